@@ -183,6 +183,9 @@ func (c Cmd) String() string {
 	return strings.Join(words, " ")
 }
 
+// Quoted returns the command for a message: in one line, between quotes, with nothing escaped.
+func (c Cmd) Quoted() string { return `"` + strings.Join(strings.Fields(c.String()), " ") + `"` }
+
 // Equal reports whether both commands are the same.
 func (c Cmd) Equal(o Cmd) bool {
 	return slices.Equal(c.Argv, o.Argv) && c.Dir == o.Dir && slices.Equal(c.Env, o.Env) && c.EchoOff == o.EchoOff

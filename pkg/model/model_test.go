@@ -148,3 +148,15 @@ func TestDefaults(t *testing.T) {
 		t.Error("settings")
 	}
 }
+
+// TestQuoted checks that a command in a message stands in one line as the user wrote it.
+func TestQuoted(t *testing.T) {
+	for want, cmd := range map[string]Cmd{
+		`"go generate ./…"`:               {Argv: []string{"go", "generate", "./…"}},
+		`"echo "a b"; grep '\d' x; exit"`: {Argv: []string{"sh", "-c", "echo \"a b\";\n  grep '\\d' x;\nexit"}},
+	} {
+		if got := cmd.Quoted(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}

@@ -94,7 +94,7 @@ func story() *hudtest.Scene {
 		{Kind: model.StepPush, What: "shop/worker", Took: sec(0.3)}, {Kind: model.StepApply, Took: sec(0.1)}}
 	s.Build("worker", 3, 31*minute, 31*minute+sec(7.7), fell, "worker/go.mod", "worker/go.sum", "worker/src/a.go", "worker/src/b.go", "worker/src/c.go")
 	s.At(31*minute+sec(9.8), state.ResourcesReady{Names: []model.ManifestName{"worker"}})
-	broken := state.BuildCompleted{Mode: "image", Err: "build shop/worker: exit code 2\nmain.go:41: declared and not used: n", Steps: fell.Steps[:2]}
+	broken := state.BuildCompleted{Mode: "image", Err: "build shop/worker: exit code 2\nmain.go:41: declared and not used: n", Steps: fell.Steps[:2], Output: []string{"compiling", "main.go:41: declared and not used: n"}}
 	s.Build("worker", 4, 33*minute, 33*minute+sec(7.3), broken, "worker/main.go")
 	s.Build("worker", 5, 34*minute, 34*minute+sec(2), state.BuildCompleted{Cancelled: true}, "worker/main.go")
 	inPlace := hudtest.Took("worker-7c9d-x2v1", 2, 4100, 0.2, 0, 0.4, 0.9)
@@ -173,7 +173,7 @@ func TestTargets(t *testing.T) {
 	deployment := model.AppliedObject{ObjectID: model.ObjectID{Group: "apps", Kind: "Deployment", Namespace: "default", Name: "worker"}, UID: "uid-worker"}
 	pod := model.AppliedObject{ObjectID: model.ObjectID{Kind: "Pod", Namespace: "default", Name: "worker-7c9d-x2v1"}, APIVersion: "v1", UID: "pod-worker"}
 	want := []place{
-		{"mailer waits", Target{Resource: "mailer"}, 0}, {"#6 ", span("build:worker:6"), 2}, {"#4 ", span("build:worker:4"), 1}, {"exit code 2", span("build:worker:4"), 1},
+		{"mailer waits", Target{Resource: "mailer"}, 0}, {"#6 ", span("build:worker:6"), 2}, {"#4 ", span("build:worker:4"), 1}, {"exit code 2", span("build:worker:4"), 3},
 		{"go generate", span("build:worker:2"), 2}, {"worker-7c9d-x2v1", Target{Object: pod}, 0}, {"main     ", span("pod:default/worker-7c9d-q8z2/main:c-unready"), 0},
 		{"last run", span("pod:default/worker-7c9d-x2v1/main:c-before"), 0}, {"6060", Target{URL: "http://localhost:6060/"}, 0}, {"Unhealthy", Target{}, 2}, {"BackOff", Target{}, 3},
 		{"Deployment", Target{Object: deployment}, 0}, {"ConfigMap", Target{}, 0}, {"k8s_resource", file("/home/dev/shop/lib/service.star", 12), 0}, {"sync(", file("/home/dev/shop/Tiltfile", 5), 0},

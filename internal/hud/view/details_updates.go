@@ -148,7 +148,7 @@ func (p *page) failure(build state.Build) {
 	if problem == nil {
 		lines := foreign(build.Err, updateIndent, Bad)
 		line := p.add(updateIndent+2, lines[0].Cell...)
-		line.Target.Span, line.Folded = build.Span, foreign(build.Err, 0, Plain)[1:]
+		line.Target.Span, line.Folded = build.Span, append(foreign(build.Err, 0, Plain)[1:], output(build)...)
 		return
 	}
 	summary := firstLine(problem.Summary)
@@ -157,7 +157,9 @@ func (p *page) failure(build state.Build) {
 	}
 	line := p.add(updateIndent+2, Span{what + summary, Bad})
 	line.Target.Span = build.Span
-	line.Folded = foreign(strings.TrimRight(problem.Detail, "\n"), 0, Plain)
+	if line.Folded = foreign(problem.Detail, 0, Plain); len(line.Folded) == 0 {
+		line.Folded = output(build)
+	}
 	for i, l := range foreign(problem.Mend, 0, Plain) {
 		label := what + "mend: "
 		if i > 0 {
@@ -168,6 +170,14 @@ func (p *page) failure(build state.Build) {
 	if problem.Link != "" {
 		p.add(updateIndent+6, Span{what + "see:  ", Dim}, Span{problem.Link, Accent}).Target.URL = problem.Link
 	}
+}
+
+// output returns the last lines of a failed build's log.
+func output(b state.Build) (lines []Line) {
+	for _, l := range b.Output {
+		lines = append(lines, Line{Cell: plain(text.Clean(l))})
+	}
+	return lines
 }
 
 // fileList names the first few files.

@@ -14,18 +14,8 @@ import (
 
 // rows returns all rows in the order of the screen.
 func (b *builder) rows() []Row {
-	rows := append(b.resourceRows(), b.disabledRows()...)
-	order := make([]*Row, len(rows))
-	for i := range rows {
-		order[i] = &rows[i]
-	}
-	arrange(order)
-	out := make([]Row, 1, len(rows)+1)
-	out[0] = b.tiltfileRow()
-	for _, r := range order {
-		out = append(out, *r)
-	}
-	return out
+	rows := append([]Row{b.tiltfileRow()}, b.resourceRows()...)
+	return Arrange(append(rows, b.disabledRows()...), ByGroup)
 }
 
 // resourceRows returns the rows of the session's resources, in the order of the Tiltfile.
@@ -166,16 +156,6 @@ func (b *builder) tiltfileRow() Row {
 	}
 	r.Age = Age(r.Changed, b.now)
 	return r
-}
-
-// arrange sorts rows by group: groups by name, rows without a group last. Within a group, the order stays the same.
-func arrange(rows []*Row) {
-	slices.SortStableFunc(rows, func(a, b *Row) int {
-		if (a.Group == "") != (b.Group == "") {
-			return strings.Compare(b.Group, a.Group) // the empty group is the greater one
-		}
-		return strings.Compare(a.Group, b.Group)
-	})
 }
 
 func (b *builder) ports(m model.Manifest, pods []state.Pod) []Port {

@@ -54,7 +54,9 @@ type Build struct {
 	Err       string
 	Cancelled bool
 	// Problem is Err in structured form; nil if unknown.
-	Problem  *Problem
+	Problem *Problem
+	// Output are the last lines of a failed build's log before its error.
+	Output   []string
 	Warnings int
 	// FellBack is why a faster mode was not enough.
 	FellBack string
@@ -133,6 +135,8 @@ type BuildCompleted struct {
 	// Err is why it failed; Problem is Err in structured form, nil if unknown.
 	Err     string
 	Problem *Problem
+	// Output are the last lines of a failed build's log before its error.
+	Output []string
 	// Cancelled builds leave their changes pending.
 	Cancelled bool
 	Warnings  int
@@ -224,7 +228,7 @@ func (h *History) ended(a BuildCompleted) (b Build, ok bool) {
 	}
 	b = *h.Current
 	b.FinishedAt, b.Err, b.Cancelled, b.Mode, b.Warnings, b.FellBack = a.At, a.Err, a.Cancelled, a.Mode, a.Warnings, a.FellBack
-	b.Stage, b.Steps, b.Containers, b.Problem, b.Deployed = "", a.Steps, a.Containers, a.Problem, a.Deployed
+	b.Stage, b.Steps, b.Containers, b.Problem, b.Output, b.Deployed = "", a.Steps, a.Containers, a.Problem, a.Output, a.Deployed
 	h.Current = nil
 	h.Builds = append([]Build{b}, h.Builds[:min(len(h.Builds), keptBuilds-1)]...)
 	return b, true

@@ -12,12 +12,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/bug"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/state"
@@ -97,11 +99,13 @@ func (s *Subscriber) Contract() store.Contract {
 
 // build is an update that runs, or has ended and is not yet part of the snapshot.
 type build struct {
-	serial    int
-	began     time.Time
-	cancel    context.CancelFunc
-	committed atomic.Bool
-	overtaken bool
+	serial int
+	// span is the span of its log, and banner the first line there.
+	span, banner string
+	began        time.Time
+	cancel       context.CancelFunc
+	committed    atomic.Bool
+	overtaken    bool
 	// done is closed when the build is over for the store; behind holds the updates that still run then. gone is closed
 	// when these have also ended.
 	done, gone chan struct{}
@@ -238,11 +242,12 @@ func (s *Subscriber) cancelOvertaken(v store.View, running map[model.ManifestNam
 // start begins a build on a goroutine of its own.
 func (s *Subscriber) start(ctx context.Context, rt *store.Runtime, v store.View, c buildcontrol.Candidate, ended chan<- struct{}) *build {
 	u := state.Updates.In(v).Value(string(c.Name))
-	b := &build{serial: u.Serial + 1, began: v.At, done: make(chan struct{}), gone: make(chan struct{})}
-	ctx, b.cancel = context.WithCancel(ctx)
 	tiltfile := state.TheTiltfile(v)
 	files := state.Relative(tiltfile.Path, c.Files)
-	span := fmt.Sprintf("build:%s:%d", c.Name, b.serial)
+	serial := u.Serial + 1
+	span := fmt.Sprintf("build:%s:%d", c.Name, serial)
+	b := &build{serial: serial, span: span, banner: banner(c.Reason, files), began: v.At, done: make(chan struct{}), gone: make(chan struct{})}
+	ctx, b.cancel = context.WithCancel(ctx)
 	log := &counting{Logger: s.logs.Logger(c.Name, span, logstore.SourceBuild)}
 	req := s.request(rt, v, c, b, log)
 	session := state.TheSession(v)
@@ -257,7 +262,7 @@ func (s *Subscriber) start(ctx context.Context, rt *store.Runtime, v store.View,
 		defer poke()
 		defer close(b.gone)
 		defer b.cancel()
-		logstore.Infof(log, "%s", banner(c.Reason, files))
+		logstore.Infof(log, "%s", b.banner)
 		r, err := s.build(ctx, req)
 		done := s.completed(ctx, req, b, r, err, log)
 		if done.Passing && session.Command != state.CommandCI { // which ends with the first failure
@@ -347,11 +352,34 @@ func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, 
 	default:
 		why := state.ProblemOf(err)
 		done.Err, done.Problem, done.Stuck = problem.Text(err), &why, stuck(req, r, err)
+		logstore.Flush(log)
+		done.Output = s.output(req.Manifest.Name, b)
 		logstore.Errorf(log, "Build Failed: %s", done.Err)
 		done.Passing = buildanddeploy.IsPassing(err)
 	}
 	logstore.Flush(log)
 	return done
+}
+
+// shownOutput is how many lines of a failed build's log its record repeats, and longestLine how many characters of each.
+const (
+	shownOutput = 20
+	longestLine = 500
+)
+
+// output returns the last lines of a build's log, after the last command or step that hone announced. The log has no secrets
+// in it.
+func (s *Subscriber) output(name model.ManifestName, b *build) []string {
+	var out []string
+	for _, l := range s.logs.Tail(logstore.Filter{Resources: []model.ManifestName{name}, Span: b.span}, shownOutput) {
+		text := strings.TrimRight(l.Text, " \r\n")
+		if announced := strings.TrimSpace(text); announced == b.banner || strings.HasPrefix(announced, "Running cmd: ") || strings.HasPrefix(announced, "STEP ") {
+			out = nil
+			continue
+		}
+		out = append(out, words.ClipChars(text, longestLine))
+	}
+	return out
 }
 
 // stuck returns the containers that could not be updated in place and for which no other way would succeed: they are tried

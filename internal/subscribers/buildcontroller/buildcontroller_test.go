@@ -669,3 +669,36 @@ func TestStuck(t *testing.T) {
 		}
 	}
 }
+
+// TestOutput checks that the record of a failed build has the last lines of what failed, and that of a successful one has none.
+func TestOutput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, Options{}, statetest.Local("a"))
+		say := func(lines ...string) {
+			for _, l := range lines {
+				logstore.Infof(f.builder.call("a").req.Log, "%s", l)
+			}
+		}
+		built := func() state.Build { return state.Updates.In(f.View()).Value("a").Builds[0] }
+		say("STEP 1/2 — one", "well", "Running cmd: make", "gen.go:3: unknown \"directive\"", "  make: *** [gen] Error 1", strings.Repeat("x", 2*longestLine))
+		f.finish("a", outcome{err: errors.New("command failed")})
+		want := []string{`gen.go:3: unknown "directive"`, "  make: *** [gen] Error 1", strings.Repeat("x", longestLine-1) + "…"}
+		if diff := cmp.Diff(want, built().Output); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+		f.Then(state.ResourcesTriggered{Names: []model.ManifestName{"a"}})
+		for i := range 3 * shownOutput {
+			say(fmt.Sprint("line ", i))
+		}
+		f.finish("a", outcome{err: errors.New("command failed")})
+		if got := built().Output; len(got) != shownOutput || got[shownOutput-1] != "line 59" {
+			t.Errorf("%d lines: %q", len(got), got)
+		}
+		f.Then(state.ResourcesTriggered{Names: []model.ManifestName{"a"}})
+		say("fine")
+		f.finish("a", outcome{})
+		if got := built(); got.Err != "" || got.Output != nil {
+			t.Errorf("a successful build: %+v", got)
+		}
+	})
+}

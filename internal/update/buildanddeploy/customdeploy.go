@@ -48,7 +48,7 @@ func (c *Cluster) customDeploy(ctx context.Context, req Request, images map[stri
 	}
 	objects, err := printedObjects(out)
 	if err != nil {
-		return nil, fmt.Errorf("apply command %q: %w", d.Apply.String(), err)
+		return nil, fmt.Errorf("apply command %s: %w", d.Apply.Quoted(), err)
 	}
 	applied, err := c.applier.Find(ctx, objects, req.Namespace, req.UpsertTimeout)
 	if err != nil {
@@ -107,10 +107,10 @@ func runApply(ctx context.Context, req Request, images map[string]model.ImageRes
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(bounded.Err(), context.DeadlineExceeded):
-		return nil, problem.New(fmt.Sprintf("apply command %q did not end within %s", cmd.String(), limit),
+		return nil, problem.New(fmt.Sprintf("apply command %s did not end within %s", cmd.Quoted(), limit),
 			fmt.Sprintf("if it is merely slow, give it more time in the Tiltfile:\nupdate_settings(k8s_upsert_timeout_secs=%d)", 2*max(int(limit/time.Second), 1)))
 	case errors.As(err, &exit):
-		p := problem.Wrap(err, fmt.Sprintf("apply command %q failed", cmd.String()), "see its output above; it runs in "+cmd.Dir)
+		p := problem.Wrap(err, fmt.Sprintf("apply command %s failed", cmd.Quoted()), "see its output above; it runs in "+cmd.Dir)
 		p.Detail = excerpt(out.Bytes())
 		return nil, p
 	}
@@ -242,9 +242,9 @@ func (c *Cluster) runDelete(ctx context.Context, name model.ManifestName, log lo
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case bounded.Err() != nil:
-		return fmt.Errorf("delete command %q did not end within %s", cmd.String(), deleteLimit)
+		return fmt.Errorf("delete command %s did not end within %s", cmd.Quoted(), deleteLimit)
 	}
-	return problem.Wrap(err, fmt.Sprintf("delete command %q failed", cmd.String()),
+	return problem.Wrap(err, fmt.Sprintf("delete command %s failed", cmd.Quoted()),
 		"see its output above; the next hone down tries it again. A delete command must also succeed\n"+
 			"when there is nothing to delete, as kubectl delete --ignore-not-found does")
 }

@@ -49,7 +49,7 @@ func (c *Cluster) completed(name model.ManifestName, cmd model.Cmd) (model.Cmd, 
 		for _, m := range missing {
 			set.WriteString(m + "=… ")
 		}
-		return cmd, problem.New(fmt.Sprintf("delete command %q needs values that hone no longer knows: %s", cmd.String(), strings.Join(missing, ", ")),
+		return cmd, problem.New(fmt.Sprintf("delete command %s needs values that hone no longer knows: %s", cmd.Quoted(), strings.Join(missing, ", ")),
 			"declare the resource in the Tiltfile again, or give the values: "+set.String()+"hone down")
 	}
 	cmd.Env = env

@@ -59,7 +59,7 @@ func (Local) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
 	case ctx.Err() != nil:
 		return result, ctx.Err()
 	case errors.As(err, &exit):
-		return result, fmt.Errorf("command %q failed: %w", cmd.String(), err)
+		return result, fmt.Errorf("command %s failed: %w", cmd.Quoted(), err)
 	}
 	return result, err
 }

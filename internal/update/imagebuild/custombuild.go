@@ -25,7 +25,9 @@ type CommandError struct {
 }
 
 // Error returns the command and how it ended.
-func (e *CommandError) Error() string { return fmt.Sprintf("build command %q: %v", e.Command, e.Err) }
+func (e *CommandError) Error() string {
+	return fmt.Sprintf("build command \"%s\": %v", e.Command, e.Err)
+}
 
 // Unwrap returns the cause.
 func (e *CommandError) Unwrap() error { return e.Err }

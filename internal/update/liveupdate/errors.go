@@ -64,7 +64,7 @@ type RunStepError struct {
 
 // Error names command, container and code.
 func (e *RunStepError) Error() string {
-	return fmt.Sprintf("run %q in container %s: exit code %d", e.Cmd.String(), e.Container.Name, e.Code)
+	return fmt.Sprintf("run %s in container %s: exit code %d", e.Cmd.Quoted(), e.Container.Name, e.Code)
 }
 
 var _ error = (*RunStepError)(nil)

@@ -61,7 +61,7 @@ func RunAll(
 
 // runError distinguishes a failing command of the user from a container that disappeared while it ran.
 func runError(ctx context.Context, c model.ContainerRef, cmd model.Cmd, err error) error {
-	step := fmt.Sprintf("run %q in %s", cmd.String(), c.Name)
+	step := fmt.Sprintf("run %s in %s", cmd.Quoted(), c.Name)
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", step, ctx.Err())
 	}

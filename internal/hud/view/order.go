@@ -1,0 +1,156 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Order is how the table is sorted.
+type Order uint8
+
+// The orders. Rows that an order does not distinguish stay as Build returns them.
+const (
+	ByGroup     Order = iota // (Tiltfile), then group after group, those without a group last
+	AlertsFirst              // failing, unknown, waiting, updating, with warnings, well, idle
+	ByName                   // (Tiltfile), then by name
+	ByChange                 // the newest update first, those without one last
+	orders
+)
+
+// Next returns the order after o, the first one after the last.
+func (o Order) Next() Order { return (o + 1) % orders }
+
+// String names the order: "by group".
+func (o Order) String() string {
+	return [...]string{ByGroup: "by group", AlertsFirst: "alerts first", ByName: "by name", ByChange: "by last change"}[o]
+}
+
+// Arrange returns the rows of a view in an order. It does not change rows.
+func Arrange(rows []Row, o Order) []Row {
+	out := slices.Clone(rows)
+	slices.SortStableFunc(out, map[Order]func(a, b Row) int{
+		ByGroup:     func(a, b Row) int { return cmp.Or(tiltfileFirst(a, b), compareGroups(a.Group, b.Group)) },
+		AlertsFirst: func(a, b Row) int { return cmp.Compare(urgency(a), urgency(b)) },
+		ByName:      func(a, b Row) int { return cmp.Or(tiltfileFirst(a, b), Compare(string(a.Name), string(b.Name))) },
+		ByChange:    func(a, b Row) int { return b.Changed.Compare(a.Changed) },
+	}[o])
+	return out
+}
+
+func tiltfileFirst(a, b Row) int {
+	return cmp.Compare(truth(b.Name == model.TiltfileName), truth(a.Name == model.TiltfileName))
+}
+
+func truth(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// urgency is the place of a row where alerts come first.
+func urgency(r Row) int {
+	if r.Err() != "" {
+		return 0
+	}
+	return slices.Index([]Status{Failed, Unknown, Waiting, Updating, Warning, Well, Idle}, r.Status)
+}
+
+// compareGroups compares the names of groups; no group comes last.
+func compareGroups(a, b string) int {
+	if (a == "") != (b == "") {
+		return cmp.Compare(len(b), len(a))
+	}
+	return Compare(a, b)
+}
+
+// Compare compares names as people do: numbers in them by value, so that group2 comes before group10.
+func Compare(a, b string) int {
+	x, y := a, b
+	for x != "" && y != "" {
+		if m, n := digits(x), digits(y); m > 0 && n > 0 {
+			p, q := strings.TrimLeft(x[:m], "0"), strings.TrimLeft(y[:n], "0")
+			if c := cmp.Or(cmp.Compare(len(p), len(q)), strings.Compare(p, q)); c != 0 {
+				return c
+			}
+			x, y = x[m:], y[n:]
+			continue
+		}
+		if x[0] != y[0] {
+			return cmp.Compare(x[0], y[0])
+		}
+		x, y = x[1:], y[1:]
+	}
+	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(a, b))
+}
+
+// digits returns how many digits s begins with.
+func digits(s string) int {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return i
+		}
+	}
+	return len(s)
+}
+
+// Group sums up the rows of a group, for its heading.
+type Group struct {
+	// Name is the label; empty for the rows without one.
+	Name string
+	// Members is the number of rows. Failing are those with an error, whatever their status; a row counts once in the other
+	// numbers.
+	Members, Failing, Unknown, Waiting, Updating, Warnings int
+}
+
+// Groups returns the groups of rows in the order of the table by group, without (Tiltfile), which belongs to none.
+func Groups(rows []Row) []Group {
+	at := map[string]int{}
+	var out []Group
+	for _, r := range rows {
+		if r.Name == model.TiltfileName {
+			continue
+		}
+		i, known := at[r.Group]
+		if !known {
+			i = len(out)
+			at[r.Group] = i
+			out = append(out, Group{Name: r.Group})
+		}
+		out[i].add(r)
+	}
+	slices.SortFunc(out, func(a, b Group) int { return compareGroups(a.Name, b.Name) })
+	return out
+}
+
+func (g *Group) add(r Row) {
+	g.Members++
+	switch {
+	case r.Err() != "" || r.Status == Failed:
+		g.Failing++
+	case r.Status == Unknown:
+		g.Unknown++
+	case r.Status == Waiting:
+		g.Waiting++
+	case r.Status == Updating:
+		g.Updating++
+	case r.Status == Warning:
+		g.Warnings++
+	}
+}
+
+// Tone returns the tone of the group's heading: that of its worst member.
+func (g Group) Tone() Tone {
+	switch {
+	case g.Failing > 0:
+		return Bad
+	case g.Unknown+g.Waiting+g.Warnings > 0:
+		return Warn
+	case g.Updating > 0:
+		return Accent
+	}
+	return Dim
+}
