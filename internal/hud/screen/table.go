@@ -22,6 +22,7 @@ type table struct {
 	lines  []tableLine
 	folded map[string]bool
 	query  string
+	sizes  view.Sizes
 	// selected is kept by name, so that it survives every change of order. previous is the index of its line.
 	selected tableKey
 	previous int
@@ -64,6 +65,7 @@ var _ mover = (*table)(nil)
 // setRows replaces the rows.
 func (t *table) setRows(rows []view.Row) {
 	t.all = rows
+	t.sizes.Take(rows)
 	t.arrange()
 }
 
@@ -252,7 +254,7 @@ func (t *table) draw(c canvas, area rect) {
 	}
 	head, rest := area.top(1)
 	t.area = rest
-	columns := view.Columns(area.w, t.longest())
+	columns := t.sizes.Columns(area.w)
 	t.scroll(rest.h)
 	t.drawTitles(c, head, columns)
 	for i := 0; i < rest.h && t.offset+i < len(t.lines); i++ {
@@ -266,14 +268,6 @@ func (t *table) draw(c canvas, area rect) {
 	if len(t.lines) == 0 && t.query != "" {
 		c.text(rest.x+view.Margin, rest.y, rest.w-view.Margin, fmt.Sprintf("no resource matches %q", t.query), t.theme.style(view.Dim))
 	}
-}
-
-func (t *table) longest() int {
-	longest := 0
-	for _, r := range t.all {
-		longest = max(longest, text.Width(string(r.Name)))
-	}
-	return longest
 }
 
 // drawTitles draws the titles of the columns, and how much of the table is above and below what is shown.

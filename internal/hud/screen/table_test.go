@@ -104,7 +104,7 @@ func TestRowsOutOfSightLeaveASign(t *testing.T) {
 func TestSelectionIsSeen(t *testing.T) {
 	play(t, func(t *testing.T, d *driver) {
 		d.press("jj")
-		if !d.reversed("✔ api") || !d.reversed("running 1/1                 8080") {
+		if !d.reversed("✔ api") || !d.reversed("running 1/1             8080") {
 			t.Error("the selected row is not marked")
 		}
 		if d.reversed("all resources") {

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -249,26 +250,68 @@ func TestImportantCell(t *testing.T) {
 }
 
 func TestColumnsFitEveryWidth(t *testing.T) {
-	v := Build(hudtest.Shop().View(t.Context()), hudtest.ShopTime, 0)
-	for width := 60; width < 300; width++ {
-		for _, longest := range []int{1, 13, 80} {
-			cols := Columns(width, longest)
-			total := Margin
+	shop := Build(hudtest.Shop().View(t.Context()), hudtest.ShopTime, 0).Rows
+	long := slices.Clone(shop)
+	long = append(long, Row{Name: model.ManifestName(strings.Repeat("name-", 16)), Update: plain(strings.Repeat("update ", 40)), Runtime: plain(strings.Repeat("runtime ", 40)),
+		RuntimeShort: plain("crash ×400 forever"), Pod: strings.Repeat("pod-", 20), Pods: 12, Restarts: 1234567890, Age: "12 days ago",
+		Ports: []Port{{Number: 30000}, {Number: 30001}, {Number: 30002}, {Number: 30003}}, Endpoints: []Endpoint{{URL: "http://" + strings.Repeat("long.", 30)}, {}}})
+	for width := 60; width <= 300; width++ {
+		for _, rows := range [][]Row{nil, shop[:1], shop, long} {
+			var sizes Sizes
+			sizes.Take(rows)
+			cols := sizes.Columns(width)
+			total := Margin + 1
 			for i, c := range cols {
 				if i > 0 {
 					total += Gap
 				}
 				total += c.Width
-				for _, r := range v.Rows {
-					if got := r.Text(c, true); got.Width() > c.Width {
-						t.Fatalf("%q does not fit into %d columns at width %d", got, c.Width, width)
+				if c.Width < text.Width(c.Title) {
+					t.Errorf("%s has %d columns at width %d", c.Title, c.Width, width)
+				}
+				for _, r := range rows {
+					for _, hasChanged := range []bool{false, true} {
+						if got := r.Text(c, hasChanged); got.Width() > c.Width {
+							t.Fatalf("%q does not fit into %d columns at width %d", got, c.Width, width)
+						}
 					}
 				}
 			}
-			if total > width {
+			if total != width {
 				t.Errorf("columns take %d of %d", total, width)
 			}
 		}
+	}
+}
+
+// TestUpdateIsNotCutBesideEmptyColumns: a column has what it needs where others have room to spare.
+func TestUpdateIsNotCutBesideEmptyColumns(t *testing.T) {
+	update := "ok  image 3.9 s  handler.go +12  2 warnings  fell back: go.mod matches"
+	rows := []Row{{Name: "web", Update: plain(update), Runtime: none, RuntimeShort: none, Age: "–"}}
+	for _, width := range []int{120, 140, 200} {
+		var sizes Sizes
+		sizes.Take(rows)
+		if got := rows[0].Text(sizes.Columns(width)[1], width >= wide).String(); got != update {
+			t.Errorf("%d columns: %q", width, got)
+		}
+	}
+}
+
+// TestColumnsStay: columns do not move when their contents become shorter, until Reset.
+func TestColumnsStay(t *testing.T) {
+	long := []Row{{Name: "a-rather-long-name-of-a-service", Update: plain("x"), Runtime: plain("crash loop ×4  exit 1"), RuntimeShort: none}}
+	short := []Row{{Name: "web", Update: plain("x"), Runtime: none, RuntimeShort: none}}
+	var sizes Sizes
+	sizes.Take(long)
+	before := sizes.Columns(140)
+	sizes.Take(short)
+	if d := cmp.Diff(before, sizes.Columns(140)); d != "" {
+		t.Errorf("shorter contents move the columns:\n%s", d)
+	}
+	sizes.Reset()
+	sizes.Take(short)
+	if cmp.Equal(before, sizes.Columns(140)) {
+		t.Error("Reset does not")
 	}
 }
 

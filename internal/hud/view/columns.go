@@ -18,6 +18,9 @@ const (
 	ColumnPorts
 	ColumnChanged
 	ColumnImportant
+	ColumnRestarts
+	ColumnEndpoint
+	kinds
 )
 
 // Column is one column of the table.
@@ -38,46 +41,115 @@ const (
 
 // The terminal widths from which more is shown.
 const (
+	huge   = 200
 	widest = 140
 	wide   = 120
 	medium = 100
 	narrow = 80
 )
 
-// Columns returns the columns of a table in a terminal of the given width. longestName is the width of the longest name.
-func Columns(width, longestName int) []Column {
-	name := func(most int) Column {
-		return Column{Kind: ColumnName, Title: "NAME", Width: min(max(longestName, 12), most)}
-	}
-	var cols []Column
-	flexible := 1
-	switch {
-	case width >= widest:
-		cols = []Column{name(max(18, width/5)), {Kind: ColumnUpdate, Title: "UPDATE"},
-			{Kind: ColumnRuntime, Title: "RUNTIME", Width: width * 18 / 100}, {Kind: ColumnPod, Title: "POD", Width: width * 18 / 100},
-			{Kind: ColumnPorts, Title: "PORTS", Width: 15}, {Kind: ColumnChanged, Title: "CHANGED", Width: 8}}
-	case width >= wide:
-		cols = []Column{name(max(18, width/5)), {Kind: ColumnUpdate, Title: "UPDATE"},
-			{Kind: ColumnRuntime, Title: "RUNTIME", Width: width * 22 / 100},
-			{Kind: ColumnPorts, Title: "PORTS", Width: 15}, {Kind: ColumnChanged, Title: "CHANGED", Width: 8}}
-	case width >= medium:
-		cols = []Column{name(18), {Kind: ColumnUpdate, Title: "UPDATE"},
-			{Kind: ColumnRuntime, Title: "RUNTIME", Width: 22}, {Kind: ColumnPorts, Title: "PORTS", Width: 10, Short: true}}
-	case width >= narrow:
-		cols = []Column{name(16), {Kind: ColumnUpdate, Title: "UPDATE"},
-			{Kind: ColumnRuntime, Title: "RUNTIME", Width: 11, Short: true}, {Kind: ColumnPorts, Title: "PORT", Width: 5, Short: true}}
-	default:
-		cols = []Column{name(max(12, width/3)), {Kind: ColumnImportant, Title: "STATUS"}}
-	}
-	rest := width - Margin - 1
-	for i, c := range cols {
-		rest -= c.Width
-		if i > 0 {
-			rest -= Gap
+// Sizes are the widths that the contents of a table have needed so far. They only grow, so that columns do not move with every
+// change; Reset lets them shrink again. The zero value is ready to use. It is for one goroutine.
+type Sizes struct {
+	need  [kinds]int
+	short [kinds]int // of short columns
+	aged  int        // of UPDATE with an age at its end
+}
+
+// Reset forgets all contents: call it when other rows are shown, such as after a change of the filter or of the window.
+func (s *Sizes) Reset() { *s = Sizes{} }
+
+// Take takes in the contents of rows. Call it when they have changed, not for every frame.
+func (s *Sizes) Take(rows []Row) {
+	const unbound = 1 << 16
+	for _, r := range rows {
+		for k := range kinds {
+			s.need[k] = max(s.need[k], r.Text(Column{Kind: k, Width: unbound}, true).Width())
+			if k == ColumnRuntime || k == ColumnPorts {
+				s.short[k] = max(s.short[k], r.Text(Column{Kind: k, Width: unbound, Short: true}, true).Width())
+			}
 		}
+		s.aged = max(s.aged, r.Text(Column{Kind: ColumnUpdate, Width: unbound}, false).Width())
 	}
-	cols[flexible].Width = max(rest, 1)
+}
+
+// share is how a column takes part in the width of the table.
+type share struct {
+	// least is what it has at any rate, most what it gets if its contents need it.
+	least, most int
+	// weight is how fast it grows in comparison with others while not all can have what they need.
+	weight int
+}
+
+// Columns returns the columns of a table in a terminal of the given width. Each has what its contents need; what is left goes
+// to UPDATE. Where there is not enough, they share it.
+func (s *Sizes) Columns(width int) []Column {
+	cols, shares := columnsFor(width)
+	rest := width - Margin - 1 - Gap*(len(cols)-1)
+	wants := make([]int, len(cols))
+	for i := range cols {
+		need := s.need[cols[i].Kind]
+		switch {
+		case cols[i].Short:
+			need = s.short[cols[i].Kind]
+		case cols[i].Kind == ColumnUpdate && cols[len(cols)-1].Kind != ColumnChanged:
+			need = s.aged
+		}
+		cols[i].Width = shares[i].least
+		wants[i] = min(need, shares[i].most)
+		rest -= shares[i].least
+	}
+	for ; rest > 0; rest-- {
+		next := -1
+		for i, c := range cols {
+			if c.Width < wants[i] && (next < 0 || c.Width*shares[next].weight < cols[next].Width*shares[i].weight) {
+				next = i
+			}
+		}
+		if next < 0 {
+			break
+		}
+		cols[next].Width++
+	}
+	const flexible = 1
+	cols[flexible].Width = max(cols[flexible].Width+rest, 1)
 	return cols
+}
+
+// columnsFor returns the columns that a terminal of the given width shows, without their widths.
+func columnsFor(width int) (cols []Column, shares []share) {
+	add := func(k Kind, title string, short bool, least, most, weight int) {
+		cols, shares = append(cols, Column{Kind: k, Title: title, Short: short}), append(shares, share{least, most, weight})
+	}
+	if width < narrow {
+		add(ColumnName, "NAME", false, 12, max(12, width/3), 9)
+		add(ColumnImportant, "STATUS", false, 10, width, 1)
+		return cols, shares
+	}
+	add(ColumnName, "NAME", false, 12, max(16, width/4), 6)
+	add(ColumnUpdate, "UPDATE", false, 20, width, 4)
+	if width < medium {
+		add(ColumnRuntime, "RUNTIME", true, 7, 16, 6)
+		add(ColumnPorts, "PORT", true, 5, 5, 9)
+		return cols, shares
+	}
+	add(ColumnRuntime, "RUNTIME", false, 10, width*4/10, 3)
+	if width >= widest {
+		add(ColumnPod, "POD", false, 6, 48, 2)
+	}
+	if width >= huge {
+		add(ColumnRestarts, "RESTARTS", false, 8, 8, 9)
+	}
+	if width < wide {
+		add(ColumnPorts, "PORTS", true, onePort, 14, 6)
+		return cols, shares
+	}
+	add(ColumnPorts, "PORTS", false, 6, 30, 6)
+	if width >= huge {
+		add(ColumnEndpoint, "ENDPOINT", false, 8, 48, 2)
+	}
+	add(ColumnChanged, "CHANGED", false, 7, 8, 9)
+	return cols, shares
 }
 
 // Text returns the content of the row in a column, in at most the column's width. hasChanged is whether there is a column
@@ -101,12 +173,24 @@ func (r Row) Text(c Column, hasChanged bool) Cell {
 		if r.Pod == "" {
 			return none
 		}
-		return Cell{{text.CutMiddle(r.Pod, c.Width), Plain}}
+		others := more(r.Pods - 1)
+		return Cell{{text.CutMiddle(r.Pod, max(1, c.Width-text.Width(others))), Plain}, {others, Dim}}.Fit(c.Width)
+	case ColumnRestarts:
+		if r.Pods == 0 {
+			return none
+		}
+		return Cell{{number(r.Restarts), map[bool]Tone{true: Warn, false: Dim}[r.Restarts > 0]}}.Fit(c.Width)
+	case ColumnEndpoint:
+		if len(r.Endpoints) == 0 {
+			return none
+		}
+		others := more(len(r.Endpoints) - 1)
+		return Cell{{text.CutMiddle(r.Endpoints[0].URL, max(1, c.Width-text.Width(others))), Accent}, {others, Dim}}.Fit(c.Width)
 	case ColumnPorts:
 		return r.portsText(c).Fit(c.Width)
 	case ColumnChanged:
 		return Cell{{r.Age, Dim}}.Fit(c.Width)
-	case ColumnImportant:
+	case ColumnImportant, kinds:
 	}
 	important := r
 	important.Update = r.Important()
@@ -140,13 +224,16 @@ var portMarks = [...]struct {
 	tone Tone
 }{PortWaiting: {"◌", Warn}, PortReady: {"✔", Good}, PortFailed: {"✖", Bad}, PortUnknown: {"?", Warn}}
 
+// onePort is the width below which there is room for one port only.
+const onePort = 9
+
 func (r Row) portsText(c Column) Cell {
 	if len(r.Ports) == 0 {
 		return none
 	}
 	var cell Cell
 	ports := r.Ports
-	if c.Short && c.Width < 10 { // there is room for one: the one that fails
+	if c.Short && c.Width < onePort { // there is room for one: the one that fails
 		if i := slices.IndexFunc(ports, func(p Port) bool { return p.State == PortFailed }); i >= 0 {
 			ports = ports[i:]
 		}
@@ -165,7 +252,7 @@ func (r Row) portsText(c Column) Cell {
 			tone = m.tone
 		}
 		cell = append(cell, Span{number(p.Number), tone})
-		if c.Width < 10 {
+		if c.Width < onePort {
 			break
 		}
 	}

@@ -45,9 +45,7 @@ func (b *builder) resourceRow(e store.Entry[state.Resource], u state.Update) Row
 		r.RuntimeErr = cmp.Or(runtime.Err, runtime.Text, "failed")
 	}
 	r.PortErr = portErr(r.Ports)
-	if len(pods) > 0 {
-		r.Pod, r.Restarts = pods[0].Name, pods[0].Restarts()
-	}
+	r.Pod, r.Pods, r.Restarts = standing(pods)
 	r.Runtime, r.RuntimeShort = b.runtimeCells(m, u, pods, runtime)
 	unknown := known.Status == buildcontrol.RuntimeUnknown && runtime.Status != buildcontrol.RuntimeUnknown
 	if since, away := buildcontrol.Away(b.v, m); unknown && away {
@@ -74,6 +72,26 @@ func (b *builder) resourceRow(e store.Entry[state.Resource], u state.Update) Row
 	}
 	r.Age = Age(r.Changed, b.now)
 	return r
+}
+
+// standing returns the pod to name of the newest deploy's pods, else of any, how many there are, and their restarts.
+func standing(pods []state.Pod) (name string, n, restarts int) {
+	failing := false
+	for _, p := range pods {
+		if !p.Current || p.Deleting {
+			continue
+		}
+		_, fails := state.PodFailure(p.Pod)
+		if name == "" || fails && !failing {
+			name, failing = p.Name, fails
+		}
+		n++
+		restarts += p.Restarts()
+	}
+	if n == 0 && len(pods) > 0 {
+		name = pods[0].Name
+	}
+	return name, n, restarts
 }
 
 // leaving describes what happens to a resource that is being torn down.

@@ -48,8 +48,8 @@ func (b *builder) runtimeCells(m model.Manifest, u state.Update, pods []state.Po
 	if p, ok := b.process(m); ok && p.State == state.ProcessRunning {
 		full[0].Text += ", " + Age(p.StartedAt, b.now)
 	}
-	if len(pods) > 0 && pods[0].Restarts() > 0 && pods[0].Current {
-		full = append(full, Span{fmt.Sprintf("  ↻%d", pods[0].Restarts()), Dim})
+	if _, _, restarts := standing(pods); restarts > 0 {
+		full = append(full, Span{fmt.Sprintf("  ↻%d", restarts), Dim})
 	}
 	if rs.Status != buildcontrol.RuntimeOK && rs.Err != "" && rs.Err != rs.Text {
 		full = append(full, Span{"  " + rs.Err, Dim})
@@ -60,8 +60,22 @@ func (b *builder) runtimeCells(m model.Manifest, u state.Update, pods []state.Po
 	return full, short
 }
 
-// failed describes a failure: the reason, the number of restarts, the exit code.
+// failed describes a failure: the reason, the number of restarts, the exit code, and how many of several pods are ready.
 func (b *builder) failed(m model.Manifest, pods []state.Pod, rs buildcontrol.RuntimeState) (full, short Cell) {
+	full, short = b.failure(m, pods, rs)
+	ready := 0
+	for _, p := range pods {
+		if p.Current && !p.Deleting && p.Ready {
+			ready++
+		}
+	}
+	if _, n, _ := standing(pods); n > 1 {
+		full = append(full, Span{fmt.Sprintf("  %d/%d ready", ready, n), Plain})
+	}
+	return full, short
+}
+
+func (b *builder) failure(m model.Manifest, pods []state.Pod, rs buildcontrol.RuntimeState) (full, short Cell) {
 	long, word := inWords(cmp.Or(rs.Text, "failed"))
 	full, short = Cell{{long, Bad}}, Cell{{word, Bad}}
 	if p, ok := b.process(m); ok && p.State == state.ProcessFailed && p.ExitCode >= 0 {

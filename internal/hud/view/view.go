@@ -70,10 +70,11 @@ type Row struct {
 	UpdateErr, RuntimeErr, PortErr string
 	// Behind is the number of containers in which an update is still running that the others already have.
 	Behind int
-	// Pod is the name of the newest pod, and Restarts is the number of restarts of its containers.
-	Pod       string
-	Restarts  int
-	Endpoints []Endpoint
+	// Pod is the name of the newest pod, or of the one that fails; Pods is the number of pods of the newest deploy, and
+	// Restarts that of the restarts of their containers.
+	Pod            string
+	Pods, Restarts int
+	Endpoints      []Endpoint
 }
 
 // Err returns the error of the update, else of the runtime, else of a port; empty if there is none.

@@ -40,11 +40,9 @@ func golden(t *testing.T, name, got string) {
 
 // render draws the table as plain text.
 func render(v View, width int) string {
-	longest := 0
-	for _, r := range v.Rows {
-		longest = max(longest, text.Width(string(r.Name)))
-	}
-	cols := Columns(width, longest)
+	var sizes Sizes
+	sizes.Take(v.Rows)
+	cols := sizes.Columns(width)
 	hasChanged := cols[len(cols)-1].Kind == ColumnChanged
 	var b strings.Builder
 	for _, r := range v.Rows {
@@ -60,7 +58,7 @@ func render(v View, width int) string {
 func TestShop(t *testing.T) {
 	s := hudtest.Shop().View(t.Context())
 	v := Build(s, hudtest.ShopTime, 200_000)
-	for _, width := range []int{140, 120, 100, 80, 60} {
+	for _, width := range []int{300, 200, 140, 120, 100, 80, 60} {
 		golden(t, fmt.Sprintf("shop-%d.txt", width), render(v, width))
 	}
 	golden(t, "shop-summary.txt", v.Summary())
