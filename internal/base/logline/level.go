@@ -343,7 +343,7 @@ func leveled(t, tok string, end int, stamped, separated bool) Level {
 		return l
 	case next == ' ' && stamped && followedBySeparator(t, end):
 		return l
-	case w == "error" && next == ' ' && separated == false && code(t, end+1): // error TS2304:
+	case w == "error" && next == ' ' && !separated && code(t, end+1): // error TS2304:
 		return l
 	case w == "warning" && next == ' ' && code(t, end+1):
 		return l

@@ -157,8 +157,8 @@ func (h *hash) text(t string) {
 			i++
 			continue
 		}
-		if length := 0; digit(c) && !alnum(at(t, i-1)) {
-			if length = timeAt(t, i); length > 0 {
+		if digit(c) && !alnum(at(t, i-1)) {
+			if length := timeAt(t, i); length > 0 {
 				if gap {
 					h.byte(' ')
 				}
@@ -340,7 +340,7 @@ func only(s string, is func(byte) bool) bool {
 	return true
 }
 
-func anyDigit(s string) bool { return strings.IndexAny(s, "0123456789") >= 0 }
+func anyDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
 
 // mixed reports whether capitals follow small letters often, as in encoded data.
 func mixed(s string) bool {
