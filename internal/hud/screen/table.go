@@ -20,6 +20,7 @@ type table struct {
 	all    []view.Row
 	rows   []view.Row // that match the query
 	lines  []tableLine
+	order  view.Order
 	folded map[string]bool
 	query  string
 	sizes  view.Sizes
@@ -38,7 +39,7 @@ type table struct {
 type tableLine struct {
 	row    *view.Row
 	group  string
-	counts groupCounts // of a heading
+	counts view.Group // of a heading
 }
 
 // tableKey identifies a line: a resource, or the heading of a group.
@@ -54,9 +55,6 @@ func (l tableLine) key() tableKey {
 	}
 	return tableKey{name: l.row.Name}
 }
-
-// groupCounts are the numbers of members of a group by status.
-type groupCounts struct{ members, failed, waiting, updating int }
 
 func newTable(t theme) *table { return &table{theme: t, folded: map[string]bool{}, focused: true} }
 
@@ -75,23 +73,29 @@ func (t *table) setQuery(q string) {
 	t.arrange()
 }
 
+func (t *table) nextOrder() {
+	t.order = t.order.Next()
+	t.arrange()
+}
+
 // arrange computes the lines and keeps one of them selected.
 func (t *table) arrange() {
-	t.rows = t.all
+	t.rows = view.Arrange(t.all, t.order)
 	if t.query != "" {
 		t.rows = slices.DeleteFunc(slices.Clone(t.rows), func(r view.Row) bool { return !r.Matches(t.query) })
 	}
 	t.lines = t.lines[:0]
-	grouped := slices.ContainsFunc(t.rows, func(r view.Row) bool { return r.Group != "" })
-	heading := -1
+	grouped := t.order == view.ByGroup && slices.ContainsFunc(t.rows, func(r view.Row) bool { return r.Group != "" })
+	groups := map[string]view.Group{}
+	for _, g := range view.Groups(t.rows) {
+		groups[g.Name] = g
+	}
 	for i := range t.rows {
 		r := &t.rows[i]
 		if grouped && r.Name != model.TiltfileName {
-			if heading < 0 || t.lines[heading].group != r.Group {
-				heading = len(t.lines)
-				t.lines = append(t.lines, tableLine{group: r.Group})
+			if n := len(t.lines); n == 0 || t.lines[n-1].group != r.Group || t.lines[n-1].single() {
+				t.lines = append(t.lines, tableLine{group: r.Group, counts: groups[r.Group]})
 			}
-			t.lines[heading].counts.add(*r)
 			if t.folded[r.Group] && t.query == "" {
 				continue
 			}
@@ -101,17 +105,8 @@ func (t *table) arrange() {
 	t.reselect()
 }
 
-func (c *groupCounts) add(r view.Row) {
-	c.members++
-	switch {
-	case r.Err() != "":
-		c.failed++
-	case r.Status == view.Waiting:
-		c.waiting++
-	case r.Status == view.Updating:
-		c.updating++
-	}
-}
+// single reports whether a line belongs to no group: that of (Tiltfile).
+func (l tableLine) single() bool { return l.row != nil && l.row.Name == model.TiltfileName }
 
 // reselect keeps the selection on the same line, or at the same place if that line is gone.
 func (t *table) reselect() {
@@ -190,7 +185,7 @@ func (t *table) show(name model.ManifestName) {
 // fold hides or shows the members of the selected group, or of the selected row's group.
 func (t *table) fold(hide bool) {
 	l := t.current()
-	if l == nil || l.row != nil && (l.row.Name == model.TiltfileName || !hide) {
+	if l == nil || t.order != view.ByGroup || l.row != nil && (l.row.Name == model.TiltfileName || !hide) {
 		return
 	}
 	if !slices.ContainsFunc(t.lines, func(o tableLine) bool { return o.row == nil }) {
@@ -301,8 +296,8 @@ func (t *table) beyond() view.Cell {
 		for _, l := range part.lines {
 			switch {
 			case l.row == nil && t.folded[l.group] && t.query == "":
-				rows += l.counts.members
-				failed += l.counts.failed
+				rows += l.counts.Members
+				failed += l.counts.Failing
 			case l.row != nil:
 				rows++
 				if l.row.Err() != "" {
@@ -349,11 +344,11 @@ func (t *table) drawHeading(c canvas, x, y, width int, l tableLine) {
 	}
 	dim := t.theme.style(view.Dim)
 	name := t.theme.style(view.Plain)
-	tail := view.Cell{{Text: fmt.Sprintf(" %d", l.counts.members), Tone: view.Dim}}
+	tail := view.Cell{{Text: fmt.Sprintf(" %d", l.counts.Members), Tone: view.Dim}}
 	for _, part := range []struct {
 		n      int
 		status view.Status
-	}{{l.counts.updating, view.Updating}, {l.counts.waiting, view.Waiting}, {l.counts.failed, view.Failed}} {
+	}{{l.counts.Updating, view.Updating}, {l.counts.Waiting, view.Waiting}, {l.counts.Unknown, view.Unknown}, {l.counts.Failing, view.Failed}} {
 		if part.n > 0 {
 			g := glyphs[part.status]
 			tail = append(tail, view.Span{Text: " · ", Tone: view.Dim}, view.Span{Text: fmt.Sprintf("%s %d", g.Text, part.n), Tone: g.Tone})

@@ -119,3 +119,34 @@ func TestSelectionIsSeen(t *testing.T) {
 		}
 	})
 }
+
+func TestOrders(t *testing.T) {
+	play(t, func(_ *testing.T, d *driver) {
+		first := func(n int) string {
+			var names []string
+			for l := range strings.Lines(d.text()) {
+				if fields := strings.Fields(strings.TrimLeft(l, " ▌")); len(names) < n && len(fields) > 1 && len([]rune(fields[0])) == 1 {
+					names = append(names, fields[1])
+				}
+			}
+			return strings.Join(names, " ")
+		}
+		d.press("jj>")
+		d.shows("resources alerts first")
+		d.hides("▾ backend")
+		if got := first(3); got != "mailer e2e worker" {
+			t.Errorf("alerts first: %s", got)
+		}
+		d.shows("▌ ✔ api") // the selection stays
+		d.press(">")
+		if got := first(3); got != "(Tiltfile) api docs" {
+			t.Errorf("by name: %s", got)
+		}
+		d.press(">")
+		if got := first(2); got != "worker api" {
+			t.Errorf("by last change: %s", got)
+		}
+		d.press(">")
+		d.shows("▾ backend")
+	})
+}

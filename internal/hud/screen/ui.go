@@ -145,6 +145,11 @@ func (u *ui) edge(last bool) { u.top().mover().edge(last) }
 
 func (u *ui) fold(hide bool) { u.table.fold(hide) }
 
+func (u *ui) nextOrder() {
+	u.table.nextOrder()
+	u.say("resources " + u.table.order.String())
+}
+
 func (u *ui) setSource(s logSource) { u.log.source = s }
 
 func (u *ui) toggleAll() { u.main.one = !u.main.one }
