@@ -179,3 +179,37 @@ func TestLongRepeatsAreBounded(t *testing.T) {
 		}
 	})
 }
+
+func TestPatternsTellWhatIsNew(t *testing.T) {
+	bubble(t, logstore.Options{}, func(t *testing.T, logs *logstore.Store, lists *Lister) {
+		for i := range 50 {
+			write(logs, "api", logstore.SourceRuntime, fmt.Sprintf("GET /users/%d 200 %dms", i, i*3))
+			write(logs, "web", logstore.SourceRuntime, fmt.Sprintf("request %d has failed", i))
+		}
+		p := lists.Patterns("api")
+		defer p.Close()
+		wait()
+		since := logs.Newest() + 1
+		write(logs, "api", logstore.SourceRuntime, "GET /users/99 200 1ms")
+		write(logs, "api", logstore.SourceRuntime, "request 7 has failed")
+		logs.Append(logstore.Entry{Resource: "api", Source: logstore.SourceRuntime, Level: logstore.LevelError, Text: "cannot write: disk is full"})
+		logs.Append(logstore.Entry{Resource: "api", Source: logstore.SourceRuntime, Level: logstore.LevelError, Text: "cannot read"})
+		write(logs, "api", logstore.SourceBuild, "step 1")
+		wait()
+		var got []string
+		for _, l := range logs.ReadAfter(logstore.Filter{}, 0, 1000) {
+			if p.New(l, since) {
+				got = append(got, l.Text)
+			}
+		}
+		if diff := cmp.Diff([]string{"request 7 has failed", "cannot write: disk is full", "cannot read"}, got); diff != "" {
+			t.Error(diff)
+		}
+		if line, n := p.NewError(since); n != 2 || line.Text != "cannot write: disk is full" {
+			t.Errorf("%d new errors, the first one %q", n, line.Text)
+		}
+		if _, n := p.NewError(logs.Newest() + 1); n != 0 {
+			t.Errorf("%d new errors after the end", n)
+		}
+	})
+}
