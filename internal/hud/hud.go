@@ -29,6 +29,8 @@ type Options struct {
 	Stats *store.Stats
 	// Object reads an object of the cluster; nil for a session without one.
 	Object ReadObject
+	// Ignores are the watcher's rules, for answers about files.
+	Ignores view.Ignores
 	// Screen is the terminal to draw on; nil means the terminal of the process.
 	Screen screen.Terminal
 	// Out takes the summary after the screen is gone; nil means standard output.

@@ -24,7 +24,9 @@ type TerminalsOptions struct {
 	// Stats are the counters of the store's loop. If nil, the header does not show the loop's time.
 	Stats *store.Stats
 	// Object reads an object of the cluster; nil for a session without one.
-	Object  ReadObject
+	Object ReadObject
+	// Ignores are the watcher's rules, for answers about files.
+	Ignores view.Ignores
 	Version string
 }
 

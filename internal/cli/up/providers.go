@@ -25,6 +25,7 @@ import (
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/engine"
 	"github.com/hone-dev/hone/internal/hud"
+	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/internal/tiltfile"
@@ -32,6 +33,7 @@ import (
 	"github.com/hone-dev/hone/internal/update/imagebuild"
 	"github.com/hone-dev/hone/internal/update/liveupdate"
 	"github.com/hone-dev/hone/internal/update/synclet"
+	"github.com/hone-dev/hone/internal/update/watch"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -125,7 +127,15 @@ func overlayEnv(kc *k8s.Kubeconfig) ([]string, error) {
 }
 
 func provideTerminals(c *sessions.Claim, logs *logstore.Store, st *store.Store, object hud.ReadObject) *hud.Terminals {
-	return hud.NewTerminals(hud.TerminalsOptions{Logs: logs, Session: c.Info().Name, Stats: st.Stats(), Object: object, Version: command.Version})
+	return hud.NewTerminals(hud.TerminalsOptions{Logs: logs, Session: c.Info().Name, Stats: st.Stats(), Object: object, Ignores: ignores(), Version: command.Version})
+}
+
+// ignores are the watcher's rules, for the screens' answers about files.
+func ignores() view.Ignores {
+	return view.Ignores{Ephemeral: watch.Ephemeral, Match: func(patterns model.Ignore, file string) bool {
+		m, err := watch.NewMatcher([]model.Ignore{patterns})
+		return err == nil && m.Matches(file)
+	}}
 }
 
 // provideObject returns nil for a session without a cluster.

@@ -22,7 +22,7 @@ func (b *builder) objectsTab(m model.Manifest, u state.Update) Tab {
 	kind, name := 4, 4
 	all := b.declared(m, u)
 	for _, o := range all {
-		kind, name = max(kind, text.Width(o.Kind)), max(name, text.Width(path(o.ObjectID)))
+		kind, name = max(kind, text.Width(o.Kind)), max(name, text.Width(placeOf(o.ObjectID)))
 	}
 	p := page{now: b.now}
 	health := state.Objects.In(b.v)
@@ -40,7 +40,7 @@ func (b *builder) objectsTab(m model.Manifest, u state.Update) Tab {
 		case lost:
 			status, tone, message = "gone from the cluster", Bad, "for "+Elapsed(b.now.Sub(since))+"; it is applied again"
 		}
-		line := p.add(kind+name+4, Span{text.PadRight(o.Kind, kind) + "  ", Plain}, Span{text.PadRight(path(o.ObjectID), name) + "  ", Plain}, Span{status, tone},
+		line := p.add(kind+name+4, Span{text.PadRight(o.Kind, kind) + "  ", Plain}, Span{text.PadRight(placeOf(o.ObjectID), name) + "  ", Plain}, Span{status, tone},
 			Span{spaced(firstLine(message)), Dim})
 		if o.Foreign {
 			line.Cell = append(line.Cell, Span{"  applied by the resource's own command", Dim})
@@ -79,8 +79,8 @@ func (b *builder) declared(m model.Manifest, u state.Update) []model.AppliedObje
 	return all
 }
 
-// path returns the place of an object: "namespace/name", or the name alone.
-func path(id model.ObjectID) string {
+// placeOf returns the place of an object: "namespace/name", or the name alone.
+func placeOf(id model.ObjectID) string {
 	if id.Namespace == "" {
 		return id.Name
 	}

@@ -1,0 +1,124 @@
+package view
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hone-dev/hone/internal/hud/hudtest"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+func linesOf(lines []Line) string {
+	var b strings.Builder
+	for _, l := range lines {
+		b.WriteString(strings.TrimRight(l.Cell.String(), " ") + "\n")
+	}
+	return b.String()
+}
+
+// TestWhy checks what is said about resources in each state, down to the root of a wait.
+func TestWhy(t *testing.T) {
+	shop, tale := hudtest.Shop().View(t.Context()), story().View(t.Context())
+	for _, tc := range []struct {
+		name model.ManifestName
+		want string
+	}{
+		{"api", "api waits for nothing: it is up to date since 12:40:48\n"},
+		{"worker", "worker is being updated for 8 s: 4/7 Building Dockerfile: [worker]  worker/main.go\n"},
+		{"e2e", "e2e waits for worker to be ready  for 40 m 59 s\n  worker is being updated for 8 s: 4/7 Building Dockerfile: [worker]  worker/main.go\n"},
+		{"mailer", "mailer does not run for 4 m 0 s: pod mailer-7c9d-x2v1: container main: CrashLoopBackOff, exit code 1 (Error)\n"},
+		{"seed", "seed was never started: auto_init=False leaves that to a trigger\n"},
+		{"loadtest", "loadtest is disabled: nothing acts on it\n"},
+		{model.TiltfileName, "(Tiltfile): ok  420 ms\n"},
+		{"nothing", ""},
+	} {
+		if diff := cmp.Diff(tc.want, linesOf(Why(shop, tc.name, hudtest.ShopTime))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
+		}
+	}
+	want := `e2e waits for mailer, web to be ready  for 40 m 59 s
+  mailer waits for worker, which builds the same image  for 40 m 59 s
+    worker is being updated for 8 s: 2/3 Building Dockerfile: [shop/worker]  worker/main.go
+    worker is not ready for 3 m 0 s: worker-7c9d-q8z2: container main: readiness probe httpGet :8080/health fails: HTTP probe failed with statuscode: 503
+  web is about to be updated
+`
+	if diff := cmp.Diff(want, linesOf(Why(tale, "e2e", hudtest.ShopTime))); diff != "" {
+		t.Errorf("a chain (-want +got):\n%s", diff)
+	}
+}
+
+// TestWhyFile checks which rule matches a file, and who has its last change.
+func TestWhyFile(t *testing.T) {
+	const minute = time.Minute
+	dir := "/home/dev/shop/api"
+	live := func(m *model.Manifest) {
+		m.Images[0].Watch = model.WatchSpec{Paths: []string{dir}, Ignores: []model.Ignore{{Base: dir, Patterns: []string{"*.md"}, Source: dir + "/.dockerignore"}}}
+		m.Images[0].LiveUpdate = model.LiveUpdate{StopPaths: []string{dir + "/go.mod"}, Syncs: []model.Sync{{LocalPath: dir + "/src", RemotePath: "/app"}},
+			Runs: []model.Run{{Cmd: model.Cmd{Argv: []string{"make", "css"}}, Triggers: []string{dir + "/src/css"}}}, RestartProcess: &model.RestartProcess{}}
+	}
+	s := one(live, func(s *hudtest.Scene) {
+		b := hudtest.Applied("image")
+		b.Images = map[string]model.ImageResult{"api": {Cluster: "api:1", StartedAt: hudtest.Start.Add(minute)}}
+		s.Build("api", 1, minute, 2*minute, b)
+		for _, id := range []string{"a", "b"} {
+			p := hudtest.Pod("api", 2*minute, true)
+			p.Name, p.UID = "api-"+id, id
+			p.Containers[0].ID, p.Containers[0].Image = "c-"+id, "api:1"
+			s.At(3*minute, state.PodChanged{Pod: p})
+		}
+		s.At(4*minute, state.FilesChanged{Changes: []state.FileChange{{Target: model.ImageID("api"), Paths: []string{dir + "/src/main.go"}}}})
+		s.Build("api", 2, 5*minute, 5*minute+2*time.Second, state.BuildCompleted{Mode: "synclet", Synced: []string{"c-a"}}, "api/src/main.go")
+	})
+	v := s.View(t.Context())
+	now := hudtest.Start.Add(7 * minute)
+	// The patterns here are names: the watcher's rules have tests of their own.
+	ignored := Ignores{Ephemeral: []string{"*.swp"}, Match: func(ig model.Ignore, file string) bool {
+		for _, p := range ig.Patterns {
+			if ok, _ := filepath.Match(p, filepath.Base(file)); ok && model.IsChild(ig.Base, file) {
+				return true
+			}
+		}
+		return false
+	}}
+	for _, tc := range []struct {
+		name model.ManifestName
+		file string
+		want string
+	}{
+		{"", "api/src/main.go", `api watches it for image api
+  sync(api/src, /app) matches: it is copied to /app/main.go
+  then the process is restarted
+  it changed at 12:04:00, after image api was built
+    api-a/main has it since 12:05:00
+    api-b/main does not have it
+`},
+		{"api", dir + "/src/css/x.css", `api watches it for image api
+  sync(api/src, /app) matches: it is copied to /app/css/x.css
+  then run "make css", whose trigger api/src/css matches
+  then the process is restarted
+  no change of it was seen since the session began: image api includes it as it was then
+`},
+		{"", "api/go.mod", `api watches it for image api
+  fall_back_on api/go.mod matches: a change needs a new image
+  no change of it was seen since the session began: image api includes it as it was then
+`},
+		{"", "api/Makefile", `api watches it for image api
+  no sync() matches: a change needs a new image
+  no change of it was seen since the session began: image api includes it as it was then
+`},
+		{"", "api/README.md", "api watches it for image api\n  nothing happens: api/.dockerignore leaves it out\n"},
+		{"", "api/src/.main.go.swp", "api watches it for image api\n  nothing happens: it is a temporary file of an editor, or a file of Git\n"},
+		{"", "other/x", "nothing happens: no resource watches it\n"},
+		{"api", "other/x", "nothing happens: api does not watch it\n"},
+		{"", "Tiltfile", "(Tiltfile) reads it: a change evaluates the Tiltfile\n"},
+	} {
+		if diff := cmp.Diff(tc.want, linesOf(WhyFile(v, tc.name, tc.file, now, ignored))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.file, diff)
+		}
+	}
+}
