@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-func linesOf(lines []Line) string {
+func answerOf(lines []Line) string {
 	var b strings.Builder
 	for _, l := range lines {
 		b.WriteString(strings.TrimRight(l.Cell.String(), " ") + "\n")
@@ -37,7 +37,7 @@ func TestWhy(t *testing.T) {
 		{model.TiltfileName, "(Tiltfile): ok  420 ms\n"},
 		{"nothing", ""},
 	} {
-		if diff := cmp.Diff(tc.want, linesOf(Why(shop, tc.name, hudtest.ShopTime))); diff != "" {
+		if diff := cmp.Diff(tc.want, answerOf(Why(shop, tc.name, hudtest.ShopTime))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
 		}
 	}
@@ -47,7 +47,7 @@ func TestWhy(t *testing.T) {
     worker is not ready for 3 m 0 s: worker-7c9d-q8z2: container main: readiness probe httpGet :8080/health fails: HTTP probe failed with statuscode: 503
   web is about to be updated
 `
-	if diff := cmp.Diff(want, linesOf(Why(tale, "e2e", hudtest.ShopTime))); diff != "" {
+	if diff := cmp.Diff(want, answerOf(Why(tale, "e2e", hudtest.ShopTime))); diff != "" {
 		t.Errorf("a chain (-want +got):\n%s", diff)
 	}
 }
@@ -117,7 +117,7 @@ func TestWhyFile(t *testing.T) {
 		{"api", "other/x", "nothing happens: api does not watch it\n"},
 		{"", "Tiltfile", "(Tiltfile) reads it: a change evaluates the Tiltfile\n"},
 	} {
-		if diff := cmp.Diff(tc.want, linesOf(WhyFile(v, tc.name, tc.file, now, ignored))); diff != "" {
+		if diff := cmp.Diff(tc.want, answerOf(WhyFile(v, tc.name, tc.file, now, ignored))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.file, diff)
 		}
 	}
