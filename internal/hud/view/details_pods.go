@@ -30,9 +30,7 @@ func (b *builder) podsTab(m model.Manifest, u state.Update) Tab {
 	default:
 		if w, blind := state.Blinding(b.v, m.Name); blind {
 			p.add(2, Span{firstLine(w.Problem.Summary), Bad}, Span{"  for " + Elapsed(b.now.Sub(w.Since)), Dim})
-			for _, l := range foreign(w.Problem.Mend, 2, Plain) {
-				p.lines = append(p.lines, l)
-			}
+			p.lines = append(p.lines, foreign(w.Problem.Mend, 2, Plain)...)
 		}
 		for _, pod := range pods {
 			p.pod(pod, u)

@@ -148,7 +148,7 @@ func (p *page) failure(build state.Build) {
 	if problem == nil {
 		lines := foreign(build.Err, updateIndent, Bad)
 		line := p.add(updateIndent+2, lines[0].Cell...)
-		line.Target.Span, line.Folded = build.Span, append(foreign(build.Err, 0, Plain)[1:], output(build)...)
+		line.Target.Span, line.Folded = build.Span, slices.Concat(foreign(build.Err, 0, Plain)[1:], output(build))
 		return
 	}
 	summary := firstLine(problem.Summary)

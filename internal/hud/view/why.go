@@ -223,6 +223,7 @@ func (b *builder) rule(w watched, file string) []Line {
 			return line("there is no live_update: a change builds a new image")
 		case model.TargetLocal:
 			return line("a change runs the command again")
+		case model.TargetK8s, model.TargetCompose, model.TargetConfigs, model.TargetFileWatch:
 		}
 		return line("a change deploys it again")
 	}

@@ -3,6 +3,7 @@ package buildanddeploy
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,8 +45,8 @@ func TestStepsOfImages(t *testing.T) {
 		{Kind: model.StepContext, What: "web", Took: time.Second},
 		{Kind: model.StepBuild, What: "web", Took: 4 * time.Second},
 	}
-	pushed := append(built[:3:3], model.BuildStep{Kind: model.StepPush, What: "web", Took: 300 * time.Millisecond})
-	applied := append(pushed[:4:4], model.BuildStep{Kind: model.StepApply, Took: 100 * time.Millisecond})
+	pushed := slices.Concat(built, []model.BuildStep{{Kind: model.StepPush, What: "web", Took: 300 * time.Millisecond}})
+	applied := slices.Concat(pushed, []model.BuildStep{{Kind: model.StepApply, Took: 100 * time.Millisecond}})
 	for name, tc := range map[string]struct {
 		change func(*Request, *images)
 		want   []model.BuildStep
