@@ -33,7 +33,7 @@ func TestHeard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	if _, pinged := c.Quiet(); pinged {
 		t.Error("pinged before the first answer")
 	}
@@ -74,7 +74,7 @@ func TestAliveBehindAGateway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	for s, alive := range map[int]bool{502: false, 503: false, 500: false, 429: true, 401: true, 404: true, 200: true} {
 		if status = s; (c.Alive(t.Context()) == nil) != alive {
 			t.Errorf("%d: alive %v", s, !alive)
