@@ -85,16 +85,25 @@ func (l *List) ItemsAfter(seq uint64, n int, fold Fold) []Item {
 }
 
 // open reports whether an item may have begun before the lines that it was made of.
-func (f Fold) open(it Item) bool { return f.Repeats && len(it.Lines) == 1 }
+func (f Fold) open(it Item) bool { return it.Lines[0].Continues || f.Repeats && len(it.Lines) == 1 }
 
 // items groups lines.
 func (f Fold) items(lines []logstore.Line) []Item {
 	lines = latest(lines)
 	items := make([]Item, 0, len(lines))
-	for _, line := range lines {
+	for i, line := range lines {
 		if n := len(items); n > 0 {
 			last := &items[n-1]
 			switch before := last.Lines[len(last.Lines)-1]; {
+			case line.Continues && related(before, line):
+				if last.Times > 1 { // the entry is the last repeat; the others stay
+					last.Times--
+					last.Lines = lines[i-2 : i-1 : i-1]
+					items = append(items, Item{First: before.Seq, Lines: []logstore.Line{before}, Times: 1})
+					last = &items[n]
+				}
+				last.Lines = append(last.Lines, line)
+				continue
 			case f.Repeats && len(last.Lines) == 1 && line.ProgressID == "" && related(before, line) && line.Level == before.Level &&
 				logline.Repeats(before.Text, line.Text):
 				last.Lines = []logstore.Line{line}
@@ -109,7 +118,7 @@ func (f Fold) items(lines []logstore.Line) []Item {
 
 // related reports whether two lines come from the same stream.
 func related(a, b logstore.Line) bool {
-	return a.Resource == b.Resource && a.Source == b.Source && a.Span == b.Span && a.Prefix == b.Prefix
+	return a.Resource == b.Resource && a.Source == b.Source && a.Span == b.Span && a.Pod == b.Pod && a.Container == b.Container
 }
 
 // latest omits progress lines that a later line among them replaces.

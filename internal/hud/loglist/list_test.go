@@ -213,3 +213,25 @@ func TestPatternsTellWhatIsNew(t *testing.T) {
 		}
 	})
 }
+
+// TestEntriesAreOneItem: the lines of a stack trace belong together, also where the reading begins in the middle of it.
+func TestEntriesAreOneItem(t *testing.T) {
+	bubble(t, logstore.Options{}, func(t *testing.T, logs *logstore.Store, lists *Lister) {
+		out := logs.Logger("api", "run:1", logstore.SourceRuntime)
+		out.Write(logstore.LevelInfo, "again\nagain\npanic: boom\n\ngoroutine 1 [running]:\nmain.main()\n\t/src/main.go:7 +0x1d\nexit status 2\n")
+		l := lists.Open(Query{}, math.MaxUint64)
+		for n := 1; n < 4; n++ {
+			items := l.ItemsBefore(math.MaxUint64, n, Fold{Repeats: true})
+			var got []int
+			for _, it := range items {
+				got = append(got, len(it.Lines)*it.Times)
+			}
+			if diff := cmp.Diff([]int{2, 5, 1}[3-n:], got); diff != "" {
+				t.Errorf("the last %d items: %s", n, diff)
+			}
+		}
+		if all := l.ItemsAfter(0, 10, Fold{}); len(all) != 4 || all[2].Lines[4].Text != "\t/src/main.go:7 +0x1d" || all[2].Lines[0].Level != logstore.LevelError {
+			t.Errorf("%v", all)
+		}
+	})
+}

@@ -144,9 +144,9 @@ func (t term) matches(line logstore.LineRef, now time.Time) bool {
 	case bySource:
 		return line.Source == t.source
 	case byContainer:
-		return strings.Contains(strings.ToLower(line.Prefix), t.container)
+		return strings.Contains(strings.ToLower(line.Container), t.container)
 	case byPod:
-		return strings.Contains(strings.ToLower(line.Span), t.pod)
+		return strings.Contains(strings.ToLower(line.Pod), t.pod)
 	case bySince:
 		return line.Time.After(now.Add(-t.since))
 	case inText:

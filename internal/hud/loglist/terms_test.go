@@ -18,6 +18,8 @@ func TestTermsSelect(t *testing.T) {
 	warning, build, old := line("disk is full"), line("disk"), line("disk")
 	warning.Level = logstore.LevelWarn
 	build.Source = logstore.SourceBuild
+	fromPod := line("hello")
+	fromPod.Pod, fromPod.Container = "web-7c9d-x2v1", "main"
 	old.Time = now.Add(-time.Hour)
 	for _, tt := range []struct {
 		typed string
@@ -57,6 +59,12 @@ func TestTermsSelect(t *testing.T) {
 		{"!since:5m", old, true},
 		{"since:1d", old, true},
 		{"since:90", line("x"), true},
+		{"pod:x2v1", fromPod, true},
+		{"pod:x2v1", line("x2v1"), false},
+		{"!pod:x2v1", fromPod, false},
+		{"pod:X2 container:Main hello", fromPod, true},
+		{"container:side", fromPod, false},
+		{"container:", fromPod, true},
 		{"12:40", line("at 12:40:01"), true},
 		{"http://x", line("see HTTP://X/y"), true},
 		{"status>=500", line(`{"status":503,"msg":"x"}`), true},
@@ -90,7 +98,7 @@ func selects(q Query, l logstore.Line, now time.Time) bool {
 		return false
 	}
 	return match == nil || match(logstore.LineRef{Seq: l.Seq, Time: l.Time, Resource: l.Resource, Span: l.Span, Source: l.Source,
-		Level: l.Level, Prefix: l.Prefix, Text: []byte(l.Text)})
+		Level: l.Level, Prefix: l.Prefix, Pod: l.Pod, Container: l.Container, Text: []byte(l.Text)})
 }
 
 func TestBadTermsAreNamed(t *testing.T) {
