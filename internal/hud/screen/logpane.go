@@ -122,6 +122,7 @@ func (p *logPane) show(s subject) {
 		return
 	}
 	p.subject, p.follow, p.cursor, p.anchor = s, true, 0, 0
+	p.width = 0 // the origins of another subject may be shorter
 }
 
 // settle opens the list of the query if it has changed. The lines of the list before are shown until it has begun.
@@ -188,6 +189,14 @@ func (p *logPane) read() {
 		return
 	}
 	p.configure(p.area.w, p.subject.names == nil || len(p.subject.names) > 1, p.shape)
+	p.moved = false
+	p.readRows()
+	if p.moved {
+		p.readRows()
+	}
+}
+
+func (p *logPane) readRows() {
 	if !p.follow {
 		var end bool
 		p.rows, end = p.from(p.top, p.area.h)

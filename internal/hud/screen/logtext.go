@@ -2,6 +2,7 @@ package screen
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -50,8 +51,8 @@ type headPart struct {
 type wrapper struct {
 	theme theme
 	now   time.Time
-	// hues are the colours of names, and nameWidth is how wide the longest name is.
-	hues      map[model.ManifestName]int
+	// colours are the hues of names, and nameWidth is how wide the longest name is.
+	colours   map[model.ManifestName]int
 	nameWidth int
 	resources []model.ManifestName
 
@@ -59,9 +60,9 @@ type wrapper struct {
 	names   bool // every line has the name of its resource
 	shape   shape
 	kept    map[wrapKey]*wrapped
-	cells   int // in kept
-	pods    map[string]bool
-	origins int // the width of the column of origins
+	cells   int  // in kept
+	origins int  // the width of the column of origins
+	moved   bool // origins has changed since moved was reset
 }
 
 // wrapKey identifies an item as it was when it was wrapped.
@@ -73,6 +74,9 @@ type wrapKey struct {
 
 func (w *wrapper) configure(width int, names bool, s shape) {
 	if w.width != width || w.names != names || w.shape != s || w.kept == nil || w.cells > keptCells {
+		if w.width != width || w.names != names {
+			w.origins = leastOrigin
+		}
 		w.width, w.names, w.shape = width, names, s
 		w.kept, w.cells = map[wrapKey]*wrapped{}, 0
 	}
@@ -80,14 +84,19 @@ func (w *wrapper) configure(width int, names bool, s shape) {
 
 // know sets the names of the resources, and resets what depends on them.
 func (w *wrapper) know(rows []view.Row) {
-	longest := 0
+	longest, names := 0, make([]string, len(rows))
 	w.resources = w.resources[:0]
-	for _, r := range rows {
-		longest = max(longest, text.Width(string(r.Name)))
+	for i, r := range rows {
+		names[i] = string(r.Name)
+		longest = max(longest, text.Width(names[i]))
 		w.resources = append(w.resources, r.Name)
 	}
-	if longest != w.nameWidth {
-		w.nameWidth, w.kept = longest, nil
+	colours := make(map[model.ManifestName]int, len(rows))
+	for i, hue := range view.Hues(names, len(hues)) {
+		colours[rows[i].Name] = hue
+	}
+	if longest != w.nameWidth || !maps.Equal(colours, w.colours) {
+		w.nameWidth, w.colours, w.kept = longest, colours, nil
 	}
 }
 
@@ -193,12 +202,17 @@ func (w *wrapper) head(l logstore.Line) []headPart {
 	case logstore.LevelInfo, logstore.LevelDebug:
 	}
 	if !w.names {
-		wide := min(max(w.origins, leastOrigin), mostOrigin, max(w.width/5, leastOrigin))
-		return []headPart{{" " + text.PadRight(text.CutMiddle(origin(l, w.several(l)), wide), wide) + " ", dim}, {sign + " ", style}}
+		from := origin(l)
+		wide := min(max(text.Width(from), leastOrigin), mostOrigin, max(w.width/5, leastOrigin))
+		if wide > w.origins { // what was wrapped before is not aligned with it
+			w.origins, w.kept, w.cells = wide, map[wrapKey]*wrapped{}, 0
+			w.moved = true
+		}
+		return []headPart{{" " + text.PadRight(text.CutMiddle(from, w.origins), w.origins) + " ", dim}, {sign + " ", style}}
 	}
 	wide := min(max(w.nameWidth, leastName), mostName, max(w.width/5, leastName))
 	head := []headPart{
-		{" " + text.PadLeft(text.CutMiddle(string(l.Resource), wide), wide) + " ", w.theme.named(string(l.Resource))},
+		{" " + text.PadLeft(text.CutMiddle(string(l.Resource), wide), wide) + " ", w.named(l.Resource)},
 		{sign + " ", style},
 	}
 	if l.Prefix != "" {
@@ -207,13 +221,23 @@ func (w *wrapper) head(l logstore.Line) []headPart {
 	return head
 }
 
-// several reports whether lines of several pods of the resource are known.
-func (w *wrapper) several(logstore.Line) bool { return len(w.pods) > 1 }
+// named returns the style of a resource's name.
+func (w *wrapper) named(name model.ManifestName) tcell.Style {
+	hue, ok := w.colours[name]
+	if !ok {
+		hue = text.Hash(string(name), len(hues))
+	}
+	return w.theme.hue(hue)
+}
 
-// origin returns the part of a resource that wrote a line: the container, else the source.
-func origin(l logstore.Line, _ bool) string {
-	if container := strings.Trim(strings.TrimSpace(l.Prefix), "[]"); container != "" {
-		return text.Clean(container)
+// origin returns the part of a resource that wrote a line: the pod and the container where there are several, else the
+// container, else the source.
+func origin(l logstore.Line) string {
+	if mark := strings.Trim(strings.TrimSpace(l.Prefix), "[]"); mark != "" {
+		return text.Clean(mark)
+	}
+	if l.Container != "" {
+		return text.Clean(l.Container)
 	}
 	return string(l.Source)
 }

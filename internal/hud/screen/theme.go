@@ -49,12 +49,12 @@ func (t theme) selection(tone view.Tone) tcell.Style {
 var hues = [...]tcell.Color{tcell.ColorGreen, tcell.ColorOlive, tcell.ColorNavy, tcell.ColorPurple, tcell.ColorTeal,
 	tcell.ColorLime, tcell.ColorBlue, tcell.ColorFuchsia, tcell.ColorAqua}
 
-// named returns the style of a resource's name in the log, which is the same in every session.
-func (t theme) named(name string) tcell.Style {
+// hue returns the style of a name of which view.Hues has chosen the hue.
+func (t theme) hue(i int) tcell.Style {
 	if t.noColor {
 		return tcell.StyleDefault
 	}
-	return tcell.StyleDefault.Foreground(hues[text.Hash(name, len(hues))])
+	return tcell.StyleDefault.Foreground(hues[i])
 }
 
 // foreign translates the style of a program's output.
