@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/hone-dev/hone/internal/base/logline"
 	"github.com/hone-dev/hone/internal/base/logstore"
@@ -81,6 +82,9 @@ func (v *cardView) index() int {
 func (u *ui) nextError(direction int) {
 	cards := u.frame.View.Cards
 	if len(cards) == 0 {
+		if u.top() == u.main && u.showNewError() {
+			return
+		}
 		if _, open := u.top().(*cardView); open {
 			u.pop()
 		}
@@ -159,8 +163,29 @@ func (u *ui) cardDetails() {
 	}
 }
 
-// excerpt returns the lines of the failure's output that matter.
-func (v *cardView) excerpt(c *view.Card) []string {
+// excerptTime is how long an excerpt of a log is used before it is read again.
+const excerptTime = 500 * time.Millisecond
+
+// excerpts keeps the lines that matter of the card that was read last.
+type excerpts struct {
+	key    cardKey
+	output string
+	span   string
+	until  time.Time
+	lines  []string
+}
+
+// excerpt returns the lines of a failure's output that matter.
+func (u *ui) excerpt(c *view.Card) []string {
+	e, now := &u.excerpts, u.options.Now()
+	key := cardKey{c.Resource, c.Aspect}
+	if e.key != key || e.output != c.Output || e.span != c.Span || now.After(e.until) {
+		*e = excerpts{key, c.Output, c.Span, now.Add(excerptTime), u.readExcerpt(c)}
+	}
+	return e.lines
+}
+
+func (u *ui) readExcerpt(c *view.Card) []string {
 	var all []string
 	if c.Output != "" {
 		for _, l := range splitLines(c.Output) {
@@ -168,7 +193,7 @@ func (v *cardView) excerpt(c *view.Card) []string {
 		}
 	} else if c.Span != "" {
 		f := logstore.Filter{Resources: []model.ManifestName{c.Resource}, Span: c.Span}
-		for _, l := range v.ui.options.Logs.ReadBefore(f, math.MaxUint64, readLines) {
+		for _, l := range u.options.Logs.ReadBefore(f, math.MaxUint64, readLines) {
 			all = append(all, text.Clean(l.Text))
 		}
 	}
@@ -186,7 +211,7 @@ func (v *cardView) content(c *view.Card) []view.Line {
 	for _, s := range c.Cause {
 		add(2, view.Span{Text: s})
 	}
-	if excerpt := v.excerpt(c); len(excerpt) > 0 {
+	if excerpt := v.ui.excerpt(c); len(excerpt) > 0 {
 		add(0)
 		for _, s := range excerpt {
 			add(4, view.Span{Text: "  "}, view.Span{Text: s, Tone: view.Bad})

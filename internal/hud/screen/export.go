@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -196,8 +197,7 @@ func (u *ui) openPlace() {
 	row := u.target()
 	switch {
 	case u.card() != nil:
-		v := u.top().(*cardView)
-		texts = append(v.excerpt(u.card()), u.card().Cause...)
+		texts = slices.Concat(u.excerpt(u.card()), u.card().Cause)
 	case u.main.place() == inLog:
 		if it := u.log.item(); it != nil {
 			for _, l := range it.Lines {

@@ -38,6 +38,8 @@ type logPane struct {
 	cursor uint64 // the selected item, by its first line; zero for none
 	anchor uint64 // the other end of the selection; zero for none
 	opened map[uint64]bool
+	marked map[uint64]bool // items that the user has marked
+	novelty
 	paused int     // how many lines there were when following was paused
 	rows   []rowOf // what is shown
 	// bare leaves out the title, for tiny terminals.
@@ -100,7 +102,8 @@ const (
 )
 
 func newLogPane(t theme, logs Logs, lists *loglist.Lister) *logPane {
-	return &logPane{theme: t, wrapper: wrapper{theme: t}, logs: logs, lists: lists, follow: true, opened: map[uint64]bool{}}
+	return &logPane{theme: t, wrapper: wrapper{theme: t}, logs: logs, lists: lists, follow: true, opened: map[uint64]bool{}, marked: map[uint64]bool{},
+		novelty: novelty{logs: logs, lists: lists, known: map[model.ManifestName]*known{}}}
 }
 
 // query returns what the pane lists.
@@ -514,6 +517,9 @@ func (p *logPane) draw(c canvas, area rect) {
 		selected := p.focused && p.cursor != 0 && r.item.First >= from && r.item.First <= to
 		r.item.draw(c, rect{area.x, area.y + i, area.w, 1}, r.row, p.now)
 		p.mark(c, rect{area.x, area.y + i, area.w, 1}, r, selected)
+		if r.row == 0 {
+			p.drawGutter(c, area.x, area.y+i, r.item)
+		}
 		if selected {
 			style := p.theme.selection(view.Accent)
 			c.restyle(area.x, area.y+i, r.item.indent, func(tcell.Style) tcell.Style { return style })
@@ -521,6 +527,16 @@ func (p *logPane) draw(c canvas, area rect) {
 	}
 	if len(p.rows) == 0 && area.h > 0 {
 		c.text(area.x+1, area.y, area.w-2, p.emptiness(), p.theme.style(view.Dim))
+	}
+}
+
+// drawGutter shows that an item was marked, or that its message is new since the last update.
+func (p *logPane) drawGutter(c canvas, x, y int, it *wrapped) {
+	switch {
+	case p.marked[it.First]:
+		c.text(x, y, 1, "◆", p.theme.style(view.Accent))
+	case p.isNew(it.Lines[0], p.now):
+		c.text(x, y, 1, "+", p.theme.style(view.Accent).Bold(true))
 	}
 }
 

@@ -89,6 +89,11 @@ func (m *mainView) draw(c canvas, area rect) {
 	table, log := m.share(area)
 	m.log.bare = m.tiny()
 	m.table.draw(c, table)
+	if brought := m.ui.brought(log.w); brought != nil && log.h > leastPane+1 {
+		var strip rect
+		strip, log = log.top(1)
+		c.spans(strip.x, strip.y, strip.w, brought)
+	}
 	m.log.draw(c, log)
 }
 

@@ -54,8 +54,8 @@ func (d *driver) drag(from, to string) {
 
 func TestMouseInTheTable(t *testing.T) {
 	play(t, func(t *testing.T, d *driver) {
-		d.click("running 1/1 (previous)")
-		d.shows("▌ ⠋ worker")
+		d.click("crash loop ×4")
+		d.shows("▌ ✖ mailer")
 		d.click("8080")
 		if diff := cmp.Diff([]string{"http://localhost:8080/"}, d.opened); diff != "" {
 			t.Error(diff)

@@ -106,7 +106,7 @@ func (t theme) moving(step int) view.Span {
 // plainForms are the replacements of characters, of the same width, for terminals that show only ASCII.
 var plainForms = map[string]string{
 	"✔": "v", "●": "*", "◌": ".", "✖": "x", "○": "o", "–": "-", "…": "~", "×": "x", "·": "-", "─": "-", "│": "|",
-	"▓": "#", "░": ".", "▌": ">", "▾": "v", "▸": ">", "▲": "^", "▼": "v", "↻": "r", "↵": "<", "↑": "^", "↓": "v", "→": ">", "←": "<",
+	"▓": "#", "░": ".", "▌": ">", "▾": "v", "▸": ">", "▲": "^", "▼": "v", "◆": "#", "↻": "r", "↵": "<", "↑": "^", "↓": "v", "→": ">", "←": "<",
 }
 
 // show returns the text to draw for a grapheme that takes width columns.

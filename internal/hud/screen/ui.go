@@ -32,6 +32,9 @@ type ui struct {
 	log    *logPane
 
 	shownCard cardKey // the card that was shown last
+	excerpts  excerpts
+	// seenErrors are the updates, by their first lines, whose new errors the user has seen.
+	seenErrors map[model.ManifestName]uint64
 
 	message string    // until the next key, or for a moment
 	expires time.Time // of message
@@ -53,7 +56,7 @@ type ui struct {
 }
 
 func newUI(o Options, t theme, lists *loglist.Lister) *ui {
-	u := &ui{theme: t, options: o, verbs: verbs(o), table: newTable(t), log: newLogPane(t, o.Logs, lists), asked: map[string][]string{}}
+	u := &ui{theme: t, options: o, verbs: verbs(o), table: newTable(t), log: newLogPane(t, o.Logs, lists), asked: map[string][]string{}, seenErrors: map[model.ManifestName]uint64{}}
 	u.main = &mainView{ui: u, table: u.table, log: u.log}
 	u.layers = []layer{u.main}
 	u.screen = &drawn{}
@@ -89,6 +92,7 @@ func (u *ui) apply(f Frame, now time.Time) {
 	u.log.wrapper.now = now
 	u.table.setRows(f.View.Rows)
 	u.log.know(f.View.Rows)
+	u.log.watch(f.View.Rows, now)
 	u.settle()
 }
 

@@ -93,6 +93,8 @@ func verbs(o Options) []verb {
 		{"wrap", letters("W"), inMain, "wrap long lines, or cut them", "", func(u *ui) { u.log.shape.cut = !u.log.shape.cut }},
 		{"time", letters("i"), inMain, "time of the lines: clock, ago, none", "", func(u *ui) { u.log.shape.time = (u.log.shape.time + 1) % timeModes }},
 		{"repeats", letters("F"), inMain, "fold lines that repeat, or show each", "", func(u *ui) { u.log.shape.repeats = !u.log.shape.repeats }},
+		{"mark", letters(" "), inLog, "mark the line", "", (*ui).markLine},
+		{"next-mark", letters("'"), inLog, "next marked line", "", (*ui).nextMark},
 		{"copy", letters("c"), inLog, "copy the line, or the selection", "copy", (*ui).copyLines},
 		{"copy-all", letters("C"), inMain, "copy all lines that are shown", "", (*ui).copyShown},
 		{"select", letters("v"), inLog, "begin or end a selection", "", (*ui).selectLines},

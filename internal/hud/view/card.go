@@ -32,6 +32,8 @@ type Card struct {
 	Span   string
 	// Helps are things to do about it. They are only there where hone knows.
 	Helps []string
+	// Saved are the files whose change the newest update contains, if the failure began with that update.
+	Saved []string
 	// Waiting are the resources that wait for the failed ones, directly and through others, the nearest first.
 	Waiting []model.ManifestName
 }
@@ -102,6 +104,7 @@ func (b *builder) updateCard(r Row) Card {
 			if last.Problem != nil {
 				p = *last.Problem
 			}
+			c.Saved = last.Files
 			if files := Files(last.Files); files != "" {
 				c.Title += " after a change of " + files
 			}
@@ -137,6 +140,9 @@ func (b *builder) runtimeCard(r Row) Card {
 	pods := b.pods[r.Name]
 	runtime := buildcontrol.Runtime(b.v, m, state.Updates.In(b.v).Value(string(r.Name)), pods)
 	c.Span, c.Since = runtime.Span, runtime.FailingSince
+	if last, ok := state.Updates.In(b.v).Value(string(r.Name)).Last(); ok && last.Err == "" && !c.Since.Before(last.StartedAt) {
+		c.Saved = last.Files
+	}
 	if long, _ := inWords(runtime.Text); long != "" {
 		c.Title = long
 	}

@@ -1,0 +1,88 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/hud/view"
+)
+
+// TestWhatIsNewSinceTheSaveIsMarked, and an error that is new is on screen without looking for it.
+func TestWhatIsNewSinceTheSaveIsMarked(t *testing.T) {
+	play(t, func(t *testing.T, d *driver) {
+		for i := range 200 {
+			d.write("api", fmt.Sprintf("GET /users/%d 200", i))
+			d.write("web", "cannot find the user") // another resource's message
+		}
+		d.logs.Append(logstore.Entry{Resource: "api", Span: "build:api:3", Source: logstore.SourceBuild, Level: logstore.LevelInfo, Text: "1 File Changed: [api/handler.go]"})
+		d.write("api", "GET /users/7 200")
+		d.write("api", "cannot find the user")
+		d.write("web", "GET /something/else 200")
+		d.after(time.Second)
+		for text, sign := range map[string]string{"api │ cannot find the user": "+", "api │ GET /users/7 200": " ", "web │ GET /something": " "} {
+			if l := d.line(text); !strings.HasPrefix(l, sign) {
+				t.Errorf("%q instead of the sign %q", l, sign)
+			}
+		}
+		d.hides("e shows it")
+		d.logs.Append(logstore.Entry{Resource: "api", Source: logstore.SourceRuntime, Level: logstore.LevelError, Text: "panic: nil map"})
+		d.press("<End>")
+		for range 50 {
+			d.write("web", "GET /something/else 200")
+		}
+		d.after(time.Second)
+		d.shows("✖ api  panic: nil map", "e shows it")
+		d.press("<Esc>e<Esc>") // the card of mailer comes first
+		d.cards(manyRows(3))
+		d.shows("▌ ✔ service")
+	})
+}
+
+func TestJumpingBetweenUpdates(t *testing.T) {
+	play(t, func(_ *testing.T, d *driver) {
+		for n := 3; n < 6; n++ {
+			d.logs.Append(logstore.Entry{Resource: "api", Span: fmt.Sprintf("build:api:%d", n), Source: logstore.SourceBuild, Level: logstore.LevelInfo, Text: fmt.Sprintf("update %d", n)})
+			d.manyLines("api", n*100, n*100+50)
+		}
+		d.after(time.Second)
+		d.press("jja[")
+		d.shows("update 5", "line 0500", "paused")
+		d.press("[[")
+		d.shows("update 3")
+		d.hides("update 4")
+		d.press("]")
+		d.shows("update 4")
+		d.press("]]")
+		d.shows("no later update in this log")
+	})
+}
+
+func TestMarks(t *testing.T) {
+	play(t, func(t *testing.T, d *driver) {
+		d.manyLines("api", 1, 300)
+		d.after(time.Second)
+		d.press("<Tab>k <PgUp><PgUp>k ")
+		d.shows("◆12:41:00")
+		d.press("'")
+		if l := d.line("line 0300"); !strings.HasPrefix(l, "◆") {
+			t.Errorf("the marked line is %q", l)
+		}
+		d.press(" '")
+		d.hides("line 0300")
+		d.shows("◆12:41:00")
+	})
+}
+
+// TestSaveThatBreaksIsOnScreen: until its card was opened.
+func TestSaveThatBreaksIsOnScreen(t *testing.T) {
+	play(t, func(_ *testing.T, d *driver) {
+		d.cards(manyRows(5, 1), view.Card{Resource: "service-001", Title: "the update failed", Cause: []string{"go build: exit 1"},
+			Output: "main.go:41:2: unused\n", Saved: []string{"worker/main.go"}})
+		d.shows(" ✖ service-001  main.go:41:2: unused", "since main.go  e shows it")
+		d.press("e<Esc>")
+		d.hides("e shows it")
+	})
+}
