@@ -94,7 +94,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		Changed:  rt.Wake(),
 		Frame: func(now time.Time) screen.Frame {
 			defer rt.Idle()
-			return frame(rt.View(), now, loop(s.options.Stats))
+			return screen.FrameOf(rt.View(), now, loop(s.options.Stats), s.options.Ignores)
 		},
 		Trigger: func(name model.ManifestName) error { return trigger(rt, rt.View(), name) },
 		Quit: func() {

@@ -35,8 +35,9 @@ func (p Past) Show(ctx context.Context) error {
 		Terminal: p.Screen,
 		Logs:     p.Logs,
 		Frame: func(time.Time) screen.Frame {
-			return screen.Frame{View: shown, Details: func(name model.ManifestName) (view.Details, bool) { return view.DetailsOf(p.View, name, p.At) },
-				Locate: func(name model.ManifestName, file string) []string { return view.Locate(p.View, name, file) }}
+			f := screen.FrameOf(p.View, p.At, 0, view.Ignores{})
+			f.View = shown
+			return f
 		},
 		Trigger:  func(model.ManifestName) error { return nil },
 		Programs: ownPrograms(),

@@ -139,11 +139,13 @@ func (t *Terminals) run(ctx context.Context, rt *store.Runtime, far *terminal.Fa
 		Terminal: term,
 		Logs:     t.options.Logs,
 		Changed:  changed,
-		Frame:    func(now time.Time) screen.Frame { return frame(rt.Aside(), now, loop(t.options.Stats)) },
-		Trigger:  func(name model.ManifestName) error { return trigger(rt, rt.Aside(), name) },
-		Object:   t.options.Object.reader(rt.Aside),
-		Quit:     left,
-		Leave:    t.options.Session,
+		Frame: func(now time.Time) screen.Frame {
+			return screen.FrameOf(rt.Aside(), now, loop(t.options.Stats), t.options.Ignores)
+		},
+		Trigger: func(name model.ManifestName) error { return trigger(rt, rt.Aside(), name) },
+		Object:  t.options.Object.reader(rt.Aside),
+		Quit:    left,
+		Leave:   t.options.Session,
 		// The browser must open on the user's machine.
 		Open:    func(_ context.Context, url string) error { return far.Send(terminal.Open, []byte(url)) },
 		Version: t.options.Version,
@@ -168,13 +170,4 @@ func loop(s *store.Stats) time.Duration {
 		return 0
 	}
 	return time.Duration(s.Last.Load())
-}
-
-// frame returns the frame that a screen shows now.
-func frame(v store.View, now time.Time, loop time.Duration) screen.Frame {
-	return screen.Frame{
-		View:    view.Build(v, now, loop),
-		Details: func(name model.ManifestName) (view.Details, bool) { return view.DetailsOf(v, name, now) },
-		Locate:  func(name model.ManifestName, file string) []string { return view.Locate(v, name, file) },
-	}
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/gdamore/tcell/v2"
-
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/hud/loglist"
 	"github.com/hone-dev/hone/internal/hud/text"
@@ -19,35 +17,19 @@ type detailsView struct {
 	name model.ManifestName
 	tab  int
 
-	// cursor is the selected line of the tab, offset the first row that is shown, and opened the lines that are unfolded, by
-	// their texts: lines come and go.
-	cursor, offset int
-	opened         map[string]bool
-
 	content view.Details
-	lines   []detailLine
-	rows    int
-	area    rect // of the tab's rows
+	list    lineList
 	tabs    []rect
-}
-
-// detailLine is a line of the tab that is shown, or one that is unfolded below it.
-type detailLine struct {
-	view.Line
-	key   string
-	row   int // its first one
-	nrows int
 }
 
 var (
 	_ layer   = (*detailsView)(nil)
-	_ mover   = (*detailsView)(nil)
 	_ pointed = (*detailsView)(nil)
 )
 
 // openDetails shows the details of a resource.
 func (u *ui) openDetails(name model.ManifestName) {
-	d := &detailsView{ui: u, name: name, opened: map[string]bool{}}
+	d := &detailsView{ui: u, name: name}
 	if old, ok := u.top().(*detailsView); ok { // from resource to resource: Esc goes back to the main view
 		d.tab = old.tab
 		u.pop()
@@ -57,108 +39,29 @@ func (u *ui) openDetails(name model.ManifestName) {
 
 func (d *detailsView) place() place { return inDetails }
 func (d *detailsView) covers() bool { return true }
-func (d *detailsView) mover() mover { return d }
-
-// move moves the cursor by lines that can be selected, or scrolls where there is none.
-func (d *detailsView) move(by int) {
-	step := 1
-	if by < 0 {
-		step = -1
-	}
-	for ; by != 0; by -= step {
-		next := d.cursor + step
-		for next >= 0 && next < len(d.lines) && !d.lines[next].Selectable() {
-			next += step
-		}
-		if next < 0 || next >= len(d.lines) || !d.near(next) {
-			d.scroll(step)
-			continue
-		}
-		d.cursor = next
-		d.reveal()
-	}
-}
-
-// near reports whether a line is in sight, or becomes visible by scrolling one row.
-func (d *detailsView) near(i int) bool {
-	l := d.lines[i]
-	return l.row >= d.offset-1 && l.row < d.offset+d.area.h+1
-}
-
-func (d *detailsView) scroll(rows int) {
-	d.offset = max(0, min(d.offset+rows, d.rows-d.area.h))
-}
-
-func (d *detailsView) reveal() {
-	l := d.lines[d.cursor]
-	d.offset = min(d.offset, l.row)
-	d.offset = max(d.offset, l.row+l.nrows-d.area.h)
-}
-
-func (d *detailsView) turn(pages int) {
-	d.scroll(pages * max(1, d.area.h-1))
-	for i, l := range d.lines { // the cursor stays in sight
-		if l.row >= d.offset && l.row < d.offset+d.area.h && l.Selectable() {
-			d.cursor = i
-			break
-		}
-	}
-}
-
-func (d *detailsView) edge(last bool) {
-	d.offset, d.cursor = 0, 0
-	if last {
-		d.offset, d.cursor = max(0, d.rows-d.area.h), len(d.lines)-1
-	}
-}
+func (d *detailsView) mover() mover { return &d.list }
 
 func (d *detailsView) choose(tab int) {
 	if tab >= 0 && tab < len(d.content.Tabs) && tab != d.tab {
-		d.tab, d.cursor, d.offset = tab, 0, 0
+		d.tab = tab
+		d.list.reset()
 	}
 }
 
 // read takes in the newest details.
 func (d *detailsView) read(width int) {
-	d.lines, d.rows = d.lines[:0], 0
 	content, ok := view.Details{}, false
 	if d.ui.frame.Details != nil {
 		content, ok = d.ui.frame.Details(d.name)
 	}
 	d.content = content
 	if !ok {
-		d.add(view.Line{Cell: view.Cell{{Text: "this resource no longer exists", Tone: view.Dim}}}, "", width)
+		d.list.read(nil, "this resource no longer exists", width)
 		return
 	}
 	d.tab = min(d.tab, len(content.Tabs)-1)
 	tab := content.Tabs[d.tab]
-	for _, l := range tab.Lines {
-		d.add(l, "", width)
-	}
-	if len(tab.Lines) == 0 {
-		d.add(view.Line{Cell: view.Cell{{Text: tab.Empty, Tone: view.Dim}}}, "", width)
-	}
-	d.cursor = max(0, min(d.cursor, len(d.lines)-1))
-	if !d.lines[d.cursor].Selectable() {
-		for i, l := range d.lines {
-			if l.Selectable() {
-				d.cursor = i
-				break
-			}
-		}
-	}
-}
-
-func (d *detailsView) add(l view.Line, above string, width int) {
-	key := above + "\n" + l.Cell.String()
-	n := len(l.Rows(width))
-	d.lines = append(d.lines, detailLine{l, key, d.rows, n})
-	d.rows += n
-	if d.opened[key] {
-		for _, f := range l.Folded {
-			d.add(f, key, width)
-		}
-	}
+	d.list.read(tab.Lines, tab.Empty, width)
 }
 
 func (d *detailsView) draw(c canvas, area rect) {
@@ -180,29 +83,7 @@ func (d *detailsView) draw(c canvas, area rect) {
 	}
 	c.rule(rest.x, rest.y, rest.w, c.theme.style(view.Dim))
 	_, rest = rest.top(1)
-	d.area = rest
-	d.scroll(0)
-	for i, l := range d.lines {
-		for n, row := range l.Rows(width) {
-			y := rest.y + l.row + n - d.offset
-			if y < rest.y || y >= rest.y+rest.h {
-				continue
-			}
-			c.spans(rest.x+2, y, width, row)
-			switch {
-			case n == 0 && len(l.Folded) > 0:
-				c.text(rest.x+1, y, 1, map[bool]string{true: "▾", false: "▸"}[d.opened[l.key]], c.theme.style(view.Dim))
-			}
-			if i == d.cursor && l.Selectable() {
-				style := c.theme.selection(view.Accent)
-				c.restyle(rest.x+2, y, width, func(tcell.Style) tcell.Style { return style })
-			}
-		}
-	}
-	if below := d.rows - d.offset - rest.h; below > 0 {
-		sign := fmt.Sprintf(" ▼ %d ", below)
-		c.text(rest.x+rest.w-text.Width(sign)-1, rest.y+rest.h-1, text.Width(sign), sign, c.theme.style(view.Accent))
-	}
+	d.list.draw(c, rest)
 }
 
 // drawTabs draws the name and the titles of the tabs; those that do not fit are cut.
@@ -229,29 +110,16 @@ func (d *detailsView) drawTabs(c canvas, area rect) {
 	c.text(room, area.y, text.Width(back), back, c.theme.style(view.Dim))
 }
 
-// point implements pointed: a click on a tab shows it, a click on a line selects it, a double click opens it.
+// point implements pointed: a click on a tab shows it.
 func (d *detailsView) point(g gesture) *verb {
-	switch g.kind {
-	case wheelUp:
-		return &verb{name: "scroll", do: func(*ui) { d.scroll(-wheelRows) }}
-	case wheelDown:
-		return &verb{name: "scroll", do: func(*ui) { d.scroll(wheelRows) }}
-	case press:
+	if g.kind == press {
 		for i, r := range d.tabs {
 			if r.has(g.x, g.y) {
 				return &verb{name: "tab", do: func(*ui) { d.choose(i) }}
 			}
 		}
-		for i, l := range d.lines {
-			if row := d.offset + g.y - d.area.y; d.area.has(g.x, g.y) && row >= l.row && row < l.row+l.nrows && l.Selectable() {
-				return &verb{name: "select", do: func(*ui) { d.cursor = i }}
-			}
-		}
-	case doubleClick:
-		return d.ui.verb("open-detail")
-	case click, drag, dropped:
 	}
-	return nil
+	return d.list.point(d.ui, g)
 }
 
 func (u *ui) details() *detailsView {
@@ -272,24 +140,27 @@ func (u *ui) chooseTab(i int) {
 	}
 }
 
-// line returns the selected line of the details; nil if there is none.
-func (d *detailsView) line() *detailLine {
-	if d.cursor >= 0 && d.cursor < len(d.lines) && d.lines[d.cursor].Selectable() {
-		return &d.lines[d.cursor]
+// lines returns the list of lines on top, and the resource that it is about; nil if there is none.
+func (u *ui) lines() (*lineList, model.ManifestName) {
+	switch l := u.top().(type) {
+	case *detailsView:
+		return &l.list, l.name
+	case *whyView:
+		return &l.list, l.name
 	}
-	return nil
+	return nil, ""
 }
 
 // openDetail unfolds the selected line, or goes where it leads.
 func (u *ui) openDetail() {
-	d := u.details()
-	if d == nil || d.line() == nil {
+	list, name := u.lines()
+	if list == nil || list.line() == nil {
 		return
 	}
-	l := d.line()
+	l := list.line()
 	switch t := l.Target; {
 	case len(l.Folded) > 0:
-		d.opened[l.key] = !d.opened[l.key]
+		list.toggle(l.key)
 	case t.Resource != "":
 		u.openDetails(t.Resource)
 	case t.URL != "":
@@ -297,7 +168,7 @@ func (u *ui) openDetail() {
 	case t.Object.Name != "":
 		u.openObject(t.Object)
 	case t.Span != "":
-		u.showSpan(d.name, t.Span)
+		u.showSpan(name, t.Span)
 	case t.File != "":
 		u.edit(t.File, t.Line)
 	}

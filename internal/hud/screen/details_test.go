@@ -83,3 +83,17 @@ func (d *driver) details(lines []view.Line) {
 	d.changed <- struct{}{}
 	d.after(time.Second)
 }
+
+func TestWhy(t *testing.T) {
+	play(t, func(_ *testing.T, d *driver) {
+		d.press("/e2e<Enter>w")
+		d.shows("why: e2e", "e2e waits for worker to be ready", "worker is being updated")
+		d.press("w")
+		d.shows("what does a change of this file do:")
+		d.paste("README.md\n")
+		d.press("<Enter>")
+		d.shows("a change of README.md", "nothing happens", "e2e does not watch it")
+		d.press("<Esc>")
+		d.shows("showing e2e")
+	})
+}

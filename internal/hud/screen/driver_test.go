@@ -90,9 +90,7 @@ func start(t *testing.T, v store.View, term simulated, change ...func(*driver, *
 	hudtest.ShopLogs(logs)
 	d := &driver{t: t, term: term, logs: logs, changed: make(chan struct{}, 1), done: make(chan struct{})}
 	d.view = func(now time.Time) Frame {
-		return Frame{View: view.Build(v, now, 200*time.Microsecond),
-			Details: func(n model.ManifestName) (view.Details, bool) { return view.DetailsOf(v, n, now) },
-			Locate:  func(name model.ManifestName, file string) []string { return view.Locate(v, name, file) }}
+		return FrameOf(v, now, 200*time.Microsecond, view.Ignores{})
 	}
 	var ctx context.Context
 	ctx, d.cancel = context.WithCancel(t.Context())

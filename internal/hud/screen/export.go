@@ -187,8 +187,8 @@ func placeText(path string, line int) string {
 
 // openPlace opens the editor at the place that the selected line names: of the log, of a card, of the details.
 func (u *ui) openPlace() {
-	if d := u.details(); d != nil {
-		if l := d.line(); l != nil && l.Target.File != "" {
+	if list, _ := u.lines(); list != nil {
+		if l := list.line(); l != nil && l.Target.File != "" {
 			u.edit(l.Target.File, l.Target.Line)
 			return
 		}

@@ -89,6 +89,7 @@ type shape struct {
 	left    int  // columns that are out of sight on the left of cut lines
 	time    timeMode
 	repeats bool // each repeat is shown
+	fields  fieldMode
 }
 
 // timeMode is how the time of a line is shown.

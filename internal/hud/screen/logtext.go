@@ -60,9 +60,10 @@ type wrapper struct {
 	names   bool // every line has the name of its resource
 	shape   shape
 	kept    map[wrapKey]*wrapped
-	cells   int  // in kept
-	origins int  // the width of the column of origins
-	moved   bool // origins has changed since moved was reset
+	cells   int // in kept
+	origins int // the width of the column of origins
+	columns fieldColumns
+	moved   bool // origins or columns have changed since moved was reset
 }
 
 // wrapKey identifies an item as it was when it was wrapped.
@@ -76,6 +77,7 @@ func (w *wrapper) configure(width int, names bool, s shape) {
 	if w.width != width || w.names != names || w.shape != s || w.kept == nil || w.cells > keptCells {
 		if w.width != width || w.names != names {
 			w.origins = leastOrigin
+			w.columns.reset()
 		}
 		w.width, w.names, w.shape = width, names, s
 		w.kept, w.cells = map[wrapKey]*wrapped{}, 0
@@ -126,7 +128,10 @@ func (w *wrapper) wrap(it loglist.Item, open bool) *wrapped {
 		out.indent += text.Width(h.text)
 	}
 	for i, l := range it.Lines {
-		cells := text.Parse(shorten(l.Text))
+		cells := w.fieldCells(l.Text)
+		if cells == nil {
+			cells = text.Parse(shorten(l.Text))
+		}
 		out.plain = append(out.plain, text.Plain(cells))
 		w.cells += len(cells)
 		if i == len(it.Lines)-1 && it.Times > 1 {
@@ -135,8 +140,27 @@ func (w *wrapper) wrap(it loglist.Item, open bool) *wrapped {
 		rows, from := w.layout(cells, w.width-out.indent)
 		out.add(i, from, rows)
 	}
+	if open {
+		w.unfold(out)
+	}
 	w.kept[key] = out
 	return out
+}
+
+// unfold adds what an item that was opened hides otherwise: its fields, and when its repeats began.
+func (w *wrapper) unfold(out *wrapped) {
+	extra := unfolded(out.Lines[0].Text)
+	if out.Times > 1 {
+		extra = append(extra, fmt.Sprintf("  %s times, F shows each", grouped(out.Times)))
+	}
+	for _, s := range extra {
+		cells := text.Parse(shorten(s))
+		for i := range cells {
+			cells[i].Style = text.Style{Dim: true}
+		}
+		out.plain = append(out.plain, text.Plain(cells))
+		out.add(len(out.plain)-1, 0, text.Wrap(cells, w.width-out.indent))
+	}
 }
 
 // timeColumns is the width of the time in front of a line.

@@ -13,6 +13,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/hud/loglist"
 	"github.com/hone-dev/hone/internal/hud/view"
+	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -21,8 +22,25 @@ type Frame struct {
 	View view.View
 	// Details returns what is known about one resource at the time of the frame; ok is false if it does not exist.
 	Details func(model.ManifestName) (d view.Details, ok bool)
+	// Why answers why a resource is in its state, and WhyFile what a change of a file does to it; a relative name is one below
+	// the Tiltfile.
+	Why     func(name model.ManifestName) []view.Line
+	WhyFile func(name model.ManifestName, file string) []view.Line
 	// Locate returns where a file that the output of a resource names may be, the most likely place first.
 	Locate func(name model.ManifestName, file string) []string
+}
+
+// FrameOf returns the frame of a snapshot. Loop is how long the store's last batch took, and ignored are the watcher's rules.
+func FrameOf(v store.View, now time.Time, loop time.Duration, ignored view.Ignores) Frame {
+	return Frame{
+		View:    view.Build(v, now, loop),
+		Details: func(name model.ManifestName) (view.Details, bool) { return view.DetailsOf(v, name, now) },
+		Why:     func(name model.ManifestName) []view.Line { return view.Why(v, name, now) },
+		WhyFile: func(name model.ManifestName, file string) []view.Line {
+			return view.WhyFile(v, name, file, now, ignored)
+		},
+		Locate: func(name model.ManifestName, file string) []string { return view.Locate(v, name, file) },
+	}
 }
 
 // Options configure a screen. All except Terminal, Now, Version and NoColor must be set.

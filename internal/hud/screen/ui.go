@@ -156,6 +156,11 @@ func (u *ui) nextOrder() {
 
 func (u *ui) setSource(s logSource) { u.log.source = s }
 
+func (u *ui) cycleFields() {
+	u.log.shape.fields = (u.log.shape.fields + 1) % fieldModes
+	u.say("lines with fields: " + u.log.shape.fields.String())
+}
+
 func (u *ui) toggleAll() { u.main.one = !u.main.one }
 
 func (u *ui) cycleLevel() {
@@ -173,6 +178,8 @@ func (u *ui) target() *view.Row {
 		name = l.name
 	case *cardView:
 		name = l.resource
+	case *whyView:
+		name = l.name
 	default:
 		return u.selected()
 	}
@@ -245,7 +252,7 @@ func (u *ui) help(int) []view.Cell {
 	for _, part := range []struct {
 		in    place
 		title string
-	}{{inTable, "IN THE TABLE"}, {inLog, "IN THE LOG"}, {inDetails, "IN DETAILS"}, {inCard, "ON AN ERROR CARD"}, {inText, "IN HELP AND NOTICES"}} {
+	}{{inTable, "IN THE TABLE"}, {inLog, "IN THE LOG"}, {inDetails, "IN DETAILS"}, {inCard, "ON AN ERROR CARD"}, {inWhy, "IN WHY"}, {inText, "IN HELP AND NOTICES"}} {
 		lines = append(lines, view.Cell{{Text: part.title, Tone: view.Strong}})
 		for _, v := range u.verbs {
 			if v.in&part.in != 0 {

@@ -17,9 +17,10 @@ const (
 	inDetails
 	inText // help, notices, a text that is read
 	inCard
+	inWhy
 	inPrompt
 	inMain  = inTable | inLog
-	inViews = inMain | inDetails | inText | inCard
+	inViews = inMain | inDetails | inText | inCard | inWhy
 )
 
 // verb is something that the user can do. Whatever causes it (a key, the mouse) goes through ui.dispatch; help and footer are
@@ -61,15 +62,16 @@ func verbs(o Options) []verb {
 	}
 	actions := []verb{{"details", named(tcell.KeyEnter), inTable, "details of the resource; fold or unfold the group", "details", (*ui).openRow}}
 	if !o.Past {
-		actions = append(actions, verb{"trigger", letters("t"), inMain | inDetails | inCard, "trigger an update of the resource", "trigger", (*ui).trigger})
+		actions = append(actions, verb{"trigger", letters("t"), inMain | inDetails | inCard | inWhy, "trigger an update of the resource", "trigger", (*ui).trigger})
 	}
 	return slices.Concat(actions, []verb{
 		{"open-line", named(tcell.KeyEnter), inLog, "open the line: fields, repeats", "open", (*ui).openLine},
-		{"open-detail", named(tcell.KeyEnter), inDetails, "go where the line leads", "open", (*ui).openDetail},
+		{"open-detail", named(tcell.KeyEnter), inDetails | inWhy, "go where the line leads", "open", (*ui).openDetail},
 		{"card-log", letters("l"), inCard, "the whole log of the failure", "full log", (*ui).cardLog},
 		{"card-details", named(tcell.KeyEnter), inCard, "details of the resource", "details", (*ui).cardDetails},
-		{"next-error", letters("e"), inMain | inDetails | inCard, "next error, as a card: what failed, why, what helps", "next error", func(u *ui) { u.nextError(1) }},
-		{"previous-error", letters("E"), inMain | inDetails | inCard, "previous error", "", func(u *ui) { u.nextError(-1) }},
+		{"next-error", letters("e"), inMain | inDetails | inCard | inWhy, "next error, as a card: what failed, why, what helps", "next error", func(u *ui) { u.nextError(1) }},
+		{"previous-error", letters("E"), inMain | inDetails | inCard | inWhy, "previous error", "", func(u *ui) { u.nextError(-1) }},
+		{"why", letters("w"), inMain | inDetails | inCard | inWhy, "why the resource is in its state; then: what a change of a file does", "why", (*ui).openWhy},
 		{"all", letters("a"), inMain, "log of all resources, or of the selected resource or group", "all/one", (*ui).toggleAll},
 		{"filter", letters("/"), inTable, "show only resources that match: letters, !letters, label:x, is:failing", "filter", (*ui).askFilter},
 		{"filter-log", letters("/"), inLog, "show only lines that match: words, !word, /regex/, level:warn, source:build, container:x, pod:x, since:5m, field>=n", "filter", (*ui).askLogFilter},
@@ -92,6 +94,7 @@ func verbs(o Options) []verb {
 		{"next-update", letters("]"), inMain, "next update in the log", "", func(u *ui) { u.jumpUpdate(false) }},
 		{"wrap", letters("W"), inMain, "wrap long lines, or cut them", "", func(u *ui) { u.log.shape.cut = !u.log.shape.cut }},
 		{"time", letters("i"), inMain, "time of the lines: clock, ago, none", "", func(u *ui) { u.log.shape.time = (u.log.shape.time + 1) % timeModes }},
+		{"json", letters("J"), inMain, "lines of JSON: message and fields, in columns, as they are", "", (*ui).cycleFields},
 		{"repeats", letters("F"), inMain, "fold lines that repeat, or show each", "", func(u *ui) { u.log.shape.repeats = !u.log.shape.repeats }},
 		{"mark", letters(" "), inLog, "mark the line", "", (*ui).markLine},
 		{"next-mark", letters("'"), inLog, "next marked line", "", (*ui).nextMark},
@@ -100,7 +103,7 @@ func verbs(o Options) []verb {
 		{"select", letters("v"), inLog, "begin or end a selection", "", (*ui).selectLines},
 		{"save", letters("s"), inMain, "save all lines that are shown to a file", "", (*ui).askSave},
 		{"pager", letters("|"), inMain, "show the log in the pager", "", (*ui).page},
-		{"editor", letters("o"), inMain | inDetails | inCard, "open the file that the line names, or the definition of the resource, in the editor", "", (*ui).openPlace},
+		{"editor", letters("o"), inMain | inDetails | inCard | inWhy, "open the file that the line names, or the definition of the resource, in the editor", "", (*ui).openPlace},
 		{"sort", letters(">"), inTable, "next order of the resources: by group, alerts first, by name, by last change", "", (*ui).nextOrder},
 		{"larger", letters("+"), inMain, "more room for the pane that has the focus", "", func(u *ui) { u.resize(1) }},
 		{"smaller", letters("-"), inMain, "less room for it", "", func(u *ui) { u.resize(-1) }},

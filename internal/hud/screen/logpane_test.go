@@ -1,0 +1,144 @@
+package screen
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+)
+
+func TestLinesOfJSON(t *testing.T) {
+	play(t, func(_ *testing.T, d *driver) {
+		d.press("jja")
+		d.write("api", `{"time":"2026-11-20T12:41:00Z","level":"info","msg":"request served","path":"/users/7","status":200,"user":{"id":7}}`)
+		d.write("api", `{"time":"2026-11-20T12:41:00Z","level":"info","msg":"served","path":"/","status":503}`)
+		d.write("api", `plain text {"a":1}`)
+		d.after(time.Second)
+		d.shows("│ request served  path=/users/7  status=200  user.id=7", "│ served  path=/  status=503", `│ plain text {"a":1}`)
+		d.press("J")
+		d.shows("│ request served  path=/users/7  status=200  user.id=7", "│ served          path=/         status=503")
+		d.press("J")
+		d.shows(`│ {"time":"2026-11-20T12:41:00Z","level":"info","msg":"request served"`)
+		d.press("J<Tab>kkk<Enter>")
+		d.shows("│ request served  path=/users/7", "  path: /users/7", "  user.id: 7", "  time: 2026-11-20T12:41:00Z")
+		d.press("<Enter>")
+		d.hides("  path: /users/7")
+	})
+}
+
+func TestRepeatsFold(t *testing.T) {
+	play(t, func(_ *testing.T, d *driver) {
+		for range 120 {
+			d.write("api", "GET / 200 in 3ms")
+		}
+		d.write("api", "another")
+		d.after(time.Second)
+		d.shows("GET / 200 in 3ms ×120", "picked job")
+		d.press("F")
+		d.hides("×120", "picked job")
+		d.press("F<Tab>kk<Enter>")
+		d.shows("120 times, F shows each")
+	})
+}
+
+// TestTraceIsOneLine: the cursor and copying take the whole of a stack trace.
+func TestTraceIsOneLine(t *testing.T) {
+	play(t, func(t *testing.T, d *driver) {
+		trace := "Traceback (most recent call last):\n  File \"app.py\", line 3, in <module>\n    boom()\nValueError: no such thing\n"
+		d.logs.Logger("api", "run", logstore.SourceRuntime).Write(logstore.LevelInfo, "begin\n"+trace+"end\n")
+		d.after(time.Second)
+		d.press("<Tab>kk")
+		d.press("c")
+		d.shows("copied 4 lines")
+		if diff := cmp.Diff(trace, d.copied()); diff != "" {
+			t.Error(diff)
+		}
+		d.press("vkc")
+		d.shows("copied 5 lines")
+		d.press("L")
+		d.after(time.Second)
+		d.shows("level: warnings", "ValueError")
+		d.hides("│ begin", "│ end")
+		d.press("LC")
+		d.after(time.Second)
+		d.shows("level: errors")
+	})
+}
+
+func TestCopyOfAllThatIsShown(t *testing.T) {
+	play(t, func(t *testing.T, d *driver) {
+		for i := range 3000 {
+			d.write("api", fmt.Sprintf("line \x1b[31m%04d\x1b[0m", i))
+		}
+		d.press("<Tab>/\"line 2\"<Enter>")
+		d.after(time.Second)
+		d.press("C")
+		d.shows("copied 1,000 lines")
+		got := strings.Split(d.copied(), "\n")
+		if len(got) != 1001 || got[0] != "line 2000" || got[999] != "line 2999" {
+			t.Errorf("%d lines, the first %q", len(got), got[0])
+		}
+	})
+}
+
+func TestSave(t *testing.T) {
+	dir := t.TempDir()
+	play(t, func(t *testing.T, d *driver) {
+		path := filepath.Join(dir, "shop.log")
+		d.press("jja")
+		for range 2 {
+			d.press("s")
+			d.shows("save log to: api-12410")
+			d.press("<Ctrl-U>")
+			d.paste(path)
+			d.press("<Enter>")
+			d.after(time.Second)
+		}
+		d.shows("shop.log exists already: choose another name")
+		got, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "2026-11-20T12:00:05.000Z Initial Build\n2026-11-20T12:00:16.000Z listening on :8080\n2026-11-20T12:40:48.000Z 1 File Changed: [api/handler.go]\n"
+		if diff := cmp.Diff(want, string(got)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestWrapAndTime(t *testing.T) {
+	playAt(t, newTerminal("UTF-8", 100, 30), shop(t), func(_ *testing.T, d *driver) {
+		d.write("api", "begin "+strings.Repeat("0123456789", 30)+" finish")
+		d.after(time.Second)
+		d.shows("begin", "finish")
+		d.press("W")
+		d.shows("begin", "…")
+		d.hides("finish")
+		d.press("<Tab><Right><Right><Right><Right><Right><Right><Right><Right><Right><Right><Right><Right><Right>")
+		d.shows("finish")
+		d.hides("begin 0123")
+		d.press("Wi")
+		d.shows("40 m            api │ listening")
+		d.press("i")
+		d.hides("12:40:12", "40 m            api")
+	})
+}
+
+func TestZoom(t *testing.T) {
+	play(t, func(_ *testing.T, d *driver) {
+		d.press("z")
+		d.shows("✔ api")
+		d.hides("all resources")
+		d.press("<Tab>")
+		d.shows("all resources")
+		d.hides("✔ api")
+		d.press("z")
+		d.shows("all resources", "✔ api")
+	})
+}
