@@ -50,6 +50,8 @@ func rarity(c byte) int {
 	return 20
 }
 
+func (f folded) len() int { return len(f.lower) }
+
 // in reports whether a line contains the text.
 func (f folded) in(line []byte) bool { return f.index(line) >= 0 }
 

@@ -2,6 +2,8 @@ package loglist
 
 import (
 	"context"
+	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,7 +16,9 @@ const (
 	// firstStep and lastStep are how many line numbers are looked at in one go: few at first, so that the newest lines are
 	// shown at once, then more, so that a step's overhead does not count.
 	firstStep = 1 << 12
-	lastStep  = 1 << 16
+	lastStep  = 1 << 17
+	// mostScans is how many goroutines look at lines at the same time.
+	mostScans = 4
 	// followPause is the least time between two looks at new lines.
 	followPause = time.Second / 30
 	// keptLines bounds how many lines a list keeps to show them again.
@@ -160,24 +164,50 @@ func (l *List) step(ctx context.Context, n uint64) (forward, back bool) {
 	return forward, back
 }
 
-// look adds the lines with from < Seq < to, and reports whether there are any.
+// look adds the lines with from < Seq < to, and reports whether there are any. It divides the range among the processors.
 func (l *List) look(ctx context.Context, from, to uint64, back bool) bool {
-	var refs []ref
+	parts := uint64(1)
+	if to-from > lastStep/2 {
+		parts = uint64(min(runtime.GOMAXPROCS(0), mostScans))
+	}
+	found := make([][]ref, parts)
+	var scans sync.WaitGroup
+	width := (to - from - 1) / parts
+	for i := range parts {
+		first, end := from+i*width, from+(i+1)*width+1
+		if i == parts-1 {
+			end = to
+		}
+		scans.Go(func() { found[i] = l.scan(ctx, first, end, back) })
+	}
+	scans.Wait()
+	if ctx.Err() != nil { // a part of a step would be looked at twice
+		return false
+	}
+	if back {
+		slices.Reverse(found)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	grew := false
+	for _, refs := range found {
+		for _, r := range refs {
+			l.x.add(r, back)
+			grew = true
+		}
+	}
+	return grew
+}
+
+// scan returns the lines with from < Seq < to.
+func (l *List) scan(ctx context.Context, from, to uint64, back bool) (refs []ref) {
 	_ = l.logs.Scan(ctx, l.filter, from, to, back, func(line logstore.LineRef) bool {
 		if l.match == nil || l.match(line) {
 			refs = append(refs, ref{line.Seq, line.Resource})
 		}
 		return true
 	})
-	if ctx.Err() != nil || len(refs) == 0 { // a part of a step would be looked at twice
-		return false
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, r := range refs {
-		l.x.add(r, back)
-	}
-	return true
+	return refs
 }
 
 // trim forgets the lines that the store has dropped, and reports whether there are any. The mutex is held.

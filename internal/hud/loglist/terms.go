@@ -309,9 +309,47 @@ func expression(body string) (term, error) {
 		}
 		return term{}, fmt.Errorf("/%s/: %w", body, err)
 	}
-	return term{in: re.Match, mark: func(line string) [][]int {
+	in := re.Match
+	if need := required(body); need != "" { // looking for text is many times faster than matching an expression
+		first := fold(need)
+		in = func(line []byte) bool { return first.in(line) && re.Match(line) }
+	}
+	return term{in: in, mark: func(line string) [][]int {
 		return slices.DeleteFunc(re.FindAllStringIndex(line, -1), func(at []int) bool { return at[0] == at[1] })
 	}}, nil
+}
+
+// required returns a text that every match of an expression contains, regardless of letter case; empty if none is found.
+func required(body string) string {
+	re, err := syntax.Parse("(?i)"+body, syntax.Perl)
+	if err != nil {
+		return ""
+	}
+	return literal(re)
+}
+
+// literal returns the longest text that every match of an expression contains.
+func literal(re *syntax.Regexp) string {
+	switch re.Op {
+	case syntax.OpLiteral:
+		return string(re.Rune)
+	case syntax.OpCapture, syntax.OpPlus:
+		return literal(re.Sub[0])
+	case syntax.OpRepeat:
+		if re.Min > 0 {
+			return literal(re.Sub[0])
+		}
+	case syntax.OpConcat:
+		longest := ""
+		for _, sub := range re.Sub {
+			if l := literal(sub); len(l) > len(longest) {
+				longest = l
+			}
+		}
+		return longest
+	default: // may match without any particular text
+	}
+	return ""
 }
 
 var comparison = regexp.MustCompile(`^([A-Za-z_@][A-Za-z0-9_.@-]*)(>=|<=|!=|=|>|<)(.+)$`)
@@ -320,13 +358,16 @@ var comparison = regexp.MustCompile(`^([A-Za-z_@][A-Za-z0-9_.@-]*)(>=|<=|!=|=|>|
 // "name=value" also matches lines that contain exactly that.
 func compare(name, operator, value string) term {
 	name = strings.ToLower(name)
-	literal := fold(name + operator + value)
+	literal, key := fold(name+operator+value), fold(lastPart(name))
 	return term{in: func(line []byte) bool {
 		if operator == "=" && literal.in(line) {
 			return true
 		}
-		if !fold(lastPart(name)).in(line) { // most lines lack the field: do not take them apart
+		switch may, sure := inPlain(line, key, operator, value); {
+		case !may: // most lines: do not take them apart
 			return false
+		case sure && key.len() == len(name):
+			return true
 		}
 		fields, ok := logline.Fields(string(line))
 		if !ok {
@@ -340,6 +381,37 @@ func compare(name, operator, value string) term {
 		}
 		return false
 	}, mark: literal.all}
+}
+
+// inPlain judges a comparison by what follows the field's name in the text: whether it may hold, and whether it surely does,
+// since "name=value" stands there between other words.
+func inPlain(line []byte, key folded, operator, value string) (may, sure bool) {
+	for at := 0; ; {
+		i := key.index(line[at:])
+		if i < 0 {
+			return may, false
+		}
+		word := at+i == 0 || line[at+i-1] == ' ' || line[at+i-1] == '\t'
+		at += i + key.len()
+		after := bytes.TrimLeft(bytes.TrimPrefix(line[at:], []byte(`"`)), " ")
+		if len(after) == 0 || after[0] != '=' && after[0] != ':' {
+			continue
+		}
+		plain := after[0] == '=' && line[at] == '='
+		if after = bytes.TrimLeft(after[1:], " "); len(after) > 0 && (after[0] == '"' || after[0] == '{' || after[0] == '[') {
+			may = true // the value may contain anything
+			continue
+		}
+		end := bytes.IndexAny(after, " ,}]\t")
+		if end < 0 {
+			end = len(after)
+		}
+		if holds(string(after[:end]), operator, value) {
+			if may = true; plain && word {
+				return true, true
+			}
+		}
+	}
 }
 
 func lastPart(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }

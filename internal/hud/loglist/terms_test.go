@@ -78,6 +78,9 @@ func TestTermsSelect(t *testing.T) {
 		{"method!=GET", line(`{"method":"POST"}`), true},
 		{"took>100ms", line(`level=info took=1.5s`), true},
 		{"took>100ms", line(`level=info took=15ms`), false},
+		{"status>=500", line(`0f3c GET / status=503 took=3ms`), true},
+		{"status>=500", line(`0f3c GET / xstatus=503`), false},
+		{"status=503", line(`status="503" x=1`), true},
 		{"request.id=abc", line(`{"request":{"id":"abc"}}`), true},
 	} {
 		terms, err := Parse(tt.typed)
@@ -164,6 +167,17 @@ func TestFoldedAgainstToLower(t *testing.T) {
 			if got, want := f.in([]byte(line)), strings.Contains(strings.ToLower(line), strings.ToLower(needle)); got != want {
 				t.Errorf("%q in %q: %v", needle, line, got)
 			}
+		}
+	}
+}
+
+// TestRequired: every match of the expression contains the text.
+func TestRequired(t *testing.T) {
+	for body, want := range map[string]string{
+		`status=50[0-9] .*took=99`: "status=50", `a|b`: "", `(abc)+`: "abc", `x*yz`: "yz", `(?:ab){2,}c`: "ab", `^GET$`: "get", `a?`: "", `[ab]`: "",
+	} {
+		if got := strings.ToLower(required(body)); got != want {
+			t.Errorf("%s: %q instead of %q", body, got, want)
 		}
 	}
 }

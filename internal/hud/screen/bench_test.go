@@ -3,13 +3,20 @@ package screen
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/gdamore/tcell/v2"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/hud/hudtest"
 	"github.com/hone-dev/hone/internal/hud/loglist"
 	"github.com/hone-dev/hone/internal/hud/view"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // BenchmarkDraw draws the whole shop with a log in which every line is new each time.
@@ -43,5 +50,210 @@ func BenchmarkDraw(b *testing.B) {
 	}
 	if ctx.Err() != nil {
 		b.Fatal(context.Cause(ctx))
+	}
+}
+
+// counted is a terminal of the xterm kind that counts what is written to it.
+type counted struct {
+	written atomic.Int64
+	stopped chan struct{}
+	once    sync.Once
+}
+
+func newCounted() *counted { return &counted{stopped: make(chan struct{})} }
+
+func (c *counted) Start() error        { return nil }
+func (c *counted) Stop() error         { return nil }
+func (c *counted) Drain() error        { c.once.Do(func() { close(c.stopped) }); return nil }
+func (c *counted) NotifyResize(func()) {}
+func (c *counted) Close() error        { return nil }
+func (c *counted) Read([]byte) (int, error) {
+	<-c.stopped
+	return 0, nil
+}
+
+func (c *counted) Write(p []byte) (int, error) {
+	c.written.Add(int64(len(p)))
+	return len(p), nil
+}
+
+func (c *counted) WindowSize() (tcell.WindowSize, error) {
+	return tcell.WindowSize{Width: 140, Height: 40}, nil
+}
+
+// seen is a terminal that tells which row is marked as soon as it is drawn.
+type seen struct {
+	simulated
+	marks chan int
+}
+
+func (s seen) Show() {
+	s.SimulationScreen.Show()
+	cells, width, height := s.GetContents()
+	for y := range height {
+		if c := cells[y*width+1]; len(c.Runes) > 0 && c.Runes[0] == '▌' {
+			select {
+			case s.marks <- y:
+			default:
+			}
+			return
+		}
+	}
+}
+
+// thousand are the rows of a session of 1,000 resources.
+func thousand() Frame {
+	return Frame{View: view.View{Header: view.Header{Project: "large"}, Rows: manyRows(1000, 17, 600), Refresh: time.Second}}
+}
+
+// flood writes lines of n resources at a rate per second until the function that it returns is called.
+func flood(logs *logstore.Store, n, rate int) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var work sync.WaitGroup
+	work.Go(func() {
+		tick := time.NewTicker(2 * time.Millisecond)
+		defer tick.Stop()
+		for i := 0; ctx.Err() == nil; {
+			<-tick.C
+			for range rate / 500 {
+				i++
+				logs.Append(logstore.Entry{Resource: model.ManifestName(fmt.Sprintf("service-%03d", i%n)), Source: logstore.SourceRuntime,
+					Level: logstore.LevelInfo, Text: fmt.Sprintf("level=info msg=\"GET /orders\" status=%d took=%dms id=%08d", 200+i%5*100, i%999, i)})
+			}
+		}
+	})
+	return func() { cancel(); work.Wait() }
+}
+
+// showOn runs a screen and returns a function that ends it.
+func showOn(b *testing.B, term Terminal, logs *logstore.Store, changed chan struct{}) (stop func()) {
+	b.Helper()
+	ctx, cancel := context.WithCancel(b.Context())
+	done := make(chan error, 1)
+	go func() {
+		done <- Run(ctx, Options{Terminal: term, Logs: logs, Changed: changed, Frame: func(time.Time) Frame { return thousand() },
+			Trigger: func(model.ManifestName) error { return nil }, Quit: func() {}, Open: func(context.Context, string) error { return nil }})
+	}()
+	return func() {
+		cancel()
+		if err := <-done; err != nil {
+			b.Error(err)
+		}
+	}
+}
+
+// BenchmarkKeys measures from a key to the screen that shows its effect, with 1,000 resources, 50,000 lines a second, and a
+// filter over the log.
+func BenchmarkKeys(b *testing.B) {
+	logs, err := logstore.New(logstore.Options{Dir: b.TempDir()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer logs.Close()
+	term := seen{newTerminal("UTF-8", 140, 40), make(chan int, 1)}
+	changed := make(chan struct{}, 1)
+	stop := showOn(b, term, logs, changed)
+	defer stop()
+	defer flood(logs, 1000, 50_000)()
+	mark := func(want int) {
+		for got := range term.marks {
+			if got == want {
+				return
+			}
+		}
+	}
+	mark(3)
+	for _, r := range "\t/status=500" {
+		if r == '\t' {
+			term.InjectKey(tcell.KeyTab, 0, 0)
+		} else {
+			term.InjectKey(tcell.KeyRune, r, 0)
+		}
+	}
+	term.InjectKey(tcell.KeyEnter, 0, 0)
+	term.InjectKey(tcell.KeyTab, 0, 0)
+	time.Sleep(time.Second)
+	var took []time.Duration
+	b.ResetTimer()
+	for i := range max(b.N, 100) {
+		if i%10 == 0 {
+			select {
+			case changed <- struct{}{}: // the session goes on as well
+			default:
+			}
+		}
+		key, want := 'j', 4
+		if i%2 == 1 {
+			key, want = 'k', 3
+		}
+		select { // what was drawn before
+		case <-term.marks:
+		default:
+		}
+		began := time.Now()
+		term.InjectKey(tcell.KeyRune, key, 0)
+		mark(want)
+		took = append(took, time.Since(began))
+		time.Sleep(7 * time.Millisecond)
+	}
+	slices.Sort(took)
+	b.ReportMetric(took[len(took)/2].Seconds()*1000, "p50-ms")
+	b.ReportMetric(took[len(took)*95/100].Seconds()*1000, "p95-ms")
+}
+
+// cpu is the processor time that the process has used.
+func cpu() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkFlood measures what the screen adds to a flood of 20,000 lines a second: the processor time in percent of one
+// processor and the bytes to the terminal, while it shows the log of a quiet resource, and while it shows the flood.
+func BenchmarkFlood(b *testing.B) {
+	const measured = 3 * time.Second
+	for _, bb := range []struct {
+		name string
+		keys []rune // before the flood
+		n    int    // of resources that write; the first one of the table does not
+	}{{"quiet", []rune("Gja"), 900}, {"shown", nil, 1000}} {
+		b.Run(bb.name, func(b *testing.B) {
+			for range b.N {
+				logs, err := logstore.New(logstore.Options{Dir: b.TempDir()})
+				if err != nil {
+					b.Fatal(err)
+				}
+				stop := flood(logs, bb.n, 20_000)
+				time.Sleep(measured)
+				before := cpu()
+				time.Sleep(measured)
+				without := cpu() - before
+				tty := newCounted()
+				term, err := tcell.NewTerminfoScreenFromTty(tty)
+				if err != nil {
+					b.Fatal(err)
+				}
+				stopScreen := showOn(b, term, logs, make(chan struct{}))
+				for tty.written.Load() == 0 {
+					time.Sleep(time.Millisecond)
+				}
+				for _, r := range bb.keys {
+					_ = term.PostEvent(tcell.NewEventKey(tcell.KeyRune, r, tcell.ModNone))
+				}
+				time.Sleep(measured)
+				before, written := cpu(), tty.written.Load()
+				time.Sleep(measured)
+				with := cpu() - before
+				b.ReportMetric(100*(with-without).Seconds()/measured.Seconds(), "cpu-%")
+				b.ReportMetric(float64(tty.written.Load()-written)/measured.Seconds()/1000, "kB/s")
+				stopScreen()
+				stop()
+				if err := logs.Close(); err != nil {
+					b.Error(err)
+				}
+			}
+		})
 	}
 }

@@ -16,7 +16,9 @@ BenchmarkDecide300-2   	    1234	    123456 ns/op	  1000 B/op	      10 allocs/op
 BenchmarkIngest/spilled_with_100_secrets-2  	 1	 1000 ns/op	 1000000 lines/s	 1.5 heap-MB
 PASS
 `
-	want := []result{{name: "Decide300", each: 123456}, {name: "Ingest/spilled_with_100_secrets", each: 1000, rate: 1e6, unit: "lines/s"}}
+	want := []result{{name: "Decide300", each: 123456, metrics: map[string]float64{"ns/op": 123456, "B/op": 1000, "allocs/op": 10}},
+		{name: "Ingest/spilled_with_100_secrets", each: 1000, rate: 1e6, unit: "lines/s",
+			metrics: map[string]float64{"ns/op": 1000, "lines/s": 1e6, "heap-MB": 1.5}}}
 	if diff := cmp.Diff(want, results([]byte(out)), cmp.AllowUnexported(result{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

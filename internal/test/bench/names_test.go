@@ -1,8 +1,10 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -22,7 +24,11 @@ func TestBenchmarksExist(t *testing.T) {
 			}
 			source.Write(text)
 		}
-		for name := range bm.names {
+		names := slices.Collect(maps.Keys(bm.names))
+		for _, m := range bm.metrics {
+			names = append(names, m.name)
+		}
+		for _, name := range names {
 			function, _, _ := strings.Cut(name, "/")
 			if !strings.Contains(source.String(), "func Benchmark"+function+"(") {
 				t.Errorf("package %s has no Benchmark%s", bm.pkg, function)
