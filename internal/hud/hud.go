@@ -38,8 +38,10 @@ type Options struct {
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Open shows an address in a browser; nil means OpenBrowser.
-	Open    func(ctx context.Context, url string) error
-	Version string
+	Open func(ctx context.Context, url string) error
+	// LayoutFile is where the arrangement of the screen is remembered; empty forgets it.
+	LayoutFile string
+	Version    string
 	// NoColor disables colours. New sets it if the environment has NO_COLOR.
 	NoColor bool
 }
@@ -87,6 +89,8 @@ func (s *Subscriber) Contract() store.Contract {
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	// When the user quits, the summary shows the last view before that, not the state of the resources while they stop.
 	var atQuit atomic.Pointer[view.View]
+	layout := openLayout(s.options.LayoutFile)
+	defer layout.close()
 	current := func() view.View { return view.Build(rt.View(), s.options.Now(), loop(s.options.Stats)) }
 	err := screen.Run(ctx, screen.Options{
 		Terminal: s.options.Screen,
@@ -104,11 +108,13 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		},
 		Object: s.options.Object.reader(rt.Aside),
 		// The screen gives its terminal away while a program of the user has it.
-		Programs: ownPrograms(),
-		Open:     s.options.Open,
-		Now:      s.options.Now,
-		Version:  s.options.Version,
-		NoColor:  s.options.NoColor,
+		Programs:   ownPrograms(),
+		Layout:     layout.first,
+		KeepLayout: layout.keep,
+		Open:       s.options.Open,
+		Now:        s.options.Now,
+		Version:    s.options.Version,
+		NoColor:    s.options.NoColor,
 	})
 	if err != nil && !errors.Is(err, screen.ErrGone) {
 		return err

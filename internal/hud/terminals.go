@@ -27,7 +27,9 @@ type TerminalsOptions struct {
 	Object ReadObject
 	// Ignores are the watcher's rules, for answers about files.
 	Ignores view.Ignores
-	Version string
+	// LayoutFile is where the arrangement of a screen is remembered; empty forgets it.
+	LayoutFile string
+	Version    string
 }
 
 // Terminals shows the session in any number of attached terminals, which come and go.
@@ -135,10 +137,14 @@ func (t *Terminals) run(ctx context.Context, rt *store.Runtime, far *terminal.Fa
 	if err != nil {
 		return err
 	}
+	layout := openLayout(t.options.LayoutFile)
+	defer layout.close()
 	return screen.Run(ctx, screen.Options{
-		Terminal: term,
-		Logs:     t.options.Logs,
-		Changed:  changed,
+		Terminal:   term,
+		Layout:     layout.first,
+		KeepLayout: layout.keep,
+		Logs:       t.options.Logs,
+		Changed:    changed,
 		Frame: func(now time.Time) screen.Frame {
 			return screen.FrameOf(rt.Aside(), now, loop(t.options.Stats), t.options.Ignores)
 		},

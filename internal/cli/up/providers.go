@@ -3,6 +3,8 @@ package up
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"log/slog"
@@ -127,7 +129,14 @@ func overlayEnv(kc *k8s.Kubeconfig) ([]string, error) {
 }
 
 func provideTerminals(c *sessions.Claim, logs *logstore.Store, st *store.Store, object hud.ReadObject) *hud.Terminals {
-	return hud.NewTerminals(hud.TerminalsOptions{Logs: logs, Session: c.Info().Name, Stats: st.Stats(), Object: object, Ignores: ignores(), Version: command.Version})
+	return hud.NewTerminals(hud.TerminalsOptions{Logs: logs, Session: c.Info().Name, Stats: st.Stats(), Object: object, Ignores: ignores(),
+		LayoutFile: layoutFile(c), Version: command.Version})
+}
+
+// layoutFile is where the arrangement of the project's screen is remembered.
+func layoutFile(c *sessions.Claim) string {
+	hash := sha256.Sum256([]byte(cmp.Or(c.Info().Project, c.Info().Tiltfile)))
+	return filepath.Join(command.StateDir(), "screens", hex.EncodeToString(hash[:8])+".json")
 }
 
 // ignores are the watcher's rules, for the screens' answers about files.

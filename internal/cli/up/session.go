@@ -88,7 +88,8 @@ func newView(o options, p sessionParts, quit func()) store.Subscriber {
 		return stream.New(lines)
 	}
 	o.global.Terminal.Screen.Store(true)
-	return hud.New(hud.Options{Logs: p.Logs, Quit: quit, Stats: p.Store.Stats(), Object: p.object, Ignores: ignores(), Version: command.Version})
+	return hud.New(hud.Options{Logs: p.Logs, Quit: quit, Stats: p.Store.Stats(), Object: p.object, Ignores: ignores(),
+		LayoutFile: layoutFile(p.Claim), Version: command.Version})
 }
 
 // warnExposed warns when other machines can reach the session.

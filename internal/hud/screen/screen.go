@@ -61,6 +61,10 @@ type Options struct {
 	Open func(ctx context.Context, url string) error
 	// Programs are the user's programs for text.
 	Programs Programs
+	// Layout is how the screen is arranged at first. KeepLayout, if not nil, is called when the user has changed the layout,
+	// on the goroutine that draws: it must return at once.
+	Layout     Layout
+	KeepLayout func(Layout)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Leave is the name of the session for an attached screen. Leaving such a screen ends only the screen, and Quit only

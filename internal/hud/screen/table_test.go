@@ -150,3 +150,35 @@ func TestOrders(t *testing.T) {
 		d.shows("▾ backend")
 	})
 }
+
+// TestLayout: what the user arranges is remembered, and a remembered layout is taken over, as far as it is valid.
+func TestLayout(t *testing.T) {
+	var kept []Layout
+	play(t, func(t *testing.T, d *driver) {
+		d.press("j<Left>")
+		d.press(">>>>")
+		d.press("a2Wiz")
+		d.press("<Tab>z++")
+		if len(kept) == 0 {
+			t.Fatal("nothing was kept")
+		}
+		got := kept[len(kept)-1]
+		if got.LogRows == 0 {
+			t.Error("the height of the log was not kept")
+		}
+		got.LogRows = 0
+		if diff := cmp.Diff(Layout{One: true, Source: 1, Folded: []string{"backend"}, Cut: true, Time: 1}, got); diff != "" {
+			t.Error(diff)
+		}
+	}, func(_ *driver, o *Options) { o.KeepLayout = func(l Layout) { kept = append(kept, l) } })
+	play(t, func(_ *testing.T, d *driver) {
+		d.shows("▸ backend", "[2 build]")
+		d.hides("✔ api")
+		_, y := d.find("─ all resources")
+		if y != 34-1-7 {
+			t.Errorf("the log begins at row %d", y)
+		}
+	}, func(_ *driver, o *Options) {
+		o.Layout = Layout{LogRows: 7, Source: 1, Folded: []string{"backend", "gone"}, Time: 99, Order: -1, Fields: 7}
+	})
+}

@@ -44,6 +44,8 @@ type ui struct {
 	// pressed is set while the button of the mouse is down.
 	pressed bool
 
+	kept Layout // that was remembered last
+
 	stopping bool
 	screen   *drawn
 	// leave ends the screen; sync redraws; clipboard takes text; suspend gives the terminal to a function.
@@ -60,6 +62,8 @@ func newUI(o Options, t theme, lists *loglist.Lister) *ui {
 	u.main = &mainView{ui: u, table: u.table, log: u.log}
 	u.layers = []layer{u.main}
 	u.screen = &drawn{}
+	u.arrange(o.Layout)
+	u.kept = u.layout()
 	u.settle()
 	return u
 }
@@ -126,6 +130,7 @@ func (u *ui) settle() {
 	if said := u.log.takeMessage(); said != "" {
 		u.say(said)
 	}
+	u.keepLayout()
 }
 
 // subject returns whose log is shown.

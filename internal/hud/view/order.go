@@ -20,6 +20,15 @@ const (
 	orders
 )
 
+// Orders returns all orders.
+func Orders() []Order {
+	var all []Order
+	for o := range orders {
+		all = append(all, o)
+	}
+	return all
+}
+
 // Next returns the order after o, the first one after the last.
 func (o Order) Next() Order { return (o + 1) % orders }
 

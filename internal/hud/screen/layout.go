@@ -1,0 +1,80 @@
+package screen
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/hone-dev/hone/internal/hud/view"
+)
+
+// Layout is how the user has arranged a screen. It is remembered for each project. The zero value is how a screen looks first.
+type Layout struct {
+	// LogSize is the size of the log, and LogRows its height in rows if the user has given it one.
+	LogSize int  `json:"logSize,omitempty"`
+	LogRows int  `json:"logRows,omitempty"`
+	Zoomed  bool `json:"zoomed,omitempty"`
+	// One is set if the log shows only what is selected in the table, and Source is which part of it.
+	One    bool `json:"one,omitempty"`
+	Source int  `json:"source,omitempty"`
+	// Order is the order of the table, and Folded are its folded groups.
+	Order  int      `json:"order,omitempty"`
+	Folded []string `json:"folded,omitempty"`
+	// Cut, Time, Repeats and Fields are how lines are shown.
+	Cut     bool `json:"cut,omitempty"`
+	Time    int  `json:"time,omitempty"`
+	Repeats bool `json:"repeats,omitempty"`
+	Fields  int  `json:"fields,omitempty"`
+}
+
+// Equal reports whether both layouts are the same.
+func (l Layout) Equal(o Layout) bool {
+	folded := slices.Equal(l.Folded, o.Folded)
+	l.Folded, o.Folded = nil, nil
+	return folded && l.LogSize == o.LogSize && l.LogRows == o.LogRows && l.Zoomed == o.Zoomed && l.One == o.One && l.Source == o.Source &&
+		l.Order == o.Order && l.Cut == o.Cut && l.Time == o.Time && l.Repeats == o.Repeats && l.Fields == o.Fields
+}
+
+// layout returns the present layout.
+func (u *ui) layout() Layout {
+	m, s := u.main, u.log.shape
+	l := Layout{LogSize: int(m.size), LogRows: m.rows, Zoomed: m.zoomed, One: m.one, Source: int(u.log.source), Order: int(u.table.order),
+		Cut: s.cut, Time: int(s.time), Repeats: s.repeats, Fields: int(s.fields)}
+	for _, group := range slices.Sorted(maps.Keys(u.table.folded)) {
+		if u.table.folded[group] {
+			l.Folded = append(l.Folded, group)
+		}
+	}
+	return l
+}
+
+// arrange takes over a layout. What does not exist in this version of hone is left as it is.
+func (u *ui) arrange(l Layout) {
+	m := u.main
+	m.size = logSize(valid(l.LogSize, int(logSizes)))
+	m.rows, m.zoomed, m.one = max(l.LogRows, 0), l.Zoomed, l.One
+	u.log.source = logSource(valid(l.Source, int(runtimeLog)+1))
+	u.table.order = view.Order(valid(l.Order, len(view.Orders())))
+	u.log.shape = shape{cut: l.Cut, time: timeMode(valid(l.Time, int(timeModes))), repeats: l.Repeats, fields: fieldMode(valid(l.Fields, int(fieldModes)))}
+	for _, group := range l.Folded {
+		u.table.folded[group] = true
+	}
+}
+
+// valid returns n if it is one of the numbers below end, else 0.
+func valid(n, end int) int {
+	if n < 0 || n >= end {
+		return 0
+	}
+	return n
+}
+
+// keepLayout remembers the layout if it has changed.
+func (u *ui) keepLayout() {
+	if u.options.KeepLayout == nil {
+		return
+	}
+	if l := u.layout(); !l.Equal(u.kept) {
+		u.kept = l
+		u.options.KeepLayout(l)
+	}
+}
