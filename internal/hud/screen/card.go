@@ -155,6 +155,13 @@ func (u *ui) cardLog() {
 	u.showSpan(name, span)
 }
 
+// cardPrevious shows the log of the run before the one that failed.
+func (u *ui) cardPrevious() {
+	u.cardLog()
+	u.settle()
+	u.jumpRun(true)
+}
+
 func (u *ui) cardDetails() {
 	if c := u.card(); c != nil {
 		name := c.Resource

@@ -76,3 +76,25 @@ func TestCardThatDoesNotFitScrolls(t *testing.T) {
 		d.hides("cause")
 	})
 }
+
+func TestRunsOfAContainer(t *testing.T) {
+	play(t, func(_ *testing.T, d *driver) {
+		for run := range 3 {
+			for i := range 40 {
+				d.logs.Append(logstore.Entry{Resource: "service-003", Span: fmt.Sprintf("pod:default/x/main:%d", run), Source: logstore.SourceRuntime,
+					Level: logstore.LevelInfo, Text: fmt.Sprintf("run %d line %d", run, i)})
+			}
+		}
+		d.cards(manyRows(5, 3), view.Card{Resource: "service-003", Aspect: view.AspectRuntime, Title: "crash loop ×4", Span: "pod:default/x/main:2"})
+		d.press("el")
+		d.shows("─ service-003 ─", "run 2 line 0", "paused")
+		d.press("{")
+		d.shows("run 1 line 0")
+		d.press("{{")
+		d.shows("no earlier run")
+		d.press("}")
+		d.shows("run 1 line 0")
+		d.press("<Esc><Esc><Esc>eep")
+		d.shows("run 1 line 0")
+	})
+}

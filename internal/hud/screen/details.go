@@ -93,14 +93,19 @@ func (d *detailsView) drawTabs(c canvas, area rect) {
 	back := " Esc back "
 	room := area.x + area.w - text.Width(back) - 1
 	d.tabs = d.tabs[:0]
+	full := 0
+	for i, t := range d.content.Tabs {
+		full += text.Width(fmt.Sprintf("  %d %s ", i+1, t.Title))
+	}
+	narrow := end+full > room
 	for i, t := range d.content.Tabs {
 		style := c.theme.style(view.Dim)
 		label := fmt.Sprintf("  %d %s ", i+1, t.Title)
-		if i == d.tab {
+		switch {
+		case i == d.tab:
 			style = c.theme.style(view.Accent).Bold(true)
 			label = fmt.Sprintf(" [%d %s]", i+1, t.Title)
-		}
-		if end+text.Width(label) > room {
+		case narrow: // there is room for the name of the shown tab only
 			label = fmt.Sprintf(" %d ", i+1)
 		}
 		start := end

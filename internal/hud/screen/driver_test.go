@@ -184,7 +184,7 @@ func (d *driver) golden(name string) {
 	path := filepath.Join("testdata", name+".txt")
 	got := d.text()
 	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			d.t.Fatal(err)
 		}
 		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {

@@ -466,7 +466,10 @@ func (p *logPane) selection() (from, to uint64) {
 }
 
 // jumpUpdate shows where the previous or the next update begins, and reports whether there is one.
-func (p *logPane) jumpUpdate(back bool) bool {
+func (p *logPane) jumpUpdate(back bool) bool { return p.jump(p.updates(), back) }
+
+// jump shows the nearest beginning of one of the spans.
+func (p *logPane) jump(spans []logstore.SpanInfo, back bool) bool {
 	p.read()
 	at := uint64(math.MaxUint64)
 	if p.cursor != 0 {
@@ -475,7 +478,7 @@ func (p *logPane) jumpUpdate(back bool) bool {
 		at = p.rows[0].item.First
 	}
 	var best uint64
-	for _, span := range p.updates() {
+	for _, span := range spans {
 		first := span.First
 		switch {
 		case back && first < at && first > best, !back && first > at && (best == 0 || first < best):
