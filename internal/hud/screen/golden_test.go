@@ -12,6 +12,9 @@ import (
 // sizes are the sizes at which every view is compared with a golden: the smallest with a table, a usual one, a large one.
 var sizes = [][2]int{{60, 15}, {120, 34}, {200, 50}}
 
+// phase keeps the time of a golden away from the moments at which ages and the spinner change.
+const phase = spinnerStep / 2
+
 // TestViewsAtSizes draws every view.
 func TestViewsAtSizes(t *testing.T) {
 	for _, tt := range []struct {
@@ -19,7 +22,7 @@ func TestViewsAtSizes(t *testing.T) {
 		play func(d *driver)
 	}{
 		{"main", func(*driver) {}},
-		{"main-alerts-first", func(d *driver) { d.press(">"); d.after(5 * time.Second) }},
+		{"main-alerts-first", func(d *driver) { d.press(">"); d.after(5*time.Second + phase) }},
 		{"main-folded", func(d *driver) { d.press("j<Left>") }},
 		{"main-filtered", func(d *driver) { d.press("/is:failing<Enter>") }},
 		{"main-nothing-matches", func(d *driver) { d.press("/zzz<Enter>") }},
@@ -28,10 +31,10 @@ func TestViewsAtSizes(t *testing.T) {
 		}},
 		{"log-focus", func(d *driver) { d.press("<Tab>kk") }},
 		{"log-one", func(d *driver) { d.press("jjja") }},
-		{"log-build", func(d *driver) { d.press("2"); d.after(time.Second) }},
-		{"log-errors", func(d *driver) { d.press("LL"); d.after(time.Second) }},
-		{"log-filter", func(d *driver) { d.press("<Tab>/level:warn /declared|host/<Enter>"); d.after(time.Second) }},
-		{"log-find", func(d *driver) { d.press("fchanged<Enter>"); d.after(time.Second) }},
+		{"log-build", func(d *driver) { d.press("2"); d.after(time.Second + phase) }},
+		{"log-errors", func(d *driver) { d.press("LL"); d.after(time.Second + phase) }},
+		{"log-filter", func(d *driver) { d.press("<Tab>/level:warn /declared|host/<Enter>"); d.after(time.Second + phase) }},
+		{"log-find", func(d *driver) { d.press("fchanged<Enter>"); d.after(time.Second + phase) }},
 		{"log-zoomed", func(d *driver) { d.press("<Tab>z") }},
 		{"log-selecting", func(d *driver) { d.press("<Tab>kvkk") }},
 		{"prompt", func(d *driver) { d.press("<Tab>/level:loud") }},
@@ -72,5 +75,5 @@ func (d *driver) notices(notices ...view.Notice) {
 		return f
 	}
 	d.changed <- struct{}{}
-	d.after(time.Second)
+	d.after(time.Second + phase)
 }
