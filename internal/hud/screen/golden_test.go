@@ -12,8 +12,8 @@ import (
 // sizes are the sizes at which every view is compared with a golden: the smallest with a table, a usual one, a large one.
 var sizes = [][2]int{{60, 15}, {120, 34}, {200, 50}}
 
-// phase keeps the time of a golden away from the moments at which ages and the spinner change.
-const phase = spinnerStep / 2
+// phase keeps the time of a golden away from the moments at which ages change.
+const phase = time.Second / 2
 
 // TestViewsAtSizes draws every view.
 func TestViewsAtSizes(t *testing.T) {
