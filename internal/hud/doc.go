@@ -5,6 +5,6 @@
 //
 // Subscriber.Run works on the goroutine that calls it; the goroutines of the screen have ended when it returns. Terminals.Run
 // owns one goroutine for each attached terminal, and waits for all of them. Each screen has a goroutine that remembers its
-// layout in a file, and ends with it. Writing to a terminal blocks only that terminal's
-// screen, which draws the newest frame when it continues.
+// layout in a file, and ends with it. Writing to a terminal blocks only that terminal's screen, which draws the newest frame
+// when it continues.
 package hud
