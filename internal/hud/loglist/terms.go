@@ -3,6 +3,7 @@ package loglist
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"regexp"
 	"regexp/syntax"
@@ -304,7 +305,8 @@ func word(s string) term {
 func expression(body string) (term, error) {
 	re, err := regexp.Compile("(?i)" + body)
 	if err != nil {
-		if bad, ok := err.(*syntax.Error); ok {
+		var bad *syntax.Error
+		if errors.As(err, &bad) {
 			return term{}, fmt.Errorf("/%s/: %s", body, bad.Code)
 		}
 		return term{}, fmt.Errorf("/%s/: %w", body, err)

@@ -91,7 +91,7 @@ func (u *ui) nextError(direction int) {
 		u.say("nothing is failing")
 		return
 	}
-	at := 0
+	var at int
 	if v, open := u.top().(*cardView); open {
 		at = (max(v.index(), 0) + direction + len(cards)) % len(cards)
 		u.pop()

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/hone-dev/hone/internal/hud/view"
@@ -24,14 +25,6 @@ type Layout struct {
 	Time    int  `json:"time,omitempty"`
 	Repeats bool `json:"repeats,omitempty"`
 	Fields  int  `json:"fields,omitempty"`
-}
-
-// Equal reports whether both layouts are the same.
-func (l Layout) Equal(o Layout) bool {
-	folded := slices.Equal(l.Folded, o.Folded)
-	l.Folded, o.Folded = nil, nil
-	return folded && l.LogSize == o.LogSize && l.LogRows == o.LogRows && l.Zoomed == o.Zoomed && l.One == o.One && l.Source == o.Source &&
-		l.Order == o.Order && l.Cut == o.Cut && l.Time == o.Time && l.Repeats == o.Repeats && l.Fields == o.Fields
 }
 
 // layout returns the present layout.
@@ -73,7 +66,7 @@ func (u *ui) keepLayout() {
 	if u.options.KeepLayout == nil {
 		return
 	}
-	if l := u.layout(); !l.Equal(u.kept) {
+	if l := u.layout(); !reflect.DeepEqual(l, u.kept) {
 		u.kept = l
 		u.options.KeepLayout(l)
 	}

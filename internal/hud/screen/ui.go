@@ -177,7 +177,7 @@ func (u *ui) openLine() { u.log.toggle() }
 
 // target returns the resource that a key acts on: that of the view on top, else the selected one; nil if there is none.
 func (u *ui) target() *view.Row {
-	name := model.ManifestName("")
+	var name model.ManifestName
 	switch l := u.top().(type) {
 	case *detailsView:
 		name = l.name
