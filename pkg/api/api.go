@@ -82,6 +82,7 @@ type Build struct {
 	Reason     string    `json:"reason,omitempty"`
 	Files      []string  `json:"files,omitempty"`
 	Stage      string    `json:"stage,omitempty"`
+	Progress   *Progress `json:"progress,omitempty"`
 	StartedAt  time.Time `json:"startedAt"`
 	FinishedAt time.Time `json:"finishedAt,omitzero"`
 	Error      string    `json:"error,omitempty"`
@@ -89,6 +90,21 @@ type Build struct {
 	FellBack   string    `json:"fellBack,omitempty"`
 	// Containers holds the result for each container of an in-place update.
 	Containers []ContainerUpdate `json:"containers,omitempty"`
+}
+
+// Progress is how far the current stage of a running update is. Kind is build, push, apply, start or run. Image is the image
+// that is built or pushed, number Nth of Images. Step is how many of the Steps of its Dockerfile have begun; both are absent
+// while they are not known, and for custom_build. Percent is how much of the image has been pushed, if that is known. Waits is
+// why the stage pauses.
+type Progress struct {
+	Kind    string `json:"kind"`
+	Image   string `json:"image,omitempty"`
+	Nth     int    `json:"nth,omitempty"`
+	Images  int    `json:"images,omitempty"`
+	Step    int    `json:"step,omitempty"`
+	Steps   int    `json:"steps,omitempty"`
+	Percent int    `json:"percent,omitempty"`
+	Waits   string `json:"waits,omitempty"`
 }
 
 // Process is the server of a local resource. State is starting, running, stopping, failed or stopped. Detail is why a running

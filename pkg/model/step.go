@@ -1,6 +1,10 @@
 package model
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
 // BuildStep is a step of an update that builds, delivers or applies something, with how long it took. The steps of an update
 // follow each other.
@@ -9,6 +13,38 @@ type BuildStep struct {
 	// What is the reference of the image, as the Tiltfile has it, for steps that concern one.
 	What string
 	Took time.Duration
+}
+
+// BuildProgress is how far the running step of an update is.
+type BuildProgress struct {
+	// Kind is the step; empty for an update without steps, or before the first.
+	Kind StepKind
+	// Image is the reference of the image, as the Tiltfile has it, for steps that concern one. It is number Nth of the Images
+	// that the update builds, counted from 1.
+	Image       string
+	Nth, Images int
+	// Step is how many of the Steps of the image's Dockerfile have begun. Both are 0 while they are not known, and for images
+	// that a command builds.
+	Step, Steps int
+	// Percent is how much of the image has been sent, 1 to 100; 0 if that is not known.
+	Percent int
+	// Waits is why the step pauses; empty if it does not.
+	Waits string
+}
+
+// String returns the numbers for people, "image 2 of 3, step 4 of 7" or "45 %"; empty if there are none.
+func (p BuildProgress) String() string {
+	var parts []string
+	if p.Images > 1 {
+		parts = append(parts, fmt.Sprintf("image %d of %d", p.Nth, p.Images))
+	}
+	switch {
+	case p.Steps > 0:
+		parts = append(parts, fmt.Sprintf("step %d of %d", p.Step, p.Steps))
+	case p.Percent > 0:
+		parts = append(parts, fmt.Sprintf("%d %%", p.Percent))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // StepKind is what a step of an update does.

@@ -205,6 +205,32 @@ func TestViewOfServers(t *testing.T) {
 		"error", "serve_cmd ended: exit code 0")
 }
 
+// TestViewOfProgress checks what the session tells about a running update: the stage in words, and how far it is.
+func TestViewOfProgress(t *testing.T) {
+	s := statetest.New(statetest.Session, statetest.Loaded(statetest.K8s("web", statetest.Image("web")))).Then(statetest.Connected()...).Begin("web")
+	if b := View(s.View(), "1").Resources[0].CurrentBuild; b == nil || b.Progress != nil {
+		t.Errorf("before the first step: %+v", b)
+	}
+	s.Then(state.BuildProgressed{Resource: "web", Serial: 1, Mode: "image", Stage: "3/7 Building Dockerfile: [web]",
+		Progress: model.BuildProgress{Kind: model.StepBuild, Image: "web", Nth: 2, Images: 3, Step: 4, Steps: 7}})
+	b := View(s.View(), "1").Resources[0].CurrentBuild
+	if b.Stage != "3/7 Building Dockerfile: [web]" {
+		t.Errorf("stage %q", b.Stage)
+	}
+	if diff := cmp.Diff(&api.Progress{Kind: "build", Image: "web", Nth: 2, Images: 3, Step: 4, Steps: 7}, b.Progress); diff != "" {
+		t.Errorf("progress (-want +got):\n%s", diff)
+	}
+	s.Then(state.BuildProgressed{Resource: "web", Serial: 1, Mode: "image", Stage: "4/7 Pushing web:1",
+		Progress: model.BuildProgress{Kind: model.StepPush, Image: "web", Nth: 2, Images: 3, Percent: 45}})
+	if diff := cmp.Diff(&api.Progress{Kind: "push", Image: "web", Nth: 2, Images: 3, Percent: 45}, View(s.View(), "1").Resources[0].CurrentBuild.Progress); diff != "" {
+		t.Errorf("progress (-want +got):\n%s", diff)
+	}
+	s.Finish("web", nil)
+	if b := View(s.View(), "1").Resources[0].BuildHistory[0]; b.Progress != nil {
+		t.Errorf("an update that has ended has progress: %+v", b.Progress)
+	}
+}
+
 func TestView(t *testing.T) {
 	web := statetest.K8s("web", statetest.Image("web"))
 	web.Labels = []string{"shop"}

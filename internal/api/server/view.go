@@ -125,8 +125,16 @@ func process(p state.Process) *api.Process {
 	return out
 }
 
+func progress(p model.BuildProgress) *api.Progress {
+	if p.Kind == "" {
+		return nil
+	}
+	return &api.Progress{Kind: string(p.Kind), Image: p.Image, Nth: p.Nth, Images: p.Images, Step: p.Step, Steps: p.Steps,
+		Percent: p.Percent, Waits: p.Waits}
+}
+
 func build(b state.Build) *api.Build {
-	return &api.Build{Serial: b.Serial, Mode: b.Mode, Reason: b.Reason.String(), Files: b.Files, Stage: b.Stage,
+	return &api.Build{Serial: b.Serial, Mode: b.Mode, Reason: b.Reason.String(), Files: b.Files, Stage: b.Stage, Progress: progress(b.Progress),
 		StartedAt: b.StartedAt, FinishedAt: b.FinishedAt, Error: b.Err, Cancelled: b.Cancelled, FellBack: b.FellBack,
 		Containers: events.Containers(b.Containers)}
 }

@@ -346,7 +346,7 @@ func updateWord(u state.Update) string {
 	case u.Off:
 		return "disabled"
 	case u.Current != nil:
-		return cmp.Or(u.Current.Stage, "started")
+		return cmp.Or(u.Current.Activity(), "started")
 	case len(u.Builds) == 0:
 		return "none"
 	case u.Builds[0].Cancelled:

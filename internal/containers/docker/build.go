@@ -94,6 +94,7 @@ func (e *Engine) buildKit(ctx context.Context, req BuildRequest, away *gone) (st
 	opts.SessionID = s.ID()
 	opts.RemoteContext = "client-session"
 	printer := newTracePrinter(req.Log)
+	printer.step = req.step
 	id, err := e.runBuild(buildCtx, nil, opts, printer.message)
 	printer.finish()
 	req.sent(printer.context)

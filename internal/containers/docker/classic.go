@@ -50,7 +50,7 @@ func (e *Engine) buildClassic(ctx context.Context, req BuildRequest, away *gone)
 	opts.Version = build.BuilderV1
 	opts.Dockerfile = classicDockerfile
 	opts.AuthConfigs = e.config.all()
-	printer := &classicPrinter{log: req.Log}
+	printer := &classicPrinter{log: req.Log, step: req.step}
 	id, err := e.runBuild(ctx, archive, opts, printer.message)
 	if err == nil {
 		return id, nil
@@ -141,6 +141,7 @@ func writeFile(out *tar.Writer, files fsutil.FS, header *tar.Header, st *types.S
 // classicPrinter renders the classic builder's output: "Step 2/3 : RUN make" and the step's output.
 type classicPrinter struct {
 	log  logstore.Logger
+	step func(begun, all int)
 	at   *vertex
 	rest string
 }
@@ -162,6 +163,9 @@ func (p *classicPrinter) line(line string) {
 		if count, text, ok := strings.Cut(step, " : "); ok {
 			p.at = &vertex{name: "[" + count + "] " + text}
 			p.log.Write(logstore.LevelInfo, p.at.name+"\n")
+			if _, at, all, ok := numbered(p.at.name); ok {
+				p.step(at, all)
+			}
 			return
 		}
 	}

@@ -25,8 +25,9 @@ type Client interface {
 	// Inspect looks ref (an id or a reference) up among the engine's images.
 	Inspect(ctx context.Context, ref string) (image Image, found bool, err error)
 	// Push sends the image to the registry that its reference names, with the user's stored credentials. Progress is
-	// reported by layer.
-	Push(ctx context.Context, ref string, progress logstore.Logger) error
+	// reported by layer. Unless it is nil, sent receives the percentage of the image's bytes that have been sent, 1 to 100,
+	// whenever that grows, if the engine reports it; Push calls it on the caller's goroutine, starting over if it pushes again.
+	Push(ctx context.Context, ref string, progress logstore.Logger, sent func(percent int)) error
 	// Save returns a "docker save" archive of the images. The caller closes it.
 	Save(ctx context.Context, refs []string) (io.ReadCloser, error)
 	// Load loads the images of a "docker save" archive into the engine, with their references.
@@ -195,6 +196,17 @@ type BuildRequest struct {
 	Log logstore.Logger
 	// OnContext, unless nil, receives how long the transfer of the context took, if there was one, before Build returns.
 	OnContext func(took time.Duration)
+	// OnStep, unless nil, receives how many of the build's steps have begun, including those whose results are cached, and
+	// how many there are, whenever that changes. Steps are those of the Dockerfile that the builder numbers, in all stages
+	// that the image needs. Build calls it on the caller's goroutine, starting over if it has to build again.
+	OnStep func(begun, all int)
+}
+
+// step reports how many of the build's steps have begun.
+func (r BuildRequest) step(begun, all int) {
+	if r.OnStep != nil {
+		r.OnStep(begun, all)
+	}
 }
 
 // sent reports how long the transfer of the context took; 0 means that there was none.

@@ -110,7 +110,18 @@ func testBuild(t *testing.T, s subject) {
 	}
 	log := &recorder{}
 	req.Log = log
+	var begun, all int
+	req.OnStep = func(b, a int) {
+		if b < begun || b > a || a < all {
+			t.Errorf("steps: %d of %d, then %d of %d", begun, all, b, a)
+		}
+		begun, all = b, a
+	}
 	first := mustBuild(t, s.client, req)
+	if all < 2 || begun != all {
+		t.Errorf("%d of %d steps of the Dockerfile had begun in the end", begun, all)
+	}
+	req.OnStep = nil
 	if !strings.HasPrefix(first, "sha256:") || len(first) != len("sha256:")+64 {
 		t.Errorf("id %q is no content id", first)
 	}
@@ -342,7 +353,7 @@ func testPrograms(t *testing.T, s subject) {
 }
 
 func testPushUnknown(t *testing.T, s subject) {
-	if err := s.client.Push(t.Context(), "localhost:5000/hone-test-no-such-image:1", nil); err == nil {
+	if err := s.client.Push(t.Context(), "localhost:5000/hone-test-no-such-image:1", nil, nil); err == nil {
 		t.Error("pushed what does not exist")
 	}
 }

@@ -249,7 +249,7 @@ func (f *Fake) lookup(ref string) (string, bool) {
 }
 
 // Push implements Client.
-func (f *Fake) Push(ctx context.Context, ref string, _ logstore.Logger) error {
+func (f *Fake) Push(ctx context.Context, ref string, _ logstore.Logger, sent func(percent int)) error {
 	if err := f.begin(ctx, "Push"); err != nil {
 		return err
 	}
@@ -267,6 +267,9 @@ func (f *Fake) Push(ctx context.Context, ref string, _ logstore.Logger) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.pushed = append(f.pushed, ref)
+	if sent != nil {
+		sent(100)
+	}
 	return nil
 }
 

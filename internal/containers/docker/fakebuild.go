@@ -80,8 +80,10 @@ func (f *Fake) build(ctx context.Context, req BuildRequest) (string, error) {
 			content = append(content, name+"="+*value)
 		}
 	}
+	steps := fakeSteps{req: req, all: stepsOf(stages)}
 	for i, stage := range stages {
-		got, err := f.stage(ctx, req, files, stages[:i], stage)
+		steps.begin(!strings.EqualFold(stage.BaseName, "scratch"))
+		got, err := f.stage(ctx, req, files, stages[:i], stage, &steps)
 		if err != nil {
 			return "", err
 		}
@@ -97,7 +99,7 @@ func (f *Fake) build(ctx context.Context, req BuildRequest) (string, error) {
 }
 
 // stage checks one stage and returns the inputs of its image.
-func (f *Fake) stage(ctx context.Context, req BuildRequest, files fsutil.FS, before []instructions.Stage, s instructions.Stage) ([]string, error) {
+func (f *Fake) stage(ctx context.Context, req BuildRequest, files fsutil.FS, before []instructions.Stage, s instructions.Stage, steps *fakeSteps) ([]string, error) {
 	base, err := f.base(req, before, s)
 	if err != nil {
 		return nil, err
@@ -105,6 +107,7 @@ func (f *Fake) stage(ctx context.Context, req BuildRequest, files fsutil.FS, bef
 	content := []string{base}
 	for _, command := range s.Commands {
 		step := fmt.Sprint(command)
+		steps.begin(isStep(command))
 		at := &vertex{name: "[1/1] " + step}
 		req.Log.Progress(step, at.name, true)
 		switch c := command.(type) {
@@ -129,6 +132,43 @@ func (f *Fake) stage(ctx context.Context, req BuildRequest, files fsutil.FS, bef
 		}
 	}
 	return content, nil
+}
+
+// fakeSteps counts the steps of a build that have begun.
+type fakeSteps struct {
+	req        BuildRequest
+	begun, all int
+}
+
+func (s *fakeSteps) begin(isStep bool) {
+	if isStep {
+		s.begun++
+		s.req.step(s.begun, s.all)
+	}
+}
+
+// stepsOf returns how many steps stages have.
+func stepsOf(stages []instructions.Stage) (n int) {
+	for _, s := range stages {
+		if !strings.EqualFold(s.BaseName, "scratch") {
+			n++
+		}
+		for _, c := range s.Commands {
+			if isStep(c) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// isStep reports whether BuildKit numbers a command: those that only change the image's configuration have no number.
+func isStep(c instructions.Command) bool {
+	switch c.(type) {
+	case *instructions.RunCommand, *instructions.CopyCommand, *instructions.AddCommand, *instructions.WorkdirCommand:
+		return true
+	}
+	return false
 }
 
 // base returns the id of the stage's base image.

@@ -18,7 +18,7 @@ import (
 )
 
 // Push implements Client.
-func (e *Engine) Push(ctx context.Context, ref string, progress logstore.Logger) error {
+func (e *Engine) Push(ctx context.Context, ref string, progress logstore.Logger, sent func(percent int)) error {
 	if progress == nil {
 		progress = logstore.Discard
 	}
@@ -26,14 +26,14 @@ func (e *Engine) Push(ctx context.Context, ref string, progress logstore.Logger)
 	if err != nil {
 		return fmt.Errorf("encode credentials for %s: %w", ref, err)
 	}
-	err = e.push(ctx, ref, auth, progress)
+	err = e.push(ctx, ref, auth, progress, sent)
 	for _, pause := range pushPauses {
 		if err == nil || ctx.Err() != nil || !failedInside.MatchString(err.Error()) {
 			break
 		}
 		logstore.Infof(progress, "The registry failed, trying again: %v", err)
 		if retry.Sleep(ctx, pause) {
-			err = e.push(ctx, ref, auth, progress)
+			err = e.push(ctx, ref, auth, progress, sent)
 		}
 	}
 	if err == nil || ctx.Err() != nil {
@@ -56,13 +56,55 @@ var failedInside = regexp.MustCompile(`unexpected (HTTP )?status\b.*: 5\d\d\b`)
 // pushPauses are the pauses before such a push is tried again.
 var pushPauses = []time.Duration{200 * time.Millisecond, time.Second}
 
-func (e *Engine) push(ctx context.Context, ref, auth string, progress logstore.Logger) error {
+func (e *Engine) push(ctx context.Context, ref, auth string, progress logstore.Logger, sent func(percent int)) error {
 	body, err := e.api.ImagePush(ctx, ref, image.PushOptions{RegistryAuth: auth})
 	if err != nil {
 		return err
 	}
 	defer body.Close()
-	return readStream(body, func(m message) error { pushProgress(progress, ref, m); return nil })
+	bytes := pushBytes{}
+	return readStream(body, func(m message) error {
+		pushProgress(progress, ref, m)
+		if percent, grown := bytes.take(m); grown && sent != nil {
+			sent(percent)
+		}
+		return nil
+	})
+}
+
+// pushBytes adds up the bytes of the layers that a push sends.
+type pushBytes struct {
+	layers  map[string]layerBytes
+	percent int
+}
+
+type layerBytes struct{ sent, all int64 }
+
+// take adds a message of the engine, and returns the percentage of the bytes that have been sent and whether it has grown.
+// It never shrinks, although the engine reports the size of a layer only when its transfer begins.
+func (p *pushBytes) take(m message) (percent int, grown bool) {
+	layer, known := p.layers[m.ID]
+	switch {
+	case m.Status == "Pushing" && m.Progress != nil && m.Progress.Total > 0:
+		// The engine counts what it sends, and takes the size of the whole from elsewhere: it can send more.
+		layer = layerBytes{min(m.Progress.Current, m.Progress.Total), m.Progress.Total}
+	case m.Status == "Pushed" && known:
+		layer.sent = layer.all
+	default:
+		return p.percent, false
+	}
+	if p.layers == nil {
+		p.layers = map[string]layerBytes{}
+	}
+	p.layers[m.ID] = layer
+	var sum layerBytes
+	for _, l := range p.layers {
+		sum.sent, sum.all = sum.sent+l.sent, sum.all+l.all
+	}
+	now := int(100 * sum.sent / sum.all)
+	grown = now > p.percent
+	p.percent = max(p.percent, now)
+	return p.percent, grown
 }
 
 // ctxOr returns ctx's error if it has one, so that a cancelled call reports the cancellation, else err.

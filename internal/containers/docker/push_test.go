@@ -18,7 +18,7 @@ func TestEngineGoes(t *testing.T) {
 	t.Parallel()
 	for _, gone := range []bool{false, true} {
 		for name, work := range map[string]func(e *Engine) error{
-			"push": func(e *Engine) error { return e.Push(t.Context(), "localhost:5000/a:1", nil) },
+			"push": func(e *Engine) error { return e.Push(t.Context(), "localhost:5000/a:1", nil, nil) },
 			"build": func(e *Engine) error {
 				_, err := e.Build(t.Context(), BuildRequest{Contents: "FROM scratch"})
 				return err
@@ -104,7 +104,7 @@ func TestPushAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer e.Close()
-			err = e.Push(t.Context(), "localhost:5000/a:1", nil)
+			err = e.Push(t.Context(), "localhost:5000/a:1", nil, nil)
 			if (err != nil) != (tt.text != "") || err != nil && !strings.Contains(problem.Text(err), tt.text) || pushes != tt.pushes {
 				t.Errorf("%d pushes, %v; want %d, %q", pushes, err, tt.pushes, tt.text)
 			}
@@ -112,5 +112,41 @@ func TestPushAgain(t *testing.T) {
 				t.Errorf("not a failure that may pass, or that of the engine: %v", err)
 			}
 		})
+	}
+}
+
+// TestPushBytes checks which share of an image's bytes counts as sent.
+func TestPushBytes(t *testing.T) {
+	at := func(id string, current, total int64) message {
+		m := message{ID: id, Status: "Pushing"}
+		m.Progress = &struct {
+			Current int64 `json:"current"`
+			Total   int64 `json:"total"`
+		}{current, total}
+		return m
+	}
+	var p pushBytes
+	for i, tc := range []struct {
+		m       message
+		percent int
+		grown   bool
+	}{
+		{message{Status: "The push refers to repository [a]"}, 0, false},
+		{message{ID: "a", Status: "Preparing"}, 0, false},
+		{message{ID: "old", Status: "Layer already exists"}, 0, false},
+		{message{ID: "empty", Status: "Pushed"}, 0, false},
+		{at("a", 0, 100), 0, false},
+		{at("a", 40, 100), 40, true},
+		{at("b", 0, 300), 40, false}, // now 10 %
+		{at("b", 30, 300), 40, false},
+		{at("b", 200, 300), 60, true},
+		{at("b", 900, 300), 85, true}, // more than all
+		{message{ID: "a", Status: "Pushed"}, 100, true},
+		{at("c", 5, 0), 100, false},
+		{message{ID: "b", Status: "Pushed"}, 100, false},
+	} {
+		if percent, grown := p.take(tc.m); percent != tc.percent || grown != tc.grown {
+			t.Errorf("message %d: %d, %v, want %d, %v", i, percent, grown, tc.percent, tc.grown)
+		}
 	}
 }

@@ -248,7 +248,7 @@ func TestEnginePush(t *testing.T) {
 	}
 	removeImage(t, e, ref)
 	log := &recorder{}
-	if err := e.Push(t.Context(), ref, log); err != nil {
+	if err := e.Push(t.Context(), ref, log, nil); err != nil {
 		t.Fatal(problem.Text(err))
 	}
 	if !strings.Contains(log.String(), "layer ") {
@@ -259,7 +259,7 @@ func TestEnginePush(t *testing.T) {
 		t.Fatal(err)
 	}
 	removeImage(t, e, dead)
-	err := e.Push(t.Context(), dead, nil)
+	err := e.Push(t.Context(), dead, nil, nil)
 	if p, ok := problem.Of(err); !ok || !strings.Contains(p.Mend, "localhost:1") {
 		t.Errorf("dead registry: %v", err)
 	}
@@ -280,7 +280,7 @@ func TestUnreachable(t *testing.T) {
 	if IsUserError(err) || !IsUnreachable(err) {
 		t.Errorf("build: %v", err)
 	}
-	if err := e.Push(t.Context(), "localhost:5000/a:1", nil); !IsUnreachable(err) {
+	if err := e.Push(t.Context(), "localhost:5000/a:1", nil, nil); !IsUnreachable(err) {
 		t.Errorf("push: %v", err)
 	}
 }

@@ -23,6 +23,9 @@ type tracePrinter struct {
 	first   *vertex // the first that failed
 	// context is how long the transfer of the build context took; zero before its end.
 	context time.Duration
+	// counted are the Dockerfile's steps; step, unless nil, receives their numbers when these change.
+	counted stepCount
+	step    func(begun, all int)
 }
 
 // loadsContext is BuildKit's name for the step that transfers the build context.
@@ -78,6 +81,9 @@ func (p *tracePrinter) status(s *control.StatusResponse) {
 		if v.Completed != nil {
 			p.complete(v)
 		}
+	}
+	if begun, all, changed := p.counted.take(s.Vertexes); changed && begun > 0 && p.step != nil { // before the first one, the list may not be complete
+		p.step(begun, all)
 	}
 }
 

@@ -95,6 +95,65 @@ func TestTracePrinter(t *testing.T) {
 	}
 }
 
+// TestStepsOfTrace checks how many steps have begun, and how many there are, as BuildKit reports them.
+func TestStepsOfTrace(t *testing.T) {
+	began, ended := timestamppb.New(time.Unix(1, 0)), timestamppb.New(time.Unix(2, 0))
+	known := func(name string) *control.Vertex { return &control.Vertex{Digest: name, Name: name} }
+	begun := func(name string) *control.Vertex { return &control.Vertex{Digest: name, Name: name, Started: began} }
+	done := func(name string) *control.Vertex {
+		return &control.Vertex{Digest: name, Name: name, Started: began, Completed: ended}
+	}
+	cached := func(name string) *control.Vertex { return &control.Vertex{Digest: name, Name: name, Cached: true} }
+	for name, tc := range map[string]struct {
+		reports [][]*control.Vertex
+		want    []string
+	}{
+		"one stage": {[][]*control.Vertex{
+			{begun("[internal] load build definition from Dockerfile"), done("[auth] library/busybox:pull")},
+			{known("[1/3] FROM docker.io/library/busybox"), known("[2/3] COPY . ."), known("[3/3] RUN make"), begun("[internal] load build context")},
+			{begun("[1/3] FROM docker.io/library/busybox")},
+			{done("[1/3] FROM docker.io/library/busybox")},
+			{begun("[2/3] COPY . .")}, {done("[2/3] COPY . ."), begun("[3/3] RUN make")},
+			{done("[3/3] RUN make"), begun("exporting to image")},
+		}, []string{"1/3", "2/3", "3/3"}},
+		"stages side by side": {[][]*control.Vertex{
+			{known("[build 1/3] FROM golang"), known("[build 2/3] COPY . ."), known("[build 3/3] RUN go build"), known("[stage-1 1/2] FROM alpine"), known("[stage-1 2/2] COPY --from=build /a /a")},
+			{begun("[build 1/3] FROM golang"), begun("[stage-1 1/2] FROM alpine")},
+			{begun("[build 2/3] COPY . .")}, {begun("[build 3/3] RUN go build")}, {begun("[stage-1 2/2] COPY --from=build /a /a")},
+		}, []string{"2/5", "3/5", "4/5", "5/5"}},
+		"cached": {[][]*control.Vertex{
+			{known("[1/3] FROM busybox"), known("[2/3] COPY . ."), known("[3/3] RUN make")},
+			{cached("[1/3] FROM busybox"), cached("[2/3] COPY . .")}, {begun("[3/3] RUN make")},
+		}, []string{"2/3", "3/3"}},
+		"stages that begin with the same image": {[][]*control.Vertex{
+			{known("[build 1/2] FROM golang"), known("[build 2/2] RUN go build"), known("[test 2/2] RUN go test")},
+			{cached("[build 1/2] FROM golang"), begun("[build 2/2] RUN go build"), begun("[test 2/2] RUN go test")},
+		}, []string{"3/3"}},
+		"a step on two platforms": {[][]*control.Vertex{
+			{begun("[linux/amd64 build 1/2] FROM a"), begun("[linux/arm64 build 1/2] FROM a"), known("[linux/amd64 build 2/2] RUN b"), known("[linux/arm64 build 2/2] RUN b")},
+			{begun("[linux/arm64 build 2/2] RUN b")},
+		}, []string{"2/4", "3/4"}},
+		"a step that is reported twice": {[][]*control.Vertex{
+			{begun("[1/2] FROM a"), {Digest: "other", Name: "[1/2] FROM a", Started: began}, known("[2/2] RUN b")}, {begun("[1/2] FROM a")}, {known("[2/2] RUN b")},
+		}, []string{"1/2"}},
+		"no numbers": {[][]*control.Vertex{
+			{begun("exporting layers"), begun("[context a] load"), begun("[x] RUN echo [1/2] a"), begun("[0/2] a"), begun("[3/2] a"), begun("[99999999999999999999/2] a"), begun("")},
+		}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			p := newTracePrinter(logstore.Discard)
+			p.step = func(begun, all int) { got = append(got, fmt.Sprintf("%d/%d", begun, all)) }
+			for _, vertices := range tc.reports {
+				p.message(traceMessage(t, &control.StatusResponse{Vertexes: vertices}))
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestTailIsBounded(t *testing.T) {
 	p := newTracePrinter(logstore.Discard)
 	v := &vertex{name: "[1/1] RUN noise"}
@@ -108,7 +167,8 @@ func TestTailIsBounded(t *testing.T) {
 
 func TestClassicPrinter(t *testing.T) {
 	log := &progressLog{}
-	p := &classicPrinter{log: log}
+	var steps []string
+	p := &classicPrinter{log: log, step: func(begun, all int) { steps = append(steps, fmt.Sprintf("%d/%d", begun, all)) }}
 	for _, text := range []string{"Step 1/2 : FROM busybox\n", " ---> 8e2ce688ef6c\n", "Step 2/2 : RUN ma", "ke\n ---> Running in 1\nsaid\n",
 		"Removing intermediate container 1\n"} {
 		p.message(message{Stream: text})
@@ -116,6 +176,9 @@ func TestClassicPrinter(t *testing.T) {
 	want := []string{"[1/2] FROM busybox", "[2/2] RUN make", "  said"}
 	if diff := cmp.Diff(want, log.lines); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"1/2", "2/2"}, steps); diff != "" {
+		t.Errorf("steps (-want +got)\n%s", diff)
 	}
 	if v := p.failed(); v.name != "[2/2] RUN make" || !cmp.Equal(v.tail, []string{"said"}) {
 		t.Errorf("failed: %+v", v)

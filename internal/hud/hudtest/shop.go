@@ -67,7 +67,8 @@ func Shop() *Scene {
 		Containers: []model.ContainerUpdate{Took("api-7c9d-x2v1", 1, 1234, 0.3, 0.1, 0.3, 1.4)}}, "api/handler.go")
 	s.At(40*time.Minute+sec(52), state.BuildStarted{Resource: "worker", Serial: 2, Reason: state.ReasonFiles,
 		Files: []string{"worker/main.go"}, At: Start.Add(40*time.Minute + sec(52)), Span: "build:worker:2"})
-	s.At(40*time.Minute+sec(53), state.BuildProgressed{Resource: "worker", Serial: 2, Mode: "image", Stage: "4/7 Building Dockerfile: [worker]"})
+	s.At(40*time.Minute+sec(53), state.BuildProgressed{Resource: "worker", Serial: 2, Mode: "image", Stage: "1/3 Building Dockerfile: [worker]",
+		Progress: model.BuildProgress{Kind: model.StepBuild, Image: "worker", Nth: 1, Images: 1, Step: 4, Steps: 7}})
 	return s
 }
 

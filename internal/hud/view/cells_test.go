@@ -46,6 +46,14 @@ func TestCells(t *testing.T) {
 	progress := func(mode, stage string) state.BuildProgressed {
 		return state.BuildProgressed{Resource: "api", Serial: 2, Mode: mode, Stage: stage}
 	}
+	// at is a story in which an update has been as far as given for a minute.
+	at := func(stage string, far model.BuildProgress) func(s *hudtest.Scene) {
+		return func(s *hudtest.Scene) {
+			running(s)
+			start(s, "main.go", "go.mod")
+			s.At(5*minute, state.BuildProgressed{Resource: "api", Serial: 2, Mode: "image", Stage: stage, Progress: far})
+		}
+	}
 	for _, tt := range []struct {
 		name            string
 		manifest        func(*model.Manifest)
@@ -70,11 +78,34 @@ func TestCells(t *testing.T) {
 		}, Waiting, "has changes, waits for a trigger  a.go +1", "running 1/1", "1/1"},
 		{"not started", func(m *model.Manifest) { m.AutoInit = false }, func(*hudtest.Scene) {}, Idle,
 			"not started, waits for a trigger", "–", "–"},
-		{"build with steps", nil, func(s *hudtest.Scene) {
-			running(s)
-			start(s, "main.go", "go.mod")
-			s.At(5*minute, progress("image", "2/3 Pushing shop/api"))
-		}, Updating, "pushing 2/3 ▓▓▓▓▓░░░  1 m 0 s  main.go +1", "running 1/1 (previous)", "1/1"},
+		{"build before its first step", nil, at("1/3 Building Dockerfile: [api]", model.BuildProgress{Kind: model.StepBuild, Image: "api", Nth: 1, Images: 1}),
+			Updating, "building  1 m 0 s  main.go +1", "running 1/1 (previous)", "1/1"},
+		{"build with steps", nil, at("1/3 Building Dockerfile: [api]", model.BuildProgress{Kind: model.StepBuild, Image: "api", Nth: 1, Images: 1, Step: 5, Steps: 8}),
+			Updating, "building 5/8 ▓▓▓▓▓░░░  1 m 0 s  main.go +1", "running 1/1 (previous)", "1/1"},
+		{"build at its last step", nil, at("1/3 Building Dockerfile: [api]", model.BuildProgress{Kind: model.StepBuild, Image: "api", Nth: 1, Images: 1, Step: 7, Steps: 7}),
+			Updating, "building 7/7 ▓▓▓▓▓▓▓▓  1 m 0 s  main.go +1", "running 1/1 (previous)", "1/1"},
+		{"build of the second of three images", nil, at("3/7 Building Dockerfile: [api]", model.BuildProgress{Kind: model.StepBuild, Image: "api", Nth: 2, Images: 3, Step: 1, Steps: 12}),
+			Updating, "building 1/12 ░░░░░░░░  image 2 of 3  1 m 0 s  main.go +1", "running 1/1 (previous)", "1/1"},
+		{"build with a command", nil, at("3/7 Building Custom Build: [api]", model.BuildProgress{Kind: model.StepBuild, Image: "api", Nth: 2, Images: 3}),
+			Updating, "building  image 2 of 3  1 m 0 s  main.go +1", "running 1/1 (previous)", "1/1"},
+		{"push", nil, at("2/3 Pushing api:hone-1", model.BuildProgress{Kind: model.StepPush, Image: "api", Nth: 1, Images: 1}),
+			Updating, "pushing  1 m 0 s  main.go +1", "running 1/1 (previous)", "1/1"},
+		{"push with bytes", nil, at("2/3 Pushing api:hone-1", model.BuildProgress{Kind: model.StepPush, Image: "api", Nth: 1, Images: 1, Percent: 45}),
+			Updating, "pushing 45 %  1 m 0 s  main.go +1", "running 1/1 (previous)", "1/1"},
+		{"deploy", nil, at("3/3 Deploying", model.BuildProgress{Kind: model.StepApply}),
+			Updating, "deploying  1 m 0 s  main.go +1", "running 1/1 (previous)", "1/1"},
+		{"deploy that the cluster delays", nil, at("3/3 Deploying: busy", model.BuildProgress{Kind: model.StepApply, Waits: "the API server answers 429"}),
+			Updating, "deploying  1 m 0 s  the API server answers 429", "running 1/1 (previous)", "1/1"},
+		{"start with Compose", nil, at("2/2 Starting with Compose: [api]", model.BuildProgress{Kind: model.StepStart}),
+			Updating, "starting  1 m 0 s  main.go +1", "running 1/1 (previous)", "1/1"},
+		{"a local command", local, func(s *hudtest.Scene) {
+			start(s)
+			s.At(5*minute, state.BuildProgressed{Resource: "api", Serial: 2, Mode: "local", Stage: "running make 2/3", Progress: model.BuildProgress{Kind: model.StepRun}})
+		}, Updating, "running  1 m 0 s  make 2/3", "–", "–"},
+		{"cancelled in the middle of its steps", nil, func(s *hudtest.Scene) {
+			at("1/3 Building Dockerfile: [api]", model.BuildProgress{Kind: model.StepBuild, Image: "api", Nth: 1, Images: 1, Step: 5, Steps: 8})(s)
+			s.At(6*minute, state.BuildCompleted{Resource: "api", Serial: 2, At: hudtest.Start.Add(6 * minute), Cancelled: true})
+		}, Well, "ok  image 1 m 0 s", "running 1/1", "1/1"},
 		{"build without a stage", nil, func(s *hudtest.Scene) { built(s); start(s); s.At(5*minute, progress("", "")) }, Updating,
 			"updating  1 m 0 s", "applied", "applied"},
 		{"in place", nil, func(s *hudtest.Scene) {
@@ -187,6 +218,45 @@ func TestTiltfileRow(t *testing.T) {
 			r := Build(v, v.At, 0).Rows[0]
 			if r.Status != tt.status || r.Update.String() != tt.want || r.Name != model.TiltfileName {
 				t.Errorf("%s: %d %q, want %d %q", r.Name, r.Status, r.Update.String(), tt.status, tt.want)
+			}
+		})
+	}
+}
+
+// TestHeldInsteadOfBuilding checks that a resource whose build cannot begin yet says what it waits for, and shows no progress of
+// its own, while the build that it waits for does.
+func TestHeldInsteadOfBuilding(t *testing.T) {
+	resource := func(name, image string) model.Manifest {
+		return model.Manifest{Name: model.ManifestName(name), AutoInit: true, K8s: &model.K8sTarget{PodReadiness: model.PodWait},
+			Images: []model.ImageTarget{{Ref: image, Docker: &model.DockerBuild{}}}}
+	}
+	for name, tt := range map[string]struct {
+		parallel int
+		image    string
+		want     string
+	}{
+		"the same image": {3, "shop/base", "waits for api, which builds the same image"},
+		"no free slot":   {1, "shop/web", "waits for a free slot: api updating"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := hudtest.New()
+			s.Open(model.Tiltfile{Manifests: []model.Manifest{resource("api", "shop/base"), resource("web", tt.image)},
+				Update: model.UpdateSettings{MaxParallel: tt.parallel}})
+			s.At(time.Minute, state.BuildStarted{Resource: "web", Serial: 1, At: hudtest.Start.Add(time.Minute)},
+				state.BuildProgressed{Resource: "web", Serial: 1, Mode: "image", Stage: "1/3 Building Dockerfile: [web]",
+					Progress: model.BuildProgress{Kind: model.StepBuild, Image: tt.image, Nth: 1, Images: 1, Step: 3, Steps: 4}},
+				state.BuildCompleted{Resource: "web", Serial: 1, At: hudtest.Start.Add(time.Minute), Cancelled: true},
+				state.ResourcesTriggered{Names: []model.ManifestName{"web"}},
+				state.BuildStarted{Resource: "api", Serial: 1, At: hudtest.Start.Add(time.Minute)},
+				state.BuildProgressed{Resource: "api", Serial: 1, Mode: "image", Stage: "1/3 Building Dockerfile: [api]",
+					Progress: model.BuildProgress{Kind: model.StepBuild, Image: "shop/base", Nth: 1, Images: 1, Step: 1, Steps: 2}})
+			v := s.View(t.Context())
+			got := map[model.ManifestName]string{}
+			for _, r := range Build(v, hudtest.Start.Add(time.Minute+3*time.Second), 0).Rows {
+				got[r.Name] = r.Update.String()
+			}
+			if got["web"] != tt.want || got["api"] != "building 1/2 ▓▓▓▓░░░░  3 s  shop/base" {
+				t.Errorf("web: %q, want %q; api: %q", got["web"], tt.want, got["api"])
 			}
 		})
 	}

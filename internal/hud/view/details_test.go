@@ -124,7 +124,8 @@ func story() *hudtest.Scene {
 	}}})
 	s.At(40*minute+sec(52), state.BuildStarted{Resource: "worker", Serial: 7, Reason: state.ReasonFiles | state.ReasonTrigger, Files: []string{"worker/main.go"},
 		At: hudtest.Start.Add(40*minute + sec(52)), Span: "build:worker:7"})
-	s.At(40*minute+sec(53), state.BuildProgressed{Resource: "worker", Serial: 7, Mode: "image", Stage: "2/3 Building Dockerfile: [shop/worker]"})
+	s.At(40*minute+sec(53), state.BuildProgressed{Resource: "worker", Serial: 7, Mode: "image", Stage: "1/3 Building Dockerfile: [shop/worker]",
+		Progress: model.BuildProgress{Kind: model.StepBuild, Image: "shop/worker", Nth: 1, Images: 1, Step: 2, Steps: 3}})
 	return s
 }
 

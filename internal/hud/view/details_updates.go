@@ -96,10 +96,10 @@ func (b *builder) update(p *page, build state.Build, u state.Update) {
 	running := build.FinishedAt.IsZero()
 	switch {
 	case running:
-		verb, at, of, _ := stage(build)
+		verb, _ := doing(build)
 		when, tone, result = "now", Accent, verb
-		if of > 0 {
-			result += fmt.Sprintf(" %d/%d", at, of)
+		if done := fraction(build.Progress); done != "" {
+			result += " " + done
 		}
 	case build.Cancelled:
 		tone, result = Dim, "cancelled"

@@ -1,9 +1,9 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/hone-dev/hone/internal/base/words"
@@ -15,45 +15,64 @@ import (
 // barWidth is the width of a progress bar in columns.
 const barWidth = 8
 
-// building describes a running build: stage, progress, elapsed time, files.
+// building describes a running build: what it does and how far that is, elapsed time, what it waits for or its files.
 func (b *builder) building(build state.Build) Cell {
-	verb, at, of, rest := stage(build)
+	verb, rest := doing(build)
 	cell := Cell{{verb, Accent}}
-	if of > 0 {
-		done := min(barWidth, barWidth*at/of)
-		cell = append(cell, Span{fmt.Sprintf(" %d/%d ", at, of), Accent},
-			Span{strings.Repeat("▓", done), Accent}, Span{strings.Repeat("░", barWidth-done), Dim})
+	far := build.Progress
+	if done := fraction(far); done != "" {
+		cell = append(cell, Span{" " + done, Accent})
+	}
+	if far.Steps > 0 {
+		done := min(barWidth, barWidth*far.Step/far.Steps)
+		cell = append(cell, Span{" " + strings.Repeat("▓", done), Accent}, Span{strings.Repeat("░", barWidth-done), Dim})
+	}
+	if far.Images > 1 {
+		cell = append(cell, Span{fmt.Sprintf("  image %d of %d", far.Nth, far.Images), Plain})
 	}
 	cell = append(cell, Span{"  " + Elapsed(build.Duration(b.now)), Plain})
 	if files := Files(build.Files); files != "" {
 		rest = files
 	}
-	if rest != "" {
+	switch {
+	case far.Waits != "":
+		cell = append(cell, Span{"  " + far.Waits, Warn})
+	case rest != "":
 		cell = append(cell, Span{"  " + rest, Dim})
 	}
 	return cell
 }
 
-// stage splits the stage of a build, "2/3 Pushing shop/api", into a verb, a progress and the rest.
-func stage(build state.Build) (verb string, at, of int, rest string) {
+// fraction returns how far the step of a build is: the steps of the Dockerfile, "4/7", or what has been pushed, "45 %"; empty if
+// that is not known.
+func fraction(far model.BuildProgress) string {
+	switch {
+	case far.Steps > 0:
+		return fmt.Sprintf("%d/%d", far.Step, far.Steps)
+	case far.Percent > 0:
+		return fmt.Sprintf("%d %%", far.Percent)
+	}
+	return ""
+}
+
+// doing returns what a running build does, as a verb, and to what.
+func doing(build state.Build) (verb, what string) {
 	if inPlace(build.Mode) {
-		return "updating in place", 0, 0, ""
+		return "updating in place", ""
 	}
-	words := build.Stage
-	if first, tail, ok := strings.Cut(words, " "); ok {
-		if a, o, isProgress := strings.Cut(first, "/"); isProgress {
-			n, err := strconv.Atoi(a)
-			m, err2 := strconv.Atoi(o)
-			if err == nil && err2 == nil && m > 0 {
-				at, of, words = n, m, tail
-			}
-		}
+	switch build.Progress.Kind {
+	case model.StepContext, model.StepBuild:
+		return "building", build.Progress.Image
+	case model.StepPush:
+		return "pushing", build.Progress.Image
+	case model.StepApply:
+		return "deploying", ""
+	case model.StepStart:
+		return "starting", ""
+	case model.StepRun: // the command stands in the words
 	}
-	verb, rest, _ = strings.Cut(words, " ")
-	if verb == "" {
-		verb = "updating"
-	}
-	return strings.ToLower(verb), at, of, rest
+	verb, what, _ = strings.Cut(build.Stage, " ")
+	return cmp.Or(strings.ToLower(verb), "updating"), what
 }
 
 // held describes why a resource waits.

@@ -51,7 +51,7 @@ func (b *builder) why(p *page, name model.ManifestName, depth int, seen map[mode
 	switch {
 	case u.Current != nil:
 		build := *u.Current
-		line := say(Accent, fmt.Sprintf("is being updated for %s: %s", Elapsed(build.Duration(b.now)), cmp.Or(build.Stage, "it has just begun")))
+		line := say(Accent, fmt.Sprintf("is being updated for %s: %s", Elapsed(build.Duration(b.now)), cmp.Or(build.Activity(), "it has just begun")))
 		line.Cell = append(line.Cell, Span{"  " + cmp.Or(fileList(build.Files), build.Reason.String()), Dim})
 		line.Target.Span = build.Span
 	case held && hold.Reason != buildcontrol.HoldBuilding:

@@ -29,8 +29,8 @@ func TestWhy(t *testing.T) {
 		want string
 	}{
 		{"api", "api waits for nothing: it is up to date since 12:40:48\n"},
-		{"worker", "worker is being updated for 8 s: 4/7 Building Dockerfile: [worker]  worker/main.go\n"},
-		{"e2e", "e2e waits for worker to be ready  for 40 m 59 s\n  worker is being updated for 8 s: 4/7 Building Dockerfile: [worker]  worker/main.go\n"},
+		{"worker", "worker is being updated for 8 s: 1/3 Building Dockerfile: [worker], step 4 of 7  worker/main.go\n"},
+		{"e2e", "e2e waits for worker to be ready  for 40 m 59 s\n  worker is being updated for 8 s: 1/3 Building Dockerfile: [worker], step 4 of 7  worker/main.go\n"},
 		{"mailer", "mailer does not run for 4 m 0 s: pod mailer-7c9d-x2v1: container main: CrashLoopBackOff, exit code 1 (Error)\n"},
 		{"seed", "seed was never started: auto_init=False leaves that to a trigger\n"},
 		{"loadtest", "loadtest is disabled: nothing acts on it\n"},
@@ -43,7 +43,7 @@ func TestWhy(t *testing.T) {
 	}
 	want := `e2e waits for mailer, web to be ready  for 40 m 59 s
   mailer waits for worker, which builds the same image  for 40 m 59 s
-    worker is being updated for 8 s: 2/3 Building Dockerfile: [shop/worker]  worker/main.go
+    worker is being updated for 8 s: 1/3 Building Dockerfile: [shop/worker], step 2 of 3  worker/main.go
     worker is not ready for 3 m 0 s: worker-7c9d-q8z2: container main: readiness probe httpGet :8080/health fails: HTTP probe failed with statuscode: 503
   web is about to be updated
 `

@@ -42,7 +42,9 @@ type Build struct {
 	// the one that failed. They are known once the build has ended.
 	Steps []model.BuildStep
 	// Stage is its current step, for people.
-	Stage      string
+	Stage string
+	// Progress is how far the current step is.
+	Progress   model.BuildProgress
 	StartedAt  time.Time
 	FinishedAt time.Time
 	// ReadyAt is when what it deployed was ready for the first time; zero if that has not happened, or another build has
@@ -69,6 +71,15 @@ func (b Build) Duration(now time.Time) time.Duration {
 		return now.Sub(b.StartedAt)
 	}
 	return b.FinishedAt.Sub(b.StartedAt)
+}
+
+// Activity returns what a running build does and how far that is: "1/3 Building Dockerfile: [api], step 4 of 7". It is empty
+// before the first step.
+func (b Build) Activity() string {
+	if far := b.Progress.String(); far != "" {
+		return b.Stage + ", " + far
+	}
+	return b.Stage
 }
 
 // InPlace reports whether the build only updated running containers.
@@ -124,6 +135,7 @@ type BuildProgressed struct {
 	Serial   int
 	Stage    string
 	Mode     string
+	Progress model.BuildProgress
 }
 
 // BuildCompleted reports that a build has ended.
@@ -214,7 +226,7 @@ func (h *History) progressed(a BuildProgressed) {
 		return
 	}
 	b := *h.Current
-	b.Stage = a.Stage
+	b.Stage, b.Progress = a.Stage, a.Progress
 	if a.Mode != "" {
 		b.Mode = a.Mode
 	}
@@ -228,7 +240,8 @@ func (h *History) ended(a BuildCompleted) (b Build, ok bool) {
 	}
 	b = *h.Current
 	b.FinishedAt, b.Err, b.Cancelled, b.Mode, b.Warnings, b.FellBack = a.At, a.Err, a.Cancelled, a.Mode, a.Warnings, a.FellBack
-	b.Stage, b.Steps, b.Containers, b.Problem, b.Output, b.Deployed = "", a.Steps, a.Containers, a.Problem, a.Output, a.Deployed
+	b.Stage, b.Progress = "", model.BuildProgress{}
+	b.Steps, b.Containers, b.Problem, b.Output, b.Deployed = a.Steps, a.Containers, a.Problem, a.Output, a.Deployed
 	h.Current = nil
 	h.Builds = append([]Build{b}, h.Builds[:min(len(h.Builds), keptBuilds-1)]...)
 	return b, true

@@ -99,7 +99,7 @@ func updateFinished(d *store.Draft[Event], name model.ManifestName, b Build) {
 
 // abandoned ends an update of a resource that was removed or switched off meanwhile: nothing else will report its end.
 func abandoned(d *store.Draft[Event], name model.ManifestName, b Build) {
-	b.FinishedAt, b.Cancelled, b.Stage = d.Now(), true, ""
+	b.FinishedAt, b.Cancelled, b.Stage, b.Progress = d.Now(), true, "", model.BuildProgress{}
 	happened(d, EventUpdateFinished, name, b)
 }
 

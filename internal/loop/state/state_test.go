@@ -263,7 +263,20 @@ func TestProgressKeepsTheMode(t *testing.T) {
 	if b := state.Updates.In(s.View()).Value("a").Current; b.Mode != "exec" || b.Stage != "two" {
 		t.Errorf("%+v", b)
 	}
+	far := model.BuildProgress{Kind: model.StepBuild, Image: "a", Nth: 1, Images: 2, Step: 2, Steps: 3}
+	s.Then(state.BuildProgressed{Resource: "a", Serial: 1, Stage: "1/3 Building", Progress: far})
+	if b := state.Updates.In(s.View()).Value("a").Current; b.Progress != far || b.Activity() != "1/3 Building, image 1 of 2, step 2 of 3" {
+		t.Errorf("%+v", b)
+	}
+	s.Then(state.BuildProgressed{Resource: "a", Serial: 1, Stage: "3/3 Deploying"})
+	if b := state.Updates.In(s.View()).Value("a").Current; b.Progress != (model.BuildProgress{}) || b.Activity() != "3/3 Deploying" {
+		t.Errorf("the progress of a step outlives it: %+v", b)
+	}
+	s.Then(state.BuildProgressed{Resource: "a", Serial: 1, Stage: "1/3 Building", Progress: far})
 	s.Finish("a", func(b *state.BuildCompleted) { b.Mode = "local" })
+	if b := state.Updates.In(s.View()).Value("a").Builds[0]; b.Progress != (model.BuildProgress{}) {
+		t.Errorf("an update that has ended has progress: %+v", b.Progress)
+	}
 	if b := state.Updates.In(s.View()).Value("a").Builds[0]; b.Mode != "local" || b.Stage != "" || b.Duration(time.Time{}) <= 0 {
 		t.Errorf("%+v", b)
 	}

@@ -104,6 +104,7 @@ type build struct {
 	span, banner string
 	began        time.Time
 	cancel       context.CancelFunc
+	pace         *pace
 	committed    atomic.Bool
 	overtaken    bool
 	// done is closed when the build is over for the store; behind holds the updates that still run then. gone is closed
@@ -246,7 +247,8 @@ func (s *Subscriber) start(ctx context.Context, rt *store.Runtime, v store.View,
 	files := state.Relative(tiltfile.Path, c.Files)
 	serial := u.Serial + 1
 	span := fmt.Sprintf("build:%s:%d", c.Name, serial)
-	b := &build{serial: serial, span: span, banner: banner(c.Reason, files), began: v.At, done: make(chan struct{}), gone: make(chan struct{})}
+	b := &build{serial: serial, span: span, banner: banner(c.Reason, files), began: v.At, done: make(chan struct{}), gone: make(chan struct{}),
+		pace: &pace{send: func(p state.BuildProgressed) { rt.Dispatch(p) }}}
 	ctx, b.cancel = context.WithCancel(ctx)
 	log := &counting{Logger: s.logs.Logger(c.Name, span, logstore.SourceBuild)}
 	req := s.request(rt, v, c, b, log)
@@ -264,6 +266,7 @@ func (s *Subscriber) start(ctx context.Context, rt *store.Runtime, v store.View,
 		defer b.cancel()
 		logstore.Infof(log, "%s", b.banner)
 		r, err := s.build(ctx, req)
+		b.pace.end()
 		done := s.completed(ctx, req, b, r, err, log)
 		if done.Passing && session.Command != state.CommandCI { // which ends with the first failure
 			logstore.Infof(log, "Trying again in %s", state.RetryPause(u.Outages+1))
@@ -302,8 +305,8 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 		Settled: s.options.Settled, Log: log, Adopt: s.options.Adopt,
 		Declared: func() []model.Manifest { return state.Declarations(rt.View()) },
 		Commit:   func() { b.committed.Store(true) },
-		Progress: func(mode, stage string) {
-			rt.Dispatch(state.BuildProgressed{Resource: c.Name, Serial: b.serial, Mode: mode, Stage: stage})
+		Progress: func(mode, stage string, at model.BuildProgress) {
+			b.pace.report(state.BuildProgressed{Resource: c.Name, Serial: b.serial, Mode: mode, Stage: stage, Progress: at})
 		},
 	}
 	if session.Command == state.CommandCI {

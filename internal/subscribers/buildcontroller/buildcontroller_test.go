@@ -348,7 +348,7 @@ func TestRequestOfCompose(t *testing.T) {
 func TestProgressAndBanner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, Options{}, statetest.K8s("a", statetest.Image("a")))
-		f.builder.call("a").req.Progress("image", "1/2 Building")
+		f.builder.call("a").req.Progress("image", "1/2 Building", model.BuildProgress{})
 		logstore.Warnf(f.builder.call("a").req.Log, "WARNING: old base")
 		synctest.Wait()
 		if b := f.update("a").Current; b == nil || b.Stage != "1/2 Building" || b.Mode != "image" {

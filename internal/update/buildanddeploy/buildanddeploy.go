@@ -72,8 +72,9 @@ type Request struct {
 	// Commit is called right before the update changes something that another update would have to change back: from
 	// then on the update should run until it ends. It does not block.
 	Commit func()
-	// Progress receives the mode and a description of the current step for people. It does not block.
-	Progress func(mode, stage string)
+	// Progress receives the mode, a description of the current step for people, and how far the step is. It is called as often
+	// as that changes, also concurrently, and does not block.
+	Progress func(mode, stage string, at model.BuildProgress)
 }
 
 // Result is the result of an update.

@@ -46,7 +46,7 @@ func (d *diary) request(m model.Manifest) Request {
 	return Request{Manifest: m, Mode: model.UpdateAuto, StartedAt: time.Unix(1, 0),
 		Log:      logstore.Func(func(level logstore.Level, text string) { d.add("%s: %s", level, strings.TrimSpace(text)) }),
 		Commit:   func() { d.add("commit") },
-		Progress: func(mode, stage string) { d.add("progress %s: %s", mode, stage) }}
+		Progress: func(mode, stage string, _ model.BuildProgress) { d.add("progress %s: %s", mode, stage) }}
 }
 
 // way is a builder with a fixed result.
@@ -331,7 +331,7 @@ func (i *images) Reusable(_ context.Context, prior model.ImageResult) bool {
 	return !i.gone[prior.Local]
 }
 
-func (i *images) Deliver(_ context.Context, _ imagebuild.Plan, r model.ImageResult, _ logstore.Logger) error {
+func (i *images) Deliver(_ context.Context, _ imagebuild.Plan, r model.ImageResult, _ logstore.Logger, _ func(int)) error {
 	i.d.add("deliver %s", r.Local)
 	return i.fail["deliver "+r.Local]
 }

@@ -57,7 +57,7 @@ func (b *Compose) BuildAndDeploy(ctx context.Context, req Request) (result Resul
 	if err != nil {
 		return Result{}, err
 	}
-	st := &steps{log: req.Log, progress: req.Progress, mode: b.Name(), total: work.steps() + 1, began: time.Now()}
+	st := &steps{log: req.Log, progress: req.Progress, mode: b.Name(), total: work.steps() + 1, images: work.images(), began: time.Now()}
 	if t.Build != nil {
 		st.total++
 	}

@@ -22,7 +22,7 @@ type ImageBuilder interface {
 
 // Deliverer delivers images to a cluster.
 type Deliverer interface {
-	Deliver(ctx context.Context, plan imagebuild.Plan, result model.ImageResult, log logstore.Logger) error
+	Deliver(ctx context.Context, plan imagebuild.Plan, result model.ImageResult, log logstore.Logger, sent func(percent int)) error
 }
 
 // Deployer applies the objects of a resource.
@@ -58,7 +58,7 @@ func (b *Image) BuildAndDeploy(ctx context.Context, req Request) (result Result,
 	if err != nil {
 		return Result{}, err
 	}
-	st := &steps{log: req.Log, progress: req.Progress, mode: b.Name(), total: work.steps() + 1, began: time.Now()}
+	st := &steps{log: req.Log, progress: req.Progress, mode: b.Name(), total: work.steps() + 1, images: work.images(), began: time.Now()}
 	result.Images = map[string]model.ImageResult{}
 	if work.steps() == 0 {
 		result.Mode = "deploy" // nothing was built: only the objects are new
@@ -106,6 +106,7 @@ func (b *Image) images(ctx context.Context, req Request, work jobs, st *steps, r
 // image builds one image and delivers it to the cluster.
 func (b *Image) image(ctx context.Context, req Request, w job, images map[string]model.ImageResult, st *steps) (model.ImageResult, error) {
 	ref := w.target.Ref
+	st.nth++
 	if w.target.Custom != nil {
 		st.next(model.StepBuild, ref, fmt.Sprintf("Building Custom Build: [%s]", ref))
 	} else {
@@ -117,14 +118,14 @@ func (b *Image) image(ctx context.Context, req Request, w job, images map[string
 	}
 	log := logstore.Indent(req.Log, "  ")
 	r, err := b.builder.Build(ctx, imagebuild.Request{Target: w.target, Deps: deps, Registry: w.plan.Registry,
-		NoCache: req.Mode == model.UpdateNaive, Platform: b.platform(req.Cluster), Env: req.Env, Logger: log, OnContext: st.context})
+		NoCache: req.Mode == model.UpdateNaive, Platform: b.platform(req.Cluster), Env: req.Env, Logger: log, OnContext: st.context, OnStep: st.build})
 	if err != nil {
 		return r, err
 	}
 	r.StartedAt = req.StartedAt
 	if w.deliver {
 		st.next(model.StepPush, ref, "Pushing "+r.Local)
-		if err := b.deliverer.Deliver(ctx, w.plan, r, log); err != nil {
+		if err := b.deliverer.Deliver(ctx, w.plan, r, log, st.sent); err != nil {
 			return r, err
 		}
 	}
@@ -150,6 +151,16 @@ type job struct {
 }
 
 type jobs []job
+
+// images returns how many images are built.
+func (j jobs) images() (n int) {
+	for _, w := range j {
+		if w.build {
+			n++
+		}
+	}
+	return n
+}
 
 func (j jobs) steps() int {
 	n := 0
@@ -219,42 +230,72 @@ func deployed(m model.Manifest, ref string) bool {
 // steps logs the headings of an update's steps and how long each took.
 type steps struct {
 	log      logstore.Logger
-	progress func(mode, stage string)
+	progress func(mode, stage string, at model.BuildProgress)
 	mode     string
 	total    int
 	at       int
-	name     string
-	started  time.Time
-	began    time.Time
-	took     []string
-	// step is the current one, which takes from started until it is finished; sent is how long the transfer of its build
-	// context took. list are the steps before it.
-	step model.BuildStep
-	sent time.Duration
-	list []model.BuildStep
+	// images is how many images are built, and nth which of them is at hand.
+	images, nth int
+	name        string
+	started     time.Time
+	began       time.Time
+	took        []string
+	// step is the current one, which takes from started until it is finished, and far how far it is; carried is how long the
+	// transfer of its build context took. list are the steps before it.
+	step    model.BuildStep
+	far     model.BuildProgress
+	carried time.Duration
+	list    []model.BuildStep
 }
 
 func (s *steps) next(kind model.StepKind, what, name string) {
 	s.finish()
 	s.at++
 	s.name, s.started = name, time.Now()
-	s.step, s.sent = model.BuildStep{Kind: kind, What: what}, 0
+	s.step, s.carried = model.BuildStep{Kind: kind, What: what}, 0
+	s.far = model.BuildProgress{Kind: kind, Image: what}
+	if kind == model.StepBuild || kind == model.StepPush {
+		s.far.Nth, s.far.Images = s.nth, s.images
+	}
 	logstore.Infof(s.log, "STEP %d/%d — %s", s.at, s.total, name)
-	s.progress(s.mode, fmt.Sprintf("%d/%d %s", s.at, s.total, name))
+	s.report("")
+}
+
+// report reports how far the current step is, and what it waits for, if anything.
+func (s *steps) report(waits string) {
+	stage := fmt.Sprintf("%d/%d %s", s.at, s.total, s.name)
+	if waits != "" {
+		stage += ": " + waits
+	}
+	far := s.far // requests to the cluster that run at the same time each report what they wait for
+	far.Waits = waits
+	s.progress(s.mode, stage, far)
+}
+
+// build reports how many of the steps of the current image have begun.
+func (s *steps) build(begun, all int) {
+	s.far.Step, s.far.Steps = begun, all
+	s.report("")
+}
+
+// sent reports how much of the current image has been sent.
+func (s *steps) sent(percent int) {
+	s.far.Percent = percent
+	s.report("")
 }
 
 // waits reports that a step waits for the cluster, and when it continues.
 func (s *steps) waits(w k8s.Wait) {
-	stage := fmt.Sprintf("%d/%d %s", s.at, s.total, s.name)
-	if w.Why != "" {
-		logstore.Infof(s.log, "%s", w)
-		stage += ": " + w.String()
+	if w.Why == "" {
+		s.report("")
+		return
 	}
-	s.progress(s.mode, stage)
+	logstore.Infof(s.log, "%s", w)
+	s.report(w.String())
 }
 
 // context reports how long the transfer of the current step's build context took.
-func (s *steps) context(took time.Duration) { s.sent = took }
+func (s *steps) context(took time.Duration) { s.carried = took }
 
 // ended finishes the current step, if there is one, and returns all of them.
 func (s *steps) ended() []model.BuildStep {
@@ -265,7 +306,7 @@ func (s *steps) ended() []model.BuildStep {
 func (s *steps) finish() {
 	if s.name != "" {
 		s.step.Took = time.Since(s.started)
-		if sent := min(s.sent, s.step.Took); sent > 0 {
+		if sent := min(s.carried, s.step.Took); sent > 0 {
 			s.list = append(s.list, model.BuildStep{Kind: model.StepContext, What: s.step.What, Took: sent})
 			s.step.Took -= sent
 		}

@@ -72,7 +72,7 @@ func (b *InPlace) BuildAndDeploy(ctx context.Context, req Request) (Result, erro
 	req.Commit()
 	f := &fanOut{tally: newTally(req.Peers), ended: make(chan struct{}, len(req.Containers))}
 	for i, c := range req.Containers {
-		req.Progress(b.name, fmt.Sprintf("updating %s in place", c.Pod))
+		req.Progress(b.name, fmt.Sprintf("updating %s in place", c.Pod), model.BuildProgress{})
 		f.start(ctx, c, func(ctx context.Context) (model.ContainerUpdate, error) { return b.update(ctx, req, c, plans[i]) })
 	}
 	f.wait(req)

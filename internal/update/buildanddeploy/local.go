@@ -40,7 +40,7 @@ func (Local) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
 		logstore.Infof(req.Log, "Running cmd: %s", cmd)
 	}
 	req.Commit()
-	req.Progress("local", "running "+cmd.String())
+	req.Progress("local", "running "+cmd.String(), model.BuildProgress{Kind: model.StepRun})
 	began := time.Now()
 	err := process.Run(ctx, process.Command{
 		Cmd: cmd, ExtraEnv: req.Env, Grace: localGrace,

@@ -26,9 +26,9 @@ func (s *working) Build(ctx context.Context, req imagebuild.Request) (model.Imag
 	return s.images.Build(ctx, req)
 }
 
-func (s *working) Deliver(ctx context.Context, plan imagebuild.Plan, r model.ImageResult, log logstore.Logger) error {
+func (s *working) Deliver(ctx context.Context, plan imagebuild.Plan, r model.ImageResult, log logstore.Logger, sent func(int)) error {
 	time.Sleep(300 * time.Millisecond)
-	return s.images.Deliver(ctx, plan, r, log)
+	return s.images.Deliver(ctx, plan, r, log, sent)
 }
 
 func (s *working) Deploy(ctx context.Context, req Request, results map[string]model.ImageResult) ([]model.AppliedObject, error) {
@@ -76,6 +76,62 @@ func TestStepsOfImages(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// counted is an images that reports how far it is.
+type counted struct{ images }
+
+func (c *counted) Build(ctx context.Context, req imagebuild.Request) (model.ImageResult, error) {
+	if req.Target.Docker != nil {
+		req.OnStep(0, 2)
+		req.OnStep(2, 2)
+	}
+	return c.images.Build(ctx, req)
+}
+
+func (c *counted) Deliver(ctx context.Context, plan imagebuild.Plan, r model.ImageResult, log logstore.Logger, sent func(int)) error {
+	sent(50)
+	return c.images.Deliver(ctx, plan, r, log, sent)
+}
+
+// TestProgressOfImages checks what an update reports while it runs: the steps of each Dockerfile, which of the images is built,
+// and the share that has been pushed. The words of the stage stay the same meanwhile.
+func TestProgressOfImages(t *testing.T) {
+	m := model.Manifest{Name: "shop", K8s: &model.K8sTarget{Objects: []model.K8sObject{{JSON: `{"image":"web"}`}}},
+		Images: []model.ImageTarget{{Ref: "base", Custom: &model.CustomBuild{}}, {Ref: "done", Docker: &model.DockerBuild{}},
+			{Ref: "web", Docker: &model.DockerBuild{}, DependsOn: []string{"base", "done"}}}}
+	type report struct {
+		Stage string
+		At    model.BuildProgress
+	}
+	var got []report
+	i := &counted{images{d: &diary{}}}
+	b := NewImage(NewSurroundings(i), i, i, i, nil)
+	b.here.known = &surroundings{}
+	req := i.d.request(m)
+	req.Results = map[string]model.ImageResult{"done": {Local: "done:old"}}
+	req.Progress = func(mode, stage string, at model.BuildProgress) {
+		if mode != "image" {
+			t.Errorf("mode %q", mode)
+		}
+		got = append(got, report{stage, at})
+	}
+	if _, err := b.BuildAndDeploy(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	build, push, web := model.StepBuild, model.StepPush, "2/4 Building Dockerfile: [web]"
+	want := []report{
+		{"1/4 Building Custom Build: [base]", model.BuildProgress{Kind: build, Image: "base", Nth: 1, Images: 2}},
+		{web, model.BuildProgress{Kind: build, Image: "web", Nth: 2, Images: 2}},
+		{web, model.BuildProgress{Kind: build, Image: "web", Nth: 2, Images: 2, Steps: 2}},
+		{web, model.BuildProgress{Kind: build, Image: "web", Nth: 2, Images: 2, Step: 2, Steps: 2}},
+		{"3/4 Pushing web:new", model.BuildProgress{Kind: push, Image: "web", Nth: 2, Images: 2}},
+		{"3/4 Pushing web:new", model.BuildProgress{Kind: push, Image: "web", Nth: 2, Images: 2, Percent: 50}},
+		{"4/4 Deploying", model.BuildProgress{Kind: model.StepApply}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 

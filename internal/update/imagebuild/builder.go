@@ -34,6 +34,9 @@ type Request struct {
 	// OnContext, unless nil, receives how long the transfer of the build context to the engine took, if there was one, before
 	// Build returns.
 	OnContext func(took time.Duration)
+	// OnStep, unless nil, receives how many steps of a Dockerfile have begun, and how many there are, whenever that changes.
+	// Build calls it on the caller's goroutine. A build command has no steps.
+	OnStep func(begun, all int)
 }
 
 // Builder builds images. Construct it with New.
@@ -84,7 +87,7 @@ func (b *Builder) dockerBuild(ctx context.Context, req Request, spec model.Docke
 		Contents:  rewriteBases(spec, req.Deps),
 		BuildArgs: spec.BuildArgs, Target: spec.Target, Secrets: spec.Secrets, SSH: spec.SSH, Network: spec.Network,
 		CacheFrom: spec.CacheFrom, ExtraHosts: spec.ExtraHosts, Platform: platform(spec.Platform, req.Platform),
-		Pull: spec.Pull, NoCache: req.NoCache, Labels: map[string]string{Label: req.Target.Ref}, Log: req.Logger, OnContext: req.OnContext,
+		Pull: spec.Pull, NoCache: req.NoCache, Labels: map[string]string{Label: req.Target.Ref}, Log: req.Logger, OnContext: req.OnContext, OnStep: req.OnStep,
 	})
 	if err != nil {
 		return model.ImageResult{}, fmt.Errorf("build %s: %w", req.Target.Ref, err)

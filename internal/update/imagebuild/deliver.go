@@ -31,8 +31,10 @@ func NewDeliverer(engine docker.Client) *Deliverer {
 }
 
 // Deliver delivers the image to the cluster as planned and logs in one line what it does. An image that is already there
-// is not sent again, provided that its tag comes from its content. Delivering the same image twice is harmless.
-func (d *Deliverer) Deliver(ctx context.Context, plan Plan, result model.ImageResult, log logstore.Logger) error {
+// is not sent again, provided that its tag comes from its content. Delivering the same image twice is harmless. Unless it
+// is nil, sent receives the percentage of the image's bytes that have been sent, whenever that grows, from engines that
+// report it; Deliver calls it on the caller's goroutine.
+func (d *Deliverer) Deliver(ctx context.Context, plan Plan, result model.ImageResult, log logstore.Logger, sent func(percent int)) error {
 	if log == nil {
 		log = logstore.Discard
 	}
@@ -42,9 +44,9 @@ func (d *Deliverer) Deliver(ctx context.Context, plan Plan, result model.ImageRe
 		logstore.Infof(log, "Nothing to push: %s", plan.Why)
 		return nil
 	case model.DeliverRegistry:
-		err = d.push(ctx, "local registry "+plan.Registry.Host, result, log)
+		err = d.push(ctx, "local registry "+plan.Registry.Host, result, log, sent)
 	case model.DeliverPush:
-		err = d.pushAnywhere(ctx, plan, result, log)
+		err = d.pushAnywhere(ctx, plan, result, log, sent)
 	case model.DeliverKIND:
 		err = d.load(ctx, kindNodes(plan.Cluster), result, log)
 	case model.DeliverK3D:
@@ -64,19 +66,19 @@ func (d *Deliverer) Deliver(ctx context.Context, plan Plan, result model.ImageRe
 }
 
 // push sends the image to the registry in its name unless the registry has it.
-func (d *Deliverer) push(ctx context.Context, where string, result model.ImageResult, log logstore.Logger) error {
+func (d *Deliverer) push(ctx context.Context, where string, result model.ImageResult, log logstore.Logger, sent func(percent int)) error {
 	if hasContentTag(result.Local, result.ImageID) && d.registry.has(ctx, result.Local) {
 		logstore.Infof(log, "Already in %s: %s", where, result.Local)
 		return nil
 	}
 	logstore.Infof(log, "Pushing to %s: %s", where, result.Local)
-	return d.docker.Push(ctx, result.Local, log)
+	return d.docker.Push(ctx, result.Local, log, sent)
 }
 
 // pushAnywhere pushes to default_registry, or to the registry in the image's name unless that is Docker Hub's library.
-func (d *Deliverer) pushAnywhere(ctx context.Context, plan Plan, result model.ImageResult, log logstore.Logger) error {
+func (d *Deliverer) pushAnywhere(ctx context.Context, plan Plan, result model.ImageResult, log logstore.Logger, sent func(percent int)) error {
 	if !plan.Registry.Empty() {
-		return d.push(ctx, "registry "+plan.Registry.Host, result, log)
+		return d.push(ctx, "registry "+plan.Registry.Host, result, log, sent)
 	}
 	full, err := fullRef(result.Local)
 	if err != nil {
@@ -87,7 +89,7 @@ func (d *Deliverer) pushAnywhere(ctx context.Context, plan Plan, result model.Im
 			"name a registry that the cluster can pull from: default_registry(\"registry.example.com/you\") in the Tiltfile")
 	}
 	host, _, _ := strings.Cut(full, "/")
-	return d.push(ctx, "registry "+host, result, log)
+	return d.push(ctx, "registry "+host, result, log, sent)
 }
 
 // importHere imports the image into the containerd of this machine, which is the node.

@@ -60,7 +60,7 @@ func TestDeliverRegistry(t *testing.T) {
 	d := NewDeliverer(engine)
 	log := &recorder{}
 	for range 2 {
-		if err := d.Deliver(t.Context(), plan, result, log); err != nil {
+		if err := d.Deliver(t.Context(), plan, result, log, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -77,7 +77,7 @@ func TestDeliverRegistry(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := d.Deliver(t.Context(), plan, mutable, nil); err != nil {
+		if err := d.Deliver(t.Context(), plan, mutable, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -95,20 +95,20 @@ func TestDeliverPush(t *testing.T) {
 	d := NewDeliverer(engine)
 	log := &recorder{}
 	named := built(t, engine, host+"/team/api", model.Registry{})
-	if err := d.Deliver(t.Context(), Plan{Method: model.DeliverPush}, named, log); err != nil {
+	if err := d.Deliver(t.Context(), Plan{Method: model.DeliverPush}, named, log, nil); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(log.String(), "Pushing to registry "+host) {
 		t.Errorf("log %q", log)
 	}
 	nowhere := built(t, engine, "api", model.Registry{})
-	err := d.Deliver(t.Context(), Plan{Method: model.DeliverPush, Why: "the cluster announces no registry"}, nowhere, nil)
+	err := d.Deliver(t.Context(), Plan{Method: model.DeliverPush, Why: "the cluster announces no registry"}, nowhere, nil, nil)
 	if p, ok := problem.Of(err); !ok || !strings.Contains(p.Mend, "default_registry") {
 		t.Errorf("got %v", err)
 	}
 	engine.Fail("Push", errors.New("boom"))
 	other := built(t, engine, host+"/team/web", model.Registry{})
-	if err := d.Deliver(t.Context(), Plan{Method: model.DeliverPush}, other, nil); err == nil || !strings.Contains(err.Error(), other.Local) {
+	if err := d.Deliver(t.Context(), Plan{Method: model.DeliverPush}, other, nil, nil); err == nil || !strings.Contains(err.Error(), other.Local) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -117,7 +117,7 @@ func TestDeliverNothing(t *testing.T) {
 	engine := docker.NewFake()
 	log := &recorder{}
 	for _, method := range []model.DeliveryMethod{model.DeliverNone, model.DeliverShared} {
-		if err := NewDeliverer(engine).Deliver(t.Context(), Plan{Method: method, Why: "because"}, model.ImageResult{}, log); err != nil {
+		if err := NewDeliverer(engine).Deliver(t.Context(), Plan{Method: method, Why: "because"}, model.ImageResult{}, log, nil); err != nil {
 			t.Error(err)
 		}
 	}
@@ -180,7 +180,7 @@ func TestDeliverIntoNodes(t *testing.T) {
 			d.lookPath = noTools
 			log := &recorder{}
 			for range 2 {
-				if err := d.Deliver(t.Context(), tt.plan, result, log); err != nil {
+				if err := d.Deliver(t.Context(), tt.plan, result, log, nil); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -197,7 +197,7 @@ func TestDeliverIntoNodes(t *testing.T) {
 		engine := docker.NewFake()
 		d := NewDeliverer(engine)
 		d.lookPath = noTools
-		err := d.Deliver(t.Context(), Plan{Method: model.DeliverKIND, Cluster: "dev"}, built(t, engine, "api", model.Registry{}), nil)
+		err := d.Deliver(t.Context(), Plan{Method: model.DeliverKIND, Cluster: "dev"}, built(t, engine, "api", model.Registry{}), nil, nil)
 		if p, ok := problem.Of(err); !ok || !strings.Contains(p.Mend, "install kind") {
 			t.Errorf("got %v", err)
 		}
@@ -213,12 +213,12 @@ func TestDeliverIntoNodes(t *testing.T) {
 		d := NewDeliverer(engine)
 		result := built(t, engine, "api", model.Registry{})
 		d.lookPath = noTools
-		if err := d.Deliver(t.Context(), Plan{Method: model.DeliverKIND, Cluster: "dev"}, result, nil); err == nil || !strings.Contains(err.Error(), "import into node n1") {
+		if err := d.Deliver(t.Context(), Plan{Method: model.DeliverKIND, Cluster: "dev"}, result, nil, nil); err == nil || !strings.Contains(err.Error(), "import into node n1") {
 			t.Errorf("got %v", err)
 		}
 		d.lookPath = func(string) (string, error) { return "echo", nil }
 		log := &recorder{}
-		if err := d.Deliver(t.Context(), Plan{Method: model.DeliverKIND, Cluster: "dev"}, result, log); err != nil {
+		if err := d.Deliver(t.Context(), Plan{Method: model.DeliverKIND, Cluster: "dev"}, result, log, nil); err != nil {
 			t.Error(err)
 		}
 		if text := log.String(); !strings.Contains(text, "no such file; trying kind") || !strings.Contains(text, "load docker-image") {
@@ -230,7 +230,7 @@ func TestDeliverIntoNodes(t *testing.T) {
 		d := NewDeliverer(engine)
 		d.lookPath = func(string) (string, error) { return "echo", nil }
 		log := &recorder{}
-		if err := d.Deliver(t.Context(), Plan{Method: model.DeliverKIND, Cluster: "dev"}, built(t, engine, "api", model.Registry{}), log); err != nil {
+		if err := d.Deliver(t.Context(), Plan{Method: model.DeliverKIND, Cluster: "dev"}, built(t, engine, "api", model.Registry{}), log, nil); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(log.String(), "load docker-image api:hone-") || !strings.Contains(log.String(), "--name dev") {

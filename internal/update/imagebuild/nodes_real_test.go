@@ -41,7 +41,7 @@ func TestRealNodes(t *testing.T) {
 			result, _ := realBuild(t, engine, "hone-test/"+tt.name, model.Registry{})
 			log := &recorder{}
 			for range 2 {
-				if err := d.Deliver(t.Context(), Plan{Method: tt.method, Cluster: cluster}, result, log); err != nil {
+				if err := d.Deliver(t.Context(), Plan{Method: tt.method, Cluster: cluster}, result, log, nil); err != nil {
 					t.Fatalf("%s\n%s", problem.Text(err), log)
 				}
 			}

@@ -99,11 +99,11 @@ func TestRealRegistry(t *testing.T) {
 	d := NewDeliverer(engine)
 	log := &recorder{}
 	plan := Plan{Method: model.DeliverRegistry, Registry: reg}
-	if err := d.Deliver(t.Context(), plan, result, log); err != nil {
+	if err := d.Deliver(t.Context(), plan, result, log, nil); err != nil {
 		t.Fatal(problem.Text(err))
 	}
 	began := time.Now()
-	if err := d.Deliver(t.Context(), plan, result, log); err != nil {
+	if err := d.Deliver(t.Context(), plan, result, log, nil); err != nil {
 		t.Fatal(problem.Text(err))
 	}
 	t.Logf("unchanged image: %s\n%s", time.Since(began), log)
@@ -137,7 +137,7 @@ func TestRealContainerd(t *testing.T) {
 	log := &recorder{}
 	for range 2 {
 		began := time.Now()
-		if err := d.Deliver(t.Context(), plan, result, log); err != nil {
+		if err := d.Deliver(t.Context(), plan, result, log, nil); err != nil {
 			t.Fatal(problem.Text(err))
 		}
 		t.Logf("took %s", time.Since(began))

@@ -78,7 +78,7 @@ func (s *SyncletImage) Deliver(ctx context.Context, plan Plan, arch, beside stri
 	if err := s.load(ctx, image, result.Local); err != nil {
 		return "", err
 	}
-	if err := s.deliverer.Deliver(ctx, plan, result, log); err != nil {
+	if err := s.deliverer.Deliver(ctx, plan, result, log, nil); err != nil {
 		return "", err
 	}
 	s.delivered[place] = result.Cluster
