@@ -36,10 +36,11 @@ type simulated struct {
 	width, height int
 	shows         *atomic.Int64
 	finished      *atomic.Int64
+	lent          *atomic.Bool // another program has it
 }
 
 func newTerminal(charset string, width, height int) simulated {
-	return simulated{tcell.NewSimulationScreen(charset), width, height, new(atomic.Int64), new(atomic.Int64)}
+	return simulated{tcell.NewSimulationScreen(charset), width, height, new(atomic.Int64), new(atomic.Int64), new(atomic.Bool)}
 }
 
 func (t simulated) Init() error {
@@ -53,6 +54,16 @@ func (t simulated) Init() error {
 func (t simulated) Show() {
 	t.shows.Add(1)
 	t.SimulationScreen.Show()
+}
+
+func (t simulated) Suspend() error {
+	t.lent.Store(true)
+	return nil
+}
+
+func (t simulated) Resume() error {
+	t.lent.Store(false)
+	return nil
 }
 
 func (t simulated) Fini() {

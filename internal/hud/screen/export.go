@@ -156,7 +156,10 @@ func (u *ui) page() {
 // outside gives the terminal to another program until that has ended.
 func (u *ui) outside(run func(ctx context.Context) error) {
 	var err error
-	if !u.suspend(func() { err = run(u.jobs.ctx) }) {
+	if !u.suspend(func() {
+		defer u.guard() // here, because the terminal must be taken back before anything can be drawn or printed
+		err = run(u.jobs.ctx)
+	}) {
 		u.say("this terminal cannot be given to another program")
 		return
 	}

@@ -103,7 +103,7 @@ func Run(ctx context.Context, o Options) error {
 	defer lists.Close()
 	ui := newUI(o, theme{ascii: term.CharacterSet() != "UTF-8", noColor: o.NoColor}, lists)
 	ui.leave, ui.done = leave, ctx.Done()
-	app := tview.NewApplication().SetScreen(guarded{term, func(err error) { leave(err) }})
+	app := tview.NewApplication().SetScreen(&guarded{term, func(err error) { leave(err) }})
 	app.SetRoot(newRoot(ui), true).EnablePaste(true).SetInputCapture(ui.key).SetMouseCapture(ui.mouse)
 	term.EnableMouse(tcell.MouseButtonEvents | tcell.MouseDragEvents) // no events while the mouse only moves
 	p := &pump{ui: ui, app: app, options: o, lists: lists}

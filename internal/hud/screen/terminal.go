@@ -47,17 +47,18 @@ func unusable(err error) error {
 		"run with --stream for plain lines, or set TERM to the type of the terminal (xterm-256color fits most)")
 }
 
-// guarded is an open terminal that reports its end to the screen instead of to tview.
+// guarded is an open terminal that reports its end to the screen instead of to tview. It is used by pointer, since tview
+// compares terminals.
 type guarded struct {
 	Terminal
 	gone func(error)
 }
 
 // Init does nothing: open has already initialized the terminal and checked the error.
-func (g guarded) Init() error { return nil }
+func (*guarded) Init() error { return nil }
 
 // PollEvent withholds the errors of the terminal from tview, which would otherwise stop permanently.
-func (g guarded) PollEvent() tcell.Event {
+func (g *guarded) PollEvent() tcell.Event {
 	for {
 		event := g.Terminal.PollEvent()
 		fault, failed := event.(*tcell.EventError)
