@@ -69,6 +69,26 @@ func (term *terminal) shows(pattern string) string {
 	return screen
 }
 
+// hides waits until the screen does not show a text any more, and returns the screen.
+func (term *terminal) hides(text string) string {
+	term.t.Helper()
+	var screen string
+	k8stest.Eventually(term.t, fmt.Sprintf("the screen to show no %q", text), func() error {
+		if screen = term.screen(); strings.Contains(screen, text) {
+			return fmt.Errorf("it shows\n%s", screen)
+		}
+		return nil
+	})
+	return screen
+}
+
+// quits ends hone and waits for its end.
+func (term *terminal) quits() {
+	term.t.Helper()
+	term.keys("C-c")
+	term.shows(`^prompt>\s*$`)
+}
+
 func (p *project) hud(term *terminal) {
 	term.keys(fmt.Sprintf("%s up --namespace %s --port %d", binary, p.namespace, p.ports[3]), "Enter")
 }
@@ -92,7 +112,7 @@ func TestHUD(t *testing.T) {
 	term.keys("j")
 	term.shows(`▌ ✔ web`) // Kubernetes resources come before local ones
 	term.keys("Enter")
-	screen := term.shows(`UPDATES`)
+	screen := term.shows(`─ web  \[1 updates\]`)
 	for _, want := range []string{"in place", "web-", "http://localhost:", "initial build"} {
 		if !strings.Contains(screen, want) {
 			t.Errorf("the details lack %q:\n%s", want, screen)
