@@ -37,7 +37,7 @@ func TestSnapshot(t *testing.T) {
 		term.keys("t")
 		term.keys("j")
 		term.keys("Enter")
-		term.shows(`UPDATES`)
+		term.shows(`\[1 updates\]`)
 		term.keys("q")
 		term.shows(`NAME +UPDATE`)
 		term.keys("q")
