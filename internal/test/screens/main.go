@@ -1,0 +1,85 @@
+//go:build linux
+
+// Command screens makes the pictures of the README from real runs: it runs the demo in a terminal, brings it into the states
+// that the pictures show, and writes what the terminal shows as SVG.
+//
+// scripts/screens builds hone, sets up the cluster, and runs it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+)
+
+// options say what to run and where the pictures go.
+type options struct {
+	hone, out, root, namespace string
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := command(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "screens:", err)
+		os.Exit(1)
+	}
+}
+
+func command(ctx context.Context, args []string) error {
+	var o options
+	flags := flag.NewFlagSet("screens", flag.ContinueOnError)
+	flags.StringVar(&o.hone, "hone", "", "the hone binary")
+	flags.StringVar(&o.root, "root", ".", "the folder with Tiltfile.example and scripts/demo")
+	flags.StringVar(&o.out, "out", "web/screens", "the folder for the pictures")
+	flags.StringVar(&o.namespace, "namespace", "", "the namespace to deploy to, which exists")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if o.hone == "" || o.namespace == "" {
+		return errors.New("-hone and -namespace must be set")
+	}
+	// The pictures show its path, so that its name is not random.
+	d := &demo{dir: "/tmp/shop"}
+	if err := os.Mkdir(d.dir, 0o755); err != nil {
+		return fmt.Errorf("make a folder for the demo, which must not exist: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(d.dir) }()
+	if err := d.unpack(o.root); err != nil {
+		return fmt.Errorf("copy the demo: %w", err)
+	}
+	term, err := open(ctx, d.dir, o.hone, "up", "--port", "0", "--namespace", o.namespace)
+	if err != nil {
+		return err
+	}
+	defer term.close()
+	var pictures []picture
+	for _, s := range scenes {
+		p, err := s.play(ctx, d, term)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		pictures = append(pictures, p)
+		fmt.Println("played", s.name)
+	}
+	if err := term.quit(ctx); err != nil {
+		return err
+	}
+	for i, s := range scenes { // all or none
+		if err := private(pictures[i]); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	for i, s := range scenes {
+		if err := os.WriteFile(filepath.Join(o.out, s.name+".svg"), []byte(pictures[i].svg("hone up")), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
