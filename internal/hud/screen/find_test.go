@@ -89,3 +89,15 @@ func TestFindByExpression(t *testing.T) {
 		d.shows("missing closing )")
 	})
 }
+
+// TestMatchNearTheEnd: the pane stays full, so that what is before the match is seen as well.
+func TestMatchNearTheEnd(t *testing.T) {
+	play(t, func(_ *testing.T, d *driver) {
+		d.manyLines("api", 1, 300)
+		d.write("api", "needle")
+		d.after(time.Second)
+		d.press("fneedle<Enter>")
+		d.after(time.Second)
+		d.shows("needle 1 of 1", "line 0300", "line 0288")
+	})
+}

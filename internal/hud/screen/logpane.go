@@ -388,6 +388,11 @@ func (p *logPane) reveal(seq uint64) {
 	if earlier := p.before(top, p.area.h/3); len(earlier) > 0 {
 		top = earlier[0].spot()
 	}
+	if rows, end := p.from(top, p.area.h); end && len(rows) < p.area.h { // near the end, the pane stays full
+		if earlier := p.before(top, p.area.h-len(rows)); len(earlier) > 0 {
+			top = earlier[0].spot()
+		}
+	}
 	p.pause(top)
 	p.cursor = first
 	p.read()
