@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-dev/hone/internal/base/editor"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/process"
 	"github.com/hone-dev/hone/internal/cli/command"
@@ -51,6 +52,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 }
 
 // interruptible returns a context that the first interrupt, termination or loss of the terminal cancels; the second exits at once, after last.
+// Interrupts that are meant for the user's editor do not count.
 func interruptible(parent context.Context, last func()) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)
@@ -65,7 +67,10 @@ func interruptible(parent context.Context, last func()) (context.Context, func()
 			select {
 			case <-done:
 				return
-			case <-signals:
+			case s := <-signals:
+				if s == os.Interrupt && editor.TakesInterrupts() {
+					continue
+				}
 				if first.IsZero() {
 					first = time.Now()
 				}

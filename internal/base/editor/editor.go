@@ -63,12 +63,13 @@ func (e Editor) Edit(ctx context.Context, pattern string, text []byte) (edited [
 	return edited, path, nil
 }
 
-// Open opens a file in the editor, at a line unless that is 0, and waits until the editor has ended.
+// Open opens a file in the editor, at a line unless that is 0, and waits until the editor has ended. When ctx ends, the editor
+// is asked to save what it can, and gets a moment for it.
 func (e Editor) Open(ctx context.Context, path string, line int) error {
 	name, args := shell(e.Command, at(e.Command, path, line)...)
 	c := exec.CommandContext(ctx, name, args...)
 	c.Stdin, c.Stdout, c.Stderr = e.In, e.Out, e.Err
-	if err := c.Run(); err != nil {
+	if err := run(c); err != nil {
 		return problem.Wrap(err, fmt.Sprintf("the editor %q has failed", e.Command), "choose another: export EDITOR=nano")
 	}
 	return nil

@@ -2,8 +2,10 @@ package editor
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -49,7 +51,42 @@ func TestProgramsRun(t *testing.T) {
 	if out.String() != "text\n" {
 		t.Errorf("the pager showed %q", out.String())
 	}
+	if !TakesInterrupts() {
+		t.Error("a Ctrl-C that has just ended a program would end this one too")
+	}
 	if err := (Pager{Command: "false"}).Show(t.Context(), path); err == nil || !strings.Contains(err.Error(), `the pager "false" has failed`) {
 		t.Errorf("a pager that fails: %v", err)
+	}
+}
+
+// TestProgramMayEnd ends the context of an editor, which saves what it can.
+func TestProgramMayEnd(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs a shell")
+	}
+	path := filepath.Join(t.TempDir(), "saved")
+	ready, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ready.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() {
+		done <- Editor{Command: `trap 'echo saved >"$1"; exit 1' HUP; echo ready; while :; do sleep 0.05; done; :`, Out: out}.Open(ctx, path, 0)
+	}()
+	if _, err := ready.Read(make([]byte, 8)); err != nil {
+		t.Fatal(err)
+	}
+	if !TakesInterrupts() {
+		t.Error("Ctrl-C is not for the editor")
+	}
+	cancel()
+	if err := <-done; err == nil {
+		t.Error("no error")
+	}
+	_ = out.Close()
+	if saved, err := os.ReadFile(path); err != nil || string(saved) != "saved\n" {
+		t.Errorf("%q %v", saved, err)
 	}
 }
