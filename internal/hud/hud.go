@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/clipboard"
 	"github.com/hone-dev/hone/internal/base/editor"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/hud/screen"
@@ -39,6 +40,8 @@ type Options struct {
 	Now func() time.Time
 	// Open shows an address in a browser; nil means OpenBrowser.
 	Open func(ctx context.Context, url string) error
+	// Copy puts a text into the clipboard of the user's desktop; nil means that of this machine, if there is one.
+	Copy func(ctx context.Context, text string) error
 	// LayoutFile is where the arrangement of the screen is remembered; empty forgets it.
 	LayoutFile string
 	Version    string
@@ -64,6 +67,9 @@ func New(o Options) *Subscriber {
 	}
 	if o.Open == nil {
 		o.Open = OpenBrowser
+	}
+	if o.Copy == nil {
+		o.Copy = ownClipboard
 	}
 	o.NoColor = o.NoColor || os.Getenv("NO_COLOR") != ""
 	return &Subscriber{options: o}
@@ -109,6 +115,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		Object: s.options.Object.reader(rt.Aside),
 		// The screen gives its terminal away while a program of the user has it.
 		Programs:   ownPrograms(),
+		Copy:       s.options.Copy,
 		Layout:     layout.first,
 		KeepLayout: layout.keep,
 		Open:       s.options.Open,
@@ -141,6 +148,14 @@ func trigger(rt *store.Runtime, v store.View, name model.ManifestName) error {
 		rt.Dispatch(a)
 	}
 	return err
+}
+
+// ownClipboard puts a text into the clipboard of this machine, if there is one.
+func ownClipboard(ctx context.Context, text string) error {
+	if err := clipboard.Copy(ctx, text); !errors.Is(err, clipboard.ErrNone) {
+		return err
+	}
+	return nil
 }
 
 // ownPrograms runs the user's programs in the terminal of the process.

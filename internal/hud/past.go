@@ -41,6 +41,7 @@ func (p Past) Show(ctx context.Context) error {
 		},
 		Trigger:  func(model.ManifestName) error { return nil },
 		Programs: ownPrograms(),
+		Copy:     ownClipboard,
 		Object:   ReadObject(nil).reader(func() store.View { return p.View }),
 		Quit:     func() {},
 		Past:     true,

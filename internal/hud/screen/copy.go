@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -79,12 +80,25 @@ func (u *ui) copy(s string, n int, whole bool) {
 		u.say("there are no lines to copy")
 		return
 	}
-	u.clipboard([]byte(s))
 	said := fmt.Sprintf("copied %s %s", grouped(n), lines(n))
 	if !whole {
 		said += ", as many as a clipboard takes; s saves all"
 	}
+	u.clipboard([]byte(s))
 	u.say(said)
+	if u.options.Copy == nil {
+		return
+	}
+	if !u.jobs.start(u, func(ctx context.Context) func() {
+		err := u.options.Copy(ctx, s)
+		return func() {
+			if err != nil {
+				u.say(said + ", but only for the terminal: " + err.Error())
+			}
+		}
+	}) {
+		u.say(said + ", but only for the terminal: too much is going on")
+	}
 }
 
 // plainLines returns lines as they are seen, each with a line break.

@@ -43,7 +43,7 @@ func FrameOf(v store.View, now time.Time, loop time.Duration, ignored view.Ignor
 	}
 }
 
-// Options configure a screen. All except Terminal, Now, Version and NoColor must be set.
+// Options configure a screen. All except Terminal, Programs, Copy, Now, Version and NoColor must be set.
 type Options struct {
 	// Terminal is where to draw; nil means the terminal that the process runs in.
 	Terminal Terminal
@@ -61,6 +61,9 @@ type Options struct {
 	Open func(ctx context.Context, url string) error
 	// Programs are the user's programs for text.
 	Programs Programs
+	// Copy puts a text into the clipboard of the user's desktop, if there is one; nil leaves that to the terminal, which always
+	// gets the text too. It is called away from the drawing.
+	Copy func(ctx context.Context, text string) error
 	// Layout is how the screen is arranged at first. KeepLayout, if not nil, is called when the user has changed the layout,
 	// on the goroutine that draws: it must return at once.
 	Layout     Layout

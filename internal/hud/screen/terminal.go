@@ -68,3 +68,28 @@ func (g *guarded) PollEvent() tcell.Event {
 		g.gone(fmt.Errorf("%w: %w", ErrGone, fault))
 	}
 }
+
+// Suspend gives up the terminal. What was typed before and has not been handled yet is dropped: tcell cannot suspend while its
+// queue is full, and the goroutine that handles its events is the one that calls Suspend.
+func (g *guarded) Suspend() error {
+	events, suspended := make(chan tcell.Event), make(chan struct{})
+	var drain sync.WaitGroup
+	drain.Go(func() { g.Terminal.ChannelEvents(events, suspended) })
+	drain.Go(func() {
+		for range events { //nolint:revive // dropped
+		}
+	})
+	err := g.Terminal.Suspend()
+	close(suspended)
+	drain.Wait()
+	return err
+}
+
+// Resume takes the terminal back. tview ignores errors.
+func (g *guarded) Resume() error {
+	err := g.Terminal.Resume()
+	if err != nil {
+		g.gone(fmt.Errorf("%w: %w", ErrGone, err))
+	}
+	return err
+}

@@ -1,0 +1,8 @@
+//go:build unix
+
+package clipboard
+
+import "syscall"
+
+// apart returns the attributes of a process that outlives this one and its terminal: it serves what was copied.
+func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
