@@ -76,7 +76,7 @@ func (g *guarded) Suspend() error {
 	var drain sync.WaitGroup
 	drain.Go(func() { g.Terminal.ChannelEvents(events, suspended) })
 	drain.Go(func() {
-		for range events { //nolint:revive // dropped
+		for range events {
 		}
 	})
 	err := g.Terminal.Suspend()
