@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-dev/hone/internal/base/editor"
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/process"
 	"github.com/hone-dev/hone/internal/cli/command"
@@ -36,7 +37,11 @@ func Main(args []string, stdout, stderr io.Writer) int {
 		return command.ExitOK
 	}
 	guard := command.NewTerminalGuard()
-	ctx, stop := interruptible(context.Background(), guard.Restore) // the root of all contexts
+	defer guard.End()
+	if guard.Repaired != "" {
+		command.NewPrinter(stdout, stderr).Write(logstore.LevelWarn, guard.Said())
+	}
+	ctx, stop := interruptible(context.Background(), guard) // the root of all contexts
 	defer stop()
 	g := &command.Global{Args: args, Stdout: stdout, Stderr: stderr, Terminal: guard}
 	root := newRoot(g)
@@ -51,9 +56,10 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	return code
 }
 
-// interruptible returns a context that the first interrupt, termination or loss of the terminal cancels; the second exits at once, after last.
-// Interrupts that are meant for the user's editor do not count.
-func interruptible(parent context.Context, last func()) (context.Context, func()) {
+// interruptible returns a context that the first interrupt, termination or loss of the terminal cancels; the second restores
+// the terminal and exits at once. Interrupts that are meant for the user's editor do not count, and neither does the loss of the
+// terminal if the command goes on without it.
+func interruptible(parent context.Context, guard *command.TerminalGuard) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -68,14 +74,14 @@ func interruptible(parent context.Context, last func()) (context.Context, func()
 			case <-done:
 				return
 			case s := <-signals:
-				if s == os.Interrupt && editor.TakesInterrupts() {
+				if s == os.Interrupt && editor.TakesInterrupts() || s == syscall.SIGHUP && guard.OutlivesHangup() {
 					continue
 				}
 				if first.IsZero() {
 					first = time.Now()
 				}
 				if time.Since(first) > oneSignal {
-					last()
+					guard.Restore()
 					os.Exit(command.ExitInterrupted)
 				}
 				cancel()

@@ -11,11 +11,15 @@ import (
 	"github.com/hone-dev/hone/internal/base/terminal"
 )
 
-// Attach opens the session's screen for a terminal. The connection must be closed.
-func (c *Client) Attach(ctx context.Context, d terminal.Description) (*terminal.Conn, error) {
+// Attach opens the session's screen for a terminal, or one that cannot change the session. The connection must be closed.
+func (c *Client) Attach(ctx context.Context, d terminal.Description, readOnly bool) (*terminal.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	req, err := c.request(ctx, http.MethodPost, "/api/attach", nil)
+	path := "/api/attach"
+	if readOnly {
+		path += "/read-only" // which a session that does not know of it refuses
+	}
+	req, err := c.request(ctx, http.MethodPost, path, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -113,9 +113,37 @@ func (c *Client) View(ctx context.Context) (v api.View, err error) {
 	return v, err
 }
 
+// Shell returns where a shell of a resource can run; query is the query of GET /api/shell.
+func (c *Client) Shell(ctx context.Context, query url.Values) (s api.Shell, err error) {
+	err = c.ask(ctx, http.MethodGet, "/api/shell?"+query.Encode(), nil, &s)
+	return s, err
+}
+
 // Trigger requests an update of resources now.
 func (c *Client) Trigger(ctx context.Context, names []string) error {
 	return c.ask(ctx, http.MethodPost, "/api/trigger", api.TriggerRequest{ManifestNames: names}, nil)
+}
+
+// Rebuild requests an update of resources from scratch: images are built without a cache, and all pods are replaced.
+func (c *Client) Rebuild(ctx context.Context, names []string) error {
+	return c.ask(ctx, http.MethodPost, "/api/trigger", api.TriggerRequest{ManifestNames: names, NoCache: true}, nil)
+}
+
+// Restart requests a restart of what resources run, or with pods of their pods.
+func (c *Client) Restart(ctx context.Context, names []string, pods bool) error {
+	return c.ask(ctx, http.MethodPost, "/api/restart", api.RestartRequest{ManifestNames: names, Pods: pods}, nil)
+}
+
+// Pause pauses or resumes the session.
+func (c *Client) Pause(ctx context.Context, paused bool) (result api.PauseResult, err error) {
+	err = c.ask(ctx, http.MethodPost, "/api/pause", api.PauseRequest{Paused: paused}, &result)
+	return result, err
+}
+
+// Forward adds, removes or changes a port forward. It returns once the session has accepted the request, and does not wait
+// until the port is open.
+func (c *Client) Forward(ctx context.Context, r api.ForwardRequest) error {
+	return c.ask(ctx, http.MethodPost, "/api/forwards", r, nil)
 }
 
 // TakenDown announces that objects are about to be deleted, and returns once the session no longer applies them.

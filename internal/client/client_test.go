@@ -142,7 +142,7 @@ func TestRefusals(t *testing.T) {
 		mends(t, err, tc.want...)
 		_, err = c.Logs(t.Context(), nil)
 		mends(t, err, tc.want...)
-		_, err = c.Attach(t.Context(), terminal.Description{Columns: 80, Rows: 24})
+		_, err = c.Attach(t.Context(), terminal.Description{Columns: 80, Rows: 24}, false)
 		mends(t, err, tc.want...)
 	}
 }
@@ -202,7 +202,7 @@ func TestGone(t *testing.T) {
 	} {
 		_, err := c.View(t.Context())
 		mends(t, err, want...)
-		_, err = c.Attach(t.Context(), terminal.Description{})
+		_, err = c.Attach(t.Context(), terminal.Description{}, false)
 		mends(t, err, want...)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -238,7 +238,7 @@ func TestAttach(t *testing.T) {
 			_, _ = far.Write(buf)
 		}
 	})
-	conn, err := c.Attach(t.Context(), terminal.Description{Term: "xterm", Columns: 80, Rows: 24})
+	conn, err := c.Attach(t.Context(), terminal.Description{Term: "xterm", Columns: 80, Rows: 24}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,6 +258,6 @@ func TestAttach(t *testing.T) {
 		t.Errorf("%q", said.String())
 	}
 	protocol = "telegraph"
-	_, err = c.Attach(t.Context(), terminal.Description{})
+	_, err = c.Attach(t.Context(), terminal.Description{}, false)
 	mends(t, err, `session shop speaks "telegraph"`)
 }

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/hone-dev/hone/internal/api/server"
@@ -34,6 +35,7 @@ import (
 	"github.com/hone-dev/hone/internal/subscribers/portforwardcontroller"
 	"github.com/hone-dev/hone/internal/subscribers/processcontroller"
 	"github.com/hone-dev/hone/internal/subscribers/pruner"
+	"github.com/hone-dev/hone/internal/subscribers/restartcontroller"
 	"github.com/hone-dev/hone/internal/subscribers/servicewatcher"
 	"github.com/hone-dev/hone/internal/subscribers/sessioncontroller"
 	"github.com/hone-dev/hone/internal/subscribers/syncletmanager"
@@ -89,8 +91,9 @@ func Subscribers(p Parts) []store.Subscriber {
 	var objects deploydiscovery.Client
 	var events eventwatcher.Client
 	var podLogs podlogmanager.Client
+	var removesPods restartcontroller.Pods
 	if p.Kube != nil {
-		monitor, pods, services, objects, events, podLogs = p.Kube, p.Kube, p.Kube, p.Kube, p.Kube, p.Kube
+		monitor, pods, services, objects, events, podLogs, removesPods = p.Kube, p.Kube, p.Kube, p.Kube, p.Kube, p.Kube, p.Kube
 		if p.Forward {
 			dialer = p.Kube
 		}
@@ -103,13 +106,15 @@ func Subscribers(p Parts) []store.Subscriber {
 	var containers composewatcher.Engine
 	var removes compose.Engine
 	var containerLogs podlogmanager.Engine
+	var restartsContainers restartcontroller.Containers
 	if p.Docker != nil {
-		containers, removes, containerLogs = p.Docker, p.Docker, p.Docker
+		containers, removes, containerLogs, restartsContainers = p.Docker, p.Docker, p.Docker, p.Docker
 	}
 	watches := watchmanager.New(watch.Options{Logger: p.Log}, p.Watch)
 	var synclets syncletmanager.Pool
+	var restartsProcesses restartcontroller.Processes
 	if p.Synclets != nil {
-		synclets = p.Synclets
+		synclets, restartsProcesses = p.Synclets, p.Synclets
 	}
 	all := []store.Subscriber{
 		sessioncontroller.New(p.Session),
@@ -119,6 +124,7 @@ func Subscribers(p Parts) []store.Subscriber {
 		enginemonitor.New(p.Docker),
 		buildcontroller.New(p.Builder, p.Logs, buildcontroller.Options{Namespace: p.Namespace, Env: p.Env, Adopt: p.Adopt, Cluster: prepares, Settled: watches.Settled}),
 		syncletmanager.New(synclets, p.Logs),
+		restartcontroller.New(removesPods, restartsProcesses, restartsContainers, p.Logs),
 		collector.New(collects, removes, p.Logs, collector.Options{Namespace: p.Namespace, Beside: p.Beside}),
 		pruner.New(imagebuild.New(p.Docker), p.Logs),
 		podwatcher.New(pods),
@@ -153,9 +159,8 @@ func Graph(view, terminals store.Subscriber) store.Graph {
 type Engine struct {
 	store      *store.Store
 	supervisor *store.Supervisor
-	// end and endAt are set before Run returns.
-	end   *store.Snapshot
-	endAt time.Time
+	// end is set before anything is stopped, unless the loop itself has failed, and before Run returns.
+	end atomic.Pointer[ending]
 }
 
 // New verifies the contracts of all subscribers and returns the engine.
@@ -177,19 +182,18 @@ func (e *Engine) Run(ctx context.Context) error {
 	go func() {
 		defer close(stopped)
 		defer cancel()
-		for e.end == nil {
+		for {
 			select {
 			case <-ctx.Done():
-				e.end = e.store.Snapshot()
 			case <-running.Done(): // the loop has panicked
-				e.end = e.store.Snapshot()
 			case <-wake:
-				if s := e.store.Snapshot(); state.TheSession(s.All()).Ended != nil {
-					e.end = s
+				if state.TheSession(e.store.Snapshot().All()).Ended == nil {
+					continue
 				}
 			}
+			e.end.Store(&ending{e.store.Snapshot().All(), time.Now()})
+			return
 		}
-		e.endAt = time.Now()
 	}()
 	err := e.supervisor.Run(running)
 	cancel()
@@ -203,9 +207,20 @@ func (e *Engine) Run(ctx context.Context) error {
 	return nil
 }
 
-// End returns the state at the end of the session, before anything was stopped, and the time of the end. It must be called
-// after Run has returned.
-func (e *Engine) End() (store.View, time.Time) { return e.end.All(), e.endAt }
+// End returns the state at the end of the session, before anything was stopped, and the time of the end. Before the end it
+// returns the newest state.
+func (e *Engine) End() (store.View, time.Time) {
+	if end := e.end.Load(); end != nil {
+		return end.view, end.at
+	}
+	return e.store.Snapshot().All(), time.Now()
+}
+
+// ending is the state at the end of a session.
+type ending struct {
+	view store.View
+	at   time.Time
+}
 
 // Failure is why a session ended without success.
 type Failure struct {

@@ -6,18 +6,18 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/clipboard"
-	"github.com/hone-dev/hone/internal/base/editor"
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/terminal"
 	"github.com/hone-dev/hone/internal/hud/screen"
+	"github.com/hone-dev/hone/internal/hud/settings"
 	"github.com/hone-dev/hone/internal/hud/view"
-	"github.com/hone-dev/hone/internal/loop/intent"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/pkg/model"
 )
 
 // Options configure the HUD. Only Logs must be set.
@@ -32,19 +32,38 @@ type Options struct {
 	Object ReadObject
 	// Ignores are the watcher's rules, for answers about files.
 	Ignores view.Ignores
+	// Attached are the other screens of the session, which are counted; nil for none.
+	Attached *Terminals
+	// Hangup delivers a value when the terminal is lost, however it looks; nil leaves that to reading from it.
+	Hangup <-chan struct{}
+	// Lost returns what shows the session after the terminal was lost; nil ends the session then.
+	Lost func() store.Subscriber
 	// Screen is the terminal to draw on; nil means the terminal of the process.
 	Screen screen.Terminal
+	// Settings is what the user has chosen for the screen.
+	Settings settings.Settings
+	// End returns the state at the end of the session, before anything was stopped. It is called after the end; nil means the
+	// newest state.
+	End func() store.View
+	// KeepLog keeps the log of the session, and returns the file, which the summary names; nil keeps nothing.
+	KeepLog func() (path string, err error)
 	// Out takes the summary after the screen is gone; nil means standard output.
 	Out io.Writer
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Open shows an address in a browser; nil means OpenBrowser.
 	Open func(ctx context.Context, url string) error
+	// Suspend gives the terminal back to the user's shell; see screen.Options.
+	Suspend func(ctx context.Context) error
 	// Copy puts a text into the clipboard of the user's desktop; nil means that of this machine, if there is one.
 	Copy func(ctx context.Context, text string) error
+	// Shell runs a shell where a resource runs, in the terminal of the process; nil means that it cannot be done.
+	Shell func(ctx context.Context, resource, pod, container string) error
 	// LayoutFile is where the arrangement of the screen is remembered; empty forgets it.
 	LayoutFile string
-	Version    string
+	// Snapshot writes a snapshot of the session to a file and returns its path; nil if it cannot.
+	Snapshot func(ctx context.Context) (path string, err error)
+	Version  string
 	// NoColor disables colours. New sets it if the environment has NO_COLOR.
 	NoColor bool
 }
@@ -80,33 +99,54 @@ var _ store.Subscriber = (*Subscriber)(nil)
 // Contract implements store.Subscriber.
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
-		Name:      "HUD",
-		Doc:       "Shows resources and logs in the terminal and takes the user's keys.",
-		Inputs:    view.Tables(),
-		Outputs:   store.Shares(state.ResourcesTriggered{}),
+		Name:   "HUD",
+		Doc:    "Shows resources and logs in the terminal and takes the user's keys.",
+		Inputs: view.Tables(),
+		Outputs: store.Shares(state.ResourcesTriggered{}, state.ResourcesSwitched{}, state.TriggerModeChosen{}, state.ButtonClicked{},
+			state.TiltfileArgsSet{}, state.ResourcesRestarted{}, state.SessionPaused{}, state.SessionResumed{}, state.ForwardsChosen{}),
 		Externals: []string{"terminal"},
 		Stage:     store.StageView,
 		Feedback:  "it dispatches in response to keys only, never in response to what it shows",
 	}
 }
 
-// Run implements store.Subscriber. It shows the screen until ctx is done. If the user leaves the screen earlier, or the
-// terminal is lost, it requests the end of the session and waits for it. Then it prints a summary.
+// errHungUp is why a screen ends whose terminal is lost.
+var errHungUp = fmt.Errorf("%w: it has hung up", screen.ErrGone)
+
+// Run implements store.Subscriber. It shows the screen until ctx is done. If the terminal is lost earlier, something else
+// shows the session from then on, if there is such a thing. If the user leaves the screen, it requests the end of the session and
+// waits for it. Then it prints a summary.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
-	// When the user quits, the summary shows the last view before that, not the state of the resources while they stop.
+	// The summary shows the last view before the end of the session, not the state of the resources while they stop.
 	var atQuit atomic.Pointer[view.View]
 	layout := openLayout(s.options.LayoutFile)
 	defer layout.close()
 	current := func() view.View { return view.Build(rt.View(), s.options.Now(), loop(s.options.Stats)) }
-	err := screen.Run(ctx, screen.Options{
+	var beside screen.Beside
+	leave := func() {}
+	if s.options.Attached != nil {
+		beside, leave = s.options.Attached.screens.enter()
+	}
+	shown, hangUp := context.WithCancelCause(ctx)
+	var listener sync.WaitGroup
+	listener.Go(func() {
+		select {
+		case <-s.options.Hangup:
+			hangUp(errHungUp)
+		case <-shown.Done():
+		}
+	})
+	err := screen.Run(shown, screen.Options{
 		Terminal: s.options.Screen,
+		About:    terminal.FromEnvironment(os.Getenv),
+		Settings: s.options.Settings,
 		Logs:     s.options.Logs,
 		Changed:  rt.Wake(),
 		Frame: func(now time.Time) screen.Frame {
 			defer rt.Idle()
 			return screen.FrameOf(rt.View(), now, loop(s.options.Stats), s.options.Ignores)
 		},
-		Trigger: func(name model.ManifestName) error { return trigger(rt, rt.View(), name) },
+		Ask: func(w screen.Wish) error { return ask(rt, rt.View(), w) },
 		Quit: func() {
 			v := current()
 			atQuit.CompareAndSwap(nil, &v)
@@ -114,17 +154,30 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		},
 		Object: s.options.Object.reader(rt.Aside),
 		// The screen gives its terminal away while a program of the user has it.
-		Programs:   ownPrograms(),
+		Programs:   ownPrograms(s.options.Shell),
+		Beside:     beside,
+		Suspend:    s.options.Suspend,
 		Copy:       s.options.Copy,
 		Layout:     layout.first,
 		KeepLayout: layout.keep,
+		Snapshot:   s.options.Snapshot,
 		Open:       s.options.Open,
 		Now:        s.options.Now,
 		Version:    s.options.Version,
 		NoColor:    s.options.NoColor,
 	})
+	hangUp(nil)
+	listener.Wait()
+	leave()
 	if err != nil && !errors.Is(err, screen.ErrGone) {
 		return err
+	}
+	keepLog := s.options.KeepLog
+	if err != nil && ctx.Err() == nil && s.options.Lost != nil {
+		keepLog = nil // what runs from now on writes it
+		if err := s.options.Lost().Run(ctx, rt); err != nil {
+			return err
+		}
 	}
 	if ctx.Err() == nil {
 		s.options.Quit()
@@ -133,18 +186,30 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	last := atQuit.Load()
 	if last == nil {
 		v := current()
+		if s.options.End != nil {
+			v = view.Build(s.options.End(), s.options.Now(), loop(s.options.Stats))
+		}
 		last = &v
 	}
-	if _, err := io.WriteString(s.options.Out, last.Summary()); err != nil {
+	summary := last.Summary()
+	if keepLog != nil && summary != "" {
+		path, err := keepLog()
+		if err != nil {
+			summary += "The log could not be kept: " + err.Error() + "\n"
+		} else {
+			summary += "Log in " + path + "\n"
+		}
+	}
+	if _, err := io.WriteString(s.options.Out, summary); err != nil {
 		return fmt.Errorf("print the summary: %w", err)
 	}
 	return nil
 }
 
-// trigger updates a resource of the view v, or returns why that is impossible.
-func trigger(rt *store.Runtime, v store.View, name model.ManifestName) error {
-	a, err := intent.Trigger(v, []string{string(name)})
-	if err == nil {
+// ask dispatches what a wish of the user comes to in the view v, or returns why it is impossible.
+func ask(rt *store.Runtime, v store.View, w screen.Wish) error {
+	a, err := w(v)
+	if err == nil && a != nil {
 		rt.Dispatch(a)
 	}
 	return err
@@ -156,16 +221,4 @@ func ownClipboard(ctx context.Context, text string) error {
 		return err
 	}
 	return nil
-}
-
-// ownPrograms runs the user's programs in the terminal of the process.
-func ownPrograms() screen.Programs {
-	return screen.Programs{
-		Edit: func(ctx context.Context, path string, line int) error {
-			return editor.FromEnvironment(os.Stdin, os.Stdout, os.Stderr).Open(ctx, path, line)
-		},
-		Page: func(ctx context.Context, path string) error {
-			return editor.PagerFromEnvironment(os.Stdin, os.Stdout, os.Stderr).Show(ctx, path)
-		},
-	}
 }

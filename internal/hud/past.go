@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/terminal"
 	"github.com/hone-dev/hone/internal/hud/screen"
+	"github.com/hone-dev/hone/internal/hud/settings"
 	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/pkg/model"
 )
 
 // Past is a session as it was at one moment.
@@ -23,6 +24,10 @@ type Past struct {
 	By, Version string
 	// Screen is the terminal to draw on; nil means the terminal of the process.
 	Screen screen.Terminal
+	// Settings is what the user has chosen for the screen.
+	Settings settings.Settings
+	// Suspend gives the terminal back to the user's shell; see screen.Options.
+	Suspend func(ctx context.Context) error
 	// NoColor disables colours; so does NO_COLOR in the environment.
 	NoColor bool
 }
@@ -33,14 +38,16 @@ func (p Past) Show(ctx context.Context) error {
 	shown := p.Shown()
 	err := screen.Run(ctx, screen.Options{
 		Terminal: p.Screen,
+		About:    terminal.FromEnvironment(os.Getenv),
+		Settings: p.Settings,
 		Logs:     p.Logs,
 		Frame: func(time.Time) screen.Frame {
 			f := screen.FrameOf(p.View, p.At, 0, view.Ignores{})
 			f.View = shown
 			return f
 		},
-		Trigger:  func(model.ManifestName) error { return nil },
-		Programs: ownPrograms(),
+		Programs: ownPrograms(nil),
+		Suspend:  p.Suspend,
 		Copy:     ownClipboard,
 		Object:   ReadObject(nil).reader(func() store.View { return p.View }),
 		Quit:     func() {},

@@ -3,17 +3,20 @@ package hud
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"os"
 	"sync"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/bug"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/terminal"
 	"github.com/hone-dev/hone/internal/hud/screen"
+	"github.com/hone-dev/hone/internal/hud/settings"
 	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/pkg/model"
 )
 
 // TerminalsOptions configure attached screens.
@@ -29,6 +32,10 @@ type TerminalsOptions struct {
 	Ignores view.Ignores
 	// LayoutFile is where the arrangement of a screen is remembered; empty forgets it.
 	LayoutFile string
+	// Snapshot writes a snapshot of the session to a file and returns its path; nil if it cannot.
+	Snapshot func(ctx context.Context) (path string, err error)
+	// BugReports is the file that bugs in hone are reported to; it may be empty.
+	BugReports string
 	Version    string
 }
 
@@ -36,6 +43,7 @@ type TerminalsOptions struct {
 type Terminals struct {
 	options  TerminalsOptions
 	arrivals chan arrival
+	screens  audience
 }
 
 // NewTerminals returns the subscriber.
@@ -59,11 +67,13 @@ type arrival struct {
 	ctx  context.Context // of the connection
 	far  *terminal.Far
 	left chan struct{} // closed when the screen is gone
+	// readOnly is set for a screen that cannot change the session.
+	readOnly bool
 }
 
 // Attach shows the session on a connection until its user leaves, the connection breaks, or ctx or the session ends. The
-// connection stays open.
-func (t *Terminals) Attach(ctx context.Context, c net.Conn) error {
+// connection stays open. A screen that is read-only has no way to change the session.
+func (t *Terminals) Attach(ctx context.Context, c net.Conn, readOnly bool) error {
 	far, err := terminal.Accept(c)
 	if err != nil {
 		if far != nil {
@@ -71,7 +81,7 @@ func (t *Terminals) Attach(ctx context.Context, c net.Conn) error {
 		}
 		return err
 	}
-	a := arrival{ctx, far, make(chan struct{})}
+	a := arrival{ctx, far, make(chan struct{}), readOnly}
 	select {
 	case t.arrivals <- a:
 		<-a.left
@@ -127,41 +137,81 @@ func (t *Terminals) show(ctx context.Context, rt *store.Runtime, a arrival, chan
 	// At the end of the session, do not wait for a client that does not read.
 	defer context.AfterFunc(ctx, a.far.Finish)()
 	left := false // set on the screen's goroutine, which has ended when run returns
-	err := t.run(ctx, rt, a.far, changed, func() { left = true })
+	err := t.run(ctx, rt, a, changed, func() { left = true })
 	a.far.Finish()
 	_ = a.far.Send(terminal.End, []byte(t.goodbye(left, err)))
 }
 
-func (t *Terminals) run(ctx context.Context, rt *store.Runtime, far *terminal.Far, changed <-chan struct{}, left func()) error {
+func (t *Terminals) run(ctx context.Context, rt *store.Runtime, a arrival, changed <-chan struct{}, left func()) error {
+	far := a.far
 	term, err := screen.Far(far)
 	if err != nil {
 		return err
 	}
+	about := far.Description
+	if host, err := os.Hostname(); err != nil || host != about.Host {
+		about.Host = "" // links to files would lead nowhere
+	}
 	layout := openLayout(t.options.LayoutFile)
 	defer layout.close()
-	return screen.Run(ctx, screen.Options{
+	beside, leave := t.screens.enter()
+	defer leave()
+	o := screen.Options{
 		Terminal:   term,
+		Beside:     beside,
+		Suspend:    farSuspend(far),
+		Programs:   farPrograms(far), // no Copy: the clipboard of this machine is not the user's
+		About:      about,
+		Settings:   settings.Decode(far.Description.Settings),
 		Layout:     layout.first,
 		KeepLayout: layout.keep,
+		Snapshot:   t.options.Snapshot,
 		Logs:       t.options.Logs,
 		Changed:    changed,
 		Frame: func(now time.Time) screen.Frame {
 			return screen.FrameOf(rt.Aside(), now, loop(t.options.Stats), t.options.Ignores)
 		},
-		Trigger: func(name model.ManifestName) error { return trigger(rt, rt.Aside(), name) },
-		Object:  t.options.Object.reader(rt.Aside),
-		Quit:    left,
-		Leave:   t.options.Session,
+		Ask:    func(w screen.Wish) error { return ask(rt, rt.Aside(), w) },
+		Object: t.options.Object.reader(rt.Aside),
+		Quit:   left,
+		Leave:  t.options.Session,
 		// The browser must open on the user's machine.
 		Open:    func(_ context.Context, url string) error { return far.Send(terminal.Open, []byte(url)) },
 		Version: t.options.Version,
 		NoColor: far.Description.NoColor,
-	})
+	}
+	if a.readOnly {
+		o.ReadOnly, o.Ask, o.KeepLayout, o.Snapshot = true, nil, nil, nil
+	}
+	return screen.Run(ctx, o)
+}
+
+// farPrograms runs the programs of the user at the other end, in that terminal; none if the client cannot.
+func farPrograms(far *terminal.Far) screen.Programs {
+	if !far.Description.Programs {
+		return screen.Programs{}
+	}
+	return screen.Programs{Edit: far.Edit, Page: far.Page, Shell: far.Shell}
+}
+
+// farSuspend suspends the client; nil if it cannot.
+func farSuspend(far *terminal.Far) func(context.Context) error {
+	if !far.Description.Suspends {
+		return nil
+	}
+	return far.Suspend
 }
 
 // goodbye returns the message that the user sees after the screen has closed.
 func (t *Terminals) goodbye(left bool, err error) string {
+	var mistake *bug.Report
 	switch {
+	case errors.As(err, &mistake):
+		said := fmt.Sprintf("This screen has ended because of a bug in hone: %s (at %s). Session %s keeps running: hone attach shows it again.", mistake.What, mistake.Where, t.options.Session)
+		if t.options.BugReports != "" {
+			said += "\nPlease report it with " + t.options.BugReports
+		}
+		return said
 	case err != nil && !errors.Is(err, screen.ErrGone): // the end of the session also appears as ErrGone
 		return problem.Text(err)
 	case left:

@@ -2,17 +2,23 @@ package hud
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/bug"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/terminal"
 	"github.com/hone-dev/hone/internal/hud/hudtest"
+	"github.com/hone-dev/hone/internal/hud/settings"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
@@ -66,18 +72,28 @@ type client struct {
 // attach opens a terminal that is not read yet.
 func (a *attachable) attach(term string, columns, rows int) *client {
 	a.t.Helper()
+	return a.attachAs(terminal.Description{Term: term, Columns: columns, Rows: rows, UTF8: true, NoColor: true, Programs: true, Suspends: true})
+}
+
+func (a *attachable) attachAs(d terminal.Description) *client {
+	a.t.Helper()
+	return a.connect(d, false)
+}
+
+func (a *attachable) connect(d terminal.Description, readOnly bool) *client {
+	a.t.Helper()
 	near, far := net.Pipe()
 	c := &client{Conn: terminal.NewConn(near), t: a.t, done: make(chan struct{})}
 	go func() {
 		defer close(c.done)
-		_ = a.hud.Attach(a.t.Context(), far)
+		_ = a.hud.Attach(a.t.Context(), far, readOnly)
 		_ = far.Close()
 	}()
 	a.t.Cleanup(func() {
 		_ = c.Close()
 		<-c.done
 	})
-	if err := c.SendHello(terminal.Description{Term: term, Columns: columns, Rows: rows, UTF8: true, NoColor: true}); err != nil {
+	if err := c.SendHello(d); err != nil {
 		a.t.Fatal(err)
 	}
 	return c
@@ -114,6 +130,29 @@ func (c *client) types(keys string) {
 	}
 }
 
+// lent reads until the session has restored the terminal and asked for a program, and returns that request.
+func (c *client) lent() (kind terminal.Kind, path string, line int) {
+	c.t.Helper()
+	for {
+		f, err := c.Next()
+		if err != nil {
+			c.t.Fatalf("%v before a program was asked for:\n%q", err, c.plain())
+		}
+		if f.Kind == terminal.Text {
+			c.shown.Write(f.Content)
+			continue
+		}
+		if shown := c.shown.String(); strings.LastIndex(shown, "\x1b[?1049l") < strings.LastIndex(shown, "\x1b[?1049h") || !strings.Contains(shown, "\x1b[?25h") {
+			c.t.Errorf("the terminal was not restored: %q", shown)
+		}
+		c.shown.Reset()
+		if f.Kind != terminal.Rest {
+			path, line = f.Place()
+		}
+		return f.Kind, path, line
+	}
+}
+
 // ends reads to the end, and checks that the terminal was restored and which message the user gets after that.
 func (c *client) ends(want string) {
 	c.t.Helper()
@@ -143,7 +182,7 @@ func TestTerminals(t *testing.T) {
 	two.shows("worker", "detach")
 
 	one.types("?")
-	one.shows("IN THE TABLE", "leave this screen; the session keeps running")
+	one.shows("ON RESOURCES", "leave this screen; the session keeps running")
 	one.types("q") // closes the help
 	one.shows("NAME")
 
@@ -204,5 +243,225 @@ func TestUnknownTerminal(t *testing.T) {
 	f, err := c.Next()
 	if err != nil || f.Kind != terminal.End || !strings.Contains(string(f.Content), "TERM=no-such-terminal") {
 		t.Errorf("%v, %q", err, f.Content)
+	}
+}
+
+// TestPrograms asks a client for the pager and the editor: nothing is drawn meanwhile, neither the session nor other terminals
+// wait, and the whole screen is drawn afterwards, in the size that the terminal has then.
+func TestPrograms(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	a := newAttachable(t)
+	file := filepath.Join(t.TempDir(), "main.go")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a.hud.options.Logs.Append(logstore.Entry{Time: hudtest.ShopTime, Resource: "worker", Source: logstore.SourceBuild, Level: logstore.LevelInfo, Text: file + ":41:2: declared and not used"})
+	one, two := a.attach("xterm-256color", 120, 34), a.attach("xterm-256color", 120, 34)
+	one.shows("declared and not used", "detach")
+	one.types("|" + strings.Repeat("k", 1000))
+	kind, path, _ := one.lent()
+	if b, err := os.ReadFile(path); kind != terminal.Page || err != nil || !strings.Contains(string(b), "declared and not used") {
+		t.Fatalf("%q %s: %v, %q", kind, path, err, b)
+	}
+	a.scene.At(time.Hour, state.ClusterReported{Cluster: model.Cluster{Context: "kind-dev"}, Err: "no route to the cluster"})
+	two.shows("no route to the cluster")
+	one.types("q\x03qqq") // not for the session
+	if err := one.SendSize(140, 30); err != nil {
+		t.Fatal(err)
+	}
+	if err := one.SendDone(""); err != nil {
+		t.Fatal(err)
+	}
+	one.shows(strings.Repeat("─", 140), "no route to the cluster", "declared and not used", "detach")
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the pager's file: %v", err)
+	}
+
+	one.types("\tko") // the newest line of the log
+	if kind, path, line := one.lent(); kind != terminal.Edit || path != file || line != 41 {
+		t.Errorf("%q %s:%d", kind, path, line)
+	}
+	if err := one.SendDone("the editor \"false\" has failed"); err != nil {
+		t.Fatal(err)
+	}
+	one.shows(`the editor "false" has failed`, "no route to the cluster")
+
+	two.types("|")
+	two.lent()
+	go a.stop() // the end of the session does not wait for a program
+	two.over("Session shop is over.")
+	one.ends("Session shop is over.")
+}
+
+// TestSuspendedTerminal suspends a client, from a prompt too: the screen is drawn again in the size that the terminal has then,
+// and the session does not wait for a client that does not come back.
+func TestSuspendedTerminal(t *testing.T) {
+	a := newAttachable(t)
+	one := a.attach("xterm-256color", 120, 34)
+	one.shows("worker", "detach")
+	for _, before := range []string{"", "/"} {
+		one.types(before + "\x1a")
+		if kind, _, _ := one.lent(); kind != terminal.Rest {
+			t.Fatalf("the session asks for %q", kind)
+		}
+		if err := one.SendSize(140, 30); err != nil {
+			t.Fatal(err)
+		}
+		if err := one.SendDone(""); err != nil {
+			t.Fatal(err)
+		}
+		one.shows(strings.Repeat("─", 140), "worker")
+	}
+	one.types("\r\x1a")
+	one.lent()
+	if err := one.SendDone("there is no shell to go back to"); err != nil {
+		t.Fatal(err)
+	}
+	one.shows("there is no shell to go back to")
+	one.types("\x1a")
+	one.lent()
+	go a.stop()
+	one.over("Session shop is over.")
+}
+
+// TestGoodbyeAfterABug names the report that a user can send.
+func TestGoodbyeAfterABug(t *testing.T) {
+	h := NewTerminals(TerminalsOptions{Session: "shop", BugReports: "/state/bugs.txt"})
+	got := h.goodbye(false, fmt.Errorf("show: %w", &bug.Report{What: "show the screen: panic: nil", Where: "screen.draw:7"}))
+	want := "This screen has ended because of a bug in hone: show the screen: panic: nil (at screen.draw:7). Session shop keeps running: hone attach shows it again.\n" +
+		"Please report it with /state/bugs.txt"
+	if got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// TestReadOnlyTerminal attaches a screen that cannot change the session, and one that can: the first has none of the keys that
+// ask something of the session, and does nothing when they are pressed.
+func TestReadOnlyTerminal(t *testing.T) {
+	a := newAttachable(t)
+	a.hud.options.LayoutFile = filepath.Join(t.TempDir(), "screen.json")
+	one := a.connect(terminal.Description{Term: "xterm-256color", Columns: 120, Rows: 60, UTF8: true, NoColor: true}, true)
+	one.shows("read-only", "worker", "detach")
+	two := a.attach("xterm-256color", 120, 60)
+	two.shows("+1 screen", "t trigger")
+	one.shows("+1 screen")
+	before := a.scene.Store.Snapshot().All()
+	one.types("\x1b[B\x1b[Btdm")
+	one.types("x?")
+	for {
+		f, err := one.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if one.shown.Write(f.Content); strings.Contains(one.plain(), "hone ") && strings.Contains(one.plain(), "IN THE TABLE") && strings.Contains(one.plain(), "IN THE LOG") {
+			break
+		}
+	}
+	for _, s := range []string{"trigger an update", "will be updated", "save all lines"} {
+		if strings.Contains(one.plain(), s) {
+			t.Errorf("the screen shows %q", s)
+		}
+	}
+	if now := a.scene.Store.Snapshot().All(); !state.Updates.In(now).Value("api").Triggered.Equal(state.Updates.In(before).Value("api").Triggered) {
+		t.Error("the screen has triggered an update")
+	}
+	one.shown.Reset()
+	one.types("q\x03")
+	one.ends("Detached from session shop, which keeps running.")
+	<-one.done
+	if _, err := os.Stat(a.hud.options.LayoutFile); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the screen's layout is remembered: %v", err)
+	}
+	two.types("\x1b[B\x1b[Bt")
+	two.shows("api will be updated")
+}
+
+// over reads the last message, before which nothing may come.
+func (c *client) over(want string) {
+	c.t.Helper()
+	if f, err := c.Next(); err != nil || f.Kind != terminal.End || string(f.Content) != want {
+		c.t.Errorf("%v, %q %q, want the end with %q", err, f.Kind, f.Content, want)
+	}
+}
+
+// TestClientGoesAwayDuringAProgram closes the connection of a terminal that one of the user's programs has.
+func TestClientGoesAwayDuringAProgram(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	a := newAttachable(t)
+	one := a.attach("xterm", 120, 34)
+	one.shows("worker")
+	one.types("|")
+	one.lent()
+	_ = one.Close()
+	<-one.done
+	a.attach("xterm", 80, 24).shows("worker")
+}
+
+// TestOlderClient attaches a client that does not know of programs.
+func TestOlderClient(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	c := newAttachable(t).attachAs(terminal.Description{Term: "xterm", Columns: 120, Rows: 34, UTF8: true})
+	c.shows("worker")
+	c.types("|")
+	c.shows("a pager cannot be used here")
+}
+
+// awaits reads until the session has sent some bytes since the last call.
+func (c *client) awaits(want string) {
+	c.t.Helper()
+	for !strings.Contains(c.shown.String(), want) {
+		f, err := c.Next()
+		if err != nil || f.Kind == terminal.End {
+			c.t.Fatalf("%v %q before %q was sent", err, f.Content, want)
+		}
+		c.shown.Write(f.Content)
+	}
+	c.shown.Reset()
+}
+
+// TestAttachedThemes: an attached terminal has the theme of the user who attaches, and its own background is followed.
+func TestAttachedThemes(t *testing.T) {
+	t.Setenv("NO_COLOR", "")
+	const darkGood, lightGood, clearGood = "\x1b[38;2;126;201;126m", "\x1b[38;2;26;112;48m", "\x1b[38;2;157;255;157m"
+	a := newAttachable(t)
+	about := terminal.Description{Term: "xterm-256color", ColorTerm: "truecolor", Columns: 120, Rows: 34, UTF8: true}
+	one := a.attachAs(about)
+	one.awaits("\x1b]11;?\x1b\\")
+	one.awaits("\x1b[?2026l") // it is listening
+	one.types("\x1b]11;rgb:ffff/ffff/ffff\x1b\\")
+	one.awaits(lightGood)
+	about.Background = "15;0"
+	two := a.attachAs(about)
+	two.awaits(darkGood)
+	about.Settings = settings.Settings{Theme: settings.HighContrast}.Encode()
+	three := a.attachAs(about)
+	three.awaits(clearGood)
+}
+
+// TestAttachedLinks: files are links only in terminals of the machine that has them.
+func TestAttachedLinks(t *testing.T) {
+	host, err := os.Hostname()
+	if err != nil {
+		t.Skip(err)
+	}
+	a := newAttachable(t)
+	about := terminal.Description{Term: "xterm-256color", Columns: 120, Rows: 34, UTF8: true, Host: host}
+	one := a.attachAs(about)
+	one.awaits("\x1b]8;;http://localhost:8080/")
+	one.types("\r")
+	one.awaits("\x1b]8;;file://" + host + "/home/dev/shop/Tiltfile")
+	about.Host = "another-" + host
+	two := a.attachAs(about)
+	two.awaits("\x1b]8;;http://localhost:8080/")
+	two.types("\r")
+	for !strings.Contains(two.plain(), "/home/dev/shop/Tiltfile") {
+		f, err := two.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		two.shown.Write(f.Content)
+	}
+	if strings.Contains(two.shown.String(), "file://") {
+		t.Error("another machine gets links to files")
 	}
 }

@@ -7,6 +7,48 @@ import "time"
 // TriggerRequest is the body of POST /api/trigger. The field name is the one that scripts for Tilt use.
 type TriggerRequest struct {
 	ManifestNames []string `json:"manifest_names"`
+	// NoCache requests updates from scratch: images are built without a cache, and all pods are replaced.
+	NoCache bool `json:"no_cache,omitempty"`
+}
+
+// RestartRequest is the body of POST /api/restart, which restarts what resources run.
+type RestartRequest struct {
+	ManifestNames []string `json:"manifest_names"`
+	// Pods replaces pods; otherwise processes are restarted where they run.
+	Pods bool `json:"pods,omitempty"`
+}
+
+// PauseRequest is the body of POST /api/pause. While a session is paused, updates begin only on request.
+type PauseRequest struct {
+	// Paused is whether the session should be paused.
+	Paused bool `json:"paused"`
+}
+
+// PauseResult is the response to a PauseRequest. Changed is false if the session was already as requested. Waiting is what has
+// waited in the paused session so far.
+type PauseResult struct {
+	Changed bool   `json:"changed"`
+	Waiting Paused `json:"waiting"`
+}
+
+// Paused is what waits in a paused session.
+type Paused struct {
+	Since time.Time `json:"since,omitzero"`
+	// Resources are those whose updates wait, and Files is how many changed files they have.
+	Resources []string `json:"resources"`
+	Files     int      `json:"files"`
+	// TiltfileFiles is how many files of the Tiltfile have changed.
+	TiltfileFiles int `json:"tiltfileFiles"`
+}
+
+// ForwardRequest is the body of POST /api/forwards, which adds or removes a port forward of a running session, or changes
+// its local port: then both Remove and Add are set.
+type ForwardRequest struct {
+	ManifestName string `json:"manifest_name"`
+	// Remove is the address that the forward to remove listens on: "8080" or "host:8080".
+	Remove string `json:"remove,omitempty"`
+	// Add is the forward to add: "8080", "8080:80" or "host:8080:80". With Remove it is only the new local port, "8081".
+	Add string `json:"add,omitempty"`
 }
 
 // Failure is the body of every response that is not a success.
@@ -26,6 +68,8 @@ type View struct {
 	TiltfileError string    `json:"tiltfileError,omitempty"`
 	ClusterError  string    `json:"clusterError,omitempty"`
 	EngineError   string    `json:"engineError,omitempty"`
+	// Paused is set while the user has paused the session.
+	Paused *Paused `json:"paused,omitempty"`
 	// WatchError is why files cannot be watched properly; absent when they can.
 	WatchError  string       `json:"watchError,omitempty"`
 	Resources   []Resource   `json:"resources"`
@@ -46,26 +90,38 @@ type Subscriber struct {
 // RuntimeStatus is unknown, ok, pending, error, not_applicable or none. Disabled resources come last in a View; they have
 // neither an update nor a runtime.
 type Resource struct {
-	Name          string    `json:"name"`
-	Type          string    `json:"type"`
-	Labels        []string  `json:"labels,omitempty"`
-	TriggerMode   string    `json:"triggerMode"`
-	Phase         string    `json:"phase"`
-	Disabled      bool      `json:"disabled,omitempty"`
-	UpdateStatus  string    `json:"updateStatus"`
-	RuntimeStatus string    `json:"runtimeStatus"`
-	RuntimeText   string    `json:"runtimeText,omitempty"`
-	RuntimeError  string    `json:"runtimeError,omitempty"`
-	PendingFiles  []string  `json:"pendingFiles,omitempty"`
-	Waiting       *Waiting  `json:"waiting,omitempty"`
-	CurrentBuild  *Build    `json:"currentBuild,omitempty"`
-	BuildHistory  []Build   `json:"buildHistory,omitempty"`
-	Lag           *Lag      `json:"lag,omitempty"`
-	Process       *Process  `json:"process,omitempty"`
-	Pods          []Pod     `json:"pods,omitempty"`
-	PortForwards  []Forward `json:"portForwards,omitempty"`
-	ServiceURLs   []string  `json:"serviceUrls,omitempty"`
-	Synclets      []Synclet `json:"synclets,omitempty"`
+	Name          string   `json:"name"`
+	Type          string   `json:"type"`
+	Labels        []string `json:"labels,omitempty"`
+	TriggerMode   string   `json:"triggerMode"`
+	Phase         string   `json:"phase"`
+	Disabled      bool     `json:"disabled,omitempty"`
+	UpdateStatus  string   `json:"updateStatus"`
+	RuntimeStatus string   `json:"runtimeStatus"`
+	RuntimeText   string   `json:"runtimeText,omitempty"`
+	RuntimeError  string   `json:"runtimeError,omitempty"`
+	PendingFiles  []string `json:"pendingFiles,omitempty"`
+	Waiting       *Waiting `json:"waiting,omitempty"`
+	CurrentBuild  *Build   `json:"currentBuild,omitempty"`
+	BuildHistory  []Build  `json:"buildHistory,omitempty"`
+	Lag           *Lag     `json:"lag,omitempty"`
+	Process       *Process `json:"process,omitempty"`
+	// Restart is the newest restart that the user requested; absent if there was none.
+	Restart      *Restart  `json:"restart,omitempty"`
+	Pods         []Pod     `json:"pods,omitempty"`
+	PortForwards []Forward `json:"portForwards,omitempty"`
+	ServiceURLs  []string  `json:"serviceUrls,omitempty"`
+	Synclets     []Synclet `json:"synclets,omitempty"`
+}
+
+// Restart is a restart of what a resource runs. FinishedAt is absent while it runs. Done lists what was restarted, in words;
+// Error is why something could not be restarted.
+type Restart struct {
+	Pods        bool      `json:"pods"`
+	RequestedAt time.Time `json:"requestedAt"`
+	FinishedAt  time.Time `json:"finishedAt,omitzero"`
+	Done        []string  `json:"done,omitempty"`
+	Error       string    `json:"error,omitempty"`
 }
 
 // Waiting is why a resource is not updated now, and which resources it waits for.
@@ -140,9 +196,12 @@ type Synclet struct {
 	Error     string `json:"error,omitempty"`
 }
 
-// Forward is a port forward. State is waiting, ready or failed.
+// Forward is a port forward. State is waiting, ready or failed. Address is where it listens, as it is declared: "8080" or
+// "host:8080"; absent for ports that Compose publishes. Added is set for a forward that was added in this session.
 type Forward struct {
 	LocalPort int    `json:"localPort"`
+	Address   string `json:"address,omitempty"`
+	Added     bool   `json:"added,omitempty"`
 	URL       string `json:"url"`
 	Pod       string `json:"pod,omitempty"`
 	State     string `json:"state"`

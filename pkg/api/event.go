@@ -34,6 +34,7 @@ type Event struct {
 	Update     *UpdateEvent     `json:"update,omitempty"`
 	Container  *ContainerUpdate `json:"container,omitempty"`
 	Ready      *ReadyEvent      `json:"ready,omitempty"`
+	Restart    *RestartEvent    `json:"restart,omitempty"`
 	Pod        *PodEvent        `json:"pod,omitempty"`
 	Program    *ProgramEvent    `json:"program,omitempty"`
 	Server     *ServerEvent     `json:"server,omitempty"`
@@ -62,6 +63,8 @@ type EventType struct {
 var EventTypes = []EventType{
 	{"session-started", "session", "The session has started."},
 	{"session-ended", "session", "The session has ended: hone ci has finished, or the session could not start."},
+	{"session-paused", "session", "The user has paused the session: updates start only on request."},
+	{"session-resumed", "session", "The user has resumed the session: updates start on their own again."},
 	{"tiltfile-started", "tiltfile", "An evaluation of the Tiltfile has started."},
 	{"tiltfile-loaded", "tiltfile", "The Tiltfile was evaluated."},
 	{"tiltfile-failed", "tiltfile", "The evaluation failed: the Tiltfile has an error. Earlier declarations stay in effect."},
@@ -74,6 +77,8 @@ var EventTypes = []EventType{
 	{"update-started", "update", "An update of the resource has started."},
 	{"update-finished", "update", "An update of the resource has ended, successfully or not."},
 	{"container-caught-up", "container", "The update of a container that was behind has ended, after the end of the resource's update."},
+	{"restart-requested", "restart", "The user requested a restart of what the resource runs."},
+	{"restart-finished", "restart", "A restart that the user requested has ended, successfully or not."},
 	{"pod-created", "pod", "A pod of the resource was seen for the first time."},
 	{"pod-pending", "pod", "A pod that was ready or failing is now neither."},
 	{"pod-ready", "pod", "A pod is ready."},
@@ -142,7 +147,7 @@ type FilesEvent struct {
 type HoldEvent struct {
 	// Reason is one of tiltfile-reload, waiting-for-local, is-unparallelizable-local, waiting-for-uncategorized,
 	// building-component, waiting-for-dep, waiting-for-cluster, waiting-for-engine, waiting-for-deploy,
-	// waiting-for-container, waiting-for-slot and manual; absent when the update no longer waits.
+	// waiting-for-container, waiting-for-slot, manual and paused; absent when the update no longer waits.
 	Reason string `json:"reason,omitempty"`
 	// Text is the reason in words.
 	Text string `json:"text,omitempty"`
@@ -184,6 +189,15 @@ type UpdateEvent struct {
 type ReadyEvent struct {
 	// AfterMs is the time since the resource was declared or enabled.
 	AfterMs Milliseconds `json:"afterMs"`
+}
+
+// RestartEvent describes a restart that the user requested.
+type RestartEvent struct {
+	// Pods is true if pods are replaced; otherwise processes are restarted where they run.
+	Pods bool `json:"pods"`
+	// Done lists what was restarted, in words. Error is why something could not be restarted. Both are present only at the end.
+	Done  []string `json:"done,omitempty"`
+	Error string   `json:"error,omitempty"`
 }
 
 // PodEvent describes a pod at the time of the event.

@@ -1,7 +1,9 @@
 package model
 
 import (
+	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -87,6 +89,20 @@ type PortForward struct {
 	LinkPath string
 }
 
+// SameAddress reports whether two forwards listen on the same host, as they name it, and port.
+func (f PortForward) SameAddress(o PortForward) bool {
+	return f.Host == o.Host && f.LocalPort == o.LocalPort
+}
+
+// Address returns the address that the forward listens on as it is declared: "8080", "host:8080" or "[IPv6 address]:8080".
+func (f PortForward) Address() string {
+	port := strconv.Itoa(f.LocalPort)
+	if f.Host == "" {
+		return port
+	}
+	return net.JoinHostPort(f.Host, port)
+}
+
 // AppliedObject is an object as the API server returned it after an apply.
 type AppliedObject struct {
 	ObjectID
@@ -128,7 +144,10 @@ type Pod struct {
 	IP                  string
 	InitContainers      []Container
 	Containers          []Container
-	Ready               bool
+	// DefaultContainer is the container that the pod's annotation names for commands such as kubectl exec; empty where none is
+	// named.
+	DefaultContainer string
+	Ready            bool
 	// Engine, Health and Published are set only for a container of Compose. Engine is the state that the engine reports
 	// (created, running, paused, restarting, removing, exited, dead), Health is the result of the health check (empty where
 	// there is none), and Published are the ports that are published on this machine.

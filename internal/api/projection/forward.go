@@ -42,7 +42,7 @@ func portForward() Kind {
 				return ""
 			}),
 		},
-		Write: readOnly("portforwards", "ports are declared in the Tiltfile: k8s_resource(port_forwards=…)"),
+		Write: readOnly("portforwards", "ports are declared in the Tiltfile: k8s_resource(port_forwards=…); for this session only: hone forwards add, remove, move"),
 	}
 }
 

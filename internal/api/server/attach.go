@@ -2,7 +2,9 @@ package server
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -12,8 +14,12 @@ import (
 	"github.com/hone-dev/hone/internal/base/terminal"
 )
 
-// attach turns a request's connection into a terminal for the session's screen.
-func (s *Subscriber) attach(w http.ResponseWriter, r *http.Request) {
+// attach turns the connections of requests into terminals for the session's screen.
+func (s *Subscriber) attach(readOnly bool) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) { s.attachTerminal(w, r, readOnly) }
+}
+
+func (s *Subscriber) attachTerminal(w http.ResponseWriter, r *http.Request, readOnly bool) {
 	switch {
 	case s.options.Attach == nil:
 		fail(w, http.StatusConflict, "this session has no screen to attach to")
@@ -44,7 +50,7 @@ func (s *Subscriber) attach(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	// A terminal that blocks in a read does not notice the end of the session.
 	defer context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Unix(1, 0)) })()
-	if err := s.options.Attach(ctx, &upgraded{c, buffered.Reader}); err != nil && ctx.Err() == nil {
+	if err := s.options.Attach(ctx, newUpgraded(c, buffered.Reader), readOnly); err != nil && ctx.Err() == nil {
 		s.options.Log.Info("an attached screen ended", "error", err)
 	}
 }
@@ -63,6 +69,13 @@ func hasToken(header, token string) bool {
 type upgraded struct {
 	net.Conn
 	r *bufio.Reader
+}
+
+// newUpgraded returns a connection that begins with what a reader has buffered. The reader itself is not used any more: it ends
+// the request when a deadline passes.
+func newUpgraded(c net.Conn, from *bufio.Reader) *upgraded {
+	early, _ := from.Peek(from.Buffered())
+	return &upgraded{c, bufio.NewReader(io.MultiReader(bytes.NewReader(early), c))}
 }
 
 // Read implements net.Conn.

@@ -12,10 +12,12 @@ import (
 	"github.com/hone-dev/hone/internal/api/server/access"
 	"github.com/hone-dev/hone/internal/api/server/rest"
 	"github.com/hone-dev/hone/internal/base/words"
+	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/intent"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // takeTimeout limits the time until the loop has reduced the actions of a request.
@@ -59,11 +61,94 @@ func trigger(src *source, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if src.take(w, r, func(v store.View) ([]store.Action, error) {
-		a, err := intent.Trigger(v, req.ManifestNames)
+		with := intent.Trigger
+		if req.NoCache {
+			with = intent.Rebuild
+		}
+		a, err := with(v, req.ManifestNames)
 		return []store.Action{a}, err
 	}) {
 		done(w)
 	}
+}
+
+// restart handles POST /api/restart.
+func restart(src *source, w http.ResponseWriter, r *http.Request) {
+	var req api.RestartRequest
+	if !decode(w, r, &req) {
+		return
+	}
+	if src.take(w, r, func(v store.View) ([]store.Action, error) {
+		a, err := intent.Restart(v, req.ManifestNames, req.Pods)
+		return []store.Action{a}, err
+	}) {
+		done(w)
+	}
+}
+
+// pause handles POST /api/pause.
+func pause(src *source, w http.ResponseWriter, r *http.Request) {
+	var req api.PauseRequest
+	if !decode(w, r, &req) {
+		return
+	}
+	var result api.PauseResult
+	if !src.take(w, r, func(v store.View) ([]store.Action, error) {
+		before, _ := buildcontrol.PausedOf(v)
+		result.Waiting = *paused(before)
+		if !req.Paused {
+			a, changed := intent.Resume(v)
+			result.Changed = changed
+			return actionIf(a, changed), nil
+		}
+		a, changed, err := intent.Pause(v)
+		result.Changed = changed
+		return actionIf(a, changed), err
+	}) {
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(result)
+}
+
+// actionIf returns the action if something changes.
+func actionIf(a store.Action, changed bool) []store.Action {
+	if !changed {
+		return nil
+	}
+	return []store.Action{a}
+}
+
+// forward handles POST /api/forwards.
+func forward(src *source, w http.ResponseWriter, r *http.Request) {
+	var req api.ForwardRequest
+	if !decode(w, r, &req) {
+		return
+	}
+	if src.take(w, r, func(v store.View) ([]store.Action, error) {
+		a, err := chooseForwards(v, req)
+		return []store.Action{a}, err
+	}) {
+		done(w)
+	}
+}
+
+// chooseForwards returns the action of a request to add, remove or change a port forward.
+func chooseForwards(v store.View, req api.ForwardRequest) (state.ForwardsChosen, error) {
+	if req.Add == "" {
+		return intent.RemoveForward(v, req.ManifestName, req.Remove)
+	}
+	f, err := model.ParsePortForward(req.Add)
+	switch {
+	case err != nil:
+		return state.ForwardsChosen{}, &intent.Refusal{Reason: intent.Invalid, Err: err}
+	case req.Remove == "":
+		return intent.AddForward(v, req.ManifestName, f)
+	case f.Host != "" || f.ContainerPort != 0:
+		return state.ForwardsChosen{}, &intent.Refusal{Reason: intent.Invalid,
+			Err: fmt.Errorf("add: a changed forward takes only a new local port, not %q", words.Clip(req.Add, access.MostEchoed))}
+	}
+	return intent.ChangeForward(v, req.ManifestName, req.Remove, f.LocalPort)
 }
 
 // click handles POST /api/click.

@@ -152,9 +152,35 @@ func TestAttach(t *testing.T) {
 	if line, err := b.ReadString('\n'); line != "HELLO\n" {
 		t.Errorf("%q %v", line, err)
 	}
+	for _, said := range []string{"pause\n", "again\n"} {
+		if _, err := io.WriteString(c, said); err != nil {
+			t.Fatal(err)
+		}
+		if line, err := b.ReadString('\n'); line != strings.ToUpper(said) {
+			t.Errorf("%q %v", line, err)
+		}
+	}
 	f.Stop()
 	if _, err := b.ReadString('\n'); err == nil {
 		t.Error("the connection outlives the session")
+	}
+}
+
+// TestAttachReadOnly upgrades a connection for a screen that is read-only.
+func TestAttachReadOnly(t *testing.T) {
+	f := serveLive(t)
+	c, err := f.dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	fmt.Fprintf(c, "POST /api/attach/read-only HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nConnection: Upgrade\r\nUpgrade: %s\r\nContent-Length: 2\r\n\r\n{}Hello\n", token, terminal.Protocol)
+	b := bufio.NewReader(c)
+	if resp, err := http.ReadResponse(b, nil); err != nil || resp.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatalf("%v %v", resp, err)
+	}
+	if line, err := b.ReadString('\n'); line != "hello\n" {
+		t.Errorf("%q %v", line, err)
 	}
 }
 

@@ -7,11 +7,13 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"math/big"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -51,19 +53,31 @@ func serveLive(t testing.TB) *live {
 	cert := selfSigned(t)
 	f := &live{t: t, tcp: tcp.Addr().String(), sock: sock, logs: statetest.Logs(t), stopped: make(chan struct{})}
 	f.Alone = statetest.Start(t, New(Options{Version: "1.2.3", TCP: tcp, Unix: unix, Token: token, Certificate: &cert, Kinds: projection.All(), Logs: f.logs,
+		Kubeconfig: "/home/dev/.kube/config", Env: []string{"HONE_SESSION=shop"},
 		Stop: func() { close(f.stopped) }, Attach: echo}))
 	return f
 }
 
-// echo is a screen that returns its input in upper case.
-func echo(_ context.Context, c net.Conn) error {
+// echo is a screen that returns its input in upper case, or in lower case if it is read-only.
+func echo(ctx context.Context, c net.Conn, readOnly bool) error {
+	convert := strings.ToUpper
+	if readOnly {
+		convert = strings.ToLower
+	}
 	b := make([]byte, 100)
 	for {
 		n, err := c.Read(b)
 		if err != nil {
 			return err
 		}
-		if _, err := c.Write([]byte(strings.ToUpper(string(b[:n])))); err != nil {
+		if string(b[:n]) == "pause\n" { // as a screen that lends its terminal
+			_ = c.SetReadDeadline(time.Unix(1, 0))
+			if _, err := c.Read(b[50:]); !errors.Is(err, os.ErrDeadlineExceeded) || ctx.Err() != nil {
+				return fmt.Errorf("pause: %w, %w", err, ctx.Err())
+			}
+			_ = c.SetReadDeadline(time.Time{})
+		}
+		if _, err := c.Write([]byte(convert(string(b[:n])))); err != nil {
 			return err
 		}
 	}

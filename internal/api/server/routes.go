@@ -29,7 +29,11 @@ type route struct {
 func (s *Subscriber) routes(src *source) []route {
 	return []route{
 		{"GET /api/view", func(w http.ResponseWriter, r *http.Request) { s.view(src, w, r) }},
+		{"GET /api/shell", func(w http.ResponseWriter, r *http.Request) { s.shell(src, w, r) }},
 		{"POST /api/trigger", wantsJSON(func(w http.ResponseWriter, r *http.Request) { trigger(src, w, r) })},
+		{"POST /api/restart", wantsJSON(func(w http.ResponseWriter, r *http.Request) { restart(src, w, r) })},
+		{"POST /api/pause", wantsJSON(func(w http.ResponseWriter, r *http.Request) { pause(src, w, r) })},
+		{"POST /api/forwards", wantsJSON(func(w http.ResponseWriter, r *http.Request) { forward(src, w, r) })},
 		{"POST /api/click", wantsJSON(func(w http.ResponseWriter, r *http.Request) { click(src, w, r) })},
 		{"POST /api/switch", wantsJSON(func(w http.ResponseWriter, r *http.Request) { switchResources(src, w, r) })},
 		{"POST /api/taken_down", wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.takenDown(src, w, r) })},
@@ -42,7 +46,8 @@ func (s *Subscriber) routes(src *source) []route {
 		{"GET /api/dump/logstore", s.dump(src, func(ctx context.Context, of snapshot.Session, w io.Writer) error { return of.WriteLogs(ctx, w) })},
 		{"GET /api/snapshot", s.dump(src, func(ctx context.Context, of snapshot.Session, w io.Writer) error { return of.Write(ctx, w) })},
 		{"POST /api/stop", wantsJSON(s.stop)},
-		{"POST /api/attach", s.attach},
+		{"POST /api/attach", s.attach(false)},
+		{"POST /api/attach/read-only", s.attach(true)},
 	}
 }
 

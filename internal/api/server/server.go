@@ -61,7 +61,11 @@ type Options struct {
 	Stop func()
 	// Attach shows the screen on a connection, and returns when the user closes the screen or ctx is done. The server closes
 	// the connection.
-	Attach func(ctx context.Context, c net.Conn) error
+	Attach func(ctx context.Context, c net.Conn, readOnly bool) error
+	// Kubeconfig is the list of the session's kubeconfig files, and Env are the environment variables that its commands have in
+	// addition to its own. Shells use both.
+	Kubeconfig string
+	Env        []string
 	// Log is hone's own log; nil means none.
 	Log *slog.Logger
 }
@@ -98,10 +102,11 @@ var _ store.Subscriber = (*Subscriber)(nil)
 // Contract implements store.Subscriber.
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
-		Name:      name,
-		Doc:       "Serves the session's API: every table, objects for scripts, logs, triggers and clicks.",
-		Inputs:    store.WithReleases(store.ReadsAll(state.Schema)),
-		Outputs:   store.Shares(append(projection.Actions(), state.ResourcesTriggered{}, state.ObjectsTakenDown{})...),
+		Name:   name,
+		Doc:    "Serves the session's API: every table, objects for scripts, logs, triggers and clicks.",
+		Inputs: store.WithReleases(store.ReadsAll(state.Schema)),
+		Outputs: store.Shares(append(projection.Actions(), state.ResourcesTriggered{}, state.ResourcesRestarted{}, state.SessionPaused{}, state.SessionResumed{},
+			state.ForwardsChosen{}, state.ObjectsTakenDown{})...),
 		Calls:     []store.Call{{To: "Terminals", Doc: "It passes on the connection of a terminal that attaches."}},
 		Externals: []string{"sockets"},
 		Stage:     store.StageInput,

@@ -259,7 +259,7 @@ func TestView(t *testing.T) {
 	if diff := cmp.Diff([]string{"/src/web/x"}, got.PendingFiles); diff != "" {
 		t.Errorf("pending files (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]api.Forward{{LocalPort: 80, URL: "http://localhost:80/", Pod: "default/p:80", State: "ready"}}, got.PortForwards); diff != "" {
+	if diff := cmp.Diff([]api.Forward{{LocalPort: 80, Address: "80", URL: "http://localhost:80/", Pod: "default/p:80", State: "ready"}}, got.PortForwards); diff != "" {
 		t.Errorf("forwards (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"http://10.0.0.1"}, got.ServiceURLs); diff != "" || len(got.Pods) != 1 || !got.Pods[0].Ready {

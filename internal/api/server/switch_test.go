@@ -80,7 +80,8 @@ func TestSwitch(t *testing.T) {
 // TestChangesAreGuarded requests changes without one of the things that they require.
 func TestChangesAreGuarded(t *testing.T) {
 	f := newFixture(statetest.Session, statetest.Loaded(statetest.Local("a")))
-	for path, body := range map[string]string{"/api/switch": `{"state":"disabled","all":true}`, "/api/set_tiltfile_args": `["a"]`} {
+	for path, body := range map[string]string{"/api/switch": `{"state":"disabled","all":true}`, "/api/set_tiltfile_args": `["a"]`,
+		"/api/pause": `{"paused":true}`, "/api/restart": `{"manifest_names":["a"]}`, "/api/forwards": `{"manifest_name":"a","add":"1"}`} {
 		for name, tc := range map[string]struct {
 			change func(*http.Request)
 			want   int
@@ -100,7 +101,7 @@ func TestChangesAreGuarded(t *testing.T) {
 	}
 	f.store.Step()
 	v := f.store.Snapshot().All()
-	if positions(v) != "a+" || !state.TheTiltfile(v).Triggered.IsZero() {
+	if positions(v) != "a+" || state.TheSession(v).Paused() || !state.TheTiltfile(v).Triggered.IsZero() {
 		t.Error("something was changed")
 	}
 }

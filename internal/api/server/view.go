@@ -24,6 +24,9 @@ func View(v store.View, version string) api.View {
 	if state.NeedsCluster(v) {
 		out.ClusterError = c.Err
 	}
+	if p, ok := buildcontrol.PausedOf(v); ok {
+		out.Paused = paused(p)
+	}
 	for e := range state.Subscribers.In(v).Entries() {
 		out.Subscribers = append(out.Subscribers, api.Subscriber{Name: e.ID, State: string(e.Value.State),
 			Crashes: e.Value.Crashes, Error: e.Value.Err})
@@ -38,8 +41,8 @@ func View(v store.View, version string) api.View {
 	forwards := map[model.ManifestName][]api.Forward{}
 	for e := range state.Forwards.In(v).Entries() {
 		f := e.Value
-		forwards[f.Resource] = append(forwards[f.Resource], api.Forward{LocalPort: f.Spec.LocalPort, URL: f.URL, Pod: f.Pod,
-			State: string(f.State), Error: f.Err})
+		forwards[f.Resource] = append(forwards[f.Resource], api.Forward{LocalPort: f.Spec.LocalPort, Address: f.Spec.Address(),
+			Added: state.Resources.In(v).Value(string(f.Resource)).AddedForward(f.Spec), URL: f.URL, Pod: f.Pod, State: string(f.State), Error: f.Err})
 	}
 	synclets := map[model.ManifestName][]api.Synclet{}
 	for e := range state.Synclets.In(v).Entries() {
@@ -57,6 +60,14 @@ func View(v store.View, version string) api.View {
 	}
 	for e := range state.Disabled(v) {
 		out.Resources = append(out.Resources, disabled(e))
+	}
+	return out
+}
+
+func paused(p buildcontrol.Paused) *api.Paused {
+	out := &api.Paused{Since: p.Since, Resources: []string{}, Files: p.Files, TiltfileFiles: p.Tiltfile}
+	for _, name := range p.Resources {
+		out.Resources = append(out.Resources, string(name))
 	}
 	return out
 }
@@ -103,6 +114,10 @@ func resource(v store.View, e store.Entry[state.Resource], u state.Update, holds
 	}
 	if p, ok := state.Processes.In(v).Get(e.ID); ok {
 		r.Process = process(p.Value)
+	}
+	if e, ok := state.Restarts.In(v).Get(e.ID); ok {
+		s := e.Value
+		r.Restart = &api.Restart{Pods: s.Pods, RequestedAt: s.RequestedAt, FinishedAt: s.EndedAt, Done: s.Done, Error: s.Err}
 	}
 	if u.Current != nil {
 		r.CurrentBuild = build(*u.Current)

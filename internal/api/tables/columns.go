@@ -89,6 +89,7 @@ var chosen = map[string][]projection.Column{
 		col("Args", "The Tiltfile's arguments.", func(s state.Session) any { return strings.Join(s.Args, " ") }),
 		col("URL", "The address of the session's API.", func(s state.Session) any { return s.URL }),
 		col("PID", "The process ID.", func(s state.Session) any { return s.PID }),
+		col("Paused", "Whether the user has paused it.", func(s state.Session) any { return s.Paused() }),
 		col("Ended", "How the session ended.", func(s state.Session) any {
 			if s.Ended == nil {
 				return ""
@@ -231,6 +232,21 @@ var chosen = map[string][]projection.Column{
 		col("State", "waiting, ready or failed.", func(f state.Forward) any { return string(f.State) }),
 		col("Pod", "The pod that new connections go to.", func(f state.Forward) any { return f.Pod }),
 		col("Error", "Why it is not ready.", func(f state.Forward) any { return f.Err }),
+	},
+	state.Restarts.Name(): {
+		col("Pods", "Whether pods are replaced, rather than processes restarted.", func(r state.Restart) any { return r.Pods }),
+		col("Restarts", "How often the user has restarted it.", func(r state.Restart) any { return r.Serial }),
+		col("Status", "running, ok or error.", func(r state.Restart) any {
+			switch {
+			case r.Running():
+				return "running"
+			case r.Err != "":
+				return "error"
+			}
+			return "ok"
+		}),
+		col("Done", "What was restarted.", func(r state.Restart) any { return some(r.Done) }),
+		col("Error", "Why it failed.", func(r state.Restart) any { return r.Err }),
 	},
 	state.Synclets.Name(): {
 		col("Resource", "The resource that it belongs to.", func(s state.Synclet) any { return s.Resource }),

@@ -1,4 +1,5 @@
-// Package editor lets users edit and read text in the programs that they prefer for that.
+// Package editor lets users edit and read text in the programs that they prefer for that, and runs programs that take over the
+// terminal.
 package editor
 
 import (
@@ -69,7 +70,7 @@ func (e Editor) Open(ctx context.Context, path string, line int) error {
 	name, args := shell(e.Command, at(e.Command, path, line)...)
 	c := exec.CommandContext(ctx, name, args...)
 	c.Stdin, c.Stdout, c.Stderr = e.In, e.Out, e.Err
-	if err := run(c); err != nil {
+	if err := Run(c); err != nil {
 		return problem.Wrap(err, fmt.Sprintf("the editor %q has failed", e.Command), "choose another: export EDITOR=nano")
 	}
 	return nil

@@ -41,7 +41,7 @@ func (p Pager) Show(ctx context.Context, path string) error {
 	if os.Getenv("LESS") == "" {
 		c.Env = append(os.Environ(), "LESS=-R +G")
 	}
-	if err := run(c); err != nil {
+	if err := Run(c); err != nil {
 		return problem.Wrap(err, fmt.Sprintf("the pager %q has failed", p.Command), "choose another: export PAGER=more")
 	}
 	return nil

@@ -25,8 +25,9 @@ func TakesInterrupts() bool {
 	return running.Load() > 0 || time.Since(time.Unix(0, ended.Load())) < echo
 }
 
-// run runs a program that has the terminal to itself.
-func run(c *exec.Cmd) error {
+// Run runs a program that has the terminal to itself: until it has ended, interrupts are for it. When the context of the command
+// ends, the program is told that it has lost its terminal, and gets a moment to end.
+func Run(c *exec.Cmd) error {
 	running.Add(1)
 	defer func() {
 		ended.Store(time.Now().UnixNano())

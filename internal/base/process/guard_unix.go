@@ -23,13 +23,16 @@ import (
 // guardArg is the hidden argument that makes this program a guard.
 const guardArg = "__guard"
 
-// GuardMain runs this process as a guard if its arguments (os.Args, with or without the program's name) request it. It
-// then returns true when its work is done, and main must return immediately. Otherwise it returns false, and from then
+// GuardMain runs this process as a guard, or as the waker of a suspended process, if its arguments (os.Args, with or without
+// the program's name) request it. It then returns true when its work is done, and main must return immediately. Otherwise it returns false, and from then
 // on commands have a guard. main must call it first. A program that does not call it, such as a test, runs its commands
 // without a guard.
 func GuardMain(args []string) (handled bool) {
 	if n := len(args); (n == 1 || n == 2) && args[n-1] == guardArg {
 		runGuard(os.Stdin)
+		return true
+	}
+	if wakerMain(args) {
 		return true
 	}
 	theGuard.enable()

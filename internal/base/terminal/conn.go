@@ -2,13 +2,20 @@ package terminal
 
 import (
 	"encoding/binary"
+	"errors"
+	"math"
 	"net"
 	"sync"
 	"time"
+
+	"github.com/hone-dev/hone/internal/base/words"
 )
 
 // farewell is how long the other side may take to read the remaining data at the end.
 const farewell = 2 * time.Second
+
+// maxFailure bounds the description of a failure in bytes.
+const maxFailure = 4 << 10
 
 // Conn is a connection that carries frames.
 type Conn struct {
@@ -17,6 +24,9 @@ type Conn struct {
 
 	mu     sync.Mutex // guards writing
 	buffer []byte
+
+	ends     sync.Mutex // guards the deadlines
+	finished bool
 }
 
 // NewConn returns a Conn over a connection, and takes ownership of the connection.
@@ -49,10 +59,55 @@ func (c *Conn) SendSize(columns, rows int) error {
 	return c.Send(Size, binary.BigEndian.AppendUint16(b, clamp(rows)))
 }
 
+// SendEdit asks the client to open a file in the user's editor, at a line unless that is 0. SendPage asks it to show a file in
+// the user's pager. The client answers with SendDone.
+func (c *Conn) SendEdit(path string, line int) error {
+	return c.sendPlace(Edit, append(binary.BigEndian.AppendUint32(nil, uint32(max(0, min(line, math.MaxInt32)))), path...))
+}
+
+// SendPage is described at SendEdit.
+func (c *Conn) SendPage(path string) error { return c.sendPlace(Page, []byte(path)) }
+
+// SendShell asks the client to run a shell where a resource runs: in a container of a pod, or, if both are empty, where hone shell
+// runs it. The client answers with SendDone.
+func (c *Conn) SendShell(resource, pod, container string) error {
+	return c.sendPlace(Shell, []byte(resource+"\x00"+pod+"\x00"+container))
+}
+
+func (c *Conn) sendPlace(k Kind, content []byte) error {
+	if len(content) > maxContent {
+		return errors.New("the name is too long")
+	}
+	return c.Send(k, content)
+}
+
+// SendDone reports that the user's program has ended, with a description of the failure, if any.
+func (c *Conn) SendDone(failure string) error {
+	return c.Send(Done, []byte(words.Clip(failure, maxFailure)))
+}
+
 // Finish makes all current and later calls of Next return, and bounds how long Send may block.
 func (c *Conn) Finish() {
+	c.ends.Lock()
+	defer c.ends.Unlock()
+	c.finished = true
 	_ = c.conn.SetReadDeadline(time.Unix(1, 0))
 	_ = c.conn.SetWriteDeadline(time.Now().Add(farewell))
+}
+
+// Pause makes all current and later calls of Next return os.ErrDeadlineExceeded until Resume. No frame is lost.
+func (c *Conn) Pause() { c.deadline(time.Unix(1, 0)) }
+
+// Resume ends a Pause.
+func (c *Conn) Resume() { c.deadline(time.Time{}) }
+
+// deadline sets the deadline of Next, unless the connection is finished.
+func (c *Conn) deadline(t time.Time) {
+	c.ends.Lock()
+	defer c.ends.Unlock()
+	if !c.finished {
+		_ = c.conn.SetReadDeadline(t)
+	}
 }
 
 // Close ends the connection.

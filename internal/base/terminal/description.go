@@ -14,6 +14,18 @@ type Description struct {
 	Columns, Rows   int
 	// UTF8 is false for a terminal that shows only ASCII. NoColor is set if the user wants no colours.
 	UTF8, NoColor bool
+	// Programs is set if the client can give its terminal to the user's programs. Clients that cannot do not know these frames.
+	Programs bool
+	// Program and Version are what is known of the program that shows it, such as TERM_PROGRAM and TERM_PROGRAM_VERSION.
+	Program, Version string
+	// Background is COLORFGBG.
+	Background string
+	// Host is the name of the machine that the client runs on.
+	Host string
+	// Settings is what the user has chosen for the screen, for package settings.
+	Settings string
+	// Suspends is set if the client can give its terminal back to a shell.
+	Suspends bool
 }
 
 // maxSide bounds the memory of a screen, whatever size a client reports.
@@ -22,11 +34,19 @@ const maxSide = 1000
 // validTerm matches valid names of terminals: they are used in file names, and as an argument of a program.
 var validTerm = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9+._-]{0,63}$`)
 
+// longest bounds the texts of a description, in bytes.
+const (
+	longest         = 256
+	longestSettings = 32 << 10
+)
+
 // encode writes the description as the query of a URL.
 func (d Description) encode() []byte {
 	q := url.Values{
 		"term": {d.Term}, "colorterm": {d.ColorTerm}, "columns": {strconv.Itoa(d.Columns)}, "rows": {strconv.Itoa(d.Rows)},
 		"utf8": {strconv.FormatBool(d.UTF8)}, "nocolor": {strconv.FormatBool(d.NoColor)},
+		"programs": {strconv.FormatBool(d.Programs)}, "suspends": {strconv.FormatBool(d.Suspends)},
+		"program": {d.Program}, "version": {d.Version}, "background": {d.Background}, "host": {d.Host}, "settings": {d.Settings},
 	}
 	return []byte(q.Encode())
 }
@@ -37,7 +57,16 @@ func describe(hello []byte) (Description, error) {
 	if err != nil {
 		return Description{}, fmt.Errorf("read the description of the terminal: %w", err)
 	}
-	d := Description{Term: q.Get("term"), ColorTerm: q.Get("colorterm"), UTF8: q.Get("utf8") == "true", NoColor: q.Get("nocolor") == "true"}
+	d := Description{Term: q.Get("term"), ColorTerm: q.Get("colorterm"), UTF8: q.Get("utf8") == "true", NoColor: q.Get("nocolor") == "true",
+		Programs: q.Get("programs") == "true", Suspends: q.Get("suspends") == "true"}
+	for name, to := range map[string]*string{"program": &d.Program, "version": &d.Version, "background": &d.Background, "host": &d.Host} {
+		if *to = q.Get(name); len(*to) > longest {
+			return d, fmt.Errorf("the %s of the terminal is %d bytes long", name, len(*to))
+		}
+	}
+	if d.Settings = q.Get("settings"); len(d.Settings) > longestSettings {
+		return d, fmt.Errorf("the settings of the screen are %d bytes long", len(d.Settings))
+	}
 	if !validTerm.MatchString(d.Term) {
 		return d, fmt.Errorf("%q is not the name of a terminal", d.Term)
 	}

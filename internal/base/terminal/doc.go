@@ -3,11 +3,27 @@
 //
 // # Protocol
 //
-// A client sends POST /api/attach with Upgrade: hone-terminal. After the answer 101 both sides send frames: one byte
-// for the kind, two for the length (big-endian), and the content. The client's first frame is Hello, which describes
-// its terminal (Description, as the query of a URL). Text goes in both directions. Size (columns and rows, two bytes
-// each) goes to the session. Open (a web address to open in a browser) and End (a final message to the user, the last
-// frame) come from the session.
+// A client sends POST /api/attach, or /api/attach/read-only for a screen that cannot change the session, with Upgrade:
+// hone-terminal. After the answer 101 both sides send frames: one byte for the kind, two for the length (big-endian), and the
+// content. The client's first frame is Hello, which describes its terminal (Description, as the query of a URL). Text goes in
+// both directions. Size (columns and rows, two bytes each) goes to the session. Open (a web address to open in a browser) and
+// End (a final message to the user, the last frame) come from the session. A frame of an unknown kind is an error, which ends
+// the connection.
+//
+// # Programs
+//
+// Edit (a line, four bytes, 0 for none, and the absolute path of a file) and Page (an absolute path) ask the client to open
+// the file in its user's editor or pager. Shell (a resource, a pod and a container, with NUL between them; the last two may be
+// empty) asks it to run hone shell for this session. They are sent only if the description of the terminal has programs=true, which
+// neither an older client has nor an older session heeds. Before, the session restores the terminal and stops reading; from
+// then on it sends no text until the client answers with Done, whose content says why the program could not run or has
+// failed, and is empty otherwise. Input that arrives in between is dropped, and sizes count. The client sends none of both
+// while the program has the terminal; it sends the size before Done. The session draws everything again after that. If the
+// session ends first, its next frame is End. The file must be one that the client can read: it is a path on the session's
+// machine, and hone refuses it if it is not there.
+//
+// Rest asks the client to suspend itself, and Done follows when its user is back. It is like Edit and Page, but sent only if
+// the description has suspends=true.
 //
 // # Concurrency
 //

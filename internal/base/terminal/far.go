@@ -1,6 +1,8 @@
 package terminal
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -21,6 +23,7 @@ type Far struct {
 	mu            sync.Mutex
 	columns, rows int
 	resized       func()
+	lent          bool // one of the user's programs has the terminal
 }
 
 // Accept waits for the description of a client's terminal.
@@ -53,7 +56,7 @@ func (f *Far) Read(p []byte) (int, error) {
 			f.rest = frame.Content
 		case Size:
 			f.resize(frame.size())
-		case Hello, Open, End: // a client has no reason to send these here
+		case Hello, Open, Edit, Page, Rest, Shell, Done, End: // a client has no reason to send these here
 		}
 	}
 	n := copy(p, f.rest)
@@ -62,12 +65,74 @@ func (f *Far) Read(p []byte) (int, error) {
 }
 
 // Write shows text. It blocks while the client does not read. Callers must be able to wait, and should then draw the
-// newest state.
+// newest state. While one of the user's programs has the terminal, the text is dropped.
 func (f *Far) Write(p []byte) (int, error) {
+	f.mu.Lock()
+	lent := f.lent
+	f.mu.Unlock()
+	if lent {
+		return len(p), nil
+	}
 	if err := f.Send(Text, p); err != nil {
 		return 0, err
 	}
 	return len(p), nil
+}
+
+// Edit opens a file in the user's editor, at a line unless that is 0, and waits until the editor has ended. The terminal must
+// not show anything, and nothing else may read from it. If ctx ends first, the program keeps the terminal.
+func (f *Far) Edit(ctx context.Context, path string, line int) error {
+	return f.lend(ctx, func() error { return f.SendEdit(path, line) })
+}
+
+// Page shows a file in the user's pager. Otherwise it is like Edit.
+func (f *Far) Page(ctx context.Context, path string) error {
+	return f.lend(ctx, func() error { return f.SendPage(path) })
+}
+
+// Suspend gives the terminal back to the user's shell, and waits until the user returns. Otherwise it is like Edit.
+func (f *Far) Suspend(ctx context.Context) error {
+	return f.lend(ctx, func() error { return f.Send(Rest, nil) })
+}
+
+// Shell runs a shell where a resource runs. Otherwise it is like Edit.
+func (f *Far) Shell(ctx context.Context, resource, pod, container string) error {
+	return f.lend(ctx, func() error { return f.SendShell(resource, pod, container) })
+}
+
+// lend sends a request for a program and waits for its end.
+func (f *Far) lend(ctx context.Context, request func() error) error {
+	f.Resume()
+	defer f.Pause()
+	defer context.AfterFunc(ctx, f.Pause)()
+	if err := request(); err != nil {
+		return fmt.Errorf("ask the terminal for a program: %w", err)
+	}
+	f.setLent(true)
+	f.rest = nil // what was typed before was not meant for what comes after
+	for {
+		frame, err := f.Next()
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			return fmt.Errorf("wait for a program in the terminal: %w", err)
+		case frame.Kind == Size:
+			f.resize(frame.size())
+		case frame.Kind == Done:
+			f.setLent(false)
+			if len(frame.Content) > 0 {
+				return errors.New(string(frame.Content))
+			}
+			return nil
+		}
+	}
+}
+
+func (f *Far) setLent(lent bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lent = lent
 }
 
 // Size returns the size of the terminal.

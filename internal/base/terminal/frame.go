@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // Kind is the kind of a frame.
@@ -16,6 +17,11 @@ const (
 	Text  Kind = 't'
 	Size  Kind = 's'
 	Open  Kind = 'o'
+	Edit  Kind = 'd'
+	Page  Kind = 'p'
+	Rest  Kind = 'z'
+	Shell Kind = 'x'
+	Done  Kind = 'r'
 	End   Kind = 'e'
 )
 
@@ -24,6 +30,8 @@ const Protocol = "hone-terminal"
 
 const (
 	headerSize = 3
+	// lineSize is the size of the line number in a frame of kind Edit.
+	lineSize = 4
 	// maxContent is the largest size of a frame's content in bytes.
 	maxContent = 1<<16 - 1
 )
@@ -34,36 +42,54 @@ type Frame struct {
 	Content []byte
 }
 
-// reader reads frames into one buffer.
+// reader reads frames into one buffer. After an error of in that passes, such as a deadline, it goes on where it was.
 type reader struct {
 	in     io.Reader
-	buffer []byte
+	buffer []byte // of the frame that is read
+	have   int    // bytes of it
 }
 
 // next returns the next frame, or io.EOF if the stream ends between two frames.
 func (r *reader) next() (Frame, error) {
-	var header [headerSize]byte
-	if _, err := io.ReadFull(r.in, header[:]); err != nil {
-		return Frame{}, err
+	if err := r.fill(headerSize); err != nil {
+		if r.have == 0 {
+			return Frame{}, err
+		}
+		return Frame{}, noEOF(err)
 	}
-	f := Frame{Kind: Kind(header[0])}
+	f := Frame{Kind: Kind(r.buffer[0])}
 	switch f.Kind {
-	case Hello, Text, Size, Open, End:
+	case Hello, Text, Size, Open, Edit, Page, Rest, Shell, Done, End:
 	default:
-		return Frame{}, fmt.Errorf("read a terminal's frame: unknown kind %#x", header[0])
+		return Frame{}, fmt.Errorf("read a terminal's frame: unknown kind %#x", r.buffer[0])
 	}
-	n := int(binary.BigEndian.Uint16(header[1:]))
+	n := int(binary.BigEndian.Uint16(r.buffer[1:]))
 	if f.Kind == Size && n != 4 {
 		return Frame{}, fmt.Errorf("read a terminal's frame: a size of %d bytes", n)
 	}
-	if cap(r.buffer) < n {
-		r.buffer = make([]byte, n)
+	if f.Kind == Edit && n < lineSize {
+		return Frame{}, fmt.Errorf("read a terminal's frame: a place of %d bytes", n)
 	}
-	f.Content = r.buffer[:n]
-	if _, err := io.ReadFull(r.in, f.Content); err != nil {
+	if err := r.fill(headerSize + n); err != nil {
 		return Frame{}, fmt.Errorf("read a terminal's frame: %w", noEOF(err))
 	}
+	f.Content = r.buffer[headerSize:r.have]
+	r.have = 0
 	return f, nil
+}
+
+// fill reads until the buffer holds so many bytes of the frame.
+func (r *reader) fill(n int) error {
+	if len(r.buffer) < n {
+		r.buffer = append(r.buffer, make([]byte, n-len(r.buffer))...)
+	}
+	for r.have < n {
+		m, err := r.in.Read(r.buffer[r.have:n])
+		if r.have += m; err != nil && r.have < n {
+			return err
+		}
+	}
+	return nil
 }
 
 // noEOF distinguishes an end within a frame from one between two frames.
@@ -84,4 +110,18 @@ func appendFrame(b []byte, k Kind, content []byte) []byte {
 // size returns the size in a frame of kind Size.
 func (f Frame) size() (columns, rows int) {
 	return int(binary.BigEndian.Uint16(f.Content)), int(binary.BigEndian.Uint16(f.Content[2:]))
+}
+
+// Place returns the file and the line, or 0 for none, in a frame of kind Edit or Page.
+func (f Frame) Place() (path string, line int) {
+	if f.Kind == Page {
+		return string(f.Content), 0
+	}
+	return string(f.Content[lineSize:]), int(binary.BigEndian.Uint32(f.Content))
+}
+
+// Runs returns where a shell should run, in a frame of kind Shell; pod and container may be empty.
+func (f Frame) Runs() (resource, pod, container string) {
+	parts := append(strings.Split(string(f.Content), "\x00"), "", "", "")
+	return parts[0], parts[1], parts[2]
 }

@@ -2,9 +2,12 @@ package terminal
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"testing"
 
@@ -92,8 +95,104 @@ func TestFinish(t *testing.T) {
 	}
 }
 
+// TestPause stops a reader in the middle of a frame: nothing is lost.
+func TestPause(t *testing.T) {
+	a, b := net.Pipe()
+	c := NewConn(b)
+	defer c.Close()
+	whole := appendFrame(nil, Text, []byte("hello"))
+	paused := make(chan error)
+	go func() {
+		_, err := c.Next()
+		paused <- err
+	}()
+	if _, err := a.Write(whole[:5]); err != nil { // returns when they have been read
+		t.Fatal(err)
+	}
+	c.Pause()
+	if err := <-paused; !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("%v", err)
+	}
+	c.Resume()
+	go func() {
+		_, _ = a.Write(whole[5:])
+		_ = a.Close()
+	}()
+	if f, err := c.Next(); err != nil || f.Kind != Text || string(f.Content) != "hello" {
+		t.Errorf("%q %q %v", f.Kind, f.Content, err)
+	}
+	if _, err := c.Next(); !errors.Is(err, io.EOF) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestPrograms lends a terminal to programs of its user.
+func TestPrograms(t *testing.T) {
+	near, c := pair(t)
+	far := &Far{Conn: c, columns: 80, rows: 24}
+	answers := make(chan error, 1)
+	go func() {
+		var errs []error
+		for _, want := range []string{"d/src/a.go:41", "p/tmp/log:0"} {
+			f, err := near.Next()
+			path, line := f.Place()
+			if got := fmt.Sprintf("%c%s:%d", f.Kind, path, line); err != nil || got != want {
+				errs = append(errs, fmt.Errorf("%s: got %s, %w", want, got, err))
+			}
+			errs = append(errs, near.Send(Text, []byte("typed before")), near.SendSize(100, 30), near.SendDone(map[bool]string{true: "vi failed"}[f.Kind == Edit]))
+		}
+		answers <- errors.Join(errs...)
+	}()
+	if err := far.Edit(t.Context(), "/src/a.go", 41); err == nil || err.Error() != "vi failed" {
+		t.Errorf("%v", err)
+	}
+	if columns, rows := far.Size(); columns != 100 || rows != 30 {
+		t.Errorf("%d×%d", columns, rows)
+	}
+	if err := far.Page(t.Context(), "/tmp/log"); err != nil {
+		t.Error(err)
+	}
+	if err := <-answers; err != nil {
+		t.Error(err)
+	}
+	if err := far.Edit(t.Context(), "/"+strings.Repeat("x", 1<<16), 0); err == nil {
+		t.Error("a long path was sent")
+	}
+
+	// The end of the session does not wait for a program, and draws nothing over it.
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		_, err := near.Next()
+		cancel()
+		answers <- err
+	}()
+	if err := far.Edit(ctx, "/src/a.go", 0); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if err := <-answers; err != nil {
+		t.Error(err)
+	}
+	if n, err := far.Write([]byte("drawn")); n != 5 || err != nil {
+		t.Errorf("%d %v", n, err)
+	}
+	go func() { answers <- far.Send(End, []byte("over")) }()
+	if f, err := near.Next(); err != nil || f.Kind != End {
+		t.Errorf("%q %v", f.Kind, err)
+	}
+	if err := <-answers; err != nil {
+		t.Error(err)
+	}
+	// The end cannot be taken back.
+	far.Finish()
+	far.Resume()
+	if _, err := far.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestDescription(t *testing.T) {
-	d := Description{Term: "xterm-256color", ColorTerm: "truecolor", Columns: 120, Rows: 34, UTF8: true, NoColor: true}
+	d := Description{Term: "xterm-256color", ColorTerm: "truecolor", Columns: 120, Rows: 34, UTF8: true, NoColor: true, Programs: true,
+		Program: "iTerm.app", Version: "3.6.6", Background: "15;0", Host: "laptop", Settings: `{"theme":"dark"}`}
 	a, b := net.Pipe()
 	go func() {
 		_ = NewConn(a).SendHello(d)
@@ -108,7 +207,8 @@ func TestDescription(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for _, bad := range []string{"", "columns=80&rows=24", "%zz", "term=-x&columns=80&rows=24", "term=../../x&columns=80&rows=24",
-		"term=xterm&columns=0&rows=24", "term=xterm&columns=80", "term=xterm&columns=a&rows=24"} {
+		"term=xterm&columns=0&rows=24", "term=xterm&columns=80", "term=xterm&columns=a&rows=24",
+		"term=xterm&columns=80&rows=24&host=" + strings.Repeat("x", 1000), "term=xterm&columns=80&rows=24&settings=" + strings.Repeat("x", 40_000)} {
 		if _, err := describe([]byte(bad)); err == nil {
 			t.Errorf("%q: no error", bad)
 		}
@@ -126,6 +226,7 @@ func FuzzFrames(f *testing.F) {
 	f.Add(append(appendFrame(nil, Hello, Description{Term: "xterm", Columns: 80, Rows: 24}.encode()), "t\x00\x01as\x00\x04\x00\x00\x00\x00"...))
 	f.Add([]byte("s\x00\x02ab"))
 	f.Add([]byte("x\x00\x00"))
+	f.Add([]byte("d\x00\x06\x00\x00\x00\x07/ap\x00\x02/br\x00\x00d\x00\x01\x00"))
 	f.Add([]byte("t\xff\xffabc"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		r := reader{in: bytes.NewReader(in)}
@@ -143,6 +244,9 @@ func FuzzFrames(f *testing.F) {
 			}
 			if frame.Kind == Size {
 				frame.size()
+			}
+			if frame.Kind == Edit || frame.Kind == Page {
+				frame.Place()
 			}
 			again = appendFrame(again, frame.Kind, frame.Content)
 		}

@@ -12,6 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// InputReopens reports whether an input that was closed can be opened again, so that another program can read standard input
+// in the meantime.
+const InputReopens = true
+
 // OpenInput returns an input whose Close ends a waiting Read. Files such as standard input do not do that themselves.
 func OpenInput(r io.Reader) (io.ReadCloser, error) {
 	f, ok := r.(*os.File)

@@ -31,13 +31,20 @@ import (
 func newDoctor(g *command.Global) *cobra.Command {
 	var f flags.Project
 	var output string
+	var terminal bool
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check this machine and the cluster, and report problems",
 		Long: `Checks this machine and the cluster. Each problem is marked and shown with its fix; the exit code is 0 even if there are
-problems. Nothing is changed.`,
+problems. Nothing is changed.
+
+With --terminal it only makes this terminal usable again after a screen was killed in it. Any other command of hone does that
+too if the screen was hone's.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if terminal {
+				return restoreTerminal(g)
+			}
 			write, err := command.DocumentWriter(output, "doctor")
 			if err != nil {
 				return err
@@ -51,8 +58,21 @@ problems. Nothing is changed.`,
 	}
 	c.Flags().StringVar(&f.Context, "context", "", "kubeconfig context to use instead of the current one")
 	c.Flags().StringVar(&f.Namespace, "namespace", "", "namespace to use instead of the context's")
+	c.Flags().BoolVar(&terminal, "terminal", false, "restore this terminal, and check nothing")
 	command.AddDocumentFlag(c, &output)
 	return c
+}
+
+// restoreTerminal makes the terminal usable, if that has not been done at the start of this command.
+func restoreTerminal(g *command.Global) error {
+	if g.Terminal.Repaired != "" {
+		return nil // which was said
+	}
+	if err := g.Terminal.Reset(); err != nil {
+		return err
+	}
+	fmt.Fprintln(g.Stdout, "This terminal is reset. No screen of hone was killed in it.")
+	return nil
 }
 
 // examine makes all checks.

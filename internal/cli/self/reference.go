@@ -15,6 +15,7 @@ import (
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
 	"github.com/hone-dev/hone/internal/cli/reference"
+	"github.com/hone-dev/hone/internal/hud/settings"
 	"github.com/hone-dev/hone/internal/loop/state"
 )
 
@@ -96,7 +97,12 @@ var environment = []reference.Entry{
 	{Name: flags.TokenVariable, Doc: "the token of a session at --host and --port that does not run on this machine"},
 	{Name: "TILT_EDITOR, KUBE_EDITOR, VISUAL, EDITOR", Doc: "the editor for hone edit and hone args; the first that is set counts"},
 	{Name: "XDG_RUNTIME_DIR, XDG_STATE_HOME", Doc: "folders for session sockets, logs and ledgers"},
+	{Name: "XDG_CONFIG_HOME", Doc: "folder for hone/screen.yaml, the settings of the screen"},
+	{Name: settings.ThemeVariable, Doc: "the colours of the screen, over the setting theme: auto, dark, light, high-contrast, color-blind or terminal"},
+	{Name: settings.NotifyVariable, Doc: "how the screen notifies while the terminal has no focus, over the setting notify: auto, off, bell, osc9 or osc777"},
+	{Name: "CI", Doc: "the screen notifies only if a setting says how"},
 	{Name: "NO_COLOR", Doc: "no colours"},
+	{Name: "CLICOLOR_FORCE", Doc: "colours in log lines even if they do not go to a terminal, unless it is 0"},
 }
 
 // exitCodes are the exit codes of commands.

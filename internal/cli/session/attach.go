@@ -2,22 +2,25 @@ package session
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/process"
 	"github.com/hone-dev/hone/internal/base/terminal"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
 	"github.com/hone-dev/hone/internal/client"
+	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/internal/hud"
 )
 
@@ -26,26 +29,32 @@ const unanswered = time.Second
 
 func newAttach(g *command.Global) *cobra.Command {
 	var f flags.Session
+	var readOnly bool
 	c := &cobra.Command{
 		Use:   "attach",
 		Short: "Show a running session in this terminal",
 		Long: `Shows the whole screen of a running session in this terminal, with its own selection, scroll position and size. q or
-Ctrl-C leaves it; the session keeps running. Any number of terminals may be attached.`,
+Ctrl-C leaves it; the session keeps running. Ctrl-Z goes back to the shell, and fg shows the screen again. Any number of
+terminals may be attached.
+
+With --read-only the screen shows everything and has no key that changes anything, for a colleague's terminal or a monitor on
+the wall. The session itself takes no request from such a screen.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			session, err := f.Find(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return Attach(cmd.Context(), g, session)
+			return Attach(cmd.Context(), g, session, readOnly)
 		},
 	}
 	f.Add(c)
+	c.Flags().BoolVar(&readOnly, "read-only", false, "show the session without a way to change it")
 	return c
 }
 
-// Attach shows a session until its user leaves, or the session ends.
-func Attach(ctx context.Context, g *command.Global, session *client.Client) error {
+// Attach shows a session until its user leaves, or the session ends. A screen that is read-only cannot change the session.
+func Attach(ctx context.Context, g *command.Global, session *client.Client, readOnly bool) error {
 	if !command.Interactive() {
 		return problem.New("the screen needs a terminal, and this is not one", "hone logs -f follows the session line by line")
 	}
@@ -53,22 +62,30 @@ func Attach(ctx context.Context, g *command.Global, session *client.Client) erro
 	if err != nil {
 		return fmt.Errorf("get the terminal's size: %w", err)
 	}
-	conn, err := session.Attach(ctx, terminal.Description{Term: flags.EnvOr("TERM", "xterm-256color"), ColorTerm: os.Getenv("COLORTERM"),
-		Columns: columns, Rows: rows, UTF8: command.UTF8Locale(), NoColor: os.Getenv("NO_COLOR") != ""})
+	chosen, err := hud.LoadSettings()
 	if err != nil {
 		return err
 	}
+	about := terminal.FromEnvironment(os.Getenv)
+	about.Term = cmp.Or(about.Term, "xterm-256color")
+	about.Columns, about.Rows, about.UTF8, about.Settings = columns, rows, command.UTF8Locale(), chosen.Encode()
+	about.Programs, about.Suspends = command.InputReopens, process.Suspends
+	conn, err := session.Attach(ctx, about, readOnly)
+	if err != nil {
+		return err
+	}
+	g.Terminal.Begin()
 	if _, err := term.MakeRaw(int(os.Stdin.Fd())); err != nil {
+		g.Terminal.End()
 		_ = conn.Close()
 		return fmt.Errorf("take over the terminal: %w", err)
 	}
-	g.Terminal.Screen.Store(true)
-	said, err := relay(ctx, conn)
+	said, err := relay(ctx, conn, session.Session, g.Terminal)
 	if said == "" {
 		g.Terminal.Restore() // the session did not get to it
 	}
 	g.Terminal.Cook()
-	g.Terminal.Screen.Store(false)
+	g.Terminal.End()
 	if said == "" && err == nil {
 		said = "Detached from session " + session.Session.Name + ", which keeps running."
 	}
@@ -79,40 +96,33 @@ func Attach(ctx context.Context, g *command.Global, session *client.Client) erro
 }
 
 // relay sends the terminal's input and sizes to the session and shows the session's output, until either side ends the
-// connection. It returns the session's last message.
-func relay(ctx context.Context, conn *terminal.Conn) (said string, err error) {
+// connection. It returns the session's last message. If one of the user's programs has the terminal at that time, relay waits
+// for it.
+func relay(ctx context.Context, conn *terminal.Conn, session sessions.Info, guard *command.TerminalGuard) (said string, err error) {
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
-	in, err := command.OpenInput(os.Stdin)
-	if err != nil {
+	n := &near{conn: conn, session: session, guard: guard, leave: leave}
+	if err := n.startInput(); err != nil {
 		return "", errors.Join(err, conn.Close())
 	}
-	var answered atomic.Int64
-	done := make(chan struct{}, 2)
-	go func() {
-		defer func() { done <- struct{}{} }()
-		sendInput(in, conn, &answered, leave)
-	}()
-	go func() {
-		defer func() { done <- struct{}{} }()
-		sendSizes(ctx, conn)
-	}()
+	var sizes sync.WaitGroup
+	sizes.Go(func() { command.WatchSizes(ctx, n.sendSize) })
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	said, err = show(ctx, conn, &answered)
+	said, err = n.show(ctx)
 	leave()
 	stop()
 	_ = conn.Close()
-	_ = in.Close()
-	<-done
-	<-done
+	err = errors.Join(err, n.settle())
+	n.stopInput()
+	sizes.Wait()
 	return said, err
 }
 
 // show writes the session's output to the terminal, until its last message.
-func show(ctx context.Context, conn *terminal.Conn, answered *atomic.Int64) (string, error) {
+func (n *near) show(ctx context.Context) (string, error) {
 	for {
-		f, err := conn.Next()
-		answered.Store(time.Now().UnixNano())
+		f, err := n.conn.Next()
+		n.answered.Store(time.Now().UnixNano())
 		switch {
 		case ctx.Err() != nil:
 			return "", nil //nolint:nilerr // the end of ctx has closed the connection
@@ -124,6 +134,10 @@ func show(ctx context.Context, conn *terminal.Conn, answered *atomic.Int64) (str
 			return string(f.Content), nil
 		case f.Kind == terminal.Open:
 			_ = hud.OpenBrowser(ctx, string(f.Content))
+		case f.Kind == terminal.Edit || f.Kind == terminal.Page || f.Kind == terminal.Rest || f.Kind == terminal.Shell:
+			if err := n.lend(ctx, f); err != nil {
+				return "", err
+			}
 		case f.Kind == terminal.Text:
 			if _, err := os.Stdout.Write(f.Content); err != nil {
 				return "", fmt.Errorf("write to the terminal: %w", err)
@@ -136,28 +150,31 @@ func show(ctx context.Context, conn *terminal.Conn, answered *atomic.Int64) (str
 var interrupts = [][]byte{{3}, []byte("\x1b[99;5u"), []byte("\x1b[27;5;99~")}
 
 // sendInput sends the typed input. A session that hangs cannot handle the key that leaves it; the key is then handled here.
-func sendInput(in io.Reader, conn *terminal.Conn, answered *atomic.Int64, leave func()) {
+func (n *near) sendInput(in io.Reader) {
 	b := make([]byte, 1024)
 	var asked time.Time
 	for {
-		n, err := in.Read(b)
+		got, err := in.Read(b)
+		if errors.Is(err, io.ErrClosedPipe) {
+			return // closed by stopInput
+		}
 		if err != nil {
-			leave()
+			n.leave()
 			return
 		}
 		for _, key := range interrupts {
-			if !bytes.Contains(b[:n], key) {
+			if !bytes.Contains(b[:got], key) {
 				continue
 			}
-			if !asked.IsZero() && time.Since(asked) > unanswered && answered.Load() < asked.UnixNano() {
-				leave()
+			if !asked.IsZero() && time.Since(asked) > unanswered && n.answered.Load() < asked.UnixNano() {
+				n.leave()
 				return
 			}
-			if asked.IsZero() || answered.Load() > asked.UnixNano() {
+			if asked.IsZero() || n.answered.Load() > asked.UnixNano() {
 				asked = time.Now()
 			}
 		}
-		if conn.Send(terminal.Text, b[:n]) != nil {
+		if n.conn.Send(terminal.Text, b[:got]) != nil {
 			return // the reader of the output reports why
 		}
 	}

@@ -103,9 +103,12 @@ func viewSnapshot(ctx context.Context, g *command.Global, in io.Reader, path str
 	}
 	defer logs.Close()
 	snapshot.Replay(kept, logs)
-	past := hud.Past{View: v, At: kept.CreatedAt, Logs: logs, By: kept.Version, Version: command.Version}
+	past := hud.Past{View: v, At: kept.CreatedAt, Logs: logs, By: kept.Version, Version: command.Version, Suspend: g.Suspender("")}
 	if !lines && path != stdinName && command.Interactive() {
-		g.Terminal.Screen.Store(true)
+		if past.Settings, err = hud.LoadSettings(); err != nil {
+			return err
+		}
+		g.Terminal.Begin()
 		return past.Show(ctx)
 	}
 	if _, err := fmt.Fprintln(g.Stdout, past.Shown().Text()); err != nil {

@@ -11,18 +11,27 @@ import (
 
 func newTrigger(g *command.Global) *cobra.Command {
 	var f flags.Session
+	noCache := false
 	c := &cobra.Command{
-		Use:     "trigger NAME…",
-		Short:   "Update resources of the running session now",
-		Long:    "Updates the resources of the running session now; (Tiltfile) evaluates the Tiltfile.",
-		Example: "  hone trigger api\n  hone trigger '(Tiltfile)'",
+		Use:   "trigger NAME…",
+		Short: "Update resources of the running session now",
+		Long: `Updates the resources of the running session now; (Tiltfile) evaluates the Tiltfile.
+
+With --no-cache, a resource is rebuilt from scratch: its images are built without the builder's cache, nothing is updated in
+place, its objects are deployed again, and all its pods are replaced. A local resource runs its command, and its server starts
+again. What custom_build runs decides for itself what it caches.`,
+		Example: "  hone trigger api\n  hone trigger --no-cache api\n  hone trigger '(Tiltfile)'",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			session, err := f.Find(cmd.Context())
 			if err != nil {
 				return err
 			}
-			if err := session.Trigger(cmd.Context(), args); err != nil {
+			trigger := session.Trigger
+			if noCache {
+				trigger = session.Rebuild
+			}
+			if err := trigger(cmd.Context(), args); err != nil {
 				return err
 			}
 			for _, name := range args {
@@ -32,6 +41,7 @@ func newTrigger(g *command.Global) *cobra.Command {
 		},
 	}
 	f.Add(c)
+	c.Flags().BoolVar(&noCache, "no-cache", false, "rebuild from scratch: build images without a cache, and replace all pods")
 	c.ValidArgsFunction = f.CompleteResources
 	return c
 }

@@ -142,7 +142,7 @@ func detach(ctx context.Context, g *command.Global) error {
 
 // newBackgroundLog creates a log file with a temporary name.
 func newBackgroundLog() (*os.File, error) {
-	dir := filepath.Join(command.StateDir(), "sessions")
+	dir := sessionLogs()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create the folder of logs: %w", err)
 	}

@@ -32,9 +32,12 @@ type bugReports struct {
 	told map[string]bool
 }
 
+// bugsFile is the file of reports.
+func bugsFile() string { return filepath.Join(command.StateDir(), "bugs.txt") }
+
 // reportBugs directs the bug reports of this process to a session's log until restore is called.
 func reportBugs(logs *logstore.Store, log *slog.Logger) (b *bugReports, restore func()) {
-	b = &bugReports{path: filepath.Join(command.StateDir(), "bugs.txt"), logs: logs, log: log, told: map[string]bool{}}
+	b = &bugReports{path: bugsFile(), logs: logs, log: log, told: map[string]bool{}}
 	return b, bug.Take(b.take)
 }
 

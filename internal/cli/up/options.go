@@ -13,6 +13,7 @@ import (
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
 	"github.com/hone-dev/hone/internal/client/sessions"
+	"github.com/hone-dev/hone/internal/hud/settings"
 	"github.com/hone-dev/hone/internal/hud/stream"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/pkg/model"
@@ -34,6 +35,7 @@ type options struct {
 	adopt      bool
 	timeout    time.Duration
 	lines      stream.Options
+	settings   settings.Settings // of the screen
 	report     reportOptions
 	// snapshot receives the session's last state; nil for none.
 	snapshot   *outputfile.File

@@ -46,6 +46,7 @@ type sessionParts struct {
 	Claim     *sessions.Claim
 	listeners listeners
 	object    hud.ReadObject
+	screens   *hud.Terminals // Parts.Terminals
 }
 
 func provideKubeconfig(o options) (*k8s.Kubeconfig, error) {
@@ -130,7 +131,7 @@ func overlayEnv(kc *k8s.Kubeconfig) ([]string, error) {
 
 func provideTerminals(c *sessions.Claim, logs *logstore.Store, st *store.Store, object hud.ReadObject) *hud.Terminals {
 	return hud.NewTerminals(hud.TerminalsOptions{Logs: logs, Session: c.Info().Name, Stats: st.Stats(), Object: object, Ignores: ignores(),
-		LayoutFile: layoutFile(c), Version: command.Version})
+		LayoutFile: layoutFile(c), Snapshot: saver(st, logs, c), BugReports: bugsFile(), Version: command.Version})
 }
 
 // layoutFile is where the arrangement of the project's screen is remembered.
@@ -155,8 +156,8 @@ func provideObject(kube *k8s.Client) hud.ReadObject {
 	return kube.ObjectYAML
 }
 
-func provideServer(o options, d listeners, stop stopFunc, terminals *hud.Terminals, logs *logstore.Store, log *slog.Logger) *server.Subscriber {
-	return server.New(server.Options{Version: command.Version, Unix: d.unix, TCP: d.tcp, Kinds: projection.All(), Token: d.keys.Token, Certificate: d.certificate(),
+func provideServer(o options, kc *k8s.Kubeconfig, env commandEnv, d listeners, stop stopFunc, terminals *hud.Terminals, logs *logstore.Store, log *slog.Logger) *server.Subscriber {
+	return server.New(server.Options{Kubeconfig: kc.Files(), Env: env, Version: command.Version, Unix: d.unix, TCP: d.tcp, Kinds: projection.All(), Token: d.keys.Token, Certificate: d.certificate(),
 		Hosts: []string{o.host}, Logs: logs, Log: log, Stop: stop, Attach: terminals.Attach})
 }
 
@@ -293,5 +294,5 @@ func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers do
 	if kube != nil {
 		p.Kube = kube
 	}
-	return sessionParts{p, st, claim, d, object}
+	return sessionParts{p, st, claim, d, object, terminals}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/hone-dev/hone/internal/cli/cireport"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/cli/shell"
 	"github.com/hone-dev/hone/internal/engine"
 	"github.com/hone-dev/hone/internal/hud"
 	"github.com/hone-dev/hone/internal/hud/stream"
@@ -27,6 +28,12 @@ func runSession(ctx context.Context, o options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	quit := func() { cancel(nil) }
+	if o.hasScreen() {
+		var err error
+		if o.settings, err = hud.LoadSettings(); err != nil {
+			return o.notBegun(err)
+		}
+	}
 	parts, cleanup, err := initParts(ctx, o, func() { cancel(errStopped) })
 	if err != nil {
 		return o.notBegun(err)
@@ -36,13 +43,14 @@ func runSession(ctx context.Context, o options) error {
 	defer restore()
 	defer bugs.watchCrashes(flags.Registry(), parts.Claim)()
 	warnExposed(o, parts)
-	parts.View = newView(o, parts, quit)
+	var e *engine.Engine
+	parts.View = newView(ctx, o, parts, quit, func() store.View { v, _ := e.End(); return v })
 	var reporter *cireport.Reporter
 	if o.command == state.CommandCI {
 		reporter = cireport.New(o.report.lines)
 		parts.Report = reporter
 	}
-	e, err := engine.New(parts.Store, parts.Parts)
+	e, err = engine.New(parts.Store, parts.Parts)
 	if err != nil {
 		return err
 	}
@@ -80,16 +88,26 @@ func (o options) human() io.Writer {
 	return o.global.Stdout
 }
 
+// hasScreen reports whether the session shows the screen.
+func (o options) hasScreen() bool { return !o.stream && command.Interactive() }
+
 // newView returns the screen, or the stream if there is no terminal or lines were requested.
-func newView(o options, p sessionParts, quit func()) store.Subscriber {
-	if o.stream || !command.Interactive() {
+func newView(ctx context.Context, o options, p sessionParts, quit func(), end func() store.View) store.Subscriber {
+	if !o.hasScreen() {
 		lines := o.lines
 		lines.Logs, lines.Out = p.Logs, o.human()
 		return stream.New(lines)
 	}
-	o.global.Terminal.Screen.Store(true)
+	o.global.Terminal.Begin()
+	name := p.Claim.Info().Name
+	hangup, lost := outlive(ctx, o, p)
 	return hud.New(hud.Options{Logs: p.Logs, Quit: quit, Stats: p.Store.Stats(), Object: p.object, Ignores: ignores(),
-		LayoutFile: layoutFile(p.Claim), Version: command.Version})
+		Suspend:  o.global.Suspender(fmt.Sprintf("Session %s keeps running: fg shows it again, hone stop --session %s ends it.", name, name)),
+		Attached: p.screens, Hangup: hangup, Lost: lost, End: end, KeepLog: func() (string, error) { return keepLog(p.Logs, name) },
+		Settings: o.settings, LayoutFile: layoutFile(p.Claim), Snapshot: saver(p.Store, p.Logs, p.Claim), Version: command.Version,
+		Shell: func(ctx context.Context, resource, pod, container string) error {
+			return shell.Child(ctx, p.Claim.Info(), resource, pod, container)
+		}})
 }
 
 // warnExposed warns when other machines can reach the session.

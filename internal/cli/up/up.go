@@ -70,5 +70,5 @@ func offerAttach(ctx context.Context, g *command.Global, s sessions.Info) error 
 	if !command.IsYes(answer) {
 		return busy
 	}
-	return session.Attach(ctx, g, client.Over(s))
+	return session.Attach(ctx, g, client.Over(s), false)
 }

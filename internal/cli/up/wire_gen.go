@@ -65,11 +65,6 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 		cleanup()
 		return sessionParts{}, nil, err
 	}
-	storeStore := provideStore(logger)
-	readObject := provideObject(client)
-	terminals := provideTerminals(claim, store, storeStore, readObject)
-	subscriber := provideServer(o, upListeners, stop, terminals, store, logger)
-	session := provideSession(o, project, upListeners)
 	upCommandEnv, err := provideCommandEnv(o, kubeconfig, claim, upListeners)
 	if err != nil {
 		cleanup6()
@@ -80,6 +75,11 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 		cleanup()
 		return sessionParts{}, nil, err
 	}
+	storeStore := provideStore(logger)
+	readObject := provideObject(client)
+	terminals := provideTerminals(claim, store, storeStore, readObject)
+	subscriber := provideServer(o, kubeconfig, upCommandEnv, upListeners, stop, terminals, store, logger)
+	session := provideSession(o, project, upListeners)
 	cluster, err := provideCluster(client, project, session, claim, upCommandEnv)
 	if err != nil {
 		cleanup6()

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -21,7 +23,8 @@ type Config struct {
 	Context string
 	// Namespace overrides the context's namespace.
 	Namespace string
-	// Kubeconfig is the path of a kubeconfig file; empty takes $KUBECONFIG, else ~/.kube/config. It is never written.
+	// Kubeconfig is the path of a kubeconfig file, or a list of paths in the form of $KUBECONFIG; empty takes $KUBECONFIG, else
+	// ~/.kube/config. The files are never written.
 	Kubeconfig string
 	// UserAgent is sent with every request; empty means "hone".
 	UserAgent string
@@ -43,7 +46,11 @@ type Kubeconfig struct {
 // be read are problems.
 func Load(cfg Config) (*Kubeconfig, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = cfg.Kubeconfig
+	if files := filepath.SplitList(cfg.Kubeconfig); len(files) > 1 {
+		rules.Precedence = files
+	} else {
+		rules.ExplicitPath = cfg.Kubeconfig
+	}
 	rules.MigrationRules = nil // migrating would write a file
 	rules.WarnIfAllMissing = false
 	raw, err := rules.Load()
@@ -101,6 +108,17 @@ func (k *Kubeconfig) namespace(ctx *clientcmdapi.Context) string {
 		return ctx.Namespace
 	}
 	return "default"
+}
+
+// Files returns the absolute paths of the kubeconfig's files, as a list in the form of $KUBECONFIG.
+func (k *Kubeconfig) Files() string {
+	files := slices.Clone(k.rules.GetLoadingPrecedence())
+	for i, f := range files {
+		if abs, err := filepath.Abs(f); err == nil {
+			files[i] = abs
+		}
+	}
+	return strings.Join(files, string(os.PathListSeparator))
 }
 
 // Contexts returns the names of all contexts, sorted.

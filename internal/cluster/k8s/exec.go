@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hone-dev/hone/internal/base/terminal"
 )
 
 // ExecRequest is a command to run in a running container.
@@ -28,6 +30,10 @@ type ExecRequest struct {
 	// Stdout and Stderr receive the output, each from one goroutine; nil drops it. A failed Write ends the exec.
 	Stdout io.Writer
 	Stderr io.Writer
+	// TTY gives the command a terminal. Everything that it writes then goes to Stdout, with the line ends of a terminal.
+	TTY bool
+	// Sizes are the sizes of that terminal: the first and every later one. Nil leaves the size to the container runtime.
+	Sizes <-chan terminal.Extent
 	// Certain is for a command whose output does not show how it ended. API servers translate WebSockets for the
 	// kubelet. When they lose the connection to the kubelet they report success (version 1.34, next to two busy loops:
 	// 1 in 50). With Certain the exec uses only SPDY, which API servers pass on unchanged, so that a lost connection is
@@ -89,6 +95,28 @@ func (c *Client) Exec(ctx context.Context, req ExecRequest) error {
 	return c.execError(ctx, req, run.run(ctx, req))
 }
 
+// pumpSizes writes each size of the terminal until ctx is done or the sizes end. A size that cannot be written is dropped: the
+// goroutine that reads from the connection reports why it broke.
+func pumpSizes(ctx context.Context, sizes <-chan terminal.Extent, write func(message []byte) error) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case e, ok := <-sizes:
+			if !ok {
+				return
+			}
+			message, err := json.Marshal(terminalSize{uint16(e.Columns), uint16(e.Rows)})
+			if err != nil || write(message) != nil {
+				return
+			}
+		}
+	}
+}
+
+// terminalSize is a size of a terminal in the exec protocol.
+type terminalSize struct{ Width, Height uint16 }
+
 // execStream is an open connection on which the command has been started.
 type execStream interface {
 	// run copies the streams until the command has ended, and closes the connection. The error is nil, an *ExitError,
@@ -121,9 +149,13 @@ func (c *Client) execURL(req ExecRequest) *url.URL {
 	if req.Stdin != nil {
 		q.Set("stdin", "true")
 	}
-	// Both outputs are always requested: a command without a reader would end differently.
+	// The outputs are always requested: a command without a reader would end differently.
 	q.Set("stdout", "true")
-	q.Set("stderr", "true")
+	if req.TTY {
+		q.Set("tty", "true") // a terminal has one output
+	} else {
+		q.Set("stderr", "true")
+	}
 	u.RawQuery = q.Encode()
 	return u
 }

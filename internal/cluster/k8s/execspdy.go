@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"sync"
 
 	"github.com/moby/spdystream"
 	"golang.org/x/sync/errgroup"
@@ -19,8 +20,9 @@ const headerStreamType = "streamType"
 
 // spdyExec is an exec over SPDY, for servers and proxies that do not support WebSockets.
 type spdyExec struct {
-	conn                          *spdyConn
-	status, stdin, stdout, stderr *spdystream.Stream
+	conn *spdyConn
+	// Streams that the request does not need are nil.
+	status, stdin, stdout, stderr, resize *spdystream.Stream
 }
 
 func (c *Client) dialExecSPDY(ctx context.Context, u *url.URL, req ExecRequest) (execStream, error) {
@@ -33,9 +35,15 @@ func (c *Client) dialExecSPDY(ctx context.Context, u *url.URL, req ExecRequest) 
 		return nil, err
 	}
 	// The server starts the command once it has the streams that the URL announced; the status comes first.
-	kinds := []string{"error", "stdout", "stderr"}
+	e := &spdyExec{conn: conn}
+	kinds, into := []string{"error", "stdout"}, []**spdystream.Stream{&e.status, &e.stdout}
 	if req.Stdin != nil {
-		kinds = append(kinds, "stdin")
+		kinds, into = append(kinds, "stdin"), append(into, &e.stdin)
+	}
+	if req.TTY {
+		kinds, into = append(kinds, "resize"), append(into, &e.resize)
+	} else {
+		kinds, into = append(kinds, "stderr"), append(into, &e.stderr)
 	}
 	headers := make([]http.Header, len(kinds))
 	for i, kind := range kinds {
@@ -47,15 +55,16 @@ func (c *Client) dialExecSPDY(ctx context.Context, u *url.URL, req ExecRequest) 
 		conn.close()
 		return nil, fmt.Errorf("open exec streams: %w", err)
 	}
-	e := &spdyExec{conn: conn, status: streams[0], stdout: streams[1], stderr: streams[2]}
-	if req.Stdin != nil {
-		e.stdin = streams[3]
+	for i, s := range streams {
+		*into[i] = s
 	}
 	return e, nil
 }
 
 func (e *spdyExec) run(ctx context.Context, req ExecRequest) error {
 	ctx, cancel := context.WithCancelCause(ctx)
+	var beside sync.WaitGroup
+	defer beside.Wait()
 	defer e.conn.close()
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, e.conn.abort)()
@@ -67,9 +76,19 @@ func (e *spdyExec) run(ctx context.Context, req ExecRequest) error {
 			}
 		}()
 	}
+	if e.resize != nil && req.Sizes != nil {
+		beside.Go(func() {
+			pumpSizes(ctx, req.Sizes, func(m []byte) error {
+				_, err := spdyInput{e.resize, e.conn.pulse}.Write(m)
+				return err
+			})
+		})
+	}
 	var g errgroup.Group
 	g.Go(func() error { return e.pump(req.Stdout, e.stdout) })
-	g.Go(func() error { return e.pump(req.Stderr, e.stderr) })
+	if e.stderr != nil {
+		g.Go(func() error { return e.pump(req.Stderr, e.stderr) })
+	}
 	status, err := io.ReadAll(readerOnly{e.status})
 	if err := g.Wait(); err != nil {
 		return err
@@ -96,7 +115,7 @@ func (e *spdyExec) pump(w io.Writer, s *spdystream.Stream) error {
 	return nil
 }
 
-// spdyInput is the input stream of an exec.
+// spdyInput is the input stream of an exec, or the stream of its terminal's sizes.
 type spdyInput struct {
 	*spdystream.Stream
 	pulse *pulse

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"sync"
 
 	"github.com/coder/websocket"
 )
@@ -20,6 +21,7 @@ const (
 	channelStdout = 1
 	channelStderr = 2
 	channelStatus = 3
+	channelResize = 4
 	channelClose  = 255
 )
 
@@ -50,42 +52,46 @@ func (e *wsExec) run(ctx context.Context, req ExecRequest) error {
 	if req.Stdin != nil {
 		// run does not wait for this goroutine: it may be blocked in the caller's Read.
 		go func() {
-			if err := pumpInput(ctx, req.Stdin, wsInput{ctx, e.conn, e.pulse}); err != nil {
+			if err := pumpInput(ctx, req.Stdin, wsInput{ctx, e}); err != nil {
 				cancel(err)
 			}
 		}()
 	}
-	pings := make(chan struct{})
-	go func() {
-		defer close(pings)
+	var beside sync.WaitGroup
+	beside.Go(func() {
 		if err := e.pulse.check(ctx, e.conn.Ping); err != nil {
 			cancel(err)
 		}
-	}()
+	})
+	if req.TTY && req.Sizes != nil {
+		beside.Go(func() { pumpSizes(ctx, req.Sizes, func(m []byte) error { return e.send(ctx, channelResize, m) }) })
+	}
 	err := e.pumpOutput(ctx, req)
 	if errors.Is(err, errNoStatus) && context.Cause(ctx) != nil {
 		err = context.Cause(ctx)
 	}
 	cancel(nil)
-	<-pings
+	beside.Wait()
 	return err
+}
+
+// send sends a message on a channel.
+func (e *wsExec) send(ctx context.Context, channel byte, content []byte) error {
+	msg := make([]byte, 1+len(content))
+	msg[0] = channel
+	copy(msg[1:], content)
+	e.pulse.wrote()
+	return e.conn.Write(ctx, websocket.MessageBinary, msg)
 }
 
 // wsInput is the input channel of an exec.
 type wsInput struct {
-	ctx   context.Context
-	conn  *websocket.Conn
-	pulse *pulse
+	ctx context.Context
+	*wsExec
 }
 
 // Write sends p as one message.
-func (w wsInput) Write(p []byte) (int, error) {
-	msg := make([]byte, 1+len(p))
-	msg[0] = channelStdin
-	copy(msg[1:], p)
-	w.pulse.wrote()
-	return len(p), w.conn.Write(w.ctx, websocket.MessageBinary, msg)
-}
+func (w wsInput) Write(p []byte) (int, error) { return len(p), w.send(w.ctx, channelStdin, p) }
 
 // Close ends the input of the command.
 func (w wsInput) Close() error {

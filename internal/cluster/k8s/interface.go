@@ -41,6 +41,8 @@ type Interface interface {
 	WatchObjects(ctx context.Context, apiVersion, kind string, req WatchRequest, fn func(ObjectEvent)) error
 	// OwnerChain returns ref and its owners up to the topmost one.
 	OwnerChain(ctx context.Context, namespace string, ref OwnerRef) ([]OwnerRef, error)
+	// RemovePod deletes a pod that one of the given owners has created.
+	RemovePod(ctx context.Context, req RemovePodRequest) error
 	// Close ends the connections of DialPod.
 	Close() error
 }

@@ -8,6 +8,28 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
+// TestRefusedPods: a workload whose pods are refused is failing, and says why.
+func TestRefusedPods(t *testing.T) {
+	for _, tc := range []struct{ name, conditions, want string }{
+		{"quota", `[{type: Progressing, status: "True", reason: ReplicaSetUpdated}, {type: ReplicaFailure, status: "True", reason: FailedCreate, message: 'pods "web-1" is forbidden: exceeded quota: small, requested: pods=1, used: pods=0, limited: pods=0'}]`,
+			"Failed: its pods cannot be created: exceeded quota: small, requested: pods=1, used: pods=0, limited: pods=0"},
+		{"webhook", `[{type: ReplicaFailure, status: "True", message: 'admission webhook "x" denied the request: no'}]`, `Failed: its pods cannot be created: admission webhook "x" denied the request: no`},
+		{"over", `[{type: ReplicaFailure, status: "False", message: x}]`, "InProgress: Replicas: 0/1"},
+	} {
+		body, err := yaml.YAMLToJSON([]byte(`{apiVersion: apps/v1, kind: Deployment, metadata: {generation: 1}, spec: {replicas: 1}, status: {observedGeneration: 1, conditions: ` + tc.conditions + `}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := &unstructured.Unstructured{}
+		if err := u.UnmarshalJSON(body); err != nil {
+			t.Fatal(err)
+		}
+		if s := ObjectEventFrom(u).Status; s.Health+": "+s.Message != tc.want {
+			t.Errorf("%s: %s: %s, want %s", tc.name, s.Health, s.Message, tc.want)
+		}
+	}
+}
+
 func TestJobHealth(t *testing.T) {
 	for _, tc := range []struct{ name, job, want string }{
 		{"made", `{}`, "InProgress: active 0, succeeded 0, failed 0"},

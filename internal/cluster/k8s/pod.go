@@ -15,6 +15,9 @@ import (
 // PodTemplateHashLabel is the label that distinguishes generations of a pod template.
 const PodTemplateHashLabel = "hone.dev/pod-template-hash"
 
+// defaultContainerAnnotation names the container for commands that do not choose one.
+const defaultContainerAnnotation = "kubectl.kubernetes.io/default-container"
+
 // PodFromCore converts a pod to hone's type. It leaves empty the fields that the pod itself does not determine:
 // Resource, Owner and ControllerCreatedAt. Nothing in the result points into p.
 func PodFromCore(p *corev1.Pod) model.Pod {
@@ -31,6 +34,8 @@ func PodFromCore(p *corev1.Pod) model.Pod {
 		InitContainers: containers(p.Spec.InitContainers, p.Status.InitContainerStatuses, true),
 		Containers:     containers(p.Spec.Containers, p.Status.ContainerStatuses, false),
 		Ready:          conditionTrue(p, corev1.PodReady),
+
+		DefaultContainer: p.Annotations[defaultContainerAnnotation],
 	}
 	if ref := metav1.GetControllerOf(p); ref != nil {
 		out.Controller = ref.Name

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
@@ -93,10 +94,24 @@ func ObjectEventFrom(u *unstructured.Unstructured) ObjectEvent {
 	return e
 }
 
-// health returns kstatus' status of the object and its reason. Jobs are judged by their conditions.
+// refusedPods returns why the pods of a workload cannot be created, by a quota or by an admission controller for example. The
+// name of the pod, which is another one with each attempt, is left out.
+func refusedPods(condition map[string]any) string {
+	message, _ := condition["message"].(string)
+	if _, why, ok := strings.Cut(message, " is forbidden: "); ok && strings.HasPrefix(message, "pods ") {
+		message = why
+	}
+	return "its pods cannot be created: " + message
+}
+
+// health returns kstatus' status of the object and its reason. Jobs are judged by their conditions. A workload whose pods are
+// refused is in progress for kstatus, up to its deadline of ten minutes; it is failing as long as they are refused.
 func health(u *unstructured.Unstructured) (word, message string) {
 	if gvk := u.GroupVersionKind(); gvk.Group == "batch" && gvk.Kind == "Job" {
 		return jobHealth(u)
+	}
+	if c := conditionOf(u, "ReplicaFailure"); c != nil && u.GetDeletionTimestamp() == nil {
+		return model.HealthFailed, refusedPods(c)
 	}
 	r, err := status.Compute(u)
 	if err != nil {

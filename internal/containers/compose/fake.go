@@ -22,7 +22,7 @@ type Fake struct {
 
 	mu     sync.Mutex
 	ups    []Up             // guarded by mu
-	builds []string         // guarded by mu
+	builds []Build          // guarded by mu
 	made   map[string]maker // by container id; guarded by mu
 }
 
@@ -41,8 +41,8 @@ func (f *Fake) Ups() []Up {
 	return slices.Clone(f.ups)
 }
 
-// Builds returns the services that were built so far, in order.
-func (f *Fake) Builds() []string {
+// Builds returns the calls of Build so far, in order.
+func (f *Fake) Builds() []Build {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.builds)
@@ -65,15 +65,15 @@ func (f *Fake) service(ctx context.Context, p model.ComposeProject, name string)
 }
 
 // Build implements Runner.
-func (f *Fake) Build(ctx context.Context, p model.ComposeProject, service string, _ logstore.Logger) error {
-	s, err := f.service(ctx, p, service)
+func (f *Fake) Build(ctx context.Context, p model.ComposeProject, b Build, _ logstore.Logger) error {
+	s, err := f.service(ctx, p, b.Service)
 	if err != nil {
 		return err
 	}
 	f.engine.AddImage(s.Image)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.builds = append(f.builds, service)
+	f.builds = append(f.builds, b)
 	return nil
 }
 

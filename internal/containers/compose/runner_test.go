@@ -128,8 +128,10 @@ func testRunner(t *testing.T, start func(*testing.T) runnerSubject) {
 	t.Run("build", func(t *testing.T) {
 		p := s.project(t)
 		defer func() { _ = s.engine.Remove(t.Context(), "hone-test-compose:made") }()
-		if err := s.runner.Build(t.Context(), p, "made", logstore.Discard); err != nil {
-			t.Fatal(err)
+		for _, noCache := range []bool{false, true} {
+			if err := s.runner.Build(t.Context(), p, Build{Service: "made", NoCache: noCache}, logstore.Discard); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if c := s.up(t, p, Up{Service: "made"}); c.Image != "hone-test-compose:made" {
 			t.Errorf("the container: %+v", c)
@@ -232,7 +234,7 @@ printf 'the rest'`)
 	build := func() string {
 		var said strings.Builder
 		log := logstore.Func(func(_ logstore.Level, text string) { said.WriteString(text) })
-		if err := NewTool(nil).Build(t.Context(), model.ComposeProject{Name: "shop", Dir: dir}, "web", log); err != nil {
+		if err := NewTool(nil).Build(t.Context(), model.ComposeProject{Name: "shop", Dir: dir}, Build{Service: "web"}, log); err != nil {
 			t.Error(err)
 		}
 		return said.String()

@@ -24,13 +24,20 @@ import (
 // problems. It is safe for use by several goroutines.
 type Runner interface {
 	// Build builds the image of a service as declared in the Compose files.
-	Build(ctx context.Context, p model.ComposeProject, service string, log logstore.Logger) error
+	Build(ctx context.Context, p model.ComposeProject, b Build, log logstore.Logger) error
 	// Up creates or updates the containers of one service according to the project and the changes in u, and starts
 	// them. It does not touch containers that are up to date. It creates the networks and volumes that they need. It
 	// does not touch other services, nor containers of the project that hone does not know.
 	Up(ctx context.Context, p model.ComposeProject, u Up, log logstore.Logger) error
 	// Down removes all containers and networks of the project. With volumes it also removes the project's volumes.
 	Down(ctx context.Context, p model.ComposeProject, volumes bool, log logstore.Logger) error
+}
+
+// Build describes the service to build.
+type Build struct {
+	Service string
+	// NoCache runs every step of the build again.
+	NoCache bool
 }
 
 // Up describes the service to start, and the differences from the Compose files.
@@ -151,8 +158,12 @@ func (t *Tool) turn(ctx context.Context, project string) (done func(), err error
 }
 
 // Build implements Runner.
-func (t *Tool) Build(ctx context.Context, p model.ComposeProject, service string, log logstore.Logger) error {
-	return t.run(ctx, p, nil, log, "build "+service, "build", service)
+func (t *Tool) Build(ctx context.Context, p model.ComposeProject, b Build, log logstore.Logger) error {
+	args := []string{"build"}
+	if b.NoCache {
+		args = append(args, "--no-cache")
+	}
+	return t.run(ctx, p, nil, log, "build "+b.Service, append(args, b.Service)...)
 }
 
 // Up implements Runner.

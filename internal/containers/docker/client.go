@@ -49,11 +49,15 @@ type Client interface {
 	ContainerExec(ctx context.Context, containerID string, argv []string, stdin io.Reader, out io.Writer) error
 	// Exec is ContainerExec with the two output streams kept apart; each may be nil.
 	Exec(ctx context.Context, containerID string, argv []string, stdin io.Reader, stdout, stderr io.Writer) error
+	// ExecTerminal is ContainerExec for a command that has a terminal. The engine starts it even where the container has no such
+	// command: the exit code is then 126 or 127, and the reason goes to the terminal.
+	ExecTerminal(ctx context.Context, containerID string, argv []string, t Terminal) error
 	// CopyTo unpacks an uncompressed tar archive below dir, an existing folder of the container. The container need not
 	// run. After CopyTo has returned, tar is no longer read; a Read that blocks delays the return.
 	CopyTo(ctx context.Context, containerID, dir string, tar io.Reader) error
-	// RestartContainer stops the container's processes immediately and starts it again.
-	RestartContainer(ctx context.Context, containerID string) error
+	// RestartContainer stops the container's processes and starts it again. Gently lets them end on their own first, for as
+	// long as the container is configured to wait; otherwise they are killed immediately.
+	RestartContainer(ctx context.Context, containerID string, gently bool) error
 	// ContainerStates returns the states of the containers that carry all of the labels, including those that do not
 	// run. An empty value matches any value.
 	ContainerStates(ctx context.Context, labels map[string]string) ([]ContainerState, error)

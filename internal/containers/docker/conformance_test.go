@@ -43,7 +43,7 @@ func testConformance(t *testing.T, s subject) {
 	for name, test := range map[string]func(*testing.T, subject){
 		"ping": testPing, "build": testBuild, "build errors": testBuildErrors, "build cancelled": testBuildCancelled,
 		"ignores": testIgnores, "images": testImages, "remove": testRemove, "save": testSave, "load": testLoad, "programs": testPrograms, "push": testPushUnknown,
-		"containers": testContainers, "exec": testExec, "exec errors": testExecErrors, "copy": testCopy, "restart": testRestart,
+		"containers": testContainers, "exec": testExec, "exec errors": testExecErrors, "terminal": testTerminal, "copy": testCopy, "restart": testRestart,
 		"container states": testContainerStates, "watch containers": testWatchContainers, "logs": testLogs,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -408,6 +408,33 @@ func testExecErrors(t *testing.T, s subject) {
 	}
 }
 
+func testTerminal(t *testing.T, s subject) {
+	id := s.container(t, nil)
+	var out bytes.Buffer
+	if err := s.client.ExecTerminal(t.Context(), id, []string{"echo", "hello"}, Terminal{Out: &out}); err != nil || out.String() != "hello\r\n" {
+		t.Errorf("echo: %q, %v", out.String(), err)
+	}
+	r, w := io.Pipe() // a stdin without an end
+	defer w.Close()
+	var exit *ExitError
+	if err := s.client.ExecTerminal(t.Context(), id, []string{"sh", "-c", "exit 42"}, Terminal{In: r, Out: io.Discard}); !errors.As(err, &exit) || exit.Code != 42 {
+		t.Errorf("exit 42: %v", err)
+	}
+	out.Reset()
+	if err := s.client.ExecTerminal(t.Context(), id, []string{"no-such-program"}, Terminal{Out: &out}); !errors.As(err, &exit) ||
+		exit.Code != 126 && exit.Code != 127 || !strings.Contains(out.String(), "no-such-program") {
+		t.Errorf("a missing program: %q, %v", out.String(), err)
+	}
+	if err := s.client.ExecTerminal(t.Context(), "0123456789abcdef", []string{"true"}, Terminal{Out: io.Discard}); !IsNotFound(err) {
+		t.Errorf("no container: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.client.ExecTerminal(ctx, id, []string{"true"}, Terminal{Out: io.Discard}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
 func testCopy(t *testing.T, s subject) {
 	id := s.container(t, nil)
 	var archive bytes.Buffer
@@ -442,14 +469,16 @@ func testCopy(t *testing.T, s subject) {
 
 func testRestart(t *testing.T, s subject) {
 	id := s.container(t, nil)
-	before := s.started(t, id)
-	if err := s.client.RestartContainer(t.Context(), id); err != nil {
-		t.Fatal(err)
+	for _, gently := range []bool{false, true} {
+		before := s.started(t, id)
+		if err := s.client.RestartContainer(t.Context(), id, gently); err != nil {
+			t.Fatal(err)
+		}
+		if s.started(t, id) == before {
+			t.Errorf("the container was not restarted (gently: %t)", gently)
+		}
 	}
-	if s.started(t, id) == before {
-		t.Error("the container was not restarted")
-	}
-	if err := s.client.RestartContainer(t.Context(), "0123456789abcdef"); !IsNotFound(err) {
+	if err := s.client.RestartContainer(t.Context(), "0123456789abcdef", true); !IsNotFound(err) {
 		t.Errorf("no container: %v", err)
 	}
 }
@@ -528,7 +557,7 @@ func testWatchContainers(t *testing.T, s subject) {
 	for len(changed) > 0 {
 		<-changed
 	}
-	if err := s.client.RestartContainer(t.Context(), id); err != nil {
+	if err := s.client.RestartContainer(t.Context(), id, false); err != nil {
 		t.Fatal(err)
 	}
 	next("its restart")

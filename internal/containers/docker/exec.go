@@ -33,7 +33,17 @@ func (e *Engine) Exec(ctx context.Context, containerID string, argv []string, st
 	if err != nil {
 		return e.wrap(op, err)
 	}
-	if err := pump(ctx, conn, stdin, stdout, stderr); err != nil {
+	if stdout == nil {
+		stdout = io.Discard
+	}
+	if stderr == nil {
+		stderr = io.Discard
+	}
+	err = pump(ctx, conn, stdin, func() error {
+		_, err := stdcopy.StdCopy(stdout, stderr, conn.Reader)
+		return err
+	})
+	if err != nil {
 		return e.wrap(op, err)
 	}
 	code, err := e.exitCode(ctx, created.ID)
@@ -46,14 +56,8 @@ func (e *Engine) Exec(ctx context.Context, containerID string, argv []string, st
 	return nil
 }
 
-// pump copies stdin and the output until the process has closed its output or ctx ends, and closes conn.
-func pump(ctx context.Context, conn types.HijackedResponse, stdin io.Reader, stdout, stderr io.Writer) error {
-	if stdout == nil {
-		stdout = io.Discard
-	}
-	if stderr == nil {
-		stderr = io.Discard
-	}
+// pump copies stdin, and the output with copyOut, until the process has closed its output or ctx ends, and closes conn.
+func pump(ctx context.Context, conn types.HijackedResponse, stdin io.Reader, copyOut func() error) error {
 	stop := afterFunc(ctx, conn.Close)
 	defer stop()
 	fed := make(chan struct{})
@@ -66,7 +70,7 @@ func pump(ctx context.Context, conn types.HijackedResponse, stdin io.Reader, std
 			_ = conn.CloseWrite() // it may fail if the process has ended already
 		}
 	}()
-	_, err := stdcopy.StdCopy(stdout, stderr, conn.Reader)
+	err := copyOut()
 	conn.Close()
 	if c, ok := stdin.(io.Closer); ok {
 		_ = c.Close() // releases a copy that waits for more input
@@ -101,13 +105,17 @@ func (e *Engine) CopyTo(ctx context.Context, containerID, dir string, tar io.Rea
 }
 
 // RestartContainer implements Client.
-func (e *Engine) RestartContainer(ctx context.Context, containerID string) error {
+func (e *Engine) RestartContainer(ctx context.Context, containerID string, gently bool) error {
 	now := 0
+	grace := &now
+	if gently {
+		grace = nil
+	}
 	err := e.agree(ctx)
 	if err != nil {
 		return e.wrap("restart container "+short(containerID), err)
 	}
-	err = e.api.ContainerRestart(ctx, containerID, container.StopOptions{Timeout: &now})
+	err = e.api.ContainerRestart(ctx, containerID, container.StopOptions{Timeout: grace})
 	return e.wrap("restart container "+short(containerID), err)
 }
 

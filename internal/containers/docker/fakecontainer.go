@@ -2,6 +2,7 @@ package docker
 
 import (
 	"archive/tar"
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -253,6 +254,22 @@ func (f *Fake) Exec(ctx context.Context, containerID string, argv []string, stdi
 	return f.ContainerExec(ctx, containerID, argv, stdin, stdout)
 }
 
+// ExecTerminal implements Client. The fake's terminal has no size; it turns line ends into those of a terminal.
+func (f *Fake) ExecTerminal(ctx context.Context, containerID string, argv []string, t Terminal) error {
+	return f.ContainerExec(ctx, containerID, argv, t.In, lineEnds{t.Out})
+}
+
+// lineEnds writes the line ends of a terminal.
+type lineEnds struct{ io.Writer }
+
+// Write implements io.Writer.
+func (w lineEnds) Write(p []byte) (int, error) {
+	if _, err := w.Writer.Write(bytes.ReplaceAll(p, []byte("\n"), []byte("\r\n"))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
 // ContainerExec implements Client.
 func (f *Fake) ContainerExec(ctx context.Context, containerID string, argv []string, stdin io.Reader, out io.Writer) error {
 	if err := f.begin(ctx, "ContainerExec"); err != nil {
@@ -375,7 +392,7 @@ func (f *Fake) CopyTo(ctx context.Context, containerID, dir string, archive io.R
 }
 
 // RestartContainer implements Client.
-func (f *Fake) RestartContainer(ctx context.Context, containerID string) error {
+func (f *Fake) RestartContainer(ctx context.Context, containerID string, _ bool) error {
 	if err := f.begin(ctx, "RestartContainer"); err != nil {
 		return err
 	}

@@ -21,9 +21,10 @@ func (Others) Contract() store.Contract {
 			state.FilesNoticed{}, state.FilesChanged{}, state.SyncletChanged{}, state.ClusterWatchFailed{}, state.ClusterWatchMended{}, state.SyncletGone{}, state.BuildStarted{}, state.BuildProgressed{}, state.BuildCompleted{}, state.StragglerEnded{}, state.ResourcesReady{}, state.HoldsChanged{}, state.CollectionReported{}, state.ObjectsLost{}, state.ObjectsTakenDown{}, state.RetryDue{},
 			state.ClusterReported{}, state.EngineReported{}, state.PodChanged{}, state.PodGone{}, state.ProbeFailed{}, state.ServiceChanged{},
 			state.ServiceGone{}, state.ObjectsChanged{}, state.ObjectGone{}, state.KubeEventsSeen{}, state.ForwardChanged{}, state.ForwardClosed{},
-			state.ProcessChanged{}, state.ProcessGone{}, state.CommandStarted{}, state.CommandReported{}, state.CommandEnded{},
+			state.ProcessChanged{}, state.ProcessGone{}, state.RestartEnded{}, state.CommandStarted{}, state.CommandReported{}, state.CommandEnded{},
 			state.WatchReported{}), store.Shares(state.ResourcesTriggered{}, state.ButtonClicked{}, state.ResourcesSwitched{},
-			state.TriggerModeChosen{}, state.TiltfileArgsSet{}, state.ObjectsDeclared{}, state.ObjectsWithdrawn{})...),
+			state.TriggerModeChosen{}, state.TiltfileArgsSet{}, state.ObjectsDeclared{}, state.ObjectsWithdrawn{}, state.ResourcesRestarted{},
+			state.SessionPaused{}, state.SessionResumed{}, state.ForwardsChosen{})...),
 	}
 	for _, t := range store.NewGraph(state.Schema, nil).Tables {
 		c.Inputs = append(c.Inputs, store.Input{Table: t.Name})

@@ -32,7 +32,23 @@ func shopTiltfile() model.Tiltfile {
 			{Name: "seed", K8s: &model.K8sTarget{}},
 			{Name: "loadtest", AutoInit: true, K8s: &model.K8sTarget{}},
 		},
-		Enabled: []model.ManifestName{"api", "worker", "mailer", "web", "e2e", "migrate", "docs", "seed"},
+		Enabled:    []model.ManifestName{"api", "worker", "mailer", "web", "e2e", "migrate", "docs", "seed"},
+		APIObjects: model.APIObjects{Buttons: shopButtons()},
+	}
+}
+
+// shopButtons declares buttons of every kind.
+func shopButtons() []model.Button {
+	api := model.ButtonPlace{Type: model.ComponentResource, Component: "api"}
+	return []model.Button{
+		{Name: "lint", Text: "lint", Place: api, Log: "api"},
+		{Name: "seed", Text: "seed the database", Place: api, RequiresConfirmation: true, Inputs: []model.Input{
+			{Name: "USER", Label: "User", Kind: model.InputText, Default: "jane", Placeholder: "who owns the data"},
+			{Name: "SIZE", Label: "Size", Kind: model.InputChoice, Choices: []string{"small", "large"}, Default: "small"},
+			{Name: "DRY", Label: "Only show what would happen", Kind: model.InputBool, On: true, Default: "yes", True: "yes", False: "no"},
+			{Name: "TOKEN", Kind: model.InputHidden, Default: "t"}}},
+		{Name: "old", Text: "old", Place: api, Disabled: true},
+		{Name: "purge", Text: "purge", Place: model.ButtonPlace{Type: model.ComponentGlobal}, RequiresConfirmation: true},
 	}
 }
 

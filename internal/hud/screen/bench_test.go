@@ -1,9 +1,11 @@
 package screen
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -13,6 +15,7 @@ import (
 	"github.com/gdamore/tcell/v2"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/terminal"
 	"github.com/hone-dev/hone/internal/hud/hudtest"
 	"github.com/hone-dev/hone/internal/hud/loglist"
 	"github.com/hone-dev/hone/internal/hud/view"
@@ -132,7 +135,7 @@ func showOn(b *testing.B, term Terminal, logs *logstore.Store, changed chan stru
 	done := make(chan error, 1)
 	go func() {
 		done <- Run(ctx, Options{Terminal: term, Logs: logs, Changed: changed, Frame: func(time.Time) Frame { return thousand() },
-			Trigger: func(model.ManifestName) error { return nil }, Quit: func() {}, Open: func(context.Context, string) error { return nil }})
+			Ask: func(Wish) error { return nil }, Quit: func() {}, Open: func(context.Context, string) error { return nil }})
 	}()
 	return func() {
 		cancel()
@@ -236,9 +239,7 @@ func BenchmarkFlood(b *testing.B) {
 					b.Fatal(err)
 				}
 				stopScreen := showOn(b, term, logs, make(chan struct{}))
-				for tty.written.Load() == 0 {
-					time.Sleep(time.Millisecond)
-				}
+				time.Sleep(measured) // the keys count once the rows are there
 				for _, r := range bb.keys {
 					_ = term.PostEvent(tcell.NewEventKey(tcell.KeyRune, r, tcell.ModNone))
 				}
@@ -248,6 +249,96 @@ func BenchmarkFlood(b *testing.B) {
 				with := cpu() - before
 				b.ReportMetric(100*(with-without).Seconds()/measured.Seconds(), "cpu-%")
 				b.ReportMetric(float64(tty.written.Load()-written)/measured.Seconds()/1000, "kB/s")
+				stopScreen()
+				stop()
+				if err := logs.Close(); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// slow is a terminal at the other end of a line that carries rate bytes a second, behind a buffer that takes everything, as
+// ssh has one. It answers when it has read a question.
+type slow struct {
+	*counted
+	rate    int
+	queue   chan []byte
+	waiting atomic.Int64 // bytes in the buffer
+	worst   atomic.Int64
+	frames  atomic.Int64
+	answers chan string
+}
+
+func newSlow(rate int) *slow {
+	s := &slow{counted: newCounted(), rate: rate, queue: make(chan []byte, 1<<16), answers: make(chan string, 64)}
+	go func() {
+		for {
+			select {
+			case <-s.stopped:
+				return
+			case p := <-s.queue:
+				time.Sleep(time.Duration(len(p)) * time.Second / time.Duration(s.rate))
+				s.waiting.Add(-int64(len(p)))
+				if strings.Contains(string(p), askStatus) {
+					s.answers <- statusAnswer
+				}
+			}
+		}
+	}()
+	return s
+}
+
+func (s *slow) Read(p []byte) (int, error) {
+	select {
+	case a := <-s.answers:
+		return copy(p, a), nil
+	case <-s.stopped:
+		return 0, nil
+	}
+}
+
+func (s *slow) Write(p []byte) (int, error) {
+	if len(p) > 200 {
+		s.frames.Add(1)
+	}
+	if n := s.waiting.Add(int64(len(p))); n > s.worst.Load() {
+		s.worst.Store(n)
+	}
+	s.queue <- bytes.Clone(p)
+	return s.counted.Write(p)
+}
+
+// BenchmarkSlowLine shows a flood of 20,000 lines a second over a line of 20 kB/s: frames and bytes a second, and how far the
+// terminal is behind at worst, which is how long a key waits for its effect. Without answers of the terminal it falls ever
+// farther behind.
+func BenchmarkSlowLine(b *testing.B) {
+	const rate, measured = 20_000, 4 * time.Second
+	for _, bb := range []struct {
+		name string
+		can  terminal.Abilities
+	}{{"answers", terminal.Abilities{Colors: true}}, {"silent", terminal.Abilities{}}} {
+		b.Run(bb.name, func(b *testing.B) {
+			for range b.N {
+				logs, err := logstore.New(logstore.Options{Dir: b.TempDir()})
+				if err != nil {
+					b.Fatal(err)
+				}
+				tty := newSlow(rate)
+				term, err := tcell.NewTerminfoScreenFromTty(newOutlet(tty, bb.can))
+				if err != nil {
+					b.Fatal(err)
+				}
+				stop := flood(logs, 1000, 20_000)
+				stopScreen := showOn(b, term, logs, make(chan struct{}))
+				time.Sleep(time.Second)
+				tty.worst.Store(0)
+				written, frames := tty.written.Load(), tty.frames.Load()
+				time.Sleep(measured)
+				b.ReportMetric(float64(tty.written.Load()-written)/measured.Seconds()/1000, "kB/s")
+				b.ReportMetric(float64(tty.frames.Load()-frames)/measured.Seconds(), "frames/s")
+				b.ReportMetric(float64(tty.worst.Load())/rate*1000, "behind-ms")
 				stopScreen()
 				stop()
 				if err := logs.Close(); err != nil {

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"github.com/gdamore/tcell/v2"
+	"github.com/rivo/tview"
 
 	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/hud/view"
@@ -11,6 +12,7 @@ import (
 type canvas struct {
 	tcell.Screen
 	theme theme
+	links *links // nil for none
 }
 
 // spans draws a cell from x on in at most width columns and returns the column after it.
@@ -51,6 +53,40 @@ func (c canvas) rule(x, y, width int, style tcell.Style) {
 	for i := range width {
 		c.Put(x+i, y, dash, style)
 	}
+}
+
+// drawer clears the lowest rows of an area for a list of rows with a title, at most two thirds of it, and returns the
+// place of the list.
+func (c canvas) drawer(area rect, rows int, title, right string) rect {
+	_, area = area.top(area.h - min(max(rows, 1)+1, max(area.h*2/3, 2)))
+	if area.empty() {
+		return rect{}
+	}
+	for y := range area.h {
+		for x := range area.w {
+			c.Put(area.x+x, area.y+y, " ", tcell.StyleDefault)
+		}
+	}
+	head, list := area.top(1)
+	dim := c.theme.style(view.Dim)
+	c.rule(head.x, head.y, head.w, dim)
+	c.spans(head.x+1, head.y, head.w-2, view.Cell{{Text: " " + title + " ", Tone: view.Strong}})
+	if right != "" {
+		right = " " + right + " "
+		c.text(head.x+head.w-text.Width(right)-1, head.y, text.Width(right), right, dim)
+	}
+	return list
+}
+
+// input draws an input in one line, with its label.
+func (c canvas) input(area rect, label string, field *tview.InputField) {
+	end := area.x
+	if label != "" {
+		end = c.text(area.x+1, area.y, area.w-2, label, c.theme.style(view.Accent))
+	}
+	field.SetFieldStyle(tcell.StyleDefault).SetPlaceholderStyle(c.theme.style(view.Dim)).SetBackgroundColor(tcell.ColorDefault)
+	field.SetRect(end, area.y, max(area.x+area.w-end-1, 1), 1)
+	field.Draw(c.Screen)
 }
 
 // restyle changes the style of the text in a line.

@@ -292,6 +292,7 @@ func (v *cardView) draw(c canvas, area rect) {
 	c.text(box.x+box.w-text.Width(right)-1, box.y, text.Width(right), right, dim)
 	for n := 0; n < v.height && v.offset+n < len(rows); n++ {
 		c.spans(box.x+2, box.y+1+n, box.w-4, rows[v.offset+n])
+		c.linkPlaces(box.x+2, box.y+1+n, box.w-4, v.resource, rows[v.offset+n].String())
 	}
 	if more := len(rows) - v.offset - v.height; more > 0 {
 		sign := fmt.Sprintf(" ▼ %d ", more)

@@ -2,7 +2,6 @@ package screen
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"strings"
 
@@ -50,7 +49,7 @@ func (u *ui) copyLines() {
 		}
 	}
 	p.anchor = 0
-	u.copy(plainLines(lines), len(lines), whole)
+	u.copy(plainLines(lines), countOf(len(lines)), whole)
 }
 
 // copyShown copies all lines that the filter shows, the newest if they are too many.
@@ -72,15 +71,19 @@ func (u *ui) copyShown() {
 		n += len(lines)
 		parts = append([]string{part}, parts...)
 	}
-	u.copy(strings.Join(parts, ""), n, whole)
+	u.copy(strings.Join(parts, ""), countOf(n), whole)
 }
 
-func (u *ui) copy(s string, n int, whole bool) {
-	if n == 0 {
+// countOf is a number of lines in a message.
+func countOf(n int) string { return grouped(n) + " " + lines(n) }
+
+// copy puts a text into the clipboard. what says what it is, and whole is false if there would be more.
+func (u *ui) copy(s, what string, whole bool) {
+	if s == "" {
 		u.say("there are no lines to copy")
 		return
 	}
-	said := fmt.Sprintf("copied %s %s", grouped(n), lines(n))
+	said := "copied " + what
 	if !whole {
 		said += ", as many as a clipboard takes; s saves all"
 	}

@@ -78,6 +78,7 @@ func (d *detailsView) draw(c canvas, area rect) {
 				break
 			}
 			c.spans(rest.x+2, rest.y, width, row)
+			c.linkLine(rest.x+2, rest.y, width, l.Target, row)
 			_, rest = rest.top(1)
 		}
 	}
@@ -152,6 +153,8 @@ func (u *ui) lines() (*lineList, model.ManifestName) {
 		return &l.list, l.name
 	case *whyView:
 		return &l.list, l.name
+	case *pendingView:
+		return &l.list, ""
 	}
 	return nil, ""
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/hud/hudtest"
 	"github.com/hone-dev/hone/internal/hud/view"
-	"github.com/hone-dev/hone/internal/loop/intent"
+	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -73,17 +73,17 @@ func (t simulated) Fini() {
 
 // driver runs a screen inside a bubble of synctest and plays its user.
 type driver struct {
-	t         *testing.T
-	term      simulated
-	logs      *logstore.Store
-	changed   chan struct{}
-	view      func(now time.Time) Frame
-	triggered []model.ManifestName
-	opened    []string
-	quits     int
-	cancel    context.CancelFunc
-	done      chan struct{}
-	err       error
+	t       *testing.T
+	term    simulated
+	logs    *logstore.Store
+	changed chan struct{}
+	view    func(now time.Time) Frame
+	asked   []store.Action
+	opened  []string
+	quits   int
+	cancel  context.CancelFunc
+	done    chan struct{}
+	err     error
 }
 
 // shop is what the screen shows in most tests.
@@ -107,10 +107,10 @@ func start(t *testing.T, v store.View, term simulated, change ...func(*driver, *
 	ctx, d.cancel = context.WithCancel(t.Context())
 	o := Options{Terminal: term, Logs: logs, Changed: d.changed, Now: clock, Version: "v1.2.3",
 		Frame: func(now time.Time) Frame { return d.view(now) },
-		Trigger: func(n model.ManifestName) error {
-			_, err := intent.Trigger(v, []string{string(n)})
-			if err == nil {
-				d.triggered = append(d.triggered, n)
+		Ask: func(w Wish) error {
+			a, err := w(v)
+			if err == nil && a != nil {
+				d.asked = append(d.asked, a)
 			}
 			return err
 		},
@@ -166,6 +166,17 @@ func (d *driver) press(keys string) {
 	}
 }
 
+// triggered returns the resources of all requests for updates.
+func (d *driver) triggered() []model.ManifestName {
+	var names []model.ManifestName
+	for _, a := range d.asked {
+		if t, ok := a.(state.ResourcesTriggered); ok {
+			names = append(names, t.Names...)
+		}
+	}
+	return names
+}
+
 // after lets time pass.
 func (d *driver) after(pause time.Duration) {
 	time.Sleep(pause) // in a bubble: no real time passes
@@ -201,8 +212,14 @@ var still = func() *strings.Replacer {
 
 func (d *driver) golden(name string) {
 	d.t.Helper()
+	d.goldenOf(name, d.text())
+}
+
+// goldenOf compares a text with a golden.
+func (d *driver) goldenOf(name, got string) {
+	d.t.Helper()
 	path := filepath.Join("testdata", name+".txt")
-	got := still.Replace(d.text())
+	got = still.Replace(got)
 	if *update {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			d.t.Fatal(err)

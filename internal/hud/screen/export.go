@@ -14,18 +14,24 @@ import (
 	"github.com/hone-dev/hone/internal/base/logline"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/hud/loglist"
+	"github.com/hone-dev/hone/internal/hud/settings"
 	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Programs are the user's own programs for text. They take over the terminal until they have ended. A nil function means that
+// Programs are the user's own programs. Those for text take over the terminal until they have ended. A nil function means that
 // it cannot be done.
 type Programs struct {
 	// Edit opens a file in the editor, at a line unless that is 0.
 	Edit func(ctx context.Context, path string, line int) error
 	// Page shows a file page by page.
 	Page func(ctx context.Context, path string) error
+	// Run runs a command of the user's own, with variables added to its environment. One that does not need the terminal is
+	// called away from the drawing, and its output is returned.
+	Run func(ctx context.Context, c settings.Command, env []string) (output string, err error)
+	// Shell runs a shell where a resource runs: in a container of a pod, or, if both are empty, in the folder of the resource.
+	Shell func(ctx context.Context, resource, pod, container string) error
 }
 
 // pagedLines bounds how many lines a pager gets.

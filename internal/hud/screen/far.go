@@ -3,6 +3,7 @@ package screen
 import (
 	"bytes"
 	"fmt"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/gdamore/tcell/v2"
@@ -18,14 +19,28 @@ func Far(far *terminal.Far) (Terminal, error) {
 	if err != nil {
 		return nil, err
 	}
-	term, err := tcell.NewTerminfoScreenFromTtyTerminfo(&farTTY{far: far}, info)
+	tty := &farTTY{far: far, quiet: make(chan struct{}, 1)}
+	term, err := tcell.NewTerminfoScreenFromTtyTerminfo(newOutlet(tty, far.Description.Abilities()), info)
 	if err != nil {
 		return nil, unusable(err)
 	}
+	term = &farScreen{term, tty}
 	if !far.Description.UTF8 {
 		return asciiOnly{term}, nil
 	}
 	return term, nil
+}
+
+// farScreen is a terminal whose suspension is not its end.
+type farScreen struct {
+	Terminal
+	tty *farTTY
+}
+
+// Suspend implements tcell.Screen.
+func (s *farScreen) Suspend() error {
+	s.tty.park()
+	return s.Terminal.Suspend()
 }
 
 // describe returns a copy of tcell's description of a terminal type. It is a copy because tcell writes to it.
@@ -64,6 +79,11 @@ func (asciiOnly) CharacterSet() string { return "US-ASCII" }
 // farTTY adapts a far terminal to tcell's interface.
 type farTTY struct {
 	far *terminal.Far
+	// quiet has a value when the reader waits in Read, or has received an error.
+	quiet chan struct{}
+	mu    sync.Mutex
+	// drained is set from the beginning of a suspension until Drain, which closes it.
+	drained chan struct{}
 	// partial is the beginning of a character whose rest has not arrived yet. Only the reader uses it.
 	partial []byte
 }
@@ -75,15 +95,57 @@ var _ tcell.Tty = (*farTTY)(nil)
 const mouthful = 8
 
 // Start implements tcell.Tty. The client has already prepared its terminal.
-func (*farTTY) Start() error { return nil }
+func (t *farTTY) Start() error {
+	t.partial = nil
+	select {
+	case <-t.quiet:
+	default:
+	}
+	t.far.Resume()
+	return nil
+}
 
 // Stop implements tcell.Tty.
 func (*farTTY) Stop() error { return nil }
 
-// Drain implements tcell.Tty. The screen is about to end: from now on nothing may wait long for the client.
+// Drain implements tcell.Tty. The screen is about to be suspended, or to end: then nothing may wait long for the client from
+// now on.
 func (t *farTTY) Drain() error {
-	t.far.Finish()
+	if drained := t.suspension(nil); drained != nil {
+		close(drained)
+	} else {
+		t.far.Finish()
+	}
 	return nil
+}
+
+// park keeps the reader in Read until Drain. tcell's queues can then empty: it cannot suspend while its reader waits for room.
+func (t *farTTY) park() {
+	t.suspension(make(chan struct{}))
+	t.far.Pause()
+	<-t.quiet
+}
+
+// suspension replaces drained and returns its old value.
+func (t *farTTY) suspension(c chan struct{}) (old chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	old, t.drained = t.drained, c
+	return old
+}
+
+// failed is called by the reader with an error. It returns when the error may be reported.
+func (t *farTTY) failed() {
+	t.mu.Lock()
+	drained := t.drained
+	t.mu.Unlock()
+	select {
+	case t.quiet <- struct{}{}:
+	default:
+	}
+	if drained != nil {
+		<-drained
+	}
 }
 
 // NotifyResize implements tcell.Tty.
@@ -102,6 +164,7 @@ func (t *farTTY) Read(p []byte) (int, error) {
 		had := copy(p, t.partial)
 		n, err := t.far.Read(p[had:])
 		if err != nil {
+			t.failed()
 			return 0, err
 		}
 		var kept int

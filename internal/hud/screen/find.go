@@ -108,21 +108,30 @@ func (f *finder) settle(p *logPane) {
 // match returns the nearest match in a direction, zero if there is none. known is false while that part of the log was not
 // looked at.
 func (f *finder) match(direction int) (seq uint64, known bool) {
-	var near []logstore.Line
-	if direction < 0 {
-		near = f.matches.Before(f.origin, 1)
-	} else if f.origin < math.MaxUint64 {
-		near = f.matches.After(f.origin, 1)
+	near := func() (seq uint64) {
+		var lines []logstore.Line
+		if direction < 0 {
+			lines = f.matches.Before(f.origin, 1)
+		} else if f.origin < math.MaxUint64 {
+			lines = f.matches.After(f.origin, 1)
+		}
+		if len(lines) > 0 {
+			seq = lines[0].Seq
+		}
+		return seq
 	}
+	seq = near()
+	from, to := f.origin, seq
 	switch {
-	case len(near) > 0 && direction < 0:
-		return near[0].Seq, f.matches.Reaches(near[0].Seq, f.origin)
-	case len(near) > 0:
-		return near[0].Seq, f.matches.Reaches(f.origin, near[0].Seq)
 	case direction < 0:
-		return 0, f.matches.Reaches(0, f.origin)
+		from, to = seq, f.origin
+	case seq == 0:
+		to = math.MaxUint64
 	}
-	return 0, f.matches.Reaches(f.origin, math.MaxUint64)
+	if !f.matches.Reaches(from, to) {
+		return 0, false
+	}
+	return near(), true // once more: the search may have gone on in between
 }
 
 // findState says where among the matches the user is, and how much of the log was looked at: "3 of 120", "12 so far, 40 %".

@@ -45,6 +45,15 @@ func TestViewsAtSizes(t *testing.T) {
 		{"details-tiltfile", func(d *driver) { d.press("<Enter>") }},
 		{"why", func(d *driver) { d.press("/e2e<Enter>w") }},
 		{"help", func(d *driver) { d.press("?") }},
+		{"palette", func(d *driver) { d.press(":log") }},
+		{"jump", func(d *driver) { d.press("<Ctrl-P>") }},
+		{"marked", func(d *driver) { d.press("jj  ") }},
+		{"endpoints", func(d *driver) { d.press("/api<Enter>b") }},
+		{"buttons", func(d *driver) { d.press("/api<Enter>u") }},
+		{"form", func(d *driver) { d.press("/api<Enter>useed<Enter><Tab><Right>") }},
+		{"forwards", func(d *driver) { d.press("/api<Enter>p") }},
+		{"pending", func(d *driver) { d.press("P") }},
+		{"confirm", func(d *driver) { d.press("/api<Enter>d") }},
 		{"notices", func(d *driver) {
 			d.notices(view.Notice{Text: "cluster does not answer", Summary: "the cluster kind-dev does not answer", Cause: "dial tcp 10.0.0.1:6443: i/o timeout", Mend: "check the network or start the cluster", Tone: view.Bad})
 			d.press("!")

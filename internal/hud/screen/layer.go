@@ -30,6 +30,8 @@ type typist interface {
 	// typed takes a key.
 	typed(event *tcell.EventKey)
 	pasted(text string)
+	// line draws the line that replaces the footer.
+	line(c canvas, area rect)
 }
 
 // pointed is a layer that the mouse works in.

@@ -154,6 +154,7 @@ func (d *lineList) draw(c canvas, area rect) {
 				style := c.theme.selection(view.Accent)
 				c.restyle(area.x+2, y, width, func(tcell.Style) tcell.Style { return style })
 			}
+			c.linkLine(area.x+2, y, width, l.Target, row)
 		}
 	}
 	if below := d.rows - d.offset - area.h; below > 0 {

@@ -33,10 +33,12 @@ type logPane struct {
 	next    *loglist.List // replaces list as soon as it has begun; nil if there is none
 
 	finder
+	rules  []loglist.Terms // that the user wants to stand out
 	follow bool
-	top    spot   // the first row that is shown, unless following
-	cursor uint64 // the selected item, by its first line; zero for none
-	anchor uint64 // the other end of the selection; zero for none
+	top    spot    // the first row that is shown, unless following
+	cursor uint64  // the selected item, by its first line; zero for none
+	anchor uint64  // the other end of the selection; zero for none
+	region *region // of text, by the mouse; nil for none
 	opened map[uint64]bool
 	marked map[uint64]bool // items that the user has marked
 	novelty
@@ -51,6 +53,8 @@ type logPane struct {
 	// shown and version are the list that was drawn last and its version; the pump compares them.
 	shown   atomic.Pointer[loglist.List]
 	version atomic.Uint64
+	// readVersion is the version of the list when it was read last.
+	readVersion uint64
 }
 
 var _ mover = (*logPane)(nil)
@@ -125,7 +129,7 @@ func (p *logPane) show(s subject) {
 	if s.title == p.subject.title && slices.Equal(s.names, p.subject.names) && (s.names == nil) == (p.subject.names == nil) {
 		return
 	}
-	p.subject, p.follow, p.cursor, p.anchor = s, true, 0, 0
+	p.subject, p.follow, p.cursor, p.anchor, p.region = s, true, 0, 0, nil
 	p.width = 0 // the origins of another subject may be shorter
 }
 
@@ -160,10 +164,10 @@ func (p *logPane) takeMessage() string {
 	return said
 }
 
-// drew remembers the version of what was drawn.
+// drew remembers the version of what was drawn: that from before it was read, since lines arrive all the time.
 func (p *logPane) drew() {
 	p.shown.Store(p.list)
-	p.version.Store(p.list.Version())
+	p.version.Store(p.readVersion)
 }
 
 // stale reports whether the pane would show something else than was drawn. It may be called from any goroutine.
@@ -192,6 +196,7 @@ func (p *logPane) read() {
 		p.rows = nil
 		return
 	}
+	p.readVersion = p.list.Version()
 	p.configure(p.area.w, p.subject.names == nil || len(p.subject.names) > 1, p.shape)
 	p.moved = false
 	p.readRows()
@@ -413,7 +418,7 @@ func (p *logPane) edge(last bool) {
 
 // end follows the newest lines.
 func (p *logPane) end() {
-	p.follow, p.cursor, p.anchor = true, 0, 0
+	p.follow, p.cursor, p.anchor, p.region = true, 0, 0, nil
 	p.read()
 }
 
@@ -429,6 +434,8 @@ func (p *logPane) close() bool {
 	switch {
 	case p.anchor != 0:
 		p.anchor = 0
+	case p.region != nil:
+		p.region = nil
 	case !p.found.Empty():
 		p.find(loglist.Terms{})
 	case !p.terms.Empty():
@@ -533,6 +540,8 @@ func (p *logPane) draw(c canvas, area rect) {
 			style := p.theme.selection(view.Accent)
 			c.restyle(area.x, area.y+i, r.item.indent, func(tcell.Style) tcell.Style { return style })
 		}
+		c.linkPlaces(area.x+r.item.indent, area.y+i, area.w-r.item.indent, r.item.Lines[0].Resource, text.Plain(r.item.rows[r.row]))
+		p.drawRegion(c, rect{area.x, area.y + i, area.w, 1}, r)
 	}
 	if len(p.rows) == 0 && area.h > 0 {
 		c.text(area.x+1, area.y, area.w-2, p.emptiness(), p.theme.style(view.Dim))
@@ -633,8 +642,11 @@ func (p *logPane) titleParts() []titlePart {
 	if !p.found.Empty() {
 		add(6, "find: "+text.Cut(p.found.Text, 24)+" "+p.findState(), view.Accent)
 	}
-	if p.anchor != 0 {
+	switch {
+	case p.anchor != 0:
 		add(4, "selecting, c copies", view.Accent)
+	case p.region != nil && !p.region.empty():
+		add(4, "selecting", view.Accent)
 	}
 	return parts
 }

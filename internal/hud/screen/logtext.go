@@ -94,13 +94,16 @@ func (w *wrapper) know(rows []view.Row) {
 		w.resources = append(w.resources, r.Name)
 	}
 	colours := make(map[model.ManifestName]int, len(rows))
-	for i, hue := range view.Hues(names, len(hues)) {
+	for i, hue := range view.Hues(names, hueCount, hueFamilies) {
 		colours[rows[i].Name] = hue
 	}
 	if longest != w.nameWidth || !maps.Equal(colours, w.colours) {
 		w.nameWidth, w.colours, w.kept = longest, colours, nil
 	}
 }
+
+// wear changes the theme.
+func (w *wrapper) wear(t theme) { w.theme, w.kept = t, nil }
 
 // forget drops an item from the cache.
 func (w *wrapper) forget(first uint64) {
@@ -249,7 +252,7 @@ func (w *wrapper) head(l logstore.Line) []headPart {
 func (w *wrapper) named(name model.ManifestName) tcell.Style {
 	hue, ok := w.colours[name]
 	if !ok {
-		hue = text.Hash(string(name), len(hues))
+		hue = text.Hash(string(name), hueCount)
 	}
 	return w.theme.hue(hue)
 }
@@ -338,6 +341,12 @@ func (p *logPane) mark(c canvas, area rect, r rowOf, selected bool) {
 	}
 	if selected {
 		c.restyle(area.x+r.item.indent, area.y, area.w-r.item.indent, func(s tcell.Style) tcell.Style { return s.Bold(true) })
+	}
+	for _, rule := range p.rules {
+		highlight(rule, func(s tcell.Style) tcell.Style {
+			fg, _, _ := p.theme.style(view.Accent).Decompose()
+			return s.Foreground(fg).Bold(true)
+		})
 	}
 	highlight(p.terms, func(s tcell.Style) tcell.Style { return s.Underline(true) })
 	highlight(p.found, func(s tcell.Style) tcell.Style { return s.Reverse(true) })

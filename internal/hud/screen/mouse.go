@@ -12,6 +12,8 @@ const wheelRows = 3
 type gesture struct {
 	kind gestureKind
 	x, y int
+	// block is set while Alt or Ctrl is held.
+	block bool
 }
 
 type gestureKind uint8
@@ -30,7 +32,7 @@ const (
 func (u *ui) mouse(event *tcell.EventMouse, action tview.MouseAction) (*tcell.EventMouse, tview.MouseAction) {
 	defer u.guard()
 	x, y := event.Position()
-	g := gesture{x: x, y: y}
+	g := gesture{x: x, y: y, block: event.Modifiers()&(tcell.ModAlt|tcell.ModCtrl) != 0}
 	switch action {
 	case tview.MouseLeftDown:
 		u.pressed = true
@@ -63,7 +65,8 @@ func (u *ui) mouse(event *tcell.EventMouse, action tview.MouseAction) (*tcell.Ev
 }
 
 // point implements pointed: in the table a click selects, a double click opens, and a click on a port opens it; the title of
-// the log can be dragged; in the log a click puts the cursor, and a drag selects lines and copies them.
+// the log can be dragged; in the log a click puts the cursor, and a drag selects text and copies it: lines if it begins in
+// front of the text, a block if Alt or Ctrl is held.
 func (m *mainView) point(g gesture) *verb {
 	u, wheel := m.ui, map[gestureKind]int{wheelUp: -wheelRows, wheelDown: wheelRows}
 	if by, ok := wheel[g.kind]; ok {
@@ -109,30 +112,50 @@ func (m *mainView) pointLog(g gesture) *verb {
 	p := m.log
 	switch g.kind {
 	case press:
-		return &verb{name: "select-line", do: func(*ui) { m.inLog, p.anchor = true, 0; p.place(p.at(g.x, g.y)) }}
-	case drag:
-		y := max(p.area.y, min(g.y, p.area.y+len(p.rows)-1))
-		return &verb{name: "select-lines", do: func(*ui) {
-			if p.anchor == 0 {
-				p.anchor = p.cursor
+		return &verb{name: "select-line", do: func(*ui) {
+			m.inLog, p.anchor, p.region = true, 0, nil
+			if at, ok := p.textAt(g.x, g.y); ok {
+				p.region = &region{from: at, to: at}
 			}
-			if g.y < p.area.y || g.y >= p.area.y+p.area.h {
-				p.scroll(map[bool]int{true: -1, false: 1}[g.y < p.area.y])
-			}
-			if at := p.at(p.area.x, y); at != 0 {
-				p.cursor = at
-			}
+			p.place(p.at(g.x, g.y))
 		}}
+	case drag:
+		return &verb{name: "select-text", do: func(*ui) { m.dragLog(g) }}
 	case dropped:
-		if p.anchor != 0 && p.anchor != p.cursor {
+		switch {
+		case p.region != nil && !p.region.empty():
+			return &verb{name: "copy-region", do: (*ui).copyRegion}
+		case p.anchor != 0 && p.anchor != p.cursor:
 			return m.ui.verb("copy")
 		}
-		return &verb{name: "select-line", do: func(*ui) { p.anchor = 0 }}
+		return &verb{name: "select-line", do: func(*ui) { p.anchor, p.region = 0, nil }}
 	case doubleClick:
 		return m.ui.verb("open-line")
 	case click, wheelUp, wheelDown:
 	}
 	return nil
+}
+
+// dragLog extends the selection to where the mouse is: of text if it began in the text, else of lines. Past the edges of the
+// pane it scrolls.
+func (m *mainView) dragLog(g gesture) {
+	p := m.log
+	if g.y < p.area.y || g.y >= p.area.y+p.area.h {
+		p.scroll(map[bool]int{true: -1, false: 1}[g.y < p.area.y])
+	}
+	x, y := max(p.area.x, min(g.x, p.area.x+p.area.w-1)), max(p.area.y, min(g.y, p.area.y+len(p.rows)-1))
+	if p.region != nil {
+		if at, _ := p.textAt(x, y); at.seq != 0 {
+			p.region.to, p.region.block = at, g.block
+		}
+		return
+	}
+	if p.anchor == 0 {
+		p.anchor = p.cursor
+	}
+	if at := p.at(x, y); at != 0 {
+		p.cursor = at
+	}
 }
 
 // pane is a part of the main view.

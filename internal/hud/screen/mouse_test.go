@@ -91,10 +91,53 @@ func TestMouseInTheLog(t *testing.T) {
 		if diff := cmp.Diff("line 0090\n", d.copied()); diff != "" {
 			t.Error(diff)
 		}
-		d.drag("line 0085", "line 0088")
+		d.drag("api │ line 0085", "line 0088")
 		d.shows("copied 4 lines")
 		if diff := cmp.Diff("line 0085\nline 0086\nline 0087\nline 0088\n", d.copied()); diff != "" {
 			t.Error(diff)
+		}
+	})
+}
+
+// TestMouseSelectsText: a drag that begins in the text selects text, and nothing outside of the pane.
+func TestMouseSelectsText(t *testing.T) {
+	digits := strings.Repeat("0123456789", 12)
+	play(t, func(t *testing.T, d *driver) {
+		for i := range 8 {
+			d.write("api", fmt.Sprintf("line %04d of the log", i))
+		}
+		d.write("web", digits)
+		d.after(time.Second)
+		for _, tt := range []struct {
+			name       string
+			from, to   string
+			offset     int // of the end, from where the text begins
+			mod        tcell.ModMask
+			want, says string
+		}{
+			{"within a line", "0005 of", "0005 of", 6, tcell.ModNone, "0005 of", "copied 7 characters"},
+			{"several lines", "0005 of", "0007 of", 0, tcell.ModNone, "0005 of the log\nline 0006 of the log\nline 0", "copied 3 lines"},
+			{"upwards", "0007 of", "0005 of", 0, tcell.ModNone, "0005 of the log\nline 0006 of the log\nline 0", "copied 3 lines"},
+			{"a block", "0005 of", "0007 of", 3, tcell.ModAlt, "0005\n0006\n0007", "copied 3 lines"},
+			{"a wrapped line", digits[:20], digits[:20], 0, tcell.ModNone, "", ""},
+		} {
+			x, y := d.find(tt.from)
+			toX, toY := d.find(tt.to)
+			if tt.want == "" { // to the second row of the line
+				toX, toY, tt.offset = x, y+1, 2
+				tt.want, tt.says = digits[:120-x+3], "characters"
+			}
+			move := func(x, y int, b tcell.ButtonMask) {
+				d.term.InjectMouse(x, y, b, tt.mod)
+				synctest.Wait()
+			}
+			move(x, y, tcell.Button1)
+			move(toX+tt.offset, toY, tcell.Button1)
+			move(toX+tt.offset, toY, tcell.ButtonNone)
+			if diff := cmp.Diff(tt.want, d.copied()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+			}
+			d.shows(tt.says)
 		}
 	})
 }

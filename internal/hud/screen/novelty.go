@@ -137,7 +137,7 @@ func (u *ui) strip(width int, name, what, files string) view.Cell {
 	head := view.Cell{{Text: " ✖ ", Tone: view.Bad}, {Text: text.CutMiddle(name, 24) + "  ", Tone: view.Strong}}
 	tail := "  e shows it "
 	if files != "" {
-		tail = fmt.Sprintf("  since %s%s", files, tail)
+		tail = fmt.Sprintf("  after a save of %s%s", files, tail)
 	}
 	end := view.Cell{{Text: tail, Tone: view.Dim}}
 	room := width - head.Width() - end.Width()

@@ -81,7 +81,7 @@ func TestSaveThatBreaksIsOnScreen(t *testing.T) {
 	play(t, func(_ *testing.T, d *driver) {
 		d.cards(manyRows(5, 1), view.Card{Resource: "service-001", Title: "the update failed", Cause: []string{"go build: exit 1"},
 			Output: "main.go:41:2: unused\n", Saved: []string{"worker/main.go"}})
-		d.shows(" ✖ service-001  main.go:41:2: unused", "since main.go  e shows it")
+		d.shows(" ✖ service-001  main.go:41:2: unused", "after a save of main.go  e shows it")
 		d.press("e<Esc>")
 		d.hides("e shows it")
 	})

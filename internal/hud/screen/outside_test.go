@@ -37,7 +37,7 @@ func TestTheScreenComesBack(t *testing.T) {
 			t.Error("the terminal was not taken back")
 		}
 		d.press("?")
-		d.shows("IN THE TABLE")
+		d.shows("ON RESOURCES")
 		if err := d.stop(); err != nil {
 			t.Error(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/gdamore/tcell/v2"
 	"github.com/rivo/tview"
 
+	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/hud/view"
 )
 
@@ -66,8 +67,12 @@ func (p *prompt) typed(event *tcell.EventKey) {
 
 // pasted adds pasted text; its line breaks become blanks, since a prompt is one line.
 func (p *prompt) pasted(text string) {
-	line := strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
-	p.edit(func() { p.field.PasteHandler()(line, func(tview.Primitive) {}) })
+	p.edit(func() { p.field.PasteHandler()(oneLine(text), func(tview.Primitive) {}) })
+}
+
+// oneLine replaces the line breaks of a pasted text.
+func oneLine(pasted string) string {
+	return strings.Join(strings.FieldsFunc(pasted, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
 }
 
 func (p *prompt) edit(change func()) {
@@ -107,18 +112,14 @@ func (p *prompt) end(ok bool) {
 	p.done(text, ok)
 }
 
-func (p *prompt) draw(c canvas, area rect) {
-	if area.empty() {
-		return
-	}
-	end := c.text(area.x+1, area.y, area.w-2, p.label, c.theme.style(view.Accent))
-	room := area.x + area.w - end - 1
+func (p *prompt) draw(canvas, rect) {}
+
+func (p *prompt) line(c canvas, area rect) {
 	if p.wrong != nil {
+		room := area.w - 2 - text.Width(p.label)
 		note := view.Cell{{Text: "  " + p.wrong.Error(), Tone: view.Bad}}.Fit(room / 2)
-		room -= note.Width()
-		c.spans(end+room, area.y, note.Width(), note)
+		c.spans(area.x+area.w-1-note.Width(), area.y, note.Width(), note)
+		area.w -= note.Width()
 	}
-	p.field.SetFieldStyle(tcell.StyleDefault).SetBackgroundColor(tcell.ColorDefault)
-	p.field.SetRect(end, area.y, max(room, 1), 1)
-	p.field.Draw(c.Screen)
+	c.input(area, p.label, p.field)
 }

@@ -50,7 +50,7 @@ func TestPastedTextIsNotTakenForKeys(t *testing.T) {
 		d.press("jj")
 		d.paste("tttt\n")
 		d.hides("will be updated")
-		if len(d.triggered) > 0 {
+		if len(d.triggered()) > 0 {
 			t.Error("pasted letters triggered updates")
 		}
 	})

@@ -24,10 +24,16 @@ type pump struct {
 	app     *tview.Application
 	options Options
 	lists   *loglist.Lister
+	dress   dress
+	// backgrounds delivers what the terminal says about its background; nil if it says nothing.
+	backgrounds <-chan background
+	outlet      *outlet // nil if the terminal has none
 
 	lastDrawn, lastLooked time.Time
 	frame                 Frame
 	built                 time.Time
+	// due is after which time there may be something to announce; zero for no time.
+	due time.Duration
 }
 
 // run draws whenever there is a reason to, until ctx is done.
@@ -42,6 +48,8 @@ func (p *pump) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-p.options.Changed:
+		case <-p.options.Beside.Changed:
+			rebuild = false
 		case <-tick.C:
 		case <-logs:
 			// Lines of resources that are not shown change nothing. They may come thousands of times a second.
@@ -54,6 +62,8 @@ func (p *pump) run(ctx context.Context) {
 			}
 		case <-p.lists.News():
 			rebuild = false
+		case b := <-p.backgrounds:
+			rebuild, then = false, func() { p.ui.wear(p.dress.on(b)) }
 		case then = <-p.ui.jobs.results:
 			rebuild = false
 		}
@@ -65,13 +75,16 @@ func (p *pump) run(ctx context.Context) {
 	}
 }
 
-// pause waits until a frame's time has passed since the last time, and reports whether there will be another frame.
+// pause waits until a frame's time has passed since the last time and the terminal has shown the last frame, and reports
+// whether there will be another one.
 func (p *pump) pause(ctx context.Context, last time.Time) bool {
-	wait := frameTime - time.Since(last)
-	if wait <= 0 {
-		return ctx.Err() == nil
+	if wait := frameTime - time.Since(last); wait > 0 && !retry.Sleep(ctx, wait) {
+		return false
 	}
-	return retry.Sleep(ctx, wait)
+	if p.outlet != nil {
+		p.outlet.shown(ctx)
+	}
+	return ctx.Err() == nil
 }
 
 // draw passes the newest frame to tview and waits until it is drawn.
@@ -85,8 +98,12 @@ func (p *pump) draw(rebuild bool, then func()) {
 		defer p.ui.guard()
 		p.ui.apply(frame, now)
 		then()
+		p.due, _ = p.ui.watch.Due(now)
 	})
 	p.lastDrawn = time.Now()
+	if p.outlet != nil {
+		p.outlet.mark()
+	}
 }
 
 // stale reports whether the frame has expired without a notification. Under a flood of log lines, the timer alone would never
@@ -100,5 +117,9 @@ func (p *pump) next() time.Duration {
 			return spinnerStep
 		}
 	}
-	return max(spinnerStep, p.frame.View.Refresh-p.options.Now().Sub(p.built))
+	next := max(spinnerStep, p.frame.View.Refresh-p.options.Now().Sub(p.built))
+	if p.due > 0 {
+		next = min(next, max(p.due, spinnerStep))
+	}
+	return next
 }

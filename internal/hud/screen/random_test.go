@@ -31,7 +31,7 @@ var awkward = []string{"plain", "\x1b[31mred", "\x1b[2J", "\x1b]0;t\x07", "\t", 
 	"status>=500", "\"", "                    ", "\u200b", "\x00"}
 
 var namedKeys = []tcell.Key{tcell.KeyUp, tcell.KeyDown, tcell.KeyLeft, tcell.KeyRight, tcell.KeyPgUp, tcell.KeyPgDn, tcell.KeyHome, tcell.KeyEnd,
-	tcell.KeyEnter, tcell.KeyEscape, tcell.KeyTab, tcell.KeyBackspace2, tcell.KeyCtrlL, tcell.KeyCtrlW, tcell.KeyCtrlA, tcell.KeyCtrlU, tcell.KeyF1}
+	tcell.KeyEnter, tcell.KeyEscape, tcell.KeyTab, tcell.KeyBackspace2, tcell.KeyCtrlL, tcell.KeyCtrlW, tcell.KeyCtrlA, tcell.KeyCtrlU, tcell.KeyCtrlP, tcell.KeyBacktab, tcell.KeyF1}
 
 func anyKeys(t *testing.T, seed uint64, steps int) {
 	t.Helper()

@@ -52,7 +52,7 @@ func (r *root) Draw(screen tcell.Screen) {
 	u.screen.width, u.screen.height = width, height
 	u.settle()
 	screen.HideCursor()
-	c := canvas{screen, u.theme}
+	c := canvas{screen, u.theme, u.links}
 	area := rect{x, y, width, height}
 	header, area := area.top(r.headerHeight(height))
 	r.drawHeader(c, header)
@@ -65,21 +65,20 @@ func (r *root) Draw(screen tcell.Screen) {
 		lowest--
 	}
 	for _, l := range u.layers[lowest:] {
-		if p, ok := l.(*prompt); ok {
-			p.draw(c, footer)
-			continue
-		}
 		l.draw(c, area)
 	}
-	if !u.typing() {
+	if t, ok := u.top().(typist); ok && !footer.empty() {
+		t.line(c, footer)
+	} else {
 		r.drawFooter(c, footer)
 	}
+	u.findPlaces()
 	u.log.drew()
 }
 
-// typing reports whether a prompt covers the footer.
+// typing reports whether a line that the user types covers the footer.
 func (u *ui) typing() bool {
-	_, ok := u.top().(*prompt)
+	_, ok := u.top().(typist)
 	return ok
 }
 
@@ -129,6 +128,7 @@ func (r *root) drawTitle(c canvas, x, y, width int) {
 	if h.Project == "" {
 		left = append(left, view.Span{Text: "starting…", Tone: view.Dim})
 	}
+	left = append(left, r.company(width >= 100)...)
 	right := counters(h.Counts, width >= 100)
 	if h.Loop > 0 && width >= 100 {
 		right = append(right, view.Span{Text: "   loop " + view.Duration(h.Loop), Tone: view.Dim})
@@ -137,6 +137,28 @@ func (r *root) drawTitle(c canvas, x, y, width int) {
 	room := width - right.Width()
 	c.spans(x, y, room-1, left.Fit(room-1))
 	c.spans(x+room, y, right.Width(), right)
+}
+
+// company says whether the screen is read-only, and how many others show the session.
+func (r *root) company(words bool) view.Cell {
+	var cell view.Cell
+	o := r.ui.options
+	if o.ReadOnly {
+		cell = append(cell, view.Span{Text: "  read-only", Tone: view.Warn})
+	}
+	if o.Beside.Others == nil {
+		return cell
+	}
+	switch n := o.Beside.Others(); {
+	case n <= 0:
+	case !words:
+		cell = append(cell, view.Span{Text: fmt.Sprintf("  +%d", n), Tone: view.Dim})
+	case n == 1:
+		cell = append(cell, view.Span{Text: "  +1 screen", Tone: view.Dim})
+	default:
+		cell = append(cell, view.Span{Text: fmt.Sprintf("  +%d screens", n), Tone: view.Dim})
+	}
+	return cell
 }
 
 func counters(n view.Counts, words bool) view.Cell {
@@ -168,22 +190,45 @@ func (r *root) drawFooter(c canvas, area rect) {
 	case u.stopping:
 		c.text(x+1, y, width-2, "stopping…  Ctrl-C again leaves the screen at once", c.theme.style(view.Warn))
 	case u.message != "":
-		c.text(x+1, y, width-2, text.Cut(u.message, width-2), c.theme.style(view.Warn))
+		r.drawMessage(c, area)
 	default:
 		c.spans(x+1, y, width-2, r.hints(width-2))
 	}
 }
 
-// lasting reports whether a hint is always shown.
-func lasting(v verb) bool { return v.hint == keysHint || v.hint == detachHint }
+// messageRows is how many rows a message takes at most; they cover what is above the footer.
+const messageRows = 4
 
-// hints returns the hints of the keys that work now, as many as fit. They always include the key that shows all keys, and the
-// key that leaves an attached screen.
+// drawMessage draws a message whole, with its last row in the footer.
+func (r *root) drawMessage(c canvas, area rect) {
+	width := max(area.w-2, 1)
+	rows := view.Line{Cell: view.Cell{{Text: text.Clean(r.ui.message), Tone: view.Warn}}}.Rows(width)
+	if len(rows) > messageRows {
+		rows = rows[:messageRows]
+		rows[messageRows-1] = append(rows[messageRows-1].Fit(width-1), view.Span{Text: "…", Tone: view.Warn})
+	}
+	for i, row := range rows {
+		y := area.y + 1 - len(rows) + i
+		for x := range area.w {
+			c.Put(area.x+x, y, " ", tcell.StyleDefault)
+		}
+		c.spans(area.x+1, y, width, row)
+	}
+}
+
+// lasting reports whether a hint is always shown.
+func lasting(v verb) bool { return v.hint == keysHint || v.hint == detachHint || v.hint == paletteHint }
+
+// hints returns the hints of the keys that work now, as many as fit. They always include the keys that
+// show all keys and all commands, and the key that leaves an attached screen.
 func (r *root) hints(width int) view.Cell {
 	u := r.ui
 	var hints, last view.Cell
 	if u.table.query != "" && u.top() == u.main {
 		hints = append(hints, view.Span{Text: "showing " + text.Cut(u.table.query, 20) + ", Esc shows all   ", Tone: view.Warn})
+	}
+	if n := len(u.table.marked); n > 0 && u.top() == u.main {
+		hints = append(hints, view.Span{Text: fmt.Sprintf("%d marked, Esc unmarks   ", n), Tone: view.Warn})
 	}
 	hint := func(v verb) view.Cell {
 		return view.Cell{{Text: v.label(), Tone: view.Strong}, {Text: " " + v.hint + "  ", Tone: view.Dim}}

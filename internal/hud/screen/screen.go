@@ -11,8 +11,11 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/bug"
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/terminal"
 	"github.com/hone-dev/hone/internal/hud/loglist"
+	"github.com/hone-dev/hone/internal/hud/settings"
 	"github.com/hone-dev/hone/internal/hud/view"
+	"github.com/hone-dev/hone/internal/loop/shell"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -26,8 +29,17 @@ type Frame struct {
 	// the Tiltfile.
 	Why     func(name model.ManifestName) []view.Line
 	WhyFile func(name model.ManifestName, file string) []view.Line
+	// Controls are what the user can change about a resource, and Session what they can change about the session.
+	Controls func(name model.ManifestName) (c view.Controls, ok bool)
+	Session  func() view.SessionControls
+	// Facts are what the user's own commands get to know about a resource.
+	Facts func(name model.ManifestName) []view.Fact
+	// Pending lists the changes that no update has taken in yet.
+	Pending func() []view.Line
 	// Locate returns where a file that the output of a resource names may be, the most likely place first.
 	Locate func(name model.ManifestName, file string) []string
+	// Shell returns where a shell of a resource can run, or why there can be none.
+	Shell func(name model.ManifestName) (shell.Place, error)
 }
 
 // FrameOf returns the frame of a snapshot. Loop is how long the store's last batch took, and ignored are the watcher's rules.
@@ -39,28 +51,42 @@ func FrameOf(v store.View, now time.Time, loop time.Duration, ignored view.Ignor
 		WhyFile: func(name model.ManifestName, file string) []view.Line {
 			return view.WhyFile(v, name, file, now, ignored)
 		},
-		Locate: func(name model.ManifestName, file string) []string { return view.Locate(v, name, file) },
+		Controls: func(name model.ManifestName) (view.Controls, bool) { return view.ControlsOf(v, name) },
+		Facts:    func(name model.ManifestName) []view.Fact { return view.Facts(v, name) },
+		Pending:  func() []view.Line { return view.Pending(v, now) },
+		Session:  func() view.SessionControls { return view.ControlsOfSession(v) },
+		Locate:   func(name model.ManifestName, file string) []string { return view.Locate(v, name, file) },
+		Shell:    func(name model.ManifestName) (shell.Place, error) { return shell.Of(v, string(name)) },
 	}
 }
 
-// Options configure a screen. All except Terminal, Programs, Copy, Now, Version and NoColor must be set.
+// Options configure a screen. All except Terminal, About, Settings, Ask, Programs, Suspend, Copy, Now, Version and NoColor must be set.
 type Options struct {
 	// Terminal is where to draw; nil means the terminal that the process runs in.
 	Terminal Terminal
+	// About is what is known about the terminal, without its host if that is another machine, and Settings is what the user has chosen for it.
+	About    terminal.Description
+	Settings settings.Settings
 	Logs     Logs
 	// Changed delivers a value when Frame would return something new. Frame is called on one goroutine at a time.
 	Changed <-chan struct{}
 	Frame   func(now time.Time) Frame
-	// Trigger requests an update, or returns why the resource cannot be updated. Quit requests the end of the session, which
-	// must end the context of Run. Both must return at once.
-	Trigger func(model.ManifestName) error
-	Quit    func()
+	// Ask asks something of the session, with its newest snapshot, or returns why the session refuses it; nil if the screen
+	// only shows. Quit requests the end of the session, which must end the context of Run. Both must return at once.
+	Ask  func(Wish) error
+	Quit func()
 	// Object reads an object of the cluster as YAML for people. It is called away from the drawing.
 	Object func(ctx context.Context, o model.AppliedObject) (string, error)
+	// Snapshot writes a snapshot of the session to a file and returns its path; nil if it cannot. It is called away from the
+	// drawing.
+	Snapshot func(ctx context.Context) (path string, err error)
 	// Open shows an address in a browser.
 	Open func(ctx context.Context, url string) error
-	// Programs are the user's programs for text.
+	// Programs are the user's programs.
 	Programs Programs
+	// Suspend gives the terminal, which the screen has restored, back to the user's shell, and returns when the user is back; nil
+	// if it cannot. If it returns because its context has ended, the terminal belongs to the shell.
+	Suspend func(ctx context.Context) error
 	// Copy puts a text into the clipboard of the user's desktop, if there is one; nil leaves that to the terminal, which always
 	// gets the text too. It is called away from the drawing.
 	Copy func(ctx context.Context, text string) error
@@ -68,17 +94,30 @@ type Options struct {
 	// on the goroutine that draws: it must return at once.
 	Layout     Layout
 	KeepLayout func(Layout)
+	// Beside are the other screens of the session.
+	Beside Beside
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// ReadOnly is set for a screen that cannot change the session: Ask is nil, and nothing else is written on the session's
+	// machine.
+	ReadOnly bool
 	// Leave is the name of the session for an attached screen. Leaving such a screen ends only the screen, and Quit only
 	// reports that the user left.
 	Leave string
-	// Past is set for a screen that shows a past session: Trigger is not called, and leaving it works as with Leave.
+	// Past is set for a screen that shows a past session; leaving it works as with Leave.
 	Past bool
 	// Version is shown in the help.
 	Version string
 	// NoColor shows everything in the terminal's two colours.
 	NoColor bool
+}
+
+// Beside are the screens that show the same session. The zero value is for a session without others.
+type Beside struct {
+	// Others counts them. It may be called on any goroutine.
+	Others func() int
+	// Changed delivers a value when their number has changed.
+	Changed <-chan struct{}
 }
 
 // leaves reports whether leaving the screen ends only the screen, not the session.
@@ -94,7 +133,7 @@ func Run(ctx context.Context, o Options) error {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	term, err := open(o.Terminal)
+	term, err := open(o.Terminal, o.About, o.Settings)
 	if err != nil {
 		return err
 	}
@@ -104,13 +143,20 @@ func Run(ctx context.Context, o Options) error {
 
 	lists := loglist.NewLister(ctx, o.Logs, o.Now)
 	defer lists.Close()
-	ui := newUI(o, theme{ascii: term.CharacterSet() != "UTF-8", noColor: o.NoColor}, lists)
+	d := dress{choice: o.Settings.Theme, shown: term.Colors(), theme: theme{ascii: term.CharacterSet() != "UTF-8", noColor: o.NoColor}}
+	ui := newUI(o, d.on(backgroundIn(o.About.Background)), lists)
 	ui.leave, ui.done = leave, ctx.Done()
-	app := tview.NewApplication().SetScreen(&guarded{term, func(err error) { leave(err) }})
+	own := &guarded{Terminal: term, gone: func(err error) { leave(err) }, focus: func(has bool) { ui.away.Store(!has) }}
+	app := tview.NewApplication().SetScreen(own)
 	app.SetRoot(newRoot(ui), true).EnablePaste(true).SetInputCapture(ui.key).SetMouseCapture(ui.mouse)
 	term.EnableMouse(tcell.MouseButtonEvents | tcell.MouseDragEvents) // no events while the mouse only moves
-	p := &pump{ui: ui, app: app, options: o, lists: lists}
-	ui.jobs, ui.sync, ui.clipboard, ui.suspend = newJobs(ctx), term.Sync, term.SetClipboard, app.Suspend
+	p := &pump{ui: ui, app: app, options: o, lists: lists, dress: d}
+	if out := outletOf(term); out != nil {
+		p.outlet, p.backgrounds, ui.announce = out, out.backgrounds, out.say
+		term.EnableFocus()
+	}
+	ui.jobs, ui.sync, ui.clipboard, ui.suspend = newJobs(ctx), own.Sync, term.SetClipboard, app.Suspend
+	ui.abandon = func() { own.abandoned.Store(true) }
 
 	var closer sync.WaitGroup
 	closer.Go(func() {

@@ -152,11 +152,11 @@ func TestWishes(t *testing.T) {
 	play(t, func(t *testing.T, d *driver) {
 		d.press("jjt")
 		d.shows("api will be updated")
-		d.press("b<End>t")
+		d.press("bhttp<Enter><End>t")
 		d.shows("resource \"loadtest\" is disabled; enable it first: hone enable loadtest")
 		d.press("b")
-		d.shows("no endpoint to open")
-		if diff := cmp.Diff([]model.ManifestName{"api"}, d.triggered); diff != "" {
+		d.shows("loadtest has no endpoint")
+		if diff := cmp.Diff([]model.ManifestName{"api"}, d.triggered()); diff != "" {
 			t.Error(diff)
 		}
 		if diff := cmp.Diff([]string{"http://localhost:8080/"}, d.opened); diff != "" {
@@ -167,7 +167,7 @@ func TestWishes(t *testing.T) {
 
 func TestFailingBrowserIsTold(t *testing.T) {
 	play(t, func(t *testing.T, d *driver) {
-		d.press("jjb")
+		d.press("jjbhttp<Enter>")
 		d.after(time.Second)
 		d.shows("cannot open http://localhost:8080/: no browser")
 	}, func(_ *driver, o *Options) {
@@ -193,7 +193,7 @@ func TestDetailsAndHelp(t *testing.T) {
 }
 
 func TestHelpNamesEveryKey(t *testing.T) {
-	u := &ui{verbs: verbs(Options{})}
+	u := &ui{verbs: verbs(Options{Ask: func(Wish) error { return nil }})}
 	var all strings.Builder
 	for _, line := range u.help(100) {
 		all.WriteString(line.String() + "\n")
@@ -208,7 +208,7 @@ func TestHelpNamesEveryKey(t *testing.T) {
 		}
 		names[v.name] = true
 		for _, k := range v.keys {
-			for _, in := range []place{inTable, inLog, inDetails, inText} {
+			for _, in := range []place{inTable, inLog, inDetails, inText, inCard, inWhy, inPending} {
 				if v.in&in == 0 {
 					continue
 				}
@@ -475,7 +475,7 @@ func TestPanicGivesTheTerminalBack(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				term := newTerminal("UTF-8", 120, 34)
 				d := start(t, v, term, func(_ *driver, o *Options) {
-					o.Trigger = func(model.ManifestName) error { panic("broken trigger") }
+					o.Ask = func(Wish) error { panic("broken wish") }
 				})
 				tt.sabotage(d)
 				<-d.done

@@ -22,6 +22,7 @@ type table struct {
 	lines  []tableLine
 	order  view.Order
 	folded map[string]bool
+	marked map[model.ManifestName]bool
 	query  string
 	sizes  view.Sizes
 	// selected is kept by name, so that it survives every change of order. previous is the index of its line.
@@ -56,7 +57,9 @@ func (l tableLine) key() tableKey {
 	return tableKey{name: l.row.Name}
 }
 
-func newTable(t theme) *table { return &table{theme: t, folded: map[string]bool{}, focused: true} }
+func newTable(t theme) *table {
+	return &table{theme: t, folded: map[string]bool{}, marked: map[model.ManifestName]bool{}, focused: true}
+}
 
 var _ mover = (*table)(nil)
 
@@ -64,6 +67,11 @@ var _ mover = (*table)(nil)
 func (t *table) setRows(rows []view.Row) {
 	t.all = rows
 	t.sizes.Take(rows)
+	for name := range t.marked { // what is gone is not marked
+		if !slices.ContainsFunc(rows, func(r view.Row) bool { return r.Name == name }) {
+			delete(t.marked, name)
+		}
+	}
 	t.arrange()
 }
 
@@ -84,8 +92,9 @@ func (t *table) arrange() {
 	if t.query != "" {
 		t.rows = slices.DeleteFunc(slices.Clone(t.rows), func(r view.Row) bool { return !r.Matches(t.query) })
 	}
+	ranked := view.Rank(t.rows, t.query)
 	t.lines = t.lines[:0]
-	grouped := t.order == view.ByGroup && slices.ContainsFunc(t.rows, func(r view.Row) bool { return r.Group != "" })
+	grouped := t.order == view.ByGroup && !ranked && slices.ContainsFunc(t.rows, func(r view.Row) bool { return r.Group != "" })
 	groups := map[string]view.Group{}
 	for _, g := range view.Groups(t.rows) {
 		groups[g.Name] = g
@@ -149,6 +158,53 @@ func (t *table) members(group string) []model.ManifestName {
 		}
 	}
 	return names
+}
+
+// markedRows returns the marked resources, in the order of the screen.
+func (t *table) markedRows() []model.ManifestName {
+	var names []model.ManifestName
+	for _, r := range view.Arrange(t.all, t.order) {
+		if t.marked[r.Name] {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
+
+// toggleMarks marks resources, or unmarks them if all of them are marked.
+func (t *table) toggleMarks(names []model.ManifestName) {
+	all := !slices.ContainsFunc(names, func(n model.ManifestName) bool { return !t.marked[n] })
+	for _, n := range names {
+		if all {
+			delete(t.marked, n)
+		} else {
+			t.marked[n] = true
+		}
+	}
+}
+
+// markCurrent marks the selected resource, or the members of the selected group, and goes on to the next line.
+func (t *table) markCurrent() {
+	switch l := t.current(); {
+	case l == nil:
+		return
+	case l.row == nil:
+		t.toggleMarks(t.members(l.group))
+	case l.row.Name != model.TiltfileName:
+		t.toggleMarks([]model.ManifestName{l.row.Name})
+	}
+	t.move(1)
+}
+
+// markShown marks all resources that match the query, or unmarks them.
+func (t *table) markShown() {
+	var names []model.ManifestName
+	for _, r := range t.rows {
+		if r.Name != model.TiltfileName {
+			names = append(names, r.Name)
+		}
+	}
+	t.toggleMarks(names)
 }
 
 func (t *table) move(by int) {
@@ -217,19 +273,37 @@ func (t *table) endpoint(line, x int) string {
 	if r == nil || !t.ports.has(x, t.ports.y) {
 		return ""
 	}
-	at := t.ports.x
-	for _, s := range r.Text(view.Column{Kind: view.ColumnPorts, Width: t.ports.w}, true) {
+	for _, p := range addresses(*r, r.Text(view.Column{Kind: view.ColumnPorts, Width: t.ports.w}, true)) {
+		if x >= t.ports.x+p.from && x < t.ports.x+p.to {
+			return p.url
+		}
+	}
+	return ""
+}
+
+// addressed is a range of columns that shows an address.
+type addressed struct {
+	from, to int
+	url      string
+}
+
+// addresses returns which parts of a cell show addresses of a row: the numbers of ports, and whole addresses.
+func addresses(r view.Row, cell view.Cell) (out []addressed) {
+	at := 0
+	for i, s := range cell {
 		end := at + text.Width(s.Text)
-		if number := strings.TrimSpace(s.Text); x >= at && x < end && number != "" {
-			for _, e := range r.Endpoints {
-				if u, err := url.Parse(e.URL); err == nil && u.Port() == number {
-					return e.URL
-				}
+		shown := strings.TrimSpace(s.Text)
+		for _, e := range r.Endpoints {
+			u, err := url.Parse(e.URL)
+			if shown == "" || err != nil || u.Port() != shown && e.URL != shown && (i > 0 || !strings.Contains(s.Text, "…")) {
+				continue
 			}
+			out = append(out, addressed{at, at + text.Width(strings.TrimRight(s.Text, " ")), e.URL})
+			break
 		}
 		at = end
 	}
-	return ""
+	return out
 }
 
 // scrollBy scrolls by a number of rows and keeps the selection in sight.
@@ -379,10 +453,26 @@ func (t *table) mark(c canvas, x, y, width int, tone view.Tone) {
 // markTone is the tone in which a row is marked.
 var markTone = map[view.Status]view.Tone{view.Failed: view.Bad, view.Waiting: view.Warn, view.Warning: view.Warn, view.Well: view.Good}
 
+// linkRow makes links of the ports and of the address of a row that is drawn.
+func (t *table) linkRow(c canvas, x, y, width int, columns []view.Column, r view.Row) {
+	at := x + view.Margin
+	for _, col := range columns {
+		if col.Kind == view.ColumnPorts || col.Kind == view.ColumnEndpoint {
+			for _, p := range addresses(r, r.Text(col, true)) {
+				c.link(at+p.from, y, min(p.to-p.from, x+width-at-p.from), p.url)
+			}
+		}
+		at += col.Width + view.Gap
+	}
+}
+
 func (t *table) drawRow(c canvas, x, y, width int, columns []view.Column, r view.Row) {
 	glyph := glyphs[r.Status]
 	if r.Status == view.Updating {
 		glyph = t.theme.moving(t.step)
+	}
+	if t.marked[r.Name] {
+		c.text(x, y, 1, "◆", t.theme.style(view.Accent))
 	}
 	c.spans(x+3, y, 1, view.Cell{glyph})
 	hasChanged := columns[len(columns)-1].Kind == view.ColumnChanged
@@ -391,6 +481,7 @@ func (t *table) drawRow(c canvas, x, y, width int, columns []view.Column, r view
 		c.spans(at, y, min(col.Width, x+width-at), r.Text(col, hasChanged))
 		at += col.Width + view.Gap
 	}
+	defer t.linkRow(c, x, y, width, columns, r)
 	if (tableLine{row: &r}).key() == t.selected {
 		tone, ok := markTone[r.Status]
 		if !ok {

@@ -20,11 +20,23 @@ func TestFilterThatLeavesOneRowSelectsIt(t *testing.T) {
 			d.shows("▌ ✔ api", "api will be updated")
 			d.press("<Enter>")
 			d.shows("─ api  [1 updates]")
-			if diff := cmp.Diff([]model.ManifestName{"api"}, d.triggered); diff != "" {
+			if diff := cmp.Diff([]model.ManifestName{"api"}, d.triggered()); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
+}
+
+// TestFilterRanks: the name that fits best is the first, whatever its group.
+func TestFilterRanks(t *testing.T) {
+	play(t, func(t *testing.T, d *driver) {
+		d.press("/e<Enter>")
+		d.hides("▾ backend")
+		d.press("<Esc>/wr<Enter>")
+		d.shows("▌ ⠋ worker")
+		d.press("<Esc>/label:backend<Enter>")
+		d.shows("▾ backend")
+	})
 }
 
 func TestHeadingsAreSelected(t *testing.T) {
@@ -39,7 +51,7 @@ func TestHeadingsAreSelected(t *testing.T) {
 		d.shows("─ backend ─", "declared and not used", "no such host") // the logs of its members
 		d.hides("Successfully loaded Tiltfile")
 		d.press("t")
-		d.shows("no resource is selected")
+		d.shows("api, worker and mailer will be updated")
 		d.press("j<Left>")
 		d.shows("▌▸ frontend", "▸ backend")
 		d.press("<Right>")

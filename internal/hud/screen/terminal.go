@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gdamore/tcell/v2"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/terminal"
+	"github.com/hone-dev/hone/internal/hud/settings"
 )
 
 // Terminal is where the screen is drawn.
@@ -16,14 +19,17 @@ type Terminal = tcell.Screen
 // ErrGone is the reason for the end of a screen whose terminal can no longer be read: its window was closed.
 var ErrGone = errors.New("the terminal is gone")
 
-// open takes control of a terminal: the given one, or the terminal of the process.
-func open(given Terminal) (Terminal, error) {
+// open takes control of a terminal: the given one, or the terminal of the process, about which something is known.
+func open(given Terminal, about terminal.Description, chosen settings.Settings) (Terminal, error) {
 	term := given
 	if term == nil {
 		var err error
-		if term, err = own(); err != nil {
+		if term, err = own(about); err != nil {
 			return nil, unusable(err)
 		}
+	}
+	if out := outletOf(term); out != nil {
+		out.choose(chosen)
 	}
 	if err := term.Init(); err != nil {
 		return nil, unusable(err)
@@ -35,11 +41,11 @@ func open(given Terminal) (Terminal, error) {
 var tcellGlobals sync.Mutex
 
 // own returns the terminal that the process runs in.
-func own() (Terminal, error) {
+func own(about terminal.Description) (Terminal, error) {
 	tcellGlobals.Lock()
 	defer tcellGlobals.Unlock()
 	tcell.SetEncodingFallback(tcell.EncodingFallbackASCII)
-	return tcell.NewScreen()
+	return ownScreen(about)
 }
 
 func unusable(err error) error {
@@ -52,20 +58,43 @@ func unusable(err error) error {
 type guarded struct {
 	Terminal
 	gone func(error)
+	// focus is called, on a goroutine of tview, when the terminal gets or loses the focus.
+	focus func(bool)
+	// abandoned is set if the terminal must not be taken back, and away while something else has it.
+	abandoned, away atomic.Bool
+}
+
+// Show draws nothing on a terminal that is not ours: tcell has no cells then, and would look for them forever.
+func (g *guarded) Show() {
+	if !g.away.Load() {
+		g.Terminal.Show()
+	}
+}
+
+// Sync is like Show.
+func (g *guarded) Sync() {
+	if !g.away.Load() {
+		g.Terminal.Sync()
+	}
 }
 
 // Init does nothing: open has already initialized the terminal and checked the error.
 func (*guarded) Init() error { return nil }
 
-// PollEvent withholds the errors of the terminal from tview, which would otherwise stop permanently.
+// PollEvent withholds the errors of the terminal from tview, which would otherwise stop permanently, and what tview does not
+// know.
 func (g *guarded) PollEvent() tcell.Event {
 	for {
-		event := g.Terminal.PollEvent()
-		fault, failed := event.(*tcell.EventError)
-		if !failed {
+		switch event := g.Terminal.PollEvent().(type) {
+		case *tcell.EventError:
+			g.gone(fmt.Errorf("%w: %w", ErrGone, event))
+		case *tcell.EventFocus:
+			g.focus(event.Focused)
+		case nil:
+			return nil
+		default:
 			return event
 		}
-		g.gone(fmt.Errorf("%w: %w", ErrGone, fault))
 	}
 }
 
@@ -80,6 +109,7 @@ func (g *guarded) Suspend() error {
 		}
 	})
 	err := g.Terminal.Suspend()
+	g.away.Store(err == nil)
 	close(suspended)
 	drain.Wait()
 	return err
@@ -87,9 +117,14 @@ func (g *guarded) Suspend() error {
 
 // Resume takes the terminal back. tview ignores errors.
 func (g *guarded) Resume() error {
+	if g.abandoned.Load() {
+		return nil
+	}
 	err := g.Terminal.Resume()
 	if err != nil {
 		g.gone(fmt.Errorf("%w: %w", ErrGone, err))
+		return err
 	}
-	return err
+	g.away.Store(false)
+	return nil
 }

@@ -1,41 +1,39 @@
 package screen
 
 import (
+	"strings"
+
 	"github.com/gdamore/tcell/v2"
 
 	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/hud/view"
 )
 
-// theme maps meanings to styles for this terminal. It uses the terminal's own sixteen colours and background, so that it fits
-// light and dark schemes.
+// theme maps meanings to styles for this terminal.
 type theme struct {
 	ascii   bool // the terminal shows ASCII only
 	noColor bool
+	// colours are those of the user's choice; nil means the terminal's own sixteen.
+	colours *colours
+}
+
+// colours are the styles of a theme.
+type colours struct {
+	styles [view.Strong + 1]tcell.Style
+	hues   [hueCount]tcell.Color
+}
+
+func (t theme) palette() *colours {
+	if t.colours == nil {
+		return &ownColours
+	}
+	return t.colours
 }
 
 func (t theme) style(tone view.Tone) tcell.Style {
-	s := tcell.StyleDefault
-	color := func(c tcell.Color) tcell.Style {
-		if t.noColor {
-			return s
-		}
-		return s.Foreground(c)
-	}
-	switch tone {
-	case view.Good:
-		return color(tcell.ColorGreen)
-	case view.Bad:
-		return color(tcell.ColorMaroon).Bold(true)
-	case view.Warn:
-		return color(tcell.ColorOlive)
-	case view.Accent:
-		return color(tcell.ColorTeal)
-	case view.Dim:
-		return s.Dim(true)
-	case view.Strong:
-		return s.Bold(true)
-	case view.Plain:
+	s := t.palette().styles[tone]
+	if t.noColor {
+		return s.Foreground(tcell.ColorDefault).Background(tcell.ColorDefault).Dim(tone == view.Dim)
 	}
 	return s
 }
@@ -45,16 +43,12 @@ func (t theme) selection(tone view.Tone) tcell.Style {
 	return t.style(tone).Dim(false).Bold(true).Reverse(true)
 }
 
-// hues are the palette colours that distinguish names; red is reserved for errors.
-var hues = [...]tcell.Color{tcell.ColorGreen, tcell.ColorOlive, tcell.ColorNavy, tcell.ColorPurple, tcell.ColorTeal,
-	tcell.ColorLime, tcell.ColorBlue, tcell.ColorFuchsia, tcell.ColorAqua}
-
 // hue returns the style of a name of which view.Hues has chosen the hue.
 func (t theme) hue(i int) tcell.Style {
 	if t.noColor {
 		return tcell.StyleDefault
 	}
-	return tcell.StyleDefault.Foreground(hues[i])
+	return tcell.StyleDefault.Foreground(t.palette().hues[i])
 }
 
 // foreign translates the style of a program's output.
@@ -107,6 +101,15 @@ func (t theme) moving(step int) view.Span {
 var plainForms = map[string]string{
 	"✔": "v", "●": "*", "◌": ".", "✖": "x", "○": "o", "–": "-", "…": "~", "×": "x", "·": "-", "─": "-", "│": "|",
 	"▓": "#", "░": ".", "▌": ">", "▾": "v", "▸": ">", "▲": "^", "▼": "v", "◆": "#", "↻": "r", "↵": "<", "↑": "^", "↓": "v", "→": ">", "←": "<",
+}
+
+// text returns a text as the terminal shows it.
+func (t theme) text(s string) string {
+	var b strings.Builder
+	for _, g := range text.Parse(s) {
+		b.WriteString(t.show(g.Text, g.Width))
+	}
+	return b.String()
 }
 
 // show returns the text to draw for a grapheme that takes width columns.

@@ -1,15 +1,17 @@
 package screen
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/gdamore/tcell/v2"
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/words"
+	"github.com/hone-dev/hone/internal/hud/attention"
 	"github.com/hone-dev/hone/internal/hud/loglist"
 	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/pkg/model"
@@ -21,6 +23,7 @@ const messageTime = 4 * time.Second
 // ui is the state of the screen. Only tview's goroutine touches it.
 type ui struct {
 	theme   theme
+	links   *links
 	options Options
 	verbs   []verb
 	frame   Frame
@@ -48,19 +51,28 @@ type ui struct {
 
 	stopping bool
 	screen   *drawn
-	// leave ends the screen; sync redraws; clipboard takes text; suspend gives the terminal to a function.
+
+	// away is set while the terminal has said that it does not have the focus.
+	away  atomic.Bool
+	watch attention.Watch
+	// announce tells the terminal what is worth telling a user who looks elsewhere; nil if the terminal cannot be told.
+	announce func(s attention.Said, project string)
+	// leave ends the screen; sync redraws; clipboard takes text; suspend gives the terminal to a function, and abandon makes it
+	// not take the terminal back after that.
 	leave     context.CancelCauseFunc
 	done      <-chan struct{}
 	jobs      *jobs
 	sync      func()
 	clipboard func([]byte)
 	suspend   func(func()) bool
+	abandon   func()
 }
 
 func newUI(o Options, t theme, lists *loglist.Lister) *ui {
-	u := &ui{theme: t, options: o, verbs: verbs(o), table: newTable(t), log: newLogPane(t, o.Logs, lists), asked: map[string][]string{}, seenErrors: map[model.ManifestName]uint64{}}
+	u := &ui{theme: t, links: newLinks(o), options: o, verbs: verbsFor(o), table: newTable(t), log: newLogPane(t, o.Logs, lists), asked: map[string][]string{}, seenErrors: map[model.ManifestName]uint64{}}
 	u.main = &mainView{ui: u, table: u.table, log: u.log}
 	u.layers = []layer{u.main}
+	u.log.rules = highlights(o.Settings)
 	u.screen = &drawn{}
 	u.arrange(o.Layout)
 	u.kept = u.layout()
@@ -93,17 +105,33 @@ func (u *ui) apply(f Frame, now time.Time) {
 		u.message = ""
 	}
 	u.table.step = int(now.UnixMilli() / spinnerStep.Milliseconds() % 1000)
-	u.log.wrapper.now = now
+	u.log.wrapper.now, u.links.now = now, now
 	u.table.setRows(f.View.Rows)
 	u.log.know(f.View.Rows)
 	u.log.watch(f.View.Rows, now)
+	u.attend(now)
 	u.settle()
+}
+
+// attend tells the terminal what is worth telling a user who looks elsewhere.
+func (u *ui) attend(now time.Time) {
+	if u.announce == nil {
+		return
+	}
+	v := u.frame.View
+	said := u.watch.Look(v, u.away.Load() && !u.stopping && !u.options.Past, now)
+	said.Title, said.Message = u.theme.text(said.Title), u.theme.text(said.Message)
+	u.announce(said, v.Header.Project)
 }
 
 // key handles a key. It always consumes the key, so that tview sees none.
 func (u *ui) key(event *tcell.EventKey) *tcell.EventKey {
 	defer u.guard()
 	if t, ok := u.top().(typist); ok {
+		if v := u.matching(keyOf(event), inPrompt); v != nil {
+			u.dispatch(v)
+			return nil
+		}
 		u.message = ""
 		t.typed(event)
 		u.settle()
@@ -185,6 +213,10 @@ func (u *ui) target() *view.Row {
 		name = l.resource
 	case *whyView:
 		name = l.name
+	case *pendingView:
+		if line := l.list.line(); line != nil {
+			name = line.Target.Resource
+		}
 	default:
 		return u.selected()
 	}
@@ -204,26 +236,23 @@ func (u *ui) selected() *view.Row {
 	return nil
 }
 
-func (u *ui) trigger() {
-	r := u.target()
-	if r == nil {
-		u.say("no resource is selected")
-		return
-	}
-	if err := u.options.Trigger(r.Name); err != nil {
-		u.tell(err)
-		return
-	}
-	u.say(fmt.Sprintf("%s will be updated", r.Name))
-}
-
+// openEndpoint opens the endpoint of the resource in a browser; where there are several, the user chooses.
 func (u *ui) openEndpoint() {
 	r := u.target()
-	if r == nil || len(r.Endpoints) == 0 {
-		u.say("no endpoint to open")
-		return
+	switch {
+	case r == nil:
+		u.say("no resource is selected")
+	case len(r.Endpoints) == 0:
+		u.say(string(r.Name) + " has no endpoint: port forwards and links of the Tiltfile are endpoints")
+	case len(r.Endpoints) == 1:
+		u.open(r.Endpoints[0].URL)
+	default:
+		var choices []choice
+		for _, e := range r.Endpoints {
+			choices = append(choices, choice{text: cmp.Or(e.Name, e.URL), note: e.URL, do: func() { u.open(e.URL) }})
+		}
+		u.choose("endpoints of "+string(r.Name), choices)
 	}
-	u.open(r.Endpoints[0].URL)
 }
 
 func (u *ui) open(url string) {
@@ -247,26 +276,6 @@ func (u *ui) openRow() {
 	default:
 		u.openDetails(l.row.Name)
 	}
-}
-
-func (u *ui) openHelp() { u.push(newReader(u, "keys", u.help)) }
-
-// help lists all keys.
-func (u *ui) help(int) []view.Cell {
-	var lines []view.Cell
-	for _, part := range []struct {
-		in    place
-		title string
-	}{{inTable, "IN THE TABLE"}, {inLog, "IN THE LOG"}, {inDetails, "IN DETAILS"}, {inCard, "ON AN ERROR CARD"}, {inWhy, "IN WHY"}, {inText, "IN HELP AND NOTICES"}} {
-		lines = append(lines, view.Cell{{Text: part.title, Tone: view.Strong}})
-		for _, v := range u.verbs {
-			if v.in&part.in != 0 {
-				lines = append(lines, view.Cell{{Text: fmt.Sprintf("  %-8s ", v.label()), Tone: view.Accent}, {Text: v.help}})
-			}
-		}
-		lines = append(lines, nil)
-	}
-	return append(lines, view.Cell{{Text: "hone " + u.options.Version, Tone: view.Dim}})
 }
 
 // openNotices shows the notices whole.
@@ -316,6 +325,8 @@ func (u *ui) close() bool {
 	switch {
 	case u.pop():
 	case u.log.close():
+	case len(u.table.marked) > 0:
+		clear(u.table.marked)
 	case u.table.query != "":
 		u.table.setQuery("")
 	case u.main.close():
@@ -341,6 +352,18 @@ func (u *ui) quit() {
 }
 
 func (u *ui) redraw() { u.sync() }
+
+// toShell leaves the terminal to the user's shell until the user returns.
+func (u *ui) toShell() {
+	u.outside(func(ctx context.Context) error {
+		err := u.options.Suspend(ctx)
+		if ctx.Err() != nil {
+			u.abandon()
+			return nil //nolint:nilerr // the session has ended; to take the terminal from the shell would stop this process
+		}
+		return err
+	})
+}
 
 func (u *ui) askFilter() {
 	before := u.table.query

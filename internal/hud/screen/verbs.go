@@ -2,6 +2,7 @@ package screen
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/gdamore/tcell/v2"
 
@@ -18,9 +19,12 @@ const (
 	inText // help, notices, a text that is read
 	inCard
 	inWhy
+	inPending
 	inPrompt
-	inMain  = inTable | inLog
-	inViews = inMain | inDetails | inText | inCard | inWhy
+	inMain = inTable | inLog
+	// inActing is where keys act on a resource.
+	inActing = inMain | inDetails | inCard | inWhy | inPending
+	inViews  = inMain | inDetails | inText | inCard | inWhy | inPending
 )
 
 // verb is something that the user can do. Whatever causes it (a key, the mouse) goes through ui.dispatch; help and footer are
@@ -36,11 +40,35 @@ type verb struct {
 	do   func(u *ui)
 }
 
+// moves reports whether a verb only moves: the palette leaves it out.
+func (v verb) moves() bool {
+	return slices.Contains(moves, v.name) || strings.HasPrefix(v.name, "tab-")
+}
+
+var moves = []string{"up", "down", "page-up", "page-down", "first", "last", "left", "right", "previous-tab", "next-tab", "palette", "back"}
+
+// wishes are the verbs that ask something of the session.
+var wishes = []verb{
+	{"trigger", letters("t"), inActing, "trigger an update of the resource", "trigger", (*ui).trigger},
+	{"rebuild", letters("T"), inActing, "rebuild from scratch: new images without any cache, new pods", "", (*ui).rebuild},
+	{"restart", letters("r"), inActing, "restart the process where it is", "restart", (*ui).restart},
+	{"restart-pods", letters("R"), inActing, "replace the pods", "", (*ui).restartPods},
+	{"enable-or-disable", letters("d"), inActing, "enable the resource, or disable it", "disable", (*ui).toggleEnabled},
+	{"trigger-mode", letters("m"), inActing, "update the resource when files change, or on request only", "", (*ui).toggleMode},
+	{"buttons", letters("u"), inActing, "buttons of the resource and of the session", "", (*ui).chooseButton},
+	{"port-forwards", letters("p"), inMain | inDetails | inWhy | inPending, "port forwards: open, add, change, remove", "", (*ui).chooseForward},
+	{"pause", letters("Z"), inActing, "pause all updates, as for a change of the branch, or resume them", "pause all", (*ui).togglePause},
+	{"shell", letters("S"), inActing, "a shell in the container, or in the folder of the resource", "", (*ui).openShell},
+	{"arguments", letters("A"), inActing, "change the arguments of the Tiltfile", "", (*ui).askArguments},
+}
+
 const (
-	// keysHint is the hint of the key that shows all keys, and detachHint the hint of the key that leaves an attached screen.
+	// keysHint is the hint of the key that shows all keys, paletteHint that of the key that lists all commands, and detachHint
+	// that of the key that leaves an attached screen.
 	// The footer always has room for them.
-	keysHint   = "keys"
-	detachHint = "detach"
+	keysHint    = "keys"
+	detachHint  = "detach"
+	paletteHint = "commands"
 
 	backHelp = "back: closes what is open, clears filter, find and selection"
 )
@@ -61,18 +89,22 @@ func verbs(o Options) []verb {
 		}
 	}
 	actions := []verb{{"details", named(tcell.KeyEnter), inTable, "details of the resource; fold or unfold the group", "details", (*ui).openRow}}
-	if !o.Past {
-		actions = append(actions, verb{"trigger", letters("t"), inMain | inDetails | inCard | inWhy, "trigger an update of the resource", "trigger", (*ui).trigger})
+	if o.Ask != nil {
+		actions = append(actions, wishes...)
 	}
-	return slices.Concat(actions, []verb{
+	last := []verb{{"redraw", named(tcell.KeyCtrlL), inViews, "redraw the screen", "", (*ui).redraw}}
+	if o.Suspend != nil {
+		last = append(last, verb{"suspend", named(tcell.KeyCtrlZ), inViews | inPrompt, "back to the shell; fg shows the screen again", "", (*ui).toShell})
+	}
+	all := slices.Concat(actions, []verb{
 		{"open-line", named(tcell.KeyEnter), inLog, "open the line: fields, repeats", "open", (*ui).openLine},
-		{"open-detail", named(tcell.KeyEnter), inDetails | inWhy, "go where the line leads", "open", (*ui).openDetail},
+		{"open-detail", named(tcell.KeyEnter), inDetails | inWhy | inPending, "go where the line leads", "open", (*ui).openDetail},
 		{"card-log", letters("l"), inCard, "the whole log of the failure", "full log", (*ui).cardLog},
 		{"card-previous", letters("p"), inCard, "the log of the run before", "previous run", (*ui).cardPrevious},
 		{"card-details", named(tcell.KeyEnter), inCard, "details of the resource", "details", (*ui).cardDetails},
-		{"next-error", letters("e"), inMain | inDetails | inCard | inWhy, "next error, as a card: what failed, why, what helps", "next error", func(u *ui) { u.nextError(1) }},
-		{"previous-error", letters("E"), inMain | inDetails | inCard | inWhy, "previous error", "", func(u *ui) { u.nextError(-1) }},
-		{"why", letters("w"), inMain | inDetails | inCard | inWhy, "why the resource is in its state; then: what a change of a file does", "why", (*ui).openWhy},
+		{"next-error", letters("e"), inActing, "next error, as a card: what failed, why, what helps", "next error", func(u *ui) { u.nextError(1) }},
+		{"previous-error", letters("E"), inActing, "previous error", "", func(u *ui) { u.nextError(-1) }},
+		{"why", letters("w"), inActing, "why the resource is in its state; then: what a change of a file does", "why", (*ui).openWhy},
 		{"all", letters("a"), inMain, "log of all resources, or of the selected resource or group", "all/one", (*ui).toggleAll},
 		{"filter", letters("/"), inTable, "show only resources that match: letters, !letters, label:x, is:failing", "filter", (*ui).askFilter},
 		{"filter-log", letters("/"), inLog, "show only lines that match: words, !word, /regex/, level:warn, source:build, container:x, pod:x, since:5m, field>=n", "filter", (*ui).askLogFilter},
@@ -83,7 +115,13 @@ func verbs(o Options) []verb {
 		{"size", letters("x"), inMain, "size of the log: short, half, full", "log size", (*ui).cycleSize},
 		{"zoom", letters("z"), inMain, "zoom the pane that has the focus", "zoom", (*ui).zoom},
 		{"switch", named(tcell.KeyTab), inMain, "go to the log, or back to the table", "log", (*ui).switchFocus},
-		{"browser", letters("b"), inMain | inDetails, "open the first endpoint in a browser", "browser", (*ui).openEndpoint},
+		{"mark", letters(" "), inTable, "mark the resource, or those of the group: keys then act on all that are marked", "", func(u *ui) { u.table.markCurrent() }},
+		{"mark-shown", letters("*"), inTable, "mark all resources that are shown", "", func(u *ui) { u.table.markShown() }},
+		{"browser", letters("b"), inActing, "open an endpoint in a browser", "browser", (*ui).openEndpoint},
+		{"palette", letters(":"), inViews, "all commands by name", paletteHint, (*ui).palette},
+		{"jump", named(tcell.KeyCtrlP), inViews, "go to a resource", "", (*ui).jump},
+		{"pending", letters("P"), inActing, "changes that wait for an update", "", (*ui).openPending},
+		{"snapshot", named(tcell.KeyCtrlS), inViews, "save a snapshot of the session to a file, for a colleague", "", (*ui).saveSnapshot},
 		{"notices", letters("!"), inMain, "read the notices whole", "", (*ui).openNotices},
 		{"help", letters("?"), inViews, "this help", keysHint, (*ui).openHelp},
 		quit,
@@ -99,14 +137,14 @@ func verbs(o Options) []verb {
 		{"time", letters("i"), inMain, "time of the lines: clock, ago, none", "", func(u *ui) { u.log.shape.time = (u.log.shape.time + 1) % timeModes }},
 		{"json", letters("J"), inMain, "lines of JSON: message and fields, in columns, as they are", "", (*ui).cycleFields},
 		{"repeats", letters("F"), inMain, "fold lines that repeat, or show each", "", func(u *ui) { u.log.shape.repeats = !u.log.shape.repeats }},
-		{"mark", letters(" "), inLog, "mark the line", "", (*ui).markLine},
+		{"mark-line", letters(" "), inLog, "mark the line", "", (*ui).markLine},
 		{"next-mark", letters("'"), inLog, "next marked line", "", (*ui).nextMark},
 		{"copy", letters("c"), inLog, "copy the line, or the selection", "copy", (*ui).copyLines},
 		{"copy-all", letters("C"), inMain, "copy all lines that are shown", "", (*ui).copyShown},
 		{"select", letters("v"), inLog, "begin or end a selection", "", (*ui).selectLines},
 		{"save", letters("s"), inMain, "save all lines that are shown to a file", "", (*ui).askSave},
 		{"pager", letters("|"), inMain, "show the log in the pager", "", (*ui).page},
-		{"editor", letters("o"), inMain | inDetails | inCard | inWhy, "open the file that the line names, or the definition of the resource, in the editor", "", (*ui).openPlace},
+		{"editor", letters("o"), inActing, "open the file that the line names, or the definition of the resource, in the editor", "", (*ui).openPlace},
 		{"sort", letters(">"), inTable, "next order of the resources: by group, alerts first, by name, by last change", "", (*ui).nextOrder},
 		{"larger", letters("+"), inMain, "more room for the pane that has the focus", "", func(u *ui) { u.resize(1) }},
 		{"smaller", letters("-"), inMain, "less room for it", "", func(u *ui) { u.resize(-1) }},
@@ -128,7 +166,11 @@ func verbs(o Options) []verb {
 		{"tab-6", letters("6"), inDetails, "tab 6", "", func(u *ui) { u.chooseTab(5) }},
 		{"previous-tab", named(tcell.KeyLeft), inDetails, "previous tab", "", func(u *ui) { u.turnTab(-1) }},
 		{"next-tab", append(named(tcell.KeyRight), named(tcell.KeyTab)...), inDetails, "next tab", "tabs", func(u *ui) { u.turnTab(1) }},
-	}, back, []verb{{"redraw", named(tcell.KeyCtrlL), inViews, "redraw the screen", "", (*ui).redraw}})
+	}, back, last)
+	if o.ReadOnly {
+		all = slices.DeleteFunc(all, func(v verb) bool { return v.name == "save" || v.name == "snapshot" })
+	}
+	return all
 }
 
 // levels are the choices of key L.

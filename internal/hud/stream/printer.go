@@ -93,7 +93,7 @@ func banner(l logstore.Line) bool {
 		return false
 	}
 	switch l.Text {
-	case "Initial Build", "Triggered", "Config Changed", "Container Started":
+	case "Initial Build", "Rebuild From Scratch", "Triggered", "Config Changed", "Container Started":
 		return true
 	}
 	count, rest, ok := strings.Cut(l.Text, " File")

@@ -31,14 +31,16 @@ type Options struct {
 	Source logstore.Source
 	// MinLevel omits lines below this level, except the first lines of updates; zero prints everything.
 	MinLevel logstore.Level
-	// Color overrides the choice by the kind of Out and by NO_COLOR.
+	// Last omits all but so many of the newest lines that are there at first; zero prints all.
+	Last int
+	// Color overrides the choice by the kind of Out and by the environment.
 	Color ColorMode
 }
 
 // ColorMode is whether colours are used.
 type ColorMode int
 
-// The modes. ColorAuto uses colours when Out is a terminal and the environment has no NO_COLOR.
+// The modes. ColorAuto leaves it to Colored.
 const (
 	ColorAuto ColorMode = iota
 	ColorAlways
@@ -61,10 +63,21 @@ type Subscriber struct {
 func New(o Options) *Subscriber {
 	return &Subscriber{
 		options: o,
-		cursor:  o.Logs.Cursor(logstore.Filter{Resources: o.Resources}),
+		cursor:  o.cursor(),
 		printer: printer{source: o.Source, minLevel: o.MinLevel, color: o.colored(), progress: map[progressKey]progress{}},
 		noticed: noticed{crashes: map[string]int{}, urls: map[string]string{}},
 	}
+}
+
+// cursor returns the position where the output begins.
+func (o Options) cursor() *logstore.Cursor {
+	f := logstore.Filter{Resources: o.Resources}
+	if o.Last > 0 {
+		if newest := o.Logs.Tail(f, o.Last); len(newest) > 0 {
+			return o.Logs.CursorAt(f, newest[0].Seq-1)
+		}
+	}
+	return o.Logs.Cursor(f)
 }
 
 func (o Options) colored() bool {
@@ -78,11 +91,17 @@ func (o Options) colored() bool {
 	return Colored(o.Out)
 }
 
-// Colored reports whether to use colours on a writer: it is a terminal with colours, and the environment does not disable
-// them.
+// Colored reports whether to use colours on a writer: it is a terminal with colours, or the environment has CLICOLOR_FORCE.
+// NO_COLOR disables them in any case.
 func Colored(out io.Writer) bool {
+	if os.Getenv("NO_COLOR") != "" {
+		return false
+	}
+	if force := os.Getenv("CLICOLOR_FORCE"); force != "" && force != "0" {
+		return true
+	}
 	file, ok := out.(*os.File)
-	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
+	return ok && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
 }
 
 var _ store.Subscriber = (*Subscriber)(nil)

@@ -150,6 +150,23 @@ func TestNoColorsWithoutATerminal(t *testing.T) {
 	}
 }
 
+// TestColored: what does not go to a terminal has colours only if the environment forces them, and never with NO_COLOR.
+func TestColored(t *testing.T) {
+	for _, tt := range []struct {
+		force, no, term string
+		want            bool
+	}{
+		{"", "", "xterm", false}, {"1", "", "xterm", true}, {"1", "", "dumb", true}, {"0", "", "xterm", false}, {"1", "1", "xterm", false}, {"", "1", "xterm", false},
+	} {
+		t.Setenv("CLICOLOR_FORCE", tt.force)
+		t.Setenv("NO_COLOR", tt.no)
+		t.Setenv("TERM", tt.term)
+		if got := Colored(&bytes.Buffer{}); got != tt.want {
+			t.Errorf("%+v: %v", tt, got)
+		}
+	}
+}
+
 func TestFilters(t *testing.T) {
 	const build, run = logstore.SourceBuild, logstore.SourceRuntime
 	entries := []logstore.Entry{

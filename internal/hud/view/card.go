@@ -157,9 +157,29 @@ func (b *builder) runtimeCard(r Row) Card {
 			continue
 		}
 		b.explain(&c, pod, failed)
-		break
+		return c
+	}
+	if help := refused(r.RuntimeErr); help != "" {
+		c.Title, c.Helps = "its pods are refused", append(c.Helps, help)
 	}
 	return c
+}
+
+// refused returns what helps a workload whose pods cannot be created; empty if that is not known.
+func refused(err string) string {
+	switch {
+	case strings.Contains(err, "exceeded quota: "):
+		_, rest, _ := strings.Cut(err, "exceeded quota: ")
+		quota, _, _ := strings.Cut(rest, ",")
+		return "raise the ResourceQuota " + text.Clean(quota) + ", ask for less in resources, or delete what uses it up"
+	case strings.Contains(err, "failed quota: "):
+		return "the quota of the namespace wants resources.requests and limits for every container: set them"
+	case strings.Contains(err, "violates PodSecurity"):
+		return "the namespace allows only safer pods: set what the message asks for in securityContext, or lower the namespace's level"
+	case strings.Contains(err, "usage per Container is"), strings.Contains(err, "usage per Pod is"):
+		return "the LimitRange of the namespace bounds resources: ask for an amount within it"
+	}
+	return ""
 }
 
 // explain adds what is known about the container that failed.

@@ -62,6 +62,13 @@ func TestCards(t *testing.T) {
 			},
 			"api: the update failed after a change of App.tsx\n  the image api cannot be built\n  RUN go build: exit code 1\n" +
 				"  output: \"App.tsx:41:3: no such name\\nmore\"\n  log: build:api:1\n  helps: correct the code\n  waiting: [shop-ui e2e]\n"},
+		{"quota", []model.Manifest{service("api")}, func(s *hudtest.Scene) {
+			id := model.ObjectID{Group: "apps", Kind: "Deployment", Namespace: "default", Name: "api"}
+			s.Build("api", 1, time.Second, 2*time.Second, hudtest.Applied("deploy", id))
+			s.At(3*time.Second, state.ObjectsChanged{Objects: []model.ObjectStatus{{ObjectID: id, UID: "uid-api", Health: model.HealthFailed,
+				Message: "its pods cannot be created: exceeded quota: small, requested: pods=1, used: pods=0, limited: pods=0"}}})
+		}, "api: its pods are refused\n  deployment/default/api: its pods cannot be created: exceeded quota: small, requested: pods=1, used: pods=0, limited: pods=0\n" +
+			"  helps: raise the ResourceQuota small, ask for less in resources, or delete what uses it up\n"},
 		{"crash loop", []model.Manifest{service("api")}, func(s *hudtest.Scene) {
 			run(s, "api", func(c *model.Container, p *state.Pod) {
 				p.Status = "CrashLoopBackOff"

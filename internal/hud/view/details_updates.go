@@ -186,7 +186,7 @@ func fileList(files []string) string {
 }
 
 // waterfall formats how long each step of a build took that is not in place: "▏context 0.1 ▏build 7.2 ▏push 0.3 ▏apply 0.1
-// ▏ready 2.1", in seconds, or in milliseconds if all of it took less than one. A build of several images names them. The step
+// ▏ready 2.1 s", in seconds, or in milliseconds if all of it took less than one. A build of several images names them. The step
 // that failed is marked.
 func waterfall(b state.Build) string {
 	steps := slices.Clone(b.Steps)
@@ -212,12 +212,26 @@ func waterfall(b state.Build) string {
 		ready := max(b.ReadyAt.Sub(b.FinishedAt), 0)
 		list, total = append(list, model.Stage{Name: "ready", Took: ready}), total+ready
 	}
+	unit := " ms"
+	if total >= time.Second {
+		unit = " s"
+	}
 	var parts []string
 	for _, s := range list {
 		if t, shown := stageText(s.Took, total); shown {
-			// The blanks do not break, so that a stage stays in one row.
-			parts = append(parts, strings.ReplaceAll("▏"+s.Name+" "+t, " ", "\u00a0"))
+			parts = append(parts, "▏"+s.Name+" "+t)
 		}
+	}
+	return joinStages(parts, unit)
+}
+
+// joinStages joins the stages of a waterfall. The last one has their unit, unless it has its own.
+func joinStages(parts []string, unit string) string {
+	if n := len(parts) - 1; n >= 0 && parts[n][len(parts[n])-1] <= '9' {
+		parts[n] += unit
+	}
+	for i, s := range parts {
+		parts[i] = strings.ReplaceAll(s, " ", "\u00a0") // the blanks do not break, so that a stage stays in one row
 	}
 	return strings.Join(parts, " ")
 }

@@ -65,7 +65,7 @@ func (p *page) containers(b state.Build, newest bool) {
 	if !newest {
 		head := fmt.Sprintf("%sin %s", margin, words.Count(len(list), "container"))
 		if done {
-			head = fmt.Sprintf("%sby %s ×%d %s", margin, slow.Mode, len(list), stages(slow))
+			head = fmt.Sprintf("%sby %s ×%d %s", margin, slow.Mode, len(list), stages(slow, " ms"))
 		}
 		line := p.add(updateIndent+2, Span{head, Dim})
 		for _, c := range list {
@@ -98,14 +98,14 @@ func (p *page) inContainer(c model.ContainerUpdate, b state.Build, margin string
 		line.Cell = Cell{name, {firstLine(c.Err), Bad}}
 		line.Target.Span = b.Span
 	default:
-		line.Cell = Cell{name, {text.PadLeft(Duration(c.Stages.Total()), 7) + " " + stages(c), Plain}}
+		line.Cell = Cell{name, {text.PadLeft(Duration(c.Stages.Total()), 7) + " " + stages(c, ""), Plain}}
 	}
 	return line
 }
 
 // stages formats how long each stage took, in milliseconds unless it shows another unit:
-// "▏noticed 0.3 ▏sent 0.4 ▏applied 1.4 ▏ran 1.2 s".
-func stages(c model.ContainerUpdate) string {
+// "▏noticed 0.3 ▏sent 0.4 ▏ran 1.2 s ▏restarted 0.9". unit is added to the last one.
+func stages(c model.ContainerUpdate, unit string) string {
 	var parts []string
 	for _, s := range c.Stages.All() {
 		number, unit, _ := strings.Cut(Duration(s.Took), " ")
@@ -113,10 +113,10 @@ func stages(c model.ContainerUpdate) string {
 			number += " " + unit
 		}
 		if number != "0.0" {
-			parts = append(parts, strings.ReplaceAll("▏"+s.Name+" "+number, " ", "\u00a0")) // a stage stays in one row
+			parts = append(parts, "▏"+s.Name+" "+number)
 		}
 	}
-	return strings.Join(parts, " ")
+	return joinStages(parts, unit)
 }
 
 // behindText describes the files that a container does not have yet.

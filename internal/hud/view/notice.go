@@ -138,6 +138,9 @@ func (b *builder) notices() []Notice {
 			stated("hone's "+e.ID+" failed and is being restarted: "+e.Value.Err, e.Updated, Bad)
 		}
 	}
+	if b.session.Paused() {
+		out = append(out, b.pausedNotice())
+	}
 	if w := state.Watches.In(b.v).Value(state.Only); w.Problem != "" {
 		stated(w.Problem, time.Time{}, Warn)
 	}

@@ -1,8 +1,12 @@
 package view
 
 import (
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/hone-dev/hone/internal/hud/text"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 func number(n int) string { return strconv.Itoa(n) }
@@ -16,6 +20,32 @@ func (r Row) Matches(query string) bool {
 			return false
 		}
 	}
+	return true
+}
+
+// Rank sorts rows that match a query so that those whose names fit its words best come first, and reports whether the query
+// has such words.
+func Rank(rows []Row, query string) bool {
+	var wanted []string
+	for _, word := range strings.Fields(strings.ToLower(query)) {
+		if !strings.HasPrefix(word, "!") && !strings.HasPrefix(word, "label:") && !strings.HasPrefix(word, "is:") {
+			wanted = append(wanted, word)
+		}
+	}
+	if len(wanted) == 0 {
+		return false
+	}
+	scores := make(map[model.ManifestName]int, len(rows))
+	names := make([]string, len(rows))
+	for i, r := range rows {
+		names[i] = string(r.Name)
+	}
+	for _, word := range wanted {
+		for _, m := range text.Rank(word, names) {
+			scores[rows[m.Index].Name] += m.Score
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b Row) int { return scores[b.Name] - scores[a.Name] })
 	return true
 }
 

@@ -34,6 +34,7 @@ const (
 	HoldBehind        HoldReason = "waiting-for-container"
 	HoldSlot          HoldReason = "waiting-for-slot"
 	HoldManual        HoldReason = "manual"
+	HoldPaused        HoldReason = "paused"
 	HoldTeardown      HoldReason = "tearing-down"
 	HoldBuilding      HoldReason = "building"
 )
@@ -74,6 +75,8 @@ func (h Hold) String() string {
 		return fmt.Sprintf("waits for a free slot: %s updating", who)
 	case HoldManual:
 		return "has changes, waits for a trigger"
+	case HoldPaused:
+		return "waits while the session is paused"
 	case HoldTeardown:
 		return "is being removed"
 	case HoldBuilding:
@@ -128,7 +131,7 @@ func Decide(v store.View, running map[model.ManifestName]bool) Plan {
 
 var decided = store.Derive(state.Schema, "what to update", func(v store.View) Plan { return decide(v, nil) },
 	state.Sessions, state.Tiltfiles, state.Resources, state.Updates, state.Clusters, state.Engines,
-	state.Pods, state.Objects, state.Processes, state.Synclets, state.ClusterWatches)
+	state.Pods, state.Objects, state.Processes, state.Restarts, state.Synclets, state.ClusterWatches)
 
 func decide(v store.View, running map[model.ManifestName]bool) Plan {
 	d := gather(v, running)
@@ -259,6 +262,9 @@ func wants(r *resource) (reason state.BuildReason, files []string, inPlace bool)
 	attempted := !u.AttemptedAt.IsZero()
 	if !u.Triggered.IsZero() {
 		reason |= state.ReasonTrigger
+	}
+	if !u.Rebuild.IsZero() {
+		reason |= state.ReasonRebuild
 	}
 	if !attempted && r.manifest.AutoInit && u.TakenDown == "" {
 		reason |= state.ReasonInitial

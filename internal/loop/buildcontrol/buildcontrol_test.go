@@ -54,6 +54,11 @@ func up(change func(m map[string]*model.Manifest), ms ...model.Manifest) *statet
 	return s.Then(statetest.Connected()...)
 }
 
+// tiltfileChanged is a change of the Tiltfile.
+func tiltfileChanged() state.FilesChanged {
+	return state.FilesChanged{Changes: []state.FileChange{{Target: model.TargetID{Type: model.TargetConfigs}, Paths: []string{"/src/Tiltfile"}}}}
+}
+
 // serves is the server of a local resource after the given build.
 func serves(name string, build int, ready bool) state.ProcessChanged {
 	p := state.Process{Resource: model.ManifestName(name), State: state.ProcessRunning, PID: 7, Build: build, Ready: ready}
@@ -259,6 +264,11 @@ hold b: is-unparallelizable-local [a]`},
 		{"auto, triggered: a rebuild, whatever is pending", up(same, k8s("a", image("a"))).Deployed("a").
 			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x"), state.ResourcesTriggered{Names: []model.ManifestName{"a"}}),
 			"start a: files changed, triggered /src/a/x"},
+		{"a rebuild", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), state.ResourcesTriggered{Names: []model.ManifestName{"a"}, Rebuild: true}), "start a: triggered, from scratch"},
+		{"a rebuild with pending changes, manual", up(func(m map[string]*model.Manifest) { m["a"].TriggerMode = model.TriggerManual }, k8s("a", image("a"))).
+			Deployed("a").Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x"), state.ResourcesTriggered{Names: []model.ManifestName{"a"}, Rebuild: true}),
+			"start a: files changed, triggered, from scratch /src/a/x"},
 		{"a change goes into a running container", up(same, k8s("a", image("a"))).Deployed("a").
 			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x", "/src/a/y")),
 			"start a: files changed /src/a/x /src/a/y (in place)"},
@@ -333,6 +343,33 @@ hold b: is-unparallelizable-local [a]`},
 		{"a new port is no reason", up(same, k8s("a")).Deployed("a").Then(statetest.Healthy("a"), statetest.Loaded(manifests(func(m map[string]*model.Manifest) {
 			m["a"].K8s.PortForwards = []model.PortForward{{LocalPort: 1}}
 		}, k8s("a"))...)), ""},
+		{"paused: a change waits", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), state.SessionPaused{}, statetest.Change("a", "/src/a/x")), "hold a: paused []"},
+		{"paused: so does one that could be copied before the tree settles", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), state.SessionPaused{}, state.FilesNoticed{Changes: statetest.Change("a", "/src/a/x").Changes}), "hold a: paused []"},
+		{"paused: so does the first build", up(same, k8s("a"), local("l")).Then(state.SessionPaused{}), "hold a: paused []\nhold l: paused []"},
+		{"paused: a container that starts without earlier changes waits", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(statetest.Change("a", "/src/a/x"), state.SessionPaused{}, statetest.Pod("a", "p", "c1", "a:1")), "hold a: paused []"},
+		{"paused: a manual resource waits for its trigger", up(func(m map[string]*model.Manifest) { m["a"].TriggerMode = model.TriggerManual }, k8s("a", image("a"))).
+			Deployed("a").Then(state.SessionPaused{}, statetest.Change("a", "/src/a/x")), "hold a: manual []"},
+		{"paused: a trigger takes all changes of its resource", up(same, k8s("a", image("a")), k8s("b", image("b"))).Deployed("a").Deployed("b").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), state.SessionPaused{}, statetest.Change("a", "/src/a/x"), statetest.Change("a", "/src/a/y"),
+				statetest.Change("b", "/src/b/x"), state.ResourcesTriggered{Names: []model.ManifestName{"a"}}),
+			"start a: files changed, triggered /src/a/x /src/a/y\nhold b: paused []"},
+		{"paused: a trigger does not wait for changes of the Tiltfile", up(same, k8s("a")).Deployed("a").Then(state.SessionPaused{}, tiltfileChanged(),
+			state.ResourcesTriggered{Names: []model.ManifestName{"a"}}), "start a: triggered"},
+		{"paused: but for an evaluation that the user requests", up(same, k8s("a")).Deployed("a").Then(state.SessionPaused{}, tiltfileChanged(),
+			state.ResourcesTriggered{Names: []model.ManifestName{"a", model.TiltfileName}}), "hold a: tiltfile-reload [(Tiltfile)]"},
+		{"resumed: the Tiltfile first", up(same, k8s("a", image("a"))).Deployed("a").Then(state.SessionPaused{}, tiltfileChanged(), statetest.Change("a", "/src/a/x"),
+			state.SessionResumed{}), "hold a: tiltfile-reload [(Tiltfile)]"},
+		{"resumed: all changes as one update", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), state.SessionPaused{}, statetest.Change("a", "/src/a/x"), statetest.Change("a", "/src/a/y"), state.SessionResumed{}),
+			"start a: files changed /src/a/x /src/a/y (in place)"},
+		{"paused: an object that is lost waits", up(same, k8s("a")).Deployed("a").Then(state.SessionPaused{},
+			state.ObjectsLost{UIDs: map[model.ManifestName][]string{"a": {"uid-a"}}}), "hold a: paused []"},
+		{"paused: unless the user has restarted its pods", up(same, k8s("a")).Deployed("a").Then(state.SessionPaused{},
+			state.ResourcesRestarted{Names: []model.ManifestName{"a"}, Pods: true}, state.ObjectsLost{UIDs: map[model.ManifestName][]string{"a": {"uid-a"}}}),
+			"start a: objects went missing"},
 		{"the Tiltfile first", up(same, k8s("a")).Then(state.ResourcesTriggered{Names: []model.ManifestName{model.TiltfileName}}),
 			"hold a: tiltfile-reload [(Tiltfile)]"},
 		{"the oldest change first", up(same, k8s("a", image("a")), k8s("b", image("b"))).Deployed("a").Deployed("b").

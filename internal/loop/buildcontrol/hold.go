@@ -10,7 +10,7 @@ import (
 
 // tests are in the order in which their answers help the user most.
 var tests = []func(*decision, *resource) (Hold, bool){
-	(*decision).holdLeaving, (*decision).holdRunning, (*decision).holdTiltfile, (*decision).holdManual,
+	(*decision).holdLeaving, (*decision).holdRunning, (*decision).holdTiltfile, (*decision).holdManual, (*decision).holdPaused,
 	(*decision).holdLocal, (*decision).holdUncategorized, (*decision).holdComponent, (*decision).holdDeps,
 	(*decision).holdCluster, (*decision).holdEngine, (*decision).holdDeploy,
 	(*decision).holdBehind,
@@ -35,7 +35,7 @@ func (d *decision) holdRunning(r *resource) (Hold, bool) {
 }
 
 func (d *decision) holdTiltfile(*resource) (Hold, bool) {
-	if d.tiltfile.Good && !d.tiltfile.Pending() && !d.tiltfile.Running() {
+	if d.tiltfile.Good && !d.tiltfile.Due(d.session) && !d.tiltfile.Running() {
 		return Hold{}, false
 	}
 	return Hold{HoldTiltfile, []model.ManifestName{model.TiltfileName}}, true
@@ -50,6 +50,17 @@ func (d *decision) holdManual(r *resource) (Hold, bool) {
 		asked = r.reason // it only restores what was there
 	}
 	return Hold{Reason: HoldManual}, r.manifest.TriggerMode == model.TriggerManual && asked == 0
+}
+
+// holdPaused holds everything that the user has not requested since the session is paused. A pod without a controller that
+// the user restarts has to be applied again.
+func (d *decision) holdPaused(r *resource) (Hold, bool) {
+	asked := r.reason.Has(state.ReasonTrigger)
+	if r.reason == state.ReasonLost {
+		restart := state.Restarts.In(d.view).Value(string(r.name))
+		asked = restart.Pods && restart.RequestedAt.After(r.update.AppliedAt)
+	}
+	return Hold{Reason: HoldPaused}, d.session.Paused() && !asked
 }
 
 func (d *decision) holdLocal(r *resource) (Hold, bool) {

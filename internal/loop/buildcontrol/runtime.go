@@ -200,7 +200,7 @@ func localRuntime(v store.View, m model.Manifest, u state.Update) RuntimeState {
 		return RuntimeState{Status: RuntimeNone}
 	case !ok || p.State == state.ProcessStarting:
 		return RuntimeState{Status: RuntimePending, Text: "starting"}
-	case p.Build < u.SucceededSerial, p.State == state.ProcessStopping, p.State == state.ProcessStopped:
+	case p.Build < u.SucceededSerial, p.Restart < state.Restarts.In(v).Value(string(m.Name)).Serial, p.State == state.ProcessStopping, p.State == state.ProcessStopped:
 		return RuntimeState{Status: RuntimePending, Text: "restarting"}
 	case p.State == state.ProcessFailed:
 		return RuntimeState{Status: RuntimeError, Text: "failed", Err: p.Err, Final: true}

@@ -47,6 +47,8 @@ func Of(e *store.Entry[state.Event], tiltfile string) api.Event {
 // running fills in the events of running things.
 func running(out *api.Event, what any) {
 	switch what := what.(type) {
+	case state.Restart:
+		out.Restart = &api.RestartEvent{Pods: what.Pods, Done: what.Done, Error: what.Err}
 	case state.PodEvent:
 		out.Pod = &api.PodEvent{Namespace: what.Namespace, Name: what.Name, Status: what.Status, Why: what.Why, Ready: what.Ready,
 			Restarts: what.Restarts, Current: what.Current}

@@ -66,6 +66,9 @@ var scenarios = []scenario{
 	{"a session begins and ends", func(s *statetest.State) {
 		s.Then(state.SessionEnded{Failure: "web: no such image"}, state.SessionEnded{})
 	}},
+	{"a session is paused and resumed", func(s *statetest.State) {
+		s.Then(state.SessionPaused{}, state.SessionPaused{}, state.SessionResumed{}, state.SessionResumed{})
+	}},
 	{"the Tiltfile", func(s *statetest.State) {
 		change := state.FilesChanged{Changes: []state.FileChange{{Target: model.TargetID{Type: model.TargetConfigs}, Paths: []string{"/src/Tiltfile", "/src/lib/x"}}}}
 		good := statetest.Loaded(statetest.Local("gen"))
@@ -117,6 +120,15 @@ var scenarios = []scenario{
 			server(func(p *state.Process) { p.PID, p.Ready = 8, true }),
 			server(func(p *state.Process) { p.State, p.ExitCode, p.Err = state.ProcessFailed, 3, "exit code 3" }), state.ProcessGone{Resource: "srv"},
 			starting, ready, state.ProcessGone{Resource: "srv"}, ready, server(func(p *state.Process) { p.State = state.ProcessStopped }))
+	}},
+	{"restarts", func(s *statetest.State) {
+		web := statetest.Local("web")
+		web.Local.Serve = model.Cmd{Argv: []string{"serve"}}
+		s.Then(statetest.Loaded(web, statetest.K8s("api")), state.ResourcesRestarted{Names: []model.ManifestName{"api", "web"}, Pods: true},
+			state.RestartEnded{Resource: "api", Serial: 1, Done: []string{"pod api-1", "pod api-2"}},
+			state.ProcessChanged{Process: state.Process{Resource: "web", State: state.ProcessRunning, PID: 7, Restart: 1}},
+			state.ResourcesRestarted{Names: []model.ManifestName{"api"}}, state.RestartEnded{Resource: "api", Serial: 1},
+			state.RestartEnded{Resource: "api", Serial: 2, Err: "restart pod api-1: forbidden\nask"}, state.RestartEnded{Resource: "api", Serial: 2})
 	}},
 	{"a port forward", func(s *statetest.State) {
 		s.Then(forward(state.ForwardWaiting, "", ""), forward(state.ForwardReady, "default/web-1:80", ""), forward(state.ForwardReady, "default/web-1:80", ""),

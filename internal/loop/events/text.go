@@ -61,8 +61,13 @@ func Words(e api.Event) string {
 }
 
 func sessionWords(e api.Event) string {
-	if e.Type == "session-started" {
+	switch e.Type {
+	case "session-started":
 		return fmt.Sprintf("session started: %s %s", e.Session.Command, e.Session.Tiltfile)
+	case "session-paused":
+		return "session paused: updates start only on request"
+	case "session-resumed":
+		return "session resumed"
 	}
 	return join("session ended", e.Session.Failure)
 }
@@ -143,6 +148,9 @@ func runningWords(what string, e api.Event) string {
 	case e.Pod != nil:
 		name, state, _ := strings.Cut(what, " ")
 		return join(fmt.Sprintf("%s %s %s", name, e.Pod.Name, state), cmp.Or(e.Pod.Why, e.Pod.Status))
+	case e.Restart != nil:
+		kind := map[bool]string{true: "pods", false: "processes"}[e.Restart.Pods]
+		return join(what, cmp.Or(e.Restart.Error, strings.Join(e.Restart.Done, ", "), kind))
 	case e.Program != nil:
 		code := ""
 		if e.Program.ExitCode != nil {

@@ -1,4 +1,5 @@
-// Package intent turns users' requests into actions: trigger, enable and disable, click, set arguments. The terminal, the
+// Package intent turns users' requests into actions: trigger, restart, enable and disable, pause, forward a port, click, set
+// arguments. The terminal, the
 // routes of the HTTP API and its objects all go through this package, so that the same request is checked in the same way
 // and has the same effect wherever it comes from.
 package intent

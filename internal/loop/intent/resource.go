@@ -18,17 +18,37 @@ func Trigger(v store.View, names []string) (state.ResourcesTriggered, error) {
 	if len(names) == 0 {
 		return a, invalid("must specify at least one resource")
 	}
-	all := append([]string{string(model.TiltfileName)}, namesOf(Switchable(v))...)
 	for _, n := range names {
-		if !slices.Contains(all, n) {
-			return state.ResourcesTriggered{}, NoSuch("resource", n, all)
-		}
-		if e, ok := state.Resources.In(v).Get(n); ok && !e.Value.Enabled {
-			return state.ResourcesTriggered{}, &Refusal{Impossible, problem.New(fmt.Sprintf("resource %q is disabled", n), "enable it first: hone enable "+n)}
+		if n != string(model.TiltfileName) {
+			if _, err := enabled(v, n, string(model.TiltfileName)); err != nil {
+				return state.ResourcesTriggered{}, err
+			}
 		}
 		a.Names = append(a.Names, model.ManifestName(n))
 	}
 	return a, nil
+}
+
+// Rebuild updates the named resources now, from scratch: their images are built without a cache, and all their pods are
+// replaced. Names are as for Trigger.
+func Rebuild(v store.View, names []string) (state.ResourcesTriggered, error) {
+	a, err := Trigger(v, names)
+	a.Rebuild = err == nil
+	return a, err
+}
+
+// enabled returns an enabled resource by its name. If there is no resource with this name, the refusal also lists the names
+// in besides.
+func enabled(v store.View, name string, besides ...string) (state.Resource, error) {
+	all := slices.Concat(besides, namesOf(Switchable(v)))
+	if !slices.Contains(all, name) {
+		return state.Resource{}, NoSuch("resource", name, all)
+	}
+	r := state.Resources.In(v).Value(name)
+	if !r.Enabled {
+		return state.Resource{}, &Refusal{Impossible, problem.New(fmt.Sprintf("resource %q is disabled", name), "enable it first: hone enable "+name)}
+	}
+	return r, nil
 }
 
 // SetTriggerMode updates the named resources in a trigger mode from now on, regardless of the Tiltfile.
@@ -95,6 +115,13 @@ func Switch(v store.View, on bool, s Selection) (Outcome, error) {
 		}
 	}
 	return o, nil
+}
+
+// Turn enables or disables the named resources; changed is false if they are so already.
+func Turn(v store.View, on bool, names []string) (a state.ResourcesSwitched, changed bool, err error) {
+	o, err := Switch(v, on, Selection{Names: names})
+	a, changed = o.Action()
+	return a, changed, err
 }
 
 func (s Selection) selects(r Toggle) bool {

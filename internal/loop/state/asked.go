@@ -11,8 +11,9 @@ import (
 type Asked struct {
 	// Declared is when the manifest changed in a way that needs a build.
 	Declared time.Time
-	// Triggered is when the user requested a build.
+	// Triggered is when the user requested a build, and Rebuild when the user requested one from scratch.
 	Triggered time.Time
+	Rebuild   time.Time
 	// Broken is when an update in place that had fallen behind failed and only a new image helps.
 	Broken time.Time
 	// Retry is when the retry of a build became due that had failed for an external cause.
@@ -38,7 +39,7 @@ func init() {
 
 // answered clears the requests that are covered by a build that began at the given time.
 func (a *Asked) answered(began time.Time) {
-	for _, at := range []*time.Time{&a.Declared, &a.Triggered, &a.Broken, &a.Retry} {
+	for _, at := range []*time.Time{&a.Declared, &a.Triggered, &a.Rebuild, &a.Broken, &a.Retry} {
 		if !at.After(began) {
 			*at = time.Time{}
 		}

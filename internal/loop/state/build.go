@@ -101,6 +101,7 @@ const (
 	ReasonBroken    // updating in place failed in a container that was behind
 	ReasonLost      // objects that it applied are gone from the cluster
 	ReasonRetry     // the cause of a failed build may be gone
+	ReasonRebuild   // the user wants everything from scratch, always with ReasonTrigger
 )
 
 // Has reports whether r holds all of other.
@@ -110,7 +111,7 @@ func (r BuildReason) Has(other BuildReason) bool { return r&other == other }
 func (r BuildReason) String() string {
 	var words []string
 	for i, w := range []string{"initial build", "files changed", "config changed", "triggered", "container started", "container was behind",
-		"update in place failed", "objects went missing", "trying again"} {
+		"update in place failed", "objects went missing", "trying again", "from scratch"} {
 		if r&(1<<i) != 0 {
 			words = append(words, w)
 		}

@@ -23,7 +23,7 @@ type Event struct {
 	// Resource is the resource concerned; empty for the session as a whole.
 	Resource model.ManifestName
 	// What holds the details: a Session, TiltfileRun, SettledFiles, Build, model.ContainerUpdate, Readiness, HoldChange,
-	// PodEvent, Process, Synclet, Forward, Connection, ButtonEvent, DeclaredCommand, Breakdown or Problem, depending on the
+	// Restart, PodEvent, Process, Synclet, Forward, Connection, ButtonEvent, DeclaredCommand, Breakdown or Problem, depending on the
 	// type; nil for a type without details.
 	What any
 }
@@ -35,6 +35,8 @@ type EventType string
 const (
 	EventSessionStarted    EventType = "session-started"     // Session
 	EventSessionEnded      EventType = "session-ended"       // Session
+	EventSessionPaused     EventType = "session-paused"      // Session
+	EventSessionResumed    EventType = "session-resumed"     // Session
 	EventTiltfileStarted   EventType = "tiltfile-started"    // TiltfileRun
 	EventTiltfileLoaded    EventType = "tiltfile-loaded"     // TiltfileRun
 	EventTiltfileFailed    EventType = "tiltfile-failed"     // TiltfileRun
@@ -47,6 +49,8 @@ const (
 	EventUpdateStarted     EventType = "update-started"      // Build
 	EventUpdateFinished    EventType = "update-finished"     // Build
 	EventContainerCaughtUp EventType = "container-caught-up" // model.ContainerUpdate
+	EventRestartRequested  EventType = "restart-requested"   // Restart
+	EventRestartFinished   EventType = "restart-finished"    // Restart
 	EventPodCreated        EventType = "pod-created"         // PodEvent
 	EventPodPending        EventType = "pod-pending"         // PodEvent
 	EventPodReady          EventType = "pod-ready"           // PodEvent

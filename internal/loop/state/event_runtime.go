@@ -42,6 +42,18 @@ func init() {
 			happened(d, EventProblem, name, Problem{Summary: what + now.Name + " does not get ready", Cause: now.Why})
 		}
 	})
+	store.Follow(Events, Restarts, func(d *store.Draft[Event], was, is *store.Entry[Restart]) {
+		switch {
+		case is == nil:
+		case was == nil || was.Value.Serial < is.Value.Serial:
+			happened(d, EventRestartRequested, is.Value.Resource, is.Value)
+		case was.Value.Running() && !is.Value.Running():
+			happened(d, EventRestartFinished, is.Value.Resource, is.Value)
+			if is.Value.Err != "" {
+				happened(d, EventProblem, is.Value.Resource, problemText(is.Value.Err))
+			}
+		}
+	})
 	store.Follow(Events, Processes, func(d *store.Draft[Event], was, is *store.Entry[Process]) {
 		if is == nil {
 			if was.Value.State != ProcessFailed && was.Value.State != ProcessStopped {

@@ -27,6 +27,10 @@ func init() {
 			happened(d, EventSessionStarted, "", is.Value)
 		case was.Value.Ended == nil && is.Value.Ended != nil:
 			happened(d, EventSessionEnded, "", is.Value)
+		case !was.Value.Paused() && is.Value.Paused():
+			happened(d, EventSessionPaused, "", is.Value)
+		case was.Value.Paused() && !is.Value.Paused():
+			happened(d, EventSessionResumed, "", is.Value)
 		}
 	})
 	store.Follow(Events, Tiltfiles, func(d *store.Draft[Event], was, is *store.Entry[Tiltfile]) {

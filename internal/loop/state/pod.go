@@ -16,6 +16,9 @@ type Pod struct {
 	model.Pod
 	// Current is set for a pod of the resource's newest deploy.
 	Current bool
+	// Selected is set for a pod that belongs to the resource only because of its labels: no object that the resource has
+	// applied owns it.
+	Selected bool
 	// FailingSince is when the pod began to look unable to become ready on its own; zero if it never did, or has become
 	// ready since. A restart of a container that fails again does not change it.
 	FailingSince time.Time

@@ -20,8 +20,8 @@ type Process struct {
 	ExitCode  int
 	Err       string
 	StartedAt time.Time
-	// Build is the serial of the build after which it was started.
-	Build int
+	// Build is the serial of the build after which it was started, and Restart that of the user's newest restart before.
+	Build, Restart int
 }
 
 // ProcessState is the state of a server.

@@ -21,13 +21,19 @@ type Resource struct {
 	Switch Switch
 	// Mode, unless nil, is the trigger mode that the user chose; in the manifest it replaces the Tiltfile's.
 	Mode *model.TriggerMode
+	// Forwards, unless nil, is the user's choice of port forwards; in the manifest it replaces the Tiltfile's.
+	Forwards *ForwardChoice
 	// Next is the resource's next state, if it is being torn down because it is switched off, or was declared again
 	// meanwhile.
 	Next *Resource
 }
 
 // ResourcesTriggered is the user's request to update resources now; (Tiltfile) evaluates the Tiltfile.
-type ResourcesTriggered struct{ Names []model.ManifestName }
+type ResourcesTriggered struct {
+	Names []model.ManifestName
+	// Rebuild requests updates from scratch: images are built without a cache, and all pods are replaced.
+	Rebuild bool
+}
 
 func init() {
 	store.On(Resources, func(d *store.Draft[Resource], a TiltfileLoaded) {
@@ -68,6 +74,13 @@ func (r Resource) redeclared(m model.Manifest, order int, chosen bool) Resource 
 	r.Manifest, r.Order, r.Enabled = m, order, r.Switch.enables(chosen)
 	if r.Mode != nil {
 		r.Manifest.TriggerMode = *r.Mode
+	}
+	switch {
+	case r.Forwards == nil:
+	case m.K8s == nil:
+		r.Forwards = nil
+	default:
+		r.forward(r.Forwards.redeclared(m.K8s.PortForwards))
 	}
 	return r
 }

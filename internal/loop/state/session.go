@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -36,9 +37,20 @@ type Session struct {
 	URL string
 	// Collection is the progress of deleting the leftovers of earlier sessions.
 	Collection Collection
+	// PausedAt is when the user paused the session: no update begins on its own. It is zero otherwise.
+	PausedAt time.Time
 	// Ended is set when the session has reached its end: ci has finished, or the user quit.
 	Ended *Ending
 }
+
+// Paused reports whether the user has paused the session.
+func (s Session) Paused() bool { return !s.PausedAt.IsZero() }
+
+// SessionPaused is the user's request that no update begins on its own until SessionResumed.
+type SessionPaused struct{}
+
+// SessionResumed is the user's request to continue with automatic updates.
+type SessionResumed struct{}
 
 // Collection is the progress of deleting objects that earlier sessions applied and the Tiltfile no longer declares.
 type Collection struct {
@@ -93,6 +105,18 @@ func init() {
 		s := a.Session
 		s.StartedAt = d.Now()
 		d.Put(Only, s)
+	})
+	store.On(Sessions, func(d *store.Draft[Session], _ SessionPaused) {
+		d.Update(Only, func(s Session) Session {
+			s.PausedAt = cmp.Or(s.PausedAt, d.Now())
+			return s
+		})
+	})
+	store.On(Sessions, func(d *store.Draft[Session], _ SessionResumed) {
+		d.Update(Only, func(s Session) Session {
+			s.PausedAt = time.Time{}
+			return s
+		})
 	})
 	store.On(Sessions, func(d *store.Draft[Session], a CollectionReported) {
 		d.Update(Only, func(s Session) Session {

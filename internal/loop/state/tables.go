@@ -40,6 +40,8 @@ var (
 		"Port forwards and whether they have a pod to go to.")
 	Synclets = store.Define[Synclet](Schema, "synclets",
 		"The programs in containers that live updates go through: how they got in, and whether they answer.")
+	Restarts = store.Define[Restart](Schema, "restarts",
+		"Per resource: the newest restart that the user requested, and how it ended.")
 	Processes = store.Define[Process](Schema, "processes",
 		"Servers of local resources.")
 	Watches = store.Define[Watch](Schema, "watches",

@@ -85,6 +85,11 @@ func (t Tiltfile) Pending() bool {
 	return !t.Running() && (t.Runs == 0 || !t.Changed.Empty() || !t.Triggered.IsZero())
 }
 
+// Due reports whether an evaluation has to begin now. While the session is paused, only one that the user has requested does.
+func (t Tiltfile) Due(s Session) bool {
+	return t.Pending() && (!s.Paused() || !t.Triggered.IsZero())
+}
+
 // Reason returns why an evaluation is pending or began, in the words of the log.
 func (t Tiltfile) Reason() string {
 	switch {

@@ -28,6 +28,9 @@ func init() {
 			d.Update(string(name), func(u Update) Update {
 				if !u.Off {
 					u.Triggered = d.Now()
+					if a.Rebuild {
+						u.Rebuild = d.Now()
+					}
 				}
 				return u
 			})

@@ -231,7 +231,8 @@ func (s *Subscriber) cancelOvertaken(v store.View, running map[model.ManifestNam
 		case state.Updates.In(v).Value(string(name)).TakenDown != "":
 			b.overtaken = true
 			b.cancel()
-		case !b.committed.Load() && replaced[name] < maxReplaced && e.Value.Manifest.TriggerMode == model.TriggerAuto &&
+		case !b.committed.Load() && replaced[name] < maxReplaced && !state.TheSession(v).Paused() && // else nothing would replace it
+			e.Value.Manifest.TriggerMode == model.TriggerAuto &&
 			buildcontrol.Stale(state.Updates.In(v).Value(string(name)), b.began):
 			b.overtaken = true
 			replaced[name]++
@@ -297,7 +298,8 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 	session, tiltfile := state.TheSession(v), state.TheTiltfile(v)
 	req := buildanddeploy.Request{
 		Manifest: m, Mode: session.UpdateMode, StartedAt: b.began, InPlace: c.InPlace,
-		Force:   c.Reason.Has(state.ReasonTrigger) && len(c.Files) == 0 && m.TriggerMode == model.TriggerAuto,
+		Force:   c.Reason.Has(state.ReasonRebuild) || c.Reason.Has(state.ReasonTrigger) && len(c.Files) == 0 && m.TriggerMode == model.TriggerAuto,
+		NoCache: c.Reason.Has(state.ReasonRebuild),
 		Results: u.Images, Dirty: map[string]bool{},
 		Cluster: state.TheCluster(v).Cluster, Registry: tiltfile.Result.DefaultRegistry,
 		Namespace: s.options.Namespace, Project: session.Project, RunID: session.RunID,
@@ -418,6 +420,8 @@ func initialSyncs(req buildanddeploy.Request) []string {
 // banner returns the first line of a build's log.
 func banner(reason state.BuildReason, files []string) string {
 	switch {
+	case reason.Has(state.ReasonRebuild):
+		return "Rebuild From Scratch"
 	case reason.Has(state.ReasonInitial):
 		return "Initial Build"
 	case len(files) > 0:

@@ -317,6 +317,18 @@ func TestRequest(t *testing.T) {
 		}
 		f.deploy("a")
 		f.running("")
+		f.Then(statetest.Pod("a", "p", "c1", "a:1"), state.ResourcesTriggered{Names: []model.ManifestName{"a"}, Rebuild: true})
+		if req := f.builder.call("a").req; !req.Force || req.InPlace || !req.NoCache || req.Mode != model.UpdateAuto {
+			t.Errorf("from scratch: %+v", req)
+		}
+		f.deploy("a")
+		f.running("")
+		f.Then(statetest.Change("a", "/src/a/z"))
+		if req := f.builder.call("a").req; req.Force || req.NoCache {
+			t.Errorf("the next update: %+v", req)
+		}
+		f.deploy("a")
+		f.running("")
 	})
 }
 
@@ -408,6 +420,18 @@ func TestOvertaken(t *testing.T) {
 		}
 		f.deploy("a")
 		f.Then(statetest.Pod("a", "p", "c1", "a:1"))
+		f.running("a")
+		f.deploy("a")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, Options{}, statetest.K8s("a", statetest.Image("a")))
+		f.Then(state.SessionPaused{}, change(1))
+		if f.builder.call("a").ctx.Err() != nil {
+			t.Error("a build was cancelled in a paused session, where no other may replace it")
+		}
+		f.deploy("a")
+		f.running("")
+		f.Then(state.SessionResumed{}, statetest.Pod("a", "p", "c1", "a:1"))
 		f.running("a")
 		f.deploy("a")
 	})

@@ -28,7 +28,7 @@ func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      name,
 		Doc:       "Runs the commands that the Tiltfile declares outside of resources, and restarts them on clicks and changes.",
-		Inputs:    append(store.Holds(state.Commands), store.Reads(state.Buttons, state.FileWatches, state.ConfigMaps)...),
+		Inputs:    append(store.Holds(state.Commands), store.Reads(state.Sessions, state.Buttons, state.FileWatches, state.ConfigMaps)...),
 		Outputs:   store.Emits(state.CommandStarted{}, state.CommandReported{}, state.CommandEnded{}),
 		Externals: []string{"process"},
 		Stage:     store.StageController,

@@ -39,7 +39,11 @@ func due(v store.View, c state.DeclaredCommand) *run {
 	restarts := named(v, c.RestartOn.Buttons)
 	r.clicked(restarts, time.Time{})
 	for _, w := range c.RestartOn.FileWatches {
-		if at := state.FileWatches.In(v).Value(w).ChangedAt; at.After(r.cause) {
+		at := state.FileWatches.In(v).Value(w).ChangedAt
+		if s := state.TheSession(v); s.Paused() && at.After(s.PausedAt) {
+			at = c.Cause // a change waits while the session is paused, and the run from before goes on
+		}
+		if at.After(r.cause) {
 			r.cause = at
 		}
 	}

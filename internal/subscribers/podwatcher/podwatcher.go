@@ -267,11 +267,11 @@ func (b *book) changes(ctx context.Context) []store.Action {
 // judge finds the resource that a pod belongs to, and whether the pod is one of its newest deploy.
 func (b *book) judge(ctx context.Context, e k8s.PodEvent) (state.Pod, bool) {
 	p := state.Pod{Pod: e.Pod}
-	name, current := b.owner(ctx, e)
+	name, current, selected := b.owner(ctx, e)
 	if name == "" {
 		return p, false
 	}
-	p.Resource, p.Current = name, current
+	p.Resource, p.Current, p.Selected = name, current, selected
 	for _, o := range e.Owners {
 		if o.Controller {
 			p.Owner = o.UID
@@ -280,26 +280,29 @@ func (b *book) judge(ctx context.Context, e k8s.PodEvent) (state.Pod, bool) {
 	return p, true
 }
 
-func (b *book) owner(ctx context.Context, e k8s.PodEvent) (name model.ManifestName, current bool) {
+// owner returns the resource that a pod belongs to, whether the pod is one of its newest deploy, and whether only its labels
+// say so.
+func (b *book) owner(ctx context.Context, e k8s.PodEvent) (name model.ManifestName, current, selected bool) {
 	if name, ok := b.owners[e.Pod.UID]; ok {
-		return name, true
+		return name, true, false
 	}
 	if name, ok := b.byTemplate(ctx, e); ok {
-		return name, !b.orphaned(ctx, e)
+		return name, !b.orphaned(ctx, e), false
 	}
 	for name, sels := range b.selectors {
 		for _, sel := range sels {
 			if len(sel) > 0 && contains(e.Labels, sel) {
-				return name, true
+				owned := slices.ContainsFunc(b.chain(ctx, e), func(o k8s.OwnerRef) bool { return b.owners[o.UID] == name })
+				return name, true, !owned
 			}
 		}
 	}
 	for _, o := range b.chain(ctx, e) {
 		if name, ok := b.owners[o.UID]; ok {
-			return name, e.Pod.TemplateHash == "" && !b.superseded(ctx, e, o.UID)
+			return name, e.Pod.TemplateHash == "" && !b.superseded(ctx, e, o.UID), false
 		}
 	}
-	return "", false
+	return "", false, false
 }
 
 // byTemplate returns the resource whose newest deploy has the pod's template. If several have the same template, the pod's

@@ -37,7 +37,7 @@ func (s *Subscriber) newInstance(resource model.ManifestName, w wish, tell func(
 		return s.logs.Logger(resource, fmt.Sprintf("serve:%s:%d", resource, w.build), logstore.SourceRuntime)
 	}
 	i := &instance{wish: w, env: s.env, now: s.now, output: logger(), log: logger(), tell: tell,
-		p: state.Process{Resource: resource, State: state.ProcessStarting, Build: w.build}}
+		p: state.Process{Resource: resource, State: state.ProcessStarting, Build: w.build, Restart: w.restart}}
 	i.probing.run = i.probe
 	return i
 }
@@ -116,7 +116,7 @@ func (i *instance) ended(asked bool, err error) {
 			text += ", but a server should keep running"
 		}
 	}
-	logstore.Errorf(i.log, "Server exited: %s\nThe next update starts it again: change a file, or trigger it.", text)
+	logstore.Errorf(i.log, "Server exited: %s\nThe next update starts it again: change a file, trigger it, or restart it.", text)
 	i.change(func(p *state.Process) {
 		p.State, p.Ready, p.PID, p.Detail, p.ExitCode, p.Err = state.ProcessFailed, false, 0, "", code, text
 	})

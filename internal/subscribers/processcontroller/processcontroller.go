@@ -42,21 +42,22 @@ var _ store.Subscriber = (*Subscriber)(nil)
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      name,
-		Doc:       "Runs the servers of local resources, restarts them after each update, and probes them.",
-		Inputs:    append(store.Holds(state.Resources), store.Reads(state.Updates)...),
+		Doc:       "Runs the servers of local resources, restarts them after each update and on request, and probes them.",
+		Inputs:    append(store.Holds(state.Resources), store.Reads(state.Updates, state.Restarts)...),
 		Outputs:   store.Emits(state.ProcessChanged{}, state.ProcessGone{}),
 		Externals: []string{"process"},
 		Stage:     store.StageController,
 		Grace:     s.grace + slack,
+		Feedback:  "the end of a restart requests no other",
 	}
 }
 
-// wish is the server that a resource should have. A new build leads to a new server, while a changed probe is applied to
-// the running server.
+// wish is the server that a resource should have. A new build and a restart lead to a new server, while a changed probe is
+// applied to the running server.
 type wish struct {
-	serve model.Cmd
-	probe *model.Probe
-	build int
+	serve          model.Cmd
+	probe          *model.Probe
+	build, restart int
 }
 
 // Run implements store.Subscriber.
@@ -79,7 +80,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		wanted = map[model.ManifestName]*instance{}
 		for resource, w := range desired(v) {
 			i := before[resource]
-			if i == nil || i.wish.build != w.build {
+			if i == nil || i.wish.build != w.build || i.wish.restart != w.restart {
 				i = s.newInstance(resource, w, tell)
 			}
 			i.probing.change(w.probe)
@@ -111,7 +112,7 @@ func desired(v store.View) map[model.ManifestName]wish {
 			continue
 		}
 		if u := state.Updates.In(v).Value(e.ID); u.Succeeded {
-			out[m.Name] = wish{m.Local.Serve, m.Local.Readiness, u.SucceededSerial}
+			out[m.Name] = wish{m.Local.Serve, m.Local.Readiness, u.SucceededSerial, state.Restarts.In(v).Value(e.ID).Serial}
 		}
 	}
 	return out

@@ -92,6 +92,34 @@ func (f *fixture) says(text string) {
 	}
 }
 
+// TestRestart restarts a running server and one that has failed; the resource is not ready meanwhile.
+func TestRestart(t *testing.T) {
+	f := start(t)
+	flag := filepath.Join(t.TempDir(), "fail")
+	f.Dispatch(statetest.Loaded(serving("[ ! -e "+flag+" ] || exit 3; exec sleep 1000", nil)))
+	f.built(1, "")
+	first := f.runs(1)
+	restart := state.ResourcesRestarted{Names: []model.ManifestName{"srv"}}
+	f.Dispatch(restart)
+	second := f.is("restarted", func(p state.Process) bool { return p.State == state.ProcessRunning && p.Ready && p.Restart == 1 })
+	if second.PID == first.PID || alive(first.PID) || second.Build != 1 {
+		t.Errorf("the server was %+v, and is %+v", first, second)
+	}
+	if r := state.Restarts.In(f.View()).Value("srv"); r.Running() || r.Err != "" || !slices.Equal(r.Done, []string{"serve_cmd"}) {
+		t.Errorf("the restart: %+v", r)
+	}
+	if err := os.WriteFile(flag, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.Dispatch(restart)
+	f.is("failed", func(p state.Process) bool { return p.State == state.ProcessFailed && p.Restart == 2 })
+	if err := os.Remove(flag); err != nil {
+		t.Fatal(err)
+	}
+	f.Dispatch(restart)
+	f.is("restarted after its failure", func(p state.Process) bool { return p.State == state.ProcessRunning && p.Ready && p.Restart == 3 })
+}
+
 func TestServerFollowsBuilds(t *testing.T) {
 	f := start(t)
 	f.Dispatch(statetest.Loaded(serving("echo $GREETING from $$; exec sleep 1000", nil)))

@@ -66,8 +66,9 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			return nil
 		case <-rt.Wake():
 		}
-		t := state.TheTiltfile(rt.View())
-		if t.Path == "" || !t.Pending() || t.Runs == done {
+		v := rt.View()
+		t := state.TheTiltfile(v)
+		if t.Path == "" || !t.Due(state.TheSession(v)) || t.Runs == done {
 			continue
 		}
 		for errors.Is(s.evaluate(ctx, rt), errOvertaken) {
@@ -148,7 +149,8 @@ func (s *Subscriber) attend(ctx context.Context, rt *store.Runtime, o tiltfile.O
 		case r := <-ended:
 			return r, overtaken && r.Err != nil
 		case <-rt.Wake():
-			if now := state.TheTiltfile(rt.View()); !overtaken && now.Runs > t.Runs && overtakes(now) {
+			v := rt.View()
+			if now := state.TheTiltfile(v); !overtaken && now.Runs > t.Runs && overtakes(now, state.TheSession(v)) {
 				overtaken = true
 				stop(errOvertaken)
 			}
@@ -157,12 +159,13 @@ func (s *Subscriber) attend(ctx context.Context, rt *store.Runtime, o tiltfile.O
 }
 
 // overtakes reports whether an event since the evaluation began aborts it: a save of a file of the program, or a request of
-// the user. Other files do not, since programs write such files while they are evaluated.
-func overtakes(t state.Tiltfile) bool {
+// the user. Other files do not, since programs write such files while they are evaluated. While the session is paused, no save
+// does: the evaluation that would follow waits.
+func overtakes(t state.Tiltfile, s state.Session) bool {
 	if !t.Triggered.IsZero() && !t.ExtensionsSet {
 		return true
 	}
-	return slices.ContainsFunc(state.PathsOf(t.Changed), func(path string) bool {
+	return !s.Paused() && slices.ContainsFunc(state.PathsOf(t.Changed), func(path string) bool {
 		return path == t.Path || strings.Contains(filepath.Base(path), "Tiltfile") || slices.Contains([]string{".tilt", ".star", ".bzl"}, filepath.Ext(path))
 	})
 }

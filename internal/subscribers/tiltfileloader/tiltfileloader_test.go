@@ -130,6 +130,25 @@ func TestWhen(t *testing.T) {
 	})
 }
 
+// TestPaused gathers changes of the Tiltfile while the session is paused: they lead to one evaluation.
+func TestPaused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t)
+		f.answers(good("web"))
+		f.Then(state.SessionPaused{}, changed("/src/Tiltfile"), changed("/src/lib/Tiltfile"), changed("/src/Tiltfile"))
+		f.evaluations("changed", 1)
+		f.Then(state.ResourcesTriggered{Names: []model.ManifestName{model.TiltfileName}})
+		f.evaluations("triggered", 2)
+		f.answers(good("web"))
+		f.Then(changed("/src/Tiltfile"), changed("/src/lib/Tiltfile"))
+		f.evaluations("changed again", 2)
+		f.Then(state.SessionResumed{})
+		f.evaluations("resumed", 3)
+		f.answers(good("web"))
+		f.evaluations("evaluated", 3)
+	})
+}
+
 // TestOvertaken checks which events abort an evaluation that does not end.
 func TestOvertaken(t *testing.T) {
 	for _, tc := range []struct {
@@ -143,6 +162,11 @@ func TestOvertaken(t *testing.T) {
 		{"other arguments", func(f *fixture) { f.Then(state.TiltfileArgsSet{Args: []string{"api"}}) }, 2},
 		{"triggered", func(f *fixture) { f.Then(state.ResourcesTriggered{Names: []model.ManifestName{model.TiltfileName}}) }, 2},
 		{"a resource is triggered", func(f *fixture) { f.Then(state.ResourcesTriggered{Names: []model.ManifestName{"web"}}) }, 1},
+		{"the Tiltfile is saved while the session is paused", func(f *fixture) { f.Then(state.SessionPaused{}); f.Then(changed("/src/Tiltfile")) }, 1},
+		{"triggered while the session is paused", func(f *fixture) {
+			f.Then(state.SessionPaused{})
+			f.Then(state.ResourcesTriggered{Names: []model.ManifestName{model.TiltfileName}})
+		}, 2},
 		{"saved again and again", func(f *fixture) { f.Then(changed("/src/Tiltfile")); f.Then(changed("/src/Tiltfile")) }, 3},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

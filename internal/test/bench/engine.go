@@ -51,12 +51,16 @@ var benchmarks = []benchmark{
 		{"Filter/field", "whole-ms", "the same, field>=value", "promised: 2 s"},
 		{"Memory", "growth-MB", "log filter: memory, lines 5 to 10 million", "promised: flat"},
 	}},
-	{"hud/screen", "Keys|Flood", nil, "", []metric{
+	{"hud/screen", "Keys|Flood|SlowLine", nil, "", []metric{
 		{"Keys", "p95-ms", "key to screen, p95: 1,000 resources, 50,000 lines/s, a filter", "promised: 30 ms"},
 		{"Flood/quiet", "cpu-%", "CPU of the screen: 20,000 lines/s that are not shown", "promised: 1 %"},
 		{"Flood/quiet", "kB/s", "to the terminal: 20,000 lines/s that are not shown", ""},
 		{"Flood/shown", "cpu-%", "CPU of the screen: 20,000 lines/s that are shown", ""},
 		{"Flood/shown", "kB/s", "to the terminal: 20,000 lines/s that are shown", ""},
+		{"SlowLine/answers", "frames/s", "a line of 20 kB/s, 20,000 lines/s: frames a second", ""},
+		{"SlowLine/answers", "kB/s", "a line of 20 kB/s, 20,000 lines/s: to the terminal", ""},
+		{"SlowLine/answers", "behind-ms", "a line of 20 kB/s, 20,000 lines/s: behind at worst", ""},
+		{"SlowLine/silent", "behind-ms", "the same after five seconds, a terminal that says nothing", ""},
 	}},
 }
 

@@ -170,7 +170,7 @@ func TestCompose(t *testing.T) {
 
 	p.write("app/run.sh", "#!/bin/sh\necho going down\nexit 7\n")
 	s.builds("web", 4) // into the running container, whose process does not notice
-	if err := p.engine.RestartContainer(t.Context(), second.ID); err != nil {
+	if err := p.engine.RestartContainer(t.Context(), second.ID, false); err != nil {
 		t.Fatal(err)
 	}
 	s.says(`web +│ going down`)

@@ -191,8 +191,15 @@ exec sleep 100000
 	term.keys("W")
 	term.shows(`^ {10,}.*and its end`)
 
-	// A drag in the log copies the lines, as they are.
-	x, y = term.at("order 57 taken")
+	// A drag in the log copies the text, and one that begins in front of it the lines, as they are.
+	x, y = term.at("order 58 taken")
+	term.mouse(leftButton, x, y)
+	term.mouse(leftMoves, x+len("order 58 taken")-1, y)
+	term.shows(`selecting`)
+	term.releases(x+len("order 58 taken")-1, y)
+	term.shows(`copied 14 characters`)
+	term.copied("order 58 taken")
+	x, y = term.at(`runtime   │ level=info msg="order 57 taken"`)
 	term.mouse(leftButton, x, y)
 	term.mouse(leftMoves, x, y+1)
 	term.mouse(leftMoves, x+3, y+2)

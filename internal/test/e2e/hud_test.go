@@ -33,7 +33,12 @@ func (p *project) terminal(width, height int) *terminal {
 	if out, err := c.CombinedOutput(); err != nil {
 		p.t.Fatalf("tmux: %v\n%s", err, out)
 	}
-	p.t.Cleanup(func() { _ = exec.Command("tmux", "-L", term.socket, "kill-server").Run() })
+	p.t.Cleanup(func() {
+		_ = exec.Command("tmux", "-L", term.socket, "kill-server").Run()
+		if len(p.left()) > 0 { // sessions outlive their terminals
+			_, _ = p.run("stop", "--all")
+		}
+	})
 	term.shows(`prompt>`)
 	return term
 }

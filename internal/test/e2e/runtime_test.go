@@ -110,6 +110,22 @@ func TestImagePullError(t *testing.T) {
 	}
 }
 
+// TestRefusedPods: a quota refuses the pods of a Deployment; the resource fails, names the quota, and has its pods once it is
+// raised.
+func TestRefusedPods(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, strings.Replace(nothing, "replicas: 0", "replicas: 1", 1))
+	const quota = "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: small}\nspec: {hard: {pods: \"0\"}}\n---\n"
+	p.replace("app.yaml", "apiVersion: apps/v1", quota+"apiVersion: apps/v1")
+	s := p.up()
+	defer s.asDeclared()
+	s.becomes("app", "failing because of the quota", func(r api.Resource) bool {
+		return strings.Contains(r.RuntimeError, "its pods cannot be created: exceeded quota: small")
+	})
+	p.replace("app.yaml", `pods: "0"`, `pods: "5"`)
+	s.becomes("app", "no longer refused", func(r api.Resource) bool { return !strings.Contains(r.RuntimeError, "quota") })
+}
+
 // TestPortForwardOutlivesPods keeps a connection busy while the pod is killed: it ends, and the next one, on the same
 // port, reaches the new pod.
 func TestPortForwardOutlivesPods(t *testing.T) {

@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/hone-dev/hone/internal/test/harness"
@@ -50,9 +52,15 @@ func (t *terminal) tmux(ctx context.Context, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// close ends the terminal and what runs in it.
+// close ends the terminal and what runs in it. A session would outlive its terminal.
 func (t *terminal) close() {
-	_, _ = t.tmux(context.Background(), "kill-server") // it may have ended
+	ctx := context.Background()
+	if out, err := t.tmux(ctx, "display-message", "-p", "#{pane_pid}"); err == nil { // else it has ended
+		if pid, err := strconv.Atoi(strings.TrimSpace(out)); err == nil {
+			_ = syscall.Kill(pid, syscall.SIGTERM)
+		}
+	}
+	_, _ = t.tmux(ctx, "kill-server")
 }
 
 // quit ends hone, and waits for its end.

@@ -2,7 +2,6 @@ package kubernetes
 
 import (
 	"fmt"
-	"strings"
 
 	"go.starlark.net/starlark"
 
@@ -33,15 +32,15 @@ func newPortForward(c *eval.Call) (starlark.Value, error) {
 		return nil, err
 	}
 	var err error
-	if p.LocalPort, err = value.Port(local.String()); err != nil {
+	if p.LocalPort, err = model.ParsePort(local.String()); err != nil {
 		return nil, err
 	}
 	if container != nil && container.String() != "0" { // 0 means the default port
-		if p.ContainerPort, err = value.Port(container.String()); err != nil {
+		if p.ContainerPort, err = model.ParsePort(container.String()); err != nil {
 			return nil, err
 		}
 	}
-	p.Host, err = value.BareHost(p.Host)
+	p.Host, err = model.BareHost(p.Host)
 	return p, err
 }
 
@@ -55,9 +54,9 @@ func (p *portForwards) Unpack(v starlark.Value) error {
 		var err error
 		switch e := e.(type) {
 		case starlark.Int:
-			pf.LocalPort, err = value.Port(e.String())
+			pf.LocalPort, err = model.ParsePort(e.String())
 		case starlark.String:
-			pf, err = parsePortForward(string(e))
+			pf, err = model.ParsePortForward(string(e))
 		case portForward:
 			pf = e.PortForward
 		default:
@@ -70,33 +69,3 @@ func (p *portForwards) Unpack(v starlark.Value) error {
 	}
 	return nil
 }
-
-func parsePortForward(s string) (model.PortForward, error) {
-	var pf model.PortForward
-	ports := s
-	if i := strings.LastIndexByte(s, ']'); i > 0 && s[0] == '[' {
-		pf.Host, ports = s[:i+1], strings.TrimPrefix(s[i+1:], ":")
-	} else if parts := strings.Split(s, ":"); len(parts) > 2 {
-		last := len(parts) - 2
-		pf.Host, ports = strings.Join(parts[:last], ":"), strings.Join(parts[last:], ":")
-	}
-	local, container, both := strings.Cut(ports, ":")
-	if pf.Host != "" && !both {
-		return pf, fmt.Errorf("%q: there is only one port after the host; the form is %s", s, portForwardForms)
-	}
-	var err error
-	if pf.Host, err = value.BareHost(pf.Host); err != nil {
-		return pf, err
-	}
-	if pf.LocalPort, err = value.Port(local); err != nil {
-		return pf, fmt.Errorf("%q: %w; the form is %s", s, err, portForwardForms)
-	}
-	if both {
-		if pf.ContainerPort, err = value.Port(container); err != nil {
-			return pf, fmt.Errorf("%q: %w", s, err)
-		}
-	}
-	return pf, nil
-}
-
-const portForwardForms = `"local", "local:container" or "host:local:container"`

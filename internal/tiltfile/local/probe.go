@@ -120,7 +120,7 @@ func newHTTPGetAction(c *eval.Call) (starlark.Value, error) {
 	if h.Scheme != "http" && h.Scheme != "https" {
 		return nil, fmt.Errorf("scheme: %q is neither http nor https", h.Scheme)
 	}
-	_, err := value.Port(fmt.Sprint(h.Port))
+	_, err := model.ParsePort(fmt.Sprint(h.Port))
 	return probeAction{Opaque: value.Opaque{Kind: c.Name}, http: h}, err
 }
 
@@ -129,6 +129,6 @@ func newTCPSocketAction(c *eval.Call) (starlark.Value, error) {
 	if err := c.Unpack("port", &t.Port, "host??", &t.Host); err != nil {
 		return nil, err
 	}
-	_, err := value.Port(fmt.Sprint(t.Port))
+	_, err := model.ParsePort(fmt.Sprint(t.Port))
 	return probeAction{Opaque: value.Opaque{Kind: c.Name}, tcp: t}, err
 }

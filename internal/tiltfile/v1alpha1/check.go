@@ -12,7 +12,6 @@ import (
 	"unicode"
 
 	"github.com/hone-dev/hone/internal/tiltfile/hint"
-	"github.com/hone-dev/hone/internal/tiltfile/value"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -112,7 +111,7 @@ func checkRegexp(x any) error {
 }
 
 func checkPort(x any) error {
-	_, err := value.Port(fmt.Sprint(x))
+	_, err := model.ParsePort(fmt.Sprint(x))
 	return err
 }
 
@@ -123,7 +122,7 @@ func checkPortOrAny(x any) error {
 	return checkPort(x)
 }
 
-func checkHostText(x any) error { return value.CheckHost(x.(string)) }
+func checkHostText(x any) error { return model.CheckHost(x.(string)) }
 
 var headerName = regexp.MustCompile("^[-!#$%&'*+.^_`|~0-9A-Za-z]+$")
 

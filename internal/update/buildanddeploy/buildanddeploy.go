@@ -43,6 +43,8 @@ type Request struct {
 	Save func(files []string) (made, known time.Time)
 	// Force applies objects again and restarts their pods even if nothing changed.
 	Force bool
+	// NoCache builds images without a cache, even those that have not changed.
+	NoCache bool
 	// Results are the images in use, by reference; Dirty names the images whose files changed since.
 	Results map[string]model.ImageResult
 	Dirty   map[string]bool
@@ -76,6 +78,9 @@ type Request struct {
 	// as that changes, also concurrently, and does not block.
 	Progress func(mode, stage string, at model.BuildProgress)
 }
+
+// fromScratch reports whether all images are built, and without a cache.
+func (r Request) fromScratch() bool { return r.NoCache || r.Mode == model.UpdateNaive }
 
 // Result is the result of an update.
 type Result struct {

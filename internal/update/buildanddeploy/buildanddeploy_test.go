@@ -371,6 +371,9 @@ func TestImage(t *testing.T) {
 		{"naive", func(req *Request, _ *images) { req.Mode = model.UpdateNaive },
 			"build base on [] platform=linux/arm64 cache=false\nbuild web on [base:new] platform=linux/arm64 cache=false\ndeliver web:new\ncommit\ndeploy shop base=base:new web=web:new",
 			"base:new web:new", "", ""},
+		{"from scratch", func(req *Request, _ *images) { req.NoCache = true },
+			"build base on [] platform=linux/arm64 cache=false\nbuild web on [base:new] platform=linux/arm64 cache=false\ndeliver web:new\ncommit\ndeploy shop base=base:new web=web:new",
+			"base:new web:new", "", ""},
 		{"a base whose name begins another image's is not taken for that", func(req *Request, _ *images) {
 			req.Results = nil
 			k := *req.Manifest.K8s

@@ -70,7 +70,7 @@ func (b *Compose) BuildAndDeploy(ctx context.Context, req Request) (result Resul
 	log := logstore.Indent(req.Log, "  ")
 	if t.Build != nil {
 		st.next(model.StepBuild, t.Service, "Building with Compose: ["+t.Service+"]")
-		if err := b.runner.Build(ctx, t.Project, t.Service, log); err != nil {
+		if err := b.runner.Build(ctx, t.Project, compose.Build{Service: t.Service, NoCache: req.fromScratch()}, log); err != nil {
 			return result, err
 		}
 	}

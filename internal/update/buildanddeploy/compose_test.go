@@ -80,8 +80,13 @@ func TestComposeStartsServices(t *testing.T) {
 	m := s.service("made")
 	m.Compose.Build = &model.ComposeBuild{Context: s.project.Dir}
 	s.update(m, nil)
-	if got := s.runner.Builds(); !slices.Equal(got, []string{"made"}) {
-		t.Errorf("Compose has built %v", got)
+	req := s.request(m)
+	req.NoCache, req.Force = true, true
+	if _, err := s.builder.BuildAndDeploy(t.Context(), req); err != nil {
+		t.Error(err)
+	}
+	if got := s.runner.Builds(); !slices.Equal(got, []compose.Build{{Service: "made"}, {Service: "made", NoCache: true}}) || !s.last().Recreate {
+		t.Errorf("Compose has built %v and started %+v", got, s.last())
 	}
 	if _, err := s.builder.BuildAndDeploy(t.Context(), s.request(model.Manifest{Name: "x"})); !errors.As(err, new(*Declined)) {
 		t.Errorf("not a service: %v", err)

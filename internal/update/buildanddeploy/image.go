@@ -118,7 +118,7 @@ func (b *Image) image(ctx context.Context, req Request, w job, images map[string
 	}
 	log := logstore.Indent(req.Log, "  ")
 	r, err := b.builder.Build(ctx, imagebuild.Request{Target: w.target, Deps: deps, Registry: w.plan.Registry,
-		NoCache: req.Mode == model.UpdateNaive, Platform: b.platform(req.Cluster), Env: req.Env, Logger: log, OnContext: st.context, OnStep: st.build})
+		NoCache: req.fromScratch(), Platform: b.platform(req.Cluster), Env: req.Env, Logger: log, OnContext: st.context, OnStep: st.build})
 	if err != nil {
 		return r, err
 	}
@@ -182,7 +182,7 @@ func (b *Image) plan(ctx context.Context, req Request) (jobs, error) {
 	var out jobs
 	for _, im := range req.Manifest.Images {
 		prior, have := req.Results[im.Ref]
-		needed := !have || req.Dirty[im.Ref] || req.Force || req.Mode == model.UpdateNaive
+		needed := !have || req.Dirty[im.Ref] || req.Force || req.fromScratch()
 		for _, dep := range im.DependsOn {
 			needed = needed || building[dep]
 		}

@@ -18,7 +18,7 @@ type Engine interface {
 	// reads the stream any more.
 	CopyTo(ctx context.Context, containerID, dir string, tar io.Reader) error
 	// RestartContainer stops and starts the container.
-	RestartContainer(ctx context.Context, containerID string) error
+	RestartContainer(ctx context.Context, containerID string, gently bool) error
 }
 
 // ContainerUpdater applies plans through a container engine's API. Files need no program in the image; deletions need
@@ -52,7 +52,7 @@ func (u ContainerUpdater) Update(ctx context.Context, c model.ContainerRef, plan
 		return r, err
 	}
 	logstore.Infof(log, "Restarting container: [%s]", c.Name)
-	if err := u.Engine.RestartContainer(ctx, c.ID); err != nil {
+	if err := u.Engine.RestartContainer(ctx, c.ID, false); err != nil {
 		return r, stepError(ctx, "restart "+c.Name, "restart", err, "")
 	}
 	r.Restarted = time.Now()

@@ -115,7 +115,7 @@ func (s *script) CopyTo(_ context.Context, id, dir string, tar io.Reader) error 
 	return s.play(id+": copy to "+dir, tar, nil)
 }
 
-func (s *script) RestartContainer(_ context.Context, id string) error {
+func (s *script) RestartContainer(_ context.Context, id string, _ bool) error {
 	return s.play(id+": restart", nil, nil)
 }
 

@@ -161,6 +161,11 @@ func (p *Pool) restart(ctx context.Context, c model.ContainerRef, plan liveupdat
 	return time.Now(), nil
 }
 
+// Restart restarts the process that runs under the synclet in a container, and returns once the new one has been started.
+func (p *Pool) Restart(ctx context.Context, c model.ContainerRef, log logstore.Logger) error {
+	return p.restartProcess(ctx, c, log)
+}
+
 // restartProcess resumes the conversation if it breaks off: restarting the process twice does no harm.
 func (p *Pool) restartProcess(ctx context.Context, c model.ContainerRef, log logstore.Logger) error {
 	began := time.Now()

@@ -53,6 +53,7 @@ func Conformance(t *testing.T, newFixture func(t *testing.T) Fixture) {
 		{"Logs", testLogs},
 		{"WatchPods", testWatchPods},
 		{"WatchOthers", testWatchOthers},
+		{"RemovePod", testRemovePod},
 		{"Unreachable", testUnreachable},
 	}
 	for _, g := range groups {
@@ -101,6 +102,9 @@ func testUnreachable(t *testing.T, f Fixture) {
 	}
 	if _, err := c.Logs(t.Context(), k8s.LogRequest{Pod: "any"}); !k8s.IsUnreachable(err) {
 		t.Errorf("Logs: %v", err)
+	}
+	if err := c.RemovePod(t.Context(), k8s.RemovePodRequest{Name: "any", UID: "1", Owners: []string{"1"}}); !k8s.IsUnreachable(err) {
+		t.Errorf("RemovePod: %v", err)
 	}
 	ref := k8s.OwnerRef{APIVersion: "v1", Kind: "ConfigMap", Name: "any", UID: "1", Controller: true}
 	if _, err := c.OwnerChain(t.Context(), "", ref); !k8s.IsUnreachable(err) {

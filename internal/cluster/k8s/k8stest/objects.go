@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/pkg/model"
@@ -94,6 +96,30 @@ func (f *Fake) OwnerChain(ctx context.Context, _ string, ref k8s.OwnerRef) ([]k8
 		uid = o.parent
 	}
 	return chain, nil
+}
+
+// RemovePod implements k8s.Interface. The pod is gone at once.
+func (f *Fake) RemovePod(ctx context.Context, req k8s.RemovePodRequest) error {
+	if err := f.reach(ctx, req.Namespace, req.Name); err != nil {
+		return fmt.Errorf("delete pod %s: %w", req.Name, err)
+	}
+	e, ok := f.pods.get(f.namespace(req.Namespace) + "/" + req.Name)
+	if !ok || e.Pod.UID != req.UID {
+		return fmt.Errorf("delete pod %s: %w", req.Name, apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, req.Name))
+	}
+	own := slices.Contains(req.Owners, req.UID)
+	for _, ref := range e.Owners {
+		chain, err := f.OwnerChain(ctx, req.Namespace, ref)
+		if err != nil {
+			return err
+		}
+		own = own || slices.ContainsFunc(chain, func(o k8s.OwnerRef) bool { return slices.Contains(req.Owners, o.UID) })
+	}
+	if !own {
+		return fmt.Errorf("delete pod %s: %w", req.Name, k8s.ErrForeignPod)
+	}
+	f.DeletePod(f.namespace(req.Namespace), req.Name)
+	return nil
 }
 
 // filter returns the match function of a request. An invalid selector is reported to the request's OnError and matches

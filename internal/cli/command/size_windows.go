@@ -1,4 +1,4 @@
-package session
+package command
 
 import (
 	"context"
@@ -6,15 +6,13 @@ import (
 	"time"
 
 	"golang.org/x/term"
-
-	"github.com/hone-dev/hone/internal/base/terminal"
 )
 
 // sizeCheck is the interval at which the console's size is polled: there is no notification of changes.
 const sizeCheck = 500 * time.Millisecond
 
-// sendSizes sends the session every new size of the terminal until ctx is done.
-func sendSizes(ctx context.Context, conn *terminal.Conn) {
+// WatchSizes calls send with every new size of the terminal until ctx is done.
+func WatchSizes(ctx context.Context, send func(columns, rows int)) {
 	tick := time.NewTicker(sizeCheck)
 	defer tick.Stop()
 	var columns, rows int
@@ -26,7 +24,7 @@ func sendSizes(ctx context.Context, conn *terminal.Conn) {
 		}
 		if c, r, err := term.GetSize(int(os.Stdout.Fd())); err == nil && (c != columns || r != rows) {
 			columns, rows = c, r
-			_ = conn.SendSize(c, r)
+			send(c, r)
 		}
 	}
 }

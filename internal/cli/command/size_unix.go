@@ -1,6 +1,6 @@
 //go:build unix
 
-package session
+package command
 
 import (
 	"context"
@@ -9,12 +9,10 @@ import (
 	"syscall"
 
 	"golang.org/x/term"
-
-	"github.com/hone-dev/hone/internal/base/terminal"
 )
 
-// sendSizes sends the session every new size of the terminal until ctx is done.
-func sendSizes(ctx context.Context, conn *terminal.Conn) {
+// WatchSizes calls send with every new size of the terminal until ctx is done.
+func WatchSizes(ctx context.Context, send func(columns, rows int)) {
 	changed := make(chan os.Signal, 1)
 	signal.Notify(changed, syscall.SIGWINCH)
 	defer signal.Stop(changed)
@@ -25,7 +23,7 @@ func sendSizes(ctx context.Context, conn *terminal.Conn) {
 		case <-changed:
 		}
 		if columns, rows, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
-			_ = conn.SendSize(columns, rows)
+			send(columns, rows)
 		}
 	}
 }

@@ -1,0 +1,4 @@
+package terminal
+
+// Extent is the size of a terminal in characters.
+type Extent struct{ Columns, Rows int }

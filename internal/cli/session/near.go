@@ -1,0 +1,185 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/term"
+
+	"github.com/hone-dev/hone/internal/base/editor"
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/process"
+	"github.com/hone-dev/hone/internal/base/terminal"
+	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/cli/shell"
+	"github.com/hone-dev/hone/internal/client/sessions"
+)
+
+// near is the user's end of an attached terminal. It belongs either to the session or, for a while, to one of the user's
+// programs.
+type near struct {
+	conn  *terminal.Conn
+	guard *command.TerminalGuard
+	// session is the one that the terminal shows.
+	session sessions.Info
+	// leave ends the attachment.
+	leave func()
+	// answered is when the session has last sent something, in nanoseconds.
+	answered atomic.Int64
+
+	// in is the input while the session has the terminal, and read is closed when nothing reads it any more.
+	in   io.ReadCloser
+	read chan struct{}
+
+	// ended receives an error or nil when the terminal is back from a program; nil if no program was run.
+	ended chan error
+
+	mu   sync.Mutex
+	lent bool // a program has the terminal
+}
+
+// startInput begins to send what is typed.
+func (n *near) startInput() error {
+	in, err := command.OpenInput(os.Stdin)
+	if err != nil {
+		return err
+	}
+	n.in, n.read = in, make(chan struct{})
+	go func() {
+		defer close(n.read)
+		n.sendInput(in)
+	}()
+	return nil
+}
+
+// stopInput leaves what is typed to another program.
+func (n *near) stopInput() {
+	if n.in != nil {
+		_ = n.in.Close()
+		<-n.read
+		n.in = nil
+	}
+}
+
+// sendSize sends a size, unless a program has the terminal.
+func (n *near) sendSize(columns, rows int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.lent {
+		_ = n.conn.SendSize(columns, rows)
+	}
+}
+
+func (n *near) setLent(lent bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.lent = lent
+}
+
+// lend gives the terminal, which the session has restored, to the program that a frame asks for, or to the user's shell. It does not wait for the
+// program: ctx may end first, and the terminal is not taken back then. The program itself is never ended, since its user may
+// not have saved yet.
+func (n *near) lend(ctx context.Context, f terminal.Frame) error {
+	if err := n.settle(); err != nil { // sessions ask for one program after the other
+		return err
+	}
+	n.setLent(true)
+	n.stopInput()
+	n.guard.End()
+	n.guard.Cook()
+	program := n.program(f)
+	ended := make(chan error, 1)
+	n.ended = ended
+	go func() {
+		failure := program(ctx)
+		var err error
+		if ctx.Err() == nil {
+			if err = n.takeBack(failure); err != nil {
+				n.leave()
+			}
+		}
+		ended <- err
+	}()
+	return nil
+}
+
+// takeBack gives the terminal to the session again.
+func (n *near) takeBack(failure error) error {
+	n.guard.Begin()
+	if _, err := term.MakeRaw(int(os.Stdin.Fd())); err != nil {
+		n.guard.End()
+		return fmt.Errorf("take the terminal over again: %w", err)
+	}
+	n.setLent(false)
+	if columns, rows, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
+		n.sendSize(columns, rows)
+	}
+	said := ""
+	if failure != nil {
+		said = problem.Text(failure)
+	}
+	_ = n.conn.SendDone(said) // the reader of the output reports why it cannot be sent
+	return n.startInput()
+}
+
+// settle waits until no program has the terminal.
+func (n *near) settle() error {
+	if n.ended == nil {
+		return nil
+	}
+	err := <-n.ended
+	n.ended = nil
+	return err
+}
+
+// program returns what runs the program that a frame asks for. The end of its context ends no program.
+func (n *near) program(f terminal.Frame) func(ctx context.Context) error {
+	switch f.Kind {
+	case terminal.Rest:
+		return func(ctx context.Context) error { return process.Suspend(ctx, false) } // nothing in this process has to run on
+	case terminal.Shell:
+		resource, pod, container := f.Runs()
+		return func(ctx context.Context) error {
+			return shell.Child(context.WithoutCancel(ctx), n.session, resource, pod, container)
+		}
+	default:
+	}
+	kind := f.Kind
+	path, line := f.Place()
+	return func(ctx context.Context) error {
+		if err := readable(path); err != nil {
+			return err
+		}
+		if kind == terminal.Page {
+			return editor.PagerFromEnvironment(os.Stdin, os.Stdout, os.Stderr).Show(context.WithoutCancel(ctx), path)
+		}
+		return editor.FromEnvironment(os.Stdin, os.Stdout, os.Stderr).Open(context.WithoutCancel(ctx), path, line)
+	}
+}
+
+// readable checks that a path of the session's machine names a file that this user can read on this one.
+func readable(path string) error {
+	if !filepath.IsAbs(path) {
+		return fmt.Errorf("%q is not an absolute path", path)
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return problem.New(path+" is not on this machine", "attach on the machine that the session runs on")
+	case err == nil && !info.Mode().IsRegular():
+		return fmt.Errorf("%s is not a regular file", path)
+	case err == nil:
+		var f *os.File
+		if f, err = os.Open(path); err == nil {
+			return f.Close()
+		}
+	}
+	return problem.Wrap(err, "this user cannot read "+path, "attach as the user that runs the session")
+}

@@ -1,0 +1,71 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+
+	"github.com/hone-dev/hone/internal/base/editor"
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/words"
+	"github.com/hone-dev/hone/internal/client/sessions"
+)
+
+// maxSaid bounds what is kept of the message of a failed hone shell, in bytes.
+const maxSaid = 4 << 10
+
+// Child runs hone shell as a program of its own in this terminal, and returns why it failed. How the user's own shell ends is no
+// failure.
+func Child(ctx context.Context, session sessions.Info, resource, pod, container string) error {
+	self, err := ownProgram()
+	if err != nil {
+		return fmt.Errorf("find hone's own program: %w", err)
+	}
+	c := exec.CommandContext(ctx, self, childArgs(session, resource, pod, container)...)
+	var said head
+	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, &said
+	return failure(editor.Run(c), string(said.text))
+}
+
+// childArgs returns the command line. The names may come from a session on another machine: none of them can become a flag.
+func childArgs(session sessions.Info, resource, pod, container string) []string {
+	args := []string{"shell", "--session=" + session.Name}
+	if session.Name == "" {
+		args = []string{"shell", "--host=" + session.Host, fmt.Sprintf("--port=%d", session.Port)}
+	}
+	return append(args, "--pod="+pod, "--container="+container, "--resource="+resource)
+}
+
+// failure returns why hone shell failed, from its error and its message.
+func failure(err error, said string) error {
+	summary, mend, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(said), "Error: "), "\n")
+	var exit *exec.ExitError
+	switch {
+	case err == nil, errors.As(err, &exit) && summary == "":
+		return nil
+	case errors.As(err, &exit):
+		return problem.New(summary, words.OneLine(mend))
+	}
+	return fmt.Errorf("run hone shell: %w", err)
+}
+
+// ownProgram returns a path that starts this program, on Linux even after its file was replaced by a newer version.
+func ownProgram() (string, error) {
+	if runtime.GOOS == "linux" {
+		return "/proc/self/exe", nil
+	}
+	return os.Executable()
+}
+
+// head is a writer that keeps the beginning of what is written.
+type head struct{ text []byte }
+
+// Write implements io.Writer.
+func (h *head) Write(p []byte) (int, error) {
+	h.text = append(h.text, p[:min(len(p), maxSaid-len(h.text))]...)
+	return len(p), nil
+}

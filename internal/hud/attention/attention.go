@@ -1,0 +1,196 @@
+// Package attention decides what a screen tells a user who looks elsewhere: the title of the terminal, the progress on the
+// taskbar, a message on the desktop. It is pure: time comes in with the view.
+package attention
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hone-dev/hone/internal/hud/text"
+	"github.com/hone-dev/hone/internal/hud/view"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+const (
+	// LongUpdate is how long an update must take for its end to be worth a message.
+	LongUpdate = 10 * time.Second
+	// Pause is the time between two messages. What happens meanwhile is summed up in one.
+	Pause = 5 * time.Second
+	// Visible is how long an update must take to be seen in title and progress, which would flicker otherwise.
+	Visible = time.Second
+	// Recovered is how long a resource must have been well for its next failure to be news while the user is away.
+	Recovered = time.Minute
+	// longest bounds the text of a message, in columns.
+	longest = 160
+)
+
+// Progress is what the taskbar shows.
+type Progress uint8
+
+// The kinds of progress.
+const (
+	NoProgress Progress = iota
+	Working
+	Failing
+)
+
+// Said is what there is to say.
+type Said struct {
+	Title    string
+	Progress Progress
+	// Message is for the desktop; empty for none.
+	Message string
+}
+
+// Watch remembers what it has seen and said. The zero value has seen nothing. It is for one goroutine.
+type Watch struct {
+	rows map[model.ManifestName]past
+	// failed and ended are what has not been told yet.
+	failed, ended []string
+	told          time.Time // the last message
+}
+
+// past is what was seen of a resource.
+type past struct {
+	// settled is its last status that an update or a start does not change by itself, and since when it has it.
+	settled view.Status
+	since   time.Time
+	// began is when the update began that is under way, maybe as a start after it; zero if there is none.
+	began time.Time
+	// known is set if its failure was told, and the user has not been here since.
+	known bool
+}
+
+// Look returns what there is to say about a view. Messages are for when the user is away; nothing that happened before the
+// first look, or while the user was here, becomes one.
+func (w *Watch) Look(v view.View, away bool, now time.Time) Said {
+	if !away {
+		w.failed, w.ended = nil, nil
+	}
+	rows := make(map[model.ManifestName]past, len(v.Rows))
+	working, visible := false, 0
+	for _, r := range v.Rows {
+		p, seen := w.rows[r.Name]
+		p = w.see(p, seen, r, away && !v.Header.Ending, now)
+		rows[r.Name] = p
+		if r.Status == view.Updating {
+			working = true
+			if now.Sub(p.began) >= Visible {
+				visible++
+			}
+		}
+	}
+	w.rows = rows
+	return Said{Title: title(v, visible), Progress: progress(v, visible), Message: w.message(working, now)}
+}
+
+// see takes in the row of a resource.
+func (w *Watch) see(p past, seen bool, r view.Row, away bool, now time.Time) past {
+	if !away {
+		p.known = false
+	}
+	switch r.Status {
+	case view.Updating:
+		if p.began.IsZero() {
+			p.began = now
+		}
+		return p
+	case view.Waiting, view.Unknown: // its end is yet to come
+		if !seen {
+			p.settled, p.since = r.Status, now
+		}
+		return p
+	case view.Well, view.Warning, view.Failed, view.Idle:
+	}
+	well := r.Status == view.Well || r.Status == view.Warning
+	wasWell := p.settled == view.Well || p.settled == view.Warning
+	took := time.Duration(0)
+	if !p.began.IsZero() {
+		took = now.Sub(p.began)
+	}
+	if wasWell && now.Sub(p.since) >= Recovered {
+		p.known = false
+	}
+	if seen && away {
+		switch {
+		case r.Status == view.Failed && !p.known && (wasWell || took >= LongUpdate):
+			w.failed = append(w.failed, "✖ "+string(r.Name)+": "+strings.TrimSpace(r.Important().String()))
+			p.known = true
+		case well && took >= LongUpdate:
+			w.ended = append(w.ended, "✔ "+string(r.Name)+" is ready ("+view.Duration(took.Round(time.Second))+")")
+		}
+	}
+	if !seen || p.settled != r.Status && (well != wasWell || !well) {
+		p.since = now
+	}
+	p.settled, p.began = r.Status, time.Time{}
+	return p
+}
+
+// message returns the next message; empty if there is none now. Failures are told at once, ends when nothing works any more.
+func (w *Watch) message(working bool, now time.Time) string {
+	if w.wait(now) > 0 {
+		return ""
+	}
+	events := w.failed
+	if !working {
+		events = append(events[:len(events):len(events)], w.ended...)
+		w.ended = nil
+	}
+	w.failed = nil
+	if len(events) == 0 {
+		return ""
+	}
+	w.told = now
+	more := ""
+	if n := len(events) - 1; n > 0 {
+		more = fmt.Sprintf(", %d more", n)
+	}
+	return text.Cut(text.Clean(events[0]), longest-len(more)) + more
+}
+
+func (w *Watch) wait(now time.Time) time.Duration {
+	if w.told.IsZero() {
+		return 0
+	}
+	return Pause - now.Sub(w.told)
+}
+
+// Due returns after which time Look may have something to say although nothing has happened; ok is false if it will not.
+func (w *Watch) Due(now time.Time) (d time.Duration, ok bool) {
+	if len(w.failed)+len(w.ended) == 0 {
+		return 0, false
+	}
+	d = w.wait(now)
+	return d, d > 0
+}
+
+// title returns the title of the terminal: how the session is, and its name.
+func title(v view.View, updating int) string {
+	if v.Header.Project == "" {
+		return "hone"
+	}
+	how := "✔"
+	switch n := v.Header.Counts; {
+	case n.Failed > 0:
+		how = fmt.Sprintf("✖ %d", n.Failed)
+	case updating > 0:
+		how = fmt.Sprintf("● %d", updating)
+	case n.Unknown > 0:
+		how = fmt.Sprintf("? %d", n.Unknown)
+	case n.Waiting+n.Updating > 0 || n.Well == 0:
+		how = "◌"
+	}
+	return text.Clean(how + " " + v.Header.Project + " – hone")
+}
+
+func progress(v view.View, updating int) Progress {
+	switch {
+	case updating > 0:
+		return Working
+	case v.Header.Counts.Failed > 0:
+		return Failing
+	}
+	return NoProgress
+}

@@ -1,0 +1,99 @@
+package screen
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hone-dev/hone/internal/base/terminal"
+	"github.com/hone-dev/hone/internal/hud/settings"
+	"github.com/hone-dev/hone/internal/hud/view"
+)
+
+// TestAnnouncements lets a resource fail while the terminal has the focus, does not have it, or was never asked about it, in
+// terminals of several kinds, and looks at what they get.
+func TestAnnouncements(t *testing.T) {
+	const (
+		busy, cleared = "\x1b]9;4;3\x1b\\", "\x1b]9;4;0\x1b\\"
+		osc777        = "\x1b]777;notify;hone shop;✖ web: crash loop, exit 1\x1b\\"
+		osc9          = "\x1b]9;hone shop: ✖ web: crash loop, exit 1\x1b\\"
+		inTmux        = "\x1bPtmux;\x1b\x1b]9;hone shop: ✖ web: crash loop, exit 1\x1b\x1b\\\x1b\\"
+		title         = "\x1b]2;✖ 2 shop – hone\x1b\\"
+		lost, gained  = "\x1b[O", "\x1b[I"
+	)
+	wezterm := terminal.Description{Program: "WezTerm", Version: "20260101"}
+	for _, tt := range []struct {
+		name     string
+		term     string
+		about    terminal.Description
+		settings settings.Settings
+		focus    string
+		want     []string
+		without  []string // not even its beginning
+	}{
+		{"WezTerm", "xterm-256color", wezterm, settings.Settings{}, lost, []string{osc777, busy, cleared, title}, []string{"\a"}},
+		{"which has the focus", "xterm-256color", wezterm, settings.Settings{}, "", []string{busy, title}, []string{"]777", "\a"}},
+		{"which has it again", "xterm-256color", wezterm, settings.Settings{}, lost + gained, []string{title}, []string{"]777", "\a"}},
+		{"iTerm2 before progress", "xterm-256color", terminal.Description{Program: "iTerm.app", Version: "3.5.0"}, settings.Settings{}, lost, []string{osc9, title}, []string{"]9;4"}},
+		{"any xterm", "xterm-256color", terminal.Description{}, settings.Settings{}, lost, []string{"\a", title}, []string{"]9;", "]777"}},
+		{"chosen", "xterm-256color", terminal.Description{}, settings.Settings{Notify: settings.NotifyOSC9}, lost, []string{osc9}, []string{"\a"}},
+		{"off", "xterm-256color", wezterm, settings.Settings{Notify: settings.NotifyOff, NoTitle: true, NoProgress: true}, lost, nil, []string{"]777", "]9;", "]2;", "\x1b[>2t", "\a"}},
+		{"tmux", "tmux-256color", terminal.Description{Program: "tmux"}, settings.Settings{}, lost, []string{"\a", title}, []string{"]9;", "]777", "Ptmux"}},
+		{"through tmux", "tmux-256color", terminal.Description{Program: "tmux"}, settings.Settings{Notify: settings.NotifyOSC9}, lost, []string{inTmux}, []string{"\a"}},
+		{"GNU screen", "screen-256color", terminal.Description{}, settings.Settings{Notify: settings.NotifyOSC9}, lost, []string{"\a"}, []string{"]9;", "]777", "]2;", "Ptmux"}},
+		{"the console of Linux", "linux", terminal.Description{}, settings.Settings{Notify: settings.NotifyOSC777}, lost, nil, []string{"]9;", "]777", "]2;", "]11", "]8;"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWire()
+				fails := false
+				d := on(t, w, tt.term, tt.about, func(d *driver, o *Options) {
+					o.Settings = tt.settings
+					before := d.view
+					d.view = func(now time.Time) Frame {
+						f := before(now)
+						if !fails {
+							return f
+						}
+						for i := range f.View.Rows {
+							if r := &f.View.Rows[i]; r.Name == "web" {
+								r.Status, r.RuntimeErr, r.Runtime = view.Failed, "exit 1", view.Cell{{Text: "crash loop; exit 1"}}
+								f.View.Header.Counts.Failed++
+							}
+						}
+						return f
+					}
+				})
+				d.after(2 * time.Second)
+				if tt.focus != "" {
+					w.typed <- tt.focus
+					d.after(time.Second)
+				}
+				fails = true
+				d.changed <- struct{}{}
+				d.after(10 * time.Second)
+				if err := d.stop(); err != nil {
+					t.Error(err)
+				}
+				got := w.take()
+				for _, s := range tt.want {
+					if !strings.Contains(got, s) {
+						t.Errorf("the terminal did not get %q", s)
+					}
+				}
+				for _, s := range tt.without {
+					if strings.Contains(got, s) {
+						t.Errorf("the terminal got %q", s)
+					}
+				}
+				if i := strings.LastIndex(got, "\x1b]2;"); i >= 0 && !strings.HasPrefix(got[i:], titleOf("")+restoreTitle) {
+					t.Error("the title stays")
+				}
+				if i, j := strings.LastIndex(got, busy), strings.LastIndex(got, cleared); i > j {
+					t.Error("the progress stays")
+				}
+			})
+		})
+	}
+}

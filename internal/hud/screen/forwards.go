@@ -1,0 +1,96 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hone-dev/hone/internal/hud/view"
+	"github.com/hone-dev/hone/internal/loop/intent"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// chooseForward lists the port forwards of the resource, and the way to add one.
+func (u *ui) chooseForward() {
+	r := u.target()
+	if r == nil {
+		u.say("no resource is selected")
+		return
+	}
+	name := string(r.Name)
+	c, _ := u.frame.Controls(r.Name)
+	if !c.Forwardable || c.Disabled { // the session says why
+		u.after("", u.options.Ask(func(v store.View) (store.Action, error) {
+			_, err := intent.AddForward(v, name, model.PortForward{LocalPort: 1})
+			return nil, err
+		}))
+		return
+	}
+	var choices []choice
+	for _, f := range c.Forwards {
+		marks := map[view.Tone]view.Span{view.Good: glyphs[view.Well], view.Bad: glyphs[view.Failed]}
+		mark, ok := marks[f.Tone]
+		if !ok {
+			mark = glyphs[view.Waiting]
+		}
+		choices = append(choices, choice{text: forwardText(f.Spec), mark: mark, note: f.Text, do: func() { u.changeForward(name, f) }})
+	}
+	choices = append(choices, choice{text: "add a port forward…", do: func() { u.askForward(name) }})
+	u.choose("port forwards of "+name, choices)
+}
+
+// forwardText is a port forward as it is written in a Tiltfile.
+func forwardText(f model.PortForward) string {
+	s := f.Address()
+	if f.ContainerPort > 0 {
+		s += fmt.Sprintf(":%d", f.ContainerPort)
+	}
+	if f.Name != "" {
+		s += "  " + f.Name
+	}
+	return s
+}
+
+func (u *ui) askForward(name string) {
+	u.ask("forward [host:]local[:container] to "+name+": ", "", func(s string) error {
+		_, err := model.ParsePortForward(strings.TrimSpace(s))
+		return err
+	}, func(s string, ok bool) {
+		if !ok {
+			return
+		}
+		f, err := model.ParsePortForward(strings.TrimSpace(s))
+		if err != nil {
+			u.tell(err)
+			return
+		}
+		u.wish("port "+f.Address()+" will be forwarded to "+name+" until the session ends", func(v store.View) (store.Action, error) { return intent.AddForward(v, name, f) })
+	})
+}
+
+// changeForward lists what can be done about a port forward.
+func (u *ui) changeForward(name string, f view.Forward) {
+	address := f.Spec.Address()
+	open := choice{text: "open in the browser", note: f.URL, do: func() { u.open(f.URL) }}
+	if f.URL == "" {
+		open.off = "it is not open yet"
+	}
+	u.choose("port "+address+" of "+name, []choice{
+		open,
+		{text: "change the local port…", do: func() {
+			u.ask("local port: ", "", func(s string) error { _, err := model.ParsePort(strings.TrimSpace(s)); return err }, func(s string, ok bool) {
+				port, err := model.ParsePort(strings.TrimSpace(s))
+				switch {
+				case !ok:
+				case err != nil:
+					u.tell(err)
+				default:
+					u.wish(fmt.Sprintf("port %d will be forwarded to %s", port, name), func(v store.View) (store.Action, error) { return intent.ChangeForward(v, name, address, port) })
+				}
+			})
+		}},
+		{text: "remove", note: "until the session ends", do: func() {
+			u.wish("port "+address+" of "+name+" will be closed", func(v store.View) (store.Action, error) { return intent.RemoveForward(v, name, address) })
+		}},
+	})
+}

@@ -1,0 +1,41 @@
+package screen
+
+import (
+	"github.com/hone-dev/hone/internal/hud/text"
+	"github.com/hone-dev/hone/internal/hud/view"
+)
+
+func (u *ui) openHelp() { u.push(newReader(u, "keys", u.help)) }
+
+// helpParts are the parts of the help. A verb is listed in the first part all of whose places it works in.
+var helpParts = []struct {
+	in    place
+	title string
+}{
+	{inViews, "EVERYWHERE"}, {inTable | inDetails, "ON RESOURCES"}, {inMain, "IN THE TABLE AND IN THE LOG"}, {inTable, "IN THE TABLE"}, {inLog, "IN THE LOG"},
+	{inDetails, "IN DETAILS"}, {inCard, "ON AN ERROR CARD"}, {inWhy, "IN LISTS"},
+}
+
+// help lists all keys.
+func (u *ui) help(int) []view.Cell {
+	keys := 0
+	for _, v := range u.verbs {
+		keys = max(keys, text.Width(v.label()))
+	}
+	parts := make([][]view.Cell, len(helpParts))
+	for _, v := range u.verbs {
+		for i, p := range helpParts {
+			if v.in&p.in == p.in {
+				parts[i] = append(parts[i], view.Cell{{Text: "  " + text.PadRight(v.label(), keys) + "  ", Tone: view.Accent}, {Text: v.help}})
+				break
+			}
+		}
+	}
+	var lines []view.Cell
+	for i, p := range helpParts {
+		if len(parts[i]) > 0 {
+			lines = append(append(append(lines, view.Cell{{Text: p.title, Tone: view.Strong}}), parts[i]...), nil)
+		}
+	}
+	return append(lines, view.Cell{{Text: "hone " + u.options.Version, Tone: view.Dim}})
+}

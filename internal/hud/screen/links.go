@@ -1,0 +1,158 @@
+package screen
+
+import (
+	"context"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gdamore/tcell/v2"
+
+	"github.com/hone-dev/hone/internal/base/logline"
+	"github.com/hone-dev/hone/internal/hud/text"
+	"github.com/hone-dev/hone/internal/hud/view"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+const (
+	// placeTime is how long it is believed where a file is.
+	placeTime = 30 * time.Second
+	// mostPlaces bounds how many files are remembered.
+	mostPlaces = 1000
+)
+
+// links makes links of addresses and of names of files. To follow one is the terminal's part.
+type links struct {
+	on bool
+	// host is the name of the machine with the files; empty if the user's machine is another one.
+	host string
+	now  time.Time
+	// places are the files that output has named, and wanted those that must be looked for.
+	places  map[placeName]placeFound
+	wanted  map[placeName]bool
+	looking bool
+}
+
+// placeName is a file as the output of a resource names it.
+type placeName struct {
+	resource model.ManifestName
+	file     string
+}
+
+// placeFound is where it is; path is empty if it is not in the source tree.
+type placeFound struct {
+	path string
+	at   time.Time
+}
+
+func newLinks(o Options) *links {
+	return &links{on: o.About.Abilities().Links && !o.Settings.NoLinks, host: o.About.Host, places: map[placeName]placeFound{}, wanted: map[placeName]bool{}}
+}
+
+// link makes a link of what is drawn in a line.
+func (c canvas) link(x, y, width int, address string) {
+	scheme, _, _ := strings.Cut(address, ":")
+	if c.links == nil || !c.links.on || width <= 0 || scheme != "http" && scheme != "https" && scheme != "file" {
+		return
+	}
+	c.restyle(x, y, width, func(s tcell.Style) tcell.Style { return s.Url(address) })
+}
+
+// linkLine makes a link of a drawn row of a line that leads to an address or to a file: of its name, or of the whole row if that
+// does not have it.
+func (c canvas) linkLine(x, y, width int, to view.Target, row view.Cell) {
+	address, name := to.URL, to.URL
+	if to.File != "" {
+		address, name = c.links.file(to.File, to.Line), to.File
+	}
+	said := row.String()
+	from, n := strings.Index(said, name), len(name)
+	if from < 0 {
+		from = len(said) - len(strings.TrimLeft(said, " "))
+		n = len(strings.TrimRight(said, " ")) - from
+	}
+	if n > 0 {
+		at := text.Width(said[:from])
+		c.link(x+at, y, min(text.Width(said[from:from+n]), width-at), address)
+	}
+}
+
+// linkPlaces makes links of the files that a drawn text of a resource names.
+func (c canvas) linkPlaces(x, y, width int, resource model.ManifestName, s string) {
+	if c.links == nil || !c.links.on || c.links.host == "" || !strings.ContainsAny(s, `:("`) {
+		return
+	}
+	for _, p := range logline.Places(s) {
+		at := text.Width(s[:p.Start])
+		c.link(x+at, y, min(text.Width(s[p.Start:p.End]), width-at), c.links.place(resource, p))
+	}
+}
+
+// place returns the address of a file that output names; empty if that is not known, or not known yet.
+func (l *links) place(resource model.ManifestName, p logline.Place) string {
+	name := placeName{resource, p.File}
+	found, ok := l.places[name]
+	if !ok || l.now.Sub(found.at) > placeTime {
+		l.wanted[name] = true
+	}
+	if found.path == "" {
+		return ""
+	}
+	return l.file(found.path, p.Line)
+}
+
+// file returns the address of a file of this machine, at a line unless that is 0.
+func (l *links) file(path string, line int) string {
+	if l == nil || l.host == "" || path == "" {
+		return ""
+	}
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	u := url.URL{Scheme: "file", Host: l.host, Path: path}
+	if line > 0 {
+		u.Fragment = strconv.Itoa(line)
+	}
+	return u.String()
+}
+
+// findPlaces looks for the files that were named in what was drawn, away from the drawing.
+func (u *ui) findPlaces() {
+	l := u.links
+	if len(l.wanted) == 0 || l.looking || u.frame.Locate == nil {
+		return
+	}
+	wanted, locate := slices.Collect(maps.Keys(l.wanted)), u.frame.Locate
+	l.looking = u.jobs.start(u, func(ctx context.Context) func() {
+		found := map[placeName]string{}
+		for _, name := range wanted {
+			if ctx.Err() != nil {
+				return nil
+			}
+			for _, path := range locate(name.resource, name.file) {
+				if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+					found[name] = path
+					break
+				}
+			}
+		}
+		return func() {
+			l.looking = false
+			if len(l.places)+len(wanted) > mostPlaces {
+				clear(l.places)
+			}
+			for _, name := range wanted {
+				l.places[name] = placeFound{found[name], u.options.Now()}
+			}
+		}
+	})
+	if l.looking {
+		clear(l.wanted)
+	}
+}

@@ -1,0 +1,271 @@
+package screen
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gdamore/tcell/v2"
+
+	"github.com/hone-dev/hone/internal/base/terminal"
+	"github.com/hone-dev/hone/internal/hud/attention"
+	"github.com/hone-dev/hone/internal/hud/settings"
+	"github.com/hone-dev/hone/internal/hud/text"
+)
+
+// answerTime is how long a screen that ends waits for an answer of the terminal, from the question on. Without this wait, the
+// answer to a screen that ends at once would be typed into the shell.
+const answerTime = 300 * time.Millisecond
+
+// The questions and requests about colours. Terminals that do not know them skip them.
+const (
+	askBackground = "\x1b]11;?\x1b\\"
+	followColours = "\x1b[?2031h"
+	leaveColours  = "\x1b[?2031l"
+)
+
+// Terminals with a stack of titles keep their own one on it; others have none at the end, and show what they show without one.
+const (
+	keepTitle    = "\x1b[22;2t"
+	restoreTitle = "\x1b[23;2t"
+)
+
+func titleOf(title string) string { return "\x1b]2;" + title + "\x1b\\" }
+
+// say tells the terminal what there is to say, if it is not told yet. project is the title of messages.
+func (o *outlet) say(s attention.Said, project string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if s.Title != o.title {
+		o.title = s.Title
+		o.sendTitle()
+	}
+	if s.Progress != o.progress && !o.noProgress {
+		o.progress = s.Progress
+		if o.open {
+			o.sendProgress(s.Progress)
+		}
+	}
+	if s.Message != "" && o.open {
+		o.send(o.noticeOf(project, s.Message))
+	}
+}
+
+func (o *outlet) sendTitle() {
+	if o.open && !o.noTitle && o.title != "" {
+		o.send(titleOf(o.title))
+	}
+}
+
+func (o *outlet) sendProgress(p attention.Progress) {
+	o.send(map[attention.Progress]string{attention.NoProgress: "\x1b]9;4;0\x1b\\", attention.Working: "\x1b]9;4;3\x1b\\",
+		attention.Failing: "\x1b]9;4;2;100\x1b\\"}[p])
+}
+
+// noticeOf returns what shows a message on the desktop. Inside of tmux it goes through to the terminal around it, if tmux's
+// allow-passthrough is on; else tmux drops it.
+func (o *outlet) noticeOf(project, message string) string {
+	plain := strings.NewReplacer(";", ",").Replace
+	title := "hone"
+	if project != "" {
+		title += " " + plain(text.Clean(project))
+	}
+	var s string
+	switch o.notice {
+	case terminal.OSC9:
+		s = "\x1b]9;" + title + ": " + plain(message) + "\x1b\\"
+	case terminal.OSC777:
+		s = "\x1b]777;notify;" + title + ";" + plain(message) + "\x1b\\"
+	case terminal.Bell:
+		return "\a"
+	default:
+		return ""
+	}
+	if o.can.Inside == terminal.Tmux {
+		s = "\x1bPtmux;" + strings.ReplaceAll(s, "\x1b", "\x1b\x1b") + "\x1b\\"
+	}
+	return s
+}
+
+// outlet is a terminal below tcell. It tells the terminal what tcell cannot, hears what tcell drops, and takes everything back
+// when tcell gives the terminal away.
+//
+// tcell calls Start, Stop, Drain and Write on the goroutine that draws, and Read on one of its own.
+type outlet struct {
+	tcell.Tty
+	can terminal.Abilities
+	// notice is how messages are shown on the desktop; empty for not at all. noTitle and noProgress leave those alone.
+	notice              terminal.Notice
+	noTitle, noProgress bool
+	// backgrounds has the newest background that the terminal has told; one slot.
+	backgrounds chan background
+	listener    listener // of Read
+
+	mu    sync.Mutex // guards what follows, and keeps what is written in one piece
+	open  bool       // between Start and Stop
+	asked time.Time
+	// answered is closed by the answer to the last question; nil if none was asked.
+	answered chan struct{}
+	pace     pace
+	// title and progress are what the terminal shows, or will when it is open.
+	title    string
+	progress attention.Progress
+}
+
+func newOutlet(tty tcell.Tty, can terminal.Abilities) *outlet {
+	return &outlet{Tty: tty, can: can, notice: can.Notice, noTitle: !can.Title, noProgress: !can.Progress, backgrounds: make(chan background, 1)}
+}
+
+// choose takes in what the user has chosen. It must be called before Start.
+func (o *outlet) choose(s settings.Settings) {
+	o.noTitle, o.noProgress = s.NoTitle || !o.can.Title, s.NoProgress || !o.can.Progress
+	switch s.Notify {
+	case settings.NotifyOff:
+		o.notice = ""
+	case settings.NotifyBell:
+		o.notice = terminal.Bell
+	case settings.NotifyOSC9, settings.NotifyOSC777:
+		if o.can.Title { // others may show it as text
+			o.notice = terminal.Notice(s.Notify)
+		}
+	case settings.NotifyAuto:
+	}
+}
+
+// outletOf returns the outlet of a terminal; nil if it has none.
+func outletOf(t Terminal) *outlet {
+	tty, ok := t.Tty()
+	if !ok {
+		return nil
+	}
+	o, _ := tty.(*outlet)
+	return o
+}
+
+// Start implements tcell.Tty.
+func (o *outlet) Start() error {
+	if err := o.Tty.Start(); err != nil {
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.open, o.pace.open, o.pace.waiting = true, nil, 0
+	if o.can.Colors {
+		o.send(followColours)
+		o.ask()
+	}
+	if !o.noTitle {
+		o.send(keepTitle)
+		o.sendTitle()
+	}
+	if o.progress != attention.NoProgress {
+		o.sendProgress(o.progress)
+	}
+	return nil
+}
+
+// Stop implements tcell.Tty.
+func (o *outlet) Stop() error {
+	o.mu.Lock()
+	if o.open && o.can.Colors {
+		o.send(leaveColours)
+	}
+	if o.open && !o.noTitle {
+		o.send(titleOf("") + restoreTitle)
+	}
+	if o.open && o.progress != attention.NoProgress {
+		o.sendProgress(attention.NoProgress)
+	}
+	o.open = false
+	o.mu.Unlock()
+	return o.Tty.Stop()
+}
+
+// ask asks for the background. The lock must be held.
+func (o *outlet) ask() {
+	o.asked, o.answered = time.Now(), make(chan struct{})
+	o.send(askBackground)
+}
+
+// send writes a sequence. The lock must be held. Errors are those of the next drawing.
+func (o *outlet) send(s string) { _, _ = o.Tty.Write([]byte(s)) }
+
+// Drain implements tcell.Tty.
+func (o *outlet) Drain() error {
+	o.mu.Lock()
+	questions := []struct {
+		answered chan struct{}
+		asked    time.Time
+	}{{o.answered, o.asked}, {o.pace.open, o.pace.asked}}
+	o.mu.Unlock()
+	for _, q := range questions {
+		left := answerTime - time.Since(q.asked)
+		if q.answered == nil || left <= 0 {
+			continue
+		}
+		late := time.NewTimer(left)
+		select {
+		case <-q.answered:
+		case <-late.C:
+		}
+		late.Stop()
+	}
+	return o.Tty.Drain()
+}
+
+// Read implements tcell.Tty.
+func (o *outlet) Read(p []byte) (int, error) {
+	for {
+		n, err := o.Tty.Read(p)
+		n = max(n, 0)
+		for _, h := range o.listener.hear(p[:n]) {
+			o.tell(h)
+		}
+		// What follows an Esc key within a moment makes something else of it, so that tcell must not see what comes with every
+		// frame.
+		left := copy(p, bytes.ReplaceAll(p[:n], []byte(statusAnswer), nil))
+		if left > 0 || left == n || err != nil {
+			return left, err
+		}
+	}
+}
+
+// tell passes on what the terminal has said.
+func (o *outlet) tell(h heard) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if h.shown {
+		o.pace.answer()
+		return
+	}
+	select {
+	case <-o.backgrounds:
+	default:
+	}
+	o.backgrounds <- h.background
+	switch {
+	case !h.changed && o.answered != nil:
+		close(o.answered)
+		o.answered = nil
+	case h.changed && o.open: // the preference is not the background, which may not follow it
+		o.ask()
+	}
+}
+
+// The beginning of a link, and the end of one.
+const (
+	linkStart = "\x1b]8;"
+	linkEnd   = "\x1b]8;;\x1b\\"
+)
+
+// Write implements tcell.Tty. tcell does not end a link with which what it draws ends, and begins the next time as if it had.
+func (o *outlet) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n, err := o.Tty.Write(p)
+	if i := bytes.LastIndex(p, []byte(linkStart)); err == nil && i >= 0 && !bytes.HasPrefix(p[i:], []byte(linkEnd)) {
+		o.send(linkEnd)
+	}
+	return n, err
+}

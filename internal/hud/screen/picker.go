@@ -1,0 +1,240 @@
+package screen
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gdamore/tcell/v2"
+	"github.com/rivo/tview"
+
+	"github.com/hone-dev/hone/internal/hud/text"
+	"github.com/hone-dev/hone/internal/hud/view"
+)
+
+// choice is an item of a picker.
+type choice struct {
+	// text is what the user reads and types parts of; mark is shown before it and note behind it, with the key.
+	text string
+	mark view.Span
+	note string
+	key  string
+	// off is why it cannot be chosen now; empty if it can.
+	off string
+	do  func()
+}
+
+// picker is a list above the footer, from which the user chooses by typing parts of the texts.
+type picker struct {
+	ui      *ui
+	title   string
+	choices []choice
+	field   *tview.InputField
+
+	found      []int // indexes of the choices that match, best first
+	at, offset int
+	list       rect // of the choices, when they were drawn last
+}
+
+var (
+	_ typist  = (*picker)(nil)
+	_ pointed = (*picker)(nil)
+	_ mover   = (*picker)(nil)
+)
+
+// choose opens a picker.
+func (u *ui) choose(title string, choices []choice) {
+	p := &picker{ui: u, title: title, choices: choices, field: tview.NewInputField()}
+	p.field.Focus(nil)
+	p.match()
+	u.push(p)
+}
+
+func (p *picker) place() place { return inPrompt }
+func (p *picker) covers() bool { return false }
+func (p *picker) mover() mover { return p }
+
+// match finds the choices that match what is typed: in its text first, else in its note.
+func (p *picker) match() {
+	p.found, p.at, p.offset = p.found[:0], 0, 0
+	typed := strings.TrimSpace(p.field.GetText())
+	if typed == "" {
+		for i := range p.choices {
+			p.found = append(p.found, i)
+		}
+		return
+	}
+	texts := make([]string, len(p.choices))
+	for i, c := range p.choices {
+		texts[i] = c.text
+	}
+	for _, m := range text.Rank(typed, texts) {
+		p.found = append(p.found, m.Index)
+	}
+	for i, c := range p.choices {
+		if strings.Contains(strings.ToLower(c.note), strings.ToLower(typed)) && !slices.Contains(p.found, i) {
+			p.found = append(p.found, i)
+		}
+	}
+}
+
+func (p *picker) typed(event *tcell.EventKey) {
+	switch event.Key() {
+	case tcell.KeyEnter:
+		p.pick(p.at)
+	case tcell.KeyEscape, tcell.KeyCtrlC:
+		p.ui.remove(p)
+	case tcell.KeyUp, tcell.KeyCtrlP, tcell.KeyBacktab:
+		p.move(-1)
+	case tcell.KeyDown, tcell.KeyCtrlN, tcell.KeyTab:
+		p.move(1)
+	case tcell.KeyPgUp:
+		p.turn(-1)
+	case tcell.KeyPgDn:
+		p.turn(1)
+	case tcell.KeyBackspace, tcell.KeyBackspace2:
+		if p.field.GetText() == "" {
+			p.ui.remove(p)
+			return
+		}
+		p.edit(func() { p.field.InputHandler()(event, func(tview.Primitive) {}) })
+	default:
+		p.edit(func() { p.field.InputHandler()(event, func(tview.Primitive) {}) })
+	}
+}
+
+func (p *picker) pasted(text string) {
+	p.edit(func() { p.field.PasteHandler()(oneLine(text), func(tview.Primitive) {}) })
+}
+
+func (p *picker) edit(change func()) {
+	before := p.field.GetText()
+	change()
+	if p.field.GetText() != before {
+		p.match()
+	}
+}
+
+// pick does what a line of the list stands for; one that is not possible says why and stays.
+func (p *picker) pick(at int) {
+	if at < 0 || at >= len(p.found) {
+		return
+	}
+	c := p.choices[p.found[at]]
+	if c.off != "" {
+		p.ui.say(c.text + ": " + c.off)
+		return
+	}
+	p.ui.remove(p)
+	c.do()
+}
+
+func (p *picker) move(by int) { p.at = max(0, min(p.at+by, len(p.found)-1)) }
+
+func (p *picker) turn(pages int) { p.move(pages * max(1, p.list.h-1)) }
+
+func (p *picker) edge(last bool) {
+	p.at = 0
+	if last {
+		p.move(len(p.found))
+	}
+}
+
+func (p *picker) draw(c canvas, area rect) {
+	p.list = c.drawer(area, len(p.choices), p.title, fmt.Sprintf("%d of %d", len(p.found), len(p.choices)))
+	p.offset = max(0, min(p.offset, p.at, len(p.found)-p.list.h), p.at-p.list.h+1)
+	widest, keys := 0, 0
+	for _, ch := range p.choices {
+		widest, keys = max(widest, text.Width(ch.text)), max(keys, text.Width(ch.key))
+	}
+	widest = min(widest, p.list.w/2)
+	for i := 0; i < p.list.h && p.offset+i < len(p.found); i++ {
+		ch, y := p.choices[p.found[p.offset+i]], p.list.y+i
+		tone := view.Plain
+		if ch.off != "" {
+			tone = view.Dim
+		}
+		x := p.list.x + 2
+		if ch.mark.Text != "" {
+			x = c.spans(x, y, 2, view.Cell{ch.mark}) + 1
+		}
+		c.text(x, y, widest, text.CutMiddle(ch.text, widest), c.theme.style(tone))
+		x += widest + 2
+		if keys > 0 {
+			c.text(x, y, keys, ch.key, c.theme.style(view.Accent))
+			x += keys + 2
+		}
+		room := p.list.x + p.list.w - x - 1
+		c.text(x, y, room, text.Cut(cmp.Or(ch.off, ch.note), room), c.theme.style(view.Dim))
+		if p.offset+i == p.at {
+			style := c.theme.selection(view.Accent)
+			c.restyle(p.list.x+1, y, p.list.w-2, func(tcell.Style) tcell.Style { return style })
+		}
+	}
+	if len(p.found) == 0 && p.list.h > 0 {
+		c.text(p.list.x+2, p.list.y, p.list.w-3, "nothing matches", c.theme.style(view.Dim))
+	}
+}
+
+func (p *picker) line(c canvas, area rect) {
+	if p.ui.message != "" {
+		c.text(area.x+1, area.y, area.w-2, text.Cut(p.ui.message, area.w-2), c.theme.style(view.Warn))
+		return
+	}
+	c.input(area, "› ", p.field)
+}
+
+// point implements pointed: a click chooses, the wheel moves.
+func (p *picker) point(g gesture) *verb {
+	switch g.kind {
+	case wheelUp:
+		return &verb{name: "scroll", do: func(*ui) { p.move(-wheelRows) }}
+	case wheelDown:
+		return &verb{name: "scroll", do: func(*ui) { p.move(wheelRows) }}
+	case press:
+		if at := p.offset + g.y - p.list.y; p.list.has(g.x, g.y) && at < len(p.found) {
+			return &verb{name: "select", do: func(*ui) { p.at = at }}
+		}
+	case click:
+		if at := p.offset + g.y - p.list.y; p.list.has(g.x, g.y) && at == p.at {
+			return &verb{name: "choose", do: func(*ui) { p.pick(at) }}
+		}
+	case doubleClick, drag, dropped:
+	}
+	return nil
+}
+
+// palette lists everything that can be done where the user is, by name.
+func (u *ui) palette() {
+	at := u.top().place()
+	if u.top() == u.main {
+		at = inMain
+	}
+	var choices []choice
+	for _, v := range u.verbs {
+		if v.in&at != 0 && !v.moves() {
+			choices = append(choices, choice{text: v.name, note: v.help, key: v.label(), do: func() { u.dispatch(&v) }})
+		}
+	}
+	u.choose("commands", choices)
+}
+
+// jump lists the resources, to go to one of them.
+func (u *ui) jump() {
+	var choices []choice
+	for _, r := range u.frame.View.Rows {
+		choices = append(choices, choice{text: string(r.Name), mark: glyphs[r.Status], note: r.Important().String(), do: func() {
+			if _, ok := u.top().(*detailsView); ok {
+				u.pop()
+				u.openDetails(r.Name)
+				return
+			}
+			for u.pop() {
+			}
+			u.main.inLog = false
+			u.table.show(r.Name)
+		}})
+	}
+	u.choose("resources", choices)
+}

@@ -1,0 +1,120 @@
+package screen
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gdamore/tcell/v2"
+
+	"github.com/hone-dev/hone/internal/base/words"
+)
+
+// region is text of the log that the mouse has selected: from one place to another as it is read, or the block between them.
+type region struct {
+	from, to textSpot
+	block    bool
+}
+
+// textSpot is a column of a row of the log, counted from where the text begins.
+type textSpot struct {
+	spot
+	col int
+}
+
+// before reports whether a row is above another one.
+func (s spot) before(o spot) bool { return s.seq < o.seq || s.seq == o.seq && s.row < o.row }
+
+// mostRegion bounds the rows of a region.
+const mostRegion = 20_000
+
+// textAt returns the place in the text that is shown at a place of the terminal; ok is false outside of the text.
+func (p *logPane) textAt(x, y int) (at textSpot, ok bool) {
+	i := y - p.area.y
+	if !p.area.has(x, y) || i >= len(p.rows) {
+		return textSpot{}, false
+	}
+	r := p.rows[i]
+	return textSpot{r.spot(), x - p.area.x - r.item.indent}, x >= p.area.x+r.item.indent
+}
+
+// columns returns which columns of a row are selected, the end excluded; none if end is not greater than start.
+func (g *region) columns(at spot) (start, end int) {
+	first, last := g.from, g.to
+	if last.before(first.spot) || last.spot == first.spot && last.col < first.col {
+		first, last = last, first
+	}
+	if at.before(first.spot) || last.before(at) {
+		return 0, 0
+	}
+	if g.block {
+		return min(first.col, last.col), max(first.col, last.col) + 1
+	}
+	start, end = 0, 1<<30
+	if at == first.spot {
+		start = first.col
+	}
+	if at == last.spot {
+		end = last.col + 1
+	}
+	return start, end
+}
+
+// empty reports whether the mouse has not moved yet.
+func (g *region) empty() bool { return g.from == g.to }
+
+// drawRegion highlights the selected text of a row.
+func (p *logPane) drawRegion(c canvas, area rect, r rowOf) {
+	if p.region == nil || p.region.empty() {
+		return
+	}
+	start, end := p.region.columns(r.spot())
+	at := 0
+	for _, g := range r.item.rows[r.row] {
+		if at >= start-g.Width+1 && at < end && area.x+r.item.indent+at+g.Width <= area.x+area.w {
+			c.restyle(area.x+r.item.indent+at, area.y, g.Width, func(s tcell.Style) tcell.Style { return s.Reverse(true) })
+		}
+		at += g.Width
+	}
+}
+
+// regionText returns the selected text. Rows that are one line are joined, unless a block was selected. whole is false if it
+// was too much.
+func (p *logPane) regionText() (s string, whole bool) {
+	top, bottom := p.region.from.spot, p.region.to.spot
+	if bottom.before(top) {
+		top, bottom = bottom, top
+	}
+	rows, _ := p.from(top, mostRegion)
+	var b strings.Builder
+	for i, r := range rows {
+		if bottom.before(r.spot()) {
+			return b.String(), true
+		}
+		if i > 0 && (p.region.block || r.row == 0 || r.item.starts[r.row] != r.item.starts[r.row-1]) {
+			b.WriteByte('\n')
+		}
+		start, end := p.region.columns(r.spot())
+		at := 0
+		for _, g := range r.item.rows[r.row] {
+			if at >= start-g.Width+1 && at < end {
+				b.WriteString(g.Text)
+			}
+			at += g.Width
+		}
+	}
+	return b.String(), len(rows) < mostRegion
+}
+
+// copyRegion copies what the mouse has selected.
+func (u *ui) copyRegion() {
+	s, whole := u.log.regionText()
+	if strings.TrimSpace(s) == "" {
+		return
+	}
+	what := words.Count(utf8.RuneCountInString(s), "character")
+	if n := strings.Count(s, "\n"); n > 0 {
+		what = countOf(n + 1)
+	}
+	u.log.region = nil
+	u.copy(s, what, whole)
+}

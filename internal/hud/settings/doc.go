@@ -1,0 +1,3 @@
+// Package settings reads what the user has chosen for the screen: from a file of the user's configuration, and from variables of
+// the environment, which win.
+package settings

@@ -1,0 +1,47 @@
+package text
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sahilm/fuzzy"
+)
+
+// Match is a text that contains what was typed, possibly with letters left out.
+type Match struct {
+	// Index is the place of the text in the list.
+	Index int
+	Score int
+}
+
+// What a text scores for containing what was typed in one piece; letters here and there score a few dozens.
+const (
+	whole  = 30_000
+	prefix = 20_000
+	part   = 10_000
+)
+
+// Rank returns the texts that match what was typed, the best first: those that are it, begin with it, contain it, and then
+// those that contain its letters in their order. Capital letters do not count.
+func Rank(typed string, texts []string) []Match {
+	typed = strings.ToLower(typed)
+	lower := make([]string, len(texts))
+	for i, s := range texts {
+		lower[i] = strings.ToLower(s)
+	}
+	var out []Match
+	for _, m := range fuzzy.FindNoSort(typed, lower) {
+		s := lower[m.Index]
+		switch {
+		case s == typed:
+			m.Score += whole
+		case strings.HasPrefix(s, typed):
+			m.Score += prefix
+		case strings.Contains(s, typed):
+			m.Score += part
+		}
+		out = append(out, Match{m.Index, m.Score})
+	}
+	slices.SortStableFunc(out, func(a, b Match) int { return b.Score - a.Score })
+	return out
+}

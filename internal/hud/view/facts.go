@@ -1,0 +1,34 @@
+package view
+
+import (
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Fact is a fact about a resource for the user's own commands.
+type Fact struct{ Name, Value string }
+
+// Facts returns the facts about a resource; those that do not apply are empty.
+func Facts(v store.View, name model.ManifestName) []Fact {
+	b := newBuilder(v, v.Snapshot.At)
+	var pod state.Pod
+	var row Row
+	if e, ok := state.Resources.In(v).Get(string(name)); ok {
+		row = b.resourceRow(e, state.Updates.In(v).Value(string(name)))
+	}
+	for _, p := range b.pods[name] {
+		if p.Name == row.Pod {
+			pod = p
+		}
+	}
+	container, url := "", ""
+	if list := pod.LastingContainers(); len(list) > 0 {
+		container = list[0].Name
+	}
+	if len(row.Endpoints) > 0 {
+		url = row.Endpoints[0].URL
+	}
+	return []Fact{{"RESOURCE", string(name)}, {"TILTFILE", b.tiltfile.Path}, {"CONTEXT", state.TheCluster(v).Context}, {"NAMESPACE", pod.Namespace},
+		{"POD", pod.Name}, {"CONTAINER", container}, {"URL", url}}
+}

@@ -1,0 +1,55 @@
+package view
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/hone-dev/hone/internal/base/words"
+	"github.com/hone-dev/hone/internal/loop/buildcontrol"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Pending lists the changes that no update has taken in yet: for each resource the files, and why it has not been updated.
+func Pending(v store.View, now time.Time) []Line {
+	b := newBuilder(v, now)
+	p := page{now: now}
+	if t := b.tiltfile; t.Pending() && t.Runs > 0 {
+		line := p.add(2, Span{string(model.TiltfileName) + "  ", Strong}, Span{t.Reason(), Warn})
+		line.Target.Resource = model.TiltfileName
+	}
+	for _, e := range state.InOrder(v) {
+		m, u := e.Value.Manifest, state.Updates.In(v).Value(e.ID)
+		files := state.Relative(b.tiltfile.Path, state.AllChanges(u.Pending()))
+		if len(files) == 0 || !e.Value.Enabled {
+			continue
+		}
+		why := "an update is about to begin"
+		if hold, held := b.plan.Holds[m.Name]; held {
+			why = hold.String()
+			if hold.Reason == buildcontrol.HoldBuilding {
+				why = "once the update that runs has ended"
+			}
+		}
+		line := p.add(2, Span{e.ID + "  ", Strong}, Span{words.Count(len(files), "file") + "  ", Plain}, Span{why, Warn}, Span{b.heldSince(m, u), Dim})
+		line.Target.Resource = m.Name
+		p.lines = append(p.lines, b.fileLines(files, 4)...)
+	}
+	return p.lines
+}
+
+// pausedNotice says that the user has paused the session, and what waits because of it.
+func (b *builder) pausedNotice() Notice {
+	files, resources := 0, 0
+	for _, e := range state.InOrder(b.v) {
+		if n := len(state.AllChanges(state.Updates.In(b.v).Value(e.ID).Pending())); n > 0 {
+			files, resources = files+n, resources+1
+		}
+	}
+	n := Notice{Text: "updates are paused since " + clock(b.session.PausedAt, b.now), Mend: "Z resumes, P shows what waits, t updates one resource", Since: b.session.PausedAt, Tone: Warn}
+	if files > 0 {
+		n.Text += fmt.Sprintf(": %s of %s %s", words.Count(files, "file"), words.Count(resources, "resource"), map[bool]string{true: "waits", false: "wait"}[files == 1])
+	}
+	return n
+}
