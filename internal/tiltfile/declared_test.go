@@ -92,6 +92,45 @@ gen: local_resource Tiltfile:8
 	}
 }
 
+// TestDeclaredRules checks that a resource lists the calls whose rules have shaped it: those for the kind of one of its objects,
+// and the function that has named it.
+func TestDeclaredRules(t *testing.T) {
+	root, res := loadDeclared(t, `
+def name(id):
+    return 'the-' + id.name
+workload_to_resource_function(name)
+k8s_kind('Thing', image_json_path='{.spec.image}',
+    pod_readiness='ignore')
+k8s_kind('Other')
+k8s_image_json_path('{.spec.image}', name='box')
+k8s_yaml('api.yaml')
+k8s_yaml(blob('{"apiVersion": "v1", "kind": "Thing", "metadata": {"name": "box"}, "spec": {"image": "redis"}}'))
+k8s_yaml(blob('{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}}'))
+k8s_custom_deploy('custom', apply_cmd='true', delete_cmd='true', deps=[])
+`)
+	want := `uncategorized: k8s_yaml Tiltfile:11
+  |k8s_yaml(blob('{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}}'))
+custom: k8s_custom_deploy Tiltfile:12
+  |k8s_custom_deploy('custom', apply_cmd='true', delete_cmd='true', deps=[])
+the-api: workload_to_resource_function Tiltfile:4
+  |workload_to_resource_function(name)
+the-api: k8s_yaml Tiltfile:9
+  |k8s_yaml('api.yaml')
+the-box: workload_to_resource_function Tiltfile:4
+  |workload_to_resource_function(name)
+the-box: k8s_kind Tiltfile:5
+  |k8s_kind('Thing', image_json_path='{.spec.image}',
+  |    pod_readiness='ignore')
+the-box: k8s_image_json_path Tiltfile:8
+  |k8s_image_json_path('{.spec.image}', name='box')
+the-box: k8s_yaml Tiltfile:10
+  |k8s_yaml(blob('{"apiVersion": "v1", "kind": "Thing", "metadata": {"name": "box"}, "spec": {"image": "redis"}}'))
+`
+	if diff := cmp.Diff(want, declaredText(root, res)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 // TestDeclaredHidesSecrets checks that the source of a call does not show what logs must not show.
 func TestDeclaredHidesSecrets(t *testing.T) {
 	_, res := loadDeclared(t, `k8s_yaml(blob('{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"k": "hunter2-hunter2"}}'))`)

@@ -326,6 +326,7 @@ func (a *assembly) Calls() map[model.ManifestName][]fault.Call {
 	objects := func(name string, list []*k8sobject.Object) {
 		for _, o := range list {
 			out[model.ManifestName(name)] = append(out[model.ManifestName(name)], fault.Call{Name: "k8s_yaml", Site: o.Site})
+			out[model.ManifestName(name)] = append(out[model.ManifestName(name)], a.ruled[o]...)
 		}
 	}
 	objects(string(model.UncategorizedName), a.rest)
@@ -333,6 +334,9 @@ func (a *assembly) Calls() map[model.ManifestName][]fault.Call {
 		name := model.ManifestName(r.name)
 		if r.custom != nil {
 			out[name] = append(out[name], fault.Call{Name: "k8s_custom_deploy", Site: r.custom.site})
+		}
+		if r.workload != nil && a.nameFn != nil {
+			out[name] = append(out[name], fault.Call{Name: "workload_to_resource_function", Site: a.nameFn.site})
 		}
 		objects(r.name, r.objects)
 		out[name] = append(out[name], r.calls...)

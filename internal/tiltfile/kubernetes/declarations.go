@@ -4,6 +4,7 @@ package kubernetes
 
 import (
 	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
 	"github.com/hone-dev/hone/internal/tiltfile/image"
 	"github.com/hone-dev/hone/internal/tiltfile/k8sobject"
 	"github.com/hone-dev/hone/internal/tiltfile/resource"
@@ -21,11 +22,14 @@ type Declarations struct {
 	// options are the k8s_resource calls in order.
 	options []*resourceOptions
 	nameFn  *nameFunction
+	// ruled are the calls among kinds that apply to an object.
+	ruled map[*k8sobject.Object][]fault.Call
 }
 
 // New returns the empty declarations of an evaluation. Objects run the given images.
 func New(e *eval.Evaluation, images *image.Declarations, defaults *resource.Defaults) *Declarations {
-	return &Declarations{Evaluation: e, images: images, defaults: defaults, Objects: objectIndex{byKey: map[objectKey]*k8sobject.Object{}}}
+	return &Declarations{Evaluation: e, images: images, defaults: defaults, Objects: objectIndex{byKey: map[objectKey]*k8sobject.Object{}},
+		ruled: map[*k8sobject.Object][]fault.Call{}}
 }
 
 // Builtins are the functions that declare objects and resources of Kubernetes.

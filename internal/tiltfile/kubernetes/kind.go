@@ -175,6 +175,7 @@ func (d *Declarations) applyKinds() error {
 			if err := r.apply(o, root); err != nil {
 				return d.ErrorAt(r.site, "%s: %w", r.builtin, err)
 			}
+			d.ruled[o] = append(d.ruled[o], fault.Call{Name: r.builtin, Site: r.site})
 		}
 	}
 	return nil
