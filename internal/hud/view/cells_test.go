@@ -102,6 +102,22 @@ func TestCells(t *testing.T) {
 			start(s)
 			s.At(5*minute, state.BuildProgressed{Resource: "api", Serial: 2, Mode: "local", Stage: "running make 2/3", Progress: model.BuildProgress{Kind: model.StepRun}})
 		}, Updating, "running  1 m 0 s  make 2/3", "–", "–"},
+		{"pods are replaced on request", nil, func(s *hudtest.Scene) {
+			running(s)
+			s.At(4*minute, state.ResourcesRestarted{Names: []model.ManifestName{"api"}, Pods: true})
+		}, Well, "ok  image 1 m 0 s", "restarting  0 s", "restart"},
+		{"what fails is restarted on request", nil, func(s *hudtest.Scene) {
+			built(s)
+			crashed := hudtest.Pod("api", 2*minute, false)
+			crashed.Status, crashed.Containers[0].State, crashed.Containers[0].Reason = "CrashLoopBackOff", model.ContainerWaiting, "CrashLoopBackOff"
+			s.At(3*minute, state.PodChanged{Pod: crashed})
+			s.At(4*minute, state.ResourcesRestarted{Names: []model.ManifestName{"api"}})
+		}, Failed, "ok  image 1 m 0 s", "restarting  0 s", "restart"},
+		{"restarted on request", nil, func(s *hudtest.Scene) {
+			running(s)
+			s.At(4*minute, state.ResourcesRestarted{Names: []model.ManifestName{"api"}})
+			s.At(4*minute, state.RestartEnded{Resource: "api", Serial: 1, Done: []string{"pod api"}})
+		}, Well, "ok  image 1 m 0 s", "running 1/1", "1/1"},
 		{"cancelled in the middle of its steps", nil, func(s *hudtest.Scene) {
 			at("1/3 Building Dockerfile: [api]", model.BuildProgress{Kind: model.StepBuild, Image: "api", Nth: 1, Images: 1, Step: 5, Steps: 8})(s)
 			s.At(6*minute, state.BuildCompleted{Resource: "api", Serial: 2, At: hudtest.Start.Add(6 * minute), Cancelled: true})
@@ -350,6 +366,38 @@ func TestColumnsFitEveryWidth(t *testing.T) {
 			if total != width {
 				t.Errorf("columns take %d of %d", total, width)
 			}
+		}
+	}
+}
+
+// TestRestartFits checks that a restart is seen at every width, while the clock of the row goes on.
+func TestRestartFits(t *testing.T) {
+	s := one(nil, func(s *hudtest.Scene) {
+		s.Build("api", 1, time.Minute, 2*time.Minute, hudtest.Applied("image"))
+		s.At(3*time.Minute, state.PodChanged{Pod: hudtest.Pod("api", 2*time.Minute, true)})
+		s.At(4*time.Minute, state.ResourcesRestarted{Names: []model.ManifestName{"api"}, Pods: true})
+	})
+	v := Build(s.View(t.Context()), hudtest.Start.Add(4*time.Minute+9*time.Second), 0)
+	if v.Refresh != time.Second {
+		t.Errorf("the time of a restart is shown for %s", v.Refresh)
+	}
+	row := v.Rows[1]
+	for width := 40; width <= 300; width++ {
+		var sizes Sizes
+		sizes.Take(v.Rows)
+		line := ""
+		for _, c := range sizes.Columns(width) {
+			line += row.Text(c, width >= wide).String() + "│"
+		}
+		want := "│restarting" // with its time, where there is room
+		switch {
+		case width >= narrow && width < medium:
+			want = "│restart│"
+		case width >= 100:
+			want = "│restarting  9 s│"
+		}
+		if !strings.Contains(line, want) {
+			t.Errorf("%d columns: %s", width, line)
 		}
 	}
 }

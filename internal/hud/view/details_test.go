@@ -136,6 +136,49 @@ func TestDetailsOfStory(t *testing.T) {
 	}
 }
 
+// TestRunningWaterfall follows the steps of an update while it runs.
+func TestRunningWaterfall(t *testing.T) {
+	const minute = time.Minute
+	at := func(s float64) time.Duration { return minute + time.Duration(s*float64(time.Second)) }
+	type progress = model.BuildProgress
+	image := func(kind model.StepKind, percent int) progress {
+		return progress{Kind: kind, Image: "api", Nth: 1, Images: 1, Percent: percent}
+	}
+	steps := []struct {
+		mode     string
+		progress progress
+		from, to float64 // in seconds of the update: when it is reported, and when it is looked at
+		want     string
+	}{
+		{"synclet", progress{}, 0, 0.1, ""},
+		{"image", image(model.StepBuild, 0), 0.2, 0.3, "▏build 0 s…"},
+		{"image", image(model.StepBuild, 0), 2, 3.3, "▏build 3 s…"},
+		{"image", image(model.StepPush, 0), 7.4, 8.5, "▏build 7.2 ▏push 1 s…"},
+		{"image", image(model.StepPush, 45), 9, 69, "▏build 7.2 ▏push 1 m 1 s…"},
+		{"image", progress{Kind: model.StepApply, Waits: "busy"}, 70, 70, "▏build 7.2 ▏push 1 m 2 s ▏apply 0 s…"},
+	}
+	// begun is a session in whose update the first n steps have begun.
+	begun := func(n int) *hudtest.Scene {
+		return one(nil, func(s *hudtest.Scene) {
+			s.At(at(0), state.BuildStarted{Resource: "api", Serial: 1, At: hudtest.Start.Add(minute)})
+			for _, step := range steps[:n] {
+				s.At(at(step.from), state.BuildProgressed{Resource: "api", Serial: 1, Mode: step.mode, Stage: "at it", Progress: step.progress})
+			}
+		})
+	}
+	for i, step := range steps {
+		got := waterfall(*state.Updates.In(begun(i + 1).View(t.Context())).Value("api").Current, hudtest.Start.Add(at(step.to)))
+		if got = strings.ReplaceAll(got, "\u00a0", " "); got != step.want {
+			t.Errorf("after %g s: %q, want %q", step.to, got, step.want)
+		}
+	}
+	s := begun(len(steps))
+	s.At(at(71), state.BuildCompleted{Resource: "api", Serial: 1, At: hudtest.Start.Add(at(71)), Cancelled: true})
+	if b := state.Updates.In(s.View(t.Context())).Value("api").Builds[0]; !b.StepAt.IsZero() || len(b.Steps) != 0 {
+		t.Errorf("an update that has ended is at a step: %+v", b)
+	}
+}
+
 // TestTargets checks where the lines of each tab lead.
 func TestTargets(t *testing.T) {
 	v := story().View(t.Context())
@@ -174,8 +217,8 @@ func TestTargets(t *testing.T) {
 	deployment := model.AppliedObject{ObjectID: model.ObjectID{Group: "apps", Kind: "Deployment", Namespace: "default", Name: "worker"}, UID: "uid-worker"}
 	pod := model.AppliedObject{ObjectID: model.ObjectID{Kind: "Pod", Namespace: "default", Name: "worker-7c9d-x2v1"}, APIVersion: "v1", UID: "pod-worker"}
 	want := []place{
-		{"mailer waits", Target{Resource: "mailer"}, 0}, {"#6 ", span("build:worker:6"), 2}, {"#4 ", span("build:worker:4"), 1}, {"exit code 2", span("build:worker:4"), 3},
-		{"go generate", span("build:worker:2"), 2}, {"worker-7c9d-x2v1", Target{Object: pod}, 0}, {"main     ", span("pod:default/worker-7c9d-q8z2/main:c-unready"), 0},
+		{"mailer waits", Target{Resource: "mailer"}, 0}, {"#6 ", span("build:worker:6"), 2}, {"#4 ", span("build:worker:4"), 0}, {"exit code 2", span("build:worker:4"), 4},
+		{"go generate", span("build:worker:2"), 3}, {"worker-7c9d-x2v1", Target{Object: pod}, 0}, {"main     ", span("pod:default/worker-7c9d-q8z2/main:c-unready"), 0},
 		{"last run", span("pod:default/worker-7c9d-x2v1/main:c-before"), 0}, {"6060", Target{URL: "http://localhost:6060/"}, 0}, {"Unhealthy", Target{}, 2}, {"BackOff", Target{}, 3},
 		{"Deployment", Target{Object: deployment}, 0}, {"ConfigMap", Target{}, 0}, {"k8s_resource", file("/home/dev/shop/lib/service.star", 12), 0}, {"sync(", file("/home/dev/shop/Tiltfile", 5), 0},
 		{"queue", Target{Resource: "queue"}, 0}, {"shop/base", Target{Resource: "mailer"}, 0}, {"worker/Dockerfile", file("/home/dev/shop/worker/Dockerfile", 0), 0}, {"2 patterns", Target{}, 2},

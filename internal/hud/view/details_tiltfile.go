@@ -51,14 +51,17 @@ func (b *builder) evaluationsTab() Tab {
 		if e.Warnings > 0 {
 			line.Cell = append(line.Cell, Span{"  " + words.Count(e.Warnings, "warning"), Warn})
 		}
-		line.Folded = b.fileLines(e.Files, 0)
-		if e.Err != "" {
+		files := b.fileLines(e.Files, 0)
+		if e.Err == "" {
+			line.Folded = files
+		} else {
 			why := p.add(updateIndent+2, Span{strings.Repeat(" ", updateIndent) + firstLine(e.Err), Bad})
 			why.Target = b.placeIn(e.Err)
 			why.Target.Span = e.Span
-			if lines := foreign(e.Err, 0, Plain); len(lines) > 1 {
+			if lines := foreign(e.Err, 0, Plain); len(lines) > 0 {
 				why.Folded = lines[1:]
 			}
+			why.Folded = append(why.Folded, changed(files)...)
 		}
 	}
 	return Tab{Kind: TabEvaluations, Title: "evaluations", Lines: p.lines, Empty: "it has not been evaluated yet"}

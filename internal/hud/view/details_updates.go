@@ -114,15 +114,18 @@ func (b *builder) update(p *page, build state.Build, u state.Update) {
 	} else {
 		line.Cell = append(line.Cell, Span{"  " + build.Reason.String(), Dim})
 	}
-	if w := waterfall(build); w != "" {
+	if w := waterfall(build, b.now); w != "" {
 		line.Cell = append(line.Cell, Span{"  " + w, Dim})
 	}
 	if build.Warnings > 0 {
 		line.Cell = append(line.Cell, Span{"  " + words.Count(build.Warnings, "warning"), Warn})
 	}
-	line.Folded = b.fileLines(build.Files, 0)
+	files := b.fileLines(build.Files, 0)
+	if build.Err == "" {
+		line.Folded = files
+	}
 	b.because(p, build, u)
-	p.failure(build)
+	p.failure(build, files)
 }
 
 // because adds the reasons of an update that its first line does not have.
@@ -138,8 +141,9 @@ func (b *builder) because(p *page, build state.Build, u state.Update) {
 	}
 }
 
-// failure adds why a build failed: the failing command's own message, what helps, and its output folded.
-func (p *page) failure(build state.Build) {
+// failure adds why a build failed: the failing command's own message, what helps, and folded its output and the files that have
+// changed. An update has one place to unfold: that of one that failed is where it says why.
+func (p *page) failure(build state.Build, files []Line) {
 	if build.Err == "" {
 		return
 	}
@@ -148,7 +152,7 @@ func (p *page) failure(build state.Build) {
 	if problem == nil {
 		lines := foreign(build.Err, updateIndent, Bad)
 		line := p.add(updateIndent+2, lines[0].Cell...)
-		line.Target.Span, line.Folded = build.Span, slices.Concat(foreign(build.Err, 0, Plain)[1:], output(build))
+		line.Target.Span, line.Folded = build.Span, slices.Concat(foreign(build.Err, 0, Plain)[1:], output(build), changed(files))
 		return
 	}
 	summary := firstLine(problem.Summary)
@@ -160,6 +164,7 @@ func (p *page) failure(build state.Build) {
 	if line.Folded = foreign(problem.Detail, 0, Plain); len(line.Folded) == 0 {
 		line.Folded = output(build)
 	}
+	line.Folded = append(line.Folded, changed(files)...)
 	for i, l := range foreign(problem.Mend, 0, Plain) {
 		label := what + "mend: "
 		if i > 0 {
@@ -170,6 +175,14 @@ func (p *page) failure(build state.Build) {
 	if problem.Link != "" {
 		p.add(updateIndent+6, Span{what + "see:  ", Dim}, Span{problem.Link, Accent}).Target.URL = problem.Link
 	}
+}
+
+// changed says of lines about files, which stand below the output of a failed command, what these files are.
+func changed(files []Line) []Line {
+	for i, l := range files {
+		files[i].Cell, files[i].Indent = append(Cell{{"changed: ", Dim}}, l.Cell...), l.Indent+len("changed: ")
+	}
+	return files
 }
 
 // output returns the last lines of a failed build's log.
@@ -187,9 +200,13 @@ func fileList(files []string) string {
 
 // waterfall formats how long each step of a build took that is not in place: "▏context 0.1 ▏build 7.2 ▏push 0.3 ▏apply 0.1
 // ▏ready 2.1 s", in seconds, or in milliseconds if all of it took less than one. A build of several images names them. The step
-// that failed is marked.
-func waterfall(b state.Build) string {
+// that failed is marked. The step that is running has its time so far, in whole seconds: "▏build 7.2 ▏push 3 s…".
+func waterfall(b state.Build, now time.Time) string {
 	steps := slices.Clone(b.Steps)
+	running := b.FinishedAt.IsZero() && !b.StepAt.IsZero()
+	if running {
+		steps = append(steps, model.BuildStep{Kind: b.Progress.Kind, What: b.Progress.Image})
+	}
 	images := map[string]bool{}
 	var total time.Duration
 	for _, s := range steps {
@@ -212,6 +229,12 @@ func waterfall(b state.Build) string {
 		ready := max(b.ReadyAt.Sub(b.FinishedAt), 0)
 		list, total = append(list, model.Stage{Name: "ready", Took: ready}), total+ready
 	}
+	last := ""
+	if running { // its time grows with that of the build, which is in seconds
+		total = max(total, time.Second)
+		last = "▏" + list[len(list)-1].Name + " " + Elapsed(now.Sub(b.StepAt)) + "…"
+		list = list[:len(list)-1]
+	}
 	unit := " ms"
 	if total >= time.Second {
 		unit = " s"
@@ -221,6 +244,9 @@ func waterfall(b state.Build) string {
 		if t, shown := stageText(s.Took, total); shown {
 			parts = append(parts, "▏"+s.Name+" "+t)
 		}
+	}
+	if running {
+		return joinStages(append(parts, last), "")
 	}
 	return joinStages(parts, unit)
 }

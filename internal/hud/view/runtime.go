@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/state"
@@ -32,6 +33,10 @@ var statusWords = map[string][2]string{
 
 // runtimeCells returns the status of the runtime, in full and in one word.
 func (b *builder) runtimeCells(m model.Manifest, u state.Update, pods []state.Pod, rs buildcontrol.RuntimeState) (full, short Cell) {
+	if r := state.Restarts.In(b.v).Value(string(m.Name)); r.Running() {
+		b.changesIn(time.Second)
+		return Cell{{"restarting", Accent}, {"  " + Elapsed(b.now.Sub(r.RequestedAt)), Plain}}, Cell{{"restart", Accent}}
+	}
 	switch rs.Status {
 	case buildcontrol.RuntimeNone, buildcontrol.RuntimeNotApplicable:
 		return none, none

@@ -39,12 +39,15 @@ type Build struct {
 	// Containers describes the update of each container, for updates in place.
 	Containers []model.ContainerUpdate
 	// Steps are the steps of a build that is not in place, as far as they were carried out; the last one of a failed build is
-	// the one that failed. They are known once the build has ended.
+	// the one that failed. While the build runs, they are those before the current one, and the transfer of a build context
+	// counts as a part of the step that builds the image.
 	Steps []model.BuildStep
 	// Stage is its current step, for people.
 	Stage string
 	// Progress is how far the current step is.
-	Progress   model.BuildProgress
+	Progress model.BuildProgress
+	// StepAt is when the current step began; zero between builds, and while there is no step.
+	StepAt     time.Time
 	StartedAt  time.Time
 	FinishedAt time.Time
 	// ReadyAt is when what it deployed was ready for the first time; zero if that has not happened, or another build has
@@ -199,7 +202,7 @@ func init() {
 	})
 	store.On(Updates, func(d *store.Draft[Update], a BuildProgressed) {
 		d.Update(string(a.Resource), func(u Update) Update {
-			u.progressed(a)
+			u.progressed(a, d.Now())
 			return u
 		})
 	})
@@ -222,16 +225,32 @@ func (h *History) ready(now time.Time) (changed bool) {
 	return changed
 }
 
-func (h *History) progressed(a BuildProgressed) {
+func (h *History) progressed(a BuildProgressed, now time.Time) {
 	if h.Current == nil || h.Current.Serial != a.Serial {
 		return
 	}
 	b := *h.Current
+	b.stepped(a.Progress, now)
 	b.Stage, b.Progress = a.Stage, a.Progress
 	if a.Mode != "" {
 		b.Mode = a.Mode
 	}
 	h.Current = &b
+}
+
+// stepped records the end of the current step if a running build is at another one.
+func (b *Build) stepped(next model.BuildProgress, now time.Time) {
+	was := b.Progress
+	if was.Kind == next.Kind && was.Image == next.Image && was.Nth == next.Nth {
+		return
+	}
+	if was.Kind != "" {
+		b.Steps = append(slices.Clip(b.Steps), model.BuildStep{Kind: was.Kind, What: was.Image, Took: now.Sub(b.StepAt)})
+	}
+	b.StepAt = time.Time{}
+	if next.Kind != "" {
+		b.StepAt = now
+	}
 }
 
 // ended moves the running build to the past builds. ok is false when the action belongs to another build.
@@ -241,7 +260,7 @@ func (h *History) ended(a BuildCompleted) (b Build, ok bool) {
 	}
 	b = *h.Current
 	b.FinishedAt, b.Err, b.Cancelled, b.Mode, b.Warnings, b.FellBack = a.At, a.Err, a.Cancelled, a.Mode, a.Warnings, a.FellBack
-	b.Stage, b.Progress = "", model.BuildProgress{}
+	b.Stage, b.Progress, b.StepAt = "", model.BuildProgress{}, time.Time{}
 	b.Steps, b.Containers, b.Problem, b.Output, b.Deployed = a.Steps, a.Containers, a.Problem, a.Output, a.Deployed
 	h.Current = nil
 	h.Builds = append([]Build{b}, h.Builds[:min(len(h.Builds), keptBuilds-1)]...)
