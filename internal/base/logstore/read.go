@@ -220,6 +220,29 @@ func (s *Store) Count(f Filter) int {
 	return n
 }
 
+// Volume is how much a resource has written since the store was opened or the resource was last dropped, stored or not.
+type Volume struct {
+	Resource model.ManifestName
+	// Lines counts all lines, Errors those at error level.
+	Lines, Errors uint64
+}
+
+// Volumes appends the volume of each resource that has lines, in no particular order, counting the lines of one source.
+func (s *Store) Volumes(source Source, to []Volume) []Volume {
+	i := sourceIndex(source)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.resources {
+		v := Volume{Resource: r.name}
+		for level := range levels {
+			v.Lines += r.counts[i][level] + r.dropped[i][level]
+		}
+		v.Errors = r.counts[i][LevelError] + r.dropped[i][LevelError]
+		to = append(to, v)
+	}
+	return to
+}
+
 // Newest returns the number of the newest line, 0 if there is none.
 func (s *Store) Newest() uint64 {
 	s.mu.Lock()

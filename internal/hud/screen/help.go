@@ -16,6 +16,27 @@ var helpParts = []struct {
 	{inDetails, "IN DETAILS"}, {inCard, "ON AN ERROR CARD"}, {inWhy, "IN LISTS"},
 }
 
+// signs explains the signs of the table.
+func signs() []view.Cell {
+	var lines []view.Cell
+	add := func(sign view.Span, meaning string) {
+		lines = append(lines, view.Cell{{Text: "  "}, sign, {Text: "  " + meaning}})
+	}
+	for _, s := range []struct {
+		status  view.Status
+		meaning string
+	}{
+		{view.Well, "the update and the program are well"}, {view.Updating, "is being updated"}, {view.Waiting, "waits: UPDATE says for what"},
+		{view.Failed, "the update, the program or a port has failed"}, {view.Warning, "is well, with warnings, or not all containers have the update"},
+		{view.Unknown, "the cluster or the engine does not answer"}, {view.Idle, "is disabled or not started"},
+	} {
+		add(glyphs[s.status], s.meaning)
+	}
+	add(unseenMarks[view.UnseenErrors][0], "after a name: its program has logged errors that were not shown yet")
+	add(unseenMarks[view.UnseenLines][0], "after a name: its program has written again after a pause of a minute or more")
+	return lines
+}
+
 // help lists all keys.
 func (u *ui) help(int) []view.Cell {
 	keys := 0
@@ -37,5 +58,6 @@ func (u *ui) help(int) []view.Cell {
 			lines = append(append(append(lines, view.Cell{{Text: p.title, Tone: view.Strong}}), parts[i]...), nil)
 		}
 	}
+	lines = append(append(append(lines, view.Cell{{Text: "SIGNS", Tone: view.Strong}}), signs()...), nil)
 	return append(lines, view.Cell{{Text: "hone " + u.options.Version, Tone: view.Dim}})
 }

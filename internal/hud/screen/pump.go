@@ -30,8 +30,11 @@ type pump struct {
 	outlet      *outlet // nil if the terminal has none
 
 	lastDrawn, lastLooked time.Time
-	frame                 Frame
-	built                 time.Time
+	// glances fires at glanceAt, to look at how much programs have written; zero for never.
+	glances              *time.Timer
+	glanceAt, lastGlance time.Time
+	frame                Frame
+	built                time.Time
 	// due is after which time there may be something to announce; zero for no time.
 	due time.Duration
 }
@@ -42,6 +45,8 @@ func (p *pump) run(ctx context.Context) {
 	defer cancel()
 	tick := time.NewTimer(0)
 	defer tick.Stop()
+	p.glances = time.NewTimer(0)
+	defer p.glances.Stop()
 	for {
 		rebuild, then := true, func() {}
 		select {
@@ -57,9 +62,15 @@ func (p *pump) run(ctx context.Context) {
 				return
 			}
 			p.lastLooked = time.Now()
+			p.glanceBy(p.lastGlance.Add(glanceTime))
 			if rebuild = p.stale(); !rebuild && !p.ui.log.stale() {
 				continue
 			}
+		case <-p.glances.C:
+			if !p.glance() {
+				continue
+			}
+			rebuild = false
 		case <-p.lists.News():
 			rebuild = false
 		case b := <-p.backgrounds:
@@ -85,6 +96,23 @@ func (p *pump) pause(ctx context.Context, last time.Time) bool {
 		p.outlet.shown(ctx)
 	}
 	return ctx.Err() == nil
+}
+
+// glanceBy sees to it that there is a glance at the given time at the latest.
+func (p *pump) glanceBy(at time.Time) {
+	if p.options.Past || at.IsZero() || !p.glanceAt.IsZero() && !at.Before(p.glanceAt) {
+		return
+	}
+	p.glanceAt = at
+	p.glances.Reset(at.Sub(p.options.Now()))
+}
+
+// glance looks at how much programs have written, and reports whether this changes what is shown.
+func (p *pump) glance() (changed bool) {
+	p.lastGlance, p.glanceAt = p.options.Now(), time.Time{}
+	changed, next := p.ui.activity.look(p.lastGlance)
+	p.glanceBy(next)
+	return changed && !p.options.Past
 }
 
 // draw passes the newest frame to tview and waits until it is drawn.

@@ -202,6 +202,7 @@ func (u *ui) guard() {
 type Logs interface {
 	loglist.Logs
 	Spans(resource model.ManifestName) []logstore.SpanInfo
+	Volumes(source logstore.Source, to []logstore.Volume) []logstore.Volume
 }
 
 var _ Logs = (*logstore.Store)(nil)

@@ -31,6 +31,8 @@ type table struct {
 	offset   int // the first line that is drawn
 	focused  bool
 	step     int // of the spinner
+	// unseen returns what the user has not seen of a resource's log.
+	unseen func(model.ManifestName) view.Unseen
 
 	area  rect // of the lines, when they were drawn last
 	ports rect // of the column of ports
@@ -58,7 +60,8 @@ func (l tableLine) key() tableKey {
 }
 
 func newTable(t theme) *table {
-	return &table{theme: t, folded: map[string]bool{}, marked: map[model.ManifestName]bool{}, focused: true}
+	return &table{theme: t, folded: map[string]bool{}, marked: map[model.ManifestName]bool{}, focused: true,
+		unseen: func(model.ManifestName) view.Unseen { return view.UnseenNone }}
 }
 
 var _ mover = (*table)(nil)
@@ -466,6 +469,13 @@ func (t *table) linkRow(c canvas, x, y, width int, columns []view.Column, r view
 	}
 }
 
+// unseenMarks mark the names of resources.
+var unseenMarks = [...]view.Cell{
+	view.UnseenNone:   nil,
+	view.UnseenLines:  {{Text: "·", Tone: view.Accent}},
+	view.UnseenErrors: {{Text: "•", Tone: view.Bad}},
+}
+
 func (t *table) drawRow(c canvas, x, y, width int, columns []view.Column, r view.Row) {
 	glyph := glyphs[r.Status]
 	if r.Status == view.Updating {
@@ -479,7 +489,11 @@ func (t *table) drawRow(c canvas, x, y, width int, columns []view.Column, r view
 	at := x + view.Margin
 	for _, col := range columns {
 		c.spans(at, y, min(col.Width, x+width-at), r.Text(col, hasChanged))
-		at += col.Width + view.Gap
+		at += col.Width
+		if col.Kind == view.ColumnName { // in the gap, so that nothing moves
+			c.spans(at, y, 1, unseenMarks[t.unseen(r.Name)])
+		}
+		at += view.Gap
 	}
 	defer t.linkRow(c, x, y, width, columns, r)
 	if (tableLine{row: &r}).key() == t.selected {

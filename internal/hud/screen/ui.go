@@ -36,6 +36,7 @@ type ui struct {
 
 	shownCard cardKey // the card that was shown last
 	excerpts  excerpts
+	activity  *activity
 	// seenErrors are the updates, by their first lines, whose new errors the user has seen.
 	seenErrors map[model.ManifestName]uint64
 
@@ -69,9 +70,10 @@ type ui struct {
 }
 
 func newUI(o Options, t theme, lists *loglist.Lister) *ui {
-	u := &ui{theme: t, links: newLinks(o), options: o, verbs: verbsFor(o), table: newTable(t), log: newLogPane(t, o.Logs, lists), asked: map[string][]string{}, seenErrors: map[model.ManifestName]uint64{}}
+	u := &ui{theme: t, links: newLinks(o), options: o, verbs: verbsFor(o), table: newTable(t), log: newLogPane(t, o.Logs, lists), asked: map[string][]string{}, seenErrors: map[model.ManifestName]uint64{}, activity: newActivity(o.Logs)}
 	u.main = &mainView{ui: u, table: u.table, log: u.log}
 	u.layers = []layer{u.main}
+	u.table.unseen = u.activity.unseen
 	u.log.rules = highlights(o.Settings)
 	u.screen = &drawn{}
 	u.arrange(o.Layout)
@@ -106,6 +108,7 @@ func (u *ui) apply(f Frame, now time.Time) {
 	}
 	u.table.step = int(now.UnixMilli() / spinnerStep.Milliseconds() % 1000)
 	u.log.wrapper.now, u.links.now = now, now
+	u.activity.annotate(f.View.Rows)
 	u.table.setRows(f.View.Rows)
 	u.log.know(f.View.Rows)
 	u.log.watch(f.View.Rows, now)
@@ -154,6 +157,7 @@ func (u *ui) paste(text string) {
 func (u *ui) settle() {
 	u.table.focused, u.log.focused = u.main.place() == inTable, u.main.place() == inLog
 	u.log.show(u.subject())
+	u.activity.see(u.selection().names)
 	u.log.settle()
 	if said := u.log.takeMessage(); said != "" {
 		u.say(said)
@@ -166,6 +170,12 @@ func (u *ui) subject() subject {
 	if !u.main.one {
 		return subject{}
 	}
+	return u.selection()
+}
+
+// selection returns what is selected in the table. The log of all resources may pass too fast to be read: what is selected
+// there counts as looked at, and nothing else.
+func (u *ui) selection() subject {
 	switch l := u.table.current(); {
 	case l == nil:
 	case l.row != nil:

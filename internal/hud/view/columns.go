@@ -166,9 +166,9 @@ func (r Row) Text(c Column, hasChanged bool) Cell {
 		return r.updateText(c, hasChanged)
 	case ColumnRuntime:
 		if c.Short {
-			return r.RuntimeShort.Fit(c.Width)
+			return r.withSilence(r.RuntimeShort).Fit(c.Width)
 		}
-		return r.Runtime.Fit(c.Width)
+		return r.withSilence(r.Runtime).Fit(c.Width)
 	case ColumnPod:
 		if r.Pod == "" {
 			return none
@@ -209,6 +209,14 @@ func (r Row) updateText(c Column, hasChanged bool) Cell {
 	}
 	fit := r.fitUpdate(room)
 	return append(fit[:len(fit):len(fit)], Span{age, Dim})
+}
+
+// withSilence adds for how long the program has been silent.
+func (r Row) withSilence(c Cell) Cell {
+	if r.Silent == 0 {
+		return c
+	}
+	return append(c[:len(c):len(c)], Span{"  silent " + coarse(r.Silent), Dim})
 }
 
 // fitUpdate cuts UPDATE at its end, but errors in the middle, because the cause is often at the end.

@@ -37,9 +37,15 @@ func Age(at, now time.Time) string {
 	if at.IsZero() {
 		return "–"
 	}
-	switch d := now.Sub(at); {
-	case d < time.Second:
-		return "now"
+	if d := now.Sub(at); d >= time.Second {
+		return coarse(d)
+	}
+	return "now"
+}
+
+// coarse formats a duration in its largest unit.
+func coarse(d time.Duration) string {
+	switch {
 	case d < time.Minute:
 		return fmt.Sprintf("%d s", int(d.Seconds()))
 	case d < time.Hour:

@@ -75,7 +75,20 @@ type Row struct {
 	Pod            string
 	Pods, Restarts int
 	Endpoints      []Endpoint
+	// Silent is for how many whole minutes the program has been silent that used to write; 0 if it is not. The view knows no
+	// logs: who shows it fills it in.
+	Silent time.Duration
 }
+
+// Unseen is what the user has not seen of a resource's log.
+type Unseen uint8
+
+// What has not been seen: nothing, lines after a pause, errors.
+const (
+	UnseenNone Unseen = iota
+	UnseenLines
+	UnseenErrors
+)
 
 // Err returns the error of the update, else of the runtime, else of a port; empty if there is none.
 func (r Row) Err() string { return cmp.Or(r.UpdateErr, r.RuntimeErr, r.PortErr) }
@@ -94,7 +107,7 @@ func (r Row) Important() Cell {
 	case r.Status == Waiting, r.Runtime.String() == none.String():
 		return r.Update
 	}
-	return r.Runtime
+	return r.withSilence(r.Runtime)
 }
 
 // Port is a local port that is forwarded to the resource.
