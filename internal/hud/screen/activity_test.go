@@ -2,11 +2,13 @@ package screen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/hud/hudtest"
 	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -127,15 +129,30 @@ func TestUnseenErrorsAreMarked(t *testing.T) {
 		write("docs", logstore.LevelInfo)
 		write("worker", logstore.LevelInfo)
 		d.golden("unseen")
-		d.press("G<Home>")
+	})
+}
+
+// TestSilenceIsShown lets web write every minute, and then no more.
+func TestSilenceIsShown(t *testing.T) {
+	play(t, func(t *testing.T, d *driver) {
+		still := d.view(hudtest.ShopTime)
+		still.View.Rows = slices.DeleteFunc(still.View.Rows, func(r view.Row) bool { return r.Status == view.Updating })
+		still.View.Refresh = time.Hour
+		d.view = func(time.Time) Frame { return still }
+		d.changed <- struct{}{}
+		d.after(2 * glanceTime) // what was there before the first glance counts as seen
 		for range steadyMinutes {
-			write("web", logstore.LevelInfo)
+			d.logs.Append(logstore.Entry{Resource: "web", Source: logstore.SourceRuntime, Level: logstore.LevelInfo, Text: "GET /healthz"})
+			d.after(time.Minute)
 			d.hides("silent")
-			d.after(time.Minute - 2*glanceTime)
 		}
+		before := d.term.shows.Load()
 		d.after(2 * time.Minute)
-		if got := d.line(" web "); !strings.Contains(got, "running 1/1  silent 2 m") {
-			t.Error("a silent program: " + got)
+		d.shows("running 1/1  silent 3 m")
+		if n := d.term.shows.Load() - before; n > 4 {
+			t.Errorf("%d drawings for two lines that change", n)
 		}
+		d.after(time.Hour)
+		d.hides("silent")
 	})
 }
