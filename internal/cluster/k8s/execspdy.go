@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"sync"
@@ -30,6 +31,11 @@ func (c *Client) dialExecSPDY(ctx context.Context, u *url.URL, req ExecRequest) 
 	if err != nil {
 		return nil, err
 	}
+	return newSPDYExec(ctx, raw, req)
+}
+
+// newSPDYExec takes ownership of raw and starts the command that the URL of its request announced.
+func newSPDYExec(ctx context.Context, raw net.Conn, req ExecRequest) (*spdyExec, error) {
 	conn, err := newSPDYConn(raw)
 	if err != nil {
 		return nil, err

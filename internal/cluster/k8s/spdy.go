@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/moby/spdystream"
@@ -205,7 +206,8 @@ func (s *spdyConn) close() {
 }
 
 // watchedConn records when data arrives, and ends the connection when a write fails or blocks for too long: a partly
-// written frame cannot be completed.
+// written frame cannot be completed. A connection that the server has closed only fails: what the server has sent before, such
+// as how a command ended that did not read its input, is still read, and then the reading ends by itself.
 type watchedConn struct {
 	net.Conn
 	owner *spdyConn
@@ -236,7 +238,9 @@ func (w watchedConn) Write(p []byte) (int, error) {
 	n, err := w.Conn.Write(p)
 	if err != nil {
 		w.owner.fail(fmt.Errorf("the connection to the server was lost: %w", err))
-		_ = w.Close()
+		if !errors.Is(err, syscall.EPIPE) && !errors.Is(err, syscall.ECONNRESET) {
+			_ = w.Close()
+		}
 	}
 	return n, err
 }
