@@ -294,6 +294,24 @@ var PodErrorReasons = map[string]bool{
 	"CreateContainerConfigError": true, "CreateContainerError": true, "OOMKilled": true, "ContainerCannotRun": true,
 }
 
+// RefusedPods returns why the pods of a workload cannot be created, by a quota or by an admission controller for example,
+// from the message of its condition ReplicaFailure or of an event FailedCreate about it. It leaves out the names of pods, which
+// are others with each attempt. It is empty for a refusal that ends by itself: Kubernetes makes the default service account
+// of a new namespace a moment after the namespace.
+func RefusedPods(message string) string {
+	if strings.Contains(message, `serviceaccount "default" not found`) {
+		return ""
+	}
+	why := strings.TrimPrefix(strings.TrimPrefix(message, "(combined from similar events): "), "Error creating: ")
+	if _, of, ok := strings.Cut(why, " failed error: "); ok && strings.HasPrefix(why, "create ") { // a StatefulSet's
+		why = of
+	}
+	if _, cause, ok := strings.Cut(why, " is forbidden: "); ok && strings.HasPrefix(why, "pods ") {
+		why = cause
+	}
+	return "its pods cannot be created: " + why
+}
+
 // Service is a Kubernetes Service that a resource applied.
 type Service struct {
 	Namespace string
@@ -313,6 +331,10 @@ type ObjectStatus struct {
 	// Failed, also after it was removed. Gone is a Job that was removed before hone knew its result.
 	Health  string
 	Message string
+	// PodsMissingSince is set for a StatefulSet, a DaemonSet or a Job whose status shows fewer pods than Kubernetes should
+	// have made by now: it is when the spec that wants them was written, by the cluster's clock, in whole seconds. Unlike
+	// other workloads these have no condition that says that their pods are refused.
+	PodsMissingSince time.Time
 }
 
 // The values of ObjectStatus.Health.

@@ -14,6 +14,8 @@ func TestRefusedPods(t *testing.T) {
 		{"quota", `[{type: Progressing, status: "True", reason: ReplicaSetUpdated}, {type: ReplicaFailure, status: "True", reason: FailedCreate, message: 'pods "web-1" is forbidden: exceeded quota: small, requested: pods=1, used: pods=0, limited: pods=0'}]`,
 			"Failed: its pods cannot be created: exceeded quota: small, requested: pods=1, used: pods=0, limited: pods=0"},
 		{"webhook", `[{type: ReplicaFailure, status: "True", message: 'admission webhook "x" denied the request: no'}]`, `Failed: its pods cannot be created: admission webhook "x" denied the request: no`},
+		{"a new namespace, whose service account comes at once", `[{type: ReplicaFailure, status: "True", message: 'pods "web-1" is forbidden: error looking up service account a/default: serviceaccount "default" not found'}]`,
+			"InProgress: Replicas: 0/1"},
 		{"over", `[{type: ReplicaFailure, status: "False", message: x}]`, "InProgress: Replicas: 0/1"},
 	} {
 		body, err := yaml.YAMLToJSON([]byte(`{apiVersion: apps/v1, kind: Deployment, metadata: {generation: 1}, spec: {replicas: 1}, status: {observedGeneration: 1, conditions: ` + tc.conditions + `}}`))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"strings"
 	"time"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
@@ -91,17 +90,10 @@ func ObjectEventFrom(u *unstructured.Unstructured) ObjectEvent {
 		Complete: u.GetKind() == "Job" && conditionOf(u, "Complete") != nil,
 	}
 	e.Status.Health, e.Status.Message = health(u)
-	return e
-}
-
-// refusedPods returns why the pods of a workload cannot be created, by a quota or by an admission controller for example. The
-// name of the pod, which is another one with each attempt, is left out.
-func refusedPods(condition map[string]any) string {
-	message, _ := condition["message"].(string)
-	if _, why, ok := strings.Cut(message, " is forbidden: "); ok && strings.HasPrefix(message, "pods ") {
-		message = why
+	if e.Status.Health == model.HealthInProgress && lacksPods(u) {
+		e.Status.PodsMissingSince = changedAt(u)
 	}
-	return "its pods cannot be created: " + message
+	return e
 }
 
 // health returns kstatus' status of the object and its reason. Jobs are judged by their conditions. A workload whose pods are
@@ -111,7 +103,10 @@ func health(u *unstructured.Unstructured) (word, message string) {
 		return jobHealth(u)
 	}
 	if c := conditionOf(u, "ReplicaFailure"); c != nil && u.GetDeletionTimestamp() == nil {
-		return model.HealthFailed, refusedPods(c)
+		said, _ := c["message"].(string)
+		if why := model.RefusedPods(said); why != "" {
+			return model.HealthFailed, why
+		}
 	}
 	r, err := status.Compute(u)
 	if err != nil {

@@ -69,6 +69,14 @@ func TestCards(t *testing.T) {
 				Message: "its pods cannot be created: exceeded quota: small, requested: pods=1, used: pods=0, limited: pods=0"}}})
 		}, "api: its pods are refused\n  deployment/default/api: its pods cannot be created: exceeded quota: small, requested: pods=1, used: pods=0, limited: pods=0\n" +
 			"  helps: raise the ResourceQuota small, ask for less in resources, or delete what uses it up\n"},
+		{"limits of a daemon set, of which only events tell", []model.Manifest{service("api")}, func(s *hudtest.Scene) {
+			id := model.ObjectID{Group: "apps", Kind: "DaemonSet", Namespace: "default", Name: "api"}
+			s.Build("api", 1, time.Second, 2*time.Second, hudtest.Applied("deploy", id))
+			s.At(3*time.Second, state.ObjectsChanged{Objects: []model.ObjectStatus{{ObjectID: id, UID: "uid-api", Health: model.HealthInProgress, PodsMissingSince: time.Unix(1, 0)}}},
+				state.KubeEventsSeen{Events: map[model.ManifestName][]state.KubeEvent{"api": {{UID: "e", Reason: "FailedCreate", Object: id, ObjectUID: "uid-api", LastSeen: time.Unix(2, 0),
+					Message: `Error creating: pods "api-x2v1" is forbidden: maximum memory usage per Container is 1Gi, but limit is 2Gi`}}}})
+		}, "api: its pods are refused\n  daemonset/default/api: its pods cannot be created: maximum memory usage per Container is 1Gi, but limit is 2Gi\n" +
+			"  helps: the LimitRange of the namespace bounds resources: ask for an amount within it\n"},
 		{"crash loop", []model.Manifest{service("api")}, func(s *hudtest.Scene) {
 			run(s, "api", func(c *model.Container, p *state.Pod) {
 				p.Status = "CrashLoopBackOff"

@@ -33,6 +33,10 @@ func (b *builder) objectsTab(m model.Manifest, u state.Update) Tab {
 			if s.Value.Message != "" {
 				message = s.Value.Message
 			}
+			if why, refused := u.Refusal(s.Value); refused {
+				status, tone, _ = healthWords(model.HealthFailed)
+				message = why
+			}
 		}
 		switch since, lost := u.Lost[o.UID]; {
 		case o.UID == "":

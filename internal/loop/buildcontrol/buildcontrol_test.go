@@ -535,6 +535,8 @@ func TestRuntime(t *testing.T) {
 		{"failed object", deployed(same, state.ObjectsChanged{Objects: []model.ObjectStatus{{ObjectID: model.ObjectID{Group: "apps", Kind: "Deployment", Namespace: "default", Name: "a"},
 			UID: "uid-a", Health: model.HealthFailed, Message: "progress deadline exceeded"}}}),
 			RuntimeState{Status: RuntimeError, Text: "failed", Err: "deployment/default/a: progress deadline exceeded"}},
+		{"refused pods", refusedPods("StatefulSet", "apps"), RuntimeState{Status: RuntimeError, Text: "failed", Err: "statefulset/default/a: its pods cannot be created: exceeded quota: small"}},
+		{"refused pods of a job, which may still come", refusedPods("Job", "batch"), RuntimeState{Status: RuntimeError, Text: "failed", Err: "job/default/a: its pods cannot be created: exceeded quota: small"}},
 		{"completed", deployed(func(m map[string]*model.Manifest) { m["a"].K8s.PodReadiness = model.PodSucceeded }, statetest.Healthy("a"),
 			pod(func(p *state.Pod) { p.Ready, p.Phase, p.Status = false, "Succeeded", "Completed" })), RuntimeState{Status: RuntimeOK, Text: "completed"}},
 	} {
@@ -546,6 +548,17 @@ func TestRuntime(t *testing.T) {
 			}
 		})
 	}
+}
+
+// refusedPods is a session whose resource a applies an object of a kind that is refused its pods.
+func refusedPods(kind, group string) *statetest.State {
+	id, at := model.ObjectID{Group: group, Kind: kind, Namespace: "default", Name: "a"}, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	return up(same, statetest.K8s("a")).Begin("a").Finish("a", func(b *state.BuildCompleted) {
+		b.Deployed, b.Mode, b.Applied = true, "deploy", []model.AppliedObject{{ObjectID: id, UID: "uid-a"}}
+	}).Then(
+		state.ObjectsChanged{Objects: []model.ObjectStatus{{ObjectID: id, UID: "uid-a", Resource: "a", Health: model.HealthInProgress, PodsMissingSince: at}}},
+		state.KubeEventsSeen{Events: map[model.ManifestName][]state.KubeEvent{"a": {{UID: "e", Reason: "FailedCreate", Object: id, ObjectUID: "uid-a", LastSeen: at,
+			Message: `Error creating: pods "a-" is forbidden: exceeded quota: small`}}}})
 }
 
 // TestJobs: the status of a Job in Kubernetes counts, not how its containers and pods end.

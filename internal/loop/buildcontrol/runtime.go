@@ -85,7 +85,7 @@ func Runtime(v store.View, m model.Manifest, u state.Update, pods []state.Pod) R
 	if len(others) > 0 && work.Status != RuntimeOK {
 		return work
 	}
-	return objectsRuntime(m, others, tries, objects)
+	return objectsRuntime(m, u, others, tries, objects)
 }
 
 // splitTries separates the pods of Jobs, which their Jobs account for, from all others.
@@ -313,10 +313,13 @@ func readyText(ready, done, total int) string {
 }
 
 // objectsRuntime derives the state from the objects themselves, once no pod contradicts it. The status of a workload shows
-// whether it should have pods and has none yet. Jobs decide about their pods, tries. A running Job is enough if the user
+// whether it should have pods and has none yet; for some kinds only events tell that they are refused. Jobs decide about their pods, tries. A running Job is enough if the user
 // wants no more than ready pods.
-func objectsRuntime(m model.Manifest, pods, tries []state.Pod, objects []model.ObjectStatus) RuntimeState {
+func objectsRuntime(m model.Manifest, u state.Update, pods, tries []state.Pod, objects []model.ObjectStatus) RuntimeState {
 	for _, o := range objects {
+		if why, refused := u.Refusal(o); refused {
+			return RuntimeState{Status: RuntimeError, Text: "failed", Err: o.ObjectID.String() + ": " + why}
+		}
 		if isJob(o) && o.Health != model.HealthCurrent {
 			switch {
 			case o.Health == model.HealthGone && m.K8s.PodReadiness != model.PodSucceeded, runsOnly(m, o, tries, objects):

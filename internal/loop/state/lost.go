@@ -17,6 +17,9 @@ type Deployed struct {
 	AppliedAt time.Time
 	// Lost are objects among Applied that are gone from the cluster, by UID, and since when that is known.
 	Lost map[string]time.Time
+	// Creations are Kubernetes' newest attempts to create pods for objects among Applied, by UID, for the kinds whose status
+	// does not tell.
+	Creations map[string]Creation
 	// TakenDown names the program that deleted the objects from outside on the user's behalf, such as hone down; empty if
 	// none did since the last update.
 	TakenDown string
@@ -87,6 +90,11 @@ func (d *Deployed) deployed(applied []model.AppliedObject, began, ended time.Tim
 		}
 	}
 	d.Applied, d.AppliedAt, d.Lost = applied, ended, still
+	for uid := range d.Creations {
+		if !d.applies(uid) {
+			d.Creations = without(d.Creations, uid)
+		}
+	}
 }
 
 // givenUp drops the lost objects that a failed deploy, which began at the given time, should have restored: its error
@@ -109,6 +117,7 @@ func (u Update) takenDown(by string) Update {
 	}
 	u.TakenDown = by
 	u.Applied, u.AppliedAt, u.AttemptedAt, u.Declared, u.Lost, u.Broken = nil, time.Time{}, time.Time{}, time.Time{}, nil, time.Time{}
+	u.Creations = nil
 	u.RetryAt = time.Time{}
 	u.InPlaceBroken, u.WasReady, u.Succeeded = "its objects were taken down", false, false
 	return u

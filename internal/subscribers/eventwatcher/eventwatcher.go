@@ -49,7 +49,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Outputs:   append(store.Shares(state.ClusterWatchFailed{}, state.ClusterWatchMended{}), store.Emits(state.ProbeFailed{}, state.KubeEventsSeen{})...),
 		Externals: []string{"kubernetes"},
 		Stage:     store.StageWatch,
-		Feedback:  "the state of its own watches is reported like that of others, and changes none of them; the answer of a probe is only recorded with its pod, and events are only recorded",
+		Feedback:  "the state of its own watches is reported like that of others, and changes none of them; the answer of a probe is only recorded with its pod, and events are only recorded, those about refused pods with their resource, too",
 	}
 }
 

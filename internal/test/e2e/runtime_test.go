@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -110,20 +112,58 @@ func TestImagePullError(t *testing.T) {
 	}
 }
 
-// TestRefusedPods: a quota refuses the pods of a Deployment; the resource fails, names the quota, and has its pods once it is
-// raised.
+// TestRefusedPods: pods are refused; the resource fails and says why, also on the error card and in ci, and has its pods once they
+// are not refused any more.
 func TestRefusedPods(t *testing.T) {
 	t.Parallel()
-	p := newProject(t, strings.Replace(nothing, "replicas: 0", "replicas: 1", 1))
-	const quota = "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: small}\nspec: {hard: {pods: \"0\"}}\n---\n"
-	p.replace("app.yaml", "apiVersion: apps/v1", quota+"apiVersion: apps/v1")
-	s := p.up()
-	defer s.asDeclared()
-	s.becomes("app", "failing because of the quota", func(r api.Resource) bool {
-		return strings.Contains(r.RuntimeError, "its pods cannot be created: exceeded quota: small")
-	})
-	p.replace("app.yaml", `pods: "0"`, `pods: "5"`)
-	s.becomes("app", "no longer refused", func(r api.Resource) bool { return !strings.Contains(r.RuntimeError, "quota") })
+	const (
+		quota  = "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: small}\nspec: {hard: {pods: \"0\"}}\n"
+		limits = "apiVersion: v1\nkind: LimitRange\nmetadata: {name: small}\nspec: {limits: [{type: Container, min: {cpu: 50m}}]}\n"
+		pods   = "spec: {terminationGracePeriodSeconds: 0, containers: [{name: app, image: busybox, command: [sleep, '100000'], resources: {requests: {cpu: 10m}, limits: {cpu: 100m}}}]}"
+		set    = "apiVersion: apps/v1\nkind: KIND\nmetadata: {name: app}\nspec:\n  selector: {matchLabels: {app: app}}\n  template:\n    metadata: {labels: {app: app}}\n    " + pods + "\n"
+		job    = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: app}\nspec:\n  template:\n    " + pods + "\n"
+	)
+	exceeds, below := "exceeded quota: small", "minimum cpu usage per Container is 50m"
+	for _, tc := range []struct{ name, refuses, workload, why, helps, allow, allowed string }{
+		{"Deployment", quota, strings.Replace(set, "KIND", "Deployment", 1), exceeds, "raise the ResourceQuota small", `pods: "0"`, `pods: "5"`},
+		{"StatefulSet", quota, strings.Replace(set, "KIND", "StatefulSet", 1), exceeds, "raise the ResourceQuota small", `pods: "0"`, `pods: "5"`},
+		{"DaemonSet", limits, strings.Replace(set, "KIND", "DaemonSet", 1), below, "the LimitRange of the namespace bounds resources", `cpu: 50m`, `cpu: 5m`},
+		{"Job", quota, strings.Replace(job, "containers:", "restartPolicy: Never, containers:", 1), exceeds, "raise the ResourceQuota small", `pods: "0"`, `pods: "5"`},
+		// The object itself is corrected, so that what was said about it before counts no longer.
+		{"corrected StatefulSet", limits, strings.Replace(set, "KIND", "StatefulSet", 1), below, "the LimitRange of the namespace bounds resources", "cpu: 10m", "cpu: 60m"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			p := newProject(t, "\n-- Tiltfile --\nk8s_yaml('limits.yaml')\nk8s_resource(new_name='limits', objects=['small'])\n"+
+				"k8s_yaml('app.yaml')\nk8s_resource('app', resource_deps=['limits'], pod_readiness='wait')\n-- limits.yaml --\n"+tc.refuses+"-- app.yaml --\n"+tc.workload)
+			reason := "its pods cannot be created: " + tc.why
+			out, code := p.run("ci", "--namespace", p.namespace, "--port", "0")
+			if code != 1 || !regexp.MustCompile(`Error: app: \w+/\S+/app: `+regexp.QuoteMeta(reason)).MatchString(out) {
+				t.Errorf("ci: exit code %d\n%s", code, out)
+			}
+			s := p.up()
+			if strings.HasSuffix(tc.name, "Deployment") || strings.HasSuffix(tc.name, "StatefulSet") {
+				defer s.asDeclared() // what API servers add to the others depends on the object
+			}
+			r := s.becomes("app", "failing because its pods are refused", func(r api.Resource) bool { return strings.Contains(r.RuntimeError, reason) })
+			if r.RuntimeStatus != "error" {
+				t.Errorf("its status is %s", r.RuntimeStatus)
+			}
+			term := p.terminal(160, 34)
+			term.keys(binary+" attach", "Enter")
+			term.shows(`✖ 1 failing`)
+			term.keys("e")
+			term.shows(`its pods are refused`)
+			term.shows(regexp.QuoteMeta(tc.helps))
+			for _, file := range []string{"limits.yaml", "app.yaml"} {
+				if text, err := os.ReadFile(filepath.Join(p.dir, file)); err == nil && strings.Contains(string(text), tc.allow) {
+					p.replace(file, tc.allow, tc.allowed)
+				}
+			}
+			s.ready("app")
+			term.hides("1 failing")
+		})
+	}
 }
 
 // TestPortForwardOutlivesPods keeps a connection busy while the pod is killed: it ends, and the next one, on the same
