@@ -88,7 +88,7 @@ func New(o Options) *Subscriber {
 		o.Open = OpenBrowser
 	}
 	if o.Copy == nil {
-		o.Copy = ownClipboard
+		o.Copy = clipboard.Copy
 	}
 	o.NoColor = o.NoColor || os.Getenv("NO_COLOR") != ""
 	return &Subscriber{options: o}
@@ -213,12 +213,4 @@ func ask(rt *store.Runtime, v store.View, w screen.Wish) error {
 		rt.Dispatch(a)
 	}
 	return err
-}
-
-// ownClipboard puts a text into the clipboard of this machine, if there is one.
-func ownClipboard(ctx context.Context, text string) error {
-	if err := clipboard.Copy(ctx, text); !errors.Is(err, clipboard.ErrNone) {
-		return err
-	}
-	return nil
 }

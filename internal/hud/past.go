@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/clipboard"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/terminal"
 	"github.com/hone-dev/hone/internal/hud/screen"
@@ -48,7 +49,7 @@ func (p Past) Show(ctx context.Context) error {
 		},
 		Programs: ownPrograms(nil),
 		Suspend:  p.Suspend,
-		Copy:     ownClipboard,
+		Copy:     clipboard.Copy,
 		Object:   ReadObject(nil).reader(func() store.View { return p.View }),
 		Quit:     func() {},
 		Past:     true,

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/gdamore/tcell/v2"
 
@@ -38,6 +39,11 @@ func TestPast(t *testing.T) {
 		}
 		s.press(tcell.KeyEscape, 0)
 		s.shows("q or Ctrl-C leaves")
+		time.Sleep(time.Minute) // in a bubble: no real time passes
+		synctest.Wait()
+		if strings.Contains(s.text(), "q or Ctrl-C leaves") {
+			t.Errorf("a message outlives its time:\n%s", s.text())
+		}
 		s.press(tcell.KeyRune, 'q')
 		if err := <-done; err != nil {
 			t.Error(err)

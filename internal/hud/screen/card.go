@@ -77,31 +77,73 @@ func (v *cardView) index() int {
 	return -1
 }
 
-// nextError shows the next or the previous card, and selects its resource. From the table, it begins with the selected
-// resource's own failure, or else the first after it.
+// nextError shows the next or the previous error, and selects its resource. Errors are the cards of what is failing, then the
+// error lines that the last updates of the other resources have brought, which are shown once, in the log. From the table, it
+// begins with the card of the selected resource, or else the first after it.
 func (u *ui) nextError(direction int) {
 	cards := u.frame.View.Cards
-	if len(cards) == 0 {
-		if u.top() == u.main && u.showNewError() {
+	v, open := u.top().(*cardView)
+	over := len(cards) == 0 // no card comes next
+	at := -1
+	switch {
+	case over:
+	case open:
+		at = max(v.index(), 0) + direction
+		over = at == len(cards)
+		at = (at + len(cards)) % len(cards)
+	default:
+		at = u.nearestCard(direction)
+		r := u.selected()
+		over = direction > 0 && r != nil && u.shownCard == u.lastCard() && u.shownCard.resource == r.Name
+	}
+	if over && direction > 0 && (open || u.top() == u.main) {
+		if name, found := u.newError(); found {
+			if open {
+				u.pop()
+			}
+			u.showNewError(name)
 			return
 		}
-		if _, open := u.top().(*cardView); open {
-			u.pop()
-		}
+	}
+	if open {
+		u.pop()
+	}
+	if len(cards) == 0 {
 		u.say("nothing is failing")
 		return
 	}
-	var at int
-	if v, open := u.top().(*cardView); open {
-		at = (max(v.index(), 0) + direction + len(cards)) % len(cards)
-		u.pop()
-	} else {
-		at = u.nearestCard(direction)
-	}
-	c := cards[at]
+	u.showCard(cards[at])
+}
+
+// lastCard identifies the last card; there must be one.
+func (u *ui) lastCard() cardKey {
+	c := u.frame.View.Cards[len(u.frame.View.Cards)-1]
+	return cardKey{c.Resource, c.Aspect}
+}
+
+func (u *ui) showCard(c view.Card) {
 	u.table.show(c.Resource)
 	u.main.one = true
 	u.push(&cardView{ui: u, resource: c.Resource, aspect: c.Aspect})
+}
+
+// bringCard shows the card of a failure whose first line the user has just been shown in the log: a program says why it fails a
+// moment before it is known to fail, and whoever asks for the error in between wants the card too. Any key ends the wish.
+func (u *ui) bringCard(now time.Time) {
+	if u.wanted == "" {
+		return
+	}
+	if now.After(u.wantedUntil) || u.top() != u.main {
+		u.wanted = ""
+		return
+	}
+	for _, c := range u.frame.View.Cards {
+		if c.Resource == u.wanted {
+			u.wanted = ""
+			u.showCard(c)
+			return
+		}
+	}
 }
 
 // nearestCard returns the card to show first: that of the selected resource if it was not just shown, else the next one in

@@ -2,9 +2,11 @@ package screen
 
 import (
 	"context"
+	"errors"
 	"math"
 	"strings"
 
+	"github.com/hone-dev/hone/internal/base/clipboard"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/hud/loglist"
 	"github.com/hone-dev/hone/internal/hud/text"
@@ -77,31 +79,47 @@ func (u *ui) copyShown() {
 // countOf is a number of lines in a message.
 func countOf(n int) string { return grouped(n) + " " + lines(n) }
 
-// copy puts a text into the clipboard. what says what it is, and whole is false if there would be more.
+// copy puts a text into the clipboards of the terminal and of the desktop, and says which of them have it. what says what the
+// text is, and whole is false if there would be more.
 func (u *ui) copy(s, what string, whole bool) {
 	if s == "" {
 		u.say("there are no lines to copy")
 		return
 	}
-	said := "copied " + what
 	if !whole {
-		said += ", as many as a clipboard takes; s saves all"
+		what += ", as many as a clipboard takes; s saves all"
 	}
 	u.clipboard([]byte(s))
-	u.say(said)
 	if u.options.Copy == nil {
+		u.say(copied(what, u.sends, clipboard.ErrNone))
 		return
 	}
+	u.say("copying " + what)
 	if !u.jobs.start(u, func(ctx context.Context) func() {
 		err := u.options.Copy(ctx, s)
-		return func() {
-			if err != nil {
-				u.say(said + ", but only for the terminal: " + err.Error())
-			}
-		}
+		return func() { u.say(copied(what, u.sends, err)) }
 	}) {
-		u.say(said + ", but only for the terminal: too much is going on")
+		u.say(copied(what, u.sends, errBusy))
 	}
+}
+
+// errBusy is why the desktop does not get a text while too many jobs run.
+var errBusy = errors.New("too much is going on")
+
+// copied says where a text has gone: the terminal gets it if sends is set, and desktop is why the desktop's clipboard has not got
+// it. Whether a terminal keeps what it gets cannot be known: it may lack OSC 52, or refuse it.
+func copied(what string, sends bool, desktop error) string {
+	switch {
+	case desktop == nil:
+		return "copied " + what + " to the desktop"
+	case errors.Is(desktop, clipboard.ErrNone) && sends:
+		return "copied " + what + ": sent to the terminal's clipboard (OSC 52)"
+	case errors.Is(desktop, clipboard.ErrNone):
+		return "not copied: this terminal takes no text (OSC 52), and no program for a clipboard was found"
+	case sends:
+		return "copied " + what + ", but only for the terminal: " + desktop.Error()
+	}
+	return "not copied: " + desktop.Error()
 }
 
 // plainLines returns lines as they are seen, each with a line break.

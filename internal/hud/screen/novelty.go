@@ -147,27 +147,33 @@ func (u *ui) strip(width int, name, what, files string) view.Cell {
 	return append(append(head, view.Span{Text: text.Cut(what, room), Tone: view.Bad}), end...)
 }
 
-// showNewError shows the first error that the last update of a resource has brought, and reports whether there is one that
-// the user has not seen.
-func (u *ui) showNewError() bool {
+// newError returns the first resource whose last update has brought an error that the user has not seen, unless the resource is
+// failing: its card shows why.
+func (u *ui) newError() (name model.ManifestName, found bool) {
 	for _, r := range u.frame.View.Rows {
 		k := u.log.known[r.Name]
-		if k == nil || k.since == 0 || k.since == u.seenErrors[r.Name] {
+		if k == nil || k.since == 0 || k.since == u.seenErrors[r.Name] || r.Err() != "" {
 			continue
 		}
-		line, n := k.patterns.NewError(k.since)
-		if n == 0 {
-			continue
+		if _, n := k.patterns.NewError(k.since); n > 0 {
+			return r.Name, true
 		}
-		u.seenErrors[r.Name] = k.since
-		u.table.show(r.Name)
-		u.main.one = true
-		u.log.source, u.log.level, u.log.terms = allSources, 0, loglist.Terms{}
-		u.settle()
-		u.log.reveal(line.Seq)
-		return true
 	}
-	return false
+	return "", false
+}
+
+// showNewError shows the first error that the last update of a resource has brought, which newError has found. If it was the
+// beginning of a failure, the card follows.
+func (u *ui) showNewError(name model.ManifestName) {
+	k := u.log.known[name]
+	line, _ := k.patterns.NewError(k.since)
+	u.seenErrors[name] = k.since
+	u.table.show(name)
+	u.main.one = true
+	u.log.source, u.log.level, u.log.terms = allSources, 0, loglist.Terms{}
+	u.settle()
+	u.log.reveal(line.Seq)
+	u.wanted, u.wantedUntil = name, u.options.Now().Add(wantedTime)
 }
 
 // markLine marks the line with the cursor, or takes its mark away.

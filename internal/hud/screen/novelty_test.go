@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/hud/hudtest"
 	"github.com/hone-dev/hone/internal/hud/view"
 )
 
@@ -39,6 +40,97 @@ func TestWhatIsNewSinceTheSaveIsMarked(t *testing.T) {
 		d.cards(manyRows(3))
 		d.shows("▌ ✔ service")
 	})
+}
+
+// TestErrorsInTurn: e shows the cards of what fails, then the new error lines of other resources, then the cards again. The card
+// of a resource follows its error line, if it is known to fail only a moment later.
+func TestErrorsInTurn(t *testing.T) {
+	const crash, first = "panic: nil map", "GET / 200"
+	card := func(name string) view.Card {
+		return view.Card{Resource: resourceName(name), Title: "crash loop", Cause: []string{"exit 2"}}
+	}
+	for _, tt := range []struct {
+		name string
+		play func(d *driver)
+	}{
+		{"only the line", func(d *driver) {
+			d.cards(manyRows(3))
+			d.press("e")
+			d.shows("▌ ✔ service-001", "─ service-001 ─", crash)
+			d.after(wantedTime + time.Second)
+			d.press("e")
+			d.shows("nothing is failing")
+		}},
+		{"the card follows the line", func(d *driver) {
+			d.cards(manyRows(3))
+			d.press("e")
+			d.cards(manyRows(3, 1), card("service-001"))
+			d.shows("✖ service-001 ─ crash loop", "1 of 1")
+		}},
+		{"another key", func(d *driver) {
+			d.cards(manyRows(3))
+			d.press("ej")
+			d.cards(manyRows(3, 1), card("service-001"))
+			d.hides("crash loop")
+		}},
+		{"another resource fails", func(d *driver) {
+			d.cards(manyRows(3))
+			d.press("e")
+			d.cards(manyRows(3, 2), card("service-002"))
+			d.hides("crash loop")
+		}},
+		{"too late", func(d *driver) {
+			d.cards(manyRows(3))
+			d.press("e")
+			d.after(wantedTime)
+			d.cards(manyRows(3, 1), card("service-001"))
+			d.hides("crash loop")
+			d.press("e")
+			d.shows("✖ service-001 ─ crash loop")
+		}},
+		{"the card of the line's resource", func(d *driver) {
+			d.cards(manyRows(3, 1), card("service-001"))
+			d.press("ee")
+			d.shows("✖ service-001 ─ crash loop", "1 of 1")
+		}},
+		{"cards, the line, and again", func(d *driver) {
+			d.cards(manyRows(3, 0, 2), card("service-000"), card("service-002"))
+			d.press("e")
+			d.shows("✖ service-000 ─ crash loop", "1 of 2")
+			d.press("e")
+			d.shows("✖ service-002 ─ crash loop", "2 of 2")
+			d.press("e")
+			d.hides("crash loop")
+			d.shows("▌ ✔ service-001", crash)
+			d.press("e")
+			d.shows("✖ service-000 ─ crash loop", "1 of 2")
+			d.press("E")
+			d.shows("✖ service-002 ─ crash loop", "2 of 2")
+			d.press("e")
+			d.shows("✖ service-000 ─ crash loop", "1 of 2")
+		}},
+		{"the line after the last card was closed", func(d *driver) {
+			d.cards(manyRows(3, 0), card("service-000"))
+			d.press("e<Esc>e")
+			d.hides("crash loop")
+			d.shows("▌ ✔ service-001", crash)
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			play(t, func(_ *testing.T, d *driver) {
+				rows := manyRows(3)
+				for n := 1; n < 3; n++ {
+					d.logs.Append(logstore.Entry{Resource: "service-001", Span: fmt.Sprintf("build:service-001:%d", n), Source: logstore.SourceBuild, Level: logstore.LevelInfo, Text: "update"})
+					d.write("service-001", first)
+				}
+				rows[1].Changed = hudtest.ShopTime
+				d.cards(rows)
+				d.logs.Append(logstore.Entry{Resource: "service-001", Source: logstore.SourceRuntime, Level: logstore.LevelError, Text: crash})
+				d.after(time.Second)
+				tt.play(d)
+			})
+		})
+	}
 }
 
 func TestJumpingBetweenUpdates(t *testing.T) {

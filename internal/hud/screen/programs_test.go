@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/hone-dev/hone/internal/base/clipboard"
+	"github.com/hone-dev/hone/internal/base/terminal"
 )
 
 // lendable is a terminal that knows who has it.
@@ -84,7 +87,7 @@ func TestDesktopClipboard(t *testing.T) {
 		})
 		d.press("<Tab>c")
 		d.after(5 * frameTime)
-		d.shows("copied 1 line")
+		d.shows("copied 1 line to the desktop")
 		d.hides("only for the terminal")
 		if copied == "" || copied != d.copied() {
 			t.Errorf("the desktop has %q, the terminal %q", copied, d.copied())
@@ -97,4 +100,36 @@ func TestDesktopClipboard(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestCopiedSaysWhereTo lists what is said after copying, for terminals of two types.
+func TestCopiedSaysWhereTo(t *testing.T) {
+	ok := func(context.Context, string) error { return nil }
+	fails := func(err error) func(context.Context, string) error {
+		return func(context.Context, string) error { return err }
+	}
+	for _, tt := range []struct {
+		term string
+		copy func(context.Context, string) error
+		want string
+	}{
+		{"xterm-256color", nil, "copied 1 line: sent to the terminal's clipboard (OSC 52)"},
+		{"xterm-256color", fails(clipboard.ErrNone), "copied 1 line: sent to the terminal's clipboard (OSC 52)"},
+		{"xterm-256color", ok, "copied 1 line to the desktop"},
+		{"xterm-256color", fails(errors.New("xsel: exit status 1")), "copied 1 line, but only for the terminal: xsel: exit status 1"},
+		{"vt100", nil, "not copied: this terminal takes no text (OSC 52), and no program for a clipboard was found"},
+		{"vt100", fails(clipboard.ErrNone), "not copied: this terminal takes no text (OSC 52), and no program for a clipboard was found"},
+		{"vt100", ok, "copied 1 line to the desktop"},
+		{"vt100", fails(errors.New("xsel: exit status 1")), "not copied: xsel: exit status 1"},
+	} {
+		t.Run(tt.term+" "+tt.want, func(t *testing.T) {
+			play(t, func(_ *testing.T, d *driver) {
+				d.press("<Tab>c")
+				d.after(5 * frameTime)
+				d.shows(tt.want)
+			}, func(_ *driver, o *Options) {
+				o.Copy, o.About = tt.copy, terminal.Description{Term: tt.term}
+			})
+		})
+	}
 }

@@ -37,6 +37,8 @@ type pump struct {
 	built                time.Time
 	// due is after which time there may be something to announce; zero for no time.
 	due time.Duration
+	// expires is when the message in the footer ends; zero if there is none.
+	expires time.Time
 }
 
 // run draws whenever there is a reason to, until ctx is done.
@@ -70,6 +72,8 @@ func (p *pump) run(ctx context.Context) {
 			if !p.glance() {
 				continue
 			}
+			rebuild = false
+		case <-p.ui.spoke: // its end is a reason to draw, which a session where nothing happens may not have for long
 			rebuild = false
 		case <-p.lists.News():
 			rebuild = false
@@ -127,6 +131,10 @@ func (p *pump) draw(rebuild bool, then func()) {
 		p.ui.apply(frame, now)
 		then()
 		p.due, _ = p.ui.watch.Due(now)
+		p.expires = time.Time{}
+		if p.ui.message != "" {
+			p.expires = p.ui.expires
+		}
 	})
 	p.lastDrawn = time.Now()
 	if p.outlet != nil {
@@ -148,6 +156,9 @@ func (p *pump) next() time.Duration {
 	next := max(spinnerStep, p.frame.View.Refresh-p.options.Now().Sub(p.built))
 	if p.due > 0 {
 		next = min(next, max(p.due, spinnerStep))
+	}
+	if !p.expires.IsZero() { // a moment later: it stays until after its end
+		next = min(next, max(p.expires.Sub(p.options.Now()), 0)+spinnerStep)
 	}
 	return next
 }

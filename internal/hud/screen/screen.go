@@ -87,8 +87,8 @@ type Options struct {
 	// Suspend gives the terminal, which the screen has restored, back to the user's shell, and returns when the user is back; nil
 	// if it cannot. If it returns because its context has ended, the terminal belongs to the shell.
 	Suspend func(ctx context.Context) error
-	// Copy puts a text into the clipboard of the user's desktop, if there is one; nil leaves that to the terminal, which always
-	// gets the text too. It is called away from the drawing.
+	// Copy puts a text into the clipboard of the user's desktop, or returns clipboard.ErrNone; nil leaves that to the terminal, which
+	// always gets the text too. It is called away from the drawing.
 	Copy func(ctx context.Context, text string) error
 	// Layout is how the screen is arranged at first. KeepLayout, if not nil, is called when the user has changed the layout,
 	// on the goroutine that draws: it must return at once.
@@ -156,6 +156,7 @@ func Run(ctx context.Context, o Options) error {
 		term.EnableFocus()
 	}
 	ui.jobs, ui.sync, ui.clipboard, ui.suspend = newJobs(ctx), own.Sync, term.SetClipboard, app.Suspend
+	ui.sends = sendsCopies(o.About)
 	ui.abandon = func() { own.abandoned.Store(true) }
 
 	var closer sync.WaitGroup

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gdamore/tcell/v2"
+	"github.com/gdamore/tcell/v2/terminfo"
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/terminal"
@@ -46,6 +47,26 @@ func own(about terminal.Description) (Terminal, error) {
 	defer tcellGlobals.Unlock()
 	tcell.SetEncodingFallback(tcell.EncodingFallbackASCII)
 	return ownScreen(about)
+}
+
+// sendsCopies reports whether tcell sends copied text to a terminal: it does not if nobody knows that the type takes OSC 52. Without
+// a type, the terminal is a console that tcell writes to in another way.
+func sendsCopies(about terminal.Description) bool {
+	if about.Term == "" {
+		return true
+	}
+	tcellGlobals.Lock()
+	defer tcellGlobals.Unlock()
+	known, err := tcell.LookupTerminfo(about.Term)
+	return err == nil && known.XTermLike
+}
+
+// unpadded returns a description without pauses after sequences. They were for terminals at the end of a serial line: with those
+// of a vt100, drawing takes seconds.
+func unpadded(known *terminfo.Terminfo) *terminfo.Terminfo {
+	info := *known
+	info.PadChar = "" // without it, tcell skips them
+	return &info
 }
 
 func unusable(err error) error {

@@ -20,6 +20,9 @@ import (
 // messageTime is how long a message covers the footer, unless a key removes it.
 const messageTime = 4 * time.Second
 
+// wantedTime is how long after a look at an error in the log its card follows, if the resource turns out to fail.
+const wantedTime = 3 * time.Second
+
 // ui is the state of the screen. Only tview's goroutine touches it.
 type ui struct {
 	theme   theme
@@ -37,11 +40,16 @@ type ui struct {
 	shownCard cardKey // the card that was shown last
 	excerpts  excerpts
 	activity  *activity
+	// wanted is the resource whose card is shown if it fails by wantedUntil; empty for none.
+	wanted      model.ManifestName
+	wantedUntil time.Time
 	// seenErrors are the updates, by their first lines, whose new errors the user has seen.
 	seenErrors map[model.ManifestName]uint64
 
 	message string    // until the next key, or for a moment
 	expires time.Time // of message
+	// spoke has a value if the message is new to the pump; one slot.
+	spoke chan struct{}
 	// asked are earlier entries of each prompt, by label, newest last.
 	asked map[string][]string
 
@@ -65,12 +73,14 @@ type ui struct {
 	jobs      *jobs
 	sync      func()
 	clipboard func([]byte)
-	suspend   func(func()) bool
-	abandon   func()
+	// sends is set if the terminal gets what clipboard takes.
+	sends   bool
+	suspend func(func()) bool
+	abandon func()
 }
 
 func newUI(o Options, t theme, lists *loglist.Lister) *ui {
-	u := &ui{theme: t, links: newLinks(o), options: o, verbs: verbsFor(o), table: newTable(t), log: newLogPane(t, o.Logs, lists), asked: map[string][]string{}, seenErrors: map[model.ManifestName]uint64{}, activity: newActivity(o.Logs)}
+	u := &ui{theme: t, links: newLinks(o), options: o, verbs: verbsFor(o), table: newTable(t), log: newLogPane(t, o.Logs, lists), asked: map[string][]string{}, seenErrors: map[model.ManifestName]uint64{}, activity: newActivity(o.Logs), spoke: make(chan struct{}, 1)}
 	u.main = &mainView{ui: u, table: u.table, log: u.log}
 	u.layers = []layer{u.main}
 	u.table.unseen = u.activity.unseen
@@ -95,6 +105,10 @@ func (u *ui) ended() bool {
 // say shows a message for a moment.
 func (u *ui) say(message string) {
 	u.message, u.expires = message, u.options.Now().Add(messageTime)
+	select {
+	case u.spoke <- struct{}{}:
+	default:
+	}
 }
 
 // tell shows an error for a moment.
@@ -113,6 +127,7 @@ func (u *ui) apply(f Frame, now time.Time) {
 	u.log.know(f.View.Rows)
 	u.log.watch(f.View.Rows, now)
 	u.attend(now)
+	u.bringCard(now)
 	u.settle()
 }
 
@@ -130,6 +145,7 @@ func (u *ui) attend(now time.Time) {
 // key handles a key. It always consumes the key, so that tview sees none.
 func (u *ui) key(event *tcell.EventKey) *tcell.EventKey {
 	defer u.guard()
+	u.wanted = ""
 	if t, ok := u.top().(typist); ok {
 		if v := u.matching(keyOf(event), inPrompt); v != nil {
 			u.dispatch(v)

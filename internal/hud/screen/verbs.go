@@ -191,7 +191,7 @@ func (u *ui) matching(k key, at place) *verb {
 
 // dispatch does what the user asked for, whether by key, by mouse or by name.
 func (u *ui) dispatch(v *verb) {
-	u.message = ""
+	u.message, u.wanted = "", ""
 	if v != nil {
 		v.do(u)
 	}
