@@ -225,3 +225,24 @@ func TestLinksEnd(t *testing.T) {
 		t.Error("no error")
 	}
 }
+
+// TestNoPauses draws on a vt100 without the pauses that its description asks for, which are 50 ms for each time it is cleared.
+func TestNoPauses(t *testing.T) {
+	known, err := tcell.LookupTerminfo("vt100")
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		info, began := unpadded(known), time.Now()
+		info.TPuts(&out, info.Clear)
+		if took := time.Since(began); took > 0 || out.String() != "\x1b[H\x1b[J" {
+			t.Errorf("%q after %s", out.String(), took)
+		}
+		began = time.Now()
+		known.TPuts(&out, known.Clear)
+		if time.Since(began) == 0 {
+			t.Error("the description has no pauses any more: unpadded is not needed")
+		}
+	})
+}
