@@ -133,7 +133,7 @@ func (u *ui) bringCard(now time.Time) {
 	if u.wanted == "" {
 		return
 	}
-	if now.After(u.wantedUntil) || u.top() != u.main {
+	if !now.Before(u.wantedUntil) || u.top() != u.main {
 		u.wanted = ""
 		return
 	}

@@ -40,7 +40,7 @@ type ui struct {
 	shownCard cardKey // the card that was shown last
 	excerpts  excerpts
 	activity  *activity
-	// wanted is the resource whose card is shown if it fails by wantedUntil; empty for none.
+	// wanted is the resource whose card is shown if it fails before wantedUntil; empty for none.
 	wanted      model.ManifestName
 	wantedUntil time.Time
 	// seenErrors are the updates, by their first lines, whose new errors the user has seen.
