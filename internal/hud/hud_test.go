@@ -70,6 +70,7 @@ func start(t *testing.T, scene *hudtest.Scene, change ...func(*Options)) *sessio
 
 func (s *session) text() string {
 	cells, width, height := s.term.GetContents()
+	defer s.term.GetContents() // its lock orders this reading before the next drawing
 	var b strings.Builder
 	for y := range height {
 		for x := range width {

@@ -186,6 +186,7 @@ func (d *driver) after(pause time.Duration) {
 // text is what the terminal shows.
 func (d *driver) text() string {
 	cells, width, height := d.term.GetContents()
+	defer d.term.GetContents() // its lock orders this reading before the next drawing
 	var b strings.Builder
 	for y := range height {
 		var line strings.Builder
