@@ -1,4 +1,4 @@
-// Package up holds hone up, hone ci and hone down, and wires a session from its parts.
+// Package up holds hone up, hone ci, hone down and hone preview, and wires a session from its parts.
 //
 // # Concurrency
 //
@@ -14,5 +14,5 @@ import (
 
 // Commands returns the commands of the package.
 func Commands(g *command.Global) []*cobra.Command {
-	return []*cobra.Command{newUp(g), newCI(g), newDown(g)}
+	return []*cobra.Command{newUp(g), newCI(g), newDown(g), newPreview(g)}
 }

@@ -110,16 +110,7 @@ func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.
 		}
 		return err
 	}
-	env, err := overlayEnv(kc)
-	if err != nil {
-		return err
-	}
-	p, err := command.Projects().Find(ctx, path, known.Context)
-	if err != nil {
-		return err
-	}
-	cluster, err := buildanddeploy.NewCluster(kube.RESTConfig(), kube.Mapper(), buildanddeploy.ClusterOptions{LedgerDir: command.LedgerDir(), Project: p,
-		Env: env, ProjectPath: command.Projects().Path})
+	cluster, err := openCluster(ctx, kc, kube, path)
 	if err != nil {
 		return err
 	}
@@ -142,6 +133,20 @@ func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.
 	return cluster.TakeDown(ctx, buildanddeploy.DeleteOptions{Namespaces: f.namespaces, Volumes: f.volumes, Definitions: true, Wait: true, Pods: true,
 		WaitLimit: f.timeout},
 		records, dependencies(tf), log)
+}
+
+// openCluster returns a project's part of a cluster, for a command without a session.
+func openCluster(ctx context.Context, kc *k8s.Kubeconfig, kube *k8s.Client, path string) (*buildanddeploy.Cluster, error) {
+	env, err := overlayEnv(kc)
+	if err != nil {
+		return nil, err
+	}
+	p, err := command.Projects().Find(ctx, path, kc.Cluster().Context)
+	if err != nil {
+		return nil, err
+	}
+	return buildanddeploy.NewCluster(kube.RESTConfig(), kube.Mapper(), buildanddeploy.ClusterOptions{LedgerDir: command.LedgerDir(), Project: p,
+		Env: env, ProjectPath: command.Projects().Path})
 }
 
 // tellSessions notifies the sessions that run the project of the resources whose objects are about to be deleted, so that

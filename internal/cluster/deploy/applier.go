@@ -275,6 +275,14 @@ func applied(live *unstructured.Unstructured) model.AppliedObject {
 }
 
 // patchOptions returns the options of every server-side apply.
-func patchOptions(force bool) metav1.PatchOptions {
-	return metav1.PatchOptions{FieldManager: FieldManager, Force: &force, FieldValidation: metav1.FieldValidationWarn}
+func (r *applyRun) patchOptions(force bool) metav1.PatchOptions {
+	return metav1.PatchOptions{FieldManager: FieldManager, Force: &force, FieldValidation: metav1.FieldValidationWarn, DryRun: r.dryRun()}
+}
+
+// dryRun is the option that makes the API server write nothing.
+func (r *applyRun) dryRun() []string {
+	if r.dry {
+		return []string{metav1.DryRunAll}
+	}
+	return nil
 }

@@ -27,6 +27,8 @@ type applyRun struct {
 	g        *graph
 	outcomes []outcome
 	waits    waits
+	// dry makes the API server answer as if it wrote, and write nothing.
+	dry bool
 }
 
 // object applies one object: it reads the live object and sends the desired one unless both agree.

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -47,6 +48,7 @@ func realCluster(t testing.TB) cluster {
 	}
 	cfg.QPS = -1
 	cfg.DisableCompression = true
+	cfg.Wrap(k8s.PatientTransport)
 	cfg.WarningHandlerWithContext = Warnings{}
 	dyn, err := dynamic.NewForConfig(cfg)
 	if err != nil {
@@ -184,7 +186,12 @@ func (c cluster) client(t testing.TB, u *unstructured.Unstructured) dynamic.Reso
 func (c cluster) apply(t testing.TB, objects []*unstructured.Unstructured, opts ...Option) ([]model.AppliedObject, string, error) {
 	t.Helper()
 	log := &recorder{}
-	done, err := NewApplier(c.dyn, c.mapper, opts...).Apply(t.Context(), ApplyRequest{Resource: "web", Objects: objects,
+	ctx := k8s.Patiently(t.Context(), func(w k8s.Wait) { // as a session has it
+		if w.Why != "" {
+			logstore.Warnf(log, "%s", w)
+		}
+	})
+	done, err := NewApplier(c.dyn, c.mapper, opts...).Apply(ctx, ApplyRequest{Resource: "web", Objects: objects,
 		Namespace: c.namespace, Timeout: 20 * time.Second, Logger: log})
 	return done, log.String(), err
 }

@@ -50,22 +50,10 @@ var irreplaceable = map[string]string{
 // object is valid, so that an invalid one does not cost the working object. If the check fails, replace returns its
 // error and the live object stays unchanged.
 func (r *applyRun) replace(ctx context.Context, t target, desired, live *unstructured.Unstructured, fields []string, cause error) (*unstructured.Unstructured, error) {
+	if err := r.replaceable(ctx, t, desired, live, fields, cause); err != nil {
+		return nil, err
+	}
 	what := strings.Join(fields, ", ")
-	if why := irreplaceable[t.id.Kind]; protected(t.id) {
-		return nil, problem.Wrap(cause, fmt.Sprintf("%s cannot be changed in place, and hone does not replace it: %s", what, why),
-			fmt.Sprintf("undo the change, or delete the object yourself: kubectl delete %s %s", strings.ToLower(t.id.Kind), t.id.Name))
-	}
-	if annotation(live, AnnotationDownPolicy) == "keep" || annotation(live, AnnotationTiltDownPolicy) == "keep" {
-		return nil, problem.Wrap(cause, fmt.Sprintf("%s cannot be changed in place, and the object's %s is keep", what, AnnotationDownPolicy),
-			"undo the change, or delete the object yourself")
-	}
-	if annotation(live, AnnotationAdopted) != "" {
-		return nil, irreplaceableAdopted(t, fields, cause)
-	}
-	if err := r.tryCreate(ctx, t, desired); err != nil {
-		return nil, problem.New(fmt.Sprintf("%s cannot be changed in place, and the object is not valid as a new one: %s", what, err),
-			"correct the YAML; the object in the cluster is unchanged")
-	}
 	logstore.Infof(r.req.Logger, "%s: %s cannot be changed in place: deleting and creating it again", title(t.id), what)
 	err := bounded(ctx, r.req.Timeout, func(ctx context.Context) error {
 		return t.ri.Delete(ctx, t.id.Name, deleteOptions(live))
@@ -77,6 +65,27 @@ func (r *applyRun) replace(ctx context.Context, t target, desired, live *unstruc
 		return nil, err
 	}
 	return r.send(ctx, t, desired)
+}
+
+// replaceable returns why an object that cannot be changed in place must not, or cannot, be replaced; nil if it can.
+func (r *applyRun) replaceable(ctx context.Context, t target, desired, live *unstructured.Unstructured, fields []string, cause error) error {
+	what := strings.Join(fields, ", ")
+	if why := irreplaceable[t.id.Kind]; protected(t.id) {
+		return problem.Wrap(cause, fmt.Sprintf("%s cannot be changed in place, and hone does not replace it: %s", what, why),
+			fmt.Sprintf("undo the change, or delete the object yourself: kubectl delete %s %s", strings.ToLower(t.id.Kind), t.id.Name))
+	}
+	if annotation(live, AnnotationDownPolicy) == "keep" || annotation(live, AnnotationTiltDownPolicy) == "keep" {
+		return problem.Wrap(cause, fmt.Sprintf("%s cannot be changed in place, and the object's %s is keep", what, AnnotationDownPolicy),
+			"undo the change, or delete the object yourself")
+	}
+	if annotation(live, AnnotationAdopted) != "" {
+		return irreplaceableAdopted(t, fields, cause)
+	}
+	if err := r.tryCreate(ctx, t, desired); err != nil {
+		return problem.New(fmt.Sprintf("%s cannot be changed in place, and the object is not valid as a new one: %s", what, err),
+			"correct the YAML; the object in the cluster is unchanged")
+	}
+	return nil
 }
 
 // irreplaceableAdopted returns the problem for an adopted object that cannot be changed in place: hone must not delete

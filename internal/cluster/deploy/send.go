@@ -72,7 +72,7 @@ func (r *applyRun) patch(ctx context.Context, t target, u *unstructured.Unstruct
 	}
 	var got *unstructured.Unstructured
 	err = bounded(ctx, r.req.Timeout, func(ctx context.Context) (err error) {
-		got, err = t.ri.Patch(ctx, t.id.Name, types.ApplyPatchType, body, patchOptions(force))
+		got, err = t.ri.Patch(ctx, t.id.Name, types.ApplyPatchType, body, r.patchOptions(force))
 		return err
 	})
 	return got, err
@@ -87,10 +87,10 @@ func (r *applyRun) sendWhole(ctx context.Context, t target, u *unstructured.Unst
 	}
 	var got *unstructured.Unstructured
 	write := func(ctx context.Context) (err error) {
-		opts := metav1.PatchOptions{FieldManager: FieldManager, FieldValidation: metav1.FieldValidationWarn}
+		opts := metav1.PatchOptions{FieldManager: FieldManager, FieldValidation: metav1.FieldValidationWarn, DryRun: r.dryRun()}
 		got, err = t.ri.Patch(ctx, t.id.Name, types.MergePatchType, body, opts)
 		if apierrors.IsNotFound(err) && missingNamespace(err) == "" {
-			create := metav1.CreateOptions{FieldManager: FieldManager, FieldValidation: metav1.FieldValidationWarn}
+			create := metav1.CreateOptions{FieldManager: FieldManager, FieldValidation: metav1.FieldValidationWarn, DryRun: r.dryRun()}
 			got, err = t.ri.Create(ctx, u, create)
 		}
 		return err

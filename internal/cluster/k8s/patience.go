@@ -62,7 +62,7 @@ func AsBusy(err error) *Busy {
 		return busy
 	}
 	var status apierrors.APIStatus
-	if !errors.As(err, &status) || !passing(int(status.Status().Code)) {
+	if !errors.As(err, &status) || !passing(int(status.Status().Code)) || unreadable(status.Status().Message) {
 		return nil
 	}
 	s := status.Status()
@@ -81,6 +81,12 @@ func passing(status int) bool {
 		return true
 	}
 	return false
+}
+
+// unreadable reports whether the API server says that it cannot read an object, such as one with a field that its kind does not
+// have. In server-side apply, it answers that with status 500, however often it is asked.
+func unreadable(message string) bool {
+	return strings.Contains(message, "failed to create typed patch object")
 }
 
 // IsCutOff reports whether a request may have failed only because the connection broke or the server is starting.
@@ -252,10 +258,18 @@ func readAhead(resp *http.Response) error {
 	return err
 }
 
-// busyFrom turns an answer into a *Busy, and closes its body.
+// busyFrom turns an answer into a *Busy, and closes its body. An answer that no other try would change stays as it is, and the
+// error is nil.
 func busyFrom(resp *http.Response) error {
-	defer resp.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxMessage))
+	if unreadable(string(body)) {
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.MultiReader(bytes.NewReader(body), resp.Body), resp.Body}
+		return nil
+	}
+	defer resp.Body.Close()
 	busy := &Busy{Status: resp.StatusCode, Message: message(body)}
 	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds > 0 {
 		busy.RetryAfter = time.Duration(seconds) * time.Second

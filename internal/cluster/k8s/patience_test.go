@@ -123,6 +123,8 @@ func TestPatience(t *testing.T) {
 			told: "unexpected EOF: 0.5s 2/6; stream error: stream ID 1; INTERNAL_ERROR: 1s 3/6"},
 		{name: "in the middle of each answer", answers: "torn", within: time.Second, waits: "0.5", told: "unexpected EOF: 0.5s 2/6", err: "unexpected EOF"},
 		{name: "what stays wrong", answers: "other", err: "getting credentials: no"},
+		{name: "an object that cannot be read", err: "failed to create typed patch object (x/a): .spec.a: field not declared in schema",
+			answers: `500 {"kind":"Status","apiVersion":"v1","status":"Failure","code":500,"message":"failed to create typed patch object (x/a): .spec.a: field not declared in schema"}`},
 		{name: "refused for good", answers: "422", err: "rejected our request"},
 		{name: "at once", answers: "429/3", once: true, err: "the API server answers 429 Too Many Requests"},
 	} {

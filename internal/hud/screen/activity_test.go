@@ -72,7 +72,7 @@ func TestActivity(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				now, web, before := start.Add(d), v.of["web"], shown()
+				now, web := start.Add(d), v.of["web"]
 				switch what {
 				case "line":
 					web.Lines++
@@ -93,7 +93,7 @@ func TestActivity(t *testing.T) {
 					t.Fatalf("unknown step %q", step)
 				}
 				v.of["web"] = web
-				before = shown() // what the user or the session did shows without a look
+				before := shown() // what the user or the session did shows without a look
 				if changed, _ := a.look(now); changed != (shown() != before) {
 					t.Errorf("%s: a look says that something changed: %v; before %q, now %q", step, changed, before, shown())
 				}

@@ -1,0 +1,151 @@
+package up
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/tiltfile"
+	"github.com/hone-dev/hone/internal/update/buildanddeploy"
+	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// exitChanges is the exit code of hone preview --exit-code if there are changes.
+const exitChanges = 2
+
+// previewFlags are the flags of hone preview.
+type previewFlags struct {
+	project  flags.Project
+	output   string
+	exitCode bool
+	adopt    bool
+}
+
+func newPreview(g *command.Global) *cobra.Command {
+	var f previewFlags
+	c := &cobra.Command{
+		Use:   "preview [NAME…] [-- TILTFILE ARGS]",
+		Short: "Show what ci would change in the cluster",
+		Long: fmt.Sprintf(`Shows what hone ci would do to the objects in the cluster, as the API server says: every object is sent in a dry run, and
+nothing is written. A field is shown only if the declaration is the reason: defaults and what others add stay out.
+
+  ~ a field that the declaration changes
+  ! drift: the declaration is as it was applied, and something else has changed the cluster; it is changed back
+  x conflict: the declaration has changed, and something else has set the field, too; the declaration wins
+  - a field that is no longer declared
+
+Images are not built: their names are known after the build. Objects that a command of the Tiltfile applies
+(k8s_custom_deploy), local resources and services of Docker Compose are not shown.
+
+It exits with %d, or with %d if something would be refused. With --exit-code, it exits with %d if something would change.`,
+			command.ExitOK, command.ExitFailure, exitChanges),
+		Example: "  hone preview\n  hone preview api -o json | jq '.steps[] | select(.action != \"unchanged\")'",
+		RunE:    func(cmd *cobra.Command, args []string) error { return preview(cmd.Context(), g, f, args) },
+	}
+	f.project.Add(c)
+	c.ValidArgsFunction = f.project.CompleteDeclared
+	command.AddDocumentFlag(c, &f.output)
+	c.Flags().BoolVar(&f.exitCode, "exit-code", false, fmt.Sprintf("exit with %d if something would change", exitChanges))
+	c.Flags().BoolVar(&f.adopt, "adopt", false, "preview the take-over of objects that hone did not create")
+	return c
+}
+
+func preview(ctx context.Context, g *command.Global, f previewFlags, args []string) error {
+	write, err := command.DocumentWriter(f.output, "preview")
+	if err != nil {
+		return err
+	}
+	path, err := f.project.Path()
+	if err != nil {
+		return err
+	}
+	// What the Tiltfile prints goes to standard error: standard output holds the plan and nothing else.
+	log, out := command.NewPrinter(g.Stderr, g.Stderr), command.NewPrinter(g.Stdout, g.Stderr)
+	plan, err := makePlan(ctx, path, f, args, log, func(more []model.Secret) {
+		log.Learn(more)
+		out.Learn(more)
+	})
+	if err != nil {
+		return err
+	}
+	if write == nil {
+		out.Write(logstore.LevelInfo, planText(plan))
+	} else {
+		var doc bytes.Buffer
+		if err := write(&doc, plan); err != nil {
+			return err
+		}
+		if _, err := io.WriteString(g.Stdout, out.Scrubbed([]string{doc.String()})[0]); err != nil {
+			return fmt.Errorf("print the plan: %w", err)
+		}
+	}
+	switch {
+	case plan.Summary[api.ActionBlocked] > 0:
+		return command.AlreadyPrinted(errors.New("something would be refused"), command.ExitFailure)
+	case f.exitCode && plan.Changes():
+		return command.AlreadyPrinted(errors.New("something would change"), exitChanges)
+	}
+	return nil
+}
+
+// makePlan evaluates the Tiltfile and asks the API server what deploying it would do.
+func makePlan(ctx context.Context, path string, f previewFlags, args []string, log logstore.Logger, learn func([]model.Secret)) (api.Plan, error) {
+	kc, err := k8s.Load(k8s.Config{Context: f.project.Context, Namespace: f.project.Namespace})
+	if err != nil {
+		return api.Plan{}, err
+	}
+	known := kc.Cluster()
+	if known.Context == "" {
+		return api.Plan{}, problem.New("there is no cluster to ask: no kubeconfig was found", "set KUBECONFIG, or choose a cluster with --context")
+	}
+	kube, err := kc.Connect()
+	if err != nil {
+		return api.Plan{}, err
+	}
+	defer kube.Close()
+	tell := func(w k8s.Wait) {
+		if w.Why != "" {
+			logstore.Infof(log, "%s", w)
+		}
+	}
+	if known, err = kube.DetectPatiently(ctx, tell); err != nil {
+		return api.Plan{}, err
+	}
+	namespace := cmp.Or(f.project.Namespace, known.Namespace)
+	r := tiltfile.Load(ctx, tiltfile.Options{Path: path, Args: args, Subcommand: "ci", Namespace: namespace,
+		Cluster: func() (model.Cluster, error) { return known, nil }, Logger: log, OnSecrets: learn})
+	if r.Err != nil {
+		return api.Plan{}, command.WithCode(r.Err, command.ExitTiltfile)
+	}
+	cluster, err := openCluster(ctx, kc, kube, path)
+	if err != nil {
+		return api.Plan{}, err
+	}
+	enabled := state.EnabledNames(r.Tiltfile)
+	steps, err := cluster.Preview(k8s.Patiently(ctx, tell), buildanddeploy.PreviewOptions{Declared: r.Manifests, Namespace: namespace, Adopt: f.adopt,
+		Chosen: func(name model.ManifestName) bool {
+			// A choice of resources leaves the others alone, also those that are declared no longer.
+			return enabled == nil || enabled[name] && (name != model.UncategorizedName || len(args) == 0 || slices.Contains(r.Enabled, name))
+		}})
+	if err != nil {
+		return api.Plan{}, err
+	}
+	plan := api.Plan{Tiltfile: path, Context: known.Context, Steps: steps, Summary: map[api.PlanAction]int{}}
+	for _, s := range steps {
+		plan.Summary[s.Action]++
+	}
+	return plan, nil
+}

@@ -1,0 +1,409 @@
+package deploy
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// unbuiltTag is the tag of images that a preview does not build. It ends every reference to them.
+const unbuiltTag = ":known-after-the-build"
+
+// Unbuilt stands for the image of a target in a preview: what it is called in the cluster is known only after its build.
+func Unbuilt(target model.ImageTarget) model.ImageResult {
+	name, _, _ := strings.Cut(target.Ref, "@")
+	if i := strings.LastIndex(name, ":"); i > strings.LastIndex(name, "/") {
+		name = name[:i]
+	}
+	return model.ImageResult{Cluster: name + unbuiltTag}
+}
+
+// Declared are the objects of a resource, as Inject has returned them.
+type Declared struct {
+	Resource model.ManifestName
+	Objects  []*unstructured.Unstructured
+	// After are the resources that are deployed first.
+	After []model.ManifestName
+}
+
+// PreviewRequest describes an operation to preview.
+type PreviewRequest struct {
+	// Declared are the resources to apply.
+	Declared []Declared
+	// Records are those of the ledger, by resource: of the declared resources, and of those that are declared no longer and whose
+	// objects would be deleted.
+	Records map[model.ManifestName][]ObjectRecord
+	// Elsewhere tells which other resource of the Tiltfile declares an object: it is handed over to it.
+	Elsewhere func(model.ObjectID) (model.ManifestName, bool)
+	// Project is the owner of the objects.
+	Project string
+	// Namespace is for namespaced objects that have none; empty means "default".
+	Namespace string
+	// Timeout bounds each request to the API server; zero means 30 s.
+	Timeout time.Duration
+	// Adopt lets the operation take over objects that others made.
+	Adopt bool
+}
+
+// Preview returns what an Apply of the declared objects and a Collect after it would do, in the order in which they would begin.
+// It writes nothing: it asks the API server by dry runs. An object that the API server refuses, or that cannot be looked at, is a
+// step with ActionBlocked; the error is for what concerns all objects.
+func (a *Applier) Preview(ctx context.Context, req PreviewRequest) ([]api.PlanStep, error) {
+	if req.Timeout <= 0 {
+		req.Timeout = model.DefaultUpdateSettings.UpsertTimeout
+	}
+	var objects []*unstructured.Unstructured
+	var of []model.ManifestName
+	for _, d := range inOrder(req.Declared) {
+		for _, u := range d.Objects {
+			objects, of = append(objects, u), append(of, d.Resource)
+		}
+	}
+	g, err := newGraph(objects)
+	if err != nil {
+		return nil, err
+	}
+	p := &preview{a: a, req: req, g: g, of: of, steps: make([]api.PlanStep, len(objects)), owners: map[model.ObjectID]model.ManifestName{}}
+	for name, list := range req.Records {
+		for _, r := range list {
+			p.owners[r.ObjectID] = name
+		}
+	}
+	nodes := make([]node, len(objects))
+	for i := range objects {
+		nodes[i] = node{name: title(g.ids[i]), run: func(ctx context.Context) error {
+			p.steps[i] = p.object(ctx, i)
+			return nil
+		}}
+	}
+	walk(ctx, nodes, a.parallelism)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	steps := make([]api.PlanStep, 0, len(objects))
+	for _, i := range g.topological() {
+		steps = append(steps, p.steps[i])
+	}
+	gone, err := p.leftovers(ctx)
+	return append(steps, gone...), err
+}
+
+// inOrder returns resources after those that they come after, and otherwise as they are declared.
+func inOrder(list []Declared) []Declared {
+	var out []Declared
+	seen := map[model.ManifestName]bool{}
+	var add func(d Declared)
+	add = func(d Declared) {
+		if seen[d.Resource] {
+			return
+		}
+		seen[d.Resource] = true
+		for _, name := range d.After {
+			if i := slices.IndexFunc(list, func(o Declared) bool { return o.Resource == name }); i >= 0 {
+				add(list[i])
+			}
+		}
+		out = append(out, d)
+	}
+	for _, d := range list {
+		add(d)
+	}
+	return out
+}
+
+// topological returns the indexes of the objects, each after its dependencies, and otherwise in the order of the graph.
+func (g *graph) topological() []int {
+	var out []int
+	seen := make([]bool, len(g.ids))
+	var add func(i int)
+	add = func(i int) {
+		if seen[i] {
+			return
+		}
+		seen[i] = true
+		for _, d := range g.needs[i] {
+			add(d)
+		}
+		out = append(out, i)
+	}
+	for i := range g.ids {
+		add(i)
+	}
+	return out
+}
+
+// preview is one call of Preview. The goroutines of its walk each write their own step.
+type preview struct {
+	a      *Applier
+	req    PreviewRequest
+	g      *graph
+	of     []model.ManifestName
+	steps  []api.PlanStep
+	owners map[model.ObjectID]model.ManifestName
+}
+
+func planObject(id model.ObjectID) api.PlanObject {
+	return api.PlanObject{Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}
+}
+
+// object returns what would happen to one declared object.
+func (p *preview) object(ctx context.Context, i int) api.PlanStep {
+	u := p.g.objects[i]
+	said := &notes{}
+	run := &applyRun{a: p.a, g: p.g, dry: true,
+		req: ApplyRequest{Resource: p.of[i], Namespace: p.req.Namespace, Timeout: p.req.Timeout, Adopt: p.req.Adopt, Logger: said}}
+	step := api.PlanStep{Object: planObject(p.g.ids[i]), Resource: string(p.of[i])}
+	t, desired, err := p.a.target(ctx, u, p.req.Namespace)
+	if err != nil {
+		if run.definesKindOf(u) {
+			step.Action, step.Reason = api.ActionCreate, "the kind is defined first, and only then can the API server check the object"
+			return step
+		}
+		return blocked(step, err)
+	}
+	step.Object = planObject(t.id)
+	live, leaving, err := p.live(ctx, t)
+	if err != nil {
+		return blocked(step, err)
+	}
+	p.change(ctx, run, &step, t, desired, live)
+	switch {
+	case step.Action == api.ActionBlocked:
+	case leaving:
+		step.Reason = "an object of this name is being deleted; it is created when that one is gone"
+	case live != nil && p.passes(t.id, p.of[i]) != "":
+		step.Reason = joined("it passes from "+string(p.passes(t.id, p.of[i])), step.Reason)
+		if step.Action == api.ActionUnchanged || step.Action == api.ActionUpdate && len(step.Fields) == 0 {
+			step.Action = api.ActionHandOver
+		}
+	}
+	step.Reason = joined(step.Reason, said.text())
+	return step
+}
+
+func joined(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "; ")
+}
+
+// passes returns the resource from which an object passes to another one; empty if it does not.
+func (p *preview) passes(id model.ObjectID, to model.ManifestName) model.ManifestName {
+	if from := p.owners[id]; from != to {
+		return from
+	}
+	return ""
+}
+
+// live reads an object. One that is being deleted counts as gone.
+func (p *preview) live(ctx context.Context, t target) (live *unstructured.Unstructured, leaving bool, err error) {
+	err = bounded(ctx, p.req.Timeout, func(ctx context.Context) (err error) {
+		live, err = t.ri.Get(ctx, t.id.Name, metav1.GetOptions{})
+		return err
+	})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, false, nil
+	case err != nil:
+		return nil, false, err
+	case live.GetDeletionTimestamp() != nil:
+		return nil, true, nil
+	}
+	return live, false, nil
+}
+
+// change fills in how the object would change.
+func (p *preview) change(ctx context.Context, run *applyRun, step *api.PlanStep, t target, desired, live *unstructured.Unstructured) {
+	relation := p.a.relationTo(project(desired), live)
+	if relation == relationShared {
+		got, err := run.useShared(ctx, t, desired, live)
+		if err != nil {
+			*step = blocked(*step, err)
+			return
+		}
+		p.compare(step, desired, live, got)
+		step.Reason = "made by others, and shared: hone never deletes it"
+		return
+	}
+	if relation == relationForeign && !run.mayAdopt(desired) {
+		*step = blocked(*step, run.refused(t, live))
+		return
+	}
+	if live != nil && unchanged(desired, live) {
+		step.Action = api.ActionUnchanged
+		return
+	}
+	if live != nil {
+		var err error
+		if desired, err = keepAdopted(desired, live); err != nil {
+			*step = blocked(*step, err)
+			return
+		}
+	}
+	got, err := run.sendAs(ctx, t, desired, true)
+	fields := immutableFields(err)
+	switch {
+	case err == nil && live == nil:
+		step.Action = api.ActionCreate
+	case err == nil:
+		p.compare(step, desired, live, got)
+		if relation == relationForeign {
+			step.Action, step.Reason = api.ActionAdopt, p.a.foreignTo(live)
+		}
+	case live == nil && missingNamespace(err) != "" && p.declares("Namespace", missingNamespace(err)):
+		p.createLater(ctx, run, step, desired)
+	case len(fields) > 0 && live != nil && relation != relationForeign:
+		if err := run.replaceable(ctx, t, desired, live, fields, err); err != nil {
+			*step = blocked(*step, err)
+			return
+		}
+		step.Action, step.Reason = api.ActionReplace, strings.Join(fields, ", ")+" cannot be changed in place"
+	case len(fields) > 0 && live != nil:
+		*step = blocked(*step, irreplaceableAdopted(t, fields, err))
+	default:
+		*step = blocked(*step, err)
+	}
+}
+
+// compare lists how live becomes got.
+func (p *preview) compare(step *api.PlanStep, desired, live, got *unstructured.Unstructured) {
+	step.Fields = changedFields(desired, live, got)
+	step.Action = api.ActionUpdate
+	if len(step.Fields) == 0 {
+		step.Action = api.ActionUnchanged
+	}
+}
+
+// declares reports whether the operation itself makes an object of a core kind.
+func (p *preview) declares(kind, name string) bool {
+	return slices.ContainsFunc(p.g.ids, func(id model.ObjectID) bool { return id.Group == "" && id.Kind == kind && id.Name == name })
+}
+
+// createLater checks an object whose namespace the operation makes first, as if it were in another namespace.
+func (p *preview) createLater(ctx context.Context, run *applyRun, step *api.PlanStep, desired *unstructured.Unstructured) {
+	elsewhere := desired.DeepCopy()
+	elsewhere.SetNamespace("default")
+	t, elsewhere, err := p.a.target(ctx, elsewhere, "default")
+	if err == nil {
+		err = run.tryCreate(ctx, t, elsewhere)
+	}
+	if err != nil {
+		*step = blocked(*step, err)
+		return
+	}
+	step.Action, step.Reason = api.ActionCreate, "namespace "+desired.GetNamespace()+" is made first"
+}
+
+// blocked returns the step for an error.
+func blocked(step api.PlanStep, err error) api.PlanStep {
+	step.Action, step.Reason, step.Fields = api.ActionBlocked, "", nil
+	var known *problem.Problem
+	if errors.As(err, &known) {
+		step.Reason = known.Summary
+	}
+	step.Reason = cmp.Or(step.Reason, err.Error())
+	return step
+}
+
+// leftovers returns what would happen to the recorded objects that are no longer declared.
+func (p *preview) leftovers(ctx context.Context) ([]api.PlanStep, error) {
+	declared := map[model.ObjectID]bool{}
+	for i, id := range p.g.ids {
+		declared[id] = true
+		o := p.steps[i].Object
+		declared[model.ObjectID{Group: o.Group, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}] = true
+	}
+	var refs []ObjectRef
+	for name, list := range p.req.Records {
+		for _, r := range list {
+			if !r.Foreign && !declared[r.ObjectID] {
+				refs = append(refs, ObjectRef{ObjectID: r.ObjectID, UID: r.UID, Resource: name})
+			}
+		}
+	}
+	slices.SortFunc(refs, func(x, y ObjectRef) int {
+		return cmp.Or(compareIDs(y.ObjectID, x.ObjectID), cmp.Compare(x.Resource, y.Resource))
+	})
+	run := &deleteRun{a: p.a, req: DeleteRequest{Project: p.req.Project, KeepNamespaces: true, KeepVolumes: true, KeepDefinitions: true, Timeout: p.req.Timeout}}
+	steps := make([]*api.PlanStep, len(refs))
+	nodes := make([]node, len(refs))
+	for i, ref := range refs {
+		nodes[i] = node{name: title(ref.ObjectID), run: func(ctx context.Context) error {
+			f, err := run.find(ctx, ref)
+			steps[i] = p.leftover(ref, f, err)
+			return nil
+		}}
+	}
+	walk(ctx, nodes, p.a.parallelism)
+	var out []api.PlanStep
+	for _, s := range steps {
+		if s != nil {
+			out = append(out, *s)
+		}
+	}
+	return out, context.Cause(ctx)
+}
+
+// leftover returns what would happen to an object that is no longer declared; nil if it does not exist.
+func (p *preview) leftover(ref ObjectRef, f found, err error) *api.PlanStep {
+	step := &api.PlanStep{Object: planObject(ref.ObjectID), Resource: string(ref.Resource)}
+	to, declared := model.ManifestName(""), false
+	if p.req.Elsewhere != nil {
+		to, declared = p.req.Elsewhere(ref.ObjectID)
+	}
+	switch {
+	case err != nil:
+		*step = blocked(*step, err)
+	case f.outcome == OutcomeAbsent:
+		return nil
+	case declared:
+		step.Action, step.Reason = api.ActionHandOver, "it passes to "+string(to)
+	case protected(ref.ObjectID):
+		step.Action, step.Reason = api.ActionKeep, "no longer declared; objects of this kind stay until hone down"
+	case f.outcome != "":
+		step.Action, step.Reason = api.ActionKeep, "no longer declared; "+f.why
+	case annotation(f.live, AnnotationAdopted) != "":
+		step.Action, step.Reason = api.ActionKeep, "no longer declared; it existed before hone and is given back"
+	default:
+		step.Action, step.Reason = api.ActionDelete, "no longer declared"
+	}
+	return step
+}
+
+// notes collects warnings.
+type notes struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+var _ logstore.Logger = (*notes)(nil)
+
+// Write implements logstore.Logger.
+func (n *notes) Write(level logstore.Level, text string) {
+	if level < logstore.LevelWarn {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.lines = append(n.lines, strings.TrimSpace(text))
+}
+
+// Progress implements logstore.Logger.
+func (n *notes) Progress(string, string, bool) {}
+
+func (n *notes) text() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return strings.Join(n.lines, "; ")
+}

@@ -1,0 +1,186 @@
+package deploy
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// byHand changes an object as somebody else: the field manager, the name of the object, and a patch.
+type byHand struct{ manager, object, patch string }
+
+// TestRealPreview previews changes of what was applied before. Each line of a plan is "action kind/name: reason", and below it
+// the changed fields.
+func TestRealPreview(t *testing.T) {
+	const config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: conf}\ndata: {a: one, b: two}\n"
+	const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: token}\nstringData: {password: hunter22}\n"
+	const service = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {selector: {app: web}, ports: [{port: 80}]}\n"
+	web := deploymentYAML("web", "web", "80")
+	all := config + "\n---\n" + secret + "\n---\n" + web + "\n---\n" + service
+	for _, tc := range []struct {
+		name, before string
+		hand         []byHand
+		after        string
+		adopt        bool
+		want         string
+	}{
+		{name: "nothing is there", after: all, want: "create configmap/conf\ncreate secret/token\ncreate deployment/web\ncreate service/web"},
+		{name: "nothing has changed", before: all, after: all, want: "unchanged configmap/conf\nunchanged secret/token\nunchanged deployment/web\nunchanged service/web"},
+		{name: "a field changes, a key leaves, others add a key and an annotation (K5)", before: config, after: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: conf}\ndata: {a: uno}\n",
+			hand: []byHand{{"kubectl-edit", "conf", `{"data":{"c":"three"},"metadata":{"annotations":{"foreign":"1"}}}`}},
+			want: "update configmap/conf\n  change data.a: one > uno\n  removal data.b: two > <nil>"},
+		{name: "drift (K6)", before: web, after: web, hand: []byHand{{"kubectl-set", "web", `{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"nginx"}]}}}}`}},
+			want: "update deployment/web\n  drift spec.template.spec.containers[name=main].image: nginx > busybox (kubectl-set)"},
+		{name: "a conflict (K7)", before: web, after: strings.Replace(web, "busybox", "alpine", 1), hand: []byHand{{"kubectl-set", "web", `{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"nginx"}]}}}}`}},
+			want: "update deployment/web\n  conflict spec.template.spec.containers[name=main].image: nginx > alpine (kubectl-set)"},
+		{name: "a sidecar of others (K9)", before: web, after: web, hand: []byHand{{"injector", "web", `{"spec":{"template":{"spec":{"containers":[{"name":"mesh","image":"mesh"}]}}}}`}},
+			want: "unchanged deployment/web"},
+		{name: "a Secret (K23)", before: secret, after: strings.Replace(secret, "hunter22", "hunter33", 1), want: "update secret/token\n  change data.password: masked"},
+		{name: "what cannot change in place (K25)", before: web, after: deploymentYAML("web", "shop", "80"), want: "replace deployment/web: spec.selector cannot be changed in place"},
+		{name: "nor is valid (K25)", before: web, after: deploymentYAML("web", "shop", "-80"),
+			want: "blocked deployment/web: spec.selector cannot be changed in place, and the object is not valid as a new one: Deployment.apps \"web\" is invalid: "},
+		{name: "an invalid value (K12)", before: service, after: strings.Replace(service, "80", "-80", 1), want: "blocked service/web: Service \"web\" is invalid: [spec.ports[0].port"},
+		{name: "an unknown field (K12)", before: service, after: strings.Replace(service, "selector:", "selektor: x, selector:", 1),
+			want: "unchanged service/web: service/web: the API server does not know the field .spec.selektor: left out"},
+		{name: "a foreign object (V16)", hand: []byHand{{"helm", "+conf", config}}, after: config, want: "blocked configmap/conf: configmap/conf exists already: \"helm\" wrote it"},
+		{name: "a foreign object that may be adopted (K22)", hand: []byHand{{"helm", "+conf", config}}, after: strings.Replace(config, "one", "uno", 1), adopt: true,
+			want: "adopt configmap/conf: \"helm\" wrote it\n  conflict data.a: one > uno (helm)"},
+		{name: "an object that is no longer declared", before: config + "\n---\n" + service, after: config, want: "unchanged configmap/conf\ndelete service/web: no longer declared"},
+		{name: "all of them", before: config + "\n---\n" + service, want: "delete service/web: no longer declared\ndelete configmap/conf: no longer declared"},
+		{name: "one that a policy keeps", before: strings.Replace(config, "{name: conf}", "{name: conf, annotations: {helm.sh/resource-policy: keep}}", 1),
+			want: "keep configmap/conf: no longer declared; helm.sh/resource-policy: keep"},
+		{name: "one that is gone already", before: config, hand: []byHand{{"kubectl", "-conf", ""}}, want: ""},
+		{name: "an object of another resource", before: "other\n" + config, after: config, want: "hand over configmap/conf: it passes from other"},
+		{name: "a namespace that is made first (K1)", after: "apiVersion: v1\nkind: Namespace\nmetadata: {name: NEW}\n---\n" + strings.Replace(config, "{name: conf}", "{name: conf, namespace: NEW}", 1),
+			want: "create namespace/NEW\ncreate configmap/conf: namespace NEW is made first"},
+		{name: "a namespace that is missing", after: strings.Replace(config, "{name: conf}", "{name: conf, namespace: NEW}", 1), want: "blocked configmap/conf: namespace \"NEW\" does not exist"},
+		{name: "a kind that is missing", after: "apiVersion: shop.test/v1\nkind: Tea\nmetadata: {name: green}\n", want: "blocked tea/green: the cluster has no kind \"Tea\" in shop.test/v1"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			c := realCluster(t)
+			tc.after, tc.want = strings.ReplaceAll(tc.after, "NEW", c.namespace+"-new"), strings.ReplaceAll(tc.want, "NEW", c.namespace+"-new")
+			owner := model.ManifestName("web")
+			if rest, ok := strings.CutPrefix(tc.before, "other\n"); ok {
+				owner, tc.before = "other", rest
+			}
+			before := c.injectAs(t, owner, "project1", tc.before)
+			done, _ := c.mustApply(t, before)
+			for _, h := range tc.hand {
+				c.changedBy(t, h)
+			}
+			a := NewApplier(c.dyn, c.mapper)
+			steps, err := a.Preview(t.Context(), PreviewRequest{Project: "project1", Namespace: c.namespace, Adopt: tc.adopt,
+				Declared: []Declared{{Resource: "web", Objects: c.inject(t, tc.after)}}, Records: map[model.ManifestName][]ObjectRecord{owner: recordsOf(done)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := stepsText(steps)
+			if diff := cmp.Diff(tc.want, got); diff != "" && !(strings.HasPrefix(tc.want, "blocked") && strings.HasPrefix(got, tc.want)) {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// changedBy carries out a change by hand: a strategic merge, a creation (+name) or a deletion (-name).
+func (c cluster) changedBy(t *testing.T, h byHand) {
+	t.Helper()
+	kind := map[string]string{"conf": "ConfigMap", "web": "Deployment"}[strings.TrimLeft(h.object, "+-")]
+	text := "apiVersion: v1\nkind: " + kind + "\nmetadata: {name: " + strings.TrimLeft(h.object, "+-") + "}\n"
+	if kind == "Deployment" {
+		text = strings.Replace(text, "v1", "apps/v1", 1)
+	}
+	var err error
+	switch h.object[0] {
+	case '+':
+		u, parseErr := parse(objectsOf(t, h.patch)[0])
+		if parseErr != nil {
+			t.Fatal(parseErr)
+		}
+		u.SetNamespace(c.namespace)
+		_, err = c.client(t, u).Create(t.Context(), u, metav1.CreateOptions{FieldManager: h.manager})
+	case '-':
+		u := c.inject(t, text)[0]
+		err = c.client(t, u).Delete(t.Context(), u.GetName(), metav1.DeleteOptions{})
+	default:
+		u := c.inject(t, text)[0]
+		_, err = c.client(t, u).Patch(t.Context(), u.GetName(), types.StrategicMergePatchType, []byte(h.patch), metav1.PatchOptions{FieldManager: h.manager})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func stepsText(steps []api.PlanStep) string {
+	var lines []string
+	for _, s := range steps {
+		line := string(s.Action) + " " + strings.ToLower(s.Object.Kind) + "/" + s.Object.Name
+		if s.Reason != "" {
+			line += ": " + s.Reason
+		}
+		lines = append(lines, line)
+		for _, f := range s.Fields {
+			line := fmt.Sprintf("  %s %s: %v > %v", f.Class, f.Path, f.From, f.To)
+			if f.Masked {
+				line = fmt.Sprintf("  %s %s: masked", f.Class, f.Path)
+			}
+			if f.Manager != "" {
+				line += " (" + f.Manager + ")"
+			}
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// TestRealPreviewWritesNothing previews changes of each kind, twice: the plans are equal, and no object is another one.
+func TestRealPreviewWritesNothing(t *testing.T) {
+	t.Parallel()
+	c := realCluster(t)
+	objects := c.inject(t, configYAML+"\n---\n"+deploymentYAML("web", "web", "80"))
+	c.mustApply(t, objects)
+	versions := func() (out string) {
+		for _, u := range objects {
+			live := c.get(t, u) // without its status, which its controller writes
+			delete(live.Object, "status")
+			live.SetResourceVersion("")
+			live.SetAnnotations(chosen(live.GetAnnotations(), markAnnotations))
+			live.SetManagedFields(nil)
+			out += fmt.Sprintln(live.Object)
+		}
+		return out
+	}
+	before := versions()
+	changed := c.inject(t, strings.Replace(configYAML, `"1"`, `"9"`, 1)+"\n---\n"+deploymentYAML("web", "shop", "80")+"\n---\n"+deploymentYAML("late", "late", "80"))
+	plan := func() string {
+		steps, err := NewApplier(c.dyn, c.mapper).Preview(t.Context(), PreviewRequest{Project: "project1", Namespace: c.namespace, Declared: []Declared{{Resource: "web", Objects: changed}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stepsText(steps)
+	}
+	first := plan()
+	if second := plan(); second != first || !strings.Contains(first, "create deployment/late") || !strings.Contains(first, "replace deployment/web") {
+		t.Errorf("first\n%s\nthen\n%s", first, second)
+	}
+	if after := versions(); after != before || c.get(t, changed[2]) != nil {
+		t.Errorf("after it\n%s\nbefore\n%s", after, before)
+	}
+}
+
+// TestUnbuilt checks what stands for an image that is not built: fields with it say that their value comes with the build.
+func TestUnbuilt(t *testing.T) {
+	for ref, want := range map[string]string{"web": "web", "reg:5000/shop/web": "reg:5000/shop/web", "reg:5000/web:dev": "reg:5000/web", "web@sha256:00": "web"} {
+		if got := Unbuilt(model.ImageTarget{Ref: ref}).Cluster; got != want+unbuiltTag {
+			t.Errorf("%s: %s", ref, got)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// TestPreview previews a project that is not deployed, is deployed, was changed by hand, and declares less. What was shown is what
+// ci does then.
+func TestPreview(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, configTiltfile+"---\napiVersion: v1\nkind: Secret\nmetadata: {name: token}\nstringData: {password: hunter22hunter}\n")
+	preview := func(code int, args []string, want ...string) string {
+		t.Helper()
+		out, got := p.run(append([]string{"preview", "--namespace", p.namespace, "--exit-code"}, args...)...)
+		if got != code {
+			t.Errorf("exit code %d, want %d\n%s", got, code, out)
+		}
+		for _, w := range want {
+			if !strings.Contains(out, w) {
+				t.Errorf("it does not say %q:\n%s", w, out)
+			}
+		}
+		if strings.Contains(out, "hunter") || strings.Contains(out, "aHVudGVy") {
+			t.Errorf("it shows a secret:\n%s", out)
+		}
+		return out
+	}
+	ci := func() {
+		t.Helper()
+		if out, code := p.run("ci", "--namespace", p.namespace, "--port", "0"); code != 0 {
+			t.Fatalf("exit code %d\n%s", code, out)
+		}
+	}
+	preview(2, nil, "+ create  configmap/conf in "+p.namespace, "+ create  secret/token in "+p.namespace, ": 2 to create")
+	if p.live("configmap/conf") != nil {
+		t.Error("a preview has written")
+	}
+	ci()
+	preview(0, nil, ": 2 unchanged")
+
+	patch := []byte(`{"data":{"key":"by hand","foreign":"kept"}}`)
+	if _, err := p.dyn.Resource(configMaps).Namespace(p.namespace).Patch(t.Context(), "conf", types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "kubectl-edit"}); err != nil {
+		t.Fatal(err)
+	}
+	preview(2, nil, "~ update  configmap/conf", "! data.key: by hand → mine  (drift, by kubectl-edit at ", ": 1 to update, 1 unchanged")
+	p.replace("conf.yaml", "key: mine", "key: ours")
+	p.replace("conf.yaml", "hunter22hunter", "hunter33hunter")
+	preview(2, nil, "x data.key: by hand → ours  (conflict, by kubectl-edit at ", "~ data.password: (changed)", ": 2 to update")
+	first := preview(2, []string{"-o", "json"}, `"class": "conflict"`, `"manager": "kubectl-edit"`, `"masked": true`)
+	if second := preview(2, []string{"-o", "json"}); second != first {
+		t.Errorf("two previews differ:\n%s\n%s", first, second)
+	}
+	ci()
+	if d := p.object("", "v1", "configmaps", "conf").Object["data"].(map[string]any); d["key"] != "ours" || d["foreign"] != "kept" {
+		t.Errorf("deployed %v", d)
+	}
+	preview(0, nil, ": 2 unchanged")
+
+	p.write("conf.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: conf}\ndata: {key: ours}\n")
+	preview(2, nil, "- delete  secret/token in "+p.namespace, "no longer declared", ": 1 to delete, 1 unchanged")
+	p.replace("conf.yaml", "kind: ConfigMap", "kind: ConfigMep")
+	preview(1, nil, `the cluster has no kind "ConfigMep" in v1`)
+	p.write("Tiltfile", "k8s_yaml(\n")
+	preview(5, nil, "Tiltfile")
+}

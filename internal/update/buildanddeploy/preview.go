@@ -1,0 +1,66 @@
+package buildanddeploy
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// PreviewOptions define what Preview looks at.
+type PreviewOptions struct {
+	// Declared is all that the Tiltfile declares, and Chosen reports which of the resources the operation deploys.
+	Declared []model.Manifest
+	Chosen   func(model.ManifestName) bool
+	// Namespace is for namespaced objects that have none.
+	Namespace string
+	// Adopt lets the operation take over objects that hone did not create.
+	Adopt bool
+}
+
+// Preview returns what deploying the chosen resources would do to the objects in the cluster, with images that are known only
+// after their build. It writes nothing, neither to the cluster nor to the ledger. Resources that a command of the user deploys are
+// left out: only the command knows what it does.
+func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep, error) {
+	ledger, err := c.Ledger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	records, err := ledger.Resources()
+	if err != nil {
+		return nil, err
+	}
+	known := map[model.ManifestName]bool{}
+	req := deploy.PreviewRequest{Project: c.project, Namespace: o.Namespace, Adopt: o.Adopt, Records: map[model.ManifestName][]deploy.ObjectRecord{}}
+	for _, m := range o.Declared {
+		known[m.Name] = true
+		if m.K8s == nil || m.K8s.CustomDeploy != nil || !o.Chosen(m.Name) {
+			continue
+		}
+		images := map[string]model.ImageResult{}
+		for _, t := range m.Images {
+			images[t.Ref] = deploy.Unbuilt(t)
+		}
+		d := deploy.Declared{Resource: m.Name, After: m.ResourceDeps}
+		err := k8s.Persist(ctx, func() (err error) {
+			d.Objects, err = deploy.Inject(deploy.InjectRequest{Resource: m.Name, Project: c.project, Namespace: o.Namespace, Target: *m.K8s,
+				Images: m.Images, Results: images}, c.mapper)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m.Name, err)
+		}
+		req.Declared = append(req.Declared, d)
+		req.Records[m.Name] = records[m.Name]
+	}
+	for name, list := range records {
+		if !known[name] && o.Chosen(name) {
+			req.Records[name] = list
+		}
+	}
+	req.Elsewhere = c.owner(ctx, func() []model.Manifest { return o.Declared }, "", o.Namespace)
+	return c.applier.Preview(ctx, req)
+}

@@ -1,0 +1,98 @@
+package api
+
+import "time"
+
+// Plan is what an operation would do, as the API server says before anything is written.
+type Plan struct {
+	// Tiltfile is the path of the Tiltfile, and Context the context of the kubeconfig.
+	Tiltfile string `json:"tiltfile"`
+	Context  string `json:"context"`
+	// Steps are in the order in which the operation would begin them.
+	Steps []PlanStep `json:"steps"`
+	// Summary counts the steps by action.
+	Summary map[PlanAction]int `json:"summary"`
+}
+
+// Changes reports whether the operation would change anything.
+func (p Plan) Changes() bool {
+	for action, n := range p.Summary {
+		if n > 0 && action != ActionUnchanged && action != ActionKeep {
+			return true
+		}
+	}
+	return false
+}
+
+// PlanAction is what an operation does with an object.
+type PlanAction string
+
+// The actions.
+const (
+	// ActionCreate, ActionUpdate and ActionUnchanged: the object is made, changed in place, or stays as it is.
+	ActionCreate    PlanAction = "create"
+	ActionUpdate    PlanAction = "update"
+	ActionUnchanged PlanAction = "unchanged"
+	// ActionReplace: the object is deleted and made again, because fields of it cannot be changed.
+	ActionReplace PlanAction = "replace"
+	// ActionAdopt: the object was made by others, and is taken over.
+	ActionAdopt PlanAction = "adopt"
+	// ActionHandOver: the object passes from one resource of the project to another.
+	ActionHandOver PlanAction = "hand over"
+	// ActionDelete: the object is no longer declared, and is deleted.
+	ActionDelete PlanAction = "delete"
+	// ActionKeep: the object is no longer declared, and stays because of its kind or of a policy.
+	ActionKeep PlanAction = "keep"
+	// ActionBlocked: the operation cannot do it.
+	ActionBlocked PlanAction = "blocked"
+)
+
+// PlanStep is what happens to one object.
+type PlanStep struct {
+	Object PlanObject `json:"object"`
+	// Resource is the resource that the object belongs to.
+	Resource string     `json:"resource"`
+	Action   PlanAction `json:"action"`
+	// Reason is why, in a few words; empty if the fields tell it.
+	Reason string        `json:"reason,omitempty"`
+	Fields []FieldChange `json:"fields,omitempty"`
+}
+
+// PlanObject identifies an object.
+type PlanObject struct {
+	Group     string `json:"group,omitempty"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+}
+
+// ChangeClass is why a field changes.
+type ChangeClass string
+
+// The classes.
+const (
+	// ChangeWanted: the declaration has changed.
+	ChangeWanted ChangeClass = "change"
+	// ChangeDrift: the declaration is as it was applied, and the cluster differs. The operation reverts that.
+	ChangeDrift ChangeClass = "drift"
+	// ChangeConflict: the declaration has changed, and something else has set another value. The operation takes the declared one.
+	ChangeConflict ChangeClass = "conflict"
+	// ChangeRemoval: the field is no longer declared.
+	ChangeRemoval ChangeClass = "removal"
+)
+
+// FieldChange is a field that an operation would change.
+type FieldChange struct {
+	// Path is where the field is: spec.template.spec.containers[name=main].image.
+	Path  string      `json:"path"`
+	Class ChangeClass `json:"class"`
+	// From is the value in the cluster and To the one after the operation; nil where there is none. The values of a Secret are
+	// never shown: both are nil then, and Masked is set.
+	From   any  `json:"from,omitempty"`
+	To     any  `json:"to,omitempty"`
+	Masked bool `json:"masked,omitempty"`
+	// AfterBuild is set if the value is known only after the build of an image.
+	AfterBuild bool `json:"afterBuild,omitempty"`
+	// Manager is the field manager that set the value in the cluster, and At when; only for drift and conflicts.
+	Manager string     `json:"manager,omitempty"`
+	At      *time.Time `json:"at,omitempty"`
+}
