@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/terminal"
 )
 
@@ -36,6 +37,9 @@ func (c *Client) Attach(ctx context.Context, d terminal.Description, readOnly bo
 	}
 	if err := t.SendHello(d); err != nil {
 		_ = conn.Close()
+		if _, ok := problem.Of(err); ok {
+			return nil, err // of the description, which was not sent
+		}
 		return nil, c.silent(ctx, err)
 	}
 	return t, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/editor"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/process"
+	"github.com/hone-dev/hone/internal/base/terminal"
 	"github.com/hone-dev/hone/internal/hud/screen"
 	"github.com/hone-dev/hone/internal/hud/settings"
 	"github.com/hone-dev/hone/pkg/model"
@@ -34,17 +35,19 @@ func ownPrograms(shell func(ctx context.Context, resource, pod, container string
 		Page: func(ctx context.Context, path string) error {
 			return editor.PagerFromEnvironment(os.Stdin, os.Stdout, os.Stderr).Show(ctx, path)
 		},
-		Run: func(ctx context.Context, c settings.Command, env []string) (string, error) {
-			if c.Terminal {
-				return "", editor.Command(ctx, c.Run, env, os.Stdin, os.Stdout, os.Stderr)
-			}
-			return captured(ctx, c.Run, env)
-		},
+		Run: RunCommand,
 	}
 }
 
-// mostOutput is how much output of a command is kept.
-const mostOutput = 1 << 20
+// RunCommand runs a command of the user's own with facts in its environment. A command that needs it gets the terminal of the
+// process, which must not show a screen; of any other, the output is returned, of which it keeps terminal.MaxOutput bytes. An
+// error says why the command failed. The end of ctx ends the command.
+func RunCommand(ctx context.Context, c settings.Command, env []string) (output string, err error) {
+	if c.Terminal {
+		return "", editor.Command(ctx, c.Run, env, os.Stdin, os.Stdout, os.Stderr)
+	}
+	return captured(ctx, c.Run, env)
+}
 
 // captured runs a command line without the terminal and returns what it printed.
 func captured(ctx context.Context, line string, env []string) (string, error) {
@@ -65,7 +68,7 @@ type limited struct{ bytes.Buffer }
 
 // Write never fails: the command does not notice that the rest is dropped.
 func (l *limited) Write(p []byte) (int, error) {
-	if room := mostOutput - l.Len(); room > 0 {
+	if room := terminal.MaxOutput - l.Len(); room > 0 {
 		_, _ = l.Buffer.Write(p[:min(len(p), room)])
 	}
 	return len(p), nil

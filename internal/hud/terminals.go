@@ -188,10 +188,23 @@ func (t *Terminals) run(ctx context.Context, rt *store.Runtime, a arrival, chang
 
 // farPrograms runs the programs of the user at the other end, in that terminal; none if the client cannot.
 func farPrograms(far *terminal.Far) screen.Programs {
-	if !far.Description.Programs {
-		return screen.Programs{}
+	var p screen.Programs
+	d := far.Description
+	if d.Programs {
+		p = screen.Programs{Edit: far.Edit, Page: far.Page, Shell: far.Shell}
 	}
-	return screen.Programs{Edit: far.Edit, Page: far.Page, Shell: far.Shell}
+	if d.Commands {
+		p.Run = func(ctx context.Context, c settings.Command, env []string) (string, error) {
+			switch {
+			case !c.Terminal:
+				return far.Background(ctx, c.Name, env)
+			case !d.Programs:
+				return "", problem.New("on this system, an attached terminal cannot be given to a command", "run it in another terminal")
+			}
+			return "", far.Command(ctx, c.Name, env)
+		}
+	}
+	return p
 }
 
 // farSuspend suspends the client; nil if it cannot.

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/hone-dev/hone/internal/base/bug"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/terminal"
@@ -395,6 +397,85 @@ func TestClientGoesAwayDuringAProgram(t *testing.T) {
 	_ = one.Close()
 	<-one.done
 	a.attach("xterm", 80, 24).shows("worker")
+}
+
+// commanded reads until the session asks for a command.
+func (c *client) commanded() terminal.Request {
+	c.t.Helper()
+	for {
+		f, err := c.Next()
+		if err != nil {
+			c.t.Fatalf("%v before a command was asked for:\n%q", err, c.plain())
+		}
+		if f.Kind != terminal.Command {
+			c.shown.Write(f.Content)
+			continue
+		}
+		r, err := f.Request()
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		return r
+	}
+}
+
+// TestAttachedCommands: the commands and keys of the user who attaches are those of the attached screen, and run at the client,
+// which gets their names and the facts.
+func TestAttachedCommands(t *testing.T) {
+	a := newAttachable(t)
+	about := terminal.Description{Term: "xterm-256color", Columns: 120, Rows: 80, UTF8: true, NoColor: true, Programs: true, Commands: true,
+		Settings: settings.Settings{Keys: []settings.Binding{{Verb: "trigger", Keys: []string{"F5"}}}, Commands: []settings.Command{
+			{Name: "describe", Key: "D", Run: "kubectl describe"}, {Name: "psql", Key: "Q", Run: "psql", Terminal: true}}}.Encode()}
+	one := a.attachAs(about)
+	one.shows("worker", "detach", "F5 trigger")
+	one.types("?")
+	one.shows("runs kubectl describe")
+	one.types("q\x1b[B\x1b[BD")
+	if diff := cmp.Diff(terminal.Request{Number: 1, Name: "describe", Env: []string{"HONE_RESOURCE=api", "HONE_TILTFILE=/home/dev/shop/Tiltfile", "HONE_CONTEXT=kind-dev",
+		"HONE_NAMESPACE=default", "HONE_POD=api-7c9d-x2v1", "HONE_CONTAINER=main", "HONE_URL=http://localhost:8080/", "HONE_RESOURCES="}}, one.commanded()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	one.types("?")
+	one.shows("EVERYWHERE") // it goes on meanwhile
+	one.types("q")
+	one.shows("NAME")
+	if err := one.SendEnded(1, "Name: api-7c9d\nStatus: fine\n", ""); err != nil {
+		t.Fatal(err)
+	}
+	one.shows("─ describe ", "Status: fine")
+	one.types("q")
+	one.shows("NAME")
+	one.types("Q")
+	if r := one.commanded(); r.Name != "psql" || r.Number != terminal.InTerminal {
+		t.Errorf("%+v", r)
+	}
+	if shown := one.shown.String(); !strings.Contains(shown, "\x1b[?1049l") {
+		t.Errorf("the terminal was not restored: %q", shown)
+	}
+	one.shown.Reset()
+	if err := one.SendDone("psql: no server"); err != nil {
+		t.Fatal(err)
+	}
+	one.shows("psql: no server", "NAME")
+
+	about.Programs = false
+	two := a.attachAs(about)
+	two.shows("detach")
+	two.types("Q")
+	two.shows("an attached terminal cannot be given to a command")
+	about.Commands = false
+	three := a.attachAs(about)
+	three.shows("detach")
+	three.types("D")
+	three.shows("commands cannot be run here")
+	four := a.connect(about, true)
+	four.shows("read-only", "detach")
+	four.types("D")
+	four.shows("a read-only screen runs no commands of your own")
+	one.types("D")
+	one.commanded()
+	go a.stop() // the end of the session does not wait for a command
+	one.ends("Session shop is over.")
 }
 
 // TestOlderClient attaches a client that does not know of programs.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/words"
 )
 
@@ -32,8 +33,15 @@ type Conn struct {
 // NewConn returns a Conn over a connection, and takes ownership of the connection.
 func NewConn(c net.Conn) *Conn { return &Conn{conn: c, read: reader{in: c}} }
 
-// SendHello sends the description of the client's terminal.
-func (c *Conn) SendHello(d Description) error { return c.Send(Hello, d.encode()) }
+// SendHello sends the description of the client's terminal. An error may be a problem of the user's settings.
+func (c *Conn) SendHello(d Description) error {
+	hello := d.encode()
+	if len(d.Settings) > longestSettings || len(hello) > maxContent {
+		return problem.New("the settings of the screen are too long to attach with: "+words.Size(int64(len(d.Settings))),
+			"shorten screen.yaml; a long command can be a script that the file names")
+	}
+	return c.Send(Hello, hello)
+}
 
 // Next waits for the next frame, which is valid until the next call. At the end of the connection it returns io.EOF.
 func (c *Conn) Next() (Frame, error) { return c.read.next() }

@@ -16,6 +16,8 @@ type Description struct {
 	UTF8, NoColor bool
 	// Programs is set if the client can give its terminal to the user's programs. Clients that cannot do not know these frames.
 	Programs bool
+	// Commands is set if the client can run its user's own commands, which are those of Settings.
+	Commands bool
 	// Program and Version are what is known of the program that shows it, such as TERM_PROGRAM and TERM_PROGRAM_VERSION.
 	Program, Version string
 	// Background is COLORFGBG.
@@ -45,7 +47,7 @@ func (d Description) encode() []byte {
 	q := url.Values{
 		"term": {d.Term}, "colorterm": {d.ColorTerm}, "columns": {strconv.Itoa(d.Columns)}, "rows": {strconv.Itoa(d.Rows)},
 		"utf8": {strconv.FormatBool(d.UTF8)}, "nocolor": {strconv.FormatBool(d.NoColor)},
-		"programs": {strconv.FormatBool(d.Programs)}, "suspends": {strconv.FormatBool(d.Suspends)},
+		"programs": {strconv.FormatBool(d.Programs)}, "commands": {strconv.FormatBool(d.Commands)}, "suspends": {strconv.FormatBool(d.Suspends)},
 		"program": {d.Program}, "version": {d.Version}, "background": {d.Background}, "host": {d.Host}, "settings": {d.Settings},
 	}
 	return []byte(q.Encode())
@@ -58,7 +60,7 @@ func describe(hello []byte) (Description, error) {
 		return Description{}, fmt.Errorf("read the description of the terminal: %w", err)
 	}
 	d := Description{Term: q.Get("term"), ColorTerm: q.Get("colorterm"), UTF8: q.Get("utf8") == "true", NoColor: q.Get("nocolor") == "true",
-		Programs: q.Get("programs") == "true", Suspends: q.Get("suspends") == "true"}
+		Programs: q.Get("programs") == "true", Commands: q.Get("commands") == "true", Suspends: q.Get("suspends") == "true"}
 	for name, to := range map[string]*string{"program": &d.Program, "version": &d.Version, "background": &d.Background, "host": &d.Host} {
 		if *to = q.Get(name); len(*to) > longest {
 			return d, fmt.Errorf("the %s of the terminal is %d bytes long", name, len(*to))

@@ -23,7 +23,9 @@ type Far struct {
 	mu            sync.Mutex
 	columns, rows int
 	resized       func()
-	lent          bool // one of the user's programs has the terminal
+	lent          bool   // one of the user's programs has the terminal
+	errands       uint32 // the number of the newest errand
+	running       map[uint32]*errand
 }
 
 // Accept waits for the description of a client's terminal.
@@ -56,7 +58,9 @@ func (f *Far) Read(p []byte) (int, error) {
 			f.rest = frame.Content
 		case Size:
 			f.resize(frame.size())
-		case Hello, Open, Edit, Page, Rest, Shell, Done, End: // a client has no reason to send these here
+		case Output, Ended:
+			f.answered(frame)
+		case Hello, Open, Edit, Page, Rest, Shell, Command, Done, End: // a client has no reason to send these here
 		}
 	}
 	n := copy(p, f.rest)
@@ -119,6 +123,8 @@ func (f *Far) lend(ctx context.Context, request func() error) error {
 			return fmt.Errorf("wait for a program in the terminal: %w", err)
 		case frame.Kind == Size:
 			f.resize(frame.size())
+		case frame.Kind == Output || frame.Kind == Ended:
+			f.answered(frame)
 		case frame.Kind == Done:
 			f.setLent(false)
 			if len(frame.Content) > 0 {

@@ -23,6 +23,10 @@ const (
 	Shell Kind = 'x'
 	Done  Kind = 'r'
 	End   Kind = 'e'
+	// Command asks for a command of the user's own. Output and Ended answer it.
+	Command Kind = 'c'
+	Output  Kind = 'u'
+	Ended   Kind = 'n'
 )
 
 // Protocol is the name of the protocol in the Upgrade header.
@@ -59,7 +63,7 @@ func (r *reader) next() (Frame, error) {
 	}
 	f := Frame{Kind: Kind(r.buffer[0])}
 	switch f.Kind {
-	case Hello, Text, Size, Open, Edit, Page, Rest, Shell, Done, End:
+	case Hello, Text, Size, Open, Edit, Page, Rest, Shell, Done, End, Command, Output, Ended:
 	default:
 		return Frame{}, fmt.Errorf("read a terminal's frame: unknown kind %#x", r.buffer[0])
 	}
@@ -69,6 +73,9 @@ func (r *reader) next() (Frame, error) {
 	}
 	if f.Kind == Edit && n < lineSize {
 		return Frame{}, fmt.Errorf("read a terminal's frame: a place of %d bytes", n)
+	}
+	if (f.Kind == Command || f.Kind == Output || f.Kind == Ended) && n < numberSize {
+		return Frame{}, fmt.Errorf("read a terminal's frame: a command of %d bytes", n)
 	}
 	if err := r.fill(headerSize + n); err != nil {
 		return Frame{}, fmt.Errorf("read a terminal's frame: %w", noEOF(err))

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+
+	"github.com/hone-dev/hone/internal/base/problem"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -191,7 +193,7 @@ func TestPrograms(t *testing.T) {
 }
 
 func TestDescription(t *testing.T) {
-	d := Description{Term: "xterm-256color", ColorTerm: "truecolor", Columns: 120, Rows: 34, UTF8: true, NoColor: true, Programs: true,
+	d := Description{Term: "xterm-256color", ColorTerm: "truecolor", Columns: 120, Rows: 34, UTF8: true, NoColor: true, Programs: true, Commands: true,
 		Program: "iTerm.app", Version: "3.6.6", Background: "15;0", Host: "laptop", Settings: `{"theme":"dark"}`}
 	a, b := net.Pipe()
 	go func() {
@@ -219,6 +221,154 @@ func TestDescription(t *testing.T) {
 	}
 }
 
+// TestLongSettings are refused before they are sent: they would be cut, or the session would not take them.
+func TestLongSettings(t *testing.T) {
+	near, _ := pair(t)
+	for _, s := range []string{strings.Repeat("x", longestSettings+1), strings.Repeat("\"", longestSettings)} {
+		err := near.SendHello(Description{Term: "xterm", Columns: 80, Rows: 24, Settings: s})
+		if p, ok := problem.Of(err); !ok || !strings.Contains(p.Mend, "screen.yaml") {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+// TestCommands runs commands at the client: several without the terminal at a time, also while a program has the terminal, and
+// one that has it.
+func TestCommands(t *testing.T) {
+	near, c := pair(t)
+	far := &Far{Conn: c, columns: 80, rows: 24}
+	got := make(chan Request, 8)
+	go func() {
+		for {
+			f, err := near.Next()
+			if err != nil {
+				close(got)
+				return
+			}
+			r, err := f.Request()
+			if f.Kind != Command || err != nil {
+				t.Errorf("%q %v", f.Kind, err)
+			}
+			got <- r
+		}
+	}()
+	type result struct {
+		out string
+		err error
+	}
+	start := func(name string, env ...string) (Request, chan result) {
+		done := make(chan result, 1)
+		go func() {
+			out, err := far.Background(t.Context(), name, env)
+			done <- result{out, err}
+		}()
+		return <-got, done
+	}
+	reader := make(chan error, 1)
+	read := func() {
+		b := make([]byte, 8)
+		n, err := far.Read(b)
+		if string(b[:n]) != "k" {
+			err = fmt.Errorf("read %q, %w", b[:n], err)
+		}
+		reader <- err
+	}
+	go read()
+	one, first := start("describe", "HONE_POD=api-1", "HONE_LINE=größer = kleiner")
+	two, second := start("logs")
+	if diff := cmp.Diff(Request{1, "describe", []string{"HONE_POD=api-1", "HONE_LINE=größer = kleiner"}}, one); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	long := strings.Repeat("0123456789", MaxOutput/10+1)
+	if err := errors.Join(near.SendEnded(99, "of nobody", ""), near.SendEnded(two.Number, long, "exit status 3"), near.SendEnded(two.Number, "twice", ""), near.Send(Text, []byte("k"))); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-second; r.out != long[:MaxOutput] || r.err == nil || r.err.Error() != "exit status 3" {
+		t.Errorf("%d bytes, %v", len(r.out), r.err)
+	}
+	if err := <-reader; err != nil {
+		t.Error(err)
+	}
+
+	// The first ends while another command has the terminal.
+	failed := make(chan error, 1)
+	go func() { failed <- far.Command(t.Context(), "psql", []string{"HONE_POD=api-1"}) }()
+	if diff := cmp.Diff(Request{InTerminal, "psql", []string{"HONE_POD=api-1"}}, <-got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if err := near.SendEnded(one.Number, "Name: api\n", ""); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-first; r.out != "Name: api\n" || r.err != nil {
+		t.Errorf("%q, %v", r.out, r.err)
+	}
+	if err := near.SendDone("psql: no server"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-failed; err == nil || err.Error() != "psql: no server" {
+		t.Errorf("%v", err)
+	}
+
+	far.Resume()
+	go read()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := far.Background(ctx, "describe", nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	late := <-got
+	if err := errors.Join(near.SendEnded(late.Number, "late", ""), near.Send(Text, []byte("k"))); err != nil {
+		t.Error(err)
+	}
+	if err := <-reader; err != nil {
+		t.Error(err)
+	}
+	for _, bad := range []Request{{1, "", nil}, {1, "a\x00b", nil}, {1, "\xff", nil}, {1, "a", []string{"HONE_LINE=\xff"}}, {1, "a", []string{"HONE_LINE"}},
+		{1, "a", []string{"=x"}}, {1, "a", []string{"HONE_LINE=a\x00PATH=/tmp"}}, {1, "a", []string{"HONE_LINE=" + strings.Repeat("x", maxContent)}}} {
+		if err := far.Command(t.Context(), bad.Name, bad.Env); err == nil {
+			t.Errorf("the command %.40q was sent", bad.Name)
+		}
+		if _, err := far.Background(t.Context(), bad.Name, bad.Env); err == nil {
+			t.Errorf("the command %.40q was sent", bad.Name)
+		}
+	}
+	if far.lent {
+		t.Error("a refused command keeps the terminal")
+	}
+	_ = near.Close()
+	if _, more := <-got; more {
+		t.Error("another request was sent")
+	}
+	if len(far.running) > 0 {
+		t.Errorf("%d requests are remembered", len(far.running))
+	}
+}
+
+// FuzzRequests reads arbitrary requests for commands: those that are taken are those that were sent.
+func FuzzRequests(f *testing.F) {
+	f.Add([]byte("\x00\x00\x00\x01describe\x00HONE_POD=api-1"))
+	f.Add([]byte("\x00\x00\x00\x00a"))
+	f.Add([]byte("\x00\x00\x00\x00\x00"))
+	f.Add([]byte("\x00\x00\x00\x02a\x00b\x00=\x00\xff=\xff"))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		reads := reader{in: bytes.NewReader(appendFrame(nil, Command, content[:min(len(content), maxContent)]))}
+		frame, err := reads.next()
+		if err != nil {
+			if len(content) >= numberSize {
+				t.Fatal(err)
+			}
+			return
+		}
+		r, err := frame.Request()
+		if err != nil {
+			return
+		}
+		if again, err := r.encode(); err != nil || !bytes.Equal(again, frame.Content) {
+			t.Errorf("%q became %q, %v", frame.Content, again, err)
+		}
+	})
+}
+
 // FuzzFrames reads arbitrary input of a client: the frames that are read are those that were written, and nothing else
 // is read as a frame.
 func FuzzFrames(f *testing.F) {
@@ -228,6 +378,7 @@ func FuzzFrames(f *testing.F) {
 	f.Add([]byte("x\x00\x00"))
 	f.Add([]byte("d\x00\x06\x00\x00\x00\x07/ap\x00\x02/br\x00\x00d\x00\x01\x00"))
 	f.Add([]byte("t\xff\xffabc"))
+	f.Add([]byte("c\x00\x08\x00\x00\x00\x01a\x00=bu\x00\x05\x00\x00\x00\x01xn\x00\x04\x00\x00\x00\x01n\x00\x00"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		r := reader{in: bytes.NewReader(in)}
 		var again []byte
@@ -247,6 +398,12 @@ func FuzzFrames(f *testing.F) {
 			}
 			if frame.Kind == Edit || frame.Kind == Page {
 				frame.Place()
+			}
+			if frame.Kind == Command {
+				_, _ = frame.Request()
+			}
+			if frame.Kind == Output || frame.Kind == Ended {
+				frame.Answer()
 			}
 			again = appendFrame(again, frame.Kind, frame.Content)
 		}

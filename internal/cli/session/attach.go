@@ -20,7 +20,6 @@ import (
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
 	"github.com/hone-dev/hone/internal/client"
-	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/internal/hud"
 )
 
@@ -69,7 +68,7 @@ func Attach(ctx context.Context, g *command.Global, session *client.Client, read
 	about := terminal.FromEnvironment(os.Getenv)
 	about.Term = cmp.Or(about.Term, "xterm-256color")
 	about.Columns, about.Rows, about.UTF8, about.Settings = columns, rows, command.UTF8Locale(), chosen.Encode()
-	about.Programs, about.Suspends = command.InputReopens, process.Suspends
+	about.Programs, about.Suspends, about.Commands = command.InputReopens, process.Suspends, !readOnly
 	conn, err := session.Attach(ctx, about, readOnly)
 	if err != nil {
 		return err
@@ -80,7 +79,11 @@ func Attach(ctx context.Context, g *command.Global, session *client.Client, read
 		_ = conn.Close()
 		return fmt.Errorf("take over the terminal: %w", err)
 	}
-	said, err := relay(ctx, conn, session.Session, g.Terminal)
+	n := &near{conn: conn, session: session.Session, guard: g.Terminal}
+	if !readOnly { // a read-only screen has no use for them, and its session no business with them
+		n.settings = chosen
+	}
+	said, err := n.relay(ctx)
 	if said == "" {
 		g.Terminal.Restore() // the session did not get to it
 	}
@@ -98,10 +101,11 @@ func Attach(ctx context.Context, g *command.Global, session *client.Client, read
 // relay sends the terminal's input and sizes to the session and shows the session's output, until either side ends the
 // connection. It returns the session's last message. If one of the user's programs has the terminal at that time, relay waits
 // for it.
-func relay(ctx context.Context, conn *terminal.Conn, session sessions.Info, guard *command.TerminalGuard) (said string, err error) {
+func (n *near) relay(ctx context.Context) (said string, err error) {
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
-	n := &near{conn: conn, session: session, guard: guard, leave: leave}
+	conn := n.conn
+	n.leave = leave
 	if err := n.startInput(); err != nil {
 		return "", errors.Join(err, conn.Close())
 	}
@@ -112,6 +116,7 @@ func relay(ctx context.Context, conn *terminal.Conn, session sessions.Info, guar
 	leave()
 	stop()
 	_ = conn.Close()
+	n.errands.Wait()
 	err = errors.Join(err, n.settle())
 	n.stopInput()
 	sizes.Wait()
@@ -134,8 +139,12 @@ func (n *near) show(ctx context.Context) (string, error) {
 			return string(f.Content), nil
 		case f.Kind == terminal.Open:
 			_ = hud.OpenBrowser(ctx, string(f.Content))
+		case f.Kind == terminal.Command:
+			if err := n.command(ctx, f); err != nil {
+				return "", err
+			}
 		case f.Kind == terminal.Edit || f.Kind == terminal.Page || f.Kind == terminal.Rest || f.Kind == terminal.Shell:
-			if err := n.lend(ctx, f); err != nil {
+			if err := n.lend(ctx, n.program(f)); err != nil {
 				return "", err
 			}
 		case f.Kind == terminal.Text:

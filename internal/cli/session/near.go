@@ -20,6 +20,7 @@ import (
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/shell"
 	"github.com/hone-dev/hone/internal/client/sessions"
+	"github.com/hone-dev/hone/internal/hud/settings"
 )
 
 // near is the user's end of an attached terminal. It belongs either to the session or, for a while, to one of the user's
@@ -29,6 +30,8 @@ type near struct {
 	guard *command.TerminalGuard
 	// session is the one that the terminal shows.
 	session sessions.Info
+	// settings have the commands of the user's own that the session may name.
+	settings settings.Settings
 	// leave ends the attachment.
 	leave func()
 	// answered is when the session has last sent something, in nanoseconds.
@@ -43,6 +46,10 @@ type near struct {
 
 	mu   sync.Mutex
 	lent bool // a program has the terminal
+
+	// errands are the commands that run without the terminal, and busy how many there are.
+	errands sync.WaitGroup
+	busy    atomic.Int32
 }
 
 // startInput begins to send what is typed.
@@ -83,10 +90,9 @@ func (n *near) setLent(lent bool) {
 	n.lent = lent
 }
 
-// lend gives the terminal, which the session has restored, to the program that a frame asks for, or to the user's shell. It does not wait for the
-// program: ctx may end first, and the terminal is not taken back then. The program itself is never ended, since its user may
+// lend gives the terminal, which the session has restored, to a program, or to the user's shell. It does not wait for the program: ctx may end first, and the terminal is not taken back then. The program itself is never ended, since its user may
 // not have saved yet.
-func (n *near) lend(ctx context.Context, f terminal.Frame) error {
+func (n *near) lend(ctx context.Context, program func(ctx context.Context) error) error {
 	if err := n.settle(); err != nil { // sessions ask for one program after the other
 		return err
 	}
@@ -94,7 +100,6 @@ func (n *near) lend(ctx context.Context, f terminal.Frame) error {
 	n.stopInput()
 	n.guard.End()
 	n.guard.Cook()
-	program := n.program(f)
 	ended := make(chan error, 1)
 	n.ended = ended
 	go func() {

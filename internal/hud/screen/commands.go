@@ -7,6 +7,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logline"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/hud/settings"
 	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/hud/view"
@@ -14,6 +15,10 @@ import (
 
 // runCommand runs a command of the user's own, with the facts about what is selected in its environment.
 func (u *ui) runCommand(c settings.Command) {
+	if u.options.ReadOnly {
+		u.say("a read-only screen runs no commands of your own: attach without --read-only")
+		return
+	}
 	run := func() { u.startCommand(c, u.facts()) }
 	if c.Confirm {
 		u.confirm(fmt.Sprintf("%s: %s?", c.Name, c.Run), run)
@@ -59,7 +64,10 @@ func (u *ui) showOutput(c settings.Command, out string, err error) {
 	u.push(newReader(u, c.Name, func(int) []view.Cell { return cells }))
 }
 
-// facts are the variables of the environment of the user's commands.
+// mostLine bounds the line of the log that a command is told, in bytes. The systems bound the environment of a program.
+const mostLine = 8 << 10
+
+// facts are the variables of the environment of the user's commands: those of settings.Facts.
 func (u *ui) facts() []string {
 	var env []string
 	add := func(name, value string) { env = append(env, "HONE_"+name+"="+value) }
@@ -74,7 +82,7 @@ func (u *ui) facts() []string {
 	}
 	if it := u.log.item(); it != nil && u.top().place() == inLog {
 		line := text.CleanTabs(it.Lines[0].Text)
-		add("LINE", line)
+		add("LINE", words.Clip(line, mostLine))
 		for _, p := range logline.Places(line) {
 			if path, ok := u.locate(row, p.File); ok {
 				add("FILE", path)

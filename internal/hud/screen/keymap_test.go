@@ -158,6 +158,9 @@ func TestCommandsOfTheUser(t *testing.T) {
 		d.press("<Esc><Tab>k:psql<Enter>")
 		d.after(time.Second)
 		env := all[len(all)-1].Env
+		if err := settings.CheckFacts(env); err != nil {
+			t.Error(err)
+		}
 		if !slices.ContainsFunc(env, func(s string) bool {
 			return strings.HasPrefix(s, "HONE_LINE=2026/11/20") || strings.HasPrefix(s, "HONE_LINE=#9")
 		}) {
@@ -172,6 +175,23 @@ func TestCommandsOfTheUser(t *testing.T) {
 			all = append(all, ran{c.Run, env})
 			a := answers[c.Name]
 			return a.out, a.err
+		}
+	})
+}
+
+// TestCommandsOfAReadOnlyScreen: it runs none, and says so.
+func TestCommandsOfAReadOnlyScreen(t *testing.T) {
+	play(t, func(t *testing.T, d *driver) {
+		d.press("D")
+		d.shows("a read-only screen runs no commands of your own: attach without --read-only")
+		d.press(":describe<Enter>")
+		d.shows("a read-only screen runs no commands of your own")
+	}, func(_ *driver, o *Options) {
+		o.ReadOnly, o.Ask = true, nil
+		o.Settings.Commands = []settings.Command{{Name: "describe", Key: "D", Run: "true", Confirm: true}}
+		o.Programs.Run = func(context.Context, settings.Command, []string) (string, error) {
+			t.Error("a command was run")
+			return "", nil
 		}
 	})
 }

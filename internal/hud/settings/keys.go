@@ -2,6 +2,7 @@ package settings
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -32,6 +33,30 @@ type Command struct {
 	// Confirm asks before it runs.
 	Confirm bool   `json:"confirm,omitempty"`
 	Place   string `json:"place"`
+}
+
+// Facts are the variables that tell a command what is selected. Those that do not apply are empty or missing.
+var Facts = []string{"HONE_RESOURCE", "HONE_TILTFILE", "HONE_CONTEXT", "HONE_NAMESPACE", "HONE_POD", "HONE_CONTAINER", "HONE_URL",
+	"HONE_RESOURCES", "HONE_LINE", "HONE_FILE", "HONE_FILE_LINE"}
+
+// CheckFacts returns why an environment, "NAME=value", may not be given to a command: it has something else than facts, which
+// could change what the command runs.
+func CheckFacts(env []string) error {
+	for _, e := range env {
+		if name, _, ok := strings.Cut(e, "="); !ok || !slices.Contains(Facts, name) {
+			return fmt.Errorf("%q is no fact about a resource", name)
+		}
+	}
+	return nil
+}
+
+// Command returns the command with a name.
+func (s Settings) Command(name string) (c Command, ok bool) {
+	i := slices.IndexFunc(s.Commands, func(c Command) bool { return c.Name == name })
+	if i < 0 {
+		return Command{}, false
+	}
+	return s.Commands[i], true
 }
 
 // Highlight is a text that stands out in logs.
@@ -137,6 +162,9 @@ func (s *Settings) parseCommands(path string, n *yaml.Node) *fault {
 		}
 		if c.Name == "" || c.Run == "" {
 			return &fault{item, "a command needs a name and what it runs", form}
+		}
+		if other, twice := s.Command(c.Name); twice {
+			return &fault{item, fmt.Sprintf("a command is called %q already: %s", c.Name, other.Place), "give one of them another name"}
 		}
 		s.Commands = append(s.Commands, c)
 	}

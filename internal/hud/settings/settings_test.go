@@ -50,6 +50,7 @@ func TestLoad(t *testing.T) {
 		{name: "a command without what it runs", text: "commands:\n- name: x\n", summary: ":2: a command needs a name and what it runs", mend: "run: …"},
 		{name: "a misspelled field", text: "commands:\n- name: x\n  rnu: y\n", summary: `:3: a command has no field "rnu"`, mend: "did you mean run?"},
 		{name: "a wrong value", text: "commands:\n- name: x\n  terminal: maybe\n", summary: `:3: "maybe" is not a value of terminal`, mend: "true or false"},
+		{name: "a name that is taken", text: "commands:\n- {name: x, run: a}\n- {name: x, run: b}\n", summary: `:3: a command is called "x" already`, mend: "another name"},
 		{name: "twice", text: "theme: dark\ntheme: light\n", summary: "theme", mend: ""},
 		{name: "a list", text: "theme: [dark, light]\n", summary: ":1: theme has more than one value", mend: "write a single word"},
 		{name: "no mapping", text: "dark\n", summary: ":1: this is not a setting", mend: "theme: dark"},
@@ -96,6 +97,27 @@ func TestLoad(t *testing.T) {
 				t.Errorf("%q does not name the file", p.Summary)
 			}
 		})
+	}
+}
+
+// TestCheckFacts: a command gets facts, and nothing that could change what it runs.
+func TestCheckFacts(t *testing.T) {
+	for _, tt := range []struct {
+		env []string
+		ok  bool
+	}{
+		{nil, true},
+		{[]string{"HONE_POD=api-1", "HONE_LINE=a=b", "HONE_URL="}, true},
+		{[]string{"PATH=/tmp"}, false},
+		{[]string{"HONE_POD=api-1", "LD_PRELOAD=/tmp/x.so"}, false},
+		{[]string{"HONE_SESSION=other"}, false},
+		{[]string{"HONE_POD"}, false},
+		{[]string{""}, false},
+		{[]string{"hone_pod=x"}, false},
+	} {
+		if err := CheckFacts(tt.env); (err == nil) != tt.ok {
+			t.Errorf("%q: %v", tt.env, err)
+		}
 	}
 }
 

@@ -1,11 +1,13 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
@@ -136,4 +138,78 @@ func TestPrograms(t *testing.T) {
 	attached.shows(`Session \S+ is over`)
 	p.recorded("vi", `^typed: saved in time$`)
 	attached.whole()
+}
+
+// TestOwnCommands runs the user's own commands from the session's own screen and from one that is attached with other settings:
+// each has those of its own file, in its own terminal, with the facts about what is selected.
+func TestOwnCommands(t *testing.T) {
+	t.Parallel()
+	p := newLocalProject(t, tool)
+	screens := map[string]*terminal{}
+	for _, name := range []string{"owner", "guest", "viewer"} {
+		config := t.TempDir()
+		file := filepath.Join(config, "hone", "screen.yaml")
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		yaml := fmt.Sprintf(`
+keys: {help: [F4, "?"]}
+commands:
+- {name: %[1]s-says, key: D, run: 'echo "%[1]s has $HONE_RESOURCE"; echo "in $$" '}
+- {name: %[1]s-asks, key: Q, terminal: true, run: 'echo "%[1]s HAS THE TERMINAL for $HONE_RESOURCE"; read -r line; echo "%[1]s typed: $line in ${HONE_TEST_SHELL}" >>typed.txt'}
+- {name: %[1]s-sleeps, key: K, run: 'echo $$ >sleeper.txt; exec sleep 100000'}
+`, name)
+		if err := os.WriteFile(file, []byte(yaml), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		term := p.terminal(120, 34)
+		term.keys(fmt.Sprintf("export XDG_CONFIG_HOME=%s HONE_TEST_SHELL=%s; clear", config, name), "Enter")
+		screens[name] = term
+	}
+	own, guest, viewer := screens["owner"], screens["guest"], screens["viewer"]
+	own.keys(binary+" up --port none", "Enter")
+	own.shows(`✔ tool`)
+	guest.keys(binary+" attach", "Enter")
+	viewer.keys(binary+" attach --read-only", "Enter")
+	for _, name := range []string{"owner", "guest"} {
+		term := screens[name]
+		term.shows(`✔ tool`)
+		term.keys("/", "tool", "Enter")
+		term.hides("✔ srv")
+		term.keys("D")
+		term.shows(fmt.Sprintf(`(?s)─ %[1]s-says .*%[1]s has tool\n.*in \d+`, name))
+		term.keys("Escape")
+		term.shows(`^ *NAME`)
+		term.keys(":", name+"-asks", "Enter")
+		if screen := term.shows(name + ` HAS THE TERMINAL for tool`); strings.Contains(screen, "NAME") {
+			t.Errorf("the screen is still there:\n%s", screen)
+		}
+		term.keys("q hello", "Enter")
+		p.recorded("typed", fmt.Sprintf(`^%[1]s typed: q hello in %[1]s$`, name))
+		term.shows(`(?s)\A hone .*✔ tool `)
+	}
+
+	viewer.shows(`✔ tool`)
+	viewer.keys("D")
+	viewer.shows(`a read-only screen runs no commands of your own: attach without --read-only`)
+
+	// A command that runs goes with the screen.
+	guest.keys("K")
+	guest.shows(`guest-sleeps runs`)
+	var pid int
+	k8stest.Eventually(t, "the command to run", func() error {
+		b, err := os.ReadFile(filepath.Join(p.dir, "sleeper.txt"))
+		if err == nil {
+			_, err = fmt.Sscan(string(b), &pid)
+		}
+		return err
+	})
+	guest.keys("C-c")
+	guest.shows(`Detached from session`)
+	guest.whole()
+	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("the command still runs: %v", err)
+	}
+	own.keys("C-c")
+	viewer.shows(`Session \S+ is over`)
 }

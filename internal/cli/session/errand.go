@@ -1,0 +1,68 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/terminal"
+	"github.com/hone-dev/hone/internal/hud"
+	"github.com/hone-dev/hone/internal/hud/settings"
+)
+
+// mostErrands bounds the commands that run without the terminal and those whose answers are on the way. A session asks for far
+// fewer.
+const mostErrands = 64
+
+// command runs the command of the user's own that a frame names. A command that the session may not have, or does not know as it
+// is, is answered with the reason.
+func (n *near) command(ctx context.Context, f terminal.Frame) error {
+	r, err := f.Request()
+	if err != nil {
+		return fmt.Errorf("read from the session: %w", err)
+	}
+	c, refused := own(n.settings, r)
+	if r.Number == terminal.InTerminal {
+		return n.lend(ctx, func(ctx context.Context) error {
+			if refused != nil {
+				return refused
+			}
+			_, err := hud.RunCommand(context.WithoutCancel(ctx), c, r.Env)
+			return err
+		})
+	}
+	if n.busy.Add(1) > mostErrands {
+		return errors.New("read from the session: it asks for too many commands at once")
+	}
+	n.errands.Go(func() {
+		defer n.busy.Add(-1)
+		output := ""
+		err := refused
+		if err == nil {
+			output, err = hud.RunCommand(ctx, c, r.Env)
+		}
+		failure := ""
+		if err != nil {
+			failure = problem.Text(err)
+		}
+		_ = n.conn.SendEnded(r.Number, output, failure) // the reader of the session's frames reports why it cannot be sent
+	})
+	return nil
+}
+
+// own returns the command of the user's own that a session asks for, or why it does not run. Only the user's settings say what
+// runs, and how: a session can neither bring a command line nor change what the command starts.
+func own(s settings.Settings, r terminal.Request) (settings.Command, error) {
+	c, ok := s.Command(r.Name)
+	if !ok {
+		return c, problem.New(fmt.Sprintf("this terminal has no command %q of its own", r.Name), "attach again: the commands are read at the beginning")
+	}
+	if c.Terminal != (r.Number == terminal.InTerminal) {
+		return c, fmt.Errorf("the session has misunderstood whether the command %q needs the terminal", c.Name)
+	}
+	if err := settings.CheckFacts(r.Env); err != nil {
+		return c, fmt.Errorf("the command %q was not run: %w", c.Name, err)
+	}
+	return c, nil
+}
