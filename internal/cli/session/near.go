@@ -90,8 +90,9 @@ func (n *near) setLent(lent bool) {
 	n.lent = lent
 }
 
-// lend gives the terminal, which the session has restored, to a program, or to the user's shell. It does not wait for the program: ctx may end first, and the terminal is not taken back then. The program itself is never ended, since its user may
-// not have saved yet.
+// lend gives the terminal, which the session has restored, to a program, or to the user's shell. It does not wait for the
+// program: ctx may end first, and the terminal is not taken back then. The program itself is never ended, since its user may not
+// have saved yet.
 func (n *near) lend(ctx context.Context, program func(ctx context.Context) error) error {
 	if err := n.settle(); err != nil { // sessions ask for one program after the other
 		return err
