@@ -43,7 +43,7 @@ func (s *farScreen) Suspend() error {
 	return s.Terminal.Suspend()
 }
 
-// describe returns a copy of tcell's description of a terminal type. It is a copy because tcell writes to it.
+// describe returns a copy of tcell's description of a terminal type, without pauses. It is a copy because tcell writes to it.
 func describe(d terminal.Description) (*terminfo.Terminfo, error) {
 	tcellGlobals.Lock()
 	defer tcellGlobals.Unlock()
@@ -52,7 +52,7 @@ func describe(d terminal.Description) (*terminfo.Terminfo, error) {
 	if err != nil {
 		return nil, unusable(fmt.Errorf("TERM=%s: %w", d.Term, err))
 	}
-	info := *known
+	info := unpadded(known)
 	if !info.TrueColor {
 		// tcell has used the environment of this process, not the client's.
 		info.SetFgRGB, info.SetBgRGB, info.SetFgBgRGB = "", "", ""
@@ -62,7 +62,7 @@ func describe(d terminal.Description) (*terminfo.Terminfo, error) {
 			info.SetFgBgRGB = "\x1b[38;2;%p1%d;%p2%d;%p3%d;48;2;%p4%d;%p5%d;%p6%dm"
 		}
 	}
-	return &info, nil
+	return info, nil
 }
 
 // trueColor reports whether COLORTERM announces 24-bit colour.

@@ -1,6 +1,17 @@
 package screen
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/hone-dev/hone/internal/base/terminal"
+)
+
+// TestFarTerminalsHaveNoPauses: a vt100 that is attached is drawn on at once.
+func TestFarTerminalsHaveNoPauses(t *testing.T) {
+	if info, err := describe(terminal.Description{Term: "vt100"}); err != nil || info.PadChar != "" {
+		t.Errorf("%v: padded with %q", err, info.PadChar)
+	}
+}
 
 func TestCharacters(t *testing.T) {
 	for in, want := range map[string][2]string{
