@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -37,6 +38,75 @@ CMD ["httpd", "-f", "-p", "80", "-h", "/www"]
 -- site/index.html --
 one
 `
+
+// TestComposeShell opens shells in a service of Compose: with a key, from the command line, and with a command.
+func TestComposeShell(t *testing.T) {
+	t.Parallel()
+	p := newComposeProject(t, wished)
+	s := p.up()
+	s.ready("db", "web")
+	term := p.terminal(120, 34)
+	term.keys(binary+" attach", "Enter")
+	const screen120 = `(?s)\A hone [^\n]*\n.*─{120}\n.*✔ db [^\n]*\n.*\n Enter details [^\n]*\? keys[^\n]*\n*\z`
+	term.shows(screen120)
+	term.goes("db")
+	term.keys("S")
+	if screen := term.shows(`(?s)Shell of db in container ` + p.name + `-db-1\..*^/ # ?$`); strings.Contains(screen, "NAME") || strings.Contains(screen, " pod ") {
+		t.Errorf("it shows\n%s", screen)
+	}
+	term.keys("clear; echo $TOPIC; stty size", "Enter")
+	term.shows(`^shells\n34 120\n`)
+	term.resize(100, 30)
+	term.keys("clear; stty size", "Enter")
+	term.shows(`^30 100\n`)
+	term.keys("clear; echo sleeps; sleep 1000", "Enter")
+	term.shows(`^sleeps$`) // the shell takes keys that come earlier as its own input
+	term.keys("C-c")       // for the container
+	term.shows(`\^C\n+/ # ?$`)
+	term.keys("C-d")
+	term.resize(120, 34)
+	term.shows(screen120)
+	term.keys("q")
+	term.shows(`^prompt>\s*$`)
+
+	term.keys("clear; "+binary+" shell db; echo code=$?", "Enter")
+	term.shows(`Shell of db in container ` + p.name + `-db-1\.`)
+	term.keys("cat /proc/1/cmdline | tr '\\0' ' '; exit 3", "Enter")
+	term.shows(`db is up.*code=3$`)
+	term.whole()
+
+	p.says(0, []string{"shell", "web", "--", "cat", "/www/index.html"}, `^one\n$`)
+	p.says(7, []string{"shell", "db", "--", "sh", "-c", "echo out; echo err >&2; exit 7"}, `(?s)^(out\nerr|err\nout)\n$`)
+	p.says(127, []string{"shell", "db", "--", "no-such-program"}, `has no command "no-such-program"`)
+	p.says(1, []string{"shell"}, `there are several resources: name one\n  there are: db, web`)
+	for _, tc := range []struct {
+		argv     []string
+		in, want string
+		code     int
+	}{
+		{[]string{"shell", "db"}, "echo piped; exit 5\n", "piped\n", 5},
+		{[]string{"shell", "db", "--", "cat"}, strings.Repeat("x", 200_000), strings.Repeat("x", 200_000), 0},
+	} {
+		c := p.command(tc.argv...)
+		c.Stdin = strings.NewReader(tc.in)
+		if out, err := c.Output(); string(out) != tc.want || c.ProcessState.ExitCode() != tc.code {
+			t.Errorf("%v: %d bytes, %v", tc.argv, len(out), err)
+		}
+	}
+
+	term.keys("clear; "+binary+" shell db; echo code=$?", "Enter")
+	term.shows(`^/ # ?$`)
+	if out, err := exec.Command("docker", "kill", p.name+"-db-1").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	term.shows(`^code=(137|1)$`)
+	term.whole()
+	if left := p.running(" shell db"); left != "" {
+		t.Errorf("processes are left: %s", left)
+	}
+	p.says(1, []string{"shell", "db"}, `no container of db is running`)
+	s.stop()
+}
 
 // TestComposeGentleRestart restarts the container of a service: its process is asked to end and is waited for, the container stays,
 // and the files of live updates are still in it.
