@@ -378,6 +378,17 @@ func TestReadOnlyTerminal(t *testing.T) {
 	two.shows("api will be updated")
 }
 
+// TestEarlyKeys types before the first drawing: the keys find the resources of the session.
+func TestEarlyKeys(t *testing.T) {
+	c := newAttachable(t).attach("xterm-256color", 120, 60)
+	typed := make(chan error, 1)
+	go func() { typed <- c.Send(terminal.Text, []byte("\x1b[B\x1b[Bt")) }()
+	c.shows("api will be updated")
+	if err := <-typed; err != nil {
+		t.Error(err)
+	}
+}
+
 // over reads the last message, before which nothing may come.
 func (c *client) over(want string) {
 	c.t.Helper()

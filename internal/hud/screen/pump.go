@@ -41,6 +41,14 @@ type pump struct {
 	expires time.Time
 }
 
+// begin takes in the first frame before tview runs: a key that is typed early must find the resources that it moves among.
+func (p *pump) begin() {
+	defer p.ui.guard()
+	now := p.options.Now()
+	p.frame, p.built = p.options.Frame(now), now
+	p.ui.apply(p.frame, now)
+}
+
 // run draws whenever there is a reason to, until ctx is done.
 func (p *pump) run(ctx context.Context) {
 	logs, cancel := p.options.Logs.Subscribe()

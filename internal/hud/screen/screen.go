@@ -158,6 +158,7 @@ func Run(ctx context.Context, o Options) error {
 	ui.jobs, ui.sync, ui.clipboard, ui.suspend = newJobs(ctx), own.Sync, term.SetClipboard, app.Suspend
 	ui.sends = sendsCopies(o.About)
 	ui.abandon = func() { own.abandoned.Store(true) }
+	p.begin()
 
 	var closer sync.WaitGroup
 	closer.Go(func() {
