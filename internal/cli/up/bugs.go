@@ -13,6 +13,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/bug"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -74,6 +75,16 @@ func (b *bugReports) write(what, where, stack string) error {
 	}
 	_, err = fmt.Fprintf(f, "%s hone v%s %s/%s\n%s\nat %s\n\n%s\n\n", time.Now().UTC().Format(time.RFC3339), command.Version, runtime.GOOS, runtime.GOARCH, what, where, stack)
 	return errors.Join(err, f.Close())
+}
+
+// summary returns what to say at the end of a session with a screen, whose log is out of sight then; empty without bugs.
+func (b *bugReports) summary() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.told) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s in hone came up in this session. Please report it with %s\n", words.Count(len(b.told), "bug"), b.path)
 }
 
 // explain adds what the user can do to the error of a session that a bug has ended.

@@ -33,6 +33,9 @@ func newBugReports(t *testing.T, path string) *bugReports {
 func TestBugsReachTheLogAndAFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hone", "bugs.txt")
 	b := newBugReports(t, path)
+	if s := b.summary(); s != "" {
+		t.Errorf("without bugs, the session ends with %q", s)
+	}
 	var report *bug.Report
 	for range 3 { // a place is told once
 		report = bug.Reportf("the password %s is unheard of", "hunter2hunter2")
@@ -54,6 +57,9 @@ func TestBugsReachTheLogAndAFile(t *testing.T) {
 	}
 	if strings.Count(file, "unheard") != 1 || strings.Contains(file, "hunter2") {
 		t.Errorf("the file:\n%s", file)
+	}
+	if s, want := b.summary(), "1 bug in hone came up in this session. Please report it with "+path+"\n"; s != want {
+		t.Errorf("the session ends with %q, want %q", s, want)
 	}
 	text := problem.Text(b.explain(fmt.Errorf("run the session: %w", report)))
 	for _, want := range []string{"hone made a mistake and cannot continue", "[redacted secret db:password] is unheard of", path} {

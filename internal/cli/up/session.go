@@ -7,6 +7,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/hone-dev/hone/internal/base/bug"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/cli/cireport"
 	"github.com/hone-dev/hone/internal/cli/command"
@@ -62,7 +63,11 @@ func runSession(ctx context.Context, o options) error {
 	publishing.Go(func() { publishStart(ctx, parts) })
 	publishing.Go(func() { rememberProject(ctx, parts.Store, is) })
 	publishing.Go(func() { collectInPauses(ctx, parts.Store) })
-	err = bugs.explain(e.Run(ctx))
+	err = e.Run(ctx)
+	if o.hasScreen() && !errors.As(err, new(*bug.Report)) {
+		fmt.Fprint(o.global.Stdout, bugs.summary())
+	}
+	err = bugs.explain(err)
 	cause := context.Cause(ctx) // of an end from outside
 	cancel(nil)
 	publishing.Wait()
