@@ -51,14 +51,70 @@ func (w *work) inContainer(ctx context.Context, engine execer, c api.ShellContai
 		return err
 	}
 	w.greet(s, where)
+	out, errs := &runtimeText{to: s.out}, &runtimeText{to: s.err}
 	if s.tty {
-		err = engine.ExecTerminal(ctx, c.ID, argv, docker.Terminal{In: s.in, Out: s.out, Sizes: s.sizes})
+		err = engine.ExecTerminal(ctx, c.ID, argv, docker.Terminal{In: s.in, Out: out, Sizes: s.sizes})
 	} else {
-		err = engine.Exec(ctx, c.ID, argv, s.in, s.out, s.err)
+		err = engine.Exec(ctx, c.ID, argv, s.in, out, errs)
 	}
-	_, ended := exitOf(err)
+	code, ended := exitOf(err)
+	if (code == notExecutable || code == notFound) && (out.refuses() || errs.refuses()) {
+		s.close(true)
+		if out.notFound() || errs.notFound() {
+			code = notFound
+		}
+		return w.missing(where, "", code)
+	}
+	if written := errors.Join(out.pass(), errs.pass()); written != nil && err == nil {
+		err = fmt.Errorf("write what the command has printed: %w", written)
+	}
 	s.close(err == nil || ended)
 	return w.ended(err, where)
+}
+
+// runtimeText passes on output, but holds back what may be the message of a container runtime that cannot start the command: an
+// engine sends it as if the command had written it, with exit code 126 or 127.
+type runtimeText struct {
+	to     io.Writer
+	held   []byte
+	passes bool
+}
+
+const (
+	runtimeRefuses = "OCI runtime exec failed:"
+	// mostRefusal bounds such a message, in bytes.
+	mostRefusal = 4 << 10
+)
+
+var _ io.Writer = (*runtimeText)(nil)
+
+// Write implements io.Writer.
+func (r *runtimeText) Write(p []byte) (int, error) {
+	if r.passes {
+		return r.to.Write(p)
+	}
+	r.held = append(r.held, p...)
+	n := min(len(r.held), len(runtimeRefuses))
+	if string(r.held[:n]) == runtimeRefuses[:n] && len(r.held) <= mostRefusal {
+		return len(p), nil
+	}
+	return len(p), r.pass()
+}
+
+// pass writes what was held back; everything else follows at once.
+func (r *runtimeText) pass() error {
+	r.passes = true
+	_, err := r.to.Write(r.held)
+	r.held = nil
+	return err
+}
+
+// refuses reports whether all of the output is the message of a runtime.
+func (r *runtimeText) refuses() bool { return strings.HasPrefix(string(r.held), runtimeRefuses) }
+
+// notFound reports whether the message says that the command does not exist.
+func (r *runtimeText) notFound() bool {
+	return r.refuses() && (strings.Contains(string(r.held), "executable file not found") || strings.Contains(string(r.held), "no such file or directory"))
 }
 
 // ended returns the error for the end of a command in a container of an engine.
