@@ -68,6 +68,9 @@ func (p *page) containers(b state.Build, newest bool) {
 			head = fmt.Sprintf("%sby %s ×%d %s", margin, slow.Mode, len(list), stages(slow, " ms"))
 		}
 		line := p.add(updateIndent+2, Span{head, Dim})
+		if len(list) == 1 && done && list[0].Err == "" { // its line says nothing more
+			return
+		}
 		for _, c := range list {
 			line.Folded = append(line.Folded, p.inContainer(c, b, ""))
 		}
