@@ -1,3 +1,5 @@
+//go:build !windows
+
 package screen
 
 import (
@@ -129,12 +131,12 @@ func flood(logs *logstore.Store, n, rate int) (stop func()) {
 }
 
 // showOn runs a screen and returns a function that ends it.
-func showOn(b *testing.B, term Terminal, logs *logstore.Store, changed chan struct{}) (stop func()) {
+func showOn(b *testing.B, term Terminal, logs *logstore.Store, frame Frame, changed chan struct{}) (stop func()) {
 	b.Helper()
 	ctx, cancel := context.WithCancel(b.Context())
 	done := make(chan error, 1)
 	go func() {
-		done <- Run(ctx, Options{Terminal: term, Logs: logs, Changed: changed, Frame: func(time.Time) Frame { return thousand() },
+		done <- Run(ctx, Options{Terminal: term, Logs: logs, Changed: changed, Frame: func(time.Time) Frame { return frame },
 			Ask: func(Wish) error { return nil }, Quit: func() {}, Open: func(context.Context, string) error { return nil }})
 	}()
 	return func() {
@@ -155,7 +157,7 @@ func BenchmarkKeys(b *testing.B) {
 	defer logs.Close()
 	term := seen{newTerminal("UTF-8", 140, 40), make(chan int, 1)}
 	changed := make(chan struct{}, 1)
-	stop := showOn(b, term, logs, changed)
+	stop := showOn(b, term, logs, thousand(), changed)
 	defer stop()
 	defer flood(logs, 1000, 50_000)()
 	mark := func(want int) {
@@ -213,6 +215,49 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
+// BenchmarkIdle measures how often the screen of 1,000 resources wakes up the process while nothing happens and no age that it
+// shows changes: the times per second that a thread gives up the processor, more than without a screen.
+func BenchmarkIdle(b *testing.B) {
+	const measured = 10 * time.Second
+	still := thousand()
+	still.View.Refresh = time.Hour
+	for i := range still.View.Rows {
+		if still.View.Rows[i].Status == view.Updating {
+			still.View.Rows[i].Status = view.Well
+		}
+	}
+	waits := func() int64 {
+		var u syscall.Rusage
+		_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+		before := u.Nvcsw
+		time.Sleep(measured)
+		_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+		return u.Nvcsw - before
+	}
+	for range b.N {
+		logs, err := logstore.New(logstore.Options{Dir: b.TempDir()})
+		if err != nil {
+			b.Fatal(err)
+		}
+		without := waits()
+		tty := newCounted()
+		term, err := tcell.NewTerminfoScreenFromTty(tty)
+		if err != nil {
+			b.Fatal(err)
+		}
+		stop := showOn(b, term, logs, still, make(chan struct{}))
+		time.Sleep(measured / 5)
+		written := tty.written.Load()
+		with := waits()
+		b.ReportMetric(max(0, float64(with-without)/measured.Seconds()), "wake-ups/s") // noise may be below zero
+		b.ReportMetric(float64(tty.written.Load()-written)/measured.Seconds(), "B/s")
+		stop()
+		if err := logs.Close(); err != nil {
+			b.Error(err)
+		}
+	}
+}
+
 // BenchmarkFlood measures what the screen adds to a flood of 20,000 lines a second: the processor time in percent of one
 // processor and the bytes to the terminal, while it shows the log of a quiet resource, and while it shows the flood.
 func BenchmarkFlood(b *testing.B) {
@@ -238,7 +283,7 @@ func BenchmarkFlood(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				stopScreen := showOn(b, term, logs, make(chan struct{}))
+				stopScreen := showOn(b, term, logs, thousand(), make(chan struct{}))
 				time.Sleep(measured) // the keys count once the rows are there
 				for _, r := range bb.keys {
 					_ = term.PostEvent(tcell.NewEventKey(tcell.KeyRune, r, tcell.ModNone))
@@ -331,7 +376,7 @@ func BenchmarkSlowLine(b *testing.B) {
 					b.Fatal(err)
 				}
 				stop := flood(logs, 1000, 20_000)
-				stopScreen := showOn(b, term, logs, make(chan struct{}))
+				stopScreen := showOn(b, term, logs, thousand(), make(chan struct{}))
 				time.Sleep(time.Second)
 				tty.worst.Store(0)
 				written, frames := tty.written.Load(), tty.frames.Load()

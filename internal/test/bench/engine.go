@@ -51,8 +51,9 @@ var benchmarks = []benchmark{
 		{"Filter/field", "whole-ms", "the same, field>=value", "promised: 2 s"},
 		{"Memory", "growth-MB", "log filter: memory, lines 5 to 10 million", "promised: flat"},
 	}},
-	{"hud/screen", "Keys|Flood|SlowLine", nil, "", []metric{
+	{"hud/screen", "Keys|Idle|Flood|SlowLine", nil, "", []metric{
 		{"Keys", "p95-ms", "key to screen, p95: 1,000 resources, 50,000 lines/s, a filter", "promised: 30 ms"},
+		{"Idle", "wake-ups/s", "wake-ups by the screen while nothing happens", "promised: 0"},
 		{"Flood/quiet", "cpu-%", "CPU of the screen: 20,000 lines/s that are not shown", "promised: 1 %"},
 		{"Flood/quiet", "kB/s", "to the terminal: 20,000 lines/s that are not shown", ""},
 		{"Flood/shown", "cpu-%", "CPU of the screen: 20,000 lines/s that are shown", ""},
