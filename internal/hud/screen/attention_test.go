@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -9,6 +10,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/terminal"
 	"github.com/hone-dev/hone/internal/hud/settings"
 	"github.com/hone-dev/hone/internal/hud/view"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // TestAnnouncements lets a resource fail while the terminal has the focus, does not have it, or was never asked about it, in
@@ -96,4 +98,34 @@ func TestAnnouncements(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestOtherScreens shows where the other screens of the session are, and tells them where this one is.
+func TestOtherScreens(t *testing.T) {
+	var moved []model.ManifestName
+	others := []model.ManifestName{"web"}
+	beside := Beside{Others: func() []model.ManifestName { return others }, Moved: func(to model.ManifestName) {
+		if len(moved) == 0 || moved[len(moved)-1] != to {
+			moved = append(moved, to)
+		}
+	}}
+	play(t, func(t *testing.T, d *driver) {
+		d.shows("+1 screen at web ")
+		if got := d.line("✔ web "); !strings.HasPrefix(got, "  ›✔ web") {
+			t.Errorf("the row of web: %q", got)
+		}
+		d.press("<Home>jj")
+		others = []model.ManifestName{"", "api"}
+		d.press("k")
+		d.shows("+2 screens ")
+		if got := d.line("✔ web "); strings.Contains(got, "›") {
+			t.Errorf("the row of web: %q", got)
+		}
+		if got := fmt.Sprint(moved); got != "[ (Tiltfile)  api ]" {
+			t.Errorf("moved to %s", got)
+		}
+	}, func(_ *driver, o *Options) {
+		beside.Changed = make(chan struct{}) // in the bubble
+		o.Beside = beside
+	})
 }

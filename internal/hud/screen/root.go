@@ -149,10 +149,13 @@ func (r *root) company(words bool) view.Cell {
 	if o.Beside.Others == nil {
 		return cell
 	}
-	switch n := o.Beside.Others(); {
-	case n <= 0:
+	others := o.Beside.Others()
+	switch n := len(others); {
+	case n == 0:
 	case !words:
 		cell = append(cell, view.Span{Text: fmt.Sprintf("  +%d", n), Tone: view.Dim})
+	case n == 1 && others[0] != "":
+		cell = append(cell, view.Span{Text: "  +1 screen at " + string(others[0]), Tone: view.Dim})
 	case n == 1:
 		cell = append(cell, view.Span{Text: "  +1 screen", Tone: view.Dim})
 	default:

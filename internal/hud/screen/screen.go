@@ -114,10 +114,13 @@ type Options struct {
 
 // Beside are the screens that show the same session. The zero value is for a session without others.
 type Beside struct {
-	// Others counts them. It may be called on any goroutine.
-	Others func() int
-	// Changed delivers a value when their number has changed.
+	// Others returns the resource that each of them has selected; empty for one that has selected none. It may be called on any
+	// goroutine.
+	Others func() []model.ManifestName
+	// Changed delivers a value when there are others, or one of them is elsewhere.
 	Changed <-chan struct{}
+	// Moved tells the others what this screen has selected. It does not block.
+	Moved func(to model.ManifestName)
 }
 
 // leaves reports whether leaving the screen ends only the screen, not the session.

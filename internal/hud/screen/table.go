@@ -31,6 +31,8 @@ type table struct {
 	offset   int // the first line that is drawn
 	focused  bool
 	step     int // of the spinner
+	// others are the resources that other screens of the session have selected.
+	others []model.ManifestName
 	// unseen returns what the user has not seen of a resource's log.
 	unseen func(model.ManifestName) view.Unseen
 
@@ -483,6 +485,9 @@ func (t *table) drawRow(c canvas, x, y, width int, columns []view.Column, r view
 	}
 	if t.marked[r.Name] {
 		c.text(x, y, 1, "◆", t.theme.style(view.Accent))
+	}
+	if slices.Contains(t.others, r.Name) {
+		c.text(x+2, y, 1, "›", t.theme.style(view.Accent))
 	}
 	c.spans(x+3, y, 1, view.Cell{glyph})
 	hasChanged := columns[len(columns)-1].Kind == view.ColumnChanged

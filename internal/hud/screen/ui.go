@@ -174,11 +174,26 @@ func (u *ui) settle() {
 	u.table.focused, u.log.focused = u.main.place() == inTable, u.main.place() == inLog
 	u.log.show(u.subject())
 	u.activity.see(u.selection().names)
+	u.meet()
 	u.log.settle()
 	if said := u.log.takeMessage(); said != "" {
 		u.say(said)
 	}
 	u.keepLayout()
+}
+
+// meet tells the other screens where this one is, and notes where they are.
+func (u *ui) meet() {
+	b := u.options.Beside
+	if b.Others == nil {
+		return
+	}
+	at := model.ManifestName("")
+	if r := u.target(); r != nil {
+		at = r.Name
+	}
+	b.Moved(at)
+	u.table.others = b.Others()
 }
 
 // subject returns whose log is shown.
