@@ -111,7 +111,7 @@ func TestOtherScreens(t *testing.T) {
 	}}
 	play(t, func(t *testing.T, d *driver) {
 		d.shows("+1 screen at web ")
-		if got := d.line("✔ web "); !strings.HasPrefix(got, "  ›✔ web") {
+		if got := d.line("✔ web "); !strings.HasPrefix(got, "›  ✔ web") {
 			t.Errorf("the row of web: %q", got)
 		}
 		d.press("<Home>jj")

@@ -34,7 +34,7 @@ func signs() []view.Cell {
 	}
 	add(unseenMarks[view.UnseenErrors][0], "after a name: its program has logged errors that were not shown yet")
 	add(unseenMarks[view.UnseenLines][0], "after a name: its program has written again after a pause of a minute or more")
-	add(view.Span{Text: "›", Tone: view.Accent}, "before a sign: another screen of the session has selected it")
+	add(view.Span{Text: "›", Tone: view.Accent}, "at the edge: another screen of the session has selected it")
 	return lines
 }
 

@@ -483,11 +483,11 @@ func (t *table) drawRow(c canvas, x, y, width int, columns []view.Column, r view
 	if r.Status == view.Updating {
 		glyph = t.theme.moving(t.step)
 	}
-	if t.marked[r.Name] {
+	switch {
+	case t.marked[r.Name]:
 		c.text(x, y, 1, "◆", t.theme.style(view.Accent))
-	}
-	if slices.Contains(t.others, r.Name) {
-		c.text(x+2, y, 1, "›", t.theme.style(view.Accent))
+	case slices.Contains(t.others, r.Name):
+		c.text(x, y, 1, "›", t.theme.style(view.Accent))
 	}
 	c.spans(x+3, y, 1, view.Cell{glyph})
 	hasChanged := columns[len(columns)-1].Kind == view.ColumnChanged
