@@ -30,7 +30,7 @@ const (
 	noticing = 5 * time.Second
 	// handoverCheck is how often to look who has the terminal, for which there is no notification.
 	handoverCheck = 20 * time.Millisecond
-	// returnCheck is the same while nobody waits for it.
+	// returnCheck is the same while the shell has the terminal.
 	returnCheck = 200 * time.Millisecond
 )
 

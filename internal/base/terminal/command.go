@@ -51,7 +51,7 @@ func (r Request) encode() ([]byte, error) {
 	return b, err
 }
 
-// Request returns the request in a frame of kind Command. An error says that it cannot be one of hone's.
+// Request returns the request in a frame of kind Command, or an error for a frame that hone does not send.
 func (f Frame) Request() (Request, error) {
 	parts := strings.Split(string(f.Content[numberSize:]), "\x00")
 	r := Request{Number: f.number(), Name: parts[0], Env: parts[1:]}

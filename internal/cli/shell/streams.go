@@ -44,7 +44,7 @@ func (w *work) open(ctx context.Context) (*streams, error) {
 	sizes := make(chan terminal.Extent, 1)
 	tell := func(columns, rows int) {
 		select {
-		case <-sizes: // nobody has read it yet, and now it is old
+		case <-sizes: // it was not read yet, and now it is old
 		default:
 		}
 		sizes <- terminal.Extent{Columns: columns, Rows: rows}

@@ -72,7 +72,7 @@ func planText(p api.Plan) string {
 		}
 	}
 	if len(counts) == 0 {
-		counts = []string{"nothing is declared, and nothing was deployed"}
+		counts = []string{"no objects in the cluster are concerned"}
 	}
 	fmt.Fprintf(&b, "%s: %s", p.Context, strings.Join(counts, ", "))
 	return b.String()

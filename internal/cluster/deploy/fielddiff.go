@@ -69,7 +69,7 @@ var quiet = map[string]bool{
 	"metadata.creationTimestamp": true, "metadata.selfLink": true,
 }
 
-// ownMark reports whether a key of labels or annotations is one of hone's marks.
+// ownMark reports whether hone itself sets a label or an annotation with this key.
 func ownMark(key string) bool {
 	return slices.Contains(markLabels, key) || slices.Contains(markAnnotations, key) || key == LabelTemplateHash
 }
@@ -161,7 +161,7 @@ func entry(item map[string]any, keys []listKey) (string, fieldpath.PathElement) 
 	return "[" + strings.Join(shown, ",") + "]", fieldpath.PathElement{Key: &fields}
 }
 
-// leaf lists one field. What nobody declares is not listed: a default, or what another writer of the object does.
+// leaf lists one field. A field that is not declared is left out, such as a default or what another writer sets.
 func (d *fieldDiff) leaf(at *place, want, has, will any) {
 	mine, other := d.owner(at.path)
 	c := api.FieldChange{Path: at.text, From: has, To: will}

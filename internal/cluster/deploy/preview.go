@@ -327,7 +327,9 @@ func (p *preview) leftovers(ctx context.Context) ([]api.PlanStep, error) {
 	var refs []ObjectRef
 	for name, list := range p.req.Records {
 		for _, r := range list {
-			if !r.Foreign && !declared[r.ObjectID] {
+			root := r.ObjectID // of a cluster-scoped object, whatever namespace was recorded before
+			root.Namespace = ""
+			if !r.Foreign && !declared[r.ObjectID] && !declared[root] {
 				refs = append(refs, ObjectRef{ObjectID: r.ObjectID, UID: r.UID, Resource: name})
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// byHand changes an object as somebody else: the field manager, the name of the object, and a patch.
+// byHand changes an object as another user or tool does: the field manager, the name of the object, and a patch.
 type byHand struct{ manager, object, patch string }
 
 // TestRealPreview previews changes of what was applied before. Each line of a plan is "action kind/name: reason", and below it
@@ -173,6 +173,20 @@ func TestRealPreviewWritesNothing(t *testing.T) {
 	}
 	if after := versions(); after != before || c.get(t, changed[2]) != nil {
 		t.Errorf("after it\n%s\nbefore\n%s", after, before)
+	}
+}
+
+// TestRealPreviewOfRecordWithNamespace previews a cluster-scoped object that was recorded with a namespace, before its kind was
+// known: it is no leftover.
+func TestRealPreviewOfRecordWithNamespace(t *testing.T) {
+	t.Parallel()
+	c := realCluster(t)
+	objects := c.inject(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: "+c.namespace+"}\n")
+	record := ObjectRecord{ObjectID: model.ObjectID{Kind: "Namespace", Namespace: "default", Name: c.namespace}, APIVersion: "v1"}
+	steps, err := NewApplier(c.dyn, c.mapper).Preview(t.Context(), PreviewRequest{Project: "project1", Namespace: c.namespace,
+		Declared: []Declared{{Resource: "web", Objects: objects}}, Records: map[model.ManifestName][]ObjectRecord{"web": {record}}})
+	if err != nil || len(steps) != 1 || steps[0].Action == api.ActionDelete || steps[0].Action == api.ActionKeep {
+		t.Errorf("%s, %v", stepsText(steps), err)
 	}
 }
 

@@ -36,7 +36,7 @@ func TestPodsMissingSince(t *testing.T) {
 		{"one that is suspended", `{apiVersion: batch/v1, kind: Job, META, spec: {suspend: true}, status: {}}`, never},
 		{"one without parallelism", `{apiVersion: batch/v1, kind: Job, META, spec: {parallelism: 0}, status: {}}`, never},
 		{"a deployment, which says so itself", `{apiVersion: apps/v1, kind: Deployment, META, spec: {replicas: 1}, status: {observedGeneration: 2}}`, never},
-		{"a kind of somebody else", `{apiVersion: example.com/v1, kind: StatefulSet, META, spec: {replicas: 1}, status: {}}`, never},
+		{"a kind of another group", `{apiVersion: example.com/v1, kind: StatefulSet, META, spec: {replicas: 1}, status: {}}`, never},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			body, err := yaml.YAMLToJSON([]byte(strings.Replace(tc.object, "META", meta, 1)))

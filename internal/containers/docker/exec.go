@@ -43,10 +43,15 @@ func (e *Engine) Exec(ctx context.Context, containerID string, argv []string, st
 		_, err := stdcopy.StdCopy(stdout, stderr, conn.Reader)
 		return err
 	})
-	if err != nil {
-		return e.wrap(op, err)
+	return e.ended(ctx, op, created.ID, err)
+}
+
+// ended returns the error for the end of a command whose output was copied with err.
+func (e *Engine) ended(ctx context.Context, op, execID string, err error) error {
+	code := 0
+	if err == nil {
+		code, err = e.exitCode(ctx, execID)
 	}
-	code, err := e.exitCode(ctx, created.ID)
 	if err != nil {
 		return e.wrap(op, err)
 	}

@@ -53,17 +53,7 @@ func (e *Engine) ExecTerminal(ctx context.Context, containerID string, argv []st
 	})
 	stop()
 	resizing.Wait()
-	if err != nil {
-		return e.wrap(op, err)
-	}
-	code, err := e.exitCode(ctx, created.ID)
-	if err != nil {
-		return e.wrap(op, err)
-	}
-	if code != 0 {
-		return &ExitError{Code: code}
-	}
-	return nil
+	return e.ended(ctx, op, created.ID, err)
 }
 
 // resize passes on the sizes of a terminal until ctx is done. A terminal of the wrong size is no reason to end the command.
