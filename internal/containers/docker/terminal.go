@@ -46,8 +46,13 @@ func (e *Engine) ExecTerminal(ctx context.Context, containerID string, argv []st
 	}
 	var resizing sync.WaitGroup
 	sizing, stop := context.WithCancel(ctx)
-	resizing.Go(func() { e.resize(sizing, created.ID, t.Sizes) })
-	err = pump(ctx, conn, t.In, func() error {
+	in, sized := t.In, func() {}
+	if t.In != nil && t.Sizes != nil {
+		held := &heldInput{in: t.In, free: make(chan struct{})}
+		in, sized = held, held.release
+	}
+	resizing.Go(func() { e.resize(sizing, created.ID, t.Sizes, sized) })
+	err = pump(ctx, conn, in, func() error {
 		_, err := io.Copy(t.Out, conn.Reader)
 		return err
 	})
@@ -56,8 +61,37 @@ func (e *Engine) ExecTerminal(ctx context.Context, containerID string, argv []st
 	return e.ended(ctx, op, created.ID, err)
 }
 
-// resize passes on the sizes of a terminal until ctx is done. A terminal of the wrong size is no reason to end the command.
-func (e *Engine) resize(ctx context.Context, execID string, sizes <-chan terminal.Extent) {
+// heldInput is what a user types, held back until release. A size travels on a way of its own: what was typed before the first one
+// arrived would be answered by a program that finds a terminal of no size.
+type heldInput struct {
+	in   io.Reader
+	free chan struct{}
+	once sync.Once
+}
+
+var _ io.ReadCloser = (*heldInput)(nil)
+
+// Read implements io.Reader.
+func (h *heldInput) Read(p []byte) (int, error) {
+	<-h.free
+	return h.in.Read(p)
+}
+
+// Close implements io.Closer: it releases a Read, and closes the input if that can be closed.
+func (h *heldInput) Close() error {
+	h.release()
+	if c, ok := h.in.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+func (h *heldInput) release() { h.once.Do(func() { close(h.free) }) }
+
+// resize passes on the sizes of a terminal until ctx is done, and calls sized after the first. A terminal of the wrong size is no
+// reason to end the command.
+func (e *Engine) resize(ctx context.Context, execID string, sizes <-chan terminal.Extent, sized func()) {
+	defer sized()
 	for sizes != nil {
 		select {
 		case <-ctx.Done():
@@ -67,6 +101,7 @@ func (e *Engine) resize(ctx context.Context, execID string, sizes <-chan termina
 				return
 			}
 			e.setSize(ctx, execID, s)
+			sized()
 		}
 	}
 }

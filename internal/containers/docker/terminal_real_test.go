@@ -64,7 +64,8 @@ func TestEngineTerminal(t *testing.T) {
 			}
 		}
 	}
-	shown.waits(t, "\r\n30 100\r\n", 1, types("stty size\n"))
+	types("stty size\n")()
+	shown.waits(t, "\r\n30 100\r\n", 1, func() {}) // keys are answered in a terminal that has its size
 	sizes <- terminal.Extent{Columns: 61, Rows: 17}
 	shown.waits(t, "\r\n17 61\r\n", 1, types("stty size\n"))
 	types("echo la$((1+1))st\n")()
