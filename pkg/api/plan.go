@@ -90,6 +90,8 @@ type FieldChange struct {
 	From   any  `json:"from,omitempty"`
 	To     any  `json:"to,omitempty"`
 	Masked bool `json:"masked,omitempty"`
+	// Applied is the value that was applied last; only for conflicts, and nil if it is not known.
+	Applied any `json:"applied,omitempty"`
 	// AfterBuild is set if the value is known only after the build of an image.
 	AfterBuild bool `json:"afterBuild,omitempty"`
 	// Manager is the field manager that set the value in the cluster, and At when; only for drift and conflicts.

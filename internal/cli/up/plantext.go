@@ -103,11 +103,15 @@ func fieldText(f api.FieldChange) string {
 	default:
 		line += valueText(f.From) + " → " + valueText(f.To)
 	}
-	switch {
-	case f.Manager != "" && f.At != nil:
-		line += fmt.Sprintf("  %s(%s, by %s at %s)%s", dim, f.Class, f.Manager, f.At.Local().Format("2006-01-02 15:04:05"), plain)
-	case f.Class == api.ChangeDrift || f.Class == api.ChangeConflict:
-		line += fmt.Sprintf("  %s(%s)%s", dim, f.Class, plain)
+	if f.Class == api.ChangeDrift || f.Class == api.ChangeConflict {
+		said := []string{string(f.Class)}
+		if f.Applied != nil {
+			said = append(said, "applied was "+valueText(f.Applied))
+		}
+		if f.Manager != "" && f.At != nil {
+			said = append(said, fmt.Sprintf("by %s at %s", f.Manager, f.At.Local().Format("2006-01-02 15:04:05")))
+		}
+		line += fmt.Sprintf("  %s(%s)%s", dim, strings.Join(said, ", "), plain)
 	}
 	return line + "\n"
 }

@@ -81,6 +81,11 @@ func preview(ctx context.Context, g *command.Global, f previewFlags, args []stri
 	if err != nil {
 		return err
 	}
+	return printPlan(g, out, write, plan, f.exitCode)
+}
+
+// printPlan prints a plan for people, or as a document with write, and returns the error for its exit code.
+func printPlan(g *command.Global, out *command.Printer, write func(io.Writer, any) error, plan api.Plan, exitCode bool) error {
 	if write == nil {
 		out.Write(logstore.LevelInfo, planText(plan))
 	} else {
@@ -95,7 +100,7 @@ func preview(ctx context.Context, g *command.Global, f previewFlags, args []stri
 	switch {
 	case plan.Summary[api.ActionBlocked] > 0:
 		return command.AlreadyPrinted(errors.New("something would be refused"), command.ExitFailure)
-	case f.exitCode && plan.Changes():
+	case exitCode && plan.Changes():
 		return command.AlreadyPrinted(errors.New("something would change"), exitChanges)
 	}
 	return nil
@@ -103,39 +108,24 @@ func preview(ctx context.Context, g *command.Global, f previewFlags, args []stri
 
 // makePlan evaluates the Tiltfile and asks the API server what deploying it would do.
 func makePlan(ctx context.Context, path string, f previewFlags, args []string, log logstore.Logger, learn func([]model.Secret)) (api.Plan, error) {
-	kc, err := k8s.Load(k8s.Config{Context: f.project.Context, Namespace: f.project.Namespace})
+	asked, err := ask(ctx, f.project, log)
 	if err != nil {
 		return api.Plan{}, err
 	}
-	known := kc.Cluster()
-	if known.Context == "" {
-		return api.Plan{}, problem.New("there is no cluster to ask: no kubeconfig was found", "set KUBECONFIG, or choose a cluster with --context")
-	}
-	kube, err := kc.Connect()
-	if err != nil {
-		return api.Plan{}, err
-	}
-	defer kube.Close()
-	tell := func(w k8s.Wait) {
-		if w.Why != "" {
-			logstore.Infof(log, "%s", w)
-		}
-	}
-	if known, err = kube.DetectPatiently(ctx, tell); err != nil {
-		return api.Plan{}, err
-	}
+	defer asked.kube.Close()
+	known := asked.known
 	namespace := cmp.Or(f.project.Namespace, known.Namespace)
 	r := tiltfile.Load(ctx, tiltfile.Options{Path: path, Args: args, Subcommand: "ci", Namespace: namespace,
 		Cluster: func() (model.Cluster, error) { return known, nil }, Logger: log, OnSecrets: learn})
 	if r.Err != nil {
 		return api.Plan{}, command.WithCode(r.Err, command.ExitTiltfile)
 	}
-	cluster, err := openCluster(ctx, kc, kube, path)
+	cluster, err := openCluster(ctx, asked.kc, asked.kube, path)
 	if err != nil {
 		return api.Plan{}, err
 	}
 	enabled := state.EnabledNames(r.Tiltfile)
-	steps, err := cluster.Preview(k8s.Patiently(ctx, tell), buildanddeploy.PreviewOptions{Declared: r.Manifests, Namespace: namespace, Adopt: f.adopt,
+	steps, err := cluster.Preview(k8s.Patiently(ctx, asked.tell), buildanddeploy.PreviewOptions{Declared: r.Manifests, Namespace: namespace, Adopt: f.adopt,
 		Chosen: func(name model.ManifestName) bool {
 			// A choice of resources leaves the others alone, also those that are declared no longer.
 			return enabled == nil || enabled[name] && (name != model.UncategorizedName || len(args) == 0 || slices.Contains(r.Enabled, name))
@@ -143,9 +133,47 @@ func makePlan(ctx context.Context, path string, f previewFlags, args []string, l
 	if err != nil {
 		return api.Plan{}, err
 	}
-	plan := api.Plan{Tiltfile: path, Context: known.Context, Steps: steps, Summary: map[api.PlanAction]int{}}
+	return planOf(path, known.Context, steps), nil
+}
+
+func planOf(path, kubeContext string, steps []api.PlanStep) api.Plan {
+	plan := api.Plan{Tiltfile: path, Context: kubeContext, Steps: steps, Summary: map[api.PlanAction]int{}}
 	for _, s := range steps {
 		plan.Summary[s.Action]++
 	}
-	return plan, nil
+	return plan
+}
+
+// askedCluster is the cluster that a command without a session looks at. The caller closes kube.
+type askedCluster struct {
+	kc    *k8s.Kubeconfig
+	kube  *k8s.Client
+	known model.Cluster
+	tell  func(k8s.Wait)
+}
+
+// ask connects to the cluster of a project. Waits go to the log.
+func ask(ctx context.Context, p flags.Project, log logstore.Logger) (askedCluster, error) {
+	kc, err := k8s.Load(k8s.Config{Context: p.Context, Namespace: p.Namespace})
+	if err != nil {
+		return askedCluster{}, err
+	}
+	if kc.Cluster().Context == "" {
+		return askedCluster{}, problem.New("there is no cluster to ask: no kubeconfig was found", "set KUBECONFIG, or choose a cluster with --context")
+	}
+	kube, err := kc.Connect()
+	if err != nil {
+		return askedCluster{}, err
+	}
+	tell := func(w k8s.Wait) {
+		if w.Why != "" {
+			logstore.Infof(log, "%s", w)
+		}
+	}
+	known, err := kube.DetectPatiently(ctx, tell)
+	if err != nil {
+		kube.Close()
+		return askedCluster{}, err
+	}
+	return askedCluster{kc: kc, kube: kube, known: known, tell: tell}, nil
 }

@@ -174,8 +174,11 @@ type ApplyRequest struct {
 	Force bool
 	// Adopt lets Apply take over objects that others made, unless their declaration decides otherwise
 	// (AnnotationAdopt). Without it such an object is a problem, and stays unchanged.
-	Adopt  bool
-	Logger logstore.Logger
+	Adopt bool
+	// Applied, unless nil, is called with each object that is up to date now, unless it is shared with others; written is set if
+	// that took a write. Several goroutines call it.
+	Applied func(desired *unstructured.Unstructured, written bool)
+	Logger  logstore.Logger
 }
 
 // Apply applies the objects to the cluster, each after its dependencies, and logs the result. It does not write objects

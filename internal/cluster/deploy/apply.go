@@ -44,6 +44,7 @@ func (r *applyRun) object(ctx context.Context, i int) error {
 	}
 	if live != nil && !r.req.Force && unchanged(desired, live) {
 		r.outcomes[i] = outcome{object: applied(live), done: true, unchanged: true}
+		r.upToDate(desired, false)
 		return r.established(ctx, t, live)
 	}
 	if live != nil && r.a.relationTo(project(desired), live) == relationShared {
@@ -65,7 +66,14 @@ func (r *applyRun) object(ctx context.Context, i int) error {
 	}
 	same := live != nil && !r.req.Force && live.GetUID() == got.GetUID() && live.GetResourceVersion() == got.GetResourceVersion()
 	r.outcomes[i] = outcome{object: applied(got), done: true, unchanged: same}
+	r.upToDate(desired, true)
 	return r.established(ctx, t, got)
+}
+
+func (r *applyRun) upToDate(desired *unstructured.Unstructured, written bool) {
+	if r.req.Applied != nil {
+		r.req.Applied(desired, written)
+	}
 }
 
 // target returns the target for u. If another object of the run defines u's kind, target waits, because discovery may

@@ -23,6 +23,7 @@ import (
 type fieldDiff struct {
 	owners  []owner
 	applied bool // the declaration is the one that was applied last
+	known   bool // what was applied last is known
 	secret  bool
 	out     []api.FieldChange
 }
@@ -35,13 +36,19 @@ type owner struct {
 	fields *fieldpath.Set
 }
 
-// changedFields returns the fields of live that become those of merged, by path. desired is what is applied.
-func changedFields(desired, live, merged *unstructured.Unstructured) []api.FieldChange {
+// changedFields returns the fields of live that become those of merged, by path. desired is what is applied, and prior what was
+// applied last; nil if that is not known.
+func changedFields(prior, desired, live, merged *unstructured.Unstructured) []api.FieldChange {
 	hash := annotation(desired, AnnotationAppliedHash)
-	d := fieldDiff{owners: ownersOf(live), applied: hash != "" && annotation(live, AnnotationAppliedHash) == hash, secret: isSecret(live)}
+	d := fieldDiff{owners: ownersOf(live), applied: hash != "" && annotation(live, AnnotationAppliedHash) == hash,
+		known: prior != nil, secret: isSecret(live)}
+	was := map[string]any{}
+	if prior != nil {
+		was = prior.Object
+	}
 	for _, key := range keysOf(live.Object, merged.Object) {
 		if key != "status" {
-			d.compare(nil, key, fieldpath.PathElement{FieldName: &key}, desired.Object[key], live.Object[key], merged.Object[key])
+			d.compare(nil, key, fieldpath.PathElement{FieldName: &key}, values{was[key], desired.Object[key], live.Object[key], merged.Object[key]})
 		}
 	}
 	slices.SortStableFunc(d.out, func(a, b api.FieldChange) int { return strings.Compare(a.Path, b.Path) })
@@ -74,6 +81,10 @@ func ownMark(key string) bool {
 	return slices.Contains(markLabels, key) || slices.Contains(markAnnotations, key) || key == LabelTemplateHash
 }
 
+// values are those of one field: what was applied last, what is declared, what the cluster has, and what it will have. nil stands
+// for a field that is not there.
+type values struct{ was, want, has, will any }
+
 // place is where a value is.
 type place struct {
 	text string
@@ -91,53 +102,56 @@ func (p *place) below(text string, element fieldpath.PathElement) *place {
 	return next
 }
 
-// compare compares the field `key` of a map at a place. nil stands for a field that is not there.
-func (d *fieldDiff) compare(at *place, key string, element fieldpath.PathElement, want, has, will any) {
-	if reflect.DeepEqual(has, will) {
+// compare compares the field `key` of a map at a place.
+func (d *fieldDiff) compare(at *place, key string, element fieldpath.PathElement, v values) {
+	if reflect.DeepEqual(v.has, v.will) {
 		return
 	}
-	d.at(at.below(keyText(key), element), key, want, has, will)
+	d.at(at.below(keyText(key), element), key, v)
 }
 
-func (d *fieldDiff) at(at *place, key string, want, has, will any) {
+func (d *fieldDiff) at(at *place, key string, v values) {
 	if quiet[at.text] {
 		return
 	}
-	hasMap, isMap := has.(map[string]any)
-	willMap, becomesMap := will.(map[string]any)
-	if (isMap || has == nil) && (becomesMap || will == nil) && (isMap && len(hasMap) > 0 || becomesMap && len(willMap) > 0) {
-		wantMap, _ := want.(map[string]any)
+	hasMap, isMap := v.has.(map[string]any)
+	willMap, becomesMap := v.will.(map[string]any)
+	if (isMap || v.has == nil) && (becomesMap || v.will == nil) && (isMap && len(hasMap) > 0 || becomesMap && len(willMap) > 0) {
+		wasMap, _ := v.was.(map[string]any)
+		wantMap, _ := v.want.(map[string]any)
 		for _, k := range keysOf(hasMap, willMap) {
 			if (key == "labels" || key == "annotations") && ownMark(k) {
 				continue
 			}
-			d.compare(at, k, fieldpath.PathElement{FieldName: &k}, wantMap[k], hasMap[k], willMap[k])
+			d.compare(at, k, fieldpath.PathElement{FieldName: &k}, values{wasMap[k], wantMap[k], hasMap[k], willMap[k]})
 		}
 		return
 	}
-	hasList, isList := has.([]any)
-	willList, becomesList := will.([]any)
-	if (isList || has == nil) && (becomesList || will == nil) && d.list(at, key, want, hasList, willList) {
+	hasList, isList := v.has.([]any)
+	willList, becomesList := v.will.([]any)
+	if (isList || v.has == nil) && (becomesList || v.will == nil) && d.list(at, key, v, hasList, willList) {
 		return
 	}
-	d.leaf(at, want, has, will)
+	d.leaf(at, v)
 }
 
 // list compares lists whose entries have keys, and reports whether they do.
-func (d *fieldDiff) list(at *place, key string, want any, has, will []any) bool {
+func (d *fieldDiff) list(at *place, key string, v values, has, will []any) bool {
 	for _, keys := range listKeys[key] {
 		hasBy, ok := byKey(has, keys)
 		willBy, becomes := byKey(will, keys)
 		if !ok || !becomes {
 			continue
 		}
-		wantList, _ := want.([]any)
+		wasList, _ := v.was.([]any)
+		wasBy, _ := byKey(wasList, keys)
+		wantList, _ := v.want.([]any)
 		wantBy, _ := byKey(wantList, keys)
 		for _, k := range slices.Sorted(maps.Keys(union(hasBy, willBy))) {
 			item := firstValue(hasBy[k], willBy[k]).(map[string]any)
 			text, element := entry(item, keys)
 			if !reflect.DeepEqual(hasBy[k], willBy[k]) {
-				d.at(at.below(text, element), "", wantBy[k], hasBy[k], willBy[k])
+				d.at(at.below(text, element), "", values{wasBy[k], wantBy[k], hasBy[k], willBy[k]})
 			}
 		}
 		return true
@@ -162,32 +176,36 @@ func entry(item map[string]any, keys []listKey) (string, fieldpath.PathElement) 
 }
 
 // leaf lists one field. A field that is not declared is left out, such as a default or what another writer sets.
-func (d *fieldDiff) leaf(at *place, want, has, will any) {
+//
+// Whether the declaration has changed is what was applied last compared with what is declared: both as they are written, so that
+// what the API server makes of them does not count. Whether the cluster was changed since is what the field's owner tells.
+func (d *fieldDiff) leaf(at *place, v values) {
 	mine, other := d.owner(at.path)
-	c := api.FieldChange{Path: at.text, From: has, To: will}
+	c := api.FieldChange{Path: at.text, From: v.has, To: v.will}
+	same := d.applied || d.known && reflect.DeepEqual(v.was, v.want)
 	switch {
-	case want == nil && (will != nil || !mine):
+	case v.want == nil && (v.will != nil || !mine):
 		return
-	case want == nil:
+	case v.want == nil:
 		c.Class = api.ChangeRemoval
-	case d.applied:
+	case same:
 		c.Class = api.ChangeDrift
-	case has != nil && !mine && other != nil:
-		c.Class = api.ChangeConflict
+	case v.has != nil && !mine && other != nil:
+		c.Class, c.Applied = api.ChangeConflict, v.was
 	default:
 		c.Class = api.ChangeWanted
 	}
-	if (c.Class == api.ChangeDrift || c.Class == api.ChangeConflict) && other != nil && has != nil {
+	if (c.Class == api.ChangeDrift || c.Class == api.ChangeConflict) && other != nil && v.has != nil {
 		c.Manager = other.name
 		if !other.at.IsZero() {
 			c.At = &other.at
 		}
 	}
-	if s, ok := will.(string); ok && strings.HasSuffix(s, unbuiltTag) {
+	if s, ok := v.will.(string); ok && strings.HasSuffix(s, unbuiltTag) {
 		c.To, c.AfterBuild = nil, true
 	}
 	if d.secret && (strings.HasPrefix(at.text, "data") || strings.HasPrefix(at.text, "stringData")) {
-		c.From, c.To, c.Masked = nil, nil, true
+		c.From, c.To, c.Applied, c.Masked = nil, nil, nil, true
 	}
 	d.out = append(d.out, c)
 }

@@ -58,6 +58,9 @@ func (l *Ledger) takeIn(key LedgerKey) error {
 	if err := l.change(func(c content) { c.add(old) }); err != nil {
 		return err
 	}
+	if err := l.takeApplied(from); err != nil {
+		return err
+	}
 	return os.Remove(from.path)
 }
 

@@ -362,6 +362,9 @@ func (l *Ledger) changeAll(edits []*ledgerEdit) error {
 	if err := l.write(after); err != nil {
 		return fmt.Errorf("write the ledger: %w", err)
 	}
+	if err := l.forget(before, after); err != nil {
+		return err
+	}
 	l.known, l.info = after, nil
 	if info, err := os.Stat(l.path); err == nil {
 		l.info = info

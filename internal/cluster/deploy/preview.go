@@ -56,6 +56,11 @@ type PreviewRequest struct {
 	Timeout time.Duration
 	// Adopt lets the operation take over objects that others made.
 	Adopt bool
+	// Prior returns what was applied last for an object, as Ledger.Remembered does; nil knows nothing.
+	Prior func(id model.ObjectID, others ...*unstructured.Unstructured) *unstructured.Unstructured
+	// Drift is set if the declared objects are what was applied last: the steps say what differs from it. Recorded objects that are
+	// not declared are left out.
+	Drift bool
 }
 
 // Preview returns what an Apply of the declared objects and a Collect after it would do, in the order in which they would begin.
@@ -96,6 +101,9 @@ func (a *Applier) Preview(ctx context.Context, req PreviewRequest) ([]api.PlanSt
 	steps := make([]api.PlanStep, 0, len(objects))
 	for _, i := range g.topological() {
 		steps = append(steps, p.steps[i])
+	}
+	if req.Drift {
+		return steps, nil
 	}
 	gone, err := p.leftovers(ctx)
 	return append(steps, gone...), err
@@ -179,7 +187,19 @@ func (p *preview) object(ctx context.Context, i int) api.PlanStep {
 	if err != nil {
 		return blocked(step, err)
 	}
+	if p.req.Drift && live != nil {
+		if hash := annotation(live, AnnotationAppliedHash); hash != "" && hash != annotation(desired, AnnotationAppliedHash) {
+			step.Action, step.Reason = api.ActionKeep, "applied since from elsewhere: what that was is not known here"
+			return step
+		}
+		if isSecret(desired) {
+			desired = cmp.Or(p.req.Prior(t.id, live), desired)
+		}
+	}
 	p.change(ctx, run, &step, t, desired, live)
+	if p.req.Drift {
+		step.Reason = joined(p.outside(t.id, live), step.Reason)
+	}
 	switch {
 	case step.Action == api.ActionBlocked:
 	case leaving:
@@ -192,6 +212,21 @@ func (p *preview) object(ctx context.Context, i int) api.PlanStep {
 	}
 	step.Reason = joined(step.Reason, said.text())
 	return step
+}
+
+// outside says what others did to an object as a whole since it was applied.
+func (p *preview) outside(id model.ObjectID, live *unstructured.Unstructured) string {
+	if live == nil {
+		return "deleted by others since it was applied"
+	}
+	for _, list := range p.req.Records {
+		for _, r := range list {
+			if r.ObjectID == id && r.UID != "" && r.UID != string(live.GetUID()) {
+				return "deleted and made again by others since it was applied"
+			}
+		}
+	}
+	return ""
 }
 
 func joined(parts ...string) string {
@@ -278,11 +313,22 @@ func (p *preview) change(ctx context.Context, run *applyRun, step *api.PlanStep,
 
 // compare lists how live becomes got.
 func (p *preview) compare(step *api.PlanStep, desired, live, got *unstructured.Unstructured) {
-	step.Fields = changedFields(desired, live, got)
+	step.Fields = changedFields(p.prior(desired, live), desired, live, got)
 	step.Action = api.ActionUpdate
 	if len(step.Fields) == 0 {
 		step.Action = api.ActionUnchanged
 	}
+}
+
+// prior returns what was applied last for a live object; nil if that is not known, or if the object was applied from elsewhere since.
+func (p *preview) prior(desired, live *unstructured.Unstructured) *unstructured.Unstructured {
+	if p.req.Prior == nil {
+		return nil
+	}
+	if u := p.req.Prior(IDOf(live), desired, live); u != nil && annotation(u, AnnotationAppliedHash) == annotation(live, AnnotationAppliedHash) {
+		return u
+	}
+	return nil
 }
 
 // declares reports whether the operation itself makes an object of a core kind.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/hone-dev/hone/pkg/api"
@@ -39,7 +40,14 @@ func TestRealPreview(t *testing.T) {
 		{name: "drift (K6)", before: web, after: web, hand: []byHand{{"kubectl-set", "web", `{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"nginx"}]}}}}`}},
 			want: "update deployment/web\n  drift spec.template.spec.containers[name=main].image: nginx > busybox (kubectl-set)"},
 		{name: "a conflict (K7)", before: web, after: strings.Replace(web, "busybox", "alpine", 1), hand: []byHand{{"kubectl-set", "web", `{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"nginx"}]}}}}`}},
-			want: "update deployment/web\n  conflict spec.template.spec.containers[name=main].image: nginx > alpine (kubectl-set)"},
+			want: "update deployment/web\n  conflict spec.template.spec.containers[name=main].image: nginx > alpine (kubectl-set), applied busybox"},
+		{name: "drift beside a change", before: config, after: strings.Replace(config, "one", "uno", 1), hand: []byHand{{"kubectl-edit", "conf", `{"data":{"b":"three"}}`}},
+			want: "update configmap/conf\n  change data.a: one > uno\n  drift data.b: three > two (kubectl-edit)"},
+		{name: "drift of a Secret beside a change", before: strings.Replace(secret, "{password:", "{user: me, password:", 1), after: strings.Replace(strings.Replace(secret, "{password:", "{user: me, password:", 1), "hunter22", "hunter33", 1),
+			hand: []byHand{{"kubectl-edit", "token", `{"stringData":{"user":"you"}}`}},
+			want: "update secret/token\n  change data.password: masked\n  drift data.user: masked (kubectl-edit)"},
+		{name: "a key that others deleted, beside a change", before: config, after: strings.Replace(config, "one", "uno", 1), hand: []byHand{{"kubectl-edit", "conf", `{"data":{"b":null}}`}},
+			want: "update configmap/conf\n  change data.a: one > uno\n  drift data.b: <nil> > two"},
 		{name: "a sidecar of others (K9)", before: web, after: web, hand: []byHand{{"injector", "web", `{"spec":{"template":{"spec":{"containers":[{"name":"mesh","image":"mesh"}]}}}}`}},
 			want: "unchanged deployment/web"},
 		{name: "a Secret (K23)", before: secret, after: strings.Replace(secret, "hunter22", "hunter33", 1), want: "update secret/token\n  change data.password: masked"},
@@ -72,12 +80,13 @@ func TestRealPreview(t *testing.T) {
 				owner, tc.before = "other", rest
 			}
 			before := c.injectAs(t, owner, "project1", tc.before)
-			done, _ := c.mustApply(t, before)
+			ledger := openLedger(t, t.TempDir())
+			done := c.applyRemembered(t, ledger, before)
 			for _, h := range tc.hand {
 				c.changedBy(t, h)
 			}
 			a := NewApplier(c.dyn, c.mapper)
-			steps, err := a.Preview(t.Context(), PreviewRequest{Project: "project1", Namespace: c.namespace, Adopt: tc.adopt,
+			steps, err := a.Preview(t.Context(), PreviewRequest{Project: "project1", Namespace: c.namespace, Adopt: tc.adopt, Prior: ledger.Remembered,
 				Declared: []Declared{{Resource: "web", Objects: c.inject(t, tc.after)}}, Records: map[model.ManifestName][]ObjectRecord{owner: recordsOf(done)}})
 			if err != nil {
 				t.Fatal(err)
@@ -90,10 +99,70 @@ func TestRealPreview(t *testing.T) {
 	}
 }
 
+// applyRemembered applies objects of a resource with a ledger that remembers them.
+func (c cluster) applyRemembered(t *testing.T, ledger *Ledger, objects []*unstructured.Unstructured) []model.AppliedObject {
+	t.Helper()
+	done, err := NewApplier(c.dyn, c.mapper).Apply(t.Context(), ApplyRequest{Resource: "web", Objects: objects, Namespace: c.namespace,
+		Applied: func(u *unstructured.Unstructured, written bool) {
+			if err := ledger.Remember(u, written); err != nil {
+				t.Error(err)
+			}
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return done
+}
+
+// TestRealDrift changes by hand what was applied, and looks at what is drift.
+func TestRealDrift(t *testing.T) {
+	const config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: conf}\ndata: {a: one, b: two}\n"
+	const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: token}\nstringData: {password: hunter22, user: me}\n"
+	web := deploymentYAML("web", "web", "80")
+	for _, tc := range []struct {
+		name, before string
+		hand         []byHand
+		want         string
+	}{
+		{name: "nothing", before: config + "\n---\n" + secret + "\n---\n" + web, want: "unchanged configmap/conf\nunchanged secret/token\nunchanged deployment/web"},
+		{name: "fields (K6)", before: web, hand: []byHand{{"kubectl-set", "web", `{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"nginx"}]}}}}`}},
+			want: "update deployment/web\n  drift spec.template.spec.containers[name=main].image: nginx > busybox (kubectl-set)"},
+		{name: "foreign fields", before: config, hand: []byHand{{"kubectl-edit", "conf", `{"data":{"c":"three"},"metadata":{"labels":{"tier":"dev"}}}`}}, want: "unchanged configmap/conf"},
+		{name: "a Secret", before: secret, hand: []byHand{{"kubectl-edit", "token", `{"stringData":{"user":"you"}}`}},
+			want: "update secret/token\n  drift data.user: masked (kubectl-edit)"},
+		{name: "deleted", before: config, hand: []byHand{{"kubectl", "-conf", ""}}, want: "create configmap/conf: deleted by others since it was applied"},
+		{name: "made again", before: config, hand: []byHand{{"kubectl", "-conf", ""}, {"helm", "+conf", config}}, want: "blocked configmap/conf: deleted and made again by others since it was applied; configmap/conf exists already: \"helm\" wrote it"},
+		{name: "applied from elsewhere", before: config, hand: []byHand{{"hone", "conf", `{"data":{"a":"uno"},"metadata":{"annotations":{"hone.dev/applied-hash":"later"}}}`}},
+			want: "keep configmap/conf: applied since from elsewhere: what that was is not known here"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			c := realCluster(t)
+			ledger := openLedger(t, t.TempDir())
+			done := c.applyRemembered(t, ledger, c.inject(t, tc.before))
+			for _, h := range tc.hand {
+				c.changedBy(t, h)
+			}
+			var objects []*unstructured.Unstructured
+			for _, o := range done {
+				objects = append(objects, ledger.Remembered(o.ObjectID))
+			}
+			steps, err := NewApplier(c.dyn, c.mapper).Preview(t.Context(), PreviewRequest{Project: "project1", Drift: true, Prior: ledger.Remembered,
+				Declared: []Declared{{Resource: "web", Objects: objects}}, Records: map[model.ManifestName][]ObjectRecord{"web": recordsOf(done)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := stepsText(steps); got != tc.want && !(strings.HasPrefix(tc.want, "blocked") && strings.HasPrefix(got, tc.want)) {
+				t.Errorf("(-want +got):\n%s", cmp.Diff(tc.want, got))
+			}
+		})
+	}
+}
+
 // changedBy carries out a change by hand: a strategic merge, a creation (+name) or a deletion (-name).
 func (c cluster) changedBy(t *testing.T, h byHand) {
 	t.Helper()
-	kind := map[string]string{"conf": "ConfigMap", "web": "Deployment"}[strings.TrimLeft(h.object, "+-")]
+	kind := map[string]string{"conf": "ConfigMap", "web": "Deployment", "token": "Secret"}[strings.TrimLeft(h.object, "+-")]
 	text := "apiVersion: v1\nkind: " + kind + "\nmetadata: {name: " + strings.TrimLeft(h.object, "+-") + "}\n"
 	if kind == "Deployment" {
 		text = strings.Replace(text, "v1", "apps/v1", 1)
@@ -134,6 +203,9 @@ func stepsText(steps []api.PlanStep) string {
 			}
 			if f.Manager != "" {
 				line += " (" + f.Manager + ")"
+			}
+			if f.Applied != nil {
+				line += fmt.Sprint(", applied ", f.Applied)
 			}
 			lines = append(lines, line)
 		}

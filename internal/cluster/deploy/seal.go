@@ -90,15 +90,31 @@ func (v vault) seal(variables []string, place string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	box, err := cipherOf(key)
-	if err != nil {
-		return "", err
-	}
 	raw, err := json.Marshal(variables)
 	if err != nil {
 		return "", err
 	}
-	return base64.StdEncoding.EncodeToString(box.Seal(nil, nil, raw, []byte(place))), nil
+	sealed, err := sealWith(key, raw, place)
+	return base64.StdEncoding.EncodeToString(sealed), err
+}
+
+// sealWith encrypts with a key. The result can be opened only for the same place.
+func sealWith(key, raw []byte, place string) ([]byte, error) {
+	box, err := cipherOf(key)
+	if err != nil {
+		return nil, err
+	}
+	return box.Seal(nil, nil, raw, []byte(place)), nil
+}
+
+// openWith decrypts what sealWith has encrypted. ok is false if the key or the place is another one.
+func openWith(key, sealed []byte, place string) (raw []byte, ok bool) {
+	box, err := cipherOf(key)
+	if err != nil {
+		return nil, false
+	}
+	raw, err = box.Open(nil, nil, sealed, []byte(place))
+	return raw, err == nil
 }
 
 // open decrypts variables. ok is false if they were sealed with another key.
@@ -107,16 +123,12 @@ func (v vault) open(sealed, place string) (variables []string, ok bool, err erro
 	if key == nil || err != nil {
 		return nil, false, err
 	}
-	box, err := cipherOf(key)
-	if err != nil {
-		return nil, false, err
-	}
 	raw, err := base64.StdEncoding.DecodeString(sealed)
 	if err != nil {
 		return nil, false, nil //nolint:nilerr // ok is false
 	}
-	if raw, err = box.Open(nil, nil, raw, []byte(place)); err != nil {
-		return nil, false, nil //nolint:nilerr // ok is false
+	if raw, ok = openWith(key, raw, place); !ok {
+		return nil, false, nil
 	}
 	return variables, json.Unmarshal(raw, &variables) == nil, nil
 }

@@ -47,9 +47,16 @@ func TestPreview(t *testing.T) {
 		t.Fatal(err)
 	}
 	preview(2, nil, "~ update  configmap/conf", "! data.key: by hand → mine  (drift, by kubectl-edit at ", ": 1 to update, 1 unchanged")
+	drift := func(code int, args []string, want ...string) {
+		t.Helper()
+		p.says(code, append([]string{"drift", "--exit-code"}, args...), want...)
+	}
+	drift(2, nil, `! data\.key: by hand → mine  \(drift, by kubectl-edit at `, `: 1 to update, 1 unchanged`)
 	p.replace("conf.yaml", "key: mine", "key: ours")
+	drift(2, []string{"-o", "json"}, `"to": "mine"`) // what was applied, whatever is declared now
+	drift(1, []string{"nobody"}, `nothing is recorded for resource "nobody"`)
 	p.replace("conf.yaml", "hunter22hunter", "hunter33hunter")
-	preview(2, nil, "x data.key: by hand → ours  (conflict, by kubectl-edit at ", "~ data.password: (changed)", ": 2 to update")
+	preview(2, nil, "x data.key: by hand → ours  (conflict, applied was mine, by kubectl-edit at ", "~ data.password: (changed)", ": 2 to update")
 	first := preview(2, []string{"-o", "json"}, `"class": "conflict"`, `"manager": "kubectl-edit"`, `"masked": true`)
 	if second := preview(2, []string{"-o", "json"}); second != first {
 		t.Errorf("two previews differ:\n%s\n%s", first, second)
@@ -59,6 +66,12 @@ func TestPreview(t *testing.T) {
 		t.Errorf("deployed %v", d)
 	}
 	preview(0, nil, ": 2 unchanged")
+	if err := p.dyn.Resource(configMaps).Namespace(p.namespace).Delete(t.Context(), "conf", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	drift(2, nil, `deleted by others since it was applied`, `: 1 to create, 1 unchanged`)
+	ci()
+	drift(0, nil, `: 2 unchanged`)
 
 	p.write("conf.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: conf}\ndata: {key: ours}\n")
 	preview(2, nil, "- delete  secret/token in "+p.namespace, "no longer declared", ": 1 to delete, 1 unchanged")
@@ -66,4 +79,5 @@ func TestPreview(t *testing.T) {
 	preview(1, nil, `the cluster has no kind "ConfigMep" in v1`)
 	p.write("Tiltfile", "k8s_yaml(\n")
 	preview(5, nil, "Tiltfile")
+	drift(0, nil, `: 2 unchanged`) // no Tiltfile is needed
 }

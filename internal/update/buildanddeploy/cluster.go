@@ -262,7 +262,12 @@ func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]mod
 		}
 	}
 	applied, err := c.applier.Apply(ctx, deploy.ApplyRequest{Resource: name, Objects: objects, Namespace: req.Namespace,
-		Timeout: req.UpsertTimeout, Force: req.Force, Adopt: req.Adopt, Logger: req.Log})
+		Timeout: req.UpsertTimeout, Force: req.Force, Adopt: req.Adopt, Logger: req.Log,
+		Applied: func(u *unstructured.Unstructured, written bool) {
+			if err := ledger.Remember(u, written); err != nil { // it only explains
+				logstore.Warnf(req.Log, "WARNING: %v", err)
+			}
+		}})
 	if err != nil {
 		return applied, err
 	}

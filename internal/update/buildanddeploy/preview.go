@@ -3,7 +3,11 @@ package buildanddeploy
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/pkg/api"
@@ -34,7 +38,7 @@ func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep
 		return nil, err
 	}
 	known := map[model.ManifestName]bool{}
-	req := deploy.PreviewRequest{Project: c.project, Namespace: o.Namespace, Adopt: o.Adopt, Records: map[model.ManifestName][]deploy.ObjectRecord{}}
+	req := deploy.PreviewRequest{Project: c.project, Namespace: o.Namespace, Adopt: o.Adopt, Prior: ledger.Remembered, Records: map[model.ManifestName][]deploy.ObjectRecord{}}
 	for _, m := range o.Declared {
 		known[m.Name] = true
 		if m.K8s == nil || m.K8s.CustomDeploy != nil || !o.Chosen(m.Name) {
@@ -63,4 +67,54 @@ func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep
 	}
 	req.Elsewhere = c.owner(ctx, func() []model.Manifest { return o.Declared }, "", o.Namespace)
 	return c.applier.Preview(ctx, req)
+}
+
+// Drift returns how the objects in the cluster differ from what was applied to them last, of the chosen resources; nil chooses all.
+// It needs no Tiltfile, and writes nothing. unknown are the objects whose last apply is not known: an earlier version of hone made
+// it, or its record is lost.
+func (c *Cluster) Drift(ctx context.Context, chosen []model.ManifestName) (steps []api.PlanStep, unknown []model.ObjectID, err error) {
+	ledger, err := c.Ledger(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	records, err := ledger.Resources()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, name := range chosen {
+		if _, ok := records[name]; !ok {
+			return nil, nil, problem.New(fmt.Sprintf("nothing is recorded for resource %q", name), "the records have: "+names(records))
+		}
+	}
+	req := deploy.PreviewRequest{Project: c.project, Records: records, Prior: ledger.Remembered, Drift: true}
+	for _, name := range slices.Sorted(maps.Keys(records)) {
+		if chosen != nil && !slices.Contains(chosen, name) {
+			continue
+		}
+		d := deploy.Declared{Resource: name}
+		for _, r := range records[name] {
+			if r.Foreign || r.Leaving || r.UID == "" { // without a UID it was never applied
+				continue
+			}
+			if u := ledger.Remembered(r.ObjectID); u != nil {
+				d.Objects = append(d.Objects, u)
+			} else {
+				unknown = append(unknown, r.ObjectID)
+			}
+		}
+		req.Declared = append(req.Declared, d)
+	}
+	steps, err = c.applier.Preview(ctx, req)
+	return steps, unknown, err
+}
+
+func names(records map[model.ManifestName][]deploy.ObjectRecord) string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(records)) {
+		out = append(out, string(name))
+	}
+	if len(out) == 0 {
+		return "nothing"
+	}
+	return strings.Join(out, ", ")
 }

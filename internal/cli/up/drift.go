@@ -1,0 +1,83 @@
+package up
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// driftFlags are the flags of hone drift.
+type driftFlags struct {
+	project  flags.Project
+	output   string
+	exitCode bool
+}
+
+func newDrift(g *command.Global) *cobra.Command {
+	var f driftFlags
+	c := &cobra.Command{
+		Use:   "drift [NAME…]",
+		Short: "Show what others have changed in the cluster",
+		Long: fmt.Sprintf(`Shows how the objects in the cluster differ from what hone applied to them last: fields that something else has changed, with its
+name and the time, and objects that were deleted. Every line says what applying the same once more would do. Nothing is
+written, and nothing new is proposed: the Tiltfile is not evaluated, so it may be broken or changed.
+
+Images that were built since, live updates and what a command of the Tiltfile applied (k8s_custom_deploy) are no drift.
+
+It exits with %d, or with %d if something could not be looked at. With --exit-code, it exits with %d if there is drift.`,
+			command.ExitOK, command.ExitFailure, exitChanges),
+		Example: "  hone drift\n  hone drift api --exit-code",
+		RunE:    func(cmd *cobra.Command, args []string) error { return drift(cmd.Context(), g, f, args) },
+	}
+	f.project.Add(c)
+	c.ValidArgsFunction = f.project.CompleteDeclared
+	command.AddDocumentFlag(c, &f.output)
+	c.Flags().BoolVar(&f.exitCode, "exit-code", false, fmt.Sprintf("exit with %d if there is drift", exitChanges))
+	return c
+}
+
+func drift(ctx context.Context, g *command.Global, f driftFlags, args []string) error {
+	write, err := command.DocumentWriter(f.output, "drift")
+	if err != nil {
+		return err
+	}
+	path, err := f.project.Path()
+	if err != nil {
+		return err
+	}
+	log, out := command.NewPrinter(g.Stderr, g.Stderr), command.NewPrinter(g.Stdout, g.Stderr)
+	asked, err := ask(ctx, f.project, log)
+	if err != nil {
+		return err
+	}
+	defer asked.kube.Close()
+	cluster, err := openCluster(ctx, asked.kc, asked.kube, path)
+	if err != nil {
+		return err
+	}
+	var chosen []model.ManifestName
+	for _, name := range args {
+		chosen = append(chosen, model.ManifestName(name))
+	}
+	steps, unknown, err := cluster.Drift(k8s.Patiently(ctx, asked.tell), chosen)
+	if err != nil {
+		return err
+	}
+	if len(unknown) > 0 {
+		var names []string
+		for _, id := range unknown {
+			names = append(names, objectText(api.PlanObject{Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}))
+		}
+		logstore.Warnf(log, "What was applied last is not recorded for %s: left out. Their next deploy records it.", strings.Join(names, ", "))
+	}
+	return printPlan(g, out, write, planOf(path, asked.known.Context, steps), f.exitCode)
+}

@@ -1,0 +1,198 @@
+package deploy
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// What was applied last lies beside the ledger, one file for each object, encrypted with the key of the ledgers. It only explains:
+// it tells a declaration that has changed from a cluster that was changed. So a file that is missing, cannot be opened, or is older
+// than the object in the cluster is no error. The values of a Secret are not in it, only a digest of each, made with the same key.
+
+// digestMark begins the digest of a value of a Secret.
+const digestMark = "hmac-sha256:"
+
+// appliedDir returns the folder of what was applied last for the ledger in a file.
+func appliedDir(ledger string) string { return strings.TrimSuffix(ledger, ".json") + ".applied" }
+
+// appliedFile returns the file of an object.
+func (l *Ledger) appliedFile(id model.ObjectID) string {
+	sum := sha256.Sum256([]byte(placeOf(id)))
+	return filepath.Join(appliedDir(l.path), hex.EncodeToString(sum[:16]))
+}
+
+// placeOf identifies an object to the vault.
+func placeOf(id model.ObjectID) string {
+	return strings.Join([]string{"applied", id.Group, id.Kind, id.Namespace, id.Name}, "\x00")
+}
+
+// Remember stores an object as it was applied. If it was not written because it was up to date, it is stored only if nothing is
+// stored yet. A crash of the machine may lose it.
+func (l *Ledger) Remember(desired *unstructured.Unstructured, written bool) error {
+	path := l.appliedFile(IDOf(desired))
+	if !written {
+		if _, err := os.Stat(path); err == nil {
+			return nil
+		}
+	}
+	if err := l.remember(path, desired); err != nil {
+		return fmt.Errorf("store what was applied to %s: %w", title(IDOf(desired)), err)
+	}
+	return nil
+}
+
+func (l *Ledger) remember(path string, desired *unstructured.Unstructured) error {
+	v := vaultOf(filepath.Dir(l.path))
+	key, err := v.make()
+	if err != nil {
+		return err
+	}
+	if isSecret(desired) {
+		desired = desired.DeepCopy()
+		for _, values := range secretValues(desired) {
+			for name, value := range values {
+				values[name] = digestMark + digest(key, fmt.Sprint(value))
+			}
+		}
+	}
+	raw, err := desired.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	sealed, err := sealWith(key, raw, placeOf(IDOf(desired)))
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	temp := path + ".new" // always the same: at most one is left behind, and the next one replaces it
+	if err := os.WriteFile(temp, sealed, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(temp, path)
+}
+
+// Remembered returns an object as it was applied last; nil if that is not known. It is a new copy. Of a Secret, only those values
+// are known that one of the others has, too: each other value is one that nothing else has.
+func (l *Ledger) Remembered(id model.ObjectID, others ...*unstructured.Unstructured) *unstructured.Unstructured {
+	sealed, err := os.ReadFile(l.appliedFile(id))
+	if err != nil {
+		return nil
+	}
+	key, err := vaultOf(filepath.Dir(l.path)).read()
+	if key == nil || err != nil {
+		return nil
+	}
+	raw, ok := openWith(key, sealed, placeOf(id))
+	if !ok {
+		return nil
+	}
+	u := &unstructured.Unstructured{}
+	if u.UnmarshalJSON(raw) != nil {
+		return nil
+	}
+	if isSecret(u) {
+		undigest(key, u, others)
+	}
+	return u
+}
+
+// undigest gives a remembered Secret values that the API server accepts: each one of others that has the remembered digest, and
+// where there is none the digest itself.
+func undigest(key []byte, remembered *unstructured.Unstructured, others []*unstructured.Unstructured) {
+	for field, values := range secretValues(remembered) {
+		for name, value := range values {
+			values[name] = base64.StdEncoding.EncodeToString([]byte(fmt.Sprint(value)))
+			for _, o := range others {
+				if o == nil {
+					continue
+				}
+				if has, ok := secretValues(o)[field][name]; ok && value == digestMark+digest(key, fmt.Sprint(has)) {
+					values[name] = has
+				}
+			}
+		}
+	}
+}
+
+// secretValues returns the fields of a Secret that hold values.
+func secretValues(u *unstructured.Unstructured) map[string]map[string]any {
+	out := map[string]map[string]any{}
+	for _, field := range []string{"data", "stringData"} {
+		if values, ok := u.Object[field].(map[string]any); ok {
+			out[field] = values
+		}
+	}
+	return out
+}
+
+func digest(key []byte, value string) string {
+	mac := hmac.New(sha256.New, key)
+	_, _ = mac.Write([]byte(value)) // never fails
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// forget removes what was applied to objects that have no record any more.
+func (l *Ledger) forget(before, after content) error {
+	left := map[model.ObjectID]bool{}
+	for _, list := range before.objects {
+		for _, r := range list {
+			left[r.ObjectID] = true
+		}
+	}
+	for _, list := range after.objects {
+		for _, r := range list {
+			delete(left, r.ObjectID)
+		}
+	}
+	for id := range left {
+		if err := os.Remove(l.appliedFile(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("forget what was applied: %w", err)
+		}
+	}
+	if len(after.objects) == 0 {
+		_ = os.Remove(appliedDir(l.path)) // unless something else is in it
+	}
+	return nil
+}
+
+// takeApplied moves what was applied from another ledger's folder into this one's, unless there is something newer.
+func (l *Ledger) takeApplied(from *Ledger) error {
+	old, mine := appliedDir(from.path), appliedDir(l.path)
+	entries, err := os.ReadDir(old)
+	if len(entries) == 0 {
+		return ignoreMissing(err)
+	}
+	if err := os.MkdirAll(mine, 0o700); err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if _, err := os.Stat(filepath.Join(mine, e.Name())); err == nil {
+			continue
+		}
+		if err := os.Rename(filepath.Join(old, e.Name()), filepath.Join(mine, e.Name())); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(old)
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
