@@ -52,6 +52,11 @@ type PlanStep struct {
 	// Resource is the resource that the object belongs to.
 	Resource string     `json:"resource"`
 	Action   PlanAction `json:"action"`
+	// UID is that of the object in the cluster; empty if there is none.
+	UID string `json:"uid,omitempty"`
+	// Declared is a hash of the declared object, with images that are not built; empty for a Secret and for objects that are no
+	// longer declared.
+	Declared string `json:"declared,omitempty"`
 	// Reason is why, in a few words; empty if the fields tell it.
 	Reason string        `json:"reason,omitempty"`
 	Fields []FieldChange `json:"fields,omitempty"`

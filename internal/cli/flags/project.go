@@ -30,6 +30,17 @@ func (f *Project) Add(c *cobra.Command) {
 	c.Flags().StringVar(&f.Namespace, "namespace", "", "namespace for objects that name none, instead of the context's")
 }
 
+// Fix sets the flags to what a command has found elsewhere. A flag that was given as well is a problem.
+func (f *Project) Fix(c *cobra.Command, tiltfile, kubeContext, namespace, source string) error {
+	for _, name := range []string{"file", "session", "context", "namespace"} {
+		if c.Flags().Changed(name) {
+			return problem.New(fmt.Sprintf("--%s is given, and %s holds it already", name, source), "leave the flag out, or make another one")
+		}
+	}
+	f.file, f.Context, f.Namespace = tiltfile, kubeContext, namespace
+	return nil
+}
+
 // Path returns the absolute path of the Tiltfile, which need not exist.
 func (f *Project) Path() (string, error) {
 	path, err := filepath.Abs(f.file)

@@ -45,12 +45,16 @@ and %d when it is interrupted.`, command.ExitOK, command.ExitFailure, command.Ex
 			return runSession(cmd.Context(), o)
 		},
 	}
+	f.add(c)
+	return c
+}
+
+func (f *ciFlags) add(c *cobra.Command) {
 	f.session.add(c)
 	c.Flags().DurationVar(&f.timeout, "timeout", 0, "fail after this time (default: from ci_settings, else 30m)")
 	c.Flags().StringVarP(&f.output, "output", "o", "text", "text, json for one object per line, or yaml for one document after the other")
 	c.Flags().StringVar(&f.junit, "junit", "", "write the results to this file in JUnit format")
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", command.OutputJSON, command.OutputYAML}, cobra.ShellCompDirectiveNoFileComp))
-	return c
 }
 
 // options checks the flags.

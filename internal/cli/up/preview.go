@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -47,23 +48,30 @@ nothing is written. A field is shown only if the declaration is the reason: defa
   x conflict: the declaration has changed, and something else has set the field, too; the declaration wins
   - a field that is no longer declared
 
+With -o plan=FILE, the plan is also written to a file, and hone deploy FILE does what it says.
+
 Images are not built: their names are known after the build. Objects that a command of the Tiltfile applies
 (k8s_custom_deploy), local resources and services of Docker Compose are not shown.
 
 It exits with %d, or with %d if something would be refused. With --exit-code, it exits with %d if something would change.`,
 			command.ExitOK, command.ExitFailure, exitChanges),
-		Example: "  hone preview\n  hone preview api -o json | jq '.steps[] | select(.action != \"unchanged\")'",
+		Example: "  hone preview\n  hone preview -o plan=next.plan && hone deploy next.plan\n  hone preview api -o json | jq '.steps[] | select(.action != \"unchanged\")'",
 		RunE:    func(cmd *cobra.Command, args []string) error { return preview(cmd.Context(), g, f, args) },
 	}
 	f.project.Add(c)
 	c.ValidArgsFunction = f.project.CompleteDeclared
 	command.AddDocumentFlag(c, &f.output)
+	c.Flags().Lookup("output").Usage = "format for programs: json, yaml; or plan=FILE, for hone deploy"
 	c.Flags().BoolVar(&f.exitCode, "exit-code", false, fmt.Sprintf("exit with %d if something would change", exitChanges))
 	c.Flags().BoolVar(&f.adopt, "adopt", false, "preview the take-over of objects that hone did not create")
 	return c
 }
 
 func preview(ctx context.Context, g *command.Global, f previewFlags, args []string) error {
+	file, toFile := strings.CutPrefix(f.output, "plan=")
+	if toFile {
+		f.output = ""
+	}
 	write, err := command.DocumentWriter(f.output, "preview")
 	if err != nil {
 		return err
@@ -74,12 +82,15 @@ func preview(ctx context.Context, g *command.Global, f previewFlags, args []stri
 	}
 	// What the Tiltfile prints goes to standard error: standard output holds the plan and nothing else.
 	log, out := command.NewPrinter(g.Stderr, g.Stderr), command.NewPrinter(g.Stdout, g.Stderr)
-	plan, err := makePlan(ctx, path, f, args, log, func(more []model.Secret) {
-		log.Learn(more)
-		out.Learn(more)
-	})
+	plan, err := makePlan(ctx, path, planRequest{project: f.project, args: args, adopt: f.adopt}, log, out)
 	if err != nil {
 		return err
+	}
+	if toFile {
+		if err := writePlanFile(file, planFile{Args: args, Namespace: f.project.Namespace, Adopt: f.adopt, Plan: plan}, out); err != nil {
+			return err
+		}
+		defer logstore.Infof(log, "The plan is in %s; hone deploy %s does it.", file, file)
 	}
 	return printPlan(g, out, write, plan, f.exitCode)
 }
@@ -106,8 +117,22 @@ func printPlan(g *command.Global, out *command.Printer, write func(io.Writer, an
 	return nil
 }
 
-// makePlan evaluates the Tiltfile and asks the API server what deploying it would do.
-func makePlan(ctx context.Context, path string, f previewFlags, args []string, log logstore.Logger, learn func([]model.Secret)) (api.Plan, error) {
+// planRequest is what a plan depends on, besides the Tiltfile and the cluster.
+type planRequest struct {
+	project flags.Project
+	args    []string
+	adopt   bool
+	// quiet leaves out what the Tiltfile prints.
+	quiet bool
+}
+
+// makePlan evaluates the Tiltfile and asks the API server what deploying it would do. Both printers learn the secrets.
+func makePlan(ctx context.Context, path string, f planRequest, log, out *command.Printer) (api.Plan, error) {
+	args := f.args
+	var said logstore.Logger = log
+	if f.quiet {
+		said = logstore.Discard
+	}
 	asked, err := ask(ctx, f.project, log)
 	if err != nil {
 		return api.Plan{}, err
@@ -116,7 +141,10 @@ func makePlan(ctx context.Context, path string, f previewFlags, args []string, l
 	known := asked.known
 	namespace := cmp.Or(f.project.Namespace, known.Namespace)
 	r := tiltfile.Load(ctx, tiltfile.Options{Path: path, Args: args, Subcommand: "ci", Namespace: namespace,
-		Cluster: func() (model.Cluster, error) { return known, nil }, Logger: log, OnSecrets: learn})
+		Cluster: func() (model.Cluster, error) { return known, nil }, Logger: said, OnSecrets: func(more []model.Secret) {
+			log.Learn(more)
+			out.Learn(more)
+		}})
 	if r.Err != nil {
 		return api.Plan{}, command.WithCode(r.Err, command.ExitTiltfile)
 	}

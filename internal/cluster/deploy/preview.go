@@ -183,9 +183,15 @@ func (p *preview) object(ctx context.Context, i int) api.PlanStep {
 		return blocked(step, err)
 	}
 	step.Object = planObject(t.id)
+	if !isSecret(desired) { // a hash would tell a short value
+		step.Declared = annotation(desired, AnnotationAppliedHash)
+	}
 	live, leaving, err := p.live(ctx, t)
 	if err != nil {
 		return blocked(step, err)
+	}
+	if live != nil {
+		step.UID = string(live.GetUID())
 	}
 	if p.req.Drift && live != nil {
 		if hash := annotation(live, AnnotationAppliedHash); hash != "" && hash != annotation(desired, AnnotationAppliedHash) {
@@ -406,6 +412,9 @@ func (p *preview) leftovers(ctx context.Context) ([]api.PlanStep, error) {
 // leftover returns what would happen to an object that is no longer declared; nil if it does not exist.
 func (p *preview) leftover(ref ObjectRef, f found, err error) *api.PlanStep {
 	step := &api.PlanStep{Object: planObject(ref.ObjectID), Resource: string(ref.Resource)}
+	if f.live != nil {
+		step.UID = string(f.live.GetUID())
+	}
 	to, declared := model.ManifestName(""), false
 	if p.req.Elsewhere != nil {
 		to, declared = p.req.Elsewhere(ref.ObjectID)

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -80,4 +82,80 @@ func TestPreview(t *testing.T) {
 	p.write("Tiltfile", "k8s_yaml(\n")
 	preview(5, nil, "Tiltfile")
 	drift(0, nil, `: 2 unchanged`) // no Tiltfile is needed
+}
+
+// TestDeployPlan writes plans and carries them out: one that holds, one for which the cluster has changed, one for which the Tiltfile
+// has, and one that was carried out already.
+func TestDeployPlan(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, configTiltfile+"---\napiVersion: v1\nkind: Secret\nmetadata: {name: token}\nstringData: {password: hunter22hunter}\n")
+	inNamespace := []string{"--namespace", p.namespace}
+	plan := filepath.Join(p.dir, "next.plan")
+	write := func() {
+		t.Helper()
+		p.says(0, append([]string{"preview", "-o", "plan=" + plan}, inNamespace...), `The plan is in .*next\.plan; hone deploy .*next\.plan does it`)
+		raw, err := os.ReadFile(plan)
+		if err != nil || strings.Contains(string(raw), "hunter") || strings.Contains(string(raw), "aHVudGVy") {
+			t.Errorf("the plan holds a secret, or %v:\n%s", err, raw)
+		}
+	}
+	value := func() any {
+		return p.object("", "v1", "configmaps", "conf").Object["data"].(map[string]any)["key"]
+	}
+	p.says(1, append([]string{"deploy"}, inNamespace...), `nobody can be asked whether to deploy`)
+	p.says(1, []string{"deploy", "missing.plan"}, `there is no plan missing\.plan`)
+	if p.live("configmap/conf") != nil {
+		t.Fatal("it was deployed")
+	}
+	write()
+	p.says(1, []string{"deploy", plan, "--context", "another"}, `--context is given, and the plan .* holds it already`)
+	p.says(0, []string{"deploy", plan, "--port", "0"}, `\+ create  configmap/conf in `, `: 2 to create`)
+	if value() != "mine" {
+		t.Errorf("deployed %v", value())
+	}
+	p.says(1, []string{"deploy", plan, "--port", "0"}, `the plan is stale`, `secret/token in \S+: unchanged, in another way than the plan shows`)
+
+	p.replace("conf.yaml", "key: mine", "key: ours")
+	write()
+	patch := []byte(`{"metadata":{"labels":{"foreign":"yes"}}}`)
+	if _, err := p.dyn.Resource(configMaps).Namespace(p.namespace).Patch(t.Context(), "conf", types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "kubectl-label"}); err != nil {
+		t.Fatal(err)
+	}
+	p.says(0, []string{"deploy", plan, "--port", "0"}, `~ update  configmap/conf in `, `data\.key: mine → ours`) // the label of others does not matter
+	if value() != "ours" {
+		t.Errorf("deployed %v", value())
+	}
+
+	p.replace("conf.yaml", "key: ours", "key: theirs")
+	write()
+	patch = []byte(`{"data":{"key":"by hand"}}`)
+	if _, err := p.dyn.Resource(configMaps).Namespace(p.namespace).Patch(t.Context(), "conf", types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "kubectl-edit"}); err != nil {
+		t.Fatal(err)
+	}
+	p.says(1, []string{"deploy", plan, "--port", "0"}, `the plan is stale`, `configmap/conf in \S+: update, in another way than the plan shows`)
+	write()
+	p.replace("conf.yaml", "key: theirs", "key: nobodys")
+	p.says(1, []string{"deploy", plan, "--port", "0"}, `the plan is stale`)
+	if value() != "by hand" {
+		t.Errorf("a stale plan was carried out: %v", value())
+	}
+	p.says(0, append([]string{"deploy", "--yes", "--port", "0"}, inNamespace...), `x data\.key: by hand → nobodys  \(conflict, applied was ours, by kubectl-edit at `)
+	if value() != "nobodys" {
+		t.Errorf("deployed %v", value())
+	}
+
+	p.replace("conf.yaml", "key: nobodys", "key: mine")
+	term := p.terminal(120, 34)
+	for _, tc := range [][2]string{{"n", `(?s)configmap/conf.*data\.key: nobodys → mine.*Deploy this\? \(y/N\) n\s+Nothing was done\.`}, {"y", `(?s)Deploy this\? \(y/N\) y.*code=0`}} {
+		term.keys("clear; "+binary+" deploy --port 0 --namespace "+p.namespace+"; echo code=$?", "Enter")
+		term.shows(`Deploy this\? \(y/N\) ?$`)
+		if value() != "nobodys" {
+			t.Errorf("it did not wait for the answer: %v", value())
+		}
+		term.keys(tc[0], "Enter")
+		term.shows(tc[1])
+	}
+	if value() != "mine" {
+		t.Errorf("deployed %v", value())
+	}
 }

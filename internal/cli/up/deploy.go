@@ -1,0 +1,123 @@
+package up
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/pkg/api"
+)
+
+// deployFlags are the flags of hone deploy.
+type deployFlags struct {
+	ci  ciFlags
+	yes bool
+}
+
+func newDeploy(g *command.Global) *cobra.Command {
+	var f deployFlags
+	c := &cobra.Command{
+		Use:   "deploy [PLAN] [NAME…] [-- TILTFILE ARGS]",
+		Short: "Show what would change, and then build and deploy once",
+		Long: fmt.Sprintf(`Shows what hone preview shows, asks whether to do it, and then builds and deploys once, as hone ci does: it does not watch files,
+and ends when everything is ready, or at the first failure that waiting would not fix.
+
+With PLAN, a file of hone preview -o plan=FILE, it does what that showed, and does not ask. The plan holds the Tiltfile, the
+arguments, the context and the namespace. It is made once more first: if the Tiltfile or the cluster have changed so that
+something else would happen, nothing is done. Changes that the plan would not touch, such as a status or the fields of others,
+do not count. Of names after the plan, only those resources are deployed.
+
+Images are built from the source tree as it is now. Local resources and commands that deploy (k8s_custom_deploy) run, although a
+plan does not show them.
+
+It exits as hone ci does, and with %d if the plan is refused.`, command.ExitFailure),
+		Example: "  hone deploy\n  hone deploy api --yes\n  hone preview -o plan=next.plan && hone deploy next.plan",
+		RunE:    func(cmd *cobra.Command, args []string) error { return deployOnce(cmd, g, f, args) },
+	}
+	f.ci.add(c)
+	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
+	return c
+}
+
+func deployOnce(cmd *cobra.Command, g *command.Global, f deployFlags, args []string) error {
+	shown, names, err := readPlanFile(args)
+	if err != nil {
+		return err
+	}
+	if shown != nil {
+		if args, err = f.follow(cmd, shown, args[0], names); err != nil {
+			return err
+		}
+	}
+	if shown == nil && !f.yes && !command.Interactive() {
+		return problem.New("nobody can be asked whether to deploy: this is not a terminal", "say --yes, or deploy a plan that was looked at: hone preview -o plan=FILE, then hone deploy FILE")
+	}
+	o, err := f.ci.options(g, args)
+	if err != nil {
+		return err
+	}
+	log, out := command.NewPrinter(g.Stderr, g.Stderr), command.NewPrinter(g.Stderr, g.Stderr)
+	plan, err := makePlan(cmd.Context(), o.tiltfile, planRequest{project: f.ci.session.project, args: args, adopt: f.ci.session.adopt, quiet: true}, log, out)
+	if err != nil {
+		return err
+	}
+	if shown != nil {
+		lines, err := stale(shown.Plan, plan, len(names) > 0, out)
+		if err != nil {
+			return err
+		}
+		if len(lines) > 0 {
+			return problem.New("the plan is stale: something else would happen now, and nothing was done\n"+out.Scrubbed([]string{strings.Join(lines, "\n")})[0],
+				"look at it again: hone preview -o plan="+cmd.Flags().Arg(0))
+		}
+	}
+	out.Write(logstore.LevelInfo, planText(plan))
+	if plan.Summary[api.ActionBlocked] > 0 {
+		return command.AlreadyPrinted(errors.New("something would be refused"), command.ExitFailure)
+	}
+	if shown == nil && !f.yes && plan.Changes() {
+		if yes, err := confirmed(cmd.Context(), g); !yes || err != nil {
+			return err
+		}
+	}
+	return runSession(cmd.Context(), o)
+}
+
+// follow sets the flags to those of a plan, and returns its arguments. Names choose resources of a plan that was made for all.
+func (f *deployFlags) follow(cmd *cobra.Command, shown *planFile, path string, names []string) ([]string, error) {
+	if err := f.ci.session.project.Fix(cmd, shown.Plan.Tiltfile, shown.Plan.Context, shown.Namespace, "the plan "+path); err != nil {
+		return nil, err
+	}
+	if cmd.Flags().Changed("adopt") && f.ci.session.adopt != shown.Adopt {
+		return nil, problem.New("--adopt is given, and the plan "+path+" was made without it", "make one with it: hone preview --adopt -o plan="+path)
+	}
+	f.ci.session.adopt = shown.Adopt
+	switch {
+	case len(names) == 0:
+		return shown.Args, nil
+	case len(shown.Args) > 0:
+		return nil, problem.New(fmt.Sprintf("the plan %s was made for %s: it can only be deployed as a whole", path, strings.Join(shown.Args, " ")),
+			fmt.Sprintf("make one for less: hone preview %s -o plan=%s", strings.Join(names, " "), path))
+	}
+	return names, nil
+}
+
+// confirmed asks whether to do what was shown.
+func confirmed(ctx context.Context, g *command.Global) (bool, error) {
+	fmt.Fprint(g.Stdout, "Deploy this? (y/N) ")
+	answer, err := command.ReadAnswer(ctx)
+	if err != nil {
+		return false, err
+	}
+	if !command.IsYes(answer) {
+		fmt.Fprintln(g.Stdout, "Nothing was done.")
+		return false, nil
+	}
+	return true, nil
+}
