@@ -48,7 +48,7 @@ var sizes = []size{
 
 // measureScale measures "hone ci", first on an empty namespace and then with nothing to do, and "hone up" at rest.
 func measureScale(ctx context.Context, b *bench) error {
-	b.table.section("hone ci and hone up with many Deployments of zero replicas: wall time, CPU time, memory at its highest",
+	b.table.section("hone ci, preview, deploy and up with many Deployments of zero replicas: wall time, CPU time, memory at its highest",
 		"baselines: cold, the same Deployments sent by three loops and observed by the cluster; unchanged, listing them once;",
 		"at rest, the memory of hone version. Tilt: published figures")
 	floor, err := (&harness.Project{Hone: b.hone}).Run(ctx, "version")
@@ -83,6 +83,9 @@ func (b *bench) scale(ctx context.Context, s size, floor harness.Use) error {
 		return err
 	}
 	if err := b.ci(ctx, p, s); err != nil {
+		return err
+	}
+	if err := b.plans(ctx, p, s, yaml.String()); err != nil {
 		return err
 	}
 	if s.idle {
@@ -121,6 +124,40 @@ func (b *bench) ci(ctx context.Context, p *harness.Project, s size) error {
 	b.table.print(row{fmt.Sprintf("ci, %d unchanged", s.resources), used(same),
 		ratio(same.Wall, list.median(), fmt.Sprintf("list (%s)", short(list.median()))), s.tiltCI})
 	return nil
+}
+
+// plans measures the commands around a plan of a project that is deployed, three times each, and prints the medians: with nothing to
+// do, and with a change of every object.
+func (b *bench) plans(ctx context.Context, p *harness.Project, s size, yaml string) error {
+	list, err := b.cluster.list(ctx, p.Namespace, s.resources)
+	if err != nil {
+		return err
+	}
+	measured := func(what, promise string, args ...string) error {
+		var runs []harness.Use
+		for range 3 {
+			u, err := p.Run(ctx, args...)
+			if err != nil {
+				return err
+			}
+			runs = append(runs, u)
+		}
+		use := middle(runs)
+		b.table.print(row{fmt.Sprintf(what, s.resources), used(use), ratio(use.Wall, list.median(), fmt.Sprintf("list (%s)", short(list.median()))), promise})
+		return nil
+	}
+	promise := map[int]string{10: "promised: 0.2 s", 300: "promised: 2 s"}[s.resources]
+	if err := errors.Join(
+		measured("preview, %d unchanged", promise, "preview", "--namespace", p.Namespace),
+		measured("drift, %d unchanged", "", "drift"),
+		measured("deploy, %d unchanged", "promised: as ci", "deploy", "--yes", "--namespace", p.Namespace)); err != nil {
+		return err
+	}
+	if err := p.Write("all.yaml", strings.ReplaceAll(yaml, "image: busybox", "image: alpine")); err != nil {
+		return err
+	}
+	err = measured("preview, %d changed", promise, "preview", "--namespace", p.Namespace)
+	return errors.Join(err, p.Write("all.yaml", yaml))
 }
 
 // applyFloor measures the minimal work of "hone ci" on an empty namespace, in a namespace of its own.
