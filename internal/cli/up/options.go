@@ -33,6 +33,7 @@ type options struct {
 	updateMode model.UpdateMode
 	forward    bool
 	adopt      bool
+	noPrune    bool
 	timeout    time.Duration
 	lines      stream.Options
 	settings   settings.Settings // of the screen
@@ -55,6 +56,7 @@ type sessionFlags struct {
 	logResource []string
 	snapshot    string
 	adopt       bool
+	noPrune     bool
 }
 
 func (f *sessionFlags) add(c *cobra.Command) {
@@ -65,6 +67,7 @@ func (f *sessionFlags) add(c *cobra.Command) {
 	c.Flags().BoolVar(&f.noForwards, "disable-port-forwards", false, "open no ports for resources")
 	c.Flags().StringVar(&f.updateMode, "update-mode", string(model.UpdateAuto), "how resources are updated: auto, image, naive, container, exec")
 	c.Flags().BoolVar(&f.adopt, "adopt", false, "take over objects that exist already and that hone did not create; hone down restores them")
+	c.Flags().BoolVar(&f.noPrune, "no-prune", false, "delete no objects that the Tiltfile no longer declares; hone gc deletes them later")
 	c.Flags().StringVar(&f.logLevel, "log-level", "", "print only lines of this level and above: warn, error")
 	c.Flags().StringVar(&f.logSource, "log-source", "all", "print only lines of this source: all, build, runtime")
 	c.Flags().StringArrayVar(&f.logResource, "log-resource", nil, "print only lines of this resource; may be given more than once")
@@ -82,7 +85,7 @@ func (f *sessionFlags) add(c *cobra.Command) {
 // options checks the flags.
 func (f *sessionFlags) options(g *command.Global, command state.Command, args []string) (options, error) {
 	o := options{command: command, args: args, context: f.project.Context, namespace: f.project.Namespace,
-		host: f.server.Host, port: f.server.Port, stream: f.stream, forward: !f.noForwards, adopt: f.adopt, global: g}
+		host: f.server.Host, port: f.server.Port, stream: f.stream, forward: !f.noForwards, adopt: f.adopt, noPrune: f.noPrune, global: g}
 	err := f.server.Port.Check()
 	if err != nil {
 		return o, err

@@ -126,42 +126,64 @@ type planRequest struct {
 	quiet bool
 }
 
-// makePlan evaluates the Tiltfile and asks the API server what deploying it would do. Both printers learn the secrets.
-func makePlan(ctx context.Context, path string, f planRequest, log, out *command.Printer) (api.Plan, error) {
-	args := f.args
+// loaded is a Tiltfile that was evaluated, and its cluster. The caller closes asked.kube.
+type loaded struct {
+	asked     askedCluster
+	cluster   *buildanddeploy.Cluster
+	manifests []model.Manifest
+	namespace string
+	chosen    func(model.ManifestName) bool
+}
+
+// load evaluates the Tiltfile and connects to the cluster. Both printers learn the secrets.
+func load(ctx context.Context, path string, f planRequest, log, out *command.Printer) (l loaded, err error) {
+	if l.asked, err = ask(ctx, f.project, log); err != nil {
+		return l, err
+	}
+	defer func() {
+		if err != nil {
+			l.asked.kube.Close()
+		}
+	}()
+	l.namespace = cmp.Or(f.project.Namespace, l.asked.known.Namespace)
 	var said logstore.Logger = log
 	if f.quiet {
 		said = logstore.Discard
 	}
-	asked, err := ask(ctx, f.project, log)
-	if err != nil {
-		return api.Plan{}, err
-	}
-	defer asked.kube.Close()
-	known := asked.known
-	namespace := cmp.Or(f.project.Namespace, known.Namespace)
-	r := tiltfile.Load(ctx, tiltfile.Options{Path: path, Args: args, Subcommand: "ci", Namespace: namespace,
-		Cluster: func() (model.Cluster, error) { return known, nil }, Logger: said, OnSecrets: func(more []model.Secret) {
+	r := tiltfile.Load(ctx, tiltfile.Options{Path: path, Args: f.args, Subcommand: "ci", Namespace: l.namespace,
+		Cluster: func() (model.Cluster, error) { return l.asked.known, nil }, Logger: said, OnSecrets: func(more []model.Secret) {
 			log.Learn(more)
 			out.Learn(more)
 		}})
 	if r.Err != nil {
-		return api.Plan{}, command.WithCode(r.Err, command.ExitTiltfile)
+		return l, command.WithCode(r.Err, command.ExitTiltfile)
 	}
-	cluster, err := openCluster(ctx, asked.kc, asked.kube, path)
-	if err != nil {
-		return api.Plan{}, err
-	}
+	l.manifests = r.Manifests
 	enabled := state.EnabledNames(r.Tiltfile)
-	steps, err := cluster.Preview(k8s.Patiently(ctx, asked.tell), buildanddeploy.PreviewOptions{Declared: r.Manifests, Namespace: namespace, Adopt: f.adopt,
-		Chosen: func(name model.ManifestName) bool {
-			// A choice of resources leaves the others alone, also those that are declared no longer.
-			return enabled == nil || enabled[name] && (name != model.UncategorizedName || len(args) == 0 || slices.Contains(r.Enabled, name))
-		}})
+	l.chosen = func(name model.ManifestName) bool {
+		// A choice of resources leaves the others alone, also those that are declared no longer.
+		return enabled == nil || enabled[name] && (name != model.UncategorizedName || len(f.args) == 0 || slices.Contains(r.Enabled, name))
+	}
+	l.cluster, err = openCluster(ctx, l.asked.kc, l.asked.kube, path)
+	return l, err
+}
+
+// makePlan evaluates the Tiltfile and asks the API server what deploying it would do. Both printers learn the secrets.
+func makePlan(ctx context.Context, path string, f planRequest, log, out *command.Printer) (api.Plan, error) {
+	l, err := load(ctx, path, f, log, out)
 	if err != nil {
 		return api.Plan{}, err
 	}
-	return planOf(path, known.Context, steps), nil
+	defer l.asked.kube.Close()
+	steps, err := l.preview(ctx, f.adopt)
+	if err != nil {
+		return api.Plan{}, err
+	}
+	return planOf(path, l.asked.known.Context, steps), nil
+}
+
+func (l loaded) preview(ctx context.Context, adopt bool) ([]api.PlanStep, error) {
+	return l.cluster.Preview(k8s.Patiently(ctx, l.asked.tell), buildanddeploy.PreviewOptions{Declared: l.manifests, Namespace: l.namespace, Adopt: adopt, Chosen: l.chosen})
 }
 
 func planOf(path, kubeContext string, steps []api.PlanStep) api.Plan {

@@ -173,13 +173,13 @@ func provideProject(ctx context.Context, o options, kc *k8s.Kubeconfig) (project
 
 func provideStore(log *slog.Logger) *store.Store { return store.New(state.Schema, store.WithLog(log)) }
 
-func provideCluster(kube *k8s.Client, p project.Project, s state.Session, c *sessions.Claim, env commandEnv) (*buildanddeploy.Cluster, error) {
+func provideCluster(o options, kube *k8s.Client, p project.Project, s state.Session, c *sessions.Claim, env commandEnv) (*buildanddeploy.Cluster, error) {
 	if kube == nil {
 		return nil, nil
 	}
 	others := sessionsBeside(c)
 	return buildanddeploy.NewCluster(kube.RESTConfig(), kube.Mapper(), buildanddeploy.ClusterOptions{LedgerDir: command.LedgerDir(),
-		Project: p, ProjectPath: command.Projects().Path, RunID: s.RunID, Env: env, Beside: func(ctx context.Context) bool { return len(others(ctx)) > 0 }})
+		Project: p, ProjectPath: command.Projects().Path, RunID: s.RunID, Env: env, NoPrune: o.noPrune, Beside: func(ctx context.Context) bool { return len(others(ctx)) > 0 }})
 }
 
 // sessionsBeside returns a function that names the other running sessions of a session's project. If these cannot be

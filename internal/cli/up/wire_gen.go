@@ -80,7 +80,7 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 	terminals := provideTerminals(claim, store, storeStore, readObject)
 	subscriber := provideServer(o, kubeconfig, upCommandEnv, upListeners, stop, terminals, store, logger)
 	session := provideSession(o, project, upListeners)
-	cluster, err := provideCluster(client, project, session, claim, upCommandEnv)
+	cluster, err := provideCluster(o, client, project, session, claim, upCommandEnv)
 	if err != nil {
 		cleanup6()
 		cleanup5()

@@ -34,6 +34,8 @@ type CollectRequest struct {
 	// RunID, if set, restricts the collection to objects that the session of this ID changed last; the others stay
 	// recorded.
 	RunID string
+	// Keep collects nothing: the leftovers stay recorded.
+	Keep bool
 	// Project restricts the collection to objects that carry its label.
 	Project string
 	// WaitLimit is how long to wait for the leftovers to vanish. Zero means not to wait: remaining objects are recorded
@@ -73,6 +75,11 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 		stays[r.ObjectID] = true
 		if protected(r.ObjectID) {
 			logstore.Debugf(req.Logger, "%s is no longer declared: kept until hone down", title(r.ObjectID))
+			continue
+		}
+		if req.Keep {
+			logstore.Infof(req.Logger, "%s is no longer declared: kept, as --no-prune says; hone gc deletes it", title(r.ObjectID))
+			leaving[r.ObjectID] = r.Leaving
 			continue
 		}
 		refs = append(refs, ObjectRef{ObjectID: r.ObjectID, UID: r.UID})

@@ -284,7 +284,7 @@ func (r *run) sweep(ctx context.Context, rt *store.Runtime) (complete bool, err 
 
 func (r *run) remove(ctx, enough context.Context, resource model.ManifestName, why string) error {
 	log := r.logs.Logger(resource, "collect:"+string(resource), logstore.SourceBuild)
-	bereft, err := r.cluster.Remove(ctx, buildanddeploy.RemoveRequest{Resource: resource, Why: why, Namespace: r.options.Namespace, Log: log, Enough: enough,
+	bereft, err := r.cluster.Remove(ctx, buildanddeploy.RemoveRequest{Resource: resource, Why: why, Undeclared: why == undeclared, Namespace: r.options.Namespace, Log: log, Enough: enough,
 		Declared: func() []model.Manifest { return state.Declarations(r.rt.View()) }})
 	if len(bereft) > 0 {
 		lost := map[model.ManifestName][]string{}

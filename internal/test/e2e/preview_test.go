@@ -159,3 +159,35 @@ func TestDeployPlan(t *testing.T) {
 		t.Errorf("deployed %v", value())
 	}
 }
+
+// TestGC keeps what is no longer declared with --no-prune, within a resource and of a resource that is gone, and deletes it and only
+// it with hone gc (V6).
+func TestGC(t *testing.T) {
+	t.Parallel()
+	const web = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 0\n  selector: {matchLabels: {app: web}}\n" +
+		"  template:\n    metadata: {labels: {app: web}}\n    spec: {containers: [{name: main, image: busybox}]}\n"
+	p := newProject(t, configTiltfile+"---\n"+web)
+	in := func(args ...string) []string { return append(args, "--namespace", p.namespace) }
+	exists := func(want map[string]bool) {
+		t.Helper()
+		for title, there := range want {
+			if got := p.live(title) != nil; got != there {
+				t.Errorf("%s exists: %v, want %v", title, got, there)
+			}
+		}
+	}
+	p.says(0, in("ci", "--port", "0"))
+	p.says(0, in("gc", "--yes"), `Nothing to delete`)
+	p.replace("conf.yaml", "{name: conf}", "{name: conf2}")
+	p.replace("conf.yaml", "---\n"+web, "")
+	p.says(0, in("ci", "--port", "0", "--no-prune"), `configmap/conf\S* is no longer declared: kept, as --no-prune says`, `The objects of web, which the Tiltfile no longer declares, stay`)
+	exists(map[string]bool{"configmap/conf": true, "configmap/conf2": true, "deployment/web": true})
+	p.says(0, in("gc", "--dry-run"), `- delete  deployment/web in `, `- delete  configmap/conf in `, `: 2 to delete\n`)
+	p.says(1, in("gc"), `nobody can be asked whether to delete`)
+	exists(map[string]bool{"configmap/conf": true, "configmap/conf2": true, "deployment/web": true})
+	p.says(0, in("gc", "--yes"), `: 2 to delete`)
+	exists(map[string]bool{"configmap/conf": false, "configmap/conf2": true, "deployment/web": false})
+	p.says(0, in("gc", "--yes"), `Nothing to delete`)
+	p.says(0, []string{"down"})
+	exists(map[string]bool{"configmap/conf2": false})
+}

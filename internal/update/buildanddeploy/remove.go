@@ -2,6 +2,7 @@ package buildanddeploy
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -16,6 +17,8 @@ type RemoveRequest struct {
 	Resource model.ManifestName
 	// Why is a relative clause for the log: "which the Tiltfile no longer declares".
 	Why string
+	// Undeclared is set if the Tiltfile no longer declares the resource.
+	Undeclared bool
 	// Declared returns what the Tiltfile declares now, which may include objects that the resource leaves behind; nil
 	// means nothing.
 	Declared func() []model.Manifest
@@ -58,6 +61,10 @@ func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model
 	if !exists {
 		return nil, nil
 	}
+	if req.Undeclared && c.noPrune {
+		logstore.Infof(req.Log, "The objects of %s, %s, stay, as --no-prune says; hone gc deletes them", req.Resource, req.Why)
+		return nil, nil
+	}
 	logstore.Infof(req.Log, "Deleting the objects of %s, %s", req.Resource, req.Why)
 	if bereft, err = c.removeByCommand(ctx, ledger, req, mine, owner); err != nil {
 		return nil, err
@@ -71,6 +78,51 @@ func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model
 	}
 	return bereft, c.delete(ctx, ledger, DeleteOptions{Wait: true, RunID: c.ownRun(ctx)},
 		deploy.DeleteRequest{Accepted: held.Free, Logger: req.Log}, records)
+}
+
+// Prune deletes the recorded objects of the given resources that no resource declares any more, and waits until they are gone; nil
+// chooses all. What holds data or other objects stays, as do objects that a command of a declared resource deployed.
+func (c *Cluster) Prune(ctx context.Context, declared []model.Manifest, chosen func(model.ManifestName) bool, namespace string, log logstore.Logger) error {
+	ctx = patiently(ctx, log)
+	ledger, err := c.Ledger(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := ledger.Resources()
+	if err != nil {
+		return err
+	}
+	known := map[model.ManifestName]bool{}
+	for _, m := range declared {
+		known[m.Name] = m.IsK8s()
+	}
+	all = maps.Collect(func(yield func(model.ManifestName, []deploy.ObjectRecord) bool) {
+		for name, list := range all {
+			if chosen(name) && !yield(name, list) {
+				return
+			}
+		}
+	})
+	list := func() []model.Manifest { return declared }
+	owner := c.owner(ctx, list, "", namespace)
+	left := map[model.ManifestName][]deploy.ObjectRecord{}
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if !known[name] {
+			_, err := c.Remove(ctx, RemoveRequest{Resource: name, Why: "which the Tiltfile no longer declares", Declared: list, Namespace: namespace, Log: log})
+			errs = append(errs, err)
+			continue
+		}
+		left[name] = slices.DeleteFunc(slices.Clone(all[name]), func(r deploy.ObjectRecord) bool {
+			root := r.ObjectID // of a cluster-scoped object, whatever namespace was recorded before
+			root.Namespace = ""
+			_, declared := owner(r.ObjectID)
+			_, declaredRoot := owner(root)
+			return declared || declaredRoot || r.Foreign
+		})
+	}
+	errs = append(errs, c.delete(ctx, ledger, DeleteOptions{Wait: true}, deploy.DeleteRequest{Logger: log}, left))
+	return errors.Join(errs...)
 }
 
 // Leaving returns the resources with objects that are no longer part of them, but still existed after their last deploy.
