@@ -16,6 +16,7 @@ import (
 	"github.com/hone-dev/hone/internal/hud/settings"
 	"github.com/hone-dev/hone/internal/hud/stream"
 	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -33,7 +34,7 @@ type options struct {
 	updateMode model.UpdateMode
 	forward    bool
 	adopt      bool
-	noPrune    bool
+	prune      buildanddeploy.Prune
 	timeout    time.Duration
 	lines      stream.Options
 	settings   settings.Settings // of the screen
@@ -56,6 +57,7 @@ type sessionFlags struct {
 	logResource []string
 	snapshot    string
 	adopt       bool
+	prune       string
 	noPrune     bool
 }
 
@@ -67,6 +69,8 @@ func (f *sessionFlags) add(c *cobra.Command) {
 	c.Flags().BoolVar(&f.noForwards, "disable-port-forwards", false, "open no ports for resources")
 	c.Flags().StringVar(&f.updateMode, "update-mode", string(model.UpdateAuto), "how resources are updated: auto, image, naive, container, exec")
 	c.Flags().BoolVar(&f.adopt, "adopt", false, "take over objects that exist already and that hone did not create; hone down restores them")
+	c.Flags().StringVar(&f.prune, "prune", "", "all: delete what the Tiltfile no longer declares even if that is more than half of at least six objects")
+	_ = c.RegisterFlagCompletionFunc("prune", cobra.FixedCompletions([]string{pruneAll}, cobra.ShellCompDirectiveNoFileComp))
 	c.Flags().BoolVar(&f.noPrune, "no-prune", false, "delete no objects that the Tiltfile no longer declares; hone gc deletes them later")
 	c.Flags().StringVar(&f.logLevel, "log-level", "", "print only lines of this level and above: warn, error")
 	c.Flags().StringVar(&f.logSource, "log-source", "all", "print only lines of this source: all, build, runtime")
@@ -85,9 +89,12 @@ func (f *sessionFlags) add(c *cobra.Command) {
 // options checks the flags.
 func (f *sessionFlags) options(g *command.Global, command state.Command, args []string) (options, error) {
 	o := options{command: command, args: args, context: f.project.Context, namespace: f.project.Namespace,
-		host: f.server.Host, port: f.server.Port, stream: f.stream, forward: !f.noForwards, adopt: f.adopt, noPrune: f.noPrune, global: g}
+		host: f.server.Host, port: f.server.Port, stream: f.stream, forward: !f.noForwards, adopt: f.adopt, global: g}
 	err := f.server.Port.Check()
 	if err != nil {
+		return o, err
+	}
+	if o.prune, err = f.pruning(); err != nil {
 		return o, err
 	}
 	if o.session = f.project.Session; o.session != "" && !sessions.ValidName(o.session) {
@@ -110,6 +117,23 @@ func (f *sessionFlags) options(g *command.Global, command state.Command, args []
 	}
 	o.lines, err = f.filter()
 	return o, err
+}
+
+const pruneAll = "all"
+
+// pruning returns which objects may be deleted that the Tiltfile no longer declares.
+func (f *sessionFlags) pruning() (buildanddeploy.Prune, error) {
+	switch {
+	case f.prune != "" && f.prune != pruneAll:
+		return 0, problem.New(fmt.Sprintf("unknown --prune %q", f.prune), "say --prune=all, or --no-prune, or neither")
+	case f.prune != "" && f.noPrune:
+		return 0, problem.New("--prune and --no-prune contradict each other", "leave one of them out")
+	case f.noPrune:
+		return buildanddeploy.PruneNothing, nil
+	case f.prune == pruneAll:
+		return buildanddeploy.PruneAll, nil
+	}
+	return buildanddeploy.PruneCarefully, nil
 }
 
 // filter returns which lines the stream prints.

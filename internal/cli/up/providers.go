@@ -179,7 +179,7 @@ func provideCluster(o options, kube *k8s.Client, p project.Project, s state.Sess
 	}
 	others := sessionsBeside(c)
 	return buildanddeploy.NewCluster(kube.RESTConfig(), kube.Mapper(), buildanddeploy.ClusterOptions{LedgerDir: command.LedgerDir(),
-		Project: p, ProjectPath: command.Projects().Path, RunID: s.RunID, Env: env, NoPrune: o.noPrune, Beside: func(ctx context.Context) bool { return len(others(ctx)) > 0 }})
+		Project: p, ProjectPath: command.Projects().Path, RunID: s.RunID, Env: env, Prune: o.prune, Beside: func(ctx context.Context) bool { return len(others(ctx)) > 0 }})
 }
 
 // sessionsBeside returns a function that names the other running sessions of a session's project. If these cannot be

@@ -34,8 +34,8 @@ type CollectRequest struct {
 	// RunID, if set, restricts the collection to objects that the session of this ID changed last; the others stay
 	// recorded.
 	RunID string
-	// Keep collects nothing: the leftovers stay recorded.
-	Keep bool
+	// Keep, unless empty, is why nothing is collected: the leftovers stay recorded.
+	Keep string
 	// Project restricts the collection to objects that carry its label.
 	Project string
 	// WaitLimit is how long to wait for the leftovers to vanish. Zero means not to wait: remaining objects are recorded
@@ -77,8 +77,8 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 			logstore.Debugf(req.Logger, "%s is no longer declared: kept until hone down", title(r.ObjectID))
 			continue
 		}
-		if req.Keep {
-			logstore.Infof(req.Logger, "%s is no longer declared: kept, as --no-prune says; hone gc deletes it", title(r.ObjectID))
+		if req.Keep != "" {
+			logstore.Warnf(req.Logger, "%s, which is no longer declared, is kept: %s", title(r.ObjectID), req.Keep)
 			leaving[r.ObjectID] = r.Leaving
 			continue
 		}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -180,7 +181,7 @@ func TestGC(t *testing.T) {
 	p.says(0, in("gc", "--yes"), `Nothing to delete`)
 	p.replace("conf.yaml", "{name: conf}", "{name: conf2}")
 	p.replace("conf.yaml", "---\n"+web, "")
-	p.says(0, in("ci", "--port", "0", "--no-prune"), `configmap/conf\S* is no longer declared: kept, as --no-prune says`, `The objects of web, which the Tiltfile no longer declares, stay`)
+	p.says(0, in("ci", "--port", "0", "--no-prune"), `configmap/conf\S*, which is no longer declared, is kept: --no-prune`, `The objects of web, which the Tiltfile no longer declares, are kept: --no-prune`)
 	exists(map[string]bool{"configmap/conf": true, "configmap/conf2": true, "deployment/web": true})
 	p.says(0, in("gc", "--dry-run"), `- delete  deployment/web in `, `- delete  configmap/conf in `, `: 2 to delete\n`)
 	p.says(1, in("gc"), `nobody can be asked whether to delete`)
@@ -190,4 +191,40 @@ func TestGC(t *testing.T) {
 	p.says(0, in("gc", "--yes"), `Nothing to delete`)
 	p.says(0, []string{"down"})
 	exists(map[string]bool{"configmap/conf2": false})
+}
+
+// TestBrake makes a pattern match no file any more: more than half of the objects would go, within a resource and of resources that
+// are gone, and they stay until that is allowed (V8).
+func TestBrake(t *testing.T) {
+	t.Parallel()
+	var files strings.Builder
+	for i := range 5 {
+		fmt.Fprintf(&files, "-- k8s/conf%d.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: conf%d}\n", i, i)
+	}
+	p := newProject(t, "-- Tiltfile --\nk8s_yaml(listdir('k8s'))\nk8s_yaml('web.yaml')\nk8s_yaml('conf.yaml')\n-- conf.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: conf}\n"+files.String()+
+		"-- web.yaml --\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 0\n  selector: {matchLabels: {app: web}}\n"+
+		"  template:\n    metadata: {labels: {app: web}}\n    spec: {containers: [{name: main, image: busybox}]}\n")
+	ci := func(want string, args ...string) {
+		t.Helper()
+		p.says(0, append([]string{"ci", "--port", "0", "--namespace", p.namespace}, args...), want)
+	}
+	exists := func(want bool) {
+		t.Helper()
+		for _, title := range []string{"configmap/conf0", "configmap/conf4", "deployment/web"} {
+			if got := p.live(title) != nil; got != want {
+				t.Errorf("%s exists: %v", title, got)
+			}
+		}
+	}
+	ci(`conf4:configmap`)
+	exists(true)
+	p.write("Tiltfile", "k8s_yaml('conf.yaml')\n")
+	ci(`The objects of web, which the Tiltfile no longer declares, are kept: 6 of 7 objects would be deleted`)
+	exists(true)
+	p.says(1, []string{"ci", "--prune=some"}, `unknown --prune "some"`)
+	ci(`Collecting what uncategorized no longer declares`, "--prune=all")
+	exists(false)
+	if p.live("configmap/conf") == nil {
+		t.Error("what is declared is gone")
+	}
 }

@@ -36,9 +36,8 @@ type Cluster struct {
 	// former are other IDs under which the project may have recorded objects.
 	former []string
 	runID  string
-	// noPrune makes objects stay that the Tiltfile no longer declares.
-	noPrune bool
-	beside  func(context.Context) bool
+	prune  Prune
+	beside func(context.Context) bool
 	// env is added to the environment of the user's delete commands.
 	env []string
 	// address names the cluster if it does not reveal its identity.
@@ -62,8 +61,8 @@ type ClusterOptions struct {
 	ProjectPath func(id string) string
 	// Env is added to the environment of the user's delete commands.
 	Env []string
-	// NoPrune makes objects stay that the Tiltfile no longer declares.
-	NoPrune bool
+	// Prune says which objects may be deleted that the Tiltfile no longer declares.
+	Prune Prune
 	// Beside, unless nil, reports whether another session of the project runs. Objects that it may need are not
 	// collected.
 	Beside func(context.Context) bool
@@ -80,7 +79,7 @@ func NewCluster(config *rest.Config, mapper meta.RESTMapper, o ClusterOptions) (
 	}
 	return &Cluster{dyn: dyn, mapper: mapper, applier: deploy.NewApplier(dyn, mapper, deploy.WithRunID(o.RunID),
 		deploy.WithFormerProjects(o.Project.Former), deploy.WithProjects(o.ProjectPath)),
-		ledgerDir: o.LedgerDir, project: o.Project.ID, former: o.Project.Former, runID: o.RunID, noPrune: o.NoPrune, beside: o.Beside, env: o.Env,
+		ledgerDir: o.LedgerDir, project: o.Project.ID, former: o.Project.Former, runID: o.RunID, prune: o.Prune, beside: o.Beside, env: o.Env,
 		address: addressOf(config)}, nil
 }
 
@@ -284,7 +283,8 @@ func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]mod
 
 // collect deletes the leftovers of a resource that was just deployed.
 func (c *Cluster) collect(ctx context.Context, ledger *deploy.Ledger, req Request, applied []model.AppliedObject, command model.Cmd) error {
-	return c.applier.Collect(ctx, deploy.CollectRequest{Ledger: ledger, Resource: req.Manifest.Name, Applied: applied, Command: command, Keep: c.noPrune,
+	keep := c.prune.keeps(ctx, c, ledger, req.Declared, req.Namespace)
+	return c.applier.Collect(ctx, deploy.CollectRequest{Ledger: ledger, Resource: req.Manifest.Name, Applied: applied, Command: command, Keep: keep,
 		Owner: c.owner(ctx, req.Declared, req.Manifest.Name, req.Namespace), RunID: c.ownRun(ctx), Project: c.project,
 		WaitLimit: req.CollectLimit, Timeout: req.UpsertTimeout, Logger: req.Log})
 }

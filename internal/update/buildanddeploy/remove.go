@@ -61,9 +61,11 @@ func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model
 	if !exists {
 		return nil, nil
 	}
-	if req.Undeclared && c.noPrune {
-		logstore.Infof(req.Log, "The objects of %s, %s, stay, as --no-prune says; hone gc deletes them", req.Resource, req.Why)
-		return nil, nil
+	if req.Undeclared {
+		if why := c.prune.keeps(ctx, c, ledger, req.Declared, req.Namespace); why != "" {
+			logstore.Warnf(req.Log, "The objects of %s, %s, are kept: %s", req.Resource, req.Why, why)
+			return nil, nil
+		}
 	}
 	logstore.Infof(req.Log, "Deleting the objects of %s, %s", req.Resource, req.Why)
 	if bereft, err = c.removeByCommand(ctx, ledger, req, mine, owner); err != nil {
@@ -114,11 +116,7 @@ func (c *Cluster) Prune(ctx context.Context, declared []model.Manifest, chosen f
 			continue
 		}
 		left[name] = slices.DeleteFunc(slices.Clone(all[name]), func(r deploy.ObjectRecord) bool {
-			root := r.ObjectID // of a cluster-scoped object, whatever namespace was recorded before
-			root.Namespace = ""
-			_, declared := owner(r.ObjectID)
-			_, declaredRoot := owner(root)
-			return declared || declaredRoot || r.Foreign
+			return r.Foreign || isDeclared(owner, r.ObjectID)
 		})
 	}
 	errs = append(errs, c.delete(ctx, ledger, DeleteOptions{Wait: true}, deploy.DeleteRequest{Logger: log}, left))

@@ -1,0 +1,63 @@
+package buildanddeploy
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Prune says which objects a session may delete that the Tiltfile no longer declares.
+type Prune int
+
+// The zero value has a brake: it deletes nothing while that would be more than half of all objects, if there are at least six. A
+// pattern that matches no file, or an empty output of a command, then costs nothing.
+const (
+	PruneCarefully Prune = iota
+	PruneAll
+	PruneNothing
+)
+
+// brakeFrom is the number of objects from which the brake works. A project of fewer is quickly deployed again.
+const brakeFrom = 6
+
+// keeps returns why the objects that are no longer declared are kept; empty if they may be deleted.
+func (p Prune) keeps(ctx context.Context, c *Cluster, ledger *deploy.Ledger, declared func() []model.Manifest, namespace string) string {
+	switch p {
+	case PruneAll:
+		return ""
+	case PruneNothing:
+		return "--no-prune; hone gc deletes them"
+	case PruneCarefully:
+	}
+	records, err := ledger.Resources()
+	if err != nil || declared == nil {
+		return ""
+	}
+	owner, all, going := c.owner(ctx, declared, "", namespace), 0, 0
+	for _, list := range records {
+		for _, r := range list {
+			if r.Foreign || r.Leaving || r.UID == "" { // not deployed, or going already
+				continue
+			}
+			all++
+			if !isDeclared(owner, r.ObjectID) {
+				going++
+			}
+		}
+	}
+	if all < brakeFrom || 2*going <= all {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d objects would be deleted, which may be a mistake in the Tiltfile; hone gc shows and deletes them, --prune=all allows it", going, all)
+}
+
+// isDeclared reports whether a resource declares a recorded object. A cluster-scoped one may be recorded with a namespace.
+func isDeclared(owner func(model.ObjectID) (model.ManifestName, bool), id model.ObjectID) bool {
+	root := id
+	root.Namespace = ""
+	_, declared := owner(id)
+	_, declaredRoot := owner(root)
+	return declared || declaredRoot
+}
