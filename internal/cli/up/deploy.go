@@ -63,9 +63,9 @@ func deployOnce(cmd *cobra.Command, g *command.Global, f deployFlags, args []str
 		return err
 	}
 	log, out := command.NewPrinter(g.Stderr, g.Stderr), command.NewPrinter(g.Stderr, g.Stderr)
-	plan, err := makePlan(cmd.Context(), o.tiltfile, planRequest{project: f.ci.session.project, args: args, adopt: f.ci.session.adopt, quiet: true}, log, out)
+	plan, err := makePlan(cmd.Context(), o.tiltfile, planRequest{project: f.ci.session.project, args: args, adopt: f.ci.session.adopt, prune: o.prune, quiet: true}, log, out)
 	if err != nil {
-		return err
+		return o.notBegun(err)
 	}
 	if shown != nil {
 		lines, err := stale(shown.Plan, plan, len(names) > 0, out)
@@ -73,13 +73,13 @@ func deployOnce(cmd *cobra.Command, g *command.Global, f deployFlags, args []str
 			return err
 		}
 		if len(lines) > 0 {
-			return problem.New("the plan is stale: something else would happen now, and nothing was done\n"+out.Scrubbed([]string{strings.Join(lines, "\n")})[0],
-				"look at it again: hone preview -o plan="+cmd.Flags().Arg(0))
+			return o.notBegun(problem.New("the plan is stale: something else would happen now, and nothing was done\n"+out.Scrubbed([]string{strings.Join(lines, "\n")})[0],
+				"look at it again: hone preview -o plan="+cmd.Flags().Arg(0)))
 		}
 	}
 	out.Write(logstore.LevelInfo, planText(plan))
 	if plan.Summary[api.ActionBlocked] > 0 {
-		return command.AlreadyPrinted(errors.New("something would be refused"), command.ExitFailure)
+		return o.notBegun(command.AlreadyPrinted(errors.New("something would be refused"), command.ExitFailure))
 	}
 	if shown == nil && !f.yes && plan.Changes() {
 		if yes, err := confirmed(cmd.Context(), g); !yes || err != nil {
@@ -94,10 +94,12 @@ func (f *deployFlags) follow(cmd *cobra.Command, shown *planFile, path string, n
 	if err := f.ci.session.project.Fix(cmd, shown.Plan.Tiltfile, shown.Plan.Context, shown.Namespace, "the plan "+path); err != nil {
 		return nil, err
 	}
-	if cmd.Flags().Changed("adopt") && f.ci.session.adopt != shown.Adopt {
-		return nil, problem.New("--adopt is given, and the plan "+path+" was made without it", "make one with it: hone preview --adopt -o plan="+path)
+	for _, name := range []string{"adopt", "prune", "no-prune"} {
+		if cmd.Flags().Changed(name) {
+			return nil, problem.New(fmt.Sprintf("--%s is given, and the plan %s says already what happens", name, path), fmt.Sprintf("make one with it: hone preview --%s -o plan=%s", name, path))
+		}
 	}
-	f.ci.session.adopt = shown.Adopt
+	f.ci.session.adopt, f.ci.session.prune = shown.Adopt, pruneFlags{shown.Prune, shown.NoPrune}
 	switch {
 	case len(names) == 0:
 		return shown.Args, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/pkg/api"
 )
 
@@ -52,7 +53,7 @@ func gc(ctx context.Context, g *command.Global, f gcFlags, args []string) error 
 	}
 	defer l.asked.kube.Close()
 	l.cluster.Declare(l.manifests)
-	steps, err := l.preview(ctx, false)
+	steps, err := l.preview(ctx, false, buildanddeploy.PruneAll)
 	if err != nil {
 		return err
 	}

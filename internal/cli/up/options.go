@@ -57,8 +57,7 @@ type sessionFlags struct {
 	logResource []string
 	snapshot    string
 	adopt       bool
-	prune       string
-	noPrune     bool
+	prune       pruneFlags
 }
 
 func (f *sessionFlags) add(c *cobra.Command) {
@@ -69,9 +68,7 @@ func (f *sessionFlags) add(c *cobra.Command) {
 	c.Flags().BoolVar(&f.noForwards, "disable-port-forwards", false, "open no ports for resources")
 	c.Flags().StringVar(&f.updateMode, "update-mode", string(model.UpdateAuto), "how resources are updated: auto, image, naive, container, exec")
 	c.Flags().BoolVar(&f.adopt, "adopt", false, "take over objects that exist already and that hone did not create; hone down restores them")
-	c.Flags().StringVar(&f.prune, "prune", "", "all: delete what the Tiltfile no longer declares even if that is more than half of at least six objects")
-	_ = c.RegisterFlagCompletionFunc("prune", cobra.FixedCompletions([]string{pruneAll}, cobra.ShellCompDirectiveNoFileComp))
-	c.Flags().BoolVar(&f.noPrune, "no-prune", false, "delete no objects that the Tiltfile no longer declares; hone gc deletes them later")
+	f.prune.add(c)
 	c.Flags().StringVar(&f.logLevel, "log-level", "", "print only lines of this level and above: warn, error")
 	c.Flags().StringVar(&f.logSource, "log-source", "all", "print only lines of this source: all, build, runtime")
 	c.Flags().StringArrayVar(&f.logResource, "log-resource", nil, "print only lines of this resource; may be given more than once")
@@ -94,7 +91,7 @@ func (f *sessionFlags) options(g *command.Global, command state.Command, args []
 	if err != nil {
 		return o, err
 	}
-	if o.prune, err = f.pruning(); err != nil {
+	if o.prune, err = f.prune.value(); err != nil {
 		return o, err
 	}
 	if o.session = f.project.Session; o.session != "" && !sessions.ValidName(o.session) {
@@ -117,23 +114,6 @@ func (f *sessionFlags) options(g *command.Global, command state.Command, args []
 	}
 	o.lines, err = f.filter()
 	return o, err
-}
-
-const pruneAll = "all"
-
-// pruning returns which objects may be deleted that the Tiltfile no longer declares.
-func (f *sessionFlags) pruning() (buildanddeploy.Prune, error) {
-	switch {
-	case f.prune != "" && f.prune != pruneAll:
-		return 0, problem.New(fmt.Sprintf("unknown --prune %q", f.prune), "say --prune=all, or --no-prune, or neither")
-	case f.prune != "" && f.noPrune:
-		return 0, problem.New("--prune and --no-prune contradict each other", "leave one of them out")
-	case f.noPrune:
-		return buildanddeploy.PruneNothing, nil
-	case f.prune == pruneAll:
-		return buildanddeploy.PruneAll, nil
-	}
-	return buildanddeploy.PruneCarefully, nil
 }
 
 // filter returns which lines the stream prints.

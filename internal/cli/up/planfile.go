@@ -29,9 +29,11 @@ type planFile struct {
 	Format int    `json:"format"`
 	// Args are the arguments of the command line: names, and arguments of the Tiltfile.
 	Args []string `json:"args,omitempty"`
-	// Namespace is the flag --namespace, and Adopt the flag --adopt.
+	// Namespace, Adopt, Prune and NoPrune are the flags of these names.
 	Namespace string   `json:"namespace,omitempty"`
 	Adopt     bool     `json:"adopt,omitempty"`
+	Prune     string   `json:"prune,omitempty"`
+	NoPrune   bool     `json:"noPrune,omitempty"`
 	Plan      api.Plan `json:"plan"`
 }
 

@@ -33,6 +33,7 @@ type previewFlags struct {
 	output   string
 	exitCode bool
 	adopt    bool
+	prune    pruneFlags
 }
 
 func newPreview(g *command.Global) *cobra.Command {
@@ -63,6 +64,7 @@ It exits with %d, or with %d if something would be refused. With --exit-code, it
 	command.AddDocumentFlag(c, &f.output)
 	c.Flags().Lookup("output").Usage = "format for programs: json, yaml; or plan=FILE, for hone deploy"
 	c.Flags().BoolVar(&f.exitCode, "exit-code", false, fmt.Sprintf("exit with %d if something would change", exitChanges))
+	f.prune.add(c)
 	c.Flags().BoolVar(&f.adopt, "adopt", false, "preview the take-over of objects that hone did not create")
 	return c
 }
@@ -76,18 +78,22 @@ func preview(ctx context.Context, g *command.Global, f previewFlags, args []stri
 	if err != nil {
 		return err
 	}
+	prune, err := f.prune.value()
+	if err != nil {
+		return err
+	}
 	path, err := f.project.Path()
 	if err != nil {
 		return err
 	}
 	// What the Tiltfile prints goes to standard error: standard output holds the plan and nothing else.
 	log, out := command.NewPrinter(g.Stderr, g.Stderr), command.NewPrinter(g.Stdout, g.Stderr)
-	plan, err := makePlan(ctx, path, planRequest{project: f.project, args: args, adopt: f.adopt}, log, out)
+	plan, err := makePlan(ctx, path, planRequest{project: f.project, args: args, adopt: f.adopt, prune: prune}, log, out)
 	if err != nil {
 		return err
 	}
 	if toFile {
-		if err := writePlanFile(file, planFile{Args: args, Namespace: f.project.Namespace, Adopt: f.adopt, Plan: plan}, out); err != nil {
+		if err := writePlanFile(file, planFile{Args: args, Namespace: f.project.Namespace, Adopt: f.adopt, Prune: f.prune.which, NoPrune: f.prune.nothing, Plan: plan}, out); err != nil {
 			return err
 		}
 		defer logstore.Infof(log, "The plan is in %s; hone deploy %s does it.", file, file)
@@ -122,6 +128,7 @@ type planRequest struct {
 	project flags.Project
 	args    []string
 	adopt   bool
+	prune   buildanddeploy.Prune
 	// quiet leaves out what the Tiltfile prints.
 	quiet bool
 }
@@ -175,15 +182,15 @@ func makePlan(ctx context.Context, path string, f planRequest, log, out *command
 		return api.Plan{}, err
 	}
 	defer l.asked.kube.Close()
-	steps, err := l.preview(ctx, f.adopt)
+	steps, err := l.preview(ctx, f.adopt, f.prune)
 	if err != nil {
 		return api.Plan{}, err
 	}
 	return planOf(path, l.asked.known.Context, steps), nil
 }
 
-func (l loaded) preview(ctx context.Context, adopt bool) ([]api.PlanStep, error) {
-	return l.cluster.Preview(k8s.Patiently(ctx, l.asked.tell), buildanddeploy.PreviewOptions{Declared: l.manifests, Namespace: l.namespace, Adopt: adopt, Chosen: l.chosen})
+func (l loaded) preview(ctx context.Context, adopt bool, prune buildanddeploy.Prune) ([]api.PlanStep, error) {
+	return l.cluster.Preview(k8s.Patiently(ctx, l.asked.tell), buildanddeploy.PreviewOptions{Declared: l.manifests, Namespace: l.namespace, Adopt: adopt, Prune: prune, Chosen: l.chosen})
 }
 
 func planOf(path, kubeContext string, steps []api.PlanStep) api.Plan {

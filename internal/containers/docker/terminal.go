@@ -62,7 +62,8 @@ func (e *Engine) ExecTerminal(ctx context.Context, containerID string, argv []st
 }
 
 // heldInput is what a user types, held back until release. A size travels on a way of its own: what was typed before the first one
-// arrived would be answered by a program that finds a terminal of no size.
+// arrived would be answered by a program that finds a terminal of no size. The input is read meanwhile: its first Read may be what
+// makes the user's terminal raw.
 type heldInput struct {
 	in   io.Reader
 	free chan struct{}
@@ -73,8 +74,9 @@ var _ io.ReadCloser = (*heldInput)(nil)
 
 // Read implements io.Reader.
 func (h *heldInput) Read(p []byte) (int, error) {
+	n, err := h.in.Read(p)
 	<-h.free
-	return h.in.Read(p)
+	return n, err
 }
 
 // Close implements io.Closer: it releases a Read, and closes the input if that can be closed.

@@ -219,6 +219,8 @@ func TestBrake(t *testing.T) {
 	ci(`conf4:configmap`)
 	exists(true)
 	p.write("Tiltfile", "k8s_yaml('conf.yaml')\n")
+	p.says(0, []string{"preview", "--namespace", p.namespace}, `keep  deployment/web in .*\n.*no longer declared: 6 of 7 objects would be deleted`, `: 6 kept, 1 unchanged`)
+	p.says(0, []string{"preview", "--namespace", p.namespace, "--prune=all"}, `: 6 to delete, 1 unchanged`)
 	ci(`The objects of web, which the Tiltfile no longer declares, are kept: 6 of 7 objects would be deleted`)
 	exists(true)
 	p.says(1, []string{"ci", "--prune=some"}, `unknown --prune "some"`)

@@ -23,6 +23,8 @@ type PreviewOptions struct {
 	Namespace string
 	// Adopt lets the operation take over objects that hone did not create.
 	Adopt bool
+	// Prune says which objects the operation may delete that are no longer declared.
+	Prune Prune
 }
 
 // Preview returns what deploying the chosen resources would do to the objects in the cluster, with images that are known only
@@ -65,8 +67,20 @@ func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep
 			req.Records[name] = list
 		}
 	}
-	req.Elsewhere = c.owner(ctx, func() []model.Manifest { return o.Declared }, "", o.Namespace)
-	return c.applier.Preview(ctx, req)
+	declared := func() []model.Manifest { return o.Declared }
+	req.Elsewhere = c.owner(ctx, declared, "", o.Namespace)
+	steps, err := c.applier.Preview(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	if why := o.Prune.keeps(ctx, c, ledger, declared, o.Namespace); why != "" {
+		for i, s := range steps {
+			if s.Action == api.ActionDelete {
+				steps[i].Action, steps[i].Reason = api.ActionKeep, s.Reason+": "+why
+			}
+		}
+	}
+	return steps, nil
 }
 
 // Drift returns how the objects in the cluster differ from what was applied to them last, of the chosen resources; nil chooses all.

@@ -11,7 +11,8 @@ import (
 // Prune says which objects a session may delete that the Tiltfile no longer declares.
 type Prune int
 
-// The zero value has a brake: it deletes nothing while that would be more than half of all objects, if there are at least six. A
+// The zero value has a brake: it deletes nothing while that would be more than half of all objects, those that are
+// declared and those that are not, if there are at least six. A
 // pattern that matches no file, or an empty output of a command, then costs nothing.
 const (
 	PruneCarefully Prune = iota
@@ -35,16 +36,19 @@ func (p Prune) keeps(ctx context.Context, c *Cluster, ledger *deploy.Ledger, dec
 	if err != nil || declared == nil {
 		return ""
 	}
-	owner, all, going := c.owner(ctx, declared, "", namespace), 0, 0
+	owner, going := c.owner(ctx, declared, "", namespace), 0
 	for _, list := range records {
 		for _, r := range list {
-			if r.Foreign || r.Leaving || r.UID == "" { // not deployed, or going already
-				continue
-			}
-			all++
-			if !isDeclared(owner, r.ObjectID) {
+			if !r.Foreign && !r.Leaving && r.UID != "" && !isDeclared(owner, r.ObjectID) { // deployed, and not going already
 				going++
 			}
+		}
+	}
+	// Not those that are recorded: what is deployed meanwhile would change the answer.
+	all := going
+	for _, m := range declared() {
+		if m.K8s != nil {
+			all += len(m.K8s.Objects)
 		}
 	}
 	if all < brakeFrom || 2*going <= all {
