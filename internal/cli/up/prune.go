@@ -18,7 +18,7 @@ type pruneFlags struct {
 }
 
 func (f *pruneFlags) add(c *cobra.Command) {
-	c.Flags().StringVar(&f.which, "prune", "", "all: delete what the Tiltfile no longer declares even if that is more than half of at least six objects")
+	c.Flags().StringVar(&f.which, "prune", "", "all: delete what the Tiltfile no longer declares even if that is six objects or more, and more than half")
 	_ = c.RegisterFlagCompletionFunc("prune", cobra.FixedCompletions([]string{pruneAll}, cobra.ShellCompDirectiveNoFileComp))
 	c.Flags().BoolVar(&f.nothing, "no-prune", false, "delete no objects that the Tiltfile no longer declares; hone gc deletes them later")
 }

@@ -11,16 +11,15 @@ import (
 // Prune says which objects a session may delete that the Tiltfile no longer declares.
 type Prune int
 
-// The zero value has a brake: it deletes nothing while that would be more than half of all objects, those that are
-// declared and those that are not, if there are at least six. A
-// pattern that matches no file, or an empty output of a command, then costs nothing.
+// The zero value has a brake: it deletes nothing while that would be at least six objects and more than half of all, those that are
+// declared and those that are not. A pattern that matches no file, or an empty output of a command, then costs nothing.
 const (
 	PruneCarefully Prune = iota
 	PruneAll
 	PruneNothing
 )
 
-// brakeFrom is the number of objects from which the brake works. A project of fewer is quickly deployed again.
+// brakeFrom is how many objects must be about to go for the brake to work. Fewer are quickly deployed again.
 const brakeFrom = 6
 
 // keeps returns why the objects that are no longer declared are kept; empty if they may be deleted.
@@ -51,7 +50,7 @@ func (p Prune) keeps(ctx context.Context, c *Cluster, ledger *deploy.Ledger, dec
 			all += len(m.K8s.Objects)
 		}
 	}
-	if all < brakeFrom || 2*going <= all {
+	if going < brakeFrom || 2*going <= all {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d objects would be deleted, which may be a mistake in the Tiltfile; hone gc shows and deletes them, --prune=all allows it", going, all)
