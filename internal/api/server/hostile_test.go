@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/hone-dev/hone/internal/api/server/access"
-	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/internal/test/attackers"
@@ -22,7 +21,6 @@ func TestHostile(t *testing.T) {
 		t.Run(a.Name, func(t *testing.T) {
 			f := serveLive(t)
 			f.declare(20)
-			f.Until("the session is there", func(v store.View) bool { return state.TheSession(v).Tiltfile != "" })
 			f.talks()
 			f.busy()
 			s := attackers.Target{Address: f.tcp, Token: token, Secret: "/src/Tiltfile", Resource: "r0001"}

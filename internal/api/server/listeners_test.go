@@ -56,7 +56,6 @@ func (f *live) ask(listener, method, path, body string) (int, string) {
 func TestListeners(t *testing.T) {
 	f := serveLive(t)
 	f.declare(1)
-	f.Until("the session is there", func(v store.View) bool { return state.TheSession(v).Tiltfile != "" })
 	for _, listener := range []string{"http", "https", "unix"} {
 		if code, body := f.ask(listener, "GET", "/apis/hone.dev/v1alpha1/resources/r0000", ""); code != 200 || !strings.Contains(body, `"kind":"Resource"`) {
 			t.Errorf("%s: %d %s", listener, code, body)

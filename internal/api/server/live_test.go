@@ -22,7 +22,9 @@ import (
 
 	"github.com/hone-dev/hone/internal/api/projection"
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
+	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -112,13 +114,14 @@ func (f *live) client(listener string) (*http.Client, string) {
 // dial opens a bare connection to the port.
 func (f *live) dial() (net.Conn, error) { return net.DialTimeout("tcp", f.tcp, 10*time.Second) }
 
-// declare fills the store with n resources.
+// declare fills the store with n resources, and returns once they are there.
 func (f *live) declare(n int) {
 	manifests := make([]model.Manifest, n)
 	for i := range manifests {
 		manifests[i] = statetest.K8s(fmt.Sprintf("r%04d", i), statetest.Image(fmt.Sprintf("r%04d", i)))
 	}
 	f.Dispatch(statetest.Session, statetest.Loaded(manifests...))
+	f.Until("the resources are declared", func(v store.View) bool { return state.Resources.In(v).Len() == n })
 }
 
 // busy keeps the loop of a live server busy. At the end, it logs the statistics of the batches and checks that the loop kept
