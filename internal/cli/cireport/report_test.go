@@ -135,7 +135,7 @@ func TestGoldens(t *testing.T) {
 	for name, s := range summaries() {
 		t.Run(name, func(t *testing.T) {
 			var got bytes.Buffer
-			if err := Text(&got, s); err != nil {
+			if err := Text(&got, "hone ci", s); err != nil {
 				t.Fatal(err)
 			}
 			doc, err := JUnit(s, logs)

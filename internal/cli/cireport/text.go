@@ -18,10 +18,11 @@ const telling api.Milliseconds = 100
 // glyphs stand before the words.
 var glyphs = map[string]string{statusOK: "✔", statusFailed: "✖", statusUnfinished: "◌", statusSkipped: "–"}
 
-// Text writes a summary for people: a line for each resource, with what it waited for and what is wrong with it.
-func Text(out io.Writer, s api.Summary) error {
+// Text writes a summary of the given command for people: a line for each resource, with what it waited for and what is wrong with
+// it.
+func Text(out io.Writer, command string, s api.Summary) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nhone ci: %s after %s", strings.ReplaceAll(s.Result, "-", " "), events.Took(s.TookMs))
+	fmt.Fprintf(&b, "\n%s: %s after %s", command, strings.ReplaceAll(s.Result, "-", " "), events.Took(s.TookMs))
 	for i, status := range []string{statusOK, statusFailed, statusUnfinished, statusSkipped} {
 		if n := count(s, status); n > 0 || i == 0 {
 			fmt.Fprintf(&b, "%s %d %s", [...]string{":", ",", ",", ","}[i], n, status)

@@ -4,18 +4,26 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 )
 
-// IsYes reports whether an answer means yes.
-func IsYes(answer string) bool {
+// isYes reports whether an answer means yes.
+func isYes(answer string) bool {
 	a := strings.ToLower(strings.TrimSpace(answer))
 	return a == "y" || a == "yes"
 }
 
-// ReadAnswer reads a line from the terminal. When ctx is cancelled it returns the error of ctx.
-func ReadAnswer(ctx context.Context) (string, error) {
+// Confirm asks a question on out, to be answered with y or n in the terminal, and reports whether the answer is yes.
+func Confirm(ctx context.Context, out io.Writer, question string) (bool, error) {
+	fmt.Fprintf(out, "%s (y/N) ", question)
+	answer, err := readAnswer(ctx)
+	return err == nil && isYes(answer), err
+}
+
+// readAnswer reads a line from the terminal. When ctx is cancelled it returns the error of ctx.
+func readAnswer(ctx context.Context) (string, error) {
 	in, err := OpenInput(os.Stdin)
 	if err != nil {
 		return "", err

@@ -81,14 +81,9 @@ func deleteRaw(cmd *cobra.Command, f *objectFlags, w *change.Writer, args []stri
 
 // confirmDeletion asks whether to delete objects.
 func confirmDeletion(ctx context.Context, out io.Writer, refs []string) (bool, error) {
-	fmt.Fprintf(out, "You are about to delete:\n  %s\nDelete them? (y/N) ", strings.Join(refs, "\n  "))
-	answer, err := command.ReadAnswer(ctx)
-	if err != nil {
-		return false, err
-	}
-	if !command.IsYes(answer) {
+	yes, err := command.Confirm(ctx, out, fmt.Sprintf("You are about to delete:\n  %s\nDelete them?", strings.Join(refs, "\n  ")))
+	if err == nil && !yes {
 		fmt.Fprintln(out, "Nothing was deleted.")
-		return false, nil
 	}
-	return true, nil
+	return yes, err
 }

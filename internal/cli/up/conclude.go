@@ -67,7 +67,7 @@ func (o options) conclude(c conclusion, err, cause error) error {
 	if o.report.junit != nil {
 		failed = errors.Join(failed, o.writeJUnit(s, c.logs))
 	}
-	failed = errors.Join(failed, cireport.Text(o.human(), s))
+	failed = errors.Join(failed, cireport.Text(o.human(), o.called, s))
 	var f *engine.Failure
 	if errors.As(err, &f) {
 		f.Text = redact.Of(c.end).Text(f.Text)

@@ -56,12 +56,13 @@ func deployOnce(cmd *cobra.Command, g *command.Global, f deployFlags, args []str
 		}
 	}
 	if shown == nil && !f.yes && !command.Interactive() {
-		return problem.New("nobody can be asked whether to deploy: this is not a terminal", "say --yes, or deploy a plan that was looked at: hone preview -o plan=FILE, then hone deploy FILE")
+		return problem.New("cannot ask whether to deploy: this is not a terminal", "add --yes, or deploy a plan that you have looked at: hone preview -o plan=FILE, then hone deploy FILE")
 	}
 	o, err := f.ci.options(g, args)
 	if err != nil {
 		return err
 	}
+	o.called = "hone deploy"
 	log, out := command.NewPrinter(g.Stderr, g.Stderr), command.NewPrinter(g.Stderr, g.Stderr)
 	plan, err := makePlan(cmd.Context(), o.tiltfile, planRequest{project: f.ci.session.project, args: args, adopt: f.ci.session.adopt, prune: o.prune, quiet: true}, log, out)
 	if err != nil {
@@ -82,7 +83,7 @@ func deployOnce(cmd *cobra.Command, g *command.Global, f deployFlags, args []str
 		return o.notBegun(command.AlreadyPrinted(errors.New("something would be refused"), command.ExitFailure))
 	}
 	if shown == nil && !f.yes && plan.Changes() {
-		if yes, err := confirmed(cmd.Context(), g); !yes || err != nil {
+		if yes, err := confirmed(cmd.Context(), g, "Deploy this?"); !yes || err != nil {
 			return err
 		}
 	}
@@ -110,16 +111,11 @@ func (f *deployFlags) follow(cmd *cobra.Command, shown *planFile, path string, n
 	return names, nil
 }
 
-// confirmed asks whether to do what was shown.
-func confirmed(ctx context.Context, g *command.Global) (bool, error) {
-	fmt.Fprint(g.Stdout, "Deploy this? (y/N) ")
-	answer, err := command.ReadAnswer(ctx)
-	if err != nil {
-		return false, err
-	}
-	if !command.IsYes(answer) {
+// confirmed asks whether to do what was shown, and says so if it is not done.
+func confirmed(ctx context.Context, g *command.Global, question string) (bool, error) {
+	yes, err := command.Confirm(ctx, g.Stdout, question)
+	if err == nil && !yes {
 		fmt.Fprintln(g.Stdout, "Nothing was done.")
-		return false, nil
 	}
-	return true, nil
+	return yes, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/pkg/api"
 )
@@ -27,11 +29,14 @@ func newGC(g *command.Global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "gc [-- TILTFILE ARGS]",
 		Short: "Delete what the Tiltfile no longer declares",
-		Long: `Deletes the objects that hone applied for this Tiltfile and that it declares no longer: those that up, ci or deploy left with
+		Long: `Deletes the objects that hone applied for this Tiltfile and that it no longer declares: those that up, ci or deploy left with
 --no-prune, or that an interrupted one left. It shows them first, and asks. It waits until they are gone.
 
 Objects that the Tiltfile declares are not touched, whether they are enabled or not. Namespaces, volumes and definitions of kinds
-stay until hone down deletes them, and so does what was there before hone.`,
+stay until hone down deletes them, and so does what was there before hone.
+
+A session of the project may run meanwhile if it has the same Tiltfile arguments: with others, its Tiltfile may declare what this
+command would delete.`,
 		Example: "  hone gc --dry-run\n  hone gc --yes",
 		RunE:    func(cmd *cobra.Command, args []string) error { return gc(cmd.Context(), g, f, args) },
 	}
@@ -67,19 +72,54 @@ func gc(ctx context.Context, g *command.Global, f gcFlags, args []string) error 
 	if f.dryRun || !plan.Changes() {
 		return nil
 	}
+	if err := besideSessions(ctx, path, l, args); err != nil {
+		return err
+	}
 	if !f.yes {
 		if !command.Interactive() {
-			return problem.New("nobody can be asked whether to delete: this is not a terminal", "say --yes, or only look: hone gc --dry-run")
+			return problem.New("cannot ask whether to delete: this is not a terminal", "add --yes, or only look: hone gc --dry-run")
 		}
-		fmt.Fprint(g.Stdout, "Delete them? (y/N) ")
-		answer, err := command.ReadAnswer(ctx)
-		if err != nil {
+		if yes, err := confirmed(ctx, g, "Delete them?"); !yes || err != nil {
 			return err
-		}
-		if !command.IsYes(answer) {
-			fmt.Fprintln(g.Stdout, "Nothing was done.")
-			return nil
 		}
 	}
 	return l.cluster.Prune(ctx, l.manifests, l.chosen, l.namespace, log)
+}
+
+// besideSessions returns a problem if a running session of the project evaluates the Tiltfile with other arguments, or for another
+// namespace: it may declare what this command does not see.
+func besideSessions(ctx context.Context, path string, l loaded, args []string) error {
+	living, err := flags.Registry().Of(ctx, path, l.asked.known.Context)
+	if err != nil {
+		return err
+	}
+	for _, s := range living {
+		mend := fmt.Sprintf("call hone gc as that session was called, or end it first: hone stop --session %s", s.Name)
+		if s.Socket == "" {
+			return problem.New(sessionTitle(s)+" is just starting on this project: nothing was deleted", "try again in a moment")
+		}
+		others, err := client.Over(s).Args(ctx)
+		if err != nil {
+			return problem.Wrap(err, sessionTitle(s)+" works on this project and does not answer: nothing was deleted", mend)
+		}
+		if !slices.Equal(others, args) {
+			return problem.New(fmt.Sprintf("%s works on this project with other Tiltfile arguments%s: it may need what would be deleted", sessionTitle(s), shownArgs(others)), mend)
+		}
+		view, err := client.Over(s).View(ctx)
+		if err != nil {
+			return problem.Wrap(err, sessionTitle(s)+" works on this project and does not answer: nothing was deleted", mend)
+		}
+		if view.Namespace != l.namespace {
+			return problem.New(fmt.Sprintf("%s works on this project in namespace %s, not in %s: it may need what would be deleted", sessionTitle(s), view.Namespace, l.namespace), mend)
+		}
+	}
+	return nil
+}
+
+// shownArgs returns Tiltfile arguments as part of a message.
+func shownArgs(args []string) string {
+	if len(args) == 0 {
+		return " (none)"
+	}
+	return " (" + strings.Join(args, " ") + ")"
 }

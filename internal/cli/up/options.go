@@ -23,6 +23,7 @@ import (
 // options are the settings of a session from the command line.
 type options struct {
 	command    state.Command
+	called     string // how people call the command: "hone deploy"
 	tiltfile   string // absolute
 	session    string // the name of the session; empty for a default
 	args       []string
@@ -85,7 +86,7 @@ func (f *sessionFlags) add(c *cobra.Command) {
 
 // options checks the flags.
 func (f *sessionFlags) options(g *command.Global, command state.Command, args []string) (options, error) {
-	o := options{command: command, args: args, context: f.project.Context, namespace: f.project.Namespace,
+	o := options{command: command, called: "hone " + string(command), args: args, context: f.project.Context, namespace: f.project.Namespace,
 		host: f.server.Host, port: f.server.Port, stream: f.stream, forward: !f.noForwards, adopt: f.adopt, global: g}
 	err := f.server.Port.Check()
 	if err != nil {

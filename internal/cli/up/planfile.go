@@ -45,7 +45,7 @@ func writePlanFile(path string, f planFile, out *command.Printer) error {
 	if n := f.Plan.Summary[api.ActionBlocked]; n > 0 {
 		// The plan itself says what is blocked, and why.
 		f.Plan.Steps = slices.DeleteFunc(slices.Clone(f.Plan.Steps), func(s api.PlanStep) bool { return s.Action != api.ActionBlocked })
-		return problem.New(fmt.Sprintf("no plan was written: it would be refused\n%s", planText(f.Plan)), "mend that first; hone preview shows the whole plan")
+		return problem.New(fmt.Sprintf("no plan was written: it would be refused\n%s", planText(f.Plan)), "fix what is blocked; hone preview shows the whole plan")
 	}
 	f.Kind, f.Format = planKind, planFormat
 	raw, err := document(f, out)

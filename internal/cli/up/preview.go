@@ -168,7 +168,7 @@ func load(ctx context.Context, path string, f planRequest, log, out *command.Pri
 	l.manifests = r.Manifests
 	enabled := state.EnabledNames(r.Tiltfile)
 	l.chosen = func(name model.ManifestName) bool {
-		// A choice of resources leaves the others alone, also those that are declared no longer.
+		// A choice of resources leaves the others alone, also those that are no longer declared.
 		return enabled == nil || enabled[name] && (name != model.UncategorizedName || len(f.args) == 0 || slices.Contains(r.Enabled, name))
 	}
 	l.cluster, err = openCluster(ctx, l.asked.kc, l.asked.kube, path)

@@ -27,7 +27,7 @@ func (f *pruneFlags) add(c *cobra.Command) {
 func (f *pruneFlags) value() (buildanddeploy.Prune, error) {
 	switch {
 	case f.which != "" && f.which != pruneAll:
-		return 0, problem.New(fmt.Sprintf("unknown --prune %q", f.which), "say --prune=all, or --no-prune, or neither")
+		return 0, problem.New(fmt.Sprintf("unknown --prune %q", f.which), "choose --prune=all or --no-prune, or leave both out")
 	case f.which != "" && f.nothing:
 		return 0, problem.New("--prune and --no-prune contradict each other", "leave one of them out")
 	case f.nothing:

@@ -62,12 +62,11 @@ func offerAttach(ctx context.Context, g *command.Global, s sessions.Info) error 
 	if !command.Interactive() || s.Socket == "" {
 		return busy
 	}
-	fmt.Fprintf(g.Stdout, "%s.\nAttach to it? (y/N) ", busy.Summary)
-	answer, err := command.ReadAnswer(ctx)
+	yes, err := command.Confirm(ctx, g.Stdout, busy.Summary+".\nAttach to it?")
 	if err != nil {
 		return err
 	}
-	if !command.IsYes(answer) {
+	if !yes {
 		return busy
 	}
 	return session.Attach(ctx, g, client.Over(s), false)

@@ -43,7 +43,7 @@ type Declared struct {
 type PreviewRequest struct {
 	// Declared are the resources to apply.
 	Declared []Declared
-	// Records are those of the ledger, by resource: of the declared resources, and of those that are declared no longer and whose
+	// Records are those of the ledger, by resource: of the declared resources, and of those that are no longer declared and whose
 	// objects would be deleted.
 	Records map[model.ManifestName][]ObjectRecord
 	// Elsewhere tells which other resource of the Tiltfile declares an object: it is handed over to it.

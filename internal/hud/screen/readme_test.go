@@ -3,9 +3,9 @@ package screen
 import (
 	"os"
 	"path/filepath"
-	"regexp"
-	"strings"
 	"testing"
+
+	"github.com/hone-dev/hone/internal/test/testnames"
 )
 
 // TestReadmeNamesTests: every test that the page names exists.
@@ -14,29 +14,8 @@ func TestReadmeNamesTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	folders := map[string]string{"": ".", "hud": "..", "e2e": "../../test/e2e"}
-	sources := map[string]string{}
-	names := regexp.MustCompile("`(?:([a-z0-9]+)/)?((?:Test|Fuzz|Benchmark)[A-Za-z0-9]+)`").FindAllStringSubmatch(string(page), -1)
-	if len(names) < 50 {
-		t.Fatalf("only %d tests are named", len(names))
-	}
-	for _, m := range names {
-		folder, known := folders[m[1]]
-		if !known {
-			folder = "../" + m[1]
-		}
-		if sources[folder] == "" {
-			files, _ := filepath.Glob(filepath.Join(folder, "*_test.go"))
-			for _, f := range files {
-				b, err := os.ReadFile(f)
-				if err != nil {
-					t.Fatal(err)
-				}
-				sources[folder] += string(b)
-			}
-		}
-		if !strings.Contains(sources[folder], "func "+m[2]+"(") {
-			t.Errorf("there is no %s in %s", m[2], folder)
-		}
+	beside := func(folder string) string { return filepath.Join("..", folder) }
+	if n := testnames.Check(t, string(page), map[string]string{"": ".", "hud": "..", "e2e": "../../test/e2e"}, beside); n < 50 {
+		t.Errorf("only %d tests are named", n)
 	}
 }

@@ -103,7 +103,7 @@ func TestDeployPlan(t *testing.T) {
 	value := func() any {
 		return p.object("", "v1", "configmaps", "conf").Object["data"].(map[string]any)["key"]
 	}
-	p.says(1, append([]string{"deploy"}, inNamespace...), `nobody can be asked whether to deploy`)
+	p.says(1, append([]string{"deploy"}, inNamespace...), `cannot ask whether to deploy`)
 	p.says(1, []string{"deploy", "missing.plan"}, `there is no plan missing\.plan`)
 	if p.live("configmap/conf") != nil {
 		t.Fatal("it was deployed")
@@ -184,13 +184,32 @@ func TestGC(t *testing.T) {
 	p.says(0, in("ci", "--port", "0", "--no-prune"), `configmap/conf\S*, which is no longer declared, is kept: --no-prune`, `The objects of web, which the Tiltfile no longer declares, are kept: --no-prune`)
 	exists(map[string]bool{"configmap/conf": true, "configmap/conf2": true, "deployment/web": true})
 	p.says(0, in("gc", "--dry-run"), `- delete  deployment/web in `, `- delete  configmap/conf in `, `: 2 to delete\n`)
-	p.says(1, in("gc"), `nobody can be asked whether to delete`)
+	p.says(1, in("gc"), `cannot ask whether to delete`)
 	exists(map[string]bool{"configmap/conf": true, "configmap/conf2": true, "deployment/web": true})
 	p.says(0, in("gc", "--yes"), `: 2 to delete`)
 	exists(map[string]bool{"configmap/conf": false, "configmap/conf2": true, "deployment/web": false})
 	p.says(0, in("gc", "--yes"), `Nothing to delete`)
 	p.says(0, []string{"down"})
 	exists(map[string]bool{"configmap/conf2": false})
+}
+
+// TestGCBesideSession calls gc beside a session that declares more because of its arguments: what that needs stays.
+func TestGCBesideSession(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, strings.Replace(configTiltfile, "k8s_yaml('conf.yaml')", "config.define_bool('more')\nk8s_yaml('conf.yaml')\nif config.parse().get('more'):\n  k8s_yaml('more.yaml')", 1)+
+		"-- more.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\n")
+	s := p.startAs(p.command("up", "--stream", "--port", fmt.Sprint(p.ports[3]), "--namespace", p.namespace, "--", "--more"))
+	s.says(`more:configmap`)
+	s.settled()
+	in := func(args ...string) []string {
+		return append([]string{"gc", "--yes", "--namespace", p.namespace}, args...)
+	}
+	p.says(1, in(), `- delete  configmap/more`, `works on this project with other Tiltfile arguments \(--more\)`, `hone stop --session`)
+	p.says(1, []string{"gc", "--yes", "--", "--more"}, `works on this project in namespace `)
+	p.says(0, in("--", "--more"), `Nothing to delete`)
+	if p.live("configmap/more") == nil {
+		t.Error("gc deleted what the session has deployed")
+	}
 }
 
 // TestBrake makes a pattern match no file any more: more than half of the objects would go, within a resource and of resources that

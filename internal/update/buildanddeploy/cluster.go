@@ -148,6 +148,16 @@ func (c *Cluster) uid(ctx context.Context) (string, error) {
 	return "", fmt.Errorf("identify the cluster: %w", last)
 }
 
+// recorded returns the ledger and the records of all resources.
+func (c *Cluster) recorded(ctx context.Context) (*deploy.Ledger, map[model.ManifestName][]deploy.ObjectRecord, error) {
+	ledger, err := c.Ledger(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := ledger.Resources()
+	return ledger, all, err
+}
+
 // Prepare reads the cluster's objects of the given resources with few requests, so that deploying an unchanged resource
 // needs none of its own, and records the objects of all resources that are deployed automatically with one write of the
 // ledger. An error means only that deploying will take longer.

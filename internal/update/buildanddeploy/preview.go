@@ -31,11 +31,7 @@ type PreviewOptions struct {
 // after their build. It writes nothing, neither to the cluster nor to the ledger. Resources that a command of the user deploys are
 // left out: only the command knows what it does.
 func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep, error) {
-	ledger, err := c.Ledger(ctx)
-	if err != nil {
-		return nil, err
-	}
-	records, err := ledger.Resources()
+	ledger, records, err := c.recorded(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -87,17 +83,13 @@ func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep
 // It needs no Tiltfile, and writes nothing. unknown are the objects whose last apply is not known: an earlier version of hone made
 // it, or its record is lost.
 func (c *Cluster) Drift(ctx context.Context, chosen []model.ManifestName) (steps []api.PlanStep, unknown []model.ObjectID, err error) {
-	ledger, err := c.Ledger(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	records, err := ledger.Resources()
+	ledger, records, err := c.recorded(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, name := range chosen {
 		if _, ok := records[name]; !ok {
-			return nil, nil, problem.New(fmt.Sprintf("nothing is recorded for resource %q", name), "the records have: "+names(records))
+			return nil, nil, problem.New(fmt.Sprintf("nothing is recorded for resource %q", name), "the records have: "+resourceNames(records))
 		}
 	}
 	req := deploy.PreviewRequest{Project: c.project, Records: records, Prior: ledger.Remembered, Drift: true}
@@ -122,7 +114,8 @@ func (c *Cluster) Drift(ctx context.Context, chosen []model.ManifestName) (steps
 	return steps, unknown, err
 }
 
-func names(records map[model.ManifestName][]deploy.ObjectRecord) string {
+// resourceNames lists resources for a message.
+func resourceNames(records map[model.ManifestName][]deploy.ObjectRecord) string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(records)) {
 		out = append(out, string(name))

@@ -37,11 +37,7 @@ type RemoveRequest struct {
 // It returns the resources whose objects a delete command may also have deleted, and which have to be deployed again.
 func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model.ManifestName, err error) {
 	ctx = patiently(ctx, req.Log)
-	ledger, err := c.Ledger(ctx)
-	if err != nil {
-		return nil, err
-	}
-	all, err := ledger.Resources()
+	ledger, all, err := c.recorded(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -86,11 +82,7 @@ func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model
 // chooses all. What holds data or other objects stays, as do objects that a command of a declared resource deployed.
 func (c *Cluster) Prune(ctx context.Context, declared []model.Manifest, chosen func(model.ManifestName) bool, namespace string, log logstore.Logger) error {
 	ctx = patiently(ctx, log)
-	ledger, err := c.Ledger(ctx)
-	if err != nil {
-		return err
-	}
-	all, err := ledger.Resources()
+	ledger, all, err := c.recorded(ctx)
 	if err != nil {
 		return err
 	}
@@ -125,11 +117,7 @@ func (c *Cluster) Prune(ctx context.Context, declared []model.Manifest, chosen f
 
 // Leaving returns the resources with objects that are no longer part of them, but still existed after their last deploy.
 func (c *Cluster) Leaving(ctx context.Context) ([]model.ManifestName, error) {
-	ledger, err := c.Ledger(ctx)
-	if err != nil {
-		return nil, err
-	}
-	all, err := ledger.Resources()
+	_, all, err := c.recorded(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -149,11 +137,7 @@ func leaving(list []deploy.ObjectRecord) []deploy.ObjectRecord {
 // Finish waits until the objects that are no longer part of a resource are gone, and then drops their records.
 func (c *Cluster) Finish(ctx context.Context, resource model.ManifestName, log logstore.Logger) error {
 	ctx = patiently(ctx, log)
-	ledger, err := c.Ledger(ctx)
-	if err != nil {
-		return err
-	}
-	all, err := ledger.Resources()
+	ledger, all, err := c.recorded(ctx)
 	if err != nil {
 		return err
 	}
