@@ -182,8 +182,9 @@ type ApplyRequest struct {
 }
 
 // Apply applies the objects to the cluster, each after its dependencies, and logs the result. It does not write objects
-// that are already up to date. A failing object blocks only its dependents. The error joins the errors of all objects
-// ("apply deployment/web: …"), failures before the objects that they blocked.
+// that are already up to date. A Service that selects other pods than before comes last, when those are ready, or after Timeout. A
+// failing object blocks only its dependents. The error joins the errors of all objects ("apply deployment/web: …"), failures before
+// the objects that they blocked.
 //
 // The result lists the applied and the unchanged objects in the order of the request, also when the error is not nil.
 // Cancelling ctx ends running requests and starts no more. The error then names only one of the objects that were
@@ -199,10 +200,11 @@ func (a *Applier) Apply(ctx context.Context, req ApplyRequest) ([]model.AppliedO
 	if err != nil {
 		return nil, err
 	}
-	run := &applyRun{a: a, req: req, g: g, outcomes: make([]outcome, len(req.Objects))}
+	run := &applyRun{a: a, req: req, g: g, outcomes: make([]outcome, len(req.Objects)), later: make([][]int, len(req.Objects))}
 	order := g.order()
 	quiet := run.waits.telling(ctx, req.Logger)
 	errs := walk(ctx, g.nodes(order, run.object), a.parallelism)
+	run.switchOver(ctx, order, errs)
 	quiet()
 	run.report(order)
 	var applied []model.AppliedObject

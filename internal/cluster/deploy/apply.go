@@ -27,6 +27,9 @@ type applyRun struct {
 	g        *graph
 	outcomes []outcome
 	waits    waits
+	// later holds, for each Service that is put off, the workloads that have to be ready first. switching is set once it is their turn.
+	later     [][]int
+	switching bool
 	// dry makes the API server answer as if it wrote, and write nothing.
 	dry bool
 }
@@ -46,6 +49,10 @@ func (r *applyRun) object(ctx context.Context, i int) error {
 		r.outcomes[i] = outcome{object: applied(live), done: true, unchanged: true}
 		r.upToDate(desired, false)
 		return r.established(ctx, t, live)
+	}
+	if to := r.switches(desired, live); to != nil && !r.switching {
+		r.later[i] = to
+		return nil
 	}
 	if live != nil && r.a.relationTo(project(desired), live) == relationShared {
 		got, err := r.useShared(ctx, t, desired, live)

@@ -49,10 +49,14 @@ type CollectRequest struct {
 // Collect deletes the recorded objects that the resource no longer declares, unless another resource owns them now. It
 // then records the current objects of the resource. It must be called only after a successful Apply of the whole
 // resource. Namespaces, volumes and definitions of kinds are never collected: their records stay, so that Delete can
-// still find them. The error names the objects that could not be collected yet; the ledger is correct in any case.
+// still find them. While leftovers include pods that serve, all of them stay, recorded as leaving, until the applied workloads are
+// ready. The error names the objects that could not be collected yet; the ledger is correct in any case.
 func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 	if req.Logger == nil {
 		req.Logger = logstore.Discard
+	}
+	if req.Timeout <= 0 {
+		req.Timeout = model.DefaultUpdateSettings.UpsertTimeout
 	}
 	leftovers, err := req.Ledger.leftovers(req.Resource, req.Applied)
 	if err != nil {
@@ -60,6 +64,12 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 	}
 	if len(leftovers) == 0 {
 		return req.Ledger.set(req.Resource, recordsOf(req.Applied), req.Command)
+	}
+	later := false
+	if req.Keep == "" {
+		if later, err = a.keepUntilReady(ctx, req, leftovers); err != nil {
+			return err
+		}
 	}
 	held, err := a.Claim(ctx, leftovers)
 	if err != nil {
@@ -80,6 +90,10 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 		if req.Keep != "" {
 			logstore.Warnf(req.Logger, "%s, which is no longer declared, is kept: %s", title(r.ObjectID), req.Keep)
 			leaving[r.ObjectID] = r.Leaving
+			continue
+		}
+		if later {
+			leaving[r.ObjectID] = true
 			continue
 		}
 		refs = append(refs, ObjectRef{ObjectID: r.ObjectID, UID: r.UID})

@@ -34,7 +34,8 @@ type ObjectRecord struct {
 	UID string
 	// Foreign objects were applied by the user's command, and only the user's delete command deletes them.
 	Foreign bool
-	// Leaving objects are no longer part of the resource. They still existed after their deletion had been requested.
+	// Leaving objects are no longer part of the resource. Their deletion was requested, or is put off until their successors are
+	// ready.
 	Leaving bool
 }
 

@@ -34,11 +34,19 @@ type RemoveRequest struct {
 // declares are not deleted: their records pass to that one. Objects that a command of the user deployed are deleted by
 // the user's delete command, unless another resource is deployed by the same commands now.
 //
+// The objects of a resource that the Tiltfile no longer declares stay until the workloads that take the place of its own are ready.
+//
 // It returns the resources whose objects a delete command may also have deleted, and which have to be deployed again.
 func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model.ManifestName, err error) {
 	ctx = patiently(ctx, req.Log)
 	ledger, all, err := c.recorded(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := c.awaitSuccessors(ctx, ledger, req, all); err != nil {
+		return nil, err
+	}
+	if all, err = ledger.Resources(); err != nil {
 		return nil, err
 	}
 	held, err := c.applier.Claim(ctx, all[req.Resource])
@@ -115,7 +123,7 @@ func (c *Cluster) Prune(ctx context.Context, declared []model.Manifest, chosen f
 	return errors.Join(errs...)
 }
 
-// Leaving returns the resources with objects that are no longer part of them, but still existed after their last deploy.
+// Leaving returns the resources with objects that are no longer part of them, but stayed, or still existed, after their last deploy.
 func (c *Cluster) Leaving(ctx context.Context) ([]model.ManifestName, error) {
 	_, all, err := c.recorded(ctx)
 	if err != nil {
@@ -134,11 +142,18 @@ func leaving(list []deploy.ObjectRecord) []deploy.ObjectRecord {
 	return slices.DeleteFunc(slices.Clone(list), func(r deploy.ObjectRecord) bool { return !r.Leaving })
 }
 
-// Finish waits until the objects that are no longer part of a resource are gone, and then drops their records.
+// Finish deletes the objects that are no longer part of a resource, once its workloads are ready, waits until they are gone, and then
+// drops their records.
 func (c *Cluster) Finish(ctx context.Context, resource model.ManifestName, log logstore.Logger) error {
 	ctx = patiently(ctx, log)
 	ledger, all, err := c.recorded(ctx)
 	if err != nil {
+		return err
+	}
+	if err := c.awaitOwn(ctx, ledger, resource); err != nil {
+		return err
+	}
+	if all, err = ledger.Resources(); err != nil {
 		return err
 	}
 	held, err := c.applier.Claim(ctx, leaving(all[resource]))

@@ -1,0 +1,200 @@
+package buildanddeploy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/retry"
+	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// successorPause is the time between two looks at the successors of a workload. The cluster takes longer to start a pod.
+const successorPause = 200 * time.Millisecond
+
+// awaitSuccessors waits, before a resource is removed that the Tiltfile no longer declares, until the workloads that take the place of
+// its own are deployed and ready. A successor is a workload of another resource that was not deployed before, in the same namespace,
+// and runs the same image, or is selected by a Service that selected the old one. The wait ends when none of them is declared any more.
+func (c *Cluster) awaitSuccessors(ctx context.Context, ledger *deploy.Ledger, req RemoveRequest, all map[model.ManifestName][]deploy.ObjectRecord) error {
+	if !req.Undeclared || req.Declared == nil {
+		return nil
+	}
+	heirs := c.successors(ctx, ledger, req, all)
+	for said := ""; len(heirs) > 0; {
+		why, err := c.waitsFor(ctx, ledger, heirs)
+		switch {
+		case err != nil:
+			return err
+		case why == "":
+			return nil
+		case said == "":
+			logstore.Infof(req.Log, "The objects of %s, %s, are deleted when their successors are ready: %s", req.Resource, req.Why, why)
+			said = why
+		}
+		if !retry.Sleep(ctx, successorPause) {
+			return context.Cause(ctx)
+		}
+		if req.Enough != nil && req.Enough.Err() != nil {
+			return fmt.Errorf("%s is declared again", req.Resource)
+		}
+		heirs = slices.DeleteFunc(heirs, func(h heir) bool { return !declares(req.Declared(), h) })
+	}
+	return nil
+}
+
+// heir is a workload that takes the place of another.
+type heir struct {
+	resource model.ManifestName
+	id       model.ObjectID
+}
+
+// successors returns the workloads that take the place of those of a resource that is no longer declared.
+func (c *Cluster) successors(ctx context.Context, ledger *deploy.Ledger, req RemoveRequest, all map[model.ManifestName][]deploy.ObjectRecord) []heir {
+	var old []*unstructured.Unstructured
+	for _, r := range all[req.Resource] {
+		if u := ledger.Remembered(r.ObjectID); u != nil && !r.Foreign && !r.Leaving && r.UID != "" && deploy.Serves(r.ObjectID) {
+			old = append(old, u)
+		}
+	}
+	if len(old) == 0 {
+		return nil
+	}
+	deployed := map[model.ObjectID]bool{}
+	for _, list := range all {
+		for _, r := range list {
+			deployed[r.ObjectID] = r.UID != ""
+		}
+	}
+	declared := req.Declared()
+	services := c.reselected(ctx, ledger, declared, req.Namespace)
+	var out []heir
+	for _, m := range declared {
+		if m.K8s == nil || m.Name == req.Resource || !m.AutoInit || m.K8s.CustomDeploy != nil {
+			continue
+		}
+		for i, r := range c.Objects(ctx, m, req.Namespace) {
+			if !deploy.Serves(r.ObjectID) || deployed[r.ObjectID] {
+				continue
+			}
+			u := decoded(m.K8s.Objects[i], r.ObjectID)
+			if u != nil && slices.ContainsFunc(old, func(was *unstructured.Unstructured) bool { return succeeds(u, was, services) }) {
+				out = append(out, heir{m.Name, r.ObjectID})
+			}
+		}
+	}
+	return out
+}
+
+// reselection is a Service, with what it selects as it was applied last, and as it is declared.
+type reselection struct {
+	namespace string
+	was, is   map[string]string
+}
+
+// reselected returns the declared Services that were applied before.
+func (c *Cluster) reselected(ctx context.Context, ledger *deploy.Ledger, declared []model.Manifest, namespace string) []reselection {
+	var out []reselection
+	for _, m := range declared {
+		if m.K8s == nil {
+			continue
+		}
+		for i, o := range m.K8s.Objects {
+			if o.Kind != "Service" || o.Group() != "" {
+				continue
+			}
+			id := c.Objects(ctx, m, namespace)[i].ObjectID
+			was, is := ledger.Remembered(id), decoded(o, id)
+			if was != nil && is != nil {
+				out = append(out, reselection{id.Namespace, deploy.Selector(was), deploy.Selector(is)})
+			}
+		}
+	}
+	return out
+}
+
+// succeeds reports whether a workload takes the place of another.
+func succeeds(is, was *unstructured.Unstructured, services []reselection) bool {
+	if is.GetNamespace() != was.GetNamespace() {
+		return false
+	}
+	for _, s := range services {
+		if s.namespace == was.GetNamespace() && deploy.Selects(s.was, was) && deploy.Selects(s.is, is) {
+			return true
+		}
+	}
+	before := deploy.ImageNames(was)
+	return slices.ContainsFunc(deploy.ImageNames(is), func(name string) bool { return slices.Contains(before, name) })
+}
+
+// decoded returns a declared object under its full identity; nil if it cannot be read.
+func decoded(o model.K8sObject, id model.ObjectID) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	if json.Unmarshal([]byte(o.JSON), &u.Object) != nil {
+		return nil
+	}
+	u.SetNamespace(id.Namespace)
+	return u
+}
+
+// waitsFor returns why successors are not ready. It is empty once the resources of all have been deployed and they are ready.
+func (c *Cluster) waitsFor(ctx context.Context, ledger *deploy.Ledger, heirs []heir) (string, error) {
+	all, err := ledger.Resources()
+	if err != nil {
+		return "", err
+	}
+	var undeployed []string
+	var deployed []model.ObjectID
+	for _, h := range heirs {
+		if slices.ContainsFunc(all[h.resource], func(r deploy.ObjectRecord) bool { return r.ObjectID == h.id && r.UID != "" }) {
+			deployed = append(deployed, h.id)
+		} else {
+			undeployed = append(undeployed, string(h.resource)+" is not deployed yet")
+		}
+	}
+	if len(undeployed) > 0 {
+		return strings.Join(slices.Compact(slices.Sorted(slices.Values(undeployed))), ", "), nil
+	}
+	why, _, err := c.applier.Unready(ctx, deployed, model.DefaultUpdateSettings.UpsertTimeout)
+	return why, err
+}
+
+// declares reports whether a successor's resource is still declared.
+func declares(declared []model.Manifest, h heir) bool {
+	return slices.ContainsFunc(declared, func(m model.Manifest) bool { return m.Name == h.resource && m.K8s != nil })
+}
+
+// awaitOwn waits, before the objects are deleted that a resource has left behind, until the workloads that it has now are ready.
+// Objects that are being deleted already need no such wait.
+func (c *Cluster) awaitOwn(ctx context.Context, ledger *deploy.Ledger, resource model.ManifestName) error {
+	for {
+		all, err := ledger.Resources()
+		if err != nil {
+			return err
+		}
+		left := slices.DeleteFunc(leaving(all[resource]), func(r deploy.ObjectRecord) bool { return !deploy.Serves(r.ObjectID) })
+		standing, err := c.applier.Standing(ctx, left, model.DefaultUpdateSettings.UpsertTimeout)
+		if err != nil || !standing {
+			return err
+		}
+		var now []model.ObjectID
+		for _, r := range all[resource] {
+			if !r.Leaving && !r.Foreign && deploy.Serves(r.ObjectID) {
+				now = append(now, r.ObjectID)
+			}
+		}
+		why, _, err := c.applier.Unready(ctx, now, model.DefaultUpdateSettings.UpsertTimeout)
+		if err != nil || why == "" {
+			return err
+		}
+		if !retry.Sleep(ctx, successorPause) {
+			return context.Cause(ctx)
+		}
+	}
+}
