@@ -42,6 +42,8 @@ const (
 	ActionDelete PlanAction = "delete"
 	// ActionKeep: the object is no longer declared, and stays because of its kind or of a policy.
 	ActionKeep PlanAction = "keep"
+	// ActionOrphan: the object stays, and hone no longer knows it.
+	ActionOrphan PlanAction = "orphan"
 	// ActionBlocked: the operation cannot do it.
 	ActionBlocked PlanAction = "blocked"
 )

@@ -130,7 +130,7 @@ func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.
 		return nil
 	}
 	tellSessions(ctx, path, known.Context, records, log)
-	return cluster.TakeDown(ctx, buildanddeploy.DeleteOptions{Namespaces: f.namespaces, Volumes: f.volumes, Definitions: true, Wait: true, Pods: true,
+	return cluster.TakeDown(ctx, buildanddeploy.DeleteOptions{Namespaces: f.namespaces, Volumes: f.volumes, Definitions: true, Wait: true, Pods: true, Removal: deploy.RemovalDown,
 		WaitLimit: f.timeout},
 		records, dependencies(tf), log)
 }

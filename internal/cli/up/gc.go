@@ -13,6 +13,7 @@ import (
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
 	"github.com/hone-dev/hone/internal/client"
+	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/pkg/api"
 )
@@ -58,11 +59,13 @@ func gc(ctx context.Context, g *command.Global, f gcFlags, args []string) error 
 	}
 	defer l.asked.kube.Close()
 	l.cluster.Declare(l.manifests)
-	steps, err := l.preview(ctx, false, buildanddeploy.PruneAll)
+	steps, err := l.preview(ctx, false, buildanddeploy.PruneAll, deploy.RemovalAsked)
 	if err != nil {
 		return err
 	}
-	steps = slices.DeleteFunc(steps, func(s api.PlanStep) bool { return s.Action != api.ActionDelete && s.Action != api.ActionKeep })
+	steps = slices.DeleteFunc(steps, func(s api.PlanStep) bool {
+		return s.Action != api.ActionDelete && s.Action != api.ActionKeep && s.Action != api.ActionOrphan
+	})
 	plan := planOf(path, l.asked.known.Context, steps)
 	if len(steps) == 0 {
 		logstore.Infof(log, "Nothing to delete: the Tiltfile declares all that hone has applied.")

@@ -26,6 +26,7 @@ var planSigns = []struct {
 	{api.ActionAdopt, "&", yellow, "to adopt"},
 	{api.ActionHandOver, ">", cyan, "to hand over"},
 	{api.ActionDelete, "-", red, "to delete"},
+	{api.ActionOrphan, "o", yellow, "to orphan"},
 	{api.ActionKeep, "·", dim, "kept"},
 	{api.ActionBlocked, "✖", red, "blocked"},
 	{api.ActionUnchanged, "=", dim, "unchanged"},

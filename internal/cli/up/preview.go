@@ -16,6 +16,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/tiltfile"
@@ -182,15 +183,15 @@ func makePlan(ctx context.Context, path string, f planRequest, log, out *command
 		return api.Plan{}, err
 	}
 	defer l.asked.kube.Close()
-	steps, err := l.preview(ctx, f.adopt, f.prune)
+	steps, err := l.preview(ctx, f.adopt, f.prune, deploy.RemovalBySession)
 	if err != nil {
 		return api.Plan{}, err
 	}
 	return planOf(path, l.asked.known.Context, steps), nil
 }
 
-func (l loaded) preview(ctx context.Context, adopt bool, prune buildanddeploy.Prune) ([]api.PlanStep, error) {
-	return l.cluster.Preview(k8s.Patiently(ctx, l.asked.tell), buildanddeploy.PreviewOptions{Declared: l.manifests, Namespace: l.namespace, Adopt: adopt, Prune: prune, Chosen: l.chosen})
+func (l loaded) preview(ctx context.Context, adopt bool, prune buildanddeploy.Prune, removal deploy.Removal) ([]api.PlanStep, error) {
+	return l.cluster.Preview(k8s.Patiently(ctx, l.asked.tell), buildanddeploy.PreviewOptions{Declared: l.manifests, Namespace: l.namespace, Adopt: adopt, Prune: prune, Removal: removal, Chosen: l.chosen})
 }
 
 func planOf(path, kubeContext string, steps []api.PlanStep) api.Plan {

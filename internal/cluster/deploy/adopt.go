@@ -135,10 +135,10 @@ func (a *Applier) projectName(project string) string {
 
 // mayAdopt reports whether the object may be taken over: by its declaration, else by the request.
 func (r *applyRun) mayAdopt(desired *unstructured.Unstructured) bool {
-	switch annotation(desired, AnnotationAdopt) {
-	case AdoptAlways:
+	switch annotation(desired, model.AnnotationAdopt) {
+	case model.AdoptAlways:
 		return true
-	case AdoptNever:
+	case model.AdoptNever:
 		return false
 	}
 	return r.req.Adopt
@@ -153,7 +153,7 @@ func (r *applyRun) refused(t target, live *unstructured.Unstructured) error {
 	return problem.New(fmt.Sprintf("%s exists already: %s", title(t.id), r.a.foreignTo(live)),
 		fmt.Sprintf("to work on it with hone for a while: hone up --adopt, or the annotation %s: %s in its YAML;\n"+
 			"hone down gives it back. If it is not needed: kubectl delete%s %s %s",
-			AnnotationAdopt, AdoptAlways, ns, strings.ToLower(t.id.Kind), t.id.Name))
+			model.AnnotationAdopt, model.AdoptAlways, ns, strings.ToLower(t.id.Kind), t.id.Name))
 }
 
 // adopt applies the desired object over one that others made. Fields that only the live object has stay, and stay owned
@@ -197,7 +197,7 @@ func (r *applyRun) useShared(ctx context.Context, t target, desired, live *unstr
 	if lines := conflictsOf(err); len(lines) > 0 {
 		return nil, problem.New(fmt.Sprintf("%s exists already, differs, and %s:\n  %s", title(t.id), r.a.foreignTo(live), strings.Join(lines, "\n  ")),
 			fmt.Sprintf("declare it as it is, leave it out of the YAML, or let hone change it: hone up --adopt, or the annotation %s: %s",
-				AnnotationAdopt, AdoptAlways))
+				model.AnnotationAdopt, model.AdoptAlways))
 	}
 	if err != nil {
 		return nil, sendError(err, u)
@@ -305,13 +305,17 @@ func (r *applyRun) rewriteFields(ctx context.Context, t target, live *unstructur
 // adoptAttempts bounds the attempts of a change that conflicts with writes of others.
 const adoptAttempts = 5
 
-// giveBack removes hone's marks from an adopted object and restores the values that they replaced. The object itself
-// stays as it was last applied.
+// giveBack removes hone's marks from an adopted object, or one that becomes an orphan, and restores the values that they replaced. The
+// object itself stays as it was last applied.
 func (r *deleteRun) giveBack(ctx context.Context, t target, live *unstructured.Unstructured) error {
 	uid := live.GetUID()
 	for attempt := 1; ; attempt++ {
 		var was origin
-		if err := json.Unmarshal([]byte(annotation(live, AnnotationAdopted)), &was); err != nil {
+		note := annotation(live, AnnotationAdopted)
+		if note == "" {
+			note = "{}"
+		}
+		if err := json.Unmarshal([]byte(note), &was); err != nil {
 			return fmt.Errorf("give back: read the annotation %s: %w", AnnotationAdopted, err)
 		}
 		entries, _, _ := renamed(formerManager, FieldManager)(slices.DeleteFunc(live.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool {
@@ -328,7 +332,11 @@ func (r *deleteRun) giveBack(ctx context.Context, t target, live *unstructured.U
 		case apierrors.IsNotFound(err):
 			return nil
 		case err == nil:
-			logstore.Infof(r.req.Logger, "       → gave back %s, as it was applied last", shown(t.id))
+			verb := "gave back"
+			if note == "{}" {
+				verb = "leaves and forgets"
+			}
+			logstore.Infof(r.req.Logger, "       → %s %s, as it was applied last", verb, shown(t.id))
 			return nil
 		case !apierrors.IsConflict(err) || attempt == adoptAttempts:
 			return fmt.Errorf("give back: %w", err)
@@ -342,7 +350,7 @@ func (r *deleteRun) giveBack(ctx context.Context, t target, live *unstructured.U
 			return nil
 		case err != nil:
 			return fmt.Errorf("give back: %w", err)
-		case live.GetUID() != uid, annotation(live, AnnotationAdopted) == "":
+		case live.GetUID() != uid, label(live, LabelManagedBy) != ManagedByHone:
 			return nil
 		}
 	}

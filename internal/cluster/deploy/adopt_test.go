@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // made are the origins of objects that are not the project's. Each object has the keys a and b.
@@ -140,7 +141,7 @@ func TestRealAdoptionByDeclaration(t *testing.T) {
 	for _, tc := range []struct {
 		name, policy string
 		session, ok  bool
-	}{{"one", AdoptAlways, false, true}, {"two", AdoptNever, true, false}} {
+	}{{"one", model.AdoptAlways, false, true}, {"two", model.AdoptNever, true, false}} {
 		text := strings.Replace(configYAML, "name: conf", "name: "+tc.name+", annotations: {hone.dev/adopt: "+tc.policy+"}", 1)
 		c.create(t, text, nil, "kubectl-create")
 		_, err := NewApplier(c.dyn, c.mapper).Apply(t.Context(), ApplyRequest{Resource: "web", Objects: c.inject(t, text), Adopt: tc.session})

@@ -173,8 +173,11 @@ type ApplyRequest struct {
 	// Force applies objects although they are unchanged.
 	Force bool
 	// Adopt lets Apply take over objects that others made, unless their declaration decides otherwise
-	// (AnnotationAdopt). Without it such an object is a problem, and stays unchanged.
+	// (model.AnnotationAdopt). Without it such an object is a problem, and stays unchanged.
 	Adopt bool
+	// Before, unless nil, reports whether an object was applied before, by an earlier call. One that is applied only once (model.AnnotationApply)
+	// and no longer exists is not created again then.
+	Before func(model.ObjectID) bool
 	// Applied, unless nil, is called with each object that is up to date now, unless it is shared with others; written is set if
 	// that took a write. Several goroutines call it.
 	Applied func(desired *unstructured.Unstructured, written bool)

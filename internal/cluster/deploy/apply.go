@@ -45,9 +45,16 @@ func (r *applyRun) object(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
+	declared := desired
+	if done, err := r.byPolicy(ctx, i, t, desired, live); done || err != nil {
+		return err
+	}
+	if desired, err = withoutIgnored(desired, live); err != nil {
+		return err
+	}
 	if live != nil && !r.req.Force && unchanged(desired, live) {
 		r.outcomes[i] = outcome{object: applied(live), done: true, unchanged: true}
-		r.upToDate(desired, false)
+		r.upToDate(declared, false)
 		return r.established(ctx, t, live)
 	}
 	if to := r.switches(desired, live); to != nil && !r.switching {
@@ -73,8 +80,28 @@ func (r *applyRun) object(ctx context.Context, i int) error {
 	}
 	same := live != nil && !r.req.Force && live.GetUID() == got.GetUID() && live.GetResourceVersion() == got.GetResourceVersion()
 	r.outcomes[i] = outcome{object: applied(got), done: true, unchanged: same}
-	r.upToDate(desired, true)
+	r.upToDate(declared, true)
 	return r.established(ctx, t, got)
+}
+
+// byPolicy handles an object that its declaration keeps hone from writing. done is set if it is one.
+func (r *applyRun) byPolicy(ctx context.Context, i int, t target, desired, live *unstructured.Unstructured) (done bool, err error) {
+	switch {
+	case readOnly(desired) && live == nil:
+		return true, absentReadOnly(t)
+	case readOnly(desired):
+		r.outcomes[i] = outcome{object: shared(live), done: true, unchanged: true}
+		return true, r.established(ctx, t, live)
+	case !AppliedOnce(desired):
+		return false, nil
+	case live == nil && r.req.Before != nil && r.req.Before(t.id):
+		logstore.Infof(r.req.Logger, "%s was deleted since it was applied, and is applied only once: not created again", title(t.id))
+		return true, nil
+	case live != nil && r.a.relationTo(project(desired), live) == relationOwn:
+		r.outcomes[i] = outcome{object: applied(live), done: true, unchanged: true}
+		return true, r.established(ctx, t, live)
+	}
+	return false, nil
 }
 
 func (r *applyRun) upToDate(desired *unstructured.Unstructured, written bool) {

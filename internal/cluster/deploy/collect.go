@@ -3,6 +3,7 @@ package deploy
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -15,7 +16,7 @@ import (
 func RecordsFor(objects []*unstructured.Unstructured) []ObjectRecord {
 	records := make([]ObjectRecord, len(objects))
 	for i, o := range objects {
-		records[i] = ObjectRecord{ObjectID: IDOf(o), APIVersion: o.GetAPIVersion()}
+		records[i] = ObjectRecord{ObjectID: IDOf(o), APIVersion: o.GetAPIVersion(), Foreign: readOnly(o)}
 	}
 	return records
 }
@@ -34,6 +35,8 @@ type CollectRequest struct {
 	// RunID, if set, restricts the collection to objects that the session of this ID changed last; the others stay
 	// recorded.
 	RunID string
+	// Declined are declared objects that were not applied on purpose. Their records stay as they are.
+	Declined []model.ObjectID
 	// Keep, unless empty, is why nothing is collected: the leftovers stay recorded.
 	Keep string
 	// Project restricts the collection to objects that carry its label.
@@ -62,8 +65,14 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 	if err != nil {
 		return err
 	}
-	if len(leftovers) == 0 {
-		return req.Ledger.set(req.Resource, recordsOf(req.Applied), req.Command)
+	now := recordsOf(req.Applied)
+	for _, r := range leftovers {
+		if slices.Contains(req.Declined, r.ObjectID) {
+			now = append(now, r)
+		}
+	}
+	if leftovers = req.undeclared(leftovers); len(leftovers) == 0 {
+		return req.Ledger.set(req.Resource, now, req.Command)
 	}
 	later := false
 	if req.Keep == "" {
@@ -111,14 +120,13 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 				}
 			}})
 	}
-	records := recordsOf(req.Applied)
 	for _, r := range leftovers {
 		if stays[r.ObjectID] {
 			r.Leaving = leaving[r.ObjectID]
-			records = append(records, r)
+			now = append(now, r)
 		}
 	}
-	if setErr := req.Ledger.set(req.Resource, records, req.Command); setErr != nil {
+	if setErr := req.Ledger.set(req.Resource, now, req.Command); setErr != nil {
 		return setErr
 	}
 	if err != nil {
@@ -127,10 +135,16 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 	return nil
 }
 
+// undeclared returns the leftovers without the objects that were not applied on purpose, which the caller has claimed.
+func (req CollectRequest) undeclared(leftovers []ObjectRecord) []ObjectRecord {
+	return dropped(leftovers, func(r ObjectRecord) bool { return slices.Contains(req.Declined, r.ObjectID) })
+}
+
 // unowned returns the leftovers that no resource declares. Other resources may have recorded some of them meanwhile.
 // Leftovers that other resources declare but have not deployed yet are passed to them. The leftovers must be claimed.
 func (req CollectRequest) unowned() ([]ObjectRecord, error) {
 	leftovers, err := req.Ledger.leftovers(req.Resource, req.Applied)
+	leftovers = req.undeclared(leftovers)
 	if err != nil || req.Owner == nil {
 		return leftovers, err
 	}

@@ -53,10 +53,23 @@ const (
 	OutcomeForeign DeleteOutcome = "foreign"
 	// OutcomeKept: a policy or option spares the object.
 	OutcomeKept DeleteOutcome = "kept"
-	// OutcomeGivenBack: the object existed before hone took it over. It stays, without hone's marks.
+	// OutcomeGivenBack: the object existed before hone took it over, or becomes an orphan. It stays, without hone's marks.
 	OutcomeGivenBack DeleteOutcome = "given back"
 	// OutcomeElsewhere: another running session of the project may need the object; it was kept and is still recorded.
 	OutcomeElsewhere DeleteOutcome = "elsewhere"
+)
+
+// Removal is why objects are deleted.
+type Removal int
+
+// The reasons.
+const (
+	// RemovalBySession: a session deletes what is no longer declared, switched off, or about to be made again.
+	RemovalBySession Removal = iota
+	// RemovalAsked: the user has asked for the deletion of what is no longer declared.
+	RemovalAsked
+	// RemovalDown: the user takes down what is deployed.
+	RemovalDown
 )
 
 // DeleteRequest describes what to delete, and how.
@@ -74,6 +87,8 @@ type DeleteRequest struct {
 	KeepNamespaces  bool
 	KeepVolumes     bool
 	KeepDefinitions bool
+	// Removal says why the objects are deleted. Some objects are only deleted for a certain reason (model.AnnotationOnRemove).
+	Removal Removal
 	// KeepAdopted leaves objects that hone took over unchanged, instead of giving them back.
 	KeepAdopted bool
 	// RunID, if set, restricts the deletion to objects that the session of this ID changed last.
@@ -195,6 +210,9 @@ func (r *deleteRun) look(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("delete %s: %w", title(refs[i].ObjectID), err))
 		case f.outcome != "":
 			r.outcomes[refs[i]] = f.outcome
+			if r.req.Accepted != nil {
+				r.req.Accepted(refs[i].ObjectID)
+			}
 			if f.why != "" {
 				logstore.Infof(r.req.Logger, "%s: %s, kept", title(refs[i].ObjectID), f.why)
 			}
@@ -247,7 +265,7 @@ func holdsOthers(u *unstructured.Unstructured) bool {
 func (r *deleteRun) deleteOne(ctx context.Context, i int) error {
 	live, t, f := r.live[i], r.targets[i], &r.fates[i]
 	r.a.cache.forget(t.id)
-	if annotation(live, AnnotationAdopted) != "" {
+	if staysBehind(live) {
 		err := r.giveBack(ctx, t, live)
 		f.gone = err == nil
 		return err

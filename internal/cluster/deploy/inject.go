@@ -68,6 +68,9 @@ type injector struct {
 
 // object injects into one object. declared is its identity in locators.
 func (in *injector) object(u *unstructured.Unstructured, declared model.ObjectID) error {
+	if err := model.CheckPolicies(u.GetAnnotations()); err != nil {
+		return err
+	}
 	if err := in.placeInNamespace(u); err != nil {
 		return err
 	}

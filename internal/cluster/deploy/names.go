@@ -35,11 +35,6 @@ const (
 	AnnotationRunID = "hone.dev/run-id"
 	// AnnotationResourceName is the resource's full name if LabelResource cannot hold it.
 	AnnotationResourceName = "hone.dev/resource-name"
-	// AnnotationAdopt, in a declaration, determines whether hone may take over an object that others made: AdoptAlways
-	// or AdoptNever. Without it the session's setting decides.
-	AnnotationAdopt = "hone.dev/adopt"
-	AdoptAlways     = "always"
-	AdoptNever      = "never"
 	// AnnotationAdopted marks objects that hone took over. It holds the values that hone's labels and annotations
 	// replaced, as JSON.
 	AnnotationAdopted = "hone.dev/adopted"

@@ -56,6 +56,8 @@ type PreviewRequest struct {
 	Timeout time.Duration
 	// Adopt lets the operation take over objects that others made.
 	Adopt bool
+	// Removal says why objects would be deleted that are no longer declared.
+	Removal Removal
 	// Prior returns what was applied last for an object, as Ledger.Remembered does; nil knows nothing.
 	Prior func(id model.ObjectID, others ...*unstructured.Unstructured) *unstructured.Unstructured
 	// Drift is set if the declared objects are what was applied last: the steps say what differs from it. Recorded objects that are
@@ -267,6 +269,14 @@ func (p *preview) live(ctx context.Context, t target) (live *unstructured.Unstru
 // change fills in how the object would change.
 func (p *preview) change(ctx context.Context, run *applyRun, step *api.PlanStep, t target, desired, live *unstructured.Unstructured) {
 	relation := p.a.relationTo(project(desired), live)
+	if p.byPolicy(step, t, relation, desired, live) {
+		return
+	}
+	desired, err := withoutIgnored(desired, live)
+	if err != nil {
+		*step = blocked(*step, err)
+		return
+	}
 	if relation == relationShared {
 		got, err := run.useShared(ctx, t, desired, live)
 		if err != nil {
@@ -315,6 +325,35 @@ func (p *preview) change(ctx context.Context, run *applyRun, step *api.PlanStep,
 	default:
 		*step = blocked(*step, err)
 	}
+}
+
+// byPolicy fills in the step of an object that its declaration keeps hone from writing, and reports whether it is one.
+func (p *preview) byPolicy(step *api.PlanStep, t target, relation relation, desired, live *unstructured.Unstructured) bool {
+	switch {
+	case readOnly(desired) && live == nil:
+		*step = blocked(*step, absentReadOnly(t))
+	case readOnly(desired):
+		step.Action, step.Reason = api.ActionUnchanged, "declared read-only"
+	case !AppliedOnce(desired):
+		return false
+	case live == nil && p.before(t.id):
+		step.Action, step.Reason = api.ActionUnchanged, "deleted since it was applied, and applied only once"
+	case live != nil && relation == relationOwn:
+		step.Action, step.Reason = api.ActionUnchanged, "applied only once"
+	default:
+		return false
+	}
+	return true
+}
+
+// before reports whether an object was applied before.
+func (p *preview) before(id model.ObjectID) bool {
+	for _, list := range p.req.Records {
+		if slices.ContainsFunc(list, func(r ObjectRecord) bool { return r.ObjectID == id && r.UID != "" }) {
+			return true
+		}
+	}
+	return false
 }
 
 // compare lists how live becomes got.
@@ -389,7 +428,7 @@ func (p *preview) leftovers(ctx context.Context) ([]api.PlanStep, error) {
 	slices.SortFunc(refs, func(x, y ObjectRef) int {
 		return cmp.Or(compareIDs(y.ObjectID, x.ObjectID), cmp.Compare(x.Resource, y.Resource))
 	})
-	run := &deleteRun{a: p.a, req: DeleteRequest{Project: p.req.Project, KeepNamespaces: true, KeepVolumes: true, KeepDefinitions: true, Timeout: p.req.Timeout}}
+	run := &deleteRun{a: p.a, req: DeleteRequest{Project: p.req.Project, KeepNamespaces: true, KeepVolumes: true, KeepDefinitions: true, Removal: p.req.Removal, Timeout: p.req.Timeout}}
 	steps := make([]*api.PlanStep, len(refs))
 	nodes := make([]node, len(refs))
 	for i, ref := range refs {
@@ -432,6 +471,8 @@ func (p *preview) leftover(ref ObjectRef, f found, err error) *api.PlanStep {
 		step.Action, step.Reason = api.ActionKeep, "no longer declared; "+f.why
 	case annotation(f.live, AnnotationAdopted) != "":
 		step.Action, step.Reason = api.ActionKeep, "no longer declared; it existed before hone and is given back"
+	case annotation(f.live, model.AnnotationOnRemove) == model.OnRemoveOrphan:
+		step.Action, step.Reason = api.ActionOrphan, "no longer declared; it stays, and hone forgets it ("+model.AnnotationOnRemove+": "+model.OnRemoveOrphan+")"
 	default:
 		step.Action, step.Reason = api.ActionDelete, "no longer declared"
 	}

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // spared returns why an object must not be deleted. The outcome is empty if it may be deleted.
@@ -25,6 +27,9 @@ func (r *deleteRun) spared(ref ObjectRef, live *unstructured.Unstructured) (Dele
 		}
 		return "", ""
 	}
+	if by := r.onRemove(live); by != "" {
+		return OutcomeKept, by
+	}
 	if by := keepPolicy(live); by != "" {
 		return OutcomeKept, by
 	}
@@ -38,6 +43,24 @@ func (r *deleteRun) spared(ref ObjectRef, live *unstructured.Unstructured) (Dele
 		return OutcomeKept, "definitions of kinds are deleted only on request"
 	}
 	return "", ""
+}
+
+// onRemove returns why an object stays for now according to model.AnnotationOnRemove; empty if it does not.
+func (r *deleteRun) onRemove(live *unstructured.Unstructured) string {
+	switch policy := annotation(live, model.AnnotationOnRemove); {
+	case policy == model.OnRemoveDown && r.req.Removal != RemovalDown:
+		return "it stays until hone down (" + model.AnnotationOnRemove + ": " + policy + ")"
+	case policy == model.OnRemoveConfirm && r.req.Removal == RemovalBySession:
+		return "hone gc asks whether to delete it (" + model.AnnotationOnRemove + ": " + policy + ")"
+	case policy == model.OnRemoveOrphan && r.req.KeepAdopted:
+		return "it is not made again (" + model.AnnotationOnRemove + ": " + policy + ")"
+	}
+	return ""
+}
+
+// staysBehind reports whether an object stays without hone's marks, instead of being deleted.
+func staysBehind(live *unstructured.Unstructured) bool {
+	return annotation(live, AnnotationAdopted) != "" || annotation(live, model.AnnotationOnRemove) == model.OnRemoveOrphan
 }
 
 // keepPolicy returns the annotation that requests to keep the object, empty if there is none.

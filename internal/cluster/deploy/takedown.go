@@ -243,7 +243,7 @@ func (d *deletion) collectErrors(errs []error) error {
 			logstore.Infof(r.req.Logger, "%s: %s, kept", title(r.g.ids[i]), f.kept)
 		case err != nil:
 			fail(title(r.g.ids[i]), title(r.g.ids[i]), err)
-		case annotation(r.live[i], AnnotationAdopted) != "":
+		case staysBehind(r.live[i]):
 			r.outcomes[r.refs[i]] = OutcomeGivenBack
 		case r.req.Look && !f.gone:
 			r.outcomes[r.refs[i]] = OutcomeGoing

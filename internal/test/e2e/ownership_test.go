@@ -2,11 +2,13 @@ package e2e
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
 	"github.com/hone-dev/hone/pkg/api"
@@ -147,4 +149,62 @@ func TestDeletedObjectComesBack(t *testing.T) {
 	}
 	s.says("Objects Went Missing")
 	s.settled()
+}
+
+// TestPolicies declares what hone may do with objects, and has others change, delete and remove them.
+func TestPolicies(t *testing.T) {
+	t.Parallel()
+	config := func(name string) string {
+		return "-- " + name + ".yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\ndata: {key: mine, other: mine}\n"
+	}
+	group := func(name, policy string) string {
+		return fmt.Sprintf("k8s_yaml('%[1]s.yaml')\nk8s_resource(new_name='%[1]s', objects=['%[1]s'], %[2]s)\n", name, policy)
+	}
+	p := newProject(t, "-- Tiltfile --\n"+group("shared", "ignore={'ConfigMap': '/data/key'}")+group("once", "apply='once'")+group("orphan", "on_remove='orphan'")+
+		group("asked", "on_remove='confirm'")+group("down", "on_remove='down'")+config("shared")+config("once")+config("orphan")+config("asked")+config("down"))
+	in := func(args ...string) []string { return append(args, "--namespace", p.namespace) }
+	exists := func(want string) {
+		t.Helper()
+		got := ""
+		for _, name := range []string{"shared", "once", "orphan", "asked", "down"} {
+			if p.live("configmap/"+name) != nil {
+				got += name + " "
+			}
+		}
+		if strings.TrimSpace(got) != want {
+			t.Errorf("there are %s, want %s", got, want)
+		}
+	}
+	p.says(0, in("ci", "--port", "0"))
+	exists("shared once orphan asked down")
+	maps := p.dyn.Resource(configMaps).Namespace(p.namespace)
+	if _, err := maps.Patch(t.Context(), "shared", types.MergePatchType, []byte(`{"data":{"key":"theirs"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := maps.Delete(t.Context(), "once", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	p.says(0, in("preview", "--exit-code"), `: 5 unchanged`)
+	p.says(0, in("drift", "--exit-code"))
+	for range 2 { // it is not forgotten that the object was created once
+		p.replace("shared.yaml", "other: mine", "other: ours")
+		p.says(0, in("ci", "--port", "0"), `configmap/once was deleted since it was applied, and is applied only once`)
+		exists("shared orphan asked down")
+		if data := p.object("", "v1", "configmaps", "shared").Object["data"].(map[string]any); data["key"] != "theirs" || data["other"] != "ours" {
+			t.Errorf("shared has %v", data)
+		}
+		p.replace("shared.yaml", "other: ours", "other: mine")
+	}
+
+	p.write("Tiltfile", "k8s_yaml('shared.yaml')\n")
+	p.says(0, in("preview"), `orphan  configmap/orphan in .*\n.*hone forgets it`, `keep +configmap/asked`, `: 1 to update, 1 to orphan, 2 kept`)
+	p.says(0, in("ci", "--port", "0"))
+	exists("shared orphan asked down")
+	if labels := p.object("", "v1", "configmaps", "orphan").GetLabels(); len(labels) > 0 {
+		t.Errorf("the orphan has labels %v", labels)
+	}
+	p.says(0, in("gc", "--yes"), `- delete  configmap/asked`, `keep +configmap/down`)
+	exists("shared orphan down")
+	p.says(0, []string{"down"})
+	exists("orphan")
 }

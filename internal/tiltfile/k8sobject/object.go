@@ -355,6 +355,32 @@ func (o *Object) SetNamespace(namespace string) error {
 	return err
 }
 
+// Annotated returns the object as JSON with more annotations. Those that it has stay as they are.
+func (o *Object) Annotated(more map[string]string) (string, error) {
+	d := json.NewDecoder(strings.NewReader(o.JSON))
+	d.UseNumber()
+	var fields map[string]any
+	if err := d.Decode(&fields); err != nil {
+		return "", err
+	}
+	meta, ok := fields["metadata"].(map[string]any)
+	if !ok {
+		return "", errors.New("it has no metadata")
+	}
+	annotations, ok := meta["annotations"].(map[string]any)
+	if !ok {
+		annotations = map[string]any{}
+		meta["annotations"] = annotations
+	}
+	for k, v := range more {
+		if _, has := annotations[k]; !has {
+			annotations[k] = v
+		}
+	}
+	data, err := canonicalJSON(fields)
+	return string(data), err
+}
+
 // clusterScoped are the built-in kinds of Kubernetes that have no namespace.
 var clusterScoped = map[string]bool{
 	"Namespace": true, "Node": true, "PersistentVolume": true, "ClusterRole": true, "ClusterRoleBinding": true,

@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"slices"
+	"strings"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
@@ -34,6 +35,7 @@ type draft struct {
 	deps          []string
 	links         []model.Link
 	labels        []string
+	policy        policy
 	// calls are those of k8s_resource that configure it.
 	calls []fault.Call
 }
@@ -76,6 +78,14 @@ func (d *Declarations) Assemble() (*assembly, error) {
 		if err := a.apply(o); err != nil {
 			all.Add(err)
 			pending[o.newName] = o.newName != ""
+		}
+	}
+	for _, r := range a.resources {
+		if unknown := r.policy.unknownKinds(r.objects); len(unknown) > 0 {
+			all.Add(a.ErrorAt(r.site, "k8s_resource: ignore: %q has no object of kind %s", r.name, strings.Join(unknown, ", ")))
+		}
+		if err := r.policy.annotate(r.objects); err != nil {
+			all.Add(a.ErrorAt(r.site, "k8s_resource: %w", err))
 		}
 	}
 	return a, all.Err()
@@ -151,6 +161,7 @@ func (a *assembly) apply(o *resourceOptions) error {
 	r.links = append(r.links, o.Links.List...)
 	r.deps = value.AppendNew(r.deps, o.Deps.Values)
 	r.labels = value.AppendNew(r.labels, o.Labels.Values)
+	r.policy.merge(o.policy)
 	if o.podReadiness.value != "" {
 		r.readiness = o.podReadiness.value
 	}

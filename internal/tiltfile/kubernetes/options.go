@@ -24,15 +24,18 @@ type resourceOptions struct {
 	objects       value.Texts
 	podReadiness  readiness
 	selectorsOnly value.Bool
+	policy        policy
 }
 
 func (d *Declarations) k8sResource(c *eval.Call) (starlark.Value, error) {
-	o := &resourceOptions{site: c.Site()}
+	o := &resourceOptions{site: c.Site(), policy: newPolicy()}
 	var strategy string
 	if err := c.Unpack("workload??", &o.workload, "new_name??", &o.newName, "port_forwards??", &o.portForwards,
 		"extra_pod_selectors??", &o.podSelectors, "trigger_mode??", &o.TriggerMode, "resource_deps??", &o.Deps,
 		"objects??", &o.objects, "auto_init??", &o.AutoInit, "pod_readiness??", &o.podReadiness, "links??", &o.Links,
-		"labels??", &o.Labels, "discovery_strategy??", &strategy); err != nil {
+		"labels??", &o.Labels, "discovery_strategy??", &strategy,
+		"adopt??", &o.policy.adopt, "read_only??", &o.policy.readOnly, "on_remove??", &o.policy.onRemove, "ignore??", &o.policy.ignore,
+		"apply??", &o.policy.apply); err != nil {
 		return nil, err
 	}
 	switch strategy {

@@ -269,6 +269,10 @@ func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]mod
 	if err := ledger.Record(name, records); err != nil {
 		return nil, err
 	}
+	before, err := c.before(ledger, name)
+	if err != nil {
+		return nil, err
+	}
 	if req.Force {
 		if err := c.remove(ctx, req, records); err != nil {
 			return nil, err
@@ -276,6 +280,7 @@ func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]mod
 	}
 	applied, err := c.applier.Apply(ctx, deploy.ApplyRequest{Resource: name, Objects: objects, Namespace: req.Namespace,
 		Timeout: req.UpsertTimeout, Force: req.Force, Adopt: req.Adopt, Logger: req.Log,
+		Before: before,
 		Applied: func(u *unstructured.Unstructured, written bool) {
 			if err := ledger.Remember(u, written); err != nil { // it only explains
 				logstore.Warnf(req.Log, "WARNING: %v", err)
@@ -284,17 +289,37 @@ func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]mod
 	if err != nil {
 		return applied, err
 	}
-	if err := c.collect(ctx, ledger, req, applied, model.Cmd{}); err != nil {
+	var declined []model.ObjectID
+	for _, u := range objects {
+		if id := deploy.IDOf(u); deploy.AppliedOnce(u) && before(id) {
+			declined = append(declined, id)
+		}
+	}
+	if err := c.collect(ctx, ledger, req, applied, model.Cmd{}, declined...); err != nil {
 		// The leftovers are still in the ledger, so the next deploy tries again; the resource itself is up to date.
 		logstore.Warnf(req.Log, "WARNING: %v", err)
 	}
 	return applied, nil
 }
 
-// collect deletes the leftovers of a resource that was just deployed.
-func (c *Cluster) collect(ctx context.Context, ledger *deploy.Ledger, req Request, applied []model.AppliedObject, command model.Cmd) error {
+// before returns a function that reports whether an object of a resource was applied before.
+func (c *Cluster) before(ledger *deploy.Ledger, name model.ManifestName) (func(model.ObjectID) bool, error) {
+	all, err := ledger.Resources()
+	if err != nil {
+		return nil, err
+	}
+	was := map[model.ObjectID]bool{}
+	for _, r := range all[name] {
+		was[r.ObjectID] = r.UID != ""
+	}
+	return func(id model.ObjectID) bool { return was[id] }, nil
+}
+
+// collect deletes the leftovers of a resource that was just deployed. Objects that are declared, and were not applied on purpose, are
+// none.
+func (c *Cluster) collect(ctx context.Context, ledger *deploy.Ledger, req Request, applied []model.AppliedObject, command model.Cmd, declined ...model.ObjectID) error {
 	keep := c.prune.keeps(ctx, c, ledger, req.Declared, req.Namespace)
-	return c.applier.Collect(ctx, deploy.CollectRequest{Ledger: ledger, Resource: req.Manifest.Name, Applied: applied, Command: command, Keep: keep,
+	return c.applier.Collect(ctx, deploy.CollectRequest{Ledger: ledger, Resource: req.Manifest.Name, Applied: applied, Command: command, Declined: declined, Keep: keep,
 		Owner: c.owner(ctx, req.Declared, req.Manifest.Name, req.Namespace), RunID: c.ownRun(ctx), Project: c.project,
 		WaitLimit: req.CollectLimit, Timeout: req.UpsertTimeout, Logger: req.Log})
 }
@@ -320,6 +345,8 @@ type DeleteOptions struct {
 	RunID string
 	// Pods makes Wait wait also for the pods of workloads.
 	Pods bool
+	// Removal says why the objects are deleted.
+	Removal deploy.Removal
 	// WaitLimit is how long Wait waits for one object; zero means 5 minutes.
 	WaitLimit time.Duration
 }
@@ -338,7 +365,7 @@ func (c *Cluster) Delete(ctx context.Context, o DeleteOptions, records map[model
 // delete completes a request, which may hold further steps, and carries it out.
 func (c *Cluster) delete(ctx context.Context, ledger *deploy.Ledger, o DeleteOptions, req deploy.DeleteRequest,
 	records map[model.ManifestName][]deploy.ObjectRecord) error {
-	req.Project, req.RunID = c.project, o.RunID
+	req.Project, req.RunID, req.Removal = c.project, o.RunID, o.Removal
 	req.KeepNamespaces, req.KeepVolumes, req.KeepDefinitions = !o.Namespaces, !o.Volumes, !o.Definitions
 	req.Wait, req.WaitLimit, req.Pods = o.Wait, o.WaitLimit, o.Pods
 	for name, list := range records {

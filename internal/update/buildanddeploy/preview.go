@@ -23,8 +23,9 @@ type PreviewOptions struct {
 	Namespace string
 	// Adopt lets the operation take over objects that hone did not create.
 	Adopt bool
-	// Prune says which objects the operation may delete that are no longer declared.
-	Prune Prune
+	// Prune says which objects the operation may delete that are no longer declared, and Removal why.
+	Prune   Prune
+	Removal deploy.Removal
 }
 
 // Preview returns what deploying the chosen resources would do to the objects in the cluster, with images that are known only
@@ -36,7 +37,7 @@ func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep
 		return nil, err
 	}
 	known := map[model.ManifestName]bool{}
-	req := deploy.PreviewRequest{Project: c.project, Namespace: o.Namespace, Adopt: o.Adopt, Prior: ledger.Remembered, Records: map[model.ManifestName][]deploy.ObjectRecord{}}
+	req := deploy.PreviewRequest{Project: c.project, Namespace: o.Namespace, Adopt: o.Adopt, Removal: o.Removal, Prior: ledger.Remembered, Records: map[model.ManifestName][]deploy.ObjectRecord{}}
 	for _, m := range o.Declared {
 		known[m.Name] = true
 		if m.K8s == nil || m.K8s.CustomDeploy != nil || !o.Chosen(m.Name) {
@@ -71,7 +72,7 @@ func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep
 	}
 	if why := o.Prune.keeps(ctx, c, ledger, declared, o.Namespace); why != "" {
 		for i, s := range steps {
-			if s.Action == api.ActionDelete {
+			if s.Action == api.ActionDelete || s.Action == api.ActionOrphan {
 				steps[i].Action, steps[i].Reason = api.ActionKeep, s.Reason+": "+why
 			}
 		}

@@ -24,6 +24,8 @@ type RemoveRequest struct {
 	Declared func() []model.Manifest
 	// Namespace is for objects that are declared without one.
 	Namespace string
+	// Removal says whether the user has asked for it.
+	Removal deploy.Removal
 	// Enough, unless nil, ends the wait for the deletion of objects when it is done: the resource comes back. Objects
 	// that still exist stay recorded.
 	Enough context.Context
@@ -82,7 +84,7 @@ func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model
 		defer cancel()
 		defer context.AfterFunc(req.Enough, cancel)()
 	}
-	return bereft, c.delete(ctx, ledger, DeleteOptions{Wait: true, RunID: c.ownRun(ctx)},
+	return bereft, c.delete(ctx, ledger, DeleteOptions{Wait: true, RunID: c.ownRun(ctx), Removal: req.Removal},
 		deploy.DeleteRequest{Accepted: held.Free, Logger: req.Log}, records)
 }
 
@@ -111,7 +113,7 @@ func (c *Cluster) Prune(ctx context.Context, declared []model.Manifest, chosen f
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if !known[name] {
-			_, err := c.Remove(ctx, RemoveRequest{Resource: name, Why: "which the Tiltfile no longer declares", Declared: list, Namespace: namespace, Log: log})
+			_, err := c.Remove(ctx, RemoveRequest{Resource: name, Why: "which the Tiltfile no longer declares", Declared: list, Namespace: namespace, Removal: deploy.RemovalAsked, Log: log})
 			errs = append(errs, err)
 			continue
 		}
@@ -119,7 +121,7 @@ func (c *Cluster) Prune(ctx context.Context, declared []model.Manifest, chosen f
 			return r.Foreign || isDeclared(owner, r.ObjectID)
 		})
 	}
-	errs = append(errs, c.delete(ctx, ledger, DeleteOptions{Wait: true}, deploy.DeleteRequest{Logger: log}, left))
+	errs = append(errs, c.delete(ctx, ledger, DeleteOptions{Wait: true, Removal: deploy.RemovalAsked}, deploy.DeleteRequest{Logger: log}, left))
 	return errors.Join(errs...)
 }
 
