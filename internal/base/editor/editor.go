@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hone-dev/hone/internal/base/problem"
 )
@@ -26,6 +27,8 @@ type Editor struct {
 	// In, Out and Err are the terminal.
 	In       io.Reader
 	Out, Err io.Writer
+	// lastWords, unless zero, is how long the editor may take to end after its terminal was taken away.
+	lastWords time.Duration
 }
 
 // FromEnvironment returns the editor that the environment names, or the system's default (vi, on Windows notepad).
@@ -69,7 +72,7 @@ func (e Editor) Edit(ctx context.Context, pattern string, text []byte) (edited [
 func (e Editor) Open(ctx context.Context, path string, line int) error {
 	name, args := shell(e.Command, at(e.Command, path, line)...)
 	c := exec.CommandContext(ctx, name, args...)
-	c.Stdin, c.Stdout, c.Stderr = e.In, e.Out, e.Err
+	c.Stdin, c.Stdout, c.Stderr, c.WaitDelay = e.In, e.Out, e.Err, e.lastWords
 	if err := Run(c); err != nil {
 		return problem.Wrap(err, fmt.Sprintf("the editor %q has failed", e.Command), "choose another: export EDITOR=nano")
 	}

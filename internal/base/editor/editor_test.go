@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -73,7 +74,7 @@ func TestProgramMayEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() {
-		done <- Editor{Command: `trap 'echo saved >"$1"; exit 1' HUP; echo ready; while :; do sleep 0.05; done; :`, Out: out}.Open(ctx, path, 0)
+		done <- Editor{Command: `trap 'echo saved >"$1"; exit 1' HUP; echo ready; while :; do sleep 0.05; done; :`, Out: out, lastWords: time.Minute}.Open(ctx, path, 0)
 	}()
 	if _, err := ready.Read(make([]byte, 8)); err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ func TakesInterrupts() bool {
 }
 
 // Run runs a program that has the terminal to itself: until it has ended, interrupts are for it. When the context of the command
-// ends, the program is told that it has lost its terminal, and gets a moment to end.
+// ends, the program is told that it has lost its terminal, and gets a moment to end, or the time of WaitDelay.
 func Run(c *exec.Cmd) error {
 	running.Add(1)
 	defer func() {
@@ -44,6 +44,8 @@ func Run(c *exec.Cmd) error {
 		}
 		return nil
 	}
-	c.WaitDelay = lastWords
+	if c.WaitDelay == 0 {
+		c.WaitDelay = lastWords
+	}
 	return c.Run()
 }

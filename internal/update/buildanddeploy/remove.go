@@ -148,14 +148,15 @@ func leaving(list []deploy.ObjectRecord) []deploy.ObjectRecord {
 // drops their records.
 func (c *Cluster) Finish(ctx context.Context, resource model.ManifestName, log logstore.Logger) error {
 	ctx = patiently(ctx, log)
-	ledger, all, err := c.recorded(ctx)
+	ledger, err := c.Ledger(ctx)
 	if err != nil {
 		return err
 	}
 	if err := c.awaitOwn(ctx, ledger, resource); err != nil {
 		return err
 	}
-	if all, err = ledger.Resources(); err != nil {
+	all, err := ledger.Resources()
+	if err != nil {
 		return err
 	}
 	held, err := c.applier.Claim(ctx, leaving(all[resource]))

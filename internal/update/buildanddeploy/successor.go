@@ -26,9 +26,9 @@ func (c *Cluster) awaitSuccessors(ctx context.Context, ledger *deploy.Ledger, re
 	if !req.Undeclared || req.Declared == nil {
 		return nil
 	}
-	heirs := c.successors(ctx, ledger, req, all)
-	for said := ""; len(heirs) > 0; {
-		why, err := c.waitsFor(ctx, ledger, heirs)
+	next := c.successors(ctx, ledger, req, all)
+	for said := ""; len(next) > 0; {
+		why, err := c.waitsFor(ctx, ledger, next)
 		switch {
 		case err != nil:
 			return err
@@ -44,19 +44,19 @@ func (c *Cluster) awaitSuccessors(ctx context.Context, ledger *deploy.Ledger, re
 		if req.Enough != nil && req.Enough.Err() != nil {
 			return fmt.Errorf("%s is declared again", req.Resource)
 		}
-		heirs = slices.DeleteFunc(heirs, func(h heir) bool { return !declares(req.Declared(), h) })
+		next = slices.DeleteFunc(next, func(s successor) bool { return !declares(req.Declared(), s) })
 	}
 	return nil
 }
 
-// heir is a workload that takes the place of another.
-type heir struct {
+// successor is a workload that takes the place of another.
+type successor struct {
 	resource model.ManifestName
 	id       model.ObjectID
 }
 
 // successors returns the workloads that take the place of those of a resource that is no longer declared.
-func (c *Cluster) successors(ctx context.Context, ledger *deploy.Ledger, req RemoveRequest, all map[model.ManifestName][]deploy.ObjectRecord) []heir {
+func (c *Cluster) successors(ctx context.Context, ledger *deploy.Ledger, req RemoveRequest, all map[model.ManifestName][]deploy.ObjectRecord) []successor {
 	var old []*unstructured.Unstructured
 	for _, r := range all[req.Resource] {
 		if u := ledger.Remembered(r.ObjectID); u != nil && !r.Foreign && !r.Leaving && r.UID != "" && deploy.Serves(r.ObjectID) {
@@ -74,7 +74,7 @@ func (c *Cluster) successors(ctx context.Context, ledger *deploy.Ledger, req Rem
 	}
 	declared := req.Declared()
 	services := c.reselected(ctx, ledger, declared, req.Namespace)
-	var out []heir
+	var out []successor
 	for _, m := range declared {
 		if m.K8s == nil || m.Name == req.Resource || !m.AutoInit || m.K8s.CustomDeploy != nil {
 			continue
@@ -85,7 +85,7 @@ func (c *Cluster) successors(ctx context.Context, ledger *deploy.Ledger, req Rem
 			}
 			u := decoded(m.K8s.Objects[i], r.ObjectID)
 			if u != nil && slices.ContainsFunc(old, func(was *unstructured.Unstructured) bool { return succeeds(u, was, services) }) {
-				out = append(out, heir{m.Name, r.ObjectID})
+				out = append(out, successor{m.Name, r.ObjectID})
 			}
 		}
 	}
@@ -144,18 +144,18 @@ func decoded(o model.K8sObject, id model.ObjectID) *unstructured.Unstructured {
 }
 
 // waitsFor returns why successors are not ready. It is empty once the resources of all have been deployed and they are ready.
-func (c *Cluster) waitsFor(ctx context.Context, ledger *deploy.Ledger, heirs []heir) (string, error) {
+func (c *Cluster) waitsFor(ctx context.Context, ledger *deploy.Ledger, next []successor) (string, error) {
 	all, err := ledger.Resources()
 	if err != nil {
 		return "", err
 	}
 	var undeployed []string
 	var deployed []model.ObjectID
-	for _, h := range heirs {
-		if slices.ContainsFunc(all[h.resource], func(r deploy.ObjectRecord) bool { return r.ObjectID == h.id && r.UID != "" }) {
-			deployed = append(deployed, h.id)
+	for _, s := range next {
+		if slices.ContainsFunc(all[s.resource], func(r deploy.ObjectRecord) bool { return r.ObjectID == s.id && r.UID != "" }) {
+			deployed = append(deployed, s.id)
 		} else {
-			undeployed = append(undeployed, string(h.resource)+" is not deployed yet")
+			undeployed = append(undeployed, string(s.resource)+" is not deployed yet")
 		}
 	}
 	if len(undeployed) > 0 {
@@ -166,8 +166,8 @@ func (c *Cluster) waitsFor(ctx context.Context, ledger *deploy.Ledger, heirs []h
 }
 
 // declares reports whether a successor's resource is still declared.
-func declares(declared []model.Manifest, h heir) bool {
-	return slices.ContainsFunc(declared, func(m model.Manifest) bool { return m.Name == h.resource && m.K8s != nil })
+func declares(declared []model.Manifest, s successor) bool {
+	return slices.ContainsFunc(declared, func(m model.Manifest) bool { return m.Name == s.resource && m.K8s != nil })
 }
 
 // awaitOwn waits, before the objects are deleted that a resource has left behind, until the workloads that it has now are ready.
