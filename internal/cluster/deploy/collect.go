@@ -37,6 +37,8 @@ type CollectRequest struct {
 	RunID string
 	// Declined are declared objects that were not applied on purpose. Their records stay as they are.
 	Declined []model.ObjectID
+	// AtOnce deletes leftovers that serve although the applied workloads are not ready: their readiness does not matter.
+	AtOnce bool
 	// Keep, unless empty, is why nothing is collected: the leftovers stay recorded.
 	Keep string
 	// Project restricts the collection to objects that carry its label.
@@ -53,7 +55,7 @@ type CollectRequest struct {
 // then records the current objects of the resource. It must be called only after a successful Apply of the whole
 // resource. Namespaces, volumes and definitions of kinds are never collected: their records stay, so that Delete can
 // still find them. While leftovers include pods that serve, all of them stay, recorded as leaving, until the applied workloads are
-// ready. The error names the objects that could not be collected yet; the ledger is correct in any case.
+// ready, unless that does not matter. The error names the objects that could not be collected yet; the ledger is correct in any case.
 func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 	if req.Logger == nil {
 		req.Logger = logstore.Discard
@@ -75,7 +77,7 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 		return req.Ledger.set(req.Resource, now, req.Command)
 	}
 	later := false
-	if req.Keep == "" {
+	if req.Keep == "" && !req.AtOnce {
 		if later, err = a.keepUntilReady(ctx, req, leftovers); err != nil {
 			return err
 		}

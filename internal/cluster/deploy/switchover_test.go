@@ -146,7 +146,15 @@ func TestRealLeftoversThatServeStay(t *testing.T) {
 		t.Fatal(why, err)
 	}
 	deploy(servingYAML("ready", becomesReady))
-	for _, u := range []*unstructured.Unstructured{old[0], old[1], failing[0]} {
+	late := c.inject(t, servingYAML("late", neverReady))
+	done, err := a.Apply(t.Context(), ApplyRequest{Resource: "web", Objects: late})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Collect(t.Context(), CollectRequest{Ledger: ledger, Resource: "web", Applied: done, Project: "project1", AtOnce: true}); err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range []*unstructured.Unstructured{old[0], old[1], failing[0], ready[0]} {
 		if live := c.get(t, u); live != nil && live.GetDeletionTimestamp() == nil {
 			t.Errorf("%s is still there", title(IDOf(u)))
 		}

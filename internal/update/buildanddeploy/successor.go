@@ -21,7 +21,8 @@ const successorPause = 200 * time.Millisecond
 
 // awaitSuccessors waits, before a resource is removed that the Tiltfile no longer declares, until the workloads that take the place of
 // its own are deployed and ready. A successor is a workload of another resource that was not deployed before, in the same namespace,
-// and runs the same image, or is selected by a Service that selected the old one. The wait ends when none of them is declared any more.
+// and runs the same image, or is selected by a Service that selected the old one; not one whose readiness does not matter
+// (pod_readiness='ignore'). The wait ends when none of them is declared any more.
 func (c *Cluster) awaitSuccessors(ctx context.Context, ledger *deploy.Ledger, req RemoveRequest, all map[model.ManifestName][]deploy.ObjectRecord) error {
 	if !req.Undeclared || req.Declared == nil {
 		return nil
@@ -76,7 +77,7 @@ func (c *Cluster) successors(ctx context.Context, ledger *deploy.Ledger, req Rem
 	services := c.reselected(ctx, ledger, declared, req.Namespace)
 	var out []successor
 	for _, m := range declared {
-		if m.K8s == nil || m.Name == req.Resource || !m.AutoInit || m.K8s.CustomDeploy != nil {
+		if m.K8s == nil || m.Name == req.Resource || !m.AutoInit || m.K8s.PodReadiness == model.PodIgnore || m.K8s.CustomDeploy != nil {
 			continue
 		}
 		for i, r := range c.Objects(ctx, m, req.Namespace) {
