@@ -104,7 +104,12 @@ func TestComposeShell(t *testing.T) {
 	if left := p.running(" shell db"); left != "" {
 		t.Errorf("processes are left: %s", left)
 	}
-	p.says(1, []string{"shell", "db"}, `no container of db is running`)
+	s.await("the session to know that the container is gone", func() error { // the engine reports it in its own time
+		if out, code := p.run("shell", "db"); code != 1 || !strings.Contains(out, "no container of db is running") {
+			return fmt.Errorf("%d %s", code, out)
+		}
+		return nil
+	})
 	s.stop()
 }
 
