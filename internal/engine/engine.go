@@ -58,6 +58,7 @@ type Parts struct {
 	Docker   docker.Client
 	Builder  buildanddeploy.BuildAndDeployer
 	Cluster  *buildanddeploy.Cluster
+	Downs    *buildanddeploy.Downs
 	Synclets *synclet.Pool
 	Tiltfile tiltfile.Options
 	// Watch is false for a session that leaves files alone once it has read them (ci).
@@ -103,6 +104,10 @@ func Subscribers(p Parts) []store.Subscriber {
 	if p.Cluster != nil {
 		collects, prepares = p.Cluster, p.Cluster
 	}
+	var downs collector.Downs
+	if p.Downs != nil {
+		downs = p.Downs
+	}
 	var containers composewatcher.Engine
 	var removes compose.Engine
 	var containerLogs podlogmanager.Engine
@@ -125,7 +130,7 @@ func Subscribers(p Parts) []store.Subscriber {
 		buildcontroller.New(p.Builder, p.Logs, buildcontroller.Options{Namespace: p.Namespace, Env: p.Env, Adopt: p.Adopt, Cluster: prepares, Settled: watches.Settled}),
 		syncletmanager.New(synclets, p.Logs),
 		restartcontroller.New(removesPods, restartsProcesses, restartsContainers, p.Logs),
-		collector.New(collects, removes, p.Logs, collector.Options{Namespace: p.Namespace, Beside: p.Beside}),
+		collector.New(collects, removes, downs, p.Logs, collector.Options{Namespace: p.Namespace, Beside: p.Beside}),
 		pruner.New(imagebuild.New(p.Docker), p.Logs),
 		podwatcher.New(pods),
 		composewatcher.New(containers),

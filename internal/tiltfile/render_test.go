@@ -186,6 +186,7 @@ func (p *printer) custom(d model.CustomDeploy) {
 func (p *printer) local(l *model.LocalTarget) {
 	p.cmd(1, "update", l.Update)
 	p.cmd(1, "serve", l.Serve)
+	p.cmd(1, "down", l.Down)
 	if l.AllowParallel {
 		p.line(1, "parallel")
 	}

@@ -13,10 +13,10 @@ type Plan struct {
 	Summary map[PlanAction]int `json:"summary"`
 }
 
-// Changes reports whether the operation would change anything.
+// Changes reports whether the operation would change anything. What the commands of local resources do is not known.
 func (p Plan) Changes() bool {
 	for action, n := range p.Summary {
-		if n > 0 && action != ActionUnchanged && action != ActionKeep {
+		if n > 0 && action != ActionUnchanged && action != ActionKeep && action != ActionRun {
 			return true
 		}
 	}
@@ -44,6 +44,8 @@ const (
 	ActionKeep PlanAction = "keep"
 	// ActionOrphan: the object stays, and hone no longer knows it.
 	ActionOrphan PlanAction = "orphan"
+	// ActionRun: the command of a local resource runs, or its server starts.
+	ActionRun PlanAction = "run"
 	// ActionBlocked: the operation cannot do it.
 	ActionBlocked PlanAction = "blocked"
 )
@@ -63,6 +65,9 @@ type PlanStep struct {
 	Reason string        `json:"reason,omitempty"`
 	Fields []FieldChange `json:"fields,omitempty"`
 }
+
+// PlanLocal is the kind that stands for a local resource: what its commands make is no object. To delete it is to run its down command.
+const PlanLocal = "local"
 
 // PlanObject identifies an object.
 type PlanObject struct {

@@ -33,8 +33,8 @@ arguments, the context and the namespace. It is made once more first: if the Til
 something else would happen, nothing is done. Changes that the plan would not touch, such as a status or the fields of others,
 do not count. Of names after the plan, only those resources are deployed.
 
-Images are built from the source tree as it is now. Local resources and commands that deploy (k8s_custom_deploy) run, although a
-plan does not show them.
+Images are built from the source tree as it is now. Commands that deploy (k8s_custom_deploy) run, although a plan does not show
+them.
 
 It exits as hone ci does, and with %d if the plan is refused.`, command.ExitFailure),
 		Example: "  hone deploy\n  hone deploy api --yes\n  hone preview -o plan=next.plan && hone deploy next.plan",
@@ -82,7 +82,7 @@ func deployOnce(cmd *cobra.Command, g *command.Global, f deployFlags, args []str
 	if plan.Summary[api.ActionBlocked] > 0 {
 		return o.notBegun(command.AlreadyPrinted(errors.New("something would be refused"), command.ExitFailure))
 	}
-	if shown == nil && !f.yes && plan.Changes() {
+	if shown == nil && !f.yes && (plan.Changes() || plan.Summary[api.ActionRun] > 0) {
 		if yes, err := confirmed(cmd.Context(), g, "Deploy this?"); !yes || err != nil {
 			return err
 		}

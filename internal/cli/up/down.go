@@ -46,6 +46,9 @@ are gone, including pods; it reports what it waits for. An object that does not 
 It uses hone's own records, so it works even if the Tiltfile is broken or missing; objects that the Tiltfile declares and
 that carry hone's labels are deleted too. Objects that hone did not make are never touched.
 
+Local resources with a down_cmd that have run are taken down by their down command, in the same order: after what depends on them, and
+before their own dependencies. This needs neither a Tiltfile nor a cluster.
+
 Projects of Docker Compose that the Tiltfile declares are taken down by "docker compose down"; if only some services of a
 project are chosen, only their containers are removed.
 
@@ -72,11 +75,25 @@ func down(ctx context.Context, g *command.Global, f downFlags, args []string) er
 	}
 	known := kc.Cluster()
 	tf, fault := evaluateForDown(ctx, path, args, known, f, log)
-	stopped, err := composeDown(ctx, known, tf, f.volumes, log)
-	if known.Context == "" && stopped {
+	locals, err := findLocals(ctx, kc, path, tf, args)
+	if err != nil {
 		return err
 	}
-	err = errors.Join(err, clusterDown(ctx, kc, path, tf, fault, f, args, stopped, log))
+	stopped := false
+	if err = locals.takeDown(ctx, locals.onCompose(tf), log); err == nil {
+		stopped, err = composeDown(ctx, known, tf, f.volumes, log)
+	}
+	needless := fault == nil && !slices.ContainsFunc(tf.Manifests, model.Manifest.IsK8s)
+	if known.Context == "" && (stopped || len(locals.all) > 0 || needless) {
+		if unknown := unheard(args, nil, locals.names, fault); unknown != nil {
+			return errors.Join(err, unknown)
+		}
+		if !stopped && len(locals.names) == 0 {
+			logstore.Infof(log, "Nothing to delete.")
+		}
+		return errors.Join(err, locals.takeDown(ctx, locals.names, log))
+	}
+	err = errors.Join(err, clusterDown(ctx, kc, path, tf, fault, f, args, stopped, locals, log))
 	var left *deploy.Unfinished
 	if ctx.Err() != nil && errors.As(err, &left) {
 		logstore.Warnf(log, "Interrupted; %s. Run hone down again to finish.", left)
@@ -86,7 +103,7 @@ func down(ctx context.Context, g *command.Global, f downFlags, args []string) er
 
 // clusterDown deletes the objects in the cluster. fault is why the Tiltfile could not be evaluated; something is set if
 // there was something to take down elsewhere.
-func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.Tiltfile, fault error, f downFlags, args []string, something bool, log logstore.Logger) error {
+func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.Tiltfile, fault error, f downFlags, args []string, something bool, locals locals, log logstore.Logger) error {
 	known := kc.Cluster()
 	if known.Context == "" {
 		if misnamed(fault) {
@@ -106,9 +123,12 @@ func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.
 	}
 	if _, err := kube.DetectPatiently(ctx, tell); err != nil {
 		if something && !slices.ContainsFunc(tf.Manifests, model.Manifest.IsK8s) {
-			return nil // a project that only uses Compose needs no cluster
+			return locals.takeDown(ctx, locals.names, log) // a project that only uses Compose needs no cluster
 		}
-		return err
+		if ctx.Err() != nil {
+			return err
+		}
+		return errors.Join(err, locals.takeDown(ctx, locals.apart(tf), log))
 	}
 	cluster, err := openCluster(ctx, kc, kube, path)
 	if err != nil {
@@ -119,11 +139,11 @@ func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.
 	if err != nil {
 		return err
 	}
-	if err := unheard(args, records, fault); err != nil {
+	if err := unheard(args, records, locals.names, fault); err != nil {
 		return err
 	}
-	if len(records) == 0 && something {
-		return nil
+	if len(records) == 0 && (something || len(locals.names) > 0) {
+		return locals.takeDown(ctx, locals.names, log)
 	}
 	if len(records) == 0 {
 		logstore.Infof(log, "Nothing to delete.")
@@ -132,7 +152,7 @@ func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.
 	tellSessions(ctx, path, known.Context, records, log)
 	return cluster.TakeDown(ctx, buildanddeploy.DeleteOptions{Namespaces: f.namespaces, Volumes: f.volumes, Definitions: true, Wait: true, Pods: true, Removal: deploy.RemovalDown,
 		WaitLimit: f.timeout},
-		records, dependencies(tf), log)
+		records, locals.deps, locals.downs, locals.names, log)
 }
 
 // openCluster returns a project's part of a cluster, for a command without a session.
@@ -186,15 +206,15 @@ func dependencies(tf model.Tiltfile) map[model.ManifestName][]model.ManifestName
 // misnamed reports whether a Tiltfile could not be evaluated because of the names on the command line.
 func misnamed(err error) bool { return errors.As(err, new(*fault.ArgsError)) }
 
-// unheard returns a problem if a name to delete is unknown to both the Tiltfile and the records, so that a typo does not
-// look like a success. A Tiltfile without an error has already checked the names.
-func unheard(names []string, records map[model.ManifestName][]deploy.ObjectRecord, fault error) error {
+// unheard returns a problem if a name to delete is unknown to both the Tiltfile and the records of objects and of local resources, so
+// that a typo does not look like a success. A Tiltfile without an error has already checked the names.
+func unheard(names []string, records map[model.ManifestName][]deploy.ObjectRecord, locals []model.ManifestName, fault error) error {
 	if fault == nil {
 		return nil
 	}
 	var unknown []string
 	for _, n := range names {
-		if len(records[model.ManifestName(n)]) == 0 {
+		if name := model.ManifestName(n); len(records[name]) == 0 && !slices.Contains(locals, name) {
 			unknown = append(unknown, n)
 		}
 	}
@@ -250,15 +270,7 @@ func collectRecords(ctx context.Context, cluster *buildanddeploy.Cluster, tf mod
 // restrict returns the records of the chosen resources: those that the Tiltfile enables or, if it declares none, those that
 // are named. Without a choice all records stay, including those of resources that are no longer declared.
 func restrict(records map[model.ManifestName][]deploy.ObjectRecord, tf model.Tiltfile, enabled map[model.ManifestName]bool, names []string) map[model.ManifestName][]deploy.ObjectRecord {
-	chosen := func(model.ManifestName) bool { return true }
-	switch {
-	case enabled != nil:
-		chosen = func(n model.ManifestName) bool {
-			return slices.Contains(tf.Enabled, n) && (n != model.UncategorizedName || len(names) == 0)
-		}
-	case len(tf.Manifests) == 0 && len(names) > 0:
-		chosen = func(n model.ManifestName) bool { return slices.Contains(names, string(n)) }
-	}
+	chosen := chosenOf(tf, enabled, names)
 	out := map[model.ManifestName][]deploy.ObjectRecord{}
 	for n, list := range records {
 		if chosen(n) {
@@ -266,4 +278,17 @@ func restrict(records map[model.ManifestName][]deploy.ObjectRecord, tf model.Til
 		}
 	}
 	return out
+}
+
+// chosenOf returns which resources are chosen, as restrict describes.
+func chosenOf(tf model.Tiltfile, enabled map[model.ManifestName]bool, names []string) func(model.ManifestName) bool {
+	switch {
+	case enabled != nil:
+		return func(n model.ManifestName) bool {
+			return slices.Contains(tf.Enabled, n) && (n != model.UncategorizedName || len(names) == 0)
+		}
+	case len(tf.Manifests) == 0 && len(names) > 0:
+		return func(n model.ManifestName) bool { return slices.Contains(names, string(n)) }
+	}
+	return func(model.ManifestName) bool { return true }
 }

@@ -31,7 +31,8 @@ func newGC(g *command.Global) *cobra.Command {
 		Use:   "gc [-- TILTFILE ARGS]",
 		Short: "Delete what the Tiltfile no longer declares",
 		Long: `Deletes the objects that hone applied for this Tiltfile and that it no longer declares: those that up, ci or deploy left with
---no-prune, or that an interrupted one left. It shows them first, and asks. It waits until they are gone.
+--no-prune, or that an interrupted one left. It shows them first, and asks. It waits until they are gone. Then it runs the down
+commands of local resources that the Tiltfile no longer declares.
 
 Objects that the Tiltfile declares are not touched, whether they are enabled or not. Namespaces, volumes and definitions of kinds
 stay until hone down deletes them, and so does what was there before hone.
@@ -57,14 +58,18 @@ func gc(ctx context.Context, g *command.Global, f gcFlags, args []string) error 
 	if err != nil {
 		return err
 	}
-	defer l.asked.kube.Close()
-	l.cluster.Declare(l.manifests)
+	defer l.asked.close()
+	l.downs.Declare(l.manifests)
+	if l.cluster != nil {
+		l.cluster.Declare(l.manifests)
+	}
 	steps, err := l.preview(ctx, false, buildanddeploy.PruneAll, deploy.RemovalAsked)
 	if err != nil {
 		return err
 	}
 	steps = slices.DeleteFunc(steps, func(s api.PlanStep) bool {
-		return s.Action != api.ActionDelete && s.Action != api.ActionKeep && s.Action != api.ActionOrphan
+		local := s.Object.Kind == api.PlanLocal && s.Action == api.ActionHandOver
+		return s.Action != api.ActionDelete && s.Action != api.ActionKeep && s.Action != api.ActionOrphan && !local
 	})
 	plan := planOf(path, l.asked.known.Context, steps)
 	if len(steps) == 0 {
@@ -86,7 +91,13 @@ func gc(ctx context.Context, g *command.Global, f gcFlags, args []string) error 
 			return err
 		}
 	}
-	return l.cluster.Prune(ctx, l.manifests, l.chosen, l.namespace, log)
+	if l.cluster != nil {
+		err = l.cluster.Prune(ctx, l.manifests, l.chosen, l.namespace, log)
+	}
+	if err != nil { // a down command may undo what the remaining objects need
+		return err
+	}
+	return l.downs.Prune(ctx, l.manifests, l.chosen, log)
 }
 
 // besideSessions returns a problem if a running session of the project evaluates the Tiltfile with other arguments, or for another

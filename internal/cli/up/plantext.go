@@ -21,6 +21,7 @@ var planSigns = []struct {
 	sign, colour, done string
 }{
 	{api.ActionCreate, "+", green, "to create"},
+	{api.ActionRun, "$", cyan, "to run"},
 	{api.ActionUpdate, "~", yellow, "to update"},
 	{api.ActionReplace, "±", red, "to replace"},
 	{api.ActionAdopt, "&", yellow, "to adopt"},
@@ -73,9 +74,12 @@ func planText(p api.Plan) string {
 		}
 	}
 	if len(counts) == 0 {
-		counts = []string{"no objects in the cluster are concerned"}
+		counts = []string{"nothing to do"}
 	}
-	fmt.Fprintf(&b, "%s: %s", p.Context, strings.Join(counts, ", "))
+	if p.Context != "" {
+		b.WriteString(p.Context + ": ")
+	}
+	b.WriteString(strings.Join(counts, ", "))
 	return b.String()
 }
 

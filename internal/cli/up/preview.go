@@ -52,8 +52,8 @@ nothing is written. A field is shown only if the declaration is the reason: defa
 
 With -o plan=FILE, the plan is also written to a file, and hone deploy FILE does what it says.
 
-Images are not built: their names are known after the build. Objects that a command of the Tiltfile applies
-(k8s_custom_deploy), local resources and services of Docker Compose are not shown.
+Images are not built: their names are known after the build. The commands of local resources are shown ($), not what they do.
+Objects that a command of the Tiltfile applies (k8s_custom_deploy) and services of Docker Compose are not shown.
 
 It exits with %d, or with %d if something would be refused. With --exit-code, it exits with %d if something would change.`,
 			command.ExitOK, command.ExitFailure, exitChanges),
@@ -134,10 +134,12 @@ type planRequest struct {
 	quiet bool
 }
 
-// loaded is a Tiltfile that was evaluated, and its cluster. The caller closes asked.kube.
+// loaded is a Tiltfile that was evaluated, and its cluster. The caller closes it.
 type loaded struct {
-	asked     askedCluster
+	asked askedCluster
+	// cluster is nil if there is none and the Tiltfile declares nothing for one.
 	cluster   *buildanddeploy.Cluster
+	downs     *buildanddeploy.Downs
 	manifests []model.Manifest
 	namespace string
 	chosen    func(model.ManifestName) bool
@@ -145,12 +147,12 @@ type loaded struct {
 
 // load evaluates the Tiltfile and connects to the cluster. Both printers learn the secrets.
 func load(ctx context.Context, path string, f planRequest, log, out *command.Printer) (l loaded, err error) {
-	if l.asked, err = ask(ctx, f.project, log); err != nil {
+	if l.asked, err = askIfAny(ctx, f.project, log); err != nil {
 		return l, err
 	}
 	defer func() {
 		if err != nil {
-			l.asked.kube.Close()
+			l.asked.close()
 		}
 	}()
 	l.namespace = cmp.Or(f.project.Namespace, l.asked.known.Namespace)
@@ -172,6 +174,15 @@ func load(ctx context.Context, path string, f planRequest, log, out *command.Pri
 		// A choice of resources leaves the others alone, also those that are no longer declared.
 		return enabled == nil || enabled[name] && (name != model.UncategorizedName || len(f.args) == 0 || slices.Contains(r.Enabled, name))
 	}
+	if l.downs, err = openDowns(ctx, l.asked.kc, path); err != nil {
+		return l, err
+	}
+	if l.asked.kube == nil && !slices.ContainsFunc(l.manifests, model.Manifest.IsK8s) {
+		return l, nil
+	}
+	if l.asked.kube == nil {
+		return l, noCluster()
+	}
 	l.cluster, err = openCluster(ctx, l.asked.kc, l.asked.kube, path)
 	return l, err
 }
@@ -182,7 +193,7 @@ func makePlan(ctx context.Context, path string, f planRequest, log, out *command
 	if err != nil {
 		return api.Plan{}, err
 	}
-	defer l.asked.kube.Close()
+	defer l.asked.close()
 	steps, err := l.preview(ctx, f.adopt, f.prune, deploy.RemovalBySession)
 	if err != nil {
 		return api.Plan{}, err
@@ -191,7 +202,40 @@ func makePlan(ctx context.Context, path string, f planRequest, log, out *command
 }
 
 func (l loaded) preview(ctx context.Context, adopt bool, prune buildanddeploy.Prune, removal deploy.Removal) ([]api.PlanStep, error) {
-	return l.cluster.Preview(k8s.Patiently(ctx, l.asked.tell), buildanddeploy.PreviewOptions{Declared: l.manifests, Namespace: l.namespace, Adopt: adopt, Prune: prune, Removal: removal, Chosen: l.chosen})
+	o := buildanddeploy.PreviewOptions{Declared: l.manifests, Namespace: l.namespace, Adopt: adopt, Prune: prune, Removal: removal, Chosen: l.chosen}
+	runs, gone, err := l.downs.Preview(o)
+	if err != nil {
+		return nil, err
+	}
+	var steps []api.PlanStep
+	if l.cluster != nil {
+		if steps, err = l.cluster.Preview(k8s.Patiently(ctx, l.asked.tell), o); err != nil {
+			return nil, err
+		}
+	}
+	return append(inBetween(steps, runs, l.manifests), gone...), nil
+}
+
+// inBetween adds steps of local resources to those of objects, each after those of the resources that it depends on.
+func inBetween(steps, runs []api.PlanStep, declared []model.Manifest) []api.PlanStep {
+	deps := map[model.ManifestName][]model.ManifestName{}
+	for _, m := range declared {
+		deps[m.Name] = m.ResourceDeps
+	}
+	at := 0 // a local resource that needs nothing comes after those before it
+	for _, run := range runs {
+		place := at
+		for i, s := range steps {
+			if model.DependsOn(deps, model.ManifestName(run.Resource), model.ManifestName(s.Resource)) {
+				place = max(place, i+1)
+			}
+		}
+		steps = slices.Insert(steps, place, run)
+		if place == at {
+			at++
+		}
+	}
+	return steps
 }
 
 func planOf(path, kubeContext string, steps []api.PlanStep) api.Plan {
@@ -202,7 +246,7 @@ func planOf(path, kubeContext string, steps []api.PlanStep) api.Plan {
 	return plan
 }
 
-// askedCluster is the cluster that a command without a session looks at. The caller closes kube.
+// askedCluster is the cluster that a command without a session looks at. The caller closes it.
 type askedCluster struct {
 	kc    *k8s.Kubeconfig
 	kube  *k8s.Client
@@ -210,14 +254,31 @@ type askedCluster struct {
 	tell  func(k8s.Wait)
 }
 
+// close ends the connection, if there is one.
+func (a askedCluster) close() {
+	if a.kube != nil {
+		a.kube.Close()
+	}
+}
+
 // ask connects to the cluster of a project. Waits go to the log.
 func ask(ctx context.Context, p flags.Project, log logstore.Logger) (askedCluster, error) {
-	kc, err := k8s.Load(k8s.Config{Context: p.Context, Namespace: p.Namespace})
-	if err != nil {
-		return askedCluster{}, err
+	a, err := askIfAny(ctx, p, log)
+	if err == nil && a.kube == nil {
+		err = noCluster()
 	}
-	if kc.Cluster().Context == "" {
-		return askedCluster{}, problem.New("there is no cluster to ask: no kubeconfig was found", "set KUBECONFIG, or choose a cluster with --context")
+	return a, err
+}
+
+func noCluster() error {
+	return problem.New("there is no cluster to ask: no kubeconfig was found", "set KUBECONFIG, or choose a cluster with --context")
+}
+
+// askIfAny is ask for projects that may need no cluster: without a kubeconfig there is no connection.
+func askIfAny(ctx context.Context, p flags.Project, log logstore.Logger) (askedCluster, error) {
+	kc, err := k8s.Load(k8s.Config{Context: p.Context, Namespace: p.Namespace})
+	if err != nil || kc.Cluster().Context == "" {
+		return askedCluster{kc: kc}, err
 	}
 	kube, err := kc.Connect()
 	if err != nil {

@@ -182,6 +182,10 @@ func provideCluster(o options, kube *k8s.Client, p project.Project, s state.Sess
 		Project: p, ProjectPath: command.Projects().Path, RunID: s.RunID, Env: env, Prune: o.prune, Beside: func(ctx context.Context) bool { return len(others(ctx)) > 0 }})
 }
 
+func provideDowns(o options, p project.Project, env commandEnv) *buildanddeploy.Downs {
+	return buildanddeploy.NewDowns(buildanddeploy.DownsOptions{LedgerDir: command.LedgerDir(), Project: p, Env: env, Prune: o.prune})
+}
+
 // sessionsBeside returns a function that names the other running sessions of a session's project. If these cannot be
 // determined it names none: a session also works without a registry.
 func sessionsBeside(c *sessions.Claim) func(context.Context) []string {
@@ -236,7 +240,7 @@ func (b beside) Image(ctx context.Context, home synclet.Home) (string, error) {
 	return b.synclets.Deliver(ctx, home.Cluster, home.Registry, "", logstore.Discard)
 }
 
-func provideBuilder(kube *k8s.Client, containers docker.Client, cluster *buildanddeploy.Cluster, synclets *synclet.Pool,
+func provideBuilder(kube *k8s.Client, containers docker.Client, cluster *buildanddeploy.Cluster, downs *buildanddeploy.Downs, synclets *synclet.Pool,
 	injection *buildanddeploy.Synclets, here *buildanddeploy.Surroundings) buildanddeploy.BuildAndDeployer {
 	has := func(ctx context.Context, id string) bool {
 		running, err := containers.Containers(ctx, nil)
@@ -244,7 +248,7 @@ func provideBuilder(kube *k8s.Client, containers docker.Client, cluster *buildan
 	}
 	images := imagebuild.New(containers)
 	chain := []buildanddeploy.BuildAndDeployer{
-		buildanddeploy.Local{},
+		buildanddeploy.Local{Downs: downs},
 		buildanddeploy.NewSynclet(synclets),
 		buildanddeploy.NewContainer(containers, has),
 		buildanddeploy.NewExec(execer{kube, containers}),
@@ -278,12 +282,12 @@ func (e execer) Exec(ctx context.Context, req k8s.ExecRequest) error {
 }
 
 func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers docker.Client, logs *logstore.Store, log *slog.Logger,
-	srv *server.Subscriber, terminals *hud.Terminals, claim *sessions.Claim, ses state.Session, d listeners, st *store.Store, cluster *buildanddeploy.Cluster,
+	srv *server.Subscriber, terminals *hud.Terminals, claim *sessions.Claim, ses state.Session, d listeners, st *store.Store, cluster *buildanddeploy.Cluster, downs *buildanddeploy.Downs,
 	builder buildanddeploy.BuildAndDeployer, synclets *synclet.Pool, env commandEnv, object hud.ReadObject) sessionParts {
 	known := kc.Cluster()
 	namespace := cmp.Or(o.namespace, known.Namespace)
 	p := engine.Parts{
-		Session: ses, Logs: logs, Known: known, Docker: containers, Builder: builder, Cluster: cluster, Synclets: synclets,
+		Session: ses, Logs: logs, Known: known, Docker: containers, Builder: builder, Cluster: cluster, Downs: downs, Synclets: synclets,
 		Tiltfile: tiltfile.Options{
 			Cluster:   func() (model.Cluster, error) { return known, nil },
 			Namespace: namespace, Env: append(os.Environ(), env...), Debug: o.global.Debug,

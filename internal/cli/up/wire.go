@@ -11,7 +11,7 @@ import (
 // initParts wires all parts of a session, except its view. Wire generates its body.
 func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, func(), error) {
 	wire.Build(provideKubeconfig, provideKube, provideDocker, provideLogs, provideLog, provideProject, provideClaim, provideListeners, provideTerminals, provideObject,
-		provideServer, provideSession, provideStore, provideCommandEnv, provideCluster, provideSynclets,
+		provideServer, provideSession, provideStore, provideCommandEnv, provideCluster, provideDowns, provideSynclets,
 		provideSurroundings, provideInjection, provideBuilder, provideParts)
 	return sessionParts{}, nil, nil
 }

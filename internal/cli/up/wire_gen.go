@@ -90,6 +90,7 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 		cleanup()
 		return sessionParts{}, nil, err
 	}
+	downs := provideDowns(o, project, upCommandEnv)
 	pool, cleanup7, err := provideSynclets(client, dockerClient)
 	if err != nil {
 		cleanup6()
@@ -102,8 +103,8 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 	}
 	surroundings := provideSurroundings(dockerClient)
 	synclets := provideInjection(client, dockerClient, pool, surroundings)
-	buildAndDeployer := provideBuilder(client, dockerClient, cluster, pool, synclets, surroundings)
-	upSessionParts := provideParts(o, kubeconfig, client, dockerClient, store, logger, subscriber, terminals, claim, session, upListeners, storeStore, cluster, buildAndDeployer, pool, upCommandEnv, readObject)
+	buildAndDeployer := provideBuilder(client, dockerClient, cluster, downs, pool, synclets, surroundings)
+	upSessionParts := provideParts(o, kubeconfig, client, dockerClient, store, logger, subscriber, terminals, claim, session, upListeners, storeStore, cluster, downs, buildAndDeployer, pool, upCommandEnv, readObject)
 	return upSessionParts, func() {
 		cleanup7()
 		cleanup6()

@@ -79,6 +79,9 @@ func (c content) add(old content) {
 	for name, cmd := range old.commands {
 		if _, ok := c.commands[name]; !ok {
 			c.commands[name] = cmd
+			if deps, ok := old.deps[name]; ok {
+				c.deps[name] = deps
+			}
 		}
 	}
 }

@@ -60,22 +60,28 @@ type Ledger struct {
 // content is the content of a ledger.
 type content struct {
 	objects records
-	// commands are the delete commands of resources that a user's command deployed.
+	// commands are the delete commands of resources that a user's command deployed, and the down commands of local resources.
 	commands map[model.ManifestName]model.Cmd
+	// deps are the dependencies of resources that were recorded with a command, by the resource of the command.
+	deps map[model.ManifestName]Deps
 	// stale is set if the file has to be rewritten although nothing has changed.
 	stale bool
 }
 
+// Deps maps resources to their dependencies.
+type Deps = map[model.ManifestName][]model.ManifestName
+
 func (c content) clone() content {
-	return content{objects: maps.Clone(c.objects), commands: maps.Clone(c.commands)}
+	return content{objects: maps.Clone(c.objects), commands: maps.Clone(c.commands), deps: maps.Clone(c.deps)}
 }
 
 func (c content) equal(o content) bool {
-	return maps.EqualFunc(c.objects, o.objects, slices.Equal) && maps.EqualFunc(c.commands, o.commands, model.Cmd.Equal)
+	return maps.EqualFunc(c.objects, o.objects, slices.Equal) && maps.EqualFunc(c.commands, o.commands, model.Cmd.Equal) &&
+		maps.EqualFunc(c.deps, o.deps, func(a, b Deps) bool { return maps.EqualFunc(a, b, slices.Equal) })
 }
 
 func emptyContent() content {
-	return content{objects: records{}, commands: map[model.ManifestName]model.Cmd{}}
+	return content{objects: records{}, commands: map[model.ManifestName]model.Cmd{}, deps: map[model.ManifestName]Deps{}}
 }
 
 // ledgerEdit is a change of the ledger and the channel for its result.
@@ -174,6 +180,12 @@ func (l *Ledger) HandOverCommand(from, to model.ManifestName) error {
 		}
 		if _, has := c.commands[to]; !has {
 			c.commands[to] = cmd
+			if deps, ok := c.deps[from]; ok {
+				deps = maps.Clone(deps)
+				deps[to] = deps[from]
+				delete(deps, from)
+				c.deps[to] = deps
+			}
 		}
 		delete(c.commands, from)
 		foreign := func(r ObjectRecord) bool { return r.Foreign }
@@ -207,6 +219,20 @@ func (l *Ledger) Set(resource model.ManifestName, applied []model.AppliedObject)
 // it.
 func (l *Ledger) RecordCommand(resource model.ManifestName, del model.Cmd) error {
 	return l.change(func(c content) { c.commands[resource] = del })
+}
+
+// RecordDown records the down command of a resource, before anything runs that it has to undo, and the dependencies that decide when
+// it runs: those of the resource itself, and those of the resources around it.
+func (l *Ledger) RecordDown(resource model.ManifestName, down model.Cmd, deps Deps) error {
+	return l.change(func(c content) { c.commands[resource], c.deps[resource] = down, deps })
+}
+
+// CommandDeps returns the dependencies that were recorded with commands, by the resource of the command.
+func (l *Ledger) CommandDeps() (map[model.ManifestName]Deps, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c, err := l.current()
+	return maps.Clone(c.deps), err
 }
 
 // ForgetCommand drops the delete command of a resource, and the records of its objects.
@@ -357,6 +383,10 @@ func (l *Ledger) changeAll(edits []*ledgerEdit) error {
 		e.edit(after)
 	}
 	tidy(after.objects)
+	maps.DeleteFunc(after.deps, func(name model.ManifestName, _ Deps) bool {
+		_, ok := after.commands[name]
+		return !ok
+	})
 	if before.equal(after) && !before.stale {
 		return nil
 	}

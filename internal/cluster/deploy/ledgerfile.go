@@ -34,6 +34,8 @@ type commandOnDisk struct {
 	// Variables are the names of the other variables, Sealed their encrypted values.
 	Variables []string `json:"variables,omitempty"`
 	Sealed    string   `json:"sealed,omitempty"`
+	// Deps are the dependencies that decide when a down command runs. Files of earlier versions have none.
+	Deps Deps `json:"deps,omitempty"`
 	// Env is the field of the first format that these replace.
 	Env []string `json:"env,omitempty"`
 }
@@ -67,6 +69,9 @@ func (l *Ledger) parse(raw []byte) (content, error) {
 			return content{}, err
 		}
 		out.commands[name], out.stale = cmd, out.stale || stale
+		if len(c.Deps) > 0 {
+			out.deps[name] = c.Deps
+		}
 	}
 	for name, list := range f.Resources {
 		for _, r := range list {
@@ -83,11 +88,12 @@ func (l *Ledger) write(c content) error {
 		Resources: make(map[model.ManifestName][]recordOnDisk, len(c.objects)),
 		Commands:  make(map[model.ManifestName]commandOnDisk, len(c.commands))}
 	for name, cmd := range c.commands {
-		c, err := l.onDisk(name, cmd)
+		onDisk, err := l.onDisk(name, cmd)
 		if err != nil {
 			return err
 		}
-		f.Commands[name] = c
+		onDisk.Deps = c.deps[name]
+		f.Commands[name] = onDisk
 	}
 	for name, list := range c.objects {
 		for _, r := range list {

@@ -54,8 +54,9 @@ type SessionResumed struct{}
 
 // Collection is the progress of deleting objects that earlier sessions applied and the Tiltfile no longer declares.
 type Collection struct {
-	// Done is set once all of them are gone, or belong to another running session.
-	Done bool
+	// Done is set once all of them are gone, or belong to another running session. LocalDone is set once the down commands of local
+	// resources have run that the Tiltfile no longer declares.
+	Done, LocalDone bool
 	// Failures counts the failed attempts since the last success; Err is why the newest failed.
 	Failures int
 	Err      string
@@ -63,7 +64,12 @@ type Collection struct {
 
 // CollectionReported reports the result of an attempt to delete the leftovers of earlier sessions. Err is empty if it
 // succeeded.
-type CollectionReported struct{ Err string }
+//
+// With Local, only the down commands of local resources have been run.
+type CollectionReported struct {
+	Err   string
+	Local bool
+}
 
 // Ending reports how a session ended.
 type Ending struct {
@@ -120,10 +126,13 @@ func init() {
 	})
 	store.On(Sessions, func(d *store.Draft[Session], a CollectionReported) {
 		d.Update(Only, func(s Session) Session {
-			if a.Err == "" {
-				s.Collection = Collection{Done: true}
-			} else {
+			switch {
+			case a.Err != "":
 				s.Collection = Collection{Failures: s.Collection.Failures + 1, Err: a.Err}
+			case a.Local:
+				s.Collection.LocalDone = true
+			default:
+				s.Collection = Collection{Done: true, LocalDone: true}
 			}
 			return s
 		})

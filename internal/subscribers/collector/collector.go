@@ -1,6 +1,6 @@
 // Package collector deletes the objects of resources that the Tiltfile no longer declares, whether they were removed from
 // it while hone was running or before. It also deletes the objects of resources that are switched off. For services of
-// Compose it removes the containers.
+// Compose it removes the containers, for local resources it runs the down commands.
 package collector
 
 import (
@@ -37,11 +37,19 @@ type Cluster interface {
 	Finish(ctx context.Context, resource model.ManifestName, log logstore.Logger) error
 }
 
+// Downs run the down commands of local resources.
+type Downs interface {
+	// Recorded returns the resources that have to be taken down, and what is recorded of their dependencies.
+	Recorded() (map[model.ManifestName]model.Cmd, deploy.Deps, error)
+	Remove(ctx context.Context, req buildanddeploy.RemoveRequest) error
+}
+
 // Subscriber is the Collector. Each resource is deleted on a goroutine of its own, since an object that does not go may
 // delay its deletion for minutes. Run waits for all of them.
 type Subscriber struct {
 	cluster Cluster
 	engine  compose.Engine
+	downs   Downs
 	logs    *logstore.Store
 	options Options
 }
@@ -55,9 +63,9 @@ type Options struct {
 	Beside func(context.Context) []string
 }
 
-// New returns the subscriber; if cluster or engine is nil, nothing is collected there.
-func New(cluster Cluster, engine compose.Engine, logs *logstore.Store, o Options) *Subscriber {
-	return &Subscriber{cluster, engine, logs, o}
+// New returns the subscriber; if cluster, engine or downs is nil, nothing is collected there.
+func New(cluster Cluster, engine compose.Engine, downs Downs, logs *logstore.Store, o Options) *Subscriber {
+	return &Subscriber{cluster, engine, downs, logs, o}
 }
 
 var _ store.Subscriber = (*Subscriber)(nil)
@@ -66,7 +74,7 @@ var _ store.Subscriber = (*Subscriber)(nil)
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name: name,
-		Doc:  "Deletes the objects and containers of resources that the Tiltfile no longer declares or that are switched off, once all other subscribers have released them.",
+		Doc:  "Deletes the objects and containers of resources that the Tiltfile no longer declares or that are switched off, once all other subscribers have released them, and runs the down commands of local resources that it no longer declares.",
 		Inputs: append(store.WithReleases(store.Holds(state.Resources)),
 			store.Reads(state.Tiltfiles, state.Clusters, state.Updates)...),
 		Outputs:   append(store.Emits(state.CollectionReported{}), store.Shares(state.ObjectsLost{})...),
@@ -113,10 +121,14 @@ type run struct {
 	look bool
 	// swept is set when the leftovers of earlier sessions are deleted, or being deleted.
 	swept bool
+	// sweptLocal is the same for what the down commands of earlier sessions undo.
+	sweptLocal bool
+	// tiltfile is the result of the evaluation that was last seen.
+	tiltfile *store.Entry[state.Tiltfile]
 	// elsewhere is set when the leftovers may belong to another running session.
 	elsewhere bool
-	// done is set when the end of the collection was reported.
-	done bool
+	// done is set when the end of the collection was reported, doneLocal when that of local resources was.
+	done, doneLocal bool
 	// released holds the released entries until the snapshot shows the release. Versions do not distinguish them: a
 	// resource that comes back and leaves again starts from 1.
 	released map[string]*store.Entry[state.Resource]
@@ -130,14 +142,15 @@ func (r *run) ended(e deletion) {
 	r.deletions.book(e)
 	switch {
 	case e.err != nil && e.entry == "":
-		if strings.HasPrefix(string(e.resource), leftOf) {
+		switch {
+		case strings.HasPrefix(string(e.resource), leftOf):
 			r.look = true
-		} else {
+		case strings.HasPrefix(string(e.resource), madeBy):
+			r.sweptLocal = false
+		default:
 			r.swept = false
 		}
-		if r.ctx.Err() == nil {
-			r.rt.Dispatch(state.CollectionReported{Err: problem.Text(e.err)})
-		}
+		r.failed(e.err)
 	case e.err == nil && e.entry != "":
 		r.released[e.entry] = state.Resources.In(r.rt.View()).Ref(e.entry)
 		r.rt.Release(state.Resources, e.entry)
@@ -150,8 +163,14 @@ func (r *run) collectWhatLeft(v store.View) {
 	if r.known.turned(v) {
 		r.swept = false
 	}
+	if now := state.Tiltfiles.In(v).Ref(state.Only); now != r.tiltfile {
+		r.tiltfile, r.sweptLocal = now, false
+	}
 	if !r.swept && state.TheTiltfile(v).Good && state.TheCluster(v).Connected && r.cluster != nil && !r.deletions.paused(sweeping) {
 		r.sweepAlone()
+	}
+	if !r.sweptLocal && state.TheTiltfile(v).Good && r.downs != nil && !r.deletions.paused(madeBy) {
+		r.sweepLocal(v)
 	}
 	entries := state.Resources.In(v)
 	maps.DeleteFunc(r.released, func(id string, e *store.Entry[state.Resource]) bool { return entries.Ref(id) != e })
@@ -160,33 +179,59 @@ func (r *run) collectWhatLeft(v store.View) {
 	if r.look && r.cluster != nil && state.TheTiltfile(v).Good && state.TheCluster(v).Connected {
 		r.look = r.finish(v)
 	}
-	if (r.swept || r.elsewhere) && !r.done && !r.deletions.pending() {
+	r.reportDone(v)
+}
+
+// reportDone reports, once each, that nothing is left of what local resources have made, and that nothing at all is left. What may
+// belong to another session does not count.
+func (r *run) reportDone(v store.View) {
+	local := r.sweptLocal || r.elsewhere || r.downs == nil && state.TheTiltfile(v).Good
+	switch {
+	case r.done || !local || r.deletions.pending():
+	case r.swept || r.elsewhere:
 		r.done = true
 		r.rt.Dispatch(state.CollectionReported{})
+	case !r.doneLocal:
+		r.doneLocal = true
+		r.rt.Dispatch(state.CollectionReported{Local: true})
 	}
 }
 
 // sweepAlone starts to delete the leftovers of earlier sessions, unless other sessions of the project run; in that case it
 // checks again later.
 func (r *run) sweepAlone() {
-	if r.options.Beside != nil {
-		if others := r.options.Beside(r.ctx); len(others) > 0 {
-			if !r.elsewhere {
-				logstore.Warnf(r.logs.Logger("", "collect", logstore.SourceBuild),
-					"%s also works on this project: leftovers that may belong to it are not deleted", strings.Join(others, " and "))
-			}
-			r.elsewhere = true
-			r.deletions.pause(sweeping)
-			return
-		}
+	if !r.alone() {
+		r.deletions.pause(sweeping)
+		return
 	}
-	r.elsewhere = false
 	complete, err := r.sweep(r.ctx, r.rt)
 	r.deletions.book(deletion{resource: sweeping, err: err})
 	r.swept = complete && err == nil
-	if err != nil && r.ctx.Err() == nil {
+	if err != nil {
+		r.failed(err)
+	}
+}
+
+// failed reports a failed attempt, unless the session ends. The end of the collection is reported again after it.
+func (r *run) failed(err error) {
+	if r.ctx.Err() == nil {
+		r.done, r.doneLocal = false, false
 		r.rt.Dispatch(state.CollectionReported{Err: problem.Text(err)})
 	}
+}
+
+// alone reports whether no other session of the project runs. Otherwise it warns, once.
+func (r *run) alone() bool {
+	var others []string
+	if r.options.Beside != nil {
+		others = r.options.Beside(r.ctx)
+	}
+	if len(others) > 0 && !r.elsewhere {
+		logstore.Warnf(r.logs.Logger("", "collect", logstore.SourceBuild),
+			"%s also works on this project: leftovers that may belong to it are not deleted", strings.Join(others, " and "))
+	}
+	r.elsewhere = len(others) > 0
+	return !r.elsewhere
 }
 
 // collectAll starts to delete the objects of the leaving resources that no other subscriber holds. A resource waits for
@@ -249,6 +294,8 @@ func (r *run) collect(ctx, enough context.Context, was state.Resource) error {
 	switch {
 	case was.Manifest.IsCompose():
 		return r.collectContainers(ctx, was)
+	case was.Manifest.IsLocal() && r.downs != nil && was.Next == nil:
+		return r.takeDown(ctx, was.Manifest.Name)
 	case !was.Manifest.IsK8s() || r.cluster == nil || was.Next != nil && was.Next.Enabled:
 		return nil
 	case was.Next != nil:
@@ -280,6 +327,65 @@ func (r *run) sweep(ctx context.Context, rt *store.Runtime) (complete bool, err 
 		r.deletions.start(resource, "", func(ctx, enough context.Context) error { return r.remove(ctx, enough, resource, undeclared) })
 	}
 	return complete, nil
+}
+
+// madeBy, before the name of a local resource, stands for what it has made in earlier sessions.
+const madeBy = "made by "
+
+// sweepLocal starts the down commands of local resources that earlier sessions ran and that are no longer declared. One waits for the
+// deletion of what depended on its resource.
+func (r *run) sweepLocal(v store.View) {
+	commands, deps, err := r.downs.Recorded()
+	if err != nil {
+		r.deletions.book(deletion{resource: madeBy, err: err})
+		r.failed(r.report("", err))
+		return
+	}
+	going := map[model.ManifestName]bool{}
+	for name := range commands {
+		e, known := state.Resources.In(v).Get(string(name))
+		going[name] = !known || e.Phase == store.Running && !e.Value.Manifest.IsLocal()
+	}
+	if !slices.Contains(slices.Collect(maps.Values(going)), true) {
+		r.sweptLocal = true
+		return
+	}
+	if !r.alone() {
+		r.deletions.pause(madeBy)
+		return
+	}
+	r.sweptLocal = true
+	for _, name := range slices.Sorted(maps.Keys(commands)) {
+		if !going[name] {
+			continue
+		}
+		waits := false
+		for other := range deps {
+			if model.DependsOn(deps, other, name) {
+				e, known := state.Resources.In(v).Get(string(other))
+				unseen := r.cluster != nil && !r.swept && !known // it may still have objects
+				leaving := known && e.Phase != store.Running
+				waits = waits || going[other] || unseen || leaving || r.deletions.runs(other) || r.deletions.paused(other)
+			}
+		}
+		if waits {
+			r.sweptLocal = false
+			continue
+		}
+		r.deletions.start(madeBy+name, "", func(ctx, _ context.Context) error { return r.takeDown(ctx, name) })
+		r.sweptLocal = r.sweptLocal && r.deletions.runs(madeBy+name)
+	}
+}
+
+// takeDown runs the down command of a resource that the Tiltfile no longer declares.
+func (r *run) takeDown(ctx context.Context, resource model.ManifestName) error {
+	log := r.logs.Logger(resource, "collect:"+string(resource), logstore.SourceBuild)
+	err := r.downs.Remove(ctx, buildanddeploy.RemoveRequest{Resource: resource, Why: undeclared, Undeclared: true, Log: log,
+		Declared: func() []model.Manifest { return state.Declarations(r.rt.View()) }})
+	if err != nil {
+		return r.report(resource, fmt.Errorf("take down %s: %w", resource, err))
+	}
+	return nil
 }
 
 func (r *run) remove(ctx, enough context.Context, resource model.ManifestName, why string) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -125,14 +126,52 @@ type fixture struct {
 	t       *testing.T
 	cluster *cluster
 	engine  *docker.Fake
+	downs   *downs
 	logs    *logstore.Store
+}
+
+// downs has recorded down commands, and records with the cluster's removals which of them ran.
+type downs struct {
+	*cluster
+	commands map[model.ManifestName]model.Cmd
+	deps     deploy.Deps
+}
+
+func (d *downs) Recorded() (map[model.ManifestName]model.Cmd, deploy.Deps, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return maps.Clone(d.commands), d.deps, nil
+}
+
+func (d *downs) Remove(_ context.Context, req buildanddeploy.RemoveRequest) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, ok := d.commands[req.Resource]; !ok {
+		return nil
+	}
+	d.removed = append(d.removed, "made by "+string(req.Resource))
+	if d.err == nil {
+		delete(d.commands, req.Resource)
+	}
+	return d.err
+}
+
+// record records down commands, as updates do.
+func (f *fixture) record(deps deploy.Deps, names ...model.ManifestName) {
+	f.downs.mu.Lock()
+	defer f.downs.mu.Unlock()
+	f.downs.deps = deps
+	for _, name := range names {
+		f.downs.commands[name] = model.Cmd{Argv: []string{"undo", string(name)}}
+	}
 }
 
 // start runs a Collector on a cluster whose ledger has the given resources.
 func start(t *testing.T, recorded ...model.ManifestName) *fixture {
 	ledger := ledgerWith(t, recorded...)
 	f := &fixture{t: t, cluster: &cluster{ledger: ledger}, engine: docker.NewFake(), logs: statetest.Logs(t)}
-	f.Alone = statetest.Start(t, New(f.cluster, f.engine, f.logs, Options{}), "Other")
+	f.downs = &downs{cluster: f.cluster, commands: map[model.ManifestName]model.Cmd{}}
+	f.Alone = statetest.Start(t, New(f.cluster, f.engine, f.downs, f.logs, Options{}), "Other")
 	f.Then(statetest.Session)
 	return f
 }
@@ -221,7 +260,7 @@ func TestKeepsWhatComesBack(t *testing.T) {
 func TestCollectsInEachLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &cluster{ledger: ledgerWith(t)}
-		a := statetest.Start(t, New(c, nil, statetest.Logs(t), Options{})).Then(statetest.Session, connected())
+		a := statetest.Start(t, New(c, nil, nil, statetest.Logs(t), Options{})).Then(statetest.Session, connected())
 		for life := range 3 {
 			a.Then(statetest.Loaded(statetest.K8s("a")), statetest.Loaded())
 			synctest.Wait()
@@ -280,9 +319,59 @@ func TestTriesAgainAfterAFailure(t *testing.T) {
 	})
 }
 
+// The down command of a local resource runs when its resource leaves the Tiltfile, after what depends on it has gone, and not when it
+// is switched off.
+func TestTakesDownLocalResources(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t)
+		app := statetest.K8s("app")
+		app.ResourceDeps = []model.ManifestName{"db"}
+		f.Then(connected(), statetest.Loaded(app, statetest.Local("db"), statetest.Local("off")))
+		f.record(deploy.Deps{"app": {"db"}}, "db", "off")
+		f.Then(state.ResourcesSwitched{Off: []model.ManifestName{"off"}})
+		f.Release("off", "Other")
+		f.check("switched off", "", "app db")
+		f.Then(statetest.Loaded())
+		f.Release("off", "Other")
+		f.Release("db", "Other")
+		f.check("what depends on it is held", "made by off", "app db")
+		f.cluster.fail(errors.New("timeout"))
+		f.Release("app", "Other")
+		f.check("what depends on it cannot be deleted", "made by off app", "app db")
+		f.cluster.fail(nil)
+		time.Sleep(retry)
+		f.check("one after the other", "made by off app app made by db", "")
+	})
+}
+
+// What earlier sessions have made is taken down, too: after the objects of what depended on it.
+func TestTakesDownWhatEarlierSessionsMade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, "app")
+		f.record(deploy.Deps{"app": {"schema"}, "schema": {"db"}}, "db", "schema", "alone", "stays", "turned")
+		f.Then()
+		f.check("the Tiltfile may declare anything", "", "")
+		f.Then(statetest.Loaded(statetest.Local("stays"), statetest.Local("turned")))
+		f.check("the cluster does not answer", "made by alone", "stays turned")
+		f.cluster.fail(errors.New("timeout"))
+		f.Then(connected())
+		f.check("the objects of what depends on them cannot be read", "made by alone", "stays turned")
+		f.cluster.fail(nil)
+		time.Sleep(retry)
+		f.check("one after the other", "made by alone app made by schema made by db", "stays turned")
+		f.Then(statetest.Loaded(statetest.Local("stays"), statetest.K8s("turned")))
+		f.check("it became a resource of another kind", "made by alone app made by schema made by db made by turned", "stays turned")
+		f.downs.mu.Lock()
+		defer f.downs.mu.Unlock()
+		if len(f.downs.commands) != 1 {
+			t.Errorf("left: %v", f.downs.commands)
+		}
+	})
+}
+
 func TestWithoutAClusterResourcesAreLetGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := statetest.Start(t, New(nil, nil, statetest.Logs(t), Options{})).Then(statetest.Session, connected(), statetest.Loaded(statetest.K8s("a")), statetest.Loaded())
+		a := statetest.Start(t, New(nil, nil, nil, statetest.Logs(t), Options{})).Then(statetest.Session, connected(), statetest.Loaded(statetest.K8s("a")), statetest.Loaded())
 		if n := state.Resources.In(a.View()).Len(); n != 0 {
 			t.Errorf("%d resources are left", n)
 		}
@@ -438,9 +527,10 @@ func TestRemovesContainers(t *testing.T) {
 func TestLeavesLeftoversToASessionBeside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fixture{t: t, cluster: &cluster{ledger: ledgerWith(t, "old")}, engine: docker.NewFake(), logs: statetest.Logs(t)}
+		f.downs = &downs{cluster: f.cluster, commands: map[model.ManifestName]model.Cmd{"db": {Argv: []string{"undo"}}}, deps: deploy.Deps{"old": {"db"}}}
 		var mu sync.Mutex
 		others := []string{"session shop (hone up, pid 1)"}
-		f.Alone = statetest.Start(t, New(f.cluster, f.engine, f.logs, Options{Beside: func(context.Context) []string {
+		f.Alone = statetest.Start(t, New(f.cluster, f.engine, f.downs, f.logs, Options{Beside: func(context.Context) []string {
 			mu.Lock()
 			defer mu.Unlock()
 			return others
@@ -459,7 +549,27 @@ func TestLeavesLeftoversToASessionBeside(t *testing.T) {
 		others = nil
 		mu.Unlock()
 		time.Sleep(retry)
-		f.check("it has ended", "old", "a")
+		f.check("it has ended", "old made by db", "a")
+	})
+}
+
+// TestSaysWhenNothingLocalIsLeft reports the end of down commands also where no cluster answers.
+func TestSaysWhenNothingLocalIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t)
+		f.record(nil, "old")
+		f.cluster.fail(errors.New("timeout"))
+		f.Then(statetest.Loaded(statetest.Local("a")))
+		synctest.Wait()
+		if c := state.TheSession(f.View()).Collection; c.Done || c.LocalDone || c.Failures != 1 {
+			t.Errorf("after a failure: %+v", c)
+		}
+		f.cluster.fail(nil)
+		time.Sleep(retry)
+		synctest.Wait()
+		if c := state.TheSession(f.View()).Collection; c.Done || !c.LocalDone {
+			t.Errorf("after it went through: %+v", c)
+		}
 	})
 }
 

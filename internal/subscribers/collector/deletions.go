@@ -102,8 +102,10 @@ func (d *deletions) pause(resource model.ManifestName) { d.notBefore[resource] =
 // pending reports whether a deletion runs, or will be retried.
 func (d *deletions) pending() bool {
 	again := len(d.notBefore)
-	if d.paused(sweeping) {
-		again--
+	for _, look := range []model.ManifestName{sweeping, madeBy} {
+		if d.paused(look) {
+			again--
+		}
 	}
 	return len(d.running)+again > 0
 }

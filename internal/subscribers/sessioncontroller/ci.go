@@ -72,14 +72,11 @@ const collectionAttempts = 3
 // leftOver reports whether objects still have to be deleted: leftovers of earlier sessions, or objects that leave the
 // Tiltfile now. why is set when that has failed too often.
 func leftOver(v store.View, session state.Session) (why string, collecting bool) {
-	if !state.TheCluster(v).Connected {
-		return "", false
-	}
-	c := session.Collection
+	c, connected := session.Collection, state.TheCluster(v).Connected
 	if c.Failures >= collectionAttempts {
 		return "could not delete what earlier sessions left over: " + c.Err, true
 	}
-	return "", !c.Done || state.AnyLeaving(v)
+	return "", !c.LocalDone || connected && (!c.Done || state.AnyLeaving(v))
 }
 
 // sooner returns the shorter of two times to wait; 0 is none.

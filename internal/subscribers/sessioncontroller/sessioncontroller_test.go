@@ -30,6 +30,7 @@ func start(t *testing.T, s state.Session) *fixture {
 	f := &fixture{t: t}
 	f.Alone = statetest.Start(t, New(s))
 	synctest.Wait()
+	f.Then(state.CollectionReported{Local: true})
 	return f
 }
 
@@ -404,6 +405,13 @@ func TestCI(t *testing.T) {
 			f.goes("it may work later")
 			f.Then(state.CollectionReported{Err: "forbidden"})
 			f.ends("three times", "could not delete what earlier sessions left over: forbidden")
+		}},
+		{"what is left over of local resources", ci, func(f *fixture) {
+			f.Then(state.CollectionReported{Err: "exit code 1"}, statetest.Loaded(gen))
+			f.built("gen", "")
+			f.goes("its down command may work later")
+			f.Then(state.CollectionReported{Local: true})
+			f.ends("it has worked", "")
 		}},
 		{"a cluster that nobody needs may be away", ci, func(f *fixture) {
 			f.Then(statetest.Loaded(gen), state.ClusterReported{Err: "connection refused"})

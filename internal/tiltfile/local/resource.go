@@ -36,7 +36,7 @@ func (d *Declarations) test(c *eval.Call) (starlark.Value, error) {
 
 func (d *Declarations) declare(c *eval.Call, parallel bool) (starlark.Value, error) {
 	l := &localResource{builtin: c.Name, site: c.Site()}
-	var cmd, serve, bat, serveBat value.Argv
+	var cmd, serve, down, bat, serveBat, downBat value.Argv
 	var deps, ignore value.Texts
 	var env, serveEnv value.TextMap
 	var dir, serveDir string
@@ -45,7 +45,7 @@ func (d *Declarations) declare(c *eval.Call, parallel bool) (starlark.Value, err
 		"resource_deps??", &l.Deps, "ignore??", &ignore, "auto_init??", &l.AutoInit, "serve_cmd??", &serve,
 		"cmd_bat??", &bat, "serve_cmd_bat??", &serveBat, "allow_parallel??", &parallel, "links??", &l.Links,
 		"labels??", &l.Labels, "env??", &env, "serve_env??", &serveEnv, "readiness_probe??", &ready,
-		"dir??", &dir, "serve_dir??", &serveDir); err != nil {
+		"dir??", &dir, "serve_dir??", &serveDir, "down_cmd??", &down, "down_cmd_bat??", &downBat); err != nil {
 		return nil, err
 	}
 	if err := resource.CheckName(l.name); err != nil {
@@ -55,10 +55,13 @@ func (d *Declarations) declare(c *eval.Call, parallel bool) (starlark.Value, err
 		return nil, fmt.Errorf("name: %q: the name of a local resource must not contain / or %%", l.name)
 	}
 	if len(cmd.Words) == 0 && len(serve.Words) == 0 {
+		if len(down.Words) > 0 {
+			return nil, errors.New("down_cmd= has nothing to take down: give cmd= or serve_cmd=, too")
+		}
 		return nil, errors.New("give cmd=, to run something on each update, or serve_cmd=, to keep something running, or both")
 	}
 	l.target = model.LocalTarget{
-		Update: c.Cmd(cmd, dir, env, false), Serve: c.Cmd(serve, serveDir, serveEnv, false),
+		Update: c.Cmd(cmd, dir, env, false), Serve: c.Cmd(serve, serveDir, serveEnv, false), Down: c.Cmd(down, dir, env, false),
 		AllowParallel: parallel || len(cmd.Words) == 0, Readiness: ready.probe,
 		Watch: model.WatchSpec{Paths: c.AbsAll(deps.Values)},
 	}
@@ -74,7 +77,7 @@ func (d *Declarations) declare(c *eval.Call, parallel bool) (starlark.Value, err
 
 func (d *Declarations) manifest(l *localResource) model.Manifest {
 	target := l.target
-	target.Update, target.Serve = d.WithEnv(target.Update), d.WithEnv(target.Serve)
+	target.Update, target.Serve, target.Down = d.WithEnv(target.Update), d.WithEnv(target.Serve), d.WithEnv(target.Down)
 	return model.Manifest{
 		Name: model.ManifestName(l.name), Labels: resource.SortedLabels(value.AppendNew(nil, l.Labels.Values)),
 		ResourceDeps: resource.Names(value.AppendNew(nil, l.Options.Deps.Values)), TriggerMode: d.defaults.Mode(l.TriggerMode),

@@ -22,7 +22,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// deleteLimit is how long a delete command may take: it often waits until the objects are gone.
+// deleteLimit is how long a delete command, or a down command, may take: it often waits until the objects are gone.
 const deleteLimit = 5 * time.Minute
 
 // customDeploy deploys a resource with a command of the user. The ledger records it before the command runs, so that the
@@ -226,25 +226,43 @@ func (c *Cluster) runDelete(ctx context.Context, name model.ManifestName, log lo
 	if !ok {
 		return nil
 	}
-	if cmd, err = c.completed(name, cmd); err != nil {
+	c.mu.Lock()
+	declared := c.declared[name]
+	c.mu.Unlock()
+	if cmd, err = completed(deleteCommand, declared, cmd); err != nil {
 		return err
 	}
+	if err := runRecorded(ctx, deleteCommand, cmd, c.env, log); err != nil {
+		return err
+	}
+	return ledger.ForgetCommand(name)
+}
+
+// deleteCommand is how messages call the command that deletes what a command of the user has deployed.
+const deleteCommand = "delete command"
+
+// runRecorded runs a recorded command, for a limited time. kind is how messages call it.
+func runRecorded(ctx context.Context, kind string, cmd model.Cmd, env []string, log logstore.Logger) error {
 	if !cmd.EchoOff {
 		logstore.Infof(log, "Running cmd: %s", cmd)
 	}
 	bounded, cancel := context.WithTimeout(ctx, deleteLimit)
 	defer cancel()
 	out := logstore.WriterAt(log, logstore.LevelInfo)
-	err = process.Run(bounded, process.Command{Cmd: cmd, ExtraEnv: c.env, Grace: localGrace, Stdout: out, Stderr: out})
+	err := process.Run(bounded, process.Command{Cmd: cmd, ExtraEnv: env, Grace: localGrace, Stdout: out, Stderr: out})
+	logstore.Flush(log)
 	switch {
 	case err == nil:
-		return ledger.ForgetCommand(name)
+		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case bounded.Err() != nil:
-		return fmt.Errorf("delete command %s did not end within %s", cmd.Quoted(), deleteLimit)
+		return fmt.Errorf("%s %s did not end within %s", kind, cmd.Quoted(), deleteLimit)
 	}
-	return problem.Wrap(err, fmt.Sprintf("delete command %s failed", cmd.Quoted()),
-		"see its output above; the next hone down tries it again. A delete command must also succeed\n"+
-			"when there is nothing to delete, as kubectl delete --ignore-not-found does")
+	example := ""
+	if kind == deleteCommand {
+		example = ", as kubectl delete --ignore-not-found does"
+	}
+	return problem.Wrap(err, fmt.Sprintf("%s %s failed", kind, cmd.Quoted()),
+		fmt.Sprintf("see its output above; the next hone down tries it again. A %s must also succeed\nwhen there is nothing to delete%s", kind, example))
 }

@@ -22,12 +22,9 @@ func (c *Cluster) Declare(manifests []model.Manifest) {
 	c.declared = declared
 }
 
-// completed returns a recorded delete command with the values of all its variables: from the ledger, otherwise from the
+// completed returns a recorded command, which messages call kind, with the values of all its variables: from the ledger, otherwise from the
 // Tiltfile, otherwise from hone's environment. Without a value the command must not run: it might delete something else.
-func (c *Cluster) completed(name model.ManifestName, cmd model.Cmd) (model.Cmd, error) {
-	c.mu.Lock()
-	declared := c.declared[name]
-	c.mu.Unlock()
+func completed(kind string, declared []string, cmd model.Cmd) (model.Cmd, error) {
 	var env, missing []string
 	for _, kv := range cmd.Env {
 		if strings.Contains(kv, "=") {
@@ -49,7 +46,7 @@ func (c *Cluster) completed(name model.ManifestName, cmd model.Cmd) (model.Cmd, 
 		for _, m := range missing {
 			set.WriteString(m + "=… ")
 		}
-		return cmd, problem.New(fmt.Sprintf("delete command %s needs values that hone no longer knows: %s", cmd.Quoted(), strings.Join(missing, ", ")),
+		return cmd, problem.New(fmt.Sprintf("%s %s needs values that hone no longer knows: %s", kind, cmd.Quoted(), strings.Join(missing, ", ")),
 			"declare the resource in the Tiltfile again, or give the values: "+set.String()+"hone down")
 	}
 	cmd.Env = env

@@ -20,7 +20,10 @@ const (
 )
 
 // Local runs the command of a local resource.
-type Local struct{}
+type Local struct {
+	// Downs record the down commands.
+	Downs *Downs
+}
 
 var _ BuildAndDeployer = Local{}
 
@@ -28,9 +31,12 @@ var _ BuildAndDeployer = Local{}
 func (Local) Name() string { return "local" }
 
 // BuildAndDeploy implements BuildAndDeployer.
-func (Local) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
+func (l Local) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
 	if !req.Manifest.IsLocal() {
 		return Result{}, &Declined{}
+	}
+	if err := l.record(req); err != nil {
+		return Result{}, err
 	}
 	cmd := req.Manifest.Local.Update
 	if cmd.Empty() {
@@ -62,6 +68,18 @@ func (Local) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
 		return result, fmt.Errorf("command %s failed: %w", cmd.Quoted(), err)
 	}
 	return result, err
+}
+
+// record records the down command before anything runs that it has to undo.
+func (l Local) record(req Request) error {
+	if l.Downs == nil {
+		return nil
+	}
+	var declared []model.Manifest
+	if req.Declared != nil {
+		declared = req.Declared()
+	}
+	return l.Downs.Record(req.Manifest, declared, req.Env)
 }
 
 func settle(ctx context.Context, settled func(context.Context)) {

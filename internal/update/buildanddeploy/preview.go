@@ -40,6 +40,9 @@ func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep
 	req := deploy.PreviewRequest{Project: c.project, Namespace: o.Namespace, Adopt: o.Adopt, Removal: o.Removal, Prior: ledger.Remembered, Records: map[model.ManifestName][]deploy.ObjectRecord{}}
 	for _, m := range o.Declared {
 		known[m.Name] = true
+		if m.IsLocal() && o.Chosen(m.Name) {
+			req.Declared = append(req.Declared, deploy.Declared{Resource: m.Name, After: m.ResourceDeps}) // others may come after it
+		}
 		if m.K8s == nil || m.K8s.CustomDeploy != nil || !o.Chosen(m.Name) {
 			continue
 		}

@@ -2,9 +2,11 @@ package buildanddeploy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
@@ -14,9 +16,12 @@ import (
 // TakeDown deletes the resources in records: those that commands of the user deployed with the user's delete commands,
 // all others as Delete does. deps holds the known dependencies of resources: a resource is deleted before its
 // dependencies. Independent resources are deleted concurrently; one that is stuck or fails delays only its dependencies.
+//
+// The down commands of the given local resources run in the same order. Those that depend on nothing in records run after everything
+// else, unless something that had to go first is left.
 // The error joins all errors.
 func (c *Cluster) TakeDown(ctx context.Context, o DeleteOptions, records map[model.ManifestName][]deploy.ObjectRecord,
-	deps map[model.ManifestName][]model.ManifestName, log logstore.Logger) error {
+	deps map[model.ManifestName][]model.ManifestName, downs *Downs, locals []model.ManifestName, log logstore.Logger) error {
 	ctx = patiently(ctx, log)
 	ledger, err := c.Ledger(ctx)
 	if err != nil {
@@ -53,5 +58,20 @@ func (c *Cluster) TakeDown(ctx context.Context, o DeleteOptions, records map[mod
 		}
 		req.Steps = append(req.Steps, step)
 	}
-	return c.delete(ctx, ledger, o, req, records)
+	var last []model.ManifestName // of the locals, those whose turn has come
+	var mu sync.Mutex
+	for _, name := range locals {
+		early := slices.ContainsFunc(slices.Collect(maps.Keys(records)), func(o model.ManifestName) bool { return model.DependsOn(deps, name, o) })
+		req.Steps = append(req.Steps, deploy.DeleteStep{Name: stepName(downCommand, name), Resource: name, Run: func(ctx context.Context) error {
+			if early {
+				return downs.Run(ctx, name, log)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			last = append(last, name)
+			return nil
+		}})
+	}
+	err = c.delete(ctx, ledger, o, req, records)
+	return errors.Join(err, downs.TakeDown(ctx, last, deps, log))
 }

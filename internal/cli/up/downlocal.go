@@ -1,0 +1,118 @@
+package up
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/update/buildanddeploy"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// locals are the chosen local resources with a recorded down command.
+type locals struct {
+	downs *buildanddeploy.Downs
+	names []model.ManifestName
+	// all are the resources with a recorded down command, chosen or not.
+	all map[model.ManifestName]model.Cmd
+	// deps are the dependencies that the Tiltfile declares and, where a resource has recorded its own, those.
+	deps deploy.Deps
+}
+
+// openDowns returns the down commands of a project, for a command without a session.
+func openDowns(ctx context.Context, kc *k8s.Kubeconfig, path string) (*buildanddeploy.Downs, error) {
+	env, err := overlayEnv(kc)
+	if err != nil {
+		return nil, err
+	}
+	p, err := command.Projects().Find(ctx, path, kc.Cluster().Context)
+	if err != nil {
+		return nil, err
+	}
+	return buildanddeploy.NewDowns(buildanddeploy.DownsOptions{LedgerDir: command.LedgerDir(), Project: p, Env: env}), nil
+}
+
+// findLocals reads the recorded down commands.
+func findLocals(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.Tiltfile, names []string) (l locals, err error) {
+	if l.downs, err = openDowns(ctx, kc, path); err != nil {
+		return l, err
+	}
+	l.downs.Declare(tf.Manifests)
+	var recorded deploy.Deps
+	if l.all, recorded, err = l.downs.Recorded(); err != nil {
+		return l, err
+	}
+	l.deps = dependencies(tf)
+	for name, on := range recorded {
+		_, declared := l.deps[name]
+		if _, own := l.all[name]; own || !declared {
+			l.deps[name] = on
+		}
+	}
+	chosen := chosenOf(tf, state.EnabledNames(tf), names)
+	for _, name := range slices.Sorted(maps.Keys(l.all)) {
+		if chosen(name) {
+			l.names = append(l.names, name)
+		}
+	}
+	return l, nil
+}
+
+// apart returns the local resources that depend on nothing in the cluster, as far as known.
+func (l locals) apart(tf model.Tiltfile) []model.ManifestName {
+	elsewhere := map[model.ManifestName]bool{}
+	for name := range l.all {
+		elsewhere[name] = true
+	}
+	for _, m := range tf.Manifests {
+		elsewhere[m.Name] = !m.IsK8s()
+	}
+	return slices.DeleteFunc(slices.Clone(l.names), func(name model.ManifestName) bool {
+		for on := range reachable(l.deps, name) {
+			if !elsewhere[on] {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// reachable returns what a resource depends on, directly or indirectly.
+func reachable(deps deploy.Deps, name model.ManifestName) map[model.ManifestName]bool {
+	out := map[model.ManifestName]bool{}
+	for left := deps[name]; len(left) > 0; left = left[1:] {
+		if !out[left[0]] {
+			out[left[0]] = true
+			left = append(slices.Clone(left), deps[left[0]]...)
+		}
+	}
+	return out
+}
+
+// onCompose takes out and returns the local resources that depend on services of Compose, which must run while they are taken down.
+func (l *locals) onCompose(tf model.Tiltfile) []model.ManifestName {
+	on := map[model.ManifestName]bool{}
+	for _, m := range tf.Manifests {
+		on[m.Name] = m.IsCompose()
+	}
+	var out []model.ManifestName
+	l.names = slices.DeleteFunc(l.names, func(name model.ManifestName) bool {
+		for dep := range reachable(l.deps, name) {
+			if on[dep] {
+				out = append(out, name)
+				return true
+			}
+		}
+		return false
+	})
+	return out
+}
+
+func (l locals) takeDown(ctx context.Context, names []model.ManifestName, log logstore.Logger) error {
+	return l.downs.TakeDown(ctx, names, l.deps, log)
+}

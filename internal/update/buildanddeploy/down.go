@@ -1,0 +1,331 @@
+package buildanddeploy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/project"
+	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// localCluster takes the place of a cluster in the key of the ledger of local resources, which need no cluster.
+const localCluster = "local"
+
+// downCommand is how messages call the command that undoes what a local resource has made.
+const downCommand = "down command"
+
+// Downs are the down commands of a project's local resources. A ledger of its own records them. It is safe for use by several
+// goroutines.
+type Downs struct {
+	dir     string
+	project project.Project
+	env     []string
+	prune   Prune
+
+	mu       sync.Mutex
+	ledger   *deploy.Ledger                     // guarded by mu
+	declared map[model.ManifestName][]string    // guarded by mu
+	turns    map[model.ManifestName]*sync.Mutex // guarded by mu
+}
+
+// DownsOptions are the options of Downs.
+type DownsOptions struct {
+	// LedgerDir is the folder of the ledgers.
+	LedgerDir string
+	Project   project.Project
+	// Env is added to the environment of down commands.
+	Env []string
+	// Prune says whether the down commands of resources may run that the Tiltfile no longer declares.
+	Prune Prune
+}
+
+// NewDowns returns the down commands of a project. The ledger is opened when it is first needed.
+func NewDowns(o DownsOptions) *Downs {
+	return &Downs{dir: o.LedgerDir, project: o.Project, env: o.Env, prune: o.Prune, turns: map[model.ManifestName]*sync.Mutex{}}
+}
+
+// Ledger opens the ledger of the project's local resources, including the records under the project's former IDs.
+func (d *Downs) Ledger() (*deploy.Ledger, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ledger != nil {
+		return d.ledger, nil
+	}
+	ledger, err := deploy.Open(d.dir, deploy.LedgerKey{Cluster: localCluster, Project: d.project.ID})
+	if err != nil {
+		return nil, err
+	}
+	if err := ledger.TakeIn(d.project.Former); err != nil {
+		return nil, err
+	}
+	d.ledger = ledger
+	return ledger, nil
+}
+
+// Declare sets what the Tiltfile declares now, for down commands whose variables have lost their values.
+func (d *Downs) Declare(manifests []model.Manifest) {
+	declared := map[model.ManifestName][]string{}
+	for _, m := range manifests {
+		if m.Local != nil {
+			declared[m.Name] = m.Local.Down.Env
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.declared = declared
+}
+
+// Record records the down command of a local resource before its cmd or serve_cmd runs. A resource without one loses its record.
+func (d *Downs) Record(m model.Manifest, declared []model.Manifest, env []string) error {
+	ledger, err := d.Ledger()
+	if err != nil {
+		return err
+	}
+	if m.Local.Down.Empty() {
+		return ledger.ForgetCommand(m.Name)
+	}
+	if err := ledger.RecordDown(m.Name, inSameCluster(m.Local.Down, env), around(m, declared)); err != nil {
+		return fmt.Errorf("record the down command of %s: %w", m.Name, err)
+	}
+	return nil
+}
+
+// around returns the dependencies of a resource, and of those that it depends on or that depend on it.
+func around(m model.Manifest, declared []model.Manifest) deploy.Deps {
+	all := deploy.Deps{}
+	for _, o := range declared {
+		all[o.Name] = o.ResourceDeps
+	}
+	all[m.Name] = m.ResourceDeps
+	maps.DeleteFunc(all, func(n model.ManifestName, deps []model.ManifestName) bool {
+		return len(deps) == 0 || n != m.Name && !model.DependsOn(all, n, m.Name) && !model.DependsOn(all, m.Name, n)
+	})
+	return all
+}
+
+// Recorded returns the recorded down commands, by resource, and the dependencies that were recorded with them.
+func (d *Downs) Recorded() (commands map[model.ManifestName]model.Cmd, deps deploy.Deps, err error) {
+	ledger, err := d.Ledger()
+	if err != nil {
+		return nil, nil, err
+	}
+	if commands, err = ledger.Commands(); err != nil {
+		return nil, nil, err
+	}
+	recorded, err := ledger.CommandDeps()
+	if err != nil {
+		return nil, nil, err
+	}
+	deps = deploy.Deps{}
+	for _, name := range slices.Sorted(maps.Keys(recorded)) {
+		for of, on := range recorded[name] {
+			if _, own := commands[of]; of == name || !own { // what a resource recorded itself counts
+				deps[of] = on
+			}
+		}
+	}
+	return commands, deps, nil
+}
+
+// Run runs the recorded down command of a resource, if there is one, and forgets it when it has succeeded.
+func (d *Downs) Run(ctx context.Context, name model.ManifestName, log logstore.Logger) error {
+	turn := d.turn(name)
+	turn.Lock()
+	defer turn.Unlock()
+	ledger, err := d.Ledger()
+	if err != nil {
+		return err
+	}
+	commands, err := ledger.Commands()
+	if err != nil {
+		return err
+	}
+	cmd, ok := commands[name]
+	if !ok {
+		return nil
+	}
+	d.mu.Lock()
+	declared := d.declared[name]
+	d.mu.Unlock()
+	if cmd, err = completed(downCommand, declared, cmd); err != nil {
+		return err
+	}
+	if err := runRecorded(ctx, downCommand, cmd, d.env, log); err != nil {
+		return err
+	}
+	return ledger.ForgetCommand(name)
+}
+
+// turn returns the lock that makes a down command run once at a time.
+func (d *Downs) turn(name model.ManifestName) *sync.Mutex {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.turns[name] == nil {
+		d.turns[name] = &sync.Mutex{}
+	}
+	return d.turns[name]
+}
+
+// Remove runs the down command of a resource that the Tiltfile no longer declares, unless nothing may be pruned. If another resource
+// has the same down command now, the resource was renamed: the record passes to that one, and nothing runs.
+func (d *Downs) Remove(ctx context.Context, req RemoveRequest) error {
+	ledger, err := d.Ledger()
+	if err != nil {
+		return err
+	}
+	commands, err := ledger.Commands()
+	if err != nil {
+		return err
+	}
+	cmd, ok := commands[req.Resource]
+	if !ok {
+		return nil
+	}
+	if req.Declared != nil {
+		for _, m := range req.Declared() {
+			if m.Name != req.Resource && m.IsLocal() && sameCommand(m.Local.Down, cmd) {
+				logstore.Infof(req.Log, "%s has the same down command now: it does not run", m.Name)
+				return ledger.HandOverCommand(req.Resource, m.Name)
+			}
+		}
+	}
+	if req.Undeclared && d.prune == PruneNothing {
+		logstore.Warnf(req.Log, "The down command of %s, %s, does not run: --no-prune; hone gc runs it", req.Resource, req.Why)
+		return nil
+	}
+	logstore.Infof(req.Log, "Running the down command of %s, %s", req.Resource, req.Why)
+	return d.Run(ctx, req.Resource, req.Log)
+}
+
+// Preview returns what an operation would do with the chosen local resources: those that it runs, each after the resources that it
+// depends on, and those that are taken down because they are no longer declared.
+func (d *Downs) Preview(o PreviewOptions) (runs, gone []api.PlanStep, err error) {
+	for _, m := range o.Declared {
+		if !m.IsLocal() || !o.Chosen(m.Name) || !m.AutoInit {
+			continue
+		}
+		var does []string
+		if cmd := m.Local.Update; !cmd.Empty() {
+			does = append(does, "runs "+cmd.String())
+		}
+		if cmd := m.Local.Serve; !cmd.Empty() {
+			does = append(does, "serves "+cmd.String())
+		}
+		runs = append(runs, localStep(m.Name, api.ActionRun, strings.Join(does, "\n")))
+	}
+	left, err := d.Undeclared(o.Declared)
+	if err != nil {
+		return nil, nil, err
+	}
+	commands, _, err := d.Recorded()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, name := range left {
+		cmd := commands[name]
+		if !o.Chosen(name) {
+			continue
+		}
+		same := slices.IndexFunc(o.Declared, func(m model.Manifest) bool { return m.Name != name && m.IsLocal() && sameCommand(m.Local.Down, cmd) })
+		switch {
+		case same >= 0:
+			gone = append(gone, localStep(name, api.ActionHandOver, fmt.Sprintf("%s has the same down command now", o.Declared[same].Name)))
+		case o.Prune == PruneNothing:
+			gone = append(gone, localStep(name, api.ActionKeep, "no longer declared: --no-prune"))
+		default:
+			gone = append(gone, localStep(name, api.ActionDelete, "no longer declared: runs "+cmd.String()))
+		}
+	}
+	return runs, gone, nil
+}
+
+// localStep is a step that concerns what a local resource has made, whatever that is.
+func localStep(name model.ManifestName, action api.PlanAction, reason string) api.PlanStep {
+	return api.PlanStep{Object: api.PlanObject{Kind: api.PlanLocal, Name: string(name)}, Resource: string(name), Action: action, Reason: reason}
+}
+
+// Prune runs the down commands of the chosen resources that the Tiltfile no longer declares.
+func (d *Downs) Prune(ctx context.Context, declared []model.Manifest, chosen func(model.ManifestName) bool, log logstore.Logger) error {
+	left, err := d.Undeclared(declared)
+	if err != nil {
+		return err
+	}
+	_, deps, err := d.Recorded()
+	if err != nil {
+		return err
+	}
+	left = slices.DeleteFunc(left, func(name model.ManifestName) bool { return !chosen(name) })
+	return d.each(ctx, left, deps, func(name model.ManifestName) error {
+		return d.Remove(ctx, RemoveRequest{Resource: name, Why: "which the Tiltfile no longer declares", Log: log, Declared: func() []model.Manifest { return declared }})
+	})
+}
+
+// Undeclared returns the resources with a recorded down command that are not among the declared local ones, dependents first.
+func (d *Downs) Undeclared(declared []model.Manifest) ([]model.ManifestName, error) {
+	commands, deps, err := d.Recorded()
+	if err != nil {
+		return nil, err
+	}
+	order := deploy.Deps{}
+	for name := range commands {
+		order[name] = nil
+	}
+	maps.Copy(order, deps)
+	return slices.DeleteFunc(model.DependentsFirst(order), func(name model.ManifestName) bool {
+		_, recorded := commands[name]
+		return !recorded || slices.ContainsFunc(declared, func(m model.Manifest) bool { return m.Name == name && m.IsLocal() })
+	}), nil
+}
+
+// TakeDown runs the down commands of the given resources, dependents first. A command that fails holds up only the commands of its
+// dependencies. The error joins all errors.
+func (d *Downs) TakeDown(ctx context.Context, names []model.ManifestName, deps deploy.Deps, log logstore.Logger) error {
+	return d.each(ctx, names, deps, func(name model.ManifestName) error { return d.Run(ctx, name, log) })
+}
+
+// each calls run for the given resources, dependents first. One that fails holds up its dependencies.
+func (d *Downs) each(ctx context.Context, names []model.ManifestName, deps deploy.Deps, run func(model.ManifestName) error) error {
+	order := deploy.Deps{}
+	for _, name := range names {
+		order[name] = nil
+	}
+	maps.Copy(order, deps)
+	var errs []error
+	var failed []model.ManifestName
+	for _, name := range model.DependentsFirst(order) {
+		if !slices.Contains(names, name) {
+			continue
+		}
+		if ctx.Err() != nil {
+			errs = append(errs, &deploy.Unfinished{Left: []string{stepName(downCommand, name)}})
+			continue
+		}
+		var blocking []string
+		for _, f := range failed {
+			if model.DependsOn(deps, f, name) {
+				blocking = append(blocking, string(f))
+			}
+		}
+		if len(blocking) > 0 {
+			errs = append(errs, fmt.Errorf("%s had to go first; not run: %s", strings.Join(blocking, ", "), stepName(downCommand, name)))
+			continue
+		}
+		if err := run(name); err != nil {
+			failed = append(failed, name)
+			errs = append(errs, fmt.Errorf("take down %s: %w", name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func stepName(kind string, name model.ManifestName) string {
+	return fmt.Sprintf("the %s of %s", kind, name)
+}
