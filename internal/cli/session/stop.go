@@ -10,11 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
 	"github.com/hone-dev/hone/internal/client"
-	"github.com/hone-dev/hone/internal/client/sessions"
 )
 
 func newStop(g *command.Global) *cobra.Command {
@@ -67,33 +65,18 @@ func stopAll(ctx context.Context, w io.Writer, timeout time.Duration) error {
 
 // stopOne ends a session and waits until it is gone.
 func stopOne(ctx context.Context, w io.Writer, c *client.Client, timeout time.Duration) error {
-	if err := c.Stop(ctx); err != nil {
-		return err
-	}
-	s := c.Session
-	if s.Name == "" {
-		fmt.Fprintf(w, "The session at port %d is ending.\n", s.Port)
+	if c.Session.Name == "" {
+		if err := c.Stop(ctx); err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "The session at port %d is ending.\n", c.Session.Port)
 		return nil
 	}
-	fmt.Fprintf(w, "Session %s is ending…\n", s.Name)
-	waiting, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	err := flags.Registry().Wait(waiting, s)
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case waiting.Err() != nil:
-		return unending(s, timeout)
-	case err != nil:
+	if err := flags.End(ctx, c, timeout, func() { fmt.Fprintf(w, "Session %s is ending…\n", c.Session.Name) }); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "Session %s has ended.\n", s.Name)
+	fmt.Fprintf(w, "Session %s has ended.\n", c.Session.Name)
 	return nil
-}
-
-func unending(s sessions.Info, waited time.Duration) error {
-	return problem.New(fmt.Sprintf("session %s has not ended within %s", s.Name, waited),
-		fmt.Sprintf("wait longer with --timeout, or end it at once: kill -9 %d; the next hone cleans up after it", s.PID))
 }
 
 // lockedWriter lets several goroutines write whole lines.

@@ -43,6 +43,8 @@ func newDown(g *command.Global) *cobra.Command {
 		Long: `Deletes every object that hone applied for this Tiltfile, dependents before their dependencies, and waits until all of them
 are gone, including pods; it reports what it waits for. An object that does not go delays only its dependencies.
 
+A session of hone up that runs this project is ended first. With names it stays, and deploys them again when you trigger them.
+
 It uses hone's own records, so it works even if the Tiltfile is broken or missing; objects that the Tiltfile declares and
 that carry hone's labels are deleted too. Objects that hone did not make are never touched.
 
@@ -75,6 +77,11 @@ func down(ctx context.Context, g *command.Global, f downFlags, args []string) er
 	}
 	known := kc.Cluster()
 	tf, fault := evaluateForDown(ctx, path, args, known, f, log)
+	if len(args) == 0 {
+		if err := endSessions(ctx, path, known.Context, log); err != nil {
+			return err
+		}
+	}
 	locals, err := findLocals(ctx, kc, path, tf, args)
 	if err != nil {
 		return err
@@ -167,6 +174,32 @@ func openCluster(ctx context.Context, kc *k8s.Kubeconfig, kube *k8s.Client, path
 	}
 	return buildanddeploy.NewCluster(kube.RESTConfig(), kube.Mapper(), buildanddeploy.ClusterOptions{LedgerDir: command.LedgerDir(), Project: p,
 		Env: env, ProjectPath: command.Projects().Path})
+}
+
+// endLimit bounds how long a session may take to end.
+const endLimit = time.Minute
+
+// endSessions ends the sessions of hone up that run the project, in order: what they serve ends, and nothing deploys again what is
+// about to be deleted. The session that has started this process stays: it would wait for this process.
+func endSessions(ctx context.Context, path, kubeContext string, log logstore.Logger) error {
+	living, err := flags.Registry().Of(ctx, path, kubeContext)
+	if err != nil {
+		logstore.Warnf(log, "Cannot determine whether a session runs this project: %v", err)
+		return nil
+	}
+	for _, s := range living {
+		if s.Command != string(state.CommandUp) || os.Getenv(flags.SessionVariable) == s.Name {
+			continue
+		}
+		if s.Socket == "" {
+			return problem.New(sessionTitle(s)+" is just starting on this project: nothing was deleted", "try again in a moment")
+		}
+		err := flags.End(ctx, client.Over(s), endLimit, func() { logstore.Infof(log, "Ending %s first…", sessionTitle(s)) })
+		if err != nil {
+			return fmt.Errorf("end %s, which runs this project: %w", sessionTitle(s), err)
+		}
+	}
+	return nil
 }
 
 // tellSessions notifies the sessions that run the project of the resources whose objects are about to be deleted, so that

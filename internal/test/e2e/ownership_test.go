@@ -91,14 +91,17 @@ k8s_yaml(config.parse()['p'] + '.yaml')
 	p.present([]string{"configmap/a", "configmap/b"}, nil)
 }
 
-// TestDownBesideUp takes down the objects of a running session: the session reports that, does not deploy them on its
-// own, and deploys them on request.
+// TestDownBesideUp takes down a resource of a running session: the session reports that, does not deploy it on its own, and deploys it
+// on request. To take down everything ends the session first, and what it serves.
 func TestDownBesideUp(t *testing.T) {
 	t.Parallel()
-	p := newProject(t, nothing)
+	p := newProject(t, nothing+`
+-- more --
+`)
+	p.replace("Tiltfile", "k8s_yaml(", "local_resource('srv', serve_cmd='echo serving; exec sleep 100000', down_cmd='echo the server is down')\nk8s_yaml(")
 	s := p.up()
-	s.ready("app")
-	out, code := p.run("down", "--namespace", p.namespace)
+	s.ready("app", "srv")
+	out, code := p.run("down", "--namespace", p.namespace, "app")
 	if code != 0 || !strings.Contains(out, "runs this project") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
@@ -113,6 +116,16 @@ func TestDownBesideUp(t *testing.T) {
 	}
 	p.present([]string{"deployment/app"}, nil)
 	s.ready("app")
+	p.says(0, []string{"down", "--namespace", p.namespace}, `(?s)Ending session \S+ \(hone up, pid \d+\) first….*the server is down`, `deleted app`)
+	select {
+	case <-s.done:
+	default:
+		t.Error("the session still runs")
+	}
+	if code := s.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("the session has ended with %d", code)
+	}
+	p.gone("apps", "v1", "deployments", "app")
 }
 
 // settledAs waits until a resource has an update status.

@@ -90,6 +90,10 @@ func (d *Downs) Record(m model.Manifest, declared []model.Manifest, env []string
 		return err
 	}
 	if m.Local.Down.Empty() {
+		commands, err := ledger.Commands()
+		if _, recorded := commands[m.Name]; err != nil || !recorded {
+			return err
+		}
 		return ledger.ForgetCommand(m.Name)
 	}
 	if err := ledger.RecordDown(m.Name, inSameCluster(m.Local.Down, env), around(m, declared)); err != nil {
