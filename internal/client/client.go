@@ -151,6 +151,41 @@ func (c *Client) TakenDown(ctx context.Context, r api.TakenDownRequest) error {
 	return c.ask(ctx, http.MethodPost, "/api/taken_down", r, nil)
 }
 
+// Turn makes the session begin no update from now on, and returns once those that it has begun have ended, after limit at the latest.
+// waits is called with the resources that it waits for, each time that they change. The turn lasts until end is called, or ctx is done.
+func (c *Client) Turn(ctx context.Context, by string, limit time.Duration, waits func(on []string)) (end func(), err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	resp, err := c.send(ctx, http.MethodPost, "/api/turn", api.TurnRequest{By: by})
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	end = func() {
+		cancel()
+		_ = resp.Body.Close()
+	}
+	expired := time.AfterFunc(limit, cancel)
+	lines := json.NewDecoder(resp.Body)
+	for {
+		var t api.Turn
+		err := lines.Decode(&t)
+		switch {
+		case err != nil && ctx.Err() != nil && !expired.Stop():
+			end()
+			return nil, fmt.Errorf("its updates did not end within %s", limit)
+		case err != nil:
+			end()
+			return nil, fmt.Errorf("wait for the turn: %w", err)
+		case t.Granted:
+			if expired.Stop() {
+				return end, nil
+			}
+		default:
+			waits(t.WaitsFor)
+		}
+	}
+}
+
 // Switch enables or disables resources. It returns once the session has applied the change.
 func (c *Client) Switch(ctx context.Context, r api.SwitchRequest) (result api.SwitchResult, err error) {
 	err = c.ask(ctx, http.MethodPost, "/api/switch", r, &result)

@@ -37,6 +37,7 @@ func (s *Subscriber) routes(src *source) []route {
 		{"POST /api/click", wantsJSON(func(w http.ResponseWriter, r *http.Request) { click(src, w, r) })},
 		{"POST /api/switch", wantsJSON(func(w http.ResponseWriter, r *http.Request) { switchResources(src, w, r) })},
 		{"POST /api/taken_down", wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.takenDown(src, w, r) })},
+		{"POST /api/turn", wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.turn(src, w, r) })},
 		{"POST /api/set_tiltfile_args", wantsJSON(func(w http.ResponseWriter, r *http.Request) { setArgs(src, w, r) })},
 		{"GET /api/logs", func(w http.ResponseWriter, r *http.Request) { s.logs(src, w, r) }},
 		{"GET /api/events", func(w http.ResponseWriter, r *http.Request) { s.events(src, w, r) }},

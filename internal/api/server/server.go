@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -77,6 +78,8 @@ type Subscriber struct {
 	working *semaphore.Weighted
 	// attached are the connections that have left HTTP.
 	attached sync.WaitGroup
+	// turns counts the turns, for their IDs.
+	turns atomic.Uint64
 }
 
 // work runs a part of a request's work within the limit. It returns false if ctx is done before that.
@@ -106,7 +109,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Doc:    "Serves the session's API: every table, objects for scripts, logs, triggers and clicks.",
 		Inputs: store.WithReleases(store.ReadsAll(state.Schema)),
 		Outputs: store.Shares(append(projection.Actions(), state.ResourcesTriggered{}, state.ResourcesRestarted{}, state.SessionPaused{}, state.SessionResumed{},
-			state.ForwardsChosen{}, state.ObjectsTakenDown{})...),
+			state.ForwardsChosen{}, state.ObjectsTakenDown{}, state.TurnTaken{}, state.TurnEnded{})...),
 		Calls:     []store.Call{{To: "Terminals", Doc: "It passes on the connection of a terminal that attaches."}},
 		Externals: []string{"sockets"},
 		Stage:     store.StageInput,
@@ -116,6 +119,9 @@ func (s *Subscriber) Contract() store.Contract {
 
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
+	for _, t := range state.TheSession(rt.View()).Turns {
+		rt.Dispatch(state.TurnEnded{ID: t.ID}) // its connection ended with the last Run
+	}
 	handler := s.handler(rt)
 	var servers []*http.Server
 	failed := make(chan error, 2)

@@ -90,6 +90,13 @@ var chosen = map[string][]projection.Column{
 		col("URL", "The address of the session's API.", func(s state.Session) any { return s.URL }),
 		col("PID", "The process ID.", func(s state.Session) any { return s.PID }),
 		col("Paused", "Whether the user has paused it.", func(s state.Session) any { return s.Paused() }),
+		col("Turn", "Who else deploys the project now, which updates wait for.", func(s state.Session) any {
+			var by []string
+			for _, t := range s.Turns {
+				by = append(by, t.By)
+			}
+			return strings.Join(by, ", ")
+		}),
 		col("Ended", "How the session ended.", func(s state.Session) any {
 			if s.Ended == nil {
 				return ""

@@ -29,6 +29,9 @@ failure that waiting would not fix. Resources that are disabled, or that wait fo
 without a readiness probe is ready once it has run for a second. ci_settings() in the Tiltfile bounds how long pods may
 fail, and how long resources may take to become ready.
 
+A session of hone up that deploys the same project to the same namespace waits meanwhile: it ends the updates that it has begun, and
+begins none before ci has ended.
+
 At the end a table shows for each resource how long it took, what it waited for, and why it failed. With -o json standard
 output holds an object per line: the session's events as hone events -o json prints them, then one of type summary, all of
 which EVENTS.md describes; everything else goes to standard error. With --junit the results are also written to a file

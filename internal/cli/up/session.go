@@ -44,6 +44,9 @@ func runSession(ctx context.Context, o options) error {
 	defer restore()
 	defer bugs.watchCrashes(flags.Registry(), parts.Claim)()
 	warnExposed(o, parts)
+	if o.command == state.CommandCI {
+		defer takeTurns(ctx, o, parts)()
+	}
 	var e *engine.Engine
 	parts.View = newView(ctx, o, parts, quit, func() store.View { v, _ := e.End(); return v })
 	var reporter *cireport.Reporter

@@ -141,6 +141,9 @@ func (b *builder) notices() []Notice {
 	if b.session.Paused() {
 		out = append(out, b.pausedNotice())
 	}
+	for _, t := range b.session.Turns {
+		out = append(out, Notice{Text: t.By + " deploys this project since " + clock(t.Since, b.now) + ": updates wait until it has ended", Since: t.Since, Tone: Warn})
+	}
 	if w := state.Watches.In(b.v).Value(state.Only); w.Problem != "" {
 		stated(w.Problem, time.Time{}, Warn)
 	}

@@ -35,6 +35,7 @@ const (
 	HoldSlot          HoldReason = "waiting-for-slot"
 	HoldManual        HoldReason = "manual"
 	HoldPaused        HoldReason = "paused"
+	HoldTurn          HoldReason = "waiting-for-turn"
 	HoldTeardown      HoldReason = "tearing-down"
 	HoldBuilding      HoldReason = "building"
 )
@@ -77,6 +78,8 @@ func (h Hold) String() string {
 		return "has changes, waits for a trigger"
 	case HoldPaused:
 		return "waits while the session is paused"
+	case HoldTurn:
+		return "waits while something else deploys the project"
 	case HoldTeardown:
 		return "is being removed"
 	case HoldBuilding:

@@ -11,7 +11,7 @@ import (
 // tests are in the order in which their answers help the user most.
 var tests = []func(*decision, *resource) (Hold, bool){
 	(*decision).holdLeaving, (*decision).holdRunning, (*decision).holdTiltfile, (*decision).holdManual, (*decision).holdPaused,
-	(*decision).holdLocal, (*decision).holdUncategorized, (*decision).holdComponent, (*decision).holdDeps,
+	(*decision).holdTurn, (*decision).holdLocal, (*decision).holdUncategorized, (*decision).holdComponent, (*decision).holdDeps,
 	(*decision).holdCluster, (*decision).holdEngine, (*decision).holdDeploy,
 	(*decision).holdBehind,
 }
@@ -61,6 +61,11 @@ func (d *decision) holdPaused(r *resource) (Hold, bool) {
 		asked = restart.Pods && restart.RequestedAt.After(r.update.AppliedAt)
 	}
 	return Hold{Reason: HoldPaused}, d.session.Paused() && !asked
+}
+
+// holdTurn holds everything while another process deploys the project.
+func (d *decision) holdTurn(*resource) (Hold, bool) {
+	return Hold{Reason: HoldTurn}, len(d.session.Turns) > 0
 }
 
 func (d *decision) holdLocal(r *resource) (Hold, bool) {

@@ -3,6 +3,8 @@ package e2e
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -89,6 +91,63 @@ k8s_yaml(config.parse()['p'] + '.yaml')
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 	p.present([]string{"configmap/a", "configmap/b"}, nil)
+}
+
+// TestCITakesATurn deploys beside a session: it waits for the update that runs there, and what is saved meanwhile waits for it. A kill
+// ends the turn, too. Another namespace is nobody else's business.
+func TestCITakesATurn(t *testing.T) {
+	t.Parallel()
+	p := newLocalProject(t, `
+-- Tiltfile --
+local_resource('gen', cmd='cat gen; while test -e slow; do sleep 0.05; done', deps=['gen'], allow_parallel=True)
+-- gen --
+one
+-- slow --
+`)
+	s := p.up()
+	s.becomes("gen", "updating", func(r api.Resource) bool { return r.CurrentBuild != nil })
+	first := p.startAs(p.command("ci", "--port", "0"))
+	first.says(`Waiting for session \S+ \(hone up, pid \d+\), which updates gen…`)
+	if err := os.Remove(filepath.Join(p.dir, "slow")); err != nil {
+		t.Fatal(err)
+	}
+	first.says(`Session \S+ \(hone up, pid \d+\) also deploys this project: its updates wait until this is done`)
+	<-first.done
+	if code := first.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("ci has ended with %d", code)
+	}
+	s.ready("gen")
+
+	p.write("slow", "")
+	second := p.startAs(p.command("ci", "--port", "0"))
+	second.says(`gen │ Running cmd`)
+	p.write("gen", "two")
+	if got := s.waits("gen", "waiting-for-turn"); got != "" {
+		t.Errorf("it waits for %s", got)
+	}
+	if out, code := p.run("get", "sessions.hone.dev", "--port", p.expand("$PORT3")); code != 0 || !strings.Contains(out, "hone ci (pid ") {
+		t.Errorf("%d %s", code, out)
+	}
+	if err := second.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(p.dir, "slow")); err != nil {
+		t.Fatal(err)
+	}
+	if b := s.builds("gen", 2); b.Error != "" {
+		t.Errorf("build: %+v", b)
+	}
+	s.says(`gen │ two`)
+
+	p.write("slow", "")
+	p.write("gen", "three")
+	s.becomes("gen", "updating again", func(r api.Resource) bool { return r.CurrentBuild != nil })
+	third := p.startAs(p.command("ci", "--port", "0", "--namespace", "elsewhere"))
+	third.says(`gen │ three`)
+	if err := os.Remove(filepath.Join(p.dir, "slow")); err != nil {
+		t.Fatal(err)
+	}
+	<-third.done
 }
 
 // TestDownBesideUp takes down a resource of a running session: the session reports that, does not deploy it on its own, and deploys it

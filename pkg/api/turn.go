@@ -1,0 +1,16 @@
+package api
+
+// TurnRequest is the body of POST /api/turn. Another process, such as "hone ci", is about to deploy the session's project: the session
+// begins no update from now on. The turn lasts until the client closes the connection.
+type TurnRequest struct {
+	// By is who that is, for people: "hone ci (pid 42)".
+	By string `json:"by"`
+}
+
+// Turn is a line of the response to a TurnRequest.
+type Turn struct {
+	// WaitsFor are the resources whose running updates have to end first.
+	WaitsFor []string `json:"waitsFor,omitempty"`
+	// Granted is set in the last line: no update runs any more.
+	Granted bool `json:"granted,omitempty"`
+}
