@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hone-dev/hone/internal/cluster/deploy/deploytest"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -21,7 +22,7 @@ func TestDeleteTakesDependentsFirst(t *testing.T) {
 		if err := a.Delete(t.Context(), DeleteRequest{Objects: refsOf(objects), Wait: wait}); err != nil {
 			t.Fatal(err)
 		}
-		got := c.dyn.(*fakeServer).deletions()
+		got := c.dyn.(*deploytest.Server).Deletions()
 		if diff := cmp.Diff([]string{"pods/p", "secrets/s", "configmaps/free", "namespaces/ns2"}, got); diff != "" {
 			t.Errorf("wait %v: %s", wait, diff)
 		}
@@ -57,7 +58,7 @@ func TestCollectKeepsTheRecordsOfWhatItSpares(t *testing.T) {
 	if err := a.Collect(t.Context(), CollectRequest{Ledger: ledger, Resource: "web", Applied: nil}); err != nil {
 		t.Fatal(err)
 	}
-	if got := c.dyn.(*fakeServer).deletions(); !slices.Equal(got, []string{"configmaps/conf"}) {
+	if got := c.dyn.(*deploytest.Server).Deletions(); !slices.Equal(got, []string{"configmaps/conf"}) {
 		t.Errorf("deleted %v", got)
 	}
 	var kinds []string

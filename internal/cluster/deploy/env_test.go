@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/cluster/deploy/deploytest"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -33,6 +34,11 @@ type cluster struct {
 	dyn       dynamic.Interface
 	mapper    meta.RESTMapper
 	namespace string
+}
+
+// fakeCluster returns a cluster in memory that has one namespace.
+func fakeCluster(testing.TB) cluster {
+	return cluster{dyn: deploytest.New(), mapper: deploytest.Mapper(), namespace: deploytest.Namespace}
 }
 
 // realCluster connects to the test cluster and makes a namespace that is removed when the test ends.

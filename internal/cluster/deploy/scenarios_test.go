@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/cluster/deploy/deploytest"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -380,10 +381,10 @@ func prefetchSavesGets(t *testing.T, c cluster) {
 	if len(a.cache.entries) != 2 {
 		t.Errorf("%d entries", len(a.cache.entries))
 	}
-	server, isFake := c.dyn.(*fakeServer)
+	server, isFake := c.dyn.(*deploytest.Server)
 	gets := 0
 	if isFake {
-		gets = server.count("get")
+		gets = server.Count("get")
 	}
 	log := &recorder{}
 	if _, err := a.Apply(t.Context(), ApplyRequest{Resource: "web", Objects: objects, Logger: log}); err != nil {
@@ -392,7 +393,7 @@ func prefetchSavesGets(t *testing.T, c cluster) {
 	if strings.Count(log.String(), "(unchanged)") != 2 || len(a.cache.entries) != 0 {
 		t.Errorf("log %q, %d entries left", log, len(a.cache.entries))
 	}
-	if isFake && server.count("get") != gets {
+	if isFake && server.Count("get") != gets {
 		t.Error("it asked all the same")
 	}
 }

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/hone-dev/hone/internal/cluster/deploy/deploytest"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -67,22 +68,12 @@ func (d *takedown) step(resource model.ManifestName, takes time.Duration, err er
 func (d *takedown) hold(kind, name string) { d.finalizers(kind, name, "hone.dev/test") }
 
 func (d *takedown) finalizers(kind, name string, list ...string) {
-	s := d.c.dyn.(*fakeServer)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	key := kind + "/ns1/" + name
-	o := s.objects[key]
-	o.live.SetFinalizers(list)
-	if len(list) == 0 && o.live.GetDeletionTimestamp() != nil {
-		delete(s.objects, key)
-	}
+	d.c.dyn.(*deploytest.Server).SetFinalizers(kind, name, list...)
 }
 
 // pod adds a pod, which is gone after some time.
 func (d *takedown) pod(name, owner string, labels map[string]string, gone time.Duration) {
-	s := d.c.dyn.(*fakeServer)
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s := d.c.dyn.(*deploytest.Server)
 	p := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod", "spec": map[string]any{"nodeName": "n1"}}}
 	p.SetName(name)
 	p.SetNamespace("ns1")
@@ -92,12 +83,8 @@ func (d *takedown) pod(name, owner string, labels map[string]string, gone time.D
 	at, grace := metav1.NewTime(time.Now().Add(gone)), int64(gone.Seconds())
 	p.SetDeletionTimestamp(&at)
 	p.SetDeletionGracePeriodSeconds(&grace)
-	s.store("pods", p, nil)
-	time.AfterFunc(gone, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.objects, "pods/ns1/"+name)
-	})
+	s.Put("pods", p)
+	time.AfterFunc(gone, func() { s.Remove("pods", name) })
 }
 
 func (d *takedown) run(ctx context.Context) error {

@@ -72,7 +72,11 @@ const collectionAttempts = 3
 // leftOver reports whether objects still have to be deleted: leftovers of earlier sessions, or objects that leave the
 // Tiltfile now. why is set when that has failed too often.
 func leftOver(v store.View, session state.Session) (why string, collecting bool) {
-	c, connected := session.Collection, state.TheCluster(v).Connected
+	cluster := state.TheCluster(v)
+	if cluster.Since.IsZero() {
+		return "", true // nothing is known of it yet: an empty Tiltfile may have left something there
+	}
+	c, connected := session.Collection, cluster.Connected
 	if c.Failures >= collectionAttempts {
 		return "could not delete what earlier sessions left over: " + c.Err, true
 	}

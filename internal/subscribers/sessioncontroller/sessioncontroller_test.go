@@ -30,7 +30,7 @@ func start(t *testing.T, s state.Session) *fixture {
 	f := &fixture{t: t}
 	f.Alone = statetest.Start(t, New(s))
 	synctest.Wait()
-	f.Then(state.CollectionReported{Local: true})
+	f.Then(state.CollectionReported{Local: true}, state.ClusterReported{})
 	return f
 }
 
@@ -406,6 +406,13 @@ func TestCI(t *testing.T) {
 			f.Then(state.CollectionReported{Err: "forbidden"})
 			f.ends("three times", "could not delete what earlier sessions left over: forbidden")
 		}},
+		{"nothing to do, and what is left over in the cluster", ci, func(f *fixture) {
+			f.Then(connected()...)
+			f.Then(statetest.Loaded())
+			f.goes("it is not collected")
+			f.Then(state.CollectionReported{})
+			f.ends("it is", "")
+		}},
 		{"what is left over of local resources", ci, func(f *fixture) {
 			f.Then(state.CollectionReported{Err: "exit code 1"}, statetest.Loaded(gen))
 			f.built("gen", "")
@@ -543,6 +550,19 @@ func TestCauses(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestCIHearsOfTheCluster does not end before anything is known about the cluster: an empty Tiltfile may have left objects there.
+func TestCIHearsOfTheCluster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fixture{t: t}
+		f.Alone = statetest.Start(t, New(ci))
+		synctest.Wait()
+		f.Then(state.CollectionReported{Local: true}, statetest.Loaded())
+		f.goes("nothing is known about the cluster")
+		f.Then(state.ClusterReported{Err: "no kubeconfig was found"})
+		f.ends("there is none", "")
+	})
 }
 
 func TestCannotBegin(t *testing.T) {

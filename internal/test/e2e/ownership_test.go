@@ -58,7 +58,8 @@ func TestForeignObject(t *testing.T) {
 	}
 }
 
-// TestObjectOfAnotherProject checks that the error names the Tiltfile that the object belongs to.
+// TestObjectOfAnotherProject checks that the error names the Tiltfile that the object belongs to. When the other project has taken it
+// over, the first one lets it be (V11).
 func TestObjectOfAnotherProject(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, configTiltfile)
@@ -73,6 +74,11 @@ func TestObjectOfAnotherProject(t *testing.T) {
 	if out, code := p.run("down", "-f", "other/Tiltfile", "--namespace", p.namespace); code != 0 || p.live("configmap/conf") == nil {
 		t.Errorf("exit code %d, or the other project's object is gone\n%s", code, out)
 	}
+	p.says(0, []string{"ci", "-f", "other/Tiltfile", "--namespace", p.namespace, "--port", "0", "--adopt"})
+	p.write("Tiltfile", "# nothing\n")
+	stays := p.untouched("configmap/conf")
+	p.deploys(0)
+	stays()
 }
 
 // TestSessionsBeside runs ci with other arguments next to up: neither touches the other's objects.

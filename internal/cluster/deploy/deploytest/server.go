@@ -1,4 +1,6 @@
-package deploy
+// Package deploytest is an API server in memory, for tests of what deploys to a cluster. The scenarios of package deploy run on it and on
+// a real one.
+package deploytest
 
 import (
 	"context"
@@ -9,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -23,25 +25,43 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// fakeServer is an API server without schemas. It supports apply, delete and list as far as the scenarios need them.
-// TestScenarios checks it against a real one.
-type fakeServer struct {
+// Server is an API server without schemas. It supports apply, delete and list as far as the scenarios of package deploy need them. It is
+// safe for use by several goroutines; its fields must be set before.
+type Server struct {
 	dynamic.Interface
 
+	// Delay is how long each request is under way.
+	Delay time.Duration
+	// Before, unless nil, is called with each request, before it has an effect. Its error is the answer. After is called with each
+	// request that has had its effect; its error takes the place of the answer.
+	Before, After func(verb, resource, name string) error
+
 	mu      sync.Mutex
-	objects map[string]*fakeObject // guarded by mu, as everything below
+	objects map[string]*object // guarded by mu, as everything below
 	version int
 	calls   []string
 }
 
-type fakeObject struct {
+type object struct {
 	live *unstructured.Unstructured
 	last map[string]any // as last applied
 }
 
-// fakeCluster returns a cluster on a fresh fake that has one namespace.
-func fakeCluster(testing.TB) cluster {
-	s := &fakeServer{objects: map[string]*fakeObject{}}
+// Namespace is the namespace that a new Server has.
+const Namespace = "ns1"
+
+// New returns a Server with one namespace and nothing in it.
+func New() *Server {
+	s := &Server{objects: map[string]*object{}}
+	for _, name := range []string{Namespace, "kube-system"} {
+		ns := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}}}
+		s.store("namespaces", ns, nil)
+	}
+	return s
+}
+
+// Mapper knows the kinds of a Server.
+func Mapper() meta.RESTMapper {
 	m := meta.NewDefaultRESTMapper([]schema.GroupVersion{{Version: "v1"}, {Group: "apps", Version: "v1"}, {Group: "batch", Version: "v1"}})
 	for gv, kinds := range map[string][]string{
 		"v1":      {"ConfigMap", "Secret", "Service", "ServiceAccount", "Pod", "PersistentVolumeClaim"},
@@ -53,58 +73,106 @@ func fakeCluster(testing.TB) cluster {
 		}
 	}
 	m.Add(schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, meta.RESTScopeRoot)
-	ns := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace",
-		"metadata": map[string]any{"name": "ns1"}}}
-	s.store("namespaces", ns, nil)
-	return cluster{dyn: s, mapper: m, namespace: "ns1"}
+	return m
 }
 
-func (s *fakeServer) Resource(r schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
-	return &fakeResource{s: s, gvr: r}
+// Put adds an object, as somebody else would.
+func (s *Server) Put(resource string, u *unstructured.Unstructured) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.store(resource, u, nil)
 }
 
-func (s *fakeServer) store(resource string, u *unstructured.Unstructured, last map[string]any) {
+// Remove removes an object at once.
+func (s *Server) Remove(resource, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.objects, resource+"/"+Namespace+"/"+name)
+}
+
+// SetFinalizers replaces the finalizers of an object. Without any, an object that is being deleted goes.
+func (s *Server) SetFinalizers(resource, name string, list ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := resource + "/" + Namespace + "/" + name
+	o := s.objects[key]
+	o.live.SetFinalizers(list)
+	if len(list) == 0 && o.live.GetDeletionTimestamp() != nil {
+		delete(s.objects, key)
+	}
+}
+
+// Objects returns copies of the objects of a kind, by name.
+func (s *Server) Objects(resource string) map[string]*unstructured.Unstructured {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := map[string]*unstructured.Unstructured{}
+	for key, o := range s.objects {
+		if name, ok := strings.CutPrefix(key, resource+"/"+Namespace+"/"); ok {
+			out[name] = o.live.DeepCopy()
+		}
+	}
+	return out
+}
+
+func (s *Server) Resource(r schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
+	return &resource{s: s, gvr: r}
+}
+
+func (s *Server) store(kind string, u *unstructured.Unstructured, last map[string]any) {
 	s.version++
 	u.SetResourceVersion(strconv.Itoa(s.version))
 	if u.GetUID() == "" {
 		u.SetUID(types.UID(fmt.Sprintf("uid-%d", s.version)))
 	}
-	s.objects[resource+"/"+u.GetNamespace()+"/"+u.GetName()] = &fakeObject{live: u, last: last}
+	s.objects[kind+"/"+u.GetNamespace()+"/"+u.GetName()] = &object{live: u, last: last}
 }
 
-// fakeResource is one kind in one namespace, or in all.
-type fakeResource struct {
+// resource is one kind in one namespace, or in all.
+type resource struct {
 	dynamic.NamespaceableResourceInterface
-	s   *fakeServer
+	s   *Server
 	gvr schema.GroupVersionResource
 	ns  string
 }
 
-func (r *fakeResource) Namespace(ns string) dynamic.ResourceInterface {
-	return &fakeResource{s: r.s, gvr: r.gvr, ns: ns}
+func (r *resource) Namespace(ns string) dynamic.ResourceInterface {
+	return &resource{s: r.s, gvr: r.gvr, ns: ns}
 }
 
-func (r *fakeResource) key(name string) string { return r.gvr.Resource + "/" + r.ns + "/" + name }
+func (r *resource) key(name string) string { return r.gvr.Resource + "/" + r.ns + "/" + name }
 
-func (r *fakeResource) notFound(name string) error {
+func (r *resource) notFound(name string) error {
 	return apierrors.NewNotFound(r.gvr.GroupResource(), name)
 }
 
-func (r *fakeResource) enter(ctx context.Context, verb, name string) (func(), error) {
+// enter begins a request. Its result ends it.
+func (r *resource) enter(ctx context.Context, verb, name string) (leave func(*error), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	time.Sleep(r.s.Delay)
+	if r.s.Before != nil {
+		if err := r.s.Before(verb, r.gvr.Resource, name); err != nil {
+			return nil, err
+		}
+	}
 	r.s.mu.Lock()
 	r.s.calls = append(r.s.calls, verb+" "+r.gvr.Resource+"/"+name)
-	return r.s.mu.Unlock, nil
+	return func(failed *error) {
+		r.s.mu.Unlock()
+		if r.s.After != nil && *failed == nil {
+			*failed = r.s.After(verb, r.gvr.Resource, name)
+		}
+	}, nil
 }
 
-func (r *fakeResource) Get(ctx context.Context, name string, _ metav1.GetOptions, _ ...string) (*unstructured.Unstructured, error) {
+func (r *resource) Get(ctx context.Context, name string, _ metav1.GetOptions, _ ...string) (got *unstructured.Unstructured, err error) {
 	leave, err := r.enter(ctx, "get", name)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
+	defer leave(&err)
 	o, ok := r.s.objects[r.key(name)]
 	if !ok {
 		return nil, r.notFound(name)
@@ -112,12 +180,12 @@ func (r *fakeResource) Get(ctx context.Context, name string, _ metav1.GetOptions
 	return o.live.DeepCopy(), nil
 }
 
-func (r *fakeResource) List(ctx context.Context, opts metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+func (r *resource) List(ctx context.Context, opts metav1.ListOptions) (got *unstructured.UnstructuredList, err error) {
 	leave, err := r.enter(ctx, "list", "")
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
+	defer leave(&err)
 	sel, err := labels.Parse(opts.LabelSelector)
 	if err != nil {
 		return nil, err
@@ -132,12 +200,12 @@ func (r *fakeResource) List(ctx context.Context, opts metav1.ListOptions) (*unst
 	return list, nil
 }
 
-func (r *fakeResource) Create(ctx context.Context, u *unstructured.Unstructured, opts metav1.CreateOptions, _ ...string) (*unstructured.Unstructured, error) {
+func (r *resource) Create(ctx context.Context, u *unstructured.Unstructured, opts metav1.CreateOptions, _ ...string) (got *unstructured.Unstructured, err error) {
 	leave, err := r.enter(ctx, "create", u.GetName())
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
+	defer leave(&err)
 	if err := r.check(nil, u); err != nil || len(opts.DryRun) > 0 {
 		return u, err
 	}
@@ -145,12 +213,12 @@ func (r *fakeResource) Create(ctx context.Context, u *unstructured.Unstructured,
 	return r.s.objects[r.key(u.GetName())].live.DeepCopy(), nil
 }
 
-func (r *fakeResource) Patch(ctx context.Context, name string, pt types.PatchType, data []byte, _ metav1.PatchOptions, _ ...string) (*unstructured.Unstructured, error) {
+func (r *resource) Patch(ctx context.Context, name string, pt types.PatchType, data []byte, _ metav1.PatchOptions, _ ...string) (got *unstructured.Unstructured, err error) {
 	leave, err := r.enter(ctx, "patch", name)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
+	defer leave(&err)
 	var patch map[string]any
 	if err := utiljson.Unmarshal(data, &patch); err != nil {
 		return nil, err
@@ -188,7 +256,7 @@ func (r *fakeResource) Patch(ctx context.Context, name string, pt types.PatchTyp
 
 // check is the fake's validation: namespaces exist, keys of ConfigMaps have no blanks, container ports are positive,
 // selectors do not change.
-func (r *fakeResource) check(old *fakeObject, u *unstructured.Unstructured) error {
+func (r *resource) check(old *object, u *unstructured.Unstructured) error {
 	if r.ns != "" && r.s.objects["namespaces//"+r.ns] == nil {
 		return apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, r.ns)
 	}
@@ -199,10 +267,14 @@ func (r *fakeResource) check(old *fakeObject, u *unstructured.Unstructured) erro
 			errs = append(errs, validate.Invalid(validate.NewPath("data"), k, "a valid config key must consist of …"))
 		}
 	}
-	for _, spec := range podSpecs(u) {
-		for _, c := range itemsOf(spec, "containers") {
-			for _, p := range itemsOf(c, "ports") {
-				if n, _ := number(p["containerPort"]); n <= 0 {
+	for _, path := range [][]string{{"spec", "containers"}, {"spec", "template", "spec", "containers"}} {
+		containers, _, _ := unstructured.NestedSlice(u.Object, path...)
+		for _, c := range containers {
+			c, _ := c.(map[string]any)
+			ports, _, _ := unstructured.NestedSlice(c, "ports")
+			for _, p := range ports {
+				p, _ := p.(map[string]any)
+				if n, _, _ := unstructured.NestedInt64(p, "containerPort"); n <= 0 {
 					errs = append(errs, validate.Invalid(validate.NewPath("spec", "ports"), n, "must be between 1 and 65535"))
 				}
 			}
@@ -221,12 +293,12 @@ func (r *fakeResource) check(old *fakeObject, u *unstructured.Unstructured) erro
 	return nil
 }
 
-func (r *fakeResource) Delete(ctx context.Context, name string, opts metav1.DeleteOptions, _ ...string) error {
+func (r *resource) Delete(ctx context.Context, name string, opts metav1.DeleteOptions, _ ...string) (err error) {
 	leave, err := r.enter(ctx, "delete", name)
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer leave(&err)
 	o, ok := r.s.objects[r.key(name)]
 	if !ok {
 		return r.notFound(name)
@@ -243,8 +315,8 @@ func (r *fakeResource) Delete(ctx context.Context, name string, opts metav1.Dele
 	return nil
 }
 
-// deletions returns the names that were deleted, in order.
-func (s *fakeServer) deletions() []string {
+// Deletions returns the names that were deleted, in order.
+func (s *Server) Deletions() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []string
@@ -256,7 +328,8 @@ func (s *fakeServer) deletions() []string {
 	return out
 }
 
-func (s *fakeServer) count(verb string) int {
+// Count returns how many requests there were with a verb.
+func (s *Server) Count(verb string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(slices.DeleteFunc(slices.Clone(s.calls), func(c string) bool { return !strings.HasPrefix(c, verb+" ") }))
