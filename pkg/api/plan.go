@@ -13,7 +13,7 @@ type Plan struct {
 	Summary map[PlanAction]int `json:"summary"`
 }
 
-// Changes reports whether the operation would change anything. What the commands of local resources do is not known.
+// Changes reports whether the operation would change anything. What comes of what only runs is not known.
 func (p Plan) Changes() bool {
 	for action, n := range p.Summary {
 		if n > 0 && action != ActionUnchanged && action != ActionKeep && action != ActionRun {
@@ -44,7 +44,7 @@ const (
 	ActionKeep PlanAction = "keep"
 	// ActionOrphan: the object stays, and hone no longer knows it.
 	ActionOrphan PlanAction = "orphan"
-	// ActionRun: the command of a local resource runs, or its server starts.
+	// ActionRun: the command of a local resource runs, or its server starts; or Docker Compose brings a service up to date.
 	ActionRun PlanAction = "run"
 	// ActionBlocked: the operation cannot do it.
 	ActionBlocked PlanAction = "blocked"
@@ -68,6 +68,9 @@ type PlanStep struct {
 
 // PlanLocal is the kind that stands for a local resource: what its commands make is no object. To delete it is to run its down command.
 const PlanLocal = "local"
+
+// PlanCompose is the kind that stands for a service of Docker Compose.
+const PlanCompose = "compose"
 
 // PlanObject identifies an object.
 type PlanObject struct {

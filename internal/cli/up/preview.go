@@ -52,8 +52,9 @@ nothing is written. A field is shown only if the declaration is the reason: defa
 
 With -o plan=FILE, the plan is also written to a file, and hone deploy FILE does what it says.
 
-Images are not built: their names are known after the build. The commands of local resources are shown ($), not what they do.
-Objects that a command of the Tiltfile applies (k8s_custom_deploy) and services of Docker Compose are not shown.
+Images are not built: their names are known after the build. Commands of local resources and services of Docker Compose that run
+already are shown as what runs ($), not what comes of it. Objects that a command of the Tiltfile applies (k8s_custom_deploy) are not
+shown.
 
 It exits with %d, or with %d if something would be refused. With --exit-code, it exits with %d if something would change.`,
 			command.ExitOK, command.ExitFailure, exitChanges),
@@ -207,6 +208,11 @@ func (l loaded) preview(ctx context.Context, adopt bool, prune buildanddeploy.Pr
 	if err != nil {
 		return nil, err
 	}
+	services, err := l.composeSteps(ctx)
+	if err != nil {
+		return nil, err
+	}
+	runs = append(runs, services...)
 	var steps []api.PlanStep
 	if l.cluster != nil {
 		if steps, err = l.cluster.Preview(k8s.Patiently(ctx, l.asked.tell), o); err != nil {
@@ -216,13 +222,17 @@ func (l loaded) preview(ctx context.Context, adopt bool, prune buildanddeploy.Pr
 	return append(inBetween(steps, runs, l.manifests), gone...), nil
 }
 
-// inBetween adds steps of local resources to those of objects, each after those of the resources that it depends on.
+// inBetween adds steps of resources without objects to those of objects, each after those of the resources that it depends on.
 func inBetween(steps, runs []api.PlanStep, declared []model.Manifest) []api.PlanStep {
 	deps := map[model.ManifestName][]model.ManifestName{}
 	for _, m := range declared {
 		deps[m.Name] = m.ResourceDeps
 	}
-	at := 0 // a local resource that needs nothing comes after those before it
+	order := model.DependentsFirst(deps)
+	slices.SortStableFunc(runs, func(a, b api.PlanStep) int {
+		return slices.Index(order, model.ManifestName(b.Resource)) - slices.Index(order, model.ManifestName(a.Resource))
+	})
+	at := 0 // what needs nothing comes after those before it
 	for _, run := range runs {
 		place := at
 		for i, s := range steps {

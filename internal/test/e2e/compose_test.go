@@ -302,6 +302,8 @@ func TestComposeNextSession(t *testing.T) {
 func TestComposeCI(t *testing.T) {
 	t.Parallel()
 	p := newComposeProject(t, strings.ReplaceAll(composed, "RESTART", ""))
+	p.replace("Tiltfile", "docker_compose(", "local_resource('seed', 'echo seeding', down_cmd='echo unseeded', resource_deps=['base'])\ndocker_compose(")
+	p.says(0, []string{"preview"}, `(?s)\+ create +compose/base.*\$ run +local/seed`, `3 to create, 1 to run`)
 	if out, code := p.run("ci", "--port", fmt.Sprint(p.ports[3])); code != 0 || !strings.Contains(out, "did it") {
 		t.Errorf("ci: %d\n%s", code, out)
 	}
@@ -310,11 +312,16 @@ func TestComposeCI(t *testing.T) {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
+	p.says(0, []string{"preview"}, `\$ run +compose/base`, `4 to run`)
 	// Not healthy before its end, so that it does not count as running.
 	p.replace("compose.yml", `command: ["sh", "-c", "echo did it"]`,
 		"healthcheck: {test: [CMD, 'false']}\n    command: [sh, -c, 'sleep 1; exit 4']")
 	if out, code := p.run("ci", "--port", fmt.Sprint(p.ports[3])); code == 0 || !strings.Contains(out, "exited with code 4") {
 		t.Errorf("ci: %d\n%s", code, out)
+	}
+	p.says(0, []string{"down"}, `unseeded`)
+	if len(p.containers("")) > 0 {
+		t.Errorf("left: %+v", p.containers(""))
 	}
 }
 
