@@ -103,7 +103,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Doc:    "Shows resources and logs in the terminal and takes the user's keys.",
 		Inputs: view.Tables(),
 		Outputs: store.Shares(state.ResourcesTriggered{}, state.ResourcesSwitched{}, state.TriggerModeChosen{}, state.ButtonClicked{},
-			state.TiltfileArgsSet{}, state.ResourcesRestarted{}, state.SessionPaused{}, state.SessionResumed{}, state.ForwardsChosen{}),
+			state.TiltfileArgsSet{}, state.ResourcesRestarted{}, state.SessionPaused{}, state.SessionResumed{}, state.ForwardsChosen{}, state.BrakeReleased{}),
 		Externals: []string{"terminal"},
 		Stage:     store.StageView,
 		Feedback:  "it dispatches in response to keys only, never in response to what it shows",

@@ -260,6 +260,21 @@ func (u *ui) restartable(pods bool) (names []model.ManifestName, but string) {
 	return names, but
 }
 
+// prune deletes what the Tiltfile no longer declares.
+func (u *ui) prune() {
+	ask := func(v store.View) (store.Action, error) { return intent.Prune(v) }
+	if err := u.options.Ask(func(v store.View) (store.Action, error) {
+		_, err := ask(v)
+		return nil, err
+	}); err != nil {
+		u.tell(err)
+		return
+	}
+	u.confirm("delete all objects that hone has applied and that the Tiltfile no longer declares?", func() {
+		u.wish("what is no longer declared will be deleted", ask)
+	})
+}
+
 func (u *ui) togglePause() {
 	if u.frame.Session().Paused {
 		u.wish("updates begin on their own again", func(v store.View) (store.Action, error) {

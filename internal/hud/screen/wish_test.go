@@ -59,6 +59,8 @@ func TestRequests(t *testing.T) {
 		{"restart pods", "/api<Enter>Ry", []store.Action{state.ResourcesRestarted{Names: listOf("api"), Pods: true}}, nil},
 		{"restart pods where there are none", "/e2e<Enter>R", nil, []string{"has no serve_cmd"}},
 		{"restart those of a group that can be", "/docs<Enter><Esc>*r", []store.Action{state.ResourcesRestarted{Names: listOf("docs")}}, []string{"docs will be restarted, not 8 resources"}},
+		{"prune asks", "X", nil, []string{"delete all objects that hone has applied and that the Tiltfile no longer declares?", "y yes"}},
+		{"prune", "Xy", []store.Action{state.BrakeReleased{}}, []string{"what is no longer declared will be deleted"}},
 		{"pause", "Z", []store.Action{state.SessionPaused{}}, []string{"paused: changes wait"}},
 		{"add a port forward", "/api<Enter>padd<Enter>9000:80<Enter>", []store.Action{state.ForwardsChosen{Resource: "api", Added: []model.PortForward{{LocalPort: 9000, ContainerPort: 80}}}},
 			[]string{"port 9000 will be forwarded to api"}},

@@ -282,7 +282,7 @@ func TestNotices(t *testing.T) {
 	s := one(nil, func(s *hudtest.Scene) {
 		s.At(time.Minute, state.ClusterReported{Err: "connection refused"}, state.EngineReported{Err: "no socket"},
 			store.SubscriberReported{Name: "PodWatcher", State: store.SubscriberBackingOff, Err: "panic: boom"},
-			state.TurnTaken{ID: 1, By: "hone ci (pid 42)"}, state.WatchReported{Problem: "too many files to watch"}, state.SessionEnded{Failure: "timed out"})
+			state.TurnTaken{ID: 1, By: "hone ci (pid 42)"}, state.BrakeChanged{Why: "6 of 8 objects would be deleted"}, state.WatchReported{Problem: "too many files to watch"}, state.SessionEnded{Failure: "timed out"})
 	})
 	var got []string
 	v := Build(s.View(t.Context()), hudtest.ShopTime, time.Millisecond)
@@ -290,7 +290,7 @@ func TestNotices(t *testing.T) {
 		got = append(got, n.Span().Text)
 	}
 	want := []string{"timed out", "cluster does not answer  connection refused", "container engine does not answer  no socket",
-		"hone's PodWatcher failed and is being restarted: panic: boom", "hone ci (pid 42) deploys this project since 12:01:00: updates wait until it has ended", "too many files to watch"}
+		"hone's PodWatcher failed and is being restarted: panic: boom", "6 of 8 objects would be deleted  X deletes them; or fix the Tiltfile", "hone ci (pid 42) deploys this project since 12:01:00: updates wait until it has ended", "too many files to watch"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}

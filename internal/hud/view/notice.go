@@ -141,6 +141,9 @@ func (b *builder) notices() []Notice {
 	if b.session.Paused() {
 		out = append(out, b.pausedNotice())
 	}
+	if why := b.session.Brake.Why; why != "" {
+		out = append(out, Notice{Text: why, Mend: "X deletes them; or fix the Tiltfile", Tone: Warn})
+	}
 	for _, t := range b.session.Turns {
 		out = append(out, Notice{Text: t.By + " deploys this project since " + clock(t.Since, b.now) + ": updates wait until it has ended", Since: t.Since, Tone: Warn})
 	}

@@ -39,6 +39,8 @@ type Session struct {
 	Collection Collection
 	// PausedAt is when the user paused the session: no update begins on its own. It is zero otherwise.
 	PausedAt time.Time
+	// Brake keeps the session from deleting much at once.
+	Brake Brake
 	// Turns are the other processes that deploy the project now.
 	Turns []Turn
 	// Ended is set when the session has reached its end: ci has finished, or the user quit.

@@ -35,6 +35,9 @@ type Cluster interface {
 	// deletion.
 	Leaving(ctx context.Context) ([]model.ManifestName, error)
 	Finish(ctx context.Context, resource model.ManifestName, log logstore.Logger) error
+	// Braked tells why it keeps what is no longer declared, because it is much, and Prune deletes that all the same.
+	Braked(ctx context.Context, declared func() []model.Manifest, namespace string) (why string, err error)
+	Prune(ctx context.Context, declared []model.Manifest, chosen func(model.ManifestName) bool, namespace string, log logstore.Logger) error
 }
 
 // Downs run the down commands of local resources.
@@ -76,8 +79,8 @@ func (s *Subscriber) Contract() store.Contract {
 		Name: name,
 		Doc:  "Deletes the objects and containers of resources that the Tiltfile no longer declares or that are switched off, once all other subscribers have released them, and runs the down commands of local resources that it no longer declares.",
 		Inputs: append(store.WithReleases(store.Holds(state.Resources)),
-			store.Reads(state.Tiltfiles, state.Clusters, state.Updates)...),
-		Outputs:   append(store.Emits(state.CollectionReported{}), store.Shares(state.ObjectsLost{})...),
+			store.Reads(state.Tiltfiles, state.Clusters, state.Updates, state.Sessions)...),
+		Outputs:   append(store.Emits(state.CollectionReported{}, state.BrakeChanged{}), store.Shares(state.ObjectsLost{})...),
 		Externals: []string{"kubernetes", "docker", "filesystem"},
 		Feedback:  "it checks what a deploy has left behind once the deploy has ended, and reports losses only for deletions",
 		Stage:     store.StageController,
@@ -123,6 +126,10 @@ type run struct {
 	swept bool
 	// sweptLocal is the same for what the down commands of earlier sessions undo.
 	sweptLocal bool
+	// unsure is set when the brake may have changed, braked is why it holds, and asked how often the user has released it.
+	unsure bool
+	braked string
+	asked  int
 	// tiltfile is the result of the evaluation that was last seen.
 	tiltfile *store.Entry[state.Tiltfile]
 	// elsewhere is set when the leftovers may belong to another running session.
@@ -140,11 +147,13 @@ const sweeping = model.ManifestName("")
 // ended records the end of a deletion and releases the resource if it succeeded.
 func (r *run) ended(e deletion) {
 	r.deletions.book(e)
+	r.unsure = true
 	switch {
 	case e.err != nil && e.entry == "":
 		switch {
 		case strings.HasPrefix(string(e.resource), leftOf):
 			r.look = true
+		case e.resource == pruning: // the user may ask again
 		case strings.HasPrefix(string(e.resource), madeBy):
 			r.sweptLocal = false
 		default:
@@ -164,7 +173,8 @@ func (r *run) collectWhatLeft(v store.View) {
 		r.swept = false
 	}
 	if now := state.Tiltfiles.In(v).Ref(state.Only); now != r.tiltfile {
-		r.tiltfile, r.sweptLocal = now, false
+		r.tiltfile, r.sweptLocal, r.unsure = now, false, true
+		r.swept = r.swept && r.braked == "" // it may hold no longer
 	}
 	if !r.swept && state.TheTiltfile(v).Good && state.TheCluster(v).Connected && r.cluster != nil && !r.deletions.paused(sweeping) {
 		r.sweepAlone()
@@ -175,11 +185,48 @@ func (r *run) collectWhatLeft(v store.View) {
 	entries := state.Resources.In(v)
 	maps.DeleteFunc(r.released, func(id string, e *store.Entry[state.Resource]) bool { return entries.Ref(id) != e })
 	r.collectAll(state.Leaving(v, name))
-	r.look = r.deploys.ended(v) || r.look
+	if r.deploys.ended(v) {
+		r.look, r.unsure = true, true
+	}
 	if r.look && r.cluster != nil && state.TheTiltfile(v).Good && state.TheCluster(v).Connected {
 		r.look = r.finish(v)
 	}
+	r.brake(v)
 	r.reportDone(v)
+}
+
+// pruning stands for the deletion that the user has asked for.
+const pruning = model.ManifestName("what is no longer declared")
+
+// brake reports whether the brake holds, once that may have changed, and deletes what it keeps when the user has asked for it.
+func (r *run) brake(v store.View) {
+	if r.cluster == nil || !state.TheTiltfile(v).Good || !state.TheCluster(v).Connected {
+		return
+	}
+	if now := state.TheSession(v).Brake.Released; now != r.asked && !r.deletions.runs(pruning) {
+		r.asked = now
+		declared := state.Declarations(v)
+		r.deletions.start(pruning, "", func(ctx, _ context.Context) error {
+			log := r.logs.Logger("", "collect", logstore.SourceBuild)
+			if r.options.Beside != nil && len(r.options.Beside(ctx)) > 0 {
+				logstore.Warnf(log, "Another session works on this project, and may need what would be deleted: hone gc looks at it, too")
+				return nil
+			}
+			if err := r.cluster.Prune(ctx, declared, func(model.ManifestName) bool { return true }, r.options.Namespace, log); err != nil {
+				return r.report("", fmt.Errorf("delete what is no longer declared: %w", err))
+			}
+			return nil
+		})
+	}
+	if !r.unsure {
+		return
+	}
+	r.unsure = false
+	why, err := r.cluster.Braked(r.ctx, func() []model.Manifest { return state.Declarations(v) }, r.options.Namespace)
+	if err == nil && why != r.braked {
+		r.braked = why
+		r.rt.Dispatch(state.BrakeChanged{Why: why})
+	}
 }
 
 // reportDone reports, once each, that nothing is left of what local resources have made, and that nothing at all is left. What may

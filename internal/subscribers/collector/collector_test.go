@@ -38,6 +38,8 @@ type cluster struct {
 	// bereft are resources whose objects every removal takes along.
 	bereft []model.ManifestName
 	stuck  map[model.ManifestName]chan struct{}
+	// braked is why nothing is deleted.
+	braked string
 	// leaving are resources whose deploys have left something behind.
 	leaving []model.ManifestName
 }
@@ -73,6 +75,28 @@ func (c *cluster) leave(names ...model.ManifestName) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.leaving = names
+}
+
+func (c *cluster) Braked(context.Context, func() []model.Manifest, string) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.braked, nil
+}
+
+func (c *cluster) Prune(_ context.Context, declared []model.Manifest, chosen func(model.ManifestName) bool, _ string, _ logstore.Logger) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.removed = append(c.removed, fmt.Sprintf("all but %d", len(declared)))
+	if c.err == nil && chosen("any") {
+		c.braked = ""
+	}
+	return c.err
+}
+
+func (c *cluster) brake(why string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.braked = why
 }
 
 func (c *cluster) Ledger(context.Context) (*deploy.Ledger, error) {
@@ -550,6 +574,40 @@ func TestLeavesLeftoversToASessionBeside(t *testing.T) {
 		mu.Unlock()
 		time.Sleep(retry)
 		f.check("it has ended", "old made by db", "a")
+	})
+}
+
+// TestBrakeWaitsForTheUser says while the brake holds, looks again with each Tiltfile, and deletes when the user asks for it, once.
+func TestBrakeWaitsForTheUser(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t)
+		says := func(what, want string) {
+			t.Helper()
+			synctest.Wait()
+			if got := state.TheSession(f.View()).Brake.Why; got != want {
+				t.Errorf("%s: it says %q, want %q", what, got, want)
+			}
+		}
+		f.Then(connected(), statetest.Loaded(statetest.K8s("a")))
+		says("nothing is kept", "")
+		f.cluster.brake("6 of 8")
+		f.Then(statetest.Loaded())
+		f.Release("a", "Other")
+		says("much is kept", "6 of 8")
+		f.check("the resource is let go", "a", "")
+		f.cluster.brake("7 of 8")
+		f.Then(statetest.Loaded())
+		says("the next Tiltfile", "7 of 8")
+		f.cluster.fail(errors.New("timeout"))
+		f.Then(state.BrakeReleased{})
+		f.check("it is asked for", "a all but 0", "")
+		says("it has failed", "7 of 8")
+		time.Sleep(time.Hour)
+		f.check("only once", "a all but 0", "")
+		f.cluster.fail(nil)
+		f.Then(state.BrakeReleased{})
+		f.check("it is asked for again", "a all but 0 all but 0", "")
+		says("nothing is kept any more", "")
 	})
 }
 

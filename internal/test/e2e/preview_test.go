@@ -220,7 +220,8 @@ func TestBrake(t *testing.T) {
 	for i := range 5 {
 		fmt.Fprintf(&files, "-- k8s/conf%d.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: conf%d}\n", i, i)
 	}
-	p := newProject(t, "-- Tiltfile --\nk8s_yaml(listdir('k8s'))\nk8s_yaml('web.yaml')\nk8s_yaml('conf.yaml')\n-- conf.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: conf}\n"+files.String()+
+	const all = "k8s_yaml(listdir('k8s'))\nk8s_yaml('web.yaml')\nk8s_yaml('conf.yaml')\n"
+	p := newProject(t, "-- Tiltfile --\n"+all+"-- conf.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: conf}\n"+files.String()+
 		"-- web.yaml --\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 0\n  selector: {matchLabels: {app: web}}\n"+
 		"  template:\n    metadata: {labels: {app: web}}\n    spec: {containers: [{name: main, image: busybox}]}\n")
 	ci := func(want string, args ...string) {
@@ -248,4 +249,30 @@ func TestBrake(t *testing.T) {
 	if p.live("configmap/conf") == nil {
 		t.Error("what is declared is gone")
 	}
+
+	// In a session it waits for a key.
+	p.write("Tiltfile", all)
+	term := p.terminal(150, 34)
+	term.keys(binary+" up --port none --namespace "+p.namespace, "Enter")
+	term.shows(`✔ 3 ok`)
+	p.present([]string{"configmap/conf0", "configmap/conf4", "deployment/web"}, nil)
+	p.write("Tiltfile", "k8s_yaml('conf.yaml')\n")
+	term.shows(`6 of 7 objects would be deleted.*X deletes them; or fix the Tiltfile`)
+	exists(true)
+	p.write("Tiltfile", all)
+	term.hides(`X deletes them; or fix the Tiltfile`)
+	p.write("Tiltfile", "k8s_yaml('conf.yaml')\n")
+	term.shows(`6 of 7 objects would be deleted.*X deletes them; or fix the Tiltfile`)
+	term.keys("X")
+	term.shows(`delete all objects that hone has applied and that the Tiltfile no longer declares\?`)
+	exists(true)
+	term.keys("y")
+	for _, title := range []string{"configmap/conf0", "configmap/conf4", "deployment/web"} {
+		p.absent(title)
+	}
+	term.hides(`X deletes them; or fix the Tiltfile`)
+	if p.live("configmap/conf") == nil {
+		t.Error("what is declared is gone")
+	}
+	p.says(0, []string{"down"}, `deleted conf`)
 }

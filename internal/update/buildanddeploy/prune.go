@@ -56,6 +56,18 @@ func (p Prune) keeps(ctx context.Context, c *Cluster, ledger *deploy.Ledger, dec
 	return fmt.Sprintf("%d of %d objects would be deleted, which may be a mistake in the Tiltfile; hone gc shows and deletes them, --prune=all allows it", going, all)
 }
 
+// Braked returns why the session keeps what is no longer declared although nobody has asked for that; empty if it does not.
+func (c *Cluster) Braked(ctx context.Context, declared func() []model.Manifest, namespace string) (string, error) {
+	if c.prune != PruneCarefully {
+		return "", nil
+	}
+	ledger, err := c.Ledger(ctx)
+	if err != nil {
+		return "", err
+	}
+	return c.prune.keeps(ctx, c, ledger, declared, namespace), nil
+}
+
 // isDeclared reports whether a resource declares a recorded object. A cluster-scoped one may be recorded with a namespace.
 func isDeclared(owner func(model.ObjectID) (model.ManifestName, bool), id model.ObjectID) bool {
 	root := id
