@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -65,6 +67,10 @@ func TestProgramMayEnd(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs a shell")
 	}
+	// Under nohup the signal is ignored, and a shell cannot trap what was ignored when it began. A signal that is handled here is not.
+	handled := make(chan os.Signal, 1)
+	signal.Notify(handled, syscall.SIGHUP)
+	defer signal.Stop(handled)
 	path := filepath.Join(t.TempDir(), "saved")
 	ready, out, err := os.Pipe()
 	if err != nil {
