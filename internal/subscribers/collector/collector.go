@@ -208,7 +208,7 @@ func (r *run) brake(v store.View) {
 		declared := state.Declarations(v)
 		r.deletions.start(pruning, "", func(ctx, _ context.Context) error {
 			log := r.logs.Logger("", "collect", logstore.SourceBuild)
-			if r.options.Beside != nil && len(r.options.Beside(ctx)) > 0 {
+			if len(r.beside(ctx)) > 0 {
 				logstore.Warnf(log, "Another session works on this project, and may need what would be deleted: hone gc looks at it, too")
 				return nil
 			}
@@ -269,16 +269,21 @@ func (r *run) failed(err error) {
 
 // alone reports whether no other session of the project runs. Otherwise it warns, once.
 func (r *run) alone() bool {
-	var others []string
-	if r.options.Beside != nil {
-		others = r.options.Beside(r.ctx)
-	}
+	others := r.beside(r.ctx)
 	if len(others) > 0 && !r.elsewhere {
 		logstore.Warnf(r.logs.Logger("", "collect", logstore.SourceBuild),
 			"%s also works on this project: leftovers that may belong to it are not deleted", strings.Join(others, " and "))
 	}
 	r.elsewhere = len(others) > 0
 	return !r.elsewhere
+}
+
+// beside names the other running sessions of the project.
+func (s *Subscriber) beside(ctx context.Context) []string {
+	if s.options.Beside == nil {
+		return nil
+	}
+	return s.options.Beside(ctx)
 }
 
 // collectAll starts to delete the objects of the leaving resources that no other subscriber holds. A resource waits for
@@ -341,7 +346,7 @@ func (r *run) collect(ctx, enough context.Context, was state.Resource) error {
 	switch {
 	case was.Manifest.IsCompose():
 		return r.collectContainers(ctx, was)
-	case was.Manifest.IsLocal() && r.downs != nil && was.Next == nil:
+	case was.Manifest.IsLocal() && r.downs != nil && was.Next == nil && len(r.beside(ctx)) == 0: // otherwise the next sweep does it
 		return r.takeDown(ctx, was.Manifest.Name)
 	case !was.Manifest.IsK8s() || r.cluster == nil || was.Next != nil && was.Next.Enabled:
 		return nil

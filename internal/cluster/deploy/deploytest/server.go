@@ -115,6 +115,7 @@ func (s *Server) Objects(resource string) map[string]*unstructured.Unstructured 
 	return out
 }
 
+// Resource implements dynamic.Interface.
 func (s *Server) Resource(r schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
 	return &resource{s: s, gvr: r}
 }
