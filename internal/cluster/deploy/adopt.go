@@ -151,7 +151,7 @@ func (r *applyRun) refused(t target, live *unstructured.Unstructured) error {
 		ns = " -n " + t.id.Namespace
 	}
 	return problem.New(fmt.Sprintf("%s exists already: %s", title(t.id), r.a.foreignTo(live)),
-		fmt.Sprintf("to work on it with hone for a while: hone up --adopt, or the annotation %s: %s in its YAML;\n"+
+		fmt.Sprintf("to work on it with hone for a while: hone up --adopt, the key Y on its screen, or the annotation %s: %s in its YAML;\n"+
 			"hone down gives it back. If it is not needed: kubectl delete%s %s %s",
 			model.AnnotationAdopt, model.AdoptAlways, ns, strings.ToLower(t.id.Kind), t.id.Name))
 }
@@ -196,7 +196,7 @@ func (r *applyRun) useShared(ctx context.Context, t target, desired, live *unstr
 	got, err := r.patch(ctx, t, u, r.mayAdopt(desired))
 	if lines := conflictsOf(err); len(lines) > 0 {
 		return nil, problem.New(fmt.Sprintf("%s exists already, differs, and %s:\n  %s", title(t.id), r.a.foreignTo(live), strings.Join(lines, "\n  ")),
-			fmt.Sprintf("declare it as it is, leave it out of the YAML, or let hone change it: hone up --adopt, or the annotation %s: %s",
+			fmt.Sprintf("declare it as it is, leave it out of the YAML, or let hone change it: hone up --adopt, the key Y on its screen, or the annotation %s: %s",
 				model.AnnotationAdopt, model.AdoptAlways))
 	}
 	if err != nil {

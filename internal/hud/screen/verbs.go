@@ -58,6 +58,7 @@ var wishes = []verb{
 	{"buttons", letters("u"), inActing, "buttons of the resource and of the session", "", (*ui).chooseButton},
 	{"port-forwards", letters("p"), inMain | inDetails | inWhy | inPending, "port forwards: open, add, change, remove", "", (*ui).chooseForward},
 	{"pause", letters("Z"), inActing, "pause all updates, as for a change of the branch, or resume them", "pause all", (*ui).togglePause},
+	{"adopt", letters("Y"), inActing, "let the resource take over objects of others that it declares", "", (*ui).adopt},
 	{"prune", letters("X"), inActing, "delete what the Tiltfile no longer declares", "", (*ui).prune},
 	{"shell", letters("S"), inActing, "a shell in the container, or in the folder of the resource", "", (*ui).openShell},
 	{"arguments", letters("A"), inActing, "change the arguments of the Tiltfile", "", (*ui).askArguments},

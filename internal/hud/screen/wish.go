@@ -260,6 +260,25 @@ func (u *ui) restartable(pods bool) (names []model.ManifestName, but string) {
 	return names, but
 }
 
+// adopt lets resources take over objects of others.
+func (u *ui) adopt() {
+	names := u.enabledOf(u.targets())
+	if len(names) == 0 {
+		return
+	}
+	ask := func(v store.View) (store.Action, error) { return intent.Adopt(v, texts(names)) }
+	if err := u.options.Ask(func(v store.View) (store.Action, error) {
+		_, err := ask(v)
+		return nil, err
+	}); err != nil {
+		u.tell(err)
+		return
+	}
+	u.confirm(fmt.Sprintf("let hone take over objects of others that %s declares, and change them? hone down gives them back", listed(names)), func() {
+		u.wish(listed(names)+" takes over what it declares", ask)
+	})
+}
+
 // prune deletes what the Tiltfile no longer declares.
 func (u *ui) prune() {
 	ask := func(v store.View) (store.Action, error) { return intent.Prune(v) }

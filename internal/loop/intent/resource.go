@@ -37,6 +37,22 @@ func Rebuild(v store.View, names []string) (state.ResourcesTriggered, error) {
 	return a, err
 }
 
+// Adopt updates the named resources now, and lets them take over objects of others that they declare. It is refused for a resource
+// without objects.
+func Adopt(v store.View, names []string) (state.ResourcesTriggered, error) {
+	a, err := Trigger(v, names)
+	if err != nil {
+		return a, err
+	}
+	for _, n := range names {
+		if !state.Resources.In(v).Value(n).Manifest.IsK8s() {
+			return state.ResourcesTriggered{}, &Refusal{Impossible, problem.New(n+" declares no objects in a cluster", "choose a resource whose update says that an object exists already")}
+		}
+	}
+	a.Adopt = true
+	return a, nil
+}
+
 // enabled returns an enabled resource by its name. If there is no resource with this name, the refusal also lists the names
 // in besides.
 func enabled(v store.View, name string, besides ...string) (state.Resource, error) {

@@ -33,6 +33,8 @@ type ResourcesTriggered struct {
 	Names []model.ManifestName
 	// Rebuild requests updates from scratch: images are built without a cache, and all pods are replaced.
 	Rebuild bool
+	// Adopt lets the update take over objects of others.
+	Adopt bool
 }
 
 func init() {

@@ -31,6 +31,9 @@ func init() {
 					if a.Rebuild {
 						u.Rebuild = d.Now()
 					}
+					if a.Adopt {
+						u.Adopt = d.Now()
+					}
 				}
 				return u
 			})

@@ -295,16 +295,16 @@ func (s *Subscriber) build(ctx context.Context, req buildanddeploy.Request) (r b
 func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Candidate, b *build, log logstore.Logger) buildanddeploy.Request {
 	m := state.Resources.In(v).Value(string(c.Name)).Manifest
 	u := state.Updates.In(v).Value(string(c.Name))
-	session, tiltfile := state.TheSession(v), state.TheTiltfile(v)
+	session, tiltfile, adopt := state.TheSession(v), state.TheTiltfile(v), !u.Adopt.IsZero()
 	req := buildanddeploy.Request{
 		Manifest: m, Mode: session.UpdateMode, StartedAt: b.began, InPlace: c.InPlace,
-		Force:   c.Reason.Has(state.ReasonRebuild) || c.Reason.Has(state.ReasonTrigger) && len(c.Files) == 0 && m.TriggerMode == model.TriggerAuto,
+		Force:   c.Reason.Has(state.ReasonRebuild) || c.Reason.Has(state.ReasonTrigger) && len(c.Files) == 0 && m.TriggerMode == model.TriggerAuto && !adopt,
 		NoCache: c.Reason.Has(state.ReasonRebuild),
 		Results: u.Images, Dirty: map[string]bool{},
 		Cluster: state.TheCluster(v).Cluster, Registry: tiltfile.Result.DefaultRegistry,
 		Namespace: s.options.Namespace, Project: session.Project, RunID: session.RunID,
 		UpsertTimeout: tiltfile.Result.Update.UpsertTimeout, Env: s.options.Env, Ignores: tiltfile.Ignores,
-		Settled: s.options.Settled, Log: log, Adopt: s.options.Adopt,
+		Settled: s.options.Settled, Log: log, Adopt: s.options.Adopt || adopt,
 		Declared: func() []model.Manifest { return state.Declarations(rt.View()) },
 		Commit:   func() { b.committed.Store(true) },
 		Progress: func(mode, stage string, at model.BuildProgress) {

@@ -56,6 +56,26 @@ func TestForeignObject(t *testing.T) {
 	if d := data(); d["key"] != "mine" || managedBy() != "Helm" {
 		t.Errorf("given back: %v, managed by %s", d, managedBy())
 	}
+
+	// In a session it waits for a key.
+	p.replace("conf.yaml", "key: mine", "key: ours")
+	term := p.terminal(150, 34)
+	term.keys(binary+" up --port none --namespace "+p.namespace, "Enter")
+	term.shows(`exists already: it is managed by "Helm"`)
+	term.keys("e", "Y")
+	term.shows(`let hone take over objects of others that \S+ declares, and change them\?`)
+	if d := data(); d["key"] != "mine" {
+		t.Errorf("it did not wait for the answer: %v", d)
+	}
+	term.keys("y")
+	term.shows(`uncategorized +1 object applied`)
+	if d := data(); d["key"] != "ours" || d["other"] != "kept" || managedBy() != "hone" {
+		t.Errorf("taken over by a key: %v, managed by %s", d, managedBy())
+	}
+	p.says(0, []string{"down"}, "gave back conf:configmap")
+	if managedBy() != "Helm" {
+		t.Errorf("given back: managed by %s", managedBy())
+	}
 }
 
 // TestObjectOfAnotherProject checks that the error names the Tiltfile that the object belongs to. When the other project has taken it
