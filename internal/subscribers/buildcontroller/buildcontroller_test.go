@@ -324,8 +324,18 @@ func TestRequest(t *testing.T) {
 		f.deploy("a")
 		f.running("")
 		f.Then(statetest.Change("a", "/src/a/z"))
-		if req := f.builder.call("a").req; req.Force || req.NoCache {
+		if req := f.builder.call("a").req; req.Force || req.NoCache || req.Adopt {
 			t.Errorf("the next update: %+v", req)
+		}
+		f.finish("a", outcome{err: errors.New("configmap/a exists already")})
+		f.Then(state.ResourcesTriggered{Names: []model.ManifestName{"a"}, Adopt: true})
+		if req := f.builder.call("a").req; !req.Adopt || req.Force {
+			t.Errorf("the user lets it take over an object: %+v", req)
+		}
+		f.finish("a", outcome{err: errors.New("timeout")})
+		f.Then(state.ResourcesTriggered{Names: []model.ManifestName{"a"}})
+		if req := f.builder.call("a").req; req.Adopt {
+			t.Error("that is for one update")
 		}
 		f.deploy("a")
 		f.running("")
