@@ -32,8 +32,9 @@ chaos: ## inject faults by a seed, for about a quarter of an hour
 soak: ## keep one session under faults for an hour
 	@scripts/soak
 
-fuzz: ## run every fuzz function for a share of ten minutes
+fuzz: ## run every fuzz function for a share of ten minutes, then 3,000 random sequences of deploys
 	@scripts/fuzz
+	HONE_SEQUENCES=3000 go test -timeout 30m -run TestInvariants ./internal/update/buildanddeploy
 
 generate: ## write what is generated from the code
 	@scripts/generate
