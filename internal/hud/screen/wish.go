@@ -274,7 +274,7 @@ func (u *ui) adopt() {
 		u.tell(err)
 		return
 	}
-	u.confirm(fmt.Sprintf("let hone take over objects of others that %s declares, and change them? hone down gives them back", listed(names)), func() {
+	u.confirm(fmt.Sprintf("take over objects of others that %s declares? hone down gives them back", listed(names)), func() {
 		u.wish(listed(names)+" takes over what it declares", ask)
 	})
 }

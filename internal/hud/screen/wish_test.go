@@ -59,7 +59,7 @@ func TestRequests(t *testing.T) {
 		{"restart pods", "/api<Enter>Ry", []store.Action{state.ResourcesRestarted{Names: listOf("api"), Pods: true}}, nil},
 		{"restart pods where there are none", "/e2e<Enter>R", nil, []string{"has no serve_cmd"}},
 		{"restart those of a group that can be", "/docs<Enter><Esc>*r", []store.Action{state.ResourcesRestarted{Names: listOf("docs")}}, []string{"docs will be restarted, not 8 resources"}},
-		{"adopt asks", "/api<Enter>Y", nil, []string{"let hone take over objects of others that api declares", "y yes"}},
+		{"adopt asks", "/api<Enter>Y", nil, []string{"take over objects of others that api declares? hone down gives them back", "y yes"}},
 		{"adopt", "/api<Enter>Yy", []store.Action{state.ResourcesTriggered{Names: listOf("api"), Adopt: true}}, []string{"api takes over what it declares"}},
 		{"adopt without objects", "/docs<Enter>Y", nil, []string{"docs declares no objects in a cluster"}},
 		{"prune asks", "X", nil, []string{"delete all objects that hone has applied and that the Tiltfile no longer declares?", "y yes"}},

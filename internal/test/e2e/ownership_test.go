@@ -63,7 +63,7 @@ func TestForeignObject(t *testing.T) {
 	term.keys(binary+" up --port none --namespace "+p.namespace, "Enter")
 	term.shows(`exists already: it is managed by "Helm"`)
 	term.keys("e", "Y")
-	term.shows(`let hone take over objects of others that \S+ declares, and change them\?`)
+	term.shows(`take over objects of others that \S+ declares\?`)
 	if d := data(); d["key"] != "mine" {
 		t.Errorf("it did not wait for the answer: %v", d)
 	}
