@@ -289,7 +289,7 @@ func (u *ui) prune() {
 		u.tell(err)
 		return
 	}
-	u.confirm("delete all objects that hone has applied and that the Tiltfile no longer declares?", func() {
+	u.confirm("delete all objects that the Tiltfile no longer declares?", func() {
 		u.wish("what is no longer declared will be deleted", ask)
 	})
 }

@@ -346,7 +346,7 @@ func (r *run) collect(ctx, enough context.Context, was state.Resource) error {
 	switch {
 	case was.Manifest.IsCompose():
 		return r.collectContainers(ctx, was)
-	case was.Manifest.IsLocal() && r.downs != nil && was.Next == nil && len(r.beside(ctx)) == 0: // otherwise the next sweep does it
+	case was.Manifest.IsLocal() && r.downs != nil && was.Next == nil && len(r.beside(ctx)) == 0: // otherwise a later sweep does it
 		return r.takeDown(ctx, was.Manifest.Name)
 	case !was.Manifest.IsK8s() || r.cluster == nil || was.Next != nil && was.Next.Enabled:
 		return nil
@@ -393,20 +393,21 @@ func (r *run) sweepLocal(v store.View) {
 		r.failed(r.report("", err))
 		return
 	}
-	going := map[model.ManifestName]bool{}
+	going, leaving := map[model.ManifestName]bool{}, false // beside another session, what leaves may be let go without its down command
 	for name := range commands {
 		e, known := state.Resources.In(v).Get(string(name))
 		going[name] = !known || e.Phase == store.Running && !e.Value.Manifest.IsLocal()
+		leaving = leaving || known && e.Phase != store.Running
 	}
 	if !slices.Contains(slices.Collect(maps.Values(going)), true) {
-		r.sweptLocal = true
+		r.sweptLocal = !leaving
 		return
 	}
 	if !r.alone() {
 		r.deletions.pause(madeBy)
 		return
 	}
-	r.sweptLocal = true
+	r.sweptLocal = !leaving
 	for _, name := range slices.Sorted(maps.Keys(commands)) {
 		if !going[name] {
 			continue
@@ -416,8 +417,7 @@ func (r *run) sweepLocal(v store.View) {
 			if model.DependsOn(deps, other, name) {
 				e, known := state.Resources.In(v).Get(string(other))
 				unseen := r.cluster != nil && !r.swept && !known // it may still have objects
-				leaving := known && e.Phase != store.Running
-				waits = waits || going[other] || unseen || leaving || r.deletions.runs(other) || r.deletions.paused(other)
+				waits = waits || going[other] || unseen || known && e.Phase != store.Running || r.deletions.runs(other) || r.deletions.paused(other)
 			}
 		}
 		if waits {
@@ -435,7 +435,7 @@ func (r *run) takeDown(ctx context.Context, resource model.ManifestName) error {
 	err := r.downs.Remove(ctx, buildanddeploy.RemoveRequest{Resource: resource, Why: undeclared, Undeclared: true, Log: log,
 		Declared: func() []model.Manifest { return state.Declarations(r.rt.View()) }})
 	if err != nil {
-		return r.report(resource, fmt.Errorf("take down %s: %w", resource, err))
+		return &commandError{r.report(resource, fmt.Errorf("take down %s: %w", resource, err))}
 	}
 	return nil
 }

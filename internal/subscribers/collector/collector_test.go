@@ -343,6 +343,53 @@ func TestTriesAgainAfterAFailure(t *testing.T) {
 	})
 }
 
+// A down command that fails is not repeated every few seconds: it is the user's.
+func TestFailedDownCommandsAreRetriedSlowly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t)
+		f.record(nil, "db")
+		f.cluster.fail(errors.New("exit code 1"))
+		began := time.Now()
+		f.Then(statetest.Loaded())
+		for range 600 {
+			time.Sleep(time.Second)
+		}
+		synctest.Wait()
+		// At 0, 5, 15, 35, 75, 155 and 315 s.
+		if got := strings.Count(f.cluster.log(), "made by db"); got != 7 {
+			t.Errorf("it ran %d times in %s", got, time.Since(began))
+		}
+		f.cluster.fail(nil)
+		time.Sleep(retryCommandMax)
+		f.check("it works", strings.Repeat("made by db ", 7)+"made by db", "")
+	})
+}
+
+// What a resource has made that leaves beside another session stays until that has ended.
+func TestDownCommandsWaitForASessionBeside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fixture{t: t, cluster: &cluster{ledger: ledgerWith(t)}, engine: docker.NewFake(), logs: statetest.Logs(t)}
+		f.downs = &downs{cluster: f.cluster, commands: map[model.ManifestName]model.Cmd{}}
+		var mu sync.Mutex
+		others := []string{"session shop (hone up, pid 1)"}
+		f.Alone = statetest.Start(t, New(f.cluster, f.engine, f.downs, f.logs, Options{Beside: func(context.Context) []string {
+			mu.Lock()
+			defer mu.Unlock()
+			return others
+		}}))
+		f.Then(statetest.Session, statetest.Loaded(statetest.Local("db")))
+		f.record(nil, "db")
+		f.Then(statetest.Loaded())
+		time.Sleep(3 * retry)
+		f.check("another session runs", "", "")
+		mu.Lock()
+		others = nil
+		mu.Unlock()
+		time.Sleep(retry)
+		f.check("it has ended", "made by db", "")
+	})
+}
+
 // The down command of a local resource runs when its resource leaves the Tiltfile, after what depends on it has gone, and not when it
 // is switched off.
 func TestTakesDownLocalResources(t *testing.T) {

@@ -2,6 +2,7 @@ package collector
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"sync"
 	"time"
@@ -12,6 +13,8 @@ import (
 const (
 	// retry is the pause after a deletion that failed.
 	retry = 5 * time.Second
+	// retryCommandMax bounds the pause after a down command that failed, which doubles each time.
+	retryCommandMax = 5 * time.Minute
 	// atOnce is how many deletions run at a time. A deletion that takes longer than patience no longer counts: it mostly
 	// waits.
 	atOnce   = 10
@@ -29,8 +32,9 @@ type deletions struct {
 
 	// running holds the running deletions, each with the function that ends its wait.
 	running map[model.ManifestName]context.CancelFunc
-	// notBefore holds the times at which failed deletions may be retried.
+	// notBefore holds the times at which failed deletions may be retried, and commands how often in a row a command has failed.
 	notBefore map[model.ManifestName]time.Time
+	commands  map[model.ManifestName]int
 }
 
 // deletion is a deletion that has ended.
@@ -43,7 +47,7 @@ type deletion struct {
 
 func newDeletions(ctx context.Context) *deletions {
 	return &deletions{ctx: ctx, turns: make(chan struct{}, atOnce), ended: make(chan deletion),
-		running: map[model.ManifestName]context.CancelFunc{}, notBefore: map[model.ManifestName]time.Time{}}
+		running: map[model.ManifestName]context.CancelFunc{}, notBefore: map[model.ManifestName]time.Time{}, commands: map[model.ManifestName]int{}}
 }
 
 // start starts a deletion, unless a deletion of this resource runs or has just failed. A deletion that still waits when
@@ -114,10 +118,22 @@ func (d *deletions) pending() bool {
 func (d *deletions) book(e deletion) {
 	delete(d.running, e.resource)
 	delete(d.notBefore, e.resource)
-	if e.err != nil {
+	switch {
+	case e.err == nil:
+		delete(d.commands, e.resource)
+	case errors.As(e.err, new(*commandError)):
+		d.notBefore[e.resource] = time.Now().Add(min(retry<<d.commands[e.resource], retryCommandMax))
+		d.commands[e.resource] = min(d.commands[e.resource]+1, 10)
+	default:
 		d.pause(e.resource)
 	}
 }
+
+// commandError is the failure of a command of the user. It is retried at growing intervals: nobody knows what else it does.
+type commandError struct{ error }
+
+// Unwrap returns the cause.
+func (e *commandError) Unwrap() error { return e.error }
 
 // due drops the failures that are old enough for a retry.
 func (d *deletions) due() {

@@ -120,7 +120,7 @@ k8s_yaml(config.parse()['p'] + '.yaml')
 }
 
 // TestCITakesATurn deploys beside a session: it waits for the update that runs there, and what is saved meanwhile waits for it. A kill
-// ends the turn, too. Another namespace is nobody else's business.
+// ends the turn, too. A deploy to another namespace does not wait.
 func TestCITakesATurn(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, `

@@ -264,7 +264,7 @@ func TestBrake(t *testing.T) {
 	p.write("Tiltfile", "k8s_yaml('conf.yaml')\n")
 	term.shows(`6 of 7 objects would be deleted.*X deletes them; or fix the Tiltfile`)
 	term.keys("X")
-	term.shows(`delete all objects that hone has applied and that the Tiltfile no longer declares\?`)
+	term.shows(`delete all objects that the Tiltfile no longer declares\?`)
 	exists(true)
 	term.keys("y")
 	for _, title := range []string{"configmap/conf0", "configmap/conf4", "deployment/web"} {

@@ -18,6 +18,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/process"
 	"github.com/hone-dev/hone/internal/base/words"
+	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/update/imagebuild"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -218,6 +219,18 @@ func (c *Cluster) runDelete(ctx context.Context, name model.ManifestName, log lo
 	if err != nil {
 		return err
 	}
+	c.mu.Lock()
+	declared := c.declared[name]
+	c.mu.Unlock()
+	return runRecorded(ctx, ledger, deleteCommand, name, declared, c.env, log)
+}
+
+// deleteCommand is how messages call the command that deletes what a command of the user has deployed.
+const deleteCommand = "delete command"
+
+// runRecorded runs the command that a ledger holds for a resource, if any. When it has succeeded, the ledger forgets it. kind is how
+// messages call it, and declared the environment that the Tiltfile declares for it now.
+func runRecorded(ctx context.Context, ledger *deploy.Ledger, kind string, name model.ManifestName, declared, env []string, log logstore.Logger) error {
 	commands, err := ledger.Commands()
 	if err != nil {
 		return err
@@ -226,23 +239,17 @@ func (c *Cluster) runDelete(ctx context.Context, name model.ManifestName, log lo
 	if !ok {
 		return nil
 	}
-	c.mu.Lock()
-	declared := c.declared[name]
-	c.mu.Unlock()
-	if cmd, err = completed(deleteCommand, declared, cmd); err != nil {
+	if cmd, err = completed(kind, declared, cmd); err != nil {
 		return err
 	}
-	if err := runRecorded(ctx, deleteCommand, cmd, c.env, log); err != nil {
+	if err := undo(ctx, kind, cmd, env, log); err != nil {
 		return err
 	}
 	return ledger.ForgetCommand(name)
 }
 
-// deleteCommand is how messages call the command that deletes what a command of the user has deployed.
-const deleteCommand = "delete command"
-
-// runRecorded runs a recorded command, for a limited time. kind is how messages call it.
-func runRecorded(ctx context.Context, kind string, cmd model.Cmd, env []string, log logstore.Logger) error {
+// undo runs a command for a limited time.
+func undo(ctx context.Context, kind string, cmd model.Cmd, env []string, log logstore.Logger) error {
 	if !cmd.EchoOff {
 		logstore.Infof(log, "Running cmd: %s", cmd)
 	}
@@ -259,10 +266,10 @@ func runRecorded(ctx context.Context, kind string, cmd model.Cmd, env []string, 
 	case bounded.Err() != nil:
 		return fmt.Errorf("%s %s did not end within %s", kind, cmd.Quoted(), deleteLimit)
 	}
-	example := ""
+	mend := "see its output above; hone down tries it again. It must succeed, too, when there is nothing to undo"
 	if kind == deleteCommand {
-		example = ", as kubectl delete --ignore-not-found does"
+		mend = "see its output above; the next hone down tries it again. A delete command must also succeed\n" +
+			"when there is nothing to delete, as kubectl delete --ignore-not-found does"
 	}
-	return problem.Wrap(err, fmt.Sprintf("%s %s failed", kind, cmd.Quoted()),
-		fmt.Sprintf("see its output above; the next hone down tries it again. A %s must also succeed\nwhen there is nothing to delete%s", kind, example))
+	return problem.Wrap(err, fmt.Sprintf("%s %s failed", kind, cmd.Quoted()), mend)
 }

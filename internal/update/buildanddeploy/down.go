@@ -148,24 +148,10 @@ func (d *Downs) Run(ctx context.Context, name model.ManifestName, log logstore.L
 	if err != nil {
 		return err
 	}
-	commands, err := ledger.Commands()
-	if err != nil {
-		return err
-	}
-	cmd, ok := commands[name]
-	if !ok {
-		return nil
-	}
 	d.mu.Lock()
 	declared := d.declared[name]
 	d.mu.Unlock()
-	if cmd, err = completed(downCommand, declared, cmd); err != nil {
-		return err
-	}
-	if err := runRecorded(ctx, downCommand, cmd, d.env, log); err != nil {
-		return err
-	}
-	return ledger.ForgetCommand(name)
+	return runRecorded(ctx, ledger, downCommand, name, declared, d.env, log)
 }
 
 // turn returns the lock that makes a down command run once at a time.

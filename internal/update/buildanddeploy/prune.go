@@ -56,7 +56,7 @@ func (p Prune) keeps(ctx context.Context, c *Cluster, ledger *deploy.Ledger, dec
 	return fmt.Sprintf("%d of %d objects would be deleted, which may be a mistake in the Tiltfile; hone gc shows and deletes them, --prune=all allows it", going, all)
 }
 
-// Braked returns why the session keeps what is no longer declared although nobody has asked for that; empty if it does not.
+// Braked returns why the brake keeps what is no longer declared; empty if it does not hold, or if a flag has decided.
 func (c *Cluster) Braked(ctx context.Context, declared func() []model.Manifest, namespace string) (string, error) {
 	if c.prune != PruneCarefully {
 		return "", nil

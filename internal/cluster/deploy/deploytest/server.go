@@ -76,7 +76,7 @@ func Mapper() meta.RESTMapper {
 	return m
 }
 
-// Put adds an object, as somebody else would.
+// Put adds an object, as another program would.
 func (s *Server) Put(resource string, u *unstructured.Unstructured) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
