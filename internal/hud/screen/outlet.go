@@ -102,9 +102,11 @@ type outlet struct {
 	backgrounds chan background
 	listener    listener // of Read
 
-	mu    sync.Mutex // guards what follows, and keeps what is written in one piece
-	open  bool       // between Start and Stop
-	asked time.Time
+	mu   sync.Mutex // guards what follows, and keeps what is written in one piece
+	open bool       // between Start and Stop
+	// leaving is set from Drain to the next Start: nobody would read an answer.
+	leaving bool
+	asked   time.Time
 	// answered is closed by the answer to the last question; nil if none was asked.
 	answered chan struct{}
 	pace     pace
@@ -150,7 +152,7 @@ func (o *outlet) Start() error {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.open, o.pace.open, o.pace.waiting = true, nil, 0
+	o.open, o.leaving, o.pace.open, o.pace.waiting = true, false, nil, 0
 	if o.can.Colors {
 		o.send(followColours)
 		o.ask()
@@ -184,6 +186,9 @@ func (o *outlet) Stop() error {
 
 // ask asks for the background. The lock must be held.
 func (o *outlet) ask() {
+	if o.leaving {
+		return
+	}
 	o.asked, o.answered = time.Now(), make(chan struct{})
 	o.send(askBackground)
 }
@@ -191,16 +196,22 @@ func (o *outlet) ask() {
 // send writes a sequence. The lock must be held. Errors are those of the next drawing.
 func (o *outlet) send(s string) { _, _ = o.Tty.Write([]byte(s)) }
 
-// Drain implements tcell.Tty.
+// Drain implements tcell.Tty. No question is asked from now on, and those that are open get their time.
 func (o *outlet) Drain() error {
 	o.mu.Lock()
+	o.leaving = true
+	patience := answerTime
+	if o.pace.answers {
+		patience = paceTime // it will answer
+	}
 	questions := []struct {
 		answered chan struct{}
 		asked    time.Time
-	}{{o.answered, o.asked}, {o.pace.open, o.pace.asked}}
+		within   time.Duration
+	}{{o.answered, o.asked, answerTime}, {o.pace.open, o.pace.asked, patience}}
 	o.mu.Unlock()
 	for _, q := range questions {
-		left := answerTime - time.Since(q.asked)
+		left := q.within - time.Since(q.asked)
 		if q.answered == nil || left <= 0 {
 			continue
 		}

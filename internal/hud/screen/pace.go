@@ -31,7 +31,7 @@ type pace struct {
 func (o *outlet) mark() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.open || !o.can.Colors || o.pace.defeated >= unanswered {
+	if !o.open || o.leaving || !o.can.Colors || o.pace.defeated >= unanswered {
 		return
 	}
 	if o.pace.open == nil {

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -103,6 +104,50 @@ func TestIdleScreenSleeps(t *testing.T) {
 		d.after(10 * time.Minute)
 		if n := d.term.shows.Load() - before; n > 10 {
 			t.Errorf("%d drawings in ten idle minutes", n)
+		}
+	})
+}
+
+// TestNoAnswerForOthers: a terminal that is given away gets no more questions, and the answer to the last one is waited for. Else
+// the program that has it next would read what the terminal says.
+func TestNoAnswerForOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWire()
+		w.trip = paceTime / 2
+		o := newOutlet(w, terminal.Description{Term: "xterm-256color"}.Abilities())
+		if err := o.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var reader sync.WaitGroup
+		var typed strings.Builder
+		reader.Go(func() {
+			p := make([]byte, 100)
+			for {
+				n, err := o.Read(p)
+				if typed.Write(p[:n]); err != nil {
+					return
+				}
+			}
+		})
+		o.mark()
+		o.shown(t.Context()) // it answers
+		o.mark()
+		w.take()
+		asked := time.Now()
+		if err := o.Drain(); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(asked); took != w.trip {
+			t.Errorf("the terminal was given away after %v, and answered after %v", took, w.trip)
+		}
+		o.mark()
+		o.tell(heard{changed: true, background: darkBackground})
+		if got := w.take(); strings.Contains(got, askStatus) || strings.Contains(got, askBackground) {
+			t.Errorf("asked after the end: %q", got)
+		}
+		reader.Wait()
+		if typed.Len() > 0 {
+			t.Errorf("the screen got %q", typed.String())
 		}
 	})
 }

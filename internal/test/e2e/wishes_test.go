@@ -43,16 +43,16 @@ func TestRebuild(t *testing.T) {
 		}
 		return string(pods[0].UID)
 	}
-	first, firstPod := stamp(), pod()
+	firstPod, first := pod(), stamp()
 	s.hone("trigger", "web")
 	s.builds("web", 2)
-	if second, secondPod := stamp(), pod(); second != first || secondPod == firstPod {
+	secondPod, second := pod(), stamp()
+	if second != first || secondPod == firstPod {
 		t.Errorf("a trigger: stamp %s, then %s; pod %s, then %s", first, second, firstPod, secondPod)
 	}
-	secondPod := pod()
 	s.hone("trigger", "--no-cache", "web")
 	b := s.builds("web", 3)
-	if third, thirdPod := stamp(), pod(); third == first || thirdPod == secondPod || b.Mode != "image" || b.Reason != "triggered, from scratch" {
+	if thirdPod, third := pod(), stamp(); third == first || thirdPod == secondPod || b.Mode != "image" || b.Reason != "triggered, from scratch" {
 		t.Errorf("a rebuild: stamp %s, then %s; pod %s, then %s; %+v", first, third, secondPod, thirdPod, b)
 	}
 	s.says("Rebuild From Scratch")
