@@ -116,7 +116,7 @@ func (s *state) checkDeps(manifests []model.Manifest, sites map[model.ManifestNa
 	done := map[model.ManifestName]bool{}
 	for _, m := range manifests {
 		if path := depCycle(byName, m.Name, nil, done); path != nil {
-			all.Add(s.ErrorAt(sites[model.ManifestName(path[0])], "resource_deps: resources depend on each other in a circle: %s", strings.Join(path, " → ")))
+			all.Add(s.ErrorAt(sites[model.ManifestName(path[0])], "resource_deps, ref(): resources depend on each other in a circle: %s", strings.Join(path, " → ")))
 			byName[model.ManifestName(path[0])].ResourceDeps = nil // the circle has been reported
 		}
 	}

@@ -47,6 +47,7 @@ var sampleArgs = map[string]string{
 	"k8s_context":                    ``,
 	"k8s_custom_deploy":              `name='deployed', apply_cmd='true', delete_cmd='true', deps=['src']`,
 	"k8s_image_json_path":            `paths=['{.spec.image}'], kind='App'`,
+	"ref":                            `object='service/db', path='spec.clusterIP'`,
 	"k8s_kind":                       `kind='App'`,
 	"k8s_namespace":                  ``,
 	"k8s_resource":                   `workload='app'`,

@@ -109,6 +109,8 @@ type FieldChange struct {
 	Applied any `json:"applied,omitempty"`
 	// AfterBuild is set if the value is known only after the build of an image.
 	AfterBuild bool `json:"afterBuild,omitempty"`
+	// AfterApply is set if the value is that of a field of another object, and known only after that one is applied.
+	AfterApply bool `json:"afterApply,omitempty"`
 	// Manager is the field manager that set the value in the cluster, and At when; only for drift and conflicts.
 	Manager string     `json:"manager,omitempty"`
 	At      *time.Time `json:"at,omitempty"`

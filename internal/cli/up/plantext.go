@@ -101,6 +101,10 @@ func fieldText(f api.FieldChange) string {
 		line += "(known after the build)"
 	case f.AfterBuild:
 		line += valueText(f.From) + " → (known after the build)"
+	case f.AfterApply && f.From == nil:
+		line += "(known after apply)"
+	case f.AfterApply:
+		line += valueText(f.From) + " → (known after apply)"
 	case f.To == nil:
 		line += valueText(f.From) + " → gone"
 	case f.From == nil:

@@ -41,6 +41,9 @@ func (r *applyRun) object(ctx context.Context, i int) error {
 		return err
 	}
 	ctx = withLogger(ctx, r.req.Logger, title(t.id))
+	if desired, err = r.resolve(ctx, desired); err != nil {
+		return err
+	}
 	live, err := r.live(ctx, t, desired)
 	if err != nil {
 		return err

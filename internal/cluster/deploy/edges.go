@@ -76,6 +76,7 @@ func (x *index) needs(u *unstructured.Unstructured) []int {
 		deps = append(deps, x.limits[id.Namespace]...)
 	}
 	deps = append(deps, x.kindNeeds(u, id)...)
+	deps = append(deps, x.referred(u)...)
 	for _, ref := range strings.Split(u.GetAnnotations()[AnnotationDependsOn], ",") {
 		if on, ok := parseDependsOn(ref); ok {
 			deps = append(deps, x.byID[on]...)

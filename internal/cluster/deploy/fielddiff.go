@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // fieldDiff lists how an apply would change an object. It compares the object in the cluster with the one that the API server
@@ -203,6 +204,11 @@ func (d *fieldDiff) leaf(at *place, v values) {
 	}
 	if s, ok := v.will.(string); ok && strings.HasSuffix(s, unbuiltTag) {
 		c.To, c.AfterBuild = nil, true
+	}
+	if s, ok := v.will.(string); ok {
+		if refs, _ := model.FieldRefs(s); len(refs) > 0 {
+			c.To, c.AfterApply = nil, true
+		}
 	}
 	if d.secret && (strings.HasPrefix(at.text, "data") || strings.HasPrefix(at.text, "stringData")) {
 		c.From, c.To, c.Applied, c.Masked = nil, nil, nil, true

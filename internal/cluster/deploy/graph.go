@@ -21,7 +21,7 @@ type graph struct {
 }
 
 // newGraph finds the dependencies among objects. Kinds alone never make an edge: they only order objects that are ready
-// at the same time (see rank). A cycle, which only depends-on annotations can cause, is a problem that shows it.
+// at the same time (see rank). A cycle, which only depends-on annotations and references to fields can cause, is a problem that shows it.
 func newGraph(objects []*unstructured.Unstructured) (*graph, error) {
 	g := &graph{objects: objects, ids: make([]model.ObjectID, len(objects)), needs: make([][]int, len(objects))}
 	x := newIndex(objects)
@@ -40,7 +40,7 @@ func newGraph(objects []*unstructured.Unstructured) (*graph, error) {
 			names[i] = title(g.ids[n])
 		}
 		return nil, problem.New("objects depend on each other: "+strings.Join(names, " → "),
-			"remove one of them from the "+AnnotationDependsOn+" annotations")
+			"remove one of them from the "+AnnotationDependsOn+" annotations, or a reference to a field: ref() in the Tiltfile")
 	}
 	return g, nil
 }

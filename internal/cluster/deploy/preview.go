@@ -185,6 +185,10 @@ func (p *preview) object(ctx context.Context, i int) api.PlanStep {
 		return blocked(step, err)
 	}
 	step.Object = planObject(t.id)
+	desired, later, err := p.known(ctx, i, desired)
+	if err != nil {
+		return blocked(step, err)
+	}
 	if !isSecret(desired) { // a hash would tell a short value
 		step.Declared = annotation(desired, AnnotationAppliedHash)
 	}
@@ -207,6 +211,9 @@ func (p *preview) object(ctx context.Context, i int) api.PlanStep {
 	p.change(ctx, run, &step, t, desired, live)
 	if p.req.Drift {
 		step.Reason = joined(p.outside(t.id, live), step.Reason)
+	}
+	if len(later) > 0 && step.Action != api.ActionBlocked {
+		step.Reason = joined(afterApply(later), step.Reason)
 	}
 	switch {
 	case step.Action == api.ActionBlocked:
@@ -322,6 +329,11 @@ func (p *preview) change(ctx context.Context, run *applyRun, step *api.PlanStep,
 		step.Action, step.Reason = api.ActionReplace, strings.Join(fields, ", ")+" cannot be changed in place"
 	case len(fields) > 0 && live != nil:
 		*step = blocked(*step, irreplaceableAdopted(t, fields, err))
+	case hasRefs(desired) && (errors.Is(err, errUnreadable) || apierrors.IsInvalid(err)): // such as a text where a number will be
+		step.Action, step.Reason = api.ActionCreate, "only then can the API server check the object"
+		if live != nil {
+			step.Action = api.ActionUpdate
+		}
 	default:
 		*step = blocked(*step, err)
 	}

@@ -198,6 +198,9 @@ func stepsText(steps []api.PlanStep) string {
 		lines = append(lines, line)
 		for _, f := range s.Fields {
 			line := fmt.Sprintf("  %s %s: %v > %v", f.Class, f.Path, f.From, f.To)
+			if f.AfterApply {
+				line = fmt.Sprintf("  %s %s: %v > known after apply", f.Class, f.Path, f.From)
+			}
 			if f.Masked {
 				line = fmt.Sprintf("  %s %s: masked", f.Class, f.Path)
 			}

@@ -105,12 +105,15 @@ func (r *applyRun) sendWhole(ctx context.Context, t target, u *unstructured.Unst
 	return got, nil
 }
 
+// errUnreadable is the cause if a value has a type that the API server does not accept.
+var errUnreadable = errors.New("a value has another type than its field")
+
 // sendError turns errors that the user can act on into problems.
 func sendError(err error, u *unstructured.Unstructured) error {
 	ns := u.GetNamespace()
 	switch {
 	case typedComplaint(err) != "":
-		return problem.New("the API server cannot read the object: "+typedComplaint(err),
+		return problem.Wrap(errUnreadable, "the API server cannot read the object: "+typedComplaint(err),
 			"correct the YAML: numbers and booleans that are meant as text need quotes")
 	case missingNamespace(err) != "":
 		return problem.Wrap(err, fmt.Sprintf("namespace %q does not exist", missingNamespace(err)),

@@ -48,6 +48,8 @@ type assembly struct {
 	named map[string]*draft
 	// rest are the objects that belong to no resource yet.
 	rest []*k8sobject.Object
+	// restDeps are the resources that rest depends on.
+	restDeps []string
 }
 
 // Assemble makes resources from the custom deploys and the objects: each workload becomes one, with the Services that
@@ -87,6 +89,9 @@ func (d *Declarations) Assemble() (*assembly, error) {
 		if err := r.policy.annotate(r.objects); err != nil {
 			all.Add(a.ErrorAt(r.site, "k8s_resource: %w", err))
 		}
+	}
+	if err := a.addReferred(); err != nil {
+		all.Add(err)
 	}
 	return a, all.Err()
 }
@@ -299,7 +304,7 @@ func (a *assembly) Manifests() []model.Manifest {
 	var out []model.Manifest
 	if len(a.rest) > 0 {
 		out = append(out, model.Manifest{Name: model.UncategorizedName, AutoInit: true,
-			K8s: &model.K8sTarget{Objects: modelObjects(a.rest), PodReadiness: model.PodIgnore}})
+			ResourceDeps: resource.Names(a.restDeps), K8s: &model.K8sTarget{Objects: modelObjects(a.rest), PodReadiness: model.PodIgnore}})
 	}
 	for _, r := range a.resources {
 		m := model.Manifest{
@@ -325,6 +330,9 @@ func (a *assembly) Manifests() []model.Manifest {
 // Sites returns the places where the resources were declared, by name.
 func (a *assembly) Sites() map[model.ManifestName]fault.Site {
 	out := map[model.ManifestName]fault.Site{}
+	if len(a.rest) > 0 {
+		out[model.UncategorizedName] = a.rest[0].Site
+	}
 	for _, r := range a.resources {
 		out[model.ManifestName(r.name)] = r.site
 	}

@@ -43,5 +43,6 @@ func (d *Declarations) Builtins() map[string]eval.Function {
 		"k8s_kind":                      d.k8sKind,
 		"k8s_image_json_path":           d.k8sImageJSONPath,
 		"k8s_custom_deploy":             d.k8sCustomDeploy,
+		"ref":                           newFieldRef,
 	}
 }
