@@ -306,3 +306,25 @@ func TestPolicies(t *testing.T) {
 	p.says(0, []string{"down"})
 	exists("orphan")
 }
+
+// TestPolicyChanges changes what happens to objects that leave the Tiltfile: what was declared last counts, not what was declared when
+// the object was created.
+func TestPolicyChanges(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, configs("loose", "tight"))
+	declare := func(loose, tight string) {
+		t.Helper()
+		p.write("Tiltfile", fmt.Sprintf("k8s_yaml(['loose.yaml', 'tight.yaml'])\nk8s_resource(new_name='loose', objects=['loose'], on_remove='%s')\n"+
+			"k8s_resource(new_name='tight', objects=['tight'], on_remove='%s')\n", loose, tight))
+		p.deploys(0)
+	}
+	declare("orphan", "delete")
+	declare("delete", "down")
+	p.write("Tiltfile", "# nothing\n")
+	kept := p.untouched("configmap/tight")
+	p.deploys(0, `configmap/tight: it stays until hone down`)
+	p.absent("configmap/loose")
+	kept()
+	p.says(0, []string{"down", "--namespace", p.namespace})
+	p.absent("configmap/tight")
+}
