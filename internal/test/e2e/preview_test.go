@@ -276,3 +276,28 @@ func TestBrake(t *testing.T) {
 	}
 	p.says(0, []string{"down"}, `deleted conf`)
 }
+
+// TestPreviewOfHandOver previews workloads that take the place of others, of another resource and of the same one: the plan says what
+// the deletion waits for.
+func TestPreviewOfHandOver(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, "-- Tiltfile --\nk8s_yaml('old.yaml')\n"+sleeper("old")+sleeper("new")+sleeper("other", "alpine"))
+	p.deploys(0)
+	preview := func(tiltfile string, want string) {
+		t.Helper()
+		p.write("Tiltfile", tiltfile)
+		p.says(0, []string{"preview", "--namespace", p.namespace}, want)
+	}
+	const wait = `no longer declared; it stays until there is a successor that is ready: `
+	preview("k8s_yaml('new.yaml')\n", `delete +deployment/old.*\n +`+wait+`deployment/new\n`)
+	preview("k8s_yaml('new.yaml')\nk8s_resource('new', new_name='old')\n", `delete +deployment/old.*\n +`+wait+`deployment/new\n`)
+	preview("k8s_yaml('other.yaml')\n", `delete +deployment/old.*\n +no longer declared\n`)
+	p.says(0, []string{"down", "--namespace", p.namespace})
+}
+
+// sleeper returns the file of a Deployment that does nothing, with the labels of its name.
+func sleeper(name string, image ...string) string {
+	return fmt.Sprintf("-- %[1]s.yaml --\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: %[1]s}\nspec:\n  selector: {matchLabels: {app: %[1]s}}\n"+
+		"  template:\n    metadata: {labels: {app: %[1]s}}\n    spec:\n      terminationGracePeriodSeconds: 0\n      containers: [{name: main, image: %[2]s, command: [sleep, '100000']}]\n",
+		name, append(image, "busybox")[0])
+}

@@ -73,6 +73,7 @@ func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep
 	if err != nil {
 		return nil, err
 	}
+	c.sayWaits(ctx, ledger, records, o, known, steps)
 	if why := o.Prune.keeps(ctx, c, ledger, declared, o.Namespace); why != "" {
 		for i, s := range steps {
 			if s.Action == api.ActionDelete || s.Action == api.ActionOrphan {
@@ -81,6 +82,60 @@ func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep
 		}
 	}
 	return steps, nil
+}
+
+// sayWaits adds to the deletions of a plan what they wait for: the workloads that take the place of those that leave.
+func (c *Cluster) sayWaits(ctx context.Context, ledger *deploy.Ledger, records map[model.ManifestName][]deploy.ObjectRecord, o PreviewOptions,
+	known map[model.ManifestName]bool, steps []api.PlanStep) {
+	wait := map[string]string{}
+	for _, s := range steps {
+		name := model.ManifestName(s.Resource)
+		if _, done := wait[s.Resource]; done || s.Action != api.ActionDelete {
+			continue
+		}
+		if !known[name] {
+			wait[s.Resource] = successorNames(c.successors(ctx, ledger, RemoveRequest{Resource: name, Namespace: o.Namespace,
+				Declared: func() []model.Manifest { return o.Declared }}, records))
+		}
+	}
+	for _, s := range steps { // within a resource, everything that leaves waits if something of it serves
+		if id := planID(s.Object); s.Action == api.ActionDelete && known[model.ManifestName(s.Resource)] && deploy.Serves(id) {
+			wait[s.Resource] = c.workloadNames(ctx, o, s.Resource)
+		}
+	}
+	for i, s := range steps {
+		if names := wait[s.Resource]; names != "" && s.Action == api.ActionDelete {
+			steps[i].Reason = s.Reason + "; it stays until there is a successor that is ready: " + names
+		}
+	}
+}
+
+func planID(o api.PlanObject) model.ObjectID {
+	return model.ObjectID{Group: o.Group, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
+}
+
+func successorNames(list []successor) string {
+	names := make([]string, len(list))
+	for i, s := range list {
+		names[i] = strings.ToLower(s.id.Kind) + "/" + s.id.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// workloadNames lists the declared workloads of a resource.
+func (c *Cluster) workloadNames(ctx context.Context, o PreviewOptions, resource string) string {
+	var list []successor
+	for _, m := range o.Declared {
+		if string(m.Name) != resource || m.K8s == nil {
+			continue
+		}
+		for _, r := range c.Objects(ctx, m, o.Namespace) {
+			if deploy.Serves(r.ObjectID) {
+				list = append(list, successor{m.Name, r.ObjectID})
+			}
+		}
+	}
+	return successorNames(list)
 }
 
 // Drift returns how the objects in the cluster differ from what was applied to them last, of the chosen resources; nil chooses all.
