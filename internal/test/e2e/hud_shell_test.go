@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -181,5 +183,13 @@ func TestShellCommand(t *testing.T) {
 // running returns the processes of hone with a text in their command lines.
 func (p *project) running(text string) string {
 	out, _ := exec.Command("pgrep", "-af", "--", "^"+regexp.QuoteMeta(binary+text)).Output() // fails if there is none
-	return string(out)
+	var own []string
+	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		pid, _, _ := strings.Cut(line, " ")
+		// Other tests run the same command at the same time.
+		if dir, err := os.Readlink(filepath.Join("/proc", pid, "cwd")); err == nil && pid != "" && dir == p.dir {
+			own = append(own, line)
+		}
+	}
+	return strings.Join(own, "\n")
 }
