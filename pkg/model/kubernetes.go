@@ -232,11 +232,17 @@ type Container struct {
 	StartedAt  time.Time
 	FinishedAt time.Time
 	Restarts   int
-	// LastID and LastReason describe the run before the current one.
+	// LastID, LastReason and LastExitCode describe the run before the current one.
 	LastID       string
 	LastReason   string
 	LastExitCode int
-	Ports        []int
+	// LastMessage, LastStartedAt and LastFinishedAt are what Kubernetes said about that run, and when it was; empty and zero if
+	// unknown.
+	LastMessage                   string
+	LastStartedAt, LastFinishedAt time.Time
+	// MemoryLimit is resources.limits.memory as the object has it: "64Mi"; empty for none.
+	MemoryLimit string
+	Ports       []int
 	// Probes are the kubelet's probes of the container, in the order startup, readiness, liveness. Started is true once the
 	// startup probe has succeeded, or if there is none and the container is running.
 	Probes  []ContainerProbe

@@ -62,6 +62,9 @@ func containers(specs []corev1.Container, statuses []corev1.ContainerStatus, ini
 
 func container(spec *corev1.Container, init bool) model.Container {
 	c := model.Container{Name: spec.Name, Image: spec.Image, Init: init, Sidecar: init && isSidecar(spec), Probes: probes(spec)}
+	if limit, has := spec.Resources.Limits[corev1.ResourceMemory]; has {
+		c.MemoryLimit = limit.String()
+	}
 	for _, p := range spec.Ports {
 		if p.Protocol == "" || p.Protocol == corev1.ProtocolTCP {
 			c.Ports = append(c.Ports, int(p.ContainerPort))
@@ -140,7 +143,8 @@ func addStatus(c *model.Container, s *corev1.ContainerStatus) {
 	}
 	if t := s.LastTerminationState.Terminated; t != nil {
 		_, c.LastID = splitContainerID(t.ContainerID)
-		c.LastReason, c.LastExitCode = terminatedReason(t), int(t.ExitCode)
+		c.LastReason, c.LastExitCode, c.LastMessage = terminatedReason(t), int(t.ExitCode), t.Message
+		c.LastStartedAt, c.LastFinishedAt = t.StartedAt.Time, t.FinishedAt.Time
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -142,7 +143,7 @@ func TestPodFromCore(t *testing.T) {
 			Containers: []corev1.Container{
 				{Name: "main", Image: "shop/web:1", Ports: []corev1.ContainerPort{
 					{ContainerPort: 8080}, {ContainerPort: 53, Protocol: corev1.ProtocolUDP}, {ContainerPort: 9090, Protocol: corev1.ProtocolTCP},
-				}},
+				}, Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")}}},
 				{Name: "new", Image: "x"},
 			},
 		},
@@ -155,7 +156,7 @@ func TestPodFromCore(t *testing.T) {
 			ContainerStatuses: []corev1.ContainerStatus{{
 				Name: "main", State: running(), Ready: true, RestartCount: 2, ContainerID: "docker://c2",
 				LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
-					ContainerID: "docker://c1", Signal: 9, ExitCode: 137,
+					ContainerID: "docker://c1", Signal: 9, ExitCode: 137, Message: "said last", StartedAt: metav1.NewTime(t0), FinishedAt: metav1.NewTime(t1),
 				}},
 			}},
 		},
@@ -169,7 +170,8 @@ func TestPodFromCore(t *testing.T) {
 		}},
 		Containers: []model.Container{{
 			Name: "main", ID: "c2", Runtime: "docker", Image: "shop/web:1", Ready: true, State: model.ContainerRunning,
-			StartedAt: t0, Restarts: 2, LastID: "c1", LastReason: "Signal:9", LastExitCode: 137, Ports: []int{8080, 9090},
+			StartedAt: t0, Restarts: 2, LastID: "c1", LastReason: "Signal:9", LastExitCode: 137, LastMessage: "said last",
+			LastStartedAt: t0, LastFinishedAt: t1, MemoryLimit: "64Mi", Ports: []int{8080, 9090},
 		}, {Name: "new", Image: "x"}},
 	}
 	if diff := cmp.Diff(want, PodFromCore(in)); diff != "" {

@@ -3,6 +3,9 @@ package screen
 import (
 	"fmt"
 	"math"
+	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -101,7 +104,7 @@ func (u *ui) nextError(direction int) {
 			if open {
 				u.pop()
 			}
-			u.showNewError(name)
+			u.showOrAwait(name)
 			return
 		}
 	}
@@ -127,14 +130,32 @@ func (u *ui) showCard(c view.Card) {
 	u.push(&cardView{ui: u, resource: c.Resource, aspect: c.Aspect})
 }
 
-// bringCard shows the card of a failure whose first line the user has just been shown in the log: a program says why it fails a
-// moment before it is known to fail, and whoever asks for the error in between wants the card too. Any key ends the wish.
+// showOrAwait shows the new error of a resource in the log. A resource whose update is not over yet is about to fail or to become
+// well: its card is awaited first, and the log is left as it is.
+func (u *ui) showOrAwait(name model.ManifestName) {
+	for _, r := range u.frame.View.Rows {
+		if r.Name == name && (r.Status == view.Updating || r.Status == view.Waiting) {
+			u.wanted, u.wantedUntil, u.wantedLog = name, u.options.Now().Add(wantedTime), true
+			u.say(string(name) + " has just written an error: its card follows if it fails")
+			return
+		}
+	}
+	u.showNewError(name)
+}
+
+// bringCard shows the card of a failure that the user has asked for before it was known: a program says why it fails a moment
+// before it is known to fail. If it does not fail, its error is shown in the log, unless that has been done. Any key ends the wish.
 func (u *ui) bringCard(now time.Time) {
 	if u.wanted == "" {
 		return
 	}
 	if !now.Before(u.wantedUntil) || u.top() != u.main {
+		name := u.wanted
 		u.wanted = ""
+		if still, found := u.newError(); u.wantedLog && u.top() == u.main && found && still == name {
+			u.showNewError(name)
+		}
+		u.wantedLog = false
 		return
 	}
 	for _, c := range u.frame.View.Cards {
@@ -146,13 +167,13 @@ func (u *ui) bringCard(now time.Time) {
 	}
 }
 
-// nearestCard returns the card to show first: that of the selected resource if it was not just shown, else the next one in
-// the order of the cards.
+// nearestCard returns the card to show first: that of the selected resource, or of what it waits for, if it was not just shown,
+// else the next one in the order of the cards.
 func (u *ui) nearestCard(direction int) int {
 	cards := u.frame.View.Cards
 	if r := u.selected(); r != nil {
 		for i, c := range cards {
-			if c.Resource != r.Name {
+			if !c.Concerns(r.Name) {
 				continue
 			}
 			if u.shownCard == (cardKey{c.Resource, c.Aspect}) {
@@ -240,85 +261,180 @@ func (u *ui) readExcerpt(c *view.Card) []string {
 		for _, l := range splitLines(c.Output) {
 			all = append(all, text.Clean(l))
 		}
-	} else if c.Span != "" {
+	}
+	if c.Span != "" && (c.Output == "" || c.Part != view.WholeLog) {
 		f := logstore.Filter{Resources: []model.ManifestName{c.Resource}, Span: c.Span}
-		for _, l := range u.options.Logs.ReadBefore(f, math.MaxUint64, readLines) {
+		lines := u.options.Logs.ReadBefore(f, math.MaxUint64, readLines)
+		for _, l := range partOf(lines, c.Part) {
 			all = append(all, text.Clean(l.Text))
 		}
 	}
 	var out []string
 	for _, i := range logline.Essential(all, cardLines) {
-		out = append(out, all[i])
+		if !c.Says(all[i]) {
+			out = append(out, all[i])
+		}
 	}
 	return out
+}
+
+// partOf returns the part of an update's log that can tell why it failed. The session's last word about it is what the card says
+// anyway.
+func partOf(lines []logstore.Line, part view.LogPart) []logstore.Line {
+	if part == view.WholeLog {
+		return lines
+	}
+	isStep := func(l logstore.Line) bool { return strings.HasPrefix(l.Text, "STEP ") }
+	for i := len(lines) - 1; i >= 0; i-- {
+		if isStep(lines[i]) {
+			lines = lines[i+1:]
+			break
+		}
+	}
+	if i := slices.IndexFunc(lines, func(l logstore.Line) bool { return strings.HasPrefix(l.Text, "Build Failed: ") }); i >= 0 {
+		lines = lines[:i]
+	}
+	if part == view.ErrorsOfLastStep {
+		lines = slices.DeleteFunc(slices.Clone(lines), func(l logstore.Line) bool { return l.Level < logstore.LevelError })
+	}
+	return lines
 }
 
 // content returns the lines of a card.
 func (v *cardView) content(c *view.Card) []view.Line {
 	var lines []view.Line
 	add := func(indent int, spans ...view.Span) { lines = append(lines, view.Line{Cell: spans, Indent: indent}) }
-	for _, s := range c.Cause {
-		add(2, view.Span{Text: s})
+	for i, s := range c.Cause {
+		tone := view.Plain
+		if i == 0 {
+			tone = view.Strong
+		}
+		spans := view.Cell{{Text: s, Tone: tone}}
+		if c.Where != "" && i == 0 {
+			spans = append(spans, view.Span{Text: "  " + c.Where, Tone: view.Dim})
+		}
+		add(2, spans...)
 	}
-	if excerpt := v.ui.excerpt(c); len(excerpt) > 0 {
+	for _, s := range c.Said {
+		add(2, view.Span{Text: s, Tone: view.Dim})
+	}
+	excerpt := v.ui.excerpt(c)
+	if len(excerpt) > 0 {
 		add(0)
 		for _, s := range excerpt {
 			add(4, view.Span{Text: "  "}, view.Span{Text: s, Tone: view.Bad})
 		}
 	}
-	if len(c.Helps) > 0 {
+	if len(c.Helps)+len(c.Waiting)+len(c.After) > 0 {
 		add(0)
-		for i, s := range c.Helps {
-			head := "What helps: "
-			if i > 0 {
-				head = text.PadRight("", len(head))
-			}
-			add(12, view.Span{Text: head, Tone: view.Strong}, view.Span{Text: s})
+	}
+	for i, s := range c.Helps {
+		head := "What helps: "
+		if i > 0 {
+			head = text.PadRight("", len(head))
 		}
+		add(12, view.Span{Text: head, Tone: view.Strong}, view.Span{Text: s})
+	}
+	if len(c.After) > 0 {
+		add(12, view.Span{Text: "Look first: ", Tone: view.Strong}, view.Span{Text: joined(c.After, ", ") + ", which it depends on, failed before it"})
 	}
 	if len(c.Waiting) > 0 {
-		add(0)
-		chain := string(c.Resource)
-		for _, n := range c.Waiting[:min(len(c.Waiting), 8)] {
-			chain += " → " + string(n)
-		}
-		if n := len(c.Waiting) - 8; n > 0 {
-			chain += fmt.Sprintf(" and %d more", n)
-		}
-		add(12, view.Span{Text: "Waiting for it: ", Tone: view.Strong}, view.Span{Text: chain})
+		add(12, view.Span{Text: "Waiting for it: ", Tone: view.Strong}, view.Span{Text: v.chain(c, excerpt)})
 	}
 	return lines
 }
 
-func (v *cardView) draw(c canvas, area rect) {
-	i := v.index()
-	title := "this failure is gone"
-	var lines []view.Line
-	if i >= 0 {
+// chainRings and chainNames bound how much of a chain of waiting resources a card names.
+const chainRings, chainNames = 6, 4
+
+// chain says who waits because of a failure, from the place in the source where it begins, if the program or the compiler names
+// it: "App.tsx:41 → shop-ui → e2e".
+func (v *cardView) chain(c *view.Card, excerpt []string) string {
+	parts := []string{joined(append([]model.ManifestName{c.Resource}, c.Also...), ", ")}
+	if p, ok := v.ui.placeOf(c, excerpt); ok {
+		parts = slices.Insert(parts, 0, fmt.Sprintf("%s:%d", path.Base(filepath.ToSlash(p.File)), p.Line))
+	}
+	for _, ring := range c.Waiting[:min(len(c.Waiting), chainRings)] {
+		parts = append(parts, joined(ring, ", "))
+	}
+	if n := len(c.Waiting) - chainRings; n > 0 {
+		rest := 0
+		for _, ring := range c.Waiting[chainRings:] {
+			rest += len(ring)
+		}
+		parts = append(parts, fmt.Sprintf("%d more", rest))
+	}
+	return strings.Join(parts, " → ")
+}
+
+// placeOf returns the first place in the source tree that the lines of a failure name, or its causes.
+func (u *ui) placeOf(c *view.Card, excerpt []string) (logline.Place, bool) {
+	for _, s := range slices.Concat(excerpt, c.Cause) {
+		for _, p := range logline.Places(s) {
+			if u.links.known(c.Resource, p) {
+				return p, true
+			}
+		}
+	}
+	return logline.Place{}, false
+}
+
+// joined names resources, the first few if there are many.
+func joined(list []model.ManifestName, sep string) string {
+	var out []string
+	for _, n := range list[:min(len(list), chainNames)] {
+		out = append(out, string(n))
+	}
+	if n := len(list) - chainNames; n > 0 {
+		out = append(out, fmt.Sprintf("%d more", n))
+	}
+	return strings.Join(out, sep)
+}
+
+// measure lays the card out in an area, at its bottom.
+func (v *cardView) measure(area rect) (laid laidCard) {
+	laid.title, laid.sign, laid.tone = "this failure is gone", "✖", view.Bad
+	if area.w < 8 || area.h < 3 {
+		return laid
+	}
+	if i := v.index(); i >= 0 {
 		card := &v.ui.frame.View.Cards[i]
 		v.ui.shownCard = cardKey{card.Resource, card.Aspect}
-		names := string(card.Resource)
-		for _, n := range card.Also {
-			names += ", " + string(n)
+		names := joined(append([]model.ManifestName{card.Resource}, card.Also...), ", ")
+		laid.title = text.CutMiddle(names, max(area.w/3, 12)) + " ─ " + card.Title
+		if card.Aspect == view.AspectStuck {
+			laid.sign, laid.tone = "◌", view.Warn
 		}
-		title = text.CutMiddle(names, max(area.w/3, 12)) + " ─ " + card.Title
 		if !card.Since.IsZero() {
-			title += " ─ since " + card.Since.Local().Format("15:04:05")
+			laid.title += " ─ since " + card.Since.Local().Format("15:04:05")
 		}
-		lines = v.content(card)
+		for _, l := range v.content(card) {
+			laid.rows = append(laid.rows, l.Rows(area.w-4)...)
+		}
+		laid.right = fmt.Sprintf(" %d of %d ─ e next  Esc ", i+1, len(v.ui.frame.View.Cards))
 	}
-	if area.w < 8 || area.h < 3 {
+	v.rows, v.height = len(laid.rows), max(1, min(len(laid.rows), area.h*2/3-2))
+	v.move(0)
+	laid.box, _ = area.bottom(v.height + 2)
+	return laid
+}
+
+// laidCard is a card as it is drawn.
+type laidCard struct {
+	title, sign, right string
+	tone               view.Tone
+	rows               []view.Cell
+	box                rect
+}
+
+func (v *cardView) draw(c canvas, area rect) {
+	laid := v.measure(area)
+	box, rows := laid.box, laid.rows
+	v.area = box
+	if box.empty() {
 		return
 	}
-	var rows []view.Cell
-	for _, l := range lines {
-		rows = append(rows, l.Rows(area.w-4)...)
-	}
-	v.rows, v.height = len(rows), max(1, min(len(rows), area.h*2/3-2))
-	v.move(0)
-	box, _ := area.bottom(v.height + 2)
-	v.area = box
-	bad, dim := c.theme.style(view.Bad), c.theme.style(view.Dim)
+	bad, dim := c.theme.style(laid.tone), c.theme.style(view.Dim)
 	for y := range box.h {
 		for x := range box.w {
 			c.Put(box.x+x, box.y+y, " ", c.theme.style(view.Plain))
@@ -326,12 +442,8 @@ func (v *cardView) draw(c canvas, area rect) {
 	}
 	c.rule(box.x, box.y, box.w, bad)
 	c.rule(box.x, box.y+box.h-1, box.w, dim)
-	right := ""
-	if i >= 0 {
-		right = fmt.Sprintf(" %d of %d ─ e next  Esc ", i+1, len(v.ui.frame.View.Cards))
-	}
-	c.text(box.x+1, box.y, box.w-text.Width(right)-3, " ✖ "+text.Cut(title, box.w-text.Width(right)-8)+" ", bad)
-	c.text(box.x+box.w-text.Width(right)-1, box.y, text.Width(right), right, dim)
+	c.text(box.x+1, box.y, box.w-text.Width(laid.right)-3, " "+laid.sign+" "+text.Cut(laid.title, box.w-text.Width(laid.right)-8)+" ", bad)
+	c.text(box.x+box.w-text.Width(laid.right)-1, box.y, text.Width(laid.right), laid.right, dim)
 	for n := 0; n < v.height && v.offset+n < len(rows); n++ {
 		c.spans(box.x+2, box.y+1+n, box.w-4, rows[v.offset+n])
 		c.linkPlaces(box.x+2, box.y+1+n, box.w-4, v.resource, rows[v.offset+n].String())

@@ -2,11 +2,16 @@ package screen
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/hud/hudtest"
 	"github.com/hone-dev/hone/internal/hud/view"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // cards replaces rows and cards of the view.
@@ -30,7 +35,7 @@ func TestCards(t *testing.T) {
 		}
 		d.cards(manyRows(5, 1, 3),
 			view.Card{Resource: "service-001", Title: "the update failed", Cause: []string{"go build: exit 1"}, Output: "main.go:41:2: unused\n",
-				Helps: []string{"correct it"}, Waiting: resourceNames("web", "e2e")},
+				Helps: []string{"correct it"}, Waiting: [][]model.ManifestName{resourceNames("web"), resourceNames("e2e")}},
 			view.Card{Resource: "service-003", Aspect: view.AspectRuntime, Title: "crash loop ×4", Span: "pod:x"})
 		d.press("e")
 		d.shows("▌ ✖ service-001", "✖ service-001 ─ the update failed", "1 of 2", "go build: exit 1", "main.go:41:2: unused",
@@ -97,4 +102,117 @@ func TestRunsOfAContainer(t *testing.T) {
 		d.press("<Esc><Esc><Esc>eep")
 		d.shows("run 1 line 0")
 	})
+}
+
+// TestErrorBeforeTheRowHasTurned asks for the error of a resource whose update is not over yet: the log stays as it is until it is
+// known whether the resource fails.
+func TestErrorBeforeTheRowHasTurned(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		play func(d *driver, waiting []view.Row)
+	}{
+		{"it fails", func(d *driver, _ []view.Row) {
+			d.cards(manyRows(3, 1), view.Card{Resource: "service-001", Aspect: view.AspectRuntime, Title: "crash loop"})
+			d.shows("✖ service-001 ─ crash loop")
+		}},
+		{"it becomes well", func(d *driver, _ []view.Row) {
+			d.cards(manyRows(3))
+			d.after(wantedTime + messageTime)
+			d.shows("▌ ✔ service-001", "paused", "FATAL no such host")
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			play(t, func(_ *testing.T, d *driver) {
+				rows := manyRows(3)
+				rows[1].Status, rows[1].Changed = view.Waiting, hudtest.ShopTime
+				d.cards(rows)
+				for n := 1; n < 3; n++ {
+					d.logs.Append(logstore.Entry{Resource: "service-001", Span: fmt.Sprintf("build:service-001:%d", n), Source: logstore.SourceBuild, Level: logstore.LevelInfo, Text: "update"})
+					d.manyLines("service-001", 1, 50)
+				}
+				d.logs.Append(logstore.Entry{Resource: "service-001", Source: logstore.SourceRuntime, Level: logstore.LevelError, Text: "FATAL no such host"})
+				d.manyLines("service-001", 50, 150)
+				d.after(time.Second)
+				d.press("e")
+				d.shows("▌ ✔ service-000", "service-001 has just written an error")
+				d.hides("paused")
+				tt.play(d, rows)
+			})
+		})
+	}
+}
+
+// TestLinesOfACard shows only the lines that can tell why, and the place where it begins.
+func TestLinesOfACard(t *testing.T) {
+	write := func(d *driver, level logstore.Level, texts ...string) {
+		for _, s := range texts {
+			d.logs.Append(logstore.Entry{Resource: "service-001", Span: "build:1", Source: logstore.SourceBuild, Level: level, Text: s})
+		}
+	}
+	card := view.Card{Resource: "service-001", Title: "the deploy failed", Span: "build:1", Cause: []string{"apply deployment/api: it is invalid"}}
+	for _, tt := range []struct {
+		name         string
+		part         view.LogPart
+		output       string
+		shows, hides []string
+	}{
+		{"objects that the server refuses", view.ErrorsOfLastStep, "", []string{"▌ ✖ service-001", "Warning of the server is an error"}, []string{"✖ error of the build", "applied something", "Build Failed"}},
+		{"a command that deploys", view.LastStep, "on its output: exit status 3\n", []string{"Error: INSTALLATION FAILED"}, []string{"✖ error of the build", "Build Failed"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			play(t, func(_ *testing.T, d *driver) {
+				write(d, logstore.LevelInfo, "STEP 1/2 — Building Dockerfile: [api]")
+				write(d, logstore.LevelError, "error of the build that was tried again")
+				write(d, logstore.LevelInfo, "STEP 2/2 — Deploying", "applied something")
+				if tt.part == view.LastStep {
+					write(d, logstore.LevelInfo, "Error: INSTALLATION FAILED: no chart")
+				} else {
+					write(d, logstore.LevelError, "Warning of the server is an error")
+				}
+				write(d, logstore.LevelError, "Build Failed: apply deployment/api: it is invalid")
+				c := card
+				c.Part, c.Output = tt.part, tt.output
+				d.cards(manyRows(5, 1), c)
+				d.press("ezz")
+				d.shows(tt.shows...)
+				_, box, _ := strings.Cut(d.text(), "─ the deploy failed")
+				for _, s := range tt.hides {
+					if strings.Contains(box, strings.TrimPrefix(s, "✖ ")) {
+						t.Errorf("the card has %q:\n%s", s, box)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestCardOfWhatAResourceWaitsFor: a resource that only waits has no card of its own.
+func TestCardOfWhatAResourceWaitsFor(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "App.tsx")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	play(t, func(_ *testing.T, d *driver) {
+		d.cards(manyRows(6, 1, 5), view.Card{Resource: "service-005", Title: "the update failed"},
+			view.Card{Resource: "service-001", Title: "the update failed", Output: "src/App.tsx:41:3: no such name\n",
+				Waiting: [][]model.ManifestName{resourceNames("service-002", "service-003"), resourceNames("service-004")}})
+		located(d, file)
+		d.press("jjjj")
+		d.shows("▌ ✔ service-004")
+		d.press("e")
+		d.after(time.Second)
+		d.shows("▌ ✖ service-001", "2 of 2", "Waiting for it: App.tsx:41 → service-001 → service-002, service-003 → service-004")
+	})
+}
+
+// located makes a file that of every name in the output.
+func located(d *driver, file string) {
+	before := d.view
+	d.view = func(now time.Time) Frame {
+		f := before(now)
+		f.Locate = func(model.ManifestName, string) []string { return []string{file} }
+		return f
+	}
+	d.changed <- struct{}{}
+	d.after(time.Second)
 }

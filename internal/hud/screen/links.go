@@ -106,6 +106,17 @@ func (l *links) place(resource model.ManifestName, p logline.Place) string {
 	return l.file(found.path, p.Line)
 }
 
+// known reports whether a file that output names is in the source tree. If that is not known yet, it is looked for, and known in a
+// later frame.
+func (l *links) known(resource model.ManifestName, p logline.Place) bool {
+	name := placeName{resource, p.File}
+	found, ok := l.places[name]
+	if !ok || l.now.Sub(found.at) > placeTime {
+		l.wanted[name] = true
+	}
+	return found.path != ""
+}
+
 // file returns the address of a file of this machine, at a line unless that is 0.
 func (l *links) file(path string, line int) string {
 	if l == nil || l.host == "" || path == "" {

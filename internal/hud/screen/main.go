@@ -87,6 +87,10 @@ func (m *mainView) share(area rect) (table, log rect) {
 func (m *mainView) draw(c canvas, area rect) {
 	m.area = area
 	table, log := m.share(area)
+	m.table.covered = 0
+	if v, ok := m.ui.top().(*cardView); ok {
+		m.table.covered = max(0, table.y+table.h-v.measure(area).box.y)
+	}
 	m.log.bare = m.tiny()
 	m.table.draw(c, table)
 	if brought := m.ui.brought(log.w); brought != nil && log.h > leastPane+1 {

@@ -173,7 +173,7 @@ func (u *ui) showNewError(name model.ManifestName) {
 	u.log.source, u.log.level, u.log.terms = allSources, 0, loglist.Terms{}
 	u.settle()
 	u.log.reveal(line.Seq)
-	u.wanted, u.wantedUntil = name, u.options.Now().Add(wantedTime)
+	u.wanted, u.wantedUntil, u.wantedLog = name, u.options.Now().Add(wantedTime), false
 }
 
 // markLine marks the line with the cursor, or takes its mark away.

@@ -29,8 +29,10 @@ type table struct {
 	selected tableKey
 	previous int
 	offset   int // the first line that is drawn
-	focused  bool
-	step     int // of the spinner
+	// covered is how many rows at its bottom a card covers: what is selected stays above it.
+	covered int
+	focused bool
+	step    int // of the spinner
 	// others are the resources that other screens of the session have selected.
 	others []model.ManifestName
 	// unseen returns what the user has not seen of a resource's log.
@@ -329,7 +331,7 @@ func (t *table) draw(c canvas, area rect) {
 	head, rest := area.top(1)
 	t.area = rest
 	columns := t.sizes.Columns(area.w)
-	t.scroll(rest.h)
+	t.scroll(max(rest.h-t.covered, 1))
 	t.drawTitles(c, head, columns)
 	for i := 0; i < rest.h && t.offset+i < len(t.lines); i++ {
 		l := t.lines[t.offset+i]

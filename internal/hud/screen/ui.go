@@ -40,9 +40,11 @@ type ui struct {
 	shownCard cardKey // the card that was shown last
 	excerpts  excerpts
 	activity  *activity
-	// wanted is the resource whose card is shown if it fails before wantedUntil; empty for none.
+	// wanted is the resource whose card is shown if it fails before wantedUntil; empty for none. wantedLog is set if its error is
+	// shown in the log otherwise.
 	wanted      model.ManifestName
 	wantedUntil time.Time
+	wantedLog   bool
 	// seenErrors are the updates, by their first lines, whose new errors the user has seen.
 	seenErrors map[model.ManifestName]uint64
 

@@ -14,8 +14,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Card explains a failure: what failed, why, what helps, and who waits because of it. Failures with the same cause share a
-// card.
+// Card explains a failure, or a pod that is stuck: what it is, why, what helps, and who waits because of it. What fails for the
+// same reason shares a card, and what only waits for a failure has none.
 type Card struct {
 	// Resource is the resource that failed; Also are further ones that failed for the same reason.
 	Resource model.ManifestName
@@ -25,37 +25,78 @@ type Card struct {
 	Title string
 	// Since is when it began; zero if unknown.
 	Since time.Time
-	// Cause says why, in full: lines of hone and of foreign programs.
+	// Cause says why, in the words of a person, and in those of foreign programs where hone knows no better ones.
 	Cause []string
-	// Output is the output of what failed, if it is known without its log. Span is where its log is; empty if it has none.
+	// Where names the pod and its container; empty if it is not about one.
+	Where string
+	// Said is what Kubernetes says about it, where Cause says it shorter.
+	Said []string
+	// Output is the output of what failed, as far as it is known without its log. Span is where its log is; empty if it has none.
 	Output string
 	Span   string
+	// Part is which lines of the log can tell why.
+	Part LogPart
 	// Helps are things to do about it. They are only there where hone knows.
 	Helps []string
 	// Saved are the files whose change the newest update contains, if the failure began with that update.
 	Saved []string
-	// Waiting are the resources that wait for the failed ones, directly and through others, the nearest first.
-	Waiting []model.ManifestName
+	// Waiting are the resources that wait for the failed ones: in the first ring those that wait for them, in each further ring
+	// those that wait for one of the ring before.
+	Waiting [][]model.ManifestName
+	// After are failing resources that the failed one depends on, if they have failed before it.
+	After []model.ManifestName
+
+	root string // what must be mended; empty if that is not known
 }
 
 // Aspect is what of a resource failed.
 type Aspect uint8
 
-// The aspects.
+// The aspects. A pod that is stuck has not failed, but will hardly become ready by itself.
 const (
 	AspectUpdate Aspect = iota
 	AspectRuntime
 	AspectPort
+	AspectStuck
 )
 
-// cards returns a card for each failure of the rows, causes first: in the order of the rows, but those that others wait for
-// before the rest.
+// LogPart is a part of the log of what failed.
+type LogPart uint8
+
+// The parts: all of it, what was written since the last step of an update began, and of that only the lines at level error, where
+// the others are about what went well.
+const (
+	WholeLog LogPart = iota
+	LastStep
+	ErrorsOfLastStep
+)
+
+// Concerns reports whether a card is about a resource: it has failed, or it waits for what has failed.
+func (c Card) Concerns(name model.ManifestName) bool {
+	return c.Resource == name || slices.Contains(c.Also, name) || slices.ContainsFunc(c.Waiting, func(ring []model.ManifestName) bool { return slices.Contains(ring, name) })
+}
+
+// Says reports whether a line of output stands in the causes already, by itself or as the end of one.
+func (c Card) Says(line string) bool {
+	line = strings.TrimSpace(line)
+	return line != "" && slices.ContainsFunc(c.Cause, func(s string) bool { return strings.TrimSpace(s) == line || strings.HasSuffix(s, ": "+line) })
+}
+
+// failed returns the resources that failed.
+func (c Card) failed() []model.ManifestName {
+	return append([]model.ManifestName{c.Resource}, c.Also...)
+}
+
+// cards returns a card for each root cause of the failures of the rows, causes first: in the order of the rows, but those that
+// others wait for before the rest, and what is stuck last.
 func (b *builder) cards(rows []Row) []Card {
 	var cards []Card
 	add := func(c Card) {
 		for i := range cards {
-			if o := &cards[i]; o.Aspect == c.Aspect && o.Title == c.Title && slices.Equal(o.Cause, c.Cause) && o.Output == c.Output && c.Span == "" {
-				o.Also = append(o.Also, c.Resource)
+			if o := &cards[i]; c.sameAs(*o) {
+				if !slices.Contains(o.failed(), c.Resource) {
+					o.Also = append(o.Also, c.Resource)
+				}
 				return
 			}
 		}
@@ -67,6 +108,8 @@ func (b *builder) cards(rows []Row) []Card {
 		}
 		if r.RuntimeErr != "" {
 			add(b.runtimeCard(r))
+		} else if c, is := b.stuckCard(r); is {
+			add(c)
 		}
 		for _, p := range r.Ports {
 			if p.State == PortFailed {
@@ -74,20 +117,62 @@ func (b *builder) cards(rows []Row) []Card {
 			}
 		}
 	}
+	needed := map[model.ManifestName]bool{}
 	for i := range cards {
-		cards[i].Waiting = b.waitingFor(append([]model.ManifestName{cards[i].Resource}, cards[i].Also...))
+		cards[i].Waiting = b.waitingFor(cards[i].failed())
+		cards[i].After = b.after(cards[i], cards)
+		for _, n := range cards[i].After {
+			needed[n] = true
+		}
 	}
-	slices.SortStableFunc(cards, func(x, y Card) int { return rank(x) - rank(y) })
+	slices.SortStableFunc(cards, func(x, y Card) int { return rank(x, needed) - rank(y, needed) })
 	return cards
 }
 
-// rank sorts cards: the Tiltfile, which everything comes from, then what others wait for.
-func rank(c Card) int {
+// sameAs reports whether two failures have the same root. The lines that a program has written are its own, so that two programs
+// that end alike have two cards.
+func (c Card) sameAs(o Card) bool {
+	if c.root != "" {
+		return c.root == o.root
+	}
+	return o.root == "" && c.Aspect == o.Aspect && c.Title == o.Title && slices.Equal(c.Cause, o.Cause) && c.Output == o.Output && c.Span == "" && o.Span == ""
+}
+
+// after returns the failing resources that the failed one depends on, and that have failed before it.
+func (b *builder) after(c Card, cards []Card) (out []model.ManifestName) {
+	if c.Since.IsZero() {
+		return nil
+	}
+	known := map[model.ManifestName]bool{}
+	for ring := c.failed(); len(ring) > 0; {
+		var next []model.ManifestName
+		for _, name := range ring {
+			for _, dep := range state.Resources.In(b.v).Value(string(name)).Manifest.ResourceDeps {
+				if !known[dep] {
+					known[dep] = true
+					next = append(next, dep)
+				}
+			}
+		}
+		ring = next
+	}
+	for _, o := range cards {
+		if known[o.Resource] && o.Resource != c.Resource && !o.Since.IsZero() && o.Since.Before(c.Since) && !slices.Contains(out, o.Resource) {
+			out = append(out, o.Resource)
+		}
+	}
+	return out
+}
+
+// rank sorts cards: the Tiltfile, which everything comes from, then what others wait for or depend on.
+func rank(c Card, needed map[model.ManifestName]bool) int {
 	switch {
 	case c.Resource == model.TiltfileName:
 		return 0
-	case len(c.Waiting) > 0:
+	case len(c.Waiting) > 0, needed[c.Resource]:
 		return 1
+	case c.Aspect == AspectStuck:
+		return 3
 	}
 	return 2
 }
@@ -100,11 +185,14 @@ func (b *builder) updateCard(r Row) Card {
 	} else {
 		c.Title = "the update failed"
 		if last, ok := state.Updates.In(b.v).Value(string(r.Name)).Last(); ok {
-			c.Span = last.Span
+			c.Span, c.Part = last.Span, b.partOf(r.Name, last)
 			if last.Problem != nil {
 				p = *last.Problem
 			}
 			c.Saved = last.Files
+			if c.Part != WholeLog {
+				c.Title = "the deploy failed"
+			}
 			if files := Files(last.Files); files != "" {
 				c.Title += " after a change of " + files
 			}
@@ -115,6 +203,9 @@ func (b *builder) updateCard(r Row) Card {
 		c.Cause = append(c.Cause, linesOf(p.Cause)...)
 	}
 	c.Output = unescape(p.Detail)
+	if c.Part == WholeLog && c.Output != "" { // what two builds of one image say is the same
+		c.root = "update " + strings.Join(c.Cause, "\n") + "\n" + c.Output
+	}
 	if p.Mend != "" {
 		c.Helps = append(c.Helps, linesOf(p.Mend)...)
 	}
@@ -122,6 +213,18 @@ func (b *builder) updateCard(r Row) Card {
 		c.Helps = append(c.Helps, p.Link)
 	}
 	return c
+}
+
+// partOf returns which part of a failed update's log tells why: if the objects could not be applied, the lines before that are
+// about images that were built.
+func (b *builder) partOf(name model.ManifestName, last state.Build) LogPart {
+	if n := len(last.Steps); n == 0 || last.Steps[n-1].Kind != model.StepApply {
+		return WholeLog
+	}
+	if m := state.Resources.In(b.v).Value(string(name)).Manifest; m.K8s != nil && m.K8s.CustomDeploy != nil {
+		return LastStep
+	}
+	return ErrorsOfLastStep
 }
 
 // rest returns a text without its first line.
@@ -159,51 +262,73 @@ func (b *builder) runtimeCard(r Row) Card {
 		b.explain(&c, pod, failed)
 		return c
 	}
-	if help := refused(r.RuntimeErr); help != "" {
-		c.Title, c.Helps = "its pods are refused", append(c.Helps, help)
+	if cause, is := refusedCause(r.RuntimeErr); is {
+		c.take(cause)
 	}
 	return c
 }
 
-// refused returns what helps a workload whose pods cannot be created; empty if that is not known.
-func refused(err string) string {
-	switch {
-	case strings.Contains(err, "exceeded quota: "):
-		_, rest, _ := strings.Cut(err, "exceeded quota: ")
-		quota, _, _ := strings.Cut(rest, ",")
-		return "raise the ResourceQuota " + text.Clean(quota) + ", ask for less in resources, or delete what uses it up"
-	case strings.Contains(err, "failed quota: "):
-		return "the quota of the namespace wants resources.requests and limits for every container: set them"
-	case strings.Contains(err, "violates PodSecurity"):
-		return "the namespace allows only safer pods: set what the message asks for in securityContext, or lower the namespace's level"
-	case strings.Contains(err, "usage per Container is"), strings.Contains(err, "usage per Pod is"):
-		return "the LimitRange of the namespace bounds resources: ask for an amount within it"
+// stuckCard returns a card for a row whose pod has not failed, but will hardly become ready by itself.
+func (b *builder) stuckCard(r Row) (Card, bool) {
+	if r.Status != Waiting && r.Status != Updating {
+		return Card{}, false
 	}
-	return ""
+	events := state.ClusterEvents.In(b.v).Value(string(r.Name)).List
+	for _, pod := range b.pods[r.Name] {
+		if !pod.Current || pod.Deleting {
+			continue
+		}
+		if cause, since, is := b.stuck(pod, events); is {
+			c := Card{Resource: r.Name, Aspect: AspectStuck, Since: since, Where: where(pod, "")}
+			c.take(cause)
+			return c, true
+		}
+	}
+	return Card{}, false
 }
 
-// explain adds what is known about the container that failed.
+// explain says why a container failed.
 func (b *builder) explain(c *Card, pod state.Pod, failed model.Container) {
 	if n := failed.Restarts; n > 0 && !strings.Contains(c.Title, "×") {
 		c.Title += ", " + words.Count(n, "restart")
 	}
-	code := cmp.Or(failed.ExitCode, failed.LastExitCode)
-	reason := failed.Reason
-	if failed.State == model.ContainerWaiting && failed.LastReason != "" && reason == "CrashLoopBackOff" {
-		reason = failed.LastReason
+	if pod.OfCompose() {
+		c.meaning(cmp.Or(failed.ExitCode, failed.LastExitCode))
+		return
 	}
-	if reason != "OOMKilled" {
-		c.meaning(code)
+	c.Where = where(pod, failed.Name)
+	job := ""
+	if text, _, is := strings.Cut(strings.Join(c.Cause, "\n"), "; pod "+pod.Name); is { // that of a Job comes first
+		job = text
 	}
-	for _, f := range pod.Unhealthy {
-		if f.Container == failed.Name && f.Answer != "" && !strings.Contains(strings.Join(c.Cause, "\n"), f.Answer) {
-			c.Cause = append(c.Cause, string(f.Kind)+" probe: "+text.Clean(f.Answer))
+	if pod.Phase == "Failed" && pod.Message != "" { // evicted, too late
+		return
+	}
+	c.take(containerCause(pod, failed, state.ClusterEvents.In(b.v).Value(string(c.Resource)).List))
+	if job != "" {
+		c.Cause = append(c.Cause, linesOf(job)...)
+	}
+	if c.Span != "" && failed.ID == "" {
+		c.Span = "" // it has never run
+	}
+}
+
+// take makes a cause that of a card.
+func (c *Card) take(why cause) {
+	c.Cause, c.root = linesOf(why.text), why.root
+	if why.title != "" {
+		restarts := ""
+		if i := strings.Index(c.Title, "×"); i >= 0 {
+			restarts = " " + c.Title[i:]
 		}
+		c.Title = why.title + restarts
 	}
-	if m := failed.Message; m != "" && reason == failed.Reason && reason != "CrashLoopBackOff" && !strings.Contains(strings.Join(c.Cause, "\n"), m) {
-		c.Cause = append(c.Cause, linesOf(unescape(m))...)
+	if why.said != "" && why.said != why.text {
+		c.Said = linesOf(unescape(why.said))
 	}
-	c.Helps = append(c.Helps, helps(reason, failed.Message)...)
+	if why.help != "" {
+		c.Helps = append(c.Helps, why.help)
+	}
 }
 
 // meaning adds what an exit code means, if that does not depend on the program.
@@ -213,36 +338,12 @@ func (c *Card) meaning(code int) {
 	}
 }
 
-// helps returns what helps against a failure, where Kubernetes says enough to know.
-func helps(reason, message string) []string {
-	switch {
-	case reason == "OOMKilled":
-		return []string{"the container used more memory than its limit: raise resources.limits.memory, or use less"}
-	case reason == "ErrImageNeverPull":
-		return []string{"the image is not on the node, and imagePullPolicy is Never"}
-	case reason == "InvalidImageName":
-		return []string{"the image's name is not valid: check it in the Kubernetes object"}
-	case strings.Contains(message, "not found") && (strings.HasPrefix(message, "configmap ") || strings.HasPrefix(message, "secret ")):
-		return []string{"create the " + strings.TrimSuffix(message, " not found") + ", or correct its name in the object"}
-	case strings.Contains(message, "couldn't find key"):
-		return []string{"add the key, or correct its name in the object"}
-	case strings.Contains(message, "exec format error"):
-		return []string{"the image was built for another processor than the node's"}
-	case (reason == "ImagePullBackOff" || reason == "ErrImagePull") && strings.Contains(message, "unauthorized"):
-		return []string{"the registry wants a login: add an imagePullSecret"}
-	case reason == "ImagePullBackOff" || reason == "ErrImagePull":
-		return []string{"check the image's name and tag, and whether the node can reach the registry"}
-	}
-	return nil
-}
-
-// waitingFor returns the resources that wait for others, directly and through others, the nearest first.
-func (b *builder) waitingFor(names []model.ManifestName) []model.ManifestName {
+// waitingFor returns the resources that wait for others, directly and through others, ring by ring.
+func (b *builder) waitingFor(names []model.ManifestName) (rings [][]model.ManifestName) {
 	known := map[model.ManifestName]bool{}
 	for _, n := range names {
 		known[n] = true
 	}
-	var out []model.ManifestName
 	for ring := names; len(ring) > 0; {
 		var next []model.ManifestName
 		for name, hold := range b.plan.Holds {
@@ -250,15 +351,19 @@ func (b *builder) waitingFor(names []model.ManifestName) []model.ManifestName {
 				continue
 			}
 			if slices.ContainsFunc(hold.On, func(on model.ManifestName) bool { return slices.Contains(ring, on) }) {
-				known[name] = true
 				next = append(next, name)
 			}
 		}
+		for _, name := range next {
+			known[name] = true
+		}
 		slices.Sort(next)
-		out = append(out, next...)
+		if len(next) > 0 {
+			rings = append(rings, next)
+		}
 		ring = next
 	}
-	return out
+	return rings
 }
 
 // linesOf returns the lines of foreign text, cleaned for display.

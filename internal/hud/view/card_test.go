@@ -19,6 +19,12 @@ func show(cards []Card) string {
 		for _, l := range c.Cause {
 			fmt.Fprintf(&b, "  %s\n", l)
 		}
+		if c.Where != "" {
+			fmt.Fprintf(&b, "  where: %s\n", c.Where)
+		}
+		for _, l := range c.Said {
+			fmt.Fprintf(&b, "  said: %s\n", l)
+		}
 		if c.Output != "" {
 			fmt.Fprintf(&b, "  output: %q\n", c.Output)
 		}
@@ -27,6 +33,9 @@ func show(cards []Card) string {
 		}
 		for _, h := range c.Helps {
 			fmt.Fprintf(&b, "  helps: %s\n", h)
+		}
+		if len(c.After) > 0 {
+			fmt.Fprintf(&b, "  after: %v\n", c.After)
 		}
 		if len(c.Waiting) > 0 {
 			fmt.Fprintf(&b, "  waiting: %v\n", c.Waiting)
@@ -61,13 +70,13 @@ func TestCards(t *testing.T) {
 					Summary: "the image api cannot be built", Cause: "RUN go build: exit code 1", Detail: `App.tsx:41:3: no such name\nmore`, Mend: "correct the code"}), "api/App.tsx")
 			},
 			"api: the update failed after a change of App.tsx\n  the image api cannot be built\n  RUN go build: exit code 1\n" +
-				"  output: \"App.tsx:41:3: no such name\\nmore\"\n  log: build:api:1\n  helps: correct the code\n  waiting: [shop-ui e2e]\n"},
+				"  output: \"App.tsx:41:3: no such name\\nmore\"\n  log: build:api:1\n  helps: correct the code\n  waiting: [[shop-ui] [e2e]]\n"},
 		{"quota", []model.Manifest{service("api")}, func(s *hudtest.Scene) {
 			id := model.ObjectID{Group: "apps", Kind: "Deployment", Namespace: "default", Name: "api"}
 			s.Build("api", 1, time.Second, 2*time.Second, hudtest.Applied("deploy", id))
 			s.At(3*time.Second, state.ObjectsChanged{Objects: []model.ObjectStatus{{ObjectID: id, UID: "uid-api", Health: model.HealthFailed,
 				Message: "its pods cannot be created: exceeded quota: small, requested: pods=1, used: pods=0, limited: pods=0"}}})
-		}, "api: its pods are refused\n  deployment/default/api: its pods cannot be created: exceeded quota: small, requested: pods=1, used: pods=0, limited: pods=0\n" +
+		}, "api: its pods are refused\n  the ResourceQuota small has no room for its pods: requested: pods=1, used: pods=0, limited: pods=0\n" +
 			"  helps: raise the ResourceQuota small, ask for less in resources, or delete what uses it up\n"},
 		{"limits of a daemon set, of which only events tell", []model.Manifest{service("api")}, func(s *hudtest.Scene) {
 			id := model.ObjectID{Group: "apps", Kind: "DaemonSet", Namespace: "default", Name: "api"}
@@ -75,28 +84,74 @@ func TestCards(t *testing.T) {
 			s.At(3*time.Second, state.ObjectsChanged{Objects: []model.ObjectStatus{{ObjectID: id, UID: "uid-api", Health: model.HealthInProgress, PodsMissingSince: time.Unix(1, 0)}}},
 				state.KubeEventsSeen{Events: map[model.ManifestName][]state.KubeEvent{"api": {{UID: "e", Reason: "FailedCreate", Object: id, ObjectUID: "uid-api", LastSeen: time.Unix(2, 0),
 					Message: `Error creating: pods "api-x2v1" is forbidden: maximum memory usage per Container is 1Gi, but limit is 2Gi`}}}})
-		}, "api: its pods are refused\n  daemonset/default/api: its pods cannot be created: maximum memory usage per Container is 1Gi, but limit is 2Gi\n" +
+		}, "api: its pods are refused\n  its pods cannot be created: maximum memory usage per Container is 1Gi, but limit is 2Gi\n" +
 			"  helps: the LimitRange of the namespace bounds resources: ask for an amount within it\n"},
 		{"crash loop", []model.Manifest{service("api")}, func(s *hudtest.Scene) {
 			run(s, "api", func(c *model.Container, p *state.Pod) {
 				p.Status = "CrashLoopBackOff"
 				c.State, c.Reason, c.LastReason, c.LastExitCode, c.Restarts = model.ContainerWaiting, "CrashLoopBackOff", "Error", 127, 4
 			})
-		}, "api: crash loop ×4\n  pod api-7c9d-x2v1: container main: CrashLoopBackOff, exit code 127 (Error)\n  exit 127 (the command was not found)\n  log: pod:default/api-7c9d-x2v1/main:c-api\n"},
+		}, "api: crash loop ×4\n  container main exited with code 127 (the command was not found)\n  where: pod api-7c9d-x2v1\n  log: pod:default/api-7c9d-x2v1/main:c-api\n"},
 		{"out of memory", []model.Manifest{service("api")}, func(s *hudtest.Scene) {
 			run(s, "api", func(c *model.Container, p *state.Pod) {
 				p.Status = "OOMKilled"
-				c.State, c.Reason, c.ExitCode = model.ContainerTerminated, "OOMKilled", 137
+				c.State, c.Reason, c.ExitCode, c.MemoryLimit = model.ContainerTerminated, "OOMKilled", 137, "64Mi"
 			})
-		}, "api: out of memory\n  pod api-7c9d-x2v1: container main: OOMKilled, exit code 137\n  log: pod:default/api-7c9d-x2v1/main:c-api\n" +
-			"  helps: the container used more memory than its limit: raise resources.limits.memory, or use less\n"},
+		}, "api: out of memory\n  container main used more memory than its limit of 64Mi, and was killed\n  where: pod api-7c9d-x2v1\n  log: pod:default/api-7c9d-x2v1/main:c-api\n" +
+			"  helps: raise resources.limits.memory, or use less\n"},
 		{"missing config", []model.Manifest{service("api")}, func(s *hudtest.Scene) {
 			run(s, "api", func(c *model.Container, p *state.Pod) {
 				p.Status = "CreateContainerConfigError"
-				c.State, c.Reason, c.Message = model.ContainerWaiting, "CreateContainerConfigError", `secret "keys" not found`
+				c.State, c.Reason, c.Message, c.ID = model.ContainerWaiting, "CreateContainerConfigError", `secret "keys" not found`, ""
 			})
-		}, "api: container config is wrong\n  pod api-7c9d-x2v1: container main: CreateContainerConfigError (secret \"keys\" not found)\n" +
-			"  log: pod:default/api-7c9d-x2v1/main:c-api\n  helps: create the secret \"keys\", or correct its name in the object\n"},
+		}, "api: Secret keys is missing\n  container main needs the Secret keys, which does not exist in namespace default\n  where: pod api-7c9d-x2v1\n" +
+			"  helps: create the Secret keys, or correct its name in the object\n"},
+		{"two resources that lack one object, one that fails and one that is stuck", []model.Manifest{service("api"), service("web")}, func(s *hudtest.Scene) {
+			run(s, "api", func(c *model.Container, p *state.Pod) {
+				p.Status, p.Phase, c.ID = "CreateContainerConfigError", "Pending", ""
+				c.State, c.Reason, c.Message = model.ContainerWaiting, "CreateContainerConfigError", `configmap "settings" not found`
+			})
+			run(s, "web", func(c *model.Container, p *state.Pod) {
+				p.Status, p.Phase, p.NodeName, c.ID = "ContainerCreating", "Pending", "n1", ""
+				c.State, c.Reason = model.ContainerWaiting, "ContainerCreating"
+			})
+			s.At(4*time.Second, state.KubeEventsSeen{Events: map[model.ManifestName][]state.KubeEvent{"web": {{UID: "e", Warning: true, Reason: "FailedMount",
+				Message: `MountVolume.SetUp failed for volume "conf" : configmap "settings" not found`, ObjectUID: "pod-web", LastSeen: hudtest.Start.Add(3 * time.Second)}}}})
+		}, "api and [web]: ConfigMap settings is missing\n  container main needs the ConfigMap settings, which does not exist in namespace default\n  where: pod api-7c9d-x2v1\n" +
+			"  helps: create the ConfigMap settings, or correct its name in the object\n"},
+		{"no room on any node", []model.Manifest{service("api"), service("e2e", "api")}, func(s *hudtest.Scene) {
+			run(s, "api", func(c *model.Container, p *state.Pod) {
+				p.Status, p.Phase, p.Message, c.ID = "Pending", "Pending", "0/2 nodes are available: 1 Insufficient memory, 1 node(s) had untolerated taint {gpu: }. preemption: 0/2 nodes are available: no.", ""
+				c.State = model.ContainerWaiting
+			})
+		}, "api: no node takes its pod\n  no node takes the pod: 1 node has not enough memory left; 1 node has the taint gpu, which the pod does not tolerate\n  where: pod api-7c9d-x2v1\n" +
+			"  said: 0/2 nodes are available: 1 Insufficient memory, 1 node(s) had untolerated taint {gpu: }. preemption: 0/2 nodes are available: no.\n" +
+			"  helps: ask for less in resources.requests, or make room on a node\n  waiting: [[e2e]]\n"},
+		{"a probe that goes on failing", []model.Manifest{service("api")}, func(s *hudtest.Scene) {
+			run(s, "api", func(c *model.Container, _ *state.Pod) {
+				c.Probes = []model.ContainerProbe{{Kind: model.ProbeReadiness, Calls: "tcpSocket :80"}}
+			})
+			s.At(4*time.Second, state.ProbeFailed{Pod: "pod-api", Failure: state.ProbeFailure{Container: "main", Kind: model.ProbeReadiness, Answer: "dial tcp 10.0.0.1:80: connect: connection refused"}})
+		}, "api: its readiness probe fails\n  container main runs, but its readiness probe tcpSocket :80 fails: dial tcp 10.0.0.1:80: connect: connection refused\n  where: pod api-7c9d-x2v1\n" +
+			"  helps: nothing listens there in the container: check the port, and that the program listens on all addresses, not on localhost only\n"},
+		{"the failure of a dependency came first", []model.Manifest{service("web", "api"), service("api")}, func(s *hudtest.Scene) {
+			crash := func(name model.ManifestName, at time.Duration) {
+				s.Build(name, 1, time.Second, 2*time.Second, hudtest.Applied("deploy", model.ObjectID{Kind: "Deployment", Name: string(name)}))
+				p := hudtest.Pod(name, 2*time.Second, false)
+				p.Status = "Error"
+				p.Containers[0].State, p.Containers[0].Reason, p.Containers[0].ExitCode = model.ContainerTerminated, "Error", 1
+				p.Containers[0].StartedAt, p.Containers[0].FinishedAt = hudtest.Start, hudtest.Start.Add(3*time.Second)
+				s.At(at, state.PodChanged{Pod: p})
+			}
+			crash("api", 3*time.Second)
+			crash("web", 9*time.Second)
+		}, "api: error\n  container main exited with code 1, 3 s after its start\n  where: pod api-7c9d-x2v1\n  log: pod:default/api-7c9d-x2v1/main:c-api\n" +
+			"web: error\n  container main exited with code 1, 3 s after its start\n  where: pod web-7c9d-x2v1\n  log: pod:default/web-7c9d-x2v1/main:c-web\n  after: [api]\n"},
+		{"a deploy that the server refuses", []model.Manifest{service("api")}, func(s *hudtest.Scene) {
+			b := failed("apply deployment/api: it is invalid", &state.Problem{Summary: "apply deployment/api", Cause: "it is invalid"})
+			b.Steps = []model.BuildStep{{Kind: model.StepBuild}, {Kind: model.StepPush}, {Kind: model.StepApply}}
+			s.Build("api", 1, time.Second, 2*time.Second, b)
+		}, "api: the deploy failed\n  apply deployment/api\n  it is invalid\n  log: build:api:1\n"},
 		{"port in use", []model.Manifest{service("api")}, func(s *hudtest.Scene) {
 			s.At(time.Second, state.ForwardChanged{ID: "api/8080", Forward: state.Forward{Resource: "api", Spec: model.PortForward{LocalPort: 8080},
 				State: state.ForwardFailed, Err: "port 8080 is in use by nginx (pid 12)"}})

@@ -141,7 +141,7 @@ func PodFailure(p model.Pod) (string, bool) {
 // FailedContainer returns the container that keeps a pod from becoming ready on its own, if there is one.
 func FailedContainer(p model.Pod) (model.Container, bool) {
 	for _, c := range p.AllContainers() {
-		ended := c.State == model.ContainerTerminated && c.ExitCode != 0
+		ended := c.State == model.ContainerTerminated && (c.ExitCode != 0 || c.Reason == "OOMKilled") // a child may have been killed
 		switch {
 		case p.OfCompose(), p.Phase == "Failed" && ended:
 			return c, true

@@ -27,6 +27,8 @@ const (
 	name = "PodLogManager"
 	// lastLines is how long the end of the session may wait for the logs of containers that have ended.
 	lastLines = 3 * time.Second
+	// lastWords is how much is read of a run that failed before the session began, counted from its end.
+	lastWords = 30 * time.Second
 )
 
 // quietContainers are the sidecars whose logs would only distract from the resource's own.
@@ -209,7 +211,7 @@ func desired(v store.View, begun map[key]bool) map[key]stream {
 			if quietContainers[c.Name] || run == "" {
 				continue
 			}
-			st := stream{pod: p, name: c.Name, id: run, since: began}
+			st := stream{pod: p, name: c.Name, id: run, since: since(c, began)}
 			if c.LastID != "" && c.LastID != c.ID && !begun[key{p.UID, c.Name, c.LastID}] && c.StartedAt.After(began) {
 				st.missed = c.LastID
 			}
@@ -217,6 +219,19 @@ func desired(v store.View, begun map[key]bool) map[key]stream {
 		}
 	}
 	return out
+}
+
+// since returns from when on the log of a container is read. A session shows what is written while it runs, but of a container that
+// had failed before it began, also the end of that run: it says why the container failed, and the next run may be minutes away.
+func since(c model.Container, began time.Time) time.Time {
+	ended := c.LastFinishedAt
+	if c.State == model.ContainerTerminated {
+		ended = c.FinishedAt
+	}
+	if c.State == model.ContainerRunning || c.Reason == "Completed" || ended.IsZero() || !ended.Before(began) {
+		return began
+	}
+	return ended.Add(-lastWords)
 }
 
 // now returns the id and state of a container in the newest snapshot; both are empty when the pod is gone.

@@ -225,6 +225,28 @@ func TestALeavingResourceIsClosedAtOnce(t *testing.T) {
 	})
 }
 
+// TestSince reads the end of a run that failed before the session began, and of nothing else what is older than the session.
+func TestSince(t *testing.T) {
+	began := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	before, after := began.Add(-time.Hour), began.Add(time.Second)
+	for _, tt := range []struct {
+		name string
+		c    model.Container
+		want time.Time
+	}{
+		{"runs", model.Container{State: model.ContainerRunning, StartedAt: before, LastReason: "Error", LastFinishedAt: before}, began},
+		{"crashes", model.Container{State: model.ContainerWaiting, Reason: "CrashLoopBackOff", LastFinishedAt: before}, before.Add(-lastWords)},
+		{"has just failed", model.Container{State: model.ContainerTerminated, Reason: "Error", ExitCode: 1, FinishedAt: before}, before.Add(-lastWords)},
+		{"is complete", model.Container{State: model.ContainerTerminated, Reason: "Completed", FinishedAt: before}, began},
+		{"fails now", model.Container{State: model.ContainerTerminated, Reason: "Error", ExitCode: 1, FinishedAt: after}, began},
+		{"has not run", model.Container{State: model.ContainerWaiting, Reason: "ContainerCreating"}, began},
+	} {
+		if got := since(tt.c, began); !got.Equal(tt.want) {
+			t.Errorf("a container that %s is read since %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
 func TestACompletedRunIsReadOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, statetest.K8s("web"))
