@@ -55,6 +55,14 @@ func (c canvas) rule(x, y, width int, style tcell.Style) {
 	}
 }
 
+// column draws a line downwards.
+func (c canvas) column(x, y, height int, style tcell.Style) {
+	bar := c.theme.show("│", 1)
+	for i := range height {
+		c.Put(x, y+i, bar, style)
+	}
+}
+
 // drawer clears the lowest rows of an area for a list of rows with a title, at most two thirds of it, and returns the
 // place of the list.
 func (c canvas) drawer(area rect, rows int, title, right string) rect {

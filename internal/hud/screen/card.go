@@ -126,7 +126,7 @@ func (u *ui) lastCard() cardKey {
 
 func (u *ui) showCard(c view.Card) {
 	u.table.show(c.Resource)
-	u.main.one = true
+	u.main.scope = selectedLog
 	u.push(&cardView{ui: u, resource: c.Resource, aspect: c.Aspect})
 }
 
@@ -212,7 +212,8 @@ func (u *ui) cardLog() {
 	name, span := c.Resource, c.Span
 	u.pop()
 	if span == "" {
-		u.main.one, u.main.inLog = true, true
+		u.main.scope = selectedLog
+		u.main.goTo(true)
 		return
 	}
 	u.showSpan(name, span)

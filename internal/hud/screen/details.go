@@ -191,7 +191,8 @@ func (u *ui) showSpan(name model.ManifestName, span string) {
 		for u.pop() {
 		}
 		u.table.show(name)
-		u.main.one, u.main.inLog = true, true
+		u.main.scope = selectedLog
+		u.main.goTo(true)
 		u.log.source, u.log.level, u.log.terms = allSources, 0, loglist.Terms{}
 		u.settle()
 		u.log.reveal(s.First)

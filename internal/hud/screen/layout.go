@@ -14,6 +14,9 @@ type Layout struct {
 	LogSize int  `json:"logSize,omitempty"`
 	LogRows int  `json:"logRows,omitempty"`
 	Zoomed  bool `json:"zoomed,omitempty"`
+	// Side is where the log stands, and LogColumns its width beside the table if the user has given it one.
+	Side       int `json:"side,omitempty"`
+	LogColumns int `json:"logColumns,omitempty"`
 	// One is set if the log shows only what is selected in the table, and Source is which part of it.
 	One    bool `json:"one,omitempty"`
 	Source int  `json:"source,omitempty"`
@@ -30,7 +33,7 @@ type Layout struct {
 // layout returns the present layout.
 func (u *ui) layout() Layout {
 	m, s := u.main, u.log.shape
-	l := Layout{LogSize: int(m.size), LogRows: m.rows, Zoomed: m.zoomed, One: m.one, Source: int(u.log.source), Order: int(u.table.order),
+	l := Layout{LogSize: int(m.size), LogRows: m.rows, Zoomed: m.focus.alone(), Side: int(m.side), LogColumns: m.columns, One: m.scope == selectedLog, Source: int(u.log.source), Order: int(u.table.order),
 		Cut: s.cut, Time: int(s.time), Repeats: s.repeats, Fields: int(s.fields)}
 	for _, group := range slices.Sorted(maps.Keys(u.table.folded)) {
 		if u.table.folded[group] {
@@ -44,7 +47,11 @@ func (u *ui) layout() Layout {
 func (u *ui) arrange(l Layout) {
 	m := u.main
 	m.size = logSize(valid(l.LogSize, int(logSizes)))
-	m.rows, m.zoomed, m.one = max(l.LogRows, 0), l.Zoomed, l.One
+	m.side = side(valid(l.Side, int(sides)))
+	m.rows, m.columns, m.focus = max(l.LogRows, 0), max(l.LogColumns, 0), focusOf(false, l.Zoomed)
+	if m.scope = everyLog; l.One {
+		m.scope = selectedLog
+	}
 	u.log.source = logSource(valid(l.Source, int(runtimeLog)+1))
 	u.table.order = view.Order(valid(l.Order, len(view.Orders())))
 	u.log.shape = shape{cut: l.Cut, time: timeMode(valid(l.Time, int(timeModes))), repeats: l.Repeats, fields: fieldMode(valid(l.Fields, int(fieldModes)))}

@@ -1,5 +1,7 @@
 package screen
 
+import "github.com/hone-dev/hone/internal/hud/view"
+
 const (
 	// minWidth and minHeight are the size of the smallest terminal that shows the table.
 	minWidth, minHeight = 60, 15
@@ -7,8 +9,42 @@ const (
 	turnsHeight = 20
 	// shortLog is the number of rows of a short log, including its title.
 	shortLog = 9
-	// leastPane is the least number of rows of a pane that the user makes smaller.
-	leastPane = 3
+	// leastPane is the least number of rows of a pane that the user makes smaller, and leastColumns the least number of its
+	// columns.
+	leastPane, leastColumns = 3, 40
+	// besideWidth is the width from which the log stands beside the table, unless the user wants it below.
+	besideWidth = 220
+	// besideTable is the least width that the table gets by itself beside the log: with all of its usual columns.
+	besideTable = 120
+)
+
+// focus is where keys go, and whether the other pane is shown as well.
+type focus uint8
+
+const (
+	tableFocus focus = iota
+	logFocus
+	tableAlone // zoomed
+	logAlone   // zoomed
+)
+
+// inLog reports whether keys go to the log.
+func (f focus) inLog() bool { return f == logFocus || f == logAlone }
+
+// alone reports whether only the pane with the focus is shown.
+func (f focus) alone() bool { return f == tableAlone || f == logAlone }
+
+// focusOf returns the focus with the given properties.
+func focusOf(inLog, alone bool) focus {
+	return map[[2]bool]focus{{false, false}: tableFocus, {true, false}: logFocus, {false, true}: tableAlone, {true, true}: logAlone}[[2]bool{inLog, alone}]
+}
+
+// scope is whose log is shown.
+type scope uint8
+
+const (
+	everyLog    scope = iota
+	selectedLog       // that of what is selected in the table
 )
 
 // logSize is how much of the screen the log takes.
@@ -21,18 +57,29 @@ const (
 	logSizes
 )
 
-// mainView is the lowest view on the stack: the table of resources above the log.
+// side is where the log stands.
+type side int
+
+const (
+	fittingSide side = iota // beside the table where the terminal is wide enough, else below it
+	sideBelow
+	sideBeside
+	sides
+)
+
+// mainView is the lowest view on the stack: the table of resources and the log.
 type mainView struct {
 	ui    *ui
 	table *table
 	log   *logPane
 
-	inLog  bool // keys go to the log
-	one    bool // the log shows only what is selected in the table
-	zoomed bool // only the pane with the focus is shown
-	size   logSize
-	// rows is how many rows the user gave the log; zero for none.
-	rows int
+	focus focus
+	scope scope
+	size  logSize
+	side  side
+	// rows is how many rows the user gave the log below the table, and columns how many columns to the log beside it; zero for
+	// none.
+	rows, columns int
 
 	area    rect
 	pressed pane // where the button of the mouse went down
@@ -44,10 +91,23 @@ var _ layer = (*mainView)(nil)
 func (m *mainView) tiny() bool { return m.ui.screen.tiny() }
 
 // turns reports whether table and log take turns.
-func (m *mainView) turns() bool { return m.zoomed || m.ui.screen.turns() }
+func (m *mainView) turns() bool { return m.focus.alone() || m.ui.screen.turns() && !m.beside() }
+
+// beside reports whether the log stands beside the table.
+func (m *mainView) beside() bool {
+	switch width := m.ui.screen.width; m.side {
+	case sideBeside:
+		return width >= minWidth+leastColumns
+	case sideBelow:
+		return false
+	case fittingSide, sides:
+		return width >= besideWidth
+	}
+	return false
+}
 
 func (m *mainView) place() place {
-	if m.inLog || m.size == fullLog && !m.turns() || m.tiny() {
+	if m.focus.inLog() || m.size == fullLog && !m.turns() || m.tiny() {
 		return inLog
 	}
 	return inTable
@@ -62,6 +122,9 @@ func (m *mainView) mover() mover {
 	return m.table
 }
 
+// goTo gives a pane the focus.
+func (m *mainView) goTo(log bool) { m.focus = focusOf(log, m.focus.alone()) }
+
 // share divides an area between table and log.
 func (m *mainView) share(area rect) (table, log rect) {
 	switch {
@@ -73,6 +136,8 @@ func (m *mainView) share(area rect) (table, log rect) {
 		return area, rect{}
 	case m.size == fullLog:
 		return rect{}, area
+	case m.beside():
+		return area.left(m.tableColumns(area.w))
 	}
 	rows := min(m.table.height(), area.h/2)
 	switch {
@@ -84,6 +149,18 @@ func (m *mainView) share(area rect) (table, log rect) {
 	return area.top(rows)
 }
 
+// tableColumns is how wide the table is beside the log.
+func (m *mainView) tableColumns(width int) int {
+	columns := max(besideTable, width*9/20)
+	switch {
+	case m.columns > 0:
+		columns = width - m.columns
+	case m.size == smallLog:
+		columns = width * 2 / 3
+	}
+	return max(minWidth, min(columns, width-leastColumns))
+}
+
 func (m *mainView) draw(c canvas, area rect) {
 	m.area = area
 	table, log := m.share(area)
@@ -93,6 +170,10 @@ func (m *mainView) draw(c canvas, area rect) {
 	}
 	m.log.bare = m.tiny()
 	m.table.draw(c, table)
+	if log.x > area.x { // beside the table
+		c.column(log.x, log.y, log.h, c.theme.style(view.Dim))
+		_, log = log.left(1)
+	}
 	if brought := m.ui.brought(log.w); brought != nil && log.h > leastPane+1 {
 		var strip rect
 		strip, log = log.top(1)
@@ -101,7 +182,8 @@ func (m *mainView) draw(c canvas, area rect) {
 	m.log.draw(c, log)
 }
 
-// resize changes the size of the log by a number of rows; the pane that has the focus grows.
+// resize changes the size of the log by a number of rows, or of columns if it stands beside the table; the pane that has the focus
+// grows.
 func (m *mainView) resize(by int) {
 	if m.turns() || m.tiny() {
 		return
@@ -110,6 +192,10 @@ func (m *mainView) resize(by int) {
 		by = -by
 	}
 	_, log := m.share(m.area)
+	if m.beside() {
+		m.setColumns(log.w + 2*by) // a cell is twice as high as wide
+		return
+	}
 	m.setRows(log.h + by)
 }
 
@@ -118,30 +204,59 @@ func (m *mainView) setRows(rows int) {
 	m.rows = min(max(rows, leastPane), max(m.area.h-leastPane, leastPane))
 }
 
+func (m *mainView) setColumns(columns int) {
+	m.size = halfLog
+	m.columns = min(max(columns, leastColumns), max(m.area.w-minWidth, leastColumns))
+}
+
+// dragBorder puts the border between table and log at a place of the terminal.
+func (m *mainView) dragBorder(x, y int) {
+	if m.beside() {
+		m.setColumns(m.area.x + m.area.w - x)
+		return
+	}
+	m.setRows(m.area.y + m.area.h - y)
+}
+
 func (u *ui) resize(by int) { u.main.resize(by) }
 
 func (u *ui) cycleSize() {
-	u.main.rows, u.main.zoomed = 0, false
-	u.main.size = (u.main.size + 1) % logSizes
+	m := u.main
+	m.rows, m.columns, m.focus = 0, 0, focusOf(m.focus.inLog(), false)
+	m.size = (m.size + 1) % logSizes
 }
 
-func (u *ui) zoom() { u.main.zoomed = !u.main.zoomed }
+func (u *ui) zoom() { u.main.focus = focusOf(u.main.place() == inLog, !u.main.focus.alone()) }
+
+// turnSide puts the log beside the table, or below it.
+func (u *ui) turnSide() {
+	m := u.main
+	m.side = map[bool]side{true: sideBelow, false: sideBeside}[m.beside()]
+	switch {
+	case m.side == sideBelow:
+		u.say("the log stands below the table")
+	case m.beside():
+		u.say("the log stands beside the table")
+	default:
+		u.say("the log stands beside the table once the terminal is wide enough")
+	}
+}
 
 func (u *ui) switchFocus() {
 	m := u.main
 	if m.size == fullLog {
-		m.size, m.inLog = halfLog, true
+		m.size, m.focus = halfLog, focusOf(true, m.focus.alone())
 	}
-	m.inLog = !m.inLog
+	m.goTo(!m.focus.inLog())
 }
 
-// close returns from the log to the table, and from a zoomed pane to both.
+// close returns from a zoomed pane to both, and from the log to the table.
 func (m *mainView) close() bool {
 	switch {
-	case m.zoomed:
-		m.zoomed = false
+	case m.focus.alone():
+		m.focus = focusOf(m.focus.inLog(), false)
 	case m.place() == inLog && !m.tiny():
-		m.inLog = false
+		m.goTo(false)
 		if m.size == fullLog {
 			m.size = halfLog
 		}

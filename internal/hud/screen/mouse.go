@@ -85,9 +85,9 @@ func (m *mainView) point(g gesture) *verb {
 	case onBorder:
 		switch g.kind {
 		case drag:
-			return &verb{name: "resize", do: func(*ui) { m.setRows(m.area.y + m.area.h - g.y) }}
+			return &verb{name: "resize", do: func(*ui) { m.dragBorder(g.x, g.y) }}
 		case click:
-			return &verb{name: "focus-log", do: func(*ui) { m.inLog = true }}
+			return &verb{name: "focus-log", do: func(*ui) { m.goTo(true) }}
 		case press, doubleClick, dropped, wheelUp, wheelDown:
 		}
 	case onTable:
@@ -95,7 +95,7 @@ func (m *mainView) point(g gesture) *verb {
 		switch {
 		case i < 0:
 		case g.kind == press:
-			return &verb{name: "select", do: func(*ui) { m.inLog = false; m.table.choose(i) }}
+			return &verb{name: "select", do: func(*ui) { m.goTo(false); m.table.choose(i) }}
 		case g.kind == click && m.table.endpoint(i, g.x) != "":
 			return &verb{name: "open-port", do: func(*ui) { u.open(m.table.endpoint(i, g.x)) }}
 		case g.kind == click && m.table.lines[i].row == nil && g.x < m.table.area.x+4, g.kind == doubleClick:
@@ -113,7 +113,8 @@ func (m *mainView) pointLog(g gesture) *verb {
 	switch g.kind {
 	case press:
 		return &verb{name: "select-line", do: func(*ui) {
-			m.inLog, p.anchor, p.region = true, 0, nil
+			m.goTo(true)
+			p.anchor, p.region = 0, nil
 			if at, ok := p.textAt(g.x, g.y); ok {
 				p.region = &region{from: at, to: at}
 			}
@@ -165,7 +166,7 @@ const (
 	nowhere pane = iota
 	onTable
 	onLog
-	onBorder // the title of the log, which divides it from the table
+	onBorder // what divides the log from the table: its title, or the line beside it
 )
 
 // pane returns what is at a place of the terminal.
@@ -175,7 +176,8 @@ func (m *mainView) pane(x, y int) pane {
 		return onTable
 	case m.log.at(x, y) != 0:
 		return onLog
-	case !m.log.bare && m.log.area.h > 0 && m.table.area.h > 0 && y == m.log.area.y-1:
+	case m.log.bare || m.log.area.h <= 0 || m.table.area.h <= 0:
+	case m.beside() && x == m.log.area.x-1, !m.beside() && y == m.log.area.y-1:
 		return onBorder
 	}
 	return nowhere

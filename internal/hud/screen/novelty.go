@@ -169,7 +169,7 @@ func (u *ui) showNewError(name model.ManifestName) {
 	line, _ := k.patterns.NewError(k.since)
 	u.seenErrors[name] = k.since
 	u.table.show(name)
-	u.main.one = true
+	u.main.scope = selectedLog
 	u.log.source, u.log.level, u.log.terms = allSources, 0, loglist.Terms{}
 	u.settle()
 	u.log.reveal(line.Seq)

@@ -232,7 +232,7 @@ func (u *ui) jump() {
 			}
 			for u.pop() {
 			}
-			u.main.inLog = false
+			u.main.goTo(false)
 			u.table.show(r.Name)
 		}})
 	}

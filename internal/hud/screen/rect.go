@@ -13,6 +13,12 @@ func (r rect) top(n int) (top, rest rect) {
 	return rect{r.x, r.y, r.w, n}, rect{r.x, r.y + n, r.w, r.h - n}
 }
 
+// left returns the first n columns of r and the rest.
+func (r rect) left(n int) (left, rest rect) {
+	n = max(0, min(n, r.w))
+	return rect{r.x, r.y, n, r.h}, rect{r.x + n, r.y, r.w - n, r.h}
+}
+
 // bottom returns the last n lines of r and the rest.
 func (r rect) bottom(n int) (bottom, rest rect) {
 	n = max(0, min(n, r.h))

@@ -200,7 +200,7 @@ func (u *ui) meet() {
 
 // subject returns whose log is shown.
 func (u *ui) subject() subject {
-	if !u.main.one {
+	if u.main.scope == everyLog {
 		return subject{}
 	}
 	return u.selection()
@@ -237,7 +237,7 @@ func (u *ui) cycleFields() {
 	u.say("lines with fields: " + u.log.shape.fields.String())
 }
 
-func (u *ui) toggleAll() { u.main.one = !u.main.one }
+func (u *ui) toggleAll() { u.main.scope = selectedLog - u.main.scope }
 
 func (u *ui) cycleLevel() {
 	u.log.level = (u.log.level + 1) % len(levels)

@@ -148,6 +148,7 @@ func verbs(o Options) []verb {
 		{"pager", letters("|"), inMain, "show the log in the pager", "", (*ui).page},
 		{"editor", letters("o"), inActing, "open the file that the line names, or the definition of the resource, in the editor", "", (*ui).openPlace},
 		{"sort", letters(">"), inTable, "next order of the resources: by group, alerts first, by name, by last change", "", (*ui).nextOrder},
+		{"side", letters("V"), inMain, "the log beside the table, or below it", "", (*ui).turnSide},
 		{"larger", letters("+"), inMain, "more room for the pane that has the focus", "", func(u *ui) { u.resize(1) }},
 		{"smaller", letters("-"), inMain, "less room for it", "", func(u *ui) { u.resize(-1) }},
 		{"up", append(named(tcell.KeyUp), letters("k")...), inViews, "up", "", func(u *ui) { u.move(-1) }},
