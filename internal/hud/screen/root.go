@@ -218,36 +218,3 @@ func (r *root) drawMessage(c canvas, area rect) {
 		c.spans(area.x+1, y, width, row)
 	}
 }
-
-// lasting reports whether a hint is always shown.
-func lasting(v verb) bool { return v.hint == keysHint || v.hint == detachHint || v.hint == paletteHint }
-
-// hints returns the hints of the keys that work now, as many as fit. They always include the keys that
-// show all keys and all commands, and the key that leaves an attached screen.
-func (r *root) hints(width int) view.Cell {
-	u := r.ui
-	var hints, last view.Cell
-	if u.table.query != "" && u.top() == u.main {
-		hints = append(hints, view.Span{Text: "showing " + text.Cut(u.table.query, 20) + ", Esc shows all   ", Tone: view.Warn})
-	}
-	if n := len(u.table.marked); n > 0 && u.top() == u.main {
-		hints = append(hints, view.Span{Text: fmt.Sprintf("%d marked, Esc unmarks   ", n), Tone: view.Warn})
-	}
-	hint := func(v verb) view.Cell {
-		return view.Cell{{Text: v.label(), Tone: view.Strong}, {Text: " " + v.hint + "  ", Tone: view.Dim}}
-	}
-	for _, v := range u.verbs {
-		if lasting(v) {
-			last = append(last, hint(v)...)
-		}
-	}
-	for _, v := range u.verbs {
-		if v.hint == "" || lasting(v) || v.in&u.top().place() == 0 {
-			continue
-		}
-		if h := hint(v); hints.Width()+h.Width()+last.Width() <= width {
-			hints = append(hints, h...)
-		}
-	}
-	return append(hints, last...)
-}

@@ -1,0 +1,86 @@
+package screen
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hone-dev/hone/internal/hud/text"
+	"github.com/hone-dev/hone/internal/hud/view"
+)
+
+// hint is a verb in the footer: what its key does, said for the place where the footer is.
+type hint struct{ verb, says string }
+
+// footers are the verbs that matter most in each place, the first one most. Others that have a hint of their own follow as far as
+// there is room.
+var footers = map[place][]hint{
+	inTable: {{"details", "details"}, {"trigger", "trigger"}, {"next-error", "next error"}, {"restart", "restart"}, {"why", "why"}, {"filter", "filter"}, {"switch", "log"},
+		{"all", "all/one"}, {"browser", "browser"}, {"enable-or-disable", "disable"}, {"find", "find"}, {"pause", "pause all"}},
+	inLog: {{"find", "find"}, {"filter-log", "filter"}, {"level", "level"}, {"switch", "table"}, {"follow", "follow"}, {"editor", "editor"}, {"copy", "copy"}, {"open-line", "open"},
+		{"all", "all/one"}, {"next-error", "next error"}, {"zoom", "zoom"}, {"size", "log size"}, {"pager", "pager"}, {"save", "save"}},
+	inCard: {{"next-error", "next error"}, {"card-log", "full log"}, {"editor", "editor"}, {"card-details", "details"}, {"card-previous", "previous run"}, {"shell", "shell"},
+		{"restart-pods", "new pods"}, {"trigger", "trigger"}, {"why", "why"}},
+	inDetails: {{"open-detail", "open"}, {"next-tab", "tabs"}, {"trigger", "trigger"}, {"why", "why"}, {"next-error", "next error"}, {"editor", "editor"}, {"restart", "restart"},
+		{"shell", "shell"}, {"browser", "browser"}},
+	inWhy:     {{"open-detail", "open"}, {"why", "a file"}, {"trigger", "trigger"}, {"next-error", "next error"}, {"editor", "editor"}},
+	inPending: {{"open-detail", "open"}, {"trigger", "trigger"}, {"pause", "pause all"}, {"why", "why"}},
+}
+
+// lasting reports whether a hint is always shown.
+func lasting(v verb) bool { return v.hint == keysHint || v.hint == detachHint || v.hint == paletteHint }
+
+// footer returns the verbs to name at a place, with their hints in order.
+func (u *ui) footer(at place) []verb {
+	var out []verb
+	add := func(v verb, says string) {
+		if v.in&at == 0 || says == "" || len(v.keys) == 0 || slices.ContainsFunc(out, func(o verb) bool { return o.name == v.name }) {
+			return
+		}
+		v.hint = says
+		out = append(out, v)
+	}
+	for _, h := range footers[at] {
+		if v := u.verb(h.verb); v != nil {
+			add(*v, h.says)
+		}
+	}
+	for _, v := range u.verbs {
+		if !lasting(v) {
+			add(v, v.hint)
+		}
+	}
+	return out
+}
+
+// hints returns the hints of the keys that work now, as many as fit whole. They always include the keys that show all keys and all
+// commands, and the key that leaves an attached screen.
+func (r *root) hints(width int) view.Cell {
+	u := r.ui
+	said := func(v verb) view.Cell {
+		return view.Cell{{Text: v.label(), Tone: view.Strong}, {Text: " " + v.hint + "  ", Tone: view.Dim}}
+	}
+	var hints, last view.Cell
+	for _, v := range u.verbs {
+		if lasting(v) {
+			last = append(last, said(v)...)
+		}
+	}
+	room := width - last.Width()
+	note := func(head, tail string) {
+		if left := room - hints.Width() - text.Width(tail); left > 8 {
+			hints = append(hints, view.Span{Text: text.Cut(head, left) + tail, Tone: view.Warn})
+		}
+	}
+	if u.table.query != "" && u.top() == u.main {
+		note("showing "+text.Cut(u.table.query, 20), ", Esc shows all   ")
+	}
+	if n := len(u.table.marked); n > 0 && u.top() == u.main {
+		note(fmt.Sprintf("%d marked", n), ", Esc unmarks   ")
+	}
+	for _, v := range u.footer(u.top().place()) {
+		if h := said(v); hints.Width()+h.Width() <= room {
+			hints = append(hints, h...)
+		}
+	}
+	return append(hints, last...)
+}
