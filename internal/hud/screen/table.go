@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gdamore/tcell/v2"
 
@@ -71,9 +72,9 @@ func newTable(t theme) *table {
 var _ mover = (*table)(nil)
 
 // setRows replaces the rows.
-func (t *table) setRows(rows []view.Row) {
+func (t *table) setRows(rows []view.Row, now time.Time) {
 	t.all = rows
-	t.sizes.Take(rows)
+	t.sizes.Take(rows, now)
 	for name := range t.marked { // what is gone is not marked
 		if !slices.ContainsFunc(rows, func(r view.Row) bool { return r.Name == name }) {
 			delete(t.marked, name)

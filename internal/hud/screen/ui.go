@@ -125,7 +125,7 @@ func (u *ui) apply(f Frame, now time.Time) {
 	u.table.step = int(now.UnixMilli() / spinnerStep.Milliseconds() % 1000)
 	u.log.wrapper.now, u.links.now = now, now
 	u.activity.annotate(f.View.Rows)
-	u.table.setRows(f.View.Rows)
+	u.table.setRows(f.View.Rows, now)
 	u.log.know(f.View.Rows)
 	u.log.watch(f.View.Rows, now)
 	u.attend(now)

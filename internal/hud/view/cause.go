@@ -16,6 +16,8 @@ import (
 type cause struct {
 	// title says what failed in a few words; empty leaves that to the status.
 	title string
+	// detail is what a row says after the title; empty for nothing.
+	detail string
 	// text is why.
 	text string
 	// root identifies what must be mended: pods that fail because of the same thing have the same root. Empty if nothing but
@@ -25,6 +27,14 @@ type cause struct {
 	said string
 	// help is what helps; empty if that is not known.
 	help string
+}
+
+// brief returns title and detail.
+func (c cause) brief() string {
+	if c.detail == "" {
+		return c.title
+	}
+	return c.title + ": " + c.detail
 }
 
 // containerCause returns why a container of a pod has failed.
@@ -256,7 +266,7 @@ func (b *builder) stuck(pod state.Pod, events []state.KubeEvent) (c cause, since
 					text = fmt.Sprintf("container %s runs, but its %s fails: %s", c.Name, probe, answer)
 				}
 			}
-			return cause{title: "its " + string(kind) + " probe fails", text: text, help: probeHelp(answer)}, c.StartedAt, true
+			return cause{title: "its " + string(kind) + " probe fails", detail: answer, text: text, help: probeHelp(answer)}, c.StartedAt, true
 		}
 	}
 	return cause{}, time.Time{}, false
@@ -345,7 +355,8 @@ func placeCause(pod state.Pod) cause {
 			why = append(why, part)
 		}
 	}
-	out.text = "no node takes the pod: " + text.Clean(strings.Join(why, "; "))
+	out.detail = text.Clean(strings.Join(why, "; "))
+	out.text = "no node takes the pod: " + out.detail
 	out.root = out.text
 	return out
 }

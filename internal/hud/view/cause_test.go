@@ -84,3 +84,38 @@ func TestPlaceCauses(t *testing.T) {
 		}
 	}
 }
+
+// TestRuntimeSaysWhy: the row says in a few words what its card says in full.
+func TestRuntimeSaysWhy(t *testing.T) {
+	for _, tt := range []struct {
+		want, important string
+		change          func(c *model.Container, p *state.Pod)
+	}{
+		{"Secret keys is missing", "Secret keys is missing", func(c *model.Container, p *state.Pod) {
+			p.Status = "CreateContainerConfigError"
+			c.State, c.Reason, c.Message = model.ContainerWaiting, p.Status, `secret "keys" not found`
+		}},
+		{"out of memory ×3  exit 137", "out of memory ×3  exit 137", func(c *model.Container, p *state.Pod) {
+			p.Status, c.Restarts = "CrashLoopBackOff", 3
+			c.State, c.Reason, c.LastReason, c.LastExitCode = model.ContainerWaiting, p.Status, "OOMKilled", 137
+		}},
+		{"pending 0/1  no node takes its pod: 1 node has not enough cpu left", "pending 0/1  no node takes its pod: 1 node has not enough cpu left", func(c *model.Container, p *state.Pod) {
+			p.Status, p.Phase, p.Message, c.State = "Pending", "Pending", "0/1 nodes are available: 1 Insufficient cpu.", model.ContainerWaiting
+		}},
+		{"starting 0/1", "starting 0/1", func(*model.Container, *state.Pod) {}},
+	} {
+		s := one(nil, func(s *hudtest.Scene) {
+			s.Build("api", 1, time.Second, 2*time.Second, hudtest.Applied("image"))
+			p := hudtest.Pod("api", 2*time.Second, false)
+			tt.change(&p.Containers[0], &p)
+			s.At(3*time.Second, state.PodChanged{Pod: p})
+		})
+		r := Build(s.View(t.Context()), hudtest.Start.Add(time.Minute), 0).Rows[1]
+		if got := r.Runtime.String(); got != tt.want {
+			t.Errorf("runtime: got %q, want %q", got, tt.want)
+		}
+		if got := r.Important().String(); got != tt.important {
+			t.Errorf("status: got %q, want %q", got, tt.important)
+		}
+	}
+}

@@ -324,10 +324,15 @@ func TestImportantCell(t *testing.T) {
 		{"both failed", Row{Status: Failed, UpdateErr: "x", RuntimeErr: "x"}, "update"},
 		{"updating", Row{Status: Updating}, "update"},
 		{"updating what fails", Row{Status: Updating, RuntimeErr: "x"}, "runtime"},
-		{"waiting", Row{Status: Waiting}, "update"},
+		{"its update waits", Row{Status: Waiting, Update: Cell{{"waits", Warn}}}, "waits"},
+		{"is being removed", Row{Status: Waiting, Update: Cell{{"removed", Dim}}}, "removed"},
+		{"its pods are not ready", Row{Status: Waiting}, "runtime"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.row.Update, tt.row.Runtime = update, runtime
+			tt.row.Runtime = runtime
+			if tt.row.Update == nil {
+				tt.row.Update = update
+			}
 			if got := tt.row.Important().String(); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
@@ -344,7 +349,7 @@ func TestColumnsFitEveryWidth(t *testing.T) {
 	for width := 60; width <= 300; width++ {
 		for _, rows := range [][]Row{nil, shop[:1], shop, long} {
 			var sizes Sizes
-			sizes.Take(rows)
+			sizes.Take(rows, hudtest.ShopTime)
 			cols := sizes.Columns(width)
 			total := Margin + 1
 			for i, c := range cols {
@@ -384,7 +389,7 @@ func TestRestartFits(t *testing.T) {
 	row := v.Rows[1]
 	for width := 40; width <= 300; width++ {
 		var sizes Sizes
-		sizes.Take(v.Rows)
+		sizes.Take(v.Rows, hudtest.ShopTime)
 		line := ""
 		for _, c := range sizes.Columns(width) {
 			line += row.Text(c, width >= wide).String() + "│"
@@ -408,28 +413,62 @@ func TestUpdateIsNotCutBesideEmptyColumns(t *testing.T) {
 	rows := []Row{{Name: "web", Update: plain(update), Runtime: none, RuntimeShort: none, Age: "–"}}
 	for _, width := range []int{120, 140, 200} {
 		var sizes Sizes
-		sizes.Take(rows)
+		sizes.Take(rows, hudtest.ShopTime)
 		if got := rows[0].Text(sizes.Columns(width)[1], width >= wide).String(); got != update {
 			t.Errorf("%d columns: %q", width, got)
 		}
 	}
 }
 
-// TestColumnsStay: columns do not move when their contents become shorter, until Reset.
+// TestColumnsStay: columns do not move as soon as their contents become shorter, but a while later.
 func TestColumnsStay(t *testing.T) {
 	long := []Row{{Name: "a-rather-long-name-of-a-service", Update: plain("x"), Runtime: plain("crash loop ×4  exit 1"), RuntimeShort: none}}
 	short := []Row{{Name: "web", Update: plain("x"), Runtime: none, RuntimeShort: none}}
 	var sizes Sizes
-	sizes.Take(long)
+	at := hudtest.ShopTime
+	sizes.Take(long, at)
 	before := sizes.Columns(140)
-	sizes.Take(short)
-	if d := cmp.Diff(before, sizes.Columns(140)); d != "" {
-		t.Errorf("shorter contents move the columns:\n%s", d)
+	for _, after := range []time.Duration{time.Second, steady - 1, steady} {
+		sizes.Take(short, at.Add(after))
+		if d := cmp.Diff(before, sizes.Columns(140)); d != "" {
+			t.Errorf("shorter contents move the columns after %s:\n%s", after, d)
+		}
 	}
-	sizes.Reset()
-	sizes.Take(short)
+	sizes.Take(short, at.Add(2*steady))
 	if cmp.Equal(before, sizes.Columns(140)) {
-		t.Error("Reset does not")
+		t.Error("the columns never shrink")
+	}
+	sizes.Take(long, at.Add(2*steady+1))
+	if d := cmp.Diff(before, sizes.Columns(140)); d != "" {
+		t.Errorf("the columns do not grow at once:\n%s", d)
+	}
+}
+
+// TestEmptyColumnsGiveWay: what no row has takes no room.
+func TestEmptyColumnsGiveWay(t *testing.T) {
+	bare := []Row{{Name: "web", Update: plain("x"), Runtime: none, RuntimeShort: none}}
+	full := []Row{{Name: "web", Update: plain("x"), Runtime: none, RuntimeShort: none, Pod: "web-1", Pods: 1, Ports: []Port{{Number: 80}}, Endpoints: []Endpoint{{URL: "http://localhost"}}}}
+	titles := func(rows []Row, width int) string {
+		var sizes Sizes
+		sizes.Take(rows, hudtest.ShopTime)
+		var out []string
+		for _, c := range sizes.Columns(width) {
+			out = append(out, c.Title)
+		}
+		return strings.Join(out, " ")
+	}
+	for _, tt := range []struct {
+		rows  []Row
+		width int
+		want  string
+	}{
+		{bare, 80, "NAME UPDATE RUNTIME"}, {full, 80, "NAME UPDATE RUNTIME PORT"},
+		{bare, 120, "NAME UPDATE RUNTIME CHANGED"}, {full, 120, "NAME UPDATE RUNTIME PORTS CHANGED"},
+		{bare, 200, "NAME UPDATE RUNTIME CHANGED"}, {full, 200, "NAME UPDATE RUNTIME POD RESTARTS PORTS ENDPOINT CHANGED"},
+	} {
+		if got := titles(tt.rows, tt.width); got != tt.want {
+			t.Errorf("%d columns: %s, want %s", tt.width, got, tt.want)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package view
 
 import (
 	"slices"
+	"time"
 
 	"github.com/hone-dev/hone/internal/hud/text"
 )
@@ -48,19 +49,38 @@ const (
 	narrow = 80
 )
 
-// Sizes are the widths that the contents of a table have needed so far. They only grow, so that columns do not move with every
-// change; Reset lets them shrink again. The zero value is ready to use. It is for one goroutine.
+// steady is for how long a column keeps the width of contents that have become shorter, at least; it may be twice as long.
+const steady = 10 * time.Second
+
+// Sizes are the widths that the contents of a table have needed lately. They grow at once and shrink a while later, so that columns
+// do not move with every change. The zero value is ready to use. It is for one goroutine.
 type Sizes struct {
+	needs             // of both spans of time together
+	now, before needs // of the present span of time, and of the one before it
+	since       time.Time
+}
+
+// needs are widths that contents need.
+type needs struct {
 	need  [kinds]int
 	short [kinds]int // of short columns
 	aged  int        // of UPDATE with an age at its end
 }
 
-// Reset forgets all contents: call it when other rows are shown, such as after a change of the filter or of the window.
-func (s *Sizes) Reset() { *s = Sizes{} }
+// Take takes in the contents of rows at a time.
+func (s *Sizes) Take(rows []Row, now time.Time) {
+	if now.Sub(s.since) >= steady {
+		s.before, s.now, s.since = s.now, needs{}, now
+	}
+	s.now.take(rows)
+	s.needs = s.now
+	for k := range kinds {
+		s.need[k], s.short[k] = max(s.need[k], s.before.need[k]), max(s.short[k], s.before.short[k])
+	}
+	s.aged = max(s.aged, s.before.aged)
+}
 
-// Take takes in the contents of rows. Call it when they have changed, not for every frame.
-func (s *Sizes) Take(rows []Row) {
+func (s *needs) take(rows []Row) {
 	const unbound = 1 << 16
 	for _, r := range rows {
 		for k := range kinds {
@@ -84,7 +104,7 @@ type share struct {
 // Columns returns the columns of a table in a terminal of the given width. Each has what its contents need; what is left goes
 // to UPDATE. Where there is not enough, they share it.
 func (s *Sizes) Columns(width int) []Column {
-	cols, shares := columnsFor(width)
+	cols, shares := s.columnsFor(width)
 	rest := width - Margin - 1 - Gap*(len(cols)-1)
 	wants := make([]int, len(cols))
 	for i := range cols {
@@ -116,9 +136,13 @@ func (s *Sizes) Columns(width int) []Column {
 	return cols
 }
 
-// columnsFor returns the columns that a terminal of the given width shows, without their widths.
-func columnsFor(width int) (cols []Column, shares []share) {
+// columnsFor returns the columns that a terminal of the given width shows, without their widths. Those that are only sometimes of
+// use are left out while all of their contents are empty.
+func (s *Sizes) columnsFor(width int) (cols []Column, shares []share) {
 	add := func(k Kind, title string, short bool, least, most, weight int) {
+		if needs, sometimes := map[Kind]Kind{ColumnPod: ColumnPod, ColumnRestarts: ColumnPod, ColumnPorts: ColumnPorts, ColumnEndpoint: ColumnEndpoint}[k]; sometimes && s.need[needs] <= none.Width() {
+			return
+		}
 		cols, shares = append(cols, Column{Kind: k, Title: title, Short: short}), append(shares, share{least, most, weight})
 	}
 	if width < narrow {

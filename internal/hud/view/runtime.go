@@ -56,8 +56,8 @@ func (b *builder) runtimeCells(m model.Manifest, u state.Update, pods []state.Po
 	if _, _, restarts := standing(pods); restarts > 0 {
 		full = append(full, Span{fmt.Sprintf("  ↻%d", restarts), Dim})
 	}
-	if rs.Status != buildcontrol.RuntimeOK && rs.Err != "" && rs.Err != rs.Text {
-		full = append(full, Span{"  " + rs.Err, Dim})
+	if why := b.pendingBecause(m, pods, rs); why != "" {
+		full = append(full, Span{"  " + why, Dim})
 	}
 	if u.Current != nil && rs.Status == buildcontrol.RuntimeOK && rs.Text != "applied" && !inPlace(u.Current.Mode) {
 		full = append(full, Span{" (previous)", Dim})
@@ -82,6 +82,13 @@ func (b *builder) failed(m model.Manifest, pods []state.Pod, rs buildcontrol.Run
 
 func (b *builder) failure(m model.Manifest, pods []state.Pod, rs buildcontrol.RuntimeState) (full, short Cell) {
 	long, word := inWords(cmp.Or(rs.Text, "failed"))
+	if why, known := b.shortCause(m, pods); known {
+		_, restarts, again := strings.Cut(long, "×")
+		long = why
+		if again {
+			long += " ×" + restarts
+		}
+	}
 	full, short = Cell{{long, Bad}}, Cell{{word, Bad}}
 	if p, ok := b.process(m); ok && p.State == state.ProcessFailed && p.ExitCode >= 0 {
 		return append(full, Span{fmt.Sprintf("  exit %d", p.ExitCode), Bad}), short
@@ -100,6 +107,40 @@ func (b *builder) failure(m model.Manifest, pods []state.Pod, rs buildcontrol.Ru
 		}
 	}
 	return full, short
+}
+
+// pendingBecause returns why a runtime is not ready yet, in few words; empty if it is, or if that is not known. The name of the pod
+// has a column of its own.
+func (b *builder) pendingBecause(m model.Manifest, pods []state.Pod, rs buildcontrol.RuntimeState) string {
+	if rs.Status == buildcontrol.RuntimeOK || rs.Err == "" || rs.Err == rs.Text {
+		return ""
+	}
+	events := state.ClusterEvents.In(b.v).Value(string(m.Name)).List
+	for _, p := range pods {
+		if !p.Current || p.Deleting {
+			continue
+		}
+		if c, _, is := b.stuck(p, events); is && c.title != "" {
+			return c.brief()
+		}
+	}
+	if len(pods) > 0 {
+		return strings.TrimPrefix(rs.Err, "pod "+pods[0].Name+": ")
+	}
+	return rs.Err
+}
+
+// shortCause returns why a container has failed, in a few words, where that says more than its status.
+func (b *builder) shortCause(m model.Manifest, pods []state.Pod) (string, bool) {
+	for _, p := range pods {
+		c, is := state.FailedContainer(p.Pod)
+		if _, failing := state.PodFailure(p.Pod); !failing || !is || !p.Current || p.OfCompose() {
+			continue
+		}
+		why := containerCause(p, c, state.ClusterEvents.In(b.v).Value(string(m.Name)).List).title
+		return why, why != ""
+	}
+	return "", false
 }
 
 func (b *builder) process(m model.Manifest) (state.Process, bool) {

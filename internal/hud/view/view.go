@@ -104,7 +104,7 @@ func (r Row) Important() Cell {
 		return Cell{{firstLine(r.PortErr), Bad}}
 	case r.Status == Unknown:
 		return r.Runtime
-	case r.Status == Waiting, r.Runtime.String() == none.String():
+	case r.Runtime.String() == none.String(), r.Status == Waiting && len(r.Update) > 0 && r.Update[0].Tone != Plain: // rather than the result of its last update
 		return r.Update
 	}
 	return r.withSilence(r.Runtime)

@@ -41,7 +41,7 @@ func golden(t *testing.T, name, got string) {
 // render draws the table as plain text.
 func render(v View, width int) string {
 	var sizes Sizes
-	sizes.Take(v.Rows)
+	sizes.Take(v.Rows, hudtest.ShopTime)
 	cols := sizes.Columns(width)
 	hasChanged := cols[len(cols)-1].Kind == ColumnChanged
 	var b strings.Builder
