@@ -154,8 +154,8 @@ func TestRunningWaterfall(t *testing.T) {
 		{"image", image(model.StepBuild, 0), 0.2, 0.3, "▏build 0 s…"},
 		{"image", image(model.StepBuild, 0), 2, 3.3, "▏build 3 s…"},
 		{"image", image(model.StepPush, 0), 7.4, 8.5, "▏build 7.2 ▏push 1 s…"},
-		{"image", image(model.StepPush, 45), 9, 69, "▏build 7.2 ▏push 1 m 1 s…"},
-		{"image", progress{Kind: model.StepApply, Waits: "busy"}, 70, 70, "▏build 7.2 ▏push 1 m 2 s ▏apply 0 s…"},
+		{"image", image(model.StepPush, 45), 9, 69, "▏build 7.2 ▏push 61 s…"},
+		{"image", progress{Kind: model.StepApply, Waits: "busy"}, 70, 70, "▏build 7.2 ▏push 62.6 ▏apply 0 s…"},
 	}
 	// begun is a session in whose update the first n steps have begun.
 	begun := func(n int) *hudtest.Scene {

@@ -229,50 +229,42 @@ func waterfall(b state.Build, now time.Time) string {
 		ready := max(b.ReadyAt.Sub(b.FinishedAt), 0)
 		list, total = append(list, model.Stage{Name: "ready", Took: ready}), total+ready
 	}
-	last := ""
-	if running { // its time grows with that of the build, which is in seconds
-		total = max(total, time.Second)
-		last = "▏" + list[len(list)-1].Name + " " + Elapsed(now.Sub(b.StepAt)) + "…"
-		list = list[:len(list)-1]
+	if running { // its time grows with that of the build, which is in whole seconds
+		last := &list[len(list)-1]
+		last.Took = max(now.Sub(b.StepAt), 0).Truncate(time.Second)
+		return joinStages(list, time.Second, true)
 	}
-	unit := " ms"
 	if total >= time.Second {
-		unit = " s"
+		return joinStages(list, time.Second, false)
 	}
-	var parts []string
-	for _, s := range list {
-		if t, shown := stageText(s.Took, total); shown {
-			parts = append(parts, "▏"+s.Name+" "+t)
-		}
-	}
-	if running {
-		return joinStages(append(parts, last), "")
-	}
-	return joinStages(parts, unit)
+	return joinStages(list, time.Millisecond, false)
 }
 
-// joinStages joins the stages of a waterfall. The last one has their unit, unless it has its own.
-func joinStages(parts []string, unit string) string {
-	if n := len(parts) - 1; n >= 0 && parts[n][len(parts[n])-1] <= '9' {
-		parts[n] += unit
+// joinStages formats the stages of a waterfall in one unit, which the last one names. Stages that are zero in this unit are left
+// out, but the one that runs.
+func joinStages(list []model.Stage, unit time.Duration, running bool) string {
+	var parts []string
+	for i, s := range list {
+		n := float64(s.Took) / float64(unit)
+		number := fmt.Sprintf("%.1f", n)
+		runs := running && i == len(list)-1
+		if n >= 100 || runs { // the tenths tell nothing
+			number = fmt.Sprintf("%.0f", n)
+		}
+		if number != "0.0" || runs {
+			parts = append(parts, "▏"+s.Name+" "+number)
+		}
+	}
+	if n := len(parts) - 1; n >= 0 {
+		parts[n] += map[time.Duration]string{time.Second: " s", time.Millisecond: " ms"}[unit]
+		if running {
+			parts[n] += "…"
+		}
 	}
 	for i, s := range parts {
 		parts[i] = strings.ReplaceAll(s, " ", "\u00a0") // the blanks do not break, so that a stage stays in one row
 	}
 	return strings.Join(parts, " ")
-}
-
-// stageText formats the duration of a stage in the unit of the total. Durations that are zero in that unit are not shown.
-func stageText(d, total time.Duration) (s string, shown bool) {
-	switch {
-	case d >= time.Minute:
-		return Duration(d), true
-	case total >= time.Second:
-		s = fmt.Sprintf("%.1f", d.Seconds())
-	default:
-		s = fmt.Sprintf("%.1f", float64(d)/float64(time.Millisecond))
-	}
-	return s, s != "0.0"
 }
 
 func (p *page) took(b state.Build) string {

@@ -16,7 +16,7 @@ import (
 const shownContainers = 8
 
 // podWidth is how many columns of a pod's name are shown before its stages, so that the line fits into 80 columns.
-const podWidth = 13
+const podWidth = 10
 
 // took returns how long a build took. An update in place takes from the save until the slowest container that has the update
 // was done.
@@ -65,7 +65,7 @@ func (p *page) containers(b state.Build, newest bool) {
 	if !newest {
 		head := fmt.Sprintf("%sin %s", margin, words.Count(len(list), "container"))
 		if done {
-			head = fmt.Sprintf("%sby %s ×%d %s", margin, slow.Mode, len(list), stages(slow, " ms"))
+			head = fmt.Sprintf("%sby %s ×%d %s", margin, slow.Mode, len(list), stages(slow))
 		}
 		line := p.add(updateIndent+2, Span{head, Dim})
 		if len(list) == 1 && done && list[0].Err == "" { // its line says nothing more
@@ -101,25 +101,21 @@ func (p *page) inContainer(c model.ContainerUpdate, b state.Build, margin string
 		line.Cell = Cell{name, {firstLine(c.Err), Bad}}
 		line.Target.Span = b.Span
 	default:
-		line.Cell = Cell{name, {text.PadLeft(Duration(c.Stages.Total()), 7) + " " + stages(c, ""), Plain}}
+		line.Cell = Cell{name, {text.PadLeft(Duration(c.Stages.Total()), 7) + " " + stages(c), Plain}}
 	}
 	return line
 }
 
-// stages formats how long each stage took, in milliseconds unless it shows another unit:
-// "▏noticed 0.3 ▏sent 0.4 ▏ran 1.2 s ▏restarted 0.9". unit is added to the last one.
-func stages(c model.ContainerUpdate, unit string) string {
-	var parts []string
-	for _, s := range c.Stages.All() {
-		number, unit, _ := strings.Cut(Duration(s.Took), " ")
-		if unit != "ms" {
-			number += " " + unit
-		}
-		if number != "0.0" {
-			parts = append(parts, "▏"+s.Name+" "+number)
-		}
+// longInPlace is the time from which an update in place is shown in seconds: below it, most of its stages take milliseconds.
+const longInPlace = 10 * time.Second
+
+// stages formats how long each stage took, in one unit: "▏noticed 0.3 ▏sent 0.4 ▏ran 1200 ▏restarted 0.9 ms".
+func stages(c model.ContainerUpdate) string {
+	unit := time.Millisecond
+	if c.Stages.Total() >= longInPlace {
+		unit = time.Second
 	}
-	return joinStages(parts, unit)
+	return joinStages(c.Stages.All(), unit, false)
 }
 
 // behindText describes the files that a container does not have yet.
