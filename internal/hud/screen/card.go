@@ -316,9 +316,6 @@ func (v *cardView) content(c *view.Card) []view.Line {
 		}
 		add(2, spans...)
 	}
-	for _, s := range c.Said {
-		add(2, view.Span{Text: s, Tone: view.Dim})
-	}
 	excerpt := v.ui.excerpt(c)
 	if len(excerpt) > 0 {
 		add(0)
@@ -341,6 +338,12 @@ func (v *cardView) content(c *view.Card) []view.Line {
 	}
 	if len(c.Waiting) > 0 {
 		add(12, view.Span{Text: "Waiting for it: ", Tone: view.Strong}, view.Span{Text: v.chain(c, excerpt)})
+	}
+	if len(c.Said) > 0 {
+		add(0)
+	}
+	for _, s := range c.Said {
+		add(2, view.Span{Text: s, Tone: view.Dim})
 	}
 	return lines
 }

@@ -81,6 +81,7 @@ type driver struct {
 	asked   []store.Action
 	opened  []string
 	quits   int
+	silent  bool // the log is empty at first
 	cancel  context.CancelFunc
 	done    chan struct{}
 	err     error
@@ -98,7 +99,6 @@ func start(t *testing.T, v store.View, term simulated, change ...func(*driver, *
 	if err != nil {
 		t.Fatal(err)
 	}
-	hudtest.ShopLogs(logs)
 	d := &driver{t: t, term: term, logs: logs, changed: make(chan struct{}, 1), done: make(chan struct{})}
 	d.view = func(now time.Time) Frame {
 		return FrameOf(v, now, 200*time.Microsecond, view.Ignores{})
@@ -121,6 +121,9 @@ func start(t *testing.T, v store.View, term simulated, change ...func(*driver, *
 		}}
 	for _, f := range change {
 		f(d, &o)
+	}
+	if !d.silent {
+		hudtest.ShopLogs(logs)
 	}
 	go func() {
 		defer close(d.done)

@@ -74,6 +74,9 @@ func (r *root) Draw(screen tcell.Screen) {
 	}
 	u.findPlaces()
 	u.log.drew()
+	if u.options.drew != nil {
+		u.options.drew(u)
+	}
 }
 
 // typing reports whether a line that the user types covers the footer.

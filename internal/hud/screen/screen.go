@@ -110,6 +110,9 @@ type Options struct {
 	Version string
 	// NoColor shows everything in the terminal's two colours.
 	NoColor bool
+
+	// drew is called after each drawing; nil outside of tests.
+	drew func(u *ui)
 }
 
 // Beside are the screens that show the same session. The zero value is for a session without others.

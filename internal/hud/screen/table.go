@@ -261,8 +261,13 @@ func (t *table) fold(hide bool) {
 	t.arrange()
 }
 
-// height returns how many lines the whole table takes.
-func (t *table) height() int { return 1 + max(1, len(t.lines)) }
+// height returns how many lines the whole table takes, with what it says if it is empty.
+func (t *table) height() int {
+	if t.emptiness() != "" {
+		return 2 + len(t.lines)
+	}
+	return 1 + max(1, len(t.lines))
+}
 
 func (t *table) turn(pages int) { t.move(pages * max(1, t.area.h-1)) }
 
@@ -342,9 +347,20 @@ func (t *table) draw(c canvas, area rect) {
 			t.drawRow(c, rest.x, rest.y+i, rest.w, columns, *l.row)
 		}
 	}
-	if len(t.lines) == 0 && t.query != "" {
-		c.text(rest.x+view.Margin, rest.y, rest.w-view.Margin, fmt.Sprintf("no resource matches %q", t.query), t.theme.style(view.Dim))
+	c.text(rest.x+view.Margin, rest.y+len(t.lines), rest.w-view.Margin, t.emptiness(), t.theme.style(view.Dim))
+}
+
+// emptiness says why no resource is shown; empty if some are.
+func (t *table) emptiness() string {
+	switch {
+	case len(t.lines) == 0 && t.query != "":
+		return fmt.Sprintf("no resource matches %q", t.query)
+	case len(t.all) == 0:
+		return "the session is starting: it has not read the Tiltfile yet"
+	case len(t.all) == 1 && t.all[0].Status == view.Well:
+		return "the Tiltfile declares no resource"
 	}
+	return ""
 }
 
 // drawTitles draws the titles of the columns, and how much of the table is above and below what is shown.

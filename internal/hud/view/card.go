@@ -29,7 +29,7 @@ type Card struct {
 	Cause []string
 	// Where names the pod and its container; empty if it is not about one.
 	Where string
-	// Said is what Kubernetes says about it, where Cause says it shorter.
+	// Said is what Kubernetes says about it, where Cause says it shorter. It comes last.
 	Said []string
 	// Output is the output of what failed, as far as it is known without its log. Span is where its log is; empty if it has none.
 	Output string

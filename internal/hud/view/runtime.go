@@ -82,7 +82,9 @@ func (b *builder) failed(m model.Manifest, pods []state.Pod, rs buildcontrol.Run
 
 func (b *builder) failure(m model.Manifest, pods []state.Pod, rs buildcontrol.RuntimeState) (full, short Cell) {
 	long, word := inWords(cmp.Or(rs.Text, "failed"))
-	if why, known := b.shortCause(m, pods); known {
+	if refused, is := refusedCause(rs.Err); is {
+		long, word = refused.title, "refused"
+	} else if why, known := b.shortCause(m, pods); known {
 		_, restarts, again := strings.Cut(long, "×")
 		long = why
 		if again {
@@ -112,7 +114,7 @@ func (b *builder) failure(m model.Manifest, pods []state.Pod, rs buildcontrol.Ru
 // pendingBecause returns why a runtime is not ready yet, in few words; empty if it is, or if that is not known. The name of the pod
 // has a column of its own.
 func (b *builder) pendingBecause(m model.Manifest, pods []state.Pod, rs buildcontrol.RuntimeState) string {
-	if rs.Status == buildcontrol.RuntimeOK || rs.Err == "" || rs.Err == rs.Text {
+	if rs.Status == buildcontrol.RuntimeOK {
 		return ""
 	}
 	events := state.ClusterEvents.In(b.v).Value(string(m.Name)).List
@@ -123,6 +125,9 @@ func (b *builder) pendingBecause(m model.Manifest, pods []state.Pod, rs buildcon
 		if c, _, is := b.stuck(p, events); is && c.title != "" {
 			return c.brief()
 		}
+	}
+	if rs.Err == rs.Text {
+		return ""
 	}
 	if len(pods) > 0 {
 		return strings.TrimPrefix(rs.Err, "pod "+pods[0].Name+": ")

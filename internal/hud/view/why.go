@@ -97,9 +97,13 @@ func (b *builder) whyRuntime(say func(Tone, string) *Line, m model.Manifest, u s
 	last, built := u.Last()
 	switch {
 	case row.RuntimeErr != "":
-		text := "does not run: " + firstLine(row.RuntimeErr)
+		why := firstLine(row.RuntimeErr)
+		if cause := b.runtimeCard(row).Cause; len(cause) > 0 {
+			why = cause[0]
+		}
+		text := "does not run: " + why
 		if !runtime.FailingSince.IsZero() {
-			text = "does not run for " + Elapsed(b.now.Sub(runtime.FailingSince)) + ": " + firstLine(row.RuntimeErr)
+			text = "does not run for " + Elapsed(b.now.Sub(runtime.FailingSince)) + ": " + why
 		}
 		line := say(Bad, text)
 		line.Target.Span = runtime.Span
@@ -201,7 +205,7 @@ func (b *builder) whyTarget(p *page, m model.Manifest, w watched, file string, i
 		if held && changed.After(u.AttemptedAt) {
 			p.add(4, Span{"  it is not applied yet: the resource " + hold.String(), Warn})
 		}
-	case b.tookIn(p, u, file):
+	case b.tookIn(p, m, u, w, file):
 	default:
 		p.add(4, Span{"  no change of it was seen since the session began: " + w.title + " includes it as it was then", Dim})
 	}
@@ -251,7 +255,7 @@ func (b *builder) rule(w watched, file string) []Line {
 }
 
 // tookIn adds the newest update that included a file, and reports whether there is one.
-func (b *builder) tookIn(p *page, u state.Update, file string) bool {
+func (b *builder) tookIn(p *page, m model.Manifest, u state.Update, w watched, file string) bool {
 	for _, build := range u.Builds {
 		if slices.ContainsFunc(build.Files, func(f string) bool { return b.absolute(f) == file }) {
 			result := cmp.Or(Mode(build.Mode), "ok")
@@ -262,10 +266,36 @@ func (b *builder) tookIn(p *page, u state.Update, file string) bool {
 				result = "failed: " + firstLine(build.Err)
 			}
 			p.add(4, Span{fmt.Sprintf("  the last change of it was in update #%d at %s: %s", build.Serial, clock(build.FinishedAt, b.now), result), Plain}).Target.Span = build.Span
+			if build.Err == "" && !build.Cancelled {
+				b.took(p, m, u, w, build)
+			}
 			return true
 		}
 	}
 	return false
+}
+
+// took adds which containers have what a successful update took in: those that it updated, or that were started from its image.
+func (b *builder) took(p *page, m model.Manifest, u state.Update, w watched, build state.Build) {
+	add := func(pod, container string, at time.Time) {
+		p.add(6, Span{"    " + pod + "/" + container + " ", Plain}, Span{"has it since " + clock(at, b.now), Good})
+	}
+	if inPlace(build.Mode) {
+		for _, c := range build.Containers {
+			if c.Err == "" && !c.Behind {
+				add(c.Pod, c.Container, build.FinishedAt)
+			}
+		}
+		return
+	}
+	image := u.Images[w.target.Name].Cluster
+	for _, pod := range b.pods[m.Name] {
+		for _, c := range pod.AllContainers() {
+			if pod.Current && !pod.Deleting && image != "" && c.Image == image && c.State == model.ContainerRunning {
+				add(pod.Name, c.Name, c.StartedAt)
+			}
+		}
+	}
 }
 
 // holders adds which containers have the newest change of a file, if it changed after the image was built.

@@ -23,7 +23,7 @@ func answerOf(lines []Line) string {
 
 // TestWhy checks what is said about resources in each state, down to the root of a wait.
 func TestWhy(t *testing.T) {
-	shop, tale := hudtest.Shop().View(t.Context()), story().View(t.Context())
+	shop, tale := hudtest.Shop().View(t.Context()), hudtest.Story().View(t.Context())
 	for _, tc := range []struct {
 		name model.ManifestName
 		want string
@@ -31,7 +31,7 @@ func TestWhy(t *testing.T) {
 		{"api", "api waits for nothing: it is up to date since 12:40:48\n"},
 		{"worker", "worker is being updated for 8 s: 1/3 Building Dockerfile: [worker], step 4 of 7  worker/main.go\n"},
 		{"e2e", "e2e waits for worker to be ready  for 40 m 59 s\n  worker is being updated for 8 s: 1/3 Building Dockerfile: [worker], step 4 of 7  worker/main.go\n"},
-		{"mailer", "mailer does not run for 4 m 0 s: pod mailer-7c9d-x2v1: container main: CrashLoopBackOff, exit code 1 (Error)\n"},
+		{"mailer", "mailer does not run for 4 m 0 s: container main exited with code 1; Kubernetes waits 40 s between starts\n"},
 		{"seed", "seed was never started: auto_init=False leaves that to a trigger\n"},
 		{"loadtest", "loadtest is disabled: nothing acts on it\n"},
 		{model.TiltfileName, "(Tiltfile): ok  420 ms\n"},
@@ -64,7 +64,7 @@ func TestWhyFile(t *testing.T) {
 	s := one(live, func(s *hudtest.Scene) {
 		b := hudtest.Applied("image")
 		b.Images = map[string]model.ImageResult{"api": {Cluster: "api:1", StartedAt: hudtest.Start.Add(minute)}}
-		s.Build("api", 1, minute, 2*minute, b)
+		s.Build("api", 1, minute, 2*minute, b, "api/src/old.go")
 		for _, id := range []string{"a", "b"} {
 			p := hudtest.Pod("api", 2*minute, true)
 			p.Name, p.UID = "api-"+id, id
@@ -110,6 +110,13 @@ func TestWhyFile(t *testing.T) {
 		{"", "api/Makefile", `api watches it for image api
   no sync() matches: a change needs a new image
   no change of it was seen since the session began: image api includes it as it was then
+`},
+		{"", "api/src/old.go", `api watches it for image api
+  sync(api/src, /app) matches: it is copied to /app/old.go
+  then the process is restarted
+  the last change of it was in update #1 at 12:02:00: image
+    api-a/main has it since 12:02:00
+    api-b/main has it since 12:02:00
 `},
 		{"", "api/README.md", "api watches it for image api\n  nothing happens: api/.dockerignore leaves it out\n"},
 		{"", "api/src/.main.go.swp", "api watches it for image api\n  nothing happens: it is a temporary file of an editor, or a file of Git\n"},
