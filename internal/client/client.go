@@ -210,6 +210,12 @@ func (c *Client) Click(ctx context.Context, r api.ClickRequest) error {
 	return c.ask(ctx, http.MethodPost, "/api/click", r, nil)
 }
 
+// Ticket returns an address that lets a browser in to the page of a resource, or to the overview if resource is empty.
+func (c *Client) Ticket(ctx context.Context, resource string) (t api.Ticket, err error) {
+	err = c.ask(ctx, http.MethodPost, "/api/ticket", api.TicketRequest{Resource: resource}, &t)
+	return t, err
+}
+
 // Stop requests the end of the session, and does not wait for it.
 func (c *Client) Stop(ctx context.Context) error {
 	return c.ask(ctx, http.MethodPost, "/api/stop", struct{}{}, nil)

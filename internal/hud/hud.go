@@ -53,6 +53,8 @@ type Options struct {
 	Now func() time.Time
 	// Open shows an address in a browser; nil means OpenBrowser.
 	Open func(ctx context.Context, url string) error
+	// Web returns an address of the session's web page, with a resource unless that is empty; nil if there is no page.
+	Web func(resource string) (address string, err error)
 	// Suspend gives the terminal back to the user's shell; see screen.Options.
 	Suspend func(ctx context.Context) error
 	// Copy puts a text into the clipboard of the user's desktop; nil means that of this machine, if there is one.
@@ -162,6 +164,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		KeepLayout: layout.keep,
 		Snapshot:   s.options.Snapshot,
 		Open:       s.options.Open,
+		Web:        s.options.Web,
 		Now:        s.options.Now,
 		Version:    s.options.Version,
 		NoColor:    s.options.NoColor,

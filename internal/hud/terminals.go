@@ -34,6 +34,8 @@ type TerminalsOptions struct {
 	LayoutFile string
 	// Snapshot writes a snapshot of the session to a file and returns its path; nil if it cannot.
 	Snapshot func(ctx context.Context) (path string, err error)
+	// Web returns an address of the session's web page, with a resource unless that is empty; nil if there is no page.
+	Web func(resource string) (address string, err error)
 	// BugReports is the file that bugs in hone are reported to; it may be empty.
 	BugReports string
 	Version    string
@@ -177,11 +179,13 @@ func (t *Terminals) run(ctx context.Context, rt *store.Runtime, a arrival, chang
 		Leave:  t.options.Session,
 		// The browser must open on the user's machine.
 		Open:    func(_ context.Context, url string) error { return far.Send(terminal.Open, []byte(url)) },
+		Web:     t.options.Web,
 		Version: t.options.Version,
 		NoColor: far.Description.NoColor,
 	}
 	if a.readOnly {
 		o.ReadOnly, o.Ask, o.KeepLayout, o.Snapshot = true, nil, nil, nil
+		o.Web = nil // the page can change the session
 	}
 	return screen.Run(ctx, o)
 }

@@ -46,6 +46,7 @@ func (s *Subscriber) routes(src *source) []route {
 		})},
 		{"GET /api/dump/logstore", s.dump(src, func(ctx context.Context, of snapshot.Session, w io.Writer) error { return of.WriteLogs(ctx, w) })},
 		{"GET /api/snapshot", s.dump(src, func(ctx context.Context, of snapshot.Session, w io.Writer) error { return of.Write(ctx, w) })},
+		{"POST /api/ticket", wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.ticket(src, w, r) })},
 		{"POST /api/stop", wantsJSON(s.stop)},
 		{"POST /api/attach", s.attach(false)},
 		{"POST /api/attach/read-only", s.attach(true)},
@@ -152,6 +153,12 @@ func decode(w http.ResponseWriter, r *http.Request, req any) bool {
 		return false
 	}
 	return true
+}
+
+// respond sends a document.
+func respond(w http.ResponseWriter, doc any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(doc)
 }
 
 // done responds to a request whose response has no content.

@@ -1,6 +1,7 @@
 // Package server serves the API of the running session over HTTP, on a unix socket and on a loopback port: objects by the
 // conventions of Kubernetes (see package rest), and requests that do not fit these: the view of all resources, triggers,
-// clicks of the Tiltfile's buttons, logs, events, and the end of the session.
+// clicks of the Tiltfile's buttons, logs, events, and the end of the session. It also serves the web page, which is a client
+// of this API.
 //
 // # Concurrency
 //
@@ -13,6 +14,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -55,6 +57,9 @@ type Options struct {
 	Certificate *tls.Certificate
 	// Hosts are names of this machine that requests to the port may use, in addition to localhost and addresses.
 	Hosts []string
+	// Door lets browsers in; nil lets none in. Page holds the files of the web page, with index.html; nil means that there is none.
+	Door *Door
+	Page fs.FS
 	// Kinds are served by the conventions of Kubernetes, in addition to the store's tables.
 	Kinds []projection.Kind
 	Logs  *logstore.Store
@@ -94,6 +99,9 @@ func (s *Subscriber) work(ctx context.Context, do func()) bool {
 
 // New returns the subscriber.
 func New(o Options) *Subscriber {
+	if o.Door == nil {
+		o.Door = NewDoor(nil)
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -146,7 +154,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		})
 	}
 	serve(s.options.Unix, nil, access.Rules{Local: true})
-	serve(s.options.TCP, s.options.Certificate, access.Rules{Token: s.options.Token, Hosts: s.options.Hosts, Cookie: cookie(s.options.TCP)})
+	serve(s.options.TCP, s.options.Certificate, access.Rules{Token: s.options.Token, Hosts: s.options.Hosts, Cookie: cookie(s.options.TCP), Tickets: s.options.Door.tickets})
 	err := s.announce(ctx, rt, failed)
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
@@ -179,7 +187,7 @@ func (s *Subscriber) announce(ctx context.Context, rt *store.Runtime, failed <-c
 // restBetween is the minimum time between two notifications of requests.
 const restBetween = 2 * time.Millisecond
 
-// cookie names the cookie in which a browser keeps the token of this session, by its port.
+// cookie names the cookie that lets a browser into this session, by its port.
 func cookie(l net.Listener) string {
 	if l == nil {
 		return ""
@@ -190,6 +198,10 @@ func cookie(l net.Listener) string {
 
 // refuse responds to a refused request in the format of the requested path.
 func refuse(w http.ResponseWriter, r *http.Request, code int, text string) {
+	if code == http.StatusUnauthorized && wantsHTML(r) {
+		shut(w)
+		return
+	}
 	if strings.HasPrefix(r.URL.Path, "/api/") || r.URL.Path == "/" {
 		fail(w, code, text)
 		return
@@ -210,6 +222,9 @@ func (s *Subscriber) handler(rt *store.Runtime) http.Handler {
 	routes := s.routes(src)
 	for _, r := range routes {
 		mux.HandleFunc(r.pattern, r.serve)
+	}
+	if s.options.Page != nil {
+		servePage(mux, s.options.Page)
 	}
 	mux.HandleFunc("/", missed(routes))
 	return s.recovered(mux)

@@ -131,7 +131,7 @@ func detach(ctx context.Context, g *command.Global) error {
 	}
 	fmt.Fprintf(g.Stdout, "Session %s runs in the background, pid %d.\n", s.Name, s.PID)
 	if s.URL != "" {
-		fmt.Fprintf(g.Stdout, "Session API at %s\n", s.URL)
+		fmt.Fprintf(g.Stdout, "Session API at %s\nWeb page: hone open --session %s\n", s.URL, s.Name)
 	}
 	if _, tiltfile, _ := flags.CountResources(ctx, s); tiltfile != "" {
 		fmt.Fprintf(g.Stdout, "It waits for its Tiltfile to be fixed: %s\n", tiltfile)

@@ -37,6 +37,7 @@ import (
 	"github.com/hone-dev/hone/internal/update/synclet"
 	"github.com/hone-dev/hone/internal/update/watch"
 	"github.com/hone-dev/hone/pkg/model"
+	"github.com/hone-dev/hone/web"
 )
 
 // sessionParts are the parts of a session and the store that it runs on.
@@ -47,6 +48,7 @@ type sessionParts struct {
 	listeners listeners
 	object    hud.ReadObject
 	screens   *hud.Terminals // Parts.Terminals
+	door      *server.Door
 }
 
 func provideKubeconfig(o options) (*k8s.Kubeconfig, error) {
@@ -129,9 +131,19 @@ func overlayEnv(kc *k8s.Kubeconfig) ([]string, error) {
 	return []string{"KUBECONFIG=" + overlay}, nil
 }
 
-func provideTerminals(c *sessions.Claim, logs *logstore.Store, st *store.Store, object hud.ReadObject) *hud.Terminals {
+func provideTerminals(c *sessions.Claim, door *server.Door, logs *logstore.Store, st *store.Store, object hud.ReadObject) *hud.Terminals {
 	return hud.NewTerminals(hud.TerminalsOptions{Logs: logs, Session: c.Info().Name, Stats: st.Stats(), Object: object, Ignores: ignores(),
-		LayoutFile: layoutFile(c), Snapshot: saver(st, logs, c), BugReports: bugsFile(), Version: command.Version})
+		LayoutFile: layoutFile(c), Snapshot: saver(st, logs, c), Web: webOf(door), BugReports: bugsFile(), Version: command.Version})
+}
+
+func provideDoor(d listeners) *server.Door { return server.NewDoor(d.tcp) }
+
+// webOf returns what opens the web page from a screen; nil if the session has none.
+func webOf(door *server.Door) func(resource string) (string, error) {
+	if door.Address() == "" {
+		return nil
+	}
+	return door.Ticket
 }
 
 // layoutFile is where the arrangement of the project's screen is remembered.
@@ -156,8 +168,8 @@ func provideObject(kube *k8s.Client) hud.ReadObject {
 	return kube.ObjectYAML
 }
 
-func provideServer(o options, kc *k8s.Kubeconfig, env commandEnv, d listeners, stop stopFunc, terminals *hud.Terminals, logs *logstore.Store, log *slog.Logger) *server.Subscriber {
-	return server.New(server.Options{Kubeconfig: kc.Files(), Env: env, Version: command.Version, Unix: d.unix, TCP: d.tcp, Kinds: projection.All(), Token: d.keys.Token, Certificate: d.certificate(),
+func provideServer(o options, kc *k8s.Kubeconfig, env commandEnv, d listeners, door *server.Door, stop stopFunc, terminals *hud.Terminals, logs *logstore.Store, log *slog.Logger) *server.Subscriber {
+	return server.New(server.Options{Kubeconfig: kc.Files(), Env: env, Version: command.Version, Unix: d.unix, TCP: d.tcp, Door: door, Page: web.Files(), Kinds: projection.All(), Token: d.keys.Token, Certificate: d.certificate(),
 		Hosts: []string{o.host}, Logs: logs, Log: log, Stop: stop, Attach: terminals.Attach})
 }
 
@@ -283,7 +295,7 @@ func (e execer) Exec(ctx context.Context, req k8s.ExecRequest) error {
 
 func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers docker.Client, logs *logstore.Store, log *slog.Logger,
 	srv *server.Subscriber, terminals *hud.Terminals, claim *sessions.Claim, ses state.Session, d listeners, st *store.Store, cluster *buildanddeploy.Cluster, downs *buildanddeploy.Downs,
-	builder buildanddeploy.BuildAndDeployer, synclets *synclet.Pool, env commandEnv, object hud.ReadObject) sessionParts {
+	builder buildanddeploy.BuildAndDeployer, synclets *synclet.Pool, env commandEnv, object hud.ReadObject, door *server.Door) sessionParts {
 	known := kc.Cluster()
 	namespace := cmp.Or(o.namespace, known.Namespace)
 	p := engine.Parts{
@@ -298,5 +310,5 @@ func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers do
 	if kube != nil {
 		p.Kube = kube
 	}
-	return sessionParts{p, st, claim, d, object, terminals}
+	return sessionParts{p, st, claim, d, object, terminals, door}
 }

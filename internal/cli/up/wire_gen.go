@@ -75,10 +75,11 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 		cleanup()
 		return sessionParts{}, nil, err
 	}
+	door := provideDoor(upListeners)
 	storeStore := provideStore(logger)
 	readObject := provideObject(client)
-	terminals := provideTerminals(claim, store, storeStore, readObject)
-	subscriber := provideServer(o, kubeconfig, upCommandEnv, upListeners, stop, terminals, store, logger)
+	terminals := provideTerminals(claim, door, store, storeStore, readObject)
+	subscriber := provideServer(o, kubeconfig, upCommandEnv, upListeners, door, stop, terminals, store, logger)
 	session := provideSession(o, project, upListeners)
 	cluster, err := provideCluster(o, client, project, session, claim, upCommandEnv)
 	if err != nil {
@@ -104,7 +105,7 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 	surroundings := provideSurroundings(dockerClient)
 	synclets := provideInjection(client, dockerClient, pool, surroundings)
 	buildAndDeployer := provideBuilder(client, dockerClient, cluster, downs, pool, synclets, surroundings)
-	upSessionParts := provideParts(o, kubeconfig, client, dockerClient, store, logger, subscriber, terminals, claim, session, upListeners, storeStore, cluster, downs, buildAndDeployer, pool, upCommandEnv, readObject)
+	upSessionParts := provideParts(o, kubeconfig, client, dockerClient, store, logger, subscriber, terminals, claim, session, upListeners, storeStore, cluster, downs, buildAndDeployer, pool, upCommandEnv, readObject, door)
 	return upSessionParts, func() {
 		cleanup7()
 		cleanup6()

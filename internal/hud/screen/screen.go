@@ -60,7 +60,7 @@ func FrameOf(v store.View, now time.Time, loop time.Duration, ignored view.Ignor
 	}
 }
 
-// Options configure a screen. All except Terminal, About, Settings, Ask, Programs, Suspend, Copy, Now, Version and NoColor must be set.
+// Options configure a screen. All except Terminal, About, Settings, Ask, Web, Programs, Suspend, Copy, Now, Version and NoColor must be set.
 type Options struct {
 	// Terminal is where to draw; nil means the terminal that the process runs in.
 	Terminal Terminal
@@ -82,6 +82,8 @@ type Options struct {
 	Snapshot func(ctx context.Context) (path string, err error)
 	// Open shows an address in a browser.
 	Open func(ctx context.Context, url string) error
+	// Web returns an address of the session's web page, with a resource unless that is empty; nil if there is no page.
+	Web func(resource string) (address string, err error)
 	// Programs are the user's programs.
 	Programs Programs
 	// Suspend gives the terminal, which the screen has restored, back to the user's shell, and returns when the user is back; nil

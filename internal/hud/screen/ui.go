@@ -298,6 +298,26 @@ func (u *ui) openEndpoint() {
 	}
 }
 
+// openWeb opens the web page in a browser. Its address lets in whoever has it, so that it is not shown.
+func (u *ui) openWeb() {
+	resource := ""
+	if r := u.target(); r != nil {
+		resource = string(r.Name)
+	}
+	u.say("opening the web page")
+	u.job(func(ctx context.Context) func() {
+		address, err := u.options.Web(resource)
+		if err == nil {
+			err = u.options.Open(ctx, address)
+		}
+		return func() {
+			if err != nil {
+				u.say("cannot open the web page: " + problem.Text(err) + "; hone open --print prints its address")
+			}
+		}
+	})
+}
+
 func (u *ui) open(url string) {
 	u.say("opening " + url)
 	u.job(func(ctx context.Context) func() {

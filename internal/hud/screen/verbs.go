@@ -120,6 +120,7 @@ func verbs(o Options) []verb {
 		{"mark", letters(" "), inTable, "mark the resource, or those of the group: keys then act on all that are marked", "", func(u *ui) { u.table.markCurrent() }},
 		{"mark-shown", letters("*"), inTable, "mark all resources that are shown", "", func(u *ui) { u.table.markShown() }},
 		{"browser", letters("b"), inActing, "open an endpoint in a browser", "browser", (*ui).openEndpoint},
+		{"web", letters("O"), inActing, "open the web page, with the resource", "", (*ui).openWeb},
 		{"palette", letters(":"), inViews, "all commands by name", paletteHint, (*ui).palette},
 		{"jump", named(tcell.KeyCtrlP), inViews, "go to a resource", "", (*ui).jump},
 		{"pending", letters("P"), inActing, "changes that wait for an update", "", (*ui).openPending},
@@ -170,6 +171,9 @@ func verbs(o Options) []verb {
 		{"previous-tab", named(tcell.KeyLeft), inDetails, "previous tab", "", func(u *ui) { u.turnTab(-1) }},
 		{"next-tab", append(named(tcell.KeyRight), named(tcell.KeyTab)...), inDetails, "next tab", "tabs", func(u *ui) { u.turnTab(1) }},
 	}, back, last)
+	if o.Web == nil {
+		all = slices.DeleteFunc(all, func(v verb) bool { return v.name == "web" })
+	}
 	if o.ReadOnly {
 		all = slices.DeleteFunc(all, func(v verb) bool { return v.name == "save" || v.name == "snapshot" })
 	}

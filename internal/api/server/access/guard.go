@@ -1,6 +1,7 @@
 package access
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
@@ -24,9 +25,10 @@ type Rules struct {
 	Local bool
 	// Hosts are names of this machine in addition to localhost and its addresses, such as the value of --host.
 	Hosts []string
-	// Cookie is the name of the cookie in which a browser keeps the token. Ports share cookies, so sessions need different
-	// ones.
-	Cookie string
+	// Cookie is the name of the cookie that lets a browser in. Ports share cookies, so sessions need different ones. Tickets are
+	// what browsers get the cookie for, in addition to the token; nil lets no browser in.
+	Cookie  string
+	Tickets *Tickets
 	// Refuse answers a request that may not come in.
 	Refuse func(w http.ResponseWriter, r *http.Request, code int, text string)
 }
@@ -45,10 +47,14 @@ func Guard(rules Rules, next http.Handler) http.Handler {
 			if welcome(w, r, rules, want) {
 				return
 			}
-			if !rules.shown(r, want) {
+			byCookie, ok := rules.shown(r, want)
+			if !ok {
 				w.Header().Set("WWW-Authenticate", `Bearer realm="hone"`)
 				refuse(w, r, rules, http.StatusUnauthorized, "show the session's token: Authorization: Bearer TOKEN")
 				return
+			}
+			if byCookie {
+				r = r.WithContext(context.WithValue(r.Context(), byCookieKey{}, true))
 			}
 		}
 		know(r.Context())
@@ -58,6 +64,11 @@ func Guard(rules Rules, next http.Handler) http.Handler {
 		next.ServeHTTP(w, r)
 	})
 }
+
+type byCookieKey struct{}
+
+// ByCookie reports whether a browser's cookie has let a request in.
+func ByCookie(ctx context.Context) bool { return ctx.Value(byCookieKey{}) != nil }
 
 // refuse ends the connection too: a client that is not let in need not be kept.
 func refuse(w http.ResponseWriter, r *http.Request, rules Rules, code int, text string) {
@@ -74,11 +85,17 @@ func limit(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// headers keep browsers from guessing types, from showing answers inside of other pages, and from keeping them.
+// policy allows the page what it needs of this server and nothing else: no inline code, nothing from other hosts, no frames.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; font-src 'self'; " +
+	"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+
+// headers keep browsers from guessing types, from showing answers inside of other pages, and from keeping them. No header allows
+// pages of other origins to read an answer.
 func headers(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
-	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	h.Set("Content-Security-Policy", policy)
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "no-referrer")
@@ -138,16 +155,17 @@ func clean(u *url.URL) bool {
 	return !strings.Contains(escaped, "%2f") && !strings.Contains(escaped, "%2e") && !strings.Contains(escaped, "%25")
 }
 
-// shown reports whether a request has the token. It takes constant time, so the duration reveals nothing about the token.
-func (rules Rules) shown(r *http.Request, want [sha256.Size]byte) bool {
+// shown reports whether a request has the token, or the cookie. It takes constant time, so the duration reveals nothing about
+// them.
+func (rules Rules) shown(r *http.Request, want [sha256.Size]byte) (byCookie, ok bool) {
 	if scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
-		return same(strings.TrimSpace(token), want)
+		return false, same(strings.TrimSpace(token), want)
 	}
-	if rules.Cookie == "" {
-		return false
+	if rules.Cookie == "" || rules.Tickets == nil {
+		return false, false
 	}
 	c, err := r.Cookie(rules.Cookie)
-	return err == nil && same(c.Value, want)
+	return true, err == nil && same(c.Value, sha256.Sum256([]byte(rules.Tickets.cookie)))
 }
 
 func same(token string, want [sha256.Size]byte) bool {
@@ -155,14 +173,22 @@ func same(token string, want [sha256.Size]byte) bool {
 	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
 }
 
-// welcome turns the token in "/?token=" into a cookie, for browsers, and reports whether that was the request.
+// welcome exchanges the ticket in "/?ticket=", or the token in "/?token=", for a cookie, and reports whether that was the request.
+// The browser goes on to an address without either.
 func welcome(w http.ResponseWriter, r *http.Request, rules Rules, want [sha256.Size]byte) bool {
-	if rules.Cookie == "" || r.URL.Path != "/" || r.Method != http.MethodGet || !same(r.URL.Query().Get("token"), want) {
+	if rules.Cookie == "" || rules.Tickets == nil || r.URL.Path != "/" || r.Method != http.MethodGet {
 		return false
 	}
-	http.SetCookie(w, &http.Cookie{Name: rules.Cookie, Value: rules.Token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+	query, to := r.URL.Query(), "/"
+	if !same(query.Get("token"), want) {
+		var ok bool
+		if to, ok = rules.Tickets.redeem(query.Get("ticket")); !ok {
+			return false
+		}
+	}
+	http.SetCookie(w, &http.Cookie{Name: rules.Cookie, Value: rules.Tickets.cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		Secure: scheme(r.Context()) == "https"})
-	w.Header().Set("Location", "/")
+	w.Header().Set("Location", to)
 	w.WriteHeader(http.StatusSeeOther)
 	return true
 }

@@ -1,0 +1,83 @@
+package server
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// indexFile is the file that the address of the page leads to.
+const indexFile = "index.html"
+
+// servePage serves the files of the page, compressed if the browser takes that.
+func servePage(mux *http.ServeMux, files fs.FS) {
+	_ = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(files, name)
+		if err != nil {
+			return err
+		}
+		pattern := "GET /" + name
+		if name == indexFile {
+			pattern = "GET /{$}"
+		}
+		mux.HandleFunc(pattern, pageFile(name, content))
+		return nil
+	})
+}
+
+// pageFile returns the handler of one file.
+func pageFile(name string, content []byte) http.HandlerFunc {
+	kind := mime.TypeByExtension(path.Ext(name))
+	packed := compress(content)
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("ticket") { // a ticket that was redeemed before, by the same browser
+			w.Header().Set("Location", "/")
+			w.WriteHeader(http.StatusSeeOther)
+			return
+		}
+		body := content
+		w.Header().Set("Content-Type", kind)
+		w.Header().Set("Vary", "Accept-Encoding")
+		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+			w.Header().Set("Content-Encoding", "gzip")
+			body = packed
+		}
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		if r.Method != http.MethodHead {
+			_, _ = w.Write(body)
+		}
+	}
+}
+
+func compress(content []byte) []byte {
+	var b bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
+	_, _ = w.Write(content)
+	_ = w.Close()
+	return b.Bytes()
+}
+
+// wantsHTML reports whether a person looks at the answer to a request.
+func wantsHTML(r *http.Request) bool {
+	return r.URL.Path == "/" && strings.Contains(r.Header.Get("Accept"), "text/html")
+}
+
+// shut tells a browser without a cookie how to get one.
+func shut(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(http.StatusUnauthorized)
+	_, _ = w.Write([]byte(`<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><title>hone</title>
+<h1>This browser has no access yet</h1>
+<p>Run <code>hone open</code> in a terminal, or press <kbd>O</kbd> on hone's screen. Both open this page with a ticket that is valid once.</p>
+</html>
+`))
+}

@@ -1,0 +1,20 @@
+// Package web holds the session's web page: its source in TypeScript, and the bundle that is made of it, which the binary
+// contains. Building the binary needs no other tool than Go.
+package web
+
+import (
+	"embed"
+	"io/fs"
+)
+
+//go:embed dist
+var dist embed.FS
+
+// Files returns the files of the page, index.html among them.
+func Files() fs.FS {
+	files, err := fs.Sub(dist, "dist")
+	if err != nil {
+		panic(err) // the folder is embedded above
+	}
+	return files
+}
