@@ -48,7 +48,7 @@ var wings = []wing{
 		"The owners of side effects, one package each: a subscriber reads snapshots, makes the world match them, and dispatches the results. It is the only wing that depends on both the loop and the packages that act, and its rooms never import each other."},
 	{"hud", "settings text < view hudtest loglist < attention < screen stream < .", "base loop",
 		"What the terminal shows. It only reads snapshots and dispatches the user's requests."},
-	{"api", "schema redact < projection < tables < snapshot < server", "base loop tiltfile/extension",
+	{"api", "schema redact < projection page < tables < snapshot < server", "base loop tiltfile/extension",
 		"What the session shows to other programs: its objects, its tables, snapshots as files, and the server for all of it. It only reads snapshots and dispatches clients' requests."},
 	{"client", "sessions objects < .", "base",
 		"The other side of the API: finding a running session, and reading, awaiting and changing its objects. It shares no code with the server."},

@@ -40,6 +40,9 @@ func (s *Subscriber) routes(src *source) []route {
 		{"POST /api/turn", wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.turn(src, w, r) })},
 		{"POST /api/set_tiltfile_args", wantsJSON(func(w http.ResponseWriter, r *http.Request) { setArgs(src, w, r) })},
 		{"GET /api/logs", func(w http.ResponseWriter, r *http.Request) { s.logs(src, w, r) }},
+		{"GET /api/logs/window", func(w http.ResponseWriter, r *http.Request) { s.logWindow(src, w, r) }},
+		{"GET /api/logs/find", func(w http.ResponseWriter, r *http.Request) { s.logFind(src, w, r) }},
+		{"GET /api/page", func(w http.ResponseWriter, r *http.Request) { s.page(src, w, r) }},
 		{"GET /api/events", func(w http.ResponseWriter, r *http.Request) { s.events(src, w, r) }},
 		{"GET /api/dump/engine", s.dump(src, func(ctx context.Context, of snapshot.Session, w io.Writer) error {
 			return of.WriteEngine(ctx, w, src.Runtime)

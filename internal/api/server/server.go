@@ -83,6 +83,8 @@ type Subscriber struct {
 	working *semaphore.Weighted
 	// attached are the connections that have left HTTP.
 	attached sync.WaitGroup
+	feed     pageFeed
+	windows  logWindows
 	// turns counts the turns, for their IDs.
 	turns atomic.Uint64
 }

@@ -152,6 +152,8 @@ type LineRef struct {
 	// Continues, Prefix, Pod and Container are those of Line.
 	Continues              bool
 	Prefix, Pod, Container string
+	// Replaced is set for a line of a progress that a later line replaces: one that is not the last of its series.
+	Replaced bool
 	// Text is the line's text. It is valid until yield returns, and must not be changed.
 	Text []byte
 }

@@ -244,5 +244,6 @@ func (it *source) ref() LineRef {
 	return LineRef{
 		Seq: rec.seq, Time: time.Unix(0, rec.time), Resource: it.r.name, Span: it.v.strs[rec.span],
 		Source: sourceAt[rec.source], Level: rec.level, Continues: rec.continues, Prefix: o.prefix, Pod: o.pod, Container: o.container, Text: rec.text,
+		Replaced: it.v.strs[rec.progress] != "" && !rec.done,
 	}
 }
