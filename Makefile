@@ -6,7 +6,7 @@ DATE := $(shell git log -1 --format=%cI 2>/dev/null)
 VERSIONED := github.com/hone-dev/hone/internal/cli/command
 LDFLAGS := -s -w -X $(VERSIONED).Version=$(VERSION) -X $(VERSIONED).Commit=$(COMMIT) -X $(VERSIONED).Date=$(DATE)
 
-.PHONY: build demo test unit bench bench-liveupdate chaos soak fuzz generate check cluster-up cluster-down
+.PHONY: build demo test unit bench bench-liveupdate chaos soak fuzz web-dev generate check cluster-up cluster-down
 
 build: ## the binary, in .bin/hone
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o .bin/hone ./cmd/hone
@@ -35,6 +35,9 @@ soak: ## keep one session under faults for an hour
 fuzz: ## run every fuzz function for a share of ten minutes, then 3,000 random sequences of deploys
 	@scripts/fuzz
 	HONE_SEQUENCES=3000 go test -timeout 30m -run TestInvariants ./internal/update/buildanddeploy
+
+web-dev: ## build the web page on each change
+	@scripts/web dev
 
 generate: ## write what is generated from the code
 	@scripts/generate

@@ -5,13 +5,20 @@ package web
 import (
 	"embed"
 	"io/fs"
+	"os"
 )
 
 //go:embed dist
 var dist embed.FS
 
+// Dir is the environment variable with a folder whose files replace those of the binary, for work on the page.
+const Dir = "HONE_WEB_DIR"
+
 // Files returns the files of the page, index.html among them.
 func Files() fs.FS {
+	if dir := os.Getenv(Dir); dir != "" {
+		return os.DirFS(dir)
+	}
 	files, err := fs.Sub(dist, "dist")
 	if err != nil {
 		panic(err) // the folder is embedded above

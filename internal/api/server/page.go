@@ -14,53 +14,49 @@ import (
 // indexFile is the file that the address of the page leads to.
 const indexFile = "index.html"
 
-// servePage serves the files of the page, compressed if the browser takes that.
+// servePage serves the files of the page. They are read for each request, so that those of a folder can change.
 func servePage(mux *http.ServeMux, files fs.FS) {
 	_ = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
-			return err
-		}
-		content, err := fs.ReadFile(files, name)
-		if err != nil {
 			return err
 		}
 		pattern := "GET /" + name
 		if name == indexFile {
 			pattern = "GET /{$}"
 		}
-		mux.HandleFunc(pattern, pageFile(name, content))
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { pageFile(files, name, w, r) })
 		return nil
 	})
 }
 
-// pageFile returns the handler of one file.
-func pageFile(name string, content []byte) http.HandlerFunc {
-	kind := mime.TypeByExtension(path.Ext(name))
-	packed := compress(content)
-	return func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Query().Has("ticket") { // a ticket that was redeemed before, by the same browser
-			w.Header().Set("Location", "/")
-			w.WriteHeader(http.StatusSeeOther)
-			return
-		}
-		body := content
-		w.Header().Set("Content-Type", kind)
-		w.Header().Set("Vary", "Accept-Encoding")
-		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-			w.Header().Set("Content-Encoding", "gzip")
-			body = packed
-		}
-		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-		if r.Method != http.MethodHead {
-			_, _ = w.Write(body)
-		}
+// pageFile sends one file, compressed if the browser takes that.
+func pageFile(files fs.FS, name string, w http.ResponseWriter, r *http.Request) {
+	if r.URL.Query().Has("ticket") { // a ticket that was redeemed before, by the same browser
+		w.Header().Set("Location", "/")
+		w.WriteHeader(http.StatusSeeOther)
+		return
+	}
+	body, err := fs.ReadFile(files, name)
+	if err != nil {
+		fail(w, http.StatusNotFound, "the page has no file "+name)
+		return
+	}
+	w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
+	w.Header().Set("Vary", "Accept-Encoding")
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		w.Header().Set("Content-Encoding", "gzip")
+		body = compress(body)
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body)
 	}
 }
 
 func compress(content []byte) []byte {
 	var b bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
-	_, _ = w.Write(content)
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write(content) // a buffer takes everything
 	_ = w.Close()
 	return b.Bytes()
 }

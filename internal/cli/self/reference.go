@@ -17,6 +17,7 @@ import (
 	"github.com/hone-dev/hone/internal/cli/reference"
 	"github.com/hone-dev/hone/internal/hud/settings"
 	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/web"
 )
 
 func newDumpCLIDocs(g *command.Global) *cobra.Command {
@@ -103,6 +104,7 @@ var environment = []reference.Entry{
 	{Name: "CI", Doc: "the screen notifies only if a setting says how"},
 	{Name: "NO_COLOR", Doc: "no colours"},
 	{Name: "CLICOLOR_FORCE", Doc: "colours in log lines even if they do not go to a terminal, unless it is 0"},
+	{Name: web.Dir, Doc: "a folder whose files replace those of the web page, for work on it"},
 }
 
 // exitCodes are the exit codes of commands.

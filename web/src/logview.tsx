@@ -1,0 +1,352 @@
+// The view of a log: only the lines that are visible are in the page.
+import { useSignal, useSignalEffect } from "@preact/signals";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+
+import { parse } from "./ansi";
+import type { LogAt } from "./api";
+import { hue } from "./hue";
+import { keys } from "./keys";
+import { Log, type Filter } from "./logs";
+import { remembered } from "./remembered";
+import { logNews } from "./state";
+import { count } from "./words";
+
+const rowHeight = 20;
+/** Browsers cannot lay out elements of any height. Beyond this one, scrolling is proportional. */
+const mostHeight = 12_000_000;
+const overscan = 12;
+
+const wrap = remembered("wrap", window.innerWidth < 900);
+const times = remembered("times", true);
+
+export function LogView(p: { resource: string; title: string; span?: string; onSpanEnd?: () => void }) {
+  const level = useSignal<Filter["level"]>("");
+  const source = useSignal<Filter["source"]>("");
+  const text = useSignal("");
+  const follow = useSignal(true);
+  const find = useSignal("");
+  const found = useSignal<{ at: number; nth: number; count: number } | undefined>(undefined);
+  const findError = useSignal("");
+  const span = p.span ?? "";
+
+  const key = `${p.resource}|${level.value}|${source.value}|${text.value}|${span}`;
+  const log = useMemo(
+    () => new Log({ resource: p.resource, level: level.value, source: source.value, text: text.value, span }),
+    // The key names all that the filter is made of.
+    [key],
+  );
+  useEffect(() => {
+    follow.value = true;
+    found.value = undefined;
+    void log.refresh(true);
+    return () => log.close();
+  }, [log]);
+  useSignalEffect(() => {
+    logNews.value;
+    void log.refresh(follow.peek());
+  });
+
+  const scroller = useRef<HTMLDivElement>(null);
+  const findBox = useRef<HTMLInputElement>(null);
+  const filterBox = useRef<HTMLInputElement>(null);
+  const top = useSignal(0);
+  const height = useSignal(600);
+
+  useLayoutEffect(() => {
+    const el = scroller.current;
+    if (!el) return;
+    const watch = new ResizeObserver(() => (height.value = el.clientHeight));
+    watch.observe(el);
+    return () => watch.disconnect();
+  }, []);
+
+  const bottom = () => {
+    follow.value = true;
+    const el = scroller.current;
+    if (el) el.scrollTop = el.scrollHeight;
+    void log.refresh(true);
+  };
+  const show = (at: number) => {
+    follow.value = false;
+    const el = scroller.current;
+    if (el) el.scrollTop = Math.max(0, scrollOf(at - Math.floor(height.value / rowHeight / 3), log.end.value - log.first.value, log.first.value, height.value));
+  };
+  const search = async (back: boolean, onwards: boolean) => {
+    if (!find.value) {
+      found.value = undefined;
+      return;
+    }
+    const at = found.value?.at ?? -1;
+    const from = onwards && at >= 0 ? at + (back ? -1 : 1) : back || at < 0 ? -1 : at;
+    const answer = await log.find(find.value, Math.max(from, -1), back || from < 0);
+    if (typeof answer === "string") {
+      findError.value = answer;
+      return;
+    }
+    findError.value = "";
+    found.value = answer;
+    if (answer.at >= 0) show(answer.at);
+  };
+
+  keys("log", {
+    f: () => findBox.current?.focus(),
+    n: () => void search(false, true),
+    N: () => void search(true, true),
+    W: () => (wrap.value = !wrap.value),
+    i: () => (times.value = !times.value),
+    L: () => (level.value = level.value === "" ? "warn" : level.value === "warn" ? "error" : ""),
+    "1": () => (source.value = ""),
+    "2": () => (source.value = "build"),
+    "3": () => (source.value = "runtime"),
+    l: bottom,
+    G: bottom,
+  });
+  if (p.resource === "") {
+    keys("log", { "/": () => filterBox.current?.focus() });
+  }
+
+  const lines = log.end.value - log.first.value;
+  return (
+    <section class="log" aria-label={p.title}>
+      <div class="bar">
+        <h2>{p.title}</h2>
+        {span && (
+          <button class="chip on" onClick={() => p.onSpanEnd?.()} title="show the whole log">
+            one update ✕
+          </button>
+        )}
+        <div class="choice" role="group" aria-label="source">
+          {(["", "build", "runtime"] as const).map((s) => (
+            <button key={s} aria-pressed={source.value === s} onClick={() => (source.value = s)}>
+              {s || "all"}
+            </button>
+          ))}
+        </div>
+        <div class="choice" role="group" aria-label="level">
+          {(["", "warn", "error"] as const).map((l) => (
+            <button key={l} aria-pressed={level.value === l} onClick={() => (level.value = l)}>
+              {l === "" ? "any level" : l === "warn" ? "warnings" : "errors"}
+            </button>
+          ))}
+        </div>
+        <input
+          ref={filterBox}
+          class="field"
+          type="search"
+          placeholder="only lines with…"
+          aria-label="show only lines with this text, or /regex/"
+          value={text.value}
+          onInput={delayed((v) => (text.value = v))}
+          onKeyDown={(e) => leave(e, () => (text.value = ""))}
+        />
+        <span class="find">
+          <input
+            ref={findBox}
+            class="field"
+            type="search"
+            placeholder="find"
+            aria-label="find in the log: text, or /regex/"
+            value={find.value}
+            onInput={(e) => {
+              find.value = e.currentTarget.value;
+              found.value = undefined;
+            }}
+            onKeyDown={(e) => {
+              if (e.key === "Enter") void search(!e.shiftKey, found.value !== undefined);
+              else leave(e, () => ((find.value = ""), (found.value = undefined)));
+            }}
+          />
+          {find.value && (
+            <span class="note" role="status">
+              {findError.value || (found.value ? (found.value.count ? `${found.value.nth} of ${found.value.count.toLocaleString("en")}` : "not found") : "Enter finds")}
+            </span>
+          )}
+        </span>
+        <span class="spring" />
+        <button class="chip" aria-pressed={times.value} onClick={() => (times.value = !times.value)}>
+          time
+        </button>
+        <button class="chip" aria-pressed={wrap.value} onClick={() => (wrap.value = !wrap.value)}>
+          wrap
+        </button>
+      </div>
+      <div
+        ref={scroller}
+        class={`lines${wrap.value ? " wrapped" : ""}`}
+        tabIndex={0}
+        role="region"
+        aria-label={`lines of ${p.title}`}
+        onScroll={(e) => {
+          const el = e.currentTarget;
+          top.value = el.scrollTop;
+          follow.value = el.scrollHeight - el.scrollTop - el.clientHeight < rowHeight * 1.5;
+        }}
+      >
+        <Lines log={log} top={top} height={height} follow={follow} scroller={scroller} names={p.resource === ""} find={find.value} current={found.value?.at ?? -1} />
+      </div>
+      <div class="foot">
+        <span class="note" role="status" aria-live="off">
+          {log.error.value || (log.loaded.value ? count(lines, "line") : "…")}
+          {log.first.value > 0 && `, ${log.first.value.toLocaleString("en")} older ones were dropped`}
+        </span>
+        {!follow.value && <NewLines log={log} onClick={bottom} />}
+      </div>
+    </section>
+  );
+}
+
+/** Says how many lines have come since the log stopped following. */
+function NewLines(p: { log: Log; onClick: () => void }) {
+  const from = useMemo(() => p.log.end.peek(), [p.log]);
+  const more = p.log.end.value - from;
+  return (
+    <button class="chip on" onClick={p.onClick}>
+      {more > 0 ? `${count(more, "new line")} ↓` : "to the newest ↓"}
+    </button>
+  );
+}
+
+/** Where to scroll to for a position to be at the top. */
+function scrollOf(at: number, lines: number, first: number, height: number): number {
+  const full = lines * rowHeight;
+  if (full <= mostHeight) return (at - first) * rowHeight;
+  return ((at - first) / Math.max(lines - height / rowHeight, 1)) * (mostHeight - height);
+}
+
+interface Visible {
+  log: Log;
+  top: { value: number };
+  height: { value: number };
+  follow: { value: boolean };
+  scroller: { current: HTMLDivElement | null };
+  names: boolean;
+  find: string;
+  current: number;
+}
+
+function Lines(p: Visible) {
+  const { log } = p;
+  log.version.value;
+  const first = log.first.value;
+  const n = log.end.value - first;
+  const full = n * rowHeight;
+  const height = Math.min(full, mostHeight);
+  const rows = Math.ceil(p.height.value / rowHeight) + 1;
+  // The exact position of what is at the top.
+  const exact = p.follow.value
+    ? Math.max(n - p.height.value / rowHeight, 0)
+    : full <= mostHeight
+      ? p.top.value / rowHeight
+      : (p.top.value / Math.max(mostHeight - p.height.value, 1)) * Math.max(n - p.height.value / rowHeight, 0);
+  const spare = wrap.value ? 0 : overscan;
+  const a = Math.max(Math.floor(exact) - spare, 0);
+  const b = Math.min(Math.floor(exact) + rows + overscan, n);
+
+  useEffect(() => log.ensure(first + a - 100, first + b + 100), [log, a, b, first, n]);
+  // Before the browser draws: what follows the end stays at the end.
+  useLayoutEffect(() => {
+    const el = p.scroller.current;
+    if (el && p.follow.value) el.scrollTop = el.scrollHeight;
+  });
+
+  const shown = [];
+  for (let i = a; i < b; i++) shown.push(<Line key={first + i} at={first + i} line={log.line(first + i)} names={p.names} find={p.find} current={p.current === first + i} />);
+  // Wrapped lines are higher than their places: at the end they are laid out upwards from there.
+  const offset = full <= mostHeight ? a * rowHeight : p.top.value - (exact - a) * rowHeight;
+  const place = p.follow.value && wrap.value ? { bottom: 0 } : { top: Math.max(offset, 0) };
+  return (
+    <div class="all" style={{ height }}>
+      <div class="window" style={place}>
+        {shown}
+      </div>
+    </div>
+  );
+}
+
+function Line(p: { at: number; line: LogAt | undefined; names: boolean; find: string; current: boolean }) {
+  const { line } = p;
+  const runs = useComputedRuns(line);
+  if (!line) return <div class="line missing">…</div>;
+  const level = line.level === "error" || line.level === "warn" ? ` ${line.level}` : "";
+  return (
+    <div class={`line${level}${p.current ? " current" : ""}`} data-at={p.at}>
+      {times.value && (
+        <time dateTime={line.time ?? ""} title={line.time}>
+          {clock(line.time)}
+        </time>
+      )}
+      {p.names && (
+        <a class={`name hue${hue(line.resource ?? "")}`} href={line.resource ? `#/r/${encodeURIComponent(line.resource)}` : "#/"} tabIndex={-1}>
+          {line.resource || "·"}
+        </a>
+      )}
+      {level && <span class="mark">{line.level === "error" ? "✖" : "!"}</span>}
+      <span class="text">
+        {line.prefix && <span class="faint">{line.prefix}</span>}
+        {runs.map((r, i) =>
+          r.link ? (
+            <a key={i} class={r.classes} href={r.link} target="_blank" rel="noreferrer noopener" tabIndex={-1}>
+              {marked(r.text, p.find)}
+            </a>
+          ) : (
+            <span key={i} class={r.classes}>
+              {marked(r.text, p.find)}
+            </span>
+          ),
+        )}
+        {"\n"}
+      </span>
+    </div>
+  );
+}
+
+function useComputedRuns(line: LogAt | undefined) {
+  return useMemo(() => parse(line?.text ?? ""), [line]);
+}
+
+/** Marks what is found in a text. */
+function marked(text: string, find: string) {
+  if (!find) return text;
+  let pattern: RegExp;
+  try {
+    const regex = /^\/(.+)\/$/.exec(find);
+    pattern = regex ? new RegExp(regex[1] ?? "", "g") : new RegExp(find.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "gi");
+  } catch {
+    return text; // not finished yet
+  }
+  const out = [];
+  let at = 0;
+  for (const m of text.matchAll(pattern)) {
+    if (m[0] === "") continue;
+    out.push(text.slice(at, m.index), <mark>{m[0]}</mark>);
+    at = m.index + m[0].length;
+  }
+  return at === 0 ? text : [...out, text.slice(at)];
+}
+
+function clock(time: string | undefined): string {
+  if (!time) return "";
+  const d = new Date(time);
+  const two = (n: number) => String(n).padStart(2, "0");
+  return `${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}`;
+}
+
+/** Calls f with the value of an input once typing pauses. */
+function delayed(f: (value: string) => void) {
+  return (e: Event) => {
+    const input = e.currentTarget as HTMLInputElement & { pending?: ReturnType<typeof setTimeout> };
+    clearTimeout(input.pending);
+    input.pending = setTimeout(() => f(input.value), 150);
+  };
+}
+
+/** Escape empties an input, and leaves it if it is empty. */
+function leave(e: KeyboardEvent & { currentTarget: HTMLInputElement }, clear: () => void) {
+  if (e.key !== "Escape") return;
+  e.stopPropagation();
+  if (e.currentTarget.value) {
+    e.currentTarget.value = "";
+    clear();
+  } else e.currentTarget.blur();
+}
+
