@@ -24,7 +24,7 @@ export interface LogNews {
   lines: number;
 }
 
-/** LogWindow is the body of GET /api/logs/window: any part of the log, by position. The lines that a filter matches have the positions 0, 1, 2 and so on, which stay the same as long as the session runs.
+/** LogWindow is the body of GET /api/logs/window: any part of the log, by position. The lines that a filter matches have the positions 0, 1, 2 and so on, which stay the same while the filter is in use. An end that lies before one that was sent earlier begins a new count.
  *
  * The parameters are resource, level, source, span and since, as for GET /api/logs; text, which lines must contain, without regard to case, or match if it is written as /regex/; from, the first position; and count, the number of positions, at most 1000. Without from, the window is the end of the log. */
 export interface LogWindow {
