@@ -125,7 +125,7 @@ export function LogView(p: { resource: string; title: string; span?: string; onS
         <div class="choice" role="group" aria-label="level">
           {(["", "warn", "error"] as const).map((l) => (
             <button key={l} aria-pressed={level.value === l} onClick={() => (level.value = l)}>
-              {l === "" ? "any level" : l === "warn" ? "warnings" : "errors"}
+              {l || "any level"}
             </button>
           ))}
         </div>

@@ -52,6 +52,8 @@ export function Resource(p: { name: string }) {
       </main>
     );
   }
+  const shownTabs = tabs.filter((t) => (t !== "events" || r.type === "k8s") && (t !== "pods" || r.type !== "tiltfile"));
+  const chosen = shownTabs.includes(tab.value) ? tab.value : "updates";
   return (
     <main class="resource-page">
       <header class="subject">
@@ -91,18 +93,18 @@ export function Resource(p: { name: string }) {
           <Facts r={r} d={d} />
           {r.error && <ErrorCard r={r} d={d} />}
           <div class="tabs" role="tablist" aria-label="details">
-            {tabs.map((t) => (
+            {shownTabs.map((t) => (
               <button
                 key={t}
                 role="tab"
                 id={`tab-${t}`}
-                aria-selected={tab.value === t}
+                aria-selected={chosen === t}
                 aria-controls="panel"
-                tabIndex={tab.value === t ? 0 : -1}
+                tabIndex={chosen === t ? 0 : -1}
                 onClick={() => (tab.value = t)}
                 onKeyDown={(e) => {
                   const by = e.key === "ArrowRight" ? 1 : e.key === "ArrowLeft" ? -1 : 0;
-                  const next = tabs[(tabs.indexOf(t) + by + tabs.length) % tabs.length];
+                  const next = shownTabs[(shownTabs.indexOf(t) + by + shownTabs.length) % shownTabs.length];
                   if (by && next) {
                     tab.value = next;
                     document.getElementById(`tab-${next}`)?.focus();
@@ -114,8 +116,8 @@ export function Resource(p: { name: string }) {
               </button>
             ))}
           </div>
-          <div id="panel" role="tabpanel" aria-labelledby={`tab-${tab.value}`} tabIndex={0}>
-            {!d ? <p class="empty">…</p> : tab.value === "updates" ? <Updates r={r} d={d} show={span.set} /> : tab.value === "pods" ? <Pods r={r} d={d} /> : tab.value === "events" ? <Events d={d} /> : <Definition r={r} d={d} />}
+          <div id="panel" role="tabpanel" aria-labelledby={`tab-${chosen}`} tabIndex={0}>
+            {!d ? <p class="empty">…</p> : chosen === "updates" ? <Updates r={r} d={d} show={span.set} /> : chosen === "pods" ? <Pods r={r} d={d} /> : chosen === "events" ? <Events d={d} /> : <Definition r={r} d={d} />}
           </div>
         </div>
         <LogView key={r.name} resource={r.name} title={`log of ${r.name}`} span={span.value} onSpanEnd={() => span.set("")} />
@@ -148,7 +150,7 @@ function Facts(p: { r: PageResource; d: PageDetail | undefined }) {
     <dl class="facts">
       <dt>update</dt>
       <dd>
-        <Words said={updateOf(r, now.value)} />
+        <Words said={r.error && !r.current && !r.waiting && r.last?.error === r.error ? { text: "failed", note: duration(r.last.ms ?? 0), tone: "bad" } : updateOf(r, now.value)} />
         {(r.waiting?.on?.length ?? 0) > 0 && <span class="links"> {links(r.waiting?.on ?? [])}</span>}
       </dd>
       {r.runtime.status !== "not_applicable" && r.runtime.status !== "none" && (
@@ -221,7 +223,7 @@ function Updates(p: { r: PageResource; d: PageDetail; show: (span: string) => vo
         <li key={u.serial} class={u.error ? "failed" : ""}>
           <div class="head">
             <span class="note">#{u.serial}</span>
-            <Words said={u.finishedAt ? past(u) : running(u, now.value)} />
+            <Words said={!u.finishedAt ? running(u, now.value) : u.error && u.error === p.r.error ? { text: "failed", note: duration(u.ms ?? 0), tone: "bad" } : past(u)} />
             <span class="spring" />
             <span class="note">{u.finishedAt ? `${age(u.finishedAt, now.value)} ago` : "now"}</span>
             {u.span && (
