@@ -64,6 +64,7 @@ type Store struct {
 	memory    int64
 	resources map[model.ManifestName]*resource
 	readers   []chan struct{}
+	drops     uint64
 	trouble   bool // a spill failed and was reported
 }
 
@@ -207,6 +208,7 @@ func (s *Store) addLocked(r *resource, e *Entry) {
 
 // dropLocked drops the oldest n segments of a resource and counts their lines.
 func (s *Store) dropLocked(r *resource, n int) {
+	s.drops++
 	freed := r.drop(n)
 	r.memory -= freed
 	s.memory -= freed
@@ -222,10 +224,18 @@ func (s *Store) Drop(name model.ManifestName) {
 	}
 	delete(s.resources, name)
 	r.gone = true
+	s.drops++
 	s.memory -= r.memory
 	s.keeper.discard(r.files)
 	s.room.Broadcast()
 	s.notifyLocked()
+}
+
+// Drops returns a number that rises whenever stored lines are dropped, for whatever reason.
+func (s *Store) Drops() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.drops
 }
 
 // Dropped returns the number of lines that the bounds pushed out, of the filter's resources, sources and levels. Lines

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
@@ -34,6 +35,7 @@ type Logs interface {
 	Dropped(f logstore.Filter) uint64
 	Newest() uint64
 	Oldest(f logstore.Filter) uint64
+	Drops() uint64
 	Subscribe() (changed <-chan struct{}, cancel func())
 }
 
@@ -44,6 +46,8 @@ type Lister struct {
 	logs Logs
 	now  func() time.Time
 	news chan struct{} // one slot
+	// errors counts the messages at error level that were learned.
+	errors atomic.Uint64
 
 	ctx  context.Context
 	stop context.CancelFunc
@@ -60,6 +64,9 @@ func NewLister(ctx context.Context, logs Logs, now func() time.Time) *Lister {
 // News delivers a value after a list has found more.
 func (l *Lister) News() <-chan struct{} { return l.news }
 
+// Errors returns how many messages at error level all Patterns together have learned so far.
+func (l *Lister) Errors() uint64 { return l.errors.Load() }
+
 // Close ends all lists and waits for them.
 func (l *Lister) Close() {
 	l.stop()
@@ -74,6 +81,9 @@ type List struct {
 	match  func(logstore.LineRef) bool // of what the filter lets through; nil lets everything through
 	cancel context.CancelFunc
 	news   chan struct{}
+	// resting is set while the list does not follow the log; woken has a value when that has ended; one slot.
+	resting atomic.Bool
+	woken   chan struct{}
 
 	mu      sync.Mutex
 	x       *index // nil if the store finds the lines by itself
@@ -83,11 +93,12 @@ type List struct {
 	version uint64
 	begun   bool
 	kept    map[uint64]logstore.Line
+	drops   uint64 // of the log when the index was trimmed last
 }
 
 // Open starts a list. It looks at the lines near the line numbered `from` first; the newest line is math.MaxUint64.
 func (l *Lister) Open(q Query, from uint64) *List {
-	out := &List{logs: l.logs, query: q, cancel: func() {}, news: l.news}
+	out := &List{logs: l.logs, query: q, cancel: func() {}, news: l.news, woken: make(chan struct{}, 1)}
 	out.filter, out.match = q.filter(l.now())
 	if out.match == nil && broad(out.filter) {
 		return out
@@ -104,6 +115,17 @@ func (l *Lister) Open(q Query, from uint64) *List {
 
 // Close ends the search. What was found can still be read.
 func (l *List) Close() { l.cancel() }
+
+// Rest makes the list stop following the log once it has found what there is, until it is called with false: what nobody sees
+// need not be looked for. It never blocks.
+func (l *List) Rest(on bool) {
+	if l.resting.Swap(on) && !on {
+		select {
+		case l.woken <- struct{}{}:
+		default:
+		}
+	}
+}
 
 // Query returns the query of the list.
 func (l *List) Query() Query { return l.query }
@@ -124,6 +146,12 @@ func (l *List) run(ctx context.Context) {
 		case <-ctx.Done():
 		case <-changed:
 			retry.Sleep(ctx, followPause)
+		}
+		for l.resting.Load() && ctx.Err() == nil {
+			select {
+			case <-ctx.Done():
+			case <-l.woken:
+			}
 		}
 	}
 }
@@ -212,6 +240,11 @@ func (l *List) scan(ctx context.Context, from, to uint64, back bool) (refs []ref
 
 // trim forgets the lines that the store has dropped, and reports whether there are any. The mutex is held.
 func (l *List) trim() bool {
+	drops := l.logs.Drops()
+	if drops == l.drops { // a look at each of a thousand resources, thirty times a second, would cost more than the search
+		return false
+	}
+	l.drops = drops
 	before := l.x.n
 	for name := range l.x.resources {
 		one := logstore.Filter{Resources: []model.ManifestName{name}}

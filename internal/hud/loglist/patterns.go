@@ -3,6 +3,7 @@ package loglist
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hone-dev/hone/internal/base/logline"
 	"github.com/hone-dev/hone/internal/base/logstore"
@@ -24,6 +25,7 @@ type Patterns struct {
 	filter logstore.Filter
 	cancel context.CancelFunc
 	news   chan struct{}
+	bad    *atomic.Uint64 // the lister's count of errors
 
 	mu    sync.Mutex
 	first map[uint64]uint64 // the number of the first line, by pattern
@@ -35,7 +37,7 @@ type Patterns struct {
 // Patterns starts to learn the messages of a resource.
 func (l *Lister) Patterns(resource model.ManifestName) *Patterns {
 	ctx, cancel := context.WithCancel(l.ctx)
-	p := &Patterns{logs: l.logs, cancel: cancel, news: l.news, first: map[uint64]uint64{},
+	p := &Patterns{logs: l.logs, cancel: cancel, news: l.news, bad: &l.errors, first: map[uint64]uint64{},
 		filter: logstore.Filter{Resources: []model.ManifestName{resource}, Sources: []logstore.Source{logstore.SourceRuntime}}}
 	l.work.Go(func() { p.run(ctx) })
 	return p
@@ -89,6 +91,7 @@ func (p *Patterns) learn(ctx context.Context, to uint64) {
 		p.first[m.pattern] = m.seq
 		grew = true
 		if m.bad {
+			p.bad.Add(1)
 			p.errors = append(p.errors[max(0, len(p.errors)+1-keptErrors):], m.seq)
 		}
 	}

@@ -40,7 +40,7 @@ func BenchmarkDraw(b *testing.B) {
 	lists := loglist.NewLister(ctx, logs, time.Now)
 	defer lists.Close()
 	u := newUI(Options{Logs: logs, Now: time.Now}, theme{}, lists)
-	u.leave, u.done = cancel, ctx.Done()
+	u.leave, u.done, u.jobs = cancel, ctx.Done(), newJobs(ctx)
 	u.apply(Frame{View: view.Build(hudtest.Shop().View(b.Context()), hudtest.ShopTime, 0)}, hudtest.ShopTime)
 	r := newRoot(u)
 	r.SetRect(0, 0, 120, 34)

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"path"
@@ -237,26 +238,49 @@ func (u *ui) cardDetails() {
 // excerptTime is how long an excerpt of a log is used before it is read again.
 const excerptTime = 500 * time.Millisecond
 
-// excerpts keeps the lines that matter of the card that was read last.
-type excerpts struct {
-	key    cardKey
-	output string
-	span   string
-	until  time.Time
-	lines  []string
+// mostExcerpts bounds of how many cards the lines are kept.
+const mostExcerpts = 64
+
+// excerpt is the lines that matter of a card, as they were read last.
+type excerpt struct {
+	output, span string
+	reading      bool
+	until        time.Time
+	lines        []string
 }
 
-// excerpt returns the lines of a failure's output that matter.
+// excerpt returns the lines of a failure's output that matter. They are read away from the drawing, since they may lie behind
+// millions of others: a frame shows what was read before.
 func (u *ui) excerpt(c *view.Card) []string {
-	e, now := &u.excerpts, u.options.Now()
 	key := cardKey{c.Resource, c.Aspect}
-	if e.key != key || e.output != c.Output || e.span != c.Span || now.After(e.until) {
-		*e = excerpts{key, c.Output, c.Span, now.Add(excerptTime), u.readExcerpt(c)}
+	e := u.excerpts[key]
+	if e == nil || e.output != c.Output || e.span != c.Span {
+		if len(u.excerpts) >= mostExcerpts {
+			clear(u.excerpts)
+		}
+		e = &excerpt{output: c.Output, span: c.Span}
+		u.excerpts[key] = e
+	}
+	if !e.reading && u.options.Now().After(e.until) {
+		card, logs, now := *c, u.options.Logs, u.options.Now
+		e.reading = u.jobs.start(u, func(context.Context) func() {
+			lines := readExcerpt(&card, logs)
+			return func() { e.reading, e.lines, e.until = false, lines, now().Add(excerptTime) }
+		})
 	}
 	return e.lines
 }
 
-func (u *ui) readExcerpt(c *view.Card) []string {
+// foresee reads the lines of cards that are new, so that they are there when a card is shown.
+func (u *ui) foresee() {
+	for i := range u.frame.View.Cards[:min(len(u.frame.View.Cards), mostExcerpts/2)] {
+		if c := &u.frame.View.Cards[i]; u.excerpts[cardKey{c.Resource, c.Aspect}] == nil {
+			u.excerpt(c)
+		}
+	}
+}
+
+func readExcerpt(c *view.Card, logs Logs) []string {
 	var all []string
 	if c.Output != "" {
 		for _, l := range splitLines(c.Output) {
@@ -265,7 +289,7 @@ func (u *ui) readExcerpt(c *view.Card) []string {
 	}
 	if c.Span != "" && (c.Output == "" || c.Part != view.WholeLog) {
 		f := logstore.Filter{Resources: []model.ManifestName{c.Resource}, Span: c.Span}
-		lines := u.options.Logs.ReadBefore(f, math.MaxUint64, readLines)
+		lines := logs.ReadBefore(f, math.MaxUint64, readLines)
 		for _, l := range partOf(lines, c.Part) {
 			all = append(all, text.Clean(l.Text))
 		}

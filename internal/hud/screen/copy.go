@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/hone-dev/hone/internal/base/clipboard"
@@ -27,53 +28,71 @@ func (u *ui) copyLines() {
 		}
 		from, to = it.First, it.First
 	}
-	var lines []logstore.Line
-	size, whole := 0, true
-	for at := from; at <= to; {
-		items := p.list.ItemsAfter(at-1, 200, loglist.Fold{})
+	p.anchor = 0
+	list := p.list
+	u.gather(func(ctx context.Context) (string, int, bool) { return readSelection(ctx, list, from, to) })
+}
+
+// readSelection returns the items of a list from one to another, as they are seen. whole is false if they were too many.
+func readSelection(ctx context.Context, list *loglist.List, from, to uint64) (s string, n int, whole bool) {
+	var b strings.Builder
+	for at := from; at <= to && ctx.Err() == nil; {
+		items := list.ItemsAfter(at-1, 200, loglist.Fold{})
 		if len(items) == 0 {
 			break
 		}
 		for _, it := range items {
-			if it.First > to || size > mostCopied {
-				whole = whole && size <= mostCopied
-				items = nil
-				break
+			if it.First > to {
+				return b.String(), n, true
 			}
-			for _, l := range it.Lines {
-				lines = append(lines, l)
-				size += len(l.Text) + 1
+			if b.Len() > mostCopied {
+				return b.String(), n, false
 			}
+			b.WriteString(plainLines(it.Lines))
+			n += len(it.Lines)
 			at = it.Last() + 1
 		}
-		if items == nil {
-			break
-		}
 	}
-	p.anchor = 0
-	u.copy(plainLines(lines), countOf(len(lines)), whole)
+	return b.String(), n, true
 }
 
 // copyShown copies all lines that the filter shows, the newest if they are too many.
 func (u *ui) copyShown() {
+	list := u.log.list
+	u.gather(func(ctx context.Context) (string, int, bool) { return readNewest(ctx, list) })
+}
+
+// readNewest returns the newest lines of a list, as they are seen. whole is false if there are more than can be copied.
+func readNewest(ctx context.Context, list *loglist.List) (s string, n int, whole bool) {
 	var parts []string
-	size, n := 0, 0
-	whole := true
-	for before := uint64(math.MaxUint64); ; {
-		lines := u.log.list.Before(before, 1000)
+	for before, size := uint64(math.MaxUint64), 0; ctx.Err() == nil; {
+		lines := list.Before(before, 1000)
 		if len(lines) == 0 {
 			break
 		}
 		before = lines[0].Seq
 		part := plainLines(lines)
 		if size += len(part); size > mostCopied {
-			whole = false
-			break
+			return newestFirst(parts), n, false
 		}
 		n += len(lines)
-		parts = append([]string{part}, parts...)
+		parts = append(parts, part)
 	}
-	u.copy(strings.Join(parts, ""), countOf(n), whole)
+	return newestFirst(parts), n, true
+}
+
+// newestFirst joins parts of a text that were read from its end on.
+func newestFirst(parts []string) string {
+	slices.Reverse(parts)
+	return strings.Join(parts, "")
+}
+
+// gather reads lines away from the drawing, since they may be many and lie far apart, and copies them.
+func (u *ui) gather(read func(ctx context.Context) (s string, n int, whole bool)) {
+	u.job(func(ctx context.Context) func() {
+		s, n, whole := read(ctx)
+		return func() { u.copy(s, countOf(n), whole) }
+	})
 }
 
 // countOf is a number of lines in a message.

@@ -228,6 +228,7 @@ func TestViewsAtSizes(t *testing.T) {
 					if tt.play != nil {
 						tt.play(d)
 					}
+					d.after(2 * frameTime) // what is read away from the drawing has arrived
 					d.golden(name)
 					for i, l := range strings.Split(d.text(), "\n") {
 						if n := runesWidth([]rune(l)); n > size[0] {

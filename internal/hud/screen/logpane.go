@@ -50,6 +50,10 @@ type logPane struct {
 	message string
 
 	area rect // of the rows
+	// drawn is set while the pane is a part of the frame that is drawn, and hidden as long as the last frame was without it: then
+	// it follows nothing and is no reason to draw.
+	drawn  bool
+	hidden atomic.Bool
 	// shown and version are the list that was drawn last and its version; the pump compares them.
 	shown   atomic.Pointer[loglist.List]
 	version atomic.Uint64
@@ -157,6 +161,15 @@ func (p *logPane) settle() {
 	p.finder.settle(p)
 }
 
+// rest makes the lists rest while the pane is hidden.
+func (p *logPane) rest() {
+	for _, l := range []*loglist.List{p.list, p.next, p.matches} {
+		if l != nil {
+			l.Rest(p.hidden.Load())
+		}
+	}
+}
+
 // takeMessage returns what the pane has to say to the user.
 func (p *logPane) takeMessage() string {
 	said := p.message
@@ -166,12 +179,18 @@ func (p *logPane) takeMessage() string {
 
 // drew remembers the version of what was drawn: that from before it was read, since lines arrive all the time.
 func (p *logPane) drew() {
+	p.hidden.Store(!p.drawn)
+	p.rest()
+	p.drawn = false
 	p.shown.Store(p.list)
 	p.version.Store(p.readVersion)
 }
 
 // stale reports whether the pane would show something else than was drawn. It may be called from any goroutine.
 func (p *logPane) stale() bool {
+	if p.hidden.Load() {
+		return false
+	}
 	list := p.shown.Load()
 	return list == nil || list.Version() != p.version.Load()
 }
@@ -523,7 +542,7 @@ func (p *logPane) draw(c canvas, area rect) {
 	if !p.bare {
 		title, area = area.top(1)
 	}
-	p.area = area
+	p.area, p.drawn = area, true
 	p.read()
 	if !p.bare {
 		p.drawTitle(c, title)

@@ -60,6 +60,7 @@ func TestTraceIsOneLine(t *testing.T) {
 			t.Error(diff)
 		}
 		d.press("vkc")
+		d.after(2 * frameTime)
 		d.shows("copied 5 lines")
 		d.press("L")
 		d.after(time.Second)
@@ -141,4 +142,42 @@ func TestZoom(t *testing.T) {
 		d.press("z")
 		d.shows("all resources", "✔ api")
 	})
+}
+
+// TestHiddenLog: lines that are not shown are no reason to draw, whatever hides the log, and a key that acts on the log brings it
+// on screen.
+func TestHiddenLog(t *testing.T) {
+	for _, tt := range []struct{ name, hide, key, shows string }{
+		{"zoomed table", "z", "L", "level: warnings"},
+		{"zoomed table, find", "z", "fpicked<Enter>", "find: picked"},
+		{"zoomed table, time", "z", "i", "─ all resources ─"},
+		{"details", "<Enter>", "<Esc>L", "level: warnings"},
+		{"help", "?", "<Esc>2", "[2 build]"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			play(t, func(t *testing.T, d *driver) {
+				d.cards(manyRows(60))
+				d.press("j" + tt.hide)
+				d.after(3 * time.Second)
+				d.hides("─ all resources ─")
+				count := func() int64 {
+					before := d.term.shows.Load()
+					for i := range 100 {
+						d.write("service-001", fmt.Sprintf("line %d", i))
+						d.after(20 * time.Millisecond)
+					}
+					return d.term.shows.Load() - before
+				}
+				if n := count(); n > 5 {
+					t.Errorf("%d frames in 2 seconds of lines that are not shown", n)
+				}
+				d.press(tt.key)
+				d.after(time.Second)
+				d.shows("─ all resources ─", tt.shows)
+				if n := count(); tt.key == "i" && n < 30 {
+					t.Errorf("%d frames in 2 seconds of lines that are shown", n)
+				}
+			})
+		})
+	}
 }

@@ -182,6 +182,17 @@ func (m *mainView) draw(c canvas, area rect) {
 	m.log.draw(c, log)
 }
 
+// bringLog shows the log if it is hidden: beside or below the table if there is room for both, else instead of it.
+func (m *mainView) bringLog() {
+	if _, log := m.share(m.area); m.area.empty() || !log.empty() {
+		return
+	}
+	m.focus = focusOf(false, false)
+	if _, log := m.share(m.area); log.empty() {
+		m.goTo(true)
+	}
+}
+
 // resize changes the size of the log by a number of rows, or of columns if it stands beside the table; the pane that has the focus
 // grows.
 func (m *mainView) resize(by int) {

@@ -92,6 +92,7 @@ func TestMouseInTheLog(t *testing.T) {
 			t.Error(diff)
 		}
 		d.drag("api │ line 0085", "line 0088")
+		d.after(2 * frameTime)
 		d.shows("copied 4 lines")
 		if diff := cmp.Diff("line 0085\nline 0086\nline 0087\nline 0088\n", d.copied()); diff != "" {
 			t.Error(diff)

@@ -29,6 +29,7 @@ type pump struct {
 	backgrounds <-chan background
 	outlet      *outlet // nil if the terminal has none
 
+	errors                uint64 // that the lists had learned when they were drawn last
 	lastDrawn, lastLooked time.Time
 	// glances fires at glanceAt, to look at how much programs have written; zero for never.
 	glances              *time.Timer
@@ -58,7 +59,7 @@ func (p *pump) run(ctx context.Context) {
 	p.glances = time.NewTimer(0)
 	defer p.glances.Stop()
 	for {
-		rebuild, then := true, func() {}
+		rebuild, then, last := true, func() {}, p.lastDrawn
 		select {
 		case <-ctx.Done():
 			return
@@ -84,13 +85,18 @@ func (p *pump) run(ctx context.Context) {
 		case <-p.ui.spoke: // its end is a reason to draw, which a session where nothing happens may not have for long
 			rebuild = false
 		case <-p.lists.News():
-			rebuild = false
+			// What a hidden log has found changes nothing, but for the error that a save brought.
+			errors := p.lists.Errors()
+			if p.ui.log.hidden.Load() && errors == p.errors {
+				continue
+			}
+			rebuild, p.errors = false, errors
 		case b := <-p.backgrounds:
 			rebuild, then = false, func() { p.ui.wear(p.dress.on(b)) }
 		case then = <-p.ui.jobs.results:
-			rebuild = false
+			rebuild, last = false, time.Time{} // the user waits for it
 		}
-		if !p.pause(ctx, p.lastDrawn) {
+		if !p.pause(ctx, last) {
 			return
 		}
 		p.draw(rebuild || p.stale(), then)

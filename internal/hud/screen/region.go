@@ -24,8 +24,8 @@ type textSpot struct {
 // before reports whether a row is above another one.
 func (s spot) before(o spot) bool { return s.seq < o.seq || s.seq == o.seq && s.row < o.row }
 
-// mostRegion bounds the rows of a region.
-const mostRegion = 20_000
+// mostRegion bounds the rows of a region, and regionStep is how many of them are read at a time.
+const mostRegion, regionStep = 20_000, 256
 
 // textAt returns the place in the text that is shown at a place of the terminal; ok is false outside of the text.
 func (p *logPane) textAt(x, y int) (at textSpot, ok bool) {
@@ -84,25 +84,36 @@ func (p *logPane) regionText() (s string, whole bool) {
 	if bottom.before(top) {
 		top, bottom = bottom, top
 	}
-	rows, _ := p.from(top, mostRegion)
 	var b strings.Builder
-	for i, r := range rows {
-		if bottom.before(r.spot()) {
+	n := 0
+	for next := top; n < mostRegion; {
+		rows, end := p.from(next, regionStep)
+		for i, r := range rows {
+			if i == 0 && n > 0 {
+				continue // the last one of the step before
+			}
+			if bottom.before(r.spot()) {
+				return b.String(), true
+			}
+			if n > 0 && (p.region.block || r.row == 0 || r.item.starts[r.row] != r.item.starts[r.row-1]) {
+				b.WriteByte('\n')
+			}
+			start, end := p.region.columns(r.spot())
+			at := 0
+			for _, g := range r.item.rows[r.row] {
+				if at >= start-g.Width+1 && at < end {
+					b.WriteString(g.Text)
+				}
+				at += g.Width
+			}
+			n++
+		}
+		if end || len(rows) < 2 {
 			return b.String(), true
 		}
-		if i > 0 && (p.region.block || r.row == 0 || r.item.starts[r.row] != r.item.starts[r.row-1]) {
-			b.WriteByte('\n')
-		}
-		start, end := p.region.columns(r.spot())
-		at := 0
-		for _, g := range r.item.rows[r.row] {
-			if at >= start-g.Width+1 && at < end {
-				b.WriteString(g.Text)
-			}
-			at += g.Width
-		}
+		next = rows[len(rows)-1].spot()
 	}
-	return b.String(), len(rows) < mostRegion
+	return b.String(), false
 }
 
 // copyRegion copies what the mouse has selected.

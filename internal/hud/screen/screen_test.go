@@ -125,6 +125,7 @@ func TestSelectionStaysOnItsName(t *testing.T) {
 func TestNextErrorShowsItsLog(t *testing.T) {
 	play(t, func(t *testing.T, d *driver) {
 		d.press("e")
+		d.after(2 * frameTime)
 		d.golden("card-120x34")
 		d.shows("▌ ✖ mailer", "✖ mailer ─ crash loop ×4", "1 of 1")
 		d.press("<Esc>")

@@ -38,7 +38,7 @@ type ui struct {
 	log    *logPane
 
 	shownCard cardKey // the card that was shown last
-	excerpts  excerpts
+	excerpts  map[cardKey]*excerpt
 	activity  *activity
 	// wanted is the resource whose card is shown if it fails before wantedUntil; empty for none. wantedLog is set if its error is
 	// shown in the log otherwise.
@@ -82,7 +82,7 @@ type ui struct {
 }
 
 func newUI(o Options, t theme, lists *loglist.Lister) *ui {
-	u := &ui{theme: t, links: newLinks(o), options: o, verbs: verbsFor(o), table: newTable(t), log: newLogPane(t, o.Logs, lists), asked: map[string][]string{}, seenErrors: map[model.ManifestName]uint64{}, activity: newActivity(o.Logs), spoke: make(chan struct{}, 1)}
+	u := &ui{theme: t, links: newLinks(o), options: o, verbs: verbsFor(o), table: newTable(t), log: newLogPane(t, o.Logs, lists), asked: map[string][]string{}, seenErrors: map[model.ManifestName]uint64{}, excerpts: map[cardKey]*excerpt{}, activity: newActivity(o.Logs), spoke: make(chan struct{}, 1)}
 	u.main = &mainView{ui: u, table: u.table, log: u.log}
 	u.layers = []layer{u.main}
 	u.table.unseen = u.activity.unseen
@@ -129,6 +129,7 @@ func (u *ui) apply(f Frame, now time.Time) {
 	u.log.know(f.View.Rows)
 	u.log.watch(f.View.Rows, now)
 	u.attend(now)
+	u.foresee()
 	u.bringCard(now)
 	u.settle()
 }

@@ -47,6 +47,10 @@ func (v verb) moves() bool {
 
 var moves = []string{"up", "down", "page-up", "page-down", "first", "last", "left", "right", "previous-tab", "next-tab", "palette", "back"}
 
+// shownIn are the verbs whose effect is seen in the log: they bring it on screen if it is hidden.
+var shownIn = []string{"filter-log", "find", "next", "previous", "level", "log-all", "log-build", "log-runtime", "follow", "previous-update", "next-update",
+	"previous-run", "next-run", "wrap", "time", "json", "repeats", "copy-all", "save", "pager"}
+
 // wishes are the verbs that ask something of the session.
 var wishes = []verb{
 	{"trigger", letters("t"), inActing, "trigger an update of the resource", "trigger", (*ui).trigger},
@@ -200,6 +204,9 @@ func (u *ui) matching(k key, at place) *verb {
 func (u *ui) dispatch(v *verb) {
 	u.message, u.wanted = "", ""
 	if v != nil {
+		if slices.Contains(shownIn, v.name) {
+			u.main.bringLog()
+		}
 		v.do(u)
 	}
 	u.settle()
