@@ -90,6 +90,7 @@ func TestWideTerminals(t *testing.T) {
 			d.press("<Tab>k")
 			d.golden("views/beside-log-" + fmt.Sprintf("%dx%d", size[0], size[1]))
 			d.press("<Esc>e")
+			d.after(2 * frameTime)
 			d.golden("views/beside-card-" + fmt.Sprintf("%dx%d", size[0], size[1]))
 			if !strings.Contains(d.text(), "✖ mailer ─ crash loop") {
 				t.Error("there is no card")
