@@ -128,6 +128,9 @@ func (u *ui) lastCard() cardKey {
 func (u *ui) showCard(c view.Card) {
 	u.table.show(c.Resource)
 	u.main.scope = selectedLog
+	if e := u.excerpts[cardKey{c.Resource, c.Aspect}]; e != nil {
+		e.until = time.Time{} // lines may have come since they were foreseen
+	}
 	u.push(&cardView{ui: u, resource: c.Resource, aspect: c.Aspect})
 }
 
