@@ -203,8 +203,11 @@ func (b *builder) updateCard(r Row) Card {
 		c.Cause = append(c.Cause, linesOf(p.Cause)...)
 	}
 	c.Output = unescape(p.Detail)
-	if c.Part == WholeLog && c.Output != "" { // what two builds of one image say is the same
+	switch {
+	case c.Part == WholeLog && c.Output != "": // what two builds of one image say is the same
 		c.root = "update " + strings.Join(c.Cause, "\n") + "\n" + c.Output
+	case c.Part != WholeLog && p.Mend != "": // what helps one helps all: a namespace, a permission
+		c.root = "deploy " + strings.Join(c.Cause, "\n") + "\n" + p.Mend
 	}
 	if p.Mend != "" {
 		c.Helps = append(c.Helps, linesOf(p.Mend)...)

@@ -71,6 +71,14 @@ func TestCards(t *testing.T) {
 			},
 			"api: the update failed after a change of App.tsx\n  the image api cannot be built\n  RUN go build: exit code 1\n" +
 				"  output: \"App.tsx:41:3: no such name\\nmore\"\n  log: build:api:1\n  helps: correct the code\n  waiting: [[shop-ui] [e2e]]\n"},
+		{"several deploys that lack the same namespace", []model.Manifest{service("api"), service("web")}, func(s *hudtest.Scene) {
+			for i, name := range []model.ManifestName{"api", "web"} {
+				apply := []model.BuildStep{{Kind: model.StepApply}}
+				at := time.Duration(i) * time.Second
+				s.Build(name, 1, time.Second+at, 2*time.Second+at, state.BuildCompleted{Mode: "image", Steps: apply, Err: "apply deployment/" + string(name) + ": namespace \"dev\" does not exist",
+					Problem: &state.Problem{Summary: `namespace "dev" does not exist`, Mend: "create it (kubectl create namespace dev)"}})
+			}
+		}, "api and [web]: the deploy failed\n  namespace \"dev\" does not exist\n  log: build:api:1\n  helps: create it (kubectl create namespace dev)\n"},
 		{"quota", []model.Manifest{service("api")}, func(s *hudtest.Scene) {
 			id := model.ObjectID{Group: "apps", Kind: "Deployment", Namespace: "default", Name: "api"}
 			s.Build("api", 1, time.Second, 2*time.Second, hudtest.Applied("deploy", id))

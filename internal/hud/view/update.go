@@ -97,7 +97,7 @@ func (b *builder) past(m model.Manifest, u state.Update) Cell {
 	case !ok:
 		return Cell{{"not started", Dim}}
 	case last.Err != "":
-		return Cell{{firstLine(last.Err), Bad}}
+		return Cell{{firstLine(why(last)), Bad}}
 	}
 	cell := Cell{{outcome(m, u, last), Plain}}
 	if files := Files(last.Files); files != "" {
@@ -110,6 +110,15 @@ func (b *builder) past(m model.Manifest, u state.Update) Cell {
 		cell = append(cell, Span{"  fell back: " + firstLine(last.FellBack), Warn})
 	}
 	return cell
+}
+
+// why returns why a build failed: of what hone knows a way out of, only what went wrong, since a column has no room for the way that
+// the error took and for what the API server answered.
+func why(b state.Build) string {
+	if b.Problem != nil && b.Problem.Mend != "" {
+		return cmp.Or(b.Problem.Summary, b.Err)
+	}
+	return b.Err
 }
 
 // outcome returns mode and duration of a successful build: "in place 2.1 ms", "ok  image 3.9 s", "3 objects applied  0.4 s".
