@@ -268,6 +268,11 @@ func (b *builder) runtimeCard(r Row) Card {
 	if cause, is := refusedCause(r.RuntimeErr); is {
 		c.take(cause)
 	}
+	for _, pod := range pods { // its program has ended, and its container goes on
+		if why, is := strings.CutPrefix(r.RuntimeErr, "pod "+pod.Name+": "); is {
+			c.Cause, c.Where = linesOf(why), where(pod, "")
+		}
+	}
 	return c
 }
 

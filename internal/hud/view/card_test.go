@@ -155,6 +155,10 @@ func TestCards(t *testing.T) {
 			crash("web", 9*time.Second)
 		}, "api: error\n  container main exited with code 1, 3 s after its start\n  where: pod api-7c9d-x2v1\n  log: pod:default/api-7c9d-x2v1/main:c-api\n" +
 			"web: error\n  container main exited with code 1, 3 s after its start\n  where: pod web-7c9d-x2v1\n  log: pod:default/web-7c9d-x2v1/main:c-web\n  after: [api]\n"},
+		{"a program that has ended in a container that goes on", []model.Manifest{service("api")}, func(s *hudtest.Scene) {
+			run(s, "api", func(c *model.Container, p *state.Pod) { c.Ready, p.Ready = true, true })
+			s.At(4*time.Second, state.SyncletChanged{ID: "c-api", Synclet: state.Synclet{Supervised: true, Container: "main", ExitCode: 2}})
+		}, "api: exited 2\n  the process in main ended with exit code 2; the next change restarts it\n  where: pod api-7c9d-x2v1\n  log: pod:default/api-7c9d-x2v1/main:c-api\n"},
 		{"a deploy that the server refuses", []model.Manifest{service("api")}, func(s *hudtest.Scene) {
 			b := failed("apply deployment/api: it is invalid", &state.Problem{Summary: "apply deployment/api", Cause: "it is invalid"})
 			b.Steps = []model.BuildStep{{Kind: model.StepBuild}, {Kind: model.StepPush}, {Kind: model.StepApply}}
