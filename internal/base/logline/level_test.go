@@ -211,6 +211,41 @@ E+ net/http.(*conn).serve(...)
 E+ 	/usr/local/go/src/net/http/server.go:1 +0x2
 U  exit status 2
 U  serving on :8080`,
+		"two outputs in one stream": `
+U  serving on :8080
+E  panic: boom
+U  GET /orders 200
+E+ goroutine 1 [running]:
+I  level=info msg="GET /orders"
+E+ main.(*Server).handle(0x0, {0x5, 0x6})
+E+ 	/app/main.go:41 +0x1d
+I  level=info msg="GET /orders"
+E+ main.main()
+I  level=info msg="GET /orders"
+I  level=info msg="GET /orders"
+E+ 	/app/main.go:12 +0x1d
+I  level=info msg="GET /orders"
+I+ 	user: 7`,
+		"Python, two outputs in one stream": `
+E  Traceback (most recent call last):
+I  INFO:     10.0.0.1:3412 - "GET / HTTP/1.1" 200 OK
+E+   File "/app/main.py", line 3, in <module>
+I  INFO:     10.0.0.1:3412 - "GET / HTTP/1.1" 200 OK
+E+     boom()
+I  INFO:     10.0.0.1:3412 - "GET / HTTP/1.1" 200 OK
+E+ ValueError: no such thing
+I  INFO:     10.0.0.1:3412 - "GET / HTTP/1.1" 200 OK
+U  listening: 8080`,
+		"Java, two outputs in one stream": `
+E  Exception in thread "main" java.lang.IllegalStateException: boom
+I  2026-11-20 12:41:03.123  INFO 1 --- [           main] c.x.Foo : GET /orders
+E+ 	at com.x.A.b(A.java:41)
+I  2026-11-20 12:41:03.123  INFO 1 --- [           main] c.x.Foo : GET /orders
+E+ Caused by: java.io.EOFException: end
+I  2026-11-20 12:41:03.123  INFO 1 --- [           main] c.x.Foo : GET /orders
+E  2026-11-20 12:41:03.123 ERROR 1 --- [           main] c.x.Foo : cannot serve
+E+ java.io.IOException: closed
+E+ 	at com.x.A.c(A.java:12)`,
 		"Go's http": `
 E  2026/11/20 12:41:03 http: panic serving 10.0.0.1:3412: boom
 E+ goroutine 20 [running]:

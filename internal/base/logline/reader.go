@@ -11,10 +11,28 @@ type Reader struct {
 	trace   trace
 	// closing is set when the last line of a trace has been read, and chained when another trace of the entry is announced.
 	closing, chained bool
+	code             bool // the last line was a frame of Python
 	// depth is that of the brackets of JSON over several lines. lines counts its lines, or those of a trace that may have a
 	// message of one line.
 	depth, lines int
+	// paused is the trace that the entry has interrupted: both outputs of a program are often one stream, in which other entries
+	// stand between the lines of a trace.
+	paused paused
 }
+
+// paused is what must be known of a trace to go on with it.
+type paused struct {
+	trace trace // none if nothing is paused
+	// gap counts the entries since then. closing and chained are those of the reader, and code is set if the last line was a
+	// frame of Python, which a line of code follows.
+	gap                    int
+	closing, chained, code bool
+	level                  Level
+	lines                  int
+}
+
+// maxGap is after how many other entries a trace is not gone on with.
+const maxGap = 16
 
 // trace is the kind of stack trace that is being read.
 type trace uint8
@@ -33,8 +51,9 @@ const (
 // maxJSON is the number of lines after which JSON over several lines counts as one no more.
 const maxJSON = 2000
 
-// Line returns the level of the next line, and whether it continues the entry of the line before: the lines of a stack trace,
-// of an indented message, of JSON over several lines. All lines of an entry have its level. A trace without a level is an
+// Line returns the level of the next line, and whether it continues an entry, as a rule that of the line before: the lines of a stack trace,
+// of an indented message, of JSON over several lines. A trace is gone on with after a few other entries: both outputs of a program
+// are often one stream. All lines of an entry have its level. A trace without a level is an
 // Error, as are the lines after it.
 func (r *Reader) Line(text string) (level Level, continues bool) {
 	t := plain(text, maxHead)
@@ -55,6 +74,9 @@ func (r *Reader) line(t string) (continues bool) {
 		}
 		r.depth = 0
 	}
+	if r.resumes(t, body, indented) {
+		return true
+	}
 	if k := frame(t, body, indented); k != none {
 		if r.trace == none && k == python && strings.HasPrefix(body, "File ") && !r.joins() { // a SyntaxError
 			r.begin(Error, true)
@@ -62,10 +84,11 @@ func (r *Reader) line(t string) (continues bool) {
 			return false
 		}
 		r.join(k)
-		r.chained = k == python && !indented
+		r.chained, r.code = k == python && !indented, k == python && indented
 		return true
 	}
 	if indented && r.known {
+		r.code = false
 		return true
 	}
 	if r.trace != none && r.follows(t) {
@@ -97,7 +120,36 @@ func (r *Reader) line(t string) (continues bool) {
 
 // begin starts an entry.
 func (r *Reader) begin(l Level, known bool) {
-	*r = Reader{level: l, known: known, started: r.started}
+	before := r.paused
+	before.gap++
+	if r.trace != none {
+		before = paused{r.trace, 0, r.closing, r.chained, r.code, r.level, r.lines}
+	}
+	if before.gap > maxGap || l >= Error {
+		before = paused{}
+	}
+	*r = Reader{level: l, known: known, started: r.started, paused: before}
+}
+
+// resumes goes on with the trace that the present entry has interrupted, if the line belongs to it, and reports whether it does.
+func (r *Reader) resumes(t, body string, indented bool) bool {
+	p := r.paused
+	if p.trace == none || r.trace != none || r.joins() {
+		return false
+	}
+	k := frame(t, body, indented)
+	own := Reader{trace: p.trace, closing: p.closing, chained: p.chained, lines: p.lines, level: p.level, known: true, started: r.started}
+	switch {
+	case k == p.trace, k == jvm && p.trace == node: // frames of Java, .NET and Node look alike
+		own.chained, own.code = k == python && !indented, k == python && indented
+	case p.trace == python && p.code && indented: // the line of code below a frame
+	case k != none || indented || traceHead(body) != none && exception(t) == 0: // a trace of its own
+		return false
+	case p.trace == python && exception(t) == 0 && !p.chained, !own.follows(t):
+		return false
+	}
+	*r = own
+	return true
 }
 
 // joins reports whether an exception that begins now belongs to the entry. An entry at info level has no trace, so it is one

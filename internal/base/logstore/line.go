@@ -48,8 +48,9 @@ type Line struct {
 	Span   string
 	Source Source
 	Level  Level
-	// Continues is set for a line that belongs to the same entry as the line before it in its stream: a line of a stack
-	// trace, of an indented message.
+	// Continues is set for a line that belongs to an entry that an earlier line of its stream has begun, as a rule the line
+	// before it: a line of a stack trace, of an indented message. Where other entries stand in between, because both outputs of
+	// a program are one stream, the entry is the newest one of the same level.
 	Continues bool
 	// Prefix names the container, or the pod, in brackets and with a space at its end, if the resource's lines come from
 	// several; else it is empty.

@@ -3,6 +3,7 @@ package loglist
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -234,4 +235,81 @@ func TestEntriesAreOneItem(t *testing.T) {
 			t.Errorf("%v", all)
 		}
 	})
+}
+
+// TestEntriesOfStreamsThatInterleave: the lines of an entry are one item, whatever other streams write between them, from wherever
+// one reads.
+func TestEntriesOfStreamsThatInterleave(t *testing.T) {
+	bubble(t, logstore.Options{}, func(t *testing.T, logs *logstore.Store, lists *Lister) {
+		container := func(name string) *logstore.Stream {
+			return logs.Stream(logstore.Entry{Resource: "api", Source: logstore.SourceRuntime, Level: logstore.LevelInfo, Pod: "api-1", Container: name})
+		}
+		main, sidecar := container("main"), container("sidecar")
+		program := logs.Logger("web", "serve", logstore.SourceRuntime) // both outputs of one program
+		traces := map[string]bool{}
+		for i := range 12 {
+			at := time.Now()
+			say := func(s *logstore.Stream, format string) {
+				s.Append(at, "", strings.ReplaceAll(format, "%d", fmt.Sprint(i)))
+			}
+			say(sidecar, "serving %d")
+			say(main, "Exception in thread %d java.io.IOException: boom")
+			say(sidecar, "panic: boom %d")
+			say(main, "\tat com.x.A.b(A.java:%d)")
+			say(sidecar, "")
+			program.Write(logstore.LevelInfo, fmt.Sprintf("Traceback (most recent call last):\nlevel=info msg=\"GET /%d\"\n", i))
+			say(sidecar, "goroutine %d [running]:")
+			say(main, "\tat com.x.A.c(A.java:%d)")
+			program.Write(logstore.LevelInfo, fmt.Sprintf("  File \"app.py\", line %d, in <module>\nlevel=info msg=\"GET /%d\"\n    boom()\n", i, i))
+			say(sidecar, "main.main()")
+			program.Write(logstore.LevelInfo, fmt.Sprintf("level=info msg=\"GET /%d\"\nValueError: %d\n", i, i))
+			say(sidecar, "\t/src/main.go:%d +0x1d")
+			say(main, "Caused by: java.io.EOFException: %d")
+			traces[fmt.Sprintf("Exception in thread %d java.io.IOException: boom/4", i)] = true
+			traces[fmt.Sprintf("panic: boom %d/5", i)] = true
+		}
+		for _, typed := range []string{"", "!nothing"} {
+			l := lists.Open(query(t, typed), math.MaxUint64)
+			defer l.Close()
+			wait()
+			for _, fold := range []Fold{{}, {Repeats: true}} {
+				all := l.ItemsAfter(0, 10_000, fold)
+				found, python := 0, 0
+				for _, it := range all {
+					if it.Lines[0].Continues {
+						t.Errorf("an item begins with %q", it.Lines[0].Text)
+					}
+					if traces[fmt.Sprintf("%s/%d", it.Lines[0].Text, len(it.Lines))] {
+						found++
+					}
+					if it.Lines[0].Text == "Traceback (most recent call last):" && len(it.Lines) == 4 && it.Lines[3].Text[:11] == "ValueError:" {
+						python++
+					}
+				}
+				if found != len(traces) || python != 12 {
+					t.Errorf("%q: %d of %d traces of containers and %d of 12 of a program are whole", typed, found, len(traces), python)
+				}
+				for i := 1; i < len(all)-1; i++ {
+					if diff := cmp.Diff(texts(lines(all[max(0, i-5):i])), texts(lines(l.ItemsBefore(all[i].First, 5, fold)))); diff != "" {
+						t.Fatalf("before item %d: %s", i, diff)
+					}
+					if diff := cmp.Diff(texts(lines(all[i:min(len(all), i+5)])), texts(lines(l.ItemsAfter(all[i].First-1, 5, fold)))); diff != "" {
+						t.Fatalf("from item %d: %s", i, diff)
+					}
+					for _, line := range all[i].Lines {
+						if it, ok := l.ItemOf(line.Seq, fold); !ok || it.First != all[i].First {
+							t.Fatalf("line %d is in item %d instead of %d", line.Seq, it.First, all[i].First)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+func lines(items []Item) (out []logstore.Line) {
+	for _, it := range items {
+		out = append(out, it.Lines...)
+	}
+	return out
 }

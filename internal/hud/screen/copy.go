@@ -50,7 +50,7 @@ func readSelection(ctx context.Context, list *loglist.List, from, to uint64) (s 
 			}
 			b.WriteString(plainLines(it.Lines))
 			n += len(it.Lines)
-			at = it.Last() + 1
+			at = it.First + 1
 		}
 	}
 	return b.String(), n, true

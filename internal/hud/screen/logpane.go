@@ -400,14 +400,11 @@ func (p *logPane) shows(seq uint64) (first, last int) {
 
 // reveal shows a line in the upper part of the pane, and puts the cursor on its item.
 func (p *logPane) reveal(seq uint64) {
-	items := p.list.ItemsAfter(seq-1, 1, p.fold())
-	if before := p.list.ItemsBefore(seq, 1, p.fold()); len(before) > 0 && before[0].Last() >= seq {
-		items = before
-	}
-	if len(items) == 0 {
+	it, ok := p.list.ItemOf(seq, p.fold())
+	if !ok {
 		return
 	}
-	first := items[0].First
+	first := it.First
 	top := spot{first, 0}
 	if earlier := p.before(top, p.area.h/3); len(earlier) > 0 {
 		top = earlier[0].spot()
