@@ -18,6 +18,7 @@ export function keys(_place: string, map: Keys) {
 document.addEventListener("keydown", (e) => {
   const at = e.target as HTMLElement;
   if (e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented || at.matches("input, select, textarea")) return;
+  if (document.querySelector("dialog[open]")) return; // it has its own keys
   for (let i = layers.length - 1; i >= 0; i--) {
     const act = layers[i]?.current[e.key];
     if (act) {

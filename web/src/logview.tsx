@@ -22,7 +22,14 @@ const times = remembered("times", true);
 export function LogView(p: { resource: string; title: string; span?: string; onSpanEnd?: () => void }) {
   const level = useSignal<Filter["level"]>("");
   const source = useSignal<Filter["source"]>("");
+  // What is typed, and what is filtered by, once typing pauses.
+  const typed = useSignal("");
   const text = useSignal("");
+  useSignalEffect(() => {
+    const value = typed.value;
+    const timer = setTimeout(() => (text.value = value), value ? 150 : 0);
+    return () => clearTimeout(timer);
+  });
   const follow = useSignal(true);
   const find = useSignal("");
   const found = useSignal<{ at: number; nth: number; count: number } | undefined>(undefined);
@@ -71,7 +78,10 @@ export function LogView(p: { resource: string; title: string; span?: string; onS
     const el = scroller.current;
     if (el) el.scrollTop = Math.max(0, scrollOf(at - Math.floor(height.value / rowHeight / 3), log.end.value - log.first.value, log.first.value, height.value));
   };
-  const search = async (back: boolean, onwards: boolean) => {
+  // One search after another: each begins where the one before it has ended.
+  const searching = useRef(Promise.resolve());
+  const search = (back: boolean, onwards: boolean) => (searching.current = searching.current.then(() => searchNow(back, onwards)));
+  const searchNow = async (back: boolean, onwards: boolean) => {
     if (!find.value) {
       found.value = undefined;
       return;
@@ -135,9 +145,9 @@ export function LogView(p: { resource: string; title: string; span?: string; onS
           type="search"
           placeholder="only lines with…"
           aria-label="show only lines with this text, or /regex/"
-          value={text.value}
-          onInput={delayed((v) => (text.value = v))}
-          onKeyDown={(e) => leave(e, () => (text.value = ""))}
+          value={typed.value}
+          onInput={(e) => (typed.value = e.currentTarget.value)}
+          onKeyDown={(e) => leave(e, () => (typed.value = ""))}
         />
         <span class="find">
           <input
@@ -329,15 +339,6 @@ function clock(time: string | undefined): string {
   const d = new Date(time);
   const two = (n: number) => String(n).padStart(2, "0");
   return `${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}`;
-}
-
-/** Calls f with the value of an input once typing pauses. */
-function delayed(f: (value: string) => void) {
-  return (e: Event) => {
-    const input = e.currentTarget as HTMLInputElement & { pending?: ReturnType<typeof setTimeout> };
-    clearTimeout(input.pending);
-    input.pending = setTimeout(() => f(input.value), 150);
-  };
 }
 
 /** Escape empties an input, and leaves it if it is empty. */

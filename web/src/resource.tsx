@@ -373,12 +373,12 @@ function Definition(p: { r: PageResource; d: PageDetail }) {
     <div class="definition">
       {(p.d.definition ?? []).map((c, i) => (
         <section key={i}>
-          <h3>
+          <h2>
             {c.call}{" "}
             <span class="note">
               {c.file}:{c.line}
             </span>
-          </h3>
+          </h2>
           <pre tabIndex={0} aria-label={`${c.call} in ${c.file}`}>
             {(c.source ?? []).map((line, n) => (
               <div key={n}>
@@ -391,7 +391,7 @@ function Definition(p: { r: PageResource; d: PageDetail }) {
       ))}
       {p.d.objects && (
         <section>
-          <h3>objects</h3>
+          <h2>objects</h2>
           <p class="code">{p.d.objects.join(", ")}</p>
         </section>
       )}

@@ -1,0 +1,41 @@
+import AxeBuilder from "@axe-core/playwright";
+
+import { expect, row, test } from "./session";
+
+for (const colorScheme of ["light", "dark"] as const) {
+  for (const width of colorScheme === "light" ? [360, 1280] : [1280, 3840]) {
+    test(`every view is accessible, ${colorScheme}, ${width} pixels`, async ({ page, session }) => {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 800 });
+      await page.goto(session.ticket());
+      await expect(row(page, "api")).toBeVisible();
+      const check = async (view: string) => {
+        const found = await new AxeBuilder({ page }).withTags(["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]).analyze();
+        expect(
+          found.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(" ")).slice(0, 3).join(", ")}`),
+          view,
+        ).toEqual([]);
+        const beyond = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+        expect(beyond, `${view} is wider than the window`).toBeLessThanOrEqual(0);
+      };
+      await check("overview");
+      await page.keyboard.press("?");
+      await expect(page.getByRole("dialog")).toBeVisible();
+      await check("help");
+      await page.keyboard.press("Escape");
+      for (const [hash, shown] of [
+        ["#/r/mailer", "log of mailer"],
+        ["#/r/api", "log of api"],
+        ["#/log", "log of all"],
+      ] as const) {
+        await page.evaluate((h) => (location.hash = h), hash);
+        await expect(page.getByRole("region", { name: shown, exact: true })).toBeVisible();
+        await expect(page.locator(".line").first()).toBeVisible();
+        await check(hash);
+      }
+      await page.evaluate(() => (location.hash = "#/r/api"));
+      await page.getByRole("tab", { name: "definition" }).click();
+      await check("definition");
+    });
+  }
+}

@@ -1,0 +1,73 @@
+import { expect, row, test } from "./session";
+
+test.beforeEach(async ({ page, session }) => {
+  await page.goto(session.ticket());
+  await expect(row(page, "docs")).toBeVisible();
+});
+
+test("shows every resource with what it does and why it waits", async ({ page }) => {
+  await expect(page).toHaveURL(/^http:\/\/127\.0\.0\.1:\d+\/$/); // without the ticket
+  await expect(row(page, "api")).toContainText("ok, local");
+  await expect(row(page, "api")).toContainText("pid ");
+  await expect(row(page, "api").getByRole("img", { name: "ok", exact: true })).toBeVisible();
+  await expect(row(page, "mailer")).toContainText("exit code 3");
+  await expect(row(page, "mailer").getByRole("img", { name: "failed" })).toBeVisible();
+  await expect(row(page, "e2e")).toContainText("mailer");
+  await expect(row(page, "seed")).toContainText("manual");
+  await expect(page.locator("tr.group button")).toHaveText([/backend/, /frontend/, /no label/]);
+  await expect(page).toHaveTitle(/^✖ 1 /);
+});
+
+test("is moved through by the screen's keys", async ({ page }) => {
+  await page.keyboard.press("j");
+  await expect(page.locator("a.resource:focus")).toHaveText("(Tiltfile)");
+  await page.keyboard.press("e");
+  await expect(page.locator("a.resource:focus")).toHaveText("mailer");
+  await page.keyboard.press("k");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("api");
+  await page.keyboard.press("Escape");
+  await expect(page.locator("a.resource:focus")).toHaveText("api");
+  await page.keyboard.press("?");
+  await expect(page.getByRole("dialog")).toContainText("trigger an update");
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("dialog")).toBeHidden();
+});
+
+test("filters and orders", async ({ page }) => {
+  const names = page.locator("a.resource");
+  await page.keyboard.press("/");
+  await page.keyboard.type("label:backend !gate");
+  await expect(names).toHaveText(["api", "mailer"]);
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "1 failed" }).click();
+  await expect(names).toHaveText(["mailer"]);
+  await page.getByRole("button", { name: "1 failed" }).click();
+  await page.getByLabel("order").selectOption("alerts first");
+  await expect(names.first()).toHaveText("mailer");
+  await page.getByLabel("order").selectOption("by name");
+  await expect(names.nth(1)).toHaveText("api");
+  await page.reload(); // the order is remembered
+  await expect(names.nth(1)).toHaveText("api");
+  await page.getByLabel("order").selectOption("by group");
+  await page.getByRole("button", { name: /backend/ }).click();
+  await expect(row(page, "api")).toBeHidden();
+  await page.getByRole("button", { name: /backend/ }).click();
+  await expect(row(page, "api")).toBeVisible();
+});
+
+test("triggers, disables and enables, and shows the result at once", async ({ page }) => {
+  await page.locator('a[data-name="seed"]').focus();
+  await page.keyboard.press("t");
+  await expect(page.getByText("seed will be updated")).toBeVisible();
+  await expect(row(page, "seed")).toContainText("ok, local");
+  await page.locator('a[data-name="docs"]').focus();
+  await page.keyboard.press("d");
+  await expect(row(page, "docs")).toContainText("disabled");
+  await page.keyboard.press("d");
+  await expect(row(page, "docs")).toContainText("pid ");
+  await page.keyboard.press("Z");
+  await expect(page.locator(".notice", { hasText: "the session is paused" })).toBeVisible();
+  await page.keyboard.press("Z");
+  await expect(page.locator(".notice", { hasText: "the session is paused" })).toBeHidden();
+});
