@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"slices"
+	"sort"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,6 +21,8 @@ const (
 	lastStep  = 1 << 17
 	// mostScans is how many goroutines look at lines at the same time.
 	mostScans = 4
+	// expiry is how often lines are looked for that have become too old for since:.
+	expiry = time.Second
 	// followPause is the least time between two looks at new lines.
 	followPause = time.Second / 30
 	// keptLines bounds how many lines a list keeps to show them again.
@@ -81,6 +84,8 @@ type List struct {
 	match  func(logstore.LineRef) bool // of what the filter lets through; nil lets everything through
 	cancel context.CancelFunc
 	news   chan struct{}
+	now    func() time.Time
+	window time.Duration // how far back lines are listed; zero for all
 	// resting is set while the list does not follow the log; woken has a value when that has ended; one slot.
 	resting atomic.Bool
 	woken   chan struct{}
@@ -98,7 +103,7 @@ type List struct {
 
 // Open starts a list. It looks at the lines near the line numbered `from` first; the newest line is math.MaxUint64.
 func (l *Lister) Open(q Query, from uint64) *List {
-	out := &List{logs: l.logs, query: q, cancel: func() {}, news: l.news, woken: make(chan struct{}, 1)}
+	out := &List{logs: l.logs, query: q, cancel: func() {}, news: l.news, now: l.now, window: q.Terms.window(), woken: make(chan struct{}, 1)}
 	out.filter, out.match = q.filter(l.now())
 	if out.match == nil && broad(out.filter) {
 		return out
@@ -137,6 +142,12 @@ func (l *List) scope() logstore.Filter { return logstore.Filter{Resources: l.fil
 func (l *List) run(ctx context.Context) {
 	changed, cancel := l.logs.Subscribe()
 	defer cancel()
+	var late <-chan time.Time
+	if l.window > 0 {
+		tick := time.NewTicker(expiry)
+		defer tick.Stop()
+		late = tick.C
+	}
 	for step := uint64(firstStep); ctx.Err() == nil; step = min(2*step, lastStep) {
 		forward, back := l.step(ctx, step)
 		if forward || back {
@@ -146,6 +157,8 @@ func (l *List) run(ctx context.Context) {
 		case <-ctx.Done():
 		case <-changed:
 			retry.Sleep(ctx, followPause)
+		case <-late:
+			l.expire()
 		}
 		for l.resting.Load() && ctx.Err() == nil {
 			select {
@@ -252,6 +265,33 @@ func (l *List) trim() bool {
 	}
 	l.oldest = max(l.oldest, l.logs.Oldest(l.scope()))
 	return l.x.n != before
+}
+
+// expire removes the lines that have become too old. The lines of a resource are about in the order of their times.
+func (l *List) expire() {
+	since := l.now().Add(-l.window)
+	l.mu.Lock()
+	before := l.x.n
+	for name, f := range l.x.resources {
+		old := sort.Search(f.len(), func(i int) bool {
+			one := l.logs.ReadAfter(logstore.Filter{Resources: []model.ManifestName{name}}, f.get(i)-1, 1)
+			return len(one) == 0 || !one[0].Time.Before(since)
+		})
+		switch {
+		case old == f.len():
+			l.x.trim(name, f.get(old-1)+1)
+		case old > 0:
+			l.x.trim(name, f.get(old))
+		}
+	}
+	gone := l.x.n != before
+	if gone {
+		l.version++
+	}
+	l.mu.Unlock()
+	if gone {
+		l.tell()
+	}
 }
 
 func (l *List) tell() {

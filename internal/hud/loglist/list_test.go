@@ -313,3 +313,31 @@ func lines(items []Item) (out []logstore.Line) {
 	}
 	return out
 }
+
+// TestSinceSlides: what was written too long ago leaves the list, also while nothing is written.
+func TestSinceSlides(t *testing.T) {
+	bubble(t, logstore.Options{}, func(t *testing.T, logs *logstore.Store, lists *Lister) {
+		l := lists.Open(query(t, "since:1m"), math.MaxUint64)
+		defer l.Close()
+		for i := range 90 {
+			write(logs, fmt.Sprint("service-", i%3), logstore.SourceRuntime, fmt.Sprint("second ", i))
+			time.Sleep(time.Second)
+		}
+		synctest.Wait()
+		first := l.After(0, 1)
+		if len(first) != 1 || first[0].Text != "second 30" && first[0].Text != "second 31" || l.Len() > 60 {
+			t.Errorf("%d lines from %v on", l.Len(), texts(first))
+		}
+		version := l.Version()
+		time.Sleep(30 * time.Second)
+		synctest.Wait()
+		if n := l.Len(); n < 28 || n > 31 || l.Version() == version {
+			t.Errorf("%d lines half a minute later", n)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if n := l.Len(); n != 0 {
+			t.Errorf("%d lines in the end", n)
+		}
+	})
+}

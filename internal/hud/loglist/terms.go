@@ -102,6 +102,17 @@ func (t Terms) Marks(line string) [][]int {
 	return all
 }
 
+// window returns how far back lines are selected; zero if the terms do not say.
+func (t Terms) window() time.Duration {
+	var least time.Duration
+	for _, one := range t.terms {
+		if one.kind == bySince && !one.not && (least == 0 || one.since < least) {
+			least = one.since
+		}
+	}
+	return least
+}
+
 // narrow adds to a filter what the store can check, and returns the test of the rest; nil if nothing is left to test.
 func (t Terms) narrow(f *logstore.Filter, now time.Time) func(logstore.LineRef) bool {
 	var checks []term
