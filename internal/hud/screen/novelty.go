@@ -2,6 +2,7 @@ package screen
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
@@ -30,6 +31,7 @@ type novelty struct {
 type known struct {
 	patterns *loglist.Patterns // nil until there was a second update
 	since    uint64
+	saved    []string // the files that caused the update, as far as its log names them
 	looked   time.Time
 	used     time.Time
 }
@@ -47,12 +49,15 @@ func (n *novelty) of(name model.ManifestName, now time.Time) *known {
 		return k
 	}
 	k.looked = now
-	updates := 0
+	updates, last := 0, logstore.SpanInfo{}
 	for _, s := range n.logs.Spans(name) {
 		if isUpdate(s.Name, name) {
 			updates++
-			k.since = s.First
+			last = s
 		}
+	}
+	if k.since != last.First {
+		k.since, k.saved = last.First, n.saved(name, last)
 	}
 	if updates < 2 {
 		k.since = 0
@@ -60,6 +65,19 @@ func (n *novelty) of(name model.ManifestName, now time.Time) *known {
 		k.patterns = n.lists.Patterns(name)
 	}
 	return k
+}
+
+// savedLines is in how many lines at the beginning of an update's log the files are looked for.
+const savedLines = 3
+
+// saved returns the files that caused an update, which its log names first (see state.FilesChangedText).
+func (n *novelty) saved(name model.ManifestName, span logstore.SpanInfo) []string {
+	for _, l := range n.logs.ReadAfter(logstore.Filter{Resources: []model.ManifestName{name}}, span.First-1, savedLines) {
+		if _, files, ok := strings.Cut(l.Text, " Changed: ["); ok && l.Span == span.Name {
+			return strings.Fields(strings.TrimRight(files, "]"))
+		}
+	}
+	return nil
 }
 
 // makeRoom makes room for another resource.
@@ -97,11 +115,25 @@ const (
 
 // watch learns the messages of the resources that were updated last.
 func (n *novelty) watch(rows []view.Row, now time.Time) {
-	for i, r := range view.Arrange(rows, view.ByChange) {
-		if i >= watchedRows || now.Sub(r.Changed) > watchedTime {
-			return
+	var newest [watchedRows]*view.Row // this runs in every frame: a thousand rows are not sorted for it
+	for i := range rows {
+		r := &rows[i]
+		if now.Sub(r.Changed) > watchedTime {
+			continue
 		}
-		n.of(r.Name, now)
+		for k := range newest {
+			if newest[k] == nil || r.Changed.After(newest[k].Changed) {
+				r, newest[k] = newest[k], r
+			}
+			if r == nil {
+				break
+			}
+		}
+	}
+	for _, r := range newest {
+		if r != nil {
+			n.of(r.Name, now)
+		}
 	}
 }
 
@@ -127,10 +159,26 @@ func (u *ui) brought(width int) view.Cell {
 			continue
 		}
 		if line, n := k.patterns.NewError(k.since); n > 0 {
-			return u.strip(width, string(r.Name), text.Clean(line.Text), "")
+			return u.strip(width, string(r.Name), text.Clean(line.Text), view.Files(k.saved))
 		}
 	}
 	return nil
+}
+
+// stripBelow is brought where the view does not show it above the log: below the details, and below a table without a log.
+func (u *ui) stripBelow(area rect) view.Cell {
+	if u.screen.tiny() || area.h <= 2*leastPane {
+		return nil
+	}
+	switch u.top().(type) {
+	case *mainView:
+		if _, log := u.main.share(area); log.h > leastPane+1 {
+			return nil
+		}
+	case *cardView, typist: // a card is the error, and a prompt is about to be over
+		return nil
+	}
+	return u.brought(area.w)
 }
 
 func (u *ui) strip(width int, name, what, files string) view.Cell {

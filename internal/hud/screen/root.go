@@ -60,6 +60,11 @@ func (r *root) Draw(screen tcell.Screen) {
 	if !u.screen.tiny() || u.typing() {
 		footer, area = area.bottom(1)
 	}
+	if strip := u.stripBelow(area); strip != nil {
+		var row rect
+		row, area = area.bottom(1)
+		c.spans(row.x, row.y, row.w, strip)
+	}
 	lowest := len(u.layers) - 1
 	for lowest > 0 && !u.layers[lowest].covers() {
 		lowest--
