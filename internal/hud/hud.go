@@ -30,6 +30,8 @@ type Options struct {
 	Stats *store.Stats
 	// Object reads an object of the cluster; nil for a session without one.
 	Object ReadObject
+	// Previous reads the previous run of a container; nil for a session without a cluster.
+	Previous ReadPrevious
 	// Ignores are the watcher's rules, for answers about files.
 	Ignores view.Ignores
 	// Attached are the other screens of the session, which are counted; nil for none.
@@ -154,7 +156,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			atQuit.CompareAndSwap(nil, &v)
 			s.options.Quit()
 		},
-		Object: s.options.Object.reader(rt.Aside),
+		Object: s.options.Object.reader(rt.Aside), Previous: s.options.Previous.reader(rt.Aside),
 		// The screen gives its terminal away while a program of the user has it.
 		Programs:   ownPrograms(s.options.Shell),
 		Beside:     beside,

@@ -28,3 +28,22 @@ func (read ReadObject) reader(v func() store.View) ReadObject {
 		return logstore.NewScrubber(state.TheTiltfile(v()).Result.Secrets).Text(text), nil
 	}
 }
+
+// ReadPrevious returns the newest lines of the run of a container before its present one. An error is a problem unless the context
+// has ended. It is called when the user asks for the run, away from the drawing.
+type ReadPrevious func(ctx context.Context, namespace, pod, container string) ([]string, error)
+
+// reader returns a ReadPrevious that also hides the secrets of the session. v returns the current state.
+func (read ReadPrevious) reader(v func() store.View) ReadPrevious {
+	return func(ctx context.Context, namespace, pod, container string) ([]string, error) {
+		if read == nil {
+			return nil, problem.New("this session has no cluster", "Previous runs can be read while a session with a cluster runs")
+		}
+		lines, err := read(ctx, namespace, pod, container)
+		scrubber := logstore.NewScrubber(state.TheTiltfile(v()).Result.Secrets)
+		for i := range lines {
+			lines[i] = scrubber.Text(lines[i])
+		}
+		return lines, err
+	}
+}

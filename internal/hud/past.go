@@ -51,6 +51,7 @@ func (p Past) Show(ctx context.Context) error {
 		Suspend:  p.Suspend,
 		Copy:     clipboard.Copy,
 		Object:   ReadObject(nil).reader(func() store.View { return p.View }),
+		Previous: ReadPrevious(nil).reader(func() store.View { return p.View }),
 		Quit:     func() {},
 		Past:     true,
 		Open:     OpenBrowser,

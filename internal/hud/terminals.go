@@ -28,6 +28,8 @@ type TerminalsOptions struct {
 	Stats *store.Stats
 	// Object reads an object of the cluster; nil for a session without one.
 	Object ReadObject
+	// Previous reads the previous run of a container; nil for a session without a cluster.
+	Previous ReadPrevious
 	// Ignores are the watcher's rules, for answers about files.
 	Ignores view.Ignores
 	// LayoutFile is where the arrangement of a screen is remembered; empty forgets it.
@@ -174,9 +176,9 @@ func (t *Terminals) run(ctx context.Context, rt *store.Runtime, a arrival, chang
 			return screen.FrameOf(rt.Aside(), now, loop(t.options.Stats), t.options.Ignores)
 		},
 		Ask:    func(w screen.Wish) error { return ask(rt, rt.Aside(), w) },
-		Object: t.options.Object.reader(rt.Aside),
-		Quit:   left,
-		Leave:  t.options.Session,
+		Object: t.options.Object.reader(rt.Aside), Previous: t.options.Previous.reader(rt.Aside),
+		Quit:  left,
+		Leave: t.options.Session,
 		// The browser must open on the user's machine.
 		Open:    func(_ context.Context, url string) error { return far.Send(terminal.Open, []byte(url)) },
 		Web:     t.options.Web,

@@ -47,6 +47,7 @@ type sessionParts struct {
 	Claim     *sessions.Claim
 	listeners listeners
 	object    hud.ReadObject
+	previous  hud.ReadPrevious
 	screens   *hud.Terminals // Parts.Terminals
 	door      *server.Door
 }
@@ -131,8 +132,8 @@ func overlayEnv(kc *k8s.Kubeconfig) ([]string, error) {
 	return []string{"KUBECONFIG=" + overlay}, nil
 }
 
-func provideTerminals(c *sessions.Claim, door *server.Door, logs *logstore.Store, st *store.Store, object hud.ReadObject) *hud.Terminals {
-	return hud.NewTerminals(hud.TerminalsOptions{Logs: logs, Session: c.Info().Name, Stats: st.Stats(), Object: object, Ignores: ignores(),
+func provideTerminals(c *sessions.Claim, door *server.Door, logs *logstore.Store, st *store.Store, object hud.ReadObject, previous hud.ReadPrevious) *hud.Terminals {
+	return hud.NewTerminals(hud.TerminalsOptions{Logs: logs, Session: c.Info().Name, Stats: st.Stats(), Object: object, Previous: previous, Ignores: ignores(),
 		LayoutFile: layoutFile(c), Snapshot: saver(st, logs, c), Web: webOf(door), BugReports: bugsFile(), Version: command.Version})
 }
 
@@ -166,6 +167,14 @@ func provideObject(kube *k8s.Client) hud.ReadObject {
 		return nil
 	}
 	return kube.ObjectYAML
+}
+
+// providePrevious returns nil for a session without a cluster.
+func providePrevious(kube *k8s.Client) hud.ReadPrevious {
+	if kube == nil {
+		return nil
+	}
+	return kube.PreviousLog
 }
 
 func provideServer(o options, kc *k8s.Kubeconfig, env commandEnv, d listeners, door *server.Door, stop stopFunc, terminals *hud.Terminals, logs *logstore.Store, log *slog.Logger) *server.Subscriber {
@@ -295,7 +304,7 @@ func (e execer) Exec(ctx context.Context, req k8s.ExecRequest) error {
 
 func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers docker.Client, logs *logstore.Store, log *slog.Logger,
 	srv *server.Subscriber, terminals *hud.Terminals, claim *sessions.Claim, ses state.Session, d listeners, st *store.Store, cluster *buildanddeploy.Cluster, downs *buildanddeploy.Downs,
-	builder buildanddeploy.BuildAndDeployer, synclets *synclet.Pool, env commandEnv, object hud.ReadObject, door *server.Door) sessionParts {
+	builder buildanddeploy.BuildAndDeployer, synclets *synclet.Pool, env commandEnv, object hud.ReadObject, previous hud.ReadPrevious, door *server.Door) sessionParts {
 	known := kc.Cluster()
 	namespace := cmp.Or(o.namespace, known.Namespace)
 	p := engine.Parts{
@@ -310,5 +319,5 @@ func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers do
 	if kube != nil {
 		p.Kube = kube
 	}
-	return sessionParts{p, st, claim, d, object, terminals, door}
+	return sessionParts{p, st, claim, d, object, previous, terminals, door}
 }

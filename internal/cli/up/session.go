@@ -109,7 +109,7 @@ func newView(ctx context.Context, o options, p sessionParts, quit func(), end fu
 	o.global.Terminal.Begin()
 	name := p.Claim.Info().Name
 	hangup, lost := outlive(ctx, o, p)
-	return hud.New(hud.Options{Logs: p.Logs, Quit: quit, Stats: p.Store.Stats(), Object: p.object, Ignores: ignores(),
+	return hud.New(hud.Options{Logs: p.Logs, Quit: quit, Stats: p.Store.Stats(), Object: p.object, Previous: p.previous, Ignores: ignores(),
 		Suspend:  o.global.Suspender(fmt.Sprintf("Session %s keeps running: fg shows it again, hone stop --session %s ends it.", name, name)),
 		Attached: p.screens, Web: webOf(p.door), Hangup: hangup, Lost: lost, End: end, KeepLog: func() (string, error) { return keepLog(p.Logs, name) },
 		Settings: o.settings, LayoutFile: layoutFile(p.Claim), Snapshot: saver(p.Store, p.Logs, p.Claim), Version: command.Version,

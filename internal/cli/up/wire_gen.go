@@ -78,7 +78,8 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 	door := provideDoor(upListeners)
 	storeStore := provideStore(logger)
 	readObject := provideObject(client)
-	terminals := provideTerminals(claim, door, store, storeStore, readObject)
+	readPrevious := providePrevious(client)
+	terminals := provideTerminals(claim, door, store, storeStore, readObject, readPrevious)
 	subscriber := provideServer(o, kubeconfig, upCommandEnv, upListeners, door, stop, terminals, store, logger)
 	session := provideSession(o, project, upListeners)
 	cluster, err := provideCluster(o, client, project, session, claim, upCommandEnv)
@@ -105,7 +106,7 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 	surroundings := provideSurroundings(dockerClient)
 	synclets := provideInjection(client, dockerClient, pool, surroundings)
 	buildAndDeployer := provideBuilder(client, dockerClient, cluster, downs, pool, synclets, surroundings)
-	upSessionParts := provideParts(o, kubeconfig, client, dockerClient, store, logger, subscriber, terminals, claim, session, upListeners, storeStore, cluster, downs, buildAndDeployer, pool, upCommandEnv, readObject, door)
+	upSessionParts := provideParts(o, kubeconfig, client, dockerClient, store, logger, subscriber, terminals, claim, session, upListeners, storeStore, cluster, downs, buildAndDeployer, pool, upCommandEnv, readObject, readPrevious, door)
 	return upSessionParts, func() {
 		cleanup7()
 		cleanup6()

@@ -225,9 +225,16 @@ func (u *ui) cardLog() {
 
 // cardPrevious shows the log of the run before the one that failed.
 func (u *ui) cardPrevious() {
-	u.cardLog()
-	u.settle()
-	u.jumpRun(true)
+	c := u.card()
+	if c == nil {
+		return
+	}
+	of, ok := runOf(c.Span)
+	if !ok {
+		u.say("this failure is not that of a container")
+		return
+	}
+	u.previousRun(c.Resource, of)
 }
 
 func (u *ui) cardDetails() {

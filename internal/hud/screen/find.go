@@ -3,7 +3,6 @@ package screen
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/hud/loglist"
@@ -167,23 +166,6 @@ func (p *logPane) updates() []logstore.SpanInfo {
 		}
 	}
 	return out
-}
-
-// jumpRun shows where the previous or the next run of a container begins, and reports whether there is one.
-func (p *logPane) jumpRun(back bool) bool {
-	names := p.subject.names
-	if names == nil {
-		names = p.resources
-	}
-	var runs []logstore.SpanInfo
-	for _, name := range names {
-		for _, span := range p.logs.Spans(name) {
-			if strings.HasPrefix(span.Name, "pod:") || strings.HasPrefix(span.Name, "container:") {
-				runs = append(runs, span)
-			}
-		}
-	}
-	return p.jump(runs, back)
 }
 
 // isUpdate reports whether a span is that of an update.

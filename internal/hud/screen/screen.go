@@ -77,6 +77,9 @@ type Options struct {
 	Quit func()
 	// Object reads an object of the cluster as YAML for people. It is called away from the drawing.
 	Object func(ctx context.Context, o model.AppliedObject) (string, error)
+	// Previous reads the newest lines of the run of a container before its present one; nil if it cannot. It is called away from
+	// the drawing.
+	Previous func(ctx context.Context, namespace, pod, container string) ([]string, error)
 	// Snapshot writes a snapshot of the session to a file and returns its path; nil if it cannot. It is called away from the
 	// drawing.
 	Snapshot func(ctx context.Context) (path string, err error)

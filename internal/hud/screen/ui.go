@@ -488,9 +488,3 @@ func (u *ui) jumpUpdate(back bool) {
 		u.say(map[bool]string{true: "no earlier update in this log", false: "no later update in this log"}[back])
 	}
 }
-
-func (u *ui) jumpRun(back bool) {
-	if !u.log.jumpRun(back) {
-		u.say(map[bool]string{true: "no earlier run of a container in this log", false: "no later run of a container in this log"}[back])
-	}
-}
