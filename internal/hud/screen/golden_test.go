@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -248,6 +249,17 @@ func TestViewsAtSizes(t *testing.T) {
 				})
 			}
 		})
+	}
+	files, err := filepath.Glob("testdata/views/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		name, _ := strings.CutSuffix(filepath.Base(f), ".txt")
+		name = name[:strings.LastIndex(name, "-")]
+		if !strings.HasPrefix(name, "beside") && !slices.ContainsFunc(all, func(d drawing) bool { return d.name == name }) {
+			t.Errorf("nothing draws %s", f)
+		}
 	}
 	for _, want := range statesThatExist(t) {
 		if !shown[want] {

@@ -16,6 +16,8 @@ import (
 type cause struct {
 	// title says what failed in a few words; empty leaves that to the status.
 	title string
+	// word is the title in one word; empty leaves that to the status.
+	word string
 	// detail is what a row says after the title; empty for nothing.
 	detail string
 	// text is why.
@@ -71,7 +73,7 @@ func memoryCause(what string, c model.Container) cause {
 	if c.MemoryLimit != "" {
 		said += " of " + c.MemoryLimit
 	}
-	return cause{title: "out of memory", text: said + ", and was killed" + ran(c), help: "raise resources.limits.memory, or use less"}
+	return cause{title: "out of memory", word: "memory", text: said + ", and was killed" + ran(c), help: "raise resources.limits.memory, or use less"}
 }
 
 // exitCause is that of a container whose program has ended.

@@ -88,21 +88,21 @@ func TestPlaceCauses(t *testing.T) {
 // TestRuntimeSaysWhy: the row says in a few words what its card says in full.
 func TestRuntimeSaysWhy(t *testing.T) {
 	for _, tt := range []struct {
-		want, important string
-		change          func(c *model.Container, p *state.Pod)
+		want, short string
+		change      func(c *model.Container, p *state.Pod)
 	}{
-		{"Secret keys is missing", "Secret keys is missing", func(c *model.Container, p *state.Pod) {
+		{"Secret keys is missing", "config", func(c *model.Container, p *state.Pod) {
 			p.Status = "CreateContainerConfigError"
 			c.State, c.Reason, c.Message = model.ContainerWaiting, p.Status, `secret "keys" not found`
 		}},
-		{"out of memory ×3  exit 137", "out of memory ×3  exit 137", func(c *model.Container, p *state.Pod) {
+		{"out of memory ×3  exit 137", "memory ×3", func(c *model.Container, p *state.Pod) {
 			p.Status, c.Restarts = "CrashLoopBackOff", 3
 			c.State, c.Reason, c.LastReason, c.LastExitCode = model.ContainerWaiting, p.Status, "OOMKilled", 137
 		}},
-		{"pending 0/1  no node takes its pod: 1 node has not enough cpu left", "pending 0/1  no node takes its pod: 1 node has not enough cpu left", func(c *model.Container, p *state.Pod) {
+		{"pending 0/1  no node takes its pod: 1 node has not enough cpu left", "pending 0/1", func(c *model.Container, p *state.Pod) {
 			p.Status, p.Phase, p.Message, c.State = "Pending", "Pending", "0/1 nodes are available: 1 Insufficient cpu.", model.ContainerWaiting
 		}},
-		{"starting 0/1", "starting 0/1", func(*model.Container, *state.Pod) {}},
+		{"starting 0/1", "start 0/1", func(*model.Container, *state.Pod) {}},
 	} {
 		s := one(nil, func(s *hudtest.Scene) {
 			s.Build("api", 1, time.Second, 2*time.Second, hudtest.Applied("image"))
@@ -114,8 +114,11 @@ func TestRuntimeSaysWhy(t *testing.T) {
 		if got := r.Runtime.String(); got != tt.want {
 			t.Errorf("runtime: got %q, want %q", got, tt.want)
 		}
-		if got := r.Important().String(); got != tt.important {
-			t.Errorf("status: got %q, want %q", got, tt.important)
+		if got := r.Important().String(); got != tt.want {
+			t.Errorf("status: got %q, want %q", got, tt.want)
+		}
+		if got := r.RuntimeShort.String(); got != tt.short {
+			t.Errorf("in short: got %q, want %q", got, tt.short)
 		}
 	}
 }

@@ -86,9 +86,12 @@ func (b *builder) failure(m model.Manifest, pods []state.Pod, rs buildcontrol.Ru
 		long, word = refused.title, "refused"
 	} else if why, known := b.shortCause(m, pods); known {
 		_, restarts, again := strings.Cut(long, "×")
-		long = why
+		long, word = why.title, cmp.Or(why.word, word)
 		if again {
 			long += " ×" + restarts
+		}
+		if again && why.word != "" {
+			word += " ×" + restarts
 		}
 	}
 	full, short = Cell{{long, Bad}}, Cell{{word, Bad}}
@@ -136,16 +139,16 @@ func (b *builder) pendingBecause(m model.Manifest, pods []state.Pod, rs buildcon
 }
 
 // shortCause returns why a container has failed, in a few words, where that says more than its status.
-func (b *builder) shortCause(m model.Manifest, pods []state.Pod) (string, bool) {
+func (b *builder) shortCause(m model.Manifest, pods []state.Pod) (cause, bool) {
 	for _, p := range pods {
 		c, is := state.FailedContainer(p.Pod)
 		if _, failing := state.PodFailure(p.Pod); !failing || !is || !p.Current || p.OfCompose() {
 			continue
 		}
-		why := containerCause(p, c, state.ClusterEvents.In(b.v).Value(string(m.Name)).List).title
-		return why, why != ""
+		why := containerCause(p, c, state.ClusterEvents.In(b.v).Value(string(m.Name)).List)
+		return why, why.title != ""
 	}
-	return "", false
+	return cause{}, false
 }
 
 func (b *builder) process(m model.Manifest) (state.Process, bool) {
