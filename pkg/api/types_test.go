@@ -60,8 +60,8 @@ func typesOf(t *testing.T) string {
 				refer(f.Type)
 				continue
 			}
-			name, text, of := jsonName(f), "", reflect.Type(nil)
-			text, of = script(f.Type)
+			name := jsonName(f)
+			text, of := script(f.Type)
 			refer(of)
 			if strings.Contains(f.Tag.Get("json"), ",omit") {
 				name += "?"
