@@ -3,7 +3,9 @@ package screen
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/hone-dev/hone/internal/base/logline"
 	"github.com/hone-dev/hone/internal/hud/text"
@@ -32,11 +34,69 @@ const (
 	mostColumns = 24
 )
 
-// fieldColumns are the columns of fields of the shown log, in the order in which they appeared. They only grow.
+// shrinkTime is how long a column stays wider than what is shown needs. A flood has wide values again and again.
+const shrinkTime = 5 * time.Second
+
+// fieldColumns are the columns of fields of the shown log, in the order in which they appeared. They grow at once, and shrink
+// when the newest lines have not needed their width for a while; while the user scrolls, they only grow.
 type fieldColumns struct {
 	message int
 	order   []string
 	widths  map[string]int
+	// wide is since when no line that was shown has needed the present width of a column; the message has the key "".
+	wide map[string]time.Time
+}
+
+// messageKey is the key of the message among the widths of a line.
+const messageKey = ""
+
+// shrink takes back room that what is shown has not needed for a while, and reports whether a column has changed. needed are the
+// widths that the shown lines need.
+func (f *fieldColumns) shrink(needed map[string]int, now time.Time) (changed bool) {
+	if f.wide == nil {
+		f.wide = map[string]time.Time{}
+	}
+	spare := func(key string, width int) bool {
+		if needed[key] >= width {
+			delete(f.wide, key)
+			return false
+		}
+		since, known := f.wide[key]
+		if !known {
+			f.wide[key] = now
+			return false
+		}
+		if now.Sub(since) < shrinkTime {
+			return false
+		}
+		delete(f.wide, key)
+		return true
+	}
+	if spare(messageKey, f.message) {
+		f.message, changed = needed[messageKey], true
+	}
+	f.order = slices.DeleteFunc(f.order, func(key string) bool {
+		if !spare(key, f.widths[key]) {
+			return false
+		}
+		changed = true
+		if needed[key] == 0 {
+			delete(f.widths, key)
+			return true
+		}
+		f.widths[key] = needed[key]
+		return false
+	})
+	return changed
+}
+
+// fieldWidths returns the widths that a line needs.
+func fieldWidths(message string, fields []logline.Field) map[string]int {
+	out := map[string]int{messageKey: min(text.Width(message), mostMessage)}
+	for _, one := range fields {
+		out[one.Key] = max(out[one.Key], min(text.Width(one.Key)+1+text.Width(one.Value), mostValue))
+	}
+	return out
 }
 
 func (f *fieldColumns) reset() { *f = fieldColumns{} }
@@ -100,6 +160,7 @@ func (w *wrapper) fieldCells(line string) []text.Cell {
 		}
 		return cells
 	}
+	w.needs = fieldWidths(message, rest)
 	if w.columns.take(message, rest) {
 		w.moved = true
 		w.kept, w.cells = map[wrapKey]*wrapped{}, 0

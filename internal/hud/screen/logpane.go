@@ -219,9 +219,29 @@ func (p *logPane) read() {
 	p.configure(p.area.w, p.subject.names == nil || len(p.subject.names) > 1, p.shape)
 	p.moved = false
 	p.readRows()
-	if p.moved {
+	if p.moved || p.narrow() {
 		p.readRows()
 	}
+}
+
+// narrow takes back room that the columns of fields no longer need, and reports whether rows have to be laid out again.
+func (p *logPane) narrow() bool {
+	if p.shape.fields != fieldsColumns || !p.follow {
+		return false
+	}
+	needed := map[string]int{}
+	for _, r := range p.rows {
+		for _, needs := range r.item.needs {
+			for key, width := range needs {
+				needed[key] = max(needed[key], width)
+			}
+		}
+	}
+	if !p.columns.shrink(needed, p.now) {
+		return false
+	}
+	p.kept, p.cells = map[wrapKey]*wrapped{}, 0
+	return true
 }
 
 func (p *logPane) readRows() {

@@ -181,3 +181,41 @@ func TestHiddenLog(t *testing.T) {
 		})
 	}
 }
+
+// TestColumnsOfFieldsShrinkAgain: once a wide value has gone, its column gives the room back, but not while the user scrolls, nor
+// for a moment in a flood.
+func TestColumnsOfFieldsShrinkAgain(t *testing.T) {
+	play(t, func(_ *testing.T, d *driver) {
+		n := 200
+		line := func(path, extra string) {
+			n++ // not a repeat
+			d.write("api", fmt.Sprintf(`{"level":"info","msg":"served","path":%q%s,"status":%d}`, path, extra, n))
+		}
+		d.press("jjaJ<Tab>")
+		narrow, wide := "│ served  path=/  status=2", "│ served  path=/                   "
+		line("/", "")
+		d.after(time.Second)
+		d.shows(narrow)
+		line("/a/path/that/is/rather/long", `,"once":1`)
+		line("/", "")
+		d.after(time.Second)
+		d.shows(wide)
+		for range 20 {
+			line("/", "")
+		}
+		d.after(2 * time.Second)
+		d.shows(wide)
+		d.hides(narrow)
+		d.press("<PgUp>")
+		d.after(2 * shrinkTime)
+		d.shows(wide)
+		d.press("<End>")
+		d.after(time.Second)
+		for range 4 {
+			line("/", "")
+			d.after(shrinkTime / 2)
+		}
+		d.shows(narrow)
+		d.hides(wide, "once=")
+	})
+}

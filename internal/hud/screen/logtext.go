@@ -40,6 +40,7 @@ type wrapped struct {
 	from   []int
 	plain  []string // the text of each line
 	level  logstore.Level
+	needs  []map[string]int // the widths of columns that its lines need
 }
 
 type headPart struct {
@@ -63,7 +64,8 @@ type wrapper struct {
 	cells   int // in kept
 	origins int // the width of the column of origins
 	columns fieldColumns
-	moved   bool // origins or columns have changed since moved was reset
+	needs   map[string]int // the widths that the line needs which was wrapped last; nil if it has no columns
+	moved   bool           // origins or columns have changed since moved was reset
 }
 
 // wrapKey identifies an item as it was when it was wrapped.
@@ -131,7 +133,11 @@ func (w *wrapper) wrap(it loglist.Item, open bool) *wrapped {
 		out.indent += text.Width(h.text)
 	}
 	for i, l := range it.Lines {
+		w.needs = nil
 		cells := w.fieldCells(l.Text)
+		if w.needs != nil {
+			out.needs = append(out.needs, w.needs)
+		}
 		if cells == nil {
 			cells = text.Parse(shorten(l.Text))
 		}
