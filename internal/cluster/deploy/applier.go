@@ -12,7 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/hone-dev/hone/internal/base/dag"
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/operation"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/pkg/model"
@@ -175,6 +177,8 @@ type ApplyRequest struct {
 	// Adopt lets Apply take over objects that others made, unless their declaration decides otherwise
 	// (model.AnnotationAdopt). Without it such an object is a problem, and stays unchanged.
 	Adopt bool
+	// Record, unless nil, is called once before anything is applied: it records the objects.
+	Record func(context.Context) error
 	// Before, unless nil, reports whether an object was applied before, by an earlier call. One that is applied only once (model.AnnotationApply)
 	// and no longer exists is not created again then.
 	Before func(model.ObjectID) bool
@@ -206,7 +210,15 @@ func (a *Applier) Apply(ctx context.Context, req ApplyRequest) ([]model.AppliedO
 	run := &applyRun{a: a, req: req, g: g, outcomes: make([]outcome, len(req.Objects)), later: make([][]int, len(req.Objects))}
 	order := g.order()
 	quiet := run.waits.telling(ctx, req.Logger)
-	errs := walk(ctx, g.nodes(order, run.object), a.parallelism)
+	op, err := operation.New(g.nodes(order, objects{apply: run}))
+	if err != nil { // newGraph has looked for cycles
+		return nil, err
+	}
+	errs, err := op.Apply(ctx, a.parallelism)
+	if err != nil {
+		quiet()
+		return nil, err
+	}
 	run.switchOver(ctx, order, errs)
 	quiet()
 	run.report(order)
@@ -229,17 +241,17 @@ func (g *graph) order() []int {
 	return order
 }
 
-// nodes returns the walk of the graph in the given order; node k works on object order[k].
-func (g *graph) nodes(order []int, work func(ctx context.Context, object int) error) []node {
+// nodes returns the nodes of an operation on the graph, in the given order: node k is object order[k].
+func (g *graph) nodes(order []int, runtime operation.Runtime) []operation.Node {
 	at := make([]int, len(order))
 	for k, i := range order {
 		at[i] = k
 	}
-	nodes := make([]node, len(order))
+	nodes := make([]operation.Node, len(order))
 	for k, i := range order {
-		n := node{name: title(g.ids[i]), run: func(ctx context.Context) error { return work(ctx, i) }}
+		n := operation.Node{Name: title(g.ids[i]), Item: i, Runtime: runtime}
 		for _, d := range g.needs[i] {
-			n.after = append(n.after, at[d])
+			n.Needs = append(n.Needs, at[d])
 		}
 		nodes[k] = n
 	}
@@ -256,7 +268,7 @@ func joinNodeErrors(verb string, g *graph, order []int, errs []error) error {
 		}
 		cancelled = cancelled || errors.Is(err, context.Canceled)
 		wrapped := fmt.Errorf("%s %s: %w", verb, title(g.ids[order[k]]), err)
-		var b *blockedError
+		var b *dag.Blocked
 		if errors.As(err, &b) {
 			blocked = append(blocked, wrapped)
 		} else {
@@ -274,6 +286,8 @@ type outcome struct {
 	object    model.AppliedObject
 	done      bool
 	unchanged bool
+	// defines is the object if it is a definition whose kind the API server did not serve when it was applied.
+	defines *target
 }
 
 // applied converts an object that the API server returned.

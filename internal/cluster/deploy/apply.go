@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/csaupgrade"
 
+	"github.com/hone-dev/hone/internal/base/dag"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -58,7 +59,8 @@ func (r *applyRun) object(ctx context.Context, i int) error {
 	if live != nil && !r.req.Force && unchanged(desired, live) {
 		r.outcomes[i] = outcome{object: applied(live), done: true, unchanged: true}
 		r.upToDate(declared, false)
-		return r.established(ctx, t, live)
+		r.serves(i, t, live)
+		return nil
 	}
 	if to := r.switches(desired, live); to != nil && !r.switching {
 		r.later[i] = to
@@ -70,7 +72,8 @@ func (r *applyRun) object(ctx context.Context, i int) error {
 			return err
 		}
 		r.outcomes[i] = outcome{object: shared(got), done: true, unchanged: live.GetResourceVersion() == got.GetResourceVersion()}
-		return r.established(ctx, t, got)
+		r.serves(i, t, got)
+		return nil
 	}
 	got, err := r.write(ctx, t, desired, live)
 	if err == nil && got.GetDeletionTimestamp() != nil {
@@ -84,7 +87,8 @@ func (r *applyRun) object(ctx context.Context, i int) error {
 	same := live != nil && !r.req.Force && live.GetUID() == got.GetUID() && live.GetResourceVersion() == got.GetResourceVersion()
 	r.outcomes[i] = outcome{object: applied(got), done: true, unchanged: same}
 	r.upToDate(declared, true)
-	return r.established(ctx, t, got)
+	r.serves(i, t, got)
+	return nil
 }
 
 // byPolicy handles an object that its declaration keeps hone from writing. done is set if it is one.
@@ -94,7 +98,8 @@ func (r *applyRun) byPolicy(ctx context.Context, i int, t target, desired, live 
 		return true, absentReadOnly(t)
 	case readOnly(desired):
 		r.outcomes[i] = outcome{object: shared(live), done: true, unchanged: true}
-		return true, r.established(ctx, t, live)
+		r.serves(i, t, live)
+		return true, nil
 	case !AppliedOnce(desired):
 		return false, nil
 	case live == nil && r.req.Before != nil && r.req.Before(t.id):
@@ -102,7 +107,8 @@ func (r *applyRun) byPolicy(ctx context.Context, i int, t target, desired, live 
 		return true, nil
 	case live != nil && r.a.relationTo(project(desired), live) == relationOwn:
 		r.outcomes[i] = outcome{object: applied(live), done: true, unchanged: true}
-		return true, r.established(ctx, t, live)
+		r.serves(i, t, live)
+		return true, nil
 	}
 	return false, nil
 }
@@ -170,7 +176,7 @@ func (r *applyRun) waitGone(ctx context.Context, t target, live *unstructured.Un
 
 // awaitGone is waitGone for an object whose deletion has been logged already.
 func (r *applyRun) awaitGone(ctx context.Context, t target, live *unstructured.Unstructured) error {
-	idle(ctx)
+	dag.Idle(ctx)
 	limit := max(r.a.goneLimit, 10*time.Millisecond)
 	if r.req.Force { // Force deletes all objects first: pods may use their whole grace period
 		limit = max(limit, forcedGoneLimit)
@@ -263,9 +269,17 @@ func (r *applyRun) adoptFields(ctx context.Context, t target, live *unstructured
 	return live, nil
 }
 
-// established waits until the API server serves the kind that an applied definition defines.
-func (r *applyRun) established(ctx context.Context, t target, live *unstructured.Unstructured) error {
-	if _, ok := definedKind(live); !ok || conditionTrue(live, "Established") {
+// serves notes that an object that was applied is a definition whose kind the API server does not serve yet.
+func (r *applyRun) serves(i int, t target, live *unstructured.Unstructured) {
+	if _, ok := definedKind(live); ok && !conditionTrue(live, "Established") {
+		r.outcomes[i].defines = &t
+	}
+}
+
+// established waits until the API server serves the kind that an object defines, if it defines one.
+func (r *applyRun) established(ctx context.Context, i int) error {
+	t := r.outcomes[i].defines
+	if t == nil {
 		return nil
 	}
 	err := poll(ctx, r.req.Timeout, func(ctx context.Context) (bool, error) {

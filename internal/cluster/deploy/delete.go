@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/hone-dev/hone/internal/base/dag"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -195,15 +196,15 @@ func (r *deleteRun) look(ctx context.Context) error {
 	slices.SortFunc(refs, func(x, y ObjectRef) int { return compareIDs(x.ObjectID, y.ObjectID) })
 	refs = slices.CompactFunc(refs, func(x, y ObjectRef) bool { return x.ObjectID == y.ObjectID })
 	results := make([]found, len(refs))
-	nodes := make([]node, len(refs))
+	nodes := make([]dag.Node, len(refs))
 	for i, ref := range refs {
-		nodes[i] = node{name: title(ref.ObjectID), run: func(ctx context.Context) (err error) {
+		nodes[i] = dag.Node{Name: title(ref.ObjectID), Run: func(ctx context.Context) (err error) {
 			results[i], err = r.find(ctx, ref)
 			return err
 		}}
 	}
 	var errs []error
-	for i, err := range walk(ctx, nodes, r.a.parallelism) {
+	for i, err := range dag.Walk(ctx, nodes, r.a.parallelism) {
 		switch f := results[i]; {
 		case err != nil:
 			r.unseen = append(r.unseen, refs[i])

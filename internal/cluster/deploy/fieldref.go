@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/hone-dev/hone/internal/base/dag"
 	"github.com/hone-dev/hone/internal/base/jsonpath"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
@@ -92,7 +93,7 @@ func (r *applyRun) resolve(ctx context.Context, u *unstructured.Unstructured) (*
 		v, err := r.a.valueOf(ctx, r.req.Timeout, ref, u.GetNamespace())
 		if errors.Is(err, errNoField) {
 			logstore.Infof(r.req.Logger, "%s refers to %s of %s: waiting until there is one", title(IDOf(u)), ref.Path, ref.Object())
-			idle(ctx)
+			dag.Idle(ctx)
 			err = poll(ctx, r.req.Timeout, func(ctx context.Context) (bool, error) {
 				v, err = r.a.valueOf(ctx, r.req.Timeout, ref, u.GetNamespace())
 				return err == nil, err

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/hone-dev/hone/internal/base/dag"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -22,17 +23,17 @@ func (a *Applier) Find(ctx context.Context, objects []*unstructured.Unstructured
 		timeout = model.DefaultUpdateSettings.UpsertTimeout
 	}
 	out := make([]model.AppliedObject, len(objects))
-	nodes := make([]node, len(objects))
+	nodes := make([]dag.Node, len(objects))
 	for i, u := range objects {
-		nodes[i] = node{name: title(IDOf(u)), run: func(ctx context.Context) (err error) {
+		nodes[i] = dag.Node{Name: title(IDOf(u)), Run: func(ctx context.Context) (err error) {
 			out[i], err = a.find(ctx, u, namespace, timeout)
 			return err
 		}}
 	}
 	var errs []error
-	for i, err := range walk(ctx, nodes, a.parallelism) {
+	for i, err := range dag.Walk(ctx, nodes, a.parallelism) {
 		if err != nil {
-			errs = append(errs, fmt.Errorf("look for %s: %w", nodes[i].name, err))
+			errs = append(errs, fmt.Errorf("look for %s: %w", nodes[i].Name, err))
 		}
 	}
 	if len(errs) > 0 {

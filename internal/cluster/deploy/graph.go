@@ -2,12 +2,12 @@ package deploy
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/hone-dev/hone/internal/base/dag"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -34,7 +34,7 @@ func newGraph(objects []*unstructured.Unstructured) (*graph, error) {
 		slices.Sort(deps)
 		g.needs[i] = slices.DeleteFunc(slices.Compact(deps), func(d int) bool { return d == i })
 	}
-	if cycle := g.cycle(); cycle != nil {
+	if cycle := dag.Cycle(g.needs); cycle != nil {
 		names := make([]string, len(cycle))
 		for i, n := range cycle {
 			names[i] = title(g.ids[n])
@@ -43,43 +43,6 @@ func newGraph(objects []*unstructured.Unstructured) (*graph, error) {
 			"remove one of them from the "+AnnotationDependsOn+" annotations, or a reference to a field: ref() in the Tiltfile")
 	}
 	return g, nil
-}
-
-// cycle returns the indexes along a cycle, its first one repeated at the end, or nil.
-func (g *graph) cycle() []int {
-	const (
-		unseen = iota
-		open
-		closed
-	)
-	state := make([]int, len(g.needs))
-	var path []int
-	var visit func(n int) []int
-	visit = func(n int) []int {
-		state[n] = open
-		path = append(path, n)
-		for _, d := range g.needs[n] {
-			switch state[d] {
-			case open:
-				return append(slices.Clone(path[slices.Index(path, d):]), d)
-			case unseen:
-				if c := visit(d); c != nil {
-					return c
-				}
-			}
-		}
-		state[n] = closed
-		path = path[:len(path)-1]
-		return nil
-	}
-	for n := range g.needs {
-		if state[n] == unseen {
-			if c := visit(n); c != nil {
-				return c
-			}
-		}
-	}
-	return nil
 }
 
 // kindOrder is the order in which objects that are ready at the same time are started.
@@ -109,11 +72,3 @@ func compareIDs(a, b model.ObjectID) int {
 	return cmp.Or(cmp.Compare(rank(a.Kind), rank(b.Kind)), cmp.Compare(a.Name, b.Name),
 		cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Group, b.Group))
 }
-
-// blockedError is the error of a node that was not started because another node failed.
-type blockedError struct{ by string }
-
-// Error returns "blocked by …".
-func (e *blockedError) Error() string { return fmt.Sprintf("blocked by %s", e.by) }
-
-var _ error = (*blockedError)(nil)

@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/hone-dev/hone/internal/base/dag"
+	"github.com/hone-dev/hone/internal/base/operation"
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
@@ -190,14 +192,21 @@ func checkWalk(t *testing.T, seed uint64, g *graph, failing, limit int) {
 	}
 	events := make(chan event, 2*len(g.ids))
 	order := g.order()
-	errs := walk(t.Context(), g.nodes(order, func(_ context.Context, i int) error {
+	op, err := operation.New(g.nodes(order, &applying{apply: func(i int) error {
 		events <- event{i, false}
 		defer func() { events <- event{i, true} }()
 		if i == failing {
 			return errors.New("no")
 		}
 		return nil
-	}), limit)
+	}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	errs, err := op.Apply(t.Context(), limit)
+	if err != nil {
+		t.Fatal(err)
+	}
 	close(events)
 	ended, ran, running := map[int]bool{}, map[int]int{}, 0
 	for e := range events {
@@ -218,7 +227,7 @@ func checkWalk(t *testing.T, seed uint64, g *graph, failing, limit int) {
 	}
 	needs := func(i int) bool { return reaches(g, i, failing) }
 	for k, i := range order {
-		var blocked *blockedError
+		var blocked *dag.Blocked
 		switch {
 		case i == failing:
 			if ran[i] != 1 || errs[k] == nil {
@@ -233,6 +242,16 @@ func checkWalk(t *testing.T, seed uint64, g *graph, failing, limit int) {
 		}
 	}
 }
+
+// applying is a runtime that only applies.
+type applying struct {
+	operation.Runtime
+	apply func(item int) error
+}
+
+func (*applying) Record(context.Context, []int) error               { return nil }
+func (a *applying) Apply(_ context.Context, i int) error            { return a.apply(i) }
+func (*applying) Await(context.Context, int, operation.State) error { return nil }
 
 func reaches(g *graph, from, to int) bool {
 	return slices.ContainsFunc(g.needs[from], func(d int) bool { return d == to || reaches(g, d, to) })

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/hone-dev/hone/internal/base/dag"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 )
 
@@ -13,7 +14,7 @@ func Interrupted(err error) bool {
 	if err == nil {
 		return false
 	}
-	var blocked *blockedError
+	var blocked *dag.Blocked
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		any := false
 		for _, e := range joined.Unwrap() {

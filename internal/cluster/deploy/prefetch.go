@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/hone-dev/hone/internal/base/dag"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -83,21 +84,21 @@ func (a *Applier) Prefetch(ctx context.Context, objects []*unstructured.Unstruct
 			groups[u.GroupVersionKind()] = append(groups[u.GroupVersionKind()], u)
 		}
 	}
-	var nodes []node
+	var nodes []dag.Node
 	kinds := slices.SortedFunc(maps.Keys(groups), func(x, y schema.GroupVersionKind) int {
 		return strings.Compare(x.String(), y.String())
 	})
 	for _, gvk := range kinds {
 		if group := groups[gvk]; len(group) > 1 {
-			nodes = append(nodes, node{name: gvk.Kind, run: func(ctx context.Context) error {
+			nodes = append(nodes, dag.Node{Name: gvk.Kind, Run: func(ctx context.Context) error {
 				return a.prefetchKind(ctx, group)
 			}})
 		}
 	}
 	var errs []error
-	for i, err := range walk(ctx, nodes, a.parallelism) {
+	for i, err := range dag.Walk(ctx, nodes, a.parallelism) {
 		if err != nil {
-			errs = append(errs, fmt.Errorf("read %s: %w", nodes[i].name, err))
+			errs = append(errs, fmt.Errorf("read %s: %w", nodes[i].Name, err))
 		}
 	}
 	return errors.Join(errs...)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/operation"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
@@ -72,43 +73,45 @@ func (a *Applier) Preview(ctx context.Context, req PreviewRequest) ([]api.PlanSt
 	if req.Timeout <= 0 {
 		req.Timeout = model.DefaultUpdateSettings.UpsertTimeout
 	}
-	var objects []*unstructured.Unstructured
+	var all []*unstructured.Unstructured
 	var of []model.ManifestName
 	for _, d := range inOrder(req.Declared) {
 		for _, u := range d.Objects {
-			objects, of = append(objects, u), append(of, d.Resource)
+			all, of = append(all, u), append(of, d.Resource)
 		}
 	}
-	g, err := newGraph(objects)
+	g, err := newGraph(all)
 	if err != nil {
 		return nil, err
 	}
-	p := &preview{a: a, req: req, g: g, of: of, steps: make([]api.PlanStep, len(objects)), owners: map[model.ObjectID]model.ManifestName{}}
+	p := &preview{a: a, req: req, g: g, of: of, steps: make([]api.PlanStep, len(all)), owners: map[model.ObjectID]model.ManifestName{}}
 	for name, list := range req.Records {
 		for _, r := range list {
 			p.owners[r.ObjectID] = name
 		}
 	}
-	nodes := make([]node, len(objects))
-	for i := range objects {
-		nodes[i] = node{name: title(g.ids[i]), run: func(ctx context.Context) error {
-			p.steps[i] = p.object(ctx, i)
-			return nil
-		}}
+	order := make([]int, len(all)) // that of the declaration
+	for i := range order {
+		order[i] = i
 	}
-	walk(ctx, nodes, a.parallelism)
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	steps := make([]api.PlanStep, 0, len(objects))
-	for _, i := range g.topological() {
-		steps = append(steps, p.steps[i])
+	steps, err := p.run(ctx, g.nodes(order, objects{plan: p}))
+	if err != nil {
+		return nil, err
 	}
 	if req.Drift {
 		return steps, nil
 	}
-	gone, err := p.leftovers(ctx)
+	gone, err := p.run(ctx, p.leftovers())
 	return append(steps, gone...), err
+}
+
+// run plans nodes, as one operation.
+func (p *preview) run(ctx context.Context, nodes []operation.Node) ([]api.PlanStep, error) {
+	op, err := operation.New(nodes)
+	if err != nil { // newGraph has looked for cycles
+		return nil, err
+	}
+	return op.Plan(ctx, p.a.parallelism)
 }
 
 // inOrder returns resources after those that they come after, and otherwise as they are declared.
@@ -134,27 +137,6 @@ func inOrder(list []Declared) []Declared {
 	return out
 }
 
-// topological returns the indexes of the objects, each after its dependencies, and otherwise in the order of the graph.
-func (g *graph) topological() []int {
-	var out []int
-	seen := make([]bool, len(g.ids))
-	var add func(i int)
-	add = func(i int) {
-		if seen[i] {
-			return
-		}
-		seen[i] = true
-		for _, d := range g.needs[i] {
-			add(d)
-		}
-		out = append(out, i)
-	}
-	for i := range g.ids {
-		add(i)
-	}
-	return out
-}
-
 // preview is one call of Preview. The goroutines of its walk each write their own step.
 type preview struct {
 	a      *Applier
@@ -163,6 +145,9 @@ type preview struct {
 	of     []model.ManifestName
 	steps  []api.PlanStep
 	owners map[model.ObjectID]model.ManifestName
+	// left are the recorded objects that are no longer declared, del what decides about them.
+	left []ObjectRef
+	del  *deleteRun
 }
 
 func planObject(id model.ObjectID) api.PlanObject {
@@ -419,8 +404,8 @@ func blocked(step api.PlanStep, err error) api.PlanStep {
 	return step
 }
 
-// leftovers returns what would happen to the recorded objects that are no longer declared.
-func (p *preview) leftovers(ctx context.Context) ([]api.PlanStep, error) {
+// leftovers returns the nodes of the recorded objects that are no longer declared. It is called when the declared ones are planned.
+func (p *preview) leftovers() []operation.Node {
 	declared := map[model.ObjectID]bool{}
 	for i, id := range p.g.ids {
 		declared[id] = true
@@ -440,28 +425,19 @@ func (p *preview) leftovers(ctx context.Context) ([]api.PlanStep, error) {
 	slices.SortFunc(refs, func(x, y ObjectRef) int {
 		return cmp.Or(compareIDs(y.ObjectID, x.ObjectID), cmp.Compare(x.Resource, y.Resource))
 	})
-	run := &deleteRun{a: p.a, req: DeleteRequest{Project: p.req.Project, KeepNamespaces: true, KeepVolumes: true, KeepDefinitions: true, Removal: p.req.Removal, Timeout: p.req.Timeout}}
-	steps := make([]*api.PlanStep, len(refs))
-	nodes := make([]node, len(refs))
+	p.left = refs
+	p.del = &deleteRun{a: p.a, req: DeleteRequest{Project: p.req.Project, KeepNamespaces: true, KeepVolumes: true, KeepDefinitions: true, Removal: p.req.Removal, Timeout: p.req.Timeout}}
+	nodes := make([]operation.Node, len(refs))
 	for i, ref := range refs {
-		nodes[i] = node{name: title(ref.ObjectID), run: func(ctx context.Context) error {
-			f, err := run.find(ctx, ref)
-			steps[i] = p.leftover(ref, f, err)
-			return nil
-		}}
+		nodes[i] = operation.Node{Name: title(ref.ObjectID), Item: len(p.g.objects) + i, Runtime: objects{plan: p}, Resource: ref.Resource}
 	}
-	walk(ctx, nodes, p.a.parallelism)
-	var out []api.PlanStep
-	for _, s := range steps {
-		if s != nil {
-			out = append(out, *s)
-		}
-	}
-	return out, context.Cause(ctx)
+	return nodes
 }
 
 // leftover returns what would happen to an object that is no longer declared; nil if it does not exist.
-func (p *preview) leftover(ref ObjectRef, f found, err error) *api.PlanStep {
+func (p *preview) leftover(ctx context.Context, i int) *api.PlanStep {
+	ref := p.left[i]
+	f, err := p.del.find(ctx, ref)
 	step := &api.PlanStep{Object: planObject(ref.ObjectID), Resource: string(ref.Resource)}
 	if f.live != nil {
 		step.UID = string(f.live.GetUID())

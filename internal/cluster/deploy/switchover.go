@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/hone-dev/hone/internal/base/dag"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -71,7 +72,7 @@ func stringMap(o map[string]any, path ...string) map[string]string {
 // writes the results to errs, which has an entry for each object of order.
 func (r *applyRun) switchOver(ctx context.Context, order []int, errs []error) {
 	at := make([]int, len(order))
-	var nodes []node
+	var nodes []dag.Node
 	var places []int
 	for k, i := range order {
 		at[i] = k
@@ -81,17 +82,17 @@ func (r *applyRun) switchOver(ctx context.Context, order []int, errs []error) {
 			continue
 		}
 		places = append(places, k)
-		nodes = append(nodes, node{name: title(r.g.ids[i]), free: true, run: func(ctx context.Context) error {
+		nodes = append(nodes, dag.Node{Name: title(r.g.ids[i]), Free: true, Run: func(ctx context.Context) error {
 			for _, w := range r.later[i] {
 				if errs[at[w]] != nil {
-					return &blockedError{by: title(r.g.ids[w])}
+					return &dag.Blocked{By: title(r.g.ids[w])}
 				}
 			}
 			return r.switchService(ctx, i)
 		}})
 	}
 	r.switching = true
-	results := walk(ctx, nodes, r.a.parallelism)
+	results := dag.Walk(ctx, nodes, r.a.parallelism)
 	for n, k := range places {
 		errs[k] = results[n]
 	}

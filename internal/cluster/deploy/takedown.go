@@ -13,7 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/hone-dev/hone/internal/base/dag"
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/operation"
+	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -24,163 +27,66 @@ const (
 	stepPatience = 5 * time.Second
 )
 
-// deletion is the walk of a deleteRun. Each object has a node that deletes it and, with Wait, a node that waits until
-// nothing holds it and a node that waits until it is gone. Each step has a node. A resource may have a node before and
-// a node after all its other nodes.
-type deletion struct {
-	r     *deleteRun
-	nodes []node
-	// order are the objects in the order of deletion; object order[k] has the nodes k, released+k and gone+k.
-	order              []int
-	at                 []int
-	released, gone     int
-	steps              int
-	opening, completed map[model.ManifestName]int
-}
-
-// deleteAll walks the graph backwards. An object is deleted after its dependents; namespaces and definitions also wait
-// until their dependents are gone.
+// deleteAll deletes the objects and runs the steps, as one operation. An object is deleted after its dependents; namespaces and
+// definitions also wait until their dependents are gone.
 func (r *deleteRun) deleteAll(ctx context.Context) error {
-	d := &deletion{r: r, order: r.g.order(), at: make([]int, len(r.live)), opening: map[model.ManifestName]int{}, completed: map[model.ManifestName]int{}}
-	slices.Reverse(d.order)
-	for k, i := range d.order {
-		d.at[i] = k
-		d.add(title(r.g.ids[i]), nil, false, func(ctx context.Context) error {
-			if r.req.Accepted != nil {
-				defer r.req.Accepted(r.refs[i].ObjectID)
-			}
-			return r.deleteOne(ctx, i)
-		})
+	order := r.g.order()
+	nodes := r.g.nodes(order, objects{del: r})
+	for k, i := range order {
+		nodes[k].Resource, nodes[k].Holds = r.refs[i].Resource, holdsOthers(r.live[i])
 	}
-	if r.req.Wait {
-		d.addWaits()
-	}
-	d.addSteps()
-	d.orderObjects()
-	d.orderResources()
-	errs := walk(ctx, d.nodes, r.a.parallelism)
-	return d.collectErrors(errs)
-}
-
-func (d *deletion) add(name string, after []int, free bool, run func(context.Context) error) int {
-	d.nodes = append(d.nodes, node{name: name, after: after, free: free, run: run})
-	return len(d.nodes) - 1
-}
-
-// before makes node b come after node a.
-func (d *deletion) before(a, b int) { d.nodes[b].after = append(d.nodes[b].after, a) }
-
-func (d *deletion) addWaits() {
-	d.released = len(d.nodes)
-	for k, i := range d.order {
-		d.add(title(d.r.g.ids[i]), []int{k}, true, func(ctx context.Context) error { return d.r.awaitRelease(ctx, i) })
-	}
-	d.gone = len(d.nodes)
-	for k, i := range d.order {
-		d.add(title(d.r.g.ids[i]), []int{d.released + k}, true, func(ctx context.Context) error { return d.r.awaitGone(ctx, i) })
-	}
-}
-
-func (d *deletion) addSteps() {
-	d.steps = len(d.nodes)
-	turns := make(chan struct{}, stepsAtOnce)
-	for s, step := range d.r.req.Steps {
-		d.add(step.Name, nil, true, func(ctx context.Context) error {
-			select {
-			case turns <- struct{}{}:
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-			leave := sync.OnceFunc(func() { <-turns })
-			defer leave()
-			defer time.AfterFunc(stepPatience, leave).Stop()
-			err := step.Run(ctx)
-			d.r.stepsOver[s] = err == nil
-			return err
-		})
-	}
-}
-
-// orderObjects orders dependents before the objects that they depend on.
-func (d *deletion) orderObjects() {
-	for i, needs := range d.r.g.needs {
-		for _, n := range needs {
-			d.before(d.at[i], d.at[n])
-			if d.r.req.Wait && holdsOthers(d.r.g.objects[n]) {
-				d.before(d.gone+d.at[i], d.at[n])
+	steps := &steps{r: r, turns: make(chan struct{}, stepsAtOnce)}
+	for s, step := range r.req.Steps {
+		n := operation.Node{Name: step.Name, Item: s, Runtime: steps, Resource: step.Resource, Free: true, Whole: true}
+		for k := len(order) - 1; k >= 0; k-- {
+			if live := r.live[order[k]]; holdsOthers(live) && step.mayNeed(live) {
+				n.Rather = append(n.Rather, k)
 			}
 		}
+		nodes = append(nodes, n)
 	}
+	op, err := operation.New(nodes)
+	if err != nil { // newGraph has looked for cycles
+		return err
+	}
+	errs := op.Delete(ctx, operation.DeleteOptions{Limit: r.a.parallelism, Wait: r.req.Wait, Deps: r.req.Deps})
+	return r.collectErrors(order, errs)
 }
 
-// orderResources orders resources before their dependencies, and namespaces and definitions after the steps that delete
-// objects in them.
-func (d *deletion) orderResources() {
-	ways := d.objectWays()
-	for _, dependent := range slices.Sorted(maps.Keys(d.r.req.Deps)) {
-		for _, on := range d.r.req.Deps[dependent] {
-			if ways.add(dependent, on) {
-				d.before(d.after(dependent), d.ahead(on))
-			}
-		}
-	}
-	for s, step := range d.r.req.Steps {
-		for k, i := range d.order {
-			if holdsOthers(d.r.live[i]) && step.mayNeed(d.r.live[i]) && (d.r.refs[i].Resource == step.Resource || ways.add(step.Resource, d.r.refs[i].Resource)) {
-				d.before(d.steps+s, k)
-			}
-		}
-	}
-	for name, first := range d.opening {
-		d.each(name, func(start, _ int) { d.before(first, start) })
-	}
-	for name, last := range d.completed {
-		d.each(name, func(_, end int) { d.before(end, last) })
-	}
+// steps is the operation.Runtime of the steps of a deletion. They can only be deleted, that is: run.
+type steps struct {
+	r     *deleteRun
+	turns chan struct{}
 }
 
-// ahead returns the node before all other nodes of a resource, after the node that follows them. Both are created on
-// demand.
-func (d *deletion) ahead(name model.ManifestName) int {
-	if n, ok := d.opening[name]; ok {
-		return n
+var _ operation.Runtime = (*steps)(nil)
+
+// Delete implements operation.Runtime.
+func (s *steps) Delete(ctx context.Context, item int) error {
+	select {
+	case s.turns <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
-	d.opening[name] = d.add(string(name), nil, true, func(context.Context) error { return nil })
-	if last, ok := d.completed[name]; ok {
-		d.before(d.opening[name], last)
-	}
-	return d.opening[name]
+	leave := sync.OnceFunc(func() { <-s.turns })
+	defer leave()
+	defer time.AfterFunc(stepPatience, leave).Stop()
+	err := s.r.req.Steps[item].Run(ctx)
+	s.r.stepsOver[item] = err == nil
+	return err
 }
 
-func (d *deletion) after(name model.ManifestName) int {
-	if n, ok := d.completed[name]; ok {
-		return n
-	}
-	d.completed[name] = d.add(string(name), nil, true, func(context.Context) error { return nil })
-	if first, ok := d.opening[name]; ok {
-		d.before(first, d.completed[name])
-	}
-	return d.completed[name]
-}
+// Plan implements operation.Runtime.
+func (*steps) Plan(context.Context, int) (*api.PlanStep, error) { return nil, nil }
 
-// each calls f with the first and the last node of every part of a resource that others may depend on.
-func (d *deletion) each(name model.ManifestName, f func(start, end int)) {
-	for k, i := range d.order {
-		if d.r.refs[i].Resource != name {
-			continue
-		}
-		if d.r.req.Wait {
-			f(k, d.released+k)
-		} else {
-			f(k, k)
-		}
-	}
-	for s, step := range d.r.req.Steps {
-		if step.Resource == name {
-			f(d.steps+s, d.steps+s)
-		}
-	}
-}
+// Record implements operation.Runtime.
+func (*steps) Record(context.Context, []int) error { return nil }
+
+// Apply implements operation.Runtime.
+func (*steps) Apply(context.Context, int) error { return errors.ErrUnsupported }
+
+// Await implements operation.Runtime.
+func (*steps) Await(context.Context, int, operation.State) error { return nil }
 
 // mayNeed reports whether the step deletes, or may delete, objects that would vanish with the given namespace or
 // definition.
@@ -191,52 +97,21 @@ func (s DeleteStep) mayNeed(holder *unstructured.Unstructured) bool {
 	})
 }
 
-// ways maps each resource to the resources that go after it.
-type ways map[model.ManifestName][]model.ManifestName
-
-// objectWays returns the order of resources that the dependencies between objects require.
-func (d *deletion) objectWays() ways {
-	w := ways{}
-	for i, needs := range d.r.g.needs {
-		for _, n := range needs {
-			if from, to := d.r.refs[i].Resource, d.r.refs[n].Resource; from != to && !slices.Contains(w[from], to) {
-				w[from] = append(w[from], to)
-			}
-		}
-	}
-	return w
-}
-
-// add orders one resource before another. It reports false if the existing order requires the contrary.
-func (w ways) add(from, to model.ManifestName) bool {
-	if from == to || model.DependsOn(w, to, from) {
-		return false
-	}
-	if !slices.Contains(w[from], to) {
-		w[from] = append(w[from], to)
-	}
-	return true
-}
-
-// collectErrors records the outcomes and joins the errors of the walk, the first one of each object and step. Nodes
-// that were blocked by the same node share one error.
-func (d *deletion) collectErrors(errs []error) error {
-	r := d.r
+// collectErrors records the outcomes and joins the errors of the objects, in the reverse of order, and of the steps. Nodes that were
+// blocked by the same node share one error.
+func (r *deleteRun) collectErrors(order []int, errs []error) error {
 	var out []error
 	blocked := map[string][]string{}
 	fail := func(name, node string, err error) {
-		var b *blockedError
+		var b *dag.Blocked
 		if errors.As(err, &b) {
-			blocked[b.by] = append(blocked[b.by], node)
+			blocked[b.By] = append(blocked[b.By], node)
 			return
 		}
 		out = append(out, fmt.Errorf("delete %s: %w", name, err))
 	}
-	for k, i := range d.order {
+	for k, i := range slices.Backward(order) {
 		err := errs[k]
-		if r.req.Wait {
-			err = firstError(err, errs[d.released+k], errs[d.gone+k])
-		}
 		switch f := &r.fates[i]; {
 		case f.kept != "":
 			r.outcomes[r.refs[i]] = OutcomeKept
@@ -252,7 +127,7 @@ func (d *deletion) collectErrors(errs []error) error {
 		}
 	}
 	for s, step := range r.req.Steps {
-		if err := errs[d.steps+s]; err != nil {
+		if err := errs[len(order)+s]; err != nil {
 			fail(string(step.Resource), step.Name, err)
 		}
 	}
@@ -260,15 +135,6 @@ func (d *deletion) collectErrors(errs []error) error {
 		out = append(out, fmt.Errorf("%s had to go first; not deleted: %s", by, strings.Join(blocked[by], ", ")))
 	}
 	return errors.Join(out...)
-}
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Unfinished is the error of a deletion that was interrupted. It names what is left.
