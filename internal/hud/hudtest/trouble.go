@@ -16,7 +16,7 @@ func Trouble() *Scene {
 	var tf model.Tiltfile
 	for _, n := range names {
 		m := model.Manifest{Name: n, AutoInit: true, K8s: &model.K8sTarget{PodReadiness: model.PodWait}}
-		switch n {
+		switch string(n) {
 		case "chart":
 			m.K8s.CustomDeploy = &model.CustomDeploy{}
 		case "waits":
@@ -71,7 +71,7 @@ func troubled(n model.ManifestName) state.Pod {
 	wait := func(reason, message string) {
 		p.Phase, p.Status, c.State, c.Reason, c.Message, c.ID, c.StartedAt = "Pending", reason, model.ContainerWaiting, reason, message, "", time.Time{}
 	}
-	switch n {
+	switch string(n) {
 	case "crash":
 		crash("Error", 1, "")
 	case "memory":
