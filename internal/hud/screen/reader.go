@@ -14,6 +14,8 @@ type reader struct {
 	offset  int
 	count   int // of rows, when it was drawn last
 	height  int
+	width   int // of the text
+	textFinder
 }
 
 var (
@@ -54,10 +56,16 @@ func (r *reader) draw(c canvas, area rect) {
 	for _, line := range r.content(area.w - 2) {
 		rows = append(rows, view.Line{Cell: line, Indent: hanging(line)}.Rows(area.w-2)...)
 	}
-	r.count, r.height = len(rows), area.h
+	r.count, r.height, r.width = len(rows), area.h, area.w-2
+	r.look(rows)
+	r.arrive()
 	r.move(0)
+	if state := r.state(); state != "" {
+		c.text(title.x+title.w-text.Width(back)-text.Width(state)-2, title.y, text.Width(state), state, c.theme.style(view.Accent))
+	}
 	for i := 0; i < area.h && r.offset+i < len(rows); i++ {
 		c.spans(area.x+1, area.y+i, area.w-2, rows[r.offset+i])
+		r.mark(c, area.x+1, area.y+i, area.w-2, rows[r.offset+i].String())
 	}
 }
 
