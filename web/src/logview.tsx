@@ -248,9 +248,11 @@ function Lines(p: Visible) {
     : full <= mostHeight
       ? p.top.value / rowHeight
       : (p.top.value / Math.max(mostHeight - p.height.value, 1)) * Math.max(n - p.height.value / rowHeight, 0);
+  // A short log is laid out as it is: its wrapped lines may need more room than their places.
+  const whole = wrap.value && n <= rows + overscan;
   const spare = wrap.value ? 0 : overscan;
-  const a = Math.max(Math.floor(exact) - spare, 0);
-  const b = Math.min(Math.floor(exact) + rows + overscan, n);
+  const a = whole ? 0 : Math.max(Math.floor(exact) - spare, 0);
+  const b = whole ? n : Math.min(Math.floor(exact) + rows + overscan, n);
 
   useEffect(() => log.ensure(first + a - 100, first + b + 100), [log, a, b, first, n]);
   // Before the browser draws: what follows the end stays at the end.
@@ -265,8 +267,8 @@ function Lines(p: Visible) {
   const offset = full <= mostHeight ? a * rowHeight : p.top.value - (exact - a) * rowHeight;
   const place = p.follow.value && wrap.value ? { bottom: 0 } : { top: Math.max(offset, 0) };
   return (
-    <div class="all" style={{ height }}>
-      <div class="window" style={place}>
+    <div class="all" style={{ height: whole ? "auto" : height }}>
+      <div class={whole ? "window whole" : "window"} style={whole ? {} : place}>
         {shown}
       </div>
     </div>

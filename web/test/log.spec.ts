@@ -85,3 +85,14 @@ test("shows the lines of all resources with their names", async ({ page, session
   await page.locator(".line .name", { hasText: "gateway" }).click();
   await expect(page.getByRole("heading", { level: 1 })).toContainText("gateway");
 });
+
+test("shows the beginning of a short log whose lines are wrapped", async ({ page, session }) => {
+  await page.setViewportSize({ width: 360, height: 500 });
+  await page.goto(session.ticket("mailer"));
+  const lines = page.locator(".line");
+  await expect(lines.first()).toContainText("Initial Build");
+  await expect(lines.last()).toBeVisible();
+  await page.locator(".lines").evaluate((el) => (el.scrollTop = 0));
+  const above = await page.locator(".lines").evaluate((el) => (el.querySelector(".line")?.getBoundingClientRect().top ?? -1e6) - el.getBoundingClientRect().top);
+  expect(above).toBeGreaterThanOrEqual(0);
+});
