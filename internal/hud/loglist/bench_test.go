@@ -98,3 +98,38 @@ func BenchmarkMemory(b *testing.B) {
 		lists.Close()
 	}
 }
+
+// BenchmarkPage reads pages of 40 items from the middle of a log of 2 million lines of 1,000 resources, most of it on disk: what a
+// frame reads after a jump, and while one scrolls on from there.
+func BenchmarkPage(b *testing.B) {
+	logs, err := logstore.New(logstore.Options{Dir: b.TempDir()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = logs.Close() }()
+	for i := range 2_000_000 {
+		logs.Append(logstore.Entry{Resource: model.ManifestName(fmt.Sprint("service-", i%1000)), Source: logstore.SourceRuntime, Level: logstore.LevelInfo,
+			Text: fmt.Sprintf("%016x level=info msg=\"GET /api/v1/orders\" status=%d took=%03dms", uint64(i)*0x9e3779b97f4a7c15, 200+i%301, i%999)})
+	}
+	lists := NewLister(b.Context(), logs, time.Now)
+	defer lists.Close()
+	l := lists.Open(Query{}, math.MaxUint64)
+	var jumps, scrolls, worst time.Duration
+	for i := range b.N {
+		at := uint64(100_000 + i*170_000%1_800_000)
+		began := time.Now()
+		l.ItemsAfter(at, 40, Fold{Repeats: true})
+		jump := time.Since(began)
+		worst = max(worst, jump)
+		jumps += jump
+		began = time.Now()
+		for range 10 {
+			l.ItemsBefore(at, 40, Fold{Repeats: true})
+			at -= 40
+		}
+		scrolls += time.Since(began) / 10
+	}
+	b.ReportMetric(jumps.Seconds()*1000/float64(b.N), "jump-ms")
+	b.ReportMetric(worst.Seconds()*1000, "worst-ms")
+	b.ReportMetric(scrolls.Seconds()*1000/float64(b.N), "scroll-ms")
+}
