@@ -8,6 +8,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/hud/hudtest"
 	"github.com/hone-dev/hone/internal/hud/view"
 )
 
@@ -57,9 +58,9 @@ func TestErrorOfASaveIsOnScreenInEveryView(t *testing.T) {
 	for _, keys := range []string{"", "z", "<Tab>z", "<Enter>", "?", "w", "xx"} {
 		t.Run(keys, func(t *testing.T) {
 			play(t, func(t *testing.T, d *driver) {
-				d.cards(manyRows(3))
 				rows := manyRows(3)
-				rows[1].Changed = time.Now()
+				rows[1].Changed = hudtest.ShopTime // watched, whatever the log shows
+				d.cards(rows)
 				for n := 1; n < 3; n++ {
 					d.logs.Append(logstore.Entry{Resource: "service-001", Span: fmt.Sprintf("build:service-001:%d", n), Source: logstore.SourceBuild,
 						Level: logstore.LevelInfo, Text: fmt.Sprintf("1 File Changed: [cart/handler%d.go]", n)})
