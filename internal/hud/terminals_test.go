@@ -42,6 +42,7 @@ func newAttachable(t *testing.T) *attachable {
 	if err != nil {
 		t.Fatal(err)
 	}
+	hudtest.ShopLogs(logs)
 	a := &attachable{t: t, scene: hudtest.Shop(), hud: NewTerminals(TerminalsOptions{Logs: logs, Session: "shop"})}
 	sup, err := store.NewSupervisor(a.scene.Store, slog.New(slog.DiscardHandler), a.hud, hudtest.Others{})
 	if err != nil {
@@ -60,7 +61,23 @@ func newAttachable(t *testing.T) *attachable {
 		}
 	})
 	t.Cleanup(a.stop)
+	a.until(func(v store.View) bool { return state.Updates.In(v).Value("worker").Current != nil }) // the story of the shop is over
 	return a
+}
+
+// until waits until the store's state satisfies ok.
+func (a *attachable) until(ok func(store.View) bool) {
+	a.t.Helper()
+	wake, done := a.scene.Store.Watch()
+	defer done()
+	over := time.After(patience)
+	for !ok(a.scene.Store.Snapshot().All()) {
+		select {
+		case <-wake:
+		case <-over:
+			a.t.Fatal("the store does not come to what the test waits for")
+		}
+	}
 }
 
 // client is the other end of an attached terminal.
@@ -85,6 +102,9 @@ func (a *attachable) attachAs(d terminal.Description) *client {
 func (a *attachable) connect(d terminal.Description, readOnly bool) *client {
 	a.t.Helper()
 	near, far := net.Pipe()
+	if err := near.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		a.t.Fatal(err)
+	}
 	c := &client{Conn: terminal.NewConn(near), t: a.t, done: make(chan struct{})}
 	go func() {
 		defer close(c.done)
@@ -108,6 +128,9 @@ var moves, codes = regexp.MustCompile("\x1b\\[[0-9;]*H"), regexp.MustCompile("\x
 func (c *client) plain() string {
 	return codes.ReplaceAllString(moves.ReplaceAllString(c.shown.String(), " "), "")
 }
+
+// patience is how long a terminal lasts in a test: reading fails after that, and so does the test, with what it has seen.
+const patience = time.Minute
 
 // shows reads until all texts were drawn since the last call, in any order.
 func (c *client) shows(want ...string) {
@@ -161,7 +184,7 @@ func (c *client) ends(want string) {
 	for {
 		f, err := c.Next()
 		if err != nil {
-			c.t.Fatalf("%v before the end", err)
+			c.t.Fatalf("%v before the end:\n%q", err, c.plain())
 		}
 		if f.Kind == terminal.End {
 			if string(f.Content) != want {
@@ -190,11 +213,8 @@ func TestTerminals(t *testing.T) {
 
 	two.types("\x1b[B\x1b[Bt")
 	two.shows("api will be updated")
-	wake, done := a.scene.Store.Watch()
-	for state.Updates.In(a.scene.Store.Snapshot().All()).Value("api").Triggered.IsZero() {
-		<-wake // the screen confirms the request before the store has it
-	}
-	done()
+	// The screen confirms the request before the store has it.
+	a.until(func(v store.View) bool { return !state.Updates.In(v).Value("api").Triggered.IsZero() })
 	if err := two.SendSize(140, 30); err != nil {
 		t.Fatal(err)
 	}
@@ -353,7 +373,7 @@ func TestReadOnlyTerminal(t *testing.T) {
 	for {
 		f, err := one.Next()
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("%v before the help was shown:\n%q", err, one.plain())
 		}
 		if one.shown.Write(f.Content); strings.Contains(one.plain(), "hone ") && strings.Contains(one.plain(), "IN THE TABLE") && strings.Contains(one.plain(), "IN THE LOG") {
 			break

@@ -116,6 +116,9 @@ func (u *ui) nextError(direction int) {
 		u.say("nothing is failing")
 		return
 	}
+	if open && len(cards) == 1 {
+		u.say("this is the only failure")
+	}
 	u.showCard(cards[at])
 }
 

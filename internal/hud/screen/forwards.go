@@ -12,20 +12,8 @@ import (
 
 // chooseForward lists the port forwards of the resource, and the way to add one.
 func (u *ui) chooseForward() {
-	r := u.target()
-	if r == nil {
-		u.say("no resource is selected")
-		return
-	}
-	name := string(r.Name)
-	c, _ := u.frame.Controls(r.Name)
-	if !c.Forwardable || c.Disabled { // the session says why
-		u.after("", u.options.Ask(func(v store.View) (store.Action, error) {
-			_, err := intent.AddForward(v, name, model.PortForward{LocalPort: 1})
-			return nil, err
-		}))
-		return
-	}
+	name := string(u.target().Name)
+	c, _ := u.frame.Controls(u.target().Name)
 	var choices []choice
 	for _, f := range c.Forwards {
 		marks := map[view.Tone]view.Span{view.Good: glyphs[view.Well], view.Bad: glyphs[view.Failed]}
@@ -35,7 +23,11 @@ func (u *ui) chooseForward() {
 		}
 		choices = append(choices, choice{text: forwardText(f.Spec), mark: mark, note: f.Text, do: func() { u.changeForward(name, f) }})
 	}
-	choices = append(choices, choice{text: "add a port forward…", do: func() { u.askForward(name) }})
+	add := choice{text: "add a port forward…", do: func() { u.askForward(name) }}
+	if err := u.try(func(v store.View) (store.Action, error) { return nil, intent.Forwardable(v, name) }); err != nil {
+		add.off = oneLineOf(err)
+	}
+	choices = append(choices, add)
 	u.choose("port forwards of "+name, choices)
 }
 

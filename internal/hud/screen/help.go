@@ -5,7 +5,10 @@ import (
 	"github.com/hone-dev/hone/internal/hud/view"
 )
 
-func (u *ui) openHelp() { u.push(newReader(u, "keys", u.help)) }
+// helpTitle is the title of the help.
+const helpTitle = "keys"
+
+func (u *ui) openHelp() { u.push(newReader(u, helpTitle, u.help)) }
 
 // helpParts are the parts of the help. A verb is listed in the first part all of whose places it works in.
 var helpParts = []struct {

@@ -235,9 +235,20 @@ func (u *ui) cycleSize() {
 	m := u.main
 	m.rows, m.columns, m.focus = 0, 0, focusOf(m.focus.inLog(), false)
 	m.size = (m.size + 1) % logSizes
+	u.sayOnePane()
 }
 
-func (u *ui) zoom() { u.main.focus = focusOf(u.main.place() == inLog, !u.main.focus.alone()) }
+func (u *ui) zoom() {
+	u.main.focus = focusOf(u.main.place() == inLog, !u.main.focus.alone())
+	u.sayOnePane()
+}
+
+// sayOnePane says that a change of the panes is not seen yet where the terminal has room for one only.
+func (u *ui) sayOnePane() {
+	if err := u.onePane(); err != nil {
+		u.tell(err)
+	}
+}
 
 // turnSide puts the log beside the table, or below it.
 func (u *ui) turnSide() {

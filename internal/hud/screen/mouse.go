@@ -95,7 +95,7 @@ func (m *mainView) point(g gesture) *verb {
 		switch {
 		case i < 0:
 		case g.kind == press:
-			return &verb{name: "select", do: func(*ui) { m.goTo(false); m.table.choose(i) }}
+			return &verb{name: "select-row", do: func(*ui) { m.goTo(false); m.table.choose(i) }}
 		case g.kind == click && m.table.endpoint(i, g.x) != "":
 			return &verb{name: "open-port", do: func(*ui) { u.open(m.table.endpoint(i, g.x)) }}
 		case g.kind == click && m.table.lines[i].row == nil && g.x < m.table.area.x+4, g.kind == doubleClick:

@@ -250,9 +250,5 @@ func (u *ui) nextMark() {
 	if next == 0 {
 		next = first
 	}
-	if next == 0 {
-		u.say("no line is marked: Space marks one")
-		return
-	}
 	p.reveal(next)
 }

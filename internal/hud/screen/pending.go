@@ -21,11 +21,7 @@ func (w *pendingView) covers() bool          { return true }
 func (w *pendingView) mover() mover          { return &w.list }
 func (w *pendingView) point(g gesture) *verb { return w.list.point(w.ui, g) }
 
-func (u *ui) openPending() {
-	if _, open := u.top().(*pendingView); !open {
-		u.push(&pendingView{ui: u})
-	}
-}
+func (u *ui) openPending() { u.push(&pendingView{ui: u}) }
 
 func (w *pendingView) draw(c canvas, area rect) {
 	title, rest := area.top(1)

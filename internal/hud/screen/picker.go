@@ -194,7 +194,7 @@ func (p *picker) point(g gesture) *verb {
 		return &verb{name: "scroll", do: func(*ui) { p.move(wheelRows) }}
 	case press:
 		if at := p.offset + g.y - p.list.y; p.list.has(g.x, g.y) && at < len(p.found) {
-			return &verb{name: "select", do: func(*ui) { p.at = at }}
+			return &verb{name: "select-choice", do: func(*ui) { p.at = at }}
 		}
 	case click:
 		if at := p.offset + g.y - p.list.y; p.list.has(g.x, g.y) && at == p.at {
@@ -205,19 +205,30 @@ func (p *picker) point(g gesture) *verb {
 	return nil
 }
 
-// palette lists everything that can be done where the user is, by name.
+// palette lists all verbs by name: first what can be done where the user is, then what only moves, then what works elsewhere.
 func (u *ui) palette() {
 	at := u.top().place()
 	if u.top() == u.main {
 		at = inMain
 	}
-	var choices []choice
+	var choices, moves, elsewhere []choice
 	for _, v := range u.verbs {
-		if v.in&at != 0 && !v.moves() {
-			choices = append(choices, choice{text: v.name, note: v.help, key: v.label(), do: func() { u.dispatch(&v) }})
+		c := choice{text: v.name, note: v.help, key: v.label(), do: func() { u.dispatch(&v) }}
+		if v.in&at == 0 {
+			c.off = u.elsewhere(v, u.top().place())
+			elsewhere = append(elsewhere, c)
+			continue
+		}
+		if why := u.refusal(&v); why != nil {
+			c.off = oneLineOf(why)
+		}
+		if v.moves() {
+			moves = append(moves, c)
+		} else {
+			choices = append(choices, c)
 		}
 	}
-	u.choose("commands", choices)
+	u.choose("commands", slices.Concat(choices, moves, elsewhere))
 }
 
 // jump lists the resources, to go to one of them.

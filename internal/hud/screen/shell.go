@@ -9,18 +9,11 @@ import (
 
 // openShell runs a shell in a container of the resource, which the user chooses if there are several, or in its folder.
 func (u *ui) openShell() {
-	r := u.target()
-	if r == nil {
-		u.say("no resource is selected")
-		return
-	}
-	name := string(r.Name)
-	place, err := u.frame.Shell(r.Name)
+	name := string(u.target().Name)
+	place, err := u.frame.Shell(u.target().Name)
 	switch {
 	case err != nil:
 		u.tell(err)
-	case u.options.Programs.Shell == nil:
-		u.say("a shell cannot be used here; run: hone shell " + name)
 	case place.Folder != nil:
 		u.runShell(name, "", "")
 	case len(place.Containers) == 1:

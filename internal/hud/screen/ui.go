@@ -29,7 +29,9 @@ type ui struct {
 	links   *links
 	options Options
 	verbs   []verb
-	frame   Frame
+	// withheld are the verbs that the screen lacks because it only shows.
+	withheld []verb
+	frame    Frame
 
 	// layers are the views on the stack; the lowest is main.
 	layers []layer
@@ -83,6 +85,7 @@ type ui struct {
 
 func newUI(o Options, t theme, lists *loglist.Lister) *ui {
 	u := &ui{theme: t, links: newLinks(o), options: o, verbs: verbsFor(o), table: newTable(t), log: newLogPane(t, o.Logs, lists), asked: map[string][]string{}, seenErrors: map[model.ManifestName]uint64{}, excerpts: map[cardKey]*excerpt{}, activity: newActivity(o.Logs), spoke: make(chan struct{}, 1)}
+	u.withheld = lacking(o, u.verbs)
 	u.main = &mainView{ui: u, table: u.table, log: u.log}
 	u.layers = []layer{u.main}
 	u.table.unseen = u.activity.unseen
@@ -114,7 +117,12 @@ func (u *ui) say(message string) {
 }
 
 // tell shows an error for a moment.
-func (u *ui) tell(err error) { u.say(words.OneLine(strings.ReplaceAll(problem.Text(err), "\n", ";"))) }
+func (u *ui) tell(err error) { u.say(oneLineOf(err)) }
+
+// oneLineOf is an error with what mends it, in one line.
+func oneLineOf(err error) string {
+	return words.OneLine(strings.ReplaceAll(problem.Text(err), "\n", ";"))
+}
 
 // apply shows a new frame.
 func (u *ui) apply(f Frame, now time.Time) {
@@ -159,7 +167,12 @@ func (u *ui) key(event *tcell.EventKey) *tcell.EventKey {
 		u.settle()
 		return nil
 	}
-	u.dispatch(u.matching(keyOf(event), u.top().place()))
+	k := keyOf(event)
+	v := u.matching(k, u.top().place())
+	u.dispatch(v)
+	if v == nil && k != (key{}) {
+		u.tell(u.stray(k))
+	}
 	return nil
 }
 
@@ -238,10 +251,26 @@ func (u *ui) cycleFields() {
 	u.say("lines with fields: " + u.log.shape.fields.String())
 }
 
+func (u *ui) toggleCut() {
+	u.log.shape.cut = !u.log.shape.cut
+	u.say(map[bool]string{true: "long lines are cut", false: "long lines are wrapped"}[u.log.shape.cut])
+}
+
+func (u *ui) toggleRepeats() {
+	u.log.shape.repeats = !u.log.shape.repeats
+	u.say(map[bool]string{true: "lines that repeat are shown each", false: "lines that repeat are folded"}[u.log.shape.repeats])
+}
+
+func (u *ui) cycleTime() {
+	u.log.shape.time = (u.log.shape.time + 1) % timeModes
+	u.say("time of the lines: " + map[timeMode]string{timeClock: "clock", timeAgo: "ago", timeNone: "none"}[u.log.shape.time])
+}
+
 func (u *ui) toggleAll() { u.main.scope = selectedLog - u.main.scope }
 
 func (u *ui) cycleLevel() {
 	u.log.level = (u.log.level + 1) % len(levels)
+	u.say("level of the log: " + []string{"all", "warnings and errors", "errors"}[u.log.level])
 }
 
 // openLine unfolds the line with the cursor, or folds it.
@@ -283,20 +312,15 @@ func (u *ui) selected() *view.Row {
 // openEndpoint opens the endpoint of the resource in a browser; where there are several, the user chooses.
 func (u *ui) openEndpoint() {
 	r := u.target()
-	switch {
-	case r == nil:
-		u.say("no resource is selected")
-	case len(r.Endpoints) == 0:
-		u.say(string(r.Name) + " has no endpoint: port forwards and links of the Tiltfile are endpoints")
-	case len(r.Endpoints) == 1:
+	if len(r.Endpoints) == 1 {
 		u.open(r.Endpoints[0].URL)
-	default:
-		var choices []choice
-		for _, e := range r.Endpoints {
-			choices = append(choices, choice{text: cmp.Or(e.Name, e.URL), note: e.URL, do: func() { u.open(e.URL) }})
-		}
-		u.choose("endpoints of "+string(r.Name), choices)
+		return
 	}
+	var choices []choice
+	for _, e := range r.Endpoints {
+		choices = append(choices, choice{text: cmp.Or(e.Name, e.URL), note: e.URL, do: func() { u.open(e.URL) }})
+	}
+	u.choose("endpoints of "+string(r.Name), choices)
 }
 
 // openWeb opens the web page in a browser. Its address lets in whoever has it, so that it is not shown.
@@ -344,10 +368,6 @@ func (u *ui) openRow() {
 
 // openNotices shows the notices whole.
 func (u *ui) openNotices() {
-	if len(u.frame.View.Notices) == 0 {
-		u.say("there are no notices")
-		return
-	}
 	u.push(newReader(u, "notices", func(int) []view.Cell {
 		var lines []view.Cell
 		for _, n := range u.frame.View.Notices {
@@ -476,10 +496,6 @@ func (u *ui) askFind() {
 }
 
 func (u *ui) findAgain(back bool) {
-	if u.log.found.Empty() {
-		u.say("no search text: press f to enter it")
-		return
-	}
 	u.log.step(back)
 }
 

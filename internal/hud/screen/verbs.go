@@ -144,10 +144,10 @@ func verbs(o Options) []verb {
 		{"next-update", letters("]"), inMain, "next update in the log", "", func(u *ui) { u.jumpUpdate(false) }},
 		{"previous-run", letters("{"), inMain, "previous run of a container in the log", "", func(u *ui) { u.jumpRun(true) }},
 		{"next-run", letters("}"), inMain, "next run of a container in the log", "", func(u *ui) { u.jumpRun(false) }},
-		{"wrap", letters("W"), inMain, "wrap long lines, or cut them", "", func(u *ui) { u.log.shape.cut = !u.log.shape.cut }},
-		{"time", letters("i"), inMain, "time of the lines: clock, ago, none", "", func(u *ui) { u.log.shape.time = (u.log.shape.time + 1) % timeModes }},
+		{"wrap", letters("W"), inMain, "wrap long lines, or cut them", "", (*ui).toggleCut},
+		{"time", letters("i"), inMain, "time of the lines: clock, ago, none", "", (*ui).cycleTime},
 		{"json", letters("J"), inMain, "lines of JSON: message and fields, in columns, as they are", "", (*ui).cycleFields},
-		{"repeats", letters("F"), inMain, "fold lines that repeat, or show each", "", func(u *ui) { u.log.shape.repeats = !u.log.shape.repeats }},
+		{"repeats", letters("F"), inMain, "fold lines that repeat, or show each", "", (*ui).toggleRepeats},
 		{"mark-line", letters(" "), inLog, "mark the line", "", (*ui).markLine},
 		{"next-mark", letters("'"), inLog, "next marked line", "", (*ui).nextMark},
 		{"copy", letters("c"), inLog, "copy the line, or the selection", "copy", (*ui).copyLines},
@@ -204,14 +204,18 @@ func (u *ui) matching(k key, at place) *verb {
 	return nil
 }
 
-// dispatch does what the user asked for, whether by key, by mouse or by name.
+// dispatch does what the user asked for, whether by key, by mouse or by name, or says why it cannot be done.
 func (u *ui) dispatch(v *verb) {
 	u.message, u.wanted = "", ""
 	if v != nil {
 		if slices.Contains(shownIn, v.name) {
 			u.main.bringLog()
 		}
-		v.do(u)
+		if why := u.refusal(v); why != nil {
+			u.tell(why)
+		} else {
+			v.do(u)
+		}
 	}
 	u.settle()
 }

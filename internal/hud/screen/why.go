@@ -32,12 +32,7 @@ func (u *ui) openWhy() {
 		u.askWhyFile(w)
 		return
 	}
-	r := u.target()
-	if r == nil {
-		u.say("no resource is selected")
-		return
-	}
-	u.push(&whyView{ui: u, name: r.Name})
+	u.push(&whyView{ui: u, name: u.target().Name})
 }
 
 func (u *ui) askWhyFile(w *whyView) {

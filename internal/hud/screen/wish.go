@@ -41,37 +41,34 @@ func (u *ui) after(done string, err error) {
 }
 
 // targets returns the resources that a key acts on: those that are marked, if the key is pressed in the table; else those of
-// the selected group; else the one that the view on top shows, or the selected one. It says so if there is none.
+// the selected group; else the one that the view on top shows, or the selected one.
 func (u *ui) targets() []model.ManifestName {
-	var names []model.ManifestName
 	switch l := u.table.current(); {
 	case u.top() != u.main:
 		if r := u.target(); r != nil {
-			names = append(names, r.Name)
+			return []model.ManifestName{r.Name}
 		}
 	case len(u.table.marked) > 0:
-		names = u.table.markedRows()
+		return u.table.markedRows()
 	case l == nil:
 	case l.row == nil:
-		names = u.table.members(l.group)
+		return u.table.members(l.group)
 	default:
-		names = append(names, l.row.Name)
+		return []model.ManifestName{l.row.Name}
 	}
-	if len(names) == 0 {
-		u.say("no resource is selected")
-	}
-	return names
+	return nil
 }
 
-// enabledOf returns the names that are not those of disabled resources; a single one stays, for the refusal.
+// enabledOf returns the names that are not those of disabled resources; if all are disabled they stay, for the refusal.
 func (u *ui) enabledOf(names []model.ManifestName) []model.ManifestName {
-	if len(names) < 2 {
-		return names
-	}
-	return slices.DeleteFunc(slices.Clone(names), func(n model.ManifestName) bool {
+	on := slices.DeleteFunc(slices.Clone(names), func(n model.ManifestName) bool {
 		c, ok := u.frame.Controls(n)
 		return ok && c.Disabled
 	})
+	if len(on) == 0 {
+		return names
+	}
+	return on
 }
 
 // listed names resources in a message.
@@ -85,11 +82,17 @@ func texts(names []model.ManifestName) []string {
 	return out
 }
 
-func (u *ui) trigger() {
-	if names := u.enabledOf(u.targets()); len(names) > 0 {
-		u.wish(listed(names)+" will be updated", func(v store.View) (store.Action, error) { return intent.Trigger(v, texts(names)) })
+// askEach asks something of each target that it can be asked of, and says done for them.
+func (u *ui) askEach(verb, done string) {
+	names, but, err := u.able(verb)
+	if err != nil {
+		u.tell(err)
+		return
 	}
+	u.wish(listed(names)+done+but, asks[verb](texts(names)))
 }
+
+func (u *ui) trigger() { u.askEach("trigger", " will be updated") }
 
 // toggleEnabled enables the targets if all of them are disabled, and else disables those that are enabled. It asks first
 // if something would be deleted or stopped.
@@ -111,7 +114,6 @@ func (u *ui) toggleEnabled() {
 		})
 	}
 	switch {
-	case len(names) == 0:
 	case len(on) == 0:
 		turn(true, names)
 	case len(deployed) == 0:
@@ -129,9 +131,6 @@ func (u *ui) toggleMode() {
 		if c, ok := u.frame.Controls(n); ok && c.Mode == model.TriggerAuto {
 			mode = model.TriggerManual
 		}
-	}
-	if len(names) == 0 {
-		return
 	}
 	said := map[model.TriggerMode]string{
 		model.TriggerAuto:   listed(names) + ": updated when files change",
@@ -177,10 +176,6 @@ func (u *ui) chooseButton() {
 		add(string(r.Name), c.Buttons)
 	}
 	add("the session", u.frame.Session().Buttons)
-	if len(choices) == 0 {
-		u.say("the Tiltfile declares no buttons here: load('ext://uibutton', 'cmd_button')")
-		return
-	}
 	u.choose("buttons", choices)
 }
 
@@ -211,86 +206,34 @@ func (u *ui) click(b model.Button) {
 	}
 }
 
-func (u *ui) rebuild() {
-	if names := u.enabledOf(u.targets()); len(names) > 0 {
-		u.wish(listed(names)+" will be rebuilt from scratch", func(v store.View) (store.Action, error) { return intent.Rebuild(v, texts(names)) })
-	}
-}
+func (u *ui) rebuild() { u.askEach("rebuild", " will be rebuilt from scratch") }
 
-func (u *ui) restart() {
-	names, but := u.restartable(false)
-	if len(names) > 0 {
-		u.wish(listed(names)+" will be restarted"+but, func(v store.View) (store.Action, error) { return intent.Restart(v, texts(names), false) })
+func (u *ui) restart() { u.askEach("restart", " will be restarted") }
+
+// confirmEach is askEach after a question, which has the names in it.
+func (u *ui) confirmEach(verb, question, done string) {
+	names, but, err := u.able(verb)
+	if err != nil {
+		u.tell(err)
+		return
 	}
+	u.confirm(fmt.Sprintf(question, listed(names)+but), func() { u.wish(listed(names)+done, asks[verb](texts(names))) })
 }
 
 // restartPods asks first: what the containers hold is lost.
 func (u *ui) restartPods() {
-	names, but := u.restartable(true)
-	if len(names) == 0 {
-		return
-	}
-	u.confirm(fmt.Sprintf("restart what runs of %s%s? What its containers hold is lost", listed(names), but), func() {
-		u.wish(listed(names)+" will be restarted", func(v store.View) (store.Action, error) { return intent.Restart(v, texts(names), true) })
-	})
-}
-
-// restartable returns those of the targets that can be restarted, and the words that name the others. It says why if none can.
-func (u *ui) restartable(pods bool) (names []model.ManifestName, but string) {
-	var refused []model.ManifestName
-	var first error
-	for _, n := range u.enabledOf(u.targets()) {
-		err := u.options.Ask(func(v store.View) (store.Action, error) {
-			_, err := intent.Restart(v, []string{string(n)}, pods)
-			return nil, err
-		})
-		if err == nil {
-			names = append(names, n)
-			continue
-		}
-		refused = append(refused, n)
-		first = cmp.Or(first, err)
-	}
-	switch {
-	case first != nil && len(names) == 0:
-		u.tell(first)
-	case first != nil:
-		but = ", not " + listed(refused)
-	}
-	return names, but
+	u.confirmEach("restart-pods", "restart what runs of %s? What its containers hold is lost", " will be restarted")
 }
 
 // adopt lets resources take over objects of others.
 func (u *ui) adopt() {
-	names := u.enabledOf(u.targets())
-	if len(names) == 0 {
-		return
-	}
-	ask := func(v store.View) (store.Action, error) { return intent.Adopt(v, texts(names)) }
-	if err := u.options.Ask(func(v store.View) (store.Action, error) {
-		_, err := ask(v)
-		return nil, err
-	}); err != nil {
-		u.tell(err)
-		return
-	}
-	u.confirm(fmt.Sprintf("take over objects of others that %s declares? hone down gives them back", listed(names)), func() {
-		u.wish(listed(names)+" takes over what it declares", ask)
-	})
+	u.confirmEach("adopt", "take over objects of others that %s declares? hone down gives them back", " takes over what it declares")
 }
 
 // prune deletes what the Tiltfile no longer declares.
 func (u *ui) prune() {
-	ask := func(v store.View) (store.Action, error) { return intent.Prune(v) }
-	if err := u.options.Ask(func(v store.View) (store.Action, error) {
-		_, err := ask(v)
-		return nil, err
-	}); err != nil {
-		u.tell(err)
-		return
-	}
 	u.confirm("delete all objects that the Tiltfile no longer declares?", func() {
-		u.wish("what is no longer declared will be deleted", ask)
+		u.wish("what is no longer declared will be deleted", func(v store.View) (store.Action, error) { return intent.Prune(v) })
 	})
 }
 
@@ -307,10 +250,6 @@ func (u *ui) togglePause() {
 
 // saveSnapshot writes a snapshot of the session for a colleague.
 func (u *ui) saveSnapshot() {
-	if u.options.Snapshot == nil {
-		u.say("a snapshot cannot be made here")
-		return
-	}
 	u.say("saving a snapshot…")
 	u.job(func(ctx context.Context) func() {
 		path, err := u.options.Snapshot(ctx)

@@ -18,6 +18,9 @@ import (
 func AddForward(v store.View, resource string, f model.PortForward) (state.ForwardsChosen, error) {
 	m, err := forwarding(v, resource)
 	if err == nil {
+		err = podless(v, m)
+	}
+	if err == nil {
 		err = free(v, m, f, nil)
 	}
 	if err != nil {
@@ -87,6 +90,25 @@ func forwarding(v store.View, resource string) (model.Manifest, error) {
 			"show its address with links=[…] in the Tiltfile")}
 	}
 	return m, nil
+}
+
+// Forwardable returns why no port can be forwarded to a resource; nil if one can.
+func Forwardable(v store.View, resource string) error {
+	m, err := forwarding(v, resource)
+	if err == nil {
+		err = podless(v, m)
+	}
+	return err
+}
+
+// podless refuses a resource that is deployed and has no pods, and of which none are expected.
+func podless(v store.View, m model.Manifest) error {
+	expected := m.K8s.PodReadiness != model.PodIgnore || m.K8s.CustomDeploy != nil
+	if expected || state.Updates.In(v).Value(string(m.Name)).AppliedAt.IsZero() || len(state.PodsOf(v, m.Name)) > 0 {
+		return nil
+	}
+	return &Refusal{Impossible, problem.New(fmt.Sprintf("resource %q has no pods that a port could be forwarded to", m.Name),
+		"choose the resource whose pods listen on the port")}
 }
 
 // forwardOf returns the forward of a manifest that listens on an address.

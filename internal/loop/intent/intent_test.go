@@ -80,6 +80,8 @@ func TestIntents(t *testing.T) {
 			refusal{intent.Impossible, "resource \"c\" is disabled\n  enable it first: hone enable c"}},
 		{"trigger mode", mode("a", "c"), state.TriggerModeChosen{Names: []model.ManifestName{"a", "c"}, Mode: model.TriggerManual}, refusal{}},
 		{"trigger mode of nothing", mode(), state.TriggerModeChosen{Mode: model.TriggerManual}, refusal{intent.Invalid, "must specify at least one resource"}},
+		{"trigger mode of the Tiltfile", mode("(Tiltfile)"), state.TriggerModeChosen{},
+			refusal{intent.Impossible, "the Tiltfile has no trigger mode: it is evaluated whenever one of its files changes\n  hold all updates back instead: hone pause"}},
 		{"trigger mode of an unknown resource", mode("x"), state.TriggerModeChosen{}, unknown("no resource is called \"x\"\n  did you mean b? there are: b, a, c")},
 		{"click", click("seed", nil), state.ButtonClicked{Button: "seed", Inputs: map[string]string{"SIZE": "s"}}, refusal{}},
 		{"click with an input", click("seed", map[string]any{"SIZE": "l"}), state.ButtonClicked{Button: "seed", Inputs: map[string]string{"SIZE": "l"}}, refusal{}},

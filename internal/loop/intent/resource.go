@@ -75,7 +75,11 @@ func SetTriggerMode(v store.View, names []string, mode model.TriggerMode) (state
 	}
 	all := namesOf(Switchable(v))
 	for _, n := range names {
-		if !slices.Contains(all, n) {
+		switch {
+		case n == string(model.TiltfileName):
+			return state.TriggerModeChosen{}, &Refusal{Impossible, problem.New("the Tiltfile has no trigger mode: it is evaluated whenever one of its files changes",
+				"hold all updates back instead: hone pause")}
+		case !slices.Contains(all, n):
 			return state.TriggerModeChosen{}, NoSuch("resource", n, all)
 		}
 		a.Names = append(a.Names, model.ManifestName(n))

@@ -2,6 +2,7 @@ package intent_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -132,9 +133,11 @@ func TestForwards(t *testing.T) {
 	web.K8s.PortForwards = []model.PortForward{{LocalPort: 8080, ContainerPort: 80, Name: "page"}, {LocalPort: 9000, Host: "127.0.0.2"}, {LocalPort: 7000}}
 	pod := statetest.Pod("web", "web-1", "c1", "web:1")
 	pod.Pod.Containers[0].Ports = []int{5000}
-	v := statetest.New(statetest.Session, statetest.Loaded(web, statetest.K8s("api"), statetest.Local("gen"),
+	settings := statetest.K8s("settings")
+	settings.K8s.PodReadiness = model.PodIgnore
+	v := statetest.New(statetest.Session, statetest.Loaded(web, statetest.K8s("api"), statetest.Local("gen"), settings,
 		model.Manifest{Name: "db", Compose: &model.ComposeTarget{Service: "db"}}, statetest.K8s("off")), pod,
-		state.ResourcesSwitched{Off: []model.ManifestName{"off"}}).View()
+		state.ResourcesSwitched{Off: []model.ManifestName{"off"}}, state.BuildStarted{Resource: "settings", Serial: 1}, state.BuildCompleted{Resource: "settings", Serial: 1, Deployed: true, At: time.Unix(1, 0), Applied: []model.AppliedObject{{}}}).View()
 	add := func(resource string, f model.PortForward) func(store.View) (state.ForwardsChosen, error) {
 		return func(v store.View) (state.ForwardsChosen, error) { return intent.AddForward(v, resource, f) }
 	}
@@ -169,6 +172,8 @@ func TestForwards(t *testing.T) {
 		{"add no port", add("api", model.PortForward{LocalPort: 70000}), state.ForwardsChosen{}, refusal{intent.Invalid, "a port forward has ports from 1 to 65535, not 70000:0"}},
 		{"add to a local resource", add("gen", model.PortForward{LocalPort: 1}), state.ForwardsChosen{},
 			impossible("resource \"gen\" runs on this machine, so that its ports need no forward\n  show its address with links=[…] in the Tiltfile")},
+		{"add to objects without pods", add("settings", model.PortForward{LocalPort: 1}), state.ForwardsChosen{},
+			impossible("resource \"settings\" has no pods that a port could be forwarded to\n  choose the resource whose pods listen on the port")},
 		{"add to Compose", add("db", model.PortForward{LocalPort: 1}), state.ForwardsChosen{},
 			impossible("resource \"db\" is a service of Compose, whose ports the engine publishes\n  declare the port in the Compose file: ports: [\"8080:80\"]")},
 		{"add to a disabled resource", add("off", model.PortForward{LocalPort: 1}), state.ForwardsChosen{},

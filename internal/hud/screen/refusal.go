@@ -1,0 +1,470 @@
+package screen
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/hud/view"
+	"github.com/hone-dev/hone/internal/loop/intent"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// asks are the verbs that ask the same of each resource they act on.
+var asks = map[string]func(names []string) Wish{
+	"trigger": func(names []string) Wish {
+		return func(v store.View) (store.Action, error) { return intent.Trigger(v, names) }
+	},
+	"rebuild": func(names []string) Wish {
+		return func(v store.View) (store.Action, error) { return intent.Rebuild(v, names) }
+	},
+	"restart": func(names []string) Wish {
+		return func(v store.View) (store.Action, error) { return intent.Restart(v, names, false) }
+	},
+	"restart-pods": func(names []string) Wish {
+		return func(v store.View) (store.Action, error) { return intent.Restart(v, names, true) }
+	},
+	"adopt": func(names []string) Wish {
+		return func(v store.View) (store.Action, error) { return intent.Adopt(v, names) }
+	},
+	"trigger-mode": func(names []string) Wish {
+		return func(v store.View) (store.Action, error) { return intent.SetTriggerMode(v, names, model.TriggerAuto) }
+	},
+	"enable-or-disable": func(names []string) Wish {
+		return func(v store.View) (store.Action, error) { return changing(intent.Turn(v, true, names)) }
+	},
+}
+
+// refusals say why a verb cannot be done where the user is; nil if it can. A verb that is missing here can always be done, or finds
+// out on the way and says so then.
+var refusals = map[string]func(u *ui) error{
+	"details":           (*ui).noLine,
+	"trigger":           refusedToAll("trigger"),
+	"rebuild":           refusedToAll("rebuild"),
+	"restart":           refusedToAll("restart"),
+	"restart-pods":      refusedToAll("restart-pods"),
+	"adopt":             refusedToAll("adopt"),
+	"trigger-mode":      refusedToAll("trigger-mode"),
+	"enable-or-disable": refusedToAll("enable-or-disable"),
+	"pause": refused(func(u *ui) Wish {
+		return func(v store.View) (store.Action, error) {
+			if u.frame.Session().Paused {
+				return nil, nil
+			}
+			return changing(intent.Pause(v))
+		}
+	}),
+	"prune":         refused(func(*ui) Wish { return func(v store.View) (store.Action, error) { return intent.Prune(v) } }),
+	"port-forwards": (*ui).noForwards,
+	"buttons":       (*ui).noButtons,
+	"shell":         (*ui).noShell,
+	"browser":       (*ui).noEndpoint,
+	"why":           (*ui).noResource,
+	"jump": func(u *ui) error {
+		if len(u.frame.View.Rows) == 0 {
+			return u.nothing()
+		}
+		return nil
+	},
+	"mark": func(u *ui) error {
+		if l := u.table.current(); l != nil && l.row != nil && l.row.Name == model.TiltfileName {
+			return problem.New("the Tiltfile is not marked together with resources", "act on it while it is selected")
+		}
+		return u.noLine()
+	},
+	"mark-shown": func(u *ui) error {
+		if !slices.ContainsFunc(u.table.rows, func(r view.Row) bool { return r.Name != model.TiltfileName }) {
+			return u.nothing()
+		}
+		return nil
+	},
+	"fold":   func(u *ui) error { return u.noGroup(true) },
+	"unfold": func(u *ui) error { return u.noGroup(false) },
+	"left":   (*ui).notCut, "right": (*ui).notCut,
+	"open-line": (*ui).nothingMore,
+	"copy":      (*ui).noLogLine, "select": (*ui).noLogLine, "mark-line": (*ui).noLogLine,
+	"copy-all": (*ui).noLog, "save": (*ui).noLog, "pager": (*ui).noLog,
+	"next": (*ui).noSearch, "previous": (*ui).noSearch,
+	"next-mark": func(u *ui) error {
+		if len(u.log.marked) == 0 {
+			return problem.New("no line is marked", u.keyOf("mark-line", "marks one"))
+		}
+		return nil
+	},
+	"previous-update": (*ui).noLog, "next-update": (*ui).noLog, "previous-run": (*ui).noLog, "next-run": (*ui).noLog,
+	"switch": func(u *ui) error {
+		if u.screen.tiny() {
+			return u.onePane()
+		}
+		return nil
+	},
+	"larger": (*ui).noBorder, "smaller": (*ui).noBorder,
+	"open-detail": (*ui).leadsNowhere,
+	"card-log":    (*ui).noCard, "card-previous": (*ui).noCard, "card-details": (*ui).noCard,
+	"tab-1": noTab(0), "tab-2": noTab(1), "tab-3": noTab(2), "tab-4": noTab(3), "tab-5": noTab(4), "tab-6": noTab(5),
+	"notices": func(u *ui) error {
+		if len(u.frame.View.Notices) == 0 {
+			return problem.New("there are no notices", "")
+		}
+		return nil
+	},
+	"pending": func(u *ui) error {
+		if _, open := u.top().(*pendingView); open {
+			return problem.New("these are the changes that wait", u.keyOf("back", "goes back"))
+		}
+		return nil
+	},
+	"help": func(u *ui) error {
+		if r, open := u.top().(*reader); open && r.title == helpTitle {
+			return problem.New("this is the help", u.keyOf("back", "goes back"))
+		}
+		return nil
+	},
+	"snapshot": func(u *ui) error {
+		if u.options.Snapshot == nil {
+			return problem.New("a snapshot cannot be made here", "make one where the session runs: hone snapshot create")
+		}
+		return nil
+	},
+}
+
+// refusal returns why a verb cannot be done now; nil if it can.
+func (u *ui) refusal(v *verb) error {
+	if u.stopping && slices.ContainsFunc(wishes, func(w verb) bool { return w.name == v.name }) {
+		return problem.New("the session is stopping", "")
+	}
+	if refuse := refusals[v.name]; refuse != nil {
+		return refuse(u)
+	}
+	return nil
+}
+
+// try asks the session whether it would accept a wish, and returns why not.
+func (u *ui) try(w Wish) error {
+	return u.options.Ask(func(v store.View) (store.Action, error) {
+		_, err := w(v)
+		return nil, err
+	})
+}
+
+func refused(wish func(u *ui) Wish) func(*ui) error {
+	return func(u *ui) error { return u.try(wish(u)) }
+}
+
+// able returns those of the targets of which a verb can be asked, and the words that name the others. The error is why it can be
+// asked of none.
+func (u *ui) able(verb string) (names []model.ManifestName, but string, err error) {
+	targets := u.targets()
+	if len(targets) == 0 {
+		return nil, "", u.nothing()
+	}
+	if verb != "enable-or-disable" && verb != "trigger-mode" {
+		targets = u.enabledOf(targets)
+	}
+	var others []model.ManifestName
+	var first error
+	err = u.try(func(v store.View) (store.Action, error) { // all in one snapshot
+		for _, n := range targets {
+			if _, why := asks[verb]([]string{string(n)})(v); why != nil {
+				others, first = append(others, n), cmp.Or(first, why)
+				continue
+			}
+			names = append(names, n)
+		}
+		return nil, nil
+	})
+	switch {
+	case err != nil:
+		return nil, "", err
+	case len(names) == 0:
+		return nil, "", first
+	case len(others) > 0:
+		but = ", not " + listed(others)
+	}
+	return names, but, nil
+}
+
+func refusedToAll(verb string) func(*ui) error {
+	return func(u *ui) error {
+		_, _, err := u.able(verb)
+		return err
+	}
+}
+
+// nothing is why a verb has no resource to act on.
+func (u *ui) nothing() error {
+	switch l := u.table.current(); {
+	case len(u.frame.View.Rows) == 0:
+		return problem.New("there are no resources yet", "they come with the evaluation of the Tiltfile")
+	case u.top() != u.main:
+		return problem.New("no resource is selected here", "")
+	case l == nil && u.table.query != "":
+		return problem.New("no resource matches "+u.table.query, u.keyOf("back", "shows all of them"))
+	case l != nil && l.row == nil:
+		return problem.New("a group is selected", "choose one of its resources")
+	}
+	return problem.New("no resource is selected", "")
+}
+
+// noResource refuses where no single resource is selected.
+func (u *ui) noResource() error {
+	if u.target() == nil {
+		return u.nothing()
+	}
+	return nil
+}
+
+// noLine refuses where nothing of the table is selected.
+func (u *ui) noLine() error {
+	if u.table.current() == nil {
+		return u.nothing()
+	}
+	return nil
+}
+
+func (u *ui) noForwards() error {
+	r := u.target()
+	if r == nil {
+		return u.nothing()
+	}
+	if c, _ := u.frame.Controls(r.Name); len(c.Forwards) > 0 && !c.Disabled {
+		return nil // they can be changed
+	}
+	return u.try(func(v store.View) (store.Action, error) {
+		return nil, intent.Forwardable(v, string(r.Name))
+	})
+}
+
+func (u *ui) noButtons() error {
+	if r := u.target(); r != nil {
+		if c, _ := u.frame.Controls(r.Name); len(c.Buttons) > 0 {
+			return nil
+		}
+	}
+	if len(u.frame.Session().Buttons) > 0 {
+		return nil
+	}
+	return problem.New("the Tiltfile declares no buttons here", "load('ext://uibutton', 'cmd_button') declares them")
+}
+
+func (u *ui) noShell() error {
+	r := u.target()
+	if r == nil {
+		return u.nothing()
+	}
+	if _, err := u.frame.Shell(r.Name); err != nil {
+		return err
+	}
+	if u.options.Programs.Shell == nil {
+		return problem.New("a shell cannot be used here", "run: hone shell "+string(r.Name))
+	}
+	return nil
+}
+
+func (u *ui) noEndpoint() error {
+	r := u.target()
+	if r == nil {
+		return u.nothing()
+	}
+	if len(r.Endpoints) == 0 {
+		return problem.New(string(r.Name)+" has no endpoint", "port forwards (p) and links of the Tiltfile are endpoints")
+	}
+	return nil
+}
+
+// noGroup refuses to fold or unfold where that changes nothing.
+func (u *ui) noGroup(fold bool) error {
+	l := u.table.current()
+	switch {
+	case l == nil:
+		return u.nothing()
+	case u.table.order != view.ByGroup:
+		return problem.New("in this order there are no groups", u.keyOf("sort", "changes the order"))
+	case !slices.ContainsFunc(u.table.lines, func(o tableLine) bool { return o.row == nil }):
+		return problem.New("there are no groups", "labels=[…] in the Tiltfile makes them")
+	case l.row != nil && l.row.Name == model.TiltfileName:
+		return problem.New("the Tiltfile is in no group", "")
+	case l.row != nil && !fold:
+		return problem.New(string(l.row.Name)+" hides nothing", u.keyOf("details", "shows its details"))
+	case l.row == nil && u.table.folded[l.group] == fold:
+		return problem.New(map[bool]string{true: "the group is folded already", false: "the group is not folded"}[fold], "")
+	}
+	return nil
+}
+
+func (u *ui) notCut() error {
+	if !u.log.shape.cut {
+		return problem.New("long lines are wrapped", u.keyOf("wrap", "cuts them"))
+	}
+	return nil
+}
+
+func (u *ui) noLogLine() error {
+	if u.log.item() == nil {
+		return u.noLines()
+	}
+	return nil
+}
+
+// nothingMore refuses to open a line that hides nothing.
+func (u *ui) nothingMore() error {
+	it := u.log.item()
+	if it == nil {
+		return u.noLines()
+	}
+	if p := u.log; !p.opened[it.First] && len(p.wrap(*it, true).rows) == len(p.wrap(*it, false).rows) {
+		return problem.New("this line is shown whole: it has no fields and no repeats", "")
+	}
+	return nil
+}
+
+// noLog refuses where the log has no line, unless its lines are still being looked for.
+func (u *ui) noLog() error {
+	if u.log.list != nil && u.log.list.Len() == 0 && u.log.list.Looked() >= 1 {
+		return u.noLines()
+	}
+	return nil
+}
+
+// noLines is why a log is empty.
+func (u *ui) noLines() error {
+	p := u.log
+	switch {
+	case !p.terms.Empty():
+		return problem.New("no line of this log passes the filter", u.keyOf("back", "clears it"))
+	case p.level > 0:
+		return problem.New("no line of this log is that severe", u.keyOf("level", "changes the level"))
+	case p.source != allSources:
+		return problem.New("this log has no lines from there", u.keyOf("log-all", "shows the whole log"))
+	}
+	return problem.New("this log has no lines", "")
+}
+
+func (u *ui) noSearch() error {
+	if u.log.found.Empty() {
+		return problem.New("no search text", u.keyOf("find", "asks for one"))
+	}
+	return nil
+}
+
+// onePane refuses where the terminal has room for one pane only.
+func (u *ui) onePane() error {
+	if u.screen.tiny() || u.screen.turns() && !u.main.beside() {
+		return problem.New("this terminal has room for one pane only", map[bool]string{true: "enlarge it", false: u.keyOf("switch", "goes to the other one")}[u.screen.tiny()])
+	}
+	return nil
+}
+
+// noBorder refuses where no border can be moved.
+func (u *ui) noBorder() error {
+	if err := u.onePane(); err != nil {
+		return err
+	}
+	if u.main.turns() {
+		return problem.New("only one pane is shown", u.keyOf("zoom", "shows both"))
+	}
+	return nil
+}
+
+func (u *ui) leadsNowhere() error {
+	list, _ := u.lines()
+	if list == nil || list.line() == nil {
+		return problem.New("there is no line that leads anywhere", "")
+	}
+	if l := list.line(); !l.Selectable() {
+		return problem.New("this line leads nowhere", "")
+	}
+	return nil
+}
+
+func (u *ui) noCard() error {
+	if u.card() == nil {
+		return problem.New("this failure is over", "")
+	}
+	return nil
+}
+
+func noTab(i int) func(*ui) error {
+	return func(u *ui) error {
+		if d := u.details(); d != nil && i >= len(d.content.Tabs) {
+			return problem.New(fmt.Sprintf("there is no tab %d here", i+1), "")
+		}
+		return nil
+	}
+}
+
+// placeNames say where verbs work, and which verb goes there. The first one that fits is said.
+var placeNames = []struct {
+	in       place
+	name, by string
+}{
+	{inTable, "in the table", "back"}, {inLog, "in the log", "switch"}, {inCard, "on an error card", "next-error"},
+	{inDetails, "in the details of a resource", "details"}, {inWhy, "where a state is explained", "why"}, {inPending, "in the pending changes", "pending"},
+}
+
+// elsewhere says where a verb works that does not work at a place, with the key that goes there: "works in the log (Tab)".
+func (u *ui) elsewhere(v verb, at place) string {
+	for _, p := range placeNames {
+		if v.in&p.in == 0 {
+			continue
+		}
+		by := u.verb(p.by)
+		if by != nil && by.in&at == 0 { // its key works once this view is closed
+			by = u.verb("back")
+		}
+		if by == nil || len(by.keys) == 0 {
+			return "works " + p.name
+		}
+		return fmt.Sprintf("works %s (%s)", p.name, by.keys[0])
+	}
+	return "does not work here"
+}
+
+// stray says why a key does nothing where the user is.
+func (u *ui) stray(k key) error {
+	for _, v := range u.withheld {
+		if slices.Contains(v.keys, k) {
+			return withheld(u.options, v)
+		}
+	}
+	for _, v := range u.verbs {
+		if slices.Contains(v.keys, k) {
+			return problem.New(fmt.Sprintf("%s: %s %s", k, v.name, u.elsewhere(v, u.top().place())), "")
+		}
+	}
+	return problem.New(fmt.Sprintf("no command has the key %s", k), u.keyOf("help", "lists all keys"))
+}
+
+// keyOf says what the key of a verb does: "? lists all keys"; empty if it has none.
+func (u *ui) keyOf(name, does string) string {
+	if v := u.verb(name); v != nil && len(v.keys) > 0 {
+		return v.keys[0].String() + " " + does
+	}
+	return ""
+}
+
+// withheld says why a screen does not have a verb.
+func withheld(o Options, v verb) error {
+	switch {
+	case v.name == "suspend":
+		return problem.New("this screen has no shell to go back to", "")
+	case o.Past:
+		return problem.New(v.name+" is not possible: the session is over", "")
+	case o.ReadOnly:
+		return problem.New(v.name+" is not possible: this screen is read-only", "attach without --read-only")
+	}
+	return problem.New(v.name+" is not possible on this screen", "")
+}
+
+// lacking returns the verbs that a screen lacks because it only shows, with the keys they would have.
+func lacking(o Options, has []verb) []verb {
+	full := o
+	full.ReadOnly, full.Past, full.Ask = false, false, func(Wish) error { return nil }
+	full.Suspend = func(context.Context) error { return nil }
+	return slices.DeleteFunc(verbsFor(full), func(v verb) bool {
+		return slices.ContainsFunc(has, func(h verb) bool { return h.name == v.name })
+	})
+}
