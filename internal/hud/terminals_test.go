@@ -207,7 +207,9 @@ func TestTerminals(t *testing.T) {
 	two.shows("worker", "detach")
 
 	one.types("?")
-	one.shows("ON RESOURCES", "leave this screen; the session keeps running")
+	one.shows("HERE")
+	one.types("\x1b[6~\x1b[6~")
+	one.shows("leave this screen; the session keeps running")
 	one.types("q") // closes the help
 	one.shows("NAME")
 
@@ -375,7 +377,7 @@ func TestReadOnlyTerminal(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v before the help was shown:\n%q", err, one.plain())
 		}
-		if one.shown.Write(f.Content); strings.Contains(one.plain(), "hone ") && strings.Contains(one.plain(), "IN THE TABLE") && strings.Contains(one.plain(), "IN THE LOG") {
+		if one.shown.Write(f.Content); strings.Contains(one.plain(), "hone ") && strings.Contains(one.plain(), "HERE") && strings.Contains(one.plain(), "EVERYWHERE") {
 			break
 		}
 	}

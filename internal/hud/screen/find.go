@@ -37,6 +37,51 @@ func (p *logPane) find(terms loglist.Terms) {
 	p.finder.settle(p)
 }
 
+// finding is where the user was in the log before a search.
+type finding struct {
+	found  loglist.Terms
+	follow bool
+	top    spot
+	cursor uint64
+}
+
+// resume goes back to where the user was.
+func (p *logPane) resume(f finding) {
+	p.follow, p.cursor = f.follow, f.cursor
+	if !f.follow {
+		p.top = f.top
+	}
+	p.read()
+}
+
+// askFind asks for a text, and goes to the nearest match after each letter. Esc goes back to where the user was.
+func (u *ui) askFind() {
+	p := u.log
+	before := finding{p.found, p.follow, p.top, p.cursor}
+	seek := func(s string) error {
+		terms, err := loglist.Pattern(s)
+		if err != nil {
+			return err
+		}
+		p.resume(before) // each letter searches from where the user was
+		p.find(terms)
+		return nil
+	}
+	p.quiet = true
+	u.ask("find in log: ", "", seek, func(s string, ok bool) {
+		p.quiet = false
+		if !ok {
+			p.resume(before)
+			p.find(before.found)
+			p.wanted = 0
+			return
+		}
+		if err := seek(s); err != nil {
+			u.say(err.Error())
+		}
+	})
+}
+
 // here is where the user is in the log: the item with the cursor, or the first row.
 func (p *logPane) here() uint64 {
 	switch {
@@ -95,6 +140,7 @@ func (f *finder) settle(p *logPane) {
 		return
 	}
 	switch {
+	case p.quiet:
 	case f.matches.Len() == 0:
 		p.message = fmt.Sprintf("%q is not in this log", f.found.Text)
 	case wanted < 0:

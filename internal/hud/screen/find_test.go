@@ -101,3 +101,31 @@ func TestMatchNearTheEnd(t *testing.T) {
 		d.shows("needle 1 of 1", "line 0300", "line 0288")
 	})
 }
+
+// TestFindWhileTyping: each letter goes to the nearest match, Esc goes back to where the user was, and what is not found yet is no
+// news until Enter.
+func TestFindWhileTyping(t *testing.T) {
+	play(t, func(t *testing.T, d *driver) {
+		for i := range 200 {
+			d.write("api", fmt.Sprintf("line %04d", i))
+		}
+		d.write("api", "needle")
+		for i := range 200 {
+			d.write("api", fmt.Sprintf("later %04d", i))
+		}
+		d.after(time.Second)
+		d.press("fneed")
+		d.after(time.Second)
+		d.shows("needle", "line 0199", "find: need 1 of 1")
+		d.press("x")
+		d.after(time.Second)
+		d.shows("later 0199")
+		d.hides("is not in this log")
+		d.press("<Esc>")
+		d.shows("follow ●", "later 0199")
+		d.hides("find:")
+		d.press("fneedx<Enter>")
+		d.after(time.Second)
+		d.shows(`"needx" is not in this log`)
+	})
+}

@@ -33,6 +33,9 @@ func lasting(v verb) bool { return v.hint == keysHint || v.hint == detachHint ||
 func (u *ui) footer(at place) []verb {
 	var out []verb
 	add := func(v verb, says string) {
+		if now := u.hintNow(v.name); now != "" && says != "" {
+			says = now
+		}
 		if v.in&at == 0 || says == "" || len(v.keys) == 0 || slices.ContainsFunc(out, func(o verb) bool { return o.name == v.name }) {
 			return
 		}
@@ -50,6 +53,25 @@ func (u *ui) footer(at place) []verb {
 		}
 	}
 	return out
+}
+
+// hintNow returns what a key does now, where that depends on the state; empty for what it always does.
+func (u *ui) hintNow(verb string) string {
+	switch verb {
+	case "pause":
+		if u.frame.Session != nil && u.frame.Session().Paused {
+			return "resume"
+		}
+	case "enable-or-disable":
+		r := u.target()
+		if r == nil || u.frame.Controls == nil {
+			return ""
+		}
+		if c, ok := u.frame.Controls(r.Name); ok && c.Disabled {
+			return "enable"
+		}
+	}
+	return ""
 }
 
 // hints returns the hints of the keys that work now, as many as fit whole. They always include the keys that show all keys and all

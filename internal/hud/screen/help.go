@@ -8,7 +8,10 @@ import (
 // helpTitle is the title of the help.
 const helpTitle = "keys"
 
-func (u *ui) openHelp() { u.push(newReader(u, helpTitle, u.help)) }
+func (u *ui) openHelp() {
+	from := u.top().place()
+	u.push(newReader(u, helpTitle, func(int) []view.Cell { return u.help(from) }))
+}
 
 // helpParts are the parts of the help. A verb is listed in the first part all of whose places it works in.
 var helpParts = []struct {
@@ -41,26 +44,38 @@ func signs() []view.Cell {
 	return lines
 }
 
-// help lists all keys.
-func (u *ui) help(int) []view.Cell {
-	keys := 0
+// help lists every verb with its keys and its name: first those of the place from which it was opened, then the others by place.
+func (u *ui) help(from place) []view.Cell {
+	keys, names := 0, 0
 	for _, v := range u.verbs {
-		keys = max(keys, text.Width(v.label()))
+		keys, names = max(keys, text.Width(v.label())), max(names, text.Width(v.name))
 	}
+	line := func(v verb) view.Cell {
+		return view.Cell{{Text: "  " + text.PadRight(v.label(), keys) + "  ", Tone: view.Accent}, {Text: text.PadRight(v.name, names) + "  ", Tone: view.Dim}, {Text: v.help}}
+	}
+	var here []view.Cell
 	parts := make([][]view.Cell, len(helpParts))
 	for _, v := range u.verbs {
+		if v.in&from != 0 && v.in&inViews != inViews {
+			here = append(here, line(v))
+			continue
+		}
 		for i, p := range helpParts {
 			if v.in&p.in == p.in {
-				parts[i] = append(parts[i], view.Cell{{Text: "  " + text.PadRight(v.label(), keys) + "  ", Tone: view.Accent}, {Text: v.help}})
+				parts[i] = append(parts[i], line(v))
 				break
 			}
 		}
 	}
 	var lines []view.Cell
-	for i, p := range helpParts {
-		if len(parts[i]) > 0 {
-			lines = append(append(append(lines, view.Cell{{Text: p.title, Tone: view.Strong}}), parts[i]...), nil)
+	add := func(title string, part []view.Cell) {
+		if len(part) > 0 {
+			lines = append(append(append(lines, view.Cell{{Text: title, Tone: view.Strong}}), part...), nil)
 		}
+	}
+	add("HERE", here)
+	for i, p := range helpParts {
+		add(p.title, parts[i])
 	}
 	lines = append(append(append(lines, view.Cell{{Text: "SIGNS", Tone: view.Strong}}), signs()...), nil)
 	return append(lines, view.Cell{{Text: "hone " + u.options.Version, Tone: view.Dim}})

@@ -83,7 +83,7 @@ func TestKeysOfTheUser(t *testing.T) {
 		d.press("D")
 		d.shows("─ api  [1 updates]")
 		d.press("?")
-		d.shows("F5       trigger an update")
+		d.shows("F5       trigger            trigger an update")
 	}, func(_ *driver, o *Options) { o.Settings = s })
 }
 

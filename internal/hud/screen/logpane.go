@@ -49,6 +49,9 @@ type logPane struct {
 	focused bool
 	message string
 
+	// quiet is set while a search is typed: what is not found yet is no news.
+	quiet bool
+
 	area rect // of the rows
 	// drawn is set while the pane is a part of the frame that is drawn, and hidden as long as the last frame was without it: then
 	// it follows nothing and is no reason to draw.

@@ -3,6 +3,8 @@ package screen
 import (
 	"github.com/gdamore/tcell/v2"
 	"github.com/rivo/tview"
+
+	"github.com/hone-dev/hone/internal/hud/view"
 )
 
 // wheelRows is how many rows the wheel scrolls.
@@ -31,6 +33,10 @@ const (
 // mouse translates what tview reports about the mouse: one event may be several actions.
 func (u *ui) mouse(event *tcell.EventMouse, action tview.MouseAction) (*tcell.EventMouse, tview.MouseAction) {
 	defer u.guard()
+	if event.Modifiers()&tcell.ModShift != 0 {
+		u.pressed = false
+		return event, action // the terminal's own selection
+	}
 	x, y := event.Position()
 	g := gesture{x: x, y: y, block: event.Modifiers()&(tcell.ModAlt|tcell.ModCtrl) != 0}
 	switch action {
@@ -80,6 +86,9 @@ func (m *mainView) point(g gesture) *verb {
 	}
 	if g.kind == press {
 		m.pressed = m.pane(g.x, g.y)
+		if title, ok := m.table.titleAt(g.x, g.y); ok {
+			return &verb{name: "sort-by", do: func(*ui) { u.sortBy(title) }}
+		}
 	}
 	switch m.pressed {
 	case onBorder:
@@ -106,6 +115,37 @@ func (m *mainView) point(g gesture) *verb {
 	case nowhere:
 	}
 	return nil
+}
+
+// titleAt returns the column whose title is at a place of the terminal.
+func (t *table) titleAt(x, y int) (kind view.Kind, ok bool) {
+	if t.area.empty() {
+		return kind, false
+	}
+	for _, title := range t.titles {
+		if title.has(x, y) {
+			return title.kind, true
+		}
+	}
+	return kind, false
+}
+
+// sortBy orders the resources by a column, and by group again if they are ordered so already.
+func (u *ui) sortBy(kind view.Kind) {
+	order := view.AlertsFirst
+	switch kind {
+	case view.ColumnName:
+		order = view.ByName
+	case view.ColumnChanged:
+		order = view.ByChange
+	default:
+	}
+	if u.table.order == order {
+		order = view.ByGroup
+	}
+	u.table.order = order
+	u.table.arrange()
+	u.say("resources " + order.String())
 }
 
 func (m *mainView) pointLog(g gesture) *verb {

@@ -158,3 +158,30 @@ func TestMouseDragsTheBorder(t *testing.T) {
 		}
 	})
 }
+
+// TestMouseSortsByHeadings: a click on the title of a column orders by it, and a second one by group again.
+func TestMouseSortsByHeadings(t *testing.T) {
+	play(t, func(t *testing.T, d *driver) {
+		for _, tt := range []struct{ title, says string }{
+			{"NAME", "resources by name"}, {"NAME", "resources by group"}, {"CHANGED", "resources by last change"}, {"UPDATE", "resources alerts first"}, {"RUNTIME", "resources by group"},
+		} {
+			d.click(tt.title)
+			d.shows(tt.says)
+		}
+	})
+}
+
+// TestShiftIsTheTerminals: what the mouse does while Shift is held is the terminal's own selection.
+func TestShiftIsTheTerminals(t *testing.T) {
+	play(t, func(t *testing.T, d *driver) {
+		before := d.text()
+		x, y := d.find("crash loop ×4")
+		for _, b := range []tcell.ButtonMask{tcell.Button1, tcell.ButtonNone} {
+			d.term.InjectMouse(x, y, b, tcell.ModShift)
+			synctest.Wait()
+		}
+		if diff := cmp.Diff(still.Replace(before), still.Replace(d.text())); diff != "" {
+			t.Errorf("(-before +after):\n%s", diff)
+		}
+	})
+}

@@ -109,8 +109,8 @@ func TestBackgroundIsFollowed(t *testing.T) {
 		}
 		w.typed <- "?\x1b]11;rgb:1e1e/1e1e/1e1e\x1b\\\x1b"
 		d.after(time.Second)
-		if got := w.take(); !strings.Contains(got, darkGood) || !strings.Contains(got, "ON RESOURCES") {
-			t.Errorf("the colours for a dark background or the help are missing: %v %v", strings.Contains(got, darkGood), strings.Contains(got, "ON RESOURCES"))
+		if got := w.take(); !strings.Contains(got, darkGood) || !strings.Contains(got, "HERE") {
+			t.Errorf("the colours for a dark background or the help are missing: %v %v", strings.Contains(got, darkGood), strings.Contains(got, "HERE"))
 		}
 		w.typed <- "\x1b[?997;2n"
 		d.after(time.Second)

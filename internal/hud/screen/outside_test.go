@@ -37,7 +37,7 @@ func TestTheScreenComesBack(t *testing.T) {
 			t.Error("the terminal was not taken back")
 		}
 		d.press("?")
-		d.shows("ON RESOURCES")
+		d.shows("HERE")
 		if err := d.stop(); err != nil {
 			t.Error(err)
 		}

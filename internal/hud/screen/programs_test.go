@@ -61,7 +61,7 @@ func TestPrograms(t *testing.T) {
 			t.Errorf("%v, lent: %v", err, lent)
 		}
 		d.press("?")
-		d.shows("ON RESOURCES")
+		d.shows("HERE")
 		d.press("<Esc>")
 		d.shows("NAME", "mailer", "picked job 8812", "? keys")
 		fails = errors.New("the pager \"false\" has failed")

@@ -3,19 +3,44 @@ package screen
 import (
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/hone-dev/hone/internal/test/testnames"
 )
 
-// TestReadmeNamesTests: every test that the page names exists.
+// partsAsked is how many parts each row of the page has: what is asked for must not get lost.
+var partsAsked = []int{5, 7, 3, 7, 5, 3, 5, 2, 6, 3, 2, 3, 5, 3, 3}
+
+// TestReadmeNamesTests: the page has every row with all of its parts, each part names a test, and every test that it names exists.
 func TestReadmeNamesTests(t *testing.T) {
 	page, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+	folders := map[string]string{"": ".", "hud": "..", "e2e": "../../test/e2e"}
 	beside := func(folder string) string { return filepath.Join("..", folder) }
-	if n := testnames.Check(t, string(page), map[string]string{"": ".", "hud": "..", "e2e": "../../test/e2e"}, beside); n < 50 {
-		t.Errorf("only %d tests are named", n)
+	var parts []int
+	for line := range strings.Lines(string(page)) {
+		cells := strings.Split(strings.TrimSpace(line), " | ")
+		if len(cells) != 4 || strings.Contains(line, "asked for") {
+			continue
+		}
+		if n := strings.Trim(cells[0], "| "); n != "" {
+			if n != strconv.Itoa(len(parts)+1) {
+				t.Errorf("row %d has the number %s", len(parts)+1, n)
+			}
+			parts = append(parts, 0)
+		}
+		parts[len(parts)-1]++
+		if testnames.Check(t, cells[3], folders, beside) == 0 {
+			t.Errorf("no test shows %q", cells[2])
+		}
+	}
+	if diff := cmp.Diff(partsAsked, parts); diff != "" {
+		t.Errorf("parts of each row (-want +got):\n%s", diff)
 	}
 }

@@ -196,7 +196,7 @@ func TestDetailsAndHelp(t *testing.T) {
 func TestHelpNamesEveryKey(t *testing.T) {
 	u := &ui{verbs: verbs(Options{Ask: func(Wish) error { return nil }})}
 	var all strings.Builder
-	for _, line := range u.help(100) {
+	for _, line := range u.help(inTable) {
 		all.WriteString(line.String() + "\n")
 	}
 	taken, names := map[string]string{}, map[string]bool{}

@@ -41,6 +41,14 @@ type table struct {
 
 	area  rect // of the lines, when they were drawn last
 	ports rect // of the column of ports
+	// titles are those of the columns, where they were drawn.
+	titles []titleAt
+}
+
+// titleAt is where the title of a column was drawn.
+type titleAt struct {
+	rect
+	kind view.Kind
 }
 
 // tableLine is a row, or the heading of a group.
@@ -370,7 +378,9 @@ func (t *table) drawTitles(c canvas, area rect, columns []view.Column) {
 		style = t.theme.style(view.Strong)
 	}
 	at := area.x + view.Margin
+	t.titles = t.titles[:0]
 	for _, col := range columns {
+		t.titles = append(t.titles, titleAt{rect{at, area.y, col.Width + view.Gap, 1}, col.Kind})
 		c.text(at, area.y, min(col.Width, area.x+area.w-at), col.Title, style)
 		if col.Kind == view.ColumnPorts {
 			t.ports = rect{at, t.area.y, col.Width, t.area.h}

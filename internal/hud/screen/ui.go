@@ -478,23 +478,6 @@ func (u *ui) askLogFilter() {
 	})
 }
 
-func (u *ui) askFind() {
-	u.ask("find in log: ", "", func(s string) error {
-		_, err := loglist.Pattern(s)
-		return err
-	}, func(s string, ok bool) {
-		if !ok {
-			return
-		}
-		terms, err := loglist.Pattern(s)
-		if err != nil {
-			u.say(err.Error())
-			return
-		}
-		u.log.find(terms)
-	})
-}
-
 func (u *ui) findAgain(back bool) {
 	u.log.step(back)
 }
