@@ -403,6 +403,7 @@ var placeNames = []struct {
 }{
 	{inTable, "in the table", "back"}, {inLog, "in the log", "switch"}, {inCard, "on an error card", "next-error"},
 	{inDetails, "in the details of a resource", "details"}, {inWhy, "where a state is explained", "why"}, {inPending, "in the pending changes", "pending"},
+	{inText, "in a text that is read", "help"}, {inPrompt, "where text is typed", ""},
 }
 
 // elsewhere says where a verb works that does not work at a place, with the key that goes there: "works in the log (Tab)".
@@ -430,9 +431,9 @@ func (u *ui) stray(k key) error {
 			return withheld(u.options, v)
 		}
 	}
-	for _, v := range u.verbs {
-		if slices.Contains(v.keys, k) {
-			return problem.New(fmt.Sprintf("%s: %s %s", k, v.name, u.elsewhere(v, u.top().place())), "")
+	for _, p := range placeNames {
+		if v := u.matching(k, p.in); v != nil {
+			return problem.New(fmt.Sprintf("%s: %s %s", k, v.name, u.elsewhere(*v, u.top().place())), "")
 		}
 	}
 	return problem.New(fmt.Sprintf("no command has the key %s", k), u.keyOf("help", "lists all keys"))

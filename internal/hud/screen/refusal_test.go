@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -78,7 +79,7 @@ func TestNoKeyIsSilent(t *testing.T) {
 					d.press(s.keys)
 					before, asked, opened := d.cells(), len(d.asked), len(d.opened)
 					d.pressKey(k)
-					if d.cells() == before && len(d.asked) == asked && len(d.opened) == opened {
+					if d.cells() == before && len(d.asked) == asked && len(d.opened) == opened && d.copied() == "" {
 						silent = append(silent, fmt.Sprintf("%s does nothing and says nothing:\n%s", k, d.text()))
 					}
 				})
@@ -251,7 +252,8 @@ func TestPaletteListsAllVerbs(t *testing.T) {
 	} {
 		ended := make(chan struct{})
 		u := newUI(Options{Logs: logs, Now: time.Now, Ask: func(w Wish) error { _, err := w(v); return err }}, theme{}, lists)
-		u.done, u.jobs = ended, newJobs(t.Context())
+		ctx, cancel := context.WithCancel(t.Context())
+		u.done, u.jobs = ended, newJobs(ctx)
 		u.apply(FrameOf(v, hudtest.ShopTime, 0, view.Ignores{}), hudtest.ShopTime)
 		tt.open(u)
 		u.palette()
@@ -265,6 +267,7 @@ func TestPaletteListsAllVerbs(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
+		cancel()
 		u.jobs.work.Wait()
 	}
 	lists.Close()

@@ -32,9 +32,9 @@ func TestSuspend(t *testing.T) {
 				term.keys("clear; fg", "Enter")
 				term.shows(rows100)
 			}
-			term.keys("?") // the keys come here again
-			term.shows(`Ctrl-Z +back to the shell; fg shows the screen again`)
-			term.keys("q")
+			term.keys(":suspend") // the keys come here again
+			term.shows(`suspend +Ctrl-Z +back to the shell; fg shows the screen again`)
+			term.keys("Escape")
 			term.shows(rows100)
 
 			// The end of the session does not take the terminal away from the shell.
