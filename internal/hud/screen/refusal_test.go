@@ -79,7 +79,10 @@ func TestNoKeyIsSilent(t *testing.T) {
 					d.press(s.keys)
 					before, asked, opened := d.cells(), len(d.asked), len(d.opened)
 					d.pressKey(k)
-					if d.cells() == before && len(d.asked) == asked && len(d.opened) == opened && d.copied() == "" {
+					if d.cells() == before && len(d.asked) == asked && len(d.opened) == opened {
+						if d.after(2 * frameTime); d.copied() != "" {
+							return // copying reads away from the drawing
+						}
 						silent = append(silent, fmt.Sprintf("%s does nothing and says nothing:\n%s", k, d.text()))
 					}
 				})
