@@ -100,7 +100,7 @@ func (p *project) usesPrograms(term *terminal) {
 	term.keys("l") // follows the newest line, as before, and removes the message
 	term.shows(whole120)
 	term.keys("?")
-	term.shows(`trigger an update|ON RESOURCES`)
+	term.shows(`(?m)^ *HERE`)
 	term.keys("q")
 	term.shows(whole120)
 }
