@@ -23,7 +23,8 @@ const (
 	Gone
 )
 
-// Runtime works on the items of one operation, which it numbers. An error concerns one item, unless its context is over.
+// Runtime works on the items of one operation, which it numbers. An error concerns one item, unless its context is over. Runtimes are
+// compared with ==: nodes of equal ones share a call of Record.
 type Runtime interface {
 	// Plan says what Apply, or in a deletion Delete, would do to an item; nil is nothing that is worth a line. It writes nothing, neither
 	// where the item is nor in the ledger.

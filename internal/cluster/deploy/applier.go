@@ -177,7 +177,8 @@ type ApplyRequest struct {
 	// Adopt lets Apply take over objects that others made, unless their declaration decides otherwise
 	// (model.AnnotationAdopt). Without it such an object is a problem, and stays unchanged.
 	Adopt bool
-	// Record, unless nil, is called once before anything is applied: it records the objects.
+	// Record, unless nil, is called once before anything is applied, and before Before: it records the objects, and may do what else
+	// must come first. An error of it is that of Apply, which applies nothing then.
 	Record func(context.Context) error
 	// Before, unless nil, reports whether an object was applied before, by an earlier call. One that is applied only once (model.AnnotationApply)
 	// and no longer exists is not created again then.

@@ -282,6 +282,7 @@ func (r *applyRun) established(ctx context.Context, i int) error {
 	if t == nil {
 		return nil
 	}
+	dag.Idle(ctx)
 	err := poll(ctx, r.req.Timeout, func(ctx context.Context) (bool, error) {
 		crd, err := t.ri.Get(ctx, t.id.Name, metav1.GetOptions{})
 		return err == nil && conditionTrue(crd, "Established"), err

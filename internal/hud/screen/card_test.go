@@ -132,6 +132,8 @@ func TestErrorBeforeTheRowHasTurned(t *testing.T) {
 				}
 				d.logs.Append(logstore.Entry{Resource: "service-001", Source: logstore.SourceRuntime, Level: logstore.LevelError, Text: "FATAL no such host"})
 				d.manyLines("service-001", 50, 150)
+				d.after(spansTime)
+				d.cards(rows) // a frame that is late enough to look up the updates
 				d.after(time.Second)
 				d.press("e")
 				d.shows("▌ ✔ service-000", "service-001 has just written an error")

@@ -266,21 +266,19 @@ func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]mod
 		return nil, err
 	}
 	defer held.Release()
-	if err := ledger.Record(name, records); err != nil {
-		return nil, err
-	}
-	before, err := c.before(ledger, name)
-	if err != nil {
-		return nil, err
-	}
-	if req.Force {
-		if err := c.remove(ctx, req, records); err != nil {
-			return nil, err
-		}
-	}
+	var before func(model.ObjectID) bool
 	applied, err := c.applier.Apply(ctx, deploy.ApplyRequest{Resource: name, Objects: objects, Namespace: req.Namespace,
 		Timeout: req.UpsertTimeout, Force: req.Force, Adopt: req.Adopt, Logger: req.Log,
-		Before: before,
+		Record: func(ctx context.Context) (err error) {
+			if err := ledger.Record(name, records); err != nil {
+				return err
+			}
+			if before, err = c.before(ledger, name); err != nil || !req.Force {
+				return err
+			}
+			return c.remove(ctx, req, records)
+		},
+		Before: func(id model.ObjectID) bool { return before(id) },
 		Applied: func(u *unstructured.Unstructured, written bool) {
 			if err := ledger.Remember(u, written); err != nil { // it only explains
 				logstore.Warnf(req.Log, "WARNING: %v", err)
