@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -186,7 +187,9 @@ func TestRealNamespaceOfOthers(t *testing.T) {
 	name := "hone-test-" + randomText()
 	ns := c.inject(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: "+name+"}\n")
 	c.mustApply(t, ns)
-	t.Cleanup(func() { _ = c.client(t, ns[0]).Delete(t.Context(), name, metav1.DeleteOptions{}) })
+	t.Cleanup(func() {
+		_ = c.client(t, ns[0]).Delete(context.WithoutCancel(t.Context()), name, metav1.DeleteOptions{})
+	})
 	inside := c
 	inside.namespace = name
 	inside.mustApply(t, inside.injectAs(t, "web", "project2", configYAML))
