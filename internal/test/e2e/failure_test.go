@@ -159,7 +159,16 @@ func TestDiskFull(t *testing.T) {
 	defer s.asDeclared()
 	s.ready("web")
 	pod := current(t, s, "web")
-	p.write("site/data/big", strings.Repeat("0123456\n", 1<<18))
+	big := filepath.Join(t.TempDir(), "big") // one that is written in place is noticed twice if that takes long
+	if err := os.WriteFile(big, []byte(strings.Repeat("0123456\n", 1<<18)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(p.dir, "site/data"), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(big, filepath.Join(p.dir, "site/data/big")); err != nil {
+		t.Fatal(err)
+	}
 	b := s.builds("web", 2)
 	if b.Mode != "synclet" || b.FellBack != "" || !strings.Contains(b.Error, "/www/data/big") || !strings.Contains(b.Error, "sizeLimit") {
 		t.Errorf("build: %+v", b)

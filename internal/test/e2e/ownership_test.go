@@ -61,7 +61,7 @@ func TestForeignObject(t *testing.T) {
 	p.replace("conf.yaml", "key: mine", "key: ours")
 	term := p.terminal(150, 34)
 	term.keys(binary+" up --port none --namespace "+p.namespace, "Enter")
-	term.shows(`✖ uncategorized +apply configmap/conf: configmap/conf exists already: it is managed by "Helm"`)
+	term.shows(`✖ uncategorized +configmap/conf exists already: it is managed by "Helm"`)
 	term.keys("e", "Y")
 	term.shows(`take over objects of others that \S+ declares\?`)
 	if d := data(); d["key"] != "mine" {
