@@ -66,6 +66,7 @@ func TestNoKeyIsSilent(t *testing.T) {
 	v := shop(t)
 	for _, s := range situations {
 		t.Run(s.name, func(t *testing.T) {
+			t.Parallel() // some hundred screens each
 			var silent []string
 			tried := map[key]bool{}
 			u := &ui{verbs: verbs(Options{Ask: func(Wish) error { return nil }})}
