@@ -261,7 +261,6 @@ func TestBrake(t *testing.T) {
 	exists(true)
 	p.write("Tiltfile", all)
 	term.hides(`X deletes them; or fix the Tiltfile`)
-	term.shows(`✔ 3 ok`)
 	p.write("Tiltfile", "k8s_yaml('conf.yaml')\n")
 	term.shows(`6 of 7 objects would be deleted.*X deletes them; or fix the Tiltfile`)
 	term.keys("X")
