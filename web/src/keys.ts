@@ -1,5 +1,5 @@
 // The keys. Views say what they take, and the newest view that takes a key gets it. The letters are those of hone's screen.
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 type Keys = Record<string, () => void>;
 
@@ -9,7 +9,8 @@ const layers: { current: Keys }[] = [];
 export function keys(_place: string, map: Keys) {
   const ref = useRef(map);
   ref.current = map;
-  useEffect(() => {
+  // A layout effect: an effect would take the keys only after the next frame, and one that is pressed before is lost.
+  useLayoutEffect(() => {
     layers.push(ref);
     return () => void layers.splice(layers.indexOf(ref), 1);
   }, []);

@@ -1,5 +1,5 @@
 import { computed, signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 import { openEndpoint, restart, toggle, trigger } from "./actions";
 import type { Forward, PageResource } from "./api";
@@ -59,7 +59,7 @@ export function Overview() {
     a: () => (location.hash = "#/log"),
     Escape: () => (filter.value = ""),
   });
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (current.value) focus(current.value); // back from a resource
   }, []);
 

@@ -34,6 +34,22 @@ test("is moved through by the screen's keys", async ({ page }) => {
   await expect(page.getByRole("dialog")).toBeHidden();
 });
 
+test("takes keys as soon as a view is shown", async ({ page }) => {
+  // A key that arrives after the view and before the next frame.
+  const pressed = await page.evaluate(async () => {
+    const turned = new Promise((done) => window.addEventListener("hashchange", done, { once: true }));
+    location.hash = "#/r/api";
+    await turned;
+    await new Promise((done) => setTimeout(done)); // it is rendered after the event
+    const shown = document.querySelector("h1")?.textContent;
+    document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+    return { shown, hash: location.hash };
+  });
+  expect(pressed.shown).toContain("api");
+  expect(pressed.hash).toBe("#/");
+  await expect(row(page, "api")).toBeVisible();
+});
+
 test("filters and orders", async ({ page }) => {
   const names = page.locator("a.resource");
   await page.keyboard.press("/");
