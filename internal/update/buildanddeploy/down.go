@@ -164,7 +164,8 @@ func (d *Downs) turn(name model.ManifestName) *sync.Mutex {
 	return d.turns[name]
 }
 
-// Remove runs the down command of a resource that the Tiltfile no longer declares, unless nothing may be pruned. If another resource
+// Remove runs the down command of a resource that the Tiltfile no longer declares, unless nothing may be pruned or the resource has
+// come back meanwhile. If another resource
 // has the same down command now, the resource was renamed: the record passes to that one, and nothing runs.
 func (d *Downs) Remove(ctx context.Context, req RemoveRequest) error {
 	ledger, err := d.Ledger()
@@ -176,7 +177,7 @@ func (d *Downs) Remove(ctx context.Context, req RemoveRequest) error {
 		return err
 	}
 	cmd, ok := commands[req.Resource]
-	if !ok {
+	if !ok || req.returned(model.Manifest.IsLocal) {
 		return nil
 	}
 	if req.Declared != nil {

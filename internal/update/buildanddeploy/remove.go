@@ -32,11 +32,21 @@ type RemoveRequest struct {
 	Log    logstore.Logger
 }
 
+// returned reports whether the resource has come back, as the given kind, since its removal began: a removal may have waited for its
+// turn, for successors, or for another operation on the same objects.
+func (req RemoveRequest) returned(same func(model.Manifest) bool) bool {
+	if !req.Undeclared {
+		return req.Enough != nil && req.Enough.Err() != nil
+	}
+	return req.Declared != nil && slices.ContainsFunc(req.Declared(), func(m model.Manifest) bool { return m.Name == req.Resource && same(m) })
+}
+
 // Remove deletes the objects that the ledger holds for a resource, and then its records. Objects that another resource
 // declares are not deleted: their records pass to that one. Objects that a command of the user deployed are deleted by
 // the user's delete command, unless another resource is deployed by the same commands now.
 //
 // The objects of a resource that the Tiltfile no longer declares stay until the workloads that take the place of its own are ready.
+// If the resource comes back meanwhile, its objects stay.
 //
 // It returns the resources whose objects a delete command may also have deleted, and which have to be deployed again.
 func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model.ManifestName, err error) {
@@ -56,6 +66,9 @@ func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model
 		return nil, err
 	}
 	defer held.Release()
+	if req.returned(model.Manifest.IsK8s) {
+		return nil, nil // what the resource no longer includes is left to its next deploy
+	}
 	owner := c.owner(ctx, req.Declared, req.Resource, req.Namespace)
 	if err := c.handOver(ledger, req, owner); err != nil {
 		return nil, err
