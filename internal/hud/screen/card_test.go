@@ -125,16 +125,19 @@ func TestErrorBeforeTheRowHasTurned(t *testing.T) {
 			play(t, func(_ *testing.T, d *driver) {
 				rows := manyRows(3)
 				rows[1].Status, rows[1].Changed = view.Waiting, hudtest.ShopTime
+				d.press("a") // the log of another resource
 				d.cards(rows)
+				d.changed <- struct{}{}
+				d.after(spansTime / 4)
 				for n := 1; n < 3; n++ {
 					d.logs.Append(logstore.Entry{Resource: "service-001", Span: fmt.Sprintf("build:service-001:%d", n), Source: logstore.SourceBuild, Level: logstore.LevelInfo, Text: "update"})
 					d.manyLines("service-001", 1, 50)
 				}
+				d.changed <- struct{}{} // the second update has begun
+				d.after(spansTime / 4)
 				d.logs.Append(logstore.Entry{Resource: "service-001", Source: logstore.SourceRuntime, Level: logstore.LevelError, Text: "FATAL no such host"})
 				d.manyLines("service-001", 50, 150)
 				d.after(spansTime)
-				d.cards(rows) // a frame that is late enough to look up the updates
-				d.after(time.Second)
 				d.press("e")
 				d.shows("▌ ✔ service-000", "service-001 has just written an error")
 				d.hides("paused")

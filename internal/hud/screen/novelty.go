@@ -15,7 +15,7 @@ import (
 const (
 	// mostKnown bounds of how many resources the messages are learned at the same time.
 	mostKnown = 16
-	// spansTime is how long the updates of a resource are used before they are looked up again.
+	// spansTime is how long the updates of a resource are used for its lines before they are looked up again.
 	spansTime = time.Second / 4
 )
 
@@ -36,19 +36,24 @@ type known struct {
 	used     time.Time
 }
 
-// of returns what is known about a resource.
+// of returns what is known about a resource, of which lines are shown.
 func (n *novelty) of(name model.ManifestName, now time.Time) *known {
+	if k := n.known[name]; k != nil && now.Sub(k.looked) < spansTime {
+		k.used = now
+		return k
+	}
+	return n.look(name, now)
+}
+
+// look looks up the updates of a resource, and returns what is known about it.
+func (n *novelty) look(name model.ManifestName, now time.Time) *known {
 	k := n.known[name]
 	if k == nil {
 		n.makeRoom(now)
 		k = &known{}
 		n.known[name] = k
 	}
-	k.used = now
-	if now.Sub(k.looked) < spansTime && !k.looked.IsZero() {
-		return k
-	}
-	k.looked = now
+	k.used, k.looked = now, now
 	updates, last := 0, logstore.SpanInfo{}
 	for _, s := range n.logs.Spans(name) {
 		if isUpdate(s.Name, name) {
@@ -113,7 +118,8 @@ const (
 	watchedTime = 10 * time.Minute
 )
 
-// watch learns the messages of the resources that were updated last.
+// watch learns the messages of the resources that were updated last. A frame comes when an update begins: nothing else may tell of it
+// for a second.
 func (n *novelty) watch(rows []view.Row, now time.Time) {
 	var newest [watchedRows]*view.Row // this runs in every frame: a thousand rows are not sorted for it
 	for i := range rows {
@@ -132,7 +138,7 @@ func (n *novelty) watch(rows []view.Row, now time.Time) {
 	}
 	for _, r := range newest {
 		if r != nil {
-			n.of(r.Name, now)
+			n.look(r.Name, now)
 		}
 	}
 }
