@@ -163,7 +163,7 @@ func (k *keeper) spillOne() bool {
 	buf, offset := seg.buf, f.size
 	s.mu.Unlock()
 
-	length, err := s.spill.write(f, offset, buf)
+	length, numbers, err := s.spill.write(f, offset, buf)
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,7 +176,7 @@ func (k *keeper) spillOne() bool {
 	case err != nil:
 		s.loseLocked(r, err)
 	default:
-		freed := r.markSpilled(f, offset, length)
+		freed := r.markSpilled(f, offset, length, numbers)
 		r.memory -= freed
 		s.memory -= freed
 		s.boundDiskLocked(r)

@@ -1,7 +1,7 @@
 package logstore
 
 // merge yields the lines of several sources in the order of their numbers. It opens a source only when the source may
-// have the next line, so that the tail of a thousand resources costs little more than that of one.
+// have the next line, so that a page of a thousand resources costs little more than that of one.
 type merge struct {
 	heads []*source
 	back  bool
@@ -18,6 +18,11 @@ func newMerge(sources []*source, back bool) *merge {
 // top returns the source whose line is next, or nil.
 func (m *merge) top() *source {
 	for len(m.heads) > 0 && !m.heads[0].opened {
+		if it := m.heads[0]; !it.located && it.once == nil && it.passed == nil && len(m.heads) > 1 {
+			it.locate()
+			m.down(0)
+			continue
+		}
 		m.heads[0].opened = true
 		m.advance()
 	}

@@ -119,15 +119,15 @@ func (r *resource) spillable() *segment {
 }
 
 // markSpilled records that the oldest segment in memory is now in f, and returns how many bytes that freed.
-func (r *resource) markSpilled(f *spillFile, offset, length int64) (freed int64) {
+func (r *resource) markSpilled(f *spillFile, offset, length, numbers int64) (freed int64) {
 	seg := r.segs[r.spilled]
 	freed = int64(cap(seg.buf))
 	seg.buf, seg.marks, seg.strs, seg.origins = nil, nil, nil, nil
-	seg.file, seg.fileOffset, seg.fileLength = f, offset, length
+	seg.file, seg.fileOffset, seg.fileLength, seg.numbersLength = f, offset, length, numbers
 	r.spilled++
 	f.segments++
-	f.size += length
-	r.disk += length
+	f.size += length + numbers
+	r.disk += length + numbers
 	if n := len(r.files); n == 0 || r.files[n-1] != f {
 		r.files = append(r.files, f)
 	}

@@ -39,6 +39,7 @@ type segment struct {
 	spanID, originID       uint32
 	file                   *spillFile // set once spilled; then buf, marks and strs are nil
 	fileOffset, fileLength int64
+	numbersLength          int64
 }
 
 // origin is where a line comes from.

@@ -22,12 +22,13 @@ type source struct {
 	// go into the store's cache.
 	once *spillBuffer
 
-	opened bool // head is valid
-	final  bool // no segment after the current one is needed
-	v      view
-	block  int
-	recs   []record
-	i      int
+	located bool // locate was called
+	opened  bool // head is valid
+	final   bool // no segment after the current one is needed
+	v       view
+	block   int
+	recs    []record
+	i       int
 }
 
 // next moves to the next line and reports whether there is one; head returns it.
@@ -126,10 +127,15 @@ func (it *source) fetch() bool {
 	}
 }
 
-// place is the position of a spilled segment.
+// place is the position of a spilled segment. Its numbers follow it.
 type place struct {
-	path           string
-	offset, length int64
+	path                    string
+	offset, length, numbers int64
+}
+
+// place returns where a spilled segment is; the store's mutex is held.
+func (s *segment) place() place {
+	return place{s.file.path, s.fileOffset, s.fileLength, s.numbersLength}
 }
 
 // choose finds the next segment, and returns a view of it or its place on disk.
@@ -153,7 +159,8 @@ func (it *source) choose() (*segment, view, *place, bool) {
 		}
 		it.final = it.back && seg.first <= it.end || !it.back && seg.last >= it.end
 		if seg.file != nil {
-			return seg, view{}, &place{seg.file.path, seg.fileOffset, seg.fileLength}, true
+			at := seg.place()
+			return seg, view{}, &at, true
 		}
 		return seg, view{buf: seg.buf, marks: seg.marks, strs: seg.strs, origins: seg.origins, last: seg.last}, nil, true
 	}

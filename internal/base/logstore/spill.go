@@ -88,18 +88,24 @@ func (d *spillDir) newFile() *spillFile {
 	return &spillFile{path: filepath.Join(d.path, fmt.Sprintf("%06d.zst", d.made))}
 }
 
-// write appends a compressed segment to f and returns its compressed size in bytes.
-func (d *spillDir) write(f *spillFile, offset int64, buf []byte) (int64, error) {
-	packed := d.enc.EncodeAll(buf, make([]byte, 0, len(buf)/3))
+// write appends a compressed segment to f, and its numbers, and returns the sizes of both in bytes.
+func (d *spillDir) write(f *spillFile, offset int64, buf []byte) (length, numbersLength int64, err error) {
+	n, err := numbersOf(buf)
+	if err != nil {
+		return 0, 0, err
+	}
+	packed := d.enc.EncodeAll(buf, make([]byte, 0, len(buf)/3+len(n)))
+	length = int64(len(packed))
+	packed = append(packed, n...)
 	file, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if _, err = file.WriteAt(packed, offset); err != nil {
 		_ = file.Close()
-		return 0, err
+		return 0, 0, err
 	}
-	return int64(len(packed)), file.Close()
+	return length, int64(len(n)), file.Close()
 }
 
 // spillBuffer holds a segment read from disk. Its memory is used again for the next one.
@@ -144,7 +150,7 @@ type cachedView struct {
 	v   view
 }
 
-const cachedViews = 8
+const cachedViews = 64
 
 // get returns the view of a segment. With use, the view becomes the newest one.
 func (c *viewCache) get(seg *segment, use bool) (view, bool) {

@@ -18,8 +18,9 @@ const (
 )
 
 const (
-	// maxSegment is the size in bytes at which a segment is sealed, unless a resource's bound is small.
-	maxSegment = 128 << 10
+	// maxSegment is the size in bytes at which a segment is sealed, unless a resource's bound is small. A page of a thousand
+	// resources unpacks one segment for each of its lines.
+	maxSegment = 32 << 10
 	// firstSegment is the initial capacity of a resource's first segment; most resources write little.
 	firstSegment = 2 << 10
 	// backlogFactor times the memory bound is the size at which a writer has to wait for the keeper.
@@ -56,6 +57,8 @@ type Store struct {
 	spill  *spillDir // nil without Options.Dir
 	keeper *keeper
 	cache  viewCache
+	// numbers are those of segments on disk.
+	numbers numberCache
 
 	mu        sync.Mutex
 	room      sync.Cond // of mu: signals that signals that a resource's memory shrank, or the store was closed
