@@ -88,7 +88,7 @@ func (r *resource) drop(n int) (freed int64) {
 	for _, seg := range r.segs[:n] {
 		r.counts.sub(seg.counts)
 		r.dropped.add(seg.counts)
-		freed += int64(cap(seg.buf))
+		freed += seg.memory()
 		oldest = seg.last + 1
 	}
 	r.segs = slices.Delete(r.segs, 0, n)
@@ -121,8 +121,8 @@ func (r *resource) spillable() *segment {
 // markSpilled records that the oldest segment in memory is now in f, and returns how many bytes that freed.
 func (r *resource) markSpilled(f *spillFile, offset, length, numbers int64) (freed int64) {
 	seg := r.segs[r.spilled]
-	freed = int64(cap(seg.buf))
-	seg.buf, seg.marks, seg.strs, seg.origins = nil, nil, nil, nil
+	freed = seg.memory()
+	seg.text = nil
 	seg.file, seg.fileOffset, seg.fileLength, seg.numbersLength = f, offset, length, numbers
 	r.spilled++
 	f.segments++

@@ -19,27 +19,32 @@ import (
 //
 // Numbers are varints. Deltas are against the line before, and against zero for the first.
 type segment struct {
+	*text // nil once spilled
+
+	first, last uint64 // seq of the first and last line
+	lines       int
+	counts      counts
+	sealed      bool
+
+	file                                  *spillFile // set once spilled
+	fileOffset, fileLength, numbersLength int64
+}
+
+// text is what a segment holds in memory.
+type text struct {
 	buf   []byte
 	marks []mark
 	strs  []string // by id; [0] is ""
 	// origins are strs as origins.
 	origins []origin
 
-	first, last uint64 // seq of the first and last line
-	lines       int
-	counts      counts
-	lastTime    int64
-	sealed      bool
-
+	lastTime int64
 	// ids and originIDs map the strings of an open segment to their ids; nil once it is sealed.
-	ids                    map[string]uint32
-	originIDs              map[origin]uint32
-	spanStr                string
-	lastOrigin             origin
-	spanID, originID       uint32
-	file                   *spillFile // set once spilled; then buf, marks and strs are nil
-	fileOffset, fileLength int64
-	numbersLength          int64
+	ids              map[string]uint32
+	originIDs        map[origin]uint32
+	spanStr          string
+	lastOrigin       origin
+	spanID, originID uint32
 }
 
 // origin is where a line comes from.
@@ -89,7 +94,7 @@ type record struct {
 }
 
 func newSegment(size int) *segment {
-	return &segment{buf: make([]byte, 0, size), strs: []string{""}, origins: []origin{{}}}
+	return &segment{text: &text{buf: make([]byte, 0, size), strs: []string{""}, origins: []origin{{}}}}
 }
 
 // room returns an upper bound of the encoded size of a line.
@@ -169,6 +174,14 @@ func (s *segment) internOrigin(o origin) uint32 {
 	}
 	s.originIDs[o] = id
 	return id
+}
+
+// memory returns the bytes of the segment in memory.
+func (s *segment) memory() int64 {
+	if s.text == nil {
+		return 0
+	}
+	return int64(cap(s.buf))
 }
 
 func (s *segment) seal() {
