@@ -32,10 +32,13 @@ type cardView struct {
 	rows     int
 	height   int
 	area     rect
+	finds    textFinder
+	// title and text are what is shown, for copying.
+	title string
+	text  []view.Line
 }
 
 var (
-	_ layer   = (*cardView)(nil)
 	_ mover   = (*cardView)(nil)
 	_ pointed = (*cardView)(nil)
 )
@@ -43,6 +46,17 @@ var (
 func (v *cardView) place() place { return inCard }
 func (v *cardView) covers() bool { return false }
 func (v *cardView) mover() mover { return v }
+
+func (v *cardView) search() *textFinder              { return &v.finds }
+func (v *cardView) window() (first *int, height int) { return &v.offset, v.height }
+
+func (v *cardView) whole() []view.Cell {
+	out := []view.Cell{{{Text: v.title}}}
+	for _, l := range v.text {
+		out = append(out, l.Cell)
+	}
+	return out
+}
 
 func (v *cardView) move(by int) { v.offset = max(0, min(v.offset+by, v.rows-v.height)) }
 
@@ -232,12 +246,9 @@ func (u *ui) cardPrevious() {
 	if c == nil {
 		return
 	}
-	of, ok := runOf(c.Span)
-	if !ok {
-		u.say("this failure is not that of a container")
-		return
+	if of, ok := runOf(c.Span); ok {
+		u.previousRun(c.Resource, of)
 	}
-	u.previousRun(c.Resource, of)
 }
 
 func (u *ui) cardDetails() {
@@ -449,12 +460,15 @@ func (v *cardView) measure(area rect) (laid laidCard) {
 		if !card.Since.IsZero() {
 			laid.title += " ─ since " + card.Since.Local().Format("15:04:05")
 		}
-		for _, l := range v.content(card) {
+		v.text, v.title = v.content(card), laid.title
+		for _, l := range v.text {
 			laid.rows = append(laid.rows, l.Rows(area.w-4)...)
 		}
 		laid.right = fmt.Sprintf(" %d of %d ─ e next  Esc ", i+1, len(v.ui.frame.View.Cards))
 	}
 	v.rows, v.height = len(laid.rows), max(1, min(len(laid.rows), area.h*2/3-2))
+	v.finds.look(laid.rows)
+	v.finds.arrive(&v.offset, v.height)
 	v.move(0)
 	laid.box, _ = area.bottom(v.height + 2)
 	return laid
@@ -488,7 +502,9 @@ func (v *cardView) draw(c canvas, area rect) {
 	for n := 0; n < v.height && v.offset+n < len(rows); n++ {
 		c.spans(box.x+2, box.y+1+n, box.w-4, rows[v.offset+n])
 		c.linkPlaces(box.x+2, box.y+1+n, box.w-4, v.resource, rows[v.offset+n].String())
+		v.finds.mark(c, box.x+2, box.y+1+n, box.w-4, rows[v.offset+n].String())
 	}
+	v.finds.drawState(c, box.x+box.w-10, box.y+box.h-1)
 	if more := len(rows) - v.offset - v.height; more > 0 {
 		sign := fmt.Sprintf(" ▼ %d ", more)
 		c.text(box.x+box.w-text.Width(sign)-1, box.y+box.h-1, text.Width(sign), sign, c.theme.style(view.Accent))

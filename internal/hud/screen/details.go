@@ -23,7 +23,6 @@ type detailsView struct {
 }
 
 var (
-	_ layer   = (*detailsView)(nil)
 	_ pointed = (*detailsView)(nil)
 )
 
@@ -40,6 +39,16 @@ func (u *ui) openDetails(name model.ManifestName) {
 func (d *detailsView) place() place { return inDetails }
 func (d *detailsView) covers() bool { return true }
 func (d *detailsView) mover() mover { return &d.list }
+
+func (d *detailsView) search() *textFinder              { return d.list.search() }
+func (d *detailsView) window() (first *int, height int) { return d.list.window() }
+func (d *detailsView) whole() []view.Cell {
+	var out []view.Cell
+	for _, l := range d.content.Head {
+		out = append(out, l.Cell)
+	}
+	return append(out, d.list.whole()...)
+}
 
 func (d *detailsView) choose(tab int) {
 	if tab >= 0 && tab < len(d.content.Tabs) && tab != d.tab {
@@ -85,6 +94,7 @@ func (d *detailsView) draw(c canvas, area rect) {
 	c.rule(rest.x, rest.y, rest.w, c.theme.style(view.Dim))
 	_, rest = rest.top(1)
 	d.list.draw(c, rest)
+	d.list.finds.drawState(c, rest.x+rest.w-1, rest.y-1)
 }
 
 // drawTabs draws the name and the titles of the tabs; those that do not fit are cut.

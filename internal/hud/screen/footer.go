@@ -29,7 +29,19 @@ var footers = map[place][]hint{
 // lasting reports whether a hint is always shown.
 func lasting(v verb) bool { return v.hint == keysHint || v.hint == detachHint || v.hint == paletteHint }
 
-// footer returns the verbs to name at a place, with their hints in order.
+// mostAsked is of how many marked resources the footer asks what can be done with them. For more it names what can usually be done.
+const mostAsked = 20
+
+// useless reports whether a verb cannot be done now, so that the footer leaves it out.
+func (u *ui) useless(v *verb) bool {
+	f := &u.frame
+	if f.Controls == nil || f.Session == nil || f.Shell == nil || len(u.table.marked) > mostAsked {
+		return false
+	}
+	return u.refusal(v) != nil
+}
+
+// footer returns the verbs to name at a place, with their hints in order: those that can be done.
 func (u *ui) footer(at place) []verb {
 	var out []verb
 	add := func(v verb, says string) {
@@ -37,6 +49,9 @@ func (u *ui) footer(at place) []verb {
 			says = now
 		}
 		if v.in&at == 0 || says == "" || len(v.keys) == 0 || slices.ContainsFunc(out, func(o verb) bool { return o.name == v.name }) {
+			return
+		}
+		if u.useless(&v) {
 			return
 		}
 		v.hint = says

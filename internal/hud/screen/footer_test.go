@@ -31,7 +31,7 @@ func TestFooter(t *testing.T) {
 		{"<Enter>", "Enter open  → Tab tabs  t trigger  w why  "},
 		{"/e2e<Enter>", "showing e2e, Esc shows all   Enter details  "},
 		{"j  ", "2 marked, Esc unmarks   Enter details  "},
-		{"P", "Enter open  t trigger  Z pause all  "},
+		{"P", "Z pause all  e next error  "}, // no change waits,
 	} {
 		for width := minWidth; width <= 160; width += 4 {
 			playAt(t, newTerminal("UTF-8", width, 20), shop(t), func(t *testing.T, d *driver) {

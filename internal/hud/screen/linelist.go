@@ -2,6 +2,7 @@ package screen
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gdamore/tcell/v2"
 
@@ -19,6 +20,9 @@ type lineList struct {
 	lines []listLine
 	rows  int
 	area  rect
+	finds textFinder
+	// followed is the match whose line was selected last.
+	followed int
 }
 
 // listLine is a line, or one that is unfolded below it.
@@ -40,7 +44,21 @@ func (d *lineList) toggle(key string) {
 }
 
 // reset goes to the beginning of other lines.
-func (d *lineList) reset() { d.cursor, d.offset = 0, 0 }
+func (d *lineList) reset() {
+	d.cursor, d.offset = 0, 0
+	d.finds.at, d.finds.fresh, d.finds.deep = -1, true, true
+}
+
+func (d *lineList) search() *textFinder              { return &d.finds }
+func (d *lineList) window() (first *int, height int) { return &d.offset, d.area.h }
+
+func (d *lineList) whole() []view.Cell {
+	out := make([]view.Cell, len(d.lines))
+	for i, l := range d.lines {
+		out[i] = l.Cell
+	}
+	return out
+}
 
 // move moves the cursor by lines that can be selected, or scrolls where there is none.
 func (d *lineList) move(by int) {
@@ -101,6 +119,7 @@ func (d *lineList) read(lines []view.Line, empty string, width int) {
 	for _, l := range lines {
 		d.add(l, "", width)
 	}
+	d.finds.deep = false
 	if len(lines) == 0 {
 		d.add(view.Line{Cell: view.Cell{{Text: empty, Tone: view.Dim}}}, "", width)
 	}
@@ -120,6 +139,9 @@ func (d *lineList) add(l view.Line, above string, width int) {
 	n := len(l.Rows(width))
 	d.lines = append(d.lines, listLine{l, key, d.rows, n})
 	d.rows += n
+	if d.finds.deep && !d.opened[key] && d.hides(l) {
+		d.toggle(key)
+	}
 	if d.opened[key] {
 		for _, f := range l.Folded {
 			d.add(f, key, width)
@@ -127,7 +149,12 @@ func (d *lineList) add(l view.Line, above string, width int) {
 	}
 }
 
-// line returns the selected line ; nil if there is none.
+// hides reports whether what is folded into a line has a match.
+func (d *lineList) hides(l view.Line) bool {
+	return slices.ContainsFunc(l.Folded, func(f view.Line) bool { return d.finds.matches(f.Cell) || d.hides(f) })
+}
+
+// line returns the selected line; nil if there is none.
 func (d *lineList) line() *listLine {
 	if d.cursor >= 0 && d.cursor < len(d.lines) && d.lines[d.cursor].Selectable() {
 		return &d.lines[d.cursor]
@@ -139,6 +166,7 @@ func (d *lineList) line() *listLine {
 func (d *lineList) draw(c canvas, area rect) {
 	d.area = area
 	width := max(area.w-4, 1)
+	d.arrive(width)
 	d.scroll(0)
 	for i, l := range d.lines {
 		for n, row := range l.Rows(width) {
@@ -155,11 +183,41 @@ func (d *lineList) draw(c canvas, area rect) {
 				c.restyle(area.x+2, y, width, func(tcell.Style) tcell.Style { return style })
 			}
 			c.linkLine(area.x+2, y, width, l.Target, row)
+			d.finds.mark(c, area.x+2, y, width, row.String())
 		}
 	}
 	if below := d.rows - d.offset - area.h; below > 0 {
 		sign := fmt.Sprintf(" ▼ %d ", below)
 		c.text(area.x+area.w-text.Width(sign)-1, area.y+area.h-1, text.Width(sign), sign, c.theme.style(view.Accent))
+	}
+}
+
+// arrive looks for the matches, and shows the first one of a new search. The line with the match that the user is at is selected.
+func (d *lineList) arrive(width int) {
+	if d.finds.found.Empty() {
+		d.followed = -1
+		return
+	}
+	var rows []view.Cell
+	for _, l := range d.lines {
+		rows = append(rows, l.Rows(width)...)
+	}
+	d.finds.look(rows)
+	d.finds.arrive(&d.offset, d.area.h)
+	if d.finds.at != d.followed {
+		d.followed = d.finds.at
+		d.follow()
+	}
+}
+
+// follow selects the line with the match that the user is at.
+func (d *lineList) follow() {
+	if f := &d.finds; f.at >= 0 && f.at < len(f.rows) {
+		for i, l := range d.lines {
+			if row := f.rows[f.at]; row >= l.row && row < l.row+l.nrows && l.Selectable() {
+				d.cursor = i
+			}
+		}
 	}
 }
 

@@ -6,9 +6,29 @@ import (
 
 	"github.com/gdamore/tcell/v2"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/hud/loglist"
 	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/hud/view"
+)
+
+// page is a layer with text that can be searched and copied.
+type page interface {
+	layer
+	// search returns the search in the text.
+	search() *textFinder
+	// window returns the first row that is shown, which a search moves, and how many are shown.
+	window() (first *int, height int)
+	// whole returns all lines.
+	whole() []view.Cell
+}
+
+var (
+	_ page = (*reader)(nil)
+	_ page = (*cardView)(nil)
+	_ page = (*detailsView)(nil)
+	_ page = (*whyView)(nil)
+	_ page = (*pendingView)(nil)
 )
 
 // textFinder finds text in a page as finder does in the log: without hiding other lines, from where the user is.
@@ -17,8 +37,8 @@ type textFinder struct {
 	// rows are those with a match, and at is which of them the user is at; -1 for none.
 	rows []int
 	at   int
-	// fresh is set until the first match from where the user is was shown.
-	fresh bool
+	// fresh is set until the first match from where the user is was shown, and deep until what is folded was searched.
+	fresh, deep bool
 }
 
 // look finds the rows that match.
@@ -28,12 +48,14 @@ func (f *textFinder) look(rows []view.Cell) {
 		return
 	}
 	for i, row := range rows {
-		if len(f.found.Marks(row.String())) > 0 {
+		if f.matches(row) {
 			f.rows = append(f.rows, i)
 		}
 	}
 	f.at = min(f.at, len(f.rows)-1)
 }
+
+func (f *textFinder) matches(row view.Cell) bool { return len(f.found.Marks(row.String())) > 0 }
 
 // state says what is looked for and where the user is among the matches.
 func (f *textFinder) state() string {
@@ -56,84 +78,126 @@ func (f *textFinder) mark(c canvas, x, y, width int, row string) {
 	}
 }
 
-// seek begins a search; empty terms end the one before.
-func (r *reader) seek(terms loglist.Terms) {
-	r.textFinder = textFinder{found: terms, at: -1, fresh: true}
+// drawState draws the state of the search up to a column.
+func (f *textFinder) drawState(c canvas, end, y int) {
+	state := f.state()
+	width := text.Width(state)
+	c.text(end-width, y, width, state, c.theme.style(view.Accent))
 }
 
-// step shows the next or the previous match.
-func (r *reader) step(back bool) {
-	next := r.at + 1
-	if back {
-		next = r.at - 1
-	}
-	if next < 0 || next >= len(r.rows) {
-		r.ui.say(fmt.Sprintf("%q: this is the %s match", r.found.Text, map[bool]string{true: "first", false: "last"}[back]))
-		return
-	}
-	r.at = next
-	r.offset = r.rows[r.at] - r.height/3
+// seek begins a search; empty terms end the one before.
+func (f *textFinder) seek(terms loglist.Terms) {
+	*f = textFinder{found: terms, at: -1, fresh: true}
 }
 
 // arrive shows the first match from where the user is, or else the first one.
-func (r *reader) arrive() {
-	if !r.fresh {
+func (f *textFinder) arrive(first *int, height int) {
+	if !f.fresh {
 		return
 	}
-	r.fresh = false
-	for i, row := range r.rows {
-		if row >= r.offset || r.at < 0 {
-			r.at = i
+	f.fresh = false
+	for i, row := range f.rows {
+		if row >= *first || f.at < 0 {
+			f.at = i
 		}
-		if row >= r.offset {
+		if row >= *first {
 			break
 		}
 	}
-	if r.at >= 0 && (r.rows[r.at] < r.offset || r.rows[r.at] >= r.offset+r.height) {
-		r.offset = r.rows[r.at] - r.height/3
+	if f.at >= 0 && (f.rows[f.at] < *first || f.rows[f.at] >= *first+height) {
+		*first = max(0, f.rows[f.at]-height/3)
 	}
 }
 
+// askFindInText asks for a text, and shows the nearest match after each letter. Esc goes back to where the user was.
 func (u *ui) askFindInText() {
-	u.ask("find: ", "", func(s string) error {
-		_, err := loglist.Pattern(s)
-		return err
-	}, func(s string, ok bool) {
-		r, isReader := u.top().(*reader)
+	p, ok := u.top().(page)
+	if !ok {
+		return
+	}
+	f := p.search()
+	first, _ := p.window()
+	before, from := *f, *first
+	seek := func(s string) error {
 		terms, err := loglist.Pattern(s)
-		switch {
-		case !ok || !isReader:
-		case err != nil:
-			u.say(err.Error())
-		default:
-			r.seek(terms)
+		if err == nil {
+			*first = from
+			f.seek(terms)
 		}
+		return err
+	}
+	u.ask("find: ", "", seek, func(s string, ok bool) {
+		if !ok {
+			*f, *first = before, from
+			return
+		}
+		if err := seek(s); err != nil {
+			u.say(err.Error())
+		}
+		f.deep = true
 	})
 }
 
-func (u *ui) findInTextAgain(back bool) {
-	r, ok := u.top().(*reader)
+// noSearchInText refuses to go to a match where there is none.
+func (u *ui) noSearchInText() error {
+	p, ok := u.top().(page)
 	switch {
 	case !ok:
-	case r.found.Empty():
-		u.say("no search text: press f to enter it")
-	case len(r.rows) == 0:
-		u.say(fmt.Sprintf("%q is not here", r.found.Text))
-	default:
-		r.step(back)
+	case p.search().found.Empty():
+		return problem.New("no search text", u.keyOf("find-text", "asks for one"))
+	case len(p.search().rows) == 0:
+		return problem.New(fmt.Sprintf("%q is not here", p.search().found.Text), "")
 	}
+	return nil
+}
+
+// findInTextAgain shows the next or the previous match.
+func (u *ui) findInTextAgain(back bool) {
+	p, ok := u.top().(page)
+	if !ok {
+		return
+	}
+	f := p.search()
+	next := f.at + 1
+	if back {
+		next = f.at - 1
+	}
+	if next < 0 || next >= len(f.rows) {
+		u.say(fmt.Sprintf("%q: this is the %s match", f.found.Text, map[bool]string{true: "first", false: "last"}[back]))
+		return
+	}
+	f.at = next
+	first, height := p.window()
+	*first = max(0, f.rows[f.at]-height/3)
 }
 
 // copyText copies the whole page.
 func (u *ui) copyText() {
-	r, ok := u.top().(*reader)
+	p, ok := u.top().(page)
 	if !ok {
 		return
 	}
 	var b strings.Builder
-	lines := r.content(r.width)
+	lines := p.whole()
 	for _, l := range lines {
 		b.WriteString(strings.TrimRight(l.String(), " ") + "\n")
 	}
 	u.copy(b.String(), countOf(len(lines)), true)
+}
+
+// copyDetail copies the selected line of a list, or a whole page of text.
+func (u *ui) copyDetail() {
+	if list, _ := u.lines(); list == nil {
+		u.copyText()
+	} else if l := list.line(); l != nil {
+		u.copy(l.Cell.String()+"\n", countOf(1), true)
+	}
+}
+
+// noDetail refuses where no line is selected.
+func (u *ui) noDetail() error {
+	if list, _ := u.lines(); list != nil && list.line() == nil {
+		return problem.New("no line is selected", u.keyOf("copy-text", "copies all of them"))
+	}
+	return nil
 }

@@ -12,13 +12,17 @@ type pendingView struct {
 }
 
 var (
-	_ layer   = (*pendingView)(nil)
 	_ pointed = (*pendingView)(nil)
 )
 
-func (w *pendingView) place() place          { return inPending }
-func (w *pendingView) covers() bool          { return true }
-func (w *pendingView) mover() mover          { return &w.list }
+func (w *pendingView) place() place { return inPending }
+func (w *pendingView) covers() bool { return true }
+func (w *pendingView) mover() mover { return &w.list }
+
+func (w *pendingView) search() *textFinder              { return w.list.search() }
+func (w *pendingView) window() (first *int, height int) { return w.list.window() }
+func (w *pendingView) whole() []view.Cell               { return w.list.whole() }
+
 func (w *pendingView) point(g gesture) *verb { return w.list.point(w.ui, g) }
 
 func (u *ui) openPending() { u.push(&pendingView{ui: u}) }
@@ -31,4 +35,5 @@ func (w *pendingView) draw(c canvas, area rect) {
 	c.text(title.x+1, title.y, title.w-2, " pending changes ", c.theme.selection(view.Accent))
 	c.text(title.x+title.w-text.Width(back)-1, title.y, text.Width(back), back, c.theme.style(view.Dim))
 	w.list.draw(c, rest)
+	w.list.finds.drawState(c, title.x+title.w-text.Width(back)-2, title.y)
 }

@@ -18,10 +18,7 @@ type reader struct {
 	textFinder
 }
 
-var (
-	_ layer = (*reader)(nil)
-	_ mover = (*reader)(nil)
-)
+var _ mover = (*reader)(nil)
 
 func newReader(u *ui, title string, content func(width int) []view.Cell) *reader {
 	return &reader{ui: u, title: title, content: content}
@@ -30,6 +27,10 @@ func newReader(u *ui, title string, content func(width int) []view.Cell) *reader
 func (r *reader) place() place { return inText }
 func (r *reader) covers() bool { return true }
 func (r *reader) mover() mover { return r }
+
+func (r *reader) search() *textFinder              { return &r.textFinder }
+func (r *reader) window() (first *int, height int) { return &r.offset, r.height }
+func (r *reader) whole() []view.Cell               { return r.content(r.width) }
 
 func (r *reader) turn(pages int) { r.move(pages * max(1, r.height-1)) }
 
@@ -58,11 +59,9 @@ func (r *reader) draw(c canvas, area rect) {
 	}
 	r.count, r.height, r.width = len(rows), area.h, area.w-2
 	r.look(rows)
-	r.arrive()
+	r.arrive(&r.offset, r.height)
 	r.move(0)
-	if state := r.state(); state != "" {
-		c.text(title.x+title.w-text.Width(back)-text.Width(state)-2, title.y, text.Width(state), state, c.theme.style(view.Accent))
-	}
+	r.drawState(c, title.x+title.w-text.Width(back)-2, title.y)
 	for i := 0; i < area.h && r.offset+i < len(rows); i++ {
 		c.spans(area.x+1, area.y+i, area.w-2, rows[r.offset+i])
 		r.mark(c, area.x+1, area.y+i, area.w-2, rows[r.offset+i].String())

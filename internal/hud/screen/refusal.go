@@ -103,7 +103,8 @@ var refusals = map[string]func(u *ui) error{
 	},
 	"larger": (*ui).noBorder, "smaller": (*ui).noBorder,
 	"open-detail": (*ui).leadsNowhere,
-	"card-log":    (*ui).noCard, "card-previous": (*ui).noCard, "card-details": (*ui).noCard,
+	"card-log":    (*ui).noCard, "card-previous": (*ui).noRun, "card-details": (*ui).noCard,
+	"next-text": (*ui).noSearchInText, "previous-text": (*ui).noSearchInText, "copy-detail": (*ui).noDetail,
 	"tab-1": noTab(0), "tab-2": noTab(1), "tab-3": noTab(2), "tab-4": noTab(3), "tab-5": noTab(4), "tab-6": noTab(5),
 	"notices": func(u *ui) error {
 		if len(u.frame.View.Notices) == 0 {
@@ -385,6 +386,16 @@ func (u *ui) noCard() error {
 		return problem.New("this failure is over", "")
 	}
 	return nil
+}
+
+func (u *ui) noRun() error {
+	if c := u.card(); c != nil {
+		if _, ok := runOf(c.Span); !ok {
+			return problem.New("this failure is not that of a container", "")
+		}
+		return nil
+	}
+	return u.noCard()
 }
 
 func noTab(i int) func(*ui) error {

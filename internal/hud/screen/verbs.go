@@ -22,6 +22,8 @@ const (
 	inPending
 	inPrompt
 	inMain = inTable | inLog
+	// inPages is where there is a text that is neither table nor log.
+	inPages = inDetails | inText | inCard | inWhy | inPending
 	// inActing is where keys act on a resource.
 	inActing = inMain | inDetails | inCard | inWhy | inPending
 	inViews  = inMain | inDetails | inText | inCard | inWhy | inPending
@@ -117,10 +119,11 @@ func verbs(o Options) []verb {
 		{"find", letters("f"), inMain, "find in the log: text, or /regex/", "find", (*ui).askFind},
 		{"next", letters("n"), inMain, "next match", "", func(u *ui) { u.findAgain(false) }},
 		{"previous", letters("N"), inMain, "previous match", "", func(u *ui) { u.findAgain(true) }},
-		{"find-text", letters("f"), inText, "find in the page: text, or /regex/", "find", (*ui).askFindInText},
-		{"next-text", letters("n"), inText, "next match in the page", "", func(u *ui) { u.findInTextAgain(false) }},
-		{"previous-text", letters("N"), inText, "previous match in the page", "", func(u *ui) { u.findInTextAgain(true) }},
-		{"copy-text", append(letters("c"), letters("C")...), inText, "copy the page", "copy", (*ui).copyText},
+		{"find-text", letters("f"), inPages, "find in the page: text, or /regex/", "find", (*ui).askFindInText},
+		{"next-text", letters("n"), inPages, "next match in the page", "", func(u *ui) { u.findInTextAgain(false) }},
+		{"previous-text", letters("N"), inPages, "previous match in the page", "", func(u *ui) { u.findInTextAgain(true) }},
+		{"copy-detail", letters("c"), inPages, "copy the line of a list, or the page", "copy", (*ui).copyDetail},
+		{"copy-text", letters("C"), inPages, "copy the page", "", (*ui).copyText},
 		{"level", letters("L"), inMain, "level of the log: all, warnings, errors", "level", (*ui).cycleLevel},
 		{"size", letters("x"), inMain, "size of the log: short, half, full", "log size", (*ui).cycleSize},
 		{"zoom", letters("z"), inMain, "zoom the pane that has the focus", "zoom", (*ui).zoom},

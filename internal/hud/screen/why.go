@@ -17,13 +17,17 @@ type whyView struct {
 }
 
 var (
-	_ layer   = (*whyView)(nil)
 	_ pointed = (*whyView)(nil)
 )
 
-func (w *whyView) place() place          { return inWhy }
-func (w *whyView) covers() bool          { return true }
-func (w *whyView) mover() mover          { return &w.list }
+func (w *whyView) place() place { return inWhy }
+func (w *whyView) covers() bool { return true }
+func (w *whyView) mover() mover { return &w.list }
+
+func (w *whyView) search() *textFinder              { return w.list.search() }
+func (w *whyView) window() (first *int, height int) { return w.list.window() }
+func (w *whyView) whole() []view.Cell               { return w.list.whole() }
+
 func (w *whyView) point(g gesture) *verb { return w.list.point(w.ui, g) }
 
 // openWhy answers why the resource is in its state; asked again, it asks for a file.
@@ -63,4 +67,5 @@ func (w *whyView) draw(c canvas, area rect) {
 	c.text(title.x+1, title.y, room, " "+text.CutMiddle(what, room-2)+" ", c.theme.selection(view.Accent))
 	c.text(title.x+title.w-text.Width(back)-1, title.y, text.Width(back), back, c.theme.style(view.Dim))
 	w.list.draw(c, rest)
+	w.list.finds.drawState(c, title.x+title.w-text.Width(back)-2, title.y)
 }
