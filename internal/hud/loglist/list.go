@@ -2,6 +2,7 @@ package loglist
 
 import (
 	"context"
+	"math"
 	"runtime"
 	"slices"
 	"sort"
@@ -86,6 +87,7 @@ type List struct {
 	news   chan struct{}
 	now    func() time.Time
 	window time.Duration // how far back lines are listed; zero for all
+	delay  time.Duration // how old lines must be
 	// resting is set while the list does not follow the log; woken has a value when that has ended; one slot.
 	resting atomic.Bool
 	woken   chan struct{}
@@ -103,9 +105,9 @@ type List struct {
 
 // Open starts a list. It looks at the lines near the line numbered `from` first; the newest line is math.MaxUint64.
 func (l *Lister) Open(q Query, from uint64) *List {
-	out := &List{logs: l.logs, query: q, cancel: func() {}, news: l.news, now: l.now, window: q.Terms.window(), woken: make(chan struct{}, 1)}
+	out := &List{logs: l.logs, query: q, cancel: func() {}, news: l.news, now: l.now, window: q.Terms.window(), delay: q.Terms.delay(), woken: make(chan struct{}, 1)}
 	out.filter, out.match = q.filter(l.now())
-	if out.match == nil && broad(out.filter) {
+	if out.match == nil && broad(out.filter) && out.delay == 0 {
 		return out
 	}
 	ctx, cancel := context.WithCancel(l.ctx)
@@ -143,7 +145,10 @@ func (l *List) run(ctx context.Context) {
 	changed, cancel := l.logs.Subscribe()
 	defer cancel()
 	var late <-chan time.Time
-	if l.window > 0 {
+	if l.delay > 0 {
+		l.begin(ctx)
+	}
+	if l.window > 0 || l.delay > 0 {
 		tick := time.NewTicker(expiry)
 		defer tick.Stop()
 		late = tick.C
@@ -158,7 +163,9 @@ func (l *List) run(ctx context.Context) {
 		case <-changed:
 			retry.Sleep(ctx, followPause)
 		case <-late:
-			l.expire()
+			if l.window > 0 {
+				l.expire()
+			}
 		}
 		for l.resting.Load() && ctx.Err() == nil {
 			select {
@@ -169,12 +176,45 @@ func (l *List) run(ctx context.Context) {
 	}
 }
 
+// begin moves the start of a list of old lines to where these end.
+func (l *List) begin(ctx context.Context) {
+	limit, at := l.now().Add(-l.delay), uint64(0)
+	_ = l.logs.Scan(ctx, l.scope(), 0, math.MaxUint64, true, func(line logstore.LineRef) bool {
+		if line.Time.After(limit) {
+			return true
+		}
+		at = line.Seq
+		return false
+	})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.start, l.newest = min(l.start, at), at
+	l.x = newIndex(l.start)
+}
+
+// ripe returns the number of the newest line to look at, from the one that was looked at last on. Lines are about in the order of
+// their times.
+func (l *List) ripe(ctx context.Context, last uint64) uint64 {
+	newest := l.logs.Newest()
+	if l.delay == 0 {
+		return newest
+	}
+	limit, at := l.now().Add(-l.delay), newest
+	_ = l.logs.Scan(ctx, l.scope(), last, newest+1, false, func(line logstore.LineRef) bool {
+		if line.Time.After(limit) {
+			at = line.Seq - 1
+		}
+		return at == newest
+	})
+	return max(last, at)
+}
+
 // step looks at up to n line numbers in each direction, and reports whether there are more.
 func (l *List) step(ctx context.Context, n uint64) (forward, back bool) {
 	l.mu.Lock()
 	low, high, oldest := l.x.low, l.x.high, l.oldest
 	l.mu.Unlock()
-	newest := l.logs.Newest()
+	newest := l.ripe(ctx, high)
 	grew := false
 	if high < newest {
 		to := min(high+n, newest)

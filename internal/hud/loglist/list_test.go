@@ -341,3 +341,49 @@ func TestSinceSlides(t *testing.T) {
 		}
 	})
 }
+
+// TestOldLinesSlideIn: with !since: lines come into the list once they are old enough, also while nothing is written.
+func TestOldLinesSlideIn(t *testing.T) {
+	bubble(t, logstore.Options{}, func(t *testing.T, logs *logstore.Store, lists *Lister) {
+		fresh := lists.Open(query(t, "!since:2h"), math.MaxUint64)
+		defer fresh.Close()
+		second := func(i int) {
+			write(logs, fmt.Sprint("service-", i%3), logstore.SourceRuntime, fmt.Sprint("second ", i))
+			time.Sleep(time.Second)
+		}
+		for i := range 90 {
+			second(i)
+		}
+		for _, typed := range []string{"!since:1m", "!since:1m second", "!since:1m !since:30s level:info"} {
+			l := lists.Open(query(t, typed), math.MaxUint64)
+			synctest.Wait()
+			if n := l.Len(); n < 29 || n > 31 || l.Looked() < 1 {
+				t.Errorf("%s: %d lines at first, looked at %v", typed, n, l.Looked())
+			}
+			l.Close()
+		}
+		l := lists.Open(query(t, "!since:1m"), math.MaxUint64)
+		defer l.Close()
+		for i := range 30 {
+			second(90 + i)
+		}
+		synctest.Wait()
+		if n := l.Len(); n < 58 || n > 61 {
+			t.Errorf("%d lines half a minute later", n)
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		last := l.Before(math.MaxUint64, 1)
+		if n := l.Len(); n != 120 || len(last) != 1 || last[0].Text != "second 119" {
+			t.Errorf("%d lines in the end, up to %v", n, texts(last))
+		}
+		if n := fresh.Len(); n != 0 || fresh.Looked() < 1 {
+			t.Errorf("%d lines are two hours old", n)
+		}
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		if n := fresh.Len(); n != 120 {
+			t.Errorf("%d lines are two hours old, want all", n)
+		}
+	})
+}

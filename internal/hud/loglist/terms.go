@@ -113,7 +113,19 @@ func (t Terms) window() time.Duration {
 	return least
 }
 
-// narrow adds to a filter what the store can check, and returns the test of the rest; nil if nothing is left to test.
+// delay returns how old lines must be to be selected; zero if the terms do not say.
+func (t Terms) delay() time.Duration {
+	var most time.Duration
+	for _, one := range t.terms {
+		if one.kind == bySince && one.not {
+			most = max(most, one.since)
+		}
+	}
+	return most
+}
+
+// narrow adds to a filter what the store can check, and returns the test of the rest; nil if nothing is left to test. Terms that let
+// lines through only when they are old enough are not tested: the list waits with these lines.
 func (t Terms) narrow(f *logstore.Filter, now time.Time) func(logstore.LineRef) bool {
 	var checks []term
 	for _, one := range t.terms {
@@ -124,12 +136,10 @@ func (t Terms) narrow(f *logstore.Filter, now time.Time) func(logstore.LineRef) 
 				continue
 			}
 		case bySince:
-			if !one.not {
-				if at := now.Add(-one.since); at.After(f.Since) {
-					f.Since = at
-				}
-				continue
+			if at := now.Add(-one.since); !one.not && at.After(f.Since) {
+				f.Since = at
 			}
+			continue
 		case inText, bySource, byContainer, byPod:
 		}
 		checks = append(checks, one)
@@ -140,7 +150,7 @@ func (t Terms) narrow(f *logstore.Filter, now time.Time) func(logstore.LineRef) 
 	return func(line logstore.LineRef) bool {
 		line.Text = seen(line.Text)
 		for _, t := range checks {
-			if t.matches(line, now) == t.not {
+			if t.matches(line) == t.not {
 				return false
 			}
 		}
@@ -149,7 +159,7 @@ func (t Terms) narrow(f *logstore.Filter, now time.Time) func(logstore.LineRef) 
 }
 
 // matches tests a line whose text has no escape sequences.
-func (t term) matches(line logstore.LineRef, now time.Time) bool {
+func (t term) matches(line logstore.LineRef) bool {
 	switch t.kind {
 	case byLevel:
 		return line.Level >= t.level
@@ -159,9 +169,7 @@ func (t term) matches(line logstore.LineRef, now time.Time) bool {
 		return strings.Contains(strings.ToLower(line.Container), t.container)
 	case byPod:
 		return strings.Contains(strings.ToLower(line.Pod), t.pod)
-	case bySince:
-		return line.Time.After(now.Add(-t.since))
-	case inText:
+	case inText, bySince:
 	}
 	return t.in(line.Text)
 }
