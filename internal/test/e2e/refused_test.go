@@ -74,6 +74,50 @@ func TestRejectedDeploy(t *testing.T) {
 	}
 }
 
+// TestLacking deploys into a namespace that does not exist, and an object of a kind that the cluster does not know. Both come with what
+// others make there, without a trigger.
+func TestLacking(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, `
+-- Tiltfile --
+k8s_yaml(['conf.yaml', 'widget.yaml'])
+k8s_resource(objects=['conf'], new_name='conf')
+k8s_resource(objects=['w:Widget'], new_name='w')
+-- conf.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: conf, namespace: $NS-later}
+-- widget.yaml --
+apiVersion: $NS.example.com/v1
+kind: Widget
+metadata: {name: w}
+-- crd --
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.$NS.example.com}
+spec:
+  group: $NS.example.com
+  names: {kind: Widget, plural: widgets, singular: widget}
+  scope: Namespaced
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
+`)
+	s := p.up()
+	for _, name := range []string{"conf", "w"} {
+		if b := s.builds(name, 1); b.Error == "" {
+			t.Errorf("%s is deployed: %+v", name, b)
+		}
+	}
+	s.says(p.expand(`namespace "$NS-later" does not exist`))
+	s.says(`Trying again in 2s`)
+	p.kubectl("create", "namespace", p.namespace+"-later")
+	defer p.kubectl("delete", "namespace", p.namespace+"-later", "--wait=false")
+	p.kubectl("apply", "-f", "crd")
+	defer p.kubectl("delete", "-f", "crd", "--wait=false")
+	s.ready("conf")
+	s.ready("w")
+	p.says(0, []string{"down"})
+}
+
 // gated is the project web, behind an API server that can be made to refuse requests.
 func gated(t *testing.T) (*project, *gate) {
 	p := newProject(t, web)

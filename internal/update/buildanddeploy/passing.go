@@ -1,13 +1,14 @@
 package buildanddeploy
 
 import (
+	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/containers/docker"
 )
 
 // IsPassing reports whether an update failed for an external, temporary reason: a registry that does not accept a push,
 // an engine that does not answer, an API server (or a webhook that it calls) that answers 429 or 5xx, a connection that
-// broke off.
+// broke off, a namespace, a kind or room in a quota that the cluster lacks for now.
 func IsPassing(err error) bool {
-	return docker.IsPassing(err) || docker.IsUnreachable(err) || k8s.AsBusy(err) != nil || k8s.IsCutOff(err)
+	return docker.IsPassing(err) || docker.IsUnreachable(err) || k8s.AsBusy(err) != nil || k8s.IsCutOff(err) || deploy.IsLacking(err)
 }

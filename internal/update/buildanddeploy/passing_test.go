@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/hone-dev/hone/internal/base/problem"
@@ -31,6 +33,12 @@ func TestIsPassing(t *testing.T) {
 		"one of several objects":      {errors.Join(apierrors.NewBadRequest("no"), &k8s.Busy{Status: 429}), true},
 		"an object that is not valid": {apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "a", nil), false},
 		"a missing right":             {apierrors.NewForbidden(conf, "a", errors.New("no")), false},
+		"the namespace is missing":    {missing("namespaces"), true},
+		"another object is missing":   {missing("configmaps"), false},
+		"the namespace is going":      {terminating(), true},
+		"the kind is missing":         {&meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "example.com", Kind: "Widget"}}, true},
+		"the kind of one of several":  {errors.Join(apierrors.NewBadRequest("no"), fmt.Errorf("b: %w", errors.Join(missing("configmaps"), missing("namespaces")))), true},
+		"the quota is used up":        {apierrors.NewForbidden(conf, "a", errors.New("exceeded quota: few, requested: count/configmaps=1")), true},
 		"a build that fails":          {errors.New("exit status 1"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -40,4 +48,14 @@ func TestIsPassing(t *testing.T) {
 			}
 		})
 	}
+}
+
+func missing(resource string) error {
+	return apierrors.NewNotFound(schema.GroupResource{Resource: resource}, "shop")
+}
+
+func terminating() error {
+	err := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a", errors.New("the namespace is being terminated"))
+	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{Type: "NamespaceTerminating"})
+	return err
 }
