@@ -15,7 +15,11 @@ import (
 // partsAsked is how many parts each row of the page has: what is asked for must not get lost.
 var partsAsked = []int{5, 7, 3, 7, 5, 3, 5, 2, 6, 3, 2, 3, 5, 3, 3}
 
-// TestReadmeNamesTests: the page has every row with all of its parts, each part names a test, and every test that it names exists.
+// mendsAsked is how many faults the page lists.
+const mendsAsked = 23
+
+// TestReadmeNamesTests: the page has every row with all of its parts, and every fault; each names a test, and every test that it names
+// exists.
 func TestReadmeNamesTests(t *testing.T) {
 	page, err := os.ReadFile("README.md")
 	if err != nil {
@@ -24,8 +28,15 @@ func TestReadmeNamesTests(t *testing.T) {
 	folders := map[string]string{"": ".", "hud": "..", "e2e": "../../test/e2e"}
 	beside := func(folder string) string { return filepath.Join("..", folder) }
 	var parts []int
+	mends := 0
 	for line := range strings.Lines(string(page)) {
 		cells := strings.Split(strings.TrimSpace(line), " | ")
+		if len(cells) == 2 && !strings.Contains(line, "shown by") {
+			mends++
+			if testnames.Check(t, cells[1], folders, beside) == 0 {
+				t.Errorf("no test shows that %q is over", cells[0])
+			}
+		}
 		if len(cells) != 4 || strings.Contains(line, "asked for") {
 			continue
 		}
@@ -39,6 +50,9 @@ func TestReadmeNamesTests(t *testing.T) {
 		if testnames.Check(t, cells[3], folders, beside) == 0 {
 			t.Errorf("no test shows %q", cells[2])
 		}
+	}
+	if mends != mendsAsked {
+		t.Errorf("%d faults are listed, want %d", mends, mendsAsked)
 	}
 	if diff := cmp.Diff(partsAsked, parts); diff != "" {
 		t.Errorf("parts of each row (-want +got):\n%s", diff)
