@@ -3,6 +3,7 @@ package screen
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -45,6 +46,10 @@ type fieldColumns struct {
 	widths  map[string]int
 	// wide is since when no line that was shown has needed the present width of a column; the message has the key "".
 	wide map[string]time.Time
+}
+
+func (f *fieldColumns) clone() fieldColumns {
+	return fieldColumns{f.message, slices.Clone(f.order), maps.Clone(f.widths), maps.Clone(f.wide)}
 }
 
 // messageKey is the key of the message among the widths of a line.

@@ -3,6 +3,7 @@ package screen
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sync/atomic"
@@ -200,17 +201,35 @@ func (p *logPane) stale() bool {
 
 func (p *logPane) fold() loglist.Fold { return loglist.Fold{Repeats: !p.shape.repeats} }
 
+// rowReader reads the rows of a list as they are shown.
+type rowReader struct {
+	*wrapper
+	list   *loglist.List
+	fold   loglist.Fold
+	opened map[uint64]bool
+}
+
+// reading returns the reader of what the pane shows. It belongs to the drawing goroutine, as the pane does.
+func (p *logPane) reading() rowReader { return rowReader{&p.wrapper, p.list, p.fold(), p.opened} }
+
+// apart returns a reader for another goroutine.
+func (p *logPane) apart() rowReader {
+	return rowReader{p.wrapper.apart(), p.list, p.fold(), maps.Clone(p.opened)}
+}
+
 // flatten wraps items and returns all their rows.
-func (p *logPane) flatten(items []loglist.Item) []rowOf {
+func (r rowReader) flatten(items []loglist.Item) []rowOf {
 	var rows []rowOf
 	for _, it := range items {
-		w := p.wrap(it, p.opened[it.First])
+		w := r.wrap(it, r.opened[it.First])
 		for i := range w.rows {
 			rows = append(rows, rowOf{w, i})
 		}
 	}
 	return rows
 }
+
+func (p *logPane) flatten(items []loglist.Item) []rowOf { return p.reading().flatten(items) }
 
 // read updates the shown rows.
 func (p *logPane) read() {
@@ -260,9 +279,9 @@ func (p *logPane) readRows() {
 }
 
 // from returns up to n rows from a spot on, and whether the log ends with the last of them.
-func (p *logPane) from(at spot, n int) (rows []rowOf, end bool) {
-	items := p.list.ItemsAfter(at.seq-1, n+1, p.fold())
-	rows = p.flatten(items)
+func (r rowReader) from(at spot, n int) (rows []rowOf, end bool) {
+	items := r.list.ItemsAfter(at.seq-1, n+1, r.fold)
+	rows = r.flatten(items)
 	for len(rows) > 0 && rows[0].item.First == at.seq && rows[0].row < at.row {
 		rows = rows[1:]
 	}
@@ -271,6 +290,8 @@ func (p *logPane) from(at spot, n int) (rows []rowOf, end bool) {
 	}
 	return rows, len(items) <= n
 }
+
+func (p *logPane) from(at spot, n int) (rows []rowOf, end bool) { return p.reading().from(at, n) }
 
 // before returns up to n rows directly before a spot.
 func (p *logPane) before(at spot, n int) []rowOf {

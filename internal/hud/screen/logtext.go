@@ -3,6 +3,7 @@ package screen
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -73,6 +74,14 @@ type wrapKey struct {
 	first, last uint64
 	times       int
 	open        bool
+}
+
+// apart returns a wrapper for another goroutine, which wraps as w does now.
+func (w *wrapper) apart() *wrapper {
+	out := *w
+	out.resources, out.columns = slices.Clone(w.resources), w.columns.clone()
+	out.kept, out.cells, out.needs = map[wrapKey]*wrapped{}, 0, nil
+	return &out
 }
 
 func (w *wrapper) configure(width int, names bool, s shape) {

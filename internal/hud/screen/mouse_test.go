@@ -135,6 +135,7 @@ func TestMouseSelectsText(t *testing.T) {
 			move(x, y, tcell.Button1)
 			move(toX+tt.offset, toY, tcell.Button1)
 			move(toX+tt.offset, toY, tcell.ButtonNone)
+			d.after(2 * frameTime) // it is read away from the drawing
 			if diff := cmp.Diff(tt.want, d.copied()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 			}

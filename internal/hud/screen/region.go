@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"context"
 	"strings"
 	"unicode/utf8"
 
@@ -77,17 +78,17 @@ func (p *logPane) drawRegion(c canvas, area rect, r rowOf) {
 	}
 }
 
-// regionText returns the selected text. Rows that are one line are joined, unless a block was selected. whole is false if it
+// regionText returns the text of a region. Rows that are one line are joined, unless a block was selected. whole is false if it
 // was too much.
-func (p *logPane) regionText() (s string, whole bool) {
-	top, bottom := p.region.from.spot, p.region.to.spot
+func (r rowReader) regionText(ctx context.Context, g *region) (s string, whole bool) {
+	top, bottom := g.from.spot, g.to.spot
 	if bottom.before(top) {
 		top, bottom = bottom, top
 	}
 	var b strings.Builder
 	n := 0
-	for next := top; n < mostRegion; {
-		rows, end := p.from(next, regionStep)
+	for next := top; n < mostRegion && ctx.Err() == nil; {
+		rows, end := r.from(next, regionStep)
 		for i, r := range rows {
 			if i == 0 && n > 0 {
 				continue // the last one of the step before
@@ -95,16 +96,16 @@ func (p *logPane) regionText() (s string, whole bool) {
 			if bottom.before(r.spot()) {
 				return b.String(), true
 			}
-			if n > 0 && (p.region.block || r.row == 0 || r.item.starts[r.row] != r.item.starts[r.row-1]) {
+			if n > 0 && (g.block || r.row == 0 || r.item.starts[r.row] != r.item.starts[r.row-1]) {
 				b.WriteByte('\n')
 			}
-			start, end := p.region.columns(r.spot())
+			start, end := g.columns(r.spot())
 			at := 0
-			for _, g := range r.item.rows[r.row] {
-				if at >= start-g.Width+1 && at < end {
-					b.WriteString(g.Text)
+			for _, cell := range r.item.rows[r.row] {
+				if at >= start-cell.Width+1 && at < end {
+					b.WriteString(cell.Text)
 				}
-				at += g.Width
+				at += cell.Width
 			}
 			n++
 		}
@@ -116,16 +117,26 @@ func (p *logPane) regionText() (s string, whole bool) {
 	return b.String(), false
 }
 
-// copyRegion copies what the mouse has selected.
+// copyRegion copies what the mouse has selected. It is read away from the drawing: it may be many rows.
 func (u *ui) copyRegion() {
-	s, whole := u.log.regionText()
-	if strings.TrimSpace(s) == "" {
+	g, rows := u.log.region, u.log.apart()
+	if g == nil {
 		return
 	}
-	what := words.Count(utf8.RuneCountInString(s), "character")
-	if n := strings.Count(s, "\n"); n > 0 {
-		what = countOf(n + 1)
-	}
-	u.log.region = nil
-	u.copy(s, what, whole)
+	u.job(func(ctx context.Context) func() {
+		s, whole := rows.regionText(ctx, g)
+		return func() {
+			if u.log.region == g {
+				u.log.region = nil
+			}
+			if strings.TrimSpace(s) == "" {
+				return
+			}
+			what := words.Count(utf8.RuneCountInString(s), "character")
+			if n := strings.Count(s, "\n"); n > 0 {
+				what = countOf(n + 1)
+			}
+			u.copy(s, what, whole)
+		}
+	})
 }
