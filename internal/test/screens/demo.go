@@ -130,7 +130,7 @@ var scenes = []scene{
 			s.do(func() error { return d.edit("api/main.go", line, broken) })
 			s.shows(`✖ api .*exited 2`)
 			s.keys("e")
-			s.shows(`✖ api ─`, `panic: runtime error: index out of range`)
+			s.shows(`✖ api ─`, `(?m)^ {3,6}panic: runtime error: index out of range`) // on the card, not above it
 		})
 	}},
 }
