@@ -85,14 +85,19 @@ func (v *cardView) point(g gesture) *verb {
 	return nil
 }
 
-// index returns the place of the card among the cards of the frame; -1 if the failure is gone.
+// index returns the place of the card among the cards of the frame: of that which explains the failure now, if it was found to come
+// from another one; -1 if the failure is gone.
 func (v *cardView) index() int {
+	by := -1
 	for i, c := range v.ui.frame.View.Cards {
-		if c.Resource == v.resource && c.Aspect == v.aspect {
+		switch {
+		case c.Resource == v.resource && c.Aspect == v.aspect:
 			return i
+		case by < 0 && c.Resource != v.resource && c.Explains(v.resource):
+			by = i
 		}
 	}
-	return -1
+	return by
 }
 
 // nextError shows the next or the previous error, and selects its resource. Errors are the cards of what is failing, then the
@@ -180,7 +185,7 @@ func (u *ui) bringCard(now time.Time) {
 		return
 	}
 	for _, c := range u.frame.View.Cards {
-		if c.Resource == u.wanted {
+		if c.Explains(u.wanted) {
 			u.wanted = ""
 			u.showCard(c)
 			return
@@ -371,7 +376,7 @@ func (v *cardView) content(c *view.Card) []view.Line {
 			add(4, view.Span{Text: "  "}, view.Span{Text: s, Tone: view.Bad})
 		}
 	}
-	if len(c.Helps)+len(c.Waiting)+len(c.After) > 0 {
+	if len(c.Helps)+len(c.Waiting)+len(c.After)+len(c.Consequences) > 0 {
 		add(0)
 	}
 	for i, s := range c.Helps {
@@ -384,6 +389,16 @@ func (v *cardView) content(c *view.Card) []view.Line {
 	if len(c.After) > 0 {
 		add(12, view.Span{Text: "Look first: ", Tone: view.Strong}, view.Span{Text: joined(c.After, ", ") + ", which it depends on, failed before it"})
 	}
+	for i, f := range c.Consequences[:min(len(c.Consequences), mostConsequences)] {
+		head := "Failed after it: "
+		if i > 0 {
+			head = text.PadRight("", len(head))
+		}
+		add(17, view.Span{Text: head, Tone: view.Strong}, view.Span{Text: string(f.Resource), Tone: view.Bad}, view.Span{Text: ", " + f.String()})
+	}
+	if n := len(c.Consequences) - mostConsequences; n > 0 {
+		add(17, view.Span{Text: fmt.Sprintf("%*s%d more", len("Failed after it: "), "", n)})
+	}
 	if len(c.Waiting) > 0 {
 		add(12, view.Span{Text: "Waiting for it: ", Tone: view.Strong}, view.Span{Text: v.chain(c, excerpt)})
 	}
@@ -395,6 +410,9 @@ func (v *cardView) content(c *view.Card) []view.Line {
 	}
 	return lines
 }
+
+// mostConsequences bounds how many failures that come from another one its card names.
+const mostConsequences = 5
 
 // chainRings and chainNames bound how much of a chain of waiting resources a card names.
 const chainRings, chainNames = 6, 4

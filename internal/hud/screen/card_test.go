@@ -210,6 +210,31 @@ func TestCardOfWhatAResourceWaitsFor(t *testing.T) {
 	})
 }
 
+// TestCardOfAConsequence: what failed because something else did has no card of its own either. A card that is open when that is found
+// becomes that of the cause.
+func TestCardOfAConsequence(t *testing.T) {
+	play(t, func(_ *testing.T, d *driver) {
+		crash := func(name model.ManifestName) view.Card {
+			return view.Card{Resource: name, Aspect: view.AspectRuntime, Title: "crash loop ×4", Cause: []string{"container main exited with code 1"}}
+		}
+		d.cards(manyRows(6, 1, 4), crash("service-004"))
+		d.press("e")
+		d.shows("▌ ✖ service-004", "service-004 ─ crash loop ×4", "1 of 1")
+		cause := crash("service-001")
+		for _, n := range resourceNames("service-004", "web", "api", "e2e", "shop", "mail", "queue") {
+			cause.Consequences = append(cause.Consequences, view.Consequence{Resource: n, Title: "crash loop ×4", Cause: "container main exited with code 1"})
+		}
+		d.cards(manyRows(6, 1, 4), cause)
+		d.shows("service-001 ─ crash loop ×4", "1 of 1", "Failed after it: service-004, crash loop ×4: container main exited with code 1",
+			"                 web, crash loop ×4", "shop, crash loop ×4", "2 more")
+		d.hides("mail")
+		d.press("<Esc>gjjjj")
+		d.shows("▌ ✖ service-004")
+		d.press("e")
+		d.shows("▌ ✖ service-001", "service-001 ─ crash loop ×4")
+	})
+}
+
 // located makes a file that of every name in the output.
 func located(d *driver, file string) {
 	before := d.view

@@ -15,7 +15,8 @@ import (
 )
 
 // Card explains a failure, or a pod that is stuck: what it is, why, what helps, and who waits because of it. What fails for the
-// same reason shares a card, and what only waits for a failure has none.
+// same reason shares a card. What only waits for a failure has none, nor has what failed after something that it depends on, for no
+// reason of its own that is known.
 type Card struct {
 	// Resource is the resource that failed; Also are further ones that failed for the same reason.
 	Resource model.ManifestName
@@ -43,10 +44,28 @@ type Card struct {
 	// Waiting are the resources that wait for the failed ones: in the first ring those that wait for them, in each further ring
 	// those that wait for one of the ring before.
 	Waiting [][]model.ManifestName
-	// After are failing resources that the failed one depends on, if they have failed before it.
+	// Consequences are failures of resources that depend on the failed one and have failed after it, the first one first.
+	Consequences []Consequence
+	// After are failing resources that the failed one depends on, if they have failed before it, and it may have failed by itself.
 	After []model.ManifestName
 
 	root string // what must be mended; empty if that is not known
+}
+
+// Consequence is a failure that most likely comes from another one.
+type Consequence struct {
+	Resource model.ManifestName
+	// Title says what failed, Cause why, in one line; empty if that is not known.
+	Title, Cause string
+	since        time.Time
+}
+
+// String returns what failed and why, in one line.
+func (f Consequence) String() string {
+	if f.Cause == "" {
+		return f.Title
+	}
+	return f.Title + ": " + f.Cause
 }
 
 // Aspect is what of a resource failed.
@@ -71,9 +90,14 @@ const (
 	ErrorsOfLastStep
 )
 
-// Concerns reports whether a card is about a resource: it has failed, or it waits for what has failed.
+// Explains reports whether a card tells why a resource has failed, by itself or in consequence.
+func (c Card) Explains(name model.ManifestName) bool {
+	return slices.Contains(c.failed(), name) || slices.ContainsFunc(c.Consequences, func(f Consequence) bool { return f.Resource == name })
+}
+
+// Concerns reports whether a card is about a resource: it explains its failure, or what it waits for.
 func (c Card) Concerns(name model.ManifestName) bool {
-	return c.Resource == name || slices.Contains(c.Also, name) || slices.ContainsFunc(c.Waiting, func(ring []model.ManifestName) bool { return slices.Contains(ring, name) })
+	return c.Explains(name) || slices.ContainsFunc(c.Waiting, func(ring []model.ManifestName) bool { return slices.Contains(ring, name) })
 }
 
 // Says reports whether a line of output stands in the causes already, by itself or as the end of one.
@@ -117,11 +141,16 @@ func (b *builder) cards(rows []Row) []Card {
 			}
 		}
 	}
+	cards = b.fold(cards)
 	needed := map[model.ManifestName]bool{}
 	for i := range cards {
-		cards[i].Waiting = b.waitingFor(cards[i].failed())
-		cards[i].After = b.after(cards[i], cards)
-		for _, n := range cards[i].After {
+		c := &cards[i]
+		failed := c.failed()
+		for _, f := range c.Consequences {
+			failed = append(failed, f.Resource)
+		}
+		c.Waiting = b.waitingFor(failed)
+		for _, n := range c.After {
 			needed[n] = true
 		}
 	}
@@ -136,6 +165,52 @@ func (c Card) sameAs(o Card) bool {
 		return c.root == o.root
 	}
 	return o.root == "" && c.Aspect == o.Aspect && c.Title == o.Title && slices.Equal(c.Cause, o.Cause) && c.Output == o.Output && c.Span == "" && o.Span == ""
+}
+
+// fold finds for each card what it may come from, and makes those that most likely do consequences of that.
+func (b *builder) fold(cards []Card) []Card {
+	for i := range cards {
+		cards[i].After = b.after(cards[i], cards)
+	}
+	folded := func(c Card) bool { return len(c.After) > 0 && !b.ofItself(c) }
+	roots := slices.DeleteFunc(slices.Clone(cards), folded)
+	for _, c := range cards {
+		if !folded(c) {
+			continue
+		}
+		first := -1 // a chain of failures always has a first one, which is no consequence
+		for i, o := range roots {
+			if slices.Contains(c.After, o.Resource) && (first < 0 || o.Since.Before(roots[first].Since)) {
+				first = i
+			}
+		}
+		f := Consequence{Resource: c.Resource, Title: c.Title, since: c.Since}
+		if len(c.Cause) > 0 {
+			f.Cause = c.Cause[0]
+		}
+		roots[first].Consequences = append(roots[first].Consequences, f)
+	}
+	for i := range roots {
+		slices.SortStableFunc(roots[i].Consequences, func(x, y Consequence) int { return x.since.Compare(y.since) })
+	}
+	return roots
+}
+
+// ofItself reports whether a failure has a reason that has nothing to do with what the resource depends on: one that is known, such
+// as an image that cannot be pulled; files of its own that the user has just changed; what a build or the cluster says; or what
+// others that depend on something else fail of as well.
+func (b *builder) ofItself(c Card) bool {
+	if len(c.Saved) > 0 || len(c.Also) > 0 {
+		return true
+	}
+	switch c.Aspect {
+	case AspectUpdate:
+		return state.Resources.In(b.v).Value(string(c.Resource)).Manifest.Local == nil
+	case AspectRuntime, AspectStuck:
+		return c.root != ""
+	case AspectPort:
+	}
+	return true
 }
 
 // after returns the failing resources that the failed one depends on, and that have failed before it.

@@ -34,6 +34,9 @@ func show(cards []Card) string {
 		for _, h := range c.Helps {
 			fmt.Fprintf(&b, "  helps: %s\n", h)
 		}
+		for _, f := range c.Consequences {
+			fmt.Fprintf(&b, "  consequence: %s, %s\n", f.Resource, f)
+		}
 		if len(c.After) > 0 {
 			fmt.Fprintf(&b, "  after: %v\n", c.After)
 		}
@@ -47,6 +50,17 @@ func show(cards []Card) string {
 func TestCards(t *testing.T) {
 	service := func(name model.ManifestName, deps ...model.ManifestName) model.Manifest {
 		return model.Manifest{Name: name, AutoInit: true, ResourceDeps: deps, K8s: &model.K8sTarget{PodReadiness: model.PodWait}}
+	}
+	tests := func(name model.ManifestName, deps ...model.ManifestName) model.Manifest {
+		return model.Manifest{Name: name, AutoInit: true, ResourceDeps: deps, Local: &model.LocalTarget{}}
+	}
+	crash := func(s *hudtest.Scene, name model.ManifestName, at time.Duration) {
+		s.Build(name, 1, time.Second, 2*time.Second, hudtest.Applied("deploy", model.ObjectID{Kind: "Deployment", Name: string(name)}))
+		p := hudtest.Pod(name, 2*time.Second, false)
+		p.Status = "Error"
+		p.Containers[0].State, p.Containers[0].Reason, p.Containers[0].ExitCode = model.ContainerTerminated, "Error", 1
+		p.Containers[0].StartedAt, p.Containers[0].FinishedAt = hudtest.Start, hudtest.Start.Add(3*time.Second)
+		s.At(at, state.PodChanged{Pod: p})
 	}
 	failed := func(err string, p *state.Problem) state.BuildCompleted {
 		return state.BuildCompleted{Mode: "image", Err: err, Problem: p}
@@ -142,19 +156,33 @@ func TestCards(t *testing.T) {
 			s.At(4*time.Second, state.ProbeFailed{Pod: "pod-api", Failure: state.ProbeFailure{Container: "main", Kind: model.ProbeReadiness, Answer: "dial tcp 10.0.0.1:80: connect: connection refused"}})
 		}, "api: its readiness probe fails\n  container main runs, but its readiness probe tcpSocket :80 fails: dial tcp 10.0.0.1:80: connect: connection refused\n  where: pod api-7c9d-x2v1\n" +
 			"  helps: nothing listens there in the container: check the port, and that the program listens on all addresses, not on localhost only\n"},
-		{"the failure of a dependency came first", []model.Manifest{service("web", "api"), service("api")}, func(s *hudtest.Scene) {
-			crash := func(name model.ManifestName, at time.Duration) {
-				s.Build(name, 1, time.Second, 2*time.Second, hudtest.Applied("deploy", model.ObjectID{Kind: "Deployment", Name: string(name)}))
-				p := hudtest.Pod(name, 2*time.Second, false)
-				p.Status = "Error"
-				p.Containers[0].State, p.Containers[0].Reason, p.Containers[0].ExitCode = model.ContainerTerminated, "Error", 1
-				p.Containers[0].StartedAt, p.Containers[0].FinishedAt = hudtest.Start, hudtest.Start.Add(3*time.Second)
-				s.At(at, state.PodChanged{Pod: p})
-			}
-			crash("api", 3*time.Second)
-			crash("web", 9*time.Second)
+		{"what depends on a failure fails after it", []model.Manifest{service("web", "api"), service("db"), service("api", "db"), tests("e2e", "web"), tests("lint", "db")}, func(s *hudtest.Scene) {
+			crash(s, "db", 3*time.Second)
+			crash(s, "api", 9*time.Second)
+			crash(s, "web", 12*time.Second)
+			s.Build("e2e", 1, 20*time.Second, 22*time.Second, failed("npm test: exit code 1", nil))
+		}, "db: error\n  container main exited with code 1, 3 s after its start\n  where: pod db-7c9d-x2v1\n  log: pod:default/db-7c9d-x2v1/main:c-db\n" +
+			"  consequence: api, error: container main exited with code 1, 3 s after its start\n" +
+			"  consequence: web, error: container main exited with code 1, 3 s after its start\n" +
+			"  consequence: e2e, the update failed: npm test: exit code 1\n  waiting: [[lint]]\n"},
+		{"what depends on a failure failed before it", []model.Manifest{service("web", "api"), service("api")}, func(s *hudtest.Scene) {
+			crash(s, "web", 3*time.Second)
+			crash(s, "api", 9*time.Second)
+		}, "web: error\n  container main exited with code 1, 3 s after its start\n  where: pod web-7c9d-x2v1\n  log: pod:default/web-7c9d-x2v1/main:c-web\n" +
+			"api: error\n  container main exited with code 1, 3 s after its start\n  where: pod api-7c9d-x2v1\n  log: pod:default/api-7c9d-x2v1/main:c-api\n"},
+		{"what depends on a failure fails after it, for a reason of its own", []model.Manifest{service("web", "api"), service("api"), service("ui", "api"), tests("e2e", "api")}, func(s *hudtest.Scene) {
+			crash(s, "api", 3*time.Second)
+			s.Build("web", 1, 4*time.Second, 5*time.Second, failed("build web: exit 1", &state.Problem{Summary: "the image web cannot be built"}))
+			run(s, "ui", func(c *model.Container, p *state.Pod) {
+				p.Status, p.Phase, c.ID = "CreateContainerConfigError", "Pending", ""
+				c.State, c.Reason, c.Message = model.ContainerWaiting, "CreateContainerConfigError", `configmap "settings" not found`
+			})
+			s.Build("e2e", 1, 20*time.Second, 22*time.Second, failed("npm test: exit code 1", nil), "e2e/shop.test.ts")
 		}, "api: error\n  container main exited with code 1, 3 s after its start\n  where: pod api-7c9d-x2v1\n  log: pod:default/api-7c9d-x2v1/main:c-api\n" +
-			"web: error\n  container main exited with code 1, 3 s after its start\n  where: pod web-7c9d-x2v1\n  log: pod:default/web-7c9d-x2v1/main:c-web\n  after: [api]\n"},
+			"web: the update failed\n  the image web cannot be built\n  log: build:web:1\n  after: [api]\n" +
+			"ui: ConfigMap settings is missing\n  container main needs the ConfigMap settings, which does not exist in namespace default\n  where: pod ui-7c9d-x2v1\n" +
+			"  helps: create the ConfigMap settings, or correct its name in the object\n  after: [api]\n" +
+			"e2e: the update failed after a change of shop.test.ts\n  npm test: exit code 1\n  log: build:e2e:1\n  after: [api]\n"},
 		{"a program that has ended in a container that goes on", []model.Manifest{service("api")}, func(s *hudtest.Scene) {
 			run(s, "api", func(c *model.Container, p *state.Pod) { c.Ready, p.Ready = true, true })
 			s.At(4*time.Second, state.SyncletChanged{ID: "c-api", Synclet: state.Synclet{Supervised: true, Container: "main", ExitCode: 2}})
