@@ -33,7 +33,7 @@ func signs() []view.Cell {
 		meaning string
 	}{
 		{view.Well, "the update and the program are well"}, {view.Updating, "is being updated"}, {view.Waiting, "waits: UPDATE says for what"},
-		{view.Failed, "the update, the program or a port has failed"}, {view.Warning, "is well, with warnings, or not all containers have the update"},
+		{view.Failed, "the update, the program or a port has failed"}, {view.Warning, "is well, with warnings: UPDATE or RUNTIME says which"},
 		{view.Unknown, "the cluster or the engine does not answer"}, {view.Idle, "is disabled or not started"},
 	} {
 		add(glyphs[s.status], s.meaning)

@@ -132,6 +132,8 @@ func (b *builder) cards(rows []Row) []Card {
 		}
 		if r.RuntimeErr != "" {
 			add(b.runtimeCard(r))
+		} else if c, is := b.relapseCard(r); is {
+			add(c)
 		} else if c, is := b.stuckCard(r); is {
 			add(c)
 		}
@@ -321,6 +323,11 @@ func (b *builder) runtimeCard(r Row) Card {
 	pods := b.pods[r.Name]
 	runtime := buildcontrol.Runtime(b.v, m, state.Updates.In(b.v).Value(string(r.Name)), pods)
 	c.Span, c.Since = runtime.Span, runtime.FailingSince
+	for _, p := range pods {
+		if p.Current && !p.LoopingSince.IsZero() && p.LoopingSince.Before(c.Since) {
+			c.Since = p.LoopingSince
+		}
+	}
 	if last, ok := state.Updates.In(b.v).Value(string(r.Name)).Last(); ok && last.Err == "" && !c.Since.Before(last.StartedAt) {
 		c.Saved = last.Files
 	}
@@ -349,6 +356,23 @@ func (b *builder) runtimeCard(r Row) Card {
 		}
 	}
 	return c
+}
+
+// relapseCard returns the card of a crash loop whose container runs at the moment. It stays the card of the failure, which comes back.
+func (b *builder) relapseCard(r Row) (Card, bool) {
+	m := state.Resources.In(b.v).Value(string(r.Name)).Manifest
+	pods := b.pods[r.Name]
+	runtime := buildcontrol.Runtime(b.v, m, state.Updates.In(b.v).Value(string(r.Name)), pods)
+	pod, c, looping := b.relapse(pods, runtime)
+	if !looping {
+		return Card{}, false
+	}
+	failed := lastRun(c)
+	card := Card{Resource: r.Name, Aspect: AspectRuntime, Title: fmt.Sprintf("crash loop ×%d", c.Restarts), Since: pod.LoopingSince,
+		Span: state.LogSpan(pod.Pod, c.Name, c.LastID), Where: where(pod, c.Name)}
+	card.take(containerCause(pod, failed, nil))
+	card.Cause = append(card.Cause, "it runs again, for "+Elapsed(b.now.Sub(c.StartedAt)))
+	return card, true
 }
 
 // stuckCard returns a card for a row whose pod has not failed, but will hardly become ready by itself.

@@ -11,6 +11,50 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
+// TestCrashLoopThatRuns: between two failures of a crash loop a container runs, and neither the row nor the card take that for the end.
+func TestCrashLoopThatRuns(t *testing.T) {
+	const cause, where = "api: crash loop ×3\n  container main exited with code 1, 3 s after its start\n", "  where: pod api-7c9d-x2v1\n"
+	for _, tt := range []struct {
+		name    string
+		at      time.Duration
+		status  Status
+		runtime string
+		cards   string
+	}{
+		{"waits", 6 * time.Second, Failed, "crash loop ×3  exit 1", cause + where + "  log: pod:default/api-7c9d-x2v1/main:c-api\n"},
+		{"runs again", 17 * time.Second, Warning, "crash loop ×3  runs again, 2 s",
+			cause + "  it runs again, for 2 s\n" + where + "  log: pod:default/api-7c9d-x2v1/main:c-old\n"},
+		{"has run for long", 25 * time.Second, Well, "running 1/1  ↻3", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := hudtest.New()
+			m := model.Manifest{Name: "api", AutoInit: true, K8s: &model.K8sTarget{PodReadiness: model.PodWait}}
+			s.Open(model.Tiltfile{Manifests: []model.Manifest{m}, Enabled: []model.ManifestName{"api"}})
+			s.Build("api", 1, time.Second, 2*time.Second, hudtest.Applied("deploy", model.ObjectID{Kind: "Deployment", Name: "api"}))
+			p := hudtest.Pod("api", 2*time.Second, false)
+			c := p.Containers[0]
+			c.LastReason, c.LastExitCode, c.LastID, c.LastStartedAt, c.LastFinishedAt = "Error", 1, "c-old", hudtest.Start.Add(2*time.Second), hudtest.Start.Add(5*time.Second)
+			p.Status, c.State, c.Reason, c.Restarts = "CrashLoopBackOff", model.ContainerWaiting, "CrashLoopBackOff", 3
+			p.Containers = []model.Container{c}
+			s.At(5*time.Second, state.PodChanged{Pod: p})
+			if tt.at > 15*time.Second {
+				p.Status, p.Ready, c.State, c.Reason, c.Ready, c.StartedAt = "Running", true, model.ContainerRunning, "", true, hudtest.Start.Add(15*time.Second)
+				p.Containers = []model.Container{c}
+				s.At(15*time.Second, state.PodChanged{Pod: p})
+			}
+			v := Build(s.View(t.Context()), hudtest.Start.Add(tt.at), 0)
+			r := v.Rows[len(v.Rows)-1]
+			spaces := strings.NewReplacer("\u00a0", " ", "\u202f", " ")
+			if runtime := spaces.Replace(r.Runtime.String()); r.Status != tt.status || runtime != tt.runtime {
+				t.Errorf("status %v, runtime %q", r.Status, runtime)
+			}
+			if got := spaces.Replace(show(v.Cards)); got != tt.cards {
+				t.Errorf("got:\n%s\nwant:\n%s", got, tt.cards)
+			}
+		})
+	}
+}
+
 // show writes cards as text.
 func show(cards []Card) string {
 	var b strings.Builder

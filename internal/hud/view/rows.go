@@ -55,6 +55,9 @@ func (b *builder) resourceRow(e store.Entry[state.Resource], u state.Update) Row
 	var lag string
 	r.Behind, lag = b.lag(m, u, pods)
 	r.Status = b.status(e, u, runtime, held, unknown, r)
+	if _, _, looping := b.relapse(pods, runtime); looping && (r.Status == Well || r.Status == Waiting && !held) {
+		r.Status = Warning
+	}
 	switch {
 	case e.Phase == store.TearingDown:
 		r.Update = Cell{{leaving(e.Value), Dim}}

@@ -44,6 +44,9 @@ func (b *builder) runtimeCells(m model.Manifest, u state.Update, pods []state.Po
 		return b.failed(m, pods, rs)
 	case buildcontrol.RuntimeUnknown, buildcontrol.RuntimeOK, buildcontrol.RuntimePending: // in words, below
 	}
+	if pod, c, looping := b.relapse(pods, rs); looping {
+		return b.relapsing(pod, c)
+	}
 	long, word := inWords(rs.Text)
 	tone := Plain
 	if rs.Status != buildcontrol.RuntimeOK {
@@ -63,6 +66,38 @@ func (b *builder) runtimeCells(m model.Manifest, u state.Update, pods []state.Po
 		full = append(full, Span{" (previous)", Dim})
 	}
 	return full, short
+}
+
+// relapse returns the pod and the container of a resource that is well for the moment, between the failures of a crash loop.
+func (b *builder) relapse(pods []state.Pod, rs buildcontrol.RuntimeState) (state.Pod, model.Container, bool) {
+	if rs.Status != buildcontrol.RuntimeOK && rs.Status != buildcontrol.RuntimePending {
+		return state.Pod{}, model.Container{}, false
+	}
+	for _, p := range pods {
+		if !p.Current || p.Deleting || p.OfCompose() {
+			continue
+		}
+		if c, left, looping := state.Relapse(p, b.now); looping {
+			b.changesIn(min(left, time.Second))
+			return p, c, true
+		}
+	}
+	return state.Pod{}, model.Container{}, false
+}
+
+// relapsing describes a container that runs again, in a crash loop.
+func (b *builder) relapsing(pod state.Pod, c model.Container) (full, short Cell) {
+	why := containerCause(pod, lastRun(c), nil)
+	title, word := cmp.Or(why.title, "crash loop"), cmp.Or(why.word, "crash")
+	return Cell{{fmt.Sprintf("%s ×%d", title, c.Restarts), Warn}, {"  runs again, " + Elapsed(b.now.Sub(c.StartedAt)), Dim}},
+		Cell{{fmt.Sprintf("%s ×%d", word, c.Restarts), Warn}}
+}
+
+// lastRun returns a container as it was after the run before the current one.
+func lastRun(c model.Container) model.Container {
+	c.State, c.Reason, c.Message, c.ExitCode, c.ID = model.ContainerTerminated, c.LastReason, c.LastMessage, c.LastExitCode, c.LastID
+	c.StartedAt, c.FinishedAt = c.LastStartedAt, c.LastFinishedAt
+	return c
 }
 
 // failed describes a failure: the reason, the number of restarts, the exit code, and how many of several pods are ready.

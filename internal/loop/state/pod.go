@@ -22,6 +22,9 @@ type Pod struct {
 	// FailingSince is when the pod began to look unable to become ready on its own; zero if it never did, or has become
 	// ready since. A restart of a container that fails again does not change it.
 	FailingSince time.Time
+	// LoopingSince is when a container of the pod first failed of those runs that Kubernetes starts again after a pause, and none
+	// of which has lasted; zero if there is no such container, or the newest run has lasted, which Relapse tells.
+	LoopingSince time.Time
 	// Unhealthy is the kubelet's last report on each probe that has failed since the pod was last ready.
 	Unhealthy []ProbeFailure
 }
@@ -49,6 +52,7 @@ func init() {
 		next := a.Pod
 		was, ok := d.Get(next.UID)
 		next.FailingSince = failingSince(was.Value.FailingSince, next.Pod, d.Now())
+		next.LoopingSince = loopingSince(was.Value, next, d.Now())
 		next.Unhealthy = stillUnhealthy(was.Value.Unhealthy, next.Pod)
 		if !ok || !reflect.DeepEqual(was.Value, next) {
 			d.PutOwned(next.UID, string(next.Resource), nil, next)
@@ -86,6 +90,49 @@ func failingSince(was time.Time, p model.Pod, now time.Time) time.Time {
 		return time.Time{}
 	}
 	return was
+}
+
+// loopingSince returns since when a pod has been in a crash loop, given the pod before.
+func loopingSince(was, next Pod, now time.Time) time.Time {
+	since := was.LoopingSince
+	for _, c := range next.AllContainers() {
+		i := slices.IndexFunc(was.Containers, func(o model.Container) bool { return o.Name == c.Name })
+		if c.State == model.ContainerTerminated && i >= 0 && c.FinishedAt.Sub(c.StartedAt) >= lasting(was.Containers[i]) {
+			since = time.Time{} // a new failure
+		}
+		if c.State == model.ContainerWaiting && c.Reason == "CrashLoopBackOff" && since.IsZero() {
+			since = now
+			if !next.FailingSince.IsZero() {
+				since = next.FailingSince
+			}
+		}
+	}
+	return since
+}
+
+// The bounds of how long a run must go on until a crash loop counts as over. Kubernetes itself takes ten minutes.
+const leastLasting, mostLasting = 10 * time.Second, 10 * time.Minute
+
+// lasting returns how long a run of a container must go on until it counts as better than the run before, which has failed.
+func lasting(c model.Container) time.Duration {
+	return max(leastLasting, min(3*c.LastFinishedAt.Sub(c.LastStartedAt), mostLasting))
+}
+
+// Relapse returns the container of a pod in a crash loop that runs again at a time, and has not yet run for so long that the loop
+// counts as over: left is how much of that is missing.
+func Relapse(p Pod, now time.Time) (c model.Container, left time.Duration, looping bool) {
+	if p.LoopingSince.IsZero() {
+		return model.Container{}, 0, false
+	}
+	for _, c := range p.LastingContainers() {
+		if c.State != model.ContainerRunning || c.Restarts == 0 || c.LastReason == "" {
+			continue
+		}
+		if left := lasting(c) - now.Sub(c.StartedAt); left > 0 {
+			return c, left, true
+		}
+	}
+	return model.Container{}, 0, false
 }
 
 // retirePods marks the pods that a deploy has made old, as part of the deploy itself: until PodWatcher has examined them

@@ -490,6 +490,60 @@ func TestPods(t *testing.T) {
 	}
 }
 
+// TestCrashLoop: between two failures a container runs, and the loop goes on until a run lasts.
+func TestCrashLoop(t *testing.T) {
+	s := statetest.New(statetest.Session)
+	start := s.Now
+	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
+	pod := statetest.Pod("a", "p", "c", "i")
+	c := &pod.Pod.Containers[0]
+	c.State, c.StartedAt = model.ContainerRunning, at(0)
+	end := func(seconds int) {
+		c.State, c.Reason, c.ExitCode, c.FinishedAt = model.ContainerTerminated, "Error", 1, at(seconds)
+	}
+	wait := func(int) {
+		c.LastReason, c.LastExitCode, c.LastStartedAt, c.LastFinishedAt = c.Reason, c.ExitCode, c.StartedAt, c.FinishedAt
+		c.State, c.Reason, c.ExitCode, c.StartedAt, c.FinishedAt = model.ContainerWaiting, "CrashLoopBackOff", 0, time.Time{}, time.Time{}
+	}
+	run := func(seconds int) {
+		c.State, c.Reason, c.StartedAt, c.Restarts = model.ContainerRunning, "", at(seconds), c.Restarts+1
+	}
+	nothing := func(int) {}
+	for _, step := range []struct {
+		at      int
+		change  func(seconds int)
+		since   int // -1 for none
+		looping bool
+	}{
+		{0, nothing, -1, false},
+		{2, end, -1, false},
+		{2, wait, 2, false},
+		{12, run, 2, true},
+		{16, end, 2, false}, // after 4 s
+		{17, wait, 2, false},
+		{37, run, 2, true},
+		{48, nothing, 2, true}, // three times as long
+		{49, nothing, 2, false},
+		{60, end, -1, false}, // 23 s: a failure of its own
+		{60, wait, 60, false},
+		{100, run, 60, true},
+	} {
+		s.Now = at(step.at)
+		step.change(step.at)
+		next := pod
+		next.Pod.Containers = slices.Clone(pod.Pod.Containers)
+		s.Then(next)
+		got := state.Pods.In(s.View()).Value("uid-p")
+		since := -1
+		if !got.LoopingSince.IsZero() {
+			since = int(got.LoopingSince.Sub(start) / time.Second)
+		}
+		if _, _, looping := state.Relapse(got, at(step.at)); since != step.since || looping != step.looping {
+			t.Errorf("after %d s: looping since %d s, runs again in the loop: %t; want %d, %t", step.at, since, looping, step.since, step.looping)
+		}
+	}
+}
+
 // TestDeployMakesPodsOld: the pods of an earlier template are not current from the moment on in which the deploy is known.
 func TestDeployMakesPodsOld(t *testing.T) {
 	pod := func(resource, name, hash string) state.PodChanged {
