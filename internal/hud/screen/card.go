@@ -417,12 +417,19 @@ const mostConsequences = 5
 // chainRings and chainNames bound how much of a chain of waiting resources a card names.
 const chainRings, chainNames = 6, 4
 
-// chain says who waits because of a failure, from the place in the source where it begins, if the program or the compiler names
+// chain says who has failed and who waits because of a failure, from the place in the source where it begins, if the program or the compiler names
 // it: "App.tsx:41 → shop-ui → e2e".
 func (v *cardView) chain(c *view.Card, excerpt []string) string {
 	parts := []string{joined(append([]model.ManifestName{c.Resource}, c.Also...), ", ")}
 	if p, ok := v.ui.placeOf(c, excerpt); ok {
 		parts = slices.Insert(parts, 0, fmt.Sprintf("%s:%d", path.Base(filepath.ToSlash(p.File)), p.Line))
+	}
+	if len(c.Consequences) > 0 {
+		var after []model.ManifestName
+		for _, f := range c.Consequences {
+			after = append(after, f.Resource)
+		}
+		parts = append(parts, joined(after, ", "))
 	}
 	for _, ring := range c.Waiting[:min(len(c.Waiting), chainRings)] {
 		parts = append(parts, joined(ring, ", "))

@@ -144,6 +144,8 @@ var drawings = []drawing{
 	{name: "forward-choices", keys: "/api<Enter>p<End><Enter>"},
 	{name: "card", keys: "e"},
 	{name: "card-of-what-is-waited-for", scene: hudtest.Trouble, keys: "/last<Enter>e"},
+	{name: "card-of-a-chain", scene: hudtest.Chain, keys: "e", play: after},
+	{name: "main-chain", scene: hudtest.Chain},
 	{name: "card-tiltfile", scene: broken, keys: "e"},
 	{name: "card-gone", play: func(d *driver) { d.press("e"); d.cards(manyRows(5)); d.after(phase) }},
 	{name: "details-updates", keys: "jj<Enter>"},

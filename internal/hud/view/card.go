@@ -188,7 +188,7 @@ func (b *builder) fold(cards []Card) []Card {
 		}
 		f := Consequence{Resource: c.Resource, Title: c.Title, since: c.Since}
 		if len(c.Cause) > 0 {
-			f.Cause = c.Cause[0]
+			f.Cause, _, _ = strings.Cut(c.Cause[0], "; ") // how Kubernetes goes on is another matter
 		}
 		roots[first].Consequences = append(roots[first].Consequences, f)
 	}
