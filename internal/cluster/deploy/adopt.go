@@ -165,6 +165,11 @@ func (r *applyRun) adopt(ctx context.Context, t target, desired, live *unstructu
 	}
 	logstore.Warnf(r.req.Logger, "%s exists already: %s. hone takes it over, as you allow, and gives it back when it is no longer needed",
 		title(t.id), r.a.foreignTo(live))
+	if r.req.Found != nil {
+		if err := r.req.Found.RememberFound(live); err != nil {
+			return nil, err
+		}
+	}
 	// Otherwise the apply would remove fields that the other project declared and this one does not.
 	if _, err = r.rewriteFields(ctx, t, live, renamed(FieldManager, formerManager)); err != nil {
 		return nil, err
@@ -305,22 +310,48 @@ func (r *applyRun) rewriteFields(ctx context.Context, t target, live *unstructur
 // adoptAttempts bounds the attempts of a change that conflicts with writes of others.
 const adoptAttempts = 5
 
-// giveBack removes hone's marks from an adopted object, or one that becomes an orphan, and restores the values that they replaced. The
-// object itself stays as it was last applied.
+// giveBack removes hone's marks from an adopted object, or one that becomes an orphan, and restores the values that they replaced. An
+// adopted object becomes as it was found, where that is known; otherwise it stays as it was last applied.
 func (r *deleteRun) giveBack(ctx context.Context, t target, live *unstructured.Unstructured) error {
 	uid := live.GetUID()
-	for attempt := 1; ; attempt++ {
-		var was origin
-		note := annotation(live, AnnotationAdopted)
-		if note == "" {
-			note = "{}"
-		}
+	var was origin
+	note := annotation(live, AnnotationAdopted) // before the restoration, which ends it
+	if note != "" {
 		if err := json.Unmarshal([]byte(note), &was); err != nil {
 			return fmt.Errorf("give back: read the annotation %s: %w", AnnotationAdopted, err)
 		}
+	}
+	var found *asFound
+	how := "as it was applied last"
+	var alone *fieldpath.Set
+	if r.req.Found != nil && note != "" {
+		found = r.req.Found.found(live)
+	}
+	if found != nil {
+		alone = ownAlone(live, fieldSet(found.Written))
+		got, err := r.restore(ctx, t, live, found)
+		switch {
+		case apierrors.IsNotFound(err), err == nil && got.GetUID() != uid:
+			return nil
+		case err != nil && ctx.Err() != nil:
+			return fmt.Errorf("give back: %w", err)
+		case err != nil:
+			r.notRestored(t, err)
+			found = nil
+		default:
+			live, how = got, "as it was found"
+			if isSecret(live) {
+				how += ", with the values that were applied last"
+			}
+		}
+	}
+	for attempt := 1; ; attempt++ {
 		entries, _, _ := renamed(formerManager, FieldManager)(slices.DeleteFunc(live.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool {
 			return m.Manager == FieldManager && m.Subresource == ""
 		}))
+		if found != nil {
+			entries = formerOwners(entries, found.Object.GetManagedFields(), alone)
+		}
 		if len(entries) == 0 {
 			entries = []metav1.ManagedFieldsEntry{{}}
 		}
@@ -333,10 +364,10 @@ func (r *deleteRun) giveBack(ctx context.Context, t target, live *unstructured.U
 			return nil
 		case err == nil:
 			verb := "gave back"
-			if note == "{}" {
+			if note == "" {
 				verb = "leaves and forgets"
 			}
-			logstore.Infof(r.req.Logger, "       → %s %s, as it was applied last", verb, shown(t.id))
+			logstore.Infof(r.req.Logger, "       → %s %s, %s", verb, shown(t.id), how)
 			return nil
 		case !apierrors.IsConflict(err) || attempt == adoptAttempts:
 			return fmt.Errorf("give back: %w", err)
@@ -350,7 +381,7 @@ func (r *deleteRun) giveBack(ctx context.Context, t target, live *unstructured.U
 			return nil
 		case err != nil:
 			return fmt.Errorf("give back: %w", err)
-		case live.GetUID() != uid, label(live, LabelManagedBy) != ManagedByHone:
+		case live.GetUID() != uid, found == nil && label(live, LabelManagedBy) != ManagedByHone:
 			return nil
 		}
 	}

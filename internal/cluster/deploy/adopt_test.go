@@ -1,8 +1,13 @@
 package deploy
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/pkg/model"
@@ -62,6 +68,17 @@ func projectPath(id string) string {
 	return ""
 }
 
+// ownersIn returns the fields of an object by who owns them, without the marks that each apply changes.
+func ownersIn(u *unstructured.Unstructured) map[string]string {
+	out := map[string]string{}
+	for _, m := range u.GetManagedFields() {
+		if m.FieldsV1 != nil {
+			out[m.Manager+" "+string(m.Operation)] = fieldSet(m.FieldsV1.GetRawBytes()).String()
+		}
+	}
+	return out
+}
+
 // look is the user-visible state of an object whose owner changes.
 func look(u *unstructured.Unstructured) map[string]any {
 	annotations := u.GetAnnotations()
@@ -79,7 +96,8 @@ func TestRealAdoption(t *testing.T) {
 			mine := c.inject(t, strings.Replace(configYAML, `{a: "1", b: "2"}`, `{a: "mine", c: "3"}`, 1))
 			a := NewApplier(c.dyn, c.mapper, WithProjects(projectPath))
 			log := &recorder{}
-			req := ApplyRequest{Resource: "web", Objects: mine, Namespace: c.namespace, Logger: log}
+			ledger := openLedger(t, t.TempDir())
+			req := ApplyRequest{Resource: "web", Objects: mine, Namespace: c.namespace, Logger: log, Found: ledger}
 
 			_, err := a.Apply(t.Context(), req)
 			if p, ok := problem.Of(err); !ok || p.Summary != m.whose || !strings.Contains(p.Mend, "hone up --adopt") {
@@ -112,7 +130,7 @@ func TestRealAdoption(t *testing.T) {
 			}
 
 			var outcome DeleteOutcome
-			err = a.Delete(t.Context(), DeleteRequest{Objects: refsOf(mine), Project: "project1", Wait: true, Logger: log,
+			err = a.Delete(t.Context(), DeleteRequest{Objects: refsOf(mine), Project: "project1", Wait: true, Logger: log, Found: ledger,
 				Done: func(_ ObjectRef, o DeleteOutcome) { outcome = o }})
 			if err != nil || outcome != OutcomeGivenBack {
 				t.Errorf("deleted: %v, %s", err, outcome)
@@ -121,10 +139,11 @@ func TestRealAdoption(t *testing.T) {
 			if after == nil {
 				t.Fatal("it was deleted")
 			}
-			wantLook := look(before)
-			wantLook["data"] = after.Object["data"]
-			if diff := cmp.Diff(wantLook, look(after)); diff != "" {
-				t.Errorf("given back: %s", diff)
+			if diff := cmp.Diff(look(before), look(after)); diff != "" { // also the key that has left the YAML
+				t.Errorf("given back: %s\n%s", diff, log)
+			}
+			if diff := cmp.Diff(ownersIn(before), ownersIn(after)); diff != "" {
+				t.Errorf("given back, the owners of fields: %s", diff)
 			}
 			for _, f := range after.GetManagedFields() {
 				if f.Manager == formerManager || f.Manager == FieldManager && f.Operation == metav1.ManagedFieldsOperationApply && m.name != "by another project" {
@@ -132,6 +151,157 @@ func TestRealAdoption(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRealGivenBackAsFound takes over a Deployment and a Secret, while others go on writing to the Deployment, and gives them back:
+// with what it found, and with what others have done since. Without a note of how they were, they stay as they were applied last.
+func TestRealGivenBackAsFound(t *testing.T) {
+	t.Parallel()
+	const theirs = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, labels: {team: shop}}
+spec:
+  replicas: 0
+  minReadySeconds: 7
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - {name: main, image: "web:1", env: [{name: A, value: "1"}, {name: B, value: "2"}], ports: [{containerPort: 80}]}
+      - {name: log, image: "log:1"}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: keys, labels: {team: shop}}
+stringData: {password: theirs}
+`
+	const mine = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, labels: {team: dev, extra: "yes"}}
+spec:
+  replicas: 0
+  minReadySeconds: 1
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      terminationGracePeriodSeconds: 1
+      containers:
+      - {name: main, image: "web:2", env: [{name: B, value: mine}, {name: C, value: "3"}], ports: [{containerPort: 80}, {containerPort: 81, protocol: UDP}]}
+      - {name: debug, image: "debug:1"}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: keys, labels: {team: dev}}
+stringData: {password: mine}
+`
+	for _, noted := range []bool{true, false} {
+		c := realCluster(t)
+		var before []*unstructured.Unstructured
+		for _, u := range c.inject(t, theirs) {
+			u.SetLabels(map[string]string{"team": "shop"})
+			u.SetAnnotations(nil)
+			got, err := c.client(t, u).Create(t.Context(), u, metav1.CreateOptions{FieldManager: "kubectl-client-side-apply"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			before = append(before, got)
+		}
+		dir := t.TempDir()
+		ledger := openLedger(t, dir)
+		if !noted {
+			ledger = nil
+		}
+		objects, log := c.inject(t, mine), &recorder{}
+		a := NewApplier(c.dyn, c.mapper)
+		if _, err := a.Apply(t.Context(), ApplyRequest{Resource: "web", Objects: objects, Namespace: c.namespace, Logger: log, Adopt: true, Found: ledger}); err != nil {
+			t.Fatalf("%v\n%s", err, log)
+		}
+		c.merge(t, before[0], `{"metadata":{"labels":{"ops":"added"}},"spec":{"minReadySeconds":3}}`) // others
+		if err := a.Delete(t.Context(), DeleteRequest{Objects: refsOf(objects), Project: "project1", Wait: true, Logger: log, Found: ledger}); err != nil {
+			t.Fatal(err)
+		}
+		web, keys := c.get(t, before[0]), c.get(t, before[1])
+		want := before[0].DeepCopy()
+		_ = unstructured.SetNestedField(want.Object, int64(3), "spec", "minReadySeconds")
+		want.SetLabels(map[string]string{"team": "shop", "ops": "added"})
+		diff := cmp.Diff(want.Object["spec"], web.Object["spec"]) + cmp.Diff(want.GetLabels(), web.GetLabels())
+		for key := range web.GetAnnotations() {
+			if key != "deployment.kubernetes.io/revision" {
+				diff += "annotation " + key
+			}
+		}
+		if (diff == "") != noted {
+			t.Errorf("noted %t: %s\n%s", noted, diff, log)
+		}
+		if !noted && web.GetLabels()[LabelManagedBy] != "" {
+			t.Errorf("not noted: %v", web.GetLabels())
+		}
+		team := map[bool]string{true: "shop", false: "dev"}[noted]
+		if got := keys.GetLabels(); len(got) != 1 || got["team"] != team {
+			t.Errorf("noted %t: the labels of the Secret %v", noted, got)
+		}
+		if data, _ := json.Marshal(keys.Object["data"]); !strings.Contains(string(data), base64.StdEncoding.EncodeToString([]byte("mine"))) {
+			t.Errorf("noted %t: the Secret %s, whose former value hone cannot know", noted, data)
+		}
+		if said := strings.Contains(log.String(), "as it was found, with the values that were applied last"); said != noted {
+			t.Errorf("noted %t:\n%s", noted, log)
+		}
+		for _, file := range filesIn(t, dir) {
+			if bytes.Contains(file, []byte("theirs")) || bytes.Contains(file, []byte(base64.StdEncoding.EncodeToString([]byte("theirs")))) || bytes.Contains(file, []byte("web:1")) {
+				t.Error("what was found is on disk as it is")
+			}
+		}
+	}
+}
+
+// filesIn returns the content of all files below a folder.
+func filesIn(t *testing.T, dir string) (out [][]byte) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		out = append(out, raw)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestPartOf takes those fields from an object that a set names.
+func TestPartOf(t *testing.T) {
+	const object = `{"metadata":{"labels":{"a":"1","b":"2"}},"spec":{"n":1,"empty":{},"atomic":{"x":1,"y":2},"set":["p","q"],
+		"list":[{"name":"one","v":1,"w":2},{"name":"two","v":3}],"ports":[{"port":80,"protocol":"TCP","name":"web"},{"port":80,"protocol":"UDP"}]}}`
+	for _, tc := range []struct{ fields, want string }{
+		{`{}`, `null`},
+		{`{"f:metadata":{"f:labels":{"f:a":{}}}}`, `{"metadata":{"labels":{"a":"1"}}}`},
+		{`{"f:metadata":{"f:labels":{".":{},"f:b":{}}}}`, `{"metadata":{"labels":{"b":"2"}}}`},
+		{`{"f:metadata":{"f:labels":{".":{},"f:gone":{}}}}`, `{"metadata":{"labels":{}}}`},
+		{`{"f:metadata":{"f:labels":{"f:gone":{}}}}`, `null`},
+		{`{"f:spec":{"f:n":{},"f:empty":{},"f:atomic":{},"f:gone":{"f:x":{}}}}`, `{"spec":{"atomic":{"x":1,"y":2},"empty":{},"n":1}}`},
+		{`{"f:spec":{"f:set":{"v:\"q\"":{},"v:\"r\"":{}}}}`, `{"spec":{"set":["q"]}}`},
+		{`{"f:spec":{"f:list":{"k:{\"name\":\"two\"}":{".":{},"f:name":{},"f:v":{}}}}}`, `{"spec":{"list":[{"name":"two","v":3}]}}`},
+		{`{"f:spec":{"f:list":{"k:{\"name\":\"one\"}":{"f:w":{}},"k:{\"name\":\"three\"}":{".":{},"f:v":{}}}}}`, `{"spec":{"list":[{"name":"one","w":2}]}}`},
+		{`{"f:spec":{"f:list":{"k:{\"name\":\"one\"}":{"f:gone":{}}}}}`, `null`},
+		{`{"f:spec":{"f:list":{"k:{\"name\":\"one\"}":{".":{}}}}}`, `{"spec":{"list":[{"name":"one"}]}}`},
+		{`{"f:spec":{"f:ports":{"k:{\"port\":80,\"protocol\":\"TCP\"}":{".":{},"f:name":{}}}}}`, `{"spec":{"ports":[{"name":"web","port":80,"protocol":"TCP"}]}}`},
+	} {
+		u := map[string]any{}
+		if err := utiljson.Unmarshal([]byte(object), &u); err != nil {
+			t.Fatal(err)
+		}
+		got, err := json.Marshal(partOf(u, fieldSet([]byte(tc.fields))))
+		if err != nil || string(got) != tc.want {
+			t.Errorf("%s: %s, want %s (%v)", tc.fields, got, tc.want, err)
+		}
 	}
 }
 

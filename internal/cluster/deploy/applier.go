@@ -186,7 +186,9 @@ type ApplyRequest struct {
 	// Applied, unless nil, is called with each object that is up to date now, unless it is shared with others; written is set if
 	// that took a write. Several goroutines call it.
 	Applied func(desired *unstructured.Unstructured, written bool)
-	Logger  logstore.Logger
+	// Found, unless nil, keeps how objects of others were before they are taken over.
+	Found  *Ledger
+	Logger logstore.Logger
 }
 
 // Apply applies the objects to the cluster, each after its dependencies, and logs the result. It does not write objects

@@ -195,7 +195,7 @@ func (r *applyRun) write(ctx context.Context, t target, desired, live *unstructu
 		if fields := immutableFields(err); len(fields) > 0 {
 			return nil, irreplaceableAdopted(t, fields, err)
 		}
-		return got, err
+		return r.noted(got, err)
 	}
 	if live != nil {
 		var err error
@@ -209,6 +209,16 @@ func (r *applyRun) write(ctx context.Context, t target, desired, live *unstructu
 	got, err := r.send(ctx, t, desired)
 	if fields := immutableFields(err); len(fields) > 0 && live != nil {
 		return r.replace(ctx, t, desired, live, fields, err)
+	}
+	return r.noted(got, err)
+}
+
+// noted notes which fields were written, if the object was taken over.
+func (r *applyRun) noted(got *unstructured.Unstructured, err error) (*unstructured.Unstructured, error) {
+	if err == nil && r.req.Found != nil && annotation(got, AnnotationAdopted) != "" {
+		if err := r.req.Found.RememberWritten(got); err != nil {
+			logstore.Warnf(r.req.Logger, "WARNING: %v", err) // those that it still owns are known anyway
+		}
 	}
 	return got, err
 }

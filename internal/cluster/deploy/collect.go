@@ -111,7 +111,7 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 	}
 	if len(refs) > 0 {
 		logstore.Infof(req.Logger, "Collecting what %s no longer declares:", req.Resource)
-		err = a.Delete(ctx, DeleteRequest{Objects: refs, Project: req.Project, Wait: req.WaitLimit > 0, WaitLimit: req.WaitLimit, Look: req.WaitLimit <= 0,
+		err = a.Delete(ctx, DeleteRequest{Objects: refs, Project: req.Project, Found: req.Ledger, Wait: req.WaitLimit > 0, WaitLimit: req.WaitLimit, Look: req.WaitLimit <= 0,
 			Timeout: req.Timeout, Logger: req.Logger, RunID: req.RunID, Done: func(ref ObjectRef, outcome DeleteOutcome) {
 				switch outcome {
 				case OutcomeElsewhere:

@@ -92,6 +92,8 @@ type DeleteRequest struct {
 	Removal Removal
 	// KeepAdopted leaves objects that hone took over unchanged, instead of giving them back.
 	KeepAdopted bool
+	// Found, unless nil, knows how objects were that hone took over, for giving them back so.
+	Found *Ledger
 	// RunID, if set, restricts the deletion to objects that the session of this ID changed last.
 	RunID string
 	// Wait makes Delete wait until the objects are gone, for WaitLimit at most (zero means 5 minutes).
@@ -113,7 +115,7 @@ type DeleteRequest struct {
 
 // Delete deletes objects, dependents before their dependencies, and logs the result. It deletes only objects that carry
 // hone's labels, are not marked to be kept, and have the requested UID. All other objects stay, with a line in the log
-// that states why. Objects that hone took over are given back: they lose hone's marks and stay. Namespaces and
+// that states why. Objects that hone took over are given back: they lose hone's marks and stay, as they were found if Found knows that. Namespaces and
 // definitions go last, when their dependents are gone. They stay if they hold objects that hone did not make.
 //
 // The error joins the errors of the objects that could not be deleted. For an object that still exists after WaitLimit,

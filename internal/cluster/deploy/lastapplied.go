@@ -54,12 +54,11 @@ func (l *Ledger) Remember(desired *unstructured.Unstructured, written bool) erro
 }
 
 func (l *Ledger) remember(path string, desired *unstructured.Unstructured) error {
-	v := vaultOf(filepath.Dir(l.path))
-	key, err := v.make()
-	if err != nil {
-		return err
-	}
 	if isSecret(desired) {
+		key, err := vaultOf(filepath.Dir(l.path)).make()
+		if err != nil {
+			return err
+		}
 		desired = desired.DeepCopy()
 		for _, values := range secretValues(desired) {
 			for name, value := range values {
@@ -71,40 +70,22 @@ func (l *Ledger) remember(path string, desired *unstructured.Unstructured) error
 	if err != nil {
 		return err
 	}
-	sealed, err := sealWith(key, raw, placeOf(IDOf(desired)))
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	temp := path + ".new" // always the same: at most one is left behind, and the next one replaces it
-	if err := os.WriteFile(temp, sealed, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(temp, path)
+	return l.seal(path, placeOf(IDOf(desired)), raw)
 }
 
 // Remembered returns an object as it was applied last; nil if that is not known. It is a new copy. Of a Secret, only those values
 // are known that one of the others has, too: each other value is one that nothing else has.
 func (l *Ledger) Remembered(id model.ObjectID, others ...*unstructured.Unstructured) *unstructured.Unstructured {
-	sealed, err := os.ReadFile(l.appliedFile(id))
-	if err != nil {
-		return nil
-	}
-	key, err := vaultOf(filepath.Dir(l.path)).read()
-	if key == nil || err != nil {
-		return nil
-	}
-	raw, ok := openWith(key, sealed, placeOf(id))
-	if !ok {
-		return nil
-	}
+	raw := l.unseal(l.appliedFile(id), placeOf(id))
 	u := &unstructured.Unstructured{}
-	if u.UnmarshalJSON(raw) != nil {
+	if raw == nil || u.UnmarshalJSON(raw) != nil {
 		return nil
 	}
 	if isSecret(u) {
+		key, err := vaultOf(filepath.Dir(l.path)).read()
+		if err != nil {
+			return nil
+		}
 		undigest(key, u, others)
 	}
 	return u
@@ -159,8 +140,10 @@ func (l *Ledger) forget(before, after content) error {
 		}
 	}
 	for id := range left {
-		if err := os.Remove(l.appliedFile(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("forget what was applied: %w", err)
+		for _, file := range []string{l.appliedFile(id), l.foundFile(id)} {
+			if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("forget what was applied: %w", err)
+			}
 		}
 	}
 	if len(after.objects) == 0 {

@@ -50,10 +50,10 @@ func TestForeignObject(t *testing.T) {
 		t.Errorf("adopted: %v, managed by %s", d, managedBy())
 	}
 	out, code = p.run("down", "--namespace", p.namespace)
-	if code != 0 || !strings.Contains(out, "gave back conf:configmap") {
+	if code != 0 || !strings.Contains(out, "gave back conf:configmap, as it was found") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
-	if d := data(); d["key"] != "mine" || managedBy() != "Helm" {
+	if d := data(); d["key"] != "theirs" || managedBy() != "Helm" {
 		t.Errorf("given back: %v, managed by %s", d, managedBy())
 	}
 
@@ -64,7 +64,7 @@ func TestForeignObject(t *testing.T) {
 	term.shows(`✖ uncategorized +configmap/conf exists already: it is managed by "Helm"`)
 	term.keys("e", "Y")
 	term.shows(`take over objects of others that \S+ declares\?`)
-	if d := data(); d["key"] != "mine" {
+	if d := data(); d["key"] != "theirs" {
 		t.Errorf("it did not wait for the answer: %v", d)
 	}
 	term.keys("y")
@@ -72,9 +72,9 @@ func TestForeignObject(t *testing.T) {
 	if d := data(); d["key"] != "ours" || d["other"] != "kept" || managedBy() != "hone" {
 		t.Errorf("taken over by a key: %v, managed by %s", d, managedBy())
 	}
-	p.says(0, []string{"down"}, "gave back conf:configmap")
-	if managedBy() != "Helm" {
-		t.Errorf("given back: managed by %s", managedBy())
+	p.says(0, []string{"down"}, "gave back conf:configmap, as it was found")
+	if d := data(); d["key"] != "theirs" || managedBy() != "Helm" {
+		t.Errorf("given back: %v, managed by %s", d, managedBy())
 	}
 }
 

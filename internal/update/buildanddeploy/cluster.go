@@ -268,7 +268,7 @@ func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]mod
 	defer held.Release()
 	var before func(model.ObjectID) bool
 	applied, err := c.applier.Apply(ctx, deploy.ApplyRequest{Resource: name, Objects: objects, Namespace: req.Namespace,
-		Timeout: req.UpsertTimeout, Force: req.Force, Adopt: req.Adopt, Logger: req.Log,
+		Timeout: req.UpsertTimeout, Force: req.Force, Adopt: req.Adopt, Found: ledger, Logger: req.Log,
 		Record: func(ctx context.Context) (err error) {
 			if err := ledger.Record(name, records); err != nil {
 				return err
@@ -365,7 +365,7 @@ func (c *Cluster) delete(ctx context.Context, ledger *deploy.Ledger, o DeleteOpt
 	records map[model.ManifestName][]deploy.ObjectRecord) error {
 	req.Project, req.RunID, req.Removal = c.project, o.RunID, o.Removal
 	req.KeepNamespaces, req.KeepVolumes, req.KeepDefinitions = !o.Namespaces, !o.Volumes, !o.Definitions
-	req.Wait, req.WaitLimit, req.Pods = o.Wait, o.WaitLimit, o.Pods
+	req.Wait, req.WaitLimit, req.Pods, req.Found = o.Wait, o.WaitLimit, o.Pods, ledger
 	for name, list := range records {
 		for _, r := range list {
 			if !r.Foreign {

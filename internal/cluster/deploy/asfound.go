@@ -1,0 +1,360 @@
+package deploy
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// How an object was before hone took it over lies beside what was applied to it last, encrypted the same way, so that it can be given
+// back as it was found. Where it is missing, the object is given back as it was applied last. The values of a Secret are not in it.
+
+// asFound is an adopted object as it was found, and the fields that hone has written since.
+type asFound struct {
+	Object *unstructured.Unstructured `json:"object"`
+	// Written are the fields that hone has owned at any time since, as JSON of the API server.
+	Written json.RawMessage `json:"written,omitempty"`
+}
+
+// foundFile returns the file of an object.
+func (l *Ledger) foundFile(id model.ObjectID) string {
+	sum := sha256.Sum256([]byte(foundPlace(id)))
+	return filepath.Join(appliedDir(l.path), hex.EncodeToString(sum[:16]))
+}
+
+func foundPlace(id model.ObjectID) string { return "found\x00" + placeOf(id) }
+
+// RememberFound stores an object of others as it is before hone takes it over.
+func (l *Ledger) RememberFound(live *unstructured.Unstructured) error {
+	if isSecret(live) {
+		live = live.DeepCopy()
+		for field := range secretValues(live) {
+			delete(live.Object, field)
+		}
+	}
+	if err := l.storeFound(IDOf(live), asFound{Object: live}); err != nil {
+		return fmt.Errorf("store how %s was found: %w", title(IDOf(live)), err)
+	}
+	return nil
+}
+
+// RememberWritten adds the fields that hone owns in a live object that it took over to those it has written.
+func (l *Ledger) RememberWritten(live *unstructured.Unstructured) error {
+	f := l.found(live)
+	if f == nil {
+		return nil
+	}
+	all := fieldSet(f.Written).Union(appliedBy(FieldManager, live))
+	if all.Equals(fieldSet(f.Written)) {
+		return nil
+	}
+	raw, err := all.ToJSON()
+	if err == nil {
+		f.Written = raw
+		err = l.storeFound(IDOf(live), *f)
+	}
+	if err != nil {
+		return fmt.Errorf("store what was written to %s: %w", title(IDOf(live)), err)
+	}
+	return nil
+}
+
+func (l *Ledger) storeFound(id model.ObjectID, f asFound) error {
+	raw, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	return l.seal(l.foundFile(id), foundPlace(id), raw)
+}
+
+// found returns how the live object was found; nil if that is not known, or it is another object of the same name.
+func (l *Ledger) found(live *unstructured.Unstructured) *asFound {
+	id := IDOf(live)
+	raw := l.unseal(l.foundFile(id), foundPlace(id))
+	f := asFound{}
+	if raw == nil || json.Unmarshal(raw, &f) != nil || f.Object == nil || f.Object.GetUID() != live.GetUID() {
+		return nil
+	}
+	return &f
+}
+
+// seal stores a text in a file, encrypted with the key of the ledgers and bound to its place.
+func (l *Ledger) seal(path, place string, raw []byte) error {
+	key, err := vaultOf(filepath.Dir(l.path)).make()
+	if err != nil {
+		return err
+	}
+	sealed, err := sealWith(key, raw, place)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	temp := path + ".new" // always the same: at most one is left behind, and the next one replaces it
+	if err := os.WriteFile(temp, sealed, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(temp, path)
+}
+
+// unseal returns the text in a file; nil if there is none, or it cannot be opened.
+func (l *Ledger) unseal(path, place string) []byte {
+	sealed, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	key, err := vaultOf(filepath.Dir(l.path)).read()
+	if key == nil || err != nil {
+		return nil
+	}
+	raw, ok := openWith(key, sealed, place)
+	if !ok {
+		return nil
+	}
+	return raw
+}
+
+// restore gives the fields that hone has written to an adopted object the values that they had when it was found, and takes those away
+// that it did not have. A field that others have written since stays as it is. It returns the updated object.
+func (r *deleteRun) restore(ctx context.Context, t target, live *unstructured.Unstructured, was *asFound) (*unstructured.Unstructured, error) {
+	uid := live.GetUID()
+	for attempt := 1; ; attempt++ {
+		body := &unstructured.Unstructured{Object: map[string]any{}}
+		if part, ok := partOf(valuesAsFound(was.Object, live), ownAlone(live, fieldSet(was.Written))).(map[string]any); ok {
+			body.Object = part
+		}
+		body.SetAPIVersion(live.GetAPIVersion())
+		body.SetKind(live.GetKind())
+		body.SetName(live.GetName())
+		body.SetNamespace(live.GetNamespace())
+		body.SetUID(uid) // otherwise an object that was made again meanwhile would get them
+		raw, err := body.MarshalJSON()
+		if err != nil {
+			return nil, err
+		}
+		var got *unstructured.Unstructured
+		err = bounded(ctx, r.req.Timeout, func(ctx context.Context) (err error) {
+			got, err = t.ri.Patch(ctx, t.id.Name, types.ApplyPatchType, raw, metav1.PatchOptions{FieldManager: FieldManager})
+			return err
+		})
+		if err == nil || !apierrors.IsConflict(err) || attempt == adoptAttempts {
+			return got, err
+		}
+		err = bounded(ctx, r.req.Timeout, func(ctx context.Context) (err error) {
+			live, err = t.ri.Get(ctx, t.id.Name, metav1.GetOptions{})
+			return err
+		})
+		if err != nil || live.GetUID() != uid {
+			return live, err
+		}
+	}
+}
+
+// valuesAsFound returns the object to take values from: as it was found, with the values of a Secret as they are, since they were not
+// stored.
+func valuesAsFound(found, live *unstructured.Unstructured) map[string]any {
+	if !isSecret(live) {
+		return found.Object
+	}
+	out := runtime.DeepCopyJSON(found.Object)
+	for field := range secretValues(live) {
+		out[field] = live.Object[field]
+	}
+	return out
+}
+
+// ownAlone returns the fields that hone owns in a live object, or has written before, and that no other field manager owns.
+func ownAlone(live *unstructured.Unstructured, written *fieldpath.Set) *fieldpath.Set {
+	mine := written.Union(appliedBy(FieldManager, live))
+	for _, o := range ownersOf(live) {
+		if !o.mine {
+			mine = mine.Difference(o.fields)
+		}
+	}
+	return mine
+}
+
+// appliedBy returns the fields that a manager has applied to an object.
+func appliedBy(manager string, u *unstructured.Unstructured) *fieldpath.Set {
+	out := fieldpath.NewSet()
+	for _, m := range u.GetManagedFields() {
+		if m.Manager == manager && m.Operation == metav1.ManagedFieldsOperationApply && m.Subresource == "" && m.FieldsV1 != nil {
+			out = out.Union(fieldSet(m.FieldsV1.GetRawBytes()))
+		}
+	}
+	return out
+}
+
+// fieldSet decodes a set of fields; one that cannot be read is empty.
+func fieldSet(raw []byte) *fieldpath.Set {
+	out := fieldpath.NewSet()
+	if len(raw) > 0 && out.FromJSON(bytes.NewReader(raw)) != nil {
+		return fieldpath.NewSet()
+	}
+	return out
+}
+
+// formerOwners adds to the owners of an object those that it had when it was found, of the fields that hone wrote alone.
+func formerOwners(entries, found []metav1.ManagedFieldsEntry, restored *fieldpath.Set) []metav1.ManagedFieldsEntry {
+	out := slices.Clone(entries)
+	for _, f := range found {
+		if f.Subresource != "" || f.FieldsV1 == nil {
+			continue
+		}
+		theirs := fieldSet(f.FieldsV1.GetRawBytes()).Intersection(restored)
+		if theirs.Empty() {
+			continue
+		}
+		i := slices.IndexFunc(out, func(m metav1.ManagedFieldsEntry) bool {
+			return m.Manager == f.Manager && m.Operation == f.Operation && m.Subresource == f.Subresource && m.APIVersion == f.APIVersion
+		})
+		if i >= 0 && out[i].FieldsV1 != nil {
+			theirs = theirs.Union(fieldSet(out[i].FieldsV1.GetRawBytes()))
+		}
+		raw, err := theirs.ToJSON()
+		if err != nil {
+			continue // it only tells who wrote a field
+		}
+		f.FieldsV1 = metav1.NewFieldsV1(string(raw))
+		if i >= 0 {
+			out[i] = f
+		} else {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// partOf returns the part of a value that has the given fields; nil if there is none. Entries of a list are found by their keys.
+func partOf(v any, fields *fieldpath.Set) any {
+	switch v := v.(type) {
+	case map[string]any:
+		return partOfMap(v, fields)
+	case []any:
+		return partOfList(v, fields)
+	}
+	return nil
+}
+
+func partOfMap(v map[string]any, fields *fieldpath.Set) any {
+	out := map[string]any{}
+	for e := range fields.Members.All() {
+		if e.FieldName == nil {
+			continue
+		}
+		if has, ok := v[*e.FieldName]; ok {
+			if _, more := fields.Children.Get(e); more {
+				has = emptied(has)
+			}
+			out[*e.FieldName] = runtime.DeepCopyJSONValue(has)
+		}
+	}
+	for e := range fields.Children.All() {
+		if e.FieldName == nil {
+			continue
+		}
+		below, _ := fields.Children.Get(e)
+		if part := partOf(v[*e.FieldName], below); part != nil {
+			out[*e.FieldName] = part
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// emptied returns a map or a list without its content, which other fields name; anything else is as it is.
+func emptied(v any) any {
+	switch v.(type) {
+	case map[string]any:
+		return map[string]any{}
+	case []any:
+		return []any{}
+	}
+	return v
+}
+
+func partOfList(v []any, fields *fieldpath.Set) any {
+	var out []any
+	for _, item := range v { // in their order
+		for e := range fields.Members.All() {
+			if e.Value != nil && value.Equals(*e.Value, value.NewValueInterface(item)) {
+				out = append(out, runtime.DeepCopyJSONValue(item))
+			}
+		}
+		entry, ok := item.(map[string]any)
+		if !ok {
+			continue
+		}
+		if part := partOfEntry(entry, fields); part != nil {
+			out = append(out, part)
+		}
+	}
+	if out == nil {
+		return nil
+	}
+	return out
+}
+
+// partOfEntry returns the part of an entry of a list whose entries have keys, with its keys.
+func partOfEntry(entry map[string]any, fields *fieldpath.Set) map[string]any {
+	keys := func(e fieldpath.PathElement) map[string]any {
+		if e.Key == nil {
+			return nil
+		}
+		out := map[string]any{}
+		for _, k := range *e.Key {
+			has, ok := entry[k.Name]
+			if !ok || !value.Equals(k.Value, value.NewValueInterface(has)) {
+				return nil
+			}
+			out[k.Name] = has
+		}
+		return out
+	}
+	for _, e := range slices.Collect(fields.Children.All()) { // these sequences cannot be left early
+		out := keys(e)
+		if out == nil {
+			continue
+		}
+		below, _ := fields.Children.Get(e)
+		if part, ok := partOf(entry, below).(map[string]any); ok {
+			for k, v := range part {
+				out[k] = v
+			}
+		} else if !fields.Members.Has(e) {
+			return nil
+		}
+		return out
+	}
+	for _, e := range slices.Collect(fields.Members.All()) {
+		if out := keys(e); out != nil {
+			return out
+		}
+	}
+	return nil
+}
+
+// notRestored logs that an object is not given back as it was found, and why.
+func (r *deleteRun) notRestored(t target, err error) {
+	logstore.Warnf(r.req.Logger, "WARNING: %s cannot be given back as it was found, and stays as it was applied last: %v", title(t.id), err)
+}
