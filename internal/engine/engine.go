@@ -28,6 +28,7 @@ import (
 	"github.com/hone-dev/hone/internal/subscribers/commandcontroller"
 	"github.com/hone-dev/hone/internal/subscribers/composewatcher"
 	"github.com/hone-dev/hone/internal/subscribers/deploydiscovery"
+	"github.com/hone-dev/hone/internal/subscribers/driftwatcher"
 	"github.com/hone-dev/hone/internal/subscribers/enginemonitor"
 	"github.com/hone-dev/hone/internal/subscribers/eventwatcher"
 	"github.com/hone-dev/hone/internal/subscribers/podlogmanager"
@@ -90,19 +91,24 @@ func Subscribers(p Parts) []store.Subscriber {
 	var pods podwatcher.Client
 	var services servicewatcher.Client
 	var objects deploydiscovery.Client
+	var metadata driftwatcher.Client
 	var events eventwatcher.Client
 	var podLogs podlogmanager.Client
 	var removesPods restartcontroller.Pods
 	if p.Kube != nil {
 		monitor, pods, services, objects, events, podLogs, removesPods = p.Kube, p.Kube, p.Kube, p.Kube, p.Kube, p.Kube, p.Kube
+		if p.Watch { // otherwise the session ends soon
+			metadata = p.Kube
+		}
 		if p.Forward {
 			dialer = p.Kube
 		}
 	}
 	var collects collector.Cluster
 	var prepares buildcontroller.Preparer
+	var compares driftwatcher.Comparer
 	if p.Cluster != nil {
-		collects, prepares = p.Cluster, p.Cluster
+		collects, prepares, compares = p.Cluster, p.Cluster, p.Cluster
 	}
 	var downs collector.Downs
 	if p.Downs != nil {
@@ -136,6 +142,7 @@ func Subscribers(p Parts) []store.Subscriber {
 		composewatcher.New(containers),
 		servicewatcher.New(services),
 		deploydiscovery.New(objects),
+		driftwatcher.New(metadata, compares),
 		eventwatcher.New(events, p.Logs),
 		podlogmanager.New(podLogs, containerLogs, p.Logs),
 		portforwardcontroller.New(dialer, p.Host, p.Logs).OpenWith(portforward.Opener{Session: p.SessionOf}),

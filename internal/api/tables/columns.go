@@ -203,6 +203,18 @@ var chosen = map[string][]projection.Column{
 		col("Health", "Its status.", func(o model.ObjectStatus) any { return o.Health }),
 		col("Message", "Why.", func(o model.ObjectStatus) any { return o.Message }),
 	},
+	state.Drifts.Name(): {
+		col("Objects", "The objects that differ.", func(d state.Drift) any {
+			var names []string
+			for _, o := range d.Objects {
+				names = append(names, strings.ToLower(o.Object.Kind)+"/"+o.Object.Name)
+			}
+			return some(names)
+		}),
+		col("What", "changed, deleted, or made again.", func(d state.Drift) any { return strings.Join(d.What(), ",") }),
+		col("Fields", "How many fields differ.", func(d state.Drift) any { return len(d.Fields()) }),
+		col("By", "The field managers that have changed them.", func(d state.Drift) any { return some(d.Managers()) }),
+	},
 	state.ClusterEvents.Name(): {
 		col("Events", "How many events are kept.", func(k state.KubeEvents) any { return len(k.List) }),
 		col("Warnings", "How many of them are warnings.", func(k state.KubeEvents) any {

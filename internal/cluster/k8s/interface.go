@@ -39,6 +39,8 @@ type Interface interface {
 	WatchEvents(ctx context.Context, req WatchRequest, fn func(KubeEvent)) error
 	// WatchObjects reports the state of objects of any kind.
 	WatchObjects(ctx context.Context, apiVersion, kind string, req WatchRequest, fn func(ObjectEvent)) error
+	// WatchMetadata reports the metadata of objects of any kind, and which writes concern the fields of a field manager.
+	WatchMetadata(ctx context.Context, apiVersion, kind, manager string, req WatchRequest, fn func(MetadataEvent)) error
 	// OwnerChain returns ref and its owners up to the topmost one.
 	OwnerChain(ctx context.Context, namespace string, ref OwnerRef) ([]OwnerRef, error)
 	// RemovePod deletes a pod that one of the given owners has created.

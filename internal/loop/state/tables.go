@@ -32,6 +32,8 @@ var (
 		"Services that resources applied, with their addresses.")
 	Objects = store.Define[model.ObjectStatus](Schema, "objects",
 		"Applied objects that have a status, with their health.")
+	Drifts = store.Define[Drift](Schema, "drifts",
+		"Per resource: the objects that others have changed in the cluster since they were applied, field by field.")
 	ClusterEvents = store.Define[KubeEvents](Schema, "kubeevents",
 		"Per resource: the newest events of Kubernetes about its objects and pods.")
 	ClusterWatches = store.Define[ClusterWatch](Schema, "clusterwatches",

@@ -28,6 +28,8 @@ type Watches[K comparable, E any] struct {
 	Blinds bool
 	// Watch reports events until ctx is done. It calls trouble when it fails, and with nil when it works again.
 	Watch func(ctx context.Context, key K, trouble func(error), event func(E)) error
+	// Wake, unless nil, makes Run call the follower's Changes after each value.
+	Wake <-chan struct{}
 }
 
 // Follower converts the reports of watches to actions.
@@ -77,6 +79,7 @@ func Run[K comparable, E any](ctx context.Context, rt *store.Runtime, w Watches[
 		case <-ctx.Done():
 			return nil
 		case <-again.C:
+		case <-w.Wake:
 		case <-rt.Wake():
 			watches.Want(b.want(rt.View()))
 		case r := <-reports:

@@ -151,14 +151,31 @@ func (c *Cluster) Drift(ctx context.Context, chosen []model.ManifestName) (steps
 			return nil, nil, problem.New(fmt.Sprintf("nothing is recorded for resource %q", name), "the records have: "+resourceNames(records))
 		}
 	}
+	return c.drift(ctx, ledger, records, func(name model.ManifestName, _ model.ObjectID) bool {
+		return chosen == nil || slices.Contains(chosen, name)
+	})
+}
+
+// Differences is Drift for some objects of one resource. Objects that are not recorded, or whose last apply is not known, are left out.
+func (c *Cluster) Differences(ctx context.Context, resource model.ManifestName, objects []model.ObjectID) ([]api.PlanStep, error) {
+	ledger, records, err := c.recorded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	steps, _, err := c.drift(ctx, ledger, records, func(name model.ManifestName, id model.ObjectID) bool {
+		return name == resource && slices.Contains(objects, id)
+	})
+	return steps, err
+}
+
+// drift compares the recorded objects that are chosen with what was applied last.
+func (c *Cluster) drift(ctx context.Context, ledger *deploy.Ledger, records map[model.ManifestName][]deploy.ObjectRecord,
+	chosen func(model.ManifestName, model.ObjectID) bool) (steps []api.PlanStep, unknown []model.ObjectID, err error) {
 	req := deploy.PreviewRequest{Project: c.project, Records: records, Prior: ledger.Remembered, Drift: true}
 	for _, name := range slices.Sorted(maps.Keys(records)) {
-		if chosen != nil && !slices.Contains(chosen, name) {
-			continue
-		}
 		d := deploy.Declared{Resource: name}
 		for _, r := range records[name] {
-			if r.Foreign || r.Leaving || r.UID == "" { // without a UID it was never applied
+			if r.Foreign || r.Leaving || r.UID == "" || !chosen(name, r.ObjectID) { // without a UID it was never applied
 				continue
 			}
 			if u := ledger.Remembered(r.ObjectID); u != nil {
@@ -167,7 +184,9 @@ func (c *Cluster) Drift(ctx context.Context, chosen []model.ManifestName) (steps
 				unknown = append(unknown, r.ObjectID)
 			}
 		}
-		req.Declared = append(req.Declared, d)
+		if len(d.Objects) > 0 {
+			req.Declared = append(req.Declared, d)
+		}
 	}
 	steps, err = c.applier.Preview(ctx, req)
 	return steps, unknown, err

@@ -124,6 +124,20 @@ func testWatchOthers(t *testing.T, f Fixture) {
 		o.await(t, "its end", func(e k8s.ObjectEvent) bool { return e.Status.Name == "settings" && e.Deleted })
 		o.stop(t)
 	})
+	t.Run("metadata", func(t *testing.T) {
+		o := observe(t, func(ctx context.Context, fn func(k8s.MetadataEvent)) error {
+			return f.Client.WatchMetadata(ctx, "v1", "ConfigMap", "hone", k8s.WatchRequest{Namespaces: []string{f.Namespace}}, fn)
+		})
+		o.await(t, "synced", func(e k8s.MetadataEvent) bool { return e.Synced })
+		f.AddConfigMap(t, "described")
+		e := o.await(t, "the object", func(e k8s.MetadataEvent) bool { return e.ID.Name == "described" })
+		if e.ID.Kind != "ConfigMap" || e.ID.Namespace != f.Namespace || e.UID == "" || e.Leaving {
+			t.Errorf("incomplete: %+v", e)
+		}
+		f.DeleteConfigMap(t, "described")
+		o.await(t, "its end", func(e k8s.MetadataEvent) bool { return e.ID.Name == "described" && e.Deleted })
+		o.stop(t)
+	})
 	t.Run("events", func(t *testing.T) {
 		o := observe(t, func(ctx context.Context, fn func(k8s.KubeEvent)) error {
 			return f.Client.WatchEvents(ctx, k8s.WatchRequest{Namespaces: []string{f.Namespace}}, fn)

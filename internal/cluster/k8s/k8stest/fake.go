@@ -30,17 +30,18 @@ type Fake struct {
 	services *feed[k8s.ServiceEvent]
 	events   *feed[k8s.KubeEvent]
 
-	mu      sync.Mutex
-	cluster model.Cluster                         // guarded by mu
-	down    bool                                  // guarded by mu
-	since   time.Time                             // guarded by mu; when down was set
-	exec    ExecFunc                              // guarded by mu
-	dial    DialFunc                              // guarded by mu
-	execs   []k8s.ExecRequest                     // guarded by mu
-	logs    map[logKey]*logText                   // guarded by mu
-	owners  map[string]ownerEntry                 // guarded by mu; by UID
-	objects map[objectKind]*feed[k8s.ObjectEvent] // guarded by mu
-	gone    map[string]chan struct{}              // guarded by mu; by "namespace/name" of a pod, closed when it ends
+	mu       sync.Mutex
+	cluster  model.Cluster                           // guarded by mu
+	down     bool                                    // guarded by mu
+	since    time.Time                               // guarded by mu; when down was set
+	exec     ExecFunc                                // guarded by mu
+	dial     DialFunc                                // guarded by mu
+	execs    []k8s.ExecRequest                       // guarded by mu
+	logs     map[logKey]*logText                     // guarded by mu
+	owners   map[string]ownerEntry                   // guarded by mu; by UID
+	objects  map[objectKind]*feed[k8s.ObjectEvent]   // guarded by mu
+	metadata map[objectKind]*feed[k8s.MetadataEvent] // guarded by mu
+	gone     map[string]chan struct{}                // guarded by mu; by "namespace/name" of a pod, closed when it ends
 
 	wg      sync.WaitGroup
 	closing chan struct{}
@@ -64,11 +65,12 @@ func New() *Fake {
 			Context: "fake", Name: "fake", Server: "https://fake.invalid", Namespace: "default", Product: model.ProductKIND,
 			Version: "v1.34.4", Arch: "amd64", Nodes: 1, Runtime: "containerd",
 		},
-		logs:    map[logKey]*logText{},
-		owners:  map[string]ownerEntry{},
-		objects: map[objectKind]*feed[k8s.ObjectEvent]{},
-		gone:    map[string]chan struct{}{},
-		closing: make(chan struct{}),
+		logs:     map[logKey]*logText{},
+		owners:   map[string]ownerEntry{},
+		objects:  map[objectKind]*feed[k8s.ObjectEvent]{},
+		metadata: map[objectKind]*feed[k8s.MetadataEvent]{},
+		gone:     map[string]chan struct{}{},
+		closing:  make(chan struct{}),
 	}
 }
 
@@ -121,6 +123,9 @@ func (f *Fake) feeds() []interface{ pause(bool) } {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, o := range f.objects {
+		out = append(out, o)
+	}
+	for _, o := range f.metadata {
 		out = append(out, o)
 	}
 	return out

@@ -46,17 +46,40 @@ func (f *Fake) DeleteService(namespace, name string) {
 // AddEvent adds an event, or repeats the one of the same UID.
 func (f *Fake) AddEvent(e k8s.KubeEvent) { f.events.set(e.Object.Namespace+"/"+e.UID, e) }
 
-// SetObject adds an object of the given kind, or changes it.
+// SetObject adds an object of the given kind, or changes it. Of its metadata, it sets only the identity and the labels.
 func (f *Fake) SetObject(apiVersion, kind string, e k8s.ObjectEvent) {
-	f.objectFeed(apiVersion, kind).set(e.Status.Namespace+"/"+e.Status.Name, e)
+	key := e.Status.Namespace + "/" + e.Status.Name
+	m, _ := f.metadataFeed(apiVersion, kind).get(key)
+	m.ID, m.UID, m.Labels = e.Status.ObjectID, e.Status.UID, e.Labels
+	f.metadataFeed(apiVersion, kind).set(key, m)
+	f.objectFeed(apiVersion, kind).set(key, e)
 }
 
-// DeleteObject removes an object, if there is one of this name.
+// SetMetadata sets the metadata of an object of the given kind.
+func (f *Fake) SetMetadata(apiVersion string, e k8s.MetadataEvent) {
+	f.metadataFeed(apiVersion, e.ID.Kind).set(e.ID.Namespace+"/"+e.ID.Name, e)
+}
+
+// DeleteObject removes an object and its metadata, if there is one of this name.
 func (f *Fake) DeleteObject(apiVersion, kind, namespace, name string) {
+	f.metadataFeed(apiVersion, kind).remove(namespace+"/"+name, func(e k8s.MetadataEvent) k8s.MetadataEvent {
+		e.Deleted = true
+		return e
+	})
 	f.objectFeed(apiVersion, kind).remove(namespace+"/"+name, func(e k8s.ObjectEvent) k8s.ObjectEvent {
 		e.Deleted = true
 		return e
 	})
+}
+
+func (f *Fake) metadataFeed(apiVersion, kind string) *feed[k8s.MetadataEvent] {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	k := objectKind{apiVersion, kind}
+	if f.metadata[k] == nil {
+		f.metadata[k] = newFeed(func() k8s.MetadataEvent { return k8s.MetadataEvent{Synced: true} })
+	}
+	return f.metadata[k]
 }
 
 func (f *Fake) objectFeed(apiVersion, kind string) *feed[k8s.ObjectEvent] {
@@ -160,6 +183,14 @@ func (f *Fake) WatchObjects(ctx context.Context, apiVersion, kind string, req k8
 	match := filter(req)
 	return f.objectFeed(apiVersion, kind).watch(ctx, func(_ string, e k8s.ObjectEvent) bool {
 		return e.Status.Namespace == "" || match(e.Status.Namespace, e.Labels)
+	}, req.OnTrouble, fn)
+}
+
+// WatchMetadata implements k8s.Interface. Every kind is served; who manages which fields is as it was set.
+func (f *Fake) WatchMetadata(ctx context.Context, apiVersion, kind, _ string, req k8s.WatchRequest, fn func(k8s.MetadataEvent)) error {
+	match := filter(req)
+	return f.metadataFeed(apiVersion, kind).watch(ctx, func(_ string, e k8s.MetadataEvent) bool {
+		return e.ID.Namespace == "" || match(e.ID.Namespace, e.Labels)
 	}, req.OnTrouble, fn)
 }
 

@@ -1,0 +1,115 @@
+package state
+
+import (
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Drift is an entry of table drifts; its id is the resource's name. A resource without drift has none.
+type Drift struct {
+	// Objects are the objects that differ from what was applied last, by kind, namespace and name.
+	Objects []ObjectDrift
+}
+
+// ObjectDrift is how one object differs from what was applied last.
+type ObjectDrift struct {
+	Object model.ObjectID
+	What   DriftKind
+	// Fields are the fields that differ, by path: From is the value in the cluster, To the one that was applied. They are never
+	// changed.
+	Fields []api.FieldChange
+	// Replaces is set if applying it again would delete the object and make it again.
+	Replaces bool
+	// Reason is what else there is to know, in a few words; it may be empty.
+	Reason string
+	// Since is when hone noticed that it differs in this way. The reducer fills it in.
+	Since time.Time
+}
+
+// DriftKind is what others have done to an object.
+type DriftKind string
+
+// The kinds of drift.
+const (
+	DriftChanged DriftKind = "changed"
+	DriftDeleted DriftKind = "deleted"
+	DriftRemade  DriftKind = "made again" // deleted, and created under the same name
+)
+
+// same reports whether both are the same drift, whenever they were noticed.
+func (o ObjectDrift) same(other ObjectDrift) bool {
+	other.Since = o.Since
+	return reflect.DeepEqual(o, other)
+}
+
+// Equal reports whether both hold the same drift, whenever it was noticed.
+func (d Drift) Equal(other Drift) bool {
+	return slices.EqualFunc(d.Objects, other.Objects, ObjectDrift.same)
+}
+
+// What returns what has happened to the objects, each kind of drift once.
+func (d Drift) What() []string {
+	var out []string
+	for _, o := range d.Objects {
+		out = append(out, string(o.What))
+	}
+	return slices.Compact(slices.Sorted(slices.Values(out)))
+}
+
+// Fields returns the fields of all objects that differ.
+func (d Drift) Fields() []api.FieldChange {
+	var out []api.FieldChange
+	for _, o := range d.Objects {
+		out = append(out, o.Fields...)
+	}
+	return out
+}
+
+// Managers returns who has changed fields, sorted. It is empty if that is not known.
+func (d Drift) Managers() []string {
+	var out []string
+	for _, f := range d.Fields() {
+		if f.Manager != "" {
+			out = append(out, f.Manager)
+		}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(out)))
+}
+
+// ResourceDrifted reports how the objects of a resource differ now from what was applied last; not at all if there are none.
+type ResourceDrifted struct {
+	Resource model.ManifestName
+	Objects  []ObjectDrift
+}
+
+func init() {
+	store.On(Drifts, func(d *store.Draft[Drift], a ResourceDrifted) {
+		was, known := d.Get(string(a.Resource))
+		if len(a.Objects) == 0 {
+			if known {
+				d.Delete(string(a.Resource))
+			}
+			return
+		}
+		next := Drift{Objects: slices.Clone(a.Objects)}
+		for i, o := range next.Objects {
+			next.Objects[i].Since = d.Now()
+			if j := slices.IndexFunc(was.Value.Objects, o.same); j >= 0 {
+				next.Objects[i].Since = was.Value.Objects[j].Since
+			}
+		}
+		if !known || !was.Value.Equal(next) {
+			d.PutOwned(string(a.Resource), string(a.Resource), nil, next)
+		}
+	})
+	store.Follow(Drifts, Resources, func(d *store.Draft[Drift], was, is *store.Entry[Resource]) {
+		if is == nil || !is.Value.Enabled && was != nil && was.Value.Enabled {
+			d.Delete(was.ID)
+		}
+	})
+}

@@ -1,0 +1,400 @@
+package driftwatcher
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hone-dev/hone/internal/base/words"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+const (
+	// atOnce bounds the resources that are compared at a time.
+	atOnce = 2
+	// settle is how long a comparison waits after a change, because changes come in groups.
+	settle = 300 * time.Millisecond
+	// firstLook is how long the first comparison of an object waits, so that it does not compete with the first deploys.
+	firstLook = 2 * time.Second
+	// lookAgain is how often objects are compared that others have deleted: one that they make again has no label of hone's, so no
+	// watch reports it.
+	lookAgain = 10 * time.Second
+	// retry is how long a comparison waits after one that has failed.
+	retry = 10 * time.Second
+)
+
+// applied is an object that a resource applied.
+type applied struct {
+	resource model.ManifestName
+	uid      string
+	scope    scope
+}
+
+// sight is what the watch tells about an object: when it differs from the sight of the last comparison, the object may differ, too.
+type sight struct {
+	gone                 bool
+	uid, owned, revision string
+	leaving              bool
+}
+
+// outcome is the result of a comparison: of some objects of a resource, as they were seen before it began.
+type outcome struct {
+	resource model.ManifestName
+	sights   map[model.ObjectID]sight
+	steps    []api.PlanStep
+	err      error
+}
+
+// resource is what is known of a resource with applied objects.
+type resource struct {
+	entry *store.Entry[state.Update]
+	ids   []model.ObjectID
+	// dirty is set if an object may have to be compared, due when that is to begin, and busy while it runs.
+	dirty, busy bool
+	due         time.Time
+	// lookAt is when objects that were deleted are compared once more; zero if there are none.
+	lookAt time.Time
+}
+
+// book is what is known about applied objects. It is for one goroutine, except outcomes.
+type book struct {
+	ctx       context.Context
+	comparer  Comparer
+	resources map[model.ManifestName]*resource
+	objects   map[model.ObjectID]applied
+	wanted    map[scope][]model.ManifestName
+	seen      map[model.ObjectID]k8s.MetadataEvent
+	synced    map[scope]bool
+	// compared are the sights of the last comparison of each object, and drift what came of it.
+	compared map[model.ObjectID]sight
+	drift    map[model.ObjectID]state.ObjectDrift
+	told     map[model.ManifestName]state.Drift
+
+	checks  sync.WaitGroup
+	running int
+	wake    chan struct{} // receives a value after outcomes were added
+
+	mu       sync.Mutex
+	outcomes []outcome // guarded by mu
+}
+
+func newBook(ctx context.Context, c Comparer) *book {
+	return &book{ctx: ctx, comparer: c, resources: map[model.ManifestName]*resource{}, objects: map[model.ObjectID]applied{}, seen: map[model.ObjectID]k8s.MetadataEvent{},
+		synced: map[scope]bool{}, compared: map[model.ObjectID]sight{}, drift: map[model.ObjectID]state.ObjectDrift{}, told: map[model.ManifestName]state.Drift{},
+		wake: make(chan struct{}, 1)}
+}
+
+// Wanted implements clusterwatch.Follower. A watch that fails is not reported: other subscribers follow what matters more of the
+// same objects.
+func (b *book) Wanted(v store.View) map[scope][]model.ManifestName {
+	present, moved := map[model.ManifestName]bool{}, b.wanted == nil
+	for e := range state.Updates.In(v).Refs() {
+		name := model.ManifestName(e.ID)
+		if len(e.Value.Applied) == 0 {
+			continue
+		}
+		present[name] = true
+		r := b.resources[name]
+		switch {
+		case r == nil:
+			r, moved = &resource{dirty: true}, true
+			b.resources[name] = r
+		case r.entry == e:
+			continue
+		case !sameObjects(r.entry.Value.Applied, e.Value.Applied):
+			r.dirty, moved = true, true
+		case r.entry.Value.Current != nil && e.Value.Current == nil:
+			r.dirty = true // what was written meanwhile is known only now
+		}
+		r.entry = e
+	}
+	for name := range b.resources {
+		if !present[name] {
+			delete(b.resources, name)
+			moved = true
+		}
+	}
+	if moved {
+		b.index()
+	}
+	return b.wanted
+}
+
+func sameObjects(a, b []model.AppliedObject) bool {
+	return len(a) == len(b) && (&a[0] == &b[0] || slices.Equal(a, b))
+}
+
+// index lists the objects of all resources, and forgets what concerns others.
+func (b *book) index() {
+	b.objects, b.wanted = map[model.ObjectID]applied{}, map[scope][]model.ManifestName{}
+	for name, r := range b.resources {
+		r.ids = r.ids[:0:0]
+		for _, o := range r.entry.Value.Applied {
+			if o.Foreign { // others write it
+				continue
+			}
+			sc := scope{o.APIVersion, o.Kind, o.Namespace}
+			r.ids = append(r.ids, o.ObjectID)
+			b.objects[o.ObjectID], b.wanted[sc] = applied{name, o.UID, sc}, nil
+		}
+	}
+	maps.DeleteFunc(b.synced, func(sc scope, _ bool) bool { _, watched := b.wanted[sc]; return !watched })
+	known := func(id model.ObjectID) bool { _, ok := b.objects[id]; return ok }
+	maps.DeleteFunc(b.compared, func(id model.ObjectID, _ sight) bool { return !known(id) })
+	maps.DeleteFunc(b.drift, func(id model.ObjectID, _ state.ObjectDrift) bool { return !known(id) })
+	maps.DeleteFunc(b.seen, func(id model.ObjectID, e k8s.MetadataEvent) bool { return !b.watches(id) })
+}
+
+// watches reports whether a watch that runs reports objects like this one: then what it has reported stays known, because it will not
+// report it again.
+func (b *book) watches(id model.ObjectID) bool {
+	for sc := range b.wanted {
+		if sc.kind == id.Kind && (sc.namespace == "" || sc.namespace == id.Namespace) {
+			return true
+		}
+	}
+	return false
+}
+
+// Take implements clusterwatch.Follower.
+func (b *book) Take(sc scope, e k8s.MetadataEvent) bool {
+	switch {
+	case e.Synced:
+		b.synced[sc] = true
+		for _, a := range b.objects {
+			if a.scope == sc {
+				b.resources[a.resource].dirty = true
+			}
+		}
+		return true
+	case e.Deleted:
+		if b.seen[e.ID].UID == e.UID {
+			delete(b.seen, e.ID)
+		}
+	default:
+		e.Labels = nil // not needed, and the largest part
+		b.seen[e.ID] = e
+	}
+	a, ours := b.objects[e.ID]
+	if ours {
+		b.resources[a.resource].dirty = true
+	}
+	return ours
+}
+
+// sight returns what the watch tells about an object; ok is false while that is not known.
+func (b *book) sight(id model.ObjectID, a applied) (s sight, ok bool) {
+	if e, ok := b.seen[id]; ok {
+		return sight{uid: e.UID, owned: e.Owned, revision: e.Revision, leaving: e.Leaving}, true
+	}
+	return sight{gone: true}, b.synced[a.scope]
+}
+
+// pending returns the objects of a resource that have to be compared. first is set if none of them was before.
+func (b *book) pending(r *resource, at time.Time) (out map[model.ObjectID]sight, first bool) {
+	out, first = map[model.ObjectID]sight{}, true
+	look := !r.lookAt.IsZero() && !at.Before(r.lookAt)
+	for _, id := range r.ids {
+		a := b.objects[id]
+		now, ok := b.sight(id, a)
+		if !ok || now.leaving { // what becomes of it is known when it is gone
+			continue
+		}
+		was, compared := b.compared[id]
+		d, drifted := b.drift[id]
+		if !drifted { // others may write what is theirs
+			was.revision = now.revision
+		}
+		if !compared || was != now || look && unwatched(d) {
+			out[id] = now
+			first = first && !compared && !now.gone && now.uid == a.uid
+		}
+	}
+	return out, first
+}
+
+// unwatched reports whether changes of an object with this drift are not reported.
+func unwatched(d state.ObjectDrift) bool {
+	return d.What == state.DriftDeleted || d.What == state.DriftRemade
+}
+
+// Changes implements clusterwatch.Follower.
+func (b *book) Changes(context.Context, store.View) (actions []store.Action, again time.Duration) {
+	now := time.Now()
+	b.collect(now)
+	for _, name := range slices.Sorted(maps.Keys(b.resources)) {
+		r := b.resources[name]
+		if left := r.lookAt.Sub(now); !r.lookAt.IsZero() && left > 0 {
+			again = sooner(again, left)
+		}
+		r.dirty = r.dirty || !r.lookAt.IsZero() && !now.Before(r.lookAt)
+		if !r.dirty || r.busy || r.entry.Value.Current != nil {
+			continue
+		}
+		if r.due.IsZero() {
+			pending, first := b.pending(r, now)
+			if len(pending) == 0 {
+				r.dirty = false
+				continue
+			}
+			r.due = now.Add(settle)
+			if first {
+				r.due = now.Add(firstLook)
+			}
+		}
+		if left := r.due.Sub(now); left > 0 {
+			again = sooner(again, left)
+			continue
+		}
+		if b.running < atOnce { // otherwise the end of one calls again
+			b.compare(name, r, now)
+		}
+	}
+	return b.news(), again
+}
+
+// sooner returns the shorter of two pauses, the first of which may be zero for none.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 {
+		return b
+	}
+	return min(a, b)
+}
+
+// compare begins to compare what has to be compared of a resource.
+func (b *book) compare(name model.ManifestName, r *resource, now time.Time) {
+	sights, _ := b.pending(r, now)
+	r.dirty, r.due, r.lookAt = false, time.Time{}, time.Time{}
+	if len(sights) == 0 {
+		return
+	}
+	r.busy = true
+	b.running++
+	ids := slices.SortedFunc(maps.Keys(sights), compareIDs)
+	b.checks.Go(func() {
+		steps, err := b.comparer.Differences(b.ctx, name, ids)
+		b.mu.Lock()
+		b.outcomes = append(b.outcomes, outcome{name, sights, steps, err})
+		b.mu.Unlock()
+		select {
+		case b.wake <- struct{}{}:
+		default:
+		}
+	})
+}
+
+// collect takes in the comparisons that have ended.
+func (b *book) collect(now time.Time) {
+	b.mu.Lock()
+	ended := b.outcomes
+	b.outcomes = nil
+	b.mu.Unlock()
+	for _, o := range ended {
+		b.running--
+		r := b.resources[o.resource]
+		if r == nil {
+			continue
+		}
+		r.busy, r.dirty = false, true // something may have happened meanwhile
+		r.lookAt = b.lookAt(r, now)
+		if o.err != nil {
+			r.due = now.Add(retry)
+			continue
+		}
+		if r.entry.Value.Current != nil { // what was compared is being changed
+			continue
+		}
+		steps := map[model.ObjectID]api.PlanStep{}
+		for _, s := range o.steps {
+			steps[model.ObjectID{Group: s.Object.Group, Kind: s.Object.Kind, Namespace: s.Object.Namespace, Name: s.Object.Name}] = s
+		}
+		for id, s := range o.sights {
+			a, ours := b.objects[id]
+			if !ours || a.resource != o.resource {
+				continue
+			}
+			b.compared[id] = s
+			delete(b.drift, id)
+			if d, differs := driftOf(steps[id], id, a.uid); differs {
+				b.drift[id] = d
+			}
+		}
+		r.lookAt = b.lookAt(r, now)
+	}
+}
+
+// lookAt returns when the objects of a resource have to be compared that no watch reports; zero if there are none.
+func (b *book) lookAt(r *resource, now time.Time) time.Time {
+	for _, id := range r.ids {
+		if unwatched(b.drift[id]) {
+			return now.Add(lookAgain)
+		}
+	}
+	return time.Time{}
+}
+
+// driftOf returns how an object that was applied with a UID differs, by the step that would apply it again.
+func driftOf(step api.PlanStep, id model.ObjectID, uid string) (d state.ObjectDrift, differs bool) {
+	d = state.ObjectDrift{Object: id, Reason: step.Reason, Replaces: step.Action == api.ActionReplace}
+	switch {
+	case step.Action == "" || step.Action == api.ActionUnchanged || step.Action == api.ActionKeep:
+		return d, false
+	case step.UID == "" && step.Action == api.ActionCreate:
+		d.What, d.Reason = state.DriftDeleted, ""
+	case step.UID != uid && step.UID != "":
+		d.What = state.DriftRemade
+	case step.Action == api.ActionBlocked: // it cannot be compared, such as for a lack of permission
+		return d, false
+	default:
+		d.What = state.DriftChanged
+	}
+	d.Fields = slices.Clone(step.Fields)
+	for i := range d.Fields {
+		d.Fields[i].From, d.Fields[i].To = bounded(d.Fields[i].From), bounded(d.Fields[i].To)
+	}
+	return d, true
+}
+
+// longest is the longest text of a field that the session keeps, in bytes.
+const longest = 16 << 10
+
+// bounded cuts a long text; hone drift has all of it.
+func bounded(v any) any {
+	if s, ok := v.(string); ok {
+		return words.Clip(s, longest)
+	}
+	return v
+}
+
+// news returns the actions for what has changed since the last call.
+func (b *book) news() (out []store.Action) {
+	now := map[model.ManifestName]state.Drift{}
+	for _, id := range slices.SortedFunc(maps.Keys(b.drift), compareIDs) {
+		name := b.objects[id].resource
+		now[name] = state.Drift{Objects: append(now[name].Objects, b.drift[id])}
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.told)) {
+		if _, still := now[name]; !still {
+			delete(b.told, name)
+			out = append(out, state.ResourceDrifted{Resource: name})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if was, told := b.told[name]; !told || !was.Equal(now[name]) {
+			b.told[name] = now[name]
+			out = append(out, state.ResourceDrifted{Resource: name, Objects: now[name].Objects})
+		}
+	}
+	return out
+}
+
+func compareIDs(a, b model.ObjectID) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Group, b.Group))
+}

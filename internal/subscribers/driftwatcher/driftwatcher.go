@@ -1,0 +1,84 @@
+// Package driftwatcher follows what others do to the objects that resources applied: which fields differ in the cluster from what
+// was applied last, who changed them and when, and which objects were deleted or made again.
+//
+// It watches the metadata of the objects, which tell who owns which fields, and reads an object only when that has changed. The
+// comparison is that of hone drift.
+//
+// # Concurrency
+//
+// Run owns one goroutine per kind and namespace of applied objects, and one for each resource that is being compared, at most
+// atOnce of them. All of them have ended when it returns.
+package driftwatcher
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/internal/subscribers/clusterwatch"
+	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Client is the part of a cluster that is needed here.
+type Client interface {
+	WatchMetadata(ctx context.Context, apiVersion, kind, manager string, req k8s.WatchRequest, fn func(k8s.MetadataEvent)) error
+}
+
+// Comparer compares objects of a resource with what was applied last, as buildanddeploy.Cluster does.
+type Comparer interface {
+	Differences(ctx context.Context, resource model.ManifestName, objects []model.ObjectID) ([]api.PlanStep, error)
+}
+
+// Subscriber is the DriftWatcher.
+type Subscriber struct {
+	client   Client
+	comparer Comparer
+}
+
+// New returns the subscriber; without a client or a comparer it does nothing.
+func New(client Client, comparer Comparer) *Subscriber { return &Subscriber{client, comparer} }
+
+var _ store.Subscriber = (*Subscriber)(nil)
+
+// Contract implements store.Subscriber.
+func (s *Subscriber) Contract() store.Contract {
+	return store.Contract{
+		Name:      "DriftWatcher",
+		Doc:       "Follows what others change, delete or make again of what resources applied.",
+		Inputs:    store.Reads(state.Updates),
+		Outputs:   append(store.Emits(state.ResourceDrifted{}), store.Shares(state.ClusterWatchFailed{}, state.ClusterWatchMended{})...),
+		Externals: []string{"kubernetes"},
+		Stage:     store.StageWatch,
+	}
+}
+
+// scope is one kind in one namespace, or in the whole cluster for kinds without namespaces.
+type scope struct{ apiVersion, kind, namespace string }
+
+// String names the watch.
+func (sc scope) String() string {
+	return fmt.Sprintf("%s/%s metadata %s", sc.apiVersion, sc.kind, sc.namespace)
+}
+
+// Run implements store.Subscriber.
+func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
+	if s.client == nil || s.comparer == nil {
+		<-ctx.Done()
+		return nil
+	}
+	b := newBook(ctx, s.comparer)
+	defer b.checks.Wait()
+	return clusterwatch.Run(ctx, rt, clusterwatch.Watches[scope, k8s.MetadataEvent]{ID: scope.String, Watch: s.watch, Wake: b.wake}, b)
+}
+
+func (s *Subscriber) watch(ctx context.Context, sc scope, trouble func(error), event func(k8s.MetadataEvent)) error {
+	req := k8s.WatchRequest{OnTrouble: trouble, Selector: deploy.LabelManagedBy + "=" + deploy.ManagedByHone}
+	if sc.namespace != "" {
+		req.Namespaces = []string{sc.namespace}
+	}
+	return s.client.WatchMetadata(ctx, sc.apiVersion, sc.kind, deploy.FieldManager, req, event)
+}

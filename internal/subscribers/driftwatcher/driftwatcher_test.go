@@ -1,0 +1,296 @@
+package driftwatcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/state/statetest"
+	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// comparer answers with steps that the test has set, and records what was asked.
+type comparer struct {
+	mu    sync.Mutex
+	steps map[string]api.PlanStep
+	err   error
+	asked []string
+	hold  chan struct{}
+}
+
+func (c *comparer) Differences(ctx context.Context, resource model.ManifestName, ids []model.ObjectID) ([]api.PlanStep, error) {
+	c.mu.Lock()
+	hold := c.hold
+	var out []api.PlanStep
+	names := []string{string(resource) + ":"}
+	for _, id := range ids {
+		names = append(names, id.Name)
+		if s, ok := c.steps[id.Name]; ok {
+			s.Object = api.PlanObject{Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}
+			out = append(out, s)
+		}
+	}
+	c.asked = append(c.asked, strings.Join(names, " "))
+	err := c.err
+	c.mu.Unlock()
+	if hold != nil {
+		select {
+		case <-hold:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return out, err
+}
+
+func (c *comparer) set(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f()
+}
+
+// took returns what was asked since the last call.
+func (c *comparer) took() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := c.asked
+	c.asked = nil
+	slices.Sort(out)
+	return out
+}
+
+type fixture struct {
+	*statetest.Alone
+	t       *testing.T
+	cluster *k8stest.Fake
+	*comparer
+}
+
+func (f *fixture) see(name, uid, owned, revision string) {
+	f.cluster.SetMetadata("v1", k8s.MetadataEvent{ID: id(name), UID: uid, Owned: owned, Revision: revision,
+		Labels: map[string]string{deploy.LabelManagedBy: deploy.ManagedByHone}})
+}
+
+// check lets time pass and checks what was compared meanwhile, and the table.
+func (f *fixture) check(what string, asked []string, want ...string) {
+	f.t.Helper()
+	time.Sleep(5 * time.Second)
+	synctest.Wait()
+	if diff := cmp.Diff(asked, f.took()); diff != "" {
+		f.t.Errorf("%s: compared (-want +got):\n%s", what, diff)
+	}
+	var got []string
+	for e := range state.Drifts.In(f.View()).Entries() {
+		for _, o := range e.Value.Objects {
+			line := fmt.Sprintf("%s: %s %s", e.ID, o.Object.Name, o.What)
+			for _, c := range o.Fields {
+				line += fmt.Sprintf(" %s=%v by %s", c.Path, c.From, c.Manager)
+			}
+			got = append(got, line)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		f.t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func id(name string) model.ObjectID {
+	return model.ObjectID{Kind: "ConfigMap", Namespace: "default", Name: name}
+}
+
+func object(name, uid string) model.AppliedObject {
+	return model.AppliedObject{ObjectID: id(name), APIVersion: "v1", UID: uid}
+}
+
+func changed(uid, value string) api.PlanStep {
+	return api.PlanStep{UID: uid, Action: api.ActionUpdate, Fields: []api.FieldChange{{Path: "data.k", Class: api.ChangeDrift, From: value, To: "v", Manager: "kubectl-edit"}}}
+}
+
+func start(t *testing.T) *fixture {
+	f := &fixture{t: t, cluster: k8stest.New(), comparer: &comparer{steps: map[string]api.PlanStep{}}}
+	f.Alone = statetest.Start(t, New(f.cluster, f.comparer))
+	return f
+}
+
+func (f *fixture) deploy(name string, serial int, objects ...model.AppliedObject) {
+	f.Then(state.BuildStarted{Resource: model.ManifestName(name), Serial: serial},
+		state.BuildCompleted{Resource: model.ManifestName(name), Serial: serial, Deployed: true, Applied: objects})
+}
+
+func TestDrift(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t)
+		f.see("a", "u1", "o1", "r1")
+		f.see("b", "u2", "o1", "r1")
+		f.see("foreign", "u9", "o1", "r1")
+		f.Then(statetest.Session, statetest.Loaded(statetest.K8s("web"), statetest.K8s("db")))
+		f.check("before the deploy", nil)
+		theirs := object("foreign", "u9")
+		theirs.Foreign = true
+		f.deploy("web", 1, object("a", "u1"), theirs)
+		f.deploy("db", 1, object("b", "u2"))
+		f.check("each object is compared once", []string{"db: b", "web: a"})
+
+		f.see("a", "u1", "o1", "r2")
+		f.see("foreign", "u9", "o2", "r2")
+		f.check("others write what is theirs", nil)
+		f.set(func() { f.steps["a"] = changed("u1", "x") })
+		f.see("a", "u1", "o2", "r3")
+		f.check("a field is taken", []string{"web: a"}, "web: a changed data.k=x by kubectl-edit")
+		since := state.Drifts.In(f.View()).Value("web").Objects[0].Since
+		f.set(func() { f.steps["a"] = changed("u1", "y") })
+		f.see("a", "u1", "o2", "r4")
+		f.check("the same field once more, which is theirs now", []string{"web: a"}, "web: a changed data.k=y by kubectl-edit")
+		if next := state.Drifts.In(f.View()).Value("web").Objects[0].Since; !next.After(since) {
+			t.Errorf("another change is as old as the first: %v, %v", since, next)
+		}
+		f.set(func() { delete(f.steps, "a") })
+		f.see("a", "u1", "o1", "r5")
+		f.check("they took it back", []string{"web: a"})
+
+		f.set(func() { f.steps["b"] = api.PlanStep{Action: api.ActionCreate} })
+		f.cluster.DeleteObject("v1", "ConfigMap", "default", "b")
+		f.check("deleted", []string{"db: b"}, "db: b deleted")
+		f.check("still deleted", nil, "db: b deleted")
+		f.set(func() {
+			f.steps["b"] = api.PlanStep{UID: "u3", Action: api.ActionBlocked, Reason: "it exists already"}
+		})
+		time.Sleep(lookAgain / 2)
+		f.check("made again, without a label", []string{"db: b"}, "db: b made again")
+		f.set(func() { delete(f.steps, "b") })
+		f.deploy("db", 2, object("b", "u3"))
+		f.see("b", "u3", "o1", "r2")
+		f.check("taken over by a deploy", []string{"db: b"})
+
+		f.set(func() { f.steps["a"] = changed("u1", "x") })
+		f.see("a", "u1", "o2", "r6")
+		f.check("taken once more", []string{"web: a"}, "web: a changed data.k=x by kubectl-edit")
+		f.Then(statetest.Loaded(statetest.K8s("db")))
+		f.check("the resource has left", nil)
+	})
+}
+
+// TestWhileADeployRuns compares nothing that is being written, and looks afterwards.
+func TestWhileADeployRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t)
+		f.see("a", "u1", "o1", "r1")
+		f.Then(statetest.Session, statetest.Loaded(statetest.K8s("web")))
+		f.deploy("web", 1, object("a", "u1"))
+		f.check("deployed", []string{"web: a"})
+		f.set(func() { f.steps["a"] = changed("u1", "x") })
+		f.Then(state.BuildStarted{Resource: "web", Serial: 2})
+		f.see("a", "u1", "o2", "r2")
+		f.check("an update runs", nil)
+		f.Then(state.BuildCompleted{Resource: "web", Serial: 2, Deployed: true, Applied: []model.AppliedObject{object("a", "u1")}})
+		f.check("it has ended", []string{"web: a"}, "web: a changed data.k=x by kubectl-edit")
+
+		f.set(func() { f.hold = make(chan struct{}) })
+		f.see("a", "u1", "o3", "r3")
+		time.Sleep(time.Second)
+		f.set(func() { f.steps["a"] = changed("u1", "never") })
+		f.Then(state.BuildStarted{Resource: "web", Serial: 3})
+		f.set(func() { close(f.hold); f.hold = nil })
+		f.check("what was compared when an update began does not count", []string{"web: a"}, "web: a changed data.k=x by kubectl-edit")
+		f.set(func() { delete(f.steps, "a") })
+		f.Then(state.BuildCompleted{Resource: "web", Serial: 3, Deployed: true, Applied: []model.AppliedObject{object("a", "u1")}})
+		f.check("the update has restored it", []string{"web: a"})
+	})
+}
+
+// TestComparisonFails tries again, and keeps what is known meanwhile.
+func TestComparisonFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t)
+		f.see("a", "u1", "o1", "r1")
+		f.Then(statetest.Session, statetest.Loaded(statetest.K8s("web")))
+		f.set(func() { f.steps["a"] = changed("u1", "x") })
+		f.set(func() { f.err = errors.New("away") })
+		f.deploy("web", 1, object("a", "u1"))
+		f.check("the cluster does not answer", []string{"web: a"})
+		f.set(func() { f.err = nil })
+		time.Sleep(retry)
+		f.check("it answers again", []string{"web: a"}, "web: a changed data.k=x by kubectl-edit")
+	})
+}
+
+// TestAtOnce bounds what is compared at a time.
+func TestAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t)
+		var all []model.Manifest
+		for i := range 5 {
+			all = append(all, statetest.K8s(fmt.Sprintf("r%d", i)))
+			f.see(fmt.Sprintf("o%d", i), "u", "o", "r")
+		}
+		f.Then(statetest.Session, statetest.Loaded(all...))
+		f.set(func() { f.hold = make(chan struct{}) })
+		for i := range 5 {
+			f.deploy(fmt.Sprintf("r%d", i), 1, object(fmt.Sprintf("o%d", i), "u"))
+		}
+		f.check("the first ones", []string{"r0: o0", "r1: o1"})
+		f.set(func() { close(f.hold) })
+		f.check("the others", []string{"r2: o2", "r3: o3", "r4: o4"})
+	})
+}
+
+func TestDriftOf(t *testing.T) {
+	long := strings.Repeat("x", longest+1)
+	for _, tc := range []struct {
+		name string
+		step api.PlanStep
+		want string
+	}{
+		{"nothing", api.PlanStep{}, ""},
+		{"unchanged", api.PlanStep{UID: "u", Action: api.ActionUnchanged}, ""},
+		{"applied by another session", api.PlanStep{UID: "u", Action: api.ActionKeep}, ""},
+		{"cannot be compared", api.PlanStep{UID: "u", Action: api.ActionBlocked, Reason: "forbidden"}, ""},
+		{"changed", changed("u", "x"), "changed"},
+		{"cannot be changed back in place", api.PlanStep{UID: "u", Action: api.ActionReplace, Reason: "spec cannot be changed"}, "changed, spec cannot be changed, replaces"},
+		{"deleted", api.PlanStep{Action: api.ActionCreate, Reason: "deleted by others since it was applied"}, "deleted"},
+		{"made again", api.PlanStep{UID: "other", Action: api.ActionBlocked, Reason: "it exists already"}, "made again, it exists already"},
+		{"a long text", changed("u", long), "changed"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			d, differs := driftOf(tc.step, id("a"), "u")
+			got := ""
+			if differs {
+				got = string(d.What)
+				if d.Reason != "" {
+					got += ", " + d.Reason
+				}
+				if d.Replaces {
+					got += ", replaces"
+				}
+			}
+			if got != tc.want {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+			for _, c := range d.Fields {
+				if s, _ := c.From.(string); len(s) > longest+len("…") {
+					t.Errorf("a value of %d bytes", len(s))
+				}
+			}
+		})
+	}
+}
+
+func TestWithoutAClusterNothingHappens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { statetest.Start(t, New(nil, nil)).Then(statetest.Session) })
+}

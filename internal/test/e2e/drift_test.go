@@ -1,0 +1,98 @@
+package e2e
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// driftYAML are objects that others change in the tests. Nothing restores a deleted ServiceAccount on its own.
+const driftYAML = `
+-- Tiltfile --
+k8s_yaml('web.yaml')
+k8s_resource('web', objects=['conf:configmap', 'keys:secret', 'robot:serviceaccount'], ignore={'Deployment': '/spec/replicas'})
+-- web.yaml --
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      terminationGracePeriodSeconds: 0
+      containers: [{name: main, image: busybox, command: [sleep, '100000'], env: [{name: A, value: mine}]}]
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: conf}
+data: {key: mine, other: mine}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: keys}
+stringData: {word: swordfish}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: robot}
+`
+
+// TestDriftIsNoticed changes what a session has applied, with the tools that people use: the session tells which fields differ, and by
+// whom, and what was deleted, and forgets it when that is undone. What is ignored, or belongs to others, is no drift.
+func TestDriftIsNoticed(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, driftYAML)
+	s := p.up()
+	s.ready("web")
+	drifts := func(pattern string) {
+		t.Helper()
+		re := regexp.MustCompile(pattern)
+		s.await("drift like "+pattern, func() error {
+			out, _ := p.run("get", "drifts", "-o", "yaml", "--port", fmt.Sprint(s.port))
+			if !re.MatchString(out) {
+				return fmt.Errorf("it is\n%s", out)
+			}
+			if strings.Contains(out, "swordfish") || strings.Contains(out, "c3dvcmRmaXNo") {
+				t.Fatalf("a value of a Secret:\n%s", out)
+			}
+			return nil
+		})
+	}
+	none := `(?s)^.*items: \[\]`
+	field := func(path, from, to, by string) string {
+		return `(?s)at: "?20.*from: ` + from + `\n.*manager: ` + by + `\n.*path: ` + path + `\n.*to: ` + to + `\n`
+	}
+	drifts(none)
+
+	p.kubectl("scale", "deployment/web", "--replicas=2")
+	p.kubectl("annotate", "configmap", "conf", "theirs=1")
+	p.kubectl("patch", "configmap", "conf", "-p", `{"data":{"key":"theirs"}}`)
+	drifts(field(`data\.key`, "theirs", "mine", "kubectl-patch"))
+	out, _ := p.run("get", "drifts", "--port", fmt.Sprint(s.port))
+	if !regexp.MustCompile(`(?m)^web +configmap/conf +changed +1 +kubectl-patch `).MatchString(out) {
+		t.Errorf("only that is drift:\n%s", out)
+	}
+	p.kubectl("patch", "configmap", "conf", "-p", `{"data":{"key":"other"}}`)
+	drifts(field(`data\.key`, "other", "mine", "kubectl-patch"))
+	p.kubectl("patch", "configmap", "conf", "-p", `{"data":{"key":"mine"}}`)
+	drifts(none)
+
+	p.kubectl("set", "env", "deployment/web", "A=theirs")
+	drifts(field(`spec\.template\.spec\.containers\[name=main\]\.env\[name=A\]\.value`, "theirs", "mine", "kubectl-set"))
+	p.kubectl("set", "env", "deployment/web", "A=mine")
+	p.kubectl("patch", "configmap", "conf", "--type=json", "-p", `[{"op":"remove","path":"/data/other"}]`)
+	drifts(`(?s)path: data\.other\n.*to: mine`)
+	p.kubectl("patch", "configmap", "conf", "-p", `{"data":{"other":"mine"}}`)
+	p.kubectl("patch", "secret", "keys", "-p", `{"stringData":{"word":"tadpole"}}`)
+	drifts(`(?s)masked: true\n.*path: data\.word\n`)
+	p.kubectl("patch", "secret", "keys", "-p", `{"stringData":{"word":"swordfish"}}`)
+	drifts(none)
+
+	p.kubectl("delete", "serviceaccount", "robot")
+	drifts(`what: deleted`)
+	p.kubectl("create", "serviceaccount", "robot")
+	drifts(`what: made again`)
+}
