@@ -37,6 +37,8 @@ func TestPolicies(t *testing.T) {
 			"conf: mine=kept\nweb: hone.dev/ignore=/spec/replicas /spec/ports/0/nodePort\nweb: hone.dev/ignore=/spec/replicas /spec/ports/0/nodePort hone.dev/on-remove=confirm\n", ""},
 		{"ignore by kind, in two calls", "k8s_resource('web', ignore={'Deployment': '/spec/replicas'})\nk8s_resource('web', ignore={'Deployment': ['/spec/paused']}, read_only=False)",
 			"conf: mine=kept\nweb: hone.dev/ignore=/spec/replicas /spec/paused\nweb: hone.dev/on-remove=confirm\n", ""},
+		{"shared", "k8s_resource('web', shared=True)\nk8s_resource(new_name='conf', objects=['conf'], shared=True)\nk8s_resource('conf', shared=False)",
+			"web: hone.dev/shared=true\nweb: hone.dev/on-remove=confirm hone.dev/shared=true\nconf: mine=kept\n", ""},
 		{"a later call replaces", "k8s_resource('web', adopt='never', read_only=True)\nk8s_resource('web', adopt='always', read_only=False)",
 			"conf: mine=kept\nweb: hone.dev/adopt=always\nweb: hone.dev/adopt=always hone.dev/on-remove=confirm\n", ""},
 		{"an unknown word", "k8s_resource('web', on_remove='forget')", "", `Tiltfile:2: k8s_resource: on_remove: got "forget", want one of delete, down, confirm, orphan`},
@@ -69,7 +71,7 @@ func TestPolicies(t *testing.T) {
 					}
 					text := fmt.Sprint(object.Metadata.Annotations)
 					text = strings.NewReplacer("map[", "", "]", "", "hone.dev/adopt:", "hone.dev/adopt=", "hone.dev/apply:", "hone.dev/apply=", "hone.dev/ignore:", "hone.dev/ignore=",
-						"hone.dev/on-remove:", "hone.dev/on-remove=", "hone.dev/read-only:", "hone.dev/read-only=", "mine:", "mine=").Replace(text)
+						"hone.dev/on-remove:", "hone.dev/on-remove=", "hone.dev/read-only:", "hone.dev/read-only=", "hone.dev/shared:", "hone.dev/shared=", "mine:", "mine=").Replace(text)
 					fmt.Fprintf(&got, "%s: %s\n", o.Name, text)
 				}
 			}

@@ -17,6 +17,10 @@ const (
 	// AnnotationReadOnly with the value ReadOnlyTrue: the object is neither written nor deleted. It must exist.
 	AnnotationReadOnly = "hone.dev/read-only"
 	ReadOnlyTrue       = "true"
+	// AnnotationShared with the value SharedTrue: the object belongs to all projects that declare it so. The last one of them that leaves
+	// deletes it.
+	AnnotationShared = "hone.dev/shared"
+	SharedTrue       = "true"
 	// AnnotationApply with the value ApplyOnce: the object is created if it was not applied before, and then left alone.
 	AnnotationApply = "hone.dev/apply"
 	ApplyOnce       = "once"
@@ -38,6 +42,7 @@ const (
 var policies = map[string][]string{
 	AnnotationAdopt:    {AdoptAlways, AdoptNever},
 	AnnotationReadOnly: {ReadOnlyTrue, "false"},
+	AnnotationShared:   {SharedTrue, "false"},
 	AnnotationApply:    {ApplyAlways, ApplyOnce},
 	AnnotationOnRemove: {OnRemoveDelete, OnRemoveDown, OnRemoveConfirm, OnRemoveOrphan},
 }
@@ -60,7 +65,7 @@ func CheckPolicy(annotation, value string) error {
 
 // CheckPolicies checks all of an object's annotations, and returns the first error.
 func CheckPolicies(annotations map[string]string) error {
-	for _, key := range []string{AnnotationAdopt, AnnotationReadOnly, AnnotationApply, AnnotationOnRemove, AnnotationIgnore} {
+	for _, key := range []string{AnnotationAdopt, AnnotationReadOnly, AnnotationShared, AnnotationApply, AnnotationOnRemove, AnnotationIgnore} {
 		if v, ok := annotations[key]; ok {
 			if err := CheckPolicy(key, v); err != nil {
 				return err

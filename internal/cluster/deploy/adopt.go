@@ -35,12 +35,24 @@ const (
 	relationShared
 	// relationForeign: others made the object.
 	relationForeign
+	// relationJoins: other projects share the object, and the declaration shares it too.
+	relationJoins
 )
 
-func (a *Applier) relationTo(project string, live *unstructured.Unstructured) relation {
+func (a *Applier) relationTo(desired, live *unstructured.Unstructured) relation {
+	project := project(desired)
 	switch {
 	case live == nil:
 		return relationNone
+	case isShared(desired) && len(sharersOf(live)) > 0:
+		if a.sharer(project, live) == "" {
+			return relationJoins
+		}
+		return relationOwn
+	case len(a.otherSharers(project, live)) > 0:
+		return relationForeign
+	case a.sharer(project, live) != "":
+		return relationOwn
 	case a.owns(project, live):
 		return relationOwn
 	case common(IDOf(live)):
@@ -104,6 +116,12 @@ func chosen(m map[string]string, keys []string) map[string]string {
 func (a *Applier) foreignTo(live *unstructured.Unstructured) string {
 	by, project := label(live, LabelManagedBy), label(live, LabelProject)
 	switch {
+	case len(sharersOf(live)) > 0:
+		var names []string
+		for _, id := range sharersOf(live) {
+			names = append(names, a.projectName(id))
+		}
+		return "it is shared by " + strings.Join(names, " and ")
 	case by == ManagedByHone && project != "":
 		return "it belongs to " + a.projectName(project)
 	case by == ManagedByHone:

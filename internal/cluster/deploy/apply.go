@@ -66,7 +66,7 @@ func (r *applyRun) object(ctx context.Context, i int) error {
 		r.later[i] = to
 		return nil
 	}
-	if live != nil && r.a.relationTo(project(desired), live) == relationShared {
+	if live != nil && r.a.relationTo(desired, live) == relationShared {
 		got, err := r.useShared(ctx, t, desired, live)
 		if err != nil {
 			return err
@@ -105,7 +105,7 @@ func (r *applyRun) byPolicy(ctx context.Context, i int, t target, desired, live 
 	case live == nil && r.req.Before != nil && r.req.Before(t.id):
 		logstore.Infof(r.req.Logger, "%s was deleted since it was applied, and is applied only once: not created again", title(t.id))
 		return true, nil
-	case live != nil && r.a.relationTo(project(desired), live) == relationOwn:
+	case live != nil && r.a.relationTo(desired, live) == relationOwn:
 		r.outcomes[i] = outcome{object: applied(live), done: true, unchanged: true}
 		r.serves(i, t, live)
 		return true, nil
@@ -187,7 +187,7 @@ func (r *applyRun) awaitGone(ctx context.Context, t target, live *unstructured.U
 // write sends the desired object, over the live one if there is one. It takes over an object of others where that is
 // allowed, and replaces an object that cannot be changed in place.
 func (r *applyRun) write(ctx context.Context, t target, desired, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	if r.a.relationTo(project(desired), live) == relationForeign {
+	if r.a.relationTo(desired, live) == relationForeign {
 		if !r.mayAdopt(desired) {
 			return nil, r.refused(t, live)
 		}
@@ -199,6 +199,9 @@ func (r *applyRun) write(ctx context.Context, t target, desired, live *unstructu
 	}
 	if live != nil {
 		var err error
+		if live, err = r.turnsShared(ctx, t, desired, live); err != nil {
+			return nil, err
+		}
 		if live, err = r.ownFields(ctx, t, live); err != nil {
 			return nil, err
 		}
@@ -224,7 +227,12 @@ func (r *applyRun) noted(got *unstructured.Unstructured, err error) (*unstructur
 }
 
 // project returns the project that a desired object is marked for.
-func project(desired *unstructured.Unstructured) string { return label(desired, LabelProject) }
+func project(desired *unstructured.Unstructured) string {
+	if ids := sharersOf(desired); len(ids) > 0 {
+		return ids[0] // a declaration has one
+	}
+	return label(desired, LabelProject)
+}
 
 // shared describes an object that is used and not owned.
 func shared(live *unstructured.Unstructured) model.AppliedObject {

@@ -54,7 +54,8 @@ const (
 	OutcomeForeign DeleteOutcome = "foreign"
 	// OutcomeKept: a policy or option spares the object.
 	OutcomeKept DeleteOutcome = "kept"
-	// OutcomeGivenBack: the object existed before hone took it over, or becomes an orphan. It stays, without hone's marks.
+	// OutcomeGivenBack: the object existed before hone took it over, becomes an orphan, or is shared by others. It stays, without the
+	// project's marks.
 	OutcomeGivenBack DeleteOutcome = "given back"
 	// OutcomeElsewhere: another running session of the project may need the object; it was kept and is still recorded.
 	OutcomeElsewhere DeleteOutcome = "elsewhere"
@@ -115,8 +116,8 @@ type DeleteRequest struct {
 
 // Delete deletes objects, dependents before their dependencies, and logs the result. It deletes only objects that carry
 // hone's labels, are not marked to be kept, and have the requested UID. All other objects stay, with a line in the log
-// that states why. Objects that hone took over are given back: they lose hone's marks and stay, as they were found if Found knows that. Namespaces and
-// definitions go last, when their dependents are gone. They stay if they hold objects that hone did not make.
+// that states why. Objects that hone took over are given back: they lose hone's marks and stay, as they were found if Found knows
+// that. Objects that other projects share are left to them. Namespaces and definitions go last, when their dependents are gone. They stay if they hold objects that hone did not make.
 //
 // The error joins the errors of the objects that could not be deleted. For an object that still exists after WaitLimit,
 // it states what holds the object; only the dependencies of that object are kept. When ctx ends, the error is an
@@ -177,6 +178,8 @@ type fate struct {
 	kept string
 	// asked is set when the API server has accepted the deletion, gone when the object no longer exists.
 	asked, gone bool
+	// left is set when the object was left to other projects that share it.
+	left bool
 	// held is what held the object when it was last read.
 	held string
 	pods workloadPods
@@ -281,6 +284,20 @@ func (r *deleteRun) deleteOne(ctx context.Context, i int) error {
 			return nil
 		}
 	}
+	if len(sharersOf(live)) > 0 && live.GetDeletionTimestamp() == nil {
+		kept, err := r.deleteShared(ctx, t, live)
+		switch {
+		case kept:
+			f.gone, f.left = true, true
+			return nil
+		case apierrors.IsNotFound(err):
+			f.gone = true
+			return nil
+		case err != nil:
+			return err
+		}
+		return r.accepted(ctx, t, live, f)
+	}
 	f.pods = r.podsOf(ctx, live)
 	f.asked = live.GetDeletionTimestamp() != nil
 	if f.asked {
@@ -303,6 +320,11 @@ func (r *deleteRun) deleteOne(ctx context.Context, i int) error {
 	case err != nil:
 		return err
 	}
+	return r.accepted(ctx, t, live, f)
+}
+
+// accepted notes that the API server has accepted the deletion of an object.
+func (r *deleteRun) accepted(ctx context.Context, t target, live *unstructured.Unstructured, f *fate) error {
 	f.asked = true
 	if r.req.Look && !r.gone(ctx, t, live.GetUID(), f) {
 		r.sayGoing(t, f)

@@ -59,7 +59,7 @@ func changedFields(prior, desired, live, merged *unstructured.Unstructured) []ap
 func ownersOf(u *unstructured.Unstructured) []owner {
 	var out []owner
 	for _, m := range u.GetManagedFields() {
-		o := owner{name: m.Manager, fields: fieldpath.NewSet(), mine: m.Manager == FieldManager && m.Subresource == ""}
+		o := owner{name: m.Manager, fields: fieldpath.NewSet(), mine: (m.Manager == FieldManager || sharing(m.Manager)) && m.Subresource == ""}
 		if m.FieldsV1 == nil || o.fields.FromJSON(m.FieldsV1.GetRawReader()) != nil {
 			continue
 		}

@@ -18,15 +18,20 @@ func mark(u *unstructured.Unstructured, resource model.ManifestName, project str
 		}
 	}
 	labels := map[string]string{LabelManagedBy: ManagedByHone, LabelResource: ResourceLabel(resource)}
+	annotations := map[string]string{}
 	if project != "" {
 		labels[LabelProject] = project
 	}
-	if err := setMeta(u.Object, "labels", labels); err != nil {
-		return err
-	}
-	annotations := map[string]string{}
 	if labels[LabelResource] != string(resource) {
 		annotations[AnnotationResourceName] = string(resource)
+	}
+	var sharer map[string]string // after the hash, which is the same for all who share it
+	if isShared(u) {
+		labels, sharer = markShared(u, project)
+		annotations = nil
+	}
+	if err := setMeta(u.Object, "labels", labels); err != nil {
+		return err
 	}
 	if err := setMeta(u.Object, "annotations", annotations); err != nil {
 		return err
@@ -37,6 +42,9 @@ func mark(u *unstructured.Unstructured, resource model.ManifestName, project str
 	}
 	hash, err := canonicalHash(u.Object)
 	if err != nil {
+		return err
+	}
+	if err := setMeta(u.Object, "annotations", sharer); err != nil {
 		return err
 	}
 	return setMeta(u.Object, "annotations", map[string]string{AnnotationAppliedHash: hash})

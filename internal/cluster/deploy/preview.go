@@ -260,7 +260,7 @@ func (p *preview) live(ctx context.Context, t target) (live *unstructured.Unstru
 
 // change fills in how the object would change.
 func (p *preview) change(ctx context.Context, run *applyRun, step *api.PlanStep, t target, desired, live *unstructured.Unstructured) {
-	relation := p.a.relationTo(project(desired), live)
+	relation := p.a.relationTo(desired, live)
 	if p.byPolicy(step, t, relation, desired, live) {
 		return
 	}
@@ -294,7 +294,7 @@ func (p *preview) change(ctx context.Context, run *applyRun, step *api.PlanStep,
 			return
 		}
 	}
-	got, err := run.sendAs(ctx, t, desired, true)
+	got, err := run.sendAs(ctx, t, desired, !isShared(desired))
 	fields := immutableFields(err)
 	switch {
 	case err == nil && live == nil:
@@ -303,6 +303,9 @@ func (p *preview) change(ctx context.Context, run *applyRun, step *api.PlanStep,
 		p.compare(step, desired, live, got)
 		if relation == relationForeign {
 			step.Action, step.Reason = api.ActionAdopt, p.a.foreignTo(live)
+		}
+		if relation == relationJoins {
+			step.Reason = joined(p.a.foreignTo(live)+", and by this one then", step.Reason)
 		}
 	case live == nil && missingNamespace(err) != "" && p.declares("Namespace", missingNamespace(err)):
 		p.createLater(ctx, run, step, desired)
@@ -457,6 +460,8 @@ func (p *preview) leftover(ctx context.Context, i int) *api.PlanStep {
 		step.Action, step.Reason = api.ActionKeep, "no longer declared; objects of this kind stay until hone down"
 	case f.outcome != "":
 		step.Action, step.Reason = api.ActionKeep, "no longer declared; "+f.why
+	case len(p.a.otherSharers(p.req.Project, f.live)) > 0:
+		step.Action, step.Reason = api.ActionOrphan, "no longer declared; it stays with "+strings.Join(p.a.otherSharers(p.req.Project, f.live), " and ")+", which share it"
 	case annotation(f.live, AnnotationAdopted) != "":
 		step.Action, step.Reason = api.ActionKeep, "no longer declared; it existed before hone and is given back"
 	case annotation(f.live, model.AnnotationOnRemove) == model.OnRemoveOrphan:

@@ -81,6 +81,10 @@ func (r *applyRun) replaceable(ctx context.Context, t target, desired, live *uns
 	if annotation(live, AnnotationAdopted) != "" {
 		return irreplaceableAdopted(t, fields, cause)
 	}
+	if others := r.a.otherSharers(project(desired), live); len(others) > 0 {
+		return problem.Wrap(cause, fmt.Sprintf("%s cannot be changed in place, and %s would lose the object", what, strings.Join(others, " and ")),
+			"undo the change, or give the object another name")
+	}
 	if err := r.tryCreate(ctx, t, desired); err != nil {
 		return problem.New(fmt.Sprintf("%s cannot be changed in place, and the object is not valid as a new one: %s", what, err),
 			"correct the YAML; the object in the cluster is unchanged")

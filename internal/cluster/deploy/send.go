@@ -29,7 +29,7 @@ func (r *applyRun) send(ctx context.Context, t target, desired *unstructured.Uns
 // sendAs is send. With force it takes fields from others without logging that.
 func (r *applyRun) sendAs(ctx context.Context, t target, desired *unstructured.Unstructured, force bool) (*unstructured.Unstructured, error) {
 	u := desired.DeepCopy()
-	if r.a.runID != "" {
+	if r.a.runID != "" && !isShared(u) { // several projects run
 		if err := setMeta(u.Object, "annotations", map[string]string{AnnotationRunID: r.a.runID}); err != nil {
 			return nil, err
 		}
@@ -44,7 +44,9 @@ func (r *applyRun) sendAs(ctx context.Context, t target, desired *unstructured.U
 		switch unknown := unknownFields(err); {
 		case last:
 			return nil, sendError(err, u)
-		case repeatedEntries(err):
+		case isShared(u) && !force && r.disagreement(t, u, err) != nil:
+			return nil, r.disagreement(t, u, err)
+		case repeatedEntries(err) && !isShared(u):
 			logstore.Warnf(r.req.Logger, "%s: %s: written as a whole, without field ownership", title(t.id), typedComplaint(err))
 			return r.sendWhole(ctx, t, u)
 		case len(fieldConflicts(err)) > 0 && !force:
@@ -72,7 +74,7 @@ func (r *applyRun) patch(ctx context.Context, t target, u *unstructured.Unstruct
 	}
 	var got *unstructured.Unstructured
 	err = bounded(ctx, r.req.Timeout, func(ctx context.Context) (err error) {
-		got, err = t.ri.Patch(ctx, t.id.Name, types.ApplyPatchType, body, r.patchOptions(force))
+		got, err = t.ri.Patch(ctx, t.id.Name, types.ApplyPatchType, body, r.patchOptions(u, force))
 		return err
 	})
 	return got, err

@@ -11,6 +11,13 @@ import (
 // spared returns why an object must not be deleted. The outcome is empty if it may be deleted.
 func (r *deleteRun) spared(ref ObjectRef, live *unstructured.Unstructured) (DeleteOutcome, string) {
 	switch project := label(live, LabelProject); {
+	case len(sharersOf(live)) > 0 && r.a.sharer(r.req.Project, live) == "":
+		return OutcomeForeign, r.a.foreignTo(live)
+	case len(sharersOf(live)) > 0 && (ref.UID == "" || ref.UID == string(live.GetUID())):
+		if r.req.KeepAdopted {
+			return OutcomeKept, "it is shared"
+		}
+		return r.keptByPolicy(ref, live)
 	case label(live, LabelManagedBy) != ManagedByHone || project == "":
 		return OutcomeForeign, "not made by hone"
 	case r.req.Project != "" && !r.a.sameProject(project, r.req.Project):
@@ -27,6 +34,11 @@ func (r *deleteRun) spared(ref ObjectRef, live *unstructured.Unstructured) (Dele
 		}
 		return "", ""
 	}
+	return r.keptByPolicy(ref, live)
+}
+
+// keptByPolicy returns why an object of the project stays, by what it says itself or by the request.
+func (r *deleteRun) keptByPolicy(ref ObjectRef, live *unstructured.Unstructured) (DeleteOutcome, string) {
 	if by := r.onRemove(live); by != "" {
 		return OutcomeKept, by
 	}

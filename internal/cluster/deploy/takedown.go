@@ -118,7 +118,7 @@ func (r *deleteRun) collectErrors(order []int, errs []error) error {
 			logstore.Infof(r.req.Logger, "%s: %s, kept", title(r.g.ids[i]), f.kept)
 		case err != nil:
 			fail(title(r.g.ids[i]), title(r.g.ids[i]), err)
-		case staysBehind(r.live[i]):
+		case staysBehind(r.live[i]), f.left:
 			r.outcomes[r.refs[i]] = OutcomeGivenBack
 		case r.req.Look && !f.gone:
 			r.outcomes[r.refs[i]] = OutcomeGoing

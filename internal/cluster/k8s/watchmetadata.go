@@ -8,6 +8,7 @@ import (
 	"maps"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,7 +32,7 @@ type MetadataEvent struct {
 }
 
 // WatchMetadata is WatchObjects for metadata alone: what an object holds is not transferred. manager is the field manager of
-// MetadataEvent.Owned. Changes of the status alone are not reported.
+// MetadataEvent.Owned, together with those whose names go on after it with a hyphen. Changes of the status alone are not reported.
 func (c *Client) WatchMetadata(ctx context.Context, apiVersion, kind, manager string, req WatchRequest, fn func(MetadataEvent)) error {
 	mapping, err := c.awaitKind(ctx, apiVersion, kind, req)
 	if err != nil {
@@ -68,7 +69,7 @@ func metadataEventFrom(m *metav1.ObjectMeta, group, kind, manager string) Metada
 			continue
 		}
 		sum(all, f)
-		if f.Manager == manager {
+		if f.Manager == manager || strings.HasPrefix(f.Manager, manager+"-") {
 			sum(own, f)
 		}
 	}

@@ -328,3 +328,26 @@ func TestPolicyChanges(t *testing.T) {
 	p.says(0, []string{"down", "--namespace", p.namespace})
 	p.absent("configmap/tight")
 }
+
+// TestSharedObject lets two projects share an object: it stays when the first one is taken down, and goes with the second (V13).
+func TestSharedObject(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, configTiltfile)
+	p.write("other/Tiltfile", "k8s_yaml('../conf.yaml')\nk8s_resource(new_name='settings', objects=['conf'], shared=True)\n")
+	p.write("Tiltfile", "k8s_yaml('conf.yaml')\nk8s_resource(new_name='conf', objects=['conf'], shared=True)\n")
+	p.deploys(0)
+	uid := p.live("configmap/conf").GetUID()
+	p.says(0, []string{"preview", "-f", "other/Tiltfile", "--namespace", p.namespace}, "it is shared by the project of ")
+	p.says(0, []string{"ci", "-f", "other/Tiltfile", "--namespace", p.namespace, "--port", "0"})
+	stays := p.untouched("configmap/conf")
+	p.deploys(0)
+	stays()
+	p.says(0, []string{"down", "--namespace", p.namespace}, "leaves conf:configmap to the project of ")
+	if live := p.live("configmap/conf"); live == nil || live.GetUID() != uid {
+		t.Fatalf("it went with the first project: %v", live)
+	}
+	p.says(0, []string{"down", "-f", "other/Tiltfile", "--namespace", p.namespace}, "deleted conf:configmap")
+	if p.live("configmap/conf") != nil {
+		t.Error("it was left behind by the last project")
+	}
+}

@@ -34,7 +34,7 @@ func (d *Declarations) k8sResource(c *eval.Call) (starlark.Value, error) {
 		"extra_pod_selectors??", &o.podSelectors, "trigger_mode??", &o.TriggerMode, "resource_deps??", &o.Deps,
 		"objects??", &o.objects, "auto_init??", &o.AutoInit, "pod_readiness??", &o.podReadiness, "links??", &o.Links,
 		"labels??", &o.Labels, "discovery_strategy??", &strategy,
-		"adopt??", &o.policy.adopt, "read_only??", &o.policy.readOnly, "on_remove??", &o.policy.onRemove, "ignore??", &o.policy.ignore,
+		"adopt??", &o.policy.adopt, "read_only??", &o.policy.readOnly, "shared??", &o.policy.shared, "on_remove??", &o.policy.onRemove, "ignore??", &o.policy.ignore,
 		"apply??", &o.policy.apply); err != nil {
 		return nil, err
 	}

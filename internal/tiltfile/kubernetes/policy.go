@@ -16,7 +16,7 @@ import (
 // policy is what k8s_resource says hone may do with the objects of a resource. Empty values say nothing.
 type policy struct {
 	adopt, onRemove, apply choice
-	readOnly               value.Bool
+	readOnly, shared       value.Bool
 	ignore                 ignored
 }
 
@@ -92,6 +92,9 @@ func (p *policy) merge(o policy) {
 	if o.readOnly.IsSet {
 		p.readOnly = o.readOnly
 	}
+	if o.shared.IsSet {
+		p.shared = o.shared
+	}
 	for kind, pointers := range o.ignore.byKind {
 		if p.ignore.byKind == nil {
 			p.ignore.byKind = map[string][]string{}
@@ -110,6 +113,9 @@ func (p *policy) annotations(kind string) map[string]string {
 	}
 	if p.readOnly.IsSet && p.readOnly.Value {
 		out[model.AnnotationReadOnly] = model.ReadOnlyTrue
+	}
+	if p.shared.IsSet && p.shared.Value {
+		out[model.AnnotationShared] = model.SharedTrue
 	}
 	pointers := slices.Concat(p.ignore.byKind[allKinds], p.ignore.byKind[kind])
 	if len(pointers) > 0 {
