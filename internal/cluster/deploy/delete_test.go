@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -71,11 +72,13 @@ func TestCollectKeepsTheRecordsOfWhatItSpares(t *testing.T) {
 }
 
 func TestSparedHonoursOtherTools(t *testing.T) {
-	for key, value := range map[string]string{
-		AnnotationDownPolicy: "keep", AnnotationTiltDownPolicy: "keep", "helm.sh/resource-policy": "keep",
-		"config.kubernetes.io/deletion": "detach", "client.lifecycle.config.k8s.io/deletion": "detach",
-		"argocd.argoproj.io/sync-options": "Replace=true,Prune=false",
+	for _, text := range []string{
+		AnnotationDownPolicy + ": keep", AnnotationTiltDownPolicy + ": keep", "helm.sh/resource-policy: keep",
+		"config.kubernetes.io/deletion: detach", "client.lifecycle.config.k8s.io/deletion: detach",
+		"argocd.argoproj.io/sync-options: Replace=true,Prune=false", "argocd.argoproj.io/sync-options: Replace=true, Delete=false",
+		"kustomize.toolkit.fluxcd.io/prune: disabled", "kapp.k14s.io/delete-strategy: orphan",
 	} {
+		key, value, _ := strings.Cut(text, ": ")
 		u := cluster{namespace: "ns1"}.inject(t, configYAML)[0]
 		u.SetAnnotations(map[string]string{key: value})
 		r := &deleteRun{}

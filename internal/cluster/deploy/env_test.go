@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
@@ -41,8 +42,8 @@ func fakeCluster(testing.TB) cluster {
 	return cluster{dyn: deploytest.New(), mapper: deploytest.Mapper(), namespace: deploytest.Namespace}
 }
 
-// realCluster connects to the test cluster and makes a namespace that is removed when the test ends.
-func realCluster(t testing.TB) cluster {
+// realConfig returns how to reach the test cluster.
+func realConfig(t testing.TB) *rest.Config {
 	t.Helper()
 	if os.Getenv("HONE_TEST_CLUSTER") == "" {
 		t.Skip("needs HONE_TEST_CLUSTER=1 (make test sets it)")
@@ -56,6 +57,13 @@ func realCluster(t testing.TB) cluster {
 	cfg.DisableCompression = true
 	cfg.Wrap(k8s.PatientTransport)
 	cfg.WarningHandlerWithContext = Warnings{}
+	return cfg
+}
+
+// realCluster connects to the test cluster and makes a namespace that is removed when the test ends.
+func realCluster(t testing.TB) cluster {
+	t.Helper()
+	cfg := realConfig(t)
 	dyn, err := dynamic.NewForConfig(cfg)
 	if err != nil {
 		t.Fatal(err)

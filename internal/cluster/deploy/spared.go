@@ -83,13 +83,17 @@ func keepPolicy(live *unstructured.Unstructured) string {
 		{"helm.sh/resource-policy", "keep"},
 		{"config.kubernetes.io/deletion", "detach"},
 		{"client.lifecycle.config.k8s.io/deletion", "detach"},
+		{"kustomize.toolkit.fluxcd.io/prune", "disabled"},
+		{"kapp.k14s.io/delete-strategy", "orphan"},
 	} {
 		if annotation(live, p.key) == p.value {
 			return p.key + ": " + p.value
 		}
 	}
-	if strings.Contains(annotation(live, "argocd.argoproj.io/sync-options"), "Prune=false") {
-		return "argocd.argoproj.io/sync-options: Prune=false"
+	for option := range strings.SplitSeq(annotation(live, "argocd.argoproj.io/sync-options"), ",") {
+		if option = strings.TrimSpace(option); option == "Prune=false" || option == "Delete=false" {
+			return "argocd.argoproj.io/sync-options: " + option
+		}
 	}
 	return ""
 }
