@@ -150,6 +150,58 @@ func TestObjectMadeAgainByOthers(t *testing.T) {
 	stays()
 }
 
+// TestFailedTiltfileCollectsNothing breaks the Tiltfile, in a session and for ci, before and after an object has left it: nothing is
+// deleted until it can be evaluated again.
+func TestFailedTiltfileCollectsNothing(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, "-- Tiltfile --\n"+group("a", "b")+configs("a", "b"))
+	s := p.up()
+	s.ready("group")
+	p.present([]string{"configmap/a", "configmap/b"}, nil)
+	s.settled()
+	stay := []func(){p.untouched("configmap/a"), p.untouched("configmap/b")}
+	for i, broken := range []string{"fail('the first')\n", group("a") + "fail('the second')\n", "k8s_yaml('the-third.yaml')\n"} {
+		p.write("Tiltfile", broken)
+		s.says([]string{"the first", "the second", "the-third"}[i])
+	}
+	s.settled()
+	s.stop()
+	p.deploys(5, "the-third")
+	for _, check := range stay {
+		check()
+	}
+	p.write("Tiltfile", group("a"))
+	p.deploys(0, "deleted b")
+	stay[0]()
+	p.absent("configmap/b")
+}
+
+// TestKindWithoutStatus deploys an object of a kind that hone does not know and that never reports a status: it counts as ready once it
+// is there, and ci ends.
+func TestKindWithoutStatus(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, "-- Tiltfile --\nk8s_yaml('widget.yaml')\nk8s_kind('Widget')\n-- widget.yaml --\n")
+	name := "g" + strings.ReplaceAll(p.namespace, "-", "")
+	p.write("widget.yaml", strings.ReplaceAll(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.GROUP.hone.dev}
+spec:
+  group: GROUP.hone.dev
+  scope: Namespaced
+  names: {kind: Widget, plural: widgets, singular: widget, listKind: WidgetList}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {size: {type: integer}}}}}}}
+---
+apiVersion: GROUP.hone.dev/v1
+kind: Widget
+metadata: {name: one}
+spec: {size: 3}
+`, "GROUP", name))
+	p.deploys(0, `SUCCESS`)
+	p.says(0, []string{"down"}, "deleted one:widget", "deleted widgets")
+}
+
 // TestEverythingLeaves empties the Tiltfile: all that was deployed is deleted (K21).
 func TestEverythingLeaves(t *testing.T) {
 	t.Parallel()
