@@ -142,7 +142,7 @@ func Subscribers(p Parts) []store.Subscriber {
 		composewatcher.New(containers),
 		servicewatcher.New(services),
 		deploydiscovery.New(objects),
-		driftwatcher.New(metadata, compares),
+		driftwatcher.New(metadata, compares, p.Logs),
 		eventwatcher.New(events, p.Logs),
 		podlogmanager.New(podLogs, containerLogs, p.Logs),
 		portforwardcontroller.New(dialer, p.Host, p.Logs).OpenWith(portforward.Opener{Session: p.SessionOf}),

@@ -177,12 +177,16 @@ type ApplyRequest struct {
 	// Adopt lets Apply take over objects that others made, unless their declaration decides otherwise
 	// (model.AnnotationAdopt). Without it such an object is a problem, and stays unchanged.
 	Adopt bool
+	// Restoring is set if it is meant to take back what others have changed: that is no warning then.
+	Restoring bool
 	// Record, unless nil, is called once before anything is applied, and before Before: it records the objects, and may do what else
 	// must come first. An error of it is that of Apply, which applies nothing then.
 	Record func(context.Context) error
 	// Before, unless nil, reports whether an object was applied before, by an earlier call. One that is applied only once (model.AnnotationApply)
 	// and no longer exists is not created again then.
 	Before func(model.ObjectID) bool
+	// Accepted, unless nil, returns which fields of an object are left to others, as Ledger.Accepted does.
+	Accepted func(model.ObjectID) *Acceptance
 	// Applied, unless nil, is called with each object that is up to date now, unless it is shared with others; written is set if
 	// that took a write. Several goroutines call it.
 	Applied func(desired *unstructured.Unstructured, written bool)

@@ -56,6 +56,7 @@ func (r *applyRun) object(ctx context.Context, i int) error {
 	if desired, err = withoutIgnored(desired, live); err != nil {
 		return err
 	}
+	desired = r.accepted(t.id).leave(desired, live)
 	if live != nil && !r.req.Force && unchanged(desired, live) {
 		r.outcomes[i] = outcome{object: applied(live), done: true, unchanged: true}
 		r.upToDate(declared, false)
@@ -111,6 +112,14 @@ func (r *applyRun) byPolicy(ctx context.Context, i int, t target, desired, live 
 		return true, nil
 	}
 	return false, nil
+}
+
+// accepted returns the fields of an object that are left to others.
+func (r *applyRun) accepted(id model.ObjectID) *Acceptance {
+	if r.req.Accepted == nil {
+		return nil
+	}
+	return r.req.Accepted(id)
 }
 
 func (r *applyRun) upToDate(desired *unstructured.Unstructured, written bool) {

@@ -140,7 +140,7 @@ func (l *Ledger) forget(before, after content) error {
 		}
 	}
 	for id := range left {
-		for _, file := range []string{l.appliedFile(id), l.foundFile(id)} {
+		for _, file := range []string{l.appliedFile(id), l.foundFile(id), l.acceptedFile(id)} {
 			if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("forget what was applied: %w", err)
 			}

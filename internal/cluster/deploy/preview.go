@@ -61,6 +61,8 @@ type PreviewRequest struct {
 	Removal Removal
 	// Prior returns what was applied last for an object, as Ledger.Remembered does; nil knows nothing.
 	Prior func(id model.ObjectID, others ...*unstructured.Unstructured) *unstructured.Unstructured
+	// Accepted is as for an ApplyRequest.
+	Accepted func(model.ObjectID) *Acceptance
 	// Drift is set if the declared objects are what was applied last: the steps say what differs from it. Recorded objects that are
 	// not declared are left out.
 	Drift bool
@@ -159,7 +161,7 @@ func (p *preview) object(ctx context.Context, i int) api.PlanStep {
 	u := p.g.objects[i]
 	said := &notes{}
 	run := &applyRun{a: p.a, g: p.g, dry: true,
-		req: ApplyRequest{Resource: p.of[i], Namespace: p.req.Namespace, Timeout: p.req.Timeout, Adopt: p.req.Adopt, Logger: said}}
+		req: ApplyRequest{Resource: p.of[i], Namespace: p.req.Namespace, Timeout: p.req.Timeout, Adopt: p.req.Adopt, Accepted: p.req.Accepted, Logger: said}}
 	step := api.PlanStep{Object: planObject(p.g.ids[i]), Resource: string(p.of[i])}
 	t, desired, err := p.a.target(ctx, u, p.req.Namespace)
 	if err != nil {
@@ -269,6 +271,7 @@ func (p *preview) change(ctx context.Context, run *applyRun, step *api.PlanStep,
 		*step = blocked(*step, err)
 		return
 	}
+	desired = run.accepted(t.id).leave(desired, live)
 	if relation == relationShared {
 		got, err := run.useShared(ctx, t, desired, live)
 		if err != nil {

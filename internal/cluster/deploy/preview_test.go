@@ -102,7 +102,7 @@ func TestRealPreview(t *testing.T) {
 // applyRemembered applies objects of a resource with a ledger that remembers them.
 func (c cluster) applyRemembered(t *testing.T, ledger *Ledger, objects []*unstructured.Unstructured) []model.AppliedObject {
 	t.Helper()
-	done, err := NewApplier(c.dyn, c.mapper).Apply(t.Context(), ApplyRequest{Resource: "web", Objects: objects, Namespace: c.namespace,
+	done, err := NewApplier(c.dyn, c.mapper).Apply(t.Context(), ApplyRequest{Resource: "web", Objects: objects, Namespace: c.namespace, Accepted: ledger.Accepted,
 		Applied: func(u *unstructured.Unstructured, written bool) {
 			if err := ledger.Remember(u, written); err != nil {
 				t.Error(err)

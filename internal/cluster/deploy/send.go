@@ -50,8 +50,12 @@ func (r *applyRun) sendAs(ctx context.Context, t target, desired *unstructured.U
 			logstore.Warnf(r.req.Logger, "%s: %s: written as a whole, without field ownership", title(t.id), typedComplaint(err))
 			return r.sendWhole(ctx, t, u)
 		case len(fieldConflicts(err)) > 0 && !force:
+			say := logstore.Warnf
+			if r.req.Restoring {
+				say = logstore.Infof
+			}
 			for _, line := range fieldConflicts(err) {
-				logstore.Warnf(r.req.Logger, "%s: %s", title(t.id), line)
+				say(r.req.Logger, "%s: %s", title(t.id), line)
 			}
 			force = true
 		case len(unknown) > 0 && removeAll(u.Object, unknown):

@@ -30,6 +30,12 @@ var asks = map[string]func(names []string) Wish{
 	"adopt": func(names []string) Wish {
 		return func(v store.View) (store.Action, error) { return intent.Adopt(v, names) }
 	},
+	"restore": func(names []string) Wish {
+		return func(v store.View) (store.Action, error) { return intent.Restore(v, names) }
+	},
+	"accept": func(names []string) Wish {
+		return func(v store.View) (store.Action, error) { return intent.Accept(v, names) }
+	},
 	"trigger-mode": func(names []string) Wish {
 		return func(v store.View) (store.Action, error) { return intent.SetTriggerMode(v, names, model.TriggerAuto) }
 	},
@@ -48,6 +54,8 @@ var refusals = map[string]func(u *ui) error{
 	"restart-pods":      refusedToAll("restart-pods"),
 	"adopt":             refusedToAll("adopt"),
 	"trigger-mode":      refusedToAll("trigger-mode"),
+	"restore":           refusedToAll("restore"),
+	"accept":            refusedToAll("accept"),
 	"enable-or-disable": refusedToAll("enable-or-disable"),
 	"pause": refused(func(u *ui) Wish {
 		return func(v store.View) (store.Action, error) {

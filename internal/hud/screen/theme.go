@@ -99,7 +99,7 @@ func (t theme) moving(step int) view.Span {
 
 // plainForms are the replacements of characters, of the same width, for terminals that show only ASCII.
 var plainForms = map[string]string{
-	"✔": "v", "●": "*", "•": "*", "›": ">", "◌": ".", "✖": "x", "○": "o", "–": "-", "…": "~", "×": "x", "·": "-", "─": "-", "│": "|",
+	"✔": "v", "●": "*", "•": "*", "›": ">", "◌": ".", "✖": "x", "○": "o", "–": "-", "…": "~", "×": "x", "≠": "#", "·": "-", "─": "-", "│": "|",
 	"▓": "#", "░": ".", "▌": ">", "▾": "v", "▸": ">", "▲": "^", "▼": "v", "◆": "#", "↻": "r", "↵": "<", "↑": "^", "↓": "v", "→": ">", "←": "<",
 }
 

@@ -65,6 +65,8 @@ var wishes = []verb{
 	{"port-forwards", letters("p"), inMain | inDetails | inWhy | inPending, "port forwards: open, add, change, remove", "", (*ui).chooseForward},
 	{"pause", letters("Z"), inActing, "pause all updates, as for a change of the branch, or resume them", "pause all", (*ui).togglePause},
 	{"adopt", letters("Y"), inActing, "let the resource take over objects of others that it declares", "", (*ui).adopt},
+	{"restore", letters("U"), inActing, "undo what others have changed in the cluster: apply what the Tiltfile says again", "", (*ui).restore},
+	{"accept", letters("K"), inActing, "keep what others have changed, until the Tiltfile's own values change", "", (*ui).accept},
 	{"prune", letters("X"), inActing, "delete what the Tiltfile no longer declares", "", (*ui).prune},
 	{"shell", letters("S"), inActing, "a shell in the container, or in the folder of the resource", "", (*ui).openShell},
 	{"arguments", letters("A"), inActing, "change the arguments of the Tiltfile", "", (*ui).askArguments},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kballard/go-shellquote"
 
@@ -228,6 +229,32 @@ func (u *ui) restartPods() {
 // adopt lets resources take over objects of others.
 func (u *ui) adopt() {
 	u.confirmEach("adopt", "take over objects of others that %s declares? hone down gives them back", " takes over what it declares")
+}
+
+// restore applies resources again over what others have changed. It asks first only if something is lost that cannot be brought back.
+func (u *ui) restore() {
+	names, but, err := u.able("restore")
+	if err != nil {
+		u.tell(err)
+		return
+	}
+	var lost []string
+	for _, n := range names {
+		if c, ok := u.frame.Controls(n); ok && c.Loses != "" {
+			lost = append(lost, c.Loses)
+		}
+	}
+	ask := func() { u.wish(listed(names)+" will be applied again"+but, asks["restore"](texts(names))) }
+	if len(lost) == 0 {
+		ask()
+		return
+	}
+	u.confirm(fmt.Sprintf("restore %s? %s", listed(names), strings.Join(lost, "; ")), ask)
+}
+
+// accept leaves what others have changed to them.
+func (u *ui) accept() {
+	u.askEach("accept", ": what others have changed stays, until the Tiltfile's own values change")
 }
 
 // prune deletes what the Tiltfile no longer declares.

@@ -12,7 +12,7 @@ import (
 
 // Tables returns the tables that Build and DetailsOf read.
 func Tables() []store.Input {
-	return append(buildcontrol.Tables(), store.Reads(state.ClusterEvents, state.Forwards, state.Services, state.Watches, state.Subscribers, state.Buttons)...)
+	return append(buildcontrol.Tables(), store.Reads(state.ClusterEvents, state.Drifts, state.Forwards, state.Services, state.Watches, state.Subscribers, state.Buttons)...)
 }
 
 // Build returns the view of a snapshot at the given time. Loop is how long the store's last batch took.

@@ -21,6 +21,8 @@ type Controls struct {
 	// Forwards are its port forwards. Forwardable is set if it can have some.
 	Forwards    []Forward
 	Forwardable bool
+	// Loses says what is lost if it is restored; empty if nothing is.
+	Loses string
 }
 
 // Forward is a port forward of a resource.
@@ -40,6 +42,7 @@ func ControlsOf(v store.View, name model.ManifestName) (c Controls, ok bool) {
 	c = Controls{Disabled: !r.Value.Enabled, Mode: r.Value.Manifest.TriggerMode}
 	_, built := state.Updates.In(v).Value(string(name)).Last()
 	c.Deployed = built && !c.Disabled
+	c.Loses = Lost(state.Drifts.In(v).Value(string(name)))
 	c.Buttons = buttons(v, func(p model.ButtonPlace) bool {
 		return p.Type == model.ComponentResource && p.Component == string(name)
 	})

@@ -38,11 +38,15 @@ func (b *builder) objectsTab(m model.Manifest, u state.Update) Tab {
 				message = why
 			}
 		}
+		drift, drifts := b.driftOf(m.Name, o.ObjectID)
 		switch since, lost := u.Lost[o.UID]; {
 		case o.UID == "":
 			status, tone = "not applied yet", Dim
 		case lost:
 			status, tone, message = "gone from the cluster", Bad, "for "+Elapsed(b.now.Sub(since))+"; it is applied again"
+		case drifts:
+			status, message = b.driftWords(drift)
+			tone = Warn
 		}
 		line := p.add(kind+name+4, Span{text.PadRight(o.Kind, kind) + "  ", Plain}, Span{text.PadRight(placeOf(o.ObjectID), name) + "  ", Plain}, Span{status, tone},
 			Span{spaced(firstLine(message)), Dim})
@@ -55,6 +59,7 @@ func (b *builder) objectsTab(m model.Manifest, u state.Update) Tab {
 		if strings.Contains(message, "\n") {
 			line.Folded = foreign(message, 0, Plain)
 		}
+		b.driftLines(&p, drift)
 	}
 	t.Lines = p.lines
 	return t

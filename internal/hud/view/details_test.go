@@ -52,6 +52,13 @@ func TestDetailsOfStory(t *testing.T) {
 	}
 }
 
+func TestDetailsOfDrift(t *testing.T) {
+	v := hudtest.Drifted().View(t.Context())
+	for _, name := range []model.ManifestName{"api", "web", "migrate"} {
+		goldenDetails(t, v, name, hudtest.ShopTime, "drift-"+string(name))
+	}
+}
+
 // TestRunningWaterfall follows the steps of an update while it runs.
 func TestRunningWaterfall(t *testing.T) {
 	const minute = time.Minute

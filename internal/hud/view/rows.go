@@ -54,6 +54,9 @@ func (b *builder) resourceRow(e store.Entry[state.Resource], u state.Update) Row
 	hold, held := b.plan.Holds[m.Name]
 	var lag string
 	r.Behind, lag = b.lag(m, u, pods)
+	if u.Current == nil {
+		r.Drift = driftBadge(state.Drifts.In(b.v).Value(e.ID))
+	}
 	r.Status = b.status(e, u, runtime, held, unknown, r)
 	if _, _, looping := b.relapse(pods, runtime); looping && (r.Status == Well || r.Status == Waiting && !held) {
 		r.Status = Warning
@@ -69,6 +72,9 @@ func (b *builder) resourceRow(e store.Entry[state.Resource], u state.Update) Row
 		r.Update = Cell{{"starting", Accent}}
 	default:
 		r.Update = b.past(m, u)
+	}
+	if r.Drift != "" {
+		r.Update = append(Cell{{r.Drift + "  ", Warn}}, r.Update...)
 	}
 	if r.Behind > 0 {
 		r.Update = append(Cell{{lag + "  ", Warn}}, r.Update...)
@@ -127,7 +133,7 @@ func (b *builder) status(e store.Entry[state.Resource], u state.Update, runtime 
 		return Idle
 	case runtime.Status == buildcontrol.RuntimePending, runtime.Status == buildcontrol.RuntimeUnknown:
 		return Waiting
-	case last.Warnings > 0, r.Behind > 0:
+	case last.Warnings > 0, r.Behind > 0, r.Drift != "":
 		return Warning
 	}
 	return Well

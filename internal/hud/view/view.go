@@ -70,6 +70,9 @@ type Row struct {
 	UpdateErr, RuntimeErr, PortErr string
 	// Behind is the number of containers in which an update is still running that the others already have.
 	Behind int
+	// Drift marks a resource whose objects others have changed: "≠ changed by kubectl-edit"; empty if there are none. It is the
+	// beginning of Update.
+	Drift string
 	// Pod is the name of the newest pod, or of the one that fails; Pods is the number of pods of the newest deploy, and
 	// Restarts that of the restarts of their containers.
 	Pod            string
@@ -104,6 +107,8 @@ func (r Row) Important() Cell {
 		return Cell{{firstLine(r.PortErr), Bad}}
 	case r.Status == Unknown:
 		return r.Runtime
+	case r.Drift != "" && r.Status == Warning:
+		return r.Update
 	case r.Runtime.String() == none.String(), r.Status == Waiting && len(r.Update) > 0 && r.Update[0].Tone != Plain: // rather than the result of its last update
 		return r.Update
 	}

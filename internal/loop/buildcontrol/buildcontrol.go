@@ -269,6 +269,9 @@ func wants(r *resource) (reason state.BuildReason, files []string, inPlace bool)
 	if !u.Rebuild.IsZero() {
 		reason |= state.ReasonRebuild
 	}
+	if !u.Restore.IsZero() && attempted {
+		reason |= state.ReasonRestore
+	}
 	if !attempted && r.manifest.AutoInit && u.TakenDown == "" {
 		reason |= state.ReasonInitial
 	}

@@ -44,7 +44,7 @@ func (d *decision) holdTiltfile(*resource) (Hold, bool) {
 // holdManual holds changes of manual resources until the user triggers them. Containers that lack changes that were
 // triggered once are still brought up to date, and a new declaration counts as a change.
 func (d *decision) holdManual(r *resource) (Hold, bool) {
-	asked := r.reason & (state.ReasonTrigger | state.ReasonInitial | state.ReasonContainer | state.ReasonBehind | state.ReasonBroken |
+	asked := r.reason & (state.ReasonTrigger | state.ReasonRestore | state.ReasonInitial | state.ReasonContainer | state.ReasonBehind | state.ReasonBroken |
 		state.ReasonRetry)
 	if r.reason == state.ReasonLost {
 		asked = r.reason // it only restores what was there
@@ -55,7 +55,7 @@ func (d *decision) holdManual(r *resource) (Hold, bool) {
 // holdPaused holds everything that the user has not requested since the session is paused. A pod without a controller that
 // the user restarts has to be applied again.
 func (d *decision) holdPaused(r *resource) (Hold, bool) {
-	asked := r.reason.Has(state.ReasonTrigger)
+	asked := r.reason&(state.ReasonTrigger|state.ReasonRestore) != 0
 	if r.reason == state.ReasonLost {
 		restart := state.Restarts.In(d.view).Value(string(r.name))
 		asked = restart.Pods && restart.RequestedAt.After(r.update.AppliedAt)

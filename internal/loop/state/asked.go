@@ -14,7 +14,9 @@ type Asked struct {
 	// Triggered is when the user requested a build, and Rebuild when the user requested one from scratch.
 	Triggered time.Time
 	Rebuild   time.Time
-	// Adopt is when the user let a build take over objects of others, always with Triggered.
+	// Restore is when the user requested that its objects are applied again as they are declared.
+	Restore time.Time
+	// Adopt is when the user let a build take over objects of others, always with Triggered or Restore.
 	Adopt time.Time
 	// Broken is when an update in place that had fallen behind failed and only a new image helps.
 	Broken time.Time
@@ -41,7 +43,7 @@ func init() {
 
 // answered clears the requests that are covered by a build that began at the given time.
 func (a *Asked) answered(began time.Time) {
-	for _, at := range []*time.Time{&a.Declared, &a.Triggered, &a.Rebuild, &a.Adopt, &a.Broken, &a.Retry} {
+	for _, at := range []*time.Time{&a.Declared, &a.Triggered, &a.Rebuild, &a.Restore, &a.Adopt, &a.Broken, &a.Retry} {
 		if !at.After(began) {
 			*at = time.Time{}
 		}

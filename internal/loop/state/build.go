@@ -105,6 +105,7 @@ const (
 	ReasonLost      // objects that it applied are gone from the cluster
 	ReasonRetry     // the cause of a failed build may be gone
 	ReasonRebuild   // the user wants everything from scratch, always with ReasonTrigger
+	ReasonRestore   // the user wants its objects as they are declared
 )
 
 // Has reports whether r holds all of other.
@@ -114,7 +115,7 @@ func (r BuildReason) Has(other BuildReason) bool { return r&other == other }
 func (r BuildReason) String() string {
 	var words []string
 	for i, w := range []string{"initial build", "files changed", "config changed", "triggered", "container started", "container was behind",
-		"update in place failed", "objects went missing", "trying again", "from scratch"} {
+		"update in place failed", "objects went missing", "trying again", "from scratch", "restoring"} {
 		if r&(1<<i) != 0 {
 			words = append(words, w)
 		}

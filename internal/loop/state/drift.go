@@ -14,6 +14,14 @@ import (
 type Drift struct {
 	// Objects are the objects that differ from what was applied last, by kind, namespace and name.
 	Objects []ObjectDrift
+	// Accept are the fields that the user leaves to those who have changed them, as long as that is not done yet.
+	Accept []AcceptedFields
+}
+
+// AcceptedFields are fields of an object, by their paths as in FieldChange.
+type AcceptedFields struct {
+	Object model.ObjectID
+	Paths  []string
 }
 
 // ObjectDrift is how one object differs from what was applied last.
@@ -87,7 +95,50 @@ type ResourceDrifted struct {
 	Objects  []ObjectDrift
 }
 
+// DriftAccepted is the user's request to leave the fields of resources that differ, as they are shown now, to those who have changed
+// them: until the declared value of a field changes, or its object is made again.
+type DriftAccepted struct {
+	Fields map[model.ManifestName][]AcceptedFields
+}
+
+// DriftAcceptanceEnded reports that what the user accepted of a resource is recorded, or could not be.
+type DriftAcceptanceEnded struct{ Resource model.ManifestName }
+
+// ResourcesRestored is the user's request to apply resources again as they are declared, over what others have changed. With Adopt,
+// objects that others have made again are taken over.
+type ResourcesRestored struct {
+	Names []model.ManifestName
+	Adopt bool
+}
+
 func init() {
+	store.On(Updates, func(d *store.Draft[Update], a ResourcesRestored) {
+		for _, name := range a.Names {
+			d.Update(string(name), func(u Update) Update {
+				if !u.Off {
+					u.Restore = d.Now()
+					if a.Adopt {
+						u.Adopt = d.Now()
+					}
+				}
+				return u
+			})
+		}
+	})
+	store.On(Drifts, func(d *store.Draft[Drift], a DriftAccepted) {
+		for _, name := range sortedKeys(a.Fields) {
+			d.Update(string(name), func(r Drift) Drift {
+				r.Accept = a.Fields[name]
+				return r
+			})
+		}
+	})
+	store.On(Drifts, func(d *store.Draft[Drift], a DriftAcceptanceEnded) {
+		d.Update(string(a.Resource), func(r Drift) Drift {
+			r.Accept = nil
+			return r
+		})
+	})
 	store.On(Drifts, func(d *store.Draft[Drift], a ResourceDrifted) {
 		was, known := d.Get(string(a.Resource))
 		if len(a.Objects) == 0 {
@@ -96,7 +147,7 @@ func init() {
 			}
 			return
 		}
-		next := Drift{Objects: slices.Clone(a.Objects)}
+		next := Drift{Objects: slices.Clone(a.Objects), Accept: was.Value.Accept}
 		for i, o := range next.Objects {
 			next.Objects[i].Since = d.Now()
 			if j := slices.IndexFunc(was.Value.Objects, o.same); j >= 0 {

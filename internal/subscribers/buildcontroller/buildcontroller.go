@@ -304,7 +304,7 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 		Cluster: state.TheCluster(v).Cluster, Registry: tiltfile.Result.DefaultRegistry,
 		Namespace: s.options.Namespace, Project: session.Project, RunID: session.RunID,
 		UpsertTimeout: tiltfile.Result.Update.UpsertTimeout, Env: s.options.Env, Ignores: tiltfile.Ignores,
-		Settled: s.options.Settled, Log: log, Adopt: s.options.Adopt || adopt,
+		Settled: s.options.Settled, Log: log, Adopt: s.options.Adopt || adopt, Restoring: c.Reason.Has(state.ReasonRestore),
 		Declared: func() []model.Manifest { return state.Declarations(rt.View()) },
 		Commit:   func() { b.committed.Store(true) },
 		Progress: func(mode, stage string, at model.BuildProgress) {
@@ -428,6 +428,8 @@ func banner(reason state.BuildReason, files []string) string {
 		return state.FilesChangedText(files)
 	case reason.Has(state.ReasonTrigger):
 		return "Triggered"
+	case reason.Has(state.ReasonRestore):
+		return "Restoring"
 	case reason.Has(state.ReasonRetry):
 		return "Trying Again"
 	case reason.Has(state.ReasonConfig):

@@ -5,9 +5,12 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/loop/state"
@@ -50,6 +53,10 @@ type outcome struct {
 	sights   map[model.ObjectID]sight
 	steps    []api.PlanStep
 	err      error
+	// accepted is set for the end of an acceptance, after which the sights are compared again.
+	accepted bool
+	// acceptances is the number of acceptances of the resource when the comparison began.
+	acceptances int
 }
 
 // resource is what is known of a resource with applied objects.
@@ -61,12 +68,18 @@ type resource struct {
 	due         time.Time
 	// lookAt is when objects that were deleted are compared once more; zero if there are none.
 	lookAt time.Time
+	// accepts is the entry whose acceptance is being recorded, and accepted is set once it is, until the table shows that.
+	accepts  *store.Entry[state.Drift]
+	accepted bool
+	// acceptances counts them: what was compared before one has no meaning after it.
+	acceptances int
 }
 
 // book is what is known about applied objects. It is for one goroutine, except outcomes.
 type book struct {
 	ctx       context.Context
 	comparer  Comparer
+	logs      *logstore.Store
 	resources map[model.ManifestName]*resource
 	objects   map[model.ObjectID]applied
 	wanted    map[scope][]model.ManifestName
@@ -76,6 +89,8 @@ type book struct {
 	compared map[model.ObjectID]sight
 	drift    map[model.ObjectID]state.ObjectDrift
 	told     map[model.ManifestName]state.Drift
+	// recorded are the resources whose acceptance has ended since news was called.
+	recorded []model.ManifestName
 
 	checks  sync.WaitGroup
 	running int
@@ -85,8 +100,8 @@ type book struct {
 	outcomes []outcome // guarded by mu
 }
 
-func newBook(ctx context.Context, c Comparer) *book {
-	return &book{ctx: ctx, comparer: c, resources: map[model.ManifestName]*resource{}, objects: map[model.ObjectID]applied{}, seen: map[model.ObjectID]k8s.MetadataEvent{},
+func newBook(ctx context.Context, c Comparer, logs *logstore.Store) *book {
+	return &book{ctx: ctx, comparer: c, logs: logs, resources: map[model.ManifestName]*resource{}, objects: map[model.ObjectID]applied{}, seen: map[model.ObjectID]k8s.MetadataEvent{},
 		synced: map[scope]bool{}, compared: map[model.ObjectID]sight{}, drift: map[model.ObjectID]state.ObjectDrift{}, told: map[model.ManifestName]state.Drift{},
 		wake: make(chan struct{}, 1)}
 }
@@ -124,7 +139,49 @@ func (b *book) Wanted(v store.View) map[scope][]model.ManifestName {
 	if moved {
 		b.index()
 	}
+	for e := range state.Drifts.In(v).Refs() {
+		if r := b.resources[model.ManifestName(e.ID)]; r != nil && len(e.Value.Accept) > 0 && r.accepts == nil {
+			b.accept(model.ManifestName(e.ID), r, e)
+		}
+	}
+	for name, r := range b.resources { // done, and the table shows it
+		if r.accepts != nil && r.accepted && len(state.Drifts.In(v).Value(string(name)).Accept) == 0 {
+			r.accepts, r.accepted = nil, false
+		}
+	}
 	return b.wanted
+}
+
+// accept begins to record what the user has accepted of a resource.
+func (b *book) accept(name model.ManifestName, r *resource, e *store.Entry[state.Drift]) {
+	r.accepts = e
+	fields := map[model.ObjectID][]string{}
+	for _, a := range e.Value.Accept {
+		fields[a.Object] = a.Paths
+	}
+	b.checks.Go(func() {
+		log := b.logs.Logger(name, "drift:"+string(name), logstore.SourceBuild)
+		accepted, err := b.comparer.Accept(b.ctx, name, fields)
+		for _, id := range slices.SortedFunc(maps.Keys(accepted), compareIDs) {
+			logstore.Infof(log, "%s/%s: %s: left to others, until the Tiltfile's own value changes, or the object is made again",
+				strings.ToLower(id.Kind), id.Name, strings.Join(accepted[id], ", "))
+		}
+		if err != nil && b.ctx.Err() == nil {
+			logstore.Errorf(log, "%s", problem.Text(err))
+		}
+		b.ended(outcome{resource: name, accepted: true})
+	})
+}
+
+// ended hands in an outcome.
+func (b *book) ended(o outcome) {
+	b.mu.Lock()
+	b.outcomes = append(b.outcomes, o)
+	b.mu.Unlock()
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
 }
 
 func sameObjects(a, b []model.AppliedObject) bool {
@@ -278,15 +335,10 @@ func (b *book) compare(name model.ManifestName, r *resource, now time.Time) {
 	r.busy = true
 	b.running++
 	ids := slices.SortedFunc(maps.Keys(sights), compareIDs)
+	acceptances := r.acceptances
 	b.checks.Go(func() {
 		steps, err := b.comparer.Differences(b.ctx, name, ids)
-		b.mu.Lock()
-		b.outcomes = append(b.outcomes, outcome{name, sights, steps, err})
-		b.mu.Unlock()
-		select {
-		case b.wake <- struct{}{}:
-		default:
-		}
+		b.ended(outcome{resource: name, sights: sights, steps: steps, err: err, acceptances: acceptances})
 	})
 }
 
@@ -297,8 +349,21 @@ func (b *book) collect(now time.Time) {
 	b.outcomes = nil
 	b.mu.Unlock()
 	for _, o := range ended {
-		b.running--
 		r := b.resources[o.resource]
+		if o.accepted {
+			b.recorded = append(b.recorded, o.resource)
+			if r != nil {
+				r.accepted, r.dirty, r.due = true, true, now
+				r.acceptances++
+				for _, id := range r.ids {
+					if _, drifted := b.drift[id]; drifted {
+						delete(b.compared, id)
+					}
+				}
+			}
+			continue
+		}
+		b.running--
 		if r == nil {
 			continue
 		}
@@ -308,7 +373,7 @@ func (b *book) collect(now time.Time) {
 			r.due = now.Add(retry)
 			continue
 		}
-		if r.entry.Value.Current != nil { // what was compared is being changed
+		if r.entry.Value.Current != nil || o.acceptances != r.acceptances { // what was compared is being changed
 			continue
 		}
 		steps := map[model.ObjectID]api.PlanStep{}
@@ -375,6 +440,10 @@ func bounded(v any) any {
 
 // news returns the actions for what has changed since the last call.
 func (b *book) news() (out []store.Action) {
+	for _, name := range b.recorded {
+		out = append(out, state.DriftAcceptanceEnded{Resource: name})
+	}
+	b.recorded = nil
 	now := map[model.ManifestName]state.Drift{}
 	for _, id := range slices.SortedFunc(maps.Keys(b.drift), compareIDs) {
 		name := b.objects[id].resource

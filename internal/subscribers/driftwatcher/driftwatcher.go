@@ -14,6 +14,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/loop/state"
@@ -28,19 +29,23 @@ type Client interface {
 	WatchMetadata(ctx context.Context, apiVersion, kind, manager string, req k8s.WatchRequest, fn func(k8s.MetadataEvent)) error
 }
 
-// Comparer compares objects of a resource with what was applied last, as buildanddeploy.Cluster does.
+// Comparer compares objects of a resource with what was applied last, and leaves fields to others, as buildanddeploy.Cluster does.
 type Comparer interface {
 	Differences(ctx context.Context, resource model.ManifestName, objects []model.ObjectID) ([]api.PlanStep, error)
+	Accept(ctx context.Context, resource model.ManifestName, fields map[model.ObjectID][]string) (map[model.ObjectID][]string, error)
 }
 
 // Subscriber is the DriftWatcher.
 type Subscriber struct {
 	client   Client
 	comparer Comparer
+	logs     *logstore.Store
 }
 
 // New returns the subscriber; without a client or a comparer it does nothing.
-func New(client Client, comparer Comparer) *Subscriber { return &Subscriber{client, comparer} }
+func New(client Client, comparer Comparer, logs *logstore.Store) *Subscriber {
+	return &Subscriber{client, comparer, logs}
+}
 
 var _ store.Subscriber = (*Subscriber)(nil)
 
@@ -49,10 +54,11 @@ func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      "DriftWatcher",
 		Doc:       "Follows what others change, delete or make again of what resources applied.",
-		Inputs:    store.Reads(state.Updates),
-		Outputs:   append(store.Emits(state.ResourceDrifted{}), store.Shares(state.ClusterWatchFailed{}, state.ClusterWatchMended{})...),
+		Inputs:    store.Reads(state.Updates, state.Drifts),
+		Outputs:   append(store.Emits(state.ResourceDrifted{}, state.DriftAcceptanceEnded{}), store.Shares(state.ClusterWatchFailed{}, state.ClusterWatchMended{})...),
 		Externals: []string{"kubernetes"},
 		Stage:     store.StageWatch,
+		Feedback:  "it reads only what the user has accepted, and reports once that it has been recorded",
 	}
 }
 
@@ -70,7 +76,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		<-ctx.Done()
 		return nil
 	}
-	b := newBook(ctx, s.comparer)
+	b := newBook(ctx, s.comparer, s.logs)
 	defer b.checks.Wait()
 	return clusterwatch.Run(ctx, rt, clusterwatch.Watches[scope, k8s.MetadataEvent]{ID: scope.String, Watch: s.watch, Wake: b.wake}, b)
 }

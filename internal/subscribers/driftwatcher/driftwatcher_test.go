@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
@@ -32,6 +33,33 @@ type comparer struct {
 	err   error
 	asked []string
 	hold  chan struct{}
+	// accepted are the objects and fields that were accepted, and holdAccept keeps that from ending.
+	accepted   []string
+	acceptErr  error
+	holdAccept chan struct{}
+}
+
+func (c *comparer) Accept(ctx context.Context, resource model.ManifestName, fields map[model.ObjectID][]string) (map[model.ObjectID][]string, error) {
+	c.mu.Lock()
+	hold := c.holdAccept
+	c.mu.Unlock()
+	if hold != nil {
+		select {
+		case <-hold:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.acceptErr != nil {
+		return nil, c.acceptErr
+	}
+	for id, paths := range fields {
+		c.accepted = append(c.accepted, fmt.Sprint(resource, " ", id.Name, " ", paths))
+		delete(c.steps, id.Name)
+	}
+	return fields, nil
 }
 
 func (c *comparer) Differences(ctx context.Context, resource model.ManifestName, ids []model.ObjectID) ([]api.PlanStep, error) {
@@ -80,6 +108,7 @@ type fixture struct {
 	t       *testing.T
 	cluster *k8stest.Fake
 	*comparer
+	logs *logstore.Store
 }
 
 func (f *fixture) see(name, uid, owned, revision string) {
@@ -123,8 +152,8 @@ func changed(uid, value string) api.PlanStep {
 }
 
 func start(t *testing.T) *fixture {
-	f := &fixture{t: t, cluster: k8stest.New(), comparer: &comparer{steps: map[string]api.PlanStep{}}}
-	f.Alone = statetest.Start(t, New(f.cluster, f.comparer))
+	f := &fixture{t: t, cluster: k8stest.New(), comparer: &comparer{steps: map[string]api.PlanStep{}}, logs: statetest.Logs(t)}
+	f.Alone = statetest.Start(t, New(f.cluster, f.comparer, f.logs))
 	return f
 }
 
@@ -230,6 +259,45 @@ func TestComparisonFails(t *testing.T) {
 	})
 }
 
+// TestAccept records what the user accepts, once, and then looks whether anything is left of it. What was compared meanwhile does not
+// count.
+func TestAccept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t)
+		f.see("a", "u1", "o1", "r1")
+		f.Then(statetest.Session, statetest.Loaded(statetest.K8s("web")))
+		f.deploy("web", 1, object("a", "u1"))
+		f.set(func() { f.steps["a"] = changed("u1", "x") })
+		f.check("drift", []string{"web: a"}, "web: a changed data.k=x by kubectl-edit")
+		accept := state.DriftAccepted{Fields: map[model.ManifestName][]state.AcceptedFields{"web": {{Object: id("a"), Paths: []string{"data.k"}}}}}
+
+		f.set(func() { f.acceptErr = errors.New("no room") })
+		f.Then(accept)
+		f.check("it cannot be recorded", []string{"web: a"}, "web: a changed data.k=x by kubectl-edit")
+		if e := state.Drifts.In(f.View()).Value("web"); len(e.Accept) > 0 {
+			t.Errorf("it is still to be accepted: %v", e.Accept)
+		}
+		if said := strings.Join(statetest.Texts(f.logs, "web"), "\n"); !strings.Contains(said, "no room") {
+			t.Errorf("the log says %q", said)
+		}
+
+		f.set(func() { f.acceptErr, f.holdAccept, f.hold = nil, make(chan struct{}), make(chan struct{}) })
+		f.Then(accept)
+		f.see("a", "u1", "o1", "r2") // is being compared while the acceptance ends
+		time.Sleep(time.Second)
+		f.set(func() { close(f.holdAccept) })
+		time.Sleep(time.Second)
+		f.set(func() { close(f.hold); f.hold = nil })
+		f.check("accepted", []string{"web: a", "web: a"})
+		if want := []string{"web a [data.k]"}; !slices.Equal(f.accepted, want) {
+			t.Errorf("accepted %v, want %v", f.accepted, want)
+		}
+		if said := strings.Join(statetest.Texts(f.logs, "web"), "\n"); !strings.Contains(said, "configmap/a: data.k: left to others") {
+			t.Errorf("the log says %q", said)
+		}
+	})
+}
+
 // TestAtOnce bounds what is compared at a time.
 func TestAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -292,5 +360,5 @@ func TestDriftOf(t *testing.T) {
 }
 
 func TestWithoutAClusterNothingHappens(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { statetest.Start(t, New(nil, nil)).Then(statetest.Session) })
+	synctest.Test(t, func(t *testing.T) { statetest.Start(t, New(nil, nil, nil)).Then(statetest.Session) })
 }

@@ -5,6 +5,10 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
 )
 
 // driftYAML are objects that others change in the tests. Nothing restores a deleted ServiceAccount on its own.
@@ -95,4 +99,67 @@ func TestDriftIsNoticed(t *testing.T) {
 	drifts(`what: deleted`)
 	p.kubectl("create", "serviceaccount", "robot")
 	drifts(`what: made again`)
+}
+
+// TestHUDDrift shows in a terminal that others have changed an object, as a badge and as a diff. One key restores what the Tiltfile says.
+// Another one accepts the change: it stays, also for the next session and a preview, until the Tiltfile's own value changes.
+func TestHUDDrift(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, "-- Tiltfile --\nk8s_yaml('conf.yaml')\nk8s_resource(new_name='conf', objects=['conf'])\n-- conf.yaml --\n"+
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: conf}\ndata: {key: mine, other: mine}\n")
+	value := func(want string) {
+		t.Helper()
+		k8stest.Eventually(t, "the value "+want, func() error {
+			got, _, _ := unstructured.NestedString(p.live("configmap/conf").Object, "data", "key")
+			if got != want {
+				return fmt.Errorf("it is %q", got)
+			}
+			return nil
+		})
+	}
+	change := func(to string) {
+		p.kubectl("patch", "configmap", "conf", "-p", `{"data":{"key":"`+to+`"}}`)
+	}
+	term := p.terminal(120, 34)
+	term.keys(binary+" up --port none --namespace "+p.namespace, "Enter")
+	term.shows(`✔ conf +1 object applied`)
+	term.keys("j")
+	term.shows(`▌ ✔ conf`)
+
+	term.keys("U")
+	term.shows(`nothing of conf differs in the cluster from what was applied last`)
+	change("theirs")
+	term.shows(`▌ ! conf +≠ changed by kubectl-patch`)
+	term.keys("Enter", "4")
+	term.shows(`data\.key +kubectl-patch`)
+	term.shows(`- applied +mine`)
+	term.shows(`\+ cluster +theirs`)
+	term.keys("Escape")
+	term.shows(`▌ ! conf`)
+	term.keys("U")
+	value("mine")
+	term.shows(`▌ ✔ conf +1 object applied`)
+
+	change("accepted")
+	term.shows(`▌ ! conf +≠ changed by kubectl-patch`)
+	term.keys("K")
+	term.shows(`▌ ✔ conf +1 object applied`)
+	value("accepted")
+	p.replace("conf.yaml", "other: mine", "other: ours")
+	term.shows(`▌ ✔ conf +1 object applied`)
+	k8stest.Eventually(t, "the other value", func() error {
+		if got, _, _ := unstructured.NestedString(p.live("configmap/conf").Object, "data", "other"); got != "ours" {
+			return fmt.Errorf("it is %q", got)
+		}
+		return nil
+	})
+	value("accepted")
+	term.keys("C-c")
+	term.shows(`Log in`)
+	p.says(0, []string{"preview", "--namespace", p.namespace}, `: nothing to do|no changes|unchanged`)
+	p.deploys(0)
+	value("accepted")
+	p.replace("conf.yaml", "key: mine", "key: ours")
+	p.deploys(0)
+	value("ours")
 }

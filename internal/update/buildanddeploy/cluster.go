@@ -268,7 +268,7 @@ func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]mod
 	defer held.Release()
 	var before func(model.ObjectID) bool
 	applied, err := c.applier.Apply(ctx, deploy.ApplyRequest{Resource: name, Objects: objects, Namespace: req.Namespace,
-		Timeout: req.UpsertTimeout, Force: req.Force, Adopt: req.Adopt, Found: ledger, Logger: req.Log,
+		Timeout: req.UpsertTimeout, Force: req.Force, Adopt: req.Adopt, Restoring: req.Restoring, Found: ledger, Logger: req.Log,
 		Record: func(ctx context.Context) (err error) {
 			if err := ledger.Record(name, records); err != nil {
 				return err
@@ -278,7 +278,8 @@ func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]mod
 			}
 			return c.remove(ctx, req, records)
 		},
-		Before: func(id model.ObjectID) bool { return before(id) },
+		Before:   func(id model.ObjectID) bool { return before(id) },
+		Accepted: ledger.Accepted,
 		Applied: func(u *unstructured.Unstructured, written bool) {
 			if err := ledger.Remember(u, written); err != nil { // it only explains
 				logstore.Warnf(req.Log, "WARNING: %v", err)

@@ -37,7 +37,7 @@ func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep
 		return nil, err
 	}
 	known := map[model.ManifestName]bool{}
-	req := deploy.PreviewRequest{Project: c.project, Namespace: o.Namespace, Adopt: o.Adopt, Removal: o.Removal, Prior: ledger.Remembered, Records: map[model.ManifestName][]deploy.ObjectRecord{}}
+	req := deploy.PreviewRequest{Project: c.project, Namespace: o.Namespace, Adopt: o.Adopt, Removal: o.Removal, Prior: ledger.Remembered, Accepted: ledger.Accepted, Records: map[model.ManifestName][]deploy.ObjectRecord{}}
 	for _, m := range o.Declared {
 		known[m.Name] = true
 		if m.IsLocal() && o.Chosen(m.Name) {
@@ -168,10 +168,30 @@ func (c *Cluster) Differences(ctx context.Context, resource model.ManifestName, 
 	return steps, err
 }
 
+// Accept leaves fields of a resource's objects to those who have changed them, by their paths in a plan, until their declared values
+// change or the objects are made again. It returns the objects and paths that are accepted now: those that are declared.
+func (c *Cluster) Accept(ctx context.Context, resource model.ManifestName, fields map[model.ObjectID][]string) (map[model.ObjectID][]string, error) {
+	ledger, records, err := c.recorded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	accepted := map[model.ObjectID][]string{}
+	for _, r := range records[resource] {
+		paths, err := ledger.Accept(r.ObjectID, r.UID, fields[r.ObjectID])
+		if err != nil {
+			return accepted, err
+		}
+		if len(paths) > 0 {
+			accepted[r.ObjectID] = paths
+		}
+	}
+	return accepted, nil
+}
+
 // drift compares the recorded objects that are chosen with what was applied last.
 func (c *Cluster) drift(ctx context.Context, ledger *deploy.Ledger, records map[model.ManifestName][]deploy.ObjectRecord,
 	chosen func(model.ManifestName, model.ObjectID) bool) (steps []api.PlanStep, unknown []model.ObjectID, err error) {
-	req := deploy.PreviewRequest{Project: c.project, Records: records, Prior: ledger.Remembered, Drift: true}
+	req := deploy.PreviewRequest{Project: c.project, Records: records, Prior: ledger.Remembered, Accepted: ledger.Accepted, Drift: true}
 	for _, name := range slices.Sorted(maps.Keys(records)) {
 		d := deploy.Declared{Resource: name}
 		for _, r := range records[name] {
