@@ -157,7 +157,7 @@ keys: {help: [F4, "?"]}
 commands:
 - {name: %[1]s-says, key: D, run: 'echo "%[1]s has $HONE_RESOURCE"; echo "in $$" '}
 - {name: %[1]s-asks, key: Q, terminal: true, run: 'echo "%[1]s HAS THE TERMINAL for $HONE_RESOURCE"; read -r line; echo "%[1]s typed: $line in ${HONE_TEST_SHELL}" >>typed.txt'}
-- {name: %[1]s-sleeps, key: K, run: 'echo $$ >sleeper.txt; exec sleep 100000'}
+- {name: %[1]s-sleeps, key: H, run: 'echo $$ >sleeper.txt; exec sleep 100000'}
 `, name)
 		if err := os.WriteFile(file, []byte(yaml), 0o600); err != nil {
 			t.Fatal(err)
@@ -194,7 +194,7 @@ commands:
 	viewer.shows(`a read-only screen runs no commands of your own: attach without --read-only`)
 
 	// A command that runs goes with the screen.
-	guest.keys("K")
+	guest.keys("H")
 	guest.shows(`guest-sleeps runs`)
 	var pid int
 	k8stest.Eventually(t, "the command to run", func() error {
