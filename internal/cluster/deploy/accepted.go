@@ -111,10 +111,10 @@ func (a *Acceptance) leave(desired, live *unstructured.Unstructured) *unstructur
 		return desired
 	}
 	u := desired.DeepCopy()
-	owned := fieldDiff{owners: ownersOf(live)}
+	owned := fieldDiff{owners: ownersOf(live, managerFor(desired))}
 	for _, f := range a.Fields {
 		want, declared := find(u.Object, f.Path)
-		if !declared || declaredDigest(a.key, u, want) != f.Declared { // it was declared anew, and counts
+		if !declared || declaredDigest(a.key, u, want) != f.Declared { // its declared value has changed, and counts
 			continue
 		}
 		is, exists := find(live.Object, f.Path)

@@ -339,25 +339,19 @@ func (r *deleteRun) giveBack(ctx context.Context, t target, live *unstructured.U
 			return fmt.Errorf("give back: read the annotation %s: %w", AnnotationAdopted, err)
 		}
 	}
-	var found *asFound
 	how := "as it was applied last"
-	var alone *fieldpath.Set
-	if r.req.Found != nil && note != "" {
-		found = r.req.Found.found(live)
-	}
-	if found != nil {
-		alone = ownAlone(live, fieldSet(found.Written))
-		got, err := r.restore(ctx, t, live, found)
+	var found []metav1.ManagedFieldsEntry // the owners of what was restored; nil if nothing was
+	if note != "" {
+		got, owners, err := r.restore(ctx, t, live)
 		switch {
 		case apierrors.IsNotFound(err), err == nil && got.GetUID() != uid:
 			return nil
 		case err != nil && ctx.Err() != nil:
 			return fmt.Errorf("give back: %w", err)
 		case err != nil:
-			r.notRestored(t, err)
-			found = nil
-		default:
-			live, how = got, "as it was found"
+			logstore.Warnf(r.req.Logger, "WARNING: %s cannot be given back as it was found, and stays as it was applied last: %v", title(t.id), err)
+		case owners != nil:
+			live, found, how = got, owners, "as it was found"
 			if isSecret(live) {
 				how += ", with the values that were applied last"
 			}
@@ -367,9 +361,7 @@ func (r *deleteRun) giveBack(ctx context.Context, t target, live *unstructured.U
 		entries, _, _ := renamed(formerManager, FieldManager)(slices.DeleteFunc(live.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool {
 			return m.Manager == FieldManager && m.Subresource == ""
 		}))
-		if found != nil {
-			entries = formerOwners(entries, found.Object.GetManagedFields(), alone)
-		}
+		entries = withOwners(entries, found)
 		if len(entries) == 0 {
 			entries = []metav1.ManagedFieldsEntry{{}}
 		}

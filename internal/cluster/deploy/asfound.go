@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
-	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -133,39 +132,58 @@ func (l *Ledger) unseal(path, place string) []byte {
 }
 
 // restore gives the fields that hone has written to an adopted object the values that they had when it was found, and takes those away
-// that it did not have. A field that others have written since stays as it is. It returns the updated object.
-func (r *deleteRun) restore(ctx context.Context, t target, live *unstructured.Unstructured, was *asFound) (*unstructured.Unstructured, error) {
+// that it did not have. A field that others have written since stays as it is. It returns the updated object, and who owned those fields
+// before; nil if how it was found is not known, and nothing was restored.
+func (r *deleteRun) restore(ctx context.Context, t target, live *unstructured.Unstructured) (after *unstructured.Unstructured, owners []metav1.ManagedFieldsEntry, err error) {
+	if r.req.Found == nil {
+		return live, nil, nil
+	}
+	was := r.req.Found.found(live)
+	if was == nil {
+		return live, nil, nil
+	}
 	uid := live.GetUID()
 	for attempt := 1; ; attempt++ {
-		body := &unstructured.Unstructured{Object: map[string]any{}}
-		if part, ok := partOf(valuesAsFound(was.Object, live), ownAlone(live, fieldSet(was.Written))).(map[string]any); ok {
-			body.Object = part
+		fields := ownAlone(live, fieldSet(was.Written))
+		part, _ := partOf(valuesAsFound(was.Object, live), fields).(map[string]any)
+		after, err = r.applyAs(ctx, t, live, FieldManager, part)
+		if err == nil {
+			return after, ownersAmong(was.Object, fields), nil
 		}
-		body.SetAPIVersion(live.GetAPIVersion())
-		body.SetKind(live.GetKind())
-		body.SetName(live.GetName())
-		body.SetNamespace(live.GetNamespace())
-		body.SetUID(uid) // otherwise an object that was made again meanwhile would get them
-		raw, err := body.MarshalJSON()
-		if err != nil {
-			return nil, err
-		}
-		var got *unstructured.Unstructured
-		err = bounded(ctx, r.req.Timeout, func(ctx context.Context) (err error) {
-			got, err = t.ri.Patch(ctx, t.id.Name, types.ApplyPatchType, raw, metav1.PatchOptions{FieldManager: FieldManager})
-			return err
-		})
-		if err == nil || !apierrors.IsConflict(err) || attempt == adoptAttempts {
-			return got, err
+		if !apierrors.IsConflict(err) || attempt == adoptAttempts {
+			return nil, nil, err
 		}
 		err = bounded(ctx, r.req.Timeout, func(ctx context.Context) (err error) {
 			live, err = t.ri.Get(ctx, t.id.Name, metav1.GetOptions{})
 			return err
 		})
 		if err != nil || live.GetUID() != uid {
-			return live, err
+			return live, nil, err
 		}
 	}
+}
+
+// applyAs applies a declaration that has only the given fields to a live object, in the name of a field manager: that manager loses
+// all its others. An object that was made again meanwhile is a conflict.
+func (r *deleteRun) applyAs(ctx context.Context, t target, live *unstructured.Unstructured, manager string, fields map[string]any) (got *unstructured.Unstructured, err error) {
+	body := &unstructured.Unstructured{Object: fields}
+	if fields == nil {
+		body.Object = map[string]any{}
+	}
+	body.SetAPIVersion(live.GetAPIVersion())
+	body.SetKind(live.GetKind())
+	body.SetName(live.GetName())
+	body.SetNamespace(live.GetNamespace())
+	body.SetUID(live.GetUID())
+	raw, err := body.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	err = bounded(ctx, r.req.Timeout, func(ctx context.Context) (err error) {
+		got, err = t.ri.Patch(ctx, t.id.Name, types.ApplyPatchType, raw, metav1.PatchOptions{FieldManager: manager})
+		return err
+	})
+	return got, err
 }
 
 // valuesAsFound returns the object to take values from: as it was found, with the values of a Secret as they are, since they were not
@@ -184,7 +202,7 @@ func valuesAsFound(found, live *unstructured.Unstructured) map[string]any {
 // ownAlone returns the fields that hone owns in a live object, or has written before, and that no other field manager owns.
 func ownAlone(live *unstructured.Unstructured, written *fieldpath.Set) *fieldpath.Set {
 	mine := written.Union(appliedBy(FieldManager, live))
-	for _, o := range ownersOf(live) {
+	for _, o := range ownersOf(live, FieldManager) {
 		if !o.mine {
 			mine = mine.Difference(o.fields)
 		}
@@ -212,32 +230,36 @@ func fieldSet(raw []byte) *fieldpath.Set {
 	return out
 }
 
-// formerOwners adds to the owners of an object those that it had when it was found, of the fields that hone wrote alone.
-func formerOwners(entries, found []metav1.ManagedFieldsEntry, restored *fieldpath.Set) []metav1.ManagedFieldsEntry {
+// ownersAmong returns the owners of some fields of an object. It is never nil.
+func ownersAmong(u *unstructured.Unstructured, fields *fieldpath.Set) []metav1.ManagedFieldsEntry {
+	out := []metav1.ManagedFieldsEntry{}
+	for _, m := range u.GetManagedFields() {
+		if m.Subresource != "" || m.FieldsV1 == nil {
+			continue
+		}
+		raw, err := fieldSet(m.FieldsV1.GetRawBytes()).Intersection(fields).ToJSON()
+		if err == nil && !fieldSet(raw).Empty() {
+			m.FieldsV1 = metav1.NewFieldsV1(string(raw))
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// withOwners adds owners of fields to those of an object.
+func withOwners(entries, more []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
 	out := slices.Clone(entries)
-	for _, f := range found {
-		if f.Subresource != "" || f.FieldsV1 == nil {
-			continue
-		}
-		theirs := fieldSet(f.FieldsV1.GetRawBytes()).Intersection(restored)
-		if theirs.Empty() {
-			continue
-		}
+	for _, o := range more {
 		i := slices.IndexFunc(out, func(m metav1.ManagedFieldsEntry) bool {
-			return m.Manager == f.Manager && m.Operation == f.Operation && m.Subresource == f.Subresource && m.APIVersion == f.APIVersion
+			return m.Manager == o.Manager && m.Operation == o.Operation && m.Subresource == o.Subresource && m.APIVersion == o.APIVersion && m.FieldsV1 != nil
 		})
-		if i >= 0 && out[i].FieldsV1 != nil {
-			theirs = theirs.Union(fieldSet(out[i].FieldsV1.GetRawBytes()))
+		if i < 0 {
+			out = append(out, o)
+			continue
 		}
-		raw, err := theirs.ToJSON()
-		if err != nil {
-			continue // it only tells who wrote a field
-		}
-		f.FieldsV1 = metav1.NewFieldsV1(string(raw))
-		if i >= 0 {
-			out[i] = f
-		} else {
-			out = append(out, f)
+		raw, err := fieldSet(out[i].FieldsV1.GetRawBytes()).Union(fieldSet(o.FieldsV1.GetRawBytes())).ToJSON()
+		if err == nil { // they only tell who wrote a field
+			out[i].FieldsV1 = metav1.NewFieldsV1(string(raw))
 		}
 	}
 	return out
@@ -352,9 +374,4 @@ func partOfEntry(entry map[string]any, fields *fieldpath.Set) map[string]any {
 		}
 	}
 	return nil
-}
-
-// notRestored logs that an object is not given back as it was found, and why.
-func (r *deleteRun) notRestored(t target, err error) {
-	logstore.Warnf(r.req.Logger, "WARNING: %s cannot be given back as it was found, and stays as it was applied last: %v", title(t.id), err)
 }

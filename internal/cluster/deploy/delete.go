@@ -284,11 +284,12 @@ func (r *deleteRun) deleteOne(ctx context.Context, i int) error {
 			return nil
 		}
 	}
+	f.pods = r.podsOf(ctx, live)
 	if len(sharersOf(live)) > 0 && live.GetDeletionTimestamp() == nil {
 		kept, err := r.deleteShared(ctx, t, live)
 		switch {
 		case kept:
-			f.gone, f.left = true, true
+			f.gone, f.left, f.pods = true, true, workloadPods{}
 			return nil
 		case apierrors.IsNotFound(err):
 			f.gone = true
@@ -298,7 +299,6 @@ func (r *deleteRun) deleteOne(ctx context.Context, i int) error {
 		}
 		return r.accepted(ctx, t, live, f)
 	}
-	f.pods = r.podsOf(ctx, live)
 	f.asked = live.GetDeletionTimestamp() != nil
 	if f.asked {
 		if r.req.Look {

@@ -41,7 +41,7 @@ type owner struct {
 // applied last; nil if that is not known.
 func changedFields(prior, desired, live, merged *unstructured.Unstructured) []api.FieldChange {
 	hash := annotation(desired, AnnotationAppliedHash)
-	d := fieldDiff{owners: ownersOf(live), applied: hash != "" && annotation(live, AnnotationAppliedHash) == hash,
+	d := fieldDiff{owners: ownersOf(live, managerFor(desired)), applied: hash != "" && annotation(live, AnnotationAppliedHash) == hash,
 		known: prior != nil, secret: isSecret(live)}
 	was := map[string]any{}
 	if prior != nil {
@@ -56,10 +56,11 @@ func changedFields(prior, desired, live, merged *unstructured.Unstructured) []ap
 	return d.out
 }
 
-func ownersOf(u *unstructured.Unstructured) []owner {
+// ownersOf returns the field managers of an object; mine is the one that is hone for this object.
+func ownersOf(u *unstructured.Unstructured, mine string) []owner {
 	var out []owner
 	for _, m := range u.GetManagedFields() {
-		o := owner{name: m.Manager, fields: fieldpath.NewSet(), mine: (m.Manager == FieldManager || sharing(m.Manager)) && m.Subresource == ""}
+		o := owner{name: m.Manager, fields: fieldpath.NewSet(), mine: m.Manager == mine && m.Subresource == ""}
 		if m.FieldsV1 == nil || o.fields.FromJSON(m.FieldsV1.GetRawReader()) != nil {
 			continue
 		}

@@ -38,7 +38,7 @@ func withoutIgnored(desired, live *unstructured.Unstructured) (*unstructured.Uns
 	if live == nil || len(pointers) == 0 {
 		return desired, nil
 	}
-	others, err := ownedByOthers(live)
+	others, err := ownedByOthers(live, managerFor(desired))
 	if err != nil {
 		return nil, err
 	}
@@ -114,11 +114,11 @@ func asMap(v any) map[string]any {
 	return m
 }
 
-// ownedByOthers returns the fields of a live object that managers other than hone own.
-func ownedByOthers(live *unstructured.Unstructured) (*fieldpath.Set, error) {
+// ownedByOthers returns the fields of a live object that managers other than the given one own.
+func ownedByOthers(live *unstructured.Unstructured, mine string) (*fieldpath.Set, error) {
 	all := fieldpath.NewSet()
 	for _, m := range live.GetManagedFields() {
-		if m.Manager == FieldManager && m.Subresource == "" || m.FieldsV1 == nil {
+		if m.Manager == mine && m.Subresource == "" || m.FieldsV1 == nil {
 			continue
 		}
 		set := fieldpath.NewSet()

@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
@@ -78,9 +77,6 @@ func managerFor(desired *unstructured.Unstructured) string {
 // sharingManager is the field manager of a project for shared objects.
 func sharingManager(project string) string { return FieldManager + "-of-" + project }
 
-// sharing reports whether a field manager is one of hone's for shared objects.
-func sharing(manager string) bool { return strings.HasPrefix(manager, sharingManager("")) }
-
 // turnsShared hands the fields of the project's own object to the manager for the declared one, if the object was not shared before
 // and is now, or the other way round. It returns the updated object.
 func (r *applyRun) turnsShared(ctx context.Context, t target, desired, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
@@ -127,27 +123,14 @@ func (r *applyRun) disagreement(t target, u *unstructured.Unstructured, err erro
 }
 
 // leaveShared takes the project off an object that others share, with what it alone has declared. done is set if the object stays: it
-// does not if nobody shares it any more.
+// does not if no project shares it now.
 func (r *deleteRun) leaveShared(ctx context.Context, t target, live *unstructured.Unstructured) (after *unstructured.Unstructured, done bool, err error) {
 	id := r.a.sharer(r.req.Project, live)
 	others := r.a.otherSharers(r.req.Project, live)
 	if len(others) == 0 {
 		return live, false, nil
 	}
-	body := &unstructured.Unstructured{Object: map[string]any{}}
-	body.SetAPIVersion(live.GetAPIVersion())
-	body.SetKind(live.GetKind())
-	body.SetName(live.GetName())
-	body.SetNamespace(live.GetNamespace())
-	body.SetUID(live.GetUID())
-	raw, err := body.MarshalJSON()
-	if err != nil {
-		return nil, false, fmt.Errorf("leave it: %w", err)
-	}
-	err = bounded(ctx, r.req.Timeout, func(ctx context.Context) (err error) {
-		after, err = t.ri.Patch(ctx, t.id.Name, types.ApplyPatchType, raw, metav1.PatchOptions{FieldManager: sharingManager(id)})
-		return err
-	})
+	after, err = r.applyAs(ctx, t, live, sharingManager(id), nil)
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // gone, or another object of the same name
 		return live, true, nil
@@ -170,7 +153,7 @@ func (r *deleteRun) deleteShared(ctx context.Context, t target, live *unstructur
 			return done, err
 		}
 		opts := deleteOptions(after)
-		version := after.GetResourceVersion() // whoever begins to share it changes it
+		version := after.GetResourceVersion() // another project that joins changes it
 		if opts.Preconditions == nil {
 			opts.Preconditions = &metav1.Preconditions{}
 		}

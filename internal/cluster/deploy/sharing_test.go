@@ -176,14 +176,14 @@ func TestRealSharedFromOwn(t *testing.T) {
 		t.Errorf("its own again: %s %v", got, live.GetLabels())
 	}
 	for _, m := range live.GetManagedFields() {
-		if sharing(m.Manager) {
+		if strings.HasPrefix(m.Manager, sharingManager("")) {
 			t.Errorf("%s still owns fields", m.Manager)
 		}
 	}
 }
 
-// TestRealSharersLeaveTogether lets the last two sharers leave at the same time, and a third one join meanwhile: an object that nobody
-// shares is deleted, and one that somebody has just joined is not.
+// TestRealSharersLeaveTogether lets the last two sharers leave at the same time, and a third one join meanwhile: an object that no
+// project shares is deleted, and one that a project has just joined is not.
 func TestRealSharersLeaveTogether(t *testing.T) {
 	t.Parallel()
 	c := realCluster(t)
@@ -202,7 +202,7 @@ func TestRealSharersLeaveTogether(t *testing.T) {
 		live := c.get(t, object)
 		switch {
 		case len(late) == 0 && live != nil:
-			t.Fatalf("round %d: nobody shares it, and it is there: %s", round, one.data(t, live))
+			t.Fatalf("round %d: no project shares it, and it is there: %s", round, one.data(t, live))
 		case len(late) > 0 && live == nil:
 			t.Fatalf("round %d: it was deleted after project3 had joined", round)
 		case len(late) > 0:
@@ -214,5 +214,33 @@ func TestRealSharersLeaveTogether(t *testing.T) {
 	}
 	if err := c.client(t, object).Delete(context.WithoutCancel(t.Context()), "conf", metav1.DeleteOptions{}); err == nil {
 		t.Error("it was left behind")
+	}
+}
+
+// TestRealSharedIgnores leaves a field of a shared object to others, as one of an own object: it stays, whoever owns it, when another
+// field changes.
+func TestRealSharedIgnores(t *testing.T) {
+	t.Parallel()
+	c := realCluster(t)
+	s := c.sharer("project1")
+	apply := func(b string) string {
+		t.Helper()
+		text := strings.Replace(configYAML, `{a: "1", b: "2"}`, `{a: "1", b: "`+b+`"}`, 1)
+		text = strings.Replace(text, "name: conf", `name: conf, annotations: {hone.dev/shared: "true", hone.dev/ignore: /data/a}`, 1)
+		objects := c.injectAs(t, "web", s.id, text)
+		if _, err := s.a.Apply(t.Context(), ApplyRequest{Resource: "web", Objects: objects, Namespace: c.namespace, Logger: s.log}); err != nil {
+			t.Fatal(err)
+		}
+		return s.data(t, c.get(t, objects[0]))
+	}
+	if got := apply("2"); got != `{"a":"1","b":"2"} project1` {
+		t.Errorf("created: %s", got)
+	}
+	if got := apply("3"); got != `{"a":"1","b":"3"} project1` {
+		t.Errorf("nothing but hone owns the ignored field: %s", got)
+	}
+	c.merge(t, s.declares(t, `{}`, true)[0], `{"data":{"a":"theirs"}}`)
+	if got := apply("4"); got != `{"a":"theirs","b":"4"} project1` {
+		t.Errorf("others own the ignored field: %s", got)
 	}
 }
