@@ -41,6 +41,8 @@ type builder struct {
 	pods     map[model.ManifestName][]state.Pod
 	forwards map[model.ManifestName][]state.Forward
 	services map[model.ManifestName][]model.Service
+	// relapses are the containers that run again in a crash loop, by resource.
+	relapses map[model.ManifestName]relapse
 	// soonest is when the passage of time alone changes more than an age.
 	soonest time.Duration
 }
@@ -52,7 +54,7 @@ func newBuilder(v store.View, now time.Time) *builder {
 	b := &builder{v: v, now: now, session: state.TheSession(v), tiltfile: state.TheTiltfile(v),
 		plan: buildcontrol.Decide(v, nil), starting: map[model.ManifestName]bool{},
 		pods:     state.PodsByResource(v),
-		forwards: map[model.ManifestName][]state.Forward{}, services: map[model.ManifestName][]model.Service{}, soonest: time.Hour}
+		forwards: map[model.ManifestName][]state.Forward{}, services: map[model.ManifestName][]model.Service{}, relapses: map[model.ManifestName]relapse{}, soonest: time.Hour}
 	for _, c := range b.plan.Start {
 		b.starting[c.Name] = true
 	}

@@ -360,17 +360,14 @@ func (b *builder) runtimeCard(r Row) Card {
 
 // relapseCard returns the card of a crash loop whose container runs at the moment. It stays the card of the failure, which comes back.
 func (b *builder) relapseCard(r Row) (Card, bool) {
-	m := state.Resources.In(b.v).Value(string(r.Name)).Manifest
-	pods := b.pods[r.Name]
-	runtime := buildcontrol.Runtime(b.v, m, state.Updates.In(b.v).Value(string(r.Name)), pods)
-	pod, c, looping := b.relapse(pods, runtime)
+	loop, looping := b.relapses[r.Name]
 	if !looping {
 		return Card{}, false
 	}
-	failed := lastRun(c)
+	pod, c := loop.pod, loop.container
 	card := Card{Resource: r.Name, Aspect: AspectRuntime, Title: fmt.Sprintf("crash loop ×%d", c.Restarts), Since: pod.LoopingSince,
 		Span: state.LogSpan(pod.Pod, c.Name, c.LastID), Where: where(pod, c.Name)}
-	card.take(containerCause(pod, failed, nil))
+	card.take(containerCause(pod, lastRun(c), nil))
 	card.Cause = append(card.Cause, "it runs again, for "+Elapsed(b.now.Sub(c.StartedAt)))
 	return card, true
 }

@@ -46,6 +46,10 @@ func (b *builder) resourceRow(e store.Entry[state.Resource], u state.Update) Row
 	}
 	r.PortErr = portErr(r.Ports)
 	r.Pod, r.Pods, r.Restarts = standing(pods)
+	loop, looping := b.relapse(pods, runtime)
+	if looping {
+		b.relapses[m.Name] = loop
+	}
 	r.Runtime, r.RuntimeShort = b.runtimeCells(m, u, pods, runtime)
 	unknown := known.Status == buildcontrol.RuntimeUnknown && runtime.Status != buildcontrol.RuntimeUnknown
 	if since, away := buildcontrol.Away(b.v, m); unknown && away {
@@ -58,7 +62,7 @@ func (b *builder) resourceRow(e store.Entry[state.Resource], u state.Update) Row
 		r.Drift = driftBadge(state.Drifts.In(b.v).Value(e.ID))
 	}
 	r.Status = b.status(e, u, runtime, held, unknown, r)
-	if _, _, looping := b.relapse(pods, runtime); looping && (r.Status == Well || r.Status == Waiting && !held) {
+	if looping && (r.Status == Well || r.Status == Waiting && !held) {
 		r.Status = Warning
 	}
 	switch {

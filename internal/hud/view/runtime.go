@@ -44,8 +44,8 @@ func (b *builder) runtimeCells(m model.Manifest, u state.Update, pods []state.Po
 		return b.failed(m, pods, rs)
 	case buildcontrol.RuntimeUnknown, buildcontrol.RuntimeOK, buildcontrol.RuntimePending: // in words, below
 	}
-	if pod, c, looping := b.relapse(pods, rs); looping {
-		return b.relapsing(pod, c)
+	if loop, looping := b.relapses[m.Name]; looping {
+		return b.relapsing(loop)
 	}
 	long, word := inWords(rs.Text)
 	tone := Plain
@@ -68,10 +68,16 @@ func (b *builder) runtimeCells(m model.Manifest, u state.Update, pods []state.Po
 	return full, short
 }
 
-// relapse returns the pod and the container of a resource that is well for the moment, between the failures of a crash loop.
-func (b *builder) relapse(pods []state.Pod, rs buildcontrol.RuntimeState) (state.Pod, model.Container, bool) {
+// relapse is a container that runs again, in a crash loop.
+type relapse struct {
+	pod       state.Pod
+	container model.Container
+}
+
+// relapse returns the container of a resource that is well for the moment, between the failures of a crash loop.
+func (b *builder) relapse(pods []state.Pod, rs buildcontrol.RuntimeState) (relapse, bool) {
 	if rs.Status != buildcontrol.RuntimeOK && rs.Status != buildcontrol.RuntimePending {
-		return state.Pod{}, model.Container{}, false
+		return relapse{}, false
 	}
 	for _, p := range pods {
 		if !p.Current || p.Deleting || p.OfCompose() {
@@ -79,15 +85,16 @@ func (b *builder) relapse(pods []state.Pod, rs buildcontrol.RuntimeState) (state
 		}
 		if c, left, looping := state.Relapse(p, b.now); looping {
 			b.changesIn(min(left, time.Second))
-			return p, c, true
+			return relapse{p, c}, true
 		}
 	}
-	return state.Pod{}, model.Container{}, false
+	return relapse{}, false
 }
 
 // relapsing describes a container that runs again, in a crash loop.
-func (b *builder) relapsing(pod state.Pod, c model.Container) (full, short Cell) {
-	why := containerCause(pod, lastRun(c), nil)
+func (b *builder) relapsing(loop relapse) (full, short Cell) {
+	c := loop.container
+	why := containerCause(loop.pod, lastRun(c), nil)
 	title, word := cmp.Or(why.title, "crash loop"), cmp.Or(why.word, "crash")
 	return Cell{{fmt.Sprintf("%s ×%d", title, c.Restarts), Warn}, {"  runs again, " + Elapsed(b.now.Sub(c.StartedAt)), Dim}},
 		Cell{{fmt.Sprintf("%s ×%d", word, c.Restarts), Warn}}
