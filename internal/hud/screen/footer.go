@@ -14,13 +14,13 @@ type hint struct{ verb, says string }
 // footers are the verbs that matter most in each place, the first one most. Others that have a hint of their own follow as far as
 // there is room.
 var footers = map[place][]hint{
-	inTable: {{"details", "details"}, {"trigger", "trigger"}, {"next-error", "next error"}, {"restart", "restart"}, {"why", "why"}, {"filter", "filter"}, {"switch", "log"},
+	inTable: {{"details", "details"}, {"restore", "restore"}, {"accept", "accept"}, {"trigger", "trigger"}, {"next-error", "next error"}, {"restart", "restart"}, {"why", "why"}, {"filter", "filter"}, {"switch", "log"},
 		{"all", "all/one"}, {"browser", "browser"}, {"enable-or-disable", "disable"}, {"find", "find"}, {"pause", "pause all"}},
 	inLog: {{"find", "find"}, {"filter-log", "filter"}, {"level", "level"}, {"switch", "table"}, {"follow", "follow"}, {"editor", "editor"}, {"copy", "copy"}, {"open-line", "open"},
 		{"all", "all/one"}, {"next-error", "next error"}, {"zoom", "zoom"}, {"size", "log size"}, {"pager", "pager"}, {"save", "save"}},
 	inCard: {{"next-error", "next error"}, {"card-log", "full log"}, {"editor", "editor"}, {"card-details", "details"}, {"card-previous", "previous run"}, {"shell", "shell"},
 		{"restart-pods", "new pods"}, {"trigger", "trigger"}, {"why", "why"}},
-	inDetails: {{"open-detail", "open"}, {"next-tab", "tabs"}, {"trigger", "trigger"}, {"why", "why"}, {"next-error", "next error"}, {"editor", "editor"}, {"restart", "restart"},
+	inDetails: {{"open-detail", "open"}, {"restore", "restore"}, {"accept", "accept"}, {"next-tab", "tabs"}, {"trigger", "trigger"}, {"why", "why"}, {"next-error", "next error"}, {"editor", "editor"}, {"restart", "restart"},
 		{"shell", "shell"}, {"browser", "browser"}},
 	inWhy:     {{"open-detail", "open"}, {"why", "a file"}, {"trigger", "trigger"}, {"next-error", "next error"}, {"editor", "editor"}},
 	inPending: {{"open-detail", "open"}, {"trigger", "trigger"}, {"pause", "pause all"}, {"why", "why"}},
