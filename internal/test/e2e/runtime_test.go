@@ -134,8 +134,11 @@ func TestRefusedPods(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
+			// An API server learns of a quota by its own watch: pods that are created right after it may still pass.
 			p := newProject(t, "\n-- Tiltfile --\nk8s_yaml('limits.yaml')\nk8s_resource(new_name='limits', objects=['small'])\n"+
-				"k8s_yaml('app.yaml')\nk8s_resource('app', resource_deps=['limits'], pod_readiness='wait')\n-- limits.yaml --\n"+tc.refuses+"-- app.yaml --\n"+tc.workload)
+				"local_resource('in force', 'while kubectl create --dry-run=server -n $NS -f pod.yaml; do :; done', env={'NS': k8s_namespace()}, resource_deps=['limits'])\n"+
+				"k8s_yaml('app.yaml')\nk8s_resource('app', resource_deps=['in force'], pod_readiness='wait')\n-- limits.yaml --\n"+tc.refuses+"-- app.yaml --\n"+tc.workload+
+				"-- pod.yaml --\napiVersion: v1\nkind: Pod\nmetadata: {name: app}\n"+pods+"\n")
 			reason := "its pods cannot be created: " + tc.why
 			out, code := p.run("ci", "--namespace", p.namespace, "--port", "0")
 			if code != 1 || !regexp.MustCompile(`Error: app: \w+/\S+/app: `+regexp.QuoteMeta(reason)).MatchString(out) {
