@@ -57,6 +57,8 @@ type Options struct {
 	Open func(ctx context.Context, url string) error
 	// Web returns an address of the session's web page, with a resource unless that is empty; nil if there is no page.
 	Web func(resource string) (address string, err error)
+	// Page is the address of that page, without what lets a browser in; empty if there is none.
+	Page string
 	// Suspend gives the terminal back to the user's shell; see screen.Options.
 	Suspend func(ctx context.Context) error
 	// Copy puts a text into the clipboard of the user's desktop; nil means that of this machine, if there is one.
@@ -141,6 +143,8 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		case <-shown.Done():
 		}
 	})
+	job := newJobControl(s.options.Screen, s.options.Suspend)
+	job.hold()
 	err := screen.Run(shown, screen.Options{
 		Terminal: s.options.Screen,
 		About:    terminal.FromEnvironment(os.Getenv),
@@ -159,19 +163,22 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		},
 		Object: s.options.Object.reader(rt.Aside), Previous: s.options.Previous.reader(rt.Aside),
 		// The screen gives its terminal away while a program of the user has it.
-		Programs:   ownPrograms(s.options.Shell),
+		Programs:   job.programs(ownPrograms(s.options.Shell)),
 		Beside:     beside,
-		Suspend:    s.options.Suspend,
+		Suspend:    job.suspend(s.options.Suspend),
+		Job:        job.asks(),
 		Copy:       s.options.Copy,
 		Layout:     layout.first,
 		KeepLayout: layout.keep,
 		Snapshot:   s.options.Snapshot,
 		Open:       s.options.Open,
 		Web:        s.options.Web,
+		Page:       s.options.Page,
 		Now:        s.options.Now,
 		Version:    s.options.Version,
 		NoColor:    s.options.NoColor,
 	})
+	job.free()
 	hangUp(nil)
 	listener.Wait()
 	leave()

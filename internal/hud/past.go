@@ -37,6 +37,9 @@ type Past struct {
 // the time of the snapshot, and nothing changes.
 func (p Past) Show(ctx context.Context) error {
 	shown := p.Shown()
+	job := newJobControl(p.Screen, p.Suspend)
+	job.hold()
+	defer job.free()
 	err := screen.Run(ctx, screen.Options{
 		Terminal: p.Screen,
 		About:    terminal.FromEnvironment(os.Getenv),
@@ -47,8 +50,9 @@ func (p Past) Show(ctx context.Context) error {
 			f.View = shown
 			return f
 		},
-		Programs: ownPrograms(nil),
-		Suspend:  p.Suspend,
+		Programs: job.programs(ownPrograms(nil)),
+		Suspend:  job.suspend(p.Suspend),
+		Job:      job.asks(),
 		Copy:     clipboard.Copy,
 		Object:   ReadObject(nil).reader(func() store.View { return p.View }),
 		Previous: ReadPrevious(nil).reader(func() store.View { return p.View }),

@@ -38,6 +38,8 @@ type TerminalsOptions struct {
 	Snapshot func(ctx context.Context) (path string, err error)
 	// Web returns an address of the session's web page, with a resource unless that is empty; nil if there is no page.
 	Web func(resource string) (address string, err error)
+	// Page is the address of that page, without what lets a browser in; empty if there is none.
+	Page string
 	// BugReports is the file that bugs in hone are reported to; it may be empty.
 	BugReports string
 	Version    string
@@ -164,6 +166,7 @@ func (t *Terminals) run(ctx context.Context, rt *store.Runtime, a arrival, chang
 		Terminal:   term,
 		Beside:     beside,
 		Suspend:    farSuspend(far),
+		Job:        farJob(far),
 		Programs:   farPrograms(far), // no Copy: the clipboard of this machine is not the user's
 		About:      about,
 		Settings:   settings.Decode(far.Description.Settings),
@@ -182,6 +185,7 @@ func (t *Terminals) run(ctx context.Context, rt *store.Runtime, a arrival, chang
 		// The browser must open on the user's machine.
 		Open:    func(_ context.Context, url string) error { return far.Send(terminal.Open, []byte(url)) },
 		Web:     t.options.Web,
+		Page:    t.options.Page,
 		Version: t.options.Version,
 		NoColor: far.Description.NoColor,
 	}

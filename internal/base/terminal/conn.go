@@ -89,6 +89,15 @@ func (c *Conn) sendPlace(k Kind, content []byte) error {
 	return c.Send(k, content)
 }
 
+// SendRest tells the session that this process was asked to suspend itself or, if back is set, that it goes on after a stop.
+func (c *Conn) SendRest(back bool) error {
+	var content []byte
+	if back {
+		content = []byte("back")
+	}
+	return c.Send(Rest, content)
+}
+
 // SendDone reports that the user's program has ended, with a description of the failure, if any.
 func (c *Conn) SendDone(failure string) error {
 	return c.Send(Done, []byte(words.Clip(failure, maxFailure)))

@@ -25,6 +25,10 @@
 // Rest asks the client to suspend itself, and Done follows when its user is back. It is like Edit and Page, but sent only if
 // the description has suspends=true.
 //
+// From the client, an empty Rest says that it was asked to suspend itself, which the session answers with its own Rest. One with a
+// content says that the client was stopped and goes on: the session restores the terminal and draws everything again. Older
+// sessions skip both, and so does a session that has just asked for a program.
+//
 // # Commands
 //
 // Command asks the client to run a command of its user's own: a number of four bytes, the name that the user has given to the

@@ -23,6 +23,7 @@ type Far struct {
 	mu            sync.Mutex
 	columns, rows int
 	resized       func()
+	jobs          func(back bool)
 	lent          bool   // one of the user's programs has the terminal
 	errands       uint32 // the number of the newest errand
 	running       map[uint32]*errand
@@ -60,7 +61,9 @@ func (f *Far) Read(p []byte) (int, error) {
 			f.resize(frame.size())
 		case Output, Ended:
 			f.answered(frame)
-		case Hello, Open, Edit, Page, Rest, Shell, Command, Done, End: // a client has no reason to send these here
+		case Rest:
+			f.job(len(frame.Content) > 0)
+		case Hello, Open, Edit, Page, Shell, Command, Done, End: // a client has no reason to send these here
 		}
 	}
 	n := copy(p, f.rest)
@@ -154,6 +157,23 @@ func (f *Far) OnResize(do func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.resized = do
+}
+
+// OnJob sets the function that is called when the client is asked to suspend itself or, if back is set, when its terminal must be
+// drawn again from the beginning; nil removes it. The function must return immediately.
+func (f *Far) OnJob(do func(back bool)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.jobs = do
+}
+
+func (f *Far) job(back bool) {
+	f.mu.Lock()
+	do := f.jobs
+	f.mu.Unlock()
+	if do != nil {
+		do(back)
+	}
 }
 
 func (f *Far) resize(columns, rows int) {

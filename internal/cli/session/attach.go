@@ -79,7 +79,7 @@ func Attach(ctx context.Context, g *command.Global, session *client.Client, read
 		_ = conn.Close()
 		return fmt.Errorf("take over the terminal: %w", err)
 	}
-	n := &near{conn: conn, session: session.Session, guard: g.Terminal}
+	n := &near{conn: conn, job: process.NewJob(), session: session.Session, guard: g.Terminal}
 	if !readOnly { // a read-only screen has no use for them, and its session no business with them
 		n.settings = chosen
 	}
@@ -109,8 +109,10 @@ func (n *near) relay(ctx context.Context) (said string, err error) {
 	if err := n.startInput(); err != nil {
 		return "", errors.Join(err, conn.Close())
 	}
-	var sizes sync.WaitGroup
-	sizes.Go(func() { command.WatchSizes(ctx, n.sendSize) })
+	var watchers sync.WaitGroup
+	watchers.Go(func() { command.WatchSizes(ctx, n.sendSize) })
+	n.job.Hold()
+	watchers.Go(func() { n.obey(ctx) })
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	said, err = n.show(ctx)
 	leave()
@@ -119,7 +121,8 @@ func (n *near) relay(ctx context.Context) (said string, err error) {
 	n.errands.Wait()
 	err = errors.Join(err, n.settle())
 	n.stopInput()
-	sizes.Wait()
+	n.job.Free()
+	watchers.Wait()
 	return said, err
 }
 

@@ -37,6 +37,9 @@ type near struct {
 	// answered is when the session has last sent something, in nanoseconds.
 	answered atomic.Int64
 
+	// job is held while the session has the terminal.
+	job *process.Job
+
 	// in is the input while the session has the terminal, and read is closed when nothing reads it any more.
 	in   io.ReadCloser
 	read chan struct{}
@@ -98,6 +101,7 @@ func (n *near) lend(ctx context.Context, program func(ctx context.Context) error
 		return err
 	}
 	n.setLent(true)
+	n.job.Free()
 	n.stopInput()
 	n.guard.End()
 	n.guard.Cook()
@@ -131,8 +135,33 @@ func (n *near) takeBack(failure error) error {
 	if failure != nil {
 		said = problem.Text(failure)
 	}
+	n.job.Hold()
 	_ = n.conn.SendDone(said) // the reader of the output reports why it cannot be sent
 	return n.startInput()
+}
+
+// obey passes on to the session what job control asks of this process, until ctx is done.
+func (n *near) obey(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-n.job.Rest():
+			n.sendRest(false)
+		case <-n.job.Back():
+			if _, err := term.MakeRaw(int(os.Stdin.Fd())); err == nil { // else the end of the input ends the screen
+				n.sendRest(true)
+			}
+		}
+	}
+}
+
+func (n *near) sendRest(back bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.lent {
+		_ = n.conn.SendRest(back)
+	}
 }
 
 // settle waits until no program has the terminal.

@@ -134,7 +134,7 @@ func overlayEnv(kc *k8s.Kubeconfig) ([]string, error) {
 
 func provideTerminals(c *sessions.Claim, door *server.Door, logs *logstore.Store, st *store.Store, object hud.ReadObject, previous hud.ReadPrevious) *hud.Terminals {
 	return hud.NewTerminals(hud.TerminalsOptions{Logs: logs, Session: c.Info().Name, Stats: st.Stats(), Object: object, Previous: previous, Ignores: ignores(),
-		LayoutFile: layoutFile(c), Snapshot: saver(st, logs, c), Web: webOf(door), BugReports: bugsFile(), Version: command.Version})
+		LayoutFile: layoutFile(c), Snapshot: saver(st, logs, c), Web: webOf(door), Page: door.Address(), BugReports: bugsFile(), Version: command.Version})
 }
 
 func provideDoor(d listeners) *server.Door { return server.NewDoor(d.tcp) }

@@ -111,7 +111,7 @@ func newView(ctx context.Context, o options, p sessionParts, quit func(), end fu
 	hangup, lost := outlive(ctx, o, p)
 	return hud.New(hud.Options{Logs: p.Logs, Quit: quit, Stats: p.Store.Stats(), Object: p.object, Previous: p.previous, Ignores: ignores(),
 		Suspend:  o.global.Suspender(fmt.Sprintf("Session %s keeps running: fg shows it again, hone stop --session %s ends it.", name, name)),
-		Attached: p.screens, Web: webOf(p.door), Hangup: hangup, Lost: lost, End: end, KeepLog: func() (string, error) { return keepLog(p.Logs, name) },
+		Attached: p.screens, Web: webOf(p.door), Page: p.door.Address(), Hangup: hangup, Lost: lost, End: end, KeepLog: func() (string, error) { return keepLog(p.Logs, name) },
 		Settings: o.settings, LayoutFile: layoutFile(p.Claim), Snapshot: saver(p.Store, p.Logs, p.Claim), Version: command.Version,
 		Shell: func(ctx context.Context, resource, pod, container string) error {
 			return shell.Child(ctx, p.Claim.Info(), resource, pod, container)

@@ -12,7 +12,8 @@ import (
 type canvas struct {
 	tcell.Screen
 	theme theme
-	links *links // nil for none
+	links *links    // nil for none
+	spots *hotspots // nil for none
 }
 
 // spans draws a cell from x on in at most width columns and returns the column after it.

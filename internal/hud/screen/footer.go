@@ -89,23 +89,35 @@ func (u *ui) hintNow(verb string) string {
 	return ""
 }
 
+// shownHint is a hint as it is shown, and the verb that a click on it does.
+type shownHint struct {
+	cell view.Cell
+	verb string
+}
+
 // hints returns the hints of the keys that work now, as many as fit whole. They always include the keys that show all keys and all
 // commands, and the key that leaves an attached screen.
-func (r *root) hints(width int) view.Cell {
+func (r *root) hints(width int) []shownHint {
 	u := r.ui
-	said := func(v verb) view.Cell {
-		return view.Cell{{Text: v.label(), Tone: view.Strong}, {Text: " " + v.hint + "  ", Tone: view.Dim}}
+	said := func(v verb) shownHint {
+		return shownHint{view.Cell{{Text: v.label(), Tone: view.Strong}, {Text: " " + v.hint + "  ", Tone: view.Dim}}, v.name}
 	}
-	var hints, last view.Cell
+	var hints, last []shownHint
+	room, used := width, 0
 	for _, v := range u.verbs {
 		if lasting(v) {
-			last = append(last, said(v)...)
+			h := said(v)
+			last = append(last, h)
+			room -= h.cell.Width()
 		}
 	}
-	room := width - last.Width()
+	add := func(h shownHint) {
+		hints = append(hints, h)
+		used += h.cell.Width()
+	}
 	note := func(head, tail string) {
-		if left := room - hints.Width() - text.Width(tail); left > 8 {
-			hints = append(hints, view.Span{Text: text.Cut(head, left) + tail, Tone: view.Warn})
+		if left := room - used - text.Width(tail); left > 8 {
+			add(shownHint{view.Cell{{Text: text.Cut(head, left) + tail, Tone: view.Warn}}, "back"})
 		}
 	}
 	if u.table.query != "" && u.top() == u.main {
@@ -115,8 +127,8 @@ func (r *root) hints(width int) view.Cell {
 		note(fmt.Sprintf("%d marked", n), ", Esc unmarks   ")
 	}
 	for _, v := range u.footer(u.top().place()) {
-		if h := said(v); hints.Width()+h.Width() <= room {
-			hints = append(hints, h...)
+		if h := said(v); used+h.cell.Width() <= room {
+			add(h)
 		}
 	}
 	return append(hints, last...)

@@ -41,10 +41,12 @@ func TestLinks(t *testing.T) {
 	if u, err := url.Parse(fileURL); err != nil || u.Path != file {
 		t.Fatalf("%v %v", u, err)
 	}
+	const page = "http://127.0.0.1:10350/"
 	on := func(t *testing.T, about terminal.Description, s settings.Settings, keys string) map[string]string {
 		w := newWire()
 		d := on(t, w, "xterm-256color", about, func(d *driver, o *Options) {
-			o.Settings = s
+			o.Settings, o.Page = s, page
+			o.Web = func(string) (string, error) { return page + "?ticket=1", nil }
 			before := d.view
 			d.view = func(now time.Time) Frame {
 				f := before(now)
@@ -71,8 +73,8 @@ func TestLinks(t *testing.T) {
 		want     map[string]string
 		without  []string
 	}{
-		{"on this machine", terminal.Description{Host: "laptop"}, settings.Settings{}, "", map[string]string{port: "8080", fileURL: "job.go:7"}, []string{"gone.go", "example.org"}},
-		{"from another machine", terminal.Description{}, settings.Settings{}, "", map[string]string{port: "8080"}, []string{"file:"}},
+		{"on this machine", terminal.Description{Host: "laptop"}, settings.Settings{}, "", map[string]string{port: "8080", fileURL: "job.go:7", page: "honeshop@kind-dev/default"}, []string{"gone.go", "example.org"}},
+		{"from another machine", terminal.Description{}, settings.Settings{}, "", map[string]string{port: "8080"}, []string{"file:", page}},
 		{"switched off", terminal.Description{Host: "laptop"}, settings.Settings{NoLinks: true}, "", nil, []string{"http:", "file:"}},
 		{"an old VTE", terminal.Description{Host: "laptop", Program: "VTE", Version: "4205"}, settings.Settings{}, "", nil, []string{"http:", "file:"}},
 		{"GNU screen", terminal.Description{Host: "laptop", Program: "screen"}, settings.Settings{}, "", nil, []string{"http:", "file:"}},

@@ -655,14 +655,22 @@ func (p *logPane) drawTitle(c canvas, area rect) {
 		parts = slices.DeleteFunc(parts, func(t titlePart) bool { return t.weight == least.weight })
 	}
 	for _, part := range parts {
-		end = c.spans(end, area.y, start-end, append(view.Cell{{Text: "─", Tone: view.Dim}}, part.cell...))
+		end = c.spans(end, area.y, start-end, view.Cell{{Text: "─", Tone: view.Dim}})
+		for i, span := range part.cell {
+			from := end
+			end = c.spans(end, area.y, start-end, part.cell[i:i+1])
+			if i < len(part.verbs) && span.Text != "" {
+				c.spot(from, area.y, end-from, part.verbs[i])
+			}
+		}
 	}
 }
 
-// titlePart is a part of the title; of greater weight if it matters more.
+// titlePart is a part of the title; of greater weight if it matters more. A click on its spans does what the verbs do.
 type titlePart struct {
 	cell   view.Cell
 	weight int
+	verbs  []string
 }
 
 func width(parts []titlePart) int {
@@ -683,30 +691,30 @@ func (p *logPane) titleParts() []titlePart {
 			tabs = append(tabs, view.Span{Text: "  " + s, Tone: view.Dim})
 		}
 	}
-	parts := []titlePart{{append(tabs, view.Span{Text: " "}), 0}}
-	add := func(weight int, s string, tone view.Tone) {
-		parts = append(parts, titlePart{view.Cell{{Text: " " + s + " ", Tone: tone}}, weight})
+	parts := []titlePart{{append(tabs, view.Span{Text: " "}), 0, []string{"log-all", "log-build", "log-runtime"}}}
+	add := func(weight int, s string, tone view.Tone, verb string) {
+		parts = append(parts, titlePart{view.Cell{{Text: " " + s + " ", Tone: tone}}, weight, []string{verb}})
 	}
 	if p.level > 0 {
-		add(3, "level: "+levelWords[p.level], view.Warn)
+		add(3, "level: "+levelWords[p.level], view.Warn, "level")
 	}
 	if p.follow {
-		add(1, "follow ●", view.Good)
+		add(1, "follow ●", view.Good, "follow")
 	} else {
 		n := p.unseen()
-		add(2, fmt.Sprintf("paused, %s new %s", grouped(n), lines(n)), view.Warn)
+		add(2, fmt.Sprintf("paused, %s new %s", grouped(n), lines(n)), view.Warn, "follow")
 	}
 	if !p.terms.Empty() {
-		add(5, "filter: "+text.Cut(p.terms.Text, 32), view.Warn)
+		add(5, "filter: "+text.Cut(p.terms.Text, 32), view.Warn, "filter-log")
 	}
 	if !p.found.Empty() {
-		add(6, "find: "+text.Cut(p.found.Text, 24)+" "+p.findState(), view.Accent)
+		add(6, "find: "+text.Cut(p.found.Text, 24)+" "+p.findState(), view.Accent, "next")
 	}
 	switch {
 	case p.anchor != 0:
-		add(4, "selecting, c copies", view.Accent)
+		add(4, "selecting, c copies", view.Accent, "copy")
 	case p.region != nil && !p.region.empty():
-		add(4, "selecting", view.Accent)
+		add(4, "selecting", view.Accent, "")
 	}
 	return parts
 }

@@ -177,7 +177,7 @@ func (m *mainView) draw(c canvas, area rect) {
 	if brought := m.ui.brought(log.w); brought != nil && log.h > leastPane+1 {
 		var strip rect
 		strip, log = log.top(1)
-		c.spans(strip.x, strip.y, strip.w, brought)
+		c.spot(strip.x, strip.y, c.spans(strip.x, strip.y, strip.w, brought)-strip.x, "next-error")
 	}
 	m.log.draw(c, log)
 }

@@ -34,7 +34,7 @@ const (
 func (u *ui) mouse(event *tcell.EventMouse, action tview.MouseAction) (*tcell.EventMouse, tview.MouseAction) {
 	defer u.guard()
 	if event.Modifiers()&tcell.ModShift != 0 {
-		u.pressed = false
+		u.pressed, u.pull = false, nil
 		return event, action // the terminal's own selection
 	}
 	x, y := event.Position()
@@ -61,6 +61,18 @@ func (u *ui) mouse(event *tcell.EventMouse, action tview.MouseAction) (*tcell.Ev
 		g.kind = wheelDown
 	default:
 		return event, action
+	}
+	if g.kind != drag {
+		u.pull = nil
+	}
+	if v := u.hotspot(x, y); v != nil {
+		switch {
+		case g.kind == click || g.kind == doubleClick:
+			u.dispatch(v)
+			return event, action
+		case u.top() != u.main: // there, what can be clicked may be the border, which can be dragged
+			return event, action
+		}
 	}
 	if l, ok := u.top().(pointed); ok {
 		if v := l.point(g); v != nil {
@@ -177,13 +189,47 @@ func (m *mainView) pointLog(g gesture) *verb {
 	return nil
 }
 
-// dragLog extends the selection to where the mouse is: of text if it began in the text, else of lines. Past the edges of the
-// pane it scrolls.
+// dragLog extends the selection to where the mouse is. Past the edges of the pane it scrolls, for as long as the button is held there:
+// terminals report the mouse only when it moves.
 func (m *mainView) dragLog(g gesture) {
-	p := m.log
-	if g.y < p.area.y || g.y >= p.area.y+p.area.h {
-		p.scroll(map[bool]int{true: -1, false: 1}[g.y < p.area.y])
+	m.log.extend(g)
+	if m.log.beyond(g.y) != 0 {
+		m.ui.pull = &g
+		m.ui.askPull()
+		return
 	}
+	m.ui.pull = nil
+}
+
+// pullOn scrolls on while a drag is held beyond the edge of the log: faster if it is farther away.
+func (u *ui) pullOn() {
+	p := u.log
+	if u.pull == nil || len(p.rows) == 0 {
+		return
+	}
+	g := *u.pull
+	before := p.rows[0].spot()
+	p.scroll(p.beyond(g.y))
+	p.extend(g)
+	if len(p.rows) > 0 && p.rows[0].spot() != before {
+		u.askPull()
+	} else {
+		u.pull = nil // the end of the log; the next move of the mouse goes on
+	}
+}
+
+func (u *ui) askPull() {
+	select {
+	case u.pulled <- struct{}{}:
+	default:
+	}
+}
+
+// beyond returns how many rows a place lies above the pane, as a negative number, or below it; zero in it.
+func (p *logPane) beyond(y int) int { return min(y-p.area.y, 0) + max(y-p.area.y-p.area.h+1, 0) }
+
+// extend extends the selection to where the mouse is, or to the edge of the pane: of text if it began in the text, else of lines.
+func (p *logPane) extend(g gesture) {
 	x, y := max(p.area.x, min(g.x, p.area.x+p.area.w-1)), max(p.area.y, min(g.y, p.area.y+len(p.rows)-1))
 	if p.region != nil {
 		if at, _ := p.textAt(x, y); at.seq != 0 {

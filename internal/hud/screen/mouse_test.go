@@ -2,6 +2,7 @@ package screen
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -183,6 +184,74 @@ func TestShiftIsTheTerminals(t *testing.T) {
 		}
 		if diff := cmp.Diff(still.Replace(before), still.Replace(d.text())); diff != "" {
 			t.Errorf("(-before +after):\n%s", diff)
+		}
+	})
+}
+
+// TestClicksDoWhatKeysDo: what the header counts, the notices, the parts of the log's title and the hints in the footer.
+func TestClicksDoWhatKeysDo(t *testing.T) {
+	play(t, func(t *testing.T, d *driver) {
+		d.click("2 build")
+		d.shows("[2 build]")
+		d.click("1 all")
+		d.shows("[1 all]")
+		d.press("L")
+		d.click("level: warnings")
+		d.shows("level: errors")
+		d.press("L")
+		d.hides("level:")
+		d.press("<Tab>g")
+		d.shows("paused")
+		d.click("paused")
+		d.shows("follow ●")
+		d.press("/smtp<Enter>")
+		d.click("filter: smtp")
+		d.shows(" filter log: smtp")
+		d.press("<Esc><Esc>") // the prompt with the filter, the focus of the log
+		d.click("✖ 1 failing")
+		d.shows("─ ✖ mailer ─")
+		d.click("full log")
+		d.shows("─ mailer ")
+		d.hides("─ ✖ mailer ─")
+		d.click("why") // in the footer
+		d.shows("why: ")
+		d.click("w a file")
+		d.shows("what does a change of this file do")
+	})
+}
+
+// TestDragBeyondTheEdgeGoesOn: a selection grows while the mouse is held outside of the log, until the button is up or the log ends.
+func TestDragBeyondTheEdgeGoesOn(t *testing.T) {
+	play(t, func(t *testing.T, d *driver) {
+		d.manyLines("api", 0, 400)
+		d.after(time.Second)
+		x, y := d.find("line 0399")
+		_, title := d.find("─ all resources")
+		move := func(y int, b tcell.ButtonMask) {
+			d.term.InjectMouse(x, y, b, tcell.ModNone)
+			synctest.Wait()
+		}
+		move(y, tcell.Button1)
+		move(title-2, tcell.Button1)
+		d.after(2 * time.Second)
+		d.shows("paused", "selecting")
+		d.hides("line 0380")
+		move(title-2, tcell.ButtonNone)
+		d.after(time.Second)
+		highest := func() string { return regexp.MustCompile(`line \d{4}`).FindString(d.text()) }
+		before := highest()
+		d.after(time.Second)
+		if diff := cmp.Diff(before, highest()); diff != "" {
+			t.Errorf("it scrolls on (-before +after):\n%s", diff)
+		}
+		lines := strings.Split(strings.TrimSpace(d.copied()), "\n")
+		if n := len(lines); n < 60 || lines[n-2] != "line 0398" {
+			t.Errorf("%d lines are copied, the last ones %q", n, lines[max(n-3, 0):])
+		}
+		for i, l := range lines[1:max(len(lines)-1, 1)] {
+			if want := fmt.Sprintf("line %04d", 400-len(lines)+i+1); l != want {
+				t.Fatalf("line %d is %q, not %q", i, l, want)
+			}
 		}
 	})
 }

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/hone-dev/hone/internal/base/bug"
 )
 
@@ -72,6 +74,51 @@ func TestAPanicOutsideEndsTheScreen(t *testing.T) {
 		}
 		if d.term.lent.Load() {
 			t.Error("the terminal was not taken back")
+		}
+	})
+}
+
+// TestJobControl: a screen that is asked to stop gives the terminal to the shell, from a prompt too; one that was stopped without being
+// asked sets its terminal up again.
+func TestJobControl(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked, back, lent := make(chan JobControl, 1), make(chan struct{}), make([]bool, 0, 2)
+		var term simulated
+		d := start(t, shop(t), newTerminal("UTF-8", 120, 34), func(d *driver, o *Options) {
+			term = d.term
+			o.Job = asked
+			o.Suspend = func(context.Context) error {
+				lent = append(lent, term.lent.Load())
+				<-back
+				return nil
+			}
+		})
+		for _, keys := range []string{"", "/mail"} {
+			d.press(keys)
+			asked <- Rest
+			time.Sleep(time.Second)
+			if !term.lent.Load() {
+				t.Error("the screen has kept the terminal")
+			}
+			back <- struct{}{}
+			d.after(time.Second)
+			if term.lent.Load() {
+				t.Error("the terminal was not taken back")
+			}
+		}
+		d.shows(" filter: mail")
+		if diff := cmp.Diff([]bool{true, true}, lent); diff != "" {
+			t.Error(diff)
+		}
+		shows := term.shows.Load()
+		asked <- Back
+		d.after(time.Second)
+		if term.lent.Load() || term.shows.Load() == shows {
+			t.Error("nothing was drawn")
+		}
+		d.shows(" filter: mail")
+		if err := d.stop(); err != nil {
+			t.Error(err)
 		}
 	})
 }

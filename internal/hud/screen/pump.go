@@ -93,6 +93,10 @@ func (p *pump) run(ctx context.Context) {
 			rebuild, p.errors = false, errors
 		case b := <-p.backgrounds:
 			rebuild, then = false, func() { p.ui.wear(p.dress.on(b)) }
+		case <-p.ui.pulled:
+			rebuild, then = false, p.ui.pullOn
+		case c := <-p.options.Job:
+			rebuild, last, then = false, time.Time{}, func() { p.ui.obey(c) }
 		case then = <-p.ui.jobs.results:
 			rebuild, last = false, time.Time{} // the user waits for it
 		}

@@ -52,7 +52,8 @@ func (r *root) Draw(screen tcell.Screen) {
 	u.screen.width, u.screen.height = width, height
 	u.settle()
 	screen.HideCursor()
-	c := canvas{screen, u.theme, u.links}
+	u.spots = u.spots[:0]
+	c := canvas{screen, u.theme, u.links, &u.spots}
 	area := rect{x, y, width, height}
 	header, area := area.top(r.headerHeight(height))
 	r.drawHeader(c, header)
@@ -63,7 +64,7 @@ func (r *root) Draw(screen tcell.Screen) {
 	if strip := u.stripBelow(area); strip != nil {
 		var row rect
 		row, area = area.bottom(1)
-		c.spans(row.x, row.y, row.w, strip)
+		c.spot(row.x, row.y, c.spans(row.x, row.y, row.w, strip)-row.x, "next-error")
 	}
 	lowest := len(u.layers) - 1
 	for lowest > 0 && !u.layers[lowest].covers() {
@@ -119,7 +120,8 @@ func (r *root) drawHeader(c canvas, area rect) {
 			more = nil
 		}
 		end := c.spans(x+1, y+1+i, width-2-more.Width(), n.Line(width-2-more.Width()))
-		c.spans(end, y+1+i, more.Width(), more)
+		end = c.spans(end, y+1+i, more.Width(), more)
+		c.spot(x+1, y+1+i, end-x-1, "notices")
 	}
 	if area.h > 1+r.notices() {
 		c.rule(x, y+area.h-1, width, c.theme.style(view.Dim))
@@ -136,6 +138,7 @@ func (r *root) drawTitle(c canvas, x, y, width int) {
 	if h.Project == "" {
 		left = append(left, view.Span{Text: "starting…", Tone: view.Dim})
 	}
+	named := left.Width()
 	left = append(left, r.company(width >= 100)...)
 	right := counters(h.Counts, width >= 100)
 	if h.Loop > 0 && width >= 100 {
@@ -144,7 +147,20 @@ func (r *root) drawTitle(c canvas, x, y, width int) {
 	right = append(right, view.Span{Text: " "})
 	room := width - right.Width()
 	c.spans(x, y, room-1, left.Fit(room-1))
-	c.spans(x+room, y, right.Width(), right)
+	if named = min(named, room-1) - 1; r.ui.options.Web != nil {
+		c.spot(x+1, y, named, "web")
+		if c.links.host != "" { // else the address is one of another machine
+			c.link(x+1, y, named, r.ui.options.Page)
+		}
+	}
+	at := x + room
+	for i, span := range right {
+		from := at
+		at = c.spans(at, y, right.Width(), right[i:i+1])
+		if span.Tone == view.Bad {
+			c.spot(from, y, at-from, "next-error")
+		}
+	}
 }
 
 // company says whether the screen is read-only, and how many others show the session.
@@ -203,7 +219,12 @@ func (r *root) drawFooter(c canvas, area rect) {
 	case u.message != "":
 		r.drawMessage(c, area)
 	default:
-		c.spans(x+1, y, width-2, r.hints(width-2))
+		at := x + 1
+		for _, h := range r.hints(width - 2) {
+			from := at
+			at = c.spans(at, y, x+width-1-at, h.cell)
+			c.spot(from, y, at-from, h.verb)
+		}
 	}
 }
 

@@ -60,7 +60,7 @@ func FrameOf(v store.View, now time.Time, loop time.Duration, ignored view.Ignor
 	}
 }
 
-// Options configure a screen. All except Terminal, About, Settings, Ask, Web, Programs, Suspend, Copy, Now, Version and NoColor must be set.
+// Options configure a screen. All except Terminal, About, Settings, Ask, Web, Programs, Suspend, Job, Copy, Now, Version and NoColor must be set.
 type Options struct {
 	// Terminal is where to draw; nil means the terminal that the process runs in.
 	Terminal Terminal
@@ -87,11 +87,16 @@ type Options struct {
 	Open func(ctx context.Context, url string) error
 	// Web returns an address of the session's web page, with a resource unless that is empty; nil if there is no page.
 	Web func(resource string) (address string, err error)
+	// Page is the address of that page, which lets in who has opened it before; empty if there is none.
+	Page string
 	// Programs are the user's programs.
 	Programs Programs
 	// Suspend gives the terminal, which the screen has restored, back to the user's shell, and returns when the user is back; nil
 	// if it cannot. If it returns because its context has ended, the terminal belongs to the shell.
 	Suspend func(ctx context.Context) error
+	// Job delivers what job control asks of the process at the terminal; nil if nothing can ask. Nothing is delivered while the
+	// terminal is given away.
+	Job <-chan JobControl
 	// Copy puts a text into the clipboard of the user's desktop, or returns clipboard.ErrNone; nil leaves that to the terminal, which
 	// always gets the text too. It is called away from the drawing.
 	Copy func(ctx context.Context, text string) error
@@ -119,6 +124,16 @@ type Options struct {
 	// drew is called after each drawing; nil outside of tests.
 	drew func(u *ui)
 }
+
+// JobControl is what job control asks of the process at the terminal.
+type JobControl uint8
+
+const (
+	// Rest asks it to suspend itself.
+	Rest JobControl = iota
+	// Back says that it goes on after it was stopped without being asked. Others may have used its terminal meanwhile.
+	Back
+)
 
 // Beside are the screens that show the same session. The zero value is for a session without others.
 type Beside struct {

@@ -57,8 +57,12 @@ type ui struct {
 	// asked are earlier entries of each prompt, by label, newest last.
 	asked map[string][]string
 
-	// pressed is set while the button of the mouse is down.
+	// pressed is set while the button of the mouse is down. pull is a drag that is held beyond the edge of the log, and pulled has
+	// a value when it goes on; one slot.
 	pressed bool
+	pull    *gesture
+	pulled  chan struct{}
+	spots   hotspots
 
 	kept Layout // that was remembered last
 
@@ -84,7 +88,7 @@ type ui struct {
 }
 
 func newUI(o Options, t theme, lists *loglist.Lister) *ui {
-	u := &ui{theme: t, links: newLinks(o), options: o, verbs: verbsFor(o), table: newTable(t), log: newLogPane(t, o.Logs, lists), asked: map[string][]string{}, seenErrors: map[model.ManifestName]uint64{}, excerpts: map[cardKey]*excerpt{}, activity: newActivity(o.Logs), spoke: make(chan struct{}, 1)}
+	u := &ui{theme: t, links: newLinks(o), options: o, verbs: verbsFor(o), table: newTable(t), log: newLogPane(t, o.Logs, lists), asked: map[string][]string{}, seenErrors: map[model.ManifestName]uint64{}, excerpts: map[cardKey]*excerpt{}, activity: newActivity(o.Logs), spoke: make(chan struct{}, 1), pulled: make(chan struct{}, 1)}
 	u.withheld = lacking(o, u.verbs)
 	u.main = &mainView{ui: u, table: u.table, log: u.log}
 	u.layers = []layer{u.main}
@@ -447,6 +451,18 @@ func (u *ui) toShell() {
 		}
 		return err
 	})
+}
+
+// obey does what job control asks.
+func (u *ui) obey(c JobControl) {
+	switch {
+	case c == Rest && u.options.Suspend == nil:
+		u.say("this screen cannot be suspended")
+	case c == Rest:
+		u.toShell()
+	default:
+		u.outside(func(context.Context) error { return nil }) // the terminal is set up again, and everything drawn
+	}
 }
 
 func (u *ui) askFilter() {

@@ -68,7 +68,7 @@ func newBuilder(v store.View, now time.Time) *builder {
 }
 
 func (b *builder) header(loop time.Duration) Header {
-	h := Header{URL: b.session.URL, Loop: loop, Ending: b.session.Ended != nil}
+	h := Header{Loop: loop, Ending: b.session.Ended != nil}
 	if b.session.Tiltfile != "" {
 		h.Project = filepath.Base(filepath.Dir(b.session.Tiltfile))
 	}

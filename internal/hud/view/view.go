@@ -41,7 +41,6 @@ type Header struct {
 	// Project is the name of the folder of the Tiltfile; Target is "context/namespace", empty before it is known.
 	Project string
 	Target  string
-	URL     string
 	Counts  Counts
 	// Loop is how long the store's last batch took; zero if unknown.
 	Loop time.Duration

@@ -2,6 +2,11 @@ package e2e
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -83,4 +88,77 @@ func TestSuspendWithoutAShell(t *testing.T) {
 	term.shows(`there is no shell to go back to`)
 	term.shows(`✔ tool`)
 	p.says(0, []string{"stop"}, "has ended")
+}
+
+// TestSignalsOfJobControl stops screens from outside: asked to stop, they restore the terminal first; stopped without being asked,
+// they set it up again and draw everything when they go on. A pager that stops itself stops hone too, and fg brings both back.
+func TestSignalsOfJobControl(t *testing.T) {
+	t.Parallel()
+	for name, attached := range map[string]bool{"own": false, "attached": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newLocalProject(t, tool)
+			p.write("pager", "#!/bin/sh\necho the pager has \"$1\"\nkill -TSTP 0\necho the pager goes on\nread line\n")
+			if err := os.Chmod(filepath.Join(p.dir, "pager"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			command := binary + " up --port none"
+			if attached {
+				p.says(0, []string{"up", "--detach", "--port", "none"})
+				t.Cleanup(func() { p.run("stop", "--all") })
+				command = binary + " attach"
+			}
+			term := p.terminal(120, 34)
+			term.keys("exec env HISTFILE= PAGER="+filepath.Join(p.dir, "pager")+" bash --norc", "Enter")
+			term.keys("clear; (echo $BASHPID > hone.pid; exec "+command+")", "Enter")
+			term.shows(`✔ tool`)
+			signal := func(s syscall.Signal) {
+				text, err := os.ReadFile(filepath.Join(p.dir, "hone.pid"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := syscall.Kill(pid, s); err != nil {
+					t.Fatal(err)
+				}
+			}
+			signal(syscall.SIGTSTP)
+			term.shows(`Stopped`)
+			term.whole()
+			term.keys("clear; fg", "Enter")
+			term.shows(`✔ tool`)
+			term.keys("/")
+			term.shows(`^ filter:`)
+			signal(syscall.SIGTSTP) // from a prompt
+			term.shows(`Stopped`)
+			term.whole()
+			term.keys("clear; fg", "Enter")
+			term.shows(`^ filter:`)
+			term.keys("Escape")
+			term.shows(`Enter details`)
+
+			signal(syscall.SIGSTOP)
+			term.shows(`Stopped`)
+			term.keys("stty sane; clear; echo something else; fg", "Enter")
+			term.shows(`(?s)\A hone .*✔ tool `)
+			term.hides(`something else`)
+			term.keys("/")
+			term.shows(`^ filter:`)
+			term.keys("Escape")
+			term.shows(`Enter details`)
+
+			term.keys("|")
+			term.shows(`(?s)the pager has .*Stopped`)
+			term.keys("clear; fg", "Enter")
+			term.shows(`the pager goes on`)
+			term.keys("Enter")
+			term.shows(`(?s)\A hone .*✔ tool `)
+			p.says(0, []string{"stop"}, "has ended")
+			term.shows(map[bool]string{false: `Log in `, true: `Session \S+ is over`}[attached])
+			term.whole()
+		})
+	}
 }
