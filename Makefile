@@ -6,10 +6,10 @@ DATE := $(shell git log -1 --format=%cI 2>/dev/null)
 VERSIONED := github.com/hone-dev/hone/internal/cli/command
 LDFLAGS := -s -w -X $(VERSIONED).Version=$(VERSION) -X $(VERSIONED).Commit=$(COMMIT) -X $(VERSIONED).Date=$(DATE)
 
-.PHONY: build demo test unit bench bench-liveupdate chaos soak fuzz web-dev generate check cluster-up cluster-down
+.PHONY: build demo test unit bench bench-liveupdate chaos soak fuzz release-snapshot web-dev generate check cluster-up cluster-down
 
 build: ## the binary, in .bin/hone
-	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o .bin/hone ./cmd/hone
+	CGO_ENABLED=0 go build -trimpath -tags grpcnotrace -ldflags '$(LDFLAGS)' -o .bin/hone ./cmd/hone
 
 demo: ## set up what is missing and run hone on two small services
 	@scripts/demo/run
@@ -36,7 +36,10 @@ fuzz: ## run every fuzz function for a share of ten minutes, then 3,000 random s
 	@scripts/fuzz
 	HONE_SEQUENCES=3000 go test -timeout 30m -run TestInvariants ./internal/update/buildanddeploy
 
-web-dev: ## build the web page on each change
+release-snapshot: ## make a release without publishing it, and try it
+	@scripts/release/snapshot
+
+web-dev: ## build the web page on each change, and have open pages load it
 	@scripts/web dev
 
 generate: ## write what is generated from the code

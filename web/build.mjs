@@ -1,12 +1,22 @@
-// Builds the bundle: node build.mjs OUTDIR [--watch]
+// Builds the bundle: node build.mjs OUTDIR [--watch]. With --watch it is built on each change, and pages of it load themselves again.
 import * as esbuild from "esbuild";
-import { cp, mkdir } from "node:fs/promises";
+import { cp, mkdir, writeFile } from "node:fs/promises";
 
 const out = process.argv[2] ?? "dist";
+const watch = process.argv.includes("--watch");
 await mkdir(out, { recursive: true });
 for (const file of ["index.html", "favicon.svg"]) {
   await cp(`src/${file}`, `${out}/${file}`);
 }
+
+/** Says of each build that it has ended; see src/renew.ts. */
+const stamp = {
+  name: "stamp",
+  setup: (build) =>
+    build.onEnd(async (result) => {
+      if (result.errors.length === 0) await writeFile(`${out}/stamp.txt`, String(Date.now()));
+    }),
+};
 const options = {
   entryPoints: { page: "src/main.tsx" },
   bundle: true,
@@ -19,9 +29,10 @@ const options = {
   legalComments: "none",
   logLevel: "warning",
   outdir: out,
+  define: { RENEWS: String(watch) },
 };
-if (process.argv.includes("--watch")) {
-  const watched = await esbuild.context({ ...options, logLevel: "info" });
+if (watch) {
+  const watched = await esbuild.context({ ...options, sourcemap: "linked", logLevel: "info", plugins: [stamp] });
   await watched.watch();
 } else {
   await esbuild.build(options);

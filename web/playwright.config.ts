@@ -7,9 +7,10 @@ export default defineConfig({
   workers: 1, // the machine has few cores, and each session keeps processes busy
   retries: 0,
   timeout: 60_000,
-  globalTimeout: 600_000,
+  globalTimeout: 900_000,
   expect: { timeout: 15_000 },
   reporter: [["list"]],
+  snapshotPathTemplate: "{testDir}/looks/{arg}{ext}",
   globalSetup: "./test/setup.ts",
   use: {
     viewport: { width: 1280, height: 800 },

@@ -20,14 +20,14 @@ func TestPages(t *testing.T) {
 	for _, tc := range []struct {
 		command, page string
 	}{
-		{"cli-docs", "CLI.md"},
-		{"api-docs", "API.md"},
+		{"cli-docs", "cli.md"},
+		{"api-docs", "objects.md"},
 	} {
 		var out bytes.Buffer
 		if code := Main([]string{"dump", tc.command}, &out, io.Discard); code != command.ExitOK {
 			t.Fatalf("dump %s: %d", tc.command, code)
 		}
-		path := filepath.Join("reference", tc.page)
+		path := filepath.Join("..", "..", "web", "docs", "reference", tc.page)
 		if *update {
 			if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
 				t.Fatal(err)

@@ -124,6 +124,18 @@ func (c *Client) Trigger(ctx context.Context, names []string) error {
 	return c.ask(ctx, http.MethodPost, "/api/trigger", api.TriggerRequest{ManifestNames: names}, nil)
 }
 
+// Plan returns what updating everything would do now.
+func (c *Client) Plan(ctx context.Context) (plan api.Plan, err error) {
+	err = c.ask(ctx, http.MethodGet, "/api/plan", nil, &plan)
+	return plan, err
+}
+
+// Confirm lets go on what waits for it, as a plan of the session has shown it.
+func (c *Client) Confirm(ctx context.Context, plan api.Plan) (result api.ConfirmResult, err error) {
+	err = c.ask(ctx, http.MethodPost, "/api/confirm", api.ConfirmRequest{Evaluation: plan.Evaluation}, &result)
+	return result, err
+}
+
 // Rebuild requests an update of resources from scratch: images are built without a cache, and all pods are replaced.
 func (c *Client) Rebuild(ctx context.Context, names []string) error {
 	return c.ask(ctx, http.MethodPost, "/api/trigger", api.TriggerRequest{ManifestNames: names, NoCache: true}, nil)

@@ -30,6 +30,8 @@ type Options struct {
 	Stats *store.Stats
 	// Object reads an object of the cluster; nil for a session without one.
 	Object ReadObject
+	// Plan makes plans; nil for a session that makes none.
+	Plan MakePlan
 	// Previous reads the previous run of a container; nil for a session without a cluster.
 	Previous ReadPrevious
 	// Ignores are the watcher's rules, for answers about files.
@@ -110,7 +112,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Inputs: view.Tables(),
 		Outputs: store.Shares(state.ResourcesTriggered{}, state.ResourcesSwitched{}, state.TriggerModeChosen{}, state.ButtonClicked{},
 			state.TiltfileArgsSet{}, state.ResourcesRestarted{}, state.SessionPaused{}, state.SessionResumed{}, state.ForwardsChosen{}, state.BrakeReleased{},
-			state.ResourcesRestored{}, state.DriftAccepted{}),
+			state.ResourcesRestored{}, state.DriftAccepted{}, state.ChangesConfirmed{}),
 		Externals: []string{"terminal"},
 		Stage:     store.StageView,
 		Feedback:  "it dispatches in response to keys only, never in response to what it shows",
@@ -161,6 +163,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			atQuit.CompareAndSwap(nil, &v)
 			s.options.Quit()
 		},
+		Plan:   s.options.Plan.reader(rt.Aside),
 		Object: s.options.Object.reader(rt.Aside), Previous: s.options.Previous.reader(rt.Aside),
 		// The screen gives its terminal away while a program of the user has it.
 		Programs:   job.programs(ownPrograms(s.options.Shell)),

@@ -5,8 +5,10 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -26,6 +28,33 @@ func (read ReadObject) reader(v func() store.View) ReadObject {
 			return "", err
 		}
 		return logstore.NewScrubber(state.TheTiltfile(v()).Result.Secrets).Text(text), nil
+	}
+}
+
+// MakePlan returns what updating everything would do now, as the API server says, and writes nothing. It is called when the user asks
+// for it, away from the drawing.
+type MakePlan func(ctx context.Context, v store.View) (api.Plan, error)
+
+// reader returns what makes a plan for a screen, without the secrets of the session; nil if none can be made. v returns the current
+// state.
+func (make MakePlan) reader(v func() store.View) func(ctx context.Context) (view.Plan, error) {
+	if make == nil {
+		return nil
+	}
+	return func(ctx context.Context) (view.Plan, error) {
+		now := v()
+		plan, err := make(ctx, now)
+		if err != nil {
+			return view.Plan{}, err
+		}
+		out := view.Plan{Lines: view.PlanLines(plan), Summary: view.PlanSummary(plan), Runs: plan.Evaluation}
+		scrubber := logstore.NewScrubber(state.TheTiltfile(now).Result.Secrets)
+		for _, l := range out.Lines {
+			for i := range l.Cell {
+				l.Cell[i].Text = scrubber.Text(l.Cell[i].Text)
+			}
+		}
+		return out, nil
 	}
 }
 

@@ -28,6 +28,8 @@ type TerminalsOptions struct {
 	Stats *store.Stats
 	// Object reads an object of the cluster; nil for a session without one.
 	Object ReadObject
+	// Plan makes plans; nil for a session that makes none.
+	Plan MakePlan
 	// Previous reads the previous run of a container; nil for a session without a cluster.
 	Previous ReadPrevious
 	// Ignores are the watcher's rules, for answers about files.
@@ -179,6 +181,7 @@ func (t *Terminals) run(ctx context.Context, rt *store.Runtime, a arrival, chang
 			return screen.FrameOf(rt.Aside(), now, loop(t.options.Stats), t.options.Ignores)
 		},
 		Ask:    func(w screen.Wish) error { return ask(rt, rt.Aside(), w) },
+		Plan:   t.options.Plan.reader(rt.Aside),
 		Object: t.options.Object.reader(rt.Aside), Previous: t.options.Previous.reader(rt.Aside),
 		Quit:  left,
 		Leave: t.options.Session,

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -181,21 +182,26 @@ func (c *client) lent() (kind terminal.Kind, path string, line int) {
 // ends reads to the end, and checks that the terminal was restored and which message the user gets after that.
 func (c *client) ends(want string) {
 	c.t.Helper()
+	if got := c.last(); got != want {
+		c.t.Errorf("the last message is %q, want %q", got, want)
+	}
+}
+
+// last reads to the end, checks that the terminal was restored, and returns the message that the user gets after that.
+func (c *client) last() string {
+	c.t.Helper()
 	for {
 		f, err := c.Next()
 		if err != nil {
 			c.t.Fatalf("%v before the end:\n%q", err, c.plain())
 		}
 		if f.Kind == terminal.End {
-			if string(f.Content) != want {
-				c.t.Errorf("the last message is %q, want %q", f.Content, want)
+			if shown := c.shown.String(); !strings.Contains(shown, "\x1b[?1049l") || !strings.Contains(shown, "\x1b[?25h") {
+				c.t.Errorf("the terminal was not restored: %q", shown)
 			}
-			break
+			return string(f.Content)
 		}
 		c.shown.Write(f.Content)
-	}
-	if last := c.shown.String(); !strings.Contains(last, "\x1b[?1049l") || !strings.Contains(last, "\x1b[?25h") {
-		c.t.Errorf("the terminal was not restored: %q", last)
 	}
 }
 
@@ -361,6 +367,31 @@ func TestGoodbyeAfterABug(t *testing.T) {
 
 // TestReadOnlyTerminal attaches a screen that cannot change the session, and one that can: the first has none of the keys that
 // ask something of the session, and does nothing when they are pressed.
+// TestBugInOneScreen: a screen that panics gives its terminal back and says so. The session and the other screens go on.
+func TestBugInOneScreen(t *testing.T) {
+	var reported atomic.Int32
+	defer bug.Take(func(*bug.Report) { reported.Add(1) })()
+	a := newAttachable(t)
+	a.hud.options.Web = func(string) (string, error) { panic("broken page") }
+	a.hud.options.BugReports = "/state/bugs.txt"
+	one, two := a.attach("xterm-256color", 120, 34), a.attach("xterm-256color", 120, 34)
+	one.shows("waits for worker to be ready")
+	two.shows("waits for worker to be ready")
+	one.types("O")
+	said := one.last()
+	for _, want := range []string{"This screen has ended because of a bug in hone: show the screen: panic: broken page (at ", "Session shop keeps running", "/state/bugs.txt"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("the last message lacks %q: %q", want, said)
+		}
+	}
+	<-one.done
+	if got := reported.Load(); got != 1 {
+		t.Errorf("%d reports were written", got)
+	}
+	two.types("?")
+	two.shows("HERE")
+}
+
 func TestReadOnlyTerminal(t *testing.T) {
 	a := newAttachable(t)
 	a.hud.options.LayoutFile = filepath.Join(t.TempDir(), "screen.json")

@@ -33,6 +33,8 @@ func TestPolicies(t *testing.T) {
 		{"on_remove", "k8s_resource('web', on_remove='orphan')", "conf: mine=kept\nweb: hone.dev/on-remove=orphan\nweb: hone.dev/on-remove=confirm\n", ""},
 		{"a group", "k8s_resource(new_name='conf', objects=['conf'], read_only=True, adopt='never', apply='once')",
 			"web: \nweb: hone.dev/on-remove=confirm\nconf: hone.dev/adopt=never hone.dev/apply=once hone.dev/read-only=true mine=kept\n", ""},
+		{"keep", "k8s_resource('web', keep=True)", "conf: mine=kept\nweb: hone.dev/apply=keep\nweb: hone.dev/apply=keep hone.dev/on-remove=confirm\n", ""},
+		{"keep and once", "k8s_resource('web', keep=True, apply='once')", "", `Tiltfile:2: k8s_resource: keep=True and apply="once" contradict each other`},
 		{"ignore for all", "k8s_resource('web', ignore=['/spec/replicas', '/spec/ports/0/nodePort'])",
 			"conf: mine=kept\nweb: hone.dev/ignore=/spec/replicas /spec/ports/0/nodePort\nweb: hone.dev/ignore=/spec/replicas /spec/ports/0/nodePort hone.dev/on-remove=confirm\n", ""},
 		{"ignore by kind, in two calls", "k8s_resource('web', ignore={'Deployment': '/spec/replicas'})\nk8s_resource('web', ignore={'Deployment': ['/spec/paused']}, read_only=False)",

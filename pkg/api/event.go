@@ -183,6 +183,17 @@ type UpdateEvent struct {
 	FellBack string `json:"fellBack,omitempty"`
 	// Containers holds the result for each container of an in-place update, with the time of each stage.
 	Containers []ContainerUpdate `json:"containers,omitempty"`
+	// Steps are the steps of an update that is not in place; the last one of a failed update is the one that failed.
+	Steps []UpdateStep `json:"steps,omitempty"`
+}
+
+// UpdateStep is a step of an update that is not in place.
+type UpdateStep struct {
+	// Kind is build, push, apply, start, run and so on.
+	Kind string `json:"kind"`
+	// Image is the image that the step is about; absent for the others.
+	Image  string       `json:"image,omitempty"`
+	TookMs Milliseconds `json:"tookMs"`
 }
 
 // ReadyEvent describes the first time that a resource is ready.

@@ -14,6 +14,108 @@ type Ticket struct {
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
+// ModeRequest is the body of POST /api/mode, which sets the trigger mode of resources, regardless of the Tiltfile. Mode is auto or manual.
+type ModeRequest struct {
+	ManifestNames []string `json:"manifest_names"`
+	Mode          string   `json:"mode"`
+}
+
+// DriftRequest is the body of POST /api/restore, which applies the objects of resources again as they are declared, and of POST
+// /api/accept, which leaves the fields that others have changed to them. Adopt lets a restore take over objects that others have made
+// again.
+type DriftRequest struct {
+	ManifestNames []string `json:"manifest_names"`
+	Adopt         bool     `json:"adopt,omitempty"`
+}
+
+// AdoptRequest is the body of POST /api/adopt, which updates resources and lets them take over objects of others that they declare.
+type AdoptRequest struct {
+	ManifestNames []string `json:"manifest_names"`
+}
+
+// PruneRequest is the body of POST /api/prune, which deletes what the Tiltfile no longer declares, although it is much.
+type PruneRequest struct{}
+
+// Waits is the body of GET /api/waits: how long saves took until they ran, since the session began. Resources are those with saves, in
+// the order of the Tiltfile.
+type Waits struct {
+	Saves     int             `json:"saves"`
+	Median    float64         `json:"medianMs"`
+	Worst     float64         `json:"worstMs"`
+	Resources []ResourceWaits `json:"resources"`
+}
+
+// ResourceWaits are the waits for one resource, in milliseconds: until the save ran in the slowest container, or what was deployed was
+// ready. They are about its newest 1,000 saves, of which Total is the sum. InPlace is how many of them were updates in place, and WorstUpdate is the number of the
+// update that took longest.
+type ResourceWaits struct {
+	Resource    string  `json:"resource"`
+	Saves       int     `json:"saves"`
+	InPlace     int     `json:"inPlace"`
+	Median      float64 `json:"medianMs"`
+	Worst       float64 `json:"worstMs"`
+	Total       float64 `json:"totalMs"`
+	WorstUpdate int     `json:"worstUpdate"`
+}
+
+// Architecture is the body of GET /api/architecture: hone's own parts, how they depend on each other, and how busy they are.
+type Architecture struct {
+	Parts  []Part       `json:"parts"`
+	Tables []StateTable `json:"tables"`
+	Edges  []PartEdge   `json:"edges"`
+	Loop   LoopNumbers  `json:"loop"`
+}
+
+// Part is a subscriber of the loop. Stage is where it stands in the order of the start. WakeUps counts how often a table that it reads
+// has changed, and Busy is how long it worked, in milliseconds.
+type Part struct {
+	Name      string   `json:"name"`
+	Doc       string   `json:"doc"`
+	Stage     int      `json:"stage"`
+	Externals []string `json:"externals,omitempty"`
+	State     string   `json:"state"`
+	WakeUps   uint64   `json:"wakeUps"`
+	Reads     uint64   `json:"reads"`
+	Writes    uint64   `json:"writes"`
+	Busy      float64  `json:"busyMs"`
+	Crashes   uint64   `json:"crashes,omitempty"`
+	LastError string   `json:"lastError,omitempty"`
+}
+
+// StateTable is a table of the store, with the number of its entries.
+type StateTable struct {
+	Name    string `json:"name"`
+	Doc     string `json:"doc"`
+	Entries int    `json:"entries"`
+}
+
+// PartEdge goes from a table to a part that reads it, from a part to a table through an action, or from a part to another. Kind is reads,
+// holds, emits, follows, calls or external. Tables have the prefix "table:", and outside systems "external:".
+type PartEdge struct {
+	From   string `json:"from"`
+	To     string `json:"to"`
+	Kind   string `json:"kind"`
+	Action string `json:"action,omitempty"`
+}
+
+// LoopNumbers are the numbers of the loop. Times are in milliseconds.
+type LoopNumbers struct {
+	Batches uint64        `json:"batches"`
+	Actions uint64        `json:"actions"`
+	Queued  int           `json:"queued"`
+	Busy    float64       `json:"busyMs"`
+	Average float64       `json:"averageMs"`
+	Last    float64       `json:"lastMs"`
+	Slowest float64       `json:"slowestMs"`
+	Took    []BatchBucket `json:"took"`
+}
+
+// BatchBucket counts the batches that took at most UpTo milliseconds, and longer than the bucket before; 0 for no bound.
+type BatchBucket struct {
+	UpTo    float64 `json:"upToMs"`
+	Batches uint64  `json:"batches"`
+}
+
 // Page is an event of GET /api/page, a stream of server-sent events: the session as its web page shows it. The first event has
 // everything, and Whole is true. Each further one has what has changed since the one before it, at most one per 50 ms; a client that
 // reads slowly gets fewer, with all changes in them. In a session where nothing changes, nothing is sent.
@@ -21,8 +123,9 @@ type Ticket struct {
 // The ID of an event is where a client continues: with the header Last-Event-ID, or the parameter since, the stream begins with what
 // has changed since that event. It begins with everything if the ID is from another session, or too old.
 //
-// The parameters are: since; detail, the name of a resource whose details are sent too; and log, which may be repeated: the names of
-// resources, or * for all. With log the stream also has events of type "log", each a LogNews, at most one per 100 ms.
+// The parameters are: since; detail, the name of a resource whose details are sent too; log, which may be repeated: the names of
+// resources, or * for all; and follow, false for one event with what the client lacks now. With log the stream also has events of type
+// "log", each a LogNews, at most one per 100 ms.
 type Page struct {
 	Whole bool `json:"whole,omitempty"`
 	// Now is the time of the session's machine. All times are of its clock.
@@ -58,14 +161,29 @@ type PageSession struct {
 	Paused  bool         `json:"paused,omitempty"`
 	Ended   bool         `json:"ended,omitempty"`
 	Notices []PageNotice `json:"notices,omitempty"`
+	// Arguments are those of the Tiltfile, and Buttons are all of its buttons, in its order.
+	Arguments []string `json:"arguments,omitempty"`
+	Buttons   []Button `json:"buttons,omitempty"`
+	// Evaluation counts the evaluations of the Tiltfile; ConfirmRequest takes it.
+	Evaluation int `json:"evaluation,omitempty"`
+	// Past is set for a snapshot: nothing changes, and requests that would change something are refused.
+	Past *PagePast `json:"past,omitempty"`
 }
 
-// PageNotice is a problem that belongs to no resource. Severity is error or warning.
+// PagePast says of which moment a snapshot is, and which version of hone ran the session.
+type PagePast struct {
+	At time.Time `json:"at"`
+	By string    `json:"by"`
+}
+
+// PageNotice is a problem that belongs to no resource. Severity is error or warning. Act is what the page can do about it: resume,
+// prune or confirm; empty for nothing.
 type PageNotice struct {
 	Severity string `json:"severity"`
 	Summary  string `json:"summary"`
 	Cause    string `json:"cause,omitempty"`
 	Mend     string `json:"mend,omitempty"`
+	Act      string `json:"act,omitempty"`
 }
 
 // PageResource is one row. Status is idle, ok, warning, waiting, updating, failed or unknown: the same as the glyph on the screen.
@@ -91,8 +209,29 @@ type PageResource struct {
 	Behind    int        `json:"behind,omitempty"`
 	Forwards  []Forward  `json:"forwards,omitempty"`
 	Endpoints []PageLink `json:"endpoints,omitempty"`
+	DependsOn []string   `json:"dependsOn,omitempty"`
+	// Drift says what others have changed of its objects: "changed by kubectl-edit".
+	Drift string `json:"drift,omitempty"`
+	// Start is how it started; absent before its first update.
+	Start *PageStart `json:"start,omitempty"`
+	// Relapse is set for a container in a crash loop that runs again at the moment.
+	Relapse *PageRelapse `json:"relapse,omitempty"`
 	// Error is the whole text of the error of the update, else of the runtime, else of a forward.
 	Error string `json:"error,omitempty"`
+}
+
+// PageStart is when the first update of a resource began since it was declared or enabled, and when it was first up to date and ready.
+type PageStart struct {
+	Began time.Time `json:"began"`
+	Ready time.Time `json:"ready,omitzero"`
+}
+
+// PageRelapse is a container in a crash loop that runs again. The loop counts as over at Until.
+type PageRelapse struct {
+	Container string    `json:"container"`
+	Reason    string    `json:"reason"`
+	Restarts  int       `json:"restarts"`
+	Until     time.Time `json:"until"`
 }
 
 // PageLink is an address of a resource. Name may be empty.
@@ -140,13 +279,40 @@ type PageDetail struct {
 	Process     *Process          `json:"process,omitempty"`
 	Pods        []PagePod         `json:"pods,omitempty"`
 	Events      []PageEvent       `json:"events,omitempty"`
-	Objects     []string          `json:"objects,omitempty"`
+	Objects     []PageObject      `json:"objects,omitempty"`
+	Images      []PageImage       `json:"images,omitempty"`
 	Definition  []PageDeclaration `json:"definition,omitempty"`
-	DependsOn   []string          `json:"dependsOn,omitempty"`
 	NeededBy    []string          `json:"neededBy,omitempty"`
 	ServeCmd    string            `json:"serveCmd,omitempty"`
 	UpdateCmd   string            `json:"updateCmd,omitempty"`
 	Description string            `json:"description,omitempty"`
+	// NoForwards is why no port can be forwarded to it; empty if one can.
+	NoForwards string `json:"noForwards,omitempty"`
+	// ConfigFiles are the files whose change evaluates the Tiltfile again, and Warnings those of the last evaluation; both only for the
+	// Tiltfile, whose evaluations are in Updates.
+	ConfigFiles []string `json:"configFiles,omitempty"`
+	Warnings    []string `json:"warnings,omitempty"`
+}
+
+// PageObject is an object that the resource has applied. What is set if it differs from what was applied: changed, deleted or made
+// again. Since is when that was noticed, and Fields are those that differ: From is the value in the cluster, To the one that was applied.
+// Keep is set if the session applies it again by itself.
+type PageObject struct {
+	Kind      string        `json:"kind"`
+	Name      string        `json:"name"`
+	Namespace string        `json:"namespace,omitempty"`
+	What      string        `json:"what,omitempty"`
+	Reason    string        `json:"reason,omitempty"`
+	Since     time.Time     `json:"since,omitzero"`
+	Fields    []FieldChange `json:"fields,omitempty"`
+	Keep      bool          `json:"keep,omitempty"`
+}
+
+// PageImage is an image of the resource, what it is built on, and the reference under which it was deployed last.
+type PageImage struct {
+	Name     string   `json:"name"`
+	BuiltOn  []string `json:"builtOn,omitempty"`
+	Deployed string   `json:"deployed,omitempty"`
 }
 
 // PageBuild is an update with its stages. All files are in Files. Span selects its lines in the log.
@@ -158,6 +324,8 @@ type PageBuild struct {
 	Mend   string   `json:"mend,omitempty"`
 	Output []string `json:"output,omitempty"`
 	Span   string   `json:"span,omitempty"`
+	// Resources is the number of declared resources; only for evaluations of the Tiltfile.
+	Resources int `json:"resources,omitempty"`
 	// Containers is the number of containers that were updated in place.
 	Containers int `json:"containers,omitempty"`
 }
@@ -223,9 +391,8 @@ type PageDeclaration struct {
 // 0, 1, 2 and so on, which stay the same while the filter is in use. An end that lies before one that was sent earlier begins a new
 // count.
 //
-// The parameters are resource, level, source, span and since, as for GET /api/logs; text, which lines must contain, without regard
-// to case, or match if it is written as /regex/; from, the first position; and count, the number of positions, at most 1000. Without
-// from, the window is the end of the log.
+// The parameters are resource, level, source, span, since, after, text, pod and container, as for GET /api/logs; from, the first
+// position; and count, the number of positions, at most 1000. Without from, the window is the end of the log.
 type LogWindow struct {
 	// First is the position before which no lines are stored any more, and End the one after the newest line.
 	First int `json:"first"`
@@ -244,7 +411,8 @@ type LogAt struct {
 //
 // The parameters are those of GET /api/logs/window that select lines; find, the text to find, written as parameter text is; from, the
 // position to start from, by default the end of the log; and back, true for the match at or before from instead of at or after it.
-// Where there is none in that direction, it is the one that is farthest in the other.
+// Where there is none in that direction, it is the one that is farthest in the other. With seq instead of find, it is the position of the
+// line with this number, or of the next one.
 type LogFound struct {
 	// At is the position of the match among the lines that the filter matches, -1 if there is none.
 	At int `json:"at"`

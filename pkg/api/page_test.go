@@ -15,12 +15,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write EVENTS.md")
+var update = flag.Bool("update", false, "write the page of events")
 
 // page is the path of the reference of the events.
-const page = "../../EVENTS.md"
+const page = "../../web/docs/reference/events.md"
 
-// TestPage checks that EVENTS.md matches the types and their comments.
+// TestPage checks that the page matches the types and their comments.
 func TestPage(t *testing.T) {
 	got := pageOf(t)
 	if *update {
@@ -34,7 +34,7 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("EVENTS.md is stale, run make generate:\n%s", diff)
+		t.Errorf("the page of events is stale, run make generate:\n%s", diff)
 	}
 }
 

@@ -4,6 +4,8 @@ import "time"
 
 // Plan is what an operation would do, as the API server says before anything is written.
 type Plan struct {
+	// Evaluation counts the evaluations of the Tiltfile in the session that made the plan; 0 without a session. ConfirmRequest takes it.
+	Evaluation int `json:"evaluation,omitempty"`
 	// Tiltfile is the path of the Tiltfile, and Context the context of the kubeconfig.
 	Tiltfile string `json:"tiltfile"`
 	Context  string `json:"context"`
@@ -64,6 +66,8 @@ type PlanStep struct {
 	// Reason is why, in a few words; empty if the fields tell it.
 	Reason string        `json:"reason,omitempty"`
 	Fields []FieldChange `json:"fields,omitempty"`
+	// Keep is set if a session applies the object again by itself when others change it (keep=True).
+	Keep bool `json:"keep,omitempty"`
 }
 
 // PlanLocal is the kind that stands for a local resource: what its commands make is no object. To delete it is to run its down command.
@@ -114,4 +118,16 @@ type FieldChange struct {
 	// Manager is the field manager that set the value in the cluster, and At when; only for drift and conflicts.
 	Manager string     `json:"manager,omitempty"`
 	At      *time.Time `json:"at,omitempty"`
+}
+
+// ConfirmRequest is the body of POST /api/confirm, which lets go on what waits in a session that asks (hone up --confirm): updates and
+// the deletion of what is no longer declared.
+type ConfirmRequest struct {
+	// Evaluation is that of the plan that was looked at. If the Tiltfile was evaluated since, the request is refused.
+	Evaluation int `json:"evaluation"`
+}
+
+// ConfirmResult is the response to a ConfirmRequest: the resources that will be updated.
+type ConfirmResult struct {
+	Resources []string `json:"resources"`
 }

@@ -31,6 +31,8 @@ type Snapshot struct {
 	// Logs are the newest lines of each resource, in the order in which they were written: up to 10,000 lines or 2 MiB of
 	// text per resource.
 	Logs []LogLine `json:"logs"`
+	// Events are the newest events of the session. Snapshots of older versions of hone have none.
+	Events []Event `json:"events,omitempty"`
 }
 
 // TableEntry is an entry of a table of the store, with its metadata.

@@ -21,10 +21,12 @@ const (
 	// deletes it.
 	AnnotationShared = "hone.dev/shared"
 	SharedTrue       = "true"
-	// AnnotationApply with the value ApplyOnce: the object is created if it was not applied before, and then left alone.
+	// AnnotationApply with the value ApplyOnce: the object is created if it was not applied before, and then left alone. With ApplyKeep,
+	// a session applies it again by itself when others change it.
 	AnnotationApply = "hone.dev/apply"
 	ApplyOnce       = "once"
 	ApplyAlways     = "always"
+	ApplyKeep       = "keep"
 	// AnnotationIgnore holds JSON pointers (RFC 6901) to fields, separated by spaces or commas, that are set when the object is created
 	// and belong to others from then on. In a list, an item is named by its name or its index.
 	AnnotationIgnore = "hone.dev/ignore"
@@ -43,7 +45,7 @@ var policies = map[string][]string{
 	AnnotationAdopt:    {AdoptAlways, AdoptNever},
 	AnnotationReadOnly: {ReadOnlyTrue, "false"},
 	AnnotationShared:   {SharedTrue, "false"},
-	AnnotationApply:    {ApplyAlways, ApplyOnce},
+	AnnotationApply:    {ApplyAlways, ApplyOnce, ApplyKeep},
 	AnnotationOnRemove: {OnRemoveDelete, OnRemoveDown, OnRemoveConfirm, OnRemoveOrphan},
 }
 

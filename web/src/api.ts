@@ -1,81 +1,201 @@
-// Generated from package pkg/api; make generate writes it.
+// Generated from what the session serves at /openapi/v3/hone; make generate writes it.
 
-/** Page is an event of GET /api/page, a stream of server-sent events: the session as its web page shows it. The first event has everything, and Whole is true. Each further one has what has changed since the one before it, at most one per 50 ms; a client that reads slowly gets fewer, with all changes in them. In a session where nothing changes, nothing is sent.
- *
- * The ID of an event is where a client continues: with the header Last-Event-ID, or the parameter since, the stream begins with what has changed since that event. It begins with everything if the ID is from another session, or too old.
- *
- * The parameters are: since; detail, the name of a resource whose details are sent too; and log, which may be repeated: the names of resources, or * for all. With log the stream also has events of type "log", each a LogNews, at most one per 100 ms. */
-export interface Page {
-  whole?: boolean;
-  /** Now is the time of the session's machine. All times are of its clock. */
-  now: string;
-  session?: PageSession;
-  /** Order are the names of all resources in the order of the Tiltfile, "(Tiltfile)" first; absent if it has not changed. */
-  order?: string[];
-  /** Resources are those that are new or have changed, and Removed those that are gone. */
-  resources?: PageResource[];
-  removed?: string[];
-  /** Detail is sent at the beginning of each stream that has the parameter detail, and when it changes. It is absent for a resource that does not exist. */
-  detail?: PageDetail;
-}
-
-/** LogNews is an event of type "log" of GET /api/page. Lines is how many lines the resources have written since the session began. */
-export interface LogNews {
-  lines: number;
-}
-
-/** LogWindow is the body of GET /api/logs/window: any part of the log, by position. The lines that a filter matches have the positions 0, 1, 2 and so on, which stay the same while the filter is in use. An end that lies before one that was sent earlier begins a new count.
- *
- * The parameters are resource, level, source, span and since, as for GET /api/logs; text, which lines must contain, without regard to case, or match if it is written as /regex/; from, the first position; and count, the number of positions, at most 1000. Without from, the window is the end of the log. */
-export interface LogWindow {
-  /** First is the position before which no lines are stored any more, and End the one after the newest line. */
-  first: number;
-  end: number;
-  /** Lines are the lines of the window. Positions are missing where lines were dropped because of the bounds of the log. */
-  lines: LogAt[];
-}
-
-/** LogFound is the body of GET /api/logs/find, which finds a text in a log without hiding the other lines.
- *
- * The parameters are those of GET /api/logs/window that select lines; find, the text to find, written as parameter text is; from, the position to start from, by default the end of the log; and back, true for the match at or before from instead of at or after it. Where there is none in that direction, it is the one that is farthest in the other. */
-export interface LogFound {
-  /** At is the position of the match among the lines that the filter matches, -1 if there is none. */
-  at: number;
-  /** Nth is its number among the Count matches, from 1; 0 if there is none. */
-  nth: number;
-  count: number;
-}
-
-/** TriggerRequest is the body of POST /api/trigger. The field name is the one that scripts for Tilt use. */
-export interface TriggerRequest {
+/** AdoptRequest is the body of POST /api/adopt, which updates resources and lets them take over objects of others that they declare. */
+export interface AdoptRequest {
   manifest_names: string[];
-  /** NoCache requests updates from scratch: images are built without a cache, and all pods are replaced. */
-  no_cache?: boolean;
 }
 
-/** RestartRequest is the body of POST /api/restart, which restarts what resources run. */
-export interface RestartRequest {
-  manifest_names: string[];
-  /** Pods replaces pods; otherwise processes are restarted where they run. */
-  pods?: boolean;
+/** Architecture is the body of GET /api/architecture: hone's own parts, how they depend on each other, and how busy they are. */
+export interface Architecture {
+  edges: PartEdge[];
+  loop: LoopNumbers;
+  parts: Part[];
+  tables: StateTable[];
 }
 
-/** SwitchRequest is the body of POST /api/switch, which enables or disables any number of resources at once. The Tiltfile itself can be neither enabled nor disabled. A name or a label that no resource has is an error, and then no resource is changed. */
-export interface SwitchRequest {
-  /** State is the desired state of the resources: enabled or disabled. */
+/** BatchBucket counts the batches that took at most UpTo milliseconds, and longer than the bucket before; 0 for no bound. */
+export interface BatchBucket {
+  batches: number;
+  upToMs: number;
+}
+
+/** Behind is a container that is behind. Files are the files that it does not have yet, and Since is the time since when it is behind. */
+export interface Behind {
+  container: string;
+  files?: string[];
+  namespace: string;
+  pod: string;
+  since: string;
+}
+
+/** Build is one update of a resource. BuildHistory lists the newest first. */
+export interface Build {
+  cancelled?: boolean;
+  /** Containers holds the result for each container of an in-place update. */
+  containers?: ContainerUpdate[];
+  error?: string;
+  fellBack?: string;
+  files?: string[];
+  finishedAt?: string;
+  mode?: string;
+  progress?: Progress;
+  reason?: string;
+  serial: number;
+  stage?: string;
+  startedAt: string;
+}
+
+/** Button is a button that the Tiltfile declares. ComponentType is Resource or Global; for Resource, ComponentID is the name of a resource. */
+export interface Button {
+  /** Clicks is the number of clicks. LastClickedAt is absent before the first click. */
+  clicks: number;
+  componentID: string;
+  componentType: string;
+  disabled?: boolean;
+  iconName?: string;
+  iconSVG?: string;
+  inputs?: Input[];
+  lastClickedAt?: string;
+  name: string;
+  requiresConfirmation?: boolean;
+  showInputsAsModal?: boolean;
+  text: string;
+}
+
+/** ButtonEvent describes a click on a button. The values of the inputs are not included. */
+export interface ButtonEvent {
+  /** Clicks is the number of clicks so far. */
+  clicks: number;
+  name: string;
+  text?: string;
+}
+
+/** ClickRequest is the body of POST /api/click. Inputs that are omitted have their default values. A bool input takes true or false; the other inputs take text. */
+export interface ClickRequest {
+  button: string;
+  inputs?: Record<string, unknown>;
+}
+
+/** Command is a command that the Tiltfile declares outside of any resource. State is the state of its newest run: waiting, running, succeeded, failed or stopped. Disabled is true while a config map disables the command. */
+export interface Command {
+  disabled?: boolean;
+  endedAt?: string;
+  error?: string;
+  exitCode?: number;
+  name: string;
+  pid?: number;
+  ready: boolean;
+  runs: number;
+  startedAt?: string;
   state: string;
-  /** ManifestNames, Labels and All select the resources: those with one of these names, those with one of these labels, or all. One of them must be set. All excludes the other two. */
-  manifest_names?: string[];
-  labels?: string[];
-  all?: boolean;
-  /** Only gives all other resources the opposite state. */
-  only?: boolean;
 }
 
-/** PauseRequest is the body of POST /api/pause. While a session is paused, updates begin only on request. */
-export interface PauseRequest {
-  /** Paused is whether the session should be paused. */
-  paused: boolean;
+/** CommandEvent describes a command that the Tiltfile declares outside of any resource. */
+export interface CommandEvent {
+  error?: string;
+  /** ExitCode and all fields after it are present only at the end of the run. A run that hone stopped has neither failed nor succeeded. */
+  exitCode?: number;
+  name: string;
+  /** Run numbers the runs, from 1. */
+  run: number;
+  stopped?: boolean;
+}
+
+/** ConfirmRequest is the body of POST /api/confirm, which lets go on what waits in a session that asks (hone up --confirm): updates and the deletion of what is no longer declared. */
+export interface ConfirmRequest {
+  /** Evaluation is that of the plan that was looked at. If the Tiltfile was evaluated since, the request is refused. */
+  evaluation: number;
+}
+
+/** ConfirmResult is the response to a ConfirmRequest: the resources that will be updated. */
+export interface ConfirmResult {
+  resources: string[];
+}
+
+/** ConnectionEvent describes the connection to the cluster or the container engine. */
+export interface ConnectionEvent {
+  error?: string;
+  /** Name is the context of the cluster, or the host of the engine. */
+  name?: string;
+}
+
+/** ContainerUpdate is the result of an in-place update of one container. Mode is synclet, container or exec. Behind means that the update of this container is still running and that its result is not known yet. */
+export interface ContainerUpdate {
+  behind?: boolean;
+  bytes: number;
+  container: string;
+  deletes: number;
+  error?: string;
+  /** Files is the number of files copied, Deletes the number of files deleted, and Same the number of files that needed neither. Bytes is the size of the copied files. */
+  files: number;
+  id: string;
+  mode?: string;
+  namespace: string;
+  pod: string;
+  same: number;
+  stages: Stages;
+  totalMs: number;
+}
+
+/** ControllerEvent describes an internal component of hone that has failed. */
+export interface ControllerEvent {
+  crashes: number;
+  error: string;
+  name: string;
+}
+
+/** DriftRequest is the body of POST /api/restore, which applies the objects of resources again as they are declared, and of POST /api/accept, which leaves the fields that others have changed to them. Adopt lets a restore take over objects that others have made again. */
+export interface DriftRequest {
+  adopt?: boolean;
+  manifest_names: string[];
+}
+
+/** EngineDump is the body of GET /api/dump/engine, and what "hone dump engine" prints: the whole store. */
+export interface EngineDump {
+  controllers: unknown[];
+  /** CreatedAt is when the dump was created. */
+  createdAt: string;
+  /** Loop and Controllers are the objects of the kinds Loop and Controller: the status of the store's loop and of hone's internal components. */
+  loop: unknown;
+  /** Snapshot is the number of the store's snapshot. */
+  snapshot: number;
+  /** Tables have the same form as the tables of a Snapshot. */
+  tables: Record<string, TableEntry[]>;
+  /** Version is the version of hone. */
+  version: string;
+}
+
+/** Event is something that happened in a session: one line of GET /api/events and of "hone events -o json". The type determines which of the fields after resource is present. GET /api/events takes these parameters. since: start after this event number, this long ago, or at this time. resource and type: return only matching events; repeat the parameter or separate values with commas. A type is an event's type or the name of its family: "pod" stands for all types that begin with "pod-". follow=true: keep sending until the session ends. A client that reads too slowly receives one event of type gap instead of the events that are no longer kept. A number that the session has not reached belongs to another session; the response is 410. */
+export interface Event {
+  button?: ButtonEvent;
+  command?: CommandEvent;
+  connection?: ConnectionEvent;
+  container?: ContainerUpdate;
+  controller?: ControllerEvent;
+  files?: FilesEvent;
+  forward?: ForwardEvent;
+  gap?: GapEvent;
+  hold?: HoldEvent;
+  pod?: PodEvent;
+  problem?: ProblemEvent;
+  program?: ProgramEvent;
+  ready?: ReadyEvent;
+  /** Resource is the resource that the event is about: "(Tiltfile)" for the Tiltfile, absent for the session as a whole. */
+  resource?: string;
+  restart?: RestartEvent;
+  /** Seq is the event's number. Numbers increase by one within a session, across all resources and types. A gap has the number of the last missing event. */
+  seq: number;
+  server?: ServerEvent;
+  session?: SessionEvent;
+  summary?: Summary;
+  tiltfile?: TiltfileEvent;
+  /** Time is when the session observed the event. */
+  time: string;
+  /** Type is what happened, such as update-started. */
+  type: string;
+  update?: UpdateEvent;
+  /** V is the version of this schema. */
+  v: number;
 }
 
 /** Failure is the body of every response that is not a success. */
@@ -85,178 +205,300 @@ export interface Failure {
   mend?: string;
 }
 
-/** PageSession is what a page shows of the session itself. */
-export interface PageSession {
-  /** Run identifies this run of the session. */
-  run: string;
-  version: string;
-  /** Project is the name of the Tiltfile's folder. */
-  project: string;
-  tiltfile: string;
-  context?: string;
-  namespace?: string;
-  startedAt: string;
-  /** Paused is set while the session is paused, and Ended once it has ended. */
-  paused?: boolean;
-  ended?: boolean;
-  notices?: PageNotice[];
+/** FieldChange is a field that an operation would change. */
+export interface FieldChange {
+  /** AfterApply is set if the value is that of a field of another object, and known only after that one is applied. */
+  afterApply?: boolean;
+  /** AfterBuild is set if the value is known only after the build of an image. */
+  afterBuild?: boolean;
+  /** Applied is the value that was applied last; only for conflicts, and nil if it is not known. */
+  applied?: unknown;
+  at?: string;
+  class: string;
+  /** From is the value in the cluster and To the one after the operation; nil where there is none. The values of a Secret are never shown: both are nil then, and Masked is set. */
+  from?: unknown;
+  /** Manager is the field manager that set the value in the cluster, and At when; only for drift and conflicts. */
+  manager?: string;
+  masked?: boolean;
+  /** Path is where the field is: spec.template.spec.containers[name=main].image. */
+  path: string;
+  to?: unknown;
 }
 
-/** PageResource is one row. Status is idle, ok, warning, waiting, updating, failed or unknown: the same as the glyph on the screen. Type is tiltfile, k8s, compose or local. */
-export interface PageResource {
-  name: string;
-  type: string;
-  labels?: string[];
-  status: string;
-  triggerMode?: string;
-  disabled?: boolean;
-  /** Leaving is set while the resource is being torn down. */
-  leaving?: boolean;
-  /** Current is the running update, and Last the newest completed one. */
-  current?: PageUpdate;
-  last?: PageUpdate;
-  /** Waiting is why the resource is not updated now. */
-  waiting?: Waiting;
-  /** Pending is how many changed files wait for an update. */
-  pending?: number;
-  runtime: PageRuntime;
-  /** Behind is the number of containers in which an update is still running that the others already have. */
-  behind?: number;
-  forwards?: Forward[];
-  endpoints?: PageLink[];
-  /** Error is the whole text of the error of the update, else of the runtime, else of a forward. */
-  error?: string;
-}
-
-/** PageDetail is everything else about one resource. Updates are the newest first, the running one included. Files are the changed files that wait for an update. */
-export interface PageDetail {
-  name: string;
-  updates?: PageBuild[];
-  files?: string[];
-  process?: Process;
-  pods?: PagePod[];
-  events?: PageEvent[];
-  objects?: string[];
-  definition?: PageDeclaration[];
-  dependsOn?: string[];
-  neededBy?: string[];
-  serveCmd?: string;
-  updateCmd?: string;
-  description?: string;
-}
-
-/** LogAt is a line with its position. */
-export interface LogAt extends LogLine {
-  at: number;
-}
-
-/** PageNotice is a problem that belongs to no resource. Severity is error or warning. */
-export interface PageNotice {
-  severity: string;
-  summary: string;
-  cause?: string;
-  mend?: string;
-}
-
-/** PageUpdate is an update in a row. Mode is "in place", image, local and so on; empty until it is known. Files are the first changed files, of FileCount. Milliseconds is how long it took; an update in place takes from the save until the slowest container. */
-export interface PageUpdate {
-  serial: number;
-  mode?: string;
-  reason?: string;
-  stage?: string;
-  progress?: Progress;
-  files?: string[];
-  fileCount?: number;
-  startedAt: string;
-  finishedAt?: string;
-  ms?: number;
-  error?: string;
-  cancelled?: boolean;
-  warnings?: number;
-  fellBack?: string;
-}
-
-/** Waiting is why a resource is not updated now, and which resources it waits for. */
-export interface Waiting {
-  reason: string;
-  on?: string[];
-  text: string;
-}
-
-/** PageRuntime is what runs. Status is that of Resource.RuntimeStatus. Since is when a running process was started. */
-export interface PageRuntime {
-  status: string;
-  text?: string;
-  error?: string;
-  pods?: number;
-  ready?: number;
-  restarts?: number;
-  since?: string;
+/** FilesEvent lists files that have changed. */
+export interface FilesEvent {
+  /** Files are the first of the changed files, sorted. Paths below the Tiltfile's folder are relative to it. */
+  files: string[];
+  /** Total is the number of changed files. */
+  total: number;
+  /** Watch is the name of the file watch that the files belong to; absent for resources. */
+  watch?: string;
 }
 
 /** Forward is a port forward. State is waiting, ready or failed. Address is where it listens, as it is declared: "8080" or "host:8080"; absent for ports that Compose publishes. Added is set for a forward that was added in this session. */
 export interface Forward {
-  localPort: number;
-  address?: string;
   added?: boolean;
-  url: string;
+  address?: string;
+  error?: string;
+  localPort: number;
   pod?: string;
   state: string;
-  error?: string;
+  url: string;
 }
 
-/** PageLink is an address of a resource. Name may be empty. */
-export interface PageLink {
-  url: string;
-  name?: string;
+/** ForwardEvent describes a port forward. */
+export interface ForwardEvent {
+  error?: string;
+  localPort: number;
+  /** Pod is the destination, "namespace/name:port". */
+  pod?: string;
+  url?: string;
+}
+
+/** ForwardRequest is the body of POST /api/forwards, which adds or removes a port forward of a running session, or changes its local port: then both Remove and Add are set. */
+export interface ForwardRequest {
+  /** Add is the forward to add: "8080", "8080:80" or "host:8080:80". With Remove it is only the new local port, "8081". */
+  add?: string;
+  manifest_name: string;
+  /** Remove is the address that the forward to remove listens on: "8080" or "host:8080". */
+  remove?: string;
+}
+
+/** GapEvent describes a gap in the sequence of events. A session keeps only the newest events. */
+export interface GapEvent {
+  from: number;
+  /** Missed is the number of missing events, across all resources and types. They are numbered From to the gap's own number. */
+  missed: number;
+}
+
+/** HoldEvent describes why an update of a resource waits. */
+export interface HoldEvent {
+  /** On lists the resources that it waits for. */
+  on?: string[];
+  /** Reason is one of tiltfile-reload, waiting-for-local, is-unparallelizable-local, waiting-for-uncategorized, building-component, waiting-for-dep, waiting-for-cluster, waiting-for-engine, waiting-for-deploy, waiting-for-container, waiting-for-slot, manual and paused; absent when the update no longer waits. */
+  reason?: string;
+  /** Text is the reason in words. */
+  text?: string;
+  /** Was is the previous reason, and WasMs how long it applied; absent when the update was not waiting before. */
+  was?: string;
+  wasMs?: number;
+}
+
+/** Input is a value that is sent with a click. Type is text, bool, choice or hidden. The value of a hidden input is not shown. Default is "true" or "false" for a bool. */
+export interface Input {
+  choices?: string[];
+  default?: string;
+  label?: string;
+  name: string;
+  placeholder?: string;
+  type: string;
+}
+
+/** Lag lists the containers of a resource that are behind: their update is still running, while the other containers are up to date. Of is the number of containers that can be updated in place. */
+export interface Lag {
+  behind: Behind[];
+  of: number;
+}
+
+/** LogAt is a line with its position. */
+export interface LogAt {
+  at: number;
+  container?: string;
+  /** Continues is set for a line that belongs to the same entry as the line before it in its stream, such as a line of a stack trace. */
+  continues?: boolean;
+  level?: string;
+  /** Pod and Container name where the line comes from. Both are empty for a line that no container wrote. */
+  pod?: string;
+  /** Prefix is "[container] ", "[pod] " or "[pod container] " where a resource's lines come from several containers or pods. */
+  prefix?: string;
+  progressDone?: boolean;
+  /** ProgressID is set for a line that replaces the previous line with the same id and span. ProgressDone marks the last line of such a series. */
+  progressID?: string;
+  /** Resource is the resource that the line belongs to; empty for lines that belong to none. */
+  resource?: string;
+  /** Seq is the number of the line. Numbers increase across all resources. The parameter "after" takes such a number. */
+  seq?: number;
+  /** Skipped is the number of lines that were dropped before they could be read. An object with this field has no other fields. */
+  skipped?: number;
+  /** Source is build, runtime, or empty for neither; Level is debug, info, warn or error. */
+  source?: string;
+  /** Span is the id of the piece of work that wrote the line, such as a build or one run of a container. */
+  span?: string;
+  text: string;
+  time?: string;
+}
+
+/** LogDump is the body of GET /api/dump/logstore, and what "hone dump logstore" prints: all logs that are kept. */
+export interface LogDump {
+  /** CreatedAt is when the dump was created. */
+  createdAt: string;
+  /** Lines are all lines that are kept, in the order in which they were written. */
+  lines: LogLine[];
+  /** Resources are how much log text is kept of each resource, and where. */
+  resources: LogInventory[];
+}
+
+/** LogFound is the body of GET /api/logs/find, which finds a text in a log without hiding the other lines. The parameters are those of GET /api/logs/window that select lines; find, the text to find, written as parameter text is; from, the position to start from, by default the end of the log; and back, true for the match at or before from instead of at or after it. Where there is none in that direction, it is the one that is farthest in the other. With seq instead of find, it is the position of the line with this number, or of the next one. */
+export interface LogFound {
+  /** At is the position of the match among the lines that the filter matches, -1 if there is none. */
+  at: number;
+  count: number;
+  /** Nth is its number among the Count matches, from 1; 0 if there is none. */
+  nth: number;
+}
+
+/** LogInventory describes the log lines that are kept of one resource. */
+export interface LogInventory {
+  diskBytes: number;
+  dropped: number;
+  /** Lines is the number of lines that are kept, and Dropped is the number of lines that were dropped for lack of room. */
+  lines: number;
+  /** MemoryBytes and DiskBytes are the space that the lines take. They are compressed on disk. */
+  memoryBytes: number;
+  /** Resource is the name of the resource; empty for lines that belong to none. */
+  resource: string;
+  /** Segments are the segments that hold the lines, in the order of their lines. */
+  segments: LogSegment[];
+  /** Spans are the pieces of work that wrote the lines, in the order of their first lines. */
+  spans: LogSpan[];
+}
+
+/** LogLine is a line of GET /api/logs?format=json. The response has one such object per line. The parameters of GET /api/logs are: resource (may be repeated, or be a comma-separated list; once the Tiltfile was evaluated, the name of a resource that never existed is an error), level (debug, info, warn or error: the minimum level), source (all, build or runtime), span, since (a duration or a time), tail (the number of newest lines), after (the number of the line after which to continue), pod and container (a part of the name, without regard to case), text (what a line must contain, without regard to case, or match if it is written as /regex/), follow (true keeps sending until the session ends) and format (text or json). */
+export interface LogLine {
+  container?: string;
+  /** Continues is set for a line that belongs to the same entry as the line before it in its stream, such as a line of a stack trace. */
+  continues?: boolean;
+  level?: string;
+  /** Pod and Container name where the line comes from. Both are empty for a line that no container wrote. */
+  pod?: string;
+  /** Prefix is "[container] ", "[pod] " or "[pod container] " where a resource's lines come from several containers or pods. */
+  prefix?: string;
+  progressDone?: boolean;
+  /** ProgressID is set for a line that replaces the previous line with the same id and span. ProgressDone marks the last line of such a series. */
+  progressID?: string;
+  /** Resource is the resource that the line belongs to; empty for lines that belong to none. */
+  resource?: string;
+  /** Seq is the number of the line. Numbers increase across all resources. The parameter "after" takes such a number. */
+  seq?: number;
+  /** Skipped is the number of lines that were dropped before they could be read. An object with this field has no other fields. */
+  skipped?: number;
+  /** Source is build, runtime, or empty for neither; Level is debug, info, warn or error. */
+  source?: string;
+  /** Span is the id of the piece of work that wrote the line, such as a build or one run of a container. */
+  span?: string;
+  text: string;
+  time?: string;
+}
+
+/** LogNews is an event of type "log" of GET /api/page. Lines is how many lines the resources have written since the session began. */
+export interface LogNews {
+  lines: number;
+}
+
+/** LogSegment is a segment that holds lines of one resource. */
+export interface LogSegment {
+  /** First and Last are the numbers of the first and the last line, as in LogLine.Seq. */
+  first: number;
+  last: number;
+  /** Lines is the number of lines. */
+  lines: number;
+  /** Spilled is true for a segment on disk. */
+  spilled: boolean;
+}
+
+/** LogSpan is a piece of work, such as a build or one run of a container. */
+export interface LogSpan {
+  /** First and Last are the numbers of the first and the last line of the span that are kept. Lines of other spans may lie between them. */
+  first: number;
+  last: number;
+  /** Span is the id of the span, as in LogLine.Span. */
+  span: string;
+}
+
+/** LogWindow is the body of GET /api/logs/window: any part of the log, by position. The lines that a filter matches have the positions 0, 1, 2 and so on, which stay the same while the filter is in use. An end that lies before one that was sent earlier begins a new count. The parameters are resource, level, source, span, since, after, text, pod and container, as for GET /api/logs; from, the first position; and count, the number of positions, at most 1000. Without from, the window is the end of the log. */
+export interface LogWindow {
+  end: number;
+  /** First is the position before which no lines are stored any more, and End the one after the newest line. */
+  first: number;
+  /** Lines are the lines of the window. Positions are missing where lines were dropped because of the bounds of the log. */
+  lines: LogAt[];
+}
+
+/** LoopNumbers are the numbers of the loop. Times are in milliseconds. */
+export interface LoopNumbers {
+  actions: number;
+  averageMs: number;
+  batches: number;
+  busyMs: number;
+  lastMs: number;
+  queued: number;
+  slowestMs: number;
+  took: BatchBucket[];
+}
+
+/** ModeRequest is the body of POST /api/mode, which sets the trigger mode of resources, regardless of the Tiltfile. Mode is auto or manual. */
+export interface ModeRequest {
+  manifest_names: string[];
+  mode: string;
+}
+
+/** Page is an event of GET /api/page, a stream of server-sent events: the session as its web page shows it. The first event has everything, and Whole is true. Each further one has what has changed since the one before it, at most one per 50 ms; a client that reads slowly gets fewer, with all changes in them. In a session where nothing changes, nothing is sent. The ID of an event is where a client continues: with the header Last-Event-ID, or the parameter since, the stream begins with what has changed since that event. It begins with everything if the ID is from another session, or too old. The parameters are: since; detail, the name of a resource whose details are sent too; log, which may be repeated: the names of resources, or * for all; and follow, false for one event with what the client lacks now. With log the stream also has events of type "log", each a LogNews, at most one per 100 ms. */
+export interface Page {
+  /** Detail is sent at the beginning of each stream that has the parameter detail, and when it changes. It is absent for a resource that does not exist. */
+  detail?: PageDetail;
+  /** Now is the time of the session's machine. All times are of its clock. */
+  now: string;
+  /** Order are the names of all resources in the order of the Tiltfile, "(Tiltfile)" first; absent if it has not changed. */
+  order?: string[];
+  removed?: string[];
+  /** Resources are those that are new or have changed, and Removed those that are gone. */
+  resources?: PageResource[];
+  session?: PageSession;
+  whole?: boolean;
 }
 
 /** PageBuild is an update with its stages. All files are in Files. Span selects its lines in the log. */
-export interface PageBuild extends PageUpdate {
+export interface PageBuild {
   allFiles?: string[];
-  stages?: PageStage[];
-  /** Mend is what to do about the error, and Output are the last lines before it. */
-  mend?: string;
-  output?: string[];
-  span?: string;
+  cancelled?: boolean;
   /** Containers is the number of containers that were updated in place. */
   containers?: number;
-}
-
-/** Process is the server of a local resource. State is starting, running, stopping, failed or stopped. Detail is why a running server is not ready. ExitCode is set once the server has failed; it is -1 if the server could not be started. */
-export interface Process {
-  state: string;
-  pid?: number;
-  ready: boolean;
-  detail?: string;
-  exitCode?: number;
+  error?: string;
+  fellBack?: string;
+  fileCount?: number;
+  files?: string[];
+  finishedAt?: string;
+  /** Mend is what to do about the error, and Output are the last lines before it. */
+  mend?: string;
+  mode?: string;
+  ms?: number;
+  output?: string[];
+  progress?: Progress;
+  reason?: string;
+  /** Resources is the number of declared resources; only for evaluations of the Tiltfile. */
+  resources?: number;
+  serial: number;
+  span?: string;
+  stage?: string;
+  stages?: PageStage[];
   startedAt: string;
+  warnings?: number;
 }
 
-/** PagePod is a pod, or a container of Compose. */
-export interface PagePod {
+/** PageContainer is a container of a pod. Kind is ordinary, init or sidecar; State is waiting, running or terminated. ExitCode is set for a terminated container, and LastExitCode if there was a run before. */
+export interface PageContainer {
+  exitCode?: number;
+  image?: string;
+  kind: string;
+  lastExitCode?: number;
+  lastReason?: string;
+  message?: string;
   name: string;
-  namespace?: string;
-  status: string;
   ready?: boolean;
-  current?: boolean;
-  deleting?: boolean;
-  failing?: boolean;
-  why?: string;
-  node?: string;
-  createdAt?: string;
-  containers?: PageContainer[];
-}
-
-/** PageEvent is an event of Kubernetes about an object of the resource. */
-export interface PageEvent {
-  warning?: boolean;
-  reason: string;
-  message: string;
-  object: string;
-  count: number;
-  firstSeen?: string;
-  lastSeen: string;
+  reason?: string;
+  restarts?: number;
+  startedAt?: string;
+  state: string;
 }
 
 /** PageDeclaration is a call of the Tiltfile that has shaped the resource, with its source. */
@@ -267,65 +509,756 @@ export interface PageDeclaration {
   source?: string[];
 }
 
-/** LogLine is a line of GET /api/logs?format=json. The response has one such object per line.
- *
- * The parameters of GET /api/logs are: resource (may be repeated, or be a comma-separated list; once the Tiltfile was evaluated, the name of a resource that never existed is an error), level (debug, info, warn or error: the minimum level), source (all, build or runtime), span, since (a duration or a time), tail (the number of newest lines), after (the number of the line after which to continue), follow (true keeps sending until the session ends) and format (text or json). */
-export interface LogLine {
-  /** Seq is the number of the line. Numbers increase across all resources. The parameter "after" takes such a number. */
-  seq?: number;
-  time?: string;
-  /** Resource is the resource that the line belongs to; empty for lines that belong to none. */
-  resource?: string;
-  /** Span is the id of the piece of work that wrote the line, such as a build or one run of a container. */
-  span?: string;
-  /** Source is build, runtime, or empty for neither; Level is debug, info, warn or error. */
-  source?: string;
-  level?: string;
-  /** Continues is set for a line that belongs to the same entry as the line before it in its stream, such as a line of a stack trace. */
-  continues?: boolean;
-  /** Prefix is "[container] ", "[pod] " or "[pod container] " where a resource's lines come from several containers or pods. */
-  prefix?: string;
-  /** Pod and Container name where the line comes from. Both are empty for a line that no container wrote. */
-  pod?: string;
-  container?: string;
-  text: string;
-  /** ProgressID is set for a line that replaces the previous line with the same id and span. ProgressDone marks the last line of such a series. */
-  progressID?: string;
-  progressDone?: boolean;
-  /** Skipped is the number of lines that were dropped before they could be read. An object with this field has no other fields. */
-  skipped?: number;
+/** PageDetail is everything else about one resource. Updates are the newest first, the running one included. Files are the changed files that wait for an update. */
+export interface PageDetail {
+  /** ConfigFiles are the files whose change evaluates the Tiltfile again, and Warnings those of the last evaluation; both only for the Tiltfile, whose evaluations are in Updates. */
+  configFiles?: string[];
+  definition?: PageDeclaration[];
+  description?: string;
+  events?: PageEvent[];
+  files?: string[];
+  images?: PageImage[];
+  name: string;
+  neededBy?: string[];
+  /** NoForwards is why no port can be forwarded to it; empty if one can. */
+  noForwards?: string;
+  objects?: PageObject[];
+  pods?: PagePod[];
+  process?: Process;
+  serveCmd?: string;
+  updateCmd?: string;
+  updates?: PageBuild[];
+  warnings?: string[];
 }
 
-/** Progress is how far the current stage of a running update is. Kind is build, push, apply, start or run. Image is the image that is built or pushed, number Nth of Images. Step is how many of the Steps of its Dockerfile have begun; both are absent while they are not known, and for custom_build. Percent is how much of the image has been pushed, if that is known. Waits is why the stage pauses. */
-export interface Progress {
+/** PageEvent is an event of Kubernetes about an object of the resource. */
+export interface PageEvent {
+  count: number;
+  firstSeen?: string;
+  lastSeen: string;
+  message: string;
+  object: string;
+  reason: string;
+  warning?: boolean;
+}
+
+/** PageImage is an image of the resource, what it is built on, and the reference under which it was deployed last. */
+export interface PageImage {
+  builtOn?: string[];
+  deployed?: string;
+  name: string;
+}
+
+/** PageLink is an address of a resource. Name may be empty. */
+export interface PageLink {
+  name?: string;
+  url: string;
+}
+
+/** PageNotice is a problem that belongs to no resource. Severity is error or warning. Act is what the page can do about it: resume, prune or confirm; empty for nothing. */
+export interface PageNotice {
+  act?: string;
+  cause?: string;
+  mend?: string;
+  severity: string;
+  summary: string;
+}
+
+/** PageObject is an object that the resource has applied. What is set if it differs from what was applied: changed, deleted or made again. Since is when that was noticed, and Fields are those that differ: From is the value in the cluster, To the one that was applied. Keep is set if the session applies it again by itself. */
+export interface PageObject {
+  fields?: FieldChange[];
+  keep?: boolean;
   kind: string;
-  image?: string;
-  nth?: number;
-  images?: number;
-  step?: number;
-  steps?: number;
-  percent?: number;
-  waits?: string;
+  name: string;
+  namespace?: string;
+  reason?: string;
+  since?: string;
+  what?: string;
+}
+
+/** PagePast says of which moment a snapshot is, and which version of hone ran the session. */
+export interface PagePast {
+  at: string;
+  by: string;
+}
+
+/** PagePod is a pod, or a container of Compose. */
+export interface PagePod {
+  containers?: PageContainer[];
+  createdAt?: string;
+  current?: boolean;
+  deleting?: boolean;
+  failing?: boolean;
+  name: string;
+  namespace?: string;
+  node?: string;
+  ready?: boolean;
+  status: string;
+  why?: string;
+}
+
+/** PageRelapse is a container in a crash loop that runs again. The loop counts as over at Until. */
+export interface PageRelapse {
+  container: string;
+  reason: string;
+  restarts: number;
+  until: string;
+}
+
+/** PageResource is one row. Status is idle, ok, warning, waiting, updating, failed or unknown: the same as the glyph on the screen. Type is tiltfile, k8s, compose or local. */
+export interface PageResource {
+  /** Behind is the number of containers in which an update is still running that the others already have. */
+  behind?: number;
+  /** Current is the running update, and Last the newest completed one. */
+  current?: PageUpdate;
+  dependsOn?: string[];
+  disabled?: boolean;
+  /** Drift says what others have changed of its objects: "changed by kubectl-edit". */
+  drift?: string;
+  endpoints?: PageLink[];
+  /** Error is the whole text of the error of the update, else of the runtime, else of a forward. */
+  error?: string;
+  forwards?: Forward[];
+  labels?: string[];
+  last?: PageUpdate;
+  /** Leaving is set while the resource is being torn down. */
+  leaving?: boolean;
+  name: string;
+  /** Pending is how many changed files wait for an update. */
+  pending?: number;
+  /** Relapse is set for a container in a crash loop that runs again at the moment. */
+  relapse?: PageRelapse;
+  runtime: PageRuntime;
+  /** Start is how it started; absent before its first update. */
+  start?: PageStart;
+  status: string;
+  triggerMode?: string;
+  type: string;
+  /** Waiting is why the resource is not updated now. */
+  waiting?: Waiting;
+}
+
+/** PageRuntime is what runs. Status is that of Resource.RuntimeStatus. Since is when a running process was started. */
+export interface PageRuntime {
+  error?: string;
+  pods?: number;
+  ready?: number;
+  restarts?: number;
+  since?: string;
+  status: string;
+  text?: string;
+}
+
+/** PageSession is what a page shows of the session itself. */
+export interface PageSession {
+  /** Arguments are those of the Tiltfile, and Buttons are all of its buttons, in its order. */
+  arguments?: string[];
+  buttons?: Button[];
+  context?: string;
+  ended?: boolean;
+  /** Evaluation counts the evaluations of the Tiltfile; ConfirmRequest takes it. */
+  evaluation?: number;
+  namespace?: string;
+  notices?: PageNotice[];
+  /** Past is set for a snapshot: nothing changes, and requests that would change something are refused. */
+  past?: PagePast;
+  /** Paused is set while the session is paused, and Ended once it has ended. */
+  paused?: boolean;
+  /** Project is the name of the Tiltfile's folder. */
+  project: string;
+  /** Run identifies this run of the session. */
+  run: string;
+  startedAt: string;
+  tiltfile: string;
+  version: string;
 }
 
 /** PageStage is a stage of an update. */
 export interface PageStage {
-  name: string;
   ms: number;
+  name: string;
 }
 
-/** PageContainer is a container of a pod. Kind is ordinary, init or sidecar; State is waiting, running or terminated. ExitCode is set for a terminated container, and LastExitCode if there was a run before. */
-export interface PageContainer {
-  name: string;
-  kind: string;
-  state: string;
+/** PageStart is when the first update of a resource began since it was declared or enabled, and when it was first up to date and ready. */
+export interface PageStart {
+  began: string;
+  ready?: string;
+}
+
+/** PageUpdate is an update in a row. Mode is "in place", image, local and so on; empty until it is known. Files are the first changed files, of FileCount. Milliseconds is how long it took; an update in place takes from the save until the slowest container. */
+export interface PageUpdate {
+  cancelled?: boolean;
+  error?: string;
+  fellBack?: string;
+  fileCount?: number;
+  files?: string[];
+  finishedAt?: string;
+  mode?: string;
+  ms?: number;
+  progress?: Progress;
   reason?: string;
-  message?: string;
-  ready?: boolean;
-  restarts?: number;
+  serial: number;
+  stage?: string;
+  startedAt: string;
+  warnings?: number;
+}
+
+/** Part is a subscriber of the loop. Stage is where it stands in the order of the start. WakeUps counts how often a table that it reads has changed, and Busy is how long it worked, in milliseconds. */
+export interface Part {
+  busyMs: number;
+  crashes?: number;
+  doc: string;
+  externals?: string[];
+  lastError?: string;
+  name: string;
+  reads: number;
+  stage: number;
+  state: string;
+  wakeUps: number;
+  writes: number;
+}
+
+/** PartEdge goes from a table to a part that reads it, from a part to a table through an action, or from a part to another. Kind is reads, holds, emits, follows, calls or external. Tables have the prefix "table:", and outside systems "external:". */
+export interface PartEdge {
+  action?: string;
+  from: string;
+  kind: string;
+  to: string;
+}
+
+/** PauseRequest is the body of POST /api/pause. While a session is paused, updates begin only on request. */
+export interface PauseRequest {
+  /** Paused is whether the session should be paused. */
+  paused: boolean;
+}
+
+/** PauseResult is the response to a PauseRequest. Changed is false if the session was already as requested. Waiting is what has waited in the paused session so far. */
+export interface PauseResult {
+  changed: boolean;
+  waiting: Paused;
+}
+
+/** Paused is what waits in a paused session. */
+export interface Paused {
+  files: number;
+  /** Resources are those whose updates wait, and Files is how many changed files they have. */
+  resources: string[];
+  since?: string;
+  /** TiltfileFiles is how many files of the Tiltfile have changed. */
+  tiltfileFiles: number;
+}
+
+/** Plan is what an operation would do, as the API server says before anything is written. */
+export interface Plan {
+  context: string;
+  /** Evaluation counts the evaluations of the Tiltfile in the session that made the plan; 0 without a session. ConfirmRequest takes it. */
+  evaluation?: number;
+  /** Steps are in the order in which the operation would begin them. */
+  steps: PlanStep[];
+  /** Summary counts the steps by action. */
+  summary: Record<string, number>;
+  /** Tiltfile is the path of the Tiltfile, and Context the context of the kubeconfig. */
+  tiltfile: string;
+}
+
+/** PlanObject identifies an object. */
+export interface PlanObject {
+  group?: string;
+  kind: string;
+  name: string;
+  namespace?: string;
+}
+
+/** PlanStep is what happens to one object. */
+export interface PlanStep {
+  action: string;
+  /** Declared is a hash of the declared object, with images that are not built; empty for a Secret and for objects that are no longer declared. */
+  declared?: string;
+  fields?: FieldChange[];
+  /** Keep is set if a session applies the object again by itself when others change it (keep=True). */
+  keep?: boolean;
+  object: PlanObject;
+  /** Reason is why, in a few words; empty if the fields tell it. */
+  reason?: string;
+  /** Resource is the resource that the object belongs to. */
+  resource: string;
+  /** UID is that of the object in the cluster; empty if there is none. */
+  uid?: string;
+}
+
+/** Pod is a pod of a resource. Current is true for pods of the newest deploy. */
+export interface Pod {
+  createdAt: string;
+  current: boolean;
+  name: string;
+  namespace: string;
+  ready: boolean;
+  restarts: number;
+  status: string;
+}
+
+/** PodEvent describes a pod at the time of the event. */
+export interface PodEvent {
+  /** Current is true for a pod of the resource's newest deploy, false for older pods. */
+  current: boolean;
+  name: string;
+  namespace: string;
+  ready: boolean;
+  restarts: number;
+  /** Status is the status that kubectl shows. */
+  status: string;
+  /** Why is the reason why the pod will not become ready on its own. */
+  why?: string;
+}
+
+/** ProblemEvent describes what is wrong, the cause, and the fix. */
+export interface ProblemEvent {
+  cause?: string;
+  /** Detail is the related output or source text. */
+  detail?: string;
+  link?: string;
+  /** Mend is what to do about it, including the command or line to paste. Link is where to read more. */
+  mend?: string;
+  /** Summary is what is wrong, in one line. */
+  summary: string;
+}
+
+/** Process is the server of a local resource. State is starting, running, stopping, failed or stopped. Detail is why a running server is not ready. ExitCode is set once the server has failed; it is -1 if the server could not be started. */
+export interface Process {
+  detail?: string;
   exitCode?: number;
-  lastReason?: string;
-  lastExitCode?: number;
+  pid?: number;
+  ready: boolean;
+  startedAt: string;
+  state: string;
+}
+
+/** ProgramEvent describes the program in a container that hone can restart in place. */
+export interface ProgramEvent {
+  container: string;
+  /** ExitCode is the exit code of a program that has exited. */
+  exitCode?: number;
+  namespace: string;
+  pod: string;
+  /** Starts is the number of times the program was started. */
+  starts: number;
+}
+
+/** Progress is how far the current stage of a running update is. Kind is build, push, apply, start or run. Image is the image that is built or pushed, number Nth of Images. Step is how many of the Steps of its Dockerfile have begun; both are absent while they are not known, and for custom_build. Percent is how much of the image has been pushed, if that is known. Waits is why the stage pauses. */
+export interface Progress {
   image?: string;
-  startedAt?: string;
+  images?: number;
+  kind: string;
+  nth?: number;
+  percent?: number;
+  step?: number;
+  steps?: number;
+  waits?: string;
+}
+
+/** PruneRequest is the body of POST /api/prune, which deletes what the Tiltfile no longer declares, although it is much. */
+export interface PruneRequest {
+}
+
+/** ReadyEvent describes the first time that a resource is ready. */
+export interface ReadyEvent {
+  /** AfterMs is the time since the resource was declared or enabled. */
+  afterMs: number;
+}
+
+/** Resource is one resource. Type is k8s, local or compose; UpdateStatus is none, pending, in_progress, ok or error; RuntimeStatus is unknown, ok, pending, error, not_applicable or none. Disabled resources come last in a View; they have neither an update nor a runtime. */
+export interface Resource {
+  buildHistory?: Build[];
+  currentBuild?: Build;
+  disabled?: boolean;
+  labels?: string[];
+  lag?: Lag;
+  name: string;
+  pendingFiles?: string[];
+  phase: string;
+  pods?: Pod[];
+  portForwards?: Forward[];
+  process?: Process;
+  /** Restart is the newest restart that the user requested; absent if there was none. */
+  restart?: Restart;
+  runtimeError?: string;
+  runtimeStatus: string;
+  runtimeText?: string;
+  serviceUrls?: string[];
+  synclets?: Synclet[];
+  triggerMode: string;
+  type: string;
+  updateStatus: string;
+  waiting?: Waiting;
+}
+
+/** ResourceSummary is the result of a resource. */
+export interface ResourceSummary {
+  buildMs: number;
+  /** Builds is the number of updates that were started, and BuildMs is their total duration. */
+  builds: number;
+  name: string;
+  /** Problem is why the resource failed or could not finish; absent where nothing is wrong. */
+  problem?: ProblemEvent;
+  /** Restarts is the number of restarts of containers in the resource's pods. */
+  restarts: number;
+  runtimeStatus: string;
+  /** Skipped is why the resource does not count: disabled, or manual for a resource that waits for a trigger. */
+  skipped?: string;
+  /** Status is ok, failed, unfinished for a resource that was neither when the session ended, or skipped for a resource that does not count. */
+  status: string;
+  /** TookMs is the time from the resource's declaration until it was ready for the first time, or until the end of the session if it never was. */
+  tookMs: number;
+  /** Type is tiltfile, k8s, local or compose. */
+  type: string;
+  /** UpdateStatus is none, pending, in_progress, ok or error; RuntimeStatus is unknown, ok, pending, error, not_applicable or none. Both are the values at the end of the session. */
+  updateStatus: string;
+  /** Waits are the reasons why the resource waited, in the order in which the waits began. */
+  waits?: Wait[];
+}
+
+/** ResourceWaits are the waits for one resource, in milliseconds: until the save ran in the slowest container, or what was deployed was ready. They are about its newest 1,000 saves, of which Total is the sum. InPlace is how many of them were updates in place, and WorstUpdate is the number of the update that took longest. */
+export interface ResourceWaits {
+  inPlace: number;
+  medianMs: number;
+  resource: string;
+  saves: number;
+  totalMs: number;
+  worstMs: number;
+  worstUpdate: number;
+}
+
+/** Restart is a restart of what a resource runs. FinishedAt is absent while it runs. Done lists what was restarted, in words; Error is why something could not be restarted. */
+export interface Restart {
+  done?: string[];
+  error?: string;
+  finishedAt?: string;
+  pods: boolean;
+  requestedAt: string;
+}
+
+/** RestartEvent describes a restart that the user requested. */
+export interface RestartEvent {
+  /** Done lists what was restarted, in words. Error is why something could not be restarted. Both are present only at the end. */
+  done?: string[];
+  error?: string;
+  /** Pods is true if pods are replaced; otherwise processes are restarted where they run. */
+  pods: boolean;
+}
+
+/** RestartRequest is the body of POST /api/restart, which restarts what resources run. */
+export interface RestartRequest {
+  manifest_names: string[];
+  /** Pods replaces pods; otherwise processes are restarted where they run. */
+  pods?: boolean;
+}
+
+/** ServerEvent describes the server of a local resource. */
+export interface ServerEvent {
+  /** Detail is why the server is not ready, as reported by its probe. */
+  detail?: string;
+  error?: string;
+  /** ExitCode and Error are set for a server that has failed. ExitCode is -1 if the server could not be started. */
+  exitCode?: number;
+  pid?: number;
+}
+
+/** SessionEvent describes the session. */
+export interface SessionEvent {
+  /** Command is up or ci. */
+  command: string;
+  /** Failure is why the session failed; absent when it succeeded or is still running. */
+  failure?: string;
+  /** Tiltfile is an absolute path. */
+  tiltfile: string;
+  /** URL is the address of the session's API. */
+  url?: string;
+}
+
+/** Shell is the body of GET /api/shell: where a shell of a resource can run. The query names the resource, and may name a pod and a container: resource, pod, container. Without a resource the only one is meant. */
+export interface Shell {
+  /** Cluster is set if the containers run in a Kubernetes cluster, and Engine, its address, if a container engine runs them. */
+  cluster?: ShellCluster;
+  /** Containers are the running containers, the best choice first; absent for a resource that runs on the machine of the session. */
+  containers?: ShellContainer[];
+  engine?: string;
+  /** Folder is set for a resource that runs on the machine of the session. */
+  folder?: ShellFolder;
+  resource: string;
+}
+
+/** ShellCluster is a cluster as a context of a kubeconfig. Kubeconfig is the list of the files, in the form of KUBECONFIG, and Server is the address of the API server, without credentials. */
+export interface ShellCluster {
+  context: string;
+  kubeconfig?: string;
+  server: string;
+}
+
+/** ShellContainer is a running container. Kind is ordinary, sidecar or init. PodReady is true if its pod is ready, Current if the pod is of the newest deploy, and Live if live updates go to the container. A container of Compose has no namespace, and its own name as pod. */
+export interface ShellContainer {
+  container: string;
+  current: boolean;
+  id: string;
+  kind: string;
+  live: boolean;
+  namespace?: string;
+  pod: string;
+  podReady: boolean;
+}
+
+/** ShellFolder is a folder on the machine of the session. Env are environment variables, "NAME=VALUE", that commands of the resource have in addition to those of the session itself. They may be secrets: only clients at the session's socket get them. */
+export interface ShellFolder {
+  dir: string;
+  env?: string[];
+}
+
+/** Snapshot is the state of a session at one moment. "hone snapshot create" and --output-snapshot-on-exit write it, "hone snapshot view" shows it, and GET /api/snapshot serves it. All secrets that the session knows are removed. */
+export interface Snapshot {
+  /** CreatedAt is when the snapshot was created. */
+  createdAt: string;
+  /** Events are the newest events of the session. Snapshots of older versions of hone have none. */
+  events?: Event[];
+  /** Logs are the newest lines of each resource, in the order in which they were written: up to 10,000 lines or 2 MiB of text per resource. */
+  logs: LogLine[];
+  /** LogsLeftOut is, by resource, the number of older lines that are not in Logs, whether the session still had them or had already dropped them. */
+  logsLeftOut: Record<string, number>;
+  /** Snapshot is the number of the store's snapshot. */
+  snapshot: number;
+  /** SnapshotVersion is the version of the schema. A document without it is not a snapshot of hone. */
+  snapshotVersion: number;
+  /** Tables are the entries of every table of the store, by table name, sorted by id. Their content is internal and may differ between versions of hone. */
+  tables: Record<string, TableEntry[]>;
+  /** Version is the version of hone that ran the session. */
+  version: string;
+  /** View is what GET /api/view served at that moment. Scripts should read this field. */
+  view: View;
+}
+
+/** Stages are the durations of the stages of an in-place update. Each stage begins where the previous one ended: noticed lasts from the save until hone noticed it, waited until the update of the container began, sent until the last byte was sent, applied until the container acknowledged that the files are in place, ran until the commands had ended, restarted until the new process was running. A stage that did not take place is zero: where an update goes through exec or a container engine, sending and applying are one stage. */
+export interface Stages {
+  appliedMs: number;
+  noticedMs: number;
+  ranMs: number;
+  restartedMs: number;
+  sentMs: number;
+  waitedMs: number;
+}
+
+/** StateTable is a table of the store, with the number of its entries. */
+export interface StateTable {
+  doc: string;
+  entries: number;
+  name: string;
+}
+
+/** Subscriber is one of hone's internal components. State is running, backing off or done. */
+export interface Subscriber {
+  crashes: number;
+  error?: string;
+  name: string;
+  state: string;
+}
+
+/** Summary is the result of a session of "hone ci", with the result of each resource. */
+export interface Summary {
+  /** ExitCode is the exit code of hone ci: 0 for success, 1 for a failure, 124 for a timeout, 5 for an error in the Tiltfile, 130 when it was interrupted. */
+  exitCode: number;
+  /** Failure is why the session failed, in words. */
+  failure?: string;
+  /** Missed is the number of events that are missing from the summary. */
+  missed?: number;
+  /** Resources are in the order of the Tiltfile. The Tiltfile itself comes first, under the name "(Tiltfile)". Disabled resources come last. */
+  resources: ResourceSummary[];
+  /** Result is ok, failed, timeout, tiltfile-error, interrupted, or stopped for a session that "hone stop" ended. */
+  result: string;
+  startedAt: string;
+  /** Tiltfile is an absolute path. */
+  tiltfile: string;
+  tookMs: number;
+}
+
+/** SwitchRequest is the body of POST /api/switch, which enables or disables any number of resources at once. The Tiltfile itself can be neither enabled nor disabled. A name or a label that no resource has is an error, and then no resource is changed. */
+export interface SwitchRequest {
+  all?: boolean;
+  labels?: string[];
+  /** ManifestNames, Labels and All select the resources: those with one of these names, those with one of these labels, or all. One of them must be set. All excludes the other two. */
+  manifest_names?: string[];
+  /** Only gives all other resources the opposite state. */
+  only?: boolean;
+  /** State is the desired state of the resources: enabled or disabled. */
+  state: string;
+}
+
+/** SwitchResult is the response to a SwitchRequest, sent once the session has accepted the request. The resources are in the order in which the Tiltfile declares them; lists without elements are [], never null. */
+export interface SwitchResult {
+  disabled: string[];
+  /** Enabled and Disabled are the resources that this request enabled and disabled. */
+  enabled: string[];
+  /** Unchanged are the selected resources that already were in the desired state. */
+  unchanged: string[];
+}
+
+/** Synclet is the program that hone runs in a container to receive files. State is starting, ready, broken or failed. Way is how the synclet got into the container; Passed is why the ways that were tried before it did not work. */
+export interface Synclet {
+  container: string;
+  error?: string;
+  passed?: string;
+  pod: string;
+  state: string;
+  way?: string;
+}
+
+/** TableEntry is an entry of a table of the store, with its metadata. */
+export interface TableEntry {
+  /** Created is when the entry was created, and Updated is when it last changed. */
+  created: string;
+  /** Entry is the value. "hone explain TABLE.entry" describes its fields. */
+  entry: unknown;
+  /** Finalizers are the components of hone that still hold the entry. */
+  finalizers?: string[];
+  /** ID is the entry's id in its table. */
+  id: string;
+  /** Labels are the labels of the entry. */
+  labels?: Record<string, string>;
+  /** Owner is the component of hone whose action created the entry. */
+  owner?: string;
+  /** Phase is running, or tearing-down for an entry that waits for its finalizers to be removed. */
+  phase: string;
+  updated: string;
+  /** Version increases by one with each change of the entry, from 1. */
+  version: number;
+}
+
+/** TakenDownRequest is the body of POST /api/taken_down. It announces that another process, such as "hone down", is about to delete objects of resources. The session stops the running updates of these resources, responds when they have ended, and does not deploy the resources again until the user requests it. */
+export interface TakenDownRequest {
+  /** By describes who deletes the objects, for display. */
+  by: string;
+  /** ManifestNames are the names of the resources; empty for all. */
+  manifest_names?: string[];
+}
+
+/** Ticket is the response to a TicketRequest. URL lets one browser in, once, before ExpiresAt. */
+export interface Ticket {
+  expiresAt: string;
+  url: string;
+}
+
+/** TicketRequest is the body of POST /api/ticket, which makes an address that lets a browser in. Only clients with the session's token, or at its socket, may make tickets. Resource is the resource that the page shows first; it may be empty. */
+export interface TicketRequest {
+  resource?: string;
+}
+
+/** TiltfileEvent describes an evaluation of the Tiltfile. */
+export interface TiltfileEvent {
+  error?: string;
+  /** Reason is why the evaluation was started, in words; present in the first event only. */
+  reason?: string;
+  resources?: number;
+  /** TookMs, Resources, Warnings and Error are present at the end of the evaluation: its duration, the number of declared resources, the number of warnings, and the reason for a failure. */
+  tookMs?: number;
+  warnings?: number;
+}
+
+/** TriggerRequest is the body of POST /api/trigger. The field name is the one that scripts for Tilt use. */
+export interface TriggerRequest {
+  manifest_names: string[];
+  /** NoCache requests updates from scratch: images are built without a cache, and all pods are replaced. */
+  no_cache?: boolean;
+}
+
+/** Turn is a line of the response to a TurnRequest. */
+export interface Turn {
+  /** Granted is set in the last line: no update runs any more. */
+  granted?: boolean;
+  /** WaitsFor are the resources whose running updates have to end first. */
+  waitsFor?: string[];
+}
+
+/** TurnRequest is the body of POST /api/turn. Another process, such as "hone ci", is about to deploy the session's project: the session begins no update from now on. The turn lasts until the client closes the connection. */
+export interface TurnRequest {
+  /** By is who that is, for people: "hone ci (pid 42)". */
+  by: string;
+}
+
+/** UpdateEvent describes an update of a resource. */
+export interface UpdateEvent {
+  cancelled?: boolean;
+  /** Containers holds the result for each container of an in-place update, with the time of each stage. */
+  containers?: ContainerUpdate[];
+  /** Error is why the update failed, with the fix where one is known; absent when it did not fail. A cancelled update was superseded by a newer change or is no longer needed; it has neither failed nor succeeded. */
+  error?: string;
+  /** FellBack is why a faster mode could not be used. */
+  fellBack?: string;
+  /** Files are the first of the changed files that the update includes, and Total is the number of such files. Paths below the Tiltfile's folder are relative to it. */
+  files?: string[];
+  /** Mode is how the update was done: synclet, container, exec, image, deploy, local or compose. Mode and all fields after it are present only at the end of the update. */
+  mode?: string;
+  /** Reason is why the update was started, in words. */
+  reason?: string;
+  /** Serial numbers the updates of the resource, from 1. */
+  serial: number;
+  /** StartedAt is the time of the snapshot that the update is based on: it includes every change up to then. */
+  startedAt: string;
+  /** Steps are the steps of an update that is not in place; the last one of a failed update is the one that failed. */
+  steps?: UpdateStep[];
+  tookMs?: number;
+  total?: number;
+  warnings?: number;
+}
+
+/** UpdateStep is a step of an update that is not in place. */
+export interface UpdateStep {
+  /** Image is the image that the step is about; absent for the others. */
+  image?: string;
+  /** Kind is build, push, apply, start, run and so on. */
+  kind: string;
+  tookMs: number;
+}
+
+/** View is the body of GET /api/view: the whole session at one moment. */
+export interface View {
+  buttons: Button[];
+  clusterError?: string;
+  commands: Command[];
+  context?: string;
+  engineError?: string;
+  namespace?: string;
+  /** Paused is set while the user has paused the session. */
+  paused?: Paused;
+  resources: Resource[];
+  startedAt: string;
+  subscribers: Subscriber[];
+  tiltfile: string;
+  tiltfileError?: string;
+  version: string;
+  /** WatchError is why files cannot be watched properly; absent when they can. */
+  watchError?: string;
+}
+
+/** Wait is one reason why a resource waited. */
+export interface Wait {
+  ms: number;
+  /** On lists the resources that it waited for. */
+  on?: string[];
+  /** Open is set for a wait that had not ended when the session ended. */
+  open?: boolean;
+  /** Reason is one of the reasons of HoldEvent, or not-ready for a resource that was updated but not yet ready. */
+  reason: string;
+  /** Text is the reason in words. */
+  text: string;
+}
+
+/** Waiting is why a resource is not updated now, and which resources it waits for. */
+export interface Waiting {
+  on?: string[];
+  reason: string;
+  text: string;
+}
+
+/** Waits is the body of GET /api/waits: how long saves took until they ran, since the session began. Resources are those with saves, in the order of the Tiltfile. */
+export interface Waits {
+  medianMs: number;
+  resources: ResourceWaits[];
+  saves: number;
+  worstMs: number;
 }

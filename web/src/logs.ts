@@ -5,13 +5,17 @@ import type { LogAt, LogFound, LogWindow } from "./api";
 
 /** What of the log is shown. */
 export interface Filter {
-  /** Empty for all resources. */
-  resource: string;
+  /** None for all resources. */
+  resource: string[];
   level: "" | "warn" | "error";
   source: "" | "build" | "runtime";
   text: string;
   /** One piece of work; empty for all. */
   span: string;
+  pod: string;
+  container: string;
+  /** The number of the line up to which the log was cleared; 0 for none. */
+  after: number;
 }
 
 /** The number of positions that are fetched and kept together. It is that between two marks of the server's index. */
@@ -36,7 +40,32 @@ export class Log {
 
   constructor(readonly filter: Filter) {
     this.query = new URLSearchParams();
-    for (const [key, value] of Object.entries(filter)) if (value) this.query.set(key, value);
+    for (const [key, value] of Object.entries(filter) as [string, string | number | string[]][]) {
+      if (Array.isArray(value)) for (const v of value) this.query.append(key, v);
+      else if (value) this.query.set(key, String(value));
+    }
+  }
+
+  /** The address of all lines as text. */
+  get download(): string {
+    const query = new URLSearchParams(this.query);
+    query.set("format", "text");
+    return `/api/logs?${query}`;
+  }
+
+  /** The newest lines as text. */
+  async copyText(most: number): Promise<string> {
+    const resp = await fetch(`${this.download}&tail=${most}`, { signal: this.ended.signal });
+    if (!resp.ok) throw new Error(resp.statusText);
+    return resp.text();
+  }
+
+  /** The position of the line with a number, or of the next one; -1 if there is none. */
+  async positionOf(seq: number): Promise<number> {
+    const query = new URLSearchParams(this.query);
+    query.set("seq", String(seq));
+    const resp = await fetch(`/api/logs/find?${query}`, { signal: this.ended.signal });
+    return resp.ok ? ((await resp.json()) as LogFound).at : -1;
   }
 
   close() {
@@ -74,6 +103,12 @@ export class Log {
       this.fetching.add(n);
       void this.get({ from: String(n * block), count: String(block) }).then(() => this.fetching.delete(n));
     }
+  }
+
+  /** Fetches the block of a position. */
+  async load(at: number): Promise<void> {
+    const n = Math.floor(at / block);
+    if (!this.complete(n)) await this.get({ from: String(n * block), count: String(block) });
   }
 
   private complete(n: number): boolean {

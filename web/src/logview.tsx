@@ -2,13 +2,16 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 
-import { parse } from "./ansi";
-import type { LogAt } from "./api";
+import { parse, plain } from "./ansi";
+import type { LogAt, PagePod } from "./api";
+import { copy } from "./copy";
 import { hue } from "./hue";
+import { parseJSON, short } from "./json";
 import { keys } from "./keys";
 import { Log, type Filter } from "./logs";
+import { hashOf, resourceHash, type Place } from "./place";
 import { remembered } from "./remembered";
-import { logNews } from "./state";
+import { logNews, message } from "./state";
 import { count } from "./words";
 
 const rowHeight = 20;
@@ -18,8 +21,27 @@ const overscan = 12;
 
 const wrap = remembered("wrap", window.innerWidth < 900);
 const times = remembered("times", true);
+const asJSON = remembered("json", true);
+/** How many lines are copied at most. */
+const mostCopied = 10_000;
+/** Up to which line logs were cleared, by title. It holds until the page is loaded again. */
+const cleared = new Map<string, number>();
 
-export function LogView(p: { resource: string; title: string; span?: string; onSpanEnd?: () => void }) {
+interface LogProps {
+  /** The resources whose lines are shown; none for all. */
+  resources: string[];
+  /** The place of this log, for links to its lines. */
+  here: Extract<Place, { view: "log" | "resource" }>;
+  title: string;
+  span?: string;
+  onSpanEnd?: () => void;
+  /** The pods to choose from. */
+  pods?: PagePod[];
+  /** The number of the line to show first. */
+  line?: number | undefined;
+}
+
+export function LogView(p: LogProps) {
   const level = useSignal<Filter["level"]>("");
   const source = useSignal<Filter["source"]>("");
   // What is typed, and what is filtered by, once typing pauses.
@@ -35,19 +57,55 @@ export function LogView(p: { resource: string; title: string; span?: string; onS
   const found = useSignal<{ at: number; nth: number; count: number } | undefined>(undefined);
   const findError = useSignal("");
   const span = p.span ?? "";
+  const pod = useSignal("");
+  const container = useSignal("");
+  const after = useSignal(cleared.get(p.title) ?? 0);
+  const picked = useSignal<LogAt | undefined>(undefined);
 
-  const key = `${p.resource}|${level.value}|${source.value}|${text.value}|${span}`;
-  const log = useMemo(
-    () => new Log({ resource: p.resource, level: level.value, source: source.value, text: text.value, span }),
-    // The key names all that the filter is made of.
-    [key],
-  );
+  const filter: Filter = { resource: p.resources, level: level.value, source: source.value, text: text.value, span, pod: pod.value, container: container.value, after: after.value };
+  const log = useMemo(() => new Log(filter), [JSON.stringify(filter)]);
+  const single = p.resources.length === 1;
   useEffect(() => {
     follow.value = true;
     found.value = undefined;
     void log.refresh(true);
     return () => log.close();
   }, [log]);
+  // The line that the address names.
+  useEffect(() => {
+    const wanted = p.line;
+    if (!wanted) return;
+    void (async () => {
+      if (after.value >= wanted) after.value = 0;
+      await log.refresh(true);
+      const at = await log.positionOf(wanted).catch(() => -1);
+      if (at < 0) {
+        message.value = { text: "the log does not have this line any more", failed: true };
+        return;
+      }
+      show(at);
+      await log.load(at);
+      picked.value = log.line(at);
+    })();
+  }, [p.line, log]);
+  const clearUpTo = (seq: number) => {
+    after.value = seq;
+    picked.value = undefined;
+    cleared.set(p.title, seq);
+  };
+  const clearAll = async () => {
+    await log.refresh(true);
+    const last = log.line(log.end.value - 1);
+    if (last?.seq) clearUpTo(last.seq);
+  };
+  const copyAll = async () => {
+    try {
+      const all = await log.copyText(mostCopied);
+      await copy(plain(all), count(all.split("\n").length - 1, "line"));
+    } catch {
+      message.value = { text: "the log could not be copied", failed: true };
+    }
+  };
   useSignalEffect(() => {
     logNews.value;
     void log.refresh(follow.peek());
@@ -98,22 +156,22 @@ export function LogView(p: { resource: string; title: string; span?: string; onS
     if (answer.at >= 0) show(answer.at);
   };
 
-  keys("log", {
-    f: () => findBox.current?.focus(),
-    n: () => void search(false, true),
-    N: () => void search(true, true),
-    W: () => (wrap.value = !wrap.value),
-    i: () => (times.value = !times.value),
-    L: () => (level.value = level.value === "" ? "warn" : level.value === "warn" ? "error" : ""),
-    "1": () => (source.value = ""),
-    "2": () => (source.value = "build"),
-    "3": () => (source.value = "runtime"),
-    l: bottom,
-    G: bottom,
-  });
-  if (p.resource === "") {
-    keys("log", { "/": () => filterBox.current?.focus() });
-  }
+  keys("log", [
+    { keys: "f", does: "find in the log: text, or /regex/", run: () => findBox.current?.focus() },
+    { keys: "n", does: "next match", run: () => void search(false, true) },
+    { keys: "N", does: "previous match", run: () => void search(true, true) },
+    { keys: "W", does: "wrap lines", run: () => (wrap.value = !wrap.value) },
+    { keys: "i", does: "show times", run: () => (times.value = !times.value) },
+    { keys: "J", does: "lines of JSON: as a message with fields, or as they are", run: () => (asJSON.value = !asJSON.value) },
+    { keys: "L", does: "level of the log: all, warnings, errors", run: () => (level.value = level.value === "" ? "warn" : level.value === "warn" ? "error" : "") },
+    { keys: "1", does: "whole log", run: () => (source.value = "") },
+    { keys: "2", does: "build log", run: () => (source.value = "build") },
+    { keys: "3", does: "runtime log", run: () => (source.value = "runtime") },
+    { keys: "l G", does: "follow the newest line", run: bottom },
+    { keys: "C", does: "copy all lines that are shown", run: () => void copyAll() },
+    { keys: "", does: "clear the log up to here", run: () => void clearAll() },
+    { keys: "/", does: "show only lines with a text, or that match /regex/", run: () => filterBox.current?.focus() },
+  ]);
 
   const lines = log.end.value - log.first.value;
   return (
@@ -139,6 +197,26 @@ export function LogView(p: { resource: string; title: string; span?: string; onS
             </button>
           ))}
         </div>
+        {(p.pods ?? []).length > 1 && (
+          <select class="field" aria-label="pod" value={pod.value} onChange={(e) => (pod.value = e.currentTarget.value)}>
+            <option value="">all pods</option>
+            {(p.pods ?? []).map((one) => (
+              <option key={one.name} value={one.name}>
+                {one.name}
+              </option>
+            ))}
+          </select>
+        )}
+        {containersOf(p.pods ?? []).length > 1 && (
+          <select class="field" aria-label="container" value={container.value} onChange={(e) => (container.value = e.currentTarget.value)}>
+            <option value="">all containers</option>
+            {containersOf(p.pods ?? []).map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        )}
         <input
           ref={filterBox}
           class="field"
@@ -179,6 +257,24 @@ export function LogView(p: { resource: string; title: string; span?: string; onS
         <button class="chip" aria-pressed={wrap.value} onClick={() => (wrap.value = !wrap.value)}>
           wrap
         </button>
+        <button class="chip" aria-pressed={asJSON.value} onClick={() => (asJSON.value = !asJSON.value)} title="J">
+          JSON
+        </button>
+        <button class="chip" onClick={() => void copyAll()} title="C">
+          copy
+        </button>
+        <a class="chip" href={log.download} download={`${single ? p.resources[0] : p.title.replace(/\W+/g, "-")}.log`}>
+          download
+        </a>
+        {after.value > 0 ? (
+          <button class="chip on" onClick={() => ((after.value = 0), cleared.delete(p.title))}>
+            show all again
+          </button>
+        ) : (
+          <button class="chip" onClick={() => void clearAll()}>
+            clear
+          </button>
+        )}
       </div>
       <div
         ref={scroller}
@@ -192,16 +288,83 @@ export function LogView(p: { resource: string; title: string; span?: string; onS
           follow.value = el.scrollHeight - el.scrollTop - el.clientHeight < rowHeight * 1.5;
         }}
       >
-        <Lines log={log} top={top} height={height} follow={follow} scroller={scroller} names={p.resource === ""} find={find.value} current={found.value?.at ?? -1} />
+        <Lines log={log} top={top} height={height} follow={follow} scroller={scroller} names={!single} find={find.value} current={found.value?.at ?? -1} picked={picked} />
       </div>
+      {picked.value && <Picked line={picked.value} here={p.here} close={() => (picked.value = undefined)} clear={clearUpTo} />}
       <div class="foot">
         <span class="note" role="status" aria-live="off">
           {log.error.value || (log.loaded.value ? count(lines, "line") : "…")}
+          {after.value > 0 && ", older ones are hidden"}
           {log.first.value > 0 && `, ${log.first.value.toLocaleString("en")} older ones were dropped`}
         </span>
         {!follow.value && <NewLines log={log} onClick={bottom} />}
       </div>
     </section>
+  );
+}
+
+function containersOf(pods: PagePod[]): string[] {
+  return [...new Set(pods.flatMap((pod) => (pod.containers ?? []).map((c) => c.name)))];
+}
+
+/** The line that was chosen: what can be done with it, and its fields if it is JSON. */
+function Picked(p: { line: LogAt; here: LogProps["here"]; close: () => void; clear: (seq: number) => void }) {
+  const { line } = p;
+  const json = parseJSON(plain(line.text));
+  const link = hashOf({ ...p.here, line: line.seq ?? 0 });
+  const about = [line.level, line.source, line.container, line.pod].filter(Boolean).join(" · ");
+  return (
+    <section class="picked" aria-label="the chosen line">
+      <div class="head">
+        <time dateTime={line.time ?? ""}>{line.time ? new Date(line.time).toLocaleString("sv") : ""}</time>
+        <span class="note">{about}</span>
+        <span class="spring" />
+        <button class="chip" onClick={() => void copy(plain(line.text), "the line")}>
+          copy line
+        </button>
+        <button class="chip" onClick={() => void copy(new URL(link, location.href).href, "a link to the line")}>
+          copy link
+        </button>
+        <a class="chip" href={link}>
+          link
+        </a>
+        <button class="chip" onClick={() => p.clear(line.seq ?? 0)}>
+          clear up to here
+        </button>
+        <button class="chip" onClick={p.close} aria-label="close the line">
+          ✕
+        </button>
+      </div>
+      {json ? <Tree value={json.value} /> : <pre tabIndex={0}>{plain(line.text)}</pre>}
+    </section>
+  );
+}
+
+/** A value of JSON, whose parts can be folded. */
+function Tree(p: { value: unknown }) {
+  const { value } = p;
+  if (typeof value !== "object" || value === null) return <span class={typeof value === "string" ? "fg-green" : "fg-blue"}>{JSON.stringify(value)}</span>;
+  const entries = Object.entries(value);
+  if (entries.length === 0) return <span class="note">{Array.isArray(value) ? "[]" : "{}"}</span>;
+  return (
+    <ul class="tree">
+      {entries.map(([key, inner]) => (
+        <li key={key}>
+          {typeof inner === "object" && inner !== null && Object.keys(inner).length > 0 ? (
+            <details open>
+              <summary>
+                <span class="key">{key}</span> <span class="note">{Array.isArray(inner) ? `${inner.length} values` : `${Object.keys(inner).length} fields`}</span>
+              </summary>
+              <Tree value={inner} />
+            </details>
+          ) : (
+            <>
+              <span class="key">{key}</span> <Tree value={inner} />
+            </>
+          )}
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -232,6 +395,7 @@ interface Visible {
   names: boolean;
   find: string;
   current: number;
+  picked: { value: LogAt | undefined };
 }
 
 function Lines(p: Visible) {
@@ -262,12 +426,21 @@ function Lines(p: Visible) {
   });
 
   const shown = [];
-  for (let i = a; i < b; i++) shown.push(<Line key={first + i} at={first + i} line={log.line(first + i)} names={p.names} find={p.find} current={p.current === first + i} />);
+  for (let i = a; i < b; i++) shown.push(<Line key={first + i} at={first + i} line={log.line(first + i)} names={p.names} find={p.find} current={p.current === first + i || p.picked.value?.at === first + i} />);
   // Wrapped lines are higher than their places: at the end they are laid out upwards from there.
   const offset = full <= mostHeight ? a * rowHeight : p.top.value - (exact - a) * rowHeight;
   const place = p.follow.value && wrap.value ? { bottom: 0 } : { top: Math.max(offset, 0) };
   return (
-    <div class="all" style={{ height: whole ? "auto" : height }}>
+    <div
+      class="all"
+      style={{ height: whole ? "auto" : height }}
+      onClick={(e) => {
+        const el = (e.target as HTMLElement).closest<HTMLElement>(".line");
+        if (!el?.dataset.at || (e.target as HTMLElement).closest("a") || !document.getSelection()?.isCollapsed) return;
+        const line = log.line(Number(el.dataset.at));
+        p.picked.value = p.picked.value?.at === line?.at ? undefined : line;
+      }}
+    >
       <div class={whole ? "window whole" : "window"} style={whole ? {} : place}>
         {shown}
       </div>
@@ -278,6 +451,7 @@ function Lines(p: Visible) {
 function Line(p: { at: number; line: LogAt | undefined; names: boolean; find: string; current: boolean }) {
   const { line } = p;
   const runs = useComputedRuns(line);
+  const json = useMemo(() => (line && asJSON.value ? parseJSON(line.text) : undefined), [line, asJSON.value]);
   if (!line) return <div class="line missing">…</div>;
   const level = line.level === "error" || line.level === "warn" ? ` ${line.level}` : "";
   return (
@@ -288,14 +462,15 @@ function Line(p: { at: number; line: LogAt | undefined; names: boolean; find: st
         </time>
       )}
       {p.names && (
-        <a class={`name hue${hue(line.resource ?? "")}`} href={line.resource ? `#/r/${encodeURIComponent(line.resource)}` : "#/"} tabIndex={-1}>
+        <a class={`name hue${hue(line.resource ?? "")}`} href={line.resource ? resourceHash(line.resource) : "#/"} tabIndex={-1}>
           {line.resource || "·"}
         </a>
       )}
       {level && <span class="mark">{line.level === "error" ? "✖" : "!"}</span>}
       <span class="text">
         {line.prefix && <span class="faint">{line.prefix}</span>}
-        {runs.map((r, i) =>
+        {json && <JSONText json={json} find={p.find} />}
+        {!json && runs.map((r, i) =>
           r.link ? (
             <a key={i} class={r.classes} href={r.link} target="_blank" rel="noreferrer noopener" tabIndex={-1}>
               {marked(r.text, p.find)}
@@ -309,6 +484,22 @@ function Line(p: { at: number; line: LogAt | undefined; names: boolean; find: st
         {"\n"}
       </span>
     </div>
+  );
+}
+
+/** A line of JSON as its message with its fields. */
+function JSONText(p: { json: NonNullable<ReturnType<typeof parseJSON>>; find: string }) {
+  return (
+    <>
+      <span>{marked(p.json.message, p.find)}</span>
+      {p.json.fields.map(([key, value]) => (
+        <span key={key}>
+          {" "}
+          <span class="key">{key}=</span>
+          {marked(short(value), p.find)}
+        </span>
+      ))}
+    </>
   );
 }
 

@@ -1,46 +1,41 @@
 import "./style.css";
 
-import { computed, effect, signal } from "@preact/signals";
+import { computed, effect } from "@preact/signals";
 import { render } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 
-import { pause } from "./actions";
-import { help, keys } from "./keys";
+import { buttonsOf, chooseButton, editArguments, pause, press, prune, stop } from "./actions";
+import { Architecture } from "./architecture";
+import { Dialogs, openDialog } from "./dialog";
+import { Graph } from "./graph";
+import { keyNames, keys, taken } from "./keys";
 import { LogView } from "./logview";
+import { group } from "./order";
 import { filter, Overview } from "./overview";
+import { openPalette } from "./palette";
+import { go, place } from "./place";
+import { Plan } from "./plan";
+import { renew } from "./renew";
 import { Resource } from "./resource";
-import { message, resources, session, stream } from "./state";
+import { live, message, now, resources, session, stream } from "./state";
 import { connection } from "./stream";
-import { glyphs } from "./words";
+import { TimeLine } from "./timeline";
+import { glyphs, statusOf } from "./words";
 
-/** What the address shows: the overview, the log of all, or a resource. */
-type Place = { view: "overview" } | { view: "log" } | { view: "resource"; name: string };
-
-function placeOf(hash: string): Place {
-  const m = /^#\/r\/(.+)$/.exec(hash);
-  if (m?.[1]) {
-    try {
-      return { view: "resource", name: decodeURIComponent(m[1]) };
-    } catch {
-      return { view: "overview" };
-    }
-  }
-  return hash === "#/log" ? { view: "log" } : { view: "overview" };
-}
-
-const place = signal<Place>(placeOf(location.hash));
-const helping = signal(false);
-window.addEventListener("hashchange", () => (place.value = placeOf(location.hash)));
+/** The resources of a group. */
+const members = (name: string) => resources.value.filter((r) => group(r) === name && r.type !== "tiltfile").map((r) => r.name);
 
 effect(() => {
   const at = place.value;
   if (at.view === "resource") stream.want({ detail: at.name, log: [at.name] });
-  else stream.want(at.view === "log" ? { log: ["*"] } : {});
+  else if (at.view === "log") stream.want({ log: at.group === undefined ? ["*"] : members(at.group) });
+  else stream.want({});
 });
 
 const counts = computed(() => {
-  const n = { ok: 0, updating: 0, waiting: 0, failed: 0, unknown: 0, idle: 0 };
-  for (const r of resources.value) n[(r.status === "warning" ? "ok" : r.status) as keyof typeof n]++;
+  const n = { ok: 0, warning: 0, updating: 0, waiting: 0, failed: 0, unknown: 0, idle: 0 };
+  for (const r of resources.value) n[(r.status === "updating" ? "updating" : statusOf(r, now.value)) as keyof typeof n]++;
+  n.ok += n.warning;
   return n;
 });
 
@@ -52,10 +47,21 @@ effect(() => {
 });
 
 function App() {
-  keys("page", {
-    "?": () => (helping.value = !helping.value),
-    Z: pause,
-  });
+  keys("page", [
+    { keys: "?", does: "all keys", run: openHelp },
+    { keys: ":", does: "all commands by name, and resources (Ctrl-K)", run: () => openPalette(), moves: true },
+    { keys: "a", does: "log of all resources", run: () => go({ view: "log" }) },
+    { keys: "D", does: "graph of the dependencies", run: () => go({ view: "graph" }) },
+    { keys: "H", does: "time line: what happened, and how long you waited", run: () => go({ view: "time" }) },
+    { keys: "P", does: "pending changes: what an update would do to the cluster", run: () => go({ view: "plan" }) },
+    { keys: "Z", does: "pause all updates, or resume them", run: pause, changes: true },
+    { keys: "A", does: "arguments of the Tiltfile", run: editArguments, changes: true },
+    { keys: "", does: "buttons of the session", run: () => chooseButton(undefined), changes: true },
+    { keys: "", does: "delete what the Tiltfile no longer declares", run: prune, changes: true },
+    { keys: "", does: "save a snapshot of the session to a file", run: () => download("/api/snapshot", "snapshot.json") },
+    { keys: "", does: "hone’s own parts: wake-ups and batch times", run: () => go({ view: "hone" }) },
+    { keys: "", does: "stop the session", run: stop, changes: true },
+  ]);
   const at = place.value;
   return (
     <>
@@ -63,19 +69,43 @@ function App() {
       <Connection />
       <Notices />
       {at.view === "resource" ? (
-        <Resource key={at.name} name={at.name} />
+        <Resource key={at.name} name={at.name} tab={at.tab} line={at.line} update={at.update} />
       ) : at.view === "log" ? (
-        <AllLogs />
-      ) : session.value ? (
-        <Overview />
-      ) : (
+        <AllLogs key={at.group ?? "*"} group={at.group} line={at.line} />
+      ) : !session.value ? (
         <main class="lost" aria-busy="true" />
+      ) : at.view === "graph" ? (
+        <Graph />
+      ) : at.view === "time" ? (
+        <TimeLine />
+      ) : at.view === "plan" ? (
+        <Plan />
+      ) : at.view === "hone" ? (
+        <Architecture />
+      ) : (
+        <Overview />
       )}
       <Message />
-      {helping.value && <Help />}
+      <Dialogs />
     </>
   );
 }
+
+function download(path: string, name: string) {
+  const a = document.createElement("a");
+  a.href = path;
+  a.download = name;
+  a.click();
+}
+
+const views = [
+  ["overview", "#/", "resources"],
+  ["log", "#/log", "log"],
+  ["graph", "#/graph", "graph"],
+  ["time", "#/time", "time line"],
+  ["plan", "#/plan", "changes"],
+  ["hone", "#/hone", "hone"],
+] as const;
 
 function Top() {
   const s = session.value;
@@ -97,7 +127,16 @@ function Top() {
           )}
         </span>
       )}
-      <span class="spring" />
+      <nav class="views" aria-label="views">
+        {views.filter(([view]) => live.value || (view !== "plan" && view !== "hone")).map(([view, href, name]) => (
+          <a key={view} href={href} aria-current={place.value.view === view ? "page" : undefined}>
+            {name}
+          </a>
+        ))}
+        <a href="/docs/" target="_blank" rel="noopener">
+          docs
+        </a>
+      </nav>
       <span class="counts">
         {(["failed", "unknown", "waiting", "updating", "ok"] as const).map(
           (status) =>
@@ -116,12 +155,21 @@ function Top() {
             ),
         )}
       </span>
-      {s && (
+      {live.value &&
+        buttonsOf("").map((b) => (
+          <button key={b.name} class="chip" disabled={!!b.disabled} onClick={() => press(b)}>
+            {b.text}
+          </button>
+        ))}
+      {s && live.value && (
         <button class="chip" aria-pressed={!!s.paused} onClick={pause} title="Z">
           {s.paused ? "resume" : "pause"}
         </button>
       )}
-      <button class="chip" onClick={() => (helping.value = true)} aria-label="keys" title="?">
+      <button class="chip" onClick={() => openPalette()} aria-label="commands and resources" title="Ctrl-K">
+        ⌘K
+      </button>
+      <button class="chip" onClick={openHelp} aria-label="keys" title="?">
         ?
       </button>
     </header>
@@ -145,7 +193,12 @@ function Connection() {
           <strong>This page belongs to a session that has ended.</strong> <code>hone open</code> opens the page of the one that runs now.
         </p>
       )}
-      {session.value?.ended && c === "open" && (
+      {session.value?.past && (
+        <p class="notice">
+          <strong>A snapshot:</strong> the session as it was on {new Date(session.value.past.at).toLocaleString("sv")}, run by hone v{session.value.past.by}. Nothing can be changed here.
+        </p>
+      )}
+      {session.value?.ended && !session.value.past && c === "open" && (
         <p class="notice error">
           <strong>The session is ending.</strong>
         </p>
@@ -160,18 +213,36 @@ function Notices() {
       {(session.value?.notices ?? []).map((n, i) => (
         <p key={i} class={`notice ${n.severity}`}>
           <strong>{n.summary}</strong> {n.cause} {n.mend && <span class="mend">{n.mend}</span>}
+          {live.value && n.act === "resume" && (
+            <button class="chip" onClick={pause}>
+              resume
+            </button>
+          )}
+          {live.value && n.act === "prune" && (
+            <button class="chip" onClick={prune}>
+              delete them
+            </button>
+          )}
+          {live.value && n.act === "confirm" && place.value.view !== "plan" && (
+            <a class="chip" href="#/plan">
+              look at the changes
+            </a>
+          )}
         </p>
       ))}
     </div>
   );
 }
 
-function AllLogs() {
-  keys("all logs", { Escape: () => (location.hash = "#/"), q: () => (location.hash = "#/"), a: () => (location.hash = "#/") });
+function AllLogs(p: { group: string | undefined; line: number | undefined }) {
+  const back = () => go({ view: "overview" });
+  keys("log", [{ keys: "Escape q a", does: "back to all resources", run: back, moves: true }]);
+  const names = p.group === undefined ? [] : members(p.group);
+  const title = p.group === undefined ? "log of all" : `log of ${p.group || "what has no label"}`;
   return (
     <main class="all-logs">
-      <h1 class="hidden">Log</h1>
-      <LogView key="all" resource="" title="log of all" />
+      <h1 class="hidden">{title}</h1>
+      {p.group !== undefined && names.length === 0 ? <p class="empty">No resource has this label.</p> : <LogView resources={names} here={{ view: "log", ...(p.group === undefined ? {} : { group: p.group }) }} title={title} line={p.line} />}
     </main>
   );
 }
@@ -197,32 +268,43 @@ function Message() {
   );
 }
 
-function Help() {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
-  return (
-    <dialog ref={dialog} class="help" aria-labelledby="help-title" onClose={() => (helping.value = false)}>
-      <h2 id="help-title">Keys</h2>
-      <dl>
-        {help.map(([k, does]) => (
-          <div key={k}>
-            <dt>
-              {k.split(" ").map((one) => (
-                <kbd key={one}>{one}</kbd>
-              ))}
-            </dt>
-            <dd>{does}</dd>
-          </div>
+/** Lists what keys do now, from the views that are on the page. */
+function openHelp() {
+  const places = taken();
+  openDialog({
+    title: "Keys",
+    kind: "help",
+    content: (close) => (
+      <>
+        {places.map((p) => (
+          <section key={p.place}>
+            <h3>{p.place}</h3>
+            <dl>
+              {p.acts
+                .filter((a) => a.keys)
+                .map((a) => (
+                  <div key={a.does}>
+                    <dt>
+                      {keyNames(a).map((k) => (
+                        <kbd key={k}>{k}</kbd>
+                      ))}
+                    </dt>
+                    <dd>{a.does}</dd>
+                  </div>
+                ))}
+            </dl>
+          </section>
         ))}
-      </dl>
-      <p class="note">hone {session.value?.version}. They are those of hone’s screen.</p>
-      <button class="button main" autofocus onClick={() => dialog.current?.close()}>
-        close
-      </button>
-    </dialog>
-  );
+        <p class="note">hone {session.value?.version}. The letters are those of hone’s screen.</p>
+        <button class="button main" autofocus onClick={close}>
+          close
+        </button>
+      </>
+    ),
+  });
 }
 
+renew();
 void stream.run();
 const root = document.getElementById("page");
 if (root) render(<App />, root);

@@ -12,13 +12,14 @@ const collator = new Intl.Collator("en", { numeric: true });
 
 export const group = (r: PageResource) => r.labels?.[0] ?? "";
 
-export function arrange(rows: PageResource[], order: Order): PageResource[] {
-  const first = (r: PageResource) => (r.name === tiltfileName ? 0 : 1);
+/** Arranges rows. Starred ones come first in each order except that of alerts. */
+export function arrange(rows: PageResource[], order: Order, starred: ReadonlySet<string> = new Set()): PageResource[] {
+  const first = (r: PageResource) => (r.name === tiltfileName ? 0 : starred.has(r.name) ? 1 : 2);
   const compare: Record<Order, (a: PageResource, b: PageResource) => number> = {
     "by group": (a, b) => first(a) - first(b) || Number(group(a) === "") - Number(group(b) === "") || collator.compare(group(a), group(b)),
     "alerts first": (a, b) => alert(a) - alert(b),
     "by name": (a, b) => first(a) - first(b) || collator.compare(a.name, b.name),
-    "by last change": (a, b) => changed(b) - changed(a),
+    "by last change": (a, b) => Number(starred.has(b.name)) - Number(starred.has(a.name)) || changed(b) - changed(a),
   };
   return [...rows].sort(compare[order]); // the sort is stable
 }
@@ -28,24 +29,24 @@ function alert(r: PageResource): number {
   return r.error ? 0 : urgency.indexOf(r.status);
 }
 
-/** The test of a filter: letters in order, !letters, label:x, is:status. */
-export function matches(filter: string): (r: PageResource) => boolean {
+/** The test of a filter: letters in order, !letters, label:x, is:status, is:starred. */
+export function matches(filter: string, starred: ReadonlySet<string> = new Set()): (r: PageResource) => boolean {
   const terms = filter.toLowerCase().split(/\s+/).filter(Boolean);
   return (r) =>
     terms.every((term) => {
       const not = term.startsWith("!");
       const t = not ? term.slice(1) : term;
-      return test(r, t) !== not || t === "";
+      return test(r, t, starred) !== not || t === "";
     });
 }
 
-function test(r: PageResource, term: string): boolean {
+function test(r: PageResource, term: string, starred: ReadonlySet<string>): boolean {
   const label = /^label:(.*)$/.exec(term);
   if (label) return (r.labels ?? []).some((l) => l.toLowerCase().includes(label[1] ?? ""));
   const is = /^is:(.*)$/.exec(term);
   if (is) {
     const status = is[1] === "failing" ? "failed" : is[1];
-    return r.status === status || (status === "failed" && !!r.error) || (status === "disabled" && !!r.disabled) || (status === "ok" && r.status === "warning");
+    return r.status === status || (status === "failed" && !!r.error) || (status === "disabled" && !!r.disabled) || (status === "starred" && starred.has(r.name)) || (status === "manual" && !!r.triggerMode?.startsWith("manual")) || (status === "drifted" && !!r.drift) || (status === "ok" && r.status === "warning");
   }
   let at = 0;
   for (const c of r.name.toLowerCase()) if (c === term[at]) at++;

@@ -1,4 +1,4 @@
-// Choices of the user that outlive the page. They are the browser's own: nothing of the session is stored.
+// Choices of the user that outlive the page. They are kept by the browser; of the session they hold no more than names of resources.
 import { effect, signal, type Signal } from "@preact/signals";
 
 export function remembered<T>(name: string, first: T): Signal<T> {

@@ -14,6 +14,9 @@ export const now = signal(Date.now());
 /** A message about the last action, and whether that failed. */
 export const message = signal<{ text: string; failed: boolean } | undefined>(undefined);
 
+/** Whether the session can be asked for something: a snapshot cannot. */
+export const live = computed(() => !session.value?.past);
+
 const rows = new Map<string, Signal<PageResource>>();
 /** Changes when rows come or go. */
 const population = signal(0);
@@ -36,7 +39,7 @@ export const stream = new Stream({ page: take, log: (news) => (logNews.value = n
 function take(doc: Page) {
   batch(() => {
     ahead = Date.parse(doc.now) - Date.now();
-    now.value = Date.now() + ahead;
+    now.value = doc.session?.past || session.peek()?.past ? Date.parse(doc.now) : Date.now() + ahead;
     let changed = false;
     if (doc.whole) {
       const there = new Set((doc.resources ?? []).map((r) => r.name));
@@ -62,7 +65,7 @@ function take(doc: Page) {
 
 // Ages are in seconds only while something is young, but a tick costs little: only texts that change are drawn.
 setInterval(() => {
-  if (!document.hidden) now.value = Date.now() + ahead;
+  if (!document.hidden && live.peek()) now.value = Date.now() + ahead;
 }, 1000);
 
 /** Asks something of the session, and says how that went. */

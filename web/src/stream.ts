@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 
 import type { LogNews, Page } from "./api";
+import { pollEvery, slot } from "./slots";
 
 /** How the connection to the session is. */
 export type Connection = "connecting" | "open" | "lost" | "refused";
@@ -61,18 +62,25 @@ export class Stream {
       const cut = new AbortController();
       this.current = cut;
       let opened = false;
+      const free = await slot();
       try {
-        await this.read(cut.signal, () => {
+        await this.read(cut.signal, free !== undefined, () => {
           opened = true;
           failures = 0;
           connection.value = "open";
         });
+        if (!free && !cut.signal.aborted) {
+          await this.pause(pollEvery);
+          continue;
+        }
       } catch (e) {
         if (e instanceof Refused) {
           connection.value = "refused";
           await this.pause(10_000);
           continue;
         }
+      } finally {
+        free?.();
       }
       if (cut.signal.aborted) continue; // on purpose
       connection.value = "lost";
@@ -91,10 +99,11 @@ export class Stream {
     });
   }
 
-  private async read(signal: AbortSignal, opened: () => void) {
+  private async read(signal: AbortSignal, follow: boolean, opened: () => void) {
     const query = new URLSearchParams();
     if (this.interest.detail !== undefined) query.set("detail", this.interest.detail);
     for (const name of this.interest.log ?? []) query.append("log", name);
+    if (!follow) query.set("follow", "false");
     const resp = await fetch(`/api/page?${query}`, { signal, headers: this.last ? { "Last-Event-ID": this.last } : {} });
     if (resp.status === 401 || resp.status === 403) throw new Refused();
     if (!resp.ok || !resp.body) throw new Error(resp.statusText);

@@ -92,12 +92,13 @@ export function past(u: PageUpdate): Said {
 /** What the column of the update says: what happens, why it waits, or how it went. */
 export function updateOf(r: PageResource, now: number): Said {
   if (r.disabled) return { text: "disabled", tone: "dim" };
-  if (r.leaving) return { text: "is being removed", tone: "dim" };
+  if (r.leaving) return r.waiting ? { text: r.waiting.text, tone: "warn" } : { text: "is being removed", tone: "dim" };
   if (r.current) return running(r.current, now);
   if (r.waiting) return { text: r.waiting.text, tone: "warn", ...(r.pending ? { note: count(r.pending, "changed file") } : {}) };
   if (r.last) {
     const said = past(r.last);
-    return r.behind ? { ...said, note: `${count(r.behind, "container")} behind`, tone: "warn" } : said;
+    if (r.behind) return { ...said, note: `${count(r.behind, "container")} behind`, tone: "warn" };
+    return r.drift ? { ...said, text: `≠ ${r.drift}`, note: said.text, tone: "warn" } : said;
   }
   return { text: r.status === "updating" ? "starting" : "not started", tone: "dim" };
 }
@@ -115,6 +116,7 @@ const reasons: Record<string, string> = {
 /** What the column of the runtime says. */
 export function runtimeOf(r: PageResource, now: number): Said {
   const { status, text, error, since, restarts } = r.runtime;
+  if (r.relapse && relapsing(r, now)) return { text: `${reasons[r.relapse.reason] ?? r.relapse.reason} ×${r.relapse.restarts}`, note: "runs again", tone: "warn" };
   if (status === "none" || status === "not_applicable") return { text: "–", tone: "dim" };
   const [first = "", ...rest] = (text || error || status).split(" ");
   const said: Said = {
@@ -124,6 +126,17 @@ export function runtimeOf(r: PageResource, now: number): Said {
   if (since) said.text += `, ${age(since, now)}`;
   if (restarts) said.note = count(restarts, "restart");
   return said;
+}
+
+/** Whether a resource runs again between two failures of a crash loop, which is not over yet. */
+export function relapsing(r: PageResource, now: number): boolean {
+  return !!r.relapse && Date.parse(r.relapse.until) > now;
+}
+
+/** The status that is shown: a crash loop between two failures is a warning, not well. */
+export function statusOf(r: PageResource, now: number): string {
+  if (r.error && r.status !== "updating") return "failed";
+  return relapsing(r, now) && (r.status === "ok" || (r.status === "waiting" && !r.waiting)) ? "warning" : r.status;
 }
 
 /** When the newest update ended; now while one runs. */

@@ -33,9 +33,47 @@ for (const colorScheme of ["light", "dark"] as const) {
         await expect(page.locator(".line").first()).toBeVisible();
         await check(hash);
       }
+      await page.locator(".line").first().click();
+      await expect(page.getByRole("region", { name: "the chosen line" })).toBeVisible();
+      await check("a chosen line");
       await page.evaluate(() => (location.hash = "#/r/api"));
-      await page.getByRole("tab", { name: "definition" }).click();
-      await check("definition");
+      for (const tab of ["process", "ports", "definition"]) {
+        await page.getByRole("tab", { name: tab }).click();
+        await check(tab);
+      }
+      await page.evaluate(() => (location.hash = "#/r/(Tiltfile)"));
+      await page.getByRole("tab", { name: "files and arguments" }).click();
+      await check("the Tiltfile");
+      await page.keyboard.press("A");
+      await expect(page.getByRole("dialog")).toBeVisible();
+      await check("arguments");
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("Control+k");
+      await expect(page.getByRole("listbox")).toBeVisible();
+      await check("palette");
+      await page.keyboard.press("Escape");
+      for (const [hash, shown] of [
+        ["#/graph", "a.node"],
+        ["#/time", ".item.update.bad"],
+        ["#/hone", ".parts tbody tr"],
+        ["#/plan", ".step, .card, .empty"],
+      ] as const) {
+        await page.evaluate((h) => (location.hash = h), hash);
+        await expect(page.locator(shown).first()).toBeVisible();
+        await check(hash);
+      }
+      await page.evaluate(() => (location.hash = "#/time"));
+      await page.locator(".item.update.bad").last().click();
+      await check("details of the time line");
+      await page.evaluate(() => (location.hash = "#/r/docs"));
+      await page.getByRole("button", { name: "do again" }).click();
+      await check("inputs of a button");
+      await page.keyboard.press("Escape");
+      await page.evaluate(() => (location.hash = "#/"));
+      await page.keyboard.press("j");
+      await page.keyboard.press("j");
+      await page.keyboard.press("Space");
+      await check("marked");
     });
   }
 }

@@ -57,3 +57,68 @@ test("says when its session has ended, and lets no later session in by its cooki
     await session.close();
   }
 });
+
+test("any number of tabs can be open at once", async ({ page, context }) => {
+  const session = new Session(tiltfile);
+  await session.start();
+  try {
+    await page.goto(session.ticket("count"));
+    const pages = [page];
+    for (let i = 0; i < 7; i++) {
+      // More than a browser opens connections to one server.
+      const other = await context.newPage();
+      await other.goto(`http://127.0.0.1:${session.port}/#/r/count`);
+      pages.push(other);
+    }
+    const eighth = pages[7] ?? page;
+    await eighth.evaluate(() => (location.hash = "#/time"));
+    await expect(eighth.getByRole("group", { name: "count", exact: true }).locator(".item")).not.toHaveCount(0);
+    session.hone("disable", "other");
+    const last = Number(/n(\d+)\s*$/.exec(session.hone("logs", "count", "--tail", "1"))?.[1]);
+    for (const one of pages.slice(0, 7)) {
+      await expect(one.locator(".line", { hasText: new RegExp(`n${last + 5}\\b`) })).toBeVisible();
+      await one.evaluate(() => (location.hash = "#/"));
+      await expect(row(one, "other")).toContainText("disabled");
+    }
+    // A tab that is closed makes room.
+    await page.close();
+    session.hone("enable", "other");
+    for (const one of pages.slice(1, 7)) await expect(row(one, "other")).toContainText("ok");
+  } finally {
+    await session.close();
+  }
+});
+
+test("a hidden page sends no requests, and is up to date once it is visible again", async ({ page }) => {
+  const session = new Session(tiltfile);
+  await session.start();
+  try {
+    await page.goto(session.ticket("count"));
+    await expect(page.locator(".line", { hasText: "n5" }).first()).toBeVisible();
+    const see = (hidden: boolean) =>
+      page.evaluate((hidden) => {
+        Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+        document.dispatchEvent(new Event("visibilitychange"));
+      }, hidden);
+    await page.evaluate(() => (location.hash = "#/time"));
+    await expect(page.getByRole("group", { name: "count", exact: true }).locator(".item")).not.toHaveCount(0);
+    await page.evaluate(() => (location.hash = "#/r/count"));
+    await see(true);
+    await page.waitForTimeout(500); // what was on its way
+    const before = await page.locator(".foot").textContent();
+    const asked: string[] = [];
+    page.on("request", (r) => asked.push(r.url()));
+    session.hone("disable", "other");
+    const last = Number(/n(\d+)\s*$/.exec(session.hone("logs", "count", "--tail", "1"))?.[1]);
+    await page.waitForTimeout(1500);
+    expect(asked).toEqual([]);
+    expect(await page.locator(".foot").textContent()).toBe(before);
+    await see(false);
+    await expect(page.locator(".line", { hasText: new RegExp(`n${last + 10}\\b`) })).toBeVisible();
+    await page.keyboard.press("Escape");
+    await expect(row(page, "other")).toContainText("disabled");
+    await expect(page.getByRole("alert")).toBeEmpty();
+  } finally {
+    await session.close();
+  }
+});

@@ -14,7 +14,7 @@ test("shows every resource with what it does and why it waits", async ({ page })
   await expect(row(page, "mailer").getByRole("img", { name: "failed" })).toBeVisible();
   await expect(row(page, "e2e")).toContainText("mailer");
   await expect(row(page, "seed")).toContainText("manual");
-  await expect(page.locator("tr.group button")).toHaveText([/backend/, /frontend/, /no label/]);
+  await expect(page.locator("tr.group button[aria-expanded]")).toHaveText([/backend/, /frontend/, /no label/]);
   await expect(page).toHaveTitle(/^✖ 1 /);
 });
 
@@ -29,7 +29,7 @@ test("is moved through by the screen's keys", async ({ page }) => {
   await page.keyboard.press("Escape");
   await expect(page.locator("a.resource:focus")).toHaveText("api");
   await page.keyboard.press("?");
-  await expect(page.getByRole("dialog")).toContainText("trigger an update");
+  await expect(page.getByRole("dialog")).toContainText("update now");
   await page.keyboard.press("Escape");
   await expect(page.getByRole("dialog")).toBeHidden();
 });
@@ -86,4 +86,45 @@ test("triggers, disables and enables, and shows the result at once", async ({ pa
   await expect(page.locator(".notice", { hasText: "the session is paused" })).toBeVisible();
   await page.keyboard.press("Z");
   await expect(page.locator(".notice", { hasText: "the session is paused" })).toBeHidden();
+});
+
+test("marks, and acts on all that are marked", async ({ page }) => {
+  await page.locator('a[data-name="gateway"]').focus();
+  await page.keyboard.press("Space");
+  await page.keyboard.press("Space"); // it has moved on
+  await expect(page.getByRole("toolbar", { name: "marked resources" })).toContainText("2 marked");
+  await page.getByRole("checkbox", { name: "mark docs" }).check();
+  await page.keyboard.press("t");
+  await expect(page.getByText("3 resources will be updated")).toBeVisible();
+  const bar = page.getByRole("toolbar", { name: "marked resources" });
+  await bar.getByRole("button", { name: "disable", exact: true }).click();
+  for (const name of ["gateway", "api", "docs"]) await expect(row(page, name)).toContainText("disabled");
+  await bar.getByRole("button", { name: "enable", exact: true }).click();
+  for (const name of ["gateway", "api", "docs"]) await expect(row(page, name)).toContainText("pid ");
+  await bar.getByRole("button", { name: "trigger mode" }).click();
+  await expect(row(page, "docs")).toContainText("manual");
+  await bar.getByRole("button", { name: "trigger mode" }).click();
+  await expect(row(page, "docs")).not.toContainText("manual");
+  await page.keyboard.press("Escape");
+  await expect(bar).toBeHidden();
+  // A group, and all that is shown.
+  await page.locator("tr.group", { hasText: "backend" }).getByRole("button", { name: "mark" }).click();
+  await expect(bar).toContainText("3 marked");
+  await page.keyboard.press("*");
+  await expect(bar).toContainText("10 marked");
+  await bar.getByRole("button", { name: "clear" }).click();
+});
+
+test("stars come first, also after the page was loaded again", async ({ page }) => {
+  await page.locator('a[data-name="web"]').focus();
+  await page.keyboard.press("s");
+  await expect(page.locator("tr.group button[aria-expanded]").first()).toContainText("starred");
+  await page.reload();
+  await expect(page.locator("a.resource").nth(1)).toHaveText("web");
+  await page.keyboard.press("/");
+  await page.keyboard.type("is:starred");
+  await expect(page.locator("a.resource")).toHaveText(["web"]);
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "star web" }).click();
+  await expect(page.locator("tr.group button[aria-expanded]").first()).toContainText("backend");
 });

@@ -1,7 +1,7 @@
 // Real sessions for the tests, and a page that is let into them.
 import { test as base, expect, type Page } from "@playwright/test";
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, connect, type Server, type Socket } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -23,13 +23,21 @@ export class Session {
     writeFileSync(join(this.dir, name), text);
   }
 
+  remove(name: string) {
+    rmSync(join(this.dir, name));
+  }
+
+  read(name: string): string {
+    return readFileSync(join(this.dir, name), "utf8");
+  }
+
   /** Starts the session, and returns when its page can be opened. */
-  async start(port = 0) {
-    const child = spawn(this.binary, ["up", "--stream", "--port", String(port)], { cwd: this.dir, env: this.env, stdio: ["ignore", "pipe", "pipe"] });
+  async start(port = 0, ...flags: string[]) {
+    const child = spawn(this.binary, ["up", "--stream", "--port", String(port), ...flags], { cwd: this.dir, env: this.env, stdio: ["ignore", "pipe", "pipe"] });
     this.process = child;
     await new Promise<void>((done, failed) => {
       const take = (chunk: Buffer) => {
-        this.output += chunk.toString();
+        this.output = (this.output + chunk.toString()).slice(-20_000); // a flood of lines must not fill the memory
         if (this.output.includes("Web page at ")) done();
       };
       child.stdout.on("data", take);
@@ -38,7 +46,7 @@ export class Session {
     });
   }
 
-  private get binary() {
+  get binary() {
     return process.env.HONE_TEST_BINARY ?? "";
   }
 
@@ -51,8 +59,26 @@ export class Session {
     return this.hone("open", "--print", ...args);
   }
 
+  get pid(): number {
+    return this.process?.pid ?? 0;
+  }
+
+  /** Waits until something holds. */
+  async until(holds: () => boolean, seconds = 60) {
+    for (const end = Date.now() + seconds * 1000; !holds(); ) {
+      if (Date.now() > end) throw new Error("it does not come true");
+      await new Promise((done) => setTimeout(done, 200));
+    }
+  }
+
   get port(): number {
     return Number(new URL(this.ticket()).port);
+  }
+
+  /** Waits until the session has ended by itself. */
+  async ended() {
+    const child = this.process;
+    if (child && child.exitCode === null) await new Promise((done) => child.once("exit", done));
   }
 
   async stop() {
@@ -112,12 +138,20 @@ export class Cable {
 }
 
 const shop = `
+load('ext://uibutton', 'cmd_button', 'text_input', 'choice_input', 'bool_input', 'location')
+config.define_string_list('only')
+only = config.parse().get('only', [])
 for name, label in [('gateway', 'backend'), ('api', 'backend'), ('web', 'frontend'), ('docs', '')]:
     local_resource(name, cmd='echo building ' + name, serve_cmd='echo ready; exec sleep 100000', labels=[label] if label else [],
                    links=['http://localhost:3999/' + name], deps=['src'])
 local_resource('mailer', cmd='cat mailer.txt; test -f fixed || { echo "no such host: smtp" >&2; exit 3; }', labels=['backend'])
 local_resource('e2e', cmd='echo tested', resource_deps=['mailer'], labels=['frontend'])
 local_resource('seed', cmd='echo seeded', auto_init=False, trigger_mode=TRIGGER_MODE_MANUAL)
+local_resource('saved', cmd='cat saved.txt; sleep 0.05', deps=['saved.txt'])
+local_resource('ticks', serve_cmd='sh ticks.sh', labels=['frontend'])
+cmd_button('again', argv=['sh', '-c', 'echo "again: $NAME $SIZE $DRY $TOKEN"'], resource='docs', text='do again', inputs=[
+    text_input('NAME', label='whose', default='ada'), choice_input('SIZE', choices=['small', 'large']), bool_input('DRY', default=False, true_string='dry', false_string='wet')])
+cmd_button('everything', argv=['echo', 'all caches are clear'], location=location.NAV, text='clear caches', requires_confirmation=True)
 local_resource('flood', cmd='sh flood.sh', auto_init=False, trigger_mode=TRIGGER_MODE_MANUAL)
 `;
 
@@ -131,6 +165,15 @@ printf '\\033[31mred\\033[0m plain \\033]0;title\\007\\033[2J\\033[1;1H<script>a
 printf '\\033]8;;javascript:alert(1)\\033\\\\click\\033]8;;\\033\\\\ \\033[?1049h done\\n'
 `;
 
+const ticks = `
+n=0
+while true; do
+  n=$((n + 1))
+  printf '{"level":"info","msg":"tick","n":%d,"user":{"id":7,"name":"ada"}}\\n' $n
+  sleep 1
+done
+`;
+
 interface Fixtures {
   /** Fails the test for errors of the page, and for what its policy forbids. */
   watched: void;
@@ -139,7 +182,7 @@ interface Fixtures {
 export const test = base.extend<Fixtures, { session: Session }>({
   session: [
     async ({}, use) => {
-      const s = new Session(shop, { "flood.sh": flood, "mailer.txt": "connecting\n" });
+      const s = new Session(shop, { "flood.sh": flood, "ticks.sh": ticks, "mailer.txt": "connecting\n", "saved.txt": "first\n" });
       await s.start();
       await use(s);
       await s.close();

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-dev/hone/internal/loop/intent"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/api"
@@ -16,7 +17,11 @@ func Detail(v store.View, name string) (d api.PageDetail, ok bool) {
 	d.Name = name
 	t := state.TheTiltfile(v)
 	if name == string(model.TiltfileName) {
-		d.Description = state.TheSession(v).Tiltfile
+		d.Description, d.Warnings, d.ConfigFiles = state.TheSession(v).Tiltfile, t.Warnings, state.Relative(t.Path, t.ConfigFiles)
+		d.Files = state.Relative(t.Path, state.PathsOf(t.Changed))
+		for _, e := range t.Evaluations {
+			d.Updates = append(d.Updates, evaluation(e))
+		}
 		return d, true
 	}
 	e, ok := state.Resources.In(v).Get(name)
@@ -31,8 +36,12 @@ func Detail(v store.View, name string) (d api.PageDetail, ok bool) {
 	for _, b := range u.Builds {
 		d.Updates = append(d.Updates, build(b))
 	}
-	for _, o := range u.Applied {
-		d.Objects = append(d.Objects, strings.ToLower(o.Kind)+"/"+o.Name)
+	d.Objects = objects(u, state.Drifts.In(v).Value(name))
+	for _, im := range m.Images {
+		d.Images = append(d.Images, api.PageImage{Name: im.Ref, BuiltOn: im.DependsOn, Deployed: u.Images[im.Ref].Cluster})
+	}
+	if err := intent.Forwardable(v, name); err != nil {
+		d.NoForwards = err.Error()
 	}
 	for _, p := range state.PodsOf(v, m.Name) {
 		d.Pods = append(d.Pods, pod(p))
@@ -47,9 +56,6 @@ func Detail(v store.View, name string) (d api.PageDetail, ok bool) {
 			file = rel[0]
 		}
 		d.Definition = append(d.Definition, api.PageDeclaration{Call: c.Call, File: file, Line: c.Line, Source: c.Source})
-	}
-	for _, dep := range m.ResourceDeps {
-		d.DependsOn = append(d.DependsOn, string(dep))
 	}
 	for o := range state.Resources.In(v).Refs() {
 		if slices.Contains(o.Value.Manifest.ResourceDeps, m.Name) {
@@ -67,6 +73,37 @@ func Detail(v store.View, name string) (d api.PageDetail, ok bool) {
 		}
 	}
 	return d, true
+}
+
+// objects returns what a resource has applied, with what others have changed of it.
+func objects(u state.Update, drift state.Drift) []api.PageObject {
+	var out []api.PageObject
+	for _, o := range u.Applied {
+		out = append(out, api.PageObject{Kind: o.Kind, Name: o.Name, Namespace: o.Namespace})
+	}
+	for _, o := range drift.Objects {
+		shown := api.PageObject{Kind: o.Object.Kind, Name: o.Object.Name, Namespace: o.Object.Namespace, What: string(o.What), Reason: o.Reason,
+			Since: o.Since, Fields: o.Fields, Keep: o.Keep}
+		same := func(a api.PageObject) bool {
+			return a.Kind == shown.Kind && a.Name == shown.Name && a.Namespace == shown.Namespace
+		}
+		if i := slices.IndexFunc(out, same); i >= 0 {
+			out[i] = shown
+		} else {
+			out = append(out, shown)
+		}
+	}
+	return out
+}
+
+// evaluation returns an evaluation of the Tiltfile as an update.
+func evaluation(e state.Evaluation) api.PageBuild {
+	out := api.PageBuild{PageUpdate: api.PageUpdate{Serial: e.Serial, Mode: "evaluation", Reason: strings.ToLower(e.Reason), Files: e.Files[:min(len(e.Files), namedFiles)],
+		FileCount: len(e.Files), StartedAt: e.StartedAt, FinishedAt: e.FinishedAt, Error: e.Err, Warnings: e.Warnings}, AllFiles: e.Files, Span: e.Span, Resources: e.Resources}
+	if !e.FinishedAt.IsZero() {
+		out.Milliseconds = milliseconds(e.FinishedAt.Sub(e.StartedAt))
+	}
+	return out
 }
 
 // build returns an update with its stages: those of the slowest container for an update in place.

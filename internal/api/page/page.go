@@ -4,12 +4,14 @@ package page
 
 import (
 	"cmp"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
+	"github.com/hone-dev/hone/internal/loop/intent"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/api"
@@ -38,6 +40,7 @@ func Session(v store.View, version string) api.PageSession {
 	if s.Tiltfile != "" {
 		out.Project = filepath.Base(filepath.Dir(s.Tiltfile))
 	}
+	out.Arguments, out.Buttons, out.Evaluation = s.Args, Buttons(v), state.TheTiltfile(v).Runs
 	return out
 }
 
@@ -121,7 +124,7 @@ func (b *builder) row(e store.Entry[state.Resource], u state.Update) api.PageRes
 	runtime := buildcontrol.Runtime(b.v, m, u, pods)
 	known := buildcontrol.Known(b.v, m, runtime)
 	r := api.PageResource{Name: e.ID, Type: kind(m), Labels: m.Labels, TriggerMode: m.TriggerMode.String(), Leaving: e.Phase == store.TearingDown,
-		Pending: len(state.AllChanges(u.Pending())), Forwards: b.ports(m, pods), Endpoints: b.endpoints(m),
+		Pending: len(state.AllChanges(u.Pending())), Forwards: b.ports(m, pods), Endpoints: b.endpoints(m), DependsOn: names(m.ResourceDeps),
 		Runtime: api.PageRuntime{Status: string(known.Status), Text: known.Text, Error: known.Err}}
 	for _, p := range pods {
 		if !p.Current || p.Deleting {
@@ -144,12 +147,22 @@ func (b *builder) row(e store.Entry[state.Resource], u state.Update) api.PageRes
 		r.Last = update(last)
 		r.Error = last.Err
 	}
+	if !u.FirstBegan.IsZero() {
+		r.Start = &api.PageStart{Began: u.FirstBegan, Ready: u.FirstReady}
+	}
+	if u.Current == nil {
+		r.Drift = state.Drifts.In(b.v).Value(e.ID).Text()
+	}
+	if runtime.Status == buildcontrol.RuntimeOK || runtime.Status == buildcontrol.RuntimePending {
+		r.Relapse = relapse(pods)
+	}
 	hold, held := b.plan.Holds[m.Name]
 	if held && hold.Reason != buildcontrol.HoldBuilding {
 		r.Waiting = &api.Waiting{Reason: string(hold.Reason), Text: hold.String()}
-		for _, n := range hold.On {
-			r.Waiting.On = append(r.Waiting.On, string(n))
-		}
+		r.Waiting.On = names(hold.On)
+	}
+	if r.Leaving && slices.Contains(state.TheSession(b.v).Confirmation.Leaving, m.Name) {
+		r.Waiting = &api.Waiting{Reason: string(buildcontrol.HoldConfirm), Text: intent.LeavingText}
 	}
 	behind, _ := buildcontrol.Behind(m, u, pods)
 	r.Behind = len(behind)
@@ -157,7 +170,7 @@ func (b *builder) row(e store.Entry[state.Resource], u state.Update) api.PageRes
 		r.Error = cmp.Or(runtime.Err, runtime.Text, "failed")
 	}
 	if i := slices.IndexFunc(r.Forwards, func(f api.Forward) bool { return f.State == string(state.ForwardFailed) }); r.Error == "" && i >= 0 {
-		r.Error = "port forward " + r.Forwards[i].Address + ": " + cmp.Or(r.Forwards[i].Error, "failed")
+		r.Error = fmt.Sprintf("port %d: ", r.Forwards[i].LocalPort) + cmp.Or(r.Forwards[i].Error, "failed")
 	}
 	unknown := known.Status == buildcontrol.RuntimeUnknown && runtime.Status != buildcontrol.RuntimeUnknown
 	switch {
@@ -177,12 +190,34 @@ func (b *builder) row(e store.Entry[state.Resource], u state.Update) api.PageRes
 		r.Status = Idle
 	case runtime.Status == buildcontrol.RuntimePending, runtime.Status == buildcontrol.RuntimeUnknown:
 		r.Status = Waiting
-	case last.Warnings > 0, r.Behind > 0:
+	case last.Warnings > 0, r.Behind > 0, r.Drift != "":
 		r.Status = Warning
 	default:
 		r.Status = OK
 	}
 	return r
+}
+
+// relapse returns the container of a resource's pods that runs again in a crash loop. Its page compares the end of the loop with the time:
+// here the answer must not depend on it.
+func relapse(pods []state.Pod) *api.PageRelapse {
+	for _, p := range pods {
+		if !p.Current || p.Deleting || p.OfCompose() {
+			continue
+		}
+		if c, until, looping := state.RelapseUntil(p); looping {
+			return &api.PageRelapse{Container: c.Name, Reason: c.LastReason, Restarts: c.Restarts, Until: until}
+		}
+	}
+	return nil
+}
+
+func names(list []model.ManifestName) []string {
+	var out []string
+	for _, n := range list {
+		out = append(out, string(n))
+	}
+	return out
 }
 
 // update returns an update as a row shows it.
@@ -222,8 +257,7 @@ func milliseconds(d time.Duration) float64 {
 	return float64(d.Round(10*time.Microsecond)) / float64(time.Millisecond)
 }
 
-// ports returns the ports of this machine that lead to a resource. A forward whose last connection failed is broken if its pod is
-// ready, or if the port could not be opened; else it waits.
+// ports returns the ports of this machine that lead to a resource.
 func (b *builder) ports(m model.Manifest, pods []state.Pod) []api.Forward {
 	var out []api.Forward
 	for _, p := range state.Published(m, pods) {
@@ -233,47 +267,24 @@ func (b *builder) ports(m model.Manifest, pods []state.Pod) []api.Forward {
 		}
 		out = append(out, f)
 	}
+	added := state.Resources.In(b.v).Value(string(m.Name))
 	for _, f := range b.forwards[m.Name] {
 		is := f.State
-		ready := slices.ContainsFunc(pods, func(p state.Pod) bool {
-			return p.Ready && !p.Deleting && strings.HasPrefix(f.Pod, p.Namespace+"/"+p.Name+":")
-		})
-		if is == state.ForwardFailed && f.Pod != "" && !ready {
+		if _, fails := f.FailsFrom(pods); is == state.ForwardFailed && !fails {
 			is = state.ForwardWaiting
 		}
-		out = append(out, api.Forward{LocalPort: f.Spec.LocalPort, Address: f.Spec.Address(), Added: state.Resources.In(b.v).Value(string(m.Name)).AddedForward(f.Spec),
+		out = append(out, api.Forward{LocalPort: f.Spec.LocalPort, Address: f.Spec.Address(), Added: added.AddedForward(f.Spec),
 			URL: f.URL, Pod: f.Pod, State: string(is), Error: f.Err})
 	}
 	slices.SortStableFunc(out, func(a, b api.Forward) int { return a.LocalPort - b.LocalPort })
 	return out
 }
 
-// endpoints returns the addresses of a resource: its forwards, its Services, its links.
+// endpoints returns the addresses of a resource.
 func (b *builder) endpoints(m model.Manifest) []api.PageLink {
 	var out []api.PageLink
-	add := func(address, name string) {
-		if address != "" && !slices.ContainsFunc(out, func(l api.PageLink) bool { return l.URL == address }) {
-			out = append(out, api.PageLink{URL: address, Name: name})
-		}
-	}
-	for _, f := range b.forwards[m.Name] {
-		add(f.URL, f.Spec.Name)
-	}
-	for _, s := range b.services[m.Name] {
-		add(s.URL, s.Name)
-	}
-	links := m.Links
-	if m.K8s != nil {
-		links = slices.Concat(links, m.K8s.Links)
-	}
-	if m.Local != nil {
-		links = slices.Concat(links, m.Local.Links)
-	}
-	for _, l := range links {
-		add(l.URL, l.Name)
-	}
-	for _, p := range state.Published(m, b.pods[m.Name]) {
-		add(p.URL(), p.Name)
+	for _, e := range state.Endpoints(m, b.forwards[m.Name], b.services[m.Name], b.pods[m.Name]) {
+		out = append(out, api.PageLink(e))
 	}
 	return out
 }
@@ -307,11 +318,18 @@ func notices(v store.View) []api.PageNotice {
 			add("error", "hone's "+e.ID+" failed and is being restarted: "+e.Value.Err)
 		}
 	}
+	can := func(act string) { out[len(out)-1].Act = act }
 	if s.Paused() {
 		add("warning", "the session is paused: updates begin only on request")
+		can("resume")
 	}
 	if s.Brake.Why != "" {
-		add("warning", s.Brake.Why+"\npress X on hone's screen to delete them, or fix the Tiltfile")
+		add("warning", s.Brake.Why+"\ndelete them, or fix the Tiltfile")
+		can("prune")
+	}
+	if waits := intent.UnconfirmedText(v); waits != "" {
+		add("warning", waits)
+		can("confirm")
 	}
 	for _, t := range s.Turns {
 		add("warning", t.By+" deploys this project: updates wait until it has ended")

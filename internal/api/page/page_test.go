@@ -1,7 +1,9 @@
 package page
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -13,39 +15,62 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestSameAsScreen compares the rows of the page with those of the screen: the same resources have the same statuses, and errors.
+// TestSameAsScreen compares the rows of the page with those of the screen: the same resources have the same statuses, errors, ports and
+// addresses, in the same order.
 func TestSameAsScreen(t *testing.T) {
-	v := hudtest.Shop().View(t.Context())
 	words := map[view.Status]string{view.Idle: Idle, view.Well: OK, view.Warning: Warning, view.Waiting: Waiting, view.Updating: Updating, view.Failed: Failed, view.Unknown: Unknown}
 	type row struct {
 		Status    string
 		Error     string
+		Drift     string
 		Pods      int
 		Restarts  int
-		Ports     int
-		Endpoints int
-	}
-	want, got := map[string]row{}, map[string]row{}
-	for _, r := range view.Build(v, hudtest.ShopTime, 0).Rows {
-		want[string(r.Name)] = row{words[r.Status], r.Err(), r.Pods, r.Restarts, len(r.Ports), len(r.Endpoints)}
-	}
-	for _, r := range Rows(v) {
-		got[r.Name] = row{r.Status, r.Error, r.Runtime.Pods, r.Runtime.Restarts, len(r.Forwards), len(r.Endpoints)}
-	}
-	if len(want) < 5 {
-		t.Fatalf("the scene has %d rows", len(want))
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-screen +page:\n%s", diff)
+		Ports     []int
+		Endpoints []string
 	}
 	statuses := map[string]bool{}
-	for _, r := range got {
-		statuses[r.Status] = true
-	}
-	for _, s := range []string{Idle, OK, Waiting, Updating, Failed} {
-		if !statuses[s] {
-			t.Errorf("no row of the scene is %s", s)
+	drifts := 0
+	for name, scene := range map[string]*hudtest.Scene{"shop": hudtest.Shop(), "asking": hudtest.Asking(), "chain": hudtest.Chain(), "drifted": hudtest.Drifted(), "story": hudtest.Story(), "trouble": hudtest.Trouble()} {
+		v := scene.View(t.Context())
+		want, got := map[string]row{}, map[string]row{}
+		for _, r := range view.Build(v, hudtest.ShopTime, 0).Rows {
+			is := row{Status: words[r.Status], Error: r.Err(), Drift: strings.TrimPrefix(r.Drift, "≠ "), Pods: r.Pods, Restarts: r.Restarts}
+			for _, p := range r.Ports {
+				is.Ports = append(is.Ports, p.Number)
+			}
+			for _, e := range r.Endpoints {
+				is.Endpoints = append(is.Endpoints, e.URL)
+			}
+			want[string(r.Name)] = is
 		}
+		for _, r := range Rows(v) {
+			is := row{Status: r.Status, Error: r.Error, Drift: r.Drift, Pods: r.Runtime.Pods, Restarts: r.Runtime.Restarts}
+			// As the page does: between two failures, a crash loop is not over.
+			if r.Relapse != nil && r.Relapse.Until.After(hudtest.ShopTime) && (r.Status == OK || r.Status == Waiting && r.Waiting == nil) {
+				is.Status = Warning
+			}
+			for _, f := range r.Forwards {
+				is.Ports = append(is.Ports, f.LocalPort)
+			}
+			for _, e := range r.Endpoints {
+				is.Endpoints = append(is.Endpoints, e.URL)
+			}
+			got[r.Name], statuses[is.Status] = is, true
+			if is.Drift != "" {
+				drifts++
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" || len(want) < 2 {
+			t.Errorf("%s: -screen +page:\n%s", name, diff)
+		}
+	}
+	for _, s := range []string{Idle, OK, Warning, Waiting, Updating, Failed} {
+		if !statuses[s] {
+			t.Errorf("no row of the scenes is %s", s)
+		}
+	}
+	if drifts == 0 {
+		t.Error("no row of the scenes has drifted")
 	}
 }
 
@@ -88,9 +113,40 @@ func TestNotices(t *testing.T) {
 		state.ClusterReported{Cluster: model.Cluster{Context: "kind-dev"}, Err: "connection refused", Problem: state.Problem{Summary: "connection refused", Mend: "start it"}}, state.SessionPaused{})
 	want := []api.PageNotice{
 		{Severity: "error", Summary: "cluster kind-dev does not answer", Cause: "connection refused", Mend: "start it"},
-		{Severity: "warning", Summary: "the session is paused: updates begin only on request"},
+		{Severity: "warning", Summary: "the session is paused: updates begin only on request", Act: "resume"},
 	}
 	if diff := cmp.Diff(want, Session(st.View(), "1").Notices); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestWaits checks how long saves took until they ran.
+func TestWaits(t *testing.T) {
+	st := statetest.New(append(statetest.Connected(), statetest.Session, statetest.Loaded(statetest.K8s("web", statetest.Image("web")), statetest.Local("gen"), statetest.Local("never")))...)
+	made := func(change state.FilesChanged, at time.Time) state.FilesChanged {
+		change.Made, change.At = at, at
+		return change
+	}
+	at := st.View().At
+	st.Then(made(statetest.Change("web", "/src/a.go"), at))
+	st.Then(state.BuildStarted{Resource: "web", Serial: 1, Files: []string{"a.go"}, At: st.View().At})
+	st.Then(state.BuildCompleted{Resource: "web", Serial: 1, Mode: "synclet", At: at.Add(time.Second), Containers: []model.ContainerUpdate{
+		{ID: "1", Stages: model.Stages{Noticed: time.Millisecond, Sent: time.Millisecond}}, {ID: "2", Stages: model.Stages{Noticed: time.Millisecond, Sent: 3 * time.Millisecond}}}})
+	st.Then(made(statetest.Change("web", "/src/b.go"), at.Add(2*time.Second)))
+	st.Then(state.BuildStarted{Resource: "web", Serial: 2, Files: []string{"b.go"}, At: st.View().At})
+	st.Then(state.BuildCompleted{Resource: "web", Serial: 2, Mode: "image", At: at.Add(5 * time.Second), Deployed: true})
+	if got := Waits(st.View()).Worst; got != 3000 {
+		t.Errorf("before it is ready: %v ms", got)
+	}
+	st.Then(state.ResourcesReady{Names: []model.ManifestName{"web"}})
+	ready := state.Updates.In(st.View()).Value("web").Builds[0].ReadyAt
+	until := milliseconds(max(ready.Sub(at.Add(2*time.Second)), 3*time.Second))
+	// Neither an update that failed nor one without a save counts.
+	st.Then(made(statetest.Change("web", "/src/c.go"), at))
+	st.Then(state.BuildStarted{Resource: "web", Serial: 3, Files: []string{"c.go"}, At: st.View().At}, state.BuildCompleted{Resource: "web", Serial: 3, Mode: "image", At: at.Add(time.Hour), Err: "no"})
+	st.Then(state.BuildStarted{Resource: "gen", Serial: 1, At: st.View().At}, state.BuildCompleted{Resource: "gen", Serial: 1, Mode: "local", At: at.Add(time.Hour), Deployed: true})
+	want := api.Waits{Saves: 2, Median: until, Worst: until, Resources: []api.ResourceWaits{{Resource: "web", Saves: 2, InPlace: 1, Median: until, Worst: until, Total: until + 4, WorstUpdate: 2}}}
+	if diff := cmp.Diff(want, Waits(st.View())); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

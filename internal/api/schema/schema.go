@@ -17,6 +17,8 @@ type Definitions struct {
 	// Prefix comes before a name in references: "#/definitions/" or "#/components/schemas/".
 	Prefix string
 	All    map[string]any
+	// Strict lists the fields that are always present as required.
+	Strict bool
 }
 
 // NewDefinitions returns an empty collection.
@@ -116,8 +118,12 @@ func (d *Definitions) Object(object any, name, doc string) map[string]any {
 func (d *Definitions) object(t reflect.Type) map[string]any {
 	properties := map[string]any{}
 	swagger := swaggerDoc(t)
+	var required []string
 	for _, f := range Fields(t) {
 		s := d.Define(f.Type)
+		if !f.Optional {
+			required = append(required, f.Name)
+		}
 		doc := docOf(f.Owner, f.GoName)
 		if doc == "" {
 			if doc = swagger[f.Name]; doc == "" && f.Owner != t {
@@ -133,6 +139,9 @@ func (d *Definitions) object(t reflect.Type) map[string]any {
 		properties[f.Name] = s
 	}
 	o := map[string]any{"type": "object"}
+	if required != nil && d.Strict {
+		o["required"] = required
+	}
 	if len(properties) > 0 {
 		o["properties"] = properties
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"time"
 
 	"golang.org/x/sync/semaphore"
 
@@ -31,7 +30,10 @@ func (s *Subscriber) dump(src *source, write func(context.Context, snapshot.Sess
 		defer s.working.Release(1)
 		v := src.View()
 		of := snapshot.Session{View: v, Shown: View(v, s.options.Version), Logs: s.options.Logs, Redactor: src.Redactor(v),
-			Version: s.options.Version, At: time.Now()}
+			Version: s.options.Version, At: s.now()}
+		if s.past != nil {
+			of.Version, of.Events = s.past.By, s.past.Events
+		}
 		if err := write(r.Context(), of, extending{w, s.working}); err != nil {
 			s.options.Log.Info("a dump was aborted", "path", r.URL.Path, "error", err)
 			panic(http.ErrAbortHandler) // so that the answer does not look complete; not a bug

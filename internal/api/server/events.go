@@ -33,6 +33,11 @@ func (s *Subscriber) events(src *source, w http.ResponseWriter, r *http.Request)
 		fail(w, http.StatusBadRequest, err.Error())
 		return
 	}
+	if s.past != nil {
+		w.Header().Set("Content-Type", "application/jsonl")
+		s.pastEvents(w, q)
+		return
+	}
 	if newest := state.NewestEvent(src.View()); q.cursor.After > newest {
 		fail(w, http.StatusGone, fmt.Sprintf("since: this session has had %d events; event %d must be from another session", newest, q.cursor.After))
 		return

@@ -54,36 +54,80 @@ func codeOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// trigger handles POST /api/trigger.
-func trigger(src *source, w http.ResponseWriter, r *http.Request) {
-	var req api.TriggerRequest
+// wish returns the handler of a request that is one action, and whose response has no content.
+func wish[R any](src *source, decide func(v store.View, req R) (store.Action, error)) http.HandlerFunc {
+	return wantsJSON(func(w http.ResponseWriter, r *http.Request) {
+		var req R
+		if !decode(w, r, &req) {
+			return
+		}
+		if src.take(w, r, func(v store.View) ([]store.Action, error) {
+			a, err := decide(v, req)
+			return []store.Action{a}, err
+		}) {
+			done(w)
+		}
+	})
+}
+
+// trigger decides POST /api/trigger.
+func trigger(v store.View, req api.TriggerRequest) (store.Action, error) {
+	if req.NoCache {
+		return intent.Rebuild(v, req.ManifestNames)
+	}
+	return intent.Trigger(v, req.ManifestNames)
+}
+
+// confirm handles POST /api/confirm.
+func confirm(src *source, w http.ResponseWriter, r *http.Request) {
+	var req api.ConfirmRequest
 	if !decode(w, r, &req) {
 		return
 	}
+	result := api.ConfirmResult{Resources: []string{}}
 	if src.take(w, r, func(v store.View) ([]store.Action, error) {
-		with := intent.Trigger
-		if req.NoCache {
-			with = intent.Rebuild
+		a, err := intent.Confirm(v, req.Evaluation)
+		for _, name := range a.Names {
+			result.Resources = append(result.Resources, string(name))
 		}
-		a, err := with(v, req.ManifestNames)
 		return []store.Action{a}, err
 	}) {
-		done(w)
+		respond(w, result)
 	}
 }
 
-// restart handles POST /api/restart.
-func restart(src *source, w http.ResponseWriter, r *http.Request) {
-	var req api.RestartRequest
-	if !decode(w, r, &req) {
-		return
+// mode decides POST /api/mode.
+func mode(v store.View, req api.ModeRequest) (store.Action, error) {
+	to, ok := map[string]model.TriggerMode{"auto": model.TriggerAuto, "manual": model.TriggerManual}[req.Mode]
+	if !ok {
+		return nil, &intent.Refusal{Reason: intent.Invalid, Err: fmt.Errorf("mode: %q is neither auto nor manual", words.Clip(req.Mode, access.MostEchoed))}
 	}
-	if src.take(w, r, func(v store.View) ([]store.Action, error) {
-		a, err := intent.Restart(v, req.ManifestNames, req.Pods)
-		return []store.Action{a}, err
-	}) {
-		done(w)
-	}
+	return intent.SetTriggerMode(v, req.ManifestNames, to)
+}
+
+// restore decides POST /api/restore.
+func restore(v store.View, req api.DriftRequest) (store.Action, error) {
+	a, err := intent.Restore(v, req.ManifestNames)
+	a.Adopt = req.Adopt
+	return a, err
+}
+
+// accept decides POST /api/accept.
+func accept(v store.View, req api.DriftRequest) (store.Action, error) {
+	return intent.Accept(v, req.ManifestNames)
+}
+
+// adopt decides POST /api/adopt.
+func adopt(v store.View, req api.AdoptRequest) (store.Action, error) {
+	return intent.Adopt(v, req.ManifestNames)
+}
+
+// prune decides POST /api/prune.
+func prune(v store.View, _ api.PruneRequest) (store.Action, error) { return intent.Prune(v) }
+
+// restart decides POST /api/restart.
+func restart(v store.View, req api.RestartRequest) (store.Action, error) {
+	return intent.Restart(v, req.ManifestNames, req.Pods)
 }
 
 // pause handles POST /api/pause.
@@ -119,18 +163,9 @@ func actionIf(a store.Action, changed bool) []store.Action {
 	return []store.Action{a}
 }
 
-// forward handles POST /api/forwards.
-func forward(src *source, w http.ResponseWriter, r *http.Request) {
-	var req api.ForwardRequest
-	if !decode(w, r, &req) {
-		return
-	}
-	if src.take(w, r, func(v store.View) ([]store.Action, error) {
-		a, err := chooseForwards(v, req)
-		return []store.Action{a}, err
-	}) {
-		done(w)
-	}
+// forward decides POST /api/forwards.
+func forward(v store.View, req api.ForwardRequest) (store.Action, error) {
+	return chooseForwards(v, req)
 }
 
 // chooseForwards returns the action of a request to add, remove or change a port forward.
@@ -151,18 +186,9 @@ func chooseForwards(v store.View, req api.ForwardRequest) (state.ForwardsChosen,
 	return intent.ChangeForward(v, req.ManifestName, req.Remove, f.LocalPort)
 }
 
-// click handles POST /api/click.
-func click(src *source, w http.ResponseWriter, r *http.Request) {
-	var req api.ClickRequest
-	if !decode(w, r, &req) {
-		return
-	}
-	if src.take(w, r, func(v store.View) ([]store.Action, error) {
-		a, err := intent.Click(v, req.Button, req.Inputs)
-		return []store.Action{a}, err
-	}) {
-		done(w)
-	}
+// click decides POST /api/click.
+func click(v store.View, req api.ClickRequest) (store.Action, error) {
+	return intent.Click(v, req.Button, req.Inputs)
 }
 
 // setArgs handles POST /api/set_tiltfile_args, whose body is the list of the new arguments, as in Tilt. An argument that is

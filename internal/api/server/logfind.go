@@ -21,8 +21,8 @@ func (s *Subscriber) logFind(src *source, w http.ResponseWriter, r *http.Request
 	case err != nil:
 		fail(w, http.StatusBadRequest, err.Error())
 		return
-	case q.find == nil:
-		fail(w, http.StatusBadRequest, "find: name the text to find")
+	case q.find == nil && q.seq == 0:
+		fail(w, http.StatusBadRequest, "find: name the text to find, or seq: the number of a line")
 		return
 	}
 	if err := s.audible(src.View(), q.filter.Resources); err != nil {
@@ -32,6 +32,13 @@ func (s *Subscriber) logFind(src *source, w http.ResponseWriter, r *http.Request
 	ctx := r.Context()
 	shown, ok := s.indexed(ctx, q)
 	if !ok {
+		return
+	}
+	if q.seq > 0 {
+		at := -1
+		if s.work(ctx, func() { at, err = shown.rank(ctx, s.options.Logs, q.seq) }) && err == nil {
+			respond(w, api.LogFound{At: at})
+		}
 		return
 	}
 	found, ok := s.indexed(ctx, q.matches())

@@ -87,7 +87,7 @@ func (s *Subscriber) audible(v store.View, names []model.ManifestName) error {
 func readLogQuery(v url.Values, accept string, now time.Time) (q logQuery, err error) {
 	q.tail = -1
 	for key := range v {
-		if !slices.Contains([]string{"follow", "since", "tail", "level", "source", "resource", "span", "after", "format"}, key) {
+		if !slices.Contains(filterParameters, key) && !slices.Contains([]string{"follow", "tail", "format"}, key) {
 			return q, fmt.Errorf("parameter %q is not known", key)
 		}
 	}
@@ -101,10 +101,8 @@ func readLogQuery(v url.Values, accept string, now time.Time) (q logQuery, err e
 			return q, fmt.Errorf("tail: %q is not a number of lines", t)
 		}
 	}
-	if a := v.Get("after"); a != "" {
-		if q.after, err = strconv.ParseUint(a, 10, 64); err != nil {
-			return q, fmt.Errorf("after: %q is not the number of a line", a)
-		}
+	if q.after, err = lineNumber(v, "after"); err != nil {
+		return q, err
 	}
 	if q.filter, err = logFilter(v, now); err != nil {
 		return q, err
@@ -119,13 +117,31 @@ func readLogQuery(v url.Values, accept string, now time.Time) (q logQuery, err e
 	return q, nil
 }
 
+// filterParameters are the parameters that select lines.
+var filterParameters = []string{"resource", "level", "source", "span", "since", "after", "pod", "container", "text"}
+
+// lineNumber returns a parameter that is the number of a line; 0 if it is missing.
+func lineNumber(v url.Values, name string) (n uint64, err error) {
+	text := v.Get(name)
+	if text == "" {
+		return 0, nil
+	}
+	if n, err = strconv.ParseUint(text, 10, 64); err != nil {
+		return 0, fmt.Errorf("%s: %q is not the number of a line", name, text)
+	}
+	return n, nil
+}
+
 func logFilter(v url.Values, now time.Time) (f logstore.Filter, err error) {
 	for _, list := range v["resource"] {
 		for name := range strings.SplitSeq(list, ",") {
 			f.Resources = append(f.Resources, model.ManifestName(name))
 		}
 	}
-	f.Span = v.Get("span")
+	f.Span, f.Pod, f.Container = v.Get("span"), strings.ToLower(v.Get("pod")), strings.ToLower(v.Get("container"))
+	if f.Match, err = textMatch(v.Get("text")); err != nil {
+		return f, err
+	}
 	switch level := v.Get("level"); level {
 	case "", "all", "debug", "info":
 		if level == "info" {

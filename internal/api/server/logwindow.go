@@ -33,15 +33,18 @@ const (
 
 // windowQuery is the query of a request for a window of the log.
 type windowQuery struct {
-	// key identifies the filter among all.
+	// key identifies the filter among all. Lines up to number after are left out.
 	key    string
 	filter logstore.Filter
+	after  uint64
 	// from is the first position; negative for the end of the log.
 	from, count int
 	// find is the text to find, and foundKey identifies the filter together with it; back is the direction.
 	find     func(line []byte) bool
 	foundKey string
 	back     bool
+	// seq is the number of a line to find; 0 for none.
+	seq uint64
 }
 
 // logWindow handles GET /api/logs/window.
@@ -83,7 +86,7 @@ func (s *Subscriber) indexed(ctx context.Context, q windowQuery) (index *logInde
 func readWindowQuery(v url.Values, now time.Time) (q windowQuery, err error) {
 	q.from, q.count = -1, usualWindow
 	for key := range v {
-		if !slices.Contains([]string{"resource", "level", "source", "span", "since", "text", "find", "back", "from", "count"}, key) {
+		if !slices.Contains(filterParameters, key) && !slices.Contains([]string{"find", "back", "from", "count", "seq"}, key) {
 			return q, fmt.Errorf("parameter %q is not known", key)
 		}
 	}
@@ -100,14 +103,17 @@ func readWindowQuery(v url.Values, now time.Time) (q windowQuery, err error) {
 	if q.filter, err = logFilter(v, now); err != nil {
 		return q, err
 	}
-	if q.filter.Match, err = textMatch(v.Get("text")); err != nil {
+	if q.after, err = lineNumber(v, "after"); err != nil {
+		return q, err
+	}
+	if q.seq, err = lineNumber(v, "seq"); err != nil {
 		return q, err
 	}
 	if q.find, err = textMatch(v.Get("find")); err != nil {
 		return q, err
 	}
 	q.back = v.Get("back") == "true"
-	for _, place := range []string{"from", "count", "back"} {
+	for _, place := range []string{"from", "count", "back", "seq"} {
 		v.Del(place)
 	}
 	q.foundKey = v.Encode()
@@ -151,7 +157,7 @@ func (w *logWindows) index(q windowQuery) *logIndex {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	i := slices.IndexFunc(w.used, func(x *logIndex) bool { return x.key == q.key })
-	x := &logIndex{key: q.key, filter: q.filter}
+	x := &logIndex{key: q.key, filter: q.filter, seq: q.after}
 	if i >= 0 {
 		x = w.used[i]
 		w.used = slices.Delete(w.used, i, i+1)

@@ -9,6 +9,9 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"github.com/hone-dev/hone/internal/api/server/access"
+	"github.com/hone-dev/hone/internal/base/words"
 )
 
 // indexFile is the file that the address of the page leads to.
@@ -29,7 +32,7 @@ func servePage(mux *http.ServeMux, files fs.FS) {
 	})
 }
 
-// pageFile sends one file, compressed if the browser takes that.
+// pageFile sends one file of the page.
 func pageFile(files fs.FS, name string, w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Has("ticket") { // a ticket that was redeemed before, by the same browser
 		w.Header().Set("Location", "/")
@@ -41,6 +44,30 @@ func pageFile(files fs.FS, name string, w http.ResponseWriter, r *http.Request) 
 		fail(w, http.StatusNotFound, "the page has no file "+name)
 		return
 	}
+	sendFile(w, r, name, body)
+}
+
+// serveDocs serves the documentation below /docs/.
+func serveDocs(mux *http.ServeMux, file func(name string) ([]byte, error)) {
+	mux.HandleFunc("GET /docs", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/docs/", http.StatusMovedPermanently)
+	})
+	mux.HandleFunc("GET /docs/{name...}", func(w http.ResponseWriter, r *http.Request) {
+		name := r.PathValue("name")
+		if name == "" {
+			name = indexFile
+		}
+		body, err := file(name)
+		if err != nil {
+			refuse(w, r, http.StatusNotFound, "the documentation has no page "+words.Clip(name, access.MostEchoed))
+			return
+		}
+		sendFile(w, r, name, body)
+	})
+}
+
+// sendFile sends the content of a file, compressed if the browser takes that.
+func sendFile(w http.ResponseWriter, r *http.Request, name string, body []byte) {
 	w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
 	w.Header().Set("Vary", "Accept-Encoding")
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {

@@ -14,6 +14,7 @@ import (
 	"github.com/hone-dev/hone/internal/api/redact"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/api"
 )
 
 // mostGone bounds how many removed resources a feed remembers, for clients that resume.
@@ -66,7 +67,7 @@ func readPageCursor(id string) pageCursor {
 }
 
 // take brings the feed up to date with a snapshot. Older snapshots change nothing.
-func (f *pageFeed) take(v store.View, version string, redactor *redact.Redactor) {
+func (f *pageFeed) take(v store.View, version string, past *api.PagePast, redactor *redact.Redactor) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.rows != nil && v.Seq <= f.seq {
@@ -89,7 +90,9 @@ func (f *pageFeed) take(v store.View, version string, redactor *redact.Redactor)
 		changed = true
 		return part{text, next}
 	}
-	f.session = put(f.session, page.Session(v, version))
+	session := page.Session(v, version)
+	session.Past = past
+	f.session = put(f.session, session)
 	rows := page.Rows(v)
 	names := make([]string, len(rows))
 	there := make(map[string]bool, len(rows))

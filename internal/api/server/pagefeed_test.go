@@ -85,14 +85,14 @@ func TestFeedDifferences(t *testing.T) {
 			if random.IntN(i+1) > 0 {
 				continue
 			}
-			feed.take(st.View(), "1", nil)
+			feed.take(st.View(), "1", nil, nil)
 			if doc, now, news := feed.since(pages[i].has); news {
 				pages[i].read(t, doc, now)
 			}
 		}
 	}
 	var fresh browser
-	feed.take(st.View(), "1", nil)
+	feed.take(st.View(), "1", nil, nil)
 	doc, now, _ := feed.since(fresh.has)
 	fresh.read(t, doc, now)
 	for i := range pages {
@@ -115,7 +115,7 @@ func TestFeedResumes(t *testing.T) {
 	st := statetest.New(statetest.Session, statetest.Loaded(statetest.Local("a"), statetest.Local("b")))
 	run := state.TheSession(st.View()).RunID
 	var feed pageFeed
-	feed.take(st.View(), "1", nil)
+	feed.take(st.View(), "1", nil, nil)
 	_, at, _ := feed.since(pageCursor{})
 	for _, tc := range []struct {
 		name, id    string
@@ -298,5 +298,33 @@ func TestPageDocIsPage(t *testing.T) {
 	said := fields(api.Page{Whole: true, Session: &api.PageSession{}, Order: []string{"a"}, Resources: []api.PageResource{{}}, Removed: []string{"a"}, Detail: &api.PageDetail{}})
 	if diff := cmp.Diff(said, sent); diff != "" {
 		t.Errorf("-documented +sent:\n%s", diff)
+	}
+}
+
+// TestPageOnce asks for single events instead of a stream: each has what is new since the one before.
+func TestPageOnce(t *testing.T) {
+	f := newFixture(statetest.Session, statetest.Loaded(statetest.Local("a"), statetest.Local("b")))
+	ask := func(query string) string {
+		code, body := f.do(request("GET", "/api/page?follow=false"+query, ""))
+		if code != http.StatusOK {
+			t.Fatalf("%s: %d %s", query, code, body)
+		}
+		return body
+	}
+	first := ask("&detail=a")
+	id, _, _ := strings.Cut(strings.TrimPrefix(first, "id: "), "\n")
+	if !strings.Contains(first, `"whole":true`) || !strings.Contains(first, `"detail":{"name":"a"`) || strings.Count(first, "event: page") != 1 {
+		t.Errorf("the first event: %s", first)
+	}
+	if again := ask("&since=" + id); again != "" {
+		t.Errorf("nothing has happened: %s", again)
+	}
+	f.store.Dispatch(state.ResourcesSwitched{Off: []model.ManifestName{"b"}})
+	f.store.Step()
+	if next := ask("&since=" + id); !strings.Contains(next, `"name":"b"`) || strings.Contains(next, `"name":"a"`) || strings.Contains(next, "whole") {
+		t.Errorf("b has changed: %s", next)
+	}
+	if code, body := f.do(request("GET", "/api/page?follow=maybe", "")); code != http.StatusBadRequest {
+		t.Errorf("%d %s", code, body)
 	}
 }

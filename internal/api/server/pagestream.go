@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,14 +30,23 @@ type pageQuery struct {
 	detail string
 	// log selects the resources whose logs are announced; nil announces none.
 	log *logstore.Filter
+	// once ends the answer after what the client lacks now.
+	once bool
 }
 
 func readPageQuery(r *http.Request) (q pageQuery, err error) {
 	v := r.URL.Query()
 	for key := range v {
-		if !slices.Contains([]string{"since", "detail", "log"}, key) {
+		if !slices.Contains([]string{"since", "detail", "log", "follow"}, key) {
 			return q, fmt.Errorf("parameter %q is not known", key)
 		}
+	}
+	if f := v.Get("follow"); f != "" {
+		follow, err := strconv.ParseBool(f)
+		if err != nil {
+			return q, fmt.Errorf("follow: %q is neither true nor false", f)
+		}
+		q.once = !follow
 	}
 	q.detail = v.Get("detail")
 	q.has = readPageCursor(v.Get("since"))
@@ -91,7 +101,7 @@ func (s *Subscriber) page(src *source, w http.ResponseWriter, r *http.Request) {
 		if !s.work(ctx, func() { p.write(&piece) }) || piece.Len() > 0 && !push(w, &piece) {
 			return
 		}
-		if !retry.Sleep(ctx, pagePause) {
+		if q.once || !retry.Sleep(ctx, pagePause) {
 			return
 		}
 		access.Endless(w)
@@ -129,7 +139,7 @@ type pageStream struct {
 func (p *pageStream) write(b *bytes.Buffer) {
 	v := p.src.View()
 	redactor := p.src.Redactor(v)
-	p.s.feed.take(v, p.s.options.Version, redactor)
+	p.s.feed.take(v, p.s.options.Version, p.s.pastOf(), redactor)
 	doc, now, news := p.s.feed.since(p.query.has)
 	if p.query.detail != "" && (p.first || v.Seq != p.seq) {
 		if d := detailDoc(v, p.query.detail, redactor); p.first || !bytes.Equal(d, p.detail) {
@@ -138,7 +148,7 @@ func (p *pageStream) write(b *bytes.Buffer) {
 		p.seq = v.Seq
 	}
 	if news {
-		doc.Now = time.Now()
+		doc.Now = p.s.now()
 		event(b, now.String(), "page", doc)
 	}
 	p.first, p.query.has = false, now

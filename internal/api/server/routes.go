@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/hone-dev/hone/internal/api/page"
 	"github.com/hone-dev/hone/internal/api/server/access"
 	"github.com/hone-dev/hone/internal/api/snapshot"
 	"github.com/hone-dev/hone/internal/base/problem"
@@ -23,36 +24,47 @@ type route struct {
 	// pattern is a pattern of http.ServeMux: "GET /api/view".
 	pattern string
 	serve   http.HandlerFunc
+	// about describes it in the OpenAPI document.
+	about about
 }
 
 // routes returns hone's own routes. Those that change something take JSON, which no form of a web page can send.
 func (s *Subscriber) routes(src *source) []route {
 	return []route{
-		{"GET /api/view", func(w http.ResponseWriter, r *http.Request) { s.view(src, w, r) }},
-		{"GET /api/shell", func(w http.ResponseWriter, r *http.Request) { s.shell(src, w, r) }},
-		{"POST /api/trigger", wantsJSON(func(w http.ResponseWriter, r *http.Request) { trigger(src, w, r) })},
-		{"POST /api/restart", wantsJSON(func(w http.ResponseWriter, r *http.Request) { restart(src, w, r) })},
-		{"POST /api/pause", wantsJSON(func(w http.ResponseWriter, r *http.Request) { pause(src, w, r) })},
-		{"POST /api/forwards", wantsJSON(func(w http.ResponseWriter, r *http.Request) { forward(src, w, r) })},
-		{"POST /api/click", wantsJSON(func(w http.ResponseWriter, r *http.Request) { click(src, w, r) })},
-		{"POST /api/switch", wantsJSON(func(w http.ResponseWriter, r *http.Request) { switchResources(src, w, r) })},
-		{"POST /api/taken_down", wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.takenDown(src, w, r) })},
-		{"POST /api/turn", wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.turn(src, w, r) })},
-		{"POST /api/set_tiltfile_args", wantsJSON(func(w http.ResponseWriter, r *http.Request) { setArgs(src, w, r) })},
-		{"GET /api/logs", func(w http.ResponseWriter, r *http.Request) { s.logs(src, w, r) }},
-		{"GET /api/logs/window", func(w http.ResponseWriter, r *http.Request) { s.logWindow(src, w, r) }},
-		{"GET /api/logs/find", func(w http.ResponseWriter, r *http.Request) { s.logFind(src, w, r) }},
-		{"GET /api/page", func(w http.ResponseWriter, r *http.Request) { s.page(src, w, r) }},
-		{"GET /api/events", func(w http.ResponseWriter, r *http.Request) { s.events(src, w, r) }},
+		{"GET /api/view", func(w http.ResponseWriter, r *http.Request) { s.view(src, w, r) }, about{gives: api.View{}}},
+		{"GET /api/shell", func(w http.ResponseWriter, r *http.Request) { s.shell(src, w, r) }, about{query: []string{"resource", "pod", "container"}, gives: api.Shell{}}},
+		{"GET /api/plan", func(w http.ResponseWriter, r *http.Request) { s.plan(src, w, r) }, about{gives: api.Plan{}}},
+		{"POST /api/confirm", wantsJSON(func(w http.ResponseWriter, r *http.Request) { confirm(src, w, r) }), about{takes: api.ConfirmRequest{}, gives: api.ConfirmResult{}}},
+		{"POST /api/trigger", wish(src, trigger), about{takes: api.TriggerRequest{}}},
+		{"POST /api/restart", wish(src, restart), about{takes: api.RestartRequest{}}},
+		{"POST /api/mode", wish(src, mode), about{takes: api.ModeRequest{}}},
+		{"POST /api/restore", wish(src, restore), about{takes: api.DriftRequest{}}},
+		{"POST /api/accept", wish(src, accept), about{takes: api.DriftRequest{}}},
+		{"POST /api/adopt", wish(src, adopt), about{takes: api.AdoptRequest{}}},
+		{"POST /api/prune", wish(src, prune), about{takes: api.PruneRequest{}}},
+		{"POST /api/pause", wantsJSON(func(w http.ResponseWriter, r *http.Request) { pause(src, w, r) }), about{takes: api.PauseRequest{}, gives: api.PauseResult{}}},
+		{"POST /api/forwards", wish(src, forward), about{takes: api.ForwardRequest{}}},
+		{"POST /api/click", wish(src, click), about{takes: api.ClickRequest{}}},
+		{"POST /api/switch", wantsJSON(func(w http.ResponseWriter, r *http.Request) { switchResources(src, w, r) }), about{takes: api.SwitchRequest{}, gives: api.SwitchResult{}}},
+		{"POST /api/taken_down", wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.takenDown(src, w, r) }), about{takes: api.TakenDownRequest{}}},
+		{"POST /api/turn", wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.turn(src, w, r) }), about{takes: api.TurnRequest{}, gives: api.Turn{}, media: mediaLines}},
+		{"POST /api/set_tiltfile_args", wantsJSON(func(w http.ResponseWriter, r *http.Request) { setArgs(src, w, r) }), about{takes: []string{}}},
+		{"GET /api/logs", func(w http.ResponseWriter, r *http.Request) { s.logs(src, w, r) }, about{query: []string{"follow", "tail", "format"}, filters: true, gives: api.LogLine{}, media: mediaLines}},
+		{"GET /api/logs/window", func(w http.ResponseWriter, r *http.Request) { s.logWindow(src, w, r) }, about{query: []string{"from", "count"}, filters: true, gives: api.LogWindow{}}},
+		{"GET /api/logs/find", func(w http.ResponseWriter, r *http.Request) { s.logFind(src, w, r) }, about{query: []string{"find", "back", "from", "seq"}, filters: true, gives: api.LogFound{}}},
+		{"GET /api/page", func(w http.ResponseWriter, r *http.Request) { s.page(src, w, r) }, about{query: []string{"since", "detail", "log", "follow"}, gives: api.Page{}, also: []any{api.LogNews{}}, media: mediaEvents}},
+		{"GET /api/waits", func(w http.ResponseWriter, r *http.Request) { s.waits(src, w, r) }, about{gives: api.Waits{}}},
+		{"GET /api/architecture", func(w http.ResponseWriter, r *http.Request) { s.architecture(src, w, r) }, about{gives: api.Architecture{}}},
+		{"GET /api/events", func(w http.ResponseWriter, r *http.Request) { s.events(src, w, r) }, about{query: []string{"since", "resource", "type", "follow"}, gives: api.Event{}, media: mediaLines}},
 		{"GET /api/dump/engine", s.dump(src, func(ctx context.Context, of snapshot.Session, w io.Writer) error {
-			return of.WriteEngine(ctx, w, src.Runtime)
-		})},
-		{"GET /api/dump/logstore", s.dump(src, func(ctx context.Context, of snapshot.Session, w io.Writer) error { return of.WriteLogs(ctx, w) })},
-		{"GET /api/snapshot", s.dump(src, func(ctx context.Context, of snapshot.Session, w io.Writer) error { return of.Write(ctx, w) })},
-		{"POST /api/ticket", wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.ticket(src, w, r) })},
-		{"POST /api/stop", wantsJSON(s.stop)},
-		{"POST /api/attach", s.attach(false)},
-		{"POST /api/attach/read-only", s.attach(true)},
+			return of.WriteEngine(ctx, w, src)
+		}), about{gives: api.EngineDump{}}},
+		{"GET /api/dump/logstore", s.dump(src, func(ctx context.Context, of snapshot.Session, w io.Writer) error { return of.WriteLogs(ctx, w) }), about{gives: api.LogDump{}}},
+		{"GET /api/snapshot", s.dump(src, func(ctx context.Context, of snapshot.Session, w io.Writer) error { return of.Write(ctx, w) }), about{gives: api.Snapshot{}}},
+		{"POST /api/ticket", wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.ticket(src, w, r) }), about{takes: api.TicketRequest{}, gives: api.Ticket{}}},
+		{"POST /api/stop", wantsJSON(s.stop), about{takes: struct{}{}}},
+		{"POST /api/attach", s.attach(false), about{media: mediaStream}},
+		{"POST /api/attach/read-only", s.attach(true), about{media: mediaStream}},
 	}
 }
 
@@ -108,6 +120,35 @@ func writeView(out *bytes.Buffer, src *source, version string) error {
 		return err
 	}
 	return out.WriteByte('\n')
+}
+
+// plan handles GET /api/plan. It asks the cluster, which may take a while.
+func (s *Subscriber) plan(src *source, w http.ResponseWriter, r *http.Request) {
+	if s.options.Plan == nil {
+		fail(w, http.StatusConflict, "this session makes no plans")
+		return
+	}
+	v := src.View()
+	plan, err := s.options.Plan(r.Context(), v)
+	if err != nil {
+		failBy(w, http.StatusConflict, err)
+		return
+	}
+	doc, err := json.Marshal(plan)
+	if err != nil {
+		fail(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(src.Redactor(v).JSON(doc))
+}
+
+// waits handles GET /api/waits.
+func (s *Subscriber) waits(src *source, w http.ResponseWriter, r *http.Request) {
+	var out api.Waits
+	if s.work(r.Context(), func() { out = page.Waits(src.View()) }) {
+		respond(w, out)
+	}
 }
 
 // stop answers first and then ends the session.

@@ -35,6 +35,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/api"
 )
 
 const (
@@ -60,9 +61,15 @@ type Options struct {
 	// Door lets browsers in; nil lets none in. Page holds the files of the web page, with index.html; nil means that there is none.
 	Door *Door
 	Page fs.FS
+	// Docs returns a file of the documentation as a web site, by its name, or fs.ErrNotExist; nil means that there is none.
+	Docs func(name string) ([]byte, error)
+	// Graph returns hone's own parts; nil for a server that does not know them.
+	Graph func() store.Graph
 	// Kinds are served by the conventions of Kubernetes, in addition to the store's tables.
 	Kinds []projection.Kind
 	Logs  *logstore.Store
+	// Plan returns what updating everything would do now, as the API server of the cluster says; nil for a session that makes no plans.
+	Plan func(ctx context.Context, v store.View) (api.Plan, error)
 	// Stop ends the session.
 	Stop func()
 	// Attach shows the screen on a connection, and returns when the user closes the screen or ctx is done. The server closes
@@ -87,6 +94,8 @@ type Subscriber struct {
 	windows  logWindows
 	// turns counts the turns, for their IDs.
 	turns atomic.Uint64
+	// past is set while a snapshot is served.
+	past *Past
 }
 
 // work runs a part of a request's work within the limit. It returns false if ctx is done before that.
@@ -118,8 +127,8 @@ func (s *Subscriber) Contract() store.Contract {
 		Name:   name,
 		Doc:    "Serves the session's API: every table, objects for scripts, logs, triggers and clicks.",
 		Inputs: store.WithReleases(store.ReadsAll(state.Schema)),
-		Outputs: store.Shares(append(projection.Actions(), state.ResourcesTriggered{}, state.ResourcesRestarted{}, state.SessionPaused{}, state.SessionResumed{},
-			state.ForwardsChosen{}, state.ObjectsTakenDown{}, state.TurnTaken{}, state.TurnEnded{})...),
+		Outputs: store.Shares(append(projection.Actions(), state.ResourcesTriggered{}, state.ResourcesRestarted{}, state.SessionPaused{}, state.SessionResumed{}, state.ChangesConfirmed{},
+			state.ResourcesRestored{}, state.DriftAccepted{}, state.BrakeReleased{}, state.ForwardsChosen{}, state.ObjectsTakenDown{}, state.TurnTaken{}, state.TurnEnded{})...),
 		Calls:     []store.Call{{To: "Terminals", Doc: "It passes on the connection of a terminal that attaches."}},
 		Externals: []string{"sockets"},
 		Stage:     store.StageInput,
@@ -146,7 +155,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			guarded = access.Pace(ctx, guarded)
 		}
 		srv := access.Server(guarded)
-		srv.BaseContext = func(net.Listener) context.Context { return ctx }
+		srv.BaseContext = baseContext(ctx)
 		srv.ErrorLog = slog.NewLogLogger(s.options.Log.Handler(), slog.LevelDebug)
 		servers = append(servers, srv)
 		all.Go(func() {
@@ -168,6 +177,10 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	all.Wait()
 	s.attached.Wait()
 	return err
+}
+
+func baseContext(ctx context.Context) func(net.Listener) context.Context {
+	return func(net.Listener) context.Context { return ctx }
 }
 
 // announce notifies requests of new snapshots until ctx is done or a server has failed. After each notification it pauses for
@@ -213,7 +226,7 @@ func refuse(w http.ResponseWriter, r *http.Request, code int, text string) {
 
 // handler returns the handler of all requests that access.Guard lets through.
 func (s *Subscriber) handler(rt *store.Runtime) http.Handler {
-	src := &source{Runtime: rt, changes: &s.changes}
+	src := &source{host: rt, changes: &s.changes}
 	all := append(append([]projection.Kind(nil), s.options.Kinds...), tables.All(state.Schema)...)
 	src.writer = rest.NewWriter(src)
 	objects := rest.New(src.writer, s.options.Version, s.working, append(all, tables.Machine(rt)...))
@@ -222,11 +235,15 @@ func (s *Subscriber) handler(rt *store.Runtime) http.Handler {
 		mux.Handle(path, objects)
 	}
 	routes := s.routes(src)
+	objects.Describe(openAPIName, func() map[string]any { return describe(routes) })
 	for _, r := range routes {
 		mux.HandleFunc(r.pattern, r.serve)
 	}
 	if s.options.Page != nil {
 		servePage(mux, s.options.Page)
+	}
+	if s.options.Docs != nil {
+		serveDocs(mux, s.options.Docs)
 	}
 	mux.HandleFunc("/", missed(routes))
 	return s.recovered(mux)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"sync"
+	"time"
 
 	"github.com/hone-dev/hone/internal/api/redact"
 	"github.com/hone-dev/hone/internal/api/server/rest"
@@ -9,9 +10,30 @@ import (
 	"github.com/hone-dev/hone/internal/loop/store"
 )
 
+// numbers are the statistics of the store.
+type numbers interface {
+	Loop() store.LoopStats
+	Subscribers() []store.SubscriberStats
+}
+
+// host is what the server knows of the store: store.Runtime, or frozen for a snapshot.
+type host interface {
+	numbers
+	Aside() store.View
+	Dispatch(actions ...store.Action) time.Time
+}
+
+// frozen is a store in which nothing happens.
+type frozen struct{ view store.View }
+
+func (f frozen) Aside() store.View                        { return f.view }
+func (frozen) Dispatch(...store.Action) (ended time.Time) { return ended }
+func (frozen) Loop() store.LoopStats                      { return store.LoopStats{} }
+func (frozen) Subscribers() []store.SubscriberStats       { return nil }
+
 // source is the store as requests see it.
 type source struct {
-	*store.Runtime
+	host
 	changes *broadcast
 	// writer is the source as clients change it.
 	writer *rest.Writer

@@ -3,6 +3,7 @@ package server
 import (
 	"slices"
 
+	"github.com/hone-dev/hone/internal/api/page"
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/events"
 	"github.com/hone-dev/hone/internal/loop/state"
@@ -18,7 +19,7 @@ func View(v store.View, version string) api.View {
 		Version: version, Tiltfile: session.Tiltfile, Context: c.Context, Namespace: c.Namespace, StartedAt: session.StartedAt,
 		TiltfileError: t.Err, EngineError: state.TheEngine(v).Err,
 		WatchError: state.Watches.In(v).Value(state.Only).Problem,
-		Buttons:    buttons(v), Commands: commands(v),
+		Buttons:    page.Buttons(v), Commands: commands(v),
 		Resources: []api.Resource{}, Subscribers: []api.Subscriber{}, // JSON lists even when they are empty
 	}
 	if state.NeedsCluster(v) {

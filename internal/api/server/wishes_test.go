@@ -7,10 +7,11 @@ import (
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestWishes requests rebuilds, restarts, pauses and port forwards, one after another.
+// TestWishes requests rebuilds, restarts, trigger modes, restoring and keeping of what others have changed, pauses and port forwards, one after another.
 func TestWishes(t *testing.T) {
 	f := serveLive(t)
 	srv := statetest.Local("srv")
@@ -41,6 +42,23 @@ func TestWishes(t *testing.T) {
 		{"restart pods", "/api/restart", `{"manifest_names":["srv"],"pods":true}`, 200, "{}",
 			func() bool { return state.Restarts.In(f.Store.Snapshot().All()).Value("srv").Pods }},
 		{"restart what is not there", "/api/restart", `{"manifest_names":["web"],"pods":true}`, 409, `"mend":"`, nil},
+		{"trigger mode", "/api/mode", `{"manifest_names":["web","srv"],"mode":"manual"}`, 200, "{}", func() bool {
+			return state.Resources.In(f.Store.Snapshot().All()).Value("web").Manifest.TriggerMode == model.TriggerManual
+		}},
+		{"a mode that is none", "/api/mode", `{"manifest_names":["web"],"mode":"often"}`, 400, "neither auto nor manual", nil},
+		{"the mode of the Tiltfile", "/api/mode", `{"manifest_names":["(Tiltfile)"],"mode":"auto"}`, 409, `"mend":"`, nil},
+		{"restore what has not drifted", "/api/restore", `{"manifest_names":["web"]}`, 409, `"error":"`, nil},
+		{"drift", "", "", 0, "", func() bool {
+			f.Dispatch(state.ResourceDrifted{Resource: "web", Objects: []state.ObjectDrift{{Object: model.ObjectID{Kind: "Service", Name: "web"}, What: state.DriftChanged,
+				Fields: []api.FieldChange{{Path: "spec.type", Class: api.ChangeDrift, Manager: "kubectl-edit"}}}}})
+			f.Until("it has drifted", func(v store.View) bool { return state.Drifts.In(v).Value("web").Text() == "changed by kubectl-edit" })
+			return true
+		}},
+		{"accept", "/api/accept", `{"manifest_names":["web"]}`, 200, "{}", func() bool { return len(state.Drifts.In(f.Store.Snapshot().All()).Value("web").Accept) == 1 }},
+		{"restore", "/api/restore", `{"manifest_names":["web"]}`, 200, "{}", nil},
+		{"adopt", "/api/adopt", `{"manifest_names":["web"]}`, 200, "{}", nil},
+		{"adopt without objects", "/api/adopt", `{"manifest_names":["srv"]}`, 409, "declares no objects", nil},
+		{"prune nothing", "/api/prune", "{}", 409, `"error":"`, nil},
 		{"pause", "/api/pause", `{"paused":true}`, 200, `{"changed":true,"waiting":{"resources":[],"files":0,"tiltfileFiles":0}}`,
 			func() bool { return state.TheSession(f.Store.Snapshot().All()).Paused() }},
 		{"pause again", "/api/pause", `{"paused":true}`, 200, `{"changed":false,"waiting":{"since":"`, nil},
@@ -53,9 +71,10 @@ func TestWishes(t *testing.T) {
 		{"neither", "/api/forwards", `{"manifest_name":"web"}`, 400, "must specify a port forward", nil},
 		{"of a local resource", "/api/forwards", `{"manifest_name":"srv","add":"8080"}`, 409, "runs on this machine", nil},
 	} {
-		code, body := f.ask("http", "POST", tc.path, tc.body)
-		if code != tc.code || !strings.Contains(body, tc.answer) {
-			t.Errorf("%s: %d %s, want %d %s", tc.name, code, body, tc.code, tc.answer)
+		if tc.path != "" {
+			if code, body := f.ask("http", "POST", tc.path, tc.body); code != tc.code || !strings.Contains(body, tc.answer) {
+				t.Errorf("%s: %d %s, want %d %s", tc.name, code, body, tc.code, tc.answer)
+			}
 		}
 		if tc.is != nil && !tc.is() {
 			t.Errorf("%s: not so; forwards %s", tc.name, forwards())

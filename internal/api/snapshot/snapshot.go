@@ -15,6 +15,7 @@ import (
 	"github.com/hone-dev/hone/internal/api/redact"
 	"github.com/hone-dev/hone/internal/api/tables"
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/loop/events"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/api"
@@ -41,6 +42,8 @@ type Session struct {
 	Redactor *redact.Redactor
 	Version  string
 	At       time.Time
+	// Events are those of a past session, whose view has none.
+	Events []api.Event
 }
 
 // Line converts a line of a log to its API form.
@@ -61,7 +64,31 @@ func (s Session) Write(ctx context.Context, w io.Writer) error {
 	if err := s.newest(ctx, d); err != nil {
 		return err
 	}
+	if err := s.events(ctx, d); err != nil {
+		return err
+	}
 	return d.end()
+}
+
+// events writes the events that the session still has.
+func (s Session) events(ctx context.Context, d *document) error {
+	d.list("events")
+	for _, e := range s.Events {
+		d.value("", e)
+	}
+	var cursor events.Cursor
+	for more := s.Events == nil; more; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		var next []api.Event
+		next, more = cursor.Next(s.View, chunk)
+		for _, e := range next {
+			d.value("", e)
+		}
+	}
+	d.close()
+	return d.err
 }
 
 // WriteEngine writes an api.EngineDump. n are the store's own statistics. It stops early when ctx is done.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -34,6 +35,27 @@ func shop(t *testing.T) Session {
 	v := hudtest.Shop().View(t.Context())
 	return Session{View: v, Shown: api.View{Version: "1.2.3", Resources: []api.Resource{{Name: "api"}}}, Logs: logs, Redactor: redact.Of(v),
 		Version: "1.2.3", At: hudtest.ShopTime}
+}
+
+var update = flag.Bool("update", false, "write the snapshot for the tests of the web page")
+
+// TestShopFile checks that the snapshot of which the tests of the web page take pictures is that of the shop.
+func TestShopFile(t *testing.T) {
+	const path = "../../../web/test/testdata/shop.json"
+	got := written(t, shop(t).Write)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(want, got) {
+		t.Errorf("%s is stale, run make generate; then scripts/web looks, if the pictures differ", path)
+	}
 }
 
 // written returns what a session writes.
@@ -69,6 +91,9 @@ func TestRoundTrip(t *testing.T) {
 	}
 	if diff := cmp.Diff(s.Shown, got.View); diff != "" {
 		t.Errorf("view (-want +got):\n%s", diff)
+	}
+	if n := len(got.Events); n == 0 || got.Events[n-1].Seq != state.NewestEvent(s.View) {
+		t.Errorf("%d events up to number %d", n, state.NewestEvent(s.View))
 	}
 	v, err := Restore(got)
 	if err != nil {
@@ -108,7 +133,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}
 	// What was read back is written the same again.
-	second := Session{View: v, Shown: got.View, Logs: logs, Version: "1.2.3", At: hudtest.ShopTime}
+	second := Session{View: v, Shown: got.View, Logs: logs, Version: "1.2.3", At: hudtest.ShopTime, Events: got.Events}
 	first, again := got, reread(t, written(t, second.Write))
 	delete(first.Tables, state.Events.Name())
 	delete(again.Tables, state.Events.Name())

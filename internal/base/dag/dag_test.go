@@ -70,6 +70,25 @@ func TestWalkGoesOnWhileNodesWait(t *testing.T) {
 	})
 }
 
+// TestWalkBehind: what comes only behind others runs whatever becomes of them, but not before that.
+func TestWalkBehind(t *testing.T) {
+	var got []string
+	failed := errors.New("no")
+	node := func(name string, err error) Node {
+		return Node{Name: name, Run: func(context.Context) error { got = append(got, name); return err }}
+	}
+	a, b, c, d := node("a", failed), node("b", nil), node("c", nil), node("d", nil)
+	b.After, c.Behind, d.After, d.Behind = []int{0}, []int{0, 1}, []int{2}, []int{1}
+	errs := Walk(t.Context(), []Node{a, b, c, d}, 4)
+	if diff := cmp.Diff([]string{"a", "c", "d"}, got); diff != "" {
+		t.Error(diff)
+	}
+	var blocked *Blocked
+	if !errors.Is(errs[0], failed) || !errors.As(errs[1], &blocked) || errs[2] != nil || errs[3] != nil {
+		t.Errorf("errors %v", errs)
+	}
+}
+
 func TestCycle(t *testing.T) {
 	for _, tt := range []struct {
 		needs [][]int

@@ -14,6 +14,8 @@ type Node struct {
 	Name string
 	// After are the indexes of the nodes that have to succeed first.
 	After []int
+	// Behind are the indexes of the nodes that have to be over first, whatever has become of them.
+	Behind []int
 	// Free nodes only wait, so they do not count against the limit.
 	Free bool
 	Run  func(ctx context.Context) error
@@ -45,11 +47,14 @@ func Idle(ctx context.Context) {
 // not run get its error. Walk returns after every started node has ended, with one error per node, nil for success.
 func Walk(ctx context.Context, nodes []Node, limit int) []error {
 	w := walker{nodes: slices.Clone(nodes), errs: make([]error, len(nodes)), waits: make([]int, len(nodes)),
-		next: make([][]int, len(nodes)), state: make([]nodeState, len(nodes)), done: make(chan finished)}
+		next: make([][]edge, len(nodes)), state: make([]nodeState, len(nodes)), done: make(chan finished)}
 	for i, n := range nodes {
-		w.waits[i] = len(n.After)
+		w.waits[i] = len(n.After) + len(n.Behind)
 		for _, d := range n.After {
-			w.next[d] = append(w.next[d], i)
+			w.next[d] = append(w.next[d], edge{to: i})
+		}
+		for _, d := range n.Behind {
+			w.next[d] = append(w.next[d], edge{i, true})
 		}
 		if w.waits[i] == 0 {
 			w.free(i)
@@ -76,6 +81,12 @@ func Walk(ctx context.Context, nodes []Node, limit int) []error {
 	return w.errs
 }
 
+// edge leads from a node to one that comes after it; only behind it if a failure does not matter.
+type edge struct {
+	to     int
+	behind bool
+}
+
 type nodeState int8
 
 const (
@@ -96,7 +107,7 @@ type walker struct {
 	nodes []Node
 	errs  []error
 	waits []int
-	next  [][]int
+	next  [][]edge
 	state []nodeState
 	// ready are the nodes that wait only for the limit, waiters those that need not even wait for that.
 	ready, waiters ready
@@ -151,21 +162,28 @@ func (w *walker) finish(f finished) {
 		w.block(f.node, w.nodes[f.node].Name)
 		return
 	}
-	for _, n := range w.next[f.node] {
-		if w.waits[n]--; w.waits[n] == 0 && w.state[n] == nodeWaiting {
-			w.free(n)
-		}
+	for _, e := range w.next[f.node] {
+		w.release(e.to)
+	}
+}
+
+// release notes that one of the nodes is over that a node comes after.
+func (w *walker) release(n int) {
+	if w.waits[n]--; w.waits[n] == 0 && w.state[n] == nodeWaiting {
+		w.free(n)
 	}
 }
 
 // block marks everything that comes after node n as blocked by the node called name.
 func (w *walker) block(n int, name string) {
-	for _, d := range w.next[n] {
-		if w.state[d] != nodeWaiting {
-			continue
+	for _, e := range w.next[n] {
+		switch {
+		case e.behind:
+			w.release(e.to)
+		case w.state[e.to] == nodeWaiting:
+			w.state[e.to] = nodeOver
+			w.errs[e.to] = &Blocked{By: name}
+			w.block(e.to, name)
 		}
-		w.state[d] = nodeOver
-		w.errs[d] = &Blocked{By: name}
-		w.block(d, name)
 	}
 }

@@ -96,6 +96,8 @@ type Filter struct {
 	Span string
 	// Since omits earlier lines; zero omits none.
 	Since time.Time
+	// Pod and Container restrict to lines of pods and containers whose names contain them, in lower case; empty means all.
+	Pod, Container string
 	// Match, if not nil, is called with each line's prefix and text, as "[container] text". It must not keep or change
 	// the bytes.
 	Match func(line []byte) bool
@@ -127,7 +129,9 @@ func (f Filter) mask() mask {
 func (m mask) has(source uint8, level Level) bool { return m[source]&(1<<level) != 0 }
 
 // narrow reports whether the filter checks more than resource, source and level.
-func (f Filter) narrow() bool { return f.Span != "" || !f.Since.IsZero() || f.Match != nil }
+func (f Filter) narrow() bool {
+	return f.Span != "" || !f.Since.IsZero() || f.Pod != "" || f.Container != "" || f.Match != nil
+}
 
 // counts are numbers of lines by source and level.
 type counts [sources][levels]uint64

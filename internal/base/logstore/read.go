@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hone-dev/hone/pkg/model"
@@ -29,10 +30,14 @@ func (n *narrower) passes(it *source) bool {
 	if rec.time < n.since || n.f.Span != "" && it.v.strs[rec.span] != n.f.Span {
 		return false
 	}
+	origin := it.v.origins[rec.origin]
+	if n.f.Pod != "" && !strings.Contains(strings.ToLower(origin.pod), n.f.Pod) || n.f.Container != "" && !strings.Contains(strings.ToLower(origin.container), n.f.Container) {
+		return false
+	}
 	if n.f.Match == nil {
 		return true
 	}
-	prefix := it.v.origins[rec.origin].prefix
+	prefix := origin.prefix
 	if prefix == "" {
 		return n.f.Match(rec.text)
 	}

@@ -115,12 +115,28 @@ func (d *deletion) orderResources() {
 			}
 		}
 	}
+	d.orderLast(ways)
 	for i, n := range d.o.nodes {
 		if first, ok := d.opening[n.Resource]; ok {
 			d.before(first, d.deleted[i])
 		}
 		if last, ok := d.completed[n.Resource]; ok {
 			d.before(d.released[i], last)
+		}
+	}
+}
+
+// orderLast lets the nodes that go last wait for the end of the others, where the order of resources allows it.
+func (d *deletion) orderLast(ways ways) {
+	for i, last := range d.o.nodes {
+		if !last.Last {
+			continue
+		}
+		for j, n := range d.o.nodes {
+			if !n.Last && n.Resource != last.Resource && ways.add(n.Resource, last.Resource) {
+				at := &d.work[d.deleted[i]]
+				at.Behind = append(at.Behind, d.gone[j])
+			}
 		}
 	}
 }

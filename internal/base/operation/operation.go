@@ -57,6 +57,8 @@ type Node struct {
 	Whole bool
 	// Holds is set if other nodes vanish with this one. It is deleted when those that need it are gone, not merely about to go.
 	Holds bool
+	// Last is set if it is deleted after all nodes that are not, whatever becomes of them, unless something else requires the contrary.
+	Last bool
 	// Rather are the indexes of nodes that are deleted after this one, unless something else requires the contrary.
 	Rather []int
 }

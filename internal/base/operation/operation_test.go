@@ -165,6 +165,11 @@ func TestDelete(t *testing.T) {
 			deps: map[model.ManifestName][]model.ManifestName{"a": {"b"}}, want: "delete b, delete a"},
 		{name: "rather after another one", needs: "a b", now: true, change: func(n []Node) { n[0].Rather = []int{1} }, want: "delete a, delete b"},
 		{name: "but not against what is needed", needs: "a b>a", now: true, change: func(n []Node) { n[0].Rather = []int{1} }, want: "delete b, delete a"},
+		{name: "one that goes last", needs: "a b c", now: true, change: func(n []Node) { n[1].Last = true }, want: "delete c, delete a, delete b"},
+		{name: "one that goes last, whatever becomes of the others", needs: "a b", now: true, change: func(n []Node) { n[1].Last = true }, fails: fails("delete a"),
+			want: "delete a, delete b", errs: "a: no"},
+		{name: "last, but before what its resource depends on", needs: "a b c", now: true, change: func(n []Node) { n[1].Last = true },
+			deps: map[model.ManifestName][]model.ManifestName{"b": {"c"}}, want: "delete a, delete b, delete c"},
 		{name: "a failure keeps what the failed one needs", needs: "a b>a c", now: true, fails: fails("delete b"), want: "delete c, delete b",
 			errs: "a: blocked by b, b: no"},
 	} {

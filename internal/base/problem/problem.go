@@ -17,7 +17,7 @@ type Problem struct {
 	Cause error
 	// Mend is what to do about it, including the command or line to paste.
 	Mend string
-	// Link is where to read more.
+	// Link is where to read more: a command that shows it, or an address.
 	Link string
 	// Detail is output or source text that belongs to the problem, of any number of lines.
 	Detail string
@@ -32,6 +32,12 @@ func New(summary, mend string) *Problem { return &Problem{Summary: summary, Mend
 // Wrap returns a problem with a cause.
 func Wrap(cause error, summary, mend string) *Problem {
 	return &Problem{Summary: summary, Cause: cause, Mend: mend}
+}
+
+// See sets the page of the documentation that tells more, by its topic, and returns p.
+func (p *Problem) See(topic string) *Problem {
+	p.Link = "hone docs " + topic
+	return p
 }
 
 // Error returns summary and cause in one line.
@@ -102,7 +108,7 @@ func text(err error) string {
 		b.WriteString("\n  " + strings.ReplaceAll(p.Mend, "\n", "\n  "))
 	}
 	if p.Link != "" {
-		b.WriteString("\n  " + p.Link)
+		b.WriteString("\n  more: " + p.Link)
 	}
 	return b.String()
 }

@@ -20,7 +20,7 @@ func TestText(t *testing.T) {
 		{"a summary", New("no Tiltfile", ""), "no Tiltfile"},
 		{"with a mend", New("no Tiltfile", "write one"), "no Tiltfile\n  write one"},
 		{"with a cause", Wrap(io.EOF, "cannot read", "try again"), "cannot read: EOF\n  try again"},
-		{"with everything", full, "cannot reach cluster: EOF\n\none\ntwo\n\n  start it:\n  kind start\n  https://example.com"},
+		{"with everything", full, "cannot reach cluster: EOF\n\none\ntwo\n\n  start it:\n  kind start\n  more: https://example.com"},
 		{"output stands in the log", &Problem{Summary: "RUN make failed", Output: "cc: no such file", Detail: "Dockerfile:2"}, "RUN make failed\n\nDockerfile:2\n"},
 		{"wrapped: the whole message, and the mend", fmt.Errorf("apply web: %w", New("forbidden", "ask")), "apply web: forbidden\n  ask"},
 		{"the outermost of two", Wrap(New("inner", "inner mend"), "outer", "outer mend"), "outer: inner\n  outer mend"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 )
 
@@ -37,4 +38,26 @@ func readAnswer(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("read the answer: %w", err)
 	}
 	return line, nil
+}
+
+// Choose asks on out which of several options is taken, and returns its number. An empty answer takes the first one; an answer that is
+// no option is asked again.
+func Choose(ctx context.Context, out io.Writer, question string, options []string) (int, error) {
+	fmt.Fprintln(out, question)
+	for i, o := range options {
+		fmt.Fprintf(out, "  %d  %s\n", i+1, o)
+	}
+	for {
+		fmt.Fprintf(out, "1–%d, Enter for 1: ", len(options))
+		answer, err := readAnswer(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if answer = strings.TrimSpace(answer); answer == "" {
+			return 0, nil
+		}
+		if n, err := strconv.Atoi(answer); err == nil && n >= 1 && n <= len(options) {
+			return n - 1, nil
+		}
+	}
 }

@@ -10,10 +10,13 @@ import (
 	"time"
 )
 
+// developed is the version of a build that no release has.
+const developed = "0.1.0-dev"
+
 // Version is hone's own version; Commit and Date are those of the source, the date in RFC 3339 format. The build sets them
 // with -ldflags; commit and date may be empty.
 var (
-	Version = "0.1.0-dev"
+	Version = developed
 	Commit  string
 	Date    string
 )
@@ -21,7 +24,7 @@ var (
 // VersionText returns the version, with the commit it was built from and the commit's date, if known.
 func VersionText() string {
 	info, _ := debug.ReadBuildInfo()
-	text := "hone v" + Version
+	text := "hone v" + version(info)
 	if commit, date := source(Commit, Date, info); commit != "" {
 		text += ", commit " + commit
 		if date != "" {
@@ -29,6 +32,17 @@ func VersionText() string {
 		}
 	}
 	return fmt.Sprintf("%s, %s, %s/%s", text, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// version returns the version that the build has set, else the one that go install has fetched.
+func version(info *debug.BuildInfo) string {
+	if info == nil || Version != developed || pseudoVersion.MatchString(info.Main.Version) {
+		return Version
+	}
+	if v, ok := strings.CutPrefix(info.Main.Version, "v"); ok {
+		return v
+	}
+	return Version
 }
 
 // pseudoVersion matches the module system's version of a commit without a tag: v0.0.0-20261122201500-330377ef0a1b.

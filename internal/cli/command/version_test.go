@@ -37,3 +37,24 @@ func TestSource(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// TestVersion: a build says its version, and go install the one that it has fetched.
+func TestVersion(t *testing.T) {
+	was := Version
+	defer func() { Version = was }()
+	for _, tc := range []struct{ set, module, want string }{
+		{"1.2.3", "v9.9.9", "1.2.3"},
+		{developed, "v1.2.3", "1.2.3"},
+		{developed, "v1.2.4-0.20261120201500-330377ef0a1c", developed},
+		{developed, "(devel)", developed},
+		{developed, "", developed},
+	} {
+		Version = tc.set
+		if got := version(&debug.BuildInfo{Main: debug.Module{Version: tc.module}}); got != tc.want {
+			t.Errorf("set %q, module %q: %q, want %q", tc.set, tc.module, got, tc.want)
+		}
+	}
+	if got := version(nil); got != Version {
+		t.Errorf("without information about the build: %q", got)
+	}
+}

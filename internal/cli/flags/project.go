@@ -102,7 +102,7 @@ func (f *Project) Resolve() (string, error) {
 	case os.IsNotExist(err) && f.Session != "" && !f.chosen():
 		return "", problem.New(fmt.Sprintf("no Tiltfile found at %s, which the session name %s selects", path, f.Session), "name the Tiltfile: -f PATH")
 	case os.IsNotExist(err):
-		return "", problem.New("no Tiltfile found at "+path, "run hone where the Tiltfile is, or name it: hone up -f PATH")
+		return "", problem.New("no Tiltfile found at "+path, "run hone where the Tiltfile is, or name it: hone up -f PATH").See("tiltfile")
 	case err != nil:
 		return "", fmt.Errorf("find the Tiltfile: %w", err)
 	case info.IsDir():

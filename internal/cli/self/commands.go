@@ -1,5 +1,5 @@
 // Package self holds the commands about hone itself and its environment: version, doctor, verify-install, docker-prune, its
-// architecture and its reference.
+// architecture, its reference and its documentation.
 package self
 
 import (
@@ -10,7 +10,7 @@ import (
 
 // Commands returns the commands of the package, except those of hone dump.
 func Commands(g *command.Global) []*cobra.Command {
-	return []*cobra.Command{newGraph(g), newDoctor(g), newVersion(g), newDockerPrune(g), newVerifyInstall(g)}
+	return []*cobra.Command{newGraph(g), newDoctor(g), newVersion(g), newDockerPrune(g), newVerifyInstall(g), newDocs(g)}
 }
 
 // ReferenceCommands returns the subcommands of hone dump that print hone's reference.

@@ -25,7 +25,7 @@ func newDumpCLIDocs(g *command.Global) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "cli-docs",
 		Short:   "Print the reference of the command line, in Markdown",
-		Example: "  hone dump cli-docs > CLI.md\n  hone dump cli-docs --dir docs",
+		Example: "  hone dump cli-docs > cli.md\n  hone dump cli-docs --dir docs",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			page := cliPage(cmd.Root())
@@ -50,7 +50,7 @@ func newDumpAPIDocs(g *command.Global) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "api-docs",
 		Short:   "Print the reference of the session's API, in Markdown",
-		Example: "  hone dump api-docs > API.md",
+		Example: "  hone dump api-docs > objects.md",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			page := apiPage()

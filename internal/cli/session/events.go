@@ -46,7 +46,7 @@ func newEvents(g *command.Global) *cobra.Command {
 their stages, pods, servers, port forwards, what resources wait for, and problems with their fixes. With names, prints only
 events of these resources.
 
-With -o json every line is an object; EVENTS.md describes them. A line of type gap reports that events are missing, because
+With -o json every line is an object; hone docs events describes them. A line of type gap reports that events are missing, because
 the reader could not keep up, or because --since is too long ago.`,
 		Example: "  hone events\n  hone events api --type update,problem\n  hone events -o json --since 5m --follow=false",
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), g, args) },
@@ -72,7 +72,7 @@ func (f *eventFlags) run(ctx context.Context, g *command.Global, names []string)
 	}
 	for _, t := range f.types {
 		if !events.Known(t) {
-			return problem.New(fmt.Sprintf("there are no events of type %q", t), "EVENTS.md lists the types; a family is for example: --type pod")
+			return problem.New(fmt.Sprintf("there are no events of type %q", t), "hone docs events lists the types; a family is for example: --type pod")
 		}
 	}
 	session, err := f.target.Find(ctx)

@@ -2,12 +2,16 @@ package session
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io"
+	"net"
 	"os"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-dev/hone/internal/api/server"
 	"github.com/hone-dev/hone/internal/api/snapshot"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
@@ -16,6 +20,8 @@ import (
 	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/hud"
 	"github.com/hone-dev/hone/internal/hud/stream"
+	"github.com/hone-dev/hone/web"
+	"github.com/hone-dev/hone/web/docs"
 )
 
 func newSnapshot(g *command.Global) *cobra.Command {
@@ -57,7 +63,7 @@ hone snapshot view shows it. hone up and hone ci write such a file when they end
 const stdinName = "-"
 
 func newSnapshotView(g *command.Global) *cobra.Command {
-	var lines bool
+	var o viewOptions
 	c := &cobra.Command{
 		Use:   "view FILE",
 		Short: "Show a saved session",
@@ -65,26 +71,39 @@ func newSnapshotView(g *command.Global) *cobra.Command {
 works as in a running session, except for updates; q leaves it. Otherwise, or with --stream, it prints the resources and
 then the logs. With - the file is read from standard input.
 
-There is no web page, so Tilt's --port has no meaning here.`,
-		Example: "  hone ci --output-snapshot-on-exit snapshot.json\n  hone snapshot view snapshot.json\n  curl https://ci.example/snapshot.json | hone snapshot view -",
+With --web it opens the web page with the snapshot in a browser, and serves that page until Ctrl-C. Nothing can be changed there,
+and no cluster is asked. --port and --no-open mean the web page, too.`,
+		Example: "  hone ci --output-snapshot-on-exit snapshot.json\n  hone snapshot view snapshot.json\n  hone snapshot view --web snapshot.json\n  curl https://ci.example/snapshot.json | hone snapshot view -",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return viewSnapshot(cmd.Context(), g, cmd.InOrStdin(), args[0], lines)
+			o.web = o.web || !o.lines && (cmd.Flags().Changed("port") || o.noOpen) // Tilt shows nothing but the web page
+			return viewSnapshot(cmd.Context(), g, cmd.InOrStdin(), args[0], o)
 		},
 	}
-	c.Flags().BoolVar(&lines, "stream", false, "print resources and logs instead of showing the screen")
-	command.IgnoredFlags(c, []string{"no-open"}, nil)
+	c.Flags().BoolVar(&o.lines, "stream", false, "print resources and logs instead of showing the screen")
+	c.Flags().BoolVar(&o.web, "web", false, "show it in the web page instead")
+	c.Flags().IntVar(&o.port, "port", 0, "port of the web page; 0 takes a free one")
+	c.Flags().BoolVar(&o.noOpen, "no-open", false, "print the address of the web page instead of opening it; it is valid once, for a minute")
+	c.MarkFlagsMutuallyExclusive("stream", "web")
 	return c
 }
 
-func viewSnapshot(ctx context.Context, g *command.Global, in io.Reader, path string, lines bool) error {
+// viewOptions is how a snapshot is shown.
+type viewOptions struct {
+	// lines prints it, and web serves the web page, on a port.
+	lines, web bool
+	port       int
+	noOpen     bool
+}
+
+func viewSnapshot(ctx context.Context, g *command.Global, in io.Reader, path string, o viewOptions) error {
 	name := path
 	if path == stdinName {
 		name = "standard input"
 	} else {
 		f, err := os.Open(path)
 		if err != nil {
-			return problem.Wrap(err, "cannot read the snapshot", "name a file that hone snapshot create has written")
+			return problem.Wrap(err, "cannot read the snapshot", "name a file that hone snapshot create has written").See("snapshots")
 		}
 		defer f.Close()
 		in = f
@@ -103,8 +122,11 @@ func viewSnapshot(ctx context.Context, g *command.Global, in io.Reader, path str
 	}
 	defer logs.Close()
 	snapshot.Replay(kept, logs)
+	if o.web {
+		return serveSnapshot(ctx, g, o, server.Past{View: v, At: kept.CreatedAt, By: kept.Version, Events: kept.Events}, logs)
+	}
 	past := hud.Past{View: v, At: kept.CreatedAt, Logs: logs, By: kept.Version, Version: command.Version, Suspend: g.Suspender("")}
-	if !lines && path != stdinName && command.Interactive() {
+	if !o.lines && path != stdinName && command.Interactive() {
 		if past.Settings, err = hud.LoadSettings(); err != nil {
 			return err
 		}
@@ -115,6 +137,38 @@ func viewSnapshot(ctx context.Context, g *command.Global, in io.Reader, path str
 		return err
 	}
 	return stream.New(stream.Options{Logs: logs, Out: g.Stdout}).Drain()
+}
+
+// serveSnapshot shows a snapshot in the web page until ctx is done.
+func serveSnapshot(ctx context.Context, g *command.Global, o viewOptions, past server.Past, logs *logstore.Store) error {
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(o.port)))
+	if err != nil {
+		return problem.Wrap(err, "cannot open the port of the web page", "choose another one: --port, or 0 for a free one")
+	}
+	defer l.Close()
+	door := server.NewDoor(l)
+	address, err := door.Ticket("")
+	if err != nil {
+		return err
+	}
+	served := make(chan error, 1)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		served <- server.ServePast(ctx, server.Options{Version: command.Version, TCP: l, Token: rand.Text(), Door: door, Page: web.Files(), Docs: docs.HTML, Logs: logs}, past)
+	}()
+	if o.noOpen {
+		fmt.Fprintln(g.Stdout, address)
+	} else if err := hud.OpenBrowser(ctx, address); err != nil {
+		cancel()
+		if err := <-served; err != nil {
+			return err
+		}
+		return problem.Wrap(err, "cannot open a browser", "print the address instead, with --no-open")
+	} else {
+		fmt.Fprintln(g.Stdout, "The page shows the snapshot until Ctrl-C.")
+	}
+	return <-served
 }
 
 // keptLogs bounds the log of a resource of a snapshot; snapshots hold less.

@@ -184,7 +184,7 @@ func (w *work) missing(where, debug string, code int) error {
 		}
 		return command.WithCode(p, code)
 	}
-	return command.WithCode(problem.New(where+" has no shell: neither bash nor sh is in its image", debug), code)
+	return command.WithCode(problem.New(where+" has no shell: neither bash nor sh is in its image", debug).See("live-update/distroless"), code)
 }
 
 // notExecutable is the exit code for a file that cannot be executed.

@@ -9,5 +9,5 @@ import (
 
 // Commands returns the commands of the package.
 func Commands(g *command.Global) []*cobra.Command {
-	return []*cobra.Command{newTiltfile(g), newAlpha(g), newLSP(g), newExtensions(g)}
+	return []*cobra.Command{newInit(g), newTiltfile(g), newAlpha(g), newLSP(g), newExtensions(g)}
 }

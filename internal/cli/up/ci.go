@@ -34,7 +34,7 @@ begins none before ci has ended.
 
 At the end a table shows for each resource how long it took, what it waited for, and why it failed. With -o json standard
 output holds an object per line: the session's events as hone events -o json prints them, then one of type summary, all of
-which EVENTS.md describes; everything else goes to standard error. With --junit the results are also written to a file
+which hone docs events describes; everything else goes to standard error. With --junit the results are also written to a file
 that CI systems show as tests, even if the session fails, times out or is interrupted.
 
 It exits with %d when everything is ready, %d when something failed, %d when the Tiltfile has an error, %d when the time is up,

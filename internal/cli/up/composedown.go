@@ -2,51 +2,57 @@ package up
 
 import (
 	"context"
-	"errors"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/containers/compose"
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// composeDown takes down the Compose projects that the Tiltfile declares, and reports whether there are any. If one cannot
-// be taken down, it continues with the others and joins the errors.
-func composeDown(ctx context.Context, known model.Cluster, tf model.Tiltfile, volumes bool, log logstore.Logger) (any bool, err error) {
-	var projects []model.ComposeProject
-	chosen, all := map[string][]string{}, map[string]int{}
+// composeSteps returns the steps that take down what is chosen of the Compose projects that the Tiltfile declares: the services and,
+// where all of a project are chosen, what is left of it. any reports whether there are projects. The caller ends the connection to the
+// engine.
+func composeSteps(ctx context.Context, known model.Cluster, tf model.Tiltfile, volumes bool, log logstore.Logger) (steps []deploy.DeleteStep, any bool, closeEngine func(), err error) {
+	closeEngine = func() {}
+	var names []string
+	projects, all := map[string]*buildanddeploy.Project{}, map[string]int{}
 	enabled := state.EnabledNames(tf)
 	for _, m := range tf.Manifests {
 		if m.Compose == nil {
 			continue
 		}
-		name := m.Compose.Project.Name
-		if all[name]++; all[name] == 1 {
-			projects = append(projects, m.Compose.Project)
+		p := m.Compose.Project
+		if projects[p.Name] == nil {
+			projects[p.Name] = &buildanddeploy.Project{ComposeProject: p, Volumes: volumes}
+			names = append(names, p.Name)
 		}
+		all[p.Name]++
 		if enabled == nil || enabled[m.Name] {
-			chosen[name] = append(chosen[name], m.Compose.Service)
+			projects[p.Name].Services = append(projects[p.Name].Services, buildanddeploy.Service{Resource: m.Name, Target: m.Compose, Log: log})
 		}
 	}
-	if len(projects) == 0 {
-		return false, nil
+	if len(names) == 0 {
+		return nil, false, closeEngine, nil
 	}
 	engine, err := docker.Open(ctx, known)
 	if err != nil {
-		return true, err
+		return nil, true, closeEngine, err
 	}
-	defer engine.Close()
-	tool := compose.NewTool(engine.Env())
-	var errs []error
-	for _, p := range projects {
-		if len(chosen[p.Name]) == all[p.Name] {
-			errs = append(errs, tool.Down(ctx, p, volumes, log))
-			continue
-		}
-		for _, service := range chosen[p.Name] {
-			errs = append(errs, compose.Remove(ctx, engine, p.Name, service, log))
+	var whole []buildanddeploy.Project
+	var parts []buildanddeploy.Service
+	for _, name := range names {
+		if p := projects[name]; len(p.Services) == all[name] {
+			whole = append(whole, *p)
+		} else {
+			parts = append(parts, p.Services...)
 		}
 	}
-	return true, errors.Join(errs...)
+	steps = buildanddeploy.ProjectSteps(engine, compose.NewTool(engine.Env()), whole, log)
+	for _, n := range buildanddeploy.ServiceNodes(engine, parts) {
+		steps = append(steps, deploy.DeleteStep{Node: n})
+	}
+	return steps, true, func() { _ = engine.Close() }, nil
 }

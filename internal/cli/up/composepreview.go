@@ -3,37 +3,25 @@ package up
 import (
 	"context"
 
-	"github.com/hone-dev/hone/internal/containers/compose"
+	"github.com/hone-dev/hone/internal/base/operation"
 	"github.com/hone-dev/hone/internal/containers/docker"
-	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 )
 
-// composeSteps returns what an operation would do with the chosen services of Compose. Only Compose itself knows whether it would make a
-// container again.
-func (l loaded) composeSteps(ctx context.Context) ([]api.PlanStep, error) {
-	var steps []api.PlanStep
-	var engine *docker.Engine
+// services returns the nodes of the chosen services of Compose that run at the start, and what ends the connection to the engine.
+func (l loaded) services(ctx context.Context) (nodes []operation.Node, closeEngine func(), err error) {
+	var items []buildanddeploy.Service
 	for _, m := range l.manifests {
-		if m.Compose == nil || !l.chosen(m.Name) || !m.AutoInit {
-			continue
+		if m.Compose != nil && l.chosen(m.Name) && m.AutoInit {
+			items = append(items, buildanddeploy.Service{Resource: m.Name, Target: m.Compose})
 		}
-		if engine == nil {
-			var err error
-			if engine, err = docker.Open(ctx, l.asked.known); err != nil {
-				return nil, err
-			}
-			defer engine.Close()
-		}
-		list, err := compose.Containers(ctx, engine, m.Compose.Project.Name, m.Compose.Service)
-		if err != nil {
-			return nil, err
-		}
-		step := api.PlanStep{Object: api.PlanObject{Kind: api.PlanCompose, Name: string(m.Name)}, Resource: string(m.Name), Action: api.ActionRun,
-			Reason: "docker compose up: a container that differs is made again"}
-		if len(list) == 0 {
-			step.Action, step.Reason = api.ActionCreate, ""
-		}
-		steps = append(steps, step)
 	}
-	return steps, nil
+	if len(items) == 0 {
+		return nil, func() {}, nil
+	}
+	engine, err := docker.Open(ctx, l.asked.known)
+	if err != nil {
+		return nil, nil, err
+	}
+	return buildanddeploy.ServiceNodes(engine, items), func() { _ = engine.Close() }, nil
 }

@@ -36,6 +36,8 @@ do not count. Of names after the plan, only those resources are deployed.
 Images are built from the source tree as it is now. Commands that deploy (k8s_custom_deploy) run, although a plan does not show
 them.
 
+If nothing would change and every object is ready, it ends at once.
+
 It exits as hone ci does, and with %d if the plan is refused.`, command.ExitFailure),
 		Example: "  hone deploy\n  hone deploy api --yes\n  hone preview -o plan=next.plan && hone deploy next.plan",
 		RunE:    func(cmd *cobra.Command, args []string) error { return deployOnce(cmd, g, f, args) },
@@ -56,7 +58,7 @@ func deployOnce(cmd *cobra.Command, g *command.Global, f deployFlags, args []str
 		}
 	}
 	if shown == nil && !f.yes && !command.Interactive() {
-		return problem.New("cannot ask whether to deploy: this is not a terminal", "add --yes, or deploy a plan that you have looked at: hone preview -o plan=FILE, then hone deploy FILE")
+		return problem.New("cannot ask whether to deploy: this is not a terminal", "add --yes, or deploy a plan that you have looked at: hone preview -o plan=FILE, then hone deploy FILE").See("preview")
 	}
 	o, err := f.ci.options(g, args)
 	if err != nil {
@@ -64,7 +66,7 @@ func deployOnce(cmd *cobra.Command, g *command.Global, f deployFlags, args []str
 	}
 	o.called = "hone deploy"
 	log, out := command.NewPrinter(g.Stderr, g.Stderr), command.NewPrinter(g.Stderr, g.Stderr)
-	plan, err := makePlan(cmd.Context(), o.tiltfile, planRequest{project: f.ci.session.project, args: args, adopt: f.ci.session.adopt, prune: o.prune, quiet: true}, log, out)
+	plan, done, err := makePlan(cmd.Context(), o.tiltfile, planRequest{project: f.ci.session.project, args: args, adopt: f.ci.session.adopt, prune: o.prune, quiet: true}, log, out)
 	if err != nil {
 		return o.notBegun(err)
 	}
@@ -75,12 +77,16 @@ func deployOnce(cmd *cobra.Command, g *command.Global, f deployFlags, args []str
 		}
 		if len(lines) > 0 {
 			return o.notBegun(problem.New("the plan is stale: something else would happen now, and nothing was done\n"+out.Scrubbed([]string{strings.Join(lines, "\n")})[0],
-				"look at it again: hone preview -o plan="+cmd.Flags().Arg(0)))
+				"look at it again: hone preview -o plan="+cmd.Flags().Arg(0)).See("preview"))
 		}
 	}
-	out.Write(logstore.LevelInfo, planText(plan))
+	out.Write(logstore.LevelInfo, command.PlanText(plan))
 	if plan.Summary[api.ActionBlocked] > 0 {
 		return o.notBegun(command.AlreadyPrinted(errors.New("something would be refused"), command.ExitFailure))
+	}
+	if done && !o.reports() {
+		fmt.Fprintln(o.human(), "SUCCESS. Nothing to deploy: everything is as declared, and ready.")
+		return nil
 	}
 	if shown == nil && !f.yes && (plan.Changes() || plan.Summary[api.ActionRun] > 0) {
 		if yes, err := confirmed(cmd.Context(), g, "Deploy this?"); !yes || err != nil {

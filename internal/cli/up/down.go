@@ -86,21 +86,20 @@ func down(ctx context.Context, g *command.Global, f downFlags, args []string) er
 	if err != nil {
 		return err
 	}
-	stopped := false
-	if err = locals.takeDown(ctx, locals.onCompose(tf), log); err == nil {
-		stopped, err = composeDown(ctx, known, tf, f.volumes, log)
-	}
+	steps, composed, closeEngine, err := composeSteps(ctx, known, tf, f.volumes, log)
+	defer closeEngine()
+	rest := outside{composed: composed, steps: steps, locals: locals}
 	needless := fault == nil && !slices.ContainsFunc(tf.Manifests, model.Manifest.IsK8s)
-	if known.Context == "" && (stopped || len(locals.all) > 0 || needless) {
+	if known.Context == "" && (composed || len(locals.all) > 0 || needless) {
 		if unknown := unheard(args, nil, locals.names, fault); unknown != nil {
 			return errors.Join(err, unknown)
 		}
-		if !stopped && len(locals.names) == 0 {
+		if !composed && len(locals.names) == 0 {
 			logstore.Infof(log, "Nothing to delete.")
 		}
-		return errors.Join(err, locals.takeDown(ctx, locals.names, log))
+		return errors.Join(err, rest.takeDown(ctx, locals.names, log))
 	}
-	err = errors.Join(err, clusterDown(ctx, kc, path, tf, fault, f, args, stopped, locals, log))
+	err = errors.Join(err, clusterDown(ctx, kc, path, tf, fault, f, args, rest, log))
 	var left *deploy.Unfinished
 	if ctx.Err() != nil && errors.As(err, &left) {
 		logstore.Warnf(log, "Interrupted; %s. Run hone down again to finish.", left)
@@ -108,15 +107,31 @@ func down(ctx context.Context, g *command.Global, f downFlags, args []string) er
 	return err
 }
 
-// clusterDown deletes the objects in the cluster. fault is why the Tiltfile could not be evaluated; something is set if
-// there was something to take down elsewhere.
-func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.Tiltfile, fault error, f downFlags, args []string, something bool, locals locals, log logstore.Logger) error {
-	known := kc.Cluster()
+// outside is what is taken down beside the objects of a cluster.
+type outside struct {
+	// composed is set if there are projects of Compose, steps takes down what is chosen of them.
+	composed bool
+	steps    []deploy.DeleteStep
+	locals   locals
+}
+
+// all returns the steps with those of the given local resources.
+func (o outside) all(locals []model.ManifestName, log logstore.Logger) []deploy.DeleteStep {
+	return slices.Concat(o.steps, o.locals.downs.Steps(locals, log))
+}
+
+func (o outside) takeDown(ctx context.Context, locals []model.ManifestName, log logstore.Logger) error {
+	return buildanddeploy.TakeDownBeside(ctx, o.all(locals, log), o.locals.deps, log)
+}
+
+// clusterDown deletes the objects in the cluster, with what is beside them. fault is why the Tiltfile could not be evaluated.
+func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.Tiltfile, fault error, f downFlags, args []string, rest outside, log logstore.Logger) error {
+	known, locals := kc.Cluster(), rest.locals
 	if known.Context == "" {
 		if misnamed(fault) {
 			return fault
 		}
-		return problem.New("there is no cluster to delete anything from: no kubeconfig was found", "set KUBECONFIG, or choose a cluster with --context")
+		return problem.New("there is no cluster to delete anything from: no kubeconfig was found", "set KUBECONFIG, or choose a cluster with --context").See("clusters")
 	}
 	kube, err := kc.Connect()
 	if err != nil {
@@ -129,13 +144,13 @@ func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.
 		}
 	}
 	if _, err := kube.DetectPatiently(ctx, tell); err != nil {
-		if something && !slices.ContainsFunc(tf.Manifests, model.Manifest.IsK8s) {
-			return locals.takeDown(ctx, locals.names, log) // a project that only uses Compose needs no cluster
+		if rest.composed && !slices.ContainsFunc(tf.Manifests, model.Manifest.IsK8s) {
+			return rest.takeDown(ctx, locals.names, log) // a project that only uses Compose needs no cluster
 		}
 		if ctx.Err() != nil {
 			return err
 		}
-		return errors.Join(err, locals.takeDown(ctx, locals.apart(tf), log))
+		return errors.Join(err, rest.takeDown(ctx, locals.apart(tf), log))
 	}
 	cluster, err := openCluster(ctx, kc, kube, path)
 	if err != nil {
@@ -149,8 +164,8 @@ func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.
 	if err := unheard(args, records, locals.names, fault); err != nil {
 		return err
 	}
-	if len(records) == 0 && (something || len(locals.names) > 0) {
-		return locals.takeDown(ctx, locals.names, log)
+	if len(records) == 0 && (rest.composed || len(locals.names) > 0) {
+		return rest.takeDown(ctx, locals.names, log)
 	}
 	if len(records) == 0 {
 		logstore.Infof(log, "Nothing to delete.")
@@ -158,8 +173,7 @@ func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.
 	}
 	tellSessions(ctx, path, known.Context, records, log)
 	return cluster.TakeDown(ctx, buildanddeploy.DeleteOptions{Namespaces: f.namespaces, Volumes: f.volumes, Definitions: true, Wait: true, Pods: true, Removal: deploy.RemovalDown,
-		WaitLimit: f.timeout},
-		records, locals.deps, locals.downs, locals.names, log)
+		WaitLimit: f.timeout}, records, locals.deps, rest.all(locals.names, log), log)
 }
 
 // openCluster returns a project's part of a cluster, for a command without a session.

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
@@ -63,22 +62,22 @@ func findLocals(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.T
 	return l, nil
 }
 
-// apart returns the local resources that depend on nothing in the cluster, as far as known.
+// apart returns the local resources that depend on nothing in the cluster, as far as known, and those that depend on services of
+// Compose, which must run while they are taken down.
 func (l locals) apart(tf model.Tiltfile) []model.ManifestName {
-	elsewhere := map[model.ManifestName]bool{}
+	elsewhere, composed := map[model.ManifestName]bool{}, map[model.ManifestName]bool{}
 	for name := range l.all {
 		elsewhere[name] = true
 	}
 	for _, m := range tf.Manifests {
-		elsewhere[m.Name] = !m.IsK8s()
+		elsewhere[m.Name], composed[m.Name] = !m.IsK8s(), m.IsCompose()
 	}
 	return slices.DeleteFunc(slices.Clone(l.names), func(name model.ManifestName) bool {
+		inCluster, onCompose := false, false
 		for on := range reachable(l.deps, name) {
-			if !elsewhere[on] {
-				return true
-			}
+			inCluster, onCompose = inCluster || !elsewhere[on], onCompose || composed[on]
 		}
-		return false
+		return inCluster && !onCompose
 	})
 }
 
@@ -92,27 +91,4 @@ func reachable(deps deploy.Deps, name model.ManifestName) map[model.ManifestName
 		}
 	}
 	return out
-}
-
-// onCompose takes out and returns the local resources that depend on services of Compose, which must run while they are taken down.
-func (l *locals) onCompose(tf model.Tiltfile) []model.ManifestName {
-	on := map[model.ManifestName]bool{}
-	for _, m := range tf.Manifests {
-		on[m.Name] = m.IsCompose()
-	}
-	var out []model.ManifestName
-	l.names = slices.DeleteFunc(l.names, func(name model.ManifestName) bool {
-		for dep := range reachable(l.deps, name) {
-			if on[dep] {
-				out = append(out, name)
-				return true
-			}
-		}
-		return false
-	})
-	return out
-}
-
-func (l locals) takeDown(ctx context.Context, names []model.ManifestName, log logstore.Logger) error {
-	return l.downs.TakeDown(ctx, names, l.deps, log)
 }

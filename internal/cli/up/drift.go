@@ -11,6 +11,7 @@ import (
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -75,7 +76,7 @@ func drift(ctx context.Context, g *command.Global, f driftFlags, args []string) 
 	if len(unknown) > 0 {
 		var names []string
 		for _, id := range unknown {
-			names = append(names, objectText(api.PlanObject{Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}))
+			names = append(names, view.PlanObject(api.PlanObject{Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}))
 		}
 		logstore.Warnf(log, "What was applied last is not recorded for %s: left out. Their next deploy records it.", strings.Join(names, ", "))
 	}

@@ -63,7 +63,7 @@ func gc(ctx context.Context, g *command.Global, f gcFlags, args []string) error 
 	if l.cluster != nil {
 		l.cluster.Declare(l.manifests)
 	}
-	steps, err := l.preview(ctx, false, buildanddeploy.PruneAll, deploy.RemovalAsked)
+	steps, err := l.preview(ctx, buildanddeploy.PreviewOptions{Prune: buildanddeploy.PruneAll, Removal: deploy.RemovalAsked})
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func gc(ctx context.Context, g *command.Global, f gcFlags, args []string) error 
 		logstore.Infof(log, "Nothing to delete: the Tiltfile declares all that hone has applied.")
 		return nil
 	}
-	log.Write(logstore.LevelInfo, planText(plan))
+	log.Write(logstore.LevelInfo, command.PlanText(plan))
 	if f.dryRun || !plan.Changes() {
 		return nil
 	}

@@ -108,7 +108,7 @@ func listen(ctx context.Context, o options) (net.Listener, error) {
 	l, err := lc.Listen(ctx, "tcp", net.JoinHostPort(o.host, strconv.Itoa(o.port.Number)))
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, problem.Wrap(err, fmt.Sprintf("hone cannot start because you already have another process on port %d", o.port.Number), whoHas(ctx, o.port.Number))
+		return nil, problem.Wrap(err, fmt.Sprintf("hone cannot start because you already have another process on port %d", o.port.Number), whoHas(ctx, o.port.Number)).See("troubleshooting")
 	case err != nil:
 		return nil, problem.Wrap(err, "cannot open the port of the session's API", "choose another with --host and --port, or none with --port=none")
 	}

@@ -35,6 +35,7 @@ type options struct {
 	updateMode model.UpdateMode
 	forward    bool
 	adopt      bool
+	confirm    bool
 	prune      buildanddeploy.Prune
 	timeout    time.Duration
 	lines      stream.Options
@@ -44,6 +45,11 @@ type options struct {
 	snapshot   *outputfile.File
 	background *background
 	global     *command.Global
+}
+
+// reports reports whether the session writes more than lines for people, which needs a session.
+func (o options) reports() bool {
+	return o.report.lines != nil || o.report.junit != nil || o.snapshot != nil
 }
 
 // sessionFlags are the flags of up and ci.
@@ -58,6 +64,7 @@ type sessionFlags struct {
 	logResource []string
 	snapshot    string
 	adopt       bool
+	confirm     bool
 	prune       pruneFlags
 }
 
@@ -87,7 +94,7 @@ func (f *sessionFlags) add(c *cobra.Command) {
 // options checks the flags.
 func (f *sessionFlags) options(g *command.Global, command state.Command, args []string) (options, error) {
 	o := options{command: command, called: "hone " + string(command), args: args, context: f.project.Context, namespace: f.project.Namespace,
-		host: f.server.Host, port: f.server.Port, stream: f.stream, forward: !f.noForwards, adopt: f.adopt, global: g}
+		host: f.server.Host, port: f.server.Port, stream: f.stream, forward: !f.noForwards, adopt: f.adopt, confirm: f.confirm, global: g}
 	err := f.server.Port.Check()
 	if err != nil {
 		return o, err

@@ -14,6 +14,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/atomicfile"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/pkg/api"
 )
 
@@ -45,7 +46,7 @@ func writePlanFile(path string, f planFile, out *command.Printer) error {
 	if n := f.Plan.Summary[api.ActionBlocked]; n > 0 {
 		// The plan itself says what is blocked, and why.
 		f.Plan.Steps = slices.DeleteFunc(slices.Clone(f.Plan.Steps), func(s api.PlanStep) bool { return s.Action != api.ActionBlocked })
-		return problem.New(fmt.Sprintf("no plan was written: it would be refused\n%s", planText(f.Plan)), "fix what is blocked; hone preview shows the whole plan")
+		return problem.New(fmt.Sprintf("no plan was written: it would be refused\n%s", command.PlanText(f.Plan)), "fix what is blocked; hone preview shows the whole plan")
 	}
 	f.Kind, f.Format = planKind, planFormat
 	raw, err := document(f, out)
@@ -128,15 +129,15 @@ func stale(shown, now api.Plan, some bool, out *command.Printer) ([]string, erro
 		delete(before, s.Object)
 		switch {
 		case !ok:
-			lines = append(lines, fmt.Sprintf("%s: %s, and it was not in the plan", objectText(s.Object), s.Action))
+			lines = append(lines, fmt.Sprintf("%s: %s, and it was not in the plan", view.PlanObject(s.Object), s.Action))
 		case was != is:
-			lines = append(lines, fmt.Sprintf("%s: %s, in another way than the plan shows", objectText(s.Object), s.Action))
+			lines = append(lines, fmt.Sprintf("%s: %s, in another way than the plan shows", view.PlanObject(s.Object), s.Action))
 		}
 	}
 	if !some {
 		for _, s := range shown.Steps {
 			if _, left := before[s.Object]; left {
-				lines = append(lines, fmt.Sprintf("%s: the plan says %s, and nothing would happen now", objectText(s.Object), s.Action))
+				lines = append(lines, fmt.Sprintf("%s: the plan says %s, and nothing would happen now", view.PlanObject(s.Object), s.Action))
 			}
 		}
 	}

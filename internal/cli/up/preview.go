@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -90,7 +91,7 @@ func preview(ctx context.Context, g *command.Global, f previewFlags, args []stri
 	}
 	// What the Tiltfile prints goes to standard error: standard output holds the plan and nothing else.
 	log, out := command.NewPrinter(g.Stderr, g.Stderr), command.NewPrinter(g.Stdout, g.Stderr)
-	plan, err := makePlan(ctx, path, planRequest{project: f.project, args: args, adopt: f.adopt, prune: prune}, log, out)
+	plan, _, err := makePlan(ctx, path, planRequest{project: f.project, args: args, adopt: f.adopt, prune: prune}, log, out)
 	if err != nil {
 		return err
 	}
@@ -106,7 +107,7 @@ func preview(ctx context.Context, g *command.Global, f previewFlags, args []stri
 // printPlan prints a plan for people, or as a document with write, and returns the error for its exit code.
 func printPlan(g *command.Global, out *command.Printer, write func(io.Writer, any) error, plan api.Plan, exitCode bool) error {
 	if write == nil {
-		out.Write(logstore.LevelInfo, planText(plan))
+		out.Write(logstore.LevelInfo, command.PlanText(plan))
 	} else {
 		var doc bytes.Buffer
 		if err := write(&doc, plan); err != nil {
@@ -188,64 +189,52 @@ func load(ctx context.Context, path string, f planRequest, log, out *command.Pri
 	return l, err
 }
 
-// makePlan evaluates the Tiltfile and asks the API server what deploying it would do. Both printers learn the secrets.
-func makePlan(ctx context.Context, path string, f planRequest, log, out *command.Printer) (api.Plan, error) {
+// makePlan evaluates the Tiltfile and asks the API server what deploying it would do. done is set if that is nothing: all objects are
+// as they are declared, and ready. Both printers learn the secrets.
+func makePlan(ctx context.Context, path string, f planRequest, log, out *command.Printer) (plan api.Plan, done bool, err error) {
 	l, err := load(ctx, path, f, log, out)
 	if err != nil {
-		return api.Plan{}, err
+		return api.Plan{}, false, err
 	}
 	defer l.asked.close()
-	steps, err := l.preview(ctx, f.adopt, f.prune, deploy.RemovalBySession)
+	var unready atomic.Bool
+	steps, err := l.preview(ctx, buildanddeploy.PreviewOptions{Adopt: f.adopt, Prune: f.prune, Removal: deploy.RemovalBySession,
+		Unready: func(model.ObjectID) { unready.Store(true) }})
 	if err != nil {
-		return api.Plan{}, err
+		return api.Plan{}, false, err
 	}
-	return planOf(path, l.asked.known.Context, steps), nil
+	plan = planOf(path, l.asked.known.Context, steps)
+	return plan, !plan.Changes() && plan.Summary[api.ActionRun] == 0 && !unready.Load() && !l.builds(), nil
 }
 
-func (l loaded) preview(ctx context.Context, adopt bool, prune buildanddeploy.Prune, removal deploy.Removal) ([]api.PlanStep, error) {
-	o := buildanddeploy.PreviewOptions{Declared: l.manifests, Namespace: l.namespace, Adopt: adopt, Prune: prune, Removal: removal, Chosen: l.chosen}
-	runs, gone, err := l.downs.Preview(o)
+// builds reports whether a chosen resource is more than objects and commands, which the steps of a plan tell: only its update knows
+// whether it is up to date.
+func (l loaded) builds() bool {
+	return slices.ContainsFunc(l.manifests, func(m model.Manifest) bool {
+		return l.chosen(m.Name) && (len(m.Images) > 0 || m.IsK8s() && m.K8s.CustomDeploy != nil)
+	})
+}
+
+// preview returns the steps of an operation on the chosen resources: objects, services of Compose, commands.
+func (l loaded) preview(ctx context.Context, o buildanddeploy.PreviewOptions) ([]api.PlanStep, error) {
+	o.Declared, o.Namespace, o.Chosen = l.manifests, l.namespace, l.chosen
+	services, closeEngine, err := l.services(ctx)
 	if err != nil {
 		return nil, err
 	}
-	services, err := l.composeSteps(ctx)
+	defer closeEngine()
+	o.Beside = append(l.downs.Nodes(o), services...)
+	gone, err := l.downs.Gone(o)
 	if err != nil {
 		return nil, err
 	}
-	runs = append(runs, services...)
 	var steps []api.PlanStep
 	if l.cluster != nil {
-		if steps, err = l.cluster.Preview(k8s.Patiently(ctx, l.asked.tell), o); err != nil {
-			return nil, err
-		}
+		steps, err = l.cluster.Preview(k8s.Patiently(ctx, l.asked.tell), o)
+	} else {
+		steps, err = buildanddeploy.PreviewBeside(ctx, o)
 	}
-	return append(inBetween(steps, runs, l.manifests), gone...), nil
-}
-
-// inBetween adds steps of resources without objects to those of objects, each after those of the resources that it depends on.
-func inBetween(steps, runs []api.PlanStep, declared []model.Manifest) []api.PlanStep {
-	deps := map[model.ManifestName][]model.ManifestName{}
-	for _, m := range declared {
-		deps[m.Name] = m.ResourceDeps
-	}
-	order := model.DependentsFirst(deps)
-	slices.SortStableFunc(runs, func(a, b api.PlanStep) int {
-		return slices.Index(order, model.ManifestName(b.Resource)) - slices.Index(order, model.ManifestName(a.Resource))
-	})
-	at := 0 // what needs nothing comes after those before it
-	for _, run := range runs {
-		place := at
-		for i, s := range steps {
-			if model.DependsOn(deps, model.ManifestName(run.Resource), model.ManifestName(s.Resource)) {
-				place = max(place, i+1)
-			}
-		}
-		steps = slices.Insert(steps, place, run)
-		if place == at {
-			at++
-		}
-	}
-	return steps
+	return append(steps, gone...), err
 }
 
 func planOf(path, kubeContext string, steps []api.PlanStep) api.Plan {
@@ -281,7 +270,7 @@ func ask(ctx context.Context, p flags.Project, log logstore.Logger) (askedCluste
 }
 
 func noCluster() error {
-	return problem.New("there is no cluster to ask: no kubeconfig was found", "set KUBECONFIG, or choose a cluster with --context")
+	return problem.New("there is no cluster to ask: no kubeconfig was found", "set KUBECONFIG, or choose a cluster with --context").See("clusters")
 }
 
 // askIfAny is ask for projects that may need no cluster: without a kubeconfig there is no connection.

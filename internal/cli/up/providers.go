@@ -38,6 +38,7 @@ import (
 	"github.com/hone-dev/hone/internal/update/watch"
 	"github.com/hone-dev/hone/pkg/model"
 	"github.com/hone-dev/hone/web"
+	"github.com/hone-dev/hone/web/docs"
 )
 
 // sessionParts are the parts of a session and the store that it runs on.
@@ -48,6 +49,7 @@ type sessionParts struct {
 	listeners listeners
 	object    hud.ReadObject
 	previous  hud.ReadPrevious
+	plan      hud.MakePlan
 	screens   *hud.Terminals // Parts.Terminals
 	door      *server.Door
 }
@@ -132,8 +134,8 @@ func overlayEnv(kc *k8s.Kubeconfig) ([]string, error) {
 	return []string{"KUBECONFIG=" + overlay}, nil
 }
 
-func provideTerminals(c *sessions.Claim, door *server.Door, logs *logstore.Store, st *store.Store, object hud.ReadObject, previous hud.ReadPrevious) *hud.Terminals {
-	return hud.NewTerminals(hud.TerminalsOptions{Logs: logs, Session: c.Info().Name, Stats: st.Stats(), Object: object, Previous: previous, Ignores: ignores(),
+func provideTerminals(c *sessions.Claim, door *server.Door, logs *logstore.Store, st *store.Store, object hud.ReadObject, previous hud.ReadPrevious, plan hud.MakePlan) *hud.Terminals {
+	return hud.NewTerminals(hud.TerminalsOptions{Logs: logs, Session: c.Info().Name, Stats: st.Stats(), Object: object, Previous: previous, Plan: plan, Ignores: ignores(),
 		LayoutFile: layoutFile(c), Snapshot: saver(st, logs, c), Web: webOf(door), Page: door.Address(), BugReports: bugsFile(), Version: command.Version})
 }
 
@@ -177,14 +179,19 @@ func providePrevious(kube *k8s.Client) hud.ReadPrevious {
 	return kube.PreviousLog
 }
 
-func provideServer(o options, kc *k8s.Kubeconfig, env commandEnv, d listeners, door *server.Door, stop stopFunc, terminals *hud.Terminals, logs *logstore.Store, log *slog.Logger) *server.Subscriber {
-	return server.New(server.Options{Kubeconfig: kc.Files(), Env: env, Version: command.Version, Unix: d.unix, TCP: d.tcp, Door: door, Page: web.Files(), Kinds: projection.All(), Token: d.keys.Token, Certificate: d.certificate(),
-		Hosts: []string{o.host}, Logs: logs, Log: log, Stop: stop, Attach: terminals.Attach})
+func provideServer(o options, kc *k8s.Kubeconfig, env commandEnv, d listeners, door *server.Door, stop stopFunc, terminals *hud.Terminals, logs *logstore.Store, log *slog.Logger, plan hud.MakePlan) *server.Subscriber {
+	return server.New(server.Options{Kubeconfig: kc.Files(), Env: env, Version: command.Version, Unix: d.unix, TCP: d.tcp, Door: door, Page: web.Files(), Docs: docs.HTML, Kinds: projection.All(), Token: d.keys.Token, Certificate: d.certificate(),
+		Hosts: []string{o.host}, Logs: logs, Log: log, Plan: plan, Stop: stop, Attach: terminals.Attach, Graph: architecture})
+}
+
+// architecture returns hone's own parts.
+func architecture() store.Graph {
+	return engine.Graph(hud.New(hud.Options{}), hud.NewTerminals(hud.TerminalsOptions{}))
 }
 
 func provideSession(o options, p project.Project, d listeners) state.Session {
 	return state.Session{Command: o.command, Tiltfile: o.tiltfile, Args: o.args, UpdateMode: o.updateMode, CITimeout: o.timeout,
-		Project: p.ID, RunID: uuid.NewString(), URL: d.url,
+		Project: p.ID, RunID: uuid.NewString(), URL: d.url, Confirmation: state.Confirmation{Asked: o.confirm},
 		PID: os.Getpid(), Version: command.Version}
 }
 
@@ -304,9 +311,9 @@ func (e execer) Exec(ctx context.Context, req k8s.ExecRequest) error {
 
 func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers docker.Client, logs *logstore.Store, log *slog.Logger,
 	srv *server.Subscriber, terminals *hud.Terminals, claim *sessions.Claim, ses state.Session, d listeners, st *store.Store, cluster *buildanddeploy.Cluster, downs *buildanddeploy.Downs,
-	builder buildanddeploy.BuildAndDeployer, synclets *synclet.Pool, env commandEnv, object hud.ReadObject, previous hud.ReadPrevious, door *server.Door) sessionParts {
+	builder buildanddeploy.BuildAndDeployer, synclets *synclet.Pool, env commandEnv, object hud.ReadObject, previous hud.ReadPrevious, plan hud.MakePlan, door *server.Door) sessionParts {
 	known := kc.Cluster()
-	namespace := cmp.Or(o.namespace, known.Namespace)
+	namespace := namespaceOf(o, known)
 	p := engine.Parts{
 		Session: ses, Logs: logs, Known: known, Docker: containers, Builder: builder, Cluster: cluster, Downs: downs, Synclets: synclets,
 		Tiltfile: tiltfile.Options{
@@ -319,5 +326,8 @@ func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers do
 	if kube != nil {
 		p.Kube = kube
 	}
-	return sessionParts{p, st, claim, d, object, previous, terminals, door}
+	return sessionParts{p, st, claim, d, object, previous, plan, terminals, door}
 }
+
+// namespaceOf returns the namespace of objects that are declared without one.
+func namespaceOf(o options, known model.Cluster) string { return cmp.Or(o.namespace, known.Namespace) }

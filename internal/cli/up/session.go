@@ -58,9 +58,7 @@ func runSession(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	if _, streams := parts.View.(*stream.Subscriber); streams {
-		greet(o, parts)
-	}
+	greet(o, parts)
 	is := parts.Claim.Info() // which publishStart changes
 	var publishing sync.WaitGroup
 	publishing.Go(func() { publishStart(ctx, parts) })
@@ -109,7 +107,7 @@ func newView(ctx context.Context, o options, p sessionParts, quit func(), end fu
 	o.global.Terminal.Begin()
 	name := p.Claim.Info().Name
 	hangup, lost := outlive(ctx, o, p)
-	return hud.New(hud.Options{Logs: p.Logs, Quit: quit, Stats: p.Store.Stats(), Object: p.object, Previous: p.previous, Ignores: ignores(),
+	return hud.New(hud.Options{Logs: p.Logs, Quit: quit, Stats: p.Store.Stats(), Object: p.object, Previous: p.previous, Plan: p.plan, Ignores: ignores(),
 		Suspend:  o.global.Suspender(fmt.Sprintf("Session %s keeps running: fg shows it again, hone stop --session %s ends it.", name, name)),
 		Attached: p.screens, Web: webOf(p.door), Page: p.door.Address(), Hangup: hangup, Lost: lost, End: end, KeepLog: func() (string, error) { return keepLog(p.Logs, name) },
 		Settings: o.settings, LayoutFile: layoutFile(p.Claim), Snapshot: saver(p.Store, p.Logs, p.Claim), Version: command.Version,
@@ -128,7 +126,14 @@ func warnExposed(o options, p sessionParts) {
 	logstore.Warnf(p.Logs.Logger(model.TiltfileName, "", logstore.SourceBuild), "%s", text)
 }
 
+// greet says where the session is. Before the screen is shown, that is only the address of the page: it stays in the terminal.
 func greet(o options, p sessionParts) {
+	if _, streams := p.View.(*stream.Subscriber); !streams {
+		if p.Session.URL != "" {
+			fmt.Fprintf(o.human(), "Web page at %s, O on the screen or hone open opens it\n", p.door.Address())
+		}
+		return
+	}
 	fmt.Fprintf(o.human(), "hone v%s\n", command.Version)
 	fmt.Fprintf(o.human(), "Session %s\n", p.Claim.Info().Name)
 	if p.Session.URL != "" {

@@ -27,6 +27,10 @@ With names, runs only these resources and what they depend on.
 Without a Tiltfile, the session reports that, waits, and starts as soon as there is one. --session names the session: other
 commands find it by this name, and the name selects this Tiltfile from any folder: hone up --session shop.
 
+With --confirm, the session changes nothing in the cluster that you have not looked at: the first deploy, an image, a changed
+object, the deletion of what left the Tiltfile wait until you confirm the plan that P shows on the screen. Saved files are
+still copied into running containers.
+
 In a terminal the screen shows every resource; otherwise, or with --stream, log lines are printed as they come. With
 --detach the session runs in the background: hone attach shows it, hone stop stops it, and its log keeps between 16 and
 32 MiB of the newest output.`,
@@ -51,6 +55,7 @@ In a terminal the screen shows every resource; otherwise, or with --stream, log 
 	}
 	f.add(c)
 	c.Flags().BoolVar(&detached, "detach", false, "run the session in the background, and return once it has started")
+	c.Flags().BoolVar(&f.confirm, "confirm", false, "update nothing but running containers, and delete nothing, before you have looked at the plan (key P) and confirmed it")
 	c.Flags().BoolVar(&f.stream, "stream", false, "print log lines instead of showing the screen")
 	return c
 }
@@ -58,7 +63,7 @@ In a terminal the screen shows every resource; otherwise, or with --stream, log 
 // offerAttach reports that the project is already running, and in a terminal offers to show it.
 func offerAttach(ctx context.Context, g *command.Global, s sessions.Info) error {
 	busy := problem.New(fmt.Sprintf("session %s is already running this project (pid %d, since %s)", s.Name, s.PID, s.StartedAt.Local().Format("15:04")),
-		fmt.Sprintf("hone attach --session %s shows it here, hone stop --session %s ends it", s.Name, s.Name))
+		fmt.Sprintf("hone attach --session %s shows it here, hone stop --session %s ends it", s.Name, s.Name)).See("large-projects")
 	if !command.Interactive() || s.Socket == "" {
 		return busy
 	}

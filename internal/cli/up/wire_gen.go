@@ -79,8 +79,6 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 	storeStore := provideStore(logger)
 	readObject := provideObject(client)
 	readPrevious := providePrevious(client)
-	terminals := provideTerminals(claim, door, store, storeStore, readObject, readPrevious)
-	subscriber := provideServer(o, kubeconfig, upCommandEnv, upListeners, door, stop, terminals, store, logger)
 	session := provideSession(o, project, upListeners)
 	cluster, err := provideCluster(o, client, project, session, claim, upCommandEnv)
 	if err != nil {
@@ -93,6 +91,9 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 		return sessionParts{}, nil, err
 	}
 	downs := provideDowns(o, project, upCommandEnv)
+	hudMakePlan := providePlan(o, kubeconfig, cluster, downs)
+	terminals := provideTerminals(claim, door, store, storeStore, readObject, readPrevious, hudMakePlan)
+	subscriber := provideServer(o, kubeconfig, upCommandEnv, upListeners, door, stop, terminals, store, logger, hudMakePlan)
 	pool, cleanup7, err := provideSynclets(client, dockerClient)
 	if err != nil {
 		cleanup6()
@@ -106,7 +107,7 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 	surroundings := provideSurroundings(dockerClient)
 	synclets := provideInjection(client, dockerClient, pool, surroundings)
 	buildAndDeployer := provideBuilder(client, dockerClient, cluster, downs, pool, synclets, surroundings)
-	upSessionParts := provideParts(o, kubeconfig, client, dockerClient, store, logger, subscriber, terminals, claim, session, upListeners, storeStore, cluster, downs, buildAndDeployer, pool, upCommandEnv, readObject, readPrevious, door)
+	upSessionParts := provideParts(o, kubeconfig, client, dockerClient, store, logger, subscriber, terminals, claim, session, upListeners, storeStore, cluster, downs, buildAndDeployer, pool, upCommandEnv, readObject, readPrevious, hudMakePlan, door)
 	return upSessionParts, func() {
 		cleanup7()
 		cleanup6()

@@ -18,10 +18,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/openapi"
 	"k8s.io/client-go/rest"
+
+	"github.com/hone-dev/hone/internal/base/discovery"
 
 	"github.com/hone-dev/hone/internal/base/problem"
 )
@@ -56,16 +57,16 @@ func Open(ctx context.Context, to *rest.Config, warnings io.Writer) (*Client, er
 	if s.dynamic, err = dynamic.NewForConfigAndClient(config, transport); err != nil {
 		return nil, fmt.Errorf("connect to the session: %w", err)
 	}
-	d, err := discovery.NewDiscoveryClientForConfigAndClient(config, transport)
+	s.openAPI = openapi.NewClient(s.rest)
+	d, err := discovery.New(config, transport)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the session: %w", err)
 	}
-	s.openAPI = d.OpenAPIV3()
-	groups, lists, err := d.ServerGroupsAndResourcesWithContext(ctx)
+	groups, err := d.Groups(ctx)
 	if err != nil {
 		return nil, Explain(fmt.Errorf("read the kinds of the session: %w", err))
 	}
-	s.kinds = kindsOf(groups, lists)
+	s.kinds = kindsOf(groups)
 	return s, nil
 }
 

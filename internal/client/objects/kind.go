@@ -1,15 +1,14 @@
 package objects
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/hone-dev/hone/internal/base/discovery"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/suggest"
 )
@@ -43,26 +42,20 @@ func (k Kind) answersTo(word string) bool {
 }
 
 // kindsOf returns all kinds, in the order of their groups.
-func kindsOf(groups []*metav1.APIGroup, lists []*metav1.APIResourceList) (out []Kind) {
-	place := func(l *metav1.APIResourceList) int {
-		return slices.IndexFunc(groups, func(g *metav1.APIGroup) bool { return strings.HasPrefix(l.GroupVersion, g.Name+"/") })
-	}
-	slices.SortStableFunc(lists, func(a, b *metav1.APIResourceList) int { return cmp.Compare(place(a), place(b)) })
-	for _, l := range lists {
-		gv, err := schema.ParseGroupVersion(l.GroupVersion)
-		if err != nil {
-			continue
-		}
-		for _, r := range l.APIResources {
-			if strings.Contains(r.Name, "/") {
-				continue
+func kindsOf(groups []discovery.Group) (out []Kind) {
+	for _, g := range groups {
+		for _, v := range g.Versions {
+			for _, r := range v.Resources {
+				if strings.Contains(r.Name, "/") {
+					continue
+				}
+				k := Kind{Name: r.Kind, Singular: r.SingularName, GVR: schema.GroupVersionResource{Group: g.Name, Version: v.Name, Resource: r.Name}, ShortNames: r.ShortNames,
+					Categories: r.Categories, Verbs: r.Verbs, Namespaced: r.Namespaced}
+				if k.Singular == "" {
+					k.Singular = strings.ToLower(r.Kind)
+				}
+				out = append(out, k)
 			}
-			k := Kind{Name: r.Kind, Singular: r.SingularName, GVR: gv.WithResource(r.Name), ShortNames: r.ShortNames,
-				Categories: r.Categories, Verbs: r.Verbs, Namespaced: r.Namespaced}
-			if k.Singular == "" {
-				k.Singular = strings.ToLower(r.Kind)
-			}
-			out = append(out, k)
 		}
 	}
 	return out

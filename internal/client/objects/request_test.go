@@ -8,21 +8,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/hone-dev/hone/internal/base/discovery"
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// session returns a session with a few kinds, two of which have the same name. The lists have another order than the groups.
+// session returns a session with a few kinds, two of which have the same name.
 func session() *Client {
 	r := func(kind, plural string, short ...string) metav1.APIResource {
 		return metav1.APIResource{Name: plural, Kind: kind, SingularName: strings.ToLower(kind), ShortNames: short, Categories: []string{"all" + plural[:1]}}
 	}
-	return &Client{kinds: kindsOf(
-		[]*metav1.APIGroup{{Name: "tilt.dev"}, {Name: "hone.dev"}},
-		[]*metav1.APIResourceList{
-			{GroupVersion: "hone.dev/v1alpha1", APIResources: []metav1.APIResource{r("Session", "sessions"), r("Forward", "forwards")}},
-			{GroupVersion: "tilt.dev/v1alpha1", APIResources: []metav1.APIResource{r("Session", "sessions"), r("Cmd", "cmds"),
-				{Name: "cmds/status", Kind: "Cmd"}, r("UIResource", "uiresources", "uir")}},
-		})}
+	return &Client{kinds: kindsOf([]discovery.Group{
+		{Name: "tilt.dev", Versions: []discovery.Version{{Name: "v1alpha1", Resources: []metav1.APIResource{r("Session", "sessions"), r("Cmd", "cmds"),
+			{Name: "cmds/status", Kind: "Cmd"}, r("UIResource", "uiresources", "uir")}}}},
+		{Name: "hone.dev", Versions: []discovery.Version{{Name: "v1alpha1", Resources: []metav1.APIResource{r("Session", "sessions"), r("Forward", "forwards")}}}},
+	})}
 }
 
 func TestTargets(t *testing.T) {

@@ -171,7 +171,7 @@ func (r *applyRun) refused(t target, live *unstructured.Unstructured) error {
 	return problem.New(fmt.Sprintf("%s exists already: %s", title(t.id), r.a.foreignTo(live)),
 		fmt.Sprintf("to work on it with hone for a while: hone up --adopt, the key Y on its screen, or the annotation %s: %s in its YAML;\n"+
 			"hone down gives it back. If it is not needed: kubectl delete%s %s %s",
-			model.AnnotationAdopt, model.AdoptAlways, ns, strings.ToLower(t.id.Kind), t.id.Name))
+			model.AnnotationAdopt, model.AdoptAlways, ns, strings.ToLower(t.id.Kind), t.id.Name)).See("preview")
 }
 
 // adopt applies the desired object over one that others made. Fields that only the live object has stay, and stay owned
@@ -220,7 +220,7 @@ func (r *applyRun) useShared(ctx context.Context, t target, desired, live *unstr
 	if lines := conflictsOf(err); len(lines) > 0 {
 		return nil, problem.New(fmt.Sprintf("%s exists already, differs, and %s:\n  %s", title(t.id), r.a.foreignTo(live), strings.Join(lines, "\n  ")),
 			fmt.Sprintf("declare it as it is, leave it out of the YAML, or let hone change it: hone up --adopt, the key Y on its screen, or the annotation %s: %s",
-				model.AnnotationAdopt, model.AdoptAlways))
+				model.AnnotationAdopt, model.AdoptAlways)).See("preview")
 	}
 	if err != nil {
 		return nil, sendError(err, u)

@@ -39,8 +39,9 @@ type CollectRequest struct {
 	Declined []model.ObjectID
 	// AtOnce deletes leftovers that serve although the applied workloads are not ready: their readiness does not matter.
 	AtOnce bool
-	// Keep, unless empty, is why nothing is collected: the leftovers stay recorded.
-	Keep string
+	// Keep returns why nothing is collected, so that the leftovers stay recorded; empty, or nil, if nothing keeps them. It is called
+	// only if there are some.
+	Keep func() string
 	// Project restricts the collection to objects that carry its label.
 	Project string
 	// WaitLimit is how long to wait for the leftovers to vanish. Zero means not to wait: remaining objects are recorded
@@ -76,8 +77,11 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 	if leftovers = req.undeclared(leftovers); len(leftovers) == 0 {
 		return req.Ledger.set(req.Resource, now, req.Command)
 	}
-	later := false
-	if req.Keep == "" && !req.AtOnce {
+	later, keep := false, ""
+	if req.Keep != nil {
+		keep = req.Keep()
+	}
+	if keep == "" && !req.AtOnce {
 		if later, err = a.keepUntilReady(ctx, req, leftovers); err != nil {
 			return err
 		}
@@ -98,8 +102,8 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 			logstore.Debugf(req.Logger, "%s is no longer declared: kept until hone down", title(r.ObjectID))
 			continue
 		}
-		if req.Keep != "" {
-			logstore.Warnf(req.Logger, "%s, which is no longer declared, is kept: %s", title(r.ObjectID), req.Keep)
+		if keep != "" {
+			logstore.Warnf(req.Logger, "%s, which is no longer declared, is kept: %s", title(r.ObjectID), keep)
 			leaving[r.ObjectID] = r.Leaving
 			continue
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/dag"
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/operation"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -30,12 +31,10 @@ type ObjectRef struct {
 
 // DeleteStep is work that takes a resource down in addition to, or instead of, the deletion of objects.
 type DeleteStep struct {
-	// Name is the step's name in messages.
-	Name     string
-	Resource model.ManifestName
+	// Node is of any runtime. Its Needs are the indexes of other steps.
+	operation.Node
 	// Objects are the objects that the step deletes, as far as known.
 	Objects []model.ObjectID
-	Run     func(context.Context) error
 }
 
 // DeleteOutcome is the result of Delete for one object.

@@ -105,7 +105,7 @@ func (s *imageSet) missing() error {
 		return nil
 	}
 	seen := slices.Sorted(maps.Keys(s.seen))
-	p := problem.New("Docker image missing from yaml: "+strings.Join(refs, ", "), missingMend(refs, seen))
+	p := problem.New("Docker image missing from yaml: "+strings.Join(refs, ", "), missingMend(refs, seen)).See("tiltfile")
 	if len(seen) > 0 {
 		p.Detail = "images in the YAML:\n  " + strings.Join(seen, "\n  ")
 	} else {

@@ -37,6 +37,8 @@ type ObjectRecord struct {
 	// Leaving objects are no longer part of the resource. Their deletion was requested, or is put off until their successors are
 	// ready.
 	Leaving bool
+	// Fresh workloads are new, and were not seen ready when that mattered: they may be what another one waits for before it goes.
+	Fresh bool
 }
 
 // Ledger records in a file which objects each resource of a project applied, so that later sessions can collect
@@ -268,6 +270,7 @@ func (l *Ledger) set(resource model.ManifestName, list []ObjectRecord, command m
 		for _, r := range list {
 			mine[r.ObjectID] = true
 		}
+		list := markFresh(m, list)
 		for other, list := range m {
 			if other != resource {
 				m[other] = dropped(list, func(r ObjectRecord) bool { return mine[r.ObjectID] })
@@ -278,6 +281,44 @@ func (l *Ledger) set(resource model.ManifestName, list []ObjectRecord, command m
 		if !command.Empty() {
 			c.commands[resource] = command
 		}
+	})
+}
+
+// markFresh returns the records of a resource after a deploy, with the workloads that are new to the ledger marked.
+func markFresh(before records, list []ObjectRecord) []ObjectRecord {
+	serving := map[model.ObjectID]int{}
+	for i, r := range list {
+		if Serves(r.ObjectID) && !r.Foreign && !r.Leaving && r.UID != "" {
+			serving[r.ObjectID] = i
+		}
+	}
+	if len(serving) == 0 {
+		return list
+	}
+	known := map[model.ObjectID]ObjectRecord{}
+	for _, all := range before {
+		for _, r := range all {
+			if _, ok := serving[r.ObjectID]; ok {
+				known[r.ObjectID] = r
+			}
+		}
+	}
+	list = slices.Clone(list)
+	for id, i := range serving {
+		was := known[id]
+		list[i].Fresh = was.UID != list[i].UID || was.Fresh
+	}
+	return list
+}
+
+// SeenReady notes that workloads of a resource are ready.
+func (l *Ledger) SeenReady(resource model.ManifestName, ids []model.ObjectID) error {
+	return l.change(func(c content) {
+		list := slices.Clone(c.objects[resource])
+		for i := range list {
+			list[i].Fresh = list[i].Fresh && !slices.Contains(ids, list[i].ObjectID)
+		}
+		c.objects[resource] = list
 	})
 }
 

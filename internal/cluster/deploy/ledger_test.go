@@ -47,6 +47,8 @@ func TestLedgerLife(t *testing.T) {
 	type state = map[model.ManifestName][]ObjectRecord
 	dir := filepath.Join(t.TempDir(), "state", "ledger")
 	l := openLedger(t, dir)
+	fresh, again := record("a", "1"), record("a", "2")
+	fresh.Fresh, again.Fresh = true, true
 	steps := []struct {
 		name string
 		do   func() error
@@ -55,17 +57,20 @@ func TestLedgerLife(t *testing.T) {
 		{"empty", func() error { return nil }, state{}},
 		{"record", func() error { return l.Record("web", []ObjectRecord{record("b", ""), record("a", "")}) },
 			state{"web": {record("a", ""), record("b", "")}}},
-		{"set", func() error { return l.Set("web", []model.AppliedObject{appliedOf(record("a", "1"))}) }, state{"web": {record("a", "1")}}},
+		{"set", func() error { return l.Set("web", []model.AppliedObject{appliedOf(record("a", "1"))}) }, state{"web": {fresh}}},
 		{"record keeps the UID", func() error { return l.Record("web", []ObjectRecord{record("a", ""), record("c", "")}) },
-			state{"web": {record("a", "1"), record("c", "")}}},
+			state{"web": {fresh, record("c", "")}}},
 		{"hand over", func() error { return l.Set("api", []model.AppliedObject{appliedOf(record("a", "1"))}) },
-			state{"web": {record("c", "")}, "api": {record("a", "1")}}},
+			state{"web": {record("c", "")}, "api": {fresh}}},
 		{"the newest recorder has it", func() error { return l.Record("web", []ObjectRecord{record("a", "")}) },
-			state{"web": {record("a", "1"), record("c", "")}}},
+			state{"web": {fresh, record("c", "")}}},
 		{"hand over again", func() error {
 			return l.HandOver("web", map[model.ObjectID]model.ManifestName{record("a", "").ObjectID: "api", record("z", "").ObjectID: "web"})
-		}, state{"web": {record("c", "")}, "api": {record("a", "1")}}},
-		{"remove an object", func() error { return l.Remove("web", record("c", "").ObjectID) }, state{"api": {record("a", "1")}}},
+		}, state{"web": {record("c", "")}, "api": {fresh}}},
+		{"remove an object", func() error { return l.Remove("web", record("c", "").ObjectID) }, state{"api": {fresh}}},
+		{"seen ready", func() error { return l.SeenReady("api", []model.ObjectID{record("a", "").ObjectID}) }, state{"api": {record("a", "1")}}},
+		{"deployed once more", func() error { return l.Set("api", []model.AppliedObject{appliedOf(record("a", "1"))}) }, state{"api": {record("a", "1")}}},
+		{"made again", func() error { return l.Set("api", []model.AppliedObject{appliedOf(record("a", "2"))}) }, state{"api": {again}}},
 		{"remove a resource", func() error { return l.Remove("api") }, state{}},
 	}
 	for _, s := range steps {

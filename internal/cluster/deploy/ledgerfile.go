@@ -49,6 +49,7 @@ type recordOnDisk struct {
 	UID        string `json:"uid,omitempty"`
 	Foreign    bool   `json:"foreign,omitempty"`
 	Leaving    bool   `json:"leaving,omitempty"`
+	Fresh      bool   `json:"fresh,omitempty"`
 }
 
 // parse reads the file's content.
@@ -76,7 +77,7 @@ func (l *Ledger) parse(raw []byte) (content, error) {
 	for name, list := range f.Resources {
 		for _, r := range list {
 			id := model.ObjectID{Group: r.Group, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
-			out.objects[name] = append(out.objects[name], ObjectRecord{ObjectID: id, APIVersion: r.APIVersion, UID: r.UID, Foreign: r.Foreign, Leaving: r.Leaving})
+			out.objects[name] = append(out.objects[name], ObjectRecord{ObjectID: id, APIVersion: r.APIVersion, UID: r.UID, Foreign: r.Foreign, Leaving: r.Leaving, Fresh: r.Fresh})
 		}
 	}
 	return out, nil
@@ -98,7 +99,7 @@ func (l *Ledger) write(c content) error {
 	for name, list := range c.objects {
 		for _, r := range list {
 			f.Resources[name] = append(f.Resources[name], recordOnDisk{APIVersion: r.APIVersion, Group: r.Group, Kind: r.Kind,
-				Namespace: r.Namespace, Name: r.Name, UID: r.UID, Foreign: r.Foreign, Leaving: r.Leaving})
+				Namespace: r.Namespace, Name: r.Name, UID: r.UID, Foreign: r.Foreign, Leaving: r.Leaving, Fresh: r.Fresh})
 		}
 	}
 	raw, err := json.MarshalIndent(f, "", "  ")

@@ -24,6 +24,11 @@ func AppliedOnce(desired *unstructured.Unstructured) bool {
 	return annotation(desired, model.AnnotationApply) == model.ApplyOnce
 }
 
+// kept reports whether a session applies a declared object again by itself when others change it.
+func kept(desired *unstructured.Unstructured) bool {
+	return annotation(desired, model.AnnotationApply) == model.ApplyKeep
+}
+
 // absentReadOnly returns the problem for an object that must exist, and does not.
 func absentReadOnly(t target) error {
 	return problem.New(title(t.id)+" does not exist, and hone may not create it: it is declared read-only",

@@ -36,6 +36,8 @@ func Unbuilt(target model.ImageTarget) model.ImageResult {
 type Declared struct {
 	Resource model.ManifestName
 	Objects  []*unstructured.Unstructured
+	// Beside are nodes of other runtimes that belong to the resource. They need no other node, and none needs them.
+	Beside []operation.Node
 	// After are the resources that are deployed first.
 	After []model.ManifestName
 }
@@ -63,6 +65,9 @@ type PreviewRequest struct {
 	Prior func(id model.ObjectID, others ...*unstructured.Unstructured) *unstructured.Unstructured
 	// Accepted is as for an ApplyRequest.
 	Accepted func(model.ObjectID) *Acceptance
+	// Unready, unless nil, is called for each declared object that exists and is not ready, or whose status cannot be judged. Several
+	// goroutines call it.
+	Unready func(model.ObjectID)
 	// Drift is set if the declared objects are what was applied last: the steps say what differs from it. Recorded objects that are
 	// not declared are left out.
 	Drift bool
@@ -92,11 +97,7 @@ func (a *Applier) Preview(ctx context.Context, req PreviewRequest) ([]api.PlanSt
 			p.owners[r.ObjectID] = name
 		}
 	}
-	order := make([]int, len(all)) // that of the declaration
-	for i := range order {
-		order[i] = i
-	}
-	steps, err := p.run(ctx, g.nodes(order, objects{plan: p}))
+	steps, err := p.run(ctx, p.declared())
 	if err != nil {
 		return nil, err
 	}
@@ -105,6 +106,31 @@ func (a *Applier) Preview(ctx context.Context, req PreviewRequest) ([]api.PlanSt
 	}
 	gone, err := p.run(ctx, p.leftovers())
 	return append(steps, gone...), err
+}
+
+// declared returns the nodes of the declared resources, each after those that it comes after: its objects, and what it has beside them.
+func (p *preview) declared() []operation.Node {
+	order := make([]int, len(p.g.objects)) // that of the declaration
+	for i := range order {
+		order[i] = i
+	}
+	objects := p.g.nodes(order, objects{plan: p})
+	var nodes []operation.Node
+	at, next := make([]int, len(objects)), 0 // where each object's node is
+	for _, d := range inOrder(p.req.Declared) {
+		for range d.Objects {
+			at[next] = len(nodes)
+			nodes = append(nodes, objects[next])
+			next++
+		}
+		nodes = append(nodes, d.Beside...)
+	}
+	for i := range nodes {
+		for k, need := range nodes[i].Needs {
+			nodes[i].Needs[k] = at[need]
+		}
+	}
+	return nodes
 }
 
 // run plans nodes, as one operation.
@@ -171,7 +197,7 @@ func (p *preview) object(ctx context.Context, i int) api.PlanStep {
 		}
 		return blocked(step, err)
 	}
-	step.Object = planObject(t.id)
+	step.Object, step.Keep = planObject(t.id), kept(u)
 	desired, later, err := p.known(ctx, i, desired)
 	if err != nil {
 		return blocked(step, err)
@@ -185,6 +211,9 @@ func (p *preview) object(ctx context.Context, i int) api.PlanStep {
 	}
 	if live != nil {
 		step.UID = string(live.GetUID())
+		if r, err := judged(live); p.req.Unready != nil && (err != nil || !r.ready) {
+			p.req.Unready(t.id)
+		}
 	}
 	if p.req.Drift && live != nil {
 		if hash := annotation(live, AnnotationAppliedHash); hash != "" && hash != annotation(desired, AnnotationAppliedHash) {

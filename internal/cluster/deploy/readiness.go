@@ -36,7 +36,7 @@ type readiness struct {
 
 // readinessOf reads a workload and its pods. One that does not exist is not ready.
 func (a *Applier) readinessOf(ctx context.Context, id model.ObjectID, timeout time.Duration) (readiness, error) {
-	t, live, err := a.read(ctx, id, timeout)
+	_, live, err := a.read(ctx, id, timeout)
 	switch {
 	case err != nil:
 		return readiness{}, err
@@ -45,18 +45,43 @@ func (a *Applier) readinessOf(ctx context.Context, id model.ObjectID, timeout ti
 	case live.GetDeletionTimestamp() != nil:
 		return readiness{why: "is being deleted"}, nil
 	}
-	s, err := status.Compute(live)
-	if err != nil {
-		return readiness{}, fmt.Errorf("judge the status of %s: %w", title(t.id), err)
+	r, err := judged(live)
+	if err != nil || r.ready {
+		return r, err
 	}
-	if s.Status == status.CurrentStatus {
-		return readiness{ready: true}, nil
-	}
-	r := readiness{why: words.FirstLine(s.Message), failing: s.Status == status.FailedStatus}
 	if selector := podSelector(live); selector != "" && !r.failing {
 		r.failing = a.podsFail(ctx, live.GetNamespace(), selector, timeout)
 	}
 	return r, nil
+}
+
+// judged reads how far an object is from its own status.
+func judged(live *unstructured.Unstructured) (readiness, error) {
+	s, err := status.Compute(live)
+	if err != nil {
+		return readiness{}, fmt.Errorf("judge the status of %s: %w", title(IDOf(live)), err)
+	}
+	if s.Status == status.CurrentStatus {
+		return readiness{ready: true}, nil
+	}
+	return readiness{why: words.FirstLine(s.Message), failing: s.Status == status.FailedStatus}, nil
+}
+
+// Established reports whether a workload is ready, or has been since it was made, as far as it tells: a Deployment that has completed
+// a rollout does. It is false for one that does not exist.
+func (a *Applier) Established(ctx context.Context, id model.ObjectID, timeout time.Duration) (bool, error) {
+	_, live, err := a.read(ctx, id, timeout)
+	if err != nil || live == nil {
+		return false, err
+	}
+	if r, err := judged(live); err != nil || r.ready {
+		return r.ready, err
+	}
+	conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions")
+	return slices.ContainsFunc(conditions, func(c any) bool {
+		is := asMap(c)
+		return text(is, "type") == "Progressing" && text(is, "reason") == "NewReplicaSetAvailable"
+	}), nil
 }
 
 // podsFail reports whether one of the pods that a selector chooses cannot start. It is false if that cannot be determined.

@@ -96,7 +96,7 @@ func (r *applyRun) replaceable(ctx context.Context, t target, desired, live *uns
 // it.
 func irreplaceableAdopted(t target, fields []string, cause error) error {
 	return problem.Wrap(cause, fmt.Sprintf("%s cannot be changed in place, and hone did not make the object", strings.Join(fields, ", ")),
-		fmt.Sprintf("undo the change, or delete the object yourself: kubectl delete %s %s", strings.ToLower(t.id.Kind), t.id.Name))
+		fmt.Sprintf("undo the change, or delete the object yourself: kubectl delete %s %s", strings.ToLower(t.id.Kind), t.id.Name)).See("preview")
 }
 
 // tryCreate checks, by a dry run, whether the server would accept the object as a new one. The temporary name of the

@@ -119,7 +119,7 @@ func (r *applyRun) disagreement(t target, u *unstructured.Unstructured, err erro
 	slices.Sort(lines)
 	return problem.New(fmt.Sprintf("%s is shared, and declared differently:\n  %s", title(t.id), strings.Join(slices.Compact(lines), "\n  ")),
 		fmt.Sprintf("declare it alike everywhere, or let this declaration win: hone up --adopt, the key Y on its screen, or the annotation %s: %s",
-			model.AnnotationAdopt, model.AdoptAlways))
+			model.AnnotationAdopt, model.AdoptAlways)).See("preview")
 }
 
 // leaveShared takes the project off an object that others share, with what it alone has declared. done is set if the object stays: it

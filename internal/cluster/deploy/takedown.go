@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,11 @@ func (r *deleteRun) deleteAll(ctx context.Context) error {
 	}
 	steps := &steps{r: r, turns: make(chan struct{}, stepsAtOnce)}
 	for s, step := range r.req.Steps {
-		n := operation.Node{Name: step.Name, Item: s, Runtime: steps, Resource: step.Resource, Free: true, Whole: true}
+		n := step.Node
+		n.Item, n.Runtime, n.Free, n.Whole, n.Needs = s, steps, true, true, nil
+		for _, need := range step.Needs {
+			n.Needs = append(n.Needs, len(order)+need)
+		}
 		for k := len(order) - 1; k >= 0; k-- {
 			if live := r.live[order[k]]; holdsOthers(live) && step.mayNeed(live) {
 				n.Rather = append(n.Rather, k)
@@ -53,7 +58,8 @@ func (r *deleteRun) deleteAll(ctx context.Context) error {
 	return r.collectErrors(order, errs)
 }
 
-// steps is the operation.Runtime of the steps of a deletion. They can only be deleted, that is: run.
+// steps is the operation.Runtime of the steps of a deletion: it lets only a few run at a time, and notes which have succeeded. They can
+// only be deleted.
 type steps struct {
 	r     *deleteRun
 	turns chan struct{}
@@ -71,7 +77,8 @@ func (s *steps) Delete(ctx context.Context, item int) error {
 	leave := sync.OnceFunc(func() { <-s.turns })
 	defer leave()
 	defer time.AfterFunc(stepPatience, leave).Stop()
-	err := s.r.req.Steps[item].Run(ctx)
+	step := s.r.req.Steps[item]
+	err := step.Runtime.Delete(ctx, step.Item)
 	s.r.stepsOver[item] = err == nil
 	return err
 }
@@ -102,13 +109,13 @@ func (s DeleteStep) mayNeed(holder *unstructured.Unstructured) bool {
 func (r *deleteRun) collectErrors(order []int, errs []error) error {
 	var out []error
 	blocked := map[string][]string{}
-	fail := func(name, node string, err error) {
+	fail := func(verb, name, node string, err error) {
 		var b *dag.Blocked
 		if errors.As(err, &b) {
 			blocked[b.By] = append(blocked[b.By], node)
 			return
 		}
-		out = append(out, fmt.Errorf("delete %s: %w", name, err))
+		out = append(out, fmt.Errorf("%s %s: %w", verb, name, err))
 	}
 	for k, i := range slices.Backward(order) {
 		err := errs[k]
@@ -117,7 +124,7 @@ func (r *deleteRun) collectErrors(order []int, errs []error) error {
 			r.outcomes[r.refs[i]] = OutcomeKept
 			logstore.Infof(r.req.Logger, "%s: %s, kept", title(r.g.ids[i]), f.kept)
 		case err != nil:
-			fail(title(r.g.ids[i]), title(r.g.ids[i]), err)
+			fail("delete", title(r.g.ids[i]), title(r.g.ids[i]), err)
 		case staysBehind(r.live[i]), f.left:
 			r.outcomes[r.refs[i]] = OutcomeGivenBack
 		case r.req.Look && !f.gone:
@@ -128,11 +135,11 @@ func (r *deleteRun) collectErrors(order []int, errs []error) error {
 	}
 	for s, step := range r.req.Steps {
 		if err := errs[len(order)+s]; err != nil {
-			fail(string(step.Resource), step.Name, err)
+			fail("take down", cmp.Or(string(step.Resource), step.Name), step.Name, err)
 		}
 	}
 	for _, by := range slices.Sorted(maps.Keys(blocked)) {
-		out = append(out, fmt.Errorf("%s had to go first; not deleted: %s", by, strings.Join(blocked[by], ", ")))
+		out = append(out, fmt.Errorf("%s had to go first; left: %s", by, strings.Join(blocked[by], ", ")))
 	}
 	return errors.Join(out...)
 }

@@ -14,7 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/hone-dev/hone/internal/base/operation"
 	"github.com/hone-dev/hone/internal/cluster/deploy/deploytest"
+	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -52,17 +54,29 @@ func (d *takedown) note(what string) {
 
 // step adds a step that takes some time, and then ends with err.
 func (d *takedown) step(resource model.ManifestName, takes time.Duration, err error, objects ...model.ObjectID) {
-	d.req.Steps = append(d.req.Steps, DeleteStep{Name: "the step of " + string(resource), Resource: resource, Objects: objects,
-		Run: func(ctx context.Context) error {
-			d.note("step " + string(resource))
-			select {
-			case <-time.After(takes):
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-			return err
-		}})
+	r := stepRuntime(func(ctx context.Context) error {
+		d.note("step " + string(resource))
+		select {
+		case <-time.After(takes):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		return err
+	})
+	d.req.Steps = append(d.req.Steps, DeleteStep{Node: operation.Node{Name: "the step of " + string(resource), Resource: resource, Runtime: &r}, Objects: objects})
 }
+
+// stepRuntime is the operation.Runtime of one item, which can only be deleted.
+type stepRuntime func(ctx context.Context) error
+
+func (r *stepRuntime) Delete(ctx context.Context, _ int) error { return (*r)(ctx) }
+
+func (*stepRuntime) Plan(context.Context, int) (*api.PlanStep, error) {
+	return nil, errors.ErrUnsupported
+}
+func (*stepRuntime) Record(context.Context, []int) error               { return errors.ErrUnsupported }
+func (*stepRuntime) Apply(context.Context, int) error                  { return errors.ErrUnsupported }
+func (*stepRuntime) Await(context.Context, int, operation.State) error { return errors.ErrUnsupported }
 
 // hold puts a finalizer on an object of the fake.
 func (d *takedown) hold(kind, name string) { d.finalizers(kind, name, "hone.dev/test") }
@@ -112,7 +126,7 @@ func TestTakeDownOrder(t *testing.T) {
 		{name: "one that fails holds up what it depends on", deps: deps{"operator": {"a"}, "a": {"b"}}, some: true,
 			setup: func(d *takedown) { d.step("operator", 0, errors.New("exit code 1")) },
 			want:  []string{"configmap/c", "step operator"},
-			err:   "delete operator: exit code 1\nthe step of operator had to go first; not deleted: configmap/b, configmap/a"},
+			err:   "take down operator: exit code 1\nthe step of operator had to go first; left: configmap/b, configmap/a"},
 		{name: "one that is stuck holds up what it depends on", deps: deps{"a": {"operator"}}, some: true,
 			setup: func(d *takedown) {
 				d.hold("configmaps", "a")
@@ -120,7 +134,7 @@ func TestTakeDownOrder(t *testing.T) {
 			},
 			want: []string{"configmap/a", "configmap/b", "configmap/c"},
 			err: "delete configmap/a: configmap/a is still there after 1m0s: finalizers [hone.dev/test]\n" +
-				"configmap/a had to go first; not deleted: the step of operator"},
+				"configmap/a had to go first; left: the step of operator"},
 		{name: "what only its own parts keep holds up nothing", deps: deps{"a": {"b"}, "c": {"a"}},
 			setup: func(d *takedown) {
 				d.finalizers("configmaps", "a", metav1.FinalizerDeleteDependents)

@@ -247,7 +247,7 @@ func stuck(t target, live *unstructured.Unstructured, waited time.Duration, caus
 	if held == "" {
 		return problem.Wrap(cause, still, "try again later")
 	}
-	return problem.Wrap(cause, still+": "+held, stuckMend(t, live))
+	return problem.Wrap(cause, still+": "+held, stuckMend(t, live)).See("troubleshooting")
 }
 
 // stuckMend returns what a user can do about an object that does not go away.

@@ -82,6 +82,7 @@ func TestTellsWhatToDoAboutFinalizers(t *testing.T) {
 warn: 15s configmap/conf is still there after 15s: finalizers [a/b]
 warn:   see what its controller waits for: kubectl describe -n dev configmap conf
 warn:   if that controller is gone for good: kubectl patch -n dev configmap conf --type=merge -p '{"metadata":{"finalizers":null}}'
+warn:   more: hone docs troubleshooting
 `
 		if diff := cmp.Diff(want, log.String()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)

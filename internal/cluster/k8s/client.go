@@ -10,13 +10,12 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+
+	"github.com/hone-dev/hone/internal/base/discovery"
 
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -37,10 +36,10 @@ type Client struct {
 	http     *http.Client // HTTP/2, shared by all clients below
 	upgrades *http.Client // HTTP/1.1, for requests that turn into a stream
 
-	core      corev1client.CoreV1Interface
+	core      coreClient
 	dynamic   dynamic.Interface
 	metadata  metadata.Interface
-	discovery *discovery.DiscoveryClient
+	discovery discovery.Client
 	mapper    *resettingMapper
 
 	conns   *conns
@@ -77,21 +76,17 @@ func newClient(rc *rest.Config, cluster model.Cluster, cfg Config) (*Client, err
 }
 
 func (c *Client) makeClients() error {
-	proto := rest.CopyConfig(c.rest)
-	proto.ContentType = runtime.ContentTypeProtobuf
-	proto.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
-	core, err := corev1client.NewForConfigAndClient(proto, c.http)
-	if err != nil {
+	var err error
+	if c.core, err = newCoreClient(c.rest, c.http); err != nil {
 		return err
 	}
-	c.core = core
 	if c.dynamic, err = dynamic.NewForConfigAndClient(c.rest, c.http); err != nil {
 		return err
 	}
 	if c.metadata, err = metadata.NewForConfigAndClient(c.rest, c.http); err != nil {
 		return err
 	}
-	if c.discovery, err = discovery.NewDiscoveryClientForConfigAndClient(c.rest, c.http); err != nil {
+	if c.discovery, err = discovery.New(c.rest, c.http); err != nil {
 		return err
 	}
 	c.mapper = newResettingMapper(c.discovery)
@@ -130,7 +125,7 @@ func (c *Client) Close() error {
 
 // podURL returns the URL of a subresource of a pod.
 func (c *Client) podURL(namespace, pod, subresource string) *url.URL {
-	return c.core.RESTClient().Get().Resource("pods").Namespace(namespace).Name(pod).SubResource(subresource).URL()
+	return c.core.rest.Get().Resource("pods").Namespace(namespace).Name(pod).SubResource(subresource).URL()
 }
 
 // namespace returns ns, or the session's namespace where ns is empty.

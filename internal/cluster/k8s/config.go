@@ -129,7 +129,7 @@ func (k *Kubeconfig) Contexts() []string { return slices.Sorted(maps.Keys(k.raw.
 func (k *Kubeconfig) Connect() (*Client, error) {
 	if k.context == "" {
 		return nil, problem.New("no Kubernetes context is selected",
-			"Create a cluster (for example: kind create cluster), or choose one: kubectl config use-context NAME")
+			"Create a cluster (for example: kind create cluster), or choose one: kubectl config use-context NAME").See("clusters")
 	}
 	overrides := &clientcmd.ConfigOverrides{CurrentContext: k.context}
 	overrides.Context.Namespace = k.cfg.Namespace

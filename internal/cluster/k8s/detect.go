@@ -87,7 +87,7 @@ func (c *Client) DetectPatiently(ctx context.Context, tell func(Wait)) (out mode
 func (c *Client) version(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	raw, err := c.core.RESTClient().Get().AbsPath("/version").SetHeader("Accept", "application/json").Do(quiet(ctx)).Raw()
+	raw, err := c.core.rest.Get().AbsPath("/version").SetHeader("Accept", "application/json").Do(quiet(ctx)).Raw()
 	if err != nil {
 		return "", err
 	}
@@ -96,7 +96,7 @@ func (c *Client) version(ctx context.Context) (string, error) {
 
 // listNodes lists up to maxNodes nodes; RemainingItemCount counts the rest. Without permission the list is empty.
 func (c *Client) listNodes(ctx context.Context) (*corev1.NodeList, error) {
-	list, err := c.core.Nodes().List(ctx, metav1.ListOptions{Limit: maxNodes})
+	list, err := c.core.nodes().List(ctx, metav1.ListOptions{Limit: maxNodes})
 	if apierrors.IsForbidden(err) {
 		return &corev1.NodeList{}, nil
 	}
@@ -139,7 +139,7 @@ func (c *Client) Healthy(ctx context.Context) error {
 
 func (c *Client) probe(ctx context.Context, path string) error {
 	// No retries by client-go: a server that answers "try again later" is not ready now.
-	return c.core.RESTClient().Get().AbsPath(path).MaxRetries(0).Do(quiet(ctx)).Error()
+	return c.core.rest.Get().AbsPath(path).MaxRetries(0).Do(quiet(ctx)).Error()
 }
 
 // nodeHost is the host name or address under which node ports are reached from this machine, empty if there is none.

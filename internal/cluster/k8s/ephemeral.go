@@ -12,7 +12,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/hone-dev/hone/internal/base/retry"
@@ -45,7 +44,7 @@ var _ error = (*Refused)(nil)
 // adds one and waits until it runs. A new container gets the permissions of its target, and no more. An error of type
 // *Refused is final.
 func (c *Client) Ephemeral(ctx context.Context, req EphemeralRequest) (string, error) {
-	pod, err := c.core.Pods(req.Namespace).Get(ctx, req.Pod, metav1.GetOptions{})
+	pod, err := c.core.pods(req.Namespace).Get(ctx, req.Pod)
 	if err != nil {
 		return "", c.Explain(fmt.Errorf("get pod %s: %w", req.Pod, err))
 	}
@@ -60,7 +59,7 @@ func (c *Client) Ephemeral(ctx context.Context, req EphemeralRequest) (string, e
 	if err != nil {
 		return "", fmt.Errorf("describe the ephemeral container: %w", err)
 	}
-	_, err = c.core.Pods(req.Namespace).Patch(ctx, req.Pod, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "ephemeralcontainers")
+	err = c.core.pods(req.Namespace).Patch(ctx, req.Pod, types.StrategicMergePatchType, patch, "ephemeralcontainers")
 	if refused(err) {
 		return "", &Refused{fmt.Sprintf("the cluster does not accept an ephemeral container: %v", err)}
 	}
@@ -183,7 +182,7 @@ const (
 func (c *Client) awaitEphemeral(ctx context.Context, req EphemeralRequest, name string) error {
 	looks := retry.Backoff{First: firstLook, Most: lastLook}
 	for {
-		pod, err := c.core.Pods(req.Namespace).Get(ctx, req.Pod, metav1.GetOptions{})
+		pod, err := c.core.pods(req.Namespace).Get(ctx, req.Pod)
 		if err != nil {
 			return c.Explain(fmt.Errorf("get pod %s: %w", req.Pod, err))
 		}

@@ -57,9 +57,9 @@ func (c *Client) Explain(err error) error {
 	var busy *Busy
 	switch {
 	case errors.As(err, &busy):
-		return problem.Wrap(busy, where+" cannot serve requests now", "It may be starting or overloaded. Check: "+again)
+		return problem.Wrap(busy, where+" cannot serve requests now", "It may be starting or overloaded. Check: "+again).See("troubleshooting")
 	case apierrors.IsUnauthorized(err):
-		return problem.Wrap(err, where+" does not accept your credentials", "Log in to it again, then check: "+again)
+		return problem.Wrap(err, where+" does not accept your credentials", "Log in to it again, then check: "+again).See("troubleshooting")
 	case isTLSError(err):
 		return problem.Wrap(&Unreachable{innermost(err)}, where+" cannot be trusted",
 			"Its certificate does not match the kubeconfig; the cluster may have been recreated. Fetch its kubeconfig again, then check: "+again)
@@ -78,7 +78,7 @@ func lookAt(c model.Cluster) string { return "kubectl --context " + c.Context + 
 
 func notAnswering(c model.Cluster, cause error) error {
 	return problem.Wrap(&Unreachable{cause}, nameOf(c)+" does not answer",
-		"Start it, or choose another one with --context. Then check: "+lookAt(c))
+		"Start it, or choose another one with --context. Then check: "+lookAt(c)).See("troubleshooting")
 }
 
 // Silent returns the problem of a cluster from which nothing has arrived for the given time.

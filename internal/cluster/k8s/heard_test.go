@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hone-dev/hone/pkg/model"
 	"k8s.io/client-go/rest"
+
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // TestHeard: while a request over HTTP/2 is not answered, the connection is pinged, so that a slow server is not quiet.

@@ -42,7 +42,7 @@ func (c *Client) Logs(ctx context.Context, req LogRequest) (io.ReadCloser, error
 		since := metav1.NewTime(req.Since.Truncate(time.Second)) // the server supports whole seconds only
 		opts.SinceTime = &since
 	}
-	body, err := c.core.Pods(c.namespace(req.Namespace)).GetLogs(req.Pod, opts).Stream(quiet(ctx))
+	body, err := c.core.rest.Get().Namespace(c.namespace(req.Namespace)).Resource("pods").Name(req.Pod).SubResource("log").VersionedParams(opts, coreParameters).Stream(quiet(ctx))
 	if err != nil {
 		return nil, fmt.Errorf("read log of pod %s/%s: %w", c.namespace(req.Namespace), req.Pod, c.Explain(contextError(ctx, err)))
 	}

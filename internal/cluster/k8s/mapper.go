@@ -1,14 +1,14 @@
 package k8s
 
 import (
+	"context"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/discovery/cached/memory"
-	"k8s.io/client-go/restmapper"
+
+	"github.com/hone-dev/hone/internal/base/discovery"
 )
 
 // mapperResetInterval bounds how often an unknown kind makes the mapper read the discovery documents again.
@@ -17,14 +17,28 @@ const mapperResetInterval = time.Second
 // resettingMapper is a REST mapper that drops its cache when it is asked for an unknown kind. client-go's own deferred
 // mapper does so only the first time.
 type resettingMapper struct {
-	deferred *restmapper.DeferredDiscoveryRESTMapper
+	discovery discovery.Client
 
 	mu    sync.Mutex
-	reset time.Time // guarded by mu; when the cache was last dropped
+	known meta.RESTMapper // guarded by mu; nil until it is asked for
+	reset time.Time       // guarded by mu; when the cache was last dropped
 }
 
-func newResettingMapper(d discovery.DiscoveryInterface) *resettingMapper {
-	return &resettingMapper{deferred: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(d))}
+func newResettingMapper(d discovery.Client) *resettingMapper { return &resettingMapper{discovery: d} }
+
+// mapper returns the mapper of the kinds that were read last, and reads them if there are none. One reads at a time.
+func (m *resettingMapper) mapper() (meta.RESTMapper, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known == nil {
+		// The interface of mappers has no context. The client's own timeouts end the requests.
+		groups, err := m.discovery.Groups(quiet(context.Background()))
+		if err != nil {
+			return nil, err
+		}
+		m.known = discovery.Mapper(groups)
+	}
+	return m.known, nil
 }
 
 // Reset drops the cache.
@@ -32,7 +46,7 @@ func (m *resettingMapper) Reset() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.reset = time.Now()
-	m.deferred.Reset()
+	m.known = nil
 }
 
 // stale drops the cache, and reports true, unless it was dropped within mapperResetInterval.
@@ -43,52 +57,63 @@ func (m *resettingMapper) stale() bool {
 		return false
 	}
 	m.reset = time.Now()
-	m.deferred.Reset()
+	m.known = nil
 	return true
 }
 
 // lookup calls f. If f finds no match, lookup calls it once more with an empty cache.
-func lookup[T any](m *resettingMapper, f func() (T, error)) (T, error) {
-	v, err := f()
+func lookup[T any](m *resettingMapper, f func(meta.RESTMapper) (T, error)) (T, error) {
+	try := func() (v T, err error) {
+		known, err := m.mapper()
+		if err != nil {
+			return v, err
+		}
+		return f(known)
+	}
+	v, err := try()
 	if meta.IsNoMatchError(err) && m.stale() {
-		return f()
+		return try()
 	}
 	return v, err
 }
 
 // KindFor implements meta.RESTMapper.
 func (m *resettingMapper) KindFor(r schema.GroupVersionResource) (schema.GroupVersionKind, error) {
-	return lookup(m, func() (schema.GroupVersionKind, error) { return m.deferred.KindFor(r) })
+	return lookup(m, func(to meta.RESTMapper) (schema.GroupVersionKind, error) { return to.KindFor(r) })
 }
 
 // KindsFor implements meta.RESTMapper.
 func (m *resettingMapper) KindsFor(r schema.GroupVersionResource) ([]schema.GroupVersionKind, error) {
-	return lookup(m, func() ([]schema.GroupVersionKind, error) { return m.deferred.KindsFor(r) })
+	return lookup(m, func(to meta.RESTMapper) ([]schema.GroupVersionKind, error) { return to.KindsFor(r) })
 }
 
 // ResourceFor implements meta.RESTMapper.
 func (m *resettingMapper) ResourceFor(r schema.GroupVersionResource) (schema.GroupVersionResource, error) {
-	return lookup(m, func() (schema.GroupVersionResource, error) { return m.deferred.ResourceFor(r) })
+	return lookup(m, func(to meta.RESTMapper) (schema.GroupVersionResource, error) { return to.ResourceFor(r) })
 }
 
 // ResourcesFor implements meta.RESTMapper.
 func (m *resettingMapper) ResourcesFor(r schema.GroupVersionResource) ([]schema.GroupVersionResource, error) {
-	return lookup(m, func() ([]schema.GroupVersionResource, error) { return m.deferred.ResourcesFor(r) })
+	return lookup(m, func(to meta.RESTMapper) ([]schema.GroupVersionResource, error) { return to.ResourcesFor(r) })
 }
 
 // RESTMapping implements meta.RESTMapper.
 func (m *resettingMapper) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
-	return lookup(m, func() (*meta.RESTMapping, error) { return m.deferred.RESTMapping(gk, versions...) })
+	return lookup(m, func(to meta.RESTMapper) (*meta.RESTMapping, error) { return to.RESTMapping(gk, versions...) })
 }
 
 // RESTMappings implements meta.RESTMapper.
 func (m *resettingMapper) RESTMappings(gk schema.GroupKind, versions ...string) ([]*meta.RESTMapping, error) {
-	return lookup(m, func() ([]*meta.RESTMapping, error) { return m.deferred.RESTMappings(gk, versions...) })
+	return lookup(m, func(to meta.RESTMapper) ([]*meta.RESTMapping, error) { return to.RESTMappings(gk, versions...) })
 }
 
 // ResourceSingularizer implements meta.RESTMapper.
 func (m *resettingMapper) ResourceSingularizer(resource string) (string, error) {
-	return m.deferred.ResourceSingularizer(resource)
+	known, err := m.mapper()
+	if err != nil {
+		return resource, err
+	}
+	return known.ResourceSingularizer(resource)
 }
 
 var _ meta.ResettableRESTMapper = (*resettingMapper)(nil)

@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiversion "k8s.io/apimachinery/pkg/version"
 	"sigs.k8s.io/yaml"
 
@@ -33,7 +32,7 @@ const (
 
 // offeredRegistry reads the ConfigMap. A missing ConfigMap or missing permission means no registry.
 func (c *Client) offeredRegistry(ctx context.Context) (model.Registry, error) {
-	cm, err := c.core.ConfigMaps(hostingNamespace).Get(ctx, hostingConfigMap, metav1.GetOptions{})
+	cm, err := c.core.configMaps(hostingNamespace).Get(ctx, hostingConfigMap)
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 		return model.Registry{}, nil
 	}
@@ -72,7 +71,7 @@ func parseHosting(text string) (model.Registry, error) {
 
 // microK8sRegistry finds the node port of microk8s' registry add-on.
 func (c *Client) microK8sRegistry(ctx context.Context) (model.Registry, error) {
-	svc, err := c.core.Services(microK8sNamespace).Get(ctx, microK8sService, metav1.GetOptions{})
+	svc, err := c.core.services(microK8sNamespace).Get(ctx, microK8sService)
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 		return model.Registry{}, nil
 	}

@@ -54,7 +54,7 @@ func (c *Client) WatchEvents(ctx context.Context, req WatchRequest, fn func(Kube
 		slim:   func(e KubeEvent) KubeEvent { return KubeEvent{Count: e.Count, LastSeen: e.LastSeen} },
 		synced: func() KubeEvent { return KubeEvent{Synced: true} },
 	}
-	return w.run(ctx, func(ns string) *cache.ListWatch { return listWatch(c.core.Events(ns)) }, fn)
+	return w.run(ctx, func(ns string) *cache.ListWatch { return listWatch(c.core.events(ns)) }, fn)
 }
 
 // KubeEventFromCore converts an event to hone's type. It sets all times for events of both the older and the newer API.

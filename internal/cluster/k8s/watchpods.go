@@ -41,5 +41,5 @@ func (c *Client) WatchPods(ctx context.Context, req WatchRequest, fn func(PodEve
 		},
 		synced: func() PodEvent { return PodEvent{Synced: true} },
 	}
-	return w.run(ctx, func(ns string) *cache.ListWatch { return listWatch(c.core.Pods(ns)) }, fn)
+	return w.run(ctx, func(ns string) *cache.ListWatch { return listWatch(c.core.pods(ns)) }, fn)
 }

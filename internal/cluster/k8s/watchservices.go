@@ -41,5 +41,5 @@ func (c *Client) WatchServices(ctx context.Context, req WatchRequest, fn func(Se
 		deleted: func(old ServiceEvent) ServiceEvent { old.Deleted = true; return old },
 		synced:  func() ServiceEvent { return ServiceEvent{Synced: true} },
 	}
-	return w.run(ctx, func(ns string) *cache.ListWatch { return listWatch(c.core.Services(ns)) }, fn)
+	return w.run(ctx, func(ns string) *cache.ListWatch { return listWatch(c.core.services(ns)) }, fn)
 }

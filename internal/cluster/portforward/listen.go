@@ -67,12 +67,12 @@ func (o Opener) explain(err error, host string, port int) error {
 	case errors.Is(err, syscall.EADDRINUSE):
 		holder, known := findHolder("/proc", port)
 		if !known {
-			return problem.Wrap(err, fmt.Sprintf("port %s is in use by another process", where), other)
+			return problem.Wrap(err, fmt.Sprintf("port %s is in use by another process", where), other).See("troubleshooting")
 		}
 		if o.Session != nil && holder.pid != 0 && holder.pid != os.Getpid() {
 			holder.session = o.Session(holder.pid)
 		}
-		return problem.Wrap(err, fmt.Sprintf("port %s is in use by %s", where, holder), holder.mend()+other)
+		return problem.Wrap(err, fmt.Sprintf("port %s is in use by %s", where, holder), holder.mend()+other).See("troubleshooting")
 	case errors.Is(err, syscall.EACCES):
 		return problem.Wrap(err, fmt.Sprintf("port %s needs privileges", where), other)
 	case errors.Is(err, syscall.EADDRNOTAVAIL), errors.As(err, &dns):

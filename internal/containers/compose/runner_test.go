@@ -3,7 +3,6 @@ package compose
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,7 +13,9 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/containers/compose/composetest"
 	"github.com/hone-dev/hone/internal/containers/docker"
+	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -32,26 +33,10 @@ func TestFakeRunner(t *testing.T) {
 }
 
 func TestTool(t *testing.T) {
-	if os.Getenv("HONE_TEST_CLUSTER") == "" {
-		t.Skip("needs HONE_TEST_CLUSTER=1 (make test sets it)")
-	}
-	build := exec.Command("../../../scripts/compose/build")
-	build.Stderr = os.Stderr
-	folder, err := build.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv(commandVariable, filepath.Join(strings.TrimSpace(string(folder)), "docker-compose"))
+	dockertest.Real(t) // or skip
+	t.Setenv(commandVariable, composetest.Program(t))
 	testRunner(t, func(t *testing.T) runnerSubject {
-		endpoint, err := docker.Find()
-		if err != nil {
-			t.Fatal(err)
-		}
-		engine, err := docker.New(endpoint)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = engine.Close() })
+		engine := dockertest.Real(t)
 		return runnerSubject{NewTool(engine.Env()), engine}
 	})
 }

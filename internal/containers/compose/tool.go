@@ -116,9 +116,9 @@ func (t *Tool) find(ctx context.Context) ([]string, error) {
 	}
 	mend := "Install Docker Compose v2 as a plugin of docker (https://docs.docker.com/compose/install),\nor name the program in " + commandVariable + "."
 	if len(old) > 0 {
-		return nil, problem.New("Docker Compose is too old: "+strings.Join(old, "; ")+", and hone needs 2", mend)
+		return nil, problem.New("Docker Compose is too old: "+strings.Join(old, "; ")+", and hone needs 2", mend).See("compose")
 	}
-	return nil, problem.New("Docker Compose was not found: neither as docker compose nor as docker-compose", mend)
+	return nil, problem.New("Docker Compose was not found: neither as docker compose nor as docker-compose", mend).See("compose")
 }
 
 func version(ctx context.Context, argv, env []string) (string, error) {

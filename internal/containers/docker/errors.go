@@ -117,7 +117,7 @@ func unreachable(host, context string, err error) error {
 	case local && !exists(path):
 		mend = "start the engine (" + path + " does not exist), or point DOCKER_HOST at another one"
 	}
-	return problem.Wrap(&unreachableError{err}, summary, mend)
+	return problem.Wrap(&unreachableError{err}, summary, mend).See("troubleshooting")
 }
 
 func exists(path string) bool {

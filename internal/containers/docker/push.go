@@ -154,7 +154,7 @@ func pushProblem(ref string, err error) error {
 	case containsAny(text, "server gave HTTP response to HTTPS client"):
 		mend = fmt.Sprintf("allow plain HTTP for it: \"insecure-registries\": [%q] in the engine's daemon.json", host)
 	}
-	return problem.Wrap(&Passing{err}, "cannot push "+ref, mend)
+	return problem.Wrap(&Passing{err}, "cannot push "+ref, mend).See("clusters")
 }
 
 func containsAny(s string, parts ...string) bool {

@@ -21,6 +21,8 @@ var (
 type Scene struct {
 	Store *store.Store
 	clock func(time.Time)
+	// asks is set if the session asks before it changes anything.
+	asks bool
 }
 
 // New returns a scene at its start.
@@ -57,7 +59,8 @@ func (s *Scene) View(ctx context.Context) store.View {
 
 // Open starts a session with the given Tiltfile, on a cluster and an engine that answer.
 func (s *Scene) Open(tf model.Tiltfile) {
-	s.At(0, state.SessionStarted{Session: state.Session{Command: state.CommandUp, Tiltfile: "/home/dev/shop/Tiltfile", Project: "shop"}},
+	s.At(0, state.SessionStarted{Session: state.Session{Command: state.CommandUp, Tiltfile: "/home/dev/shop/Tiltfile", Project: "shop",
+		Confirmation: state.Confirmation{Asked: s.asks}}},
 		state.ClusterReported{Cluster: model.Cluster{Context: "kind-dev", Namespace: "default"}, Connected: true},
 		state.EngineReported{Connected: true},
 		state.TiltfileStarted{At: Start, Span: "tiltfile:1"})

@@ -54,8 +54,14 @@ func shopButtons() []model.Button {
 
 // Shop returns a scene with the whole story of the shop dispatched: api and web were updated in place, worker is being
 // built, mailer crashes, e2e waits for worker, seed was never started.
-func Shop() *Scene {
+func Shop() *Scene { return shop(false) }
+
+// Asking is the shop in a session that asks the user before it updates or deletes anything.
+func Asking() *Scene { return shop(true) }
+
+func shop(asks bool) *Scene {
 	s := New()
+	s.asks = asks
 	s.Open(shopTiltfile())
 	id := func(kind, name string) model.ObjectID {
 		return model.ObjectID{Kind: kind, Namespace: "default", Name: name}

@@ -31,20 +31,25 @@ func TestAnnouncements(t *testing.T) {
 		about    terminal.Description
 		settings settings.Settings
 		focus    string
+		rest     time.Duration // until it fails, without a key
 		want     []string
 		without  []string // not even its beginning
 	}{
-		{"WezTerm", "xterm-256color", wezterm, settings.Settings{}, lost, []string{osc777, busy, cleared, title}, []string{"\a"}},
-		{"which has the focus", "xterm-256color", wezterm, settings.Settings{}, "", []string{busy, title}, []string{"]777", "\a"}},
-		{"which has it again", "xterm-256color", wezterm, settings.Settings{}, lost + gained, []string{title}, []string{"]777", "\a"}},
-		{"iTerm2 before progress", "xterm-256color", terminal.Description{Program: "iTerm.app", Version: "3.5.0"}, settings.Settings{}, lost, []string{osc9, title}, []string{"]9;4"}},
-		{"any xterm", "xterm-256color", terminal.Description{}, settings.Settings{}, lost, []string{"\a", title}, []string{"]9;", "]777"}},
-		{"chosen", "xterm-256color", terminal.Description{}, settings.Settings{Notify: settings.NotifyOSC9}, lost, []string{osc9}, []string{"\a"}},
-		{"off", "xterm-256color", wezterm, settings.Settings{Notify: settings.NotifyOff, NoTitle: true, NoProgress: true}, lost, nil, []string{"]777", "]9;", "]2;", "\x1b[>2t", "\a"}},
-		{"tmux", "tmux-256color", terminal.Description{Program: "tmux"}, settings.Settings{}, lost, []string{"\a", title}, []string{"]9;", "]777", "Ptmux"}},
-		{"through tmux", "tmux-256color", terminal.Description{Program: "tmux"}, settings.Settings{Notify: settings.NotifyOSC9}, lost, []string{inTmux}, []string{"\a"}},
-		{"GNU screen", "screen-256color", terminal.Description{}, settings.Settings{Notify: settings.NotifyOSC9}, lost, []string{"\a"}, []string{"]9;", "]777", "]2;", "Ptmux"}},
-		{"the console of Linux", "linux", terminal.Description{}, settings.Settings{Notify: settings.NotifyOSC777}, lost, nil, []string{"]9;", "]777", "]2;", "]11", "]8;"}},
+		{"WezTerm", "xterm-256color", wezterm, settings.Settings{}, lost, 0, []string{osc777, busy, cleared, title}, []string{"\a"}},
+		{"which has the focus", "xterm-256color", wezterm, settings.Settings{}, "", 0, []string{busy, title}, []string{"]777", "\a"}},
+		{"which has it again", "xterm-256color", wezterm, settings.Settings{}, lost + gained, 0, []string{title}, []string{"]777", "\a"}},
+		{"which keeps it while the user only looks", "xterm-256color", wezterm, settings.Settings{}, lost + gained, absence, []string{title}, []string{"]777", "\a"}},
+		{"which never tells, while the user does something", "xterm-256color", wezterm, settings.Settings{}, "", absence - 3*time.Second, []string{title}, []string{"]777", "\a"}},
+		{"which never tells, and the user has been gone for a while", "xterm-256color", wezterm, settings.Settings{}, "", absence, []string{osc777}, []string{"\a"}},
+		{"iTerm2 before progress", "xterm-256color", terminal.Description{Program: "iTerm.app", Version: "3.5.0"}, settings.Settings{}, lost, 0, []string{osc9, title}, []string{"]9;4"}},
+		{"any xterm", "xterm-256color", terminal.Description{}, settings.Settings{}, lost, 0, []string{"\a", title}, []string{"]9;", "]777"}},
+		{"chosen", "xterm-256color", terminal.Description{}, settings.Settings{Notify: settings.NotifyOSC9}, lost, 0, []string{osc9}, []string{"\a"}},
+		{"off", "xterm-256color", wezterm, settings.Settings{Notify: settings.NotifyOff, NoTitle: true, NoProgress: true}, lost, 0, nil, []string{"]777", "]9;", "]2;", "\x1b[>2t", "\a"}},
+		{"tmux", "tmux-256color", terminal.Description{Program: "tmux"}, settings.Settings{}, lost, 0, []string{"\a", title}, []string{"]9;", "]777", "Ptmux"}},
+		{"tmux that keeps the focus to itself", "tmux-256color", terminal.Description{Program: "tmux"}, settings.Settings{}, "", absence, []string{"\a", title}, nil},
+		{"through tmux", "tmux-256color", terminal.Description{Program: "tmux"}, settings.Settings{Notify: settings.NotifyOSC9}, lost, 0, []string{inTmux}, []string{"\a"}},
+		{"GNU screen", "screen-256color", terminal.Description{}, settings.Settings{Notify: settings.NotifyOSC9}, lost, 0, []string{"\a"}, []string{"]9;", "]777", "]2;", "Ptmux"}},
+		{"the console of Linux", "linux", terminal.Description{}, settings.Settings{Notify: settings.NotifyOSC777}, lost, 0, nil, []string{"]9;", "]777", "]2;", "]11", "]8;"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -72,6 +77,7 @@ func TestAnnouncements(t *testing.T) {
 					w.typed <- tt.focus
 					d.after(time.Second)
 				}
+				d.after(tt.rest)
 				fails = true
 				d.changed <- struct{}{}
 				d.after(10 * time.Second)

@@ -169,6 +169,7 @@ func (u *ui) outside(run func(ctx context.Context) error) {
 		u.say("this terminal cannot be given to another program")
 		return
 	}
+	u.presence.back(u.options.Now())
 	if err != nil {
 		u.tell(err)
 	}

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hone-dev/hone/internal/hud/view"
@@ -13,7 +14,11 @@ import (
 // chooseForward lists the port forwards of the resource, and the way to add one.
 func (u *ui) chooseForward() {
 	name := string(u.target().Name)
-	c, _ := u.frame.Controls(u.target().Name)
+	u.choose("port forwards of "+name, func() []choice { return u.forwardChoices(name) })
+}
+
+func (u *ui) forwardChoices(name string) []choice {
+	c, _ := u.frame.Controls(model.ManifestName(name))
 	var choices []choice
 	for _, f := range c.Forwards {
 		marks := map[view.Tone]view.Span{view.Good: glyphs[view.Well], view.Bad: glyphs[view.Failed]}
@@ -21,14 +26,13 @@ func (u *ui) chooseForward() {
 		if !ok {
 			mark = glyphs[view.Waiting]
 		}
-		choices = append(choices, choice{text: forwardText(f.Spec), mark: mark, note: f.Text, do: func() { u.changeForward(name, f) }})
+		choices = append(choices, choice{text: forwardText(f.Spec), mark: mark, note: f.Text, do: func() { u.changeForward(name, f.Spec) }})
 	}
 	add := choice{text: "add a port forward…", do: func() { u.askForward(name) }}
 	if err := u.try(func(v store.View) (store.Action, error) { return nil, intent.Forwardable(v, name) }); err != nil {
 		add.off = oneLineOf(err)
 	}
-	choices = append(choices, add)
-	u.choose("port forwards of "+name, choices)
+	return append(choices, add)
 }
 
 // forwardText is a port forward as it is written in a Tiltfile.
@@ -61,28 +65,38 @@ func (u *ui) askForward(name string) {
 }
 
 // changeForward lists what can be done about a port forward.
-func (u *ui) changeForward(name string, f view.Forward) {
-	address := f.Spec.Address()
-	open := choice{text: "open in the browser", note: f.URL, do: func() { u.open(f.URL) }}
-	if f.URL == "" {
-		open.off = "it is not open yet"
-	}
-	u.choose("port "+address+" of "+name, []choice{
-		open,
-		{text: "change the local port…", do: func() {
-			u.ask("local port: ", "", func(s string) error { _, err := model.ParsePort(strings.TrimSpace(s)); return err }, func(s string, ok bool) {
-				port, err := model.ParsePort(strings.TrimSpace(s))
-				switch {
-				case !ok:
-				case err != nil:
-					u.tell(err)
-				default:
-					u.wish(fmt.Sprintf("port %d will be forwarded to %s", port, name), func(v store.View) (store.Action, error) { return intent.ChangeForward(v, name, address, port) })
-				}
-			})
-		}},
-		{text: "remove", note: "until the session ends", do: func() {
-			u.wish("port "+address+" of "+name+" will be closed", func(v store.View) (store.Action, error) { return intent.RemoveForward(v, name, address) })
-		}},
+func (u *ui) changeForward(name string, spec model.PortForward) {
+	address := spec.Address()
+	u.choose("port "+address+" of "+name, func() []choice {
+		c, _ := u.frame.Controls(model.ManifestName(name))
+		i := slices.IndexFunc(c.Forwards, func(f view.Forward) bool { return f.Spec == spec })
+		if i < 0 {
+			return nil // it is gone
+		}
+		url := c.Forwards[i].URL
+		open := choice{text: "open in the browser", note: url, do: func() { u.open(url) }}
+		if url == "" {
+			open.off = "it is not open yet"
+		}
+		return []choice{
+			open,
+			{text: "change the local port…", do: func() { u.askLocalPort(name, address) }},
+			{text: "remove", note: "until the session ends", do: func() {
+				u.wish("port "+address+" of "+name+" will be closed", func(v store.View) (store.Action, error) { return intent.RemoveForward(v, name, address) })
+			}},
+		}
+	})
+}
+
+func (u *ui) askLocalPort(name, address string) {
+	u.ask("local port: ", "", func(s string) error { _, err := model.ParsePort(strings.TrimSpace(s)); return err }, func(s string, ok bool) {
+		port, err := model.ParsePort(strings.TrimSpace(s))
+		switch {
+		case !ok:
+		case err != nil:
+			u.tell(err)
+		default:
+			u.wish(fmt.Sprintf("port %d will be forwarded to %s", port, name), func(v store.View) (store.Action, error) { return intent.ChangeForward(v, name, address, port) })
+		}
 	})
 }

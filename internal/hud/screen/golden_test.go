@@ -15,7 +15,9 @@ import (
 	"github.com/hone-dev/hone/internal/hud/hudtest"
 	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/state/statetest"
 	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -67,6 +69,30 @@ func paused() *hudtest.Scene {
 	s := hudtest.Shop()
 	s.At(40*time.Minute+58*time.Second, state.SessionPaused{})
 	return s
+}
+
+// asking is a session that asks, in which an update waits for the user, and so does a deletion.
+func asking() *hudtest.Scene {
+	s := hudtest.Asking()
+	s.At(40*time.Minute+50*time.Second, statetest.Change("web", "/home/dev/shop/web/index.html"))
+	s.At(40*time.Minute+51*time.Second, state.LeavingHeld{Names: []model.ManifestName{"cart"}})
+	return s
+}
+
+// planned lets the session make a plan.
+func planned(o *Options) {
+	at := hudtest.ShopTime.Add(-2 * time.Minute)
+	plan := api.Plan{Context: "kind-dev", Evaluation: 1, Steps: []api.PlanStep{
+		{Object: api.PlanObject{Group: "apps", Kind: "Deployment", Namespace: "default", Name: "web"}, Resource: "web", Action: api.ActionUpdate, Fields: []api.FieldChange{
+			{Path: "spec.replicas", Class: api.ChangeWanted, From: 2, To: 3},
+			{Path: "spec.template.spec.containers[name=main].env[name=A].value", Class: api.ChangeDrift, From: "theirs", To: "mine", Manager: "kubectl-set", At: &at},
+		}},
+		{Object: api.PlanObject{Kind: "ConfigMap", Namespace: "default", Name: "seen"}, Resource: "web", Action: api.ActionUnchanged},
+		{Object: api.PlanObject{Group: "apps", Kind: "Deployment", Namespace: "default", Name: "cart"}, Resource: "cart", Action: api.ActionDelete, Reason: "no longer declared"},
+	}, Summary: map[api.PlanAction]int{api.ActionUpdate: 1, api.ActionDelete: 1, api.ActionUnchanged: 1}}
+	o.Plan = func(context.Context) (view.Plan, error) {
+		return view.Plan{Lines: view.PlanLines(plan), Summary: view.PlanSummary(plan), Runs: plan.Evaluation}, nil
+	}
 }
 
 func broken() *hudtest.Scene {
@@ -187,6 +213,7 @@ var drawings = []drawing{
 	{name: "forwards", keys: "/api<Enter>p"},
 	{name: "pending", keys: "P"},
 	{name: "pending-paused", scene: paused, keys: "P"},
+	{name: "pending-plan", scene: asking, keys: "P", options: planned},
 	{name: "confirm", keys: "/api<Enter>d"},
 	{name: "notices", play: func(d *driver) {
 		d.notices(view.Notice{Text: "cluster does not answer", Summary: "the cluster kind-dev does not answer", Cause: "dial tcp 10.0.0.1:6443: i/o timeout", Mend: "check the network or start the cluster", Tone: view.Bad})

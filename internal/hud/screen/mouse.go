@@ -33,6 +33,7 @@ const (
 // mouse translates what tview reports about the mouse: one event may be several actions.
 func (u *ui) mouse(event *tcell.EventMouse, action tview.MouseAction) (*tcell.EventMouse, tview.MouseAction) {
 	defer u.guard()
+	u.presence.act(u.options.Now())
 	if event.Modifiers()&tcell.ModShift != 0 {
 		u.pressed, u.pull = false, nil
 		return event, action // the terminal's own selection

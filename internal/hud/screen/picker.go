@@ -11,6 +11,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/hud/view"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // choice is an item of a picker.
@@ -25,16 +26,19 @@ type choice struct {
 	do  func()
 }
 
-// picker is a list above the footer, from which the user chooses by typing parts of the texts.
+// picker is a list above the footer, from which the user chooses by typing parts of the texts. It follows the session: what appears
+// can be chosen, and what is gone cannot.
 type picker struct {
 	ui      *ui
 	title   string
+	list    func() []choice
 	choices []choice
 	field   *tview.InputField
 
-	found      []int // indexes of the choices that match, best first
+	found []int // indexes of the choices that match, best first
+	// at is the selected one of them; -1 if it is gone, until the user selects another.
 	at, offset int
-	list       rect // of the choices, when they were drawn last
+	area       rect // of the choices, when they were drawn last
 }
 
 var (
@@ -43,12 +47,47 @@ var (
 	_ mover   = (*picker)(nil)
 )
 
-// choose opens a picker.
-func (u *ui) choose(title string, choices []choice) {
-	p := &picker{ui: u, title: title, choices: choices, field: tview.NewInputField()}
+// choose opens a picker for what list returns, which is called again whenever the session has changed.
+func (u *ui) choose(title string, list func() []choice) {
+	p := &picker{ui: u, title: title, list: list, choices: list(), field: tview.NewInputField()}
 	p.field.Focus(nil)
 	p.match()
 	u.push(p)
+}
+
+// offer brings the picker up to date, if one is open.
+func (u *ui) offer() {
+	p, ok := u.top().(*picker)
+	if !ok {
+		return
+	}
+	u.pop() // what can be done depends on what is below it
+	choices := p.list()
+	u.push(p)
+	p.renew(choices)
+}
+
+// renew replaces the choices. The same one stays selected, so that Enter does not choose what the user has not seen there.
+func (p *picker) renew(choices []choice) {
+	at, offset, any := p.at, p.offset, len(p.found) > 0
+	var chosen choice
+	if any && at >= 0 {
+		chosen = p.choices[p.found[at]]
+	}
+	p.choices = choices
+	p.match()
+	if !any {
+		return
+	}
+	p.at, p.offset = -1, offset
+	if at < 0 {
+		return
+	}
+	for i, f := range p.found {
+		if c := p.choices[f]; c.text == chosen.text && (p.at < 0 || c.note == chosen.note) {
+			p.at = i
+		}
+	}
 }
 
 func (p *picker) place() place { return inPrompt }
@@ -132,7 +171,7 @@ func (p *picker) pick(at int) {
 
 func (p *picker) move(by int) { p.at = max(0, min(p.at+by, len(p.found)-1)) }
 
-func (p *picker) turn(pages int) { p.move(pages * max(1, p.list.h-1)) }
+func (p *picker) turn(pages int) { p.move(pages * max(1, p.area.h-1)) }
 
 func (p *picker) edge(last bool) {
 	p.at = 0
@@ -142,20 +181,20 @@ func (p *picker) edge(last bool) {
 }
 
 func (p *picker) draw(c canvas, area rect) {
-	p.list = c.drawer(area, len(p.choices), p.title, fmt.Sprintf("%d of %d", len(p.found), len(p.choices)))
-	p.offset = max(0, min(p.offset, p.at, len(p.found)-p.list.h), p.at-p.list.h+1)
+	p.area = c.drawer(area, len(p.choices), p.title, fmt.Sprintf("%d of %d", len(p.found), len(p.choices)))
+	p.offset = max(0, min(p.offset, p.at, len(p.found)-p.area.h), p.at-p.area.h+1)
 	widest, keys := 0, 0
 	for _, ch := range p.choices {
 		widest, keys = max(widest, text.Width(ch.text)), max(keys, text.Width(ch.key))
 	}
-	widest = min(widest, p.list.w/2)
-	for i := 0; i < p.list.h && p.offset+i < len(p.found); i++ {
-		ch, y := p.choices[p.found[p.offset+i]], p.list.y+i
+	widest = min(widest, p.area.w/2)
+	for i := 0; i < p.area.h && p.offset+i < len(p.found); i++ {
+		ch, y := p.choices[p.found[p.offset+i]], p.area.y+i
 		tone := view.Plain
 		if ch.off != "" {
 			tone = view.Dim
 		}
-		x := p.list.x + 2
+		x := p.area.x + 2
 		if ch.mark.Text != "" {
 			x = c.spans(x, y, 2, view.Cell{ch.mark}) + 1
 		}
@@ -165,15 +204,15 @@ func (p *picker) draw(c canvas, area rect) {
 			c.text(x, y, keys, ch.key, c.theme.style(view.Accent))
 			x += keys + 2
 		}
-		room := p.list.x + p.list.w - x - 1
+		room := p.area.x + p.area.w - x - 1
 		c.text(x, y, room, text.Cut(cmp.Or(ch.off, ch.note), room), c.theme.style(view.Dim))
 		if p.offset+i == p.at {
 			style := c.theme.selection(view.Accent)
-			c.restyle(p.list.x+1, y, p.list.w-2, func(tcell.Style) tcell.Style { return style })
+			c.restyle(p.area.x+1, y, p.area.w-2, func(tcell.Style) tcell.Style { return style })
 		}
 	}
-	if len(p.found) == 0 && p.list.h > 0 {
-		c.text(p.list.x+2, p.list.y, p.list.w-3, "nothing matches", c.theme.style(view.Dim))
+	if len(p.found) == 0 && p.area.h > 0 {
+		c.text(p.area.x+2, p.area.y, p.area.w-3, "nothing matches", c.theme.style(view.Dim))
 	}
 }
 
@@ -193,11 +232,11 @@ func (p *picker) point(g gesture) *verb {
 	case wheelDown:
 		return &verb{name: "scroll", do: func(*ui) { p.move(wheelRows) }}
 	case press:
-		if at := p.offset + g.y - p.list.y; p.list.has(g.x, g.y) && at < len(p.found) {
+		if at := p.offset + g.y - p.area.y; p.area.has(g.x, g.y) && at < len(p.found) {
 			return &verb{name: "select-choice", do: func(*ui) { p.at = at }}
 		}
 	case click:
-		if at := p.offset + g.y - p.list.y; p.list.has(g.x, g.y) && at == p.at {
+		if at := p.offset + g.y - p.area.y; p.area.has(g.x, g.y) && at == p.at {
 			return &verb{name: "choose", do: func(*ui) { p.pick(at) }}
 		}
 	case doubleClick, drag, dropped:
@@ -206,7 +245,9 @@ func (p *picker) point(g gesture) *verb {
 }
 
 // palette lists all verbs by name: first what can be done where the user is, then what only moves, then what works elsewhere.
-func (u *ui) palette() {
+func (u *ui) palette() { u.choose("commands", u.commands) }
+
+func (u *ui) commands() []choice {
 	at := u.top().place()
 	if u.top() == u.main {
 		at = inMain
@@ -228,24 +269,29 @@ func (u *ui) palette() {
 			choices = append(choices, c)
 		}
 	}
-	u.choose("commands", slices.Concat(choices, moves, elsewhere))
+	return slices.Concat(choices, moves, elsewhere)
 }
 
 // jump lists the resources, to go to one of them.
 func (u *ui) jump() {
-	var choices []choice
-	for _, r := range u.frame.View.Rows {
-		choices = append(choices, choice{text: string(r.Name), mark: glyphs[r.Status], note: r.Important().String(), do: func() {
-			if _, ok := u.top().(*detailsView); ok {
-				u.pop()
-				u.openDetails(r.Name)
-				return
-			}
-			for u.pop() {
-			}
-			u.main.goTo(false)
-			u.table.show(r.Name)
-		}})
+	u.choose("resources", func() []choice {
+		var choices []choice
+		for _, r := range u.frame.View.Rows {
+			choices = append(choices, choice{text: string(r.Name), mark: glyphs[r.Status], note: r.Important().String(), do: func() { u.goTo(r.Name) }})
+		}
+		return choices
+	})
+}
+
+// goTo selects a resource in the table; where details are open, it shows those of the resource.
+func (u *ui) goTo(name model.ManifestName) {
+	if _, ok := u.top().(*detailsView); ok {
+		u.pop()
+		u.openDetails(name)
+		return
 	}
-	u.choose("resources", choices)
+	for u.pop() {
+	}
+	u.main.goTo(false)
+	u.table.show(name)
 }

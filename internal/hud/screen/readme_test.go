@@ -13,10 +13,10 @@ import (
 )
 
 // partsAsked is how many parts each row of the page has: what is asked for must not get lost.
-var partsAsked = []int{5, 7, 3, 7, 5, 3, 5, 2, 6, 3, 2, 3, 5, 3, 3}
+var partsAsked = []int{5, 7, 3, 7, 6, 3, 5, 2, 6, 3, 2, 3, 5, 3, 3}
 
 // mendsAsked is how many faults the page lists.
-const mendsAsked = 23
+const mendsAsked = 25
 
 // TestReadmeNamesTests: the page has every row with all of its parts, and every fault; each names a test, and every test that it names
 // exists.

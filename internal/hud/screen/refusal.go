@@ -126,6 +126,7 @@ var refusals = map[string]func(u *ui) error{
 		}
 		return nil
 	},
+	"confirm": (*ui).noPlan,
 	"help": func(u *ui) error {
 		if r, open := u.top().(*reader); open && r.title == helpTitle {
 			return problem.New("this is the help", u.keyOf("back", "goes back"))

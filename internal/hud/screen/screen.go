@@ -60,7 +60,7 @@ func FrameOf(v store.View, now time.Time, loop time.Duration, ignored view.Ignor
 	}
 }
 
-// Options configure a screen. All except Terminal, About, Settings, Ask, Web, Programs, Suspend, Job, Copy, Now, Version and NoColor must be set.
+// Options configure a screen. All except Terminal, About, Settings, Ask, Plan, Web, Programs, Suspend, Job, Copy, Now, Version and NoColor must be set.
 type Options struct {
 	// Terminal is where to draw; nil means the terminal that the process runs in.
 	Terminal Terminal
@@ -77,6 +77,8 @@ type Options struct {
 	Quit func()
 	// Object reads an object of the cluster as YAML for people. It is called away from the drawing.
 	Object func(ctx context.Context, o model.AppliedObject) (string, error)
+	// Plan returns what updating everything would do now; nil if that cannot be known. It is called away from the drawing.
+	Plan func(ctx context.Context) (view.Plan, error)
 	// Previous reads the newest lines of the run of a container before its present one; nil if it cannot. It is called away from
 	// the drawing.
 	Previous func(ctx context.Context, namespace, pod, container string) ([]string, error)
@@ -172,7 +174,7 @@ func Run(ctx context.Context, o Options) error {
 	d := dress{choice: o.Settings.Theme, shown: term.Colors(), theme: theme{ascii: term.CharacterSet() != "UTF-8", noColor: o.NoColor}}
 	ui := newUI(o, d.on(backgroundIn(o.About.Background)), lists)
 	ui.leave, ui.done = leave, ctx.Done()
-	own := &guarded{Terminal: term, gone: func(err error) { leave(err) }, focus: func(has bool) { ui.away.Store(!has) }}
+	own := &guarded{Terminal: term, gone: func(err error) { leave(err) }, focus: ui.presence.focused}
 	app := tview.NewApplication().SetScreen(own)
 	app.SetRoot(newRoot(ui), true).EnablePaste(true).SetInputCapture(ui.key).SetMouseCapture(ui.mouse)
 	term.EnableMouse(tcell.MouseButtonEvents | tcell.MouseDragEvents) // no events while the mouse only moves

@@ -9,8 +9,9 @@ import (
 
 // openShell runs a shell in a container of the resource, which the user chooses if there are several, or in its folder.
 func (u *ui) openShell() {
-	name := string(u.target().Name)
-	place, err := u.frame.Shell(u.target().Name)
+	resource := u.target().Name
+	name := string(resource)
+	place, err := u.frame.Shell(resource)
 	switch {
 	case err != nil:
 		u.tell(err)
@@ -19,7 +20,13 @@ func (u *ui) openShell() {
 	case len(place.Containers) == 1:
 		u.runShell(name, place.Containers[0].Pod, place.Containers[0].Name)
 	default:
-		u.choose("shell of "+name, u.containerChoices(place))
+		u.choose("shell of "+name, func() []choice {
+			place, err := u.frame.Shell(resource)
+			if err != nil {
+				return nil
+			}
+			return u.containerChoices(place)
+		})
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/gdamore/tcell/v2"
@@ -69,9 +68,8 @@ type ui struct {
 	stopping bool
 	screen   *drawn
 
-	// away is set while the terminal has said that it does not have the focus.
-	away  atomic.Bool
-	watch attention.Watch
+	presence presence
+	watch    attention.Watch
 	// announce tells the terminal what is worth telling a user who looks elsewhere; nil if the terminal cannot be told.
 	announce func(s attention.Said, project string)
 	// leave ends the screen; sync redraws; clipboard takes text; suspend gives the terminal to a function, and abandon makes it
@@ -97,6 +95,7 @@ func newUI(o Options, t theme, lists *loglist.Lister) *ui {
 	u.screen = &drawn{}
 	u.arrange(o.Layout)
 	u.kept = u.layout()
+	u.presence.act(o.Now())
 	u.settle()
 	return u
 }
@@ -143,6 +142,10 @@ func (u *ui) apply(f Frame, now time.Time) {
 	u.attend(now)
 	u.foresee()
 	u.bringCard(now)
+	u.offer()
+	if w, ok := u.top().(*pendingView); ok {
+		w.follow()
+	}
 	u.settle()
 }
 
@@ -152,7 +155,7 @@ func (u *ui) attend(now time.Time) {
 		return
 	}
 	v := u.frame.View
-	said := u.watch.Look(v, u.away.Load() && !u.stopping && !u.options.Past, now)
+	said := u.watch.Look(v, u.presence.away(now) && !u.stopping && !u.options.Past, now)
 	said.Title, said.Message = u.theme.text(said.Title), u.theme.text(said.Message)
 	u.announce(said, v.Header.Project)
 }
@@ -160,6 +163,7 @@ func (u *ui) attend(now time.Time) {
 // key handles a key. It always consumes the key, so that tview sees none.
 func (u *ui) key(event *tcell.EventKey) *tcell.EventKey {
 	defer u.guard()
+	u.presence.act(u.options.Now())
 	u.wanted = ""
 	if t, ok := u.top().(typist); ok {
 		if v := u.matching(keyOf(event), inPrompt); v != nil {
@@ -183,6 +187,7 @@ func (u *ui) key(event *tcell.EventKey) *tcell.EventKey {
 // paste handles pasted text. Only prompts take text: anywhere else, its letters would be keys.
 func (u *ui) paste(text string) {
 	defer u.guard()
+	u.presence.act(u.options.Now())
 	if t, ok := u.top().(typist); ok {
 		t.pasted(text)
 		u.settle()
@@ -297,6 +302,11 @@ func (u *ui) target() *view.Row {
 	default:
 		return u.selected()
 	}
+	return u.row(name)
+}
+
+// row returns the row of a resource; nil if there is none.
+func (u *ui) row(name model.ManifestName) *view.Row {
 	for i := range u.frame.View.Rows {
 		if u.frame.View.Rows[i].Name == name {
 			return &u.frame.View.Rows[i]
@@ -320,11 +330,18 @@ func (u *ui) openEndpoint() {
 		u.open(r.Endpoints[0].URL)
 		return
 	}
-	var choices []choice
-	for _, e := range r.Endpoints {
-		choices = append(choices, choice{text: cmp.Or(e.Name, e.URL), note: e.URL, do: func() { u.open(e.URL) }})
-	}
-	u.choose("endpoints of "+string(r.Name), choices)
+	name := r.Name
+	u.choose("endpoints of "+string(name), func() []choice {
+		r := u.row(name)
+		if r == nil {
+			return nil
+		}
+		var choices []choice
+		for _, e := range r.Endpoints {
+			choices = append(choices, choice{text: cmp.Or(e.Name, e.URL), note: e.URL, do: func() { u.open(e.URL) }})
+		}
+		return choices
+	})
 }
 
 // openWeb opens the web page in a browser. Its address lets in whoever has it, so that it is not shown.

@@ -55,6 +55,7 @@ var shownIn = []string{"filter-log", "find", "next", "previous", "level", "log-a
 
 // wishes are the verbs that ask something of the session.
 var wishes = []verb{
+	{"confirm", letters("y"), inPending, "confirm what waits for you: the plan is carried out", "confirm", (*ui).confirmPlan},
 	{"trigger", letters("t"), inActing, "trigger an update of the resource", "trigger", (*ui).trigger},
 	{"rebuild", letters("T"), inActing, "rebuild from scratch: new images without any cache, new pods", "", (*ui).rebuild},
 	{"restart", letters("r"), inActing, "restart the process where it is", "restart", (*ui).restart},

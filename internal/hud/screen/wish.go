@@ -162,6 +162,14 @@ func (u *ui) askArguments() {
 
 // chooseButton shows the buttons of the resource and of the session.
 func (u *ui) chooseButton() {
+	var of model.ManifestName
+	if r := u.target(); r != nil {
+		of = r.Name
+	}
+	u.choose("buttons", func() []choice { return u.buttonChoices(of) })
+}
+
+func (u *ui) buttonChoices(of model.ManifestName) []choice {
 	var choices []choice
 	add := func(of string, buttons []model.Button) {
 		for _, b := range buttons {
@@ -172,12 +180,11 @@ func (u *ui) chooseButton() {
 			choices = append(choices, c)
 		}
 	}
-	if r := u.target(); r != nil {
-		c, _ := u.frame.Controls(r.Name)
-		add(string(r.Name), c.Buttons)
+	if c, ok := u.frame.Controls(of); ok {
+		add(string(of), c.Buttons)
 	}
 	add("the session", u.frame.Session().Buttons)
-	u.choose("buttons", choices)
+	return choices
 }
 
 // click clicks a button, after the user has filled in its inputs.

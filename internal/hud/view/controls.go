@@ -18,9 +18,8 @@ type Controls struct {
 	Mode     model.TriggerMode
 	// Buttons are those of the resource.
 	Buttons []model.Button
-	// Forwards are its port forwards. Forwardable is set if it can have some.
-	Forwards    []Forward
-	Forwardable bool
+	// Forwards are its port forwards.
+	Forwards []Forward
 	// Loses says what is lost if it is restored; empty if nothing is.
 	Loses string
 }
@@ -47,7 +46,7 @@ func ControlsOf(v store.View, name model.ManifestName) (c Controls, ok bool) {
 		return p.Type == model.ComponentResource && p.Component == string(name)
 	})
 	if k := r.Value.Manifest.K8s; k != nil {
-		c.Forwardable, c.Forwards = true, forwardsOf(v, name, k.PortForwards)
+		c.Forwards = forwardsOf(v, name, k.PortForwards)
 	}
 	return c, true
 }
@@ -80,6 +79,8 @@ func forwardsOf(v store.View, name model.ManifestName, specs []model.PortForward
 // SessionControls are what the user can change about the session.
 type SessionControls struct {
 	Paused bool
+	// Runs is how often the Tiltfile has been evaluated, and Ended how many updates have ended: what a plan depends on.
+	Runs, Ended int
 	// Args are the arguments of the Tiltfile.
 	Args []string
 	// Buttons are those that belong to no resource.
@@ -88,8 +89,17 @@ type SessionControls struct {
 
 // ControlsOfSession returns the controls of the session.
 func ControlsOfSession(v store.View) SessionControls {
+	ended := 0
+	for e := range state.Updates.In(v).Refs() {
+		ended += e.Value.Serial
+		if e.Value.Current != nil {
+			ended--
+		}
+	}
 	return SessionControls{
 		Paused:  state.TheSession(v).Paused(),
+		Runs:    state.TheTiltfile(v).Runs,
+		Ended:   ended,
 		Args:    state.TheSession(v).Args,
 		Buttons: buttons(v, func(p model.ButtonPlace) bool { return p.Type == model.ComponentGlobal }),
 	}

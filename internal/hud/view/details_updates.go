@@ -173,7 +173,10 @@ func (p *page) failure(build state.Build, files []Line) {
 		p.add(updateIndent+6, Span{label, Dim}, l.Cell[0])
 	}
 	if problem.Link != "" {
-		p.add(updateIndent+6, Span{what + "see:  ", Dim}, Span{problem.Link, Accent}).Target.URL = problem.Link
+		line := p.add(updateIndent+6, Span{what + "more: ", Dim}, Span{problem.Link, Accent})
+		if strings.Contains(problem.Link, "://") {
+			line.Target.URL = problem.Link
+		}
 	}
 }
 

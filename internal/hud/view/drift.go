@@ -15,21 +15,10 @@ import (
 
 // driftBadge marks a row whose objects others have changed: "≠ changed by kubectl-edit". It is empty for a row without drift.
 func driftBadge(d state.Drift) string {
-	if len(d.Objects) == 0 {
-		return ""
+	if drifts := d.Text(); drifts != "" {
+		return "≠ " + text.Clean(drifts)
 	}
-	var parts []string
-	for _, what := range d.What() {
-		if by := d.Managers(); what == string(state.DriftChanged) && len(by) > 0 {
-			what += " by " + text.Clean(by[0]) + more(len(by)-1)
-		}
-		parts = append(parts, what)
-	}
-	badge := "≠ " + strings.Join(parts, ", ")
-	if len(d.Managers()) == 0 {
-		badge += " by others"
-	}
-	return badge
+	return ""
 }
 
 // Lost says what the restoring of a resource destroys that cannot be brought back; empty if nothing is lost.

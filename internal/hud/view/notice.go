@@ -6,6 +6,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/hud/text"
+	"github.com/hone-dev/hone/internal/loop/intent"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 )
@@ -143,6 +144,9 @@ func (b *builder) notices() []Notice {
 	}
 	if why := b.session.Brake.Why; why != "" {
 		out = append(out, Notice{Text: why, Mend: "X deletes them; or fix the Tiltfile", Tone: Warn})
+	}
+	if waits := intent.UnconfirmedText(b.v); waits != "" {
+		out = append(out, Notice{Text: waits, Mend: "P shows what would be done, and there y confirms it", Tone: Warn})
 	}
 	for _, t := range b.session.Turns {
 		out = append(out, Notice{Text: t.By + " deploys this project since " + clock(t.Since, b.now) + ": updates wait until it has ended", Since: t.Since, Tone: Warn})

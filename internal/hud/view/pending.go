@@ -6,6 +6,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
+	"github.com/hone-dev/hone/internal/loop/intent"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
@@ -22,19 +23,28 @@ func Pending(v store.View, now time.Time) []Line {
 	for _, e := range state.InOrder(v) {
 		m, u := e.Value.Manifest, state.Updates.In(v).Value(e.ID)
 		files := state.Relative(b.tiltfile.Path, state.AllChanges(u.Pending()))
-		if len(files) == 0 || !e.Value.Enabled {
+		hold, held := b.plan.Holds[m.Name]
+		if (len(files) == 0 && hold.Reason != buildcontrol.HoldConfirm) || !e.Value.Enabled {
 			continue
 		}
 		why := "an update is about to begin"
-		if hold, held := b.plan.Holds[m.Name]; held {
+		if held {
 			why = hold.String()
 			if hold.Reason == buildcontrol.HoldBuilding {
 				why = "once the update that runs has ended"
 			}
 		}
-		line := p.add(2, Span{e.ID + "  ", Strong}, Span{words.Count(len(files), "file") + "  ", Plain}, Span{why, Warn}, Span{b.heldSince(m, u), Dim})
+		changed := ""
+		if len(files) > 0 {
+			changed = words.Count(len(files), "file") + "  "
+		}
+		line := p.add(2, Span{e.ID + "  ", Strong}, Span{changed, Plain}, Span{why, Warn}, Span{b.heldSince(m, u), Dim})
 		line.Target.Resource = m.Name
 		p.lines = append(p.lines, b.fileLines(files, 4)...)
+	}
+	for _, name := range b.session.Confirmation.Leaving {
+		line := p.add(2, Span{string(name) + "  ", Strong}, Span{intent.LeavingText, Warn})
+		line.Target.Resource = name
 	}
 	return p.lines
 }

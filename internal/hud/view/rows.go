@@ -3,10 +3,10 @@ package view
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
+	"github.com/hone-dev/hone/internal/loop/intent"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
@@ -66,6 +66,8 @@ func (b *builder) resourceRow(e store.Entry[state.Resource], u state.Update) Row
 		r.Status = Warning
 	}
 	switch {
+	case e.Phase == store.TearingDown && slices.Contains(b.session.Confirmation.Leaving, m.Name):
+		r.Update = Cell{{intent.LeavingText, Warn}}
 	case e.Phase == store.TearingDown:
 		r.Update = Cell{{leaving(e.Value), Dim}}
 	case u.Current != nil:
@@ -209,10 +211,8 @@ func (b *builder) ports(m model.Manifest, pods []state.Pod) []Port {
 			p.State = PortUnknown
 		case f.State == state.ForwardReady:
 			p.State = PortReady
-		case f.State == state.ForwardFailed:
-			if b.forwardFails(f, pods) {
-				p.State = PortFailed
-			}
+		case b.forwardFails(f, pods):
+			p.State = PortFailed
 		}
 		out = append(out, p)
 	}
@@ -220,24 +220,14 @@ func (b *builder) ports(m model.Manifest, pods []state.Pod) []Port {
 	return out
 }
 
-// forwardPatience is how long a pod may refuse the connections of a forward before the port counts as failed: an app that
-// restarts is back by then.
-const forwardPatience = time.Second
-
-// forwardFails reports whether a forward whose last connection failed is broken. It only waits while its pod is not ready
-// yet. A port that could not be opened has no pod, and is broken at once.
+// forwardFails reports whether a forward is broken, and has the screen drawn again when it will be.
 func (b *builder) forwardFails(f state.Forward, pods []state.Pod) bool {
-	if f.Pod == "" {
-		return true
-	}
-	ready := slices.ContainsFunc(pods, func(p state.Pod) bool {
-		return p.Ready && !p.Deleting && strings.HasPrefix(f.Pod, p.Namespace+"/"+p.Name+":")
-	})
-	left := forwardPatience - b.now.Sub(f.Since)
-	if ready && left > 0 {
+	at, ok := f.FailsFrom(pods)
+	left := at.Sub(b.now)
+	if ok && left > 0 {
 		b.changesIn(left)
 	}
-	return ready && left <= 0
+	return ok && left <= 0
 }
 
 // portErr returns the error of the first port that failed.
@@ -250,43 +240,7 @@ func portErr(ports []Port) string {
 	return ""
 }
 
-// endpoints returns the addresses of a resource: its forwards in the order of the Tiltfile, its Services, its links.
+// endpoints returns the addresses of a resource.
 func (b *builder) endpoints(m model.Manifest) []Endpoint {
-	var out []Endpoint
-	add := func(url, name string) {
-		if url != "" && !slices.ContainsFunc(out, func(e Endpoint) bool { return e.URL == url }) {
-			out = append(out, Endpoint{url, name})
-		}
-	}
-	forwards := slices.Clone(b.forwards[m.Name])
-	if m.K8s != nil {
-		place := func(f state.Forward) int { return slices.Index(m.K8s.PortForwards, f.Spec) }
-		slices.SortStableFunc(forwards, func(a, b state.Forward) int { return place(a) - place(b) })
-	}
-	for _, f := range forwards {
-		add(f.URL, f.Spec.Name)
-	}
-	for _, s := range b.services[m.Name] {
-		add(s.URL, s.Name)
-	}
-	for _, links := range linksOf(m) {
-		for _, l := range links {
-			add(l.URL, l.Name)
-		}
-	}
-	for _, p := range state.Published(m, b.pods[m.Name]) {
-		add(p.URL(), p.Name)
-	}
-	return out
-}
-
-func linksOf(m model.Manifest) [][]model.Link {
-	out := [][]model.Link{m.Links}
-	if m.K8s != nil {
-		out = append(out, m.K8s.Links)
-	}
-	if m.Local != nil {
-		out = append(out, m.Local.Links)
-	}
-	return out
+	return state.Endpoints(m, b.forwards[m.Name], b.services[m.Name], b.pods[m.Name])
 }

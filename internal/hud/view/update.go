@@ -78,7 +78,7 @@ func doing(build state.Build) (verb, what string) {
 // held describes why a resource waits.
 func (b *builder) held(h buildcontrol.Hold, u state.Update) Cell {
 	cell := Cell{{h.String(), Warn}}
-	if h.Reason == buildcontrol.HoldManual || h.Reason == buildcontrol.HoldPaused || h.Reason == buildcontrol.HoldTurn {
+	if h.Reason == buildcontrol.HoldManual || h.Reason == buildcontrol.HoldPaused || h.Reason == buildcontrol.HoldTurn || h.Reason == buildcontrol.HoldConfirm {
 		if files := Files(state.Relative(b.tiltfile.Path, state.AllChanges(u.Pending()))); files != "" {
 			cell = append(cell, Span{"  " + files, Dim})
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -134,7 +135,4 @@ const (
 )
 
 // Endpoint is an address that the user can open.
-type Endpoint struct {
-	URL  string
-	Name string
-}
+type Endpoint = state.Endpoint

@@ -36,6 +36,7 @@ const (
 	HoldManual        HoldReason = "manual"
 	HoldPaused        HoldReason = "paused"
 	HoldTurn          HoldReason = "waiting-for-turn"
+	HoldConfirm       HoldReason = "waiting-for-confirmation"
 	HoldTeardown      HoldReason = "tearing-down"
 	HoldBuilding      HoldReason = "building"
 )
@@ -78,6 +79,8 @@ func (h Hold) String() string {
 		return "has changes, waits for a trigger"
 	case HoldPaused:
 		return "waits while the session is paused"
+	case HoldConfirm:
+		return "waits for you to confirm it"
 	case HoldTurn:
 		return "waits while something else deploys the project"
 	case HoldTeardown:
@@ -271,6 +274,9 @@ func wants(r *resource) (reason state.BuildReason, files []string, inPlace bool)
 	}
 	if !u.Restore.IsZero() && attempted {
 		reason |= state.ReasonRestore
+	}
+	if !u.Keep.IsZero() && attempted {
+		reason |= state.ReasonKeep
 	}
 	if !attempted && r.manifest.AutoInit && u.TakenDown == "" {
 		reason |= state.ReasonInitial

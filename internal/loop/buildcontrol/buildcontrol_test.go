@@ -371,6 +371,27 @@ hold b: is-unparallelizable-local [a]`},
 		{"resumed: all changes as one update", up(same, k8s("a", image("a"))).Deployed("a").
 			Then(statetest.Pod("a", "p", "c1", "a:1"), state.SessionPaused{}, statetest.Change("a", "/src/a/x"), statetest.Change("a", "/src/a/y"), state.SessionResumed{}),
 			"start a: files changed /src/a/x /src/a/y (in place)"},
+		{"paused: what others change waits", up(same, k8s("a")).Deployed("a").Then(state.SessionPaused{},
+			drifted(true)), "hold a: paused []"},
+		{"what others change of objects that are kept", up(same, k8s("a")).Deployed("a").Then(
+			drifted(true)), "start a: changed by others"},
+		{"and of others", up(same, k8s("a")).Deployed("a").Then(
+			drifted(false)), ""},
+		{"what others change of a manual resource", up(func(m map[string]*model.Manifest) { m["a"].TriggerMode = model.TriggerManual }, k8s("a", image("a"))).Deployed("a").Then(
+			drifted(true)), "start a: changed by others"},
+		{"but not with changes of the user", up(func(m map[string]*model.Manifest) { m["a"].TriggerMode = model.TriggerManual }, k8s("a", image("a"))).Deployed("a").Then(
+			statetest.Change("a", "/src/a/x"),
+			drifted(true)), "hold a: manual []"},
+		{"a session that asks: the first build waits", asking(k8s("a"), local("l")), "hold a: waiting-for-confirmation []\nhold l: waiting-for-confirmation []"},
+		{"asks: until the user agrees", asking(k8s("a"), local("l")).Then(agreed("a")), "start a: initial build\nhold l: waiting-for-confirmation []"},
+		{"asks: what is triggered does not wait", asking(k8s("a")).Then(state.ResourcesTriggered{Names: []model.ManifestName{"a"}}), "start a: initial build, triggered"},
+		{"asks: a change waits", asking(local("l")).Then(agreed("l")).Deployed("l").Then(dep("x")), "hold l: waiting-for-confirmation []"},
+		{"asks: a change after the agreement waits again", asking(local("l")).Then(agreed("l")).Deployed("l").Then(dep("x"), agreed("l"), dep("y")), "hold l: waiting-for-confirmation []"},
+		{"asks: one before it does not", asking(local("l")).Then(agreed("l")).Deployed("l").Then(dep("x"), dep("y"), agreed("l")), "start l: files changed /src/x /src/y"},
+		{"asks: an agreement is used up", asking(local("l")).Then(agreed("l")).Deployed("l").Then(dep("x"), agreed("l")).Deployed("l").Then(dep("y")), "hold l: waiting-for-confirmation []"},
+		{"asks: what others change waits, too", asking(k8s("a")).Then(agreed("a")).Deployed("a").Then(drifted(true)), "hold a: waiting-for-confirmation []"},
+		{"asks: containers are brought up to date", asking(k8s("a", image("a"))).Then(agreed("a")).Deployed("a").Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x")),
+			"start a: files changed /src/a/x (in place)"},
 		{"paused: an object that is lost waits", up(same, k8s("a")).Deployed("a").Then(state.SessionPaused{},
 			state.ObjectsLost{UIDs: map[model.ManifestName][]string{"a": {"uid-a"}}}), "hold a: paused []"},
 		{"paused: unless the user has restarted its pods", up(same, k8s("a")).Deployed("a").Then(state.SessionPaused{},
@@ -652,4 +673,25 @@ func BenchmarkDecide300(b *testing.B) {
 // full is the end of an update in place that failed for a permanent reason.
 func full(b *state.BuildCompleted) {
 	b.Mode, b.Err, b.Stuck = "synclet", "the disk is full", []string{"c1"}
+}
+
+// drifted reports that others have changed an object of resource a, which is kept or not.
+func drifted(kept bool) state.ResourceDrifted {
+	return state.ResourceDrifted{Resource: "a", Objects: []state.ObjectDrift{{Object: model.ObjectID{Kind: "ConfigMap", Name: "c"}, What: state.DriftChanged, Keep: kept}}}
+}
+
+// asking is up in a session that asks.
+func asking(ms ...model.Manifest) *statetest.State {
+	session := statetest.Session
+	session.Session.Confirmation.Asked = true
+	return statetest.New(session, state.TiltfileStarted{}, statetest.Loaded(ms...)).Then(statetest.Connected()...)
+}
+
+func agreed(names ...model.ManifestName) state.ChangesConfirmed {
+	return state.ChangesConfirmed{Names: names}
+}
+
+// dep is a change of a file that local resource l depends on.
+func dep(name string) state.FilesChanged {
+	return state.FilesChanged{Changes: []state.FileChange{{Target: statetest.Local("l").DeployID(), Paths: []string{"/src/" + name}}}}
 }

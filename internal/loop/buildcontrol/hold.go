@@ -11,7 +11,7 @@ import (
 // tests are in the order in which their answers help the user most.
 var tests = []func(*decision, *resource) (Hold, bool){
 	(*decision).holdLeaving, (*decision).holdRunning, (*decision).holdTiltfile, (*decision).holdManual, (*decision).holdPaused,
-	(*decision).holdTurn, (*decision).holdLocal, (*decision).holdUncategorized, (*decision).holdComponent, (*decision).holdDeps,
+	(*decision).holdTurn, (*decision).holdConfirm, (*decision).holdLocal, (*decision).holdUncategorized, (*decision).holdComponent, (*decision).holdDeps,
 	(*decision).holdCluster, (*decision).holdEngine, (*decision).holdDeploy,
 	(*decision).holdBehind,
 }
@@ -46,7 +46,7 @@ func (d *decision) holdTiltfile(*resource) (Hold, bool) {
 func (d *decision) holdManual(r *resource) (Hold, bool) {
 	asked := r.reason & (state.ReasonTrigger | state.ReasonRestore | state.ReasonInitial | state.ReasonContainer | state.ReasonBehind | state.ReasonBroken |
 		state.ReasonRetry)
-	if r.reason == state.ReasonLost {
+	if r.reason&^(state.ReasonLost|state.ReasonKeep) == 0 {
 		asked = r.reason // it only restores what was there
 	}
 	return Hold{Reason: HoldManual}, r.manifest.TriggerMode == model.TriggerManual && asked == 0
@@ -61,6 +61,24 @@ func (d *decision) holdPaused(r *resource) (Hold, bool) {
 		asked = restart.Pods && restart.RequestedAt.After(r.update.AppliedAt)
 	}
 	return Hold{Reason: HoldPaused}, d.session.Paused() && !asked
+}
+
+// holdConfirm holds what the user has not agreed to, in a session that asks. Containers are brought up to date in place all the same.
+func (d *decision) holdConfirm(r *resource) (Hold, bool) {
+	asked := r.reason&(state.ReasonTrigger|state.ReasonRestore) != 0
+	inPlace := r.inPlace && takesAll(r) || r.reason&^(state.ReasonContainer|state.ReasonBehind) == 0
+	return Hold{Reason: HoldConfirm}, d.session.Confirmation.Asked && !asked && !inPlace && !r.update.Agreed()
+}
+
+// takesAll reports whether containers take all pending changes, so that no step of them needs an image.
+func takesAll(r *resource) bool {
+	for id, paths := range r.update.Pending() {
+		steps := r.manifest.StepsFor(id)
+		if slices.ContainsFunc(paths, func(p string) bool { return !steps.Takes(p) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // holdTurn holds everything while another process deploys the project.

@@ -9,7 +9,7 @@ func UpdateStatus(u state.Update) string {
 	switch {
 	case u.Current != nil:
 		return "in_progress"
-	case len(u.Pending()) > 0 || !u.Triggered.IsZero() || !u.Restore.IsZero() || !u.Declared.IsZero() || len(u.Lost) > 0:
+	case len(u.Pending()) > 0 || !u.Triggered.IsZero() || !u.Restore.IsZero() || !u.Keep.IsZero() || !u.Declared.IsZero() || len(u.Lost) > 0:
 		return "pending"
 	case !ok, u.TakenDown != "":
 		return "none"

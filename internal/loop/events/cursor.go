@@ -20,9 +20,16 @@ type Filter struct {
 
 // takes reports whether an event is wanted.
 func (f Filter) takes(e *store.Entry[state.Event]) bool {
-	return (f.Resources == nil || slices.Contains(f.Resources, string(e.Value.Resource))) &&
-		(f.Types == nil || slices.ContainsFunc(f.Types, func(t string) bool { return Is(string(e.Value.Type), t) })) &&
-		!e.Created.Before(f.Since)
+	return f.wants(string(e.Value.Resource), string(e.Value.Type), e.Created)
+}
+
+// Wants reports whether an event is wanted.
+func (f Filter) Wants(e api.Event) bool { return f.wants(e.Resource, e.Type, e.Time) }
+
+func (f Filter) wants(resource, kind string, at time.Time) bool {
+	return (f.Resources == nil || slices.Contains(f.Resources, resource)) &&
+		(f.Types == nil || slices.ContainsFunc(f.Types, func(t string) bool { return Is(kind, t) })) &&
+		!at.Before(f.Since)
 }
 
 // Is reports whether an event type is the wanted one, or of the wanted family: pod-ready is of the family pod.

@@ -83,6 +83,9 @@ func update(b state.Build) *api.UpdateEvent {
 	if !b.FinishedAt.IsZero() {
 		out.Mode, out.TookMs, out.Error, out.Cancelled = b.Mode, Ms(b.Duration(b.FinishedAt)), b.Err, b.Cancelled
 		out.Warnings, out.FellBack, out.Containers = b.Warnings, b.FellBack, Containers(b.Containers)
+		for _, step := range b.Steps {
+			out.Steps = append(out.Steps, api.UpdateStep{Kind: string(step.Kind), Image: step.What, TookMs: Ms(step.Took)})
+		}
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package intent_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -144,6 +145,40 @@ func TestSwitch(t *testing.T) {
 		a, ok := got.Action()
 		if len(a.On) != len(got.Enabled) || len(a.Off) != len(got.Disabled) || ok != (len(got.Enabled)+len(got.Disabled) > 0) {
 			t.Errorf("%s: %+v, %v", tc.name, a, ok)
+		}
+	}
+}
+
+// TestConfirm agrees to what a plan has shown, and to nothing else.
+func TestConfirm(t *testing.T) {
+	session := statetest.Session
+	asks := session
+	asks.Session.Confirmation.Asked = true
+	begin := func(s state.SessionStarted) *statetest.State {
+		return statetest.New(s, state.TiltfileStarted{}, statetest.Loaded(statetest.K8s("a"))).Then(statetest.Connected()...)
+	}
+	for _, tc := range []struct {
+		name    string
+		s       *statetest.State
+		runs    int
+		want    []model.ManifestName
+		refused string
+	}{
+		{"what waits", begin(asks), 1, []model.ManifestName{"a"}, ""},
+		{"a session that does not ask", begin(session), 1, nil, "this session does not ask: changes are deployed as they come\n  hone up --confirm asks"},
+		{"another Tiltfile", begin(asks).Then(state.TiltfileStarted{}, statetest.Loaded(statetest.K8s("a"), statetest.K8s("b"))), 1, []model.ManifestName{"a", "b"},
+			"the Tiltfile has changed since: something else would happen now\n  look at it again"},
+		{"a Tiltfile with an error", begin(asks).Then(state.TiltfileStarted{}, state.TiltfileLoaded{Err: "broken"}), 1, []model.ManifestName{"a"}, "the Tiltfile is being evaluated, or has an error\n  wait, or mend it first"},
+		{"nothing waits", begin(asks).Then(state.ChangesConfirmed{Names: []model.ManifestName{"a"}}).Deployed("a"), 1, nil, "nothing waits for you to confirm it"},
+		{"only a deletion waits", begin(asks).Then(state.ChangesConfirmed{Names: []model.ManifestName{"a"}}).Deployed("a").Then(state.LeavingHeld{Names: []model.ManifestName{"x"}}), 1, nil, ""},
+	} {
+		a, err := intent.Confirm(tc.s.View(), tc.runs)
+		got := ""
+		if err != nil {
+			got = refusalOf(err).text
+		}
+		if got != tc.refused || err == nil && !slices.Equal(a.Names, tc.want) {
+			t.Errorf("%s: %v, %q; want %v, %q", tc.name, a.Names, got, tc.want, tc.refused)
 		}
 	}
 }

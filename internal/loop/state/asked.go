@@ -16,6 +16,10 @@ type Asked struct {
 	Rebuild   time.Time
 	// Restore is when the user requested that its objects are applied again as they are declared.
 	Restore time.Time
+	// Keep is when others had changed objects that are kept as they are declared.
+	Keep time.Time
+	// Confirmed is when the user agreed to the next update, in a session that asks. It is no request by itself.
+	Confirmed time.Time
 	// Adopt is when the user let a build take over objects of others, always with Triggered or Restore.
 	Adopt time.Time
 	// Broken is when an update in place that had fallen behind failed and only a new image helps.
@@ -43,7 +47,7 @@ func init() {
 
 // answered clears the requests that are covered by a build that began at the given time.
 func (a *Asked) answered(began time.Time) {
-	for _, at := range []*time.Time{&a.Declared, &a.Triggered, &a.Rebuild, &a.Restore, &a.Adopt, &a.Broken, &a.Retry} {
+	for _, at := range []*time.Time{&a.Declared, &a.Triggered, &a.Rebuild, &a.Restore, &a.Keep, &a.Confirmed, &a.Adopt, &a.Broken, &a.Retry} {
 		if !at.After(began) {
 			*at = time.Time{}
 		}

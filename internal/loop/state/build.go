@@ -26,6 +26,10 @@ type History struct {
 	SucceededSerial int
 	// WasReady is set once the resource has been up to date with its runtime ready: resources that depend on it may start.
 	WasReady bool
+	// FirstBegan is when the first build began since the resource was declared or enabled, and FirstReady when WasReady was set.
+	FirstBegan, FirstReady time.Time
+	// Waits are how long the newest saves took until they ran, oldest first.
+	Waits []Wait
 }
 
 // Build is one update of a resource.
@@ -50,6 +54,8 @@ type Build struct {
 	StepAt     time.Time
 	StartedAt  time.Time
 	FinishedAt time.Time
+	// Saved is when the newest of its files was made; zero if that is unknown.
+	Saved time.Time
 	// ReadyAt is when what it deployed was ready for the first time; zero if that has not happened, or another build has
 	// deployed something since, or nothing was deployed.
 	ReadyAt time.Time
@@ -106,6 +112,7 @@ const (
 	ReasonRetry     // the cause of a failed build may be gone
 	ReasonRebuild   // the user wants everything from scratch, always with ReasonTrigger
 	ReasonRestore   // the user wants its objects as they are declared
+	ReasonKeep      // others have changed objects that are kept as they are declared
 )
 
 // Has reports whether r holds all of other.
@@ -115,7 +122,7 @@ func (r BuildReason) Has(other BuildReason) bool { return r&other == other }
 func (r BuildReason) String() string {
 	var words []string
 	for i, w := range []string{"initial build", "files changed", "config changed", "triggered", "container started", "container was behind",
-		"update in place failed", "objects went missing", "trying again", "from scratch", "restoring"} {
+		"update in place failed", "objects went missing", "trying again", "from scratch", "restoring", "changed by others"} {
 		if r&(1<<i) != 0 {
 			words = append(words, w)
 		}
@@ -197,7 +204,13 @@ func init() {
 	store.On(Updates, func(d *store.Draft[Update], a BuildStarted) {
 		d.Update(string(a.Resource), func(u Update) Update {
 			u.Current = &Build{Serial: a.Serial, Reason: a.Reason, Files: a.Files, StartedAt: a.At, Span: a.Span}
+			if len(a.Files) > 0 {
+				u.Current.Saved = u.savedBefore(a.At)
+			}
 			u.Serial, u.TakenDown, u.RetryAt = a.Serial, "", time.Time{}
+			if u.FirstBegan.IsZero() {
+				u.FirstBegan = a.At
+			}
 			return u
 		})
 	})
@@ -217,11 +230,14 @@ func (h History) AwaitsReady() bool {
 
 // ready records that the resource is up to date and ready, and reports whether that is new.
 func (h *History) ready(now time.Time) (changed bool) {
-	changed, h.WasReady = !h.WasReady, true
+	if changed, h.WasReady = !h.WasReady, true; changed {
+		h.FirstReady = now
+	}
 	i := slices.IndexFunc(h.Builds, func(b Build) bool { return b.Deployed })
 	if i >= 0 && h.Builds[i].ReadyAt.IsZero() {
 		h.Builds = slices.Clone(h.Builds)
 		h.Builds[i].ReadyAt, changed = now, true
+		h.waitedUntil(h.Builds[i])
 	}
 	return changed
 }
@@ -265,6 +281,7 @@ func (h *History) ended(a BuildCompleted) (b Build, ok bool) {
 	b.Steps, b.Containers, b.Problem, b.Output, b.Deployed = a.Steps, a.Containers, a.Problem, a.Output, a.Deployed
 	h.Current = nil
 	h.Builds = append([]Build{b}, h.Builds[:min(len(h.Builds), keptBuilds-1)]...)
+	h.waited(b)
 	return b, true
 }
 

@@ -1,8 +1,10 @@
 package state
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -35,6 +37,8 @@ type ObjectDrift struct {
 	Replaces bool
 	// Reason is what else there is to know, in a few words; it may be empty.
 	Reason string
+	// Keep is set if the session applies the object again by itself.
+	Keep bool
 	// Since is when hone noticed that it differs in this way. The reducer fills it in.
 	Since time.Time
 }
@@ -67,6 +71,29 @@ func (d Drift) What() []string {
 		out = append(out, string(o.What))
 	}
 	return slices.Compact(slices.Sorted(slices.Values(out)))
+}
+
+// Text says what others have changed: "changed by kubectl-edit, deleted". It is empty without drift.
+func (d Drift) Text() string {
+	if len(d.Objects) == 0 {
+		return ""
+	}
+	by := d.Managers()
+	var parts []string
+	for _, what := range d.What() {
+		if what == string(DriftChanged) && len(by) > 0 {
+			what += " by " + by[0]
+			if len(by) > 1 {
+				what += fmt.Sprintf(" +%d", len(by)-1)
+			}
+		}
+		parts = append(parts, what)
+	}
+	text := strings.Join(parts, ", ")
+	if len(by) == 0 {
+		text += " by others"
+	}
+	return text
 }
 
 // Fields returns the fields of all objects that differ.
@@ -124,6 +151,17 @@ func init() {
 				return u
 			})
 		}
+	})
+	store.On(Updates, func(d *store.Draft[Update], a ResourceDrifted) {
+		if !slices.ContainsFunc(a.Objects, func(o ObjectDrift) bool { return o.Keep }) {
+			return
+		}
+		d.Update(string(a.Resource), func(u Update) Update {
+			if !u.Off {
+				u.Keep = d.Now()
+			}
+			return u
+		})
 	})
 	store.On(Drifts, func(d *store.Draft[Drift], a DriftAccepted) {
 		for _, name := range sortedKeys(a.Fields) {

@@ -3,6 +3,7 @@ package state
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"reflect"
 	"slices"
 	"time"
@@ -121,18 +122,39 @@ func lasting(c model.Container) time.Duration {
 // Relapse returns the container of a pod in a crash loop that runs again at a time, and has not yet run for so long that the loop
 // counts as over: left is how much of that is missing.
 func Relapse(p Pod, now time.Time) (c model.Container, left time.Duration, looping bool) {
-	if p.LoopingSince.IsZero() {
-		return model.Container{}, 0, false
-	}
-	for _, c := range p.LastingContainers() {
-		if c.State != model.ContainerRunning || c.Restarts == 0 || c.LastReason == "" {
-			continue
-		}
-		if left := lasting(c) - now.Sub(c.StartedAt); left > 0 {
+	for c, until := range runsAgain(p) {
+		if left := until.Sub(now); left > 0 {
 			return c, left, true
 		}
 	}
 	return model.Container{}, 0, false
+}
+
+// RelapseUntil returns the container of a pod in a crash loop that runs again, and from when on the loop counts as over.
+func RelapseUntil(p Pod) (last model.Container, until time.Time, looping bool) {
+	for c, at := range runsAgain(p) {
+		if at.After(until) {
+			last, until, looping = c, at, true
+		}
+	}
+	return last, until, looping
+}
+
+// runsAgain yields the containers of a pod in a crash loop that run again, each with the time from which on its loop counts as over.
+func runsAgain(p Pod) iter.Seq2[model.Container, time.Time] {
+	return func(yield func(model.Container, time.Time) bool) {
+		if p.LoopingSince.IsZero() {
+			return
+		}
+		for _, c := range p.LastingContainers() {
+			if c.State != model.ContainerRunning || c.Restarts == 0 || c.LastReason == "" {
+				continue
+			}
+			if !yield(c, c.StartedAt.Add(lasting(c))) {
+				return
+			}
+		}
+	}
 }
 
 // retirePods marks the pods that a deploy has made old, as part of the deploy itself: until PodWatcher has examined them

@@ -41,6 +41,8 @@ type Session struct {
 	PausedAt time.Time
 	// Brake keeps the session from deleting much at once.
 	Brake Brake
+	// Confirmation keeps it from changing anything that the user has not looked at.
+	Confirmation Confirmation
 	// Turns are the other processes that deploy the project now.
 	Turns []Turn
 	// Ended is set when the session has reached its end: ci has finished, or the user quit.

@@ -22,6 +22,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
+	"github.com/hone-dev/hone/internal/loop/intent"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
@@ -136,6 +137,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			}
 		}
 	}()
+	waits := ""
 	for {
 		select {
 		case <-ctx.Done():
@@ -164,6 +166,11 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			plan = buildcontrol.Decide(v, names)
 			if changes := holding.changes(v, plan); len(changes) > 0 {
 				rt.Dispatch(state.HoldsChanged{Changes: changes})
+			}
+		}
+		if is := intent.UnconfirmedText(v); is != waits {
+			if waits = is; waits != "" {
+				logstore.Infof(s.logs.Logger(model.TiltfileName, "", logstore.SourceBuild), "%s: hone confirm shows what would be done", waits)
 			}
 		}
 		if !prepared {
@@ -304,12 +311,15 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 		Cluster: state.TheCluster(v).Cluster, Registry: tiltfile.Result.DefaultRegistry,
 		Namespace: s.options.Namespace, Project: session.Project, RunID: session.RunID,
 		UpsertTimeout: tiltfile.Result.Update.UpsertTimeout, Env: s.options.Env, Ignores: tiltfile.Ignores,
-		Settled: s.options.Settled, Log: log, Adopt: s.options.Adopt || adopt, Restoring: c.Reason.Has(state.ReasonRestore),
+		Settled: s.options.Settled, Log: log, Adopt: s.options.Adopt || adopt, Restoring: c.Reason.Has(state.ReasonRestore) || c.Reason.Has(state.ReasonKeep),
 		Declared: func() []model.Manifest { return state.Declarations(rt.View()) },
 		Commit:   func() { b.committed.Store(true) },
 		Progress: func(mode, stage string, at model.BuildProgress) {
 			b.pace.report(state.BuildProgressed{Resource: c.Name, Serial: b.serial, Mode: mode, Stage: stage, Progress: at})
 		},
+	}
+	if session.Confirmation.Asked {
+		req.InPlaceOnly = m.Local == nil && !u.Agreed() && c.Reason&(state.ReasonTrigger|state.ReasonRestore) == 0
 	}
 	if session.Command == state.CommandCI {
 		req.CollectLimit = ciCollectLimit // the session ends with the build, and nothing waits for the build meanwhile
@@ -434,6 +444,8 @@ func banner(reason state.BuildReason, files []string) string {
 		return "Trying Again"
 	case reason.Has(state.ReasonConfig):
 		return "Config Changed"
+	case reason.Has(state.ReasonKeep):
+		return "Changed By Others"
 	case reason.Has(state.ReasonLost):
 		return "Objects Went Missing"
 	case reason.Has(state.ReasonBroken):

@@ -80,7 +80,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Doc:  "Deletes the objects and containers of resources that the Tiltfile no longer declares or that are switched off, once all other subscribers have released them, and runs the down commands of local resources that it no longer declares.",
 		Inputs: append(store.WithReleases(store.Holds(state.Resources)),
 			store.Reads(state.Tiltfiles, state.Clusters, state.Updates, state.Sessions)...),
-		Outputs:   append(store.Emits(state.CollectionReported{}, state.BrakeChanged{}), store.Shares(state.ObjectsLost{})...),
+		Outputs:   append(store.Emits(state.CollectionReported{}, state.BrakeChanged{}, state.LeavingHeld{}), store.Shares(state.ObjectsLost{})...),
 		Externals: []string{"kubernetes", "docker", "filesystem"},
 		Feedback:  "it checks what a deploy has left behind once the deploy has ended, and reports losses only for deletions",
 		Stage:     store.StageController,
@@ -89,7 +89,7 @@ func (s *Subscriber) Contract() store.Contract {
 
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
-	r := &run{Subscriber: s, ctx: ctx, rt: rt, deletions: newDeletions(ctx), released: map[string]*store.Entry[state.Resource]{}, look: true}
+	r := &run{Subscriber: s, ctx: ctx, rt: rt, deletions: newDeletions(ctx), released: map[string]*store.Entry[state.Resource]{}, held: map[string]time.Time{}, look: true}
 	defer r.deletions.wait()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -130,6 +130,10 @@ type run struct {
 	unsure bool
 	braked string
 	asked  int
+	// held are the leaving resources whose deletion waits for the user's agreement, by entry, with when the user had last agreed when
+	// they left. toldHeld is what was reported of them.
+	held     map[string]time.Time
+	toldHeld []model.ManifestName
 	// tiltfile is the result of the evaluation that was last seen.
 	tiltfile *store.Entry[state.Tiltfile]
 	// elsewhere is set when the leftovers may belong to another running session.
@@ -176,15 +180,16 @@ func (r *run) collectWhatLeft(v store.View) {
 		r.tiltfile, r.sweptLocal, r.unsure = now, false, true
 		r.swept = r.swept && r.braked == "" // it may hold no longer
 	}
-	if !r.swept && state.TheTiltfile(v).Good && state.TheCluster(v).Connected && r.cluster != nil && !r.deletions.paused(sweeping) {
+	agreed := r.agreed(v)
+	if agreed && !r.swept && state.TheTiltfile(v).Good && state.TheCluster(v).Connected && r.cluster != nil && !r.deletions.paused(sweeping) {
 		r.sweepAlone()
 	}
-	if !r.sweptLocal && state.TheTiltfile(v).Good && r.downs != nil && !r.deletions.paused(madeBy) {
+	if agreed && !r.sweptLocal && state.TheTiltfile(v).Good && r.downs != nil && !r.deletions.paused(madeBy) {
 		r.sweepLocal(v)
 	}
 	entries := state.Resources.In(v)
 	maps.DeleteFunc(r.released, func(id string, e *store.Entry[state.Resource]) bool { return entries.Ref(id) != e })
-	r.collectAll(state.Leaving(v, name))
+	r.collectAll(r.hold(v, state.Leaving(v, name)))
 	if r.deploys.ended(v) {
 		r.look, r.unsure = true, true
 	}
@@ -193,6 +198,44 @@ func (r *run) collectWhatLeft(v store.View) {
 	}
 	r.brake(v)
 	r.reportDone(v)
+}
+
+// agreed reports whether the user has agreed to the deletion of what earlier sessions have left.
+func (r *run) agreed(v store.View) bool {
+	c := state.TheSession(v).Confirmation
+	return !c.Asked || !c.Given.IsZero()
+}
+
+// hold returns the leaving resources that may be deleted now. In a session that asks, those that the Tiltfile no longer declares wait
+// until the user agrees after they have left. It reports which ones do.
+func (r *run) hold(v store.View, leaving []store.Entry[state.Resource]) []store.Entry[state.Resource] {
+	c := state.TheSession(v).Confirmation
+	if !c.Asked {
+		return leaving
+	}
+	var names []model.ManifestName
+	now := map[string]time.Time{}
+	free := slices.DeleteFunc(slices.Clone(leaving), func(e store.Entry[state.Resource]) bool {
+		if e.Value.Next != nil || !e.Value.Enabled { // it is switched off, or about to come back
+			return false
+		}
+		since, known := r.held[e.ID]
+		if !known {
+			since = c.Given
+		}
+		now[e.ID] = since
+		if c.Given.After(since) {
+			return false
+		}
+		names = append(names, e.Value.Manifest.Name)
+		return true
+	})
+	r.held = now
+	if !slices.Equal(names, r.toldHeld) {
+		r.toldHeld = names
+		r.rt.Dispatch(state.LeavingHeld{Names: names})
+	}
+	return free
 }
 
 // pruning stands for the deletion that the user has asked for.

@@ -767,3 +767,41 @@ func TestComesBackWhileItIsStuck(t *testing.T) {
 		}
 	})
 }
+
+// TestAsksBeforeItDeletes: in a session that asks, what left the Tiltfile stays until the user has agreed after that, and what earlier
+// sessions have left until the user has agreed at all. What the user switches off goes at once.
+func TestAsksBeforeItDeletes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, "old")
+		session := statetest.Session
+		session.Session.Confirmation.Asked = true
+		held := func(want ...model.ManifestName) {
+			t.Helper()
+			if got := state.TheSession(f.View()).Confirmation.Leaving; !slices.Equal(got, want) {
+				t.Errorf("%v wait for the user, want %v", got, want)
+			}
+		}
+		f.Then(session, connected(), statetest.Loaded(statetest.K8s("a"), statetest.K8s("b"), statetest.K8s("c"), statetest.Local("l")))
+		f.check("nobody has agreed", "", "a b c l")
+		f.Then(state.ChangesConfirmed{})
+		f.check("what an earlier session has left", "old", "a b c l")
+		f.Then(statetest.Loaded(statetest.K8s("b"), statetest.K8s("c")))
+		f.Release("a", "Other")
+		f.Release("l", "Other")
+		f.check("they wait", "old", "b c a l")
+		held("a", "l")
+		f.Then(state.ResourcesSwitched{Off: []model.ManifestName{"c"}})
+		f.Release("c", "Other")
+		f.check("the user has asked for it", "old c", "b a l")
+		f.Then(state.ChangesConfirmed{})
+		f.check("the user has agreed", "old c a", "b")
+		held()
+		f.Then(statetest.Loaded())
+		f.Release("b", "Other")
+		f.check("to that, and not to this", "old c a", "b")
+		held("b")
+		f.Then(statetest.Loaded(statetest.K8s("b")))
+		f.check("it came back", "old c a", "b")
+		held()
+	})
+}

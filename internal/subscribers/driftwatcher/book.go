@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -29,6 +30,10 @@ const (
 	// lookAgain is how often objects are compared that others have deleted: one that they make again has no label of hone's, so no
 	// watch reports it.
 	lookAgain = 10 * time.Second
+	// mostKept is how often within keptWithin a change of others to an object that is kept is taken back. After that something else
+	// keeps it, too, and the two would go on forever.
+	mostKept   = 3
+	keptWithin = time.Minute
 	// retry is how long a comparison waits after one that has failed.
 	retry = 10 * time.Second
 )
@@ -89,6 +94,8 @@ type book struct {
 	compared map[model.ObjectID]sight
 	drift    map[model.ObjectID]state.ObjectDrift
 	told     map[model.ManifestName]state.Drift
+	// kept is when changes of others to objects that are kept were last noticed, to be taken back.
+	kept map[model.ObjectID][]time.Time
 	// recorded are the resources whose acceptance has ended since news was called.
 	recorded []model.ManifestName
 
@@ -102,7 +109,7 @@ type book struct {
 
 func newBook(ctx context.Context, c Comparer, logs *logstore.Store) *book {
 	return &book{ctx: ctx, comparer: c, logs: logs, resources: map[model.ManifestName]*resource{}, objects: map[model.ObjectID]applied{}, seen: map[model.ObjectID]k8s.MetadataEvent{},
-		synced: map[scope]bool{}, compared: map[model.ObjectID]sight{}, drift: map[model.ObjectID]state.ObjectDrift{}, told: map[model.ManifestName]state.Drift{},
+		synced: map[scope]bool{}, compared: map[model.ObjectID]sight{}, drift: map[model.ObjectID]state.ObjectDrift{}, told: map[model.ManifestName]state.Drift{}, kept: map[model.ObjectID][]time.Time{},
 		wake: make(chan struct{}, 1)}
 }
 
@@ -206,6 +213,7 @@ func (b *book) index() {
 	known := func(id model.ObjectID) bool { _, ok := b.objects[id]; return ok }
 	maps.DeleteFunc(b.compared, func(id model.ObjectID, _ sight) bool { return !known(id) })
 	maps.DeleteFunc(b.drift, func(id model.ObjectID, _ state.ObjectDrift) bool { return !known(id) })
+	maps.DeleteFunc(b.kept, func(id model.ObjectID, _ []time.Time) bool { return !known(id) })
 	maps.DeleteFunc(b.seen, func(id model.ObjectID, e k8s.MetadataEvent) bool { return !b.watches(id) })
 }
 
@@ -386,13 +394,31 @@ func (b *book) collect(now time.Time) {
 				continue
 			}
 			b.compared[id] = s
+			was, drifted := b.drift[id]
 			delete(b.drift, id)
 			if d, differs := driftOf(steps[id], id, a.uid); differs {
+				d.Keep = d.Keep && b.keeps(o.resource, d, was, drifted, now)
 				b.drift[id] = d
 			}
 		}
 		r.lookAt = b.lookAt(r, now)
 	}
+}
+
+// keeps reports whether a change of others to an object that is kept is to be taken back. was is the drift before, if it had drifted.
+func (b *book) keeps(name model.ManifestName, d, was state.ObjectDrift, drifted bool, now time.Time) bool {
+	if drifted && d.What == was.What && reflect.DeepEqual(d.Fields, was.Fields) { // it was noticed before
+		return was.Keep
+	}
+	before := slices.DeleteFunc(b.kept[d.Object], func(at time.Time) bool { return now.Sub(at) >= keptWithin })
+	b.kept[d.Object] = append(before, now)
+	if len(before) < mostKept {
+		return true
+	}
+	by := strings.Join(state.Drift{Objects: []state.ObjectDrift{d}}.Managers(), ", ")
+	logstore.Warnf(b.logs.Logger(name, "drift:"+string(name), logstore.SourceBuild),
+		"%s/%s is to be kept, but %s changes it again and again: the change stays; restore (key U) takes it back", strings.ToLower(d.Object.Kind), d.Object.Name, cmp.Or(by, "something else"))
+	return false
 }
 
 // lookAt returns when the objects of a resource have to be compared that no watch reports; zero if there are none.
@@ -407,14 +433,14 @@ func (b *book) lookAt(r *resource, now time.Time) time.Time {
 
 // driftOf returns how an object that was applied with a UID differs, by the step that would apply it again.
 func driftOf(step api.PlanStep, id model.ObjectID, uid string) (d state.ObjectDrift, differs bool) {
-	d = state.ObjectDrift{Object: id, Reason: step.Reason, Replaces: step.Action == api.ActionReplace}
+	d = state.ObjectDrift{Object: id, Reason: step.Reason, Replaces: step.Action == api.ActionReplace, Keep: step.Keep}
 	switch {
 	case step.Action == "" || step.Action == api.ActionUnchanged || step.Action == api.ActionKeep:
 		return d, false
 	case step.UID == "" && step.Action == api.ActionCreate:
 		d.What, d.Reason = state.DriftDeleted, ""
 	case step.UID != uid && step.UID != "":
-		d.What = state.DriftRemade
+		d.What, d.Keep = state.DriftRemade, false // it is another's object now
 	case step.Action == api.ActionBlocked: // it cannot be compared, such as for a lack of permission
 		return d, false
 	default:

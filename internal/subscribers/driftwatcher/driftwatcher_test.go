@@ -162,6 +162,73 @@ func (f *fixture) deploy(name string, serial int, objects ...model.AppliedObject
 		state.BuildCompleted{Resource: model.ManifestName(name), Serial: serial, Deployed: true, Applied: objects})
 }
 
+// TestKeep: what others change of an object that is kept asks for an update, unless they change it again and again, or the object is
+// theirs.
+func TestKeep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t)
+		f.see("a", "u1", "o1", "r1")
+		f.Then(statetest.Session, statetest.Loaded(statetest.K8s("web")))
+		f.deploy("web", 1, object("a", "u1"))
+		f.check("compared once", []string{"web: a"})
+		serial, revision := 1, 1
+		theirs := func(value string) {
+			revision++
+			step := changed("u1", value)
+			step.Keep = true
+			f.set(func() { f.steps["a"] = step })
+			f.see("a", "u1", "o2", fmt.Sprint("r", revision))
+		}
+		asked := func() bool { return !state.Updates.In(f.View()).Value("web").Keep.IsZero() }
+		restored := func() {
+			revision++
+			serial++
+			f.set(func() { delete(f.steps, "a") })
+			f.Then(state.BuildStarted{Resource: "web", Serial: serial, At: time.Now()},
+				state.BuildCompleted{Resource: "web", Serial: serial, At: time.Now(), Deployed: true, Applied: []model.AppliedObject{object("a", "u1")}})
+			f.see("a", "u1", "o1", fmt.Sprint("r", revision))
+		}
+		for i := range mostKept {
+			theirs(fmt.Sprint(i))
+			f.check("changed", []string{"web: a"}, fmt.Sprintf("web: a changed data.k=%d by kubectl-edit", i))
+			if !asked() {
+				t.Errorf("change %d asks for nothing", i+1)
+			}
+			restored()
+			f.check("restored", []string{"web: a"})
+			if asked() {
+				t.Error("the deploy does not answer it")
+			}
+		}
+		theirs("z")
+		f.check("changed again", []string{"web: a"}, "web: a changed data.k=z by kubectl-edit")
+		if asked() {
+			t.Error("it goes on forever")
+		}
+		if got := strings.Join(statetest.Texts(f.logs, "web"), "\n"); !strings.Contains(got, "configmap/a is to be kept, but kubectl-edit changes it again and again") {
+			t.Errorf("the log has %q", got)
+		}
+		restored()
+		f.check("restored by the user", []string{"web: a"})
+		time.Sleep(keptWithin)
+		theirs("y")
+		f.check("changed after a while", []string{"web: a"}, "web: a changed data.k=y by kubectl-edit")
+		if !asked() {
+			t.Error("it is kept no more")
+		}
+		restored()
+		f.check("restored", []string{"web: a"})
+		f.set(func() {
+			f.steps["a"] = api.PlanStep{UID: "u2", Action: api.ActionBlocked, Keep: true}
+		})
+		f.cluster.DeleteObject("v1", "ConfigMap", "default", "a")
+		f.check("made again", []string{"web: a"}, "web: a made again")
+		if asked() {
+			t.Error("it takes what belongs to others")
+		}
+	})
+}
+
 func TestDrift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t)

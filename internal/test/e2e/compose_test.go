@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hone-dev/hone/internal/containers/compose/composetest"
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
@@ -59,13 +60,7 @@ a=1
 // composeFolder returns a folder with Docker Compose in it.
 func composeFolder(t *testing.T) string {
 	t.Helper()
-	c := exec.Command("../../../scripts/compose/build")
-	c.Stderr = os.Stderr
-	out, err := c.Output()
-	if err != nil {
-		t.Fatalf("build Docker Compose: %v", err)
-	}
-	return strings.TrimSpace(string(out))
+	return filepath.Dir(composetest.Program(t))
 }
 
 // composeProject is a Compose project on the real engine, without a cluster.

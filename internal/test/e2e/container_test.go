@@ -11,22 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/hone-dev/hone/internal/containers/docker"
+	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
 	"github.com/hone-dev/hone/pkg/api"
 )
 
 // newEngine connects to the engine, in which the pods of newDockerProject run.
 func newEngine(t *testing.T) docker.Client {
 	t.Helper()
-	endpoint, err := docker.Find()
-	if err != nil {
-		t.Fatal(err)
-	}
-	engine, err := docker.New(endpoint)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = engine.Close() })
-	return engine
+	return dockertest.Real(t)
 }
 
 // containerOf returns the engine's id of the container of a resource's current pod, and that of its image.

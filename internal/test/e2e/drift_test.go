@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -162,4 +163,50 @@ func TestHUDDrift(t *testing.T) {
 	p.replace("conf.yaml", "key: mine", "key: ours")
 	p.deploys(0)
 	value("ours")
+}
+
+// TestKept: what others change of objects that are kept is changed back while a session runs, and what they delete comes back. What is
+// changed again and again is left to them.
+func TestKept(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, driftYAML)
+	p.write("Tiltfile", "k8s_yaml('web.yaml')\nk8s_resource('web', objects=['conf', 'keys', 'robot'], keep=True)\n")
+	s := p.up()
+	s.ready("web")
+	s.settled()
+	uid := p.live("configmap/conf").GetUID()
+	becomes := func(what string, is func(*unstructured.Unstructured) bool) {
+		t.Helper()
+		s.await(what, func() error {
+			if u := p.live("configmap/conf"); u == nil || !is(u) {
+				return fmt.Errorf("it is %v", u)
+			}
+			return nil
+		})
+	}
+	key := func(u *unstructured.Unstructured) string {
+		v, _, _ := unstructured.NestedString(u.Object, "data", "key")
+		return v
+	}
+	p.kubectl("patch", "configmap", "conf", "-p", `{"data":{"key":"theirs"}}`)
+	becomes("the value to be changed back", func(u *unstructured.Unstructured) bool { return key(u) == "mine" && u.GetUID() == uid })
+	s.says("Changed By Others")
+	p.kubectl("delete", "configmap", "conf")
+	becomes("the object to come back", func(u *unstructured.Unstructured) bool { return key(u) == "mine" && u.GetUID() != uid })
+	s.settled()
+	for i := range 10 { // it is left to others after a few times
+		p.kubectl("patch", "configmap", "conf", "-p", fmt.Sprintf(`{"data":{"key":"again%d"}}`, i))
+		stays := false
+		s.await("the value to be changed back or left", func() error {
+			stays = strings.Contains(s.out.String(), "configmap/conf is to be kept, but kubectl-patch changes it again and again")
+			if u := p.live("configmap/conf"); u != nil && key(u) == "mine" || stays {
+				return nil
+			}
+			return errors.New("neither")
+		})
+		if stays {
+			return
+		}
+	}
+	t.Error("the two go on forever")
 }

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -21,6 +22,8 @@ type gate struct {
 	// refuses returns the answer; nil, and zero, let a request through. It is called with mu held.
 	refuses func(*http.Request) refusal
 	refused int
+	// loses reports whether the server's answer to a request is lost; nil loses none. It is called with mu held.
+	loses func(*http.Request) bool
 }
 
 // refusal is an answer of the gate itself. RetryAfter is in seconds; zero sends none.
@@ -44,6 +47,12 @@ func newGate(t *testing.T) (g *gate, kubeconfig string) {
 	}
 	g = &gate{}
 	proxy := &httputil.ReverseProxy{Transport: transport, FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(server) },
+		ModifyResponse: func(r *http.Response) error {
+			if g.lost(r.Request) {
+				return errors.New("lost by the test")
+			}
+			return nil
+		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) }}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if no := g.refusal(r); no.status != 0 {
@@ -81,6 +90,19 @@ func (g *gate) refusal(r *http.Request) refusal {
 		g.refused++
 	}
 	return no
+}
+
+func (g *gate) lost(r *http.Request) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.loses != nil && g.loses(r)
+}
+
+// lose makes the gate lose answers to requests that the server has carried out; nil loses none.
+func (g *gate) lose(what func(*http.Request) bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.loses = what
 }
 
 // refuse makes the gate answer requests from now on; nil opens it.

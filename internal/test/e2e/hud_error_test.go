@@ -72,7 +72,8 @@ func TestHUDFindsTheErrorOfACrashLoop(t *testing.T) {
 
 	term.keys("e")
 	term.shows(`✖ prices ─ crash loop.* 1 of 1 ─`)
-	screen := term.shows(`panic: runtime error: index out of range \[3\] with length 3`)
+	// On the card, not in the log above it: the card has the lines a moment later.
+	screen := term.shows(`(?s)✖ prices ─.*panic: runtime error: index out of range \[3\] with length 3.*main\.go:10`)
 	_, card, _ := strings.Cut(screen, "✖ prices ─")
 	for _, want := range []string{`main\.go:10`, `exited with code 2|exit code 2|exit 2`, `prices → shop-window`} {
 		if !regexp.MustCompile(want).MatchString(card) {

@@ -14,12 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// killedRounds is how many deploys TestKilledDeploys kills.
-const killedRounds = 20
+// killedRounds is how many operations TestKilledDeploys kills.
+const killedRounds = 36
 
-// TestKilledDeploys edits the Tiltfile at random, and kills hone ci at one of the requests that write to the cluster. However far it has
-// come, the next ci reaches what is declared, and down leaves nothing of it (K16). The invariants of one operation are those of
-// buildanddeploy/TestInvariants.
+// TestKilledDeploys edits the Tiltfile at random, and kills an operation at one of the requests that write to the cluster: before the
+// server gets the request, or after the server has done what it asks for. However far it has come, the next ci reaches what is declared,
+// and down leaves nothing of it (K16). The invariants of one operation are those of buildanddeploy/TestInvariants.
 func TestKilledDeploys(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "-- Tiltfile --\n"+configs("o0", "o1", "o2", "o3", "o4"))
@@ -33,22 +33,35 @@ func TestKilledDeploys(t *testing.T) {
 	killed := 0
 	for round := range killedRounds {
 		declared := p.declareAtRandom(random, round)
-		s := p.startAs(p.command("ci", "--namespace", p.namespace, "--port", "0", "--prune", "all"))
-		at := 1 + random.IntN(6)
-		g.refuse(func(r *http.Request) refusal {
-			if (r.Method == http.MethodPatch || r.Method == http.MethodDelete) && strings.Contains(r.URL.Path, p.namespace) {
-				if at--; at == 0 {
-					killed++
-					_ = s.cmd.Process.Kill()
-				}
-				if at <= 0 {
+		in := []string{"--namespace", p.namespace}
+		operation := [][]string{append([]string{"ci", "--port", "0", "--prune", "all"}, in...), append([]string{"deploy", "--yes", "--port", "0", "--prune", "all"}, in...),
+			{"down"}}[random.IntN(3)]
+		s := p.startAs(p.command(operation...))
+		at, after := 1+random.IntN(6), random.IntN(2) == 0
+		due := func(r *http.Request) bool { // from the moment of its death on
+			dryRun := r.URL.Query().Get("dryRun") != ""
+			if r.Method != http.MethodPatch && r.Method != http.MethodDelete || dryRun || !strings.Contains(r.URL.Path, p.namespace) {
+				return false
+			}
+			if at--; at == 0 {
+				killed++
+				_ = s.cmd.Process.Kill()
+			}
+			return at <= 0
+		}
+		if after {
+			g.lose(due)
+		} else {
+			g.refuse(func(r *http.Request) refusal {
+				if due(r) {
 					return refusal{status: http.StatusServiceUnavailable}
 				}
-			}
-			return refusal{}
-		})
+				return refusal{}
+			})
+		}
 		<-s.done
 		g.refuse(nil)
+		g.lose(nil)
 		if random.IntN(4) == 0 {
 			p.says(0, []string{"down"})
 			p.has(round, nil)

@@ -15,7 +15,7 @@ import (
 // kubectl runs kubectl in the project's namespace.
 func (p *project) kubectl(args ...string) {
 	p.t.Helper()
-	c := exec.Command("kubectl", append(args, "--namespace", p.namespace)...)
+	c := exec.Command("kubectl", append([]string{"--namespace", p.namespace}, args...)...)
 	c.Dir = p.dir
 	if out, err := c.CombinedOutput(); err != nil {
 		p.t.Fatalf("kubectl %v: %v\n%s", args, err, out)

@@ -90,7 +90,7 @@ func TestDownSaysWhatItWaitsFor(t *testing.T) {
 	}
 	out, code := p.run("down", "--namespace", p.namespace, "--timeout", "20s")
 	if code != 1 || !strings.Contains(out, "configmap/conf is still there after 20s: finalizers [hone.dev/test]") ||
-		!strings.Contains(out, "kubectl patch -n "+p.namespace+" configmap conf") || !strings.Contains(out, "configmap/conf had to go first; not deleted: configmap/other") {
+		!strings.Contains(out, "kubectl patch -n "+p.namespace+" configmap conf") || !strings.Contains(out, "configmap/conf had to go first; left: configmap/other") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 	if left := p.podNames(); len(left) != 0 {
@@ -173,4 +173,32 @@ func TestStuckWhileUp(t *testing.T) {
 		return nil
 	})
 	s.settled()
+}
+
+// TestCIWaitsForWhatGoes: ci is not over before what it has to delete is gone, be it of a resource that stays or of one that has left.
+func TestCIWaitsForWhatGoes(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, "-- Tiltfile --\n"+group("a", "b")+"k8s_yaml('c.yaml')\nk8s_resource(new_name='other', objects=['c'])\n"+configs("a", "b", "c"))
+	p.deploys(0)
+	for _, name := range []string{"b", "c"} {
+		p.hold(name)
+	}
+	p.write("Tiltfile", group("a"))
+	s := p.startAs(p.command("ci", "--namespace", p.namespace, "--port", "0"))
+	s.says(`Waiting until gone: configmap/b \(finalizers \[hone.dev/test\]\)`)
+	s.says(`Deleting the objects of other, which the Tiltfile no longer declares: configmap/c`)
+	s.says(`Waiting until gone: configmap/c \(finalizers \[hone.dev/test\]\)`)
+	p.finalizers(t.Context(), "b", "null")
+	p.gone("", "v1", "configmaps", "b")
+	select {
+	case <-s.done:
+		t.Errorf("it ended while configmap/c is there:\n%s", s.out)
+	default:
+	}
+	p.finalizers(t.Context(), "c", "null")
+	<-s.done
+	if code := s.cmd.ProcessState.ExitCode(); code != 0 || !strings.Contains(s.out.String(), "SUCCESS") {
+		t.Errorf("exit code %d\n%s", code, s.out)
+	}
+	p.absent("configmap/c")
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -174,4 +175,41 @@ func (a *asker) so() (int, []error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.asked, a.failed
+}
+
+// TestKilledHandOver kills a session while the old Deployment waits for its successor, which is applied and not ready. The next session
+// goes on to wait.
+func TestKilledHandOver(t *testing.T) {
+	t.Parallel()
+	declare := func(p *project, name, command string) {
+		p.write("web.yaml", deployment(name, "terminationGracePeriodSeconds: 0\ncontainers:\n- name: main\n  image: busybox\n  command: [sh, -c, '"+command+
+			"']\n  readinessProbe: {exec: {command: [test, -e, /tmp/ready]}, periodSeconds: 1}\n"))
+		p.write("Tiltfile", "k8s_yaml('web.yaml')\n")
+	}
+	p := newProject(t, "-- Tiltfile --\n")
+	declare(p, "old", "touch /tmp/ready; exec sleep 100000")
+	s := p.up()
+	s.ready("old")
+	declare(p, "new", "exec sleep 100000")
+	s.says(`The objects of old, which the Tiltfile no longer declares, are deleted when their successors are ready`)
+	s.builds("new", 1) // it is applied
+	old := p.uids([]string{"deployment/old"})
+	if err := s.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-s.done
+	next := p.up()
+	next.says(`The objects of old, which the Tiltfile no longer declares, are deleted when their successors are ready: \S*deployment/new`)
+	next.builds("new", 1)
+	next.settled()
+	p.present([]string{"deployment/old"}, old)
+	k8stest.Eventually(t, "the successor's container to run", func() error {
+		d := p.live("deployment/new")
+		if n, _, _ := unstructured.NestedInt64(d.Object, "status", "unavailableReplicas"); n != 1 {
+			return errors.New("its pod is not there")
+		}
+		return exec.Command("kubectl", "--namespace", p.namespace, "exec", "deployment/new", "--", "touch", "/tmp/ready").Run()
+	})
+	p.gone("apps", "v1", "deployments", "old")
+	next.ready("new")
 }

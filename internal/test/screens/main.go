@@ -1,7 +1,7 @@
 //go:build linux
 
-// Command screens makes the pictures of the README from real runs: it runs the demo in a terminal, brings it into the states
-// that the pictures show, and writes what the terminal shows as SVG.
+// Command screens makes the pictures of the documentation from real runs: it runs the demo in a terminal, brings it into the states
+// that the pictures show, and writes what the terminal shows as SVG, and what a browser shows as PNG.
 //
 // scripts/screens builds hone, sets up the cluster, and runs it.
 package main
@@ -12,8 +12,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -37,7 +39,7 @@ func command(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("screens", flag.ContinueOnError)
 	flags.StringVar(&o.hone, "hone", "", "the hone binary")
 	flags.StringVar(&o.root, "root", ".", "the folder with Tiltfile.example and scripts/demo")
-	flags.StringVar(&o.out, "out", "web/screens", "the folder for the pictures")
+	flags.StringVar(&o.out, "out", "web/docs/screens", "the folder for the pictures")
 	flags.StringVar(&o.namespace, "namespace", "", "the namespace to deploy to, which exists")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -68,6 +70,14 @@ func command(ctx context.Context, args []string) error {
 		pictures = append(pictures, p)
 		fmt.Println("played", s.name)
 	}
+	page, err := os.MkdirTemp("", "hone-page-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(page) }()
+	if err := browse(ctx, o.hone, d.dir, page); err != nil {
+		return err
+	}
 	if err := term.quit(ctx); err != nil {
 		return err
 	}
@@ -80,6 +90,35 @@ func command(ctx context.Context, args []string) error {
 		if err := os.WriteFile(filepath.Join(o.out, s.name+".svg"), []byte(pictures[i].svg("hone up")), 0o644); err != nil {
 			return err
 		}
+	}
+	files, err := os.ReadDir(page)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(filepath.Join(page, f.Name()))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(o.out, f.Name()), b, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// browse takes pictures of the session's web page: scripts/web has a program for that.
+func browse(ctx context.Context, hone, dir, out string) error {
+	ask := exec.CommandContext(ctx, hone, "open", "--print")
+	ask.Dir = dir
+	address, err := ask.Output()
+	if err != nil {
+		return fmt.Errorf("ask for the address of the page: %w", err)
+	}
+	c := exec.CommandContext(ctx, "scripts/web", "pictures", strings.TrimSpace(string(address)), out)
+	c.Stdout, c.Stderr = os.Stdout, os.Stderr
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("take pictures of the page: %w", err)
 	}
 	return nil
 }

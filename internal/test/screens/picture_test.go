@@ -3,8 +3,10 @@
 package main
 
 import (
+	"bytes"
 	"encoding/xml"
 	"errors"
+	"image/png"
 	"io"
 	"os"
 	"path/filepath"
@@ -55,31 +57,53 @@ func wellFormed(t *testing.T, svg string) {
 	}
 }
 
-// TestREADME checks that every picture that the README shows exists, and that it shows every picture.
-func TestREADME(t *testing.T) {
+// TestShown checks that every picture that a page shows exists, and that some page shows every picture.
+func TestShown(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
-	if err != nil {
-		t.Fatal(err)
+	pages, err := filepath.Glob(filepath.Join(root, "web", "docs", "*.md"))
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("no pages: %v", err)
 	}
 	shown := map[string]bool{}
-	for _, m := range regexp.MustCompile(`!\[[^]]+\]\(([^)]+)\)`).FindAllSubmatch(readme, -1) {
-		path := filepath.Join(root, filepath.FromSlash(string(m[1])))
-		shown[path] = true
-		svg, err := os.ReadFile(path)
+	for _, page := range append(pages, filepath.Join(root, "README.md")) {
+		text, err := os.ReadFile(page)
 		if err != nil {
-			t.Error(err)
-			continue
+			t.Fatal(err)
 		}
-		wellFormed(t, string(svg))
+		for _, m := range regexp.MustCompile(`!\[[^]]+\]\(([^)]+)\)`).FindAllSubmatch(text, -1) {
+			path := filepath.Join(filepath.Dir(page), filepath.FromSlash(string(m[1])))
+			if !shown[path] {
+				shown[path] = true
+				checkPicture(t, path)
+			}
+		}
 	}
-	made, err := filepath.Glob(filepath.Join(root, "web", "screens", "*.svg"))
+	made, err := filepath.Glob(filepath.Join(root, "web", "docs", "screens", "*.*"))
 	if err != nil || len(made) == 0 {
 		t.Fatalf("no pictures: %v", err)
 	}
 	for _, path := range made {
 		if !shown[path] {
-			t.Errorf("the README does not show %s", path)
+			t.Errorf("no page shows %s", path)
 		}
+	}
+}
+
+func checkPicture(t *testing.T, path string) {
+	t.Helper()
+	picture, err := os.ReadFile(path)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	switch filepath.Ext(path) {
+	case ".svg":
+		wellFormed(t, string(picture))
+	case ".png":
+		if _, err := png.Decode(bytes.NewReader(picture)); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	default:
+		t.Errorf("%s is neither drawn by scripts/screens nor taken of the page", path)
 	}
 }

@@ -64,7 +64,7 @@ func (g *Gate) Allowed(what string) error {
 	}
 	return problem.New(
 		fmt.Sprintf("refused to %s: kube context %q may be a production cluster", what, cl.Context),
-		fmt.Sprintf("if it is for development, put this at the top of the Tiltfile:\n  allow_k8s_contexts(%q)\nelse switch: kubectl config use-context NAME", cl.Context))
+		fmt.Sprintf("if it is for development, put this at the top of the Tiltfile:\n  allow_k8s_contexts(%q)\nelse switch: kubectl config use-context NAME", cl.Context)).See("clusters")
 }
 
 func (g *Gate) allowContexts(c *eval.Call) (starlark.Value, error) {

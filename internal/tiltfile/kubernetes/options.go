@@ -35,8 +35,11 @@ func (d *Declarations) k8sResource(c *eval.Call) (starlark.Value, error) {
 		"objects??", &o.objects, "auto_init??", &o.AutoInit, "pod_readiness??", &o.podReadiness, "links??", &o.Links,
 		"labels??", &o.Labels, "discovery_strategy??", &strategy,
 		"adopt??", &o.policy.adopt, "read_only??", &o.policy.readOnly, "shared??", &o.policy.shared, "on_remove??", &o.policy.onRemove, "ignore??", &o.policy.ignore,
-		"apply??", &o.policy.apply); err != nil {
+		"apply??", &o.policy.apply, "keep??", &o.policy.keep); err != nil {
 		return nil, err
+	}
+	if o.policy.keep.Value && o.policy.apply.value == model.ApplyOnce {
+		return nil, errors.New("keep=True and apply=\"once\" contradict each other")
 	}
 	switch strategy {
 	case "":

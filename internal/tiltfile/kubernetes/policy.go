@@ -16,7 +16,7 @@ import (
 // policy is what k8s_resource says hone may do with the objects of a resource. Empty values say nothing.
 type policy struct {
 	adopt, onRemove, apply choice
-	readOnly, shared       value.Bool
+	readOnly, shared, keep value.Bool
 	ignore                 ignored
 }
 
@@ -95,6 +95,9 @@ func (p *policy) merge(o policy) {
 	if o.shared.IsSet {
 		p.shared = o.shared
 	}
+	if o.keep.IsSet {
+		p.keep = o.keep
+	}
 	for kind, pointers := range o.ignore.byKind {
 		if p.ignore.byKind == nil {
 			p.ignore.byKind = map[string][]string{}
@@ -110,6 +113,9 @@ func (p *policy) annotations(kind string) map[string]string {
 		if c.value != "" {
 			out[c.annotation] = c.value
 		}
+	}
+	if p.keep.IsSet && p.keep.Value {
+		out[model.AnnotationApply] = model.ApplyKeep
 	}
 	if p.readOnly.IsSet && p.readOnly.Value {
 		out[model.AnnotationReadOnly] = model.ReadOnlyTrue

@@ -1,6 +1,6 @@
 // Package language documents every name of the Tiltfile language: what it does, what it takes, what it returns. The
-// language server shows this documentation in editors, "hone tiltfile --builtins" prints it, and BUILTINS.md contains
-// it.
+// language server shows this documentation in editors, "hone tiltfile --builtins" prints it, and web/docs/reference/language.md
+// contains it.
 //
 // # Where it is written
 //

@@ -12,7 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write BUILTINS.md")
+var update = flag.Bool("update", false, "write the page of the language")
+
+// pagePath is the path of the page of reference.
+const pagePath = "../../../web/docs/reference/language.md"
 
 // TestPage checks that the generated page is up to date.
 func TestPage(t *testing.T) {
@@ -21,17 +24,17 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if *update {
-		if err := os.WriteFile("BUILTINS.md", got.Bytes(), 0o644); err != nil {
+		if err := os.WriteFile(pagePath, got.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	want, err := os.ReadFile("BUILTINS.md")
+	want, err := os.ReadFile(pagePath)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("BUILTINS.md is stale, run make generate (-file +now):\n%s", diff)
+		t.Errorf("the page of the language is stale, run make generate (-file +now):\n%s", diff)
 	}
 }
 

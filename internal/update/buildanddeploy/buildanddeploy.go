@@ -57,6 +57,8 @@ type Request struct {
 	UpsertTimeout time.Duration
 	// Adopt lets the deploy take over objects that hone did not create.
 	Adopt bool
+	// InPlaceOnly is set if the user has agreed to no more: a change that needs more than that fails, and waits.
+	InPlaceOnly bool
 	// Restoring is set if the user wants what others have changed to be taken back, which is no warning then.
 	Restoring bool
 	// Declared returns what the Tiltfile declares now, which may be more than when the update began; nil means nothing

@@ -317,7 +317,7 @@ func (c *Cluster) before(ledger *deploy.Ledger, name model.ManifestName) (func(m
 // collect deletes the leftovers of a resource that was just deployed. Objects that are declared, and were not applied on purpose, are
 // none.
 func (c *Cluster) collect(ctx context.Context, ledger *deploy.Ledger, req Request, applied []model.AppliedObject, command model.Cmd, declined ...model.ObjectID) error {
-	keep := c.prune.keeps(ctx, c, ledger, req.Declared, req.Namespace)
+	keep := func() string { return c.prune.keeps(ctx, c, ledger, req.Declared, req.Namespace) }
 	return c.applier.Collect(ctx, deploy.CollectRequest{Ledger: ledger, Resource: req.Manifest.Name, Applied: applied, Command: command, Declined: declined, Keep: keep, AtOnce: req.Manifest.K8s.PodReadiness == model.PodIgnore,
 		Owner: c.owner(ctx, req.Declared, req.Manifest.Name, req.Namespace), RunID: c.ownRun(ctx), Project: c.project,
 		WaitLimit: req.CollectLimit, Timeout: req.UpsertTimeout, Logger: req.Log})
@@ -418,13 +418,30 @@ func patiently(ctx context.Context, log logstore.Logger) context.Context {
 
 // Objects returns the records of a resource as the Tiltfile declares it, for deleting objects that are in no ledger.
 func (c *Cluster) Objects(ctx context.Context, m model.Manifest, namespace string) []deploy.ObjectRecord {
+	return c.objects(m, namespace, c.scopes(ctx))
+}
+
+// scopes returns namespaced that asks once for each kind: the answer takes long enough to count with hundreds of objects.
+func (c *Cluster) scopes(ctx context.Context) func(apiVersion, kind string) bool {
+	known := map[[2]string]bool{}
+	return func(apiVersion, kind string) bool {
+		is, ok := known[[2]string{apiVersion, kind}]
+		if !ok {
+			u := &unstructured.Unstructured{Object: map[string]any{}}
+			u.SetAPIVersion(apiVersion)
+			u.SetKind(kind)
+			is = c.namespaced(ctx, u)
+			known[[2]string{apiVersion, kind}] = is
+		}
+		return is
+	}
+}
+
+func (c *Cluster) objects(m model.Manifest, namespace string, namespaced func(apiVersion, kind string) bool) []deploy.ObjectRecord {
 	var out []deploy.ObjectRecord
 	for _, o := range m.K8s.Objects {
-		u := &unstructured.Unstructured{Object: map[string]any{}}
-		u.SetAPIVersion(o.APIVersion)
-		u.SetKind(o.Kind)
 		id := o.ID()
-		if id.Namespace == "" && c.namespaced(ctx, u) {
+		if id.Namespace == "" && namespaced(o.APIVersion, o.Kind) {
 			id.Namespace = firstOf(namespace, "default")
 		}
 		out = append(out, deploy.ObjectRecord{ObjectID: id, APIVersion: o.APIVersion})

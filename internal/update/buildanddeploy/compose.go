@@ -1,6 +1,7 @@
 package buildanddeploy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/operation"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/containers/compose"
 	"github.com/hone-dev/hone/internal/containers/docker"
@@ -23,7 +25,7 @@ type ComposeEngine interface {
 	Ping(ctx context.Context) (docker.Info, error)
 	Tag(ctx context.Context, src, dst string) error
 	Inspect(ctx context.Context, ref string) (image docker.Image, found bool, err error)
-	ContainerStates(ctx context.Context, labels map[string]string) ([]docker.ContainerState, error)
+	compose.Engine
 	ContainerChanges(ctx context.Context, containerID string) ([]string, error)
 	CopyTo(ctx context.Context, containerID, dir string, tar io.Reader) error
 }
@@ -85,7 +87,12 @@ func (b *Compose) BuildAndDeploy(ctx context.Context, req Request) (result Resul
 	}
 	req.Commit()
 	st.next(model.StepStart, "", "Starting with Compose: ["+t.Service+"]")
-	if err := b.up(ctx, req, up, log); err != nil {
+	op, err := operation.New(ServiceNodes(b.engine, []Service{{Resource: req.Manifest.Name, Target: t, Log: log, Start: func(ctx context.Context) error { return b.up(ctx, req, up, log) }}}))
+	if err != nil {
+		return result, err
+	}
+	errs, err := op.Apply(ctx, 1)
+	if err := cmp.Or(err, cmp.Or(errs...)); err != nil {
 		return result, err
 	}
 	containers, err := compose.Containers(ctx, b.engine, t.Project.Name, t.Service)

@@ -69,7 +69,9 @@ func (c *Composite) BuildAndDeploy(ctx context.Context, req Request) (Result, er
 	var total Result
 	var last error
 	whole := whole(req.Manifest)
-	order := slices.DeleteFunc(Order(req.Mode), func(name string) bool { return (name == "image" || name == "compose") && name != whole })
+	order := slices.DeleteFunc(Order(req.Mode), func(name string) bool {
+		return (name == "image" || name == "compose") && (name != whole || req.InPlaceOnly)
+	})
 	for i := 0; i < len(order); i++ {
 		name := order[i]
 		at := slices.IndexFunc(c.builders, func(b BuildAndDeployer) bool { return b.Name() == name })
@@ -95,6 +97,10 @@ func (c *Composite) BuildAndDeploy(ctx context.Context, req Request) (Result, er
 		if err == nil || name == "image" || name == "local" || name == "compose" || !c.fallBack(err) {
 			return total, err
 		}
+		if req.InPlaceOnly && (i+1 == len(order) || liveupdate.Classify(err) == liveupdate.FallBack) {
+			last = err
+			break
+		}
 		last = err
 		total.FellBack = err.Error()
 		if liveupdate.Classify(err) == liveupdate.FallBack || order[i+1] == whole {
@@ -103,6 +109,12 @@ func (c *Composite) BuildAndDeploy(ctx context.Context, req Request) (Result, er
 		} else {
 			logstore.Infof(req.Log, "Trying another way: %v", err)
 		}
+	}
+	if req.InPlaceOnly && ctx.Err() == nil {
+		if last != nil {
+			total.FellBack = last.Error() // as it would have
+		}
+		return total, problem.Wrap(last, "this change cannot be made in place, and anything else waits for you to confirm it", "look at the plan (key P), or update the resource (key t)").See("preview")
 	}
 	return total, last
 }

@@ -260,8 +260,8 @@ func TestTakeDown(t *testing.T) {
 	}
 	deps := map[model.ManifestName][]model.ManifestName{"operator": {"base"}, "resource": {"link"}, "link": {"operator"}, "addon": {"operator"}}
 	d := &diary{}
-	err := c.TakeDown(t.Context(), DeleteOptions{Wait: true}, records, deps, nil, nil, d.request(model.Manifest{}).Log)
-	if err == nil || !strings.Contains(err.Error(), `delete broken: delete command "exit 1" failed: exit code 1`) {
+	err := c.TakeDown(t.Context(), DeleteOptions{Wait: true}, records, deps, nil, d.request(model.Manifest{}).Log)
+	if err == nil || !strings.Contains(err.Error(), `take down broken: delete command "exit 1" failed: exit code 1`) {
 		t.Errorf("got %v, want the failure of one delete command", err)
 	}
 	if text, _ := os.ReadFile(log); string(text) != "addon\noperator\n" {

@@ -2,14 +2,13 @@ package buildanddeploy
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/operation"
 	"github.com/hone-dev/hone/internal/base/project"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/pkg/api"
@@ -196,29 +195,16 @@ func (d *Downs) Remove(ctx context.Context, req RemoveRequest) error {
 	return d.Run(ctx, req.Resource, req.Log)
 }
 
-// Preview returns what an operation would do with the chosen local resources: those that it runs, each after the resources that it
-// depends on, and those that are taken down because they are no longer declared.
-func (d *Downs) Preview(o PreviewOptions) (runs, gone []api.PlanStep, err error) {
-	for _, m := range o.Declared {
-		if !m.IsLocal() || !o.Chosen(m.Name) || !m.AutoInit {
-			continue
-		}
-		var does []string
-		if cmd := m.Local.Update; !cmd.Empty() {
-			does = append(does, "runs "+cmd.String())
-		}
-		if cmd := m.Local.Serve; !cmd.Empty() {
-			does = append(does, "serves "+cmd.String())
-		}
-		runs = append(runs, localStep(m.Name, api.ActionRun, strings.Join(does, "\n")))
-	}
+// Gone returns what an operation would do with the chosen local resources that are no longer declared and have something to be taken
+// down.
+func (d *Downs) Gone(o PreviewOptions) (gone []api.PlanStep, err error) {
 	left, err := d.Undeclared(o.Declared)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	commands, _, err := d.Recorded()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for _, name := range left {
 		cmd := commands[name]
@@ -235,7 +221,20 @@ func (d *Downs) Preview(o PreviewOptions) (runs, gone []api.PlanStep, err error)
 			gone = append(gone, localStep(name, api.ActionDelete, "no longer declared: runs "+cmd.String()))
 		}
 	}
-	return runs, gone, nil
+	return gone, nil
+}
+
+// Nodes returns a node for each of the chosen local resources that run at the start.
+func (d *Downs) Nodes(o PreviewOptions) []operation.Node {
+	r := &commands{downs: d}
+	var nodes []operation.Node
+	for _, m := range o.Declared {
+		if m.IsLocal() && o.Chosen(m.Name) && m.AutoInit {
+			nodes = append(nodes, operation.Node{Name: "command of " + string(m.Name), Item: len(r.items), Runtime: r, Resource: m.Name})
+			r.items = append(r.items, command{manifest: m})
+		}
+	}
+	return nodes
 }
 
 // localStep is a step that concerns what a local resource has made, whatever that is.
@@ -254,9 +253,10 @@ func (d *Downs) Prune(ctx context.Context, declared []model.Manifest, chosen fun
 		return err
 	}
 	left = slices.DeleteFunc(left, func(name model.ManifestName) bool { return !chosen(name) })
-	return d.each(ctx, left, deps, func(name model.ManifestName) error {
+	steps := d.steps(left, log, func(ctx context.Context, name model.ManifestName, log logstore.Logger) error {
 		return d.Remove(ctx, RemoveRequest{Resource: name, Why: "which the Tiltfile no longer declares", Log: log, Declared: func() []model.Manifest { return declared }})
 	})
+	return TakeDownBeside(ctx, steps, deps, log)
 }
 
 // Undeclared returns the resources with a recorded down command that are not among the declared local ones, dependents first.
@@ -276,45 +276,21 @@ func (d *Downs) Undeclared(declared []model.Manifest) ([]model.ManifestName, err
 	}), nil
 }
 
-// TakeDown runs the down commands of the given resources, dependents first. A command that fails holds up only the commands of its
-// dependencies. The error joins all errors.
-func (d *Downs) TakeDown(ctx context.Context, names []model.ManifestName, deps deploy.Deps, log logstore.Logger) error {
-	return d.each(ctx, names, deps, func(name model.ManifestName) error { return d.Run(ctx, name, log) })
+// Steps returns a step for the down command of each resource. They go last, because it is not known what needs what they undo.
+func (d *Downs) Steps(names []model.ManifestName, log logstore.Logger) []deploy.DeleteStep {
+	return d.steps(names, log, d.Run)
 }
 
-// each calls run for the given resources, dependents first. One that fails holds up its dependencies.
-func (d *Downs) each(ctx context.Context, names []model.ManifestName, deps deploy.Deps, run func(model.ManifestName) error) error {
-	order := deploy.Deps{}
-	for _, name := range names {
-		order[name] = nil
+func (d *Downs) steps(names []model.ManifestName, log logstore.Logger, undo func(context.Context, model.ManifestName, logstore.Logger) error) []deploy.DeleteStep {
+	r := &commands{downs: d}
+	steps, logs := make([]deploy.DeleteStep, len(names)), indented(log, names)
+	for i, name := range names {
+		r.items = append(r.items, command{manifest: model.Manifest{Name: name}, log: logs[i], undo: func(ctx context.Context, log logstore.Logger) error {
+			return undo(ctx, name, log)
+		}})
+		steps[i] = deploy.DeleteStep{Node: operation.Node{Name: stepName(downCommand, name), Item: i, Runtime: r, Resource: name, Last: true}}
 	}
-	maps.Copy(order, deps)
-	var errs []error
-	var failed []model.ManifestName
-	for _, name := range model.DependentsFirst(order) {
-		if !slices.Contains(names, name) {
-			continue
-		}
-		if ctx.Err() != nil {
-			errs = append(errs, &deploy.Unfinished{Left: []string{stepName(downCommand, name)}})
-			continue
-		}
-		var blocking []string
-		for _, f := range failed {
-			if model.DependsOn(deps, f, name) {
-				blocking = append(blocking, string(f))
-			}
-		}
-		if len(blocking) > 0 {
-			errs = append(errs, fmt.Errorf("%s had to go first; not run: %s", strings.Join(blocking, ", "), stepName(downCommand, name)))
-			continue
-		}
-		if err := run(name); err != nil {
-			failed = append(failed, name)
-			errs = append(errs, fmt.Errorf("take down %s: %w", name, err))
-		}
-	}
-	return errors.Join(errs...)
+	return steps
 }
 
 func stepName(kind string, name model.ManifestName) string {

@@ -89,8 +89,8 @@ func TestDownsInOrder(t *testing.T) {
 	for name := range commands {
 		names = append(names, name)
 	}
-	err = d.TakeDown(t.Context(), names, deps, logstore.Discard)
-	for _, want := range []string{`take down broken: down command "exit 4" failed: exit code 4`, "broken had to go first; not run: the down command of below"} {
+	err = TakeDownBeside(t.Context(), d.Steps(names, logstore.Discard), deps, logstore.Discard)
+	for _, want := range []string{`take down broken: down command "exit 4" failed: exit code 4`, "the down command of broken had to go first; left: the down command of below"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
@@ -105,7 +105,7 @@ func TestDownsInOrder(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := d.TakeDown(ended, []model.ManifestName{"below"}, deps, logstore.Discard); !errors.As(err, new(*deploy.Unfinished)) {
+	if err := TakeDownBeside(ended, d.Steps([]model.ManifestName{"below"}, logstore.Discard), deps, logstore.Discard); !errors.As(err, new(*deploy.Unfinished)) {
 		t.Errorf("interrupted: %v", err)
 	}
 }
@@ -137,7 +137,7 @@ func TestDownsOfWhatIsNoLongerDeclared(t *testing.T) {
 			}
 			update(t, state, localWith("db", "true", "touch "+out))
 			d := downsIn(state, tc.prune)
-			_, gone, err := d.Preview(PreviewOptions{Declared: tc.declared, Prune: tc.prune, Chosen: func(model.ManifestName) bool { return true }})
+			gone, err := d.Gone(PreviewOptions{Declared: tc.declared, Prune: tc.prune, Chosen: func(model.ManifestName) bool { return true }})
 			if err != nil {
 				t.Fatal(err)
 			}

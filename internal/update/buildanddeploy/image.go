@@ -1,6 +1,7 @@
 package buildanddeploy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/operation"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/update/imagebuild"
 	"github.com/hone-dev/hone/pkg/model"
@@ -84,23 +86,20 @@ func (b *Image) BuildAndDeploy(ctx context.Context, req Request) (result Result,
 	return result, nil
 }
 
-// images carries out the jobs, notes the built images in the result, and returns all images that are in use.
+// images carries out the jobs, one after the other and no more once one has failed, notes the built images in the result, and returns
+// all images that are in use.
 func (b *Image) images(ctx context.Context, req Request, work jobs, st *steps, result *Result) (map[string]model.ImageResult, error) {
-	images := maps.Clone(req.Results)
-	if images == nil {
-		images = map[string]model.ImageResult{}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	all := newImages(b, req, work, st)
+	all.failed = stop
+	defer func() { maps.Copy(result.Images, all.built) }()
+	op, err := operation.New(all.nodes())
+	if err != nil {
+		return all.inUse, err
 	}
-	for _, w := range work {
-		if !w.build {
-			continue
-		}
-		r, err := b.image(ctx, req, w, images, st)
-		if err != nil {
-			return images, err
-		}
-		images[w.target.Ref], result.Images[w.target.Ref] = r, r
-	}
-	return images, nil
+	errs, err := op.Apply(ctx, 1)
+	return all.inUse, cmp.Or(err, all.err, cmp.Or(errs...))
 }
 
 // image builds one image and delivers it to the cluster.

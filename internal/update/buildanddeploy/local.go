@@ -1,12 +1,14 @@
 package buildanddeploy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/operation"
 	"github.com/hone-dev/hone/internal/base/process"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -30,14 +32,25 @@ var _ BuildAndDeployer = Local{}
 // Name implements BuildAndDeployer.
 func (Local) Name() string { return "local" }
 
-// BuildAndDeploy implements BuildAndDeployer.
-func (l Local) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
+// BuildAndDeploy implements BuildAndDeployer. The down command is recorded before anything runs that it has to undo.
+func (l Local) BuildAndDeploy(ctx context.Context, req Request) (result Result, err error) {
 	if !req.Manifest.IsLocal() {
 		return Result{}, &Declined{}
 	}
-	if err := l.record(req); err != nil {
+	r := &commands{downs: l.Downs, declared: req.Declared, env: req.Env, items: []command{{manifest: req.Manifest, log: req.Log, run: func(ctx context.Context) error {
+		result, err = l.run(ctx, req)
+		return err
+	}}}}
+	op, err := operation.New([]operation.Node{{Name: "command of " + string(req.Manifest.Name), Runtime: r, Resource: req.Manifest.Name}})
+	if err != nil {
 		return Result{}, err
 	}
+	errs, err := op.Apply(ctx, 1)
+	return result, cmp.Or(err, cmp.Or(errs...))
+}
+
+// run runs the command.
+func (Local) run(ctx context.Context, req Request) (Result, error) {
 	cmd := req.Manifest.Local.Update
 	if cmd.Empty() {
 		return Result{Deployed: true}, nil
@@ -68,18 +81,6 @@ func (l Local) BuildAndDeploy(ctx context.Context, req Request) (Result, error) 
 		return result, fmt.Errorf("command %s failed: %w", cmd.Quoted(), err)
 	}
 	return result, err
-}
-
-// record records the down command before anything runs that it has to undo.
-func (l Local) record(req Request) error {
-	if l.Downs == nil {
-		return nil
-	}
-	var declared []model.Manifest
-	if req.Declared != nil {
-		declared = req.Declared()
-	}
-	return l.Downs.Record(req.Manifest, declared, req.Env)
 }
 
 func settle(ctx context.Context, settled func(context.Context)) {

@@ -124,7 +124,7 @@ func TestDeletesThroughBadDays(t *testing.T) {
 	records := map[model.ManifestName][]deploy.ObjectRecord{"a": {record("a"), record("adopted")}, "b": {record("b")}}
 	ways := map[string]func(context.Context, *Cluster, *diary) error{
 		"down": func(ctx context.Context, c *Cluster, d *diary) error {
-			return c.TakeDown(ctx, DeleteOptions{Wait: true}, records, map[model.ManifestName][]model.ManifestName{"a": {"b"}}, nil, nil, d.request(model.Manifest{}).Log)
+			return c.TakeDown(ctx, DeleteOptions{Wait: true}, records, map[model.ManifestName][]model.ManifestName{"a": {"b"}}, nil, d.request(model.Manifest{}).Log)
 		},
 		"collection": func(ctx context.Context, c *Cluster, d *diary) error {
 			for _, name := range []model.ManifestName{"a", "b"} {

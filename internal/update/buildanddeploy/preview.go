@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-dev/hone/internal/base/operation"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
@@ -26,6 +27,10 @@ type PreviewOptions struct {
 	// Prune says which objects the operation may delete that are no longer declared, and Removal why.
 	Prune   Prune
 	Removal deploy.Removal
+	// Beside are the nodes of other runtimes than the cluster's, of any resources.
+	Beside []operation.Node
+	// Unready, unless nil, is called for each declared object that exists and is not ready. Several goroutines call it.
+	Unready func(model.ObjectID)
 }
 
 // Preview returns what deploying the chosen resources would do to the objects in the cluster, with images that are known only
@@ -37,20 +42,21 @@ func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep
 		return nil, err
 	}
 	known := map[model.ManifestName]bool{}
-	req := deploy.PreviewRequest{Project: c.project, Namespace: o.Namespace, Adopt: o.Adopt, Removal: o.Removal, Prior: ledger.Remembered, Accepted: ledger.Accepted, Records: map[model.ManifestName][]deploy.ObjectRecord{}}
+	req := deploy.PreviewRequest{Project: c.project, Namespace: o.Namespace, Adopt: o.Adopt, Removal: o.Removal, Unready: o.Unready, Prior: ledger.Remembered, Accepted: ledger.Accepted, Records: map[model.ManifestName][]deploy.ObjectRecord{}}
 	for _, m := range o.Declared {
 		known[m.Name] = true
-		if m.IsLocal() && o.Chosen(m.Name) {
-			req.Declared = append(req.Declared, deploy.Declared{Resource: m.Name, After: m.ResourceDeps}) // others may come after it
+		if !o.Chosen(m.Name) {
+			continue
 		}
-		if m.K8s == nil || m.K8s.CustomDeploy != nil || !o.Chosen(m.Name) {
+		d := deploy.Declared{Resource: m.Name, After: m.ResourceDeps, Beside: o.beside(m.Name)}
+		if m.K8s == nil || m.K8s.CustomDeploy != nil {
+			req.Declared = append(req.Declared, d) // others may come after it
 			continue
 		}
 		images := map[string]model.ImageResult{}
 		for _, t := range m.Images {
 			images[t.Ref] = deploy.Unbuilt(t)
 		}
-		d := deploy.Declared{Resource: m.Name, After: m.ResourceDeps}
 		err := k8s.Persist(ctx, func() (err error) {
 			d.Objects, err = deploy.Inject(deploy.InjectRequest{Resource: m.Name, Project: c.project, Namespace: o.Namespace, Target: *m.K8s,
 				Images: m.Images, Results: images}, c.mapper)
@@ -73,7 +79,9 @@ func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep
 	if err != nil {
 		return nil, err
 	}
-	c.sayWaits(ctx, ledger, records, o, known, steps)
+	if err := c.sayWaits(ctx, ledger, records, o, known, steps); err != nil {
+		return nil, err
+	}
 	if why := o.Prune.keeps(ctx, c, ledger, declared, o.Namespace); why != "" {
 		for i, s := range steps {
 			if s.Action == api.ActionDelete || s.Action == api.ActionOrphan {
@@ -84,9 +92,39 @@ func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep
 	return steps, nil
 }
 
+// beside returns the nodes of a resource.
+func (o PreviewOptions) beside(name model.ManifestName) (out []operation.Node) {
+	for _, n := range o.Beside {
+		if n.Resource == name {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// PreviewBeside is Preview for a project that uses no cluster.
+func PreviewBeside(ctx context.Context, o PreviewOptions) ([]api.PlanStep, error) {
+	deps := map[model.ManifestName][]model.ManifestName{}
+	for _, m := range o.Declared {
+		deps[m.Name] = m.ResourceDeps
+	}
+	order := model.DependentsFirst(deps)
+	nodes := slices.SortedStableFunc(slices.Values(o.Beside), func(a, b operation.Node) int {
+		return slices.Index(order, b.Resource) - slices.Index(order, a.Resource)
+	})
+	op, err := operation.New(nodes)
+	if err != nil {
+		return nil, err
+	}
+	return op.Plan(ctx, plannedAtOnce)
+}
+
+// plannedAtOnce is how many nodes are planned at a time where nothing else limits it.
+const plannedAtOnce = 10
+
 // sayWaits adds to the deletions of a plan what they wait for: the workloads that take the place of those that leave.
 func (c *Cluster) sayWaits(ctx context.Context, ledger *deploy.Ledger, records map[model.ManifestName][]deploy.ObjectRecord, o PreviewOptions,
-	known map[model.ManifestName]bool, steps []api.PlanStep) {
+	known map[model.ManifestName]bool, steps []api.PlanStep) error {
 	wait := map[string]string{}
 	for _, s := range steps {
 		name := model.ManifestName(s.Resource)
@@ -94,8 +132,11 @@ func (c *Cluster) sayWaits(ctx context.Context, ledger *deploy.Ledger, records m
 			continue
 		}
 		if !known[name] {
-			wait[s.Resource] = successorNames(c.successors(ctx, ledger, RemoveRequest{Resource: name, Namespace: o.Namespace,
-				Declared: func() []model.Manifest { return o.Declared }}, records))
+			next, err := c.successors(ctx, ledger, RemoveRequest{Resource: name, Namespace: o.Namespace, Declared: func() []model.Manifest { return o.Declared }}, records)
+			if err != nil {
+				return err
+			}
+			wait[s.Resource] = successorNames(next)
 		}
 	}
 	for _, s := range steps { // within a resource, everything that leaves waits if something of it serves
@@ -108,6 +149,7 @@ func (c *Cluster) sayWaits(ctx context.Context, ledger *deploy.Ledger, records m
 			steps[i].Reason = s.Reason + "; it stays until there is a successor that is ready: " + names
 		}
 	}
+	return nil
 }
 
 func planID(o api.PlanObject) model.ObjectID {

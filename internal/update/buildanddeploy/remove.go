@@ -5,9 +5,11 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -86,7 +88,7 @@ func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model
 			return nil, nil
 		}
 	}
-	logstore.Infof(req.Log, "Deleting the objects of %s, %s", req.Resource, req.Why)
+	logstore.Infof(req.Log, "Deleting the objects of %s, %s%s", req.Resource, req.Why, listed(mine))
 	if bereft, err = c.removeByCommand(ctx, ledger, req, mine, owner); err != nil {
 		return nil, err
 	}
@@ -99,6 +101,18 @@ func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model
 	}
 	return bereft, c.delete(ctx, ledger, DeleteOptions{Wait: true, RunID: c.ownRun(ctx), Removal: req.Removal},
 		deploy.DeleteRequest{Accepted: held.Free, Logger: req.Log}, records)
+}
+
+// listed names objects after a clause, as the last part of a sentence; empty for none.
+func listed(records []deploy.ObjectRecord) string {
+	names := make([]string, len(records))
+	for i, r := range records {
+		names[i] = strings.ToLower(r.Kind) + "/" + r.Name
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ": " + words.List(names, "object")
 }
 
 // Prune deletes the recorded objects of the given resources that no resource declares any more, and waits until they are gone; nil
@@ -253,12 +267,12 @@ func (c *Cluster) owner(ctx context.Context, declared func() []model.Manifest, e
 		return func(model.ObjectID) (model.ManifestName, bool) { return "", false }
 	}
 	owners := sync.OnceValue(func() map[model.ObjectID]model.ManifestName {
-		out := map[model.ObjectID]model.ManifestName{}
+		out, scopes := map[model.ObjectID]model.ManifestName{}, c.scopes(ctx)
 		for _, m := range declared() {
 			if m.K8s == nil || m.Name == except {
 				continue
 			}
-			for _, r := range c.Objects(ctx, m, namespace) {
+			for _, r := range c.objects(m, namespace, scopes) {
 				out[r.ObjectID] = m.Name
 			}
 		}

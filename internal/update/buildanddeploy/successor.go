@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -20,14 +21,17 @@ import (
 const successorPause = 200 * time.Millisecond
 
 // awaitSuccessors waits, before a resource is removed that the Tiltfile no longer declares, until the workloads that take the place of
-// its own are deployed and ready. A successor is a workload of another resource that was not deployed before, in the same namespace,
+// its own are deployed and ready. A successor is a workload of another resource that is new, in the same namespace,
 // and runs the same image, or is selected by a Service that selected the old one; not one whose readiness does not matter
 // (pod_readiness='ignore'). The wait ends when none of them is declared any more.
 func (c *Cluster) awaitSuccessors(ctx context.Context, ledger *deploy.Ledger, req RemoveRequest, all map[model.ManifestName][]deploy.ObjectRecord) error {
 	if !req.Undeclared || req.Declared == nil {
 		return nil
 	}
-	next := c.successors(ctx, ledger, req, all)
+	next, err := c.successors(ctx, ledger, req, all)
+	if err != nil {
+		return err
+	}
 	for said := ""; len(next) > 0; {
 		why, err := c.waitsFor(ctx, ledger, next)
 		switch {
@@ -57,7 +61,7 @@ type successor struct {
 }
 
 // successors returns the workloads that take the place of those of a resource that is no longer declared.
-func (c *Cluster) successors(ctx context.Context, ledger *deploy.Ledger, req RemoveRequest, all map[model.ManifestName][]deploy.ObjectRecord) []successor {
+func (c *Cluster) successors(ctx context.Context, ledger *deploy.Ledger, req RemoveRequest, all map[model.ManifestName][]deploy.ObjectRecord) ([]successor, error) {
 	var old []*unstructured.Unstructured
 	for _, r := range all[req.Resource] {
 		if u := ledger.Remembered(r.ObjectID); u != nil && !r.Foreign && !r.Leaving && r.UID != "" && deploy.Serves(r.ObjectID) {
@@ -65,12 +69,12 @@ func (c *Cluster) successors(ctx context.Context, ledger *deploy.Ledger, req Rem
 		}
 	}
 	if len(old) == 0 {
-		return nil
+		return nil, nil
 	}
-	deployed := map[model.ObjectID]bool{}
+	deployed, fresh := map[model.ObjectID]bool{}, map[model.ObjectID]bool{}
 	for _, list := range all {
 		for _, r := range list {
-			deployed[r.ObjectID] = r.UID != ""
+			deployed[r.ObjectID], fresh[r.ObjectID] = r.UID != "", r.Fresh
 		}
 	}
 	declared := req.Declared()
@@ -81,16 +85,26 @@ func (c *Cluster) successors(ctx context.Context, ledger *deploy.Ledger, req Rem
 			continue
 		}
 		for i, r := range c.Objects(ctx, m, req.Namespace) {
-			if !deploy.Serves(r.ObjectID) || deployed[r.ObjectID] {
+			if !deploy.Serves(r.ObjectID) || deployed[r.ObjectID] && !fresh[r.ObjectID] {
 				continue
 			}
 			u := decoded(m.K8s.Objects[i], r.ObjectID)
-			if u != nil && slices.ContainsFunc(old, func(was *unstructured.Unstructured) bool { return succeeds(u, was, services) }) {
-				out = append(out, successor{m.Name, r.ObjectID})
+			if u == nil || !slices.ContainsFunc(old, func(was *unstructured.Unstructured) bool { return succeeds(u, was, services) }) {
+				continue
 			}
+			if deployed[r.ObjectID] { // a moment ago, or by a session that did not live to see it ready
+				ready, err := c.applier.Established(ctx, r.ObjectID, model.DefaultUpdateSettings.UpsertTimeout)
+				if err != nil {
+					return nil, err
+				}
+				if ready {
+					continue
+				}
+			}
+			out = append(out, successor{m.Name, r.ObjectID})
 		}
 	}
-	return out
+	return out, nil
 }
 
 // reselection is a Service, with what it selects as it was applied last, and as it is declared.
@@ -163,7 +177,19 @@ func (c *Cluster) waitsFor(ctx context.Context, ledger *deploy.Ledger, next []su
 		return strings.Join(slices.Compact(slices.Sorted(slices.Values(undeployed))), ", "), nil
 	}
 	why, _, err := c.applier.Unready(ctx, deployed, model.DefaultUpdateSettings.UpsertTimeout)
-	return why, err
+	if err != nil || why != "" {
+		return why, err
+	}
+	ready := map[model.ManifestName][]model.ObjectID{}
+	for _, s := range next {
+		ready[s.resource] = append(ready[s.resource], s.id)
+	}
+	for _, resource := range slices.Sorted(maps.Keys(ready)) {
+		if err := ledger.SeenReady(resource, ready[resource]); err != nil {
+			return "", err
+		}
+	}
+	return "", nil
 }
 
 // declares reports whether a successor's resource is still declared.

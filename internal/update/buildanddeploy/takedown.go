@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/operation"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -17,61 +18,93 @@ import (
 // all others as Delete does. deps holds the known dependencies of resources: a resource is deleted before its
 // dependencies. Independent resources are deleted concurrently; one that is stuck or fails delays only its dependencies.
 //
-// The down commands of the given local resources run in the same order. Those that depend on nothing in records run after everything
-// else, unless something that had to go first is left.
+// The steps of other runtimes are part of the same operation. A last one that depends on a resource in records is not last.
 // The error joins all errors.
-func (c *Cluster) TakeDown(ctx context.Context, o DeleteOptions, records map[model.ManifestName][]deploy.ObjectRecord,
-	deps map[model.ManifestName][]model.ManifestName, downs *Downs, locals []model.ManifestName, log logstore.Logger) error {
+func (c *Cluster) TakeDown(ctx context.Context, o DeleteOptions, records map[model.ManifestName][]deploy.ObjectRecord, deps deploy.Deps, beside []deploy.DeleteStep, log logstore.Logger) error {
 	ctx = patiently(ctx, log)
 	ledger, err := c.Ledger(ctx)
 	if err != nil {
 		return err
 	}
-	commands, err := ledger.Commands()
+	recorded, err := ledger.Commands()
 	if err != nil {
 		return err
 	}
-	maps.DeleteFunc(commands, func(name model.ManifestName, _ model.Cmd) bool {
-		_, asked := records[name]
-		return !asked
-	})
+	run := &deleteCommands{cluster: c}
 	req := deploy.DeleteRequest{Deps: deps, Logger: log}
-	names := slices.Sorted(maps.Keys(commands))
-	width := 0
-	for _, name := range names {
-		width = max(width, len(name))
-	}
-	for _, name := range names {
-		step := deploy.DeleteStep{Name: fmt.Sprintf("the delete command of %s", name), Resource: name}
-		for _, r := range records[name] {
+	for _, name := range slices.Sorted(maps.Keys(recorded)) {
+		list, asked := records[name]
+		if !asked {
+			continue
+		}
+		step := deploy.DeleteStep{Node: operation.Node{Name: fmt.Sprintf("the delete command of %s", name), Item: len(run.names), Runtime: run, Resource: name}}
+		run.names = append(run.names, name)
+		for _, r := range list {
 			if r.Foreign {
 				step.Objects = append(step.Objects, r.ObjectID)
 			}
 		}
-		own := log
-		if len(names) > 1 { // several may print at the same time
-			own = logstore.Indent(log, fmt.Sprintf("%*s │ ", width, name))
-		}
-		step.Run = func(ctx context.Context) error {
-			defer logstore.Flush(own)
-			return c.runDelete(ctx, name, own)
+		req.Steps = append(req.Steps, step)
+	}
+	run.logs = indented(log, run.names)
+	own := len(req.Steps)
+	for _, step := range beside {
+		step.Last = step.Last && !slices.ContainsFunc(slices.Collect(maps.Keys(records)), func(o model.ManifestName) bool { return model.DependsOn(deps, step.Resource, o) })
+		needs := step.Needs
+		step.Needs = nil
+		for _, n := range needs {
+			step.Needs = append(step.Needs, own+n)
 		}
 		req.Steps = append(req.Steps, step)
 	}
-	var last []model.ManifestName // of the locals, those whose turn has come
-	var mu sync.Mutex
-	for _, name := range locals {
-		early := slices.ContainsFunc(slices.Collect(maps.Keys(records)), func(o model.ManifestName) bool { return model.DependsOn(deps, name, o) })
-		req.Steps = append(req.Steps, deploy.DeleteStep{Name: stepName(downCommand, name), Resource: name, Run: func(ctx context.Context) error {
-			if early {
-				return downs.Run(ctx, name, log)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			last = append(last, name)
-			return nil
-		}})
+	return c.delete(ctx, ledger, o, req, records)
+}
+
+// TakeDownBeside is TakeDown for what is not in a cluster.
+func TakeDownBeside(ctx context.Context, steps []deploy.DeleteStep, deps deploy.Deps, log logstore.Logger) error {
+	return deploy.NewApplier(nil, nil).Delete(ctx, deploy.DeleteRequest{Steps: steps, Deps: deps, Logger: log})
+}
+
+// indented returns a logger for each resource, with its name before the lines if there are several: they may print at the same time.
+func indented(log logstore.Logger, names []model.ManifestName) []logstore.Logger {
+	width := 0
+	for _, name := range names {
+		width = max(width, len(name))
 	}
-	err = c.delete(ctx, ledger, o, req, records)
-	return errors.Join(err, downs.TakeDown(ctx, last, deps, log))
+	out := make([]logstore.Logger, len(names))
+	for i, name := range names {
+		if out[i] = log; len(names) > 1 {
+			out[i] = logstore.Indent(log, fmt.Sprintf("%*s │ ", width, name))
+		}
+	}
+	return out
+}
+
+// deleteCommands is the operation.Runtime of resources that commands of the user have deployed; they are only deleted with it.
+type deleteCommands struct {
+	cluster *Cluster
+	names   []model.ManifestName
+	logs    []logstore.Logger
+}
+
+var _ operation.Runtime = (*deleteCommands)(nil)
+
+// Delete implements operation.Runtime.
+func (d *deleteCommands) Delete(ctx context.Context, item int) error {
+	defer logstore.Flush(d.logs[item])
+	return d.cluster.runDelete(ctx, d.names[item], d.logs[item])
+}
+
+// Plan implements operation.Runtime: only the commands know what they do.
+func (*deleteCommands) Plan(context.Context, int) (*api.PlanStep, error) { return nil, nil }
+
+// Record implements operation.Runtime. It is done where the command deploys.
+func (*deleteCommands) Record(context.Context, []int) error { return errors.ErrUnsupported }
+
+// Apply implements operation.Runtime. See CustomDeploy.
+func (*deleteCommands) Apply(context.Context, int) error { return errors.ErrUnsupported }
+
+// Await implements operation.Runtime: the command has waited.
+func (*deleteCommands) Await(ctx context.Context, _ int, _ operation.State) error {
+	return context.Cause(ctx)
 }

@@ -86,7 +86,7 @@ func (d *Deliverer) pushAnywhere(ctx context.Context, plan Plan, result model.Im
 	}
 	if strings.HasPrefix(full, "docker.io/library/") {
 		return problem.New(fmt.Sprintf("the image %s cannot be delivered to the cluster: %s", result.Local, plan.Why),
-			"name a registry that the cluster can pull from: default_registry(\"registry.example.com/you\") in the Tiltfile")
+			"name a registry that the cluster can pull from: default_registry(\"registry.example.com/you\") in the Tiltfile").See("clusters")
 	}
 	host, _, _ := strings.Cut(full, "/")
 	return d.push(ctx, "registry "+host, result, log, sent)
@@ -178,7 +178,7 @@ func (d *Deliverer) load(ctx context.Context, n nodes, result model.ImageResult,
 		return err
 	case missing != nil:
 		return problem.New(fmt.Sprintf("the nodes of %s are not in this engine, and %s is not installed", n.title, n.tool),
-			"install "+n.tool+", or point DOCKER_HOST at the engine that runs the cluster")
+			"install "+n.tool+", or point DOCKER_HOST at the engine that runs the cluster").See("clusters")
 	case err != nil:
 		logstore.Warnf(log, "%v; trying %s", err, n.tool)
 	}

@@ -3,7 +3,6 @@ package imagebuild
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/containers/docker"
+	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
 	"github.com/hone-dev/hone/internal/update/imagebuild/containerd"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -26,19 +26,7 @@ import (
 // realEngine returns the engine of the test cluster.
 func realEngine(t *testing.T) docker.Client {
 	t.Helper()
-	if os.Getenv("HONE_TEST_CLUSTER") == "" {
-		t.Skip("needs HONE_TEST_CLUSTER=1 (make test sets it)")
-	}
-	ep, err := docker.Find()
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := docker.New(ep)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { e.Close() })
-	return e
+	return dockertest.Real(t)
 }
 
 // kubectl runs a command on the test cluster.

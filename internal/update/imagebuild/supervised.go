@@ -70,7 +70,7 @@ func supervisedDockerfile(target model.ImageTarget, im docker.Image, from string
 		cmd = *target.ContainerArgs
 	}
 	if len(entrypoint)+len(cmd) == 0 {
-		return "", problem.New(fmt.Sprintf("image %s has no command", target.Ref), "give it an ENTRYPOINT or CMD, or entrypoint=[…] in the Tiltfile")
+		return "", problem.New(fmt.Sprintf("image %s has no command", target.Ref), "give it an ENTRYPOINT or CMD, or entrypoint=[…] in the Tiltfile").See("live-update")
 	}
 	run := []string{protocol.Path, "run"}
 	if r := target.LiveUpdate.RestartProcess; r != nil && r.File != "" {

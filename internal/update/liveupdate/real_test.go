@@ -19,7 +19,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/process"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
-	"github.com/hone-dev/hone/internal/containers/docker"
+	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
 	"github.com/hone-dev/hone/internal/update/liveupdate"
 	"github.com/hone-dev/hone/internal/update/liveupdate/liveupdatetest"
 	"github.com/hone-dev/hone/pkg/model"
@@ -119,15 +119,7 @@ func eventually(t *testing.T, what string, ask func() error) {
 func realContainer(t *testing.T, command ...string) liveupdatetest.Place {
 	t.Helper()
 	needsCluster(t)
-	endpoint, err := docker.Find()
-	if err != nil {
-		t.Fatal(err)
-	}
-	engine, err := docker.New(endpoint)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { engine.Close() })
+	engine := dockertest.Real(t)
 	cli := func(ctx context.Context, args ...string) string {
 		var out bytes.Buffer
 		cmd := process.Command{Cmd: model.Cmd{Argv: append([]string{"docker"}, args...)}, Stdout: &out, Stderr: os.Stderr, Plain: true}

@@ -89,15 +89,15 @@ func (p *Pool) failed(ctx context.Context, step string, err error) error {
 				"change tries again.")}
 	case errors.Is(err, syscall.EROFS):
 		err = problem.Wrap(err, "the container's files cannot be changed", "Remove readOnlyRootFilesystem from the container's "+
-			"securityContext while you develop, or mount an emptyDir volume where the files go.")
+			"securityContext while you develop, or mount an emptyDir volume where the files go.").See("live-update/distroless")
 	case cannotGive(err) != nil:
 		err = cannotGive(err)
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
 		err = problem.Wrap(err, whose(err)+" may not change its files", "Give the files to that user in the Dockerfile "+
-			"(COPY --chown=…), or run the container as another user while you develop.")
+			"(COPY --chown=…), or run the container as another user while you develop.").See("live-update")
 	case errors.Is(err, ErrKilled):
 		err = problem.Wrap(err, "the container could not receive the files",
-			"If the container was not restarted, raise its memory limit (resources.limits.memory) while you develop.")
+			"If the container was not restarted, raise its memory limit (resources.limits.memory) while you develop.").See("live-update")
 	case k8s.IsForbidden(err):
 		err = forbidden(err)
 	}

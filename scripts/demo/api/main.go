@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"log"
 	"net/http"
 	"os"
@@ -19,12 +20,14 @@ import (
 const greeting = "Hello from Go"
 
 func main() {
+	listen := flag.String("listen", ":8080", "the address to listen on")
+	flag.Parse()
 	log.SetFlags(log.Ltime | log.Lmicroseconds)
 	// The first process of a container gets no signal that it did not ask for.
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 
-	server := &http.Server{Addr: ":8080", Handler: routes(), ReadHeaderTimeout: 5 * time.Second}
+	server := &http.Server{Addr: *listen, Handler: routes(), ReadHeaderTimeout: 5 * time.Second}
 	go func() {
 		if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
 			log.Fatal(err)

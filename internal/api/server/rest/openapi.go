@@ -23,8 +23,10 @@ import (
 type documents struct {
 	kinds   []*kind
 	version string
-	v2      func() (document, error)
-	v3      func() (map[string]document, error) // by "apis/GROUP/VERSION"
+	// more are further documents of version 3, by name.
+	more map[string]func() map[string]any
+	v2   func() (document, error)
+	v3   func() (map[string]document, error) // by "apis/GROUP/VERSION"
 }
 
 // document is an OpenAPI document as text and in its binary form.
@@ -34,7 +36,7 @@ type document struct {
 }
 
 func newDocuments(all []*kind, version string) *documents {
-	d := &documents{kinds: all, version: version}
+	d := &documents{kinds: all, version: version, more: map[string]func() map[string]any{}}
 	d.v2 = sync.OnceValues(d.makeV2)
 	d.v3 = sync.OnceValues(d.makeV3)
 	return d
@@ -135,22 +137,35 @@ func (d *documents) makeV3() (map[string]document, error) {
 				paths[path] = item
 			}
 		}
-		text, err := json.Marshal(map[string]any{"openapi": "3.0.0", "info": d.info(), "paths": paths,
-			"components": map[string]any{"schemas": definitions.All}})
+		doc, err := d.documentV3(map[string]any{"paths": paths, "components": map[string]any{"schemas": definitions.All}})
 		if err != nil {
 			return nil, err
 		}
-		parsed, err := openapiv3.ParseDocument(text)
+		all[of] = doc
+	}
+	for name, make := range d.more {
+		doc, err := d.documentV3(make())
 		if err != nil {
 			return nil, err
 		}
-		binary, err := proto.Marshal(parsed)
-		if err != nil {
-			return nil, err
-		}
-		all[of] = newDocument(text, binary)
+		all[name] = doc
 	}
 	return all, nil
+}
+
+// documentV3 returns a document of version 3 with its paths and components.
+func (d *documents) documentV3(content map[string]any) (document, error) {
+	content["openapi"], content["info"] = "3.0.0", d.info()
+	text, err := json.Marshal(content)
+	if err != nil {
+		return document{}, err
+	}
+	parsed, err := openapiv3.ParseDocument(text)
+	if err != nil {
+		return document{}, err
+	}
+	binary, err := proto.Marshal(parsed)
+	return newDocument(text, binary), err
 }
 
 func newDocument(text, binary []byte) document {

@@ -74,6 +74,11 @@ func (k *kind) verbs() []string {
 	return v
 }
 
+// Describe adds an OpenAPI document of version 3 to those that are served, at /openapi/v3/NAME.
+func (h *Handler) Describe(name string, document func() map[string]any) {
+	h.openAPI.more[name] = document
+}
+
 // New returns a handler. working limits how many of its requests work at the same time; see NewLimit. If requests can use one
 // name for two kinds, clients use the first kind.
 func New(w *Writer, version string, working *semaphore.Weighted, all []projection.Kind) *Handler {

@@ -214,7 +214,7 @@ func (r *resource) Create(ctx context.Context, u *unstructured.Unstructured, opt
 	return r.s.objects[r.key(u.GetName())].live.DeepCopy(), nil
 }
 
-func (r *resource) Patch(ctx context.Context, name string, pt types.PatchType, data []byte, _ metav1.PatchOptions, _ ...string) (got *unstructured.Unstructured, err error) {
+func (r *resource) Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, _ ...string) (got *unstructured.Unstructured, err error) {
 	leave, err := r.enter(ctx, "patch", name)
 	if err != nil {
 		return nil, err
@@ -245,6 +245,9 @@ func (r *resource) Patch(ctx context.Context, name string, pt types.PatchType, d
 	u.SetNamespace(r.ns)
 	if err := r.check(old, u); err != nil {
 		return nil, err
+	}
+	if len(opts.DryRun) > 0 {
+		return u.DeepCopy(), nil
 	}
 	if old == nil || !reflect.DeepEqual(old.live.Object, next) {
 		r.s.store(r.gvr.Resource, u, last)

@@ -1,0 +1,264 @@
+package survey
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/compose-spec/compose-go/v2/loader"
+	"github.com/compose-spec/compose-go/v2/types"
+	"sigs.k8s.io/yaml"
+)
+
+// objectsFile is where the objects are written that are made of Compose services.
+const objectsFile = "kubernetes/compose.yaml"
+
+// usualPorts are the ports of images that everybody uses, whose Compose files need not name them: other services reach them by name.
+var usualPorts = map[string]int{"postgres": 5432, "mysql": 3306, "mariadb": 3306, "redis": 6379, "valkey": 6379, "mongo": 27017, "rabbitmq": 5672, "nginx": 80,
+	"memcached": 11211, "elasticsearch": 9200, "kafka": 9092, "nats": 4222, "minio": 9000, "traefik": 80, "consul": 8500, "vault": 8200}
+
+// composeObjects makes objects for a cluster of the services of the Compose files, in place of the files.
+func (l *looker) composeObjects() error {
+	if len(l.Compose) == 0 {
+		return nil
+	}
+	if l.exists(objectsFile) {
+		return fmt.Errorf("%s is there already: the objects made of %s would overwrite it", objectsFile, l.Compose[0])
+	}
+	details := types.ConfigDetails{WorkingDir: "/"}
+	for _, name := range l.Compose {
+		details.ConfigFiles = append(details.ConfigFiles, types.ConfigFile{Filename: name, Content: l.read(name)})
+	}
+	p, err := loader.LoadWithContext(context.Background(), details, func(o *loader.Options) {
+		o.SetProjectName("compose", true)
+		o.SkipResolveEnvironment, o.ResolvePaths, o.SkipExtends, o.SkipInclude, o.Profiles = true, false, false, true, []string{"*"}
+	})
+	if err != nil {
+		return fmt.Errorf("read %s: %w", l.Compose[0], err)
+	}
+	var docs [][]byte
+	l.Workloads = slices.DeleteFunc(l.Workloads, func(w Workload) bool { _, is := p.Services[w.Name]; return is })
+	for _, name := range slices.Sorted(maps.Keys(p.Services)) {
+		for _, o := range l.composeService(p.Services[name]) {
+			text, err := yaml.Marshal(o)
+			if err != nil {
+				return fmt.Errorf("write the objects of service %s: %w", name, err)
+			}
+			docs = append(docs, text)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Volumes)) {
+		text, err := yaml.Marshal(m{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": m{"name": kubeName(name)},
+			"spec": m{"accessModes": []any{"ReadWriteOnce"}, "resources": m{"requests": m{"storage": "1Gi"}}}})
+		if err != nil {
+			return fmt.Errorf("write the claim of volume %s: %w", name, err)
+		}
+		docs = append(docs, text)
+	}
+	l.Written = map[string]string{objectsFile: "# Made of " + strings.Join(l.Compose, ", ") + " by hone init; from now on it is yours.\n" + string(bytes.Join(docs, []byte("---\n")))}
+	l.note(Found, "%s: its services, as objects of a cluster in %s", l.Compose[0], objectsFile)
+	l.YAML = append(l.YAML, objectsFile)
+	l.Compose = nil
+	return nil
+}
+
+// m is an object, or a part of one.
+type m = map[string]any
+
+// kubeName makes a name that the cluster takes.
+func kubeName(s string) string {
+	return strings.Trim(strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(s)), "-")
+}
+
+// composeService returns the Deployment and the Service of a Compose service.
+func (l *looker) composeService(s types.ServiceConfig) []m {
+	name := kubeName(s.Name)
+	w := Workload{Name: name, Images: []string{s.Image}, After: nil}
+	c := m{"name": name, "image": s.Image}
+	if s.Build != nil {
+		if s.Image == "" {
+			w.Images, c["image"] = []string{name}, name
+		}
+		dir := path.Clean(strings.TrimPrefix(s.Build.Context, "/"))
+		file := path.Join(dir, "Dockerfile")
+		if s.Build.Dockerfile != "" {
+			file = path.Join(dir, s.Build.Dockerfile)
+		}
+		if l.declared == nil {
+			l.declared = map[string]declaredImage{}
+		}
+		l.declared[file] = declaredImage{ref: untagged(w.Images[0]), context: dir}
+	}
+	if len(s.Entrypoint) > 0 {
+		c["command"] = []string(s.Entrypoint)
+	}
+	if len(s.Command) > 0 {
+		c["args"] = []string(s.Command)
+	}
+	if s.WorkingDir != "" {
+		c["workingDir"] = s.WorkingDir
+	}
+	if env := l.composeEnv(s); len(env) > 0 {
+		c["env"] = env
+	}
+	ports := l.composePorts(s, &w)
+	if len(ports) > 0 {
+		var list []any
+		for _, p := range ports {
+			list = append(list, m{"containerPort": p})
+		}
+		c["ports"] = list
+	}
+	if probe := composeProbe(s.HealthCheck); probe != nil {
+		c["readinessProbe"] = probe
+	}
+	if user, err := strconv.Atoi(s.User); err == nil {
+		c["securityContext"] = m{"runAsUser": user}
+	}
+	mounts, volumes := l.composeVolumes(s)
+	pod := m{"containers": []any{c}}
+	if len(mounts) > 0 {
+		c["volumeMounts"], pod["volumes"] = mounts, volumes
+	}
+	replicas := 1
+	if s.Deploy != nil && s.Deploy.Replicas != nil {
+		replicas = *s.Deploy.Replicas
+	}
+	labels := m{"app": name}
+	out := []m{{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": m{"name": name},
+		"spec": m{"replicas": replicas, "selector": m{"matchLabels": labels}, "template": m{"metadata": m{"labels": labels}, "spec": pod}}}}
+	if len(volumes) > 0 { // a claim is mounted once
+		out[0]["spec"].(m)["strategy"] = m{"type": "Recreate"} //nolint:forcetypeassert // it is made above
+	}
+	if len(ports) > 0 {
+		var list []any
+		for _, p := range ports {
+			list = append(list, m{"name": "p" + strconv.Itoa(p), "port": p})
+		}
+		out = append(out, m{"apiVersion": "v1", "kind": "Service", "metadata": m{"name": name}, "spec": m{"selector": labels, "ports": list}})
+	}
+	for _, dep := range slices.Sorted(maps.Keys(s.DependsOn)) {
+		w.After = append(w.After, kubeName(dep))
+	}
+	l.composeRest(s)
+	l.Workloads = append(l.Workloads, w)
+	return out
+}
+
+// composePorts returns the ports of a service's containers, and gives its workload the first one that is published.
+func (l *looker) composePorts(s types.ServiceConfig, w *Workload) (ports []int) {
+	add := func(p int) {
+		if p > 0 && !slices.Contains(ports, p) {
+			ports = append(ports, p)
+		}
+	}
+	for _, p := range s.Ports {
+		add(int(p.Target))
+		if published, err := strconv.Atoi(p.Published); err == nil && w.Port == 0 {
+			w.Port, w.Local = int(p.Target), published
+		}
+	}
+	for _, e := range s.Expose {
+		p, _ := strconv.Atoi(strings.Split(e, "/")[0])
+		add(p)
+	}
+	if s.Build == nil && len(ports) == 0 {
+		add(usualPorts[path.Base(untagged(s.Image))])
+	}
+	return ports
+}
+
+// composeEnv returns the environment of a service: of its files first, then its own.
+func (l *looker) composeEnv(s types.ServiceConfig) (out []any) {
+	all := map[string]string{}
+	for _, f := range s.EnvFiles {
+		name := path.Clean(strings.TrimPrefix(f.Path, "/"))
+		if !l.exists(name) {
+			l.note(LeftOut, "service %s: env_file %s", s.Name, name)
+			continue
+		}
+		lines := bufio.NewScanner(bytes.NewReader(l.read(name)))
+		for lines.Scan() {
+			if key, value, ok := strings.Cut(strings.TrimSpace(lines.Text()), "="); ok && !strings.HasPrefix(key, "#") {
+				all[strings.TrimPrefix(key, "export ")] = strings.Trim(value, `"'`)
+			}
+		}
+	}
+	for key, value := range s.Environment {
+		if value == nil {
+			l.note(LeftOut, "service %s: %s, which Compose takes from your environment", s.Name, key)
+			continue
+		}
+		all[key] = *value
+	}
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, m{"name": key, "value": all[key]})
+	}
+	return out
+}
+
+// composeVolumes returns the mounts and volumes of a service. A bind mount has no place in a cluster: files of an image come by a live
+// update.
+func (l *looker) composeVolumes(s types.ServiceConfig) (mounts, volumes []any) {
+	for i, v := range s.Volumes {
+		name := "v" + strconv.Itoa(i)
+		switch {
+		case v.Type == types.VolumeTypeVolume && v.Source != "":
+			volumes = append(volumes, m{"name": name, "persistentVolumeClaim": m{"claimName": kubeName(v.Source)}})
+		case v.Type == types.VolumeTypeVolume || v.Type == types.VolumeTypeTmpfs:
+			volumes = append(volumes, m{"name": name, "emptyDir": m{}})
+		default:
+			if s.Build == nil {
+				l.note(LeftOut, "service %s: the mount of %s: put it into a ConfigMap or an image", s.Name, strings.TrimPrefix(v.Source, "/"))
+			}
+			continue
+		}
+		mounts = append(mounts, m{"name": name, "mountPath": v.Target})
+	}
+	return mounts, volumes
+}
+
+// composeProbe makes a readiness probe of a health check.
+func composeProbe(h *types.HealthCheckConfig) m {
+	if h == nil || h.Disable || len(h.Test) < 2 {
+		return nil
+	}
+	command := []string(h.Test[1:])
+	if h.Test[0] == "CMD-SHELL" {
+		command = append([]string{"sh", "-c"}, command...)
+	}
+	probe := m{"exec": m{"command": command}}
+	for key, d := range map[string]*types.Duration{"periodSeconds": h.Interval, "timeoutSeconds": h.Timeout, "initialDelaySeconds": h.StartPeriod} {
+		if d != nil {
+			probe[key] = max(1, int(time.Duration(*d).Seconds()))
+		}
+	}
+	return probe
+}
+
+// composeRest says what of a service is not carried over.
+func (l *looker) composeRest(s types.ServiceConfig) {
+	for _, left := range []struct {
+		what string
+		is   bool
+	}{
+		{"profiles", len(s.Profiles) > 0}, {"network_mode", s.NetworkMode != ""}, {"secrets", len(s.Secrets) > 0}, {"configs", len(s.Configs) > 0},
+		{"privileged", s.Privileged}, {"cap_add", len(s.CapAdd) > 0}, {"devices", len(s.Devices) > 0}, {"extra_hosts", len(s.ExtraHosts) > 0},
+	} {
+		if left.is {
+			l.note(LeftOut, "service %s: %s", s.Name, left.what)
+		}
+	}
+}

@@ -1,0 +1,549 @@
+package survey
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/moby/buildkit/frontend/dockerfile/instructions"
+	"github.com/moby/buildkit/frontend/dockerfile/parser"
+)
+
+// Image is an image that is built from a Dockerfile.
+type Image struct {
+	// Ref is the name under which objects use it.
+	Ref string
+	// Context is the folder of the build, and Dockerfile the file, if that is not Context/Dockerfile.
+	Context, Dockerfile string
+	// Kind is what the project in the context is written in; empty if that is not known.
+	Kind Kind
+	// Live are the steps that put a saved file into running containers; none if the image has to be built.
+	Live []Step
+	// Target is the stage that is built, if that is not the last one.
+	Target string
+	// Restart says that the program must be started again after each live update: it does not see changes by itself.
+	Restart bool
+	// Entrypoint is what containers run, where it is not what the Dockerfile says: the program of another stage.
+	Entrypoint []string
+	// Why says why the image has no live update; it may be empty.
+	Why string
+}
+
+// Step is a step of a live update: a sync, a command, or files that need a new image.
+type Step struct {
+	// From and To are the paths of a sync.
+	From, To string
+	// Run is a command, which runs when one of Trigger has changed; without triggers, always.
+	Run     string
+	Trigger []string
+	// FallBack are files whose change needs a new image.
+	FallBack []string
+}
+
+// Kind is the kind of a project.
+type Kind string
+
+// The kinds of projects.
+const (
+	Go     Kind = "Go"
+	Node   Kind = "Node"
+	Python Kind = "Python"
+	Java   Kind = "Java"
+	DotNet Kind = ".NET"
+	Ruby   Kind = "Ruby"
+	Rust   Kind = "Rust"
+	PHP    Kind = "PHP"
+)
+
+// kinds tell a kind by a file. Compiled kinds need more than a copied source file.
+var kinds = []struct {
+	file     string
+	kind     Kind
+	compiled bool
+	// install is the command that fetches what the manifests name.
+	install   string
+	manifests []string
+}{
+	{"go.mod", Go, true, "", nil},
+	{"Cargo.toml", Rust, true, "", nil},
+	{"pom.xml", Java, true, "", nil},
+	{"build.gradle", Java, true, "", nil},
+	{"build.gradle.kts", Java, true, "", nil},
+	{"*.csproj", DotNet, true, "", nil},
+	{"*.fsproj", DotNet, true, "", nil},
+	{"package.json", Node, false, "npm install", []string{"package.json", "package-lock.json"}},
+	{"requirements.txt", Python, false, "pip install -r requirements.txt", []string{"requirements.txt"}},
+	{"pyproject.toml", Python, false, "", []string{"pyproject.toml", "poetry.lock", "uv.lock"}},
+	{"Gemfile", Ruby, false, "bundle install", []string{"Gemfile", "Gemfile.lock"}},
+	{"composer.json", PHP, false, "composer install", []string{"composer.json", "composer.lock"}},
+}
+
+// declaredImage is an image that the configuration of another tool names.
+type declaredImage struct{ ref, context string }
+
+func isDockerfile(name string) bool {
+	base := path.Base(name)
+	return base == "Dockerfile" || base == "Containerfile" || strings.HasPrefix(base, "Dockerfile.") || strings.HasSuffix(base, ".Dockerfile")
+}
+
+// images takes the Dockerfiles.
+func (l *looker) images() {
+	for _, name := range l.all {
+		if !isDockerfile(name) || l.within(name) {
+			continue
+		}
+		dir := path.Dir(name)
+		im := Image{Context: dir, Ref: path.Base(dir)}
+		if base := path.Base(name); base != "Dockerfile" {
+			im.Dockerfile = name
+			if suffix := strings.TrimPrefix(strings.TrimSuffix(base, ".Dockerfile"), "Dockerfile."); suffix != base {
+				im.Ref = suffix
+			}
+		}
+		if dir == "." && im.Dockerfile == "" {
+			im.Ref = "app"
+		}
+		if d, ok := l.declared[name]; ok {
+			im.Ref, im.Context = d.ref, d.context
+			im.Dockerfile = ""
+			if name != path.Join(d.context, "Dockerfile") {
+				im.Dockerfile = name
+			}
+		}
+		l.live(&im, name)
+		l.Images = append(l.Images, im)
+	}
+}
+
+// live finds out what of an image can be updated in running containers.
+func (l *looker) live(im *Image, dockerfile string) {
+	final, err := finalStage(l.read(dockerfile))
+	if err != nil {
+		im.Why = "its Dockerfile cannot be read: " + err.Error()
+		return
+	}
+	compiled := false
+	var install string
+	var manifests []string
+	for _, k := range kinds {
+		if l.has(im.Context, k.file) {
+			im.Kind, compiled, install, manifests = k.kind, k.compiled, k.install, k.manifests
+			break
+		}
+	}
+	if im.Kind == "" {
+		im.Kind = final.kind() // or none: files that are served as they are
+	}
+	if compiled && l.inStage(im, final) {
+		return
+	}
+	if compiled {
+		im.Why = fmt.Sprintf("%s is compiled: for a live update, compile in a local_resource, and sync what it makes", im.Kind)
+		return
+	}
+	var present []string
+	for _, m := range manifests {
+		if l.exists(path.Join(im.Context, m)) {
+			present = append(present, path.Join(im.Context, m))
+		}
+	}
+	installs := len(present) > 0 && install != "" && final.runs(strings.Fields(install)[0])
+	sources := 0
+	for _, c := range final.copies {
+		from := path.Join(im.Context, c.from)
+		manifest := slices.Contains(present, from)
+		if !l.exists(from) || manifest && !installs {
+			continue
+		}
+		if !manifest {
+			sources++
+		}
+		to := c.to
+		if info, err := fs.Stat(l.files, from); err == nil && !info.IsDir() && c.into {
+			to = path.Join(to, path.Base(from))
+		}
+		im.Live = append(im.Live, Step{From: from, To: to})
+	}
+	if im.Live = reduced(im.Live); sources == 0 {
+		im.Live = nil
+		im.Why = "its Dockerfile copies no folder of the project into the last stage"
+		return
+	}
+	if len(present) > 0 {
+		if installs {
+			im.Live = append(im.Live, Step{Run: "cd " + final.workdir + " && " + install, Trigger: present})
+		} else {
+			im.Live = append([]Step{{FallBack: present}}, im.Live...)
+		}
+	}
+	if im.Kind != "" && im.Kind != PHP && !l.reloads(*im, final) {
+		im.Restart = true
+	}
+}
+
+// inStage finds a live update for a compiled project: the stage that compiles runs in the cluster, and its last commands run again there
+// when a source file has changed. The last stage must run a program, a jar or a DLL that it copies
+// from a stage with a name, or has compiled itself.
+func (l *looker) inStage(im *Image, final stage) bool {
+	command := final.command()
+	if len(command) == 0 {
+		return false
+	}
+	from, entrypoint := final, slices.Clone(command)
+	for n, word := range command {
+		file := word
+		if !path.IsAbs(file) && (strings.Contains(file, "/") || path.Ext(file) == ".jar" || path.Ext(file) == ".dll") {
+			file = resolve(final.workdir, file)
+		}
+		c, ok := final.fetches(file)
+		if !ok {
+			continue
+		}
+		i := slices.IndexFunc(final.before, func(s stage) bool { return s.name != "" && strings.EqualFold(s.name, c.stage) })
+		if i < 0 {
+			return false
+		}
+		from, im.Target = final.before[i], final.before[i].name
+		if rest := strings.TrimPrefix(file, c.to); c.into && path.Base(c.from) == path.Base(file) || rest == "" {
+			entrypoint[n] = c.from // a file, not a folder
+		} else {
+			entrypoint[n] = path.Join(c.from, rest)
+		}
+		break
+	}
+	var syncs []Step
+	for _, c := range from.copies {
+		if from := path.Join(im.Context, c.from); l.exists(from) {
+			to := c.to
+			if info, err := fs.Stat(l.files, from); err == nil && !info.IsDir() && c.into {
+				to = path.Join(to, path.Base(from))
+			}
+			syncs = append(syncs, Step{From: from, To: to})
+		}
+	}
+	if len(syncs) == 0 || len(from.after) == 0 {
+		im.Target = ""
+		return false
+	}
+	syncs = reduced(syncs)
+	im.Live = append(slices.Clone(syncs), Step{Run: "cd " + from.workdir + " && " + strings.Join(from.after, " && ")})
+	if im.Restart = true; im.Target != "" {
+		im.Entrypoint = entrypoint
+	}
+	where := "in the container"
+	if im.Target != "" {
+		where = "in the container, which runs stage " + im.Target + " for that"
+	}
+	im.Why = fmt.Sprintf("a saved file is compiled %s; quicker is to compile in a local_resource, and to sync what it makes", where)
+	l.note(Guessed, "%s: %s is compiled %s", im.file(), im.Kind, where)
+	return true
+}
+
+// fetches returns how the stage gets a file from another one.
+func (s stage) fetches(file string) (copied, bool) {
+	for _, c := range s.fetched {
+		if c.to == file || strings.HasPrefix(file, strings.TrimSuffix(c.to, "/")+"/") && c.into && (path.Base(c.from) == path.Base(file) || path.Ext(c.from) == "") ||
+			strings.HasPrefix(file, c.to+"/") {
+			return c, true
+		}
+	}
+	return copied{}, false
+}
+
+// reduced leaves out syncs that another one covers.
+func reduced(steps []Step) []Step {
+	return slices.DeleteFunc(slices.Clone(steps), func(s Step) bool {
+		return slices.ContainsFunc(steps, func(o Step) bool {
+			below, ok := strings.CutPrefix(s.From, o.From+"/")
+			if o.From == "." {
+				below, ok = s.From, s.From != "."
+			}
+			return ok && path.Join(o.To, below) == s.To
+		})
+	})
+}
+
+// has reports whether a folder has a file; the name may begin with "*".
+func (l *looker) has(dir, file string) bool {
+	suffix, any := strings.CutPrefix(file, "*")
+	return slices.ContainsFunc(l.all, func(name string) bool {
+		return path.Dir(name) == dir && (path.Base(name) == file || any && strings.HasSuffix(name, suffix))
+	})
+}
+
+// reloaders are words of commands whose programs see changed files by themselves.
+var reloaders = []string{"nodemon", "--reload", "--watch", "tsx watch", "vite", "next dev", "ng serve", "react-scripts start", "webpack serve", "flask run --debug", "runserver", "rerun", "rails server"}
+
+// reloads reports whether the program of an image sees changed files by itself.
+func (l *looker) reloads(im Image, s stage) bool {
+	line := strings.Join(s.command(), " ")
+	if im.Kind == Node {
+		line += " " + l.script(im.Context, line)
+	}
+	return slices.ContainsFunc(reloaders, func(word string) bool { return strings.Contains(line, word) })
+}
+
+// script returns what an npm script does that a command runs.
+func (l *looker) script(dir, command string) string {
+	var about struct {
+		Scripts map[string]string `json:"scripts"`
+	}
+	if json.Unmarshal(l.read(path.Join(dir, "package.json")), &about) != nil {
+		return ""
+	}
+	words := strings.Fields(command)
+	for i, w := range words {
+		if w != "npm" && w != "yarn" && w != "pnpm" || i+1 == len(words) {
+			continue
+		}
+		name := words[i+1]
+		if name == "run" && i+2 < len(words) {
+			name = words[i+2]
+		}
+		return about.Scripts[name]
+	}
+	return ""
+}
+
+// stage is the last stage of a Dockerfile, as far as the survey needs it.
+type stage struct {
+	name    string
+	workdir string
+	// copies are those of the project, and fetched those from other stages.
+	copies, fetched []copied
+	// commands are all that it runs, and after those after the last copy of the project.
+	commands, after []string
+	entrypoint, cmd []string
+	// before are the stages before it.
+	before []stage
+}
+
+// copied is what a COPY copies. A file goes into the destination if that is a folder; of a folder, only the content does.
+type copied struct {
+	from, to string
+	into     bool
+	// stage is the name of the stage that it is copied from; empty for the project.
+	stage string
+}
+
+// runs reports whether the stage runs a program, so that containers have it.
+func (s stage) runs(program string) bool {
+	return slices.ContainsFunc(s.commands, func(c string) bool { return slices.Contains(strings.Fields(c), program) })
+}
+
+// interpreters tell a kind by the program that containers run, for projects without a manifest.
+var interpreters = []struct {
+	name string
+	kind Kind
+}{{"python", Python}, {"node", Node}, {"ruby", Ruby}, {"php", PHP}}
+
+// kind returns the kind of the program that the stage starts; empty if that is not known.
+func (s stage) kind() Kind {
+	command := s.command()
+	if len(command) == 0 {
+		return ""
+	}
+	for _, i := range interpreters {
+		// python3.13 is python.
+		if strings.TrimRight(path.Base(command[0]), "0123456789.") == i.name {
+			return i.kind
+		}
+	}
+	return ""
+}
+
+// command returns what containers run.
+func (s stage) command() []string {
+	return slices.Concat(s.entrypoint, s.cmd)
+}
+
+// finalStage reads the last stage of a Dockerfile.
+func finalStage(content []byte) (stage, error) {
+	parsed, err := parser.Parse(bytes.NewReader(content))
+	if err != nil {
+		return stage{}, err
+	}
+	stages, _, err := instructions.Parse(parsed.AST, nil)
+	if err != nil {
+		return stage{}, err
+	}
+	if len(stages) == 0 {
+		return stage{}, fmt.Errorf("it has no FROM")
+	}
+	var before []stage
+	for _, s := range stages[:len(stages)-1] {
+		before = append(before, stageOf(s, before))
+	}
+	return stageOf(stages[len(stages)-1], before), nil
+}
+
+func stageOf(of instructions.Stage, before []stage) stage {
+	s := stage{name: of.Name, workdir: "/", before: before}
+	if i := slices.IndexFunc(before, func(b stage) bool { return b.name != "" && strings.EqualFold(b.name, of.BaseName) }); i >= 0 {
+		base := before[i]
+		s.workdir, s.copies, s.fetched, s.commands, s.after, s.entrypoint, s.cmd = base.workdir, slices.Clone(base.copies), slices.Clone(base.fetched),
+			slices.Clone(base.commands), slices.Clone(base.after), base.entrypoint, base.cmd
+	}
+	for _, c := range of.Commands {
+		switch c := c.(type) {
+		case *instructions.WorkdirCommand:
+			s.workdir = resolve(s.workdir, c.Path)
+		case *instructions.CopyCommand:
+			for _, from := range c.SourcePaths {
+				if strings.ContainsAny(from, "*?[$") || strings.Contains(c.DestPath, "$") {
+					continue
+				}
+				into := c.DestPath == "." || c.DestPath == ".." || strings.HasSuffix(c.DestPath, "/") || len(c.SourcePaths) > 1
+				if c.From != "" {
+					s.fetched = append(s.fetched, copied{path.Clean(from), resolve(s.workdir, c.DestPath), into, c.From})
+					continue
+				}
+				s.copies, s.after = append(s.copies, copied{path.Clean(from), resolve(s.workdir, c.DestPath), into, ""}), nil
+			}
+		case *instructions.RunCommand:
+			line := strings.Join(c.CmdLine, " ")
+			s.commands, s.after = append(s.commands, line), append(s.after, line)
+		case *instructions.EntrypointCommand:
+			s.entrypoint = argv(c.ShellDependantCmdLine)
+		case *instructions.CmdCommand:
+			s.cmd = argv(c.ShellDependantCmdLine)
+		}
+	}
+	return s
+}
+
+func argv(line instructions.ShellDependantCmdLine) []string {
+	if line.PrependShell {
+		return []string{"sh", "-c", strings.Join(line.CmdLine, " ")}
+	}
+	return line.CmdLine
+}
+
+func resolve(workdir, to string) string {
+	if path.IsAbs(to) {
+		return path.Clean(to)
+	}
+	return path.Join(workdir, to)
+}
+
+// match gives images the names under which objects use them.
+func (l *looker) match() {
+	var used []string
+	for _, w := range l.Workloads {
+		for _, ref := range w.Images {
+			if name := untagged(ref); name != "" && !slices.Contains(used, name) {
+				used = append(used, name)
+			}
+		}
+	}
+	free := slices.Clone(used)
+	claim := func(i int, ref string) {
+		l.Images[i].Ref = ref
+		free = slices.DeleteFunc(free, func(f string) bool { return f == ref })
+	}
+	matched := map[int]bool{}
+	for i, im := range l.Images {
+		if slices.Contains(free, im.Ref) {
+			claim(i, im.Ref)
+			matched[i] = true
+		}
+	}
+	for i, im := range l.Images {
+		if matched[i] {
+			continue
+		}
+		own := im.Ref
+		if im.Context != "." {
+			own = path.Base(im.Context)
+		}
+		at := slices.IndexFunc(free, func(ref string) bool { return path.Base(ref) == own })
+		if at < 0 {
+			at = slices.IndexFunc(free, func(ref string) bool { return strings.Contains(path.Base(ref), own) && len(own) > 2 })
+		}
+		if at < 0 && len(l.Images) == 1 {
+			// The project has one image, and the objects use one that is not a public one.
+			var unknown []int
+			for n, ref := range free {
+				if !public(ref) {
+					unknown = append(unknown, n)
+				}
+			}
+			if len(unknown) == 1 {
+				at = unknown[0]
+			}
+		}
+		at = l.asked(im, free, at)
+		if at >= 0 {
+			l.note(Guessed, "%s is built from %s", free[at], im.file())
+			claim(i, free[at])
+			matched[i] = true
+		}
+	}
+	if len(used) == 0 && len(l.Charts) > 0 {
+		return // a template of the chart names them
+	}
+	kept := l.Images[:0]
+	for i, im := range l.Images {
+		if matched[i] {
+			kept = append(kept, im)
+			l.note(Found, "image %s in %s", l.Images[i].Ref, im.file())
+			continue
+		}
+		if len(l.Compose)+len(l.YAML)+len(l.Kustomize)+len(l.Charts) == 0 {
+			l.note(LeftOut, "%s: nothing in the project runs the image: add objects for a cluster, or a Compose file", im.file())
+			continue
+		}
+		if len(l.Compose) > 0 {
+			l.note(LeftOut, "%s: Compose builds it; with an image: beside build: in %s it can be updated in place", im.file(), l.Compose[0])
+			continue
+		}
+		l.note(LeftOut, "%s: no object uses an image of that name", im.file())
+	}
+	l.Images = kept
+}
+
+func (im Image) file() string {
+	if im.Dockerfile != "" {
+		return im.Dockerfile
+	}
+	return path.Join(im.Context, "Dockerfile")
+}
+
+// asked asks which of the images that objects use a Dockerfile builds, and returns its number; -1 for none. at is the guess.
+func (l *looker) asked(im Image, free []string, at int) int {
+	if len(free) == 0 {
+		return at
+	}
+	const none = "none of them"
+	var options []string
+	if at >= 0 {
+		options = append(options, free[at])
+	} else {
+		options = append(options, none)
+	}
+	for _, o := range append(slices.Clone(free), none) {
+		if !slices.Contains(options, o) {
+			options = append(options, o)
+		}
+	}
+	return slices.Index(free, options[l.answer(Question{"Which image is built from " + im.file() + "?", options})])
+}
+
+// untagged returns an image's name without tag and digest.
+func untagged(ref string) string {
+	ref, _, _ = strings.Cut(ref, "@")
+	if i := strings.LastIndexByte(ref, ':'); i > strings.LastIndexByte(ref, '/') {
+		ref = ref[:i]
+	}
+	return ref
+}
+
+// public reports whether an image is one that everybody uses.
+func public(ref string) bool {
+	return slices.Contains([]string{"postgres", "mysql", "mariadb", "redis", "mongo", "rabbitmq", "nginx", "busybox", "alpine", "memcached", "elasticsearch",
+		"kafka", "zookeeper", "nats", "minio", "traefik", "envoy", "consul", "vault", "prometheus", "grafana", "valkey"}, path.Base(ref))
+}

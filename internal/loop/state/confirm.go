@@ -1,0 +1,69 @@
+package state
+
+import (
+	"time"
+
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Confirmation is what a session does only after the user has looked at it.
+type Confirmation struct {
+	// Asked is set if updates wait for the user, except those in place, and so does the deletion of what is no longer declared.
+	Asked bool
+	// Given is when the user last agreed to what waited; zero before the first time.
+	Given time.Time
+	// Leaving are the resources that the Tiltfile no longer declares and whose deletion waits for the user. Those of earlier sessions
+	// are not among them: their deletion waits for the first agreement.
+	Leaving []model.ManifestName
+}
+
+// ChangesConfirmed is the user's agreement to what waits for it: to the updates of the named resources with all changes until now, and
+// to the deletion of what is no longer declared.
+type ChangesConfirmed struct{ Names []model.ManifestName }
+
+// LeavingHeld reports which resources that are no longer declared wait for the user's agreement to their deletion.
+type LeavingHeld struct{ Names []model.ManifestName }
+
+func init() {
+	store.On(Sessions, func(d *store.Draft[Session], _ ChangesConfirmed) {
+		d.Update(Only, func(s Session) Session {
+			s.Confirmation.Given = d.Now()
+			return s
+		})
+	})
+	store.On(Sessions, func(d *store.Draft[Session], a LeavingHeld) {
+		d.Update(Only, func(s Session) Session {
+			s.Confirmation.Leaving = a.Names
+			return s
+		})
+	})
+	store.On(Updates, func(d *store.Draft[Update], a ChangesConfirmed) {
+		for _, name := range a.Names {
+			d.Update(string(name), func(u Update) Update {
+				if !u.Off {
+					u.Confirmed = d.Now()
+				}
+				return u
+			})
+		}
+	})
+}
+
+// Agreed reports whether the user has agreed to an update that includes all that has happened so far.
+func (u Update) Agreed() bool {
+	if u.Confirmed.IsZero() {
+		return false
+	}
+	for _, at := range []time.Time{u.Declared, u.Keep, u.Retry, u.Broken} {
+		if at.After(u.Confirmed) {
+			return false
+		}
+	}
+	for _, changes := range u.Changes {
+		if changes.Newest().After(u.Confirmed) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,64 @@
+package state
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Endpoint is an address at which a resource answers. Name may be empty.
+type Endpoint struct{ URL, Name string }
+
+// Endpoints returns the addresses of a resource, each once: its forwards in the order of the Tiltfile, its Services, its links, and the
+// ports that Compose publishes.
+func Endpoints(m model.Manifest, forwards []Forward, services []model.Service, pods []Pod) []Endpoint {
+	var out []Endpoint
+	add := func(url, name string) {
+		if url != "" && !slices.ContainsFunc(out, func(e Endpoint) bool { return e.URL == url }) {
+			out = append(out, Endpoint{url, name})
+		}
+	}
+	links := m.Links
+	if m.K8s != nil {
+		place := func(f Forward) int { return slices.Index(m.K8s.PortForwards, f.Spec) }
+		forwards = slices.SortedStableFunc(slices.Values(forwards), func(a, b Forward) int { return place(a) - place(b) })
+		links = slices.Concat(links, m.K8s.Links)
+	}
+	if m.Local != nil {
+		links = slices.Concat(links, m.Local.Links)
+	}
+	for _, f := range forwards {
+		add(f.URL, f.Spec.Name)
+	}
+	for _, s := range services {
+		add(s.URL, s.Name)
+	}
+	for _, l := range links {
+		add(l.URL, l.Name)
+	}
+	for _, p := range Published(m, pods) {
+		add(p.URL(), p.Name)
+	}
+	return out
+}
+
+// forwardPatience is how long a pod may refuse the connections of a forward before the port counts as failed: an app that
+// restarts is back by then.
+const forwardPatience = time.Second
+
+// FailsFrom returns from when on a forward whose last connection failed counts as broken; ok is false if it only waits, because its pod
+// is not ready yet, or if it works. A port that could not be opened has no pod, and is broken at once.
+func (f Forward) FailsFrom(pods []Pod) (at time.Time, ok bool) {
+	if f.State != ForwardFailed {
+		return time.Time{}, false
+	}
+	if f.Pod == "" {
+		return f.Since, true
+	}
+	ready := slices.ContainsFunc(pods, func(p Pod) bool {
+		return p.Ready && !p.Deleting && strings.HasPrefix(f.Pod, p.Namespace+"/"+p.Name+":")
+	})
+	return f.Since.Add(forwardPatience), ready
+}

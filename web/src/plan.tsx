@@ -1,0 +1,119 @@
+// What an update of everything would do to the cluster, and the confirmation of it.
+import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+
+import { confirm } from "./actions";
+import type { Failure, Plan as PlanDoc, PlanStep } from "./api";
+import { keys } from "./keys";
+import { Change } from "./parts";
+import { go, resourceHash } from "./place";
+import { live, session } from "./state";
+import { count } from "./words";
+
+const plan = signal<PlanDoc | undefined>(undefined);
+const failure = signal<Failure | undefined>(undefined);
+const loading = signal(false);
+
+async function load() {
+  loading.value = true;
+  try {
+    const resp = await fetch("/api/plan");
+    if (resp.ok) {
+      plan.value = (await resp.json()) as PlanDoc;
+      failure.value = undefined;
+    } else failure.value = (await resp.json()) as Failure;
+  } catch {
+    failure.value = { error: "the session does not answer" };
+  } finally {
+    loading.value = false;
+  }
+}
+
+const signs: Record<string, string> = { create: "+", update: "~", replace: "±", adopt: "⇤", "hand over": "⇄", delete: "−", keep: "·", orphan: "·", run: "▸", blocked: "✖", unchanged: "=" };
+
+export function Plan() {
+  const waits = (session.value?.notices ?? []).find((n) => n.act === "confirm");
+  useEffect(() => void load(), [session.value?.evaluation, waits?.summary]);
+  const agree = () => {
+    if (plan.value?.evaluation !== undefined && waits) confirm(plan.value.evaluation);
+  };
+  keys("pending changes", [
+    { keys: "y", does: "confirm what waits: the plan is carried out", run: agree, changes: true },
+    { keys: "P", does: "ask the cluster once more", run: () => void load() },
+    { keys: "Escape q", does: "back to all resources", run: () => go({ view: "overview" }), moves: true },
+  ]);
+  const steps = plan.value?.steps ?? [];
+  const changing = steps.filter((s) => s.action !== "unchanged");
+  return (
+    <main class="plan-page">
+      <div class="bar">
+        <h1>Pending changes</h1>
+        <span class="note" role="status">
+          {loading.value ? "the cluster is asked…" : plan.value ? summary(plan.value) : ""}
+        </span>
+        <span class="spring" />
+        {live.value && (
+          <button class="chip" onClick={() => void load()} disabled={loading.value}>
+            ask again
+          </button>
+        )}
+        {waits && live.value && (
+          <button class="button main" onClick={agree} title="y" disabled={!plan.value}>
+            confirm
+          </button>
+        )}
+      </div>
+      {waits && <p class="notice warning">{waits.summary}</p>}
+      {failure.value && (
+        <section class="card" aria-label="error">
+          <pre>{failure.value.error}</pre>
+          {failure.value.mend && <p>{failure.value.mend}</p>}
+        </section>
+      )}
+      {!failure.value && plan.value && changing.length === 0 && <p class="empty">An update would change nothing: the cluster is as the Tiltfile declares it.</p>}
+      {!failure.value && (
+        <ul class="steps">
+          {changing.map((s) => (
+            <StepLine key={`${s.action} ${s.object.kind} ${s.object.namespace} ${s.object.name} ${s.resource}`} s={s} />
+          ))}
+        </ul>
+      )}
+    </main>
+  );
+}
+
+function summary(p: PlanDoc): string {
+  return Object.entries(p.summary)
+    .filter(([, n]) => n > 0)
+    .map(([action, n]) => `${n.toLocaleString("en")} ${action}`)
+    .join(", ");
+}
+
+function StepLine(p: { s: PlanStep }) {
+  const { s } = p;
+  const fields = s.fields ?? [];
+  return (
+    <li class={`step ${s.action.replace(" ", "-")}`}>
+      <div class="head">
+        <span class="sign" aria-hidden="true">
+          {signs[s.action] ?? "·"}
+        </span>
+        <strong>{s.action}</strong>
+        <span>
+          <span class="note">{s.object.kind}</span> {s.object.name} {s.object.namespace && <span class="note">in {s.object.namespace}</span>}
+        </span>
+        <span class="spring" />
+        {s.resource && <a href={resourceHash(s.resource)}>{s.resource}</a>}
+      </div>
+      {s.reason && <p class="note">{s.reason}</p>}
+      {fields.length > 0 && (
+        <details open={fields.length <= 6}>
+          <summary>{count(fields.length, "field")}</summary>
+          {fields.map((f) => (
+            <Change key={f.path} f={f} tag={f.class} before={["now", f.from]} after={["then", f.afterBuild || f.afterApply ? "known after the build" : f.to]} />
+          ))}
+        </details>
+      )}
+    </li>
+  );
+}
