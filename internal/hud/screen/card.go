@@ -319,6 +319,12 @@ func readExcerpt(c *view.Card, logs Logs) []string {
 	if c.Span != "" && (c.Output == "" || c.Part != view.WholeLog) {
 		f := logstore.Filter{Resources: []model.ManifestName{c.Resource}, Span: c.Span}
 		lines := logs.ReadBefore(f, math.MaxUint64, readLines)
+		if r := c.Run; len(lines) == 0 && r != nil && !r.Began.IsZero() {
+			// A container that ends at once may be in its second run before the first one's log is opened: the API server has one
+			// log for both, and the lines have the span of the first run.
+			f = logstore.Filter{Resources: f.Resources, Sources: []logstore.Source{logstore.SourceRuntime}, Since: r.Began, Pod: r.Pod, Container: r.Container}
+			lines = logs.ReadBefore(f, math.MaxUint64, readLines)
+		}
 		for _, l := range partOf(lines, c.Part) {
 			all = append(all, text.Clean(l.Text))
 		}

@@ -63,6 +63,32 @@ func TestCards(t *testing.T) {
 	})
 }
 
+// TestCardOfARunWhoseLinesHaveAnotherSpan shows what a container wrote whose first two runs were over before its log was opened.
+func TestCardOfARunWhoseLinesHaveAnotherSpan(t *testing.T) {
+	play(t, func(_ *testing.T, d *driver) {
+		began := time.Now().Truncate(time.Second)
+		for _, l := range []struct {
+			at             time.Time
+			container, say string
+		}{
+			{began.Add(-2 * time.Second), "main", "panic: in the first run"},
+			{began, "side", "panic: in the sidecar"},
+			{began, "main", "panic: in the second run"},
+		} {
+			d.logs.Append(logstore.Entry{Time: l.at, Resource: "service-003", Span: "pod:default/p/" + l.container + ":c1", Source: logstore.SourceRuntime,
+				Level: logstore.LevelInfo, Text: l.say, Pod: "p", Container: l.container})
+		}
+		d.cards(manyRows(5, 3), view.Card{Resource: "service-003", Aspect: view.AspectRuntime, Title: "crash loop ×1", Span: "pod:default/p/main:c2",
+			Run: &view.Run{Pod: "p", Container: "main", Began: began}})
+		d.press("e")
+		d.shows("crash loop ×1")
+		_, card, _ := strings.Cut(d.text(), "crash loop ×1")
+		if !strings.Contains(card, "in the second run") || strings.Contains(card, "first") || strings.Contains(card, "sidecar") {
+			t.Errorf("the card:\n%s", card)
+		}
+	})
+}
+
 func TestCardThatDoesNotFitScrolls(t *testing.T) {
 	playAt(t, newTerminal("UTF-8", 60, 15), shop(t), func(_ *testing.T, d *driver) {
 		var causes []string

@@ -35,6 +35,8 @@ type Card struct {
 	// Output is the output of what failed, as far as it is known without its log. Span is where its log is; empty if it has none.
 	Output string
 	Span   string
+	// Run is the run of a container that failed; nil if it is not about one.
+	Run *Run
 	// Part is which lines of the log can tell why.
 	Part LogPart
 	// Helps are things to do about it. They are only there where hone knows.
@@ -50,6 +52,13 @@ type Card struct {
 	After []model.ManifestName
 
 	root string // what must be mended; empty if that is not known
+}
+
+// Run says which run of a container it is, for a reader who does not find its lines by their span.
+type Run struct {
+	Pod, Container string
+	// Began is when it started, to the second.
+	Began time.Time
 }
 
 // Consequence is a failure that most likely comes from another one.
@@ -366,7 +375,7 @@ func (b *builder) relapseCard(r Row) (Card, bool) {
 	}
 	pod, c := loop.pod, loop.container
 	card := Card{Resource: r.Name, Aspect: AspectRuntime, Title: fmt.Sprintf("crash loop ×%d", c.Restarts), Since: pod.LoopingSince,
-		Span: state.LogSpan(pod.Pod, c.Name, c.LastID), Where: where(pod, c.Name)}
+		Span: state.LogSpan(pod.Pod, c.Name, c.LastID), Run: &Run{pod.Name, c.Name, c.LastStartedAt}, Where: where(pod, c.Name)}
 	card.take(containerCause(pod, lastRun(c), nil))
 	card.Cause = append(card.Cause, "it runs again, for "+Elapsed(b.now.Sub(c.StartedAt)))
 	return card, true
@@ -412,8 +421,13 @@ func (b *builder) explain(c *Card, pod state.Pod, failed model.Container) {
 	if job != "" {
 		c.Cause = append(c.Cause, linesOf(job)...)
 	}
-	if c.Span != "" && failed.ID == "" {
+	if failed.ID == "" {
 		c.Span = "" // it has never run
+		return
+	}
+	c.Run = &Run{pod.Name, failed.Name, failed.StartedAt}
+	if failed.State == model.ContainerWaiting {
+		c.Run.Began = failed.LastStartedAt
 	}
 }
 

@@ -177,8 +177,8 @@ func (f *follower) finish(ctx context.Context, rt *store.Runtime) {
 	ctx, cancel := context.WithTimeout(ctx, lastLines)
 	defer cancel()
 	f.streams.Await(ctx, func(k key, st stream) bool {
-		running, is := now(rt, k.podUID, k.container)
-		return running != k.id || is == model.ContainerTerminated
+		running, ended := now(rt, k.podUID, k.container)
+		return running != k.id || ended
 	})
 }
 
@@ -234,15 +234,17 @@ func since(c model.Container, began time.Time) time.Time {
 	return ended.Add(-lastWords)
 }
 
-// now returns the id and state of a container in the newest snapshot; both are empty when the pod is gone.
-func now(rt *store.Runtime, uid, container string) (id string, st model.ContainerState) {
+// now returns the newest run of a container in the newest snapshot, and whether it has ended; it has none when the pod is gone.
+// While Kubernetes waits before it starts the next run, the container is not terminated, but waiting.
+func now(rt *store.Runtime, uid, container string) (run string, ended bool) {
 	e, _ := state.Pods.In(rt.View()).Get(uid)
 	for _, c := range e.Value.AllContainers() {
 		if c.Name == container {
-			return state.RunOf(e.Value.Pod, c), c.State
+			waits := c.State == model.ContainerWaiting && c.ID != "" && c.ID == c.LastID
+			return state.RunOf(e.Value.Pod, c), waits || c.State == model.ContainerTerminated
 		}
 	}
-	return "", ""
+	return "", false
 }
 
 // follow reads a run to its end, and before it the run that was missed. Runs of one container take turns.
@@ -266,8 +268,8 @@ func (s *Subscriber) config(rt *store.Runtime, st stream, id string) podlogs.Con
 	return podlogs.Config{
 		Namespace: st.pod.Namespace, Pod: pod, Container: st.name, ContainerID: id, Since: st.since,
 		Ended: func() bool {
-			running, is := now(rt, st.pod.UID, st.name)
-			return running != id || is == model.ContainerTerminated
+			running, ended := now(rt, st.pod.UID, st.name)
+			return running != id || ended
 		},
 		Replaced: func() bool {
 			running, _ := now(rt, st.pod.UID, st.name)

@@ -166,6 +166,35 @@ func TestRestart(t *testing.T) {
 	})
 }
 
+// TestRunsOfACrashLoop has a container whose first run is over before its log is opened. While Kubernetes waits with the next run, the
+// log is complete: what the next run writes is not taken for the end of the one before.
+func TestRunsOfACrashLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, statetest.K8s("web"))
+		e := k8stest.RunningPod("default", "p")
+		f.cluster.SetPod(e)
+		f.say("p", "main", "one")
+		f.cluster.RestartLog("default", "p", "main")
+		f.say("p", "main", "two")
+		f.pod("p", running("main", "c1"))
+		f.pod("p", model.Container{Name: "main", ID: "c2", LastID: "c2", State: model.ContainerWaiting, Reason: "CrashLoopBackOff"})
+		time.Sleep(time.Minute)
+		f.want("while Kubernetes waits", "", "two")
+		f.cluster.RestartLog("default", "p", "main")
+		f.say("p", "main", "three")
+		time.Sleep(time.Minute)
+		c := running("main", "c3")
+		c.LastID, c.StartedAt = "c2", time.Now()
+		f.pod("p", c)
+		time.Sleep(5 * time.Second)
+		f.want("it has started again", "p/main", "two", "three")
+		lines := f.logs.Tail(logstore.Filter{}, 10)
+		if span := lines[len(lines)-1].Span; !strings.HasSuffix(span, ":c3") {
+			t.Errorf("the last line is of %s", span)
+		}
+	})
+}
+
 func TestMissedRunIsReadFirst(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
