@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -101,9 +102,9 @@ func newRoot(g *command.Global) *cobra.Command {
 		Short:         "Keeps a Kubernetes cluster in step with your source tree, in milliseconds",
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Version:       command.Version,
+		// Not by a template: they keep every method of every type in the program.
+		Version: strings.TrimPrefix(command.VersionText(), "hone "),
 	}
-	root.SetVersionTemplate(command.VersionText() + "\n")
 	root.PersistentFlags().BoolVarP(&g.Debug, "debug", "d", false, "log hone's own work to a file, and show the call stack of Tiltfile errors")
 	root.PersistentFlags().BoolVarP(&g.Verbose, "verbose", "v", false, "like --debug, with more detail")
 	root.PersistentFlags().Int("klog", 0, "") // a flag of Tilt, which shows the messages of its Kubernetes client; hone's debug log has them

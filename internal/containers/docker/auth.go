@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"context"
 	"io"
 	"sync"
 
@@ -10,7 +11,8 @@ import (
 	"github.com/docker/cli/cli/config/types"
 	"github.com/docker/docker/api/types/registry"
 	"github.com/moby/buildkit/session"
-	"github.com/moby/buildkit/session/auth/authprovider"
+	"github.com/moby/buildkit/session/auth"
+	"google.golang.org/grpc"
 )
 
 // userConfig is the docker CLI's configuration: credentials, credential helpers and proxies. It is read again for each
@@ -75,7 +77,46 @@ func (c *userConfig) all() map[string]registry.AuthConfig {
 
 // sessionAuth lets BuildKit request credentials through the session.
 func (c *userConfig) sessionAuth() session.Attachable {
-	return authprovider.NewDockerAuthProvider(authprovider.DockerAuthProviderConfig{ConfigFile: c.load()})
+	return &credentials{config: c, known: map[string]*auth.CredentialsResponse{}}
+}
+
+// hubHost is the registry that Docker Hub's credentials are for.
+const hubHost = "registry-1.docker.io"
+
+// credentials answers BuildKit's requests for credentials during one build. BuildKit trades them for tokens itself, as it does with
+// every client that does not offer to: BuildKit's own provider, which offers it, brings BuildKit's whole client and a client of
+// containerd into the program, 6 MB and a third of its packages.
+type credentials struct {
+	auth.UnimplementedAuthServer
+	config *userConfig
+	// known are answers by host: a credential helper may take a second. Guarded by the mutex of config.
+	known map[string]*auth.CredentialsResponse
+}
+
+// Register implements session.Attachable.
+func (c *credentials) Register(server *grpc.Server) { auth.RegisterAuthServer(server, c) }
+
+// Credentials implements auth.AuthServer. A secret without a user name is a token that identifies the user.
+func (c *credentials) Credentials(_ context.Context, req *auth.CredentialsRequest) (*auth.CredentialsResponse, error) {
+	c.config.mu.Lock()
+	defer c.config.mu.Unlock()
+	if known, ok := c.known[req.Host]; ok {
+		return known, nil
+	}
+	key := req.Host
+	if key == hubHost {
+		key = hubKey
+	}
+	stored, err := c.config.load().GetAuthConfig(key)
+	if err != nil {
+		return nil, err
+	}
+	out := &auth.CredentialsResponse{Username: stored.Username, Secret: stored.Password}
+	if stored.IdentityToken != "" {
+		out = &auth.CredentialsResponse{Secret: stored.IdentityToken}
+	}
+	c.known[req.Host] = out
+	return out, nil
 }
 
 // withProxies adds the proxies that the user configured for builds on the engine at host.

@@ -1,12 +1,9 @@
 package description
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"strings"
-
-	explain "k8s.io/kubectl/pkg/explain/v2"
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/client/objects"
@@ -36,22 +33,7 @@ func Explain(s *objects.Client, e Explanation, out io.Writer) error {
 	if e.Format == "json" {
 		return writeSchema(s, k, path, out)
 	}
-	var b bytes.Buffer // discarded on an error
-	err = explain.PrintModelDescription(path, &b, s.OpenAPI(), k.GVR, e.Recursive, maxDepth, e.Format)
-	switch {
-	case err == nil:
-		_, err = b.WriteTo(out)
-		return err
-	case len(path) > 0 && strings.Contains(err.Error(), "does not exist"):
-		all, failed := schemasOf(s, k)
-		if failed != nil {
-			return failed
-		}
-		if _, unknown := all.field(k, path); unknown != nil {
-			return unknown
-		}
-	}
-	return objects.Explain(fmt.Errorf("explain %s: %w", e.Of, err))
+	return writeFields(s, k, path, e.Recursive, out)
 }
 
 // split separates the kind from the field. Group names also contain dots, so the kind is the longest prefix that names one.

@@ -133,12 +133,7 @@ func (f *Flags) compile(format, text string) (printers.ResourcePrinter, error) {
 		p.EnableJSONOutput(format == "jsonpath-as-json")
 		return p, nil
 	}
-	p, err := printers.NewGoTemplatePrinter([]byte(text))
-	if err != nil {
-		return nil, err
-	}
-	p.AllowMissingKeys(f.AllowMissing)
-	return p, nil
+	return newGoTemplate(text, f.AllowMissing)
 }
 
 // examples show the formats that need an argument.
