@@ -35,20 +35,21 @@ type command struct {
 // errElsewhere means that commands of another container cannot be run from here.
 var errElsewhere = errors.New("the synclet is not in the container that the command is for")
 
-// run starts a command; its output and its end are reported as they arrive.
-func (s *server) run(m *protocol.Run) {
-	var c *command
-	err := errElsewhere
-	if s.own() {
-		c, err = start(m, s.environ)
-	}
+// run starts a command, unless what it was to come after has failed; its output and its end are reported as they arrive.
+func (s *server) run(m *protocol.Run, ok bool) {
+	c, err := s.begin(m, ok)
 	if err != nil {
-		s.out.send(&protocol.Exited{ID: m.ID, Code: cannotStart(err), Text: err.Error()})
+		code := cannotStart(err)
+		switch {
+		case errors.Is(err, errSkipped):
+			code = protocol.ExitSkipped
+		case errors.Is(err, errKilled):
+			code = codeSignalled + uint64(syscall.SIGKILL)
+		}
+		s.out.send(&protocol.Exited{ID: m.ID, Code: code, Text: err.Error()})
+		s.settle(m.ID, false)
 		return
 	}
-	s.mu.Lock()
-	s.running[m.ID] = c
-	s.mu.Unlock()
 	id := m.ID
 	s.all.Go(func() {
 		var read sync.WaitGroup
@@ -70,7 +71,32 @@ func (s *server) run(m *protocol.Run) {
 			done.Code = exitCode(ws)
 		}
 		s.out.send(done)
+		s.settle(id, done.Code == 0)
 	})
+}
+
+var (
+	errSkipped = errors.New("what it was to come after has failed")
+	errKilled  = errors.New("it was ended before it began")
+)
+
+// begin starts a command. It holds mu meanwhile: a command that begins while the conversation ends would outlive it.
+func (s *server) begin(m *protocol.Run, ok bool) (*command, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch o := s.outcomes[m.ID]; {
+	case !ok:
+		return nil, errSkipped
+	case !s.own():
+		return nil, errElsewhere
+	case s.closed() || o != nil && o.killed:
+		return nil, errKilled
+	}
+	c, err := start(m, s.environ)
+	if err == nil {
+		s.running[m.ID] = c
+	}
+	return c, err
 }
 
 func (s *server) copy(id, stream uint64, p *os.File) {
@@ -92,6 +118,8 @@ func (s *server) kill(id uint64) {
 	defer s.mu.Unlock()
 	if c := s.running[id]; c != nil {
 		c.kill()
+	} else if o := s.outcomes[id]; o != nil {
+		o.killed = true // if it waits
 	}
 }
 

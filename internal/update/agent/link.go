@@ -63,7 +63,11 @@ func (s *server) seek() {
 	}
 }
 
-func (s *server) restart(m *protocol.Restart) {
+func (s *server) restart(m *protocol.Restart, ok bool) {
+	if !ok {
+		s.out.send(&protocol.Restarted{ID: m.ID, Code: protocol.RestartSkipped, Text: errSkipped.Error()})
+		return
+	}
 	l := s.supervisor()
 	if l == nil {
 		s.out.send(&protocol.Restarted{ID: m.ID, Code: protocol.RestartUnsupervised, Text: noSupervisor})

@@ -10,12 +10,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-dev/hone/internal/update/agent/chunk"
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
 // list answers with every entry of the requested places.
 func (s *server) list(m *protocol.List) {
-	l := &lister{id: m.ID, out: s.out, files: s.files}
+	l := &lister{id: m.ID, out: s.out, files: s.files, chunks: m.Chunks}
 	for _, p := range m.Places {
 		if p.Name != "" {
 			l.visit(path.Join(p.Dir, p.Name))
@@ -31,6 +32,8 @@ type lister struct {
 	out    *replies
 	files  files
 	faults []protocol.Fault
+	// chunks is the size from which on files are listed with their chunks; zero is none.
+	chunks uint64
 }
 
 // visit reports an entry and everything below it. Missing entries are not reported, nor are those that are neither file,
@@ -52,7 +55,7 @@ func (l *lister) visit(name string) {
 		l.below(name)
 		return
 	case mode.IsRegular():
-		e.Sum, err = l.sum(name)
+		err = l.content(e, name)
 	case mode&fs.ModeSymlink != 0:
 		var target string
 		target, err = l.files.Readlink(name)
@@ -98,15 +101,31 @@ func (l *lister) entries(dir string) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
-func (l *lister) sum(name string) (protocol.Sum, error) {
+// mostChunks bounds the list of a file's chunks, in bytes: it has to fit into a message.
+const mostChunks = protocol.MaxPayload / 2
+
+// content reads a file.
+func (l *lister) content(e *protocol.Entry, name string) error {
 	f, err := l.files.Open(name)
 	if err != nil {
-		return protocol.Sum{}, err
+		return err
 	}
 	defer f.Close()
-	h := protocol.NewSummer()
-	if _, err := io.CopyBuffer(h, struct{ io.Reader }{f}, make([]byte, 64<<10)); err != nil {
-		return protocol.Sum{}, err
+	if l.chunks == 0 || e.Size < l.chunks {
+		var sum protocol.Summer
+		_, err := io.CopyBuffer(&sum, struct{ io.Reader }{f}, make([]byte, 64<<10))
+		e.Sum = sum.Sum()
+		return err
 	}
-	return h.Sum(), nil
+	bounds := chunk.Bounds(e.Size)
+	var list chunk.List
+	e.Sum, e.Size, err = chunk.Scan(f, chunk.Max(bounds), func(content []byte) int {
+		n := chunk.Cut(content, bounds)
+		list = append(list, chunk.Of(content[:n]))
+		return n
+	})
+	if e.Chunks = list.Append(nil, bounds); len(e.Chunks) > mostChunks {
+		e.Chunks = nil
+	}
+	return err
 }

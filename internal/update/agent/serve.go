@@ -24,7 +24,7 @@ func serve(in io.Reader, out io.Writer, environ []string, files files) error {
 		return err
 	}
 	s := &server{out: &replies{w: protocol.NewWriter(out)}, environ: environ, files: files, running: map[uint64]*command{},
-		done: make(chan struct{})}
+		outcomes: map[uint64]*outcome{}, done: make(chan struct{})}
 	defer s.end()
 	r := protocol.NewReader(bufio.NewReaderSize(in, 64<<10))
 	for {
@@ -96,8 +96,10 @@ type server struct {
 
 	mu      sync.Mutex
 	running map[uint64]*command // guarded by mu
-	link    *link               // to the supervisor, nil if there is none; guarded by mu
-	all     sync.WaitGroup
+	// outcomes are those of updates and commands, by id, for what comes after them; guarded by mu.
+	outcomes map[uint64]*outcome
+	link     *link // to the supervisor, nil if there is none; guarded by mu
+	all      sync.WaitGroup
 }
 
 var errHello = errors.New("the conversation does not begin with hello")
@@ -118,11 +120,19 @@ func (s *server) handle(m protocol.Message) error {
 		return s.staging(func() { s.update.put(m) })
 	case *protocol.Data:
 		return s.staging(func() { s.update.data(m.Data) })
+	case *protocol.Copy:
+		return s.staging(func() { s.update.copy(m) })
 	case *protocol.Delete:
 		return s.staging(func() { s.update.delete(m) })
 	case *protocol.Commit:
 		return s.staging(func() {
-			s.beating(func() { s.out.send(s.update.commit()) })
+			id := s.update.id
+			s.expect(id)
+			s.beating(func() {
+				applied := s.update.commit()
+				s.out.send(applied)
+				s.settle(id, len(applied.Faults) == 0)
+			})
 			s.update = nil
 		})
 	case *protocol.Abort:
@@ -130,11 +140,12 @@ func (s *server) handle(m protocol.Message) error {
 	case *protocol.List:
 		s.beating(func() { s.list(m) })
 	case *protocol.Run:
-		s.run(m)
+		s.expect(m.ID)
+		s.after(m.After, func(ok bool) { s.run(m, ok) })
 	case *protocol.Kill:
 		s.kill(m.ID)
 	case *protocol.Restart:
-		s.restart(m)
+		s.after(m.After, func(ok bool) { s.restart(m, ok) })
 	case *protocol.Ping:
 		s.out.send(&protocol.Pong{ID: m.ID})
 	default:

@@ -4,6 +4,7 @@ package agent
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -38,6 +39,7 @@ type update struct {
 	current *staged
 	faults  []protocol.Fault
 	temps   int
+	buffer  []byte // of copy
 }
 
 // staged is an entry that is ready, or on its way, to be put in place.
@@ -49,9 +51,11 @@ type staged struct {
 	temp    string
 	file    *os.File
 	content []byte
-	sum     protocol.Summer
-	got     uint64
-	failed  bool
+	// base is the file that parts of the content come from; nil if there is none.
+	base   *os.File
+	sum    protocol.Summer
+	got    uint64
+	failed bool
 }
 
 func newUpdate(m *protocol.Begin, ps places) *update {
@@ -65,7 +69,7 @@ func (u *update) fault(name string, err error) {
 // put stages an entry.
 func (u *update) put(m *protocol.Put) {
 	u.finish()
-	s := &staged{Put: *m, sum: protocol.NewSummer()}
+	s := &staged{Put: *m}
 	s.Data = nil
 	p, rel, err := u.places.find(m.Path)
 	if err == nil && m.Kind == protocol.KindFile && rel == "." {
@@ -80,10 +84,63 @@ func (u *update) put(m *protocol.Put) {
 		p.owner = m.Owner
 	}
 	u.puts, u.current = append(u.puts, s), s
+	if !s.failed && m.Base != "" {
+		u.check(s, u.openBase(s))
+	}
 	if !s.failed && m.Kind == protocol.KindFile && !u.bulk {
 		u.check(s, u.create(s))
 	}
 	u.data(m.Data)
+}
+
+// openBase opens the file that parts of the content come from, before anything replaces it.
+func (u *update) openBase(s *staged) error {
+	p, rel, err := u.places.find(s.Base)
+	if err != nil {
+		return err
+	}
+	root, err := p.open()
+	if err != nil {
+		return err
+	}
+	if info, err := root.Lstat(rel); err != nil || !info.Mode().IsRegular() { // opening a pipe would wait for its other end
+		return errContent
+	}
+	s.base, err = root.Open(rel)
+	return err
+}
+
+// copyBuffer is how much of a base is in memory at a time, in bytes.
+const copyBuffer = 256 << 10
+
+// copy adds content from the base of the current entry.
+func (u *update) copy(m *protocol.Copy) {
+	s := u.current
+	switch {
+	case s != nil && s.failed:
+		return
+	case s == nil || s.base == nil:
+		u.fault("", errOrder)
+		return
+	case m.Size > s.Size-s.got:
+		u.check(s, errContent)
+		return
+	}
+	if u.buffer == nil {
+		u.buffer = make([]byte, copyBuffer)
+	}
+	for at, left := int64(m.Offset), m.Size; left > 0 && !s.failed; {
+		part := u.buffer[:min(left, copyBuffer)]
+		if n, err := s.base.ReadAt(part, at); n < len(part) {
+			if err == io.EOF {
+				err = errContent
+			}
+			u.check(s, err)
+			return
+		}
+		u.data(part)
+		at, left = at+int64(len(part)), left-uint64(len(part))
+	}
 }
 
 // create creates the file for the content: next to its place if that folder exists, otherwise in the nearest folder
@@ -145,7 +202,11 @@ func (u *update) data(p []byte) {
 func (u *update) finish() {
 	s := u.current
 	u.current = nil
-	if s == nil || s.failed {
+	if s == nil {
+		return
+	}
+	s.closeBase()
+	if s.failed {
 		return
 	}
 	if s.Kind != protocol.KindDir && (s.got != s.Size || s.sum.Sum() != s.Sum) {
@@ -160,6 +221,13 @@ func (u *update) finish() {
 		if !s.failed && s.ModTime != 0 {
 			u.check(s, s.place.root.Chtimes(s.temp, modTime(s.ModTime), modTime(s.ModTime)))
 		}
+	}
+}
+
+func (s *staged) closeBase() {
+	if s.base != nil {
+		_ = s.base.Close()
+		s.base = nil
 	}
 }
 
@@ -184,6 +252,7 @@ func (u *update) delete(m *protocol.Delete) {
 // abort discards the staged changes and leaves everything as it was.
 func (u *update) abort() {
 	for _, s := range u.puts {
+		s.closeBase()
 		if s.file != nil {
 			_ = s.file.Close()
 			s.file = nil

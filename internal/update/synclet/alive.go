@@ -16,8 +16,8 @@ const (
 	// request is running or not.
 	askAfter     = 10 * time.Second
 	answerWithin = 10 * time.Second
-	// chunk is how many bytes are written at a time; a chunk that was taken is a sign of life.
-	chunk = 64 << 10
+	// piece is how many bytes are written at a time; a piece that was taken is a sign of life.
+	piece = 64 << 10
 )
 
 // ErrSilent means that a conversation was ended because nothing moved on its stream any more: the connection to the container
@@ -50,17 +50,17 @@ func (l *livingStream) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write implements io.Writer. The last chunk is no sign of life: the transport accepts a little data even when the other
+// Write implements io.Writer. The last piece is no sign of life: the transport accepts a little data even when the other
 // end is gone.
 func (l *livingStream) Write(p []byte) (int, error) {
 	var n int
-	for len(p) > chunk {
-		m, err := l.ReadWriteCloser.Write(p[:chunk])
+	for len(p) > piece {
+		m, err := l.ReadWriteCloser.Write(p[:piece])
 		if n += m; err != nil {
 			return n, err
 		}
 		l.sign()
-		p = p[chunk:]
+		p = p[piece:]
 	}
 	m, err := l.ReadWriteCloser.Write(p)
 	return n + m, err

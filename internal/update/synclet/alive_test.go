@@ -17,10 +17,10 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
-// way is a connection to a synclet that takes a chunk, waits, and passes it on, with buffers between, like a slow
+// way is a connection to a synclet that takes a piece, waits, and passes it on, with buffers between, like a slow
 // network.
 type way struct {
-	pause   time.Duration // after each chunk towards the synclet
+	pause   time.Duration // after each piece towards the synclet
 	buffers int           // how many chunks lie on the way
 	// stop blocks everything once it is closed.
 	stop chan struct{}
@@ -38,7 +38,7 @@ func (w way) join(t *testing.T) io.ReadWriteCloser {
 	all.Go(func() {
 		defer close(buffer)
 		for {
-			p := make([]byte, chunk)
+			p := make([]byte, piece)
 			n, err := toWay.Read(p)
 			if err != nil {
 				return
@@ -63,7 +63,7 @@ func (w way) join(t *testing.T) io.ReadWriteCloser {
 		}
 	})
 	all.Go(func() {
-		p := make([]byte, chunk)
+		p := make([]byte, piece)
 		for {
 			n, err := fromSynclet.Read(p)
 			if err != nil || !w.moves(ended) {

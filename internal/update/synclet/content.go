@@ -1,8 +1,8 @@
 package synclet
 
 import (
+	"bytes"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -10,12 +10,13 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/hone-dev/hone/internal/update/agent/chunk"
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// wholeFile is the size in bytes up to which a file is read at once. A bigger file is read twice: for its sum, then to
-// be sent.
+// wholeFile is the size in bytes up to which a file is read at once. A bigger file is read twice: for its sum, then for the parts
+// that are sent.
 const wholeFile = 4 << 20
 
 // content is the known content of a path in the container. The zero value means that nothing is there.
@@ -24,6 +25,13 @@ type content struct {
 	kind  protocol.FileKind
 	mode  uint32
 	sum   protocol.Sum
+}
+
+// known is what is known about a path in the container.
+type known struct {
+	content content
+	// chunks are nil for a small file, and if they are not known.
+	chunks *chunks
 }
 
 // Put is a file, folder or link to copy into the container.
@@ -44,10 +52,14 @@ type local struct {
 	data    []byte // the whole content, unless big
 	big     bool
 	path    string
+	// chunks are those of the content, nil for a small file. parts are its parts, in their order.
+	chunks *chunks
+	parts  []part
 }
 
-// look reads a local file. It returns nil for a path that is gone, or is neither file, folder nor link.
-func look(p Put) (*local, error) {
+// look reads a local file. old are the chunks of the file in the container, if they are known. It returns nil for a path that is
+// gone, or is neither file, folder nor link.
+func look(p Put, old *chunks) (*local, error) {
 	info, err := os.Lstat(p.Local)
 	if isGone(err) {
 		return nil, nil
@@ -65,7 +77,7 @@ func look(p Put) (*local, error) {
 	case mode&fs.ModeSymlink != 0:
 		err = l.readLink()
 	case mode.IsRegular():
-		err = l.readFile(info.Size())
+		err = l.readFile(info.Size(), old)
 	default:
 		return nil, nil
 	}
@@ -83,24 +95,29 @@ func (l *local) readLink() error {
 	target, err := os.Readlink(l.path)
 	l.data = []byte(filepath.ToSlash(target))
 	l.put.Kind, l.put.Size, l.put.Sum = protocol.KindLink, uint64(len(l.data)), protocol.SumOf(l.data)
+	l.whole()
 	return err
 }
 
-func (l *local) readFile(size int64) error {
-	if size <= wholeFile {
-		data, err := os.ReadFile(l.path)
-		l.data, l.put.Size, l.put.Sum = data, uint64(len(data)), protocol.SumOf(data)
+func (l *local) readFile(size int64, old *chunks) (err error) {
+	if size > wholeFile {
+		f, err := os.Open(l.path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		l.big = true
+		return l.compare(f, uint64(size), old)
+	}
+	if l.data, err = os.ReadFile(l.path); err != nil {
 		return err
 	}
-	f, err := os.Open(l.path)
-	if err != nil {
-		return err
+	if size = int64(len(l.data)); size >= deltaFrom {
+		return l.compare(bytes.NewReader(l.data), uint64(size), old)
 	}
-	defer f.Close()
-	sum := protocol.NewSummer()
-	n, err := io.Copy(sum, f)
-	l.big, l.put.Size, l.put.Sum = true, uint64(n), sum.Sum()
-	return err
+	l.put.Size, l.put.Sum = uint64(size), protocol.SumOf(l.data)
+	l.whole()
+	return nil
 }
 
 // isGone reports whether an error means that a path does not exist.
@@ -111,7 +128,14 @@ func (s *Conversation) same(l *local) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k, ok := s.known[l.put.Path]
-	return ok && k == l.content
+	return ok && k.content == l.content
+}
+
+// chunksOf returns the chunks that a file of the container is known to have, or nil.
+func (s *Conversation) chunksOf(path string) *chunks {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known[path].chunks
 }
 
 // absent reports whether a path is known not to exist in the container.
@@ -119,20 +143,20 @@ func (s *Conversation) absent(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k, ok := s.known[name]
-	return ok && !k.there
+	return ok && !k.content.there
 }
 
 // learn notes the content of a path. If the path is no longer a folder, everything known below it is forgotten; if the
 // path exists, records that contradict a folder above it are forgotten.
-func (s *Conversation) learn(name string, c content) {
+func (s *Conversation) learn(name string, c content, parts *chunks) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if was, ok := s.known[name]; ok && was.there && was.kind == protocol.KindDir && c.kind != protocol.KindDir || !c.there {
+	if was, ok := s.known[name]; ok && was.content.there && was.content.kind == protocol.KindDir && c.kind != protocol.KindDir || !c.there {
 		s.unlearn(name)
 	}
-	s.known[name] = c
+	s.known[name] = known{c, parts}
 	for dir := path.Dir(name); c.there && dir != path.Dir(dir); dir = path.Dir(dir) {
-		if above, ok := s.known[dir]; ok && (!above.there || above.kind != protocol.KindDir) {
+		if above, ok := s.known[dir]; ok && (!above.content.there || above.content.kind != protocol.KindDir) {
 			delete(s.known, dir)
 		}
 	}
@@ -156,6 +180,19 @@ func (s *Conversation) doubt(names ...string) {
 		delete(s.known, n)
 		s.unlearn(n)
 	}
+}
+
+// entryChunks returns the chunks that the synclet reports for a file, or nil. What it reports need not be true: a file that is put
+// together of other parts has another sum.
+func entryChunks(e *protocol.Entry) *chunks {
+	if e.Kind != protocol.KindFile || len(e.Chunks) == 0 {
+		return nil
+	}
+	list, err := chunk.Parse(e.Chunks, e.Size)
+	if err != nil {
+		return nil
+	}
+	return &chunks{uint(e.Chunks[0]), list}
 }
 
 // entryContent returns the content that the synclet reports for a path.

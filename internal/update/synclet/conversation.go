@@ -43,7 +43,7 @@ type Conversation struct {
 	mu      sync.Mutex
 	next    uint64
 	answers map[uint64]func(protocol.Message) (last bool)
-	known   map[string]content
+	known   map[string]known
 	process protocol.Process
 	changed func(protocol.Process)
 	why     error // why this side ended it
@@ -77,7 +77,7 @@ func open(stream io.ReadWriteCloser, hello protocol.Hello) (*Conversation, error
 	}
 	living := newLivingStream(stream)
 	s := &Conversation{stream: living, w: protocol.NewWriter(living), turn: make(chan struct{}, 1), done: make(chan struct{}),
-		answers: map[uint64]func(protocol.Message) bool{}, known: map[string]content{}}
+		answers: map[uint64]func(protocol.Message) bool{}, known: map[string]known{}}
 	if err := s.send(&hello); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package synclet
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -92,22 +93,47 @@ func (s *Conversation) Apply(ctx context.Context, b Batch) (Report, error) {
 	}
 	r.Files, r.Deletes = len(files), len(deletes)
 	applied, err := s.transfer(ctx, deletes, files, &r)
+	if err == nil && misjudged(applied, files) {
+		for _, l := range files {
+			l.whole()
+		}
+		applied, err = s.transfer(ctx, deletes, files, &r)
+	}
 	if err != nil {
 		s.doubt(paths...)
 		return r, err
 	}
 	r.Took = time.Duration(applied.Nanos)
 	for _, d := range deletes {
-		s.learn(d, content{})
+		s.learn(d, content{}, nil)
 	}
 	for _, l := range files {
-		s.learn(l.put.Path, l.content)
+		s.learn(l.put.Path, l.content, l.chunks)
 	}
 	if len(applied.Faults) > 0 {
 		s.doubt(paths...)
 		return r, &FaultError{applied.Faults, s.hello.UID}
 	}
 	return r, nil
+}
+
+// misjudged reports whether an update has failed because a file that others were to be made of was not as expected: something in
+// the container has changed it. Nothing has been put in place then.
+func misjudged(applied *protocol.Applied, files []*local) bool {
+	based := map[string]bool{}
+	for _, l := range files {
+		if l.based() {
+			based[l.put.Path] = true
+		}
+	}
+	wrong := false
+	for _, f := range applied.Faults {
+		if !f.Staged {
+			return false
+		}
+		wrong = wrong || based[f.Path]
+	}
+	return wrong
 }
 
 // differing returns the parts of b that have to be sent.
@@ -120,7 +146,7 @@ func (s *Conversation) differing(b Batch, r *Report) (deletes []string, files []
 		}
 	}
 	for _, p := range b.Puts {
-		l, err := look(p)
+		l, err := look(p, s.chunksOf(p.Remote))
 		switch {
 		case err != nil:
 			return nil, nil, fmt.Errorf("read %s: %w", p.Local, err)
@@ -184,47 +210,55 @@ func (s *Conversation) stage(ctx context.Context, id uint64, deletes []string, f
 	return s.flush()
 }
 
+// stageFile sends a file. A big one is not held in memory: if it changes meanwhile, its sum no longer matches and the synclet
+// refuses it; the change triggers another update.
 func (s *Conversation) stageFile(l *local) error {
+	var f io.ReaderAt
 	if l.big {
-		return s.stageBig(l)
+		file, err := os.Open(l.path)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		f = file
 	}
-	first := min(len(l.data), protocol.MaxData)
-	l.put.Data = l.data[:first]
+	if l.put.Base = ""; l.based() {
+		l.put.Base = l.put.Path
+	}
+	if l.put.Data = nil; !l.big && len(l.parts) == 1 && len(l.data) <= protocol.MaxData && !l.parts[0].same {
+		l.put.Data = l.data
+		s.w.Append(l.put)
+		return nil
+	}
 	s.w.Append(l.put)
-	for rest := l.data[first:]; len(rest) > 0; {
-		n := min(len(rest), protocol.MaxData)
-		s.w.Append(&protocol.Data{Data: rest[:n]})
-		rest = rest[n:]
-		if s.w.Buffered() > protocol.MaxData {
-			if err := s.flushBulk(); err != nil {
-				return err
-			}
+	for _, p := range l.parts {
+		if p.same {
+			s.w.Append(&protocol.Copy{Offset: p.from, Size: p.size})
+			continue
+		}
+		if err := s.stagePart(l.reader(f, p), p.size); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// stageBig sends a file that is not held in memory. If the file changes meanwhile, its sum no longer matches and the
-// synclet refuses it; the change triggers another update.
-func (s *Conversation) stageBig(l *local) error {
-	f, err := os.Open(l.path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	s.w.Append(l.put)
-	buf := make([]byte, protocol.MaxData)
-	for left := l.put.Size; left > 0; {
-		n, err := io.ReadFull(f, buf[:min(left, uint64(len(buf)))])
+// stagePart sends the next part of a file's content.
+func (s *Conversation) stagePart(r io.Reader, left uint64) error {
+	buf := make([]byte, min(left, protocol.MaxData))
+	for left > 0 {
+		n, err := io.ReadFull(r, buf[:min(left, uint64(len(buf)))])
 		if n > 0 {
 			s.w.Append(&protocol.Data{Data: buf[:n]})
-			if err := s.flushBulk(); err != nil {
-				return err
-			}
 			left -= uint64(n)
 		}
 		if err != nil {
-			return nil // it has become shorter
+			return nil // the file has become shorter
+		}
+		if s.w.Buffered() > protocol.MaxData {
+			if err := s.flushBulk(); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -240,7 +274,7 @@ func (s *Conversation) Learn(ctx context.Context, paths []string) error {
 	for i, p := range paths {
 		places[i] = placeOf(p)
 	}
-	entries, err := s.List(ctx, places)
+	entries, err := s.list(ctx, places, deltaFrom)
 	if err != nil {
 		return err
 	}
@@ -250,9 +284,9 @@ func (s *Conversation) Learn(ctx context.Context, paths []string) error {
 	}
 	for _, p := range paths {
 		if e := found[p]; e != nil {
-			s.learn(p, entryContent(e))
+			s.learn(p, entryContent(e), entryChunks(e))
 		} else {
-			s.learn(p, content{})
+			s.learn(p, content{}, nil)
 		}
 	}
 	return nil
@@ -260,11 +294,17 @@ func (s *Conversation) Learn(ctx context.Context, paths []string) error {
 
 // List returns the entries in places, folders before their content. Unreadable entries are left out.
 func (s *Conversation) List(ctx context.Context, places []protocol.Place) ([]*protocol.Entry, error) {
+	return s.list(ctx, places, 0)
+}
+
+// list is List; files from a size in bytes on come with their chunks. Zero is none.
+func (s *Conversation) list(ctx context.Context, places []protocol.Place, chunks uint64) ([]*protocol.Entry, error) {
 	answered := make(chan struct{})
 	var entries []*protocol.Entry
 	id, err := s.expect(func(m protocol.Message) bool {
 		switch m := m.(type) {
 		case *protocol.Entry:
+			m.Chunks = bytes.Clone(m.Chunks) // the reader's
 			entries = append(entries, m)
 			return false
 		case *protocol.Listed:
@@ -275,7 +315,7 @@ func (s *Conversation) List(ctx context.Context, places []protocol.Place) ([]*pr
 	if err != nil {
 		return nil, err
 	}
-	if err := s.send(&protocol.List{ID: id, Places: places}); err != nil {
+	if err := s.send(&protocol.List{ID: id, Places: places, Chunks: chunks}); err != nil {
 		s.forget(id)
 		return nil, err
 	}

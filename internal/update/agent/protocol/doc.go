@@ -19,6 +19,9 @@
 // Numbers are little-endian. In payloads, numbers are unsigned varints, and strings and byte strings are preceded by
 // their length. A malformed frame, or one with a wrong sum, ends the stream: nothing can be trusted after it.
 //
+// Packed contains frames, compressed: those that a client sends in one go over a line where that takes less time. They mean
+// the same as without it.
+//
 // # Conversation
 //
 // The client speaks first after the preamble: Hello names its version and the places that may be written. The synclet
@@ -28,8 +31,13 @@
 // Commit. The synclet stages the content and changes nothing before Commit; it answers with one Applied for each Commit.
 // A stream that ends before Commit leaves everything as it was. Abort discards the staged changes.
 //
-// List requests the content of places, by hash; the answer is Entry messages, then Listed. Run starts a command; its
-// Output is sent as it is written, then Exited. Kill ends it. Restart requests a new process from the supervisor; the
+// Content that the container has already need not travel: Copy takes a part of it from the file that Put names as its base, in
+// most cases the old file at the same path. Whatever the parts were, the synclet compares the sum of the whole with the
+// announced one before anything is changed.
+//
+// List requests the content of places, by hash, and on request by the hashes of its chunks; the answer is Entry messages,
+// then Listed. Run starts a command; its Output is sent as it is written, then Exited. A client need not wait with Run and
+// Restart: with After they begin when the request before them has succeeded. Kill ends it. Restart requests a new process from the supervisor; the
 // answer is Restarted. If there is a supervisor, it sends the state of its process in Process messages without a
 // request: soon after Hello, and whenever a process starts or ends. The answer to Ping is Pong, even within an update.
 // While the synclet carries out a Commit or a List that takes long, it sends a Pong with the id 0 every few seconds; a

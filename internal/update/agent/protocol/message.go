@@ -31,6 +31,8 @@ const (
 	kindProcess
 	kindPing
 	kindPong
+	kindCopy
+	kindPacked
 )
 
 // Place is a part of the file system that may be written: a folder with everything below it or, with Name, one entry of
@@ -87,6 +89,8 @@ type Put struct {
 	ModTime int64
 	// Owner, unless nil, becomes the owner. Otherwise an entry that is replaced keeps its owner.
 	Owner *Owner
+	// Base is the path of a file in the container that Copy takes content from; empty if the content comes with the update.
+	Base string
 	// Size and Sum are those of the whole content. A link's content is its target.
 	Size uint64
 	Sum  Sum
@@ -98,6 +102,13 @@ type Owner struct{ UID, GID uint64 }
 
 // Data is the next part of the content of the last Put.
 type Data struct{ Data []byte }
+
+// Copy is the next part of the content of the last Put: it is that of its Base, as it is now, from Offset on. A Base that is no
+// longer what the client believes gives a content with another sum.
+type Copy struct{ Offset, Size uint64 }
+
+// Packed is a sequence of frames, compressed as RFC 1951 (DEFLATE) says. They may have been sent one by one as well.
+type Packed struct{ Data []byte }
 
 // Delete removes an entry. A missing entry counts as removed. A folder that is not empty, a mount point, and an entry
 // that a symbolic link leads to also count as removed, but stay.
@@ -133,6 +144,8 @@ type Fault struct {
 type List struct {
 	ID     uint64
 	Places []Place
+	// Chunks asks for the chunks of files that are at least so large, in bytes; zero asks for none.
+	Chunks uint64
 }
 
 // Entry is an entry in answer to List. Folders come before their content.
@@ -143,6 +156,8 @@ type Entry struct {
 	Mode uint32
 	Size uint64
 	Sum  Sum
+	// Chunks are those of the content, as package chunk writes them.
+	Chunks []byte
 }
 
 // Listed ends the answer to List. Faults name the entries that could not be read.
@@ -159,6 +174,8 @@ type Run struct {
 	Dir string
 	// Env is added to the container's environment.
 	Env []string
+	// After is the id of an update or command that has to have succeeded; the command is not started before. Zero is none.
+	After uint64
 }
 
 // Output is what a command wrote. Stream is 1 or 2.
@@ -168,8 +185,8 @@ type Output struct {
 	Data   []byte
 }
 
-// Exited ends the answer to Run. Code is 126 or 127 with Text if the command could not be started, and 128 plus the
-// signal's number if a signal ended it.
+// Exited ends the answer to Run. Code is 126 or 127 with Text if the command could not be started, 128 plus the signal's
+// number if a signal ended it, and ExitSkipped if what it was to come after has failed.
 type Exited struct {
 	ID   uint64
 	Code uint64
@@ -184,6 +201,8 @@ type Restart struct {
 	ID uint64
 	// GraceNanos is how long the old one has between SIGTERM and SIGKILL.
 	GraceNanos uint64
+	// After is as in Run.
+	After uint64
 }
 
 // Restarted answers Restart. Code is one of RestartDone and its like; Text is why it failed, empty if it did not.

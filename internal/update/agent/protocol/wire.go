@@ -21,6 +21,8 @@ func (*Restarted) kind() kind { return kindRestarted }
 func (*Process) kind() kind   { return kindProcess }
 func (*Ping) kind() kind      { return kindPing }
 func (*Pong) kind() kind      { return kindPong }
+func (*Copy) kind() kind      { return kindCopy }
+func (*Packed) kind() kind    { return kindPacked }
 
 func (m *Hello) encode(e *encoder) {
 	e.text(m.Program)
@@ -40,11 +42,14 @@ func (m *Put) encode(e *encoder) {
 	if m.Owner != nil {
 		e.numbers(m.Owner.UID, m.Owner.GID)
 	}
+	e.text(m.Base)
 	e.number(m.Size)
 	e.sum(m.Sum)
 	e.bytes(m.Data)
 }
 
+func (m *Copy) encode(e *encoder)   { e.numbers(m.Offset, m.Size) }
+func (m *Packed) encode(e *encoder) { e.bytes(m.Data) }
 func (m *Data) encode(e *encoder)   { e.bytes(m.Data) }
 func (m *Delete) encode(e *encoder) { e.text(m.Path) }
 func (m *Commit) encode(e *encoder) { e.number(m.ID) }
@@ -58,6 +63,7 @@ func (m *Applied) encode(e *encoder) {
 func (m *List) encode(e *encoder) {
 	e.number(m.ID)
 	e.places(m.Places)
+	e.number(m.Chunks)
 }
 
 func (m *Entry) encode(e *encoder) {
@@ -65,6 +71,7 @@ func (m *Entry) encode(e *encoder) {
 	e.text(m.Path)
 	e.numbers(uint64(m.Kind), uint64(m.Mode), m.Size)
 	e.sum(m.Sum)
+	e.bytes(m.Chunks)
 }
 
 func (m *Listed) encode(e *encoder) {
@@ -77,6 +84,7 @@ func (m *Run) encode(e *encoder) {
 	e.texts(m.Argv)
 	e.text(m.Dir)
 	e.texts(m.Env)
+	e.number(m.After)
 }
 
 func (m *Output) encode(e *encoder) {
@@ -90,7 +98,7 @@ func (m *Exited) encode(e *encoder) {
 }
 
 func (m *Kill) encode(e *encoder)    { e.number(m.ID) }
-func (m *Restart) encode(e *encoder) { e.numbers(m.ID, m.GraceNanos) }
+func (m *Restart) encode(e *encoder) { e.numbers(m.ID, m.GraceNanos, m.After) }
 
 func (m *Restarted) encode(e *encoder) {
 	e.numbers(m.ID, m.PID, m.Code)
@@ -128,6 +136,10 @@ func (d *decoder) message(k kind) Message {
 		return d.put()
 	case kindData:
 		return &Data{d.bytes()}
+	case kindCopy:
+		return &Copy{d.number(), d.number()}
+	case kindPacked:
+		return &Packed{d.bytes()}
 	case kindDelete:
 		return &Delete{d.text()}
 	case kindCommit:
@@ -137,9 +149,9 @@ func (d *decoder) message(k kind) Message {
 	case kindApplied:
 		return &Applied{d.number(), d.number(), d.number(), d.faults()}
 	case kindList:
-		return &List{d.number(), d.places()}
+		return &List{d.number(), d.places(), d.number()}
 	case kindEntry:
-		return &Entry{d.number(), d.text(), FileKind(d.number()), uint32(d.number()), d.number(), d.sum()}
+		return &Entry{d.number(), d.text(), FileKind(d.number()), uint32(d.number()), d.number(), d.sum(), d.bytes()}
 	case kindListed:
 		return &Listed{d.number(), d.faults()}
 	default: // the others are about processes
@@ -151,7 +163,7 @@ func (d *decoder) message(k kind) Message {
 func (d *decoder) process(k kind) Message {
 	switch k {
 	case kindRun:
-		return &Run{d.number(), d.texts(), d.text(), d.texts()}
+		return &Run{d.number(), d.texts(), d.text(), d.texts(), d.number()}
 	case kindOutput:
 		return &Output{d.number(), d.number(), d.bytes()}
 	case kindExited:
@@ -159,7 +171,7 @@ func (d *decoder) process(k kind) Message {
 	case kindKill:
 		return &Kill{d.number()}
 	case kindRestart:
-		return &Restart{d.number(), d.number()}
+		return &Restart{d.number(), d.number(), d.number()}
 	case kindRestarted:
 		return &Restarted{d.number(), d.number(), d.number(), d.text()}
 	case kindProcess:
@@ -178,7 +190,7 @@ func (d *decoder) put() Message {
 	if d.flag() {
 		m.Owner = &Owner{d.number(), d.number()}
 	}
-	m.Size, m.Sum, m.Data = d.number(), d.sum(), d.bytes()
+	m.Base, m.Size, m.Sum, m.Data = d.text(), d.number(), d.sum(), d.bytes()
 	return m
 }
 

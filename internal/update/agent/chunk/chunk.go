@@ -1,0 +1,130 @@
+// Package chunk cuts the content of files into pieces where the content itself says so, so that an edit changes only the pieces
+// around it: an insertion moves those behind it, and leaves them as they are. Both sides of a live update use it to find out what
+// the other one has.
+//
+// Like everything that is part of the program that goes into containers, it uses only the standard library.
+package chunk
+
+import (
+	"errors"
+	"io"
+	"math/bits"
+
+	"github.com/hone-dev/hone/internal/update/agent/protocol"
+)
+
+// Chunk is a piece of a file.
+type Chunk struct {
+	Size uint32
+	// Hash is half of the piece's sum. A piece that is found by it is verified as a part of the whole file.
+	Hash uint64
+}
+
+// List is a file as a sequence of pieces.
+type List []Chunk
+
+// Size returns the size of the file, in bytes.
+func (l List) Size() (n uint64) {
+	for _, c := range l {
+		n += uint64(c.Size)
+	}
+	return n
+}
+
+// Of returns the chunk that content is as a whole.
+func Of(content []byte) Chunk {
+	return Chunk{uint32(len(content)), protocol.SumOf(content).Short()}
+}
+
+// Largest is the largest of the Bounds, and Smallest the smallest.
+const Smallest, Largest = 10, 16
+
+// Bounds returns the logarithm of the size that chunks of a file have on average: about a thousand chunks for small files, and for
+// large ones so few that their list stays a thousandth of the file.
+func Bounds(size uint64) uint {
+	switch {
+	case size < 1<<20:
+		return Smallest
+	case size < 16<<20:
+		return 12
+	case size < 256<<20:
+		return 14
+	}
+	return Largest
+}
+
+// Max returns the size of the largest chunk, in bytes.
+func Max(bounds uint) int { return 8 << bounds }
+
+// gear maps bytes to numbers that look random.
+var gear = func() (t [256]uint64) {
+	x := uint64(0)
+	for i := range t { // splitmix64
+		x += 0x9e3779b97f4a7c15
+		z := x
+		z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+		z = (z ^ z>>27) * 0x94d049bb133111eb
+		t[i] = z ^ z>>31
+	}
+	return t
+}()
+
+// Cut returns the size of the chunk that content begins with. Content that is shorter than Max must be the end of the file.
+//
+// The rule is FastCDC's (Xia et al., USENIX ATC 2016): a rolling hash of the last 64 bytes has to have zeros at the top, more of
+// them before the chunk has its usual size than after, so that sizes vary less.
+func Cut(content []byte, bounds uint) int {
+	usual := 1 << bounds
+	n := min(len(content), Max(bounds))
+	i := usual / 4 // no chunk is smaller, but the last one
+	if n <= i {
+		return n
+	}
+	strict, loose := mask(bounds+1), mask(bounds-1)
+	h := uint64(0)
+	for _, c := range content[i:min(n, usual)] {
+		i++
+		if h = h<<1 + gear[c]; h&strict == 0 {
+			return i
+		}
+	}
+	for _, c := range content[i:n] {
+		i++
+		if h = h<<1 + gear[c]; h&loose == 0 {
+			return i
+		}
+	}
+	return n
+}
+
+func mask(n uint) uint64 { return bits.Reverse64(1<<n - 1) }
+
+// window is how much of a file is in memory while it is cut. It must not be smaller than the largest chunk.
+const window = 1 << 20
+
+// Scan reads a file from its beginning to its end. It calls next with what follows, at least most bytes of it or all that is left;
+// next returns how much of that it has taken. The result is the sum of the whole and its size, in bytes.
+func Scan(r io.Reader, most int, next func(content []byte) int) (sum protocol.Sum, size uint64, err error) {
+	var s protocol.Summer
+	buf := make([]byte, window)
+	from, to, end := 0, 0, false
+	for {
+		if !end && to-from < most {
+			to, from = copy(buf, buf[from:to]), 0
+			n, err := io.ReadFull(r, buf[to:])
+			_, _ = s.Write(buf[to : to+n])
+			to += n
+			switch {
+			case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+				end = true
+			case err != nil:
+				return sum, size, err
+			}
+		}
+		if from == to {
+			return s.Sum(), size, nil
+		}
+		n := next(buf[from:to])
+		from, size = from+n, size+uint64(n)
+	}
+}

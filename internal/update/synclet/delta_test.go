@@ -1,0 +1,259 @@
+//go:build linux
+
+package synclet
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/hone-dev/hone/internal/update/agent/chunk"
+	"github.com/hone-dev/hone/internal/update/agent/protocol"
+)
+
+// random returns content that cannot be compressed.
+func random(seed byte, size int) []byte {
+	out := make([]byte, size)
+	_, _ = rand.NewChaCha8([32]byte{seed}).Read(out)
+	return out
+}
+
+// sent returns how many bytes the conversation has sent so far.
+func (r *rig) sent() int {
+	d := r.stream.ReadWriteCloser.(*duplex)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.sent
+}
+
+// holds fails the test unless the container's file has the content.
+func (r *rig) holds(name string, want []byte) {
+	r.Helper()
+	if got, err := os.ReadFile(filepath.Join(r.remote, name)); err != nil || !bytes.Equal(got, want) {
+		r.Fatalf("%s: %d bytes that differ from the %d of the source: %v", name, len(got), len(want), err)
+	}
+}
+
+// TestDelta edits files: what travels is about the edit.
+func TestDelta(t *testing.T) {
+	for _, size := range []int{deltaFrom - 1, deltaFrom, 300 << 10, wholeFile, wholeFile + 1, 9 << 20} {
+		r := newRig(t)
+		content := random(1, size)
+		save := func(what string, next []byte, most int) {
+			t.Helper()
+			content = next
+			r.write("f", string(content))
+			before := r.sent()
+			rep := r.apply("f")
+			r.holds("f", content)
+			if rep.Bytes != int64(len(content)) {
+				t.Errorf("%s: reports %d bytes", what, rep.Bytes)
+			}
+			if n := r.sent() - before; most > 0 && n > most {
+				t.Errorf("%s of %d bytes: %d were sent, want at most %d", what, size, n, most)
+			}
+		}
+		save("a new file", content, 0)
+		edit := 16 << 10 // two chunks and what describes them
+		if size < deltaFrom {
+			edit = deltaFrom + 300
+		} else if size > wholeFile {
+			edit = 80 << 10
+		}
+		save("a line in the middle", slices.Insert(slices.Clone(content), size/2, []byte("a line\n")...), edit)
+		save("a line at the beginning", slices.Insert(slices.Clone(content), 0, []byte("a line\n")...), edit)
+		save("a line at the end", append(slices.Clone(content), "a line\n"...), edit)
+		save("a removed part", slices.Delete(slices.Clone(content), size/4, size/4+size/8), edit)
+		save("parts in another order", append(slices.Clone(content[size/2:]), content[:size/2]...), edit)
+		save("another file", random(2, size), 0)
+		save("an empty file", nil, 300)
+		save("a file again", random(2, size), 0)
+
+		// Another conversation asks what there is, and continues from there.
+		r.end()
+		r.connect(-1)
+		check(t, r.Learn(t.Context(), []string{r.put("f").Remote}))
+		save("a line after another start", slices.Insert(slices.Clone(content), size/2, []byte("a line\n")...), edit+300)
+		r.end()
+	}
+}
+
+// TestDeltaToAFileThatChanged has something in the container change or remove the old file: what was believed is wrong, and the whole
+// file is sent.
+func TestDeltaToAFileThatChanged(t *testing.T) {
+	for name, change := range map[string]func(path string) error{
+		"changed":   func(path string) error { return os.WriteFile(path, random(9, 400<<10), 0o600) },
+		"shortened": func(path string) error { return os.Truncate(path, 1000) },
+		"removed":   os.Remove,
+		"a folder": func(path string) error {
+			return errors.Join(os.Remove(path), os.Mkdir(path, 0o755))
+		},
+		"a link out": func(path string) error {
+			return errors.Join(os.Remove(path), os.Symlink("/etc/passwd", path))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			content := random(1, 400<<10)
+			r.write("f", string(content))
+			r.apply("f")
+			check(t, change(filepath.Join(r.remote, "f")))
+			content[200<<10]++
+			r.write("f", string(content))
+			r.apply("f")
+			r.holds("f", content)
+			content[100<<10]++
+			r.write("f", string(content))
+			before := r.sent()
+			r.apply("f")
+			r.holds("f", content)
+			if n := r.sent() - before; n > 20<<10 {
+				t.Errorf("the next edit sends %d bytes", n)
+			}
+		})
+	}
+}
+
+// TestDeltaInTheEnd makes random edits of random files, over a line that breaks anywhere, with a container that changes files
+// itself, is replaced by another one, or has other content than the client believes. An update brings the content byte by byte, or
+// fails.
+func TestDeltaInTheEnd(t *testing.T) {
+	seeds := uint64(40)
+	if testing.Short() {
+		seeds = 8
+	}
+	for seed := range seeds {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 19))
+			r := newRig(t)
+			names := []string{"a", "b", "sub/c"}
+			contents := map[string][]byte{}
+			for range 12 {
+				var changed []string
+				for _, name := range names {
+					if rng.IntN(3) == 0 {
+						contents[name] = edited(rng, contents[name])
+						r.write(name, string(contents[name]))
+						changed = append(changed, name)
+					}
+				}
+				switch rng.IntN(6) {
+				case 0: // the container changes a file
+					path := filepath.Join(r.remote, names[rng.IntN(len(names))])
+					if old, err := os.ReadFile(path); err == nil {
+						check(t, os.WriteFile(path, edited(rng, old), 0o644))
+					}
+				case 1: // another container
+					check(t, os.RemoveAll(r.remote))
+					check(t, os.Mkdir(r.remote, 0o755))
+					r.end()
+					r.connect(-1)
+					changed = names
+				case 2: // the line breaks, at a byte of the next flight
+					r.end()
+					r.connect(rng.IntN(600 << 10))
+				case 3: // nothing is true that is believed
+					for name, k := range r.known {
+						if k.chunks != nil {
+							rng.Shuffle(len(k.chunks.list), func(i, j int) { k.chunks.list[i], k.chunks.list[j] = k.chunks.list[j], k.chunks.list[i] })
+							r.known[name] = k
+						}
+					}
+				}
+				var present []string
+				for _, name := range changed {
+					if contents[name] != nil {
+						present = append(present, name)
+					}
+				}
+				for try := 0; ; try++ {
+					if r.Conversation == nil {
+						r.connect(-1)
+					}
+					_, err := r.Apply(t.Context(), r.batch(present...))
+					if err == nil {
+						break
+					}
+					if try == 3 {
+						t.Fatal(err)
+					}
+					r.end()
+					r.connect(-1)
+				}
+				for _, name := range present {
+					r.holds(name, contents[name])
+				}
+			}
+			left, err := filepath.Glob(filepath.Join(r.remote, ".hone*"))
+			if err != nil || len(left) > 0 {
+				t.Errorf("left behind: %v %v", left, err)
+			}
+		})
+	}
+}
+
+// edited returns content with a random edit.
+func edited(rng *rand.Rand, content []byte) []byte {
+	fill := func(n int) []byte {
+		out := make([]byte, n)
+		for i := range out {
+			out[i] = byte(rng.Uint32())
+		}
+		return out
+	}
+	if len(content) == 0 || rng.IntN(10) == 0 {
+		return fill(rng.IntN(300 << 10))
+	}
+	at := rng.IntN(len(content))
+	out := slices.Clone(content)
+	switch rng.IntN(4) {
+	case 0:
+		return slices.Insert(out, at, fill(rng.IntN(5000))...)
+	case 1:
+		return slices.Delete(out, at, at+rng.IntN(len(out)-at))
+	case 2:
+		copy(out[at:], fill(rng.IntN(len(out)-at)))
+	default:
+		return append(out, out[:at]...)[:min(len(out)+at, 2<<20)]
+	}
+	return out
+}
+
+// TestHostileChunks has a container say anything about its chunks: nothing is taken that cannot be a file of that size.
+func TestHostileChunks(t *testing.T) {
+	good := chunk.List{{Size: 100, Hash: 1}, {Size: 28, Hash: 2}}.Append(nil, chunk.Smallest)
+	for name, tt := range map[string]struct {
+		entry protocol.Entry
+		ok    bool
+	}{
+		"as it should be":  {protocol.Entry{Size: 128, Chunks: good}, true},
+		"of a folder":      {protocol.Entry{Kind: protocol.KindDir, Size: 128, Chunks: good}, false},
+		"of another size":  {protocol.Entry{Size: 129, Chunks: good}, false},
+		"too large chunks": {protocol.Entry{Size: 128, Chunks: append([]byte{60}, good[1:]...)}, false},
+		"cut":              {protocol.Entry{Size: 128, Chunks: good[:len(good)-2]}, false},
+		"none":             {protocol.Entry{Size: 128}, false},
+	} {
+		if got := entryChunks(&tt.entry); (got != nil) != tt.ok {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func BenchmarkDelta(b *testing.B) {
+	content := random(1, 9<<20)
+	d := newDelta(nil, uint64(len(content)))
+	_, _, err := d.scan(bytes.NewReader(content))
+	check(b, err)
+	old := &chunks{d.old.bounds, d.list}
+	content = slices.Insert(content, len(content)/2, []byte("a line\n")...)
+	b.SetBytes(int64(len(content)))
+	for b.Loop() {
+		d := newDelta(old, uint64(len(content)))
+		_, _, _ = d.scan(bytes.NewReader(content))
+	}
+}
