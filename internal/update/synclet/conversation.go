@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
@@ -39,6 +40,8 @@ type Conversation struct {
 
 	wmu sync.Mutex
 	w   *protocol.Writer
+	// line is the way to the synclet.
+	line *line
 
 	mu      sync.Mutex
 	next    uint64
@@ -76,12 +79,14 @@ func open(stream io.ReadWriteCloser, hello protocol.Hello) (*Conversation, error
 		return nil, err
 	}
 	living := newLivingStream(stream)
-	s := &Conversation{stream: living, w: protocol.NewWriter(living), turn: make(chan struct{}, 1), done: make(chan struct{}),
+	s := &Conversation{stream: living, w: protocol.NewWriter(living), line: &line{}, turn: make(chan struct{}, 1), done: make(chan struct{}),
 		answers: map[uint64]func(protocol.Message) bool{}, known: map[string]known{}}
+	began := time.Now()
 	if err := s.send(&hello); err != nil {
 		return nil, err
 	}
 	m, err := protocol.NewReader(stream).Next()
+	s.line.answered(time.Since(began))
 	if errors.Is(err, protocol.ErrVersion) {
 		return nil, fmt.Errorf("%w: %w", errForeign, err)
 	}
@@ -91,6 +96,7 @@ func open(stream io.ReadWriteCloser, hello protocol.Hello) (*Conversation, error
 	switch m := m.(type) {
 	case *protocol.Hello:
 		s.hello = *m
+		s.w.Pack = s.line.pack
 		return s, nil
 	case *protocol.Failed:
 		return nil, fmt.Errorf("%w: %s", errForeign, m.Text)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/hone-dev/hone/internal/update/agent/chunk"
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
@@ -255,5 +256,59 @@ func BenchmarkDelta(b *testing.B) {
 	for b.Loop() {
 		d := newDelta(old, uint64(len(content)))
 		_, _, _ = d.scan(bytes.NewReader(content))
+	}
+}
+
+// TestPackedUpdates sends updates over a line that counts as thin: text travels compressed, what cannot be compressed does not, and
+// the content is the same.
+func TestPackedUpdates(t *testing.T) {
+	r := newRig(t)
+	r.line.latency = far
+	text := bytes.Repeat([]byte("every line of this text is much like the others, up to a number\n"), 8000)
+	for i := 0; i < len(text); i += 640 {
+		copy(text[i:], fmt.Sprintf("%08d", i*7919))
+	}
+	for _, tt := range []struct {
+		name    string
+		content []byte
+		most    int
+	}{
+		{"small", []byte("a = 1\n"), 400},
+		{"text", text, len(text) / 5},
+		{"random", random(1, 1<<20), 1<<20 + 4000},
+		{"mixed", append(random(2, 600<<10), text...), 600<<10 + len(text)},
+		{"text again", text[640:], len(text) / 5},
+	} {
+		before := r.sent()
+		r.line.rate = 2.5e6
+		r.write(tt.name, string(tt.content))
+		r.apply(tt.name)
+		r.holds(tt.name, tt.content)
+		if n := r.sent() - before; n > tt.most {
+			t.Errorf("%s: %d of %d bytes were sent", tt.name, n, len(tt.content))
+		}
+	}
+}
+
+// TestLine decides from what was measured whether compressing is worth it.
+func TestLine(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		line *line
+		n    int
+		want bool
+	}{
+		{"a new line nearby", &line{latency: time.Millisecond}, 100 << 10, false},
+		{"a new line far away", &line{latency: 20 * time.Millisecond}, 100 << 10, true},
+		{"a few bytes", &line{latency: 20 * time.Millisecond}, 100, false},
+		{"20 Mbit/s", &line{rate: 2.5e6}, 100 << 10, true},
+		{"this machine", &line{rate: 400e6}, 100 << 10, false},
+		{"far away and fast", &line{latency: 20 * time.Millisecond, rate: 400e6}, 100 << 10, false},
+		{"content that is compressed", &line{rate: 2.5e6, pace: 100e6, ratio: 0.99}, 100 << 10, false},
+		{"a processor that is too slow", &line{rate: 2.5e6, pace: 2e6, ratio: 0.3}, 100 << 10, false},
+	} {
+		if got := tt.line.worthIt(tt.n); got != tt.want {
+			t.Errorf("%s: %v", tt.name, got)
+		}
 	}
 }

@@ -175,6 +175,8 @@ func (s *Conversation) transfer(ctx context.Context, deletes []string, files []*
 		return nil, err
 	}
 	defer s.forget(id)
+	s.line.begin()
+	began := time.Now()
 	if err := s.stage(ctx, id, deletes, files, *r); err != nil {
 		return nil, s.reason(err)
 	}
@@ -182,6 +184,7 @@ func (s *Conversation) transfer(ctx context.Context, deletes []string, files []*
 	if err := s.await(ctx, answered); err != nil {
 		return nil, err
 	}
+	s.line.arrived(time.Since(began) - time.Duration(applied.Nanos))
 	return applied, nil
 }
 

@@ -1,9 +1,9 @@
-// Package proxy injects faults between hone and an API server: a Wire cuts, resets, slows and stalls connections; a
+// Package proxy injects faults between hone and an API server: a Wire cuts, resets, slows, stretches and stalls connections; a
 // Gateway answers requests with errors and ends watches.
 //
 // # Concurrency
 //
-// Everything is safe for concurrent use. A Wire owns two goroutines per connection, which end with Close.
+// Everything is safe for concurrent use. A Wire owns two goroutines per connection, four over a Line, which end with Close.
 package proxy
 
 import (
@@ -29,6 +29,7 @@ type Wire struct {
 	over    chan struct{}
 	pause   time.Duration
 	stalled chan struct{}
+	line    Line
 }
 
 // NewWire opens a wire to server, which is HOST:PORT or the absolute path of a socket.
@@ -192,10 +193,16 @@ func (w *Wire) carry(c net.Conn) {
 		_, _ = c.Close(), up.Close()
 	}
 	w.conns[c], w.conns[up] = true, true
+	line := w.line
 	w.mu.Unlock()
-	w.all.Go(func() { w.copy(up, c, true); _ = up.Close() })
-	w.copy(c, up, false)
-	_ = c.Close()
+	if line != (Line{}) {
+		w.all.Go(func() { w.travel(up, c, true, line) })
+		w.travel(c, up, false, line)
+	} else {
+		w.all.Go(func() { w.copy(up, c, true); _ = up.Close() })
+		w.copy(c, up, false)
+		_ = c.Close()
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.conns, c)
