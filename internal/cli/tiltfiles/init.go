@@ -47,6 +47,7 @@ never overwritten. In a folder with nothing to declare it offers a small example
 	c.Flags().BoolVar(&o.example, "example", false, "write a small project to try hone on, into a folder without files")
 	c.MarkFlagsMutuallyExclusive("ask", "compose")
 	c.MarkFlagsMutuallyExclusive("ask", "example")
+	c.MarkFlagsMutuallyExclusive("dry-run", "example")
 	return c
 }
 
