@@ -1,18 +1,20 @@
 package survey
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/compose-spec/compose-go/v2/interpolation"
 	"github.com/compose-spec/compose-go/v2/loader"
+	composetemplate "github.com/compose-spec/compose-go/v2/template"
 	"github.com/compose-spec/compose-go/v2/types"
 	"sigs.k8s.io/yaml"
 )
@@ -36,12 +38,17 @@ func (l *looker) composeObjects() error {
 	for _, name := range l.Compose {
 		details.ConfigFiles = append(details.ConfigFiles, types.ConfigFile{Filename: name, Content: l.read(name)})
 	}
+	unset := map[string]bool{}
 	p, err := loader.LoadWithContext(context.Background(), details, func(o *loader.Options) {
 		o.SetProjectName("compose", true)
+		o.Interpolate.LookupValue, o.Interpolate.Substitute = nothing, substitute(unset)
 		o.SkipResolveEnvironment, o.ResolvePaths, o.SkipExtends, o.SkipInclude, o.Profiles = true, false, false, true, []string{"*"}
 	})
 	if err != nil {
 		return fmt.Errorf("read %s: %w", l.Compose[0], err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(unset)) {
+		l.note(LeftOut, "%s: the value of ${%s}, which Compose takes from your environment or .env", l.Compose[0], name)
 	}
 	var docs [][]byte
 	l.Workloads = slices.DeleteFunc(l.Workloads, func(w Workload) bool { _, is := p.Services[w.Name]; return is })
@@ -69,6 +76,26 @@ func (l *looker) composeObjects() error {
 	return nil
 }
 
+// nothing is the environment of the Compose files: what they take from that of the user may be secret, and is different for the next user.
+var nothing interpolation.LookupValue = func(string) (string, bool) { return "", false }
+
+// required matches a variable without which Compose starts nothing.
+var required = regexp.MustCompile(`(^|[^$])\$\{(\w+):?\?[^}]*\}`)
+
+// substitute puts the defaults of variables into a text. A variable without one becomes empty, also if it is required, and is added to
+// unset.
+func substitute(unset map[string]bool) func(string, composetemplate.Mapping) (string, error) {
+	return func(text string, values composetemplate.Mapping) (string, error) {
+		text = required.ReplaceAllString(text, "$1$${$2}")
+		for name := range composetemplate.ExtractVariables(m{"": text}, nil) {
+			if !strings.Contains(text, "${"+name+"-") && !strings.Contains(text, "${"+name+":-") {
+				unset[name] = true
+			}
+		}
+		return composetemplate.SubstituteWithOptions(text, values, composetemplate.WithoutLogging)
+	}
+}
+
 // m is an object, or a part of one.
 type m = map[string]any
 
@@ -86,7 +113,7 @@ func kubeName(s string) string {
 func (l *looker) composeService(s types.ServiceConfig) []m {
 	name := kubeName(s.Name)
 	w := Workload{Name: name, Images: []string{s.Image}, After: nil}
-	c := m{"name": name, "image": s.Image}
+	c := m{"name": name, "image": strings.TrimSuffix(s.Image, ":")} // a tag may be a variable without a value
 	if s.Build != nil {
 		if s.Image == "" {
 			w.Images, c["image"] = []string{name}, name
@@ -109,6 +136,9 @@ func (l *looker) composeService(s types.ServiceConfig) []m {
 	}
 	if s.WorkingDir != "" {
 		c["workingDir"] = s.WorkingDir
+	}
+	if from := l.composeEnvFiles(s); len(from) > 0 {
+		c["envFrom"] = from
 	}
 	if env := l.composeEnv(s); len(env) > 0 {
 		c["env"] = env
@@ -180,31 +210,41 @@ func (l *looker) composePorts(s types.ServiceConfig, w *Workload) (ports []int) 
 	return ports
 }
 
-// composeEnv returns the environment of a service: of its files first, then its own.
-func (l *looker) composeEnv(s types.ServiceConfig) (out []any) {
-	all := map[string]string{}
+// composeEnvFiles returns where a service's environment comes from: a Secret for each of its files, which the Tiltfile makes of them.
+// Their values are secrets more often than not, and the objects are written to be committed. Of a variable in two files the later one
+// counts, and of one that the service sets too that: as in Compose.
+func (l *looker) composeEnvFiles(s types.ServiceConfig) (out []any) {
 	for _, f := range s.EnvFiles {
 		name := path.Clean(strings.TrimPrefix(f.Path, "/"))
 		if !l.exists(name) {
 			l.note(LeftOut, "service %s: env_file %s", s.Name, name)
 			continue
 		}
-		lines := bufio.NewScanner(bytes.NewReader(l.read(name)))
-		for lines.Scan() {
-			if key, value, ok := strings.Cut(strings.TrimSpace(lines.Text()), "="); ok && !strings.HasPrefix(key, "#") {
-				all[strings.TrimPrefix(key, "export ")] = strings.Trim(value, `"'`)
-			}
+		secret := kubeName(s.Name) + "-env"
+		if len(out) > 0 {
+			secret += "-" + strconv.Itoa(len(out)+1)
+		}
+		l.EnvSecrets = append(l.EnvSecrets, EnvSecret{Name: secret, File: name})
+		out = append(out, m{"secretRef": m{"name": secret}})
+		if composeOnly.Match(l.read(name)) {
+			l.note(Guessed, "service %s: %s is read as kubectl create secret --from-env-file does: quotes and $ are parts of values, and no line begins with export", s.Name, name)
 		}
 	}
-	for key, value := range s.Environment {
+	return out
+}
+
+// composeOnly matches lines of an env_file that mean something else to kubectl.
+var composeOnly = regexp.MustCompile(`(?m)^\s*(export\s|[^#=\s]+=(["']|[^#\n]*\$))`)
+
+// composeEnv returns the environment that a service sets itself.
+func (l *looker) composeEnv(s types.ServiceConfig) (out []any) {
+	for _, key := range slices.Sorted(maps.Keys(s.Environment)) {
+		value := s.Environment[key]
 		if value == nil {
 			l.note(LeftOut, "service %s: %s, which Compose takes from your environment", s.Name, key)
 			continue
 		}
-		all[key] = *value
-	}
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		out = append(out, m{"name": key, "value": all[key]})
+		out = append(out, m{"name": key, "value": *value})
 	}
 	return out
 }

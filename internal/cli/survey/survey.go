@@ -24,6 +24,8 @@ type Project struct {
 	Kustomize []string
 	Charts    []Chart
 	Images    []Image
+	// EnvSecrets are the Secrets that are made of files with an environment.
+	EnvSecrets []EnvSecret
 	// Workloads are the workloads that are in YAML files, by name.
 	Workloads []Workload
 	Locals    []Local
@@ -37,6 +39,11 @@ type Chart struct {
 	Dir    string
 	Name   string
 	Values []string
+}
+
+// EnvSecret is a Secret with the variables of a file.
+type EnvSecret struct {
+	Name, File string
 }
 
 // Local is a process of this machine.

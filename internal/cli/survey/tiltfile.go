@@ -51,6 +51,12 @@ func (p Project) objects(w *writer) {
 			w.line("])")
 		}
 	}
+	if len(p.EnvSecrets) > 0 {
+		w.para("# Secrets with the environment of containers: values of these files are in no other file.", "load('ext://secret', 'secret_create_generic')")
+		for _, s := range p.EnvSecrets {
+			w.line("secret_create_generic(" + quote(s.Name) + ", from_env_file=" + quote(s.File) + ")")
+		}
+	}
 	for _, dir := range p.Kustomize {
 		w.para("k8s_yaml(kustomize(" + quote(dir) + "))")
 	}
