@@ -1,16 +1,12 @@
 package survey
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/moby/buildkit/frontend/dockerfile/instructions"
-	"github.com/moby/buildkit/frontend/dockerfile/parser"
 )
 
 // Image is an image that is built from a Dockerfile.
@@ -185,75 +181,6 @@ func (l *looker) live(im *Image, dockerfile string) {
 	}
 }
 
-// inStage finds a live update for a compiled project: the stage that compiles runs in the cluster, and its last commands run again there
-// when a source file has changed. The last stage must run a program, a jar or a DLL that it copies
-// from a stage with a name, or has compiled itself.
-func (l *looker) inStage(im *Image, final stage) bool {
-	command := final.command()
-	if len(command) == 0 {
-		return false
-	}
-	from, entrypoint := final, slices.Clone(command)
-	for n, word := range command {
-		file := word
-		if !path.IsAbs(file) && (strings.Contains(file, "/") || path.Ext(file) == ".jar" || path.Ext(file) == ".dll") {
-			file = resolve(final.workdir, file)
-		}
-		c, ok := final.fetches(file)
-		if !ok {
-			continue
-		}
-		i := slices.IndexFunc(final.before, func(s stage) bool { return s.name != "" && strings.EqualFold(s.name, c.stage) })
-		if i < 0 {
-			return false
-		}
-		from, im.Target = final.before[i], final.before[i].name
-		if rest := strings.TrimPrefix(file, c.to); c.into && path.Base(c.from) == path.Base(file) || rest == "" {
-			entrypoint[n] = c.from // a file, not a folder
-		} else {
-			entrypoint[n] = path.Join(c.from, rest)
-		}
-		break
-	}
-	var syncs []Step
-	for _, c := range from.copies {
-		if from := path.Join(im.Context, c.from); l.exists(from) {
-			to := c.to
-			if info, err := fs.Stat(l.files, from); err == nil && !info.IsDir() && c.into {
-				to = path.Join(to, path.Base(from))
-			}
-			syncs = append(syncs, Step{From: from, To: to})
-		}
-	}
-	if len(syncs) == 0 || len(from.after) == 0 {
-		im.Target = ""
-		return false
-	}
-	syncs = reduced(syncs)
-	im.Live = append(slices.Clone(syncs), Step{Run: "cd " + from.workdir + " && " + strings.Join(from.after, " && ")})
-	if im.Restart = true; im.Target != "" {
-		im.Entrypoint = entrypoint
-	}
-	where := "in the container"
-	if im.Target != "" {
-		where = "in the container, which runs stage " + im.Target + " for that"
-	}
-	im.Why = fmt.Sprintf("a saved file is compiled %s; quicker is to compile in a local_resource, and to sync what it makes", where)
-	l.note(Guessed, "%s: %s is compiled %s", im.file(), im.Kind, where)
-	return true
-}
-
-// fetches returns how the stage gets a file from another one.
-func (s stage) fetches(file string) (copied, bool) {
-	for _, c := range s.fetched {
-		if c.to == file || strings.HasPrefix(file, strings.TrimSuffix(c.to, "/")+"/") && c.into && (path.Base(c.from) == path.Base(file) || path.Ext(c.from) == "") ||
-			strings.HasPrefix(file, c.to+"/") {
-			return c, true
-		}
-	}
-	return copied{}, false
-}
-
 // reduced leaves out syncs that another one covers.
 func reduced(steps []Step) []Step {
 	return slices.DeleteFunc(slices.Clone(steps), func(s Step) bool {
@@ -307,127 +234,6 @@ func (l *looker) script(dir, command string) string {
 		return about.Scripts[name]
 	}
 	return ""
-}
-
-// stage is the last stage of a Dockerfile, as far as the survey needs it.
-type stage struct {
-	name    string
-	workdir string
-	// copies are those of the project, and fetched those from other stages.
-	copies, fetched []copied
-	// commands are all that it runs, and after those after the last copy of the project.
-	commands, after []string
-	entrypoint, cmd []string
-	// before are the stages before it.
-	before []stage
-}
-
-// copied is what a COPY copies. A file goes into the destination if that is a folder; of a folder, only the content does.
-type copied struct {
-	from, to string
-	into     bool
-	// stage is the name of the stage that it is copied from; empty for the project.
-	stage string
-}
-
-// runs reports whether the stage runs a program, so that containers have it.
-func (s stage) runs(program string) bool {
-	return slices.ContainsFunc(s.commands, func(c string) bool { return slices.Contains(strings.Fields(c), program) })
-}
-
-// interpreters tell a kind by the program that containers run, for projects without a manifest.
-var interpreters = []struct {
-	name string
-	kind Kind
-}{{"python", Python}, {"node", Node}, {"ruby", Ruby}, {"php", PHP}}
-
-// kind returns the kind of the program that the stage starts; empty if that is not known.
-func (s stage) kind() Kind {
-	command := s.command()
-	if len(command) == 0 {
-		return ""
-	}
-	for _, i := range interpreters {
-		// python3.13 is python.
-		if strings.TrimRight(path.Base(command[0]), "0123456789.") == i.name {
-			return i.kind
-		}
-	}
-	return ""
-}
-
-// command returns what containers run.
-func (s stage) command() []string {
-	return slices.Concat(s.entrypoint, s.cmd)
-}
-
-// finalStage reads the last stage of a Dockerfile.
-func finalStage(content []byte) (stage, error) {
-	parsed, err := parser.Parse(bytes.NewReader(content))
-	if err != nil {
-		return stage{}, err
-	}
-	stages, _, err := instructions.Parse(parsed.AST, nil)
-	if err != nil {
-		return stage{}, err
-	}
-	if len(stages) == 0 {
-		return stage{}, fmt.Errorf("it has no FROM")
-	}
-	var before []stage
-	for _, s := range stages[:len(stages)-1] {
-		before = append(before, stageOf(s, before))
-	}
-	return stageOf(stages[len(stages)-1], before), nil
-}
-
-func stageOf(of instructions.Stage, before []stage) stage {
-	s := stage{name: of.Name, workdir: "/", before: before}
-	if i := slices.IndexFunc(before, func(b stage) bool { return b.name != "" && strings.EqualFold(b.name, of.BaseName) }); i >= 0 {
-		base := before[i]
-		s.workdir, s.copies, s.fetched, s.commands, s.after, s.entrypoint, s.cmd = base.workdir, slices.Clone(base.copies), slices.Clone(base.fetched),
-			slices.Clone(base.commands), slices.Clone(base.after), base.entrypoint, base.cmd
-	}
-	for _, c := range of.Commands {
-		switch c := c.(type) {
-		case *instructions.WorkdirCommand:
-			s.workdir = resolve(s.workdir, c.Path)
-		case *instructions.CopyCommand:
-			for _, from := range c.SourcePaths {
-				if strings.ContainsAny(from, "*?[$") || strings.Contains(c.DestPath, "$") {
-					continue
-				}
-				into := c.DestPath == "." || c.DestPath == ".." || strings.HasSuffix(c.DestPath, "/") || len(c.SourcePaths) > 1
-				if c.From != "" {
-					s.fetched = append(s.fetched, copied{path.Clean(from), resolve(s.workdir, c.DestPath), into, c.From})
-					continue
-				}
-				s.copies, s.after = append(s.copies, copied{path.Clean(from), resolve(s.workdir, c.DestPath), into, ""}), nil
-			}
-		case *instructions.RunCommand:
-			line := strings.Join(c.CmdLine, " ")
-			s.commands, s.after = append(s.commands, line), append(s.after, line)
-		case *instructions.EntrypointCommand:
-			s.entrypoint = argv(c.ShellDependantCmdLine)
-		case *instructions.CmdCommand:
-			s.cmd = argv(c.ShellDependantCmdLine)
-		}
-	}
-	return s
-}
-
-func argv(line instructions.ShellDependantCmdLine) []string {
-	if line.PrependShell {
-		return []string{"sh", "-c", strings.Join(line.CmdLine, " ")}
-	}
-	return line.CmdLine
-}
-
-func resolve(workdir, to string) string {
-	if path.IsAbs(to) {
-		return path.Clean(to)
-	}
-	return path.Join(workdir, to)
 }
 
 // match gives images the names under which objects use them.
