@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	apidiscovery "k8s.io/api/apidiscovery/v2"
@@ -57,12 +58,12 @@ type Version struct {
 	Resources []metav1.APIResource
 }
 
-// Groups returns all groups in the order of the server, the core group first. Groups that cannot be read, because the server behind them is down, are left out: they must not hide all
-// others.
+// Groups returns all groups in the order of the server, the core group first. Groups that cannot be read, because the server behind them
+// is down or does not answer, are left out: they must not hide all others.
 func (d Client) Groups(ctx context.Context) ([]Group, error) {
 	var all []Group
 	for _, root := range []string{"/api", "/apis"} {
-		raw, err := d.rest.Get().AbsPath(root).SetHeader("Accept", aggregated).Do(ctx).Raw()
+		raw, err := d.get(ctx, aggregated, root)
 		if apierrors.IsNotFound(err) {
 			continue // a server that has only one of them
 		}
@@ -76,6 +77,22 @@ func (d Client) Groups(ctx context.Context) ([]Group, error) {
 		all = append(all, found...)
 	}
 	return all, nil
+}
+
+// answerTime is how long a server may take for one answer. Servers answer from memory, in well under a second; a tunnel to one that is
+// gone takes connections and never answers, and whoever asks for kinds would wait for ever. Half a minute is more than a slow line needs
+// for the one or two megabytes of a cluster with many kinds.
+const answerTime = 30 * time.Second
+
+// get returns the answer to one request.
+func (d Client) get(ctx context.Context, accept string, at ...string) ([]byte, error) {
+	limited, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	raw, err := d.rest.Get().AbsPath(at...).SetHeader("Accept", accept).Do(limited).Raw()
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return nil, fmt.Errorf("the server has not answered within %v: %w", answerTime, err)
+	}
+	return raw, err
 }
 
 // read reads an answer in any of the forms that aggregated accepts.
@@ -160,12 +177,12 @@ func (d Client) each(ctx context.Context, root string, list []metav1.APIGroup) (
 		for n, v := range of.Versions {
 			all[i].Versions = append(all[i].Versions, Version{Name: v.Version})
 			g.Go(func() error {
-				raw, err := d.rest.Get().AbsPath(root, v.GroupVersion).SetHeader("Accept", "application/json").Do(ctx).Raw()
+				raw, err := d.get(ctx, "application/json", root, v.GroupVersion)
 				if err != nil {
 					if ctx.Err() != nil {
 						return err
 					}
-					return nil // the server behind one group is down
+					return nil // the server behind one group is down, or does not answer
 				}
 				var resources metav1.APIResourceList
 				if err := json.Unmarshal(raw, &resources); err != nil {

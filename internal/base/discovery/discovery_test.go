@@ -1,12 +1,18 @@
 package discovery
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -100,6 +106,47 @@ func TestGroups(t *testing.T) {
 	if _, err := clientOf(t, map[string]string{"/api": "[]", "/apis": "{}"}).Groups(t.Context()); err == nil {
 		t.Error("what is no answer is read")
 	}
+}
+
+// answering is a transport whose server answers some paths, and takes the requests for others without ever answering them.
+type answering map[string]string
+
+func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
+	if body, ok := a[r.URL.Path]; ok {
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+	}
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// TestNoAnswer checks that nobody waits longer than answerTime for a server that takes requests and does not answer them, and that one
+// group whose server does not answer hides no other one.
+func TestNoAnswer(t *testing.T) {
+	groups := func(t *testing.T, answers answering) ([]Group, time.Duration, error) {
+		t.Helper()
+		c, err := New(&rest.Config{Host: "http://silent.example"}, &http.Client{Transport: answers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		all, err := c.Groups(t.Context())
+		return all, time.Since(began), err
+	}
+	synctest.Test(t, func(t *testing.T) {
+		_, took, err := groups(t, nil)
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "has not answered within 30s") || took != answerTime {
+			t.Errorf("after %v: %v", took, err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		answers := answering(maps.Clone(old))
+		delete(answers, "/apis/apps.example/v1")
+		answers["/apis/metrics.k8s.io/v1"] = `{}`
+		all, took, err := groups(t, answers)
+		if err != nil || len(all) != 4 || took != answerTime {
+			t.Errorf("after %v: %v %v", took, all, err)
+		}
+	})
 }
 
 func TestMapper(t *testing.T) {
