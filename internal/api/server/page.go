@@ -3,6 +3,8 @@ package server
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
+	"html"
 	"io/fs"
 	"mime"
 	"net/http"
@@ -88,19 +90,30 @@ func compress(content []byte) []byte {
 	return b.Bytes()
 }
 
-// wantsHTML reports whether a person looks at the answer to a request.
+// wantsHTML reports whether a person looks at the answer to a request: a browser asks for the page or for one of the documentation.
 func wantsHTML(r *http.Request) bool {
-	return r.URL.Path == "/" && strings.Contains(r.Header.Get("Accept"), "text/html")
+	return (r.URL.Path == "/" || isDocs(r)) && strings.Contains(r.Header.Get("Accept"), "text/html")
+}
+
+func isDocs(r *http.Request) bool {
+	return r.URL.Path == "/docs" || strings.HasPrefix(r.URL.Path, "/docs/")
 }
 
 // shut tells a browser without a cookie how to get one.
 func shut(w http.ResponseWriter) {
+	say(w, http.StatusUnauthorized, "This browser has no access yet",
+		"<p>Run <code>hone open</code> in a terminal, or press <kbd>O</kbd> on hone's screen. Both open the session's page with a ticket that is valid once; after that, "+
+			"this browser may see all pages.</p>")
+}
+
+// say answers a person with a heading and HTML below it.
+func say(w http.ResponseWriter, code int, heading, below string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(http.StatusUnauthorized)
-	_, _ = w.Write([]byte(`<!doctype html>
+	w.WriteHeader(code)
+	_, _ = fmt.Fprintf(w, `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><title>hone</title>
-<h1>This browser has no access yet</h1>
-<p>Run <code>hone open</code> in a terminal, or press <kbd>O</kbd> on hone's screen. Both open this page with a ticket that is valid once.</p>
+<h1>%s</h1>
+%s
 </html>
-`))
+`, html.EscapeString(heading), below)
 }

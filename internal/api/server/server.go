@@ -213,8 +213,12 @@ func cookie(l net.Listener) string {
 
 // refuse responds to a refused request in the format of the requested path.
 func refuse(w http.ResponseWriter, r *http.Request, code int, text string) {
-	if code == http.StatusUnauthorized && wantsHTML(r) {
+	switch html := wantsHTML(r); {
+	case html && code == http.StatusUnauthorized:
 		shut(w)
+		return
+	case html && isDocs(r):
+		say(w, code, text, `<p><a href="/docs/">All pages</a></p>`)
 		return
 	}
 	if strings.HasPrefix(r.URL.Path, "/api/") || r.URL.Path == "/" {
