@@ -5,9 +5,8 @@ import { cp, mkdir, writeFile } from "node:fs/promises";
 const out = process.argv[2] ?? "dist";
 const watch = process.argv.includes("--watch");
 await mkdir(out, { recursive: true });
-for (const file of ["index.html", "favicon.svg"]) {
-  await cp(`src/${file}`, `${out}/${file}`);
-}
+await cp("src/index.html", `${out}/index.html`);
+await cp("docs/site/favicon.svg", `${out}/favicon.svg`); // the documentation has the same
 
 /** Says of each build that it has ended; see src/renew.ts. */
 const stamp = {

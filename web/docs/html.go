@@ -20,13 +20,13 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// site holds what the pages load: the style and the search.
+// site holds what the pages load: the style, the icon and the search. The session's page is built with the same palette and icon.
 //
 //go:embed site
 var site embed.FS
 
 // assets are the files of site.
-var assets = []string{"docs.css", "docs.js"}
+var assets = []string{"docs.css", "docs.js", "favicon.svg", "palette.css"}
 
 // searchFile is what docs.js searches.
 const searchFile = "search.json"
@@ -98,6 +98,7 @@ func (p Page) html() ([]byte, error) {
 <title>%s – hone</title>
 <meta name="viewport" content="width=device-width">
 <meta name="color-scheme" content="light dark">
+<link rel="icon" href="%sfavicon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="%sdocs.css">
 <script type="module" src="%sdocs.js"></script>
 </head>
@@ -108,7 +109,7 @@ func (p Page) html() ([]byte, error) {
 <form role="search" hidden><input type="search" aria-label="Search the documentation" placeholder="Search" autocomplete="off"></form>
 <div id="found" aria-live="polite"></div>
 <div id="contents">
-`, html.EscapeString(p.Title), up, up, up, up)
+`, html.EscapeString(p.Title), up, up, up, up, up)
 	p.contents(&b)
 	fmt.Fprintf(&b, "</div>\n</nav>\n<main id=\"content\">\n%s</main>\n</body>\n</html>\n", body.Bytes())
 	return b.Bytes(), nil
