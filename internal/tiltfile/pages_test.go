@@ -1,9 +1,11 @@
 package tiltfile
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -13,8 +15,8 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/language"
 )
 
-// TestPagesKnowTheLanguage checks the pieces of Tiltfiles in the documentation that no test evaluates: each can be parsed, and each
-// function of the language that it calls exists and takes the arguments that are named.
+// TestPagesKnowTheLanguage checks the pieces of Tiltfiles in the documentation that no test evaluates, in blocks and in running text: each
+// can be parsed, and each function of the language that it calls exists and takes the arguments that are named.
 func TestPagesKnowTheLanguage(t *testing.T) {
 	pieces := 0
 	root := filepath.Join("..", "..", "web", "docs")
@@ -30,7 +32,11 @@ func TestPagesKnowTheLanguage(t *testing.T) {
 		for i, part := range strings.Split(string(text), "\n```python\n")[1:] {
 			piece, _, _ := strings.Cut(part, "\n```")
 			pieces++
-			checkPiece(t, strings.TrimPrefix(path, root+"/"), i, piece, loaded)
+			checkPiece(t, fmt.Sprintf("%s, piece %d", strings.TrimPrefix(path, root+"/"), i+1), piece, loaded)
+		}
+		for _, c := range callsOf(string(text)) {
+			pieces++
+			checkPiece(t, strings.TrimPrefix(path, root+"/"), c, loaded)
 		}
 		return nil
 	})
@@ -39,11 +45,27 @@ func TestPagesKnowTheLanguage(t *testing.T) {
 	}
 }
 
-func checkPiece(t *testing.T, page string, number int, piece string, loaded map[string]bool) {
+var (
+	fenced   = regexp.MustCompile("(?ms)^[ \t]*```.*?^[ \t]*```")
+	codeSpan = regexp.MustCompile("`([^`]+)`")
+	call     = regexp.MustCompile(`(?s)^([a-z_]+=\[?)?[a-z_][a-z_0-9.]*\(.*\)\]?$`)
+)
+
+// callsOf returns the calls that stand in the running text of a page: `sync(…)`, `live_update=[sync(…)]`. What … stands for is any text.
+func callsOf(page string) (out []string) {
+	for _, span := range codeSpan.FindAllStringSubmatch(fenced.ReplaceAllString(page, ""), -1) {
+		if call.MatchString(span[1]) && !strings.HasPrefix(span[1], "load(") {
+			out = append(out, strings.ReplaceAll(strings.ReplaceAll(span[1], "\n", " "), "…", "'…'"))
+		}
+	}
+	return out
+}
+
+func checkPiece(t *testing.T, where, piece string, loaded map[string]bool) {
 	t.Helper()
-	f, err := dialect.Options.Parse(page, piece, 0)
+	f, err := dialect.Options.Parse(where, piece, 0)
 	if err != nil {
-		t.Errorf("%s, piece %d: %v\n%s", page, number+1, err, piece)
+		t.Errorf("%s: %v\n%s", where, err, piece)
 		return
 	}
 	syntax.Walk(f, func(n syntax.Node) bool {
@@ -59,14 +81,14 @@ func checkPiece(t *testing.T, page string, number int, piece string, loaded map[
 			}
 			e := language.Lookup(name)
 			if e == nil {
-				t.Errorf("%s, piece %d: the language has no %s", page, number+1, name)
+				t.Errorf("%s: the language has no %s", where, name)
 				return true
 			}
 			for _, a := range n.Args {
 				if b, ok := a.(*syntax.BinaryExpr); ok && b.Op == syntax.EQ {
 					if id, ok := b.X.(*syntax.Ident); ok {
 						if _, ok := e.Param(id.Name); !ok {
-							t.Errorf("%s, piece %d: %s takes no %s", page, number+1, name, id.Name)
+							t.Errorf("%s: %s takes no %s", where, name, id.Name)
 						}
 					}
 				}

@@ -38,6 +38,38 @@ func TestSee(t *testing.T) {
 	}
 }
 
+// TestQuotes checks that the messages that the page about trouble quotes are still those of hone: whoever has one on the screen searches for
+// it. Words in capitals and … stand for what differs.
+func TestQuotes(t *testing.T) {
+	page, _ := docs.Find("troubleshooting")
+	var source strings.Builder
+	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(filepath.Dir(path), "test") {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		source.Write(content)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, open := regexp.MustCompile("(?s)```.*?```|`[^`]*`"), regexp.MustCompile(`…|\b[A-Z]{2,}\b`)
+	quotes := regexp.MustCompile(`"([^"]+)"`).FindAllStringSubmatch(code.ReplaceAllString(string(page.Text), ""), -1)
+	for _, q := range quotes {
+		parts := open.Split(strings.Join(strings.Fields(q[1]), " "), -1)
+		for i := range parts {
+			parts[i] = regexp.QuoteMeta(parts[i])
+		}
+		if message := strings.Join(parts, ".*"); !regexp.MustCompile(message).MatchString(source.String()) {
+			t.Errorf("no source file has %q", q[1])
+		}
+	}
+	if len(quotes) < 4 {
+		t.Errorf("the page quotes only %d messages", len(quotes))
+	}
+}
+
 func TestDocs(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
