@@ -47,6 +47,7 @@ func (l *looker) composeObjects() error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", l.Compose[0], err)
 	}
+	l.unsetEnv = l.composeUnset()
 	for _, name := range slices.Sorted(maps.Keys(unset)) {
 		l.note(LeftOut, "%s: the value of ${%s}, which Compose takes from your environment or .env", l.Compose[0], name)
 	}
@@ -94,6 +95,37 @@ func substitute(unset map[string]bool) func(string, composetemplate.Mapping) (st
 		}
 		return composetemplate.SubstituteWithOptions(text, values, composetemplate.WithoutLogging)
 	}
+}
+
+// bare matches a value that is nothing but a variable without a default.
+var bare = regexp.MustCompile(`^\$(\w+|\{\w+(:?\?[^}]*)?\})$`)
+
+// composeUnset returns services with those variables of theirs that are set to nothing but a variable of Compose. They are left out: an
+// empty value would hide that of an env_file.
+func (l *looker) composeUnset() map[[2]string]bool {
+	out := map[[2]string]bool{}
+	for _, file := range l.Compose {
+		var c struct {
+			Services map[string]struct {
+				Environment any `json:"environment"`
+			} `json:"services"`
+		}
+		_ = yaml.Unmarshal(l.read(file), &c) // the loader has read it
+		for service, s := range c.Services {
+			switch env := s.Environment.(type) {
+			case map[string]any:
+				for key, value := range env {
+					out[[2]string{service, key}] = bare.MatchString(text(value))
+				}
+			case []any:
+				for _, line := range env {
+					key, value, _ := strings.Cut(text(line), "=")
+					out[[2]string{service, key}] = bare.MatchString(value)
+				}
+			}
+		}
+	}
+	return out
 }
 
 // m is an object, or a part of one.
@@ -240,7 +272,7 @@ var composeOnly = regexp.MustCompile(`(?m)^\s*(export\s|[^#=\s]+=(["']|[^#\n]*\$
 func (l *looker) composeEnv(s types.ServiceConfig) (out []any) {
 	for _, key := range slices.Sorted(maps.Keys(s.Environment)) {
 		value := s.Environment[key]
-		if value == nil {
+		if value == nil || *value == "" && l.unsetEnv[[2]string{s.Name, key}] {
 			l.note(LeftOut, "service %s: %s, which Compose takes from your environment", s.Name, key)
 			continue
 		}

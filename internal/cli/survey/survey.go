@@ -159,6 +159,8 @@ type looker struct {
 	deployedBy string
 	// declared are the images that another tool's configuration names, by their Dockerfile.
 	declared map[string]declaredImage
+	// unsetEnv are services of Compose with those variables of theirs whose values are left out.
+	unsetEnv map[[2]string]bool
 }
 
 func (l *looker) note(kind NoteKind, format string, args ...any) {
