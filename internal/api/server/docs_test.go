@@ -29,8 +29,8 @@ func ask(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
 
 // TestDocsFiles checks that every file of the documentation is served as what it is: browsers are told not to guess.
 func TestDocsFiles(t *testing.T) {
-	types := map[string]string{".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".json": "application/json",
-		".svg": "image/svg+xml", ".png": "image/png"}
+	types := map[string]string{".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+		".json": "application/json", ".svg": "image/svg+xml", ".png": "image/png"}
 	h := documented()
 	for _, name := range docs.HTMLNames() {
 		w := ask(h, request(http.MethodGet, "/docs/"+name, ""))

@@ -102,8 +102,8 @@ func isDocs(r *http.Request) bool {
 // shut tells a browser without a cookie how to get one.
 func shut(w http.ResponseWriter) {
 	say(w, http.StatusUnauthorized, "This browser has no access yet",
-		"<p>Run <code>hone open</code> in a terminal, or press <kbd>O</kbd> on hone's screen. Both open the session's page with a ticket that is valid once; after that, "+
-			"this browser may see all pages.</p>")
+		"<p>Run <code>hone open</code> in a terminal, or press <kbd>O</kbd> on hone's screen. Both open the session's page with a ticket that "+
+			"is valid once; after that, this browser may see all pages.</p>")
 }
 
 // say answers a person with a heading and HTML below it.

@@ -259,7 +259,8 @@ func (l *looker) composeEnvFiles(s types.ServiceConfig) (out []any) {
 		l.EnvSecrets = append(l.EnvSecrets, EnvSecret{Name: secret, File: name})
 		out = append(out, m{"secretRef": m{"name": secret}})
 		if composeOnly.Match(l.read(name)) {
-			l.note(Guessed, "service %s: %s is read as kubectl create secret --from-env-file does: quotes and $ are parts of values, and no line begins with export", s.Name, name)
+			l.note(Guessed, "service %s: %s is read as kubectl create secret --from-env-file does: quotes and $ are parts of values, and no line "+
+				"begins with export", s.Name, name)
 		}
 	}
 	return out
