@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // ExitError means that a command ended with a code other than 0, or could not be started.
@@ -36,38 +37,15 @@ var _ error = (*ExitError)(nil)
 // empty dir means the container's working folder. A code other than 0 gives an *ExitError. When ctx is done, the command
 // is killed with all its descendants.
 func (s *Conversation) Run(ctx context.Context, argv []string, dir string, env []string, out io.Writer) error {
-	answered := make(chan struct{})
-	var exited *protocol.Exited
-	id, err := s.expect(func(m protocol.Message) bool {
-		switch m := m.(type) {
-		case *protocol.Output:
-			_, _ = out.Write(m.Data)
-			return false
-		case *protocol.Exited:
-			exited = m
-			close(answered)
-		}
-		return true
-	})
+	o, err := s.order(model.Cmd{Argv: argv, Dir: dir, Env: env}, 0)
 	if err != nil {
 		return errors.Join(err, errUnsent)
 	}
-	if err := s.send(&protocol.Run{ID: id, Argv: argv, Dir: dir, Env: env}); err != nil {
-		s.forget(id)
+	if err := s.send(o.message); err != nil {
+		s.forget(o.message.ID)
 		return errors.Join(err, errUnsent) // the synclet ignores half a frame
 	}
-	if err := s.await(ctx, answered); err != nil {
-		if ctx.Err() != nil {
-			err = errors.Join(err, s.send(&protocol.Kill{ID: id}))
-			<-s.either(answered)
-		}
-		s.forget(id)
-		return err
-	}
-	if exited.Code != 0 {
-		return &ExitError{Code: int(exited.Code), Text: exited.Text}
-	}
-	return nil
+	return o.await(ctx, s, out)
 }
 
 // either is closed when a request is answered or the conversation has ended.
@@ -99,34 +77,15 @@ var _ error = (*NotStartedError)(nil)
 // one has been started. The error is ErrNoSupervisor if that is not possible, and a *NotStartedError if no process is
 // running now.
 func (s *Conversation) Restart(ctx context.Context, grace time.Duration) error {
-	answered := make(chan struct{})
-	var restarted *protocol.Restarted
-	id, err := s.expect(func(m protocol.Message) bool {
-		if r, ok := m.(*protocol.Restarted); ok {
-			restarted = r
-			close(answered)
-		}
-		return true
-	})
+	r, err := s.revival(grace, 0)
 	if err != nil {
 		return err
 	}
-	defer s.forget(id)
-	if err := s.send(&protocol.Restart{ID: id, GraceNanos: uint64(grace)}); err != nil {
+	if err := s.send(r.message); err != nil {
+		s.forget(r.message.ID)
 		return err
 	}
-	if err := s.await(ctx, answered); err != nil {
-		return err
-	}
-	switch restarted.Code {
-	case protocol.RestartDone:
-		return nil
-	case protocol.RestartUnsupervised:
-		return ErrNoSupervisor
-	case protocol.RestartNotStarted:
-		return &NotStartedError{restarted.Text}
-	}
-	return errors.New(restarted.Text)
+	return r.await(ctx, s)
 }
 
 // Ping returns the round-trip time to the synclet.

@@ -73,18 +73,31 @@ var _ error = (*FaultError)(nil)
 // fault is Staged, none. With any other error the outcome is unknown, and the next Apply of the same paths sends them
 // again.
 func (s *Conversation) Apply(ctx context.Context, b Batch) (Report, error) {
+	r, _, err := s.apply(ctx, b, func(bool) Then { return Then{} })
+	return r, err
+}
+
+// apply is Apply, with what follows the files: then is called once it is known whether any will be sent. What follows has been sent
+// when apply returns, and may not have ended.
+func (s *Conversation) apply(ctx context.Context, b Batch, then func(changed bool) Then) (r Report, f flight, err error) {
 	select {
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
 	case <-s.done:
-		return Report{}, s.closed()
+		return r, f, s.closed()
 	case <-ctx.Done():
-		return Report{}, context.Cause(ctx)
+		return r, f, context.Cause(ctx)
 	}
-	var r Report
 	deletes, files, err := s.differing(b, &r)
-	if err != nil || len(deletes)+len(files) == 0 {
-		return r, err
+	if err != nil {
+		return r, f, err
+	}
+	if len(deletes)+len(files) == 0 {
+		f, messages, err := s.prepare(then(false), 0)
+		if err == nil && len(messages) > 0 {
+			err = s.send(messages...)
+		}
+		return r, f, err
 	}
 	paths := append([]string(nil), deletes...)
 	for _, l := range files {
@@ -92,16 +105,17 @@ func (s *Conversation) Apply(ctx context.Context, b Batch) (Report, error) {
 		r.Bytes += int64(l.put.Size)
 	}
 	r.Files, r.Deletes = len(files), len(deletes)
-	applied, err := s.transfer(ctx, deletes, files, &r)
+	follows := then(true)
+	applied, f, err := s.transfer(ctx, deletes, files, follows, &r)
 	if err == nil && misjudged(applied, files) {
 		for _, l := range files {
 			l.whole()
 		}
-		applied, err = s.transfer(ctx, deletes, files, &r)
+		applied, f, err = s.transfer(ctx, deletes, files, follows, &r)
 	}
 	if err != nil {
 		s.doubt(paths...)
-		return r, err
+		return r, f, err
 	}
 	r.Took = time.Duration(applied.Nanos)
 	for _, d := range deletes {
@@ -112,9 +126,9 @@ func (s *Conversation) Apply(ctx context.Context, b Batch) (Report, error) {
 	}
 	if len(applied.Faults) > 0 {
 		s.doubt(paths...)
-		return r, &FaultError{applied.Faults, s.hello.UID}
+		return r, f, &FaultError{applied.Faults, s.hello.UID}
 	}
-	return r, nil
+	return r, f, nil
 }
 
 // misjudged reports whether an update has failed because a file that others were to be made of was not as expected: something in
@@ -160,10 +174,12 @@ func (s *Conversation) differing(b Batch, r *Report) (deletes []string, files []
 	return deletes, files, nil
 }
 
-// transfer sends an update and waits for its answer. Before Commit is sent, an error leaves the container as it was.
-func (s *Conversation) transfer(ctx context.Context, deletes []string, files []*local, r *Report) (*protocol.Applied, error) {
+// transfer sends an update with what follows it, and waits for the answer to the update. Before Commit is sent, an error leaves the
+// container as it was.
+func (s *Conversation) transfer(
+	ctx context.Context, deletes []string, files []*local, then Then, r *Report,
+) (applied *protocol.Applied, f flight, err error) {
 	answered := make(chan struct{})
-	var applied *protocol.Applied
 	id, err := s.expect(func(m protocol.Message) bool {
 		if a, ok := m.(*protocol.Applied); ok {
 			applied = a
@@ -172,24 +188,30 @@ func (s *Conversation) transfer(ctx context.Context, deletes []string, files []*
 		return true
 	})
 	if err != nil {
-		return nil, err
+		return nil, f, err
 	}
 	defer s.forget(id)
+	f, messages, err := s.prepare(then, id)
+	if err != nil {
+		return nil, f, err
+	}
 	s.line.begin()
 	began := time.Now()
-	if err := s.stage(ctx, id, deletes, files, *r); err != nil {
-		return nil, s.reason(err)
+	if err := s.stage(ctx, id, deletes, files, messages, *r); err != nil {
+		return nil, f, s.reason(err)
 	}
 	r.Sent = time.Now()
 	if err := s.await(ctx, answered); err != nil {
-		return nil, err
+		return nil, f, err
 	}
 	s.line.arrived(time.Since(began) - time.Duration(applied.Nanos))
-	return applied, nil
+	return applied, f, nil
 }
 
-// stage sends everything up to Commit. The frames of a small update travel together.
-func (s *Conversation) stage(ctx context.Context, id uint64, deletes []string, files []*local, r Report) error {
+// stage sends everything up to Commit, and what follows it. The frames of a small update travel together.
+func (s *Conversation) stage(
+	ctx context.Context, id uint64, deletes []string, files []*local, follows []protocol.Message, r Report,
+) error {
 	s.wmu.Lock()
 	defer s.wmu.Unlock()
 	s.w.Append(&protocol.Begin{ID: id, Files: uint64(r.Files), Bytes: uint64(r.Bytes)})
@@ -210,6 +232,9 @@ func (s *Conversation) stage(ctx context.Context, id uint64, deletes []string, f
 		}
 	}
 	s.w.Append(&protocol.Commit{ID: id})
+	for _, m := range follows {
+		s.w.Append(m)
+	}
 	return s.flush()
 }
 

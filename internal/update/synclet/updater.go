@@ -20,18 +20,22 @@ const tries = 3
 
 var _ liveupdate.Updater = (*Pool)(nil)
 
-// Update implements liveupdate.Updater: it sends all deletes and copies as one request with one answer, then runs the
-// commands, then restarts. A conversation that breaks off is resumed; the update continues with what differs then.
+// Update implements liveupdate.Updater: it sends all deletes and copies as one request, with the commands and the restart behind
+// them, and then reads the answers. A conversation that breaks off before the files are known to be in place is resumed; the update
+// continues with what differs then, and what follows the files is done after them once more.
 func (p *Pool) Update(ctx context.Context, c model.ContainerRef, plan liveupdate.Plan, log logstore.Logger) (liveupdate.Report, error) {
 	liveupdate.Announce(log, c, plan)
 	var report liveupdate.Report
+	var talk *Conversation
+	var sent flight
 	err := p.persist(ctx, c, ErrClosed, func(s *Conversation) error {
 		if plan.Fresh || len(plan.Copies) > 0 && s.blank() {
 			if err := s.Learn(ctx, remotes(plan)); err != nil {
 				return err
 			}
 		}
-		r, err := s.Apply(ctx, batch(plan))
+		r, f, err := s.apply(ctx, batch(plan), func(changed bool) Then { return p.then(s, c, plan, changed) })
+		talk, sent = s, f
 		report = liveupdate.Report{Files: r.Files, Deletes: r.Deletes, Same: r.Same, Bytes: r.Bytes, Sent: r.Sent, Applied: time.Now()}
 		if r.Files+r.Deletes > 0 && plan.RestartProcess {
 			p.setStale(c.ID, true)
@@ -41,19 +45,43 @@ func (p *Pool) Update(ctx context.Context, c model.ContainerRef, plan liveupdate
 	if err != nil {
 		return report, p.failed(ctx, "copy files to "+c.Name, err)
 	}
+	next := 0
 	err = report.Run(ctx, c, plan.Runs, log, func(ctx context.Context, cmd model.Cmd) error {
-		return p.persist(ctx, c, errUnsent, func(s *Conversation) error {
-			if s.besides {
-				return liveupdate.ExecUpdater{Pods: p.pods}.Run(ctx, c, cmd, log)
-			}
-			return s.Run(ctx, cmd.Argv, cmd.Dir, cmd.Env, logstore.WriterAt(log, logstore.LevelInfo))
-		})
+		out := logstore.WriterAt(log, logstore.LevelInfo)
+		if talk.besides {
+			return liveupdate.ExecUpdater{Pods: p.pods}.Run(ctx, c, cmd, log)
+		}
+		next++
+		return sent.runs[next-1].await(ctx, talk, out)
 	})
 	if err != nil {
 		return report, err
 	}
-	report.Restarted, err = p.restart(ctx, c, plan, log)
+	report.Restarted, err = p.restart(ctx, c, plan, talk, sent.restart, log)
 	return report, err
+}
+
+// then returns what follows the files of an update, as far as it can travel with them: the commands of a container next door are run
+// in another way, and its process is restarted after them.
+func (p *Pool) then(s *Conversation, c model.ContainerRef, plan liveupdate.Plan, changed bool) Then {
+	var out Then
+	if s.besides {
+		return out
+	}
+	for _, run := range plan.Runs {
+		out.Runs = append(out.Runs, run.Cmd)
+	}
+	out.Restart = !plan.Restart && p.toRestart(s, plan, changed || p.isStale(c.ID))
+	out.Grace = liveupdate.RestartGrace
+	return out
+}
+
+// toRestart reports whether a plan requires a new process: it wants one, and the files have changed since the process began, or the
+// process has ended. In a container that is updated for the first time it began with the files that were there.
+func (p *Pool) toRestart(s *Conversation, plan liveupdate.Plan, changed bool) bool {
+	process := s.Process()
+	ended := process.Starts > 0 && !process.Running
+	return ended && (plan.RestartProcess || plan.Revive) || plan.RestartProcess && (!plan.Fresh || changed)
 }
 
 // persist calls do with the conversation, and again with the next one if do fails with the error again: ErrClosed for
@@ -136,26 +164,27 @@ func forbidden(err error) error {
 		`Let your user "create" the resource "pods/exec" in this namespace, or use --update-mode=image.`)
 }
 
-// restart restarts the process if the plan requires it, and returns the time at which that was done, or the zero time if
-// there was nothing to do. In a container that is updated for the first time there is nothing to do if the container had
-// all files: then the process started with them.
-func (p *Pool) restart(ctx context.Context, c model.ContainerRef, plan liveupdate.Plan, log logstore.Logger) (done time.Time, err error) {
+// restart waits for the restart that was sent with the files or, if there was none, restarts the process if the plan requires it by
+// now. It returns the time at which that was done, or the zero time if there was nothing to do.
+func (p *Pool) restart(
+	ctx context.Context, c model.ContainerRef, plan liveupdate.Plan, talk *Conversation, sent *revival, log logstore.Logger,
+) (done time.Time, err error) {
 	if plan.Restart {
 		return done, &liveupdate.FallBackError{Reason: "restart_container() is not possible in Kubernetes"}
 	}
 	if !plan.RestartProcess && !plan.Revive {
 		return done, nil
 	}
-	s, err := p.Conversation(ctx, c)
-	if err != nil {
-		return done, p.failed(ctx, "restart the process in "+c.Name, err)
+	if sent == nil {
+		s, err := p.Conversation(ctx, c)
+		if err != nil {
+			return done, p.failed(ctx, "restart the process in "+c.Name, err)
+		}
+		if !p.toRestart(s, plan, p.isStale(c.ID)) {
+			return done, nil
+		}
 	}
-	process := s.Process()
-	ended := process.Starts > 0 && !process.Running
-	if !ended && (!plan.RestartProcess || plan.Fresh && !p.isStale(c.ID)) {
-		return done, nil
-	}
-	if err := p.restartProcess(ctx, c, log); err != nil {
+	if err := p.restartProcess(ctx, c, talk, sent, log); err != nil {
 		return done, err
 	}
 	return time.Now(), nil
@@ -163,13 +192,20 @@ func (p *Pool) restart(ctx context.Context, c model.ContainerRef, plan liveupdat
 
 // Restart restarts the process that runs under the synclet in a container, and returns once the new one has been started.
 func (p *Pool) Restart(ctx context.Context, c model.ContainerRef, log logstore.Logger) error {
-	return p.restartProcess(ctx, c, log)
+	return p.restartProcess(ctx, c, nil, nil, log)
 }
 
-// restartProcess resumes the conversation if it breaks off: restarting the process twice does no harm.
-func (p *Pool) restartProcess(ctx context.Context, c model.ContainerRef, log logstore.Logger) error {
+// restartProcess waits for the restart that was sent in a conversation, if there was one, and otherwise requests it. It resumes the
+// conversation if it breaks off: restarting the process twice does no harm.
+func (p *Pool) restartProcess(ctx context.Context, c model.ContainerRef, talk *Conversation, sent *revival, log logstore.Logger) error {
 	began := time.Now()
-	err := p.persist(ctx, c, ErrClosed, func(s *Conversation) error { return s.Restart(ctx, liveupdate.RestartGrace) })
+	err := ErrClosed
+	if sent != nil {
+		err = sent.await(ctx, talk)
+	}
+	if errors.Is(err, ErrClosed) && ctx.Err() == nil {
+		err = p.persist(ctx, c, ErrClosed, func(s *Conversation) error { return s.Restart(ctx, liveupdate.RestartGrace) })
+	}
 	var notStarted *NotStartedError
 	switch {
 	case errors.Is(err, ErrNoSupervisor):

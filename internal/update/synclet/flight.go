@@ -1,0 +1,153 @@
+package synclet
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/hone-dev/hone/internal/update/agent/protocol"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Then is what follows the files of an update. It travels with them, and the synclet begins each part when the one before has
+// succeeded: on a long line, each answer that is waited for costs more than the work.
+type Then struct {
+	Runs []model.Cmd
+	// Restart requests a new process at the end; the old one has Grace to end.
+	Restart bool
+	Grace   time.Duration
+}
+
+// flight is what was sent after the files, on its way.
+type flight struct {
+	runs    []*order
+	restart *revival
+}
+
+// order is a command whose answers have not been awaited yet.
+type order struct {
+	message  *protocol.Run
+	answered chan struct{}
+	exited   *protocol.Exited // valid once answered is closed
+
+	mu sync.Mutex
+	// out takes the output; nil until somebody waits for the command, and early holds what arrives before.
+	out   io.Writer
+	early []byte
+}
+
+// order prepares a command; it is sent by the caller.
+func (s *Conversation) order(cmd model.Cmd, after uint64) (*order, error) {
+	o := &order{answered: make(chan struct{})}
+	id, err := s.expect(o.take)
+	if err != nil {
+		return nil, err
+	}
+	o.message = &protocol.Run{ID: id, Argv: cmd.Argv, Dir: cmd.Dir, Env: cmd.Env, After: after}
+	return o, nil
+}
+
+// mostEarly bounds what a command writes before it is waited for, in bytes: those before it have ended then, so that it is not long.
+const mostEarly = 1 << 20
+
+// take takes an answer.
+func (o *order) take(m protocol.Message) (last bool) {
+	switch m := m.(type) {
+	case *protocol.Output:
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if o.out != nil {
+			_, _ = o.out.Write(m.Data)
+		} else if len(o.early) < mostEarly {
+			o.early = append(o.early, m.Data...)
+		}
+		return false
+	case *protocol.Exited:
+		o.exited = m
+		close(o.answered)
+	}
+	return true
+}
+
+// await waits until the command has ended; see Conversation.Run.
+func (o *order) await(ctx context.Context, s *Conversation, out io.Writer) error {
+	o.mu.Lock()
+	o.out = out
+	_, _ = out.Write(o.early)
+	o.early = nil
+	o.mu.Unlock()
+	id := o.message.ID
+	if err := s.await(ctx, o.answered); err != nil {
+		if ctx.Err() != nil {
+			err = errors.Join(err, s.send(&protocol.Kill{ID: id}))
+			<-s.either(o.answered)
+		}
+		s.forget(id)
+		return err
+	}
+	if o.exited.Code != 0 {
+		return &ExitError{Code: int(o.exited.Code), Text: o.exited.Text}
+	}
+	return nil
+}
+
+// revival is a restart whose answer has not been awaited yet.
+type revival struct {
+	message   *protocol.Restart
+	answered  chan struct{}
+	restarted *protocol.Restarted // valid once answered is closed
+}
+
+// revival prepares a restart; it is sent by the caller.
+func (s *Conversation) revival(grace time.Duration, after uint64) (*revival, error) {
+	r := &revival{answered: make(chan struct{})}
+	id, err := s.expect(func(m protocol.Message) bool {
+		if m, ok := m.(*protocol.Restarted); ok {
+			r.restarted = m
+			close(r.answered)
+		}
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.message = &protocol.Restart{ID: id, GraceNanos: uint64(grace), After: after}
+	return r, nil
+}
+
+// await waits until the new process has been started; see Conversation.Restart.
+func (r *revival) await(ctx context.Context, s *Conversation) error {
+	defer s.forget(r.message.ID)
+	if err := s.await(ctx, r.answered); err != nil {
+		return err
+	}
+	switch r.restarted.Code {
+	case protocol.RestartDone:
+		return nil
+	case protocol.RestartUnsupervised:
+		return ErrNoSupervisor
+	case protocol.RestartNotStarted:
+		return &NotStartedError{r.restarted.Text}
+	}
+	return errors.New(r.restarted.Text)
+}
+
+// prepare prepares what follows the request with the id after; zero is none. The messages are to be sent in their order.
+func (s *Conversation) prepare(then Then, after uint64) (f flight, messages []protocol.Message, err error) {
+	for _, cmd := range then.Runs {
+		o, err := s.order(cmd, after)
+		if err != nil {
+			return f, nil, err
+		}
+		f.runs, messages, after = append(f.runs, o), append(messages, o.message), o.message.ID
+	}
+	if then.Restart {
+		if f.restart, err = s.revival(then.Grace, after); err != nil {
+			return f, nil, err
+		}
+		messages = append(messages, f.restart.message)
+	}
+	return f, messages, nil
+}
