@@ -122,6 +122,8 @@ func (s *server) handle(m protocol.Message) error {
 		return s.staging(func() { s.update.data(m.Data) })
 	case *protocol.Copy:
 		return s.staging(func() { s.update.copy(m) })
+	case *protocol.Patch:
+		return s.staging(func() { s.update.patch(m) })
 	case *protocol.Delete:
 		return s.staging(func() { s.update.delete(m) })
 	case *protocol.Commit:

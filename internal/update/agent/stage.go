@@ -10,6 +10,7 @@ import (
 	"path"
 	"syscall"
 
+	"github.com/hone-dev/hone/internal/update/agent/patch"
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
@@ -111,36 +112,59 @@ func (u *update) openBase(s *staged) error {
 }
 
 // copyBuffer is how much of a base is in memory at a time, in bytes.
-const copyBuffer = 256 << 10
+const copyBuffer = protocol.MaxData
 
 // copy adds content from the base of the current entry.
 func (u *update) copy(m *protocol.Copy) {
+	for at, left := m.Offset, m.Size; left > 0; {
+		part := u.fromBase(at, min(left, copyBuffer), left)
+		if part == nil {
+			return
+		}
+		u.data(part)
+		at, left = at+uint64(len(part)), left-uint64(len(part))
+	}
+}
+
+// patch adds content from the base of the current entry, with edits.
+func (u *update) patch(m *protocol.Patch) {
+	part := u.fromBase(m.Offset, m.Size, m.Size)
+	if part == nil {
+		return
+	}
+	if patch.Apply(part, m.Edits) != nil {
+		u.check(u.current, errContent)
+		return
+	}
+	u.data(part)
+}
+
+// fromBase reads a part of the base of the current entry, of a whole that has to fit in. It returns nil after noting a fault, or if
+// there is one already. The result is valid until the following call.
+func (u *update) fromBase(at, size, whole uint64) []byte {
 	s := u.current
 	switch {
 	case s != nil && s.failed:
-		return
+		return nil
 	case s == nil || s.base == nil:
 		u.fault("", errOrder)
-		return
-	case m.Size > s.Size-s.got:
+		return nil
+	case whole > s.Size-s.got, size > copyBuffer, size == 0:
 		u.check(s, errContent)
-		return
+		return nil
 	}
 	if u.buffer == nil {
 		u.buffer = make([]byte, copyBuffer)
 	}
-	for at, left := int64(m.Offset), m.Size; left > 0 && !s.failed; {
-		part := u.buffer[:min(left, copyBuffer)]
-		if n, err := s.base.ReadAt(part, at); n < len(part) {
-			if err == io.EOF {
-				err = errContent
-			}
-			u.check(s, err)
-			return
+	part := u.buffer[:size]
+	if n, err := s.base.ReadAt(part, int64(at)); n < len(part) {
+		if err == io.EOF {
+			err = errContent
 		}
-		u.data(part)
-		at, left = at+int64(len(part)), left-uint64(len(part))
+		u.check(s, err)
+		return nil
 	}
+	return part
 }
 
 // create creates the file for the content: next to its place if that folder exists, otherwise in the nearest folder

@@ -52,14 +52,18 @@ type local struct {
 	data    []byte // the whole content, unless big
 	big     bool
 	path    string
-	// chunks are those of the content, nil for a small file. parts are its parts, in their order.
+	// chunks are those of the content, nil for a small file. parts are its parts, in their order; like is what the patched ones are
+	// made with.
 	chunks *chunks
 	parts  []part
+	like   *likeness
+	// done ends the use of the base.
+	done func()
 }
 
-// look reads a local file. old are the chunks of the file in the container, if they are known. It returns nil for a path that is
-// gone, or is neither file, folder nor link.
-func look(p Put, old *chunks) (*local, error) {
+// look reads a local file and compares it with the container's. It returns nil for a path that is gone, or is neither file, folder nor
+// link.
+func look(p Put, b base) (*local, error) {
 	info, err := os.Lstat(p.Local)
 	if isGone(err) {
 		return nil, nil
@@ -77,7 +81,7 @@ func look(p Put, old *chunks) (*local, error) {
 	case mode&fs.ModeSymlink != 0:
 		err = l.readLink()
 	case mode.IsRegular():
-		err = l.readFile(info.Size(), old)
+		err = l.readFile(info.Size(), b)
 	default:
 		return nil, nil
 	}
@@ -99,7 +103,7 @@ func (l *local) readLink() error {
 	return err
 }
 
-func (l *local) readFile(size int64, old *chunks) (err error) {
+func (l *local) readFile(size int64, b base) (err error) {
 	if size > wholeFile {
 		f, err := os.Open(l.path)
 		if err != nil {
@@ -107,13 +111,13 @@ func (l *local) readFile(size int64, old *chunks) (err error) {
 		}
 		defer f.Close()
 		l.big = true
-		return l.compare(f, uint64(size), old)
+		return l.compare(f, uint64(size), b)
 	}
 	if l.data, err = os.ReadFile(l.path); err != nil {
 		return err
 	}
 	if size = int64(len(l.data)); size >= deltaFrom {
-		return l.compare(bytes.NewReader(l.data), uint64(size), old)
+		return l.compare(bytes.NewReader(l.data), uint64(size), b)
 	}
 	l.put.Size, l.put.Sum = uint64(size), protocol.SumOf(l.data)
 	l.whole()
@@ -131,11 +135,17 @@ func (s *Conversation) same(l *local) bool {
 	return ok && k.content == l.content
 }
 
-// chunksOf returns the chunks that a file of the container is known to have, or nil.
-func (s *Conversation) chunksOf(path string) *chunks {
+// base returns what is known about a file of the container. done ends its use.
+func (s *Conversation) base(path string) (b base, done func()) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.known[path].chunks
+	k := s.known[path]
+	s.mu.Unlock()
+	b.chunks = k.chunks
+	if b.chunks == nil {
+		return b, func() {}
+	}
+	b.content, done = s.copies.open(k.content.sum)
+	return b, done
 }
 
 // absent reports whether a path is known not to exist in the container.

@@ -42,6 +42,8 @@ type Conversation struct {
 	w   *protocol.Writer
 	// line is the way to the synclet.
 	line *line
+	// copies are contents of containers, nil if none are kept.
+	copies *copies
 
 	mu      sync.Mutex
 	next    uint64

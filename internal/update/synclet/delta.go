@@ -2,9 +2,12 @@ package synclet
 
 import (
 	"bytes"
+	"errors"
 	"io"
+	"math"
 
 	"github.com/hone-dev/hone/internal/update/agent/chunk"
+	"github.com/hone-dev/hone/internal/update/agent/patch"
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
@@ -18,13 +21,22 @@ type chunks struct {
 	list   chunk.List
 }
 
-// part is a part of a file's content. It is the same as a part of the container's file, or it has to be sent.
+// part is a part of a file's content.
 type part struct {
 	at, size uint64
-	// same means that the container has it, at from.
-	same bool
+	kind     partKind
+	// from is where the container's file has it, or what is like it.
 	from uint64
 }
+
+// partKind is how a part gets into the container.
+type partKind uint8
+
+const (
+	freshPart   partKind = iota // it is sent
+	samePart                    // the container has it
+	patchedPart                 // the container has a part that is like it, and what differs is sent
+)
 
 // delta finds out which parts of a file the container has.
 type delta struct {
@@ -90,38 +102,139 @@ func (d *delta) find(c chunk.Chunk) int {
 func (d *delta) add(c chunk.Chunk, old int) {
 	p := part{at: d.at, size: uint64(c.Size)}
 	if d.next = old; old < len(d.old.list) {
-		p.same, p.from = true, d.offsets[old]
+		p.kind, p.from = samePart, d.offsets[old]
 		d.next++
 	}
 	d.list = append(d.list, c)
 	d.at += p.size
-	if last := len(d.parts) - 1; last >= 0 && d.parts[last].same == p.same && (!p.same || d.parts[last].from+d.parts[last].size == p.from) {
-		d.parts[last].size += p.size
-		return
-	}
-	d.parts = append(d.parts, p)
+	d.parts = appendPart(d.parts, p)
 }
 
-// fresh returns how many bytes of the parts have to be sent.
-func fresh(parts []part) (n uint64) {
+// appendPart appends a part, to the last one if it continues it.
+func appendPart(parts []part, p part) []part {
+	if p.size == 0 {
+		return parts
+	}
+	if last := len(parts) - 1; last >= 0 && parts[last].kind == p.kind && (p.kind == freshPart || parts[last].from+parts[last].size == p.from) {
+		parts[last].size += p.size
+		return parts
+	}
+	return append(parts, p)
+}
+
+// likeness finds parts of a file that are like those of the old one.
+type likeness struct {
+	content, old       io.ReaderAt
+	size               uint64 // of the old file
+	contentBuf, oldBuf []byte
+}
+
+// leastPatched is the size in bytes of a part from which on it is worth looking.
+const leastPatched = 64
+
+// patches replaces what can be patched of the fresh parts. What is between two parts that stay the same is like what was between them.
+func (k *likeness) patches(parts []part) (out []part, err error) {
+	for i, p := range parts {
+		if p.kind != freshPart || p.size < leastPatched {
+			out = appendPart(out, p)
+			continue
+		}
+		from, to := uint64(0), k.size
+		if i > 0 {
+			from = parts[i-1].from + parts[i-1].size
+		}
+		if i+1 < len(parts) {
+			to = parts[i+1].from
+		}
+		front, back, err := k.ends(p, from, to)
+		if err != nil {
+			return nil, err
+		}
+		out = appendPart(out, part{at: p.at, size: front, kind: patchedPart, from: from})
+		out = appendPart(out, part{at: p.at + front, size: p.size - front - back})
+		out = appendPart(out, part{at: p.at + p.size - back, size: back, kind: patchedPart, from: to - back})
+	}
+	return out, nil
+}
+
+// ends returns how much of a part is like the old file from there on, at its beginning, and up to there, at its end.
+func (k *likeness) ends(p part, from, to uint64) (front, back uint64, err error) {
+	for front < p.size && from+front < k.size {
+		n := min(p.size-front, k.size-from-front, protocol.MaxData)
+		content, old, err := k.read(p.at+front, from+front, n)
+		if err != nil {
+			return 0, 0, err
+		}
+		reach := uint64(patch.Forward(old, content))
+		if front += reach; ended(reach, n) {
+			break
+		}
+	}
+	for back < p.size-front && back < to {
+		n := min(p.size-front-back, to-back, protocol.MaxData)
+		content, old, err := k.read(p.at+p.size-back-n, to-back-n, n)
+		if err != nil {
+			return 0, 0, err
+		}
+		reach := uint64(patch.Backward(old, content))
+		if back += reach; ended(reach, n) {
+			break
+		}
+	}
+	return front, back, nil
+}
+
+// ended reports whether likeness has ended within n bytes, and not only before the last of them.
+func ended(reach, n uint64) bool { return reach == 0 || n-reach > patch.Stop }
+
+// read reads as much of both files; what it returns is valid until the following call.
+func (k *likeness) read(at, from, n uint64) (content, old []byte, err error) {
+	if k.contentBuf == nil {
+		k.contentBuf, k.oldBuf = make([]byte, protocol.MaxData), make([]byte, protocol.MaxData)
+	}
+	content, old = k.contentBuf[:n], k.oldBuf[:n]
+	if _, err := k.content.ReadAt(content, int64(at)); err != nil && !errors.Is(err, io.EOF) {
+		return nil, nil, err
+	}
+	if _, err := k.old.ReadAt(old, int64(from)); err != nil && !errors.Is(err, io.EOF) {
+		return nil, nil, err
+	}
+	return content, old, nil
+}
+
+// freshBytes returns how many bytes of the parts have to be sent as they are.
+func freshBytes(parts []part) (n uint64) {
 	for _, p := range parts {
-		if !p.same {
+		if p.kind == freshPart {
 			n += p.size
 		}
 	}
 	return n
 }
 
-// compare compares content in memory with the container's file.
-func (l *local) compare(r io.Reader, size uint64, old *chunks) error {
-	d := newDelta(old, size)
-	sum, size, err := d.scan(r)
+// base is what is known about a file in the container.
+type base struct {
+	chunks *chunks
+	// content is the same as its content, if this side has it; nil otherwise.
+	content io.ReaderAt
+}
+
+// compare compares a file's content with the container's file. The content is read twice at most.
+func (l *local) compare(content io.ReaderAt, size uint64, b base) error {
+	d := newDelta(b.chunks, size)
+	sum, size, err := d.scan(io.NewSectionReader(content, 0, math.MaxInt64))
 	if err != nil {
 		return err
 	}
 	l.put.Sum, l.put.Size = sum, size
 	l.chunks, l.parts = &chunks{d.old.bounds, d.list}, d.parts
-	if fresh(d.parts) > size*9/10 { // no need to depend on what the container has
+	if b.content != nil && len(d.offsets) > 0 {
+		l.like = &likeness{content: content, old: b.content, size: d.old.list.Size()}
+		if l.parts, err = l.like.patches(l.parts); err != nil {
+			return err
+		}
+	}
+	if freshBytes(l.parts) > size*9/10 { // no need to depend on what the container has
 		l.whole()
 	}
 	return nil
@@ -133,7 +246,7 @@ func (l *local) whole() { l.parts = []part{{size: l.put.Size}} }
 // based reports whether content of the container's file is used.
 func (l *local) based() bool {
 	for _, p := range l.parts {
-		if p.same {
+		if p.kind != freshPart {
 			return true
 		}
 	}

@@ -84,6 +84,91 @@ func TestDelta(t *testing.T) {
 	}
 }
 
+// TestPatch edits a program as a compiler does: addresses everywhere move by a few bytes, and what travels is about them.
+func TestPatch(t *testing.T) {
+	for _, size := range []int{400 << 10, 6 << 20} {
+		r := newRig(t)
+		r.copies = newCopies()
+		defer r.copies.close()
+		content := random(1, size)
+		save := func(what string, most int) {
+			t.Helper()
+			r.write("f", string(content))
+			before := r.sent()
+			r.apply("f")
+			r.holds("f", content)
+			if n := r.sent() - before; most > 0 && n > most {
+				t.Errorf("%s of %d bytes: %d were sent, want at most %d", what, size, n, most)
+			}
+		}
+		save("a new file", 0)
+		for i := 0; i < size; i += 100 {
+			content[i] += 8
+		}
+		save("an address each 100 bytes", size/20)
+		for i := 0; i < size; i += 100 {
+			content[i] += 16
+		}
+		content = slices.Insert(content, size/3, []byte("a new function")...)
+		save("another offset, and an insertion", size/20)
+		content = slices.Delete(content, size/2, size/2+5000)
+		for i := 7; i < len(content); i += 200 {
+			content[i]--
+		}
+		save("another offset, and less", size/20)
+		check(t, os.WriteFile(filepath.Join(r.remote, "f"), content[:size/2], 0o644))
+		content[0]++
+		save("a file that the container has changed", 0)
+	}
+}
+
+// TestCopies keeps contents until they are too many, and only those that are what they should be.
+func TestCopies(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	c := newCopies()
+	defer c.close()
+	file := func(seed byte) *local {
+		content := random(seed, deltaFrom)
+		check(t, os.WriteFile(path, content, 0o600))
+		l := &local{path: path, put: &protocol.Put{}}
+		check(t, l.compare(bytes.NewReader(content), deltaFrom, base{}))
+		return l
+	}
+	first := file(1)
+	c.keep(first)
+	second := file(2)
+	c.keep(second)
+	first.put.Sum[0]++
+	c.keep(first) // its file has another content by now
+	if len(c.held) != 2 {
+		t.Errorf("%d are held", len(c.held))
+	}
+	first.put.Sum[0]--
+	content, done := c.open(first.put.Sum)
+	got := make([]byte, deltaFrom)
+	if _, err := content.ReadAt(got, 0); err != nil || !bytes.Equal(got, random(1, deltaFrom)) {
+		t.Errorf("another content: %v", err)
+	}
+	c.size += mostCopies
+	c.keep(file(3))
+	if len(c.held) != 1 || c.held[first.put.Sum] == nil {
+		t.Errorf("%d are held besides the one in use", len(c.held))
+	}
+	done()
+	done()
+	c.keep(file(4))
+	if n := c.held[first.put.Sum]; n != nil {
+		t.Error("the oldest is held although it is not in use")
+	}
+	var none *copies
+	none.keep(first)
+	if content, done := none.open(first.put.Sum); content != nil {
+		t.Error("a content of nothing")
+	} else {
+		done()
+	}
+}
+
 // TestDeltaToAFileThatChanged has something in the container change or remove the old file: what was believed is wrong, and the whole
 // file is sent.
 func TestDeltaToAFileThatChanged(t *testing.T) {
@@ -132,6 +217,11 @@ func TestDeltaInTheEnd(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 19))
 			r := newRig(t)
+			kept := newCopies()
+			defer kept.close()
+			if seed%2 == 0 {
+				r.copies = kept
+			}
 			names := []string{"a", "b", "sub/c"}
 			contents := map[string][]byte{}
 			for range 12 {
@@ -185,6 +275,9 @@ func TestDeltaInTheEnd(t *testing.T) {
 					}
 					r.end()
 					r.connect(-1)
+					if seed%2 == 0 {
+						r.copies = kept
+					}
 				}
 				for _, name := range present {
 					r.holds(name, contents[name])
@@ -254,8 +347,8 @@ func BenchmarkDelta(b *testing.B) {
 	content = slices.Insert(content, len(content)/2, []byte("a line\n")...)
 	b.SetBytes(int64(len(content)))
 	for b.Loop() {
-		d := newDelta(old, uint64(len(content)))
-		_, _, _ = d.scan(bytes.NewReader(content))
+		l := &local{put: &protocol.Put{}}
+		check(b, l.compare(bytes.NewReader(content), uint64(len(content)), base{chunks: old}))
 	}
 }
 

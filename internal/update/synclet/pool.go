@@ -51,8 +51,9 @@ const (
 type Pool struct {
 	pods   liveupdate.PodExecer
 	told   func(Status)
-	beside Beside // nil where no container may be added to pods
-	id     string // distinguishes its synclets from those of other pools
+	beside Beside  // nil where no container may be added to pods
+	id     string  // distinguishes its synclets from those of other pools
+	copies *copies // of what containers have, for all conversations
 
 	workers *workers.Set[string, *entry] // run the entries' conversations, by container id
 
@@ -73,7 +74,7 @@ type verdict struct {
 
 // NewPool returns a pool that reaches containers through pods.
 func NewPool(pods liveupdate.PodExecer) *Pool {
-	p := &Pool{pods: pods, told: func(Status) {}, id: uuid.NewString(), entries: map[string]*entry{},
+	p := &Pool{pods: pods, told: func(Status) {}, id: uuid.NewString(), copies: newCopies(), entries: map[string]*entry{},
 		stale: map[string]bool{}, verdicts: map[string]verdict{}, lockedOut: map[string]bool{}}
 	// A container's next conversation begins after the previous one has ended: the program that starts last ends the
 	// others.
@@ -191,6 +192,7 @@ func (p *Pool) Close() {
 		e.drop()
 	}
 	p.workers.Stop()
+	p.copies.close()
 }
 
 // The waits between attempts, doubling.

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/hone-dev/hone/internal/update/agent/patch"
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
@@ -89,6 +90,11 @@ func (s *Conversation) apply(ctx context.Context, b Batch, then func(changed boo
 		return r, f, context.Cause(ctx)
 	}
 	deletes, files, err := s.differing(b, &r)
+	defer func() {
+		for _, l := range files {
+			l.done()
+		}
+	}()
 	if err != nil {
 		return r, f, err
 	}
@@ -160,15 +166,20 @@ func (s *Conversation) differing(b Batch, r *Report) (deletes []string, files []
 		}
 	}
 	for _, p := range b.Puts {
-		l, err := look(p, s.chunksOf(p.Remote))
+		known, done := s.base(p.Remote)
+		l, err := look(p, known)
+		if err == nil && l != nil && !s.same(l) {
+			l.done = done
+			files = append(files, l)
+			continue
+		}
+		done()
 		switch {
 		case err != nil:
-			return nil, nil, fmt.Errorf("read %s: %w", p.Local, err)
-		case l == nil: // its removal is a change of its own
-		case s.same(l):
+			return nil, files, fmt.Errorf("read %s: %w", p.Local, err)
+		case l != nil: // the removal of what is gone is a change of its own
 			r.Same++
-		default:
-			files = append(files, l)
+			s.copies.keep(l)
 		}
 	}
 	return deletes, files, nil
@@ -201,6 +212,9 @@ func (s *Conversation) transfer(
 		return nil, f, s.reason(err)
 	}
 	r.Sent = time.Now()
+	for _, l := range files {
+		s.copies.keep(l) // while it travels
+	}
 	if err := s.await(ctx, answered); err != nil {
 		return nil, f, err
 	}
@@ -249,23 +263,52 @@ func (s *Conversation) stageFile(l *local) error {
 		}
 		defer file.Close()
 		f = file
+		if l.like != nil {
+			l.like.content = file
+		}
 	}
 	if l.put.Base = ""; l.based() {
 		l.put.Base = l.put.Path
 	}
-	if l.put.Data = nil; !l.big && len(l.parts) == 1 && len(l.data) <= protocol.MaxData && !l.parts[0].same {
+	if l.put.Data = nil; !l.big && len(l.parts) == 1 && len(l.data) <= protocol.MaxData && l.parts[0].kind == freshPart {
 		l.put.Data = l.data
 		s.w.Append(l.put)
 		return nil
 	}
 	s.w.Append(l.put)
 	for _, p := range l.parts {
-		if p.same {
+		var err error
+		switch p.kind {
+		case samePart:
 			s.w.Append(&protocol.Copy{Offset: p.from, Size: p.size})
-			continue
+		case patchedPart:
+			err = s.stagePatch(l.like, p)
+		case freshPart:
+			err = s.stagePart(l.reader(f, p), p.size)
 		}
-		if err := s.stagePart(l.reader(f, p), p.size); err != nil {
+		if err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// stagePatch sends what makes the next part of a file's content of what is like it.
+func (s *Conversation) stagePatch(k *likeness, p part) error {
+	var edits []byte
+	for at := uint64(0); at < p.size; {
+		n := min(p.size-at, protocol.MaxData)
+		content, old, err := k.read(p.at+at, p.from+at, n)
+		if err != nil {
+			return err
+		}
+		edits = patch.Edits(edits[:0], old, content)
+		s.w.Append(&protocol.Patch{Offset: p.from + at, Size: n, Edits: edits})
+		at += n
+		if s.w.Buffered() > protocol.MaxData {
+			if err := s.flushBulk(); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -165,5 +165,6 @@ func (p *Pool) attemptIn(ctx context.Context, c model.ContainerRef, container st
 		_ = s.Close()
 		return nil, fmt.Errorf("%w: it is of build %s, not %s", errForeign, build, program.Build())
 	}
+	s.copies = p.copies
 	return s, nil
 }

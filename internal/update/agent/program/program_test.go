@@ -24,7 +24,7 @@ const root = "../../../.."
 // TestFresh checks that the programs were built from the present sources, as scripts/synclet computes it.
 func TestFresh(t *testing.T) {
 	var sources []string
-	for _, dir := range []string{"cmd/synclet", "internal/update/agent", "internal/update/agent/chunk", "internal/update/agent/protocol"} {
+	for _, dir := range []string{"cmd/synclet", "internal/update/agent", "internal/update/agent/chunk", "internal/update/agent/patch", "internal/update/agent/protocol"} {
 		files, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

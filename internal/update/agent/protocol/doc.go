@@ -32,7 +32,7 @@
 // A stream that ends before Commit leaves everything as it was. Abort discards the staged changes.
 //
 // Content that the container has already need not travel: Copy takes a part of it from the file that Put names as its base, in
-// most cases the old file at the same path. Whatever the parts were, the synclet compares the sum of the whole with the
+// most cases the old file at the same path, and Patch takes one in which a few bytes differ. Whatever the parts were, the synclet compares the sum of the whole with the
 // announced one before anything is changed.
 //
 // List requests the content of places, by hash, and on request by the hashes of its chunks; the answer is Entry messages,

@@ -33,6 +33,7 @@ const (
 	kindPong
 	kindCopy
 	kindPacked
+	kindPatch
 )
 
 // Place is a part of the file system that may be written: a folder with everything below it or, with Name, one entry of
@@ -106,6 +107,12 @@ type Data struct{ Data []byte }
 // Copy is the next part of the content of the last Put: it is that of its Base, as it is now, from Offset on. A Base that is no
 // longer what the client believes gives a content with another sum.
 type Copy struct{ Offset, Size uint64 }
+
+// Patch is like Copy, with differences: Edits are those that package patch makes. Size is at most MaxData.
+type Patch struct {
+	Offset, Size uint64
+	Edits        []byte
+}
 
 // Packed is a sequence of frames, compressed as RFC 1951 (DEFLATE) says. They may have been sent one by one as well.
 type Packed struct{ Data []byte }

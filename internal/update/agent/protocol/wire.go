@@ -23,6 +23,7 @@ func (*Ping) kind() kind      { return kindPing }
 func (*Pong) kind() kind      { return kindPong }
 func (*Copy) kind() kind      { return kindCopy }
 func (*Packed) kind() kind    { return kindPacked }
+func (*Patch) kind() kind     { return kindPatch }
 
 func (m *Hello) encode(e *encoder) {
 	e.text(m.Program)
@@ -48,7 +49,12 @@ func (m *Put) encode(e *encoder) {
 	e.bytes(m.Data)
 }
 
-func (m *Copy) encode(e *encoder)   { e.numbers(m.Offset, m.Size) }
+func (m *Copy) encode(e *encoder) { e.numbers(m.Offset, m.Size) }
+func (m *Patch) encode(e *encoder) {
+	e.numbers(m.Offset, m.Size)
+	e.bytes(m.Edits)
+}
+
 func (m *Packed) encode(e *encoder) { e.bytes(m.Data) }
 func (m *Data) encode(e *encoder)   { e.bytes(m.Data) }
 func (m *Delete) encode(e *encoder) { e.text(m.Path) }
@@ -138,6 +144,8 @@ func (d *decoder) message(k kind) Message {
 		return &Data{d.bytes()}
 	case kindCopy:
 		return &Copy{d.number(), d.number()}
+	case kindPatch:
+		return &Patch{d.number(), d.number(), d.bytes()}
 	case kindPacked:
 		return &Packed{d.bytes()}
 	case kindDelete:
