@@ -155,13 +155,26 @@ func (l *live) run(ctx context.Context) error {
 		return err
 	}
 	// The update mode exec comes first, since its saves affect only one image.
-	for _, mode := range []model.UpdateMode{model.UpdateExec, model.UpdateAuto} {
-		if err := l.session(ctx, mode); err != nil {
-			return fmt.Errorf("--update-mode %s: %w", mode, err)
+	if slices.ContainsFunc(nearCases, l.wanted) {
+		for _, s := range []struct {
+			mode    model.UpdateMode
+			measure func(context.Context, []*container) error
+		}{{model.UpdateExec, l.measureExec}, {model.UpdateAuto, l.measureAll}} {
+			if err := l.session(ctx, s.mode, s.measure); err != nil {
+				return fmt.Errorf("--update-mode %s: %w", s.mode, err)
+			}
+		}
+	}
+	for _, w := range ways {
+		if err := l.far(ctx, w); err != nil {
+			return fmt.Errorf("%s: %w", w.name, err)
 		}
 	}
 	return nil
 }
+
+// nearCases are the cases without a line in between, by the words that their names begin with.
+var nearCases = []string{"one file", "100 files", "1,000 files", "20 saves", "10 replicas", "restart", "1 MB", "a program"}
 
 // files returns the files of the project. Every folder exists from the start, so that it can be watched in the
 // container.
@@ -176,7 +189,7 @@ func (l *live) files() map[string]string {
 		"server/app/text": "at first\n",
 		"many/one":        "at first\n",
 	}
-	for _, name := range []string{"1k", "100k", "10m", "same", "log", "beside"} {
+	for _, name := range []string{"1k", "100k", "1m", "10m", "same", "log", "beside"} {
 		files["files/"+name] = "at first\n"
 	}
 	for _, n := range []int{100, 1000} {
@@ -200,8 +213,8 @@ func copyProgram(from, to string) error {
 	return os.WriteFile(to, raw, 0o755)
 }
 
-// session measures all cases of one update mode.
-func (l *live) session(ctx context.Context, mode model.UpdateMode) (err error) {
+// session has hone up run, and measures with it.
+func (l *live) session(ctx context.Context, mode model.UpdateMode, measure func(context.Context, []*container) error) (err error) {
 	l.mode = mode
 	if l.up, err = l.project.Up("--update-mode", string(mode)); err != nil {
 		return err
@@ -215,12 +228,7 @@ func (l *live) session(ctx context.Context, mode model.UpdateMode) (err error) {
 	if err != nil {
 		return err
 	}
-	if mode == model.UpdateExec {
-		err = l.measureExec(ctx, app)
-	} else {
-		err = l.measureAll(ctx, app)
-	}
-	if err != nil {
+	if err := measure(ctx, app); err != nil {
 		return fmt.Errorf("%w\n%s", err, l.up.Out)
 	}
 	return nil
@@ -306,6 +314,7 @@ func (l *live) measureAll(ctx context.Context, app []*container) error {
 		func() error { return l.measureReplicas(ctx, many) },
 		func() error { return l.measureAppending(ctx, app) },
 		func() error { return l.measureRestarts(ctx, server) },
+		func() error { return l.measureRebuilds(ctx, server) },
 	} {
 		if err := measure(); err != nil {
 			return err
@@ -346,6 +355,8 @@ func (l *live) measureFiles(ctx context.Context, app []*container) error {
 		{"one file of 1 KB", 320, 100 * time.Millisecond, l.one("files", "1k", func() []byte { return l.text(1024) }), oneFile},
 		{"one file of 100 KB", 100, 100 * time.Millisecond, l.one("files", "100k", func() []byte { return l.noise(100 << 10) }), nil},
 		{"one file of 10 MB", 20, 300 * time.Millisecond, l.one("files", "10m", func() []byte { return l.noise(10 << 20) }), nil},
+		{"1 MB, a few bytes changed", 40, 100 * time.Millisecond, l.one("files", "1m", func() []byte { return l.noise(1 << 20) }), quickMB},
+		{"1 MB, all of it", 40, 100 * time.Millisecond, l.one("files", "1m", func() []byte { return l.newNoise(1 << 20) }), nil},
 		{"100 files in one save", 30, 200 * time.Millisecond, l.many(100), nil},
 		{"1,000 files in one save", 20, 300 * time.Millisecond, l.many(1000), manyFiles},
 	} {
@@ -453,6 +464,25 @@ func (l *live) measureRestarts(ctx context.Context, server []*container) error {
 	alone.took, err = l.starts(ctx, l.times(60), 50*time.Millisecond)
 	l.report.cases = append(l.report.cases, alone)
 	return err
+}
+
+// measureRebuilds saves a program that was compiled again after a line was changed, until the new one answers.
+func (l *live) measureRebuilds(ctx context.Context, server []*container) error {
+	for _, c := range []struct{ name, ldflags string }{
+		{"a program of 11 MB: answers", "-compressdwarf=false"}, {"a program of 8 MB: answers", ""},
+	} {
+		err := l.measure(ctx, server, c.name, rebuilt, func() (out liveCase, err error) {
+			programs, err := builds(ctx, 4, c.ldflags)
+			if err == nil {
+				out.took, out.lost, err = l.rebuilds(ctx, server[0], programs, l.times(20), 300*time.Millisecond)
+			}
+			return out, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // wanted reports whether to measure a case.

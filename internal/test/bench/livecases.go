@@ -154,6 +154,14 @@ func (l *live) noise(size int) []byte {
 	return out
 }
 
+// newNoise is like noise, and has no part of any other save.
+func (l *live) newNoise(size int) []byte {
+	l.n++
+	out := make([]byte, size)
+	_, _ = rand.NewChaCha8([32]byte{byte(l.n), byte(l.n >> 8), 1}).Read(out)
+	return out
+}
+
 // one returns the files of a case in which the same single file is saved.
 func (l *live) one(dir, name string, content func() []byte) func(int) []file {
 	return func(int) []file {

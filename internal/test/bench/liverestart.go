@@ -56,6 +56,46 @@ func (l *live) restarts(ctx context.Context, c *container, n int, pause time.Dur
 	return served, bytesThere, lost, nil
 }
 
+// rebuilds saves programs in turn, and sends requests until the new one answers. The first two saves are not counted: the container
+// knows nothing of such programs before them.
+func (l *live) rebuilds(ctx context.Context, c *container, programs [][]byte, n int, pause time.Duration) (took times, lost int, err error) {
+	client := knocking()
+	path := filepath.Join(l.project.Dir, "server/app/server")
+	text, err := os.ReadFile(filepath.Join(l.project.Dir, "server/app/text"))
+	if err != nil {
+		return nil, 0, err
+	}
+	for i := range n + 2 {
+		if err := harness.Sleep(ctx, pause); err != nil {
+			return nil, 0, err
+		}
+		build := i % len(programs)
+		if err := os.WriteFile(path+"~", programs[build], 0o755); err != nil {
+			return nil, 0, err
+		}
+		if err := os.Rename(path+"~", path); err != nil {
+			return nil, 0, err
+		}
+		saved := time.Now()
+		if err := answers(ctx, client, fmt.Sprintf("http://%s:8080/", c.ip), fmt.Appendf(nil, "build %d %s", build, text)); err != nil {
+			if ctx.Err() != nil {
+				return nil, 0, err
+			}
+			if lost++; lost > 2 {
+				break
+			}
+			continue
+		}
+		if i >= 2 {
+			took = append(took, time.Since(saved))
+		}
+	}
+	if err := copyProgram(l.options.server, path); err != nil {
+		return nil, 0, err
+	}
+	return took, lost, answers(ctx, client, fmt.Sprintf("http://%s:8080/", c.ip), text) // the other cases use it
+}
+
 // starts starts the program alone, without a container and without hone, and returns how long it took to answer: the
 // minimum of a restart.
 func (l *live) starts(ctx context.Context, n int, pause time.Duration) (took times, err error) {

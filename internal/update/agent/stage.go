@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"syscall"
@@ -18,9 +19,10 @@ const (
 	// bulkFiles is the number of files from which on an update is a bulk: on ext4 the renames of a thousand files take
 	// 120 ms, writing over them 10.
 	bulkFiles = 64
-	// bulkBytes bounds how many bytes a bulk may hold in memory until it is carried out; it counts against the
-	// container's limit.
-	bulkBytes = 8 << 20
+	// bulkBytes is how many bytes a bulk may hold in memory until it is carried out, and mostBulkBytes how many where the container
+	// has room for it: it counts against the container's limit.
+	bulkBytes     = 8 << 20
+	mostBulkBytes = 64 << 20
 )
 
 var (
@@ -32,8 +34,9 @@ var (
 type update struct {
 	id     uint64
 	places places
-	bulk   bool
-	puts   []*staged
+	// many means that files are put in place several at a time, and not each atomically; bulk that they are held in memory until then.
+	many, bulk bool
+	puts       []*staged
 	// deletes are the paths to remove.
 	deletes []string
 	// current takes the next Data; nil if there is no such entry.
@@ -60,7 +63,47 @@ type staged struct {
 }
 
 func newUpdate(m *protocol.Begin, ps places) *update {
-	return &update{id: m.ID, places: ps, bulk: m.Files > bulkFiles && m.Bytes <= bulkBytes}
+	many := m.Files > bulkFiles
+	return &update{id: m.ID, places: ps, many: many, bulk: many && (m.Bytes <= bulkBytes || m.Bytes <= mostBulkBytes && m.Bytes <= room()/8)}
+}
+
+// room returns how much memory the container may still use, in bytes; zero if that cannot be found out.
+func room() uint64 {
+	for _, c := range []struct{ limit, used string }{
+		{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
+		{"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"},
+	} {
+		limit, err := os.ReadFile(c.limit)
+		if err != nil {
+			continue
+		}
+		used, err := os.ReadFile(c.used)
+		if err != nil {
+			continue
+		}
+		if most, now := amount(limit), amount(used); most > now {
+			return most - now
+		}
+		return 0
+	}
+	return 0
+}
+
+// amount reads a number of bytes, where "max" is the largest one.
+func amount(text []byte) (n uint64) {
+	for _, c := range text {
+		switch {
+		case c < '0' || c > '9':
+			if n == 0 && c == 'm' {
+				return math.MaxUint64
+			}
+			return n
+		case n > math.MaxUint64/10-10:
+			return math.MaxUint64
+		}
+		n = 10*n + uint64(c-'0')
+	}
+	return n
 }
 
 func (u *update) fault(name string, err error) {

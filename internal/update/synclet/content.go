@@ -113,7 +113,7 @@ func (l *local) readFile(size int64, b base) (err error) {
 		l.big = true
 		return l.compare(f, uint64(size), b)
 	}
-	if l.data, err = os.ReadFile(l.path); err != nil {
+	if l.data, err = os.ReadFile(l.path); err != nil { // at once: a small file costs its system calls
 		return err
 	}
 	if size = int64(len(l.data)); size >= deltaFrom {
@@ -161,7 +161,8 @@ func (s *Conversation) absent(name string) bool {
 func (s *Conversation) learn(name string, c content, parts *chunks) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if was, ok := s.known[name]; ok && was.content.there && was.content.kind == protocol.KindDir && c.kind != protocol.KindDir || !c.there {
+	was, ok := s.known[name]
+	if folder := ok && was.content.there && was.content.kind == protocol.KindDir; folder && c.kind != protocol.KindDir || !ok && !c.there {
 		s.unlearn(name)
 	}
 	s.known[name] = known{c, parts}
@@ -187,8 +188,11 @@ func (s *Conversation) doubt(names ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, n := range names {
+		was, ok := s.known[n]
 		delete(s.known, n)
-		s.unlearn(n)
+		if !ok || was.content.kind == protocol.KindDir { // nothing is below a file
+			s.unlearn(n)
+		}
 	}
 }
 

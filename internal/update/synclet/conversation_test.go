@@ -292,7 +292,7 @@ func TestCut(t *testing.T) {
 			t.Parallel()
 			cuts, changed := 0, 0
 			for limit := 1; ; limit++ {
-				r := &rig{T: t, local: local, remote: filepath.Join(t.TempDir(), "container")}
+				r := &rig{TB: t, local: local, remote: filepath.Join(t.TempDir(), "container")}
 				for i := range 5 {
 					writeFile(t, filepath.Join(r.remote, fmt.Sprintf("d%d/f", i)), "old", 0o644)
 				}

@@ -55,7 +55,7 @@ func (d *duplex) Close() error { return errors.Join(d.r.Close(), d.w.Close()) }
 
 // rig is a local folder, a folder that stands for the container, and a synclet over pipes.
 type rig struct {
-	*testing.T
+	testing.TB
 	local, remote string
 	*Conversation
 	end func()
@@ -63,9 +63,9 @@ type rig struct {
 	back int
 }
 
-func newRig(t *testing.T) *rig {
+func newRig(t testing.TB) *rig {
 	t.Helper()
-	r := &rig{T: t, local: t.TempDir(), remote: t.TempDir()}
+	r := &rig{TB: t, local: t.TempDir(), remote: t.TempDir()}
 	r.connect(-1)
 	t.Cleanup(func() { r.end() })
 	return r

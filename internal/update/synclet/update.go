@@ -156,8 +156,12 @@ func misjudged(applied *protocol.Applied, files []*local) bool {
 	return wrong
 }
 
+// mostHeld bounds the content of an update that is in memory, in bytes. What is over that is read again when it is sent.
+const mostHeld = 32 << 20
+
 // differing returns the parts of b that have to be sent.
 func (s *Conversation) differing(b Batch, r *Report) (deletes []string, files []*local, err error) {
+	held := 0
 	for _, d := range b.Deletes {
 		if s.absent(d) {
 			r.Same++
@@ -170,6 +174,10 @@ func (s *Conversation) differing(b Batch, r *Report) (deletes []string, files []
 		l, err := look(p, known)
 		if err == nil && l != nil && !s.same(l) {
 			l.done = done
+			if held += len(l.data); held > mostHeld && l.put.Kind == protocol.KindFile {
+				held -= len(l.data)
+				l.data, l.big = nil, true
+			}
 			files = append(files, l)
 			continue
 		}
