@@ -279,42 +279,75 @@ func (a *applier) several(files []*staged, one func(*staged) error) {
 	all.Wait()
 }
 
-// bulkOne overwrites an existing file, which saves the file system most of the work. A program that may be running and a
-// file with other names are replaced instead.
+// bulkOne writes one file of many. It overwrites an existing one, and creates a new one in its place, which saves the file system most of
+// the work. A program that may be running and a file with other names are replaced instead.
 func (a *applier) bulkOne(s *staged) error {
-	root, err := a.clear(s)
+	root, err := s.place.open()
 	if err != nil {
+		return err
+	}
+	if s.Kind == protocol.KindFile && s.Owner == nil {
+		info, err := root.Lstat(s.rel)
+		switch {
+		case err == nil && plain(info):
+			if f, err := root.OpenFile(s.rel, os.O_WRONLY, 0); err == nil { // it may be a read-only file in a folder that can be written
+				return s.overwrite(f, info.Mode())
+			}
+		case errors.Is(err, fs.ErrNotExist):
+			if f, err := root.OpenFile(s.rel, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
+				if err = s.fill(root, f); err != nil {
+					_ = root.Remove(s.rel)
+				}
+				return err
+			}
+		}
+	}
+	if root, err = a.clear(s); err != nil {
 		return err
 	}
 	if s.Kind == protocol.KindLink {
 		return a.link(root, s)
 	}
-	info, err := root.Lstat(s.rel)
-	st, ok := (*syscall.Stat_t)(nil), false
-	if err == nil {
-		st, ok = info.Sys().(*syscall.Stat_t)
-	}
-	if !ok || !info.Mode().IsRegular() || st.Nlink != 1 || info.Mode()&0o111 != 0 || s.Owner != nil {
-		return a.write(root, s, bytes.NewReader(s.content))
-	}
-	f, err := root.OpenFile(s.rel, os.O_WRONLY, 0)
-	if err != nil {
-		return a.write(root, s, bytes.NewReader(s.content)) // a read-only file in a folder that can be written
-	}
-	_, err = f.Write(s.content)
+	return a.write(root, s, bytes.NewReader(s.content))
+}
+
+// plain reports whether a file can be overwritten: nothing else depends on its content.
+func plain(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && info.Mode().IsRegular() && st.Nlink == 1 && info.Mode()&0o111 == 0
+}
+
+// overwrite gives an open file its new content.
+func (s *staged) overwrite(f *os.File, old fs.FileMode) error {
+	_, err := f.Write(s.content)
 	if err == nil {
 		err = f.Truncate(int64(len(s.content)))
 	}
-	if mode := fs.FileMode(s.Mode) & fs.ModePerm; err == nil && info.Mode()&fs.ModePerm != mode {
+	if mode := fs.FileMode(s.Mode) & fs.ModePerm; err == nil && old&fs.ModePerm != mode {
 		err = f.Chmod(mode)
 	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
+	return s.finished(f, err)
+}
+
+// fill gives a file that has just been created its content, its owner and its mode.
+func (s *staged) fill(root *os.Root, f *os.File) error {
+	_, err := f.Write(s.content)
+	if err == nil {
+		o, _ := owner(root, path.Dir(s.rel), nil)
+		err = give(o, false, f.Chown)
 	}
+	if err == nil {
+		err = f.Chmod(fs.FileMode(s.Mode) & fs.ModePerm)
+	}
+	return s.finished(f, err)
+}
+
+// finished closes a file, with the time that it is to have.
+func (s *staged) finished(f *os.File, err error) error {
 	if err == nil && s.ModTime != 0 {
-		err = root.Chtimes(s.rel, modTime(s.ModTime), modTime(s.ModTime))
+		err = setTime(f, s.ModTime)
 	}
-	return err
+	return errors.Join(err, f.Close())
 }
 
 func modTime(nanos int64) time.Time { return time.Unix(0, nanos) }
