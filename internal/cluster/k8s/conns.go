@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"sync"
+	"time"
 )
 
 // conns dials the connections of one client and tracks them, so that closing the client ends all of them, whether idle,
@@ -23,7 +24,7 @@ func (s *conns) dial(ctx context.Context, network, address string) (net.Conn, er
 	if err != nil {
 		return nil, err
 	}
-	conn := &ownedConn{Conn: raw, owner: s}
+	conn := &ownedConn{Conn: raw, owner: s, since: time.Now()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -48,10 +49,26 @@ func (s *conns) close() {
 	}
 }
 
+// endOlder ends the connections that are older than that. Their users read an error.
+func (s *conns) endOlder(than time.Time) {
+	s.mu.Lock()
+	var old []*ownedConn
+	for conn := range s.open {
+		if conn.since.Before(than) {
+			old = append(old, conn)
+		}
+	}
+	s.mu.Unlock()
+	for _, conn := range old {
+		conn.Close()
+	}
+}
+
 // ownedConn removes itself from its owner when it is closed.
 type ownedConn struct {
 	net.Conn
 	owner *conns
+	since time.Time
 }
 
 func (c *ownedConn) Read(b []byte) (int, error) {

@@ -21,6 +21,8 @@ type Interface interface {
 	Healthy(ctx context.Context) error
 	// Alive returns nil when the API server answers anything, ready or not. It costs the server next to nothing.
 	Alive(ctx context.Context) error
+	// Renew waits for an answer on a new connection, and ends older ones that are dead.
+	Renew(ctx context.Context) error
 	// Quiet returns for how long nothing has arrived from the API server. pinged is set if a server that is merely slow
 	// would not be quiet either.
 	Quiet() (d time.Duration, pinged bool)

@@ -31,6 +31,8 @@ type Client interface {
 	// Alive is the cheapest request; Quiet returns for how long nothing has arrived, as in k8s.Interface.
 	Alive(ctx context.Context) error
 	Quiet() (d time.Duration, pinged bool)
+	// Renew waits for an answer on a new connection, and replaces dead ones.
+	Renew(ctx context.Context) error
 }
 
 // Subscriber is the ClusterMonitor.
@@ -70,16 +72,16 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		rt.Dispatch(state.ClusterReported{Err: "no kubeconfig was found: set KUBECONFIG, or choose a cluster with --context"})
 		return nil
 	}
-	cluster, detected, failures, pause := s.known, false, 0, pollMin
+	cluster, detected, silent, failures, pause := s.known, false, false, 0, pollMin
 	var heard time.Time // before the first of the failures
 	patient := time.Now().Add(startPatience)
 	for {
-		err := s.ask(ctx, &cluster, &detected)
+		err := s.ask(ctx, &cluster, &detected, silent)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // the end of ctx is the ordinary end
 		}
 		if err == nil {
-			failures, pause = 0, pollHealthy
+			failures, pause, silent = 0, pollHealthy, false
 			rt.Dispatch(state.ClusterReported{Cluster: cluster, Connected: true})
 			rt.Succeeded()
 			silence, ok := s.listen(ctx, rt, cluster, pause)
@@ -89,7 +91,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			case silence == nil:
 				continue
 			}
-			err, failures = silence, tolerated // it needs no second opinion
+			err, failures, silent = silence, tolerated, true // it needs no second opinion
 		} else {
 			failures++
 		}
@@ -112,14 +114,22 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		if !s.await(ctx, rt, pause) {
 			return nil
 		}
-		pause = min(2*pause, pollAway)
+		if pause = min(2*pause, pollAway); silent {
+			pause = listenAway // the pauses are those of Renew
+		}
 	}
 }
 
-// ask detects the cluster the first time, and afterwards only checks whether it answers.
-func (s *Subscriber) ask(ctx context.Context, cluster *model.Cluster, detected *bool) error {
+// ask detects the cluster the first time, and afterwards only checks whether it answers: a silent one on a new connection.
+func (s *Subscriber) ask(ctx context.Context, cluster *model.Cluster, detected *bool, silent bool) error {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
+	if *detected && silent {
+		quiet, _ := s.client.Quiet()
+		if s.client.Renew(ctx) != nil { // the old connections may be dead without an error
+			return k8s.Silent(*cluster, quiet)
+		}
+	}
 	if *detected {
 		return s.client.Healthy(ctx)
 	}

@@ -63,7 +63,11 @@ func (s *Subscriber) listen(ctx context.Context, rt *store.Runtime, c model.Clus
 		case quiet < after: // it lives
 		case asked.IsZero():
 			asked = time.Now()
-			asking.Go(func() { answer <- s.client.Alive(ctx) })
+			ask := s.client.Alive
+			if pinged { // an answer to a request would come later than those to the pings, if the connection lived
+				ask = s.client.Renew
+			}
+			asking.Go(func() { answer <- ask(ctx) })
 			next = listenAway
 		case quiet >= silentAfter && (pinged || time.Since(asked) >= silentAfter):
 			return k8s.Silent(c, quiet), true

@@ -26,6 +26,9 @@ type server struct {
 	err    error         // what it answers instead
 	alive  int           // how often Alive was asked
 	asked  int           // how often anything was asked
+	// dead means that its connection is, and that another one would be answered; renewed is how often there was another one.
+	dead    bool
+	renewed int
 }
 
 func newServer(ctx context.Context, pings bool, events time.Duration) *server {
@@ -110,6 +113,18 @@ func (s *server) Alive(ctx context.Context) error {
 	return s.answer(ctx)
 }
 
+// Renew also has the server heard again, on another connection, if only the old one is dead.
+func (s *server) Renew(ctx context.Context) error {
+	s.mu.Lock()
+	if s.dead {
+		s.renewed++
+		s.dead = false
+		close(s.gone)
+	}
+	s.mu.Unlock()
+	return s.Alive(ctx)
+}
+
 func (s *server) Quiet() (time.Duration, bool) {
 	s.mu.Lock()
 	sleep := s.sleep
@@ -188,6 +203,31 @@ func cut(s string) (first, rest string, ok bool) {
 		}
 	}
 	return s, "", false
+}
+
+// TestDeadConnection: a connection that is dead without an error, as after a change of networks, is replaced before the cluster counts
+// as silent.
+func TestDeadConnection(t *testing.T) {
+	for _, phase := range []time.Duration{0, 400 * time.Millisecond, 999 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newServer(t.Context(), true, 700*time.Millisecond)
+			a := session(t, s)
+			connectedAfter(a, 20*time.Second+phase)
+			s.silent(true)
+			s.set(func() { s.dead = true })
+			for range 50 {
+				if !connectedAfter(a, 100*time.Millisecond) {
+					t.Fatal("it counts as silent")
+				}
+				if quiet, _ := s.Quiet(); quiet > 2*time.Second {
+					t.Fatalf("nothing for %s", quiet)
+				}
+			}
+			if s.renewed != 1 {
+				t.Errorf("%d connections", s.renewed)
+			}
+		})
+	}
 }
 
 // TestSilenceWithoutPings: on a connection that is not pinged, a question has to be unanswered for three seconds.

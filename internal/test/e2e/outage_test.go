@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -97,6 +98,35 @@ func TestClusterOutage(t *testing.T) {
 	s.says(`web │ .*response:200`)
 	if b := s.builds("web", 3); b.Mode != "synclet" || b.Error != "" {
 		t.Errorf("build after the outage: %+v", b)
+	}
+}
+
+// TestLostConnections takes every connection to the cluster away without an error, as a change of networks does, from a thin line: what is
+// saved arrives all the same, as a difference, and logs and port forwards continue.
+func TestLostConnections(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, web)
+	w, kubeconfig := newWire(t)
+	w.Stretch(proxy.Line{Delay: 10 * time.Millisecond, Rate: 12.5e6})
+	p.env = []string{"KUBECONFIG=" + kubeconfig}
+	s := p.up()
+	defer s.asDeclared()
+	s.ready("web")
+	s.serves(p.ports[0], "/", "one")
+	big := bytes.Repeat([]byte("a line of a page that is large enough to be sent as a difference\n"), 5000)
+	p.write("site/index.html", string(big))
+	s.builds("web", 2)
+	for i, builds := range []int{3, 4} {
+		w.Lose()
+		began := time.Now()
+		copy(big[100<<10:], fmt.Sprintf("edit %d", i))
+		p.write("site/index.html", string(big))
+		s.serves(p.ports[0], "/", string(big))
+		t.Logf("it was there after %s", time.Since(began))
+		if b := s.builds("web", builds); b.Mode != "synclet" || b.Error != "" {
+			t.Errorf("after the loss of all connections: %+v", b)
+		}
+		s.says(`web │ .*response:200`)
 	}
 }
 

@@ -417,7 +417,7 @@ func (s *session) serves(port int, path, want string) {
 	s.await(fmt.Sprintf("%q at port %d", want, port), func() error {
 		got, err := fetch(port, path)
 		if err == nil && got != want {
-			err = fmt.Errorf("got %q", got)
+			err = fmt.Errorf("got %.300q", got)
 		}
 		return err
 	})

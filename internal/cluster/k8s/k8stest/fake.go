@@ -166,6 +166,9 @@ func (f *Fake) Healthy(ctx context.Context) error { return errors.Join(ctx.Err()
 // Alive implements k8s.Interface.
 func (f *Fake) Alive(ctx context.Context) error { return errors.Join(ctx.Err(), f.up()) }
 
+// Renew implements k8s.Interface.
+func (f *Fake) Renew(ctx context.Context) error { return f.Alive(ctx) }
+
 // Quiet implements k8s.Interface: a cluster that is not down is heard all the time.
 func (f *Fake) Quiet() (d time.Duration, pinged bool) {
 	f.mu.Lock()

@@ -35,7 +35,7 @@ func (w *Wire) Stretch(l Line) {
 }
 
 // travel copies one direction of a connection over a line.
-func (w *Wire) travel(to, from net.Conn, up bool, l Line) {
+func (w *Wire) travel(to, from net.Conn, up bool, l Line, lost <-chan struct{}) {
 	inFlight := int(l.Rate * l.Delay.Seconds())
 	pieces := make(chan piece, (inFlight+buffered)/pieceSize+1)
 	w.all.Go(func() {
@@ -58,6 +58,9 @@ func (w *Wire) travel(to, from net.Conn, up bool, l Line) {
 		if n > 0 {
 			if !w.pass(n, up) {
 				return
+			}
+			if isLost(lost) {
+				continue
 			}
 			if now := time.Now(); free.Before(now) {
 				free = now

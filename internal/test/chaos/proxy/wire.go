@@ -30,11 +30,12 @@ type Wire struct {
 	pause   time.Duration
 	stalled chan struct{}
 	line    Line
+	lost    chan struct{} // closed when the connections that are open now are lost
 }
 
 // NewWire opens a wire to server, which is HOST:PORT or the absolute path of a socket.
 func NewWire(server string) (*Wire, error) {
-	w := &Wire{server: server, address: "127.0.0.1:0", conns: map[net.Conn]bool{}, left: -1}
+	w := &Wire{server: server, address: "127.0.0.1:0", conns: map[net.Conn]bool{}, left: -1, lost: make(chan struct{})}
 	if err := w.Join(); err != nil {
 		return nil, err
 	}
@@ -82,6 +83,25 @@ func (w *Wire) Stall() {
 	defer w.mu.Unlock()
 	if w.stalled == nil {
 		w.stalled = make(chan struct{})
+	}
+}
+
+// Lose makes nothing arrive any more on the connections that are open, in either direction, without ending them: as if this machine had
+// another address now. New connections are as before.
+func (w *Wire) Lose() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	close(w.lost)
+	w.lost = make(chan struct{})
+}
+
+// isLost reports whether connections that were opened with that channel are lost.
+func isLost(lost <-chan struct{}) bool {
+	select {
+	case <-lost:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -165,12 +185,15 @@ func (w *Wire) pass(n int, up bool) bool {
 }
 
 // copy copies one direction.
-func (w *Wire) copy(to, from net.Conn, up bool) {
+func (w *Wire) copy(to, from net.Conn, up bool, lost <-chan struct{}) {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buf)
 		if n > 0 && !w.pass(n, up) {
 			return
+		}
+		if n > 0 && err == nil && isLost(lost) {
+			continue
 		}
 		if _, werr := to.Write(buf[:n]); err != nil || werr != nil {
 			return
@@ -193,14 +216,14 @@ func (w *Wire) carry(c net.Conn) {
 		_, _ = c.Close(), up.Close()
 	}
 	w.conns[c], w.conns[up] = true, true
-	line := w.line
+	line, lost := w.line, w.lost
 	w.mu.Unlock()
 	if line != (Line{}) {
-		w.all.Go(func() { w.travel(up, c, true, line) })
-		w.travel(c, up, false, line)
+		w.all.Go(func() { w.travel(up, c, true, line, lost) })
+		w.travel(c, up, false, line, lost)
 	} else {
-		w.all.Go(func() { w.copy(up, c, true); _ = up.Close() })
-		w.copy(c, up, false)
+		w.all.Go(func() { w.copy(up, c, true, lost); _ = up.Close() })
+		w.copy(c, up, false, lost)
 		_ = c.Close()
 	}
 	w.mu.Lock()

@@ -1,0 +1,109 @@
+package k8s
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+const (
+	// renewEvery is how often another connection is tried while nothing arrives: a system repeats its own attempts at growing
+	// intervals, and would notice the return of the network long after it.
+	renewEvery = time.Second
+	// renewWithin is how long one of them may take.
+	renewWithin = 5 * time.Second
+	// grace is how long the old connections have to show that they live, once a new one has been answered.
+	grace = 300 * time.Millisecond
+)
+
+// Renew is for a time when nothing arrives. It waits until the API server answers on a new connection, and ends the older ones unless
+// they turn out to live: after a change of networks, or the sleep of this machine, they may never fail by themselves. What
+// used them fails and begins again, with a new connection. It returns an error if the connection is refused, and when ctx is done.
+func (c *Client) Renew(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	before := c.conns.heard.at.Load()
+	fresh, err := c.conns.fresh(c.rest)
+	if err != nil {
+		return fmt.Errorf("set up another connection: %w", err)
+	}
+	defer fresh.CloseIdleConnections()
+	type attempt struct {
+		began time.Time
+		err   error
+	}
+	ended := make(chan attempt)
+	tries := 0
+	defer func() {
+		cancel()
+		for range tries {
+			<-ended
+		}
+	}()
+	again := time.NewTimer(0)
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-again.C:
+			tries++
+			began := time.Now()
+			go func() { ended <- attempt{began, greet(ctx, fresh, c.rest.Host)} }()
+			again.Reset(renewEvery)
+		case a := <-ended:
+			tries--
+			switch {
+			case errors.Is(a.err, context.DeadlineExceeded), ctx.Err() != nil:
+			case a.err != nil:
+				return c.Explain(a.err)
+			default:
+				return c.replace(ctx, a.began, before)
+			}
+		}
+	}
+}
+
+// replace ends the connections that are older than a new one, unless something arrives.
+func (c *Client) replace(ctx context.Context, began time.Time, heard int64) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(grace):
+	}
+	if c.conns.heard.at.Load() == heard {
+		c.conns.endOlder(began)
+	}
+	return nil
+}
+
+// fresh returns a client whose connections are used once, and are not among the others.
+func (s *conns) fresh(config *rest.Config) (*http.Client, error) {
+	config = rest.CopyConfig(config)
+	config.Dial = s.dialContext
+	config.NextProtos = []string{"http/1.1"}
+	return rest.HTTPClientFor(config)
+}
+
+// greet returns nil if the server answers, whatever it is.
+func greet(ctx context.Context, client *http.Client, host string) error {
+	ctx, cancel := context.WithTimeout(ctx, renewWithin)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, host+"/version", nil)
+	if err != nil {
+		return err
+	}
+	req.Close = true
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	_, err = io.Copy(io.Discard, resp.Body)
+	return err
+}
