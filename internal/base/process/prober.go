@@ -189,6 +189,7 @@ func (p *Prober) http(ctx context.Context) (string, error) {
 		req.Header.Set("User-Agent", "hone-probe")
 	}
 	transport := &http.Transport{
+		DialContext:       dial,
 		DisableKeepAlives: true,
 		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // a probe checks availability, not identity
 	}
@@ -236,12 +237,34 @@ func (p *Prober) tcp(ctx context.Context) (string, error) {
 	if host == "" {
 		host = "localhost"
 	}
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", address(host, p.Probe.TCP.Port))
+	conn, err := dial(ctx, "tcp", address(host, p.Probe.TCP.Port))
 	if err != nil {
 		return "", err
 	}
 	return "", conn.Close()
+}
+
+type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
+
+func dial(ctx context.Context, network, address string) (net.Conn, error) {
+	return dialLoopback(ctx, (&net.Dialer{}).DialContext, network, address)
+}
+
+// dialLoopback finds "localhost" also where no name does: bare systems have no /etc/hosts.
+func dialLoopback(ctx context.Context, dial dialFunc, network, address string) (net.Conn, error) {
+	conn, err := dial(ctx, network, address)
+	host, port, _ := net.SplitHostPort(address)
+	var unknown *net.DNSError
+	if host != "localhost" || !errors.As(err, &unknown) {
+		return conn, err
+	}
+	if conn, err = dial(ctx, network, net.JoinHostPort("127.0.0.1", port)); err == nil {
+		return conn, nil
+	}
+	if conn, six := dial(ctx, network, net.JoinHostPort("::1", port)); six == nil {
+		return conn, nil
+	}
+	return nil, err
 }
 
 // tail keeps the end of the text that is written to it.

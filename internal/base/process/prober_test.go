@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -131,6 +132,34 @@ func TestProberTCP(t *testing.T) {
 	l.Close()
 	if ready, detail := first(t, probe); ready || !strings.Contains(detail, "refused") {
 		t.Errorf("closed port: %v %q", ready, detail)
+	}
+}
+
+// TestProberWithoutNames asks servers on either loopback address where nothing knows the name of this machine.
+func TestProberWithoutNames(t *testing.T) {
+	for _, tc := range []struct{ address, listens, want string }{
+		{"localhost:80", "127.0.0.1:80", "127.0.0.1:80"},
+		{"localhost:80", "[::1]:80", "[::1]:80"},
+		{"localhost:80", "", "refused"},
+		{"shop.local:80", "127.0.0.1:80", "lookup shop.local"},
+	} {
+		var found string
+		_, err := dialLoopback(t.Context(), func(_ context.Context, _, address string) (net.Conn, error) {
+			switch host, _, _ := net.SplitHostPort(address); {
+			case net.ParseIP(host) == nil:
+				return nil, &net.OpError{Op: "dial", Err: &net.DNSError{Name: host, Err: "no such host", IsNotFound: true}}
+			case address != tc.listens:
+				return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+			}
+			found = address
+			return nil, nil
+		}, "tcp", tc.address)
+		if err != nil {
+			found = err.Error()
+		}
+		if !strings.Contains(found, tc.want) {
+			t.Errorf("%+v: %s", tc, found)
+		}
 	}
 }
 

@@ -104,8 +104,12 @@ func listen(ctx context.Context, o options) (net.Listener, error) {
 	if o.port.None {
 		return nil, nil
 	}
+	host := o.host
+	if host == flags.DefaultHost {
+		host = "127.0.0.1" // bare systems have no /etc/hosts that says so
+	}
 	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", net.JoinHostPort(o.host, strconv.Itoa(o.port.Number)))
+	l, err := lc.Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(o.port.Number)))
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, problem.Wrap(err, fmt.Sprintf("hone cannot start because you already have another process on port %d", o.port.Number), whoHas(ctx, o.port.Number)).See("troubleshooting")

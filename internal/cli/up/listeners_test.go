@@ -20,6 +20,7 @@ func TestExposedSessionWarns(t *testing.T) {
 		where string
 	}{
 		{"127.0.0.1", false, ""},
+		{"localhost", false, ""},
 		{"0.0.0.0", true, "http://0.0.0.0:"},
 		{"", true, "http://:"},
 	} {
