@@ -57,13 +57,14 @@ type Client struct {
 func newClient(rc *rest.Config, cluster model.Cluster, cfg Config) (*Client, error) {
 	tune(rc, cfg)
 	c := &Client{rest: rc, cluster: cluster, owners: newOwnerCache(), conns: &conns{dialContext: rc.Dial, heard: newHeard()}}
-	rc.Dial = c.conns.dial
+	rc.Dial = c.conns.dialPinged
 	var err error
 	if c.http, err = rest.HTTPClientFor(rc); err != nil {
 		return nil, fmt.Errorf("set up the connection to cluster %q: %w", cluster.Context, err)
 	}
 	c.http.Transport = listen(c.http.Transport, c.conns.heard)
 	upgrade := rest.CopyConfig(rc)
+	upgrade.Dial = c.conns.dial
 	upgrade.NextProtos = []string{"http/1.1"}
 	if c.upgrades, err = rest.HTTPClientFor(upgrade); err != nil {
 		return nil, fmt.Errorf("set up the connection to cluster %q: %w", cluster.Context, err)

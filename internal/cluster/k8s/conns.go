@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,11 +21,21 @@ type conns struct {
 }
 
 func (s *conns) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	return s.add(ctx, network, address, false)
+}
+
+// dialPinged dials a connection for requests, which is pinged if the server speaks HTTP/2.
+func (s *conns) dialPinged(ctx context.Context, network, address string) (net.Conn, error) {
+	return s.add(ctx, network, address, true)
+}
+
+func (s *conns) add(ctx context.Context, network, address string, pinged bool) (net.Conn, error) {
 	raw, err := s.dialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	conn := &ownedConn{Conn: raw, owner: s, since: time.Now()}
+	conn := &ownedConn{Conn: raw, owner: s, since: s.heard.clock(), pinged: pinged}
+	conn.at.Store(conn.since)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -49,17 +60,48 @@ func (s *conns) close() {
 	}
 }
 
-// endOlder ends the connections that are older than that. Their users read an error.
-func (s *conns) endOlder(than time.Time) {
+// stuck returns for how long nothing has arrived on a connection that is pinged, the longest time of all of them.
+func (s *conns) stuck() (longest time.Duration) {
 	s.mu.Lock()
-	var old []*ownedConn
+	defer s.mu.Unlock()
 	for conn := range s.open {
-		if conn.since.Before(than) {
-			old = append(old, conn)
+		if conn.pinged {
+			longest = max(longest, time.Duration(s.heard.clock()-conn.at.Load()))
+		}
+	}
+	return longest
+}
+
+// endDead ends the connections that were opened before a time on the clock of heard, and are dead: the pinged ones on which nothing has
+// arrived for that long, and those on which nothing has arrived since these were alive. Their users read an error. It reports whether
+// there were any.
+func (s *conns) endDead(before int64, after time.Duration) bool {
+	s.mu.Lock()
+	now, last := s.heard.clock(), int64(-1)
+	for conn := range s.open {
+		if at := conn.at.Load(); conn.pinged && conn.since < before && now-at >= int64(after) {
+			last = max(last, at)
 		}
 	}
 	s.mu.Unlock()
-	for _, conn := range old {
+	if last < 0 {
+		return false
+	}
+	s.end(before, last+int64(askIdle))
+	return true
+}
+
+// end ends the connections that were opened before a time, and on which nothing has arrived since another one.
+func (s *conns) end(before, heard int64) {
+	s.mu.Lock()
+	var dead []*ownedConn
+	for conn := range s.open {
+		if conn.since < before && conn.at.Load() <= heard {
+			dead = append(dead, conn)
+		}
+	}
+	s.mu.Unlock()
+	for _, conn := range dead {
 		conn.Close()
 	}
 }
@@ -68,13 +110,16 @@ func (s *conns) endOlder(than time.Time) {
 type ownedConn struct {
 	net.Conn
 	owner *conns
-	since time.Time
+	// since is when it was opened, and at when something last arrived on it, on the clock of heard.
+	since  int64
+	at     atomic.Int64
+	pinged bool
 }
 
 func (c *ownedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if n > 0 {
-		c.owner.heard.now()
+		c.at.Store(c.owner.heard.now())
 	}
 	return n, err
 }

@@ -27,7 +27,15 @@ type heard struct {
 
 func newHeard() *heard { return &heard{begin: time.Now()} }
 
-func (h *heard) now() { h.at.Store(int64(time.Since(h.begin))) }
+// clock returns the time since begin, in nanoseconds.
+func (h *heard) clock() int64 { return int64(time.Since(h.begin)) }
+
+// now notes that something has arrived, and returns when.
+func (h *heard) now() int64 {
+	now := h.clock()
+	h.at.Store(now)
+	return now
+}
 
 // listening is a transport that records which protocol the server speaks.
 type listening struct {
@@ -71,6 +79,15 @@ func (l listening) RoundTrip(req *http.Request) (*http.Response, error) {
 func (c *Client) Quiet() (d time.Duration, pinged bool) {
 	h := c.conns.heard
 	return time.Since(h.begin) - time.Duration(h.at.Load()), h.pings.Load()
+}
+
+// Stuck returns for how long nothing has arrived on one of the connections that are pinged. The others may be as they should be, after a
+// change of networks for example: then Quiet is short.
+func (c *Client) Stuck() time.Duration {
+	if !c.conns.heard.pings.Load() {
+		return 0
+	}
+	return c.conns.stuck()
 }
 
 // Alive sends the cheapest request, and returns nil when the API server answers it, in whatever way but a gateway's error.

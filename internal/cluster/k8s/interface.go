@@ -26,6 +26,8 @@ type Interface interface {
 	// Quiet returns for how long nothing has arrived from the API server. pinged is set if a server that is merely slow
 	// would not be quiet either.
 	Quiet() (d time.Duration, pinged bool)
+	// Stuck returns for how long nothing has arrived on one of the connections that are pinged.
+	Stuck() time.Duration
 	// Exec runs a command in a container. It returns nil for exit code 0, an *ExitError for another code, and any other
 	// error for a failure of the connection. It never retries.
 	Exec(ctx context.Context, req ExecRequest) error

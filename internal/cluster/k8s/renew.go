@@ -17,6 +17,8 @@ const (
 	renewEvery = time.Second
 	// renewWithin is how long one of them may take.
 	renewWithin = 5 * time.Second
+	// deadAfter is how long nothing may arrive on a connection that is pinged every second. The answers to pings take as long as others.
+	deadAfter = 1500 * time.Millisecond
 	// grace is how long the old connections have to show that they live, once a new one has been answered.
 	grace = 300 * time.Millisecond
 )
@@ -28,13 +30,14 @@ func (c *Client) Renew(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	before := c.conns.heard.at.Load()
-	fresh, err := c.conns.fresh(c.rest)
+	others := &conns{dialContext: c.conns.dialContext, heard: newHeard()}
+	defer others.close() // also one whose handshake still runs, which a request does not wait for when it is cancelled
+	fresh, err := others.fresh(c.rest)
 	if err != nil {
 		return fmt.Errorf("set up another connection: %w", err)
 	}
-	defer fresh.CloseIdleConnections()
 	type attempt struct {
-		began time.Time
+		began int64
 		err   error
 	}
 	ended := make(chan attempt)
@@ -53,7 +56,7 @@ func (c *Client) Renew(ctx context.Context) error {
 			return context.Cause(ctx)
 		case <-again.C:
 			tries++
-			began := time.Now()
+			began := c.conns.heard.clock()
 			go func() { ended <- attempt{began, greet(ctx, fresh, c.rest.Host)} }()
 			again.Reset(renewEvery)
 		case a := <-ended:
@@ -69,23 +72,24 @@ func (c *Client) Renew(ctx context.Context) error {
 	}
 }
 
-// replace ends the connections that are older than a new one, unless something arrives.
-func (c *Client) replace(ctx context.Context, began time.Time, heard int64) error {
+// replace ends the connections that are dead and older than a new one. Where no connection is pinged, those are all, if nothing has
+// arrived on any.
+func (c *Client) replace(ctx context.Context, began, heard int64) error {
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-time.After(grace):
 	}
-	if c.conns.heard.at.Load() == heard {
-		c.conns.endOlder(began)
+	if !c.conns.endDead(began, deadAfter) && !c.conns.heard.pings.Load() && c.conns.heard.at.Load() == heard {
+		c.conns.end(began, began)
 	}
 	return nil
 }
 
-// fresh returns a client whose connections are used once, and are not among the others.
+// fresh returns a client that dials these connections, with which it speaks HTTP/1.1.
 func (s *conns) fresh(config *rest.Config) (*http.Client, error) {
 	config = rest.CopyConfig(config)
-	config.Dial = s.dialContext
+	config.Dial = s.dial
 	config.NextProtos = []string{"http/1.1"}
 	return rest.HTTPClientFor(config)
 }

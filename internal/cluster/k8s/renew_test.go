@@ -86,11 +86,12 @@ func TestRenew(t *testing.T) {
 	defer srv.Close()
 	defer close(hang)
 	n := &network{}
-	c, err := newClient(&rest.Config{Host: srv.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}, Dial: n.dial}, model.Cluster{Context: "dev"}, Config{})
+	c, err := newClient(&rest.Config{Host: srv.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, model.Cluster{Context: "dev"}, Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
+	c.conns.dialContext = n.dial
 	if err := c.Alive(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -112,21 +113,9 @@ func TestRenew(t *testing.T) {
 	for heard := c.conns.heard.at.Load(); c.conns.heard.at.Load() == heard; {
 		time.Sleep(10 * time.Millisecond)
 	}
-	within, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	living := make(chan struct{})
-	go func() { // as busy as a connection can be
-		defer close(living)
-		for within.Err() == nil {
-			c.conns.heard.now()
-			time.Sleep(time.Millisecond)
-		}
-	}()
 	if err := c.Renew(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	cancel()
-	<-living
 	select {
 	case err := <-first:
 		t.Fatalf("a connection that lives was ended: %v", err)
@@ -134,6 +123,9 @@ func TestRenew(t *testing.T) {
 	}
 
 	n.lose()
+	for c.Stuck() < deadAfter {
+		time.Sleep(10 * time.Millisecond)
+	}
 	if err := c.Renew(t.Context()); err != nil {
 		t.Fatal(err)
 	}

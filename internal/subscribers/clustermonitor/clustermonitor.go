@@ -31,7 +31,9 @@ type Client interface {
 	// Alive is the cheapest request; Quiet returns for how long nothing has arrived, as in k8s.Interface.
 	Alive(ctx context.Context) error
 	Quiet() (d time.Duration, pinged bool)
-	// Renew waits for an answer on a new connection, and replaces dead ones.
+	// Stuck is for how long nothing has arrived on one of the connections that are pinged. Renew waits for an answer on a new one, and
+	// replaces dead ones.
+	Stuck() time.Duration
 	Renew(ctx context.Context) error
 }
 

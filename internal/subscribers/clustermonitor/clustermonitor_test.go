@@ -57,6 +57,8 @@ func (c *client) Healthy(context.Context) error { return c.ask("healthy") }
 
 func (c *client) Alive(context.Context) error { return c.ask("alive") }
 
+func (c *client) Stuck() time.Duration { return 0 }
+
 func (c *client) Renew(ctx context.Context) error { return c.Alive(ctx) }
 
 func (c *client) Quiet() (time.Duration, bool) { return 0, true }

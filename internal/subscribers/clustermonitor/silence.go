@@ -60,7 +60,13 @@ func (s *Subscriber) listen(ctx context.Context, rt *store.Runtime, c model.Clus
 		switch {
 		case !needed:
 			next = time.Until(until)
+		case quiet < after && pinged && asked.IsZero() && min(s.client.Stuck(), time.Since(begun)) >= after:
+			// Others live, so that the cluster does, but those who use this one wait.
+			asked = time.Now()
+			asking.Go(func() { answer <- s.client.Renew(ctx) })
+			next = listenAway
 		case quiet < after: // it lives
+			next = min(next, askAfter/2)
 		case asked.IsZero():
 			asked = time.Now()
 			ask := s.client.Alive

@@ -29,6 +29,9 @@ type server struct {
 	// dead means that its connection is, and that another one would be answered; renewed is how often there was another one.
 	dead    bool
 	renewed int
+	// stuck means that one of its connections is dead, and others live.
+	stuck      bool
+	stuckSince time.Time
 }
 
 func newServer(ctx context.Context, pings bool, events time.Duration) *server {
@@ -116,6 +119,10 @@ func (s *server) Alive(ctx context.Context) error {
 // Renew also has the server heard again, on another connection, if only the old one is dead.
 func (s *server) Renew(ctx context.Context) error {
 	s.mu.Lock()
+	if s.stuck {
+		s.renewed++
+		s.stuck = false
+	}
 	if s.dead {
 		s.renewed++
 		s.dead = false
@@ -123,6 +130,16 @@ func (s *server) Renew(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	return s.Alive(ctx)
+}
+
+// Stuck is that of its one connection.
+func (s *server) Stuck() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stuck {
+		return time.Since(s.stuckSince)
+	}
+	return 0
 }
 
 func (s *server) Quiet() (time.Duration, bool) {
@@ -228,6 +245,27 @@ func TestDeadConnection(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestStuckConnection: one that is dead beside others that live is replaced too, and the cluster never counts as silent.
+func TestStuckConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t.Context(), true, 700*time.Millisecond)
+		a := session(t, s)
+		connectedAfter(a, 20*time.Second)
+		s.set(func() { s.stuck, s.stuckSince = true, time.Now() })
+		for range 100 {
+			if !connectedAfter(a, 100*time.Millisecond) {
+				t.Fatal("it counts as silent")
+			}
+			if s.Stuck() > 3*time.Second {
+				t.Fatal("it is still stuck")
+			}
+		}
+		if s.renewed != 1 {
+			t.Errorf("%d connections", s.renewed)
+		}
+	})
 }
 
 // TestSilenceWithoutPings: on a connection that is not pinged, a question has to be unanswered for three seconds.

@@ -166,6 +166,9 @@ func (f *Fake) Healthy(ctx context.Context) error { return errors.Join(ctx.Err()
 // Alive implements k8s.Interface.
 func (f *Fake) Alive(ctx context.Context) error { return errors.Join(ctx.Err(), f.up()) }
 
+// Stuck implements k8s.Interface.
+func (f *Fake) Stuck() time.Duration { return 0 }
+
 // Renew implements k8s.Interface.
 func (f *Fake) Renew(ctx context.Context) error { return f.Alive(ctx) }
 
