@@ -19,8 +19,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/hone-dev/hone/internal/test/chaos/proxy"
 	"github.com/hone-dev/hone/internal/test/harness"
+	"github.com/hone-dev/hone/internal/test/proxy"
 	"github.com/hone-dev/hone/internal/update/agent/patch"
 	"github.com/hone-dev/hone/pkg/model"
 )

@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/hone-dev/hone/internal/test/chaos/proxy"
 	"github.com/hone-dev/hone/internal/test/harness"
+	"github.com/hone-dev/hone/internal/test/proxy"
 	"github.com/hone-dev/hone/pkg/api"
 )
 

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hone-dev/hone/internal/test/chaos/proxy"
 	"github.com/hone-dev/hone/internal/test/harness"
+	"github.com/hone-dev/hone/internal/test/proxy"
 )
 
 // outages are faults between hone and the API server.

@@ -15,8 +15,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/hone-dev/hone/internal/test/chaos/proxy"
 	"github.com/hone-dev/hone/internal/test/harness"
+	"github.com/hone-dev/hone/internal/test/proxy"
 )
 
 const (

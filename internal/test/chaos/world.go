@@ -21,8 +21,8 @@ import (
 	"github.com/google/uuid"
 	"sigs.k8s.io/yaml"
 
-	"github.com/hone-dev/hone/internal/test/chaos/proxy"
 	"github.com/hone-dev/hone/internal/test/harness"
+	"github.com/hone-dev/hone/internal/test/proxy"
 )
 
 // The project under faults: an image with a live update, objects without pods, and a local server.

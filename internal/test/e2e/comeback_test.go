@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/hone-dev/hone/internal/containers/docker"
-	"github.com/hone-dev/hone/internal/test/chaos/proxy"
+	"github.com/hone-dev/hone/internal/test/proxy"
 	"github.com/hone-dev/hone/pkg/api"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hone-dev/hone/internal/test/chaos/proxy"
+	"github.com/hone-dev/hone/internal/test/proxy"
 	"github.com/hone-dev/hone/pkg/api"
 )
 
