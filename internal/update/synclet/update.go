@@ -332,7 +332,7 @@ func (s *Conversation) stagePart(r io.Reader, left uint64) error {
 			left -= uint64(n)
 		}
 		if err != nil {
-			return nil // the file has become shorter
+			return nil //nolint:nilerr // the file has become shorter
 		}
 		if s.w.Buffered() > protocol.MaxData {
 			if err := s.flushBulk(); err != nil {

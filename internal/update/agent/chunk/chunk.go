@@ -36,8 +36,11 @@ func Of(content []byte) Chunk {
 	return Chunk{uint32(len(content)), protocol.SumOf(content).Short()}
 }
 
-// Largest is the largest of the Bounds, and Smallest the smallest.
-const Smallest, Largest = 10, 16
+// The smallest and the largest of the Bounds.
+const (
+	Smallest = 10
+	Largest  = 16
+)
 
 // Bounds returns the logarithm of the size that chunks of a file have on average: about a thousand chunks for small files, and for
 // large ones so few that their list stays a thousandth of the file.
