@@ -70,6 +70,20 @@ func (w *wire) Close() error {
 	return w.Conn.Close()
 }
 
+// until waits for a condition.
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !is() {
+		select {
+		case <-tick.C:
+		case <-t.Context().Done():
+			t.Fatalf("waiting for %s", what)
+		}
+	}
+}
+
 // TestRenew replaces connections that are dead without an error, and no others.
 func TestRenew(t *testing.T) {
 	hang := make(chan struct{})
@@ -110,9 +124,8 @@ func TestRenew(t *testing.T) {
 
 	first := watching()
 	// Something arrives on it meanwhile: the answers to pings, each second.
-	for heard := c.conns.heard.at.Load(); c.conns.heard.at.Load() == heard; {
-		time.Sleep(10 * time.Millisecond)
-	}
+	heard := c.conns.heard.at.Load()
+	until(t, "a ping to be answered", func() bool { return c.conns.heard.at.Load() != heard })
 	if err := c.Renew(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -123,9 +136,7 @@ func TestRenew(t *testing.T) {
 	}
 
 	n.lose()
-	for c.Stuck() < deadAfter {
-		time.Sleep(10 * time.Millisecond)
-	}
+	until(t, "the connection to be silent", func() bool { return c.Stuck() >= deadAfter })
 	if err := c.Renew(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"sync"
 
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
@@ -23,6 +24,8 @@ type copies struct {
 	held  map[protocol.Sum]*held
 	size  int64
 	clock int // counts uses
+	// closed means that nothing is kept any more: an update may end after its pool.
+	closed bool
 }
 
 // held is one content.
@@ -54,8 +57,8 @@ func (c *copies) keep(l *local) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, there := c.held[sum]; there {
-		_ = file.Close()
+	if _, there := c.held[sum]; there || c.closed {
+		discard(file)
 		return
 	}
 	c.clock++
@@ -75,7 +78,9 @@ func (l *local) copied() (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = os.Remove(out.Name()) // where the system does not allow that, close does it
+	if runtime.GOOS != "windows" { // which does not remove open files: discard does it there
+		_ = os.Remove(out.Name())
+	}
 	var sum protocol.Summer
 	if _, err = io.Copy(io.MultiWriter(out, &sum), in); err == nil && sum.Sum() != l.put.Sum {
 		err = fmt.Errorf("%s has changed", l.path)
@@ -87,9 +92,12 @@ func (l *local) copied() (*os.File, error) {
 	return out, nil
 }
 
+// discard ends a copy. Once it has no name, another program may have a file of that name.
 func discard(f *os.File) {
 	_ = f.Close()
-	_ = os.Remove(f.Name())
+	if runtime.GOOS == "windows" {
+		_ = os.Remove(f.Name())
+	}
 }
 
 // shrink discards the contents that were used least recently. mu must be held.
@@ -139,5 +147,5 @@ func (c *copies) close() {
 	for _, h := range c.held {
 		discard(h.file)
 	}
-	c.held, c.size = map[protocol.Sum]*held{}, 0
+	c.held, c.size, c.closed = nil, 0, true
 }

@@ -33,7 +33,7 @@ type order struct {
 	exited   *protocol.Exited // valid once answered is closed
 
 	mu sync.Mutex
-	// out takes the output; nil until somebody waits for the command, and early holds what arrives before.
+	// out takes the output; nil until the command is waited for, and early holds what arrives before.
 	out   io.Writer
 	early []byte
 }

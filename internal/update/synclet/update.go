@@ -29,6 +29,8 @@ type Report struct {
 	Bytes                int64
 	// Sent is when the last byte had been handed to the stream; zero when there was nothing to send.
 	Sent time.Time
+	// Answered is when the synclet's answer had arrived; zero when there was nothing to send.
+	Answered time.Time
 	// Took is how long the synclet worked after it had received everything.
 	Took time.Duration
 }
@@ -199,9 +201,10 @@ func (s *Conversation) transfer(
 	ctx context.Context, deletes []string, files []*local, then Then, r *Report,
 ) (applied *protocol.Applied, f flight, err error) {
 	answered := make(chan struct{})
+	var at time.Time
 	id, err := s.expect(func(m protocol.Message) bool {
 		if a, ok := m.(*protocol.Applied); ok {
-			applied = a
+			applied, at = a, time.Now()
 			close(answered)
 		}
 		return true
@@ -226,7 +229,8 @@ func (s *Conversation) transfer(
 	if err := s.await(ctx, answered); err != nil {
 		return nil, f, err
 	}
-	s.line.arrived(time.Since(began) - time.Duration(applied.Nanos))
+	r.Answered = at
+	s.line.arrived(at.Sub(began) - time.Duration(applied.Nanos))
 	return applied, f, nil
 }
 

@@ -36,7 +36,10 @@ func (p *Pool) Update(ctx context.Context, c model.ContainerRef, plan liveupdate
 		}
 		r, f, err := s.apply(ctx, batch(plan), func(changed bool) Then { return p.then(s, c, plan, changed) })
 		talk, sent = s, f
-		report = liveupdate.Report{Files: r.Files, Deletes: r.Deletes, Same: r.Same, Bytes: r.Bytes, Sent: r.Sent, Applied: time.Now()}
+		report = liveupdate.Report{Files: r.Files, Deletes: r.Deletes, Same: r.Same, Bytes: r.Bytes, Sent: r.Sent, Applied: r.Answered}
+		if report.Applied.IsZero() {
+			report.Applied = time.Now()
+		}
 		if r.Files+r.Deletes > 0 && plan.RestartProcess {
 			p.setStale(c.ID, true)
 		}
