@@ -80,7 +80,7 @@ func (d Client) Groups(ctx context.Context) ([]Group, error) {
 }
 
 // answerTime is how long a server may take for one answer. Servers answer from memory, in well under a second; a tunnel to one that is
-// gone takes connections and never answers, and whoever asks for kinds would wait for ever. Half a minute is more than a slow line needs
+// gone takes connections and never answers, and a request for kinds would never end. Half a minute is more than a slow line needs
 // for the one or two megabytes of a cluster with many kinds.
 const answerTime = 30 * time.Second
 

@@ -119,7 +119,7 @@ func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// TestNoAnswer checks that nobody waits longer than answerTime for a server that takes requests and does not answer them, and that one
+// TestNoAnswer checks that a request waits at most answerTime for a server that takes requests and does not answer them, and that one
 // group whose server does not answer hides no other one.
 func TestNoAnswer(t *testing.T) {
 	groups := func(t *testing.T, answers answering) ([]Group, time.Duration, error) {

@@ -92,7 +92,7 @@ func answers(t *testing.T, ar *txtar.Archive) Answer {
 	}
 	t.Cleanup(func() {
 		for question := range left {
-			t.Errorf("nobody asked: %s", question)
+			t.Errorf("an unexpected question: %s", question)
 		}
 	})
 	return func(q Question) int {
