@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
@@ -24,8 +26,16 @@ var errUnsent = errors.New("the request was not sent")
 // or is something else.
 var errForeign = errors.New("the program there is not this hone's synclet")
 
-// maxNoise bounds the number of bytes before the preamble.
-const maxNoise = 64 << 10
+const (
+	// maxNoise bounds the number of bytes before the preamble.
+	maxNoise = 64 << 10
+	// longestAnswer bounds how long a request may take that the synclet carries out by itself, once it was sent: more than the five
+	// minutes for which it reports that it is busy (maxBeats of package agent).
+	longestAnswer = 6 * time.Minute
+	// reportRate bounds the reports about the container's process that are read in a second, after a first reportBurst. A process that is
+	// started over and over makes fewer.
+	reportRate, reportBurst = 20, 100
+)
 
 // Conversation is a conversation with the synclet in one container. Make it with Open and end it with Close.
 type Conversation struct {
@@ -44,6 +54,8 @@ type Conversation struct {
 	line *line
 	// copies are contents of containers, nil if none are kept.
 	copies *copies
+
+	reports *rate.Limiter
 
 	mu      sync.Mutex
 	next    uint64
@@ -82,7 +94,7 @@ func open(stream io.ReadWriteCloser, hello protocol.Hello) (*Conversation, error
 	}
 	living := newLivingStream(stream)
 	s := &Conversation{stream: living, w: protocol.NewWriter(living), line: &line{}, turn: make(chan struct{}, 1), done: make(chan struct{}),
-		answers: map[uint64]func(protocol.Message) bool{}, known: map[string]known{}}
+		reports: rate.NewLimiter(reportRate, reportBurst), answers: map[uint64]func(protocol.Message) bool{}, known: map[string]known{}}
 	began := time.Now()
 	if err := s.send(&hello); err != nil {
 		return nil, err
@@ -204,6 +216,7 @@ func (s *Conversation) deliver(m protocol.Message) error {
 	case *protocol.Failed:
 		return errors.New(m.Text)
 	case *protocol.Process:
+		_ = s.reports.Wait(context.Background()) // a twentieth of a second at most
 		s.mu.Lock()
 		s.process = *m
 		fn := s.changed
@@ -315,4 +328,14 @@ func (s *Conversation) await(ctx context.Context, answered <-chan struct{}) erro
 	default:
 		return s.closed()
 	}
+}
+
+// answer is await for what the synclet itself does: it reports only for so long that it is busy. A program that never stops may be
+// something else.
+func (s *Conversation) answer(ctx context.Context, answered <-chan struct{}) error {
+	timer := time.AfterFunc(longestAnswer, func() {
+		s.cut(fmt.Errorf("%w: it has been busy for %s", ErrSilent, longestAnswer))
+	})
+	defer timer.Stop()
+	return s.await(ctx, answered)
 }

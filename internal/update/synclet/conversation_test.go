@@ -9,11 +9,14 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -213,10 +216,13 @@ func TestLearn(t *testing.T) {
 	if rep.Files != 2 || rep.Same != 2 || rep.Deletes != 0 {
 		t.Errorf("report %+v", rep)
 	}
-	entries, err := r.List(t.Context(), []protocol.Place{{Dir: r.remote}})
-	check(t, err)
-	if len(entries) != 4 { // the folder itself is one
-		t.Errorf("%d entries", len(entries))
+	entries := 0
+	check(t, r.list(t.Context(), []protocol.Place{{Dir: r.remote}}, 0, func(*protocol.Entry) error {
+		entries++
+		return nil
+	}))
+	if entries != 4 { // the folder itself is one
+		t.Errorf("%d entries", entries)
 	}
 }
 
@@ -509,6 +515,52 @@ func TestFaultError(t *testing.T) {
 	}
 	if got, want := err.Error(), "/a: open: read-only; /b: ; /c: ; and 2 more"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestEndlessAnswers talks to programs that never stop answering: what was asked fails, memory stays bounded, and the reports of a
+// process arrive at a pace that others can bear.
+func TestEndlessAnswers(t *testing.T) {
+	path, long := "/a", "/"+strings.Repeat("b", 100<<10)
+	for _, tt := range []struct {
+		name   string
+		answer protocol.Message
+		err    error
+	}{
+		{"entries", &protocol.Entry{ID: 1, Path: path}, errForeign},
+		{"entries that were not asked for", &protocol.Entry{ID: 1, Path: long}, errForeign},
+		{"signs of life", &protocol.Pong{}, ErrSilent},
+		{"reports", &protocol.Process{Starts: 1}, ErrSilent},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				near, far := net.Pipe()
+				var program sync.WaitGroup
+				defer program.Wait()
+				program.Go(func() { _, _ = io.Copy(io.Discard, far) })
+				program.Go(func() {
+					_, _ = io.WriteString(far, protocol.Preamble)
+					w := protocol.NewWriter(far)
+					w.Append(&protocol.Hello{})
+					for w.Flush() == nil {
+						w.Append(tt.answer)
+						time.Sleep(5 * time.Millisecond)
+					}
+				})
+				s, err := Open(t.Context(), near, protocol.Hello{})
+				check(t, err)
+				defer s.Close()
+				reports := 0
+				s.OnProcess(func(protocol.Process) { reports++ })
+				if err := s.Learn(t.Context(), []string{path}); !errors.Is(err, ErrClosed) || !errors.Is(err, tt.err) {
+					t.Errorf("got %v", err)
+				}
+				_ = s.Close()
+				if most := int(longestAnswer.Seconds()*reportRate) + reportBurst; reports > most {
+					t.Errorf("%d reports, want at most %d", reports, most)
+				}
+			})
+		})
 	}
 }
 

@@ -145,11 +145,17 @@ func tree(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	check(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) && path != dir {
+			return nil // gone meanwhile
+		}
 		if err != nil || path == dir {
 			return err
 		}
 		rel, _ := filepath.Rel(dir, path)
 		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package synclet
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -226,7 +225,7 @@ func (s *Conversation) transfer(
 	for _, l := range files {
 		s.copies.keep(l) // while it travels
 	}
-	if err := s.await(ctx, answered); err != nil {
+	if err := s.answer(ctx, answered); err != nil {
 		return nil, f, err
 	}
 	r.Answered = at
@@ -354,20 +353,32 @@ func (s *Conversation) Learn(ctx context.Context, paths []string) error {
 		return nil
 	}
 	places := make([]protocol.Place, len(paths))
+	found := make(map[string]*known, len(paths))
 	for i, p := range paths {
 		places[i] = placeOf(p)
+		found[p] = nil
 	}
-	entries, err := s.list(ctx, places, deltaFrom)
+	entries, room := 0, mostChunks
+	err := s.list(ctx, places, deltaFrom, func(e *protocol.Entry) error {
+		if entries++; entries > len(paths) {
+			return fmt.Errorf("%w: it was asked for %d paths, and reports more", errForeign, len(paths))
+		}
+		if _, asked := found[e.Path]; !asked {
+			return nil
+		}
+		k := &known{content: entryContent(e)}
+		if room -= len(e.Chunks); room >= 0 {
+			k.chunks = entryChunks(e)
+		}
+		found[e.Path] = k
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	found := make(map[string]*protocol.Entry, len(entries))
-	for _, e := range entries {
-		found[e.Path] = e
-	}
-	for _, p := range paths {
-		if e := found[p]; e != nil {
-			s.learn(p, entryContent(e), entryChunks(e))
+	for p, k := range found {
+		if k != nil {
+			s.learn(p, k.content, k.chunks)
 		} else {
 			s.learn(p, content{}, nil)
 		}
@@ -375,36 +386,36 @@ func (s *Conversation) Learn(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// List returns the entries in places, folders before their content. Unreadable entries are left out.
-func (s *Conversation) List(ctx context.Context, places []protocol.Place) ([]*protocol.Entry, error) {
-	return s.list(ctx, places, 0)
-}
+// mostChunks bounds the chunks that one Learn believes, in bytes as they are sent: those of about 15 GB of files.
+const mostChunks = 16 << 20
 
-// list is List; files from a size in bytes on come with their chunks. Zero is none.
-func (s *Conversation) list(ctx context.Context, places []protocol.Place, chunks uint64) ([]*protocol.Entry, error) {
+// list asks for the entries in places, folders before their content. Unreadable entries are left out. Files from a size in bytes on
+// come with their chunks; zero is none. An error of take, which must not keep the entry's Chunks, ends the conversation.
+func (s *Conversation) list(ctx context.Context, places []protocol.Place, chunks uint64, take func(*protocol.Entry) error) error {
 	answered := make(chan struct{})
-	var entries []*protocol.Entry
 	id, err := s.expect(func(m protocol.Message) bool {
 		switch m := m.(type) {
 		case *protocol.Entry:
-			m.Chunks = bytes.Clone(m.Chunks) // the reader's
-			entries = append(entries, m)
-			return false
+			err := take(m)
+			if err != nil {
+				s.cut(err)
+			}
+			return err != nil
 		case *protocol.Listed:
 			close(answered)
 		}
 		return true
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := s.send(&protocol.List{ID: id, Places: places, Chunks: chunks}); err != nil {
 		s.forget(id)
-		return nil, err
+		return err
 	}
-	if err := s.await(ctx, answered); err != nil {
+	if err := s.answer(ctx, answered); err != nil {
 		s.forget(id)
-		return nil, err
+		return err
 	}
-	return entries, nil
+	return nil
 }
