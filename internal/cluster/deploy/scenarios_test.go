@@ -316,9 +316,9 @@ func stuckFinalizer(t *testing.T, c cluster) {
 	objects := c.withFinalizer(t, configYAML+"---"+deploymentYAML("web", "web", "80"))
 	log := &recorder{}
 	err := NewApplier(c.dyn, c.mapper).Delete(t.Context(), DeleteRequest{Project: "project1", Wait: true,
-		WaitLimit: 100 * time.Millisecond, Logger: log, Objects: refsOf(objects)})
+		WaitLimit: 5 * time.Second, Logger: log, Objects: refsOf(objects)})
 	p, ok := problem.Of(err)
-	if !ok || !strings.Contains(p.Summary, "configmap/conf is still there after 100ms: finalizers [hone.dev/test]") {
+	if !ok || !strings.Contains(p.Summary, "configmap/conf is still there after 5s: finalizers [hone.dev/test]") {
 		t.Errorf("got %v", err)
 	}
 	if c.get(t, objects[1]) != nil {

@@ -111,7 +111,7 @@ func newReader(t *testing.T, p docs.Page) *reader {
 		t.Fatal(err)
 	}
 	r.env = append(os.Environ(), "HOME="+home, "PATH="+bin+":"+composeFolder(t)+":"+os.Getenv("PATH"), "KUBECONFIG="+kubeconfigFor(t, real.Namespace),
-		"XDG_STATE_HOME="+state, "XDG_RUNTIME_DIR="+state, "HONE_SESSION=", "TILT_PORT=0", "NO_COLOR=1", "GORACE=halt_on_error=1", "GOFLAGS=",
+		"XDG_STATE_HOME="+state, "XDG_RUNTIME_DIR="+state, "HONE_SESSION=", "TILT_PORT=0", "NO_COLOR=1", "GORACE=halt_on_error=1 atexit_sleep_ms=20", "GOFLAGS=",
 		"GOPATH="+goEnv(t, "GOPATH"), "GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"), "RUSTUP_HOME="+homeOf(t, "RUSTUP_HOME", ".rustup"), "CARGO_HOME="+homeOf(t, "CARGO_HOME", ".cargo"))
 	t.Cleanup(r.leave)
 	return r

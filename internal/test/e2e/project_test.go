@@ -197,7 +197,7 @@ func (p *project) gone(group, version, resource, name string) {
 func (p *project) command(args ...string) *exec.Cmd {
 	c := exec.Command(binary, args...)
 	c.Dir = p.dir
-	c.Env = append(os.Environ(), "XDG_STATE_HOME="+p.state, "XDG_RUNTIME_DIR="+p.state, "HONE_SESSION=", "GORACE=halt_on_error=1", "TILT_PORT=", "NO_COLOR=1")
+	c.Env = append(os.Environ(), "XDG_STATE_HOME="+p.state, "XDG_RUNTIME_DIR="+p.state, "HONE_SESSION=", "GORACE=halt_on_error=1 atexit_sleep_ms=20", "TILT_PORT=", "NO_COLOR=1")
 	c.Env = append(c.Env, p.env...)
 	return c
 }

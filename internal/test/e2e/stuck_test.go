@@ -93,9 +93,12 @@ func TestDownSaysWhatItWaitsFor(t *testing.T) {
 		!strings.Contains(out, "kubectl patch -n "+p.namespace+" configmap conf") || !strings.Contains(out, "configmap/conf had to go first; left: configmap/other") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
-	if left := p.podNames(); len(left) != 0 {
-		t.Errorf("pods are left: %v", left)
-	}
+	k8stest.Eventually(t, "the pods to be gone", func() error {
+		if left := p.podNames(); len(left) != 0 {
+			return fmt.Errorf("%v are left", left)
+		}
+		return nil
+	})
 	down = p.startAs(p.command("down", "--namespace", p.namespace))
 	down.says(`Waiting until gone: configmap/conf \(finalizers \[hone.dev/test\]\)`)
 	p.finalizers(t.Context(), "conf", "null")

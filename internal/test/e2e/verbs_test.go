@@ -42,7 +42,7 @@ func setUpVerbs(env *testscript.Env) error {
 		return err
 	}
 	for _, v := range []string{"XDG_STATE_HOME=" + dir, "XDG_RUNTIME_DIR=" + dir, "KUBECONFIG=" + filepath.Join(dir, "none"), "HONE_SESSION=", "TILT_PORT=",
-		"TILT_HOST=", "NO_COLOR=1", "GORACE=halt_on_error=1", "HONE=" + binary, "TILT_EDITOR=", "KUBE_EDITOR=", "VISUAL=", "EDITOR="} {
+		"TILT_HOST=", "NO_COLOR=1", "GORACE=halt_on_error=1 atexit_sleep_ms=20", "HONE=" + binary, "TILT_EDITOR=", "KUBE_EDITOR=", "VISUAL=", "EDITOR="} {
 		name, value, _ := strings.Cut(v, "=")
 		env.Setenv(name, value)
 	}

@@ -30,7 +30,8 @@ func (p *Profile) Program() time.Duration {
 type CallTimes struct {
 	// Calls counts the calls; Remembered counts those whose work an earlier evaluation or an earlier call had done.
 	Calls, Remembered int
-	// Total is the time in the calls; Own is Total without the time in other builtins that they called, as include does.
+	// Total is the time in the calls; Own is Total without the time in other builtins that they called, as include
+	// does, and without the compilation of files that they loaded.
 	Total, Own time.Duration
 	// Slowest is the own time of the slowest call.
 	Slowest time.Duration
@@ -76,7 +77,7 @@ type callSite struct {
 // openCall is a call that has not returned.
 type openCall struct {
 	start time.Time
-	// inner is the time in the calls that it made.
+	// inner is the time in the calls that it made, and in compiling.
 	inner       time.Duration
 	found, made int
 }
@@ -132,13 +133,19 @@ func (p *Profiler) Answered(known bool) {
 	}
 }
 
-// Compiling adds the time until the returned function is called to Profile.Compile.
+// Compiling adds the time until the returned function is called to Profile.Compile. It does not count for the call that loads the file.
 func (p *Profiler) Compiling() (done func()) {
 	if p == nil {
 		return func() {}
 	}
 	start := time.Now()
-	return func() { p.compile += time.Since(start) }
+	return func() {
+		took := time.Since(start)
+		p.compile += took
+		if last := len(p.open) - 1; last >= 0 {
+			p.open[last].inner += took
+		}
+	}
 }
 
 // Assembling adds the time until the returned function is called to Profile.Assembly.
