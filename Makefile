@@ -45,7 +45,7 @@ web-dev: ## build the web page on each change, and have open pages load it
 generate: ## write what is generated from the code
 	@scripts/generate
 
-check: ## format, vet, lint, generated files, cross-compiles
+check: ## format, vet, lint, generated files, types on other systems
 	@scripts/check
 
 cluster-up: ## engine, registry and single-node Kubernetes
