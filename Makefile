@@ -6,7 +6,7 @@ DATE := $(shell git log -1 --format=%cI 2>/dev/null)
 VERSIONED := github.com/hone-dev/hone/internal/cli/command
 LDFLAGS := -s -w -X $(VERSIONED).Version=$(VERSION) -X $(VERSIONED).Commit=$(COMMIT) -X $(VERSIONED).Date=$(DATE)
 
-.PHONY: build demo test unit bench bench-liveupdate chaos soak fuzz release-snapshot web-dev generate check cluster-up cluster-down
+.PHONY: build demo test test-all unit bench bench-liveupdate chaos soak fuzz release-snapshot web-dev generate check cluster-up cluster-down
 
 build: ## the binary, in .bin/hone
 	CGO_ENABLED=0 go build -trimpath -tags grpcnotrace -ldflags '$(LDFLAGS)' -o .bin/hone ./cmd/hone
@@ -14,8 +14,11 @@ build: ## the binary, in .bin/hone
 demo: ## set up what is missing and run hone on two small services
 	@scripts/demo/run
 
-test: ## every test there is, on a real engine and two real clusters
+test: ## the tests, on a real engine and two real clusters
 	@scripts/test
+
+test-all: ## the same in their whole breadth: every kind of project, every page of the documentation, more rounds
+	@HONE_TEST_ALL=1 scripts/test
 
 unit: ## the tests in process, without the race detector; they need neither engine nor cluster
 	go test $$(go list ./... | grep -v '/internal/test/e2e$$')
