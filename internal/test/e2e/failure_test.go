@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"encoding/base64"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +19,13 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
 	"github.com/hone-dev/hone/pkg/api"
 )
+
+// incompressible returns a text of n bytes that has to be sent as it is, more or less.
+func incompressible(seed byte, n int) string {
+	raw := make([]byte, base64.RawStdEncoding.DecodedLen(n))
+	_, _ = rand.NewChaCha8([32]byte{seed}).Read(raw)
+	return base64.RawStdEncoding.EncodeToString(raw)
+}
 
 // images counts the builds of a resource that made or deployed an image, the first included.
 func images(t *testing.T, s *session, name string) int {
@@ -104,11 +113,15 @@ func TestCutInFrame(t *testing.T) {
 	pod := current(t, s, "web")
 	for i, limit := range []int{1 << 20, 5 << 20} {
 		cut := w.limit(limit)
-		text := strings.Repeat(fmt.Sprintf("%07d\n", i), 1<<20)
+		text := incompressible(byte(i), 8<<20)
 		p.write("site/big", text)
-		<-cut
+		select {
+		case <-cut:
+		case <-time.After(patience):
+			t.Fatalf("less than %d bytes were sent", limit)
+		}
 		w.join()
-		s.serves(p.ports[0], "/big", strings.TrimSpace(text))
+		s.serves(p.ports[0], "/big", text)
 	}
 	s.ready("web")
 	inPlace(t, s, pod)
@@ -127,7 +140,7 @@ func TestContainerEndsInFrame(t *testing.T) {
 	s.says(`Ready to update web in place`)
 	pod := current(t, s, "web")
 	w.slow(50 * time.Millisecond)
-	text := strings.Repeat("0123456\n", 2<<20)
+	text := incompressible(1, 16<<20)
 	p.write("site/big", text)
 	s.says(`Will copy 1 file\(s\) to container: \[web\]`)
 	zero := int64(0)
@@ -138,7 +151,7 @@ func TestContainerEndsInFrame(t *testing.T) {
 		return len(r.Pods) == 1 && r.Pods[0].Name != pod.Name && r.Pods[0].Ready
 	})
 	w.slow(0)
-	s.serves(p.ports[0], "/big", strings.TrimSpace(text))
+	s.serves(p.ports[0], "/big", text)
 	s.ready("web")
 	if n := images(t, s, "web"); n != 1 {
 		t.Errorf("%d builds of images", n)
