@@ -207,11 +207,12 @@ const rightPause = 20 * time.Second
 // keep maintains a conversation with one container until ctx is done or the image turns out not to let the program in.
 func (p *Pool) keep(ctx context.Context, e *entry) {
 	pauses := retry.Backoff{First: firstPause, Most: lastPause}
+	var last Way
 	for ctx.Err() == nil {
 		e.set(nil, nil, false)
 		p.tell(e, func(st *Status) { st.State = Starting })
 		began := time.Now()
-		s, way, passed, err := p.open(ctx, e.container())
+		s, way, passed, err := p.open(ctx, e.container(), last)
 		switch {
 		case ctx.Err() != nil:
 			if s != nil {
@@ -235,6 +236,7 @@ func (p *Pool) keep(ctx context.Context, e *entry) {
 			e.set(nil, err, true)
 			p.tell(e, func(st *Status) { st.State, st.Err = Broken, err })
 		default:
+			last = way
 			e.set(s, nil, false)
 			p.tell(e, func(st *Status) { st.State, st.Way, st.Passed = Ready, way, passed })
 			s.OnProcess(func(process protocol.Process) {

@@ -30,6 +30,7 @@ import (
 // fakePods simulates containers: a shell that becomes the synclet, tar, and tools that are missing.
 type fakePods struct {
 	shell, tar error // why there is none
+	living     bool  // a synclet that has lost its connection still runs
 
 	mu    sync.Mutex
 	execs []string
@@ -43,12 +44,21 @@ func (f *fakePods) Exec(ctx context.Context, req k8s.ExecRequest) error {
 	f.mu.Lock()
 	f.execs = append(f.execs, pod+" "+argv[0])
 	f.cut = cancel
-	shell := f.shell
+	shell, living := f.shell, f.living
+	if len(argv) > 2 && argv[2] == again {
+		f.execs[len(f.execs)-1] += " again"
+	}
 	f.mu.Unlock()
 	switch argv[0] {
 	case "sh":
 		if shell != nil {
 			return shell
+		}
+		if argv[2] == again {
+			if !living {
+				return exitStatus(94)
+			}
+			break
 		}
 		prog, err := program.For("amd64")
 		if err != nil {
@@ -124,6 +134,33 @@ func newPool(t *testing.T, f *fakePods) (*Pool, *watcher) {
 
 func aContainer(id, pod string, syncs ...model.Sync) model.ContainerRef {
 	return model.ContainerRef{Resource: "web", Namespace: "ns", Pod: pod, Name: "main", ID: id, Image: "web:1", Arch: "amd64", Syncs: syncs}
+}
+
+// TestPoolComesBack loses a connection: the program is not sent again where it still runs.
+func TestPoolComesBack(t *testing.T) {
+	for _, tt := range []struct {
+		living bool
+		want   string
+	}{{true, "p1 sh, p1 sh again"}, {false, "p1 sh, p1 sh again, p1 sh"}} {
+		f := &fakePods{living: tt.living}
+		p, w := newPool(t, f)
+		one := aContainer("c1", "p1")
+		p.Keep([]model.ContainerRef{one})
+		first, err := p.Conversation(t.Context(), one)
+		check(t, err)
+		f.mu.Lock()
+		cut := f.cut
+		f.mu.Unlock()
+		cut()
+		w.await(t, "broken shell")
+		second, err := p.after(t.Context(), one, first)
+		check(t, err)
+		_, err = second.Ping(t.Context())
+		check(t, err)
+		if got := f.ran(); got != tt.want {
+			t.Errorf("it ran %s, want %s", got, tt.want)
+		}
+	}
 }
 
 func TestPoolKeeps(t *testing.T) {

@@ -171,6 +171,34 @@ func TestRealBroken(t *testing.T) {
 	}
 }
 
+// TestRealAgain starts the program of a synclet that runs, and finds none after its end.
+func TestRealAgain(t *testing.T) {
+	c := newContainer(t, func(*corev1.Container) {})
+	writeFile(t, filepath.Join(c.local, "a"), "one", 0o644)
+	check(t, c.update(c.copies("a")))
+	other := NewPool(c.client)
+	t.Cleanup(other.Close)
+	s, err := other.openAgain(t.Context(), c.ContainerRef)
+	check(t, err)
+	if s == nil {
+		t.Fatal("no synclet was found")
+	}
+	b := Batch{Puts: []Put{{Local: filepath.Join(c.local, "a"), Remote: "/app/b"}}}
+	if rep, err := s.Apply(t.Context(), b); err != nil || rep.Files != 1 || c.ask("cat /app/b") != "one" {
+		t.Errorf("%+v, %v", rep, err)
+	}
+	check(t, s.Close())
+	c.pool.Close()
+	eventually(t, "no synclet runs", func() bool {
+		s, err := other.openAgain(t.Context(), c.ContainerRef)
+		check(t, err)
+		if s != nil {
+			_ = s.Close()
+		}
+		return s == nil
+	})
+}
+
 func TestRealReadOnly(t *testing.T) {
 	yes := true
 	c := newContainer(t, func(s *corev1.Container) { s.SecurityContext = &corev1.SecurityContext{ReadOnlyRootFilesystem: &yes} })

@@ -25,9 +25,13 @@ const openTimeout = 15 * time.Second
 
 // open gets the program into a container: first from the pod's volume, then in the way that is known to work for its
 // image or the first that works, then from an ephemeral container. passed is why the earlier ways did not work.
-func (p *Pool) open(ctx context.Context, c model.ContainerRef) (s *Conversation, way Way, passed, err error) {
+// last is the way of the conversation that the pool had with the same container before, if any: its program may still be there.
+func (p *Pool) open(ctx context.Context, c model.ContainerRef, last Way) (s *Conversation, way Way, passed, err error) {
 	var reasons []error
-	for _, try := range []func(context.Context, model.ContainerRef) (*Conversation, Way, []error, error){p.openInstalled, p.openOwn, p.openBeside} {
+	own := func(ctx context.Context, c model.ContainerRef) (*Conversation, Way, []error, error) {
+		return p.openOwn(ctx, c, last)
+	}
+	for _, try := range []func(context.Context, model.ContainerRef) (*Conversation, Way, []error, error){p.openInstalled, own, p.openBeside} {
 		s, way, why, err := try(ctx, c)
 		reasons = append(reasons, why...)
 		if err != nil {
@@ -59,7 +63,7 @@ func (p *Pool) openInstalled(ctx context.Context, c model.ContainerRef) (*Conver
 }
 
 // openOwn uses the tools in the image. The verdict applies to all containers of the image.
-func (p *Pool) openOwn(ctx context.Context, c model.ContainerRef) (*Conversation, Way, []error, error) {
+func (p *Pool) openOwn(ctx context.Context, c model.ContainerRef, last Way) (*Conversation, Way, []error, error) {
 	p.mu.Lock()
 	known, ok := p.verdicts[c.Image]
 	p.mu.Unlock()
@@ -71,6 +75,12 @@ func (p *Pool) openOwn(ctx context.Context, c model.ContainerRef) (*Conversation
 		}
 	}
 	v := verdict{reasons: slices.Clip(known.reasons)}
+	if last == WayShell {
+		s, err := p.openAgain(ctx, c)
+		if s != nil || err != nil {
+			return s, last, v.reasons, err
+		}
+	}
 	for _, way := range ways {
 		s, err := p.attemptOwn(ctx, c, way)
 		if err == nil {
@@ -88,6 +98,21 @@ func (p *Pool) openOwn(ctx context.Context, c model.ContainerRef) (*Conversation
 	}
 	p.remember(c, v)
 	return nil, "", v.reasons, nil
+}
+
+// openAgain starts the program that the container still has. It returns nil without an error if none is there, or another one: over a
+// thin line, to send it takes seconds.
+func (p *Pool) openAgain(ctx context.Context, c model.ContainerRef) (*Conversation, error) {
+	s, err := p.attempt(ctx, c, func(ctx context.Context, exec Exec) (*stream, error) {
+		return startExec(ctx, exec, []string{"sh", "-c", again}), nil
+	})
+	if err == nil {
+		return s, nil
+	}
+	if _, exited := liveupdate.ExitCode(err); exited || errors.Is(err, errForeign) {
+		return nil, nil
+	}
+	return nil, err
 }
 
 func (p *Pool) attemptOwn(ctx context.Context, c model.ContainerRef, way Way) (*Conversation, error) {
