@@ -13,7 +13,7 @@ import (
 const (
 	// askIdle is how long an HTTP/2 connection may be without a frame before the transport pings the other end. The
 	// server answers pings below HTTP: it costs it nothing, and an overloaded server does so too.
-	askIdle = time.Second
+	askIdle = 500 * time.Millisecond
 	// brokenAfter is how long the answer to such a ping may take before the connection is given up.
 	brokenAfter = 15 * time.Second
 )
@@ -23,6 +23,8 @@ type heard struct {
 	begin time.Time
 	at    atomic.Int64 // since begin, in nanoseconds; the monotonic clock does not count while the machine sleeps
 	pings atomic.Bool  // the last answer came over HTTP/2
+	// lag is how long it takes there and back, in nanoseconds, as far as that is known.
+	lag atomic.Int64
 }
 
 func newHeard() *heard { return &heard{begin: time.Now()} }
@@ -74,11 +76,12 @@ func (l listening) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// Quiet returns for how long nothing has arrived from the API server, on any connection. pinged is set if an open connection
-// is pinged every second, so that even a server that takes long to answer a request is not quiet for longer.
+// Quiet returns for how long nothing has arrived from the API server, on any connection, without the time that the way takes. pinged
+// is set if an open connection is pinged twice a second, so that even a server that takes long to answer a request is not quiet for
+// longer.
 func (c *Client) Quiet() (d time.Duration, pinged bool) {
 	h := c.conns.heard
-	return time.Since(h.begin) - time.Duration(h.at.Load()), h.pings.Load()
+	return time.Duration(max(0, h.clock()-h.at.Load()-h.lag.Load())), h.pings.Load()
 }
 
 // Stuck returns for how long nothing has arrived on one of the connections that are pinged. The others may be as they should be, after a
@@ -87,7 +90,7 @@ func (c *Client) Stuck() time.Duration {
 	if !c.conns.heard.pings.Load() {
 		return 0
 	}
-	return c.conns.stuck()
+	return max(0, c.conns.stuck()-time.Duration(c.conns.heard.lag.Load()))
 }
 
 // Alive sends the cheapest request, and returns nil when the API server answers it, in whatever way but a gateway's error.

@@ -17,8 +17,13 @@ const (
 	renewEvery = time.Second
 	// renewWithin is how long one of them may take.
 	renewWithin = 5 * time.Second
-	// deadAfter is how long nothing may arrive on a connection that is pinged every second. The answers to pings take as long as others.
-	deadAfter = 1500 * time.Millisecond
+	// deadAfter is how long nothing may arrive on a connection that is pinged, beside the time between two pings and two exchanges on a
+	// new connection: the answers to pings take as long as others.
+	deadAfter = 500 * time.Millisecond
+	// deadBy bounds that time: an exchange may have begun before the network came back.
+	deadBy = 1500 * time.Millisecond
+	// trips is how often something goes there and back for the first answer on a new connection: TCP, TLS, the request.
+	trips = 3
 	// grace is how long the old connections have to show that they live, once a new one has been answered.
 	grace = 300 * time.Millisecond
 )
@@ -37,8 +42,8 @@ func (c *Client) Renew(ctx context.Context) error {
 		return fmt.Errorf("set up another connection: %w", err)
 	}
 	type attempt struct {
-		began int64
-		err   error
+		began, took int64
+		err         error
 	}
 	ended := make(chan attempt)
 	tries := 0
@@ -57,7 +62,10 @@ func (c *Client) Renew(ctx context.Context) error {
 		case <-again.C:
 			tries++
 			began := c.conns.heard.clock()
-			go func() { ended <- attempt{began, greet(ctx, fresh, c.rest.Host)} }()
+			go func() {
+				err := greet(ctx, fresh, c.rest.Host)
+				ended <- attempt{began, c.conns.heard.clock() - began, err}
+			}()
 			again.Reset(renewEvery)
 		case a := <-ended:
 			tries--
@@ -66,21 +74,23 @@ func (c *Client) Renew(ctx context.Context) error {
 			case a.err != nil:
 				return c.Explain(a.err)
 			default:
-				return c.replace(ctx, a.began, before)
+				late := min(2*time.Duration(a.took), deadBy)
+				c.conns.heard.lag.Store(int64(late) / 2 / trips)
+				return c.replace(ctx, a.began, before, max(late, deadAfter))
 			}
 		}
 	}
 }
 
-// replace ends the connections that are dead and older than a new one. Where no connection is pinged, those are all, if nothing has
-// arrived on any.
-func (c *Client) replace(ctx context.Context, began, heard int64) error {
+// replace ends the connections that are older than a new one and dead: an answer to a ping is that late. Where no connection is pinged,
+// those are all, if nothing has arrived on any.
+func (c *Client) replace(ctx context.Context, began, heard int64, late time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-time.After(grace):
 	}
-	if !c.conns.endDead(began, deadAfter) && !c.conns.heard.pings.Load() && c.conns.heard.at.Load() == heard {
+	if !c.conns.endDead(began, askIdle+late) && !c.conns.heard.pings.Load() && c.conns.heard.at.Load() == heard {
 		c.conns.end(began, began)
 	}
 	return nil

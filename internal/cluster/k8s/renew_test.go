@@ -136,7 +136,7 @@ func TestRenew(t *testing.T) {
 	}
 
 	n.lose()
-	until(t, "the connection to be silent", func() bool { return c.Stuck() >= deadAfter })
+	until(t, "the connection to be silent", func() bool { return c.Stuck() >= askIdle+deadAfter })
 	if err := c.Renew(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -12,13 +12,13 @@ import (
 )
 
 // A cluster is silent when nothing at all has arrived from it for a while: no answer, no event of a watch, no line of a log.
-// As long as something arrives, nothing is asked. Watches run over HTTP/2, whose connections are pinged every second, and a
+// As long as something arrives, nothing is asked. Watches run over HTTP/2, whose connections are pinged twice a second, and a
 // server answers pings even if it takes long to answer requests. So the silence of such a connection is short before it
 // counts; where nothing is pinged, a request must have been unanswered for all that time.
 const (
 	// askAfter is how long nothing may arrive before the cluster is asked. It is longer than the interval of pings, so that
 	// their answers make the question unnecessary.
-	askAfter = 1500 * time.Millisecond
+	askAfter = time.Second
 	// askSoon is askAfter for a connection without pings.
 	askSoon = time.Second
 	// silentAfter is how long nothing may arrive before the cluster counts as silent.

@@ -37,7 +37,7 @@ type server struct {
 func newServer(ctx context.Context, pings bool, events time.Duration) *server {
 	s := &server{pings: pings, events: events, heard: time.Now(), gone: make(chan struct{})}
 	close(s.gone)
-	for _, every := range []time.Duration{map[bool]time.Duration{true: time.Second}[pings], events} {
+	for _, every := range []time.Duration{map[bool]time.Duration{true: time.Second / 2}[pings], events} {
 		if every > 0 {
 			go s.sound(ctx, every)
 		}
