@@ -43,10 +43,11 @@ func (w way) floor(bytes int) time.Duration {
 
 // The names of the cases over a line.
 const (
-	farOne, farMany       = "one file of 1 KB", "100 files in one save"
-	farLine, farText      = "4 MB of text, a line changed", "4 MB of text, all of it"
-	farProgram, farPlain  = "an 11 MB program, a line changed", "… with Go's compressed debug data"
-	farRestart, farFollow = "restart: new process answers", "three commands and a restart"
+	farOne, farMany      = "one file of 1 KB", "100 files in one save"
+	farLine, farText     = "4 MB of text, a line changed", "4 MB of text, all of it"
+	farProgram, farPlain = "an 11 MB program, a line changed", "… with Go's compressed debug data"
+	farRestart           = "restart: new process answers"
+	farStart, farAgain   = "100 new objects, until ready", "… that are there already"
 )
 
 var ways = []way{
@@ -62,7 +63,7 @@ var ways = []way{
 
 // far measures a session over a line.
 func (l *live) far(ctx context.Context, w way) error {
-	if !slices.ContainsFunc([]string{farOne, farMany, farLine, farText, farProgram, farPlain, farRestart}, func(c string) bool { return l.wanted(w.name + ": " + c) }) {
+	if !slices.ContainsFunc([]string{farOne, farMany, farLine, farText, farProgram, farPlain, farRestart, farStart}, func(c string) bool { return l.wanted(w.name + ": " + c) }) {
 		return nil
 	}
 	wire, kubeconfig, err := stretched(w.line(), filepath.Dir(l.project.Dir))
@@ -160,10 +161,22 @@ func (l *live) measureFar(ctx context.Context, w way, app []*container) error {
 			l.report.cases[len(l.report.cases)-1].note = "rsync -z " + short(took)
 		}
 	}
-	return measure(farRestart, 100, func() (out liveCase, err error) {
+	err = measure(farRestart, 100, func() (out liveCase, err error) {
 		out.took, _, out.lost, err = l.restarts(ctx, server[0], l.times(20), 2*w.trip)
 		return out, err
 	})
+	if err != nil {
+		return err
+	}
+	var again times
+	err = measure(farStart, 0, func() (out liveCase, err error) {
+		out.took, again, err = l.deploys(ctx, 3)
+		return out, err
+	})
+	if err != nil || again == nil {
+		return err
+	}
+	return l.measure(ctx, app, w.name+": "+farAgain, nil, func() (liveCase, error) { return liveCase{took: again}, nil })
 }
 
 // changes returns the files that are saved over a line.
