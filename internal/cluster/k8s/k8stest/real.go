@@ -82,19 +82,29 @@ func newReal(t testing.TB, config k8s.Config) *Real {
 	return r
 }
 
+// The pauses between the questions of Eventually. Many tests wait at the same time, and a question may cost a request, a process or the
+// whole view of a session: what is waited for needs the processor more.
+const (
+	leastPause = 20 * time.Millisecond
+	mostPause  = 100 * time.Millisecond
+	// longestPause is for a question that takes long itself.
+	longestPause = 500 * time.Millisecond
+)
+
 // Eventually calls ask until it returns no error, and fails the test with the last error after Patience.
 func Eventually(t testing.TB, what string, ask func() error) {
 	t.Helper()
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
 	deadline := time.After(Patience)
-	for {
+	for began := time.Now(); ; {
+		asked := time.Now()
 		err := ask()
 		if err == nil {
 			return
 		}
+		took, waited := time.Since(asked), time.Since(began)
+		pause := min(max(leastPause, min(waited/8, mostPause), 4*took), longestPause)
 		select {
-		case <-ticker.C:
+		case <-time.After(pause):
 		case <-deadline:
 			t.Fatalf("waiting for %s: %v", what, err)
 		}
