@@ -84,7 +84,7 @@ k8s_resource('web'`)
 // fits waits until what is on the screen was drawn for its size.
 func (term *terminal) fits(width, height int) {
 	term.t.Helper()
-	k8stest.Eventually(term.t, fmt.Sprintf("the screen of %d by %d", width, height), func() error {
+	k8stest.Closely(term.t, fmt.Sprintf("the screen of %d by %d", width, height), func() error {
 		screen := term.screen()
 		lines := strings.Split(strings.TrimSuffix(screen, "\n"), "\n")
 		if width < 60 || height < 15 { // only the log, and a line that says so

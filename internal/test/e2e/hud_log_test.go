@@ -50,7 +50,7 @@ func (term *terminal) pastes(text string) {
 // copied waits until a program has copied exactly this text to the clipboard of the terminal.
 func (term *terminal) copied(want string) {
 	term.t.Helper()
-	k8stest.Eventually(term.t, "the clipboard", func() error {
+	k8stest.Closely(term.t, "the clipboard", func() error {
 		got, err := exec.Command("tmux", "-L", term.socket, "show-buffer").CombinedOutput()
 		if err == nil && string(got) != want {
 			err = fmt.Errorf("it holds %q, want %q", got, want)

@@ -65,7 +65,7 @@ func (term *terminal) shows(pattern string) string {
 	term.t.Helper()
 	re := regexp.MustCompile(`(?m)` + pattern)
 	var screen string
-	k8stest.Eventually(term.t, fmt.Sprintf("the screen to show %q", pattern), func() error {
+	k8stest.Closely(term.t, fmt.Sprintf("the screen to show %q", pattern), func() error {
 		if screen = term.screen(); !re.MatchString(screen) {
 			return fmt.Errorf("it shows\n%s", screen)
 		}
@@ -78,7 +78,7 @@ func (term *terminal) shows(pattern string) string {
 func (term *terminal) hides(text string) string {
 	term.t.Helper()
 	var screen string
-	k8stest.Eventually(term.t, fmt.Sprintf("the screen to show no %q", text), func() error {
+	k8stest.Closely(term.t, fmt.Sprintf("the screen to show no %q", text), func() error {
 		if screen = term.screen(); strings.Contains(screen, text) {
 			return fmt.Errorf("it shows\n%s", screen)
 		}

@@ -223,7 +223,7 @@ func TestAttachTerminals(t *testing.T) {
 // whole checks that a terminal echoes what is typed.
 func (term *terminal) whole() {
 	term.t.Helper()
-	k8stest.Eventually(term.t, "the terminal to echo", func() error {
+	k8stest.Closely(term.t, "the terminal to echo", func() error {
 		term.keys("clear; stty -a | grep -c ' echo '; echo cur$((1+1))sor", "Enter")
 		if screen := term.shows(`cur2sor`); !regexp.MustCompile(`(?m)^1$`).MatchString(screen) {
 			return fmt.Errorf("it shows\n%s", screen)

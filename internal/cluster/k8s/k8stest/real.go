@@ -94,6 +94,19 @@ const (
 // Eventually calls ask until it returns no error, and fails the test with the last error after Patience.
 func Eventually(t testing.TB, what string, ask func() error) {
 	t.Helper()
+	eventually(t, what, ask, func(took, waited time.Duration) time.Duration {
+		return min(max(leastPause, min(waited/8, mostPause), 4*took), longestPause)
+	})
+}
+
+// Closely is Eventually without growing pauses, for what someone does who watches.
+func Closely(t testing.TB, what string, ask func() error) {
+	t.Helper()
+	eventually(t, what, ask, func(took, _ time.Duration) time.Duration { return max(leastPause-took, 0) })
+}
+
+func eventually(t testing.TB, what string, ask func() error, pause func(took, waited time.Duration) time.Duration) {
+	t.Helper()
 	deadline := time.After(Patience)
 	for began := time.Now(); ; {
 		asked := time.Now()
@@ -101,10 +114,8 @@ func Eventually(t testing.TB, what string, ask func() error) {
 		if err == nil {
 			return
 		}
-		took, waited := time.Since(asked), time.Since(began)
-		pause := min(max(leastPause, min(waited/8, mostPause), 4*took), longestPause)
 		select {
-		case <-time.After(pause):
+		case <-time.After(pause(time.Since(asked), time.Since(began))):
 		case <-deadline:
 			t.Fatalf("waiting for %s: %v", what, err)
 		}
