@@ -6,7 +6,7 @@ export default defineConfig({
   fullyParallel: false,
   workers: 1, // the machine has few cores, and each session keeps processes busy
   retries: 0,
-  timeout: 120_000,
+  timeout: 60_000,
   globalTimeout: 900_000,
   expect: { timeout: 15_000 },
   reporter: [["list"]],

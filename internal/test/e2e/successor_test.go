@@ -26,7 +26,7 @@ spec:
   template:
     metadata: {labels: {app: LABEL}}
     spec:
-      terminationGracePeriodSeconds: 10
+      terminationGracePeriodSeconds: 5
       containers:
       - name: main
         image: busybox
