@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/hone-dev/hone/internal/test/freeport"
 	"github.com/hone-dev/hone/internal/test/harness"
 )
 
@@ -237,7 +238,7 @@ func (w *world) beginsOrSays(ctx context.Context, why string) error {
 
 // under starts a session through a program, such as a shell script that ends in exec "$@".
 func (w *world) under(program []string) error {
-	port, err := harness.FreePort()
+	port, err := freeport.Next()
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/google/uuid"
 	"sigs.k8s.io/yaml"
 
+	"github.com/hone-dev/hone/internal/test/freeport"
 	"github.com/hone-dev/hone/internal/test/harness"
 	"github.com/hone-dev/hone/internal/test/proxy"
 )
@@ -102,7 +103,7 @@ func newWorld(ctx context.Context, o options, cluster *harness.Cluster, random *
 		return w, err
 	}
 	w.remove = remove
-	if w.port, err = harness.FreePort(); err != nil {
+	if w.port, err = freeport.Next(); err != nil {
 		return w, err
 	}
 	if w.project, err = harness.NewProject(o.hone, w.dir, ns, map[string]string{

@@ -1,18 +1,81 @@
 package e2e
 
 import (
-	"os"
+	"flag"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 )
 
-// fullBreadth reports whether the tests run in their whole breadth, as make test-all has it: every kind of project, every page of the
-// documentation, many rounds. Without it, those run that have the most in common with the others and take the least time.
-var fullBreadth = os.Getenv("HONE_TEST_ALL") != ""
+// core are the tests that run with -short, as make test has it, a pattern for each in the syntax of -run: those that cover the most of the
+// binary in the least time, at least one for each promise. Some make fewer rounds then.
+var core = []string{
+	"TestCore",
+	// The loop: files, the Tiltfile, local resources and their servers.
+	"TestCrashedSubscriberIsRestarted", "TestTiltfileIsReevaluated", "TestPortOnlyChangeDeploysNothing", "TestResourceDependencies",
+	"TestKilledHoneLeavesNoProcess", "TestLocalCommands", "TestLocalFailure", "TestServerRestarts", "TestStopEndsServers", "TestProbes",
+	"TestSaveDuringTheFirstEvaluation", "TestBadInput", "TestWatchLimit",
+	// Images and live updates, in each mode.
+	"TestLiveUpdate", "TestFallBack", "TestFailingRunStep", "TestRestartedContainerIsHealed", "TestIgnores", "TestManualResource",
+	"TestRestartProcess", "TestContainerMode", "TestContainerModeHealsReplacedPod", "TestImageFeatures", "TestUnchangedImageKeepsThePod",
+	"TestCustomDeploy", "TestSidecar",
+	// Deploys: whose objects are touched, what stays, what is left.
+	"TestLabelsTieObjectsToTheResource", "TestDriftIsRestored", "TestDriftIsNoticed", "TestImmutableField", "TestForeignContextIsRefused",
+	"TestNamespaceAndCRD", "TestObjectLeaves", "TestEverythingLeaves", "TestAdmissionRejects", "TestForeignObject", "TestObjectOfAnotherProject",
+	"TestSharedObject", "TestSuccessorIsReadyFirst", "TestKilledHandOver", "TestKilledDeploys", "TestPreview", "TestConfirm", "TestDown",
+	"TestDownSaysWhatItWaitsFor", "TestHelmRemote",
+	// What runs: pods, logs, forwards, the connection to the cluster.
+	"TestLogsAreComplete", "TestCrashLoop", "TestImagePullError", "TestPortForwardOutlivesPods", "TestLostConnections", "TestEditsDuringOutage",
+	"TestCutInFrame",
+	// Commands, sessions, terminals.
+	"TestCIWell", "TestCIFails", "TestCIJobFails", "TestCISecrets", "TestCIInterrupted", "TestHUD", "TestHUDShowsFailures", "TestHUDActs",
+	"TestHUDLog", "TestSessions", "TestKilledSession", "TestSuspend", "TestButton", "TestPrintedSecretsAreHidden", "TestVersionAndDoctor",
+	"TestVerbs/^(apply|get|logs|trigger|wait)$",
+	// Other projects, and the documentation.
+	"TestCompose", "TestInit/^(python_with_requirements_and_overlays|compose_as_kubernetes)$", "TestDocs/^(first-project|buttons)$", "TestDocsTellWhy",
+}
 
-// onlyInAll skips what is a part of the breadth.
-func onlyInAll(t *testing.T) {
-	t.Helper()
-	if !fullBreadth {
-		t.Skip("make test-all runs it")
+// chooseCore chooses the core with -short, unless -run chooses. It comes after flag.Parse and before m.Run.
+func chooseCore() {
+	if !testing.Short() || flag.Lookup("test.run").Value.String() != "" {
+		return
+	}
+	patterns := make([]string, len(core))
+	for i, p := range core {
+		name, sub, _ := strings.Cut(p, "/")
+		patterns[i] = strings.TrimSuffix("^"+name+"$/"+sub, "/")
+	}
+	if err := flag.Set("test.run", strings.Join(patterns, "|")); err != nil {
+		panic(err)
+	}
+}
+
+// TestCore checks that each test of the core exists.
+func TestCore(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tests []string
+	for _, name := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && strings.HasPrefix(fn.Name.Name, "Test") {
+				tests = append(tests, fn.Name.Name)
+			}
+		}
+	}
+	for _, p := range core {
+		if name, _, _ := strings.Cut(p, "/"); !slices.Contains(tests, name) {
+			t.Errorf("there is no %s", name)
+		}
 	}
 }

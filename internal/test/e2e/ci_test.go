@@ -304,12 +304,13 @@ local_resource('srv', serve_cmd='exec sleep 100000', readiness_probe=probe(perio
 local_resource('user', 'true', resource_deps=['srv'], allow_parallel=True)
 local_resource('slow', 'exec sleep 100000', allow_parallel=True)
 `)
-	r := p.ci("--timeout", "3s")
+	r := p.ci("--timeout", "8s")
 	r.ended(124, "timeout", "(Tiltfile): ok", "fine: ok", "srv: unfinished", "user: unfinished", "slow: unfinished")
-	if d, w := r.waitedFor("srv", "not-ready"); d < 2*time.Second || !w.Open {
+	most := func(name string) time.Duration { return time.Duration(float64(r.resource(name).TookMs) * float64(time.Millisecond) / 2) }
+	if d, w := r.waitedFor("srv", "not-ready"); d < most("srv") || !w.Open {
 		t.Errorf("srv waited %s: %+v", d, w)
 	}
-	if d, w := r.waitedFor("user", "waiting-for-dep"); d < 2*time.Second || !w.Open || fmt.Sprint(w.On) != "[srv]" {
+	if d, w := r.waitedFor("user", "waiting-for-dep"); d < most("user") || !w.Open || fmt.Sprint(w.On) != "[srv]" {
 		t.Errorf("user waited %s: %+v", d, w)
 	}
 	if got := r.resource("slow").Problem; got == nil || !strings.Contains(got.Summary, "was being updated") {

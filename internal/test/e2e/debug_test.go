@@ -31,10 +31,8 @@ var debugged = []struct {
 	source string
 	line   int
 	stop   func(d *debuggee) (goOn func())
-	// rare is set for one that compiles for long; see fullBreadth.
-	rare bool
 }{
-	{name: "go", rare: true, source: "main.go", line: 9, stop: stopByDAP, files: `
+	{name: "go", source: "main.go", line: 9, stop: stopByDAP, files: `
 -- Tiltfile --
 local_resource('compile',
     'CGO_ENABLED=0 GOOS=linux GOFLAGS= go build -gcflags "all=-N -l" -o server.new . && mkdir -p build && mv server.new build/server',
@@ -107,7 +105,7 @@ function answer(request, response) {
 }
 require("node:http").createServer(answer).listen(8080);
 `},
-	{name: "jvm", rare: true, needs: "jdb", source: "src/Hello.java", line: 9, stop: stopByJDB, files: `
+	{name: "jvm", needs: "jdb", source: "src/Hello.java", line: 9, stop: stopByJDB, files: `
 -- Tiltfile --
 local_resource('compile', 'javac -g -d build src/*.java', deps=['src'])
 docker_build('app', 'build', dockerfile='Dockerfile',
@@ -146,9 +144,6 @@ func TestDebuggers(t *testing.T) {
 	for _, tc := range debugged {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			if tc.rare {
-				onlyInAll(t)
-			}
 			if tc.needs != "" {
 				if _, err := exec.LookPath(tc.needs); err != nil {
 					t.Skip("needs the program " + tc.needs)

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
+	"github.com/hone-dev/hone/internal/test/freeport"
 	"github.com/hone-dev/hone/internal/test/harness"
 	"github.com/hone-dev/hone/web/docs"
 )
@@ -29,9 +30,6 @@ func TestDocs(t *testing.T) {
 		}
 		t.Run(strings.ReplaceAll(p.Topic, "/", "-"), func(t *testing.T) {
 			t.Parallel()
-			if slices.Contains(recipes, p.Topic) {
-				onlyInAll(t)
-			}
 			for _, b := range p.Blocks() {
 				if program, ok := b.Value("needs"); ok {
 					if _, err := exec.LookPath(program); err != nil {
@@ -43,10 +41,6 @@ func TestDocs(t *testing.T) {
 		})
 	}
 }
-
-// recipes are pages that are like live-update/python, with another language.
-var recipes = []string{"live-update/distroless", "live-update/go", "live-update/java", "live-update/node", "live-update/php", "live-update/ruby",
-	"live-update/rust"}
 
 // runs reports whether a page has a command that can run here.
 func runs(p docs.Page) bool {
@@ -96,7 +90,7 @@ func newReader(t *testing.T, p docs.Page) *reader {
 		t.Fatal(err)
 	}
 	for _, port := range slices.Compact(slices.Sorted(slices.Values(pagePorts.FindAllString(string(p.Text), -1)))) {
-		free, err := harness.FreePort()
+		free, err := freeport.Next()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -39,13 +39,11 @@ containers:
 var initialized = []struct {
 	name, files, source string
 	args                []string
-	// rare is set for a project that is much like others, or takes long; see fullBreadth.
-	rare bool
 	// compose is set for a project whose services run in the engine; still for one without a live update: the process of a local
 	// resource reads its files itself.
 	compose, still bool
 }{
-	{name: "a script", rare: true, source: "server.py", files: `
+	{name: "a script", source: "server.py", files: `
 -- Dockerfile --
 FROM python:3.13-slim
 WORKDIR /app
@@ -84,7 +82,7 @@ CMD ["npm", "start"]
 -- index.js --
 ` + nodeServer + `-- k8s/app.yml --
 ` + app("registry.example.com/acme/front:v1")},
-	{name: "node that watches itself", rare: true, source: "index.js", files: `
+	{name: "node that watches itself", source: "index.js", files: `
 -- Dockerfile --
 FROM node:22-slim
 WORKDIR /app
@@ -95,7 +93,7 @@ CMD ["node", "--watch", "index.js"]
 -- index.js --
 ` + nodeServer + `-- app.yaml --
 ` + app("app")},
-	{name: "ruby", rare: true, source: "server.rb", files: `
+	{name: "ruby", source: "server.rb", files: `
 -- Dockerfile --
 FROM ruby:3.3-slim
 WORKDIR /app
@@ -114,7 +112,7 @@ loop do
 end
 -- app.yaml --
 ` + app("acme/ruby")},
-	{name: "php", rare: true, source: "public/index.php", files: `
+	{name: "php", source: "public/index.php", files: `
 -- Dockerfile --
 FROM php:8.3-cli
 COPY public /app
@@ -125,7 +123,7 @@ CMD ["php", "-S", "0.0.0.0:$PORT0", "-t", "/app"]
 <?php echo "one";
 -- app.yaml --
 ` + app("acme/php")},
-	{name: "files that are served", rare: true, source: "site/index.html", files: `
+	{name: "files that are served", source: "site/index.html", files: `
 -- Dockerfile --
 FROM busybox
 COPY site /www
@@ -170,7 +168,7 @@ CMD ["httpd", "-f", "-p", "$PORT0", "-h", "/www"]
 one
 -- k8s/app.yaml --
 ` + app("acme/web")},
-	{name: "an old skaffold with kustomize", rare: true, source: "web/index.html", files: `
+	{name: "an old skaffold with kustomize", source: "web/index.html", files: `
 -- skaffold.yaml --
 apiVersion: skaffold/v1beta17
 kind: Config
@@ -203,7 +201,7 @@ CMD ["node", "index.js"]
 -- index.js --
 ` + nodeServer + `-- manifests/app.yaml --
 ` + app("acme/app")},
-	{name: "an old devspace", rare: true, source: "site/index.html", files: `
+	{name: "an old devspace", source: "site/index.html", files: `
 -- devspace.yaml --
 version: v1beta11
 images: {app: {image: acme/app}}
@@ -263,7 +261,7 @@ CMD ["httpd", "-f", "-p", "$PORT0", "-h", "/www"]
 -- web/index.html --
 one
 `},
-	{name: "compose as it is", rare: true, source: "web/index.html", compose: true, files: `
+	{name: "compose as it is", source: "web/index.html", compose: true, files: `
 -- compose.yaml --
 name: $PROJECT
 services:
@@ -295,7 +293,7 @@ COPY web .
 CMD ["python3", "-u", "server.py"]
 -- web/server.py --
 ` + pythonServer},
-	{name: "a procfile", rare: true, source: "site/index.html", still: true, files: `
+	{name: "a procfile", source: "site/index.html", still: true, files: `
 -- Procfile --
 web: python3 -m http.server $PORT0 --bind 127.0.0.1 --directory site
 -- site/index.html --
@@ -306,7 +304,7 @@ one
 {"name": "app", "scripts": {"dev": "node --watch index.js"}}
 -- index.js --
 ` + nodeServer},
-	{name: "go in one stage", rare: true, source: "main.go", files: `
+	{name: "go in one stage", source: "main.go", files: `
 -- Dockerfile --
 FROM golang:1.26
 WORKDIR /src
@@ -321,7 +319,7 @@ go 1.25
 -- main.go --
 ` + goServer + `-- app.yaml --
 ` + app("acme/go")},
-	{name: "go in two stages", rare: true, source: "cmd/server/main.go", files: `
+	{name: "go in two stages", source: "cmd/server/main.go", files: `
 -- Dockerfile --
 FROM golang:1.26 AS build
 WORKDIR /src
@@ -361,9 +359,6 @@ func TestInit(t *testing.T) {
 	for _, tc := range initialized {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			if tc.rare {
-				onlyInAll(t)
-			}
 			var p *project
 			switch {
 			case tc.compose:

@@ -16,10 +16,10 @@ import (
 
 // killedRounds returns how many operations TestKilledDeploys kills.
 func killedRounds() int {
-	if fullBreadth {
-		return 36
+	if testing.Short() {
+		return 12
 	}
-	return 12
+	return 36
 }
 
 // TestKilledDeploys edits the Tiltfile at random, and kills an operation at one of the requests that write to the cluster: before the

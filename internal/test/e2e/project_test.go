@@ -27,7 +27,7 @@ import (
 	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
-	"github.com/hone-dev/hone/internal/test/harness"
+	"github.com/hone-dev/hone/internal/test/freeport"
 	"github.com/hone-dev/hone/pkg/api"
 )
 
@@ -45,6 +45,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("HONE_TEST_CLUSTER") == "" && testing.Short() {
 		os.Exit(m.Run()) // nothing to run
 	}
+	chooseCore()
 	dir, err := os.MkdirTemp("", "hone-e2e")
 	if err != nil {
 		panic(err)
@@ -116,7 +117,7 @@ func (p *project) unpack(archive string) *project {
 func freePorts(t *testing.T, n int) []int {
 	var ports []int
 	for range n {
-		port, err := harness.FreePort()
+		port, err := freeport.Next()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,14 +10,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/hone-dev/hone/internal/client/sessions"
@@ -127,26 +123,4 @@ func Finish(ctx context.Context, c *exec.Cmd) (string, Use, error) {
 		return out.String(), u, fmt.Errorf("%s %s: %w\n%s", filepath.Base(c.Args[0]), strings.Join(c.Args[1:], " "), err, &out)
 	}
 	return out.String(), u, nil
-}
-
-// The ports that FreePort chooses from: below those that systems give to outgoing connections, and below the node ports of clusters.
-// One that was free a moment ago would often be taken by a connection of a test beside this one.
-const firstPort, lastPort = 12_000, 28_000
-
-// nextPort is where FreePort goes on looking, so that it returns no port twice; other processes begin somewhere else.
-var nextPort atomic.Uint32
-
-func init() { nextPort.Store(rand.Uint32N(lastPort - firstPort)) }
-
-// FreePort returns a free port, another one for each call.
-func FreePort() (int, error) {
-	var err error
-	for range 1000 {
-		port := firstPort + int(nextPort.Add(1)%(lastPort-firstPort))
-		var l net.Listener
-		if l, err = net.Listen("tcp", net.JoinHostPort("localhost", strconv.Itoa(port))); err == nil {
-			return port, l.Close()
-		}
-	}
-	return 0, err
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/client/sessions"
+	"github.com/hone-dev/hone/internal/test/freeport"
 	"github.com/hone-dev/hone/pkg/api"
 )
 
@@ -30,7 +31,7 @@ type Session struct {
 
 // Up starts "hone up --stream" on a free port. The caller stops it.
 func (p *Project) Up(args ...string) (*Session, error) {
-	port, err := FreePort()
+	port, err := freeport.Next()
 	if err != nil {
 		return nil, err
 	}

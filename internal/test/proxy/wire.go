@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/hone-dev/hone/internal/test/freeport"
 )
 
 // Wire is a proxy to a server that can be cut. Make it with NewWire.
@@ -35,11 +37,14 @@ type Wire struct {
 
 // NewWire opens a wire to server, which is HOST:PORT or the absolute path of a socket.
 func NewWire(server string) (*Wire, error) {
-	w := &Wire{server: server, address: "127.0.0.1:0", conns: map[net.Conn]bool{}, left: -1, lost: make(chan struct{})}
+	port, err := freeport.Next() // not one that another connection gets while the wire is cut
+	if err != nil {
+		return nil, err
+	}
+	w := &Wire{server: server, address: fmt.Sprintf("127.0.0.1:%d", port), conns: map[net.Conn]bool{}, left: -1, lost: make(chan struct{})}
 	if err := w.Join(); err != nil {
 		return nil, err
 	}
-	w.address = w.l.Addr().String()
 	return w, nil
 }
 
