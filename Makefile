@@ -14,10 +14,10 @@ build: ## the binary, in .bin/hone
 demo: ## set up what is missing and run hone on two small services
 	@scripts/demo/run
 
-test: ## the tests, on a real engine and two real clusters
+test: ## the tests with -short, on a real engine and two real clusters
 	@scripts/test
 
-test-all: ## the same in their whole breadth: every kind of project, every page of the documentation, more rounds
+test-all: ## all tests in their whole breadth: every kind of project, every page of the documentation, more rounds
 	@HONE_TEST_ALL=1 scripts/test
 
 unit: ## the tests in process, without the race detector; they need neither engine nor cluster

@@ -52,6 +52,9 @@ func TestAnnouncements(t *testing.T) {
 		{"the console of Linux", "linux", terminal.Description{}, settings.Settings{Notify: settings.NotifyOSC777}, lost, 0, nil, []string{"]9;", "]777", "]2;", "]11", "]8;"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			if testing.Short() && tt.rest > 0 {
+				t.Skip("draws for a minute")
+			}
 			synctest.Test(t, func(t *testing.T) {
 				w := newWire()
 				fails := false

@@ -241,7 +241,7 @@ func jsonLines(d *driver) {
 	after(d)
 }
 
-// TestViewsAtSizes draws every view in every state. A layer, a tab, an aspect of a card, a status or a mode that no drawing shows
+// TestViewsAtSizes draws every view in every state at every size, with -short at one. A layer, a tab, an aspect of a card, a status or a mode that no drawing shows
 // fails the test.
 func TestViewsAtSizes(t *testing.T) {
 	all := drawings
@@ -249,8 +249,13 @@ func TestViewsAtSizes(t *testing.T) {
 		all = append(all, drawing{name: "card-" + name, scene: hudtest.Trouble, keys: "/" + name + "<Enter>e"})
 	}
 	shown := map[string]bool{}
-	for _, tt := range all {
+	for i, tt := range all {
 		t.Run(tt.name, func(t *testing.T) {
+			sizes := sizes
+			if testing.Short() {
+				n := i % len(sizes)
+				sizes = sizes[n : n+1]
+			}
 			for _, size := range sizes {
 				name := fmt.Sprintf("views/%s-%dx%d", tt.name, size[0], size[1])
 				playAt(t, newTerminal("UTF-8", size[0], size[1]), tt.snapshot(t), func(t *testing.T, d *driver) {

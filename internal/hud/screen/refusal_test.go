@@ -49,14 +49,19 @@ var same = map[string]bool{"up": true, "down": true, "page-up": true, "page-down
 	"log-all": true, "log-build": true, "log-runtime": true, "follow": true, "tab-1": true, "redraw": true, "all": true, "quit": true, "back": true}
 
 // cells is all that a terminal shows, with styles.
-func (d *driver) cells() string {
+func (d *driver) cells() []cell {
 	cells, _, _ := d.term.GetContents()
 	defer d.term.GetContents()
-	var b strings.Builder
-	for _, c := range cells {
-		fmt.Fprint(&b, string(c.Bytes), c.Style)
+	out := make([]cell, len(cells))
+	for i, c := range cells {
+		out[i] = cell{string(c.Bytes), c.Style}
 	}
-	return b.String()
+	return out
+}
+
+type cell struct {
+	text  string
+	style tcell.Style
 }
 
 // TestNoKeyIsSilent: whatever key is pressed wherever the user is, something is asked of the session, or the screen changes: it
@@ -64,14 +69,17 @@ func (d *driver) cells() string {
 func TestNoKeyIsSilent(t *testing.T) {
 	t.Chdir(t.TempDir())
 	v := shop(t)
-	for _, s := range situations {
+	for n, s := range situations {
 		t.Run(s.name, func(t *testing.T) {
-			t.Parallel() // some hundred screens each
+			t.Parallel() // some hundred screens each, with -short a third of them
 			var silent []string
 			tried := map[key]bool{}
 			u := &ui{verbs: verbs(Options{Ask: func(Wish) error { return nil }})}
-			for _, v1 := range u.verbs {
+			for i, v1 := range u.verbs {
 				k := v1.keys[0]
+				if testing.Short() && (i+n)%3 != 0 {
+					continue
+				}
 				if does := u.matching(k, s.in); tried[k] || does != nil && same[does.name] {
 					continue
 				}
@@ -80,7 +88,7 @@ func TestNoKeyIsSilent(t *testing.T) {
 					d.press(s.keys)
 					before, asked, opened := d.cells(), len(d.asked), len(d.opened)
 					d.pressKey(k)
-					if d.cells() == before && len(d.asked) == asked && len(d.opened) == opened {
+					if slices.Equal(d.cells(), before) && len(d.asked) == asked && len(d.opened) == opened {
 						if d.after(2 * frameTime); d.copied() != "" {
 							return // copying reads away from the drawing
 						}

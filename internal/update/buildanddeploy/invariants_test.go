@@ -30,6 +30,9 @@ func sequences() int {
 	if n, err := strconv.Atoi(os.Getenv("HONE_SEQUENCES")); err == nil && n > 0 {
 		return n
 	}
+	if testing.Short() {
+		return 40
+	}
 	return 150
 }
 
