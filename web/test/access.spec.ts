@@ -17,7 +17,8 @@ async function check(page: Page, view: string) {
 
 for (const colorScheme of ["light", "dark"] as const) {
   for (const width of colorScheme === "light" ? [360, 1280] : [1280, 3840]) {
-    test.describe(`${colorScheme}, ${width} pixels`, () => {
+    // Each scheme has one size in the core.
+    test.describe(`${colorScheme}, ${width} pixels`, { tag: width === (colorScheme === "light" ? 360 : 1280) ? [] : "@breadth" }, () => {
       test.beforeEach(async ({ page, session }) => {
         await page.emulateMedia({ colorScheme });
         await page.setViewportSize({ width, height: 800 });

@@ -58,7 +58,7 @@ test("says when its session has ended, and lets no later session in by its cooki
   }
 });
 
-test("any number of tabs can be open at once", async ({ page, context }) => {
+test("any number of tabs can be open at once", { tag: "@breadth" }, async ({ page, context }) => {
   const session = new Session(tiltfile);
   await session.start();
   try {
