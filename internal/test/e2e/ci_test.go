@@ -306,7 +306,9 @@ local_resource('slow', 'exec sleep 100000', allow_parallel=True)
 `)
 	r := p.ci("--timeout", "8s")
 	r.ended(124, "timeout", "(Tiltfile): ok", "fine: ok", "srv: unfinished", "user: unfinished", "slow: unfinished")
-	most := func(name string) time.Duration { return time.Duration(float64(r.resource(name).TookMs) * float64(time.Millisecond) / 2) }
+	most := func(name string) time.Duration {
+		return time.Duration(float64(r.resource(name).TookMs) * float64(time.Millisecond) / 2)
+	}
 	if d, w := r.waitedFor("srv", "not-ready"); d < most("srv") || !w.Open {
 		t.Errorf("srv waited %s: %+v", d, w)
 	}
