@@ -31,6 +31,7 @@ import (
 type fakePods struct {
 	shell, tar error // why there is none
 	living     bool  // a synclet that has lost its connection still runs
+	deaf       bool  // and does not answer
 
 	mu    sync.Mutex
 	execs []string
@@ -44,7 +45,7 @@ func (f *fakePods) Exec(ctx context.Context, req k8s.ExecRequest) error {
 	f.mu.Lock()
 	f.execs = append(f.execs, pod+" "+argv[0])
 	f.cut = cancel
-	shell, living := f.shell, f.living
+	shell, living, deaf := f.shell, f.living, f.deaf
 	if len(argv) > 2 && argv[2] == again {
 		f.execs[len(f.execs)-1] += " again"
 	}
@@ -55,6 +56,10 @@ func (f *fakePods) Exec(ctx context.Context, req k8s.ExecRequest) error {
 			return shell
 		}
 		if argv[2] == again {
+			if deaf {
+				<-ctx.Done()
+				return ctx.Err()
+			}
 			if !living {
 				return exitStatus(94)
 			}
@@ -138,28 +143,36 @@ func aContainer(id, pod string, syncs ...model.Sync) model.ContainerRef {
 
 // TestPoolComesBack loses a connection: the program is not sent again where it still runs.
 func TestPoolComesBack(t *testing.T) {
-	for _, tt := range []struct {
-		living bool
-		want   string
-	}{{true, "p1 sh, p1 sh again"}, {false, "p1 sh, p1 sh again, p1 sh"}} {
-		f := &fakePods{living: tt.living}
-		p, w := newPool(t, f)
-		one := aContainer("c1", "p1")
-		p.Keep([]model.ContainerRef{one})
-		first, err := p.Conversation(t.Context(), one)
-		check(t, err)
-		f.mu.Lock()
-		cut := f.cut
-		f.mu.Unlock()
-		cut()
-		w.await(t, "broken shell")
-		second, err := p.after(t.Context(), one, first)
-		check(t, err)
-		_, err = second.Ping(t.Context())
-		check(t, err)
-		if got := f.ran(); got != tt.want {
-			t.Errorf("it ran %s, want %s", got, tt.want)
-		}
+	for name, tt := range map[string]struct {
+		living, deaf bool
+		want         string
+	}{
+		"it still runs":      {living: true, want: "p1 sh, p1 sh again"},
+		"it is gone":         {want: "p1 sh, p1 sh again, p1 sh"},
+		"it does not answer": {deaf: true, want: "p1 sh, p1 sh again, p1 sh"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &fakePods{living: tt.living, deaf: tt.deaf}
+				p, w := newPool(t, f)
+				one := aContainer("c1", "p1")
+				p.Keep([]model.ContainerRef{one})
+				first, err := p.Conversation(t.Context(), one)
+				check(t, err)
+				f.mu.Lock()
+				cut := f.cut
+				f.mu.Unlock()
+				cut()
+				w.await(t, "broken shell")
+				second, err := p.after(t.Context(), one, first)
+				check(t, err)
+				_, err = second.Ping(t.Context())
+				check(t, err)
+				if got := f.ran(); got != tt.want {
+					t.Errorf("it ran %s, want %s", got, tt.want)
+				}
+			})
+		})
 	}
 }
 

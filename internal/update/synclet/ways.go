@@ -23,6 +23,9 @@ var ownWays = []Way{WayShell, WayTar}
 // openTimeout bounds one attempt to get the program in and to receive its answer.
 const openTimeout = 15 * time.Second
 
+// errSilent means that an attempt got no answer within openTimeout.
+var errSilent = errors.New("the synclet does not answer")
+
 // open gets the program into a container: first from the pod's volume, then in the way that is known to work for its
 // image or the first that works, then from an ephemeral container. passed is why the earlier ways did not work.
 // last is the way of the conversation that the pool had with the same container before, if any: its program may still be there.
@@ -100,8 +103,8 @@ func (p *Pool) openOwn(ctx context.Context, c model.ContainerRef, last Way) (*Co
 	return nil, "", v.reasons, nil
 }
 
-// openAgain starts the program that the container still has. It returns nil without an error if none is there, or another one: over a
-// thin line, to send it takes seconds.
+// openAgain starts the program that the container still has. It returns nil without an error if none is there, another one, or one that
+// does not answer. Over a thin line, to send it takes seconds.
 func (p *Pool) openAgain(ctx context.Context, c model.ContainerRef) (*Conversation, error) {
 	s, err := p.attempt(ctx, c, func(ctx context.Context, exec Exec) (*stream, error) {
 		return startExec(ctx, exec, []string{"sh", "-c", again}), nil
@@ -109,7 +112,7 @@ func (p *Pool) openAgain(ctx context.Context, c model.ContainerRef) (*Conversati
 	if err == nil {
 		return s, nil
 	}
-	if _, exited := liveupdate.ExitCode(err); exited || errors.Is(err, errForeign) {
+	if _, exited := liveupdate.ExitCode(err); exited || errors.Is(err, errForeign) || errors.Is(err, errSilent) {
 		return nil, nil
 	}
 	return nil, err
@@ -171,7 +174,7 @@ func (p *Pool) attempt(ctx context.Context, c model.ContainerRef, start func(con
 }
 
 func (p *Pool) attemptIn(ctx context.Context, c model.ContainerRef, container string, start func(context.Context, Exec) (*stream, error)) (*Conversation, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, openTimeout, errors.New("the synclet does not answer"))
+	ctx, cancel := context.WithTimeoutCause(ctx, openTimeout, errSilent)
 	defer cancel()
 	exec := func(ctx context.Context, argv []string, in io.Reader, out, errs io.Writer) error {
 		return p.pods.Exec(ctx, k8s.ExecRequest{
