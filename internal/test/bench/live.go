@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hone-dev/hone/internal/test/freeport"
 	"github.com/hone-dev/hone/internal/test/harness"
 	"github.com/hone-dev/hone/internal/test/witness"
 	"github.com/hone-dev/hone/pkg/model"
@@ -29,6 +30,7 @@ docker_build('%[1]s', '.', dockerfile='Dockerfile', only=['files'], live_update=
 docker_build('%[1]s-many', '.', dockerfile='Dockerfile.many', only=['many'], live_update=[sync('many', '/files')])
 docker_build_with_restart('%[1]s-server', 'server', entrypoint=['/app/server'], live_update=[sync('server/app', '/app')])
 k8s_yaml('app.yaml')
+k8s_resource('server', port_forwards=[port_forward(%[2]d, 8080)])
 `
 	liveDockerfile = `FROM busybox
 COPY %s /files
@@ -78,6 +80,8 @@ type live struct {
 	saw     atomic.Pointer[func(container int, s witness.Sighting)]
 	n       int    // of the newest save
 	random  []byte // for noise
+	// forwarded is the local port that leads to the server.
+	forwarded int
 }
 
 // container is a watched container.
@@ -148,6 +152,9 @@ func (l *live) run(ctx context.Context) error {
 		return err
 	}
 	defer remove()
+	if l.forwarded, err = freeport.Next(); err != nil {
+		return err
+	}
 	if l.project, err = harness.NewProject(l.options.hone, dir, ns, l.files()); err != nil {
 		return err
 	}
@@ -180,7 +187,7 @@ var nearCases = []string{"one file", "100 files", "1,000 files", "20 saves", "10
 // container.
 func (l *live) files() map[string]string {
 	files := map[string]string{
-		"Tiltfile":          fmt.Sprintf(liveTiltfile, l.word),
+		"Tiltfile":          fmt.Sprintf(liveTiltfile, l.word, l.forwarded),
 		"Dockerfile":        fmt.Sprintf(liveDockerfile, "files"),
 		"Dockerfile.many":   fmt.Sprintf(liveDockerfile, "many"),
 		"server/Dockerfile": liveServerDockerfile,

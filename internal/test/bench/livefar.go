@@ -47,6 +47,7 @@ const (
 	farLine, farText     = "4 MB of text, a line changed", "4 MB of text, all of it"
 	farProgram, farPlain = "an 11 MB program, a line changed", "… with Go's compressed debug data"
 	farRestart           = "restart: new process answers"
+	farDown, farUp       = "2 s of the line's bytes, down a port forward", "… up"
 	farStart, farAgain   = "100 new objects, until ready", "… that are there already"
 )
 
@@ -63,7 +64,7 @@ var ways = []way{
 
 // far measures a session over a line.
 func (l *live) far(ctx context.Context, w way) error {
-	if !slices.ContainsFunc([]string{farOne, farMany, farLine, farText, farProgram, farPlain, farRestart, farStart}, func(c string) bool { return l.wanted(w.name + ": " + c) }) {
+	if !slices.ContainsFunc([]string{farOne, farMany, farLine, farText, farProgram, farPlain, farRestart, farDown, farStart}, func(c string) bool { return l.wanted(w.name + ": " + c) }) {
 		return nil
 	}
 	wire, kubeconfig, err := stretched(w.line(), filepath.Dir(l.project.Dir))
@@ -168,7 +169,20 @@ func (l *live) measureFar(ctx context.Context, w way, app []*container) error {
 	if err != nil {
 		return err
 	}
-	var again times
+	size := int(2 * w.line().Rate)
+	var up, again times
+	err = measure(farDown, size, func() (out liveCase, err error) {
+		out.took, up, err = l.forwards(ctx, size, 3)
+		return out, err
+	})
+	if err != nil {
+		return err
+	}
+	if up != nil {
+		if err := l.measure(ctx, app, w.name+": "+farUp, nil, func() (liveCase, error) { return liveCase{took: up, floor: w.floor(size)}, nil }); err != nil {
+			return err
+		}
+	}
 	err = measure(farStart, 0, func() (out liveCase, err error) {
 		out.took, again, err = l.deploys(ctx, 3)
 		return out, err

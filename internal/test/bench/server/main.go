@@ -1,11 +1,14 @@
 // Command server simulates a program under development: it takes 10 ms from its start to its first answer, reads its
-// text once, and answers every request with it. The benchmark of live updates runs it in a container. Arguments are the
-// address and the file of the text.
+// text once, and answers every request with it. A request for /bytes?n=N gets N bytes that cannot be compressed, and one with a body the
+// number of its bytes. The benchmark of live updates runs it in a container. Arguments are the address and the file of the text.
 package main
 
 import (
+	"io"
+	"math/rand/v2"
 	"net/http"
 	"os"
+	"strconv"
 	"time"
 )
 
@@ -25,7 +28,16 @@ func main() {
 		os.Exit(1)
 	}
 	serve := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(text) }
-	if err := http.ListenAndServe(address, http.HandlerFunc(serve)); err != nil {
+	http.HandleFunc("/", serve)
+	http.HandleFunc("GET /bytes", func(w http.ResponseWriter, r *http.Request) {
+		n, _ := strconv.ParseInt(r.URL.Query().Get("n"), 10, 64)
+		_, _ = io.CopyN(w, rand.NewChaCha8([32]byte{}), n)
+	})
+	http.HandleFunc("POST /bytes", func(w http.ResponseWriter, r *http.Request) {
+		n, _ := io.Copy(io.Discard, r.Body)
+		_, _ = io.WriteString(w, strconv.FormatInt(n, 10))
+	})
+	if err := http.ListenAndServe(address, nil); err != nil {
 		os.Stderr.WriteString(err.Error() + "\n")
 		os.Exit(1)
 	}
