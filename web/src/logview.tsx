@@ -112,6 +112,8 @@ export function LogView(p: LogProps) {
   });
 
   const scroller = useRef<HTMLDivElement>(null);
+  /** Where the log was scrolled to last, by the user or by itself. */
+  const placed = useRef(0);
   const findBox = useRef<HTMLInputElement>(null);
   const filterBox = useRef<HTMLInputElement>(null);
   const top = useSignal(0);
@@ -284,11 +286,14 @@ export function LogView(p: LogProps) {
         aria-label={`lines of ${p.title}`}
         onScroll={(e) => {
           const el = e.currentTarget;
-          top.value = el.scrollTop;
-          follow.value = el.scrollHeight - el.scrollTop - el.clientHeight < rowHeight * 1.5;
+          const up = el.scrollTop < placed.current - 1;
+          top.value = placed.current = el.scrollTop;
+          // Lines that came before this event may have moved the end away: only who goes up leaves it.
+          if (el.scrollHeight - el.scrollTop - el.clientHeight < rowHeight * 1.5) follow.value = true;
+          else if (up) follow.value = false;
         }}
       >
-        <Lines log={log} top={top} height={height} follow={follow} scroller={scroller} names={!single} find={find.value} current={found.value?.at ?? -1} picked={picked} />
+        <Lines log={log} top={top} height={height} follow={follow} scroller={scroller} placed={placed} names={!single} find={find.value} current={found.value?.at ?? -1} picked={picked} />
       </div>
       {picked.value && <Picked line={picked.value} here={p.here} close={() => (picked.value = undefined)} clear={clearUpTo} />}
       <div class="foot">
@@ -392,6 +397,7 @@ interface Visible {
   height: { value: number };
   follow: { value: boolean };
   scroller: { current: HTMLDivElement | null };
+  placed: { current: number };
   names: boolean;
   find: string;
   current: number;
@@ -422,7 +428,9 @@ function Lines(p: Visible) {
   // Before the browser draws: what follows the end stays at the end.
   useLayoutEffect(() => {
     const el = p.scroller.current;
-    if (el && p.follow.value) el.scrollTop = el.scrollHeight;
+    if (!el || !p.follow.value) return;
+    el.scrollTop = el.scrollHeight;
+    p.placed.current = el.scrollTop;
   });
 
   const shown = [];

@@ -20,6 +20,20 @@ test("shows a long log of which only what is visible is in the page, as text", a
     await expect(page).toHaveTitle(/flood/);
   });
 
+  await test.step("only who goes up leaves the end: it may move on before the page hears that it was reached", async () => {
+    const box = page.locator(".lines");
+    await box.evaluate((el) => {
+      (el.querySelector(".all") as HTMLElement).style.height = `${el.scrollHeight + 1000}px`;
+      el.dispatchEvent(new Event("scroll"));
+    });
+    await expect(foot.getByRole("button")).toHaveCount(0);
+    await box.evaluate((el) => (el.scrollTop -= 2000));
+    await expect(foot.getByRole("button")).toHaveCount(1);
+    await foot.getByRole("button").click();
+    await expect(foot.getByRole("button")).toHaveCount(0);
+    await expect(lines.last()).toContainText("done");
+  });
+
   await test.step("the whole history can be scrolled through", async () => {
     const box = page.locator(".lines");
     await box.evaluate((el) => (el.scrollTop = 0));

@@ -53,6 +53,21 @@ func Memory(pid int) (rss, own int64, err error) {
 	return rss, own, nil
 }
 
+// PeakMemory returns the most bytes that a process has had in memory, since its start or since its peak was reset.
+func PeakMemory(pid int) (int64, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(raw)) {
+		var kb int64
+		if _, err := fmt.Sscanf(line, "VmHWM: %d kB", &kb); err == nil {
+			return kb << 10, nil
+		}
+	}
+	return 0, fmt.Errorf("process %d: no peak in its status", pid)
+}
+
 // endWithParent makes a process end when its parent dies.
 func endWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} }
 
