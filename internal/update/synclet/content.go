@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
 	"path/filepath"
@@ -131,14 +132,14 @@ func isGone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is
 func (s *Conversation) same(l *local) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k, ok := s.known[l.put.Path]
+	k, ok := s.known.at[l.put.Path]
 	return ok && k.content == l.content
 }
 
 // base returns what is known about a file of the container. done ends its use.
 func (s *Conversation) base(path string) (b base, done func()) {
 	s.mu.Lock()
-	k := s.known[path]
+	k := s.known.at[path]
 	s.mu.Unlock()
 	b.chunks = k.chunks
 	if b.chunks == nil {
@@ -152,7 +153,7 @@ func (s *Conversation) base(path string) (b base, done func()) {
 func (s *Conversation) absent(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k, ok := s.known[name]
+	k, ok := s.known.at[name]
 	return ok && !k.content.there
 }
 
@@ -161,24 +162,17 @@ func (s *Conversation) absent(name string) bool {
 func (s *Conversation) learn(name string, c content, parts *chunks) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	was, ok := s.known[name]
+	was, ok := s.known.at[name]
 	if folder := ok && was.content.there && was.content.kind == protocol.KindDir; folder && c.kind != protocol.KindDir || !ok && !c.there {
-		s.unlearn(name)
+		s.known.forgetBelow(name)
 	}
-	s.known[name] = known{c, parts}
-	for dir := path.Dir(name); c.there && dir != path.Dir(dir); dir = path.Dir(dir) {
-		if above, ok := s.known[dir]; ok && (!above.content.there || above.content.kind != protocol.KindDir) {
-			delete(s.known, dir)
-		}
+	s.known.note(name, known{c, parts})
+	if !c.there {
+		return
 	}
-}
-
-// unlearn forgets what is below a path. mu must be held.
-func (s *Conversation) unlearn(name string) {
-	prefix := strings.TrimSuffix(name, "/") + "/"
-	for k := range s.known {
-		if strings.HasPrefix(k, prefix) {
-			delete(s.known, k)
+	for dir := range above(name) {
+		if is, ok := s.known.at[dir]; ok && (!is.content.there || is.content.kind != protocol.KindDir) {
+			s.known.forget(dir)
 		}
 	}
 }
@@ -188,10 +182,62 @@ func (s *Conversation) doubt(names ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, n := range names {
-		was, ok := s.known[n]
-		delete(s.known, n)
-		if !ok || was.content.kind == protocol.KindDir { // nothing is below a file
-			s.unlearn(n)
+		s.known.forget(n)
+		s.known.forgetBelow(n)
+	}
+}
+
+// knowledge is what is known about the paths of a container. It is not safe for concurrent use.
+type knowledge struct {
+	at map[string]known
+	// below counts the paths in at that are below a folder: of 20,000 deleted files, none has to be searched for what is below it.
+	below map[string]int
+}
+
+func newKnowledge() knowledge { return knowledge{map[string]known{}, map[string]int{}} }
+
+func (k knowledge) note(name string, is known) {
+	if _, ok := k.at[name]; !ok {
+		for dir := range above(name) {
+			k.below[dir]++
+		}
+	}
+	k.at[name] = is
+}
+
+func (k knowledge) forget(name string) {
+	if _, ok := k.at[name]; !ok {
+		return
+	}
+	delete(k.at, name)
+	for dir := range above(name) {
+		if k.below[dir]--; k.below[dir] == 0 {
+			delete(k.below, dir)
+		}
+	}
+}
+
+// forgetBelow forgets what is below a path.
+func (k knowledge) forgetBelow(name string) {
+	name = path.Clean(name)
+	if k.below[name] == 0 {
+		return
+	}
+	prefix := strings.TrimSuffix(name, "/") + "/"
+	for p := range k.at {
+		if strings.HasPrefix(p, prefix) {
+			k.forget(p)
+		}
+	}
+}
+
+// above yields the folders above a path.
+func above(name string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for dir := path.Dir(name); dir != name; name, dir = dir, path.Dir(dir) {
+			if !yield(dir) {
+				return
+			}
 		}
 	}
 }

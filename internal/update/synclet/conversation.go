@@ -60,7 +60,7 @@ type Conversation struct {
 	mu      sync.Mutex
 	next    uint64
 	answers map[uint64]func(protocol.Message) (last bool)
-	known   map[string]known
+	known   knowledge
 	process protocol.Process
 	changed func(protocol.Process)
 	why     error // why this side ended it
@@ -94,7 +94,7 @@ func open(stream io.ReadWriteCloser, hello protocol.Hello) (*Conversation, error
 	}
 	living := newLivingStream(stream)
 	s := &Conversation{stream: living, w: protocol.NewWriter(living), line: &line{}, turn: make(chan struct{}, 1), done: make(chan struct{}),
-		reports: rate.NewLimiter(reportRate, reportBurst), answers: map[uint64]func(protocol.Message) bool{}, known: map[string]known{}}
+		reports: rate.NewLimiter(reportRate, reportBurst), answers: map[uint64]func(protocol.Message) bool{}, known: newKnowledge()}
 	began := time.Now()
 	if err := s.send(&hello); err != nil {
 		return nil, err

@@ -249,10 +249,10 @@ func TestDeltaInTheEnd(t *testing.T) {
 					r.end()
 					r.connect(rng.IntN(600 << 10))
 				case 3: // nothing is true that is believed
-					for name, k := range r.known {
+					for name, k := range r.known.at {
 						if k.chunks != nil {
 							rng.Shuffle(len(k.chunks.list), func(i, j int) { k.chunks.list[i], k.chunks.list[j] = k.chunks.list[j], k.chunks.list[i] })
-							r.known[name] = k
+							r.known.at[name] = k
 						}
 					}
 				}

@@ -227,7 +227,7 @@ func (p *Pool) restartProcess(ctx context.Context, c model.ContainerRef, talk *C
 func (s *Conversation) blank() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.known) == 0
+	return len(s.known.at) == 0
 }
 
 func batch(plan liveupdate.Plan) Batch {
