@@ -19,6 +19,10 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
+// atOnce is a flag for opening files. Without it the os package tries to wait for them in the poller, which takes four more system calls
+// for each.
+const atOnce = syscall.O_NONBLOCK
+
 // writers is how many files of a bulk are written at a time.
 const writers = 4
 
@@ -55,7 +59,7 @@ func (u *update) commit() *protocol.Applied {
 	case u.bulk:
 		a.several(files, a.bulkOne)
 	case u.many:
-		a.several(files, a.place)
+		a.several(files, func(s *staged, _ *folder) error { return a.place(s) })
 	default:
 		for _, s := range files {
 			a.did(s.Path, a.place(s))
@@ -233,7 +237,7 @@ func (a *applier) write(root *os.Root, s *staged, content io.Reader) error {
 	a.temps++
 	temp := path.Join(path.Dir(s.rel), tempName(a.id, a.temps))
 	a.mu.Unlock()
-	f, err := root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	f, err := root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY|atOnce, 0o600)
 	if err != nil {
 		return err
 	}
@@ -256,8 +260,21 @@ func (a *applier) write(root *os.Root, s *staged, content io.Reader) error {
 	return err
 }
 
+// mostRun is how many files of one folder a writer takes at a time.
+const mostRun = 32
+
+// byFolder splits files into runs of the same folder: two writers in one folder wait for each other in the kernel.
+func byFolder(files []*staged) (out [][]*staged) {
+	for first, i := 0, 1; i <= len(files); i++ {
+		if i == len(files) || i-first == mostRun || path.Dir(files[i].Path) != path.Dir(files[first].Path) {
+			out, first = append(out, files[first:i]), i
+		}
+	}
+	return out
+}
+
 // several puts many files in place, several at a time.
-func (a *applier) several(files []*staged, one func(*staged) error) {
+func (a *applier) several(files []*staged, one func(*staged, *folder) error) {
 	made := map[string]bool{}
 	for _, s := range files {
 		// Create the folders before several goroutines do. An error occurs again then.
@@ -266,43 +283,83 @@ func (a *applier) several(files []*staged, one func(*staged) error) {
 			_ = folders(root, path.Dir(s.rel), s.Owner)
 		}
 	}
+	list := byFolder(files)
 	var next atomic.Int64
 	var all sync.WaitGroup
-	for range min(writers, len(files)) {
+	for range min(writers, len(list)) {
 		all.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(files); i = int(next.Add(1)) - 1 {
-				a.did(files[i].Path, one(files[i]))
-				files[i].content = nil
+			var f folder
+			defer f.leave()
+			for i := int(next.Add(1)) - 1; i < len(list); i = int(next.Add(1)) - 1 {
+				for _, s := range list[i] {
+					a.did(s.Path, one(s, &f))
+					s.content = nil
+				}
 			}
 		})
 	}
 	all.Wait()
 }
 
-// bulkOne writes one file of many. It overwrites an existing one, and creates a new one in its place, which saves the file system most of
-// the work. A program that may be running and a file with other names are replaced instead.
-func (a *applier) bulkOne(s *staged) error {
-	root, err := s.place.open()
+// folder is the folder in which a writer puts one file after the other. Through the place's own root, each access to a file would
+// open every folder above it first: six times as many system calls as the files need.
+type folder struct {
+	place *place
+	dir   string
+	root  *os.Root
+	// owner is who gets a new file there.
+	owner *protocol.Owner
+}
+
+// enter opens the folder of an entry, unless the entry before it was in the same one.
+func (f *folder) enter(s *staged) error {
+	dir := path.Dir(s.rel)
+	if f.root != nil && f.place == s.place && f.dir == dir {
+		return nil
+	}
+	f.leave()
+	above, err := s.place.open()
 	if err != nil {
 		return err
 	}
-	if s.Kind == protocol.KindFile && s.Owner == nil {
-		info, err := root.Lstat(s.rel)
+	root, err := above.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	f.place, f.dir, f.root = s.place, dir, root
+	f.owner, _ = owner(root, ".", nil)
+	return nil
+}
+
+func (f *folder) leave() {
+	if f.root != nil {
+		_ = f.root.Close()
+		f.root = nil
+	}
+}
+
+// bulkOne writes one file of many. It overwrites an existing one, and creates a new one in its place, which saves the file system most of
+// the work. A program that may be running and a file with other names are replaced instead.
+func (a *applier) bulkOne(s *staged, in *folder) error {
+	if s.Kind == protocol.KindFile && s.Owner == nil && in.enter(s) == nil {
+		name := path.Base(s.rel)
+		info, err := in.root.Lstat(name)
 		switch {
 		case err == nil && plain(info):
-			if f, err := root.OpenFile(s.rel, os.O_WRONLY, 0); err == nil { // it may be a read-only file in a folder that can be written
+			if f, err := in.root.OpenFile(name, os.O_WRONLY|atOnce, 0); err == nil { // it may be a read-only file in a folder that can be written
 				return s.overwrite(f, info.Mode())
 			}
 		case errors.Is(err, fs.ErrNotExist):
-			if f, err := root.OpenFile(s.rel, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
-				if err = s.fill(root, f); err != nil {
-					_ = root.Remove(s.rel)
+			if f, err := in.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY|atOnce, 0o600); err == nil {
+				if err = s.fill(in.owner, f); err != nil {
+					_ = in.root.Remove(name)
 				}
 				return err
 			}
 		}
 	}
-	if root, err = a.clear(s); err != nil {
+	root, err := a.clear(s)
+	if err != nil {
 		return err
 	}
 	if s.Kind == protocol.KindLink {
@@ -330,10 +387,9 @@ func (s *staged) overwrite(f *os.File, old fs.FileMode) error {
 }
 
 // fill gives a file that has just been created its content, its owner and its mode.
-func (s *staged) fill(root *os.Root, f *os.File) error {
+func (s *staged) fill(o *protocol.Owner, f *os.File) error {
 	_, err := f.Write(s.content)
 	if err == nil {
-		o, _ := owner(root, path.Dir(s.rel), nil)
 		err = give(o, false, f.Chown)
 	}
 	if err == nil {

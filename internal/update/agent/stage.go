@@ -226,7 +226,7 @@ func (u *update) create(s *staged) error {
 	}
 	u.temps++
 	s.temp = path.Join(dir, tempName(u.id, u.temps))
-	s.file, err = root.OpenFile(s.temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	s.file, err = root.OpenFile(s.temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY|atOnce, 0o600)
 	if err != nil {
 		s.temp = ""
 	}

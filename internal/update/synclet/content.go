@@ -104,19 +104,22 @@ func (l *local) readLink() error {
 	return err
 }
 
-func (l *local) readFile(size int64, b base) (err error) {
+func (l *local) readFile(size int64, b base) error {
+	f, err := os.OpenFile(l.path, os.O_RDONLY|atOnce, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
 	if size > wholeFile {
-		f, err := os.Open(l.path)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
 		l.big = true
 		return l.compare(f, uint64(size), b)
 	}
-	if l.data, err = os.ReadFile(l.path); err != nil { // at once: a small file costs its system calls
+	// At once: a small file costs its system calls.
+	data := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
+	if _, err := data.ReadFrom(f); err != nil {
 		return err
 	}
+	l.data = data.Bytes()
 	if size = int64(len(l.data)); size >= deltaFrom {
 		return l.compare(bytes.NewReader(l.data), uint64(size), b)
 	}

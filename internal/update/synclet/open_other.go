@@ -1,0 +1,5 @@
+//go:build !unix
+
+package synclet
+
+const atOnce = 0
