@@ -181,7 +181,7 @@ func (l *live) run(ctx context.Context) error {
 }
 
 // nearCases are the cases without a line in between, by the words that their names begin with.
-var nearCases = []string{"one file", "100 files", "1,000 files", "20 saves", "10 replicas", "restart", "1 MB", "a program", "100 MB", "20,000 files"}
+var nearCases = []string{"one file", "100 files", "1,000 files", "20 saves", "10 replicas", "restart", "1 MB", "a program", "100 MB", "a tree"}
 
 // files returns the files of the project. Every folder exists from the start, so that it can be watched in the
 // container.

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	treesCase, treesGone = "20,000 files appear at once", "20,000 files disappear"
+	treesCase, treesGone = "a tree of 20,000 files appears", "a tree of 20,000 files disappears"
 	treeFiles            = 20_000
 	treeFolder           = 100 // files in each of its folders
 	treeLimit            = time.Minute

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hone-dev/hone/web/docs"
 )
 
 // core are the tests that run with -short, as make test has it, a pattern for each in the syntax of -run: those that cover the most of the
@@ -54,7 +56,7 @@ func chooseCore() {
 	}
 }
 
-// TestCore checks that each test of the core exists.
+// TestCore checks that each test of the core exists, and each part of one that is named.
 func TestCore(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("*_test.go")
@@ -73,9 +75,29 @@ func TestCore(t *testing.T) {
 			}
 		}
 	}
+	parts := map[string][]string{}
+	for _, tc := range initialized {
+		parts["TestInit"] = append(parts["TestInit"], strings.ReplaceAll(tc.name, " ", "_"))
+	}
+	for _, p := range docs.Pages() {
+		parts["TestDocs"] = append(parts["TestDocs"], strings.ReplaceAll(p.Topic, "/", "-"))
+	}
+	scripts, err := filepath.Glob("testdata/verbs/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range scripts {
+		parts["TestVerbs"] = append(parts["TestVerbs"], strings.TrimSuffix(filepath.Base(s), ".txtar"))
+	}
 	for _, p := range core {
-		if name, _, _ := strings.Cut(p, "/"); !slices.Contains(tests, name) {
+		name, sub, some := strings.Cut(p, "/")
+		if !slices.Contains(tests, name) {
 			t.Errorf("there is no %s", name)
+		}
+		for part := range strings.SplitSeq(strings.Trim(sub, "^()$"), "|") {
+			if some && !slices.Contains(parts[name], part) {
+				t.Errorf("there is no %s/%s", name, part)
+			}
 		}
 	}
 }

@@ -301,8 +301,8 @@ func (a *applier) several(files []*staged, one func(*staged, *folder) error) {
 	all.Wait()
 }
 
-// folder is the folder in which a writer puts one file after the other. Through the place's own root, each access to a file would
-// open every folder above it first: six times as many system calls as the files need.
+// folder is the folder in which a writer puts one file after the other. Through the place's own root, each access to a file opens and
+// closes every folder above it: two folders deep, these were 10 of 24 system calls for a new file.
 type folder struct {
 	place *place
 	dir   string
