@@ -101,7 +101,8 @@ func (l *link) send(m protocol.Message) bool {
 	return l.w.Flush() == nil
 }
 
-// relay passes on the supervisor's messages until one of the two ends.
+// relay passes on the supervisor's messages until one of the two ends. It hangs up after the end of the container's
+// process, which the supervisor waits for: the end of the supervisor ends this program.
 func (l *link) relay(out *replies) {
 	r := protocol.NewReader(bufio.NewReader(l.conn))
 	for {
@@ -109,9 +110,15 @@ func (l *link) relay(out *replies) {
 		if err != nil {
 			return
 		}
-		switch m.(type) {
-		case *protocol.Restarted, *protocol.Process:
+		switch m := m.(type) {
+		case *protocol.Restarted:
 			out.send(m)
+		case *protocol.Process:
+			out.send(m)
+			if m.Ending && !m.Running {
+				l.close()
+				return
+			}
 		}
 	}
 }

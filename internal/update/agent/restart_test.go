@@ -84,6 +84,7 @@ func TestEndWhileAttended(t *testing.T) {
 			s := startSupervised(t, tt.script)
 			s.says("up")
 			k := s.talk()
+			expect[*protocol.Process](k) // it is connected, not only about to be accepted
 			if tt.crash {
 				s.open()
 				for p := expect[*protocol.Process](k); p.Running; p = expect[*protocol.Process](k) {

@@ -21,8 +21,9 @@ const (
 	// lastPause.
 	firstPause = 10 * time.Second
 	lastPause  = 5 * time.Minute
-	// farewell is how long the container outlives its process so that connected clients are notified of the end.
-	farewell = 50 * time.Millisecond
+	// farewell is how long the container outlives its process at most so that connected clients pass on the news of the
+	// end. They hang up once they have: usually within a millisecond. Only on a busy machine it takes long.
+	farewell = time.Second
 	// defaultGrace is how long a process has to end if the request does not specify it.
 	defaultGrace = 10 * time.Second
 )
@@ -55,6 +56,9 @@ func Supervise(argv []string, file string) int {
 	}
 	return s.loop(signals, touched)
 }
+
+// containerEnds is why a restart is refused.
+const containerEnds = "the container is ending"
 
 type exit struct {
 	pid  int
@@ -222,7 +226,7 @@ func (s *supervisor) ended() (done bool) {
 	switch {
 	case s.ending || s.code == 0 && !s.again:
 		s.ending = true
-		s.refuse("the container is ending")
+		s.refuse(containerEnds)
 		s.tell(0)
 		s.sayGoodbye()
 		return true
@@ -294,10 +298,18 @@ func (s *supervisor) startAgain() {
 	s.crashed()
 }
 
-// sayGoodbye gives connected clients time to receive the last state.
+// sayGoodbye waits until the connected clients have passed on the last state and have hung up.
 func (s *supervisor) sayGoodbye() {
-	if !s.clients.none() {
-		time.Sleep(farewell)
+	limit := time.After(farewell)
+	for !s.clients.none() {
+		select {
+		case <-s.clients.left:
+		case r := <-s.restarts:
+			s.pending = append(s.pending, r)
+			s.refuse(containerEnds)
+		case <-limit:
+			return
+		}
 	}
 }
 
