@@ -16,7 +16,9 @@ const (
 	pollHealthy = 15 * time.Second
 	pollMin     = time.Second
 	// pollAway is the longest pause while the cluster does not answer, since all updates wait for its return.
-	pollAway    = 4 * time.Second
+	pollAway = 4 * time.Second
+	// pollRefused is that pause if no connection is possible: an attempt costs next to nothing then, and the line may be back at any time.
+	pollRefused = 500 * time.Millisecond
 	pollTimeout = 10 * time.Second
 	// startPatience is how long to wait at the start for a cluster that answers only that it cannot serve requests now.
 	startPatience = time.Minute
@@ -78,22 +80,29 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	var heard time.Time // before the first of the failures
 	patient := time.Now().Add(startPatience)
 	for {
-		err := s.ask(ctx, &cluster, &detected, silent)
+		var err, silence error
+		if detected && !silent {
+			err, silence = s.check(ctx, rt, cluster, failures == 0)
+		} else {
+			err = s.ask(ctx, &cluster, &detected, silent)
+		}
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // the end of ctx is the ordinary end
 		}
-		if err == nil {
+		if silence != nil {
+			err, failures, silent = silence, tolerated, true // it needs no second opinion
+		} else if err == nil {
 			failures, pause, silent = 0, pollHealthy, false
 			rt.Dispatch(state.ClusterReported{Cluster: cluster, Connected: true})
 			rt.Succeeded()
-			silence, ok := s.listen(ctx, rt, cluster, pause)
+			silence, ok := s.listen(ctx, rt, cluster, time.Now(), pause)
 			switch {
 			case !ok:
 				return nil
 			case silence == nil:
 				continue
 			}
-			err, failures, silent = silence, tolerated, true // it needs no second opinion
+			err, failures, silent = silence, tolerated, true
 		} else {
 			failures++
 		}
@@ -118,6 +127,8 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		}
 		if pause = min(2*pause, pollAway); silent {
 			pause = listenAway // the pauses are those of Renew
+		} else if detected && k8s.IsUnreachable(err) {
+			pause = pollRefused
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 const (
 	// askAfter is how long nothing may arrive before the cluster is asked. It is longer than the interval of pings, so that
 	// their answers make the question unnecessary.
-	askAfter = time.Second
+	askAfter = 750 * time.Millisecond
 	// askSoon is askAfter for a connection without pings.
 	askSoon = time.Second
 	// silentAfter is how long nothing may arrive before the cluster counts as silent.
@@ -31,8 +31,10 @@ const (
 )
 
 // listen waits for the given time, and less if another subscriber finds that the cluster does not answer, or if a question
-// fails. Then a poll is due. It returns an error once the cluster is silent, and ok false if ctx is done.
-func (s *Subscriber) listen(ctx context.Context, rt *store.Runtime, c model.Cluster, pause time.Duration) (silence error, ok bool) {
+// fails. Then a poll is due. It returns an error once the cluster is silent, and ok false if ctx is done. Silence before begun does not count.
+func (s *Subscriber) listen(
+	ctx context.Context, rt *store.Runtime, c model.Cluster, begun time.Time, pause time.Duration,
+) (silence error, ok bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	var asking sync.WaitGroup
 	defer asking.Wait()
@@ -40,8 +42,8 @@ func (s *Subscriber) listen(ctx context.Context, rt *store.Runtime, c model.Clus
 	lost := func(v store.View) bool { c := state.TheCluster(v); return c.Ever && !c.Connected }
 	answer := make(chan error, 1)
 	var asked time.Time // zero while no question is open
-	begun := time.Now()
-	due, until := begun, begun.Add(pause)
+	due := time.Now()
+	until := due.Add(pause)
 	for {
 		needed := state.NeedsCluster(rt.View())
 		quiet, pinged := s.client.Quiet()
@@ -100,6 +102,29 @@ func (s *Subscriber) listen(ctx context.Context, rt *store.Runtime, c model.Clus
 			return nil, true
 		}
 	}
+}
+
+// check asks whether the cluster is healthy, and listens meanwhile: the connection may die just then. It returns the answer, or the silence;
+// heard means that it was listened to up to now.
+func (s *Subscriber) check(ctx context.Context, rt *store.Runtime, c model.Cluster, heard bool) (err, silence error) {
+	asking, cancel := context.WithTimeout(ctx, pollTimeout)
+	defer cancel()
+	listening, answered := context.WithCancel(ctx)
+	defer answered()
+	var question sync.WaitGroup
+	question.Go(func() {
+		defer answered()
+		err = s.client.Healthy(asking)
+	})
+	begun := time.Now()
+	if heard {
+		begun = begun.Add(-silentAfter)
+	}
+	if silence, _ = s.listen(listening, rt, c, begun, pollTimeout); silence != nil {
+		cancel()
+	}
+	question.Wait()
+	return err, silence
 }
 
 // await waits for the given time, and less if something arrives from a cluster that was silent. It returns false if ctx is

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 	"github.com/hone-dev/hone/pkg/model"
@@ -180,7 +181,7 @@ func connectedAfter(a *statetest.Alone, d time.Duration) bool {
 // TestSilence: a cluster that accepts connections and answers nothing is noticed within three seconds, and so is its return.
 func TestSilence(t *testing.T) {
 	const name = `cluster "dev" (https://x) does not answer: nothing has arrived from it for 3 s`
-	for _, phase := range []time.Duration{0, 400 * time.Millisecond, 999 * time.Millisecond, 1400 * time.Millisecond} {
+	for _, phase := range []time.Duration{0, 400 * time.Millisecond, 999 * time.Millisecond, 1400 * time.Millisecond, 9990 * time.Millisecond} {
 		for _, events := range []time.Duration{0, 700 * time.Millisecond} {
 			synctest.Test(t, func(t *testing.T) {
 				s := newServer(t.Context(), true, events)
@@ -225,7 +226,8 @@ func cut(s string) (first, rest string, ok bool) {
 // TestDeadConnection: a connection that is dead without an error, as after a change of networks, is replaced before the cluster counts
 // as silent.
 func TestDeadConnection(t *testing.T) {
-	for _, phase := range []time.Duration{0, 400 * time.Millisecond, 999 * time.Millisecond} {
+	// The last ones are shortly before the monitor asks whether the cluster is healthy.
+	for _, phase := range []time.Duration{0, 400 * time.Millisecond, 999 * time.Millisecond, 9200 * time.Millisecond, 9990 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newServer(t.Context(), true, 700*time.Millisecond)
 			a := session(t, s)
@@ -340,10 +342,15 @@ func TestRefused(t *testing.T) {
 		s := newServer(t.Context(), true, 0)
 		a := session(t, s)
 		connectedAfter(a, 20500*time.Millisecond)
-		s.set(func() { s.err = errors.New("connection refused") })
+		s.set(func() { s.err = &k8s.Unreachable{Cause: errors.New("connection refused")} })
 		s.silent(true)
-		if connectedAfter(a, 3*time.Second) || state.TheCluster(a.View()).Err != "connection refused" {
+		if connectedAfter(a, time.Minute) || state.TheCluster(a.View()).Err != "connection refused" {
 			t.Errorf("%+v", state.TheCluster(a.View()))
+		}
+		s.set(func() { s.err = nil })
+		s.silent(false)
+		if !connectedAfter(a, pollRefused) {
+			t.Error("its return was not noticed within half a second")
 		}
 	})
 }
