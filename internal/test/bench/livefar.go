@@ -49,6 +49,9 @@ const (
 	farRestart           = "restart: new process answers"
 	farDown, farUp       = "2 s of the line's bytes, down a port forward", "… up"
 	farStart, farAgain   = "100 new objects, until ready", "… that are there already"
+	farRefused           = "back after 20 s without connections"
+	farSilent            = "back after 20 s of silence"
+	farAddress           = "back after a change of the address"
 )
 
 var ways = []way{
@@ -64,7 +67,7 @@ var ways = []way{
 
 // far measures a session over a line.
 func (l *live) far(ctx context.Context, w way) error {
-	if !slices.ContainsFunc([]string{farOne, farMany, farLine, farText, farProgram, farPlain, farRestart, farDown, farStart}, func(c string) bool { return l.wanted(w.name + ": " + c) }) {
+	if !slices.ContainsFunc([]string{farOne, farMany, farLine, farText, farProgram, farPlain, farRestart, farDown, farStart, farRefused, farSilent, farAddress}, func(c string) bool { return l.wanted(w.name + ": " + c) }) {
 		return nil
 	}
 	wire, kubeconfig, err := stretched(w.line(), filepath.Dir(l.project.Dir))
@@ -74,7 +77,7 @@ func (l *live) far(ctx context.Context, w way) error {
 	defer wire.Close()
 	l.project.Kubeconfig = kubeconfig
 	defer func() { l.project.Kubeconfig = "" }()
-	return l.session(ctx, model.UpdateAuto, func(ctx context.Context, app []*container) error { return l.measureFar(ctx, w, app) })
+	return l.session(ctx, model.UpdateAuto, func(ctx context.Context, app []*container) error { return l.measureFar(ctx, w, wire, app) })
 }
 
 // stretched opens a line to the cluster, and writes a kubeconfig file for it below dir.
@@ -104,7 +107,7 @@ type change struct {
 	contents [][]byte
 }
 
-func (l *live) measureFar(ctx context.Context, w way, app []*container) error {
+func (l *live) measureFar(ctx context.Context, w way, wire *proxy.Wire, app []*container) error {
 	server, err := l.containers(ctx, "server", "app")
 	defer closeAll(server)
 	if err != nil {
@@ -187,10 +190,15 @@ func (l *live) measureFar(ctx context.Context, w way, app []*container) error {
 		out.took, again, err = l.deploys(ctx, 3)
 		return out, err
 	})
-	if err != nil || again == nil {
+	if err != nil {
 		return err
 	}
-	return l.measure(ctx, app, w.name+": "+farAgain, nil, func() (liveCase, error) { return liveCase{took: again}, nil })
+	if again != nil {
+		if err := l.measure(ctx, app, w.name+": "+farAgain, nil, func() (liveCase, error) { return liveCase{took: again}, nil }); err != nil {
+			return err
+		}
+	}
+	return l.returns(ctx, app, w, wire)
 }
 
 // changes returns the files that are saved over a line.

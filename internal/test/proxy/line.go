@@ -39,11 +39,11 @@ func (w *Wire) travel(to, from net.Conn, up bool, l Line, lost <-chan struct{}) 
 	inFlight := int(l.Rate * l.Delay.Seconds())
 	pieces := make(chan piece, (inFlight+buffered)/pieceSize+1)
 	w.all.Go(func() {
-		defer to.Close()
+		defer end(to, lost)
 		for p := range pieces {
 			time.Sleep(time.Until(p.due)) // the delay of the line itself
 			if _, err := to.Write(p.data); err != nil {
-				_ = from.Close()
+				end(from, lost)
 				for range pieces { // until the reader has noticed
 				}
 				return

@@ -91,13 +91,20 @@ func (w *Wire) Stall() {
 	}
 }
 
-// Lose makes nothing arrive any more on the connections that are open, in either direction, without ending them: as if this machine had
+// Lose makes nothing arrive any more on the connections that are open, in either direction, not even their ends: as if this machine had
 // another address now. New connections are as before.
 func (w *Wire) Lose() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	close(w.lost)
 	w.lost = make(chan struct{})
+}
+
+// end passes on the end of a connection, unless it is lost: then the other side does not learn of it.
+func end(c net.Conn, lost <-chan struct{}) {
+	if !isLost(lost) {
+		_ = c.Close()
+	}
 }
 
 // isLost reports whether connections that were opened with that channel are lost.
@@ -227,12 +234,15 @@ func (w *Wire) carry(c net.Conn) {
 		w.all.Go(func() { w.travel(up, c, true, line, lost) })
 		w.travel(c, up, false, line, lost)
 	} else {
-		w.all.Go(func() { w.copy(up, c, true, lost); _ = up.Close() })
+		w.all.Go(func() { w.copy(up, c, true, lost); end(up, lost) })
 		w.copy(c, up, false, lost)
-		_ = c.Close()
+		end(c, lost)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if isLost(lost) {
+		return // Cut and Reset end them
+	}
 	delete(w.conns, c)
 	delete(w.conns, up)
 }
