@@ -39,9 +39,16 @@ func hashFile(path string, st stat, buf *[]byte) (hash uint64, torn bool, err er
 	if cap(*buf) < need {
 		*buf = make([]byte, need)
 	}
-	n, err := io.ReadFull(f, (*buf)[:need])
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
-		return 0, false, err
+	n := 0
+	for n < need {
+		m, err := f.Read((*buf)[n:need])
+		n += m
+		if errors.Is(err, io.EOF) || err == nil && n == int(st.size) { // whether there is more, fstat says
+			break
+		}
+		if err != nil {
+			return 0, false, err
+		}
 	}
 	after, err := fstat(f)
 	if err != nil {

@@ -130,7 +130,7 @@ func (w *Watcher) look(path string) {
 }
 
 func (w *Watcher) lookAt(path string) {
-	st, err := lstat(path)
+	st, err := w.lstat(path)
 	if err == nil && st.kind == kindLink && w.reg.roots[path] != nil {
 		st, _, err = rootStat(path)
 	}
@@ -182,16 +182,16 @@ func (w *Watcher) lookAtFile(path string, st stat) {
 		w.lookAtLarge(parent, path, st, old, known)
 		return
 	}
-	rec := newRecord(st, time.Now())
-	hash, torn, err := hashFile(path, st, &w.buf)
+	p := w.peek(path, st)
+	rec := newRecord(st, p.at)
 	switch {
-	case err != nil && missing(err):
+	case p.err != nil && missing(p.err):
 		w.lookIn(path, w.times.gone)
 		return
-	case err == nil:
-		rec.hash, rec.hashed = hash, true
+	case p.err == nil:
+		rec.hash, rec.hashed = p.hash, true
 	}
-	if torn {
+	if p.torn {
 		rec.age = 0 // whatever comes next will be compared by content
 	}
 	w.replace(parent, path, old, known, rec)

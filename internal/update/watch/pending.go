@@ -84,6 +84,14 @@ func (p *pending) pop(now time.Time) *look {
 	return l
 }
 
+// popAll removes and returns the paths that are due at now, the first one first.
+func (p *pending) popAll(now time.Time) (all []*look) {
+	for l := p.pop(now); l != nil; l = p.pop(now) {
+		all = append(all, l)
+	}
+	return all
+}
+
 // lookHeap orders looks by due time, for container/heap.
 type lookHeap []*look
 

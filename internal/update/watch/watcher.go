@@ -57,9 +57,10 @@ type Watcher struct {
 	polling  poller
 	troubles troubles
 	buf      []byte
-	marks    []*mark // that Run has reached; the callers of Sync wait for the rest
-	ran      bool    // Run was called
-	closed   bool    // Run has returned
+	peeks    map[string]peek // of the paths that are being looked at, if they are many
+	marks    []*mark         // that Run has reached; the callers of Sync wait for the rest
+	ran      bool            // Run was called
+	closed   bool            // Run has returned
 
 	tellMu sync.Mutex // held while OnProblems is called
 }
@@ -245,8 +246,13 @@ func (w *Watcher) due() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()
-	for l := w.pending.pop(now); l != nil; l = w.pending.pop(now) {
-		w.lookLater(l, now)
+	// Paths that become due meanwhile are looked at, too: the files of a folder that has come as a whole are reported as a whole.
+	for ls := w.pending.popAll(now); len(ls) > 0; ls = w.pending.popAll(now) {
+		w.peeks = peekAll(ls)
+		for _, l := range ls {
+			w.lookLater(l, now)
+		}
+		w.peeks, now = nil, time.Now()
 	}
 	for l := w.rehash.pop(now); l != nil; l = w.rehash.pop(now) {
 		w.hasher.hashNow(hashJob{path: l.path})
