@@ -261,7 +261,7 @@ func (a *applier) write(root *os.Root, s *staged, content io.Reader) error {
 }
 
 // mostRun is how many files of one folder a writer takes at a time.
-const mostRun = 32
+const mostRun = 500
 
 // byFolder splits files into runs of the same folder: two writers in one folder wait for each other in the kernel.
 func byFolder(files []*staged) (out [][]*staged) {
@@ -309,6 +309,10 @@ type folder struct {
 	root  *os.Root
 	// owner is who gets a new file there.
 	owner *protocol.Owner
+	// filling means that the last file there was new.
+	filling bool
+	// mode is one that a file has from its creation on: neither a mask nor the folder's access list takes any of it.
+	mode fs.FileMode
 }
 
 // enter opens the folder of an entry, unless the entry before it was in the same one.
@@ -326,7 +330,7 @@ func (f *folder) enter(s *staged) error {
 	if err != nil {
 		return err
 	}
-	f.place, f.dir, f.root = s.place, dir, root
+	f.place, f.dir, f.root, f.filling, f.mode = s.place, dir, root, false, 0
 	f.owner, _ = owner(root, ".", nil)
 	return nil
 }
@@ -343,17 +347,21 @@ func (f *folder) leave() {
 func (a *applier) bulkOne(s *staged, in *folder) error {
 	if s.Kind == protocol.KindFile && s.Owner == nil && in.enter(s) == nil {
 		name := path.Base(s.rel)
+		// Where one file was new, the others are, too.
+		if in.filling {
+			if done, err := s.create(in, name); done {
+				return err
+			}
+		}
 		info, err := in.root.Lstat(name)
+		in.filling = errors.Is(err, fs.ErrNotExist)
 		switch {
 		case err == nil && plain(info):
 			if f, err := in.root.OpenFile(name, os.O_WRONLY|atOnce, 0); err == nil { // it may be a read-only file in a folder that can be written
 				return s.overwrite(f, info.Mode())
 			}
-		case errors.Is(err, fs.ErrNotExist):
-			if f, err := in.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY|atOnce, 0o600); err == nil {
-				if err = s.fill(in.owner, f); err != nil {
-					_ = in.root.Remove(name)
-				}
+		case in.filling:
+			if done, err := s.create(in, name); done {
 				return err
 			}
 		}
@@ -366,6 +374,22 @@ func (a *applier) bulkOne(s *staged, in *folder) error {
 		return a.link(root, s)
 	}
 	return a.write(root, s, bytes.NewReader(s.content))
+}
+
+// create creates a file with its content. It has not been done if the file cannot be created, for example because it is there.
+func (s *staged) create(in *folder, name string) (done bool, err error) {
+	mode, want := fs.FileMode(0o600), fs.FileMode(s.Mode)&fs.ModePerm
+	if in.owner == nil {
+		mode = want
+	}
+	f, err := in.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY|atOnce, mode)
+	if err != nil {
+		return false, err
+	}
+	if err = s.fill(in, f); err != nil {
+		_ = in.root.Remove(name)
+	}
+	return true, err
 }
 
 // plain reports whether a file can be overwritten: nothing else depends on its content.
@@ -387,13 +411,19 @@ func (s *staged) overwrite(f *os.File, old fs.FileMode) error {
 }
 
 // fill gives a file that has just been created its content, its owner and its mode.
-func (s *staged) fill(o *protocol.Owner, f *os.File) error {
+func (s *staged) fill(in *folder, f *os.File) error {
 	_, err := f.Write(s.content)
 	if err == nil {
-		err = give(o, false, f.Chown)
+		err = give(in.owner, false, f.Chown)
 	}
-	if err == nil {
-		err = f.Chmod(fs.FileMode(s.Mode) & fs.ModePerm)
+	want := fs.FileMode(s.Mode) & fs.ModePerm
+	if err == nil && in.owner == nil && in.mode != want {
+		if info, err := f.Stat(); err == nil && info.Mode()&fs.ModePerm == want {
+			in.mode = want
+		}
+	}
+	if err == nil && (in.owner != nil || in.mode != want) {
+		err = f.Chmod(want)
 	}
 	return s.finished(f, err)
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -170,14 +171,16 @@ func TestApplySizes(t *testing.T) {
 	r.wantTree(tree(t, r.local))
 }
 
-// TestBulk tests updates of many files: existing files, new ones, programs and linked files.
+// TestBulk tests updates of many files with different modes, some of which the umask would take: existing files, new ones, programs and
+// linked files.
 func TestBulk(t *testing.T) {
 	r := newRig(t)
 	var names []string
 	for i := range 300 {
-		n := fmt.Sprintf("d%d/f%d", i%7, i)
+		n := fmt.Sprintf("d%d/f%d", i/43, i)
 		names = append(names, n)
 		r.write(n, fmt.Sprintf("new content of %d", i))
+		check(t, os.Chmod(filepath.Join(r.local, n), []fs.FileMode{0o644, 0o644, 0o666, 0o777, 0o600, 0o444, 0}[i/2%7]))
 		if i%3 == 0 {
 			writeFile(t, filepath.Join(r.remote, n), strings.Repeat("old and longer than new ", 5), 0o600)
 		}

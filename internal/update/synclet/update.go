@@ -6,9 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/hone-dev/hone/internal/update/agent/patch"
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
@@ -90,7 +95,7 @@ func (s *Conversation) apply(ctx context.Context, b Batch, then func(changed boo
 	case <-ctx.Done():
 		return r, f, context.Cause(ctx)
 	}
-	deletes, files, err := s.differing(b, &r)
+	deletes, files, err := s.differing(ctx, b, &r)
 	defer func() {
 		for _, l := range files {
 			l.done()
@@ -157,12 +162,15 @@ func misjudged(applied *protocol.Applied, files []*local) bool {
 	return wrong
 }
 
-// mostHeld bounds the content of an update that is in memory, in bytes. What is over that is read again when it is sent.
-const mostHeld = 32 << 20
+const (
+	// mostHeld bounds the content of an update that is in memory, in bytes. What is over that is read again when it is sent.
+	mostHeld = 32 << 20
+	// readers is how many files of many are read at a time, and readRun how many one reads.
+	readers, readRun = 4, 64
+)
 
-// differing returns the parts of b that have to be sent.
-func (s *Conversation) differing(b Batch, r *Report) (deletes []string, files []*local, err error) {
-	held := 0
+// differing returns the parts of b that have to be sent. Also with an error, files are to be given up by their done.
+func (s *Conversation) differing(ctx context.Context, b Batch, r *Report) (deletes []string, files []*local, err error) {
 	for _, d := range b.Deletes {
 		if s.absent(d) {
 			r.Same++
@@ -170,28 +178,62 @@ func (s *Conversation) differing(b Batch, r *Report) (deletes []string, files []
 			deletes = append(deletes, d)
 		}
 	}
-	for _, p := range b.Puts {
-		known, done := s.base(p.Remote)
-		l, err := look(p, known)
-		if err == nil && l != nil && !s.same(l) {
-			l.done = done
-			if held += len(l.data); held > mostHeld && l.put.Kind == protocol.KindFile {
-				held -= len(l.data)
-				l.data, l.big = nil, true
-			}
-			files = append(files, l)
-			continue
+	d := &differences{conversation: s, puts: b.Puts, found: make([]*local, len(b.Puts))}
+	if len(b.Puts) <= readRun {
+		err = d.read(ctx, 0)
+	} else {
+		g, gctx := errgroup.WithContext(ctx)
+		g.SetLimit(min(readers, runtime.GOMAXPROCS(0)))
+		for first := 0; first < len(b.Puts); first += readRun {
+			g.Go(func() error { return d.read(gctx, first) })
 		}
-		done()
-		switch {
-		case err != nil:
-			return nil, files, fmt.Errorf("read %s: %w", p.Local, err)
-		case l != nil: // the removal of what is gone is a change of its own
-			r.Same++
-			s.copies.keep(l)
-		}
+		err = g.Wait()
 	}
-	return deletes, files, nil
+	r.Same += int(d.same.Load())
+	return deletes, slices.DeleteFunc(d.found, func(l *local) bool { return l == nil }), err
+}
+
+// differences are the local files of an update that the container does not have. Several goroutines look for them.
+type differences struct {
+	conversation *Conversation
+	puts         []Put
+	found        []*local // by put; nil for what need not be sent
+	held, same   atomic.Int64
+}
+
+// read reads a run of the files.
+func (d *differences) read(ctx context.Context, first int) error {
+	for i := first; i < min(first+readRun, len(d.puts)); i++ {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		l, err := d.one(d.puts[i])
+		if err != nil {
+			return fmt.Errorf("read %s: %w", d.puts[i].Local, err)
+		}
+		d.found[i] = l
+	}
+	return nil
+}
+
+// one returns a file if it has to be sent.
+func (d *differences) one(p Put) (*local, error) {
+	known, done := d.conversation.base(p.Remote)
+	l, err := look(p, known)
+	if err == nil && l != nil && !d.conversation.same(l) {
+		l.done = done
+		if d.held.Add(int64(len(l.data))) > mostHeld && l.put.Kind == protocol.KindFile {
+			d.held.Add(-int64(len(l.data)))
+			l.data, l.big = nil, true
+		}
+		return l, nil
+	}
+	done()
+	if err == nil && l != nil { // the removal of what is gone is a change of its own
+		d.same.Add(1)
+		d.conversation.copies.keep(l)
+	}
+	return nil, err
 }
 
 // transfer sends an update with what follows it, and waits for the answer to the update. Before Commit is sent, an error leaves the
