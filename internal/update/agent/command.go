@@ -35,8 +35,33 @@ type command struct {
 // errElsewhere means that commands of another container cannot be run from here.
 var errElsewhere = errors.New("the synclet is not in the container that the command is for")
 
+// takeStep returns what the next request is a step of.
+func (s *server) takeStep() protocol.Step {
+	step := s.step
+	s.step = protocol.Step{}
+	return step
+}
+
+// ranBefore is the note on a command that is answered from the journal.
+const ranBefore = "(It ended while the connection was lost. What it printed then is lost, too.)"
+
+// runOnce answers a command from the journal, or starts it once what it comes after has succeeded.
+func (s *server) runOnce(m *protocol.Run, step protocol.Step) {
+	s.expect(m.ID)
+	if code, ok := s.journal.outcome(step); ok {
+		done := &protocol.Exited{ID: m.ID, Code: code}
+		if code == 0 {
+			done.Text = ranBefore
+		}
+		s.out.send(done)
+		s.settle(m.ID, code == 0)
+		return
+	}
+	s.after(m.After, func(ok bool) { s.run(m, step, ok) })
+}
+
 // run starts a command, unless what it was to come after has failed; its output and its end are reported as they arrive.
-func (s *server) run(m *protocol.Run, ok bool) {
+func (s *server) run(m *protocol.Run, step protocol.Step, ok bool) {
 	c, err := s.begin(m, ok)
 	if err != nil {
 		code := cannotStart(err)
@@ -69,6 +94,9 @@ func (s *server) run(m *protocol.Run, ok bool) {
 			done.Code, done.Text = codeCannotRun, err.Error()
 		} else if ws, ok := state.Sys().(syscall.WaitStatus); ok {
 			done.Code = exitCode(ws)
+			if !ws.Signaled() { // it has not been ended with the conversation
+				s.journal.note(step, done.Code)
+			}
 		}
 		s.out.send(done)
 		s.settle(id, done.Code == 0)

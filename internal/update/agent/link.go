@@ -22,7 +22,7 @@ const (
 func (s *server) supervisor() *link {
 	l, found := s.dial()
 	if found {
-		s.all.Go(func() { l.relay(s.out) })
+		s.all.Go(func() { s.relay(l) })
 	}
 	return l
 }
@@ -63,7 +63,16 @@ func (s *server) seek() {
 	}
 }
 
-func (s *server) restart(m *protocol.Restart, ok bool) {
+// restartOnce answers a restart from the journal, or requests it once what it comes after has succeeded.
+func (s *server) restartOnce(m *protocol.Restart, step protocol.Step) {
+	if code, ok := s.journal.outcome(step); ok {
+		s.out.send(&protocol.Restarted{ID: m.ID, Code: code})
+		return
+	}
+	s.after(m.After, func(ok bool) { s.restart(m, step, ok) })
+}
+
+func (s *server) restart(m *protocol.Restart, step protocol.Step, ok bool) {
 	if !ok {
 		s.out.send(&protocol.Restarted{ID: m.ID, Code: protocol.RestartSkipped, Text: errSkipped.Error()})
 		return
@@ -73,6 +82,9 @@ func (s *server) restart(m *protocol.Restart, ok bool) {
 		s.out.send(&protocol.Restarted{ID: m.ID, Code: protocol.RestartUnsupervised, Text: noSupervisor})
 		return
 	}
+	s.mu.Lock()
+	s.restarts[m.ID] = step
+	s.mu.Unlock()
 	if !l.send(m) {
 		s.out.send(&protocol.Restarted{ID: m.ID, Code: protocol.RestartFailed, Text: "the supervisor does not answer"})
 	}
@@ -103,7 +115,7 @@ func (l *link) send(m protocol.Message) bool {
 
 // relay passes on the supervisor's messages until one of the two ends. It hangs up after the end of the container's
 // process, which the supervisor waits for: the end of the supervisor ends this program.
-func (l *link) relay(out *replies) {
+func (s *server) relay(l *link) {
 	r := protocol.NewReader(bufio.NewReader(l.conn))
 	for {
 		m, err := r.Next()
@@ -112,15 +124,27 @@ func (l *link) relay(out *replies) {
 		}
 		switch m := m.(type) {
 		case *protocol.Restarted:
-			out.send(m)
+			s.restarted(m)
 		case *protocol.Process:
-			out.send(m)
+			s.out.send(m)
 			if m.Ending && !m.Running {
 				l.close()
 				return
 			}
 		}
 	}
+}
+
+// restarted passes on the answer to a restart. Only a successful one is noted: a failed one may succeed when it is repeated.
+func (s *server) restarted(m *protocol.Restarted) {
+	s.mu.Lock()
+	step := s.restarts[m.ID]
+	delete(s.restarts, m.ID)
+	s.mu.Unlock()
+	if m.Code == protocol.RestartDone {
+		s.journal.note(step, m.Code)
+	}
+	s.out.send(m)
 }
 
 func (l *link) close() { _ = l.conn.Close() }

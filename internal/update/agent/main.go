@@ -4,6 +4,8 @@ package agent
 
 import (
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
@@ -74,8 +76,16 @@ func serveWith(args []string) int {
 	case len(args) > 0:
 		return fail(usage, 2)
 	}
-	if err := serve(os.Stdin, os.Stdout, os.Environ(), where); err != nil {
-		return fail("synclet: "+err.Error()+"\n", 1)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // which would end the program when its client is gone
+	left, err := serve(os.Stdin, os.Stdout, os.Environ(), where)
+	if err != nil {
+		_ = fail("synclet: "+err.Error()+"\n", 1)
+	}
+	if !left {
+		linger()
+	}
+	if err != nil {
+		return 1
 	}
 	return 0
 }

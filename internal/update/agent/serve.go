@@ -16,32 +16,36 @@ import (
 // Serve speaks the protocol until in ends, which is not an error. Running commands are killed, and staged changes
 // without a commit are discarded.
 func Serve(in io.Reader, out io.Writer, environ []string) error {
-	return serve(in, out, environ, ownFiles{})
+	_, err := serve(in, out, environ, ownFiles{})
+	return err
 }
 
-func serve(in io.Reader, out io.Writer, environ []string, files files) error {
+// serve is Serve for any files. It also returns whether the client has ended the conversation for good.
+func serve(in io.Reader, out io.Writer, environ []string, files files) (left bool, err error) {
 	if _, err := io.WriteString(out, protocol.Preamble); err != nil {
-		return err
+		return false, err
 	}
 	s := &server{out: &replies{w: protocol.NewWriter(out)}, environ: environ, files: files, running: map[uint64]*command{},
-		outcomes: map[uint64]*outcome{}, done: make(chan struct{})}
+		outcomes: map[uint64]*outcome{}, restarts: map[uint64]protocol.Step{}, journal: &journal{}, done: make(chan struct{})}
 	defer s.end()
 	r := protocol.NewReader(bufio.NewReaderSize(in, 64<<10))
 	for {
 		m, err := r.Next()
 		if errors.Is(err, io.EOF) || errors.Is(err, os.ErrClosed) {
-			return nil
+			return false, nil
+		}
+		if _, left := m.(*protocol.Leave); left {
+			return true, nil
+		}
+		if err == nil {
+			err = s.handle(m)
 		}
 		if err != nil {
 			s.out.send(&protocol.Failed{Text: err.Error()})
-			return err
-		}
-		if err := s.handle(m); err != nil {
-			s.out.send(&protocol.Failed{Text: err.Error()})
-			return err
+			return false, err
 		}
 		if err := s.out.failure(); err != nil {
-			return err
+			return false, err
 		}
 	}
 }
@@ -91,6 +95,8 @@ type server struct {
 	greeted bool
 	update  *update
 	seeking bool          // whether seek was started
+	step    protocol.Step // of the next request; its flight is zero if that is no step
+	journal *journal
 	done    chan struct{} // closed at the end
 	ended   atomic.Bool
 
@@ -98,6 +104,8 @@ type server struct {
 	running map[uint64]*command // guarded by mu
 	// outcomes are those of updates and commands, by id, for what comes after them; guarded by mu.
 	outcomes map[uint64]*outcome
+	// restarts are the steps that the supervisor was asked for, by id; guarded by mu.
+	restarts map[uint64]protocol.Step
 	link     *link // to the supervisor, nil if there is none; guarded by mu
 	all      sync.WaitGroup
 }
@@ -141,13 +149,16 @@ func (s *server) handle(m protocol.Message) error {
 		s.abort()
 	case *protocol.List:
 		s.beating(func() { s.list(m) })
+	case *protocol.Step:
+		s.step = *m
+	case *protocol.Done:
+		s.journal.forget(m.Flight)
 	case *protocol.Run:
-		s.expect(m.ID)
-		s.after(m.After, func(ok bool) { s.run(m, ok) })
+		s.runOnce(m, s.takeStep())
 	case *protocol.Kill:
 		s.kill(m.ID)
 	case *protocol.Restart:
-		s.after(m.After, func(ok bool) { s.restart(m, ok) })
+		s.restartOnce(m, s.takeStep())
 	case *protocol.Ping:
 		s.out.send(&protocol.Pong{ID: m.ID})
 	default:
@@ -162,14 +173,18 @@ func (s *server) hello(m *protocol.Hello) {
 	s.places.close()
 	if !s.greeted {
 		claim(m.Client)
-		s.all.Go(func() { sweep(m.Places, s.files, &s.ended) })
+		s.journal = openJournal(m.Client)
+		s.all.Go(func() {
+			sweepJournals()
+			sweep(m.Places, s.files, &s.ended)
+		})
 	}
 	s.places, s.greeted = newPlaces(m.Places, s.files), true
 	l, found := s.dial()
 	s.out.send(&protocol.Hello{Program: Program, UID: uint64(os.Getuid()), Supervised: l != nil})
 	switch {
 	case found:
-		s.all.Go(func() { l.relay(s.out) }) // after hello, which comes first
+		s.all.Go(func() { s.relay(l) }) // after hello, which comes first
 	case l == nil && !s.seeking && s.own():
 		s.seeking = true
 		s.all.Go(s.seek)

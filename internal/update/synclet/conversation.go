@@ -161,8 +161,16 @@ func (s *Conversation) end() error {
 	return s.err
 }
 
-// Close ends the conversation. Running requests fail.
+// leaveWithin is how long the end of a conversation may take.
+const leaveWithin = 500 * time.Millisecond
+
+// Close ends the conversation, and the synclet with it. Running requests fail.
 func (s *Conversation) Close() error {
+	late := time.AfterFunc(leaveWithin, func() { _ = s.stream.Close() })
+	if s.send(&protocol.Leave{}) == nil {
+		<-s.done
+	}
+	late.Stop()
 	_ = s.stream.Close()
 	s.all.Wait()
 	return nil

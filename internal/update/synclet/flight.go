@@ -14,7 +14,9 @@ import (
 // Then is what follows the files of an update. It travels with them, and the synclet begins each part when the one before has
 // succeeded: on a long line, each answer that is waited for costs more than the work.
 type Then struct {
-	Runs []model.Cmd
+	// Flight names it, so that no step is carried out twice if its answer is lost; zero if that does not matter.
+	Flight uint64
+	Runs   []model.Cmd
 	// Restart requests a new process at the end; the old one has Grace to end.
 	Restart bool
 	Grace   time.Duration
@@ -90,6 +92,9 @@ func (o *order) await(ctx context.Context, s *Conversation, out io.Writer) error
 	if o.exited.Code != 0 {
 		return &ExitError{Code: int(o.exited.Code), Text: o.exited.Text}
 	}
+	if o.exited.Text != "" {
+		_, _ = io.WriteString(out, o.exited.Text+"\n")
+	}
 	return nil
 }
 
@@ -136,18 +141,25 @@ func (r *revival) await(ctx context.Context, s *Conversation) error {
 
 // prepare prepares what follows the request with the id after; zero is none. The messages are to be sent in their order.
 func (s *Conversation) prepare(then Then, after uint64) (f flight, messages []protocol.Message, err error) {
+	add := func(m protocol.Message) {
+		if then.Flight != 0 {
+			messages = append(messages, &protocol.Step{Flight: then.Flight, Number: uint64(len(messages) / 2)})
+		}
+		messages = append(messages, m)
+	}
 	for _, cmd := range then.Runs {
 		o, err := s.order(cmd, after)
 		if err != nil {
 			return f, nil, err
 		}
-		f.runs, messages, after = append(f.runs, o), append(messages, o.message), o.message.ID
+		add(o.message)
+		f.runs, after = append(f.runs, o), o.message.ID
 	}
 	if then.Restart {
 		if f.restart, err = s.revival(then.Grace, after); err != nil {
 			return f, nil, err
 		}
-		messages = append(messages, f.restart.message)
+		add(f.restart.message)
 	}
 	return f, messages, nil
 }

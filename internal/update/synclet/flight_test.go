@@ -6,13 +6,19 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
+	"github.com/hone-dev/hone/internal/update/liveupdate"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -124,4 +130,95 @@ func TestFlightIsCancelled(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(r.remote, "never")); err == nil {
 		t.Error("the command behind it has run")
 	}
+}
+
+// TestFlightIsResumed loses the connection while commands run: what has ended is not done once more, also by an update that fails and is
+// repeated; what was cut is done from its beginning.
+func TestFlightIsResumed(t *testing.T) {
+	c := aContainer("c1", "p1")
+	const toTheFiles = 4 // preamble, hello, what is there, and that the files are in place
+	said := func(text string) string { return "echo " + text + " >> said; echo " + text }
+	for _, tt := range []struct {
+		name    string
+		scripts []string
+		through int    // answers before they are lost; 0 for none that are lost
+		cut     string // what has been said when the connection ends
+		want    string
+		code    int
+	}{
+		{"all have ended, and all answers are lost", []string{said("1"), said("2"), said("3")}, toTheFiles, "1 2 3", "1 2 3", 0},
+		{"all have ended, and some answers are lost", []string{said("1"), said("2"), said("3")}, toTheFiles + 2, "1 2 3", "1 2 3", 0},
+		{"one has failed, and its answer is lost", []string{said("1"), said("2") + "; exit 5", said("3")}, toTheFiles, "1 2", "1 2", 5},
+		{"one runs", []string{said("1"), said("2") + "; [ -f twice ] || { touch twice; " + said("waits") + "; read gate <fifo; }; " + said("end"), said("3")},
+			0, "1 2 waits", "1 2 waits 2 end 3", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			local, remote := t.TempDir(), t.TempDir()
+			check(t, syscall.Mkfifo(filepath.Join(remote, "fifo"), 0o600))
+			writeFile(t, filepath.Join(local, "f"), "new", 0o644)
+			c := c
+			c.Syncs = []model.Sync{{LocalPath: local, RemotePath: remote}}
+			f := &fakePods{through: tt.through}
+			p, _ := newPool(t, f)
+			plan := liveupdate.Plan{Copies: []liveupdate.Copy{{Local: filepath.Join(local, "f"), Remote: filepath.Join(remote, "f")}}}
+			for _, script := range tt.scripts {
+				plan.Runs = append(plan.Runs, model.Run{Cmd: model.Cmd{Argv: []string{"sh", "-c", script}, Dir: remote}})
+			}
+			var mu sync.Mutex
+			var log strings.Builder
+			logger := logstore.Func(func(_ logstore.Level, text string) {
+				mu.Lock()
+				defer mu.Unlock()
+				log.WriteString(text)
+			})
+			done := make(chan error, 1)
+			go func() {
+				_, err := p.Update(t.Context(), c, plan, logger)
+				done <- err
+			}()
+			told := func() string {
+				text, _ := os.ReadFile(filepath.Join(remote, "said"))
+				return strings.Join(strings.Fields(string(text)), " ")
+			}
+			k8stest.Eventually(t, "the commands", func() error {
+				if got := told(); got != tt.cut {
+					return errors.New(got)
+				}
+				if tt.through > 0 { // their ends have been noted, too
+					if n := len(openNotes(t, p, c)); n != len(strings.Fields(tt.cut)) {
+						return fmt.Errorf("%d are noted", n)
+					}
+				}
+				return nil
+			})
+			f.mu.Lock()
+			f.cut()
+			f.mu.Unlock()
+			err := <-done
+			var step *liveupdate.RunStepError
+			if tt.code == 0 && err != nil || tt.code != 0 && (!errors.As(err, &step) || step.Code != tt.code) {
+				t.Errorf("%v\n%s", err, log.String())
+			}
+			if got := told(); got != tt.want {
+				t.Errorf("the commands said %s, want %s\n%s", got, tt.want, log.String())
+			}
+			k8stest.Eventually(t, "the notes to be removed", func() error {
+				if n := openNotes(t, p, c); n != nil {
+					return fmt.Errorf("there are %q", n)
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// openNotes returns the lines that the synclet has noted about the steps of a flight.
+func openNotes(t *testing.T, p *Pool, c model.ContainerRef) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("/dev/shm", ".hone-flight-"+p.client(c)))
+	if err != nil {
+		return nil
+	}
+	return strings.Split(string(text), "\n")[1:]
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"hash/crc32"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,10 +61,11 @@ type Pool struct {
 	mu        sync.Mutex
 	closed    bool
 	home      Home
-	entries   map[string]*entry  // by container id
-	stale     map[string]bool    // by container id: its process has not been restarted since files were sent
-	verdicts  map[string]verdict // by image
-	lockedOut map[string]bool    // by reference of the Tiltfile
+	entries   map[string]*entry   // by container id
+	stale     map[string]bool     // by container id: its process has not been restarted since files were sent
+	airborne  map[string]airborne // by container id
+	verdicts  map[string]verdict  // by image
+	lockedOut map[string]bool     // by reference of the Tiltfile
 }
 
 // verdict is what is known about an image: which of ownWays works, if any, and why the others do not.
@@ -75,7 +77,7 @@ type verdict struct {
 // NewPool returns a pool that reaches containers through pods.
 func NewPool(pods liveupdate.PodExecer) *Pool {
 	p := &Pool{pods: pods, told: func(Status) {}, id: uuid.NewString(), copies: newCopies(), entries: map[string]*entry{},
-		stale: map[string]bool{}, verdicts: map[string]verdict{}, lockedOut: map[string]bool{}}
+		stale: map[string]bool{}, airborne: map[string]airborne{}, verdicts: map[string]verdict{}, lockedOut: map[string]bool{}}
 	// A container's next conversation begins after the previous one has ended: the program that starts last ends the
 	// others.
 	same := func(a, b *entry) bool { return a == b }
@@ -152,6 +154,7 @@ func (p *Pool) Keep(containers []model.ContainerRef) {
 			delete(p.stale, id)
 		}
 	}
+	maps.DeleteFunc(p.airborne, func(id string, _ airborne) bool { _, ok := wanted[id]; return !ok })
 	for id, c := range wanted {
 		if p.entries[id] == nil {
 			p.entries[id] = newEntry(c, true)

@@ -32,6 +32,7 @@ type fakePods struct {
 	shell, tar error // why there is none
 	living     bool  // a synclet that has lost its connection still runs
 	deaf       bool  // and does not answer
+	through    int   // how many answers the next conversation delivers; 0 for all
 
 	mu    sync.Mutex
 	execs []string
@@ -46,6 +47,9 @@ func (f *fakePods) Exec(ctx context.Context, req k8s.ExecRequest) error {
 	f.execs = append(f.execs, pod+" "+argv[0])
 	f.cut = cancel
 	shell, living, deaf := f.shell, f.living, f.deaf
+	if f.through > 0 && argv[0] == "sh" && argv[2] != again {
+		out, f.through = &lossy{Writer: out, left: f.through}, 0
+	}
 	if len(argv) > 2 && argv[2] == again {
 		f.execs[len(f.execs)-1] += " again"
 	}
@@ -83,6 +87,21 @@ func (f *fakePods) Exec(ctx context.Context, req k8s.ExecRequest) error {
 	defer stop()
 	return agent.Serve(in, out, os.Environ())
 }
+
+// lossy loses what is written after some writes, each of which is an answer.
+type lossy struct {
+	io.Writer
+	left int // of the only goroutine that writes
+}
+
+func (l *lossy) Write(p []byte) (int, error) {
+	if l.left--; l.left < 0 {
+		return len(p), nil
+	}
+	return l.Writer.Write(p)
+}
+
+func (l *lossy) Close() error { return l.Writer.(io.Closer).Close() }
 
 func (f *fakePods) ran() string {
 	f.mu.Lock()

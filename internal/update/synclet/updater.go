@@ -21,62 +21,29 @@ const tries = 3
 var _ liveupdate.Updater = (*Pool)(nil)
 
 // Update implements liveupdate.Updater: it sends all deletes and copies as one request, with the commands and the restart behind
-// them, and then reads the answers. A conversation that breaks off before the files are known to be in place is resumed; the update
-// continues with what differs then, and what follows the files is done after them once more.
+// them, and then reads the answers. A conversation that breaks off is resumed: the files continue with what differs then, and of what
+// follows them only what the synclet has not carried out yet is done.
 func (p *Pool) Update(ctx context.Context, c model.ContainerRef, plan liveupdate.Plan, log logstore.Logger) (liveupdate.Report, error) {
 	liveupdate.Announce(log, c, plan)
-	var report liveupdate.Report
-	var talk *Conversation
-	var sent flight
-	err := p.persist(ctx, c, ErrClosed, func(s *Conversation) error {
-		if plan.Fresh || len(plan.Copies) > 0 && s.blank() {
-			if err := s.Learn(ctx, remotes(plan)); err != nil {
-				return err
-			}
-		}
-		r, f, err := s.apply(ctx, batch(plan), func(changed bool) Then { return p.then(s, c, plan, changed) })
-		talk, sent = s, f
-		report = liveupdate.Report{Files: r.Files, Deletes: r.Deletes, Same: r.Same, Bytes: r.Bytes, Sent: r.Sent, Applied: r.Answered}
-		if report.Applied.IsZero() {
-			report.Applied = time.Now()
-		}
-		if r.Files+r.Deletes > 0 && plan.RestartProcess {
-			p.setStale(c.ID, true)
-		}
-		return err
-	})
-	if err != nil {
-		return report, p.failed(ctx, "copy files to "+c.Name, err)
+	t := &trip{pool: p, container: c, plan: plan}
+	defer t.land()
+	if err := t.begin(ctx); err != nil {
+		return t.report, p.failed(ctx, "copy files to "+c.Name, err)
 	}
 	next := 0
-	err = report.Run(ctx, c, plan.Runs, log, func(ctx context.Context, cmd model.Cmd) error {
-		out := logstore.WriterAt(log, logstore.LevelInfo)
-		if talk.besides {
+	err := t.report.Run(ctx, c, plan.Runs, log, func(ctx context.Context, cmd model.Cmd) error {
+		if t.talk.besides {
 			return liveupdate.ExecUpdater{Pods: p.pods}.Run(ctx, c, cmd, log)
 		}
 		next++
-		return sent.runs[next-1].await(ctx, talk, out)
+		out := logstore.WriterAt(log, logstore.LevelInfo)
+		return t.answer(ctx, func() error { return t.sent.runs[next-1].await(ctx, t.talk, out) })
 	})
 	if err != nil {
-		return report, err
+		return t.report, err
 	}
-	report.Restarted, err = p.restart(ctx, c, plan, talk, sent.restart, log)
-	return report, err
-}
-
-// then returns what follows the files of an update, as far as it can travel with them: the commands of a container next door are run
-// in another way, and its process is restarted after them.
-func (p *Pool) then(s *Conversation, c model.ContainerRef, plan liveupdate.Plan, changed bool) Then {
-	var out Then
-	if s.besides {
-		return out
-	}
-	for _, run := range plan.Runs {
-		out.Runs = append(out.Runs, run.Cmd)
-	}
-	out.Restart = !plan.Restart && p.toRestart(s, plan, changed || p.isStale(c.ID))
-	out.Grace = liveupdate.RestartGrace
-	return out
+	t.report.Restarted, err = p.restart(ctx, t, log)
+	return t.report, err
 }
 
 // toRestart reports whether a plan requires a new process: it wants one, and the files have changed since the process began, or the
@@ -88,9 +55,10 @@ func (p *Pool) toRestart(s *Conversation, plan liveupdate.Plan, changed bool) bo
 }
 
 // persist calls do with the conversation, and again with the next one if do fails with the error again: ErrClosed for
-// actions that may be done twice, errUnsent for others. After the synclet was killed once, it tries only once more.
-func (p *Pool) persist(ctx context.Context, c model.ContainerRef, again error, do func(*Conversation) error) error {
-	var s *Conversation
+// actions that may be done twice, errUnsent for others. After the synclet was killed once, it tries only once more. The conversation
+// ended, unless nil, is not used.
+func (p *Pool) persist(ctx context.Context, c model.ContainerRef, ended *Conversation, again error, do func(*Conversation) error) error {
+	s := ended
 	var err error
 	killed := false
 	for range tries {
@@ -169,16 +137,15 @@ func forbidden(err error) error {
 
 // restart waits for the restart that was sent with the files or, if there was none, restarts the process if the plan requires it by
 // now. It returns the time at which that was done, or the zero time if there was nothing to do.
-func (p *Pool) restart(
-	ctx context.Context, c model.ContainerRef, plan liveupdate.Plan, talk *Conversation, sent *revival, log logstore.Logger,
-) (done time.Time, err error) {
+func (p *Pool) restart(ctx context.Context, t *trip, log logstore.Logger) (done time.Time, err error) {
+	c, plan := t.container, t.plan
 	if plan.Restart {
 		return done, &liveupdate.FallBackError{Reason: "restart_container() is not possible in Kubernetes"}
 	}
 	if !plan.RestartProcess && !plan.Revive {
 		return done, nil
 	}
-	if sent == nil {
+	if t.sent.restart == nil {
 		s, err := p.Conversation(ctx, c)
 		if err != nil {
 			return done, p.failed(ctx, "restart the process in "+c.Name, err)
@@ -187,7 +154,7 @@ func (p *Pool) restart(
 			return done, nil
 		}
 	}
-	if err := p.restartProcess(ctx, c, talk, sent, log); err != nil {
+	if err := p.restartProcess(ctx, c, t, log); err != nil {
 		return done, err
 	}
 	return time.Now(), nil
@@ -195,19 +162,24 @@ func (p *Pool) restart(
 
 // Restart restarts the process that runs under the synclet in a container, and returns once the new one has been started.
 func (p *Pool) Restart(ctx context.Context, c model.ContainerRef, log logstore.Logger) error {
-	return p.restartProcess(ctx, c, nil, nil, log)
+	return p.restartProcess(ctx, c, nil, log)
 }
 
-// restartProcess waits for the restart that was sent in a conversation, if there was one, and otherwise requests it. It resumes the
-// conversation if it breaks off: restarting the process twice does no harm.
-func (p *Pool) restartProcess(ctx context.Context, c model.ContainerRef, talk *Conversation, sent *revival, log logstore.Logger) error {
+// restartProcess waits for the restart that was sent with an update, if there was one, and otherwise requests it. It resumes a conversation
+// that breaks off: restarting the process twice does no harm.
+func (p *Pool) restartProcess(ctx context.Context, c model.ContainerRef, t *trip, log logstore.Logger) error {
 	began := time.Now()
 	err := ErrClosed
-	if sent != nil {
-		err = sent.await(ctx, talk)
+	if t != nil && t.sent.restart != nil {
+		err = t.answer(ctx, func() error {
+			if t.sent.restart == nil { // the conversation has been resumed, and its process needs none
+				return ErrClosed
+			}
+			return t.sent.restart.await(ctx, t.talk)
+		})
 	}
 	if errors.Is(err, ErrClosed) && ctx.Err() == nil {
-		err = p.persist(ctx, c, ErrClosed, func(s *Conversation) error { return s.Restart(ctx, liveupdate.RestartGrace) })
+		err = p.persist(ctx, c, nil, ErrClosed, func(s *Conversation) error { return s.Restart(ctx, liveupdate.RestartGrace) })
 	}
 	var notStarted *NotStartedError
 	switch {
@@ -221,29 +193,6 @@ func (p *Pool) restartProcess(ctx context.Context, c model.ContainerRef, talk *C
 	p.setStale(c.ID, false)
 	logstore.Infof(log, "Restarted the process in %s in %s", c.Name, round(time.Since(began)))
 	return nil
-}
-
-// blank reports whether nothing is known about the container's files.
-func (s *Conversation) blank() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.known.at) == 0
-}
-
-func batch(plan liveupdate.Plan) Batch {
-	b := Batch{Deletes: plan.Deletes, Puts: make([]Put, len(plan.Copies))}
-	for i, c := range plan.Copies {
-		b.Puts[i] = Put{Local: c.Local, Remote: c.Remote, IsDir: c.IsDir, Owner: c.Owner}
-	}
-	return b
-}
-
-func remotes(plan liveupdate.Plan) []string {
-	out := append([]string(nil), plan.Deletes...)
-	for _, c := range plan.Copies {
-		out = append(out, c.Remote)
-	}
-	return out
 }
 
 func round(d time.Duration) time.Duration {

@@ -43,6 +43,13 @@
 // While the synclet carries out a Commit or a List that takes long, it sends a Pong with the id 0 every few seconds; a
 // client does not use the id 0 for requests.
 //
+// A connection may be lost after a command has run and before the client knows. Step therefore gives a Run or Restart a name; the
+// synclet notes outside of its memory how each such step ended, and in a later conversation answers a repeated one from its notes. Done
+// lets it forget them.
+//
+// A client that ends the conversation for good says Leave. A synclet whose stream ends without it expects its client back: it ends the
+// conversation, and waits for a while, so that the client can start the same program in the container once more without sending it.
+//
 // The client's Hello names it. A synclet that is greeted ends those in its container that the same client greeted
 // before, with the commands that they run: the client has abandoned them, and one that was stopped must not carry out
 // its pending work later.

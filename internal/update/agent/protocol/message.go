@@ -34,6 +34,9 @@ const (
 	kindCopy
 	kindPacked
 	kindPatch
+	kindStep
+	kindDone
+	kindLeave
 )
 
 // Place is a part of the file system that may be written: a folder with everything below it or, with Name, one entry of
@@ -185,6 +188,21 @@ type Run struct {
 	After uint64
 }
 
+// Step makes the next Run or Restart a step of a flight. One that was carried out before, in an earlier conversation of the same client
+// with this container, is answered as it was then: only the answer was lost.
+type Step struct {
+	// Flight is not zero, and no other flight of the client has it.
+	Flight uint64
+	// Number counts the steps of the flight from zero.
+	Number uint64
+}
+
+// Done means that the client has the answers to all steps of a flight. It is not answered.
+type Done struct{ Flight uint64 }
+
+// Leave ends the conversation. The client does not come back.
+type Leave struct{}
+
 // Output is what a command wrote. Stream is 1 or 2.
 type Output struct {
 	ID     uint64
@@ -193,7 +211,7 @@ type Output struct {
 }
 
 // Exited ends the answer to Run. Code is 126 or 127 with Text if the command could not be started, 128 plus the signal's
-// number if a signal ended it, and ExitSkipped if what it was to come after has failed.
+// number if a signal ended it, and ExitSkipped if what it was to come after has failed. A Text with the code 0 is a note for the user.
 type Exited struct {
 	ID   uint64
 	Code uint64

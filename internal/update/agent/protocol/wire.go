@@ -24,6 +24,9 @@ func (*Pong) kind() kind      { return kindPong }
 func (*Copy) kind() kind      { return kindCopy }
 func (*Packed) kind() kind    { return kindPacked }
 func (*Patch) kind() kind     { return kindPatch }
+func (*Step) kind() kind      { return kindStep }
+func (*Done) kind() kind      { return kindDone }
+func (*Leave) kind() kind     { return kindLeave }
 
 func (m *Hello) encode(e *encoder) {
 	e.text(m.Program)
@@ -92,6 +95,10 @@ func (m *Run) encode(e *encoder) {
 	e.texts(m.Env)
 	e.number(m.After)
 }
+
+func (m *Step) encode(e *encoder) { e.numbers(m.Flight, m.Number) }
+func (m *Done) encode(e *encoder) { e.number(m.Flight) }
+func (*Leave) encode(*encoder)    {}
 
 func (m *Output) encode(e *encoder) {
 	e.numbers(m.ID, m.Stream)
@@ -172,6 +179,12 @@ func (d *decoder) process(k kind) Message {
 	switch k {
 	case kindRun:
 		return &Run{d.number(), d.texts(), d.text(), d.texts(), d.number()}
+	case kindStep:
+		return &Step{d.number(), d.number()}
+	case kindDone:
+		return &Done{d.number()}
+	case kindLeave:
+		return &Leave{}
 	case kindOutput:
 		return &Output{d.number(), d.number(), d.bytes()}
 	case kindExited:

@@ -1,0 +1,184 @@
+//go:build linux
+
+package agent
+
+import (
+	"io"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/hone-dev/hone/internal/update/agent/protocol"
+)
+
+const (
+	journalPrefix = ".hone-flight-"
+	// mostJournal bounds what is read of a journal, in bytes: over a thousand steps.
+	mostJournal = 64 << 10
+)
+
+// journalDirs are where a journal may be, in the order in which they are tried. Containers have the first one even if their root folder
+// is read-only.
+var journalDirs = []string{"/dev/shm", "/tmp"}
+
+// journal is how the steps of a client's newest flight have ended. It is in a file, since the program that carried them out is gone once the
+// client is back; there is one for each client, and no other program's is touched. Without a folder for it, a step whose answer is lost is
+// carried out once more.
+type journal struct {
+	name string // of the file; empty if there can be none
+
+	mu     sync.Mutex
+	flight uint64
+	codes  map[uint64]uint64 // by step
+	file   string            // its path; empty while there is none
+}
+
+// openJournal returns what an earlier synclet of the client has noted.
+func openJournal(client string) *journal {
+	j := &journal{}
+	for _, c := range client {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'z') {
+			return j
+		}
+	}
+	if client == "" || len(client) > maxComm {
+		return j
+	}
+	j.name = journalPrefix + client
+	for _, dir := range journalDirs {
+		file := path.Join(dir, j.name)
+		if text := readJournal(file); text != nil {
+			j.file = file
+			j.parse(text)
+			return j
+		}
+	}
+	return j
+}
+
+// readJournal returns the content of a file that is this user's own, nil for any other.
+func readJournal(name string) []byte {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|atOnce, 0)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !ownFile(info) {
+		return nil
+	}
+	text, err := io.ReadAll(io.LimitReader(f, mostJournal))
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+func ownFile(info os.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && info.Mode().IsRegular() && int(st.Uid) == os.Getuid()
+}
+
+// parse takes lines with a step and its code; the first one has the flight.
+func (j *journal) parse(text []byte) {
+	lines := strings.Split(string(text), "\n")
+	j.flight, _ = strconv.ParseUint(lines[0], 10, 64)
+	j.codes = map[uint64]uint64{}
+	for _, l := range lines[1:] {
+		step, code, ok := strings.Cut(l, " ")
+		n, err := strconv.ParseUint(step, 10, 64)
+		c, cerr := strconv.ParseUint(code, 10, 64)
+		if ok && err == nil && cerr == nil {
+			j.codes[n] = c
+		}
+	}
+}
+
+// outcome returns how a step has ended, if it has.
+func (j *journal) outcome(s protocol.Step) (code uint64, ok bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if s.Flight == 0 || s.Flight != j.flight {
+		return 0, false
+	}
+	code, ok = j.codes[s.Number]
+	return code, ok
+}
+
+// note notes how a step has ended, before it is answered.
+func (j *journal) note(s protocol.Step, code uint64) {
+	if s.Flight == 0 || j.name == "" {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if s.Flight != j.flight {
+		j.flight, j.codes = s.Flight, map[uint64]uint64{}
+	}
+	j.codes[s.Number] = code
+	text := strconv.AppendUint(nil, j.flight, 10)
+	for n, c := range j.codes {
+		text = strconv.AppendUint(append(text, '\n'), n, 10)
+		text = strconv.AppendUint(append(text, ' '), c, 10)
+	}
+	for _, dir := range journalDirs {
+		file := path.Join(dir, j.name)
+		if writeJournal(file, text) == nil {
+			j.file = file
+			return
+		}
+	}
+}
+
+// writeJournal replaces a file.
+func writeJournal(name string, text []byte) error {
+	temp := name + ".new"
+	_ = os.Remove(temp)
+	f, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY|atOnce, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(temp, name)
+	}
+	if err != nil {
+		_ = os.Remove(temp)
+	}
+	return err
+}
+
+// sweepJournals removes the journals of clients that have not come back for so long that they never will.
+func sweepJournals() {
+	for _, dir := range journalDirs {
+		entries, _ := os.ReadDir(dir)
+		for _, e := range entries {
+			if !strings.HasPrefix(e.Name(), journalPrefix) {
+				continue
+			}
+			if info, err := e.Info(); err == nil && ownFile(info) && time.Since(info.ModTime()) > strangeAge {
+				_ = os.Remove(path.Join(dir, e.Name()))
+			}
+		}
+	}
+}
+
+// forget removes the notes about a flight.
+func (j *journal) forget(flight uint64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if flight != j.flight {
+		return
+	}
+	j.flight, j.codes = 0, nil
+	if j.file != "" {
+		_ = os.Remove(j.file)
+		j.file = ""
+	}
+}

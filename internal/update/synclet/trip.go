@@ -1,0 +1,163 @@
+package synclet
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/hone-dev/hone/internal/update/agent/protocol"
+	"github.com/hone-dev/hone/internal/update/liveupdate"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// trip is an update on its way to a container, over one conversation or several. It is for use by one goroutine.
+type trip struct {
+	pool      *Pool
+	container model.ContainerRef
+	plan      liveupdate.Plan
+	report    liveupdate.Report
+	begun     bool          // the files have been in place
+	talk      *Conversation // over which sent was sent
+	sent      flight
+	key       uint64 // of the flight; zero if nothing follows the files
+	lost      bool   // not all answers have arrived
+}
+
+// begin sends the files, as far as they differ from the container's, with what follows them, and waits until they are in place. Called
+// again, it resumes an update whose conversation has broken off.
+func (t *trip) begin(ctx context.Context) error {
+	p, c := t.pool, t.container
+	return p.persist(ctx, c, t.talk, ErrClosed, func(s *Conversation) error {
+		if t.plan.Fresh || len(t.plan.Copies) > 0 && s.blank() {
+			if err := s.Learn(ctx, remotes(t.plan)); err != nil {
+				return err
+			}
+		}
+		r, f, err := s.apply(ctx, batch(t.plan), func(changed bool) Then { return t.then(s, changed) })
+		t.talk, t.sent, t.lost = s, f, errors.Is(err, ErrClosed)
+		t.count(r, err)
+		if r.Files+r.Deletes > 0 && t.plan.RestartProcess {
+			p.setStale(c.ID, true)
+		}
+		return err
+	})
+}
+
+// count notes what a conversation has brought to the container. The first one that has brought all counts, with what was added later.
+func (t *trip) count(r Report, err error) {
+	if t.begun {
+		t.report.Files += r.Files
+		t.report.Deletes += r.Deletes
+		t.report.Bytes += r.Bytes
+		return
+	}
+	t.begun = err == nil
+	t.report = liveupdate.Report{Files: r.Files, Deletes: r.Deletes, Same: r.Same, Bytes: r.Bytes, Sent: r.Sent, Applied: r.Answered}
+	if t.report.Applied.IsZero() {
+		t.report.Applied = time.Now()
+	}
+}
+
+// then returns what follows the files of an update, as far as it can travel with them: the commands of a container next door are run
+// in another way, and its process is restarted after them.
+func (t *trip) then(s *Conversation, changed bool) Then {
+	var out Then
+	if s.besides {
+		return out
+	}
+	for _, run := range t.plan.Runs {
+		out.Runs = append(out.Runs, run.Cmd)
+	}
+	out.Restart = !t.plan.Restart && t.pool.toRestart(s, t.plan, changed || t.pool.isStale(t.container.ID))
+	out.Grace = liveupdate.RestartGrace
+	t.key = 0
+	if out.Restart || len(out.Runs) > 0 {
+		t.key = t.pool.flightOf(t.container.ID, out.Runs, changed)
+	}
+	out.Flight = t.key
+	return out
+}
+
+// answer waits for an answer. If the conversation breaks off before it comes, it is resumed, unless the container has killed the synclet:
+// then the container ends, or lacks memory.
+func (t *trip) answer(ctx context.Context, wait func() error) error {
+	err := wait()
+	for range tries - 1 {
+		t.lost = errors.Is(err, ErrClosed)
+		if !t.lost || errors.Is(err, ErrKilled) || ctx.Err() != nil || t.begin(ctx) != nil {
+			return err
+		}
+		err = wait()
+	}
+	t.lost = errors.Is(err, ErrClosed)
+	return err
+}
+
+// land ends the update. What it has done after the files is forgotten, unless it is not known.
+func (t *trip) land() {
+	if t.key == 0 || t.lost {
+		return
+	}
+	t.pool.landed(t.container.ID, t.key)
+	_ = t.talk.send(&protocol.Done{Flight: t.key})
+}
+
+// remembered is how long a flight whose answers were lost can be continued by another update.
+const remembered = 10 * time.Minute
+
+// airborne is a flight some of whose answers have not arrived.
+type airborne struct {
+	key   uint64
+	runs  []model.Cmd
+	since time.Time
+}
+
+// flightOf returns the name of a flight to a container. It is the one whose answers were lost, if that had the same commands and nothing
+// has changed since: then it is the same flight.
+func (p *Pool) flightOf(container string, runs []model.Cmd, changed bool) uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	same := func(a, b model.Cmd) bool {
+		return slices.Equal(a.Argv, b.Argv) && a.Dir == b.Dir && slices.Equal(a.Env, b.Env)
+	}
+	if a, ok := p.airborne[container]; ok && !changed && time.Since(a.since) < remembered && slices.EqualFunc(a.runs, runs, same) {
+		return a.key
+	}
+	key := rand.Uint64() | 1 // never zero
+	p.airborne[container] = airborne{key, runs, time.Now()}
+	return key
+}
+
+// landed forgets a flight.
+func (p *Pool) landed(container string, key uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.airborne[container].key == key {
+		delete(p.airborne, container)
+	}
+}
+
+// blank reports whether nothing is known about the container's files.
+func (s *Conversation) blank() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.known.at) == 0
+}
+
+func batch(plan liveupdate.Plan) Batch {
+	b := Batch{Deletes: plan.Deletes, Puts: make([]Put, len(plan.Copies))}
+	for i, c := range plan.Copies {
+		b.Puts[i] = Put{Local: c.Local, Remote: c.Remote, IsDir: c.IsDir, Owner: c.Owner}
+	}
+	return b
+}
+
+func remotes(plan liveupdate.Plan) []string {
+	out := append([]string(nil), plan.Deletes...)
+	for _, c := range plan.Copies {
+		out = append(out, c.Remote)
+	}
+	return out
+}
