@@ -31,6 +31,7 @@ func TestFailures(t *testing.T) {
 		{"all arrived", liveCase{name: "a", mode: "synclet", took: ms(1)}, nil},
 		{"an exec for each save", liveCase{name: "a", mode: "exec", took: ms(1), execs: 3}, nil},
 		{"execs where there should be none", liveCase{name: "a", mode: "synclet", took: ms(1), execs: 3}, []string{"a: 3 new exec streams"}},
+		{"execs where they are needed", liveCase{name: "a", mode: "synclet", took: ms(1), execs: 3, reopens: true}, nil},
 		{"lost", liveCase{name: "a", mode: "exec", took: ms(1), lost: 2, execs: 2}, []string{"a: 2 lost"}},
 		{"starved", liveCase{name: "a", mode: "synclet", took: ms(1), starved: 1}, []string{"a: 1 starved"}},
 		{"nothing", liveCase{name: "a", mode: "synclet", lost: 1}, []string{"a: 1 lost", "a: nothing arrived"}},

@@ -51,6 +51,8 @@ type liveCase struct {
 	// execs is how many processes were started from outside in the containers, lost how many saves never arrived, and
 	// starved how many did so only after the writing had stopped.
 	execs, lost, starved int
+	// reopens means that the conversations have to begin again.
+	reopens bool
 	// busy is the share of the machine's CPU time that all processes used meanwhile.
 	busy float64
 	// floor is the floor of this case; zero is that of the run. note is shown behind the case.
@@ -70,8 +72,8 @@ func (r *liveReport) over(c liveCase) time.Duration {
 func (c liveCase) failures() []string {
 	var out []string
 	execs := c.execs
-	if c.mode == "exec" {
-		execs = 0 // this mode needs them
+	if c.mode == "exec" || c.reopens {
+		execs = 0 // they are needed
 	}
 	for _, count := range []struct {
 		n    int

@@ -32,6 +32,7 @@ func (l *live) returns(ctx context.Context, app []*container, w way, wire *proxy
 		{farAddress, 0, wire.Lose, func() error { return nil }},
 	} {
 		err := l.measure(ctx, app, w.name+": "+c.name, goodEnough, func() (out liveCase, err error) {
+			out.reopens = true
 			for i := range l.times(5) {
 				if err := harness.Sleep(ctx, 5*time.Second); err != nil {
 					return out, err

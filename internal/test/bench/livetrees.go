@@ -16,16 +16,19 @@ import (
 )
 
 const (
-	treesCase, treesGone = "a tree of 20,000 files appears", "a tree of 20,000 files disappears"
-	treeFiles            = 20_000
-	treeFolder           = 100 // files in each of its folders
-	treeLimit            = time.Minute
+	treesCase     = "a tree of 20,000 files appears"
+	treesSwitched = "a tree of 20,000 files for another one"
+	treesGone     = "a tree of 20,000 files disappears"
+	treeFiles     = 20_000
+	treeFolder    = 100 // files in each of its folders
+	treeLimit     = time.Minute
 )
 
 // inTime: a switched branch.
 var inTime = []target{{share: 0.5, limit: 2 * time.Second}}
 
-// measureTrees moves a folder of many small files into the project, as a switched branch would, and out of it again.
+// measureTrees moves folders of many small files into the project, as a switched branch would, exchanges them, and moves them out of it
+// again. In this order: ext4 is slow at creating files for minutes after as many were deleted.
 func (l *live) measureTrees(ctx context.Context, app []*container) error {
 	if !l.wanted(treesCase) {
 		return nil
@@ -35,59 +38,91 @@ func (l *live) measureTrees(ctx context.Context, app []*container) error {
 		return err
 	}
 	defer os.RemoveAll(elsewhere)
-	var gone, copied times
-	err = l.measure(ctx, app, treesCase, inTime, func() (out liveCase, err error) {
-		for i := range 3 {
-			name := fmt.Sprint("tree-", i)
-			tree, here, there := filepath.Join(elsewhere, name), filepath.Join(l.project.Dir, "files", name), filepath.Join(app[0].root, "files", name)
-			text := fmt.Sprintln("tree", i)
-			paths, err := plant(tree, text)
-			if err != nil {
-				return out, err
-			}
+	const n = 3
+	var trees [2 * n]tree
+	var copied times
+	for i := range trees {
+		name := fmt.Sprint("tree-", i)
+		t := tree{at: filepath.Join(elsewhere, name), here: filepath.Join(l.project.Dir, "files", name),
+			there: filepath.Join(app[0].root, "files", name), text: fmt.Sprintln("tree", i)}
+		if t.paths, err = plant(t.at, t.text); err != nil {
+			return err
+		}
+		trees[i] = t
+		if i < n {
 			began := time.Now()
-			if said, err := exec.CommandContext(ctx, "cp", "-r", tree, tree+"-copy").CombinedOutput(); err != nil {
-				return out, fmt.Errorf("cp: %w\n%s", err, said)
+			if said, err := exec.CommandContext(ctx, "cp", "-r", t.at, t.at+"-copy").CombinedOutput(); err != nil {
+				return fmt.Errorf("cp: %w\n%s", err, said)
 			}
 			copied = append(copied, time.Since(began))
-			if err := harness.Sleep(ctx, time.Second); err != nil { // what is written to the disk meanwhile
-				return out, err
-			}
-			began = time.Now()
-			if err := os.Rename(tree, here); err != nil {
-				return out, err
-			}
-			// To look at all of them would take a part of the processor from the update: the last one of each folder has to be there in time,
-			// and all of them then.
-			if err := awaitIn([]string{there}, nil, lastOf(paths), text, treeLimit); err != nil {
-				return out, err
-			}
-			out.took = append(out.took, time.Since(began))
-			if err := awaitIn([]string{there}, nil, paths, text, time.Second); err != nil {
-				return out, err
-			}
-			began = time.Now()
-			if err := os.Rename(here, tree); err != nil {
-				return out, err
-			}
-			err = harness.Await(ctx, treeLimit, "the files to disappear", func() error {
-				if left, err := os.ReadDir(there); !errors.Is(err, fs.ErrNotExist) && (err != nil || len(left) > 0) {
-					return fmt.Errorf("%d entries are left: %w", len(left), err)
-				}
-				return nil
-			})
-			if err != nil {
-				return out, err
-			}
-			gone = append(gone, time.Since(began))
 		}
-		return out, nil
-	})
+	}
+	each := func(do func(i int) error) func() (liveCase, error) {
+		return func() (out liveCase, err error) {
+			for i := range n {
+				if err := harness.Sleep(ctx, 2*time.Second); err != nil { // what is written to the disk meanwhile
+					return out, err
+				}
+				began := time.Now()
+				if err := do(i); err != nil {
+					return out, err
+				}
+				out.took = append(out.took, time.Since(began))
+			}
+			return out, nil
+		}
+	}
+	err = l.measure(ctx, app, treesCase, inTime, each(func(i int) error {
+		if err := os.Rename(trees[i].at, trees[i].here); err != nil {
+			return err
+		}
+		return trees[i].awaitAll()
+	}))
 	if err != nil {
 		return err
 	}
 	l.report.cases[len(l.report.cases)-1].note = "cp -r " + short(copied.median())
-	return l.measure(ctx, app, treesGone, inTime, func() (liveCase, error) { return liveCase{took: gone}, nil })
+	err = l.measure(ctx, app, treesSwitched, inTime, each(func(i int) error {
+		if err := errors.Join(os.Rename(trees[i].here, trees[i].at), os.Rename(trees[n+i].at, trees[n+i].here)); err != nil {
+			return err
+		}
+		return errors.Join(trees[n+i].awaitAll(), trees[i].awaitGone(ctx))
+	}))
+	if err != nil {
+		return err
+	}
+	return l.measure(ctx, app, treesGone, inTime, each(func(i int) error {
+		if err := os.Rename(trees[n+i].here, trees[n+i].at); err != nil {
+			return err
+		}
+		return trees[n+i].awaitGone(ctx)
+	}))
+}
+
+// tree is a folder of many files, at one of its two places.
+type tree struct {
+	at, here, there string // aside, in the project, in the container
+	paths           []string
+	text            string
+}
+
+// awaitAll waits until all files are in the container. To look at all of them would take a part of the processor from the update: the last
+// one of each folder has to be there in time, and all of them then.
+func (t *tree) awaitAll() error {
+	if err := awaitIn([]string{t.there}, nil, lastOf(t.paths), t.text, treeLimit); err != nil {
+		return err
+	}
+	return awaitIn([]string{t.there}, nil, t.paths, t.text, time.Second)
+}
+
+// awaitGone waits until no file is in the container.
+func (t *tree) awaitGone(ctx context.Context) error {
+	return harness.Await(ctx, treeLimit, "the files to disappear", func() error {
+		if left, err := os.ReadDir(t.there); !errors.Is(err, fs.ErrNotExist) && (err != nil || len(left) > 0) {
+			return fmt.Errorf("%d entries are left: %w", len(left), err)
+		}
+		return nil
+	})
 }
 
 // lastOf returns the last file of each folder.

@@ -38,11 +38,8 @@ func (u *update) commit() *protocol.Applied {
 		return out
 	}
 	a := &applier{update: u, out: out}
-	// Paths below a path are removed before it.
-	slices.SortFunc(u.deletes, func(a, b string) int { return strings.Compare(b, a) })
-	for _, name := range u.deletes {
-		a.did(name, a.remove(name))
-	}
+	first, later := u.removals()
+	a.removeAll(first)
 	var dirs, files []*staged
 	for _, s := range u.puts {
 		if s.Kind == protocol.KindDir {
@@ -57,6 +54,7 @@ func (u *update) commit() *protocol.Applied {
 	}
 	switch {
 	case u.bulk:
+		a.later = len(later) > 0
 		a.several(files, a.bulkOne)
 	case u.many:
 		a.several(files, func(s *staged, _ *folder) error { return a.place(s) })
@@ -64,6 +62,10 @@ func (u *update) commit() *protocol.Applied {
 		for _, s := range files {
 			a.did(s.Path, a.place(s))
 		}
+	}
+	a.removeAll(later)
+	if a.later = false; len(a.noRoom) > 0 {
+		a.several(a.noRoom, a.bulkOne)
 	}
 	if len(out.Faults) > 0 {
 		u.abort() // removes the files that have not been moved to their places
@@ -77,8 +79,57 @@ func (u *update) commit() *protocol.Applied {
 
 type applier struct {
 	*update
-	mu  sync.Mutex
-	out *protocol.Applied
+	// later means that paths are removed after the files are in place. Files for which there is no room before that are noRoom.
+	later  bool
+	mu     sync.Mutex
+	noRoom []*staged
+	out    *protocol.Applied
+}
+
+// removals returns the paths to remove before anything is put in place, and after it. Paths below a path come before it. Of a bulk, those
+// that nothing is put at, above or below come later: ext4 looks for an inode for each new file among those that were freed a short time
+// ago, and skips them one by one, so that 20,000 files would take three times as long after the removal of as many.
+func (u *update) removals() (first, later []string) {
+	slices.SortFunc(u.deletes, func(a, b string) int { return strings.Compare(b, a) })
+	if !u.bulk {
+		return u.deletes, nil
+	}
+	puts, above := map[string]bool{}, map[string]bool{}
+	for _, s := range u.puts {
+		puts[s.Path] = true
+		for dir := path.Dir(s.Path); !above[dir]; dir = path.Dir(dir) {
+			above[dir] = true
+		}
+	}
+	for _, name := range u.deletes {
+		conflicts := above[name]
+		for at := name; !conflicts && at != "/"; at = path.Dir(at) {
+			conflicts = puts[at]
+		}
+		if conflicts {
+			first = append(first, name)
+		} else {
+			later = append(later, name)
+		}
+	}
+	return first, later
+}
+
+func (a *applier) removeAll(names []string) {
+	for _, name := range names {
+		a.did(name, a.remove(name))
+	}
+}
+
+// waits notes a file for which there is no room before other paths have been removed.
+func (a *applier) waits(s *staged, err error) bool {
+	if n := errno(err); !a.later || n != uint64(syscall.ENOSPC) && n != uint64(syscall.EDQUOT) {
+		return false
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.noRoom = append(a.noRoom, s)
+	return true
 }
 
 func (a *applier) did(name string, err error) {
@@ -292,7 +343,11 @@ func (a *applier) several(files []*staged, one func(*staged, *folder) error) {
 			defer f.leave()
 			for i := int(next.Add(1)) - 1; i < len(list); i = int(next.Add(1)) - 1 {
 				for _, s := range list[i] {
-					a.did(s.Path, one(s, &f))
+					err := one(s, &f)
+					if a.waits(s, err) {
+						continue
+					}
+					a.did(s.Path, err)
 					s.content = nil
 				}
 			}

@@ -201,6 +201,63 @@ func TestBulk(t *testing.T) {
 	r.wantTree(want)
 }
 
+// TestBulkRemoves tests updates of many files that also remove some: a folder becomes a file, a file a folder, and others go.
+func TestBulkRemoves(t *testing.T) {
+	r := newRig(t)
+	names := []string{"file"}
+	for i := range 100 {
+		names = append(names, fmt.Sprintf("gone/%d/%d", i%9, i), fmt.Sprintf("folder/f/%d", i))
+	}
+	for _, n := range names {
+		r.write(n, "old "+n)
+	}
+	r.apply(names...)
+	check(t, os.RemoveAll(r.local))
+	b := r.batch(append(names, "gone", "gone/0", "folder/f")...)
+	for i := range 100 {
+		for _, n := range []string{fmt.Sprintf("new/%d/%d", i/30, i), fmt.Sprintf("file/a/%d", i)} {
+			r.write(n, fmt.Sprint("new ", i))
+			b.Puts = append(b.Puts, r.put(n))
+		}
+	}
+	r.write("folder", "a file now")
+	b.Puts = append(b.Puts, r.put("folder"))
+	_, err := r.Apply(t.Context(), b)
+	check(t, err)
+	want := tree(t, r.local)
+	for i := 1; i < 9; i++ { // nothing said that they are gone
+		want[fmt.Sprintf("gone/%d", i)] = "folder"
+	}
+	want["gone"] = "folder"
+	r.wantTree(want)
+}
+
+// TestBulkWithoutRoom tests an update for which there is room only after it has removed files.
+func TestBulkWithoutRoom(t *testing.T) {
+	r := newRig(t)
+	r.end()
+	if err := syscall.Mount("tmpfs", r.remote, "tmpfs", 0, "size=1m"); err != nil {
+		t.Skip("no file system can be mounted here: ", err)
+	}
+	t.Cleanup(func() { check(t, syscall.Unmount(r.remote, 0)) })
+	r.connect(-1)
+	t.Cleanup(func() { r.end() })
+	var old, names []string
+	for i := range 150 {
+		old, names = append(old, fmt.Sprint("old/", i)), append(names, fmt.Sprint("new/", i))
+	}
+	for _, n := range old {
+		r.write(n, strings.Repeat("x", 4000))
+	}
+	r.apply(old...)
+	check(t, os.RemoveAll(filepath.Join(r.local, "old")))
+	for _, n := range names {
+		r.write(n, strings.Repeat("y", 4000))
+	}
+	r.apply(append(old, append(names, "old")...)...)
+	r.wantTree(tree(t, r.local))
+}
+
 func TestLearn(t *testing.T) {
 	r := newRig(t)
 	for _, n := range []string{"same", "differs", "new"} {
