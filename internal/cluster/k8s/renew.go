@@ -25,7 +25,7 @@ const (
 	// trips is how often something goes there and back for the first answer on a new connection: TCP, TLS, the request.
 	trips = 3
 	// grace is how long the old connections have to show that they live, once a new one has been answered.
-	grace = 150 * time.Millisecond
+	grace = 250 * time.Millisecond
 )
 
 // Renew is for a time when nothing arrives. It waits until the API server answers on a new connection, and ends the older ones unless

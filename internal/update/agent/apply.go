@@ -116,8 +116,10 @@ func (u *update) removals() (first, later []string) {
 }
 
 func (a *applier) removeAll(names []string) {
+	var in folder
+	defer in.leave()
 	for _, name := range names {
-		a.did(name, a.remove(name))
+		a.did(name, a.remove(name, &in))
 	}
 }
 
@@ -144,10 +146,13 @@ func (a *applier) did(name string, err error) {
 
 // remove deletes one path. A folder is removed only if it is empty, since anything left in it came neither from hone nor
 // from the local tree; mounts stay. No symbolic link is followed to the path.
-func (a *applier) remove(name string) error {
+func (a *applier) remove(name string, in *folder) error {
 	p, rel, err := a.places.find(name)
 	if err != nil {
 		return err
+	}
+	if rel != "." && in.is(p, path.Dir(rel)) {
+		return kept(in.root.Remove(path.Base(rel)))
 	}
 	info, err := p.files.Lstat(p.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -169,7 +174,10 @@ func (a *applier) remove(name string) error {
 			return nil
 		}
 	}
-	return kept(root.Remove(rel))
+	if in.open(p, path.Dir(rel)) != nil { // it is missing, or no folder
+		return kept(root.Remove(rel))
+	}
+	return kept(in.root.Remove(path.Base(rel)))
 }
 
 // kept returns the error of a removal, nil if it means that the file is missing or has to stay.
@@ -311,13 +319,15 @@ func (a *applier) write(root *os.Root, s *staged, content io.Reader) error {
 	return err
 }
 
-// mostRun is how many files of one folder a writer takes at a time.
-const mostRun = 500
+// mostRun and leastRun bound how many files of one folder a writer takes at a time.
+const mostRun, leastRun = 500, 8
 
-// byFolder splits files into runs of the same folder: two writers in one folder wait for each other in the kernel.
+// byFolder splits files into runs of the same folder: two writers that create files in one folder wait for each other in the kernel. But
+// all writers get some.
 func byFolder(files []*staged) (out [][]*staged) {
+	most := min(mostRun, max(leastRun, len(files)/(2*writers)))
 	for first, i := 0, 1; i <= len(files); i++ {
-		if i == len(files) || i-first == mostRun || path.Dir(files[i].Path) != path.Dir(files[first].Path) {
+		if i == len(files) || i-first == most || path.Dir(files[i].Path) != path.Dir(files[first].Path) {
 			out, first = append(out, files[first:i]), i
 		}
 	}
@@ -370,14 +380,13 @@ type folder struct {
 	mode fs.FileMode
 }
 
-// enter opens the folder of an entry, unless the entry before it was in the same one.
-func (f *folder) enter(s *staged) error {
-	dir := path.Dir(s.rel)
-	if f.root != nil && f.place == s.place && f.dir == dir {
-		return nil
-	}
+// is reports whether it is a certain folder.
+func (f *folder) is(p *place, dir string) bool { return f.root != nil && f.place == p && f.dir == dir }
+
+// open opens another folder.
+func (f *folder) open(p *place, dir string) error {
 	f.leave()
-	above, err := s.place.open()
+	above, err := p.open()
 	if err != nil {
 		return err
 	}
@@ -385,8 +394,20 @@ func (f *folder) enter(s *staged) error {
 	if err != nil {
 		return err
 	}
-	f.place, f.dir, f.root, f.filling, f.mode = s.place, dir, root, false, 0
-	f.owner, _ = owner(root, ".", nil)
+	*f = folder{place: p, dir: dir, root: root}
+	return nil
+}
+
+// enter opens the folder of an entry, unless the entry before it was in the same one.
+func (f *folder) enter(s *staged) error {
+	dir := path.Dir(s.rel)
+	if f.is(s.place, dir) {
+		return nil
+	}
+	if err := f.open(s.place, dir); err != nil {
+		return err
+	}
+	f.owner, _ = owner(f.root, ".", nil)
 	return nil
 }
 

@@ -198,9 +198,10 @@ func (p *Pool) Close() {
 	p.copies.close()
 }
 
-// The waits between attempts, doubling.
+// The waits between attempts, doubling. An update that waits for the conversation shortens them: when a line is back, what is needed comes
+// first, and not all containers at once.
 const (
-	firstPause = 50 * time.Millisecond
+	firstPause = 500 * time.Millisecond
 	lastPause  = 2 * time.Second
 )
 
@@ -254,6 +255,7 @@ func (p *Pool) keep(ctx context.Context, e *entry) {
 			if ctx.Err() != nil {
 				return
 			}
+			e.set(nil, s.closed(), true)
 			p.tell(e, func(st *Status) { st.State, st.Way, st.Err = Broken, way, s.end() })
 			if time.Since(began) > lastPause {
 				pauses.Reset()
