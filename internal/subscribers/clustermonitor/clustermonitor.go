@@ -89,22 +89,20 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // the end of ctx is the ordinary end
 		}
-		if silence != nil {
-			err, failures, silent = silence, tolerated, true // it needs no second opinion
-		} else if err == nil {
+		if err == nil && silence == nil {
 			failures, pause, silent = 0, pollHealthy, false
 			rt.Dispatch(state.ClusterReported{Cluster: cluster, Connected: true})
 			rt.Succeeded()
-			silence, ok := s.listen(ctx, rt, cluster, time.Now(), pause)
-			switch {
-			case !ok:
+			var ok bool
+			if silence, ok = s.listen(ctx, rt, cluster, time.Now(), pause); !ok {
 				return nil
-			case silence == nil:
+			}
+			if silence == nil {
 				continue
 			}
-			err, failures, silent = silence, tolerated, true
-		} else {
-			failures++
+		}
+		if failures++; silence != nil {
+			err, failures, silent = silence, tolerated, true // it needs no second opinion
 		}
 		if heard.IsZero() || pause == pollHealthy {
 			quiet, _ := s.client.Quiet()
