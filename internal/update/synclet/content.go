@@ -58,7 +58,8 @@ type local struct {
 	chunks *chunks
 	parts  []part
 	like   *likeness
-	// done ends the use of the base.
+	// base is the path of the container's file that parts come from. done ends its use.
+	base string
 	done func()
 }
 
@@ -139,12 +140,17 @@ func (s *Conversation) same(l *local) bool {
 	return ok && k.content == l.content
 }
 
-// base returns what is known about a file of the container. done ends its use.
-func (s *Conversation) base(path string) (b base, done func()) {
+// base returns what is known about a file of the container or, if that is nothing, about another one of the same name, which may have been
+// moved or copied. done ends its use.
+func (s *Conversation) base(name string) (b base, done func()) {
 	s.mu.Lock()
-	k := s.known.at[path]
+	k := s.known.at[name]
+	if k.chunks == nil {
+		name = s.known.named[path.Base(name)]
+		k = s.known.at[name]
+	}
 	s.mu.Unlock()
-	b.chunks = k.chunks
+	b.path, b.chunks = name, k.chunks
 	if b.chunks == nil {
 		return b, func() {}
 	}
@@ -195,9 +201,13 @@ type knowledge struct {
 	at map[string]known
 	// below counts the paths in at that are below a folder: of 20,000 deleted files, none has to be searched for what is below it.
 	below map[string]int
+	// named is one of the large files of that name, whose chunks are known.
+	named map[string]string
 }
 
-func newKnowledge() knowledge { return knowledge{map[string]known{}, map[string]int{}} }
+func newKnowledge() knowledge {
+	return knowledge{map[string]known{}, map[string]int{}, map[string]string{}}
+}
 
 func (k knowledge) note(name string, is known) {
 	if _, ok := k.at[name]; !ok {
@@ -206,6 +216,11 @@ func (k knowledge) note(name string, is known) {
 		}
 	}
 	k.at[name] = is
+	if base := path.Base(name); is.chunks != nil {
+		k.named[base] = name
+	} else if k.named[base] == name {
+		delete(k.named, base)
+	}
 }
 
 func (k knowledge) forget(name string) {
@@ -213,6 +228,9 @@ func (k knowledge) forget(name string) {
 		return
 	}
 	delete(k.at, name)
+	if base := path.Base(name); k.named[base] == name {
+		delete(k.named, base)
+	}
 	for dir := range above(name) {
 		if k.below[dir]--; k.below[dir] == 0 {
 			delete(k.below, dir)

@@ -214,6 +214,7 @@ func freshBytes(parts []part) (n uint64) {
 
 // base is what is known about a file in the container.
 type base struct {
+	path   string
 	chunks *chunks
 	// content is the same as its content, if this side has it; nil otherwise.
 	content io.ReaderAt
@@ -227,7 +228,7 @@ func (l *local) compare(content io.ReaderAt, size uint64, b base) error {
 		return err
 	}
 	l.put.Sum, l.put.Size = sum, size
-	l.chunks, l.parts = &chunks{d.old.bounds, d.list}, d.parts
+	l.chunks, l.parts, l.base = &chunks{d.old.bounds, d.list}, d.parts, b.path
 	if b.content != nil && len(d.offsets) > 0 {
 		l.like = &likeness{content: content, old: b.content, size: d.old.list.Size()}
 		if l.parts, err = l.like.patches(l.parts); err != nil {

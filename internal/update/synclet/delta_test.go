@@ -169,6 +169,37 @@ func TestCopies(t *testing.T) {
 	}
 }
 
+// TestDeltaOfAMovedFile moves files to other folders: they need not be sent again, unless the container has changed them.
+func TestDeltaOfAMovedFile(t *testing.T) {
+	for _, size := range []int{400 << 10, 6 << 20} {
+		for _, changed := range []bool{false, true} {
+			r := newRig(t)
+			content := random(1, size)
+			names := []string{"a/program", "b/program", "a/other"}
+			r.write(names[0], string(content))
+			r.write(names[2], string(random(2, size)))
+			r.apply(names...)
+			check(t, os.MkdirAll(filepath.Join(r.local, "b"), 0o755))
+			check(t, os.Rename(filepath.Join(r.local, names[0]), filepath.Join(r.local, names[1])))
+			together := [][]string{names}
+			if size > wholeFile { // the new path is noticed before the old one is known to be gone
+				together = [][]string{names[1:], names[:1]}
+			}
+			if changed {
+				check(t, os.WriteFile(filepath.Join(r.remote, names[0]), random(3, size), 0o600))
+			}
+			before := r.sent()
+			for _, names := range together {
+				r.apply(names...)
+			}
+			if n := r.sent() - before; !changed && n > 4<<10 || changed && n < size {
+				t.Errorf("%d bytes, changed %v: %d were sent", size, changed, n)
+			}
+			r.wantTree(tree(t, r.local))
+		}
+	}
+}
+
 // TestDeltaToAFileThatChanged has something in the container change or remove the old file: what was believed is wrong, and the whole
 // file is sent.
 func TestDeltaToAFileThatChanged(t *testing.T) {

@@ -321,7 +321,7 @@ func (s *Conversation) stageFile(l *local) error {
 		}
 	}
 	if l.put.Base = ""; l.based() {
-		l.put.Base = l.put.Path
+		l.put.Base = l.base
 	}
 	if l.put.Data = nil; !l.big && len(l.parts) == 1 && len(l.data) <= protocol.MaxData && l.parts[0].kind == freshPart {
 		l.put.Data = l.data
