@@ -123,7 +123,7 @@ func (a *applier) removeAll(names []string) {
 	}
 }
 
-// waits notes a file for which there is no room before other paths have been removed.
+// waits postpones a file for which there is no room before other paths have been removed.
 func (a *applier) waits(s *staged, err error) bool {
 	if n := errno(err); !a.later || n != uint64(syscall.ENOSPC) && n != uint64(syscall.EDQUOT) {
 		return false
@@ -380,7 +380,7 @@ type folder struct {
 	mode fs.FileMode
 }
 
-// is reports whether it is a certain folder.
+// is reports whether the folder dir of a place is open.
 func (f *folder) is(p *place, dir string) bool { return f.root != nil && f.place == p && f.dir == dir }
 
 // open opens another folder.
@@ -423,7 +423,7 @@ func (f *folder) leave() {
 func (a *applier) bulkOne(s *staged, in *folder) error {
 	if s.Kind == protocol.KindFile && s.Owner == nil && in.enter(s) == nil {
 		name := path.Base(s.rel)
-		// Where one file was new, the others are, too.
+		// Where one file was new, the next one probably is.
 		if in.filling {
 			if done, err := s.create(in, name); done {
 				return err
@@ -452,7 +452,7 @@ func (a *applier) bulkOne(s *staged, in *folder) error {
 	return a.write(root, s, bytes.NewReader(s.content))
 }
 
-// create creates a file with its content. It has not been done if the file cannot be created, for example because it is there.
+// create creates a file with its content. done is false if the file cannot be created, for example because it exists.
 func (s *staged) create(in *folder, name string) (done bool, err error) {
 	mode, want := fs.FileMode(0o600), fs.FileMode(s.Mode)&fs.ModePerm
 	if in.owner == nil {

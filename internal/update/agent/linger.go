@@ -14,7 +14,7 @@ import (
 // are away.
 const lingering = 90 * time.Second
 
-// linger keeps a program that has no file any more in the container for a while. A client that comes back starts it from this process,
+// linger keeps a program whose file has been removed in the container for a while. A client that comes back starts it from this process,
 // which its claim then ends; otherwise it would have to send the program once more, which takes seconds over a thin line.
 func linger() {
 	if exe, err := os.Readlink("/proc/self/exe"); err != nil || !strings.HasSuffix(exe, " (deleted)") {

@@ -22,7 +22,7 @@ const (
 	firstPause = 10 * time.Second
 	lastPause  = 5 * time.Minute
 	// farewell is how long the container outlives its process at most so that connected clients pass on the news of the
-	// end. They hang up once they have: usually within a millisecond. Only on a busy machine it takes long.
+	// end. They hang up once they have, usually within a millisecond; only a busy machine needs longer.
 	farewell = time.Second
 	// defaultGrace is how long a process has to end if the request does not specify it.
 	defaultGrace = 10 * time.Second

@@ -149,6 +149,7 @@ func TestFlightIsResumed(t *testing.T) {
 		{"all have ended, and all answers are lost", []string{said("1"), said("2"), said("3")}, toTheFiles, "1 2 3", "1 2 3", 0},
 		{"all have ended, and some answers are lost", []string{said("1"), said("2"), said("3")}, toTheFiles + 2, "1 2 3", "1 2 3", 0},
 		{"one has failed, and its answer is lost", []string{said("1"), said("2") + "; exit 5", said("3")}, toTheFiles, "1 2", "1 2", 5},
+		{"a file was removed", []string{said("1"), said("2")}, toTheFiles - 1, "1 2", "1 2", 0},
 		{"one runs", []string{said("1"), said("2") + "; [ -f twice ] || { touch twice; " + said("waits") + "; read gate <fifo; }; " + said("end"), said("3")},
 			0, "1 2 waits", "1 2 waits 2 end 3", 0},
 	} {
@@ -162,6 +163,10 @@ func TestFlightIsResumed(t *testing.T) {
 			f := &fakePods{through: tt.through}
 			p, _ := newPool(t, f)
 			plan := liveupdate.Plan{Copies: []liveupdate.Copy{{Local: filepath.Join(local, "f"), Remote: filepath.Join(remote, "f")}}}
+			if tt.through == toTheFiles-1 { // nothing is asked before a file is removed
+				writeFile(t, filepath.Join(remote, "f"), "old", 0o644)
+				plan = liveupdate.Plan{Deletes: []string{filepath.Join(remote, "f")}}
+			}
 			for _, script := range tt.scripts {
 				plan.Runs = append(plan.Runs, model.Run{Cmd: model.Cmd{Argv: []string{"sh", "-c", script}, Dir: remote}})
 			}

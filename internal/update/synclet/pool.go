@@ -255,7 +255,7 @@ func (p *Pool) keep(ctx context.Context, e *entry) {
 			if ctx.Err() != nil {
 				return
 			}
-			e.set(nil, s.closed(), true)
+			e.set(nil, errBroken, true)
 			p.tell(e, func(st *Status) { st.State, st.Way, st.Err = Broken, way, s.end() })
 			if time.Since(began) > lastPause {
 				pauses.Reset()
@@ -339,6 +339,9 @@ func (p *Pool) after(ctx context.Context, c model.ContainerRef, ended *Conversat
 	}
 }
 
+// errBroken means that a conversation has broken off, and that nothing has been tried since.
+var errBroken = errors.New("the conversation has broken off")
+
 // errReplaced means that Keep removed an entry.
 var errReplaced = errors.New("the conversation was started over")
 
@@ -359,11 +362,11 @@ func (p *Pool) once(ctx context.Context, c model.ContainerRef, ended *Conversati
 		e.mu.Lock()
 		s, err, passing, changed := e.conversation, e.err, e.passing, e.changed
 		e.mu.Unlock()
-		switch {
-		case s != nil && s != ended, err != nil && (!passing || hurried):
+		if err != nil && !errors.Is(err, errBroken) && (!passing || hurried) || s != nil && s != ended {
 			return s, err
-		case err != nil:
-			hurried = true
+		}
+		if err != nil {
+			hurried = !errors.Is(err, errBroken)
 			select {
 			case e.hurry <- struct{}{}:
 			default:

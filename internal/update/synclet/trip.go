@@ -30,7 +30,8 @@ type trip struct {
 func (t *trip) begin(ctx context.Context) error {
 	p, c := t.pool, t.container
 	return p.persist(ctx, c, t.talk, ErrClosed, func(s *Conversation) error {
-		if t.plan.Fresh || len(t.plan.Copies) > 0 && s.blank() {
+		// Whether a flight is the one that was lost depends on whether anything still differs.
+		if t.plan.Fresh || s.blank() && (len(t.plan.Copies) > 0 || p.flies(c.ID)) {
 			if err := s.Learn(ctx, remotes(t.plan)); err != nil {
 				return err
 			}
@@ -128,6 +129,14 @@ func (p *Pool) flightOf(container string, runs []model.Cmd, changed bool) uint64
 	key := rand.Uint64() | 1 // never zero
 	p.airborne[container] = airborne{key, runs, time.Now()}
 	return key
+}
+
+// flies reports whether some answers of a flight to a container have not arrived.
+func (p *Pool) flies(container string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, ok := p.airborne[container]
+	return ok
 }
 
 // landed forgets a flight.

@@ -169,7 +169,7 @@ const (
 	readers, readRun = 4, 64
 )
 
-// differing returns the parts of b that have to be sent. Also with an error, files are to be given up by their done.
+// differing returns the parts of b that have to be sent. The caller calls done of each of the files, even after an error.
 func (s *Conversation) differing(ctx context.Context, b Batch, r *Report) (deletes []string, files []*local, err error) {
 	for _, d := range b.Deletes {
 		if s.absent(d) {
