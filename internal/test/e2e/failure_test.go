@@ -127,6 +127,28 @@ func TestCutInFrame(t *testing.T) {
 	inPlace(t, s, pod)
 }
 
+// TestCutInStep loses every connection while a step of an update runs: it starts over, and the one before it is not run again.
+func TestCutInStep(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, web)
+	p.replace("Tiltfile", "sync('site', '/www')", "sync('site', '/www'), run('echo one >>/www/steps'), "+
+		"run('echo two >>/www/steps; [ -e /again ] || { touch /again; exec sleep 1000; }'), run('echo three >>/www/steps')")
+	w, kubeconfig := newWire(t)
+	p.env = []string{"KUBECONFIG=" + kubeconfig}
+	s := p.up()
+	defer s.asDeclared()
+	s.ready("web")
+	s.says(`Ready to update web in place`)
+	pod := current(t, s, "web")
+	p.write("site/index.html", "two")
+	s.serves(p.ports[0], "/steps", "one\ntwo")
+	w.cut()
+	w.join()
+	s.serves(p.ports[0], "/steps", "one\ntwo\ntwo\nthree")
+	s.ready("web")
+	inPlace(t, s, pod)
+}
+
 // TestContainerEndsInFrame deletes the pod during the transfer of a file: the next pod gets the whole file before it
 // counts as up to date, without a new image.
 func TestContainerEndsInFrame(t *testing.T) {
