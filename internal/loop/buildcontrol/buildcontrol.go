@@ -314,7 +314,7 @@ func wants(r *resource) (reason state.BuildReason, files []string, inPlace bool)
 			if slices.ContainsFunc(lack, func(l model.LackingContainer) bool { return !wasBehind(*u, l) }) {
 				reason = state.ReasonContainer
 			}
-			return reason, lackingFiles(lack), true
+			return reason, FilesOf(lack), true
 		}
 	}
 	return reason, files, inPlace

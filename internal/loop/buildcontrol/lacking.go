@@ -152,7 +152,8 @@ func lacks(m model.Manifest, ref string, u state.Update, since time.Time, notice
 	return slices.Sorted(maps.Keys(files))
 }
 
-func lackingFiles(lacking []model.LackingContainer) []string {
+// FilesOf returns the files that any of the containers lacks, sorted.
+func FilesOf(lacking []model.LackingContainer) []string {
 	files := map[string]bool{}
 	for _, l := range lacking {
 		for _, f := range l.Files {

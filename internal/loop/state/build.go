@@ -19,7 +19,7 @@ type History struct {
 	// Current is the build that runs, nil between builds. Builds are the past ones, newest first.
 	Current *Build
 	Builds  []Build
-	// AttemptedAt is when the newest build began: changes up to then no longer request a build.
+	// AttemptedAt is the time up to which changes are part of the newest build: they no longer request one.
 	AttemptedAt time.Time
 	// Succeeded is set after the first successful build; SucceededSerial is the newest one.
 	Succeeded       bool
@@ -54,6 +54,8 @@ type Build struct {
 	StepAt     time.Time
 	StartedAt  time.Time
 	FinishedAt time.Time
+	// Until is the time up to which changes are part of it: StartedAt, or later if it has taken in what was saved meanwhile.
+	Until time.Time
 	// Saved is when the newest of its files was made; zero if that is unknown.
 	Saved time.Time
 	// ReadyAt is when what it deployed was ready for the first time; zero if that has not happened, or another build has
@@ -172,10 +174,13 @@ type BuildCompleted struct {
 	Applied  []model.AppliedObject
 	// Synced are the ids of the containers that were updated in place.
 	Synced []string
+	// Until is the time up to which changes are part of the build, if it has taken in more than it began with; Added are those files.
+	Until time.Time
+	Added []string
 	// Steps are the steps of a build that is not in place.
 	Steps []model.BuildStep
 	// Containers describes the update of each container, for updates in place. Behind are the containers in which the
-	// update is still running, by id; the reducer fills in Serial and Since.
+	// update is still running, by id; the reducer fills in Serial, Since and Until.
 	Containers []model.ContainerUpdate
 	Behind     map[string]Behind
 	// Stuck are the ids of containers that could not be updated in place, and for which no other way exists.
@@ -203,7 +208,7 @@ func init() {
 	})
 	store.On(Updates, func(d *store.Draft[Update], a BuildStarted) {
 		d.Update(string(a.Resource), func(u Update) Update {
-			u.Current = &Build{Serial: a.Serial, Reason: a.Reason, Files: a.Files, StartedAt: a.At, Span: a.Span}
+			u.Current = &Build{Serial: a.Serial, Reason: a.Reason, Files: a.Files, StartedAt: a.At, Until: a.At, Span: a.Span}
 			if len(a.Files) > 0 {
 				u.Current.Saved = u.savedBefore(a.At)
 			}

@@ -26,7 +26,7 @@ type InContainer struct {
 	Behind *Behind
 	// Fault is why an update that had fallen behind failed, until another update succeeds.
 	Fault string
-	// Stuck is when the newest update in place began, if it failed for a reason that affects every other way as well: the
+	// Stuck is up to when changes are part of the newest update in place, if that failed for a reason that affects every other way as well: the
 	// container is not updated until something else changes. It is zero otherwise.
 	Stuck time.Time
 }
@@ -36,9 +36,9 @@ type Behind struct {
 	Namespace, Pod, Container string
 	// Files are the files that it gets, as in Build.
 	Files []string
-	// Serial is the number of the build, and Since when the build began.
-	Serial int
-	Since  time.Time
+	// Serial is the number of the build, Since when the build began, and Until up to when changes are part of it.
+	Serial       int
+	Since, Until time.Time
 }
 
 // StragglerEnded reports that the update of a container that was behind has ended.
@@ -113,14 +113,14 @@ func (p *InPlace) synced(id string, until time.Time) {
 // ended records what a build has done in containers.
 func (p *InPlace) ended(a BuildCompleted, b Build) {
 	for _, id := range a.Synced {
-		p.synced(id, b.StartedAt)
+		p.synced(id, b.Until)
 	}
 	for id, behind := range a.Behind {
-		behind.Serial, behind.Since = b.Serial, b.StartedAt
+		behind.Serial, behind.Since, behind.Until = b.Serial, b.StartedAt, b.Until
 		p.note(id, func(c *InContainer) { c.Behind = &behind })
 	}
 	for _, id := range a.Stuck {
-		p.note(id, func(c *InContainer) { c.Stuck = b.StartedAt })
+		p.note(id, func(c *InContainer) { c.Stuck = b.Until })
 	}
 }
 
@@ -154,7 +154,7 @@ func (u Update) caughtUp(a StragglerEnded, now time.Time) Update {
 	}
 	u.note(id, func(c *InContainer) { c.Behind = nil })
 	if a.Synced {
-		u.synced(id, behind.Since)
+		u.synced(id, behind.Until)
 	}
 	if a.Fault != "" {
 		u.note(id, func(c *InContainer) { c.Fault = a.Fault })

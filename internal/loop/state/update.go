@@ -3,6 +3,7 @@ package state
 import (
 	"cmp"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -95,6 +96,7 @@ func (u Update) redeclared(before, m model.Manifest, now time.Time) Update {
 // completed records the end of a build. A cancelled build only enters the history. Its images are dropped: nothing would
 // request their deploy.
 func (u Update) completed(a BuildCompleted) Update {
+	u.grown(a)
 	b, ok := u.History.ended(a)
 	if !ok || a.Cancelled {
 		return u
@@ -103,7 +105,7 @@ func (u Update) completed(a BuildCompleted) Update {
 		u.Images = with(u.Images, ref, result)
 		u.settle(model.ImageID(ref), result.StartedAt)
 	}
-	u.AttemptedAt = b.StartedAt
+	u.AttemptedAt = b.Until
 	u.answered(b.StartedAt)
 	u.Outage.ended(a.Passing, a.At)
 	u.InPlace.ended(a, b)
@@ -131,4 +133,14 @@ func (u Update) completed(a BuildCompleted) Update {
 		u.Succeeded, u.SucceededSerial = true, b.Serial
 	}
 	return u
+}
+
+// grown notes what the running build has taken in, if it is the one that has ended.
+func (u *Update) grown(a BuildCompleted) {
+	if u.Current == nil || u.Current.Serial != a.Serial || !a.Until.After(u.Current.Until) {
+		return
+	}
+	b := *u.Current
+	b.Until, b.Files, b.Saved = a.Until, sortedSet(slices.Concat(b.Files, a.Added)), u.savedBefore(a.Until)
+	u.Current = &b
 }

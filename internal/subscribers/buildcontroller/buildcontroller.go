@@ -108,6 +108,9 @@ type build struct {
 	pace         *pace
 	committed    atomic.Bool
 	overtaken    bool
+	// grown tells it that files have changed which it may take in; it has been told of those until offered.
+	grown   chan struct{}
+	offered time.Time
 	// done is closed when the build is over for the store; behind holds the updates that still run then. gone is closed
 	// when these have also ended.
 	done, gone chan struct{}
@@ -157,6 +160,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		s.sweep(v, running, replaced, followed)
 		followed.sweep(v)
 		s.cancelOvertaken(v, running, replaced)
+		offer(v, running)
 		names := make(map[model.ManifestName]bool, len(running))
 		for resource := range running {
 			names[resource] = true
@@ -248,6 +252,31 @@ func (s *Subscriber) cancelOvertaken(v store.View, running map[model.ManifestNam
 	}
 }
 
+// offer tells the builds of which files have been noticed since. An update in place takes in what is saved while it waits for a distant
+// container to answer.
+func offer(v store.View, running map[model.ManifestName]*build) {
+	for name, b := range running {
+		var newest time.Time
+		e := state.Updates.In(v).Ref(string(name))
+		if e == nil {
+			continue
+		}
+		for _, noticed := range e.Value.Noticed {
+			if at := noticed.Newest(); at.After(newest) {
+				newest = at
+			}
+		}
+		if !newest.After(b.offered) {
+			continue
+		}
+		b.offered = v.At
+		select {
+		case b.grown <- struct{}{}:
+		default:
+		}
+	}
+}
+
 // start begins a build on a goroutine of its own.
 func (s *Subscriber) start(ctx context.Context, rt *store.Runtime, v store.View, c buildcontrol.Candidate, ended chan<- struct{}) *build {
 	u := state.Updates.In(v).Value(string(c.Name))
@@ -256,6 +285,7 @@ func (s *Subscriber) start(ctx context.Context, rt *store.Runtime, v store.View,
 	serial := u.Serial + 1
 	span := fmt.Sprintf("build:%s:%d", c.Name, serial)
 	b := &build{serial: serial, span: span, banner: banner(c.Reason, files), began: v.At, done: make(chan struct{}), gone: make(chan struct{}),
+		grown: make(chan struct{}, 1), offered: v.At,
 		pace: &pace{send: func(p state.BuildProgressed) { rt.Dispatch(p) }}}
 	ctx, b.cancel = context.WithCancel(ctx)
 	log := &counting{Logger: s.logs.Logger(c.Name, span, logstore.SourceBuild)}
@@ -331,21 +361,43 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 	lacking := buildcontrol.Lacking(m, u, pods)
 	beside := buildcontrol.BesideOf(m, u, pods, lacking)
 	req.Others, req.Peers = beside.Others, beside.Peers
-	req.Save = func(files []string) (made, known time.Time) {
-		save := u.SaveOf(files)
-		return save.Made, save.Known
-	}
-	for _, l := range lacking {
+	req.Save = savesOf(u)
+	ids := make([]string, len(lacking))
+	for i, l := range lacking {
 		req.Waits = req.Waits || u.Containers[l.ID].Fault != ""
 		l.Arch = state.ArchOf(v, m)
 		req.Containers = append(req.Containers, l)
+		ids[i] = l.ID
+	}
+	if c.InPlace {
+		req.Grown, req.Addition = b.grown, func(since time.Time) *buildanddeploy.Addition { return addition(rt.View(), c.Name, ids, since, log) }
 	}
 	return req
 }
 
+// savesOf returns when files were saved and noticed, as buildanddeploy.Request has it.
+func savesOf(u state.Update) func([]string) (made, known time.Time) {
+	return func(files []string) (made, known time.Time) {
+		save := u.SaveOf(files)
+		return save.Made, save.Known
+	}
+}
+
+// addition returns what a running update in place of containers can take in of what has changed since; nil if that is nothing.
+func addition(v store.View, name model.ManifestName, containers []string, since time.Time, log logstore.Logger) *buildanddeploy.Addition {
+	lacking := buildcontrol.Grown(v, name, containers, since)
+	if len(lacking) == 0 {
+		return nil
+	}
+	files := state.Relative(state.TheTiltfile(v).Path, buildcontrol.FilesOf(lacking))
+	return &buildanddeploy.Addition{Until: v.At, Containers: lacking, Files: files, Save: savesOf(state.Updates.In(v).Value(string(name))),
+		Taken: func() { logstore.Infof(log, "Meanwhile: %s", state.FilesChangedText(files)) }}
+}
+
 func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, b *build, r buildanddeploy.Result, err error, log *counting) state.BuildCompleted {
 	done := state.BuildCompleted{Resource: req.Manifest.Name, Serial: b.serial, At: s.now(), Mode: r.Mode, FellBack: r.FellBack,
-		Steps: r.Steps, Images: r.Images, Deployed: r.Deployed, Applied: r.Applied, Synced: r.Synced, Containers: r.Containers, Warnings: int(log.warnings.Load())}
+		Steps: r.Steps, Images: r.Images, Deployed: r.Deployed, Applied: r.Applied, Synced: r.Synced, Until: r.Until, Added: r.Added,
+		Containers: r.Containers, Warnings: int(log.warnings.Load())}
 	if len(r.Synced) == 0 {
 		done.InPlaceBroken = r.FellBack // otherwise another way of updating in place succeeded
 	}

@@ -28,14 +28,18 @@ type updater struct {
 	done map[string][]string // by container, what arrived, in order
 	busy map[string]bool
 	fail map[string]error
+	// several lets a container have several updates at once. begun is what is on its way or has arrived, in the order of the beginnings.
+	several bool
+	begun   string
 }
 
 func (u *updater) Update(ctx context.Context, c model.ContainerRef, p liveupdate.Plan, _ logstore.Logger) (liveupdate.Report, error) {
 	u.mu.Lock()
-	if u.busy[c.ID] {
+	if u.busy[c.ID] && !u.several {
 		panic(c.ID + " gets two updates at once")
 	}
 	u.busy[c.ID] = true
+	u.begun = strings.TrimPrefix(u.begun+", "+strings.Join(p.Deletes, " "), ", ")
 	wait, err := u.slow[c.ID], u.fail[c.ID]
 	u.mu.Unlock()
 	if wait != nil {

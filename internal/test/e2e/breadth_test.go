@@ -32,7 +32,7 @@ var core = []string{
 	"TestDownSaysWhatItWaitsFor", "TestHelmRemote",
 	// What runs: pods, logs, forwards, the connection to the cluster.
 	"TestLogsAreComplete", "TestCrashLoop", "TestImagePullError", "TestPortForwardOutlivesPods", "TestLostConnections", "TestEditsDuringOutage",
-	"TestCutInFrame", "TestCutInStep",
+	"TestCutInFrame", "TestCutInStep", "TestSavesTravelBehindEachOther",
 	// Commands, sessions, terminals.
 	"TestCIWell", "TestCIFails", "TestCIJobFails", "TestCISecrets", "TestCIInterrupted", "TestHUD", "TestHUDShowsFailures", "TestHUDActs",
 	"TestHUDLog", "TestSessions", "TestKilledSession", "TestSuspend", "TestButton", "TestPrintedSecretsAreHidden", "TestVersionAndDoctor",

@@ -149,6 +149,49 @@ func TestCutInStep(t *testing.T) {
 	inPlace(t, s, pod)
 }
 
+// TestSavesTravelBehindEachOther keeps the answers of the cluster back while files are saved: each gets into the container all the same, and
+// all are one update.
+func TestSavesTravelBehindEachOther(t *testing.T) {
+	t.Parallel()
+	real := k8stest.NewReal(t)
+	p := newProjectOn(t, real, web)
+	w, kubeconfig := newWire(t)
+	p.env = []string{"KUBECONFIG=" + kubeconfig}
+	s := p.up()
+	defer s.asDeclared()
+	s.ready("web")
+	s.says(`Ready to update web in place`)
+	pod, ask := current(t, s, "web"), p.shells(real)
+	p.write("site/index.html", "two")
+	s.builds("web", 2)
+	arrives := func(name, want string) {
+		t.Helper()
+		s.await(name+" in the container", func() error {
+			got, err := ask(pod.Name, "cat /www/"+name)
+			if err == nil && got != want {
+				err = fmt.Errorf("got %q", got)
+			}
+			return err
+		})
+	}
+	w.Mute()
+	p.write("site/a", "1")
+	arrives("a", "1")
+	p.write("site/b", "2")
+	p.write("site/c", "3")
+	arrives("b", "2")
+	arrives("c", "3")
+	w.Flow()
+	if b := s.builds("web", 3); b.Mode != "synclet" || b.Error != "" || strings.Join(b.Files, " ") != "site/a site/b site/c" {
+		t.Errorf("the update: %+v", b)
+	}
+	p.write("site/b", "4")
+	s.serves(p.ports[0], "/b", "4")
+	if b := s.builds("web", 4); strings.Join(b.Files, " ") != "site/b" {
+		t.Errorf("the next update: %+v", b)
+	}
+}
+
 // TestContainerEndsInFrame deletes the pod during the transfer of a file: the next pod gets the whole file before it
 // counts as up to date, without a new image.
 func TestContainerEndsInFrame(t *testing.T) {

@@ -21,6 +21,16 @@ var replicas = strings.NewReplacer(
 	"k8s_resource('web', port_forwards='$PORT0:80')", "",
 ).Replace(web)
 
+// shells returns a function that runs a script in container web of a pod, and returns what it prints.
+func (p *project) shells(real *k8stest.Real) func(pod, script string) (string, error) {
+	return func(pod, script string) (string, error) {
+		var out bytes.Buffer
+		err := real.Client.Exec(p.t.Context(), k8s.ExecRequest{Namespace: p.namespace, Pod: pod, Container: "web",
+			Argv: []string{"sh", "-c", script}, Stdout: &out, Stderr: &out})
+		return strings.TrimSpace(out.String()), err
+	}
+}
+
 // TestASlowReplicaHoldsNobodyUp keeps the user's command from ending in one of three pods during 50 saves: the other
 // pods get each of them at once, the screen shows which pod is behind, and in the end all have everything in the right
 // order.
@@ -29,12 +39,7 @@ func TestASlowReplicaHoldsNobodyUp(t *testing.T) {
 	const saves = 50
 	real := k8stest.NewReal(t)
 	p := newProjectOn(t, real, replicas)
-	ask := func(pod, script string) (string, error) {
-		var out bytes.Buffer
-		err := real.Client.Exec(t.Context(), k8s.ExecRequest{Namespace: p.namespace, Pod: pod, Container: "web",
-			Argv: []string{"sh", "-c", script}, Stdout: &out, Stderr: &out})
-		return strings.TrimSpace(out.String()), err
-	}
+	ask := p.shells(real)
 	s := p.up()
 	r := s.becomes("web", "ready in three pods with synclets", func(r api.Resource) bool {
 		n := 0

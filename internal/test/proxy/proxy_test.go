@@ -195,4 +195,33 @@ func TestWire(t *testing.T) {
 	if _, err := get(ctx, "/"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("stalled: %v", err)
 	}
+	g.Wire.Flow()
+	asked := make(chan string, 1)
+	m, mc := newPair(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.URL.Path }))
+	connect := func(ctx context.Context, path string) error {
+		req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+m.Wire.Address()+path, nil)
+		resp, err := mc.Do(req)
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		return err
+	}
+	if err := connect(t.Context(), "/before"); err != nil || <-asked != "/before" {
+		t.Fatal(err)
+	}
+	m.Wire.Mute()
+	ended := make(chan error, 1)
+	go func() { ended <- connect(t.Context(), "/muted") }()
+	if path := <-asked; path != "/muted" {
+		t.Errorf("the server got %s", path)
+	}
+	select {
+	case err := <-ended:
+		t.Errorf("muted, it answered: %v", err)
+	default:
+	}
+	m.Wire.Flow()
+	if err := <-ended; err != nil {
+		t.Errorf("after it: %v", err)
+	}
 }

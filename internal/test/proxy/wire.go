@@ -7,10 +7,12 @@
 package proxy
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/hone-dev/hone/internal/test/freeport"
@@ -26,11 +28,12 @@ type Wire struct {
 	conns map[net.Conn]bool
 	all   sync.WaitGroup
 	// left is how many bytes may still go to the server before the wire is cut; negative means no limit. pause is the
-	// wait after each piece. While stalled is open, nothing moves.
+	// wait after each piece. While stalled is open, nothing moves; if muted is set, only towards the server.
 	left    int
 	over    chan struct{}
 	pause   time.Duration
 	stalled chan struct{}
+	muted   bool
 	line    Line
 	lost    chan struct{} // closed when the connections that are open now are lost
 }
@@ -79,7 +82,7 @@ func (w *Wire) flow() {
 	if w.stalled != nil {
 		close(w.stalled)
 	}
-	w.stalled = nil
+	w.stalled, w.muted = nil, false
 }
 
 // Stall stops all traffic, with connections open, until Flow, Cut or Reset.
@@ -89,6 +92,14 @@ func (w *Wire) Stall() {
 	if w.stalled == nil {
 		w.stalled = make(chan struct{})
 	}
+}
+
+// Mute holds back what the server sends, with connections open, until Flow, Cut or Reset.
+func (w *Wire) Mute() {
+	w.Stall()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.muted = true
 }
 
 // Lose makes nothing arrive any more on the connections that are open, in either direction, not even their ends: as if this machine had
@@ -120,6 +131,14 @@ func isLost(lost <-chan struct{}) bool {
 // Join opens the wire.
 func (w *Wire) Join() error {
 	l, err := net.Listen("tcp", w.address)
+	// A program that is being started has what its parent has open, until it runs: also a listener that was closed meanwhile.
+	for range 100 {
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+		l, err = net.Listen("tcp", w.address)
+	}
 	if err != nil {
 		return fmt.Errorf("open a wire to %s: %w", w.server, err)
 	}
@@ -176,6 +195,9 @@ func (w *Wire) drop(reset bool) {
 func (w *Wire) pass(n int, up bool) bool {
 	w.mu.Lock()
 	stalled, pause, over := w.stalled, w.pause, false
+	if w.muted && up {
+		stalled = nil
+	}
 	if up && w.left >= 0 {
 		if w.left -= n; w.left < 0 {
 			over = true

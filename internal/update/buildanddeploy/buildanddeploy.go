@@ -41,6 +41,10 @@ type Request struct {
 	// Save, unless nil, returns when the newest of some files was saved, and when hone noticed it; zero times if that is
 	// not known.
 	Save func(files []string) (made, known time.Time)
+	// Grown, unless nil, is signalled when files have changed that the update may take in; Addition then returns them, or nil if there are
+	// none after all. Both are for updates in place: one that waits for a distant container takes in what is saved meanwhile.
+	Grown    <-chan struct{}
+	Addition func(since time.Time) *Addition
 	// Force applies objects again and restarts their pods even if nothing changed.
 	Force bool
 	// NoCache builds images without a cache, even those that have not changed.
@@ -86,6 +90,20 @@ type Request struct {
 // fromScratch reports whether all images are built, and without a cache.
 func (r Request) fromScratch() bool { return r.NoCache || r.Mode == model.UpdateNaive }
 
+// Addition are files that have changed since an update began, and that its containers can take by copies alone.
+type Addition struct {
+	// Until is the time up to which changes are part of it.
+	Until time.Time
+	// Containers are those of the request that lack files, with only these files.
+	Containers []model.LackingContainer
+	// Files are all the files, relative to the Tiltfile where they lie below it.
+	Files []string
+	// Save is like that of a Request.
+	Save func(files []string) (made, known time.Time)
+	// Taken is called when the update takes them in.
+	Taken func()
+}
+
 // Result is the result of an update.
 type Result struct {
 	// Mode is the Name of the builder that did it.
@@ -106,6 +124,9 @@ type Result struct {
 	Behind []*Straggler
 	// FellBack is why a faster builder was not enough.
 	FellBack string
+	// Until is the time up to which changes are part of the update, if it has taken in more than it began with, and Added are those files.
+	Until time.Time
+	Added []string
 }
 
 // Declined means that a builder does not handle a request. Reason is empty if that needs no explanation.

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/update/liveupdate"
 	"github.com/hone-dev/hone/internal/update/watch"
 	"github.com/hone-dev/hone/pkg/model"
@@ -18,11 +17,13 @@ type InPlace struct {
 	name    string
 	updater liveupdate.Updater
 	accepts func(ctx context.Context, c model.ContainerRef) string
+	// grows means that the updater may get more for a container before it has ended.
+	grows bool
 }
 
 // NewSynclet returns the builder that updates containers through hone's program inside them.
 func NewSynclet(synclets liveupdate.Updater) *InPlace {
-	return &InPlace{name: "synclet", updater: synclets, accepts: func(context.Context, model.ContainerRef) string { return "" }}
+	return &InPlace{name: "synclet", updater: synclets, accepts: func(context.Context, model.ContainerRef) string { return "" }, grows: true}
 }
 
 // NewExec returns the builder that updates containers through Kubernetes exec.
@@ -70,13 +71,40 @@ func (b *InPlace) BuildAndDeploy(ctx context.Context, req Request) (Result, erro
 		return Result{}, err
 	}
 	req.Commit()
-	f := &fanOut{tally: newTally(req.Peers), ended: make(chan struct{}, len(req.Containers))}
+	f := newFanOut(req)
 	for i, c := range req.Containers {
 		req.Progress(b.name, fmt.Sprintf("updating %s in place", c.Pod), model.BuildProgress{})
-		f.start(ctx, c, func(ctx context.Context) (model.ContainerUpdate, error) { return b.update(ctx, req, c, plans[i]) })
+		f.start(ctx, c, b.update(req, c, plans[i]))
+	}
+	if b.grows && !slices.ContainsFunc(plans, moreThanFiles) {
+		f.grow = func() { b.grow(req, f) }
 	}
 	f.wait(req)
 	return f.outcome(ctx)
+}
+
+// moreThanFiles reports whether something follows the files of a plan.
+func moreThanFiles(p liveupdate.Plan) bool {
+	return len(p.Runs) > 0 || p.Restart || p.RestartProcess || p.Revive
+}
+
+// grow takes in what has changed since the update began, unless it has been answered by now: then that is another update, so that this
+// one comes to an end. On a distant line the answer takes much longer than it takes to save a hundred files.
+func (b *InPlace) grow(req Request, f *fanOut) {
+	since := req.StartedAt
+	if !f.until.IsZero() {
+		since = f.until
+	}
+	a := req.Addition(since)
+	if a == nil {
+		return
+	}
+	req.Containers, req.Save = a.Containers, a.Save
+	plans, err := b.plan(req)
+	if err != nil || slices.ContainsFunc(plans, moreThanFiles) {
+		return // the next update says why
+	}
+	f.add(a, func(i int) work { return b.update(req, a.Containers[i], plans[i]) })
 }
 
 // plan makes all plans before the first container is touched, so that a change that cannot be made in place leaves all
@@ -125,20 +153,19 @@ func initialPlan(in liveupdate.Input, ignores []model.Ignore) (liveupdate.Plan, 
 	return liveupdate.InitialPlan(in)
 }
 
-func (b *InPlace) update(ctx context.Context, req Request, c model.LackingContainer, plan liveupdate.Plan) (model.ContainerUpdate, error) {
-	u := c.UpdateBy(b.name)
-	if plan.Empty() {
-		return u, nil
+// update returns the work of carrying out a plan.
+func (b *InPlace) update(req Request, c model.LackingContainer, plan liveupdate.Plan) work {
+	return func(ctx context.Context) (u model.ContainerUpdate, did bool, err error) {
+		u = c.UpdateBy(b.name)
+		if plan.Empty() {
+			return u, false, nil
+		}
+		began := time.Now()
+		r, err := b.updater.Update(ctx, c.ContainerRef, plan, req.Log)
+		u.Files, u.Deletes, u.Same, u.Bytes = r.Files, r.Deletes, r.Same, r.Bytes
+		u.Stages = stages(req, c, began, r)
+		return u, true, err
 	}
-	began := time.Now()
-	r, err := b.updater.Update(ctx, c.ContainerRef, plan, req.Log)
-	u.Files, u.Deletes, u.Same, u.Bytes = r.Files, r.Deletes, r.Same, r.Bytes
-	u.Stages = stages(req, c, began, r)
-	if err != nil {
-		return u, err
-	}
-	logstore.Infof(req.Log, "→ Container %s updated! %s", shortID(c.ContainerRef), u)
-	return u, nil
 }
 
 // stages returns the durations of the stages whose ends are in a report. A container that has just started gets files

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/bug"
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/update/liveupdate"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -34,13 +35,18 @@ func (s *Straggler) Wait() (model.ContainerUpdate, error) {
 	return s.update, s.tally.add(s.Container.Ref, s.err)
 }
 
-// part is the update of one container. update and err are valid once done is closed.
+// part is the update of one container. container, update and err are valid once done is closed.
 type part struct {
 	container model.LackingContainer
+	ctx       context.Context
 	cancel    context.CancelFunc
 	done      chan struct{}
 	update    model.ContainerUpdate
+	did       bool // anything
 	err       error
+	// left counts what runs: the update, and what it has taken in. The mutex of fanOut guards it, and the fields above until done is
+	// closed.
+	left int
 }
 
 func (j *part) over() bool {
@@ -57,27 +63,88 @@ type fanOut struct {
 	parts []*part
 	tally *tally
 	ended chan struct{} // has room for one token of each part
+	log   logstore.Logger
+	// grow takes in what has changed since; nil if nothing can be taken in. until and added are what was.
+	grow  func()
+	until time.Time
+	added []string
+
+	mu sync.Mutex
+	// answered is set once anything has ended: then nothing is taken in any more. It is guarded by mu.
+	answered bool
 }
 
-func (f *fanOut) start(ctx context.Context, c model.LackingContainer, update func(context.Context) (model.ContainerUpdate, error)) {
-	ctx, cancel := context.WithCancel(ctx)
-	j := &part{container: c, cancel: cancel, done: make(chan struct{})}
+func newFanOut(req Request) *fanOut {
+	return &fanOut{tally: newTally(req.Peers), ended: make(chan struct{}, len(req.Containers)), log: req.Log}
+}
+
+// work updates one container. did is false if there was nothing to do.
+type work func(context.Context) (u model.ContainerUpdate, did bool, err error)
+
+func (f *fanOut) start(ctx context.Context, c model.LackingContainer, update work) {
+	j := &part{container: c, done: make(chan struct{}), left: 1}
+	j.ctx, j.cancel = context.WithCancel(ctx)
 	f.parts = append(f.parts, j)
+	f.run(j, update)
+}
+
+// run runs an update that j counts already.
+func (f *fanOut) run(j *part, update work) {
 	go func() {
+		var u model.ContainerUpdate
+		var did bool
+		var err error
 		defer func() {
 			if p := recover(); p != nil {
-				bug.Caught("update "+c.Pod, p)
-				j.err = fmt.Errorf("hone made a mistake while updating %s: %v", c.Pod, p)
+				bug.Caught("update "+j.container.Pod, p)
+				err = fmt.Errorf("hone made a mistake while updating %s: %v", j.container.Pod, p)
 			}
-			cancel()
-			close(j.done)
-			f.ended <- struct{}{}
+			f.end(j, u, did, err)
 		}()
-		j.update, j.err = update(ctx)
+		u, did, err = update(j.ctx)
 	}()
 }
 
-// wait waits until all have ended, or the first have and patience is over.
+// end notes the end of an update.
+func (f *fanOut) end(j *part, u model.ContainerUpdate, did bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.answered = true
+	u.Files, u.Deletes, u.Same, u.Bytes = u.Files+j.update.Files, u.Deletes+j.update.Deletes, u.Same+j.update.Same, u.Bytes+j.update.Bytes
+	j.update, j.did = u, j.did || did // with the stages of the newest
+	if j.err == nil {
+		j.err = err
+	}
+	if j.left--; j.left > 0 {
+		return
+	}
+	if j.err == nil && j.did {
+		logstore.Infof(f.log, "→ Container %s updated! %s", shortID(j.container.ContainerRef), u)
+	}
+	j.cancel()
+	close(j.done)
+	f.ended <- struct{}{}
+}
+
+// add takes in an addition, unless an update has ended: update updates the container with an index of the addition.
+func (f *fanOut) add(a *Addition, update func(i int) work) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.answered {
+		return
+	}
+	for i, c := range a.Containers {
+		at := slices.IndexFunc(f.parts, func(j *part) bool { return j.container.ID == c.ID })
+		j := f.parts[at]
+		j.left++
+		j.container.Files = slices.Concat(j.container.Files, c.Files)
+		f.run(j, update(i))
+	}
+	f.until, f.added = a.Until, append(f.added, a.Files...)
+	a.Taken()
+}
+
+// wait waits until all have ended, or the first have and patience is over. Until the first has, the update can grow.
 func (f *fanOut) wait(req Request) {
 	var over <-chan time.Time
 	hurry := func() {
@@ -88,12 +155,19 @@ func (f *fanOut) wait(req Request) {
 	if req.Others {
 		hurry()
 	}
-	for range f.parts {
+	grown := req.Grown
+	if f.grow == nil {
+		grown = nil
+	}
+	for left := len(f.parts); left > 0; {
 		select {
 		case <-f.ended:
+			left--
 			hurry()
 		case <-over:
 			return
+		case <-grown:
+			f.grow()
 		}
 	}
 }
@@ -103,6 +177,7 @@ func (f *fanOut) wait(req Request) {
 func (f *fanOut) outcome(ctx context.Context) (Result, error) {
 	over := slices.DeleteFunc(slices.Clone(f.parts), func(j *part) bool { return !j.over() })
 	result, err := f.sum(over)
+	result.Until, result.Added = f.until, f.added
 	if len(over) == len(f.parts) {
 		return result, err
 	}

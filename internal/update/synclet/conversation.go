@@ -44,7 +44,7 @@ type Conversation struct {
 	// besides means that the synclet is not in the container itself, so that commands must be run there in another way.
 	besides bool
 	all     sync.WaitGroup // of its goroutines
-	// turn is held by the running update.
+	// turn is held by the update that is being read and sent.
 	turn chan struct{}
 	done chan struct{}
 
@@ -61,6 +61,7 @@ type Conversation struct {
 	next    uint64
 	answers map[uint64]func(protocol.Message) (last bool)
 	known   knowledge
+	aloft   []*aloft
 	process protocol.Process
 	changed func(protocol.Process)
 	why     error // why this side ended it

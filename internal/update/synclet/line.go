@@ -20,8 +20,10 @@ type line struct {
 	pace, ratio float64
 	// idle counts blocks that are not tried, after one that could not be compressed.
 	idle int
-	// travelled are the bytes of the current update as they were written.
-	travelled int
+	// travelled are the bytes of the current update as they were written. under counts the updates that have not been answered, and
+	// mixed means that there was more than one: then nothing can be said about each.
+	travelled, under int
+	mixed            bool
 
 	w   *flate.Writer
 	out bytes.Buffer
@@ -53,17 +55,27 @@ func (l *line) answered(took time.Duration) {
 	}
 }
 
-// begin begins the measurement of an update.
-func (l *line) begin() {
+// begin begins the measurement of an update; the returned function ends it.
+func (l *line) begin() (end func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.travelled, l.idle = 0, 0
+	l.mixed = l.under > 0
+	l.under++
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.under--
+	}
 }
 
-// arrived ends it: took is how long it took from the first byte to the answer, without the time of the synclet's own work.
+// arrived reports the answer: took is how long it took from the first byte, without the time of the synclet's own work.
 func (l *line) arrived(took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.mixed {
+		return
+	}
 	if l.travelled < packFrom { // as good as nothing: that was the way itself
 		l.latency = min(l.latency, took)
 		return

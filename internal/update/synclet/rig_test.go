@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/hone-dev/hone/internal/update/agent"
@@ -25,10 +26,21 @@ type duplex struct {
 	sent  int
 	back  int // of the goroutine that reads; 0 for no limit
 	got   int
+	// closed means that the connection has ended.
+	closed atomic.Bool
+	gate   *atomic.Pointer[chan struct{}] // nil for none; what was read is passed on once the channel is closed
 }
 
 func (d *duplex) Read(p []byte) (int, error) {
 	n, err := d.r.Read(p)
+	if d.gate != nil {
+		if gate := d.gate.Load(); gate != nil {
+			<-*gate
+			if d.closed.Load() {
+				return 0, io.ErrClosedPipe
+			}
+		}
+	}
 	if d.got += n; d.back > 0 && d.got >= d.back {
 		n -= d.got - d.back
 		d.Close()
@@ -51,7 +63,10 @@ func (d *duplex) Write(p []byte) (int, error) {
 	return n, err
 }
 
-func (d *duplex) Close() error { return errors.Join(d.r.Close(), d.w.Close()) }
+func (d *duplex) Close() error {
+	d.closed.Store(true)
+	return errors.Join(d.r.Close(), d.w.Close())
+}
 
 // rig is a local folder, a folder that stands for the container, and a synclet over pipes.
 type rig struct {
@@ -61,6 +76,7 @@ type rig struct {
 	end func()
 	// back breaks the direction from the synclet of the next connection after that many bytes; 0 means never.
 	back int
+	gate atomic.Pointer[chan struct{}] // see hold
 }
 
 func newRig(t testing.TB) *rig {
@@ -86,7 +102,7 @@ func (r *rig) connect(limit int, places ...protocol.Place) {
 		out.Close()
 		in.Close()
 	}()
-	stream := &duplex{r: fromSynclet, w: toSynclet, limit: limit, back: r.back}
+	stream := &duplex{r: fromSynclet, w: toSynclet, limit: limit, back: r.back, gate: &r.gate}
 	r.back = 0
 	s, err := Open(r.Context(), stream, protocol.Hello{Places: places})
 	r.Conversation = s

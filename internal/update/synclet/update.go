@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -86,14 +87,16 @@ func (s *Conversation) Apply(ctx context.Context, b Batch) (Report, error) {
 
 // apply is Apply, with what follows the files: then is called once it is known whether any will be sent. What follows has been sent
 // when apply returns, and may not have ended.
+//
+// Another update may begin as soon as this one has been sent, and travel behind it, unless it changes a path of this one.
 func (s *Conversation) apply(ctx context.Context, b Batch, then func(changed bool) Then) (r Report, f flight, err error) {
-	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
-	case <-s.done:
-		return r, f, s.closed()
-	case <-ctx.Done():
-		return r, f, context.Cause(ctx)
+	if err := s.take(ctx); err != nil {
+		return r, f, err
+	}
+	give := sync.OnceFunc(func() { <-s.turn })
+	defer give()
+	if err := s.meet(ctx, b); err != nil {
+		return r, f, err
 	}
 	deletes, files, err := s.differing(ctx, b, &r)
 	defer func() {
@@ -117,13 +120,14 @@ func (s *Conversation) apply(ctx context.Context, b Batch, then func(changed boo
 		r.Bytes += int64(l.put.Size)
 	}
 	r.Files, r.Deletes = len(files), len(deletes)
+	defer s.depart(paths)()
 	follows := then(true)
-	applied, f, err := s.transfer(ctx, deletes, files, follows, &r)
+	applied, f, err := s.transfer(ctx, deletes, files, follows, &r, give)
 	if err == nil && misjudged(applied, files) {
 		for _, l := range files {
 			l.whole()
 		}
-		applied, f, err = s.transfer(ctx, deletes, files, follows, &r)
+		applied, f, err = s.transfer(ctx, deletes, files, follows, &r, func() {})
 	}
 	if err != nil {
 		s.doubt(paths...)
@@ -236,10 +240,10 @@ func (d *differences) one(p Put) (*local, error) {
 	return nil, err
 }
 
-// transfer sends an update with what follows it, and waits for the answer to the update. Before Commit is sent, an error leaves the
-// container as it was.
+// transfer sends an update with what follows it, calls sent, and waits for the answer to the update. Before Commit is sent, an error
+// leaves the container as it was.
 func (s *Conversation) transfer(
-	ctx context.Context, deletes []string, files []*local, then Then, r *Report,
+	ctx context.Context, deletes []string, files []*local, then Then, r *Report, sent func(),
 ) (applied *protocol.Applied, f flight, err error) {
 	answered := make(chan struct{})
 	var at time.Time
@@ -258,7 +262,7 @@ func (s *Conversation) transfer(
 	if err != nil {
 		return nil, f, err
 	}
-	s.line.begin()
+	defer s.line.begin()()
 	began := time.Now()
 	if err := s.stage(ctx, id, deletes, files, messages, *r); err != nil {
 		return nil, f, s.reason(err)
@@ -267,6 +271,7 @@ func (s *Conversation) transfer(
 	for _, l := range files {
 		s.copies.keep(l) // while it travels
 	}
+	sent()
 	if err := s.answer(ctx, answered); err != nil {
 		return nil, f, err
 	}

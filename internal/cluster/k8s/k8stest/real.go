@@ -14,8 +14,9 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 )
 
-// Patience is how long Eventually waits. It is generous, because the machine may be busy.
-const Patience = 90 * time.Second
+// Patience is how long Eventually waits. It is generous, because the machine may be busy: where its disk was, the start of a single container
+// has taken a minute.
+const Patience = 4 * time.Minute
 
 // Real is a separate namespace for a test on a real cluster, with a client for it.
 type Real struct {

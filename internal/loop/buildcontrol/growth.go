@@ -1,0 +1,45 @@
+package buildcontrol
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Grown returns what a running update in place may take in: the containers, with the files that have changed after since. It returns nil
+// if nothing has, if more than copies is needed, or if the update would not begin now, with exactly these containers.
+func Grown(v store.View, name model.ManifestName, containers []string, since time.Time) []model.LackingContainer {
+	e := state.Resources.In(v).Ref(string(name))
+	if e == nil || !e.Value.Enabled || e.Phase == store.TearingDown {
+		return nil
+	}
+	d := &decision{view: v, session: state.TheSession(v), tiltfile: state.TheTiltfile(v), cluster: state.TheCluster(v),
+		pods: state.PodsByResource(v), byName: map[model.ManifestName]*resource{}}
+	r := d.resource(state.UpdatingOf(v, e))
+	r.reason, r.files, r.inPlace = wants(&r)
+	if r.reason != state.ReasonFiles || !r.inPlace || len(quick(&r)) == 0 {
+		return nil
+	}
+	if _, held := d.hold(&r); held {
+		return nil
+	}
+	m, u := *r.manifest, *r.update
+	live := Live(m, u, r.pods)
+	if len(live) != len(containers) {
+		return nil
+	}
+	var out []model.LackingContainer
+	for _, c := range live {
+		if !slices.Contains(containers, c.ID) {
+			return nil
+		}
+		if files := lacks(m, c.Ref, u, since, true); len(files) > 0 {
+			c.Arch = state.ArchOf(v, m)
+			out = append(out, model.LackingContainer{ContainerRef: c, Files: files})
+		}
+	}
+	return out
+}

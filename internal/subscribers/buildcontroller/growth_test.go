@@ -1,0 +1,64 @@
+package buildcontroller
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/state/statetest"
+)
+
+// TestGrowth saves files while an update in place waits for its container to answer: they go there at once, as parts of it. What comes after
+// the first answer is another update.
+func TestGrowth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, u := replicas(t, "c1")
+		u.several = true
+		u.slow["c1"] = make(chan error)
+		notice := func(paths ...string) {
+			f.Then(state.FilesNoticed(statetest.Change("a", paths...)))
+			synctest.Wait()
+		}
+		expect := func(builds int, pending string) {
+			t.Helper()
+			up := f.update("a")
+			running := ""
+			for p := range up.Noticed[statetest.Image("a").ID()].All() {
+				running = strings.TrimSpace(running + " " + p)
+			}
+			if up.Serial != builds || u.begun != pending {
+				t.Errorf("%d updates, and %q are on their way, want %d and %q; noticed %s", up.Serial, u.begun, builds, pending, running)
+			}
+		}
+		first := f.update("a").Serial + 1
+		notice("/src/a/1")
+		expect(first, "/app/1")
+		notice("/src/a/2", "/src/a/3")
+		expect(first, "/app/1, /app/3 /app/2")
+		notice("/src/a/4")
+		expect(first, "/app/1, /app/3 /app/2, /app/4")
+		f.end(u, "c1", nil)
+		notice("/src/a/5")
+		expect(first, "/app/1, /app/3 /app/2, /app/4")
+		f.end(u, "c1", nil)
+		f.end(u, "c1", nil)
+		expect(first+1, "/app/1, /app/3 /app/2, /app/4, /app/5")
+		b := f.update("a").Builds[0]
+		if d := cmp.Diff("a/1 a/2 a/3 a/4", strings.Join(b.Files, " ")); d != "" || b.Err != "" || b.Containers[0].Deletes != 4 {
+			t.Errorf("the first update: %+v\n%s", b, d)
+		}
+		if text := strings.Join(statetest.Texts(f.logs, "a"), "\n"); !strings.Contains(text, "Meanwhile: 2 Files Changed: [a/2 a/3]") {
+			t.Errorf("the log:\n%s", text)
+		}
+		f.end(u, "c1", nil)
+		f.Then(statetest.Change("a", "/src/a/1", "/src/a/2", "/src/a/3", "/src/a/4", "/src/a/5"))
+		synctest.Wait()
+		f.running("")
+		if got := f.update("a"); got.Current != nil || got.Serial != first+1 {
+			t.Errorf("once they have settled, update %d: %+v", got.Serial, got.Current)
+		}
+	})
+}
