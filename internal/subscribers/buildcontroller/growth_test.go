@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -11,8 +12,8 @@ import (
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 )
 
-// TestGrowth saves files while an update in place waits for its container to answer: they go there at once, as parts of it. What comes after
-// the first answer is another update.
+// TestGrowth saves files while an update in place waits for its container to answer: they go there at once, as parts of it. What comes after a
+// while is another update.
 func TestGrowth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, u := replicas(t, "c1")
@@ -20,6 +21,7 @@ func TestGrowth(t *testing.T) {
 		u.slow["c1"] = make(chan error)
 		notice := func(paths ...string) {
 			f.Then(state.FilesNoticed(statetest.Change("a", paths...)))
+			time.Sleep(10 * time.Millisecond) // what comes closer together travels together
 			synctest.Wait()
 		}
 		expect := func(builds int, pending string) {

@@ -52,25 +52,32 @@ func TestGrowth(t *testing.T) {
 		at    time.Duration
 		files string // in container a, and in b if it is there
 		none  bool   // nothing can be taken in
+		// every and times repeat it.
+		every time.Duration
+		times int
 	}
 	both := map[string]time.Duration{"a": 50 * ms, "b": 60 * ms}
 	for _, tc := range []struct {
-		name   string
-		live   func(*model.LiveUpdate)
-		takes  map[string]time.Duration
-		fail   map[string]error
-		saves  []save
-		way    func(liveupdate.Updater) *InPlace
-		change func(*Request)
-		want   string
+		name  string
+		live  func(*model.LiveUpdate)
+		takes map[string]time.Duration
+		fail  map[string]error
+		saves []save
+		way   func(liveupdate.Updater) *InPlace
+		count bool // the updates, and show no more of them
+		want  string
 	}{
 		{name: "nothing more", want: "a /app/0 | after 50ms: a; added"},
 		{name: "what comes before the answer", saves: []save{{at: 10 * ms, files: "1 2"}, {at: 20 * ms, files: "3"}, {at: 49 * ms, files: "4"}},
 			want: "a /app/0, a /app/2 /app/1, a /app/3, a /app/4 | after 99ms: a; added 1 2 3 4 until 49ms"},
-		{name: "nothing after the answer, since it would never end", saves: []save{{at: 40 * ms, files: "1"}, {at: 60 * ms, files: "2"}},
-			want: "a /app/0, a /app/1 | after 90ms: a; added 1 until 40ms"},
-		{name: "two containers: until the first answers", takes: both, saves: []save{{at: 10 * ms, files: "1"}, {at: 55 * ms, files: "2"}},
-			want: "a /app/0, a /app/1, b /app/0, b /app/1 | after 70ms: a b; added 1 until 10ms"},
+		{name: "what comes before the answer to what was taken in", saves: []save{{at: 40 * ms, files: "1"}, {at: 60 * ms, files: "2"}},
+			want: "a /app/0, a /app/1, a /app/2 | after 110ms: a; added 1 2 until 60ms"},
+		{name: "what comes close together travels together", saves: []save{{at: ms, files: "1"}, {at: 3 * ms, files: "1 2"}, {at: 6 * ms, files: "3"}},
+			want: "a /app/0, a /app/2 /app/1, a /app/3 | after 60ms: a; added 1 2 3 until 10ms"},
+		{name: "who saves without a pause sees it end", saves: []save{{at: 40 * ms, every: 40 * ms, times: 50, files: "1"}}, count: true,
+			want: "25 updates | after 1.01s: a"},
+		{name: "two containers: until one has everything", takes: both, saves: []save{{at: 10 * ms, files: "1"}, {at: 55 * ms, files: "2"}, {at: 108 * ms, files: "3"}},
+			want: "a /app/0, a /app/1, a /app/2, b /app/0, b /app/1, b /app/2 | after 115ms: a b; added 1 2 until 55ms"},
 		{name: "it turns out to be nothing", saves: []save{{at: 10 * ms, none: true}}, want: "a /app/0 | after 50ms: a; added"},
 		{name: "it needs a new image", saves: []save{{at: 10 * ms, files: "../elsewhere"}}, want: "a /app/0 | after 50ms: a; added"},
 		{name: "it needs a command", live: func(l *model.LiveUpdate) {
@@ -144,12 +151,17 @@ func TestGrowth(t *testing.T) {
 				}
 				var timers []*time.Timer
 				for _, s := range tc.saves {
-					timers = append(timers, time.AfterFunc(s.at, func() {
-						mu.Lock()
-						saved = s.files
-						mu.Unlock()
-						grown <- struct{}{}
-					}))
+					for i := range max(s.times, 1) {
+						timers = append(timers, time.AfterFunc(s.at+time.Duration(i)*s.every, func() {
+							mu.Lock()
+							saved = s.files
+							mu.Unlock()
+							select {
+							case grown <- struct{}{}:
+							default:
+							}
+						}))
+					}
 				}
 				r, err := b.BuildAndDeploy(t.Context(), req)
 				slices.Sort(r.Synced)
@@ -161,7 +173,9 @@ func TestGrowth(t *testing.T) {
 					result = liveupdate.Classify(err).String()
 				}
 				got := fmt.Sprintf("%s | after %s: %s; added", strings.Join(u.got, ", "), time.Since(began), result)
-				if len(r.Added) > 0 {
+				if tc.count {
+					got = fmt.Sprintf("%d updates | after %s: %s", len(u.got), time.Since(began), result)
+				} else if len(r.Added) > 0 {
 					got += " " + strings.Join(r.Added, " ") + " until " + r.Until.Sub(began).String()
 				}
 				if (len(r.Added) > 0) != (taken > 0) {

@@ -88,8 +88,8 @@ func moreThanFiles(p liveupdate.Plan) bool {
 	return len(p.Runs) > 0 || p.Restart || p.RestartProcess || p.Revive
 }
 
-// grow takes in what has changed since the update began, unless it has been answered by now: then that is another update, so that this
-// one comes to an end. On a distant line the answer takes much longer than it takes to save a hundred files.
+// grow takes in what has changed since the update began, or since it has grown. On a distant line, the answer takes much longer than it
+// takes to save a hundred files.
 func (b *InPlace) grow(req Request, f *fanOut) {
 	since := req.StartedAt
 	if !f.until.IsZero() {
