@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // kind is what a changed path is now.
@@ -37,26 +40,66 @@ func (in Input) expandAll(paths []string) ([]change, error) {
 	for _, s := range in.Spec.Syncs {
 		e.roots[filepath.Clean(s.LocalPath)] = true
 	}
-	for _, p := range paths {
+	ahead := in.existAll(paths)
+	for i, p := range paths {
 		if !filepath.IsAbs(p) {
 			return nil, fmt.Errorf("changed path %q is not absolute", p)
 		}
-		if _, err := e.add(filepath.Clean(p)); err != nil {
+		exists := e.exists
+		if ahead != nil {
+			exists = func(string) (fs.FileInfo, error) { return ahead[i].info, ahead[i].err }
+		}
+		if _, err := e.add(filepath.Clean(p), exists); err != nil {
 			return nil, err
 		}
 	}
 	return e.out, nil
 }
 
+const (
+	// aheadFrom is the number of paths from which on several goroutines ask for them, and aheadRun how many one asks for at a time.
+	aheadFrom, aheadRun = 512, 128
+	// mostAsking bounds these goroutines.
+	mostAsking = 4
+)
+
+// existing is what Exists has returned.
+type existing struct {
+	info fs.FileInfo
+	err  error
+}
+
+// existAll asks for many paths at once; it returns nil for few.
+func (in Input) existAll(paths []string) []existing {
+	if len(paths) < aheadFrom {
+		return nil
+	}
+	out := make([]existing, len(paths))
+	var asking errgroup.Group
+	asking.SetLimit(min(mostAsking, runtime.GOMAXPROCS(0)))
+	for first := 0; first < len(paths); first += aheadRun {
+		asking.Go(func() error {
+			for i := first; i < min(first+aheadRun, len(paths)); i++ {
+				out[i].info, out[i].err = in.Exists(filepath.Clean(paths[i]))
+			}
+			return nil
+		})
+	}
+	_ = asking.Wait() // each has its own error
+	return out
+}
+
+func (e *expander) exists(p string) (fs.FileInfo, error) { return e.in.Exists(p) }
+
 // add adds one path and reports whether it counts, that is, whether it is not left out.
-func (e *expander) add(p string) (counts bool, err error) {
+func (e *expander) add(p string, exists func(string) (fs.FileInfo, error)) (counts bool, err error) {
 	if e.in.Ignore(p) {
 		return false, nil
 	}
 	if e.seen[p] {
 		return true, nil
 	}
-	info, err := e.in.Exists(p)
+	info, err := exists(p)
 	if gone(err) {
 		e.put(p, missing)
 		return true, nil
@@ -89,7 +132,7 @@ func (e *expander) addFolder(p string) error {
 	}
 	held := false
 	for _, entry := range entries {
-		counts, err := e.add(filepath.Join(p, entry.Name()))
+		counts, err := e.add(filepath.Join(p, entry.Name()), e.exists)
 		if err != nil {
 			return err
 		}

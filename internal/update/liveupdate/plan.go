@@ -19,7 +19,7 @@ type Input struct {
 	Spec model.LiveUpdate
 	// Changed are the absolute local paths that were written, created or deleted. Order and duplicates do not matter.
 	Changed []string
-	// Exists describes a path without following a symbolic link; nil means os.Lstat.
+	// Exists describes a path without following a symbolic link; nil means os.Lstat. Several goroutines may call it.
 	Exists func(path string) (fs.FileInfo, error)
 	// List names the entries of a folder; nil means os.ReadDir.
 	List func(dir string) ([]fs.DirEntry, error)

@@ -2,6 +2,7 @@ package liveupdate
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -199,6 +200,44 @@ func TestMake(t *testing.T) {
 				t.Errorf("Empty() is %v", plan.Empty())
 			}
 		})
+	}
+}
+
+// TestMakeMany plans so many changes that several goroutines ask for the paths: the plan is as for few.
+func TestMakeMany(t *testing.T) {
+	many, want := fstest.MapFS{}, outline{}
+	var changed []string
+	for i := range 4 * aheadFrom {
+		p := fmt.Sprintf("p/web/%04d.js", i)
+		changed = append(changed, "/"+p)
+		switch i % 4 {
+		case 0:
+			want.Deletes = append(want.Deletes, fmt.Sprintf("/app/%04d.js", i))
+			continue
+		case 1:
+			many[p+"/in.js"] = &fstest.MapFile{}
+			want.Copies = append(want.Copies, fmt.Sprintf("/%s/in.js -> /app/%04d.js/in.js", p, i))
+			continue
+		case 2:
+			many[p] = &fstest.MapFile{Mode: fs.ModeSocket}
+			continue
+		}
+		many[p] = &fstest.MapFile{}
+		want.Copies = append(want.Copies, fmt.Sprintf("/%s -> /app/%04d.js", p, i))
+	}
+	slices.Reverse(want.Deletes)
+	plan, err := Make(Input{Spec: syncs("/p/web", "/app"), Changed: changed,
+		Exists: func(p string) (fs.FileInfo, error) { return fs.Lstat(many, strings.TrimPrefix(p, "/")) },
+		List:   func(p string) ([]fs.DirEntry, error) { return fs.ReadDir(many, strings.TrimPrefix(p, "/")) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := outline{Deletes: plan.Deletes}
+	for _, c := range plan.Copies {
+		got.Copies = append(got.Copies, c.Local+" -> "+c.Remote)
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("-want +got\n%s", d)
 	}
 }
 

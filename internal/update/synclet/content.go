@@ -3,6 +3,7 @@ package synclet
 import (
 	"bytes"
 	"errors"
+	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/hone-dev/hone/internal/base/rawfile"
 	"github.com/hone-dev/hone/internal/update/agent/chunk"
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 	"github.com/hone-dev/hone/pkg/model"
@@ -66,6 +68,11 @@ type local struct {
 // look reads a local file and compares it with the container's. It returns nil for a path that is gone, or is neither file, folder nor
 // link.
 func look(p Put, b base) (*local, error) {
+	if !p.IsDir {
+		if l, err, ok := lookSmall(p, b); ok {
+			return l, err
+		}
+	}
 	info, err := os.Lstat(p.Local)
 	if isGone(err) {
 		return nil, nil
@@ -73,10 +80,7 @@ func look(p Put, b base) (*local, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &local{path: p.Local, put: &protocol.Put{Path: p.Remote, Mode: uint32(info.Mode() & fs.ModePerm), ModTime: info.ModTime().UnixNano()}}
-	if o := p.Owner; o.Set {
-		l.put.Owner = &protocol.Owner{UID: uint64(o.UID), GID: uint64(o.GID)}
-	}
+	l := newLocal(p, info.Mode(), info.ModTime().UnixNano())
 	switch mode := info.Mode(); {
 	case mode.IsDir() || p.IsDir:
 		l.put.Kind = protocol.KindDir
@@ -90,11 +94,44 @@ func look(p Put, b base) (*local, error) {
 	if isGone(err) {
 		return nil, nil
 	}
+	l.known()
+	return l, err
+}
+
+// lookSmall is look for a file that is read at once: it costs little more than its system calls. ok is false for anything else.
+func lookSmall(p Put, b base) (l *local, err error, ok bool) { //nolint:revive,staticcheck // err belongs to l
+	f, err := rawfile.Open(p.Local)
+	if err != nil {
+		return nil, nil, isGone(err)
+	}
+	defer f.Close()
+	info, err := f.Info()
+	if err != nil || !info.Regular || info.Size > wholeFile {
+		return nil, nil, false
+	}
+	l = newLocal(p, info.Perm, info.ModTime)
+	data, err := f.ReadAll(info.Size)
+	if err == nil {
+		err = l.take(data, b)
+	}
+	l.known()
+	return l, err, true
+}
+
+func newLocal(p Put, mode fs.FileMode, modTime int64) *local {
+	l := &local{path: p.Local, put: &protocol.Put{Path: p.Remote, Mode: uint32(mode & fs.ModePerm), ModTime: modTime}}
+	if o := p.Owner; o.Set {
+		l.put.Owner = &protocol.Owner{UID: uint64(o.UID), GID: uint64(o.GID)}
+	}
+	return l
+}
+
+// known notes what is known of the content.
+func (l *local) known() {
 	l.content = content{true, l.put.Kind, l.put.Mode, l.put.Sum}
 	if l.put.Kind == protocol.KindLink {
 		l.content.mode = 0 // links have none of their own
 	}
-	return l, err
 }
 
 func (l *local) readLink() error {
@@ -115,16 +152,20 @@ func (l *local) readFile(size int64, b base) error {
 		l.big = true
 		return l.compare(f, uint64(size), b)
 	}
-	// At once: a small file costs its system calls.
-	data := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
-	if _, err := data.ReadFrom(f); err != nil {
+	data, err := io.ReadAll(f)
+	if err != nil {
 		return err
 	}
-	l.data = data.Bytes()
-	if size = int64(len(l.data)); size >= deltaFrom {
-		return l.compare(bytes.NewReader(l.data), uint64(size), b)
+	return l.take(data, b)
+}
+
+// take takes the whole content of a file.
+func (l *local) take(data []byte, b base) error {
+	l.data = data
+	if len(data) >= deltaFrom {
+		return l.compare(bytes.NewReader(data), uint64(len(data)), b)
 	}
-	l.put.Size, l.put.Sum = uint64(size), protocol.SumOf(l.data)
+	l.put.Size, l.put.Sum = uint64(len(data)), protocol.SumOf(data)
 	l.whole()
 	return nil
 }

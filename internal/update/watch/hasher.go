@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/zeebo/xxh3"
+
+	"github.com/hone-dev/hone/internal/base/rawfile"
 )
 
 const (
@@ -30,7 +32,7 @@ func hashFile(path string, st stat, buf *[]byte) (hash uint64, torn bool, err er
 		target, err := os.Readlink(path)
 		return xxh3.HashString(target), false, err
 	}
-	f, err := openFile(path)
+	f, err := rawfile.Open(path)
 	if err != nil {
 		return 0, false, err
 	}
@@ -59,7 +61,7 @@ func hashFile(path string, st stat, buf *[]byte) (hash uint64, torn bool, err er
 
 // hashStream is hashFile for files of any size. It stops when ctx ends.
 func hashStream(ctx context.Context, path string, buf []byte) (uint64, stat, error) {
-	f, err := openFile(path)
+	f, err := rawfile.Open(path)
 	if err != nil {
 		return 0, stat{}, err
 	}

@@ -5,6 +5,8 @@ package watch
 import (
 	"io/fs"
 	"os"
+
+	"github.com/hone-dev/hone/internal/base/rawfile"
 )
 
 // lstat returns the stat of path itself, without following a symbolic link.
@@ -26,16 +28,13 @@ func follow(path string) (stat, error) {
 }
 
 // fstat returns the stat of an open file.
-func fstat(f *os.File) (stat, error) {
+func fstat(f rawfile.File) (stat, error) {
 	fi, err := f.Stat()
 	if err != nil {
 		return stat{}, err
 	}
 	return fromInfo(fi), nil
 }
-
-// openFile opens a file for reading.
-func openFile(path string) (*os.File, error) { return os.Open(path) }
 
 func fromInfo(fi fs.FileInfo) stat {
 	s := stat{links: 1, size: fi.Size(), mtime: fi.ModTime().UnixNano(), perm: uint32(fi.Mode().Perm())}

@@ -7,6 +7,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hone-dev/hone/internal/base/rawfile"
 )
 
 // lstat returns the stat of path itself, without following a symbolic link.
@@ -30,18 +32,13 @@ func follow(path string) (stat, error) {
 }
 
 // fstat returns the stat of an open file.
-func fstat(f *os.File) (stat, error) {
+func fstat(f rawfile.File) (stat, error) {
 	var st unix.Stat_t
-	err := again(func() error { return unix.Fstat(int(f.Fd()), &st) })
+	err := again(func() error { return unix.Fstat(f.Fd(), &st) })
 	if err != nil {
 		return stat{}, &os.PathError{Op: "fstat", Path: f.Name(), Err: err}
 	}
 	return fromUnix(&st), nil
-}
-
-// openFile opens a file for reading. It follows no link and does not wait for the other end of a pipe.
-func openFile(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 }
 
 func again(f func() error) error {
