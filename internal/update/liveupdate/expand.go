@@ -23,6 +23,7 @@ const (
 type change struct {
 	path string
 	kind kind
+	size int64 // of a file
 }
 
 // expander collects changes, each path once.
@@ -115,6 +116,7 @@ func (e *expander) add(p string, exists func(string) (fs.FileInfo, error)) (coun
 		return true, e.addFolder(p)
 	case mode.IsRegular(), mode&fs.ModeSymlink != 0:
 		e.put(p, file)
+		e.out[len(e.out)-1].size = info.Size()
 		return true, nil
 	}
 	return false, nil
@@ -146,7 +148,7 @@ func (e *expander) addFolder(p string) error {
 
 func (e *expander) put(p string, k kind) {
 	e.seen[p] = true
-	e.out = append(e.out, change{p, k})
+	e.out = append(e.out, change{path: p, kind: k})
 }
 
 func (e *expander) listable(p string) bool {

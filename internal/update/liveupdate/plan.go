@@ -40,6 +40,8 @@ type Copy struct {
 	IsDir bool
 	// Owner is the owner that the copy gets.
 	Owner model.Owner
+	// Size is that of the local file when the plan was made, in bytes.
+	Size int64
 }
 
 // Plan is what to do in one container, in the order of its fields. The zero value does nothing.
@@ -183,7 +185,7 @@ func (in Input) assign(changes []change) (Plan, error) {
 		case c.kind == missing:
 			plan.Deletes = append(plan.Deletes, remote)
 		case c.kind == file || c.kind == emptyFolder && remote != "/":
-			plan.Copies = append(plan.Copies, Copy{Local: c.path, Remote: remote, IsDir: c.kind == emptyFolder, Owner: owner})
+			plan.Copies = append(plan.Copies, Copy{Local: c.path, Remote: remote, IsDir: c.kind == emptyFolder, Owner: owner, Size: c.size})
 		}
 		taken[remote] = true
 		plan.Files = append(plan.Files, c.path)

@@ -46,6 +46,8 @@ type Put struct {
 	IsDir bool
 	// Owner becomes the owner, if it is set.
 	Owner model.Owner
+	// Size is that of the local file a moment ago, in bytes; zero if it is not known.
+	Size int64
 }
 
 // local is a Put with what was found on this machine.

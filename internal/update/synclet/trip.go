@@ -158,7 +158,7 @@ func (s *Conversation) blank() bool {
 func batch(plan liveupdate.Plan) Batch {
 	b := Batch{Deletes: plan.Deletes, Puts: make([]Put, len(plan.Copies))}
 	for i, c := range plan.Copies {
-		b.Puts[i] = Put{Local: c.Local, Remote: c.Remote, IsDir: c.IsDir, Owner: c.Owner}
+		b.Puts[i] = Put{Local: c.Local, Remote: c.Remote, IsDir: c.IsDir, Owner: c.Owner, Size: c.Size}
 	}
 	return b
 }

@@ -5,16 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
-	"runtime"
-	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/hone-dev/hone/internal/update/agent/patch"
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
@@ -98,16 +94,24 @@ func (s *Conversation) apply(ctx context.Context, b Batch, then func(changed boo
 	if err := s.meet(ctx, b); err != nil {
 		return r, f, err
 	}
-	deletes, files, err := s.differing(ctx, b, &r)
-	defer func() {
-		for _, l := range files {
-			l.done()
-		}
-	}()
+	deletes := s.present(b.Deletes, &r)
+	look := s.look(ctx, b.Puts)
+	defer look.end()
+	size := sizeOf(b.Puts)
+	streams := s.unknown(b.Puts) >= streamFrom
+	if streams {
+		streams, err = look.any(ctx)
+	} else {
+		err = look.wait(ctx)
+	}
 	if err != nil {
 		return r, f, err
 	}
-	if len(deletes)+len(files) == 0 {
+	if !streams {
+		size = sizesOf(look.files())
+	}
+	if len(deletes)+size.files == 0 {
+		r.Same += look.same()
 		f, messages, err := s.prepare(then(false), 0)
 		if err == nil && len(messages) > 0 {
 			err = s.send(messages...)
@@ -115,25 +119,32 @@ func (s *Conversation) apply(ctx context.Context, b Batch, then func(changed boo
 		return r, f, err
 	}
 	paths := append([]string(nil), deletes...)
-	for _, l := range files {
-		paths = append(paths, l.put.Path)
-		r.Bytes += int64(l.put.Size)
+	if streams {
+		for _, p := range b.Puts {
+			paths = append(paths, p.Remote)
+		}
+	} else {
+		for _, l := range look.files() {
+			paths = append(paths, l.put.Path)
+		}
 	}
-	r.Files, r.Deletes = len(files), len(deletes)
 	defer s.depart(paths)()
+	r.Files, r.Deletes, r.Bytes = size.files, len(deletes), size.bytes
 	follows := then(true)
-	applied, f, err := s.transfer(ctx, deletes, files, follows, &r, give)
-	if err == nil && misjudged(applied, files) {
-		for _, l := range files {
+	applied, f, err := s.transfer(ctx, deletes, look.each(ctx), size, follows, &r, give)
+	if err == nil && misjudged(applied, look.files()) {
+		for _, l := range look.files() {
 			l.whole()
 		}
-		applied, f, err = s.transfer(ctx, deletes, files, follows, &r, func() {})
+		applied, f, err = s.transfer(ctx, deletes, look.each(ctx), sizesOf(look.files()), follows, &r, func() {})
 	}
 	if err != nil {
 		s.doubt(paths...)
 		return r, f, err
 	}
-	r.Took = time.Duration(applied.Nanos)
+	files := look.files()
+	size = sizesOf(files)
+	r.Files, r.Bytes, r.Same, r.Took = size.files, size.bytes, r.Same+look.same(), time.Duration(applied.Nanos)
 	for _, d := range deletes {
 		s.learn(d, content{}, nil)
 	}
@@ -166,84 +177,10 @@ func misjudged(applied *protocol.Applied, files []*local) bool {
 	return wrong
 }
 
-const (
-	// mostHeld bounds the content of an update that is in memory, in bytes. What is over that is read again when it is sent.
-	mostHeld = 32 << 20
-	// readers is how many files of many are read at a time, and readRun how many one reads.
-	readers, readRun = 4, 64
-)
-
-// differing returns the parts of b that have to be sent. The caller calls done of each of the files, even after an error.
-func (s *Conversation) differing(ctx context.Context, b Batch, r *Report) (deletes []string, files []*local, err error) {
-	for _, d := range b.Deletes {
-		if s.absent(d) {
-			r.Same++
-		} else {
-			deletes = append(deletes, d)
-		}
-	}
-	d := &differences{conversation: s, puts: b.Puts, found: make([]*local, len(b.Puts))}
-	if len(b.Puts) <= readRun {
-		err = d.read(ctx, 0)
-	} else {
-		g, gctx := errgroup.WithContext(ctx)
-		g.SetLimit(min(readers, runtime.GOMAXPROCS(0)))
-		for first := 0; first < len(b.Puts); first += readRun {
-			g.Go(func() error { return d.read(gctx, first) })
-		}
-		err = g.Wait()
-	}
-	r.Same += int(d.same.Load())
-	return deletes, slices.DeleteFunc(d.found, func(l *local) bool { return l == nil }), err
-}
-
-// differences are the local files of an update that the container does not have. Several goroutines look for them.
-type differences struct {
-	conversation *Conversation
-	puts         []Put
-	found        []*local // by put; nil for what need not be sent
-	held, same   atomic.Int64
-}
-
-// read reads a run of the files.
-func (d *differences) read(ctx context.Context, first int) error {
-	for i := first; i < min(first+readRun, len(d.puts)); i++ {
-		if err := context.Cause(ctx); err != nil {
-			return err
-		}
-		l, err := d.one(d.puts[i])
-		if err != nil {
-			return fmt.Errorf("read %s: %w", d.puts[i].Local, err)
-		}
-		d.found[i] = l
-	}
-	return nil
-}
-
-// one returns a file if it has to be sent.
-func (d *differences) one(p Put) (*local, error) {
-	known, done := d.conversation.base(p.Remote)
-	l, err := look(p, known)
-	if err == nil && l != nil && !d.conversation.same(l) {
-		l.done = done
-		if d.held.Add(int64(len(l.data))) > mostHeld && l.put.Kind == protocol.KindFile {
-			d.held.Add(-int64(len(l.data)))
-			l.data, l.big = nil, true
-		}
-		return l, nil
-	}
-	done()
-	if err == nil && l != nil { // the removal of what is gone is a change of its own
-		d.same.Add(1)
-		d.conversation.copies.keep(l)
-	}
-	return nil, err
-}
-
 // transfer sends an update with what follows it, calls sent, and waits for the answer to the update. Before Commit is sent, an error
 // leaves the container as it was.
 func (s *Conversation) transfer(
-	ctx context.Context, deletes []string, files []*local, then Then, r *Report, sent func(),
+	ctx context.Context, deletes []string, files iter.Seq2[*local, error], size announced, then Then, r *Report, sent func(),
 ) (applied *protocol.Applied, f flight, err error) {
 	answered := make(chan struct{})
 	var at time.Time
@@ -264,11 +201,11 @@ func (s *Conversation) transfer(
 	}
 	defer s.line.begin()()
 	began := time.Now()
-	if err := s.stage(ctx, id, deletes, files, messages, *r); err != nil {
+	if err := s.stage(ctx, id, deletes, files, size, messages); err != nil {
 		return nil, f, s.reason(err)
 	}
 	r.Sent = time.Now()
-	for _, l := range files {
+	for l := range files {
 		s.copies.keep(l) // while it travels
 	}
 	sent()
@@ -282,16 +219,18 @@ func (s *Conversation) transfer(
 
 // stage sends everything up to Commit, and what follows it. The frames of a small update travel together.
 func (s *Conversation) stage(
-	ctx context.Context, id uint64, deletes []string, files []*local, follows []protocol.Message, r Report,
+	ctx context.Context, id uint64, deletes []string, files iter.Seq2[*local, error], size announced, follows []protocol.Message,
 ) error {
 	s.wmu.Lock()
 	defer s.wmu.Unlock()
-	s.w.Append(&protocol.Begin{ID: id, Files: uint64(r.Files), Bytes: uint64(r.Bytes)})
+	s.w.Append(&protocol.Begin{ID: id, Files: uint64(size.files), Bytes: uint64(size.bytes)})
 	for _, d := range deletes {
 		s.w.Append(&protocol.Delete{Path: d})
 	}
-	for _, l := range files {
-		err := s.stageFile(l)
+	for l, err := range files {
+		if err == nil {
+			err = s.stageFile(l)
+		}
 		if err == nil && s.w.Buffered() > protocol.MaxData {
 			err = s.flushBulk()
 		}

@@ -1,0 +1,217 @@
+package synclet
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/hone-dev/hone/internal/update/agent/protocol"
+)
+
+const (
+	// mostHeld bounds the content of an update that is in memory, in bytes. What is over that is read again when it is sent.
+	mostHeld = 32 << 20
+	// readers is how many files of many are read at a time, and readRun how many one reads in a row.
+	readers, readRun = 4, 64
+	// streamFrom is the number of files, of which the container is known to have none, from which on the first ones are sent while the
+	// others are being read.
+	streamFrom = 1000
+)
+
+// announced is the size of an update before it is sent, or at least that much.
+type announced struct {
+	files int
+	bytes int64
+}
+
+// sizesOf returns the size of an update of files.
+func sizesOf(files []*local) (a announced) {
+	a.files = len(files)
+	for _, l := range files {
+		a.bytes += int64(l.put.Size)
+	}
+	return a
+}
+
+// sizeOf returns how large an update is if it sends everything, as far as that is known.
+func sizeOf(puts []Put) (a announced) {
+	a.files = len(puts)
+	for _, p := range puts {
+		a.bytes += p.Size
+	}
+	return a
+}
+
+// present returns those of paths that are to be deleted and may be there.
+func (s *Conversation) present(deletes []string, r *Report) (out []string) {
+	for _, d := range deletes {
+		if s.absent(d) {
+			r.Same++
+		} else {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// unknown returns how many of the files nothing is known of in the container, or that they are not there.
+func (s *Conversation) unknown(puts []Put) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range puts {
+		if k, ok := s.known.at[p.Remote]; !ok || !k.content.there {
+			n++
+		}
+	}
+	return n
+}
+
+// looking looks for the local files of an update that the container does not have. Several goroutines read many files; end waits for them.
+// Its other methods are for one goroutine.
+type looking struct {
+	conversation *Conversation
+	puts         []Put
+	found        []*local // by put; nil for what need not be sent
+	runs         []run
+	next         atomic.Int64 // of runs
+	held, equal  atomic.Int64
+	cancel       context.CancelFunc
+	all          sync.WaitGroup
+}
+
+// run is a part of the files that one goroutine reads; err is valid once done is closed.
+type run struct {
+	done chan struct{}
+	err  error
+}
+
+// look begins to look for the files of an update. The caller calls end.
+func (s *Conversation) look(ctx context.Context, puts []Put) *looking {
+	k := &looking{conversation: s, puts: puts, found: make([]*local, len(puts)), runs: make([]run, (len(puts)+readRun-1)/readRun)}
+	ctx, k.cancel = context.WithCancel(ctx)
+	for i := range k.runs {
+		k.runs[i].done = make(chan struct{})
+	}
+	if len(k.runs) == 1 {
+		k.read(ctx)
+		return k
+	}
+	for range min(readers, runtime.GOMAXPROCS(0), len(k.runs)) {
+		k.all.Go(func() { k.read(ctx) })
+	}
+	return k
+}
+
+// end ends the use of the files.
+func (k *looking) end() {
+	k.cancel()
+	k.all.Wait()
+	for _, l := range k.found {
+		if l != nil {
+			l.done()
+		}
+	}
+}
+
+// read reads one run after the other.
+func (k *looking) read(ctx context.Context) {
+	for {
+		i := int(k.next.Add(1)) - 1
+		if i >= len(k.runs) {
+			return
+		}
+		k.runs[i].err = k.readRun(ctx, i*readRun)
+		close(k.runs[i].done)
+	}
+}
+
+func (k *looking) readRun(ctx context.Context, first int) error {
+	for i := first; i < min(first+readRun, len(k.puts)); i++ {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		l, err := k.one(k.puts[i])
+		if err != nil {
+			return fmt.Errorf("read %s: %w", k.puts[i].Local, err)
+		}
+		k.found[i] = l
+	}
+	return nil
+}
+
+// one returns a file if it has to be sent.
+func (k *looking) one(p Put) (*local, error) {
+	known, done := k.conversation.base(p.Remote)
+	l, err := look(p, known)
+	if err == nil && l != nil && !k.conversation.same(l) {
+		l.done = done
+		if k.held.Add(int64(len(l.data))) > mostHeld && l.put.Kind == protocol.KindFile {
+			k.held.Add(-int64(len(l.data)))
+			l.data, l.big = nil, true
+		}
+		return l, nil
+	}
+	done()
+	if err == nil && l != nil { // the removal of what is gone is a change of its own
+		k.equal.Add(1)
+		k.conversation.copies.keep(l)
+	}
+	return nil, err
+}
+
+// each yields what has to be sent, as soon as it is found, in the order of the update, or an error.
+func (k *looking) each(ctx context.Context) iter.Seq2[*local, error] {
+	return func(yield func(*local, error) bool) {
+		for i := range k.runs {
+			select {
+			case <-k.runs[i].done:
+			case <-ctx.Done():
+				yield(nil, context.Cause(ctx))
+				return
+			}
+			if err := k.runs[i].err; err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, l := range k.found[i*readRun : min((i+1)*readRun, len(k.found))] {
+				if l != nil && !yield(l, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// any waits until something is found that has to be sent; it returns false if there is nothing.
+func (k *looking) any(ctx context.Context) (bool, error) {
+	for _, err := range k.each(ctx) {
+		return err == nil, err
+	}
+	return false, nil
+}
+
+// wait waits until everything has been looked at.
+func (k *looking) wait(ctx context.Context) error {
+	for _, err := range k.each(ctx) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// files returns what has to be sent, once everything has been looked at.
+func (k *looking) files() (out []*local) {
+	for _, l := range k.found {
+		if l != nil {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// same returns how many files the container has already, once everything has been looked at.
+func (k *looking) same() int { return int(k.equal.Load()) }
