@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -174,22 +175,29 @@ func TestSavesTravelBehindEachOther(t *testing.T) {
 			return err
 		})
 	}
-	w.Mute()
-	p.write("site/a", "1")
-	arrives("a", "1")
-	p.write("site/b", "2")
-	p.write("site/c", "3")
-	arrives("b", "2")
-	arrives("c", "3")
-	w.Flow()
-	if b := s.builds("web", 3); b.Mode != "synclet" || b.Error != "" || strings.Join(b.Files, " ") != "site/a site/b site/c" {
-		t.Errorf("the update: %+v", b)
+	for i, tc := range []struct {
+		name string
+		end  func()
+	}{{"the answers come", w.Flow}, {"the answers are lost", w.Reset}} {
+		text := strconv.Itoa(i)
+		w.Mute()
+		p.write("site/a", text)
+		arrives("a", text)
+		p.write("site/b", text)
+		p.write("site/c", text)
+		arrives("b", text)
+		arrives("c", text)
+		tc.end()
+		if b := s.builds("web", 3+2*i); b.Mode != "synclet" || b.Error != "" || strings.Join(b.Files, " ") != "site/a site/b site/c" {
+			t.Errorf("%s, the update: %+v", tc.name, b)
+		}
+		p.write("site/b", text+text)
+		s.serves(p.ports[0], "/b", text+text)
+		if b := s.builds("web", 4+2*i); strings.Join(b.Files, " ") != "site/b" {
+			t.Errorf("%s, the next update: %+v", tc.name, b)
+		}
 	}
-	p.write("site/b", "4")
-	s.serves(p.ports[0], "/b", "4")
-	if b := s.builds("web", 4); strings.Join(b.Files, " ") != "site/b" {
-		t.Errorf("the next update: %+v", b)
-	}
+	inPlace(t, s, pod)
 }
 
 // TestContainerEndsInFrame deletes the pod during the transfer of a file: the next pod gets the whole file before it
