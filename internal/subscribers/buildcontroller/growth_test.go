@@ -12,8 +12,8 @@ import (
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 )
 
-// TestGrowth saves files while an update in place waits for its container to answer: they go there at once, as parts of it. What comes after a
-// while is another update.
+// TestGrowth saves files while an update in place waits for its container to answer: they go there at once, as parts of it. What comes after
+// the last answer is another update.
 func TestGrowth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, u := replicas(t, "c1")
@@ -44,19 +44,21 @@ func TestGrowth(t *testing.T) {
 		expect(first, "/app/1, /app/3 /app/2, /app/4")
 		f.end(u, "c1", nil)
 		notice("/src/a/5")
-		expect(first, "/app/1, /app/3 /app/2, /app/4")
-		f.end(u, "c1", nil)
-		f.end(u, "c1", nil)
-		expect(first+1, "/app/1, /app/3 /app/2, /app/4, /app/5")
+		expect(first, "/app/1, /app/3 /app/2, /app/4, /app/5")
+		for range 3 {
+			f.end(u, "c1", nil)
+		}
 		b := f.update("a").Builds[0]
-		if d := cmp.Diff("a/1 a/2 a/3 a/4", strings.Join(b.Files, " ")); d != "" || b.Err != "" || b.Containers[0].Deletes != 4 {
+		if d := cmp.Diff("a/1 a/2 a/3 a/4 a/5", strings.Join(b.Files, " ")); d != "" || b.Err != "" || b.Containers[0].Deletes != 5 {
 			t.Errorf("the first update: %+v\n%s", b, d)
 		}
+		notice("/src/a/6")
+		expect(first+1, "/app/1, /app/3 /app/2, /app/4, /app/5, /app/6")
 		if text := strings.Join(statetest.Texts(f.logs, "a"), "\n"); !strings.Contains(text, "Meanwhile: 2 Files Changed: [a/2 a/3]") {
 			t.Errorf("the log:\n%s", text)
 		}
 		f.end(u, "c1", nil)
-		f.Then(statetest.Change("a", "/src/a/1", "/src/a/2", "/src/a/3", "/src/a/4", "/src/a/5"))
+		f.Then(statetest.Change("a", "/src/a/1", "/src/a/2", "/src/a/3", "/src/a/4", "/src/a/5", "/src/a/6"))
 		synctest.Wait()
 		f.running("")
 		if got := f.update("a"); got.Current != nil || got.Serial != first+1 {

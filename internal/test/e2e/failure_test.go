@@ -165,16 +165,6 @@ func TestSavesTravelBehindEachOther(t *testing.T) {
 	pod, ask := current(t, s, "web"), p.shells(real)
 	p.write("site/index.html", "two")
 	s.builds("web", 2)
-	arrives := func(name, want string) {
-		t.Helper()
-		s.await(name+" in the container", func() error {
-			got, err := ask(pod.Name, "cat /www/"+name)
-			if err == nil && got != want {
-				err = fmt.Errorf("got %q", got)
-			}
-			return err
-		})
-	}
 	for i, tc := range []struct {
 		name string
 		end  func()
@@ -182,11 +172,16 @@ func TestSavesTravelBehindEachOther(t *testing.T) {
 		text := strconv.Itoa(i)
 		w.Mute()
 		p.write("site/a", text)
-		arrives("a", text)
+		s.says(fmt.Sprintf(`(?s)(Will copy 1 file\(s\) to container.*site/a.*){%d}`, i+1))
 		p.write("site/b", text)
 		p.write("site/c", text)
-		arrives("b", text)
-		arrives("c", text)
+		s.await("all in the container", func() error {
+			got, err := ask(pod.Name, "cd /www && cat a b c")
+			if err == nil && got != text+text+text {
+				err = fmt.Errorf("got %q", got)
+			}
+			return err
+		})
 		tc.end()
 		if b := s.builds("web", 3+2*i); b.Mode != "synclet" || b.Error != "" || strings.Join(b.Files, " ") != "site/a site/b site/c" {
 			t.Errorf("%s, the update: %+v", tc.name, b)

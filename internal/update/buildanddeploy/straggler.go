@@ -64,12 +64,13 @@ type fanOut struct {
 	tally *tally
 	ended chan struct{} // has room for one token of each part
 	log   logstore.Logger
-	// grow takes in what has changed since; nil if nothing can be taken in. until and added are what was, and newest is when the newest
-	// part of it began.
-	grow   func()
-	until  time.Time
-	added  []string
-	newest time.Time
+	// grow takes in what has changed since; nil if nothing can be taken in. until and added are what was, in how many additional parts,
+	// and newest is when the newest one began.
+	grow       func()
+	until      time.Time
+	added      []string
+	additional int
+	newest     time.Time
 
 	mu sync.Mutex
 	// over is set once a container has everything: then nothing is taken in any more. It is guarded by mu.
@@ -77,8 +78,8 @@ type fanOut struct {
 }
 
 const (
-	// growsFor is how long an update takes in what is saved: it has to end when someone saves without a pause.
-	growsFor = time.Second
+	// mostParts is how often an update takes in what is saved: it has to end when someone saves without a pause.
+	mostParts = 100
 	// growsEvery is the time between two parts that are sent. A hundred files are noticed one by one; a part for each costs more than it
 	// saves: 25 of them delayed those who wrote the files by 40 ms, on two cores.
 	growsEvery = 5 * time.Millisecond
@@ -151,10 +152,11 @@ func (f *fanOut) add(a *Addition, update func(i int) work) {
 		f.run(j, update(i))
 	}
 	f.until, f.added, f.newest = a.Until, append(f.added, a.Files...), time.Now()
+	f.additional++
 	a.Taken()
 }
 
-// wait waits until all have ended, or the first have and patience is over. Until the first has, the update can grow, for a while.
+// wait waits until all have ended, or the first have and patience is over. Until the first has, the update can grow.
 func (f *fanOut) wait(req Request) {
 	var over <-chan time.Time
 	hurry := func() {
@@ -165,7 +167,7 @@ func (f *fanOut) wait(req Request) {
 	if req.Others {
 		hurry()
 	}
-	grown, began := req.Grown, f.newest
+	grown := req.Grown
 	if f.grow == nil {
 		grown = nil
 	}
@@ -182,8 +184,9 @@ func (f *fanOut) wait(req Request) {
 				due = time.After(growsEvery - time.Since(f.newest))
 			}
 		case <-due:
-			if due = nil; time.Since(began) < growsFor {
-				f.grow()
+			due = nil
+			if f.grow(); f.additional == mostParts {
+				grown = nil
 			}
 		}
 	}
