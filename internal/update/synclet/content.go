@@ -71,7 +71,7 @@ type local struct {
 // link.
 func look(p Put, b base) (*local, error) {
 	if !p.IsDir {
-		if l, err, ok := lookSmall(p, b); ok {
+		if l, ok, err := lookSmall(p, b); ok {
 			return l, err
 		}
 	}
@@ -101,15 +101,15 @@ func look(p Put, b base) (*local, error) {
 }
 
 // lookSmall is look for a file that is read at once: it costs little more than its system calls. ok is false for anything else.
-func lookSmall(p Put, b base) (l *local, err error, ok bool) { //nolint:revive,staticcheck // err belongs to l
+func lookSmall(p Put, b base) (l *local, ok bool, err error) {
 	f, err := rawfile.Open(p.Local)
 	if err != nil {
-		return nil, nil, isGone(err)
+		return nil, isGone(err), nil
 	}
 	defer f.Close()
 	info, err := f.Info()
 	if err != nil || !info.Regular || info.Size > wholeFile {
-		return nil, nil, false
+		return nil, false, nil
 	}
 	l = newLocal(p, info.Perm, info.ModTime)
 	data, err := f.ReadAll(info.Size)
@@ -117,7 +117,7 @@ func lookSmall(p Put, b base) (l *local, err error, ok bool) { //nolint:revive,s
 		err = l.take(data, b)
 	}
 	l.known()
-	return l, err, true
+	return l, true, err
 }
 
 func newLocal(p Put, mode fs.FileMode, modTime int64) *local {

@@ -205,8 +205,10 @@ func (s *Conversation) transfer(
 		return nil, f, s.reason(err)
 	}
 	r.Sent = time.Now()
-	for l := range files {
-		s.copies.keep(l) // while it travels
+	for l, err := range files {
+		if err == nil {
+			s.copies.keep(l) // while it travels
+		}
 	}
 	sent()
 	if err := s.answer(ctx, answered); err != nil {
