@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"slices"
 )
 
 // Info is what is known of an open file.
@@ -32,7 +33,7 @@ func (f File) ReadAll(size int64) ([]byte, error) {
 		case err != nil:
 			return nil, err
 		case len(data) == cap(data):
-			data = append(data, make([]byte, len(data))...)[:len(data)]
+			data = slices.Grow(data, len(data))
 		}
 	}
 }

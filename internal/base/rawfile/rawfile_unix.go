@@ -30,12 +30,6 @@ func Open(path string) (File, error) {
 	return File{fd, path}, nil
 }
 
-// Fd returns the descriptor, which is valid until Close.
-func (f File) Fd() int { return f.fd }
-
-// Name returns the path.
-func (f File) Name() string { return f.path }
-
 // Read implements io.Reader.
 func (f File) Read(p []byte) (n int, err error) {
 	if len(p) == 0 {
@@ -54,11 +48,19 @@ func (f File) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
+// Stat reads everything that the system knows of the file now.
+func (f File) Stat(st *unix.Stat_t) error {
+	if err := again(func() error { return unix.Fstat(f.fd, st) }); err != nil {
+		return &fs.PathError{Op: "fstat", Path: f.path, Err: err}
+	}
+	return nil
+}
+
 // Info returns what is known of the file now.
 func (f File) Info() (Info, error) {
 	var st unix.Stat_t
-	if err := again(func() error { return unix.Fstat(f.fd, &st) }); err != nil {
-		return Info{}, &fs.PathError{Op: "fstat", Path: f.path, Err: err}
+	if err := f.Stat(&st); err != nil {
+		return Info{}, err
 	}
 	mode := uint32(st.Mode) //nolint:unconvert // uint16 on macOS
 	return Info{Regular: mode&unix.S_IFMT == unix.S_IFREG, Perm: fs.FileMode(mode) & fs.ModePerm, Size: st.Size, ModTime: st.Mtim.Nano()}, nil

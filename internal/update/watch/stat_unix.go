@@ -34,9 +34,8 @@ func follow(path string) (stat, error) {
 // fstat returns the stat of an open file.
 func fstat(f rawfile.File) (stat, error) {
 	var st unix.Stat_t
-	err := again(func() error { return unix.Fstat(f.Fd(), &st) })
-	if err != nil {
-		return stat{}, &os.PathError{Op: "fstat", Path: f.Name(), Err: err}
+	if err := f.Stat(&st); err != nil {
+		return stat{}, err
 	}
 	return fromUnix(&st), nil
 }
