@@ -180,9 +180,13 @@ type decision struct {
 	byName map[model.ManifestName]*resource
 }
 
-func gather(v store.View, running map[model.ManifestName]bool) *decision {
-	d := &decision{view: v, session: state.TheSession(v), tiltfile: state.TheTiltfile(v), cluster: state.TheCluster(v),
+func newDecision(v store.View) *decision {
+	return &decision{view: v, session: state.TheSession(v), tiltfile: state.TheTiltfile(v), cluster: state.TheCluster(v),
 		pods: state.PodsByResource(v), byName: map[model.ManifestName]*resource{}}
+}
+
+func gather(v store.View, running map[model.ManifestName]bool) *decision {
+	d := newDecision(v)
 	all, needs := needs.In(v)
 	for i, e := range all {
 		if !needs[i].deciding && !running[model.ManifestName(e.ID)] {
@@ -262,8 +266,8 @@ func (d *decision) named(name model.ManifestName) (r *resource, ok bool) {
 	return &idle, true
 }
 
-// wants returns why a resource should be updated; 0 if it need not be.
-func wants(r *resource) (reason state.BuildReason, files []string, inPlace bool) {
+// asked returns why a resource should be updated, whatever files have changed; 0 if it need not be.
+func asked(r *resource) (reason state.BuildReason) {
 	u := r.update
 	attempted := !u.AttemptedAt.IsZero()
 	if !u.Triggered.IsZero() {
@@ -287,7 +291,15 @@ func wants(r *resource) (reason state.BuildReason, files []string, inPlace bool)
 	if len(u.Lost) > 0 && attempted {
 		reason |= state.ReasonLost
 	}
-	if reason == 0 && attempted && r.manifest.TriggerMode == model.TriggerAuto {
+	return reason
+}
+
+// wants returns why a resource should be updated; 0 if it need not be.
+func wants(r *resource) (reason state.BuildReason, files []string, inPlace bool) {
+	u := r.update
+	attempted := !u.AttemptedAt.IsZero()
+	reason = asked(r)
+	if reason == 0 {
 		if files := quick(r); len(files) > 0 {
 			return state.ReasonFiles, files, true
 		}

@@ -16,13 +16,12 @@ func Grown(v store.View, name model.ManifestName, containers []string, since tim
 	if e == nil || !e.Value.Enabled || e.Phase == store.TearingDown {
 		return nil
 	}
-	d := &decision{view: v, session: state.TheSession(v), tiltfile: state.TheTiltfile(v), cluster: state.TheCluster(v),
-		pods: state.PodsByResource(v), byName: map[model.ManifestName]*resource{}}
+	d := newDecision(v)
 	r := d.resource(state.UpdatingOf(v, e))
-	r.reason, r.files, r.inPlace = wants(&r)
-	if r.reason != state.ReasonFiles || !r.inPlace || len(quick(&r)) == 0 {
+	if asked(&r) != 0 || len(quick(&r)) == 0 {
 		return nil
 	}
+	r.reason, r.inPlace = state.ReasonFiles, true
 	if _, held := d.hold(&r); held {
 		return nil
 	}

@@ -3,6 +3,8 @@ package buildcontrol
 import (
 	"maps"
 	"slices"
+
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // quick returns the files that are copied into running containers without waiting for the source tree to settle: all files
@@ -10,7 +12,8 @@ import (
 // changes are copied as well; a command or an image build that starts too early would have to be repeated.
 func quick(r *resource) []string {
 	u := r.update
-	if len(u.Noticed) == 0 || u.InPlaceBroken != "" || u.AppliedAt.IsZero() || r.manifest.IsLocal() {
+	if len(u.Noticed) == 0 || u.InPlaceBroken != "" || u.AppliedAt.IsZero() || u.AttemptedAt.IsZero() || r.manifest.IsLocal() ||
+		r.manifest.TriggerMode != model.TriggerAuto {
 		return nil
 	}
 	files := map[string]bool{}

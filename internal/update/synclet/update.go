@@ -95,56 +95,47 @@ func (s *Conversation) apply(ctx context.Context, b Batch, then func(changed boo
 		return r, f, err
 	}
 	deletes := s.present(b.Deletes, &r)
-	look := s.look(ctx, b.Puts)
-	defer look.end()
+	differing := s.differences(ctx, b.Puts)
+	defer differing.end()
 	size := sizeOf(b.Puts)
 	streams := s.unknown(b.Puts) >= streamFrom
 	if streams {
-		streams, err = look.any(ctx)
+		streams, err = differing.any(ctx)
 	} else {
-		err = look.wait(ctx)
+		err = differing.wait(ctx)
 	}
 	if err != nil {
 		return r, f, err
 	}
 	if !streams {
-		size = sizesOf(look.files())
+		size = sizesOf(differing.files())
 	}
 	if len(deletes)+size.files == 0 {
-		r.Same += look.same()
+		r.Same += differing.same()
 		f, messages, err := s.prepare(then(false), 0)
 		if err == nil && len(messages) > 0 {
 			err = s.send(messages...)
 		}
 		return r, f, err
 	}
-	paths := append([]string(nil), deletes...)
-	if streams {
-		for _, p := range b.Puts {
-			paths = append(paths, p.Remote)
-		}
-	} else {
-		for _, l := range look.files() {
-			paths = append(paths, l.put.Path)
-		}
-	}
+	paths := append(differing.paths(streams), deletes...)
 	defer s.depart(paths)()
 	r.Files, r.Deletes, r.Bytes = size.files, len(deletes), size.bytes
 	follows := then(true)
-	applied, f, err := s.transfer(ctx, deletes, look.each(ctx), size, follows, &r, give)
-	if err == nil && misjudged(applied, look.files()) {
-		for _, l := range look.files() {
+	applied, f, err := s.transfer(ctx, deletes, differing.each(ctx), size, follows, &r, give)
+	if err == nil && misjudged(applied, differing.files()) {
+		for _, l := range differing.files() {
 			l.whole()
 		}
-		applied, f, err = s.transfer(ctx, deletes, look.each(ctx), sizesOf(look.files()), follows, &r, func() {})
+		applied, f, err = s.transfer(ctx, deletes, differing.each(ctx), sizesOf(differing.files()), follows, &r, func() {})
 	}
 	if err != nil {
 		s.doubt(paths...)
 		return r, f, err
 	}
-	files := look.files()
+	files := differing.files()
 	size = sizesOf(files)
-	r.Files, r.Bytes, r.Same, r.Took = size.files, size.bytes, r.Same+look.same(), time.Duration(applied.Nanos)
+	r.Files, r.Bytes, r.Same, r.Took = size.files, size.bytes, r.Same+differing.same(), time.Duration(applied.Nanos)
 	for _, d := range deletes {
 		s.learn(d, content{}, nil)
 	}

@@ -45,7 +45,7 @@ func sizeOf(puts []Put) (a announced) {
 	return a
 }
 
-// present returns those of paths that are to be deleted and may be there.
+// present returns the paths to delete, without those that the container is known not to have.
 func (s *Conversation) present(deletes []string, r *Report) (out []string) {
 	for _, d := range deletes {
 		if s.absent(d) {
@@ -69,9 +69,9 @@ func (s *Conversation) unknown(puts []Put) (n int) {
 	return n
 }
 
-// looking looks for the local files of an update that the container does not have. Several goroutines read many files; end waits for them.
-// Its other methods are for one goroutine.
-type looking struct {
+// differences are the local files of an update that the container does not have. Several goroutines look for them among many; end waits
+// for these. The other methods are for one goroutine.
+type differences struct {
 	conversation *Conversation
 	puts         []Put
 	found        []*local // by put; nil for what need not be sent
@@ -88,28 +88,28 @@ type run struct {
 	err  error
 }
 
-// look begins to look for the files of an update. The caller calls end.
-func (s *Conversation) look(ctx context.Context, puts []Put) *looking {
-	k := &looking{conversation: s, puts: puts, found: make([]*local, len(puts)), runs: make([]run, (len(puts)+readRun-1)/readRun)}
-	ctx, k.cancel = context.WithCancel(ctx)
-	for i := range k.runs {
-		k.runs[i].done = make(chan struct{})
+// differences begins to look for the files of an update that have to be sent. The caller calls end.
+func (s *Conversation) differences(ctx context.Context, puts []Put) *differences {
+	d := &differences{conversation: s, puts: puts, found: make([]*local, len(puts)), runs: make([]run, (len(puts)+readRun-1)/readRun)}
+	ctx, d.cancel = context.WithCancel(ctx)
+	for i := range d.runs {
+		d.runs[i].done = make(chan struct{})
 	}
-	if len(k.runs) == 1 {
-		k.read(ctx)
-		return k
+	if len(d.runs) == 1 {
+		d.read(ctx)
+		return d
 	}
-	for range min(readers, runtime.GOMAXPROCS(0), len(k.runs)) {
-		k.all.Go(func() { k.read(ctx) })
+	for range min(readers, runtime.GOMAXPROCS(0), len(d.runs)) {
+		d.all.Go(func() { d.read(ctx) })
 	}
-	return k
+	return d
 }
 
 // end ends the use of the files.
-func (k *looking) end() {
-	k.cancel()
-	k.all.Wait()
-	for _, l := range k.found {
+func (d *differences) end() {
+	d.cancel()
+	d.all.Wait()
+	for _, l := range d.found {
 		if l != nil {
 			l.done()
 		}
@@ -117,66 +117,66 @@ func (k *looking) end() {
 }
 
 // read reads one run after the other.
-func (k *looking) read(ctx context.Context) {
+func (d *differences) read(ctx context.Context) {
 	for {
-		i := int(k.next.Add(1)) - 1
-		if i >= len(k.runs) {
+		i := int(d.next.Add(1)) - 1
+		if i >= len(d.runs) {
 			return
 		}
-		k.runs[i].err = k.readRun(ctx, i*readRun)
-		close(k.runs[i].done)
+		d.runs[i].err = d.readRun(ctx, i*readRun)
+		close(d.runs[i].done)
 	}
 }
 
-func (k *looking) readRun(ctx context.Context, first int) error {
-	for i := first; i < min(first+readRun, len(k.puts)); i++ {
+func (d *differences) readRun(ctx context.Context, first int) error {
+	for i := first; i < min(first+readRun, len(d.puts)); i++ {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		l, err := k.one(k.puts[i])
+		l, err := d.one(d.puts[i])
 		if err != nil {
-			return fmt.Errorf("read %s: %w", k.puts[i].Local, err)
+			return fmt.Errorf("read %s: %w", d.puts[i].Local, err)
 		}
-		k.found[i] = l
+		d.found[i] = l
 	}
 	return nil
 }
 
 // one returns a file if it has to be sent.
-func (k *looking) one(p Put) (*local, error) {
-	known, done := k.conversation.base(p.Remote)
+func (d *differences) one(p Put) (*local, error) {
+	known, done := d.conversation.base(p.Remote)
 	l, err := look(p, known)
-	if err == nil && l != nil && !k.conversation.same(l) {
+	if err == nil && l != nil && !d.conversation.same(l) {
 		l.done = done
-		if k.held.Add(int64(len(l.data))) > mostHeld && l.put.Kind == protocol.KindFile {
-			k.held.Add(-int64(len(l.data)))
+		if d.held.Add(int64(len(l.data))) > mostHeld && l.put.Kind == protocol.KindFile {
+			d.held.Add(-int64(len(l.data)))
 			l.data, l.big = nil, true
 		}
 		return l, nil
 	}
 	done()
 	if err == nil && l != nil { // the removal of what is gone is a change of its own
-		k.equal.Add(1)
-		k.conversation.copies.keep(l)
+		d.equal.Add(1)
+		d.conversation.copies.keep(l)
 	}
 	return nil, err
 }
 
 // each yields what has to be sent, as soon as it is found, in the order of the update, or an error.
-func (k *looking) each(ctx context.Context) iter.Seq2[*local, error] {
+func (d *differences) each(ctx context.Context) iter.Seq2[*local, error] {
 	return func(yield func(*local, error) bool) {
-		for i := range k.runs {
+		for i := range d.runs {
 			select {
-			case <-k.runs[i].done:
+			case <-d.runs[i].done:
 			case <-ctx.Done():
 				yield(nil, context.Cause(ctx))
 				return
 			}
-			if err := k.runs[i].err; err != nil {
+			if err := d.runs[i].err; err != nil {
 				yield(nil, err)
 				return
 			}
-			for _, l := range k.found[i*readRun : min((i+1)*readRun, len(k.found))] {
+			for _, l := range d.found[i*readRun : min((i+1)*readRun, len(d.found))] {
 				if l != nil && !yield(l, nil) {
 					return
 				}
@@ -186,16 +186,16 @@ func (k *looking) each(ctx context.Context) iter.Seq2[*local, error] {
 }
 
 // any waits until something is found that has to be sent; it returns false if there is nothing.
-func (k *looking) any(ctx context.Context) (bool, error) {
-	for _, err := range k.each(ctx) {
+func (d *differences) any(ctx context.Context) (bool, error) {
+	for _, err := range d.each(ctx) {
 		return err == nil, err
 	}
 	return false, nil
 }
 
 // wait waits until everything has been looked at.
-func (k *looking) wait(ctx context.Context) error {
-	for _, err := range k.each(ctx) {
+func (d *differences) wait(ctx context.Context) error {
+	for _, err := range d.each(ctx) {
 		if err != nil {
 			return err
 		}
@@ -204,8 +204,8 @@ func (k *looking) wait(ctx context.Context) error {
 }
 
 // files returns what has to be sent, once everything has been looked at.
-func (k *looking) files() (out []*local) {
-	for _, l := range k.found {
+func (d *differences) files() (out []*local) {
+	for _, l := range d.found {
 		if l != nil {
 			out = append(out, l)
 		}
@@ -214,4 +214,14 @@ func (k *looking) files() (out []*local) {
 }
 
 // same returns how many files the container has already, once everything has been looked at.
-func (k *looking) same() int { return int(k.equal.Load()) }
+func (d *differences) same() int { return int(d.equal.Load()) }
+
+// paths returns the paths in the container that the update changes, or with all, also those of files that have not been looked at.
+func (d *differences) paths(all bool) (out []string) {
+	for i, p := range d.puts {
+		if all || d.found[i] != nil {
+			out = append(out, p.Remote)
+		}
+	}
+	return out
+}
