@@ -65,15 +65,7 @@ func grown(s *statetest.State, since time.Time) string {
 
 // TestGrownOnce follows files that a running update has taken in: they are not copied again, and what was saved later is.
 func TestGrownOnce(t *testing.T) {
-	s := up(func(m map[string]*model.Manifest) {
-		m["a"].Images[0].LiveUpdate = model.LiveUpdate{Syncs: []model.Sync{{LocalPath: "/src/a", RemotePath: "/app"}}}
-	}, statetest.K8s("a", statetest.Image("a"))).Deployed("a").Then(statetest.Pod("a", "p", "c1", "a:1"))
-	expect := func(want string) {
-		t.Helper()
-		if d := cmp.Diff(want, text(Decide(s.View(), nil))); d != "" {
-			t.Errorf("-want +got\n%s", d)
-		}
-	}
+	s, expect := synced(t)
 	s.Then(noticed("a", "/src/a/x")).Begin("a")
 	began := s.View().At
 	s.Then(noticed("a", "/src/a/y"))

@@ -56,18 +56,23 @@ func TestQuick(t *testing.T) {
 	}
 }
 
-// TestQuickOnce follows a noticed file: a file that was copied early is not copied again when it has settled, unless it
-// changes meanwhile.
-func TestQuickOnce(t *testing.T) {
-	s := up(func(m map[string]*model.Manifest) {
+// synced is a state in which resource a runs in container c1 and files below /src/a are copied into it. expect compares what is to be done.
+func synced(t *testing.T) (s *statetest.State, expect func(want string)) {
+	s = up(func(m map[string]*model.Manifest) {
 		m["a"].Images[0].LiveUpdate = model.LiveUpdate{Syncs: []model.Sync{{LocalPath: "/src/a", RemotePath: "/app"}}}
 	}, statetest.K8s("a", statetest.Image("a"))).Deployed("a").Then(statetest.Pod("a", "p", "c1", "a:1"))
-	expect := func(want string) {
+	return s, func(want string) {
 		t.Helper()
 		if d := cmp.Diff(want, text(Decide(s.View(), nil))); d != "" {
 			t.Errorf("-want +got\n%s", d)
 		}
 	}
+}
+
+// TestQuickOnce follows a noticed file: a file that was copied early is not copied again when it has settled, unless it
+// changes meanwhile.
+func TestQuickOnce(t *testing.T) {
+	s, expect := synced(t)
 	done := func(b *state.BuildCompleted) { b.Synced = []string{"c1"} }
 	s.Then(noticed("a", "/src/a/x"))
 	expect("start a: files changed /src/a/x (in place)")

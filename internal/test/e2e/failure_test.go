@@ -67,13 +67,8 @@ func TestEditsDuringOutage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newProject(t, web)
-			w, kubeconfig := newWire(t)
-			p.env = []string{"KUBECONFIG=" + kubeconfig}
-			s := p.up()
+			w, s, pod := p.overWire()
 			defer s.asDeclared()
-			s.ready("web")
-			s.says(`Ready to update web in place`)
-			pod := current(t, s, "web")
 
 			began := time.Now()
 			begin(w)
@@ -105,13 +100,8 @@ func TestEditsDuringOutage(t *testing.T) {
 func TestCutInFrame(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
-	w, kubeconfig := newWire(t)
-	p.env = []string{"KUBECONFIG=" + kubeconfig}
-	s := p.up()
+	w, s, pod := p.overWire()
 	defer s.asDeclared()
-	s.ready("web")
-	s.says(`Ready to update web in place`)
-	pod := current(t, s, "web")
 	for i, limit := range []int{1 << 20, 5 << 20} {
 		cut := w.limit(limit)
 		text := incompressible(byte(i), 8<<20)
@@ -134,13 +124,8 @@ func TestCutInStep(t *testing.T) {
 	p := newProject(t, web)
 	p.replace("Tiltfile", "sync('site', '/www')", "sync('site', '/www'), run('echo one >>/www/steps'), "+
 		"run('echo two >>/www/steps; [ -e /again ] || { touch /again; exec sleep 1000; }'), run('echo three >>/www/steps')")
-	w, kubeconfig := newWire(t)
-	p.env = []string{"KUBECONFIG=" + kubeconfig}
-	s := p.up()
+	w, s, pod := p.overWire()
 	defer s.asDeclared()
-	s.ready("web")
-	s.says(`Ready to update web in place`)
-	pod := current(t, s, "web")
 	p.write("site/index.html", "two")
 	s.serves(p.ports[0], "/steps", "one\ntwo")
 	w.cut()
@@ -156,13 +141,9 @@ func TestSavesTravelBehindEachOther(t *testing.T) {
 	t.Parallel()
 	real := k8stest.NewReal(t)
 	p := newProjectOn(t, real, web)
-	w, kubeconfig := newWire(t)
-	p.env = []string{"KUBECONFIG=" + kubeconfig}
-	s := p.up()
+	w, s, pod := p.overWire()
 	defer s.asDeclared()
-	s.ready("web")
-	s.says(`Ready to update web in place`)
-	pod, ask := current(t, s, "web"), p.shells(real)
+	ask := p.shells(real)
 	p.write("site/index.html", "two")
 	s.builds("web", 2)
 	for i, tc := range []struct {
@@ -200,13 +181,8 @@ func TestSavesTravelBehindEachOther(t *testing.T) {
 func TestContainerEndsInFrame(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
-	w, kubeconfig := newWire(t)
-	p.env = []string{"KUBECONFIG=" + kubeconfig}
-	s := p.up()
+	w, s, pod := p.overWire()
 	defer s.asDeclared()
-	s.ready("web")
-	s.says(`Ready to update web in place`)
-	pod := current(t, s, "web")
 	w.slow(50 * time.Millisecond)
 	text := incompressible(1, 16<<20)
 	p.write("site/big", text)

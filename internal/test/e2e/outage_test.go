@@ -65,6 +65,17 @@ func newWire(t *testing.T) (w *wire, kubeconfig string) {
 	return w, kubeconfig
 }
 
+// overWire starts hone on the project, whose only resource is web, over a wire to the cluster, and waits until its pod can be updated in place.
+func (p *project) overWire() (*wire, *session, api.Pod) {
+	p.t.Helper()
+	w, kubeconfig := newWire(p.t)
+	p.env = []string{"KUBECONFIG=" + kubeconfig}
+	s := p.up()
+	s.ready("web")
+	s.says(`Ready to update web in place`)
+	return w, s, current(p.t, s, "web")
+}
+
 // TestClusterOutage cuts hone off from the cluster for a while: hone reports that, holds updates that it cannot make,
 // and continues on its own afterwards, on the same ports.
 func TestClusterOutage(t *testing.T) {
