@@ -20,6 +20,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/project"
+	"github.com/hone-dev/hone/internal/base/retry"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/pkg/model"
@@ -131,21 +132,34 @@ func (c *Cluster) Ledger(ctx context.Context) (*deploy.Ledger, error) {
 }
 
 // uid identifies the cluster by its oldest namespace; if that is forbidden, by the default one; if both are, by its
-// address.
+// address. A cluster that has just started makes them only now.
 func (c *Cluster) uid(ctx context.Context) (string, error) {
+	pause, began := retry.Backoff{First: 100 * time.Millisecond, Most: time.Second}, time.Now()
+	for {
+		uid, err := c.firstNamespace(ctx)
+		switch {
+		case err == nil:
+			return uid, nil
+		case apierrors.IsForbidden(err) && c.address != "":
+			return c.address, nil
+		case !apierrors.IsNotFound(err) || time.Since(began) > startTime || !pause.Sleep(ctx):
+			return "", fmt.Errorf("identify the cluster: %w", err)
+		}
+	}
+}
+
+// startTime is how long after its first answer a cluster may be without its first namespaces.
+const startTime = 30 * time.Second
+
+func (c *Cluster) firstNamespace(ctx context.Context) (uid string, err error) {
 	namespaces := c.dyn.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
-	var last error
 	for _, name := range []string{"kube-system", "default"} {
-		ns, err := namespaces.Get(ctx, name, metav1.GetOptions{})
-		if err == nil {
+		ns, found := namespaces.Get(ctx, name, metav1.GetOptions{})
+		if err = found; err == nil {
 			return string(ns.GetUID()), nil
 		}
-		last = err
 	}
-	if apierrors.IsForbidden(last) && c.address != "" {
-		return c.address, nil
-	}
-	return "", fmt.Errorf("identify the cluster: %w", last)
+	return "", err
 }
 
 // recorded returns the ledger and the records of all resources.
