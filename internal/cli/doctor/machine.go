@@ -59,7 +59,7 @@ type Screen struct {
 // The smallest terminal that shows the whole screen.
 const (
 	leastColumns = 60
-	leastRows    = 15
+	leastRows    = 10
 )
 
 // Terminal is about the terminal that the screen would be shown in.

@@ -90,7 +90,7 @@ func TestCardOfARunWhoseLinesHaveAnotherSpan(t *testing.T) {
 }
 
 func TestCardThatDoesNotFitScrolls(t *testing.T) {
-	playAt(t, newTerminal("UTF-8", 60, 15), shop(t), func(_ *testing.T, d *driver) {
+	playAt(t, newTerminal("UTF-8", 60, 10), shop(t), func(_ *testing.T, d *driver) {
 		var causes []string
 		for i := range 30 {
 			causes = append(causes, fmt.Sprintf("cause %02d of a failure that has a lot to say for itself and more", i))

@@ -22,7 +22,7 @@ import (
 )
 
 // sizes are the sizes at which every view is compared with a golden: the smallest with a table, a usual one, a large one.
-var sizes = [][2]int{{60, 15}, {120, 34}, {200, 50}}
+var sizes = [][2]int{{60, 10}, {120, 34}, {200, 50}}
 
 // phase keeps the time of a golden away from the moments at which ages change.
 const phase = time.Second / 2

@@ -3,8 +3,8 @@ package screen
 import "github.com/hone-dev/hone/internal/hud/view"
 
 const (
-	// minWidth and minHeight are the size of the smallest terminal that shows the table.
-	minWidth, minHeight = 60, 15
+	// minWidth and minHeight are the size of the smallest terminal that shows the table. An editor's panel has 12 to 14 rows.
+	minWidth, minHeight = 60, 10
 	// turnsHeight is the height below which table and log take turns.
 	turnsHeight = 20
 	// shortLog is the number of rows of a short log, including its title.

@@ -68,7 +68,7 @@ func TestPromptSaysWhatIsWrong(t *testing.T) {
 }
 
 func TestFilterBelongsToWhatHasTheFocus(t *testing.T) {
-	for _, size := range [][2]int{{120, 34}, {60, 15}, {80, 18}} {
+	for _, size := range [][2]int{{120, 34}, {60, 10}, {80, 18}} {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
 			playAt(t, newTerminal("UTF-8", size[0], size[1]), shop(t), func(_ *testing.T, d *driver) {
 				d.press("<Tab>/listen")

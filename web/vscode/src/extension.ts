@@ -93,6 +93,11 @@ class Side implements vscode.TreeDataProvider<Row>, vscode.Disposable {
     this.bar.name = "hone";
   }
 
+  /** The session's Tiltfile. */
+  get tiltfile(): string {
+    return this.model.session?.tiltfile ?? this.session?.tiltfile ?? "";
+  }
+
   start(): void {
     void this.loop();
   }
@@ -162,7 +167,7 @@ class Side implements vscode.TreeDataProvider<Row>, vscode.Disposable {
     const failed = r !== undefined && failing(r);
     const d = failed ? await detail(s, name).catch(() => undefined) : undefined;
     if (this.session !== s || this.model.get(name) !== r) return; // a newer one is on its way
-    const list = failed ? problemsOf(r, d, this.model.session?.tiltfile ?? s.tiltfile, existsSync) : [];
+    const list = failed ? problemsOf(r, d, this.tiltfile, existsSync) : [];
     this.places.set(
       name,
       list.map((p) => {
@@ -196,7 +201,7 @@ class Side implements vscode.TreeDataProvider<Row>, vscode.Disposable {
     const r = row.resource;
     const item = new vscode.TreeItem(r.name, vscode.TreeItemCollapsibleState.None);
     item.id = `resource ${r.name}`;
-    item.description = descriptionOf(r, Date.now());
+    item.description = descriptionOf(r, Date.now(), this.tiltfile);
     const { icon, color } = iconOf(r, Date.now());
     item.iconPath = new vscode.ThemeIcon(icon, color ? new vscode.ThemeColor(color) : undefined);
     item.contextValue = contextOf(r);
@@ -268,6 +273,6 @@ function commands(side: Side): vscode.Disposable[] {
 
 /** Asks for a resource, for a command of the palette. */
 async function choose(side: Side): Promise<PageResource | undefined> {
-  const name = await vscode.window.showQuickPick(side.model.resources.map((r) => ({ label: r.name, description: descriptionOf(r, Date.now()) })));
+  const name = await vscode.window.showQuickPick(side.model.resources.map((r) => ({ label: r.name, description: descriptionOf(r, Date.now(), side.tiltfile) })));
   return name && side.model.get(name.label);
 }

@@ -57,12 +57,18 @@ test("rows say how the update and the runtime are", () => {
       "ok 120 ms · crash loop ×3",
       "resource enabled",
     ],
+    [
+      resource("(Tiltfile)", { status: "failed", error: "/work/shop/Tiltfile:6: undefined: x", last: { serial: 1, startedAt, error: "/work/shop/Tiltfile:6: undefined: x" } }),
+      "error",
+      "Tiltfile:6: undefined: x",
+      "resource",
+    ],
     [resource("a", { disabled: true }), "circle-slash", "disabled", "resource disabled"],
     [resource("(Tiltfile)"), "pass", "not started", "resource"],
     [resource("a", { status: "idle" }), "circle-outline", "not started", "resource enabled"],
   ] as const) {
     assert.equal(iconOf(r, now).icon, icon);
-    assert.equal(descriptionOf(r, now), text);
+    assert.equal(descriptionOf(r, now, "/work/shop/Tiltfile"), text);
     assert.equal(contextOf(r), context);
   }
 });
