@@ -83,10 +83,14 @@ var scenes = []scene{
 		return t.take(ctx, func(s *steps) {
 			s.shows(`✔ api .*8000 ✔`, `✔ web .*8001 ✔`)
 			s.do(func() error { return visit(ctx, "8001/", "8001/style.css", "8000/") })
+			s.shows(`Ready to update web in place`, `Ready to update api in place`)
+			// The first program goes into the container whole, of the second one only what differs: that is how it goes on.
+			s.do(func() error { return d.edit("api/main.go", "Hello from Go", "Hello from Hone") })
+			s.shows(`✔ 5 ok`, ` api │ .*Hello from Hone`)
 			s.do(func() error { return d.edit("web/site/style.css", "{", "{\n") })
 			s.shows(`✔ web +in place .*style\.css`)
-			s.do(func() error { return d.edit("api/main.go", "Hello from Go", "Hello from hone") })
-			s.shows(`✔ api +in place`, `api │ .*Hello from hone`)
+			s.do(func() error { return d.edit("api/main.go", "Hello from Hone", "Hello from hone") })
+			s.shows(`✔ 5 ok`, `✔ api +in place`, ` api │ .*Hello from hone`)
 			s.keys("Home", "j", "j", "j")
 			s.shows(`▌ ✔ web`)
 		})
