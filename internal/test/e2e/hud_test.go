@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -33,8 +34,10 @@ func (p *project) terminal(width, height int) *terminal {
 	if out, err := c.CombinedOutput(); err != nil {
 		p.t.Fatalf("tmux: %v\n%s", err, out)
 	}
+	socket := strings.TrimSpace(term.tmux("display-message", "-p", "#{socket_path}"))
 	p.t.Cleanup(func() {
 		_ = exec.Command("tmux", "-L", term.socket, "kill-server").Run()
+		_ = os.Remove(socket)  // which tmux leaves behind
 		if len(p.left()) > 0 { // sessions outlive their terminals
 			_, _ = p.run("stop", "--all")
 		}
