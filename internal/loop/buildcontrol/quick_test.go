@@ -56,7 +56,8 @@ func TestQuick(t *testing.T) {
 	}
 }
 
-// synced is a state in which resource a runs in container c1 and files below /src/a are copied into it. expect compares what is to be done.
+// synced is a state in which resource a runs in container c1 and files below /src/a are copied into it. expect compares
+// the decision.
 func synced(t *testing.T) (s *statetest.State, expect func(want string)) {
 	s = up(func(m map[string]*model.Manifest) {
 		m["a"].Images[0].LiveUpdate = model.LiveUpdate{Syncs: []model.Sync{{LocalPath: "/src/a", RemotePath: "/app"}}}
