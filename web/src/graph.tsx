@@ -8,7 +8,7 @@ import { keys } from "./keys";
 import { laidOut } from "./layout";
 import { group, tiltfileName } from "./order";
 import { go, resourceHash } from "./place";
-import { now, order, resources, row } from "./state";
+import { now, order, resources, row, tiltfile } from "./state";
 import { duration, glyphs, statusNames, statusOf, updateOf } from "./words";
 
 const box = { width: 196, height: 46 };
@@ -177,6 +177,6 @@ function Node(p: { name: string; style?: Record<string, number>; critical?: bool
 /** What a node says in its second line: why it waits, what it does, what is wrong with it. */
 function said2(r: PageResource): string {
   if (r.error && !r.current && !r.waiting) return r.error.split("\n", 1)[0] ?? "";
-  const said = updateOf(r, now.value);
+  const said = updateOf(r, now.value, tiltfile.value);
   return said.note && !r.waiting ? `${said.text} ${said.note}` : said.text;
 }

@@ -8,7 +8,7 @@ import { keys } from "./keys";
 import { arrange, group, matches, orders, tiltfileName, type Order } from "./order";
 import { go, hashOf, resourceHash } from "./place";
 import { remembered } from "./remembered";
-import { live, now, resources, row } from "./state";
+import { live, now, resources, row, tiltfile } from "./state";
 import { age, count, glyphs, runtimeOf, statusNames, statusOf, updateOf, type Said } from "./words";
 
 export const filter = signal("");
@@ -260,7 +260,7 @@ function Row(p: { name: string }) {
     if (!r) return "";
     const shown: Shown = {
       status: statusOf(r, now.value),
-      update: updateOf(r, now.value),
+      update: updateOf(r, now.value, tiltfile.value),
       runtime: runtimeOf(r, now.value),
       changed: r.current ? "now" : age(r.last?.finishedAt, now.value),
       marked: marked.value.has(r.name),

@@ -10,7 +10,7 @@ import { tiltfileName } from "./order";
 import { Endpoints, Link, Words } from "./overview";
 import { Change, Waterfall } from "./parts";
 import { go, hashOf, resourceHash } from "./place";
-import { detail, live, now, resources, row, session } from "./state";
+import { detail, live, now, resources, row, session, tiltfile } from "./state";
 import { age, count, duration, glyphs, past, running, runtimeOf, statusNames, statusOf, updateOf } from "./words";
 
 const tabs = ["updates", "pods", "events", "objects", "ports", "definition"] as const;
@@ -239,7 +239,7 @@ function Facts(p: { r: PageResource; d: PageDetail | undefined }) {
     <dl class="facts">
       <dt>update</dt>
       <dd>
-        <Words said={r.error && !r.current && !r.waiting && r.last?.error === r.error ? { text: "failed", note: duration(r.last.ms ?? 0), tone: "bad" } : updateOf(r, now.value)} />
+        <Words said={r.error && !r.current && !r.waiting && r.last?.error === r.error ? { text: "failed", note: duration(r.last.ms ?? 0), tone: "bad" } : updateOf(r, now.value, tiltfile.value)} />
         {(r.waiting?.on?.length ?? 0) > 0 && <span class="links"> {links(r.waiting?.on ?? [])}</span>}
       </dd>
       {r.runtime.status !== "not_applicable" && r.runtime.status !== "none" && (

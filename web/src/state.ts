@@ -5,6 +5,8 @@ import type { Failure, Page, PageDetail, PageResource, PageSession } from "./api
 import { Stream } from "./stream";
 
 export const session = signal<PageSession | undefined>(undefined);
+/** The path of the session's Tiltfile; empty before there is a session. */
+export const tiltfile = computed(() => session.value?.tiltfile ?? "");
 export const order = signal<string[]>([]);
 export const detail = signal<PageDetail | undefined>(undefined);
 /** Counts the lines that the shown log has got. */

@@ -89,14 +89,21 @@ export function past(u: PageUpdate): Said {
   return said;
 }
 
+/** Shortens the paths in a text to what follows the folder of the Tiltfile: a column has no room for more. */
+function below(text: string, tiltfile: string): string {
+  const root = tiltfile.replace(/[^/\\]*$/, "");
+  return root.length > 1 ? text.replaceAll(root, "") : text;
+}
+
 /** What the column of the update says: what happens, why it waits, or how it went. */
-export function updateOf(r: PageResource, now: number): Said {
+export function updateOf(r: PageResource, now: number, tiltfile: string): Said {
   if (r.disabled) return { text: "disabled", tone: "dim" };
   if (r.leaving) return r.waiting ? { text: r.waiting.text, tone: "warn" } : { text: "is being removed", tone: "dim" };
   if (r.current) return running(r.current, now);
   if (r.waiting) return { text: r.waiting.text, tone: "warn", ...(r.pending ? { note: count(r.pending, "changed file") } : {}) };
   if (r.last) {
     const said = past(r.last);
+    if (r.last.error) said.text = below(said.text, tiltfile);
     if (r.behind) return { ...said, note: `${count(r.behind, "container")} behind`, tone: "warn" };
     return r.drift ? { ...said, text: `≠ ${r.drift}`, note: said.text, tone: "warn" } : said;
   }

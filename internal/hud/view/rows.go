@@ -2,7 +2,9 @@ package view
 
 import (
 	"cmp"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
@@ -178,17 +180,26 @@ func (b *builder) tiltfileRow() Row {
 		r.Status, r.Changed = Updating, b.now
 		r.Update = Cell{{"evaluating", Accent}, {"  " + Elapsed(b.now.Sub(t.StartedAt)), Plain}}
 	case t.Err != "":
-		r.Status, r.Update = Failed, Cell{{firstLine(t.Err), Bad}}
+		r.Status, r.Update = Failed, Cell{{b.below(firstLine(t.Err)), Bad}}
 	case t.Pending():
 		r.Status, r.Update = Waiting, Cell{{"is about to be evaluated", Warn}}
 	case len(t.Warnings) > 0:
 		r.Status = Warning
-		r.Update = Cell{{"ok  " + Duration(took), Plain}, {"  " + firstLine(t.Warnings[0]) + more(len(t.Warnings)-1), Warn}}
+		r.Update = Cell{{"ok  " + Duration(took), Plain}, {"  " + b.below(firstLine(t.Warnings[0])) + more(len(t.Warnings)-1), Warn}}
 	default:
 		r.Status, r.Update = Well, plain("ok  "+Duration(took))
 	}
 	r.Age = Age(r.Changed, b.now)
 	return r
+}
+
+// below shortens the paths in a text to what follows the folder of the Tiltfile: a column has no room for more.
+func (b *builder) below(text string) string {
+	root := filepath.Dir(b.tiltfile.Path)
+	if len(root) <= 1 {
+		return text
+	}
+	return strings.ReplaceAll(text, root+string(filepath.Separator), "")
 }
 
 func (b *builder) ports(m model.Manifest, pods []state.Pod) []Port {

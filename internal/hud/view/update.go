@@ -97,7 +97,7 @@ func (b *builder) past(m model.Manifest, u state.Update) Cell {
 	case !ok:
 		return Cell{{"not started", Dim}}
 	case last.Err != "":
-		return Cell{{firstLine(why(last)), Bad}}
+		return Cell{{b.below(firstLine(why(last))), Bad}}
 	}
 	cell := Cell{{outcome(m, u, last), Plain}}
 	if files := Files(last.Files); files != "" {

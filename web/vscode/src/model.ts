@@ -72,19 +72,16 @@ export function iconOf(r: PageResource, now: number): { icon: string; color?: st
   return { icon: "circle-outline" };
 }
 
-/** What stands beside the name of a row, in the words of the web page: its update, and what runs. Paths are those below the folder of the
- * Tiltfile: there is little room beside a name. */
+/** What stands beside the name of a row, in the words of the web page: its update, and what runs. */
 export function descriptionOf(r: PageResource, now: number, tiltfile: string): string {
   // A row is drawn when the resource changes, not each second: how long something goes on already would soon be wrong.
   const { since: _, ...runtime } = r.runtime;
-  const parts = [updateOf(r, r.current ? Date.parse(r.current.startedAt) : now).text];
+  const parts = [updateOf(r, r.current ? Date.parse(r.current.startedAt) : now, tiltfile).text];
   if (r.disabled) return parts.join();
   const runs = runtimeOf({ ...r, runtime }, now).text;
   if (runs !== "–") parts.push(runs);
   if (r.error && !r.last?.error && r.runtime.status !== "error") parts.push(firstLine(r.error)); // that of a port
-  const text = parts.join(" · ");
-  const root = dirname(tiltfile);
-  return root.length > 1 ? text.replaceAll(join(root, "/"), "") : text;
+  return parts.join(" · ");
 }
 
 /** The value that menus look at. */
