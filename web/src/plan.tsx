@@ -1,5 +1,5 @@
 // What an update of everything would do to the cluster, and the confirmation of it.
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
 import { confirm } from "./actions";
@@ -7,25 +7,36 @@ import type { Failure, Plan as PlanDoc, PlanStep } from "./api";
 import { keys } from "./keys";
 import { Change } from "./parts";
 import { go, resourceHash } from "./place";
-import { live, session } from "./state";
+import { live, resources, session } from "./state";
 import { count } from "./words";
 
 const plan = signal<PlanDoc | undefined>(undefined);
 const failure = signal<Failure | undefined>(undefined);
 const loading = signal(false);
 
+/** When the last update ended that may have changed what a plan says; one in place does not. */
+const deployed = computed(() => Math.max(0, ...resources.value.map((r) => (r.last?.finishedAt && r.last.mode !== "in place" ? Date.parse(r.last.finishedAt) : 0))));
+
+let asked = 0;
+
+/** Asks the cluster. Only the newest question is answered: an earlier one may take longer. */
 async function load() {
+  const question = ++asked;
+  const answer = (then: () => void) => {
+    if (question !== asked) return;
+    then();
+    loading.value = false;
+  };
   loading.value = true;
   try {
     const resp = await fetch("/api/plan");
-    if (resp.ok) {
-      plan.value = (await resp.json()) as PlanDoc;
-      failure.value = undefined;
-    } else failure.value = (await resp.json()) as Failure;
+    const doc = (await resp.json()) as PlanDoc | Failure;
+    answer(() => {
+      if (resp.ok) plan.value = doc as PlanDoc;
+      failure.value = resp.ok ? undefined : (doc as Failure);
+    });
   } catch {
-    failure.value = { error: "the session does not answer" };
-  } finally {
-    loading.value = false;
+    answer(() => (failure.value = { error: "the session does not answer" }));
   }
 }
 
@@ -33,7 +44,8 @@ const signs: Record<string, string> = { create: "+", update: "~", replace: "±",
 
 export function Plan() {
   const waits = (session.value?.notices ?? []).find((n) => n.act === "confirm");
-  useEffect(() => void load(), [session.value?.evaluation, waits?.summary]);
+  // What was confirmed is no longer pending once it has been deployed, which is after it stops waiting.
+  useEffect(() => void load(), [session.value?.evaluation, waits?.summary, deployed.value]);
   const agree = () => {
     if (plan.value?.evaluation !== undefined && waits) confirm(plan.value.evaluation);
   };
