@@ -88,13 +88,18 @@ func (s *supervisor) serve(c *client) {
 	s.clients.join(c)
 	defer s.clients.leave(c)
 	r := protocol.NewReader(bufio.NewReader(c.conn))
+	var step protocol.Step
 	for {
 		m, err := r.Next()
 		if err != nil {
 			return
 		}
-		if m, ok := m.(*protocol.Restart); ok {
-			s.restarts <- request{c, m}
+		switch m := m.(type) {
+		case *protocol.Step:
+			step = *m
+		case *protocol.Restart:
+			s.restarts <- request{c, m, step}
+			step = protocol.Step{}
 		}
 	}
 }

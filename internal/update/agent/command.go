@@ -62,7 +62,7 @@ func (s *server) runOnce(m *protocol.Run, step protocol.Step) {
 
 // run starts a command, unless what it was to come after has failed; its output and its end are reported as they arrive.
 func (s *server) run(m *protocol.Run, step protocol.Step, ok bool) {
-	c, err := s.begin(m, ok)
+	c, err := s.begin(m, step, ok)
 	if err != nil {
 		code := cannotStart(err)
 		switch {
@@ -109,7 +109,7 @@ var (
 )
 
 // begin starts a command. It holds mu meanwhile: a command that begins while the conversation ends would outlive it.
-func (s *server) begin(m *protocol.Run, ok bool) (*command, error) {
+func (s *server) begin(m *protocol.Run, step protocol.Step, ok bool) (*command, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch o := s.outcomes[m.ID]; {
@@ -120,6 +120,7 @@ func (s *server) begin(m *protocol.Run, ok bool) (*command, error) {
 	case s.closed() || o != nil && o.killed:
 		return nil, errKilled
 	}
+	s.journal.begin(step)
 	c, err := start(m, s.environ)
 	if err == nil {
 		s.running[m.ID] = c

@@ -25,9 +25,9 @@ const (
 // is read-only.
 var journalDirs = []string{"/dev/shm", "/tmp"}
 
-// journal is how the steps of a client's newest flight have ended. It is in a file, since the program that carried them out is gone once the
-// client is back; there is one for each client, and no other program's is touched. Without a folder for it, a step whose answer is lost is
-// carried out once more.
+// journal is that the steps of a client's newest flight have begun, and how each has ended. It is in a file, since the program that carried
+// them out is gone once the client is back; there is one for each client, and no other program's is touched. Without a folder for it, a
+// step whose answer is lost is carried out once more.
 type journal struct {
 	name string // of the file; empty if there can be none
 
@@ -108,6 +108,26 @@ func (j *journal) outcome(s protocol.Step) (code uint64, ok bool) {
 	return code, ok
 }
 
+// current returns the flight that the notes are about, zero if there are none.
+func (j *journal) current() uint64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.flight
+}
+
+// begin notes that a step is about to begin, so that the files of its flight are in place.
+func (j *journal) begin(s protocol.Step) {
+	if s.Flight == 0 || j.name == "" {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if s.Flight != j.flight {
+		j.flight, j.codes = s.Flight, map[uint64]uint64{}
+		j.write()
+	}
+}
+
 // note notes how a step has ended, before it is answered.
 func (j *journal) note(s protocol.Step, code uint64) {
 	if s.Flight == 0 || j.name == "" {
@@ -119,6 +139,11 @@ func (j *journal) note(s protocol.Step, code uint64) {
 		j.flight, j.codes = s.Flight, map[uint64]uint64{}
 	}
 	j.codes[s.Number] = code
+	j.write()
+}
+
+// write writes the notes. mu must be held.
+func (j *journal) write() {
 	text := strconv.AppendUint(nil, j.flight, 10)
 	for n, c := range j.codes {
 		text = strconv.AppendUint(append(text, '\n'), n, 10)

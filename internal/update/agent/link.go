@@ -85,7 +85,12 @@ func (s *server) restart(m *protocol.Restart, step protocol.Step, ok bool) {
 	s.mu.Lock()
 	s.restarts[m.ID] = step
 	s.mu.Unlock()
-	if !l.send(m) {
+	s.journal.begin(step)
+	messages := []protocol.Message{m}
+	if step.Flight != 0 {
+		messages = []protocol.Message{&step, m}
+	}
+	if !l.send(messages...) {
 		s.out.send(&protocol.Restarted{ID: m.ID, Code: protocol.RestartFailed, Text: "the supervisor does not answer"})
 	}
 }
@@ -106,10 +111,13 @@ func dialSupervisor() *link {
 	return &link{conn: conn, w: protocol.NewWriter(conn)}
 }
 
-func (l *link) send(m protocol.Message) bool {
+// send sends messages in one go.
+func (l *link) send(messages ...protocol.Message) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.w.Append(m)
+	for _, m := range messages {
+		l.w.Append(m)
+	}
 	return l.w.Flush() == nil
 }
 
@@ -135,7 +143,8 @@ func (s *server) relay(l *link) {
 	}
 }
 
-// restarted passes on the answer to a restart. Only a successful one is noted: a failed one may succeed when it is repeated.
+// restarted passes on the answer to a restart. Only a successful one is noted: a failed one may succeed when it is repeated. If this
+// program ends before the note, the supervisor still knows the step.
 func (s *server) restarted(m *protocol.Restarted) {
 	s.mu.Lock()
 	step := s.restarts[m.ID]

@@ -119,6 +119,46 @@ func TestRestartWaits(t *testing.T) {
 	}
 }
 
+// TestRestartIsAStep repeats the restart of a flight in a second conversation, as a client does whose synclet has ended before the answer:
+// the process is restarted once, whether the first request has been carried out by then or not.
+func TestRestartIsAStep(t *testing.T) {
+	t.Parallel()
+	s := startSupervised(t, `trap 'echo asked; [ -f $T/once ] || { touch $T/once; read line <$T/gate; }; exit' TERM
+		echo up; while :; do sleep 0.01; done`)
+	s.says("up")
+	restart := func(k *talk, flight uint64) {
+		k.send(&protocol.Step{Flight: flight})
+		k.send(&protocol.Restart{ID: flight, GraceNanos: uint64(time.Hour)})
+	}
+	first, second, third := s.talk(), s.talk(), s.talk()
+	restart(first, 7)
+	s.says("asked")
+	first.close()
+	restart(second, 7)
+	s.open()
+	if r := expect[*protocol.Restarted](second); r.Code != protocol.RestartDone {
+		t.Errorf("while the process ends: %+v", r)
+	}
+	s.says("up")
+	restart(third, 7)
+	if r := expect[*protocol.Restarted](third); r.Code != protocol.RestartDone || r.PID == 0 {
+		t.Errorf("after the restart: %+v", r)
+	}
+	restart(third, 8)
+	s.says("asked")
+	s.says("up")
+	for p := expect[*protocol.Process](third); p.Starts < 3; p = expect[*protocol.Process](third) {
+	}
+	if r := expect[*protocol.Restarted](third); r.ID != 8 {
+		t.Errorf("another flight: %+v", r)
+	}
+	restart(third, 8)
+	expect[*protocol.Restarted](third)
+	if p := expect[*protocol.Process](s.talk()); p.Starts != 3 {
+		t.Errorf("two flights: %+v", p)
+	}
+}
+
 // TestRestartOfNothing checks that after a new process could not be started, the next restart tries again.
 func TestRestartOfNothing(t *testing.T) {
 	t.Parallel()

@@ -181,7 +181,7 @@ func (s *server) hello(m *protocol.Hello) {
 	}
 	s.places, s.greeted = newPlaces(m.Places, s.files), true
 	l, found := s.dial()
-	s.out.send(&protocol.Hello{Program: Program, UID: uint64(os.Getuid()), Supervised: l != nil})
+	s.out.send(&protocol.Hello{Program: Program, UID: uint64(os.Getuid()), Supervised: l != nil, Flight: s.journal.current()})
 	switch {
 	case found:
 		s.all.Go(func() { s.relay(l) }) // after hello, which comes first

@@ -26,6 +26,8 @@ const (
 	farewell = time.Second
 	// defaultGrace is how long a process has to end if the request does not specify it.
 	defaultGrace = 10 * time.Second
+	// mostDone is how many steps are remembered that were restarts: a client repeats only those of its newest flight.
+	mostDone = 64
 )
 
 // Supervise runs a command as the container's process and returns the exit code for the container. It passes signals on
@@ -69,6 +71,7 @@ type exit struct {
 type request struct {
 	client *client
 	*protocol.Restart
+	step protocol.Step // its flight is zero if it is none
 }
 
 type supervisor struct {
@@ -86,10 +89,12 @@ type supervisor struct {
 	starts  uint64
 	crashes uint64
 	code    uint64
-	pending []request // answered once the new process runs
-	again   bool      // the process is ending because of a restart
-	ending  bool      // the container has to end
-	killed  bool      // the grace period is over
+	pending []request               // answered once the new process runs
+	done    [mostDone]protocol.Step // the last steps that were restarts; those of no flight count as none
+	noted   int                     // how many were noted
+	again   bool                    // the process is ending because of a restart
+	ending  bool                    // the container has to end
+	killed  bool                    // the grace period is over
 	kill    *time.Timer
 	retry   *time.Timer
 	giveUp  *time.Timer
@@ -152,7 +157,7 @@ func (s *supervisor) loop(signals <-chan os.Signal, touched <-chan struct{}) int
 		case r := <-s.restarts:
 			s.restart(r)
 		case <-touched:
-			s.restart(request{nil, &protocol.Restart{GraceNanos: uint64(defaultGrace)}})
+			s.restart(request{Restart: &protocol.Restart{GraceNanos: uint64(defaultGrace)}})
 		case <-timer(s.kill):
 			s.expire()
 		case <-timer(s.retry):
@@ -255,8 +260,13 @@ func (s *supervisor) crashed() {
 	s.tell(pause)
 }
 
-// restart ends the process; its end starts the new one. Without a process the new one starts at once.
+// restart ends the process; its end starts the new one. Without a process the new one starts at once. A step that was carried out is only
+// answered: the program that requested it first may have ended before the answer.
 func (s *supervisor) restart(r request) {
+	if s.hasDone(r.step) {
+		r.client.send(&protocol.Restarted{ID: r.ID, PID: uint64(s.pid), Code: protocol.RestartDone})
+		return
+	}
 	if r.client != nil {
 		s.pending = append(s.pending, r)
 	}
@@ -282,6 +292,16 @@ func (s *supervisor) expire() {
 	s.killed, s.kill = true, time.NewTimer(time.Second)
 }
 
+// hasDone reports whether a step was a restart that was carried out.
+func (s *supervisor) hasDone(step protocol.Step) bool {
+	for _, d := range s.done {
+		if d == step && d.Flight != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // startAgain starts the process again and answers the pending requests.
 func (s *supervisor) startAgain() {
 	s.again, s.killed = false, false
@@ -290,6 +310,10 @@ func (s *supervisor) startAgain() {
 	stop(&s.giveUp)
 	err := s.start()
 	if err == nil {
+		for _, r := range s.pending {
+			s.done[s.noted%mostDone] = r.step
+			s.noted++
+		}
 		s.answer(protocol.RestartDone, "")
 		return
 	}

@@ -75,13 +75,17 @@ var _ error = (*NotStartedError)(nil)
 
 // Restart ends the container's process, with SIGTERM and after the grace period with SIGKILL, and returns when the new
 // one has been started. The error is ErrNoSupervisor if that is not possible, and a *NotStartedError if no process is
-// running now.
-func (s *Conversation) Restart(ctx context.Context, grace time.Duration) error {
+// running now. A restart of the same step is carried out once, also if its answer is lost; a step of the flight zero is none.
+func (s *Conversation) Restart(ctx context.Context, step protocol.Step, grace time.Duration) error {
 	r, err := s.revival(grace, 0)
 	if err != nil {
 		return err
 	}
-	if err := s.send(r.message); err != nil {
+	messages := []protocol.Message{r.message}
+	if step.Flight != 0 {
+		messages = []protocol.Message{&step, r.message}
+	}
+	if err := s.send(messages...); err != nil {
 		s.forget(r.message.ID)
 		return err
 	}

@@ -339,7 +339,7 @@ func TestRunKilled(t *testing.T) {
 	if _, err := r.Ping(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if err := r.Restart(t.Context(), time.Second); !errors.Is(err, ErrNoSupervisor) {
+	if err := r.Restart(t.Context(), protocol.Step{}, time.Second); !errors.Is(err, ErrNoSupervisor) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -666,7 +666,7 @@ func FuzzHostile(f *testing.F) {
 		_ = s.Learn(t.Context(), []string{"/a"})
 		_, _ = s.Apply(t.Context(), Batch{Puts: []Put{{Local: local, Remote: "/a"}}, Deletes: []string{"/b"}})
 		_ = s.Run(t.Context(), []string{"true"}, "", nil, io.Discard)
-		_ = s.Restart(t.Context(), time.Second)
+		_ = s.Restart(t.Context(), protocol.Step{}, time.Second)
 		_, _ = s.Ping(t.Context())
 		<-s.Done()
 		if _, err := s.Apply(t.Context(), Batch{Deletes: []string{"/never"}}); !errors.Is(err, ErrClosed) {

@@ -203,6 +203,21 @@ func (d *differences) wait(ctx context.Context) error {
 	return nil
 }
 
+// complete reports whether everything has been looked at.
+func (d *differences) complete() bool {
+	for _, r := range d.runs {
+		select {
+		case <-r.done:
+			if r.err != nil {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
 // files returns what has to be sent, once everything has been looked at.
 func (d *differences) files() (out []*local) {
 	for _, l := range d.found {

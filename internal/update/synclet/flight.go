@@ -26,6 +26,8 @@ type Then struct {
 type flight struct {
 	runs    []*order
 	restart *revival
+	// contents are those of the update's paths once its files are in place; nil if nothing follows the files.
+	contents map[string]content
 }
 
 // order is a command whose answers have not been awaited yet.

@@ -150,6 +150,11 @@ func TestFlightIsResumed(t *testing.T) {
 		{"all have ended, and some answers are lost", []string{said("1"), said("2"), said("3")}, toTheFiles + 2, "1 2 3", "1 2 3", 0},
 		{"one has failed, and its answer is lost", []string{said("1"), said("2") + "; exit 5", said("3")}, toTheFiles, "1 2", "1 2", 5},
 		{"a file was removed", []string{said("1"), said("2")}, toTheFiles - 1, "1 2", "1 2", 0},
+		{"they change the update's files", []string{said("1") + "; echo 1 >f", said("2") + "; rm f", said("3")}, toTheFiles, "1 2 3", "1 2 3", 0},
+		{"they change the update's files, and not even the answer to these arrives", []string{said("1") + "; echo 1 >f", said("2")},
+			toTheFiles - 1, "1 2", "1 2", 0},
+		{"one runs, and has changed the update's files", []string{"[ -f twice ] || { touch twice; echo 1 >f; " + said("waits") +
+			"; read gate <fifo; }; cat f >>said; " + said("end")}, 0, "waits", "waits 1 end", 0},
 		{"one runs", []string{said("1"), said("2") + "; [ -f twice ] || { touch twice; " + said("waits") + "; read gate <fifo; }; " + said("end"), said("3")},
 			0, "1 2 waits", "1 2 waits 2 end 3", 0},
 	} {
@@ -163,7 +168,7 @@ func TestFlightIsResumed(t *testing.T) {
 			f := &fakePods{through: tt.through}
 			p, _ := newPool(t, f)
 			plan := liveupdate.Plan{Copies: []liveupdate.Copy{{Local: filepath.Join(local, "f"), Remote: filepath.Join(remote, "f")}}}
-			if tt.through == toTheFiles-1 { // nothing is asked before a file is removed
+			if tt.name == "a file was removed" { // nothing is asked before a file is removed
 				writeFile(t, filepath.Join(remote, "f"), "old", 0o644)
 				plan = liveupdate.Plan{Deletes: []string{filepath.Join(remote, "f")}}
 			}

@@ -3,6 +3,7 @@ package synclet
 import (
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -30,14 +31,21 @@ type trip struct {
 func (t *trip) begin(ctx context.Context) error {
 	p, c := t.pool, t.container
 	return p.persist(ctx, c, t.talk, ErrClosed, func(s *Conversation) error {
-		// Whether a flight is the one that was lost depends on whether anything still differs.
-		if t.plan.Fresh || s.blank() && (len(t.plan.Copies) > 0 || p.flies(c.ID)) {
-			if err := s.Learn(ctx, remotes(t.plan)); err != nil {
+		// Whether a flight is the one that was lost depends on whether anything still differs from it.
+		paths, blank := remotes(t.plan), s.blank()
+		if blank {
+			paths = s.trust(p.arrived(c.ID, s.hello.Flight), paths)
+		}
+		if t.plan.Fresh || blank && (len(t.plan.Copies) > 0 || p.flies(c.ID)) {
+			if err := s.Learn(ctx, paths); err != nil {
 				return err
 			}
 		}
 		r, f, err := s.apply(ctx, batch(t.plan), func(changed bool) Then { return t.then(s, changed) })
 		t.talk, t.sent, t.lost = s, f, errors.Is(err, ErrClosed)
+		if f.contents != nil {
+			p.carries(c.ID, t.key, f.contents)
+		}
 		t.count(r, err)
 		if r.Files+r.Deletes > 0 && t.plan.RestartProcess {
 			p.setStale(c.ID, true)
@@ -71,7 +79,8 @@ func (t *trip) then(s *Conversation, changed bool) Then {
 	for _, run := range t.plan.Runs {
 		out.Runs = append(out.Runs, run.Cmd)
 	}
-	out.Restart = !t.plan.Restart && t.pool.toRestart(s, t.plan, changed || t.pool.isStale(t.container.ID))
+	out.Restart = !t.plan.Restart && (t.pool.toRestart(s, t.plan, changed || t.pool.isStale(t.container.ID)) ||
+		t.sent.restart != nil && !changed) // what was sent is to be answered, also if it has been done
 	out.Grace = liveupdate.RestartGrace
 	t.key = 0
 	if out.Restart || len(out.Runs) > 0 {
@@ -113,6 +122,8 @@ type airborne struct {
 	key   uint64
 	runs  []model.Cmd
 	since time.Time
+	// contents are those of its paths once they are in place; nil until they have been sent.
+	contents map[string]content
 }
 
 // flightOf returns the name of a flight to a container. It is the one whose answers were lost, if that had the same commands and nothing
@@ -126,9 +137,46 @@ func (p *Pool) flightOf(container string, runs []model.Cmd, changed bool) uint64
 	if a, ok := p.airborne[container]; ok && !changed && time.Since(a.since) < remembered && slices.EqualFunc(a.runs, runs, same) {
 		return a.key
 	}
-	key := rand.Uint64() | 1 // never zero
-	p.airborne[container] = airborne{key, runs, time.Now()}
+	key := newFlight()
+	p.airborne[container] = airborne{key: key, runs: runs, since: time.Now()}
 	return key
+}
+
+// newFlight returns a name for a flight.
+func newFlight() uint64 { return rand.Uint64() | 1 } // never zero
+
+// carries notes the contents that a flight brings.
+func (p *Pool) carries(container string, key uint64, contents map[string]content) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if a := p.airborne[container]; a.key == key {
+		a.contents = contents
+		p.airborne[container] = a
+	}
+}
+
+// arrived returns the contents of the flight with that name to a container, if some of its answers have not arrived.
+func (p *Pool) arrived(container string, key uint64) map[string]content {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if a := p.airborne[container]; key != 0 && a.key == key {
+		return a.contents
+	}
+	return nil
+}
+
+// trust takes contents of paths for what the container has, and returns the other paths. What the steps of a flight have changed since
+// is no reason to carry them out once more.
+func (s *Conversation) trust(contents map[string]content, paths []string) (others []string) {
+	for _, path := range slices.Sorted(maps.Keys(contents)) { // folders before what is in them
+		s.learn(path, contents[path], nil)
+	}
+	for _, path := range paths {
+		if _, ok := contents[path]; !ok {
+			others = append(others, path)
+		}
+	}
+	return others
 }
 
 // flies reports whether some answers of a flight to a container have not arrived.

@@ -112,9 +112,13 @@ func (s *Conversation) apply(ctx context.Context, b Batch, then func(changed boo
 	}
 	if len(deletes)+size.files == 0 {
 		r.Same += differing.same()
-		f, messages, err := s.prepare(then(false), 0)
+		follows := then(false)
+		f, messages, err := s.prepare(follows, 0)
 		if err == nil && len(messages) > 0 {
 			err = s.send(messages...)
+		}
+		if follows.Flight != 0 {
+			f.contents = s.contents(b, differing)
 		}
 		return r, f, err
 	}
@@ -128,6 +132,9 @@ func (s *Conversation) apply(ctx context.Context, b Batch, then func(changed boo
 			l.whole()
 		}
 		applied, f, err = s.transfer(ctx, deletes, differing.each(ctx), sizesOf(differing.files()), follows, &r, func() {})
+	}
+	if follows.Flight != 0 {
+		f.contents = s.contents(b, differing)
 	}
 	if err != nil {
 		s.doubt(paths...)
@@ -147,6 +154,27 @@ func (s *Conversation) apply(ctx context.Context, b Batch, then func(changed boo
 		return r, f, &FaultError{applied.Faults, s.hello.UID}
 	}
 	return r, f, nil
+}
+
+// contents returns what the paths of an update contain once it is carried out, nil if that is not known since not all of it was sent.
+func (s *Conversation) contents(b Batch, d *differences) map[string]content {
+	if !d.complete() {
+		return nil
+	}
+	out := make(map[string]content, len(b.Deletes)+len(b.Puts))
+	for _, path := range b.Deletes {
+		out[path] = content{}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, p := range b.Puts {
+		if l := d.found[i]; l != nil {
+			out[p.Remote] = l.content
+		} else if k, ok := s.known.at[p.Remote]; ok {
+			out[p.Remote] = k.content
+		}
+	}
+	return out
 }
 
 // misjudged reports whether an update has failed because a file that others were to be made of was not as expected: something in

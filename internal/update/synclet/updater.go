@@ -11,6 +11,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/update/agent/protocol"
 	"github.com/hone-dev/hone/internal/update/liveupdate"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -160,29 +161,42 @@ func (p *Pool) restart(ctx context.Context, t *trip, log logstore.Logger) (done 
 	return time.Now(), nil
 }
 
+// errUnneeded means that an update that was resumed no longer requires a new process.
+var errUnneeded = errors.New("the process need not be restarted")
+
 // Restart restarts the process that runs under the synclet in a container, and returns once the new one has been started.
 func (p *Pool) Restart(ctx context.Context, c model.ContainerRef, log logstore.Logger) error {
 	return p.restartProcess(ctx, c, nil, log)
 }
 
 // restartProcess waits for the restart that was sent with an update, if there was one, and otherwise requests it. It resumes a conversation
-// that breaks off: restarting the process twice does no harm.
+// that breaks off; the process is restarted once all the same.
 func (p *Pool) restartProcess(ctx context.Context, c model.ContainerRef, t *trip, log logstore.Logger) error {
 	began := time.Now()
 	err := ErrClosed
+	step := protocol.Step{Flight: newFlight()}
 	if t != nil && t.sent.restart != nil {
 		err = t.answer(ctx, func() error {
-			if t.sent.restart == nil { // the conversation has been resumed, and its process needs none
-				return ErrClosed
+			if t.sent.restart == nil {
+				return errUnneeded
 			}
 			return t.sent.restart.await(ctx, t.talk)
 		})
+		step = protocol.Step{Flight: t.key, Number: uint64(len(t.sent.runs))}
 	}
 	if errors.Is(err, ErrClosed) && ctx.Err() == nil {
-		err = p.persist(ctx, c, nil, ErrClosed, func(s *Conversation) error { return s.Restart(ctx, liveupdate.RestartGrace) })
+		err = p.persist(ctx, c, nil, ErrClosed, func(s *Conversation) error {
+			err := s.Restart(ctx, step, liveupdate.RestartGrace)
+			if !errors.Is(err, ErrClosed) && (t == nil || t.key != step.Flight) {
+				_ = s.send(&protocol.Done{Flight: step.Flight})
+			}
+			return err
+		})
 	}
 	var notStarted *NotStartedError
 	switch {
+	case errors.Is(err, errUnneeded):
+		return nil
 	case errors.Is(err, ErrNoSupervisor):
 		return liveupdate.Unsupervised(c)
 	case errors.As(err, &notStarted):

@@ -60,6 +60,9 @@ type Hello struct {
 	// Client identifies the client and the container, in at most ten letters and digits: a synclet that it greets ends
 	// those that it greeted before. Empty leaves them running.
 	Client string
+	// Flight is the client's newest flight of which a step was begun, so that its files are in place, and for which Done was not
+	// received; zero if there is none.
+	Flight uint64
 }
 
 // Failed is the reason why the synclet ends the conversation.
@@ -189,7 +192,7 @@ type Run struct {
 }
 
 // Step makes the next Run or Restart a step of a flight. One that was carried out before, in an earlier conversation of the same client
-// with this container, is answered as it was then: only the answer was lost.
+// with this container, is answered as it was then: only the answer was lost. The supervisor receives it as well, before a Restart.
 type Step struct {
 	// Flight is not zero, and no other flight of the client has it.
 	Flight uint64
