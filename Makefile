@@ -1,17 +1,9 @@
 # Every target is one line into scripts/ or the go tool.
 
-VERSION ?= 0.1.0-dev
-COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
-DATE := $(shell git log -1 --format=%cI 2>/dev/null)
-VERSIONED := github.com/hone-dev/hone/internal/cli/command
-# The binary has no debug data. Not to make any saves a tenth of the time that it takes to compile, and more with small packages.
-GCFLAGS := all=-dwarf=false
-LDFLAGS := -s -w -X $(VERSIONED).Version=$(VERSION) -X $(VERSIONED).Commit=$(COMMIT) -X $(VERSIONED).Date=$(DATE)
-
 .PHONY: build demo test test-all unit bench bench-liveupdate chaos soak fuzz release-snapshot web-dev generate check cluster-up cluster-down
 
 build: ## the binary, in .bin/hone
-	CGO_ENABLED=0 go build -trimpath -gcflags $(GCFLAGS) -tags grpcnotrace -ldflags '$(LDFLAGS)' -o .bin/hone ./cmd/hone
+	@scripts/build
 
 demo: ## set up what is missing and run hone on two small services
 	@scripts/demo/run
