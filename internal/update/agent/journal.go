@@ -25,7 +25,7 @@ const (
 // is read-only.
 var journalDirs = []string{"/dev/shm", "/tmp"}
 
-// journal is that the steps of a client's newest flight have begun, and how each has ended. It is in a file, since the program that carried
+// journal is that the steps of a client's newest flight have begun, and how each of its commands has ended. It is in a file, since the program that carried
 // them out is gone once the client is back; there is one for each client, and no other program's is touched. Without a folder for it, a
 // step whose answer is lost is carried out once more.
 type journal struct {

@@ -63,15 +63,7 @@ func (s *server) seek() {
 	}
 }
 
-// restartOnce answers a restart from the journal, or requests it once what it comes after has succeeded.
-func (s *server) restartOnce(m *protocol.Restart, step protocol.Step) {
-	if code, ok := s.journal.outcome(step); ok {
-		s.out.send(&protocol.Restarted{ID: m.ID, Code: code})
-		return
-	}
-	s.after(m.After, func(ok bool) { s.restart(m, step, ok) })
-}
-
+// restart requests a restart, unless what it comes after has failed. The supervisor knows whether the step was carried out before.
 func (s *server) restart(m *protocol.Restart, step protocol.Step, ok bool) {
 	if !ok {
 		s.out.send(&protocol.Restarted{ID: m.ID, Code: protocol.RestartSkipped, Text: errSkipped.Error()})
@@ -82,10 +74,9 @@ func (s *server) restart(m *protocol.Restart, step protocol.Step, ok bool) {
 		s.out.send(&protocol.Restarted{ID: m.ID, Code: protocol.RestartUnsupervised, Text: noSupervisor})
 		return
 	}
-	s.mu.Lock()
-	s.restarts[m.ID] = step
-	s.mu.Unlock()
-	s.journal.begin(step)
+	if m.After != 0 { // it is not a flight of its own
+		s.journal.begin(step)
+	}
 	messages := []protocol.Message{m}
 	if step.Flight != 0 {
 		messages = []protocol.Message{&step, m}
@@ -132,7 +123,7 @@ func (s *server) relay(l *link) {
 		}
 		switch m := m.(type) {
 		case *protocol.Restarted:
-			s.restarted(m)
+			s.out.send(m)
 		case *protocol.Process:
 			s.out.send(m)
 			if m.Ending && !m.Running {
@@ -141,19 +132,6 @@ func (s *server) relay(l *link) {
 			}
 		}
 	}
-}
-
-// restarted passes on the answer to a restart. Only a successful one is noted: a failed one may succeed when it is repeated. If this
-// program ends before the note, the supervisor still knows the step.
-func (s *server) restarted(m *protocol.Restarted) {
-	s.mu.Lock()
-	step := s.restarts[m.ID]
-	delete(s.restarts, m.ID)
-	s.mu.Unlock()
-	if m.Code == protocol.RestartDone {
-		s.journal.note(step, m.Code)
-	}
-	s.out.send(m)
 }
 
 func (l *link) close() { _ = l.conn.Close() }

@@ -26,7 +26,7 @@ func serve(in io.Reader, out io.Writer, environ []string, files files) (left boo
 		return false, err
 	}
 	s := &server{out: &replies{w: protocol.NewWriter(out)}, environ: environ, files: files, running: map[uint64]*command{},
-		outcomes: map[uint64]*outcome{}, restarts: map[uint64]protocol.Step{}, journal: &journal{}, done: make(chan struct{})}
+		outcomes: map[uint64]*outcome{}, journal: &journal{}, done: make(chan struct{})}
 	defer s.end()
 	r := protocol.NewReader(bufio.NewReaderSize(in, 64<<10))
 	for {
@@ -104,8 +104,6 @@ type server struct {
 	running map[uint64]*command // guarded by mu
 	// outcomes are those of updates and commands, by id, for what comes after them; guarded by mu.
 	outcomes map[uint64]*outcome
-	// restarts are the steps that the supervisor was asked for, by id; guarded by mu.
-	restarts map[uint64]protocol.Step
 	link     *link // to the supervisor, nil if there is none; guarded by mu
 	all      sync.WaitGroup
 }
@@ -158,7 +156,8 @@ func (s *server) handle(m protocol.Message) error {
 	case *protocol.Kill:
 		s.kill(m.ID)
 	case *protocol.Restart:
-		s.restartOnce(m, s.takeStep())
+		step := s.takeStep()
+		s.after(m.After, func(ok bool) { s.restart(m, step, ok) })
 	case *protocol.Ping:
 		s.out.send(&protocol.Pong{ID: m.ID})
 	default:

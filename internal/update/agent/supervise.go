@@ -261,7 +261,7 @@ func (s *supervisor) crashed() {
 }
 
 // restart ends the process; its end starts the new one. Without a process the new one starts at once. A step that was carried out is only
-// answered: the program that requested it first may have ended before the answer.
+// answered: the synclet that requested it first may have ended before the answer. One that failed may succeed now.
 func (s *supervisor) restart(r request) {
 	if s.hasDone(r.step) {
 		r.client.send(&protocol.Restarted{ID: r.ID, PID: uint64(s.pid), Code: protocol.RestartDone})
