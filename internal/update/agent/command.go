@@ -155,7 +155,9 @@ func (s *server) kill(id uint64) {
 // kill ends the command and everything in its process group.
 func (c *command) kill() { _ = syscall.Kill(-c.process.Pid, syscall.SIGKILL) }
 
-// start starts a command in a process group of its own, without input.
+// start starts a command in a process group of its own, without input. Its process ends with this program, also if that is killed: the command
+// is then carried out again, and would go on beside its repetition. (The kernel watches the thread that starts the process. Go's
+// runtime keeps its threads, as long as none is locked to a goroutine that ends.)
 func start(m *protocol.Run, environ []string) (*command, error) {
 	if len(m.Argv) == 0 {
 		return nil, errors.New("there is no command")
@@ -179,7 +181,7 @@ func start(m *protocol.Run, environ []string) (*command, error) {
 		defer writers[i].Close()
 	}
 	c.process, err = os.StartProcess(program, m.Argv, &os.ProcAttr{
-		Dir: m.Dir, Env: env, Files: []*os.File{null, writers[0], writers[1]}, Sys: &syscall.SysProcAttr{Setpgid: true},
+		Dir: m.Dir, Env: env, Files: []*os.File{null, writers[0], writers[1]}, Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	})
 	if err != nil {
 		for _, p := range c.pipes {

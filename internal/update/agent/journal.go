@@ -25,9 +25,9 @@ const (
 // is read-only.
 var journalDirs = []string{"/dev/shm", "/tmp"}
 
-// journal is that the steps of a client's newest flight have begun, and how each of its commands has ended. It is in a file, since the program that carried
-// them out is gone once the client is back; there is one for each client, and no other program's is touched. Without a folder for it, a
-// step whose answer is lost is carried out once more.
+// journal names a client's newest flight, once its first step begins, and tells how each of its commands has ended. It is in a file, since
+// the program that carried them out is gone once the client is back; there is one for each client, and no other program's is touched.
+// Without a folder for it, a command whose answer is lost is carried out once more.
 type journal struct {
 	name string // of the file; empty if there can be none
 
@@ -123,12 +123,15 @@ func (j *journal) begin(s protocol.Step) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if s.Flight != j.flight {
-		j.flight, j.codes = s.Flight, map[uint64]uint64{}
+		j.turn(s.Flight)
 		j.write()
 	}
 }
 
-// note notes how a step has ended, before it is answered.
+// turn replaces the notes by those about another flight. mu must be held.
+func (j *journal) turn(flight uint64) { j.flight, j.codes = flight, map[uint64]uint64{} }
+
+// note notes how a command has ended, before it is answered.
 func (j *journal) note(s protocol.Step, code uint64) {
 	if s.Flight == 0 || j.name == "" {
 		return
@@ -136,7 +139,7 @@ func (j *journal) note(s protocol.Step, code uint64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if s.Flight != j.flight {
-		j.flight, j.codes = s.Flight, map[uint64]uint64{}
+		j.turn(s.Flight)
 	}
 	j.codes[s.Number] = code
 	j.write()

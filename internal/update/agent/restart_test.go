@@ -159,6 +159,28 @@ func TestRestartIsAStep(t *testing.T) {
 	}
 }
 
+// TestCommandEndsWithItsSynclet kills a synclet while a command runs.
+func TestCommandEndsWithItsSynclet(t *testing.T) {
+	t.Parallel()
+	s := startSupervised(t, `echo up; while :; do sleep 0.01; done`)
+	s.says("up")
+	k := s.talk()
+	k.send(&protocol.Run{ID: 1, Argv: []string{"sh", "-c", "echo $$; while :; do sleep 0.01; done"}})
+	pid := strings.TrimSpace(string(expect[*protocol.Output](k).Data))
+	if err := s.enter("kill", "-0", pid).Run(); err != nil {
+		t.Fatalf("the command does not run: %v", err)
+	}
+	serve, err := childOf(k.cmd.Process.Pid) // nsenter waits for it
+	check(t, err)
+	check(t, syscall.Kill(serve, syscall.SIGKILL))
+	_ = k.cmd.Wait()
+	for n := 0; s.enter("kill", "-0", pid).Run() == nil; n++ {
+		if n == 1000 {
+			t.Fatal("the command goes on")
+		}
+	}
+}
+
 // TestRestartOfNothing checks that after a new process could not be started, the next restart tries again.
 func TestRestartOfNothing(t *testing.T) {
 	t.Parallel()

@@ -92,8 +92,11 @@ func (s *supervised) one() int {
 	return pid
 }
 
-func (s *supervised) child() (pid int, err error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", s.cmd.Process.Pid, s.cmd.Process.Pid))
+func (s *supervised) child() (pid int, err error) { return childOf(s.cmd.Process.Pid) }
+
+// childOf returns the only child of a process.
+func childOf(parent int) (pid int, err error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", parent, parent))
 	if err == nil {
 		_, err = fmt.Sscan(string(b), &pid)
 	}

@@ -210,6 +210,10 @@ func TestFlightIsResumed(t *testing.T) {
 			if tt.code == 0 && err != nil || tt.code != 0 && (!errors.As(err, &step) || step.Code != tt.code) {
 				t.Errorf("%v\n%s", err, log.String())
 			}
+			const again = "Reconnected to main after the connection was lost: a command that was cut off starts again"
+			if n := strings.Count(log.String(), again); n != 1 {
+				t.Errorf("the log says %d times that there is a new connection:\n%s", n, log.String())
+			}
 			if got := told(); got != tt.want {
 				t.Errorf("the commands said %s, want %s\n%s", got, tt.want, log.String())
 			}

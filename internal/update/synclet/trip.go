@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 	"github.com/hone-dev/hone/internal/update/liveupdate"
 	"github.com/hone-dev/hone/pkg/model"
@@ -18,6 +19,7 @@ type trip struct {
 	pool      *Pool
 	container model.ContainerRef
 	plan      liveupdate.Plan
+	log       logstore.Logger
 	report    liveupdate.Report
 	begun     bool          // the files have been in place
 	talk      *Conversation // over which sent was sent
@@ -42,6 +44,9 @@ func (t *trip) begin(ctx context.Context) error {
 			}
 		}
 		r, f, err := s.apply(ctx, batch(t.plan), func(changed bool) Then { return t.then(s, changed) })
+		if t.talk != nil {
+			t.reconnected()
+		}
 		t.talk, t.sent, t.lost = s, f, errors.Is(err, ErrClosed)
 		if f.contents != nil {
 			p.carries(c.ID, t.key, f.contents)
@@ -52,6 +57,15 @@ func (t *trip) begin(ctx context.Context) error {
 		}
 		return err
 	})
+}
+
+// reconnected tells the user why the update takes longer, and why a command may print twice what it has printed already.
+func (t *trip) reconnected() {
+	why := ""
+	if len(t.plan.Runs) > 0 {
+		why = ": a command that was cut off starts again"
+	}
+	logstore.Infof(t.log, "Reconnected to %s after the connection was lost%s", t.container.Name, why)
 }
 
 // count notes what a conversation has brought to the container. The first one that has brought all counts, with what was added later.
@@ -80,7 +94,7 @@ func (t *trip) then(s *Conversation, changed bool) Then {
 		out.Runs = append(out.Runs, run.Cmd)
 	}
 	out.Restart = !t.plan.Restart && (t.pool.toRestart(s, t.plan, changed || t.pool.isStale(t.container.ID)) ||
-		t.sent.restart != nil && !changed) // what was sent is to be answered, also if it has been done
+		t.sent.restart != nil && !changed) // the same step again, whose answer was lost: it is not carried out twice
 	out.Grace = liveupdate.RestartGrace
 	t.key = 0
 	if out.Restart || len(out.Runs) > 0 {

@@ -26,7 +26,7 @@ var _ liveupdate.Updater = (*Pool)(nil)
 // follows them only what the synclet has not carried out yet is done.
 func (p *Pool) Update(ctx context.Context, c model.ContainerRef, plan liveupdate.Plan, log logstore.Logger) (liveupdate.Report, error) {
 	liveupdate.Announce(log, c, plan)
-	t := &trip{pool: p, container: c, plan: plan}
+	t := &trip{pool: p, container: c, plan: plan, log: log}
 	defer t.land()
 	if err := t.begin(ctx); err != nil {
 		return t.report, p.failed(ctx, "copy files to "+c.Name, err)
@@ -155,7 +155,9 @@ func (p *Pool) restart(ctx context.Context, t *trip, log logstore.Logger) (done 
 			return done, nil
 		}
 	}
-	if err := p.restartProcess(ctx, c, t, log); err != nil {
+	if err := p.restartProcess(ctx, c, t, log); errors.Is(err, errUnneeded) {
+		return done, nil
+	} else if err != nil {
 		return done, err
 	}
 	return time.Now(), nil
@@ -185,18 +187,12 @@ func (p *Pool) restartProcess(ctx context.Context, c model.ContainerRef, t *trip
 		step = protocol.Step{Flight: t.key, Number: uint64(len(t.sent.runs))}
 	}
 	if errors.Is(err, ErrClosed) && ctx.Err() == nil {
-		err = p.persist(ctx, c, nil, ErrClosed, func(s *Conversation) error {
-			err := s.Restart(ctx, step, liveupdate.RestartGrace)
-			if !errors.Is(err, ErrClosed) && (t == nil || t.key != step.Flight) {
-				_ = s.send(&protocol.Done{Flight: step.Flight})
-			}
-			return err
-		})
+		err = p.persist(ctx, c, nil, ErrClosed, func(s *Conversation) error { return s.Restart(ctx, step, liveupdate.RestartGrace) })
 	}
 	var notStarted *NotStartedError
 	switch {
 	case errors.Is(err, errUnneeded):
-		return nil
+		return err
 	case errors.Is(err, ErrNoSupervisor):
 		return liveupdate.Unsupervised(c)
 	case errors.As(err, &notStarted):

@@ -192,8 +192,8 @@ type Run struct {
 }
 
 // Step makes the next Run or Restart a step of a flight. One that was carried out before, in an earlier conversation of the same client
-// with this container, is answered as it was then: only the answer was lost. The
-// synclet notes how commands have ended; the supervisor, which receives the step as well, remembers the restarts.
+// with this container, is answered as it was then: only the answer was lost. The synclet notes how commands have ended; the supervisor, which
+// receives the step as well, remembers the restarts.
 type Step struct {
 	// Flight is not zero, and no other flight of the client has it.
 	Flight uint64
