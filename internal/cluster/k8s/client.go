@@ -108,8 +108,12 @@ func (c *Client) Metadata() metadata.Interface { return c.metadata }
 func (c *Client) Mapper() meta.ResettableRESTMapper { return c.mapper }
 
 // RESTConfig returns a copy of the configuration that the client uses. Clients made from it should share HTTPClient,
-// because client-go never frees the transport that it makes for each dialer.
-func (c *Client) RESTConfig() *rest.Config { return rest.CopyConfig(c.rest) }
+// because client-go never frees the transport that it makes for each dialer. Connections of the others are not pinged.
+func (c *Client) RESTConfig() *rest.Config {
+	config := rest.CopyConfig(c.rest)
+	config.Dial = c.conns.dial
+	return config
+}
 
 // HTTPClient returns the HTTP client that all requests of the client share.
 func (c *Client) HTTPClient() *http.Client { return c.http }

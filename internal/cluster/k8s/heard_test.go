@@ -69,6 +69,43 @@ func TestHeard(t *testing.T) {
 	}
 }
 
+// TestOwnTransport: a client with a transport of its own is not pinged, and does not count as if it were. When it had nothing to do for a
+// second, it was taken for dead, and with it every connection on which nothing had arrived since, such as that of a command that runs.
+func TestOwnTransport(t *testing.T) {
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	srv.EnableHTTP2 = true
+	srv.StartTLS()
+	defer srv.Close()
+	c, err := newClient(&rest.Config{Host: srv.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, model.Cluster{Context: "dev"}, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if err := c.Alive(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	own, err := rest.HTTPClientFor(c.RESTConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := own.Get(srv.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	c.conns.mu.Lock()
+	defer c.conns.mu.Unlock()
+	pinged := 0
+	for conn := range c.conns.open {
+		if conn.pinged {
+			pinged++
+		}
+	}
+	if open := len(c.conns.open); open != 2 || pinged != 1 {
+		t.Errorf("%d of %d connections count as pinged", pinged, open)
+	}
+}
+
 // TestAliveBehindAGateway: the error of a gateway is not the API server's answer, and a refused connection is none.
 func TestAliveBehindAGateway(t *testing.T) {
 	status := http.StatusBadGateway
