@@ -83,6 +83,10 @@ type guarded struct {
 	focus func(bool)
 	// abandoned is set if the terminal must not be taken back, and away while something else has it.
 	abandoned, away atomic.Bool
+	// cells is held while the cells change outside the lock of tview, which draws and stops under it: tcell gives them up
+	// without a lock of its own. ended is set from then on.
+	cells sync.Mutex
+	ended bool
 }
 
 // Show draws nothing on a terminal that is not ours: tcell has no cells then, and would look for them forever.
@@ -95,8 +99,28 @@ func (g *guarded) Show() {
 // Sync is like Show.
 func (g *guarded) Sync() {
 	if !g.away.Load() {
-		g.Terminal.Sync()
+		g.change(g.Terminal.Sync)
 	}
+}
+
+// Clear clears a terminal that has not ended. tview calls it when the size changes.
+func (g *guarded) Clear() { g.change(g.Terminal.Clear) }
+
+// change changes the cells of a terminal that has not ended.
+func (g *guarded) change(cells func()) {
+	g.cells.Lock()
+	defer g.cells.Unlock()
+	if !g.ended {
+		cells()
+	}
+}
+
+// Fini ends the terminal when its cells are not being changed.
+func (g *guarded) Fini() {
+	g.cells.Lock()
+	defer g.cells.Unlock()
+	g.ended = true
+	g.Terminal.Fini()
 }
 
 // Init does nothing: open has already initialized the terminal and checked the error.
