@@ -110,6 +110,8 @@ type AppliedObject struct {
 	UID        string
 	// TemplateHash is the value of the pod template's hash label, empty for objects without a template.
 	TemplateHash string
+	// Generation counts the changes of what is wanted of the object, up to this one; zero for kinds that do not count them.
+	Generation int64
 	// Foreign is true for objects that a user's command applied: neither they nor their pods have hone's labels.
 	Foreign bool
 	// StartedAt is when a container of Compose was last started, by the engine's clock; zero for objects.
@@ -333,6 +335,8 @@ type ObjectStatus struct {
 	ObjectID
 	UID      string
 	Resource ManifestName
+	// Generation is that of the object that the status describes, as in AppliedObject; zero if it is unknown.
+	Generation int64
 	// Health is Current, InProgress, Failed, Terminating, Gone or Unknown. A completed Job is Current and a failed Job is
 	// Failed, also after it was removed. Gone is a Job that was removed before hone knew its result.
 	Health  string

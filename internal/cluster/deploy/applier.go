@@ -299,7 +299,7 @@ type outcome struct {
 
 // applied converts an object that the API server returned.
 func applied(live *unstructured.Unstructured) model.AppliedObject {
-	return model.AppliedObject{ObjectID: IDOf(live), APIVersion: live.GetAPIVersion(), UID: string(live.GetUID()),
+	return model.AppliedObject{ObjectID: IDOf(live), APIVersion: live.GetAPIVersion(), UID: string(live.GetUID()), Generation: live.GetGeneration(),
 		TemplateHash: text(field(podTemplate(live), "metadata", "labels"), LabelTemplateHash)}
 }
 

@@ -124,7 +124,7 @@ func TestKubeEventFromCore(t *testing.T) {
 func TestObjectEventFrom(t *testing.T) {
 	u := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "batch/v1", "kind": "Job",
-		"metadata": map[string]any{"namespace": "ns", "name": "j", "uid": "u", "labels": map[string]any{"a": "b"}},
+		"metadata": map[string]any{"namespace": "ns", "name": "j", "uid": "u", "generation": int64(3), "labels": map[string]any{"a": "b"}},
 		"status": map[string]any{
 			"succeeded": int64(1), "startTime": t0.Format(time.RFC3339),
 			"conditions": []any{map[string]any{"type": "Complete", "status": "True"}},
@@ -133,7 +133,7 @@ func TestObjectEventFrom(t *testing.T) {
 	got := ObjectEventFrom(u)
 	want := ObjectEvent{
 		Status: model.ObjectStatus{
-			ObjectID: model.ObjectID{Group: "batch", Kind: "Job", Namespace: "ns", Name: "j"}, UID: "u", Health: model.HealthCurrent,
+			ObjectID: model.ObjectID{Group: "batch", Kind: "Job", Namespace: "ns", Name: "j"}, UID: "u", Generation: 3, Health: model.HealthCurrent,
 			Message: got.Status.Message,
 		},
 		Labels: map[string]string{"a": "b"}, Complete: true,

@@ -83,7 +83,7 @@ func ObjectEventFrom(u *unstructured.Unstructured) ObjectEvent {
 			ObjectID: model.ObjectID{
 				Group: u.GroupVersionKind().Group, Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName(),
 			},
-			UID: string(u.GetUID()),
+			UID: string(u.GetUID()), Generation: u.GetGeneration(),
 		},
 		Labels:   maps.Clone(u.GetLabels()),
 		Owners:   ownersOf(u),

@@ -515,11 +515,22 @@ func TestRuntime(t *testing.T) {
 		s.Resource, s.Container, s.Supervised = "a", "main", true
 		return state.SyncletChanged{ID: "c1", Synclet: s}
 	}
+	// changed was deployed twice, and a watch has reported one of the generations.
+	changed := func(seen int64) *statetest.State {
+		reported := statetest.Healthy("a")
+		reported.Objects[0].Generation = seen
+		return deployed(same, reported).Begin("a").Finish("a", func(b *state.BuildCompleted) {
+			b.Mode, b.Deployed = "image", true
+			b.Applied = []model.AppliedObject{{ObjectID: reported.Objects[0].ObjectID, APIVersion: "apps/v1", UID: "uid-a", TemplateHash: "other", Generation: 2}}
+		})
+	}
 	for _, tc := range []struct {
 		name  string
 		state *statetest.State
 		want  RuntimeState
 	}{
+		{"rolled out before the change", changed(1), RuntimeState{Status: RuntimePending, Text: "rolling out", Err: "deployment/default/a"}},
+		{"rolled out since the change", changed(2), RuntimeState{Status: RuntimeOK, Text: "applied"}},
 		{"not deployed", up(same, k8s("a")), RuntimeState{Status: RuntimeNone}},
 		{"a Compose service that was not started", up(same, statetest.Compose("a")), RuntimeState{Status: RuntimeNone}},
 		{"not seen yet", deployed(same), RuntimeState{Status: RuntimePending, Text: "rolling out", Err: "deployment/default/a"}},

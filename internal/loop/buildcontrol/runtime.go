@@ -211,12 +211,13 @@ func localRuntime(v store.View, m model.Manifest, u state.Update) RuntimeState {
 }
 
 // objectsOf returns the status of the objects that the resource applied last. An object without an entry is of a kind
-// without a status, or has not been seen yet.
+// without a status, or has not been seen yet. An entry from before the apply says nothing: over a slow line, the answer to an apply
+// arrives well before the change that a watch reports.
 func objectsOf(v store.View, u state.Update) []model.ObjectStatus {
 	rows := state.Objects.In(v)
 	var out []model.ObjectStatus
 	for _, a := range u.Applied {
-		if e, ok := rows.Get(a.UID); ok {
+		if e, ok := rows.Get(a.UID); ok && (e.Value.Generation == 0 || e.Value.Generation >= a.Generation) {
 			out = append(out, e.Value)
 		} else if HasStatus(a.ObjectID) {
 			out = append(out, model.ObjectStatus{ObjectID: a.ObjectID, UID: a.UID, Health: model.HealthUnknown})
