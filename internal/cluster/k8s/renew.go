@@ -24,9 +24,15 @@ const (
 	deadBy = 1500 * time.Millisecond
 	// trips is how often something goes there and back for the first answer on a new connection: TCP, TLS, the request.
 	trips = 3
-	// grace is how long the old connections have to show that they live, once a new one has been answered.
+	// grace is the longest time that the old connections have to show that they live, once a new one has been answered.
 	grace = 250 * time.Millisecond
 )
+
+// greeting is an attempt to get an answer on a new connection, on the clock of heard.
+type greeting struct {
+	began, took int64
+	err         error
+}
 
 // Renew is for a time when nothing arrives. It waits until the API server answers on a new connection, and ends the older ones unless
 // they turn out to live: after a change of networks, or the sleep of this machine, they may never fail by themselves. What
@@ -41,11 +47,7 @@ func (c *Client) Renew(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("set up another connection: %w", err)
 	}
-	type attempt struct {
-		began, took int64
-		err         error
-	}
-	ended := make(chan attempt)
+	ended := make(chan greeting)
 	tries := 0
 	defer func() {
 		cancel()
@@ -64,7 +66,7 @@ func (c *Client) Renew(ctx context.Context) error {
 			began := c.conns.heard.clock()
 			go func() {
 				err := greet(ctx, fresh, c.rest.Host)
-				ended <- attempt{began, c.conns.heard.clock() - began, err}
+				ended <- greeting{began, c.conns.heard.clock() - began, err}
 			}()
 			again.Reset(renewEvery)
 		case a := <-ended:
@@ -76,22 +78,27 @@ func (c *Client) Renew(ctx context.Context) error {
 			default:
 				late := min(2*time.Duration(a.took), deadBy)
 				c.conns.heard.lag.Store(int64(late) / 2 / trips)
-				return c.replace(ctx, a.began, before, max(late, deadAfter))
+				return c.replace(ctx, a, before, max(late, deadAfter))
 			}
 		}
 	}
 }
 
 // replace ends the connections that are older than a new one and dead: an answer to a ping is that late. Where no connection is pinged,
-// those are all, if nothing has arrived on any.
-func (c *Client) replace(ctx context.Context, began, heard int64, late time.Duration) error {
+// those are all, if nothing has arrived on any. It waits until they are that late, and at least as long as an answer is on its way: with
+// a long line, most of the grace has passed with the attempt.
+func (c *Client) replace(ctx context.Context, a greeting, heard int64, late time.Duration) error {
+	wait := grace
+	if c.conns.heard.pings.Load() {
+		wait = min(grace, max(askIdle+late-c.conns.stuck(), time.Duration(a.took)/trips/2))
+	}
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-time.After(grace):
+	case <-time.After(wait):
 	}
-	if !c.conns.endDead(began, askIdle+late) && !c.conns.heard.pings.Load() && c.conns.heard.at.Load() == heard {
-		c.conns.end(began, began)
+	if !c.conns.endDead(a.began, askIdle+late) && !c.conns.heard.pings.Load() && c.conns.heard.at.Load() == heard {
+		c.conns.end(a.began, a.began)
 	}
 	return nil
 }
