@@ -118,6 +118,9 @@ func runLive(ctx context.Context, args []string) error {
 	if err := l.run(ctx); err != nil {
 		return err
 	}
+	if len(l.report.cases) == 0 {
+		return fmt.Errorf("no case's name begins with one of %q", o.only)
+	}
 	l.report.loads[1], l.report.took = load(), time.Since(l.report.began)
 	if o.output == "json" {
 		err = l.report.json(os.Stdout)
@@ -460,7 +463,7 @@ func (l *live) measureRestarts(ctx context.Context, server []*container) error {
 	const name = "restart: new process answers"
 	var there liveCase
 	err := l.measure(ctx, server, name, serving, func() (out liveCase, err error) {
-		out.took, there.took, out.lost, err = l.restarts(ctx, server[0], l.times(60), 250*time.Millisecond)
+		out.took, there.took, out.lost, err = l.restarts(ctx, server[0], l.times(60), restartPause)
 		return out, err
 	})
 	if err != nil || !l.wanted(name) {

@@ -166,7 +166,7 @@ func (l *live) measureFar(ctx context.Context, w way, wire *proxy.Wire, app []*c
 		}
 	}
 	err = measure(farRestart, 100, func() (out liveCase, err error) {
-		out.took, _, out.lost, err = l.restarts(ctx, server[0], l.times(20), 2*w.trip)
+		out.took, _, out.lost, err = l.restarts(ctx, server[0], l.times(20), max(restartPause, 2*w.trip))
 		return out, err
 	})
 	if err != nil {

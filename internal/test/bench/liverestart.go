@@ -20,6 +20,9 @@ import (
 // knock is the pause between two requests to a program that is expected to restart.
 const knock = 300 * time.Microsecond
 
+// restartPause is how long to wait between saves that restart the process: one that follows sooner waits until the files have settled.
+const restartPause = 250 * time.Millisecond
+
 // restarts saves the file that a program reads at its start, and sends requests over the pod network until a process
 // that has read it answers. bytesThere is how long the file itself took.
 func (l *live) restarts(ctx context.Context, c *container, n int, pause time.Duration) (served, bytesThere times, lost int, err error) {
