@@ -9,7 +9,7 @@ import { laidOut } from "./layout";
 import { group, tiltfileName } from "./order";
 import { go, resourceHash } from "./place";
 import { now, order, resources, row, tiltfile } from "./state";
-import { duration, glyphs, statusNames, statusOf, updateOf } from "./words";
+import { below, duration, firstLine, glyphs, statusNames, statusOf, updateOf } from "./words";
 
 const box = { width: 196, height: 46 };
 const current = signal("");
@@ -176,7 +176,7 @@ function Node(p: { name: string; style?: Record<string, number>; critical?: bool
 
 /** What a node says in its second line: why it waits, what it does, what is wrong with it. */
 function said2(r: PageResource): string {
-  if (r.error && !r.current && !r.waiting) return r.error.split("\n", 1)[0] ?? "";
+  if (r.error && !r.current && !r.waiting) return below(firstLine(r.error), tiltfile.value);
   const said = updateOf(r, now.value, tiltfile.value);
   return said.note && !r.waiting ? `${said.text} ${said.note}` : said.text;
 }

@@ -89,8 +89,8 @@ export function past(u: PageUpdate): Said {
   return said;
 }
 
-/** Shortens the paths in a text to what follows the folder of the Tiltfile: a column has no room for more. */
-function below(text: string, tiltfile: string): string {
+/** Shortens the paths in a text to what follows the folder of the Tiltfile: a column and a node have no room for more. */
+export function below(text: string, tiltfile: string): string {
   const root = tiltfile.replace(/[^/\\]*$/, "");
   return root.length > 1 ? text.replaceAll(root, "") : text;
 }
