@@ -1,7 +1,7 @@
 // Command kube is every part of a small Kubernetes cluster in one binary: the first argument names the part to be.
 //
 // Kubernetes publishes its programs as downloads only, but their code is in ordinary Go modules, so a machine that can
-// build Go can build a cluster. One binary rather than six because nearly all of their code is shared.
+// build Go can build a cluster. One binary rather than five because nearly all of their code is shared.
 package main
 
 import (
@@ -15,8 +15,6 @@ import (
 	"k8s.io/component-base/cli"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
 	_ "k8s.io/component-base/metrics/prometheus/version"
-	kubectl "k8s.io/kubectl/pkg/cmd"
-	kubectlutil "k8s.io/kubectl/pkg/cmd/util"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	proxy "k8s.io/kubernetes/cmd/kube-proxy/app"
@@ -34,7 +32,6 @@ var parts = map[string]func() *cobra.Command{
 	"kubelet":                 func() *cobra.Command { return kubelet.NewKubeletCommand(context.Background()) },
 	"dns":                     newDNSCommand,
 	"pods":                    newPodsCommand,
-	"kubectl":                 func() *cobra.Command { return kubectl.NewDefaultKubectlCommand() },
 }
 
 func main() {
@@ -45,16 +42,7 @@ func main() {
 	part := os.Args[1]
 	// The parts read os.Args themselves, in places where no cobra setting reaches.
 	os.Args = append([]string{part}, os.Args[2:]...)
-	command := parts[part]()
-
-	if part == "kubectl" {
-		// kubectl words its errors itself; the servers leave that to cli.Run.
-		if err := cli.RunNoErrOutput(command); err != nil {
-			kubectlutil.CheckErr(err)
-		}
-		return
-	}
-	os.Exit(cli.Run(command))
+	os.Exit(cli.Run(parts[part]()))
 }
 
 func names() []string {
