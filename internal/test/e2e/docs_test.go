@@ -30,14 +30,23 @@ func TestDocs(t *testing.T) {
 		}
 		t.Run(strings.ReplaceAll(p.Topic, "/", "-"), func(t *testing.T) {
 			t.Parallel()
+			r := newReader(t, p)
 			for _, b := range p.Blocks() {
-				if program, ok := b.Value("needs"); ok {
-					if _, err := exec.LookPath(program); err != nil {
-						t.Skipf("%s:%d needs %s on this machine", p.Topic, b.Line, program)
-					}
+				program, ok := b.Value("needs")
+				if !ok {
+					continue
+				}
+				var err error
+				if program == "dotnet" {
+					err = r.dotnet()
+				} else {
+					_, err = exec.LookPath(program)
+				}
+				if err != nil {
+					t.Skipf("%s:%d needs %s on this machine: %v", p.Topic, b.Line, program, err)
 				}
 			}
-			newReader(t, p).follow()
+			r.follow()
 		})
 	}
 }
@@ -72,6 +81,8 @@ type reader struct {
 	env  []string
 	// ports are the ports of the page, and those that it gets here instead.
 	ports map[string]string
+	// framework is that of the .NET SDK here, instead of the one that pages name.
+	framework string
 	// output is what the last commands have printed.
 	output string
 	// running are the commands in other terminals.
@@ -169,8 +180,45 @@ func (r *reader) leave() {
 	}
 }
 
+// pageFramework is the framework that pages about .NET name.
+const pageFramework = "net9.0"
+
 func (r *reader) expand(s string) string {
+	if r.framework != "" {
+		s = strings.ReplaceAll(s, pageFramework, r.framework)
+	}
 	return pagePorts.ReplaceAllStringFunc(s, func(port string) string { return r.ports[port] })
+}
+
+// dotnet puts a .NET SDK on the reader's PATH. Processes of a compiler that outlive it are turned off.
+func (r *reader) dotnet() error {
+	folder, err := exec.Command("../../../scripts/dotnet/build").Output()
+	if err != nil {
+		return fmt.Errorf("scripts/dotnet/build: %w", err)
+	}
+	r.env = append(r.env, "PATH="+strings.TrimSpace(string(folder))+":"+lookup(r.env, "PATH"), "UseSharedCompilation=false", "MSBUILDDISABLENODEREUSE=1",
+		"NUGET_PACKAGES="+filepath.Join(lookup(r.env, "HOME"), "nuget"))
+	if err := r.run("dotnet --version"); err != nil {
+		return fmt.Errorf("%w\n%s", err, r.output)
+	}
+	version := strings.TrimSpace(r.output)
+	major, rest, _ := strings.Cut(version, ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	r.framework = "net" + major + "." + minor
+	if len(major) == 1 && major < "5" {
+		r.framework = "netcoreapp" + major + "." + minor
+	}
+	return nil
+}
+
+// lookup returns the last value of a variable.
+func lookup(env []string, name string) (value string) {
+	for _, v := range env {
+		if rest, ok := strings.CutPrefix(v, name+"="); ok {
+			value = rest
+		}
+	}
+	return value
 }
 
 func (r *reader) command(script string) *exec.Cmd {
