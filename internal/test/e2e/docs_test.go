@@ -197,7 +197,7 @@ func (r *reader) dotnet() error {
 		return fmt.Errorf("scripts/dotnet/build: %w", err)
 	}
 	r.env = append(r.env, "PATH="+strings.TrimSpace(string(folder))+":"+lookup(r.env, "PATH"), "UseSharedCompilation=false", "MSBUILDDISABLENODEREUSE=1",
-		"NUGET_PACKAGES="+filepath.Join(lookup(r.env, "HOME"), "nuget"))
+		"NUGET_PACKAGES="+filepath.Join(lookup(r.env, "HOME"), "nuget"), "TMPDIR="+lookup(r.env, "HOME"))
 	if err := r.run("dotnet --version"); err != nil {
 		return fmt.Errorf("%w\n%s", err, r.output)
 	}
