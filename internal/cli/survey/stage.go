@@ -6,8 +6,10 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/kballard/go-shellquote"
 	"github.com/moby/buildkit/frontend/dockerfile/instructions"
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
 )
@@ -21,6 +23,9 @@ type stage struct {
 	// commands are all that it runs, and after those after the last copy of the project.
 	commands, after []string
 	entrypoint, cmd []string
+	// env are its variables, and base the image that it begins with.
+	env  []variable
+	base string
 	// before are the stages before it.
 	before []stage
 }
@@ -54,11 +59,12 @@ func finalStage(content []byte) (stage, error) {
 }
 
 func stageOf(of instructions.Stage, before []stage) stage {
-	s := stage{name: of.Name, workdir: "/", before: before}
+	s := stage{name: of.Name, workdir: "/", before: before, base: of.BaseName}
 	if i := slices.IndexFunc(before, func(b stage) bool { return b.name != "" && strings.EqualFold(b.name, of.BaseName) }); i >= 0 {
 		base := before[i]
 		s.workdir, s.copies, s.fetched, s.commands, s.after, s.entrypoint, s.cmd = base.workdir, slices.Clone(base.copies), slices.Clone(base.fetched),
 			slices.Clone(base.commands), slices.Clone(base.after), base.entrypoint, base.cmd
+		s.env, s.base = slices.Clone(base.env), base.base
 	}
 	for _, c := range of.Commands {
 		switch c := c.(type) {
@@ -79,6 +85,10 @@ func stageOf(of instructions.Stage, before []stage) stage {
 		case *instructions.RunCommand:
 			line := strings.Join(c.CmdLine, " ")
 			s.commands, s.after = append(s.commands, line), append(s.after, line)
+		case *instructions.EnvCommand:
+			for _, v := range c.Env {
+				s.env = append(slices.DeleteFunc(s.env, func(e variable) bool { return e.name == v.Key }), variable{v.Key, unquoted(v.Value)})
+			}
 		case *instructions.EntrypointCommand:
 			s.entrypoint = argv(c.ShellDependantCmdLine)
 		case *instructions.CmdCommand:
@@ -191,7 +201,7 @@ func (l *looker) inStage(im *Image, final stage) bool {
 	syncs = reduced(syncs)
 	im.Live = append(slices.Clone(syncs), Step{Run: "cd " + from.workdir + " && " + strings.Join(from.after, " && ")})
 	if im.Restart = true; im.Target != "" {
-		im.Entrypoint = entrypoint
+		im.Entrypoint = l.withEnv(im, final.missing(from), entrypoint)
 	}
 	where := "in the container"
 	if im.Target != "" {
@@ -200,4 +210,49 @@ func (l *looker) inStage(im *Image, final stage) bool {
 	im.Why = fmt.Sprintf("a saved file is compiled %s; quicker is to compile in a local_resource, and to sync what it makes", where)
 	l.note(Guessed, "%s: %s is compiled %s", im.file(), im.Kind, where)
 	return true
+}
+
+// unquoted returns a value without the quotes around it.
+func unquoted(value string) string {
+	if n := len(value); n > 1 && value[0] == value[n-1] && (value[0] == '"' || value[0] == '\'') {
+		return value[1 : n-1]
+	}
+	return value
+}
+
+// variable is one of an image's environment.
+type variable struct{ name, value string }
+
+// missing returns the variables of the stage that another one does not have, and those of its base image that decide where a server
+// listens: Microsoft's images for ASP.NET set one, and those with the SDK do not.
+func (s stage) missing(in stage) []variable {
+	out := slices.DeleteFunc(slices.Clone(s.env), func(v variable) bool { return slices.Contains(in.env, v) })
+	listens := func(v variable) bool {
+		return slices.Contains([]string{"ASPNETCORE_URLS", "ASPNETCORE_HTTP_PORTS", "URLS", "HTTP_PORTS"}, v.name)
+	}
+	if name, tag, _ := strings.Cut(path.Base(s.base), ":"); name == "aspnet" && !slices.ContainsFunc(slices.Concat(s.env, in.env), listens) {
+		major, _, _ := strings.Cut(tag, ".")
+		if n, err := strconv.Atoi(major); err == nil && n < 8 {
+			out = append(out, variable{"ASPNETCORE_URLS", "http://+:80"})
+		} else {
+			out = append(out, variable{"ASPNETCORE_HTTP_PORTS", "8080"})
+		}
+	}
+	return out
+}
+
+// withEnv returns a command that sets variables, unless the container has them, and runs another one. It notes those that it cannot set.
+func (l *looker) withEnv(im *Image, env []variable, command []string) []string {
+	var script strings.Builder
+	for _, v := range env {
+		if v.name == "PATH" || strings.ContainsAny(v.value, "\"\\$`}") {
+			l.note(LeftOut, "%s: variable %s of the last stage is not set in stage %s", im.file(), v.name, im.Target)
+			continue
+		}
+		fmt.Fprintf(&script, "export %s=\"${%s-%s}\" && ", v.name, v.name, v.value)
+	}
+	if script.Len() == 0 {
+		return command
+	}
+	return []string{"sh", "-c", script.String() + "exec " + shellquote.Join(command...)}
 }
