@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -241,11 +242,14 @@ func (s stage) missing(in stage) []variable {
 	return out
 }
 
+// shellName matches the names that a shell can export. Docker takes others, such as those with dots.
+var shellName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
 // withEnv returns a command that sets variables, unless the container has them, and runs another one. It notes those that it cannot set.
 func (l *looker) withEnv(im *Image, env []variable, command []string) []string {
 	var script strings.Builder
 	for _, v := range env {
-		if v.name == "PATH" || strings.ContainsAny(v.value, "\"\\$`}") {
+		if v.name == "PATH" || !shellName.MatchString(v.name) || strings.ContainsAny(v.value, "\"\\$`}") {
 			l.note(LeftOut, "%s: variable %s of the last stage is not set in stage %s", im.file(), v.name, im.Target)
 			continue
 		}
