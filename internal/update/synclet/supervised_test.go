@@ -102,7 +102,7 @@ func (f *supervisedPods) Exec(ctx context.Context, req k8s.ExecRequest) error {
 	return cmd.Wait()
 }
 
-// pass forwards the synclet's messages, until an answer is to be lost.
+// pass forwards the synclet's messages. It stops at the first answer that the test drops.
 func (f *supervisedPods) pass(from io.Reader, to io.Writer) {
 	if _, err := io.CopyN(to, from, int64(len(protocol.Preamble))); err != nil {
 		return
