@@ -20,6 +20,9 @@ type SettlerOptions struct {
 	// IsEager, which must not call the settler; nil means no target.
 	Eager   time.Duration
 	IsEager func(model.TargetID) bool
+	// Lone is to what the quiet time of such a target falls, save by save, as long as its changes come one file at a time and
+	// concern no other target; 1 ms by default.
+	Lone time.Duration
 	// MaxQuiet bounds the quiet time, which grows for targets whose changes come in bursts; 200 ms by default.
 	MaxQuiet time.Duration
 	// Cap is the longest time for which changes are kept, counted from the first; 2 s by default.
@@ -60,6 +63,7 @@ type settling struct {
 	last  time.Time        // when the latest change came, kept after the release
 	gap   time.Duration    // the longest pause within this burst
 	quiet time.Duration    // what was learned from earlier bursts
+	lone  bool             // this burst, or the one before it, is one change of one file of this target alone
 	retry time.Time        // when to look at the lock again
 }
 
@@ -73,7 +77,9 @@ func NewSettler(opts SettlerOptions) *Settler {
 	set(&opts.Quiet, 30*time.Millisecond)
 	set(&opts.Eager, 5*time.Millisecond)
 	set(&opts.MaxQuiet, 200*time.Millisecond)
+	set(&opts.Lone, time.Millisecond)
 	opts.Eager = min(opts.Eager, opts.Quiet)
+	opts.Lone = min(opts.Lone, opts.Eager)
 	opts.MaxQuiet = max(opts.MaxQuiet, opts.Quiet)
 	set(&opts.Cap, 2*time.Second)
 	set(&opts.LockedCap, 10*time.Second)
@@ -108,8 +114,10 @@ func (s *Settler) add(c Change, b Batch, now time.Time) {
 	switch {
 	case t.paths != nil:
 		t.gap = max(t.gap, gap)
+		t.lone = false
 	default:
 		s.learn(t, gap)
+		t.lone = len(c.Paths) == 1 && len(b.Changes) == 1 && gap >= s.opts.MaxQuiet
 		t.paths, t.dirs = map[string]Print{}, map[string]bool{}
 		t.first, t.gap, t.retry = now, 0, time.Time{}
 		t.order = s.order
@@ -132,23 +140,29 @@ func (s *Settler) add(c Change, b Batch, now time.Time) {
 }
 
 // learn adapts a target's quiet time when a burst begins; gap is the time since the change before it. A burst that
-// follows soon after a release belonged to the released changes: a formatter or a generator was still at work.
+// follows soon after a release belonged to the released changes: a formatter or a generator was still at work. Lone
+// saves shorten the wait of an eager target, which is the largest part of what a restart costs beside the program's start.
 func (s *Settler) learn(t *settling, gap time.Duration) {
+	least := s.quiet(t.id)
 	if gap < s.opts.MaxQuiet {
-		t.quiet = min(max(t.quiet, gap+gap/2), s.opts.MaxQuiet)
+		t.quiet = min(max(t.quiet, least, gap+gap/2), s.opts.MaxQuiet)
 		return
 	}
-	least := s.quiet(t.id)
-	t.quiet = least + (t.quiet-least)*7/10
+	if t.lone && s.eager(t.id) {
+		least = s.opts.Lone
+	}
+	t.quiet = max(least, least+(t.quiet-least)*7/10)
 }
 
 // quiet returns a target's quiet time before anything was learned.
 func (s *Settler) quiet(id model.TargetID) time.Duration {
-	if s.opts.IsEager != nil && s.opts.IsEager(id) {
+	if s.eager(id) {
 		return s.opts.Eager
 	}
 	return s.opts.Quiet
 }
+
+func (s *Settler) eager(id model.TargetID) bool { return s.opts.IsEager != nil && s.opts.IsEager(id) }
 
 // note takes one path.
 func (t *settling) note(path string, p Print) {
@@ -275,6 +289,9 @@ func (t *settling) shares(other *settling) bool {
 // restsAt returns when a target will have settled, unless more changes come. s.mu is held.
 func (s *Settler) restsAt(t *settling) time.Time {
 	quiet := min(max(t.quiet, 2*t.gap), s.opts.MaxQuiet)
+	if !t.lone {
+		quiet = max(quiet, s.quiet(t.id))
+	}
 	due := t.last.Add(quiet)
 	if end := t.first.Add(s.opts.Cap); end.Before(due) {
 		due = end
