@@ -473,7 +473,7 @@ func (l *live) measureRestarts(ctx context.Context, server []*container) error {
 	there.name, there.mode, there.busy = "restart: the file is there", served.mode, served.busy
 	l.report.cases = append(l.report.cases, there)
 	alone := liveCase{name: "restart: the program's own start"}
-	alone.took, err = l.starts(ctx, l.times(60), 50*time.Millisecond)
+	alone.took, err = l.starts(ctx, l.times(60), restartPause)
 	l.report.cases = append(l.report.cases, alone)
 	return err
 }

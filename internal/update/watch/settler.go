@@ -16,13 +16,10 @@ import (
 type SettlerOptions struct {
 	// Quiet is how long nothing may change before a target's changes are released; 30 ms by default.
 	Quiet time.Duration
-	// Eager replaces Quiet, if it is shorter, for the targets for which IsEager returns true; 5 ms by default. Add calls
-	// IsEager, which must not call the settler; nil means no target.
+	// Eager replaces Quiet, if it is shorter, for the targets for which IsEager returns true; 5 ms by default. It falls to nothing
+	// for those whose changes come one file at a time. Add calls IsEager, which must not call the settler; nil means no target.
 	Eager   time.Duration
 	IsEager func(model.TargetID) bool
-	// Lone is to what the quiet time of such a target falls, save by save, as long as its changes come one file at a time and
-	// concern no other target; 1 ms by default.
-	Lone time.Duration
 	// MaxQuiet bounds the quiet time, which grows for targets whose changes come in bursts; 200 ms by default.
 	MaxQuiet time.Duration
 	// Cap is the longest time for which changes are kept, counted from the first; 2 s by default.
@@ -33,6 +30,9 @@ type SettlerOptions struct {
 	// that is Git holding its index.lock. Only Run calls it, every 10 ms while it returns true.
 	Locked func(dirs []string) bool
 }
+
+// leastQuiet is the shortest time worth waiting for: timers are not more exact.
+const leastQuiet = time.Millisecond
 
 // lockPause is the time between two looks at a lock.
 const lockPause = 10 * time.Millisecond
@@ -77,9 +77,7 @@ func NewSettler(opts SettlerOptions) *Settler {
 	set(&opts.Quiet, 30*time.Millisecond)
 	set(&opts.Eager, 5*time.Millisecond)
 	set(&opts.MaxQuiet, 200*time.Millisecond)
-	set(&opts.Lone, time.Millisecond)
 	opts.Eager = min(opts.Eager, opts.Quiet)
-	opts.Lone = min(opts.Lone, opts.Eager)
 	opts.MaxQuiet = max(opts.MaxQuiet, opts.Quiet)
 	set(&opts.Cap, 2*time.Second)
 	set(&opts.LockedCap, 10*time.Second)
@@ -149,7 +147,11 @@ func (s *Settler) learn(t *settling, gap time.Duration) {
 		return
 	}
 	if t.lone && s.eager(t.id) {
-		least = s.opts.Lone
+		t.quiet /= 2
+		if t.quiet < leastQuiet {
+			t.quiet = 0
+		}
+		return
 	}
 	t.quiet = max(least, least+(t.quiet-least)*7/10)
 }

@@ -134,7 +134,7 @@ func TestSettler(t *testing.T) {
 			},
 			want: []string{"9ms a /x /y", "30ms b /x", "1.005s a /x", "1.15s a /fmt", "2.18s a /fmt /x"},
 		}, {
-			name: "eager targets wait less and less for lone changes, and again for others",
+			name: "eager targets stop waiting for lone changes, until others come",
 			opts: SettlerOptions{IsEager: func(model.TargetID) bool { return true }},
 			script: func(s *Settler) {
 				alone := func(n int) {
@@ -163,11 +163,11 @@ func TestSettler(t *testing.T) {
 				alone(3)
 			},
 			want: []string{
-				"5ms a /x", "1.004s a /x", "2.003s a /x", "3.002s a /x", "4.002s a /x", "5.002s a /x", "6.001s a /x", "7.001s a /x", "8.001s a /x",
-				"9.005s a /files /two /x", "10.005s a /x", "11.004s a /x", "12.003s a /x",
-				"13.005s a /others /then /x", "14.005s a /x", "15.004s a /x", "16.003s a /x",
-				"17.005s a /x", "17.005s b /x", "18.005s a /x", "19.004s a /x", "20.003s a /x", "21.002s a /x", "22.002s a /x", "23.002s a /x", "24.001s a /x",
-				"25.001s a /x", "25.008s a /late", "26.005s a /x", "27.004s a /x", "28.003s a /x",
+				"5ms a /x", "1.003s a /x", "2.001s a /x", "3s a /x", "4s a /x", "5s a /x", "6s a /x", "7s a /x", "8s a /x",
+				"9.005s a /files /two /x", "10.005s a /x", "11.003s a /x", "12.001s a /x",
+				"13.005s a /others /then /x", "14.005s a /x", "15.003s a /x", "16.001s a /x",
+				"17.005s a /x", "17.005s b /x", "18.005s a /x", "19.003s a /x", "20.001s a /x", "21s a /x", "22s a /x", "23s a /x", "24s a /x",
+				"25s a /x", "25.008s a /late", "26.005s a /x", "27.003s a /x", "28.001s a /x",
 			},
 		}, {
 			name: "a file that the Tiltfile also reads is released for all targets together",
