@@ -43,6 +43,7 @@ func (w way) floor(bytes int) time.Duration {
 
 // The names of the cases over a line.
 const (
+	farOneWay            = "one way: half of an echo over an open exec"
 	farOne, farMany      = "one file of 1 KB", "100 files in one save"
 	farLine, farText     = "4 MB of text, a line changed", "4 MB of text, all of it"
 	farProgram, farPlain = "an 11 MB program, a line changed", "… with Go's compressed debug data"
@@ -67,7 +68,7 @@ var ways = []way{
 
 // far measures a session over a line.
 func (l *live) far(ctx context.Context, w way) error {
-	if !slices.ContainsFunc([]string{farOne, farMany, farLine, farText, farProgram, farPlain, farRestart, farDown, farStart, farRefused, farSilent, farAddress}, func(c string) bool { return l.wanted(w.name + ": " + c) }) {
+	if !slices.ContainsFunc([]string{farOneWay, farOne, farMany, farLine, farText, farProgram, farPlain, farRestart, farDown, farStart, farRefused, farSilent, farAddress}, func(c string) bool { return l.wanted(w.name + ": " + c) }) {
 		return nil
 	}
 	wire, kubeconfig, err := stretched(w.line(), filepath.Dir(l.project.Dir))
@@ -100,6 +101,26 @@ func stretched(line proxy.Line, dir string) (*proxy.Wire, string, error) {
 	return wire, path, os.WriteFile(path, server.ReplaceAll(text, []byte("server: https://"+wire.Address())), 0o600)
 }
 
+// oneWay measures what the session's line itself takes to a process in a container, with as few bytes as describe a small change: a
+// proxy delays a little longer than it is told to, and an exec has its own price. The other cases are to be seen beside it.
+func (l *live) oneWay(ctx context.Context, pod string, w way) error {
+	name := w.name + ": " + farOneWay
+	if !l.wanted(name) {
+		return nil
+	}
+	fmt.Fprintln(os.Stderr, name)
+	c, err := connect(l.project.Kubeconfig)
+	if err != nil {
+		return fmt.Errorf("connect over the line: %w", err)
+	}
+	took, err := c.echo(ctx, l.project.Namespace, pod, 100, l.times(60), w.trip)
+	for i := range took {
+		took[i] /= 2
+	}
+	l.report.cases = append(l.report.cases, liveCase{name: name, took: took, floor: w.floor(100)})
+	return err
+}
+
 // change is a file that is saved again and again, with all its contents.
 type change struct {
 	name     string
@@ -129,6 +150,7 @@ func (l *live) measureFar(ctx context.Context, w way, wire *proxy.Wire, app []*c
 		return err
 	}
 	err = errors.Join(
+		l.oneWay(ctx, app[0].pod, w),
 		measure(farOne, 100, func() (liveCase, error) {
 			return l.spacedCase(ctx, app, l.times(60), w.trip, l.one("files", "1k", func() []byte { return l.text(1024) }))
 		}),

@@ -45,7 +45,7 @@ func (c *cluster) measureFloor(ctx context.Context, namespace, pod, root string)
 		return nil, err
 	}
 	f := &floor{awake: base.echo, exec: base.exec}
-	if f.echo, err = c.echo(ctx, namespace, pod, floorRounds, floorPause); err != nil {
+	if f.echo, err = c.echo(ctx, namespace, pod, 1024, floorRounds, floorPause); err != nil {
 		return nil, fmt.Errorf("echo with pauses: %w", err)
 	}
 	if f.wake, err = wakeUps(ctx); err != nil {

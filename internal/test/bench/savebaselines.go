@@ -34,14 +34,14 @@ func (c *cluster) podBaselines(ctx context.Context, namespace, pod string) (b *s
 	if err != nil {
 		return nil, fmt.Errorf("exec: %w", err)
 	}
-	if b.echo, err = c.echo(ctx, namespace, pod, 200, 0); err != nil {
+	if b.echo, err = c.echo(ctx, namespace, pod, 1024, 200, 0); err != nil {
 		return nil, fmt.Errorf("echo: %w", err)
 	}
 	return b, nil
 }
 
 // echo times 1 KB through "cat" and back, with a pause before each round.
-func (c *cluster) echo(ctx context.Context, namespace, pod string, rounds int, pause time.Duration) (took times, err error) {
+func (c *cluster) echo(ctx context.Context, namespace, pod string, size, rounds int, pause time.Duration) (took times, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	in, send := io.Pipe()
 	receive, out := io.Pipe()
@@ -57,7 +57,7 @@ func (c *cluster) echo(ctx context.Context, namespace, pod string, rounds int, p
 		cancel()
 		<-ended
 	}()
-	sent := bytes.Repeat([]byte("x"), 1024)
+	sent := bytes.Repeat([]byte("x"), size)
 	got := make([]byte, len(sent))
 	round := func() error {
 		if _, err := send.Write(sent); err != nil {
