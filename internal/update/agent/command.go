@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -121,7 +122,11 @@ func (s *server) begin(m *protocol.Run, step protocol.Step, ok bool) (*command, 
 		return nil, errKilled
 	}
 	s.journal.begin(step)
-	c, err := start(m, s.environ)
+	environ := s.environ
+	if step.Flight != 0 {
+		environ = append(slices.Clone(environ), mark(step))
+	}
+	c, err := start(m, environ)
 	if err == nil {
 		s.running[m.ID] = c
 	}
@@ -156,7 +161,7 @@ func (s *server) kill(id uint64) {
 func (c *command) kill() { _ = syscall.Kill(-c.process.Pid, syscall.SIGKILL) }
 
 // start starts a command in a process group of its own, without input. Its process ends with this program, also if that is killed: the command
-// is then carried out again, and would go on beside its repetition. (The kernel watches the thread that starts the process. Go's
+// is then carried out again, and would go on beside its repetition. The next synclet ends its children: see endCutOff. (The kernel watches the thread that starts the process. Go's
 // runtime keeps its threads, as long as none is locked to a goroutine that ends.)
 func start(m *protocol.Run, environ []string) (*command, error) {
 	if len(m.Argv) == 0 {

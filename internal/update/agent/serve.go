@@ -173,6 +173,7 @@ func (s *server) hello(m *protocol.Hello) {
 	if !s.greeted {
 		claim(m.Client)
 		s.journal = openJournal(m.Client)
+		endCutOff(s.journal)
 		s.all.Go(func() {
 			sweepJournals()
 			sweep(m.Places, s.files, &s.ended)

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/update/agent/program"
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // served is a synclet in a process of its own.
@@ -129,6 +131,55 @@ func TestClaim(t *testing.T) {
 		t.Errorf("the container has %q, %v", got, err)
 	}
 	check(t, other.put(t, f, "four"))
+}
+
+// TestCutOff kills a synclet whose command has children, also one in a session of its own: the next synclet ends them, since the command
+// is carried out again. What a command left running that has ended, and the processes of other flights, stay.
+func TestCutOff(t *testing.T) {
+	dir := t.TempDir()
+	old := serve(t, "cut", dir)
+	flight := newFlight()
+	other := exec.Command("sleep", "1000")
+	other.Env = []string{fmt.Sprintf("HONE_STEP=%d.1", flight+2), "PATH=" + os.Getenv("PATH")}
+	check(t, other.Start())
+	sh := func(script string) model.Cmd { return model.Cmd{Argv: []string{"sh", "-c", script}, Dir: dir} }
+	from := filepath.Join(t.TempDir(), "from")
+	writeFile(t, from, "new", 0o644)
+	_, _, err := old.apply(t.Context(), Batch{Puts: []Put{{Local: from, Remote: filepath.Join(dir, "f")}}}, func(bool) Then {
+		return Then{Flight: flight, Runs: []model.Cmd{
+			sh("sleep 1000 >/dev/null 2>&1 & echo $! > daemon"),
+			sh("sleep 1000 & echo $! > child; setsid sh -c 'echo $$ > stray; exec sleep 1000' & wait"),
+		}}
+	})
+	check(t, err)
+	pids := map[string]*os.Process{"other": other.Process}
+	for _, name := range []string{"daemon", "child", "stray"} {
+		eventually(t, name+" runs", func() bool {
+			text, _ := os.ReadFile(filepath.Join(dir, name))
+			pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+			pids[name] = &os.Process{Pid: pid}
+			return err == nil && alive(pids[name])
+		})
+	}
+	t.Cleanup(func() {
+		for _, p := range pids {
+			_ = syscall.Kill(p.Pid, syscall.SIGKILL)
+		}
+		_ = other.Wait()
+	})
+	check(t, old.process.Kill())
+	<-old.Done()
+	for name, p := range pids {
+		if !alive(p) {
+			t.Errorf("%s ends with the synclet", name)
+		}
+	}
+	serve(t, "cut", dir)
+	for name, want := range map[string]bool{"other": true, "daemon": true, "child": false, "stray": false} {
+		if alive(pids[name]) != want {
+			t.Errorf("%s lives: %t", name, !want)
+		}
+	}
 }
 
 // unread returns how many bytes wait in a pipe.
