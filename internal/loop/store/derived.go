@@ -39,7 +39,7 @@ func DeriveFrom[T any](s *Schema, name string, of func(v View, before *T) T, tab
 // *UndeclaredError when v belongs to a subscriber that did not declare the tables as inputs.
 func (d *Derived[T]) In(v View) T {
 	for i, t := range d.tables {
-		v.content(t, d.names[i])
+		v.check(t, d.names[i])
 	}
 	return v.derived[d.index].value(v.Snapshot, d.tables, func(before any) any {
 		own := View{Snapshot: v.Snapshot, reader: d.name, allowed: make([]bool, len(v.contents))}

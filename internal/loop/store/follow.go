@@ -7,40 +7,39 @@ import "slices"
 // a removed one; neither must be changed. follow is a reducer and must be pure. A table that follows others may itself be
 // followed, but not by a table that it follows.
 func Follow[T, S any](t *Table[T], source *Table[S], follow func(d *Draft[T], was, is *Entry[S])) {
-	if t.schema.follow(source.name, t.name) {
-		panic("store: table " + t.name + " must not follow " + source.name + ", which follows it") // as in Define
+	if t.of.schema.follow(source.Name(), t.Name()) {
+		panic("store: table " + t.Name() + " must not follow " + source.Name() + ", which follows it") // as in Define
 	}
-	source.followers = append(source.followers, follower[S]{t.index, func(d drafter, was, is *Entry[S]) {
-		follow(d.(*Draft[T]), was, is)
+	source.of.followers = append(source.of.followers, follower{t.of.index, func(d *draft, was, is Row) {
+		follow(d.view.(*Draft[T]), entryOf[S](was), entryOf[S](is))
 	}})
-	t.schema.follows = append(t.schema.follows, following{source.name, t.name})
+	t.of.schema.follows = append(t.of.schema.follows, following{source.Name(), t.Name()})
 }
 
 // following names a table and a table that follows it.
 type following struct{ source, table string }
 
 // follower is how a table that follows another one reacts to a change.
-type follower[T any] struct {
+type follower struct {
 	table  int
-	follow func(d drafter, was, is *Entry[T])
+	follow func(d *draft, was, is Row)
 }
 
 // change is what happened to an entry.
-type change[T any] struct{ was, is *Entry[T] }
+type change struct{ was, is Row }
 
 // note records a change for the table's followers.
-func (d *Draft[T]) note(id string, is *Entry[T]) {
+func (d *draft) note(id string, is Row) {
 	if len(d.table.followers) > 0 {
-		was, _ := d.rows.Get(id)
-		d.changes = append(d.changes, change[T]{was, is})
+		d.changes = append(d.changes, change{d.rows.get(id), is})
 	}
 }
 
-// tell passes the changes since the last call to the table's followers. Draft returns the draft of a table.
-func (d *Draft[T]) tell(draft func(table int) drafter) {
+// tell passes the changes since the last call to the table's followers. draftOf returns the draft of a table.
+func (d *draft) tell(draftOf func(table int) *draft) {
 	for _, c := range d.changes {
 		for _, f := range d.table.followers {
-			f.follow(draft(f.table), c.was, c.is)
+			f.follow(draftOf(f.table), c.was, c.is)
 		}
 	}
 	clear(d.changes)
@@ -56,12 +55,12 @@ func (s *Schema) follow(table, other string) bool {
 func (s *Schema) passing() []int {
 	var out []int
 	for i, t := range s.tables {
-		follows := slices.ContainsFunc(s.follows, func(f following) bool { return f.table == t.Name() })
-		followed := slices.ContainsFunc(s.follows, func(f following) bool { return f.source == t.Name() })
+		follows := slices.ContainsFunc(s.follows, func(f following) bool { return f.table == t.name })
+		followed := slices.ContainsFunc(s.follows, func(f following) bool { return f.source == t.name })
 		if !follows || !followed {
 			continue
 		}
-		at := slices.IndexFunc(out, func(j int) bool { return s.follow(s.tables[j].Name(), t.Name()) })
+		at := slices.IndexFunc(out, func(j int) bool { return s.follow(s.tables[j].name, t.name) })
 		if at < 0 {
 			at = len(out)
 		}
@@ -74,8 +73,8 @@ func (s *Schema) passing() []int {
 func (s *Schema) changed(a ActionType) []string {
 	var out []string
 	for _, t := range s.tables {
-		if slices.ContainsFunc(s.accepts[a], func(accepts string) bool { return s.follow(t.Name(), accepts) }) {
-			out = append(out, t.Name())
+		if slices.ContainsFunc(s.accepts[a], func(accepts string) bool { return s.follow(t.name, accepts) }) {
+			out = append(out, t.name)
 		}
 	}
 	return out

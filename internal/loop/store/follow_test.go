@@ -30,7 +30,7 @@ func TestFollow(t *testing.T) {
 	f := newFixture()
 	diary := f.follows()
 	s := New(f.schema)
-	s.finalizers[f.jobs.index] = []string{"keeper"}
+	s.finalizers[f.jobs.of.index] = []string{"keeper"}
 	for _, a := range []Action{hired{"a"}, added{"n"}, hired{"a"}, left{"a"}, hired{"a"}, FinalizerReleased{"jobs", "a", "keeper"},
 		FinalizerReleased{"jobs", "nobody", "keeper"}} {
 		s.Dispatch(a)
@@ -63,7 +63,7 @@ func TestFollowAFollower(t *testing.T) {
 	Follow(index, diary, copied("diary"))
 	Follow(summary, f.counters, func(d *Draft[string], _, is *Entry[counter]) { d.Put(fmt.Sprint(d.Len()), "counter "+is.ID) })
 	s := New(f.schema)
-	s.finalizers[f.jobs.index] = []string{"keeper"}
+	s.finalizers[f.jobs.of.index] = []string{"keeper"}
 	for _, a := range []Action{hired{"a"}, added{"n"}, left{"a"}, FinalizerReleased{"jobs", "a", "keeper"}} {
 		s.Dispatch(a)
 	}

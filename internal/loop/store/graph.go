@@ -52,7 +52,7 @@ type GraphEdge struct {
 func NewGraph(schema *Schema, contracts []Contract) Graph {
 	var g Graph
 	for _, t := range schema.tables {
-		g.Tables = append(g.Tables, GraphTable{t.Name(), t.docText(), t.hasFinalizers()})
+		g.Tables = append(g.Tables, GraphTable{t.name, t.doc, t.finalizers})
 	}
 	for _, f := range schema.follows {
 		g.Edges = append(g.Edges, GraphEdge{From: "table:" + f.source, To: "table:" + f.table, Kind: "follows"})

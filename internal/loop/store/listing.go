@@ -8,54 +8,103 @@ import (
 	"github.com/benbjohnson/immutable"
 )
 
-// sorted are entries by their ids.
-type sorted[T any] = immutable.SortedMap[string, *Entry[T]]
+// content is the entries of a table by their ids.
+type content = immutable.SortedMap[string, Row]
+
+// rows are the entries of a table of any type at one moment.
+type rows struct {
+	m *content
+	// version and listing are those of the snapshot; outside of a snapshot listing is nil.
+	version uint64
+	listing *listing
+}
+
+func (r rows) len() int { return r.m.Len() }
+
+// get returns nil when there is no such entry.
+func (r rows) get(id string) Row {
+	e, _ := r.m.Get(id)
+	return e
+}
+
+// all returns the entries in the order of their ids. The list may be shared.
+func (r rows) all() []Row {
+	if r.listing != nil {
+		return r.listing.of(r.m, r.version)
+	}
+	return list(r.m)
+}
+
+func (r rows) after(id string, yield func(Row) bool) {
+	it := r.m.Iterator()
+	for it.Seek(id); !it.Done(); {
+		if at, e, _ := it.Next(); at != id && !yield(e) {
+			return
+		}
+	}
+}
+
+func (r rows) ends() (first, last Row) {
+	if r.m.Len() == 0 {
+		return nil, nil
+	}
+	it := r.m.Iterator()
+	_, first, _ = it.Next()
+	it.Last()
+	_, last, _ = it.Next()
+	return first, last
+}
+
+func list(m *content) []Row {
+	out := make([]Row, 0, m.Len())
+	for it := m.Iterator(); !it.Done(); {
+		_, e, _ := it.Next()
+		out = append(out, e)
+	}
+	return out
+}
 
 // listing is a table's newest entries as a list in the order of their ids, made at the first request. Many readers iterate
 // over all entries of every snapshot, and a list takes a quarter of the time of the map. Snapshots share the listing, so
 // that a retained old snapshot retains no list.
-type listing[T any] struct {
+type listing struct {
 	mu    sync.Mutex
 	known bool
 	// version is that of the table.
 	version uint64
-	list    []*Entry[T]
+	list    []Row
 }
 
 // patched is the maximum number of changes for which a list is made from the previous one.
 const patched = 32
 
 // of returns the entries of a table that has this version.
-func (l *listing[T]) of(rows *sorted[T], version uint64) []*Entry[T] {
+func (l *listing) of(m *content, version uint64) []Row {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.known && l.version == version {
 		return l.list
 	}
-	list := make([]*Entry[T], 0, rows.Len())
-	for it := rows.Iterator(); !it.Done(); {
-		_, e, _ := it.Next()
-		list = append(list, e)
-	}
+	entries := list(m)
 	if !l.known || l.version < version {
-		l.known, l.version, l.list = true, version, list
+		l.known, l.version, l.list = true, version, entries
 	}
-	return list
+	return entries
 }
 
 // follow makes the list of a table from the list of the previous version, if that was requested. Only the entries with the
 // given ids may have changed.
-func (l *listing[T]) follow(rows *sorted[T], version uint64, touched []string) {
+func (l *listing) follow(m *content, version uint64, touched []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.known || l.version != version-1 || len(touched) > patched {
 		return
 	}
-	list := make([]*Entry[T], len(l.list), max(len(l.list), rows.Len()))
+	list := make([]Row, len(l.list), max(len(l.list), m.Len()))
 	copy(list, l.list)
 	for _, id := range touched {
-		i, was := slices.BinarySearchFunc(list, id, func(e *Entry[T], id string) int { return strings.Compare(e.ID, id) })
-		switch e, is := rows.Get(id); {
+		i, was := slices.BinarySearchFunc(list, id, func(e Row, id string) int { return strings.Compare(e.Metadata().ID, id) })
+		switch e, is := m.Get(id); {
 		case was && is:
 			list[i] = e
 		case is:

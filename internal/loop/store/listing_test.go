@@ -41,7 +41,7 @@ func TestListing(t *testing.T) {
 func listed[T any](t *testing.T, batch int, rows Rows[T]) {
 	t.Helper()
 	got := slices.Collect(rows.Refs())
-	rows.listing = nil
+	rows.of.listing = nil
 	if want := slices.Collect(rows.Refs()); !slices.Equal(got, want) {
 		t.Fatalf("batch %d: %d entries, want %d", batch, len(got), len(want))
 	}
@@ -56,7 +56,7 @@ func BenchmarkListing(b *testing.B) {
 	s.Step()
 	b.Run("map", func(b *testing.B) {
 		rows := f.counters.In(s.Snapshot().All())
-		rows.listing = nil
+		rows.of.listing = nil
 		for b.Loop() {
 			sum(rows)
 		}

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/benbjohnson/immutable"
+
 	"github.com/hone-dev/hone/internal/base/bug"
 )
 
@@ -79,10 +81,10 @@ func New(schema *Schema, options ...Option) *Store {
 	for _, option := range options {
 		option(s)
 	}
-	first := &Snapshot{schema: schema, contents: make([]any, len(schema.tables)), versions: make([]uint64, len(schema.tables)),
-		derived: make([]derivation, schema.derived), lists: make([]any, len(schema.tables))}
-	for i, t := range schema.tables {
-		first.contents[i], first.lists[i] = t.empty(), t.listing()
+	first := &Snapshot{schema: schema, contents: make([]*content, len(schema.tables)), versions: make([]uint64, len(schema.tables)),
+		derived: make([]derivation, schema.derived), lists: make([]*listing, len(schema.tables))}
+	for i := range schema.tables {
+		first.contents[i], first.lists[i] = immutable.NewSortedMap[string, Row](nil), &listing{}
 	}
 	s.current.Store(first)
 	return s
@@ -170,7 +172,7 @@ func (s *Store) reduce(batch []envelope) {
 	}
 	start := time.Now()
 	before := s.current.Load()
-	drafts := make([]drafter, len(s.schema.tables))
+	drafts := make([]*draft, len(s.schema.tables))
 	for _, e := range batch {
 		s.reduceOne(before, drafts, e)
 	}
@@ -178,48 +180,48 @@ func (s *Store) reduce(batch []envelope) {
 	s.measure(len(batch), time.Since(start))
 }
 
-func (s *Store) reduceOne(before *Snapshot, drafts []drafter, e envelope) {
-	draft := func(i int) drafter {
+func (s *Store) reduceOne(before *Snapshot, drafts []*draft, e envelope) {
+	draftOf := func(i int) *draft {
 		if drafts[i] == nil {
-			drafts[i] = s.schema.tables[i].draft(before.contents[i], s.finalizers[i])
+			drafts[i] = newDraft(s.schema.tables[i], before.contents[i], s.finalizers[i])
 		}
-		drafts[i].at(e.at)
+		drafts[i].now = e.at
 		return drafts[i]
 	}
 	if r, ok := e.action.(FinalizerReleased); ok {
 		if _, i := s.schema.table(r.Table); i >= 0 {
-			draft(i).release(r.ID, r.Finalizer)
-			drafts[i].tell(draft)
-			s.pass(drafts, draft)
+			draftOf(i).release(r.ID, r.Finalizer)
+			drafts[i].tell(draftOf)
+			s.pass(drafts, draftOf)
 		}
 		return
 	}
 	reducers := s.schema.reducers[TypeOf(e.action)]
 	for _, r := range reducers {
-		r.reduce(draft(r.table), e.action)
+		r.reduce(draftOf(r.table), e.action)
 	}
 	for _, r := range reducers {
-		drafts[r.table].tell(draft)
+		drafts[r.table].tell(draftOf)
 	}
-	s.pass(drafts, draft)
+	s.pass(drafts, draftOf)
 }
 
 // pass calls the followers of the tables that follow others themselves.
-func (s *Store) pass(drafts []drafter, draft func(table int) drafter) {
+func (s *Store) pass(drafts []*draft, draftOf func(table int) *draft) {
 	for _, i := range s.passing {
 		if drafts[i] != nil {
-			drafts[i].tell(draft)
+			drafts[i].tell(draftOf)
 		}
 	}
 }
 
-func (s *Store) publish(before *Snapshot, drafts []drafter, at time.Time) {
+func (s *Store) publish(before *Snapshot, drafts []*draft, at time.Time) {
 	after := &Snapshot{Seq: before.Seq + 1, At: at, schema: s.schema, derived: before.derived, lists: before.lists}
-	after.contents = append([]any(nil), before.contents...)
+	after.contents = append([]*content(nil), before.contents...)
 	after.versions = append([]uint64(nil), before.versions...)
 	changed, released := make([]bool, len(drafts)), make([]bool, len(drafts))
 	for i, d := range drafts {
-		if d != nil && d.changed() {
+		if d != nil && d.changed {
 			after.versions[i]++
 			after.contents[i] = d.freeze(after.lists[i], after.versions[i])
 			released[i], changed[i] = true, !d.onlyReleased()
@@ -253,7 +255,7 @@ func (s *Store) Watch(tables ...string) (wake <-chan struct{}, stop func()) {
 	for i, t := range s.schema.tables {
 		m.tables[i] = len(tables) == 0
 		for _, name := range tables {
-			m.tables[i] = m.tables[i] || t.Name() == name
+			m.tables[i] = m.tables[i] || t.name == name
 		}
 	}
 	s.attach(m)

@@ -2,7 +2,6 @@ package store
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -21,10 +20,10 @@ type Kept struct {
 // at a session that runs elsewhere or has ended. A table that the schema lacks, a value of another type, or two entries
 // with one id are errors.
 func Restore(schema *Schema, seq uint64, at time.Time, tables map[string][]Kept) (*Snapshot, error) {
-	s := &Snapshot{Seq: seq, At: at, schema: schema, contents: make([]any, len(schema.tables)), versions: make([]uint64, len(schema.tables)),
-		derived: make([]derivation, schema.derived), lists: make([]any, len(schema.tables))}
-	for i, t := range schema.tables {
-		s.contents[i], s.lists[i] = t.empty(), t.listing()
+	s := &Snapshot{Seq: seq, At: at, schema: schema, contents: make([]*content, len(schema.tables)), versions: make([]uint64, len(schema.tables)),
+		derived: make([]derivation, schema.derived), lists: make([]*listing, len(schema.tables))}
+	for i := range schema.tables {
+		s.contents[i], s.lists[i] = immutable.NewSortedMap[string, Row](nil), &listing{}
 	}
 	for name, kept := range tables {
 		t, i := schema.table(name)
@@ -41,18 +40,18 @@ func Restore(schema *Schema, seq uint64, at time.Time, tables map[string][]Kept)
 }
 
 // restore returns the content of a table that holds the given entries.
-func (t *Table[T]) restore(kept []Kept) (any, error) {
+func (t *definition) restore(kept []Kept) (*content, error) {
 	kept = slices.SortedFunc(slices.Values(kept), func(a, b Kept) int { return strings.Compare(a.ID, b.ID) })
-	rows := immutable.NewSortedMapBuilder[string, *Entry[T]](nil)
+	entries := immutable.NewSortedMapBuilder[string, Row](nil)
 	for i, k := range kept {
-		value, ok := k.Value.(T)
+		e, ok := t.row(k.Meta, k.Value)
 		if !ok {
-			return nil, fmt.Errorf("%s is a %T, not a %s", k.ID, k.Value, reflect.TypeFor[T]())
+			return nil, fmt.Errorf("%s is a %T, not a %s", k.ID, k.Value, t.value)
 		}
 		if i > 0 && kept[i-1].ID == k.ID {
 			return nil, fmt.Errorf("%s is there twice", k.ID)
 		}
-		rows.Set(k.ID, &Entry[T]{Meta: k.Meta, Value: value})
+		entries.Set(k.ID, e)
 	}
-	return rows.Map(), nil
+	return entries.Map(), nil
 }

@@ -11,7 +11,7 @@ import (
 // Schema is a set of tables and of the reducers on them. It is built once, by Define and On, before a Store uses it;
 // after that it is only read.
 type Schema struct {
-	tables   []tableDef
+	tables   []*definition
 	reducers map[ActionType][]reducer
 	accepts  map[ActionType][]string
 	follows  []following
@@ -21,7 +21,7 @@ type Schema struct {
 
 type reducer struct {
 	table  int
-	reduce func(d drafter, a Action)
+	reduce func(d *draft, a Action)
 }
 
 // NewSchema returns a schema without tables.
@@ -39,31 +39,37 @@ func WithFinalizers() TableOption { return func(o *tableOptions) { o.finalizers 
 
 // Define adds a table to the schema. The name must be new; doc is one sentence that people read.
 func Define[T any](s *Schema, name, doc string, options ...TableOption) *Table[T] {
-	if slices.ContainsFunc(s.tables, func(d tableDef) bool { return d.Name() == name }) {
+	if slices.ContainsFunc(s.tables, func(d *definition) bool { return d.name == name }) {
 		panic(fmt.Sprintf("store: table %q defined twice", name)) // while packages are initialized: no program with this error starts
 	}
 	var o tableOptions
 	for _, option := range options {
 		option(&o)
 	}
-	t := &Table[T]{index: len(s.tables), name: name, doc: doc, finalizers: o.finalizers, schema: s}
-	s.tables = append(s.tables, t)
-	return t
+	of := &definition{index: len(s.tables), name: name, doc: doc, finalizers: o.finalizers, schema: s, value: reflect.TypeFor[T](),
+		view: func(d *draft) any { return &Draft[T]{d} },
+		row: func(m Meta, value any) (Row, bool) {
+			v, ok := value.(T)
+			return &Entry[T]{m, v}, ok
+		}}
+	s.tables = append(s.tables, of)
+	return &Table[T]{of}
 }
 
 // On lets the table accept actions of type A, reduced by reduce. Several tables may accept the same action; each reducer
 // sees its own table only.
 func On[T, A any](t *Table[T], reduce func(d *Draft[T], a A)) {
 	kind := ActionType{reflect.TypeFor[A]()}
-	t.schema.reducers[kind] = append(t.schema.reducers[kind], reducer{t.index, func(d drafter, a Action) {
-		reduce(d.(*Draft[T]), a.(A))
-	}})
-	t.schema.accepts[kind] = append(t.schema.accepts[kind], t.name)
+	s := t.of.schema
+	s.reducers[kind] = append(s.reducers[kind], reducer{t.of.index, func(d *draft, a Action) { reduce(d.view.(*Draft[T]), a.(A)) }})
+	s.accepts[kind] = append(s.accepts[kind], t.Name())
 }
 
 // OnDestroy sets a function that runs after an entry of the table was destroyed because its last finalizer was released.
 // The function is part of the reducer and must be pure.
-func OnDestroy[T any](t *Table[T], f func(d *Draft[T], gone Entry[T])) { t.onDestroy = f }
+func OnDestroy[T any](t *Table[T], f func(d *Draft[T], gone Entry[T])) {
+	t.of.onDestroy = func(d *draft, gone Row) { f(d.view.(*Draft[T]), *gone.(*Entry[T])) }
+}
 
 // TableInfo describes a table of a schema.
 type TableInfo struct {
@@ -78,7 +84,7 @@ type TableInfo struct {
 func (s *Schema) Tables() []TableInfo {
 	out := make([]TableInfo, len(s.tables))
 	for i, t := range s.tables {
-		out[i] = TableInfo{t.Name(), t.docText(), t.valueType()}
+		out[i] = TableInfo{t.name, t.doc, t.value}
 	}
 	return out
 }
@@ -87,7 +93,7 @@ func (s *Schema) Tables() []TableInfo {
 func ReadsAll(s *Schema) []Input {
 	in := make([]Input, len(s.tables))
 	for i, t := range s.tables {
-		in[i] = Input{Table: t.Name()}
+		in[i] = Input{Table: t.name}
 	}
 	return in
 }
@@ -97,9 +103,9 @@ func (s *Schema) Actions() []ActionType {
 	return slices.SortedFunc(maps.Keys(s.accepts), func(a, b ActionType) int { return cmp.Compare(a.String(), b.String()) })
 }
 
-func (s *Schema) table(name string) (tableDef, int) {
+func (s *Schema) table(name string) (*definition, int) {
 	for i, t := range s.tables {
-		if t.Name() == name {
+		if t.name == name {
 			return t, i
 		}
 	}

@@ -13,11 +13,11 @@ type Snapshot struct {
 	// At is when the newest action in it was dispatched. Actions that are not in it yet have later times.
 	At       time.Time
 	schema   *Schema
-	contents []any
+	contents []*content
 	versions []uint64
 	// derived and lists are shared by all snapshots of a store.
 	derived []derivation
-	lists   []any // *listing[T] for each table
+	lists   []*listing // for each table
 }
 
 // View is a snapshot as one reader may see it. The zero View is empty and must not be read.
@@ -31,11 +31,17 @@ type View struct {
 // All returns a view of the whole snapshot, for readers outside of the subscribers' contracts: tests and dumps.
 func (s *Snapshot) All() View { return View{Snapshot: s} }
 
-func (v View) content(index int, name string) any {
+// check panics if the reader did not declare a table.
+func (v View) check(index int, name string) {
 	if v.allowed != nil && !v.allowed[index] {
 		panic(&UndeclaredError{Subscriber: v.reader, What: "read table " + name})
 	}
-	return v.contents[index]
+}
+
+// rows returns those of a table.
+func (v View) rows(index int, name string) rows {
+	v.check(index, name)
+	return rows{v.contents[index], v.versions[index], v.lists[index]}
 }
 
 // Version returns a number that grows with each batch that changes the table.
@@ -51,7 +57,7 @@ func (v View) Version(table string) uint64 {
 func (s *Snapshot) Tables() iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		for i, t := range s.schema.tables {
-			if !yield(t.Name(), t.size(s.contents[i])) {
+			if !yield(t.name, s.contents[i].Len()) {
 				return
 			}
 		}
@@ -59,12 +65,18 @@ func (s *Snapshot) Tables() iter.Seq2[string, int] {
 }
 
 // Dump yields the entries of the named table as metadata and value; ok is false when there is no such table.
-func (s *Snapshot) Dump(table string) (rows iter.Seq2[Meta, any], ok bool) {
+func (s *Snapshot) Dump(table string) (entries iter.Seq2[Meta, any], ok bool) {
 	t, i := s.schema.table(table)
 	if t == nil {
 		return nil, false
 	}
-	return t.rows(s.contents[i]), true
+	return func(yield func(Meta, any) bool) {
+		for _, e := range (rows{m: s.contents[i]}).all() {
+			if !yield(*e.Metadata(), e.Any()) {
+				return
+			}
+		}
+	}, true
 }
 
 // Rows yields the entries of the named table in the order of their ids; none when there is no such table. Like Table.In
@@ -74,8 +86,14 @@ func (v View) Rows(table string) iter.Seq[Row] {
 	if t == nil {
 		return func(func(Row) bool) {}
 	}
-	v.content(i, table)
-	return t.refs(v)
+	all := v.rows(i, table)
+	return func(yield func(Row) bool) {
+		for _, e := range all.all() {
+			if !yield(e) {
+				return
+			}
+		}
+	}
 }
 
 // UndeclaredError reports that a subscriber used something that its contract does not declare.

@@ -45,7 +45,7 @@ func verifyInputs(schema *Schema, contracts []Contract) (faults []error) {
 			switch {
 			case t == nil:
 				faults = append(faults, fmt.Errorf("subscriber %q reads table %q, which does not exist", c.Name, in.Table))
-			case in.Strong && !t.hasFinalizers():
+			case in.Strong && !t.finalizers:
 				faults = append(faults, fmt.Errorf("subscriber %q holds table %q, which has no finalizers", c.Name, in.Table))
 			case seen[in.Table]:
 				faults = append(faults, fmt.Errorf("subscriber %q declares table %q twice", c.Name, in.Table))
@@ -109,11 +109,11 @@ func verifyReaders(schema *Schema, contracts []Contract) (faults []error) {
 		}
 	}
 	for _, t := range schema.tables {
-		if !read[t.Name()] {
-			faults = append(faults, fmt.Errorf("no subscriber reads table %q", t.Name()))
+		if !read[t.name] {
+			faults = append(faults, fmt.Errorf("no subscriber reads table %q", t.name))
 		}
-		if t.docText() == "" {
-			faults = append(faults, fmt.Errorf("table %q has no doc sentence", t.Name()))
+		if t.doc == "" {
+			faults = append(faults, fmt.Errorf("table %q has no doc sentence", t.name))
 		}
 	}
 	return faults
