@@ -80,7 +80,7 @@ type definition struct {
 }
 
 // Name returns the table's name.
-func (d *definition) Name() string { return d.name }
+func (t *definition) Name() string { return t.name }
 
 // Table describes a set of entries of one type. It holds no entries itself: Table.In reads them from a View.
 type Table[T any] struct{ of *definition }
