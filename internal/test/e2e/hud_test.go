@@ -111,6 +111,7 @@ func TestHUD(t *testing.T) {
 	term.shows(`✔ web +ok  image .*running 1/1 +\d+ ✔`)
 	term.shows(`✔ tool +ok  local`)
 	term.shows(`\d\d:\d\d:\d\d +tool │ tool has run`)
+	term.shows(`Ready to update web in place`) // an update that waits for that has stages to show, and the first build no room
 
 	p.write("site/index.html", "two")
 	term.shows(`✔ web +in place .*index.html`)
