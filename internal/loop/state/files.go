@@ -143,7 +143,7 @@ func kept(m map[model.TargetID]Changes, id model.TargetID, c Changes) map[model.
 func (f *Files) noticed(a FilesNoticed, now time.Time) (hit bool) {
 	lone := len(a.Changes) == 1 && len(a.Changes[0].Paths) == 1
 	for _, c := range a.Changes {
-		if t := f.target(c.Target); t != nil && len(c.Paths) > 0 && t.steps.CopiesEarly() && !(lone && !t.steps.OnlyCopies(c.Paths[0])) {
+		if t := f.target(c.Target); t != nil && len(c.Paths) > 0 && t.steps.CopiesEarly() && (!lone || t.steps.OnlyCopies(c.Paths[0])) {
 			f.Noticed = with(f.Noticed, c.Target, f.Noticed[c.Target].With(c.Paths, now))
 			hit = true
 		}

@@ -8,8 +8,8 @@ import (
 // draft is a table of any type during a batch. Only the loop uses it.
 type draft struct {
 	table      *definition
-	rows       rows // of no snapshot
-	view       any  // the *Draft[T] on it
+	rows       rows
+	view       any // the *Draft[T] on it
 	changed    bool
 	beyond     bool     // more than releases of entries that others still hold
 	touched    []string // ids of entries that were set or removed, up to one more than patched
@@ -18,8 +18,8 @@ type draft struct {
 	changes    []change
 }
 
-func newDraft(table *definition, content *content, finalizers []string) *draft {
-	d := &draft{table: table, rows: rows{m: content}, finalizers: finalizers}
+func newDraft(table *definition, before *Snapshot, finalizers []string) *draft {
+	d := &draft{table: table, rows: before.All().rows(table.index, table.name), finalizers: finalizers}
 	d.view = table.view(d)
 	return d
 }
@@ -96,19 +96,19 @@ func (d *draft) destroyIfFree(id string) {
 	}
 }
 
-// set takes an entry that nobody else has yet.
+// set stores a new entry, and fills in its version and its time: no one else may have the entry yet.
 func (d *draft) set(e Row) {
 	m := e.Metadata()
 	m.Version++
 	m.Updated = d.now
 	d.note(m.ID, e)
-	d.rows.m = d.rows.m.Set(m.ID, e)
+	d.rows = rows{m: d.rows.m.Set(m.ID, e)}
 	d.touch(m.ID)
 }
 
 func (d *draft) remove(id string) {
 	d.note(id, nil)
-	d.rows.m = d.rows.m.Delete(id)
+	d.rows = rows{m: d.rows.m.Delete(id)}
 	d.touch(id)
 }
 

@@ -183,7 +183,7 @@ func (s *Store) reduce(batch []envelope) {
 func (s *Store) reduceOne(before *Snapshot, drafts []*draft, e envelope) {
 	draftOf := func(i int) *draft {
 		if drafts[i] == nil {
-			drafts[i] = newDraft(s.schema.tables[i], before.contents[i], s.finalizers[i])
+			drafts[i] = newDraft(s.schema.tables[i], before, s.finalizers[i])
 		}
 		drafts[i].now = e.at
 		return drafts[i]

@@ -101,8 +101,8 @@ func stretched(line proxy.Line, dir string) (*proxy.Wire, string, error) {
 	return wire, path, os.WriteFile(path, server.ReplaceAll(text, []byte("server: https://"+wire.Address())), 0o600)
 }
 
-// oneWay measures what the session's line itself takes to a process in a container, with as few bytes as describe a small change: a
-// proxy delays a little longer than it is told to, and an exec has its own price. The other cases are to be seen beside it.
+// oneWay measures how long the smallest change takes to reach a process in a container: the line's delay, and the overhead of the proxy
+// and of an exec. The other cases are compared with it.
 func (l *live) oneWay(ctx context.Context, pod string, w way) error {
 	name := w.name + ": " + farOneWay
 	if !l.wanted(name) {

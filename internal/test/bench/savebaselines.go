@@ -40,7 +40,7 @@ func (c *cluster) podBaselines(ctx context.Context, namespace, pod string) (b *s
 	return b, nil
 }
 
-// echo times 1 KB through "cat" and back, with a pause before each round.
+// echo times so many bytes through "cat" and back, with a pause before each round.
 func (c *cluster) echo(ctx context.Context, namespace, pod string, size, rounds int, pause time.Duration) (took times, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	in, send := io.Pipe()

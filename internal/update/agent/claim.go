@@ -4,13 +4,10 @@ package agent
 
 import (
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
 const (
@@ -66,47 +63,6 @@ func await(killed []process) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-}
-
-// markName is the variable in the environment of a flight's commands, and of what they start, that tells which step they belong to.
-const markName = "HONE_STEP"
-
-func mark(s protocol.Step) string {
-	return markName + "=" + strconv.FormatUint(s.Flight, 10) + "." + strconv.FormatUint(s.Number, 10)
-}
-
-// endCutOff ends what the commands of the journal's flight have left running that were cut off with their synclet. They are carried out again,
-// and nothing of theirs must go on beside that. What a command started that has ended itself stays: it was meant to.
-func endCutOff(j *journal) {
-	flight := j.current()
-	if flight == 0 {
-		return
-	}
-	prefix := markName + "=" + strconv.FormatUint(flight, 10) + "."
-	var ended []process
-	for again := true; again; { // a process may have started another one before it was killed
-		again = false
-		for _, p := range processes() {
-			if p.state == "Z" || slices.ContainsFunc(ended, func(e process) bool { return e.pid == p.pid && e.start == p.start }) {
-				continue
-			}
-			environ, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/environ")
-			if err != nil {
-				continue
-			}
-			for v := range strings.SplitSeq(string(environ), "\x00") {
-				step, ok := strings.CutPrefix(v, prefix)
-				number, err := strconv.ParseUint(step, 10, 64)
-				if !ok || err != nil {
-					continue
-				}
-				if _, done := j.outcome(protocol.Step{Flight: flight, Number: number}); !done && runs(p.pid, p.start) && syscall.Kill(p.pid, syscall.SIGKILL) == nil {
-					ended, again = append(ended, p), true
-				}
-			}
-		}
-	}
-	await(ended)
 }
 
 // process is a process as /proc shows it.

@@ -161,8 +161,8 @@ func (s *server) kill(id uint64) {
 func (c *command) kill() { _ = syscall.Kill(-c.process.Pid, syscall.SIGKILL) }
 
 // start starts a command in a process group of its own, without input. Its process ends with this program, also if that is killed: the command
-// is then carried out again, and would go on beside its repetition. The next synclet ends its children: see endCutOff. (The kernel watches the thread that starts the process. Go's
-// runtime keeps its threads, as long as none is locked to a goroutine that ends.)
+// is then carried out again, and would go on beside its repetition. (The kernel watches the thread that starts the process. Go's
+// runtime keeps its threads, as long as none is locked to a goroutine that ends.) Its children are ended by endCutOff.
 func start(m *protocol.Run, environ []string) (*command, error) {
 	if len(m.Argv) == 0 {
 		return nil, errors.New("there is no command")
