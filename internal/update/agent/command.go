@@ -30,7 +30,8 @@ const (
 // command is one that runs.
 type command struct {
 	process *os.Process
-	pipes   [2]*os.File
+	// output is what the command writes, with its errors: two pipes would lose the order.
+	output *os.File
 }
 
 // errElsewhere means that commands of another container cannot be run from here.
@@ -79,13 +80,9 @@ func (s *server) run(m *protocol.Run, step protocol.Step, ok bool) {
 	id := m.ID
 	s.all.Go(func() {
 		var read sync.WaitGroup
-		for i, p := range c.pipes {
-			read.Go(func() { s.copy(id, uint64(i+1), p) })
-		}
+		read.Go(func() { s.copy(id, c.output) })
 		state, err := c.process.Wait()
-		for _, p := range c.pipes {
-			_ = p.SetReadDeadline(time.Now().Add(leftovers))
-		}
+		_ = c.output.SetReadDeadline(time.Now().Add(leftovers))
 		read.Wait()
 		s.mu.Lock()
 		delete(s.running, id)
@@ -133,13 +130,13 @@ func (s *server) begin(m *protocol.Run, step protocol.Step, ok bool) (*command, 
 	return c, err
 }
 
-func (s *server) copy(id, stream uint64, p *os.File) {
-	defer p.Close()
+func (s *server) copy(id uint64, output *os.File) {
+	defer output.Close()
 	buf := make([]byte, 32<<10)
 	for {
-		n, err := p.Read(buf)
+		n, err := output.Read(buf)
 		if n > 0 {
-			s.out.send(&protocol.Output{ID: id, Stream: stream, Data: buf[:n]})
+			s.out.send(&protocol.Output{ID: id, Data: buf[:n]})
 		}
 		if err != nil {
 			return
@@ -177,21 +174,17 @@ func start(m *protocol.Run, environ []string) (*command, error) {
 		return nil, err
 	}
 	defer null.Close()
-	c := &command{}
-	var writers [2]*os.File
-	for i := range writers {
-		if c.pipes[i], writers[i], err = os.Pipe(); err != nil {
-			return nil, err
-		}
-		defer writers[i].Close()
+	output, writer, err := os.Pipe()
+	if err != nil {
+		return nil, err
 	}
+	defer writer.Close()
+	c := &command{output: output}
 	c.process, err = os.StartProcess(program, m.Argv, &os.ProcAttr{
-		Dir: m.Dir, Env: env, Files: []*os.File{null, writers[0], writers[1]}, Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
+		Dir: m.Dir, Env: env, Files: []*os.File{null, writer, writer}, Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	})
 	if err != nil {
-		for _, p := range c.pipes {
-			_ = p.Close()
-		}
+		_ = output.Close()
 	}
 	return c, err
 }

@@ -38,7 +38,7 @@ func (r *rig) fly(then Then, names ...string) flight {
 func TestFlight(t *testing.T) {
 	r := newRig(t)
 	r.write("f", "new")
-	then := Then{Runs: []model.Cmd{r.sh("sleep 0.1; cp f g; echo one"), r.sh("cat f g; echo two >&2"), r.sh("exit 7"), r.sh("touch never; echo never"), r.sh("touch never")},
+	then := Then{Runs: []model.Cmd{r.sh("sleep 0.1; cp f g; echo one"), r.sh("cat f; echo two >&2; cat g; echo two >&2"), r.sh("exit 7"), r.sh("touch never; echo never"), r.sh("touch never")},
 		Restart: true, Grace: time.Second}
 	f := r.fly(then, "f")
 	k8stest.Eventually(t, "the last answer, with none awaited", func() error {
@@ -52,7 +52,7 @@ func TestFlight(t *testing.T) {
 	for i, want := range []struct {
 		said string
 		code int
-	}{{"one\n", 0}, {"newnewtwo\n", 0}, {"", 7}, {"", protocol.ExitSkipped}, {"", protocol.ExitSkipped}} {
+	}{{"one\n", 0}, {"newtwo\nnewtwo\n", 0}, {"", 7}, {"", protocol.ExitSkipped}, {"", protocol.ExitSkipped}} {
 		var out bytes.Buffer
 		err := f.runs[i].await(t.Context(), r.Conversation, &out)
 		var exit *ExitError

@@ -9,7 +9,7 @@ import (
 
 const (
 	// Version of the protocol. Both sides must speak the same version.
-	Version = 2
+	Version = 3
 	// Preamble is what the synclet writes first.
 	Preamble = "\x00HONE-SYNCLET\x01\n"
 	// MaxPayload bounds the payload of a frame, in bytes.

@@ -207,11 +207,10 @@ type Done struct{ Flight uint64 }
 // Leave ends the conversation. The client does not come back.
 type Leave struct{}
 
-// Output is what a command wrote. Stream is 1 or 2.
+// Output is what a command wrote: its output and its errors, in the order in which it wrote them.
 type Output struct {
-	ID     uint64
-	Stream uint64
-	Data   []byte
+	ID   uint64
+	Data []byte
 }
 
 // Exited ends the answer to Run. Code is 126 or 127 with Text if the command could not be started, 128 plus the signal's

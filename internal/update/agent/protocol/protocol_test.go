@@ -30,7 +30,7 @@ var samples = []Message{
 	&Entry{ID: 1, Path: "/app/l", Kind: KindLink, Mode: 0o777, Size: 4, Sum: Sum{9}, Chunks: []byte{12, 1}},
 	&Listed{ID: 1, Faults: []Fault{{Path: "/y"}}},
 	&Run{ID: 9, Argv: []string{"sh", "-c", "x y"}, Dir: "/d", Env: []string{"A=b"}, After: 8},
-	&Output{ID: 9, Stream: 2, Data: []byte{0, 255}},
+	&Output{ID: 9, Data: []byte{0, 255}},
 	&Exited{ID: 9, Code: 127, Text: "not found"},
 	&Kill{ID: 9},
 	&Step{Flight: 1 << 63, Number: 2},

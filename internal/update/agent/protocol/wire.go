@@ -102,7 +102,7 @@ func (m *Done) encode(e *encoder) { e.number(m.Flight) }
 func (*Leave) encode(*encoder)    {}
 
 func (m *Output) encode(e *encoder) {
-	e.numbers(m.ID, m.Stream)
+	e.number(m.ID)
 	e.bytes(m.Data)
 }
 
@@ -187,7 +187,7 @@ func (d *decoder) process(k kind) Message {
 	case kindLeave:
 		return &Leave{}
 	case kindOutput:
-		return &Output{d.number(), d.number(), d.bytes()}
+		return &Output{d.number(), d.bytes()}
 	case kindExited:
 		return &Exited{d.number(), d.number(), d.text()}
 	case kindKill:
