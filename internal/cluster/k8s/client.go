@@ -46,8 +46,8 @@ type Client struct {
 	tunnels *tunnels
 	owners  *ownerCache
 
-	// spdyFirst is set once the server refused a WebSocket and took SPDY.
-	spdyFirst atomic.Bool
+	// refused is the protocol that the server refused last when it took the other one; empty if there was none.
+	refused atomic.Value
 
 	nodeMu   sync.Mutex
 	nodeHost string // guarded by nodeMu; host name under which node ports can be reached

@@ -39,6 +39,10 @@ type ExecRequest struct {
 	// 1 in 50). With Certain the exec uses only SPDY, which API servers pass on unchanged, so that a lost connection is
 	// an error.
 	Certain bool
+	// Quick is for a command with much input, or that runs long: it prefers SPDY where both protocols work. The API server passes
+	// SPDY on unchanged; to translate a WebSocket takes it half as long again as everything else. (1 MB of random data: 11.6 ms by
+	// SPDY, 17.4 ms by WebSocket; API server 1.34.)
+	Quick bool
 }
 
 // ExitError is the error of a command that ended with a code other than 0, or could not be started. It is the command's
@@ -82,8 +86,12 @@ func (c *Client) Exec(ctx context.Context, req ExecRequest) error {
 	}
 	u := c.execURL(req)
 	spdy := func(ctx context.Context) (execStream, error) { return c.dialExecSPDY(ctx, u, req) }
+	prefer := protocolWebSocket
+	if req.Quick {
+		prefer = protocolSPDY
+	}
 	dial := func(ctx context.Context) (execStream, error) {
-		return withStream(ctx, c, func(ctx context.Context) (execStream, error) { return c.dialExecWebSocket(ctx, u) }, spdy)
+		return withStream(ctx, c, prefer, func(ctx context.Context) (execStream, error) { return c.dialExecWebSocket(ctx, u) }, spdy)
 	}
 	if req.Certain {
 		dial = spdy

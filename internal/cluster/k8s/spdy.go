@@ -43,7 +43,7 @@ type spdyConn struct {
 // newSPDYConn takes ownership of raw and serves it until close.
 func newSPDYConn(raw net.Conn) (*spdyConn, error) {
 	s := &spdyConn{raw: raw, pulse: newPulse(spdystream.FRAME_WORKERS), streams: map[*spdystream.Stream]struct{}{}}
-	conn, err := spdystream.NewConnection(watchedConn{raw, s}, false)
+	conn, err := spdystream.NewConnection(watchedConn{raw, s, &spdyFrames{}}, false)
 	if err != nil {
 		_ = raw.Close()
 		return nil, fmt.Errorf("set up SPDY: %w", err)
@@ -208,9 +208,13 @@ func (s *spdyConn) close() {
 // watchedConn records when data arrives, and ends the connection when a write fails or blocks for too long: a partly
 // written frame cannot be completed. A connection that the server has closed only fails: what the server has sent before, such
 // as how a command ended that did not read its input, is still read, and then the reading ends by itself.
+//
+// It writes frames as a whole. spdystream writes one at a time, in several pieces, and each would become a TLS record and a packet, or a
+// message of the WebSocket that carries a tunnel.
 type watchedConn struct {
 	net.Conn
-	owner *spdyConn
+	owner  *spdyConn
+	frames *spdyFrames
 }
 
 func (w watchedConn) Read(p []byte) (int, error) {
@@ -232,15 +236,20 @@ func (w watchedConn) Close() error {
 }
 
 func (w watchedConn) Write(p []byte) (int, error) {
+	whole := w.frames.add(p)
+	if len(whole) == 0 {
+		return len(p), nil
+	}
 	if err := w.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 		return 0, err
 	}
-	n, err := w.Conn.Write(p)
+	_, err := w.Conn.Write(whole)
 	if err != nil {
 		w.owner.fail(fmt.Errorf("the connection to the server was lost: %w", err))
 		if !errors.Is(err, syscall.EPIPE) && !errors.Is(err, syscall.ECONNRESET) {
 			_ = w.Close()
 		}
+		return 0, err
 	}
-	return n, err
+	return len(p), nil
 }

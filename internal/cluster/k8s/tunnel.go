@@ -27,7 +27,7 @@ const (
 // dialTunnel connects to the port-forward endpoint of a pod. The tunnel outlives ctx, which bounds the handshake.
 func (c *Client) dialTunnel(ctx context.Context, key podKey) (*spdyConn, error) {
 	u := c.podURL(key.namespace, key.pod, "portforward")
-	return withStream(ctx, c,
+	return withStream(ctx, c, protocolWebSocket,
 		func(hctx context.Context) (*spdyConn, error) {
 			ws, err := c.dialWebSocket(hctx, u, tunnelProtocol)
 			if err != nil {

@@ -18,13 +18,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// protocol is what carries a stream.
+type protocol string
+
+const (
+	protocolWebSocket protocol = "WebSocket"
+	protocolSPDY      protocol = "SPDY"
+)
+
 // handshakeTimeout bounds the handshake that opens a stream, including the dialling.
 const handshakeTimeout = 10 * time.Second
 
 // refusedError is the error when the server does not answer a request for a stream with a stream.
 type refusedError struct {
-	protocol string // "WebSocket" or "SPDY"
-	code     int    // HTTP status, 0 when the handshake failed otherwise
+	protocol protocol
+	code     int // HTTP status, 0 when the handshake failed otherwise
 	cause    error
 }
 
@@ -40,12 +48,12 @@ func isUpgradeRefused(err error) bool {
 	return errors.As(err, &r) && !apierrors.IsNotFound(err)
 }
 
-// withStream opens a stream by WebSocket, or by SPDY if the server or a proxy rejects WebSockets. It first tries the
-// protocol that worked last.
-func withStream[T any](ctx context.Context, c *Client, ws, spdy func(context.Context) (T, error)) (T, error) {
-	first, second, spdyFirst := ws, spdy, c.spdyFirst.Load()
-	if spdyFirst {
-		first, second = spdy, ws
+// withStream opens a stream by the preferred protocol, or by the other one if the server or a proxy rejects that. One that was rejected
+// is tried last from then on.
+func withStream[T any](ctx context.Context, c *Client, prefer protocol, ws, spdy func(context.Context) (T, error)) (T, error) {
+	first, second, name := ws, spdy, protocolWebSocket
+	if refused := c.refused.Load(); refused == protocolWebSocket || refused == nil && prefer == protocolSPDY {
+		first, second, name = spdy, ws, protocolSPDY
 	}
 	v, err := first(ctx)
 	if err == nil || !isUpgradeRefused(err) || ctx.Err() != nil {
@@ -53,7 +61,7 @@ func withStream[T any](ctx context.Context, c *Client, ws, spdy func(context.Con
 	}
 	v, err2 := second(ctx)
 	if err2 == nil {
-		c.spdyFirst.Store(!spdyFirst)
+		c.refused.Store(name)
 		return v, nil
 	}
 	var refused *refusedError
@@ -75,13 +83,13 @@ func (c *Client) dialWebSocket(ctx context.Context, u *url.URL, protocols ...str
 			return nil, err
 		}
 		if resp.StatusCode == http.StatusSwitchingProtocols {
-			return nil, &refusedError{protocol: "WebSocket", cause: err}
+			return nil, &refusedError{protocol: protocolWebSocket, cause: err}
 		}
-		return nil, &refusedError{protocol: "WebSocket", code: resp.StatusCode, cause: responseError(resp)}
+		return nil, &refusedError{protocol: protocolWebSocket, code: resp.StatusCode, cause: responseError(resp)}
 	}
 	if conn.Subprotocol() == "" {
 		_ = conn.CloseNow()
-		return nil, &refusedError{protocol: "WebSocket", cause: fmt.Errorf("it supports none of %s", strings.Join(protocols, ", "))}
+		return nil, &refusedError{protocol: protocolWebSocket, cause: fmt.Errorf("it supports none of %s", strings.Join(protocols, ", "))}
 	}
 	conn.SetReadLimit(-1)
 	return conn, nil
@@ -108,12 +116,12 @@ func (c *Client) dialSPDY(ctx context.Context, u *url.URL, protocol string) (net
 	}
 	if resp.StatusCode != http.StatusSwitchingProtocols {
 		defer func() { _ = resp.Body.Close() }()
-		return nil, &refusedError{protocol: "SPDY", code: resp.StatusCode, cause: responseError(resp)}
+		return nil, &refusedError{protocol: protocolSPDY, code: resp.StatusCode, cause: responseError(resp)}
 	}
 	stream, ok := resp.Body.(io.ReadWriteCloser)
 	if !ok || raw == nil || !strings.EqualFold(resp.Header.Get("Upgrade"), "SPDY/3.1") {
 		_ = resp.Body.Close()
-		return nil, &refusedError{protocol: "SPDY", cause: errors.New("the connection was not upgraded")}
+		return nil, &refusedError{protocol: protocolSPDY, cause: errors.New("the connection was not upgraded")}
 	}
 	return upgradedConn{Conn: raw, stream: stream}, nil
 }

@@ -136,27 +136,32 @@ type bufferedConn struct {
 
 func (c bufferedConn) Read(p []byte) (int, error) { return c.r.Read(p) }
 
-func echoExec(ctx context.Context, c *Client, pod, text string) (string, error) {
+func echoExec(ctx context.Context, c *Client, req ExecRequest, text string) (string, error) {
 	var out bytes.Buffer
-	err := c.Exec(ctx, ExecRequest{Pod: pod, Argv: []string{"cat"}, Stdin: strings.NewReader(text), Stdout: &out})
+	req.Argv, req.Stdin, req.Stdout = []string{"cat"}, strings.NewReader(text), &out
+	err := c.Exec(ctx, req)
 	return out.String(), err
 }
 
 func TestExecFallsBack(t *testing.T) {
 	tests := []struct {
 		name          string
+		quick         bool
 		server        *execServer
 		first, second string // the protocols that the first and the second exec try
 	}{
-		{"WebSocket", &execServer{}, "WebSocket", "WebSocket"},
-		{"SPDY only", &execServer{noWebSocket: true}, "WebSocket SPDY", "SPDY"},
+		{"both", false, &execServer{}, "WebSocket", "WebSocket"},
+		{"SPDY only", false, &execServer{noWebSocket: true}, "WebSocket SPDY", "SPDY"},
+		{"quick: both", true, &execServer{}, "SPDY", "SPDY"},
+		{"quick: SPDY only", true, &execServer{noWebSocket: true}, "SPDY", "SPDY"},
+		{"quick: WebSocket only", true, &execServer{noSPDY: true}, "SPDY WebSocket", "WebSocket"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			c := tt.server.client(t)
 			for _, want := range []string{tt.first, tt.second} {
 				text := strings.Repeat("hello ", 50_000)
-				if got, err := echoExec(t.Context(), c, "p", text); got != text || err != nil {
+				if got, err := echoExec(t.Context(), c, ExecRequest{Pod: "p", Quick: tt.quick}, text); got != text || err != nil {
 					t.Fatalf("%d bytes came back, %v", len(got), err)
 				}
 				if tried := tt.server.take(); tried != want {
@@ -170,12 +175,12 @@ func TestExecFallsBack(t *testing.T) {
 func TestExecReturnsToWebSocket(t *testing.T) {
 	s := &execServer{noSPDY: true}
 	c := s.client(t)
-	c.spdyFirst.Store(true)
-	if got, err := echoExec(t.Context(), c, "p", "x"); got != "x" || err != nil {
+	c.refused.Store(protocolWebSocket)
+	if got, err := echoExec(t.Context(), c, ExecRequest{Pod: "p"}, "x"); got != "x" || err != nil {
 		t.Fatalf("got %q, %v", got, err)
 	}
-	if tried := s.take(); tried != "SPDY WebSocket" || c.spdyFirst.Load() {
-		t.Errorf("tried %q, SPDY first: %v", tried, c.spdyFirst.Load())
+	if tried := s.take(); tried != "SPDY WebSocket" || c.refused.Load() != protocolSPDY {
+		t.Errorf("tried %q, refused: %v", tried, c.refused.Load())
 	}
 }
 
@@ -186,8 +191,8 @@ func TestCertainExec(t *testing.T) {
 		c := s.client(t)
 		var out bytes.Buffer
 		err := c.Exec(t.Context(), ExecRequest{Pod: "p", Argv: []string{"cat"}, Stdin: strings.NewReader("x"), Stdout: &out, Certain: true})
-		if tried := s.take(); tried != "SPDY" || c.spdyFirst.Load() {
-			t.Errorf("tried %q, SPDY first: %v", tried, c.spdyFirst.Load())
+		if tried := s.take(); tried != "SPDY" || c.refused.Load() != nil {
+			t.Errorf("tried %q, refused: %v", tried, c.refused.Load())
 		}
 		if (err != nil) != s.noSPDY || (out.String() == "x") == s.noSPDY {
 			t.Errorf("without SPDY %v: %q, %v", s.noSPDY, out.String(), err)
@@ -198,12 +203,12 @@ func TestCertainExec(t *testing.T) {
 func TestExecRefused(t *testing.T) {
 	s := &execServer{noWebSocket: true, noSPDY: true}
 	c := s.client(t)
-	_, err := echoExec(t.Context(), c, "p", "x")
+	_, err := echoExec(t.Context(), c, ExecRequest{Pod: "p"}, "x")
 	if err == nil || !strings.Contains(err.Error(), "exec in pod ns/p") || !strings.Contains(err.Error(), "no SPDY here") {
 		t.Errorf("got %v", err)
 	}
 	s.take()
-	if _, err := echoExec(t.Context(), c, "nobody", "x"); !apierrors.IsNotFound(err) {
+	if _, err := echoExec(t.Context(), c, ExecRequest{Pod: "nobody"}, "x"); !apierrors.IsNotFound(err) {
 		t.Errorf("missing pod: %v", err)
 	}
 	if tried := s.take(); tried != "WebSocket" {

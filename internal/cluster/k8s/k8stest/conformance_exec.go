@@ -119,10 +119,17 @@ func Emulate(ctx context.Context, req k8s.ExecRequest) error {
 
 func testExec(t *testing.T, f Fixture) {
 	f.StartPod(t, "exec")
+	t.Run("any protocol", func(t *testing.T) { testExecBy(t, f, false) })
+	t.Run("quick", func(t *testing.T) { testExecBy(t, f, true) })
+	t.Run("terminal", func(t *testing.T) { testExecTerminal(t, f) })
+}
+
+// testExecBy runs commands without a terminal.
+func testExecBy(t *testing.T, f Fixture, quick bool) {
 	run := func(ctx context.Context, argv []string, stdin io.Reader) (stdout, stderr string, err error) {
 		var out, errs bytes.Buffer
 		err = f.Client.Exec(ctx, k8s.ExecRequest{
-			Namespace: f.Namespace, Pod: "exec", Container: "main", Argv: argv, Stdin: stdin, Stdout: &out, Stderr: &errs,
+			Namespace: f.Namespace, Pod: "exec", Container: "main", Argv: argv, Stdin: stdin, Stdout: &out, Stderr: &errs, Quick: quick,
 		})
 		return out.String(), errs.String(), err
 	}
@@ -133,7 +140,7 @@ func testExec(t *testing.T, f Fixture) {
 		}
 	})
 	t.Run("no writers", func(t *testing.T) {
-		if err := f.Client.Exec(t.Context(), k8s.ExecRequest{Namespace: f.Namespace, Pod: "exec", Argv: speak.argv}); err != nil {
+		if err := f.Client.Exec(t.Context(), k8s.ExecRequest{Namespace: f.Namespace, Pod: "exec", Argv: speak.argv, Quick: quick}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -171,17 +178,16 @@ func testExec(t *testing.T, f Fixture) {
 		}
 	})
 	t.Run("missing pod", func(t *testing.T) {
-		err := f.Client.Exec(t.Context(), k8s.ExecRequest{Namespace: f.Namespace, Pod: "nobody", Argv: speak.argv})
+		err := f.Client.Exec(t.Context(), k8s.ExecRequest{Namespace: f.Namespace, Pod: "nobody", Argv: speak.argv, Quick: quick})
 		if !k8s.IsNotFound(err) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("terminal", func(t *testing.T) { testExecTerminal(t, f) })
 	t.Run("cancel", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		err := f.Client.Exec(ctx, k8s.ExecRequest{
-			Namespace: f.Namespace, Pod: "exec", Argv: forever.argv,
+			Namespace: f.Namespace, Pod: "exec", Argv: forever.argv, Quick: quick,
 			Stdout: writerFunc(func(p []byte) (int, error) { cancel(); return len(p), nil }),
 		})
 		if !errors.Is(err, context.Canceled) {
