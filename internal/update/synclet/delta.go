@@ -63,9 +63,13 @@ func newDelta(old *chunks, size uint64) *delta {
 	return d
 }
 
-// scan reads the new content.
-func (d *delta) scan(r io.Reader) (sum protocol.Sum, size uint64, err error) {
-	return chunk.Scan(r, chunk.Max(d.old.bounds), d.take)
+// scan reads the new content, which is held if that is not nil.
+func (d *delta) scan(content io.ReaderAt, held []byte) (sum protocol.Sum, size uint64, err error) {
+	if held != nil {
+		sum, size = chunk.ScanHeld(held, d.take)
+		return sum, size, nil
+	}
+	return chunk.Scan(io.NewSectionReader(content, 0, math.MaxInt64), chunk.Max(d.old.bounds), d.take)
 }
 
 // take takes the next chunk off the content. What follows a chunk that is the same usually follows it in the old file too: to see
@@ -220,10 +224,11 @@ type base struct {
 	content io.ReaderAt
 }
 
-// compare compares a file's content with the container's file. The content is read twice at most.
+// compare compares a file's content, which is the local data unless that is nil, with the container's file. The content is read twice at
+// most.
 func (l *local) compare(content io.ReaderAt, size uint64, b base) error {
 	d := newDelta(b.chunks, size)
-	sum, size, err := d.scan(io.NewSectionReader(content, 0, math.MaxInt64))
+	sum, size, err := d.scan(content, l.data)
 	if err != nil {
 		return err
 	}

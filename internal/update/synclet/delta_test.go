@@ -372,7 +372,7 @@ func TestHostileChunks(t *testing.T) {
 func BenchmarkDelta(b *testing.B) {
 	content := random(1, 9<<20)
 	d := newDelta(nil, uint64(len(content)))
-	_, _, err := d.scan(bytes.NewReader(content))
+	_, _, err := d.scan(bytes.NewReader(content), nil)
 	check(b, err)
 	old := &chunks{d.old.bounds, d.list}
 	content = slices.Insert(content, len(content)/2, []byte("a line\n")...)

@@ -8,7 +8,6 @@ package chunk
 import (
 	"errors"
 	"io"
-	"math/bits"
 
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
@@ -83,24 +82,68 @@ func Cut(content []byte, bounds uint) int {
 	if n <= i {
 		return n
 	}
-	strict, loose := mask(bounds+1), mask(bounds-1)
-	h := uint64(0)
-	for _, c := range content[i:min(n, usual)] {
-		i++
-		if h = h<<1 + gear[c]; h&strict == 0 {
-			return i
-		}
+	size, h := roll(content[i:min(n, usual)], 0, below(bounds+1))
+	if size > 0 {
+		return i + size
 	}
-	for _, c := range content[i:n] {
-		i++
-		if h = h<<1 + gear[c]; h&loose == 0 {
-			return i
+	if n > usual {
+		if size, _ = roll(content[usual:n], h, below(bounds-1)); size > 0 {
+			return usual + size
 		}
 	}
 	return n
 }
 
-func mask(n uint) uint64 { return bits.Reverse64(1<<n - 1) }
+// below returns the limit below which a hash has n zeros at the top.
+func below(n uint) uint64 { return 1 << (64 - n) }
+
+// roll rolls the hash h over content until it is below limit, and returns how much of content that took; 0 if it never was, with the
+// hash at the end. Most of the time that it takes to find out what has changed in a file is spent here: in steps of eight, it is twice as
+// quick (900 MB/s, then 1,600).
+func roll(content []byte, h, limit uint64) (size int, end uint64) {
+	g, i := &gear, 0
+	for ; i+8 <= len(content); i += 8 {
+		c := (*[8]byte)(content[i:])
+		if h = h<<1 + g[c[0]]; h < limit {
+			return i + 1, h
+		}
+		if h = h<<1 + g[c[1]]; h < limit {
+			return i + 2, h
+		}
+		if h = h<<1 + g[c[2]]; h < limit {
+			return i + 3, h
+		}
+		if h = h<<1 + g[c[3]]; h < limit {
+			return i + 4, h
+		}
+		if h = h<<1 + g[c[4]]; h < limit {
+			return i + 5, h
+		}
+		if h = h<<1 + g[c[5]]; h < limit {
+			return i + 6, h
+		}
+		if h = h<<1 + g[c[6]]; h < limit {
+			return i + 7, h
+		}
+		if h = h<<1 + g[c[7]]; h < limit {
+			return i + 8, h
+		}
+	}
+	for ; i < len(content); i++ {
+		if h = h<<1 + g[content[i]]; h < limit {
+			return i + 1, h
+		}
+	}
+	return 0, h
+}
+
+// ScanHeld is Scan for content that is in memory.
+func ScanHeld(content []byte, next func(content []byte) int) (sum protocol.Sum, size uint64) {
+	for rest := content; len(rest) > 0; {
+		rest = rest[next(rest):]
+	}
+	return protocol.SumOf(content), uint64(len(content))
+}
 
 // window is how much of a file is in memory while it is cut. It must not be smaller than the largest chunk.
 const window = 1 << 20

@@ -26,7 +26,48 @@ func scan(t testing.TB, content []byte, bounds uint) (l List) {
 	if err != nil || size != uint64(len(content)) || sum != protocol.SumOf(content) || l.Size() != size {
 		t.Fatalf("scan of %d bytes: %d in %d chunks, %v", len(content), size, len(l), err)
 	}
+	var held List
+	heldSum, heldSize := ScanHeld(content, func(c []byte) int {
+		n := Cut(c, bounds)
+		held = append(held, Of(c[:n]))
+		return n
+	})
+	if heldSum != sum || heldSize != size || !slices.Equal(held, l) {
+		t.Fatalf("the same %d bytes in memory: %d in %d chunks of %d", len(content), heldSize, len(held), len(l))
+	}
 	return l
+}
+
+// TestCut compares where contents are cut with the rule as it is written in the paper.
+func TestCut(t *testing.T) {
+	rule := func(content []byte, bounds uint) int {
+		h := uint64(0)
+		for i := 1 << bounds / 4; i < min(len(content), Max(bounds)); i++ {
+			zeros := bounds - 1
+			if i < 1<<bounds {
+				zeros = bounds + 1
+			}
+			if h = h<<1 + gear[content[i]]; h>>(64-zeros) == 0 {
+				return i + 1
+			}
+		}
+		return min(len(content), Max(bounds))
+	}
+	for _, bounds := range []uint{10, 12} {
+		for rest := random(3, 1<<20+5); len(rest) > 0; {
+			n := Cut(rest, bounds)
+			if want := rule(rest, bounds); n != want {
+				t.Fatalf("bounds %d, %d bytes before the end: %d, want %d", bounds, len(rest), n, want)
+			}
+			rest = rest[n:]
+		}
+		for size := range 4 << bounds {
+			content := make([]byte, size)
+			if n, want := Cut(content, bounds), rule(content, bounds); n != want {
+				t.Fatalf("bounds %d, %d zeros: %d, want %d", bounds, size, n, want)
+			}
+		}
+	}
 }
 
 // TestScan cuts contents of many sizes; the chunks are within their limits, and of the expected size on average.
