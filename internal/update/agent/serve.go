@@ -134,14 +134,15 @@ func (s *server) handle(m protocol.Message) error {
 		return s.staging(func() { s.update.delete(m) })
 	case *protocol.Commit:
 		return s.staging(func() {
-			id := s.update.id
-			s.expect(id)
-			s.beating(func() {
-				applied := s.update.commit()
-				s.out.send(applied)
-				s.settle(id, len(applied.Faults) == 0)
-			})
+			u := s.update
 			s.update = nil
+			s.expect(u.id)
+			s.beating(func() {
+				applied := u.commit()
+				s.out.send(applied)
+				s.settle(u.id, len(applied.Faults) == 0)
+			})
+			s.all.Go(u.letGo)
 		})
 	case *protocol.Abort:
 		s.abort()

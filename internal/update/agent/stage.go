@@ -55,6 +55,8 @@ type staged struct {
 	temp    string
 	file    *os.File
 	content []byte
+	// old is the file that is replaced; nil if there is none, and for one of many. See prepare.
+	old *os.File
 	// base is the file that parts of the content come from; nil if there is none.
 	base   *os.File
 	sum    protocol.Summer
@@ -229,8 +231,40 @@ func (u *update) create(s *staged) error {
 	s.file, err = root.OpenFile(s.temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY|atOnce, 0o600)
 	if err != nil {
 		s.temp = ""
+		return err
 	}
-	return err
+	if !u.many {
+		s.prepare(root)
+	}
+	return nil
+}
+
+// pathOnly is the flag for opening an entry only to keep it (O_PATH): it takes no rights to the content.
+const pathOnly = 0x200000
+
+// prepare makes that replacing a file is quick. Whoever follows the update waits for the rename, and two parts of it can be done before
+// and after. On ext4, a file that is renamed over another one is written out first, unless its blocks have been allocated; and the old
+// file's are freed once the last one who holds it has let go. (1 KB: 27 µs, otherwise 306; 1 MB: 0.1 ms, otherwise 1.7.)
+func (s *staged) prepare(root *os.Root) {
+	var err error
+	if s.old, err = root.OpenFile(s.rel, pathOnly|syscall.O_NOFOLLOW|atOnce, 0); err != nil || s.Size == 0 {
+		return
+	}
+	if c, err := s.file.SyscallConn(); err == nil {
+		_ = c.Control(func(fd uintptr) {
+			_ = syscall.Fallocate(int(fd), 0, 0, int64(s.Size)) // where that is not possible, writing tells
+		})
+	}
+}
+
+// letGo frees what was replaced.
+func (u *update) letGo() {
+	for _, s := range u.puts {
+		if s.old != nil {
+			_ = s.old.Close()
+			s.old = nil
+		}
+	}
 }
 
 // check notes the error of a staged entry, once.
@@ -282,12 +316,12 @@ func (u *update) finish() {
 	}
 	if s.file != nil {
 		u.check(s, s.adorn(s.file))
+		if !s.failed && s.ModTime != 0 {
+			u.check(s, setTime(s.file, s.ModTime))
+		}
 		err := s.file.Close()
 		s.file = nil
 		u.check(s, err)
-		if !s.failed && s.ModTime != 0 {
-			u.check(s, s.place.root.Chtimes(s.temp, modTime(s.ModTime), modTime(s.ModTime)))
-		}
 	}
 }
 
@@ -329,6 +363,7 @@ func (u *update) abort() {
 			s.temp = ""
 		}
 	}
+	u.letGo()
 	for _, p := range u.places {
 		p.undo()
 	}
