@@ -11,6 +11,7 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/coder/websocket"
@@ -42,30 +43,39 @@ func (e *refusedError) Error() string {
 
 func (e *refusedError) Unwrap() error { return e.cause }
 
-// isUpgradeRefused reports whether the other protocol might work after err. A missing pod is missing in any protocol.
-func isUpgradeRefused(err error) bool {
+// otherMayWork reports whether this protocol is refused, and whether the other one may work: that too if what is in between cuts the
+// connection. A missing pod is missing in any protocol.
+func otherMayWork(err error) (refused, may bool) {
 	var r *refusedError
-	return errors.As(err, &r) && !apierrors.IsNotFound(err)
+	refused = errors.As(err, &r)
+	cut := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)
+	return refused, (refused || cut) && !apierrors.IsNotFound(err)
 }
 
-// withStream opens a stream by the preferred protocol, or by the other one if the server or a proxy rejects that. One that was rejected
-// is tried last from then on.
+// withStream opens a stream by the preferred protocol, or by the other one if the server or a proxy rejects that. One that was refused is
+// tried last from then on.
 func withStream[T any](ctx context.Context, c *Client, prefer protocol, ws, spdy func(context.Context) (T, error)) (T, error) {
 	first, second, name := ws, spdy, protocolWebSocket
 	if refused := c.refused.Load(); refused == protocolWebSocket || refused == nil && prefer == protocolSPDY {
 		first, second, name = spdy, ws, protocolSPDY
 	}
 	v, err := first(ctx)
-	if err == nil || !isUpgradeRefused(err) || ctx.Err() != nil {
+	if err == nil || ctx.Err() != nil {
+		return v, err
+	}
+	refused, may := otherMayWork(err)
+	if !may {
 		return v, err
 	}
 	v, err2 := second(ctx)
 	if err2 == nil {
-		c.refused.Store(name)
+		if refused {
+			c.refused.Store(name)
+		}
 		return v, nil
 	}
-	var refused *refusedError
-	if errors.As(err2, &refused) && refused.code == 0 {
+	var r *refusedError
+	if errors.As(err2, &r) && r.code == 0 {
 		return v, err // the server does not support the other protocol: the first error is more helpful
 	}
 	return v, err2

@@ -22,9 +22,9 @@ import (
 
 // execServer is an API server that supports only exec: every command copies its input to its output.
 type execServer struct {
-	noWebSocket, noSPDY bool
-	mu                  sync.Mutex
-	tried               []string // guarded by mu
+	noWebSocket, noSPDY, cutsSPDY bool
+	mu                            sync.Mutex
+	tried                         []string // guarded by mu
 }
 
 func (s *execServer) client(t *testing.T) *Client {
@@ -67,6 +67,8 @@ func (s *execServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no "+protocol+" here", http.StatusForbidden)
 	case isWebSocket:
 		serveWebSocketExec(w, r)
+	case s.cutsSPDY:
+		panic(http.ErrAbortHandler)
 	default:
 		serveSPDYExec(w)
 	}
@@ -155,6 +157,7 @@ func TestExecFallsBack(t *testing.T) {
 		{"quick: both", true, &execServer{}, "SPDY", "SPDY"},
 		{"quick: SPDY only", true, &execServer{noWebSocket: true}, "SPDY", "SPDY"},
 		{"quick: WebSocket only", true, &execServer{noSPDY: true}, "SPDY WebSocket", "WebSocket"},
+		{"quick: SPDY cut", true, &execServer{cutsSPDY: true}, "SPDY WebSocket", "SPDY WebSocket"}, // the next time, it may have been chance
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
