@@ -242,9 +242,9 @@ func (u *update) create(s *staged) error {
 // pathOnly is the flag for opening an entry only to keep it (O_PATH): it takes no rights to the content.
 const pathOnly = 0x200000
 
-// prepare makes that replacing a file is quick. Whoever follows the update waits for the rename, and two parts of it can be done before
-// and after. On ext4, a file that is renamed over another one is written out first, unless its blocks have been allocated; and the old
-// file's are freed once the last one who holds it has let go. (1 KB: 27 µs, otherwise 306; 1 MB: 0.1 ms, otherwise 1.7.)
+// prepare makes the rename over an existing file quick, since whatever follows the update waits for it. On ext4, the new file is written
+// out within the rename, unless its blocks have been allocated before; and the old one's blocks are freed within it, unless something
+// holds the old file until later. (1 KB: 27 µs instead of 306; 1 MB, only allocated before: 0.4 ms instead of 1.7.)
 func (s *staged) prepare(root *os.Root) {
 	var err error
 	if s.old, err = root.OpenFile(s.rel, pathOnly|syscall.O_NOFOLLOW|atOnce, 0); err != nil || s.Size == 0 {
@@ -252,7 +252,7 @@ func (s *staged) prepare(root *os.Root) {
 	}
 	if c, err := s.file.SyscallConn(); err == nil {
 		_ = c.Control(func(fd uintptr) {
-			_ = syscall.Fallocate(int(fd), 0, 0, int64(s.Size)) // where that is not possible, writing tells
+			_ = syscall.Fallocate(int(fd), 0, 0, int64(s.Size)) // if there is no room, the write says so
 		})
 	}
 }
