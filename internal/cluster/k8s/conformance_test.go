@@ -24,7 +24,7 @@ func TestRealConformance(t *testing.T) {
 func TestSPDYConformance(t *testing.T) {
 	k8stest.Conformance(t, func(t *testing.T) k8stest.Fixture {
 		r := newReal(t)
-		r.Client = r.behind(t, newProxy(t, r.Client, refuseWebSockets))
+		r.Client = r.behind(t, newProxy(t, r.Client, refusing("websocket")))
 		return r.fixture()
 	})
 }

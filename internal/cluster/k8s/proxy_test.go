@@ -47,11 +47,13 @@ func newProxy(t *testing.T, c *k8s.Client, refuse func(http.ResponseWriter, *htt
 	return srv.URL
 }
 
-// refuseWebSockets answers like a proxy without support for WebSockets.
-func refuseWebSockets(w http.ResponseWriter, r *http.Request) bool {
-	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
-		return false
+// refusing answers like a proxy that does not pass on upgrades to a protocol.
+func refusing(protocol string) func(http.ResponseWriter, *http.Request) bool {
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.EqualFold(r.Header.Get("Upgrade"), protocol) {
+			return false
+		}
+		http.Error(w, "unable to upgrade", http.StatusBadRequest)
+		return true
 	}
-	http.Error(w, "unable to upgrade", http.StatusBadRequest)
-	return true
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -367,6 +368,37 @@ func TestRealForbidden(t *testing.T) {
 	err = c.Exec(t.Context(), k8s.ExecRequest{Namespace: r.Namespace, Pod: "any", Argv: []string{"true"}})
 	if !k8s.IsForbidden(err) || !strings.Contains(err.Error(), "nobody") {
 		t.Errorf("Exec: %v", err)
+	}
+}
+
+// TestRealQuickExec runs a command that prefers SPDY through a proxy that refuses it.
+func TestRealQuickExec(t *testing.T) {
+	t.Parallel()
+	r := newReal(t)
+	r.startPod(t, "quick")
+	var mu sync.Mutex
+	var tried []string
+	refuse := refusing("SPDY/3.1")
+	c := r.behind(t, newProxy(t, r.Client, func(w http.ResponseWriter, req *http.Request) bool {
+		if strings.HasSuffix(req.URL.Path, "/exec") {
+			mu.Lock()
+			tried = append(tried, req.Header.Get("Upgrade"))
+			mu.Unlock()
+		}
+		return refuse(w, req)
+	}))
+	in := bytes.Repeat([]byte("input "), 100_000)
+	for range 2 {
+		var out bytes.Buffer
+		err := c.Exec(t.Context(), k8s.ExecRequest{Namespace: r.Namespace, Pod: "quick", Argv: []string{"cat"}, Stdin: bytes.NewReader(in), Stdout: &out, Quick: true})
+		if err != nil || !bytes.Equal(out.Bytes(), in) {
+			t.Errorf("of %d bytes %d came back, %v", len(in), out.Len(), err)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if got := strings.ToLower(strings.Join(tried, " ")); got != "spdy/3.1 websocket websocket" {
+		t.Errorf("tried %s", got)
 	}
 }
 

@@ -40,7 +40,7 @@ func (c *cluster) podBaselines(ctx context.Context, namespace, pod string) (b *s
 	return b, nil
 }
 
-// echo times so many bytes through "cat" and back, with a pause before each round.
+// echo times so many bytes through "cat" and back, with a pause before each round. It goes the way that live updates go.
 func (c *cluster) echo(ctx context.Context, namespace, pod string, size, rounds int, pause time.Duration) (took times, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	in, send := io.Pipe()
@@ -48,7 +48,7 @@ func (c *cluster) echo(ctx context.Context, namespace, pod string, size, rounds 
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		err := c.Client.Exec(ctx, k8s.ExecRequest{Namespace: namespace, Pod: pod, Argv: []string{"cat"}, Stdin: in, Stdout: out})
+		err := c.Client.Exec(ctx, k8s.ExecRequest{Namespace: namespace, Pod: pod, Argv: []string{"cat"}, Stdin: in, Stdout: out, Quick: true})
 		_ = out.CloseWithError(err)
 		_ = in.CloseWithError(err)
 	}()
