@@ -1,0 +1,31 @@
+package main
+
+import "fmt"
+
+// ceiling is the most that a figure of the whole tree may be. A ceiling comes down with its figure and never goes up: who needs room
+// makes some elsewhere.
+type ceiling struct {
+	name string
+	of   func(f *figures) float64
+	most float64
+}
+
+var ceilings = []ceiling{
+	{"&& and || in 1,000 lines of code", (*figures).conditions, 47},
+	{"lines with three or more && and ||", func(f *figures) float64 { return float64(f.dense) }, 400},
+	{"durations written as a number and a unit", func(f *figures) float64 { return float64(f.times) }, 445},
+	{`comment lines in 100 with "what"`, func(f *figures) float64 { return f.percent(0) }, 6.2},
+	{`comment lines in 100 with "is how", "is what", "is of"`, func(f *figures) float64 { return f.percent(1) }, 4.9},
+	{`comment lines in 100 with "that of" or "those of"`, func(f *figures) float64 { return f.percent(2) }, 1.7},
+}
+
+// exceeded names the ceilings that the figures of a tree exceed.
+func exceeded(f figures) []string {
+	var over []string
+	for _, c := range ceilings {
+		if is := c.of(&f); is > c.most {
+			over = append(over, fmt.Sprintf("%s: %.1f, and at most %g are allowed", c.name, is, c.most))
+		}
+	}
+	return over
+}
