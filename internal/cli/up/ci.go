@@ -29,6 +29,9 @@ failure that waiting would not fix. Resources that are disabled, or that wait fo
 without a readiness probe is ready once it has run for a second. ci_settings() in the Tiltfile bounds how long pods may
 fail, and how long resources may take to become ready.
 
+With names, it is about those resources, what they depend on and what belongs to no resource. All others stay as they are, also those
+that the Tiltfile no longer declares: an operation on all of them deletes those.
+
 A session of hone up that deploys the same project to the same namespace waits meanwhile: it ends the updates that it has begun, and
 begins none before ci has ended.
 

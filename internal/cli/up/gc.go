@@ -16,6 +16,7 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // gcFlags are the flags of hone gc.
@@ -59,6 +60,9 @@ func gc(ctx context.Context, g *command.Global, f gcFlags, args []string) error 
 		return err
 	}
 	defer l.asked.close()
+	if len(args) == 0 { // a choice that the Tiltfile makes is about what runs
+		l.chosen = func(model.ManifestName) bool { return true }
+	}
 	l.downs.Declare(l.manifests)
 	if l.cluster != nil {
 		l.cluster.Declare(l.manifests)

@@ -51,6 +51,9 @@ nothing is written. A field is shown only if the declaration is the reason: defa
   x conflict: the declaration has changed, and something else has set the field, too; the declaration wins
   - a field that is no longer declared
 
+With names, only those resources, what they depend on and what belongs to no resource are deployed. What is recorded for others stays,
+also if the Tiltfile no longer declares it.
+
 With -o plan=FILE, the plan is also written to a file, and hone deploy FILE does what it says.
 
 Images are not built: their names are known after the build. Commands of local resources and services of Docker Compose that run
@@ -171,11 +174,7 @@ func load(ctx context.Context, path string, f planRequest, log, out *command.Pri
 		return l, command.WithCode(r.Err, command.ExitTiltfile)
 	}
 	l.manifests = r.Manifests
-	enabled := state.EnabledNames(r.Tiltfile)
-	l.chosen = func(name model.ManifestName) bool {
-		// A choice of resources leaves the others alone, also those that are no longer declared.
-		return enabled == nil || enabled[name] && (name != model.UncategorizedName || len(f.args) == 0 || slices.Contains(r.Enabled, name))
-	}
+	l.chosen = state.ChosenIn(r.Tiltfile)
 	if l.downs, err = openDowns(ctx, l.asked.kc, path); err != nil {
 		return l, err
 	}

@@ -22,7 +22,7 @@ func newUp(g *command.Global) *cobra.Command {
 		Use:   "up [NAME…] [-- TILTFILE ARGS]",
 		Short: "Build, deploy, and keep the cluster in step with the source tree",
 		Long: `Evaluates the Tiltfile, builds and deploys what it declares, and from then on brings every changed file into the cluster.
-With names, runs only these resources and what they depend on.
+With names, runs only these resources and what they depend on, and leaves all others as they are.
 
 Without a Tiltfile, the session reports that, waits, and starts as soon as there is one. --session names the session: other
 commands find it by this name, and the name selects this Tiltfile from any folder: hone up --session shop.

@@ -343,6 +343,7 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 		UpsertTimeout: tiltfile.Result.Update.UpsertTimeout, Env: s.options.Env, Ignores: tiltfile.Ignores,
 		Settled: s.options.Settled, Log: log, Adopt: s.options.Adopt || adopt, Restoring: c.Reason.Has(state.ReasonRestore) || c.Reason.Has(state.ReasonKeep),
 		Declared: func() []model.Manifest { return state.Declarations(rt.View()) },
+		Chosen:   func(name model.ManifestName) bool { return state.Chosen(rt.View())(name) },
 		Commit:   func() { b.committed.Store(true) },
 		Progress: func(mode, stage string, at model.BuildProgress) {
 			b.pace.report(state.BuildProgressed{Resource: c.Name, Serial: b.serial, Mode: mode, Stage: stage, Progress: at})

@@ -36,7 +36,7 @@ type Cluster interface {
 	Leaving(ctx context.Context) ([]model.ManifestName, error)
 	Finish(ctx context.Context, resource model.ManifestName, log logstore.Logger) error
 	// Braked tells why it keeps what is no longer declared, because it is much, and Prune deletes that all the same.
-	Braked(ctx context.Context, declared func() []model.Manifest, namespace string) (why string, err error)
+	Braked(ctx context.Context, declared func() []model.Manifest, chosen func(model.ManifestName) bool, namespace string) (why string, err error)
 	Prune(ctx context.Context, declared []model.Manifest, chosen func(model.ManifestName) bool, namespace string, log logstore.Logger) error
 }
 
@@ -136,6 +136,8 @@ type run struct {
 	toldHeld []model.ManifestName
 	// tiltfile is the result of the evaluation that was last seen.
 	tiltfile *store.Entry[state.Tiltfile]
+	// all is set if that evaluation made no choice of resources.
+	all bool
 	// elsewhere is set when the leftovers may belong to another running session.
 	elsewhere bool
 	// done is set when the end of the collection was reported, doneLocal when that of local resources was.
@@ -178,7 +180,9 @@ func (r *run) collectWhatLeft(v store.View) {
 	}
 	if now := state.Tiltfiles.In(v).Ref(state.Only); now != r.tiltfile {
 		r.tiltfile, r.sweptLocal, r.unsure = now, false, true
-		r.swept = r.swept && r.braked == "" // it may hold no longer
+		all := now.Value.Result.Enabled == nil
+		r.swept = r.swept && r.braked == "" && r.all == all // the brake may hold no longer
+		r.all = all
 	}
 	agreed := r.agreed(v)
 	if agreed && !r.swept && state.TheTiltfile(v).Good && state.TheCluster(v).Connected && r.cluster != nil && !r.deletions.paused(sweeping) {
@@ -248,14 +252,14 @@ func (r *run) brake(v store.View) {
 	}
 	if now := state.TheSession(v).Brake.Released; now != r.asked && !r.deletions.runs(pruning) {
 		r.asked = now
-		declared := state.Declarations(v)
+		declared, chosen := state.Declarations(v), state.Chosen(v)
 		r.deletions.start(pruning, "", func(ctx, _ context.Context) error {
 			log := r.logs.Logger("", "collect", logstore.SourceBuild)
 			if len(r.beside(ctx)) > 0 {
 				logstore.Warnf(log, "Another session works on this project, and may need what would be deleted: hone gc looks at it, too")
 				return nil
 			}
-			if err := r.cluster.Prune(ctx, declared, func(model.ManifestName) bool { return true }, r.options.Namespace, log); err != nil {
+			if err := r.cluster.Prune(ctx, declared, chosen, r.options.Namespace, log); err != nil {
 				return r.report("", fmt.Errorf("delete what is no longer declared: %w", err))
 			}
 			return nil
@@ -265,7 +269,7 @@ func (r *run) brake(v store.View) {
 		return
 	}
 	r.unsure = false
-	why, err := r.cluster.Braked(r.ctx, func() []model.Manifest { return state.Declarations(v) }, r.options.Namespace)
+	why, err := r.cluster.Braked(r.ctx, func() []model.Manifest { return state.Declarations(v) }, state.Chosen(v), r.options.Namespace)
 	if err == nil && why != r.braked {
 		r.braked = why
 		r.rt.Dispatch(state.BrakeChanged{Why: why})
@@ -384,9 +388,11 @@ func (r *resources) turned(v store.View) bool {
 }
 
 // collect deletes the objects of a resource that left the Tiltfile, or that was switched off. If it comes back at once, its
-// objects stay.
+// objects stay, and so do those of one that the session leaves alone.
 func (r *run) collect(ctx, enough context.Context, was state.Resource) error {
 	switch {
+	case was.Next == nil && !state.Chosen(r.rt.View())(was.Manifest.Name):
+		return nil
 	case was.Manifest.IsCompose():
 		return r.collectContainers(ctx, was)
 	case was.Manifest.IsLocal() && r.downs != nil && was.Next == nil && len(r.beside(ctx)) == 0: // otherwise a later sweep does it
@@ -399,8 +405,8 @@ func (r *run) collect(ctx, enough context.Context, was state.Resource) error {
 	return r.remove(ctx, enough, was.Manifest.Name, undeclared)
 }
 
-// sweep starts to delete the objects of resources that earlier sessions applied and that are no longer declared. Those of a
-// resource that is only left out of this session stay. It is not complete, and must be called again, if a deletion of such
+// sweep starts to delete the objects of resources that earlier sessions applied and that are no longer declared. A session on a choice
+// of resources leaves those of all others alone. It is not complete, and must be called again, if a deletion of such
 // a resource is running or has just failed.
 func (r *run) sweep(ctx context.Context, rt *store.Runtime) (complete bool, err error) {
 	ledger, err := r.cluster.Ledger(ctx)
@@ -412,10 +418,11 @@ func (r *run) sweep(ctx context.Context, rt *store.Runtime) (complete bool, err 
 		return false, r.report("", err)
 	}
 	complete = true
+	chosen := state.Chosen(rt.View())
 	for _, resource := range slices.Sorted(maps.Keys(records)) {
 		// A resource that is now declared as another kind, under the same name, has no objects any longer either.
 		e, known := state.Resources.In(rt.View()).Get(string(resource))
-		if known && e.Value.Manifest.IsK8s() {
+		if known && e.Value.Manifest.IsK8s() || !chosen(resource) {
 			continue
 		}
 		complete = complete && !r.deletions.runs(resource) && !r.deletions.paused(resource)
@@ -437,9 +444,10 @@ func (r *run) sweepLocal(v store.View) {
 		return
 	}
 	going, leaving := map[model.ManifestName]bool{}, false // beside another session, what leaves may be let go without its down command
+	chosen := state.Chosen(v)
 	for name := range commands {
 		e, known := state.Resources.In(v).Get(string(name))
-		going[name] = !known || e.Phase == store.Running && !e.Value.Manifest.IsLocal()
+		going[name] = chosen(name) && (!known || e.Phase == store.Running && !e.Value.Manifest.IsLocal())
 		leaving = leaving || known && e.Phase != store.Running
 	}
 	if !slices.Contains(slices.Collect(maps.Values(going)), true) {
@@ -486,7 +494,8 @@ func (r *run) takeDown(ctx context.Context, resource model.ManifestName) error {
 func (r *run) remove(ctx, enough context.Context, resource model.ManifestName, why string) error {
 	log := r.logs.Logger(resource, "collect:"+string(resource), logstore.SourceBuild)
 	bereft, err := r.cluster.Remove(ctx, buildanddeploy.RemoveRequest{Resource: resource, Why: why, Undeclared: why == undeclared, Namespace: r.options.Namespace, Log: log, Enough: enough,
-		Declared: func() []model.Manifest { return state.Declarations(r.rt.View()) }})
+		Declared: func() []model.Manifest { return state.Declarations(r.rt.View()) },
+		Chosen:   func(name model.ManifestName) bool { return state.Chosen(r.rt.View())(name) }})
 	if len(bereft) > 0 {
 		lost := map[model.ManifestName][]string{}
 		for _, name := range bereft {

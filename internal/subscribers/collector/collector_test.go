@@ -77,7 +77,7 @@ func (c *cluster) leave(names ...model.ManifestName) {
 	c.leaving = names
 }
 
-func (c *cluster) Braked(context.Context, func() []model.Manifest, string) (string, error) {
+func (c *cluster) Braked(context.Context, func() []model.Manifest, func(model.ManifestName) bool, string) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.braked, nil
@@ -297,9 +297,8 @@ func TestCollectsInEachLife(t *testing.T) {
 
 func TestSweepsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := start(t, "old", "a", "off")
-		tf := statetest.Loaded(statetest.K8s("a"), statetest.K8s("off"))
-		tf.Result.Enabled = []model.ManifestName{"a"}
+		f := start(t, "old", "a")
+		tf := statetest.Loaded(statetest.K8s("a"))
 		f.Then(connected())
 		f.check("the Tiltfile may declare anything", "", "")
 		f.Then(state.ClusterReported{Err: "gone"}, tf)
@@ -621,6 +620,37 @@ func TestLeavesLeftoversToASessionBeside(t *testing.T) {
 		mu.Unlock()
 		time.Sleep(retry)
 		f.check("it has ended", "old made by db", "a")
+	})
+}
+
+// TestAChoiceLeavesOthersAlone runs one of several resources: what is no longer declared of others stays, be it left by earlier sessions
+// or while this one runs, until the session is about all of them.
+func TestAChoiceLeavesOthersAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, "old", "a", "b")
+		f.record(nil, "db")
+		loaded := func(enabled []model.ManifestName, manifests ...model.Manifest) state.TiltfileLoaded {
+			l := statetest.Loaded(manifests...)
+			l.Result.Enabled = enabled
+			return l
+		}
+		some := []model.ManifestName{"a"}
+		f.Then(connected(), loaded(some, statetest.K8s("a"), statetest.K8s("b")))
+		f.check("it runs a", "", "a")
+		if c := state.TheSession(f.View()).Collection; !c.Done {
+			t.Errorf("it has nothing to delete: %+v", c)
+		}
+		f.Then(loaded(some, statetest.K8s("a")))
+		f.Release("b", "Other")
+		f.check("b has left, which it does not run", "", "a")
+		f.Then(loaded(some))
+		f.Release("a", "Other")
+		f.check("a has left", "a", "")
+		f.Then(loaded(nil, statetest.K8s("c")))
+		synctest.Wait()
+		if got := strings.Split(f.cluster.log(), " "); len(got) != 6 || !slices.Contains(got, "old") || !slices.Contains(got, "b") || !slices.Contains(got, "db") {
+			t.Errorf("it runs all: removed %q", got)
+		}
 	})
 }
 

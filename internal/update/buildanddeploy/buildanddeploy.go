@@ -68,6 +68,8 @@ type Request struct {
 	// Declared returns what the Tiltfile declares now, which may be more than when the update began; nil means nothing
 	// else.
 	Declared func() []model.Manifest
+	// Chosen reports whether the session works on a resource; nil means all.
+	Chosen func(model.ManifestName) bool
 	// CollectLimit is how long to wait until leftovers are gone; zero means not to wait.
 	CollectLimit time.Duration
 	// Env is added to the environment of local commands.

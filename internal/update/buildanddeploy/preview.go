@@ -82,7 +82,7 @@ func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep
 	if err := c.sayWaits(ctx, ledger, records, o, known, steps); err != nil {
 		return nil, err
 	}
-	if why := o.Prune.keeps(ctx, c, ledger, declared, o.Namespace); why != "" {
+	if why := o.Prune.keeps(ctx, c, ledger, declared, o.Chosen, o.Namespace); why != "" {
 		for i, s := range steps {
 			if s.Action == api.ActionDelete || s.Action == api.ActionOrphan {
 				steps[i].Action, steps[i].Reason = api.ActionKeep, s.Reason+": "+why

@@ -22,8 +22,9 @@ const (
 // brakeFrom is how many objects must be about to go for the brake to work. Fewer are quickly deployed again.
 const brakeFrom = 6
 
-// keeps returns why the objects that are no longer declared are kept; empty if they may be deleted.
-func (p Prune) keeps(ctx context.Context, c *Cluster, ledger *deploy.Ledger, declared func() []model.Manifest, namespace string) string {
+// keeps returns why the objects that are no longer declared are kept; empty if they may be deleted. Only the objects of the chosen
+// resources count; nil chooses all.
+func (p Prune) keeps(ctx context.Context, c *Cluster, ledger *deploy.Ledger, declared func() []model.Manifest, chosen func(model.ManifestName) bool, namespace string) string {
 	switch p {
 	case PruneAll:
 		return ""
@@ -36,7 +37,10 @@ func (p Prune) keeps(ctx context.Context, c *Cluster, ledger *deploy.Ledger, dec
 		return ""
 	}
 	owner, going := c.owner(ctx, declared, "", namespace), 0
-	for _, list := range records {
+	for name, list := range records {
+		if chosen != nil && !chosen(name) {
+			continue
+		}
 		for _, r := range list {
 			if !r.Foreign && !r.Leaving && r.UID != "" && !isDeclared(owner, r.ObjectID) { // deployed, and not going already
 				going++
@@ -46,7 +50,7 @@ func (p Prune) keeps(ctx context.Context, c *Cluster, ledger *deploy.Ledger, dec
 	// Not those that are recorded: what is deployed meanwhile would change the answer.
 	all := going
 	for _, m := range declared() {
-		if m.K8s != nil {
+		if m.K8s != nil && (chosen == nil || chosen(m.Name)) {
 			all += len(m.K8s.Objects)
 		}
 	}
@@ -56,8 +60,9 @@ func (p Prune) keeps(ctx context.Context, c *Cluster, ledger *deploy.Ledger, dec
 	return fmt.Sprintf("%d of %d objects would be deleted, which may be a mistake in the Tiltfile; hone gc shows and deletes them, --prune=all allows it", going, all)
 }
 
-// Braked returns why the brake keeps what is no longer declared; empty if it does not hold, or if a flag has decided.
-func (c *Cluster) Braked(ctx context.Context, declared func() []model.Manifest, namespace string) (string, error) {
+// Braked returns why the brake keeps what is no longer declared of the chosen resources; empty if it does not hold, or if a flag has
+// decided.
+func (c *Cluster) Braked(ctx context.Context, declared func() []model.Manifest, chosen func(model.ManifestName) bool, namespace string) (string, error) {
 	if c.prune != PruneCarefully {
 		return "", nil
 	}
@@ -65,7 +70,7 @@ func (c *Cluster) Braked(ctx context.Context, declared func() []model.Manifest, 
 	if err != nil {
 		return "", err
 	}
-	return c.prune.keeps(ctx, c, ledger, declared, namespace), nil
+	return c.prune.keeps(ctx, c, ledger, declared, chosen, namespace), nil
 }
 
 // isDeclared reports whether a resource declares a recorded object. A cluster-scoped one may be recorded with a namespace.

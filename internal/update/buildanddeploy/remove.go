@@ -24,6 +24,8 @@ type RemoveRequest struct {
 	// Declared returns what the Tiltfile declares now, which may include objects that the resource leaves behind; nil
 	// means nothing.
 	Declared func() []model.Manifest
+	// Chosen reports whether the operation is about a resource; nil means all.
+	Chosen func(model.ManifestName) bool
 	// Namespace is for objects that are declared without one.
 	Namespace string
 	// Removal says whether the user has asked for it.
@@ -83,7 +85,7 @@ func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model
 		return nil, nil
 	}
 	if req.Undeclared {
-		if why := c.prune.keeps(ctx, c, ledger, req.Declared, req.Namespace); why != "" {
+		if why := c.prune.keeps(ctx, c, ledger, req.Declared, req.Chosen, req.Namespace); why != "" {
 			logstore.Warnf(req.Log, "The objects of %s, %s, are kept: %s", req.Resource, req.Why, why)
 			return nil, nil
 		}

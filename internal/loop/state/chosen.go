@@ -1,0 +1,27 @@
+package state
+
+import (
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// ChosenIn returns which resources an operation on a Tiltfile is about: all, also those that are no longer declared, or a choice of
+// those that are. A choice leaves all others as they are.
+func ChosenIn(tf model.Tiltfile) func(model.ManifestName) bool {
+	enabled := EnabledNames(tf)
+	return func(name model.ManifestName) bool { return enabled == nil || enabled[name] }
+}
+
+// Chosen is ChosenIn for a session, in which the user switches resources, too. One that has left the Tiltfile is still chosen if the
+// session has run it.
+func Chosen(v store.View) func(model.ManifestName) bool {
+	all := TheTiltfile(v).Result.Enabled == nil
+	return func(name model.ManifestName) bool {
+		e := Resources.In(v).Ref(string(name))
+		if e == nil {
+			return all
+		}
+		r, stays := Staying(e)
+		return r.Enabled || all && !stays
+	}
+}
