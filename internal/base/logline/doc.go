@@ -59,3 +59,27 @@ func digits(s string, i int) int {
 	}
 	return n
 }
+
+// class is a set of ASCII characters.
+type class [256]bool
+
+func classOf(characters string) *class {
+	var c class
+	for i := range len(characters) {
+		c[characters[i]] = true
+	}
+	return &c
+}
+
+// all reports whether s has only characters of the class.
+func (c *class) all(s string) bool { return c.length(s) == len(s) }
+
+// length returns the number of bytes of the class that s begins with.
+func (c *class) length(s string) int {
+	for i := range len(s) {
+		if !c[s[i]] {
+			return i
+		}
+	}
+	return len(s)
+}

@@ -99,45 +99,49 @@ func entries(lines []string) (starts []int, levels []Level) {
 // step returns a line without what BuildKit puts before the output of a build's step: "#9 1.92 ".
 func step(l string) string {
 	t := Plain(l)
-	if n := digits(t, 1); at(t, 0) == '#' && n > 0 && at(t, 1+n) == ' ' {
-		rest := t[2+n:]
-		if d := digits(rest, 0); d > 0 && at(rest, d) == '.' {
-			if f := digits(rest, d+1); f > 0 && at(rest, d+1+f) == ' ' {
-				return rest[d+2+f:]
-			}
-		}
-		return rest
+	if at(t, 0) != '#' {
+		return t
 	}
-	return t
+	n := 1 + digits(t, 1)
+	if n == 1 || at(t, n) != ' ' {
+		return t
+	}
+	rest := t[n+1:]
+	return rest[seconds(rest):]
 }
+
+// seconds returns the length of the time of a step and the space behind it, "1.92 ", or 0.
+func seconds(t string) int {
+	whole := digits(t, 0)
+	if whole == 0 || at(t, whole) != '.' {
+		return 0
+	}
+	end := whole + 1 + digits(t, whole+1)
+	if end == whole+1 || at(t, end) != ' ' {
+		return 0
+	}
+	return end + 1
+}
+
+// fatal are words of lines at fatal level: of JSON, and near the beginning of other lines.
+var (
+	fatalMembers = []string{`"fatal"`, `"FATAL"`, `"Fatal"`, `"panic"`, `"critical"`, `"CRITICAL"`, `"level":60`}
+	fatalWords   = []string{"FATAL", "FTL", "CRITICAL", "PANIC", "FATA[", "[fatal]", "[emerg]", "[crit]", "[critical]", "level=fatal", "level=panic", "crit:",
+		"terminate called", "panic serving", "Segmentation fault"}
+)
 
 // deadlyHead reports whether an entry's first line is what a program says last.
 func deadlyHead(l string) bool {
 	t := strings.TrimLeft(plain(step(l), maxHead), " \t")
-	if t == "" {
+	switch {
+	case t == "":
 		return false
-	}
-	if traceHead(t) != none {
+	case traceHead(t) != none, strings.HasPrefix(t, "F, ["), t[0] == 'F' && digits(t, 1) == 4: // Ruby's Logger, klog
+		return true
+	case t[0] == '{' && hasAny(t, fatalMembers):
 		return true
 	}
-	if t[0] == 'F' && digits(t, 1) == 4 || strings.HasPrefix(t, "F, [") {
-		return true
-	}
-	if t[0] == '{' {
-		for _, w := range []string{`"fatal"`, `"FATAL"`, `"Fatal"`, `"panic"`, `"critical"`, `"CRITICAL"`, `"level":60`} {
-			if strings.Contains(t, w) {
-				return true
-			}
-		}
-	}
-	beginning := t[:min(len(t), 120)]
-	for _, w := range []string{"FATAL", "FTL", "CRITICAL", "PANIC", "FATA[", "[fatal]", "[emerg]", "[crit]", "[critical]", "level=fatal", "level=panic", "crit:", "terminate called",
-		"panic serving", "Segmentation fault"} {
-		if strings.Contains(beginning, w) {
-			return true
-		}
-	}
-	return false
+	return hasAny(t[:min(len(t), 120)], fatalWords)
 }
 
 // traced reports whether an entry has frames.
@@ -145,125 +149,174 @@ func traced(entry []string) bool {
 	for _, l := range entry[1:] {
 		t := plain(l, maxHead)
 		body := strings.TrimLeft(t, " \t")
-		if frame(t, body, len(body) < len(t)) != none {
+		if frame(t, body) != none {
 			return true
 		}
 	}
 	return false
 }
 
+// ending are the lines of the entry that ended the program, by their roles.
+type ending struct {
+	// own are the frames in the user's own code, and exceptions the lines that name one.
+	own, exceptions []int
+	// recent is set if the most recent call is the last one, as in Python.
+	recent bool
+}
+
 // weighTrace weighs the lines of the entry that ended the program.
 func weighTrace(lines []string, weights []int, start, end int) {
 	weights[start] = weightFatal
-	var own []int
-	snake, exceptions := false, []int(nil)
+	var e ending
 	for i := start; i < end; i++ {
-		t := plain(step(lines[i]), maxHead)
-		body := strings.TrimLeft(t, " \t")
-		switch {
-		case strings.HasPrefix(body, "Traceback (most recent"):
-			snake = true
-			weights[i] = weightNothing
-		case i > start && strings.HasPrefix(body, "Caused by: "):
-			weights[i] = weightCause
-		case i > start && body == t && body != "" && exception(body) != 0:
-			weights[i] = weightFatal
-			exceptions = append(exceptions, i)
-		case i > start && len(Places(body)) > 0:
-			weights[i] = weightNothing
-			if mine(body) {
-				own = append(own, i)
-			}
-		case i == start+1 && strings.HasPrefix(t, "\t"), i == start+1 && strings.Contains(lines[start], " panicked at ") && body == t: // the message of a panic
-			weights[i] = weightFatal
-		case i > start && strings.HasPrefix(body, "panic: "):
-			weights[i] = weightFatal
-		case i > start:
-			weights[i] = weightNothing
-		}
+		e.weigh(lines, weights, start, i)
 	}
-	if snake { // the most recent call is the last one
-		slices.Reverse(own)
-		if len(exceptions) > 1 { // of a chain the last one ended the program, the first one caused it
-			for _, i := range exceptions[:len(exceptions)-1] {
-				weights[i] = weightCause
-			}
-		}
-		if len(exceptions) == 0 { // an exception without "Error" in its name
-			for i := end - 1; i > start; i-- {
-				if l := Plain(lines[i]); strings.TrimSpace(l) != "" && l[0] != ' ' && l[0] != '\t' {
-					weights[i] = weightFatal
-					break
-				}
-			}
-		}
+	if e.recent {
+		e.turn(lines, weights, start, end)
 	}
-	for _, i := range own[:min(2, len(own))] {
+	for _, i := range e.own[:min(2, len(e.own))] {
 		weights[i] = weightFrame
 	}
 }
 
-// mine reports whether a frame is in the user's own code rather than in a library or a runtime.
-func mine(frame string) bool {
-	for _, lib := range []string{"/node_modules/", "node:internal", "/site-packages/", "/dist-packages/", "/lib/python", "<frozen ", "/usr/local/go/src/", "/usr/lib/go", "/go/src/runtime/",
-		"/pkg/mod/", "/vendor/", "/rustc/", "/.cargo/registry/", "/library/std/", "/library/core/", "/gems/", "/usr/lib/ruby", "at java.", "at java.base/", "at javax.", "at jakarta.", "at sun.", "at jdk.",
-		"at org.springframework.", "at org.apache.", "at org.hibernate.", "at org.eclipse.", "at io.netty.", "at com.fasterxml.", "at kotlin.", "at kotlinx.", "at scala.", "at reactor.", "at org.junit.",
-		"at System.", "at Microsoft.", "/usr/include/"} {
-		if strings.Contains(frame, lib) {
-			return false
+// weigh weighs line i of the entry.
+func (e *ending) weigh(lines []string, weights []int, start, i int) {
+	t := plain(step(lines[i]), maxHead)
+	body := strings.TrimLeft(t, " \t")
+	flush := body == t
+	switch {
+	case strings.HasPrefix(body, "Traceback (most recent"):
+		e.recent = true
+		weights[i] = weightNothing
+	case i == start:
+	case strings.HasPrefix(body, "Caused by: "):
+		weights[i] = weightCause
+	case flush && exception(body) != unnamed:
+		weights[i] = weightFatal
+		e.exceptions = append(e.exceptions, i)
+	case len(Places(body)) > 0:
+		weights[i] = weightNothing
+		if mine(body) {
+			e.own = append(e.own, i)
 		}
+	case strings.HasPrefix(body, "panic: "), i == start+1 && panicMessage(lines[start], t):
+		weights[i] = weightFatal
+	default:
+		weights[i] = weightNothing
 	}
-	return true
 }
 
-// single returns the weight of a line by itself.
-func single(l string, level Level, first bool) int {
-	t := strings.TrimSpace(plain(step(l), maxHead))
-	if t == "" {
-		return weightNothing
+// panicMessage reports whether the line below the first one of an entry is the message of a panic.
+func panicMessage(first, t string) bool {
+	if strings.HasPrefix(t, "\t") {
+		return true
 	}
-	low := strings.ToLower(t[:min(len(t), 400)])
-	if exits(low) {
-		return weightExit
+	return strings.Contains(first, " panicked at ") && strings.TrimLeft(t, " \t") == t
+}
+
+// turn weighs a trace whose most recent call is the last one. Of a chain of exceptions the last one ended the program, and the
+// others caused it.
+func (e *ending) turn(lines []string, weights []int, start, end int) {
+	slices.Reverse(e.own)
+	if len(e.exceptions) == 0 {
+		if i := lastFlush(lines, start, end); i > start { // an exception without "Error" in its name
+			weights[i] = weightFatal
+		}
+		return
 	}
-	if compiled(t) {
-		return weightCompile
+	for _, i := range e.exceptions[:len(e.exceptions)-1] {
+		weights[i] = weightCause
 	}
-	if strings.HasPrefix(t, "npm ERR! A complete log") || strings.HasPrefix(t, "npm error A complete log") || t == "npm ERR!" {
-		return weightNothing
-	}
-	if level == Error && first {
-		return weightError
-	}
-	for _, w := range []string{"command not found", ": not found", "no such file or directory", "permission denied", "cannot find ", "could not resolve", "could not find", "connection refused",
-		"undefined reference", "exec format error", "no space left on device", "out of memory", "address already in use", "--- fail", "failed to "} {
-		if strings.Contains(low, w) {
-			return weightFailure
+}
+
+// lastFlush returns the last of the lines after start that is neither blank nor indented, or start.
+func lastFlush(lines []string, start, end int) int {
+	for i := end - 1; i > start; i-- {
+		if l := Plain(lines[i]); strings.TrimSpace(l) != "" && !space(l[0]) {
+			return i
 		}
 	}
-	if level == Warn && first {
+	return start
+}
+
+// libraries are parts of frames in libraries and runtimes.
+var libraries = []string{
+	"/node_modules/", "node:internal", // Node
+	"/site-packages/", "/dist-packages/", "/lib/python", "<frozen ", // Python
+	"/usr/local/go/src/", "/usr/lib/go", "/go/src/runtime/", "/pkg/mod/", "/vendor/", // Go
+	"/rustc/", "/.cargo/registry/", "/library/std/", "/library/core/", // Rust
+	"/gems/", "/usr/lib/ruby", // Ruby
+	"at java.", "at java.base/", "at javax.", "at jakarta.", "at sun.", "at jdk.", "at org.springframework.", "at org.apache.", // the JVM
+	"at org.hibernate.", "at org.eclipse.", "at io.netty.", "at com.fasterxml.", "at kotlin.", "at kotlinx.", "at scala.",
+	"at reactor.", "at org.junit.",
+	"at System.", "at Microsoft.", // .NET
+	"/usr/include/",
+}
+
+// mine reports whether a frame is in the user's own code rather than in a library or a runtime.
+func mine(frame string) bool { return !hasAny(frame, libraries) }
+
+// silent are lines that only point to other lines.
+var silent = []string{"npm ERR! A complete log", "npm error A complete log"}
+
+// failures are words, in small letters, with which tools say that something failed.
+var failures = []string{"command not found", ": not found", "no such file or directory", "permission denied", "cannot find ", "could not resolve",
+	"could not find", "connection refused", "undefined reference", "exec format error", "no space left on device", "out of memory",
+	"address already in use", "--- fail", "failed to "}
+
+// single returns the weight of a line by itself. first is set for the first line of an entry.
+func single(l string, level Level, first bool) int {
+	t := strings.TrimSpace(plain(step(l), maxHead))
+	low := strings.ToLower(t[:min(len(t), 400)])
+	switch {
+	case t == "":
+		return weightNothing
+	case exits(low):
+		return weightExit
+	case compiled(t):
+		return weightCompile
+	case t == "npm ERR!", beginsWithAny(t, silent):
+		return weightNothing
+	case first && level == Error:
+		return weightError
+	case hasAny(low, failures):
+		return weightFailure
+	case first && level == Warn:
 		return weightWarning
 	}
 	return weightNothing
 }
 
+// exitBeginnings and exitWords are parts of lines, in small letters, that say only that a command failed.
+var (
+	exitBeginnings = []string{"exit status ", "exit code ", "exited with ", "command exited", "process exited", "npm err! errno", "npm error errno",
+		"elifecycle", "error command failed with exit code"}
+	makeBeginnings = []string{"make: *** ", "make["}
+	exitWords      = []string{"did not complete successfully: exit code", "returned a non-zero code"}
+)
+
 // exits reports whether a line in small letters says only that a command failed.
 func exits(low string) bool {
 	low = strings.TrimPrefix(low, "error: ")
-	for _, p := range []string{"exit status ", "exit code ", "exited with ", "command exited", "process exited", "npm err! errno", "npm error errno", "elifecycle", "error command failed with exit code"} {
-		if strings.HasPrefix(low, p) {
-			return true
-		}
-	}
-	if strings.HasPrefix(low, "make: *** ") || strings.HasPrefix(low, "make[") {
+	switch {
+	case beginsWithAny(low, exitBeginnings):
+		return true
+	case beginsWithAny(low, makeBeginnings):
 		return strings.Contains(low, "] error ")
 	}
-	return (strings.Contains(low, "did not complete successfully: exit code") || strings.Contains(low, "returned a non-zero code")) && !strings.HasPrefix(low, "{")
+	return !strings.HasPrefix(low, "{") && hasAny(low, exitWords)
 }
+
+// Beginnings of a compiler's messages, and of their texts after a place: those that fail a build, and those that do not.
+var (
+	compileErrors  = []string{"error[E", "error: could not compile"} // rustc
+	placedErrors   = []string{": error", ": fatal error", ": undefined"}
+	placedWarnings = []string{": warning", ": note"}
+)
 
 // compiled reports whether a line is a compiler's message: a place and a message, "error: …" of rustc, "error TS…".
 func compiled(t string) bool {
-	if strings.HasPrefix(t, "error[E") || strings.HasPrefix(t, "error: could not compile") {
+	if beginsWithAny(t, compileErrors) {
 		return true
 	}
 	places := Places(t[:min(len(t), 600)])
@@ -271,11 +324,10 @@ func compiled(t string) bool {
 		return false
 	}
 	rest := t[places[0].End:]
-	if strings.HasPrefix(rest, ":") && places[0].Column > 0 {
-		low := strings.ToLower(rest)
-		return strings.HasPrefix(rest, ": ") && !strings.HasPrefix(low, ": warning") && !strings.HasPrefix(low, ": note")
+	if places[0].Column > 0 && strings.HasPrefix(rest, ":") {
+		return strings.HasPrefix(rest, ": ") && !beginsWithAny(strings.ToLower(rest), placedWarnings)
 	}
-	return strings.HasPrefix(rest, ": error") || strings.HasPrefix(rest, ": fatal error") || strings.HasPrefix(rest, ": undefined")
+	return beginsWithAny(rest, placedErrors)
 }
 
 // last returns the last lines with text, and prefers those that say more than that a command failed.

@@ -84,7 +84,7 @@ func (h *hash) field(name, v string) {
 	h.string(name)
 	h.byte('=')
 	switch {
-	case levelKey(name):
+	case holdsLevel.of(name):
 		h.byte(byte(value(name, v)))
 	case statusKey(name):
 		h.status(v)
