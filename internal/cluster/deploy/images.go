@@ -8,6 +8,7 @@ import (
 
 	"github.com/distribution/reference"
 
+	"github.com/hone-dev/hone/internal/base/imageref"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/suggest"
 	"github.com/hone-dev/hone/pkg/model"
@@ -16,8 +17,7 @@ import (
 // builtImage is an image target, ready to be compared with the references in objects.
 type builtImage struct {
 	target model.ImageTarget
-	// name is the normalised repository, exact the normalised reference when the target's has a tag or digest.
-	name, exact string
+	means  imageref.Selector
 	// cluster is the reference that the objects get; empty while the image has no result.
 	cluster string
 	found   bool
@@ -36,39 +36,19 @@ func newImageSet(targets []model.ImageTarget, results map[string]model.ImageResu
 		if err != nil {
 			return nil, fmt.Errorf("image %q: %w", t.Ref, err)
 		}
-		b := &builtImage{target: t, name: named.Name(), cluster: results[t.Ref].Cluster}
-		if !reference.IsNameOnly(named) {
-			b.exact = named.String()
-		}
-		set.images = append(set.images, b)
+		set.images = append(set.images, &builtImage{target: t, means: imageref.Select(named), cluster: results[t.Ref].Cluster})
 	}
 	return set, nil
 }
 
-// match returns the built image for ref: the one with the same name and tag, else the one with the same name and no
-// tag, else the only one with the same name. It returns nil if there is none.
+// match returns the built image that ref means, or nil.
 func (s *imageSet) match(ref string) *builtImage {
 	named, err := reference.ParseNormalizedNamed(strings.TrimSpace(ref))
 	if err != nil {
 		return nil
 	}
-	var byName []*builtImage
-	var untagged *builtImage
-	for _, b := range s.images {
-		switch {
-		case b.exact != "" && b.exact == named.String():
-			return b
-		case b.name != named.Name():
-		case b.exact == "":
-			untagged = b
-		default:
-			byName = append(byName, b)
-		}
-	}
-	if untagged == nil && len(byName) == 1 {
-		return byName[0]
-	}
-	return untagged
+	b, _ := imageref.Find(named, s.images, func(b *builtImage) imageref.Selector { return b.means })
+	return b
 }
 
 // replace returns the reference that replaces ref in the cluster, and the image, which is nil if hone does not build

@@ -7,6 +7,7 @@ import (
 
 	"github.com/distribution/reference"
 
+	"github.com/hone-dev/hone/internal/base/imageref"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -97,7 +98,7 @@ func selects(d model.CustomDeploy, c model.Container) bool {
 		return false
 	}
 	got, err := reference.ParseNormalizedNamed(c.Image)
-	return err == nil && want.Name() == got.Name() && (reference.IsNameOnly(want) || want.String() == got.String())
+	return err == nil && imageref.Select(want).Takes(got)
 }
 
 // customTakes reports whether the live update of a manifest's custom deploy takes all of the files.

@@ -10,6 +10,7 @@ import (
 	"github.com/distribution/reference"
 	"go.starlark.net/starlark"
 
+	"github.com/hone-dev/hone/internal/base/imageref"
 	"github.com/hone-dev/hone/internal/tiltfile/eval"
 	"github.com/hone-dev/hone/internal/tiltfile/file"
 	"github.com/hone-dev/hone/internal/tiltfile/ignore"
@@ -33,7 +34,7 @@ func newImage(c *eval.Call, a imageArgs) (*Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	im := &Image{ref: ref, Builtin: c.Name, Site: c.Site()}
+	im := &Image{ref: ref, means: imageref.Select(ref), Builtin: c.Name, Site: c.Site()}
 	im.Ref = reference.FamiliarString(ref)
 	im.MatchInEnvVars = a.matchInEnvVars
 	if len(a.entrypoint.Words) > 0 {

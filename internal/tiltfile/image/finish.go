@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/distribution/reference"
+
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/tiltfile/fault"
 	"github.com/hone-dev/hone/internal/tiltfile/ignore"
@@ -19,7 +21,7 @@ func (d *Declarations) Connect() error {
 			base := d.Find(ref)
 			switch {
 			case base == im:
-				all.Add(d.ErrorAt(im.Site, "%s: image %q is built on itself", im.Builtin, im.Ref))
+				all.Add(d.Placed(im.Site, fmt.Sprintf("%s: image %q is built on itself", im.Builtin, im.Ref), builtOnItself(im)))
 			case base != nil && !slices.Contains(im.deps, base):
 				im.deps = append(im.deps, base)
 				im.DependsOn = append(im.DependsOn, base.Ref)
@@ -36,6 +38,16 @@ func (d *Declarations) Connect() error {
 		}
 	}
 	return all.Err()
+}
+
+// builtOnItself is the mend for an image whose base is the image itself: an image that is declared without a tag is every
+// tag of its repository.
+func builtOnItself(im *Image) error {
+	if !reference.IsNameOnly(im.ref) {
+		return problem.New("", "name another base image")
+	}
+	return problem.New("", fmt.Sprintf("%q takes every tag of its repository: declare it with a tag, such as %q, and name that in the objects",
+		im.Ref, im.Ref+":dev"))
 }
 
 // imageCycle returns the references on a circle that starts and ends in an image, or nil.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/distribution/reference"
 
+	"github.com/hone-dev/hone/internal/base/imageref"
 	"github.com/hone-dev/hone/internal/tiltfile/fault"
 	"github.com/hone-dev/hone/internal/tiltfile/hint"
 	"github.com/hone-dev/hone/pkg/model"
@@ -17,6 +18,7 @@ import (
 type Image struct {
 	model.ImageTarget
 	ref     reference.Named
+	means   imageref.Selector
 	Builtin string
 	Site    fault.Site
 	// bases are references in the Dockerfile that may mean other built images.
@@ -77,14 +79,13 @@ func (x *index) Parse(ref string) reference.Named {
 	return named
 }
 
-// Find returns the image that a reference in an object or a Dockerfile means, or nil. Images are matched by name; where
-// several tags of one name are built, the tag must match too.
+// Find returns the image that a reference in an object or a Dockerfile means, or nil.
 func (x *index) Find(ref string) *Image {
 	named := x.Parse(ref)
 	if named == nil {
 		return nil
 	}
-	return x.match(named, func(*Image) bool { return true })
+	return match(named, x.named[named.Name()])
 }
 
 // Refs returns the references of all built images.
@@ -119,28 +120,24 @@ func (x *index) meant(im *Image) string {
 // FindInEnv returns the image that the value of an environment variable means, among those with match_in_env_vars, or
 // nil.
 func (x *index) FindInEnv(value string) *Image {
-	if !slices.ContainsFunc(x.List, func(im *Image) bool { return im.MatchInEnvVars }) {
+	inEnv := func(im *Image) bool { return im.MatchInEnvVars }
+	if !slices.ContainsFunc(x.List, inEnv) {
 		return nil
 	}
 	named, err := reference.ParseNormalizedNamed(value)
 	if err != nil {
 		return nil
 	}
-	return x.match(named, func(im *Image) bool { return im.MatchInEnvVars })
-}
-
-// match returns the fitting image with the reference's tag, else the only image of its name.
-func (x *index) match(named reference.Named, fits func(*Image) bool) *Image {
-	same := x.named[named.Name()]
-	for _, im := range same {
-		if fits(im) && im.ref.String() == named.String() {
-			return im
-		}
-	}
-	if len(same) == 1 && fits(same[0]) {
-		return same[0]
+	if im := match(named, x.named[named.Name()]); im != nil && inEnv(im) {
+		return im
 	}
 	return nil
+}
+
+// match returns the image that a reference means, or nil.
+func match(named reference.Named, images []*Image) *Image {
+	im, _ := imageref.Find(named, images, func(im *Image) imageref.Selector { return im.means })
+	return im
 }
 
 // ordered returns the images with all images that they are built on, base images first.

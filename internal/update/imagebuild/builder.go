@@ -3,10 +3,14 @@ package imagebuild
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"time"
 
+	"github.com/distribution/reference"
+
+	"github.com/hone-dev/hone/internal/base/imageref"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/pkg/model"
@@ -144,18 +148,21 @@ func rewriteBases(spec model.DockerBuild, deps map[string]model.ImageResult) str
 	return Rewrite(spec.Contents, spec.BuildArgs, func(use string) (string, bool) { return resolve(use, deps) })
 }
 
-// resolve returns the built image for the reference use. A dependency with a tag takes precedence over one without,
-// which stands for every tag.
+// resolve returns the built image for the reference use.
 func resolve(use string, deps map[string]model.ImageResult) (string, bool) {
-	var matching []string
-	for ref := range deps {
-		if sameImage(use, ref) {
-			matching = append(matching, ref)
-		}
-	}
-	if len(matching) == 0 {
+	named, err := reference.ParseNormalizedNamed(use)
+	if err != nil {
 		return "", false
 	}
-	slices.SortFunc(matching, func(a, b string) int { return len(b) - len(a) })
-	return deps[matching[0]].Local, deps[matching[0]].Local != ""
+	ref, ok := imageref.Find(named, slices.Collect(maps.Keys(deps)), selector)
+	return deps[ref].Local, ok && deps[ref].Local != ""
+}
+
+// selector returns the selector of an image target. Its reference has been parsed before.
+func selector(ref string) imageref.Selector {
+	named, err := reference.ParseNormalizedNamed(ref)
+	if err != nil {
+		return imageref.Selector{}
+	}
+	return imageref.Select(named)
 }

@@ -146,17 +146,3 @@ func fullRef(ref string) (string, error) {
 	}
 	return reference.TagNameOnly(named).String(), nil
 }
-
-// sameImage reports whether the reference use, as found in a Dockerfile, means the image ref of the Tiltfile. A ref
-// without a tag stands for every tag.
-func sameImage(use, ref string) bool {
-	u, err := reference.ParseNormalizedNamed(use)
-	if err != nil {
-		return false
-	}
-	r, err := reference.ParseNormalizedNamed(ref)
-	if err != nil || u.Name() != r.Name() {
-		return false
-	}
-	return reference.IsNameOnly(r) || reference.TagNameOnly(u).String() == reference.TagNameOnly(r).String()
-}

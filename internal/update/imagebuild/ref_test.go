@@ -88,18 +88,3 @@ func TestContentTag(t *testing.T) {
 		t.Error("content tags are not distinguished from others")
 	}
 }
-
-func TestSameImage(t *testing.T) {
-	for _, tt := range []struct {
-		use, ref string
-		want     bool
-	}{
-		{"base", "base", true}, {"base:latest", "base", true}, {"base:v1", "base", true}, {"docker.io/library/base", "base", true},
-		{"base:v1", "base:v1", true}, {"base", "base:v1", false}, {"base", "base:latest", true}, {"other/base", "base", false},
-		{"gcr.io/shop/base:x", "gcr.io/shop/base", true}, {"Base", "base", false},
-	} {
-		if got := sameImage(tt.use, tt.ref); got != tt.want {
-			t.Errorf("sameImage(%q, %q) = %v", tt.use, tt.ref, got)
-		}
-	}
-}
