@@ -5,7 +5,6 @@ package docs
 import (
 	"cmp"
 	"embed"
-	"io/fs"
 	"path"
 	"slices"
 	"strconv"
@@ -210,6 +209,3 @@ func plain(n ast.Node, source []byte) string {
 	})
 	return b.String()
 }
-
-// Files returns the embedded pages by the names of their files.
-func Files() fs.FS { return files }

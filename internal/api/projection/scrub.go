@@ -5,8 +5,6 @@ import (
 	"sync/atomic"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
-	"github.com/hone-dev/hone/internal/loop/state"
-	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -32,12 +30,6 @@ var known atomic.Pointer[knownScrubber]
 type knownScrubber struct {
 	id secretsID
 	logstore.Scrubber
-}
-
-// ScrubberOf returns the scrubber for the secrets that the Tiltfile has found, in the state v.
-func ScrubberOf(v store.View) logstore.Scrubber {
-	e, _ := state.Tiltfiles.In(v).Get(state.Only)
-	return scrubberFor(e.Value.Result.Secrets)
 }
 
 func scrubberFor(secrets []model.Secret) logstore.Scrubber {

@@ -51,9 +51,6 @@ func WithProjects(find func(id string) (tiltfile string)) Option {
 // WithParallelism bounds the number of objects that one call works on at a time. The default is 10, the least value 1.
 func WithParallelism(n int) Option { return func(a *Applier) { a.parallelism = max(n, 1) } }
 
-// WithGoneLimit bounds how long an apply waits for an object that is being deleted; the default is 60 s.
-func WithGoneLimit(d time.Duration) Option { return func(a *Applier) { a.goneLimit = d } }
-
 // WithFormerProjects makes objects that carry one of the given project IDs count as the project's own. The default is
 // none.
 func WithFormerProjects(ids []string) Option { return func(a *Applier) { a.former = ids } }

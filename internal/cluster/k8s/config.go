@@ -121,9 +121,6 @@ func (k *Kubeconfig) Files() string {
 	return strings.Join(files, string(os.PathListSeparator))
 }
 
-// Contexts returns the names of all contexts, sorted.
-func (k *Kubeconfig) Contexts() []string { return slices.Sorted(maps.Keys(k.raw.Contexts)) }
-
 // Connect returns a client of the chosen cluster. It does not touch the network: use Detect or Healthy to learn whether
 // the cluster answers. Without a context, or with credentials that cannot be loaded, it returns a problem.
 func (k *Kubeconfig) Connect() (*Client, error) {

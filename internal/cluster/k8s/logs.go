@@ -7,11 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -134,9 +132,4 @@ func (s *sinceReader) before(line []byte) bool {
 		s.pass = true
 	}
 	return t.Before(s.since)
-}
-
-// IsNotStarted reports whether an error of Logs means that the container has no log yet because it waits to be started.
-func IsNotStarted(err error) bool {
-	return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "waiting to start")
 }

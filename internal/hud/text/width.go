@@ -47,18 +47,6 @@ func CutMiddle(s string, width int) string {
 	return head(s, front) + "…" + tail(s, width-1-front)
 }
 
-// CutFront returns s in at most width columns, with an ellipsis at its front if it was cut. It is for text that the user is
-// typing.
-func CutFront(s string, width int) string {
-	if Width(s) <= width {
-		return s
-	}
-	if width <= 0 {
-		return ""
-	}
-	return "…" + tail(s, width-1)
-}
-
 // PadRight fills s with spaces up to width columns.
 func PadRight(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-Width(s)))

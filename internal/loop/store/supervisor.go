@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -198,14 +197,4 @@ func (s *Supervisor) runOnce(ctx context.Context, t *task) (err error) {
 		return err
 	}
 	return t.sub.Run(ctx, t.runtime)
-}
-
-// Names returns the names of all subscribers, sorted.
-func (s *Supervisor) Names() []string {
-	names := make([]string, len(s.tasks))
-	for i, t := range s.tasks {
-		names[i] = t.contract.Name
-	}
-	slices.Sort(names)
-	return names
 }
