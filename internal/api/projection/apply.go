@@ -130,19 +130,9 @@ func redactJSON(text string) string {
 	return string(out)
 }
 
-// redactObject replaces the values in a Secret, and the annotation in which kubectl keeps a copy of it.
+// redactObject replaces the values in a Secret, and its copies in annotations.
 func redactObject(o map[string]any) {
-	for _, field := range []string{"data", "stringData"} {
-		values, _ := o[field].(map[string]any)
-		for k := range values {
-			values[k] = redacted
-		}
-	}
-	meta, _ := o["metadata"].(map[string]any)
-	annotations, _ := meta["annotations"].(map[string]any)
-	if _, ok := annotations["kubectl.kubernetes.io/last-applied-configuration"]; ok {
-		annotations["kubectl.kubernetes.io/last-applied-configuration"] = redacted
-	}
+	model.EachSecretValue(o, func(_ []string, values map[string]any, name string) { values[name] = redacted })
 }
 
 // redactYAML replaces the values in the Secrets among several documents. Text that cannot be read is not shown.

@@ -95,12 +95,16 @@ func declaredDigest(key []byte, u *unstructured.Unstructured, at spot) string {
 	if err != nil {
 		text = fmt.Sprint(at.value)
 	}
-	if top := at.path[0].FieldName; isSecret(u) && top != nil && (*top == "data" || *top == "stringData") {
-		plain := fmt.Sprint(at.value)
+	if !isSecret(u) {
+		return digest(key, text)
+	}
+	plain := fmt.Sprint(at.value)
+	decoded, err := base64.StdEncoding.DecodeString(plain)
+	switch {
+	case err == nil && strings.HasPrefix(string(decoded), digestMark):
+		text = string(decoded)
+	case secretAt(at.path, at.value):
 		text = digestMark + digest(key, plain)
-		if decoded, err := base64.StdEncoding.DecodeString(plain); err == nil && strings.HasPrefix(string(decoded), digestMark) {
-			text = string(decoded)
-		}
 	}
 	return digest(key, text)
 }

@@ -211,7 +211,7 @@ func (d *fieldDiff) leaf(at *place, v values) {
 			c.To, c.AfterApply = nil, true
 		}
 	}
-	if d.secret && (strings.HasPrefix(at.text, "data") || strings.HasPrefix(at.text, "stringData")) {
+	if d.secret && secretAt(at.path, v.was, v.want, v.has, v.will) {
 		c.From, c.To, c.Applied, c.Masked = nil, nil, nil, true
 	}
 	d.out = append(d.out, c)

@@ -10,9 +10,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -60,11 +62,9 @@ func (l *Ledger) remember(path string, desired *unstructured.Unstructured) error
 			return err
 		}
 		desired = desired.DeepCopy()
-		for _, values := range secretValues(desired) {
-			for name, value := range values {
-				values[name] = digestMark + digest(key, fmt.Sprint(value))
-			}
-		}
+		model.EachSecretValue(desired.Object, func(_ []string, values map[string]any, name string) {
+			values[name] = digestMark + digest(key, fmt.Sprint(values[name]))
+		})
 	}
 	raw, err := desired.MarshalJSON()
 	if err != nil {
@@ -94,19 +94,46 @@ func (l *Ledger) Remembered(id model.ObjectID, others ...*unstructured.Unstructu
 // undigest gives a remembered Secret values that the API server accepts: each one of others that has the remembered digest, and
 // where there is none the digest itself.
 func undigest(key []byte, remembered *unstructured.Unstructured, others []*unstructured.Unstructured) {
-	for field, values := range secretValues(remembered) {
-		for name, value := range values {
-			values[name] = base64.StdEncoding.EncodeToString([]byte(fmt.Sprint(value)))
+	for _, path := range secretMaps {
+		values, _, _ := unstructured.NestedFieldNoCopy(remembered.Object, path...)
+		digests, _ := values.(map[string]any)
+		for name, value := range digests {
+			text := fmt.Sprint(value)
+			if !strings.HasPrefix(text, digestMark) { // an annotation that is no copy
+				continue
+			}
+			digests[name] = base64.StdEncoding.EncodeToString([]byte(text))
 			for _, o := range others {
 				if o == nil {
 					continue
 				}
-				if has, ok := secretValues(o)[field][name]; ok && value == digestMark+digest(key, fmt.Sprint(has)) {
-					values[name] = has
+				has, ok, _ := unstructured.NestedFieldNoCopy(o.Object, append(slices.Clone(path), name)...)
+				if ok && text == digestMark+digest(key, fmt.Sprint(has)) {
+					digests[name] = has
 				}
 			}
 		}
 	}
+}
+
+// secretMaps are the maps of a Secret that may have its values.
+var secretMaps = [][]string{{"data"}, {"stringData"}, {"metadata", "annotations"}}
+
+// secretAt reports whether the field at a path of a Secret may hold its values, with any of the values that it may have.
+func secretAt(path fieldpath.Path, values ...any) bool {
+	var names, texts []string
+	for _, e := range path {
+		if e.FieldName == nil {
+			break
+		}
+		names = append(names, *e.FieldName)
+	}
+	for _, v := range values {
+		if text, ok := v.(string); ok {
+			texts = append(texts, text)
+		}
+	}
+	return model.SecretPath(names, texts...)
 }
 
 // secretValues returns the fields of a Secret that hold values.

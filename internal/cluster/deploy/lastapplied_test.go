@@ -90,6 +90,7 @@ func TestRememberSecret(t *testing.T) {
 	l := openLedger(t, filepath.Join(state, "ledger"))
 	encoded := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
 	applied := remembered("Secret", "token", map[string]any{"data": map[string]any{"password": encoded(secret), "user": encoded("me")}})
+	applied.SetAnnotations(map[string]string{"kubectl.kubernetes.io/last-applied-configuration": `{"stringData":{"password":"` + secret + `"}}`, "note": "one"})
 	before := applied.DeepCopy()
 	remember(t, l, applied, true)
 	if diff := cmp.Diff(before.Object, applied.Object); diff != "" {

@@ -118,6 +118,10 @@ func (c cluster) applyRemembered(t *testing.T, ledger *Ledger, objects []*unstru
 func TestRealDrift(t *testing.T) {
 	const config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: conf}\ndata: {a: one, b: two}\n"
 	const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: token}\nstringData: {password: hunter22, user: me}\n"
+	packed := strings.Repeat("H4sIAAAAAAAA", 20)
+	copied := "apiVersion: v1\nkind: Secret\nmetadata: {name: token, annotations: {note: one, kubectl.kubernetes.io/last-applied-configuration: '{\"data\":{\"p\":\"aHVudGVyMjI=\"}}', " +
+		"objectset.rio.cattle.io/applied: " + packed + "}}\nstringData: {password: hunter22}\n"
+	copiedByHand := `{"metadata":{"annotations":{"note":"two","kubectl.kubernetes.io/last-applied-configuration":"{\"data\":{\"p\":\"aHVudGVyMzM=\"}}","objectset.rio.cattle.io/applied":"` + packed + `x"}}}`
 	web := deploymentYAML("web", "web", "80")
 	for _, tc := range []struct {
 		name, before string
@@ -130,6 +134,10 @@ func TestRealDrift(t *testing.T) {
 		{name: "foreign fields", before: config, hand: []byHand{{"kubectl-edit", "conf", `{"data":{"c":"three"},"metadata":{"labels":{"tier":"dev"}}}`}}, want: "unchanged configmap/conf"},
 		{name: "a Secret", before: secret, hand: []byHand{{"kubectl-edit", "token", `{"stringData":{"user":"you"}}`}},
 			want: "update secret/token\n  drift data.user: masked (kubectl-edit)"},
+		{name: "a Secret with copies of itself", before: copied, hand: []byHand{{"kubectl-client-side-apply", "token", copiedByHand}},
+			want: "update secret/token\n  drift metadata.annotations.note: two > one (kubectl-client-side-apply)\n" +
+				"  drift metadata.annotations[\"kubectl.kubernetes.io/last-applied-configuration\"]: masked (kubectl-client-side-apply)\n" +
+				"  drift metadata.annotations[\"objectset.rio.cattle.io/applied\"]: masked (kubectl-client-side-apply)"},
 		{name: "deleted", before: config, hand: []byHand{{"kubectl", "-conf", ""}}, want: "create configmap/conf: deleted by others since it was applied"},
 		{name: "made again", before: config, hand: []byHand{{"kubectl", "-conf", ""}, {"helm", "+conf", config}}, want: "blocked configmap/conf: deleted and made again by others since it was applied; configmap/conf exists already: \"helm\" wrote it"},
 		{name: "applied from elsewhere", before: config, hand: []byHand{{"hone", "conf", `{"data":{"a":"uno"},"metadata":{"annotations":{"hone.dev/applied-hash":"later"}}}`}},

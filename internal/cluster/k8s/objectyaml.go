@@ -65,24 +65,14 @@ func (c *Client) object(ctx context.Context, o model.AppliedObject) (*unstructur
 	return c.dynamic.Resource(mapping.Resource).Get(ctx, o.Name, metav1.GetOptions{})
 }
 
-// hideValues replaces the values of a Secret by their sizes, and the copy of it that kubectl keeps in an annotation.
+// hideValues replaces the values of a Secret and of its copies in annotations by their sizes.
 func hideValues(o map[string]any) {
-	for _, field := range []string{"data", "stringData"} {
-		values, _ := o[field].(map[string]any)
-		for name, v := range values {
-			text, _ := v.(string)
-			size := len(text)
-			if raw, err := base64.StdEncoding.DecodeString(text); err == nil && field == "data" {
-				size = len(raw)
-			}
-			values[name] = fmt.Sprintf("(hidden, %d bytes)", size)
+	model.EachSecretValue(o, func(path []string, values map[string]any, name string) {
+		text, _ := values[name].(string)
+		size := len(text)
+		if raw, err := base64.StdEncoding.DecodeString(text); err == nil && path[0] == "data" {
+			size = len(raw)
 		}
-	}
-	if notes, ok, _ := unstructured.NestedStringMap(o, "metadata", "annotations"); ok {
-		const copied = "kubectl.kubernetes.io/last-applied-configuration"
-		if _, ok := notes[copied]; ok {
-			notes[copied] = "(hidden)"
-			_ = unstructured.SetNestedStringMap(o, notes, "metadata", "annotations")
-		}
-	}
+		values[name] = fmt.Sprintf("(hidden, %d bytes)", size)
+	})
 }

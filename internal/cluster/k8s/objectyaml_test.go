@@ -69,7 +69,7 @@ func TestObjectYAML(t *testing.T) {
 		{"in the preferred version", object("apps", "Deployment", "shop", "web", ""),
 			"apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n  namespace: shop\n  uid: u\nspec:\n  replicas: 2\nstatus:\n  readyReplicas: 1\n", ""},
 		{"a Secret, without its values", object("", "Secret", "shop", "keys", "v1"),
-			"apiVersion: v1\ndata:\n  k: (hidden, 7 bytes)\nkind: Secret\nmetadata:\n  annotations:\n    kubectl.kubernetes.io/last-applied-configuration: (hidden)\n    other: stays\n  name: keys\n  namespace: shop\ntype: Opaque\n", ""},
+			"apiVersion: v1\ndata:\n  k: (hidden, 7 bytes)\nkind: Secret\nmetadata:\n  annotations:\n    kubectl.kubernetes.io/last-applied-configuration: (hidden, 29 bytes)\n    other: stays\n  name: keys\n  namespace: shop\ntype: Opaque\n", ""},
 		{"an object without a namespace", object("", "Namespace", "", "prod", "v1"), "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: prod\n", ""},
 		{"one that is gone", object("apps", "Deployment", "shop", "gone", "apps/v1"), "", "the cluster has no deployment/shop/gone"},
 		{"one that may not be read", object("", "ConfigMap", "shop", "closed", "v1"), "", "you may not read configmap/shop/closed"},
