@@ -38,7 +38,7 @@ func Detail(v store.View, name string) (d api.PageDetail, ok bool) {
 	}
 	d.Objects = objects(u, state.Drifts.In(v).Value(name))
 	for _, im := range m.Images {
-		d.Images = append(d.Images, api.PageImage{Name: im.Ref, BuiltOn: im.DependsOn, Deployed: u.Images[im.Ref].Cluster})
+		d.Images = append(d.Images, api.PageImage{Name: im.Ref, BuiltOn: im.DependsOn, Deployed: u.Running[im.Ref].Cluster})
 	}
 	if err := intent.Forwardable(v, name); err != nil {
 		d.NoForwards = err.Error()

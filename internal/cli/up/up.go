@@ -28,8 +28,8 @@ Without a Tiltfile, the session reports that, waits, and starts as soon as there
 commands find it by this name, and the name selects this Tiltfile from any folder: hone up --session shop.
 
 With --confirm, the session changes nothing in the cluster that you have not looked at: the first deploy, an image, a changed
-object, the deletion of what left the Tiltfile wait until you confirm the plan that P shows on the screen. Saved files are
-still copied into running containers.
+object, the deletion of what left the Tiltfile wait until you confirm the plan that P shows on the screen. hone trigger does
+not confirm what waits. Saved files are still copied into running containers.
 
 In a terminal the screen shows every resource; otherwise, or with --stream, log lines are printed as they come. With
 --detach the session runs in the background: hone attach shows it, hone stop stops it, and its log keeps between 16 and

@@ -116,7 +116,7 @@ func (b *builder) imageLines(p *page, m model.Manifest) {
 			line.Cell = append(line.Cell, Span{"  also in " + names(others), Accent})
 			line.Target.Resource = others[0]
 		}
-		if r, ok := state.Updates.In(b.v).Value(string(m.Name)).Images[im.Ref]; ok && r.Cluster != "" {
+		if r, ok := state.Updates.In(b.v).Value(string(m.Name)).Running[im.Ref]; ok && r.Cluster != "" {
 			line.Cell = append(line.Cell, Span{"  now " + r.Cluster, Dim})
 		}
 		if im.Docker != nil && im.Docker.Dockerfile != "" {

@@ -288,7 +288,7 @@ func (b *builder) took(p *page, m model.Manifest, u state.Update, w watched, bui
 		}
 		return
 	}
-	image := u.Images[w.target.Name].Cluster
+	image := u.Running[w.target.Name].Cluster
 	for _, pod := range b.pods[m.Name] {
 		for _, c := range pod.AllContainers() {
 			if pod.Current && !pod.Deleting && image != "" && c.Image == image && c.State == model.ContainerRunning {

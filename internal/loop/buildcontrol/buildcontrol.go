@@ -97,8 +97,10 @@ type Candidate struct {
 	Reason state.BuildReason
 	// Files are the changed files that request it, absolute, sorted.
 	Files []string
-	// InPlace is set when only containers lack changes, so that updating them is enough.
-	InPlace bool
+	// InPlace is set when only containers lack changes, so that updating them is enough. InPlaceOnly is set if nothing else may be done.
+	InPlace, InPlaceOnly bool
+	// Until is zero unless it is a part of an update, see part.go.
+	Until time.Time
 }
 
 // Plan is the decision.
@@ -118,14 +120,24 @@ type resource struct {
 	leaving  bool
 	update   *state.Update
 	pods     []state.Pod
-	running  bool
-	reason   state.BuildReason
-	files    []string
-	inPlace  bool
+	// waits is set if new updates wait for the user.
+	waits bool
+	// running is set while an update runs, and partly while a part of one does.
+	running, partly bool
+	want
+}
+
+// want is what a resource wants: an update for a reason, with the changed files that request it. The reason is 0 if it wants none.
+type want struct {
+	reason  state.BuildReason
+	files   []string
+	inPlace bool
+	// until is zero unless it is a part of an update, see part.go.
+	until time.Time
 }
 
 // Decide returns what to start now. running names the resources whose builds are under way, including builds that the view
-// does not show yet. The plan is shared by all callers, and must not be changed.
+// does not show yet; the value is false for a part of an update. The plan is shared by all callers, and must not be changed.
 func Decide(v store.View, running map[model.ManifestName]bool) Plan {
 	for name := range running {
 		if e := state.Updates.In(v).Ref(string(name)); e == nil || e.Value.Current == nil {
@@ -146,23 +158,31 @@ func decide(v store.View, running map[model.ManifestName]bool) Plan {
 	var busy []model.ManifestName // once no slot is free
 	for _, r := range d.ranked() {
 		hold, held := d.hold(r)
-		switch {
-		case held:
-			plan.Holds[r.name] = hold
-		case slots <= 0 && !r.inPlace: // copying files does not delay other updates, and needs no slot
+		if !held && slots <= 0 && !r.inPlace { // copying files does not delay other updates, and needs no slot
 			if busy == nil {
 				busy = d.runningNames()
 			}
-			plan.Holds[r.name] = Hold{HoldSlot, busy}
-		default:
-			if !r.inPlace {
-				slots--
-			}
-			plan.Start = append(plan.Start, Candidate{r.name, r.reason, r.files, r.inPlace})
-			d.start(r)
+			hold, held = Hold{HoldSlot, busy}, true
 		}
+		if held {
+			plan.Holds[r.name] = hold
+			if r = d.part(r, hold); r == nil {
+				continue
+			}
+		}
+		if !r.inPlace {
+			slots--
+		}
+		plan.Start = append(plan.Start, d.candidate(r))
+		d.start(r)
 	}
 	return plan
+}
+
+// candidate returns a resource to be updated now.
+func (d *decision) candidate(r *resource) Candidate {
+	unconfirmed := d.session.Confirmation.Asked && r.inPlace && !r.update.Agreed()
+	return Candidate{Name: r.name, Reason: r.reason, Files: r.files, InPlace: r.inPlace, InPlaceOnly: unconfirmed || !r.until.IsZero(), Until: r.until}
 }
 
 // decision is one pass over the snapshot.
@@ -189,19 +209,21 @@ func gather(v store.View, running map[model.ManifestName]bool) *decision {
 	d := newDecision(v)
 	all, needs := needs.In(v)
 	for i, e := range all {
-		if !needs[i].deciding && !running[model.ManifestName(e.ID)] {
+		whole, known := running[model.ManifestName(e.ID)]
+		if !needs[i].deciding && !known {
 			continue
 		}
 		if !e.Value.Enabled {
 			continue
 		}
 		r := d.resource(e)
-		r.running = running[r.name] || r.update.Current != nil
-		r.reason, r.files, r.inPlace = wants(&r)
-		if !r.running && r.reason == 0 {
+		r.running = whole || r.update.Current != nil && !r.update.Current.Part
+		r.partly = known && !whole || r.update.Current != nil && r.update.Current.Part
+		r.want = wants(&r)
+		if !r.updating() && r.reason == 0 {
 			continue
 		}
-		if r.running {
+		if r.updating() {
 			d.active = append(d.active, &r)
 		}
 		d.resources = append(d.resources, &r)
@@ -241,15 +263,15 @@ var needs = state.EachUpdating("which resources need deciding", func(e state.Upd
 
 // wantsAlone reports whether a resource in which no file has changed wants an update.
 func wantsAlone(e state.Updating) bool {
-	reason, _, _ := wants(&resource{name: model.ManifestName(e.ID), manifest: &e.Value.Manifest, update: e.Update})
-	return reason != 0
+	return wants(&resource{name: model.ManifestName(e.ID), manifest: &e.Value.Manifest, update: e.Update}).reason != 0
 }
 
 // resource returns what is known of a resource.
 func (d *decision) resource(e state.Updating) resource {
 	name := model.ManifestName(e.ID)
-	return resource{name: name, manifest: &e.Value.Manifest, order: e.Value.Order, leaving: e.Phase == store.TearingDown,
-		update: e.Update, pods: d.pods[name]}
+	m := &e.Value.Manifest
+	return resource{name: name, manifest: m, order: e.Value.Order, leaving: e.Phase == store.TearingDown,
+		waits: m.TriggerMode == model.TriggerManual || d.session.Paused() || d.session.Confirmation.Asked, update: e.Update, pods: d.pods[name]}
 }
 
 // named returns the resource with a name; ok is false if there is none, or if it is switched off.
@@ -294,14 +316,14 @@ func asked(r *resource) (reason state.BuildReason) {
 	return reason
 }
 
-// wants returns why a resource should be updated; 0 if it need not be.
-func wants(r *resource) (reason state.BuildReason, files []string, inPlace bool) {
+// wants returns what a resource wants, whatever holds it.
+func wants(r *resource) want {
 	u := r.update
 	attempted := !u.AttemptedAt.IsZero()
-	reason = asked(r)
+	reason := asked(r)
 	if reason == 0 {
 		if files := quick(r); len(files) > 0 {
-			return state.ReasonFiles, files, true
+			return want{reason: state.ReasonFiles, files: files, inPlace: true}
 		}
 	}
 	if !u.Broken.IsZero() && attempted {
@@ -314,22 +336,14 @@ func wants(r *resource) (reason state.BuildReason, files []string, inPlace bool)
 	if len(pending) > 0 && (attempted || reason != 0) {
 		reason |= state.ReasonFiles
 	}
-	files = state.AllChanges(pending)
+	if reason == 0 {
+		return bringBack(r)
+	}
 	because := reason
 	if r.manifest.TriggerMode == model.TriggerManual {
 		because &^= state.ReasonTrigger // here a trigger only lets pending changes through; otherwise it requests a rebuild
 	}
-	inPlace = attempted && because == state.ReasonFiles && updatable(r, pending)
-	if reason == 0 && attempted {
-		if lack := lacking(*r.manifest, *u, r.pods, false); len(lack) > 0 {
-			reason = state.ReasonBehind
-			if slices.ContainsFunc(lack, func(l model.LackingContainer) bool { return !wasBehind(*u, l) }) {
-				reason = state.ReasonContainer
-			}
-			return reason, FilesOf(lack), true
-		}
-	}
-	return reason, files, inPlace
+	return want{reason: reason, files: state.AllChanges(pending), inPlace: attempted && because == state.ReasonFiles && updatable(r, pending)}
 }
 
 // updatable reports whether all pending changes are in images whose containers have live update steps that may be
@@ -359,7 +373,7 @@ func covered(r *resource, im model.ImageTarget) bool {
 	if !im.LiveUpdate.Empty() {
 		return true
 	}
-	if runs(r, r.update.Images[im.Ref].Cluster) {
+	if runs(r, r.update.Running[im.Ref].Cluster) {
 		return false
 	}
 	based := 0
@@ -480,6 +494,9 @@ func since(r *resource) time.Time {
 	}
 	return r.update.Declared
 }
+
+// updating reports whether an update of the resource runs, or a part of one.
+func (r *resource) updating() bool { return r.running || r.partly }
 
 // start marks a resource as running for the rest of the pass, so that later decisions take it into account.
 func (d *decision) start(r *resource) {

@@ -332,7 +332,7 @@ hold b: is-unparallelizable-local [a]`},
 		{"after a deploy that failed, a file that could be copied asks for the next one", failedDeploy().Then(statetest.Change("a", "/src/a/x")),
 			"start a: files changed /src/a/x"},
 		{"and so does one that was only noticed, once it has settled", failedDeploy().Then(state.FilesNoticed{Changes: statetest.Change("a", "/src/a/x").Changes}), ""},
-		{"a container that starts meanwhile does not", failedDeploy().Then(statetest.Pod("a", "p", "c2", "a:1")), ""},
+		{"a container that starts meanwhile gets what the others had", failedDeploy().Then(statetest.Pod("a", "p", "c2", "a:1")), "start a: container started /src/a/w (in place)"},
 		{"a cancelled build goes on", up(same, k8s("a", image("a"))).Begin("a").
 			Finish("a", func(b *state.BuildCompleted) { b.Cancelled = true }), "start a: initial build"},
 		{"a change during a build leads to another", up(same, k8s("a", image("a"))).Begin("a").Then(statetest.Change("a", "/src/a/x")).
@@ -384,7 +384,14 @@ hold b: is-unparallelizable-local [a]`},
 			drifted(true)), "hold a: manual []"},
 		{"a session that asks: the first build waits", asking(k8s("a"), local("l")), "hold a: waiting-for-confirmation []\nhold l: waiting-for-confirmation []"},
 		{"asks: until the user agrees", asking(k8s("a"), local("l")).Then(agreed("a")), "start a: initial build\nhold l: waiting-for-confirmation []"},
-		{"asks: what is triggered does not wait", asking(k8s("a")).Then(state.ResourcesTriggered{Names: []model.ManifestName{"a"}}), "start a: initial build, triggered"},
+		{"asks: what waits is not agreed to by a trigger", asking(k8s("a")).Then(state.ResourcesTriggered{Names: []model.ManifestName{"a"}}), "hold a: waiting-for-confirmation []"},
+		{"asks: nor by a trigger from scratch", asking(local("l")).Then(agreed("l")).Deployed("l").Then(dep("x"), state.ResourcesTriggered{Names: []model.ManifestName{"l"}, Rebuild: true}), "hold l: waiting-for-confirmation []"},
+		{"asks: nor by taking back what others changed", asking(local("l")).Then(agreed("l")).Deployed("l").Then(dep("x"), state.ResourcesRestored{Names: []model.ManifestName{"l"}}), "hold l: waiting-for-confirmation []"},
+		{"asks: a trigger after the agreement", asking(k8s("a")).Then(agreed("a"), state.ResourcesTriggered{Names: []model.ManifestName{"a"}}), "start a: initial build, triggered"},
+		{"asks: a trigger of what is up to date does not wait", asking(k8s("a")).Then(agreed("a")).Deployed("a").Then(state.ResourcesTriggered{Names: []model.ManifestName{"a"}}), "start a: triggered"},
+		{"asks: nor does the trigger of a manual resource whose containers take its changes", asking(manual(k8s("a", image("a")))).Then(agreed("a")).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x"), state.ResourcesTriggered{Names: []model.ManifestName{"a"}}),
+			"start a: files changed, triggered /src/a/x (in place)"},
 		{"asks: a change waits", asking(local("l")).Then(agreed("l")).Deployed("l").Then(dep("x")), "hold l: waiting-for-confirmation []"},
 		{"asks: a change after the agreement waits again", asking(local("l")).Then(agreed("l")).Deployed("l").Then(dep("x"), agreed("l"), dep("y")), "hold l: waiting-for-confirmation []"},
 		{"asks: one before it does not", asking(local("l")).Then(agreed("l")).Deployed("l").Then(dep("x"), dep("y"), agreed("l")), "start l: files changed /src/x /src/y"},
@@ -696,6 +703,12 @@ func asking(ms ...model.Manifest) *statetest.State {
 	session := statetest.Session
 	session.Session.Confirmation.Asked = true
 	return statetest.New(session, state.TiltfileStarted{}, statetest.Loaded(ms...)).Then(statetest.Connected()...)
+}
+
+// manual returns a manifest whose updates wait for a trigger.
+func manual(m model.Manifest) model.Manifest {
+	m.TriggerMode = model.TriggerManual
+	return m
 }
 
 func agreed(names ...model.ManifestName) state.ChangesConfirmed {

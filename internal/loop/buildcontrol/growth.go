@@ -21,7 +21,7 @@ func Grown(v store.View, name model.ManifestName, containers []string, since tim
 	if asked(&r) != 0 || len(quick(&r)) == 0 {
 		return nil
 	}
-	r.reason, r.inPlace = state.ReasonFiles, true
+	r.want = want{reason: state.ReasonFiles, inPlace: true}
 	if _, held := d.hold(&r); held {
 		return nil
 	}
@@ -35,7 +35,7 @@ func Grown(v store.View, name model.ManifestName, containers []string, since tim
 		if !slices.Contains(containers, c.ID) {
 			return nil
 		}
-		if files := lacks(m, c.Ref, u, since, true); len(files) > 0 {
+		if files := lacks(m, c.Ref, u, since, scope{noticed: true}); len(files) > 0 {
 			c.Arch = state.ArchOf(v, m)
 			out = append(out, model.LackingContainer{ContainerRef: c, Files: files})
 		}

@@ -11,7 +11,7 @@ import (
 // tests are in the order in which their answers help the user most.
 var tests = []func(*decision, *resource) (Hold, bool){
 	(*decision).holdLeaving, (*decision).holdRunning, (*decision).holdTiltfile, (*decision).holdManual, (*decision).holdPaused,
-	(*decision).holdTurn, (*decision).holdConfirm, (*decision).holdLocal, (*decision).holdUncategorized, (*decision).holdComponent, (*decision).holdDeps,
+	(*decision).holdTurn, (*decision).holdConfirm, (*decision).holdPartly, (*decision).holdLocal, (*decision).holdUncategorized, (*decision).holdComponent, (*decision).holdDeps,
 	(*decision).holdCluster, (*decision).holdEngine, (*decision).holdDeploy,
 	(*decision).holdBehind,
 }
@@ -34,6 +34,11 @@ func (d *decision) holdRunning(r *resource) (Hold, bool) {
 	return Hold{Reason: HoldBuilding}, r.running
 }
 
+// holdPartly waits for the end of a part of an update. Until then, what holds the rest is what the user should know.
+func (d *decision) holdPartly(r *resource) (Hold, bool) {
+	return Hold{Reason: HoldBuilding}, r.partly
+}
+
 func (d *decision) holdTiltfile(*resource) (Hold, bool) {
 	if d.tiltfile.Good && !d.tiltfile.Due(d.session) && !d.tiltfile.Running() {
 		return Hold{}, false
@@ -52,10 +57,10 @@ func (d *decision) holdManual(r *resource) (Hold, bool) {
 	return Hold{Reason: HoldManual}, r.manifest.TriggerMode == model.TriggerManual && asked == 0
 }
 
-// holdPaused holds everything that the user has not requested since the session is paused. A pod without a controller that
-// the user restarts has to be applied again.
+// holdPaused holds everything that the user has not requested since the session is paused, except what only brings files back. A pod
+// without a controller that the user restarts has to be applied again.
 func (d *decision) holdPaused(r *resource) (Hold, bool) {
-	asked := r.reason&(state.ReasonTrigger|state.ReasonRestore) != 0
+	asked := r.reason&(state.ReasonTrigger|state.ReasonRestore) != 0 || bringsBack(r.reason)
 	if r.reason == state.ReasonLost {
 		restart := state.Restarts.In(d.view).Value(string(r.name))
 		asked = restart.Pods && restart.RequestedAt.After(r.update.AppliedAt)
@@ -63,11 +68,15 @@ func (d *decision) holdPaused(r *resource) (Hold, bool) {
 	return Hold{Reason: HoldPaused}, d.session.Paused() && !asked
 }
 
-// holdConfirm holds what the user has not agreed to, in a session that asks. Containers are brought up to date in place all the same.
+// holdConfirm holds what the user has not agreed to, in a session that asks. A request agrees to itself alone: what waits beside it has
+// not been looked at. Containers are brought up to date in place all the same.
 func (d *decision) holdConfirm(r *resource) (Hold, bool) {
-	asked := r.reason&(state.ReasonTrigger|state.ReasonRestore) != 0
-	inPlace := r.inPlace && takesAll(r) || r.reason&^(state.ReasonContainer|state.ReasonBehind) == 0
-	return Hold{Reason: HoldConfirm}, d.session.Confirmation.Asked && !asked && !inPlace && !r.update.Agreed()
+	if !d.session.Confirmation.Asked || r.update.Agreed() {
+		return Hold{}, false
+	}
+	requested := r.reason&^(state.ReasonTrigger|state.ReasonRebuild|state.ReasonRestore) == 0
+	inPlace := r.inPlace && takesAll(r) || bringsBack(r.reason) || !r.until.IsZero()
+	return Hold{Reason: HoldConfirm}, !requested && !inPlace
 }
 
 // takesAll reports whether containers take all pending changes, so that no step of them needs an image.

@@ -17,13 +17,38 @@ import (
 // steps begin with an initial sync lacks changes until it has had that sync. Of the changes that have not settled yet, only
 // those count that only need to be copied. A container in which an update is still running is left out.
 func Lacking(m model.Manifest, u state.Update, pods []state.Pod) []model.LackingContainer {
-	return lacking(m, u, pods, true)
+	if u.InPlaceBroken != "" {
+		return nil
+	}
+	return lacking(m, u, pods, scope{noticed: true, again: true})
 }
 
-// lacking is Lacking; without noticed, only changes that have settled count, and only containers that may be tried again
-// although nothing else has changed.
-func lacking(m model.Manifest, u state.Update, pods []state.Pod, noticed bool) []model.LackingContainer {
-	if u.InPlaceBroken != "" || len(u.Changes)+len(u.Noticed) == 0 && !syncsFirst(m) {
+// Lacking returns the containers that a candidate updates in place, with what they lack of it.
+func (c Candidate) Lacking(m model.Manifest, u state.Update, pods []state.Pod) []model.LackingContainer {
+	if !c.Until.IsZero() {
+		return lacking(m, u, pods, partUntil(c.Until))
+	}
+	return Lacking(m, u, pods)
+}
+
+// scope is what counts of what containers lack.
+type scope struct {
+	// noticed includes changes that have not settled, if they only need to be copied.
+	noticed bool
+	// again includes containers that are not to be tried again before something else has changed.
+	again bool
+	// until, unless zero, excludes later changes, and those that no live update takes.
+	until time.Time
+}
+
+// includes reports whether a change counts that has settled.
+func (s scope) includes(steps model.LiveUpdate, path string, at time.Time) bool {
+	return s.until.IsZero() || !at.After(s.until) && steps.Takes(path)
+}
+
+// lacking returns the containers that lack something within a scope.
+func lacking(m model.Manifest, u state.Update, pods []state.Pod, s scope) []model.LackingContainer {
+	if len(u.Changes)+len(u.Noticed) == 0 && !syncsFirst(m) {
 		return nil
 	}
 	var out []model.LackingContainer
@@ -32,10 +57,10 @@ func lacking(m model.Manifest, u state.Update, pods []state.Pod, noticed bool) [
 		if known.Behind != nil {
 			continue // its changes are on their way, and newer ones come after that
 		}
-		if !known.Stuck.IsZero() && !noticed {
+		if !known.Stuck.IsZero() && !s.again && len(lacks(m, c.Ref, u, known.Stuck, s)) == 0 {
 			continue
 		}
-		l := model.LackingContainer{ContainerRef: c, Files: lacks(m, c.Ref, u, known.Synced, noticed), New: known.Synced.IsZero()}
+		l := model.LackingContainer{ContainerRef: c, Files: lacks(m, c.Ref, u, known.Synced, s), New: known.Synced.IsZero()}
 		steps, _, _ := m.LiveUpdateOf(c.Ref)
 		if len(l.Files) > 0 || steps.InitialSync && l.New {
 			out = append(out, l)
@@ -78,7 +103,7 @@ func Live(m model.Manifest, u state.Update, pods []state.Pod) []model.ContainerR
 // liveRef finds the live update for a container, by the reference that model.Manifest.LiveUpdateOf takes.
 func liveRef(m model.Manifest, u state.Update, c model.Container) (ref string, ok bool) {
 	for _, im := range m.Images {
-		if !im.LiveUpdate.Empty() && u.Images[im.Ref].Cluster == c.Image && c.Image != "" {
+		if !im.LiveUpdate.Empty() && u.Running[im.Ref].Cluster == c.Image && c.Image != "" {
 			return im.Ref, true
 		}
 	}
@@ -120,18 +145,22 @@ func allTaken(steps model.LiveUpdate, changes state.Changes) bool {
 
 // lacks returns the files that have changed since the given time in the image, the images below it, or the dependencies of
 // a custom deploy: the container has all earlier changes.
-func lacks(m model.Manifest, ref string, u state.Update, since time.Time, noticed bool) []string {
+func lacks(m model.Manifest, ref string, u state.Update, since time.Time, s scope) []string {
 	steps, _, _ := m.LiveUpdateOf(ref)
 	files := map[string]bool{}
 	add := func(id model.TargetID) {
-		for p := range u.Changes[id].After(since) {
-			files[p] = true
+		for _, changes := range []state.Changes{u.Changes[id], u.Earlier[id]} {
+			for p, at := range changes.After(since) {
+				if s.includes(steps, p, at) {
+					files[p] = true
+				}
+			}
 		}
-		if !noticed {
+		if !s.noticed {
 			return
 		}
-		for p := range u.Noticed[id].After(since) {
-			if steps.OnlyCopies(p) {
+		for p, at := range u.Noticed[id].After(since) {
+			if steps.OnlyCopies(p) && s.includes(steps, p, at) {
 				files[p] = true
 			}
 		}
@@ -164,8 +193,12 @@ func FilesOf(lacking []model.LackingContainer) []string {
 	return slices.Sorted(maps.Keys(files))
 }
 
-// Stale reports whether a build that began at the given time has been overtaken: a file that it includes has changed since.
+// Stale reports whether a build that began at the given time has been overtaken: a file that it includes has changed since, or the
+// declaration has.
 func Stale(u state.Update, began time.Time) bool {
+	if u.Declared.After(began) {
+		return true
+	}
 	for id, changes := range u.Changes {
 		if id.Type == model.TargetImage && changes.Newest().After(began) {
 			return true

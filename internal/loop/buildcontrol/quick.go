@@ -19,11 +19,13 @@ func quick(r *resource) []string {
 	files := map[string]bool{}
 	for id, noticed := range u.Noticed {
 		steps := r.manifest.StepsFor(id)
-		for p := range noticed.After(u.AttemptedAt) {
+		for p, at := range noticed.After(u.AttemptedAt) {
 			if !steps.OnlyCopies(p) {
 				return nil
 			}
-			files[p] = true
+			if at.After(u.Reached) { // else a part of an update has copied it
+				files[p] = true
+			}
 		}
 	}
 	if len(files) == 0 || !settledFits(r) {

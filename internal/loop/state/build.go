@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -38,6 +39,10 @@ type Build struct {
 	Reason BuildReason
 	// Files are the changed files that it includes, relative to the Tiltfile where they lie below it.
 	Files []string
+	// Part is set if it only copies into containers what needs no more, while the rest of the update waits.
+	Part bool
+	// from is the declaration that it began with.
+	from *model.Manifest
 	// Mode is how it was done: "image", "container", "exec", "local", "deploy"; empty until that is known.
 	Mode string
 	// Containers describes the update of each container, for updates in place.
@@ -133,14 +138,18 @@ func (r BuildReason) String() string {
 }
 
 // BuildStarted reports that a build has begun. It includes every change up to At, the time of the snapshot on which it was
-// decided.
+// decided, or up to Until for a part of an update.
 type BuildStarted struct {
 	Resource model.ManifestName
 	Serial   int
 	Reason   BuildReason
 	Files    []string
 	At       time.Time
-	Span     string
+	// Until is zero unless it is a part of an update: see Build.Part.
+	Until time.Time
+	Span  string
+	// Manifest is the declaration that it begins with; nil means the newest one.
+	Manifest *model.Manifest `json:"-"`
 }
 
 // BuildProgressed reports what a build is doing.
@@ -208,11 +217,11 @@ func init() {
 	})
 	store.On(Updates, func(d *store.Draft[Update], a BuildStarted) {
 		d.Update(string(a.Resource), func(u Update) Update {
-			u.Current = &Build{Serial: a.Serial, Reason: a.Reason, Files: a.Files, StartedAt: a.At, Until: a.At, Span: a.Span}
-			if len(a.Files) > 0 {
-				u.Current.Saved = u.savedBefore(a.At)
+			u.Current = u.begins(a)
+			u.Serial = a.Serial
+			if !u.Current.Part {
+				u.TakenDown, u.RetryAt = "", time.Time{}
 			}
-			u.Serial, u.TakenDown, u.RetryAt = a.Serial, "", time.Time{}
 			if u.FirstBegan.IsZero() {
 				u.FirstBegan = a.At
 			}
@@ -225,6 +234,19 @@ func init() {
 			return u
 		})
 	})
+}
+
+// begins returns the build that begins with an action.
+func (u Update) begins(a BuildStarted) *Build {
+	b := &Build{Serial: a.Serial, Reason: a.Reason, Files: a.Files, Part: !a.Until.IsZero(), from: cmp.Or(a.Manifest, u.declared),
+		StartedAt: a.At, Until: a.At, Span: a.Span}
+	if b.Part {
+		b.Until = a.Until
+	}
+	if len(a.Files) > 0 {
+		b.Saved = u.savedBefore(b.Until)
+	}
+	return b
 }
 
 // AwaitsReady reports whether the newest build that has deployed something has not been ready yet.
@@ -310,14 +332,22 @@ func (h *History) containerEnded(serial int, is model.ContainerUpdate, err strin
 	}
 }
 
-// Last returns the newest past build that was not cancelled.
-func (h History) Last() (Build, bool) {
+// Last returns the past build that says how the resource is: the newest one that was not cancelled. A part of an update that went well
+// says nothing about the rest, so it does not count.
+func (h History) Last() (last Build, ok bool) {
 	for _, b := range h.Builds {
-		if !b.Cancelled {
+		switch {
+		case b.Cancelled:
+		case b.Part && ok: // a newer part has been seen
+		case b.Part:
+			last, ok = b, true
+		case ok && last.Err != "" && b.Err == "":
+			return last, true
+		default:
 			return b, true
 		}
 	}
-	return Build{}, false
+	return last, ok
 }
 
 // Begun reports whether an update has begun, whatever its result: a deploy that failed may have applied some of the

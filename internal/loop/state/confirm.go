@@ -60,9 +60,11 @@ func (u Update) Agreed() bool {
 			return false
 		}
 	}
-	for _, changes := range u.Changes {
-		if changes.Newest().After(u.Confirmed) {
-			return false
+	for id, changes := range u.Changes {
+		for _, at := range u.pending(id, changes) {
+			if at.After(u.Confirmed) {
+				return false
+			}
 		}
 	}
 	return true

@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -37,8 +38,11 @@ type FilesNoticed struct {
 type Files struct {
 	// Targets are the targets of the manifest whose files it watches.
 	Targets []Target
-	// Changes are, per target, the files that changed since the build of the result in use began.
+	// Changes are, per target, the files that changed since the build of the deployed result began.
 	Changes map[model.TargetID]Changes
+	// Earlier are those of Changes of which containers have had an earlier version, under its time. That version is gone: a container
+	// that is to get it back gets the newest one.
+	Earlier map[model.TargetID]Changes
 	// Noticed are changes that have not settled yet, by target and path. They do not request a build, since more may
 	// follow; files that only need to be copied into a container are copied at once.
 	Noticed map[model.TargetID]Changes
@@ -94,17 +98,29 @@ func (f *Files) inCluster() bool {
 	return slices.ContainsFunc(f.Targets, func(t Target) bool { return t.Type == model.TargetK8s })
 }
 
-func (f *Files) changed(a FilesChanged, now time.Time) (hit bool) {
+func (u *Update) changed(a FilesChanged, now time.Time) (hit bool) {
 	for _, c := range a.Changes {
-		if t := f.target(c.Target); t != nil && len(c.Paths) > 0 {
-			f.settled(t, c.Paths, now)
+		if t := u.target(c.Target); t != nil && len(c.Paths) > 0 {
+			u.superseded(t.TargetID, c.Paths)
+			u.settled(t, c.Paths, now)
 			hit = true
 		}
 	}
 	if hit {
-		f.saved(Save{At: now, Made: a.Made, Known: a.At})
+		u.saved(Save{At: now, Made: a.Made, Known: a.At})
 	}
 	return hit
+}
+
+// superseded notes of which files containers have had the version before the one that is about to be recorded.
+func (u *Update) superseded(id model.TargetID, paths []string) {
+	changes, earlier := u.Changes[id], u.Earlier[id]
+	for _, p := range paths {
+		if at, ok := changes.At(p); ok && !at.After(u.Reached) {
+			earlier = earlier.With([]string{p}, at)
+		}
+	}
+	u.Earlier = kept(u.Earlier, id, earlier)
 }
 
 // settled adds paths to the changes of a target. A path that was noticed and only needs to be copied is dated from then,
@@ -157,14 +173,31 @@ func (f *Files) noticed(a FilesNoticed, now time.Time) (hit bool) {
 // settle drops the changes of a target that its newest result includes. The maps are replaced, never written to.
 func (f *Files) settle(id model.TargetID, until time.Time) {
 	f.Changes = kept(f.Changes, id, f.Changes[id].Later(until))
+	f.Earlier = kept(f.Earlier, id, f.Earlier[id].Later(until))
 	f.Noticed = kept(f.Noticed, id, f.Noticed[id].Later(until))
 }
+
+// pending yields those of a target's changes that request a build: those after the newest build began, unless a part of an update has
+// copied them meanwhile.
+func (u Update) pending(id model.TargetID, changes Changes) iter.Seq2[string, time.Time] {
+	return func(yield func(string, time.Time) bool) {
+		for p, at := range changes.After(u.AttemptedAt) {
+			copied := !at.After(u.Reached) && u.target(id).takes(p)
+			if !copied && !yield(p, at) {
+				return
+			}
+		}
+	}
+}
+
+// takes reports whether the live update for a target's files takes one; a target that is no longer declared takes none.
+func (t *Target) takes(path string) bool { return t != nil && t.steps.Takes(path) }
 
 // Pending returns the files that request a build: those that changed after the newest build began.
 func (u Update) Pending() map[model.TargetID][]string {
 	var out map[model.TargetID][]string
 	for id, changes := range u.Changes {
-		for p := range changes.After(u.AttemptedAt) {
+		for p := range u.pending(id, changes) {
 			if out == nil {
 				out = map[model.TargetID][]string{}
 			}
@@ -180,8 +213,8 @@ func (u Update) Pending() map[model.TargetID][]string {
 // PendingSince returns when the oldest pending change happened; zero when there is none.
 func (u Update) PendingSince() time.Time {
 	var oldest time.Time
-	for _, changes := range u.Changes {
-		for _, at := range changes.After(u.AttemptedAt) {
+	for id, changes := range u.Changes {
+		for _, at := range u.pending(id, changes) {
 			if oldest.IsZero() || at.Before(oldest) {
 				oldest = at
 			}
@@ -189,9 +222,6 @@ func (u Update) PendingSince() time.Time {
 	}
 	return oldest
 }
-
-// Dirty reports whether a target changed since the build of the result in use began.
-func (f Files) Dirty(id model.TargetID) bool { return !f.Changes[id].Empty() }
 
 // FilesChangedText is the log's phrase for changed files: "2 Files Changed: [a b]".
 func FilesChangedText(files []string) string {

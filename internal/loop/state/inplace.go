@@ -13,6 +13,9 @@ type InPlace struct {
 	// Containers is the state of each container, by id. An entry is removed when the pod no longer has the container: the pod
 	// is gone, has restarted the container, or belongs to another resource.
 	Containers map[string]InContainer
+	// Reached is the time up to which containers have had the changes: a new container of the same image gets these back, whatever else
+	// waits. It is AttemptedAt, unless the newest build has failed, or was a part of an update.
+	Reached time.Time
 	// InPlaceBroken is why live updates are not tried before the next deploy; empty when they are. It is set after every
 	// failed deploy: a live update after it would look like its completion.
 	InPlaceBroken string
@@ -112,6 +115,9 @@ func (p *InPlace) synced(id string, until time.Time) {
 
 // ended records what a build has done in containers.
 func (p *InPlace) ended(a BuildCompleted, b Build) {
+	if reached := a.Err == "" || len(a.Synced)+len(a.Behind)+len(a.Stuck) > 0; reached && b.Until.After(p.Reached) {
+		p.Reached = b.Until
+	}
 	for _, id := range a.Synced {
 		p.synced(id, b.Until)
 	}

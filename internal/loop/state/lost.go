@@ -11,8 +11,8 @@ import (
 
 // Deployed describes the result of deploys.
 type Deployed struct {
-	// Images are the results that are in use, by reference. Applied are the objects of the last successful deploy.
-	Images    map[string]model.ImageResult
+	// Running are the images of the last successful deploy, by reference, and Applied its objects.
+	Running   map[string]model.ImageResult
 	Applied   []model.AppliedObject
 	AppliedAt time.Time
 	// Lost are objects among Applied that are gone from the cluster, by UID, and since when that is known.
@@ -80,8 +80,8 @@ func (u Update) lost(uids []string, at time.Time) Update {
 	return u
 }
 
-// deployed records a deploy that began and ended at the given times, and drops the lost objects that it has restored.
-func (d *Deployed) deployed(applied []model.AppliedObject, began, ended time.Time) {
+// deployed records a deploy of the given images that began and ended at the given times, and drops the lost objects that it has restored.
+func (d *Deployed) deployed(images map[string]model.ImageResult, applied []model.AppliedObject, began, ended time.Time) {
 	var still map[string]time.Time
 	for uid, at := range d.Lost {
 		there := slices.ContainsFunc(applied, func(o model.AppliedObject) bool { return o.UID == uid })
@@ -89,7 +89,7 @@ func (d *Deployed) deployed(applied []model.AppliedObject, began, ended time.Tim
 			still = with(still, uid, at)
 		}
 	}
-	d.Applied, d.AppliedAt, d.Lost = applied, ended, still
+	d.Running, d.Applied, d.AppliedAt, d.Lost = images, applied, ended, still
 	for uid := range d.Creations {
 		if !d.applies(uid) {
 			d.Creations = without(d.Creations, uid)
@@ -117,7 +117,7 @@ func (u Update) takenDown(by string) Update {
 	}
 	u.TakenDown = by
 	u.Applied, u.AppliedAt, u.AttemptedAt, u.Declared, u.Lost, u.Broken = nil, time.Time{}, time.Time{}, time.Time{}, nil, time.Time{}
-	u.Creations = nil
+	u.Creations, u.deployedFrom = nil, nil
 	u.RetryAt = time.Time{}
 	u.InPlaceBroken, u.WasReady, u.Succeeded = "its objects were taken down", false, false
 	return u

@@ -18,6 +18,7 @@ type Update struct {
 	Asked
 	Files
 	History
+	Built
 	Deployed
 	Outage
 	InPlace
@@ -71,26 +72,31 @@ func init() {
 func begun(r Resource, serial int) Update {
 	u := Update{Off: !r.Enabled, History: History{Serial: serial}}
 	if r.Enabled {
-		u.Targets = targetsOf(r.Manifest)
+		u.declare(r.Manifest)
 	}
 	return u
 }
 
-// redeclared applies a new declaration: a relevant difference requests a build, and results of images whose declarations
-// have changed are dropped.
+// declare notes the declaration that is valid from now on.
+func (u *Update) declare(m model.Manifest) {
+	u.Targets, u.declared = targetsOf(m), &m
+}
+
+// redeclared applies a new declaration: a relevant difference requests a build, unless the resource is deployed as it is declared now.
 func (u Update) redeclared(before, m model.Manifest, now time.Time) Update {
 	if NeedsBuild(before, m) {
 		u.Declared = now
 	}
-	for ref := range u.Images {
-		was, _ := before.Image(ref)
-		is, ok := m.Image(ref)
-		if !ok || !reflect.DeepEqual(buildPartOfImage(was), buildPartOfImage(is)) {
-			u.Images = without(u.Images, ref)
-		}
-	}
-	u.Targets = targetsOf(m)
+	u.declare(m)
+	u.undeclared()
 	return u
+}
+
+// undeclared drops the request of a new declaration if the resource is deployed that way.
+func (u *Update) undeclared() {
+	if u.deployedFrom != nil && u.declared != nil && !NeedsBuild(*u.deployedFrom, *u.declared) {
+		u.Declared = time.Time{}
+	}
 }
 
 // completed records the end of a build. A cancelled build only enters the history. Its images are dropped: nothing would
@@ -101,10 +107,11 @@ func (u Update) completed(a BuildCompleted) Update {
 	if !ok || a.Cancelled {
 		return u
 	}
-	for ref, result := range a.Images {
-		u.Images = with(u.Images, ref, result)
-		u.settle(model.ImageID(ref), result.StartedAt)
+	if b.Part {
+		u.partEnded(a, b)
+		return u
 	}
+	u.built(a.Images, b.from)
 	u.AttemptedAt = b.Until
 	u.answered(b.StartedAt)
 	u.Outage.ended(a.Passing, a.At)
@@ -118,14 +125,17 @@ func (u Update) completed(a BuildCompleted) Update {
 	if a.Err != "" && !b.InPlace() && !u.AppliedAt.IsZero() {
 		u.InPlaceBroken = cmp.Or(u.InPlaceBroken, "the newest deploy failed, so the next update deploys everything again")
 	}
+	if !b.InPlace() {
+		u.deployedFrom = nil
+	}
 	if a.Deployed {
-		u.Deployed.deployed(a.Applied, b.StartedAt, a.At)
+		u.Deployed.deployed(u.Images, a.Applied, b.StartedAt, a.At)
 		u.InPlace.deployed()
 		for _, t := range u.Targets {
-			if t.Type != model.TargetImage {
-				u.settle(t.TargetID, b.StartedAt)
-			}
+			u.settle(t.TargetID, u.includedUntil(t.TargetID, b))
 		}
+		u.deployedFrom = b.from
+		u.undeclared()
 	}
 	if a.Err != "" {
 		u.givenUp(b.StartedAt)
@@ -133,6 +143,12 @@ func (u Update) completed(a BuildCompleted) Update {
 		u.Succeeded, u.SucceededSerial = true, b.Serial
 	}
 	return u
+}
+
+// partEnded records the end of a part of an update: what waits beside it still does.
+func (u *Update) partEnded(a BuildCompleted, b Build) {
+	u.InPlace.ended(a, b)
+	u.InPlaceBroken = cmp.Or(u.InPlaceBroken, a.InPlaceBroken)
 }
 
 // grown notes what the running build has taken in, if it is the one that has ended.

@@ -107,7 +107,9 @@ type build struct {
 	cancel       context.CancelFunc
 	pace         *pace
 	committed    atomic.Bool
-	overtaken    bool
+	// part is set for a part of an update.
+	part      bool
+	overtaken bool
 	// grown tells it that files have changed which it may take in; it has been told of those until offered.
 	grown   chan struct{}
 	offered time.Time
@@ -162,8 +164,8 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		s.cancelOvertaken(v, running, replaced)
 		offer(v, running)
 		names := make(map[model.ManifestName]bool, len(running))
-		for resource := range running {
-			names[resource] = true
+		for resource, b := range running {
+			names[resource] = !b.part
 		}
 		var plan buildcontrol.Plan
 		if !buildcontrol.Full(v, len(names)) || buildcontrol.Urgent(v) {
@@ -242,14 +244,19 @@ func (s *Subscriber) cancelOvertaken(v store.View, running map[model.ManifestNam
 		case state.Updates.In(v).Value(string(name)).TakenDown != "":
 			b.overtaken = true
 			b.cancel()
-		case !b.committed.Load() && replaced[name] < maxReplaced && !state.TheSession(v).Paused() && // else nothing would replace it
-			e.Value.Manifest.TriggerMode == model.TriggerAuto &&
+		case !b.committed.Load() && replaced[name] < maxReplaced && replaceable(v, e.Value.Manifest) &&
 			buildcontrol.Stale(state.Updates.In(v).Value(string(name)), b.began):
 			b.overtaken = true
 			replaced[name]++
 			b.cancel()
 		}
 	}
+}
+
+// replaceable reports whether a build that is cancelled for newer changes is replaced at once, rather than once the user says so.
+func replaceable(v store.View, m model.Manifest) bool {
+	session := state.TheSession(v)
+	return m.TriggerMode == model.TriggerAuto && !session.Paused() && !session.Confirmation.Asked
 }
 
 // offer tells the builds of which files have been noticed since. An update in place takes in what is saved while it waits for a distant
@@ -284,14 +291,15 @@ func (s *Subscriber) start(ctx context.Context, rt *store.Runtime, v store.View,
 	files := state.Relative(tiltfile.Path, c.Files)
 	serial := u.Serial + 1
 	span := fmt.Sprintf("build:%s:%d", c.Name, serial)
-	b := &build{serial: serial, span: span, banner: banner(c.Reason, files), began: v.At, done: make(chan struct{}), gone: make(chan struct{}),
+	b := &build{serial: serial, span: span, banner: banner(c.Reason, files), began: v.At, part: !c.Until.IsZero(), done: make(chan struct{}), gone: make(chan struct{}),
 		grown: make(chan struct{}, 1), offered: v.At,
 		pace: &pace{send: func(p state.BuildProgressed) { rt.Dispatch(p) }}}
 	ctx, b.cancel = context.WithCancel(ctx)
 	log := &counting{Logger: s.logs.Logger(c.Name, span, logstore.SourceBuild)}
 	req := s.request(rt, v, c, b, log)
 	session := state.TheSession(v)
-	rt.Dispatch(state.BuildStarted{Resource: c.Name, Serial: b.serial, Reason: c.Reason, Files: files, At: b.began, Span: span})
+	rt.Dispatch(state.BuildStarted{Resource: c.Name, Serial: b.serial, Reason: c.Reason, Files: files, At: b.began, Until: c.Until, Span: span,
+		Manifest: &req.Manifest})
 	poke := func() {
 		select {
 		case ended <- struct{}{}:
@@ -334,7 +342,7 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 	u := state.Updates.In(v).Value(string(c.Name))
 	session, tiltfile, adopt := state.TheSession(v), state.TheTiltfile(v), !u.Adopt.IsZero()
 	req := buildanddeploy.Request{
-		Manifest: m, Mode: session.UpdateMode, StartedAt: b.began, InPlace: c.InPlace,
+		Manifest: m, Mode: session.UpdateMode, StartedAt: b.began, InPlace: c.InPlace, InPlaceOnly: c.InPlaceOnly,
 		Force:   c.Reason.Has(state.ReasonRebuild) || c.Reason.Has(state.ReasonTrigger) && len(c.Files) == 0 && m.TriggerMode == model.TriggerAuto && !adopt,
 		NoCache: c.Reason.Has(state.ReasonRebuild),
 		Results: u.Images, Dirty: map[string]bool{},
@@ -349,17 +357,14 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 			b.pace.report(state.BuildProgressed{Resource: c.Name, Serial: b.serial, Mode: mode, Stage: stage, Progress: at})
 		},
 	}
-	if session.Confirmation.Asked {
-		req.InPlaceOnly = m.Local == nil && !u.Agreed() && c.Reason&(state.ReasonTrigger|state.ReasonRestore) == 0
-	}
 	if session.Command == state.CommandCI {
 		req.CollectLimit = ciCollectLimit // the session ends with the build, and nothing waits for the build meanwhile
 	}
 	for _, im := range m.Images {
-		req.Dirty[im.Ref] = u.Dirty(im.ID()) || !u.Noticed[im.ID()].Empty() // in case they cannot be copied into containers
+		req.Dirty[im.Ref] = u.Dirty(im)
 	}
 	pods := state.PodsOf(v, c.Name)
-	lacking := buildcontrol.Lacking(m, u, pods)
+	lacking := c.Lacking(m, u, pods)
 	beside := buildcontrol.BesideOf(m, u, pods, lacking)
 	req.Others, req.Peers = beside.Others, beside.Peers
 	req.Save = savesOf(u)
@@ -370,7 +375,7 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 		req.Containers = append(req.Containers, l)
 		ids[i] = l.ID
 	}
-	if c.InPlace {
+	if c.InPlace && !b.part {
 		req.Grown, req.Addition = b.grown, func(since time.Time) *buildanddeploy.Addition { return addition(rt.View(), c.Name, ids, since, log) }
 	}
 	return req
@@ -419,7 +424,7 @@ func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, 
 		logstore.Infof(log, "Build cancelled")
 	default:
 		why := state.ProblemOf(err)
-		done.Err, done.Problem, done.Stuck = problem.Text(err), &why, stuck(req, r, err)
+		done.Err, done.Problem, done.Stuck = problem.Text(err), &why, stuck(req, r, err, b.part)
 		logstore.Flush(log)
 		done.Output = s.output(req.Manifest.Name, b)
 		logstore.Errorf(log, "Build Failed: %s", done.Err)
@@ -450,10 +455,10 @@ func (s *Subscriber) output(name model.ManifestName, b *build) []string {
 	return out
 }
 
-// stuck returns the containers that could not be updated in place and for which no other way would succeed: they are tried
-// again with the next change, or are gone.
-func stuck(req buildanddeploy.Request, r buildanddeploy.Result, err error) []string {
-	if liveupdate.Classify(err) != liveupdate.Blocked && !errors.As(err, new(*buildanddeploy.Gone)) {
+// stuck returns the containers that could not be updated in place and for which no other way would succeed, or may be tried yet: they are
+// tried again with the next change, or are gone.
+func stuck(req buildanddeploy.Request, r buildanddeploy.Result, err error, part bool) []string {
+	if !part && liveupdate.Classify(err) != liveupdate.Blocked && !errors.As(err, new(*buildanddeploy.Gone)) {
 		return nil
 	}
 	behind := func(id string) bool {

@@ -110,9 +110,14 @@ type fixture struct {
 }
 
 func start(t *testing.T, o Options, manifests ...model.Manifest) *fixture {
+	return startIn(t, statetest.Session, o, manifests...)
+}
+
+// startIn is start in a session of its own kind.
+func startIn(t *testing.T, session state.SessionStarted, o Options, manifests ...model.Manifest) *fixture {
 	f := &fixture{t: t, builder: &builder{running: map[string]*call{}}, logs: statetest.Logs(t)}
 	f.Alone = statetest.Start(t, New(f.builder, f.logs, o), "Other")
-	f.Then(statetest.Session, state.TiltfileStarted{}, statetest.Loaded(manifests...))
+	f.Then(session, state.TiltfileStarted{}, statetest.Loaded(manifests...))
 	f.Then(statetest.Connected()...)
 	return f
 }
@@ -698,7 +703,7 @@ func TestStuck(t *testing.T) {
 		{&buildanddeploy.Gone{Reason: "pod p was deleted"}, []string{"full"}},
 		{errors.New("broken"), nil},
 	} {
-		if got := stuck(req, r, tc.err); !slices.Equal(got, tc.want) {
+		if got := stuck(req, r, tc.err, false); !slices.Equal(got, tc.want) {
 			t.Errorf("%v: %v, want %v", tc.err, got, tc.want)
 		}
 	}

@@ -110,12 +110,14 @@ func quiet(v store.View) bool {
 	return state.TheEngine(v).Connected
 }
 
-// inUse returns the references of the images that resources are deployed with.
+// inUse returns the references of the images that resources are deployed with, or will be.
 func inUse(v store.View) []string {
 	var out []string
 	for e := range state.Updates.In(v).Refs() {
-		for _, r := range e.Value.Images {
-			out = append(out, r.Local, r.Cluster)
+		for _, images := range []map[string]model.ImageResult{e.Value.Images, e.Value.Running} {
+			for _, r := range images {
+				out = append(out, r.Local, r.Cluster)
+			}
 		}
 	}
 	slices.Sort(out)

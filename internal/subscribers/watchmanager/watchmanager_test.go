@@ -86,7 +86,7 @@ func TestFilesOfTargetsAndOfTheTiltfile(t *testing.T) {
 	a.Dispatch(loaded([]model.Ignore{{Base: dir, Patterns: []string{"**/*.tmp"}}},
 		statetest.K8s("web", image(dir, "web")), statetest.K8s("other", image(dir, "web"))))
 	seen(main, func(v store.View) bool {
-		return state.Updates.In(v).Value("web").Dirty(model.ImageID("web"))
+		return !state.Updates.In(v).Value("web").Changes[model.ImageID("web")].Empty()
 	})
 	write(t, filepath.Join(dir, "web", "x.tmp"), "x")
 	more := filepath.Join(dir, "web", "sub", "more.go")

@@ -43,6 +43,12 @@ func TestConfirm(t *testing.T) {
 	p.write("conf/settings", "a=2\n")
 	term.shows(`◌ web +waits for you to confirm it +settings`)
 
+	// Another saved file does not wait for it, and a trigger does not agree to it.
+	p.write("site/index.html", "three")
+	s.serves(p.ports[0], "/", "three")
+	s.triggers("web")
+	term.shows(`◌ web +waits for you to confirm it +settings`)
+
 	// So do changes of objects, and their deletion.
 	stays := p.untouched("configmap/conf")
 	p.write("conf.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: conf}\ndata: {key: two}\n")
@@ -72,7 +78,7 @@ func TestConfirm(t *testing.T) {
 	p.gone("", "v1", "configmaps", "conf")
 	term.keys("Escape")
 	term.hides("conf ")
-	s.serves(p.ports[0], "/", "two")
+	s.serves(p.ports[0], "/", "three")
 	p.says(1, []string{"confirm", "--yes", "--port", fmt.Sprint(s.port)}, `nothing waits for you to confirm it`)
 	term.quits()
 }

@@ -61,7 +61,7 @@ type Request struct {
 	UpsertTimeout time.Duration
 	// Adopt lets the deploy take over objects that hone did not create.
 	Adopt bool
-	// InPlaceOnly is set if the user has agreed to no more: a change that needs more than that fails, and waits.
+	// InPlaceOnly is set if anything else waits for the user: a change that needs more than that fails, and waits.
 	InPlaceOnly bool
 	// Restoring is set if the user wants what others have changed to be taken back, which is no warning then.
 	Restoring bool

@@ -114,7 +114,7 @@ func (c *Composite) BuildAndDeploy(ctx context.Context, req Request) (Result, er
 		if last != nil {
 			total.FellBack = last.Error() // as it would have
 		}
-		return total, problem.Wrap(last, "this change cannot be made in place, and anything else waits for you to confirm it", "look at the plan (key P), or update the resource (key t)").See("preview")
+		return total, problem.Wrap(last, "this change cannot be made in place, and anything else waits for you", "confirm the update (key P) or request it (key t)").See("preview")
 	}
 	return total, last
 }

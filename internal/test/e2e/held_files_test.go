@@ -1,0 +1,88 @@
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/hone-dev/hone/pkg/api"
+)
+
+// replace takes the pod of a resource away and returns once another one is ready.
+func (s *session) replacePod(name string) {
+	s.p.t.Helper()
+	before := current(s.p.t, s, name).Name
+	s.p.kubectl("delete", "pod", before, "--grace-period=0", "--force")
+	s.becomes(name, "with another pod than "+before, func(r api.Resource) bool {
+		return slices.ContainsFunc(r.Pods, func(p api.Pod) bool { return p.Current && p.Ready && p.Name != before })
+	})
+}
+
+// TestFilesComeBack replaces the pod of a resource whose files have been changed in place, while something else waits: the new pod gets
+// them back, and what waits still does.
+func TestFilesComeBack(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, web)
+	s := p.up()
+	s.serves(p.ports[0], "/", "one")
+	p.write("site/index.html", "two")
+	s.serves(p.ports[0], "/", "two")
+
+	p.replace("web.Dockerfile", "COPY conf /conf", "COPY conf /conf\nRUN exit 3")
+	s.becomes("web", "failing to build", func(r api.Resource) bool { return r.UpdateStatus == "error" })
+	s.replacePod("web")
+	s.serves(p.ports[0], "/", "two")
+	if r, err := s.resource("web"); err != nil || r.UpdateStatus != "error" {
+		t.Errorf("the update is %s although its image does not build, %v", r.UpdateStatus, err)
+	}
+	p.replace("web.Dockerfile", "\nRUN exit 3", "")
+	s.ready("web")
+	s.serves(p.ports[0], "/", "two")
+
+	p.write("site/index.html", "three")
+	s.serves(p.ports[0], "/", "three")
+	s.hone("pause")
+	p.write("conf/settings", "a=2\n")
+	s.waits("web", "paused")
+	s.replacePod("web")
+	s.serves(p.ports[0], "/", "three")
+	s.waits("web", "paused")
+	s.hone("resume")
+	s.ready("web")
+	s.serves(p.ports[0], "/", "three")
+	s.asDeclared()
+}
+
+// TestDockerfileChangesWhileItBuilds changes the Dockerfile and the arguments of docker_build at a random moment of a build of that image:
+// what runs in the end is built from what was declared last.
+func TestDockerfileChangesWhileItBuilds(t *testing.T) {
+	t.Parallel()
+	rounds := 20
+	if testing.Short() {
+		rounds = 2
+	}
+	p := newProject(t, web)
+	p.replace("Tiltfile", "docker_build('web', '.',", "docker_build('web', '.', build_args={'ARG': 'arg0'},")
+	p.replace("web.Dockerfile", "CMD", "ARG ARG\nRUN cat /conf/settings >/dev/null && sleep 1\nRUN echo file0 $ARG >/www/stamp\nCMD")
+	s := p.up()
+	file, arg := 0, 0
+	declare := func() {
+		if rand.IntN(2) == 0 {
+			p.replace("web.Dockerfile", fmt.Sprintf("file%d ", file), fmt.Sprintf("file%d ", file+1))
+			file++
+			return
+		}
+		p.replace("Tiltfile", fmt.Sprintf("'arg%d'", arg), fmt.Sprintf("'arg%d'", arg+1))
+		arg++
+	}
+	for round := range rounds {
+		s.becomes("web", "building", func(r api.Resource) bool { return r.CurrentBuild != nil })
+		time.Sleep(time.Duration(rand.IntN(1500)) * time.Millisecond) // the moment is what varies
+		declare()
+		s.serves(p.ports[0], "/stamp", fmt.Sprintf("file%d arg%d", file, arg))
+		s.ready("web")
+		p.write("conf/settings", fmt.Sprint(round)) // which begins the next build
+	}
+}
