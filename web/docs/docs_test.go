@@ -114,7 +114,7 @@ func TestReadmeLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range append(pages, filepath.Join(root, "README.md"), filepath.Join(root, "internal", "README.md"), filepath.Join(root, "web", "README.md")) {
+	for _, file := range append(pages, filepath.Join(root, "README.md"), filepath.Join(root, "CONTRIBUTING.md"), filepath.Join(root, "internal", "README.md"), filepath.Join(root, "web", "README.md")) {
 		source, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
