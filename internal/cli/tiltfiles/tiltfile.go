@@ -128,7 +128,7 @@ func Evaluation(g *command.Global, f Flags, args []string) (tiltfile.Options, er
 		return o, err
 	}
 	env := os.Environ()
-	overlay, err := kc.Overlay(filepath.Join(command.StateDir(), "kubeconfig"))
+	overlay, err := kc.Overlay(filepath.Join(command.StateDir(), "kubeconfig"), path)
 	if err != nil {
 		return o, err
 	}

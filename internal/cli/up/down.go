@@ -76,7 +76,11 @@ func down(ctx context.Context, g *command.Global, f downFlags, args []string) er
 		return err
 	}
 	known := kc.Cluster()
-	tf, fault := evaluateForDown(ctx, path, args, known, f, log)
+	env, err := overlayEnv(kc, path)
+	if err != nil {
+		return err
+	}
+	tf, fault := evaluateForDown(ctx, path, args, known, env, f, log)
 	if len(args) == 0 {
 		if err := endSessions(ctx, path, known.Context, log); err != nil {
 			return err
@@ -178,7 +182,7 @@ func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.
 
 // openCluster returns a project's part of a cluster, for a command without a session.
 func openCluster(ctx context.Context, kc *k8s.Kubeconfig, kube *k8s.Client, path string) (*buildanddeploy.Cluster, error) {
-	env, err := overlayEnv(kc)
+	env, err := overlayEnv(kc, path)
 	if err != nil {
 		return nil, err
 	}
@@ -277,8 +281,9 @@ func unheard(names []string, records map[model.ManifestName][]deploy.ObjectRecor
 
 // evaluateForDown returns what the Tiltfile declares. If it cannot be evaluated, the result is empty and the error is
 // returned: the ledger is used then.
-func evaluateForDown(ctx context.Context, path string, args []string, known model.Cluster, f downFlags, log *command.Printer) (model.Tiltfile, error) {
+func evaluateForDown(ctx context.Context, path string, args []string, known model.Cluster, env []string, f downFlags, log *command.Printer) (model.Tiltfile, error) {
 	r := tiltfile.Load(ctx, tiltfile.Options{Path: path, Args: args, Subcommand: "down", Namespace: cmp.Or(f.project.Namespace, known.Namespace),
+		Env:     append(os.Environ(), env...),
 		Cluster: func() (model.Cluster, error) { return known, nil }, Logger: log, OnSecrets: log.Learn})
 	if r.Err != nil {
 		if !misnamed(r.Err) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -161,11 +162,15 @@ func load(ctx context.Context, path string, f planRequest, log, out *command.Pri
 		}
 	}()
 	l.namespace = cmp.Or(f.project.Namespace, l.asked.known.Namespace)
+	env, err := overlayEnv(l.asked.kc, path)
+	if err != nil {
+		return l, err
+	}
 	var said logstore.Logger = log
 	if f.quiet {
 		said = logstore.Discard
 	}
-	r := tiltfile.Load(ctx, tiltfile.Options{Path: path, Args: f.args, Subcommand: "ci", Namespace: l.namespace,
+	r := tiltfile.Load(ctx, tiltfile.Options{Path: path, Args: f.args, Subcommand: "ci", Namespace: l.namespace, Env: append(os.Environ(), env...),
 		Cluster: func() (model.Cluster, error) { return l.asked.known, nil }, Logger: said, OnSecrets: func(more []model.Secret) {
 			log.Learn(more)
 			out.Learn(more)

@@ -113,7 +113,7 @@ func provideLog(o options) (*slog.Logger, func(), error) {
 }
 
 // commandEnv is added to the environment of every command that the session starts. It names the session and its API, and
-// makes the commands use the session's cluster and namespace if those are not the user's current ones.
+// makes the commands use the session's cluster and namespace, whatever the user's current ones are.
 type commandEnv []string
 
 func provideCommandEnv(o options, kc *k8s.Kubeconfig, c *sessions.Claim, d listeners) (commandEnv, error) {
@@ -121,13 +121,13 @@ func provideCommandEnv(o options, kc *k8s.Kubeconfig, c *sessions.Claim, d liste
 	if d.tcp != nil {
 		env = append(env, "TILT_PORT="+strconv.Itoa(d.port))
 	}
-	overlay, err := overlayEnv(kc)
+	overlay, err := overlayEnv(kc, o.tiltfile)
 	return append(env, overlay...), err
 }
 
-// overlayEnv makes commands use the chosen cluster and namespace, if those are not the user's current ones.
-func overlayEnv(kc *k8s.Kubeconfig) ([]string, error) {
-	overlay, err := kc.Overlay(filepath.Join(command.StateDir(), "kubeconfig"))
+// overlayEnv makes the commands of a Tiltfile use the chosen cluster and namespace, whatever the user's current ones are.
+func overlayEnv(kc *k8s.Kubeconfig, tiltfile string) ([]string, error) {
+	overlay, err := kc.Overlay(filepath.Join(command.StateDir(), "kubeconfig"), tiltfile)
 	if err != nil || overlay == "" {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -17,12 +16,15 @@ import (
 
 // Overlay writes a kubeconfig into dir, which it creates. The kubeconfig selects the context and namespace of k and
 // nothing else. Overlay returns the value of KUBECONFIG that puts this file before the user's own files, because the
-// first file that sets a value wins. Commands that hone starts thus work on the same cluster as hone, and no credential
-// is copied. The file's name is a hash of its content, so sessions with the same selection share it and nothing has to
-// be removed. Overlay returns "" when the user's files already select the same context and namespace.
-func (k *Kubeconfig) Overlay(dir string) (string, error) {
+// first file that sets a value wins. Commands that hone starts thus work on the same cluster as hone, also after the user
+// has chosen another one, and no credential is copied. Without a context, Overlay returns "".
+//
+// A command that changes the selection, such as kubectl config set-context --current, changes this file. The file is
+// written again for the next run of hone. Its name is a hash of its content and of owner, so commands of other owners
+// see no such change, and nothing has to be removed.
+func (k *Kubeconfig) Overlay(dir, owner string) (string, error) {
 	ctx, ok := k.raw.Contexts[k.context]
-	if !ok || k.context == k.raw.CurrentContext && k.cfg.Namespace == "" {
+	if !ok {
 		return "", nil
 	}
 	chosen := clientcmdapi.NewContext()
@@ -30,23 +32,19 @@ func (k *Kubeconfig) Overlay(dir string) (string, error) {
 	overlay := clientcmdapi.NewConfig()
 	overlay.CurrentContext = k.context
 	overlay.Contexts[k.context] = chosen
-	path, err := writeOverlay(dir, overlay)
+	path, err := writeOverlay(dir, owner, overlay)
 	if err != nil {
 		return "", fmt.Errorf("write the kubeconfig for local commands: %w", err)
 	}
-	files := append([]string{path}, k.rules.GetLoadingPrecedence()...)
-	if k.rules.ExplicitPath != "" {
-		files = []string{path, k.rules.ExplicitPath}
-	}
-	return strings.Join(files, string(os.PathListSeparator)), nil
+	return path + string(os.PathListSeparator) + k.Files(), nil
 }
 
-func writeOverlay(dir string, overlay *clientcmdapi.Config) (string, error) {
+func writeOverlay(dir, owner string, overlay *clientcmdapi.Config) (string, error) {
 	text, err := clientcmd.Write(*overlay)
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(text)
+	sum := sha256.Sum256(append([]byte(owner+"\x00"), text...))
 	path := filepath.Join(dir, hex.EncodeToString(sum[:8]))
 	if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, text) {
 		return path, nil
