@@ -190,7 +190,7 @@ func openCluster(ctx context.Context, kc *k8s.Kubeconfig, kube *k8s.Client, path
 	if err != nil {
 		return nil, err
 	}
-	return buildanddeploy.NewCluster(kube.RESTConfig(), kube.Mapper(), buildanddeploy.ClusterOptions{LedgerDir: command.LedgerDir(), Project: p,
+	return buildanddeploy.NewCluster(kube, buildanddeploy.ClusterOptions{LedgerDir: command.LedgerDir(), Project: p,
 		Env: env, ProjectPath: command.Projects().Path})
 }
 

@@ -206,7 +206,7 @@ func provideCluster(o options, kube *k8s.Client, p project.Project, s state.Sess
 		return nil, nil
 	}
 	others := sessionsBeside(c)
-	return buildanddeploy.NewCluster(kube.RESTConfig(), kube.Mapper(), buildanddeploy.ClusterOptions{LedgerDir: command.LedgerDir(),
+	return buildanddeploy.NewCluster(kube, buildanddeploy.ClusterOptions{LedgerDir: command.LedgerDir(),
 		Project: p, ProjectPath: command.Projects().Path, RunID: s.RunID, Env: env, Prune: o.prune, Beside: func(ctx context.Context) bool { return len(others(ctx)) > 0 }})
 }
 

@@ -30,8 +30,8 @@ var dialer = &net.Dialer{
 
 // Client talks to one cluster. Make it with Kubeconfig.Connect and end it with Close.
 type Client struct {
-	rest    *rest.Config
-	cluster model.Cluster
+	rest  *rest.Config // the first way into the cluster, whose address requests are made for
+	login *login
 
 	http     *http.Client // HTTP/2, shared by all clients below
 	upgrades *http.Client // HTTP/1.1, for requests that turn into a stream
@@ -56,17 +56,14 @@ type Client struct {
 
 func newClient(rc *rest.Config, cluster model.Cluster, cfg Config) (*Client, error) {
 	tune(rc, cfg)
-	c := &Client{rest: rc, cluster: cluster, owners: newOwnerCache(), conns: &conns{dialContext: rc.Dial, heard: newHeard()}}
-	rc.Dial = c.conns.dialPinged
+	c := &Client{rest: rc, login: &login{first: rc}, owners: newOwnerCache(), conns: &conns{dialContext: rc.Dial, heard: newHeard()}}
+	rc.Dial = c.conns.dial
+	c.login.now.Store(&entry{config: rc, cluster: cluster})
 	var err error
-	if c.http, err = rest.HTTPClientFor(rc); err != nil {
+	if c.http, err = c.login.clientFor(c.pinged); err != nil {
 		return nil, fmt.Errorf("set up the connection to cluster %q: %w", cluster.Context, err)
 	}
-	c.http.Transport = listen(c.http.Transport, c.conns.heard)
-	upgrade := rest.CopyConfig(rc)
-	upgrade.Dial = c.conns.dial
-	upgrade.NextProtos = []string{"http/1.1"}
-	if c.upgrades, err = rest.HTTPClientFor(upgrade); err != nil {
+	if c.upgrades, err = c.login.clientFor(upgradable); err != nil {
 		return nil, fmt.Errorf("set up the connection to cluster %q: %w", cluster.Context, err)
 	}
 	if err := c.makeClients(); err != nil {
@@ -94,8 +91,32 @@ func (c *Client) makeClients() error {
 	return nil
 }
 
-// Cluster describes the cluster from the kubeconfig alone, without a request to it.
-func (c *Client) Cluster() model.Cluster { return c.cluster }
+// pinged makes the transport for requests, whose HTTP/2 connections are pinged.
+func (c *Client) pinged(config *rest.Config) (http.RoundTripper, error) {
+	config.Dial = c.conns.dialPinged
+	t, err := rest.TransportFor(config)
+	if err != nil {
+		return nil, err
+	}
+	return listen(t, c.conns.heard), nil
+}
+
+// upgradable makes the transport for requests that turn into a stream.
+func upgradable(config *rest.Config) (http.RoundTripper, error) {
+	config.NextProtos = []string{"http/1.1"}
+	return rest.TransportFor(config)
+}
+
+// Apart returns an HTTP client with connections of its own, which are not pinged. adapt changes its configuration.
+func (c *Client) Apart(adapt func(*rest.Config)) (*http.Client, error) {
+	return c.login.clientFor(func(config *rest.Config) (http.RoundTripper, error) {
+		adapt(config)
+		return rest.TransportFor(config)
+	})
+}
+
+// Cluster describes the cluster from the kubeconfig alone, without a request to it. Its address may change.
+func (c *Client) Cluster() model.Cluster { return c.login.now.Load().cluster }
 
 // Dynamic returns a client for objects of any kind.
 func (c *Client) Dynamic() dynamic.Interface { return c.dynamic }
@@ -107,13 +128,9 @@ func (c *Client) Metadata() metadata.Interface { return c.metadata }
 // reads them again, at most once a second, so that a CustomResourceDefinition counts as soon as it is served.
 func (c *Client) Mapper() meta.ResettableRESTMapper { return c.mapper }
 
-// RESTConfig returns a copy of the configuration that the client uses. Clients made from it should share HTTPClient,
-// because client-go never frees the transport that it makes for each dialer. Connections of the others are not pinged.
-func (c *Client) RESTConfig() *rest.Config {
-	config := rest.CopyConfig(c.rest)
-	config.Dial = c.conns.dial
-	return config
-}
+// RESTConfig returns a copy of the configuration that the client uses. Clients made from it should use HTTPClient or
+// Apart: client-go never frees the transport that it makes for each dialer, and the others do not follow the kubeconfig.
+func (c *Client) RESTConfig() *rest.Config { return rest.CopyConfig(c.rest) }
 
 // HTTPClient returns the HTTP client that all requests of the client share.
 func (c *Client) HTTPClient() *http.Client { return c.http }
@@ -136,7 +153,7 @@ func (c *Client) podURL(namespace, pod, subresource string) *url.URL {
 // namespace returns ns, or the session's namespace where ns is empty.
 func (c *Client) namespace(ns string) string {
 	if ns == "" {
-		return c.cluster.Namespace
+		return c.Cluster().Namespace
 	}
 	return ns
 }

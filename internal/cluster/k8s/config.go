@@ -128,14 +128,17 @@ func (k *Kubeconfig) Connect() (*Client, error) {
 		return nil, problem.New("no Kubernetes context is selected",
 			"Create a cluster (for example: kind create cluster), or choose one: kubectl config use-context NAME").See("clusters")
 	}
-	overrides := &clientcmd.ConfigOverrides{CurrentContext: k.context}
-	overrides.Context.Namespace = k.cfg.Namespace
-	rc, err := clientcmd.NewNonInteractiveClientConfig(*k.raw, k.context, overrides, k.rules).ClientConfig()
+	e, err := k.entry()
 	if err != nil {
-		return nil, problem.Wrap(err, fmt.Sprintf("the kubeconfig context %q cannot be used", k.context),
-			"Look at its cluster and user: kubectl config view --minify --context "+k.context)
+		return nil, err
 	}
-	return newClient(rc, k.Cluster(), k.cfg)
+	c, err := newClient(e.config, e.cluster, k.cfg)
+	if err != nil {
+		return nil, err
+	}
+	c.login.now.Store(&entry{config: c.rest, cluster: e.cluster, sum: e.sum})
+	c.follow(k)
+	return c, nil
 }
 
 // redactURL removes user names and passwords from a URL that goes into messages.
@@ -149,8 +152,7 @@ func redactURL(s string) string {
 }
 
 // tune sets the options that all clients share: no client-side throttling (the server has its own priority and
-// fairness), a recognisable user agent, retries where a context enables them, a callback for warnings, and credential
-// plugins that do not use the terminal.
+// fairness), a recognisable user agent, a callback for warnings, and credential plugins that do not use the terminal.
 func tune(rc *rest.Config, cfg Config) {
 	rc.QPS = -1
 	rc.UserAgent = cfg.UserAgent
@@ -158,7 +160,6 @@ func tune(rc *rest.Config, cfg Config) {
 		rc.UserAgent = "hone"
 	}
 	rc.Dial = dialer.DialContext
-	rc.Wrap(PatientTransport)
 	rc.WarningHandlerWithContext = newWarnings(cfg.Warn)
 	if rc.ExecProvider != nil {
 		rc.ExecProvider.StdinUnavailable = true

@@ -2,9 +2,11 @@ package k8s
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -38,6 +40,20 @@ func newCoreClient(to *rest.Config, hc *http.Client) (coreClient, error) {
 	}
 	c, err := rest.RESTClientForConfigAndClient(rc, hc)
 	return coreClient{c}, err
+}
+
+// identity returns what identifies the cluster: the UID of its oldest namespace. It is empty if the cluster does not reveal it, and nil
+// if the cluster has no such namespace yet.
+func (c coreClient) identity(ctx context.Context) (*string, error) {
+	var ns corev1.Namespace
+	err := c.rest.Get().Resource("namespaces").Name("kube-system").Do(quiet(ctx)).Into(&ns)
+	switch uid := string(ns.UID); {
+	case err == nil || apierrors.IsForbidden(err):
+		return &uid, nil
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	}
+	return nil, fmt.Errorf("identify the cluster: %w", err)
 }
 
 // coreObjects are the objects of one kind in a namespace, or in all if it is empty.

@@ -31,7 +31,7 @@ const (
 // about five seconds, cannot be trusted or does not accept the credentials. If the cluster answers but is busy, AsBusy
 // returns the reason from the error.
 func (c *Client) Detect(ctx context.Context) (model.Cluster, error) {
-	out := c.cluster
+	out := c.Cluster()
 	ctx = AtOnce(ctx)
 	v, err := c.version(ctx)
 	if err != nil {
@@ -42,7 +42,9 @@ func (c *Client) Detect(ctx context.Context) (model.Cluster, error) {
 	defer cancel()
 	var nodes *corev1.NodeList
 	var offered, microk8s model.Registry
+	var uid *string
 	var g errgroup.Group
+	g.Go(func() (err error) { uid, err = c.core.identity(ctx); return })
 	g.Go(func() (err error) { nodes, err = c.listNodes(ctx); return })
 	g.Go(func() (err error) { offered, err = c.offeredRegistry(ctx); return })
 	g.Go(func() (err error) {
@@ -54,6 +56,7 @@ func (c *Client) Detect(ctx context.Context) (model.Cluster, error) {
 	if err := g.Wait(); err != nil {
 		return out, fmt.Errorf("detect cluster: %w", c.Explain(err))
 	}
+	c.login.uid.Store(uid)
 	describeNodes(&out, nodes)
 	c.setNodeHost(nodeHost(out.Product, nodes.Items))
 	for _, r := range []model.Registry{offered, microk8s, annotatedRegistry(nodes.Items)} {
@@ -184,7 +187,7 @@ func (c *Client) nodePortHost(ctx context.Context) string {
 	if err != nil {
 		return ""
 	}
-	host = nodeHost(c.cluster.Product, nodes.Items)
+	host = nodeHost(c.Cluster().Product, nodes.Items)
 	c.setNodeHost(host)
 	return host
 }

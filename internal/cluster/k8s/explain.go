@@ -51,7 +51,8 @@ func (c *Client) Explain(err error) error {
 	if _, ok := problem.Of(err); ok {
 		return err
 	}
-	where, again := nameOf(c.cluster), lookAt(c.cluster)
+	cluster := c.Cluster()
+	where, again := nameOf(cluster), lookAt(cluster)
 	var netErr net.Error
 	var dnsErr *net.DNSError
 	var busy *Busy
@@ -68,7 +69,7 @@ func (c *Client) Explain(err error) error {
 	case errors.As(err, &dnsErr), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EHOSTUNREACH),
 		errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF),
 		errors.As(err, &netErr), errors.Is(err, context.DeadlineExceeded):
-		return notAnswering(c.cluster, innermost(err))
+		return notAnswering(cluster, innermost(err))
 	}
 	return err
 }

@@ -21,7 +21,7 @@ import (
 )
 
 func TestExplain(t *testing.T) {
-	c := &Client{cluster: model.Cluster{Context: "shop", Server: "https://1.2.3.4:6443"}}
+	c := known(model.Cluster{Context: "shop", Server: "https://1.2.3.4:6443"})
 	get := func(err error) error { return &url.Error{Op: "Get", URL: "https://1.2.3.4/?token=secret", Err: err} }
 	tests := []struct {
 		name        string

@@ -43,7 +43,10 @@ func (c *Client) Renew(ctx context.Context) error {
 	before := c.conns.heard.at.Load()
 	others := &conns{dialContext: c.conns.dialContext, heard: newHeard()}
 	defer others.close() // also one whose handshake still runs, which a request does not wait for when it is cancelled
-	fresh, err := others.fresh(c.rest)
+	fresh, err := c.login.clientFor(func(config *rest.Config) (http.RoundTripper, error) {
+		config.Dial = others.dial
+		return upgradable(config)
+	})
 	if err != nil {
 		return fmt.Errorf("set up another connection: %w", err)
 	}
@@ -101,14 +104,6 @@ func (c *Client) replace(ctx context.Context, a greeting, heard int64, late time
 		c.conns.end(a.began, a.began)
 	}
 	return nil
-}
-
-// fresh returns a client that dials these connections, with which it speaks HTTP/1.1.
-func (s *conns) fresh(config *rest.Config) (*http.Client, error) {
-	config = rest.CopyConfig(config)
-	config.Dial = s.dial
-	config.NextProtos = []string{"http/1.1"}
-	return rest.HTTPClientFor(config)
 }
 
 // greet returns nil if the server answers, whatever it is.

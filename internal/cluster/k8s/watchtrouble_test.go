@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 func TestTrouble(t *testing.T) {
@@ -43,7 +44,7 @@ func TestTrouble(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
-			c := &Client{}
+			c := known(model.Cluster{})
 			tr := c.newTrouble(WatchRequest{OnTrouble: func(err error) {
 				p, ok := problem.Of(err)
 				switch {

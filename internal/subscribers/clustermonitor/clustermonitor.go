@@ -28,6 +28,8 @@ const (
 
 // Client queries a cluster.
 type Client interface {
+	// Cluster describes the cluster from the kubeconfig, whose address may change.
+	Cluster() model.Cluster
 	Detect(ctx context.Context) (model.Cluster, error)
 	Healthy(ctx context.Context) error
 	// Alive is the cheapest request; Quiet returns for how long nothing has arrived, as in k8s.Interface.
@@ -89,6 +91,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // the end of ctx is the ordinary end
 		}
+		cluster.Server = s.client.Cluster().Server
 		if err == nil && silence == nil {
 			failures, pause, silent = 0, pollHealthy, false
 			rt.Dispatch(state.ClusterReported{Cluster: cluster, Connected: true})

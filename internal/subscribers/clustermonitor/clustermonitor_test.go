@@ -1,6 +1,7 @@
 package clustermonitor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/hone-dev/hone/internal/base/problem"
@@ -26,6 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type client struct {
 	mu    sync.Mutex
 	err   error
+	moved string // the address, if it is another one than at the start
 	begun time.Time
 	asked []string
 }
@@ -47,6 +49,12 @@ func (c *client) log() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return strings.Join(c.asked, " ")
+}
+
+func (c *client) Cluster() model.Cluster {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return model.Cluster{Context: "dev", Server: cmp.Or(c.moved, "https://x")}
 }
 
 func (c *client) Detect(context.Context) (model.Cluster, error) {
@@ -75,7 +83,7 @@ func TestPolls(t *testing.T) {
 			if got.Connected != connected || got.Err != err || got.Product != model.ProductKIND {
 				t.Errorf("%s: %+v, want connected %v, error %q", what, got, connected, err)
 			}
-			if diff := cmp.Diff(asked, c.log()); diff != "" {
+			if diff := gocmp.Diff(asked, c.log()); diff != "" {
 				t.Errorf("%s: asked (-want +got):\n%s", what, diff)
 			}
 		}
@@ -123,6 +131,26 @@ func TestDoubt(t *testing.T) {
 		a.Then(away) // a blip
 		if got := state.TheCluster(a.View()); !got.Connected || c.log() != "healthy@0" {
 			t.Errorf("%+v, asked %s", got, c.log())
+		}
+	})
+}
+
+// TestMovedCluster: a cluster that starts again at another address is shown there.
+func TestMovedCluster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &client{}
+		c.set(nil)
+		a := statetest.Start(t, New(c, model.Cluster{Context: "dev"})).Then(statetest.Session)
+		c.set(errors.New("refused"))
+		time.Sleep(20 * time.Second)
+		c.mu.Lock()
+		c.moved = "https://x:2"
+		c.mu.Unlock()
+		c.set(nil)
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if got := state.TheCluster(a.View()); !got.Connected || got.Server != "https://x:2" {
+			t.Errorf("%+v", got)
 		}
 	})
 }

@@ -143,6 +143,8 @@ func (s *server) Stuck() time.Duration {
 	return 0
 }
 
+func (s *server) Cluster() model.Cluster { return model.Cluster{Context: "dev", Server: "https://x"} }
+
 func (s *server) Quiet() (time.Duration, bool) {
 	s.mu.Lock()
 	sleep := s.sleep

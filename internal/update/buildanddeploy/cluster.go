@@ -69,12 +69,17 @@ type ClusterOptions struct {
 	Beside func(context.Context) bool
 }
 
-// NewCluster returns a Cluster for the API server in config.
-func NewCluster(config *rest.Config, mapper meta.RESTMapper, o ClusterOptions) (*Cluster, error) {
-	config = rest.CopyConfig(config)
-	config.DisableCompression = true                     // listing 300 Deployments takes half the time
+// NewCluster returns a Cluster for a client's API server.
+func NewCluster(kube *k8s.Client, o ClusterOptions) (*Cluster, error) {
+	config, mapper := kube.RESTConfig(), kube.Mapper()
 	config.WarningHandlerWithContext = deploy.Warnings{} // the server's warnings go to the log of the resource
-	dyn, err := dynamic.NewForConfig(config)
+	client, err := kube.Apart(func(config *rest.Config) {
+		config.DisableCompression = true // listing 300 Deployments takes half the time
+	})
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	dyn, err := dynamic.NewForConfigAndClient(config, client)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
