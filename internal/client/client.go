@@ -124,7 +124,7 @@ func (c *Client) Trigger(ctx context.Context, names []string) error {
 	return c.ask(ctx, http.MethodPost, "/api/trigger", api.TriggerRequest{ManifestNames: names}, nil)
 }
 
-// Plan returns what updating everything would do now.
+// Plan returns what the updates that wait would do now.
 func (c *Client) Plan(ctx context.Context) (plan api.Plan, err error) {
 	err = c.ask(ctx, http.MethodGet, "/api/plan", nil, &plan)
 	return plan, err

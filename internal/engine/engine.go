@@ -66,6 +66,8 @@ type Parts struct {
 	Watch bool
 	// Adopt lets the session take over objects that others made.
 	Adopt bool
+	// Reuse lets the session take images that are known to come of the same inputs, instead of building them.
+	Reuse bool
 	// Beside, unless nil, names the other running sessions of the project.
 	Beside func(context.Context) []string
 	// Namespace is for objects that name none. Host is where ports are opened.
@@ -133,7 +135,7 @@ func Subscribers(p Parts) []store.Subscriber {
 		watches,
 		clustermonitor.New(monitor, p.Known),
 		enginemonitor.New(p.Docker),
-		buildcontroller.New(p.Builder, p.Logs, buildcontroller.Options{Namespace: p.Namespace, Env: p.Env, Adopt: p.Adopt, Cluster: prepares, Settled: watches.Settled}),
+		buildcontroller.New(p.Builder, p.Logs, buildcontroller.Options{Namespace: p.Namespace, Env: p.Env, Adopt: p.Adopt, Reuse: p.Reuse, Cluster: prepares, Settled: watches.Settled}),
 		syncletmanager.New(synclets, p.Logs),
 		restartcontroller.New(removesPods, restartsProcesses, restartsContainers, p.Logs),
 		collector.New(collects, removes, downs, p.Logs, collector.Options{Namespace: p.Namespace, Beside: p.Beside}),

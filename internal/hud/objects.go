@@ -31,7 +31,7 @@ func (read ReadObject) reader(v func() store.View) ReadObject {
 	}
 }
 
-// MakePlan returns what updating everything would do now, as the API server says, and writes nothing. It is called when the user asks
+// MakePlan returns what the updates that wait would do now, as the API server says, and writes nothing. It is called when the user asks
 // for it, away from the drawing.
 type MakePlan func(ctx context.Context, v store.View) (api.Plan, error)
 

@@ -73,6 +73,9 @@ type PlanStep struct {
 // PlanLocal is the kind that stands for a local resource: what its commands make is no object. To delete it is to run its down command.
 const PlanLocal = "local"
 
+// PlanContainers is the kind that stands for the running containers of a resource, which an update changes in place.
+const PlanContainers = "containers"
+
 // PlanCompose is the kind that stands for a service of Docker Compose.
 const PlanCompose = "compose"
 

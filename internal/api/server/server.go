@@ -68,7 +68,7 @@ type Options struct {
 	// Kinds are served by the conventions of Kubernetes, in addition to the store's tables.
 	Kinds []projection.Kind
 	Logs  *logstore.Store
-	// Plan returns what updating everything would do now, as the API server of the cluster says; nil for a session that makes no plans.
+	// Plan returns what the updates that wait would do now, as the API server of the cluster says; nil for a session that makes no plans.
 	Plan func(ctx context.Context, v store.View) (api.Plan, error)
 	// Stop ends the session.
 	Stop func()

@@ -8,11 +8,11 @@ import (
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 )
 
-// services returns the nodes of the chosen services of Compose that run at the start, and what ends the connection to the engine.
-func (l loaded) services(ctx context.Context) (nodes []operation.Node, closeEngine func(), err error) {
+// services returns the nodes of the services of Compose that an operation updates, and what ends the connection to the engine.
+func (l loaded) services(ctx context.Context, o buildanddeploy.PreviewOptions) (nodes []operation.Node, closeEngine func(), err error) {
 	var items []buildanddeploy.Service
 	for _, m := range l.manifests {
-		if m.Compose != nil && l.chosen(m.Name) && m.AutoInit {
+		if m.Compose != nil && o.Affects(m) {
 			items = append(items, buildanddeploy.Service{Resource: m.Name, Target: m.Compose})
 		}
 	}

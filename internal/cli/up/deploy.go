@@ -33,7 +33,8 @@ arguments, the context and the namespace. It is made once more first: if the Til
 something else would happen, nothing is done. Changes that the plan would not touch, such as a status or the fields of others,
 do not count. Of names after the plan, only those resources are deployed.
 
-Images are built from the source tree as it is now. Commands that deploy (k8s_custom_deploy) run, although a plan does not show
+Images are built from the source tree as it is now; one whose inputs are as they were when it was built is used again. Commands that
+deploy (k8s_custom_deploy) run, although a plan does not show
 them.
 
 If nothing would change and every object is ready, it ends at once.
@@ -64,7 +65,7 @@ func deployOnce(cmd *cobra.Command, g *command.Global, f deployFlags, args []str
 	if err != nil {
 		return err
 	}
-	o.called = "hone deploy"
+	o.called, o.reuse = "hone deploy", true // it does what it shows
 	log, out := command.NewPrinter(g.Stderr, g.Stderr), command.NewPrinter(g.Stderr, g.Stderr)
 	plan, done, err := makePlan(cmd.Context(), o.tiltfile, planRequest{project: f.ci.session.project, args: args, adopt: f.ci.session.adopt, prune: o.prune, quiet: true}, log, out)
 	if err != nil {

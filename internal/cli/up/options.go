@@ -36,6 +36,7 @@ type options struct {
 	forward    bool
 	adopt      bool
 	confirm    bool
+	reuse      bool // images that are known to come of the same inputs
 	prune      buildanddeploy.Prune
 	timeout    time.Duration
 	lines      stream.Options

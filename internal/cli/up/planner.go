@@ -5,6 +5,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/engine"
 	"github.com/hone-dev/hone/internal/hud"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -13,24 +14,44 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// providePlan returns what makes the plans of a session: of what its Tiltfile declares now, for the resources that it runs.
-func providePlan(o options, kc *k8s.Kubeconfig, cluster *buildanddeploy.Cluster, downs *buildanddeploy.Downs) hud.MakePlan {
+// providePlan returns what makes the plans of a session: of the updates that wait, as the session would carry them out, and of what is
+// no longer declared.
+func providePlan(o options, kc *k8s.Kubeconfig, cluster *buildanddeploy.Cluster, downs *buildanddeploy.Downs, image *buildanddeploy.Image, env commandEnv) hud.MakePlan {
 	known := kc.Cluster()
 	return func(ctx context.Context, v store.View) (api.Plan, error) {
-		enabled := map[model.ManifestName]bool{}
-		all := map[model.ManifestName]bool{}
-		for e := range state.Resources.In(v).Entries() {
-			gone := e.Phase == store.TearingDown && e.Value.Next == nil
-			all[model.ManifestName(e.ID)], enabled[model.ManifestName(e.ID)] = !gone, e.Value.Enabled
-		}
 		l := loaded{asked: askedCluster{kc: kc, known: known, tell: func(k8s.Wait) {}}, cluster: cluster, downs: downs, manifests: state.Declarations(v),
-			namespace: namespaceOf(o, known), chosen: func(name model.ManifestName) bool { return !all[name] || enabled[name] }}
-		steps, err := l.preview(ctx, buildanddeploy.PreviewOptions{Adopt: o.adopt, Prune: o.prune, Removal: deploy.RemovalBySession})
+			namespace: namespaceOf(o, known), chosen: state.Chosen(v)}
+		updates := engine.Updates(v, buildanddeploy.Request{Namespace: l.namespace, Adopt: o.adopt, Reuse: o.reuse, Env: env})
+		of := map[model.ManifestName]buildanddeploy.Request{}
+		for _, u := range updates {
+			of[u.Manifest.Name] = u
+		}
+		preview := buildanddeploy.PreviewOptions{Adopt: o.adopt, Prune: o.prune, Removal: deploy.RemovalBySession,
+			Updates: func(m model.Manifest) bool { u, wanted := of[m.Name]; return wanted && !u.InPlace }}
+		if image != nil {
+			preview.Forecast = func(ctx context.Context, m model.Manifest) (buildanddeploy.Forecast, error) {
+				return image.Forecast(ctx, of[m.Name])
+			}
+		}
+		steps, err := l.preview(ctx, preview)
 		if err != nil {
 			return api.Plan{}, err
 		}
-		plan := planOf(state.TheTiltfile(v).Path, known.Context, steps)
+		plan := planOf(state.TheTiltfile(v).Path, known.Context, append(steps, inPlace(updates)...))
 		plan.Evaluation = state.TheTiltfile(v).Runs
 		return plan, nil
 	}
+}
+
+// inPlace returns the steps of the updates that only bring files into running containers.
+func inPlace(updates []buildanddeploy.Request) (steps []api.PlanStep) {
+	for _, u := range updates {
+		if !u.InPlace {
+			continue
+		}
+		name := string(u.Manifest.Name)
+		steps = append(steps, api.PlanStep{Object: api.PlanObject{Kind: api.PlanContainers, Name: name}, Resource: name, Action: api.ActionRun,
+			Reason: "changed files are brought into the running containers"})
+	}
+	return steps
 }

@@ -57,9 +57,10 @@ also if the Tiltfile no longer declares it.
 
 With -o plan=FILE, the plan is also written to a file, and hone deploy FILE does what it says.
 
-Images are not built: their names are known after the build. Commands of local resources and services of Docker Compose that run
-already are shown as what runs ($), not what comes of it. Objects that a command of the Tiltfile applies (k8s_custom_deploy) are not
-shown.
+Images are not built. One whose inputs are as they were when it was built, such as the files, the Dockerfile and the arguments, is
+expected to stay as it is; the names of all others are known after the build. Commands of local resources and services of Docker
+Compose that run already are shown as what runs ($), not what comes of it. Objects that a command of the Tiltfile applies
+(k8s_custom_deploy) are not shown.
 
 It exits with %d, or with %d if something would be refused. With --exit-code, it exits with %d if something would change.`,
 			command.ExitOK, command.ExitFailure, exitChanges),
@@ -148,6 +149,7 @@ type loaded struct {
 	downs     *buildanddeploy.Downs
 	manifests []model.Manifest
 	namespace string
+	registry  model.Registry
 	chosen    func(model.ManifestName) bool
 }
 
@@ -179,7 +181,7 @@ func load(ctx context.Context, path string, f planRequest, log, out *command.Pri
 		return l, command.WithCode(r.Err, command.ExitTiltfile)
 	}
 	l.manifests = r.Manifests
-	l.chosen = state.ChosenIn(r.Tiltfile)
+	l.chosen, l.registry = state.ChosenIn(r.Tiltfile), r.DefaultRegistry
 	if l.downs, err = openDowns(ctx, l.asked.kc, path); err != nil {
 		return l, err
 	}
@@ -201,33 +203,35 @@ func makePlan(ctx context.Context, path string, f planRequest, log, out *command
 		return api.Plan{}, false, err
 	}
 	defer l.asked.close()
+	forecast, closeEngine, err := l.forecast(ctx)
+	if err != nil {
+		return api.Plan{}, false, err
+	}
+	defer closeEngine()
 	var unready atomic.Bool
 	steps, err := l.preview(ctx, buildanddeploy.PreviewOptions{Adopt: f.adopt, Prune: f.prune, Removal: deploy.RemovalBySession,
-		Unready: func(model.ObjectID) { unready.Store(true) }})
+		Forecast: forecast, Unready: func(model.ObjectID) { unready.Store(true) }})
 	if err != nil {
 		return api.Plan{}, false, err
 	}
 	plan = planOf(path, l.asked.known.Context, steps)
-	return plan, !plan.Changes() && plan.Summary[api.ActionRun] == 0 && !unready.Load() && !l.builds(), nil
+	return plan, !plan.Changes() && plan.Summary[api.ActionRun] == 0 && !unready.Load() && !l.byCommand(), nil
 }
 
-// builds reports whether a chosen resource is more than objects and commands, which the steps of a plan tell: only its update knows
-// whether it is up to date.
-func (l loaded) builds() bool {
-	return slices.ContainsFunc(l.manifests, func(m model.Manifest) bool {
-		return l.chosen(m.Name) && (len(m.Images) > 0 || m.IsK8s() && m.K8s.CustomDeploy != nil)
-	})
+// byCommand reports whether a command deploys a chosen resource: only it knows whether that is up to date.
+func (l loaded) byCommand() bool {
+	return slices.ContainsFunc(l.manifests, func(m model.Manifest) bool { return l.chosen(m.Name) && m.IsK8s() && m.K8s.CustomDeploy != nil })
 }
 
 // preview returns the steps of an operation on the chosen resources: objects, services of Compose, commands.
 func (l loaded) preview(ctx context.Context, o buildanddeploy.PreviewOptions) ([]api.PlanStep, error) {
 	o.Declared, o.Namespace, o.Chosen = l.manifests, l.namespace, l.chosen
-	services, closeEngine, err := l.services(ctx)
+	services, closeEngine, err := l.services(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	defer closeEngine()
-	o.Beside = append(l.downs.Nodes(o), services...)
+	o.Beside = append(o.Beside, append(l.downs.Nodes(o), services...)...)
 	gone, err := l.downs.Gone(o)
 	if err != nil {
 		return nil, err

@@ -268,13 +268,21 @@ func (b beside) Image(ctx context.Context, home synclet.Home) (string, error) {
 	return b.synclets.Deliver(ctx, home.Cluster, home.Registry, "", logstore.Discard)
 }
 
-func provideBuilder(kube *k8s.Client, containers docker.Client, cluster *buildanddeploy.Cluster, downs *buildanddeploy.Downs, synclets *synclet.Pool,
-	injection *buildanddeploy.Synclets, here *buildanddeploy.Surroundings) buildanddeploy.BuildAndDeployer {
+// provideImage returns nil for a session without a cluster.
+func provideImage(kube *k8s.Client, containers docker.Client, images *imagebuild.Builder, cluster *buildanddeploy.Cluster,
+	injection *buildanddeploy.Synclets, here *buildanddeploy.Surroundings) *buildanddeploy.Image {
+	if kube == nil {
+		return nil
+	}
+	return buildanddeploy.NewImage(here, images, imagebuild.NewDeliverer(containers), cluster, injection)
+}
+
+func provideBuilder(kube *k8s.Client, containers docker.Client, images *imagebuild.Builder, image *buildanddeploy.Image, cluster *buildanddeploy.Cluster, downs *buildanddeploy.Downs,
+	synclets *synclet.Pool) buildanddeploy.BuildAndDeployer {
 	has := func(ctx context.Context, id string) bool {
 		running, err := containers.Containers(ctx, nil)
 		return err == nil && slices.ContainsFunc(running, func(c docker.Container) bool { return c.ID == id })
 	}
-	images := imagebuild.New(containers)
 	chain := []buildanddeploy.BuildAndDeployer{
 		buildanddeploy.Local{Downs: downs},
 		buildanddeploy.NewSynclet(synclets),
@@ -282,8 +290,8 @@ func provideBuilder(kube *k8s.Client, containers docker.Client, cluster *buildan
 		buildanddeploy.NewExec(execer{kube, containers}),
 		buildanddeploy.NewCompose(compose.NewTool(containers.Env()), images, containers),
 	}
-	if kube != nil {
-		chain = append(chain, buildanddeploy.NewImage(here, images, imagebuild.NewDeliverer(containers), cluster, injection))
+	if image != nil {
+		chain = append(chain, image)
 	}
 	c := buildanddeploy.NewComposite(chain...)
 	if cluster != nil {
@@ -320,7 +328,7 @@ func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers do
 			Cluster:   func() (model.Cluster, error) { return known, nil },
 			Namespace: namespace, Env: append(os.Environ(), env...), Debug: o.global.Debug,
 		},
-		Watch: o.command == state.CommandUp, Adopt: o.adopt, Beside: sessionsBeside(claim), Namespace: namespace, Host: o.host, Forward: o.forward, Env: env, SessionOf: sessionOf,
+		Watch: o.command == state.CommandUp, Adopt: o.adopt, Reuse: o.reuse, Beside: sessionsBeside(claim), Namespace: namespace, Host: o.host, Forward: o.forward, Env: env, SessionOf: sessionOf,
 		Server: srv, Terminals: terminals, Log: log,
 	}
 	if kube != nil {

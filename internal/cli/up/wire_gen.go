@@ -91,9 +91,7 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 		return sessionParts{}, nil, err
 	}
 	downs := provideDowns(o, project, upCommandEnv)
-	hudMakePlan := providePlan(o, kubeconfig, cluster, downs)
-	terminals := provideTerminals(claim, door, store, storeStore, readObject, readPrevious, hudMakePlan)
-	subscriber := provideServer(o, kubeconfig, upCommandEnv, upListeners, door, stop, terminals, store, logger, hudMakePlan)
+	builder := provideImages(dockerClient)
 	pool, cleanup7, err := provideSynclets(client, dockerClient)
 	if err != nil {
 		cleanup6()
@@ -106,7 +104,11 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 	}
 	surroundings := provideSurroundings(dockerClient)
 	synclets := provideInjection(client, dockerClient, pool, surroundings)
-	buildAndDeployer := provideBuilder(client, dockerClient, cluster, downs, pool, synclets, surroundings)
+	image := provideImage(client, dockerClient, builder, cluster, synclets, surroundings)
+	hudMakePlan := providePlan(o, kubeconfig, cluster, downs, image, upCommandEnv)
+	terminals := provideTerminals(claim, door, store, storeStore, readObject, readPrevious, hudMakePlan)
+	subscriber := provideServer(o, kubeconfig, upCommandEnv, upListeners, door, stop, terminals, store, logger, hudMakePlan)
+	buildAndDeployer := provideBuilder(client, dockerClient, builder, image, cluster, downs, pool)
 	upSessionParts := provideParts(o, kubeconfig, client, dockerClient, store, logger, subscriber, terminals, claim, session, upListeners, storeStore, cluster, downs, buildAndDeployer, pool, upCommandEnv, readObject, readPrevious, hudMakePlan, door)
 	return upSessionParts, func() {
 		cleanup7()

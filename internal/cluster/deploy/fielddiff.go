@@ -203,7 +203,7 @@ func (d *fieldDiff) leaf(at *place, v values) {
 			c.At = &other.at
 		}
 	}
-	if s, ok := v.will.(string); ok && strings.HasSuffix(s, unbuiltTag) {
+	if afterBuild(v.will) {
 		c.To, c.AfterBuild = nil, true
 	}
 	if s, ok := v.will.(string); ok {

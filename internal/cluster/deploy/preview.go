@@ -32,6 +32,20 @@ func Unbuilt(target model.ImageTarget) model.ImageResult {
 	return model.ImageResult{Cluster: name + unbuiltTag}
 }
 
+// UnbuiltCommand stands for the command of an image that is known only after its build.
+func UnbuiltCommand() *ImageCommand { return &ImageCommand{Entrypoint: []string{unbuiltTag}} }
+
+// afterBuild reports whether a value has a part that is known only after the build of an image.
+func afterBuild(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return strings.HasSuffix(v, unbuiltTag)
+	case []any:
+		return slices.ContainsFunc(v, afterBuild)
+	}
+	return false
+}
+
 // Declared are the objects of a resource, as Inject has returned them.
 type Declared struct {
 	Resource model.ManifestName

@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/internal/loop/store"
 )
 
-// pendingView lists the changes that no update has taken in yet, and what updating everything would do in the cluster.
+// pendingView lists the changes that no update has taken in yet, and what the updates that wait would do.
 type pendingView struct {
 	ui   *ui
 	list lineList
@@ -79,7 +79,7 @@ func (w *pendingView) lines() []view.Line {
 	if len(out) == 0 {
 		out = append(out, view.Line{Cell: view.Cell{{Text: nothingPends, Tone: view.Dim}}})
 	}
-	title := view.Line{Cell: view.Cell{{Text: "what updating everything would do", Tone: view.Strong}}}
+	title := view.Line{Cell: view.Cell{{Text: "what these updates would do", Tone: view.Strong}}}
 	out = append(slices.Clone(out), view.Line{}, title)
 	switch {
 	case !w.known:

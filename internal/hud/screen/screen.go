@@ -77,7 +77,7 @@ type Options struct {
 	Quit func()
 	// Object reads an object of the cluster as YAML for people. It is called away from the drawing.
 	Object func(ctx context.Context, o model.AppliedObject) (string, error)
-	// Plan returns what updating everything would do now; nil if that cannot be known. It is called away from the drawing.
+	// Plan returns what the updates that wait would do now; nil if that cannot be known. It is called away from the drawing.
 	Plan func(ctx context.Context) (view.Plan, error)
 	// Previous reads the newest lines of the run of a container before its present one; nil if it cannot. It is called away from
 	// the drawing.

@@ -49,6 +49,8 @@ type Options struct {
 	Env []string
 	// Adopt lets deploys take over objects that others made.
 	Adopt bool
+	// Reuse takes images that are known to come of the same inputs, instead of building them.
+	Reuse bool
 	// Cluster, unless nil, is prepared before the first deploys.
 	Cluster Preparer
 	// Settled, unless nil, waits for changes of files on their way to the store; see buildanddeploy.Request.
@@ -337,31 +339,41 @@ func (s *Subscriber) build(ctx context.Context, req buildanddeploy.Request) (r b
 	return s.builder.BuildAndDeploy(ctx, req)
 }
 
-func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Candidate, b *build, log logstore.Logger) buildanddeploy.Request {
+// Asked returns what the update of a resource is about, without what only a running one has: what a plan of the session shows and what
+// the session does begin with the same.
+func Asked(v store.View, c buildcontrol.Candidate, o Options) buildanddeploy.Request {
 	m := state.Resources.In(v).Value(string(c.Name)).Manifest
 	u := state.Updates.In(v).Value(string(c.Name))
 	session, tiltfile, adopt := state.TheSession(v), state.TheTiltfile(v), !u.Adopt.IsZero()
 	req := buildanddeploy.Request{
-		Manifest: m, Mode: session.UpdateMode, StartedAt: b.began, InPlace: c.InPlace, InPlaceOnly: c.InPlaceOnly,
+		Manifest: m, Mode: session.UpdateMode, InPlace: c.InPlace, InPlaceOnly: c.InPlaceOnly,
 		Force:   c.Reason.Has(state.ReasonRebuild) || c.Reason.Has(state.ReasonTrigger) && len(c.Files) == 0 && m.TriggerMode == model.TriggerAuto && !adopt,
-		NoCache: c.Reason.Has(state.ReasonRebuild),
+		NoCache: c.Reason.Has(state.ReasonRebuild), Reuse: o.Reuse,
 		Results: u.Images, Dirty: map[string]bool{},
 		Cluster: state.TheCluster(v).Cluster, Registry: tiltfile.Result.DefaultRegistry,
-		Namespace: s.options.Namespace, Project: session.Project, RunID: session.RunID,
-		UpsertTimeout: tiltfile.Result.Update.UpsertTimeout, Env: s.options.Env, Ignores: tiltfile.Ignores,
-		Settled: s.options.Settled, Log: log, Adopt: s.options.Adopt || adopt, Restoring: c.Reason.Has(state.ReasonRestore) || c.Reason.Has(state.ReasonKeep),
-		Declared: func() []model.Manifest { return state.Declarations(rt.View()) },
-		Chosen:   func(name model.ManifestName) bool { return state.Chosen(rt.View())(name) },
-		Commit:   func() { b.committed.Store(true) },
-		Progress: func(mode, stage string, at model.BuildProgress) {
-			b.pace.report(state.BuildProgressed{Resource: c.Name, Serial: b.serial, Mode: mode, Stage: stage, Progress: at})
-		},
-	}
-	if session.Command == state.CommandCI {
-		req.CollectLimit = ciCollectLimit // the session ends with the build, and nothing waits for the build meanwhile
+		Namespace: o.Namespace, Project: session.Project, RunID: session.RunID,
+		UpsertTimeout: tiltfile.Result.Update.UpsertTimeout, Env: o.Env, Ignores: tiltfile.Ignores,
+		Adopt: o.Adopt || adopt, Restoring: c.Reason.Has(state.ReasonRestore) || c.Reason.Has(state.ReasonKeep),
 	}
 	for _, im := range m.Images {
 		req.Dirty[im.Ref] = u.Dirty(im)
+	}
+	return req
+}
+
+func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Candidate, b *build, log logstore.Logger) buildanddeploy.Request {
+	u, session := state.Updates.In(v).Value(string(c.Name)), state.TheSession(v)
+	req := Asked(v, c, s.options)
+	m := req.Manifest
+	req.StartedAt, req.Settled, req.Log = b.began, s.options.Settled, log
+	req.Declared = func() []model.Manifest { return state.Declarations(rt.View()) }
+	req.Chosen = func(name model.ManifestName) bool { return state.Chosen(rt.View())(name) }
+	req.Commit = func() { b.committed.Store(true) }
+	req.Progress = func(mode, stage string, at model.BuildProgress) {
+		b.pace.report(state.BuildProgressed{Resource: c.Name, Serial: b.serial, Mode: mode, Stage: stage, Progress: at})
+	}
+	if session.Command == state.CommandCI {
+		req.CollectLimit = ciCollectLimit // the session ends with the build, and nothing waits for the build meanwhile
 	}
 	pods := state.PodsOf(v, c.Name)
 	lacking := c.Lacking(m, u, pods)

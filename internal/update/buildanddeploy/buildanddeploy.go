@@ -47,6 +47,8 @@ type Request struct {
 	Addition func(since time.Time) *Addition
 	// Force applies objects again and restarts their pods even if nothing changed.
 	Force bool
+	// Reuse takes images that are known to come of the same inputs, instead of building them.
+	Reuse bool
 	// NoCache builds images without a cache, even those that have not changed.
 	NoCache bool
 	// Results are the images in use, by reference; Dirty names the images whose files changed since.

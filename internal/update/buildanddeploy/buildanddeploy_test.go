@@ -327,6 +327,12 @@ func (i *images) Build(_ context.Context, req imagebuild.Request) (model.ImageRe
 	return model.ImageResult{Local: req.Target.Ref + ":new", Cluster: req.Target.Ref + ":new"}, i.fail["build "+req.Target.Ref]
 }
 
+func (*images) Known(context.Context, imagebuild.Request) (model.ImageResult, bool) {
+	return model.ImageResult{}, false
+}
+
+func (*images) Last(string) (model.ImageResult, bool) { return model.ImageResult{}, false }
+
 func (i *images) Reusable(_ context.Context, prior model.ImageResult) bool {
 	return !i.gone[prior.Local]
 }

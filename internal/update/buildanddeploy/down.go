@@ -224,12 +224,12 @@ func (d *Downs) Gone(o PreviewOptions) (gone []api.PlanStep, err error) {
 	return gone, nil
 }
 
-// Nodes returns a node for each of the chosen local resources that run at the start.
+// Nodes returns a node for each local resource that the operation updates.
 func (d *Downs) Nodes(o PreviewOptions) []operation.Node {
 	r := &commands{downs: d}
 	var nodes []operation.Node
 	for _, m := range o.Declared {
-		if m.IsLocal() && o.Chosen(m.Name) && m.AutoInit {
+		if m.IsLocal() && o.Affects(m) {
 			nodes = append(nodes, operation.Node{Name: "command of " + string(m.Name), Item: len(r.items), Runtime: r, Resource: m.Name})
 			r.items = append(r.items, command{manifest: m})
 		}

@@ -20,6 +20,9 @@ import (
 type ImageBuilder interface {
 	Build(ctx context.Context, req imagebuild.Request) (model.ImageResult, error)
 	Reusable(ctx context.Context, prior model.ImageResult) bool
+	// Known returns the image that a build of the same inputs has made, and Last the last one of a reference.
+	Known(ctx context.Context, req imagebuild.Request) (model.ImageResult, bool)
+	Last(ref string) (model.ImageResult, bool)
 }
 
 // Deliverer delivers images to a cluster.
@@ -111,13 +114,10 @@ func (b *Image) image(ctx context.Context, req Request, w job, images map[string
 	} else {
 		st.next(model.StepBuild, ref, fmt.Sprintf("Building Dockerfile: [%s]", ref))
 	}
-	deps := map[string]model.ImageResult{}
-	for _, dep := range w.target.DependsOn {
-		deps[dep] = images[dep]
-	}
 	log := logstore.Indent(req.Log, "  ")
-	r, err := b.builder.Build(ctx, imagebuild.Request{Target: w.target, Deps: deps, Registry: w.plan.Registry,
-		NoCache: req.fromScratch(), Platform: b.platform(req.Cluster), Env: req.Env, Logger: log, OnContext: st.context, OnStep: st.build})
+	build := b.request(req, w, images)
+	build.Logger, build.OnContext, build.OnStep = log, st.context, st.build
+	r, err := b.builder.Build(ctx, build)
 	if err != nil {
 		return r, err
 	}
@@ -129,6 +129,16 @@ func (b *Image) image(ctx context.Context, req Request, w job, images map[string
 		}
 	}
 	return r, nil
+}
+
+// request returns the build of one image, given the images that are in use.
+func (b *Image) request(req Request, w job, images map[string]model.ImageResult) imagebuild.Request {
+	deps := map[string]model.ImageResult{}
+	for _, dep := range w.target.DependsOn {
+		deps[dep] = images[dep]
+	}
+	return imagebuild.Request{Target: w.target, Deps: deps, Registry: w.plan.Registry, NoCache: req.fromScratch(), Reuse: req.Reuse,
+		Platform: b.platform(req.Cluster), Env: req.Env}
 }
 
 // platform returns the default platform of images.

@@ -20,6 +20,10 @@ type PreviewOptions struct {
 	// Declared is all that the Tiltfile declares, and Chosen reports which of the resources the operation deploys.
 	Declared []model.Manifest
 	Chosen   func(model.ManifestName) bool
+	// Updates reports whether the operation updates a chosen resource that is declared; nil updates those that are deployed automatically.
+	Updates func(model.Manifest) bool
+	// Forecast returns what a resource is deployed with; nil knows no image before its build.
+	Forecast func(context.Context, model.Manifest) (Forecast, error)
 	// Namespace is for namespaced objects that have none.
 	Namespace string
 	// Adopt lets the operation take over objects that hone did not create.
@@ -44,8 +48,8 @@ func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep
 	known := map[model.ManifestName]bool{}
 	req := deploy.PreviewRequest{Project: c.project, Namespace: o.Namespace, Adopt: o.Adopt, Removal: o.Removal, Unready: o.Unready, Prior: ledger.Remembered, Accepted: ledger.Accepted, Records: map[model.ManifestName][]deploy.ObjectRecord{}}
 	for _, m := range o.Declared {
-		known[m.Name] = true
-		if !o.Chosen(m.Name) {
+		known[m.Name] = m.IsK8s()
+		if !o.Affects(m) {
 			continue
 		}
 		d := deploy.Declared{Resource: m.Name, After: m.ResourceDeps, Beside: o.beside(m.Name)}
@@ -53,13 +57,13 @@ func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep
 			req.Declared = append(req.Declared, d) // others may come after it
 			continue
 		}
-		images := map[string]model.ImageResult{}
-		for _, t := range m.Images {
-			images[t.Ref] = deploy.Unbuilt(t)
+		with, err := o.forecast(ctx, m)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m.Name, err)
 		}
-		err := k8s.Persist(ctx, func() (err error) {
+		err = k8s.Persist(ctx, func() (err error) {
 			d.Objects, err = deploy.Inject(deploy.InjectRequest{Resource: m.Name, Project: c.project, Namespace: o.Namespace, Target: *m.K8s,
-				Images: m.Images, Results: images}, c.mapper)
+				Images: m.Images, Results: with.Images, Synclet: with.Synclet}, c.mapper)
 			return err
 		})
 		if err != nil {
@@ -90,6 +94,21 @@ func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep
 		}
 	}
 	return steps, nil
+}
+
+// Affects reports whether the operation updates a declared resource.
+func (o PreviewOptions) Affects(m model.Manifest) bool {
+	if o.Updates != nil {
+		return o.Chosen(m.Name) && o.Updates(m)
+	}
+	return o.Chosen(m.Name) && m.AutoInit
+}
+
+func (o PreviewOptions) forecast(ctx context.Context, m model.Manifest) (Forecast, error) {
+	if o.Forecast == nil || len(m.Images) == 0 {
+		return unbuilt(m), nil
+	}
+	return o.Forecast(ctx, m)
 }
 
 // beside returns the nodes of a resource.

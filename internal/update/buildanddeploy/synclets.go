@@ -25,6 +25,8 @@ type ImageReader interface {
 // SyncletImage delivers the image with the synclet to a cluster and returns its name there; see imagebuild.SyncletImage.
 type SyncletImage interface {
 	Deliver(ctx context.Context, plan imagebuild.Plan, arch, beside string, log logstore.Logger) (string, error)
+	// Name returns the name that Deliver would return.
+	Name(plan imagebuild.Plan, arch, beside string) (string, error)
 }
 
 // Experience is what is known about earlier containers.
@@ -64,24 +66,9 @@ func (s *Synclets) Injection(ctx context.Context, req Request, images map[string
 	if !req.Manifest.IsK8s() || req.Manifest.K8s.CustomDeploy != nil {
 		return nil, nil
 	}
-	uses := map[string]deploy.SyncletUse{}
-	must, beside := false, ""
-	for _, im := range req.Manifest.Images {
-		if !deployed(req.Manifest, im.Ref) || images[im.Ref].Cluster == "" {
-			continue
-		}
-		use, why, err := s.use(ctx, req.Mode, im, images[im.Ref])
-		if err != nil {
-			return nil, err
-		}
-		if why == "" {
-			continue
-		}
-		uses[im.Ref], must, beside = use, must || use.Run, im.Ref
-		logstore.Infof(req.Log, "Putting the synclet into containers of %s: %s", im.Ref, why)
-	}
-	if len(uses) == 0 {
-		return nil, nil
+	uses, must, beside, err := s.uses(ctx, req, images)
+	if err != nil || len(uses) == 0 {
+		return nil, err
 	}
 	ref, err := s.Deliver(ctx, req.Cluster, req.Registry, beside, req.Log)
 	switch {
@@ -92,6 +79,51 @@ func (s *Synclets) Injection(ctx context.Context, req Request, images map[string
 	}
 	logstore.Warnf(req.Log, "WARNING: the synclet could not be brought to the cluster, so changes may need a new image: %s", problem.Text(err))
 	return nil, nil
+}
+
+// uses returns which images need the synclet in their containers, whether one cannot do without it, and the last of them.
+func (s *Synclets) uses(ctx context.Context, req Request, images map[string]model.ImageResult) (uses map[string]deploy.SyncletUse, must bool, beside string, err error) {
+	uses = map[string]deploy.SyncletUse{}
+	for _, im := range req.Manifest.Images {
+		if !deployed(req.Manifest, im.Ref) || images[im.Ref].Cluster == "" {
+			continue
+		}
+		use, why, err := s.use(ctx, req.Mode, im, images[im.Ref])
+		if err != nil {
+			return nil, false, "", err
+		}
+		if why == "" {
+			continue
+		}
+		uses[im.Ref], must, beside = use, must || use.Run, im.Ref
+		logstore.Infof(req.Log, "Putting the synclet into containers of %s: %s", im.Ref, why)
+	}
+	return uses, must, beside, nil
+}
+
+// Foreseen returns what Injection would return, and delivers nothing. An image that is not built yet is judged by the last one of its
+// name, if there is one.
+func (s *Synclets) Foreseen(ctx context.Context, req Request, images map[string]model.ImageResult) (*deploy.SyncletInjection, error) {
+	if !req.Manifest.IsK8s() || req.Manifest.K8s.CustomDeploy != nil {
+		return nil, nil
+	}
+	req.Log = logstore.Discard
+	uses, _, beside, err := s.uses(ctx, req, images)
+	if err != nil || len(uses) == 0 {
+		return nil, err
+	}
+	for ref, use := range uses {
+		if use.Run && use.Command == nil {
+			use.Command = deploy.UnbuiltCommand()
+			uses[ref] = use
+		}
+	}
+	plan, err := s.here.plan(ctx, req.Cluster, req.Registry, model.ImageTarget{Ref: model.SyncletName})
+	if err != nil {
+		return nil, err
+	}
+	name, err := s.image.Name(plan, req.Cluster.Arch, beside)
+	return &deploy.SyncletInjection{Image: name, Uses: uses}, err
 }
 
 // Deliver delivers the image with the synclet to a cluster.

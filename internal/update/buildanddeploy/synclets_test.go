@@ -50,6 +50,10 @@ func (s *shelf) Deliver(_ context.Context, _ imagebuild.Plan, arch, beside strin
 	return "synclet-" + arch + "-beside-" + beside, s.lost
 }
 
+func (*shelf) Name(_ imagebuild.Plan, arch, beside string) (string, error) {
+	return "synclet-" + arch + "-beside-" + beside, nil
+}
+
 func (s *shelf) LockedOut(ref string) bool { return s.locked && ref == "web" }
 
 // TestInjection checks which images' containers get the synclet, and why.

@@ -29,6 +29,8 @@ type Request struct {
 	Registry model.Registry
 	// NoCache runs every step again.
 	NoCache bool
+	// Reuse takes the known image of the same inputs, if there is one, instead of a new build.
+	Reuse bool
 	// Platform ("linux/amd64") is for targets that name none, when DOCKER_DEFAULT_PLATFORM is not set.
 	Platform string
 	// Env ("K=V") is added to the environment of the user's build command.
@@ -47,6 +49,7 @@ type Request struct {
 type Builder struct {
 	docker   docker.Client
 	registry *registryClient
+	memory   *Memory // nil remembers nothing
 	now      func() time.Time
 }
 
@@ -55,12 +58,38 @@ func New(engine docker.Client) *Builder {
 	return &Builder{docker: engine, registry: newRegistryClient(), now: time.Now}
 }
 
+// Remember makes the builder note in a memory which images come of which inputs.
+func (b *Builder) Remember(in *Memory) *Builder {
+	b.memory = in
+	return b
+}
+
 // Build builds one image target and returns its references. An error of the user is a problem; see docker.IsUserError
 // and CommandError.
 func (b *Builder) Build(ctx context.Context, req Request) (model.ImageResult, error) {
 	if req.Logger == nil {
 		req.Logger = logstore.Discard
 	}
+	if req.Reuse {
+		if known, ok := b.reuse(ctx, req); ok {
+			logstore.Infof(req.Logger, "Nothing has changed since %s was built: it is used again", known.Local)
+			return known, nil
+		}
+	}
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	sum := b.summing(reading, req)
+	result, err := b.build(ctx, req)
+	if err != nil {
+		stop()
+		<-sum.done
+		return result, err
+	}
+	b.remember(ctx, sum, req, result)
+	return result, nil
+}
+
+func (b *Builder) build(ctx context.Context, req Request) (model.ImageResult, error) {
 	switch {
 	case req.Target.Docker != nil:
 		return b.dockerBuild(ctx, req, *req.Target.Docker)

@@ -50,24 +50,13 @@ func NewSyncletImage(engine docker.Client, deliverer *Deliverer) *SyncletImage {
 // destination, and returns its reference in the cluster. beside is an image that the plan is for: without a registry for
 // all images, hone's image goes into the repository of that one.
 func (s *SyncletImage) Deliver(ctx context.Context, plan Plan, arch, beside string, log logstore.Logger) (string, error) {
-	if arch == "" {
-		arch = runtime.GOARCH
-	}
 	select {
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-	image, made := s.images[arch]
-	if !made {
-		var err error
-		if image, err = syncletImage(arch); err != nil {
-			return "", fmt.Errorf("make the synclet's image: %w", err)
-		}
-		s.images[arch] = image // it caches what it computes
-	}
-	result, err := syncletResult(image, plan, beside)
+	image, result, err := s.made(plan, arch, beside)
 	if err != nil {
 		return "", err
 	}
@@ -83,6 +72,30 @@ func (s *SyncletImage) Deliver(ctx context.Context, plan Plan, arch, beside stri
 	}
 	s.delivered[place] = result.Cluster
 	return result.Cluster, nil
+}
+
+// Name returns the name that Deliver would return.
+func (s *SyncletImage) Name(plan Plan, arch, beside string) (string, error) {
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
+	_, result, err := s.made(plan, arch, beside)
+	return result.Cluster, err
+}
+
+// made returns the image for an architecture, and its names. s.turn is held.
+func (s *SyncletImage) made(plan Plan, arch, beside string) (image v1.Image, result model.ImageResult, err error) {
+	if arch == "" {
+		arch = runtime.GOARCH
+	}
+	image, ok := s.images[arch]
+	if !ok {
+		if image, err = syncletImage(arch); err != nil {
+			return nil, result, fmt.Errorf("make the synclet's image: %w", err)
+		}
+		s.images[arch] = image // it caches what it computes
+	}
+	result, err = syncletResult(image, plan, beside)
+	return image, result, err
 }
 
 // load loads the image into the engine, unless it is there under this name, which is derived from its content.

@@ -1,0 +1,45 @@
+package up
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+
+	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/containers/docker"
+	"github.com/hone-dev/hone/internal/update/buildanddeploy"
+	"github.com/hone-dev/hone/internal/update/imagebuild"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// forecast returns what tells with which images the resources would be deployed, and what ends the connection to the engine.
+func (l loaded) forecast(ctx context.Context) (of func(context.Context, model.Manifest) (buildanddeploy.Forecast, error), closeEngine func(), err error) {
+	builds := func(m model.Manifest) bool { return m.IsK8s() && len(m.Images) > 0 && l.chosen(m.Name) }
+	if l.cluster == nil || !slices.ContainsFunc(l.manifests, builds) {
+		return nil, func() {}, nil
+	}
+	engine, err := docker.Open(ctx, l.asked.known)
+	if err != nil {
+		return nil, nil, err
+	}
+	here := provideSurroundings(engine)
+	injects := buildanddeploy.NewSynclets(engine, imagebuild.NewSyncletImage(engine, imagebuild.NewDeliverer(engine)), noExperience{}, here)
+	image := buildanddeploy.NewImage(here, provideImages(engine), nil, nil, injects)
+	of = func(ctx context.Context, m model.Manifest) (buildanddeploy.Forecast, error) {
+		return image.Forecast(ctx, buildanddeploy.Request{Manifest: m, Mode: model.UpdateAuto, Cluster: l.asked.known, Registry: l.registry, Namespace: l.namespace})
+	}
+	return of, func() { _ = engine.Close() }, nil
+}
+
+// provideImages returns the builder of images, which knows what earlier sessions have built.
+func provideImages(engine docker.Client) *imagebuild.Builder {
+	return imagebuild.New(engine).Remember(imagebuild.NewMemory(filepath.Join(command.StateDir(), "images")))
+}
+
+// noExperience is that of a process that has not updated any container.
+type noExperience struct{}
+
+var _ buildanddeploy.Experience = noExperience{}
+
+// LockedOut implements buildanddeploy.Experience.
+func (noExperience) LockedOut(string) bool { return false }

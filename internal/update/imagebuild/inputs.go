@@ -1,0 +1,263 @@
+package imagebuild
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/hone-dev/hone/internal/containers/docker"
+	"github.com/hone-dev/hone/internal/update/agent/program"
+	"github.com/hone-dev/hone/internal/update/watch"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+const (
+	// inputsFormat changes when the same inputs give another image, because hone builds in another way.
+	inputsFormat = "1"
+	// maxInputs bounds how much is read to sum up the inputs of a build; those of a larger one are not known.
+	maxInputs = 2 << 30
+)
+
+var errTooLarge = errors.New("too much to read")
+
+// Known returns the image that a build of the same inputs has made, if that is known and the image still exists: the content of the
+// files, the Dockerfile or the command, the arguments, the images that it is based on. What a build gets from elsewhere does not
+// count, such as the packages that it installs.
+func (b *Builder) Known(ctx context.Context, req Request) (model.ImageResult, bool) {
+	if b.memory == nil || req.NoCache {
+		return model.ImageResult{}, false
+	}
+	sum, _, err := b.sumUp(ctx, req)
+	if err != nil {
+		return model.ImageResult{}, false
+	}
+	result, ok := b.memory.get(sum)
+	if !ok || !b.Reusable(ctx, result) {
+		return model.ImageResult{}, false
+	}
+	result.StartedAt = b.now()
+	return result, true
+}
+
+// Last returns the image that was built last for a reference of the Tiltfile, from whatever inputs.
+func (b *Builder) Last(ref string) (model.ImageResult, bool) {
+	if b.memory == nil {
+		return model.ImageResult{}, false
+	}
+	return b.memory.newest(ref)
+}
+
+// reuse returns the known image of the inputs, with the tags that a build gives it.
+func (b *Builder) reuse(ctx context.Context, req Request) (model.ImageResult, bool) {
+	result, ok := b.Known(ctx, req)
+	if !ok || result.ImageID == "" || req.Target.Docker == nil {
+		return result, ok
+	}
+	for _, tag := range append([]string{result.Local}, req.Target.Docker.ExtraTags...) {
+		if b.docker.Tag(ctx, result.ImageID, tag) != nil {
+			return model.ImageResult{}, false
+		}
+	}
+	return result, true
+}
+
+// summing is the sum of the inputs of a build that runs at the same time.
+type summing struct {
+	before uint64 // how the files looked before the build
+	done   chan struct{}
+	sum    string // valid when done, if err is nil, as is read: how they looked when they were read
+	read   uint64
+	err    error
+}
+
+// summing begins to sum up the inputs of a build. The sum is over soon after the context is.
+func (b *Builder) summing(ctx context.Context, req Request) *summing {
+	s := &summing{done: make(chan struct{})}
+	if b.memory == nil {
+		s.err = errors.ErrUnsupported
+	} else {
+		s.before, s.err = look(ctx, req.Target)
+	}
+	if s.err != nil {
+		close(s.done)
+		return s
+	}
+	go func() {
+		defer close(s.done)
+		s.sum, s.read, s.err = b.sumUp(ctx, req)
+	}()
+	return s
+}
+
+// remember waits for the sum of the inputs and notes which image came of them. Files that have changed meanwhile leave unknown which
+// content of them is in the image.
+func (b *Builder) remember(ctx context.Context, s *summing, req Request, result model.ImageResult) {
+	<-s.done
+	if s.err != nil || s.read != s.before {
+		return
+	}
+	if after, err := look(ctx, req.Target); err == nil && after == s.before {
+		b.memory.put(s.sum, req.Target.Ref, result)
+	}
+}
+
+// look sums up how the files of a target look, without reading them.
+func look(ctx context.Context, t model.ImageTarget) (uint64, error) {
+	in := inputs{look: xxh3.New()}
+	err := in.target(ctx, t)
+	return in.look.Sum64(), err
+}
+
+// sumUp returns the sum of what a build depends on, and how its files looked.
+func (b *Builder) sumUp(ctx context.Context, req Request) (sum string, looked uint64, err error) {
+	in := inputs{to: sha256.New(), look: xxh3.New()}
+	t := req.Target
+	in.add(inputsFormat, t.Ref, req.Registry, platform("", req.Platform), t.DependsOn)
+	for _, dep := range t.DependsOn {
+		if req.Deps[dep].Local == "" {
+			return "", 0, fmt.Errorf("%s is not built", dep)
+		}
+		in.add(dep, req.Deps[dep].Local, req.Deps[dep].ImageID)
+	}
+	if t.Supervised {
+		in.add("supervised", program.Build(), t.Entrypoint, t.ContainerArgs, t.LiveUpdate.RestartProcess)
+	}
+	switch {
+	case t.Docker != nil && t.Docker.Pull:
+		return "", 0, errors.New("the base image may be another one")
+	case t.Docker != nil:
+		err = b.addDocker(ctx, &in, req, *t.Docker)
+	case t.Custom != nil:
+		in.add("command", t.Custom.Command, t.Custom.Tag, t.Custom.SkipsLocalDocker, t.Custom.OutputsImageRefTo, t.Custom.ImageDeps)
+	}
+	if err == nil {
+		err = in.target(ctx, t)
+	}
+	return hex.EncodeToString(in.to.Sum(nil)), in.look.Sum64(), err
+}
+
+// addDocker adds what a Dockerfile and its arguments say.
+func (b *Builder) addDocker(ctx context.Context, in *inputs, req Request, spec model.DockerBuild) error {
+	contents := rewriteBases(spec, req.Deps)
+	in.add("docker", contents, spec.Target, platform(spec.Platform, req.Platform), spec.Network, spec.ExtraHosts, spec.Secrets, spec.SSH)
+	for _, name := range slices.Sorted(maps.Keys(spec.BuildArgs)) {
+		value, given := os.LookupEnv(name)
+		if v := spec.BuildArgs[name]; v != nil {
+			value, given = *v, true
+		}
+		in.add(name, value, given)
+	}
+	for _, ref := range BaseImages(contents, spec.BuildArgs) { // one that the engine has may have been replaced there
+		im, found, err := b.docker.Inspect(ctx, ref)
+		if err != nil {
+			return err
+		}
+		if found {
+			in.add(ref, im.ID)
+		}
+	}
+	return nil
+}
+
+// inputs sums up what a build depends on.
+type inputs struct {
+	to    hash.Hash    // nil reads no file
+	look  *xxh3.Hasher // how the files look
+	bytes int64
+}
+
+// add adds values.
+func (in *inputs) add(values ...any) {
+	if in.to != nil {
+		_ = json.NewEncoder(in.to).Encode(values) // plain values, and a hash takes everything
+	}
+}
+
+// target adds the files of a target.
+func (in *inputs) target(ctx context.Context, t model.ImageTarget) error {
+	if t.Docker == nil {
+		return in.watched(ctx, t.Watch)
+	}
+	return docker.EachContextFile(ctx, t.Docker.Context, t.Docker.ContextIgnores, func(f docker.ContextFile) error {
+		return in.file(filepath.Join(t.Docker.Context, filepath.FromSlash(f.Name)), f.Name, f.Mode, f.Link, f.Size, f.Modified)
+	})
+}
+
+// watched adds the files that a target depends on.
+func (in *inputs) watched(ctx context.Context, spec model.WatchSpec) error {
+	ignored, err := watch.NewMatcher(spec.Ignores)
+	if err != nil {
+		return err
+	}
+	for _, root := range slices.Sorted(slices.Values(spec.Paths)) {
+		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			switch {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case errors.Is(err, fs.ErrNotExist):
+				return nil
+			case err != nil:
+				return err
+			case path != root && entry.IsDir() && ignored.MatchesEntireDir(path):
+				return fs.SkipDir
+			case path != root && ignored.Matches(path):
+				return nil // what it holds may be included again
+			}
+			info, err := entry.Info()
+			if err != nil {
+				return err
+			}
+			link := ""
+			if info.Mode()&fs.ModeSymlink != 0 {
+				if link, err = os.Readlink(path); err != nil {
+					return err
+				}
+			}
+			return in.file(path, path, info.Mode(), link, info.Size(), info.ModTime())
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// file adds one file, folder or link.
+func (in *inputs) file(path, name string, mode fs.FileMode, link string, size int64, modified time.Time) error {
+	in.add(name, mode, link)
+	fmt.Fprintln(in.look, name, mode, link)
+	if !mode.IsRegular() {
+		return nil
+	}
+	fmt.Fprintln(in.look, size, modified.UnixNano())
+	if in.to == nil {
+		return nil
+	}
+	if in.bytes += size; in.bytes > maxInputs {
+		return errTooLarge
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	h := xxh3.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return err
+	}
+	in.add(h.Sum64())
+	return nil
+}

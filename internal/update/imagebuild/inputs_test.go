@@ -1,0 +1,176 @@
+package imagebuild
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hone-dev/hone/internal/containers/docker"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// TestInputs builds an image, changes something, and asks whether the image of the same inputs is known.
+func TestInputs(t *testing.T) {
+	t.Setenv("FROM_OUTSIDE", "1")
+	for _, tc := range []struct {
+		name   string
+		change func(t *testing.T, dir string, req *Request, engine *docker.Fake, first model.ImageResult)
+		known  bool
+	}{
+		{"nothing", func(*testing.T, string, *Request, *docker.Fake, model.ImageResult) {}, true},
+		{"the times of a file", func(t *testing.T, dir string, _ *Request, _ *docker.Fake, _ model.ImageResult) {
+			if err := os.Chtimes(filepath.Join(dir, "main.go"), time.Now(), time.Now()); err != nil {
+				t.Fatal(err)
+			}
+		}, true},
+		{"an ignored file", func(t *testing.T, dir string, _ *Request, _ *docker.Fake, _ model.ImageResult) {
+			write(t, filepath.Join(dir, "ignored", "x"), "other")
+		}, true},
+		{"a file", func(t *testing.T, dir string, _ *Request, _ *docker.Fake, _ model.ImageResult) {
+			write(t, filepath.Join(dir, "main.go"), "package x")
+		}, false},
+		{"the mode of a file", func(t *testing.T, dir string, _ *Request, _ *docker.Fake, _ model.ImageResult) {
+			if err := os.Chmod(filepath.Join(dir, "main.go"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}, false},
+		{"a new file", func(t *testing.T, dir string, _ *Request, _ *docker.Fake, _ model.ImageResult) {
+			write(t, filepath.Join(dir, "new.go"), "")
+		}, false},
+		{"a file is gone", func(t *testing.T, dir string, _ *Request, _ *docker.Fake, _ model.ImageResult) {
+			if err := os.Remove(filepath.Join(dir, "main.go")); err != nil {
+				t.Fatal(err)
+			}
+		}, false},
+		{"where a link points", func(t *testing.T, dir string, _ *Request, _ *docker.Fake, _ model.ImageResult) {
+			if err := errors.Join(os.Remove(filepath.Join(dir, "link")), os.Symlink("nowhere", filepath.Join(dir, "link"))); err != nil {
+				t.Fatal(err)
+			}
+		}, false},
+		{"an argument", func(_ *testing.T, _ string, req *Request, _ *docker.Fake, _ model.ImageResult) {
+			forEach(req, func(d *model.DockerBuild) { d.BuildArgs["A"] = ptr("2") }, func(c *model.CustomBuild) { c.Command.Env = []string{"A=2"} })
+		}, false},
+		{"what is run", func(_ *testing.T, _ string, req *Request, _ *docker.Fake, _ model.ImageResult) {
+			forEach(req, func(d *model.DockerBuild) { d.Contents += "RUN true\n" }, func(c *model.CustomBuild) { c.Command.Argv[1] = "b" })
+		}, false},
+		{"where a word ends", func(_ *testing.T, _ string, req *Request, _ *docker.Fake, _ model.ImageResult) {
+			forEach(req, func(d *model.DockerBuild) { d.Contents += "#\n" }, func(c *model.CustomBuild) { c.Command.Argv = []string{"build a"} })
+		}, false},
+		{"the registry", func(_ *testing.T, _ string, req *Request, _ *docker.Fake, _ model.ImageResult) {
+			req.Registry = localRegistry
+		}, false},
+		{"the base image of another build", func(_ *testing.T, _ string, req *Request, _ *docker.Fake, _ model.ImageResult) {
+			req.Deps["base"] = model.ImageResult{Local: "base:hone-2"}
+		}, false},
+		{"its base is not built", func(_ *testing.T, _ string, req *Request, _ *docker.Fake, _ model.ImageResult) {
+			delete(req.Deps, "base")
+		}, false},
+		{"no cache", func(_ *testing.T, _ string, req *Request, _ *docker.Fake, _ model.ImageResult) { req.NoCache = true }, false},
+		{"the image is gone", func(_ *testing.T, _ string, _ *Request, engine *docker.Fake, first model.ImageResult) {
+			engine.RemoveImage(first.Local)
+		}, false},
+	} {
+		for kind, target := range map[string]func(dir string) model.ImageTarget{
+			"docker_build": func(dir string) model.ImageTarget {
+				return model.ImageTarget{Ref: "api", DependsOn: []string{"base"}, Docker: &model.DockerBuild{Context: dir, Contents: "FROM base\n",
+					BuildArgs: map[string]*string{"A": ptr("1"), "FROM_OUTSIDE": nil}, ContextIgnores: []model.Ignore{{Base: dir, Patterns: []string{"ignored"}}}}}
+			},
+			"custom_build": func(dir string) model.ImageTarget {
+				return model.ImageTarget{Ref: "api", DependsOn: []string{"base"}, Custom: &model.CustomBuild{Command: model.Cmd{Argv: []string{"true", "a"}}, Tag: "made"},
+					Watch: model.WatchSpec{Paths: []string{dir}, Ignores: []model.Ignore{{Base: dir, Patterns: []string{"ignored"}}}}}
+			},
+		} {
+			t.Run(kind+"/"+tc.name, func(t *testing.T) {
+				dir, memory := t.TempDir(), NewMemory(t.TempDir())
+				write(t, filepath.Join(dir, "main.go"), "package main")
+				write(t, filepath.Join(dir, "ignored", "x"), "")
+				if err := os.Symlink("main.go", filepath.Join(dir, "link")); err != nil {
+					t.Fatal(err)
+				}
+				b, engine := newTestBuilder(t)
+				for _, ref := range []string{"base:hone-1", "base:hone-2", "api:made"} {
+					engine.AddImage(ref)
+				}
+				req := Request{Target: target(dir), Deps: map[string]model.ImageResult{"base": {Local: "base:hone-1"}}}
+				if _, known := b.Known(t.Context(), req); known {
+					t.Error("without a memory it is known")
+				}
+				b.Remember(memory)
+				first, err := b.Build(t.Context(), req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				tc.change(t, dir, &req, engine, first)
+				again := New(engine).Remember(memory) // another process
+				if r, known := again.Known(t.Context(), req); known != tc.known || known && (r.Cluster != first.Cluster || r.ImageID != first.ImageID) {
+					t.Errorf("known: %v, %+v, want %v of %+v", known, r, tc.known, first)
+				}
+				if last, ok := again.Last("api"); !ok || last.Cluster != first.Cluster {
+					t.Errorf("the last one is %+v", last)
+				}
+			})
+		}
+	}
+}
+
+func forEach(req *Request, change func(*model.DockerBuild), command func(*model.CustomBuild)) {
+	if req.Target.Docker != nil {
+		change(req.Target.Docker)
+	} else {
+		command(req.Target.Custom)
+	}
+}
+
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestInputsThatChangeMeanwhile saves a file while an image is built: what is in the image is not known then.
+func TestInputsThatChangeMeanwhile(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "main.go"), "package main")
+	b, engine := newTestBuilder(t)
+	b.Remember(NewMemory(t.TempDir()))
+	req := Request{Target: model.ImageTarget{Ref: "api", Docker: &model.DockerBuild{Context: dir, Contents: "FROM scratch\nCOPY . .\n"}}}
+	engine.OnBuild = func(context.Context, docker.BuildRequest) (string, error) {
+		write(t, filepath.Join(dir, "main.go"), "package next")
+		return "sha256:0123456789abcdef0123456789abcdef", nil
+	}
+	if _, err := b.Build(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	if r, known := b.Known(t.Context(), req); known {
+		t.Errorf("it is known as %+v", r)
+	}
+}
+
+// TestReuse builds the same twice, and asks to use again what is known.
+func TestReuse(t *testing.T) {
+	b, engine := newTestBuilder(t)
+	b.Remember(NewMemory(t.TempDir()))
+	req := Request{Target: model.ImageTarget{Ref: "api", Docker: &model.DockerBuild{Contents: "FROM scratch\n", ExtraTags: []string{"api:extra"}}}, Reuse: true}
+	first, err := b.Build(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := engine.Remove(t.Context(), "api:extra"); err != nil {
+		t.Fatal(err)
+	}
+	again, err := b.Build(t.Context(), req)
+	if err != nil || again.Cluster != first.Cluster || len(engine.Builds()) != 1 {
+		t.Errorf("%+v, %v after %d builds, want %+v after one", again, err, len(engine.Builds()), first)
+	}
+	if _, found, err := engine.Inspect(t.Context(), "api:extra"); !found || err != nil {
+		t.Errorf("it lacks its other tag: %v", err)
+	}
+	req.Reuse = false
+	if _, err := b.Build(t.Context(), req); err != nil || len(engine.Builds()) != 2 {
+		t.Errorf("%v after %d builds, want two", err, len(engine.Builds()))
+	}
+}
