@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// glanceTime is the minimum time between two looks at how much programs have written. It bounds what lines that are not
+	// glanceTime is the minimum time between two readings of the output's size. It bounds the cost of lines that are not
 	// shown cost.
 	glanceTime = time.Second
 	// quietTime is after how long a pause a new line counts as activity. Programs that write all the time would be marked all
@@ -36,7 +36,7 @@ type activity struct {
 	shown   []model.ManifestName
 }
 
-// output is what the program of a resource has written.
+// output counts the lines that the program of a resource has written.
 type output struct {
 	volume logstore.Volume
 	unseen view.Unseen
@@ -153,7 +153,7 @@ func (a *activity) see(names []model.ManifestName) {
 	}
 }
 
-// unseen returns what the user has not seen of a resource's log.
+// unseen returns the part of a resource's log that the user has not seen.
 func (a *activity) unseen(name model.ManifestName) view.Unseen {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	// readLines is how many lines of a failure's log are read, and cardLines how many of them a card shows.
+	// readLines bounds the lines that are read of a failure's log, cardLines those that a card shows.
 	readLines, cardLines = 300, 10
 )
 
-// cardView shows one failure: what, why, the lines that matter, what helps, who waits.
+// cardView shows one failure: its summary, its cause, the lines that matter, the fix, the resources that wait.
 type cardView struct {
 	ui *ui
 	// resource and aspect identify the card, whatever is before it.
@@ -33,7 +33,7 @@ type cardView struct {
 	height   int
 	area     rect
 	finds    textFinder
-	// title and text are what is shown, for copying.
+	// title and text are the content of the card, for copying.
 	title string
 	text  []view.Line
 }
@@ -193,7 +193,7 @@ func (u *ui) bringCard(now time.Time) {
 	}
 }
 
-// nearestCard returns the card to show first: that of the selected resource, or of what it waits for, if it was not just shown,
+// nearestCard returns the card to show first: the selected resource's, or one of a resource that it waits for, if it was not just shown,
 // else the next one in the order of the cards.
 func (u *ui) nearestCard(direction int) int {
 	cards := u.frame.View.Cards
@@ -264,7 +264,7 @@ func (u *ui) cardDetails() {
 	}
 }
 
-// excerptTime is how long an excerpt of a log is used before it is read again.
+// excerptTime is the age at which an excerpt of a log is read again.
 const excerptTime = 500 * time.Millisecond
 
 // mostExcerpts bounds of how many cards the lines are kept.
@@ -279,7 +279,7 @@ type excerpt struct {
 }
 
 // excerpt returns the lines of a failure's output that matter. They are read away from the drawing, since they may lie behind
-// millions of others: a frame shows what was read before.
+// millions of others: a frame shows the last excerpt.
 func (u *ui) excerpt(c *view.Card) []string {
 	key := cardKey{c.Resource, c.Aspect}
 	e := u.excerpts[key]

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// hueCount is how many hues distinguish names.
+	// hueCount is the number of hues that distinguish names.
 	hueCount = 9
-	// hueFamilies is how many families of hues there are: two hues whose numbers differ by it look alike.
+	// hueFamilies is the number of families of hues: two hues whose numbers differ by it look alike.
 	hueFamilies = 5
 )
 
-// background is what is known about the background of a terminal.
+// background describes the background of a terminal.
 type background uint8
 
 const (
@@ -29,15 +29,15 @@ const (
 // scheme is a theme for one kind of background. It never sets the background: that is the terminal's.
 type scheme struct {
 	good, bad, warn, accent, dim tcell.Color
-	// hues are first one form of each family, then the other one, except that of the last family. Red is reserved for errors.
+	// hues are first one form of each family, then the other one, except the last family's. Red is reserved for errors.
 	hues [hueCount]tcell.Color
 	// bold is set if tones are also bold.
 	bold bool
-	// least and most bound the luminance of what is readable on the backgrounds that the scheme is made for.
+	// least and most bound the luminance of readable text on the backgrounds that the scheme is made for.
 	least, most float64
 }
 
-// What is readable on backgrounds as light as Nord's, or as dark as Catppuccin's light one, with a contrast of 4.5 or of 7.
+// Readable luminances on backgrounds as light as Nord's, or as dark as Catppuccin's light one, with a contrast of 4.5 or of 7.
 const (
 	readableOnDark, clearOnDark   = 0.329, 0.540
 	readableOnLight, clearOnLight = 0.155, 0.082
@@ -107,7 +107,7 @@ var (
 		hues: hex("1f5fbf 8a4a00 6b5e00 6e3f96 006b5c 12336e 5a2f00 463c00 47205f")}
 )
 
-// The themes of terminals with fewer than 256 colours. What the colours look like is the terminal's choice, so grey is not used
+// The themes of terminals with fewer than 256 colours. The terminal chooses how the colours look, so grey is not used
 // for text: some terminals show it in the colour of the background.
 var (
 	sixteenHues = [hueCount]tcell.Color{tcell.ColorGreen, tcell.ColorNavy, tcell.ColorPurple, tcell.ColorTeal, tcell.ColorOlive,
@@ -126,7 +126,7 @@ var (
 	deepBlind     = scheme{good: tcell.ColorNavy, bad: tcell.ColorMaroon, warn: tcell.ColorOlive, accent: tcell.ColorTeal, hues: deepHues}
 )
 
-// ownColours are those of settings.Terminal.
+// ownColours are the colours of settings.Terminal.
 var ownColours = *ownScheme.styles(func(c tcell.Color) tcell.Color { return c })
 
 // cube returns the readable ones of the colours that all terminals with 256 colours show alike: the first sixteen are the user's.
@@ -193,7 +193,7 @@ func coloursFor(t settings.Theme, b background, shown int) *colours {
 	})
 }
 
-// dress is how the user wants a screen to look.
+// dress is the look of a screen that the user has chosen.
 type dress struct {
 	choice settings.Theme
 	shown  int // colours of the terminal

@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/internal/hud/view"
 )
 
-// runCommand runs a command of the user's own, with the facts about what is selected in its environment.
+// runCommand runs a command of the user's own, with facts about the selection in its environment.
 func (u *ui) runCommand(c settings.Command) {
 	if u.options.ReadOnly {
 		u.say("a read-only screen runs no commands of your own: attach without --read-only")
@@ -46,7 +46,7 @@ func (u *ui) startCommand(c settings.Command, env []string) {
 	}
 }
 
-// showOutput shows what a command has printed, or says that it has ended.
+// showOutput shows the output of a command, or says that it has ended.
 func (u *ui) showOutput(c settings.Command, out string, err error) {
 	u.message = ""
 	lines := strings.Split(strings.TrimRight(out, "\n"), "\n")
@@ -67,7 +67,7 @@ func (u *ui) showOutput(c settings.Command, out string, err error) {
 // mostLine bounds the line of the log that a command is told, in bytes. The systems bound the environment of a program.
 const mostLine = 8 << 10
 
-// facts are the variables of the environment of the user's commands: those of settings.Facts.
+// facts are the variables in the environment of the user's commands, named in settings.Facts.
 func (u *ui) facts() []string {
 	var env []string
 	add := func(name, value string) { env = append(env, "HONE_"+name+"="+value) }

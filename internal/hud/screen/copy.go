@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/internal/hud/text"
 )
 
-// mostCopied bounds what is copied, in bytes: terminals drop longer texts, or hang.
+// mostCopied bounds a copied text, in bytes: terminals drop longer texts, or hang.
 const mostCopied = 1 << 20
 
 // copyLines copies the selected lines, or the line with the cursor.
@@ -126,7 +126,7 @@ func (u *ui) copy(s, what string, whole bool) {
 var errBusy = errors.New("too much is going on")
 
 // copied says where a text has gone: the terminal gets it if sends is set, and desktop is why the desktop's clipboard has not got
-// it. Whether a terminal keeps what it gets cannot be known: it may lack OSC 52, or refuse it.
+// it. Whether a terminal keeps the text cannot be known: it may lack OSC 52, or refuse it.
 func copied(what string, sends bool, desktop error) string {
 	switch {
 	case desktop == nil:

@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// detailsView shows what is known about one resource, in tabs.
+// detailsView shows one resource in tabs.
 type detailsView struct {
 	ui   *ui
 	name model.ManifestName

@@ -51,7 +51,7 @@ func (u *ui) askSave() {
 	})
 }
 
-// fileRune replaces what does not belong in the name of a file.
+// fileRune replaces characters that do not belong in the name of a file.
 func fileRune(r rune) rune {
 	if strings.ContainsRune(`/\:*?"<>|() `, r) || r < ' ' {
 		return '-'

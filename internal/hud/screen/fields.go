@@ -12,13 +12,13 @@ import (
 	"github.com/hone-dev/hone/internal/hud/text"
 )
 
-// fieldMode is how lines with fields (JSON, logfmt) are shown.
+// fieldMode selects the form in which lines with fields (JSON, logfmt) are shown.
 type fieldMode int
 
 const (
 	// fieldsFolded shows the message of a JSON line, then its fields; time and level are in front of the line already.
 	fieldsFolded fieldMode = iota
-	// fieldsColumns also aligns equal fields below each other, those of logfmt as well.
+	// fieldsColumns also aligns equal fields below each other, fields of logfmt too.
 	fieldsColumns
 	fieldsRaw
 	fieldModes
@@ -35,7 +35,7 @@ const (
 	mostColumns = 24
 )
 
-// shrinkTime is how long a column stays wider than what is shown needs. A flood has wide values again and again.
+// shrinkTime is the time for which a column stays wider than its values need. A flood has wide values again and again.
 const shrinkTime = 5 * time.Second
 
 // fieldColumns are the columns of fields of the shown log, in the order in which they appeared. They grow at once, and shrink
@@ -55,7 +55,7 @@ func (f *fieldColumns) clone() fieldColumns {
 // messageKey is the key of the message among the widths of a line.
 const messageKey = ""
 
-// shrink takes back room that what is shown has not needed for a while, and reports whether a column has changed. needed are the
+// shrink takes back room that the values have not needed for a while, and reports whether a column has changed. needed are the
 // widths that the shown lines need.
 func (f *fieldColumns) shrink(needed map[string]int, now time.Time) (changed bool) {
 	if f.wide == nil {

@@ -14,7 +14,7 @@ import (
 type finder struct {
 	found   loglist.Terms
 	matches *loglist.List
-	// wanted is the direction of a step whose match was not found yet; zero if none is pending. origin is where it began.
+	// wanted is the direction of a step whose match was not found yet; zero if none is pending. origin is its start.
 	wanted int
 	origin uint64
 	either bool // the step may turn around: it is the first one
@@ -37,7 +37,7 @@ func (p *logPane) find(terms loglist.Terms) {
 	p.finder.settle(p)
 }
 
-// finding is where the user was in the log before a search.
+// finding is the user's position in the log before a search.
 type finding struct {
 	found  loglist.Terms
 	follow bool
@@ -82,7 +82,7 @@ func (u *ui) askFind() {
 	})
 }
 
-// here is where the user is in the log: the item with the cursor, or the first row.
+// here is the user's position in the log: the item with the cursor, or the first row.
 func (p *logPane) here() uint64 {
 	switch {
 	case p.follow:
@@ -214,7 +214,7 @@ func (p *logPane) updates() []logstore.SpanInfo {
 	return out
 }
 
-// isUpdate reports whether a span is that of an update.
+// isUpdate reports whether a span belongs to an update.
 func isUpdate(span string, name model.ManifestName) bool {
 	prefix := "build:" + string(name) + ":"
 	return len(span) > len(prefix) && span[:len(prefix)] == prefix

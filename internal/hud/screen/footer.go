@@ -8,7 +8,7 @@ import (
 	"github.com/hone-dev/hone/internal/hud/view"
 )
 
-// hint is a verb in the footer: what its key does, said for the place where the footer is.
+// hint is a verb in the footer, in the words of the place where the footer is.
 type hint struct{ verb, says string }
 
 // footers are the verbs that matter most in each place, the first one most. Others that have a hint of their own follow as far as
@@ -29,7 +29,7 @@ var footers = map[place][]hint{
 // lasting reports whether a hint is always shown.
 func lasting(v verb) bool { return v.hint == keysHint || v.hint == detachHint || v.hint == paletteHint }
 
-// mostAsked is of how many marked resources the footer asks what can be done with them. For more it names what can usually be done.
+// mostAsked bounds the marked resources whose possible verbs the footer computes. For more it names the usual verbs.
 const mostAsked = 20
 
 // useless reports whether a verb cannot be done now, so that the footer leaves it out.
@@ -70,7 +70,7 @@ func (u *ui) footer(at place) []verb {
 	return out
 }
 
-// hintNow returns what a key does now, where that depends on the state; empty for what it always does.
+// hintNow returns the present effect of a key that depends on the state; empty for a key that does not.
 func (u *ui) hintNow(verb string) string {
 	switch verb {
 	case "pause":

@@ -61,7 +61,7 @@ func fieldsOf(inputs []model.Input) []*field {
 	return fields
 }
 
-// value returns what a click sends.
+// value returns the text that a click sends.
 func (f *field) value() any {
 	switch f.Kind {
 	case model.InputBool:

@@ -64,7 +64,7 @@ func (u *ui) askForward(name string) {
 	})
 }
 
-// changeForward lists what can be done about a port forward.
+// changeForward lists the actions on a port forward.
 func (u *ui) changeForward(name string, spec model.PortForward) {
 	address := spec.Address()
 	u.choose("port "+address+" of "+name, func() []choice {

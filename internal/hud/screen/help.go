@@ -44,7 +44,7 @@ func signs() []view.Cell {
 	return lines
 }
 
-// help lists every verb with its keys and its name: first those of the place from which it was opened, then the others by place.
+// help lists every verb with its keys and its name: first the verbs of the place from which it was opened, then the others by place.
 func (u *ui) help(from place) []view.Cell {
 	keys, names := 0, 0
 	for _, v := range u.verbs {

@@ -1,7 +1,7 @@
 package screen
 
-// hotspots are the places of the terminal where a click does what a key does as well: the hints in the footer, the parts of the log's
-// title, what the header counts. Each drawing finds them again.
+// hotspots are the places of the terminal where a click does the same as a key: the hints in the footer, the parts of the log's
+// title, the counts in the header. Each drawing finds them again.
 type hotspots []hotspot
 
 type hotspot struct {
@@ -16,7 +16,7 @@ func (c canvas) spot(x, y, width int, verb string) {
 	}
 }
 
-// at returns the verb of a place; empty if it has none. What was drawn last lies above the rest.
+// at returns the verb of a place; empty if it has none. The newest drawing lies above the rest.
 func (s hotspots) at(x, y int) string {
 	for i := len(s) - 1; i >= 0; i-- {
 		if s[i].area.has(x, y) {
@@ -26,7 +26,7 @@ func (s hotspots) at(x, y int) string {
 	return ""
 }
 
-// hotspot returns what a click at a place does, whichever view is open; nil if that is up to the view.
+// hotspot returns the effect of a click at a place, whichever view is open; nil if the view decides.
 func (u *ui) hotspot(x, y int) *verb {
 	v := u.verb(u.spots.at(x, y))
 	if v == nil || v.in&u.top().place() == 0 {

@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// mostJobs is how many jobs may run at once.
+// mostJobs bounds the jobs that run at once.
 const mostJobs = 4
 
-// jobs runs what takes longer than an instant, each job on a goroutine of its own, and passes the results to the pump.
+// jobs runs work that takes longer than an instant, each job on a goroutine of its own, and passes the results to the pump.
 type jobs struct {
 	ctx     context.Context
 	free    chan struct{}
@@ -20,7 +20,7 @@ func newJobs(ctx context.Context) *jobs {
 	return &jobs{ctx: ctx, free: make(chan struct{}, mostJobs), results: make(chan func())}
 }
 
-// start runs a job and, when it has ended, what it returned, on the goroutine that draws. It reports whether the job was
+// start runs a job and, when it has ended, the function that it returned, on the goroutine that draws. It reports whether the job was
 // started: it is not while too many run.
 func (j *jobs) start(u *ui, do func(ctx context.Context) (then func())) bool {
 	select {

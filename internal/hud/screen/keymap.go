@@ -98,7 +98,7 @@ func remap(all []verb, s settings.Settings) (verbs []verb, wrong []error) {
 	return verbs, wrong
 }
 
-// Check returns what is wrong with the keys, commands and highlights of settings; nil if nothing is. It is a problem.
+// Check returns the faults in the keys, commands and highlights of settings as a problem; nil if there are none.
 func Check(s settings.Settings) error {
 	_, wrong := remap(verbs(Options{Ask: func(Wish) error { return nil }, Suspend: func(context.Context) error { return nil }}), s)
 	for _, h := range s.Highlights {
@@ -112,7 +112,7 @@ func Check(s settings.Settings) error {
 	return nil
 }
 
-// highlights returns what stands out in logs. What is not a pattern, in this version, is left out.
+// highlights returns the patterns that stand out in logs. Those that this version cannot read are left out.
 func highlights(s settings.Settings) (out []loglist.Terms) {
 	for _, h := range s.Highlights {
 		if terms, err := loglist.Pattern(h.Text); err == nil && !terms.Empty() {
@@ -122,7 +122,7 @@ func highlights(s settings.Settings) (out []loglist.Terms) {
 	return out
 }
 
-// verbsFor returns the verbs of a screen. Settings that cannot be followed are left out: they may be those of another version.
+// verbsFor returns the verbs of a screen. Settings that cannot be followed are left out: another version may have written them.
 func verbsFor(o Options) []verb {
 	known := o.Settings
 	for {

@@ -4,13 +4,13 @@ import "github.com/gdamore/tcell/v2"
 
 // layer is a view on the stack of views. The lowest is the main view; keys go to the highest.
 type layer interface {
-	// place is where keys go while the layer is the highest: the verbs that work there.
+	// place receives the keys while the layer is the highest, and names the verbs that work there.
 	place() place
-	// draw draws the layer. Layers that do not cover the whole area show what is below them.
+	// draw draws the layer. Layers that do not cover the whole area show the layers below them.
 	draw(c canvas, area rect)
 	// covers reports whether nothing below the layer is visible.
 	covers() bool
-	// mover returns what the keys for movement move.
+	// mover returns the thing that the keys for movement move.
 	mover() mover
 }
 
@@ -36,7 +36,7 @@ type typist interface {
 
 // pointed is a layer that the mouse works in.
 type pointed interface {
-	// point returns what a gesture of the mouse does; nil if it does nothing.
+	// point returns the effect of a gesture of the mouse; nil if it has none.
 	point(g gesture) *verb
 }
 

@@ -8,22 +8,22 @@ import (
 	"github.com/hone-dev/hone/internal/hud/view"
 )
 
-// Layout is how the user has arranged a screen. It is remembered for each project. The zero value is how a screen looks first.
+// Layout is the arrangement of a screen by its user. It is remembered for each project. The zero value is the first arrangement.
 type Layout struct {
 	// LogSize is the size of the log, and LogRows its height in rows if the user has given it one.
 	LogSize int  `json:"logSize,omitempty"`
 	LogRows int  `json:"logRows,omitempty"`
 	Zoomed  bool `json:"zoomed,omitempty"`
-	// Side is where the log stands, and LogColumns its width beside the table if the user has given it one.
+	// Side is the side of the table on which the log stands, and LogColumns its width there if the user has given it one.
 	Side       int `json:"side,omitempty"`
 	LogColumns int `json:"logColumns,omitempty"`
-	// One is set if the log shows only what is selected in the table, and Source is which part of it.
+	// One is set if the log shows only the selected resource, and Source selects a part of its log.
 	One    bool `json:"one,omitempty"`
 	Source int  `json:"source,omitempty"`
 	// Order is the order of the table, and Folded are its folded groups.
 	Order  int      `json:"order,omitempty"`
 	Folded []string `json:"folded,omitempty"`
-	// Cut, Time, Repeats and Fields are how lines are shown.
+	// Cut, Time, Repeats and Fields select the form of lines.
 	Cut     bool `json:"cut,omitempty"`
 	Time    int  `json:"time,omitempty"`
 	Repeats bool `json:"repeats,omitempty"`
@@ -43,7 +43,7 @@ func (u *ui) layout() Layout {
 	return l
 }
 
-// arrange takes over a layout. What does not exist in this version of hone is left as it is.
+// arrange takes over a layout. Parts that do not exist in this version of hone are left as they are.
 func (u *ui) arrange(l Layout) {
 	m := u.main
 	m.size = logSize(valid(l.LogSize, int(logSizes)))

@@ -149,7 +149,7 @@ func (d *lineList) add(l view.Line, above string, width int) {
 	}
 }
 
-// hides reports whether what is folded into a line has a match.
+// hides reports whether the folded part of a line has a match.
 func (d *lineList) hides(l view.Line) bool {
 	return slices.ContainsFunc(l.Folded, func(f view.Line) bool { return d.finds.matches(f.Cell) || d.hides(f) })
 }
@@ -232,7 +232,7 @@ func (d *lineList) at(x, y int) int {
 	return -1
 }
 
-// point returns what a gesture of the mouse does: the wheel scrolls, a click selects, a double click opens.
+// point returns the effect of a gesture of the mouse: the wheel scrolls, a click selects, a double click opens.
 func (d *lineList) point(u *ui, g gesture) *verb {
 	switch g.kind {
 	case wheelUp:

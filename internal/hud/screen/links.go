@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// placeTime is how long it is believed where a file is.
+	// placeTime is the time after which a file is looked up again.
 	placeTime = 30 * time.Second
 	// mostPlaces bounds how many files are remembered.
 	mostPlaces = 1000
@@ -44,7 +44,7 @@ type placeName struct {
 	file     string
 }
 
-// placeFound is where it is; path is empty if it is not in the source tree.
+// placeFound is the result of a lookup; path is empty if the file is not in the source tree.
 type placeFound struct {
 	path string
 	at   time.Time
@@ -54,7 +54,7 @@ func newLinks(o Options) *links {
 	return &links{on: o.About.Abilities().Links && !o.Settings.NoLinks, host: o.About.Host, places: map[placeName]placeFound{}, wanted: map[placeName]bool{}}
 }
 
-// link makes a link of what is drawn in a line.
+// link makes a link of a part of a drawn line.
 func (c canvas) link(x, y, width int, address string) {
 	scheme, _, _ := strings.Cut(address, ":")
 	if c.links == nil || !c.links.on || width <= 0 || scheme != "http" && scheme != "https" && scheme != "file" {
@@ -133,7 +133,7 @@ func (l *links) file(path string, line int) string {
 	return u.String()
 }
 
-// findPlaces looks for the files that were named in what was drawn, away from the drawing.
+// findPlaces looks up the files that drawn lines name, away from the drawing.
 func (u *ui) findPlaces() {
 	l := u.links
 	if len(l.wanted) == 0 || l.looking || u.frame.Locate == nil {

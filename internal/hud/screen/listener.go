@@ -22,16 +22,16 @@ const (
 	schemeAnswer     = "\x1b[?997;"
 )
 
-// heard is what a terminal has said.
+// heard is a message of a terminal.
 type heard struct {
 	background background
 	// changed is set if it was not an answer: the colours have just changed.
 	changed bool
-	// shown is set if it says nothing of colours: it has shown what was written before a question.
+	// shown is set if it says nothing of colours: it has shown all that was written before a question.
 	shown bool
 }
 
-// hear returns what is said in a piece of input, in which sequences may begin or end.
+// hear returns the messages in a piece of input, in which sequences may begin or end.
 func (l *listener) hear(input []byte) (out []heard) {
 	for len(input) > 0 {
 		if len(l.part) == 0 {

@@ -50,7 +50,7 @@ type logPane struct {
 	focused bool
 	message string
 
-	// quiet is set while a search is typed: what is not found yet is no news.
+	// quiet is set while a search is typed: a missing match is no news then.
 	quiet bool
 
 	area rect // of the rows
@@ -95,7 +95,7 @@ const (
 	runtimeLog
 )
 
-// shape is how lines are shown.
+// shape is the form in which lines are shown.
 type shape struct {
 	cut     bool // long lines are cut instead of wrapped
 	left    int  // columns that are out of sight on the left of cut lines
@@ -104,7 +104,7 @@ type shape struct {
 	fields  fieldMode
 }
 
-// timeMode is how the time of a line is shown.
+// timeMode selects the form of a line's time.
 type timeMode int
 
 const (
@@ -119,7 +119,7 @@ func newLogPane(t theme, logs Logs, lists *loglist.Lister) *logPane {
 		novelty: novelty{logs: logs, lists: lists, known: map[model.ManifestName]*known{}}}
 }
 
-// query returns what the pane lists.
+// query returns the query that the pane lists.
 func (p *logPane) query() loglist.Query {
 	q := loglist.Query{Resources: p.subject.names, MinLevel: levels[p.level], Terms: p.terms}
 	switch p.source {
@@ -174,14 +174,14 @@ func (p *logPane) rest() {
 	}
 }
 
-// takeMessage returns what the pane has to say to the user.
+// takeMessage returns the message of the pane for the user.
 func (p *logPane) takeMessage() string {
 	said := p.message
 	p.message = ""
 	return said
 }
 
-// drew remembers the version of what was drawn: that from before it was read, since lines arrive all the time.
+// drew remembers the version of the drawn lines: the one from before they were read, since lines arrive all the time.
 func (p *logPane) drew() {
 	p.hidden.Store(!p.drawn)
 	p.rest()
@@ -209,7 +209,7 @@ type rowReader struct {
 	opened map[uint64]bool
 }
 
-// reading returns the reader of what the pane shows. It belongs to the drawing goroutine, as the pane does.
+// reading returns the reader of the shown lines. It belongs to the drawing goroutine, as the pane does.
 func (p *logPane) reading() rowReader { return rowReader{&p.wrapper, p.list, p.fold(), p.opened} }
 
 // apart returns a reader for another goroutine.
@@ -666,7 +666,7 @@ func (p *logPane) drawTitle(c canvas, area rect) {
 	}
 }
 
-// titlePart is a part of the title; of greater weight if it matters more. A click on its spans does what the verbs do.
+// titlePart is a part of the title; of greater weight if it matters more. A click on its spans acts like the verbs.
 type titlePart struct {
 	cell   view.Cell
 	weight int

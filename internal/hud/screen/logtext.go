@@ -20,7 +20,7 @@ import (
 const (
 	// shownLine is the maximum number of bytes of a line that are shown; longer lines are data, not text to read.
 	shownLine = 8 << 10
-	// keptCells is how many graphemes of wrapped lines are kept so that they need not be wrapped again.
+	// keptCells bounds the graphemes of wrapped lines that are kept, so that they need not be wrapped again.
 	keptCells = 200_000
 	// leastName and mostName are the least and the most columns of the names of resources, and of containers.
 	leastName, mostName     = 8, 24
@@ -53,7 +53,7 @@ type headPart struct {
 type wrapper struct {
 	theme theme
 	now   time.Time
-	// colours are the hues of names, and nameWidth is how wide the longest name is.
+	// colours are the hues of names, and nameWidth is the width of the longest name.
 	colours   map[model.ManifestName]int
 	nameWidth int
 	resources []model.ManifestName
@@ -95,7 +95,7 @@ func (w *wrapper) configure(width int, names bool, s shape) {
 	}
 }
 
-// know sets the names of the resources, and resets what depends on them.
+// know sets the names of the resources, and resets everything that depends on them.
 func (w *wrapper) know(rows []view.Row) {
 	longest, names := 0, make([]string, len(rows))
 	w.resources = w.resources[:0]
@@ -165,7 +165,7 @@ func (w *wrapper) wrap(it loglist.Item, open bool) *wrapped {
 	return out
 }
 
-// unfold adds what an item that was opened hides otherwise: its fields, and when its repeats began.
+// unfold adds the hidden parts of an opened item: its fields, and the beginning of its repeats.
 func (w *wrapper) unfold(out *wrapped) {
 	extra := unfolded(out.Lines[0].Text)
 	if out.Times > 1 {
@@ -336,7 +336,7 @@ func (o *wrapped) draw(c canvas, area rect, row int, now time.Time) {
 	}
 }
 
-// mark highlights the text that is searched for, and what the filter matches.
+// mark highlights the text that is searched for, and the matches of the filter.
 func (p *logPane) mark(c canvas, area rect, r rowOf, selected bool) {
 	highlight := func(terms loglist.Terms, change func(tcell.Style) tcell.Style) {
 		if terms.Empty() {

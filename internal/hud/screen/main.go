@@ -18,7 +18,7 @@ const (
 	besideTable = 120
 )
 
-// focus is where keys go, and whether the other pane is shown as well.
+// focus selects the pane that receives keys, and whether the other one is shown as well.
 type focus uint8
 
 const (
@@ -47,7 +47,7 @@ const (
 	selectedLog       // that of what is selected in the table
 )
 
-// logSize is how much of the screen the log takes.
+// logSize is the share of the screen that the log takes.
 type logSize int
 
 const (
@@ -57,7 +57,7 @@ const (
 	logSizes
 )
 
-// side is where the log stands.
+// side is the side of the table on which the log stands.
 type side int
 
 const (
@@ -77,7 +77,7 @@ type mainView struct {
 	scope scope
 	size  logSize
 	side  side
-	// rows is how many rows the user gave the log below the table, and columns how many columns to the log beside it; zero for
+	// rows is the height that the user gave the log below the table, and columns the width of the log beside it; zero for
 	// none.
 	rows, columns int
 
@@ -149,7 +149,7 @@ func (m *mainView) share(area rect) (table, log rect) {
 	return area.top(rows)
 }
 
-// tableColumns is how wide the table is beside the log.
+// tableColumns is the width of the table beside the log.
 func (m *mainView) tableColumns(width int) int {
 	columns := max(besideTable, width*9/20)
 	switch {

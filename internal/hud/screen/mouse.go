@@ -7,7 +7,7 @@ import (
 	"github.com/hone-dev/hone/internal/hud/view"
 )
 
-// wheelRows is how many rows the wheel scrolls.
+// wheelRows is the number of rows that the wheel scrolls.
 const wheelRows = 3
 
 // gesture is something that the user does with the mouse.
@@ -30,7 +30,7 @@ const (
 	wheelDown
 )
 
-// mouse translates what tview reports about the mouse: one event may be several actions.
+// mouse translates the mouse events of tview: one event may be several actions.
 func (u *ui) mouse(event *tcell.EventMouse, action tview.MouseAction) (*tcell.EventMouse, tview.MouseAction) {
 	defer u.guard()
 	u.presence.act(u.options.Now())
@@ -256,7 +256,7 @@ const (
 	onBorder // what divides the log from the table: its title, or the line beside it
 )
 
-// pane returns what is at a place of the terminal.
+// pane returns the pane at a place of the terminal.
 func (m *mainView) pane(x, y int) pane {
 	switch {
 	case m.table.at(x, y) >= 0:

@@ -15,7 +15,7 @@ import (
 const (
 	// mostKnown bounds of how many resources the messages are learned at the same time.
 	mostKnown = 16
-	// spansTime is how long the updates of a resource are used for its lines before they are looked up again.
+	// spansTime is the time after which the updates of a resource are looked up again for its lines.
 	spansTime = time.Second / 4
 )
 
@@ -45,7 +45,7 @@ func (n *novelty) of(name model.ManifestName, now time.Time) *known {
 	return n.look(name, now)
 }
 
-// look looks up the updates of a resource, and returns what is known about it.
+// look looks up the updates of a resource, and returns all that is known about it.
 func (n *novelty) look(name model.ManifestName, now time.Time) *known {
 	k := n.known[name]
 	if k == nil {

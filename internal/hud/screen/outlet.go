@@ -14,7 +14,7 @@ import (
 	"github.com/hone-dev/hone/internal/hud/text"
 )
 
-// answerTime is how long a screen that ends waits for an answer of the terminal, from the question on. Without this wait, the
+// answerTime bounds the wait of a screen that ends for an answer of the terminal, from the question on. Without this wait, the
 // answer to a screen that ends at once would be typed into the shell.
 const answerTime = 300 * time.Millisecond
 
@@ -33,7 +33,7 @@ const (
 
 func titleOf(title string) string { return "\x1b]2;" + title + "\x1b\\" }
 
-// say tells the terminal what there is to say, if it is not told yet. project is the title of messages.
+// say sends the terminal its title, progress and messages, if they have changed. project is the title of messages.
 func (o *outlet) say(s attention.Said, project string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -63,7 +63,7 @@ func (o *outlet) sendProgress(p attention.Progress) {
 		attention.Failing: "\x1b]9;4;2;100\x1b\\"}[p])
 }
 
-// noticeOf returns what shows a message on the desktop. Inside of tmux it goes through to the terminal around it, if tmux's
+// noticeOf returns the sequence that shows a message on the desktop. Inside of tmux it goes through to the terminal around it, if tmux's
 // allow-passthrough is on; else tmux drops it.
 func (o *outlet) noticeOf(project, message string) string {
 	plain := strings.NewReplacer(";", ",").Replace
@@ -88,14 +88,14 @@ func (o *outlet) noticeOf(project, message string) string {
 	return s
 }
 
-// outlet is a terminal below tcell. It tells the terminal what tcell cannot, hears what tcell drops, and takes everything back
+// outlet is a terminal below tcell. It sends sequences that tcell has no call for, reads answers that tcell drops, and takes everything back
 // when tcell gives the terminal away.
 //
 // tcell calls Start, Stop, Drain and Write on the goroutine that draws, and Read on one of its own.
 type outlet struct {
 	tcell.Tty
 	can terminal.Abilities
-	// notice is how messages are shown on the desktop; empty for not at all. noTitle and noProgress leave those alone.
+	// notice is the way in which messages are shown on the desktop; empty for not at all. noTitle and noProgress leave those alone.
 	notice              terminal.Notice
 	noTitle, noProgress bool
 	// backgrounds has the newest background that the terminal has told; one slot.
@@ -110,7 +110,7 @@ type outlet struct {
 	// answered is closed by the answer to the last question; nil if none was asked.
 	answered chan struct{}
 	pace     pace
-	// title and progress are what the terminal shows, or will when it is open.
+	// title and progress are shown by the terminal, or will be when it is open.
 	title    string
 	progress attention.Progress
 }
@@ -119,7 +119,7 @@ func newOutlet(tty tcell.Tty, can terminal.Abilities) *outlet {
 	return &outlet{Tty: tty, can: can, notice: can.Notice, noTitle: !can.Title, noProgress: !can.Progress, backgrounds: make(chan background, 1)}
 }
 
-// choose takes in what the user has chosen. It must be called before Start.
+// choose takes in the user's settings. It must be called before Start.
 func (o *outlet) choose(s settings.Settings) {
 	o.noTitle, o.noProgress = s.NoTitle || !o.can.Title, s.NoProgress || !o.can.Progress
 	switch s.Notify {
@@ -193,7 +193,7 @@ func (o *outlet) ask() {
 	o.send(askBackground)
 }
 
-// send writes a sequence. The lock must be held. Errors are those of the next drawing.
+// send writes a sequence. The lock must be held. The next drawing reports its errors.
 func (o *outlet) send(s string) { _, _ = o.Tty.Write([]byte(s)) }
 
 // Drain implements tcell.Tty. No question is asked from now on, and those that are open get their time.
@@ -242,7 +242,7 @@ func (o *outlet) Read(p []byte) (int, error) {
 	}
 }
 
-// tell passes on what the terminal has said.
+// tell passes on a message of the terminal.
 func (o *outlet) tell(h heard) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 const (
 	askStatus    = "\x1b[5n"
 	statusAnswer = "\x1b[0n"
-	// paceTime is how long a frame waits for the answer to the one before: a line that does not carry a frame in this time is
+	// paceTime bounds the wait of a frame for the answer to the one before: a line that does not carry a frame in this time is
 	// dead or stalled.
 	paceTime = 2 * time.Second
 	// unanswered is after how many questions without any answer a terminal is not asked again.
@@ -27,7 +27,7 @@ type pace struct {
 	defeated int // questions that were given up before there was any answer
 }
 
-// mark asks the terminal to say when it has shown what was written so far.
+// mark asks the terminal to say when it has shown everything that was written so far.
 func (o *outlet) mark() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -37,7 +37,7 @@ type textFinder struct {
 	// rows are those with a match, and at is which of them the user is at; -1 for none.
 	rows []int
 	at   int
-	// fresh is set until the first match from where the user is was shown, and deep until what is folded was searched.
+	// fresh is set until the first match from the user's position was shown, and deep until folded text was searched.
 	fresh, deep bool
 }
 
@@ -57,7 +57,7 @@ func (f *textFinder) look(rows []view.Cell) {
 
 func (f *textFinder) matches(row view.Cell) bool { return len(f.found.Marks(row.String())) > 0 }
 
-// state says what is looked for and where the user is among the matches.
+// state shows the search and the user's position among the matches.
 func (f *textFinder) state() string {
 	switch {
 	case f.found.Empty():

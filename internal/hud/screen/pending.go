@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/internal/loop/store"
 )
 
-// pendingView lists the changes that no update has taken in yet, and what the updates that wait would do.
+// pendingView lists the changes that no update has taken in yet, and the effect of the updates that wait.
 type pendingView struct {
 	ui   *ui
 	list lineList
@@ -44,7 +44,7 @@ func (u *ui) openPending() {
 	w.follow()
 }
 
-// follow makes a plan if there is none for what the Tiltfile declares now, or for the cluster after the last updates.
+// follow makes a plan if there is none for the present Tiltfile, or for the cluster after the last updates.
 func (w *pendingView) follow() {
 	u := w.ui
 	if u.options.Plan == nil || w.busy {
@@ -70,7 +70,7 @@ func (w *pendingView) follow() {
 	}
 }
 
-// lines returns what the page shows.
+// lines returns the lines of the page.
 func (w *pendingView) lines() []view.Line {
 	out := w.ui.frame.Pending()
 	if w.ui.options.Plan == nil {
@@ -91,7 +91,7 @@ func (w *pendingView) lines() []view.Line {
 	return append(out, view.Line{Cell: view.Cell{{Text: w.plan.Summary, Tone: view.Strong}}})
 }
 
-// confirmPlan lets go on what waits for the user.
+// confirmPlan confirms the updates that wait for the user.
 func (u *ui) confirmPlan() {
 	w, ok := u.top().(*pendingView)
 	if !ok {
@@ -101,7 +101,7 @@ func (u *ui) confirmPlan() {
 	u.wish("confirmed: what was shown will be done", func(v store.View) (store.Action, error) { return intent.Confirm(v, runs) })
 }
 
-// noPlan refuses to confirm what has not been shown.
+// noPlan refuses to confirm changes that have not been shown.
 func (u *ui) noPlan() error {
 	w, ok := u.top().(*pendingView)
 	switch {

@@ -16,7 +16,7 @@ import (
 
 // choice is an item of a picker.
 type choice struct {
-	// text is what the user reads and types parts of; mark is shown before it and note behind it, with the key.
+	// text is read by the user, who types parts of it; mark is shown before it and note behind it, with the key.
 	text string
 	mark view.Span
 	note string
@@ -26,8 +26,8 @@ type choice struct {
 	do  func()
 }
 
-// picker is a list above the footer, from which the user chooses by typing parts of the texts. It follows the session: what appears
-// can be chosen, and what is gone cannot.
+// picker is a list above the footer, from which the user chooses by typing parts of the texts. It follows the session: a new resource
+// can be chosen, and one that is gone cannot.
 type picker struct {
 	ui      *ui
 	title   string
@@ -47,7 +47,7 @@ var (
 	_ mover   = (*picker)(nil)
 )
 
-// choose opens a picker for what list returns, which is called again whenever the session has changed.
+// choose opens a picker for the result of list, which is called again whenever the session has changed.
 func (u *ui) choose(title string, list func() []choice) {
 	p := &picker{ui: u, title: title, list: list, choices: list(), field: tview.NewInputField()}
 	p.field.Focus(nil)
@@ -67,7 +67,7 @@ func (u *ui) offer() {
 	p.renew(choices)
 }
 
-// renew replaces the choices. The same one stays selected, so that Enter does not choose what the user has not seen there.
+// renew replaces the choices. The same one stays selected, so that Enter does not choose one that the user has not seen there.
 func (p *picker) renew(choices []choice) {
 	at, offset, any := p.at, p.offset, len(p.found) > 0
 	var chosen choice
@@ -94,7 +94,7 @@ func (p *picker) place() place { return inPrompt }
 func (p *picker) covers() bool { return false }
 func (p *picker) mover() mover { return p }
 
-// match finds the choices that match what is typed: in its text first, else in its note.
+// match finds the choices that match the typed text: in its text first, else in its note.
 func (p *picker) match() {
 	p.found, p.at, p.offset = p.found[:0], 0, 0
 	typed := strings.TrimSpace(p.field.GetText())
@@ -155,7 +155,7 @@ func (p *picker) edit(change func()) {
 	}
 }
 
-// pick does what a line of the list stands for; one that is not possible says why and stays.
+// pick carries out a line of the list; one that is not possible says why and stays.
 func (p *picker) pick(at int) {
 	if at < 0 || at >= len(p.found) {
 		return
@@ -244,7 +244,7 @@ func (p *picker) point(g gesture) *verb {
 	return nil
 }
 
-// palette lists all verbs by name: first what can be done where the user is, then what only moves, then what works elsewhere.
+// palette lists all verbs by name: first the verbs that act here, then those that only move, then those of other places.
 func (u *ui) palette() { u.choose("commands", u.commands) }
 
 func (u *ui) commands() []choice {
@@ -283,7 +283,7 @@ func (u *ui) jump() {
 	})
 }
 
-// goTo selects a resource in the table; where details are open, it shows those of the resource.
+// goTo selects a resource in the table; where details are open, it shows the resource's.
 func (u *ui) goTo(name model.ManifestName) {
 	if _, ok := u.top().(*detailsView); ok {
 		u.pop()

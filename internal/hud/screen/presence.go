@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// absence is how long a user does nothing on a screen to count as away, if the terminal never tells whether it has the focus:
+// absence is the idle time after which a user counts as away, if the terminal never tells whether it has the focus:
 // tmux as it comes, GNU screen, consoles.
 const absence = time.Minute
 
 // presence tells whether the user is at the screen.
 type presence struct {
-	// focus is what the terminal has said last about its focus. It is set on a goroutine of tview.
+	// focus is the terminal's last message about its focus. It is set on a goroutine of tview.
 	focus atomic.Int32
-	// acted is when the user last did something on the screen; for the goroutine that draws.
+	// acted is the time of the user's last action on the screen; for the goroutine that draws.
 	acted time.Time
 }
 
-// What a terminal says about its focus.
+// The messages of a terminal about its focus.
 const (
 	focusUntold int32 = iota
 	focusGained
@@ -33,7 +33,7 @@ func (p *presence) focused(has bool) {
 	}
 }
 
-// back notes that the user has returned from another program, which got what the terminal said about its focus meanwhile.
+// back notes that the user has returned from another program, which got the terminal's messages about its focus meanwhile.
 func (p *presence) back(now time.Time) {
 	p.focus.CompareAndSwap(focusLost, focusGained)
 	p.act(now)
@@ -42,7 +42,7 @@ func (p *presence) back(now time.Time) {
 // act notes that the user has done something.
 func (p *presence) act(now time.Time) { p.acted = now }
 
-// away reports whether the user looks elsewhere. What the terminal tells counts more than a user who only looks.
+// away reports whether the user looks elsewhere. The terminal's messages count more than a user who only looks.
 func (p *presence) away(now time.Time) bool {
 	switch p.focus.Load() {
 	case focusLost:

@@ -10,21 +10,21 @@ import (
 	"github.com/hone-dev/hone/internal/hud/view"
 )
 
-// keptAnswers is how many earlier entries of a prompt can be recalled.
+// keptAnswers bounds the earlier entries of a prompt that can be recalled.
 const keptAnswers = 50
 
-// prompt is a line that the user types; it replaces the footer. It edits as a shell does, takes what is pasted, and recalls
+// prompt is a line that the user types; it replaces the footer. It edits as a shell does, takes pasted text, and recalls
 // earlier entries with the arrow keys.
 type prompt struct {
 	ui    *ui
 	field *tview.InputField
 	label string
-	// changed is called after every change and returns what is wrong with the text so far. done is called once at the end;
+	// changed is called after every change and returns the fault of the text so far. done is called once at the end;
 	// ok is false if the user cancelled the prompt.
 	changed func(string) error
 	done    func(text string, ok bool)
 	wrong   error
-	// back is how many entries back the shown one is; draft is what was typed before.
+	// back counts the entries from the newest to the shown one; draft is the text that was typed before.
 	back  int
 	draft string
 }

@@ -25,7 +25,7 @@ type pump struct {
 	options Options
 	lists   *loglist.Lister
 	dress   dress
-	// backgrounds delivers what the terminal says about its background; nil if it says nothing.
+	// backgrounds delivers the terminal's messages about its background; nil if it sends none.
 	backgrounds <-chan background
 	outlet      *outlet // nil if the terminal has none
 
@@ -38,7 +38,7 @@ type pump struct {
 	built                time.Time
 	// due is after which time there may be something to announce; zero for no time.
 	due time.Duration
-	// expires is when the message in the footer ends; zero if there is none.
+	// expires is the time at which the message in the footer ends; zero if there is none.
 	expires time.Time
 }
 
@@ -85,7 +85,7 @@ func (p *pump) run(ctx context.Context) {
 		case <-p.ui.spoke: // its end is a reason to draw, which a session where nothing happens may not have for long
 			rebuild = false
 		case <-p.lists.News():
-			// What a hidden log has found changes nothing, but for the error that a save brought.
+			// The findings of a hidden log change nothing, but for the error that a save brought.
 			errors := p.lists.Errors()
 			if p.ui.log.hidden.Load() && errors == p.errors {
 				continue
@@ -129,7 +129,7 @@ func (p *pump) glanceBy(at time.Time) {
 	p.glances.Reset(at.Sub(p.options.Now()))
 }
 
-// glance looks at how much programs have written, and reports whether this changes what is shown.
+// glance reads the size of the programs' output, and reports whether this changes the screen.
 func (p *pump) glance() (changed bool) {
 	p.lastGlance, p.glanceAt = p.options.Now(), time.Time{}
 	changed, next := p.ui.activity.look(p.lastGlance)

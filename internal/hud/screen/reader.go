@@ -68,7 +68,7 @@ func (r *reader) draw(c canvas, area rect) {
 	}
 }
 
-// hanging returns the indentation of continuation rows: two more than that of the line.
+// hanging returns the indentation of continuation rows: two more than the line's.
 func hanging(line view.Cell) int {
 	n := 0
 	for _, s := range line {

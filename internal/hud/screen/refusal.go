@@ -164,7 +164,7 @@ func refused(wish func(u *ui) Wish) func(*ui) error {
 	return func(u *ui) error { return u.try(wish(u)) }
 }
 
-// able returns those of the targets of which a verb can be asked, and the words that name the others. The error is why it can be
+// able returns the targets that a verb can be used on, and the words that name the others. The error is why it can be
 // asked of none.
 func (u *ui) able(verb string) (names []model.ManifestName, but string, err error) {
 	targets := u.targets()
@@ -459,7 +459,7 @@ func (u *ui) stray(k key) error {
 	return problem.New(fmt.Sprintf("no command has the key %s", k), u.keyOf("help", "lists all keys"))
 }
 
-// keyOf says what the key of a verb does: "? lists all keys"; empty if it has none.
+// keyOf describes the key of a verb: "? lists all keys"; empty if it has none.
 func (u *ui) keyOf(name, does string) string {
 	if v := u.verb(name); v != nil && len(v.keys) > 0 {
 		return v.keys[0].String() + " " + does

@@ -25,7 +25,7 @@ type textSpot struct {
 // before reports whether a row is above another one.
 func (s spot) before(o spot) bool { return s.seq < o.seq || s.seq == o.seq && s.row < o.row }
 
-// mostRegion bounds the rows of a region, and regionStep is how many of them are read at a time.
+// mostRegion bounds the rows of a region, and regionStep the rows that are read at a time.
 const mostRegion, regionStep = 20_000, 256
 
 // textAt returns the place in the text that is shown at a place of the terminal; ok is false outside of the text.
@@ -117,7 +117,7 @@ func (r rowReader) regionText(ctx context.Context, g *region) (s string, whole b
 	return b.String(), false
 }
 
-// copyRegion copies what the mouse has selected. It is read away from the drawing: it may be many rows.
+// copyRegion copies the selection of the mouse. It is read away from the drawing: it may be many rows.
 func (u *ui) copyRegion() {
 	g, rows := u.log.region, u.log.apart()
 	if g == nil {

@@ -16,7 +16,7 @@ type root struct {
 	ui *ui
 }
 
-// drawn is what the last drawing found out: the size of the terminal.
+// drawn is the size of the terminal at the last drawing.
 type drawn struct{ width, height int }
 
 func (d *drawn) tiny() bool { return d.width < minWidth || d.height < minHeight }
@@ -25,7 +25,7 @@ func (d *drawn) turns() bool { return d.height < turnsHeight }
 
 func newRoot(u *ui) *root { return &root{Box: tview.NewBox(), ui: u} }
 
-// HasFocus implements tview.Primitive: tview gives pasted text only to what has the focus.
+// HasFocus implements tview.Primitive: tview gives pasted text only to the primitive that has the focus.
 func (r *root) HasFocus() bool { return true }
 
 // PasteHandler implements tview.Primitive.
@@ -228,7 +228,7 @@ func (r *root) drawFooter(c canvas, area rect) {
 	}
 }
 
-// messageRows is how many rows a message takes at most; they cover what is above the footer.
+// messageRows bounds the rows of a message; they cover the rows above the footer.
 const messageRows = 4
 
 // drawMessage draws a message whole, with its last row in the footer.

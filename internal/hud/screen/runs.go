@@ -15,12 +15,12 @@ import (
 // run is one run of a container, as its span names it: "pod:namespace/pod/container:run".
 type run struct {
 	span string
-	// container is the span without the run, and what it consists of.
+	// container is the span without the run, and its parts.
 	container             string
 	namespace, pod, named string
 }
 
-// runOf takes the name of a span apart; ok is false if it is not that of a container's run.
+// runOf takes the name of a span apart; ok is false if it does not name a container's run.
 func runOf(span string) (r run, ok bool) {
 	rest, ok := strings.CutPrefix(span, "pod:")
 	if !ok {

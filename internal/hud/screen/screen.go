@@ -23,16 +23,16 @@ import (
 // Frame is the content of the screen at one moment.
 type Frame struct {
 	View view.View
-	// Details returns what is known about one resource at the time of the frame; ok is false if it does not exist.
+	// Details returns the details of one resource at the time of the frame; ok is false if it does not exist.
 	Details func(model.ManifestName) (d view.Details, ok bool)
-	// Why answers why a resource is in its state, and WhyFile what a change of a file does to it; a relative name is one below
+	// Why answers why a resource is in its state, and WhyFile how a change of a file affects it; a relative name is one below
 	// the Tiltfile.
 	Why     func(name model.ManifestName) []view.Line
 	WhyFile func(name model.ManifestName, file string) []view.Line
-	// Controls are what the user can change about a resource, and Session what they can change about the session.
+	// Controls are the switches of a resource, and Session those of the session.
 	Controls func(name model.ManifestName) (c view.Controls, ok bool)
 	Session  func() view.SessionControls
-	// Facts are what the user's own commands get to know about a resource.
+	// Facts are the facts about a resource for the user's own commands.
 	Facts func(name model.ManifestName) []view.Fact
 	// Pending lists the changes that no update has taken in yet.
 	Pending func() []view.Line
@@ -42,7 +42,7 @@ type Frame struct {
 	Shell func(name model.ManifestName) (shell.Place, error)
 }
 
-// FrameOf returns the frame of a snapshot. Loop is how long the store's last batch took, and ignored are the watcher's rules.
+// FrameOf returns the frame of a snapshot. Loop is the duration of the store's last batch, and ignored are the watcher's rules.
 func FrameOf(v store.View, now time.Time, loop time.Duration, ignored view.Ignores) Frame {
 	return Frame{
 		View:    view.Build(v, now, loop),
@@ -62,9 +62,9 @@ func FrameOf(v store.View, now time.Time, loop time.Duration, ignored view.Ignor
 
 // Options configure a screen. All except Terminal, About, Settings, Ask, Plan, Web, Programs, Suspend, Job, Copy, Now, Version and NoColor must be set.
 type Options struct {
-	// Terminal is where to draw; nil means the terminal that the process runs in.
+	// Terminal is the terminal to draw on; nil means the one that the process runs in.
 	Terminal Terminal
-	// About is what is known about the terminal, without its host if that is another machine, and Settings is what the user has chosen for it.
+	// About describes the terminal, without its host if that is another machine, and Settings are the user's choices for it.
 	About    terminal.Description
 	Settings settings.Settings
 	Logs     Logs
@@ -77,7 +77,7 @@ type Options struct {
 	Quit func()
 	// Object reads an object of the cluster as YAML for people. It is called away from the drawing.
 	Object func(ctx context.Context, o model.AppliedObject) (string, error)
-	// Plan returns what the updates that wait would do now; nil if that cannot be known. It is called away from the drawing.
+	// Plan returns the effect of the updates that wait; nil if that cannot be known. It is called away from the drawing.
 	Plan func(ctx context.Context) (view.Plan, error)
 	// Previous reads the newest lines of the run of a container before its present one; nil if it cannot. It is called away from
 	// the drawing.
@@ -96,13 +96,13 @@ type Options struct {
 	// Suspend gives the terminal, which the screen has restored, back to the user's shell, and returns when the user is back; nil
 	// if it cannot. If it returns because its context has ended, the terminal belongs to the shell.
 	Suspend func(ctx context.Context) error
-	// Job delivers what job control asks of the process at the terminal; nil if nothing can ask. Nothing is delivered while the
+	// Job delivers the requests of job control to the process at the terminal; nil if nothing can ask. Nothing is delivered while the
 	// terminal is given away.
 	Job <-chan JobControl
 	// Copy puts a text into the clipboard of the user's desktop, or returns clipboard.ErrNone; nil leaves that to the terminal, which
 	// always gets the text too. It is called away from the drawing.
 	Copy func(ctx context.Context, text string) error
-	// Layout is how the screen is arranged at first. KeepLayout, if not nil, is called when the user has changed the layout,
+	// Layout is the first arrangement of the screen. KeepLayout, if not nil, is called when the user has changed the layout,
 	// on the goroutine that draws: it must return at once.
 	Layout     Layout
 	KeepLayout func(Layout)
@@ -127,7 +127,7 @@ type Options struct {
 	drew func(u *ui)
 }
 
-// JobControl is what job control asks of the process at the terminal.
+// JobControl is a request of job control to the process at the terminal.
 type JobControl uint8
 
 const (
@@ -144,7 +144,7 @@ type Beside struct {
 	Others func() []model.ManifestName
 	// Changed delivers a value when there are others, or one of them is elsewhere.
 	Changed <-chan struct{}
-	// Moved tells the others what this screen has selected. It does not block.
+	// Moved tells the others the selection of this screen. It does not block.
 	Moved func(to model.ManifestName)
 }
 

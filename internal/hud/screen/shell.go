@@ -49,7 +49,7 @@ func (u *ui) containerChoices(p shell.Place) []choice {
 	return choices
 }
 
-// noteOn says what distinguishes a container from others.
+// noteOn names the feature that distinguishes a container from others.
 func noteOn(c shell.Container) string {
 	note := ""
 	add := func(is bool, text string) {

@@ -30,22 +30,22 @@ type table struct {
 	selected tableKey
 	previous int
 	offset   int // the first line that is drawn
-	// covered is how many rows at its bottom a card covers: what is selected stays above it.
+	// covered is the number of rows at its bottom that a card covers: the selected row stays above it.
 	covered int
 	focused bool
 	step    int // of the spinner
 	// others are the resources that other screens of the session have selected.
 	others []model.ManifestName
-	// unseen returns what the user has not seen of a resource's log.
+	// unseen returns the part of a resource's log that the user has not seen.
 	unseen func(model.ManifestName) view.Unseen
 
 	area  rect // of the lines, when they were drawn last
 	ports rect // of the column of ports
-	// titles are those of the columns, where they were drawn.
+	// titles are the titles of the columns, with their places.
 	titles []titleAt
 }
 
-// titleAt is where the title of a column was drawn.
+// titleAt is the place of a column's title.
 type titleAt struct {
 	rect
 	kind view.Kind
@@ -130,7 +130,7 @@ func (t *table) arrange() {
 	t.reselect()
 }
 
-// single reports whether a line belongs to no group: that of (Tiltfile).
+// single reports whether a line belongs to no group: the line of (Tiltfile).
 func (l tableLine) single() bool { return l.row != nil && l.row.Name == model.TiltfileName }
 
 // reselect keeps the selection on the same line, or at the same place if that line is gone.
@@ -269,7 +269,7 @@ func (t *table) fold(hide bool) {
 	t.arrange()
 }
 
-// height returns how many lines the whole table takes, with what it says if it is empty.
+// height returns the number of lines of the whole table, including the message of an empty one.
 func (t *table) height() int {
 	if t.emptiness() != "" {
 		return 2 + len(t.lines)
@@ -371,7 +371,7 @@ func (t *table) emptiness() string {
 	return ""
 }
 
-// drawTitles draws the titles of the columns, and how much of the table is above and below what is shown.
+// drawTitles draws the titles of the columns, and the sizes of the hidden parts above and below.
 func (t *table) drawTitles(c canvas, area rect, columns []view.Column) {
 	style := t.theme.style(view.Dim)
 	if t.focused {

@@ -14,7 +14,7 @@ import (
 	"github.com/hone-dev/hone/internal/hud/settings"
 )
 
-// Terminal is where the screen is drawn.
+// Terminal is the terminal that the screen is drawn on.
 type Terminal = tcell.Screen
 
 // ErrGone is the reason for the end of a screen whose terminal can no longer be read: its window was closed.
@@ -143,7 +143,7 @@ func (g *guarded) PollEvent() tcell.Event {
 	}
 }
 
-// Suspend gives up the terminal. What was typed before and has not been handled yet is dropped: tcell cannot suspend while its
+// Suspend gives up the terminal. Keys that were typed before and have not been handled yet are dropped: tcell cannot suspend while its
 // queue is full, and the goroutine that handles its events is the one that calls Suspend.
 func (g *guarded) Suspend() error {
 	events, suspended := make(chan tcell.Event), make(chan struct{})

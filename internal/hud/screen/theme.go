@@ -13,7 +13,7 @@ import (
 type theme struct {
 	ascii   bool // the terminal shows ASCII only
 	noColor bool
-	// colours are those of the user's choice; nil means the terminal's own sixteen.
+	// colours are the user's choice; nil means the terminal's own sixteen.
 	colours *colours
 }
 
@@ -38,7 +38,7 @@ func (t theme) style(tone view.Tone) tcell.Style {
 	return s
 }
 
-// selection is the style of what is selected, in the tone of its status.
+// selection is the style of the selection, in the tone of its status.
 func (t theme) selection(tone view.Tone) tcell.Style {
 	return t.style(tone).Dim(false).Bold(true).Reverse(true)
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// messageTime is how long a message covers the footer, unless a key removes it.
+// messageTime is the time for which a message covers the footer, unless a key removes it.
 const messageTime = 4 * time.Second
 
-// wantedTime is how long after a look at an error in the log its card follows, if the resource turns out to fail.
+// wantedTime bounds the time between a look at an error in the log and its card, if the resource turns out to fail.
 const wantedTime = 3 * time.Second
 
 // ui is the state of the screen. Only tview's goroutine touches it.
@@ -70,7 +70,7 @@ type ui struct {
 
 	presence presence
 	watch    attention.Watch
-	// announce tells the terminal what is worth telling a user who looks elsewhere; nil if the terminal cannot be told.
+	// announce sends the terminal news for a user who looks elsewhere; nil if the terminal cannot be told.
 	announce func(s attention.Said, project string)
 	// leave ends the screen; sync redraws; clipboard takes text; suspend gives the terminal to a function, and abandon makes it
 	// not take the terminal back after that.
@@ -79,7 +79,7 @@ type ui struct {
 	jobs      *jobs
 	sync      func()
 	clipboard func([]byte)
-	// sends is set if the terminal gets what clipboard takes.
+	// sends is set if the terminal gets each text that clipboard takes.
 	sends   bool
 	suspend func(func()) bool
 	abandon func()
@@ -122,7 +122,7 @@ func (u *ui) say(message string) {
 // tell shows an error for a moment.
 func (u *ui) tell(err error) { u.say(oneLineOf(err)) }
 
-// oneLineOf is an error with what mends it, in one line.
+// oneLineOf is an error with its fix, in one line.
 func oneLineOf(err error) string {
 	return words.OneLine(strings.ReplaceAll(problem.Text(err), "\n", ";"))
 }
@@ -149,7 +149,7 @@ func (u *ui) apply(f Frame, now time.Time) {
 	u.settle()
 }
 
-// attend tells the terminal what is worth telling a user who looks elsewhere.
+// attend sends the terminal news for a user who looks elsewhere.
 func (u *ui) attend(now time.Time) {
 	if u.announce == nil {
 		return
@@ -194,7 +194,7 @@ func (u *ui) paste(text string) {
 	}
 }
 
-// settle makes the parts of the screen agree after something has changed: what the log shows follows the selection.
+// settle makes the parts of the screen agree after something has changed: the log follows the selection.
 func (u *ui) settle() {
 	u.table.focused, u.log.focused = u.main.place() == inTable, u.main.place() == inLog
 	u.log.show(u.subject())
@@ -285,7 +285,7 @@ func (u *ui) cycleLevel() {
 // openLine unfolds the line with the cursor, or folds it.
 func (u *ui) openLine() { u.log.toggle() }
 
-// target returns the resource that a key acts on: that of the view on top, else the selected one; nil if there is none.
+// target returns the resource that a key acts on: the one in the view on top, else the selected one; nil if there is none.
 func (u *ui) target() *view.Row {
 	var name model.ManifestName
 	switch l := u.top().(type) {
@@ -470,7 +470,7 @@ func (u *ui) toShell() {
 	})
 }
 
-// obey does what job control asks.
+// obey carries out a request of job control.
 func (u *ui) obey(c JobControl) {
 	switch {
 	case c == Rest && u.options.Suspend == nil:

@@ -9,7 +9,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 )
 
-// place is where keys go. A verb may work in several places.
+// place is a part of the screen that receives keys. A verb may work in several places.
 type place uint16
 
 const (
@@ -22,9 +22,9 @@ const (
 	inPending
 	inPrompt
 	inMain = inTable | inLog
-	// inPages is where there is a text that is neither table nor log.
+	// inPages is a text that is neither table nor log.
 	inPages = inDetails | inText | inCard | inWhy | inPending
-	// inActing is where keys act on a resource.
+	// inActing is every place in which keys act on a resource.
 	inActing = inMain | inDetails | inCard | inWhy | inPending
 	inViews  = inMain | inDetails | inText | inCard | inWhy | inPending
 )
@@ -74,8 +74,8 @@ var wishes = []verb{
 }
 
 const (
-	// keysHint is the hint of the key that shows all keys, paletteHint that of the key that lists all commands, and detachHint
-	// that of the key that leaves an attached screen.
+	// keysHint is the hint of the key that shows all keys, paletteHint of the key that lists all commands, and detachHint
+	// of the key that leaves an attached screen.
 	// The footer always has room for them.
 	keysHint    = "keys"
 	detachHint  = "detach"
@@ -210,7 +210,7 @@ func (u *ui) matching(k key, at place) *verb {
 	return nil
 }
 
-// dispatch does what the user asked for, whether by key, by mouse or by name, or says why it cannot be done.
+// dispatch carries out the user's request, whether by key, by mouse or by name, or says why it cannot be done.
 func (u *ui) dispatch(v *verb) {
 	u.message, u.wanted = "", ""
 	if v != nil {

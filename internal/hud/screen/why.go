@@ -8,7 +8,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// whyView answers why a resource is in its state, or what a change of a file does.
+// whyView answers why a resource is in its state, or how a change of a file affects it.
 type whyView struct {
 	ui   *ui
 	name model.ManifestName

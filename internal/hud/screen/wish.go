@@ -41,7 +41,7 @@ func (u *ui) after(done string, err error) {
 	u.say(done)
 }
 
-// targets returns the resources that a key acts on: those that are marked, if the key is pressed in the table; else those of
+// targets returns the resources that a key acts on: the marked ones, if the key is pressed in the table; else the ones of
 // the selected group; else the one that the view on top shows, or the selected one.
 func (u *ui) targets() []model.ManifestName {
 	switch l := u.table.current(); {
@@ -60,7 +60,7 @@ func (u *ui) targets() []model.ManifestName {
 	return nil
 }
 
-// enabledOf returns the names that are not those of disabled resources; if all are disabled they stay, for the refusal.
+// enabledOf returns the names of resources that are not disabled; if all are disabled they stay, for the refusal.
 func (u *ui) enabledOf(names []model.ManifestName) []model.ManifestName {
 	on := slices.DeleteFunc(slices.Clone(names), func(n model.ManifestName) bool {
 		c, ok := u.frame.Controls(n)
@@ -228,7 +228,7 @@ func (u *ui) confirmEach(verb, question, done string) {
 	u.confirm(fmt.Sprintf(question, listed(names)+but), func() { u.wish(listed(names)+done, asks[verb](texts(names))) })
 }
 
-// restartPods asks first: what the containers hold is lost.
+// restartPods asks first: the contents of the containers are lost.
 func (u *ui) restartPods() {
 	u.confirmEach("restart-pods", "restart what runs of %s? What its containers hold is lost", " will be restarted")
 }
@@ -238,7 +238,7 @@ func (u *ui) adopt() {
 	u.confirmEach("adopt", "take over objects of others that %s declares? hone down gives them back", " takes over what it declares")
 }
 
-// restore applies resources again over what others have changed. It asks first only if something is lost that cannot be brought back.
+// restore applies resources again over the changes of others. It asks first only if something is lost that cannot be brought back.
 func (u *ui) restore() {
 	names, but, err := u.able("restore")
 	if err != nil {
@@ -259,12 +259,12 @@ func (u *ui) restore() {
 	u.confirm(fmt.Sprintf("restore %s? %s", listed(names), strings.Join(lost, "; ")), ask)
 }
 
-// accept leaves what others have changed to them.
+// accept leaves the fields that others have changed to them.
 func (u *ui) accept() {
 	u.askEach("accept", ": what others have changed stays, until the Tiltfile's own values change")
 }
 
-// prune deletes what the Tiltfile no longer declares.
+// prune deletes objects that the Tiltfile no longer declares.
 func (u *ui) prune() {
 	u.confirm("delete all objects that the Tiltfile no longer declares?", func() {
 		u.wish("what is no longer declared will be deleted", func(v store.View) (store.Action, error) { return intent.Prune(v) })
