@@ -31,6 +31,8 @@ type scrubber struct {
 type pattern struct {
 	text  string
 	label string
+	// word is set for a value that is an ordinary word; see shown.
+	word bool
 }
 
 func headHash(h uint32) uint32 { return h * 2654435761 >> 16 }
@@ -49,8 +51,9 @@ func Redacted(text string) bool { return strings.Contains(text, RedactedMark) }
 // newScrubber returns nil if there is nothing to hide.
 func newScrubber(secrets []model.Secret) *scrubber {
 	sc := &scrubber{byHead: map[uint32][]pattern{}}
-	labels := map[string]string{}
+	labels, words := map[string]string{}, map[string]bool{}
 	for _, secret := range secrets {
+		words[secret.Value] = isWord(secret.Value)
 		label := RedactedMark + " secret " + secret.Name + ":" + secret.Key + "]"
 		for _, form := range secretForms(secret.Value) {
 			if _, ok := labels[form]; !ok {
@@ -60,7 +63,7 @@ func newScrubber(secrets []model.Secret) *scrubber {
 	}
 	for text, label := range labels {
 		h := head(text, 0)
-		sc.byHead[h] = append(sc.byHead[h], pattern{text, label})
+		sc.byHead[h] = append(sc.byHead[h], pattern{text, label, words[text]})
 		bit := headHash(h)
 		sc.bits[bit>>3] |= 1 << (bit & 7)
 		sc.sorted = append(sc.sorted, text)
@@ -151,7 +154,7 @@ func (sc *scrubber) at(text string, i int) (pattern, bool) {
 		return pattern{}, false
 	}
 	for _, p := range sc.byHead[h] {
-		if strings.HasPrefix(text[i:], p.text) {
+		if strings.HasPrefix(text[i:], p.text) && !(p.word && shown(text, i, i+len(p.text))) {
 			return p, true
 		}
 	}
