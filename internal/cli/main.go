@@ -37,6 +37,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	if process.GuardMain(args) {
 		return command.ExitOK
 	}
+	stdout, stderr = command.ForTerminal(stdout), command.ForTerminal(stderr)
 	guard := command.NewTerminalGuard()
 	defer guard.End()
 	if guard.Repaired != "" {

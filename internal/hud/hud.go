@@ -15,6 +15,8 @@ import (
 	"github.com/hone-dev/hone/internal/base/terminal"
 	"github.com/hone-dev/hone/internal/hud/screen"
 	"github.com/hone-dev/hone/internal/hud/settings"
+	"github.com/hone-dev/hone/internal/hud/stream"
+	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -87,7 +89,7 @@ func New(o Options) *Subscriber {
 		o.Quit = func() {}
 	}
 	if o.Out == nil {
-		o.Out = os.Stdout
+		o.Out = text.NewWriter(os.Stdout, stream.Colored(os.Stdout))
 	}
 	if o.Now == nil {
 		o.Now = time.Now

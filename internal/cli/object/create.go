@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/hone-dev/hone/internal/base/editor"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/client/objects"
 	"github.com/hone-dev/hone/internal/client/objects/change"
@@ -32,7 +31,7 @@ func newCreate(g *command.Global) *cobra.Command {
 				return c.Create(ctx, u)
 			}
 			if edited {
-				e := change.Edit{Editor: editor.FromEnvironment(cmd.InOrStdin(), g.Stdout, g.Stderr), Remember: remember, Windows: windows}
+				e := change.Edit{Editor: g.Editor(cmd.InOrStdin()), Remember: remember, Windows: windows}
 				create = func(ctx context.Context, c *change.Writer, u *unstructured.Unstructured) error {
 					return c.CreateEdited(ctx, u, e)
 				}

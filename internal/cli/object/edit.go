@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hone-dev/hone/internal/base/editor"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/client/objects"
@@ -43,7 +42,7 @@ KUBE_EDITOR, VISUAL or EDITOR, or else vi. A change that the session refuses is 
 			if e.Status, err = statusOnly(subresource); err != nil {
 				return err
 			}
-			e.Editor, e.JSON = editor.FromEnvironment(cmd.InOrStdin(), g.Stdout, g.Stderr), format == "json"
+			e.Editor, e.JSON = g.Editor(cmd.InOrStdin()), format == "json"
 			return each(cmd.Context(), targets, func(t objects.Target) error { return writer.Edit(cmd.Context(), t, e) })
 		},
 	}

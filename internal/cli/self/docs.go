@@ -14,6 +14,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/suggest"
 	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/web/docs"
 )
 
@@ -90,7 +91,7 @@ func findDocs(g *command.Global, words string) error {
 
 // show prints a text, or opens the pager for one that is longer than the terminal.
 func show(cmd *cobra.Command, g *command.Global, page func(width int, styled bool) string) error {
-	out, isFile := g.Stdout.(*os.File)
+	out, isFile := text.Beneath(g.Stdout).(*os.File)
 	if !isFile || !term.IsTerminal(int(out.Fd())) {
 		_, err := fmt.Fprint(g.Stdout, page(paperWidth, false))
 		return err
@@ -99,9 +100,9 @@ func show(cmd *cobra.Command, g *command.Global, page func(width int, styled boo
 	if err != nil {
 		width, height = paperWidth, 0
 	}
-	text := page(width, os.Getenv("NO_COLOR") == "")
-	if height == 0 || strings.Count(text, "\n") < height || !term.IsTerminal(int(os.Stdin.Fd())) {
-		_, err := fmt.Fprint(g.Stdout, text)
+	shown := page(width, os.Getenv("NO_COLOR") == "")
+	if height == 0 || strings.Count(shown, "\n") < height || !term.IsTerminal(int(os.Stdin.Fd())) {
+		_, err := fmt.Fprint(out, shown)
 		return err
 	}
 	file, err := os.CreateTemp("", "hone-docs-*.txt")
@@ -109,7 +110,7 @@ func show(cmd *cobra.Command, g *command.Global, page func(width int, styled boo
 		return fmt.Errorf("make a file for the pager: %w", err)
 	}
 	defer func() { _ = os.Remove(file.Name()) }()
-	if _, err := file.WriteString(text); err != nil {
+	if _, err := file.WriteString(shown); err != nil {
 		return fmt.Errorf("write the file for the pager: %w", err)
 	}
 	if err := file.Close(); err != nil {

@@ -40,7 +40,7 @@ else in vi.`,
 				return err
 			}
 			if len(args) == 0 && !clear {
-				e := editor.FromEnvironment(cmd.InOrStdin(), g.Stdout, g.Stderr)
+				e := g.Editor(cmd.InOrStdin())
 				if args, err = editArgs(cmd.Context(), e, session.Where(), present); err != nil {
 					return err
 				}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/pkg/api"
 )
@@ -55,8 +58,11 @@ func printSessions(w io.Writer, all []api.RunningSession, now time.Time) error {
 		if s.TiltfileError != "" {
 			resources += "; ✖ " + s.TiltfileError
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", s.Name, s.Command, filepath.ToSlash(s.Tiltfile), orDash(s.Context),
-			view.Age(s.StartedAt, now), s.PID, orDash(s.URL), resources)
+		cells := []string{s.Name, s.Command, filepath.ToSlash(s.Tiltfile), orDash(s.Context), view.Age(s.StartedAt, now), strconv.Itoa(s.PID), orDash(s.URL), resources}
+		for i := range cells {
+			cells[i] = text.Clean(cells[i]) // a folder's name may have a line break
+		}
+		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
 	return t.Flush()
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/tiltfile/extension"
 	"github.com/hone-dev/hone/internal/tiltfile/lsp"
 )
@@ -46,7 +47,7 @@ func newLSPStart(serve func(*cobra.Command, []string) error) *cobra.Command {
 }
 
 func serveEditor(ctx context.Context, g *command.Global, in io.ReadCloser) error {
-	return lsp.Serve(ctx, in, g.Stdout, lsp.Options{
+	return lsp.Serve(ctx, in, text.Beneath(g.Stdout), lsp.Options{
 		Version: command.Version, Extensions: extension.Catalog{Store: &extension.Store{Dir: extension.DefaultDir()}},
 		Fault: func(text string) { fmt.Fprintln(g.Stderr, text) },
 	})

@@ -27,7 +27,7 @@ type Printer struct {
 
 // NewPrinter returns a printer without filters.
 func NewPrinter(out io.Writer, color ColorMode) *Printer {
-	return &Printer{out, printer{color: Options{Out: out, Color: color}.colored(), progress: map[progressKey]progress{}}}
+	return &Printer{text.Beneath(out), printer{color: Options{Out: out, Color: color}.colored(), progress: map[progressKey]progress{}}}
 }
 
 // Print writes lines. If skipped is not 0, it first notes how many lines before them are missing. Of a progress, it writes the

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
@@ -61,6 +62,7 @@ type Subscriber struct {
 
 // New returns a stream that begins with the oldest line that is kept.
 func New(o Options) *Subscriber {
+	o.Out = text.Beneath(o.Out) // what is printed here is clean
 	return &Subscriber{
 		options: o,
 		cursor:  o.cursor(),
@@ -100,7 +102,7 @@ func Colored(out io.Writer) bool {
 	if force := os.Getenv("CLICOLOR_FORCE"); force != "" && force != "0" {
 		return true
 	}
-	file, ok := out.(*os.File)
+	file, ok := text.Beneath(out).(*os.File)
 	return ok && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
 }
 

@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// noStyle ends all styles.
+const noStyle = "\x1b[0m"
+
 // ANSI renders cells for a terminal, with colours as escape sequences. The result leaves the terminal's style unchanged.
 func ANSI(cells []Cell) string {
 	var b strings.Builder
@@ -17,7 +20,7 @@ func ANSI(cells []Cell) string {
 		b.WriteString(c.Text)
 	}
 	if now != (Style{}) {
-		b.WriteString("\x1b[0m")
+		b.WriteString(noStyle)
 	}
 	return b.String()
 }
@@ -27,7 +30,7 @@ func Paint(s string, style Style) string {
 	if style == (Style{}) || s == "" {
 		return s
 	}
-	return style.sequence() + s + "\x1b[0m"
+	return style.sequence() + s + noStyle
 }
 
 // sequence returns the escape sequence that sets the style, regardless of the current one.

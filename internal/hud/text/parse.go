@@ -12,6 +12,8 @@ const (
 	// tabStop is the distance of tab stops in columns.
 	tabStop = 8
 	escape  = 0x1b
+	// mostParameters bounds the parameters of a sequence that count.
+	mostParameters = 32
 )
 
 // Cell is one grapheme, the content of one position of the screen, one or two columns wide.
@@ -85,7 +87,7 @@ func (p *parser) sequence() {
 		return
 	}
 	if p.ansi == nil {
-		p.ansi = ansi.NewParser()
+		p.ansi = newColors()
 	}
 	seq, _, n, _ := ansi.DecodeSequence(p.rest, ansi.NormalState, p.ansi)
 	p.rest = p.rest[max(n, 1):]
@@ -93,6 +95,14 @@ func (p *parser) sequence() {
 	if len(seq) > 2 && seq[1] == '[' && seq[len(seq)-1] == 'm' && cmd.Final() == 'm' && cmd.Prefix() == 0 && cmd.Intermediate() == 0 {
 		p.style = p.style.apply(parameters(p.ansi.Params()))
 	}
+}
+
+// newColors returns a parser for the parameters of colours. The package's own constructor takes 64 KB for strings, which are dropped here.
+func newColors() *ansi.Parser {
+	p := &ansi.Parser{}
+	p.SetParamsSize(mostParameters)
+	p.SetDataSize(1)
+	return p
 }
 
 func parameters(params ansi.Params) []int {

@@ -124,10 +124,12 @@ func (l Line) Rows(width int) []Cell {
 	return append(rows, trimRight(row))
 }
 
-// wordsOf splits a cell into words and the blanks between them.
+// wordsOf splits a cell into words and the blanks between them, without what has no width: a word that is cut has two parts that make
+// up the whole.
 func wordsOf(c Cell) []Span {
 	var out []Span
 	for _, s := range c {
+		s.Text = text.Clean(s.Text)
 		from := 0
 		for i := 1; i < len(s.Text); i++ {
 			if (s.Text[i] == ' ') != (s.Text[i-1] == ' ') {
