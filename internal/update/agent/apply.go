@@ -302,7 +302,7 @@ func (a *applier) write(root *os.Root, s *staged, content io.Reader) error {
 	}
 	_, err = io.Copy(f, content)
 	if err == nil {
-		err = s.adorn(f)
+		err = s.adorn(f, s.rel)
 	}
 	if cerr := f.Close(); err == nil {
 		err = cerr

@@ -18,11 +18,7 @@ import (
 func (s *server) list(m *protocol.List) {
 	l := &lister{id: m.ID, out: s.out, files: s.files, chunks: m.Chunks}
 	for _, p := range m.Places {
-		if p.Name != "" {
-			l.visit(path.Join(p.Dir, p.Name))
-		} else {
-			l.visit(p.Dir)
-		}
+		l.visit(path.Join(p.Dir, p.Name), p.Name == "")
 	}
 	s.out.send(&protocol.Listed{ID: m.ID, Faults: l.faults})
 }
@@ -36,9 +32,9 @@ type lister struct {
 	chunks uint64
 }
 
-// visit reports an entry and everything below it. Missing entries are not reported, nor are those that are neither file,
-// folder nor link: hone does not put such entries into containers.
-func (l *lister) visit(name string) {
+// visit reports an entry and, if it is deep, everything below it. Missing entries are not reported, nor are those that are neither
+// file, folder nor link: hone does not put such entries into containers.
+func (l *lister) visit(name string, deep bool) {
 	info, err := l.files.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
@@ -52,7 +48,9 @@ func (l *lister) visit(name string) {
 	case mode.IsDir():
 		e.Kind, e.Size = protocol.KindDir, 0
 		l.out.gather(e)
-		l.below(name)
+		if deep {
+			l.below(name)
+		}
 		return
 	case mode.IsRegular():
 		err = l.content(e, name)
@@ -76,7 +74,7 @@ func (l *lister) below(dir string) {
 		l.fault(dir, err)
 	}
 	for _, e := range entries {
-		l.visit(path.Join(dir, e.Name()))
+		l.visit(path.Join(dir, e.Name()), true)
 	}
 }
 

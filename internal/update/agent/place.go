@@ -13,7 +13,7 @@ import (
 )
 
 // errOutside means that a path lies in no place.
-var errOutside = errors.New("the path is outside of all sync destinations")
+var errOutside = errors.New(protocol.FaultOutside)
 
 // place is a part of the file system that may be written. Everything goes through its os.Root, which does not follow
 // symbolic links out of it.
@@ -99,7 +99,8 @@ func newPlaces(list []protocol.Place, fs files) places {
 	return out
 }
 
-// find returns the place that a path lies in, and the path below it. Of nested places the innermost counts.
+// find returns the place that a path lies in, and the path below it. Of nested places the innermost counts; but one that is for this
+// path alone comes first, since it is not known beforehand whether the path will be a file or a folder.
 func (ps places) find(name string) (*place, string, error) {
 	if !path.IsAbs(name) || path.Clean(name) != name {
 		return nil, "", errors.New("the path is not clean and absolute")
@@ -108,8 +109,11 @@ func (ps places) find(name string) (*place, string, error) {
 	var rel string
 	for _, p := range ps {
 		r, ok := below(p.Dir, name)
-		if ok && (p.Name == "" || p.Name == r) && (best == nil || len(p.Dir) > len(best.Dir)) {
+		switch {
+		case ok && p.Name == "" && (best == nil || len(p.Dir) > len(best.Dir)):
 			best, rel = p, r
+		case ok && p.Name != "" && p.Name == r:
+			return p, r, nil
 		}
 	}
 	if best == nil {

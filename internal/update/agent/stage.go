@@ -39,6 +39,8 @@ type update struct {
 	puts       []*staged
 	// deletes are the paths to remove.
 	deletes []string
+	// yield are the paths of links and files that give way to folders. Nothing is staged below them.
+	yield []string
 	// current takes the next Data; nil if there is no such entry.
 	current *staged
 	faults  []protocol.Fault
@@ -130,6 +132,9 @@ func (u *update) put(m *protocol.Put) {
 		p.owner = m.Owner
 	}
 	u.puts, u.current = append(u.puts, s), s
+	if !s.failed && m.Kind == protocol.KindDir {
+		u.check(s, u.makeWay(s))
+	}
 	if !s.failed && m.Base != "" {
 		u.check(s, u.openBase(s))
 	}
@@ -137,6 +142,30 @@ func (u *update) put(m *protocol.Put) {
 		u.check(s, u.create(s))
 	}
 	u.data(m.Data)
+}
+
+// makeWay notes that a folder replaces a link or a file. A link would lead what is staged below it to where it points.
+func (u *update) makeWay(s *staged) error {
+	root, err := s.place.open()
+	if err != nil {
+		return err
+	}
+	if info, err := root.Lstat(s.rel); err == nil && !info.IsDir() && s.rel != "." {
+		u.yield = append(u.yield, s.Path)
+	}
+	return nil
+}
+
+// stands returns the path that is there now and that an entry takes the place of, below the place: its own, or a path above it that
+// gives way to a folder.
+func (u *update) stands(s *staged) string {
+	for _, name := range u.yield {
+		if _, ok := below(name, s.Path); ok {
+			rel, _ := below(s.place.Dir, name)
+			return rel
+		}
+	}
+	return s.rel
 }
 
 // openBase opens the file that parts of the content come from, before anything replaces it.
@@ -219,10 +248,15 @@ func (u *update) create(s *staged) error {
 	if err != nil {
 		return err
 	}
-	dir := path.Dir(s.rel)
+	stands := u.stands(s)
+	dir := path.Dir(stands)
 	for dir != "." {
-		if info, err := root.Stat(dir); err == nil && info.IsDir() {
+		info, err := root.Stat(dir)
+		if err == nil && info.IsDir() {
 			break
+		}
+		if err != nil && reason(err) == protocol.FaultEscapes {
+			return err
 		}
 		dir = path.Dir(dir)
 	}
@@ -233,7 +267,7 @@ func (u *update) create(s *staged) error {
 		s.temp = ""
 		return err
 	}
-	if !u.many {
+	if !u.many && stands == s.rel {
 		s.prepare(root)
 	}
 	return nil
@@ -315,7 +349,7 @@ func (u *update) finish() {
 		return
 	}
 	if s.file != nil {
-		u.check(s, s.adorn(s.file))
+		u.check(s, s.adorn(s.file, u.stands(s)))
 		if !s.failed && s.ModTime != 0 {
 			u.check(s, setTime(s.file, s.ModTime))
 		}
@@ -332,9 +366,9 @@ func (s *staged) closeBase() {
 	}
 }
 
-// adorn gives a new file its mode and owner.
-func (s *staged) adorn(f *os.File) error {
-	o, kept := owner(s.place.root, s.rel, s.Owner)
+// adorn gives a new file its mode and its owner, who may be that of the entry that stands there.
+func (s *staged) adorn(f *os.File, stands string) error {
+	o, kept := owner(s.place.root, stands, s.Owner)
 	if err := give(o, kept || s.Owner != nil, f.Chown); err != nil {
 		return err
 	}
@@ -381,8 +415,14 @@ func errno(err error) uint64 {
 // reason returns an error without the path, which the fault names.
 func reason(err error) string {
 	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Op + ": " + p.Err.Error()
+	if !errors.As(err, &p) {
+		return err.Error()
 	}
-	return err.Error()
+	if p.Err.Error() == escapes {
+		return protocol.FaultEscapes
+	}
+	return p.Op + ": " + p.Err.Error()
 }
+
+// escapes is the text of the error of an os.Root for a path that a link leads out of it. The package os does not export the error.
+const escapes = "path escapes from parent"

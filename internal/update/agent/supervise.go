@@ -41,7 +41,7 @@ func Supervise(argv []string, file string) int {
 		return fail("synclet: "+argv[0]+": "+err.Error()+"\n", codeNotFound)
 	}
 	s := &supervisor{program: program, argv: argv, exited: make(chan exit, 16), restarts: make(chan request),
-		reap: make(chan struct{}, 1), clients: newClients()}
+		reap: make(chan struct{}, 1), clients: newClients(), brood: newBrood()}
 	signals := make(chan os.Signal, 64)
 	signal.Notify(signals)
 	adoptOrphans()
@@ -81,6 +81,7 @@ type supervisor struct {
 	restarts chan request
 	reap     chan struct{} // there may be a child to wait for
 	clients  *clients
+	brood    *brood
 
 	// These belong to the loop.
 	pid     int // zero while no process runs
@@ -220,7 +221,7 @@ func (s *supervisor) reaped(e exit) (done bool) {
 		}
 	}
 	// The new process also has to wait for the children of the old one: they may hold a port.
-	if s.again && s.pid == 0 && syscall.Kill(-s.group, 0) != nil {
+	if s.again && s.pid == 0 && syscall.Kill(-s.group, 0) != nil && !s.brood.end() {
 		s.crashes = 0
 		s.startAgain()
 	}
@@ -240,6 +241,7 @@ func (s *supervisor) ended() (done bool) {
 	}
 	// Kill the children of the process too, as the end of the container would.
 	_ = syscall.Kill(-s.group, syscall.SIGKILL)
+	s.brood.end()
 	s.crashed()
 	if s.clients.none() {
 		_, _ = os.Stderr.WriteString("synclet: the process ended with exit code " + strconv.FormatUint(s.code, 10) + "\n")

@@ -153,7 +153,13 @@ type Fault struct {
 	Text  string
 }
 
-// List requests the entries of places.
+// The texts of faults that are a refusal: no other way may do what the synclet does not.
+const (
+	FaultEscapes = "a symbolic link leads out of the sync's destination"
+	FaultOutside = "the path is outside of all sync destinations"
+)
+
+// List requests the entries of places. A place for one path is that entry alone, also if it is a folder.
 type List struct {
 	ID     uint64
 	Places []Place
