@@ -78,9 +78,12 @@ func (u ContainerUpdater) copy(ctx context.Context, c model.ContainerRef, copies
 		return nil
 	}
 	step := "copy files to " + c.Name
-	known := askOwners(ctx, copies, func(ctx context.Context, argv []string, in io.Reader, out io.Writer) error {
+	known := ask(ctx, c.Syncs, copies, func(ctx context.Context, argv []string, in io.Reader, out io.Writer) error {
 		return u.Engine.ContainerExec(ctx, c.ID, argv, in, out)
 	})
+	if err := known.refusal(c.Syncs, copies); err != nil {
+		return err
+	}
 	owned, err := known.give(copies)
 	if err != nil {
 		return &InfraError{Step: step, Err: err}

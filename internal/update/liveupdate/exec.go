@@ -65,9 +65,8 @@ func (r *commander) user(ctx context.Context, cmd model.Cmd, log logstore.Logger
 var untar = []string{"tar", "-C", "/", "-x", "-f", "-"}
 
 const (
-	// removeAndUntar lists the owners of existing paths before it unpacks, so that the archive can name the owners of
-	// its entries.
-	removeAndUntar = remove + "\nset --\n" + listOwners + "\ntar -C / -x -f -"
+	// removeAndUntar surveys the container before it unpacks: the answer determines what the archive holds.
+	removeAndUntar = remove + "\nset --\n" + survey + "\ntar -C / -x -f -"
 	// codeRemove is the exit code of scripts in which rm failed, not a later command.
 	codeRemove     = 90
 	codeRemoveText = "90"
@@ -81,27 +80,35 @@ func (r *commander) files(ctx context.Context, plan Plan) error {
 		return &InfraError{Step: step, Err: err}
 	}
 	groups := deletions(r.c, plan.Deletes)
-	if len(groups) <= 1 && len(plan.Copies) > 0 {
-		said, output, err := r.removeAndUntar(ctx, slices.Concat(groups...), plan.Copies)
-		if code, exited := failed(err); exited && code == codeRemove {
-			return stepError(ctx, deleting, "rm", err, output)
+	removeAll := func(groups [][]string) error {
+		for _, paths := range groups {
+			output, err := r.tool(ctx, append([]string{"sh", "-c", remove, "sh"}, paths...), nil)
+			if err != nil {
+				return stepError(ctx, deleting, map[bool]string{true: "sh", false: "rm"}[r.bare], err, output)
+			}
 		}
-		if !cannotStart(err) || ctx.Err() != nil {
-			return copied(ctx, step, err, output)
-		}
-		// The image has no shell or no tar: a separate command for each of the two shows which.
-		r.bare = !said
-	}
-	for _, paths := range groups {
-		output, err := r.tool(ctx, append([]string{"sh", "-c", remove, "sh"}, paths...), nil)
-		if err != nil {
-			return stepError(ctx, deleting, map[bool]string{true: "sh", false: "rm"}[r.bare], err, output)
-		}
-	}
-	if len(plan.Copies) == 0 {
 		return nil
 	}
-	output, err := r.tool(ctx, untar, p.send)
+	if len(plan.Copies) == 0 {
+		return removeAll(groups)
+	}
+	most := max(0, len(groups)-1) // the last ones travel with the copies
+	if err := removeAll(groups[:most]); err != nil {
+		return err
+	}
+	said, output, err := r.removeAndUntar(ctx, slices.Concat(groups[most:]...), plan.Copies)
+	if code, exited := failed(err); exited && code == codeRemove {
+		return stepError(ctx, deleting, "rm", err, output)
+	}
+	if !cannotStart(err) || ctx.Err() != nil {
+		return copied(ctx, step, err, output)
+	}
+	// The image has no shell or no tar: a separate command for each of the two shows which.
+	r.bare = !said
+	if err := removeAll(groups[most:]); err != nil {
+		return err
+	}
+	output, err = r.tool(ctx, untar, p.send)
 	return copied(ctx, step, err, output)
 }
 
@@ -110,7 +117,7 @@ func (r *commander) removeAndUntar(ctx context.Context, paths []string, copies [
 	err = persist(ctx, transient, func() error {
 		var complaint clip
 		defer func() { output = complaint.String() }()
-		return converse(copies, func(in io.Reader, out io.Writer) error {
+		return converse(r.c.Syncs, copies, func(in io.Reader, out io.Writer) error {
 			var err error
 			said, err = r.script(ctx, program{
 				argv: saying(removeAndUntar, paths...), stdout: out, said: &complaint,

@@ -16,7 +16,7 @@ const (
 	missing     kind = iota // deleted
 	file                    // a regular file or a symbolic link
 	folder                  // a folder whose entries are separate changes
-	emptyFolder             // a folder that its entries would not create
+	emptyFolder             // a folder without entries
 )
 
 // change is a path that the plan must account for.
@@ -32,12 +32,14 @@ type expander struct {
 	roots map[string]bool // local paths of the syncs
 	seen  map[string]bool
 	out   []change
+	// links tells of folders whether a link leads there; see behindLink.
+	links map[string]bool
 }
 
 // expandAll classifies the paths and adds the paths below folders. Ignored paths and those that are neither file, link
 // nor folder (sockets, pipes, devices) are left out.
 func (in Input) expandAll(paths []string) ([]change, error) {
-	e := expander{in: in, roots: map[string]bool{}, seen: make(map[string]bool, len(paths))}
+	e := expander{in: in, roots: map[string]bool{}, seen: make(map[string]bool, len(paths)), links: map[string]bool{}}
 	for _, s := range in.Spec.Syncs {
 		e.roots[filepath.Clean(s.LocalPath)] = true
 	}
@@ -101,7 +103,7 @@ func (e *expander) add(p string, exists func(string) (fs.FileInfo, error)) (coun
 		return true, nil
 	}
 	info, err := exists(p)
-	if gone(err) {
+	if gone(err) || err == nil && e.behindLink(p) {
 		e.put(p, missing)
 		return true, nil
 	}
@@ -122,12 +124,39 @@ func (e *expander) add(p string, exists func(string) (fs.FileInfo, error)) (coun
 	return false, nil
 }
 
+// behindLink reports whether a path is reached through a symbolic link below a sync's root. It is no path of the tree then: where a
+// folder was replaced by a link to another one, what was in it is gone, though the other one may have files of the same names.
+func (e *expander) behindLink(p string) bool {
+	dir := filepath.Dir(p)
+	for at := dir; !e.roots[at]; at = filepath.Dir(at) {
+		if at == filepath.Dir(at) {
+			return false // it is not below a root
+		}
+	}
+	return !e.roots[p] && e.linked(dir)
+}
+
+// linked reports whether a folder below a root, or one between the two, is a link.
+func (e *expander) linked(dir string) bool {
+	if e.roots[dir] {
+		return false
+	}
+	is, known := e.links[dir]
+	if !known {
+		info, err := e.in.Exists(dir)
+		is = err == nil && info.Mode()&fs.ModeSymlink != 0 || e.linked(filepath.Dir(dir))
+		e.links[dir] = is
+	}
+	return is
+}
+
 func (e *expander) addFolder(p string) error {
 	at := len(e.out)
 	e.put(p, folder)
 	entries, err := e.in.List(p)
 	if gone(err) {
-		return nil // deleted meanwhile: that is an event of its own
+		e.out = e.out[:at] // deleted meanwhile: that is an event of its own
+		return nil
 	}
 	if err != nil {
 		return &FallBackError{Reason: fmt.Sprintf("cannot read %s: %v", p, err), Path: p}

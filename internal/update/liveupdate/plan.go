@@ -46,7 +46,8 @@ type Copy struct {
 
 // Plan is what to do in one container, in the order of its fields. The zero value does nothing.
 type Plan struct {
-	// Copies are sorted as the changed files were, each remote path once.
+	// Copies are sorted as the changed files were, each remote path once, but folders come first. What stands at the path in the
+	// container gives way: a link or a file to a folder, an empty folder to a file or a link.
 	Copies []Copy
 	// Deletes are clean absolute remote paths, removed before anything is copied, in an order in which the paths below a
 	// path precede it. Each stands for itself: a folder is removed only if it is empty, so that files from elsewhere and
@@ -170,6 +171,7 @@ func (in Input) stops(changes []change) error {
 func (in Input) assign(changes []change) (Plan, error) {
 	m := in.mapper()
 	var plan Plan
+	var folders []Copy
 	taken := map[string]bool{}
 	for _, c := range changes {
 		remote, owner, ok := m.remote(c.path)
@@ -184,13 +186,17 @@ func (in Input) assign(changes []change) (Plan, error) {
 			return Plan{}, &FallBackError{Reason: fmt.Sprintf("%s, which is synced to /, is gone", c.path), Path: c.path}
 		case c.kind == missing:
 			plan.Deletes = append(plan.Deletes, remote)
-		case c.kind == file || c.kind == emptyFolder && remote != "/":
-			plan.Copies = append(plan.Copies, Copy{Local: c.path, Remote: remote, IsDir: c.kind == emptyFolder, Owner: owner, Size: c.size})
+		case c.kind == file:
+			plan.Copies = append(plan.Copies, Copy{Local: c.path, Remote: remote, Owner: owner, Size: c.size})
+		case !in.isRoot(c, remote):
+			folders = append(folders, Copy{Local: c.path, Remote: remote, IsDir: true, Owner: owner})
 		}
 		taken[remote] = true
 		plan.Files = append(plan.Files, c.path)
 	}
-	plan.Deletes = tidyDeletes(plan.Deletes, plan.Copies)
+	slices.SortFunc(folders, func(a, b Copy) int { return strings.Compare(a.Remote, b.Remote) })
+	plan.Copies = append(folders, plan.Copies...)
+	slices.SortFunc(plan.Deletes, func(a, b string) int { return strings.Compare(b, a) })
 	if len(plan.Files) > 0 {
 		plan.Runs = matching(in.Spec.Runs, plan.Files)
 		plan.RestartProcess = slices.ContainsFunc(plan.Files, in.Spec.RestartProcess.Due)
@@ -225,22 +231,9 @@ func matching(runs []model.Run, files []string) []model.Run {
 	return out
 }
 
-// tidyDeletes puts the paths below a path before it. If a file is copied to a path that was a folder, so that paths
-// below it are deleted, the folder itself is deleted too: neither tar nor a rename replaces a folder by a file.
-func tidyDeletes(deletes []string, copies []Copy) []string {
-	files := make(map[string]bool, len(copies))
-	for _, c := range copies {
-		files[c.Remote] = !c.IsDir
-	}
-	for _, d := range deletes {
-		for p := path.Dir(d); len(p) > 1; p = path.Dir(p) {
-			if files[p] {
-				deletes = append(deletes, p)
-			}
-		}
-	}
-	slices.SortFunc(deletes, func(a, b string) int { return strings.Compare(b, a) })
-	return slices.Compact(deletes)
+// isRoot reports whether a folder is the destination of a sync, which may be reached through a link of the image, or exists anyway.
+func (in Input) isRoot(c change, remote string) bool {
+	return remote == "/" || c.kind == folder && slices.ContainsFunc(in.Spec.Syncs, func(s model.Sync) bool { return filepath.Clean(s.LocalPath) == c.path })
 }
 
 // gone reports whether err means that a path does not exist.

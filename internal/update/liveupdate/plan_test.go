@@ -110,18 +110,18 @@ func TestMake(t *testing.T) {
 		{name: "symbolic link", spec: syncs("/p", "/app"), changed: []string{"/p/link"}, want: outline{Copies: []string{"/p/link > /app/link"}}},
 		{name: "dangling link", spec: syncs("/p", "/app"), changed: []string{"/p/dangling"}, want: outline{Copies: []string{"/p/dangling > /app/dangling"}}},
 		{name: "link to a folder", spec: syncs("/p", "/app"), changed: []string{"/p/linkdir"}, want: outline{Copies: []string{"/p/linkdir > /app/linkdir"}}},
-		{name: "link to a folder as root", spec: syncs("/p/linkdir", "/app/"), changed: []string{"/p/linkdir"}, want: outline{Copies: []string{"/p/linkdir/c.js > /app/c.js", "/p/linkdir/deep/d.js > /app/deep/d.js"}}},
+		{name: "link to a folder as root", spec: syncs("/p/linkdir", "/app/"), changed: []string{"/p/linkdir"}, want: outline{Copies: []string{"/p/linkdir/deep > /app/deep/", "/p/linkdir/c.js > /app/c.js", "/p/linkdir/deep/d.js > /app/deep/d.js"}}},
 		{name: "socket", spec: syncs("/p", "/app"), changed: []string{"/p/sock"}},
 		{name: "ignored", spec: syncs("/p", "/app"), changed: []string{"/p/web/lib/deep/skip.me"}},
 		{name: "ignored outside of every sync", spec: syncs("/p/web", "/app"), changed: []string{"/q/skip.me"}},
 
 		// Folders.
-		{name: "folder stands for its files", spec: syncs("/p", "/app"), changed: []string{"/p/web/lib"}, want: outline{Copies: []string{"/p/web/lib/c.js > /app/web/lib/c.js", "/p/web/lib/deep/d.js > /app/web/lib/deep/d.js"}}},
-		{name: "folder and its file", spec: syncs("/p", "/app"), changed: []string{"/p/web/lib/c.js", "/p/web/lib"}, want: outline{Copies: []string{"/p/web/lib/c.js > /app/web/lib/c.js", "/p/web/lib/deep/d.js > /app/web/lib/deep/d.js"}}},
+		{name: "folder stands for its files", spec: syncs("/p", "/app"), changed: []string{"/p/web/lib"}, want: outline{Copies: []string{"/p/web/lib > /app/web/lib/", "/p/web/lib/deep > /app/web/lib/deep/", "/p/web/lib/c.js > /app/web/lib/c.js", "/p/web/lib/deep/d.js > /app/web/lib/deep/d.js"}}},
+		{name: "folder and its file", spec: syncs("/p", "/app"), changed: []string{"/p/web/lib/c.js", "/p/web/lib"}, want: outline{Copies: []string{"/p/web/lib > /app/web/lib/", "/p/web/lib/deep > /app/web/lib/deep/", "/p/web/lib/c.js > /app/web/lib/c.js", "/p/web/lib/deep/d.js > /app/web/lib/deep/d.js"}}},
 		{name: "empty folder", spec: syncs("/p", "/app"), changed: []string{"/p/empty"}, want: outline{Copies: []string{"/p/empty > /app/empty/"}}},
 		{name: "folder with nothing but ignored files", spec: syncs("/p", "/app"), changed: []string{"/p/onlyskip"}, want: outline{Copies: []string{"/p/onlyskip > /app/onlyskip/"}}},
 		{name: "empty folder to the root", spec: syncs("/p/empty", "/"), changed: []string{"/p/empty"}},
-		{name: "folder above the syncs", spec: syncs("/p/web2", "/two", "/p/api", "/three"), changed: []string{"/p/web2", "/p/api"}, want: outline{Copies: []string{"/p/web2/x.js > /two/x.js", "/p/api/go.mod > /three/go.mod", "/p/api/main.go > /three/main.go", "/p/api/vendor/v.go > /three/vendor/v.go"}}},
+		{name: "folder above the syncs", spec: syncs("/p/web2", "/two", "/p/api", "/three"), changed: []string{"/p/web2", "/p/api"}, want: outline{Copies: []string{"/p/api/vendor > /three/vendor/", "/p/web2/x.js > /two/x.js", "/p/api/go.mod > /three/go.mod", "/p/api/main.go > /three/main.go", "/p/api/vendor/v.go > /three/vendor/v.go"}}},
 		{name: "folder above with a file that has no sync", spec: syncs("/p/web/lib", "/lib"), changed: []string{"/p/web"}, reason: "a.js matches no sync()"},
 
 		// Deletions.
@@ -129,7 +129,7 @@ func TestMake(t *testing.T) {
 		{name: "renamed", spec: syncs("/p", "/app"), changed: []string{"/p/old.go", "/p/main.go"}, want: outline{Copies: []string{"/p/main.go > /app/main.go"}, Deletes: []string{"/app/old.go"}}},
 		{name: "deleted below a file", spec: syncs("/p", "/app"), changed: []string{"/p/gone/a"}, want: outline{Deletes: []string{"/app/gone/a"}}},
 		{name: "deleted folder after its files", spec: syncs("/p", "/app"), changed: []string{"/p/old/a", "/p/old", "/p/old/b/c"}, want: outline{Deletes: []string{"/app/old/b/c", "/app/old/a", "/app/old"}}},
-		{name: "folder became a file", spec: syncs("/p", "/app"), changed: []string{"/p/main.go/a", "/p/main.go/b", "/p/main.go"}, want: outline{Copies: []string{"/p/main.go > /app/main.go"}, Deletes: []string{"/app/main.go/b", "/app/main.go/a", "/app/main.go"}}},
+		{name: "folder became a file", spec: syncs("/p", "/app"), changed: []string{"/p/main.go/a", "/p/main.go/b", "/p/main.go"}, want: outline{Copies: []string{"/p/main.go > /app/main.go"}, Deletes: []string{"/app/main.go/b", "/app/main.go/a"}}},
 		{name: "deleted single file", spec: syncs("/p/gone.go", "/app/gone.go"), changed: []string{"/p/gone.go"}, want: outline{Deletes: []string{"/app/gone.go"}}},
 		{name: "deleted single file in a folder", spec: syncs("/p/gone.go", "/app/"), changed: []string{"/p/gone.go"}, want: outline{Deletes: []string{"/app/gone.go"}}},
 		{name: "deleted file of a deleted root", spec: syncs("/p/gone", "/app/"), changed: []string{"/p/gone/a"}, want: outline{Deletes: []string{"/app/a"}}},
@@ -158,14 +158,14 @@ func TestMake(t *testing.T) {
 		{name: "run with a trigger that does not", spec: runs(run("a", "/p/package.json")), changed: []string{"/p/main.go"}, want: outline{Copies: []string{"/p/main.go > /app/main.go"}}},
 		{name: "run with a folder as trigger", spec: runs(run("a", "/q", "/p/web/")), changed: []string{"/p/web/lib/c.js"}, want: outline{Copies: []string{"/p/web/lib/c.js > /app/web/lib/c.js"}, Runs: []string{"a"}}},
 		{name: "run on a deletion", spec: runs(run("a", "/p/gone.txt")), changed: []string{"/p/gone.txt"}, want: outline{Deletes: []string{"/app/gone.txt"}, Runs: []string{"a"}}},
-		{name: "run on a file in a changed folder", spec: runs(run("a", "/p/api/go.mod")), changed: []string{"/p/api"}, want: outline{Copies: []string{"/p/api/go.mod > /app/api/go.mod", "/p/api/main.go > /app/api/main.go", "/p/api/vendor/v.go > /app/api/vendor/v.go"}, Runs: []string{"a"}}},
+		{name: "run on a file in a changed folder", spec: runs(run("a", "/p/api/go.mod")), changed: []string{"/p/api"}, want: outline{Copies: []string{"/p/api > /app/api/", "/p/api/vendor > /app/api/vendor/", "/p/api/go.mod > /app/api/go.mod", "/p/api/main.go > /app/api/main.go", "/p/api/vendor/v.go > /app/api/vendor/v.go"}, Runs: []string{"a"}}},
 		{name: "runs keep their order", spec: runs(run("a"), run("b", "/p/nothing"), run("c", "/p/main.go")), changed: []string{"/p/main.go"}, want: outline{Copies: []string{"/p/main.go > /app/main.go"}, Runs: []string{"a", "c"}}},
 		{name: "no run for nothing", spec: runs(run("a")), changed: []string{"/p/onlyskip/skip.me", "/p/sock"}},
 
 		// Restarts.
 		{name: "restart", spec: withSyncs(model.LiveUpdate{RestartContainer: true}, "/p", "/app"), changed: []string{"/p/main.go"}, want: outline{Copies: []string{"/p/main.go > /app/main.go"}, Restart: true}},
 		{name: "restart of the process", spec: withSyncs(model.LiveUpdate{RestartProcess: &model.RestartProcess{}}, "/p", "/app"), changed: []string{"/p/main.go"}, kube: true, want: outline{Copies: []string{"/p/main.go > /app/main.go"}, RestartProcess: true, Revived: true}},
-		{name: "restart of the process on a trigger", spec: withSyncs(model.LiveUpdate{RestartProcess: &model.RestartProcess{Triggers: []string{"/p/web/lib"}}}, "/p", "/app"), changed: []string{"/p/main.go", "/p/web"}, want: outline{Copies: []string{"/p/main.go > /app/main.go", "/p/web/a.js > /app/web/a.js", "/p/web/b.js > /app/web/b.js", "/p/web/lib/c.js > /app/web/lib/c.js", "/p/web/lib/deep/d.js > /app/web/lib/deep/d.js"}, RestartProcess: true, Revived: true}},
+		{name: "restart of the process on a trigger", spec: withSyncs(model.LiveUpdate{RestartProcess: &model.RestartProcess{Triggers: []string{"/p/web/lib"}}}, "/p", "/app"), changed: []string{"/p/main.go", "/p/web"}, want: outline{Copies: []string{"/p/web > /app/web/", "/p/web/lib > /app/web/lib/", "/p/web/lib/deep > /app/web/lib/deep/", "/p/main.go > /app/main.go", "/p/web/a.js > /app/web/a.js", "/p/web/b.js > /app/web/b.js", "/p/web/lib/c.js > /app/web/lib/c.js", "/p/web/lib/deep/d.js > /app/web/lib/deep/d.js"}, RestartProcess: true, Revived: true}},
 		{name: "no restart of the process without its trigger", spec: withSyncs(model.LiveUpdate{RestartProcess: &model.RestartProcess{Triggers: []string{"/p/web"}}}, "/p", "/app"), changed: []string{"/p/main.go"}, want: outline{Copies: []string{"/p/main.go > /app/main.go"}, Revived: true}},
 		{name: "no restart of the process for nothing", spec: withSyncs(model.LiveUpdate{RestartProcess: &model.RestartProcess{}}, "/p", "/app"), changed: []string{"/p/sock"}},
 		{name: "no restart for nothing", spec: withSyncs(model.LiveUpdate{RestartContainer: true}, "/p", "/app"), changed: []string{"/p/sock"}},
@@ -206,7 +206,7 @@ func TestMake(t *testing.T) {
 // TestMakeMany plans so many changes that several goroutines ask for the paths: the plan is as for few.
 func TestMakeMany(t *testing.T) {
 	many, want := fstest.MapFS{}, outline{}
-	var changed []string
+	var changed, folders []string
 	for i := range 4 * aheadFrom {
 		p := fmt.Sprintf("p/web/%04d.js", i)
 		changed = append(changed, "/"+p)
@@ -216,6 +216,7 @@ func TestMakeMany(t *testing.T) {
 			continue
 		case 1:
 			many[p+"/in.js"] = &fstest.MapFile{}
+			folders = append(folders, fmt.Sprintf("/%s -> /app/%04d.js", p, i))
 			want.Copies = append(want.Copies, fmt.Sprintf("/%s/in.js -> /app/%04d.js/in.js", p, i))
 			continue
 		case 2:
@@ -226,6 +227,7 @@ func TestMakeMany(t *testing.T) {
 		want.Copies = append(want.Copies, fmt.Sprintf("/%s -> /app/%04d.js", p, i))
 	}
 	slices.Reverse(want.Deletes)
+	want.Copies = append(folders, want.Copies...)
 	plan, err := Make(Input{Spec: syncs("/p/web", "/app"), Changed: changed,
 		Exists: func(p string) (fs.FileInfo, error) { return fs.Lstat(many, strings.TrimPrefix(p, "/")) },
 		List:   func(p string) ([]fs.DirEntry, error) { return fs.ReadDir(many, strings.TrimPrefix(p, "/")) }})
@@ -270,6 +272,7 @@ func TestInitialPlan(t *testing.T) {
 	}
 	want := outline{
 		Copies: []string{
+			"/p/api/vendor > /api/vendor/", "/p/web/lib/deep > /lib/deep/",
 			"/p/web/lib/c.js > /lib/c.js", "/p/web/lib/deep/d.js > /lib/deep/d.js",
 			"/p/web/a.js > /web/a.js", "/p/web/b.js > /web/b.js",
 			"/p/api/go.mod > /api/go.mod", "/p/api/main.go > /api/main.go", "/p/api/vendor/v.go > /api/vendor/v.go",
@@ -314,21 +317,4 @@ func FuzzMapping(f *testing.F) {
 			t.Errorf("sync(%q, %q), %q: got %q", local, remote, changed, got)
 		}
 	})
-}
-
-func TestTidyDeletes(t *testing.T) {
-	file := []Copy{{Remote: "/a/f"}, {Remote: "/a/d", IsDir: true}}
-	for _, tt := range []struct {
-		in, want []string
-	}{
-		{nil, nil},
-		{[]string{"/a/b", "/a/bc"}, []string{"/a/bc", "/a/b"}},
-		{[]string{"/a/b/c/d", "/x", "/a/b"}, []string{"/x", "/a/b/c/d", "/a/b"}},
-		{[]string{"/a/f/x", "/a/f/y/z"}, []string{"/a/f/y/z", "/a/f/x", "/a/f"}},
-		{[]string{"/a/d/x"}, []string{"/a/d/x"}},
-	} {
-		if got := tidyDeletes(slices.Clone(tt.in), file); !slices.Equal(got, tt.want) {
-			t.Errorf("%q: got %q, want %q", tt.in, got, tt.want)
-		}
-	}
 }

@@ -192,6 +192,22 @@ func TestRealExecUpdater(t *testing.T) {
 	})
 }
 
+func TestRealExecUpdaterKinds(t *testing.T) {
+	t.Parallel()
+	kinds(t, realPod(t, 0))
+}
+
+func TestRealContainerUpdaterKinds(t *testing.T) {
+	t.Parallel()
+	kinds(t, realContainer(t, idle...))
+}
+
+func kinds(t *testing.T, p liveupdatetest.Place) {
+	local := t.TempDir()
+	p.Container.Syncs = []model.Sync{{LocalPath: local, RemotePath: "/app/kinds"}}
+	liveupdatetest.KindsConformance(t, p, local, "/app/kinds")
+}
+
 func TestRealExecUpdaterRestarts(t *testing.T) {
 	t.Parallel()
 	liveupdatetest.RestartConformance(t, realPod(t, 0, liveupdatetest.Restarting...))

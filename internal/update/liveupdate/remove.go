@@ -2,6 +2,7 @@ package liveupdate
 
 import (
 	"path"
+	"strings"
 
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -50,9 +51,14 @@ func destination(syncs []model.Sync, p string) string {
 	best := "/"
 	for _, s := range syncs {
 		r := path.Clean(s.RemotePath)
-		if len(r) > len(best) && (p == r || len(p) > len(r) && p[:len(r)] == r && p[len(r)] == '/') {
+		if len(r) > len(best) && inside(r, p) {
 			best = r
 		}
 	}
 	return best
+}
+
+// inside reports whether a path in the container is a folder or lies below it.
+func inside(dir, p string) bool {
+	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
 }

@@ -70,7 +70,7 @@ func (s *script) Exec(_ context.Context, req k8s.ExecRequest) error {
 	argv, says := req.Argv, ""
 	if len(argv) > 2 && argv[0] == "sh" && strings.Contains(argv[2], endMark) {
 		says = s.ending()
-		if strings.Contains(argv[2], listOwners) {
+		if strings.Contains(argv[2], survey) {
 			_, _ = io.WriteString(req.Stdout, ".\n") // the owners are unknown
 		} else {
 			argv = argv[len(saying(itself)):]
@@ -105,7 +105,7 @@ func (s *script) ending() string {
 }
 
 func (s *script) ContainerExec(_ context.Context, id string, argv []string, stdin io.Reader, out io.Writer) error {
-	if len(argv) > 2 && argv[2] == listOwners {
+	if len(argv) > 2 && argv[2] == survey {
 		return exited(127) // there is no shell to list the owners
 	}
 	return s.play(id+": "+strings.Join(argv, "|"), stdin, out)
@@ -164,7 +164,7 @@ func TestExecUpdater(t *testing.T) {
 		{name: "delete", deletes: []string{"/a", "/b c"}, calls: []string{execRm + "/|/a|/|/b c"}},
 		{name: "both in one", copy: true, deletes: []string{"/a", "/b"}, calls: []string{execRmTar + "/|/a|/|/b"}},
 		{name: "commands", copy: true, runs: []model.Run{a, b}, calls: []string{execCopy, "ns/web-1/web: sh|-c|a", "ns/web-1/web: sh|-c|b"}},
-		{name: "many deletes", copy: true, deletes: many, nCalls: 5},
+		{name: "many deletes", copy: true, deletes: many, nCalls: 4},
 		{name: "restart", copy: true, restart: true, calls: []string{}, outcome: FallBack, text: "Kubernetes"},
 		{
 			name: "no shell", copy: true, deletes: []string{"/a"}, answers: []answer{{err: exited(127), silent: true}},
