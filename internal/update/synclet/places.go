@@ -33,10 +33,8 @@ func Places(syncs []model.Sync) []protocol.Place {
 			out = append(out, protocol.Place{Dir: remote, Name: filepath.Base(s.LocalPath)})
 			continue
 		}
-		out = append(out, protocol.Place{Dir: path.Dir(remote), Name: path.Base(remote)})
-		if err != nil {
-			out = append(out, protocol.Place{Dir: remote}) // it is not yet known what it will be
-		}
+		// It may become a folder.
+		out = append(out, protocol.Place{Dir: path.Dir(remote), Name: path.Base(remote)}, protocol.Place{Dir: remote})
 	}
 	return out
 }

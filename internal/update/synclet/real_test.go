@@ -124,6 +124,13 @@ func TestRealConformance(t *testing.T) {
 	liveupdatetest.Conformance(t, newContainer(t, func(*corev1.Container) {}).place())
 }
 
+func TestRealKinds(t *testing.T) {
+	c := newContainer(t, func(*corev1.Container) {})
+	p := c.place()
+	p.Container.Syncs[0].RemotePath = "/app/kinds"
+	liveupdatetest.KindsConformance(t, p, c.local, "/app/kinds")
+}
+
 // TestRealRestarts begins the conversation before there is a supervisor.
 func TestRealRestarts(t *testing.T) {
 	c := newContainer(t, func(s *corev1.Container) { s.Command = liveupdatetest.Restarting })

@@ -80,6 +80,9 @@ func (p *Pool) failed(ctx context.Context, step string, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", step, context.Cause(ctx))
 	}
+	if why := refused(err); why != nil {
+		return fmt.Errorf("%s: %w", step, why)
+	}
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		// The other ways write to the same disk, and a tar that runs out of room leaves torn files. A new image needs more
@@ -102,6 +105,24 @@ func (p *Pool) failed(ctx context.Context, step string, err error) error {
 		err = forbidden(err)
 	}
 	return &liveupdate.InfraError{Step: step, Err: err}
+}
+
+// refused returns why only a new image can have the files, nil if another way may bring them: what the synclet must not do, no other
+// way may do either.
+func refused(err error) error {
+	var faults *FaultError
+	if !errors.As(err, &faults) {
+		return nil
+	}
+	for _, f := range faults.Faults {
+		switch {
+		case f.Text == protocol.FaultEscapes, f.Text == protocol.FaultOutside:
+			return liveupdate.Escapes(f.Path)
+		case f.Errno == uint64(syscall.ENOTEMPTY):
+			return liveupdate.Occupied(f.Path)
+		}
+	}
+	return nil
 }
 
 // cannotGive returns the problem of a file whose owner cannot be changed, nil for any other err.
