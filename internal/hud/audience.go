@@ -39,7 +39,7 @@ func (a *audience) change(mine chan struct{}, f func()) {
 	}
 }
 
-// moved notes what a screen has selected.
+// moved notes the selection of a screen.
 func (a *audience) moved(mine chan struct{}, to model.ManifestName) {
 	a.mu.Lock()
 	is, here := a.screens[mine]
@@ -49,7 +49,7 @@ func (a *audience) moved(mine chan struct{}, to model.ManifestName) {
 	}
 }
 
-// others returns what the screens beside one have selected, in the order of the names.
+// others returns the selections of the screens beside one, in the order of the names.
 func (a *audience) others(mine chan struct{}) []model.ManifestName {
 	a.mu.Lock()
 	defer a.mu.Unlock()

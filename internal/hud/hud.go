@@ -42,11 +42,11 @@ type Options struct {
 	Attached *Terminals
 	// Hangup delivers a value when the terminal is lost, however it looks; nil leaves that to reading from it.
 	Hangup <-chan struct{}
-	// Lost returns what shows the session after the terminal was lost; nil ends the session then.
+	// Lost returns the output that shows the session after the terminal was lost; nil ends the session then.
 	Lost func() store.Subscriber
 	// Screen is the terminal to draw on; nil means the terminal of the process.
 	Screen screen.Terminal
-	// Settings is what the user has chosen for the screen.
+	// Settings are the user's choices for the screen.
 	Settings settings.Settings
 	// End returns the state at the end of the session, before anything was stopped. It is called after the end; nil means the
 	// newest state.
@@ -61,15 +61,15 @@ type Options struct {
 	Open func(ctx context.Context, url string) error
 	// Web returns an address of the session's web page, with a resource unless that is empty; nil if there is no page.
 	Web func(resource string) (address string, err error)
-	// Page is the address of that page, without what lets a browser in; empty if there is none.
+	// Page is the address of that page, without the ticket that lets a browser in; empty if there is none.
 	Page string
 	// Suspend gives the terminal back to the user's shell; see screen.Options.
 	Suspend func(ctx context.Context) error
-	// Copy puts a text into the clipboard of the user's desktop; nil means that of this machine, if there is one.
+	// Copy puts a text into the clipboard of the user's desktop; nil means this machine's, if there is one.
 	Copy func(ctx context.Context, text string) error
 	// Shell runs a shell where a resource runs, in the terminal of the process; nil means that it cannot be done.
 	Shell func(ctx context.Context, resource, pod, container string) error
-	// LayoutFile is where the arrangement of the screen is remembered; empty forgets it.
+	// LayoutFile remembers the arrangement of the screen; empty forgets it.
 	LayoutFile string
 	// Snapshot writes a snapshot of the session to a file and returns its path; nil if it cannot.
 	Snapshot func(ctx context.Context) (path string, err error)
@@ -224,7 +224,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	return nil
 }
 
-// ask dispatches what a wish of the user comes to in the view v, or returns why it is impossible.
+// ask dispatches the actions that a wish of the user needs in the view v, or returns why it is impossible.
 func ask(rt *store.Runtime, v store.View, w screen.Wish) error {
 	a, err := w(v)
 	if err == nil && a != nil {

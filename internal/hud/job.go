@@ -9,7 +9,7 @@ import (
 	"github.com/hone-dev/hone/internal/hud/settings"
 )
 
-// jobControl passes on to the screen of this process what job control asks. It owns one goroutine, from hold to free. A nil one
+// jobControl passes requests of job control on to the screen of this process. It owns one goroutine, from hold to free. A nil one
 // leaves all to the system.
 type jobControl struct {
 	job    *process.Job
@@ -26,7 +26,7 @@ func newJobControl(given screen.Terminal, suspend func(context.Context) error) *
 	return &jobControl{job: process.NewJob(), asked: make(chan screen.JobControl, 1)}
 }
 
-// hold begins to pass on what is asked.
+// hold begins to pass requests on.
 func (j *jobControl) hold() {
 	if j == nil {
 		return
@@ -51,7 +51,7 @@ func (j *jobControl) hold() {
 	}()
 }
 
-// free leaves job control to the system, and drops what was asked and not done.
+// free leaves job control to the system, and drops requests that were not carried out.
 func (j *jobControl) free() {
 	if j == nil {
 		return
@@ -65,7 +65,7 @@ func (j *jobControl) free() {
 	}
 }
 
-// asks delivers what is asked.
+// asks delivers the requests.
 func (j *jobControl) asks() <-chan screen.JobControl {
 	if j == nil {
 		return nil
@@ -81,7 +81,7 @@ func offer(slot chan screen.JobControl, c screen.JobControl) {
 	}
 }
 
-// suspend returns what gives the terminal away for a while to the user's shell; nil if it cannot be given.
+// suspend returns a function that gives the terminal to the user's shell for a while; nil if it cannot be given.
 func (j *jobControl) suspend(give func(context.Context) error) func(context.Context) error {
 	if j == nil || give == nil {
 		return give
@@ -123,7 +123,7 @@ func (j *jobControl) programs(p screen.Programs) screen.Programs {
 	return p
 }
 
-// farJob passes on to a screen what job control asks of its client; nil if the client cannot be suspended.
+// farJob passes requests of job control to a client on to its screen; nil if the client cannot be suspended.
 func farJob(far *terminal.Far) <-chan screen.JobControl {
 	if !far.Description.Suspends {
 		return nil

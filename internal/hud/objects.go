@@ -35,7 +35,7 @@ func (read ReadObject) reader(v func() store.View) ReadObject {
 // for it, away from the drawing.
 type MakePlan func(ctx context.Context, v store.View) (api.Plan, error)
 
-// reader returns what makes a plan for a screen, without the secrets of the session; nil if none can be made. v returns the current
+// reader returns a function that makes a plan for a screen, without the secrets of the session; nil if none can be made. v returns the current
 // state.
 func (make MakePlan) reader(v func() store.View) func(ctx context.Context) (view.Plan, error) {
 	if make == nil {

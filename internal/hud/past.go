@@ -25,7 +25,7 @@ type Past struct {
 	By, Version string
 	// Screen is the terminal to draw on; nil means the terminal of the process.
 	Screen screen.Terminal
-	// Settings is what the user has chosen for the screen.
+	// Settings are the user's choices for the screen.
 	Settings settings.Settings
 	// Suspend gives the terminal back to the user's shell; see screen.Options.
 	Suspend func(ctx context.Context) error

@@ -49,7 +49,7 @@ func RunCommand(ctx context.Context, c settings.Command, env []string) (output s
 	return captured(ctx, c.Run, env)
 }
 
-// captured runs a command line without the terminal and returns what it printed.
+// captured runs a command line without the terminal and returns its output.
 func captured(ctx context.Context, line string, env []string) (string, error) {
 	argv := []string{"sh", "-c", line}
 	if runtime.GOOS == "windows" {
@@ -63,7 +63,7 @@ func captured(ctx context.Context, line string, env []string) (string, error) {
 	return out.String(), err
 }
 
-// limited keeps the beginning of what is written to it.
+// limited keeps the beginning of the text that is written to it.
 type limited struct{ bytes.Buffer }
 
 // Write never fails: the command does not notice that the rest is dropped.

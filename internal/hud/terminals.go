@@ -34,13 +34,13 @@ type TerminalsOptions struct {
 	Previous ReadPrevious
 	// Ignores are the watcher's rules, for answers about files.
 	Ignores view.Ignores
-	// LayoutFile is where the arrangement of a screen is remembered; empty forgets it.
+	// LayoutFile remembers the arrangement of a screen; empty forgets it.
 	LayoutFile string
 	// Snapshot writes a snapshot of the session to a file and returns its path; nil if it cannot.
 	Snapshot func(ctx context.Context) (path string, err error)
 	// Web returns an address of the session's web page, with a resource unless that is empty; nil if there is no page.
 	Web func(resource string) (address string, err error)
-	// Page is the address of that page, without what lets a browser in; empty if there is none.
+	// Page is the address of that page, without the ticket that lets a browser in; empty if there is none.
 	Page string
 	// BugReports is the file that bugs in hone are reported to; it may be empty.
 	BugReports string

@@ -1,5 +1,5 @@
 // Package bug reports bugs in hone itself, situations that cannot happen, with the place and the stack. In a test, a report
-// fails the test. For a user, the process continues where it can and prints what to report.
+// fails the test. For a user, the process continues where it can and prints the text to report.
 package bug
 
 import (
@@ -14,11 +14,11 @@ import (
 
 // Report is a bug that has been noticed.
 type Report struct {
-	// What happened, in a few words for the user.
+	// What describes the bug in a few words for the user.
 	What string
 	// Where is the function and line that noticed it, or that panicked.
 	Where string
-	// Stack is that of the goroutine.
+	// Stack is the stack of the goroutine.
 	Stack string
 }
 

@@ -4,5 +4,5 @@ package clipboard
 
 import "syscall"
 
-// apart returns the attributes of a process that outlives this one and its terminal: it serves what was copied.
+// apart returns the attributes of a process that outlives this one and its terminal: it serves the copied text.
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

@@ -17,7 +17,7 @@ import (
 // ErrNone is returned where no program reaches a clipboard: none is installed, or there is no desktop.
 var ErrNone = errors.New("no clipboard that a program reaches")
 
-// patience is how long a program may take. One that asks a display that does not answer would wait forever.
+// patience bounds the time of a program. One that asks a display that does not answer would wait forever.
 const patience = 3 * time.Second
 
 // tool is a program that reads a text from its standard input.
@@ -25,7 +25,7 @@ type tool struct {
 	argv []string
 	// needs are the environment variables without which it reaches no clipboard.
 	needs []string
-	// here is set if the clipboard is that of this machine, which is not the user's machine in a session of SSH.
+	// here is set if the clipboard belongs to this machine, which is not the user's machine in a session of SSH.
 	here bool
 	// utf16 is set if it takes text as Windows has it.
 	utf16 bool

@@ -44,7 +44,7 @@ func Cycle(needs [][]int) []int {
 	return nil
 }
 
-// Topological returns the indexes of an acyclic graph, each after what it needs, and otherwise in their own order: what a node needs
+// Topological returns the indexes of an acyclic graph, each after the nodes that it needs, and otherwise in their own order: a needed node
 // comes right before it.
 func Topological(needs [][]int) []int {
 	out := make([]int, 0, len(needs))

@@ -1,4 +1,4 @@
-// Package discovery asks an API server which kinds it serves: that of a cluster, or that of a session, which keeps the same conventions.
+// Package discovery asks an API server which kinds it serves: a cluster's, or a session's, which keeps the same conventions.
 // client-go's discovery does the same, but brings the types of every API group into the program, all of which stay in it; with the typed
 // clients that need them too, they are 15 MB of 77 (November 2026).
 package discovery
@@ -26,7 +26,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// aggregated is what a request for all groups with their resources accepts: the aggregated form of servers since 1.26, in its stable and
+// aggregated names the answers that a request for all groups with their resources accepts: the aggregated form of servers since 1.26, in its stable and
 // in its beta version, or the plain list of groups.
 const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList," +
 	"application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json"
@@ -79,7 +79,7 @@ func (d Client) Groups(ctx context.Context) ([]Group, error) {
 	return all, nil
 }
 
-// answerTime is how long a server may take for one answer. Servers answer from memory, in well under a second; a tunnel to one that is
+// answerTime bounds the time for one answer. Servers answer from memory, in well under a second; a tunnel to one that is
 // gone takes connections and never answers, and a request for kinds would never end. Half a minute is more than a slow line needs
 // for the one or two megabytes of a cluster with many kinds.
 const answerTime = 30 * time.Second

@@ -27,7 +27,7 @@ type Editor struct {
 	// In, Out and Err are the terminal.
 	In       io.Reader
 	Out, Err io.Writer
-	// lastWords, unless zero, is how long the editor may take to end after its terminal was taken away.
+	// lastWords, unless zero, bounds the time that the editor may take to end after its terminal was taken away.
 	lastWords time.Duration
 }
 
@@ -68,7 +68,7 @@ func (e Editor) Edit(ctx context.Context, pattern string, text []byte) (edited [
 }
 
 // Open opens a file in the editor, at a line unless that is 0, and waits until the editor has ended. When ctx ends, the editor
-// is asked to save what it can, and gets a moment for it.
+// is asked to save its texts, and gets a moment for it.
 func (e Editor) Open(ctx context.Context, path string, line int) error {
 	name, args := shell(e.Command, at(e.Command, path, line)...)
 	c := exec.CommandContext(ctx, name, args...)

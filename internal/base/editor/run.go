@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// lastWords is how long a program may take to end after its terminal was taken away.
+	// lastWords bounds the time that a program may take to end after its terminal was taken away.
 	lastWords = 2 * time.Second
-	// echo is how long after the end of a program an interrupt still counts as meant for it.
+	// echo is the time after the end of a program in which an interrupt still counts as meant for it.
 	echo = 250 * time.Millisecond
 )
 
-// running counts the programs that run; ended is when the last one ended, in nanoseconds.
+// running counts the programs that run; ended is the time at which the last one ended, in nanoseconds.
 var running, ended atomic.Int64
 
 // TakesInterrupts reports whether an interrupt is meant for a program that this package runs, or that has just ended because
@@ -37,7 +37,7 @@ func Run(c *exec.Cmd) error {
 	quits := make(chan os.Signal, 1)
 	signal.Notify(quits, syscall.SIGQUIT)
 	defer signal.Stop(quits)
-	// Editors answer the loss of their terminal by saving what they can.
+	// Editors answer the loss of their terminal by saving their texts.
 	c.Cancel = func() error {
 		if c.Process.Signal(syscall.SIGHUP) != nil {
 			return c.Process.Kill() // Windows has no such signal

@@ -2,7 +2,7 @@ package logline
 
 import "strings"
 
-// head is what the beginning of a line says.
+// head is the information in the beginning of a line.
 type head struct {
 	level Level
 	// known is set for a line in a format of a logger: lines that are indented below it belong to it.
@@ -36,7 +36,7 @@ const (
 // beginning reads the usual beginnings of a log line token by token: times, numbers, names in brackets, separators, the level.
 type beginning struct {
 	t string
-	// at is where the next token begins, and n the number of tokens before it.
+	// at is the index of the next token, and n the number of tokens before it.
 	at, n int
 	// stamped is set once a time was read, and separated if a separator or a bracket is right before the next token.
 	stamped, separated bool
@@ -254,7 +254,7 @@ func followedBySeparator(t string, i int) bool {
 // numeric are the characters of numbers in a beginning.
 var numeric = classOf(decimal + ".:#,*")
 
-// zoneLike are those of time zones.
+// zoneLike are the characters of time zones.
 var zoneLike = classOf(capital + ":")
 
 // number reports whether a token is a number, or two joined as in "7#7:" or "1:M".

@@ -1,4 +1,4 @@
-// Package logline recognises what a line of a program's log says: its level, the entry that it belongs to, the message that
+// Package logline reads lines of programs' logs: the level of a line, the entry that it belongs to, the message that
 // it is an instance of, its fields, and the places in source files that it names.
 //
 // The functions know the common formats of logs (JSON, logfmt, klog, and the loggers of Go, Python, Java, Node, Rust, Ruby,
@@ -12,7 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// How much of a line is looked at, in bytes. It bounds the time that a line takes, and what does not lie within it is
+// The parts of a line that are looked at, in bytes. They bound the time that a line takes, and text beyond them is
 // rarely in a line that a person reads.
 const (
 	maxHead   = 8 << 10  // for its level and its pattern

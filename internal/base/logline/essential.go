@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The weights of lines, by what they tell about the end of a program or of a command.
+// The weights of lines, by the light that they throw on the end of a program or of a command.
 const (
 	weightNothing = iota
 	weightExit    // "exit status 1": that it failed, not why
@@ -51,7 +51,7 @@ func Essential(lines []string, n int) []int {
 }
 
 // weigh returns the weight of each line and the greatest one. Only the last trace or fatal entry counts as such, so that the
-// frames belong to what ended the program.
+// frames belong to the fault that ended the program.
 func weigh(lines []string) (weights []int, best int) {
 	weights = make([]int, len(lines))
 	starts, levels := entries(lines)
@@ -96,7 +96,7 @@ func entries(lines []string) (starts []int, levels []Level) {
 	return starts, levels
 }
 
-// step returns a line without what BuildKit puts before the output of a build's step: "#9 1.92 ".
+// step returns a line without the prefix that BuildKit puts before the output of a build's step: "#9 1.92 ".
 func step(l string) string {
 	t := Plain(l)
 	if at(t, 0) != '#' {
@@ -130,7 +130,7 @@ var (
 		"terminate called", "panic serving", "Segmentation fault"}
 )
 
-// deadlyHead reports whether an entry's first line is what a program says last.
+// deadlyHead reports whether an entry's first line is the last message of a program.
 func deadlyHead(l string) bool {
 	t := strings.TrimLeft(plain(step(l), maxHead), " \t")
 	switch {

@@ -2,7 +2,7 @@ package logline
 
 import "strings"
 
-// Level is how severe a line says that it is.
+// Level is the severity that a line states.
 type Level uint8
 
 // The levels, rising. A line without a level is Unknown.

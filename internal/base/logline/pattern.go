@@ -21,7 +21,7 @@ func (h *hash) string(s string) {
 // hole stands for a part that varies.
 const hole = 0
 
-// Pattern returns a hash of the message that a line is an instance of: the line without what varies from one instance to the
+// Pattern returns a hash of the message that a line is an instance of: the line without the parts that vary from one instance to the
 // next. These are times, numbers, durations and sizes, hexadecimal numbers, UUIDs, addresses, names with random parts, and
 // quoted text. "GET /users/17 200 3ms" and "GET /users/18 200 5ms" agree. The words of a message stay, and with them the
 // level, and so does the class of an HTTP status: 200 and 204 agree, 200 and 500 do not. Of a line with fields, these are the

@@ -16,14 +16,14 @@ type Reader struct {
 	paused paused
 }
 
-// reading is how far a trace has been read.
+// reading is the progress within a trace.
 type reading struct {
 	trace trace
 	// closing is set after the last line of a trace, and chained if another trace of the entry is announced.
 	closing, chained bool
 	// code is set after a frame of Python, which a line of code follows.
 	code bool
-	// lines counts those of a trace that may have a message of one line.
+	// lines counts the lines of a trace that may have a message of one line.
 	lines int
 }
 
@@ -120,7 +120,7 @@ func (r *Reader) head(kind trace, body string) (continues bool) {
 	return false
 }
 
-// after notes what a frame announces.
+// after notes the lines that a frame announces.
 func (g *reading) after(kind trace, indented bool) {
 	g.chained, g.code = kind == python && !indented, kind == python && indented
 }
@@ -241,7 +241,7 @@ func (r *Reader) pythonLine(t string) bool {
 // pythonName are the characters of the name of an exception of Python.
 var pythonName = classOf(small + capital + decimal + "._")
 
-// pythonException reports whether a name begins the line as that of an exception does: alone, before a colon, before " [". A
+// pythonException reports whether a name begins the line like an exception's: alone, before a colon, before " [". A
 // level of a logger is no such name.
 func pythonException(t string) bool {
 	n := pythonName.length(t)

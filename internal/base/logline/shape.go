@@ -21,7 +21,7 @@ func (s *shape) inside(t string) bool {
 	return strings.Contains(t, s.has)
 }
 
-// rule says what lines of a shape mean.
+// rule gives lines of a shape a meaning.
 type rule[M any] struct {
 	shape
 	means M

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// settleEvery is how often the keeper checks unfinished lines, while there are any.
+// settleEvery is the interval at which the keeper checks unfinished lines, while there are any.
 const settleEvery = 250 * time.Millisecond
 
 // keeper is the store's goroutine: it moves segments to disk, removes files, and completes lines that stay unfinished.

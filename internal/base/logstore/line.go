@@ -55,7 +55,7 @@ type Line struct {
 	// Prefix names the container, or the pod, in brackets and with a space at its end, if the resource's lines come from
 	// several; else it is empty.
 	Prefix string
-	// Pod and Container are where the line comes from; both are empty for lines that no container wrote. A container of
+	// Pod and Container are the origin of the line; both are empty for lines that no container wrote. A container of
 	// Compose has no pod.
 	Pod, Container string
 	// Text has no line break and is valid UTF-8. It may contain escape sequences and tabs.
@@ -68,7 +68,7 @@ type Line struct {
 
 // Entry is text to store with an explicit time and level.
 type Entry struct {
-	// Time is when it was written; zero means now.
+	// Time is the time of writing; zero means now.
 	Time     time.Time
 	Resource model.ManifestName
 	Span     string

@@ -1,7 +1,7 @@
 package logstore
 
 // merge yields the lines of several sources in the order of their numbers. It opens a source only when the source may
-// have the next line, so that a page of a thousand resources costs little more than that of one.
+// have the next line, so that a page of a thousand resources costs little more than a page of one.
 type merge struct {
 	heads []*source
 	back  bool

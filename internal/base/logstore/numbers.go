@@ -59,12 +59,12 @@ func (n numbers) before(first, seq uint64) uint64 {
 // numberCache keeps the numbers of the segments that were looked at last.
 type numberCache struct {
 	mu sync.Mutex
-	// young has what was used since old was replaced by it.
+	// young has the numbers that were used since old was replaced by it.
 	young, old map[*segment]numbers
 	bytes      int // of young
 }
 
-// cachedNumbers bounds young in bytes: those of a thousand segments of the usual size.
+// cachedNumbers bounds young in bytes: the numbers of a thousand segments of the usual size.
 const cachedNumbers = 2 << 20
 
 func (c *numberCache) get(seg *segment) (numbers, bool) {

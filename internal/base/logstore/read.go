@@ -81,7 +81,7 @@ func (s *Store) open(f Filter, from, to uint64, back, once bool) *merge {
 	return newMerge(its, back)
 }
 
-// scanStep is how many lines are scanned between two checks for cancellation.
+// scanStep is the number of lines that are scanned between two checks for cancellation.
 const scanStep = 1 << 10
 
 // scan calls yield for each line with from < Seq < to that the filter matches, until yield returns false. It
@@ -146,7 +146,7 @@ func (s *Store) Search(ctx context.Context, f Filter, seq uint64, n int, back bo
 	return s.collect(check, f, seq, math.MaxUint64, n, false)
 }
 
-// LineRef tells which line Scan has found, and what a reader needs to decide whether to remember it.
+// LineRef tells which line Scan has found, and the facts by which a reader decides whether to remember it.
 type LineRef struct {
 	Seq      uint64
 	Time     time.Time
@@ -154,7 +154,7 @@ type LineRef struct {
 	Span     string
 	Source   Source
 	Level    Level
-	// Continues, Prefix, Pod and Container are those of Line.
+	// Continues, Prefix, Pod and Container are as in Line.
 	Continues              bool
 	Prefix, Pod, Container string
 	// Replaced is set for a line of a progress that a later line replaces: one that is not the last of its series.
@@ -175,8 +175,8 @@ func (s *Store) Scan(ctx context.Context, f Filter, from, to uint64, back bool, 
 	return s.scan(check, f, from, to, back, func(it *source) bool { return yield(it.ref()) })
 }
 
-// Oldest returns the number below which no line that the filter matches is stored: that of the oldest such line, or, if
-// there is none, that of the line that will be stored next. It is immediate for filters by resource; others may scan
+// Oldest returns the number below which no line that the filter matches is stored: the number of the oldest such line, or, if
+// there is none, of the line that will be stored next. It is immediate for filters by resource; others may scan
 // lines.
 func (s *Store) Oldest(f Filter) uint64 {
 	all := Filter{Resources: f.Resources}
@@ -227,7 +227,7 @@ func (s *Store) Count(f Filter) int {
 	return n
 }
 
-// Volume is how much a resource has written since the store was opened or the resource was last dropped, stored or not.
+// Volume is the size of all that a resource has written since the store was opened or the resource was last dropped, stored or not.
 type Volume struct {
 	Resource model.ManifestName
 	// Lines counts all lines, Errors those at error level.

@@ -30,7 +30,7 @@ type segment struct {
 	fileOffset, fileLength, numbersLength int64
 }
 
-// text is what a segment holds in memory.
+// text is the part of a segment that is held in memory.
 type text struct {
 	buf   []byte
 	marks []mark
@@ -47,7 +47,7 @@ type text struct {
 	spanID, originID uint32
 }
 
-// origin is where a line comes from.
+// origin is the container that a line comes from.
 type origin struct{ prefix, pod, container string }
 
 func (o origin) String() string {

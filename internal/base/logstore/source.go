@@ -193,7 +193,7 @@ func (it *source) nextSegment() *segment {
 }
 
 // readSpilled returns a view of a segment on disk. With once the view is valid until the next call with the same once,
-// and the cache stays as it is, so that a scan of the whole history does not push out what a screen shows.
+// and the cache stays as it is, so that a scan of the whole history does not push out the lines that a screen shows.
 func (s *Store) readSpilled(seg *segment, p *place, once *spillBuffer) (view, error) {
 	v, ok := s.cache.get(seg, once == nil)
 	if ok {

@@ -57,7 +57,7 @@ type Store struct {
 	spill  *spillDir // nil without Options.Dir
 	keeper *keeper
 	cache  viewCache
-	// numbers are those of segments on disk.
+	// numbers are the line numbers of segments on disk.
 	numbers numberCache
 
 	mu        sync.Mutex
@@ -133,7 +133,7 @@ func (s *Store) Flush() { s.keeper.flushAll() }
 // least twelve bytes is replaced. Lines that are already stored do not change.
 func (s *Store) SetSecrets(secrets []model.Secret) { s.scrub.Store(newScrubber(secrets)) }
 
-// Scrub returns a text of one or more lines without the secrets that are known now, for what goes elsewhere.
+// Scrub returns a text of one or more lines without the secrets that are known now, for texts that leave the store.
 func (s *Store) Scrub(text string) string { return s.scrub.Load().line(text) }
 
 // Subscribe returns a channel with one slot that is filled when lines are stored or dropped, and a function that ends

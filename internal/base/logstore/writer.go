@@ -12,7 +12,7 @@ import (
 const (
 	// maxLine is the length in bytes at which a line is split.
 	maxLine = 1 << 20
-	// openLineDelay is how long an unfinished line may stay unchanged before it is stored as it is: a prompt, or a last
+	// openLineDelay is the time after which an unchanged unfinished line is stored as it is: a prompt, or a last
 	// line without a line break.
 	openLineDelay = time.Second
 	// progressDelay is the least time between two stored lines of one progress. Only the newest line in between is
@@ -156,7 +156,7 @@ func (w *writer) appendEntry(batch []Entry, sc *scrubber, now time.Time, level L
 }
 
 // recognised returns the level of a line that was written at info level, and whether it continues an entry. It never lowers
-// the level: what a program calls debug is still part of its output.
+// the level: a line that a program calls debug is still part of its output.
 func recognised(r *logline.Reader, text string) (Level, bool) {
 	l, continues := r.Line(text)
 	switch l {

@@ -106,11 +106,11 @@ func (r *Registry) resolveLocked(tiltfile, real, kubeContext string, create bool
 	return Project{ID: rec.ID, Former: rec.Former, Tiltfile: real}, nil
 }
 
-// ids are the possible IDs of a path: that of the real path, and that of the path as given.
+// ids are the possible IDs of a path: of the real path, and of the path as given.
 type ids [2]string
 
 // freshID returns the ID for a project without a record: an ID that has a ledger from a version without records, else
-// that of its real path. It does not use the ID of another project, whose folder may once have been at this path.
+// the ID of its real path. It does not use the ID of another project, whose folder may once have been at this path.
 func (r *Registry) freshID(old ids, real, context string, others []record) string {
 	for _, id := range old {
 		if !taken(id, others) && r.hasLedger(id) {
@@ -140,7 +140,7 @@ func newID(tiltfile, context string) string {
 	return hex.EncodeToString(sum[:])[:12]
 }
 
-// realPath returns the path without symbolic links. What does not exist is taken as it is written. A Tiltfile that is itself a
+// realPath returns the path without symbolic links. A path that does not exist is taken as it is written. A Tiltfile that is itself a
 // link to another folder keeps its name: it is evaluated where the link is, and its relative paths lead to other files there.
 func realPath(tiltfile string) string {
 	dir := realDir(filepath.Dir(filepath.Clean(tiltfile)))
@@ -167,7 +167,7 @@ func realDir(dir string) string {
 // folders.
 type folder struct {
 	Inode uint64 `json:"inode"`
-	// Born is when the folder was created, in nanoseconds since 1970: inodes are reused.
+	// Born is the time at which the folder was created, in nanoseconds since 1970: inodes are reused.
 	Born int64 `json:"born"`
 }
 

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// Info is what is known of an open file.
+// Info describes an open file.
 type Info struct {
 	// Regular is false for a folder, a pipe, a device or a socket.
 	Regular bool
@@ -20,7 +20,7 @@ type Info struct {
 	ModTime int64
 }
 
-// ReadAll reads the content of a file whose size is known from Info. What is written beyond that size meanwhile may be missing.
+// ReadAll reads the content of a file whose size is known from Info. Data written beyond that size meanwhile may be missing.
 func (f File) ReadAll(size int64) ([]byte, error) {
 	const spare = 512
 	data := make([]byte, 0, size+spare)

@@ -26,7 +26,7 @@ func Open(path string) (File, error) {
 	return File{f}, err
 }
 
-// Info returns what is known of the file now.
+// Info describes the file as it is now.
 func (f File) Info() (Info, error) {
 	fi, err := f.Stat()
 	if err != nil {

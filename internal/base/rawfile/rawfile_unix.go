@@ -56,7 +56,7 @@ func (f File) Stat(st *unix.Stat_t) error {
 	return nil
 }
 
-// Info returns what is known of the file now.
+// Info describes the file as it is now.
 func (f File) Info() (Info, error) {
 	var st unix.Stat_t
 	if err := f.Stat(&st); err != nil {

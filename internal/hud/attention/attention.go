@@ -1,4 +1,4 @@
-// Package attention decides what a screen tells a user who looks elsewhere: the title of the terminal, the progress on the
+// Package attention decides which news a screen gives a user who looks elsewhere: the title of the terminal, the progress on the
 // taskbar, a message on the desktop. It is pure: time comes in with the view.
 package attention
 
@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// LongUpdate is how long an update must take for its end to be worth a message.
+	// LongUpdate is the least duration of an update whose end is worth a message.
 	LongUpdate = 10 * time.Second
-	// Pause is the time between two messages. What happens meanwhile is summed up in one.
+	// Pause is the time between two messages. One message sums up the events between.
 	Pause = 5 * time.Second
-	// Visible is how long an update must take to be seen in title and progress, which would flicker otherwise.
+	// Visible is the least duration of an update that is seen in title and progress, which would flicker otherwise.
 	Visible = time.Second
-	// Recovered is how long a resource must have been well for its next failure to be news while the user is away.
+	// Recovered is the least time without a failure after which the next one is news while the user is away.
 	Recovered = time.Minute
 	// longest bounds the text of a message, in columns.
 	longest = 160
 )
 
-// Progress is what the taskbar shows.
+// Progress is the progress that the taskbar shows.
 type Progress uint8
 
 // The kinds of progress.
@@ -35,7 +35,7 @@ const (
 	Failing
 )
 
-// Said is what there is to say.
+// Said is the news.
 type Said struct {
 	Title    string
 	Progress Progress
@@ -43,26 +43,26 @@ type Said struct {
 	Message string
 }
 
-// Watch remembers what it has seen and said. The zero value has seen nothing. It is for one goroutine.
+// Watch remembers the events and the news so far. The zero value has seen nothing. It is for one goroutine.
 type Watch struct {
 	rows map[model.ManifestName]past
-	// failed and ended are what has not been told yet.
+	// failed and ended are events that have not been told yet.
 	failed, ended []string
 	told          time.Time // the last message
 }
 
-// past is what was seen of a resource.
+// past is the history of a resource, as far as it matters here.
 type past struct {
 	// settled is its last status that an update or a start does not change by itself, and since when it has it.
 	settled view.Status
 	since   time.Time
-	// began is when the update began that is under way, maybe as a start after it; zero if there is none.
+	// began is the beginning of the update that is under way, maybe as a start after it; zero if there is none.
 	began time.Time
 	// known is set if its failure was told, and the user has not been here since.
 	known bool
 }
 
-// Look returns what there is to say about a view. Messages are for when the user is away; nothing that happened before the
+// Look returns the news about a view. Messages are for a user who is away; nothing that happened before the
 // first look, or while the user was here, becomes one.
 func (w *Watch) Look(v view.View, away bool, now time.Time) Said {
 	if !away {

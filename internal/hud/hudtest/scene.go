@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Start is when scenes begin. ShopTime is the moment of the story at which tests look at the shop.
+// Start is the beginning of scenes. ShopTime is the moment of the story at which tests look at the shop.
 var (
 	Start    = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	ShopTime = Start.Add(41 * time.Minute)

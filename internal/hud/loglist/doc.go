@@ -3,6 +3,6 @@
 // # Concurrency
 //
 // A Lister owns one goroutine for each open list, which looks for lines until the list is closed; Wait returns when all of
-// them have ended. What a list has found so far can be read from any goroutine, at the price of what is read, however long
+// them have ended. The lines that a list has found so far can be read from any goroutine, at the price of the lines read, however long
 // the log is.
 package loglist

@@ -7,10 +7,10 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// index holds the numbers of the lines that were found, by resource, so that what a resource's bounds push out can be
+// index holds the numbers of the lines that were found, by resource, so that lines which a resource's bounds push out can be
 // removed at once.
 type index struct {
-	// low and high bound what was looked at: every line with low <= Seq <= high.
+	// low and high bound the lines that were looked at: every line with low <= Seq <= high.
 	low, high uint64
 	resources map[model.ManifestName]*found
 	n         int

@@ -12,18 +12,18 @@ import (
 const (
 	// completeLines bounds how many lines are read to complete an item, and how many repeats are counted.
 	completeLines = 2000
-	// readMore is how many lines are read at a time for that.
+	// readMore is the number of lines that are read at a time for that.
 	readMore = 256
 )
 
-// Item is what is shown and selected as one: a line, or the lines of one entry such as a stack trace. Repeats of a line are
+// Item is shown and selected as one: a line, or the lines of one entry such as a stack trace. Repeats of a line are
 // one item.
 type Item struct {
 	// First is the number of the first line, of the oldest repeat: it identifies the item.
 	First uint64
 	// Lines are the lines of the newest repeat.
 	Lines []logstore.Line
-	// Times is how many repeats there are; AtLeast is set if only so many were counted.
+	// Times counts the repeats; AtLeast is set if the count stopped there.
 	Times   int
 	AtLeast bool
 }
@@ -31,7 +31,7 @@ type Item struct {
 // Last returns the number of the item's last line.
 func (it Item) Last() uint64 { return it.Lines[len(it.Lines)-1].Seq }
 
-// Fold is how lines become items.
+// Fold selects how lines become items.
 type Fold struct {
 	// Repeats makes one item of lines that repeat the line before them.
 	Repeats bool
@@ -144,7 +144,7 @@ func (l *List) ItemOf(seq uint64, fold Fold) (it Item, ok bool) {
 // open reports whether an item may have begun before the lines that it was made of.
 func (f Fold) open(it Item) bool { return it.Lines[0].Continues || f.Repeats && len(it.Lines) == 1 }
 
-// reach is how many lines of other streams may stand between two lines of an entry.
+// reach bounds the lines of other streams between two lines of an entry.
 const reach = 64
 
 // window is lines that were joined to items.
@@ -171,7 +171,7 @@ func (w window) whole(n int, fold Fold) bool {
 	return true
 }
 
-// stream is what writes lines in order. Its lines may stand between those of others.
+// stream writes lines in order. Its lines may stand between the lines of others.
 type stream struct {
 	resource             model.ManifestName
 	source               logstore.Source

@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// firstStep and lastStep are how many line numbers are looked at in one go: few at first, so that the newest lines are
+	// firstStep and lastStep bound the line numbers that are looked at in one go: few at first, so that the newest lines are
 	// shown at once, then more, so that a step's overhead does not count.
 	firstStep = 1 << 12
 	lastStep  = 1 << 17
-	// mostScans is how many goroutines look at lines at the same time.
+	// mostScans bounds the goroutines that look at lines at the same time.
 	mostScans = 4
-	// expiry is how often lines are looked for that have become too old for since:.
+	// expiry is the interval at which lines that have become too old for since: are dropped.
 	expiry = time.Second
 	// followPause is the least time between two looks at new lines.
 	followPause = time.Second / 30
@@ -120,11 +120,11 @@ func (l *Lister) Open(q Query, from uint64) *List {
 	return out
 }
 
-// Close ends the search. What was found can still be read.
+// Close ends the search. The lines that were found can still be read.
 func (l *List) Close() { l.cancel() }
 
-// Rest makes the list stop following the log once it has found what there is, until it is called with false: what nobody sees
-// need not be looked for. It never blocks.
+// Rest makes the list stop following the log once it has found all lines, until it is called with false: a list that nobody sees
+// need not grow. It never blocks.
 func (l *List) Rest(on bool) {
 	if l.resting.Swap(on) && !on {
 		select {
@@ -137,7 +137,7 @@ func (l *List) Rest(on bool) {
 // Query returns the query of the list.
 func (l *List) Query() Query { return l.query }
 
-// scope is the filter without what the index checks: the resources.
+// scope is the filter without the part that the index checks: the resources.
 func (l *List) scope() logstore.Filter { return logstore.Filter{Resources: l.filter.Resources} }
 
 // run looks for lines until ctx is done.

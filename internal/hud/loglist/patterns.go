@@ -18,7 +18,7 @@ const (
 	keptErrors = 200
 )
 
-// Patterns knows when each message of a resource's runtime log was seen first, so that what is new since an update can be
+// Patterns knows when each message of a resource's runtime log was seen first, so that messages that are new since an update can be
 // told. It is safe for use by several goroutines.
 type Patterns struct {
 	logs   Logs

@@ -16,7 +16,7 @@ type Query struct {
 	Sources []logstore.Source
 	// MinLevel omits lines of a lower level.
 	MinLevel logstore.Level
-	// Terms are what the user typed; each of them must match.
+	// Terms are the terms that the user typed; each of them must match.
 	Terms Terms
 }
 

@@ -5,7 +5,7 @@ import (
 	"sort"
 )
 
-// chunkLines is how many line numbers a chunk holds.
+// chunkLines is the number of line numbers in a chunk.
 const chunkLines = 256
 
 // run is a list of line numbers of one resource, in rising or in falling order. A number takes one or two bytes.

@@ -21,9 +21,9 @@ import (
 
 // Terms are a parsed filter: words that must all match. A word matches a part of the text as it is seen, regardless of
 // letter case. "quoted words" may contain blanks, /…/ is a regular expression, !word excludes. level:, source:, container:,
-// pod: and since: select by what is known about a line, and name>=value compares a field of a JSON or logfmt line.
+// pod: and since: select by the origin and time of a line, and name>=value compares a field of a JSON or logfmt line.
 type Terms struct {
-	// Text is what was typed.
+	// Text is the term as it was typed.
 	Text  string
 	terms []term
 }
@@ -124,7 +124,7 @@ func (t Terms) delay() time.Duration {
 	return most
 }
 
-// narrow adds to a filter what the store can check, and returns the test of the rest; nil if nothing is left to test. Terms that let
+// narrow adds the terms that the store can check to a filter, and returns the test of the rest; nil if nothing is left to test. Terms that let
 // lines through only when they are old enough are not tested: the list waits with these lines.
 func (t Terms) narrow(f *logstore.Filter, now time.Time) func(logstore.LineRef) bool {
 	var checks []term
@@ -404,7 +404,7 @@ func compare(name, operator, value string) term {
 	}, mark: literal.all}
 }
 
-// inPlain judges a comparison by what follows the field's name in the text: whether it may hold, and whether it surely does,
+// inPlain judges a comparison by the text behind the field's name: whether it may hold, and whether it surely does,
 // since "name=value" stands there between other words.
 func inPlain(line []byte, key folded, operator, value string) (may, sure bool) {
 	for at := 0; ; {

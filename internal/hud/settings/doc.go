@@ -1,3 +1,3 @@
-// Package settings reads what the user has chosen for the screen: from a file of the user's configuration, and from variables of
+// Package settings reads the user's choices for the screen: from a file of the user's configuration, and from variables of
 // the environment, which win.
 package settings

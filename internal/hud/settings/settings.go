@@ -35,7 +35,7 @@ const (
 // Themes are the names of all themes.
 var Themes = []Theme{Auto, Dark, Light, HighContrast, ColorBlind, Terminal}
 
-// Notify is how the user is told of something while looking elsewhere.
+// Notify selects how messages reach a user who looks elsewhere.
 type Notify string
 
 // The ways. NotifyAuto is the best that the terminal is known to have, and NotifyOff in CI.
@@ -49,7 +49,7 @@ const (
 
 var notifies = []Notify{NotifyAuto, NotifyOff, NotifyBell, NotifyOSC9, NotifyOSC777}
 
-// Settings are what the user has chosen. The zero value means: everything as it comes.
+// Settings are the user's choices. The zero value means: everything as it comes.
 type Settings struct {
 	// Theme is empty for Auto, and Notify for NotifyAuto.
 	Theme  Theme  `json:"theme,omitempty"`
@@ -58,7 +58,7 @@ type Settings struct {
 	NoLinks    bool `json:"noLinks,omitempty"`
 	NoTitle    bool `json:"noTitle,omitempty"`
 	NoProgress bool `json:"noProgress,omitempty"`
-	// Keys and Commands are as the file has them: what they may name is known to the screen.
+	// Keys and Commands are as the file has them: the screen knows the names that they may use.
 	Keys []Binding `json:"keys,omitempty"`
 	// Highlights are texts, or expressions between slashes, that stand out in logs.
 	Highlights []Highlight `json:"highlights,omitempty"`
@@ -106,7 +106,7 @@ func (s Settings) Encode() string {
 	return string(b)
 }
 
-// Decode returns settings that Encode has returned, maybe in another version of hone. What it does not know is left out.
+// Decode returns settings that Encode has returned, maybe in another version of hone. It leaves out settings that it does not know.
 func Decode(text string) Settings {
 	var s Settings
 	if json.Unmarshal([]byte(text), &s) != nil {

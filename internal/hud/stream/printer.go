@@ -15,7 +15,7 @@ import (
 const (
 	// nameWidth is the width of the column of names.
 	nameWidth = 13
-	// firstPause is how long a progress is silent after its first line; each further pause is twice as long.
+	// firstPause is the pause of a progress after its first line; each further pause is twice as long.
 	firstPause = 5 * time.Second
 )
 

@@ -170,7 +170,7 @@ func (s *Subscriber) Drain() error {
 	}
 }
 
-// write writes the pending output, and keeps what was not written.
+// write writes the pending output, and keeps the part that was not written.
 func (s *Subscriber) write() error {
 	if s.pending.Len() == 0 {
 		return nil
@@ -187,7 +187,7 @@ func (s *Subscriber) write() error {
 // progressKey names a progress; ids are only unique within a span.
 type progressKey struct{ span, id string }
 
-// progress is when a progress was printed last, and how long it is silent after that.
+// progress is the time at which a progress was printed last, and the pause after it.
 type progress struct {
 	at    time.Time
 	pause time.Duration

@@ -7,21 +7,21 @@ import (
 	"github.com/sahilm/fuzzy"
 )
 
-// Match is a text that contains what was typed, possibly with letters left out.
+// Match is a text that contains the typed text, possibly with letters between.
 type Match struct {
 	// Index is the place of the text in the list.
 	Index int
 	Score int
 }
 
-// What a text scores for containing what was typed in one piece; letters here and there score a few dozens.
+// The scores of a text that contains the typed text in one piece; letters here and there score a few dozens.
 const (
 	whole  = 30_000
 	prefix = 20_000
 	part   = 10_000
 )
 
-// Rank returns the texts that match what was typed, the best first: those that are it, begin with it, contain it, and then
+// Rank returns the texts that match the typed text, the best first: those that are it, begin with it, contain it, and then
 // those that contain its letters in their order. Capital letters do not count.
 func Rank(typed string, texts []string) []Match {
 	typed = strings.ToLower(typed)

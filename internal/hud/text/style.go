@@ -17,7 +17,7 @@ const (
 	ColorRGB
 )
 
-// Style is how a piece of text looks.
+// Style is the look of a piece of text.
 type Style struct {
 	Fg, Bg                                           Color
 	Bold, Dim, Italic, Underline, Reverse, Strikeout bool
