@@ -200,23 +200,24 @@ var watched = state.EachOrdered("what is watched for resources", func(e *store.E
 	if e.Phase == store.TearingDown {
 		return nil
 	}
-	add := func(id model.TargetID, w model.WatchSpec) {
+	// What a command of the user depends on may be stamp files; an engine that builds an image looks at contents.
+	add := func(id model.TargetID, w model.WatchSpec, touches bool) {
 		if len(w.Paths) > 0 {
-			specs = append(specs, watch.Spec{ID: id, WatchSpec: w})
+			specs = append(specs, watch.Spec{ID: id, WatchSpec: w, Touches: touches})
 		}
 	}
 	m := &e.Value.Manifest
 	for _, im := range m.Images {
-		add(im.ID(), im.Watch)
+		add(im.ID(), im.Watch, im.Custom != nil)
 	}
 	if m.Local != nil {
-		add(m.DeployID(), m.Local.Watch)
+		add(m.DeployID(), m.Local.Watch, true)
 	}
 	if m.Compose != nil {
-		add(m.DeployID(), m.Compose.Watch)
+		add(m.DeployID(), m.Compose.Watch, false)
 	}
 	if m.K8s != nil && m.K8s.CustomDeploy != nil {
-		add(m.DeployID(), m.K8s.CustomDeploy.Watch)
+		add(m.DeployID(), m.K8s.CustomDeploy.Watch, true)
 	}
 	return specs
 })
@@ -228,6 +229,7 @@ func desired(v store.View) ([]watch.Spec, []model.Ignore) {
 	specs := []watch.Spec{{
 		ID:        configs,
 		WatchSpec: model.WatchSpec{Paths: t.ConfigFiles},
+		Touches:   true,
 	}}
 	seen := map[model.TargetID]bool{}
 	add := func(spec watch.Spec) {

@@ -162,9 +162,10 @@ func TestDesired(t *testing.T) {
 	a := statetest.Image("a")
 	quiet := statetest.Image("quiet")
 	quiet.Watch = model.WatchSpec{}
+	script := model.ImageTarget{Ref: "script", Custom: &model.CustomBuild{}, Watch: model.WatchSpec{Paths: []string{"/src/script"}}}
 	service := statetest.Compose("service")
 	service.Compose.Watch = model.WatchSpec{Paths: []string{"/src/service"}}
-	tf := statetest.Loaded(statetest.K8s("one", a, quiet), statetest.K8s("two", a), service, local, statetest.Local("nothing"))
+	tf := statetest.Loaded(statetest.K8s("one", a, quiet), statetest.K8s("two", a, script), service, local, statetest.Local("nothing"))
 	tf.Result.ConfigFiles, tf.Result.Ignores = []string{"/src/Tiltfile", "/src/lib"}, []model.Ignore{{Base: "/src"}}
 	off := model.DisableSource{Keys: []model.ConfigMapKey{{ConfigMap: "m", Key: "k"}}}
 	tf.Result.ConfigMaps = []model.ConfigMap{{Name: "m", Data: map[string]string{"k": "true"}}}
@@ -175,9 +176,14 @@ func TestDesired(t *testing.T) {
 	specs, ignores := desired(statetest.New(statetest.Session, tf).View())
 	var got []string
 	for _, s := range specs {
-		got = append(got, s.ID.String())
+		id := s.ID.String()
+		if s.Touches {
+			id += " and touches"
+		}
+		got = append(got, id)
 	}
-	if diff := cmp.Diff([]string{"configs:(Tiltfile)", "image:a", "compose:service", "local:gen", "filewatch:on"}, got); diff != "" || len(ignores) != 1 || len(specs[0].Paths) != 2 {
+	if diff := cmp.Diff([]string{"configs:(Tiltfile) and touches", "image:a", "image:script and touches", "compose:service", "local:gen and touches",
+		"filewatch:on"}, got); diff != "" || len(ignores) != 1 || len(specs[0].Paths) != 2 {
 		t.Errorf("%v %v (-want +got):\n%s", specs, ignores, diff)
 	}
 }

@@ -6,7 +6,7 @@
 //
 // A Watcher compares the files on disk with their last known state: an event is only a reason to look. So a file that
 // was touched, rewritten with the same content, or restored before the next look has not changed; and events that the
-// system dropped cost a comparison of the trees, not a missed change.
+// system dropped cost a comparison of the trees, not a missed change. A Spec may request touched files, too.
 //
 // # Concurrency
 //

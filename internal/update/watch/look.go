@@ -80,12 +80,23 @@ func (w *Watcher) handleName(n notice, now time.Time) {
 			}
 		case waiting != nil:
 		case known:
+			w.noteTouch(n.path)
 			w.look(n.path)
 		default:
 			w.pending.put(n.path, now, w.times.fresh, true)
 		}
 	case opSelf, opOverflow, opMark:
 		bug.Reportf("event %d is not about a name: %s", n.op, n.path)
+	}
+}
+
+// noteTouch notes a known file whose time was set by nothing that has written to it. To write the same content again is no touch: commands
+// that depend on what they write would run without end.
+func (w *Watcher) noteTouch(path string) {
+	old := w.folders[filepath.Dir(path)].files[filepath.Base(path)]
+	st, err := w.lstat(path)
+	if err == nil && st.kind == kindFile && st.kind == old.kind && st.ino == old.ino && st.size == old.size && st.mtime != old.mtime {
+		w.touched[path] = true
 	}
 }
 

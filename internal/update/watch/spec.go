@@ -12,11 +12,13 @@ import (
 type Spec struct {
 	ID model.TargetID
 	model.WatchSpec
+	// Touches requests files, too, whose time of change was set and whose content is the same: stamp files.
+	Touches bool
 }
 
 // Equal reports whether both specs request the same changes.
 func (s Spec) Equal(o Spec) bool {
-	return s.ID == o.ID && slices.Equal(s.Paths, o.Paths) && equalIgnores(s.Ignores, o.Ignores)
+	return s.ID == o.ID && s.Touches == o.Touches && slices.Equal(s.Paths, o.Paths) && equalIgnores(s.Ignores, o.Ignores)
 }
 
 func (s Spec) clone() Spec {

@@ -46,7 +46,7 @@ func (w *Watcher) waited() bool {
 	if len(w.marks) == 0 {
 		return false
 	}
-	if !w.pending.settled() || len(w.rehash.heap) > 0 || len(w.changed) > 0 || w.hasher.busy() {
+	if !w.pending.settled() || len(w.rehash.heap) > 0 || len(w.changed)+len(w.touched) > 0 || w.hasher.busy() {
 		return true
 	}
 	for _, m := range w.marks {

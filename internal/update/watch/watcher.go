@@ -7,7 +7,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -52,8 +51,9 @@ type Watcher struct {
 	pending  *pending
 	rehash   *pending // large files to be read once it is certain which state was reported
 	changed  map[string]Print
-	latest   time.Time // when the latest of changed was made
-	told     time.Time // when the system reported what is being looked at
+	touched  map[string]bool // files of equal content whose time was set
+	latest   time.Time       // when the latest of changed was made
+	told     time.Time       // when the system reported what is being looked at
 	polling  poller
 	troubles troubles
 	buf      []byte
@@ -92,7 +92,7 @@ func newWatcher(opts Options, b backend) (*Watcher, error) {
 		log: opts.Logger, fixed: cloneIgnores(opts.GlobalIgnores), clock: opts.Clock, onProblems: opts.OnProblems,
 		backend: b, inbox: newInbox(), hasher: newHasher(), times: defaultTimings, kick: make(chan struct{}, 1),
 		folders: map[string]*folder{}, anchors: map[string]string{}, pending: newPending(), rehash: newPending(),
-		changed: map[string]Print{}, troubles: newTroubles(),
+		changed: map[string]Print{}, touched: map[string]bool{}, troubles: newTroubles(),
 	}
 	if w.log == nil {
 		w.log = slog.New(slog.DiscardHandler)
@@ -282,7 +282,7 @@ func (w *Watcher) report(path string, was, now Fingerprint, at time.Time) {
 func (w *Watcher) flush() Batch {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.changed) == 0 {
+	if len(w.changed)+len(w.touched) == 0 {
 		return Batch{}
 	}
 	b := Batch{At: w.clock(), Made: w.latest}
@@ -291,13 +291,19 @@ func (w *Watcher) flush() Batch {
 	}
 	w.latest = time.Time{}
 	index := map[model.TargetID]int{}
-	for _, path := range slices.SortedFunc(maps.Keys(w.changed), strings.Compare) {
-		p := w.changed[path]
-		if p.reverted() {
+	for _, path := range w.reported() {
+		p, changed := w.changed[path]
+		if changed = changed && !p.reverted(); !changed {
+			p = Print{} // nothing restores the time of a file that was touched
+		}
+		if !changed && !w.touched[path] {
 			continue
 		}
 		w.reg.eachWanting(path, func(consumer int) {
 			id := w.reg.consumers[consumer].ID
+			if !changed && !w.reg.consumers[consumer].Touches {
+				return
+			}
 			i, ok := index[id]
 			if !ok {
 				i = len(b.Changes)
@@ -312,5 +318,18 @@ func (w *Watcher) flush() Batch {
 		})
 	}
 	clear(w.changed)
+	clear(w.touched)
 	return b
+}
+
+// reported returns the paths that were noted since the last flush, sorted.
+func (w *Watcher) reported() []string {
+	paths := slices.Collect(maps.Keys(w.changed))
+	for path := range w.touched {
+		if _, changed := w.changed[path]; !changed {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	return paths
 }

@@ -21,6 +21,13 @@ func do(t testing.TB, errs ...error) {
 	}
 }
 
+// stamps are two specs for the whole tree, of which b has stamp files.
+func stamps(r *rig) []Spec {
+	a, b := r.spec("a", []string{"."}), r.spec("b", []string{"."})
+	b.Touches = true
+	return []Spec{a, b}
+}
+
 var behaviour = []struct {
 	name string
 	// tree lists the initial files: "path" or "path=content".
@@ -45,6 +52,24 @@ var behaviour = []struct {
 	}, {
 		name: "touch", tree: []string{"f"},
 		act: func(t *testing.T, r *rig) { do(t, os.Chtimes(r.path("f"), time.Now(), time.Now())) },
+	}, {
+		name: "touch, where that counts", tree: []string{"d/f"}, specs: stamps,
+		act:  func(t *testing.T, r *rig) { do(t, os.Chtimes(r.path("d/f"), time.Now(), time.Now())) },
+		want: []string{"b: d/f"},
+	}, {
+		name: "touch by a program, which also opens the file", tree: []string{"f"}, specs: stamps,
+		act: func(t *testing.T, r *rig) {
+			f, err := os.OpenFile(r.path("f"), os.O_WRONLY|os.O_CREATE, 0o644)
+			do(t, err, os.Chtimes(r.path("f"), time.Now(), time.Now()), f.Close())
+		},
+		want: []string{"b: f"},
+	}, {
+		name: "save without a change, where touches count", tree: []string{"f=text"}, specs: stamps,
+		act: func(t *testing.T, r *rig) { write(t, r.path("f"), "text") },
+	}, {
+		name: "executable bit, where touches count", tree: []string{"f"}, specs: stamps,
+		act:  func(t *testing.T, r *rig) { do(t, os.Chmod(r.path("f"), 0o755)) },
+		want: []string{"a: f", "b: f"},
 	}, {
 		name: "open and close for writing", tree: []string{"f"},
 		act: func(t *testing.T, r *rig) {
