@@ -27,6 +27,7 @@ import (
 	"github.com/hone-dev/hone/internal/subscribers/collector"
 	"github.com/hone-dev/hone/internal/subscribers/commandcontroller"
 	"github.com/hone-dev/hone/internal/subscribers/composewatcher"
+	"github.com/hone-dev/hone/internal/subscribers/copykeeper"
 	"github.com/hone-dev/hone/internal/subscribers/deploydiscovery"
 	"github.com/hone-dev/hone/internal/subscribers/driftwatcher"
 	"github.com/hone-dev/hone/internal/subscribers/enginemonitor"
@@ -62,6 +63,8 @@ type Parts struct {
 	Downs    *buildanddeploy.Downs
 	Synclets *synclet.Pool
 	Tiltfile tiltfile.Options
+	// Copies is the file that records which files were copied into containers; empty for a session that keeps no record.
+	Copies string
 	// Watch is false for a session that leaves files alone once it has read them (ci).
 	Watch bool
 	// Adopt lets the session take over objects that others made.
@@ -137,6 +140,7 @@ func Subscribers(p Parts) []store.Subscriber {
 		enginemonitor.New(p.Docker),
 		buildcontroller.New(p.Builder, p.Logs, buildcontroller.Options{Namespace: p.Namespace, Env: p.Env, Adopt: p.Adopt, Reuse: p.Reuse, Cluster: prepares, Settled: watches.Settled}),
 		syncletmanager.New(synclets, p.Logs),
+		copykeeper.New(p.Copies, p.Log),
 		restartcontroller.New(removesPods, restartsProcesses, restartsContainers, p.Logs),
 		collector.New(collects, removes, downs, p.Logs, collector.Options{Namespace: p.Namespace, Beside: p.Beside}),
 		pruner.New(imagebuild.New(p.Docker), p.Logs),

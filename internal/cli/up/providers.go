@@ -334,6 +334,9 @@ func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers do
 	if kube != nil {
 		p.Kube = kube
 	}
+	if p.Watch {
+		p.Copies = filepath.Join(command.StateDir(), "copies", ses.Project+".json")
+	}
 	return sessionParts{p, st, claim, d, object, previous, plan, terminals, door}
 }
 

@@ -256,7 +256,7 @@ type need struct {
 var needs = state.EachUpdating("which resources need deciding", func(e state.Updating) need {
 	u := e.Update
 	return need{
-		deciding: e.Value.Enabled && (u.Current != nil || len(u.Changes)+len(u.Noticed) > 0 || syncsFirst(e.Value.Manifest) || wantsAlone(e)),
+		deciding: e.Value.Enabled && (u.Current != nil || len(u.Changes)+len(u.Noticed)+len(u.Owed) > 0 || syncsFirst(e.Value.Manifest) || wantsAlone(e)),
 		ready:    e.Value.Enabled && (!u.WasReady || u.AwaitsReady()) && u.Succeeded && u.Current == nil && e.Phase == store.Running,
 	}
 })

@@ -48,7 +48,7 @@ func (s scope) includes(steps model.LiveUpdate, path string, at time.Time) bool 
 
 // lacking returns the containers that lack something within a scope.
 func lacking(m model.Manifest, u state.Update, pods []state.Pod, s scope) []model.LackingContainer {
-	if len(u.Changes)+len(u.Noticed) == 0 && !syncsFirst(m) {
+	if len(u.Changes)+len(u.Noticed)+len(u.Owed) == 0 && !syncsFirst(m) {
 		return nil
 	}
 	var out []model.LackingContainer
@@ -62,6 +62,11 @@ func lacking(m model.Manifest, u state.Update, pods []state.Pod, s scope) []mode
 		}
 		l := model.LackingContainer{ContainerRef: c, Files: lacks(m, c.Ref, u, known.Synced, s), New: known.Synced.IsZero()}
 		steps, _, _ := m.LiveUpdateOf(c.Ref)
+		for _, f := range u.Owed[c.ID] {
+			if steps.Takes(f) && !slices.Contains(l.Files, f) {
+				l.Files = append(l.Files, f)
+			}
+		}
 		if len(l.Files) > 0 || steps.InitialSync && l.New {
 			out = append(out, l)
 		}
@@ -180,6 +185,11 @@ func lacks(m model.Manifest, ref string, u state.Update, since time.Time, s scop
 		visit(ref)
 	}
 	return slices.Sorted(maps.Keys(files))
+}
+
+// Had returns the files that updates in place have copied into a container since an earlier time up to which it was up to date.
+func Had(m model.Manifest, u state.Update, c model.ContainerRef, since time.Time) []string {
+	return lacks(m, c.Ref, u, since, scope{noticed: true, until: u.Containers[c.ID].Synced})
 }
 
 // FilesOf returns the files that any of the containers lacks, sorted.

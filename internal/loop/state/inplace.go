@@ -13,6 +13,9 @@ type InPlace struct {
 	// Containers is the state of each container, by id. An entry is removed when the pod no longer has the container: the pod
 	// is gone, has restarted the container, or belongs to another resource.
 	Containers map[string]InContainer
+	// Owed are, by container, the files of an earlier session that may have changed since. An entry is removed with the one in Containers, and
+	// once this session has updated the container.
+	Owed map[string][]string
 	// Reached is the time up to which containers have had the changes: a new container of the same image gets these back, whatever else
 	// waits. It is AttemptedAt, unless the newest build has failed, or was a part of an update.
 	Reached time.Time
@@ -93,6 +96,9 @@ func (p *InPlace) forget(ids []string) (changed bool) {
 		if _, ok := p.Containers[id]; ok {
 			p.Containers, changed = without(p.Containers, id), true
 		}
+		if _, ok := p.Owed[id]; ok {
+			p.Owed, changed = without(p.Owed, id), true
+		}
 	}
 	return changed
 }
@@ -111,6 +117,9 @@ func (p *InPlace) note(id string, change func(*InContainer)) {
 // synced records that a container has every change up to the given time.
 func (p *InPlace) synced(id string, until time.Time) {
 	p.note(id, func(c *InContainer) { c.Synced, c.Fault, c.Stuck = until, "", time.Time{} })
+	if _, ok := p.Owed[id]; ok {
+		p.Owed = without(p.Owed, id)
+	}
 }
 
 // ended records what a build has done in containers.

@@ -131,6 +131,9 @@ func (u Update) completed(a BuildCompleted) Update {
 	if a.Deployed {
 		u.Deployed.deployed(u.Images, a.Applied, b.StartedAt, a.At)
 		u.InPlace.deployed()
+		if a.FellBack != "" {
+			u.Owed = nil // a container that has survived what was done instead is not tried again
+		}
 		for _, t := range u.Targets {
 			u.settle(t.TargetID, u.includedUntil(t.TargetID, b))
 		}

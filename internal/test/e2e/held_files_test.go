@@ -3,6 +3,8 @@ package e2e
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -84,5 +86,36 @@ func TestDockerfileChangesWhileItBuilds(t *testing.T) {
 		s.serves(p.ports[0], "/stamp", fmt.Sprintf("file%d arg%d", file, arg))
 		s.ready("web")
 		p.write("conf/settings", fmt.Sprint(round)) // which begins the next build
+	}
+}
+
+// TestFilesChangeWhileStopped takes back in-place changes while hone is stopped. The image is the one that runs already, so the pod stays;
+// it has what is there now all the same.
+func TestFilesChangeWhileStopped(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, web)
+	s := p.up()
+	s.serves(p.ports[0], "/", "one")
+	pod := current(t, s, "web").Name
+	p.write("site/index.html", "two")
+	p.write("site/made.html", "two")
+	s.serves(p.ports[0], "/", "two")
+	s.serves(p.ports[0], "/made.html", "two")
+	s.stop()
+	p.write("site/index.html", "one\n")
+	if err := os.Remove(filepath.Join(p.dir, "site/made.html")); err != nil {
+		t.Fatal(err)
+	}
+	s = p.up()
+	s.ready("web")
+	s.serves(p.ports[0], "/", "one")
+	s.await("the deletion of a file", func() error {
+		if text, err := fetch(p.ports[0], "/made.html"); err == nil {
+			return fmt.Errorf("it says %q", text)
+		}
+		return nil
+	})
+	if got := current(t, s, "web").Name; got != pod {
+		t.Errorf("pod %s took the place of %s, although its image is the same", got, pod)
 	}
 }

@@ -71,6 +71,15 @@ func (r record) print() Fingerprint {
 	return p
 }
 
+// ChangedAt returns when a file, link or folder itself was changed, by what the file system has recorded; zero if it cannot be read.
+func ChangedAt(path string) time.Time {
+	st, err := lstat(path)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.Unix(0, max(st.mtime, st.ctime))
+}
+
 // missing reports whether err means that a path does not exist.
 func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)

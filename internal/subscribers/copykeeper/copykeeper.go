@@ -1,0 +1,196 @@
+// Package copykeeper records which files were copied into containers, and tells the next session of the project. Without a record, files that
+// were changed back or deleted while hone was stopped would stay as they are in containers that outlive the session: their image is the same.
+//
+// # Concurrency
+//
+// Run owns no goroutine.
+package copykeeper
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/hone-dev/hone/internal/loop/buildcontrol"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/internal/update/liveupdate"
+	"github.com/hone-dev/hone/internal/update/watch"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// lag is how long a new time of a container may wait to be recorded: an older one only means that more files are compared. A new file does
+// not wait.
+const lag = 2 * time.Second
+
+// Subscriber is the CopyKeeper.
+type Subscriber struct {
+	path string
+	log  *slog.Logger
+}
+
+// New returns the subscriber, which keeps its record in the file at path; it does nothing if path is empty.
+func New(path string, log *slog.Logger) *Subscriber { return &Subscriber{path, log} }
+
+var _ store.Subscriber = (*Subscriber)(nil)
+
+// Contract implements store.Subscriber.
+func (*Subscriber) Contract() store.Contract {
+	return store.Contract{
+		Name:      "CopyKeeper",
+		Doc:       "Records which files were copied into containers, so that the next session compares them with those of this machine.",
+		Inputs:    store.Reads(state.Sessions, state.Tiltfiles, state.Resources, state.Updates, state.Pods),
+		Outputs:   store.Emits(state.ContainersRecognized{}),
+		Externals: []string{"filesystem"},
+		Stage:     store.StageController,
+		Feedback:  "a container is recognized once",
+	}
+}
+
+// Run implements store.Subscriber.
+func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
+	if s.path == "" {
+		<-ctx.Done()
+		return nil
+	}
+	k := keeper{record: load(s.path), owed: map[string][]string{}, synced: map[string]time.Time{}}
+	later := time.NewTimer(time.Hour)
+	later.Stop()
+	defer later.Stop()
+	write := func() {
+		if err := k.record.write(s.path, time.Now()); err != nil {
+			s.log.Warn("what was copied into containers is not recorded", "err", err)
+		}
+		k.due = never
+		later.Stop()
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			if k.due != never {
+				write()
+			}
+			return nil
+		case <-rt.Wake():
+			for _, a := range k.look(rt.View()) {
+				rt.Dispatch(a)
+			}
+		case <-later.C:
+			k.due = atOnce
+		}
+		switch k.due {
+		case atOnce:
+			write()
+		case soon:
+			k.due = waiting
+			later.Reset(lag)
+		case never, waiting:
+		}
+		rt.Succeeded()
+	}
+}
+
+// due is when the record has to be written.
+type due int
+
+const (
+	never due = iota
+	soon
+	waiting // for the timer
+	atOnce
+)
+
+// keeper compares snapshots with the record.
+type keeper struct {
+	record record
+	due    due
+	// owed are the containers of earlier sessions that have been reported, with the files that they get now.
+	owed map[string][]string
+	// synced is, by container, up to when its copies are in the record.
+	synced map[string]time.Time
+}
+
+// look records what has been copied since the last look, and returns what is new about containers of earlier sessions.
+func (k *keeper) look(v store.View) (out []store.Action) {
+	ignores := state.TheTiltfile(v).Ignores
+	for e := range state.Enabled(v) {
+		m, name := e.Value.Manifest, model.ManifestName(e.ID)
+		if !m.HasLiveUpdate() {
+			continue
+		}
+		u := state.Updates.In(v).Value(e.ID)
+		owed := map[string][]string{}
+		for _, c := range buildcontrol.Live(m, u, state.PodsOf(v, name)) {
+			at := u.Containers[c.ID].Synced
+			if at.IsZero() {
+				before, ok := k.record.Containers[c.ID]
+				if _, known := k.owed[c.ID]; ok && !known {
+					k.owed[c.ID] = before.owed(m, c, ignores)
+					owed[c.ID] = k.owed[c.ID]
+				}
+				continue
+			}
+			if !at.Equal(k.synced[c.ID]) {
+				k.note(c.ID, slices.Concat(k.owed[c.ID], buildcontrol.Had(m, u, c, k.synced[c.ID])), at)
+			}
+		}
+		if len(owed) > 0 {
+			out = append(out, state.ContainersRecognized{Resource: name, Owed: owed})
+		}
+	}
+	k.forget(v)
+	return out
+}
+
+// note records that a container has had files, and was up to date at a time.
+func (k *keeper) note(id string, files []string, at time.Time) {
+	c := k.record.Containers[id]
+	k.due = max(k.due, soon)
+	for _, f := range files {
+		if i, known := slices.BinarySearch(c.Files, f); !known {
+			c.Files = slices.Insert(c.Files, i, f)
+			k.due = atOnce
+		}
+	}
+	c.At, k.synced[id] = at, at
+	k.record.Containers[id] = c
+}
+
+// forget removes the containers of this session that are gone.
+func (k *keeper) forget(v store.View) {
+	there := map[string]bool{}
+	for e := range state.Pods.In(v).Refs() {
+		for _, c := range e.Value.AllContainers() {
+			there[c.ID] = true
+		}
+	}
+	for id := range k.synced {
+		if !there[id] {
+			delete(k.synced, id)
+			delete(k.record.Containers, id)
+			k.due = max(k.due, soon)
+		}
+	}
+}
+
+// owed returns the files of a container that may differ from those of this machine: what was copied, and what is newer than that.
+func (c container) owed(m model.Manifest, ref model.ContainerRef, ignores []model.Ignore) []string {
+	files := slices.Clone(c.Files)
+	spec, own, _ := m.LiveUpdateOf(ref.Ref)
+	matcher, err := watch.NewMatcher(slices.Concat(ignores, own))
+	if err != nil {
+		return files
+	}
+	all, err := liveupdate.InitialPlan(liveupdate.Input{Spec: spec, Ignore: matcher.Matches})
+	if err != nil {
+		return files
+	}
+	for _, f := range all.Copies {
+		if !f.IsDir && watch.ChangedAt(f.Local).After(c.At) {
+			files = append(files, f.Local)
+		}
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
+}

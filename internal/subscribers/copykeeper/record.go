@@ -1,0 +1,51 @@
+package copykeeper
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hone-dev/hone/internal/base/atomicfile"
+)
+
+// kept is how long a container is remembered that no session has seen.
+const kept = 30 * 24 * time.Hour
+
+// record is the content of the file.
+type record struct {
+	Containers map[string]container `json:"containers"`
+}
+
+// container is what is recorded of a container, by its id. No content is.
+type container struct {
+	// At is when it was up to date last, and Files are the files that were copied into it, absolute paths on this machine, sorted.
+	At    time.Time `json:"at"`
+	Files []string  `json:"files"`
+}
+
+// load reads the record. One that cannot be read is empty: then nothing is known about containers of earlier sessions.
+func load(path string) record {
+	var r record
+	if content, err := os.ReadFile(path); err != nil || json.Unmarshal(content, &r) != nil || r.Containers == nil {
+		return record{Containers: map[string]container{}}
+	}
+	return r
+}
+
+// write replaces the file, without containers that are too old.
+func (r record) write(path string, now time.Time) error {
+	for id, c := range r.Containers {
+		if now.Sub(c.At) > kept {
+			delete(r.Containers, id)
+		}
+	}
+	content, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return atomicfile.Write(path, content, 0o600)
+}
