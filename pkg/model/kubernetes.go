@@ -222,6 +222,8 @@ type Container struct {
 	Runtime string
 	// Image is the reference in the pod's specification.
 	Image string
+	// ImageID is the content id of the image in the container engine, for containers of Compose; otherwise empty.
+	ImageID string
 	// Init marks an init container; Sidecar marks an init container that keeps running alongside the others (restartPolicy:
 	// Always).
 	Init, Sidecar bool

@@ -12,6 +12,17 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
+// services returns the chosen resources that Compose runs.
+func services(tf model.Tiltfile) (names []model.ManifestName) {
+	enabled := state.EnabledNames(tf)
+	for _, m := range tf.Manifests {
+		if m.IsCompose() && (enabled == nil || enabled[m.Name]) {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
 // composeSteps returns the steps that take down what is chosen of the Compose projects that the Tiltfile declares: the services and,
 // where all of a project are chosen, what is left of it. any reports whether there are projects. The caller ends the connection to the
 // engine.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -92,6 +93,7 @@ func down(ctx context.Context, g *command.Global, f downFlags, args []string) er
 	}
 	steps, composed, closeEngine, err := composeSteps(ctx, known, tf, f.volumes, log)
 	defer closeEngine()
+	tellSessions(ctx, path, known.Context, services(tf), log)
 	rest := outside{composed: composed, steps: steps, locals: locals}
 	needless := fault == nil && !slices.ContainsFunc(tf.Manifests, model.Manifest.IsK8s)
 	if known.Context == "" && (composed || len(locals.all) > 0 || needless) {
@@ -175,7 +177,7 @@ func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.
 		logstore.Infof(log, "Nothing to delete.")
 		return nil
 	}
-	tellSessions(ctx, path, known.Context, records, log)
+	tellSessions(ctx, path, known.Context, slices.Sorted(maps.Keys(records)), log)
 	return cluster.TakeDown(ctx, buildanddeploy.DeleteOptions{Namespaces: f.namespaces, Volumes: f.volumes, Definitions: true, Wait: true, Pods: true, Removal: deploy.RemovalDown,
 		WaitLimit: f.timeout}, records, locals.deps, rest.all(locals.names, log), log)
 }
@@ -222,17 +224,19 @@ func endSessions(ctx context.Context, path, kubeContext string, log logstore.Log
 
 // tellSessions notifies the sessions that run the project of the resources whose objects are about to be deleted, so that
 // they do not restore them. A session that does not answer does not prevent the deletion.
-func tellSessions(ctx context.Context, path, kubeContext string, records map[model.ManifestName][]deploy.ObjectRecord, log logstore.Logger) {
+func tellSessions(ctx context.Context, path, kubeContext string, resources []model.ManifestName, log logstore.Logger) {
+	if len(resources) == 0 {
+		return
+	}
 	living, err := flags.Registry().Of(ctx, path, kubeContext)
 	if err != nil {
 		logstore.Warnf(log, "Cannot determine whether a session runs this project: %v", err)
 		return
 	}
 	var names []string
-	for name := range records {
+	for _, name := range resources {
 		names = append(names, string(name))
 	}
-	slices.Sort(names)
 	for _, s := range living {
 		if s.Socket == "" {
 			continue

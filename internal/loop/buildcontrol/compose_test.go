@@ -116,3 +116,27 @@ func TestComposeInPlace(t *testing.T) {
 		t.Errorf("containers that lack changes: %+v", lacking)
 	}
 }
+
+// TestComposeByHand: a container that the user has made again from the same image, by another name, gets back what was copied.
+func TestComposeByHand(t *testing.T) {
+	m := statetest.Compose("a", statetest.Image("i"))
+	m.Images[0].LiveUpdate = model.LiveUpdate{Syncs: []model.Sync{{LocalPath: "/src", RemotePath: "/app"}}}
+	container := func(id, image, imageID string) store.Action {
+		return state.PodChanged{Pod: state.Pod{Current: true, Pod: model.Pod{Name: "a-" + id, UID: id, Resource: "a", TemplateHash: id, Engine: "running", Phase: "Running",
+			Containers: []model.Container{{Name: "a", ID: id, State: model.ContainerRunning, Image: image, ImageID: imageID}}}}}
+	}
+	s := up(same, m).Begin("a").Finish("a", func(b *state.BuildCompleted) {
+		b.Deployed, b.Applied = true, []model.AppliedObject{{UID: "c1", TemplateHash: "c1"}}
+		b.Images = map[string]model.ImageResult{"i": {Local: "i:1", Cluster: "i:1", ImageID: "sha256:1", StartedAt: b.At}}
+	})
+	s.Then(container("c1", "i:1", "sha256:1"), statetest.Change("i", "/src/x"))
+	s.Begin("a").Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Synced = "synclet", []string{"c1"} })
+	s.Then(state.PodGone{Pod: model.Pod{UID: "c1", Resource: "a"}}, container("c2", "shop-a", "sha256:1"))
+	if got := text(Decide(s.View(), nil)); got != "start a: container started /src/x (in place)" {
+		t.Errorf("from the same image: %s", got)
+	}
+	s.Then(state.PodGone{Pod: model.Pod{UID: "c2", Resource: "a"}}, container("c3", "shop-a", "sha256:2"))
+	if got := text(Decide(s.View(), nil)); got != "" {
+		t.Errorf("from another image: %s", got)
+	}
+}

@@ -108,7 +108,7 @@ func Live(m model.Manifest, u state.Update, pods []state.Pod) []model.ContainerR
 // liveRef finds the live update for a container, by the reference that model.Manifest.LiveUpdateOf takes.
 func liveRef(m model.Manifest, u state.Update, c model.Container) (ref string, ok bool) {
 	for _, im := range m.Images {
-		if !im.LiveUpdate.Empty() && u.Running[im.Ref].Cluster == c.Image && c.Image != "" {
+		if !im.LiveUpdate.Empty() && runsImage(c, u.Running[im.Ref]) {
 			return im.Ref, true
 		}
 	}
@@ -116,6 +116,11 @@ func liveRef(m model.Manifest, u state.Update, c model.Container) (ref string, o
 		return "", false
 	}
 	return "", selects(*m.K8s.CustomDeploy, c)
+}
+
+// runsImage reports whether a container runs an image. A container of Compose that the user has made again runs it by another name.
+func runsImage(c model.Container, im model.ImageResult) bool {
+	return c.Image != "" && c.Image == im.Cluster || c.ImageID != "" && c.ImageID == im.ImageID
 }
 
 // selects reports whether a custom deploy updates the container in place.

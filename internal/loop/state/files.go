@@ -93,9 +93,9 @@ func (f *Files) target(id model.TargetID) *Target {
 	return nil
 }
 
-// inCluster reports whether the resource is deployed to Kubernetes.
-func (f *Files) inCluster() bool {
-	return slices.ContainsFunc(f.Targets, func(t Target) bool { return t.Type == model.TargetK8s })
+// isDeployed reports whether the resource has objects in Kubernetes, or containers of Compose.
+func (f *Files) isDeployed() bool {
+	return slices.ContainsFunc(f.Targets, func(t Target) bool { return t.Type == model.TargetK8s || t.Type == model.TargetCompose })
 }
 
 func (u *Update) changed(a FilesChanged, now time.Time) (hit bool) {

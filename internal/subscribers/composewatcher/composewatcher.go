@@ -41,7 +41,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Name:      "ComposeWatcher",
 		Doc:       "Follows the containers of Compose services, and their status.",
 		Inputs:    store.Reads(state.Resources),
-		Outputs:   store.Shares(state.PodChanged{}, state.PodGone{}),
+		Outputs:   store.Shares(state.PodChanged{}, state.PodGone{}, state.ObjectsLost{}),
 		Externals: []string{"docker"},
 		Stage:     store.StageWatch,
 	}
@@ -61,7 +61,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		cancel()
 		<-ended
 	}()
-	b := &book{told: map[string]model.Pod{}}
+	b := &book{told: map[string]model.Pod{}, missing: map[string]missing{}}
 	var again <-chan time.Time
 	listening := false
 	for {
@@ -84,7 +84,10 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 				again = time.After(pause) // the known state stays until the engine answers again
 				continue
 			}
-			rt.Dispatch(b.changes(list)...)
+			rt.Dispatch(b.changes(list, time.Now())...)
+			if len(b.missing) > 0 {
+				again = time.After(pause)
+			}
 		}
 		rt.Succeeded()
 	}
@@ -112,6 +115,8 @@ type book struct {
 	services map[service]model.ManifestName
 	// told is what was dispatched, by container id.
 	told map[string]model.Pod
+	// missing are the containers that are gone and that nothing has replaced yet, by id.
+	missing map[string]missing
 }
 
 // declare records the declared services.
@@ -125,8 +130,9 @@ func (b *book) declare(v store.View) {
 }
 
 // changes returns the changes of the containers.
-func (b *book) changes(list []docker.ContainerState) []store.Action {
+func (b *book) changes(list []docker.ContainerState, now time.Time) []store.Action {
 	var out []store.Action
+	before := b.count()
 	there := map[string]bool{}
 	for _, c := range list {
 		resource, ok := b.services[service{c.Labels[model.ComposeProjectLabel], c.Labels[model.ComposeServiceLabel]}]
@@ -149,7 +155,10 @@ func (b *book) changes(list []docker.ContainerState) []store.Action {
 		if !there[id] {
 			delete(b.told, id)
 			out = append(out, state.PodGone{Pod: p})
+			if p.Phase != "Succeeded" { // what has done its work may be cleaned up
+				b.missing[id] = missing{resource: p.Resource, since: now, of: before[p.Resource]}
+			}
 		}
 	}
-	return out
+	return append(out, b.lost(now)...)
 }

@@ -2,6 +2,8 @@ package composewatcher
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -69,6 +71,53 @@ func TestFollowsContainers(t *testing.T) {
 		f.Then(statetest.Loaded(statetest.Local("l")))
 		f.want("no service is left", map[string]string{})
 	})
+}
+
+// TestRemovedByHand removes containers that were started last: they are lost unless others take their place in time.
+func TestRemovedByHand(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		act  func(f *fixture)
+		lost []string
+	}{
+		{"one of two", func(f *fixture) { f.engine.DropContainer("c1") }, []string{"c1"}},
+		{"both", func(f *fixture) { f.engine.DropContainer("c1"); f.engine.DropContainer("c2") }, []string{"c1", "c2"}},
+		{"made again at once", func(f *fixture) { f.engine.DropContainer("c1"); f.add("c3", "shop", "web", docker.ContainerState{}) }, nil},
+		{"made again before", func(f *fixture) { f.add("c3", "shop", "web", docker.ContainerState{}); f.engine.DropContainer("c1") }, nil},
+		{"made again in time", func(f *fixture) {
+			f.engine.DropContainer("c1")
+			time.Sleep(graceOfRemoval / 2)
+			f.add("c3", "shop", "web", docker.ContainerState{})
+		}, nil},
+		{"completed before", func(f *fixture) {
+			f.engine.ChangeContainer("c1", func(c *docker.FakeContainer) { c.State.Status = "exited" })
+			synctest.Wait()
+			f.engine.DropContainer("c1")
+		}, nil},
+		{"stopped", func(f *fixture) {
+			f.engine.ChangeContainer("c1", func(c *docker.FakeContainer) { c.State.Status = "exited" })
+		}, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := start(t, statetest.Compose("web"))
+				f.add("c1", "shop", "web", docker.ContainerState{})
+				f.add("c2", "shop", "web", docker.ContainerState{})
+				synctest.Wait()
+				f.Then(state.BuildStarted{Resource: "web", Serial: 1, At: f.View().At})
+				f.Then(state.BuildCompleted{Resource: "web", Serial: 1, At: time.Now(), Mode: "compose", Deployed: true,
+					Applied: []model.AppliedObject{{UID: "c1", TemplateHash: "c1"}, {UID: "c2", TemplateHash: "c2"}}})
+				tc.act(f)
+				synctest.Wait()
+				time.Sleep(graceOfRemoval + pause)
+				synctest.Wait()
+				lost := slices.Sorted(maps.Keys(state.Updates.In(f.View()).Value("web").Lost))
+				if diff := cmp.Diff(tc.lost, lost); diff != "" {
+					t.Errorf("lost (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
 }
 
 // TestRunsAgain has a container die and run again: how its last run ended is known as long as it runs.

@@ -24,7 +24,7 @@ func remember(now *model.Container, was model.Container) {
 
 // podOf describes a container as a pod.
 func podOf(resource model.ManifestName, c docker.ContainerState) model.Pod {
-	ct := model.Container{Name: c.Labels[model.ComposeServiceLabel], ID: c.ID, Runtime: "docker", Image: c.Image, ExitCode: c.ExitCode,
+	ct := model.Container{Name: c.Labels[model.ComposeServiceLabel], ID: c.ID, Runtime: "docker", Image: c.Image, ImageID: c.ImageID, ExitCode: c.ExitCode,
 		StartedAt: c.StartedAt, FinishedAt: c.FinishedAt, Restarts: c.Restarts, Message: c.Err}
 	if len(c.Entrypoint) > 0 && c.Entrypoint[0] == protocol.Path {
 		ct.SyncletPath = protocol.Path

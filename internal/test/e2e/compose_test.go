@@ -293,6 +293,33 @@ func TestComposeNextSession(t *testing.T) {
 	}
 }
 
+// TestComposeByHand makes a container again by hand, and then removes it: it comes back, and has what was copied.
+func TestComposeByHand(t *testing.T) {
+	t.Parallel()
+	p := newComposeProject(t, strings.ReplaceAll(composed, "RESTART", ""))
+	s := p.up()
+	s.serves(p.ports[0], "/", "one")
+	p.write("site/index.html", "two")
+	s.serves(p.ports[0], "/", "two")
+	byHand := func(args ...string) {
+		t.Helper()
+		c := exec.CommandContext(t.Context(), filepath.Join(composeFolder(t), "docker-compose"), append([]string{"-p", p.name}, args...)...)
+		c.Dir = p.dir
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("docker-compose %v: %v\n%s", args, err, out)
+		}
+	}
+	first := p.only("web").ID
+	byHand("up", "--detach", "--force-recreate", "--no-deps", "web")
+	if p.only("web").ID == first {
+		t.Fatal("the container is the same")
+	}
+	s.serves(p.ports[0], "/", "two")
+	byHand("rm", "--force", "--stop", "web")
+	s.serves(p.ports[0], "/", "two")
+	s.ready("web")
+}
+
 // TestComposeCI ends when services run and are healthy, or have completed, and fails if one has not.
 func TestComposeCI(t *testing.T) {
 	t.Parallel()
