@@ -145,7 +145,7 @@ func (s *Subscriber) report(rt *store.Runtime, st synclet.Status) {
 	case st.State == synclet.Broken && (errors.Is(st.Err, synclet.ErrSilent) || errors.Is(st.Err, synclet.ErrKilled)):
 		logstore.Warnf(log, "WARNING: lost the connection to %s of pod %s, reconnecting: %v", c.Name, c.Pod, st.Err)
 	case st.State == synclet.Ready && !row.Supervised:
-		logstore.Infof(log, "Ready to update %s in place (by %s)", c.Name, st.Way)
+		logstore.Infof(log, "Ready to update %s in place", c.Name)
 		if st.Passed != nil {
 			logstore.Infof(log, "Ways that failed before: %s", row.Passed)
 		}

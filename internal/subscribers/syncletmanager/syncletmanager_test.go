@@ -161,7 +161,7 @@ func TestReports(t *testing.T) {
 		says   string
 	}{
 		{synclet.Status{Container: target, State: synclet.Failed, Err: errors.New("no shell")}, "Updating main in place takes longer: no shell"},
-		{synclet.Status{Container: target, State: synclet.Ready, Way: synclet.WayTar}, "Ready to update main in place (by tar)"},
+		{synclet.Status{Container: target, State: synclet.Ready, Way: synclet.WayTar}, "Ready to update main in place"},
 		{synclet.Status{Container: target, State: synclet.Broken, Way: synclet.WayTar, Err: fmt.Errorf("%w: no sign of it for 20s", synclet.ErrSilent)},
 			"WARNING: lost the connection to main of pod p1, reconnecting: the synclet stopped answering: no sign of it for 20s"},
 		{synclet.Status{Container: target, State: synclet.Ready, Process: protocol.Process{Starts: 1, Code: 3, Crashes: 1, AgainNanos: 1e10}},
@@ -213,7 +213,7 @@ func TestReportsOnce(t *testing.T) {
 	}
 	want := []string{
 		"Updating main in place takes longer: not allowed to run commands in the pod: pods p1 is forbidden", "  ask",
-		"Ready to update main in place (by shell)",
+		"Ready to update main in place",
 		"Updating main in place takes longer: not allowed to run commands in the pod: pods p3 is forbidden", "  ask",
 	}
 	if said := statetest.Texts(f.logs, "a"); strings.Join(said, "|") != strings.Join(want, "|") {
