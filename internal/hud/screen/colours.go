@@ -204,6 +204,14 @@ type dress struct {
 func (d dress) on(b background) theme {
 	t := d.theme
 	t.colours = coloursFor(d.choice, b, d.shown)
+	switch d.choice { // the user may know it better
+	case settings.Dark:
+		b = darkBackground
+	case settings.Light:
+		b = lightBackground
+	default: // what the terminal says
+	}
+	t.background = b
 	t.noColor = t.noColor || d.shown == 0 // tcell would reverse dark colours
 	return t
 }

@@ -13,6 +13,8 @@ import (
 type theme struct {
 	ascii   bool // the terminal shows ASCII only
 	noColor bool
+	// background is the terminal's own one.
+	background background
 	// colours are the user's choice; nil means the terminal's own sixteen.
 	colours *colours
 }
@@ -49,27 +51,6 @@ func (t theme) hue(i int) tcell.Style {
 		return tcell.StyleDefault
 	}
 	return tcell.StyleDefault.Foreground(t.palette().hues[i])
-}
-
-// foreign translates the style of a program's output.
-func (t theme) foreign(s text.Style) tcell.Style {
-	out := tcell.StyleDefault.Bold(s.Bold).Dim(s.Dim).Italic(s.Italic).Underline(s.Underline).Reverse(s.Reverse).
-		StrikeThrough(s.Strikeout)
-	if t.noColor {
-		return out
-	}
-	return out.Foreground(color(s.Fg)).Background(color(s.Bg))
-}
-
-func color(c text.Color) tcell.Color {
-	switch c.Kind {
-	case text.ColorPalette:
-		return tcell.PaletteColor(int(c.Index))
-	case text.ColorRGB:
-		return tcell.NewRGBColor(int32(c.R), int32(c.G), int32(c.B))
-	case text.ColorDefault:
-	}
-	return tcell.ColorDefault
 }
 
 // glyphs are the marks of rows.
