@@ -354,3 +354,21 @@ func TestOpen(t *testing.T) {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 }
+
+// TestManySkipped: of many resources that were skipped for the same reason, the table has one line.
+func TestManySkipped(t *testing.T) {
+	s := api.Summary{Result: ResultOK, Resources: []api.ResourceSummary{{Name: "(Tiltfile)", Status: statusOK}, {Name: "one", Status: statusOK}}}
+	for i := range 48 {
+		s.Resources = append(s.Resources, api.ResourceSummary{Name: fmt.Sprint("r", i), Status: statusSkipped, Skipped: "disabled"})
+	}
+	s.Resources = append(s.Resources, api.ResourceSummary{Name: "seed", Status: statusSkipped, Skipped: "manual"})
+	var got bytes.Buffer
+	if err := Text(&got, "hone ci", s); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"hone ci: ok after 0s: 1 ok, 49 skipped", "  STATUS   RESOURCE                TOOK  WAITED  ERROR", "✔ ok       (Tiltfile)              0s", "✔ ok       one                     0s",
+		"– skipped  r0, r1, r2 and 45 more                disabled", "– skipped  seed                                  manual"}
+	if diff := cmp.Diff(want, strings.Split(strings.TrimSpace(got.String()), "\n")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

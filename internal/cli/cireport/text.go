@@ -19,7 +19,7 @@ const telling api.Milliseconds = 100
 var glyphs = map[string]string{statusOK: "✔", statusFailed: "✖", statusUnfinished: "◌", statusSkipped: "–"}
 
 // Text writes a summary of the given command for people: a line for each resource, with what it waited for and what is wrong with
-// it.
+// it, and one for those that were skipped for the same reason.
 func Text(out io.Writer, command string, s api.Summary) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s: %s after %s", command, strings.ReplaceAll(s.Result, "-", " "), events.Took(s.TookMs))
@@ -32,12 +32,23 @@ func Text(out io.Writer, command string, s api.Summary) error {
 	var table strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "  STATUS\tRESOURCE\tTOOK\tWAITED\tERROR")
+	line := func(status, name, took, waited, trouble string) {
+		fmt.Fprintf(w, "%s %s\t%s\t%s\t%s\t%s\n", glyphs[status], status, name, took, waited, trouble)
+	}
+	skipped := map[string][]string{} // names by reason: of many resources, most may be skipped
+	var reasons []string
 	for _, r := range s.Resources {
-		took := ""
-		if r.Status != statusSkipped {
-			took = events.Took(r.TookMs)
+		if r.Status == statusSkipped {
+			if len(skipped[trouble(r)]) == 0 {
+				reasons = append(reasons, trouble(r))
+			}
+			skipped[trouble(r)] = append(skipped[trouble(r)], r.Name)
+			continue
 		}
-		fmt.Fprintf(w, "%s %s\t%s\t%s\t%s\t%s\n", glyphs[r.Status], r.Status, r.Name, took, waited(r), events.OneLine(trouble(r)))
+		line(r.Status, r.Name, events.Took(r.TookMs), waited(r), events.OneLine(trouble(r)))
+	}
+	for _, reason := range reasons {
+		line(statusSkipped, several(skipped[reason]), "", "", events.OneLine(reason))
 	}
 	_ = w.Flush() // to memory
 	for line := range strings.Lines(table.String()) {
@@ -47,6 +58,17 @@ func Text(out io.Writer, command string, s api.Summary) error {
 		return fmt.Errorf("print the summary: %w", err)
 	}
 	return nil
+}
+
+// mostNames bounds the names in one line of the table.
+const mostNames = 3
+
+// several lists names in one line.
+func several(names []string) string {
+	if more := len(names) - mostNames; more > 1 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNames], ", "), more)
+	}
+	return strings.Join(names, ", ")
 }
 
 // count returns how many resources have a status. The Tiltfile counts only if it is not ok.

@@ -2,7 +2,6 @@ package up
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/pkg/api"
 )
@@ -82,8 +82,9 @@ func deployOnce(cmd *cobra.Command, g *command.Global, f deployFlags, args []str
 		}
 	}
 	out.Write(logstore.LevelInfo, command.PlanText(plan))
-	if plan.Summary[api.ActionBlocked] > 0 {
-		return o.notBegun(command.AlreadyPrinted(errors.New("something would be refused"), command.ExitFailure))
+	if n := plan.Summary[api.ActionBlocked]; n > 0 {
+		return o.notBegun(problem.New(words.Count(n, "object")+" of this plan would be refused, so nothing was done",
+			"the plan says why, beside each; hone deploy NAME leaves the others out").See("preview"))
 	}
 	if done && !o.reports() {
 		fmt.Fprintln(o.human(), "SUCCESS. Nothing to deploy: everything is as declared, and ready.")

@@ -17,6 +17,8 @@ import (
 	"github.com/hone-dev/hone/internal/cli/flags"
 	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/cluster/portforward"
+	"github.com/hone-dev/hone/internal/loop/state"
 )
 
 // stopFunc requests the end of the session. It returns at once.
@@ -110,9 +112,15 @@ func listen(ctx context.Context, o options) (net.Listener, error) {
 	}
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(o.port.Number)))
+	taken := errors.Is(err, syscall.EADDRINUSE)
+	if taken && o.command == state.CommandCI && !o.port.Asked { // nobody counts on the usual port of a session that ends by itself
+		l, err = lc.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
+		taken = false
+	}
 	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, problem.Wrap(err, fmt.Sprintf("hone cannot start because you already have another process on port %d", o.port.Number), whoHas(ctx, o.port.Number)).See("troubleshooting")
+	case taken:
+		who, mend := whoHas(ctx, o.port.Number)
+		return nil, problem.Wrap(err, fmt.Sprintf("hone cannot start because you already have another process on port %d%s", o.port.Number, who), mend).See("troubleshooting")
 	case err != nil:
 		return nil, problem.Wrap(err, "cannot open the port of the session's API", "choose another with --host and --port, or none with --port=none")
 	}
@@ -130,15 +138,18 @@ func sessionOf(pid int) string {
 	return ""
 }
 
-// whoHas returns what to do about a port that is taken.
-func whoHas(ctx context.Context, port int) string {
-	mend := "take a free port: --port=0, or none at all: --port=none"
+// whoHas returns who has a port that is taken, to follow its number, and what to do about it.
+func whoHas(ctx context.Context, port int) (who, mend string) {
+	mend = "take a free port: --port=0, or none at all: --port=none"
 	living, _ := flags.Registry().List(ctx)
 	for _, s := range living {
 		if s.Port == port {
-			return fmt.Sprintf("session %s has it (%s, pid %d): hone attach --session %s shows it, hone stop --session %s ends it\n%s",
+			return "", fmt.Sprintf("session %s has it (%s, pid %d): hone attach --session %s shows it, hone stop --session %s ends it\n%s",
 				s.Name, s.Tiltfile, s.PID, s.Name, s.Name, mend)
 		}
 	}
-	return mend
+	if name, known := portforward.Holder(port); known {
+		who = ": " + name
+	}
+	return who, mend
 }

@@ -2,13 +2,17 @@ package up
 
 import (
 	"bytes"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/cluster/portforward"
 	"github.com/hone-dev/hone/internal/engine"
+	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -55,4 +59,34 @@ func TestExposedSessionWarns(t *testing.T) {
 		}
 	}
 	warnExposed(options{}, sessionParts{}) // without a port nothing is exposed
+}
+
+// TestTakenPort: a session that ends by itself takes a free port where the usual one is taken; for the others, the error names the
+// process that has it.
+func TestTakenPort(t *testing.T) {
+	other, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	number := other.Addr().(*net.TCPAddr).Port
+	for _, tc := range []struct {
+		command state.Command
+		asked   bool
+		free    bool
+	}{
+		{state.CommandUp, false, false}, {state.CommandUp, true, false}, {state.CommandCI, true, false}, {state.CommandCI, false, true},
+	} {
+		l, err := listen(t.Context(), options{command: tc.command, host: "127.0.0.1", port: flags.Port{Number: number, Asked: tc.asked}})
+		if err == nil {
+			_ = l.Close()
+		}
+		if (err == nil) != tc.free {
+			t.Errorf("%s, asked %v: %v", tc.command, tc.asked, err)
+		}
+		name, known := portforward.Holder(number)
+		if err != nil && known && !strings.Contains(err.Error(), fmt.Sprintf("another process on port %d: %s", number, name)) {
+			t.Errorf("%s, asked %v: %v, which does not name %s", tc.command, tc.asked, err, name)
+		}
+	}
 }

@@ -44,6 +44,12 @@ func (h holder) mend() string {
 	return fmt.Sprintf("stop it with \"kill %d\", or ", h.pid)
 }
 
+// Holder names the process that listens on a port of this machine, for example "node (process 4711)".
+func Holder(port int) (name string, known bool) {
+	h, known := findHolder("/proc", port)
+	return h.String(), known
+}
+
 // findHolder looks up the process that listens on a port, in a Linux proc file system.
 func findHolder(proc string, port int) (holder, bool) {
 	var inodes map[string]string
