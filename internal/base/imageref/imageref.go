@@ -20,11 +20,6 @@ func Select(declared reference.Named) Selector {
 	return s
 }
 
-// Takes reports whether a reference means the declared image. A reference without a tag is the tag "latest".
-func (s Selector) Takes(use reference.Named) bool {
-	return s.takes(newWanted(use))
-}
-
 // Find returns the image that a reference means: the one declared with its tag or digest, else the one declared without
 // a tag.
 func Find[T any](use reference.Named, images []T, selector func(T) Selector) (found T, ok bool) {
@@ -42,7 +37,7 @@ func Find[T any](use reference.Named, images []T, selector func(T) Selector) (fo
 	return found, ok
 }
 
-// wanted is a reference that is looked for, with the tag that it implies.
+// wanted is a reference that is looked for; one without a tag is the tag "latest".
 type wanted struct{ name, exact string }
 
 func newWanted(use reference.Named) wanted {

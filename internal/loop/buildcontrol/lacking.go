@@ -7,7 +7,6 @@ import (
 
 	"github.com/distribution/reference"
 
-	"github.com/hone-dev/hone/internal/base/imageref"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -133,7 +132,7 @@ func selects(d model.CustomDeploy, c model.Container) bool {
 		return false
 	}
 	got, err := reference.ParseNormalizedNamed(c.Image)
-	return err == nil && imageref.Select(want).Takes(got)
+	return err == nil && want.Name() == got.Name() && (reference.IsNameOnly(want) || want.String() == got.String())
 }
 
 // customTakes reports whether the live update of a manifest's custom deploy takes all of the files.
