@@ -18,7 +18,7 @@ func (Others) Contract() store.Contract {
 	c := store.Contract{
 		Name: "Others", Doc: "Stands for the rest of the session.", Feedback: "it does nothing",
 		Outputs: append(store.Emits(state.SessionStarted{}, state.SessionEnded{}, state.TiltfileStarted{}, state.TiltfileLoaded{},
-			state.FilesNoticed{}, state.FilesChanged{}, state.SyncletChanged{}, state.ClusterWatchFailed{}, state.ClusterWatchMended{}, state.SyncletGone{}, state.BuildStarted{}, state.BuildProgressed{}, state.BuildCompleted{}, state.StragglerEnded{}, state.ResourcesReady{}, state.HoldsChanged{}, state.CollectionReported{}, state.BrakeChanged{}, state.LeavingHeld{}, state.ObjectsLost{}, state.ResourceDrifted{}, state.DriftAcceptanceEnded{}, state.ObjectsTakenDown{}, state.TurnTaken{}, state.TurnEnded{}, state.RetryDue{},
+			state.FilesNoticed{}, state.FilesChanged{}, state.SyncletChanged{}, state.ClusterWatchFailed{}, state.ClusterWatchMended{}, state.SyncletGone{}, state.BuildStarted{}, state.BuildProgressed{}, state.BuildCompleted{}, state.StragglerEnded{}, state.ResourcesReady{}, state.HoldsChanged{}, state.CollectionReported{}, state.BrakeChanged{}, state.LeavingHeld{}, state.ObjectsLost{}, state.ResourceDrifted{}, state.DriftAcceptanceEnded{}, state.ObjectsTakenDown{}, state.TurnTaken{}, state.TurnEnded{}, state.RetryDue{}, state.RoundDue{}, state.TiltfileRoundDue{},
 			state.ClusterReported{}, state.EngineReported{}, state.PodChanged{}, state.PodGone{}, state.ProbeFailed{}, state.ServiceChanged{},
 			state.ServiceGone{}, state.ObjectsChanged{}, state.ObjectGone{}, state.KubeEventsSeen{}, state.ForwardChanged{}, state.ForwardClosed{},
 			state.ProcessChanged{}, state.ProcessGone{}, state.RestartEnded{}, state.CommandStarted{}, state.CommandReported{}, state.CommandEnded{},

@@ -39,6 +39,7 @@ const (
 	HoldConfirm       HoldReason = "waiting-for-confirmation"
 	HoldTeardown      HoldReason = "tearing-down"
 	HoldBuilding      HoldReason = "building"
+	HoldCircle        HoldReason = "pausing-in-loop"
 )
 
 // Hold is why a resource waits, and for which resources.
@@ -87,6 +88,8 @@ func (h Hold) String() string {
 		return "is being removed"
 	case HoldBuilding:
 		return "is being updated"
+	case HoldCircle:
+		return "pauses, since its own updates change what it depends on"
 	}
 	return string(h.Reason)
 }
@@ -419,14 +422,24 @@ func limit(t state.Tiltfile) int {
 // slots returns how many more builds may start.
 func (d *decision) slots() int { return limit(d.tiltfile) - len(d.active) }
 
-// NextRetry returns the failed build that is retried next, and when; ok is false if there is none.
-func NextRetry(v store.View) (next state.RetryDue, at time.Time, ok bool) {
-	for e := range state.Updates.In(v).Refs() {
-		if t := e.Value.RetryAt; !t.IsZero() && (!ok || t.Before(at)) {
-			next, at, ok = state.RetryDue{Resource: model.ManifestName(e.ID), Serial: e.Value.Serial}, t, true
+// NextDue returns what becomes due next by the clock alone, and when: the retry of a failed build, or the next round of an
+// endless loop. It returns nil if nothing does.
+func NextDue(v store.View) (next store.Action, at time.Time) {
+	consider := func(a store.Action, t time.Time) {
+		if next == nil || t.Before(at) {
+			next, at = a, t
 		}
 	}
-	return next, at, ok
+	for e := range state.Updates.In(v).Refs() {
+		u := &e.Value
+		if !u.RetryAt.IsZero() {
+			consider(state.RetryDue{Resource: model.ManifestName(e.ID), Serial: u.Serial}, u.RetryAt)
+		}
+		if u.Endless() && u.Current == nil && u.Circling() {
+			consider(state.RoundDue{Resource: model.ManifestName(e.ID), Serial: u.Serial}, u.CircleEnds())
+		}
+	}
+	return next, at
 }
 
 func (d *decision) runningNames() []model.ManifestName {

@@ -11,7 +11,7 @@ import (
 // tests are in the order in which their answers help the user most.
 var tests = []func(*decision, *resource) (Hold, bool){
 	(*decision).holdLeaving, (*decision).holdRunning, (*decision).holdTiltfile, (*decision).holdManual, (*decision).holdPaused,
-	(*decision).holdTurn, (*decision).holdConfirm, (*decision).holdPartly, (*decision).holdLocal, (*decision).holdUncategorized, (*decision).holdComponent, (*decision).holdDeps,
+	(*decision).holdTurn, (*decision).holdConfirm, (*decision).holdPartly, (*decision).holdCircle, (*decision).holdLocal, (*decision).holdUncategorized, (*decision).holdComponent, (*decision).holdDeps,
 	(*decision).holdCluster, (*decision).holdEngine, (*decision).holdDeploy,
 	(*decision).holdBehind,
 }
@@ -88,6 +88,11 @@ func takesAll(r *resource) bool {
 		}
 	}
 	return true
+}
+
+// holdCircle holds the next round of an endless loop for a while.
+func (d *decision) holdCircle(r *resource) (Hold, bool) {
+	return Hold{Reason: HoldCircle}, r.reason == state.ReasonFiles && !r.inPlace && r.update.Circling()
 }
 
 // holdTurn holds everything while another process deploys the project.

@@ -29,6 +29,7 @@ type History struct {
 	WasReady bool
 	// FirstBegan is when the first build began since the resource was declared or enabled, and FirstReady when WasReady was set.
 	FirstBegan, FirstReady time.Time
+	Circle
 	// Waits are how long the newest saves took until they ran, oldest first.
 	Waits []Wait
 }
@@ -217,6 +218,7 @@ func init() {
 	})
 	store.On(Updates, func(d *store.Draft[Update], a BuildStarted) {
 		d.Update(string(a.Resource), func(u Update) Update {
+			u.Circle.begun(u.ownFiles(a))
 			u.Current = u.begins(a)
 			u.Serial = a.Serial
 			if !u.Current.Part {

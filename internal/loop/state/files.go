@@ -56,14 +56,16 @@ type Target struct {
 	// steps is the live update for its files. It is a copy of a part of the manifest, which table resources holds: the
 	// reducers of changed files need it, and a reducer sees no other table.
 	steps model.LiveUpdate
+	// serves is set if a server runs once the target is up to date.
+	serves bool
 }
 
 func targetsOf(m model.Manifest) []Target {
 	targets := make([]Target, 0, len(m.Images)+1)
 	for _, im := range m.Images {
-		targets = append(targets, Target{im.ID(), m.StepsFor(im.ID())})
+		targets = append(targets, Target{TargetID: im.ID(), steps: m.StepsFor(im.ID())})
 	}
-	return append(targets, Target{m.DeployID(), m.StepsFor(m.DeployID())})
+	return append(targets, Target{m.DeployID(), m.StepsFor(m.DeployID()), m.IsLocal() && !m.Local.Serve.Empty()})
 }
 
 func init() {

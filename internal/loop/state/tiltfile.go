@@ -26,8 +26,10 @@ type Tiltfile struct {
 	Err      string
 	Usage    bool
 	Warnings []string
-	// Changed are the files that changed since the last evaluation began.
+	// Changed are the files that changed since the last evaluation began, the newest of them at Made.
 	Changed Changes
+	Made    time.Time
+	Circle
 	// Triggered is when an evaluation without a change was requested; ArgsSet is set if the reason is new arguments, and
 	// ExtensionsSet if it is extensions that were declared from outside.
 	Triggered     time.Time
@@ -60,10 +62,15 @@ type Evaluation struct {
 
 // begun returns the evaluations with a new one that begins at the given time.
 func (t Tiltfile) begun(a TiltfileStarted) []Evaluation {
-	later := PathsOf(t.Changed.Later(a.At))
-	files := slices.DeleteFunc(PathsOf(t.Changed), func(f string) bool { return slices.Contains(later, f) })
-	e := Evaluation{Serial: t.Runs + 1, Reason: t.Reason(), Files: Relative(t.Path, files), StartedAt: a.At, Span: a.Span}
+	e := Evaluation{Serial: t.Runs + 1, Reason: t.Reason(), Files: t.requested(a.At), StartedAt: a.At, Span: a.Span}
 	return append([]Evaluation{e}, t.Evaluations[:min(len(t.Evaluations), keptBuilds-1)]...)
+}
+
+// requested returns the changed files that an evaluation that begins at the given time includes.
+func (t Tiltfile) requested(at time.Time) []string {
+	later := PathsOf(t.Changed.Later(at))
+	files := slices.DeleteFunc(PathsOf(t.Changed), func(f string) bool { return slices.Contains(later, f) })
+	return Relative(t.Path, files)
 }
 
 // ended returns the evaluations after the end of the newest one.
@@ -85,9 +92,13 @@ func (t Tiltfile) Pending() bool {
 	return !t.Running() && (t.Runs == 0 || !t.Changed.Empty() || !t.Triggered.IsZero())
 }
 
-// Due reports whether an evaluation has to begin now. While the session is paused, only one that the user has requested does.
+// Due reports whether an evaluation has to begin now. While the session is paused, only one that the user has requested does;
+// in an endless loop, the next round only after a pause.
 func (t Tiltfile) Due(s Session) bool {
-	return t.Pending() && (!s.Paused() || !t.Triggered.IsZero())
+	if !t.Triggered.IsZero() {
+		return t.Pending()
+	}
+	return t.Pending() && !s.Paused() && !t.Circling()
 }
 
 // Reason returns why an evaluation is pending or began, in the words of the log.
@@ -129,6 +140,7 @@ func init() {
 	})
 	store.On(Tiltfiles, func(d *store.Draft[Tiltfile], a TiltfileStarted) {
 		d.Update(Only, func(t Tiltfile) Tiltfile {
+			t.Circle.begun(t.ownFiles(a))
 			t.Evaluations = t.begun(a)
 			t.StartedAt, t.FinishedAt, t.Span = a.At, time.Time{}, a.Span
 			if !t.Triggered.After(a.At) {
@@ -146,7 +158,7 @@ func init() {
 		for _, c := range a.Changes {
 			if c.Target.Type == model.TargetConfigs {
 				d.Update(Only, func(t Tiltfile) Tiltfile {
-					t.Changed = t.Changed.With(c.Paths, d.Now())
+					t.Changed, t.Made = t.Changed.With(c.Paths, d.Now()), a.Made
 					return t
 				})
 			}

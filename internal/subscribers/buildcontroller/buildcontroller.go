@@ -88,7 +88,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Doc:    "Runs the updates that are due, in parallel up to the limit, and cancels those that were overtaken.",
 		Inputs: inputs,
 		Outputs: store.Emits(state.BuildStarted{}, state.BuildProgressed{}, state.BuildCompleted{}, state.StragglerEnded{},
-			state.HoldsChanged{}, state.RetryDue{}),
+			state.HoldsChanged{}, state.RetryDue{}, state.RoundDue{}),
 		Calls: []store.Call{
 			{To: "WatchManager", Doc: "Before it reads files, it waits until all changes made so far are known, which is an event and not a state."},
 			{To: "SyncletManager", Doc: "Updates in place use the conversations that it keeps open, and their knowledge of images and processes."},
@@ -154,7 +154,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		case <-retry.C:
 		}
 		v := rt.View()
-		if next, at, ok := buildcontrol.NextRetry(v); ok {
+		if next, at := buildcontrol.NextDue(v); next != nil {
 			if left := at.Sub(s.now()); left > 0 {
 				retry.Reset(left)
 			} else {
@@ -174,6 +174,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			plan = buildcontrol.Decide(v, names)
 			if changes := holding.changes(v, plan); len(changes) > 0 {
 				rt.Dispatch(state.HoldsChanged{Changes: changes})
+				s.nameCircles(v, changes)
 			}
 		}
 		if is := intent.UnconfirmedText(v); is != waits {

@@ -50,7 +50,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Doc:  "Evaluates the Tiltfile at the start and whenever a file that it read changes.",
 		Inputs: store.Reads(state.Sessions, state.Tiltfiles, state.Buttons, state.Commands, state.FileWatches, state.ConfigMaps,
 			state.Extensions, state.ExtensionRepos),
-		Outputs:   store.Emits(state.TiltfileStarted{}, state.TiltfileLoaded{}),
+		Outputs:   store.Emits(state.TiltfileStarted{}, state.TiltfileLoaded{}, state.TiltfileRoundDue{}),
 		Externals: []string{"filesystem", "process"},
 		Stage:     store.StageController,
 		Feedback:  "an evaluation clears the changes that requested it, and its declarations request none",
@@ -60,14 +60,20 @@ func (s *Subscriber) Contract() store.Contract {
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	done := -1
+	circle := circle{named: -1, pause: time.NewTimer(time.Hour)}
+	defer circle.pause.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-rt.Wake():
+		case <-circle.pause.C:
 		}
 		v := rt.View()
 		t := state.TheTiltfile(v)
+		if t.Circling() && t.Pending() {
+			s.slowDown(rt, t, &circle)
+		}
 		if t.Path == "" || !t.Due(state.TheSession(v)) || t.Runs == done {
 			continue
 		}
@@ -159,13 +165,13 @@ func (s *Subscriber) attend(ctx context.Context, rt *store.Runtime, o tiltfile.O
 }
 
 // overtakes reports whether an event since the evaluation began aborts it: a save of a file of the program, or a request of
-// the user. Other files do not, since programs write such files while they are evaluated. While the session is paused, no save
-// does: the evaluation that would follow waits.
+// the user. Other files do not, since programs write such files while they are evaluated. While the session is paused, or
+// in an endless loop, no save does: the evaluation that would follow waits.
 func overtakes(t state.Tiltfile, s state.Session) bool {
 	if !t.Triggered.IsZero() && !t.ExtensionsSet {
 		return true
 	}
-	return !s.Paused() && slices.ContainsFunc(state.PathsOf(t.Changed), func(path string) bool {
+	return !s.Paused() && !t.Endless() && slices.ContainsFunc(state.PathsOf(t.Changed), func(path string) bool {
 		return path == t.Path || strings.Contains(filepath.Base(path), "Tiltfile") || slices.Contains([]string{".tilt", ".star", ".bzl"}, filepath.Ext(path))
 	})
 }

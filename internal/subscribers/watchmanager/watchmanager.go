@@ -128,7 +128,7 @@ func (s *Subscriber) follow(ctx context.Context, rt *store.Runtime, w *watch.Wat
 		if t := state.TheTiltfile(v); t.Runs > compared && !t.Running() {
 			compared = t.Runs
 			if late := changedSince(t.Read); len(late) > 0 {
-				rt.Dispatch(state.FilesChanged{At: time.Now(), Changes: []state.FileChange{{Target: configs, Paths: late}}})
+				rt.Dispatch(state.FilesChanged{At: time.Now(), Made: newestOf(late), Changes: []state.FileChange{{Target: configs, Paths: late}}})
 			}
 		}
 		rt.Succeeded()
@@ -147,6 +147,16 @@ func changedSince(read map[string]uint64) (changed []string) {
 	}
 	slices.Sort(changed)
 	return changed
+}
+
+// newestOf returns when the newest of the files was changed; zero if none of them exists.
+func newestOf(paths []string) (newest time.Time) {
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil && info.ModTime().After(newest) {
+			newest = info.ModTime()
+		}
+	}
+	return newest
 }
 
 // contentHash returns the hash of a file's content as model.Tiltfile.Read has it, and an error if the path is not a regular
