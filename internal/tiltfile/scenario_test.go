@@ -1,6 +1,7 @@
 package tiltfile
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"os"
@@ -126,6 +127,8 @@ func compareSections(t *testing.T, file string, ar *txtar.Archive, got map[strin
 func setOptions(t *testing.T, o *Options, root, text string) {
 	t.Helper()
 	var cluster model.Cluster
+	var served model.Capabilities
+	silent := false
 	for line := range strings.Lines(text) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		switch key {
@@ -145,6 +148,12 @@ func setOptions(t *testing.T, o *Options, root, text string) {
 			o.Debug = value == "true"
 		case "context":
 			cluster.Context = value
+		case "version":
+			served.KubeVersion = value
+		case "serves":
+			served.APIVersions = strings.Fields(value)
+		case "silent":
+			silent = value == "true"
 		case "git":
 			makeRepo(t, filepath.Join(root, "git", value), o.Env)
 		case "product":
@@ -154,6 +163,12 @@ func setOptions(t *testing.T, o *Options, root, text string) {
 		}
 	}
 	o.Cluster = func() (model.Cluster, error) { return cluster, nil }
+	o.Capabilities = func(context.Context) (model.Capabilities, error) {
+		if silent {
+			return model.Capabilities{}, errors.New("connection refused")
+		}
+		return served, nil
+	}
 }
 
 // expected is a line that must have an error.

@@ -23,6 +23,9 @@ type Options struct {
 	// Cluster returns the cluster. It is called at most once, and only when the Tiltfile needs it. A cluster without a
 	// context means that there is no kubeconfig, and then nothing is refused. A nil function means the same.
 	Cluster func() (model.Cluster, error)
+	// Capabilities asks the cluster what it serves. It is called at most once, and only when a chart depends on the
+	// answer. A nil function means that there is no cluster.
+	Capabilities func(context.Context) (model.Capabilities, error)
 	// Namespace is what k8s_namespace() returns when it is not empty; otherwise the cluster's namespace.
 	Namespace string
 	// Env is the environment of the evaluation and its commands ("K=V"); nil means that of the process.

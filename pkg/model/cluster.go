@@ -50,6 +50,14 @@ type Cluster struct {
 	Registry Registry
 }
 
+// Capabilities are what a cluster serves, as the templates of Helm charts see it.
+type Capabilities struct {
+	// KubeVersion is the version of the API server ("v1.34.4").
+	KubeVersion string
+	// APIVersions are the versions of all groups, and their kinds ("apps/v1", "apps/v1/Deployment").
+	APIVersions []string
+}
+
 // DeliveryMethod is a way to deliver images to the cluster.
 type DeliveryMethod string
 

@@ -143,8 +143,8 @@ func Evaluation(g *command.Global, f Flags, args []string) (tiltfile.Options, er
 	said := command.NewPrinter(g.Stderr, g.Stderr)
 	return tiltfile.Options{
 		Path: path, Args: args, Subcommand: tiltfileSubcommand, Namespace: namespace, Env: env,
-		Cluster: func() (model.Cluster, error) { return known, nil },
-		Logger:  said, OnSecrets: said.Learn,
+		Cluster: func() (model.Cluster, error) { return known, nil }, Capabilities: kc.Capabilities,
+		Logger: said, OnSecrets: said.Learn,
 		Debug: g.Debug, Profile: f.profile,
 		TiltHost: flags.EnvOr("TILT_HOST", flags.DefaultHost), TiltPort: port.Text(),
 	}, nil

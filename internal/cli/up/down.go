@@ -81,7 +81,7 @@ func down(ctx context.Context, g *command.Global, f downFlags, args []string) er
 	if err != nil {
 		return err
 	}
-	tf, fault := evaluateForDown(ctx, path, args, known, env, f, log)
+	tf, fault := evaluateForDown(ctx, path, args, kc, env, f, log)
 	if len(args) == 0 {
 		if err := endSessions(ctx, path, known.Context, log); err != nil {
 			return err
@@ -285,10 +285,11 @@ func unheard(names []string, records map[model.ManifestName][]deploy.ObjectRecor
 
 // evaluateForDown returns what the Tiltfile declares. If it cannot be evaluated, the result is empty and the error is
 // returned: the ledger is used then.
-func evaluateForDown(ctx context.Context, path string, args []string, known model.Cluster, env []string, f downFlags, log *command.Printer) (model.Tiltfile, error) {
+func evaluateForDown(ctx context.Context, path string, args []string, kc *k8s.Kubeconfig, env []string, f downFlags, log *command.Printer) (model.Tiltfile, error) {
+	known := kc.Cluster()
 	r := tiltfile.Load(ctx, tiltfile.Options{Path: path, Args: args, Subcommand: "down", Namespace: cmp.Or(f.project.Namespace, known.Namespace),
 		Env:     append(os.Environ(), env...),
-		Cluster: func() (model.Cluster, error) { return known, nil }, Logger: log, OnSecrets: log.Learn})
+		Cluster: func() (model.Cluster, error) { return known, nil }, Capabilities: kc.Capabilities, Logger: log, OnSecrets: log.Learn})
 	if r.Err != nil {
 		if !misnamed(r.Err) {
 			logstore.Warnf(log, "The Tiltfile cannot be evaluated; using the records instead: %v", r.Err)

@@ -173,7 +173,8 @@ func load(ctx context.Context, path string, f planRequest, log, out *command.Pri
 		said = logstore.Discard
 	}
 	r := tiltfile.Load(ctx, tiltfile.Options{Path: path, Args: f.args, Subcommand: "ci", Namespace: l.namespace, Env: append(os.Environ(), env...),
-		Cluster: func() (model.Cluster, error) { return l.asked.known, nil }, Logger: said, OnSecrets: func(more []model.Secret) {
+		Cluster:      func() (model.Cluster, error) { return l.asked.known, nil },
+		Capabilities: l.asked.kc.Capabilities, Logger: said, OnSecrets: func(more []model.Secret) {
 			log.Learn(more)
 			out.Learn(more)
 		}})

@@ -332,7 +332,7 @@ func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers do
 		Server: srv, Terminals: terminals, Log: log,
 	}
 	if kube != nil {
-		p.Kube = kube
+		p.Kube, p.Tiltfile.Capabilities = kube, kube.Capabilities
 	}
 	if p.Watch {
 		p.Copies = filepath.Join(command.StateDir(), "copies", ses.Project+".json")

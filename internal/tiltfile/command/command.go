@@ -13,6 +13,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/tiltfile/fault"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -35,6 +36,12 @@ type Command struct {
 	// output of a command that does not run cannot be logged.
 	Inputs func() *Inputs
 }
+
+// longestLine is how much of a command line an error repeats.
+const longestLine = 400
+
+// line is the command line in errors.
+func (p Command) line() string { return words.ClipChars(p.String(), longestLine) }
 
 // run runs the command. Its output is logged line by line unless it is quiet.
 func (p Command) run(parent context.Context, log logstore.Logger) (string, error) {
@@ -64,9 +71,9 @@ func (p Command) run(parent context.Context, log logstore.Logger) (string, error
 		return "", context.Cause(parent)
 	}
 	if errors.Is(context.Cause(ctx), errTooMuch) {
-		return "", fmt.Errorf("command %q was stopped: %w", p.String(), errTooMuch)
+		return "", fmt.Errorf("command %q was stopped: %w", p.line(), errTooMuch)
 	}
-	failed := problem.New(fmt.Sprintf("command %q failed: %v", p.String(), err), "")
+	failed := problem.New(fmt.Sprintf("command %q failed: %v", p.line(), err), "")
 	failed.Detail = fault.Tail(stdout.String()+stderr.String(), 40)
 	return "", failed
 }

@@ -39,6 +39,8 @@ type Evaluation struct {
 	Profile *profile.Profiler
 	// Commands runs commands. It is nil before the program runs.
 	Commands *command.Runner
+	// Cluster knows what the cluster serves.
+	Cluster Served
 	// OnText receives every text that the program reads or makes; it may be nil.
 	OnText func(text string)
 	// Running holds the files being executed, innermost last.

@@ -60,9 +60,7 @@ func helm(c *eval.Call) (starlark.Value, error) {
 	for _, v := range set.Values {
 		argv = append(argv, "--set", v)
 	}
-	if kubeVersion != "" {
-		argv = append(argv, "--kube-version", kubeVersion)
-	}
+	argv = append(argv, capabilities(c, chart, kubeVersion)...)
 	out, err := c.Exec(command.Command{Cmd: model.Cmd{Argv: argv, Dir: c.Dir()}, Quiet: true, Inputs: helmInputs(c.Evaluation, argv)})
 	if err != nil {
 		return nil, err
