@@ -1,7 +1,6 @@
 package model
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -88,7 +87,7 @@ type LiveUpdate struct {
 
 // RestartProcess is when a container's process is restarted.
 type RestartProcess struct {
-	// Triggers are absolute local paths: unless empty, only a change below one of them restarts the process.
+	// Triggers are as those of Run: unless empty, only a change that one of them covers restarts the process.
 	Triggers []string
 	// File is a path in the container: touching that file also restarts the process. It may be empty.
 	File string
@@ -96,7 +95,7 @@ type RestartProcess struct {
 
 // Due reports whether a change of the given file restarts the process.
 func (r *RestartProcess) Due(path string) bool {
-	return r != nil && (len(r.Triggers) == 0 || slices.ContainsFunc(r.Triggers, func(t string) bool { return IsChild(filepath.Clean(t), path) }))
+	return r != nil && (len(r.Triggers) == 0 || anyTriggered(r.Triggers, path))
 }
 
 func (r *RestartProcess) equal(o *RestartProcess) bool {
@@ -114,8 +113,8 @@ type Sync struct {
 	Owner Owner
 }
 
-// Run is a command to run in the container after the syncs. With Triggers (absolute local paths), it runs only if a changed
-// file lies below one of them.
+// Run is a command to run in the container after the syncs. With Triggers, absolute local paths and patterns, it runs only if one of them
+// covers a changed file, see Triggered.
 type Run struct {
 	Cmd      Cmd
 	Triggers []string

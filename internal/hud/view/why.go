@@ -239,7 +239,7 @@ func (b *builder) rule(w watched, file string) []Line {
 	rel := strings.TrimPrefix(strings.TrimPrefix(file, filepath.Clean(s.LocalPath)), string(filepath.Separator))
 	out := line(fmt.Sprintf("sync(%s, %s) matches: it is copied to %s", b.relative(s.LocalPath), s.RemotePath, path.Join(s.RemotePath, filepath.ToSlash(rel))))
 	for _, r := range l.Runs {
-		if t := slices.IndexFunc(r.Triggers, func(t string) bool { return model.IsChild(filepath.Clean(t), file) }); t >= 0 {
+		if t := slices.IndexFunc(r.Triggers, func(t string) bool { return model.Triggered(t, file) }); t >= 0 {
 			out = append(out, line("then run "+r.Cmd.Quoted()+", whose trigger "+b.relative(r.Triggers[t])+" matches")...)
 		} else if len(r.Triggers) == 0 {
 			out = append(out, line("then run "+r.Cmd.Quoted()+", as after every change")...)

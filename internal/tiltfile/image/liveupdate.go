@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"go.starlark.net/starlark"
@@ -198,7 +199,30 @@ func ParseLiveUpdate(c *eval.Call, v starlark.Value) (model.LiveUpdate, []*Step,
 			lu.RestartContainer, lu.RestartProcess = p.again == nil, p.again
 		}
 	}
-	return lu, steps, nil
+	return lu, steps, checkTriggers(c, lu, steps)
+}
+
+// triggers returns the triggers of a step.
+func (p *Step) triggers() []string {
+	if p.again != nil {
+		return p.again.Triggers
+	}
+	return p.run.Triggers
+}
+
+// checkTriggers warns about triggers that no synced file can meet, so that their steps never take place, and refuses malformed patterns.
+func checkTriggers(c *eval.Call, lu model.LiveUpdate, steps []*Step) error {
+	for _, p := range steps {
+		for _, t := range p.triggers() {
+			if err := model.CheckTrigger(t); err != nil {
+				return c.ErrorAt(p.site, "%s: trigger %s: %w", p.Kind, t, err)
+			}
+			if !slices.ContainsFunc(lu.Syncs, func(s model.Sync) bool { return model.Reaches(t, s.LocalPath) }) {
+				c.Warn(p.site, "%s: trigger %s: no sync() of this live_update covers such a file, so the step never takes place because of it", p.Kind, t)
+			}
+		}
+	}
+	return nil
 }
 
 // checkOrder enforces the order initial_sync, fall_back_on, sync, run, restart_process or restart_container.

@@ -221,8 +221,7 @@ func matching(runs []model.Run, files []string) []model.Run {
 	var out []model.Run
 	for _, r := range runs {
 		hit := slices.ContainsFunc(r.Triggers, func(t string) bool {
-			t = filepath.Clean(t)
-			return slices.ContainsFunc(files, func(f string) bool { return model.IsChild(t, f) })
+			return slices.ContainsFunc(files, func(f string) bool { return model.Triggered(t, f) })
 		})
 		if hit || len(r.Triggers) == 0 {
 			out = append(out, r)
