@@ -40,6 +40,8 @@ type Command struct {
 	Without  []string
 	// Plain omits the variables that make programs write colours into a pipe: set it if a program reads the output.
 	Plain bool
+	// mark marks the processes of a server, also those that leave its group; see serverMark. It is empty for other commands.
+	mark string
 }
 
 // environment returns the variables for the command. The last value of a variable counts.
@@ -51,6 +53,9 @@ func (c Command) environment() []string {
 	env = append(env, c.ExtraEnv...)
 	env = append(env, c.Env...)
 	env = append(env, theGuard.environment()...)
+	if c.mark != "" {
+		env = append(env, c.mark)
+	}
 	if c.Dir != "" {
 		env = append(env, "PWD="+c.Dir)
 	}

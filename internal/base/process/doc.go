@@ -6,7 +6,8 @@
 // Each command leads its own process group (a job object on Windows). Stopping a command sends SIGTERM to the group,
 // waits for a grace period, and sends SIGKILL to the remaining processes. When a command ends on its own, the remaining
 // processes of its group are stopped in the same way, with a short grace period. Only programs that deliberately leave
-// their group, as daemons do, keep running.
+// their group, as daemons do, keep running; those of a server end with it, on Linux and Windows, unless they have removed the server's
+// mark (HONE_SERVER) from their environment.
 //
 // # Never an orphan
 //
@@ -18,7 +19,8 @@
 // On Linux the kernel covers the remaining cases. This process and its guard hold the lifeline, a pipe whose other end
 // every group shares: once both are gone, even if killed at the same moment, the kernel kills the groups, including
 // those that ignore SIGTERM. The kernel also sends SIGTERM to each command when only this process is gone. A command
-// that was started but not yet announced to the guard is found by the mark of this session in its environment.
+// that was started but not yet announced to the guard is found by the mark of this session in its environment, and so are the
+// daemons of servers.
 //
 // On other Unix systems a command can survive if it has not been announced yet, or if this process and its guard are
 // killed within the milliseconds that it takes to replace the guard. On Windows closing the job object covers all

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 )
@@ -23,25 +24,32 @@ func groupHasLiving(pgid int) bool {
 }
 
 // strays returns the groups of living processes that carry the mark and have not left the session: commands that were
-// started but not announced when the parent died. Daemons are not included, because they have their own session. In a
-// container the session number is often zero for all processes that did not start a new session: the session leader,
-// the container engine, is not visible there.
+// started but not announced when the parent died. Daemons are included only if a server has started them, because they
+// have their own session. In a container the session number is often zero for all processes that did not start a new
+// session: the session leader, the container engine, is not visible there.
 func strays(w wards) []int {
 	if w.mark == "" {
 		return nil
 	}
-	mark := []byte(markName + "=" + w.mark)
-	var out []int
+	return marked(func(_, session int, env []string) bool {
+		return session == w.session && slices.Contains(env, markName+"="+w.mark) ||
+			slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, serverName+"="+w.mark+".") })
+	})
+}
+
+// marked returns the groups of living processes whose environment at their start has a mark.
+func marked(has func(group, session int, env []string) bool) (out []int) {
 	_ = eachProcess(func(dir string, s stat) bool {
-		if s.session == w.session && s.group > 1 && s.living() {
-			if env, err := os.ReadFile(dir + "/environ"); err == nil && slices.ContainsFunc(bytes.Split(env, []byte{0}),
-				func(v []byte) bool { return bytes.Equal(v, mark) }) {
+		if s.group > 1 && s.living() {
+			env, err := os.ReadFile(dir + "/environ")
+			if err == nil && has(s.group, s.session, strings.Split(string(env), "\x00")) {
 				out = append(out, s.group)
 			}
 		}
 		return true
 	})
-	return out
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // eachProcess calls visit with each process' folder in /proc until it returns false.

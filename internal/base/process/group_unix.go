@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -17,11 +18,13 @@ import (
 type group struct {
 	id      int
 	release func()
+	// mark is that of a server, whose processes may have left the group; empty for other commands.
+	mark string
 }
 
 // startGroup starts the command as the leader of a new group, ties the group to the lifeline and announces it to the
 // guard. release must be called once the group is empty.
-func startGroup(cmd *exec.Cmd, grace time.Duration) (*group, error) {
+func startGroup(cmd *exec.Cmd, grace time.Duration, mark string) (*group, error) {
 	if err := theGuard.ready(); err != nil {
 		return nil, err
 	}
@@ -34,7 +37,7 @@ func startGroup(cmd *exec.Cmd, grace time.Duration) (*group, error) {
 	if err := startOnThread(cmd, tie); err != nil {
 		return nil, err
 	}
-	g := &group{id: cmd.Process.Pid}
+	g := &group{id: cmd.Process.Pid, mark: mark}
 	g.release = sync.OnceFunc(func() {
 		theGuard.remove(g.id)
 		releaseThread()
@@ -49,20 +52,34 @@ func startGroup(cmd *exec.Cmd, grace time.Duration) (*group, error) {
 }
 
 // terminate sends SIGTERM to every process of the group, and continues stopped ones so that they can end.
-func (g *group) terminate() {
-	_ = unix.Kill(-g.id, unix.SIGTERM)
-	_ = unix.Kill(-g.id, unix.SIGCONT)
-}
+func (g *group) terminate() { g.signal(unix.SIGTERM, unix.SIGCONT) }
 
 // kill ends every process of the group.
-func (g *group) kill() { _ = unix.Kill(-g.id, unix.SIGKILL) }
+func (g *group) kill() { g.signal(unix.SIGKILL) }
 
-// alive reports whether the group has a process that is not just waiting to be reaped.
+// signal sends signals to the group, and to those that a server's processes have founded.
+func (g *group) signal(signals ...unix.Signal) {
+	for _, id := range append(g.founded(), g.id) {
+		for _, s := range signals {
+			_ = unix.Kill(-id, s)
+		}
+	}
+}
+
+// alive reports whether the group, or one that a server's processes have founded, has a process that is not just waiting to be reaped.
 func (g *group) alive() bool {
 	if err := unix.Kill(-g.id, 0); errors.Is(err, unix.ESRCH) {
-		return false
+		return len(g.founded()) > 0
 	}
-	return groupHasLiving(g.id)
+	return groupHasLiving(g.id) || len(g.founded()) > 0
+}
+
+// founded returns the groups that a server's processes have founded, as daemons do.
+func (g *group) founded() []int {
+	if g.mark == "" {
+		return nil
+	}
+	return marked(func(id, _ int, env []string) bool { return id != g.id && slices.Contains(env, g.mark) })
 }
 
 // signalOf returns number and name of the signal that ended a process, zero if none did.

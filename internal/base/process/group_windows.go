@@ -20,7 +20,7 @@ type group struct {
 }
 
 // startGroup starts the command and puts it into a new job.
-func startGroup(cmd *exec.Cmd, _ time.Duration) (*group, error) {
+func startGroup(cmd *exec.Cmd, _ time.Duration, _ string) (*group, error) {
 	job, err := newJob()
 	if err != nil {
 		return nil, fmt.Errorf("create job object: %w", err)

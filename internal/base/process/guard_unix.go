@@ -4,6 +4,7 @@ package process
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -39,8 +40,13 @@ func GuardMain(args []string) (handled bool) {
 	return false
 }
 
-// markName is the variable that marks the commands of one session, so that the guard can recognise them. See strays.
-const markName = "HONE_GUARD"
+// markName is the variable that marks the commands of one session, so that the guard can recognise them. See strays. serverName is the
+// one that marks a server's processes: they end with it, whatever group and session they have founded. One that is to stay starts without
+// the variable.
+const (
+	markName   = "HONE_GUARD"
+	serverName = "HONE_SERVER"
+)
 
 // guard is this process' side of the guard process.
 type guard struct {
@@ -50,6 +56,7 @@ type guard struct {
 	pipe    *os.File // nil while there is no guard process
 	death   *os.File // its end of file means that the guard process is gone; nil if pipe is
 	cmd     *exec.Cmd
+	servers int                   // have been started
 	groups  map[int]time.Duration // the groups that the guard process should know, with their grace periods
 	vigil   *vigil                // watches the guard process; nil before the first group, ended while there is no group
 	line    lifeline              // shared by all groups
@@ -61,7 +68,7 @@ func (g *guard) enable() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.enabled {
-		g.enabled, g.mark = true, rand.Text()
+		g.enabled, g.mark = true, cmp.Or(g.mark, rand.Text())
 	}
 }
 
@@ -73,6 +80,17 @@ func (g *guard) environment() []string {
 		return nil
 	}
 	return []string{markName + "=" + g.mark}
+}
+
+// serverMark returns a variable for the processes of one server.
+func (g *guard) serverMark() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.mark == "" {
+		g.mark = rand.Text()
+	}
+	g.servers++
+	return fmt.Sprintf("%s=%s.%d", serverName, g.mark, g.servers)
 }
 
 // ready starts the guard process if the guard is enabled and not running.

@@ -38,7 +38,7 @@ func start(c Command) (*running, error) {
 	if err != nil {
 		return nil, fmt.Errorf("run %q: %w", c.String(), err)
 	}
-	g, err := startGroup(cmd, c.Grace)
+	g, err := startGroup(cmd, c.Grace, c.mark)
 	if err != nil {
 		files.abandon()
 		return nil, c.startProblem(err)

@@ -28,12 +28,13 @@ type Events struct {
 
 // Serve runs a server until ctx ends, then stops it and returns nil. A server that ends on its own yields an
 // *ExitError, even if its code is zero. A server that cannot be started yields an error as from Run. When Serve
-// returns, the server and its group have ended and all output is written, so the next instance can be started
-// immediately.
+// returns, the server and all processes that it has started have ended, daemons included, and all output is written, so the
+// next instance can be started immediately.
 func Serve(ctx context.Context, c Command, on Events) error {
 	if c.Grace == 0 {
 		c.Grace = DefaultServeGrace
 	}
+	c.mark = theGuard.serverMark()
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // the end of ctx is the ordinary end
 	}
