@@ -35,7 +35,9 @@ type inotify struct {
 	byDir  map[string]int32
 	full   map[string]bool // the folders in byDir whose content is watched
 	opened chan struct{}   // closed when file is set
-	marks  map[int32]*mark // guarded by mu; by the watch whose end stands for the mark
+	// mounted is what was mounted before the first folder was watched.
+	mounted map[string]string
+	marks   map[int32]*mark // guarded by mu; by the watch whose end stands for the mark
 }
 
 func newInotify() *inotify {
@@ -61,7 +63,7 @@ func (n *inotify) open() error {
 	if err != nil {
 		return err
 	}
-	n.file = os.NewFile(uintptr(fd), "inotify")
+	n.file, n.mounted = os.NewFile(uintptr(fd), "inotify"), mounts()
 	close(n.opened)
 	return nil
 }
@@ -161,8 +163,13 @@ func (n *inotify) Run(ctx context.Context, put func([]notice)) error {
 	case <-n.opened:
 	}
 	n.mu.Lock()
-	file := n.file // close clears the field
+	file, mounted := n.file, n.mounted // close clears the field
 	n.mu.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	all.Go(func() { watchMounts(ctx, mounted, put) })
+	defer all.Wait()
+	defer cancel()
 	stop := context.AfterFunc(ctx, func() { _ = file.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	buf := make([]byte, 64<<10)

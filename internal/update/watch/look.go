@@ -221,6 +221,7 @@ func (w *Watcher) replace(parent *folder, path string, old record, known bool, r
 	}
 	if !same || rec.kind != old.kind || rec.perm != old.perm {
 		w.report(path, old.print(), rec.print(), w.made(parent, rec))
+		w.lookAtTwins(path, rec)
 	}
 }
 

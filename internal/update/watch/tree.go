@@ -195,6 +195,7 @@ func (w *Watcher) missed(f *folder, seen map[string]bool) {
 // remember stores the record of a file.
 func (w *Watcher) remember(f *folder, path string, rec record) {
 	f.files[filepath.Base(path)] = rec
+	w.twins.add(path, rec.stat)
 	for ; f != nil && !f.held; f = w.folders[filepath.Dir(f.path)] {
 		f.held = true
 		if f.path == filepath.Dir(f.path) {

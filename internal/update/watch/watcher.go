@@ -47,6 +47,7 @@ type Watcher struct {
 	mu       sync.Mutex // guards what follows
 	reg      *registry
 	folders  map[string]*folder
+	twins    twins
 	anchors  map[string]string // root -> the folder that is watched because of it alone
 	pending  *pending
 	rehash   *pending // large files to be read once it is certain which state was reported
@@ -91,7 +92,7 @@ func newWatcher(opts Options, b backend) (*Watcher, error) {
 	w := &Watcher{
 		log: opts.Logger, fixed: cloneIgnores(opts.GlobalIgnores), clock: opts.Clock, onProblems: opts.OnProblems,
 		backend: b, inbox: newInbox(), hasher: newHasher(), times: defaultTimings, kick: make(chan struct{}, 1),
-		folders: map[string]*folder{}, anchors: map[string]string{}, pending: newPending(), rehash: newPending(),
+		folders: map[string]*folder{}, anchors: map[string]string{}, twins: twins{}, pending: newPending(), rehash: newPending(),
 		changed: map[string]Print{}, touched: map[string]bool{}, troubles: newTroubles(),
 	}
 	if w.log == nil {
