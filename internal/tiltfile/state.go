@@ -9,6 +9,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/tiltfile/command"
 	"github.com/hone-dev/hone/internal/tiltfile/config"
+	"github.com/hone-dev/hone/internal/tiltfile/dialect"
 	"github.com/hone-dev/hone/internal/tiltfile/dockercompose"
 	"github.com/hone-dev/hone/internal/tiltfile/eval"
 	"github.com/hone-dev/hone/internal/tiltfile/extension"
@@ -80,6 +81,7 @@ func newState(ctx context.Context, path string, o Options) *state {
 func (s *state) load() (model.Tiltfile, error) {
 	stop := context.AfterFunc(s.Context, func() { s.Thread.Cancel(context.Cause(s.Context).Error()) })
 	defer stop()
+	defer dialect.Most.WatchMemory(s.Thread)()
 	s.Commands = command.Start(s.Context, s.Log, s.Memo, s.Profile, s.Main)
 	defer s.Commands.Stop()
 	s.ignores.ReadTiltignore(s.Evaluation)

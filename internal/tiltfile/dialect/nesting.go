@@ -25,18 +25,6 @@ const (
 
 var tooDeep = fmt.Sprintf("a value is nested more than %d levels deep, which is the most that a Tiltfile may have", mostNesting)
 
-// BoundNesting makes a thread stop when one of its values is nested too deep.
-func BoundNesting(thread *starlark.Thread) {
-	thread.SetMaxExecutionSteps(stepsBetween)
-	thread.OnMaxSteps = func(thread *starlark.Thread) {
-		thread.SetMaxExecutionSteps(thread.Steps + stepsBetween)
-		d := diver{looks: mostLooks, path: map[any]bool{}}
-		if d.thread(thread) {
-			thread.Cancel(tooDeep)
-		}
-	}
-}
-
 // diver looks for a value that is nested too deep, depth first.
 type diver struct {
 	looks, depth int

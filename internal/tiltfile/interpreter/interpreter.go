@@ -33,7 +33,7 @@ type Interpreter struct {
 // calls for load statements.
 func New(e *eval.Evaluation, store extension.Store) *Interpreter {
 	i := &Interpreter{Evaluation: e, store: store, modules: map[string]*module{}, written: map[string]map[[2]int]written{}}
-	dialect.BoundNesting(e.Thread)
+	dialect.Most.Bound(e.Thread)
 	e.Thread.Load = func(_ *starlark.Thread, name string) (starlark.StringDict, error) {
 		e.Profile.Enter()
 		defer e.Leave("load")

@@ -1,0 +1,98 @@
+package dialect
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/metrics"
+	"time"
+
+	"go.starlark.net/starlark"
+)
+
+// Limits bound what an evaluation may use, so that an endless program is an error instead of exhausting the machine.
+type Limits struct {
+	// Steps bounds the steps of the interpreter, which are some ten million in a second.
+	Steps uint64
+	// Memory bounds by how many bytes the memory in use may grow.
+	Memory uint64
+}
+
+// Most are the limits of an evaluation.
+var Most = Limits{Steps: 500_000_000, Memory: 512 << 20}
+
+// Bound makes a thread stop when one of its values is nested too deep, or when it takes too many steps.
+func (l Limits) Bound(thread *starlark.Thread) {
+	thread.SetMaxExecutionSteps(min(stepsBetween, l.Steps))
+	thread.OnMaxSteps = func(thread *starlark.Thread) {
+		if thread.Steps >= l.Steps {
+			thread.Cancel(fmt.Sprintf("the program has taken %d steps, which is the most that a Tiltfile may take: is there a loop without an end?", l.Steps))
+			return
+		}
+		thread.SetMaxExecutionSteps(min(thread.Steps+stepsBetween, l.Steps))
+		d := diver{looks: mostLooks, path: map[any]bool{}}
+		if d.thread(thread) {
+			thread.Cancel(tooDeep)
+		}
+	}
+}
+
+// sampleTime is the time between two looks at the memory in use. What a program builds up by doubling passes the limit
+// within one step, which nothing can interrupt, and at most doubles once more until the thread stops.
+const sampleTime = 5 * time.Millisecond
+
+// WatchMemory makes a thread stop when the memory in use has grown too much. What the program no longer needs does not
+// count: the garbage is collected first, unless the growth is twice the limit, since the program goes on meanwhile. The
+// caller must stop the watch.
+func (l Limits) WatchMemory(thread *starlark.Thread) (stop func()) {
+	stopped, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		l.watch(thread, stopped)
+	}()
+	return func() {
+		close(stopped)
+		<-ended
+	}
+}
+
+func (l Limits) watch(thread *starlark.Thread, stopped <-chan struct{}) {
+	before := inUse()
+	tick := time.NewTicker(sampleTime)
+	defer tick.Stop()
+	collected := make(chan struct{}, 1)
+	collecting := false
+	defer func() {
+		if collecting {
+			<-collected
+		}
+	}()
+	for {
+		clean := false
+		select {
+		case <-stopped:
+			return
+		case <-collected:
+			collecting, clean = false, true
+		case <-tick.C:
+		}
+		switch used := inUse(); {
+		case used < before+l.Memory:
+		case clean, used >= before+2*l.Memory:
+			thread.Cancel(fmt.Sprintf("the program uses more than %d MiB of memory, which is the most that a Tiltfile may use", l.Memory>>20))
+			return
+		case !collecting:
+			collecting = true
+			go func() {
+				runtime.GC()
+				collected <- struct{}{}
+			}()
+		}
+	}
+}
+
+// inUse returns the bytes of all objects on the heap, those included that have not been collected yet.
+func inUse() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}

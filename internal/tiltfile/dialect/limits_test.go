@@ -1,0 +1,32 @@
+package dialect
+
+import (
+	"strings"
+	"testing"
+
+	"go.starlark.net/starlark"
+)
+
+// TestLimits runs programs without an end, and one that makes much garbage.
+func TestLimits(t *testing.T) {
+	limits := Limits{Steps: 1_000_000, Memory: 32 << 20}
+	const steps, memory = "has taken 1000000 steps", "uses more than 32 MiB of memory"
+	for _, tc := range []struct{ name, program, want string }{
+		{"an endless loop", "while True: pass", steps},
+		{"a recursion", "def f(n):\n    return f(n - 1) + f(n - 2) if n > 1 else n\nf(60)", steps},
+		{"a text that doubles", "x = 'a'\nfor i in range(40): x = x + x", memory},
+		{"a list that doubles", "x = [0]\nfor i in range(40): x = x + x", memory},
+		{"a dictionary that grows", "x = {}\nfor i in range(1 << 40): x[i] = str(i) * 4000", memory},
+		{"garbage", "for i in range(100): ('%s' % i) * (1 << 20)", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			thread := &starlark.Thread{Name: "test"}
+			limits.Bound(thread)
+			defer limits.WatchMemory(thread)()
+			_, err := starlark.ExecFileOptions(Options, thread, "Tiltfile", tc.program, Universe())
+			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want %q", err, tc.want)
+			}
+		})
+	}
+}
