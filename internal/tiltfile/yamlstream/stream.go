@@ -2,6 +2,8 @@
 package yamlstream
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -70,6 +72,10 @@ func (d Document) JSON(source string) ([]byte, error) {
 	data, err := yamlToJSON(d.Text)
 	if err == nil {
 		return data, nil
+	}
+	if unsupported := (*json.UnsupportedValueError)(nil); errors.As(err, &unsupported) {
+		number, line := d.notFiniteAt()
+		return nil, fmt.Errorf("%s%s is a number that JSON does not have; put it in quotes if it is a text", d.At(source, line), cmp.Or(number, unsupported.Str))
 	}
 	line, msg := d.Line, strings.TrimPrefix(err.Error(), "yaml: ")
 	if m := yamlLine.FindStringSubmatchIndex(msg); m != nil {
