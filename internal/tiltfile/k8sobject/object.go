@@ -10,6 +10,7 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -148,7 +149,11 @@ func objectsOf(d yamlstream.Document, source string) ([]*Object, error) {
 	}
 	objs, err := parseDocument(data)
 	if err != nil {
-		return nil, errors.New(d.At(source, d.FirstLine()) + err.Error())
+		line := d.FirstLine()
+		if in := (*fieldError)(nil); errors.As(err, &in) {
+			line = d.LineOf(in.path...)
+		}
+		return nil, errors.New(d.At(source, line) + err.Error())
 	}
 	if len(objs) == 1 && objs[0].JSON == string(data) {
 		objs[0].yaml = strings.TrimLeft(d.Text, "\r\n")
@@ -171,6 +176,7 @@ type typeMeta struct {
 	Template   json.RawMessage `json:"template"`
 	Data       json.RawMessage `json:"data"`
 	StringData json.RawMessage `json:"stringData"`
+	BinaryData json.RawMessage `json:"binaryData"`
 }
 
 func parseDocument(data []byte) ([]*Object, error) {
@@ -232,6 +238,9 @@ func parseList(list typeMeta, items []json.RawMessage) ([]*Object, error) {
 		}
 		objs, err := parseDocument(data)
 		if err != nil {
+			if in := (*fieldError)(nil); errors.As(err, &in) {
+				in.path = append([]string{"items", strconv.Itoa(i)}, in.path...)
+			}
 			return nil, fmt.Errorf("item %d of the %s: %w", i+1, list.Kind, err)
 		}
 		out = append(out, objs...)
@@ -265,6 +274,9 @@ func newObject(head typeMeta, data []byte) (*Object, error) {
 		o.selector = serviceSelector(head.Spec)
 	case o.Kind == "Secret" && o.Group() == "":
 		o.Secret = secretValues(head)
+		return o, checkBase64(o, "data", head.Data, "write it as it is under stringData")
+	case o.Kind == "ConfigMap" && o.Group() == "":
+		return o, checkBase64(o, "binaryData", head.BinaryData, "write it as it is under data")
 	default:
 		o.readPods(head)
 	}
