@@ -26,6 +26,9 @@ func (c *Client) Attach(ctx context.Context, d terminal.Description, readOnly bo
 	}
 	req.Header.Set("Connection", "Upgrade")
 	req.Header.Set("Upgrade", terminal.Protocol)
+	if err := c.knock(ctx); err != nil {
+		return nil, err
+	}
 	conn, err := c.dial(ctx, "tcp", c.base().Host)
 	if err != nil {
 		return nil, c.silent(ctx, err)

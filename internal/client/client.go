@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -39,10 +40,16 @@ type Client struct {
 	// Session is the registry's information about the session. Only Host, Port and URL are set for a session that is not in
 	// the registry.
 	Session sessions.Info
+	// OnSlow, unless nil, is called when the session takes long to answer for the first time. It is set before the first
+	// request.
+	OnSlow func()
 
 	token string
 	dial  func(ctx context.Context, network, address string) (net.Conn, error)
 	http  *http.Client
+
+	knocking sync.Mutex
+	answered bool // guarded by knocking; the session has answered once
 }
 
 // Over returns a client that uses the socket of a session on this machine.
@@ -96,6 +103,12 @@ var _ http.RoundTripper = explaining{}
 
 // RoundTrip implements http.RoundTripper.
 func (e explaining) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := e.client.knock(req.Context()); err != nil {
+		if req.Body != nil {
+			req.Body.Close()
+		}
+		return nil, err
+	}
 	resp, err := e.next.RoundTrip(req)
 	if err != nil {
 		return nil, e.client.silent(req.Context(), err)
@@ -292,6 +305,9 @@ func (c *Client) ask(ctx context.Context, method, path string, body, answer any)
 func (c *Client) send(ctx context.Context, method, path string, body any) (*http.Response, error) {
 	req, err := c.request(ctx, method, path, body)
 	if err != nil {
+		return nil, err
+	}
+	if err := c.knock(ctx); err != nil {
 		return nil, err
 	}
 	resp, err := c.http.Do(req)

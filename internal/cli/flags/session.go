@@ -3,6 +3,7 @@ package flags
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -48,5 +49,9 @@ func (f *Session) Find(ctx context.Context) (*client.Client, error) {
 		w.Port = f.Port.Number
 	}
 	w.Dir, _ = os.Getwd()
-	return client.Find(ctx, Registry(), w)
+	c, err := client.Find(ctx, Registry(), w)
+	if err == nil {
+		c.OnSlow = func() { fmt.Fprintf(os.Stderr, "Waiting for %s to answer…\n", c.Where()) }
+	}
+	return c, err
 }

@@ -1,0 +1,34 @@
+package client
+
+import (
+	"net/http"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestStoppedSession: a session whose process is stopped is not waited for.
+func TestStoppedSession(t *testing.T) {
+	sleeper := exec.Command("sleep", "1000")
+	if err := sleeper.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = sleeper.Process.Kill()
+		_ = sleeper.Wait()
+	}()
+	c := answering(t, func(http.ResponseWriter, *http.Request) {})
+	c.Session.PID = sleeper.Process.Pid
+	if err := c.Stop(t.Context()); err != nil {
+		t.Fatalf("one that runs: %v", err)
+	}
+	if err := sleeper.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for !stopped(sleeper.Process.Pid) && t.Context().Err() == nil {
+		time.Sleep(time.Millisecond) // the kernel takes its time
+	}
+	other := Over(c.Session)
+	mends(t, other.Stop(t.Context()), "session shop is stopped", "kill -CONT")
+}
