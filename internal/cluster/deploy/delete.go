@@ -17,6 +17,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/dag"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/operation"
+	"github.com/hone-dev/hone/internal/base/retry"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -306,20 +307,31 @@ func (r *deleteRun) deleteOne(ctx context.Context, i int) error {
 		}
 		return nil
 	}
-	err := bounded(ctx, r.req.Timeout, func(ctx context.Context) error {
-		return t.ri.Delete(ctx, t.id.Name, deleteOptions(live))
-	})
+	err := r.request(ctx, t, live)
 	switch {
 	case apierrors.IsNotFound(err):
 		f.gone = true
 		return nil
-	case apierrors.IsConflict(err):
+	case apierrors.IsConflict(err) && !IsContended(err):
 		f.kept = "replaced outside of hone"
 		return nil
 	case err != nil:
 		return err
 	}
 	return r.accepted(ctx, t, live, f)
+}
+
+// request asks the API server to delete an object, again while others write to it at the same time.
+func (r *deleteRun) request(ctx context.Context, t target, live *unstructured.Unstructured) error {
+	pauses := retry.Backoff{First: 50 * time.Millisecond, Most: time.Second}
+	for attempt := 1; ; attempt++ {
+		err := bounded(ctx, r.req.Timeout, func(ctx context.Context) error {
+			return t.ri.Delete(ctx, t.id.Name, deleteOptions(live))
+		})
+		if !IsContended(err) || attempt == sendAttempts || !pauses.Sleep(ctx) {
+			return err
+		}
+	}
 }
 
 // accepted notes that the API server has accepted the deletion of an object.

@@ -11,16 +11,36 @@ import (
 // IsLacking reports whether an object, or one of several, was refused because the cluster lacks what it needs and another may supply: its
 // namespace, its kind, room in a quota. The same request may be accepted later.
 func IsLacking(err error) bool {
-	switch e := err.(type) { //nolint:errorlint // each error of the chain is looked at
-	case nil:
-		return false
-	case apierrors.APIStatus:
-		return missingNamespace(err) != "" || apierrors.HasStatusCause(err, "NamespaceTerminating") ||
+	return someOf(err, func(err error) bool {
+		return missingNamespace(err) != "" || apierrors.HasStatusCause(err, "NamespaceTerminating") || meta.IsNoMatchError(err) ||
 			apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota")
-	case interface{ Unwrap() []error }:
-		return slices.ContainsFunc(e.Unwrap(), IsLacking)
-	case interface{ Unwrap() error }:
-		return meta.IsNoMatchError(err) || IsLacking(e.Unwrap())
+	})
+}
+
+// IsContended reports whether an object, or one of several, was refused only because others write to it, or to a quota, at the same time.
+// The same request may be accepted later. Conflicts that stay are not among them: about fields that others own, about an object that was
+// replaced, and those of a webhook.
+func IsContended(err error) bool {
+	return someOf(err, func(err error) bool {
+		if _, ok := err.(apierrors.APIStatus); !ok || !apierrors.IsConflict(err) { //nolint:errorlint // of the chain, someOf looks at each
+			return false
+		}
+		stays := len(fieldConflicts(err)) > 0 || strings.Contains(err.Error(), "recondition") || strings.Contains(err.Error(), "denied the request")
+		return !stays
+	})
+}
+
+// someOf reports whether an error is so, or one that it wraps or joins.
+func someOf(err error, is func(error) bool) bool {
+	if err == nil || is(err) {
+		return err != nil
 	}
-	return meta.IsNoMatchError(err)
+	some := func(err error) bool { return someOf(err, is) }
+	switch e := err.(type) { //nolint:errorlint // each error of the chain is looked at
+	case interface{ Unwrap() []error }:
+		return slices.ContainsFunc(e.Unwrap(), some)
+	case interface{ Unwrap() error }:
+		return some(e.Unwrap())
+	}
+	return false
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/retry"
 )
 
 // sendAttempts bounds how often one object is sent with the corrections that the server's answers require.
@@ -35,6 +37,7 @@ func (r *applyRun) sendAs(ctx context.Context, t target, desired *unstructured.U
 		}
 	}
 	retried := false
+	pauses := retry.Backoff{First: 50 * time.Millisecond, Most: time.Second}
 	for attempt := 1; ; attempt++ {
 		got, err := r.patch(ctx, t, u, force)
 		if err == nil {
@@ -62,7 +65,8 @@ func (r *applyRun) sendAs(ctx context.Context, t target, desired *unstructured.U
 			for _, f := range unknown {
 				logstore.Warnf(r.req.Logger, "%s: the API server does not know the field %s: left out", title(t.id), f)
 			}
-		case !retried && (apierrors.IsConflict(err) || (apierrors.IsNotFound(err) && missingNamespace(err) == "")):
+		case IsContended(err) && pauses.Sleep(ctx):
+		case !retried && apierrors.IsNotFound(err) && missingNamespace(err) == "":
 			retried = true
 		default:
 			return nil, sendError(err, u)

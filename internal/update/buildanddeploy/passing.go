@@ -8,7 +8,8 @@ import (
 
 // IsPassing reports whether an update failed for an external, temporary reason: a registry that does not accept a push,
 // an engine that does not answer, an API server (or a webhook that it calls) that answers 429 or 5xx, a connection that
-// broke off, a namespace, a kind or room in a quota that the cluster lacks for now.
+// broke off, a namespace, a kind or room in a quota that the cluster lacks for now, others that write at the same time.
 func IsPassing(err error) bool {
-	return docker.IsPassing(err) || docker.IsUnreachable(err) || k8s.AsBusy(err) != nil || k8s.IsCutOff(err) || deploy.IsLacking(err)
+	return docker.IsPassing(err) || docker.IsUnreachable(err) || k8s.AsBusy(err) != nil || k8s.IsCutOff(err) ||
+		deploy.IsLacking(err) || deploy.IsContended(err)
 }

@@ -39,6 +39,10 @@ func TestIsPassing(t *testing.T) {
 		"the kind is missing":         {&meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "example.com", Kind: "Widget"}}, true},
 		"the kind of one of several":  {errors.Join(apierrors.NewBadRequest("no"), fmt.Errorf("b: %w", errors.Join(missing("configmaps"), missing("namespaces")))), true},
 		"the quota is used up":        {apierrors.NewForbidden(conf, "a", errors.New("exceeded quota: few, requested: count/configmaps=1")), true},
+		"others write as well":        {apierrors.NewConflict(conf, "a", errors.New("the object has been modified; please apply your changes to the latest version")), true},
+		"another object of that name": {apierrors.NewConflict(conf, "a", errors.New("Precondition failed: UID in precondition: 1, UID in object meta: 2")), false},
+		"a webhook's conflict":        {apierrors.NewConflict(conf, "a", errors.New(`admission webhook "w" denied the request: no`)), false},
+		"others own its fields":       {apierrors.NewApplyConflict([]metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict, Field: ".data"}}, "conflict"), false},
 		"a build that fails":          {errors.New("exit status 1"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
