@@ -98,7 +98,7 @@ func (f *pruneFlags) run(ctx context.Context, g *command.Global, args []string) 
 	if req.Keep, err = imagesInUse(ctx, flags.Registry()); err != nil {
 		return err
 	}
-	return prune(ctx, g.Stdout, engine, req)
+	return prune(ctx, g, engine, req)
 }
 
 // request returns the prune request of the flags for a Tiltfile's images.
@@ -135,27 +135,30 @@ func unknownImage(name string, declared []string) error {
 }
 
 // prune removes old images and reports what it has removed.
-func prune(ctx context.Context, out io.Writer, engine docker.Client, req imagebuild.PruneRequest) error {
-	if _, err := engine.Ping(ctx); err != nil {
+func prune(ctx context.Context, g *command.Global, engine docker.Client, req imagebuild.PruneRequest) error {
+	out, done := g.Stdout, g.Waiting("the container engine")
+	_, err := engine.Ping(ctx)
+	done()
+	if err != nil {
 		if _, told := problem.Of(err); told {
 			return err
 		}
 		return problem.Wrap(err, "the container engine does not answer", "start it, or set its address: DOCKER_HOST, or docker context use NAME")
 	}
 	fmt.Fprintf(out, "Removing images that hone built more than %s ago, except the newest %d of %s\n", age(req.Settings.MaxAge), req.Settings.KeepRecent, scope(req))
-	done, err := imagebuild.New(engine).Prune(ctx, req)
-	for _, ref := range done.Refs {
+	removed, err := imagebuild.New(engine).Prune(ctx, req)
+	for _, ref := range removed.Refs {
 		fmt.Fprintf(out, "  removed %s\n", ref)
 	}
 	if err != nil {
 		return fmt.Errorf("remove old images: %w", err)
 	}
-	if len(done.Refs) == 0 {
+	if len(removed.Refs) == 0 {
 		fmt.Fprintln(out, "There is nothing to remove.")
 		return nil
 	}
 	_, err = fmt.Fprintf(out, "%d references removed, %d images with %.1f MB, counting shared layers for each\n",
-		len(done.Refs), done.Images, float64(done.Bytes)/1e6)
+		len(removed.Refs), removed.Images, float64(removed.Bytes)/1e6)
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/update/imagebuild"
 	"github.com/hone-dev/hone/pkg/model"
@@ -31,7 +32,8 @@ func TestPrune(t *testing.T) {
 	}
 	settings := model.DockerPruneSettings{MaxAge: 5 * time.Hour, KeepRecent: 2, Disable: true}
 	var out bytes.Buffer
-	if err := prune(t.Context(), &out, engine, imagebuild.PruneRequest{Settings: settings, Of: []string{"api"}, Keep: []string{refs[1]}}); err != nil {
+	g := &command.Global{Stdout: &out, Stderr: &out}
+	if err := prune(t.Context(), g, engine, imagebuild.PruneRequest{Settings: settings, Of: []string{"api"}, Keep: []string{refs[1]}}); err != nil {
 		t.Fatal(err)
 	}
 	for i, there := range []bool{false, true, false, true, true} {
@@ -49,11 +51,11 @@ func TestPrune(t *testing.T) {
 		t.Error(out.String())
 	}
 	out.Reset()
-	if err := prune(t.Context(), &out, engine, imagebuild.PruneRequest{Settings: settings, Of: []string{"api"}, Keep: []string{refs[1]}}); err != nil || !strings.Contains(out.String(), "There is nothing to remove.") {
+	if err := prune(t.Context(), g, engine, imagebuild.PruneRequest{Settings: settings, Of: []string{"api"}, Keep: []string{refs[1]}}); err != nil || !strings.Contains(out.String(), "There is nothing to remove.") {
 		t.Errorf("%v: %s", err, &out)
 	}
 	engine.Fail("Ping", engine.Unreachable())
-	err := prune(t.Context(), &out, engine, imagebuild.PruneRequest{Settings: settings})
+	err := prune(t.Context(), g, engine, imagebuild.PruneRequest{Settings: settings})
 	var p *problem.Problem
 	if !errors.As(err, &p) || p.Mend == "" {
 		t.Errorf("without an engine: %v", err)

@@ -49,7 +49,7 @@ too if the screen was hone's.`,
 			if err != nil {
 				return err
 			}
-			e := examine(cmd.Context(), f)
+			e := examine(cmd.Context(), g, f)
 			if write != nil {
 				return write(g.Stdout, e)
 			}
@@ -76,9 +76,13 @@ func restoreTerminal(g *command.Global) error {
 }
 
 // examine makes all checks.
-func examine(ctx context.Context, f flags.Project) api.Examination {
+func examine(ctx context.Context, g *command.Global, f flags.Project) api.Examination {
+	answered := g.Waiting("the cluster")
 	cluster, found := examineCluster(ctx, f)
+	answered()
+	answered = g.Waiting("the container engine")
 	engine, info := examineEngine(ctx, found)
+	answered()
 	if info != nil && found.Context != "" {
 		plan := imagebuild.Probe(ctx).Choose(found, *info, model.Registry{}, model.ImageTarget{Ref: "IMAGE"})
 		engine.Delivered(plan.Method, plan.Why)
@@ -87,7 +91,9 @@ func examine(ctx context.Context, f flags.Project) api.Examination {
 	if err != nil {
 		path = os.Args[0]
 	}
+	answered = g.Waiting("the running sessions")
 	running, err := flags.RunningSessions(ctx, flags.Registry())
+	answered()
 	return doctor.Report(command.Version,
 		doctor.Program(command.VersionText(), runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH, path),
 		cluster, engine,

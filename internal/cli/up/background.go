@@ -1,6 +1,7 @@
 package up
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,9 @@ import (
 
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/client/sessions"
+	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 )
 
 const (
@@ -122,7 +125,7 @@ func detach(ctx context.Context, g *command.Global) error {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	s, err := awaitStart(ctx, cmd.Process, ended)
+	s, err := awaitStart(ctx, cmd.Process, ended, func(what string) { fmt.Fprintf(g.Stderr, "Waiting for %s…\n", what) })
 	if err != nil {
 		_, _ = log.Seek(0, io.SeekStart)
 		_, _ = io.Copy(g.Stderr, log)
@@ -135,6 +138,8 @@ func detach(ctx context.Context, g *command.Global) error {
 	}
 	if _, tiltfile, _ := flags.CountResources(ctx, s); tiltfile != "" {
 		fmt.Fprintf(g.Stdout, "It waits for its Tiltfile to be fixed: %s\n", tiltfile)
+	} else if what := waitsFor(ctx, s); what != "" {
+		fmt.Fprintf(g.Stdout, "It waits for %s\n", what)
 	}
 	fmt.Fprintf(g.Stdout, "Log in %s\n\n  hone attach --session %s   shows it\n  hone stop --session %s     ends it\n", s.Log, s.Name, s.Name)
 	return nil
@@ -159,10 +164,11 @@ func newBackgroundLog() (*os.File, error) {
 }
 
 // awaitStart waits until the session of a process has begun its work, or the process has ended. When ctx is cancelled, it
-// also ends the process.
-func awaitStart(ctx context.Context, p *os.Process, ended <-chan error) (sessions.Info, error) {
+// also ends the process. tell is called with what it waits for, if that takes longer than a moment.
+func awaitStart(ctx context.Context, p *os.Process, ended <-chan error, tell func(what string)) (sessions.Info, error) {
 	tick := time.NewTicker(startCheck)
 	defer tick.Stop()
+	said, look := "", time.Now().Add(command.Moment)
 	for {
 		select {
 		case err := <-ended:
@@ -182,9 +188,50 @@ func awaitStart(ctx context.Context, p *os.Process, ended <-chan error) (session
 			continue // the session reports that itself, and ends
 		}
 		for _, s := range living {
-			if s.PID == p.Pid && s.Started {
+			if s.PID != p.Pid {
+				continue
+			}
+			if s.Started {
 				return s, nil
+			}
+			if time.Now().Before(look) {
+				continue
+			}
+			look = time.Now().Add(time.Second)
+			if what := cmp.Or(waitsFor(ctx, s), "the session to evaluate its Tiltfile"); what != said {
+				said = what
+				tell(what)
 			}
 		}
 	}
+}
+
+// waitsFor returns what a session waits for that is not in its own hands, and why; empty if that is unknown.
+func waitsFor(ctx context.Context, s sessions.Info) string {
+	if s.Socket == "" {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, flags.AskLimit)
+	defer cancel()
+	v, err := client.Over(s).View(ctx)
+	switch {
+	case err != nil:
+		return ""
+	case v.ClusterError != "":
+		return "the cluster: " + v.ClusterError
+	case v.EngineError != "":
+		return "the container engine: " + v.EngineError
+	}
+	for _, r := range v.Resources {
+		if r.Waiting == nil {
+			continue
+		}
+		switch buildcontrol.HoldReason(r.Waiting.Reason) {
+		case buildcontrol.HoldCluster:
+			return "the cluster to answer"
+		case buildcontrol.HoldEngine:
+			return "the container engine to answer"
+		}
+	}
+	return ""
 }

@@ -13,7 +13,7 @@ import (
 
 // publishStart records in the registry that the session has begun its work, once it has.
 func publishStart(ctx context.Context, p sessionParts) {
-	wake, stop := p.Store.Watch(state.Tiltfiles.Name(), state.Clusters.Name(), state.Engines.Name(), state.Resources.Name())
+	wake, stop := p.Store.Watch(state.Tiltfiles.Name(), state.Clusters.Name(), state.Engines.Name(), state.Resources.Name(), state.Updates.Name())
 	defer stop()
 	for {
 		select {
@@ -58,14 +58,27 @@ func rememberProject(ctx context.Context, st *store.Store, is sessions.Info) {
 }
 
 // begun reports whether a session is past its start: its Tiltfile was evaluated, and the cluster and the engine that it
-// needs answer.
+// needs answer. One that does not answer does not end a session that has begun an update of something else: then the session is past
+// its start, too, and waits.
 func begun(v store.View) bool {
-	t := state.TheTiltfile(v)
+	t, cluster, engine := state.TheTiltfile(v), state.TheCluster(v), state.TheEngine(v)
 	switch {
 	case !t.Loaded || t.Usage && !t.Good:
 		return false
 	case !t.Good:
 		return true // it waits for the user to fix the Tiltfile
 	}
-	return (!state.NeedsCluster(v) || state.TheCluster(v).Ever) && (!state.NeedsEngine(v) || state.TheEngine(v).Ever)
+	for _, need := range []struct {
+		is, answered bool
+		err          string
+	}{
+		{state.NeedsCluster(v), cluster.Ever, cluster.Err},
+		{state.NeedsEngine(v), engine.Ever, engine.Err},
+	} {
+		waits := need.err != "" && state.Updated(v)
+		if need.is && !need.answered && !waits {
+			return false
+		}
+	}
+	return true
 }

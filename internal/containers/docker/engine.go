@@ -12,11 +12,14 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/docker/cli/cli/connhelper"
+	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/build"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/api/types/system"
 	"github.com/docker/docker/api/types/versions"
 	"github.com/docker/docker/client"
 )
@@ -64,20 +67,41 @@ func New(ep Endpoint) (*Engine, error) {
 	return &Engine{api: api, endpoint: ep, config: newUserConfig(configDir())}, nil
 }
 
+// answerTimeout is how long an engine may take to answer a question about itself. Some programs in the place of an engine
+// accept connections and never answer.
+const answerTimeout = 5 * time.Second
+
+// ask asks the engine about itself.
+func (e *Engine) ask(ctx context.Context, op string, question func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	err := question(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return unreachable(e.endpoint.Host, e.endpoint.Context, errors.New("it accepts connections and answers nothing"))
+	}
+	return e.wrap(op, err)
+}
+
 // Ping implements Client.
 func (e *Engine) Ping(ctx context.Context) (Info, error) {
-	ping, err := e.api.Ping(ctx)
-	if err != nil {
-		return Info{}, e.wrap("ping the docker engine", err)
-	}
-	e.api.NegotiateAPIVersionPing(ping)
-	version, err := e.api.ServerVersion(ctx)
-	if err != nil {
-		return Info{}, e.wrap("ask the docker engine for its version", err)
-	}
-	info, err := e.api.Info(ctx)
-	if err != nil {
-		return Info{}, e.wrap("ask the docker engine for its properties", err)
+	var ping types.Ping
+	var version types.Version
+	var info system.Info
+	for _, q := range []struct {
+		op       string
+		question func(context.Context) error
+	}{
+		{"ping the docker engine", func(ctx context.Context) (err error) { ping, err = e.api.Ping(ctx); return err }},
+		{"ask the docker engine for its version", func(ctx context.Context) (err error) {
+			e.api.NegotiateAPIVersionPing(ping)
+			version, err = e.api.ServerVersion(ctx)
+			return err
+		}},
+		{"ask the docker engine for its properties", func(ctx context.Context) (err error) { info, err = e.api.Info(ctx); return err }},
+	} {
+		if err := e.ask(ctx, q.op, q.question); err != nil {
+			return Info{}, err
+		}
 	}
 	return Info{
 		Version: version.Version, APIVersion: e.api.ClientVersion(), OS: version.Os, Arch: version.Arch,
@@ -88,11 +112,7 @@ func (e *Engine) Ping(ctx context.Context) (Info, error) {
 
 // Alive implements Client.
 func (e *Engine) Alive(ctx context.Context) error {
-	_, err := e.api.Ping(ctx)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return unreachable(e.endpoint.Host, e.endpoint.Context, errors.New("it accepts connections and answers nothing"))
-	}
-	return e.wrap("ping the docker engine", err)
+	return e.ask(ctx, "ping the docker engine", func(ctx context.Context) error { _, err := e.api.Ping(ctx); return err })
 }
 
 // agree makes the client negotiate the API version with the engine. Its calls do so automatically, but some read the

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/docker/docker/client"
@@ -84,19 +83,14 @@ func (e *Passing) Unwrap() error { return e.Err }
 
 var _ error = (*Passing)(nil)
 
-// pingTimeout is how long an engine that has just failed may take to answer a ping.
-const pingTimeout = 5 * time.Second
-
 // orAway returns err, or an unreachable error if the engine does not answer: err is then only a consequence of the
 // engine's end.
 func (e *Engine) orAway(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil || IsUnreachable(err) {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
-	defer cancel()
-	if _, gone := e.api.Ping(ctx); e.endpoint.Fault == nil && gone != nil && client.IsErrConnectionFailed(gone) {
-		return unreachable(e.endpoint.Host, e.endpoint.Context, gone)
+	if gone := e.Alive(ctx); e.endpoint.Fault == nil && IsUnreachable(gone) {
+		return gone
 	}
 	return err
 }

@@ -34,6 +34,16 @@ type History struct {
 	Waits []Wait
 }
 
+// Updated reports whether an update of any resource has begun.
+func Updated(v store.View) bool {
+	for e := range Updates.In(v).Refs() {
+		if e.Value.Serial > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // Build is one update of a resource.
 type Build struct {
 	Serial int

@@ -94,19 +94,10 @@ func cannotBegin(v store.View) string {
 		return t.Err
 	case !t.Good:
 		return ""
-	case !cluster.Ever && cluster.Err != "" && !cluster.Starting && state.NeedsCluster(v) && !built(v):
+	case !cluster.Ever && cluster.Err != "" && !cluster.Starting && state.NeedsCluster(v) && !state.Updated(v):
 		return cluster.Err
-	case !engine.Ever && engine.Err != "" && state.NeedsEngine(v) && !built(v):
+	case !engine.Ever && engine.Err != "" && state.NeedsEngine(v) && !state.Updated(v):
 		return engine.Err
 	}
 	return ""
-}
-
-func built(v store.View) bool {
-	for e := range state.Updates.In(v).Refs() {
-		if e.Value.Serial > 0 {
-			return true
-		}
-	}
-	return false
 }
