@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.starlark.net/starlark"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/tiltfile/eval"
 	"github.com/hone-dev/hone/internal/tiltfile/fault"
@@ -28,15 +30,21 @@ type objectIndex struct {
 	byKey map[objectKey]*k8sobject.Object
 }
 
-func (x *objectIndex) add(o *k8sobject.Object, allowDuplicates bool) error {
-	if other := x.byKey[keyOf(o)]; other != nil && !allowDuplicates {
-		return problem.New(
-			fmt.Sprintf("%s is declared twice, here and at %s", o.ID(), other.Site),
-			"remove one of them, or pass allow_duplicates=True if that is intended")
+// add adds an object. If it takes the place of an earlier declaration of the same object, add returns that.
+func (x *objectIndex) add(o *k8sobject.Object, allowDuplicates bool) (former *k8sobject.Object, err error) {
+	former = x.byKey[keyOf(o)]
+	switch {
+	case former == nil:
+		x.List = append(x.List, o)
+	case !allowDuplicates:
+		return nil, problem.New(
+			fmt.Sprintf("%s is declared twice, here and at %s", o.ID(), former.Site),
+			"remove one of them, or pass allow_duplicates=True: then the last one counts")
+	default:
+		x.List[slices.Index(x.List, former)] = o
 	}
 	x.byKey[keyOf(o)] = o
-	x.List = append(x.List, o)
-	return nil
+	return former, nil
 }
 
 func (d *Declarations) k8sYAML(c *eval.Call) (starlark.Value, error) {
@@ -55,8 +63,12 @@ func (d *Declarations) k8sYAML(c *eval.Call) (starlark.Value, error) {
 	at := c.Site()
 	for _, o := range objs {
 		o.Site = at
-		if err := d.Objects.add(o, allowDuplicates); err != nil {
+		former, err := d.Objects.add(o, allowDuplicates)
+		if err != nil {
 			return nil, err
+		}
+		if former != nil && former.JSON != o.JSON {
+			logstore.Infof(c.Log, "%s: %s is declared differently at %s: this one counts", o.Site, o.ID(), former.Site)
 		}
 	}
 	return nil, nil
