@@ -1,6 +1,9 @@
 package api
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Plan is what an operation would do, as the API server says before anything is written.
 type Plan struct {
@@ -15,8 +18,12 @@ type Plan struct {
 	Summary map[PlanAction]int `json:"summary"`
 }
 
-// Changes reports whether the operation would change anything. What comes of what only runs is not known.
+// Changes reports whether the operation would change anything. What comes of what only runs is not known: that counts if it is new, or
+// not what ran last.
 func (p Plan) Changes() bool {
+	if slices.ContainsFunc(p.Steps, func(s PlanStep) bool { return s.Changed }) {
+		return true
+	}
 	for action, n := range p.Summary {
 		if n > 0 && action != ActionUnchanged && action != ActionKeep && action != ActionRun {
 			return true
@@ -46,7 +53,8 @@ const (
 	ActionKeep PlanAction = "keep"
 	// ActionOrphan: the object stays, and hone no longer knows it.
 	ActionOrphan PlanAction = "orphan"
-	// ActionRun: the command of a local resource runs, or its server starts; or Docker Compose brings a service up to date.
+	// ActionRun: the command of a local resource runs, or its server starts; a command deploys; or Docker Compose brings a service up to
+	// date.
 	ActionRun PlanAction = "run"
 	// ActionBlocked: the operation cannot do it.
 	ActionBlocked PlanAction = "blocked"
@@ -66,6 +74,9 @@ type PlanStep struct {
 	// Reason is why, in a few words; empty if the fields tell it.
 	Reason string        `json:"reason,omitempty"`
 	Fields []FieldChange `json:"fields,omitempty"`
+	// Changed is set if what runs has not run before, or differs from what ran last: its command, and the files and images that it is
+	// declared to depend on.
+	Changed bool `json:"changed,omitempty"`
 	// Keep is set if a session applies the object again by itself when others change it (keep=True).
 	Keep bool `json:"keep,omitempty"`
 }
@@ -75,6 +86,9 @@ const PlanLocal = "local"
 
 // PlanContainers is the kind that stands for the running containers of a resource, which an update changes in place.
 const PlanContainers = "containers"
+
+// PlanCustomDeploy is the kind that stands for what a command of the Tiltfile deploys. To delete it is to run its delete command.
+const PlanCustomDeploy = "k8s_custom_deploy"
 
 // PlanCompose is the kind that stands for a service of Docker Compose.
 const PlanCompose = "compose"

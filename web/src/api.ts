@@ -772,6 +772,7 @@ export interface PlanObject {
 /** PlanStep is what happens to one object. */
 export interface PlanStep {
   action: string;
+  changed?: boolean;
   /** Declared is a hash of the declared object, with images that are not built; empty for a Secret and for objects that are no longer declared. */
   declared?: string;
   fields?: FieldChange[];

@@ -1,4 +1,4 @@
-// What an update of everything would do to the cluster, and the confirmation of it.
+// What the updates that wait would do to the cluster, and the confirmation of it.
 import { computed, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
@@ -82,7 +82,7 @@ export function Plan() {
           {failure.value.mend && <p>{failure.value.mend}</p>}
         </section>
       )}
-      {!failure.value && plan.value && changing.length === 0 && <p class="empty">An update would change nothing: the cluster is as the Tiltfile declares it.</p>}
+      {!failure.value && plan.value && changing.length === 0 && <p class="empty">Nothing waits: no update would change anything now.</p>}
       {!failure.value && (
         <ul class="steps">
           {changing.map((s) => (

@@ -163,7 +163,7 @@ test("shows what an update would do, and lets it when it is confirmed", async ({
     await expect(update).toContainText("spec.template.spec.containers[name=main].command", { timeout: 30_000 });
     await expect(update).toContainText("echo again");
     await page.getByRole("button", { name: "confirm" }).click();
-    await expect(page.getByText("An update would change nothing")).toBeVisible({ timeout: 30_000 });
+    await expect(page.getByText("Nothing waits: no update would change anything now")).toBeVisible({ timeout: 30_000 });
   } finally {
     await session.stop();
     session.hone("down");

@@ -33,9 +33,7 @@ arguments, the context and the namespace. It is made once more first: if the Til
 something else would happen, nothing is done. Changes that the plan would not touch, such as a status or the fields of others,
 do not count. Of names after the plan, only those resources are deployed.
 
-Images are built from the source tree as it is now; one whose inputs are as they were when it was built is used again. Commands that
-deploy (k8s_custom_deploy) run, although a plan does not show
-them.
+Images are built from the source tree as it is now; one whose inputs are as they were when it was built is used again.
 
 If nothing would change and every object is ready, it ends at once.
 

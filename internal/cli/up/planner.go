@@ -3,6 +3,7 @@ package up
 import (
 	"context"
 
+	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/engine"
@@ -16,11 +17,12 @@ import (
 
 // providePlan returns what makes the plans of a session: of the updates that wait, as the session would carry them out, and of what is
 // no longer declared.
-func providePlan(o options, kc *k8s.Kubeconfig, cluster *buildanddeploy.Cluster, downs *buildanddeploy.Downs, image *buildanddeploy.Image, env commandEnv) hud.MakePlan {
+func providePlan(o options, kc *k8s.Kubeconfig, cluster *buildanddeploy.Cluster, downs *buildanddeploy.Downs, image *buildanddeploy.Image, env commandEnv, c *sessions.Claim) hud.MakePlan {
+	others := sessionsBeside(c)
 	known := kc.Cluster()
 	return func(ctx context.Context, v store.View) (api.Plan, error) {
 		l := loaded{asked: askedCluster{kc: kc, known: known, tell: func(k8s.Wait) {}}, cluster: cluster, downs: downs, manifests: state.Declarations(v),
-			namespace: namespaceOf(o, known), chosen: state.Chosen(v)}
+			namespace: namespaceOf(o, known), chosen: state.Chosen(v), others: others(ctx)}
 		updates := engine.Updates(v, buildanddeploy.Request{Namespace: l.namespace, Adopt: o.adopt, Reuse: o.reuse, Env: env})
 		of := map[model.ManifestName]buildanddeploy.Request{}
 		for _, u := range updates {

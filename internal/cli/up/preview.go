@@ -58,9 +58,11 @@ also if the Tiltfile no longer declares it.
 With -o plan=FILE, the plan is also written to a file, and hone deploy FILE does what it says.
 
 Images are not built. One whose inputs are as they were when it was built, such as the files, the Dockerfile and the arguments, is
-expected to stay as it is; the names of all others are known after the build. Commands of local resources and services of Docker
-Compose that run already are shown as what runs ($), not what comes of it. Objects that a command of the Tiltfile applies
-(k8s_custom_deploy) are not shown.
+expected to stay as it is; the names of all others are known after the build. Commands of local resources, commands that deploy
+(k8s_custom_deploy) and services of Docker Compose that run already are shown as what runs ($), not what comes of it. A command that has
+not run before, or differs from what ran last, is a change, as are other files and images that a deploying command depends on.
+
+Beside another session of the project, ci deletes nothing that the Tiltfile no longer declares: that session may need it.
 
 It exits with %d, or with %d if something would be refused. With --exit-code, it exits with %d if something would change.`,
 			command.ExitOK, command.ExitFailure, exitChanges),
@@ -151,6 +153,8 @@ type loaded struct {
 	namespace string
 	registry  model.Registry
 	chosen    func(model.ManifestName) bool
+	// others names the other running sessions of the project.
+	others []string
 }
 
 // load evaluates the Tiltfile and connects to the cluster. Both printers learn the secrets.
@@ -209,6 +213,9 @@ func makePlan(ctx context.Context, path string, f planRequest, log, out *command
 		return api.Plan{}, false, err
 	}
 	defer closeEngine()
+	if l.others, err = sessionsOf(ctx, path, l.asked.known.Context); err != nil {
+		return api.Plan{}, false, err
+	}
 	var unready atomic.Bool
 	steps, err := l.preview(ctx, buildanddeploy.PreviewOptions{Adopt: f.adopt, Prune: f.prune, Removal: deploy.RemovalBySession,
 		Forecast: forecast, Unready: func(model.ObjectID) { unready.Store(true) }})
@@ -216,17 +223,21 @@ func makePlan(ctx context.Context, path string, f planRequest, log, out *command
 		return api.Plan{}, false, err
 	}
 	plan = planOf(path, l.asked.known.Context, steps)
-	return plan, !plan.Changes() && plan.Summary[api.ActionRun] == 0 && !unready.Load() && !l.byCommand(), nil
+	return plan, !plan.Changes() && plan.Summary[api.ActionRun] == 0 && !unready.Load(), nil
 }
 
-// byCommand reports whether a command deploys a chosen resource: only it knows whether that is up to date.
-func (l loaded) byCommand() bool {
-	return slices.ContainsFunc(l.manifests, func(m model.Manifest) bool { return l.chosen(m.Name) && m.IsK8s() && m.K8s.CustomDeploy != nil })
+// sessionsOf names the running sessions of a project, as a session that begins now sees them.
+func sessionsOf(ctx context.Context, path, kubeContext string) (names []string, err error) {
+	living, err := flags.Registry().Of(ctx, path, kubeContext)
+	for _, s := range living {
+		names = append(names, sessionTitle(s))
+	}
+	return names, err
 }
 
 // preview returns the steps of an operation on the chosen resources: objects, services of Compose, commands.
 func (l loaded) preview(ctx context.Context, o buildanddeploy.PreviewOptions) ([]api.PlanStep, error) {
-	o.Declared, o.Namespace, o.Chosen = l.manifests, l.namespace, l.chosen
+	o.Declared, o.Namespace, o.Chosen, o.Others = l.manifests, l.namespace, l.chosen, strings.Join(l.others, " and ")
 	services, closeEngine, err := l.services(ctx, o)
 	if err != nil {
 		return nil, err

@@ -105,7 +105,7 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 	surroundings := provideSurroundings(dockerClient)
 	synclets := provideInjection(client, dockerClient, pool, surroundings)
 	image := provideImage(client, dockerClient, builder, cluster, synclets, surroundings)
-	hudMakePlan := providePlan(o, kubeconfig, cluster, downs, image, upCommandEnv)
+	hudMakePlan := providePlan(o, kubeconfig, cluster, downs, image, upCommandEnv, claim)
 	terminals := provideTerminals(claim, door, store, storeStore, readObject, readPrevious, hudMakePlan)
 	subscriber := provideServer(o, kubeconfig, upCommandEnv, upListeners, door, stop, terminals, store, logger, hudMakePlan)
 	buildAndDeployer := provideBuilder(client, dockerClient, builder, image, cluster, downs, pool)

@@ -66,6 +66,8 @@ type content struct {
 	commands map[model.ManifestName]model.Cmd
 	// deps are the dependencies of resources that were recorded with a command, by the resource of the command.
 	deps map[model.ManifestName]Deps
+	// ran are the sums of what ran last, by resource; see Ran.
+	ran map[model.ManifestName]string
 	// stale is set if the file has to be rewritten although nothing has changed.
 	stale bool
 }
@@ -74,16 +76,16 @@ type content struct {
 type Deps = map[model.ManifestName][]model.ManifestName
 
 func (c content) clone() content {
-	return content{objects: maps.Clone(c.objects), commands: maps.Clone(c.commands), deps: maps.Clone(c.deps)}
+	return content{objects: maps.Clone(c.objects), commands: maps.Clone(c.commands), deps: maps.Clone(c.deps), ran: maps.Clone(c.ran)}
 }
 
 func (c content) equal(o content) bool {
 	return maps.EqualFunc(c.objects, o.objects, slices.Equal) && maps.EqualFunc(c.commands, o.commands, model.Cmd.Equal) &&
-		maps.EqualFunc(c.deps, o.deps, func(a, b Deps) bool { return maps.EqualFunc(a, b, slices.Equal) })
+		maps.Equal(c.ran, o.ran) && maps.EqualFunc(c.deps, o.deps, func(a, b Deps) bool { return maps.EqualFunc(a, b, slices.Equal) })
 }
 
 func emptyContent() content {
-	return content{objects: records{}, commands: map[model.ManifestName]model.Cmd{}, deps: map[model.ManifestName]Deps{}}
+	return content{objects: records{}, commands: map[model.ManifestName]model.Cmd{}, deps: map[model.ManifestName]Deps{}, ran: map[model.ManifestName]string{}}
 }
 
 // ledgerEdit is a change of the ledger and the channel for its result.
@@ -182,6 +184,9 @@ func (l *Ledger) HandOverCommand(from, to model.ManifestName) error {
 		}
 		if _, has := c.commands[to]; !has {
 			c.commands[to] = cmd
+			if ran, ok := c.ran[from]; ok {
+				c.ran[to] = ran
+			}
 			if deps, ok := c.deps[from]; ok {
 				deps = maps.Clone(deps)
 				deps[to] = deps[from]
@@ -190,6 +195,7 @@ func (l *Ledger) HandOverCommand(from, to model.ManifestName) error {
 			}
 		}
 		delete(c.commands, from)
+		delete(c.ran, from)
 		foreign := func(r ObjectRecord) bool { return r.Foreign }
 		c.objects[to] = recorded(c.objects[to], slices.DeleteFunc(slices.Clone(c.objects[from]), func(r ObjectRecord) bool { return !r.Foreign }))
 		c.objects[from] = dropped(c.objects[from], foreign)
@@ -241,6 +247,7 @@ func (l *Ledger) CommandDeps() (map[model.ManifestName]Deps, error) {
 func (l *Ledger) ForgetCommand(resource model.ManifestName) error {
 	return l.change(func(c content) {
 		delete(c.commands, resource)
+		delete(c.ran, resource)
 		c.objects[resource] = dropped(c.objects[resource], func(r ObjectRecord) bool { return r.Foreign })
 	})
 }
@@ -369,6 +376,7 @@ func (l *Ledger) Remove(resource model.ManifestName, objects ...model.ObjectID) 
 		if len(objects) == 0 {
 			delete(m, resource)
 			delete(c.commands, resource)
+			delete(c.ran, resource)
 			return
 		}
 		m[resource] = dropped(m[resource], func(r ObjectRecord) bool { return slices.Contains(objects, r.ObjectID) })

@@ -3,6 +3,7 @@ package deploy
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"github.com/hone-dev/hone/internal/base/atomicfile"
 	"github.com/hone-dev/hone/internal/base/problem"
@@ -23,6 +24,8 @@ type ledgerFile struct {
 	Resources map[model.ManifestName][]recordOnDisk `json:"resources"`
 	// Commands are the delete commands of resources that a user's command deployed.
 	Commands map[model.ManifestName]commandOnDisk `json:"commands,omitempty"`
+	// Ran are the sums of what ran last.
+	Ran map[model.ManifestName]string `json:"ran,omitempty"`
 }
 
 type commandOnDisk struct {
@@ -74,6 +77,7 @@ func (l *Ledger) parse(raw []byte) (content, error) {
 			out.deps[name] = c.Deps
 		}
 	}
+	maps.Copy(out.ran, f.Ran)
 	for name, list := range f.Resources {
 		for _, r := range list {
 			id := model.ObjectID{Group: r.Group, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
@@ -87,7 +91,7 @@ func (l *Ledger) parse(raw []byte) (content, error) {
 func (l *Ledger) write(c content) error {
 	f := ledgerFile{Format: ledgerFormat, Cluster: l.key.Cluster, Project: l.key.Project,
 		Resources: make(map[model.ManifestName][]recordOnDisk, len(c.objects)),
-		Commands:  make(map[model.ManifestName]commandOnDisk, len(c.commands))}
+		Commands:  make(map[model.ManifestName]commandOnDisk, len(c.commands)), Ran: c.ran}
 	for name, cmd := range c.commands {
 		onDisk, err := l.onDisk(name, cmd)
 		if err != nil {

@@ -75,6 +75,8 @@ type PreviewRequest struct {
 	Adopt bool
 	// Removal says why objects would be deleted that are no longer declared.
 	Removal Removal
+	// RunID is as for a CollectRequest.
+	RunID string
 	// Prior returns what was applied last for an object, as Ledger.Remembered does; nil knows nothing.
 	Prior func(id model.ObjectID, others ...*unstructured.Unstructured) *unstructured.Unstructured
 	// Accepted is as for an ApplyRequest.
@@ -475,7 +477,7 @@ func (p *preview) leftovers() []operation.Node {
 		return cmp.Or(compareIDs(y.ObjectID, x.ObjectID), cmp.Compare(x.Resource, y.Resource))
 	})
 	p.left = refs
-	p.del = &deleteRun{a: p.a, req: DeleteRequest{Project: p.req.Project, KeepNamespaces: true, KeepVolumes: true, KeepDefinitions: true, Removal: p.req.Removal, Timeout: p.req.Timeout}}
+	p.del = &deleteRun{a: p.a, req: DeleteRequest{Project: p.req.Project, KeepNamespaces: true, KeepVolumes: true, KeepDefinitions: true, Removal: p.req.Removal, RunID: p.req.RunID, Timeout: p.req.Timeout}}
 	nodes := make([]operation.Node, len(refs))
 	for i, ref := range refs {
 		nodes[i] = operation.Node{Name: title(ref.ObjectID), Item: len(p.g.objects) + i, Runtime: objects{plan: p}, Resource: ref.Resource}

@@ -32,7 +32,7 @@ type commands struct {
 
 var _ operation.Runtime = (*commands)(nil)
 
-// Plan implements operation.Runtime. A command runs each time, and only it knows what comes of that.
+// Plan implements operation.Runtime. A command runs each time, and only it knows what comes of that; the plan says whether it is new.
 func (c *commands) Plan(_ context.Context, item int) (*api.PlanStep, error) {
 	m := c.items[item].manifest
 	var does []string
@@ -43,7 +43,27 @@ func (c *commands) Plan(_ context.Context, item int) (*api.PlanStep, error) {
 		does = append(does, "serves "+cmd.String())
 	}
 	step := localStep(m.Name, api.ActionRun, strings.Join(does, "\n"))
-	return &step, nil
+	if c.downs == nil {
+		return &step, nil
+	}
+	ledger, err := c.downs.Ledger()
+	if err != nil {
+		return nil, err
+	}
+	before, same, err := ledger.Ran(m.Name, m.Local.Update, m.Local.Serve)
+	step.Changed, step.Reason = !same, runs(before, same)+step.Reason
+	return &step, err
+}
+
+// runs says, before what runs, whether that is new; nothing if it is what ran last.
+func runs(before, same bool) string {
+	switch {
+	case same:
+		return ""
+	case before:
+		return "changed since it last ran: "
+	}
+	return "for the first time: "
 }
 
 // Record implements operation.Runtime.
@@ -68,7 +88,15 @@ func (c *commands) Apply(ctx context.Context, item int) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return c.items[item].run(ctx)
+	if err := c.items[item].run(ctx); err != nil || c.downs == nil {
+		return err
+	}
+	ledger, err := c.downs.Ledger()
+	if err != nil {
+		return err
+	}
+	m := c.items[item].manifest
+	return ledger.SetRan(m.Name, m.Local.Update, m.Local.Serve)
 }
 
 // Delete implements operation.Runtime.

@@ -43,6 +43,7 @@ func (c *Cluster) customDeploy(ctx context.Context, req Request, images map[stri
 	if err := ledger.RecordCommand(name, del); err != nil {
 		return nil, err
 	}
+	run, unreadable := runOf(ctx, d, images) // before the command, which may write there
 	out, err := runApply(ctx, req, images)
 	if err != nil {
 		return nil, err
@@ -61,6 +62,11 @@ func (c *Cluster) customDeploy(ctx context.Context, req Request, images map[stri
 	reportFound(req.Log, applied)
 	if err := c.collect(ctx, ledger, req, applied, del); err != nil {
 		logstore.Warnf(req.Log, "WARNING: %v", err) // the next deploy tries again
+	}
+	if unreadable == nil {
+		if err := ledger.SetRan(name, run); err != nil { // it only explains
+			logstore.Warnf(req.Log, "WARNING: %v", err)
+		}
 	}
 	return applied, nil
 }

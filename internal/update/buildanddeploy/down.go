@@ -215,6 +215,8 @@ func (d *Downs) Gone(o PreviewOptions) (gone []api.PlanStep, err error) {
 		switch {
 		case same >= 0:
 			gone = append(gone, localStep(name, api.ActionHandOver, fmt.Sprintf("%s has the same down command now", o.Declared[same].Name)))
+		case o.Others != "":
+			gone = append(gone, localStep(name, api.ActionKeep, "no longer declared: "+o.othersText()))
 		case o.Prune == PruneNothing:
 			gone = append(gone, localStep(name, api.ActionKeep, "no longer declared: --no-prune"))
 		default:

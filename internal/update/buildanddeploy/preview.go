@@ -1,6 +1,7 @@
 package buildanddeploy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -31,6 +32,8 @@ type PreviewOptions struct {
 	// Prune says which objects the operation may delete that are no longer declared, and Removal why.
 	Prune   Prune
 	Removal deploy.Removal
+	// Others names the other running sessions of the project; empty if there are none. What they may need stays.
+	Others string
 	// Beside are the nodes of other runtimes than the cluster's, of any resources.
 	Beside []operation.Node
 	// Unready, unless nil, is called for each declared object that exists and is not ready. Several goroutines call it.
@@ -38,14 +41,15 @@ type PreviewOptions struct {
 }
 
 // Preview returns what deploying the chosen resources would do to the objects in the cluster, with images that are known only
-// after their build. It writes nothing, neither to the cluster nor to the ledger. Resources that a command of the user deploys are
-// left out: only the command knows what it does.
+// after their build. It writes nothing, neither to the cluster nor to the ledger. Of resources that a command of the user deploys, it
+// returns that the command runs: only the command knows what it does.
 func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep, error) {
 	ledger, records, err := c.recorded(ctx)
 	if err != nil {
 		return nil, err
 	}
 	known := map[model.ManifestName]bool{}
+	custom := &customPlans{ledger: ledger, o: o}
 	req := deploy.PreviewRequest{Project: c.project, Namespace: o.Namespace, Adopt: o.Adopt, Removal: o.Removal, Unready: o.Unready, Prior: ledger.Remembered, Accepted: ledger.Accepted, Records: map[model.ManifestName][]deploy.ObjectRecord{}}
 	for _, m := range o.Declared {
 		known[m.Name] = m.IsK8s()
@@ -53,6 +57,12 @@ func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep
 			continue
 		}
 		d := deploy.Declared{Resource: m.Name, After: m.ResourceDeps, Beside: o.beside(m.Name)}
+		if m.K8s != nil {
+			req.Records[m.Name] = records[m.Name]
+		}
+		if m.K8s != nil && m.K8s.CustomDeploy != nil {
+			d.Beside = append(d.Beside, custom.node(m))
+		}
 		if m.K8s == nil || m.K8s.CustomDeploy != nil {
 			req.Declared = append(req.Declared, d) // others may come after it
 			continue
@@ -70,12 +80,14 @@ func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep
 			return nil, fmt.Errorf("%s: %w", m.Name, err)
 		}
 		req.Declared = append(req.Declared, d)
-		req.Records[m.Name] = records[m.Name]
 	}
 	for name, list := range records {
 		if !known[name] && o.Chosen(name) {
 			req.Records[name] = list
 		}
+	}
+	if req.RunID = c.ownRun(ctx); req.RunID == "" && o.Others != "" {
+		req.RunID = "none" // that of a session that is about to begin, and has deployed nothing
 	}
 	declared := func() []model.Manifest { return o.Declared }
 	req.Elsewhere = c.owner(ctx, declared, "", o.Namespace)
@@ -86,14 +98,22 @@ func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep
 	if err := c.sayWaits(ctx, ledger, records, o, known, steps); err != nil {
 		return nil, err
 	}
-	if why := o.Prune.keeps(ctx, c, ledger, declared, o.Chosen, o.Namespace); why != "" {
+	why := o.Prune.keeps(ctx, c, ledger, declared, o.Chosen, o.Namespace)
+	if why != "" {
 		for i, s := range steps {
 			if s.Action == api.ActionDelete || s.Action == api.ActionOrphan {
 				steps[i].Action, steps[i].Reason = api.ActionKeep, s.Reason+": "+why
 			}
 		}
 	}
-	return steps, nil
+	for i, s := range steps {
+		at := slices.IndexFunc(custom.manifests, func(m model.Manifest) bool { return string(m.Name) == s.Resource })
+		if at >= 0 && s.Action == api.ActionDelete {
+			steps[i].Reason += ", unless its command deploys it"
+		}
+	}
+	gone, err := goneCommands(ledger, records, o, cmp.Or(why, o.othersText()))
+	return append(steps, gone...), err
 }
 
 // Affects reports whether the operation updates a declared resource.
@@ -102,6 +122,14 @@ func (o PreviewOptions) Affects(m model.Manifest) bool {
 		return o.Chosen(m.Name) && o.Updates(m)
 	}
 	return o.Chosen(m.Name) && m.AutoInit
+}
+
+// othersText says why something stays while other sessions of the project run; empty if there are none.
+func (o PreviewOptions) othersText() string {
+	if o.Others == "" {
+		return ""
+	}
+	return o.Others + " also works on this project, and may need it"
 }
 
 func (o PreviewOptions) forecast(ctx context.Context, m model.Manifest) (Forecast, error) {

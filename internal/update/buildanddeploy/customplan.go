@@ -1,0 +1,113 @@
+package buildanddeploy
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hone-dev/hone/internal/base/operation"
+	"github.com/hone-dev/hone/internal/base/words"
+	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/internal/update/imagebuild"
+	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// customRun is what a command deploys with: the commands, the files that they are declared to depend on, and the images.
+type customRun struct {
+	Apply, Delete model.Cmd
+	Files         string
+	Images        map[string]string
+}
+
+// runOf returns what a custom deploy runs with, given its images.
+func runOf(ctx context.Context, d *model.CustomDeploy, images map[string]model.ImageResult) (customRun, error) {
+	files, err := imagebuild.SumFiles(ctx, d.Watch)
+	r := customRun{Apply: d.Apply, Delete: d.Delete, Files: files, Images: map[string]string{}}
+	for _, ref := range d.ImageDeps {
+		r.Images[ref] = images[ref].Cluster
+	}
+	return r, err
+}
+
+// customPlans is the operation.Runtime of resources that commands deploy, in a plan.
+type customPlans struct {
+	deleteCommands
+	ledger    *deploy.Ledger
+	manifests []model.Manifest
+	o         PreviewOptions
+}
+
+// Plan implements operation.Runtime. A command runs each time, and only it knows what comes of that; the plan says whether anything about
+// it is new.
+func (c *customPlans) Plan(ctx context.Context, item int) (*api.PlanStep, error) {
+	m := c.manifests[item]
+	with, err := c.o.forecast(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	run, err := runOf(ctx, m.K8s.CustomDeploy, with.Images)
+	if err != nil {
+		return nil, err
+	}
+	before, same, err := c.ledger.Ran(m.Name, run)
+	step := customStep(m.Name, api.ActionRun, runs(before, same)+"runs "+run.Apply.String())
+	step.Changed = !same
+	return &step, err
+}
+
+// node returns the node of a resource that a command deploys.
+func (c *customPlans) node(m model.Manifest) operation.Node {
+	c.manifests = append(c.manifests, m)
+	return operation.Node{Name: "apply command of " + string(m.Name), Item: len(c.manifests) - 1, Runtime: c, Resource: m.Name}
+}
+
+// customStep is a step that concerns what a command deploys.
+func customStep(name model.ManifestName, action api.PlanAction, reason string) api.PlanStep {
+	return api.PlanStep{Object: api.PlanObject{Kind: api.PlanCustomDeploy, Name: string(name)}, Resource: string(name), Action: action, Reason: reason}
+}
+
+// goneCommands returns what an operation would do with what commands have deployed that do not deploy it any more.
+func goneCommands(ledger *deploy.Ledger, records map[model.ManifestName][]deploy.ObjectRecord, o PreviewOptions, keep string) (steps []api.PlanStep, err error) {
+	commands, err := ledger.Commands()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(commands)) {
+		cmd := commands[name]
+		at := slices.IndexFunc(o.Declared, func(m model.Manifest) bool { return m.Name == name && m.IsK8s() })
+		declared := at >= 0
+		runs := "runs " + cmd.String() + madeByCommand(records[name])
+		same := slices.IndexFunc(o.Declared, func(m model.Manifest) bool {
+			return m.Name != name && m.K8s != nil && m.K8s.CustomDeploy != nil && sameCommand(m.K8s.CustomDeploy.Delete, cmd)
+		})
+		switch {
+		case declared && (o.Declared[at].K8s.CustomDeploy != nil || !o.Affects(o.Declared[at])), !declared && !o.Chosen(name):
+		case declared:
+			steps = append(steps, customStep(name, api.ActionDelete, "no command deploys it any more: "+runs))
+		case same >= 0:
+			steps = append(steps, customStep(name, api.ActionHandOver, fmt.Sprintf("%s has the same delete command now", o.Declared[same].Name)))
+		case keep != "":
+			steps = append(steps, customStep(name, api.ActionKeep, "no longer declared: "+keep))
+		default:
+			steps = append(steps, customStep(name, api.ActionDelete, "no longer declared: "+runs))
+		}
+	}
+	return steps, nil
+}
+
+// madeByCommand says which objects a command has deployed, as the end of a sentence.
+func madeByCommand(records []deploy.ObjectRecord) string {
+	var names []string
+	for _, r := range records {
+		if r.Foreign {
+			names = append(names, strings.ToLower(r.Kind)+"/"+r.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "\nwhat it has deployed: " + words.List(names, "object")
+}
