@@ -13,6 +13,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/containers/compose"
 	"github.com/hone-dev/hone/internal/loop/state"
@@ -35,8 +36,8 @@ type Cluster interface {
 	// deletion.
 	Leaving(ctx context.Context) ([]model.ManifestName, error)
 	Finish(ctx context.Context, resource model.ManifestName, log logstore.Logger) error
-	// Braked tells why it keeps what is no longer declared, because it is much, and Prune deletes that all the same.
-	Braked(ctx context.Context, declared func() []model.Manifest, chosen func(model.ManifestName) bool, namespace string) (why string, err error)
+	// Kept tells what it keeps although it is no longer declared, and why, and Prune deletes that all the same.
+	Kept(ctx context.Context, declared func() []model.Manifest, chosen func(model.ManifestName) bool, namespace string) (buildanddeploy.Kept, error)
 	Prune(ctx context.Context, declared []model.Manifest, chosen func(model.ManifestName) bool, namespace string, log logstore.Logger) error
 }
 
@@ -126,10 +127,13 @@ type run struct {
 	swept bool
 	// sweptLocal is the same for what the down commands of earlier sessions undo.
 	sweptLocal bool
-	// unsure is set when the brake may have changed, braked is why it holds, and asked how often the user has released it.
-	unsure bool
-	braked string
-	asked  int
+	// unsure is set when kept may have changed, which is what stays although it is no longer declared; told is what was said of it.
+	// asked is how often the user has released the brake.
+	unsure     bool
+	kept       buildanddeploy.Kept
+	told       string
+	toldBraked string
+	asked      int
 	// held are the leaving resources whose deletion waits for the user's agreement, by entry, with when the user had last agreed when
 	// they left. toldHeld is what was reported of them.
 	held     map[string]time.Time
@@ -167,9 +171,14 @@ func (r *run) ended(e deletion) {
 		}
 		r.failed(e.err)
 	case e.err == nil && e.entry != "":
-		r.released[e.entry] = state.Resources.In(r.rt.View()).Ref(e.entry)
-		r.rt.Release(state.Resources, e.entry)
+		r.let(e.entry)
 	}
+}
+
+// let lets go of the entry of a resource.
+func (r *run) let(entry string) {
+	r.released[entry] = state.Resources.In(r.rt.View()).Ref(entry)
+	r.rt.Release(state.Resources, entry)
 }
 
 // collectWhatLeft starts the deletions that are due.
@@ -181,10 +190,14 @@ func (r *run) collectWhatLeft(v store.View) {
 	if now := state.Tiltfiles.In(v).Ref(state.Only); now != r.tiltfile {
 		r.tiltfile, r.sweptLocal, r.unsure = now, false, true
 		all := now.Value.Result.Enabled == nil
-		r.swept = r.swept && r.braked == "" && r.all == all // the brake may hold no longer
+		r.swept = r.swept && r.kept.Why == "" && r.all == all // the brake may hold no longer
 		r.all = all
 	}
+	r.keep(v)
 	agreed := r.agreed(v)
+	if r.kept.Why != "" { // nothing of earlier sessions is deleted
+		r.swept = true
+	}
 	if agreed && !r.swept && state.TheTiltfile(v).Good && state.TheCluster(v).Connected && r.cluster != nil && !r.deletions.paused(sweeping) {
 		r.sweepAlone()
 	}
@@ -193,14 +206,14 @@ func (r *run) collectWhatLeft(v store.View) {
 	}
 	entries := state.Resources.In(v)
 	maps.DeleteFunc(r.released, func(id string, e *store.Entry[state.Resource]) bool { return entries.Ref(id) != e })
-	r.collectAll(r.hold(v, state.Leaving(v, name)))
+	r.collectAll(v, r.hold(v, state.Leaving(v, name)))
 	if r.deploys.ended(v) {
 		r.look, r.unsure = true, true
 	}
 	if r.look && r.cluster != nil && state.TheTiltfile(v).Good && state.TheCluster(v).Connected {
 		r.look = r.finish(v)
 	}
-	r.brake(v)
+	r.release(v)
 	r.reportDone(v)
 }
 
@@ -245,8 +258,46 @@ func (r *run) hold(v store.View, leaving []store.Entry[state.Resource]) []store.
 // pruning stands for the deletion that the user has asked for.
 const pruning = model.ManifestName("what is no longer declared")
 
-// brake reports whether the brake holds, once that may have changed, and deletes what it keeps when the user has asked for it.
-func (r *run) brake(v store.View) {
+// keep decides what stays although it is no longer declared, once that may have changed, and says so: once for all resources.
+func (r *run) keep(v store.View) {
+	if !r.unsure || r.cluster == nil || !state.TheTiltfile(v).Good || !state.TheCluster(v).Connected {
+		return
+	}
+	r.unsure = false
+	kept, err := r.cluster.Kept(r.ctx, func() []model.Manifest { return state.Declarations(v) }, state.Chosen(v), r.options.Namespace)
+	if err != nil {
+		return // each deletion decides for itself
+	}
+	r.kept = kept
+	braked := ""
+	if kept.Braked {
+		braked = kept.Why
+	}
+	if braked != r.toldBraked {
+		r.toldBraked = braked
+		r.rt.Dispatch(state.BrakeChanged{Why: braked})
+	}
+	var names []string
+	for _, name := range kept.Resources {
+		names = append(names, string(name))
+	}
+	text := ""
+	if len(names) > 0 {
+		text = fmt.Sprintf("The objects of %s, %s, are kept: %s", words.List(names, "resource"), undeclared, kept.Why)
+	}
+	if text != "" && text != r.told {
+		logstore.Warnf(r.logs.Logger("", "collect", logstore.SourceBuild), "%s", text)
+	}
+	r.told = text
+}
+
+// stays reports whether the objects of a resource that leaves stay as they are.
+func (r *run) stays(v store.View, was state.Resource) bool {
+	return was.Next == nil && (!state.Chosen(v)(was.Manifest.Name) || was.Manifest.IsK8s() && r.kept.Why != "")
+}
+
+// release deletes what the brake keeps when the user has asked for it.
+func (r *run) release(v store.View) {
 	if r.cluster == nil || !state.TheTiltfile(v).Good || !state.TheCluster(v).Connected {
 		return
 	}
@@ -264,15 +315,6 @@ func (r *run) brake(v store.View) {
 			}
 			return nil
 		})
-	}
-	if !r.unsure {
-		return
-	}
-	r.unsure = false
-	why, err := r.cluster.Braked(r.ctx, func() []model.Manifest { return state.Declarations(v) }, state.Chosen(v), r.options.Namespace)
-	if err == nil && why != r.braked {
-		r.braked = why
-		r.rt.Dispatch(state.BrakeChanged{Why: why})
 	}
 }
 
@@ -335,7 +377,7 @@ func (s *Subscriber) beside(ctx context.Context) []string {
 
 // collectAll starts to delete the objects of the leaving resources that no other subscriber holds. A resource waits for
 // leaving resources that depend on it: their deletion may need objects that its delete command removes.
-func (r *run) collectAll(leaving []store.Entry[state.Resource]) {
+func (r *run) collectAll(v store.View, leaving []store.Entry[state.Resource]) {
 	deps := map[model.ManifestName][]model.ManifestName{}
 	byName := map[model.ManifestName]store.Entry[state.Resource]{}
 	for _, e := range leaving {
@@ -355,7 +397,11 @@ func (r *run) collectAll(leaving []store.Entry[state.Resource]) {
 			continue
 		}
 		first := !slices.ContainsFunc(stay, func(o model.ManifestName) bool { return model.DependsOn(deps, o, n) })
-		if first && len(e.Finalizers) == 1 { // the others release it first
+		last := first && len(e.Finalizers) == 1 // the others release it first
+		switch {
+		case last && r.stays(v, e.Value):
+			r.let(e.ID)
+		case last:
 			r.deletions.start(n, e.ID, func(ctx, enough context.Context) error { return r.collect(ctx, enough, e.Value) })
 		}
 		stay = append(stay, n)
@@ -388,11 +434,9 @@ func (r *resources) turned(v store.View) bool {
 }
 
 // collect deletes the objects of a resource that left the Tiltfile, or that was switched off. If it comes back at once, its
-// objects stay, and so do those of one that the session leaves alone.
+// objects stay.
 func (r *run) collect(ctx, enough context.Context, was state.Resource) error {
 	switch {
-	case was.Next == nil && !state.Chosen(r.rt.View())(was.Manifest.Name):
-		return nil
 	case was.Manifest.IsCompose():
 		return r.collectContainers(ctx, was)
 	case was.Manifest.IsLocal() && r.downs != nil && was.Next == nil && len(r.beside(ctx)) == 0: // otherwise a later sweep does it

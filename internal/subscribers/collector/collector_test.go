@@ -38,8 +38,10 @@ type cluster struct {
 	// bereft are resources whose objects every removal takes along.
 	bereft []model.ManifestName
 	stuck  map[model.ManifestName]chan struct{}
-	// braked is why nothing is deleted.
+	// braked is why nothing is deleted, kept what is not, and asked how often that was to be decided.
 	braked string
+	kept   []model.ManifestName
+	asked  int
 	// leaving are resources whose deploys have left something behind.
 	leaving []model.ManifestName
 }
@@ -77,10 +79,15 @@ func (c *cluster) leave(names ...model.ManifestName) {
 	c.leaving = names
 }
 
-func (c *cluster) Braked(context.Context, func() []model.Manifest, func(model.ManifestName) bool, string) (string, error) {
+func (c *cluster) Kept(context.Context, func() []model.Manifest, func(model.ManifestName) bool, string) (buildanddeploy.Kept, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.braked, nil
+	c.asked++
+	k := buildanddeploy.Kept{Why: c.braked, Braked: c.braked != ""}
+	if k.Braked {
+		k.Resources = c.kept
+	}
+	return k, nil
 }
 
 func (c *cluster) Prune(_ context.Context, declared []model.Manifest, chosen func(model.ManifestName) bool, _ string, _ logstore.Logger) error {
@@ -671,20 +678,52 @@ func TestBrakeWaitsForTheUser(t *testing.T) {
 		f.Then(statetest.Loaded())
 		f.Release("a", "Other")
 		says("much is kept", "6 of 8")
-		f.check("the resource is let go", "a", "")
+		f.check("the resource is let go", "", "")
 		f.cluster.brake("7 of 8")
 		f.Then(statetest.Loaded())
 		says("the next Tiltfile", "7 of 8")
 		f.cluster.fail(errors.New("timeout"))
 		f.Then(state.BrakeReleased{})
-		f.check("it is asked for", "a all but 0", "")
+		f.check("it is asked for", "all but 0", "")
 		says("it has failed", "7 of 8")
 		time.Sleep(time.Hour)
-		f.check("only once", "a all but 0", "")
+		f.check("only once", "all but 0", "")
 		f.cluster.fail(nil)
 		f.Then(state.BrakeReleased{})
-		f.check("it is asked for again", "a all but 0 all but 0", "")
+		f.check("it is asked for again", "all but 0 all but 0", "")
 		says("nothing is kept any more", "")
+	})
+}
+
+// TestKeepsMuchAtOnce takes many resources out of the Tiltfile: that they are kept is decided and said once, not for each of them.
+func TestKeepsMuchAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t)
+		var all []model.Manifest
+		for i := range 180 {
+			all = append(all, statetest.K8s(fmt.Sprint("r", i)))
+			f.cluster.kept = append(f.cluster.kept, all[i].Name)
+		}
+		f.Then(connected(), statetest.Loaded(all...))
+		synctest.Wait()
+		f.cluster.brake("180 of 200 objects would be deleted")
+		f.cluster.mu.Lock()
+		before := f.cluster.asked
+		f.cluster.mu.Unlock()
+		f.Then(statetest.Loaded())
+		for _, m := range all {
+			f.Release(string(m.Name), "Other")
+		}
+		f.check("they are let go", "", "")
+		f.cluster.mu.Lock()
+		defer f.cluster.mu.Unlock()
+		if asked := f.cluster.asked - before; asked != 1 {
+			t.Errorf("that was decided %d times", asked)
+		}
+		text := statetest.Texts(f.logs, "")
+		if want := "The objects of 180 resources, which the Tiltfile no longer declares, are kept: 180 of 200 objects would be deleted"; len(text) != 1 || !strings.Contains(text[0], want) {
+			t.Errorf("log: %q, want %q once", text, want)
+		}
 	})
 }
 

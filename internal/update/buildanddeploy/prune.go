@@ -3,6 +3,8 @@ package buildanddeploy
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/pkg/model"
@@ -60,17 +62,37 @@ func (p Prune) keeps(ctx context.Context, c *Cluster, ledger *deploy.Ledger, dec
 	return fmt.Sprintf("%d of %d objects would be deleted, which may be a mistake in the Tiltfile; hone gc shows and deletes them, --prune=all allows it", going, all)
 }
 
-// Braked returns why the brake keeps what is no longer declared of the chosen resources; empty if it does not hold, or if a flag has
-// decided.
-func (c *Cluster) Braked(ctx context.Context, declared func() []model.Manifest, chosen func(model.ManifestName) bool, namespace string) (string, error) {
-	if c.prune != PruneCarefully {
-		return "", nil
-	}
-	ledger, err := c.Ledger(ctx)
+// Kept is what stays although it is no longer declared.
+type Kept struct {
+	// Why says why nothing is deleted that is no longer declared; empty if it is deleted. Braked is set if that is the brake, and not a
+	// flag.
+	Why    string
+	Braked bool
+	// Resources are those that are no longer declared and have something in the cluster, sorted.
+	Resources []model.ManifestName
+}
+
+// Kept returns what stays of the chosen resources although it is no longer declared.
+func (c *Cluster) Kept(ctx context.Context, declared func() []model.Manifest, chosen func(model.ManifestName) bool, namespace string) (Kept, error) {
+	ledger, records, err := c.recorded(ctx)
 	if err != nil {
-		return "", err
+		return Kept{}, err
 	}
-	return c.prune.keeps(ctx, c, ledger, declared, chosen, namespace), nil
+	k := Kept{Why: c.prune.keeps(ctx, c, ledger, declared, chosen, namespace)}
+	if k.Why == "" {
+		return k, nil
+	}
+	k.Braked = c.prune == PruneCarefully
+	known := map[model.ManifestName]bool{}
+	for _, m := range declared() {
+		known[m.Name] = m.IsK8s()
+	}
+	for _, name := range slices.Sorted(maps.Keys(records)) {
+		if !known[name] && chosen(name) {
+			k.Resources = append(k.Resources, name)
+		}
+	}
+	return k, nil
 }
 
 // isDeclared reports whether a resource declares a recorded object. A cluster-scoped one may be recorded with a namespace.
