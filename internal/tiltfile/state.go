@@ -68,7 +68,7 @@ func newState(ctx context.Context, path string, o Options) *state {
 	}
 	e.OnText = s.secrets.Look
 	s.images = image.New(e)
-	s.k8s = kubernetes.New(e, s.images, s.defaults)
+	s.k8s = kubernetes.New(e, s.images, s.defaults, o.Namespace)
 	s.services = dockercompose.New(e, s.images, s.defaults)
 	s.locals = local.New(e, s.gate, s.defaults)
 	s.api = v1alpha1.New(e, &s.interp.Registry)

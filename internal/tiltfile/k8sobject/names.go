@@ -55,6 +55,9 @@ func UniqueNames(objs []*Object) []string {
 // selector selects objects by name[:kind[:namespace[:group]]], ignoring case. Empty parts match everything.
 type selector []string
 
+// namespacePart is the index of the namespace in a selector.
+const namespacePart = 2
+
 // ParseSelector reads name[:kind[:namespace[:group]]]; `\:` is a colon in a name.
 func ParseSelector(s string) (selector, error) {
 	var parts selector
@@ -78,33 +81,40 @@ func ParseSelector(s string) (selector, error) {
 	return parts, nil
 }
 
-// Matches reports whether the selector selects an object.
-func (p selector) Matches(o *Object) bool {
+// Matches reports whether the selector selects an object. One without a namespace is in the given one, and also counts as one in "default".
+func (p selector) Matches(o *Object, namespace string) bool {
 	names := o.nameParts()
 	for i, part := range p {
-		if part != "" && !strings.EqualFold(part, names[i]) {
+		own := i == namespacePart && o.Namespace == "" && strings.EqualFold(part, namespace)
+		if part != "" && !own && !strings.EqualFold(part, names[i]) {
 			return false
 		}
 	}
 	return true
 }
 
-// Pick returns the objects that the selector matches.
-func (p selector) Pick(objs []*Object) []*Object {
+// Pick returns the objects that the selector matches; see Matches.
+func (p selector) Pick(objs []*Object, namespace string) []*Object {
 	var out []*Object
 	for _, o := range objs {
-		if p.Matches(o) {
+		if p.Matches(o, namespace) {
 			out = append(out, o)
 		}
 	}
 	return out
 }
 
-// QuotedNames lists objects for a message.
+// QuotedNames lists objects for a message, with their groups where that tells them apart.
 func QuotedNames(objs []*Object) string {
+	count := map[string]int{}
+	for _, o := range objs {
+		count[strings.ToLower(o.FullName())]++
+	}
 	names := make([]string, len(objs))
 	for i, o := range objs {
-		names[i] = o.FullName()
+		if names[i] = o.FullName(); count[strings.ToLower(names[i])] > 1 {
+			names[i] += ":" + o.Group()
+		}
 	}
 	return hint.Quoted(names)
 }

@@ -78,7 +78,7 @@ func TestSelector(t *testing.T) {
 		d, s := &Object{}, &Object{}
 		d.Name, d.Kind, d.APIVersion = "web", "Deployment", "apps/v1"
 		s.Name, s.Kind, s.APIVersion = "web", "Service", "v1"
-		got := strings.TrimSpace(strings.Join([]string{boolText(sel.Matches(d)), boolText(sel.Matches(s))}, " "))
+		got := strings.TrimSpace(strings.Join([]string{boolText(sel.Matches(d, "")), boolText(sel.Matches(s, ""))}, " "))
 		if got != want {
 			t.Errorf("%s: got %s, want %s", text, got, want)
 		}

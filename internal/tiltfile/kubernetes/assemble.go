@@ -206,7 +206,7 @@ func (a *assembly) target(o *resourceOptions) (*draft, error) {
 	var found []*draft
 	if sel, err := k8sobject.ParseSelector(o.workload); err == nil {
 		for _, r := range a.resources {
-			if r.workload != nil && sel.Matches(r.workload) {
+			if r.workload != nil && sel.Matches(r.workload, a.Declarations.Objects.namespace) {
 				found = append(found, r)
 			}
 		}
@@ -261,7 +261,7 @@ func (a *assembly) moveObjects(o *resourceOptions, r *draft) error {
 			all.Add(a.ErrorAt(o.site, "k8s_resource: objects: %w", err))
 			continue
 		}
-		found := sel.Pick(a.Declarations.Objects.List)
+		found := sel.Pick(a.Declarations.Objects.List, a.Declarations.Objects.namespace)
 		switch {
 		case len(found) == 0:
 			all.Add(a.ErrorAt(o.site, "k8s_resource: objects: there is no object %q%s; known names: %s", text,

@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -20,19 +21,21 @@ import (
 // objectKey identifies an object, which must not be declared twice.
 type objectKey struct{ group, kind, namespace, name string }
 
-func keyOf(o *k8sobject.Object) objectKey {
-	return objectKey{o.Group(), o.Kind, o.Namespaced(), o.Name}
-}
-
 // objectIndex holds the objects from k8s_yaml, in order.
 type objectIndex struct {
 	List  []*k8sobject.Object
 	byKey map[objectKey]*k8sobject.Object
+	// namespace is that of objects without one.
+	namespace string
+}
+
+func (x *objectIndex) keyOf(o *k8sobject.Object) objectKey {
+	return objectKey{o.Group(), o.Kind, cmp.Or(o.Namespace, x.namespace, "default"), o.Name}
 }
 
 // add adds an object. If it takes the place of an earlier declaration of the same object, add returns that.
 func (x *objectIndex) add(o *k8sobject.Object, allowDuplicates bool) (former *k8sobject.Object, err error) {
-	former = x.byKey[keyOf(o)]
+	former = x.byKey[x.keyOf(o)]
 	switch {
 	case former == nil:
 		x.List = append(x.List, o)
@@ -43,7 +46,7 @@ func (x *objectIndex) add(o *k8sobject.Object, allowDuplicates bool) (former *k8
 	default:
 		x.List[slices.Index(x.List, former)] = o
 	}
-	x.byKey[keyOf(o)] = o
+	x.byKey[x.keyOf(o)] = o
 	return former, nil
 }
 
