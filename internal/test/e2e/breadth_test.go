@@ -28,7 +28,7 @@ var core = []string{
 	// Deploys: whose objects are touched, what stays, what is left.
 	"TestLabelsTieObjectsToTheResource", "TestDriftIsRestored", "TestDriftIsNoticed", "TestImmutableField", "TestForeignContextIsRefused",
 	"TestNamespaceAndCRD", "TestObjectLeaves", "TestEverythingLeaves", "TestAdmissionRejects", "TestForeignObject", "TestObjectOfAnotherProject",
-	"TestSharedObject", "TestSuccessorIsReadyFirst", "TestKilledHandOver", "TestKilledDeploys", "TestPreview", "TestPlanOfNames", "TestPlanOfImages", "TestPlanOfCommands", "TestConfirm", "TestDown",
+	"TestSharedObject", "TestSuccessorIsReadyFirst", "TestKilledHandOver", "TestKilledDeploys", "TestPreview", "TestPlanOfNames", "TestPlanOfImages", "TestPlanOfCommands", "TestPlanEqualsDeploy", "TestConfirm", "TestDown",
 	"TestDownSaysWhatItWaitsFor", "TestHelmRemote",
 	// What runs: pods, logs, forwards, the connection to the cluster.
 	"TestLogsAreComplete", "TestCrashLoop", "TestImagePullError", "TestPortForwardOutlivesPods", "TestLostConnections", "TestEditsDuringOutage",
