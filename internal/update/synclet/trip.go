@@ -32,7 +32,9 @@ type trip struct {
 // again, it resumes an update whose conversation has broken off.
 func (t *trip) begin(ctx context.Context) error {
 	p, c := t.pool, t.container
-	return p.persist(ctx, c, t.talk, ErrClosed, func(s *Conversation) error {
+	return p.persist(ctx, c, t.talk, ErrClosed, func(s *Conversation) (err error) {
+		over := s.attend(c.Name, t.log)
+		defer func() { over(err == nil) }()
 		// Whether a flight is the one that was lost depends on whether anything still differs from it.
 		paths, blank := remotes(t.plan), s.blank()
 		if blank {
