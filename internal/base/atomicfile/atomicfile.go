@@ -28,7 +28,7 @@ func Write(path string, content []byte, mode fs.FileMode) error {
 // Replace is Write for content that the function write produces. If write fails, the old file stays.
 func Replace(path string, mode fs.FileMode, write func(io.Writer) error) error {
 	removeAbandoned(path)
-	out, err := beside(path)
+	out, err := begin(path)
 	if err != nil {
 		return err
 	}
@@ -39,39 +39,65 @@ func Replace(path string, mode fs.FileMode, write func(io.Writer) error) error {
 	if err == nil {
 		err = out.Sync() // before the name: else a crash may leave an empty file
 	}
+	if err == nil && out.name == "" {
+		err = out.giveName(path)
+	}
 	err = errors.Join(err, out.Close())
 	if err == nil {
-		err = os.Rename(out.Name(), path)
+		err = os.Rename(out.name, path)
 	}
 	if err != nil {
-		_ = os.Remove(out.Name())
-		return writeError(path, out.Name(), err)
+		_ = out.remove()
+		return writeError(path, out.name, err)
 	}
 	if err := syncFolder(filepath.Dir(path)); err != nil {
-		return writeError(path, out.Name(), err)
+		return writeError(path, out.name, err)
 	}
 	return nil
 }
 
 // Check returns an error if the file at path cannot be replaced. It does not change an existing file.
 func Check(path string) error {
-	probe, err := beside(path)
+	probe, err := begin(path)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
-		return writeError(path, probe.Name(), err)
+	if err := errors.Join(probe.Close(), probe.remove()); err != nil {
+		return writeError(path, probe.name, err)
 	}
 	return nil
 }
 
-// beside creates an empty file in the folder of path that only its owner can read.
-func beside(path string) (*os.File, error) {
+// unfinished is the new content of a file, in the folder of the file. Only its owner can read it.
+type unfinished struct {
+	*os.File
+	// name is that of the content before it gets its place. It is empty where the system can do without: a process that is killed then
+	// leaves nothing.
+	name string
+}
+
+// begin creates an empty one for the file at path.
+func begin(path string) (*unfinished, error) {
+	if f := nameless(filepath.Dir(path)); f != nil {
+		return &unfinished{File: f}, nil
+	}
+	return named(path)
+}
+
+func named(path string) (*unfinished, error) {
 	out, err := os.CreateTemp(filepath.Dir(path), prefix(path)+"*")
 	if err != nil {
 		return nil, writeError(path, "", err)
 	}
-	return out, nil
+	return &unfinished{out, out.Name()}, nil
+}
+
+// remove removes the name, if there is one.
+func (u *unfinished) remove() error {
+	if u.name == "" {
+		return nil
+	}
+	return os.Remove(u.name)
 }
 
 // prefix is the beginning of the names of unfinished files for path.
