@@ -1,12 +1,16 @@
 package session
 
 import (
+	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/client"
+	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 )
 
 func newTrigger(g *command.Global) *cobra.Command {
@@ -15,7 +19,8 @@ func newTrigger(g *command.Global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "trigger NAME…",
 		Short: "Update resources of the running session now",
-		Long: `Updates the resources of the running session now; (Tiltfile) evaluates the Tiltfile.
+		Long: `Updates the resources of the running session now; (Tiltfile) evaluates the Tiltfile. In a session of hone up --confirm, an update that
+changes more than what runs still waits until you confirm it.
 
 With --no-cache, a resource is rebuilt from scratch: its images are built without the builder's cache, nothing is updated in
 place, its objects are deployed again, and all its pods are replaced. A local resource runs its command, and its server starts
@@ -37,11 +42,25 @@ again. What custom_build runs decides for itself what it caches.`,
 			for _, name := range args {
 				fmt.Fprintf(g.Stdout, "Successfully triggered update for resource: %q\n", name)
 			}
-			return nil
+			return sayUnconfirmed(cmd.Context(), session, g, args)
 		},
 	}
 	f.Add(c)
 	c.Flags().BoolVar(&noCache, "no-cache", false, "rebuild from scratch: build images without a cache, and replace all pods")
 	c.ValidArgsFunction = f.CompleteResources
 	return c
+}
+
+// sayUnconfirmed says which of the named resources are not updated before the user has looked at what that would do.
+func sayUnconfirmed(ctx context.Context, session *client.Client, g *command.Global, names []string) error {
+	v, err := session.View(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range v.Resources {
+		if slices.Contains(names, r.Name) && r.Waiting != nil && r.Waiting.Reason == string(buildcontrol.HoldConfirm) {
+			fmt.Fprintf(g.Stdout, "%s waits for you to confirm it: hone confirm\n", r.Name)
+		}
+	}
+	return nil
 }

@@ -46,7 +46,7 @@ func TestConfirm(t *testing.T) {
 	// Another saved file does not wait for it, and a trigger does not agree to it.
 	p.write("site/index.html", "three")
 	s.serves(p.ports[0], "/", "three")
-	s.triggers("web")
+	p.says(0, []string{"trigger", "web", "--port", fmt.Sprint(s.port)}, `web waits for you to confirm it: hone confirm`)
 	term.shows(`◌ web +waits for you to confirm it +settings`)
 
 	// So do changes of objects, and their deletion.
