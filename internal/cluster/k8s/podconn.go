@@ -92,7 +92,7 @@ func (c *podConn) readReason() {
 	if len(text) == 0 {
 		return
 	}
-	c.message = shorten(string(text), 400)
+	c.message = portReason(string(text))
 	c.tunnel.retire()
 	c.out.abandon(c.broken(errors.New(c.message)))
 	if c.wrote.Load() {

@@ -77,8 +77,8 @@ func (f *Forward) current() (*Target, <-chan struct{}) {
 const forever time.Duration = math.MaxInt64
 
 // dial makes one attempt, which ends early if the target changes.
-func (f *Forward) dial(ctx context.Context, t Target, retarget <-chan struct{}) (net.Conn, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, f.o.DialTimeout, fmt.Errorf("no answer within %s", f.o.DialTimeout))
+func (f *Forward) dial(outer context.Context, t Target, retarget <-chan struct{}) (net.Conn, error) {
+	ctx, cancel := context.WithTimeoutCause(outer, f.o.DialTimeout, fmt.Errorf("no answer within %s", f.o.DialTimeout))
 	defer cancel()
 	type result struct {
 		conn net.Conn
@@ -96,13 +96,27 @@ func (f *Forward) dial(ctx context.Context, t Target, retarget <-chan struct{}) 
 		cancel()
 		r = <-done
 	}
-	if r.err != nil && errors.Is(r.err, context.DeadlineExceeded) && context.Cause(ctx) != nil {
-		r.err = context.Cause(ctx)
-	}
-	if r.err != nil {
+	switch {
+	case r.err == nil:
+	case errors.Is(r.err, context.DeadlineExceeded) && outer.Err() != nil && f.failing(t) != nil:
+		r.err = f.failing(t) // what has failed all the time says more than the end of the wait
+	default:
+		if errors.Is(r.err, context.DeadlineExceeded) && context.Cause(ctx) != nil {
+			r.err = context.Cause(ctx)
+		}
 		f.setFailure(t, r.err)
 	}
 	return r.conn, r.err
+}
+
+// failing returns why the last attempt to reach a target failed; nil if it did not.
+func (f *Forward) failing(t Target) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.target == nil || *f.target != t {
+		return nil
+	}
+	return f.failure
 }
 
 // setFailure records the result of the last attempt, unless the target has changed or the forward is stopping. An open

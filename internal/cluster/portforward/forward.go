@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,7 +17,7 @@ type Dialer interface {
 	// DialPod connects to a port of a pod. It fails when ctx is done. The connection must honour deadlines. Its Close
 	// must return promptly even if the other side no longer answers. If it has a CloseWrite method, that must end only
 	// the stream to the pod. If nothing listens on the port, the error may also come later: from the first Read, with
-	// "connection refused" in its text.
+	// "connection refused" in its text. If the program resets the connection, the text has "the program reset the connection".
 	DialPod(ctx context.Context, namespace, pod string, port int) (net.Conn, error)
 }
 
@@ -163,13 +164,12 @@ func (f *Forward) Status() Status {
 	return s
 }
 
-// cause returns why a target cannot be reached. It shortens the container runtimes' message of several lines for a port
-// on which nothing listens.
+// cause returns why a target cannot be reached, without the target's name.
 func cause(err error, t Target) string {
 	if refused(err) {
 		return fmt.Sprintf("connection refused: nothing listens on port %d of the pod", t.Port)
 	}
-	return err.Error()
+	return strings.TrimPrefix(err.Error(), fmt.Sprintf("connection to pod %s: ", t))
 }
 
 // notify wakes the reporter; it may be called with or without the mutex.

@@ -466,6 +466,64 @@ func TestRefusalThatComesLateIsTriedAgain(t *testing.T) {
 	}
 }
 
+// TestProgramThatResets: a program that resets each connection has answered; its client sees the reset at once, and the reason is shown.
+func TestProgramThatResets(t *testing.T) {
+	for name, send := range map[string]string{"at once": "", "after the request": "request"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l, d := newMemoryListener(), &lazy{err: errors.New("connection to pod ns/a:80: the program reset the connection")}
+				f := New(l, d, Options{})
+				stop := start(t, f)
+				f.SetTarget(&Target{"ns", "a", 80})
+				c, began := l.dial(), time.Now()
+				go func() { _, _ = io.WriteString(c, send) }()
+				if _, err := io.ReadAll(c); err != nil && !errors.Is(err, io.ErrClosedPipe) {
+					t.Error(err)
+				}
+				if took := time.Since(began); took > time.Second {
+					t.Errorf("the client was kept for %s", took)
+				}
+				synctest.Wait()
+				if s := f.Status(); s.Message != "cannot reach ns/a:80: the program reset the connection" {
+					t.Errorf("status %+v", s)
+				}
+				stop()
+				d.wg.Wait()
+			})
+		})
+	}
+}
+
+// fading refuses some connections, and then does not answer any more.
+type fading struct {
+	left int
+	hangs
+}
+
+func (d *fading) DialPod(ctx context.Context, namespace, pod string, port int) (net.Conn, error) {
+	if d.left--; d.left >= 0 {
+		return nil, errors.New("the network namespace is gone")
+	}
+	return d.hangs.DialPod(ctx, namespace, pod, port)
+}
+
+// TestEndOfTheWaitHidesNoReason: what has failed all the time stays the reason when the wait ends during an attempt.
+func TestEndOfTheWaitHidesNoReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newMemoryListener()
+		f := New(l, &fading{left: 3}, Options{Wait: 4 * time.Second})
+		stop := start(t, f)
+		f.SetTarget(&Target{"ns", "a", 80})
+		c := l.dial()
+		_, _ = c.Read(make([]byte, 1))
+		synctest.Wait()
+		if s := f.Status(); s.Cause != "the network namespace is gone" {
+			t.Errorf("status %+v", s)
+		}
+		stop()
+	})
+}
+
 // hangs is a dialer that answers only when its context ends.
 type hangs struct{}
 

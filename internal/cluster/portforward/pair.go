@@ -167,7 +167,8 @@ func (p *pair) settle() bool {
 	return !was
 }
 
-// again reopens the connection to the pod, after a pause, if it failed with err before the pod had received anything.
+// again reopens the connection to the pod, after a pause, if it failed with err before the pod had received anything. A program that
+// resets a connection has answered it.
 func (p *pair) again(err error, pause time.Duration) bool {
 	p.mu.Lock()
 	target := p.target
@@ -175,10 +176,13 @@ func (p *pair) again(err error, pause time.Duration) bool {
 	possible := !p.settled && !p.ended.Load() && (idle || refused(err)) && !(idle && p.clientEnd) &&
 		!errors.Is(err, os.ErrDeadlineExceeded)
 	p.mu.Unlock()
-	if !possible {
+	byProgram := strings.Contains(err.Error(), "the program reset the connection")
+	if possible || byProgram {
+		p.f.setFailure(target, err)
+	}
+	if !possible || byProgram {
 		return false
 	}
-	p.f.setFailure(target, err)
 	if now, retarget := p.f.current(); now != nil && *now == target {
 		if !retry.SleepOr(p.ctx, pause, retarget) {
 			return false
