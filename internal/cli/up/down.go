@@ -144,6 +144,7 @@ func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.
 		return err
 	}
 	defer kube.Close()
+	kube.HearPlugin(func(said string) { logstore.Warnf(log, "%s", said) })
 	tell := func(w k8s.Wait) {
 		if w.Why != "" {
 			logstore.Infof(log, "%s", w)

@@ -303,6 +303,7 @@ func askIfAny(ctx context.Context, p flags.Project, log logstore.Logger) (askedC
 	if err != nil {
 		return askedCluster{}, err
 	}
+	kube.HearPlugin(func(said string) { logstore.Warnf(log, "%s", said) })
 	tell := func(w k8s.Wait) {
 		if w.Why != "" {
 			logstore.Infof(log, "%s", w)

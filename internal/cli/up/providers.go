@@ -322,6 +322,10 @@ func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers do
 	builder buildanddeploy.BuildAndDeployer, synclets *synclet.Pool, env commandEnv, object hud.ReadObject, previous hud.ReadPrevious, plan hud.MakePlan, door *server.Door) sessionParts {
 	known := kc.Cluster()
 	namespace := namespaceOf(o, known)
+	if kube != nil {
+		said := logs.Logger(model.TiltfileName, "", logstore.SourceBuild)
+		kube.HearPlugin(func(text string) { logstore.Warnf(said, "%s", text) })
+	}
 	p := engine.Parts{
 		Session: ses, Logs: logs, Known: known, Docker: containers, Builder: builder, Cluster: cluster, Downs: downs, Synclets: synclets,
 		Tiltfile: tiltfile.Options{

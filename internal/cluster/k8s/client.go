@@ -42,6 +42,7 @@ type Client struct {
 	discovery discovery.Client
 	mapper    *resettingMapper
 
+	plugin  plugin
 	conns   *conns
 	tunnels *tunnels
 	owners  *ownerCache
@@ -57,6 +58,7 @@ type Client struct {
 func newClient(rc *rest.Config, cluster model.Cluster, cfg Config) (*Client, error) {
 	tune(rc, cfg)
 	c := &Client{rest: rc, login: &login{first: rc}, owners: newOwnerCache(), conns: &conns{dialContext: rc.Dial, heard: newHeard()}}
+	c.plugin.hear(rc)
 	rc.Dial = c.conns.dial
 	c.login.now.Store(&entry{config: rc, cluster: cluster})
 	var err error
@@ -142,6 +144,7 @@ func (c *Client) Close() error {
 	utilnet.CloseIdleConnectionsFor(c.http.Transport)
 	utilnet.CloseIdleConnectionsFor(c.upgrades.Transport)
 	c.conns.close()
+	c.plugin.close()
 	return nil
 }
 

@@ -65,7 +65,9 @@ func (c *Client) Explain(err error) error {
 		return problem.Wrap(&Unreachable{innermost(err)}, where+" cannot be trusted",
 			"Its certificate does not match the kubeconfig; the cluster may have been recreated. Fetch its kubeconfig again, then check: "+again)
 	case isCredentialPlugin(err):
-		return problem.Wrap(err, "the credential plugin of "+where+" failed", "Run it by hand or log in again, then check: "+again)
+		p := problem.Wrap(err, "the credential plugin of "+where+" failed", "Run it by hand or log in again, then check: "+again)
+		p.Detail = c.plugin.words()
+		return p
 	case errors.As(err, &dnsErr), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EHOSTUNREACH),
 		errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF),
 		errors.As(err, &netErr), errors.Is(err, context.DeadlineExceeded):

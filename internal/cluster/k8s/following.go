@@ -52,6 +52,9 @@ func (t *following) current() (*entry, http.RoundTripper, error) {
 	if err != nil {
 		return e, nil, err
 	}
+	if e.config.ExecProvider != nil {
+		next = impatient{next}
+	}
 	if t.next != nil {
 		utilnet.CloseIdleConnectionsFor(t.next)
 	}

@@ -201,6 +201,7 @@ func (c *Client) follow(k *Kubeconfig) {
 			return nil, err
 		}
 		tune(e.config, again)
+		c.plugin.hear(e.config)
 		e.config.Dial = c.conns.dial
 		return e, nil
 	}
