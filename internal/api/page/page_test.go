@@ -120,6 +120,21 @@ func TestNotices(t *testing.T) {
 	}
 }
 
+// TestWaitsOfManualUpdates: how long a person waits with an update is no part of its time.
+func TestWaitsOfManualUpdates(t *testing.T) {
+	st := statetest.New(append(statetest.Connected(), statetest.Session, statetest.Loaded(statetest.K8s("gen", statetest.Image("gen"))))...)
+	save := state.FilesChanged{Changes: statetest.Change("gen", "/src/a.go").Changes}
+	save.Made = st.View().At.Add(-time.Hour)
+	save.At = save.Made
+	st.Then(save, state.ResourcesTriggered{Names: []model.ManifestName{"gen"}})
+	asked := state.Updates.In(st.View()).Value("gen").Triggered
+	st.Then(state.BuildStarted{Resource: "gen", Serial: 1, Files: []string{"a.go"}, At: asked.Add(time.Second)})
+	st.Then(state.BuildCompleted{Resource: "gen", Serial: 1, Mode: "image", At: asked.Add(4 * time.Second), Deployed: true})
+	if got := state.Updates.In(st.View()).Value("gen").Waits; len(got) != 1 || got[0].Took != 4*time.Second {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestWaits checks how long saves took until they ran.
 func TestWaits(t *testing.T) {
 	st := statetest.New(append(statetest.Connected(), statetest.Session, statetest.Loaded(statetest.K8s("web", statetest.Image("web")), statetest.Local("gen"), statetest.Local("never")))...)

@@ -72,7 +72,7 @@ type Build struct {
 	FinishedAt time.Time
 	// Until is the time up to which changes are part of it: StartedAt, or later if it has taken in what was saved meanwhile.
 	Until time.Time
-	// Saved is when the newest of its files was made; zero if that is unknown.
+	// Saved is when the newest of its files was made, or when the user let it run; zero if that is unknown.
 	Saved time.Time
 	// ReadyAt is when what it deployed was ready for the first time; zero if that has not happened, or another build has
 	// deployed something since, or nothing was deployed.
@@ -256,7 +256,7 @@ func (u Update) begins(a BuildStarted) *Build {
 		b.Until = a.Until
 	}
 	if len(a.Files) > 0 {
-		b.Saved = u.savedBefore(b.Until)
+		b.Saved = u.runsFrom(b.Until)
 	}
 	return b
 }

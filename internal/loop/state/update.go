@@ -160,6 +160,6 @@ func (u *Update) grown(a BuildCompleted) {
 		return
 	}
 	b := *u.Current
-	b.Until, b.Files, b.Saved = a.Until, sortedSet(slices.Concat(b.Files, a.Added)), u.savedBefore(a.Until)
+	b.Until, b.Files, b.Saved = a.Until, sortedSet(slices.Concat(b.Files, a.Added)), u.runsFrom(a.Until)
 	u.Current = &b
 }

@@ -10,7 +10,8 @@ const keptWaits = 1000
 
 // Wait is how long a save took until it ran.
 type Wait struct {
-	// Serial is the number of the build that included the save, and Saved when the newest of its files was made.
+	// Serial is the number of the build that included the save, and Saved when the newest of its files was made, or when
+	// the user let it run.
 	Serial int
 	Saved  time.Time
 	// Took lasts until it ran in the slowest container, until what was deployed was ready, or until the command had run.
@@ -27,6 +28,28 @@ func (f Files) savedBefore(at time.Time) time.Time {
 		}
 	}
 	return time.Time{}
+}
+
+// LetAt returns when the user let a save from a time run: the newest request or consent since then; zero if it needed none. How long a
+// person waits before that is no part of how long an update takes.
+func (a Asked) LetAt(saved time.Time) time.Time {
+	let := a.Triggered
+	if a.Confirmed.After(let) {
+		let = a.Confirmed
+	}
+	if !let.After(saved) {
+		return time.Time{}
+	}
+	return let
+}
+
+// runsFrom returns from when on the newest save up to a time could run; zero if that is unknown.
+func (u Update) runsFrom(at time.Time) time.Time {
+	saved := u.savedBefore(at)
+	if let := u.LetAt(saved); !saved.IsZero() && !let.IsZero() && !let.After(at) {
+		return let
+	}
+	return saved
 }
 
 // waited records the wait for a build that has succeeded. The slice is replaced, never written to.

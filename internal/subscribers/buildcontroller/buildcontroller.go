@@ -394,10 +394,13 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 	return req
 }
 
-// savesOf returns when files were saved and noticed, as buildanddeploy.Request has it.
+// savesOf returns when files were saved and noticed, as buildanddeploy.Request has it. Files that waited for the user count from then on.
 func savesOf(u state.Update) func([]string) (made, known time.Time) {
 	return func(files []string) (made, known time.Time) {
 		save := u.SaveOf(files)
+		if let := u.LetAt(save.Known); !save.Known.IsZero() && !let.IsZero() {
+			return let, let
+		}
 		return save.Made, save.Known
 	}
 }
