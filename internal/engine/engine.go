@@ -133,7 +133,7 @@ func Subscribers(p Parts) []store.Subscriber {
 		synclets, restartsProcesses = p.Synclets, p.Synclets
 	}
 	all := []store.Subscriber{
-		sessioncontroller.New(p.Session),
+		sessioncontroller.New(p.Session, p.Logs),
 		tiltfileloader.New(tiltfile.Load, p.Tiltfile, p.Logs),
 		watches,
 		clustermonitor.New(monitor, p.Known),

@@ -77,6 +77,8 @@ type CISettings struct {
 	GracePeriod      time.Duration
 	Timeout          time.Duration
 	ReadinessTimeout time.Duration
+	// FailFast ends the run with the first failed try of a Job.
+	FailFast bool
 }
 
 // The default settings, the same as in Tilt.

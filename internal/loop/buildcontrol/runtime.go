@@ -172,6 +172,8 @@ func jobRuntime(o model.ObjectStatus, tries []state.Pod) RuntimeState {
 		if _, failing := state.PodFailure(p.Pod); failing {
 			f := failedPod(p)
 			r.Text, r.Err, r.Span = f.Text, r.Err+"; "+f.Err, f.Span
+		} else if state.WaitsForNode(p) && p.Message != "" {
+			r.Err += "; pod " + p.Name + ": " + p.Message
 		}
 		return r
 	}

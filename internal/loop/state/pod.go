@@ -221,6 +221,9 @@ func FailedContainer(p model.Pod) (model.Container, bool) {
 	return model.Container{}, false
 }
 
+// WaitsForNode reports whether no node has taken the pod yet.
+func WaitsForNode(p Pod) bool { return p.NodeName == "" && p.Phase == "Pending" && !p.OfCompose() }
+
 // RunOf names the run of a container. Kubernetes makes a new container, with a new id, for each run; a container of Compose
 // is restarted as it is, and keeps its log.
 func RunOf(p model.Pod, c model.Container) string {

@@ -25,7 +25,7 @@ const outage = time.Minute
 // judgeCI applies the rules of ci: success when every target is updated and its runtime ready, failure on the first
 // terminal error, on a resource that does not become ready in time, and when the whole session takes too long. Resources
 // that are switched off, or wait for a trigger by the user, do not count.
-func judgeCI(v store.View, session state.Session, now time.Time, deployed map[model.ManifestName]time.Time) (*state.SessionEnded, time.Duration) {
+func judgeCI(v store.View, session state.Session, now time.Time, deployed map[model.ManifestName]time.Time, tries *tries) (*state.SessionEnded, time.Duration) {
 	t := state.TheTiltfile(v)
 	if t.Loaded && t.Err != "" {
 		return &state.SessionEnded{Failure: t.Err, Cause: state.EndTiltfile, Resource: model.TiltfileName}, 0
@@ -48,7 +48,7 @@ func judgeCI(v store.View, session state.Session, now time.Time, deployed map[mo
 	pods := state.PodsByResource(v)
 	for _, e := range state.OrderedUpdates(v) {
 		r := subject{name: e.Value.Manifest.Name, manifest: &e.Value.Manifest, update: e.Update, pods: pods[e.Value.Manifest.Name]}
-		done, why, left := r.judge(v, settings, now, deployed)
+		done, why, left := r.judge(v, settings, now, deployed, tries)
 		if why.text != "" {
 			return &state.SessionEnded{Failure: why.text, Cause: state.EndResource, Resource: r.name, Span: why.span}, 0
 		}
@@ -130,7 +130,7 @@ type failure struct{ text, span string }
 
 // judge returns whether a resource is done, or why it has failed, or else after which time to look again without a change
 // (0: never).
-func (s subject) judge(v store.View, settings model.CISettings, now time.Time, deployed map[model.ManifestName]time.Time) (done bool, why failure, again time.Duration) {
+func (s subject) judge(v store.View, settings model.CISettings, now time.Time, deployed map[model.ManifestName]time.Time, tries *tries) (done bool, why failure, again time.Duration) {
 	m, u := *s.manifest, *s.update
 	if !m.AutoInit && u.Serial == 0 && u.Triggered.IsZero() {
 		return true, failure{}, 0
@@ -147,7 +147,7 @@ func (s subject) judge(v store.View, settings model.CISettings, now time.Time, d
 	if r.Status == buildcontrol.RuntimeError {
 		left := settings.GracePeriod - now.Sub(r.FailingSince)
 		if r.Final || r.FailingSince.IsZero() || left <= 0 {
-			return false, failure{fmt.Sprintf("%s: %s", m.Name, r.Err), r.Span}, 0
+			return false, tries.with(m.Name, failure{fmt.Sprintf("%s: %s", m.Name, r.Err), r.Span}), 0
 		}
 		delete(deployed, m.Name) // the time to become ready begins once it no longer fails
 		return false, failure{}, left
@@ -162,7 +162,10 @@ func (s subject) judge(v store.View, settings model.CISettings, now time.Time, d
 		delete(deployed, m.Name)
 		return true, failure{}, 0
 	}
-	text, again := readiness(m, u, r, settings, now, deployed)
+	if last, failed := tries.last[m.Name]; failed && settings.FailFast {
+		return false, failure{fmt.Sprintf("%s: a try of the Job has failed: %s", m.Name, last.text), last.span}, 0
+	}
+	text, again := readiness(m, u, r, s.pods, settings, now, deployed)
 	return false, failure{text, r.Span}, again
 }
 
@@ -206,10 +209,14 @@ func serverToStay(v store.View, m model.Manifest, now time.Time) time.Duration {
 }
 
 // readiness bounds how long a deployed resource may take to become ready, and returns the failure when that time is over.
-// Jobs have no such bound.
-func readiness(m model.Manifest, u state.Update, r buildcontrol.RuntimeState, settings model.CISettings, now time.Time,
+// Jobs have no such bound once a node has taken their pods.
+func readiness(m model.Manifest, u state.Update, r buildcontrol.RuntimeState, pods []state.Pod, settings model.CISettings, now time.Time,
 	deployed map[model.ManifestName]time.Time) (why string, again time.Duration) {
-	if !u.Succeeded || m.K8s != nil && m.K8s.PodReadiness == model.PodSucceeded {
+	if !u.Succeeded {
+		return "", 0
+	}
+	if !unscheduled(pods) && m.K8s != nil && m.K8s.PodReadiness == model.PodSucceeded {
+		delete(deployed, m.Name)
 		return "", 0
 	}
 	if deployed[m.Name].IsZero() {

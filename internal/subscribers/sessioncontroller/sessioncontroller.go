@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -15,11 +16,14 @@ import (
 // Subscriber is the SessionController.
 type Subscriber struct {
 	session state.Session
+	logs    *logstore.Store
 	now     func() time.Time
 }
 
 // New returns the subscriber for the given session, which it opens.
-func New(session state.Session) *Subscriber { return &Subscriber{session: session, now: time.Now} }
+func New(session state.Session, logs *logstore.Store) *Subscriber {
+	return &Subscriber{session: session, logs: logs, now: time.Now}
+}
 
 var _ store.Subscriber = (*Subscriber)(nil)
 
@@ -42,7 +46,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	ready := map[model.ManifestName]time.Time{}
+	ready, tries := map[model.ManifestName]time.Time{}, newTries(s.logs)
 	for {
 		select {
 		case <-ctx.Done():
@@ -61,7 +65,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		if ready := buildcontrol.NewlyReady(v); len(ready) > 0 {
 			rt.Dispatch(state.ResourcesReady{Names: ready})
 		}
-		end, again := judge(v, s.now(), ready)
+		end, again := judge(v, s.now(), ready, tries)
 		if end != nil {
 			rt.Dispatch(*end)
 			return nil
@@ -74,7 +78,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 }
 
 // judge returns the session's end, or after which time to look again without a change (0: never).
-func judge(v store.View, now time.Time, deployed map[model.ManifestName]time.Time) (*state.SessionEnded, time.Duration) {
+func judge(v store.View, now time.Time, deployed map[model.ManifestName]time.Time, tries *tries) (*state.SessionEnded, time.Duration) {
 	if why := cannotBegin(v); why != "" {
 		return &state.SessionEnded{Failure: why, Cause: state.EndOutside}, 0
 	}
@@ -82,7 +86,8 @@ func judge(v store.View, now time.Time, deployed map[model.ManifestName]time.Tim
 	if session.Command != state.CommandCI {
 		return nil, 0
 	}
-	return judgeCI(v, session, now, deployed)
+	tries.note(v)
+	return judgeCI(v, session, now, deployed, tries)
 }
 
 // cannotBegin returns why a session ends before its first update, because no change that the user could make while it runs

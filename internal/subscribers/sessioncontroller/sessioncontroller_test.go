@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -22,13 +23,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // fixture is a SessionController at work.
 type fixture struct {
 	*statetest.Alone
-	t *testing.T
+	t    *testing.T
+	logs *logstore.Store
 }
 
 func start(t *testing.T, s state.Session) *fixture {
 	s.Tiltfile = "/src/Tiltfile"
-	f := &fixture{t: t}
-	f.Alone = statetest.Start(t, New(s))
+	f := &fixture{t: t, logs: statetest.Logs(t)}
+	f.Alone = statetest.Start(t, New(s, f.logs))
 	synctest.Wait()
 	f.Then(state.CollectionReported{Local: true}, state.ClusterReported{})
 	return f
@@ -475,6 +477,59 @@ func TestCI(t *testing.T) {
 			time.Sleep(30 * time.Minute)
 			f.goes("working")
 		}},
+		{"failed tries of a job are said as they come, and the last one when it is given up", ci, func(f *fixture) {
+			f.Then(statetest.Loaded(job))
+			f.built("web", "")
+			again := attempt("p", "Running")
+			again.Pod.Containers[0].LastID, again.Pod.Containers[0].LastReason, again.Pod.Containers[0].LastExitCode = "c-0", "Error", 3
+			f.Then(again, again)
+			f.goes("tried again")
+			over := again
+			over.Pod.Containers = []model.Container{again.Pod.Containers[0]}
+			over.Pod.Containers[0].State, over.Pod.Containers[0].Reason, over.Pod.Containers[0].ExitCode = model.ContainerTerminated, "OOMKilled", 137
+			f.Then(over, state.PodGone{Pod: over.Pod.Pod})
+			f.Then(jobSays(model.HealthFailed, "BackoffLimitExceeded: no"))
+			f.ends("given up", "web: job/default/web: BackoffLimitExceeded: no; pod p: container main: OOMKilled, exit code 137")
+			if state.TheSession(f.View()).Ended.Span == "" {
+				f.t.Error("the log of the last try is not named")
+			}
+			want := []string{"Try 1 of the Job has failed: pod p: container main: Error, exit code 3",
+				"Try 2 of the Job has failed: pod p: container main: OOMKilled, exit code 137"}
+			if diff := cmp.Diff(want, statetest.Texts(f.logs, "web")); diff != "" {
+				f.t.Error(diff)
+			}
+		}},
+		{"the first failed try of a job is enough by a setting", ci, func(f *fixture) {
+			f.Then(loaded(model.CISettings{FailFast: true}, job))
+			f.built("web", "")
+			f.Then(attempt("p", "Running"), jobSays(model.HealthInProgress, "active 1"))
+			f.goes("it runs")
+			failed := attempt("p", "Failed")
+			failed.Pod.Containers[0].State, failed.Pod.Containers[0].ExitCode = model.ContainerTerminated, 3
+			f.Then(failed)
+			f.ends("a try has failed", "web: a try of the Job has failed: pod p: container main: Error, exit code 3")
+		}},
+		{"a job whose pod no node takes", ci, func(f *fixture) {
+			f.Then(loaded(model.CISettings{ReadinessTimeout: time.Minute}, job))
+			f.built("web", "")
+			f.Then(jobSays(model.HealthInProgress, "active 1"))
+			p := attempt("p", "Pending")
+			p.Pod.Message = "0/1 nodes are available: 1 Insufficient memory."
+			f.Then(p)
+			time.Sleep(50 * time.Second)
+			f.goes("in time")
+			time.Sleep(11 * time.Second)
+			f.ends("no node has taken it", "web did not get ready within 1m0s: job/default/web: active 1; pod p: 0/1 nodes are available: 1 Insufficient memory.")
+		}},
+		{"a job whose pod a node takes late", ci, func(f *fixture) {
+			f.Then(loaded(model.CISettings{ReadinessTimeout: time.Minute}, job))
+			f.built("web", "")
+			f.Then(jobSays(model.HealthInProgress, "active 1"), attempt("p", "Pending"))
+			time.Sleep(50 * time.Second)
+			f.Then(attempt("p", "Running"))
+			time.Sleep(20 * time.Minute)
+			f.goes("working")
+		}},
 		{"time is up: says what it was waiting for", state.Session{Command: state.CommandCI, CITimeout: 10 * time.Minute}, func(f *fixture) {
 			dependent := statetest.K8s("api")
 			dependent.ResourceDeps = []model.ManifestName{"web"}
@@ -556,7 +611,7 @@ func TestCauses(t *testing.T) {
 func TestCIHearsOfTheCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fixture{t: t}
-		f.Alone = statetest.Start(t, New(ci))
+		f.Alone = statetest.Start(t, New(ci, statetest.Logs(t)))
 		synctest.Wait()
 		f.Then(state.CollectionReported{Local: true}, statetest.Loaded())
 		f.goes("nothing is known about the cluster")

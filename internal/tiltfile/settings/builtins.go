@@ -64,7 +64,8 @@ func (d *duration) Unpack(v starlark.Value) error {
 
 func (s *Settings) ciSettings(c *eval.Call) (starlark.Value, error) {
 	var grace, timeout, ready duration
-	if err := c.Unpack("k8s_grace_period??", &grace, "timeout??", &timeout, "readiness_timeout??", &ready); err != nil {
+	var failFast value.Bool
+	if err := c.Unpack("k8s_grace_period??", &grace, "timeout??", &timeout, "readiness_timeout??", &ready, "fail_fast??", &failFast); err != nil {
 		return nil, err
 	}
 	if grace.isSet {
@@ -75,6 +76,9 @@ func (s *Settings) ciSettings(c *eval.Call) (starlark.Value, error) {
 	}
 	if ready.isSet {
 		s.CI.ReadinessTimeout = ready.value
+	}
+	if failFast.IsSet {
+		s.CI.FailFast = failFast.Value
 	}
 	return nil, nil
 }
