@@ -180,6 +180,7 @@ func watchContext(c *eval.Call, im *Image, patterns, only []string, inline bool)
 			return err
 		}
 		rules = append(rules, r)
+		warnMissing(c, b.Context, only)
 	}
 	b.ContextIgnores = rules
 	im.Watch = model.WatchSpec{Paths: []string{b.Context}, Ignores: slices.Clone(rules)}
@@ -187,6 +188,23 @@ func watchContext(c *eval.Call, im *Image, patterns, only []string, inline bool)
 		im.Watch.Ignores = append(im.Watch.Ignores, ignore.File(b.Dockerfile, "Dockerfile"))
 	}
 	return nil
+}
+
+// warnMissing warns of paths in only= that the context does not have. A context that is made later has none yet.
+func warnMissing(c *eval.Call, context string, only []string) {
+	if !file.IsDir(context) {
+		return
+	}
+	for _, p := range only {
+		path := filepath.Clean(p)
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(context, path)
+		}
+		if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+			c.DependOn(path)
+			c.Warn(c.Site(), "%s: only: there is no %s in the context %s%s, so the image is built without it", c.Name, p, context, c.Sibling(path))
+		}
+	}
 }
 
 func (d *Declarations) customBuild(c *eval.Call) (starlark.Value, error) {
