@@ -12,7 +12,6 @@ func (d Document) LineOf(path ...string) int {
 	return d.lineWhere(func(at []string, _ *yaml.Node) bool { return slices.Equal(at, path) })
 }
 
-
 // notFiniteAt returns the first number that JSON cannot express, and its line; "" if there is none.
 func (d Document) notFiniteAt() (number string, line int) {
 	line = d.lineWhere(func(_ []string, n *yaml.Node) bool {
