@@ -12,6 +12,7 @@ import (
 	"go.starlark.net/starlark"
 	"sigs.k8s.io/yaml"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/tiltfile/command"
 	"github.com/hone-dev/hone/internal/tiltfile/eval"
 	"github.com/hone-dev/hone/internal/tiltfile/file"
@@ -45,9 +46,23 @@ func kustomize(c *eval.Call) (starlark.Value, error) {
 	argv = append(append(argv, flags.Values...), dir)
 	out, err := c.Exec(command.Command{Cmd: model.Cmd{Argv: argv, Dir: c.Dir()}, Quiet: true, Inputs: kustomizeInputs(c.Evaluation, argv)})
 	if err != nil {
-		return nil, err
+		return nil, withMend(err)
 	}
 	return value.NewBlob(out, "kustomize: "+dir), nil
+}
+
+// olderThanHelm is what Helm 4 answers to a kustomize before 5.8, which asks for its version with a flag of Helm 3.
+const olderThanHelm = "unknown shorthand flag: 'c' in -c"
+
+// withMend adds the way out to the failure of a kustomize that does not know Helm 4.
+func withMend(err error) error {
+	failed := (*problem.Problem)(nil)
+	if !errors.As(err, &failed) || !strings.Contains(failed.Detail, olderThanHelm) {
+		return err
+	}
+	mended := *failed
+	mended.Mend = "this kustomize does not know Helm 4: install kustomize 5.8.1 or newer beside kubectl, or name Helm 3 with flags=['--enable-helm', '--helm-command=…']"
+	return &mended
 }
 
 var kustomizationNames = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
