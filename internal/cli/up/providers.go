@@ -121,8 +121,12 @@ func provideCommandEnv(o options, kc *k8s.Kubeconfig, c *sessions.Claim, d liste
 	if d.tcp != nil {
 		env = append(env, "TILT_PORT="+strconv.Itoa(d.port))
 	}
+	path, err := tiltInPath(filepath.Join(command.StateDir(), "bin"))
+	if err != nil {
+		return nil, err
+	}
 	overlay, err := overlayEnv(kc, o.tiltfile)
-	return append(env, overlay...), err
+	return append(append(env, path...), overlay...), err
 }
 
 // overlayEnv makes the commands of a Tiltfile use the chosen cluster and namespace, whatever the user's current ones are.
