@@ -63,6 +63,7 @@ type staged struct {
 	base   *os.File
 	sum    protocol.Summer
 	got    uint64
+	sparse bool // there are holes in file
 	failed bool
 }
 
@@ -190,6 +191,10 @@ const copyBuffer = protocol.MaxData
 
 // copy adds content from the base of the current entry.
 func (u *update) copy(m *protocol.Copy) {
+	if m.Offset == protocol.Hole {
+		u.hole(m.Size)
+		return
+	}
 	for at, left := m.Offset, m.Size; left > 0; {
 		part := u.fromBase(at, min(left, copyBuffer), left)
 		if part == nil {
@@ -199,6 +204,43 @@ func (u *update) copy(m *protocol.Copy) {
 		at, left = at+uint64(len(part)), left-uint64(len(part))
 	}
 }
+
+var zeros [copyBuffer]byte
+
+// hole adds zeros to the current entry. In a file, they take no room.
+func (u *update) hole(size uint64) {
+	s := u.current
+	switch {
+	case s != nil && s.failed:
+		return
+	case s == nil:
+		u.fault("", errOrder)
+		return
+	case size > s.Size-s.got:
+		u.check(s, errContent)
+		return
+	}
+	if s.file != nil {
+		if c, err := s.file.SyscallConn(); err == nil {
+			_ = c.Control(func(fd uintptr) { _ = syscall.Fallocate(int(fd), punchHole, int64(s.got), int64(size)) }) // see prepare
+		}
+		_, err := s.file.Seek(int64(size), io.SeekCurrent)
+		u.check(s, err)
+		s.got, s.sparse = s.got+size, true
+	}
+	for left := size; left > 0 && !s.failed; {
+		n := min(left, uint64(len(zeros)))
+		if s.file == nil {
+			u.data(zeros[:n])
+		} else {
+			_, _ = s.sum.Write(zeros[:n])
+		}
+		left -= n
+	}
+}
+
+// punchHole is the mode of fallocate(2) that gives room back: FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE.
+const punchHole = 2 | 1
 
 // patch adds content from the base of the current entry, with edits.
 func (u *update) patch(m *protocol.Patch) {
@@ -349,7 +391,12 @@ func (u *update) finish() {
 		return
 	}
 	if s.file != nil {
-		u.check(s, s.adorn(s.file, u.stands(s)))
+		if s.sparse {
+			u.check(s, s.file.Truncate(int64(s.Size))) // a hole at the end has not made it longer
+		}
+		if !s.failed {
+			u.check(s, s.adorn(s.file, u.stands(s)))
+		}
 		if !s.failed && s.ModTime != 0 {
 			u.check(s, setTime(s.file, s.ModTime))
 		}

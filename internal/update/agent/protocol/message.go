@@ -114,6 +114,9 @@ type Data struct{ Data []byte }
 // longer what the client believes gives a content with another sum.
 type Copy struct{ Offset, Size uint64 }
 
+// Hole is the Offset of a Copy that is zeros, and needs no Base.
+const Hole = 1<<64 - 1
+
 // Patch is like Copy, with differences: Edits are those that package patch makes. Size is at most MaxData.
 type Patch struct {
 	Offset, Size uint64
