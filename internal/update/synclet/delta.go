@@ -36,6 +36,7 @@ const (
 	freshPart   partKind = iota // it is sent
 	samePart                    // the container has it
 	patchedPart                 // the container has a part that is like it, and what differs is sent
+	holePart                    // it is zeros: neither is anything sent, nor does it take room on the disk
 )
 
 // delta finds out which parts of a file the container has.
@@ -78,13 +79,13 @@ func (d *delta) take(content []byte) int {
 	if d.next < len(d.old.list) {
 		c := d.old.list[d.next]
 		if n := int(c.Size); n <= len(content) && chunk.Of(content[:n]) == c {
-			d.add(c, d.next)
+			d.add(c, d.next, content)
 			return n
 		}
 	}
 	n := chunk.Cut(content, d.old.bounds)
 	c := chunk.Of(content[:n])
-	d.add(c, d.find(c))
+	d.add(c, d.find(c), content)
 	return n
 }
 
@@ -102,16 +103,34 @@ func (d *delta) find(c chunk.Chunk) int {
 	return len(d.old.list)
 }
 
-// add adds a chunk that is the same as the given old one.
-func (d *delta) add(c chunk.Chunk, old int) {
+// add adds a chunk, with the content from it on, that is the same as the given old one.
+func (d *delta) add(c chunk.Chunk, old int, content []byte) {
 	p := part{at: d.at, size: uint64(c.Size)}
 	if d.next = old; old < len(d.old.list) {
 		p.kind, p.from = samePart, d.offsets[old]
 		d.next++
 	}
+	if empty(content[:c.Size]) {
+		p.kind, p.from = holePart, 0
+	}
 	d.list = append(d.list, c)
 	d.at += p.size
 	d.parts = appendPart(d.parts, p)
+}
+
+// zeros is longer than most chunks.
+var zeros [256 << 10]byte
+
+// empty reports whether content is zeros. Most other content shows that in its first byte.
+func empty(content []byte) bool {
+	for len(content) > 0 {
+		n := min(len(content), len(zeros))
+		if content[0] != 0 || !bytes.Equal(content[:n], zeros[:n]) {
+			return false
+		}
+		content = content[n:]
+	}
+	return true
 }
 
 // appendPart appends a part, to the last one if it continues it.
@@ -119,7 +138,7 @@ func appendPart(parts []part, p part) []part {
 	if p.size == 0 {
 		return parts
 	}
-	if last := len(parts) - 1; last >= 0 && parts[last].kind == p.kind && (p.kind == freshPart || parts[last].from+parts[last].size == p.from) {
+	if last := len(parts) - 1; last >= 0 && parts[last].kind == p.kind && (p.kind == freshPart || p.kind == holePart || parts[last].from+parts[last].size == p.from) {
 		parts[last].size += p.size
 		return parts
 	}
@@ -252,7 +271,7 @@ func (l *local) whole() { l.parts = []part{{size: l.put.Size}} }
 // based reports whether content of the container's file is used.
 func (l *local) based() bool {
 	for _, p := range l.parts {
-		if p.kind != freshPart {
+		if p.kind == samePart || p.kind == patchedPart {
 			return true
 		}
 	}

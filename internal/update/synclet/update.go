@@ -301,6 +301,8 @@ func (s *Conversation) stageFile(l *local) error {
 			s.w.Append(&protocol.Copy{Offset: p.from, Size: p.size})
 		case patchedPart:
 			err = s.stagePatch(l.like, p)
+		case holePart:
+			err = s.stageHole(p.size)
 		case freshPart:
 			err = s.stagePart(l.reader(f, p), p.size)
 		}
@@ -324,6 +326,23 @@ func (s *Conversation) stagePatch(k *likeness, p part) error {
 		s.w.Append(&protocol.Patch{Offset: p.from + at, Size: n, Edits: edits})
 		at += n
 		if s.w.Buffered() > protocol.MaxData {
+			if err := s.flushBulk(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// holePiece is how many zeros one message announces, in bytes: the synclet takes a while to sum them up.
+const holePiece = 64 << 20
+
+// stageHole announces that the next part of a file's content is zeros.
+func (s *Conversation) stageHole(left uint64) error {
+	for left > 0 {
+		n := min(left, holePiece)
+		s.w.Append(&protocol.Copy{Offset: protocol.Hole, Size: n})
+		if left -= n; left > 0 {
 			if err := s.flushBulk(); err != nil {
 				return err
 			}
