@@ -86,9 +86,10 @@ type Subscriber struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// Resource is one resource. Type is k8s, local or compose; UpdateStatus is none, pending, in_progress, ok or error;
-// RuntimeStatus is unknown, ok, pending, error, not_applicable or none. Disabled resources come last in a View; they have
-// neither an update nor a runtime.
+// Resource is one resource. Type is k8s, local or compose. Status is idle, ok, warning, waiting, updating, failed or unknown: the same
+// as the glyph on the screen; Error is the whole text of the error of the update, else of the runtime, else of a port. UpdateStatus is
+// none, pending, in_progress, ok, error or not_applicable; RuntimeStatus is unknown, ok, pending, error, not_applicable or none.
+// Disabled resources come last in a View; they have neither an update nor a runtime.
 type Resource struct {
 	Name          string   `json:"name"`
 	Type          string   `json:"type"`
@@ -96,6 +97,8 @@ type Resource struct {
 	TriggerMode   string   `json:"triggerMode"`
 	Phase         string   `json:"phase"`
 	Disabled      bool     `json:"disabled,omitempty"`
+	Status        string   `json:"status"`
+	Error         string   `json:"error,omitempty"`
 	UpdateStatus  string   `json:"updateStatus"`
 	RuntimeStatus string   `json:"runtimeStatus"`
 	RuntimeText   string   `json:"runtimeText,omitempty"`
@@ -196,7 +199,7 @@ type Synclet struct {
 	Error     string `json:"error,omitempty"`
 }
 
-// Forward is a port forward. State is waiting, ready or failed. Address is where it listens, as it is declared: "8080" or
+// Forward is a port forward. State is waiting, ready, failed, or unknown while what is behind it does not answer. Address is where it listens, as it is declared: "8080" or
 // "host:8080"; absent for ports that Compose publishes. Added is set for a forward that was added in this session.
 type Forward struct {
 	LocalPort int    `json:"localPort"`

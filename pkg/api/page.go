@@ -189,12 +189,14 @@ type PageNotice struct {
 // PageResource is one row. Status is idle, ok, warning, waiting, updating, failed or unknown: the same as the glyph on the screen.
 // Type is tiltfile, k8s, compose or local.
 type PageResource struct {
-	Name        string   `json:"name"`
-	Type        string   `json:"type"`
-	Labels      []string `json:"labels,omitempty"`
-	Status      string   `json:"status"`
-	TriggerMode string   `json:"triggerMode,omitempty"`
-	Disabled    bool     `json:"disabled,omitempty"`
+	Name   string   `json:"name"`
+	Type   string   `json:"type"`
+	Labels []string `json:"labels,omitempty"`
+	Status string   `json:"status"`
+	// Text says what happens or is missing; empty while an update runs, and where Last says it.
+	Text        string `json:"text,omitempty"`
+	TriggerMode string `json:"triggerMode,omitempty"`
+	Disabled    bool   `json:"disabled,omitempty"`
 	// Leaving is set while the resource is being torn down.
 	Leaving bool `json:"leaving,omitempty"`
 	// Current is the running update, and Last the newest completed one.
@@ -226,12 +228,11 @@ type PageStart struct {
 	Ready time.Time `json:"ready,omitzero"`
 }
 
-// PageRelapse is a container in a crash loop that runs again. The loop counts as over at Until.
+// PageRelapse is a container in a crash loop that runs again. Reason is why its last run ended, for people.
 type PageRelapse struct {
-	Container string    `json:"container"`
-	Reason    string    `json:"reason"`
-	Restarts  int       `json:"restarts"`
-	Until     time.Time `json:"until"`
+	Container string `json:"container"`
+	Reason    string `json:"reason"`
+	Restarts  int    `json:"restarts"`
 }
 
 // PageLink is an address of a resource. Name may be empty.

@@ -32,8 +32,8 @@ type ResourceSummary struct {
 	Status string `json:"status"`
 	// Skipped is why the resource does not count: disabled, or manual for a resource that waits for a trigger.
 	Skipped string `json:"skipped,omitempty"`
-	// UpdateStatus is none, pending, in_progress, ok or error; RuntimeStatus is unknown, ok, pending, error, not_applicable
-	// or none. Both are the values at the end of the session.
+	// UpdateStatus is none, pending, in_progress, ok, error or not_applicable; RuntimeStatus is unknown, ok, pending, error,
+	// not_applicable or none. Both are the values at the end of the session.
 	UpdateStatus  string `json:"updateStatus"`
 	RuntimeStatus string `json:"runtimeStatus"`
 	// TookMs is the time from the resource's declaration until it was ready for the first time, or until the end of the
@@ -46,7 +46,7 @@ type ResourceSummary struct {
 	Restarts int `json:"restarts"`
 	// Waits are the reasons why the resource waited, in the order in which the waits began.
 	Waits []Wait `json:"waits,omitempty"`
-	// Problem is why the resource failed or could not finish; absent where nothing is wrong.
+	// Problem is why the resource failed or could not finish, or which of its ports does not work; absent where nothing is wrong.
 	Problem *ProblemEvent `json:"problem,omitempty"`
 }
 

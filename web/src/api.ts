@@ -235,7 +235,7 @@ export interface FilesEvent {
   watch?: string;
 }
 
-/** Forward is a port forward. State is waiting, ready or failed. Address is where it listens, as it is declared: "8080" or "host:8080"; absent for ports that Compose publishes. Added is set for a forward that was added in this session. */
+/** Forward is a port forward. State is waiting, ready, failed, or unknown while what is behind it does not answer. Address is where it listens, as it is declared: "8080" or "host:8080"; absent for ports that Compose publishes. Added is set for a forward that was added in this session. */
 export interface Forward {
   added?: boolean;
   address?: string;
@@ -597,12 +597,11 @@ export interface PagePod {
   why?: string;
 }
 
-/** PageRelapse is a container in a crash loop that runs again. The loop counts as over at Until. */
+/** PageRelapse is a container in a crash loop that runs again. Reason is why its last run ended, for people. */
 export interface PageRelapse {
   container: string;
   reason: string;
   restarts: number;
-  until: string;
 }
 
 /** PageResource is one row. Status is idle, ok, warning, waiting, updating, failed or unknown: the same as the glyph on the screen. Type is tiltfile, k8s, compose or local. */
@@ -632,6 +631,8 @@ export interface PageResource {
   /** Start is how it started; absent before its first update. */
   start?: PageStart;
   status: string;
+  /** Text says what happens or is missing; empty while an update runs, and where Last says it. */
+  text?: string;
   triggerMode?: string;
   type: string;
   /** Waiting is why the resource is not updated now. */
@@ -867,11 +868,12 @@ export interface ReadyEvent {
   afterMs: number;
 }
 
-/** Resource is one resource. Type is k8s, local or compose; UpdateStatus is none, pending, in_progress, ok or error; RuntimeStatus is unknown, ok, pending, error, not_applicable or none. Disabled resources come last in a View; they have neither an update nor a runtime. */
+/** Resource is one resource. Type is k8s, local or compose. Status is idle, ok, warning, waiting, updating, failed or unknown: the same as the glyph on the screen; Error is the whole text of the error of the update, else of the runtime, else of a port. UpdateStatus is none, pending, in_progress, ok, error or not_applicable; RuntimeStatus is unknown, ok, pending, error, not_applicable or none. Disabled resources come last in a View; they have neither an update nor a runtime. */
 export interface Resource {
   buildHistory?: Build[];
   currentBuild?: Build;
   disabled?: boolean;
+  error?: string;
   labels?: string[];
   lag?: Lag;
   name: string;
@@ -886,6 +888,7 @@ export interface Resource {
   runtimeStatus: string;
   runtimeText?: string;
   serviceUrls?: string[];
+  status: string;
   synclets?: Synclet[];
   triggerMode: string;
   type: string;
@@ -899,7 +902,7 @@ export interface ResourceSummary {
   /** Builds is the number of updates that were started, and BuildMs is their total duration. */
   builds: number;
   name: string;
-  /** Problem is why the resource failed or could not finish; absent where nothing is wrong. */
+  /** Problem is why the resource failed or could not finish, or which of its ports does not work; absent where nothing is wrong. */
   problem?: ProblemEvent;
   /** Restarts is the number of restarts of containers in the resource's pods. */
   restarts: number;
@@ -912,7 +915,7 @@ export interface ResourceSummary {
   tookMs: number;
   /** Type is tiltfile, k8s, local or compose. */
   type: string;
-  /** UpdateStatus is none, pending, in_progress, ok or error; RuntimeStatus is unknown, ok, pending, error, not_applicable or none. Both are the values at the end of the session. */
+  /** UpdateStatus is none, pending, in_progress, ok, error or not_applicable; RuntimeStatus is unknown, ok, pending, error, not_applicable or none. Both are the values at the end of the session. */
   updateStatus: string;
   /** Waits are the reasons why the resource waited, in the order in which the waits began. */
   waits?: Wait[];

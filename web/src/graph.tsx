@@ -9,7 +9,7 @@ import { laidOut } from "./layout";
 import { group, tiltfileName } from "./order";
 import { go, resourceHash } from "./place";
 import { now, order, resources, row, tiltfile } from "./state";
-import { below, duration, firstLine, glyphs, statusNames, statusOf, updateOf } from "./words";
+import { below, duration, firstLine, glyphs, statusNames, updateOf } from "./words";
 
 const box = { width: 196, height: 46 };
 const current = signal("");
@@ -159,7 +159,7 @@ function Edge(p: { from: string; to: string; path: string; critical: boolean }) 
 function Node(p: { name: string; style?: Record<string, number>; critical?: boolean }) {
   const r = row(p.name)?.value;
   if (!r) return null;
-  const status = statusOf(r, now.value);
+  const status = r.status;
   const said = said2(r);
   return (
     <a class={`node ${status}${p.critical ? " critical" : ""}`} href={resourceHash(r.name)} data-name={r.name} style={p.style ?? {}} onFocus={() => (current.value = r.name)} title={`${r.name}: ${said}`}>

@@ -17,10 +17,10 @@ import { go, place } from "./place";
 import { Plan } from "./plan";
 import { renew } from "./renew";
 import { Resource } from "./resource";
-import { live, message, now, resources, session, stream } from "./state";
+import { live, message, resources, session, stream } from "./state";
 import { connection } from "./stream";
 import { TimeLine } from "./timeline";
-import { glyphs, statusOf } from "./words";
+import { glyphs } from "./words";
 
 /** The resources of a group. */
 const members = (name: string) => resources.value.filter((r) => group(r) === name && r.type !== "tiltfile").map((r) => r.name);
@@ -34,7 +34,7 @@ effect(() => {
 
 const counts = computed(() => {
   const n = { ok: 0, warning: 0, updating: 0, waiting: 0, failed: 0, unknown: 0, idle: 0 };
-  for (const r of resources.value) n[(r.status === "updating" ? "updating" : statusOf(r, now.value)) as keyof typeof n]++;
+  for (const r of resources.value) n[r.status as keyof typeof n]++;
   n.ok += n.warning;
   return n;
 });

@@ -9,7 +9,7 @@ import { arrange, group, matches, orders, tiltfileName, type Order } from "./ord
 import { go, hashOf, resourceHash } from "./place";
 import { remembered } from "./remembered";
 import { live, now, resources, row, tiltfile } from "./state";
-import { age, count, glyphs, runtimeOf, statusNames, statusOf, updateOf, type Said } from "./words";
+import { age, count, glyphs, runtimeOf, statusNames, updateOf, type Said } from "./words";
 
 export const filter = signal("");
 const order = remembered<Order>("order", "by group");
@@ -259,7 +259,7 @@ function Row(p: { name: string }) {
     const r = row(p.name)?.value;
     if (!r) return "";
     const shown: Shown = {
-      status: statusOf(r, now.value),
+      status: r.status,
       update: updateOf(r, now.value, tiltfile.value),
       runtime: runtimeOf(r, now.value),
       changed: r.current ? "now" : age(r.last?.finishedAt, now.value),

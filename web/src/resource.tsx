@@ -11,7 +11,7 @@ import { Endpoints, Link, Words } from "./overview";
 import { Change, Waterfall } from "./parts";
 import { go, hashOf, resourceHash } from "./place";
 import { detail, live, now, resources, row, session, tiltfile } from "./state";
-import { age, count, duration, glyphs, past, running, runtimeOf, statusNames, statusOf, updateOf } from "./words";
+import { age, count, duration, glyphs, past, running, runtimeOf, statusNames, updateOf } from "./words";
 
 const tabs = ["updates", "pods", "events", "objects", "ports", "definition"] as const;
 type Tab = (typeof tabs)[number];
@@ -91,8 +91,8 @@ export function Resource(p: { name: string; tab?: string | undefined; line?: num
           <a href="#/">resources</a>
         </nav>
         <h1>
-          <span class={`glyph ${statusOf(r, now.value)}`} role="img" aria-label={statusNames[statusOf(r, now.value)] ?? r.status}>
-            {glyphs[r.error ? r.status : statusOf(r, now.value)]}
+          <span class={`glyph ${r.status}`} role="img" aria-label={statusNames[r.status] ?? r.status}>
+            {glyphs[r.status]}
           </span>
           {r.name}
         </h1>

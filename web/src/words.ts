@@ -97,53 +97,27 @@ export function below(text: string, tiltfile: string): string {
 
 /** What the column of the update says: what happens, why it waits, or how it went. */
 export function updateOf(r: PageResource, now: number, tiltfile: string): Said {
-  if (r.disabled) return { text: "disabled", tone: "dim" };
-  if (r.leaving) return r.waiting ? { text: r.waiting.text, tone: "warn" } : { text: "is being removed", tone: "dim" };
   if (r.current) return running(r.current, now);
-  if (r.waiting) return { text: r.waiting.text, tone: "warn", ...(r.pending ? { note: count(r.pending, "changed file") } : {}) };
-  if (r.last) {
-    const said = past(r.last);
-    if (r.last.error) said.text = below(said.text, tiltfile);
-    if (r.behind) return { ...said, note: `${count(r.behind, "container")} behind`, tone: "warn" };
-    return r.drift ? { ...said, text: `≠ ${r.drift}`, note: said.text, tone: "warn" } : said;
+  if (r.text) {
+    const warns = r.waiting && r.waiting.reason !== "tearing-down";
+    return { text: r.text, tone: warns ? "warn" : "dim", ...(warns && r.pending ? { note: count(r.pending, "changed file") } : {}) };
   }
-  return { text: r.status === "updating" ? "starting" : "not started", tone: "dim" };
+  if (!r.last) return { text: "–", tone: "dim" };
+  const said = past(r.last);
+  if (r.last.error) said.text = below(said.text, tiltfile);
+  if (r.behind) return { ...said, note: `${count(r.behind, "container")} behind`, tone: "warn" };
+  return r.drift ? { ...said, text: `≠ ${r.drift}`, note: said.text, tone: "warn" } : said;
 }
-
-const reasons: Record<string, string> = {
-  CrashLoopBackOff: "crash loop",
-  ImagePullBackOff: "image cannot be pulled",
-  ErrImagePull: "image cannot be pulled",
-  OOMKilled: "out of memory",
-  CreateContainerConfigError: "container config is wrong",
-  ContainerCreating: "creating",
-  PodInitializing: "initializing",
-};
 
 /** What the column of the runtime says. */
 export function runtimeOf(r: PageResource, now: number): Said {
   const { status, text, error, since, restarts } = r.runtime;
-  if (r.relapse && relapsing(r, now)) return { text: `${reasons[r.relapse.reason] ?? r.relapse.reason} ×${r.relapse.restarts}`, note: "runs again", tone: "warn" };
+  if (r.relapse) return { text: `${r.relapse.reason} ×${r.relapse.restarts}`, note: "runs again", tone: "warn" };
   if (status === "none" || status === "not_applicable") return { text: "–", tone: "dim" };
-  const [first = "", ...rest] = (text || error || status).split(" ");
-  const said: Said = {
-    text: [reasons[first] ?? first, ...rest].join(" "),
-    tone: status === "error" ? "bad" : status === "ok" ? "plain" : "warn",
-  };
+  const said: Said = { text: text || error || status, tone: status === "error" ? "bad" : status === "ok" ? "plain" : "warn" };
   if (since) said.text += `, ${age(since, now)}`;
   if (restarts) said.note = count(restarts, "restart");
   return said;
-}
-
-/** Whether a resource runs again between two failures of a crash loop, which is not over yet. */
-export function relapsing(r: PageResource, now: number): boolean {
-  return !!r.relapse && Date.parse(r.relapse.until) > now;
-}
-
-/** The status that is shown: a crash loop between two failures is a warning, not well. */
-export function statusOf(r: PageResource, now: number): string {
-  if (r.error && r.status !== "updating") return "failed";
-  return relapsing(r, now) && (r.status === "ok" || (r.status === "waiting" && !r.waiting)) ? "warning" : r.status;
 }
 
 /** When the newest update ended; now while one runs. */

@@ -2,6 +2,7 @@ package projection
 
 import (
 	"iter"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,6 +63,18 @@ func makeForward(_ *source, r *row) *v1alpha1.PortForward {
 		}
 	}
 	return o
+}
+
+// sortedForwards returns the forwards in the order of the Tiltfile.
+func sortedForwards(r *row) []*store.Entry[state.Forward] {
+	k := r.Value.Manifest.K8s
+	if k == nil || len(r.forwards.all()) < 2 {
+		return r.forwards.all()
+	}
+	out := slices.Clone(r.forwards.all())
+	place := func(e *store.Entry[state.Forward]) int { return slices.Index(k.PortForwards, e.Value.Spec) }
+	slices.SortStableFunc(out, func(a, b *store.Entry[state.Forward]) int { return place(a) - place(b) })
+	return out
 }
 
 // forwardTemplate returns the declared ports of a resource; nil if it has none.

@@ -65,6 +65,7 @@ var (
 	servicesOf = byResource(state.Services, func(s *model.Service) model.ManifestName { return s.Resource })
 	forwardsOf = byResource(state.Forwards, func(f *state.Forward) model.ManifestName { return f.Resource })
 	objectsOf  = byResource(state.Objects, func(o *model.ObjectStatus) model.ManifestName { return o.Resource })
+	syncletsOf = byResource(state.Synclets, func(s *state.Synclet) model.ManifestName { return s.Resource })
 )
 
 // part is something that belongs to resources.

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/status"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/api/v1alpha1"
 	"github.com/hone-dev/hone/pkg/model"
@@ -75,27 +77,22 @@ func tiltfileAsResource(s *source) *v1alpha1.UIResource {
 	t := &s.tiltfile.Value
 	o := &v1alpha1.UIResource{ObjectMeta: metaOf(&s.tiltfile.Meta, nil)}
 	st := &o.Status
-	st.RuntimeStatus, st.UpdateStatus = "not_applicable", v1alpha1.UpdateStatusPending
+	is, update := status.OfTiltfile(*t)
+	st.State, st.Message, st.RuntimeStatus, st.UpdateStatus = string(is), t.Err, string(buildcontrol.RuntimeNotApplicable), string(update)
 	st.HasPendingChanges, st.Queued = !t.Changed.Empty(), !t.Triggered.IsZero()
 	st.DisableStatus = v1alpha1.DisableResourceStatus{State: v1alpha1.DisableStateEnabled, EnabledCount: 1}
-	current := false
 	switch {
 	case t.Running():
-		st.UpdateStatus, st.CurrentBuild = v1alpha1.UpdateStatusInProgress, &v1alpha1.UIBuildRunning{StartTime: micro(t.StartedAt), SpanID: t.Span}
+		st.CurrentBuild = &v1alpha1.UIBuildRunning{StartTime: micro(t.StartedAt), SpanID: t.Span}
 	case t.Loaded:
 		st.BuildHistory = []v1alpha1.UIBuildTerminated{{Error: t.Err, Warnings: slices.Clone(t.Warnings), StartTime: micro(t.StartedAt),
 			FinishTime: micro(t.FinishedAt), SpanID: t.Span}}
-		switch {
-		case t.Pending():
-		case t.Err != "":
-			st.UpdateStatus = v1alpha1.UpdateStatusError
-		default:
-			st.UpdateStatus, current = v1alpha1.UpdateStatusOK, true
-		}
 	}
-	st.Conditions = []v1alpha1.UIResourceCondition{
-		{Type: v1alpha1.UIResourceUpToDate, Status: truth(current), Reason: word("Update", st.UpdateStatus), Message: t.Err, LastTransitionTime: micro(t.FinishedAt)},
-		{Type: v1alpha1.UIResourceReady, Status: truth(current), Reason: word("Update", st.UpdateStatus), LastTransitionTime: micro(t.FinishedAt)},
+	for _, c := range []struct {
+		name string
+		met  bool
+	}{{v1alpha1.UIResourceUpToDate, update.Done()}, {v1alpha1.UIResourceReady, update.Done()}, {v1alpha1.UIResourceFailed, update == status.UpdateError}} {
+		st.Conditions = append(st.Conditions, condition(c.name, status.Condition{Met: c.met, Reason: update.Reason(), Message: t.Err}, micro(t.FinishedAt)))
 	}
 	return o
 }

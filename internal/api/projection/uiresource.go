@@ -12,6 +12,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/status"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/api/v1alpha1"
@@ -29,10 +30,11 @@ func uiResource() Kind {
 	return Kind{
 		Name: kindUIResource, ShortNames: []string{"uir"},
 		Doc:    "UIResource is a resource as shown to the user: the status of its updates and its runtime, why it waits, and its addresses.",
-		Tables: decidingTables(state.Services, state.Forwards),
+		Tables: decidingTables(state.Services, state.Forwards, state.Drifts),
 		Items:  uiResources,
 		New:    func() Object { return &v1alpha1.UIResource{} },
 		Columns: []Column{
+			column("State", "How it is, in one word.", func(o object) any { return o.Status.State }),
 			column("Update", "The result of the last update, or the state of the next one.", func(o object) any { return o.Status.UpdateStatus }),
 			column("Runtime", "The status of the runtime.", func(o object) any { return o.Status.RuntimeStatus }),
 			column("Waiting", "Why an update that is due does not begin.", func(o object) any {
@@ -55,20 +57,7 @@ func uiResource() Kind {
 }
 
 func uiResources(v store.View) iter.Seq[Item] {
-	processes := state.Processes.In(v)
-	items := perResource(v, kindUIResource, withPods|withServices|withForwards|withObjects|withHolds, nil,
-		func(r *row) digest {
-			d := r.pods.made().number(uint64(r.services.made())).number(uint64(r.forwards.made())).number(uint64(r.objects.made())).number(uint64(r.holdMade()))
-			if since, away := buildcontrol.Away(v, r.Value.Manifest); away {
-				d = d.number(uint64(since.UnixNano()))
-			}
-			if processes.Len() > 0 && r.local {
-				if e := processes.Ref(r.name); e != nil {
-					d = d.entry(&e.Meta)
-				}
-			}
-			return d
-		}, makeUIResource)
+	items := perResource(v, kindUIResource, withPods|withServices|withForwards|withObjects|withHolds, nil, answerMade(v), makeUIResource)
 	s := sourceOf(v)
 	if s.tiltfile.ID != "" {
 		items = insert(items, item(s, kindUIResource, string(model.TiltfileName), digest(0).entry(&s.tiltfile.Meta),
@@ -77,25 +66,61 @@ func uiResources(v store.View) iter.Seq[Item] {
 	return slices.Values(items)
 }
 
+// answerMade returns a function that returns the digest of everything that package status reads about a resource, apart from the
+// resource and its update.
+func answerMade(v store.View) func(*row) digest {
+	plan, session := buildcontrol.Decide(v, nil), state.Sessions.In(v).Ref(state.Only)
+	synclets := syncletsOf.In(v)
+	return func(r *row) digest {
+		name := model.ManifestName(r.name)
+		d := r.pods.made()
+		for _, part := range []digest{r.services.made(), r.forwards.made(), r.objects.made(), r.holdMade(), synclets[name].made(),
+			made(state.Processes.In(v), r.name), made(state.Drifts.In(v), r.name), made(state.Restarts.In(v), r.name)} {
+			d = d.number(uint64(part))
+		}
+		if since, away := buildcontrol.Away(v, r.Value.Manifest); away {
+			d = d.number(uint64(since.UnixNano()))
+		}
+		if w, blind := state.Blinding(v, name); blind {
+			d = d.number(uint64(w.Since.UnixNano()))
+		}
+		if plan.Starts(name) {
+			d = d.word("starts")
+		}
+		if r.Phase == store.TearingDown {
+			d = d.same(&session.Meta)
+		}
+		return d
+	}
+}
+
+// made returns the digest of an entry; 0 if there is none.
+func made[T any](rows store.Rows[T], id string) digest {
+	if e := rows.Ref(id); e != nil {
+		return digest(0).entry(&e.Meta)
+	}
+	return 0
+}
+
 func makeUIResource(s *source, r *row) *v1alpha1.UIResource {
 	m, u, pods := &r.Value.Manifest, &r.update.Value, r.sortedPods()
-	runtime := buildcontrol.Known(s.View, *m, buildcontrol.Runtime(s.View, *m, *u, pods))
-	if !r.Value.Enabled {
-		runtime = buildcontrol.RuntimeState{Status: buildcontrol.RuntimeNone}
-	}
+	is := status.Of(s.View, state.UpdatingOf(s.View, r.Entry))
 	o := &v1alpha1.UIResource{ObjectMeta: metaOf(&r.Meta, nil)}
 	st := &o.Status
+	st.State, st.Message = string(is.State), cmp.Or(is.Err(), is.Text)
 	st.LastDeployTime = micro(deployedAt(m, u))
 	st.TriggerMode = triggerMode(m)
 	st.CurrentBuild, st.BuildHistory = currentBuild(u), history(u)
 	st.HasPendingChanges, st.PendingBuildSince = pendingChanges(u)
-	st.EndpointLinks = endpoints(r)
-	st.RuntimeStatus, st.UpdateStatus = string(runtime.Status), updateStatus(r)
+	for _, e := range is.Endpoints {
+		st.EndpointLinks = append(st.EndpointLinks, v1alpha1.UIResourceLink(e))
+	}
+	st.RuntimeStatus, st.UpdateStatus = string(is.Runtime.Status), string(is.Update)
 	st.Specs = specs(m)
 	st.Queued = !u.Triggered.IsZero()
 	st.Order = int32(r.Value.Order) + 1
 	st.DisableStatus = disableOf(r.Entry)
-	st.Waiting = waiting(r.hold)
+	st.Waiting = waiting(is.Hold)
 	switch {
 	case m.IsK8s():
 		st.K8sResourceInfo = kubernetesInfo(m, u, pods)
@@ -107,7 +132,7 @@ func makeUIResource(s *source, r *row) *v1alpha1.UIResource {
 			st.ComposeResourceInfo.HealthStatus = pods[0].Health
 		}
 	}
-	st.Conditions = conditions(st, u, pods, runtime)
+	st.Conditions = conditions(&is, pods)
 	return o
 }
 
@@ -171,29 +196,6 @@ func pendingChanges(u *state.Update) (bool, metav1.MicroTime) {
 	return !since.IsZero(), micro(since)
 }
 
-// updateStatus returns the update status as the word that scripts use.
-func updateStatus(r *row) string {
-	m, u := &r.Value.Manifest, &r.update.Value
-	pending, _ := pendingChanges(u)
-	pending = pending && m.TriggerMode == model.TriggerAuto // an update that waits for the user is not pending
-	last, built := u.Last()
-	switch {
-	case !r.Value.Enabled:
-		return v1alpha1.UpdateStatusNone
-	case u.Current != nil:
-		return v1alpha1.UpdateStatusInProgress
-	case built && pending, !u.Triggered.IsZero(), !built && m.AutoInit:
-		return v1alpha1.UpdateStatusPending
-	case !built:
-		return v1alpha1.UpdateStatusNone
-	case last.Err != "":
-		return v1alpha1.UpdateStatusError
-	case m.IsLocal() && m.Local.Update.Empty():
-		return v1alpha1.UpdateStatusNotApplicable
-	}
-	return v1alpha1.UpdateStatusOK
-}
-
 func specs(m *model.Manifest) []v1alpha1.UIResourceTargetSpec {
 	var out []v1alpha1.UIResourceTargetSpec
 	for _, im := range m.Images {
@@ -217,9 +219,9 @@ func disableOf(e *store.Entry[state.Resource]) v1alpha1.DisableResourceStatus {
 	return d
 }
 
-// waiting returns why an update does not begin; nil while it is running.
+// waiting returns why an update does not begin, or the resource is still there.
 func waiting(h *buildcontrol.Hold) *v1alpha1.UIResourceStateWaiting {
-	if h == nil || h.Reason == buildcontrol.HoldBuilding {
+	if h == nil {
 		return nil
 	}
 	w := &v1alpha1.UIResourceStateWaiting{Reason: string(h.Reason)}
@@ -237,53 +239,6 @@ func waiting(h *buildcontrol.Hold) *v1alpha1.UIResourceStateWaiting {
 		ref(kindUIResource, string(n))
 	}
 	return w
-}
-
-// endpoints returns the addresses of a resource: its forwards in the order of the Tiltfile, its Services, its links.
-func endpoints(r *row) []v1alpha1.UIResourceLink {
-	var out []v1alpha1.UIResourceLink
-	add := func(url, name string) {
-		if url != "" && !slices.ContainsFunc(out, func(l v1alpha1.UIResourceLink) bool { return l.URL == url }) {
-			out = append(out, v1alpha1.UIResourceLink{URL: url, Name: name})
-		}
-	}
-	for _, f := range sortedForwards(r) {
-		add(f.Value.URL, f.Value.Spec.Name)
-	}
-	for _, e := range r.services.all() {
-		add(e.Value.URL, e.Value.Name)
-	}
-	m := &r.Value.Manifest
-	links := m.Links
-	if m.K8s != nil {
-		links = slices.Concat(links, m.K8s.Links)
-	}
-	if m.Local != nil {
-		links = slices.Concat(links, m.Local.Links)
-	}
-	for _, l := range links {
-		add(l.URL, l.Name)
-	}
-	var pods []state.Pod
-	for _, e := range r.pods.all() {
-		pods = append(pods, e.Value)
-	}
-	for _, p := range state.Published(*m, pods) {
-		add(p.URL(), p.Name)
-	}
-	return out
-}
-
-// sortedForwards returns the forwards in the order of the Tiltfile.
-func sortedForwards(r *row) []*store.Entry[state.Forward] {
-	k := r.Value.Manifest.K8s
-	if k == nil || len(r.forwards.all()) < 2 {
-		return r.forwards.all()
-	}
-	out := slices.Clone(r.forwards.all())
-	place := func(e *store.Entry[state.Forward]) int { return slices.Index(k.PortForwards, e.Value.Spec) }
-	slices.SortStableFunc(out, func(a, b *store.Entry[state.Forward]) int { return place(a) - place(b) })
-	return out
 }
 
 func kubernetesInfo(m *model.Manifest, u *state.Update, pods []state.Pod) *v1alpha1.UIResourceKubernetes {
@@ -306,21 +261,20 @@ func kubernetesInfo(m *model.Manifest, u *state.Update, pods []state.Pod) *v1alp
 }
 
 // conditions returns the conditions that clients can wait for.
-func conditions(st *v1alpha1.UIResourceStatus, u *state.Update, pods []state.Pod, runtime buildcontrol.RuntimeState) []v1alpha1.UIResourceCondition {
-	off := st.DisableStatus.DisabledCount > 0
-	current := st.UpdateStatus == v1alpha1.UpdateStatusOK || st.UpdateStatus == v1alpha1.UpdateStatusNotApplicable
-	ready := runtime.Status == buildcontrol.RuntimeOK || runtime.Status == buildcontrol.RuntimeNotApplicable && current
-	upToDate := v1alpha1.UIResourceCondition{Type: v1alpha1.UIResourceUpToDate, Status: truth(current), Reason: word("Update", st.UpdateStatus)}
-	isReady := v1alpha1.UIResourceCondition{Type: v1alpha1.UIResourceReady, Status: truth(ready), Reason: word("Runtime", st.RuntimeStatus),
-		Message: cmp.Or(runtime.Err, runtime.Text)}
-	if last, ok := u.Last(); ok {
-		upToDate.LastTransitionTime, upToDate.Message = micro(last.FinishedAt), last.Err
-		isReady.LastTransitionTime = micro(readySince(last.FinishedAt, pods, runtime))
+func conditions(is *status.Resource, pods []state.Pod) []v1alpha1.UIResourceCondition {
+	var built, since metav1.MicroTime
+	if last, ok := is.Updates.Last(); ok {
+		built, since = micro(last.FinishedAt), micro(readySince(last.FinishedAt, pods, is.Runtime))
 	}
-	if off {
-		upToDate.Reason, isReady.Reason = "Disabled", "Disabled"
+	return []v1alpha1.UIResourceCondition{
+		condition(v1alpha1.UIResourceUpToDate, is.UpToDate(), built),
+		condition(v1alpha1.UIResourceReady, is.Ready(), since),
+		condition(v1alpha1.UIResourceFailed, is.Failed(), since),
 	}
-	return []v1alpha1.UIResourceCondition{upToDate, isReady}
+}
+
+func condition(name string, c status.Condition, since metav1.MicroTime) v1alpha1.UIResourceCondition {
+	return v1alpha1.UIResourceCondition{Type: name, Status: truth(c.Met), Reason: c.Reason, Message: c.Message, LastTransitionTime: since}
 }
 
 // readySince returns the latest time at which the runtime can have changed.
@@ -344,14 +298,4 @@ func truth(b bool) metav1.ConditionStatus {
 		return metav1.ConditionTrue
 	}
 	return metav1.ConditionFalse
-}
-
-// word converts a status to a reason: "UpdateInProgress".
-func word(prefix, status string) string {
-	for _, w := range strings.Split(status, "_") {
-		if w != "" {
-			prefix += strings.ToUpper(w[:1]) + w[1:]
-		}
-	}
-	return prefix
 }

@@ -268,11 +268,11 @@ func TestView(t *testing.T) {
 	if got := v.Resources[1]; got.Type != "local" || got.UpdateStatus != "error" || got.TriggerMode != "manual" || got.RuntimeStatus != "not_applicable" || got.BuildHistory[0].Error != "exit code 1" {
 		t.Errorf("gen: %+v", got)
 	}
-	if got := v.Resources[3]; got.Type != "compose" || got.UpdateStatus != "none" || got.RuntimeStatus != "none" {
+	if got := v.Resources[3]; got.Type != "compose" || got.Status != "waiting" || got.UpdateStatus != "pending" || got.RuntimeStatus != "none" {
 		t.Errorf("db: %+v", got)
 	}
 	want := &api.Waiting{Reason: "waiting-for-dep", On: []string{"web"}, Text: "waits for web to be ready"}
-	if diff := cmp.Diff(want, v.Resources[2].Waiting); diff != "" || v.Resources[2].UpdateStatus != "none" {
+	if diff := cmp.Diff(want, v.Resources[2].Waiting); diff != "" || v.Resources[2].UpdateStatus != "pending" {
 		t.Errorf("late: %+v (-want +got):\n%s", v.Resources[2], diff)
 	}
 }

@@ -1,12 +1,11 @@
 package server
 
 import (
-	"slices"
-
 	"github.com/hone-dev/hone/internal/api/page"
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/events"
 	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/status"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
@@ -38,29 +37,18 @@ func View(v store.View, version string) api.View {
 			services[e.Value.Resource] = append(services[e.Value.Resource], e.Value.URL)
 		}
 	}
-	holds := buildcontrol.Decide(v, nil).Holds
-	forwards := map[model.ManifestName][]api.Forward{}
-	for e := range state.Forwards.In(v).Entries() {
-		f := e.Value
-		forwards[f.Resource] = append(forwards[f.Resource], api.Forward{LocalPort: f.Spec.LocalPort, Address: f.Spec.Address(),
-			Added: state.Resources.In(v).Value(string(f.Resource)).AddedForward(f.Spec), URL: f.URL, Pod: f.Pod, State: string(f.State), Error: f.Err})
-	}
 	synclets := map[model.ManifestName][]api.Synclet{}
 	for e := range state.Synclets.In(v).Entries() {
 		s := e.Value
 		synclets[s.Resource] = append(synclets[s.Resource], api.Synclet{Pod: s.Pod, Container: s.Container, State: s.State,
 			Way: s.Way, Passed: s.Passed, Error: s.Err})
 	}
-	pods := state.PodsByResource(v)
-	for _, e := range state.InOrder(v) {
-		u := state.Updates.In(v).Value(e.ID)
-		r := resource(v, e, u, holds, pods[model.ManifestName(e.ID)], forwards)
-		r.ServiceURLs = services[model.ManifestName(e.ID)]
-		r.Synclets = synclets[model.ManifestName(e.ID)]
-		out.Resources = append(out.Resources, r)
-	}
-	for e := range state.Disabled(v) {
-		out.Resources = append(out.Resources, disabled(e))
+	for _, list := range [][]status.Resource{status.All(v), status.Disabled(v)} {
+		for i := range list {
+			r := resource(v, &list[i])
+			r.ServiceURLs, r.Synclets = services[list[i].Manifest.Name], synclets[list[i].Manifest.Name]
+			out.Resources = append(out.Resources, r)
+		}
 	}
 	return out
 }
@@ -73,46 +61,17 @@ func paused(p buildcontrol.Paused) *api.Paused {
 	return out
 }
 
-// disabled returns a disabled resource as the API shows it.
-func disabled(e *store.Entry[state.Resource]) api.Resource {
-	m := e.Value.Manifest
-	return api.Resource{Name: e.ID, Type: kindOf(m), Labels: m.Labels, TriggerMode: m.TriggerMode.String(), Phase: string(e.Phase),
-		Disabled: true, UpdateStatus: "none", RuntimeStatus: string(buildcontrol.RuntimeNone)}
-}
-
-func kindOf(m model.Manifest) string {
-	switch {
-	case m.IsLocal():
-		return "local"
-	case m.IsCompose():
-		return "compose"
-	}
-	return "k8s"
-}
-
-func resource(v store.View, e store.Entry[state.Resource], u state.Update, holds map[model.ManifestName]buildcontrol.Hold,
-	pods []state.Pod, forwards map[model.ManifestName][]api.Forward) api.Resource {
-	m := e.Value.Manifest
-	run := buildcontrol.Known(v, m, buildcontrol.Runtime(v, m, u, pods))
+func resource(v store.View, s *status.Resource) api.Resource {
+	m, u, e := s.Manifest, s.Updates, s.Entry
 	r := api.Resource{
-		Name: e.ID, Type: kindOf(m), Labels: m.Labels, TriggerMode: m.TriggerMode.String(), Phase: string(e.Phase),
-		UpdateStatus: buildcontrol.UpdateStatus(u), RuntimeStatus: string(run.Status), RuntimeText: run.Text, RuntimeError: run.Err,
-		PendingFiles: state.AllChanges(u.Pending()), PortForwards: forwards[m.Name],
-		Lag: lag(m, u, pods),
+		Name: e.ID, Type: status.Type(*m), Labels: m.Labels, TriggerMode: m.TriggerMode.String(), Phase: string(e.Phase), Disabled: !e.Value.Enabled,
+		Status: string(s.State), Error: s.Err(), UpdateStatus: string(s.Update),
+		RuntimeStatus: string(s.Runtime.Status), RuntimeText: s.Runtime.Text, RuntimeError: s.Runtime.Err,
 	}
-	for _, p := range state.Published(m, pods) {
-		f := api.Forward{LocalPort: p.Published, URL: p.URL(), State: string(state.ForwardWaiting)}
-		if slices.ContainsFunc(pods, func(o state.Pod) bool { return o.Current && o.Ready }) {
-			f.State = string(state.ForwardReady)
-		}
-		r.PortForwards = append(r.PortForwards, f)
+	if r.Disabled {
+		return r
 	}
-	if h, ok := holds[m.Name]; ok {
-		r.Waiting = &api.Waiting{Reason: string(h.Reason), Text: h.String()}
-		for _, n := range h.On {
-			r.Waiting.On = append(r.Waiting.On, string(n))
-		}
-	}
+	r.PendingFiles, r.PortForwards, r.Lag, r.Waiting = state.AllChanges(u.Pending()), page.Forwards(s), lag(s), s.Waiting()
 	if p, ok := state.Processes.In(v).Get(e.ID); ok {
 		r.Process = process(p.Value)
 	}
@@ -126,7 +85,7 @@ func resource(v store.View, e store.Entry[state.Resource], u state.Update, holds
 	for _, b := range u.Builds {
 		r.BuildHistory = append(r.BuildHistory, *build(b))
 	}
-	for _, p := range pods {
+	for _, p := range state.PodsOf(v, m.Name) {
 		r.Pods = append(r.Pods, api.Pod{Name: p.Name, Namespace: p.Namespace, Status: p.Status, Ready: p.Ready,
 			Current: p.Current, Restarts: p.Restarts(), CreatedAt: p.CreatedAt})
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/hone-dev/hone/internal/api/projection"
 	"github.com/hone-dev/hone/internal/loop/events"
 	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/status"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -105,16 +106,9 @@ var chosen = map[string][]projection.Column{
 		}),
 	},
 	state.Tiltfiles.Name(): {
-		col("Status", "running, ok, error, or pending.", func(t state.Tiltfile) any {
-			switch {
-			case t.Running():
-				return "running"
-			case t.Err != "":
-				return "error"
-			case t.Pending():
-				return "pending"
-			}
-			return "ok"
+		col("Status", "pending, in_progress, ok or error.", func(t state.Tiltfile) any {
+			_, update := status.OfTiltfile(t)
+			return string(update)
 		}),
 		col("Resources", "How many resources it declares.", func(t state.Tiltfile) any { return len(t.Result.Manifests) }),
 		col("Runs", "How often the Tiltfile was evaluated.", func(t state.Tiltfile) any { return t.Runs }),
@@ -137,7 +131,13 @@ var chosen = map[string][]projection.Column{
 		}),
 	},
 	state.Updates.Name(): {
-		col("Status", "The current activity, or the result of the last update.", func(u state.Update) any { return updateWord(u) }),
+		{Name: "Status", Doc: "none, pending, in_progress, ok, error or not_applicable.", Value: func(o projection.Object) any { return o.(*Row).status }},
+		wide(col("Activity", "What a running update does.", func(u state.Update) any {
+			if u.Current == nil {
+				return ""
+			}
+			return u.Current.Activity()
+		})),
 		col("Reason", "The reason for the update.", newest(func(b state.Build) any { return b.Reason.String() })),
 		col("Mode", "The mode of the update.", newest(func(b state.Build) any { return b.Mode })),
 		col("Took", "How long the update took.", newest(func(b state.Build) any { return took(b.StartedAt, b.FinishedAt) })),
@@ -373,23 +373,6 @@ func orNone(n int) any {
 		return ""
 	}
 	return n
-}
-
-// updateWord returns the state of a resource's updates as one word.
-func updateWord(u state.Update) string {
-	switch {
-	case u.Off:
-		return "disabled"
-	case u.Current != nil:
-		return cmp.Or(u.Current.Activity(), "started")
-	case len(u.Builds) == 0:
-		return "none"
-	case u.Builds[0].Cancelled:
-		return "cancelled"
-	case u.Builds[0].Err != "":
-		return "error"
-	}
-	return "ok"
 }
 
 // newest returns a function that returns a value of the running update, else of the last one, else "".

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/hone-dev/hone/internal/api/projection"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/status"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/api"
 )
@@ -39,8 +41,9 @@ type Row struct {
 	Updated metav1.Time `json:"updated,omitzero"`
 	// Entry is the value.
 	Entry any `json:"entry"`
-	// value is the entry's value as stored, for the columns.
-	value any
+	// value is the entry's value as stored, and status that of the updates of the entry's resource, for the columns.
+	value  any
+	status string
 }
 
 // DeepCopyObject implements runtime.Object. Entries are never changed, so copies share them.
@@ -67,7 +70,7 @@ func table(t store.TableInfo) projection.Kind {
 		Items: func(v store.View) iter.Seq[projection.Item] {
 			return func(yield func(projection.Item) bool) {
 				for row := range v.Rows(t.Name) {
-					if !yield(projection.Item{Name: Name(row.Metadata().ID), Key: projection.Key{Of: row}, Maker: projection.MakeFunc(func() projection.Object { return object(row) })}) {
+					if !yield(projection.Item{Name: Name(row.Metadata().ID), Key: projection.Key{Of: row}, Maker: projection.MakeFunc(func() projection.Object { return object(v, row) })}) {
 						return
 					}
 				}
@@ -84,11 +87,15 @@ func kindName(t reflect.Type) string {
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 
-func object(row store.Row) *Row {
+func object(v store.View, row store.Row) *Row {
 	m := row.Metadata()
 	r := &Row{ID: m.ID, Phase: m.Phase, Version: m.Version, Owner: m.Owner, Updated: metav1.NewTime(m.Updated), Entry: Value(row.Any()), value: row.Any()}
 	r.Name, r.Labels, r.Finalizers = Name(m.ID), maps.Clone(m.Labels), slices.Clone(m.Finalizers)
 	r.CreationTimestamp = metav1.NewTime(m.Created)
+	if u, is := r.value.(state.Update); is {
+		manifest := state.Resources.In(v).Value(m.ID).Manifest
+		r.status = string(status.UpdateOf(&manifest, &u))
+	}
 	return r
 }
 

@@ -3,7 +3,6 @@ package cireport
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/events"
 	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/status"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
@@ -54,21 +54,16 @@ func Summarize(v store.View, t *Tally, o Outcome) api.Summary {
 	if !session.StartedAt.IsZero() {
 		out.TookMs = lasted(session.StartedAt, o.At)
 	}
-	holds := buildcontrol.Decide(v, nil).Holds
-	pods := state.PodsByResource(v)
-	for _, e := range state.Ordered(v) {
-		s := subject{view: v, entry: e, counts: t.of(e.ID), outcome: o, ended: session.Ended}
-		if u, ok := state.Updates.In(v).Get(e.ID); ok {
-			s.update, s.declared = u.Value, u.Created
+	for _, is := range status.All(v) {
+		s := subject{Resource: is, counts: t.of(is.Entry.ID), outcome: o, ended: session.Ended, pods: state.PodsOf(v, is.Manifest.Name)}
+		if u, ok := state.Updates.In(v).Get(is.Entry.ID); ok {
+			s.declared = u.Created
 		}
-		s.pods = pods[e.Value.Manifest.Name]
-		s.runtime = buildcontrol.Runtime(v, e.Value.Manifest, s.update, s.pods)
-		s.hold, s.held = holds[e.Value.Manifest.Name]
 		out.Resources = append(out.Resources, s.summary())
 	}
-	for e := range state.Disabled(v) {
-		out.Resources = append(out.Resources, api.ResourceSummary{Name: e.ID, Type: string(e.Value.Manifest.DeployID().Type), Status: statusSkipped,
-			Skipped: "disabled", UpdateStatus: "none", RuntimeStatus: string(buildcontrol.RuntimeNone)})
+	for _, is := range status.Disabled(v) {
+		out.Resources = append(out.Resources, api.ResourceSummary{Name: is.Entry.ID, Type: string(is.Manifest.DeployID().Type), Status: statusSkipped,
+			Skipped: is.Text, UpdateStatus: string(is.Update), RuntimeStatus: string(is.Runtime.Status)})
 	}
 	return redacted(out, redact.Of(v))
 }
@@ -89,16 +84,16 @@ func redacted(s api.Summary, r *redact.Redactor) api.Summary {
 // tiltfile returns the summary of the Tiltfile itself.
 func tiltfile(v store.View, c *counts, o Outcome) api.ResourceSummary {
 	t := state.TheTiltfile(v)
-	out := api.ResourceSummary{Name: string(model.TiltfileName), Type: "tiltfile", Status: statusUnfinished, UpdateStatus: "pending",
+	is, update := status.OfTiltfile(t)
+	out := api.ResourceSummary{Name: string(model.TiltfileName), Type: "tiltfile", Status: statusUnfinished, UpdateStatus: string(update),
 		RuntimeStatus: string(buildcontrol.RuntimeNotApplicable), Builds: t.Runs}
 	switch {
 	case t.Running():
-		out.UpdateStatus, out.TookMs = "in_progress", lasted(t.StartedAt, o.At)
-	case t.Err != "":
-		out.Status, out.UpdateStatus = statusFailed, "error"
-		out.Problem = cmp.Or(c.problem, problemOf(t.Err))
+		out.TookMs = lasted(t.StartedAt, o.At)
+	case is == status.Failed:
+		out.Status, out.Problem = statusFailed, cmp.Or(c.problem, problemOf(t.Err))
 	case t.Good:
-		out.Status, out.UpdateStatus = statusOK, "ok"
+		out.Status = statusOK
 	}
 	if !t.StartedAt.IsZero() && !t.FinishedAt.IsZero() {
 		out.TookMs = events.Ms(t.FinishedAt.Sub(t.StartedAt))
@@ -109,28 +104,23 @@ func tiltfile(v store.View, c *counts, o Outcome) api.ResourceSummary {
 
 // subject is all that is known about a resource at the end.
 type subject struct {
-	view     store.View
-	entry    *store.Entry[state.Resource]
-	update   state.Update
+	status.Resource
 	declared time.Time
 	pods     []state.Pod
-	runtime  buildcontrol.RuntimeState
-	hold     buildcontrol.Hold
-	held     bool
 	counts   *counts
 	outcome  Outcome
 	ended    *state.Ending
 }
 
 func (s *subject) summary() api.ResourceSummary {
-	m, u, c := &s.entry.Value.Manifest, &s.update, s.counts
-	out := api.ResourceSummary{Name: s.entry.ID, Type: string(m.DeployID().Type), UpdateStatus: buildcontrol.UpdateStatus(*u),
-		RuntimeStatus: string(s.runtime.Status), Builds: c.builds, BuildMs: c.building, Restarts: s.restarts()}
+	m, u, c := s.Manifest, s.Updates, s.counts
+	out := api.ResourceSummary{Name: s.Entry.ID, Type: string(m.DeployID().Type), UpdateStatus: string(s.Update),
+		RuntimeStatus: string(s.Runtime.Status), Builds: c.builds, BuildMs: c.building, Restarts: s.restarts()}
 	if !m.AutoInit && u.Serial == 0 && u.Triggered.IsZero() {
 		out.Status, out.Skipped = statusSkipped, "manual"
 		return out
 	}
-	out.Status, out.Problem = s.status()
+	out.Status, out.Problem = s.result()
 	out.TookMs = c.ready
 	if !c.wasReady && !s.declared.IsZero() {
 		out.TookMs = lasted(s.declared, s.outcome.At)
@@ -138,41 +128,27 @@ func (s *subject) summary() api.ResourceSummary {
 	if u.Current != nil {
 		out.BuildMs += events.Ms(u.Current.Duration(s.outcome.At))
 	}
-	out.Waits = c.until(s.outcome.At, out.Status == statusOK, cmp.Or(s.runtime.Err, s.runtime.Text))
+	out.Waits = c.until(s.outcome.At, out.Status == statusOK, s.Runtime.Message())
 	return out
 }
 
-// status returns the result of the resource, and its problem if it has one.
-func (s *subject) status() (string, *api.ProblemEvent) {
-	m, u := &s.entry.Value.Manifest, &s.update
-	last, built := u.Last()
+// result returns the result of the resource, and its problem if it has one. A port that does not work is one, but does not count.
+func (s *subject) result() (string, *api.ProblemEvent) {
 	switch {
-	case built && last.Err != "":
-		return statusFailed, cmp.Or(s.counts.problem, problemOf(last.Err))
-	case s.runtime.Status == buildcontrol.RuntimeError:
-		return statusFailed, problemOf(s.runtime.Err)
-	case s.ended != nil && s.ended.Resource == m.Name && s.ended.Failure != "":
+	case s.UpdateErr != "":
+		return statusFailed, cmp.Or(s.counts.problem, problemOf(s.UpdateErr))
+	case s.RuntimeErr != "":
+		return statusFailed, problemOf(s.RuntimeErr)
+	case s.ended != nil && s.ended.Resource == s.Manifest.Name && s.ended.Failure != "":
 		p := problemOf(s.ended.Failure)
 		p.Mend, p.Detail = p.Detail, "" // a failure that ends the session has no detail, only a mend
 		return statusFailed, p
-	case u.Succeeded && u.Current == nil && u.Triggered.IsZero() && s.runtime.Status.Settled():
+	case s.Settled() && s.PortErr != "":
+		return statusOK, problemOf(s.PortErr)
+	case s.Settled():
 		return statusOK, nil
 	}
-	return statusUnfinished, &api.ProblemEvent{Summary: s.unfinished()}
-}
-
-// unfinished describes what was still missing.
-func (s *subject) unfinished() string {
-	u := &s.update
-	switch {
-	case u.Current != nil:
-		return fmt.Sprintf("was being updated (%s)", cmp.Or(u.Current.Stage, "started"))
-	case s.held:
-		return s.hold.String()
-	case !u.Succeeded:
-		return "was not updated yet"
-	}
-	return "was not ready: " + cmp.Or(s.runtime.Err, s.runtime.Text, string(s.runtime.Status))
+	return statusUnfinished, &api.ProblemEvent{Summary: s.Missing()}
 }
 
 // restarts counts the restarts of existing pods by their state, and those of former pods by their last event.

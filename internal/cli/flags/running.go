@@ -50,10 +50,10 @@ func CountResources(ctx context.Context, s sessions.Info) (n *api.ResourceCounts
 	}
 	n = &api.ResourceCounts{Total: len(v.Resources)}
 	for _, r := range v.Resources {
-		switch {
-		case r.UpdateStatus == "error" || r.RuntimeStatus == "error":
+		switch r.Status {
+		case "failed":
 			n.Failing++
-		case r.UpdateStatus == "ok" && (r.RuntimeStatus == "ok" || r.RuntimeStatus == "not_applicable"):
+		case "ok", "warning":
 			n.OK++
 		}
 	}

@@ -26,7 +26,8 @@ func newWait(g *command.Global) *cobra.Command {
 		Use:   "wait KIND/NAME… --for=CONDITION",
 		Short: "Wait for conditions on objects of the running session",
 		Long: `Waits until each object meets the condition. Objects that are named may be created later; a selection covers the objects
-that exist when the command starts. Exit code 1 means that the time is up, or that the session has ended.
+that exist when the command starts. A resource that fails ends the wait with the reason, unless hone or the cluster tries
+again at once. Exit code 1 means that, or that the time is up, or that the session has ended.
 
 Conditions:
   condition=NAME            the condition is True; condition=NAME=VALUE: it is VALUE
@@ -67,7 +68,7 @@ Conditions:
 	c.Flags().StringArrayVar(&until, "for", nil, "condition: condition=NAME[=VALUE], jsonpath='{PATH}'[=VALUE], create, delete; may be given more than once: they are awaited one after the other, create first")
 	c.Flags().BoolVar(&f.request.All, "all", false, "wait for all objects of the kinds")
 	c.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "how long to wait; 0 checks once, a negative value waits for a week")
-	_ = c.RegisterFlagCompletionFunc("for", cobra.FixedCompletions([]string{"condition=Ready", "condition=UpToDate", "jsonpath=", "create", "delete"}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
+	_ = c.RegisterFlagCompletionFunc("for", cobra.FixedCompletions([]string{"condition=Ready", "condition=UpToDate", "condition=Failed", "jsonpath=", "create", "delete"}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
 	command.IgnoredFlags(c, []string{"all-namespaces", "local"}, nil)
 	return c
 }

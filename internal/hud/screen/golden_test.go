@@ -16,6 +16,7 @@ import (
 	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
+	"github.com/hone-dev/hone/internal/loop/status"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
@@ -343,9 +344,9 @@ func states(u *ui) []string {
 	add("fields", u.log.shape.fields)
 	add("order", u.table.order)
 	for _, r := range u.frame.View.Rows {
-		add("status", r.Status)
+		out = append(out, "status "+string(r.Status))
 		for _, p := range r.Ports {
-			add("port", p.State)
+			out = append(out, "port "+string(p.State))
 		}
 	}
 	return out
@@ -360,11 +361,17 @@ func statesThatExist(t *testing.T) []string {
 	}{
 		{"tab", int(view.TabArguments) + 1}, {"aspect", int(view.AspectStuck) + 1}, {"log part", int(view.ErrorsOfLastStep) + 1}, {"focus", int(logAlone) + 1}, {"scope", int(selectedLog) + 1},
 		{"log size", int(logSizes)}, {"side", int(sides)}, {"source", int(runtimeLog) + 1}, {"level", len(levels)}, {"time", int(timeModes)}, {"fields", int(fieldModes)},
-		{"order", len(view.Orders())}, {"status", int(view.Unknown) + 1}, {"port", int(view.PortUnknown) + 1},
+		{"order", len(view.Orders())},
 	} {
 		for i := range e.n {
 			out = append(out, fmt.Sprintf("%s %d", e.what, i))
 		}
+	}
+	for s := range glyphs {
+		out = append(out, "status "+string(s))
+	}
+	for _, s := range []status.PortState{status.PortWaiting, status.PortReady, status.PortFailed, status.PortUnknown} {
+		out = append(out, "port "+string(s))
 	}
 	files, err := filepath.Glob("*.go")
 	if err != nil {

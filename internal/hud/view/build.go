@@ -6,13 +6,14 @@ import (
 
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/status"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
 // Tables returns the tables that Build and DetailsOf read.
 func Tables() []store.Input {
-	return append(buildcontrol.Tables(), store.Reads(state.ClusterEvents, state.Drifts, state.Forwards, state.Services, state.Watches, state.Subscribers, state.Buttons)...)
+	return append(status.Tables(), store.Reads(state.ClusterEvents, state.Watches, state.Subscribers, state.Buttons)...)
 }
 
 // Build returns the view of a snapshot at the given time. Loop is how long the store's last batch took.
@@ -37,12 +38,9 @@ type builder struct {
 	session  state.Session
 	tiltfile state.Tiltfile
 	plan     buildcontrol.Plan
-	starting map[model.ManifestName]bool
 	pods     map[model.ManifestName][]state.Pod
-	forwards map[model.ManifestName][]state.Forward
-	services map[model.ManifestName][]model.Service
-	// relapses are the containers that run again in a crash loop, by resource.
-	relapses map[model.ManifestName]relapse
+	// known are the resources that the view has come across.
+	known map[model.ManifestName]*status.Resource
 	// soonest is when the passage of time alone changes more than an age.
 	soonest time.Duration
 }
@@ -51,20 +49,8 @@ type builder struct {
 func (b *builder) changesIn(d time.Duration) { b.soonest = min(b.soonest, d) }
 
 func newBuilder(v store.View, now time.Time) *builder {
-	b := &builder{v: v, now: now, session: state.TheSession(v), tiltfile: state.TheTiltfile(v),
-		plan: buildcontrol.Decide(v, nil), starting: map[model.ManifestName]bool{},
-		pods:     state.PodsByResource(v),
-		forwards: map[model.ManifestName][]state.Forward{}, services: map[model.ManifestName][]model.Service{}, relapses: map[model.ManifestName]relapse{}, soonest: time.Hour}
-	for _, c := range b.plan.Start {
-		b.starting[c.Name] = true
-	}
-	for e := range state.Forwards.In(v).Entries() {
-		b.forwards[e.Value.Resource] = append(b.forwards[e.Value.Resource], e.Value)
-	}
-	for e := range state.Services.In(v).Entries() {
-		b.services[e.Value.Resource] = append(b.services[e.Value.Resource], e.Value)
-	}
-	return b
+	return &builder{v: v, now: now, session: state.TheSession(v), tiltfile: state.TheTiltfile(v), plan: buildcontrol.Decide(v, nil),
+		pods: state.PodsByResource(v), known: map[model.ManifestName]*status.Resource{}, soonest: time.Hour}
 }
 
 func (b *builder) header(loop time.Duration) Header {

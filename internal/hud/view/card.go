@@ -11,6 +11,7 @@ import (
 	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/status"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -139,15 +140,11 @@ func (b *builder) cards(rows []Row) []Card {
 		if r.UpdateErr != "" {
 			add(b.updateCard(r))
 		}
-		if r.RuntimeErr != "" {
-			add(b.runtimeCard(r))
-		} else if c, is := b.relapseCard(r); is {
-			add(c)
-		} else if c, is := b.stuckCard(r); is {
-			add(c)
+		if s, ok := b.of(r.Name); ok {
+			b.runCards(s, add)
 		}
 		for _, p := range r.Ports {
-			if p.State == PortFailed {
+			if p.State == status.PortFailed {
 				add(Card{Resource: r.Name, Aspect: AspectPort, Title: fmt.Sprintf("port %d cannot be forwarded", p.Number), Cause: linesOf(p.Err)})
 			}
 		}
@@ -322,28 +319,33 @@ func rest(s string) string {
 	return tail
 }
 
-func (b *builder) runtimeCard(r Row) Card {
-	c := Card{Resource: r.Name, Aspect: AspectRuntime, Title: "it does not run", Cause: linesOf(r.RuntimeErr)}
-	e, ok := state.Resources.In(b.v).Get(string(r.Name))
-	if !ok {
-		return c
+// runCards adds the cards of a program that does not run, or will hardly.
+func (b *builder) runCards(s *status.Resource, add func(Card)) {
+	if s.RuntimeErr != "" {
+		add(b.runtimeCard(s))
+	} else if c, is := b.relapseCard(s); is {
+		add(c)
+	} else if c, is := b.stuckCard(s); is {
+		add(c)
 	}
-	m := e.Value.Manifest
-	pods := b.pods[r.Name]
-	runtime := buildcontrol.Runtime(b.v, m, state.Updates.In(b.v).Value(string(r.Name)), pods)
-	c.Span, c.Since = runtime.Span, runtime.FailingSince
+}
+
+func (b *builder) runtimeCard(s *status.Resource) Card {
+	c := Card{Resource: s.Manifest.Name, Aspect: AspectRuntime, Title: "it does not run", Cause: linesOf(s.RuntimeErr)}
+	pods := b.pods[s.Manifest.Name]
+	c.Span, c.Since = s.Reported.Span, s.Reported.FailingSince
 	for _, p := range pods {
 		if p.Current && !p.LoopingSince.IsZero() && p.LoopingSince.Before(c.Since) {
 			c.Since = p.LoopingSince
 		}
 	}
-	if last, ok := state.Updates.In(b.v).Value(string(r.Name)).Last(); ok && last.Err == "" && !c.Since.Before(last.StartedAt) {
+	if last, ok := s.Updates.Last(); ok && last.Err == "" && !c.Since.Before(last.StartedAt) {
 		c.Saved = last.Files
 	}
-	if long, _ := inWords(runtime.Text); long != "" {
+	if long, _ := status.Words(s.Reported.Text); long != "" {
 		c.Title = long
 	}
-	if p, ok := b.process(m); ok && p.State == state.ProcessFailed {
+	if p, ok := b.process(*s.Manifest); ok && p.State == state.ProcessFailed {
 		c.Title = "serve_cmd ended"
 		c.meaning(p.ExitCode)
 		return c
@@ -356,11 +358,11 @@ func (b *builder) runtimeCard(r Row) Card {
 		b.explain(&c, pod, failed)
 		return c
 	}
-	if cause, is := refusedCause(r.RuntimeErr); is {
+	if cause, is := refusedCause(s.RuntimeErr); is {
 		c.take(cause)
 	}
 	for _, pod := range pods { // its program has ended, and its container goes on
-		if why, is := strings.CutPrefix(r.RuntimeErr, "pod "+pod.Name+": "); is {
+		if why, is := strings.CutPrefix(s.RuntimeErr, "pod "+pod.Name+": "); is {
 			c.Cause, c.Where = linesOf(why), where(pod, "")
 		}
 	}
@@ -368,13 +370,12 @@ func (b *builder) runtimeCard(r Row) Card {
 }
 
 // relapseCard returns the card of a crash loop whose container runs at the moment. It stays the card of the failure, which comes back.
-func (b *builder) relapseCard(r Row) (Card, bool) {
-	loop, looping := b.relapses[r.Name]
-	if !looping {
+func (b *builder) relapseCard(s *status.Resource) (Card, bool) {
+	if s.Relapse == nil {
 		return Card{}, false
 	}
-	pod, c := loop.pod, loop.container
-	card := Card{Resource: r.Name, Aspect: AspectRuntime, Title: fmt.Sprintf("crash loop ×%d", c.Restarts), Since: pod.LoopingSince,
+	pod, c := s.Relapse.Pod, s.Relapse.Container
+	card := Card{Resource: s.Manifest.Name, Aspect: AspectRuntime, Title: fmt.Sprintf("crash loop ×%d", c.Restarts), Since: pod.LoopingSince,
 		Span: state.LogSpan(pod.Pod, c.Name, c.LastID), Run: &Run{pod.Name, c.Name, c.LastStartedAt}, Where: where(pod, c.Name)}
 	card.take(containerCause(pod, lastRun(c), nil))
 	card.Cause = append(card.Cause, "it runs again, for "+Elapsed(b.now.Sub(c.StartedAt)))
@@ -382,17 +383,18 @@ func (b *builder) relapseCard(r Row) (Card, bool) {
 }
 
 // stuckCard returns a card for a row whose pod has not failed, but will hardly become ready by itself.
-func (b *builder) stuckCard(r Row) (Card, bool) {
-	if r.Status != Waiting && r.Status != Updating {
+func (b *builder) stuckCard(s *status.Resource) (Card, bool) {
+	if s.State != Waiting && s.State != Updating {
 		return Card{}, false
 	}
-	events := state.ClusterEvents.In(b.v).Value(string(r.Name)).List
-	for _, pod := range b.pods[r.Name] {
-		if !pod.Current || pod.Deleting {
+	name := s.Manifest.Name
+	events := state.ClusterEvents.In(b.v).Value(string(name)).List
+	for _, pod := range b.pods[name] {
+		if !pod.Stands() {
 			continue
 		}
 		if cause, since, is := b.stuck(pod, events); is {
-			c := Card{Resource: r.Name, Aspect: AspectStuck, Since: since, Where: where(pod, "")}
+			c := Card{Resource: name, Aspect: AspectStuck, Since: since, Where: where(pod, "")}
 			c.take(cause)
 			return c, true
 		}

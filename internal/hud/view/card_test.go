@@ -41,6 +41,7 @@ func TestCrashLoopThatRuns(t *testing.T) {
 				p.Status, p.Ready, c.State, c.Reason, c.Ready, c.StartedAt = "Running", true, model.ContainerRunning, "", true, hudtest.Start.Add(15*time.Second)
 				p.Containers = []model.Container{c}
 				s.At(15*time.Second, state.PodChanged{Pod: p})
+				s.At(tt.at, state.PodChanged{Pod: p}) // as PodWatcher does once it has run for long
 			}
 			v := Build(s.View(t.Context()), hudtest.Start.Add(tt.at), 0)
 			r := v.Rows[len(v.Rows)-1]

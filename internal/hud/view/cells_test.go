@@ -233,7 +233,7 @@ func TestTiltfileRow(t *testing.T) {
 			v := s.View(t.Context())
 			r := Build(v, v.At, 0).Rows[0]
 			if r.Status != tt.status || r.Update.String() != tt.want || r.Name != model.TiltfileName {
-				t.Errorf("%s: %d %q, want %d %q", r.Name, r.Status, r.Update.String(), tt.status, tt.want)
+				t.Errorf("%s: %s %q, want %s %q", r.Name, r.Status, r.Update.String(), tt.status, tt.want)
 			}
 		})
 	}
@@ -290,7 +290,7 @@ func TestNotices(t *testing.T) {
 		got = append(got, n.Span().Text)
 	}
 	want := []string{"timed out", "cluster does not answer  connection refused", "container engine does not answer  no socket",
-		"hone's PodWatcher failed and is being restarted: panic: boom", "6 of 8 objects would be deleted  X deletes them; or fix the Tiltfile", "hone ci (pid 42) deploys this project since 12:01:00: updates wait until it has ended", "too many files to watch"}
+		"hone's PodWatcher failed and is being restarted: panic: boom", "6 of 8 objects would be deleted  X deletes them; or fix the Tiltfile", "hone ci (pid 42) deploys this project: updates wait until it has ended, since 12:01:00", "too many files to watch"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}

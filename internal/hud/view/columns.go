@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/hud/text"
+	"github.com/hone-dev/hone/internal/loop/status"
 )
 
 // Kind is the content of a column.
@@ -251,10 +252,10 @@ func (r Row) fitUpdate(width int) Cell {
 	return r.Update.Fit(width)
 }
 
-var portMarks = [...]struct {
+var portMarks = map[status.PortState]struct {
 	mark string
 	tone Tone
-}{PortWaiting: {"◌", Warn}, PortReady: {"✔", Good}, PortFailed: {"✖", Bad}, PortUnknown: {"?", Warn}}
+}{status.PortWaiting: {"◌", Warn}, status.PortReady: {"✔", Good}, status.PortFailed: {"✖", Bad}, status.PortUnknown: {"?", Warn}}
 
 // onePort is the width below which there is room for one port only.
 const onePort = 9
@@ -266,7 +267,7 @@ func (r Row) portsText(c Column) Cell {
 	var cell Cell
 	ports := r.Ports
 	if c.Short && c.Width < onePort { // there is room for one: the one that fails
-		if i := slices.IndexFunc(ports, func(p Port) bool { return p.State == PortFailed }); i >= 0 {
+		if i := slices.IndexFunc(ports, func(p Port) bool { return p.State == status.PortFailed }); i >= 0 {
 			ports = ports[i:]
 		}
 	}
@@ -280,7 +281,7 @@ func (r Row) portsText(c Column) Cell {
 			continue
 		}
 		tone := Plain
-		if p.State != PortReady {
+		if p.State != status.PortReady {
 			tone = m.tone
 		}
 		cell = append(cell, Span{number(p.Number), tone})

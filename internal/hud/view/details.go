@@ -197,18 +197,13 @@ func DetailsOf(v store.View, name model.ManifestName, now time.Time) (d Details,
 	if name == model.TiltfileName {
 		return b.tiltfileDetails(), true
 	}
-	e, ok := state.Resources.In(v).Get(string(name))
+	s, ok := b.of(name)
 	if !ok {
 		return Details{}, false
 	}
-	u := state.Updates.In(v).Value(string(name))
-	r := b.resourceRow(e, u)
-	if !e.Value.Enabled {
-		r = b.disabledRow(e.Value.Manifest)
-	}
-	m := e.Value.Manifest
-	return Details{Name: name, Head: b.head(r, m), Tabs: []Tab{
-		b.updatesTab(m, u), b.podsTab(m, u), b.eventsTab(m), b.objectsTab(m, u), b.definitionTab(m), b.graphTab(m),
+	m, u := *s.Manifest, *s.Updates
+	return Details{Name: name, Head: b.head(b.resourceRow(s), m), Tabs: []Tab{
+		b.updatesTab(m, u), b.podsTab(s), b.eventsTab(m), b.objectsTab(m, u), b.definitionTab(m), b.graphTab(m),
 	}}, true
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/status"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -16,7 +17,8 @@ const containerWidth = 16
 
 // podsTab is about what runs: pods with their containers, the containers of a Compose service, or the process of a local
 // resource; and about the ports of this machine that lead there.
-func (b *builder) podsTab(m model.Manifest, u state.Update) Tab {
+func (b *builder) podsTab(s *status.Resource) Tab {
+	m, u := *s.Manifest, *s.Updates
 	t := Tab{Kind: TabPods, Title: "pods", Empty: "it has no pods"}
 	p := page{now: b.now}
 	pods := b.pods[m.Name]
@@ -36,14 +38,14 @@ func (b *builder) podsTab(m model.Manifest, u state.Update) Tab {
 			p.pod(pod, u)
 		}
 	}
-	b.portLines(&p, m)
+	p.portLines(s)
 	t.Lines = p.lines
 	return t
 }
 
 // pod adds a pod with its containers. Pods of older deploys are dim.
 func (p *page) pod(pod state.Pod, u state.Update) {
-	long, _ := inWords(pod.Status)
+	long, _ := status.Words(pod.Status)
 	tone := Plain
 	_, failing := state.PodFailure(pod.Pod)
 	switch {
@@ -263,25 +265,18 @@ func probeText(p model.Probe) string {
 }
 
 // portLines adds the port forwards of the resource, and why one does not work.
-func (b *builder) portLines(p *page, m model.Manifest) {
-	if len(b.forwards[m.Name]) == 0 {
+func (p *page) portLines(s *status.Resource) {
+	if len(s.Ports) == 0 || !s.Manifest.IsK8s() {
 		return
 	}
 	p.title("port forwards")
-	for _, f := range b.forwards[m.Name] {
-		to, tone := cmp.Or(f.Pod, "no pod"), Good
-		switch f.State {
-		case state.ForwardFailed:
-			tone = Bad
-		case state.ForwardWaiting:
-			tone = Warn
-		case state.ForwardReady:
-		}
-		line := p.add(4, Span{fmt.Sprintf("  %d", f.Spec.LocalPort), Plain}, Span{" → " + to, Dim}, Span{"  " + string(f.State), tone}, Span{spaced(f.URL), Accent},
-			Span{spaced(f.Spec.Name), Dim})
-		line.Target.URL = f.URL
-		if f.Err != "" {
-			p.lines = append(p.lines, foreign(f.Err, 4, tone)...)
+	for _, port := range s.Ports {
+		tone := portMarks[port.State].tone
+		line := p.add(4, Span{fmt.Sprintf("  %d", port.Number), Plain}, Span{" → " + cmp.Or(port.Pod, "no pod"), Dim}, Span{"  " + string(port.State), tone}, Span{spaced(port.URL), Accent},
+			Span{spaced(port.Name), Dim})
+		line.Target.URL = port.URL
+		if port.Err != "" {
+			p.lines = append(p.lines, foreign(port.Err, 4, tone)...)
 		}
 	}
 }

@@ -14,8 +14,8 @@ func Facts(v store.View, name model.ManifestName) []Fact {
 	b := newBuilder(v, v.Snapshot.At)
 	var pod state.Pod
 	var row Row
-	if e, ok := state.Resources.In(v).Get(string(name)); ok {
-		row = b.resourceRow(e, state.Updates.In(v).Value(string(name)))
+	if s, ok := b.of(name); ok {
+		row = b.resourceRow(s)
 	}
 	for _, p := range b.pods[name] {
 		if p.Name == row.Pod {

@@ -38,7 +38,7 @@ type graph struct {
 
 func (b *builder) graph() graph {
 	g := graph{rows: map[model.ManifestName]Row{}, needs: map[model.ManifestName][]model.ManifestName{}, neededBy: map[model.ManifestName][]model.ManifestName{}}
-	for _, r := range slices.Concat(b.resourceRows(), b.disabledRows()) {
+	for _, r := range b.resourceRows() {
 		g.rows[r.Name] = r
 	}
 	for _, e := range state.WithUpdates(b.v) {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/hud/text"
-	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/status"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -37,20 +37,15 @@ func slowest(list []model.ContainerUpdate) (slow model.ContainerUpdate, ok bool)
 	return slow, ok
 }
 
-// lag describes how many of a resource's containers are behind, and for how long: "2 of 10 containers behind, 3.4 s". It is
-// empty if none is.
-func (b *builder) lag(m model.Manifest, u state.Update, pods []state.Pod) (n int, line string) {
-	behind, of := buildcontrol.Behind(m, u, pods)
-	if len(behind) == 0 {
-		return 0, ""
-	}
-	since := behind[0].Since
-	for _, c := range behind {
+// lag describes how many of a resource's containers are behind, and for how long: "2 of 10 containers behind, 3.4 s".
+func (b *builder) lag(s *status.Resource) string {
+	since := s.Behind[0].Since
+	for _, c := range s.Behind {
 		if c.Since.Before(since) {
 			since = c.Since
 		}
 	}
-	return len(behind), fmt.Sprintf("%d of %s behind, %s", len(behind), words.Count(of, "container"), Duration(b.now.Sub(since)))
+	return fmt.Sprintf("%d of %s behind, %s", len(s.Behind), words.Count(s.Of, "container"), Duration(b.now.Sub(since)))
 }
 
 // containers adds the result of an update for each container; for an older update, only the slowest container is shown, and

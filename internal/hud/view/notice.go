@@ -1,14 +1,13 @@
 package view
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/hud/text"
-	"github.com/hone-dev/hone/internal/loop/intent"
-	"github.com/hone-dev/hone/internal/loop/state"
-	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/internal/loop/status"
 )
 
 // Notice is a problem that belongs to no row.
@@ -90,22 +89,32 @@ func (n Notice) Whole() []Cell {
 	return out
 }
 
-// noticeOf returns the notice of a problem.
-func noticeOf(short string, p state.Problem, since time.Time, tone Tone) Notice {
-	if p.Detail != "" {
-		p.Mend = strings.Trim(p.Mend+"\n\n"+p.Detail, "\n")
-	}
-	return Notice{Text: text.Clean(short), Summary: firstLine(p.Summary), Cause: firstLine(p.Cause), Mend: cleanLines(p.Mend), Since: since, Tone: tone}
+// mends say what the screen does about a notice.
+var mends = map[status.About]string{
+	status.AboutPause:   "Z resumes, P shows what waits, t updates one resource",
+	status.AboutPrune:   "X deletes them; or fix the Tiltfile",
+	status.AboutConfirm: "P shows what would be done, and there y confirms it",
 }
 
-// problemIn splits a problem in text form, as problem.Text writes it, into what is wrong and the rest.
-func problemIn(s string) state.Problem {
-	summary, rest, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	var mend []string
-	for line := range strings.Lines(rest) {
-		mend = append(mend, strings.TrimPrefix(strings.TrimRight(line, "\n"), "  "))
+// notices returns the problems of the session as a whole, the worst first.
+func (b *builder) notices() []Notice {
+	var out []Notice
+	for _, n := range status.Notices(b.v) {
+		p := n.Problem
+		if p.Detail != "" {
+			p.Mend = strings.Trim(p.Mend+"\n\n"+p.Detail, "\n")
+		}
+		shown := Notice{Text: text.Clean(n.Text), Summary: firstLine(p.Summary), Cause: firstLine(p.Cause), Mend: cmp.Or(mends[n.About], cleanLines(p.Mend)),
+			Since: n.Since, Tone: Warn}
+		if n.Severe {
+			shown.Tone = Bad
+		}
+		if n.About == status.AboutPause || n.About == status.AboutTurn {
+			shown.Text += ", since " + clock(n.Since, b.now)
+		}
+		out = append(out, shown)
 	}
-	return state.Problem{Summary: summary, Mend: strings.Join(mend, "\n")}
+	return out
 }
 
 // cleanLines cleans foreign text line by line.
@@ -115,54 +124,4 @@ func cleanLines(s string) string {
 		out = append(out, text.Clean(strings.TrimRight(line, "\r\n")))
 	}
 	return strings.Join(out, "\n")
-}
-
-// notices returns the problems of the session as a whole, the worst first.
-func (b *builder) notices() []Notice {
-	var out []Notice
-	// stated adds a problem whose own summary says what is wrong.
-	stated := func(s string, since time.Time, tone Tone) {
-		p := problemIn(s)
-		out = append(out, noticeOf(p.Summary, p, since, tone))
-	}
-	if e := b.session.Ended; e != nil && e.Failure != "" {
-		stated(e.Failure, e.At, Bad)
-	}
-	if c := state.TheCluster(b.v); c.Err != "" && !c.Connected && state.NeedsCluster(b.v) {
-		out = append(out, away("cluster "+c.Context, c.Err, c.Problem, c.Lost))
-	}
-	if e := state.TheEngine(b.v); e.Err != "" && !e.Connected && state.NeedsEngine(b.v) {
-		out = append(out, away("container engine", e.Err, e.Problem, e.Lost))
-	}
-	for e := range state.Subscribers.In(b.v).Entries() {
-		if e.Value.State == store.SubscriberBackingOff {
-			stated("hone's "+e.ID+" failed and is being restarted: "+e.Value.Err, e.Updated, Bad)
-		}
-	}
-	if b.session.Paused() {
-		out = append(out, b.pausedNotice())
-	}
-	if why := b.session.Brake.Why; why != "" {
-		out = append(out, Notice{Text: why, Mend: "X deletes them; or fix the Tiltfile", Tone: Warn})
-	}
-	if waits := intent.UnconfirmedText(b.v); waits != "" {
-		out = append(out, Notice{Text: waits, Mend: "P shows what would be done, and there y confirms it", Tone: Warn})
-	}
-	for _, t := range b.session.Turns {
-		out = append(out, Notice{Text: t.By + " deploys this project since " + clock(t.Since, b.now) + ": updates wait until it has ended", Since: t.Since, Tone: Warn})
-	}
-	if w := state.Watches.In(b.v).Value(state.Only); w.Problem != "" {
-		stated(w.Problem, time.Time{}, Warn)
-	}
-	return out
-}
-
-// away returns the notice about something that does not answer, whose problem is known as text at least.
-func away(what, err string, p state.Problem, since time.Time) Notice {
-	if p.Summary == "" {
-		if p = problemIn(err); p.Cause == "" {
-			p.Cause = p.Summary
-		}
-	}
-	return noticeOf(strings.TrimSpace(what)+" does not answer", p, since, Bad)
 }

@@ -48,7 +48,7 @@ func TestArrange(t *testing.T) {
 
 // TestAlertsFirst has a row of each kind, worst last.
 func TestAlertsFirst(t *testing.T) {
-	rows := []Row{{Name: "idle"}, {Name: "well", Status: Well}, {Name: "well2", Status: Well}, {Name: "warning", Status: Warning},
+	rows := []Row{{Name: "idle", Status: Idle}, {Name: "well", Status: Well}, {Name: "well2", Status: Well}, {Name: "warning", Status: Warning},
 		{Name: "updating", Status: Updating}, {Name: "waiting", Status: Waiting}, {Name: "unknown", Status: Unknown},
 		{Name: "failing", Status: Failed, PortErr: "x"}, {Name: "updating-what-fails", Status: Updating, RuntimeErr: "x"}}
 	want := "failing updating-what-fails unknown waiting updating warning well well2 idle"

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/words"
@@ -47,19 +46,4 @@ func Pending(v store.View, now time.Time) []Line {
 		line.Target.Resource = name
 	}
 	return p.lines
-}
-
-// pausedNotice says that the user has paused the session, and what waits because of it.
-func (b *builder) pausedNotice() Notice {
-	files, resources := 0, 0
-	for _, e := range state.InOrder(b.v) {
-		if n := len(state.AllChanges(state.Updates.In(b.v).Value(e.ID).Pending())); n > 0 {
-			files, resources = files+n, resources+1
-		}
-	}
-	n := Notice{Text: "updates are paused since " + clock(b.session.PausedAt, b.now), Mend: "Z resumes, P shows what waits, t updates one resource", Since: b.session.PausedAt, Tone: Warn}
-	if files > 0 {
-		n.Text += fmt.Sprintf(": %s of %s %s", words.Count(files, "file"), words.Count(resources, "resource"), map[bool]string{true: "waits", false: "wait"}[files == 1])
-	}
-	return n
 }

@@ -68,8 +68,7 @@ func statusName(r Row) string {
 	if r.Err() != "" {
 		return "failing"
 	}
-	return map[Status]string{Idle: "idle", Well: "ok", Warning: "warning", Waiting: "waiting", Updating: "updating",
-		Failed: "failing", Unknown: "unknown"}[r.Status]
+	return string(r.Status)
 }
 
 // subsequence reports whether name contains the letters of word in that order.

@@ -54,7 +54,7 @@ func (v View) Text() string {
 	rows := [][]string{{"STATUS", "NAME", "UPDATE", "RUNTIME", "PORTS", "CHANGED"}}
 	errs := []string{""}
 	for _, r := range v.Rows {
-		rows = append(rows, []string{plainWords[r.Status], string(r.Name), r.Update.String(), r.Runtime.String(), portNumbers(r.Ports), r.Age})
+		rows = append(rows, []string{string(r.Status), string(r.Name), r.Update.String(), r.Runtime.String(), portNumbers(r.Ports), r.Age})
 		errs = append(errs, r.Err())
 	}
 	widths := make([]int, len(rows[0]))
@@ -77,9 +77,6 @@ func (v View) Text() string {
 	}
 	return b.String()
 }
-
-// plainWords are the statuses in words, for output without glyphs.
-var plainWords = map[Status]string{Idle: "idle", Well: "ok", Warning: "warning", Waiting: "waiting", Updating: "updating", Failed: "failed", Unknown: "unknown"}
 
 // portNumbers lists ports: "8080 9229".
 func portNumbers(ports []Port) string {

@@ -75,6 +75,6 @@ func TestUnknownFailedUpdate(t *testing.T) {
 	})
 	r := Build(s.View(t.Context()), hudtest.ShopTime, 0).Rows[1]
 	if r.Status != Failed || r.Err() != "exit 2" || r.Runtime.String() != "unknown since 12:06:00, was running 1/1" {
-		t.Errorf("%d %q %q", r.Status, r.Err(), r.Runtime)
+		t.Errorf("%s %q %q", r.Status, r.Err(), r.Runtime)
 	}
 }

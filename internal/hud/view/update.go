@@ -9,6 +9,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/status"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -75,31 +76,34 @@ func doing(build state.Build) (verb, what string) {
 	return cmp.Or(strings.ToLower(verb), "updating"), what
 }
 
-// held describes why a resource waits.
-func (b *builder) held(h buildcontrol.Hold, u state.Update) Cell {
-	cell := Cell{{h.String(), Warn}}
-	if h.Reason == buildcontrol.HoldManual || h.Reason == buildcontrol.HoldPaused || h.Reason == buildcontrol.HoldTurn || h.Reason == buildcontrol.HoldConfirm {
-		if files := Files(state.Relative(b.tiltfile.Path, state.AllChanges(u.Pending()))); files != "" {
-			cell = append(cell, Span{"  " + files, Dim})
-		}
+// saying describes a resource of which something is to be said rather than the result of its last update.
+func (b *builder) saying(s *status.Resource) Cell {
+	switch {
+	case s.Starting:
+		return Cell{{s.Text, Accent}}
+	case s.Hold == nil || s.Hold.Reason == buildcontrol.HoldTeardown:
+		return Cell{{s.Text, Dim}}
+	}
+	cell := Cell{{s.Text, Warn}}
+	if files := Files(state.Relative(b.tiltfile.Path, state.AllChanges(s.Updates.Pending()))); files != "" && waitsForPerson[s.Hold.Reason] {
+		cell = append(cell, Span{"  " + files, Dim})
 	}
 	return cell
 }
 
+// waitsForPerson are the reasons to wait that concern only the changed files, and last until a person or another process acts.
+var waitsForPerson = map[buildcontrol.HoldReason]bool{buildcontrol.HoldManual: true, buildcontrol.HoldPaused: true, buildcontrol.HoldTurn: true, buildcontrol.HoldConfirm: true}
+
 // past describes the result of the last update.
-func (b *builder) past(m model.Manifest, u state.Update) Cell {
-	last, ok := u.Last()
-	switch {
-	case u.TakenDown != "":
-		return Cell{{"deleted by " + u.TakenDown + ", waits for a trigger", Dim}}
-	case !ok && !m.AutoInit:
-		return Cell{{"not started, waits for a trigger", Dim}}
-	case !ok:
-		return Cell{{"not started", Dim}}
-	case last.Err != "":
-		return Cell{{b.below(firstLine(why(last))), Bad}}
+func (b *builder) past(s *status.Resource) Cell {
+	last := s.Last
+	if last == nil {
+		return none
 	}
-	cell := Cell{{outcome(m, u, last), Plain}}
+	if last.Err != "" {
+		return Cell{{b.below(firstLine(why(*last))), Bad}}
+	}
+	cell := Cell{{outcome(*s.Manifest, *s.Updates, *last), Plain}}
 	if files := Files(last.Files); files != "" {
 		cell = append(cell, Span{"  " + files, Dim})
 	}

@@ -5,22 +5,22 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/status"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
 // Status is the status of a resource, as shown by its glyph.
-type Status uint8
+type Status = status.State
 
-// The statuses. A resource that is being updated has status Updating, regardless of its last update and its runtime, which
-// stay visible in their columns.
+// The statuses.
 const (
-	Idle     Status = iota // disabled, or not started yet
-	Well                   // update and runtime are well
-	Warning                // well, with warnings
-	Waiting                // the reason is in Update or Runtime
-	Updating               // an update runs
-	Failed                 // update, runtime or a port failed
-	Unknown                // what runs it does not answer; Runtime shows since when, and what was known
+	Idle     = status.Idle
+	Well     = status.OK
+	Warning  = status.Warning
+	Waiting  = status.Waiting
+	Updating = status.Updating
+	Failed   = status.Failed
+	Unknown  = status.Unknown
 )
 
 // View is everything that the main screen shows.
@@ -115,24 +115,8 @@ func (r Row) Important() Cell {
 	return r.withSilence(r.Runtime)
 }
 
-// Port is a local port that is forwarded to the resource.
-type Port struct {
-	Number int
-	State  PortState
-	// Err is why it does not work or what it waits for; empty if it is ready.
-	Err string
-}
-
-// PortState is the state of a forwarded port.
-type PortState uint8
-
-// The states of a port.
-const (
-	PortWaiting PortState = iota
-	PortReady
-	PortFailed
-	PortUnknown // the cluster or the engine behind it does not answer
-)
+// Port is a port of this machine that leads to the resource.
+type Port = status.Port
 
 // Endpoint is an address that the user can open.
 type Endpoint = state.Endpoint

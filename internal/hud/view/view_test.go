@@ -46,7 +46,7 @@ func render(v View, width int) string {
 	hasChanged := cols[len(cols)-1].Kind == ColumnChanged
 	var b strings.Builder
 	for _, r := range v.Rows {
-		line := fmt.Sprintf("%-8s %d ", r.Group, r.Status)
+		line := fmt.Sprintf("%-8s %s ", r.Group, r.Status)
 		for _, c := range cols {
 			line += "|" + text.PadRight(r.Text(c, hasChanged).String(), c.Width)
 		}

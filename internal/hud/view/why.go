@@ -12,6 +12,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/status"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -31,87 +32,81 @@ func (b *builder) why(p *page, name model.ManifestName, depth int, seen map[mode
 		p.add(depth+2, Span{strings.Repeat(" ", depth), Plain}, Span{string(name) + ": ", Strong}, Span{b.tiltfileRow().Update.String(), Plain}).Target.Resource = name
 		return
 	}
-	e, ok := state.Resources.In(b.v).Get(string(name))
+	s, ok := b.of(name)
 	if !ok || seen[name] {
 		return
 	}
 	seen[name] = true
-	m, u := e.Value.Manifest, state.Updates.In(b.v).Value(string(name))
+	u := s.Updates
 	say := func(tone Tone, text string) *Line {
 		line := p.add(depth+2, Span{strings.Repeat(" ", depth), Plain}, Span{string(name) + " ", Strong}, Span{text, tone})
 		line.Target.Resource = name
 		return line
 	}
-	if !e.Value.Enabled {
+	if !s.Entry.Value.Enabled {
 		say(Dim, "is disabled: nothing acts on it")
 		return
 	}
-	row := b.resourceRow(e, u)
-	hold, held := b.plan.Holds[name]
 	switch {
 	case u.Current != nil:
 		build := *u.Current
 		line := say(Accent, fmt.Sprintf("is being updated for %s: %s", Elapsed(build.Duration(b.now)), cmp.Or(build.Activity(), "it has just begun")))
 		line.Cell = append(line.Cell, Span{"  " + cmp.Or(fileList(build.Files), build.Reason.String()), Dim})
 		line.Target.Span = build.Span
-	case held && hold.Reason != buildcontrol.HoldBuilding:
-		line := say(Warn, hold.String()+b.heldSince(m, u))
+	case s.Hold != nil:
+		line := say(Warn, s.Text+b.heldSince(*s.Manifest, *u))
 		if files := state.Relative(b.tiltfile.Path, state.AllChanges(u.Pending())); len(files) > 0 {
 			line.Cell = append(line.Cell, Span{"  " + fileList(files), Dim})
 			line.Folded = b.fileLines(files, 0)
 		}
-		for _, on := range hold.On {
+		for _, on := range s.Hold.On {
 			b.why(p, on, depth+2, seen)
 		}
 		return
 	case u.TakenDown != "":
 		say(Dim, "was deleted by "+u.TakenDown+"; an update applies it again")
-	case row.UpdateErr != "":
-		last, _ := u.Last()
-		line := say(Bad, "failed "+Age(last.FinishedAt, b.now)+" ago: "+firstLine(row.UpdateErr))
-		line.Target.Span = last.Span
+	case s.UpdateErr != "":
+		line := say(Bad, "failed "+Age(s.Last.FinishedAt, b.now)+" ago: "+firstLine(s.UpdateErr))
+		line.Target.Span = s.Last.Span
 		if !u.RetryAt.IsZero() {
 			line.Cell = append(line.Cell, Span{"  it is tried again in " + Elapsed(u.RetryAt.Sub(b.now)), Warn})
 		} else {
 			line.Cell = append(line.Cell, Span{"  the next change or a trigger tries again", Dim})
 		}
-	case b.starting[name]:
+	case s.Starting:
 		say(Accent, "is about to be updated")
 	}
-	b.whyRuntime(say, m, u, row)
+	b.whyRuntime(say, s)
 }
 
 // whyRuntime says what keeps the runtime of a resource from being well, or that nothing does.
-func (b *builder) whyRuntime(say func(Tone, string) *Line, m model.Manifest, u state.Update, row Row) {
-	runtime := buildcontrol.Runtime(b.v, m, u, b.pods[m.Name])
-	for _, pod := range b.pods[m.Name] {
-		if why := state.NotReady(pod); why != "" && pod.Current && !pod.Deleting && row.RuntimeErr == "" {
+func (b *builder) whyRuntime(say func(Tone, string) *Line, s *status.Resource) {
+	for _, pod := range b.pods[s.Manifest.Name] {
+		if why := state.NotReady(pod); why != "" && pod.Stands() && s.RuntimeErr == "" {
 			say(Warn, "is not ready for "+Elapsed(b.now.Sub(pod.CreatedAt))+": "+pod.Name+": "+firstLine(why))
 		}
 	}
-	if behind, of := buildcontrol.Behind(m, u, b.pods[m.Name]); len(behind) > 0 {
-		for _, c := range behind {
-			say(Warn, fmt.Sprintf("has a container that is behind (%d of %d): %s/%s, %s", len(behind), of, c.Pod, c.Container, behindText(c, b.now)))
-		}
+	for _, c := range s.Behind {
+		say(Warn, fmt.Sprintf("has a container that is behind (%d of %d): %s/%s, %s", len(s.Behind), s.Of, c.Pod, c.Container, behindText(c, b.now)))
 	}
-	last, built := u.Last()
 	switch {
-	case row.RuntimeErr != "":
-		why := firstLine(row.RuntimeErr)
-		if cause := b.runtimeCard(row).Cause; len(cause) > 0 {
+	case s.RuntimeErr != "":
+		why := firstLine(s.RuntimeErr)
+		if cause := b.runtimeCard(s).Cause; len(cause) > 0 {
 			why = cause[0]
 		}
 		text := "does not run: " + why
-		if !runtime.FailingSince.IsZero() {
-			text = "does not run for " + Elapsed(b.now.Sub(runtime.FailingSince)) + ": " + why
+		if since := s.Reported.FailingSince; !since.IsZero() {
+			text = "does not run for " + Elapsed(b.now.Sub(since)) + ": " + why
 		}
 		line := say(Bad, text)
-		line.Target.Span = runtime.Span
-	case u.Current != nil, row.UpdateErr != "", row.Status == Waiting, row.Behind > 0, b.starting[m.Name]:
-	case !built && !m.AutoInit:
+		line.Target.Span = s.Reported.Span
+	case s.PortErr != "":
+		say(Bad, firstLine(s.PortErr))
+	case s.State.Well():
+		say(Good, "waits for nothing: it is up to date since "+clock(s.Last.FinishedAt, b.now))
+	case s.State == Idle && s.Updates.TakenDown == "" && !s.Manifest.AutoInit:
 		say(Dim, "was never started: auto_init=False leaves that to a trigger")
-	case built && u.TakenDown == "":
-		say(Good, "waits for nothing: it is up to date since "+clock(last.FinishedAt, b.now))
 	}
 }
 

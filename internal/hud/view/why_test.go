@@ -45,6 +45,7 @@ func TestWhy(t *testing.T) {
   mailer waits for worker, which builds the same image  for 40 m 59 s
     worker is being updated for 8 s: 1/3 Building Dockerfile: [shop/worker], step 2 of 3  worker/main.go
     worker is not ready for 3 m 0 s: worker-7c9d-q8z2: container main: readiness probe httpGet :8080/health fails: HTTP probe failed with statuscode: 503
+    worker port 6060: port 6060 is taken by pid 77
   web is about to be updated
 `
 	if diff := cmp.Diff(want, answerOf(Why(tale, "e2e", hudtest.ShopTime))); diff != "" {

@@ -114,6 +114,11 @@ type Plan struct {
 	Holds map[model.ManifestName]Hold
 }
 
+// Starts reports whether a resource is started now.
+func (p Plan) Starts(name model.ManifestName) bool {
+	return slices.ContainsFunc(p.Start, func(c Candidate) bool { return c.Name == name })
+}
+
 // resource is what is known about one resource while deciding.
 type resource struct {
 	name model.ManifestName
@@ -259,14 +264,14 @@ type need struct {
 var needs = state.EachUpdating("which resources need deciding", func(e state.Updating) need {
 	u := e.Update
 	return need{
-		deciding: e.Value.Enabled && (u.Current != nil || len(u.Changes)+len(u.Noticed)+len(u.Owed) > 0 || syncsFirst(e.Value.Manifest) || wantsAlone(e)),
+		deciding: e.Value.Enabled && (u.Current != nil || len(u.Changes)+len(u.Noticed)+len(u.Owed) > 0 || syncsFirst(e.Value.Manifest) || Due(&e.Value.Manifest, u)),
 		ready:    e.Value.Enabled && (!u.WasReady || u.AwaitsReady()) && u.Succeeded && u.Current == nil && e.Phase == store.Running,
 	}
 })
 
-// wantsAlone reports whether a resource in which no file has changed wants an update.
-func wantsAlone(e state.Updating) bool {
-	return wants(&resource{name: model.ManifestName(e.ID), manifest: &e.Value.Manifest, update: e.Update}).reason != 0
+// Due reports whether a resource wants an update, whatever its pods and the rest of the state are.
+func Due(m *model.Manifest, u *state.Update) bool {
+	return wants(&resource{name: m.Name, manifest: m, update: u}).reason != 0
 }
 
 // resource returns what is known of a resource.

@@ -562,7 +562,7 @@ func TestRuntime(t *testing.T) {
 		{"ended", deployed(same, pod(func(p *state.Pod) {
 			p.Ready, p.Status = false, "Error"
 			p.Containers[0] = model.Container{Name: "main", ID: "c1", State: model.ContainerTerminated, Reason: "Error", ExitCode: 3}
-		})), RuntimeState{Status: RuntimeError, Text: "Error", Err: "pod p: container main: Error, exit code 3", Span: "pod:default/p/main:c1"}},
+		})), RuntimeState{Status: RuntimeError, Text: "Error", Err: "pod p: container main: Error, exit code 3", Span: "pod:default/p/main:c1", Again: true}},
 		{"a probe fails", deployed(same, pod(func(p *state.Pod) {
 			p.Ready, p.Status = false, "Running"
 			p.Containers[0] = model.Container{Name: "main", ID: "c1", State: model.ContainerRunning, Started: true,

@@ -28,6 +28,9 @@ const (
 // Settled reports whether nothing is left to wait for.
 func (s RuntimeStatus) Settled() bool { return s == RuntimeOK || s == RuntimeNotApplicable }
 
+// Open reports whether it is yet to be seen what becomes of it.
+func (s RuntimeStatus) Open() bool { return s == RuntimePending || s == RuntimeUnknown }
+
 // RuntimeState is a status with its explanation.
 type RuntimeState struct {
 	Status RuntimeStatus
@@ -39,9 +42,13 @@ type RuntimeState struct {
 	FailingSince time.Time
 	// Span is the log span of the container that Err is about; empty if none has run.
 	Span string
-	// Final is set when waiting cannot help: a job has failed, a server has exited.
-	Final bool
+	// Final is set when waiting cannot help: a job has failed, a server has exited. Again is set when what failed is started again
+	// at once, as after a first crash; after more of them, whoever starts it waits.
+	Final, Again bool
 }
+
+// Message returns the explanation, else the text.
+func (r RuntimeState) Message() string { return cmp.Or(r.Err, r.Text) }
 
 // RuntimeOf returns the runtime state of a resource in v.
 func RuntimeOf(v store.View, name model.ManifestName) RuntimeState {
@@ -140,6 +147,7 @@ func failedPod(p state.Pod) RuntimeState {
 		r.Err = "pod " + p.Name + ": " + why
 	}
 	if c, ok := state.FailedContainer(p.Pod); ok {
+		r.Again = p.Phase != "Failed" && c.State == model.ContainerTerminated
 		r.Span = state.LogSpan(p.Pod, c.Name, state.RunOf(p.Pod, c))
 	}
 	return r
@@ -295,7 +303,7 @@ func processRuntime(v store.View, pods []state.Pod) (r RuntimeState, ended bool)
 				what = "container"
 			}
 			return RuntimeState{Status: RuntimeError, Text: text, Err: fmt.Sprintf("%s %s: %s", what, p.Name, s.Ended()),
-				FailingSince: s.EndedAt, Final: s.Again == 0, Span: state.LogSpan(p.Pod, c.Name, state.RunOf(p.Pod, c))}, true
+				FailingSince: s.EndedAt, Final: s.Again == 0, Again: s.Again != 0 && s.Crashes < 2, Span: state.LogSpan(p.Pod, c.Name, state.RunOf(p.Pod, c))}, true
 		}
 	}
 	return RuntimeState{}, false

@@ -3,7 +3,6 @@ package state
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -44,21 +43,12 @@ func Endpoints(m model.Manifest, forwards []Forward, services []model.Service, p
 	return out
 }
 
-// forwardPatience is how long a pod may refuse the connections of a forward before the port counts as failed: an app that
-// restarts is back by then.
-const forwardPatience = time.Second
-
-// FailsFrom returns from when on a forward whose last connection failed counts as broken; ok is false if it only waits, because its pod
-// is not ready yet, or if it works. A port that could not be opened has no pod, and is broken at once.
-func (f Forward) FailsFrom(pods []Pod) (at time.Time, ok bool) {
-	if f.State != ForwardFailed {
-		return time.Time{}, false
+// Fails reports whether a forward is broken. One whose pod is not ready yet only waits. A port that could not be opened has no pod.
+func (f Forward) Fails(pods []Pod) bool {
+	if f.State != ForwardFailed || f.Pod == "" {
+		return f.State == ForwardFailed
 	}
-	if f.Pod == "" {
-		return f.Since, true
-	}
-	ready := slices.ContainsFunc(pods, func(p Pod) bool {
+	return slices.ContainsFunc(pods, func(p Pod) bool {
 		return p.Ready && !p.Deleting && strings.HasPrefix(f.Pod, p.Namespace+"/"+p.Name+":")
 	})
-	return f.Since.Add(forwardPatience), ready
 }

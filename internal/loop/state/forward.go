@@ -1,8 +1,6 @@
 package state
 
 import (
-	"time"
-
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -21,8 +19,6 @@ type Forward struct {
 	State ForwardState
 	// Err is why it is not ready.
 	Err string
-	// Since is when State, Pod or Err last changed. The reducer fills it in.
-	Since time.Time
 }
 
 // ForwardState is the state of a forward.
@@ -47,14 +43,35 @@ type ForwardClosed struct{ ID string }
 func init() {
 	store.On(Forwards, func(d *store.Draft[Forward], a ForwardChanged) {
 		was, ok := d.Get(a.ID)
-		next := a.Forward
-		next.Since = d.Now()
-		if ok && was.Value.State == next.State && was.Value.Pod == next.Pod && was.Value.Err == next.Err {
-			next.Since = was.Value.Since
-		}
-		if !ok || was.Value != next {
-			d.PutOwned(a.ID, string(next.Resource), nil, next)
+		if !ok || was.Value != a.Forward {
+			d.PutOwned(a.ID, string(a.Forward.Resource), nil, a.Forward)
 		}
 	})
 	store.On(Forwards, func(d *store.Draft[Forward], a ForwardClosed) { d.Delete(a.ID) })
+}
+
+// ForwardsOf returns the forwards of a resource. The slice must not be changed.
+func ForwardsOf(v store.View, name model.ManifestName) []Forward {
+	return forwardsByResource.In(v)[name]
+}
+
+// ServicesOf returns the Services of a resource. The slice must not be changed.
+func ServicesOf(v store.View, name model.ManifestName) []model.Service {
+	return servicesByResource.In(v)[name]
+}
+
+var (
+	forwardsByResource = byResource(Forwards, func(f *Forward) model.ManifestName { return f.Resource })
+	servicesByResource = byResource(Services, func(s *model.Service) model.ManifestName { return s.Resource })
+)
+
+// byResource groups the values of a table by resource.
+func byResource[T any](t *store.Table[T], of func(*T) model.ManifestName) *store.Derived[map[model.ManifestName][]T] {
+	return store.Derive(Schema, t.Name()+" by resource", func(v store.View) map[model.ManifestName][]T {
+		out := map[model.ManifestName][]T{}
+		for e := range t.In(v).Refs() {
+			out[of(&e.Value)] = append(out[of(&e.Value)], e.Value)
+		}
+		return out
+	}, t)
 }

@@ -3,7 +3,6 @@ package state
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"reflect"
 	"slices"
 	"time"
@@ -24,7 +23,7 @@ type Pod struct {
 	// ready since. A restart of a container that fails again does not change it.
 	FailingSince time.Time
 	// LoopingSince is when a container of the pod first failed of those runs that Kubernetes starts again after a pause, and none
-	// of which has lasted; zero if there is no such container, or the newest run has lasted, which Relapse tells.
+	// of which has lasted; zero if there is no such container, or the newest run has lasted.
 	LoopingSince time.Time
 	// Unhealthy is the kubelet's last report on each probe that has failed since the pod was last ready.
 	Unhealthy []ProbeFailure
@@ -108,6 +107,10 @@ func loopingSince(was, next Pod, now time.Time) time.Time {
 			}
 		}
 	}
+	_, failing := PodFailure(next.Pod)
+	if over := LastsFrom(next.Pod); !failing && !over.IsZero() && !now.Before(over) {
+		return time.Time{}
+	}
 	return since
 }
 
@@ -119,43 +122,37 @@ func lasting(c model.Container) time.Duration {
 	return max(leastLasting, min(3*c.LastFinishedAt.Sub(c.LastStartedAt), mostLasting))
 }
 
-// Relapse returns the container of a pod in a crash loop that runs again at a time, and has not yet run for so long that the loop
-// counts as over: left is how much of that is missing.
-func Relapse(p Pod, now time.Time) (c model.Container, left time.Duration, looping bool) {
-	for c, until := range runsAgain(p) {
-		if left := until.Sub(now); left > 0 {
-			return c, left, true
+// Relapse returns the container of a pod in a crash loop that runs again, and has not yet run for so long that the loop counts as
+// over.
+func Relapse(p Pod) (c model.Container, looping bool) {
+	if p.LoopingSince.IsZero() {
+		return c, false
+	}
+	for _, c := range p.LastingContainers() {
+		if runsAgain(c) {
+			return c, true
 		}
 	}
-	return model.Container{}, 0, false
+	return c, false
 }
 
-// RelapseUntil returns the container of a pod in a crash loop that runs again, and from when on the loop counts as over.
-func RelapseUntil(p Pod) (last model.Container, until time.Time, looping bool) {
-	for c, at := range runsAgain(p) {
-		if at.After(until) {
-			last, until, looping = c, at, true
-		}
-	}
-	return last, until, looping
+func runsAgain(c model.Container) bool {
+	return c.State == model.ContainerRunning && c.Restarts > 0 && c.LastReason != ""
 }
 
-// runsAgain yields the containers of a pod in a crash loop that run again, each with the time from which on its loop counts as over.
-func runsAgain(p Pod) iter.Seq2[model.Container, time.Time] {
-	return func(yield func(model.Container, time.Time) bool) {
-		if p.LoopingSince.IsZero() {
-			return
-		}
-		for _, c := range p.LastingContainers() {
-			if c.State != model.ContainerRunning || c.Restarts == 0 || c.LastReason == "" {
-				continue
-			}
-			if !yield(c, c.StartedAt.Add(lasting(c))) {
-				return
-			}
+// LastsFrom returns from when on the containers of a pod that run again count as lasting, so that a crash loop is over; zero if none
+// runs again.
+func LastsFrom(p model.Pod) (at time.Time) {
+	for _, c := range p.LastingContainers() {
+		if until := c.StartedAt.Add(lasting(c)); runsAgain(c) && until.After(at) {
+			at = until
 		}
 	}
+	return at
 }
+
+// Stands reports whether the pod belongs to the newest deploy, and stays.
+func (p Pod) Stands() bool { return p.Current && !p.Deleting }
 
 // retirePods marks the pods that a deploy has made old, as part of the deploy itself: until PodWatcher has examined them
 // again, they would count as pods of the newest deploy, and the resource as ready.

@@ -102,6 +102,9 @@ type book struct {
 	chains    map[string][]k8s.OwnerRef
 	// asked are the owners that the cluster has not returned, by UID.
 	asked map[string]asked
+	// loops are the pods that have restarted, by UID, and when they are reported once more: unless they fail before, their crash
+	// loop is over then.
+	loops map[string]time.Time
 }
 
 // asked is how often an owner was requested in vain, when the next try is due, and whether a pod still needs it.
@@ -113,7 +116,7 @@ type asked struct {
 
 func newBook(client Client, told map[string]state.Pod) *book {
 	b := &book{client: client, unsynced: map[scope]bool{}, seen: map[string]*seen{}, told: told, inherited: map[string]bool{},
-		chains: map[string][]k8s.OwnerRef{}, asked: map[string]asked{}}
+		chains: map[string][]k8s.OwnerRef{}, asked: map[string]asked{}, loops: map[string]time.Time{}}
 	for uid := range told {
 		b.inherited[uid] = true
 	}
@@ -229,11 +232,31 @@ func (b *book) Take(sc scope, e k8s.PodEvent) bool {
 
 // Changes implements clusterwatch.Follower.
 func (b *book) Changes(ctx context.Context, _ store.View) (actions []store.Action, again time.Duration) {
-	actions = b.changes(ctx)
-	if left, some := b.askAgainIn(time.Now()); some {
+	now := time.Now()
+	actions = append(b.changes(ctx), b.lasting(now)...)
+	if left, some := b.askAgainIn(now); some {
 		again = max(left, 1)
 	}
+	for _, at := range b.loops {
+		if left := at.Sub(now); again == 0 || left < again {
+			again = max(left, 1)
+		}
+	}
 	return actions, again
+}
+
+// lasting returns the pods to report once more, because their containers run since so long that a crash loop is over.
+func (b *book) lasting(now time.Time) (out []store.Action) {
+	for uid, at := range b.loops {
+		p, told := b.told[uid]
+		if told && !now.Before(at) {
+			out = append(out, state.PodChanged{Pod: p})
+		}
+		if !told || !now.Before(at) {
+			delete(b.loops, uid)
+		}
+	}
+	return out
 }
 
 // changes compares the current state with the reported one, and returns the actions for the difference.
@@ -253,6 +276,9 @@ func (b *book) changes(ctx context.Context) []store.Action {
 		case mine && (!told || !reflect.DeepEqual(was, p)):
 			out = append(out, state.PodChanged{Pod: p})
 			b.told[uid] = p
+			if at := state.LastsFrom(p.Pod); at.After(time.Now()) {
+				b.loops[uid] = at
+			}
 		}
 	}
 	for uid, was := range b.told {

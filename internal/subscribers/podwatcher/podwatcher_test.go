@@ -460,3 +460,30 @@ func TestGoneDuringACrash(t *testing.T) {
 		}
 	})
 }
+
+// TestCrashLoopEnds: a crash loop is over once its container has run for long, though the cluster reports nothing then.
+func TestCrashLoopEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, statetest.K8s("web"))
+		f.applied("web", object("apps", "Deployment", "d", "h1"))
+		p := pod("p", "h1", nil)
+		c := &p.Pod.Containers[0]
+		c.State, c.Reason, c.Restarts, c.LastReason = model.ContainerWaiting, "CrashLoopBackOff", 2, "Error"
+		f.cluster.SetPod(p)
+		synctest.Wait()
+		p.Pod.Containers = slices.Clone(p.Pod.Containers)
+		c = &p.Pod.Containers[0]
+		c.State, c.Reason, c.StartedAt, c.Restarts = model.ContainerRunning, "", time.Now(), 3
+		f.cluster.SetPod(p)
+		for _, step := range []struct {
+			wait    time.Duration
+			looping bool
+		}{{0, true}, {9 * time.Second, true}, {time.Second, false}, {time.Hour, false}} {
+			time.Sleep(step.wait)
+			synctest.Wait()
+			if _, looping := state.Relapse(state.Pods.In(f.View()).Value("uid-p")); looping != step.looping {
+				t.Errorf("after %s more: in the loop: %t", step.wait, looping)
+			}
+		}
+	})
+}

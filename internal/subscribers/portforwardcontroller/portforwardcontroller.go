@@ -30,7 +30,7 @@ const (
 	name = "PortForwardController"
 	// retryListen is the pause before a port that another process holds is tried again.
 	retryListen = 2 * time.Second
-	// failingAfter is how long a forward fails before its log reports it: an app that restarts is back by then.
+	// failingAfter is how long a forward fails before it counts as failed: an app that restarts is back by then.
 	failingAfter = time.Second
 )
 
@@ -41,7 +41,7 @@ type Subscriber struct {
 	logs   *logstore.Store
 	retry  time.Duration
 	opener portforward.Opener
-	// failing is how long a forward must fail before its log reports it.
+	// failing is how long a forward must fail before it counts as failed.
 	failing time.Duration
 }
 
@@ -151,21 +151,20 @@ func (s *Subscriber) keepOpen(ctx context.Context, rt *store.Runtime, targets *t
 
 func (s *Subscriber) serve(ctx context.Context, rt *store.Runtime, targets *targets, p port, l net.Listener, f state.Forward) {
 	told := narrator{log: s.logs.Logger(p.resource, "forward:"+p.id(), logstore.SourceRuntime), port: f.Address, after: s.failing,
-		news: make(chan portforward.Status)}
+		news: make(chan portforward.Status), report: func(st portforward.Status, is state.ForwardState) {
+			f := f
+			f.State, f.Err = is, st.Message
+			if st.Target != nil {
+				f.Pod = fmt.Sprintf("%s/%s:%d", st.Target.Namespace, st.Target.Pod, st.Target.Port)
+			}
+			rt.Dispatch(state.ForwardChanged{ID: p.id(), Forward: f})
+		}}
 	ctx, cancel := context.WithCancel(ctx)
 	var telling sync.WaitGroup
 	telling.Go(func() { told.run(ctx) })
 	defer telling.Wait()
 	defer cancel()
-	forward := portforward.New(l, s.dialer, portforward.Options{Leaving: targets.leaving, OnChange: func(st portforward.Status) {
-		told.take(ctx, st)
-		f := f
-		f.State, f.Err = states[st.State], st.Message
-		if st.Target != nil {
-			f.Pod = fmt.Sprintf("%s/%s:%d", st.Target.Namespace, st.Target.Pod, st.Target.Port)
-		}
-		rt.Dispatch(state.ForwardChanged{ID: p.id(), Forward: f})
-	}})
+	forward := portforward.New(l, s.dialer, portforward.Options{Leaving: targets.leaving, OnChange: func(st portforward.Status) { told.take(ctx, st) }})
 	targets.open(p, forward)
 	defer targets.closed(p)
 	_ = forward.Run(ctx)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/status"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -233,22 +234,10 @@ func readiness(m model.Manifest, u state.Update, r buildcontrol.RuntimeState, po
 
 // timedOut describes what ci was still waiting for.
 func timedOut(v store.View, limit time.Duration) string {
-	holds := buildcontrol.Decide(v, nil).Holds
 	var open []string
-	for _, e := range state.Ordered(v) {
-		m := e.Value.Manifest
-		u := state.Updates.In(v).Value(e.ID)
-		r := buildcontrol.RuntimeOf(v, m.Name)
-		switch hold, held := holds[m.Name]; {
-		case u.Current != nil:
-			open = append(open, fmt.Sprintf("%s is being updated (%s)", m.Name, cmp.Or(u.Current.Stage, "started")))
-		case held:
-			open = append(open, fmt.Sprintf("%s %s", m.Name, hold))
-		case !m.AutoInit && u.Serial == 0:
-		case !r.Status.Settled():
-			open = append(open, fmt.Sprintf("%s is not ready: %s", m.Name, cmp.Or(r.Err, r.Text, string(r.Status))))
-		case !u.Succeeded:
-			open = append(open, fmt.Sprintf("%s is not updated yet", m.Name))
+	for _, r := range status.All(v) {
+		if manual := !r.Manifest.AutoInit && r.Updates.Serial == 0; !r.Settled() && (!manual || r.Hold != nil) {
+			open = append(open, fmt.Sprintf("%s %s", r.Manifest.Name, r.Missing()))
 		}
 	}
 	if len(open) == 0 {

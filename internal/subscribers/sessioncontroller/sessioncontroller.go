@@ -9,6 +9,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/status"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -32,7 +33,7 @@ func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:     "SessionController",
 		Doc:      "Opens the session, reports which resources have become ready, and decides when the session is over: ci when everything is ready or something has failed permanently, any session that cannot begin.",
-		Inputs:   buildcontrol.Tables(),
+		Inputs:   status.Tables(),
 		Outputs:  store.Emits(state.SessionStarted{}, state.ResourcesReady{}, state.SessionEnded{}),
 		Stage:    store.StageController,
 		Feedback: "a session ends once, and a resource becomes ready for the first time once",

@@ -315,10 +315,10 @@ local_resource('slow', 'exec sleep 100000', allow_parallel=True)
 	if d, w := r.waitedFor("user", "waiting-for-dep"); d < most("user") || !w.Open || fmt.Sprint(w.On) != "[srv]" {
 		t.Errorf("user waited %s: %+v", d, w)
 	}
-	if got := r.resource("slow").Problem; got == nil || !strings.Contains(got.Summary, "was being updated") {
+	if got := r.resource("slow").Problem; got == nil || !strings.Contains(got.Summary, "is being updated") {
 		t.Errorf("slow: %+v", got)
 	}
-	for name, want := range map[string]string{"srv": "was not ready", "user": "waits for srv to be ready", "slow": "was being updated"} {
+	for name, want := range map[string]string{"srv": "is not ready", "user": "waits for srv to be ready", "slow": "is being updated"} {
 		if f := r.test(name).Failure; f == nil || f.Type != "timeout" || !strings.Contains(f.Message, want) {
 			t.Errorf("test case of %s: %+v", name, f)
 		}
@@ -384,7 +384,7 @@ local_resource('slow', 'echo sleeping; exec sleep 100000', resource_deps=['gen']
 			_ = c.Wait()
 			r := p.concluded(c.ProcessState.ExitCode(), stdout.String(), stderr.String(), time.Since(began))
 			r.ended(tc.code, tc.result, "(Tiltfile): ok", "gen: ok", "slow: unfinished")
-			if e := r.test("slow").Error; e == nil || e.Type != tc.result || !strings.Contains(e.Text, "was being updated") {
+			if e := r.test("slow").Error; e == nil || e.Type != tc.result || !strings.Contains(e.Text, "is being updated") {
 				t.Errorf("test case: %+v", e)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -377,7 +378,8 @@ func (s *session) becomes(name, what string, is func(api.Resource) bool) api.Res
 }
 
 func ready(r api.Resource) bool {
-	return r.UpdateStatus == "ok" && r.CurrentBuild == nil && (r.RuntimeStatus == "ok" || r.RuntimeStatus == "not_applicable")
+	done := []string{"ok", "not_applicable"}
+	return slices.Contains(done, r.UpdateStatus) && slices.Contains(done, r.RuntimeStatus)
 }
 
 // ready waits until resources are up to date and running.

@@ -147,7 +147,7 @@ local_resource('leaves', serve_cmd='sleep 100000 & echo left $!; exit 0')
 		"leaves":  {"serve_cmd ended: exit code 0", 0},
 	} {
 		r := s.becomes(name, "failed", func(r api.Resource) bool { return r.RuntimeStatus == "error" })
-		if !strings.HasPrefix(r.RuntimeError, want.err) || r.UpdateStatus != "ok" || r.Process == nil || r.Process.ExitCode == nil || *r.Process.ExitCode != want.code {
+		if !strings.HasPrefix(r.RuntimeError, want.err) || r.UpdateStatus != "not_applicable" || r.Process == nil || r.Process.ExitCode == nil || *r.Process.ExitCode != want.code {
 			t.Errorf("%s: %q, %+v; want %q and exit code %d", name, r.RuntimeError, r.Process, want.err, want.code)
 		}
 	}

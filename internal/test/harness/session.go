@@ -114,7 +114,8 @@ func (s *Session) Ready(ctx context.Context, n int) error {
 
 // Ready reports whether a resource is up to date and running.
 func Ready(r api.Resource) bool {
-	return r.UpdateStatus == "ok" && r.CurrentBuild == nil && (r.RuntimeStatus == "ok" || r.RuntimeStatus == "not_applicable")
+	done := []string{"ok", "not_applicable"}
+	return slices.Contains(done, r.UpdateStatus) && slices.Contains(done, r.RuntimeStatus)
 }
 
 // states returns the states of resources for a message.

@@ -23,6 +23,10 @@ type UIResourceSpec struct{}
 
 // UIResourceStatus is the status of a resource.
 type UIResourceStatus struct {
+	// State is how the resource is, in one word, as on the screen: idle, ok, warning, waiting, updating, failed or unknown.
+	State string `json:"state"`
+	// Message is the error of the update, else of the runtime, else of a port, or says what the resource waits for; it may be empty.
+	Message string `json:"message,omitempty"`
 	// LastDeployTime is when the resource was last deployed successfully.
 	LastDeployTime metav1.MicroTime `json:"lastDeployTime,omitzero"`
 	// TriggerMode is what starts an update: 0: every change; 1: the user, except for the first update; 2: the user; 3: the
@@ -182,8 +186,11 @@ type UIResourceStateWaitingOnRef struct {
 const (
 	// UIResourceUpToDate is true when no update is due, is running, or has failed.
 	UIResourceUpToDate = "UpToDate"
-	// UIResourceReady is true when the runtime of the resource is ready, or the resource has no runtime.
+	// UIResourceReady is true when the runtime of the resource is ready and its ports are open, or the resource has no runtime.
 	UIResourceReady = "Ready"
+	// UIResourceFailed is true when the update, the runtime or a port has failed, and is not tried again at once. Waiting for the other
+	// conditions ends then.
+	UIResourceFailed = "Failed"
 )
 
 // UIResourceCondition is a condition that clients can wait for.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/kballard/go-shellquote"
@@ -32,7 +33,7 @@ type Wait struct {
 	Met func(k objects.Kind, name string, u *unstructured.Unstructured) error
 }
 
-// Run waits for all objects of targets. Selectors match only objects that exist at the beginning; named objects may be
+// Run waits for all objects of targets, until one has failed that should succeed. Selectors match only objects that exist at the beginning; named objects may be
 // created later.
 func (w Wait) Run(ctx context.Context, targets []objects.Target) error {
 	limit := w.Timeout
@@ -96,11 +97,11 @@ func (w Wait) one(ctx context.Context, k objects.Kind, name string) (*unstructur
 		if len(found.Objects) > 0 {
 			u = &found.Objects[0]
 		}
-		if s.met(u) {
-			return s.last, nil
-		}
-		if w.Timeout == 0 {
+		if w.Timeout == 0 && !s.met(u) {
 			return nil, s.late(ctx)
+		}
+		if over, err := s.settled(u); over {
+			return s.last, err
 		}
 		for e, err := range w.Client.Watch(ctx, t, found.Version, objects.Whole) {
 			if errors.Is(err, objects.ErrBehind) {
@@ -112,8 +113,8 @@ func (w Wait) one(ctx context.Context, k objects.Kind, name string) (*unstructur
 			if u = e.Object; e.Type == watch.Deleted {
 				u = nil
 			}
-			if s.met(u) {
-				return s.last, nil
+			if over, err := s.settled(u); over {
+				return s.last, err
 			}
 		}
 		if ctx.Err() != nil {
@@ -132,6 +133,21 @@ type sight struct {
 	uid     types.UID
 	last    *unstructured.Unstructured
 	instead string
+}
+
+// settled records the observed object, nil if there is none, and reports whether the wait is over: the condition is met, or the
+// object has failed.
+func (s *sight) settled(u *unstructured.Unstructured) (over bool, err error) {
+	if s.met(u) {
+		return true, nil
+	}
+	why, hopeless := s.wait.For.Hopeless(u)
+	if !hopeless {
+		return false, nil
+	}
+	summary, detail, _ := strings.Cut(strings.TrimSpace(why), "\n")
+	return true, &problem.Problem{Summary: fmt.Sprintf("%s has failed, so %s is not met: %s", s.kind.Ref(s.name), s.wait.For, summary), Detail: strings.TrimSpace(detail),
+		Mend: fmt.Sprintf("hone logs %s shows its log; hone describe %s %[1]s shows details", shellquote.Join(s.name), s.kind.GVR.Resource)}
 }
 
 // met records the observed object, nil if there is none, and reports whether the condition is met. A new object with the same

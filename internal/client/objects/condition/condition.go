@@ -135,32 +135,64 @@ func (c Condition) Met(u *unstructured.Unstructured) (bool, string) {
 	return c.conditionMet(u)
 }
 
-func (c Condition) conditionMet(u *unstructured.Unstructured) (bool, string) {
-	all, _, err := unstructured.NestedSlice(u.Object, "status", "conditions")
-	if err != nil {
-		return false, err.Error()
+// failed is the condition of an object that has failed, and is not tried again by itself.
+var failed = Condition{name: "Failed", status: "true"}
+
+// successes are the values of fields that an object that has failed does not get.
+var successes = map[string]bool{"ok": true, "not_applicable": true}
+
+// wantsSuccess reports whether an object that has failed does not meet the condition by itself.
+func (c Condition) wantsSuccess() bool {
+	if c.path != nil {
+		return successes[c.value]
 	}
-	var names []string
+	return c.name != "" && !strings.EqualFold(c.name, failed.name) && strings.EqualFold(c.status, "true")
+}
+
+// Hopeless reports whether an object has failed, so that it does not meet the condition by itself, and why.
+func (c Condition) Hopeless(u *unstructured.Unstructured) (why string, hopeless bool) {
+	if u == nil || !c.wantsSuccess() {
+		return "", false
+	}
+	if is, _ := failed.conditionMet(u); !is {
+		return "", false
+	}
+	m, _ := conditionOf(u, failed.name)
+	why, _, _ = unstructured.NestedString(m, "message")
+	return why, true
+}
+
+// conditionOf returns a condition of an object, and the names of all if it is not among them.
+func conditionOf(u *unstructured.Unstructured, name string) (m map[string]any, names []string) {
+	all, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	for _, x := range all {
 		m, ok := x.(map[string]any)
 		if !ok {
 			continue
 		}
-		name, _, _ := unstructured.NestedString(m, "type")
-		names = append(names, name)
-		if !strings.EqualFold(name, c.name) {
-			continue
+		is, _, _ := unstructured.NestedString(m, "type")
+		if strings.EqualFold(is, name) {
+			return m, nil
 		}
-		status, _, _ := unstructured.NestedString(m, "status")
-		if strings.EqualFold(status, c.status) {
-			return true, ""
-		}
-		return false, why(name, status, m)
+		names = append(names, is)
 	}
-	if names == nil {
+	return nil, names
+}
+
+func (c Condition) conditionMet(u *unstructured.Unstructured) (bool, string) {
+	m, names := conditionOf(u, c.name)
+	switch {
+	case m == nil && names == nil:
 		return false, "it has no conditions"
+	case m == nil:
+		return false, fmt.Sprintf("it has no condition %s, but %s", c.name, strings.Join(names, ", "))
 	}
-	return false, fmt.Sprintf("it has no condition %s, but %s", c.name, strings.Join(names, ", "))
+	status, _, _ := unstructured.NestedString(m, "status")
+	if strings.EqualFold(status, c.status) {
+		return true, ""
+	}
+	name, _, _ := unstructured.NestedString(m, "type")
+	return false, why(name, status, m)
 }
 
 // why describes the state of a condition, with its reason and message.

@@ -64,6 +64,47 @@ func TestMet(t *testing.T) {
 	}
 }
 
+// TestHopeless checks which conditions an object that has failed does not meet any more.
+func TestHopeless(t *testing.T) {
+	state := func(failed string) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"updateStatus": "error", "conditions": []any{
+			map[string]any{"type": "Ready", "status": "False"},
+			map[string]any{"type": "Failed", "status": failed, "message": "exit code 3"},
+		}}}}
+	}
+	for _, tc := range []struct {
+		text     string
+		object   *unstructured.Unstructured
+		hopeless bool
+	}{
+		{"condition=Ready", state("True"), true},
+		{"condition=ready=TRUE", state("True"), true},
+		{"condition=UpToDate", state("True"), true},
+		{"jsonpath={.status.updateStatus}=ok", state("True"), true},
+		{"jsonpath={.status.runtimeStatus}=not_applicable", state("True"), true},
+		{"condition=Ready", state("False"), false},
+		{"jsonpath={.status.updateStatus}=ok", state("False"), false},
+		{"condition=Ready", object, false},
+		{"condition=Ready", nil, false},
+		{"condition=Ready=false", state("True"), false},
+		{"condition=Failed", state("True"), false},
+		{"condition=Failed=false", state("True"), false},
+		{"delete", state("True"), false},
+		{"create", state("True"), false},
+		{"jsonpath={.status.updateStatus}=error", state("True"), false},
+		{"jsonpath={.status.lastDeployTime}", state("True"), false},
+	} {
+		c, err := Parse(tc.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		why, hopeless := c.Hopeless(tc.object)
+		if hopeless != tc.hopeless || hopeless && why != "exit code 3" {
+			t.Errorf("%s: %t, %q", tc.text, hopeless, why)
+		}
+	}
+}
+
 func TestParseRefuses(t *testing.T) {
 	for _, text := range []string{"", "ready", "condition", "condition=", "jsonpath", "jsonpath=", "jsonpath={.x", "jsonpath={.x}y", "jsonpath={}=1"} {
 		if c, err := Parse(text); err == nil {

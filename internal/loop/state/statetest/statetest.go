@@ -38,6 +38,12 @@ func (s *State) Then(actions ...store.Action) *State {
 	return s
 }
 
+// Hold makes a subscriber hold all resources that are declared from now on. It does not release them.
+func (s *State) Hold(subscriber string) *State {
+	store.NewRuntime(s.store, holder(subscriber))
+	return s
+}
+
 // View returns everything.
 func (s *State) View() store.View { return s.store.Snapshot().All() }
 

@@ -1,0 +1,323 @@
+package status_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/hone-dev/hone/internal/api/page"
+	"github.com/hone-dev/hone/internal/api/projection"
+	"github.com/hone-dev/hone/internal/api/server"
+	"github.com/hone-dev/hone/internal/api/tables"
+	"github.com/hone-dev/hone/internal/cli/cireport"
+	"github.com/hone-dev/hone/internal/client/objects/condition"
+	"github.com/hone-dev/hone/internal/hud/view"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/state/statetest"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/api/v1alpha1"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// answer is how something says that a resource is. Fields that it does not have are empty; they are left out of the comparison.
+type answer struct {
+	state, update, runtime string
+	// ready, current and failed are the answers of a wait for the conditions Ready, UpToDate and Failed.
+	ready, current, failed string
+	err                    string
+}
+
+// fill takes over the fields that other has and a lacks.
+func (a answer) fill(other answer) answer {
+	for _, f := range []struct{ is, from *string }{{&a.state, &other.state}, {&a.update, &other.update}, {&a.runtime, &other.runtime}, {&a.ready, &other.ready},
+		{&a.current, &other.current}, {&a.failed, &other.failed}} {
+		if *f.is == "" {
+			*f.is = *f.from
+		}
+	}
+	return a
+}
+
+// surfaces are the places that say how a resource is.
+var surfaces = map[string]func(t *testing.T, v store.View, name string) answer{
+	"screen": func(_ *testing.T, v store.View, name string) answer {
+		for _, r := range view.Build(v, v.Snapshot.At, 0).Rows {
+			if string(r.Name) == name {
+				return answer{state: string(r.Status), err: r.Err()}
+			}
+		}
+		return answer{}
+	},
+	"page": func(_ *testing.T, v store.View, name string) answer {
+		for _, r := range page.Rows(v) {
+			if r.Name == name {
+				return answer{state: r.Status, runtime: r.Runtime.Status, err: r.Error}
+			}
+		}
+		return answer{}
+	},
+	"view": func(_ *testing.T, v store.View, name string) answer {
+		for _, r := range server.View(v, "").Resources {
+			if r.Name == name {
+				return answer{state: r.Status, update: r.UpdateStatus, runtime: r.RuntimeStatus, err: r.Error}
+			}
+		}
+		return answer{}
+	},
+	"object": func(t *testing.T, v store.View, name string) answer {
+		st := object(t, v, name).Status
+		a := answer{state: st.State, update: st.UpdateStatus, runtime: st.RuntimeStatus}
+		if st.State == "failed" {
+			a.err = st.Message
+		}
+		return a
+	},
+	"wait": func(t *testing.T, v store.View, name string) answer {
+		doc, err := json.Marshal(object(t, v, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := &unstructured.Unstructured{}
+		if err := u.UnmarshalJSON(doc); err != nil {
+			t.Fatal(err)
+		}
+		var a answer
+		for name, to := range map[string]*string{"Ready": &a.ready, "UpToDate": &a.current, "Failed": &a.failed} {
+			c, err := condition.Parse("condition=" + name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			met, _ := c.Met(u)
+			*to = fmt.Sprint(met)
+			if why, hopeless := c.Hopeless(u); hopeless {
+				a.err = why
+			}
+		}
+		return a
+	},
+	"table": func(_ *testing.T, v store.View, name string) answer {
+		for _, k := range tables.All(state.Schema) {
+			if k.Plural != state.Updates.Name() {
+				continue
+			}
+			for i := range k.Items(v) {
+				if i.Name == name {
+					return answer{update: fmt.Sprint(k.Columns[0].Value(i.Make()))}
+				}
+			}
+		}
+		return answer{}
+	},
+	"report": func(_ *testing.T, v store.View, name string) answer {
+		for _, r := range cireport.Summarize(v, &cireport.Tally{}, cireport.Outcome{At: v.Snapshot.At}).Resources {
+			if r.Name != name {
+				continue
+			}
+			a := answer{update: r.UpdateStatus, runtime: r.RuntimeStatus}
+			if r.Problem != nil && r.Status != "unfinished" {
+				a.err = r.Problem.Summary
+			}
+			return a
+		}
+		return answer{}
+	},
+}
+
+// object returns a resource as an object of the API.
+func object(t *testing.T, v store.View, name string) *v1alpha1.UIResource {
+	for _, k := range projection.All() {
+		if k.Name != "UIResource" {
+			continue
+		}
+		for i := range k.Items(v) {
+			if i.Name == name {
+				return i.Make().(*v1alpha1.UIResource)
+			}
+		}
+	}
+	t.Fatalf("there is no object %s", name)
+	return nil
+}
+
+// up is a session whose cluster and engine answer, with the given resources.
+func up(manifests ...model.Manifest) *statetest.State {
+	return statetest.New(statetest.Session, state.TiltfileStarted{}, statetest.Loaded(manifests...)).Then(statetest.Connected()...)
+}
+
+// held is session up whose resources a subscriber holds.
+func held(m model.Manifest) *statetest.State {
+	return statetest.New(statetest.Session).Hold("holder").Then(state.TiltfileStarted{}, statetest.Loaded(m)).Then(statetest.Connected()...)
+}
+
+// with returns a manifest with changes.
+func with(m model.Manifest, change func(*model.Manifest)) model.Manifest {
+	if m.K8s != nil {
+		k := *m.K8s
+		m.K8s = &k
+	}
+	if m.Local != nil {
+		l := *m.Local
+		m.Local = &l
+	}
+	change(&m)
+	return m
+}
+
+// k8s is session up with a resource that was deployed, whose pod runs, and to which more has happened.
+func k8s(m model.Manifest, more ...store.Action) *statetest.State {
+	return up(m).Deployed("a").Then(statetest.Healthy("a"), statetest.Pod("a", "p", "c1", "a:1")).Then(more...)
+}
+
+// pod is the resource's pod with changes.
+func pod(change func(p *state.Pod, c *model.Container)) state.PodChanged {
+	p := statetest.Pod("a", "p", "c1", "a:1")
+	change(&p.Pod, &p.Pod.Containers[0])
+	return p
+}
+
+func failing(reason string, is model.ContainerState, restarts int) state.PodChanged {
+	return pod(func(p *state.Pod, c *model.Container) {
+		p.Ready, p.Status = false, reason
+		c.Ready, c.State, c.Reason, c.Restarts, c.LastReason, c.ExitCode = false, is, reason, restarts, "Error", 1
+	})
+}
+
+func serving(change func(*state.Process)) state.ProcessChanged {
+	p := state.Process{Resource: "a", State: state.ProcessRunning, PID: 7, Build: 1, Ready: true}
+	change(&p)
+	return state.ProcessChanged{Process: p}
+}
+
+func forward(f state.Forward) state.ForwardChanged {
+	f.Resource, f.Spec, f.URL = "a", model.PortForward{LocalPort: 8080}, "http://localhost:8080/"
+	return state.ForwardChanged{ID: "a/8080", Forward: f}
+}
+
+func broken(err string) func(*state.BuildCompleted) {
+	return func(b *state.BuildCompleted) { b.Mode, b.Err = "image", err }
+}
+
+// TestOneAnswer asks everything that shows a resource for the same resource in each state: all have one answer.
+func TestOneAnswer(t *testing.T) {
+	app := statetest.K8s("a", statetest.Image("a"))
+	server := with(statetest.Local("a"), func(m *model.Manifest) { m.Local.Serve = model.Cmd{Argv: []string{"serve"}} })
+	onlyServer := with(server, func(m *model.Manifest) { m.Local.Update = model.Cmd{} })
+	manual := with(app, func(m *model.Manifest) { m.TriggerMode = model.TriggerManual })
+	later := with(app, func(m *model.Manifest) { m.AutoInit = false })
+	ported := with(app, func(m *model.Manifest) { m.K8s.PortForwards = []model.PortForward{{LocalPort: 8080}} })
+	job := with(app, func(m *model.Manifest) { m.K8s.PodReadiness = model.PodSucceeded })
+	change := statetest.Change("a", "/src/a/Dockerfile")
+	away := state.ClusterReported{Cluster: model.Cluster{Context: "hone-dev"}, Err: "connection refused"}
+	down := state.ObjectsTakenDown{By: "hone down (pid 42)"}
+	asking := statetest.Session
+	asking.Session.Confirmation.Asked = true
+	compose := func(more ...store.Action) *statetest.State {
+		p := statetest.Pod("a", "shop-a-1", "c1", "a:1")
+		p.Pod.UID, p.Pod.Engine = "c1", "docker"
+		return up(statetest.Compose("a")).Deployed("a").Then(p).Then(more...)
+	}
+	for _, tc := range []struct {
+		name  string
+		state *statetest.State
+		// want is "state update runtime", the words of the conditions that are met, and the error.
+		want string
+	}{
+		{"declared, before the cluster answers", statetest.New(statetest.Session, state.TiltfileStarted{}, statetest.Loaded(app)), "waiting pending none"},
+		{"before the first build", up(app), "updating pending none"},
+		{"the first build", up(app).Begin("a"), "updating in_progress none"},
+		{"the first build failed", up(app).Begin("a").Finish("a", broken("no such image")), "failed error none +failed: no such image"},
+		{"the first build failed, and is tried again", up(app).Begin("a").Finish("a", func(b *state.BuildCompleted) { b.Err, b.Passing = "503", true }), "failed error none: 503"},
+		{"the first build was cancelled", up(app).Begin("a").Finish("a", func(b *state.BuildCompleted) { b.Cancelled = true }), "updating pending none"},
+		{"deployed, not rolled out yet", up(app).Deployed("a"), "waiting ok pending +current"},
+		{"rolled out", k8s(app), "ok ok ok +ready +current"},
+		{"with warnings", up(app).Begin("a").Finish("a", func(b *state.BuildCompleted) { b.Deployed, b.Warnings = true, 2 }), "warning ok ok +ready +current"},
+		{"the pod is not ready", k8s(app, pod(func(p *state.Pod, c *model.Container) { p.Ready, c.Ready = false, false })), "waiting ok pending +current"},
+		{"the pod crashed once", k8s(app, failing("Error", model.ContainerTerminated, 0)), "failed ok error +current: pod p: container main: Error, exit code 1"},
+		{"a crash loop", k8s(app, failing("CrashLoopBackOff", model.ContainerWaiting, 3)),
+			"failed ok error +current +failed: pod p: container main: CrashLoopBackOff, ended with exit code 0 (it is meant to keep running)"},
+		{"a crash loop that runs again", k8s(app, failing("CrashLoopBackOff", model.ContainerWaiting, 3), pod(func(_ *state.Pod, c *model.Container) {
+			c.Restarts, c.LastReason, c.StartedAt = 4, "Error", statetest.Epoch.Add(time.Hour)
+		})), "warning ok ok +ready +current"},
+		{"an image that cannot be pulled", k8s(app, failing("ImagePullBackOff", model.ContainerWaiting, 0)), "failed ok error +current +failed: pod p: container main: ImagePullBackOff"},
+		{"an update runs", k8s(app, change).Begin("a"), "updating in_progress ok +ready"},
+		{"an update is due", k8s(app, change), "updating pending ok +ready"},
+		{"an update failed", k8s(app, change).Begin("a").Finish("a", broken("exit code 1")), "failed error ok +ready +failed: exit code 1"},
+		{"an update failed, and a file changed", k8s(manual, change).Begin("a").Finish("a", broken("exit code 1")).Then(change), "failed pending ok +ready: exit code 1"},
+		{"manual, changed", k8s(manual, change), "waiting pending ok +ready"},
+		{"manual, triggered", k8s(manual, change, state.ResourcesTriggered{Names: []model.ManifestName{"a"}}), "updating pending ok +ready"},
+		{"paused, changed", k8s(app, state.SessionPaused{}, change), "waiting pending ok +ready"},
+		{"another process deploys", k8s(app, state.TurnTaken{ID: 1, By: "hone ci (pid 42)"}, change), "waiting pending ok +ready"},
+		{"unconfirmed", statetest.New(asking, state.TiltfileStarted{}, statetest.Loaded(app)).Then(statetest.Connected()...), "waiting pending none"},
+		{"never started", up(later), "idle none none"},
+		{"never started, a file changed", up(later).Then(change), "idle none none"},
+		{"never started, triggered", up(later).Then(state.ResourcesTriggered{Names: []model.ManifestName{"a"}}), "updating pending none"},
+		{"disabled", k8s(app, state.ResourcesSwitched{Off: []model.ManifestName{"a"}}), "idle none none"},
+		{"taken down", k8s(app, down), "idle none none"},
+		{"taken down after an update failed", k8s(app, change).Begin("a").Finish("a", broken("exit code 1")).Then(down), "idle none none"},
+		{"taken down, triggered", k8s(app, down, state.ResourcesTriggered{Names: []model.ManifestName{"a"}}), "updating pending none"},
+		{"waits for a resource", up(with(app, func(m *model.Manifest) { m.ResourceDeps = []model.ManifestName{"b"} }), with(statetest.Local("b"), func(m *model.Manifest) { m.AutoInit = false })),
+			"waiting pending none"},
+		{"the cluster is away", k8s(app, away), "unknown ok unknown +current"},
+		{"the cluster is away, and a file changed", k8s(app, away, change), "unknown pending unknown"},
+		{"pods cannot be watched", k8s(app, state.ClusterWatchFailed{ID: "pods", Watch: state.ClusterWatch{Resources: []model.ManifestName{"a"}, Blinds: true, Problem: state.Problem{Summary: "cannot watch pods"}}}),
+			"failed ok error +current +failed: cannot watch pods"},
+		{"an object is lost", k8s(app, state.ObjectsLost{UIDs: map[model.ManifestName][]string{"a": {"uid-a"}}}), "updating pending ok +ready"},
+		{"an object has drifted", k8s(app, state.ResourceDrifted{Resource: "a", Objects: []state.ObjectDrift{{What: state.DriftChanged}}}), "warning ok ok +ready +current"},
+		{"a port is open", k8s(ported, forward(state.Forward{State: state.ForwardReady, Pod: "default/p:80"})), "ok ok ok +ready +current"},
+		{"a port is taken", k8s(ported, forward(state.Forward{State: state.ForwardFailed, Err: "port 8080 is taken by pid 77"})),
+			"failed ok ok +current +failed: port 8080: port 8080 is taken by pid 77"},
+		{"a port is refused by a ready pod", k8s(ported, forward(state.Forward{State: state.ForwardFailed, Pod: "default/p:80", Err: "connection refused"})),
+			"failed ok ok +current +failed: port 8080: connection refused"},
+		{"a port is refused by a pod that is not ready", k8s(ported, pod(func(p *state.Pod, c *model.Container) { p.Ready, c.Ready = false, false }),
+			forward(state.Forward{State: state.ForwardFailed, Pod: "default/p:80", Err: "connection refused"})), "waiting ok pending +current"},
+		{"a job runs", up(job).Deployed("a").Then(statetest.Healthy("a"), pod(func(p *state.Pod, _ *model.Container) { p.Ready = false })), "waiting ok pending +current"},
+		{"a job is complete", up(job).Deployed("a").Then(statetest.Healthy("a"), pod(func(p *state.Pod, _ *model.Container) { p.Ready, p.Phase, p.Status = false, "Succeeded", "Completed" })),
+			"ok ok ok +ready +current"},
+		{"the process in the container has ended", k8s(app, state.SyncletChanged{ID: "c1", Synclet: state.Synclet{Resource: "a", Container: "main", Supervised: true, ExitCode: 3}}),
+			"failed ok error +current +failed: pod p: the process in main ended with exit code 3; the next change restarts it"},
+		{"a command ran", up(statetest.Local("a")).Deployed("a"), "ok ok not_applicable +ready +current"},
+		{"a command failed", up(statetest.Local("a")).Begin("a").Finish("a", broken("exit code 3")), "failed error not_applicable +failed: exit code 3"},
+		{"a server starts", up(server).Deployed("a"), "waiting ok pending +current"},
+		{"a server is not ready", up(server).Deployed("a").Then(serving(func(p *state.Process) { p.Ready, p.Detail = false, "connection refused" })), "waiting ok pending +current"},
+		{"a server runs", up(server).Deployed("a").Then(serving(func(*state.Process) {})), "ok ok ok +ready +current"},
+		{"a server has ended", up(server).Deployed("a").Then(serving(func(p *state.Process) {
+			p.State, p.Ready, p.ExitCode, p.Err = state.ProcessFailed, false, 5, "exit code 5"
+		})),
+			"failed ok error +current +failed: exit code 5"},
+		{"a server without a command", up(onlyServer).Deployed("a").Then(serving(func(*state.Process) {})), "ok not_applicable ok +ready +current"},
+		{"a service of Compose runs", compose(), "ok ok ok +ready +current"},
+		{"it leaves the Tiltfile", held(app).Then(statetest.Loaded()), "waiting pending none"},
+		{"the engine is away", compose(state.EngineReported{Err: "connection refused"}), "unknown ok unknown +current"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			v := tc.state.View()
+			want := parse(tc.want)
+			for name, ask := range surfaces {
+				got := ask(t, v, "a")
+				full := got.fill(want)
+				if got.err == "" && (name == "wait" && want.failed == "false" || name == "table") {
+					full.err = want.err
+				}
+				if diff := cmp.Diff(want, full, cmp.AllowUnexported(answer{})); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", name, diff)
+				}
+			}
+		})
+	}
+}
+
+// parse reads what a case wants.
+func parse(s string) answer {
+	words, err, _ := strings.Cut(s, ": ")
+	f := strings.Fields(words)
+	a := answer{f[0], f[1], f[2], "false", "false", "false", err}
+	for _, word := range f[3:] {
+		*map[string]*string{"+ready": &a.ready, "+current": &a.current, "+failed": &a.failed}[word] = "true"
+	}
+	return a
+}
