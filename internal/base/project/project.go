@@ -23,14 +23,27 @@ type Project struct {
 	Former []string
 	// Tiltfile is its path without symbolic links.
 	Tiltfile string
+	// Holders are the names under which this place holds the objects of its projects. New objects get the first one.
+	Holders []string
+}
+
+// Holder returns the name for new objects.
+func (p Project) Holder() string {
+	if len(p.Holders) == 0 {
+		return ""
+	}
+	return p.Holders[0]
 }
 
 // Registry keeps the records of all projects of a user. It is safe for use by several processes.
-type Registry struct{ dir, ledgers string }
+type Registry struct{ dir, ledgers, as string }
 
 // New returns the registry in a folder, which need not exist yet. ledgers is the folder of the ledgers,
 // CLUSTER-ID.json, whose names contain the IDs that earlier versions of hone used.
-func New(dir, ledgers string) *Registry { return &Registry{dir, ledgers} }
+func New(dir, ledgers string) *Registry { return &Registry{dir: dir, ledgers: ledgers} }
+
+// As makes the projects of a registry hold their objects under a name that several places share; empty for the one of this place.
+func (r *Registry) As(holder string) *Registry { return &Registry{r.dir, r.ledgers, holder} }
 
 // Open returns the project of a Tiltfile (absolute path) in the cluster of a kubeconfig context, and records it.
 // Without a context it records nothing.
@@ -103,7 +116,8 @@ func (r *Registry) resolveLocked(tiltfile, real, kubeContext string, create bool
 			return Project{}, err
 		}
 	}
-	return Project{ID: rec.ID, Former: rec.Former, Tiltfile: real}, nil
+	holders, err := r.holders()
+	return Project{ID: rec.ID, Former: rec.Former, Tiltfile: real, Holders: holders}, err
 }
 
 // ids are the possible IDs of a path: of the real path, and of the path as given.

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"os"
 	"path/filepath"
 
 	"github.com/adrg/xdg"
@@ -14,7 +15,10 @@ func StateDir() string { return filepath.Join(xdg.StateHome, "hone") }
 // LedgerDir returns the folder for the records of deployed objects.
 func LedgerDir() string { return filepath.Join(StateDir(), "ledger") }
 
+// HolderVariable is the environment variable with the name under which several places share what they deploy.
+const HolderVariable = "HONE_HOLDER"
+
 // Projects returns the registry of this user's projects.
 func Projects() *project.Registry {
-	return project.New(filepath.Join(StateDir(), "projects"), LedgerDir())
+	return project.New(filepath.Join(StateDir(), "projects"), LedgerDir()).As(os.Getenv(HolderVariable))
 }

@@ -37,13 +37,20 @@ const (
 	relationForeign
 	// relationJoins: other projects share the object, and the declaration shares it too.
 	relationJoins
+	// relationHeld: the project made the object, from elsewhere.
+	relationHeld
 )
+
+// refuses reports whether an object of this relation is applied only with permission.
+func (r relation) refuses() bool { return r == relationForeign || r == relationHeld }
 
 func (a *Applier) relationTo(desired, live *unstructured.Unstructured) relation {
 	project := project(desired)
 	switch {
 	case live == nil:
 		return relationNone
+	case a.heldElsewhere(project, live) != "":
+		return relationHeld
 	case isShared(desired) && len(sharersOf(live)) > 0:
 		if a.sharer(project, live) == "" {
 			return relationJoins
@@ -90,7 +97,7 @@ type origin struct {
 // markLabels and markAnnotations are the names of the marks on an object.
 var (
 	markLabels      = []string{LabelManagedBy, LabelProject, LabelResource}
-	markAnnotations = []string{AnnotationAppliedHash, AnnotationRunID, AnnotationResourceName, AnnotationAdopted}
+	markAnnotations = []string{AnnotationAppliedHash, AnnotationRunID, AnnotationResourceName, AnnotationAdopted, AnnotationHolder}
 )
 
 func originOf(live *unstructured.Unstructured) origin {
@@ -163,7 +170,10 @@ func (r *applyRun) mayAdopt(desired *unstructured.Unstructured) bool {
 }
 
 // refused returns the problem for an object that others made and that may not be taken over.
-func (r *applyRun) refused(t target, live *unstructured.Unstructured) error {
+func (r *applyRun) refused(t target, desired, live *unstructured.Unstructured) error {
+	if by := r.a.heldElsewhere(project(desired), live); by != "" {
+		return refusedHeld(t, by)
+	}
 	ns := ""
 	if t.id.Namespace != "" {
 		ns = " -n " + t.id.Namespace

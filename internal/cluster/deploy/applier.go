@@ -31,7 +31,9 @@ type Applier struct {
 	parallelism int
 	goneLimit   time.Duration
 	// former are the former IDs of the project. Objects that carry one of them belong to the project.
-	former   []string
+	former []string
+	// holders are the names under which this place holds the objects of the project. It writes the first one.
+	holders  []string
 	projects func(id string) (tiltfile string)
 }
 
@@ -54,6 +56,10 @@ func WithParallelism(n int) Option { return func(a *Applier) { a.parallelism = m
 // WithFormerProjects makes objects that carry one of the given project IDs count as the project's own. The default is
 // none.
 func WithFormerProjects(ids []string) Option { return func(a *Applier) { a.former = ids } }
+
+// WithHolders names the place that applies the objects: it marks them with the first name. Objects of the project that another place
+// holds are not touched. By default there is no name, and whoever works on the project holds its objects.
+func WithHolders(names []string) Option { return func(a *Applier) { a.holders = names } }
 
 // sameProject reports whether an object with the given project label belongs to project, directly or by a former ID.
 func (a *Applier) sameProject(labelled, project string) bool {

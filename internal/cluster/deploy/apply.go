@@ -196,10 +196,14 @@ func (r *applyRun) awaitGone(ctx context.Context, t target, live *unstructured.U
 // write sends the desired object, over the live one if there is one. It takes over an object of others where that is
 // allowed, and replaces an object that cannot be changed in place.
 func (r *applyRun) write(ctx context.Context, t target, desired, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	if r.a.relationTo(desired, live) == relationForeign {
-		if !r.mayAdopt(desired) {
-			return nil, r.refused(t, live)
-		}
+	relation := r.a.relationTo(desired, live)
+	if relation.refuses() && !r.mayAdopt(desired) {
+		return nil, r.refused(t, desired, live)
+	}
+	if relation == relationHeld {
+		logstore.Warnf(r.req.Logger, "%s was deployed by %s. It is taken over, as you allow", title(t.id), r.a.heldElsewhere(project(desired), live))
+	}
+	if relation == relationForeign {
 		got, err := r.adopt(ctx, t, desired, live)
 		if fields := immutableFields(err); len(fields) > 0 {
 			return nil, irreplaceableAdopted(t, fields, err)

@@ -81,7 +81,7 @@ func TestSparedHonoursOtherTools(t *testing.T) {
 		key, value, _ := strings.Cut(text, ": ")
 		u := cluster{namespace: "ns1"}.inject(t, configYAML)[0]
 		u.SetAnnotations(map[string]string{key: value})
-		r := &deleteRun{}
+		r := &deleteRun{a: &Applier{}}
 		if o, why := r.spared(ObjectRef{ObjectID: model.ObjectID{Kind: "ConfigMap"}}, u); o != OutcomeKept || why == "" {
 			t.Errorf("%s: %s %s", key, o, why)
 		}

@@ -236,7 +236,7 @@ func filled(u *unstructured.Unstructured, resource model.ManifestName, values ma
 	if annotation(u, AnnotationAppliedHash) == "" {
 		return u, nil
 	}
-	return u, mark(u, resource, project(u))
+	return u, mark(u, resource, makerOf(u))
 }
 
 // texts are the fields whose values, or those of everything below, are texts whatever they look like.

@@ -17,6 +17,8 @@ type InjectRequest struct {
 	Resource model.ManifestName
 	// Project is the ID of the session's project. If it is empty, objects get no project label.
 	Project string
+	// Holder names the place that deploys the objects. If it is empty, they name none.
+	Holder string
 	// Namespace is for namespaced objects whose YAML names none; empty means "default".
 	Namespace string
 	Target    model.K8sTarget
@@ -93,7 +95,7 @@ func (in *injector) object(u *unstructured.Unstructured, declared model.ObjectID
 			spec["podManagementPolicy"] = "Parallel"
 		}
 	}
-	return mark(u, in.req.Resource, in.req.Project)
+	return mark(u, in.req.Resource, maker{in.req.Project, in.req.Holder})
 }
 
 // placeInNamespace sets the session's namespace on namespaced objects that have none and removes the namespace from

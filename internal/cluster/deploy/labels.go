@@ -10,7 +10,7 @@ import (
 
 // mark adds hone's labels and hashes to u: the identity to the object, the managed-by label and the template hash to
 // its pod templates, and finally the hash of the whole object.
-func mark(u *unstructured.Unstructured, resource model.ManifestName, project string) error {
+func mark(u *unstructured.Unstructured, resource model.ManifestName, by maker) error {
 	followSelectors(u.Object)
 	for _, t := range podTemplates(u) {
 		if err := markTemplate(t); err != nil {
@@ -19,15 +19,18 @@ func mark(u *unstructured.Unstructured, resource model.ManifestName, project str
 	}
 	labels := map[string]string{LabelManagedBy: ManagedByHone, LabelResource: ResourceLabel(resource)}
 	annotations := map[string]string{}
-	if project != "" {
-		labels[LabelProject] = project
+	after := map[string]string{} // the hash: it is the same whoever applies the object
+	if by.project != "" {
+		labels[LabelProject] = by.project
+	}
+	if by.project != "" && by.holder != "" {
+		after[AnnotationHolder] = by.holder
 	}
 	if labels[LabelResource] != string(resource) {
 		annotations[AnnotationResourceName] = string(resource)
 	}
-	var sharer map[string]string // after the hash, which is the same for all who share it
 	if isShared(u) {
-		labels, sharer = markShared(u, project)
+		labels, after = markShared(by)
 		annotations = nil
 	}
 	if err := setMeta(u.Object, "labels", labels); err != nil {
@@ -39,12 +42,13 @@ func mark(u *unstructured.Unstructured, resource model.ManifestName, project str
 	if m := field(u.Object, "metadata", "annotations"); m != nil {
 		delete(m, AnnotationAppliedHash)
 		delete(m, AnnotationRunID)
+		delete(m, AnnotationHolder)
 	}
 	hash, err := canonicalHash(u.Object)
 	if err != nil {
 		return err
 	}
-	if err := setMeta(u.Object, "annotations", sharer); err != nil {
+	if err := setMeta(u.Object, "annotations", after); err != nil {
 		return err
 	}
 	return setMeta(u.Object, "annotations", map[string]string{AnnotationAppliedHash: hash})

@@ -327,8 +327,8 @@ func (p *preview) change(ctx context.Context, run *applyRun, step *api.PlanStep,
 		step.Reason = "made by others, and shared: hone never deletes it"
 		return
 	}
-	if relation == relationForeign && !run.mayAdopt(desired) {
-		*step = blocked(*step, run.refused(t, live))
+	if relation.refuses() && !run.mayAdopt(desired) {
+		*step = blocked(*step, run.refused(t, desired, live))
 		return
 	}
 	if live != nil && unchanged(desired, live) {
@@ -351,6 +351,9 @@ func (p *preview) change(ctx context.Context, run *applyRun, step *api.PlanStep,
 		p.compare(step, desired, live, got)
 		if relation == relationForeign {
 			step.Action, step.Reason = api.ActionAdopt, p.a.foreignTo(live)
+		}
+		if by := p.a.heldElsewhere(project(desired), live); by != "" {
+			step.Action, step.Reason = api.ActionAdopt, "it was deployed by "+by
 		}
 		if relation == relationJoins {
 			step.Reason = joined(p.a.foreignTo(live)+", and by this one then", step.Reason)

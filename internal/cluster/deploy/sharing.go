@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -21,18 +22,21 @@ import (
 // sharerPrefix begins the annotations of the projects that share an object; the rest is the ID of the project.
 const sharerPrefix = "sharer.hone.dev/"
 
+// unheld is the value of such an annotation if it names no holder.
+const unheld = "true"
+
 func isShared(desired *unstructured.Unstructured) bool {
 	return annotation(desired, model.AnnotationShared) == model.SharedTrue
 }
 
 // markShared makes the marks of a declared object those of one that is shared: they name no resource, which each project calls by a
-// name of its own, and the project in an annotation.
-func markShared(u *unstructured.Unstructured, project string) (labels, annotations map[string]string) {
+// name of its own, and the project in an annotation, whose value is its holder.
+func markShared(by maker) (labels, annotations map[string]string) {
 	labels = map[string]string{LabelManagedBy: ManagedByHone}
-	if project == "" {
+	if by.project == "" {
 		return labels, nil
 	}
-	return labels, map[string]string{sharerPrefix + project: "true"}
+	return labels, map[string]string{sharerPrefix + by.project: cmp.Or(by.holder, unheld)}
 }
 
 // sharersOf returns the IDs of the projects that share an object, in order.

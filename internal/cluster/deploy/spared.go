@@ -11,6 +11,8 @@ import (
 // spared returns why an object must not be deleted. The outcome is empty if it may be deleted.
 func (r *deleteRun) spared(ref ObjectRef, live *unstructured.Unstructured) (DeleteOutcome, string) {
 	switch project := label(live, LabelProject); {
+	case r.a.heldElsewhere(r.req.Project, live) != "":
+		return OutcomeForeign, "it was deployed by " + r.a.heldElsewhere(r.req.Project, live) + " (HONE_HOLDER)"
 	case len(sharersOf(live)) > 0 && r.a.sharer(r.req.Project, live) == "":
 		return OutcomeForeign, r.a.foreignTo(live)
 	case len(sharersOf(live)) > 0 && (ref.UID == "" || ref.UID == string(live.GetUID())):

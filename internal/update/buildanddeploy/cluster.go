@@ -34,6 +34,8 @@ type Cluster struct {
 	applier   *deploy.Applier
 	ledgerDir string
 	project   string
+	// holder is the name under which this place holds the objects of the project.
+	holder string
 	// former are other IDs under which the project may have recorded objects.
 	former []string
 	runID  string
@@ -84,8 +86,8 @@ func NewCluster(kube *k8s.Client, o ClusterOptions) (*Cluster, error) {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
 	return &Cluster{dyn: dyn, mapper: mapper, applier: deploy.NewApplier(dyn, mapper, deploy.WithRunID(o.RunID),
-		deploy.WithFormerProjects(o.Project.Former), deploy.WithProjects(o.ProjectPath)),
-		ledgerDir: o.LedgerDir, project: o.Project.ID, former: o.Project.Former, runID: o.RunID, prune: o.Prune, beside: o.Beside, env: o.Env,
+		deploy.WithFormerProjects(o.Project.Former), deploy.WithHolders(o.Project.Holders), deploy.WithProjects(o.ProjectPath)),
+		ledgerDir: o.LedgerDir, project: o.Project.ID, holder: o.Project.Holder(), former: o.Project.Former, runID: o.RunID, prune: o.Prune, beside: o.Beside, env: o.Env,
 		address: addressOf(config)}, nil
 }
 
@@ -267,7 +269,7 @@ func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]mod
 	}
 	var objects []*unstructured.Unstructured
 	err := k8s.Persist(ctx, func() (err error) {
-		objects, err = deploy.Inject(deploy.InjectRequest{Resource: name, Project: c.project, Namespace: req.Namespace,
+		objects, err = deploy.Inject(deploy.InjectRequest{Resource: name, Project: c.project, Holder: c.holder, Namespace: req.Namespace,
 			Target: *req.Manifest.K8s, Images: req.Manifest.Images, Results: images, Synclet: req.Synclet}, c.mapper)
 		return err
 	})
