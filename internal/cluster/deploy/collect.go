@@ -42,6 +42,9 @@ type CollectRequest struct {
 	// Keep returns why nothing is collected, so that the leftovers stay recorded; empty, or nil, if nothing keeps them. It is called
 	// only if there are some.
 	Keep func() string
+	// AtRest reports whether the declarations are final. Otherwise the leftovers stay, recorded as leaving. Nil means that they are. It is
+	// called only if there are some.
+	AtRest func() bool
 	// Project restricts the collection to objects that carry its label.
 	Project string
 	// WaitLimit is how long to wait for the leftovers to vanish. Zero means not to wait: remaining objects are recorded
@@ -81,7 +84,11 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 	if req.Keep != nil {
 		keep = req.Keep()
 	}
-	if keep == "" && !req.AtOnce {
+	switch {
+	case keep != "":
+	case req.AtRest != nil && !req.AtRest():
+		later = true
+	case !req.AtOnce:
 		if later, err = a.keepUntilReady(ctx, req, leftovers); err != nil {
 			return err
 		}

@@ -30,6 +30,8 @@ type Tiltfile struct {
 	Changed Changes
 	Made    time.Time
 	Circle
+	// StirredAt is when one of these files was last seen to change, even if it was changed back before that counted.
+	StirredAt time.Time
 	// Triggered is when an evaluation without a change was requested; ArgsSet is set if the reason is new arguments, and
 	// ExtensionsSet if it is extensions that were declared from outside.
 	Triggered     time.Time
@@ -158,7 +160,7 @@ func init() {
 		for _, c := range a.Changes {
 			if c.Target.Type == model.TargetConfigs {
 				d.Update(Only, func(t Tiltfile) Tiltfile {
-					t.Changed, t.Made = t.Changed.With(c.Paths, d.Now()), a.Made
+					t.Changed, t.Made, t.StirredAt = t.Changed.With(c.Paths, d.Now()), a.Made, d.Now()
 					return t
 				})
 			}

@@ -376,6 +376,9 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 	if session.Command == state.CommandCI {
 		req.CollectLimit = ciCollectLimit // the session ends with the build, and nothing waits for the build meanwhile
 	}
+	if session.Command == state.CommandUp {
+		req.AtRest = func() bool { return state.RestIn(rt.View(), time.Now()) == 0 }
+	}
 	pods := state.PodsOf(v, c.Name)
 	lacking := c.Lacking(m, u, pods)
 	beside := buildcontrol.BesideOf(m, u, pods, lacking)

@@ -35,7 +35,7 @@ type Cluster interface {
 	// Leaving names the resources that have left objects behind that are still being deleted, and Finish completes their
 	// deletion.
 	Leaving(ctx context.Context) ([]model.ManifestName, error)
-	Finish(ctx context.Context, resource model.ManifestName, log logstore.Logger) error
+	Finish(ctx context.Context, req buildanddeploy.RemoveRequest) error
 	// Kept tells what it keeps although it is no longer declared, and why, and Prune deletes that all the same.
 	Kept(ctx context.Context, declared func() []model.Manifest, chosen func(model.ManifestName) bool, namespace string) (buildanddeploy.Kept, error)
 	Prune(ctx context.Context, declared []model.Manifest, chosen func(model.ManifestName) bool, namespace string, log logstore.Logger) error
@@ -438,7 +438,7 @@ func (r *resources) turned(v store.View) bool {
 func (r *run) collect(ctx, enough context.Context, was state.Resource) error {
 	switch {
 	case was.Manifest.IsCompose():
-		return r.collectContainers(ctx, was)
+		return r.collectContainers(ctx, enough, was)
 	case was.Manifest.IsLocal() && r.downs != nil && was.Next == nil && len(r.beside(ctx)) == 0: // otherwise a later sweep does it
 		return r.takeDown(ctx, was.Manifest.Name)
 	case !was.Manifest.IsK8s() || r.cluster == nil || was.Next != nil && was.Next.Enabled:
@@ -526,20 +526,44 @@ func (r *run) sweepLocal(v store.View) {
 
 // takeDown runs the down command of a resource that the Tiltfile no longer declares.
 func (r *run) takeDown(ctx context.Context, resource model.ManifestName) error {
+	if err := r.settled(ctx); err != nil {
+		return err
+	}
 	log := r.logs.Logger(resource, "collect:"+string(resource), logstore.SourceBuild)
-	err := r.downs.Remove(ctx, buildanddeploy.RemoveRequest{Resource: resource, Why: undeclared, Undeclared: true, Log: log,
-		Declared: func() []model.Manifest { return state.Declarations(r.rt.View()) }})
+	err := r.downs.Remove(ctx, buildanddeploy.RemoveRequest{Resource: resource, Why: undeclared, Undeclared: true, Log: log, Declared: r.declared})
 	if err != nil {
 		return &commandError{r.report(resource, fmt.Errorf("take down %s: %w", resource, err))}
 	}
 	return nil
 }
 
+// declared returns what the Tiltfile declares now.
+func (r *run) declared() []model.Manifest { return state.Declarations(r.rt.View()) }
+
+// settled waits until the declarations are final: a file that is changed and changed back takes no object along.
+func (r *run) settled(ctx context.Context) error {
+	for {
+		wait := state.RestIn(r.rt.View(), time.Now())
+		if wait <= 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(wait):
+		}
+	}
+}
+
 func (r *run) remove(ctx, enough context.Context, resource model.ManifestName, why string) error {
 	log := r.logs.Logger(resource, "collect:"+string(resource), logstore.SourceBuild)
+	var settled func(context.Context) error
+	if why == undeclared {
+		settled = func(context.Context) error { return r.settled(enough) }
+	}
 	bereft, err := r.cluster.Remove(ctx, buildanddeploy.RemoveRequest{Resource: resource, Why: why, Undeclared: why == undeclared, Namespace: r.options.Namespace, Log: log, Enough: enough,
-		Declared: func() []model.Manifest { return state.Declarations(r.rt.View()) },
-		Chosen:   func(name model.ManifestName) bool { return state.Chosen(r.rt.View())(name) }})
+		Declared: r.declared, Settled: settled,
+		Chosen: func(name model.ManifestName) bool { return state.Chosen(r.rt.View())(name) }})
 	if len(bereft) > 0 {
 		lost := map[model.ManifestName][]string{}
 		for _, name := range bereft {
@@ -599,7 +623,7 @@ func (r *run) finish(v store.View) (again bool) {
 		again = again || r.deletions.paused(leftOf+name)
 		r.deletions.start(leftOf+name, "", func(ctx, _ context.Context) error {
 			log := r.logs.Logger(name, "collect:"+string(name), logstore.SourceBuild)
-			if err := r.cluster.Finish(ctx, name, log); err != nil {
+			if err := r.cluster.Finish(ctx, buildanddeploy.RemoveRequest{Resource: name, Namespace: r.options.Namespace, Declared: r.declared, Settled: r.settled, Log: log}); err != nil {
 				return r.report(name, fmt.Errorf("delete what %s no longer declares: %w", name, err))
 			}
 			return nil
@@ -615,22 +639,28 @@ func (s *Subscriber) report(resource model.ManifestName, err error) error {
 
 // collectContainers removes the containers of a service, unless it comes back at once as the same service. Its networks and
 // volumes stay, as with Compose.
-func (s *Subscriber) collectContainers(ctx context.Context, r state.Resource) error {
-	t, why := r.Manifest.Compose, undeclared
-	if next := r.Next; next != nil && next.Enabled {
+func (r *run) collectContainers(ctx, enough context.Context, was state.Resource) error {
+	name, t, why := was.Manifest.Name, was.Manifest.Compose, undeclared
+	if was.Next == nil {
+		if err := r.settled(enough); err != nil && enough.Err() == nil {
+			return err
+		}
+		was = state.Resources.In(r.rt.View()).Value(string(name))
+	}
+	if next := was.Next; next != nil && next.Enabled {
 		if c := next.Manifest.Compose; c != nil && c.Project.Name == t.Project.Name && c.Service == t.Service {
 			return nil
 		}
 	} else if next != nil {
 		why = "which is switched off"
 	}
-	if s.engine == nil {
+	if r.engine == nil {
 		return nil
 	}
-	log := s.logs.Logger(r.Manifest.Name, "collect:"+string(r.Manifest.Name), logstore.SourceBuild)
-	logstore.Infof(log, "Removing the containers of %s, %s", r.Manifest.Name, why)
-	if err := compose.Remove(ctx, s.engine, t.Project.Name, t.Service, log); err != nil {
-		return s.report(r.Manifest.Name, err)
+	log := r.logs.Logger(name, "collect:"+string(name), logstore.SourceBuild)
+	logstore.Infof(log, "Removing the containers of %s, %s", name, why)
+	if err := compose.Remove(ctx, r.engine, t.Project.Name, t.Service, log); err != nil {
+		return r.report(name, err)
 	}
 	return nil
 }

@@ -52,7 +52,11 @@ func (c *cluster) Leaving(context.Context) ([]model.ManifestName, error) {
 	return slices.Clone(c.leaving), nil
 }
 
-func (c *cluster) Finish(ctx context.Context, name model.ManifestName, _ logstore.Logger) error {
+func (c *cluster) Finish(ctx context.Context, req buildanddeploy.RemoveRequest) error {
+	name := req.Resource
+	if err := req.Settled(ctx); err != nil {
+		return err
+	}
 	c.mu.Lock()
 	c.removed = append(c.removed, "rest of "+string(name))
 	stuck := c.stuck["rest of "+name]
@@ -114,6 +118,14 @@ func (c *cluster) Ledger(context.Context) (*deploy.Ledger, error) {
 }
 
 func (c *cluster) Remove(ctx context.Context, req buildanddeploy.RemoveRequest) ([]model.ManifestName, error) {
+	if req.Settled != nil {
+		if err := req.Settled(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if req.Undeclared && slices.ContainsFunc(req.Declared(), func(m model.Manifest) bool { return m.Name == req.Resource && m.IsK8s() }) {
+		return nil, nil
+	}
 	logstore.Infof(req.Log, "Deleting %s, %s", req.Resource, req.Why)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -285,6 +297,59 @@ func TestKeepsWhatComesBack(t *testing.T) {
 		f.Release("a", "Other")
 		f.check("declared again", "", "a")
 	})
+}
+
+// TestWaitsForRest: a file that changes and changes back takes nothing along.
+func TestWaitsForRest(t *testing.T) {
+	config := []state.FileChange{{Target: model.TargetID{Type: model.TargetConfigs, Name: "(Tiltfile)"}, Paths: []string{"/src/Tiltfile"}}}
+	noticed, changed := state.FilesNoticed{Changes: config}, state.FilesChanged{Changes: config}
+	loaded := func(m ...model.Manifest) state.TiltfileLoaded {
+		l := statetest.Loaded(m...)
+		l.At = time.Now()
+		return l
+	}
+	for pause := 20 * time.Millisecond; pause <= 200*time.Millisecond; pause += 20 * time.Millisecond {
+		for _, name := range []string{"stays away", "comes back", "comes back before it is read", "is broken meanwhile"} {
+			t.Run(fmt.Sprintf("%s after %s", name, pause), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					f := start(t)
+					a, b := statetest.K8s("a"), statetest.K8s("b")
+					reads := func(l state.TiltfileLoaded) {
+						f.Then(changed)
+						time.Sleep(time.Millisecond)
+						f.Then(state.TiltfileStarted{At: time.Now()})
+						f.Then(l)
+					}
+					f.Then(connected(), loaded(a, b))
+					f.Then(noticed)
+					reads(loaded(b))
+					f.Release("a", "Other")
+					time.Sleep(pause)
+					f.check("at once", "", "b a")
+					switch name {
+					case "stays away":
+						time.Sleep(time.Second - pause)
+						f.check("at rest", "a", "b")
+						return
+					case "comes back before it is read":
+						f.Then(noticed)
+						time.Sleep(time.Second - pause)
+						f.check("a second after the first change", "", "b a")
+					case "is broken meanwhile":
+						f.Then(noticed)
+						reads(state.TiltfileLoaded{Err: "conflict", At: time.Now()})
+						time.Sleep(time.Minute)
+						f.check("broken", "", "b a")
+					default:
+						f.Then(noticed)
+					}
+					reads(loaded(a, b))
+					time.Sleep(2 * time.Second)
+					f.check("in the end", "", "a b")
+				})
+			})
+		}
+	}
 }
 
 // A resource that comes and goes is collected each time, although each of its lives counts its changes from 1.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -108,6 +109,49 @@ func TestBackAndForth(t *testing.T) {
 			t.Error("what both declare was deleted")
 		}
 	}
+}
+
+// TestBackAndForthAtEachPace leaves the other Tiltfile in place for 20 to 200 ms, so that hone reads it, deploys it, and would delete what
+// it no longer declares: an object of a resource, and a whole resource (V9).
+func TestBackAndForthAtEachPace(t *testing.T) {
+	t.Parallel()
+	other := "k8s_yaml('c.yaml')\nk8s_resource(objects=['c'], new_name='other')\n"
+	p := newProject(t, "-- Tiltfile --\n"+group("a", "b")+other+configs("a", "b", "c"))
+	s := p.up()
+	s.ready("group")
+	s.ready("other")
+	all := []string{"configmap/a", "configmap/b", "configmap/c"}
+	p.present(all, nil)
+	s.settled()
+	uids := p.uids(all)
+	w, err := p.dyn.Resource(configMaps).Namespace(p.namespace).Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pause := 20 * time.Millisecond; pause <= 200*time.Millisecond; pause += 10 * time.Millisecond {
+		p.write("Tiltfile", group("a"))
+		time.Sleep(pause)
+		p.write("Tiltfile", group("a", "b")+other)
+		time.Sleep(pause)
+	}
+	s.settled()
+	p.present(all, uids)
+	p.write("Tiltfile", group("a"))
+	p.absent("configmap/b")
+	p.absent("configmap/c")
+	for deletions := 0; deletions < 2; {
+		e, more := <-w.ResultChan()
+		if !more {
+			t.Fatal("the watch has ended")
+		}
+		if u, ok := e.Object.(*unstructured.Unstructured); ok && e.Type == watch.Deleted {
+			deletions++
+			if was := uids["configmap/"+u.GetName()]; was != u.GetUID() {
+				t.Errorf("%s was deleted in between", u.GetName())
+			}
+		}
+	}
+	w.Stop()
 }
 
 // TestFailedDeployCollectsNothing fails half-way: what was there stays, and the next success collects what both have left (V7).

@@ -72,6 +72,8 @@ type Request struct {
 	Declared func() []model.Manifest
 	// Chosen reports whether the session works on a resource; nil means all.
 	Chosen func(model.ManifestName) bool
+	// AtRest, unless nil, reports whether the declarations are final. Otherwise leftovers stay, recorded as leaving.
+	AtRest func() bool
 	// CollectLimit is how long to wait until leftovers are gone; zero means not to wait.
 	CollectLimit time.Duration
 	// Env is added to the environment of local commands.

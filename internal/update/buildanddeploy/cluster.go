@@ -339,7 +339,7 @@ func (c *Cluster) before(ledger *deploy.Ledger, name model.ManifestName) (func(m
 // none.
 func (c *Cluster) collect(ctx context.Context, ledger *deploy.Ledger, req Request, applied []model.AppliedObject, command model.Cmd, declined ...model.ObjectID) error {
 	keep := func() string { return c.prune.keeps(ctx, c, ledger, req.Declared, req.Chosen, req.Namespace) }
-	return c.applier.Collect(ctx, deploy.CollectRequest{Ledger: ledger, Resource: req.Manifest.Name, Applied: applied, Command: command, Declined: declined, Keep: keep, AtOnce: req.Manifest.K8s.PodReadiness == model.PodIgnore,
+	return c.applier.Collect(ctx, deploy.CollectRequest{Ledger: ledger, Resource: req.Manifest.Name, Applied: applied, Command: command, Declined: declined, Keep: keep, AtRest: req.AtRest, AtOnce: req.Manifest.K8s.PodReadiness == model.PodIgnore,
 		Owner: c.owner(ctx, req.Declared, req.Manifest.Name, req.Namespace), RunID: c.ownRun(ctx), Project: c.project,
 		WaitLimit: req.CollectLimit, Timeout: req.UpsertTimeout, Logger: req.Log})
 }

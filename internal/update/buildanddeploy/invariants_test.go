@@ -313,10 +313,14 @@ func (w *world) operate(f *fault) {
 			do()
 		}
 	}
+	moving := w.rand.IntN(4) == 0 // files still change: what a deploy leaves goes later
 	for _, m := range all {
 		start(func() error {
 			req := (&diary{}).request(m)
 			req.Namespace, req.Declared, req.UpsertTimeout, req.Log = deploytest.Namespace, declared, time.Minute, logstore.Discard
+			if moving {
+				req.AtRest = func() bool { return false }
+			}
 			_, err := w.cluster.Deploy(w.t.Context(), req, nil)
 			return err
 		})
@@ -334,7 +338,7 @@ func (w *world) operate(f *fault) {
 	leaving, err := w.cluster.Leaving(w.t.Context())
 	errs = append(errs, err)
 	for _, name := range leaving {
-		errs = append(errs, w.cluster.Finish(w.t.Context(), name, logstore.Discard))
+		errs = append(errs, w.cluster.Finish(w.t.Context(), RemoveRequest{Resource: name, Declared: declared, Namespace: deploytest.Namespace, Log: logstore.Discard}))
 	}
 	if err := errors.Join(errs...); f == nil && err != nil {
 		w.failf("an operation without a fault: %v", err)

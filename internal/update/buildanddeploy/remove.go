@@ -26,6 +26,8 @@ type RemoveRequest struct {
 	Declared func() []model.Manifest
 	// Chosen reports whether the operation is about a resource; nil means all.
 	Chosen func(model.ManifestName) bool
+	// Settled, unless nil, waits until the declarations are final. It is called before they decide what is deleted.
+	Settled func(context.Context) error
 	// Namespace is for objects that are declared without one.
 	Namespace string
 	// Removal says whether the user has asked for it.
@@ -45,6 +47,14 @@ func (req RemoveRequest) returned(same func(model.Manifest) bool) bool {
 	return req.Declared != nil && slices.ContainsFunc(req.Declared(), func(m model.Manifest) bool { return m.Name == req.Resource && same(m) })
 }
 
+// settle waits until the declarations are final.
+func (req RemoveRequest) settle(ctx context.Context) error {
+	if req.Settled == nil {
+		return nil
+	}
+	return req.Settled(ctx)
+}
+
 // Remove deletes the objects that the ledger holds for a resource, and then its records. Objects that another resource
 // declares are not deleted: their records pass to that one. Objects that a command of the user deployed are deleted by
 // the user's delete command, unless another resource is deployed by the same commands now.
@@ -60,6 +70,9 @@ func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model
 		return nil, err
 	}
 	if err := c.awaitSuccessors(ctx, ledger, req, all); err != nil {
+		return nil, err
+	}
+	if err := req.settle(ctx); err != nil {
 		return nil, err
 	}
 	if all, err = ledger.Resources(); err != nil {
@@ -174,21 +187,24 @@ func leaving(list []deploy.ObjectRecord) []deploy.ObjectRecord {
 }
 
 // Finish deletes the objects that are no longer part of a resource, once its workloads are ready, waits until they are gone, and then
-// drops their records.
-func (c *Cluster) Finish(ctx context.Context, resource model.ManifestName, log logstore.Logger) error {
-	ctx = patiently(ctx, log)
+// drops their records. What is declared again stays.
+func (c *Cluster) Finish(ctx context.Context, req RemoveRequest) error {
+	ctx = patiently(ctx, req.Log)
 	ledger, err := c.Ledger(ctx)
 	if err != nil {
 		return err
 	}
-	if err := c.awaitOwn(ctx, ledger, resource); err != nil {
+	if err := c.awaitOwn(ctx, ledger, req.Resource); err != nil {
+		return err
+	}
+	if err := req.settle(ctx); err != nil {
 		return err
 	}
 	all, err := ledger.Resources()
 	if err != nil {
 		return err
 	}
-	held, err := c.applier.Claim(ctx, leaving(all[resource]))
+	held, err := c.applier.Claim(ctx, leaving(all[req.Resource]))
 	if err != nil {
 		return err
 	}
@@ -196,8 +212,10 @@ func (c *Cluster) Finish(ctx context.Context, resource model.ManifestName, log l
 	if all, err = ledger.Resources(); err != nil { // a deploy may have recorded something as its own meanwhile
 		return err
 	}
-	return c.delete(ctx, ledger, DeleteOptions{Wait: true, RunID: c.ownRun(ctx)}, deploy.DeleteRequest{Accepted: held.Free, Logger: log},
-		map[model.ManifestName][]deploy.ObjectRecord{resource: leaving(all[resource])})
+	owner := c.owner(ctx, req.Declared, "", req.Namespace)
+	left := slices.DeleteFunc(leaving(all[req.Resource]), func(r deploy.ObjectRecord) bool { return isDeclared(owner, r.ObjectID) })
+	return c.delete(ctx, ledger, DeleteOptions{Wait: true, RunID: c.ownRun(ctx)}, deploy.DeleteRequest{Accepted: held.Free, Logger: req.Log},
+		map[model.ManifestName][]deploy.ObjectRecord{req.Resource: left})
 }
 
 // handOver passes those objects that other resources declare to them, and the delete command to a resource that has the

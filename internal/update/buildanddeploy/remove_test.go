@@ -60,3 +60,52 @@ func TestRemoveOfWhatComesBack(t *testing.T) {
 		})
 	}
 }
+
+// TestLeftoversWaitForRest: what a deploy no longer includes goes when the declarations are final, unless they include it again.
+func TestLeftoversWaitForRest(t *testing.T) {
+	for _, tc := range []struct {
+		name          string
+		atRest, again bool
+		after, end    bool // whether the object is there after the deploy, and in the end
+	}{
+		{"at rest", true, false, false, false},
+		{"files still change", false, false, true, false},
+		{"files still change, and change back", false, true, true, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld(t, 1)
+			both, one := map[string]string{"o": "1", "p": "1"}, map[string]string{"p": "1"}
+			declare := func(objects map[string]string) {
+				w.declared = map[string]map[string]string{"app": objects}
+			}
+			deploys := func(atRest bool) {
+				t.Helper()
+				all := w.manifests()
+				req := (&diary{}).request(all[0])
+				req.Namespace, req.Declared, req.AtRest = deploytest.Namespace, func() []model.Manifest { return all }, func() bool { return atRest }
+				if _, err := w.cluster.Deploy(t.Context(), req, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			there := func() bool { return w.server.Objects("configmaps")["o"] != nil }
+			declare(both)
+			deploys(true)
+			declare(one)
+			deploys(tc.atRest)
+			if there() != tc.after {
+				t.Errorf("after the deploy: %t", there())
+			}
+			err := w.cluster.Finish(t.Context(), RemoveRequest{Resource: "app", Namespace: deploytest.Namespace, Log: logstore.Discard,
+				Declared: func() []model.Manifest { return w.manifests() },
+				Settled: func(context.Context) error {
+					if tc.again {
+						declare(both)
+					}
+					return nil
+				}})
+			if err != nil || there() != tc.end {
+				t.Errorf("in the end: %t, %v", there(), err)
+			}
+		})
+	}
+}
