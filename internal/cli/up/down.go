@@ -34,6 +34,7 @@ type downFlags struct {
 	namespaces bool
 	volumes    bool
 	timeout    time.Duration
+	wait       bool
 }
 
 func newDown(g *command.Global) *cobra.Command {
@@ -42,7 +43,9 @@ func newDown(g *command.Global) *cobra.Command {
 		Use:   "down [NAME…] [-- TILTFILE ARGS]",
 		Short: "Delete what up and ci have deployed",
 		Long: `Deletes every object that hone applied for this Tiltfile, dependents before their dependencies, and waits until all of them
-are gone, including pods; it reports what it waits for. An object that does not go delays only its dependencies.
+are gone, including pods; it reports what it waits for. An object that does not go delays only its dependencies. Most of the time is
+the pods': a process that ignores SIGTERM takes its whole grace period, which is 30 s unless the pod says otherwise. With --wait=false
+it ends as soon as the API server has accepted all deletions; the next hone down then waits for the rest.
 
 A session of hone up that runs this project is ended first. With names it stays, and deploys them again when you trigger them.
 
@@ -62,6 +65,7 @@ Namespaces and volumes are kept, unless --delete-namespaces or --delete-volumes 
 	c.ValidArgsFunction = f.project.CompleteDeclared
 	c.Flags().BoolVar(&f.namespaces, "delete-namespaces", false, "also delete namespaces that hone created")
 	c.Flags().DurationVar(&f.timeout, "timeout", 5*time.Minute, "how long to wait for an object to be gone")
+	c.Flags().BoolVar(&f.wait, "wait", true, "wait until everything is gone")
 	c.Flags().BoolVar(&f.volumes, "delete-volumes", false, "also delete volume claims that hone created, and the volumes of Compose projects")
 	return c
 }
@@ -179,8 +183,13 @@ func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.
 		return nil
 	}
 	tellSessions(ctx, path, known.Context, slices.Sorted(maps.Keys(records)), log)
-	return cluster.TakeDown(ctx, buildanddeploy.DeleteOptions{Namespaces: f.namespaces, Volumes: f.volumes, Definitions: true, Wait: true, Pods: true, Removal: deploy.RemovalDown,
-		WaitLimit: f.timeout}, records, locals.deps, rest.all(locals.names, log), log)
+	steps, t := rest.all(locals.names, log), tally{}
+	err = cluster.TakeDown(ctx, buildanddeploy.DeleteOptions{Namespaces: f.namespaces, Volumes: f.volumes, Definitions: true, Wait: f.wait, Pods: true, Removal: deploy.RemovalDown,
+		WaitLimit: f.timeout, Outcome: t.add}, records, locals.deps, steps, log)
+	if err == nil {
+		logstore.Infof(log, "%s", t.text(len(steps) > 0))
+	}
+	return err
 }
 
 // openCluster returns a project's part of a cluster, for a command without a session.

@@ -61,6 +61,11 @@ const (
 	OutcomeElsewhere DeleteOutcome = "elsewhere"
 )
 
+// Stays reports whether an object is still the project's after a deletion, so that its record stays.
+func (o DeleteOutcome) Stays() bool {
+	return o == OutcomeKept || o == OutcomeElsewhere || o == OutcomeGoing
+}
+
 // Removal is why objects are deleted.
 type Removal int
 
@@ -102,7 +107,8 @@ type DeleteRequest struct {
 	WaitLimit time.Duration
 	// Look, instead of Wait, checks once whether each object whose deletion was accepted is gone.
 	Look bool
-	// Pods makes Wait also wait for the pods of the workloads, which may take some time to end.
+	// Pods makes Wait also wait for the pods of the workloads, which may take some time to end, and Look look at them. It includes pods
+	// of recorded workloads that were deleted before.
 	Pods bool
 	// Accepted, if set, is called for each object that Delete will not touch any more, because its deletion was
 	// accepted or it is kept. Several goroutines may call it at the same time.
@@ -132,7 +138,7 @@ func (a *Applier) Delete(ctx context.Context, req DeleteRequest) error {
 	if req.Logger == nil {
 		req.Logger = logstore.Discard
 	}
-	run := &deleteRun{a: a, req: req, outcomes: map[ObjectRef]DeleteOutcome{}}
+	run := &deleteRun{a: a, req: req, outcomes: map[ObjectRef]DeleteOutcome{}, ended: map[int]workloadPods{}}
 	lookErr := run.look(ctx)
 	g, err := newGraph(run.live)
 	if err != nil { // the annotations were changed meanwhile: delete in the order of kinds
@@ -142,6 +148,9 @@ func (a *Applier) Delete(ctx context.Context, req DeleteRequest) error {
 		}
 	}
 	run.g, run.fates, run.stepsOver = g, make([]fate, len(run.live)), make([]bool, len(req.Steps))
+	for i, pods := range run.ended {
+		run.fates[i] = fate{gone: true, pods: pods}
+	}
 	quiet := run.waits.telling(ctx, req.Logger)
 	delErr := run.deleteAll(ctx)
 	quiet()
@@ -166,6 +175,8 @@ type deleteRun struct {
 	outcomes map[ObjectRef]DeleteOutcome
 	// unseen are the objects that could not be read.
 	unseen []ObjectRef
+	// ended are the live objects that no longer exist, by their number, with their pods.
+	ended map[int]workloadPods
 	// fates holds the fate of each live object; stepsOver marks the steps that have succeeded.
 	fates     []fate
 	stepsOver []bool
@@ -193,6 +204,9 @@ type found struct {
 	live    *unstructured.Unstructured
 	outcome DeleteOutcome
 	why     string
+	// gone is set if the object no longer exists, and pods of it still do: live is how it was applied last then.
+	gone bool
+	pods workloadPods
 }
 
 // look reads the requested objects and filters out those that must not be deleted.
@@ -223,6 +237,9 @@ func (r *deleteRun) look(ctx context.Context) error {
 				logstore.Infof(r.req.Logger, "%s: %s, kept", title(refs[i].ObjectID), f.why)
 			}
 		default:
+			if f.gone {
+				r.ended[len(r.live)] = f.pods
+			}
 			r.live = append(r.live, f.live)
 			r.refs = append(r.refs, refs[i])
 			r.targets = append(r.targets, f.t)
@@ -253,12 +270,24 @@ func (r *deleteRun) find(ctx context.Context, ref ObjectRef) (found, error) {
 	})
 	switch {
 	case apierrors.IsNotFound(err):
-		return found{outcome: OutcomeAbsent}, nil
+		return r.absent(ctx, t), nil
 	case err != nil:
 		return found{}, err
 	}
 	outcome, why := r.spared(ref, live)
 	return found{t: t, live: live, outcome: outcome, why: why}, nil
+}
+
+// absent returns the result for an object that does not exist. Its pods may still do, if an earlier deletion did not wait for them.
+func (r *deleteRun) absent(ctx context.Context, t target) found {
+	if r.req.Pods && r.req.Found != nil {
+		if was := r.req.Found.Remembered(t.id); was != nil {
+			if pods := r.endingPodsOf(ctx, was); len(pods.uids) > 0 {
+				return found{t: t, live: was, gone: true, pods: pods}
+			}
+		}
+	}
+	return found{outcome: OutcomeAbsent}
 }
 
 // holdsOthers reports whether other objects vanish with this one.
@@ -270,6 +299,9 @@ func holdsOthers(u *unstructured.Unstructured) bool {
 // deleteOne deletes one object that look has approved.
 func (r *deleteRun) deleteOne(ctx context.Context, i int) error {
 	live, t, f := r.live[i], r.targets[i], &r.fates[i]
+	if f.gone { // only its pods are left
+		return r.lookAtPods(ctx, t, f)
+	}
 	r.a.cache.forget(t.id)
 	if staysBehind(live) {
 		err := r.giveBack(ctx, t, live)
@@ -337,12 +369,33 @@ func (r *deleteRun) request(ctx context.Context, t target, live *unstructured.Un
 // accepted notes that the API server has accepted the deletion of an object.
 func (r *deleteRun) accepted(ctx context.Context, t target, live *unstructured.Unstructured, f *fate) error {
 	f.asked = true
-	if r.req.Look && !r.gone(ctx, t, live.GetUID(), f) {
+	switch {
+	case r.req.Wait: // the end of the wait says that it is gone
+	case !r.gone(ctx, t, live.GetUID(), f):
 		r.sayGoing(t, f)
+	default:
+		r.sayDeleted(t)
+		return r.lookAtPods(ctx, t, f)
+	}
+	return nil
+}
+
+// lookAtPods checks once whether the pods of a workload that is gone are gone, too, if that matters and nothing waits for them.
+func (r *deleteRun) lookAtPods(ctx context.Context, t target, f *fate) error {
+	if r.req.Wait || !r.req.Look || len(f.pods.uids) == 0 {
 		return nil
 	}
-	logstore.Infof(r.req.Logger, "       → deleted %s", shown(t.id))
+	left, err := r.podsLeft(ctx, f)
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	f.gone, f.held = false, "its pods end: "+enumerate(f.podsLeft)
+	r.sayGoing(t, f)
 	return nil
+}
+
+func (r *deleteRun) sayDeleted(t target) {
+	logstore.Infof(r.req.Logger, "       → deleted %s", shown(t.id))
 }
 
 // gone checks once whether an object is gone.
@@ -380,7 +433,9 @@ func (r *deleteRun) awaitRelease(ctx context.Context, i int) error {
 		released = live.GetDeletionTimestamp() != nil && len(finalizersOf(live)) == 0
 		return released
 	})
-	f.gone = err == nil && !released
+	if f.gone = err == nil && !released; f.gone {
+		r.sayDeleted(r.targets[i])
+	}
 	return err
 }
 
@@ -398,7 +453,9 @@ func (r *deleteRun) awaitGone(ctx context.Context, i int) error {
 				f.held = holding(live, time.Now())
 				return false
 			})
-			f.gone = own == nil
+			if f.gone = own == nil; f.gone {
+				r.sayDeleted(r.targets[i])
+			}
 		})
 	}
 	pods := r.awaitPods(ctx, f)

@@ -273,6 +273,77 @@ func TestWaitsForPods(t *testing.T) {
 	})
 }
 
+// TestDownAfterOneThatFailed: the pods of a workload that an earlier deletion did not outlast are waited for, or named.
+func TestDownAfterOneThatFailed(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		wait    bool
+		outcome DeleteOutcome
+		log     string
+		took    time.Duration
+	}{
+		{"waits", true, OutcomeDeleted, "Waiting until gone: pod/web-77-x (it has 20 s to end)\n", 15 * time.Second},
+		{"looks", false, OutcomeGoing, "       → is being deleted: web:deployment (its pods end: pod/web-77-x (it has 20 s to end))\n", 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newTakedown(t, nil, "web", deploymentYAML("web", "web", "80"))
+				ledger := openLedger(t, t.TempDir())
+				if err := ledger.Remember(d.c.inject(t, deploymentYAML("web", "web", "80"))[0], true); err != nil {
+					t.Fatal(err)
+				}
+				labels := map[string]string{"app": "web", "pod-template-hash": "77", LabelManagedBy: ManagedByHone}
+				d.pod("web-77-x", "web-77", labels, 20*time.Second)
+				d.pod("alien", "alien-77", labels, time.Hour)
+				d.req.Pods, d.req.Found, d.req.WaitLimit = true, ledger, 5*time.Second
+				if err := d.run(t.Context()); err == nil || !strings.Contains(err.Error(), "pod/web-77-x is still there") {
+					t.Fatalf("the first one: %v", err)
+				}
+				d.log = &recorder{}
+				d.req.Logger, d.req.Wait, d.req.Look, d.req.WaitLimit = d.log, tc.wait, !tc.wait, time.Minute
+				var outcome DeleteOutcome
+				d.req.Done = func(_ ObjectRef, o DeleteOutcome) { outcome = o }
+				began := time.Now()
+				err := d.run(t.Context())
+				if err != nil || outcome != tc.outcome || d.log.String() != tc.log {
+					t.Errorf("%v, %s, log:\n%s", err, outcome, d.log)
+				}
+				if took := time.Since(began).Round(time.Second); took != tc.took {
+					t.Errorf("took %s", took)
+				}
+				time.Sleep(time.Hour)
+			})
+		})
+	}
+}
+
+// TestSaysDeletedOnlyOfWhatIsGone with a finalizer, in each way to delete.
+func TestSaysDeletedOnlyOfWhatIsGone(t *testing.T) {
+	for _, tc := range []struct {
+		name       string
+		wait, look bool
+		want       string // the first line
+		then       string // after the finalizer is gone
+	}{
+		{"waits", true, false, "Waiting until gone: configmap/stk (finalizers [hone.dev/test])\n", "       → deleted stk:configmap\n"},
+		{"looks", false, true, "       → is being deleted: stk:configmap (finalizers [hone.dev/test])\n", ""},
+		{"does neither", false, false, "       → is being deleted: stk:configmap (finalizers [hone.dev/test])\n", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newTakedown(t, nil, "stk", config("stk"))
+				d.hold("configmaps", "stk")
+				d.req.Wait, d.req.Look = tc.wait, tc.look
+				time.AfterFunc(10*time.Second, func() { d.finalizers("configmaps", "stk") })
+				if err := d.run(t.Context()); err != nil || d.log.String() != tc.want+tc.then {
+					t.Errorf("%v, log:\n%s", err, d.log)
+				}
+				time.Sleep(time.Hour)
+			})
+		})
+	}
+}
+
 // TestBreaksOff checks the report of what is left when the user interrupts a deletion.
 func TestBreaksOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

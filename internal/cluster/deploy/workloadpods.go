@@ -105,6 +105,41 @@ func (r *deleteRun) list(ctx context.Context, gvr schema.GroupVersionResource, n
 	return out, nil
 }
 
+// endingPodsOf returns the pods of a workload that no longer exists, given how it was applied last. Only pods that are about to end
+// count: others belong to somebody else.
+func (r *deleteRun) endingPodsOf(ctx context.Context, was *unstructured.Unstructured) workloadPods {
+	pods := workloadPods{namespace: was.GetNamespace(), uids: map[types.UID]bool{}, selector: podSelector(was)}
+	if podTemplate(was) == nil || pods.namespace == "" || pods.selector == "" {
+		return workloadPods{}
+	}
+	list, err := r.list(ctx, podResource, pods.namespace, pods.selector)
+	if err != nil {
+		return workloadPods{}
+	}
+	for _, p := range list {
+		o := metav1.GetControllerOf(p)
+		mine := o != nil && (o.Kind == was.GetKind() && o.Name == was.GetName() || o.Kind == "ReplicaSet" && o.Name == replicaSetOf(was, p))
+		if mine && p.GetDeletionTimestamp() != nil && label(p, LabelManagedBy) == ManagedByHone {
+			pods.uids[p.GetUID()] = true
+		}
+	}
+	return pods
+}
+
+// podsLeft returns the pods of a workload that still exist, and notes what holds them.
+func (r *deleteRun) podsLeft(ctx context.Context, f *fate) ([]*unstructured.Unstructured, error) {
+	list, err := r.list(ctx, podResource, f.pods.namespace, f.pods.selector)
+	if err != nil {
+		return nil, err
+	}
+	left := slices.DeleteFunc(list, func(p *unstructured.Unstructured) bool { return !f.pods.uids[p.GetUID()] })
+	f.podsLeft = nil
+	for _, p := range left {
+		f.podsLeft = append(f.podsLeft, heldName(podTarget(p), holding(p, time.Now())))
+	}
+	return left, nil
+}
+
 // awaitPods waits until the pods of a workload are gone.
 func (r *deleteRun) awaitPods(ctx context.Context, f *fate) error {
 	pods := f.pods
@@ -118,17 +153,14 @@ func (r *deleteRun) awaitPods(ctx context.Context, f *fate) error {
 			r.waits.done(t)
 		}
 	}()
-	err := poll(ctx, r.req.WaitLimit, func(ctx context.Context) (bool, error) {
-		list, err := r.list(ctx, podResource, pods.namespace, pods.selector)
-		if err != nil {
+	err := poll(ctx, r.req.WaitLimit, func(ctx context.Context) (_ bool, err error) {
+		if left, err = r.podsLeft(ctx, f); err != nil {
 			return false, err
 		}
-		left = slices.DeleteFunc(list, func(p *unstructured.Unstructured) bool { return !pods.uids[p.GetUID()] })
 		gone := told
-		told, f.podsLeft = map[model.ObjectID]target{}, nil
+		told = map[model.ObjectID]target{}
 		for _, p := range left {
 			t := podTarget(p)
-			f.podsLeft = append(f.podsLeft, heldName(t, holding(p, time.Now())))
 			told[t.id] = t
 			delete(gone, t.id)
 			r.waits.set(t, p)

@@ -66,15 +66,19 @@ type Collection struct {
 	// Failures counts the failed attempts since the last success; Err is why the newest failed.
 	Failures int
 	Err      string
+	// Going are the resources that are being deleted as a whole.
+	Going []model.ManifestName
 }
 
 // CollectionReported reports the result of an attempt to delete the leftovers of earlier sessions. Err is empty if it
 // succeeded.
 //
-// With Local, only the down commands of local resources have been run.
+// With Local, only the down commands of local resources have been run. With Going, the attempt has only begun, or some of its deletions
+// have ended.
 type CollectionReported struct {
 	Err   string
 	Local bool
+	Going []model.ManifestName
 }
 
 // Ending reports how a session ended.
@@ -133,6 +137,8 @@ func init() {
 	store.On(Sessions, func(d *store.Draft[Session], a CollectionReported) {
 		d.Update(Only, func(s Session) Session {
 			switch {
+			case len(a.Going) > 0:
+				s.Collection.Going = a.Going
 			case a.Err != "":
 				s.Collection = Collection{Failures: s.Collection.Failures + 1, Err: a.Err}
 			case a.Local:

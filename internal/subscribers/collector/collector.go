@@ -104,6 +104,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			r.ended(e)
 		}
 		r.collectWhatLeft(rt.View())
+		r.reportGoing()
 		timer.Stop()
 		if pause, ok := r.deletions.next(); ok {
 			timer.Reset(pause)
@@ -146,6 +147,8 @@ type run struct {
 	elsewhere bool
 	// done is set when the end of the collection was reported, doneLocal when that of local resources was.
 	done, doneLocal bool
+	// toldGoing are the resources that were last reported as being deleted.
+	toldGoing []model.ManifestName
 	// released holds the released entries until the snapshot shows the release. Versions do not distinguish them: a
 	// resource that comes back and leaves again starts from 1.
 	released map[string]*store.Entry[state.Resource]
@@ -331,6 +334,15 @@ func (r *run) reportDone(v store.View) {
 		r.doneLocal = true
 		r.rt.Dispatch(state.CollectionReported{Local: true})
 	}
+}
+
+// reportGoing reports which resources are being deleted, when others are than before.
+func (r *run) reportGoing() {
+	going := r.deletions.resources()
+	if len(going) > 0 && !slices.Equal(going, r.toldGoing) {
+		r.rt.Dispatch(state.CollectionReported{Going: going})
+	}
+	r.toldGoing = going
 }
 
 // sweepAlone starts to delete the leftovers of earlier sessions, unless other sessions of the project run; in that case it

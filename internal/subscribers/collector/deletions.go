@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -69,6 +71,22 @@ func (d *deletions) start(resource model.ManifestName, entry string, del func(ct
 		case <-d.ctx.Done():
 		}
 	})
+}
+
+// resources returns the resources of which something is being deleted, in order.
+func (d *deletions) resources() []model.ManifestName {
+	names := map[model.ManifestName]bool{}
+	for key := range d.running {
+		if key == pruning {
+			continue
+		}
+		name := string(key)
+		for _, prefix := range []string{leftOf, madeBy} {
+			name = strings.TrimPrefix(name, prefix)
+		}
+		names[model.ManifestName(name)] = true
+	}
+	return slices.Sorted(maps.Keys(names))
 }
 
 // runs reports whether a deletion of this resource runs.

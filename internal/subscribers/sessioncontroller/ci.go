@@ -240,8 +240,27 @@ func timedOut(v store.View, limit time.Duration) string {
 			open = append(open, fmt.Sprintf("%s %s", r.Manifest.Name, r.Missing()))
 		}
 	}
-	if len(open) == 0 {
+	switch t := state.TheTiltfile(v); {
+	case len(open) > 0:
+	case !t.Loaded:
 		open = []string{"the Tiltfile was not loaded"}
+	case t.Running():
+		open = []string{"the Tiltfile is being evaluated again"}
+	default:
+		open = []string{uncollected(v)}
 	}
 	return fmt.Sprintf("timed out after %s: %s\n  raise the limit with --timeout or ci_settings(timeout=…)", limit, strings.Join(open, "; "))
+}
+
+// uncollected says what is left when everything that is declared is ready.
+func uncollected(v store.View) string {
+	going := state.TheSession(v).Collection.Going
+	if len(going) == 0 {
+		return "what earlier sessions left over was not looked for yet"
+	}
+	names := make([]string, len(going))
+	for i, name := range going {
+		names[i] = string(name)
+	}
+	return "what is no longer declared is still being deleted: " + strings.Join(names, ", ")
 }

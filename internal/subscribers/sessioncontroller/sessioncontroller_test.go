@@ -555,6 +555,12 @@ func TestCI(t *testing.T) {
 			time.Sleep(model.DefaultCISettings.Timeout)
 			f.ends("time is up", fmt.Sprintf("timed out after %s: the Tiltfile was not loaded", model.DefaultCISettings.Timeout))
 		}},
+		{"time is up while leftovers go", state.Session{Command: state.CommandCI}, func(f *fixture) {
+			f.Then(state.ClusterReported{Connected: true}, loaded(model.CISettings{Timeout: time.Minute}))
+			f.Then(state.CollectionReported{Going: []model.ManifestName{"old", "stk"}})
+			time.Sleep(time.Minute)
+			f.ends("time is up", "timed out after 1m0s: what is no longer declared is still being deleted: old, stk")
+		}},
 		{"ci_settings(timeout)", ci, func(f *fixture) {
 			f.Then(loaded(model.CISettings{Timeout: time.Minute}, web))
 			time.Sleep(time.Minute)

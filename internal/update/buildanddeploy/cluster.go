@@ -363,12 +363,14 @@ type DeleteOptions struct {
 	Wait        bool
 	// RunID, if set, restricts the deletion to objects that the session of this id changed last.
 	RunID string
-	// Pods makes Wait wait also for the pods of workloads.
+	// Pods makes the pods of workloads count: they have to be gone, too.
 	Pods bool
 	// Removal says why the objects are deleted.
 	Removal deploy.Removal
 	// WaitLimit is how long Wait waits for one object; zero means 5 minutes.
 	WaitLimit time.Duration
+	// Outcome, unless nil, is called with the outcome of each object.
+	Outcome func(deploy.ObjectRef, deploy.DeleteOutcome)
 }
 
 // Delete deletes the objects of the given records, dependents first, and drops the records of deleted objects from the
@@ -387,7 +389,7 @@ func (c *Cluster) delete(ctx context.Context, ledger *deploy.Ledger, o DeleteOpt
 	records map[model.ManifestName][]deploy.ObjectRecord) error {
 	req.Project, req.RunID, req.Removal = c.project, o.RunID, o.Removal
 	req.KeepNamespaces, req.KeepVolumes, req.KeepDefinitions = !o.Namespaces, !o.Volumes, !o.Definitions
-	req.Wait, req.WaitLimit, req.Pods, req.Found = o.Wait, o.WaitLimit, o.Pods, ledger
+	req.Wait, req.Look, req.WaitLimit, req.Pods, req.Found = o.Wait, !o.Wait, o.WaitLimit, o.Pods, ledger
 	for name, list := range records {
 		for _, r := range list {
 			if !r.Foreign {
@@ -397,7 +399,10 @@ func (c *Cluster) delete(ctx context.Context, ledger *deploy.Ledger, o DeleteOpt
 	}
 	gone := map[model.ManifestName][]deploy.ObjectRef{}
 	req.Done = func(ref deploy.ObjectRef, outcome deploy.DeleteOutcome) {
-		if outcome != deploy.OutcomeKept && outcome != deploy.OutcomeElsewhere {
+		if o.Outcome != nil {
+			o.Outcome(ref, outcome)
+		}
+		if !outcome.Stays() {
 			gone[ref.Resource] = append(gone[ref.Resource], ref)
 		}
 	}

@@ -1,0 +1,46 @@
+package up
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hone-dev/hone/internal/cluster/deploy"
+)
+
+// tally counts the outcomes of a deletion.
+type tally map[deploy.DeleteOutcome]int
+
+func (t tally) add(_ deploy.ObjectRef, outcome deploy.DeleteOutcome) { t[outcome]++ }
+
+// text is the last line of hone down: "Deleted 3 objects. 1 is still being deleted." beside is set if more than objects was taken down.
+func (t tally) text(beside bool) string {
+	var parts []string
+	for _, p := range []struct {
+		outcomes []deploy.DeleteOutcome
+		one, all string
+	}{
+		{[]deploy.DeleteOutcome{deploy.OutcomeDeleted}, "Deleted 1 object", "Deleted %d objects"},
+		{[]deploy.DeleteOutcome{deploy.OutcomeGoing}, "1 object is still being deleted: hone down waits for it", "%d objects are still being deleted: hone down waits for them"},
+		{[]deploy.DeleteOutcome{deploy.OutcomeGivenBack}, "Gave back 1 object", "Gave back %d objects"},
+		{[]deploy.DeleteOutcome{deploy.OutcomeKept, deploy.OutcomeForeign, deploy.OutcomeElsewhere}, "Kept 1 object", "Kept %d objects"},
+	} {
+		n := 0
+		for _, o := range p.outcomes {
+			n += t[o]
+		}
+		switch n {
+		case 0:
+		case 1:
+			parts = append(parts, p.one+".")
+		default:
+			parts = append(parts, fmt.Sprintf(p.all, n)+".")
+		}
+	}
+	switch {
+	case len(parts) > 0:
+		return strings.Join(parts, " ")
+	case beside:
+		return "Done."
+	}
+	return "Nothing to delete."
+}
