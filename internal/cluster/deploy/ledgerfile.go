@@ -10,9 +10,10 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// ledgerFormat is the version of the file format. The first version stored the environment of commands in clear text.
+// ledgerFormat is the version of the file format. The first version stored the environment of commands in clear text, the first two
+// their arguments.
 const (
-	ledgerFormat = 2
+	ledgerFormat = 3
 	firstFormat  = 1
 )
 
@@ -29,9 +30,10 @@ type ledgerFile struct {
 }
 
 type commandOnDisk struct {
-	Argv    []string `json:"argv"`
-	Dir     string   `json:"dir,omitempty"`
-	EchoOff bool     `json:"echoOff,omitempty"`
+	// Command is the encrypted argument list.
+	Command string `json:"command,omitempty"`
+	Dir     string `json:"dir,omitempty"`
+	EchoOff bool   `json:"echoOff,omitempty"`
 	// Clear are the variables that are not secret, as KEY=value.
 	Clear []string `json:"clear,omitempty"`
 	// Variables are the names of the other variables, Sealed their encrypted values.
@@ -39,8 +41,9 @@ type commandOnDisk struct {
 	Sealed    string   `json:"sealed,omitempty"`
 	// Deps are the dependencies that decide when a down command runs. Files of earlier versions have none.
 	Deps Deps `json:"deps,omitempty"`
-	// Env is the field of the first format that these replace.
-	Env []string `json:"env,omitempty"`
+	// Argv and Env are fields of earlier formats that these replace.
+	Argv []string `json:"argv,omitempty"`
+	Env  []string `json:"env,omitempty"`
 }
 
 type recordOnDisk struct {
@@ -62,8 +65,8 @@ func (l *Ledger) parse(raw []byte) (content, error) {
 		return content{}, problem.Wrap(err, "the ledger "+l.path+" is damaged",
 			"move it away; hone then no longer knows which objects earlier sessions applied, but the objects carry its labels")
 	}
-	if f.Format != ledgerFormat && f.Format != firstFormat {
-		return content{}, problem.New(fmt.Sprintf("the ledger %s has format %d, but this version of hone supports only %d", l.path, f.Format, ledgerFormat),
+	if f.Format < firstFormat || f.Format > ledgerFormat {
+		return content{}, problem.New(fmt.Sprintf("the ledger %s has format %d, but this version of hone supports only formats up to %d", l.path, f.Format, ledgerFormat),
 			"use the version of hone that wrote it")
 	}
 	out := emptyContent()

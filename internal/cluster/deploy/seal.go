@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,10 +20,11 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// The environment of a delete command may hold secrets, and a later session has to run the command although the
-// Tiltfile may be broken or no longer declare it. So the ledger stores the names of the variables in clear text, and
-// their values only encrypted. The key is in a separate file, in another folder, and never in a ledger. If the key is
-// lost, only the names remain: the command then runs with values from the Tiltfile or the environment, or is refused.
+// The arguments and the environment of a delete command may hold secrets, and a later session has to run the command although
+// the Tiltfile may be broken or no longer declare it. So the ledger stores the names of the variables in clear text, and
+// their values and the arguments only encrypted. The key is in a separate file, in another folder, and never in a ledger. If
+// the key is lost, only the names remain: the command then runs with arguments from the Tiltfile and values from the Tiltfile or
+// the environment, or is refused.
 
 const keySize = 32
 
@@ -138,9 +140,18 @@ func (l *Ledger) place(name model.ManifestName) string {
 	return l.key.Cluster + "\x00" + string(name)
 }
 
+// argvPlace identifies its arguments.
+func (l *Ledger) argvPlace(name model.ManifestName) string { return l.place(name) + "\x00argv" }
+
 // onDisk returns the form of a command in the file.
 func (l *Ledger) onDisk(name model.ManifestName, cmd model.Cmd) (commandOnDisk, error) {
-	out := commandOnDisk{Argv: cmd.Argv, Dir: cmd.Dir, EchoOff: cmd.EchoOff}
+	out := commandOnDisk{Dir: cmd.Dir, EchoOff: cmd.EchoOff}
+	var err error
+	if len(cmd.Argv) > 0 {
+		if out.Command, err = vaultOf(filepath.Dir(l.path)).seal(cmd.Argv, l.argvPlace(name)); err != nil {
+			return out, err
+		}
+	}
 	var secret []string
 	for _, kv := range cmd.Env {
 		switch variable, _, known := strings.Cut(kv, "="); {
@@ -156,18 +167,23 @@ func (l *Ledger) onDisk(name model.ManifestName, cmd model.Cmd) (commandOnDisk, 
 	if len(secret) == 0 {
 		return out, nil
 	}
-	var err error
 	out.Sealed, err = vaultOf(filepath.Dir(l.path)).seal(secret, l.place(name))
 	return out, err
 }
 
-// fromDisk returns a command with its environment: KEY=value, or only KEY if the value cannot be read. stale is true if
-// the file has values in clear text, as in the first format.
+// fromDisk returns a command with its environment: KEY=value, or only KEY if the value cannot be read. It has no arguments if they
+// cannot be read. stale is true if the file has some of that in clear text, as in earlier formats.
 func (l *Ledger) fromDisk(name model.ManifestName, c commandOnDisk) (cmd model.Cmd, stale bool, err error) {
 	cmd = model.Cmd{Argv: c.Argv, Dir: c.Dir, EchoOff: c.EchoOff, Env: slices.Concat(c.Clear, c.Env)}
+	box := vaultOf(filepath.Dir(l.path))
+	if c.Command != "" {
+		if cmd.Argv, _, err = box.open(c.Command, l.argvPlace(name)); err != nil {
+			return cmd, false, err
+		}
+	}
 	var opened []string
 	if c.Sealed != "" {
-		if opened, _, err = vaultOf(filepath.Dir(l.path)).open(c.Sealed, l.place(name)); err != nil {
+		if opened, _, err = box.open(c.Sealed, l.place(name)); err != nil {
 			return cmd, false, err
 		}
 	}
@@ -177,13 +193,16 @@ func (l *Ledger) fromDisk(name model.ManifestName, c commandOnDisk) (cmd model.C
 		}
 	}
 	cmd.Env = append(cmd.Env, opened...)
-	return cmd, len(c.Env) > 0, nil
+	return cmd, c.clear(), nil
 }
 
-// sealedMark is the file that marks a folder without ledgers that have values in clear text.
-const sealedMark = ".sealed"
+// clear reports whether a command is stored in clear text.
+func (c commandOnDisk) clear() bool { return len(c.Argv)+len(c.Env) > 0 }
 
-// sealAll rewrites the ledgers of a folder in which an earlier version of hone stored values in clear text. It includes
+// sealedMark is the file that marks a folder without ledgers that have commands in clear text.
+const sealedMark = ".sealed-commands"
+
+// sealAll rewrites the ledgers of a folder in which an earlier version of hone stored commands in clear text. It includes
 // the ledgers of other projects, which may never be opened again. Files that cannot be read stay unchanged.
 func sealAll(dir string) error {
 	mark := filepath.Join(dir, sealedMark)
@@ -197,12 +216,12 @@ func sealAll(dir string) error {
 	for _, path := range paths {
 		raw, err := os.ReadFile(path)
 		var f ledgerFile
-		if err != nil || json.Unmarshal(raw, &f) != nil || f.Format != firstFormat {
+		if err != nil || json.Unmarshal(raw, &f) != nil || !slices.ContainsFunc(slices.Collect(maps.Values(f.Commands)), commandOnDisk.clear) {
 			continue
 		}
 		l := &Ledger{key: LedgerKey{Cluster: f.Cluster, Project: f.Project}, path: path}
 		if err := l.change(func(content) {}); err != nil {
-			return fmt.Errorf("remove the values of variables from %s: %w", path, err)
+			return fmt.Errorf("encrypt the commands in %s: %w", path, err)
 		}
 	}
 	return os.WriteFile(mark, nil, 0o600)

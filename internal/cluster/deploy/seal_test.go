@@ -34,19 +34,24 @@ func leaks(t *testing.T, dir string) []string {
 	return found
 }
 
-func envOf(t *testing.T, dir string, name model.ManifestName) []string {
+func recordedCommand(t *testing.T, dir string, name model.ManifestName) model.Cmd {
 	t.Helper()
 	commands, err := openLedger(t, dir).Commands()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return commands[name].Env
+	return commands[name]
+}
+
+func envOf(t *testing.T, dir string, name model.ManifestName) []string {
+	t.Helper()
+	return recordedCommand(t, dir, name).Env
 }
 
 func TestEnvironmentsAreSealed(t *testing.T) {
 	state := t.TempDir()
 	dir := filepath.Join(state, "ledger")
-	cmd := model.Cmd{Argv: []string{"rm", "-r"}, Dir: "/src", EchoOff: true,
+	cmd := model.Cmd{Argv: []string{"rm", "-r", "--token=" + secret}, Dir: "/src", EchoOff: true,
 		Env: []string{"KUBECONFIG=/overlay", "TOKEN=" + secret, "EMPTY=", "KUBECONFIG=/own", "TWO=a=b\nc"}}
 	if err := openLedger(t, dir).RecordCommand("chart", cmd); err != nil {
 		t.Fatal(err)
@@ -57,6 +62,9 @@ func TestEnvironmentsAreSealed(t *testing.T) {
 	want := []string{"KUBECONFIG=/overlay", "KUBECONFIG=/own", "TOKEN=" + secret, "EMPTY=", "TWO=a=b\nc"}
 	if diff := cmp.Diff(want, envOf(t, dir, "chart")); diff != "" {
 		t.Errorf("a later session (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(cmd.Argv, recordedCommand(t, dir, "chart").Argv); diff != "" {
+		t.Errorf("its arguments in a later session (-want +got):\n%s", diff)
 	}
 	key := filepath.Join(state, "keys", "ledger.key")
 	if info, err := os.Stat(key); err != nil || info.Mode().Perm() != 0o600 {
@@ -90,6 +98,9 @@ func TestEnvironmentsAreSealed(t *testing.T) {
 	if diff := cmp.Diff(lost, envOf(t, dir, "chart")); diff != "" {
 		t.Errorf("without the key (-want +got):\n%s", diff)
 	}
+	if got := recordedCommand(t, dir, "chart").Argv; len(got) > 0 {
+		t.Errorf("without the key, the arguments are %q", got)
+	}
 	if err := openLedger(t, dir).Record("web", []ObjectRecord{record("a", "")}); err != nil {
 		t.Fatal(err)
 	}
@@ -111,34 +122,47 @@ func TestDamagedKey(t *testing.T) {
 	}
 }
 
-// TestFirstFormatIsRewritten checks that the clear-text values are removed from the ledgers of earlier versions: from
+// TestEarlierFormatsAreRewritten checks that what is in clear text is removed from the ledgers of earlier versions: from
 // the opened one, and from those of other projects and clusters.
-func TestFirstFormatIsRewritten(t *testing.T) {
-	state := t.TempDir()
-	dir := filepath.Join(state, "ledger")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	old := `{"format": 1, "cluster": "CLUSTER", "project": "PROJECT",
+func TestEarlierFormatsAreRewritten(t *testing.T) {
+	for _, tc := range []struct {
+		name, format, argv, env string
+		wantEnv                 []string
+	}{
+		{"the first", "1", `"rm", "` + secret + `"`, `, "env": ["KUBECONFIG=/overlay", "TOKEN=` + secret + `"]`, []string{"KUBECONFIG=/overlay", "TOKEN=" + secret}},
+		{"with variables encrypted", "2", `"rm", "` + secret + `"`, `, "clear": ["KUBECONFIG=/overlay"]`, []string{"KUBECONFIG=/overlay"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			state := t.TempDir()
+			dir := filepath.Join(state, "ledger")
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			old := `{"format": ` + tc.format + `, "cluster": "CLUSTER", "project": "PROJECT",
   "resources": {"web": [{"apiVersion": "v1", "kind": "ConfigMap", "namespace": "dev", "name": "a", "uid": "1"}]},
-  "commands": {"chart": {"argv": ["rm"], "dir": "/src", "env": ["KUBECONFIG=/overlay", "TOKEN=` + secret + `"]}}}`
-	for _, key := range []LedgerKey{{"11111111-2222", "abc"}, {"11111111-2222", "other"}, {"gone", "abc"}} {
-		text := strings.NewReplacer("CLUSTER", key.Cluster, "PROJECT", key.Project).Replace(old)
-		if err := os.WriteFile(ledgerPath(dir, key), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.WriteFile(filepath.Join(dir, "damaged-x.json"), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	l := openLedger(t, dir)
-	if found := leaks(t, state); len(found) > 0 {
-		t.Errorf("the secret is still in %v", found)
-	}
-	if diff := cmp.Diff([]string{"KUBECONFIG=/overlay", "TOKEN=" + secret}, envOf(t, dir, "chart")); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if got := contents(t, l); len(got["web"]) != 1 || got["web"][0].UID != "1" {
-		t.Errorf("records: %v", got)
+  "commands": {"chart": {"argv": [` + tc.argv + `], "dir": "/src"` + tc.env + `}}}`
+			for _, key := range []LedgerKey{{"11111111-2222", "abc"}, {"11111111-2222", "other"}, {"gone", "abc"}} {
+				text := strings.NewReplacer("CLUSTER", key.Cluster, "PROJECT", key.Project).Replace(old)
+				if err := os.WriteFile(ledgerPath(dir, key), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.WriteFile(filepath.Join(dir, "damaged-x.json"), []byte("{"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			l := openLedger(t, dir)
+			if found := leaks(t, state); len(found) > 0 {
+				t.Errorf("the secret is still in %v", found)
+			}
+			if diff := cmp.Diff(tc.wantEnv, envOf(t, dir, "chart")); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff([]string{"rm", secret}, recordedCommand(t, dir, "chart").Argv); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if got := contents(t, l); len(got["web"]) != 1 || got["web"][0].UID != "1" {
+				t.Errorf("records: %v", got)
+			}
+		})
 	}
 }

@@ -48,8 +48,8 @@ type Cluster struct {
 
 	mu     sync.Mutex
 	ledger *deploy.Ledger // opened at the first use, since that needs the cluster's identity
-	// declared holds the environments of the delete commands that the Tiltfile declares. Guarded by mu.
-	declared map[model.ManifestName][]string
+	// declared holds the delete commands that the Tiltfile declares. Guarded by mu.
+	declared map[model.ManifestName]model.Cmd
 }
 
 // ClusterOptions configure a Cluster.

@@ -236,7 +236,7 @@ const deleteCommand = "delete command"
 
 // runRecorded runs the command that a ledger holds for a resource, if any. When it has succeeded, the ledger forgets it. kind is how
 // messages call it, and declared the environment that the Tiltfile declares for it now.
-func runRecorded(ctx context.Context, ledger *deploy.Ledger, kind string, name model.ManifestName, declared, env []string, log logstore.Logger) error {
+func runRecorded(ctx context.Context, ledger *deploy.Ledger, kind string, name model.ManifestName, declared model.Cmd, env []string, log logstore.Logger) error {
 	commands, err := ledger.Commands()
 	if err != nil {
 		return err
@@ -245,7 +245,7 @@ func runRecorded(ctx context.Context, ledger *deploy.Ledger, kind string, name m
 	if !ok {
 		return nil
 	}
-	if cmd, err = completed(kind, declared, cmd); err != nil {
+	if cmd, err = completed(kind, name, declared, cmd); err != nil {
 		return err
 	}
 	if err := undo(ctx, kind, cmd, env, log); err != nil {

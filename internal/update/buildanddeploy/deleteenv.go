@@ -9,12 +9,12 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Declare sets what the Tiltfile declares now, for delete commands whose variables have lost their values.
+// Declare sets what the Tiltfile declares now, for delete commands that have lost their arguments or the values of their variables.
 func (c *Cluster) Declare(manifests []model.Manifest) {
-	declared := map[model.ManifestName][]string{}
+	declared := map[model.ManifestName]model.Cmd{}
 	for _, m := range manifests {
 		if m.K8s != nil && m.K8s.CustomDeploy != nil {
-			declared[m.Name] = m.K8s.CustomDeploy.Delete.Env
+			declared[m.Name] = m.K8s.CustomDeploy.Delete
 		}
 	}
 	c.mu.Lock()
@@ -22,16 +22,24 @@ func (c *Cluster) Declare(manifests []model.Manifest) {
 	c.declared = declared
 }
 
-// completed returns a recorded command, which messages call kind, with the values of all its variables: from the ledger, otherwise from the
-// Tiltfile, otherwise from hone's environment. Without a value the command must not run: it might delete something else.
-func completed(kind string, declared []string, cmd model.Cmd) (model.Cmd, error) {
+// completed returns a recorded command, which messages call kind, with its arguments and the values of all its variables: from the ledger,
+// otherwise from the Tiltfile; values otherwise from hone's environment. Without them the command must not run: it might delete something
+// else.
+func completed(kind string, name model.ManifestName, declared, cmd model.Cmd) (model.Cmd, error) {
+	if cmd.Empty() {
+		if declared.Empty() {
+			return cmd, problem.New(fmt.Sprintf("hone no longer knows the %s of %s: the key of its records is lost", kind, name),
+				"declare the resource in the Tiltfile again, or take it down by hand")
+		}
+		cmd.Argv = declared.Argv
+	}
 	var env, missing []string
 	for _, kv := range cmd.Env {
 		if strings.Contains(kv, "=") {
 			env = append(env, kv)
 			continue
 		}
-		value, ok := lookup(declared, kv)
+		value, ok := lookup(declared.Env, kv)
 		if !ok {
 			value, ok = os.LookupEnv(kv)
 		}

@@ -17,7 +17,7 @@ import (
 func TestDeleteEnvironment(t *testing.T) {
 	for _, tc := range []struct {
 		name       string
-		lost       bool
+		lost, gone bool // the key is lost, and the Tiltfile no longer declares the resource
 		declared   []string
 		own        string
 		want, fail string
@@ -26,6 +26,8 @@ func TestDeleteEnvironment(t *testing.T) {
 		{name: "lost, declared", lost: true, declared: []string{"HONE_TEST_RELEASE=older", "HONE_TEST_RELEASE=shop"}, own: "stray", want: "shop"},
 		{name: "lost, from hone's environment", lost: true, own: "shop", want: "shop"},
 		{name: "lost permanently", lost: true, declared: []string{"OTHER=x"}, fail: "needs values that hone no longer knows: HONE_TEST_RELEASE"},
+		{name: "as recorded, no longer declared", gone: true, own: "stray", want: "shop"},
+		{name: "lost, no longer declared", lost: true, gone: true, own: "shop", fail: "hone no longer knows the delete command of app"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			state := t.TempDir()
@@ -54,8 +56,10 @@ func TestDeleteEnvironment(t *testing.T) {
 				t.Fatal(err)
 			}
 			m := custom("app", "true", "true")
-			m.K8s.CustomDeploy.Delete.Env = tc.declared
-			later.Declare([]model.Manifest{m})
+			m.K8s.CustomDeploy.Delete = model.Cmd{Argv: cmd.Argv, Env: tc.declared}
+			if !tc.gone {
+				later.Declare([]model.Manifest{m})
+			}
 			_, err = later.Remove(t.Context(), RemoveRequest{Resource: "app", Log: logstore.Discard})
 			got, _ := os.ReadFile(out)
 			if tc.fail == "" {
@@ -65,7 +69,7 @@ func TestDeleteEnvironment(t *testing.T) {
 				return
 			}
 			p, ok := problem.Of(err)
-			if !ok || !strings.Contains(err.Error(), tc.fail) || !strings.Contains(p.Mend, "HONE_TEST_RELEASE=… hone down") || len(got) > 0 {
+			if !ok || !strings.Contains(err.Error(), tc.fail) || !tc.gone && !strings.Contains(p.Mend, "HONE_TEST_RELEASE=… hone down") || len(got) > 0 {
 				t.Errorf("got %v (%+v), and the command printed %q", err, p, got)
 			}
 			if commands, _ := later.ledger.Commands(); len(commands) != 1 {

@@ -31,7 +31,7 @@ type Downs struct {
 
 	mu       sync.Mutex
 	ledger   *deploy.Ledger                     // guarded by mu
-	declared map[model.ManifestName][]string    // guarded by mu
+	declared map[model.ManifestName]model.Cmd   // guarded by mu
 	turns    map[model.ManifestName]*sync.Mutex // guarded by mu
 }
 
@@ -69,12 +69,12 @@ func (d *Downs) Ledger() (*deploy.Ledger, error) {
 	return ledger, nil
 }
 
-// Declare sets what the Tiltfile declares now, for down commands whose variables have lost their values.
+// Declare sets what the Tiltfile declares now, for down commands that have lost their arguments or the values of their variables.
 func (d *Downs) Declare(manifests []model.Manifest) {
-	declared := map[model.ManifestName][]string{}
+	declared := map[model.ManifestName]model.Cmd{}
 	for _, m := range manifests {
 		if m.Local != nil {
-			declared[m.Name] = m.Local.Down.Env
+			declared[m.Name] = m.Local.Down
 		}
 	}
 	d.mu.Lock()

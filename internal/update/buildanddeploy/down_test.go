@@ -43,19 +43,19 @@ func update(t *testing.T, state string, m model.Manifest, declared ...model.Mani
 	return commands
 }
 
-// TestDownIsRecordedFirst records the down command before anything runs, also if that fails, without its values in clear text. Without
+// TestDownIsRecordedFirst records the down command before anything runs, also if that fails, without its arguments and values in clear text. Without
 // a down command there is nothing to undo any more.
 func TestDownIsRecordedFirst(t *testing.T) {
 	state := t.TempDir()
 	files := filepath.Join(state, "ledger", "*")
-	m := localWith("db", "cat "+files+" > "+filepath.Join(state, "seen")+"; exit 3", "dropdb")
+	m := localWith("db", "cat "+files+" > "+filepath.Join(state, "seen")+"; exit 3", "dropdb --password swordfish")
 	m.Local.Down.Env = []string{"PASSWORD=hunter2"}
 	commands := update(t, state, m)
 	if diff := cmp.Diff(map[model.ManifestName]model.Cmd{"db": m.Local.Down}, commands); diff != "" {
 		t.Errorf("recorded (-want +got):\n%s", diff)
 	}
 	seen, err := os.ReadFile(filepath.Join(state, "seen"))
-	if err != nil || !strings.Contains(string(seen), "dropdb") || strings.Contains(string(seen), "hunter2") {
+	if err != nil || !strings.Contains(string(seen), `"db"`) || strings.Contains(string(seen), "hunter2") || strings.Contains(string(seen), "swordfish") {
 		t.Errorf("while the command runs the ledger has, %v:\n%s", err, seen)
 	}
 	if commands := update(t, state, localWith("db", "true", "")); len(commands) != 0 {
