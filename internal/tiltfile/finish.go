@@ -20,7 +20,7 @@ func (s *state) finish() (model.Tiltfile, error) {
 	var all fault.List
 	all.Add(s.images.Connect())
 	s.images.Finish()
-	a, err := s.k8s.Assemble()
+	a, err := s.k8s.Assemble(s.settings.Adopt)
 	all.Add(err)
 	all.Add(s.images.CheckSteps())
 	all.Add(s.k8s.CheckSteps())

@@ -9,11 +9,12 @@ import (
 // Annotations of an object's declaration that say what hone may do with the object; k8s_resource sets them for all objects of a
 // resource. AnnotationOnRemove is read from the object in the cluster, so that it holds without a Tiltfile.
 const (
-	// AnnotationAdopt determines whether hone may take over an object that others made: AdoptAlways or AdoptNever. Without it the
-	// session's setting decides.
+	// AnnotationAdopt determines whether hone may take over an object that others made: AdoptAlways, AdoptNever or, if only what kubectl
+	// apply made may be taken over, AdoptKubectl. Without it the session's setting decides.
 	AnnotationAdopt = "hone.dev/adopt"
 	AdoptAlways     = "always"
 	AdoptNever      = "never"
+	AdoptKubectl    = "kubectl"
 	// AnnotationReadOnly with the value ReadOnlyTrue: the object is neither written nor deleted. It must exist.
 	AnnotationReadOnly = "hone.dev/read-only"
 	ReadOnlyTrue       = "true"
@@ -42,7 +43,7 @@ const (
 
 // policies are the values that the annotations may have, except AnnotationIgnore.
 var policies = map[string][]string{
-	AnnotationAdopt:    {AdoptAlways, AdoptNever},
+	AnnotationAdopt:    {AdoptAlways, AdoptNever, AdoptKubectl},
 	AnnotationReadOnly: {ReadOnlyTrue, "false"},
 	AnnotationShared:   {SharedTrue, "false"},
 	AnnotationApply:    {ApplyAlways, ApplyOnce, ApplyKeep},

@@ -159,14 +159,37 @@ func (a *Applier) projectName(project string) string {
 }
 
 // mayAdopt reports whether the object may be taken over: by its declaration, else by the request.
-func (r *applyRun) mayAdopt(desired *unstructured.Unstructured) bool {
+func (r *applyRun) mayAdopt(desired, live *unstructured.Unstructured) bool {
 	switch annotation(desired, model.AnnotationAdopt) {
 	case model.AdoptAlways:
 		return true
+	case model.AdoptKubectl:
+		return r.req.Adopt || madeByKubectl(live)
 	case model.AdoptNever:
 		return false
 	}
 	return r.req.Adopt
+}
+
+// lastAppliedByKubectl is the annotation of kubectl apply on the client side.
+const lastAppliedByKubectl = "kubectl.kubernetes.io/last-applied-configuration"
+
+// madeByKubectl reports whether kubectl apply made an object, and no other tool has claimed it.
+func madeByKubectl(live *unstructured.Unstructured) bool {
+	if by := label(live, LabelManagedBy); by != "" && by != "kubectl" || len(sharersOf(live)) > 0 || len(live.GetOwnerReferences()) > 0 {
+		return false
+	}
+	return annotation(live, lastAppliedByKubectl) != "" || slices.ContainsFunc(live.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool {
+		return m.Manager == "kubectl" && m.Operation == metav1.ManagedFieldsOperationApply && m.Subresource == ""
+	})
+}
+
+// lastingMend is the hint how to take over for good what kubectl apply made.
+func lastingMend(live *unstructured.Unstructured) string {
+	if !madeByKubectl(live) {
+		return ""
+	}
+	return fmt.Sprintf(" For all that kubectl apply made, each time: update_settings(adopt='%s') in the Tiltfile.", model.AdoptKubectl)
 }
 
 // refused returns the problem for an object that others made and that may not be taken over.
@@ -180,8 +203,8 @@ func (r *applyRun) refused(t target, desired, live *unstructured.Unstructured) e
 	}
 	return problem.New(fmt.Sprintf("%s exists already: %s", title(t.id), r.a.foreignTo(live)),
 		fmt.Sprintf("to work on it with hone for a while: hone up --adopt, the key Y on its screen, or the annotation %s: %s in its YAML;\n"+
-			"hone down gives it back. If it is not needed: kubectl delete%s %s %s",
-			model.AnnotationAdopt, model.AdoptAlways, ns, strings.ToLower(t.id.Kind), t.id.Name)).See("preview")
+			"hone down gives it back.%s If it is not needed: kubectl delete%s %s %s",
+			model.AnnotationAdopt, model.AdoptAlways, lastingMend(live), ns, strings.ToLower(t.id.Kind), t.id.Name)).See("preview")
 }
 
 // adopt applies the desired object over one that others made. Fields that only the live object has stay, and stay owned
@@ -226,7 +249,7 @@ func (r *applyRun) useShared(ctx context.Context, t target, desired, live *unstr
 	}
 	u.SetLabels(labels)
 	u.SetAnnotations(annotations)
-	got, err := r.patch(ctx, t, u, r.mayAdopt(desired))
+	got, err := r.patch(ctx, t, u, r.mayAdopt(desired, live))
 	if lines := conflictsOf(err); len(lines) > 0 {
 		return nil, problem.New(fmt.Sprintf("%s exists already, differs, and %s:\n  %s", title(t.id), r.a.foreignTo(live), strings.Join(lines, "\n  ")),
 			fmt.Sprintf("declare it as it is, leave it out of the YAML, or let hone change it: hone up --adopt, the key Y on its screen, or the annotation %s: %s",

@@ -86,6 +86,49 @@ func look(u *unstructured.Unstructured) map[string]any {
 	return map[string]any{"data": u.Object["data"], "labels": u.GetLabels(), "annotations": annotations, "uid": u.GetUID()}
 }
 
+// TestAdoptsWhatKubectlMade: the setting takes over nothing else.
+func TestAdoptsWhatKubectlMade(t *testing.T) {
+	last := map[string]string{lastAppliedByKubectl: "{}"}
+	entry := func(manager string, op metav1.ManagedFieldsOperationType) []metav1.ManagedFieldsEntry {
+		return []metav1.ManagedFieldsEntry{{Manager: manager, Operation: op}}
+	}
+	for _, tc := range []struct {
+		name        string
+		labels      map[string]string
+		annotations map[string]string
+		fields      []metav1.ManagedFieldsEntry
+		owned       bool
+		setting     string
+		asked, want bool
+	}{
+		{name: "kubectl apply", annotations: last, setting: model.AdoptKubectl, want: true},
+		{name: "kubectl apply --server-side", fields: entry("kubectl", metav1.ManagedFieldsOperationApply), setting: model.AdoptKubectl, want: true},
+		{name: "kubectl create", fields: entry("kubectl-create", metav1.ManagedFieldsOperationUpdate), setting: model.AdoptKubectl},
+		{name: "kubectl create, and --adopt", fields: entry("kubectl-create", metav1.ManagedFieldsOperationUpdate), setting: model.AdoptKubectl, asked: true, want: true},
+		{name: "Helm, applied once more", labels: map[string]string{LabelManagedBy: "Helm"}, annotations: last, setting: model.AdoptKubectl},
+		{name: "another project, applied once more", labels: map[string]string{LabelManagedBy: ManagedByHone, LabelProject: "x"}, annotations: last, setting: model.AdoptKubectl},
+		{name: "a controller", annotations: last, owned: true, setting: model.AdoptKubectl},
+		{name: "kubectl apply, never", annotations: last, setting: model.AdoptNever, asked: true},
+		{name: "kubectl apply, no setting", annotations: last},
+		{name: "anything, always", setting: model.AdoptAlways, want: true},
+	} {
+		live, desired := &unstructured.Unstructured{Object: map[string]any{}}, &unstructured.Unstructured{Object: map[string]any{}}
+		live.SetLabels(tc.labels)
+		live.SetAnnotations(tc.annotations)
+		live.SetManagedFields(tc.fields)
+		if tc.owned {
+			live.SetOwnerReferences([]metav1.OwnerReference{{Name: "x"}})
+		}
+		if tc.setting != "" {
+			desired.SetAnnotations(map[string]string{model.AnnotationAdopt: tc.setting})
+		}
+		r := &applyRun{a: &Applier{}, req: ApplyRequest{Adopt: tc.asked}}
+		if got := r.mayAdopt(desired, live); got != tc.want {
+			t.Errorf("%s: %t", tc.name, got)
+		}
+	}
+}
+
 // TestRealAdoption takes over objects that others made, and gives them back.
 func TestRealAdoption(t *testing.T) {
 	for _, m := range made {

@@ -197,7 +197,7 @@ func (r *applyRun) awaitGone(ctx context.Context, t target, live *unstructured.U
 // allowed, and replaces an object that cannot be changed in place.
 func (r *applyRun) write(ctx context.Context, t target, desired, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	relation := r.a.relationTo(desired, live)
-	if relation.refuses() && !r.mayAdopt(desired) {
+	if relation.refuses() && !r.mayAdopt(desired, live) {
 		return nil, r.refused(t, desired, live)
 	}
 	if relation == relationHeld {

@@ -327,7 +327,7 @@ func (p *preview) change(ctx context.Context, run *applyRun, step *api.PlanStep,
 		step.Reason = "made by others, and shared: hone never deletes it"
 		return
 	}
-	if relation.refuses() && !run.mayAdopt(desired) {
+	if relation.refuses() && !run.mayAdopt(desired, live) {
 		*step = blocked(*step, run.refused(t, desired, live))
 		return
 	}

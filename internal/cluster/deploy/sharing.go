@@ -117,7 +117,7 @@ func (r *applyRun) disagreement(t target, u *unstructured.Unstructured, err erro
 	if len(lines) == 0 {
 		lines = elsewhere
 	}
-	if len(lines) == 0 || r.mayAdopt(u) {
+	if len(lines) == 0 || r.mayAdopt(u, u) {
 		return nil
 	}
 	slices.Sort(lines)

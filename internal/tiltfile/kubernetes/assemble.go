@@ -54,8 +54,9 @@ type assembly struct {
 
 // Assemble makes resources from the custom deploys and the objects: each workload becomes one, with the Services that
 // target its pods. Then it applies the calls of k8s_resource in order. The remaining objects are uncategorized. Errors
-// in those calls are returned together with the assembly.
-func (d *Declarations) Assemble() (*assembly, error) {
+// in those calls are returned together with the assembly. adopt is the value of model.AnnotationAdopt for objects of which nothing else
+// says it.
+func (d *Declarations) Assemble(adopt string) (*assembly, error) {
 	a := &assembly{Declarations: d, named: map[string]*draft{}}
 	customs, err := d.finishCustoms()
 	if err != nil {
@@ -90,6 +91,9 @@ func (d *Declarations) Assemble() (*assembly, error) {
 			all.Add(a.ErrorAt(r.site, "k8s_resource: %w", err))
 		}
 	}
+	rest := newPolicy()
+	rest.adopt.value = adopt
+	all.Add(rest.annotate(a.Objects.List))
 	if err := a.addReferred(); err != nil {
 		all.Add(err)
 	}

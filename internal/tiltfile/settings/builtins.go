@@ -3,6 +3,7 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.starlark.net/starlark"
@@ -11,14 +12,15 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/eval"
 	"github.com/hone-dev/hone/internal/tiltfile/value"
 	"github.com/hone-dev/hone/internal/tiltfile/version"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 func (s *Settings) updateSettings(c *eval.Call) (starlark.Value, error) {
 	var parallel, timeout value.Int
 	var suppress value.Texts
-	var serverSide string
+	var serverSide, adopt string
 	if err := c.Unpack("max_parallel_updates??", &parallel, "k8s_upsert_timeout_secs??", &timeout,
-		"suppress_unused_image_warnings??", &suppress, "k8s_server_side_apply??", &serverSide); err != nil {
+		"suppress_unused_image_warnings??", &suppress, "k8s_server_side_apply??", &serverSide, "adopt??", &adopt); err != nil {
 		return nil, err
 	}
 	switch {
@@ -31,6 +33,12 @@ func (s *Settings) updateSettings(c *eval.Call) (starlark.Value, error) {
 	case "", "true", "false", "auto":
 	default:
 		return nil, fmt.Errorf("k8s_server_side_apply: %q is none of \"true\", \"false\" and \"auto\"", serverSide)
+	}
+	if adopt != "" {
+		if err := model.CheckPolicy(model.AnnotationAdopt, adopt); err != nil {
+			return nil, fmt.Errorf("adopt: %s", strings.TrimPrefix(err.Error(), model.AnnotationAdopt+": "))
+		}
+		s.Adopt = adopt
 	}
 	if parallel.IsSet {
 		s.Update.MaxParallel = parallel.Value

@@ -12,6 +12,8 @@ type Settings struct {
 	Update model.UpdateSettings
 	CI     model.CISettings
 	Prune  model.DockerPruneSettings
+	// Adopt is the value of model.AnnotationAdopt for objects of which nothing else says it; empty for none.
+	Adopt string
 }
 
 // New returns the defaults.
