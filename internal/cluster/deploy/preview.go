@@ -251,8 +251,8 @@ func (p *preview) object(ctx context.Context, i int) api.PlanStep {
 	case step.Action == api.ActionBlocked:
 	case leaving:
 		step.Reason = "an object of this name is being deleted; it is created when that one is gone"
-	case live != nil && p.passes(t.id, p.of[i]) != "":
-		step.Reason = joined("it passes from "+string(p.passes(t.id, p.of[i])), step.Reason)
+	case live != nil && p.passes(t.id, live, p.of[i]) != "":
+		step.Reason = joined("it passes from "+string(p.passes(t.id, live, p.of[i])), step.Reason)
 		if step.Action == api.ActionUnchanged || step.Action == api.ActionUpdate && len(step.Fields) == 0 {
 			step.Action = api.ActionHandOver
 		}
@@ -280,10 +280,15 @@ func joined(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "; ")
 }
 
-// passes returns the resource from which an object passes to another one; empty if it does not.
-func (p *preview) passes(id model.ObjectID, to model.ManifestName) model.ManifestName {
-	if from := p.owners[id]; from != to {
+// passes returns the resource from which an object passes to another one; empty if it does not. The object carries the mark of that one
+// also where its record has passed already, or is not among those of the operation.
+func (p *preview) passes(id model.ObjectID, live *unstructured.Unstructured, to model.ManifestName) model.ManifestName {
+	if from := p.owners[id]; from != "" && from != to {
 		return from
+	}
+	own := p.a.sameProject(label(live, LabelProject), p.req.Project)
+	if marked := label(live, LabelResource); own && marked != "" && marked != ResourceLabel(to) {
+		return model.ManifestName(cmp.Or(annotation(live, AnnotationResourceName), marked))
 	}
 	return ""
 }

@@ -66,6 +66,8 @@ func TestRealPreview(t *testing.T) {
 			want: "keep configmap/conf: no longer declared; helm.sh/resource-policy: keep"},
 		{name: "one that is gone already", before: config, hand: []byHand{{"kubectl", "-conf", ""}}, want: ""},
 		{name: "an object of another resource", before: "other\n" + config, after: config, want: "hand over configmap/conf: it passes from other"},
+		{name: "an object whose record has passed already", before: "recorded for web\n" + config, after: config, want: "hand over configmap/conf: it passes from other"},
+		{name: "an object whose record is not looked at", before: "recorded for nobody\n" + config, after: config, want: "hand over configmap/conf: it passes from other"},
 		{name: "a namespace that is made first (K1)", after: "apiVersion: v1\nkind: Namespace\nmetadata: {name: NEW}\n---\n" + strings.Replace(config, "{name: conf}", "{name: conf, namespace: NEW}", 1),
 			want: "create namespace/NEW\ncreate configmap/conf: namespace NEW is made first"},
 		{name: "a namespace that is missing", after: strings.Replace(config, "{name: conf}", "{name: conf, namespace: NEW}", 1), want: "blocked configmap/conf: namespace \"NEW\" does not exist"},
@@ -79,15 +81,24 @@ func TestRealPreview(t *testing.T) {
 			if rest, ok := strings.CutPrefix(tc.before, "other\n"); ok {
 				owner, tc.before = "other", rest
 			}
+			recorded := owner
+			for _, by := range []model.ManifestName{"web", "nobody"} {
+				if rest, ok := strings.CutPrefix(tc.before, "recorded for "+string(by)+"\n"); ok {
+					owner, recorded, tc.before = "other", by, rest
+				}
+			}
 			before := c.injectAs(t, owner, "project1", tc.before)
 			ledger := openLedger(t, t.TempDir())
 			done := c.applyRemembered(t, ledger, before)
 			for _, h := range tc.hand {
 				c.changedBy(t, h)
 			}
+			if recorded == "nobody" {
+				done = nil
+			}
 			a := NewApplier(c.dyn, c.mapper)
 			steps, err := a.Preview(t.Context(), PreviewRequest{Project: "project1", Namespace: c.namespace, Adopt: tc.adopt, Prior: ledger.Remembered,
-				Declared: []Declared{{Resource: "web", Objects: c.inject(t, tc.after)}}, Records: map[model.ManifestName][]ObjectRecord{owner: recordsOf(done)}})
+				Declared: []Declared{{Resource: "web", Objects: c.inject(t, tc.after)}}, Records: map[model.ManifestName][]ObjectRecord{recorded: recordsOf(done)}})
 			if err != nil {
 				t.Fatal(err)
 			}
