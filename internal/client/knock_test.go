@@ -56,5 +56,7 @@ func TestNothingIsLeftForLater(t *testing.T) {
 		t.Errorf("more was left: %s", <-asked)
 	}
 	_ = srv.Close()
-	<-done
+	if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+		t.Error(err)
+	}
 }

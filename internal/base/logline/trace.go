@@ -109,6 +109,7 @@ func traceHead(t string) trace {
 		return jvm
 	case simple:
 		return node
+	case unnamed:
 	}
 	if source(t) {
 		return node

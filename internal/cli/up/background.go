@@ -231,6 +231,7 @@ func waitsFor(ctx context.Context, s sessions.Info) string {
 			return "the cluster to answer"
 		case buildcontrol.HoldEngine:
 			return "the container engine to answer"
+		default:
 		}
 	}
 	return ""

@@ -22,7 +22,7 @@ func IsLacking(err error) bool {
 // replaced, and those of a webhook.
 func IsContended(err error) bool {
 	return someOf(err, func(err error) bool {
-		if _, ok := err.(apierrors.APIStatus); !ok || !apierrors.IsConflict(err) { //nolint:errorlint // of the chain, someOf looks at each
+		if _, ok := err.(apierrors.APIStatus); !ok || !apierrors.IsConflict(err) { // someOf unwraps
 			return false
 		}
 		stays := len(fieldConflicts(err)) > 0 || strings.Contains(err.Error(), "recondition") || strings.Contains(err.Error(), "denied the request")

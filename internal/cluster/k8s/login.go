@@ -70,7 +70,7 @@ func (l *login) renew(ctx context.Context, old *entry) (*entry, error) {
 	l.tried = time.Now()
 	e, err := l.reread()
 	if err != nil {
-		return nil, nil //nolint:nilerr // it is being written, or has no such context: the way stays
+		return nil, nil // it is being written, or has no such context: the way stays
 	}
 	l.refusal = nil
 	if e.sum == old.sum {
@@ -80,7 +80,7 @@ func (l *login) renew(ctx context.Context, old *entry) (*entry, error) {
 	same, err := l.sameCluster(ctx, old, e)
 	switch {
 	case err != nil:
-		return nil, nil //nolint:nilerr // nothing answers there yet
+		return nil, nil // nothing answers there yet
 	case !same:
 		l.seen, l.refusal = seen, otherCluster(e.cluster)
 		return nil, l.refusal

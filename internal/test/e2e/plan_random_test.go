@@ -254,8 +254,9 @@ func (d does) allows(done string) bool {
 		return done == "delete apply"
 	case api.ActionHandOver: // only its marks may change
 		return done == "" || done == "apply"
+	default:
+		return done == ""
 	}
-	return done == ""
 }
 
 // expected returns what a plan says, by object or command.

@@ -91,6 +91,7 @@ func measure(source []byte) figures {
 			if units[text] && last == [3]token.Token{token.MUL, token.IDENT, token.PERIOD} && lastText == "time" {
 				f.times++
 			}
+		default:
 		}
 		code[line] = true
 		for i := range strings.Count(text, "\n") { // a raw string

@@ -63,7 +63,7 @@ func TestMeasureTree(t *testing.T) {
 
 func TestExceeded(t *testing.T) {
 	f := figures{code: 1000, comments: 1000, operators: 48, dense: 1}
-	want := []string{"&& and || in 1,000 lines of code: 48.0, and at most 47 are allowed"}
+	want := []string{"&& and || in 1,000 lines of code: 48.0, and at most 44.5 are allowed"}
 	if diff := cmp.Diff(want, exceeded(f)); diff != "" {
 		t.Error("want, got:", diff)
 	}

@@ -41,8 +41,11 @@ func asksForCapabilities(chart string) bool {
 	}
 	found := false
 	_ = filepath.WalkDir(chart, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return nil // helm reports what it cannot read
+		if err != nil {
+			return nil //nolint:nilerr // helm reports what it cannot read
+		}
+		if !d.Type().IsRegular() {
+			return nil
 		}
 		if found = filepath.Ext(path) == ".tgz" || mentionsCapabilities(path); found {
 			return fs.SkipAll
