@@ -8,6 +8,10 @@ import (
 // secretData are the fields of a Secret that hold its values.
 var secretData = []string{"data", "stringData"}
 
+// SecretMaps are the paths of the maps in a Secret that may hold its values: its data, and annotations with a copy of it. They must not
+// be changed.
+var SecretMaps = [][]string{{"data"}, {"stringData"}, {"metadata", "annotations"}}
+
 // longestNote is the length in bytes up to which an annotation of a Secret is taken for a note. Tools keep copies of the whole object
 // in annotations: kubectl and kapp as JSON, Rancher packed.
 const longestNote = 128
@@ -29,7 +33,7 @@ func SecretPath(path []string, texts ...string) bool {
 
 // EachSecretValue calls fn for each field of a decoded Secret that may hold one of its values. fn may replace the value in its map.
 func EachSecretValue(secret map[string]any, fn func(path []string, values map[string]any, name string)) {
-	for _, path := range [][]string{{"data"}, {"stringData"}, {"metadata", "annotations"}} {
+	for _, path := range SecretMaps {
 		values := secret
 		for _, name := range path {
 			values, _ = values[name].(map[string]any)

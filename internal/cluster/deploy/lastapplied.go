@@ -94,7 +94,7 @@ func (l *Ledger) Remembered(id model.ObjectID, others ...*unstructured.Unstructu
 // undigest gives a remembered Secret values that the API server accepts: each one of others that has the remembered digest, and
 // where there is none the digest itself.
 func undigest(key []byte, remembered *unstructured.Unstructured, others []*unstructured.Unstructured) {
-	for _, path := range secretMaps {
+	for _, path := range model.SecretMaps {
 		values, _, _ := unstructured.NestedFieldNoCopy(remembered.Object, path...)
 		digests, _ := values.(map[string]any)
 		for name, value := range digests {
@@ -115,9 +115,6 @@ func undigest(key []byte, remembered *unstructured.Unstructured, others []*unstr
 		}
 	}
 }
-
-// secretMaps are the maps of a Secret that may have its values.
-var secretMaps = [][]string{{"data"}, {"stringData"}, {"metadata", "annotations"}}
 
 // secretAt reports whether the field at a path of a Secret may hold its values, with any of the values that it may have.
 func secretAt(path fieldpath.Path, values ...any) bool {
