@@ -773,6 +773,7 @@ export interface PlanObject {
 /** PlanStep is what happens to one object. */
 export interface PlanStep {
   action: string;
+  /** Changed is set if what runs has not run before, or differs from what ran last: its command, and the files and images that it is declared to depend on. */
   changed?: boolean;
   /** Declared is a hash of the declared object, with images that are not built; empty for a Secret and for objects that are no longer declared. */
   declared?: string;
