@@ -26,15 +26,15 @@ func TestPatience(t *testing.T) {
 	answers := portforward.Status{State: portforward.StateReady, Target: target, Answered: true}
 	for _, tc := range []struct {
 		name  string
-		news  map[time.Duration]portforward.Status
+		news  map[int]portforward.Status
 		until time.Duration
 		want  []state.ForwardState
 	}{
-		{"ready", map[time.Duration]portforward.Status{0: ready}, time.Minute, []state.ForwardState{"ready"}},
-		{"an app restarts", map[time.Duration]portforward.Status{0: ready, 100: fails("refused"), 600: answers}, time.Minute, []state.ForwardState{"ready", "waiting", "ready"}},
-		{"it fails", map[time.Duration]portforward.Status{0: ready, 100: fails("refused")}, time.Minute, []state.ForwardState{"ready", "waiting", "failed"}},
-		{"with two causes", map[time.Duration]portforward.Status{0: fails("refused"), 1500: fails("reset")}, 1600 * time.Millisecond, []state.ForwardState{"waiting", "failed", "failed"}},
-		{"another pod fails for the same cause", map[time.Duration]portforward.Status{0: fails("refused"), 1500: ready, 1600: fails("refused")}, time.Minute,
+		{"ready", map[int]portforward.Status{0: ready}, time.Minute, []state.ForwardState{"ready"}},
+		{"an app restarts", map[int]portforward.Status{0: ready, 100: fails("refused"), 600: answers}, time.Minute, []state.ForwardState{"ready", "waiting", "ready"}},
+		{"it fails", map[int]portforward.Status{0: ready, 100: fails("refused")}, time.Minute, []state.ForwardState{"ready", "waiting", "failed"}},
+		{"with two causes", map[int]portforward.Status{0: fails("refused"), 1500: fails("reset")}, 1600 * time.Millisecond, []state.ForwardState{"waiting", "failed", "failed"}},
+		{"another pod fails for the same cause", map[int]portforward.Status{0: fails("refused"), 1500: ready, 1600: fails("refused")}, time.Minute,
 			[]state.ForwardState{"waiting", "failed", "ready", "waiting", "failed"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestPatience(t *testing.T) {
 				running.Go(func() { n.run(ctx) })
 				began := time.Now()
 				for _, at := range slices.Sorted(maps.Keys(tc.news)) {
-					time.Sleep(time.Until(began.Add(at * time.Millisecond)))
+					time.Sleep(time.Until(began.Add(time.Duration(at) * time.Millisecond)))
 					n.take(ctx, tc.news[at])
 				}
 				time.Sleep(time.Until(began.Add(tc.until)))
