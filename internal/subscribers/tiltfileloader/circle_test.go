@@ -20,32 +20,28 @@ func TestCirclesAreSlowedDown(t *testing.T) {
 				c.Made = time.Now()
 				f.Then(c)
 			}
-			asked := func() int {
-				synctest.Wait()
-				return len(f.asked)
-			}
 			rounds := 0
 			for ; rounds < 50; rounds++ {
 				time.Sleep(20 * time.Millisecond)
-				began := asked()
+				began := f.count()
 				written()
 				time.Sleep(20 * time.Millisecond)
-				if asked() > began {
+				if f.count() > began {
 					continue // the evaluation was aborted, and has begun again
 				}
 				f.answers(good("web"))
-				if asked() == began {
+				if f.count() == began {
 					break
 				}
 			}
 			if rounds > 10 {
-				t.Fatalf("%s: %d evaluations in a row", file, asked())
+				t.Fatalf("%s: %d evaluations in a row", file, f.count())
 			}
 			log := strings.Join(statetest.Texts(f.logs, "(Tiltfile)"), "\n")
 			if !strings.Contains(log, "the Tiltfile is in a loop: 6 evaluations in a row have changed what it reads ("+strings.TrimPrefix(file, "/src/")+")") {
 				t.Errorf("%s is not named: %s", file, log)
 			}
-			before := asked()
+			before := f.count()
 			time.Sleep(2 * time.Second)
 			f.evaluations("after the pause", before+1)
 			written()

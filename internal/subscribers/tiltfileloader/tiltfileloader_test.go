@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,14 +29,25 @@ type fixture struct {
 	*statetest.Alone
 	t      *testing.T
 	logs   *logstore.Store
+	mu     sync.Mutex // guards asked; at rest it may be read without
 	asked  []tiltfile.Options
 	answer chan func() tiltfile.Result
+}
+
+// count returns the number of evaluations so far.
+func (f *fixture) count() int {
+	synctest.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.asked)
 }
 
 func start(t *testing.T) *fixture {
 	f := &fixture{t: t, logs: statetest.Logs(t), answer: make(chan func() tiltfile.Result)}
 	load := func(ctx context.Context, o tiltfile.Options) tiltfile.Result {
+		f.mu.Lock()
 		f.asked = append(f.asked, o)
+		f.mu.Unlock()
 		select {
 		case answer := <-f.answer:
 			return answer()
@@ -75,8 +87,7 @@ func good(names ...string) func() tiltfile.Result {
 // evaluations checks how many there were.
 func (f *fixture) evaluations(when string, want int) {
 	f.t.Helper()
-	synctest.Wait()
-	if got := len(f.asked); got != want {
+	if got := f.count(); got != want {
 		f.t.Fatalf("%s: %d evaluations, want %d", when, got, want)
 	}
 }
