@@ -202,7 +202,7 @@ class Side implements vscode.TreeDataProvider<Row>, vscode.Disposable {
     const item = new vscode.TreeItem(r.name, vscode.TreeItemCollapsibleState.None);
     item.id = `resource ${r.name}`;
     item.description = descriptionOf(r, Date.now(), this.tiltfile);
-    const { icon, color } = iconOf(r, Date.now());
+    const { icon, color } = iconOf(r);
     item.iconPath = new vscode.ThemeIcon(icon, color ? new vscode.ThemeColor(color) : undefined);
     item.contextValue = contextOf(r);
     item.tooltip = r.error ?? r.status;

@@ -3,7 +3,7 @@ import { dirname, isAbsolute, join } from "node:path";
 
 import type { Page, PageBuild, PageDetail, PageResource, PageSession } from "../../src/api";
 import { arrange, group, tiltfileName } from "../../src/order";
-import { firstLine, runtimeOf, statusOf, updateOf } from "../../src/words";
+import { firstLine, runtimeOf, updateOf } from "../../src/words";
 
 /** The resources of a session, kept up to date by the pages that it sends. */
 export class Model {
@@ -53,9 +53,9 @@ export function failing(r: PageResource): boolean {
 }
 
 /** The name of the icon of a row, and the colour of the theme that it has. */
-export function iconOf(r: PageResource, now: number): { icon: string; color?: string } {
+export function iconOf(r: PageResource): { icon: string; color?: string } {
   if (r.disabled) return { icon: "circle-slash" };
-  switch (statusOf(r, now)) {
+  switch (r.status) {
     case "ok":
       return { icon: "pass", color: "testing.iconPassed" };
     case "failed":

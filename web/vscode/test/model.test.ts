@@ -42,17 +42,17 @@ test("rows say how the update and the runtime are", () => {
     [resource("a", { last: { serial: 1, startedAt, ms: 120.3 } }), "pass", "ok 120 ms", "resource enabled"],
     [resource("a", { last: { serial: 1, startedAt, ms: 120, mode: "image" }, runtime: pod }), "pass", "ok, image 120 ms · Running", "resource enabled"],
     [resource("a", { status: "updating", current: { serial: 2, startedAt, progress: { kind: "push", percent: 40 } as never } }), "sync~spin", "pushing 40 %", "resource enabled"],
-    [resource("a", { status: "waiting", waiting: { reason: "dependency", text: "waits for db", on: ["db"] } }), "clock", "waits for db", "resource enabled"],
+    [resource("a", { status: "waiting", text: "waits for db", waiting: { reason: "dependency", text: "waits for db", on: ["db"] } }), "clock", "waits for db", "resource enabled"],
     [
       resource("a", { status: "failed", error: "exit code 1\nmore", last: { serial: 1, startedAt, error: "exit code 1\nmore" }, endpoints: [{ url: "http://localhost:1" }] }),
       "error",
       "exit code 1",
       "resource enabled endpoint",
     ],
-    [resource("a", { status: "failed", error: "x", last: { serial: 1, startedAt, ms: 120 }, runtime: { status: "error", error: "CrashLoopBackOff" } }), "error", "ok 120 ms · crash loop", "resource enabled"],
+    [resource("a", { status: "failed", error: "x", last: { serial: 1, startedAt, ms: 120 }, runtime: { status: "error", text: "crash loop", error: "CrashLoopBackOff" } }), "error", "ok 120 ms · crash loop", "resource enabled"],
     [resource("a", { status: "failed", error: "port 80: in use", last: { serial: 1, startedAt, ms: 120 } }), "error", "ok 120 ms · port 80: in use", "resource enabled"],
     [
-      resource("a", { last: { serial: 1, startedAt, ms: 120 }, runtime: pod, relapse: { reason: "CrashLoopBackOff", restarts: 3, until: "2026-01-01T00:02:00Z" } as never }),
+      resource("a", { status: "warning", last: { serial: 1, startedAt, ms: 120 }, runtime: pod, relapse: { reason: "crash loop", restarts: 3 } as never }),
       "warning",
       "ok 120 ms · crash loop ×3",
       "resource enabled",
@@ -63,11 +63,11 @@ test("rows say how the update and the runtime are", () => {
       "Tiltfile:6: undefined: x",
       "resource",
     ],
-    [resource("a", { disabled: true }), "circle-slash", "disabled", "resource disabled"],
-    [resource("(Tiltfile)"), "pass", "not started", "resource"],
-    [resource("a", { status: "idle" }), "circle-outline", "not started", "resource enabled"],
+    [resource("a", { disabled: true, text: "disabled" }), "circle-slash", "disabled", "resource disabled"],
+    [resource("(Tiltfile)", { text: "not started" }), "pass", "not started", "resource"],
+    [resource("a", { status: "idle", text: "not started" }), "circle-outline", "not started", "resource enabled"],
   ] as const) {
-    assert.equal(iconOf(r, now).icon, icon);
+    assert.equal(iconOf(r).icon, icon);
     assert.equal(descriptionOf(r, now, "/work/shop/Tiltfile"), text);
     assert.equal(contextOf(r), context);
   }
