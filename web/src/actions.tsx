@@ -61,11 +61,11 @@ export function restartPods(list: Resources) {
   confirmed(`Replace the pods of ${named(able)}?`, "What they hold in memory is lost.", "replace", () => void ask("/api/restart", body, `the pods of ${named(able)} are replaced`));
 }
 
-/** Disables resources, or enables them if all of them are disabled. */
+/** Disables resources, or enables them if all of them are disabled, or are about to be. */
 export function toggle(list: Resources) {
   const able = those(list, (r) => !isTiltfile(r), "cannot be disabled");
   if (able.length === 0) return;
-  setEnabled(able, able.every((r) => r.disabled));
+  setEnabled(able, able.every((r) => r.disabled || r.leaving));
 }
 
 export function setEnabled(list: Resources, on: boolean) {

@@ -83,9 +83,9 @@ test("triggers, disables and enables, and shows the result at once", async ({ pa
   await page.keyboard.press("d");
   await expect(row(page, "docs")).toContainText("pid ");
   await page.keyboard.press("Z");
-  await expect(page.locator(".notice", { hasText: "the session is paused" })).toBeVisible();
+  await expect(page.locator(".notice", { hasText: "updates are paused" })).toBeVisible();
   await page.keyboard.press("Z");
-  await expect(page.locator(".notice", { hasText: "the session is paused" })).toBeHidden();
+  await expect(page.locator(".notice", { hasText: "updates are paused" })).toBeHidden();
 });
 
 test("marks, and acts on all that are marked", async ({ page }) => {
