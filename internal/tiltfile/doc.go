@@ -8,17 +8,17 @@
 // # How it is put together
 //
 // Each topic of the language is a package below this one: image, kubernetes, dockercompose, local, v1alpha1, config,
-// settings and so on. It implements the builtins of the topic as functions on an eval.Call, and stores what they
-// declare, each declaration with its site. To add a builtin, add it to the Builtins of its topic, and describe it in
+// settings and so on. It implements the builtins of the topic as functions on an eval.Call, and stores the declarations
+// that they make, each with its site. To add a builtin, add it to the Builtins of its topic, and describe it in
 // language/pages.
 //
 // While the program runs, builtins only collect. When it has ended, package kubernetes turns objects into resources,
 // dockercompose services, local commands; finish.go here joins them and makes the checks that need all of them:
 // dependencies, names, the cluster gate. Every error that the user can fix carries file, line and the line's text:
-// interpreter.Locate finds them, package hint suggests what to write instead. Independent errors are reported together.
+// interpreter.Locate finds them, and package hint suggests a correction. Independent errors are reported together.
 //
-// A memo.Memo carries results from one evaluation to the next, keyed by content. Memo documents what is remembered,
-// command.Inputs for which commands.
+// A memo.Memo carries results from one evaluation to the next, keyed by content. Memo documents which results it
+// remembers, and command.Inputs for which commands.
 //
 // # Concurrency
 //

@@ -12,12 +12,11 @@ import (
 )
 
 // ownExtensions evaluates the declared extensions, each on its own: with its own arguments, settings and object names,
-// as though it were the root Tiltfile. Their declarations come after those of the Tiltfile. An extension that fails, or
-// that declares a resource that exists already, is left out as a whole, with a warning: the project's own declarations
-// do not depend on it.
+// as though it were the root Tiltfile. Their declarations come after the Tiltfile's own. An extension that fails, or that
+// declares a resource that exists already, is left out as a whole, with a warning: the project's own declarations do not
+// depend on it.
 //
-// An extension that was loaded has run already, and does not run again: most declarations only define what ext://NAME
-// means.
+// An extension that was loaded has run already, and does not run again: most declarations only define ext://NAME.
 func (s *state) ownExtensions(tf *model.Tiltfile) {
 	for _, e := range s.opts.Given.Extensions {
 		s.tryExtension(tf, e)
@@ -94,7 +93,7 @@ func (s *state) within(path string, args []string, beside []model.Manifest) *sta
 	o.Path, o.Args, o.Env = path, args, s.Env.List()
 	own := newState(s.Context, path, o)
 	own.interp.Registry, own.Folders = s.interp.Registry.Clone(), maps.Clone(s.Folders)
-	own.interp.Predeclare(own.builtins(), own.constants()) // config.main_dir is that of the extension
+	own.interp.Predeclare(own.builtins(), own.constants()) // config.main_dir is the extension's folder
 	own.api.Know(s.api)
 	// The project allows contexts for its extensions; an extension cannot allow them for the project.
 	*own.gate = *s.gate.Clone()

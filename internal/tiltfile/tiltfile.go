@@ -12,25 +12,25 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Options select what to evaluate, and in which environment.
+// Options select the Tiltfile to evaluate, its arguments and its environment.
 type Options struct {
 	// Path is the path of the Tiltfile, absolute or relative to the working folder.
 	Path string
-	// Args are the Tiltfile's arguments: the names of resources, or what config.parse makes of them.
+	// Args are the Tiltfile's arguments: the names of resources, or arguments for config.parse.
 	Args []string
 	// Subcommand is the value of config.tilt_subcommand: "up", "ci", "down" and so on.
 	Subcommand string
 	// Cluster returns the cluster. It is called at most once, and only when the Tiltfile needs it. A cluster without a
 	// context means that there is no kubeconfig, and then nothing is refused. A nil function means the same.
 	Cluster func() (model.Cluster, error)
-	// Capabilities asks the cluster what it serves. It is called at most once, and only when a chart depends on the
+	// Capabilities asks the cluster for its version and its APIs. It is called at most once, and only when a chart depends on the
 	// answer. A nil function means that there is no cluster.
 	Capabilities func(context.Context) (model.Capabilities, error)
-	// Namespace is what k8s_namespace() returns when it is not empty; otherwise the cluster's namespace.
+	// Namespace is the result of k8s_namespace() when it is not empty; otherwise that function returns the cluster's namespace.
 	Namespace string
-	// Env is the environment of the evaluation and its commands ("K=V"); nil means that of the process.
+	// Env is the environment of the evaluation and its commands ("K=V"); nil means the process's own environment.
 	Env []string
-	// Logger takes what the Tiltfile prints, the commands with their output, and warnings; nil discards them.
+	// Logger takes the Tiltfile's output, its commands with their output, and warnings; nil discards them.
 	Logger logstore.Logger
 	// OnSecrets receives values that logs must not show, each as soon as the program reads it and before it can print
 	// it; Result.Secrets has all of them at the end. It is called from one goroutine. It may be nil.
@@ -40,7 +40,7 @@ type Options struct {
 	// TiltPort and TiltHost go into the environment of commands where they are not empty.
 	TiltPort string
 	TiltHost string
-	// ExtensionDir is where copies of extension repositories are kept; empty means extension.DefaultDir().
+	// ExtensionDir is the folder for copies of extension repositories; empty means extension.DefaultDir().
 	ExtensionDir string
 	// Given are extensions and extension repositories that are declared before the Tiltfile runs. They are not part of the result.
 	Given model.APIObjects
@@ -52,7 +52,7 @@ type Options struct {
 	Profile bool
 }
 
-// Result is what an evaluation yields.
+// Result is the result of an evaluation.
 type Result struct {
 	model.Tiltfile
 	// Err is the reason why the evaluation failed. It is a *fault.Error where a place in a Tiltfile is known, and

@@ -31,13 +31,13 @@ type Command struct {
 	Stdin   string
 	// Quiet keeps the output out of the log.
 	Quiet bool
-	// Inputs returns what determines the output as the files are now, or nil where that is not known. A nil function
-	// means that it is never known. Inputs is called from several goroutines. Only quiet commands have it, since the
+	// Inputs returns the files that determine the output, or nil where they are unknown. A nil function means that
+	// they are always unknown. Inputs is called from several goroutines. Only quiet commands have it, since the
 	// output of a command that does not run cannot be logged.
 	Inputs func() *Inputs
 }
 
-// longestLine is how much of a command line an error repeats.
+// longestLine is the length, in characters, to which an error shortens a command line.
 const longestLine = 400
 
 // line is the command line in errors.
@@ -78,7 +78,7 @@ func (p Command) run(parent context.Context, log logstore.Logger) (string, error
 	return "", failed
 }
 
-// LookPath finds a program in path, the PATH of the evaluation, which may differ from that of the process.
+// LookPath finds a program in path, the PATH of the evaluation, which may differ from the process's own.
 func LookPath(name, dir, path string) (string, error) {
 	if strings.ContainsRune(name, filepath.Separator) {
 		if !filepath.IsAbs(name) {

@@ -32,7 +32,7 @@ type Inputs struct {
 // errUnknown means that the output of a command depends on inputs that are not known.
 var errUnknown = errors.New("the inputs of the command are not known")
 
-// The limits of what is hashed. A command that reads more runs every time.
+// The limits of the inputs to hash. A command with more input runs every time.
 const (
 	mostInputBytes = 64 << 20
 	mostInputFiles = 20_000
@@ -93,7 +93,7 @@ func (h *inputHash) number(n int) {
 }
 
 // program hashes the identity of the program. Only a native program that is called by its own name is known to be that
-// program: a script may read anything, and a launcher, such as that of a version manager, may start anything.
+// program: a script may read anything, and a launcher, such as a version manager's, may start anything.
 func (h *inputHash) program(path, name string) error {
 	full, err := filepath.EvalSymlinks(path)
 	if err != nil {

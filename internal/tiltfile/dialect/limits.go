@@ -9,7 +9,8 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// Limits bound what an evaluation may use, so that an endless program is an error instead of exhausting the machine.
+// Limits bound the resources of an evaluation, so that an endless program is an error instead of exhausting the
+// machine.
 type Limits struct {
 	// Steps bounds the steps of the interpreter, which are some ten million in a second.
 	Steps uint64
@@ -36,13 +37,13 @@ func (l Limits) Bound(thread *starlark.Thread) {
 	}
 }
 
-// sampleTime is the time between two looks at the memory in use. What a program builds up by doubling passes the limit
-// within one step, which nothing can interrupt, and at most doubles once more until the thread stops.
+// sampleTime is the time between two looks at the memory in use. A value that doubles passes the limit within one step,
+// which nothing can interrupt, and at most doubles once more until the thread stops.
 const sampleTime = 5 * time.Millisecond
 
-// WatchMemory makes a thread stop when the memory in use has grown too much. What the program no longer needs does not
-// count: the garbage is collected first, unless the growth is twice the limit, since the program goes on meanwhile. The
-// caller must stop the watch.
+// WatchMemory makes a thread stop when the memory in use has grown too much. Garbage does not count: it is collected
+// first, while the program goes on. Only growth to twice the limit stops the thread without a collection. The caller
+// must stop the watch.
 func (l Limits) WatchMemory(thread *starlark.Thread) (stop func()) {
 	stopped, ended := make(chan struct{}), make(chan struct{})
 	go func() {

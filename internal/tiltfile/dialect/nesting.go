@@ -8,9 +8,9 @@ import (
 )
 
 // The code that prints, compares, hashes and freezes values is recursive: values that are nested too deep overflow the
-// stack, which ends the session, and some of that code takes time that grows with the square of the depth. So an
-// evaluation that nests values ever deeper is ended early, whatever it would do with the value: every so many steps,
-// the values of the program are inspected.
+// stack, which ends the session, and some of that code takes time that grows with the square of the depth. So the values of
+// the program are inspected every stepsBetween steps, and an evaluation with a value that is nested too deep is cancelled,
+// even if it would never print or compare that value.
 const (
 	// mostNesting bounds how deep values are nested; stepsBetween is the number of steps between two inspections. A
 	// level takes several steps, so values do not get much deeper between inspections.

@@ -12,8 +12,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// settleImage decides what makes the image of a service: an image that the Tiltfile builds under the service's image
-// name replaces the one that Compose would build or pull.
+// settleImage decides where the image of a service comes from: an image that the Tiltfile builds under the service's
+// image name replaces the one that Compose would build or pull.
 func (d *Declarations) settleImage(r *composeResource, m *model.Manifest) error {
 	t := m.Compose
 	if im := d.imageOf(r); im != nil {

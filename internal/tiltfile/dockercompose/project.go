@@ -124,8 +124,8 @@ func (d *Declarations) call(c *eval.Call, a composeArgs) error {
 	return nil
 }
 
-// merged returns the options of a project with those of another call: files and profiles are added; an env file
-// replaces the earlier one.
+// merged returns the options of a project merged with the options of another call: files and profiles are added; an
+// env file replaces the earlier one.
 func (p *composeProject) merged(o compose.Options, src *compose.Source) compose.Options {
 	o.Name = p.Name
 	more := src.Project.Files
@@ -174,7 +174,7 @@ func (m *missingFile) Error() string { return m.msg }
 // Is makes the error one of fs.ErrNotExist.
 func (m *missingFile) Is(target error) bool { return target == fs.ErrNotExist }
 
-// explainCompose adds what package compose does not know: the key that was probably meant, and what to write.
+// explainCompose adds the correction, which package compose does not know: the key that was probably meant.
 func explainCompose(err error) error {
 	if errors.Is(err, compose.ErrNoFiles) {
 		return errors.New("configPaths names no Compose file, and COMPOSE_FILE is not set")

@@ -43,7 +43,7 @@ type composeResource struct {
 	deps        []string
 	links       []model.Link
 	labels      []string
-	// calls are those of docker_compose and dc_resource that declare and configure it.
+	// calls are the docker_compose and dc_resource calls that declare and configure it.
 	calls []fault.Call
 }
 
@@ -70,7 +70,8 @@ func (d *Declarations) dcResource(c *eval.Call) (starlark.Value, error) {
 }
 
 // Manifests makes resources from the services, and applies the calls of dc_resource in order. sites holds the sites of
-// the resources that exist already, by name, and calls the calls that have shaped them; those of the new ones are added.
+// the resources that exist already, by name, and calls the calls that have shaped them; Manifests adds the sites and
+// calls of the new ones.
 func (d *Declarations) Manifests(sites map[model.ManifestName]fault.Site, calls map[model.ManifestName][]fault.Call) ([]model.Manifest, error) {
 	if len(d.projects) > 0 && d.images.Registry != nil {
 		return nil, d.ErrorAt(d.projects[0].site, "docker_compose cannot be combined with default_registry(%q): Compose runs the images of this machine's engine", d.images.Registry.Host)

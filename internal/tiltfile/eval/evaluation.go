@@ -39,7 +39,7 @@ type Evaluation struct {
 	Profile *profile.Profiler
 	// Commands runs commands. It is nil before the program runs.
 	Commands *command.Runner
-	// Cluster knows what the cluster serves.
+	// Cluster knows the cluster's version and its APIs.
 	Cluster Served
 	// OnText receives every text that the program reads or makes; it may be nil.
 	OnText func(text string)
@@ -130,7 +130,7 @@ func (e *Evaluation) DependOn(paths ...string) {
 func (e *Evaluation) ConfigFiles() []string { return slices.Sorted(maps.Keys(e.files)) }
 
 // Exec runs a command to its end and returns its standard output. It looks for the program in the PATH of the
-// evaluation, which may differ from that of the process.
+// evaluation, which may differ from the process's own.
 func (e *Evaluation) Exec(c command.Command) (string, error) {
 	path, err := command.LookPath(c.Argv[0], c.Dir, e.Env.Getenv("PATH"))
 	if err != nil {
@@ -149,8 +149,8 @@ func (e *Evaluation) Learn(text string) {
 	}
 }
 
-// commandEnv is the environment of a command: that of the evaluation, the address of the session, and the command's own
-// variables; later ones win.
+// commandEnv returns the environment of a command: the evaluation's environment, the address of the session, and the
+// command's own variables; later ones win.
 func (e *Evaluation) commandEnv(own []string) []string {
 	env := e.Env.List()
 	env = append(env, e.Variables...)
@@ -169,7 +169,7 @@ func (e *Evaluation) AbsAll(paths []string) []string {
 	return out
 }
 
-// Cmd returns a command that runs in a folder, by default that of the running file.
+// Cmd returns a command that runs in a folder, by default the folder of the running file.
 func (e *Evaluation) Cmd(a value.Argv, dir string, env value.TextMap, echoOff bool) model.Cmd {
 	if len(a.Words) == 0 {
 		return model.Cmd{}

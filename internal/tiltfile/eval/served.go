@@ -8,13 +8,13 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// servedPatience is how long an evaluation waits for the cluster to say what it serves.
+// servedPatience is the time that an evaluation waits for the cluster to name its version and its APIs.
 const servedPatience = 5 * time.Second
 
 // servedNote is the key under which the memo keeps the cluster's last answer.
 const servedNote = "what the cluster serves"
 
-// Served asks the cluster once what it serves.
+// Served asks the cluster once for its version and the APIs that it serves.
 type Served struct {
 	// Ask asks the cluster; nil if there is none.
 	Ask    func(context.Context) (model.Capabilities, error)
@@ -22,9 +22,9 @@ type Served struct {
 	answer model.Capabilities
 }
 
-// Capabilities returns what the cluster serves, for a call at a place. A cluster that does not answer now is as it was
-// when it last did, so that an outage does not change what a Tiltfile declares; if it never did, the answer is empty, and
-// the user is warned.
+// Capabilities returns the cluster's version and APIs, for a call at a place. When the cluster does not answer, the last
+// known answer stands, so that an outage does not change the declarations of a Tiltfile; without one, the answer is
+// empty, and the user is warned.
 func (e *Evaluation) Capabilities(at fault.Site) model.Capabilities {
 	c := &e.Cluster
 	if c.asked || c.Ask == nil {

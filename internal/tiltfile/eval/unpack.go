@@ -61,7 +61,8 @@ type param struct {
 	target             any
 }
 
-// parseParams reads the pairs of names and variables that Unpack takes. What follows an optional parameter is optional.
+// parseParams reads the pairs of names and variables that Unpack takes. All parameters after an optional one are
+// optional.
 func parseParams(pairs []any) []param {
 	out := make([]param, len(pairs)/2)
 	for i := range out {
@@ -235,8 +236,8 @@ func (c *Call) place(param int) ArgumentPlace {
 	return NoArgument
 }
 
-// Takes returns the parameters of a builtin, as pairs of names and variables like those of Unpack. unpacks is false for
-// builtins that do not use Unpack. The builtin has no effect.
+// Takes returns the parameters of a builtin, as pairs of names and variables like the ones that Unpack takes. unpacks
+// is false for builtins that do not use Unpack. The builtin has no effect.
 func (e *Evaluation) Takes(name string, fn Function) (pairs []any, unpacks bool) {
 	c := &Call{Evaluation: e, Name: name, declared: func(p []any) { pairs, unpacks = p, true }}
 	_, _ = fn(c)

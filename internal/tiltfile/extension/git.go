@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// stall is how long git may write nothing, not even its progress, before it counts as stuck.
+	// stall is the time without output, not even progress, after which git counts as stuck.
 	stall = 15 * time.Second
-	// fetchLimit is how long a whole fetch may take.
+	// fetchLimit is the time limit of a whole fetch.
 	fetchLimit = 3 * time.Minute
 	// grace is the time that git has to remove its lock files when it is stopped.
 	grace = 2 * time.Second

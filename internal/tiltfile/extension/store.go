@@ -28,7 +28,7 @@ import (
 type Store struct {
 	// Dir is the folder, absolute; it need not exist yet.
 	Dir string
-	// Env ("K=V") is added to the environment of git, and wins; its PATH is where git is looked for.
+	// Env ("K=V") is added to the environment of git, and wins; git itself is looked up in its PATH.
 	Env []string
 	// Log receives a line for each fetch, since it takes time; it may be nil.
 	Log logstore.Logger

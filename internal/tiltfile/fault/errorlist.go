@@ -84,7 +84,8 @@ func (f *List) Err() error {
 	return errors.Join(f.list...)
 }
 
-// Tail returns the last lines of a text, at most so many, for the detail of a problem.
+// Tail returns the last lines of a text, at most lines of them, for the detail of a problem. An ellipsis stands for
+// the others.
 func Tail(text string, lines int) string {
 	all := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if len(all) > lines {

@@ -23,7 +23,7 @@ type Error struct {
 	Msg string
 	// Marks are the single errors where one call has several; all are in File.
 	Marks []Mark
-	// Mend is what to write instead; empty where that is not known.
+	// Mend is the correction to write; empty where it is unknown.
 	Mend string
 	// CalledFrom is the line of the root Tiltfile that led here, for an error in a loaded file; else empty.
 	CalledFrom string

@@ -14,7 +14,7 @@ import (
 type Site struct {
 	File      string
 	Line, Col int
-	// Calls are the calls that led to the call at this place; nil where the place is not that of a call.
+	// Calls are the calls that led to the call at this place; nil where there is no call at this place.
 	Calls *starlark.CallStack
 }
 

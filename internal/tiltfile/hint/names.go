@@ -1,5 +1,5 @@
-// Package hint explains in plain words what is wrong with a program, and suggests what was probably meant: names,
-// syntax, types.
+// Package hint explains in plain words why a program is wrong, and suggests the names, the syntax and the types that were
+// probably meant.
 package hint
 
 import (
@@ -25,7 +25,7 @@ var extensionOf = map[string]string{
 	"min_tilt_version": "", "min_k8s_version": "", "dotenv": "",
 }
 
-// elsewhere are names of Python and of other tools, and what Tiltfiles use instead.
+// elsewhere maps names of Python and of other tools to the way in which Tiltfiles do the same.
 var elsewhere = map[string]string{
 	"true": "write True", "false": "write False", "null": "write None", "nil": "write None", "undefined": "write None",
 	"open":       "read_file('path') reads a file; only a command can write one: local('…')",
@@ -66,8 +66,8 @@ var elsewhere = map[string]string{
 	"next":       "loop over the list itself",
 }
 
-// Undefined explains a name that is not defined in a file, and suggests what may be meant. isBuiltin reports whether a
-// dotted name is a builtin; predeclared are the names that every file has.
+// Undefined explains a name that is not defined in a file, and suggests names that may be meant. isBuiltin reports whether
+// a dotted name is a builtin; predeclared are the names that every file has.
 func Undefined(file, src, name string, isBuiltin func(name string) bool, predeclared []string) (msg, mend string) {
 	msg = "undefined: " + name
 	if ext, ok := extensionOf[name]; ok {

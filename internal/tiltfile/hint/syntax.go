@@ -10,7 +10,7 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/fault"
 )
 
-// Explanation is a syntax error in plain words: its place, the message, and what to write instead.
+// Explanation is a syntax error in plain words: its place, the message, and the correction.
 type Explanation struct {
 	Line, Col int
 	Msg, Mend string
@@ -75,8 +75,8 @@ var foreignSigns = []struct {
 	{regexp.MustCompile(`^\s*[\w-]+\s*:\s*([\w\[{'"].*)?$`), "this looks like YAML, but a Tiltfile is a program", "k8s_yaml('file.yaml') takes YAML; another file is named with --file"},
 }
 
-// Syntax explains in plain words what is wrong, and where: the parser reports the place at which it noticed, which is
-// often after the error. Other errors keep the parser's words.
+// Syntax explains a syntax error in plain words, and finds its place: the parser reports where it noticed the error,
+// which is often after it. Other errors keep the parser's words.
 func Syntax(src string, e syntax.Error) Explanation {
 	src = fault.UnixLines(src)
 	x := locateToken(src, e)

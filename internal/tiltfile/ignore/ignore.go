@@ -130,7 +130,7 @@ func FolderOf(path string) string {
 	return path
 }
 
-// LeaveOutTiltfiles excludes the files of the program from what is watched.
+// LeaveOutTiltfiles makes a watch ignore the files of the program.
 func LeaveOutTiltfiles(e *eval.Evaluation, w *model.WatchSpec) {
 	for _, path := range e.Paths() {
 		if Under(w.Paths, path) {

@@ -16,9 +16,9 @@ import (
 // dockerfileScan collects the references to other images in a Dockerfile.
 type dockerfileScan struct {
 	lex *shell.Lex
-	// args are the build args before the first stage, which FROM uses. local are those of the stages: within stages
-	// they take precedence, and FROM uses them for args not declared before the first stage, which Docker would leave
-	// empty.
+	// args are the build args before the first stage, which FROM uses. local are the build args of the stages: within
+	// stages they take precedence, and FROM uses them for args not declared before the first stage, which Docker would
+	// leave empty.
 	args   map[string]string
 	local  map[string]string
 	given  map[string]*string
@@ -27,10 +27,10 @@ type dockerfileScan struct {
 	found  []string
 }
 
-// baseImages returns the references that a Dockerfile builds on: those of FROM, COPY --from and RUN --mount=from, with
-// build args put in. Names of stages are left out. A Dockerfile that cannot be parsed has none: the builder, whose
-// syntax may be newer than ours, reports the error. lookup returns variables of the environment, for build args that
-// take their value from it.
+// baseImages returns the references that a Dockerfile builds on, in FROM, COPY --from and RUN --mount=from, with build
+// args put in. Names of stages are left out. A Dockerfile that cannot be parsed has none: the builder, whose syntax
+// may be newer than ours, reports the error. lookup returns variables of the environment, for build args that take
+// their value from it.
 func baseImages(contents string, buildArgs map[string]*string, lookup func(string) string) []string {
 	ast, err := parser.Parse(strings.NewReader(contents))
 	if err != nil {

@@ -70,8 +70,8 @@ func imageCycle(im *Image, path []*Image) []string {
 	return nil
 }
 
-// Finish adds to the images what is known only at the end: they ignore the Tiltfiles, whose change causes a new
-// evaluation anyway, and their commands get the environment that the Tiltfile set.
+// Finish completes the images once the program has ended: they ignore the Tiltfiles, whose change causes a new evaluation
+// anyway, and their commands get the environment that the Tiltfile set.
 func (d *Declarations) Finish() {
 	for _, im := range d.List {
 		ignore.LeaveOutTiltfiles(d.Evaluation, &im.Watch)

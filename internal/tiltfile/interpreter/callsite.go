@@ -9,7 +9,7 @@ import (
 )
 
 // argSite finds the place of an argument of the call whose opening parenthesis is at call. An argument from *args or
-// **kwargs has no place of its own: the result is then that of the call.
+// **kwargs has no place of its own: the result is then the call's place.
 func argSite(path, src string, call fault.Site, arg eval.ArgumentPlace) fault.Site {
 	f, err := dialect.Options.Parse(path, src, 0)
 	if err != nil || arg == eval.NoArgument {

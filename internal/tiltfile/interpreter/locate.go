@@ -92,7 +92,7 @@ func (i *Interpreter) locateEval(e *starlark.EvalError) *fault.Error {
 	return found
 }
 
-// markArgs finds the wrong arguments. The place of the error is that of the first one; several are marked one by one.
+// markArgs finds the wrong arguments. The first one is the place of the error; several are marked one by one.
 func (i *Interpreter) markArgs(call fault.Site, e *eval.ArgumentsError) (fault.Site, []fault.Mark) {
 	marks := make([]fault.Mark, len(e.Faults))
 	for n, f := range e.Faults {

@@ -31,7 +31,7 @@ func checkBase64(o *Object, field string, raw json.RawMessage, otherwise string)
 	return nil
 }
 
-// notBase64 returns what is wrong with a value that should be a text in base64; "" for nothing.
+// notBase64 returns the reason why a value is not a text in base64; "" if it is one.
 func notBase64(v any) string {
 	switch v := v.(type) {
 	case nil:

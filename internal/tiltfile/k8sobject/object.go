@@ -29,7 +29,7 @@ import (
 type Object struct {
 	model.K8sObject
 	labels map[string]string
-	// podLabels are those of the pods that the object makes; HasPods distinguishes "no labels" from "no pods".
+	// podLabels are the labels of the pods that the object makes; HasPods distinguishes "no labels" from "no pods".
 	podLabels map[string]string
 	HasPods   bool
 	// Workload is set if a rule for the object's kind makes it a workload, or finds images in it; Readiness and

@@ -36,7 +36,7 @@ type draft struct {
 	links         []model.Link
 	labels        []string
 	policy        policy
-	// calls are those of k8s_resource that configure it.
+	// calls are the k8s_resource calls that configure it.
 	calls []fault.Call
 }
 

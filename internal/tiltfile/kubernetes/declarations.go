@@ -16,7 +16,7 @@ type Declarations struct {
 	images   *image.Declarations
 	defaults *resource.Defaults
 	Objects  objectIndex
-	// kinds are the k8s_kind and k8s_image_json_path calls in order, customs those of k8s_custom_deploy.
+	// kinds are the k8s_kind and k8s_image_json_path calls in order, customs the k8s_custom_deploy calls.
 	kinds   []*kindRule
 	customs []*customDeploy
 	// options are the k8s_resource calls in order.

@@ -32,7 +32,7 @@ type kindRule struct {
 	workload bool
 }
 
-// imagePlace is where an object refers to an image: at path as one text, or in two fields of the mapping at path.
+// imagePlace is a place where an object refers to an image: one text at path, or two fields of the mapping at path.
 type imagePlace struct {
 	path      jsonpath.Path
 	repoField string

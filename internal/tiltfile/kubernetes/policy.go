@@ -13,7 +13,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// policy is what k8s_resource says hone may do with the objects of a resource. Empty values say nothing.
+// policy holds the arguments of k8s_resource that allow or forbid hone to change the objects of a resource. Empty values
+// decide nothing.
 type policy struct {
 	adopt, onRemove, apply choice
 	readOnly, shared, keep value.Bool
@@ -82,7 +83,7 @@ func newPolicy() policy {
 		apply: choice{annotation: model.AnnotationApply}}
 }
 
-// merge adds what another call says: its values replace, and its fields to ignore are added.
+// merge adds the policy of another call: its values replace earlier ones, and its fields to ignore are added.
 func (p *policy) merge(o policy) {
 	for to, from := range map[*choice]choice{&p.adopt: o.adopt, &p.onRemove: o.onRemove, &p.apply: o.apply} {
 		if from.value != "" {
@@ -106,7 +107,7 @@ func (p *policy) merge(o policy) {
 	}
 }
 
-// annotations returns what the policy says of objects of a kind.
+// annotations returns the annotations with which the policy marks objects of a kind.
 func (p *policy) annotations(kind string) map[string]string {
 	out := map[string]string{}
 	for _, c := range []choice{p.adopt, p.onRemove, p.apply} {

@@ -10,7 +10,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// portForward is what port_forward() returns.
+// portForward is the result of port_forward().
 type portForward struct {
 	value.Opaque
 	model.PortForward

@@ -25,7 +25,7 @@ type objectKey struct{ group, kind, namespace, name string }
 type objectIndex struct {
 	List  []*k8sobject.Object
 	byKey map[objectKey]*k8sobject.Object
-	// namespace is that of objects without one.
+	// namespace is the namespace for objects that name none.
 	namespace string
 }
 

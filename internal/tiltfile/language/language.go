@@ -39,7 +39,7 @@ type Entry struct {
 	Kind Kind
 	// Of is the type that a method belongs to; empty otherwise.
 	Of string
-	// Type is what a function returns, or the type of a value; empty for modules.
+	// Type is the type of a function's result, or of a value; empty for modules.
 	Type string
 	// Text is Markdown. Its first sentence is a summary.
 	Text   string
@@ -166,8 +166,8 @@ func Members(module string) []*Entry {
 	return out
 }
 
-// Methods returns the methods of a type, such as "str"; none for types without methods. The methods of "dict[str, any]"
-// are those of "dict".
+// Methods returns the methods of a type, such as "str"; none for types without methods. "dict[str, any]" has the
+// methods of "dict".
 func Methods(typ string) []*Entry {
 	base, _, _ := strings.Cut(typ, "[")
 	return load().methods[base]

@@ -46,7 +46,7 @@ func (e *Entry) title() string {
 
 func code(s string) string { return "`" + s + "`" }
 
-// anchor is what a heading can be linked by on the usual forges.
+// anchor returns the fragment of a URL by which the usual forges link to a heading.
 func anchor(heading string) string {
 	return strings.ToLower(strings.ReplaceAll(heading, ".", ""))
 }

@@ -14,7 +14,7 @@ var (
 // page is a page being read.
 type page struct {
 	chapters []Chapter
-	// text receives the paragraphs: that of the chapter or of the entry being read.
+	// text receives the paragraphs of the chapter or the entry being read.
 	text *string
 	// code is set between ``` marks.
 	code bool

@@ -36,8 +36,8 @@ func (d *Declarations) Builtins() map[string]eval.Function {
 }
 
 // Manifests returns the resources in the order of their calls. A name that another resource has is an error. sites
-// holds the sites of the other resources by name, and calls the calls that have shaped them; those of the new ones are
-// added.
+// holds the sites of the other resources by name, and calls the calls that have shaped them; Manifests adds the sites
+// and calls of the new ones.
 func (d *Declarations) Manifests(sites map[model.ManifestName]fault.Site, calls map[model.ManifestName][]fault.Call) ([]model.Manifest, error) {
 	var all fault.List
 	var out []model.Manifest

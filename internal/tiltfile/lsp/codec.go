@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// The limits of what is read, so that a stream that is not LSP does not exhaust the memory.
+// The limits of a message, so that a stream that is not LSP does not exhaust the memory.
 const (
 	mostHeaderLines = 32
 	longestHeader   = 4 << 10

@@ -8,8 +8,8 @@ import (
 
 // frame is an open bracket around a place, and the call that it belongs to.
 type frame struct {
-	// open is the index of the bracket, callee that of the last token of the called expression; -1 if the bracket is
-	// not a call.
+	// open is the index of the bracket, callee the index of the last token of the called expression; -1 if the bracket is not a
+	// call.
 	open, callee int
 	// index is the number of positional arguments before the place; keyword is the keyword of the argument at the
 	// place.

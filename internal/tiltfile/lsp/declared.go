@@ -21,8 +21,8 @@ type declared struct {
 	anything          bool
 }
 
-// declared returns the declarations that apply to a document: its own, those of the files that it loads and includes,
-// and those of the open documents that lead to it.
+// declared returns the declarations that apply to a document: its own, the ones in files that it loads or includes, and
+// the ones in open documents that lead to it.
 func (w *workspace) declared(from *document) *declared {
 	files := w.closure(from)
 	for _, d := range w.open {

@@ -2,7 +2,7 @@ package lsp
 
 import "encoding/json"
 
-// The part of LSP 3.17 that the server implements. Names and numbers are those of the protocol.
+// The part of LSP 3.17 that the server implements, with the protocol's names and numbers.
 
 // message is a request, a notification or a response.
 type message struct {

@@ -12,10 +12,10 @@ const memoLimit = 48 << 20
 
 // Memo remembers the results of evaluations, so that the next one in the session repeats only the work that an edit affects.
 //
-// Everything in it is keyed by content: by the text itself for what hone computes (YAML documents, Dockerfiles, ignore
-// files, compiled Starlark), and by a hash of all inputs for the output of a program (helm, kustomize). Neither time
-// stamp nor size ever stands for content, so replacing a file with one of the same age and length is noticed. Files are
-// read at every evaluation.
+// Everything in it is keyed by content: the text itself for results that hone computes (from YAML documents, Dockerfiles,
+// ignore files, Starlark), and a hash of all inputs for the output of a program (helm, kustomize). Neither time stamp nor
+// size ever stands for content, so replacing a file with one of the same age and length is noticed. Files are read at every
+// evaluation.
 //
 // The output of a command is remembered only where its inputs are known; see package command. The inputs of local() are
 // not, so its command runs in every evaluation, in order, and never ahead of its turn.
@@ -31,7 +31,7 @@ type Memo struct {
 	answers map[Key]*list.Element
 	// recent holds *answer, the most recently used first.
 	recent list.List
-	// notes are what the last evaluation of each Tiltfile left for the next one, by path.
+	// notes are values that the last evaluation of each Tiltfile left for the next one, by path.
 	notes map[string]any
 }
 

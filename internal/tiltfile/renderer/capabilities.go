@@ -9,8 +9,9 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/file"
 )
 
-// capabilities returns the flags that tell "helm template" what the cluster serves, as "helm install" would find out. The
-// user's own kubeVersion goes first. Most charts do not depend on it; then the cluster is not asked.
+// capabilities returns the flags that give "helm template" the version and the APIs of the cluster, which "helm install"
+// would find out by itself. The user's own kubeVersion wins. Most charts do not depend on either; for them, the cluster
+// is not asked.
 func capabilities(c *eval.Call, chart, kubeVersion string) []string {
 	if !asksForCapabilities(chart) {
 		return kubeVersionFlag(kubeVersion)
@@ -33,8 +34,8 @@ func kubeVersionFlag(version string) []string {
 	return []string{"--kube-version", version}
 }
 
-// asksForCapabilities reports whether a chart or a chart in it may depend on what the cluster serves. What is packed
-// counts as if it did.
+// asksForCapabilities reports whether a chart, or a chart in it, may depend on the cluster's version or APIs. A packed
+// chart counts as if it did.
 func asksForCapabilities(chart string) bool {
 	if !file.IsDir(chart) {
 		return true
@@ -42,7 +43,7 @@ func asksForCapabilities(chart string) bool {
 	found := false
 	_ = filepath.WalkDir(chart, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return nil //nolint:nilerr // helm reports what it cannot read
+			return nil //nolint:nilerr // helm reports unreadable files
 		}
 		if !d.Type().IsRegular() {
 			return nil
@@ -55,7 +56,8 @@ func asksForCapabilities(chart string) bool {
 	return found
 }
 
-// mentionsCapabilities reports whether a file of a chart, or the chart's own description, names what the cluster serves.
+// mentionsCapabilities reports whether a file of a chart, or the chart's own description, mentions the cluster's version
+// or APIs.
 func mentionsCapabilities(path string) bool {
 	data, err := file.Read(path, file.Most)
 	if err != nil {

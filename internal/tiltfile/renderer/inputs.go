@@ -18,9 +18,9 @@ var helmFlags = map[string]bool{
 	"--kube-version": true, "--api-versions": true, "--no-hooks": false, "--skip-tests": false,
 }
 
-// helmInputs returns what determines the output of "helm template NAME CHART FLAG…": the chart, the values files, and
-// the kubeconfig, whose namespace is the release's unless one is given. It is nil where a flag is unknown here, or
-// where the chart or the values are not local files.
+// helmInputs returns the files that determine the output of "helm template NAME CHART FLAG…": the chart, the values
+// files, and the kubeconfig, whose namespace is the release's unless one is given. It is nil where a flag is unknown
+// here, or where the chart or the values are not local files.
 func helmInputs(e *eval.Evaluation, argv []string) func() *command.Inputs {
 	if len(argv) < 4 || argv[1] != "template" || !filepath.IsAbs(argv[3]) {
 		return nil
@@ -69,9 +69,9 @@ var kustomizeFlags = map[string]bool{
 	"--enable-managedby-label": true, "--reorder=none": true, "--reorder=legacy": true, "--reorder": true, "none": true, "legacy": true,
 }
 
-// kustomizeInputs returns what determines the output of "kustomize build FLAG… FOLDER" or "kubectl kustomize FLAG…
-// FOLDER": the kustomization with all files that it names. It is nil where a kustomization has a field that is unknown
-// here, or uses the network, a chart or a plugin.
+// kustomizeInputs returns the files that determine the output of "kustomize build FLAG… FOLDER" or "kubectl kustomize
+// FLAG… FOLDER": the kustomization with all files that it names. It is nil where a kustomization has a field that is
+// unknown here, or uses the network, a chart or a plugin.
 func kustomizeInputs(e *eval.Evaluation, argv []string) func() *command.Inputs {
 	for _, flag := range argv[2 : len(argv)-1] {
 		if !kustomizeFlags[flag] {

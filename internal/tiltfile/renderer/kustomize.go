@@ -51,7 +51,7 @@ func kustomize(c *eval.Call) (starlark.Value, error) {
 	return value.NewBlob(out, "kustomize: "+dir), nil
 }
 
-// olderThanHelm is what Helm 4 answers to a kustomize before 5.8, which asks for its version with a flag of Helm 3.
+// olderThanHelm is Helm 4's error for a kustomize before 5.8, which asks for its version with a flag of Helm 3.
 const olderThanHelm = "unknown shorthand flag: 'c' in -c"
 
 // withMend adds the way out to the failure of a kustomize that does not know Helm 4.

@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// link is what link() returns.
+// link is the result of link().
 type link struct {
 	value.Opaque
 	model.Link
@@ -29,7 +29,7 @@ func (l link) Attr(name string) (starlark.Value, error) {
 	case "name":
 		return starlark.String(l.Name), nil
 	}
-	return nil, nil // the interpreter reports it, and suggests what was probably meant
+	return nil, nil // the interpreter reports it, and suggests the attribute that was probably meant
 }
 
 // AttrNames implements starlark.HasAttrs.

@@ -137,7 +137,7 @@ func (d *Defaults) Mode(m TriggerMode) model.TriggerMode {
 	return d.triggerMode
 }
 
-// Names converts names to those of the model.
+// Names converts texts to names of resources.
 func Names(names []string) []model.ManifestName {
 	var out []model.ManifestName
 	for _, n := range names {

@@ -104,8 +104,8 @@ func secretsOf(o *k8sobject.Object) []model.Secret {
 	return out
 }
 
-// All returns the values that logs must not show: the given ones, those of the Secrets among the objects, and those
-// found by Look.
+// All returns the values that logs must not show: the given ones, the values of the Secrets among the objects, and
+// the values found by Look.
 func (f *Finder) All(given []model.Secret, objs []*k8sobject.Object) []model.Secret {
 	if f.off {
 		return nil

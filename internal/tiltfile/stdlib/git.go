@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/value"
 )
 
-// gitRepo is what local_git_repo() returns.
+// gitRepo is the result of local_git_repo().
 type gitRepo struct {
 	value.Opaque
 	dir   string

@@ -9,13 +9,13 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Declarations are what the program has declared through v1alpha1 so far, in the order of the calls. They are used by
+// Declarations are the program's declarations through v1alpha1 so far, in the order of the calls. They are used by
 // one goroutine. Extension repos and extensions also go to the registry while the program runs: a declaration applies
 // to later loads.
 type Declarations struct {
 	*eval.Evaluation
 	registry extensionRegistry
-	// Beside are the resources that exist in addition to those of the Tiltfile.
+	// Beside are the resources that exist in addition to the Tiltfile's own.
 	Beside         []model.ManifestName
 	sites          map[apiID]fault.Site
 	buttons        []model.Button

@@ -62,7 +62,7 @@ func declareCommand(d *Declarations, c *eval.Call, v *apiValue) error {
 	return nil
 }
 
-// disable returns what disables the object.
+// disable returns the object's disable_source.
 func (v *apiValue) disable() model.DisableSource {
 	var s model.DisableSource
 	source := v.one("disable_source")

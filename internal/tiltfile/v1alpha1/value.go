@@ -45,7 +45,7 @@ func (v *apiValue) Hash() (uint32, error) { return 0, fmt.Errorf("unhashable typ
 func (v *apiValue) Attr(name string) (starlark.Value, error) {
 	f := v.t.field(name)
 	if f == nil {
-		return nil, nil // the interpreter reports it, and suggests what was probably meant
+		return nil, nil // the interpreter reports it, and suggests the attribute that was probably meant
 	}
 	return f.starlark(v.set[name]), nil
 }

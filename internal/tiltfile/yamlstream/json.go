@@ -10,9 +10,9 @@ import (
 	goyaml "go.yaml.in/yaml/v2"
 )
 
-// yamlToJSON converts one YAML document to JSON with sorted keys and without blanks. The result is that of the
-// Kubernetes clients' own conversion (sigs.k8s.io/yaml), in fewer steps: most of the time of an evaluation is spent
-// reading YAML.
+// yamlToJSON converts one YAML document to JSON with sorted keys and without blanks. The result equals the result
+// of the Kubernetes clients' own conversion (sigs.k8s.io/yaml), in fewer steps: most of the time of an evaluation
+// is spent reading YAML.
 func yamlToJSON(text string) ([]byte, error) {
 	var v any
 	if err := goyaml.Unmarshal([]byte(text), &v); err != nil {
