@@ -15,13 +15,13 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// A field that others have changed can be accepted: it is theirs from then on, as if its declaration ignored it, until the declared
-// value of the field changes, or the object is made again. What is accepted lies beside what was applied last, encrypted in the same
-// way, with a digest of each declared value.
+// A field that others have changed can be accepted: they own it from then on, as if its declaration ignored it, until the declared
+// value of the field changes, or the object is made again. The accepted fields are stored beside the last applied declaration,
+// encrypted in the same way, with a digest of each declared value.
 
 // Acceptance are the fields of one object that are left to others. The zero value and nil are none. It is never changed.
 type Acceptance struct {
-	// UID is that of the object in the cluster.
+	// UID is the UID of the object in the cluster.
 	UID    string          `json:"uid"`
 	Fields []acceptedField `json:"fields"`
 	key    []byte
@@ -37,7 +37,7 @@ func (l *Ledger) acceptedFile(id model.ObjectID) string { return l.appliedFile(i
 
 func acceptedPlace(id model.ObjectID) string { return "accepted\x00" + placeOf(id) }
 
-// Accepted returns what was accepted of an object; nil if that is nothing, or cannot be read.
+// Accepted returns the accepted fields of an object; nil if there are none, or if they cannot be read.
 func (l *Ledger) Accepted(id model.ObjectID) *Acceptance {
 	raw := l.unseal(l.acceptedFile(id), acceptedPlace(id))
 	if raw == nil {
@@ -51,8 +51,8 @@ func (l *Ledger) Accepted(id model.ObjectID) *Acceptance {
 	return a
 }
 
-// Accept leaves fields of an object to others, by their paths as in a plan, beside those that were accepted before. uid is that of the
-// object in the cluster. It returns the paths that are declared, and so can be accepted.
+// Accept leaves fields of an object to others, by their paths as in a plan, in addition to the fields that were accepted before.
+// uid is the UID of the object in the cluster. It returns the paths that are declared, and so can be accepted.
 func (l *Ledger) Accept(id model.ObjectID, uid string, paths []string) (accepted []string, err error) {
 	applied := l.Remembered(id)
 	if applied == nil {
@@ -88,7 +88,8 @@ func (l *Ledger) Accept(id model.ObjectID, uid string, paths []string) (accepted
 	return accepted, nil
 }
 
-// declaredDigest is the digest of a declared value. That of a Secret's value is the same whether the value is known, or only its digest.
+// declaredDigest is the digest of a declared value. For a value of a Secret, it is the same whether the value or only its digest is
+// known.
 func declaredDigest(key []byte, u *unstructured.Unstructured, at spot) string {
 	raw, err := json.Marshal(at.value)
 	text := string(raw)
@@ -131,7 +132,7 @@ func (a *Acceptance) leave(desired, live *unstructured.Unstructured) *unstructur
 	return u
 }
 
-// spot is where a field of an object is.
+// spot is a field of an object, with functions to change it in place.
 type spot struct {
 	value  any
 	path   fieldpath.Path

@@ -184,7 +184,7 @@ func madeByKubectl(live *unstructured.Unstructured) bool {
 	})
 }
 
-// lastingMend is the hint how to take over for good what kubectl apply made.
+// lastingMend returns the hint that makes hone take over the objects of kubectl apply in every run.
 func lastingMend(live *unstructured.Unstructured) string {
 	if !madeByKubectl(live) {
 		return ""
@@ -237,7 +237,7 @@ func (r *applyRun) adopt(ctx context.Context, t target, desired, live *unstructu
 }
 
 // useShared applies the declaration to a shared object, unless another field manager has set other values. The object
-// stays foreign: it gets none of hone's marks, and hone never deletes it.
+// stays foreign: it gets no marks, and hone never deletes it.
 func (r *applyRun) useShared(ctx context.Context, t target, desired, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	u := desired.DeepCopy()
 	labels, annotations := u.GetLabels(), u.GetAnnotations()
@@ -373,7 +373,7 @@ func (r *deleteRun) giveBack(ctx context.Context, t target, live *unstructured.U
 		}
 	}
 	how := "as it was applied last"
-	var found []metav1.ManagedFieldsEntry // the owners of what was restored; nil if nothing was
+	var found []metav1.ManagedFieldsEntry // the owners of the restored fields; nil if nothing was restored
 	if note != "" {
 		got, owners, err := r.restore(ctx, t, live)
 		switch {

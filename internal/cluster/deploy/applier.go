@@ -180,10 +180,10 @@ type ApplyRequest struct {
 	// Adopt lets Apply take over objects that others made, unless their declaration decides otherwise
 	// (model.AnnotationAdopt). Without it such an object is a problem, and stays unchanged.
 	Adopt bool
-	// Restoring is set if it is meant to take back what others have changed: that is no warning then.
+	// Restoring is set if the apply is meant to undo the changes of others: undoing them is then not worth a warning.
 	Restoring bool
-	// Record, unless nil, is called once before anything is applied, and before Before: it records the objects, and may do what else
-	// must come first. An error of it is that of Apply, which applies nothing then.
+	// Record, unless nil, is called once before anything is applied, and before Before: it records the objects, and may do other
+	// work that must come first. If it fails, Apply applies nothing and returns its error.
 	Record func(context.Context) error
 	// Before, unless nil, reports whether an object was applied before, by an earlier call. One that is applied only once (model.AnnotationApply)
 	// and no longer exists is not created again then.
@@ -203,9 +203,8 @@ type ApplyRequest struct {
 // failing object blocks only its dependents. The error joins the errors of all objects ("apply deployment/web: …"), failures before
 // the objects that they blocked.
 //
-// The result lists the applied and the unchanged objects in the order of the request, also when the error is not nil.
-// Cancelling ctx ends running requests and starts no more. The error then names only one of the objects that were
-// skipped.
+// The result lists the applied and the unchanged objects in the order of the request, also when the error is not nil. Cancelling
+// ctx ends running requests and starts no others. The error then names only one of the objects that were skipped.
 func (a *Applier) Apply(ctx context.Context, req ApplyRequest) ([]model.AppliedObject, error) {
 	if req.Timeout <= 0 {
 		req.Timeout = model.DefaultUpdateSettings.UpsertTimeout

@@ -18,7 +18,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// forcedGoneLimit is how long a forced apply waits for an object that is being deleted.
+// forcedGoneLimit bounds the wait of a forced apply for an object that is being deleted.
 const forcedGoneLimit = 5 * time.Minute
 
 // applyRun is one call of Apply. The goroutines of its walk each write their own outcome.

@@ -22,8 +22,9 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// How an object was before hone took it over lies beside what was applied to it last, encrypted the same way, so that it can be given
-// back as it was found. Where it is missing, the object is given back as it was applied last. The values of a Secret are not in it.
+// The state of an object before hone took it over is stored beside its last applied declaration, encrypted the same way, so that
+// hone can give the object back as it was found. Where that state is missing, the object is given back as it was applied last. The
+// values of a Secret are not stored.
 
 // asFound is an adopted object as it was found, and the fields that hone has written since.
 type asFound struct {
@@ -246,7 +247,7 @@ func ownersAmong(u *unstructured.Unstructured, fields *fieldpath.Set) []metav1.M
 	return out
 }
 
-// withOwners adds owners of fields to those of an object.
+// withOwners returns entries, the owners of an object's fields, with more owners added.
 func withOwners(entries, more []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
 	out := slices.Clone(entries)
 	for _, o := range more {

@@ -80,7 +80,7 @@ func (c *claims) try(ids []model.ObjectID) (freed <-chan struct{}) {
 	return nil
 }
 
-// free releases those of the objects that h still holds. c.mu is held.
+// free releases the given objects, as far as h still holds them. c.mu is held.
 func (c *claims) free(h *Held, ids []model.ObjectID) {
 	any := false
 	for _, id := range ids {

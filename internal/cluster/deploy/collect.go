@@ -47,8 +47,8 @@ type CollectRequest struct {
 	AtRest func() bool
 	// Project restricts the collection to objects that carry its label.
 	Project string
-	// WaitLimit is how long to wait for the leftovers to vanish. Zero means not to wait: remaining objects are recorded
-	// as leaving. In both cases they stay in the ledger, and the next collection checks them again.
+	// WaitLimit bounds the wait for the leftovers to vanish. Zero means not to wait: remaining objects are recorded as leaving. In
+	// both cases they stay in the ledger, and the next collection checks them again.
 	WaitLimit time.Duration
 	// Timeout bounds each request to the API server; zero means 30 s.
 	Timeout time.Duration

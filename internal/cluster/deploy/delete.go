@@ -32,7 +32,7 @@ type ObjectRef struct {
 
 // DeleteStep is work that takes a resource down in addition to, or instead of, the deletion of objects.
 type DeleteStep struct {
-	// Node is of any runtime. Its Needs are the indexes of other steps.
+	// Node belongs to any runtime. Its Needs are the indexes of other steps.
 	operation.Node
 	// Objects are the objects that the step deletes, as far as known.
 	Objects []model.ObjectID
@@ -71,22 +71,22 @@ type Removal int
 
 // The reasons.
 const (
-	// RemovalBySession: a session deletes what is no longer declared, switched off, or about to be made again.
+	// RemovalBySession: a session deletes objects that are no longer declared, switched off, or about to be made again.
 	RemovalBySession Removal = iota
-	// RemovalAsked: the user has asked for the deletion of what is no longer declared.
+	// RemovalAsked: the user has asked for the deletion of objects that are no longer declared.
 	RemovalAsked
-	// RemovalDown: the user takes down what is deployed.
+	// RemovalDown: the user takes down the deployed objects.
 	RemovalDown
 )
 
-// DeleteRequest describes what to delete, and how.
+// DeleteRequest selects objects to delete, and the way to delete them.
 type DeleteRequest struct {
 	Objects []ObjectRef
 	// Steps run along with the deletions, a few at a time.
 	Steps []DeleteStep
-	// Deps maps each resource to the resources that it depends on. A resource is taken down before its dependencies, so
-	// a stuck object holds up only what it depends on. Where dependencies between the objects require another order,
-	// that order wins.
+	// Deps maps each resource to the resources that it depends on. A resource is taken down before its dependencies, so a stuck
+	// object holds up only the dependencies of its resource. Where dependencies between the objects require another order, that
+	// order wins.
 	Deps map[model.ManifestName][]model.ManifestName
 	// Project, if set, restricts the deletion to objects that carry its label.
 	Project string
@@ -125,9 +125,8 @@ type DeleteRequest struct {
 // that states why. Objects that hone took over are given back: they lose hone's marks and stay, as they were found if Found knows
 // that. Objects that other projects share are left to them. Namespaces and definitions go last, when their dependents are gone. They stay if they hold objects that hone did not make.
 //
-// The error joins the errors of the objects that could not be deleted. For an object that still exists after WaitLimit,
-// it states what holds the object; only the dependencies of that object are kept. When ctx ends, the error is an
-// *Unfinished.
+// The error joins the errors of the objects that could not be deleted. For an object that still exists after WaitLimit, it names
+// the blockers; only the dependencies of that object are kept. When ctx ends, the error is an *Unfinished.
 func (a *Applier) Delete(ctx context.Context, req DeleteRequest) error {
 	if req.Timeout <= 0 {
 		req.Timeout = model.DefaultUpdateSettings.UpsertTimeout
@@ -191,10 +190,10 @@ type fate struct {
 	asked, gone bool
 	// left is set when the object was left to other projects that share it.
 	left bool
-	// held is what held the object when it was last read.
+	// held names the blockers of the object, such as finalizers, when it was last read.
 	held string
 	pods workloadPods
-	// podsLeft are the pods that still exist, with what holds them.
+	// podsLeft are the pods that still exist, with their blockers.
 	podsLeft []string
 }
 
@@ -204,7 +203,7 @@ type found struct {
 	live    *unstructured.Unstructured
 	outcome DeleteOutcome
 	why     string
-	// gone is set if the object no longer exists, and pods of it still do: live is how it was applied last then.
+	// gone is set if the object no longer exists but pods of it do: live is then the object as it was applied last.
 	gone bool
 	pods workloadPods
 }

@@ -6,9 +6,9 @@
 //
 // Inject turns a model.K8sTarget into the desired objects. It is pure except that it asks the mapper which kinds are
 // namespaced. Applier.Apply applies them to the cluster. Ledger records the identities of objects before they are
-// touched, and beside it what was applied to them last. Applier.Collect deletes the objects that a resource no longer declares, Applier.Delete the objects that the
-// user wants to delete. Applier.Preview says beforehand what Apply and Collect would do.
-//
+// touched, and stores beside them the declarations that were applied last. Applier.Collect deletes the objects that a
+// resource no longer declares, Applier.Delete the objects that the user wants to delete. Applier.Preview predicts the
+// effects of Apply and Collect.
 // # Concurrency
 //
 // Inject, Health and the naming functions are pure. An Applier may be used by several goroutines. The goroutines that

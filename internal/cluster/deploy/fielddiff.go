@@ -19,12 +19,12 @@ import (
 )
 
 // fieldDiff lists how an apply would change an object. It compares the object in the cluster with the one that the API server
-// would store, and looks at the declared one only to tell why they differ. So defaults, foreign fields and the order of lists
-// are what the API server makes of them.
+// would store, and uses the declared one only to explain the differences. So both sides have the API server's defaults, foreign
+// fields and order of lists.
 type fieldDiff struct {
 	owners  []owner
 	applied bool // the declaration is the one that was applied last
-	known   bool // what was applied last is known
+	known   bool // the declaration that was applied last is known
 	secret  bool
 	out     []api.FieldChange
 }
@@ -37,8 +37,8 @@ type owner struct {
 	fields *fieldpath.Set
 }
 
-// changedFields returns the fields of live that become those of merged, by path. desired is what is applied, and prior what was
-// applied last; nil if that is not known.
+// changedFields returns the fields in which live and merged differ, by path. desired is the object to apply, and prior the object
+// that was applied last; nil if that one is unknown.
 func changedFields(prior, desired, live, merged *unstructured.Unstructured) []api.FieldChange {
 	hash := annotation(desired, AnnotationAppliedHash)
 	d := fieldDiff{owners: ownersOf(live, managerFor(desired)), applied: hash != "" && annotation(live, AnnotationAppliedHash) == hash,
@@ -83,11 +83,11 @@ func ownMark(key string) bool {
 	return slices.Contains(markLabels, key) || slices.Contains(markAnnotations, key) || key == LabelTemplateHash
 }
 
-// values are those of one field: what was applied last, what is declared, what the cluster has, and what it will have. nil stands
+// values are the values of one field: applied last, declared, in the cluster now, and in the cluster after the apply. nil stands
 // for a field that is not there.
 type values struct{ was, want, has, will any }
 
-// place is where a value is.
+// place is the path of a value, as text and as the API server writes it.
 type place struct {
 	text string
 	path fieldpath.Path
@@ -177,10 +177,11 @@ func entry(item map[string]any, keys []listKey) (string, fieldpath.PathElement) 
 	return "[" + strings.Join(shown, ",") + "]", fieldpath.PathElement{Key: &fields}
 }
 
-// leaf lists one field. A field that is not declared is left out, such as a default or what another writer sets.
+// leaf lists one field. It leaves out a field that is not declared, such as a default or a field that another writer sets.
 //
-// Whether the declaration has changed is what was applied last compared with what is declared: both as they are written, so that
-// what the API server makes of them does not count. Whether the cluster was changed since is what the field's owner tells.
+// The declaration has changed if the value applied last differs from the declared one: both are compared as they were written, so
+// that defaults and conversions of the API server do not count. The field's manager decides whether the cluster was changed
+// since.
 func (d *fieldDiff) leaf(at *place, v values) {
 	mine, other := d.owner(at.path)
 	c := api.FieldChange{Path: at.text, From: v.has, To: v.will}

@@ -24,7 +24,7 @@ import (
 )
 
 // A declaration may refer to fields of other objects. The object that it refers to is applied first; the value is read when it is
-// there, and the hash of what is applied includes it.
+// there, and the hash of the applied object includes it.
 
 // errNoField is the cause if a field that is referred to has no value yet, and may get one.
 var errNoField = errors.New("it has no value yet")
@@ -115,8 +115,8 @@ func unresolved(ref model.FieldRef, err error) error {
 		"check the kind, the name and the path of the reference; the resource's update can be triggered again when the field has a value")
 }
 
-// known returns the object with those values that are there already, and the references whose values will be known after the apply
-// of what they refer to.
+// known returns the object with the values that exist already, and the references whose values will be known only after the apply
+// of the objects that they refer to.
 func (p *preview) known(ctx context.Context, i int, u *unstructured.Unstructured) (*unstructured.Unstructured, []model.FieldRef, error) {
 	refs, err := fieldRefsOf(u)
 	if err != nil || len(refs) == 0 {
@@ -239,7 +239,7 @@ func filled(u *unstructured.Unstructured, resource model.ManifestName, values ma
 	return u, mark(u, resource, makerOf(u))
 }
 
-// texts are the fields whose values, or those of everything below, are texts whatever they look like.
+// texts are fields that hold texts only, whatever the texts look like: in their values and in everything below.
 var texts = map[string]bool{"data": true, "labels": true, "annotations": true, "matchLabels": true, "selector": true, "nodeSelector": true,
 	"env": true, "args": true, "command": true}
 

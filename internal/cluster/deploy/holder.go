@@ -14,7 +14,7 @@ import (
 // therefore names its holder, the place that records it, and no other place overwrites or deletes it. Places that go by the same name
 // share their objects. Objects of versions that named no holder belong to whoever works on the project.
 
-// maker is what makes an object: a project, in a place.
+// maker is the maker of an object: a project, in a place.
 type maker struct{ project, holder string }
 
 // makerOf returns the maker that a declared object is marked for.
@@ -40,7 +40,7 @@ func (a *Applier) holderOf(project string, live *unstructured.Unstructured) stri
 	return ""
 }
 
-// heldElsewhere returns who holds an object of the project in another place; empty if nobody does.
+// heldElsewhere returns the holder of an object of the project if another place holds it; else "".
 func (a *Applier) heldElsewhere(project string, live *unstructured.Unstructured) string {
 	by := a.holderOf(project, live)
 	if by == "" || len(a.holders) == 0 || slices.Contains(a.holders, by) {

@@ -8,8 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 )
 
-// IsLacking reports whether an object, or one of several, was refused because the cluster lacks what it needs and another may supply: its
-// namespace, its kind, room in a quota. The same request may be accepted later.
+// IsLacking reports whether an object, or one of several, was refused because the cluster lacks
+// something that may still be supplied: its namespace, its kind, room in a quota. The same request
+// may be accepted later.
 func IsLacking(err error) bool {
 	return someOf(err, func(err error) bool {
 		return missingNamespace(err) != "" || apierrors.HasStatusCause(err, "NamespaceTerminating") || meta.IsNoMatchError(err) ||
@@ -17,9 +18,10 @@ func IsLacking(err error) bool {
 	})
 }
 
-// IsContended reports whether an object, or one of several, was refused only because others write to it, or to a quota, at the same time.
-// The same request may be accepted later. Conflicts that stay are not among them: about fields that others own, about an object that was
-// replaced, and those of a webhook.
+// IsContended reports whether an object, or one of several, was refused only because others write
+// to it, or to a quota, at the same time. The same request may be accepted later. Lasting conflicts
+// are not among them: about fields that others own, about an object that was replaced, or raised by
+// a webhook.
 func IsContended(err error) bool {
 	return someOf(err, func(err error) bool {
 		if _, ok := err.(apierrors.APIStatus); !ok || !apierrors.IsConflict(err) { // someOf unwraps

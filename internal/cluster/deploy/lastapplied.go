@@ -19,14 +19,15 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// What was applied last lies beside the ledger, one file for each object, encrypted with the key of the ledgers. It only explains:
-// it tells a declaration that has changed from a cluster that was changed. So a file that is missing, cannot be opened, or is older
-// than the object in the cluster is no error. The values of a Secret are not in it, only a digest of each, made with the same key.
+// The declaration that was applied last is stored beside the ledger, one file for each object, encrypted with the key of the
+// ledgers. It only explains: it distinguishes a changed declaration from a changed cluster. So a file that is missing, cannot be
+// opened, or is older than the object in the cluster is no error. The values of a Secret are not in it, only a digest of each, made
+// with the same key.
 
 // digestMark begins the digest of a value of a Secret.
 const digestMark = "hmac-sha256:"
 
-// appliedDir returns the folder of what was applied last for the ledger in a file.
+// appliedDir returns the folder of the last applied declarations for the ledger in a file.
 func appliedDir(ledger string) string { return strings.TrimSuffix(ledger, ".json") + ".applied" }
 
 // appliedFile returns the file of an object.
@@ -150,7 +151,7 @@ func digest(key []byte, value string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// forget removes what was applied to objects that have no record any more.
+// forget removes the stored declarations of objects that no longer have a record.
 func (l *Ledger) forget(before, after content) error {
 	left := map[model.ObjectID]bool{}
 	for _, list := range before.objects {
@@ -176,7 +177,7 @@ func (l *Ledger) forget(before, after content) error {
 	return nil
 }
 
-// takeApplied moves what was applied from another ledger's folder into this one's, unless there is something newer.
+// takeApplied moves the stored declarations from another ledger's folder into this one's. Files that exist here already stay.
 func (l *Ledger) takeApplied(from *Ledger) error {
 	old, mine := appliedDir(from.path), appliedDir(l.path)
 	entries, err := os.ReadDir(old)

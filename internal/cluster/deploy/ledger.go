@@ -37,7 +37,7 @@ type ObjectRecord struct {
 	// Leaving objects are no longer part of the resource. Their deletion was requested, or is put off until their successors are
 	// ready.
 	Leaving bool
-	// Fresh workloads are new, and were not seen ready when that mattered: they may be what another one waits for before it goes.
+	// Fresh workloads are new and have never been seen ready: workloads that they replace may still wait for them.
 	Fresh bool
 }
 
@@ -66,7 +66,7 @@ type content struct {
 	commands map[model.ManifestName]model.Cmd
 	// deps are the dependencies of resources that were recorded with a command, by the resource of the command.
 	deps map[model.ManifestName]Deps
-	// ran are the sums of what ran last, by resource; see Ran.
+	// ran are digests of the commands that ran last, by resource; see Ran.
 	ran map[model.ManifestName]string
 	// stale is set if the file has to be rewritten although nothing has changed.
 	stale bool
@@ -229,8 +229,8 @@ func (l *Ledger) RecordCommand(resource model.ManifestName, del model.Cmd) error
 	return l.change(func(c content) { c.commands[resource] = del })
 }
 
-// RecordDown records the down command of a resource, before anything runs that it has to undo, and the dependencies that decide when
-// it runs: those of the resource itself, and those of the resources around it.
+// RecordDown records the down command of a resource, before anything runs that it has to undo, and the dependencies that decide
+// when it runs: the dependencies of the resource itself, and of the resources around it.
 func (l *Ledger) RecordDown(resource model.ManifestName, down model.Cmd, deps Deps) error {
 	return l.change(func(c content) { c.commands[resource], c.deps[resource] = down, deps })
 }
@@ -337,7 +337,7 @@ func dropped(list []ObjectRecord, gone func(ObjectRecord) bool) []ObjectRecord {
 	return slices.DeleteFunc(slices.Clone(list), gone)
 }
 
-// Resources returns all records in the file, by resource, including those of other processes. A resource that a command
+// Resources returns all records in the file, by resource, including the records of other processes. A resource that a command
 // deploys is included even if its objects are not known. The caller owns the result.
 func (l *Ledger) Resources() (map[model.ManifestName][]ObjectRecord, error) {
 	l.mu.Lock()
@@ -368,8 +368,7 @@ func (l *Ledger) leftovers(resource model.ManifestName, applied []model.AppliedO
 	return leftoversOf(resource, applied, m.objects), nil
 }
 
-// Remove drops records of a resource: those of the given objects, or, if none is given, all of them and the delete
-// command.
+// Remove drops records of a resource: the records of the given objects, or, if none is given, all of them and the delete command.
 func (l *Ledger) Remove(resource model.ManifestName, objects ...model.ObjectID) error {
 	return l.change(func(c content) {
 		m := c.objects

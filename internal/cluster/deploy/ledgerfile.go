@@ -25,7 +25,7 @@ type ledgerFile struct {
 	Resources map[model.ManifestName][]recordOnDisk `json:"resources"`
 	// Commands are the delete commands of resources that a user's command deployed.
 	Commands map[model.ManifestName]commandOnDisk `json:"commands,omitempty"`
-	// Ran are the sums of what ran last.
+	// Ran are digests of the commands that ran last.
 	Ran map[model.ManifestName]string `json:"ran,omitempty"`
 }
 

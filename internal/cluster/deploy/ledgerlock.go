@@ -8,8 +8,8 @@ import (
 	"github.com/hone-dev/hone/internal/base/filelock"
 )
 
-// lockPatience is how long a write waits for the write of another process. A write takes milliseconds: a process that
-// holds the lock for longer is suspended, or its disk is stuck.
+// lockPatience bounds the wait of a write for the write of another process. A write takes milliseconds: a process
+// that holds the lock for longer is suspended, or its disk is stuck.
 const lockPatience = 30 * time.Second
 
 // lockBeside takes the lock of a file that several processes write. The wait does not end with the context of the

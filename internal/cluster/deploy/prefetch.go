@@ -20,7 +20,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// prefetchTTL is how long the objects that Prefetch read are valid.
+// prefetchTTL is the time for which the objects that Prefetch has read are valid.
 const prefetchTTL = 10 * time.Second
 
 // liveCache holds live objects until each is taken once.
@@ -104,8 +104,8 @@ func (a *Applier) Prefetch(ctx context.Context, objects []*unstructured.Unstruct
 	return errors.Join(errs...)
 }
 
-// prefetchKind lists the objects of one kind: those of the namespace if there is only one, else those of all
-// namespaces. If listing the whole cluster is forbidden, it lists one namespace after the other.
+// prefetchKind lists the objects of one kind, in their namespace if there is only one, else in all namespaces. If
+// listing the whole cluster is forbidden, it lists one namespace after the other.
 func (a *Applier) prefetchKind(ctx context.Context, group []*unstructured.Unstructured) error {
 	m, err := a.mapping(ctx, group[0])
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 // unbuiltTag is the tag of images that a preview does not build. It ends every reference to them.
 const unbuiltTag = ":known-after-the-build"
 
-// Unbuilt stands for the image of a target in a preview: what it is called in the cluster is known only after its build.
+// Unbuilt stands for the image of a target in a preview: its name in the cluster is known only after its build.
 func Unbuilt(target model.ImageTarget) model.ImageResult {
 	name, _, _ := strings.Cut(target.Ref, "@")
 	if i := strings.LastIndex(name, ":"); i > strings.LastIndex(name, "/") {
@@ -60,8 +60,8 @@ type Declared struct {
 type PreviewRequest struct {
 	// Declared are the resources to apply.
 	Declared []Declared
-	// Records are those of the ledger, by resource: of the declared resources, and of those that are no longer declared and whose
-	// objects would be deleted.
+	// Records are the ledger's records, by resource: of the declared resources, and of resources that are no longer declared and
+	// whose objects would be deleted.
 	Records map[model.ManifestName][]ObjectRecord
 	// Elsewhere tells which other resource of the Tiltfile declares an object: it is handed over to it.
 	Elsewhere func(model.ObjectID) (model.ManifestName, bool)
@@ -77,21 +77,21 @@ type PreviewRequest struct {
 	Removal Removal
 	// RunID is as for a CollectRequest.
 	RunID string
-	// Prior returns what was applied last for an object, as Ledger.Remembered does; nil knows nothing.
+	// Prior returns the last applied declaration of an object, as Ledger.Remembered does; nil knows nothing.
 	Prior func(id model.ObjectID, others ...*unstructured.Unstructured) *unstructured.Unstructured
 	// Accepted is as for an ApplyRequest.
 	Accepted func(model.ObjectID) *Acceptance
 	// Unready, unless nil, is called for each declared object that exists and is not ready, or whose status cannot be judged. Several
 	// goroutines call it.
 	Unready func(model.ObjectID)
-	// Drift is set if the declared objects are what was applied last: the steps say what differs from it. Recorded objects that are
-	// not declared are left out.
+	// Drift is set if the declared objects are the objects that were applied last: the steps then list how the cluster differs from
+	// them. Recorded objects that are not declared are left out.
 	Drift bool
 }
 
-// Preview returns what an Apply of the declared objects and a Collect after it would do, in the order in which they would begin.
-// It writes nothing: it asks the API server by dry runs. An object that the API server refuses, or that cannot be looked at, is a
-// step with ActionBlocked; the error is for what concerns all objects.
+// Preview returns the steps that an Apply of the declared objects and a Collect after it would take, in the order in which they
+// would begin. It writes nothing: it asks the API server by dry runs. An object that the API server refuses, or that cannot be
+// read, is a step with ActionBlocked; the error is for failures that concern all objects.
 func (a *Applier) Preview(ctx context.Context, req PreviewRequest) ([]api.PlanStep, error) {
 	if req.Timeout <= 0 {
 		req.Timeout = model.DefaultUpdateSettings.UpsertTimeout
@@ -124,9 +124,10 @@ func (a *Applier) Preview(ctx context.Context, req PreviewRequest) ([]api.PlanSt
 	return append(steps, gone...), err
 }
 
-// declared returns the nodes of the declared resources, each after those that it comes after: its objects, and what it has beside them.
+// declared returns the nodes of the declared resources in the order of their dependencies: their objects, and the nodes beside
+// them.
 func (p *preview) declared() []operation.Node {
-	order := make([]int, len(p.g.objects)) // that of the declaration
+	order := make([]int, len(p.g.objects)) // the order of the declaration
 	for i := range order {
 		order[i] = i
 	}
@@ -189,7 +190,7 @@ type preview struct {
 	of     []model.ManifestName
 	steps  []api.PlanStep
 	owners map[model.ObjectID]model.ManifestName
-	// left are the recorded objects that are no longer declared, del what decides about them.
+	// left are the recorded objects that are no longer declared; del decides about them.
 	left []ObjectRef
 	del  *deleteRun
 }
@@ -198,7 +199,7 @@ func planObject(id model.ObjectID) api.PlanObject {
 	return api.PlanObject{Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}
 }
 
-// object returns what would happen to one declared object.
+// object returns the step for one declared object.
 func (p *preview) object(ctx context.Context, i int) api.PlanStep {
 	u := p.g.objects[i]
 	said := &notes{}
@@ -261,7 +262,7 @@ func (p *preview) object(ctx context.Context, i int) api.PlanStep {
 	return step
 }
 
-// outside says what others did to an object as a whole since it was applied.
+// outside says how others deleted or replaced an object since it was applied.
 func (p *preview) outside(id model.ObjectID, live *unstructured.Unstructured) string {
 	if live == nil {
 		return "deleted by others since it was applied"
@@ -280,8 +281,8 @@ func joined(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "; ")
 }
 
-// passes returns the resource from which an object passes to another one; empty if it does not. The object carries the mark of that one
-// also where its record has passed already, or is not among those of the operation.
+// passes returns the resource from which an object passes to another one; empty if it does not. The mark on the object decides if
+// its record has passed already, or is not among the records of the operation.
 func (p *preview) passes(id model.ObjectID, live *unstructured.Unstructured, to model.ManifestName) model.ManifestName {
 	if from := p.owners[id]; from != "" && from != to {
 		return from
@@ -421,7 +422,8 @@ func (p *preview) compare(step *api.PlanStep, desired, live, got *unstructured.U
 	}
 }
 
-// prior returns what was applied last for a live object; nil if that is not known, or if the object was applied from elsewhere since.
+// prior returns the last applied declaration of a live object; nil if it is unknown, or if the object was applied from elsewhere
+// since.
 func (p *preview) prior(desired, live *unstructured.Unstructured) *unstructured.Unstructured {
 	if p.req.Prior == nil {
 		return nil
@@ -493,7 +495,7 @@ func (p *preview) leftovers() []operation.Node {
 	return nodes
 }
 
-// leftover returns what would happen to an object that is no longer declared; nil if it does not exist.
+// leftover returns the step for an object that is no longer declared; nil if the object does not exist.
 func (p *preview) leftover(ctx context.Context, i int) *api.PlanStep {
 	ref := p.left[i]
 	f, err := p.del.find(ctx, ref)

@@ -10,10 +10,11 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Whether a command is the one that ran last is told by a sum of it. The sum needs the key of the ledgers, so that it tells nothing of the
-// values of secrets in the command's environment.
+// A digest of a command decides whether it is the command that ran last. The digest needs the key
+// of the ledgers, so that it reveals nothing about the values of secrets in the command's
+// environment.
 
-// SetRan notes what has run for a resource: its commands, and what they depend on.
+// SetRan notes the commands that have run for a resource, and their inputs.
 func (l *Ledger) SetRan(resource model.ManifestName, what ...any) error {
 	key, err := vaultOf(filepath.Dir(l.path)).make()
 	if err != nil {

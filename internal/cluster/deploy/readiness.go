@@ -26,10 +26,10 @@ func Serves(id model.ObjectID) bool {
 	return builtinGroup(id.Group) && slices.Contains(servingKinds, id.Kind)
 }
 
-// readiness is how far a workload is.
+// readiness is the state of a workload on its way to ready.
 type readiness struct {
 	ready bool
-	// why is why it is not ready, and failing is set if waiting alone is not likely to change that.
+	// why explains why it is not ready, and failing is set if waiting alone is not likely to change that.
 	why     string
 	failing bool
 }
@@ -154,7 +154,7 @@ func (a *Applier) Standing(ctx context.Context, objects []ObjectRecord, timeout 
 	return false, nil
 }
 
-// servingOf returns those of the applied objects that serve.
+// servingOf returns the applied objects that serve.
 func servingOf(applied []model.AppliedObject) []model.ObjectID {
 	var out []model.ObjectID
 	for _, o := range applied {
@@ -186,8 +186,8 @@ func (a *Applier) awaitReady(ctx context.Context, workloads []model.ObjectID, li
 	return why, nil
 }
 
-// keepUntilReady reports whether leftovers that serve have to stay for now: what takes their place is not ready. With limit, it waits
-// for that first.
+// keepUntilReady reports whether leftovers that serve have to stay for now, because their successors are not ready. With a
+// WaitLimit, it first waits for the successors.
 func (a *Applier) keepUntilReady(ctx context.Context, req CollectRequest, leftovers []ObjectRecord) (bool, error) {
 	if !slices.ContainsFunc(leftovers, func(r ObjectRecord) bool { return Serves(r.ObjectID) && r.UID != "" }) {
 		return false, nil

@@ -7,8 +7,8 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// objects is the operation.Runtime of the objects of one call of an Applier. It has only the part that the call needs: what applies,
-// what plans, or what deletes them. Its items are the indexes of the part's own list.
+// objects is the operation.Runtime of the objects of one call of an Applier. It has only the part that the call needs: the apply,
+// the preview, or the deletion. Its items are the indexes of the part's own list.
 type objects struct {
 	apply *applyRun
 	plan  *preview
@@ -47,7 +47,7 @@ func (o objects) Delete(ctx context.Context, item int) error {
 }
 
 // Await implements operation.Runtime. A definition is ready when the API server serves its kind; other objects are ready at once,
-// since what needs them waits for them by itself.
+// since their dependents wait for them by themselves.
 func (o objects) Await(ctx context.Context, item int, until operation.State) error {
 	switch until {
 	case operation.Ready:

@@ -109,7 +109,7 @@ func sealWith(key, raw []byte, place string) ([]byte, error) {
 	return box.Seal(nil, nil, raw, []byte(place)), nil
 }
 
-// openWith decrypts what sealWith has encrypted. ok is false if the key or the place is another one.
+// openWith decrypts the output of sealWith. ok is false if the key or the place is another one.
 func openWith(key, sealed []byte, place string) (raw []byte, ok bool) {
 	box, err := cipherOf(key)
 	if err != nil {

@@ -16,8 +16,9 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// An object that several projects declare as shared belongs to all of them. Each has an annotation on it, and is a field manager of its
-// own: what it alone has declared goes with it, and what several have declared stays with the others. The last one deletes the object.
+// An object that several projects declare as shared belongs to all of them. Each project has an annotation on it, and is a field
+// manager of its own: the fields that it alone has declared go with it, and the fields that several have declared stay with the
+// others. The last project deletes the object.
 
 // sharerPrefix begins the annotations of the projects that share an object; the rest is the ID of the project.
 const sharerPrefix = "sharer.hone.dev/"
@@ -29,8 +30,8 @@ func isShared(desired *unstructured.Unstructured) bool {
 	return annotation(desired, model.AnnotationShared) == model.SharedTrue
 }
 
-// markShared makes the marks of a declared object those of one that is shared: they name no resource, which each project calls by a
-// name of its own, and the project in an annotation, whose value is its holder.
+// markShared returns the marks of a declared object that is shared. They name no resource, since each project may call the resource
+// by another name. They name the project in an annotation, whose value is the project's holder.
 func markShared(by maker) (labels, annotations map[string]string) {
 	labels = map[string]string{LabelManagedBy: ManagedByHone}
 	if by.project == "" {
@@ -126,8 +127,8 @@ func (r *applyRun) disagreement(t target, u *unstructured.Unstructured, err erro
 			model.AnnotationAdopt, model.AdoptAlways)).See("preview")
 }
 
-// leaveShared takes the project off an object that others share, with what it alone has declared. done is set if the object stays: it
-// does not if no project shares it now.
+// leaveShared takes the project off an object that others share, together with the fields that it alone has declared. done is set
+// if the object stays: it does not if no project shares it now.
 func (r *deleteRun) leaveShared(ctx context.Context, t target, live *unstructured.Unstructured) (after *unstructured.Unstructured, done bool, err error) {
 	id := r.a.sharer(r.req.Project, live)
 	others := r.a.otherSharers(r.req.Project, live)

@@ -33,7 +33,7 @@ func (r *applyRun) switches(desired, live *unstructured.Unstructured) []int {
 	return out
 }
 
-// Selector returns what a Service selects.
+// Selector returns the pod selector of a Service.
 func Selector(service *unstructured.Unstructured) map[string]string {
 	return stringMap(service.Object, "spec", "selector")
 }

@@ -184,7 +184,7 @@ func installer(image string, served map[string]any) map[string]any {
 	return c
 }
 
-// copyFields copies those of the named fields that exist, with their content.
+// copyFields copies the named fields that exist, with their content.
 func copyFields(to, from map[string]any, names ...string) {
 	for _, n := range names {
 		switch v := from[n].(type) {

@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// stepsAtOnce is how many steps run at a time. A step that takes longer than stepPatience no longer counts, because
-	// it mostly waits.
+	// stepsAtOnce is the most steps that run at a time. A step that takes longer than stepPatience no longer counts, because it
+	// mostly waits.
 	stepsAtOnce  = 5
 	stepPatience = 5 * time.Second
 )
@@ -144,15 +144,15 @@ func (r *deleteRun) collectErrors(order []int, errs []error) error {
 	return errors.Join(out...)
 }
 
-// Unfinished is the error of a deletion that was interrupted. It names what is left.
+// Unfinished is the error of a deletion that was interrupted. It names the remaining work.
 type Unfinished struct {
-	// Going are the objects whose deletion the API server has accepted, with what holds them. Left are the objects
-	// whose deletion was not requested, and the steps that were not completed.
+	// Going are the objects whose deletion the API server has accepted, with their blockers. Left are the objects whose
+	// deletion was not requested, and the steps that were not completed.
 	Going, Left []string
 	cause       error
 }
 
-// Error names what is left.
+// Error names the remaining objects and steps.
 func (u *Unfinished) Error() string {
 	var parts []string
 	if len(u.Going) > 0 {

@@ -44,7 +44,7 @@ func poll(ctx context.Context, limit time.Duration, check func(context.Context) 
 }
 
 // waitGone waits until no object of that name and UID exists, or enough returns true for its current state. An object
-// that still exists after limit is a problem that states what holds it.
+// that still exists after limit is a problem that names the blockers.
 func waitGone(ctx context.Context, t target, uid types.UID, limit time.Duration, enough func(live *unstructured.Unstructured) bool) error {
 	var last *unstructured.Unstructured
 	err := poll(ctx, limit, func(ctx context.Context) (bool, error) {

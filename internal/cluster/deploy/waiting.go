@@ -19,20 +19,20 @@ import (
 )
 
 const (
-	// sayAfter is how long a wait for an object is not logged, sayPause the least time between two lines about it, and
-	// sayAgain the time after which an unchanged line is repeated.
+	// sayAfter is the time before a wait for an object is logged, sayPause the least time between two lines about it,
+	// and sayAgain the time after which an unchanged line is repeated.
 	sayAfter = 2 * time.Second
 	sayPause = 5 * time.Second
 	sayAgain = 30 * time.Second
-	// mendAfter is how long finalizers may take before a warning states what to do about them.
+	// mendAfter is the time that finalizers may take before a warning tells the user how to remove them.
 	mendAfter = 15 * time.Second
-	// sayAtMost is how many objects a line names at most.
+	// sayAtMost is the most objects that a line names.
 	sayAtMost = 4
-	// clockSkew is how far the clocks of this machine and the cluster may differ.
+	// clockSkew is the most by which the clocks of this machine and the cluster may differ.
 	clockSkew = 5 * time.Second
 )
 
-// waits holds the awaited objects, and what holds each. It is safe for use by several goroutines.
+// waits holds the awaited objects, and the blockers of each. It is safe for use by several goroutines.
 type waits struct {
 	mu      sync.Mutex
 	objects map[string]*waiting // guarded by mu
@@ -98,7 +98,7 @@ func (w *waits) line(now time.Time) (text string, since time.Time) {
 	return "Waiting until gone: " + enumerate(names), since
 }
 
-// heldName returns the name of an object with what holds it.
+// heldName returns the name of an object with its blockers.
 func heldName(t target, held string) string {
 	if held == "" {
 		return title(t.id)
@@ -187,8 +187,8 @@ func (w *waits) awaitUntil(ctx context.Context, t target, uid types.UID, limit t
 	})
 }
 
-// holding describes what holds an object that is being deleted, as part of a message. It is empty if the deletion only
-// takes the cluster some time.
+// holding describes the blockers of an object that is being deleted, as part of a message. It is empty if the deletion
+// only takes the cluster some time.
 func holding(live *unstructured.Unstructured, now time.Time) string {
 	var why []string
 	if live.GetKind() == "Namespace" {
@@ -250,7 +250,7 @@ func stuck(t target, live *unstructured.Unstructured, waited time.Duration, caus
 	return problem.Wrap(cause, still+": "+held, stuckMend(t, live)).See("troubleshooting")
 }
 
-// stuckMend returns what a user can do about an object that does not go away.
+// stuckMend returns the user's way to remove an object that does not go away.
 func stuckMend(t target, live *unstructured.Unstructured) string {
 	ns := ""
 	if t.id.Namespace != "" {

@@ -105,8 +105,8 @@ func (r *deleteRun) list(ctx context.Context, gvr schema.GroupVersionResource, n
 	return out, nil
 }
 
-// endingPodsOf returns the pods of a workload that no longer exists, given how it was applied last. Only pods that are about to end
-// count: others belong to somebody else.
+// endingPodsOf returns the pods of a workload that no longer exists, given the workload as it was applied last. Only pods that are
+// about to end count: others belong to another owner.
 func (r *deleteRun) endingPodsOf(ctx context.Context, was *unstructured.Unstructured) workloadPods {
 	pods := workloadPods{namespace: was.GetNamespace(), uids: map[types.UID]bool{}, selector: podSelector(was)}
 	if podTemplate(was) == nil || pods.namespace == "" || pods.selector == "" {
@@ -126,7 +126,7 @@ func (r *deleteRun) endingPodsOf(ctx context.Context, was *unstructured.Unstruct
 	return pods
 }
 
-// podsLeft returns the pods of a workload that still exist, and notes what holds them.
+// podsLeft returns the pods of a workload that still exist, and notes their blockers.
 func (r *deleteRun) podsLeft(ctx context.Context, f *fate) ([]*unstructured.Unstructured, error) {
 	list, err := r.list(ctx, podResource, f.pods.namespace, f.pods.selector)
 	if err != nil {

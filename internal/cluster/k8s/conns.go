@@ -110,7 +110,7 @@ func (s *conns) end(before, heard int64) {
 type ownedConn struct {
 	net.Conn
 	owner *conns
-	// since is when it was opened, and at when something last arrived on it, on the clock of heard.
+	// since is the time when it was opened, and at the time when something last arrived on it, on the clock of heard.
 	since  int64
 	at     atomic.Int64
 	pinged bool

@@ -42,8 +42,8 @@ func newCoreClient(to *rest.Config, hc *http.Client) (coreClient, error) {
 	return coreClient{c}, err
 }
 
-// identity returns what identifies the cluster: the UID of its oldest namespace. It is empty if the cluster does not reveal it, and nil
-// if the cluster has no such namespace yet.
+// identity returns the UID of the namespace kube-system, which identifies the cluster. It is empty
+// if the cluster does not reveal it, and nil if the cluster has no such namespace yet.
 func (c coreClient) identity(ctx context.Context) (*string, error) {
 	var ns corev1.Namespace
 	err := c.rest.Get().Resource("namespaces").Name("kube-system").Do(quiet(ctx)).Into(&ns)

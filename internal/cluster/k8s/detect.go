@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// answerTimeout is how long the first answer of a cluster may take.
+	// answerTimeout bounds the wait for the first answer of a cluster.
 	answerTimeout = 5 * time.Second
 	// detectTimeout bounds the requests after that.
 	detectTimeout = 10 * time.Second

@@ -28,7 +28,7 @@ type EphemeralRequest struct {
 	Name    string
 	Image   string
 	Command []string
-	// User and Group are the user and group to run as. Nil means those of the target, as far as the pod reveals them.
+	// User and Group are the user and group to run as. Nil means the target's, as far as the pod reveals them.
 	User, Group *int64
 }
 
@@ -41,8 +41,8 @@ func (r *Refused) Error() string { return r.Reason }
 var _ error = (*Refused)(nil)
 
 // Ephemeral returns the name of a running ephemeral container that matches the request. It reuses an existing one, or
-// adds one and waits until it runs. A new container gets the permissions of its target, and no more. An error of type
-// *Refused is final.
+// adds one and waits until it runs. A new container gets the permissions of its target, and nothing beyond them. An
+// error of type *Refused is final.
 func (c *Client) Ephemeral(ctx context.Context, req EphemeralRequest) (string, error) {
 	pod, err := c.core.pods(req.Namespace).Get(ctx, req.Pod)
 	if err != nil {

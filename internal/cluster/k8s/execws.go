@@ -105,7 +105,7 @@ func pumpInput(ctx context.Context, stdin io.Reader, to io.WriteCloser) error {
 	for {
 		n, err := stdin.Read(buf)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // the input was not what failed
+			return nil //nolint:nilerr // the input has not failed
 		}
 		if n > 0 {
 			if _, werr := to.Write(buf[:n]); werr != nil {

@@ -42,8 +42,8 @@ func IsUnreachable(err error) bool {
 	return errors.As(err, &u)
 }
 
-// Explain turns a connection or authentication error into a problem that names the context and the server and states
-// what to do. It returns other errors, problems and the end of a context unchanged.
+// Explain turns a connection or authentication error into a problem that names the context and the server and
+// suggests a mend. It returns other errors, problems and the end of a context unchanged.
 func (c *Client) Explain(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err

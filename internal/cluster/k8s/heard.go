@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// askIdle is how long an HTTP/2 connection may be without a frame before the transport pings the other end. The
-	// server answers pings below HTTP: it costs it nothing, and an overloaded server does so too.
+	// askIdle is the time that an HTTP/2 connection may be without a frame before the transport pings the other end. The server
+	// answers pings below HTTP: it costs it nothing, and an overloaded server does so too.
 	askIdle = 500 * time.Millisecond
-	// brokenAfter is how long the answer to such a ping may take before the connection is given up.
+	// brokenAfter bounds the wait for the answer to such a ping before the connection is given up.
 	brokenAfter = 15 * time.Second
 )
 
@@ -23,7 +23,7 @@ type heard struct {
 	begin time.Time
 	at    atomic.Int64 // since begin, in nanoseconds; the monotonic clock does not count while the machine sleeps
 	pings atomic.Bool  // the last answer came over HTTP/2
-	// lag is how long it takes there and back, in nanoseconds, as far as that is known.
+	// lag is the last measured round-trip time, in nanoseconds; 0 before the first measurement.
 	lag atomic.Int64
 }
 

@@ -28,7 +28,7 @@ const rereadPause = time.Second
 type entry struct {
 	config  *rest.Config
 	cluster model.Cluster
-	// sum is a hash of what the kubeconfig and the files that it names say about this way.
+	// sum is a hash of the kubeconfig's entries for this way, and of the files that they name.
 	sum [sha256.Size]byte
 }
 
@@ -45,7 +45,7 @@ type login struct {
 
 	mu      sync.Mutex // held while the kubeconfig is read again
 	seen    string     // guarded by mu; the state of the files when they were last read
-	refusal error      // guarded by mu; why what they say is not followed
+	refusal error      // guarded by mu; why the files in this state are not followed
 	tried   time.Time  // guarded by mu; the last attempt that has to be repeated
 }
 
@@ -186,7 +186,7 @@ func (k *Kubeconfig) entry() (*entry, error) {
 	return e, nil
 }
 
-// follow makes the client use what the kubeconfig says about the context of k from now on.
+// follow makes the client follow changes to the kubeconfig's context of k from now on.
 func (c *Client) follow(k *Kubeconfig) {
 	again := k.cfg
 	again.Context = k.context // also if the user chooses another one

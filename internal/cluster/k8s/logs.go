@@ -76,8 +76,8 @@ type sinceReader struct {
 	keep    bool   // inside a long line that was let through
 }
 
-// orderSlack is how far the lines of a container may be out of order: the server sorts them, but stdout and stderr take
-// different paths to the log.
+// orderSlack is the most by which the lines of a container may be out of order: the server sorts them, but stdout and
+// stderr take different paths to the log.
 const orderSlack = 2 * time.Second
 
 func (s *sinceReader) Read(p []byte) (int, error) {

@@ -21,7 +21,7 @@ type OwnerRef struct {
 	UID        string
 	// Controller is set for the owner that manages the object.
 	Controller bool
-	// CreatedAt is when the owner was created; zero in references, filled by OwnerChain.
+	// CreatedAt is the time of the owner's creation; zero in references, filled by OwnerChain.
 	CreatedAt time.Time
 	// Labels of the owner; nil in references, filled by OwnerChain.
 	Labels map[string]string
@@ -65,7 +65,7 @@ type ownerCache struct {
 	misses map[ownerScope]*ownerMisses // guarded by mu
 }
 
-// ownerScope is what one list request covers.
+// ownerScope is the scope of one list request.
 type ownerScope struct {
 	gvr       schema.GroupVersionResource
 	namespace string

@@ -23,13 +23,12 @@ import (
 )
 
 const (
-	// maxTries is how often one request is sent at most, and patienceLimit is the total time that it waits between the
-	// tries.
+	// maxTries bounds the attempts to send one request, and patienceLimit the total time that it waits between the attempts.
 	maxTries      = 6
 	patienceLimit = 30 * time.Second
 	// firstPause is the wait after the first try; each further one is twice as long. A longer Retry-After wins.
 	firstPause = 500 * time.Millisecond
-	// maxMessage is how many bytes of the server's explanation are read.
+	// maxMessage bounds the bytes of the server's explanation that are read.
 	maxMessage = 4 << 10
 )
 
@@ -39,7 +38,7 @@ type Busy struct {
 	Status int
 	// Message is the server's message in addition to the status; it may be empty.
 	Message string
-	// RetryAfter is how long the server asks clients to wait; zero where it does not specify it.
+	// RetryAfter is the time that the server asks clients to wait; zero where it does not specify it.
 	RetryAfter time.Duration
 }
 

@@ -22,13 +22,13 @@ import (
 // pluginMessages bounds the lines of a credential plugin that are kept for an error.
 const pluginMessages = 5
 
-// plugin hears what the credential plugin of a client says. The zero value hears nothing.
+// plugin reads the messages of a client's credential plugin. The zero value reads nothing.
 type plugin struct {
 	read, write *os.File
 	done        chan struct{}
 
 	mu   sync.Mutex        // guards all below
-	tell func(text string) // nil while nobody hears
+	tell func(text string) // nil without a listener
 	said []string          // the newest lines
 }
 
@@ -86,7 +86,8 @@ func (p *plugin) take(line string) {
 	}
 }
 
-// HearPlugin passes what the client's credential plugin says to tell, beginning with its newest lines: it may say how to log in.
+// HearPlugin passes the messages of the client's credential plugin to tell, beginning with its newest lines: they may explain
+// how to log in.
 func (c *Client) HearPlugin(tell func(text string)) {
 	c.plugin.mu.Lock()
 	said := c.plugin.said

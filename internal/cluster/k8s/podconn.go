@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// lingerTimeout is how long a closed connection waits for the pod's side to end before it is cut.
+	// lingerTimeout bounds the wait of a closed connection for the pod's side to end before it is cut.
 	lingerTimeout = 2 * time.Second
-	// reasonTimeout is how long the end of the data waits for the reason, which arrives on a separate stream.
+	// reasonTimeout bounds the wait, at the end of the data, for the reason, which arrives on a separate stream.
 	reasonTimeout = time.Second
 )
 

@@ -5,15 +5,17 @@ import (
 	"strings"
 )
 
-// wayToPort matches what kubelets and container runtimes say about their own parts of the way to a port, before they say what happened there.
+// wayToPort matches the part of a message in which kubelets and container runtimes name the parts of the way to a port,
+// before the cause.
 var wayToPort = regexp.MustCompile(`^(?:an error occurred forwarding \d+ -> \d+|error forwarding port \d+ to pod [^:]*|unable to do port forwarding|` +
 	`failed to execute portforward in network namespace "[^"]*"|failed to connect to localhost:\d+ inside namespace "[^"]*", (?:IPv4|IPv6)|` +
 	`(?:read|write) tcp\d? \S+->\S+|dial tcp\d? \S+|error copying from (?:remote stream to local connection|local connection to remote stream))(?:: |$)`)
 
-// portReset is what is said of a program that resets a connection. Packages that use connections to pods look for it.
+// portReset is the message for a program that resets a connection. Packages that use connections to pods look for it.
 const portReset = "the program reset the connection"
 
-// portReason returns what happened at a port of a pod, in few words, from the message of a kubelet or a container runtime.
+// portReason returns the cause of a failure at a port of a pod, in few words, from the message of a kubelet or a container
+// runtime.
 func portReason(text string) string {
 	text = strings.TrimSpace(text)
 	for {

@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// previousLines is how many lines of a previous run are read at most, the newest, and previousLine how long they may be.
+// previousLines is the most lines of a previous run that are read, the newest, and previousLine the most bytes of one line.
 const previousLines, previousLine = 2000, 64 << 10
 
 // PreviousLog returns the newest lines of the run of a container before its present one, as "kubectl logs --previous" does, also

@@ -8,22 +8,23 @@ import (
 )
 
 const (
-	// pingInterval is how often the other end of a stream is pinged; pingTimeout is how long the answer may take.
-	// Together they bound how long a dead connection goes unnoticed, for example after the machine slept.
+	// pingInterval is the time between two pings of the other end of a stream; pingTimeout bounds the wait for the
+	// answer. Together they bound the time for which a dead connection goes unnoticed, for example after the machine
+	// slept.
 	pingInterval = 10 * time.Second
 	pingTimeout  = 10 * time.Second
-	// pingPatience is how long silence is tolerated while sent data may still be unread: a program that does not read
-	// holds up the answers to pings, because they queue behind its data.
+	// pingPatience is the time for which silence is tolerated while sent data may still be unread: a program that does
+	// not read holds up the answers to pings, because they queue behind its data.
 	pingPatience = 2 * time.Minute
-	// proofTimeout is how long an answer may take when a tunnel has to prove that it still works.
+	// proofTimeout bounds the wait for an answer when a tunnel has to prove that it still works.
 	proofTimeout = 3 * time.Second
 )
 
 // pulse decides whether the other end of a stream is dead. A missing answer alone is no proof: the answer may be queued
 // behind data that this side has not read yet, or the ping behind data that the other side has not read yet.
 type pulse struct {
-	// lanes is how many answers in a row prove that nothing is queued on the other side: spdystream distributes the
-	// pings over that many queues.
+	// lanes is the number of answers in a row that prove that nothing is queued on the other side: spdystream
+	// distributes the pings over that many queues.
 	lanes int
 
 	last atomic.Int64 // when data last arrived, Unix nanoseconds
@@ -53,7 +54,7 @@ func (p *pulse) check(ctx context.Context, ping func(context.Context) error) err
 	ticker := time.NewTicker(pingInterval)
 	defer ticker.Stop()
 	var proven int   // answers in a row since the last data was sent
-	var atSent int64 // what sent was when they came
+	var atSent int64 // the value of sent when they came
 	for {
 		select {
 		case <-ctx.Done():

@@ -12,17 +12,18 @@ import (
 )
 
 const (
-	// renewEvery is how often another connection is tried while nothing arrives: a system repeats its own attempts at growing
-	// intervals, and would notice the return of the network long after it.
+	// renewEvery is the time between two attempts at another connection while nothing arrives: a system repeats its own attempts
+	// at growing intervals, and would notice the return of the network long after it.
 	renewEvery = time.Second
-	// renewWithin is how long one of them may take.
+	// renewWithin bounds one such attempt.
 	renewWithin = 5 * time.Second
-	// deadAfter is how long nothing may arrive on a connection that is pinged, beside the time between two pings and two exchanges on a
-	// new connection: the answers to pings take as long as others.
+	// deadAfter is the least delay after which a pinged connection without any answer counts as dead, beside the time between two
+	// pings (askIdle). The delay is twice the time of an exchange on a new connection where that is longer, because the answers to
+	// pings take as long as others.
 	deadAfter = 500 * time.Millisecond
-	// deadBy bounds that time: an exchange may have begun before the network came back.
+	// deadBy is the most that this delay can be: an exchange may have begun before the network came back.
 	deadBy = 1500 * time.Millisecond
-	// trips is how often something goes there and back for the first answer on a new connection: TCP, TLS, the request.
+	// trips is the number of round trips before the first answer on a new connection: TCP, TLS, the request.
 	trips = 3
 	// grace is the longest time that the old connections have to show that they live, once a new one has been answered.
 	grace = 250 * time.Millisecond
@@ -34,9 +35,10 @@ type greeting struct {
 	err         error
 }
 
-// Renew is for a time when nothing arrives. It waits until the API server answers on a new connection, and ends the older ones unless
-// they turn out to live: after a change of networks, or the sleep of this machine, they may never fail by themselves. What
-// used them fails and begins again, with a new connection. It returns an error if the connection is refused, and when ctx is done.
+// Renew is for a time when nothing arrives. It waits until the API server answers on a new connection, and ends the older ones
+// unless they prove to be alive: after a change of networks, or the sleep of this machine, they may never fail by themselves.
+// Their users fail and begin again, with a new connection. Renew returns an error if the connection is refused, and when ctx is
+// done.
 func (c *Client) Renew(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// streamTimeout is how long the server may take to accept a stream.
+	// streamTimeout bounds the wait for the server to accept a stream.
 	streamTimeout = 5 * time.Second
-	// closedGrace is how long the processing of frames that arrived before the end of a connection may take.
+	// closedGrace bounds the processing of frames that arrived before the end of a connection.
 	closedGrace = 250 * time.Millisecond
-	// writeTimeout is how long a write to the server may block before the connection counts as dead. Until then the
+	// writeTimeout is the time for which a write to the server may block before the connection counts as dead. Until then the
 	// cause is taken to be a program that does not read.
 	writeTimeout = pingPatience
 )
@@ -205,9 +205,10 @@ func (s *spdyConn) close() {
 	s.wg.Wait()
 }
 
-// watchedConn records when data arrives, and ends the connection when a write fails or blocks for too long: a partly
-// written frame cannot be completed. A connection that the server has closed only fails: what the server has sent before, such
-// as how a command ended that did not read its input, is still read, and then the reading ends by itself.
+// watchedConn records when data arrives, and ends the connection when a write fails or blocks for too long: a partly written
+// frame cannot be completed. A write to a connection that the server has closed only fails: the data that the server sent
+// before, such as the exit status of a command that did not read its input, is still read, and then the reading ends by
+// itself.
 //
 // It writes frames as a whole. spdystream writes one at a time, in several pieces, and each would become a TLS record and a packet, or a
 // message of the WebSocket that carries a tunnel.

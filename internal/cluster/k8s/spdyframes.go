@@ -6,7 +6,8 @@ type spdyFrames struct {
 	taken int // bytes of buf that add has returned
 }
 
-// spdyHeader is the size in bytes of what each frame begins with: the last three are the length of what follows (SPDY/3.1, 2.2).
+// spdyHeader is the size in bytes of a frame's header: its last three bytes are the length of the rest of the frame (SPDY/3.1,
+// 2.2).
 const spdyHeader = 8
 
 // add adds a piece and returns the frames that are complete with it, until the next call.

@@ -15,12 +15,12 @@ const (
 	portForwardProtocol = "portforward.k8s.io"
 	// tunnelProtocol is SPDY within a WebSocket.
 	tunnelProtocol = "SPDY/3.1+" + portForwardProtocol
-	// tunnelShare is how many connections share a tunnel. There is no SPDY/3.1 flow control here: a connection that the
-	// pod does not read from can hold up its neighbours.
+	// tunnelShare is the most connections that share a tunnel. There is no SPDY/3.1 flow control here: a connection
+	// that the pod does not read from can hold up its neighbours.
 	tunnelShare = 8
-	// reuseTimeout is how long a tunnel in use may take to accept one more connection before a new tunnel is dialled.
+	// reuseTimeout bounds the wait for a tunnel in use to accept one more connection before a new tunnel is dialled.
 	reuseTimeout = time.Second
-	// tunnelIdle is how long a tunnel without connections is kept.
+	// tunnelIdle is the time for which a tunnel without connections is kept.
 	tunnelIdle = 15 * time.Second
 )
 

@@ -19,7 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// protocol is what carries a stream.
+// protocol is the protocol that carries a stream.
 type protocol string
 
 const (
@@ -43,8 +43,8 @@ func (e *refusedError) Error() string {
 
 func (e *refusedError) Unwrap() error { return e.cause }
 
-// otherMayWork reports whether this protocol is refused, and whether the other one may work: that too if what is in between cuts the
-// connection. A missing pod is missing in any protocol.
+// otherMayWork reports whether the server or a proxy has refused this protocol, and whether the other one may work.
+// The other one may also work if a proxy on the way cuts the connection. A missing pod is missing in any protocol.
 func otherMayWork(err error) (refused, may bool) {
 	var r *refusedError
 	refused = errors.As(err, &r)

@@ -28,9 +28,9 @@ type WatchRequest struct {
 	// It is called between callbacks, never during one. An error for which IsForbidden holds does not go away on its
 	// own.
 	OnError func(error)
-	// OnTrouble, if not nil, receives a problem that states what to do when the watch does not work, and nil when it
-	// works again. It is called at once if the watch is forbidden, and after ten seconds of failed attempts for other
-	// errors. It is not called when the cluster does not answer. It is called under the same rules as OnError.
+	// OnTrouble, if not nil, receives a problem with its mend when the watch does not work, and nil when it works
+	// again. It is called at once if the watch is forbidden, and after ten seconds of failed attempts for other errors.
+	// It is not called when the cluster does not answer. It is called under the same rules as OnError.
 	OnTrouble func(error)
 }
 
@@ -39,10 +39,10 @@ func watchBackoff() *wait.Backoff {
 	return &wait.Backoff{Duration: 200 * time.Millisecond, Cap: 5 * time.Second, Steps: 8, Factor: 2, Jitter: 0.5}
 }
 
-// kindRetry is how often a watch checks whether the cluster serves a kind yet.
+// kindRetry is the time between two checks of a watch whether the cluster serves a kind yet.
 const kindRetry = 2 * time.Second
 
-// item is what a watch records of an object between two changes: as little as its owner needs.
+// item is the record that a watch keeps of an object between two changes: as little as its owner needs.
 type item[E any] struct {
 	uid   string
 	event E
@@ -52,7 +52,7 @@ type item[E any] struct {
 // saves memory, and it can still recognise deletions and repetitions.
 type watcher[E any] struct {
 	req WatchRequest
-	// convert makes the event and reports whether the object is of interest.
+	// convert makes the event and reports whether the consumer wants the object.
 	convert func(runtime.Object) (E, bool)
 	// same reports whether old and new look the same to the consumer.
 	same func(old, new E) bool

@@ -20,7 +20,7 @@ type KubeEvent struct {
 	Type    string
 	Reason  string
 	Message string
-	// Count is how often it happened, 1 or more.
+	// Count is the number of times that it happened, 1 or more.
 	Count     int
 	FirstSeen time.Time
 	LastSeen  time.Time

@@ -31,8 +31,8 @@ type MetadataEvent struct {
 	Synced  bool
 }
 
-// WatchMetadata is WatchObjects for metadata alone: what an object holds is not transferred. manager is the field manager of
-// MetadataEvent.Owned, together with those whose names go on after it with a hyphen. Changes of the status alone are not reported.
+// WatchMetadata is WatchObjects for metadata alone: the rest of an object is not transferred. MetadataEvent.Owned covers the field
+// manager named manager, and the managers whose names continue it with a hyphen. Changes of the status alone are not reported.
 func (c *Client) WatchMetadata(ctx context.Context, apiVersion, kind, manager string, req WatchRequest, fn func(MetadataEvent)) error {
 	mapping, err := c.awaitKind(ctx, apiVersion, kind, req)
 	if err != nil {
@@ -74,7 +74,7 @@ func metadataEventFrom(m *metav1.ObjectMeta, group, kind, manager string) Metada
 		}
 	}
 	e.Owned = hex.EncodeToString(own.Sum(nil))
-	// Kinds with a status count their writes without those of the status. The others have no writes that do not matter.
+	// Kinds with a status are counted without the writes to their status. The other kinds have no writes that do not matter.
 	e.Revision = m.ResourceVersion
 	if m.Generation > 0 {
 		e.Revision = strconv.FormatInt(m.Generation, 10) + "-" + hex.EncodeToString(all.Sum(nil))

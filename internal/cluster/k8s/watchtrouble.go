@@ -11,15 +11,15 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// troubleAfter is how long attempts to watch must have failed before the failure is reported. A forbidden watch stays
-// forbidden and is reported at once.
+// troubleAfter is the time for which attempts to watch must have failed before the failure is reported. A forbidden
+// watch stays forbidden and is reported at once.
 const troubleAfter = 10 * time.Second
 
 // trouble reports to OnTrouble why a watch does not work. Its owner calls one method at a time.
 type trouble struct {
 	tell    func(error)
 	explain func(error) error
-	kind    schema.GroupResource // what is watched
+	kind    schema.GroupResource // the watched resource
 	now     func() time.Time
 	failing map[attempt]failure
 	told    string // the summary, empty when there is no trouble

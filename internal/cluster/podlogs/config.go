@@ -56,8 +56,8 @@ type Config struct {
 	// It may be nil.
 	Trouble func(error)
 
-	// Stall is how long a connection may stay silent before it is replaced, in case it is dead. While the replacements
-	// stay silent too, the time doubles up to StallMax. Zero means 15 s and 1 min.
+	// Stall is the time that a connection may stay silent before it is replaced, in case it is dead. While the
+	// replacements stay silent too, the time doubles up to StallMax. Zero means 15 s and 1 min.
 	Stall, StallMax time.Duration
 	// Retry is the pause after a connection without new lines; it doubles up to RetryMax. Zero means 100 ms and 15 s.
 	Retry, RetryMax time.Duration

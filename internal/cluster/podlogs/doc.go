@@ -5,8 +5,8 @@
 //
 // The API can start a log only at a full second. So each new connection starts a moment before the newest delivered
 // line, and lines that were delivered since that moment are recognised by their time and a hash of their text, and
-// skipped. Times are those of the container runtime, in nanoseconds; several lines may share one, and their order may
-// differ slightly from the order of lines.
+// skipped. The times come from the container runtime, in nanoseconds; several lines may share one, and their order
+// may differ slightly from the order of lines.
 //
 // The same overlap identifies the run of a log. A container's log is requested by the container's name, so after a
 // restart it is the log of another run. If a log does not begin with the lines that were delivered last, the previous

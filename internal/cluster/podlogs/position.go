@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// overlap is how far before the newest line a new connection starts, at least; the API's granularity adds up to a
-// second. Lines may come out of order by less than that.
+// overlap is the least time before the newest line at which a new connection starts; the API's granularity adds
+// up to a second. Lines may come out of order by less than that.
 const overlap = time.Second
 
 // entry identifies a delivered line. Lines with the same time and text are told apart only by their number.

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// endTries is how often in a row reading may fail once the container has ended.
+	// endTries is the number of failures in a row after which reading ends, once the container has ended.
 	endTries = 10
 	// endReads bounds how often a log is read to its end after the container has ended. Reading stops earlier once a
 	// read brings nothing new. Only the log of a successor keeps growing.
 	endReads = 10
 	// troubleAfter is the number of failures in a row after which Config.Trouble is called.
 	troubleAfter = 2
-	// previousTries is how often in a row reading the previous log may fail before its rest is skipped.
+	// previousTries is the number of failures in a row to read the previous log after which its rest is skipped.
 	previousTries = 5
 )
 
@@ -63,7 +63,7 @@ func (s *Stream) Run(ctx context.Context, cfg Config) error {
 	return s.loop(ctx)
 }
 
-// result is how one connection ended.
+// result describes the end of one connection.
 type result struct {
 	lines    int   // number of new lines
 	err      error // nil when the log came to its end

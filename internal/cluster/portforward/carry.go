@@ -73,7 +73,7 @@ func (f *Forward) current() (*Target, <-chan struct{}) {
 	return f.target, f.retarget
 }
 
-// forever is how long a connection waits for a target while there is none: until there is one, or its context ends.
+// forever makes a connection without a target wait until there is one, or until its context ends.
 const forever time.Duration = math.MaxInt64
 
 // dial makes one attempt, which ends early if the target changes.
@@ -99,7 +99,7 @@ func (f *Forward) dial(outer context.Context, t Target, retarget <-chan struct{}
 	switch {
 	case r.err == nil:
 	case errors.Is(r.err, context.DeadlineExceeded) && outer.Err() != nil && f.failing(t) != nil:
-		r.err = f.failing(t) // what has failed all the time says more than the end of the wait
+		r.err = f.failing(t) // the lasting failure explains more than the end of the wait
 	default:
 		if errors.Is(r.err, context.DeadlineExceeded) && context.Cause(ctx) != nil {
 			r.err = context.Cause(ctx)

@@ -21,7 +21,7 @@ type Dialer interface {
 	DialPod(ctx context.Context, namespace, pod string, port int) (net.Conn, error)
 }
 
-// Target is where connections go.
+// Target is the destination of connections.
 type Target struct {
 	Namespace string
 	Pod       string
@@ -44,13 +44,13 @@ const (
 // Status is the state of a forward in detail.
 type Status struct {
 	State State
-	// Message describes the error or what the forward waits for; empty when ready. Cause is the error alone, without
-	// the target.
+	// Message describes the error, or the event that the forward waits for; empty when ready. Cause is the error alone,
+	// without the target.
 	Message string
 	Cause   string
 	// Answered reports whether the target has answered since it became the target, and since the last failure.
 	Answered bool
-	// Target is where new connections go; nil when there is no pod.
+	// Target is the destination of new connections; nil when there is no pod.
 	Target *Target
 	// Active is the number of connections that are now open to a pod, Total the number of all connections so far.
 	Active int
@@ -59,7 +59,7 @@ type Status struct {
 
 // Options tune a forward. The zero value selects the defaults.
 type Options struct {
-	// Wait is how long a connection waits for a pod that accepts it; 0 means 10 s.
+	// Wait bounds the wait of a connection for a pod that accepts it; 0 means 10 s.
 	Wait time.Duration
 	// DialTimeout bounds each attempt to reach the pod; 0 means 5 s.
 	DialTimeout time.Duration
@@ -205,7 +205,7 @@ func (f *Forward) Run(ctx context.Context) error {
 	return err
 }
 
-// acceptTries is how often in a row the listener may fail.
+// acceptTries is the number of failures in a row after which the listener is given up.
 const acceptTries = 20
 
 // accept starts a carrier for each connection.

@@ -58,7 +58,7 @@ func (o Opener) listen(shown, host string, port int) (net.Listener, error) {
 	return l, nil
 }
 
-// explain turns the error of opening a port into a problem that states what the user can do.
+// explain turns the error of opening a port into a problem with a mend.
 func (o Opener) explain(err error, host string, port int) error {
 	where := net.JoinHostPort(host, strconv.Itoa(port))
 	other := fmt.Sprintf(`give the port-forward another local port in the Tiltfile: port_forwards="%d:CONTAINER_PORT"`, otherPort(port))

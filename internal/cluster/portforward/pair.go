@@ -15,7 +15,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/retry"
 )
 
-// replayLimit is how many bytes of a client's data are kept until the pod answers.
+// replayLimit bounds the bytes of a client's data that are kept until the pod answers.
 const replayLimit = 64 << 10
 
 // pair is a connection between a client and a pod.
@@ -40,7 +40,7 @@ type pair struct {
 	target    Target
 	sent      []byte // the client's data, while it can be sent again
 	settled   bool   // the connection will not be opened again
-	clientEnd bool   // the client sends no more
+	clientEnd bool   // the client has closed its sending side
 }
 
 // run copies in both directions until both have ended or one has failed.

@@ -1,5 +1,5 @@
-// Package deploytest is an API server in memory, for tests of what deploys to a cluster. The scenarios of package deploy run on it and on
-// a real one.
+// Package deploytest is an API server in memory, for tests of code that deploys to a cluster. The scenarios of package deploy run
+// on it and on a real one.
 package deploytest
 
 import (
@@ -30,7 +30,7 @@ import (
 type Server struct {
 	dynamic.Interface
 
-	// Delay is how long each request is under way.
+	// Delay is the time that each request takes.
 	Delay time.Duration
 	// Before, unless nil, is called with each request, before it has an effect. Its error is the answer. After is called with each
 	// request that has had its effect; its error takes the place of the answer.
@@ -362,7 +362,7 @@ func merge(m, patch map[string]any, nulls bool) {
 	}
 }
 
-// dropGone removes from m what last has and next has not.
+// dropGone removes from m the fields that last has and next lacks.
 func dropGone(m, last, next map[string]any) {
 	for k, v := range last {
 		nv, has := next[k]

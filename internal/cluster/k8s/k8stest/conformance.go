@@ -31,7 +31,7 @@ type Fixture struct {
 	Unreachable func(t *testing.T) k8s.Interface
 }
 
-// EchoPort is where the pods of a Fixture echo; nothing listens on ClosedPort.
+// EchoPort is the port on which the pods of a Fixture echo; nothing listens on ClosedPort.
 const (
 	EchoPort   = 7000
 	ClosedPort = 7001

@@ -200,7 +200,7 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// transcript is what a terminal has shown. Any goroutine may use it.
+// transcript is the output that a terminal has shown. Any goroutine may use it.
 type transcript struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -17,7 +17,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// ExecFunc emulates the processes of containers. It returns what k8s.Interface.Exec should.
+// ExecFunc emulates the processes of containers. Its result is the result of k8s.Interface.Exec.
 type ExecFunc func(ctx context.Context, req k8s.ExecRequest) error
 
 // DialFunc emulates the servers on the ports of pods. It returns the function that serves a connection, or nil where
@@ -74,7 +74,7 @@ func New() *Fake {
 	}
 }
 
-// SetCluster sets what Detect and Cluster return.
+// SetCluster sets the cluster that Detect and Cluster return.
 func (f *Fake) SetCluster(c model.Cluster) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -103,7 +103,7 @@ func (f *Fake) Forbid(resource, namespace string) {
 	f.watched(resource).refuse(k8s.CannotWatch(apierrors.NewForbidden(kind, "", errors.New(said)), kind, namespace))
 }
 
-// Allow ends what Forbid began.
+// Allow ends the effect of Forbid.
 func (f *Fake) Allow(resource string) { f.watched(resource).refuse(nil) }
 
 func (f *Fake) watched(resource string) interface{ refuse(error) } {

@@ -14,8 +14,8 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 )
 
-// Patience is how long Eventually waits. It is generous, because the machine may be busy: where its disk was, the start of a single container
-// has taken a minute.
+// Patience is the time limit of Eventually. It is generous, because the machine may be busy: when its disk was, the
+// start of a single container has taken a minute.
 const Patience = 4 * time.Minute
 
 // Real is a separate namespace for a test on a real cluster, with a client for it.
@@ -83,8 +83,8 @@ func newReal(t testing.TB, config k8s.Config) *Real {
 	return r
 }
 
-// The pauses between the questions of Eventually. Many tests wait at the same time, and a question may cost a request, a process or the
-// whole view of a session: what is waited for needs the processor more.
+// The pauses between the questions of Eventually. Many tests wait at the same time, and a question may cost a request,
+// a process or the whole view of a session: the awaited work needs the processor more.
 const (
 	leastPause = 20 * time.Millisecond
 	mostPause  = 100 * time.Millisecond
@@ -100,7 +100,7 @@ func Eventually(t testing.TB, what string, ask func() error) {
 	})
 }
 
-// Closely is Eventually without growing pauses, for what someone does who watches.
+// Closely is Eventually without growing pauses, for conditions that a user watches.
 func Closely(t testing.TB, what string, ask func() error) {
 	t.Helper()
 	eventually(t, what, ask, func(took, _ time.Duration) time.Duration { return max(leastPause-took, 0) })
