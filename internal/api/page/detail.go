@@ -75,7 +75,7 @@ func Detail(v store.View, name string) (d api.PageDetail, ok bool) {
 	return d, true
 }
 
-// objects returns what a resource has applied, with what others have changed of it.
+// objects returns the objects that a resource has applied, with the changes that others have made to them.
 func objects(u state.Update, drift state.Drift) []api.PageObject {
 	var out []api.PageObject
 	for _, o := range u.Applied {
@@ -106,7 +106,7 @@ func evaluation(e state.Evaluation) api.PageBuild {
 	return out
 }
 
-// build returns an update with its stages: those of the slowest container for an update in place.
+// build returns an update with its stages; for an update in place, they are the stages of the slowest container.
 func build(b state.Build) api.PageBuild {
 	out := api.PageBuild{PageUpdate: *update(b), AllFiles: b.Files, Output: b.Output, Span: b.Span, Containers: len(b.Containers)}
 	if b.Problem != nil {

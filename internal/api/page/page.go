@@ -1,5 +1,5 @@
-// Package page projects the session onto what its web page shows: a row for each resource, and the details of one resource. It is a
-// pure function of a snapshot, so that nothing changes in a session where nothing happens.
+// Package page projects the session onto its web page: a row for each resource, and the details of one resource. It is a pure
+// function of a snapshot, so the page changes only when the session does.
 package page
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// namedFiles is how many files a row names.
+// namedFiles is the most files that a row names.
 const namedFiles = 3
 
 // Session returns the session's own part of a page.
@@ -149,7 +149,7 @@ func milliseconds(d time.Duration) float64 {
 	return float64(d.Round(10*time.Microsecond)) / float64(time.Millisecond)
 }
 
-// acts are what the page can do about notices, and mends what it says where it can do nothing, or not everything.
+// acts are the page's own answers to notices, and mends are its hints for notices that it cannot settle, or not alone.
 var (
 	acts  = map[status.About]string{status.AboutPause: "resume", status.AboutPrune: "prune", status.AboutConfirm: "confirm"}
 	mends = map[status.About]string{status.AboutPrune: "delete them, or fix the Tiltfile"}

@@ -90,7 +90,7 @@ func replace(v reflect.Value, sc logstore.Scrubber) (changed bool) {
 	return changed
 }
 
-// embedded reports whether a field is an embedded part of one of hone's own types, unlike the time in types of other packages.
+// embedded reports whether a field embeds one of this module's types, unlike the time in types of other packages.
 func embedded(f reflect.StructField) bool {
 	return f.Anonymous && f.IsExported() && f.Type.Kind() == reflect.Struct && f.Type.PkgPath() != "time"
 }

@@ -21,7 +21,7 @@ import (
 
 const (
 	kindUIResource = "UIResource"
-	// keptBuilds is how many past updates an object shows.
+	// keptBuilds is the most past updates that an object shows.
 	keptBuilds = 2
 )
 

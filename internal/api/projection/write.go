@@ -23,7 +23,7 @@ import (
 
 type write = func(v store.View, old, new Object) ([]store.Action, error)
 
-// readOnly refuses every change and explains what to do instead.
+// readOnly refuses every change and names the alternative.
 func readOnly(plural, instead string) write {
 	return func(_ store.View, old, new Object) ([]store.Action, error) {
 		if old != nil && new != nil && same(old, new, nil) {

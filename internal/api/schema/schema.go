@@ -36,7 +36,7 @@ type Restored interface {
 	Restore(shown any)
 }
 
-// modulePath is the prefix of the Go package paths of hone's own types.
+// modulePath is the prefix of the package paths of this module.
 const modulePath = "github.com/hone-dev/hone/"
 
 // Name returns the name of a struct's schema.
@@ -175,7 +175,7 @@ func named(t reflect.Type) bool {
 	return t.Implements(reflect.TypeFor[interface{ String() string }]())
 }
 
-// docsText has a line for each of hone's own types and fields that has a comment: "package.Type.Field<tab>sentences".
+// docsText has a line for each type and field of this module that has a comment: "package.Type.Field<tab>sentences".
 //
 //go:embed docs.txt
 var docsText string

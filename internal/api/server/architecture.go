@@ -21,7 +21,7 @@ func (s *Subscriber) architecture(src *source, w http.ResponseWriter, r *http.Re
 	}
 }
 
-// architectureOf joins the contracts with what has happened under them.
+// architectureOf joins the contracts with the statistics of the store.
 func architectureOf(g store.Graph, v store.View, n numbers) api.Architecture {
 	var out api.Architecture
 	stats := map[string]store.SubscriberStats{}

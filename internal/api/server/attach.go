@@ -71,8 +71,8 @@ type upgraded struct {
 	r *bufio.Reader
 }
 
-// newUpgraded returns a connection that begins with what a reader has buffered. The reader itself is not used any more: it ends
-// the request when a deadline passes.
+// newUpgraded returns a connection that begins with the bytes that a reader has buffered. The reader itself is no longer used:
+// it ends the request when a deadline passes.
 func newUpgraded(c net.Conn, from *bufio.Reader) *upgraded {
 	early, _ := from.Peek(from.Buffered())
 	return &upgraded{c, bufio.NewReader(io.MultiReader(bytes.NewReader(early), c))}

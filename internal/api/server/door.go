@@ -74,7 +74,7 @@ func pagePath(resource string) string {
 	return "/#/r/" + url.PathEscape(resource)
 }
 
-// ticket handles POST /api/ticket. A page cannot make tickets: what it can do ends with its cookie.
+// ticket handles POST /api/ticket. A page cannot make tickets: its rights end with its cookie.
 func (s *Subscriber) ticket(src *source, w http.ResponseWriter, r *http.Request) {
 	var req api.TicketRequest
 	if !decode(w, r, &req) {

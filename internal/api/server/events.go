@@ -17,7 +17,7 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// eventChunk is how many events a request holds at a time.
+// eventChunk is the most events that a request holds at a time.
 const eventChunk = 256
 
 // eventQuery is the query of a request for events.

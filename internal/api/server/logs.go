@@ -23,7 +23,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// logChunk is how many lines of a log a request holds at a time.
+// logChunk is the most lines of a log that a request holds at a time.
 const logChunk = 512
 
 // logQuery is the query of a request for logs.

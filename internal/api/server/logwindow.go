@@ -21,13 +21,13 @@ import (
 )
 
 const (
-	// markEvery is how many positions lie between two marks of a log's index.
+	// markEvery is the number of positions between two marks of a log's index.
 	markEvery = 256
-	// scanPiece is how many lines a request scans before others have their turn.
+	// scanPiece is the number of lines that a request scans before others have their turn.
 	scanPiece = 100_000
-	// mostWindow is how many positions a window has at most, and usualWindow how many without a parameter.
+	// mostWindow is the most positions of a window, and usualWindow their number without a parameter.
 	mostWindow, usualWindow = 1000, 200
-	// mostIndexes is how many filters are remembered.
+	// mostIndexes is the most filters whose indexes are kept.
 	mostIndexes = 16
 )
 
@@ -122,7 +122,7 @@ func readWindowQuery(v url.Values, now time.Time) (q windowQuery, err error) {
 	return q, nil
 }
 
-// textMatch returns the test of parameter text, on what is seen of a line; nil for no text.
+// textMatch returns the test of parameter text, for the visible text of a line; nil for no text.
 func textMatch(text string) (func(line []byte) bool, error) {
 	if text == "" {
 		return nil, nil

@@ -9,9 +9,9 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// about describes a route: what its request has in its query and its body, and what the answer holds.
+// about describes a route: the query and the body of its request, and the content of its answer.
 type about struct {
-	// query are the parameters; with filters, those that select lines of a log are among them.
+	// query are the parameters; with filters, the parameters that select lines of a log are added.
 	query   []string
 	filters bool
 	// takes and gives are values of the types of the bodies; nil for none. also are further types of the answer.
@@ -32,7 +32,7 @@ const (
 // schemaPrefix precedes the names of types in references.
 const schemaPrefix = "#/components/schemas/"
 
-// openAPIName is the name of the document among those of /openapi/v3.
+// openAPIName is the name of the document under /openapi/v3.
 const openAPIName = "hone"
 
 // describe returns the OpenAPI document of routes.

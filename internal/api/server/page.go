@@ -19,7 +19,7 @@ import (
 // indexFile is the file that the address of the page leads to.
 const indexFile = "index.html"
 
-// servePage serves the files of the page. They are read for each request, so that those of a folder can change.
+// servePage serves the files of the page. They are read for each request, so that files in a folder can change.
 func servePage(mux *http.ServeMux, files fs.FS) {
 	_ = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

@@ -20,9 +20,10 @@ import (
 // mostGone bounds how many removed resources a feed remembers, for clients that resume.
 const mostGone = 1000
 
-// pageFeed is what the web page shows, in JSON, with the revision at which each part last changed. All streams share it, so that a
-// snapshot is projected once however many pages are open. What a client at a revision lacks is what has changed since: a slow client
-// gets larger differences, and nothing is kept for it. The zero value is empty. Its methods may be called from any goroutine.
+// pageFeed is the content of the web page, in JSON, with the revision at which each part last changed. All streams share it, so
+// that a snapshot is projected once however many pages are open. A client at a revision lacks the parts that have changed since: a
+// slow client gets larger differences, and nothing is kept for it. The zero value is empty. Its methods may be called from any
+// goroutine.
 type pageFeed struct {
 	mu sync.Mutex
 	// run is the run of the session, seq the newest snapshot that was projected.
@@ -44,7 +45,8 @@ type part struct {
 	changed uint64
 }
 
-// cursor is what a client has: all that a run's feed had at a revision. The zero value is nothing.
+// pageCursor is the state of a client: it has all that a run's feed had at a revision. The zero value is a client that has
+// nothing.
 type pageCursor struct {
 	run      string
 	revision uint64
@@ -128,7 +130,7 @@ type pageDoc struct {
 	Detail    json.RawMessage   `json:"detail,omitempty"`
 }
 
-// since returns what a client lacks, where it is then, and whether it lacks anything.
+// since returns the parts that a client lacks, its cursor once it has them, and whether it lacks any.
 func (f *pageFeed) since(has pageCursor) (doc pageDoc, now pageCursor, news bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -19,7 +19,8 @@ import (
 )
 
 const (
-	// pagePause is the minimum time between two events of a stream of the page, logPause that between two pieces of news about logs.
+	// pagePause is the minimum time between two events of a stream of the page, logPause the minimum
+	// between two pieces of news about logs.
 	pagePause = 50 * time.Millisecond
 	logPause  = 100 * time.Millisecond
 )
@@ -30,7 +31,7 @@ type pageQuery struct {
 	detail string
 	// log selects the resources whose logs are announced; nil announces none.
 	log *logstore.Filter
-	// once ends the answer after what the client lacks now.
+	// once ends the answer after the parts that the client lacks now.
 	once bool
 }
 
@@ -129,7 +130,7 @@ type pageStream struct {
 	query pageQuery
 	// first is set until the first event is written.
 	first bool
-	// detail and lines are what was sent last.
+	// detail and lines are the detail and the number of lines that were sent last.
 	detail json.RawMessage
 	lines  uint64
 	seq    uint64 // of the snapshot with the detail

@@ -69,7 +69,7 @@ func ServePast(ctx context.Context, o Options, p Past) error {
 	return err
 }
 
-// presentOnly are the routes that read what a snapshot does not have.
+// presentOnly are the routes that read data which a snapshot does not have.
 var presentOnly = []string{"/api/plan", "/api/shell", "/api/architecture"}
 
 // pastEvents sends the events of a past session that a query wants.
@@ -82,7 +82,7 @@ func (s *Subscriber) pastEvents(w http.ResponseWriter, q eventQuery) {
 	}
 }
 
-// pastOf returns what a page says of a snapshot; nil for a session that runs.
+// pastOf returns the origin of a snapshot for the page; nil for a session that runs.
 func (s *Subscriber) pastOf() *api.PagePast {
 	if s.past == nil {
 		return nil

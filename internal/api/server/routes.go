@@ -182,7 +182,7 @@ func failBy(w http.ResponseWriter, code int, err error) {
 	_ = json.NewEncoder(w).Encode(f)
 }
 
-// decode reads a request's body into req, or responds with what is wrong with it.
+// decode reads a request's body into req, or responds with the error in it.
 func decode(w http.ResponseWriter, r *http.Request, req any) bool {
 	body, err := access.Body(w, r, maxBody)
 	if errors.Is(err, access.ErrTooLarge) {

@@ -46,7 +46,7 @@ const (
 	stopTimeout = 2 * time.Second
 )
 
-// Options are where the API is served and what it serves.
+// Options select the listeners of the API and its content.
 type Options struct {
 	Version string
 	// Unix and TCP are the listeners, which the server closes; a nil listener is not served. Every client that can connect to
@@ -68,7 +68,8 @@ type Options struct {
 	// Kinds are served by the conventions of Kubernetes, in addition to the store's tables.
 	Kinds []projection.Kind
 	Logs  *logstore.Store
-	// Plan returns what the updates that wait would do now, as the API server of the cluster says; nil for a session that makes no plans.
+	// Plan returns the steps that the waiting updates would take now, as the cluster's API server says; nil for a session that
+	// makes no plans.
 	Plan func(ctx context.Context, v store.View) (api.Plan, error)
 	// Stop ends the session.
 	Stop func()

@@ -16,7 +16,7 @@ type numbers interface {
 	Subscribers() []store.SubscriberStats
 }
 
-// host is what the server knows of the store: store.Runtime, or frozen for a snapshot.
+// host is the server's part of the store: store.Runtime, or frozen for a snapshot.
 type host interface {
 	numbers
 	Aside() store.View

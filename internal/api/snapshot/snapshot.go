@@ -28,7 +28,7 @@ const (
 	maxText  = 2 << 20
 )
 
-// chunk is how many lines are in memory at a time.
+// chunk is the most lines that are in memory at a time.
 const chunk = 512
 
 // Session is a session at one moment.
@@ -42,7 +42,7 @@ type Session struct {
 	Redactor *redact.Redactor
 	Version  string
 	At       time.Time
-	// Events are those of a past session, whose view has none.
+	// Events are the events of a past session, whose view has none.
 	Events []api.Event
 }
 

@@ -28,7 +28,7 @@ func columns(t store.TableInfo) []projection.Column {
 	)
 }
 
-// col is a column of a table whose values are of type T.
+// col is a column of a table with values of type T.
 func col[T any](name, doc string, value func(v T) any) projection.Column {
 	return projection.Column{Name: name, Doc: doc, Value: func(o projection.Object) any {
 		if v, ok := o.(*Row).value.(T); ok {

@@ -29,7 +29,7 @@ type Controller struct {
 type ControllerStatus struct {
 	// State is running, "backing off" after a crash, or done.
 	State string `json:"state"`
-	// WakeUps is how often the subscriber was woken because a table that it reads has changed.
+	// WakeUps counts how often the subscriber was woken because a table that it reads has changed.
 	WakeUps uint64 `json:"wakeUps"`
 	// Reads counts the snapshots that it has read.
 	Reads uint64 `json:"reads"`
@@ -43,7 +43,7 @@ type ControllerStatus struct {
 	LastError string `json:"lastError,omitempty"`
 	// LastErrorAt is the time of LastError.
 	LastErrorAt metav1.Time `json:"lastErrorAt,omitzero"`
-	// RetryAt is when it will be started again, while it backs off.
+	// RetryAt is the time when it will be started again, while it backs off.
 	RetryAt metav1.Time `json:"retryAt,omitzero"`
 }
 
@@ -67,11 +67,11 @@ type LoopStatus struct {
 	Batches uint64 `json:"batches"`
 	// Actions counts the actions in all batches.
 	Actions uint64 `json:"actions"`
-	// Queued is how many actions are waiting.
+	// Queued is the number of waiting actions.
 	Queued int `json:"queued"`
 	// Busy is the time spent reducing.
 	Busy metav1.Duration `json:"busy"`
-	// Average, Last and Slowest are how long batches took.
+	// Average, Last and Slowest are the durations of batches.
 	Average metav1.Duration `json:"average"`
 	Last    metav1.Duration `json:"last"`
 	Slowest metav1.Duration `json:"slowest"`

@@ -37,11 +37,11 @@ type Row struct {
 	Version uint64 `json:"version,omitempty"`
 	// Owner is the component of hone whose action created the entry.
 	Owner string `json:"owner,omitempty"`
-	// Updated is when the entry last changed.
+	// Updated is the time of the entry's last change.
 	Updated metav1.Time `json:"updated,omitzero"`
 	// Entry is the value.
 	Entry any `json:"entry"`
-	// value is the entry's value as stored, and status that of the updates of the entry's resource, for the columns.
+	// value is the entry's value as stored, and status the status of the updates of the entry's resource, for the columns.
 	value  any
 	status string
 }

@@ -25,8 +25,8 @@ type Rules struct {
 	Local bool
 	// Hosts are names of this machine in addition to localhost and its addresses, such as the value of --host.
 	Hosts []string
-	// Cookie is the name of the cookie that lets a browser in. Ports share cookies, so sessions need different ones. Tickets are
-	// what browsers get the cookie for, in addition to the token; nil lets no browser in.
+	// Cookie is the name of the cookie that lets a browser in. Ports share cookies, so sessions need different ones. A browser
+	// gets the cookie for a ticket of Tickets, or for the token; nil Tickets let no browser in.
 	Cookie  string
 	Tickets *Tickets
 	// Refuse answers a request that may not come in.
@@ -85,7 +85,7 @@ func limit(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// policy allows the page what it needs of this server and nothing else: no inline code, nothing from other hosts, no frames.
+// policy allows the page only the features of this server that it needs: no inline code, nothing from other hosts, no frames.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; font-src 'self'; " +
 	"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
@@ -193,5 +193,5 @@ func welcome(w http.ResponseWriter, r *http.Request, rules Rules, want [sha256.S
 	return true
 }
 
-// MostEchoed is how much of what a client sent an answer repeats, in bytes.
+// MostEchoed bounds the bytes of a client's text that an answer repeats.
 const MostEchoed = 100

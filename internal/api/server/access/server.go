@@ -12,7 +12,7 @@ import (
 const (
 	// headerTimeout bounds the time until a request's headers are there, from the first byte of the connection on.
 	headerTimeout = 5 * time.Second
-	// idleTimeout is how long a connection may wait for its next request.
+	// idleTimeout is the time that a connection may wait for its next request.
 	idleTimeout = 2 * time.Minute
 	// bodyTimeout bounds the time that a request's body takes to come.
 	bodyTimeout = 10 * time.Second

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// TicketTime is how long a ticket can be redeemed.
+	// TicketTime is the time for which a ticket can be redeemed.
 	TicketTime = time.Minute
 	// mostTickets bounds the tickets that are open at a time; a further one replaces the oldest.
 	mostTickets = 64
 )
 
-// Tickets lets browsers in. A ticket is part of an address, which ends up in histories and in the arguments of processes, so it
-// can be redeemed only once, and only for a short time. What a browser gets for it is a cookie that scripts cannot read. The
-// cookie's value is secret, and differs from the session's token, which never reaches a browser this way. Its methods may be called
-// from any goroutine.
+// Tickets lets browsers in. A ticket is part of an address, which ends up in histories and in the arguments of processes, so it can
+// be redeemed only once, and only for a short time. A browser gets a cookie for it that scripts cannot read. The cookie's value is
+// secret, and differs from the session's token, which never reaches a browser this way. Its methods may be called from any
+// goroutine.
 type Tickets struct {
 	now    func() time.Time
 	cookie string

@@ -14,7 +14,7 @@ import (
 type format struct {
 	media string
 	// as is the kind that objects are converted to: Table, PartialObjectMetadata(List), APIGroupDiscoveryList; empty means no
-	// conversion. group and version are those of that kind.
+	// conversion. group and version are the kind's group and version.
 	as, group, version string
 }
 

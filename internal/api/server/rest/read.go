@@ -17,7 +17,7 @@ import (
 	"github.com/hone-dev/hone/internal/loop/store"
 )
 
-// versionTimeout is how long a reader waits for the snapshot that it requests.
+// versionTimeout bounds the wait of a reader for the snapshot that it requests.
 const versionTimeout = 3 * time.Second
 
 func (h *Handler) get(a *answer, k *kind, name string) {

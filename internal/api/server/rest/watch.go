@@ -20,7 +20,7 @@ const (
 	// watchTime is the minimum duration of a watch that does not request one. The actual duration is up to twice as long, so
 	// that watches that started together do not end together.
 	watchTime = 30 * time.Minute
-	// bookmarkEvery is how often a client that requests bookmarks receives one.
+	// bookmarkEvery is the time between two bookmarks for a client that requests them.
 	bookmarkEvery = time.Minute
 )
 

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// writeTimeout is how long a request waits for the session to carry out the change.
+	// writeTimeout bounds the wait of a request for the session to carry out the change.
 	writeTimeout = 10 * time.Second
 	// updateTimeout is the same for an existing object, because the change may have no visible effect.
 	updateTimeout = time.Second

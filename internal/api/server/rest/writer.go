@@ -9,8 +9,8 @@ import (
 	"github.com/hone-dev/hone/internal/loop/store"
 )
 
-// Writer changes the store for clients. Only one change at a time reads the newest snapshot and dispatches its actions, so
-// that of two changes that are based on the same version of an object, the second is refused.
+// Writer changes the store for clients. Only one change at a time reads the newest snapshot and dispatches its actions. So if
+// two changes are based on the same version of an object, the second is refused.
 type Writer struct {
 	Store
 	lock chan struct{} // holds a value during a change
@@ -22,7 +22,7 @@ const lookEvery = 5 * time.Millisecond
 // NewWriter returns the writer of a store. All clients must use the same writer.
 func NewWriter(s Store) *Writer { return &Writer{s, make(chan struct{}, 1)} }
 
-// The errors of Write, apart from those of its argument.
+// The errors of Write, in addition to the errors of its argument.
 var (
 	// ErrBusy means that other changes did not end in time. Nothing was changed.
 	ErrBusy = errors.New("other requests are writing")
