@@ -71,12 +71,12 @@ func Check(path string) error {
 // unfinished is the new content of a file, in the folder of the file. Only its owner can read it.
 type unfinished struct {
 	*os.File
-	// name is that of the content before it gets its place. It is empty where the system can do without: a process that is killed then
-	// leaves nothing.
+	// name is the name of the content before it replaces the file. It is empty where the system can create a file without a
+	// name: then a process that is killed leaves nothing behind.
 	name string
 }
 
-// begin creates an empty one for the file at path.
+// begin creates an empty unfinished file for the file at path.
 func begin(path string) (*unfinished, error) {
 	if f := nameless(filepath.Dir(path)); f != nil {
 		return &unfinished{File: f}, nil

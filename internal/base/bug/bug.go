@@ -62,7 +62,7 @@ func deliver(r *Report) *Report {
 	return r
 }
 
-// place returns the function and line that called Reportf; of a panic, those that panicked.
+// place returns the function and line that called Reportf, or, if panicked is set, that panicked.
 func place(panicked bool) string {
 	pcs := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)]) // without Callers, place and who calls it
@@ -71,7 +71,7 @@ func place(panicked bool) string {
 		inRuntime := strings.HasPrefix(f.Function, "runtime.")
 		switch {
 		case panicked && f.Function == "runtime.gopanic":
-			panicked = false // what follows is where it happened, or the runtime's own check, such as that of an index
+			panicked = false // the next frames lead to the panic, past checks of the runtime such as an index check
 		case !panicked && !inRuntime || !more:
 			return fmt.Sprintf("%s:%d", f.Function[strings.LastIndexByte(f.Function, '/')+1:], f.Line)
 		}

@@ -58,8 +58,8 @@ func (s *Store) CursorAt(f Filter, seq uint64) *Cursor {
 	return c
 }
 
-// Next returns up to max lines after the ones returned before. No lines means that there are no more for now. It stops
-// where lines were dropped, so that the lines that Skipped counts are always missing before the first line.
+// Next returns up to max lines after the ones returned before, or none if there is no newer line. It stops where lines
+// were dropped, so that the lines that Skipped counts are always missing before the first line.
 func (c *Cursor) Next(max int) []Line {
 	if max <= 0 {
 		return nil

@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// A password may be an ordinary word, as in many projects for development. Paths, names and source lines have the same word, and
-// without it an error cannot be understood; that it is there tells nobody that it is a password. So a word is hidden only where it
-// stands alone: as a value does, not as a part of a path or a name, and not in a line of a source file that an error shows.
+// A password may be an ordinary word, as in many projects for development. Paths, names and source lines contain the same word,
+// and without it an error cannot be understood; its presence there does not reveal that it is a password. So a word is hidden only
+// where it stands alone, as a value does: not as a part of a path or a name, and not in a line of a source file that an error
+// shows.
 
 var (
 	ordinaryWord = regexp.MustCompile(`^[A-Za-z][a-z]{4,15}$`)

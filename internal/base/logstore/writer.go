@@ -318,8 +318,8 @@ type Stream struct {
 	w  writer
 }
 
-// Stream returns a stream whose lines have the resource, span, source, pod and container of an entry, and its level unless
-// they are raised as those of Logger are.
+// Stream returns a stream whose lines have the resource, span, source, pod and container of an entry, and its level unless a
+// line states its own, as for Logger.
 func (s *Store) Stream(base Entry) *Stream {
 	return &Stream{w: writer{store: s, base: base, recognise: base.Source == SourceRuntime}}
 }

@@ -11,7 +11,7 @@ import (
 
 // DeleteOptions say how Delete goes about its work.
 type DeleteOptions struct {
-	// Limit is how many nodes are deleted at a time.
+	// Limit is the most nodes that are deleted at a time.
 	Limit int
 	// Wait waits until the nodes are gone.
 	Wait bool
@@ -31,8 +31,8 @@ type deletion struct {
 	opening, completed      map[model.ManifestName]int
 }
 
-// Delete deletes the nodes, each after those that need it, in the reverse order of the slice where that does not matter. One that is
-// stuck or fails holds up only what it needs, which gets a *dag.Blocked. The result has an error for each node.
+// Delete deletes the nodes, each after the nodes that need it, in the reverse order of the slice where that does not matter. One
+// that is stuck or fails holds up only the nodes that it needs, which get a *dag.Blocked. The result has an error for each node.
 func (o *Operation) Delete(ctx context.Context, opts DeleteOptions) []error {
 	n := len(o.nodes)
 	d := &deletion{o: o, opts: opts, deleted: make([]int, n), released: make([]int, n), gone: make([]int, n),

@@ -1,5 +1,5 @@
-// Package operation carries out what a command or a session wants to happen outside of hone: it plans, records, applies and deletes
-// the nodes of one graph, whatever runs them: the API server of Kubernetes, Docker Compose, or this machine.
+// Package operation carries out the changes that a command or a session makes outside of hone: it plans, records, applies and
+// deletes the nodes of one graph on any runtime: the API server of Kubernetes, Docker Compose, or this machine.
 //
 // # Reading order
 //

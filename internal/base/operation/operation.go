@@ -10,29 +10,29 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// State is what an operation waits for after it has changed an item.
+// State is a state of an item that an operation waits for after it has changed the item.
 type State int
 
 // The states.
 const (
-	// Ready: what was applied can be used by what needs it.
+	// Ready: nodes that need the applied item can use it.
 	Ready State = iota
-	// Released: what is being deleted is gone, or only what belongs to it still holds it, so that its end needs nothing else.
+	// Released: the item is gone, or only its own dependents still hold it, so that its end needs nothing else.
 	Released
-	// Gone: what was deleted is gone.
+	// Gone: the item is gone.
 	Gone
 )
 
 // Runtime works on the items of one operation, which it numbers. An error concerns one item, unless its context is over. Runtimes are
 // compared with ==: nodes of equal ones share a call of Record.
 type Runtime interface {
-	// Plan says what Apply, or in a deletion Delete, would do to an item; nil is nothing that is worth a line. It writes nothing, neither
-	// where the item is nor in the ledger.
+	// Plan returns the step that Apply, or in a deletion Delete, would take for an item; nil if there is nothing to report. It
+	// writes nothing, neither to the item's place nor to the ledger.
 	Plan(ctx context.Context, item int) (*api.PlanStep, error)
 	// Record notes that the items are about to be applied, so that a later process can find and delete them. When it returns nil, the
 	// notes outlive this process. It is called once, before anything is applied.
 	Record(ctx context.Context, items []int) error
-	// Apply makes an item what is declared. An item that is so already stays untouched.
+	// Apply makes an item as it is declared. An item that is already in that state stays untouched.
 	Apply(ctx context.Context, item int) error
 	// Delete ends an item, or requests its end. One that does not exist, or is spared, is no error.
 	Delete(ctx context.Context, item int) error
@@ -42,7 +42,7 @@ type Runtime interface {
 
 // Node is one thing in an operation: an object, a service, a process.
 type Node struct {
-	// Name is what messages call it.
+	// Name is its name in messages.
 	Name string
 	// Item is its number in the runtime.
 	Item    int
@@ -98,7 +98,7 @@ func New(nodes []Node) (*Operation, error) {
 	return o, nil
 }
 
-// Plan returns what Apply would do, each node after those that it needs. It plans at most limit nodes at a time.
+// Plan returns the steps of Apply, each node after the nodes that it needs. It plans at most limit nodes at a time.
 func (o *Operation) Plan(ctx context.Context, limit int) ([]api.PlanStep, error) {
 	steps := make([]*api.PlanStep, len(o.nodes))
 	work := make([]dag.Node, len(o.nodes))
@@ -125,9 +125,9 @@ func (o *Operation) Plan(ctx context.Context, limit int) ([]api.PlanStep, error)
 	return out, nil
 }
 
-// Apply records all nodes and then applies each, after those that it needs have been applied and are ready, at most limit at a time.
-// A node that fails blocks only the nodes that need it, which get a *dag.Blocked. The result has an error for each node. The error is
-// that of the records: nothing was applied then.
+// Apply records all nodes and then applies each, after the nodes that it needs have been applied and are ready, at most limit
+// at a time. A node that fails blocks only the nodes that need it, which get a *dag.Blocked. The result has an error for each
+// node. If the records fail, Apply returns their error and applies nothing.
 func (o *Operation) Apply(ctx context.Context, limit int) ([]error, error) {
 	if err := o.record(ctx); err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-// Package problem describes situations that the user can act on: what is wrong, why, and how to fix it.
+// Package problem describes situations that the user can act on: the trouble, its cause, and the way to fix it.
 //
 // A Problem is an error, so it is returned like any other error. Code that prints an error calls Of for the problem in
 // its chain and shows all parts. Errors without a problem in their chain are not for the user to fix.
@@ -11,13 +11,13 @@ import (
 
 // Problem is a situation that the user can act on.
 type Problem struct {
-	// Summary states in one line what is wrong, with the name of the thing: `cannot reach cluster "kind-dev"`.
+	// Summary states the trouble in one line, with the name of the thing: `cannot reach cluster "kind-dev"`.
 	Summary string
 	// Cause is the underlying error, if any.
 	Cause error
-	// Mend is what to do about it, including the command or line to paste.
+	// Mend tells the user how to fix it, including the command or line to paste.
 	Mend string
-	// Link is where to read more: a command that shows it, or an address.
+	// Link leads to further reading: a command that shows it, or an address.
 	Link string
 	// Detail is output or source text that belongs to the problem, of any number of lines.
 	Detail string

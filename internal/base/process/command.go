@@ -105,7 +105,7 @@ func (c Command) prepare() (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// startProblem explains why the command cannot be started, and what to do about it.
+// startProblem explains why the command cannot be started, with a mend.
 func (c Command) startProblem(err error) error {
 	name := c.Argv[0]
 	summary := fmt.Sprintf("cannot run %q", c.String())

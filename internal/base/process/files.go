@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// drain is how long output is still read when the group is gone but a process outside of it holds the pipe open.
+// drain is the time for which output is still read when the group is gone but a process outside of it holds the
+// pipe open.
 const drain = time.Second
 
 // files are the pipes between a command and its readers and writers.

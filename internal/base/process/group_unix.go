@@ -18,7 +18,7 @@ import (
 type group struct {
 	id      int
 	release func()
-	// mark is that of a server, whose processes may have left the group; empty for other commands.
+	// mark is the mark of a server, whose processes may have left the group; empty for other commands.
 	mark string
 }
 

@@ -246,8 +246,8 @@ func (g *guard) everything() string {
 	return b.String()
 }
 
-// strayGrace is the time between SIGTERM and SIGKILL for groups that were not announced to the guard, and scans is how
-// often it looks for them: a process between fork and exec shows its mark only a moment later.
+// strayGrace is the time between SIGTERM and SIGKILL for groups that were not announced to the guard, and scans is the
+// number of searches for them: a process between fork and exec shows its mark only a moment later.
 const (
 	strayGrace = 2 * time.Second
 	scans      = 3

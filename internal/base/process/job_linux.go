@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stops is what the kernel does with SIGTSTP. The runtime of Go never gives a signal back that it has caught once: after signal.Stop
-// its handler stays, and drops what comes. A process that has caught SIGTSTP could then not be stopped by it again. So the action
+// stops is the kernel's action for SIGTSTP. The runtime of Go never gives a signal back that it has caught once: after signal.Stop
+// its handler stays, and drops the signals. A process that has caught SIGTSTP could then not be stopped by it again. So the action
 // is exchanged here, and the runtime, which believes that its handler is there all the time, gets it back before it wants signals.
 var stops struct {
 	mu     sync.Mutex

@@ -4,7 +4,7 @@ package process
 
 import "os"
 
-// catchStops does nothing here: what Linux has for it does not exist.
+// catchStops does nothing here: only Linux has the means for it.
 func catchStops(chan<- os.Signal) {}
 
 func leaveStops(chan<- os.Signal) {}

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Job is what job control asks of this process while its screen has the terminal. The zero value cannot be used.
+// Job passes on the requests of job control to this process while its screen has the terminal. The zero value cannot be used.
 //
 // A program that gets the terminal is in the process group of this process: while it has the terminal, Job must be left to the
 // system (Free), which stops and continues both.
@@ -22,13 +22,13 @@ func NewJob() *Job {
 	return &Job{make(chan os.Signal, 1), make(chan os.Signal, 1)}
 }
 
-// Hold begins to report what job control asks, instead of stopping at once.
+// Hold begins to report the requests of job control, instead of stopping at once.
 func (j *Job) Hold() {
 	catchStops(j.rest)
 	signal.Notify(j.back, unix.SIGCONT)
 }
 
-// Free leaves job control to the system again. What it has asked before is dropped.
+// Free leaves job control to the system again. Earlier requests are dropped.
 func (j *Job) Free() {
 	leaveStops(j.rest)
 	signal.Stop(j.back)

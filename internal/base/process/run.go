@@ -6,8 +6,8 @@ import (
 )
 
 // Run runs a command and returns when the command and its group have ended and all output is written. If ctx ends
-// first, the group is stopped and the error wraps that of ctx. A command that fails yields an *ExitError. A command
-// that cannot be started yields a problem.Problem if the user can fix it.
+// first, the group is stopped and the error wraps the error of ctx. A command that fails yields an *ExitError. A
+// command that cannot be started yields a problem.Problem if the user can fix it.
 func Run(ctx context.Context, c Command) error {
 	if c.Grace == 0 {
 		c.Grace = DefaultRunGrace

@@ -117,8 +117,8 @@ func (r *running) await(a, b <-chan time.Time) bool {
 	}
 }
 
-// finish stops the remaining processes of the group and waits for the output. The error is that of a writer of the
-// output.
+// finish stops the remaining processes of the group and waits for the output. It returns an error if they cannot be
+// stopped, or if a writer of the output fails.
 func (r *running) finish() error {
 	if r.group.alive() {
 		if err := r.stop(leftoverGrace, nil); err != nil {

@@ -24,11 +24,11 @@ const Suspends = true
 const (
 	// wakerArg is the hidden argument that makes this program a waker. The number of a process group follows it.
 	wakerArg = "__waker"
-	// stopping is how long it may take until a process that stops itself stands still.
+	// stopping bounds the time until a process that stops itself stands still.
 	stopping = time.Second
-	// noticing is how long a shell may take to notice that its job has stopped.
+	// noticing bounds the time until a shell notices that its job has stopped.
 	noticing = 5 * time.Second
-	// handoverCheck is how often to look who has the terminal, for which there is no notification.
+	// handoverCheck is the time between two looks at who has the terminal, for which there is no notification.
 	handoverCheck = 20 * time.Millisecond
 	// returnCheck is the same while the shell has the terminal.
 	returnCheck = 200 * time.Millisecond

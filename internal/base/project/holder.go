@@ -63,7 +63,8 @@ func newHolder() string {
 	return plain(who) + "@" + plain(host) + "-" + hex.EncodeToString(b)
 }
 
-// plain replaces what names of users and hosts do not have everywhere.
+// plain replaces the characters that names of users and hosts do not have on every system, and
+// shortens the name.
 func plain(s string) string {
 	return strings.Map(func(c rune) rune {
 		if unicode.IsLetter(c) || unicode.IsDigit(c) || strings.ContainsRune("._-", c) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Abilities are what a terminal can do beyond drawing. What it is not known to do is left out, because a terminal that does not
-// know a sequence may show it as text.
+// Abilities are the features of a terminal beyond drawing. Features that it is not known to have are left out, because a
+// terminal that does not know a sequence may show it as text.
 type Abilities struct {
 	// Colors is set if it can be asked for its colours, and reports when they change.
 	Colors bool
@@ -17,7 +17,7 @@ type Abilities struct {
 	Title bool
 	// Progress is set if it shows the progress of work, on the taskbar or in its tab.
 	Progress bool
-	// Notice is how it shows a message on the desktop.
+	// Notice is its way to show a message on the desktop.
 	Notice Notice
 	// Inside is the multiplexer that it runs in.
 	Inside Multiplexer
@@ -43,7 +43,7 @@ const (
 	GNUScreen     Multiplexer = "screen"
 )
 
-// FromEnvironment returns what the environment of a process says about its terminal, without its size.
+// FromEnvironment returns the description of a process's terminal that its environment yields, without the size.
 func FromEnvironment(getenv func(string) string) Description {
 	d := Description{Term: getenv("TERM"), ColorTerm: getenv("COLORTERM"), NoColor: getenv("NO_COLOR") != "",
 		Program: getenv("TERM_PROGRAM"), Version: getenv("TERM_PROGRAM_VERSION"), Background: getenv("COLORFGBG")}
@@ -66,11 +66,11 @@ func FromEnvironment(getenv func(string) string) Description {
 	return d
 }
 
-// drawing are the beginnings of the names of terminals that understand the sequences of xterm, or skip what they do not know.
+// drawing are the beginnings of the names of terminals that understand the sequences of xterm, or skip unknown ones.
 var drawing = []string{"xterm", "tmux", "rxvt", "alacritty", "foot", "kitty", "konsole", "gnome", "vte", "wezterm", "ghostty", "contour",
 	"mintty", "iterm", "st-", "rio"}
 
-// Abilities returns what the terminal can do.
+// Abilities returns the abilities of the terminal.
 func (d Description) Abilities() Abilities {
 	a := Abilities{Notice: Bell}
 	switch {

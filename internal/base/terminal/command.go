@@ -18,7 +18,7 @@ const (
 	numberSize = 4
 	// InTerminal is the number of a command that has the terminal.
 	InTerminal = 0
-	// MaxOutput is how much output of a command is kept, in bytes.
+	// MaxOutput bounds the output of a command that is kept, in bytes.
 	MaxOutput = 1 << 20
 )
 
@@ -26,7 +26,7 @@ const (
 type Request struct {
 	// Number tells the requests of a connection apart. It is InTerminal for a command that has the terminal.
 	Number uint32
-	// Name is the name that the user has given to the command. What it runs is known to the client alone.
+	// Name is the name that the user has given to the command. Only the client knows which program it runs.
 	Name string
 	// Env are variables for the command, "NAME=value".
 	Env []string
@@ -86,8 +86,8 @@ func (c *Conn) SendCommand(r Request) error {
 	return c.Send(Command, content)
 }
 
-// SendEnded reports that a command without the terminal has ended: what it has printed, of which MaxOutput bytes are sent, and
-// a description of the failure, if any.
+// SendEnded reports that a command without the terminal has ended, with its output, of which it sends MaxOutput bytes, and a
+// description of the failure, if any.
 func (c *Conn) SendEnded(number uint32, output, failure string) error {
 	output = output[:min(len(output), MaxOutput)]
 	for len(output) > 0 {
@@ -116,8 +116,8 @@ func (f *Far) Command(ctx context.Context, name string, env []string) error {
 	return f.lend(ctx, func() error { return f.Send(Command, content) })
 }
 
-// Background runs a command of the user's own at the client, without the terminal, and returns what it has printed: the first
-// MaxOutput bytes. Somebody must read from the terminal meanwhile. If ctx ends first, the command goes on until the connection
+// Background runs a command of the user's own at the client, without the terminal, and returns its output: the first MaxOutput
+// bytes. Another goroutine must read from the terminal meanwhile. If ctx ends first, the command goes on until the connection
 // ends.
 func (f *Far) Background(ctx context.Context, name string, env []string) (string, error) {
 	e := &errand{ended: make(chan string, 1)}
@@ -148,7 +148,7 @@ func (f *Far) Background(ctx context.Context, name string, env []string) (string
 	}
 }
 
-// answered takes in a frame of kind Output or Ended. What answers no request is dropped.
+// answered takes in a frame of kind Output or Ended. A frame that answers no request is dropped.
 func (f *Far) answered(frame Frame) {
 	number, text := frame.Answer()
 	f.mu.Lock()

@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/words"
 )
 
-// farewell is how long the other side may take to read the remaining data at the end.
+// farewell bounds the time that the other side may take to read the remaining data at the end.
 const farewell = 2 * time.Second
 
 // maxFailure bounds the description of a failure in bytes.

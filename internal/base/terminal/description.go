@@ -16,15 +16,16 @@ type Description struct {
 	UTF8, NoColor bool
 	// Programs is set if the client can give its terminal to the user's programs. Clients that cannot do not know these frames.
 	Programs bool
-	// Commands is set if the client can run its user's own commands, which are those of Settings.
+	// Commands is set if the client can run its user's own commands, which Settings lists.
 	Commands bool
-	// Program and Version are what is known of the program that shows it, such as TERM_PROGRAM and TERM_PROGRAM_VERSION.
+	// Program and Version name the program that shows the terminal, as far as known, such as TERM_PROGRAM and
+	// TERM_PROGRAM_VERSION.
 	Program, Version string
 	// Background is COLORFGBG.
 	Background string
 	// Host is the name of the machine that the client runs on.
 	Host string
-	// Settings is what the user has chosen for the screen, for package settings.
+	// Settings are the user's choices for the screen, for package settings.
 	Settings string
 	// Suspends is set if the client can give its terminal back to a shell.
 	Suspends bool

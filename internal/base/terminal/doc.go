@@ -32,14 +32,14 @@
 // # Commands
 //
 // Command asks the client to run a command of its user's own: a number of four bytes, the name that the user has given to the
-// command, and variables for it, "NAME=value", each after a NUL. All of it is UTF-8. What the name stands for is in the client's
-// own settings: the session never says what to run, and the client refuses names and variables that it does not know. Command is
+// command, and variables for it, "NAME=value", each after a NUL. All of it is UTF-8. The client's own settings give the name its
+// meaning: the session never sends a program to run, and the client refuses names and variables that it does not know. Command is
 // sent only if the description has commands=true.
 //
 // With the number 0 the command has the terminal, which is then as for Edit. Any other number is a command that runs while the
-// session has the terminal. The client answers it with any number of frames of kind Output (that number, and a part of what
-// the command has printed) and then one of kind Ended (that number, and why the command could not run or has failed; nothing
-// otherwise). They may come at any time, even while a program has the terminal. The end of the connection ends these commands.
+// session has the terminal. The client answers it with any number of frames of kind Output (the command's number, and a part of its
+// output) and then one of kind Ended (the command's number, and why the command could not run or has failed; nothing otherwise).
+// They may come at any time, even while a program has the terminal. The end of the connection ends these commands.
 //
 // # Concurrency
 //

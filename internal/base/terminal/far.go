@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// helloTime is how long a client may take to send the description of its terminal.
+// helloTime bounds the time that a client may take to send the description of its terminal.
 const helloTime = 5 * time.Second
 
 // Far is the session's side of a client's terminal: writes appear on the terminal, reads return the user's input.
@@ -116,7 +116,7 @@ func (f *Far) lend(ctx context.Context, request func() error) error {
 		return fmt.Errorf("ask the terminal for a program: %w", err)
 	}
 	f.setLent(true)
-	f.rest = nil // what was typed before was not meant for what comes after
+	f.rest = nil // input from before was not meant for the program
 	for {
 		frame, err := f.Next()
 		switch {

@@ -85,7 +85,7 @@ func (r *reader) next() (Frame, error) {
 	return f, nil
 }
 
-// fill reads until the buffer holds so many bytes of the frame.
+// fill reads until the buffer holds n bytes of the frame.
 func (r *reader) fill(n int) error {
 	if len(r.buffer) < n {
 		r.buffer = append(r.buffer, make([]byte, n-len(r.buffer))...)

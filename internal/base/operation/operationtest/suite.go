@@ -20,16 +20,15 @@ import (
 type Subject interface {
 	// Runtime returns the runtime as a process that starts now would make it, for the same declared items.
 	Runtime(t *testing.T) operation.Runtime
-	// Identity returns something that tells what is there of an item from what was there before it was made again; empty if nothing
-	// is there.
+	// Identity returns a text that differs between an item and the same item made again; empty if the item is not there.
 	Identity(t *testing.T, item int) string
 }
 
-// Traits are what runtimes may do differently.
+// Traits are the permitted differences between runtimes.
 type Traits struct {
-	// Items is how many items there are, none of which needs another.
+	// Items is the number of items, none of which needs another.
 	Items int
-	// Repeats is set if Apply does again what it has done: a command runs again.
+	// Repeats is set if a second Apply repeats the work: a command runs again.
 	Repeats bool
 	// Stays is set if Delete leaves the item where it is: others may use it.
 	Stays bool
@@ -150,7 +149,7 @@ func plan(t *testing.T, s Subject, traits Traits) []*api.PlanStep {
 	return steps
 }
 
-// apply does what Operation.Apply does.
+// apply does the same as Operation.Apply.
 func apply(t *testing.T, s Subject, traits Traits) {
 	t.Helper()
 	r := s.Runtime(t)
@@ -161,7 +160,7 @@ func apply(t *testing.T, s Subject, traits Traits) {
 	each(t, traits, func(i int) error { return r.Await(t.Context(), i, operation.Ready) })
 }
 
-// remove does what Operation.Delete does.
+// remove does the same as Operation.Delete.
 func remove(t *testing.T, s Subject, traits Traits) {
 	t.Helper()
 	r := s.Runtime(t)

@@ -10,11 +10,11 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// World is a place in memory, and the runtime of what is in it. The zero value is empty.
+// World is a place in memory, and the runtime of the items in it. The zero value is empty.
 type World struct {
 	mu    sync.Mutex
 	made  int         // guarded by mu
-	items map[int]int // guarded by mu; as the how-manyth each was made
+	items map[int]int // guarded by mu; the number under which each was made
 }
 
 var (
