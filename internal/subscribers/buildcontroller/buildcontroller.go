@@ -30,11 +30,11 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// maxReplaced is how often in a row a build may be overtaken before it is left to finish, so that a user who saves
-// without a pause still gets results.
+// maxReplaced is the number of times in a row that newer changes may overtake a build before it is left to finish, so that a user
+// who saves without a pause still gets results.
 const maxReplaced = 3
 
-// ciCollectLimit is how long a session that ends on its own waits until the leftovers of a deploy are gone.
+// ciCollectLimit bounds the wait of a session that ends on its own for the leftovers of a deploy to vanish.
 const ciCollectLimit = 5 * time.Minute
 
 // stopGrace leaves a local command the time to end on its own, or to be killed.
@@ -262,8 +262,8 @@ func replaceable(v store.View, m model.Manifest) bool {
 	return m.TriggerMode == model.TriggerAuto && !session.Paused() && !session.Confirmation.Asked
 }
 
-// offer tells the builds of which files have been noticed since. An update in place takes in what is saved while it waits for a distant
-// container to answer.
+// offer tells the builds which files have been noticed since they began. An update in place takes in the files that are saved
+// while it waits for a distant container to answer.
 func offer(v store.View, running map[model.ManifestName]*build) {
 	for name, b := range running {
 		var newest time.Time
@@ -340,8 +340,8 @@ func (s *Subscriber) build(ctx context.Context, req buildanddeploy.Request) (r b
 	return s.builder.BuildAndDeploy(ctx, req)
 }
 
-// Asked returns what the update of a resource is about, without what only a running one has: what a plan of the session shows and what
-// the session does begin with the same.
+// Asked returns the request for the update of a resource, without the parts that only a running update has. A plan of the session
+// shows this request, and the session carries it out: both begin with the same.
 func Asked(v store.View, c buildcontrol.Candidate, o Options) buildanddeploy.Request {
 	m := state.Resources.In(v).Value(string(c.Name)).Manifest
 	u := state.Updates.In(v).Value(string(c.Name))
@@ -408,7 +408,7 @@ func savesOf(u state.Update) func([]string) (made, known time.Time) {
 	}
 }
 
-// addition returns what a running update in place of containers can take in of what has changed since; nil if that is nothing.
+// addition returns the later changes that a running update in place of containers can take in; nil if there are none.
 func addition(v store.View, name model.ManifestName, containers []string, since time.Time, log logstore.Logger) *buildanddeploy.Addition {
 	lacking := buildcontrol.Grown(v, name, containers, since)
 	if len(lacking) == 0 {
@@ -453,7 +453,7 @@ func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, 
 	return done
 }
 
-// shownOutput is how many lines of a failed build's log its record repeats, and longestLine how many characters of each.
+// shownOutput is the most lines of a failed build's log that its record repeats, and longestLine the most characters of each.
 const (
 	shownOutput = 20
 	longestLine = 500

@@ -10,7 +10,7 @@ import (
 // paceInterval is the time between two reports of a build that differ only in their numbers. Each becomes a snapshot.
 const paceInterval = 100 * time.Millisecond
 
-// pace passes on the reports of one build: at once where the mode, the step or what it waits for is new, otherwise at most one
+// pace passes on the reports of one build: at once where the mode, the step or the awaited event is new, otherwise at most one
 // in each interval. The newest is always passed on, at the latest at the end of the build. It is safe for concurrent use.
 type pace struct {
 	// send receives the reports, one at a time. It does not block.

@@ -16,8 +16,8 @@ import (
 // followed are the builds that are over for the store but still run in containers.
 type followed map[model.ManifestName][]*build
 
-// sweep drops the builds that have ended everywhere, and cancels updates that are no longer wanted: those of a resource
-// that is gone, and those of containers that no longer belong to the resource.
+// sweep drops the builds that have ended everywhere, and cancels updates that are no longer wanted: updates of a resource
+// that is gone, or of containers that no longer belong to the resource.
 func (f followed) sweep(v store.View) {
 	for name, builds := range f {
 		var left []*build

@@ -20,9 +20,9 @@ const (
 	// pollRefused is that pause if no connection is possible: an attempt costs next to nothing then, and the line may be back at any time.
 	pollRefused = 500 * time.Millisecond
 	pollTimeout = 10 * time.Second
-	// startPatience is how long to wait at the start for a cluster that answers only that it cannot serve requests now.
+	// startPatience bounds the wait, at the start, for a cluster that answers only that it cannot serve requests now.
 	startPatience = time.Minute
-	// tolerated is how many polls in a row may fail before a connected cluster counts as gone.
+	// tolerated is the number of polls in a row that may fail before a connected cluster counts as gone.
 	tolerated = 2
 )
 
@@ -127,7 +127,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			return nil
 		}
 		if pause = min(2*pause, pollAway); silent {
-			pause = listenAway // the pauses are those of Renew
+			pause = listenAway // Renew makes the pauses
 		} else if detected && k8s.IsUnreachable(err) {
 			pause = pollRefused
 		}

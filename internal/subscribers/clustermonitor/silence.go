@@ -16,17 +16,17 @@ import (
 // server answers pings even if it takes long to answer requests. So the silence of such a connection is short before it
 // counts; where nothing is pinged, a request must have been unanswered for all that time.
 const (
-	// askAfter is how long nothing may arrive before the cluster is asked. It is longer than the interval of pings, so that
-	// their answers make the question unnecessary.
+	// askAfter is the silence after which the cluster is asked. It is longer than the interval of pings, so that their
+	// answers make the question unnecessary.
 	askAfter = 750 * time.Millisecond
 	// askSoon is askAfter for a connection without pings.
 	askSoon = time.Second
-	// silentAfter is how long nothing may arrive before the cluster counts as silent.
+	// silentAfter is the silence after which the cluster counts as silent.
 	silentAfter = 3 * time.Second
-	// overslept is by how much a timer may be late before the time until then does not count: the machine slept, or the
-	// process was stopped.
+	// overslept is the delay of a timer beyond which the time until then does not count: the machine slept, or the process
+	// was stopped.
 	overslept = time.Second
-	// listenAway is how often to check whether something arrives from a cluster that does not answer.
+	// listenAway is the time between two checks whether something arrives from a cluster that does not answer.
 	listenAway = 250 * time.Millisecond
 )
 

@@ -17,12 +17,12 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// buffered is how many reports may wait. The watches pause while there are more.
+// buffered is the most reports that may wait. The watches pause while there are more.
 const buffered = 256
 
 // Watches defines how to watch, by keys of type K that report events of type E.
 type Watches[K comparable, E any] struct {
-	// ID names a watch among those of all subscribers, for the user.
+	// ID names a watch, uniquely among all subscribers, for the user.
 	ID func(K) string
 	// Blinds is set if resources have an unknown state while a watch of theirs fails, as in state.ClusterWatch.
 	Blinds bool

@@ -36,14 +36,14 @@ type Cluster interface {
 	// deletion.
 	Leaving(ctx context.Context) ([]model.ManifestName, error)
 	Finish(ctx context.Context, req buildanddeploy.RemoveRequest) error
-	// Kept tells what it keeps although it is no longer declared, and why, and Prune deletes that all the same.
+	// Kept returns the objects that it keeps although they are no longer declared, and why. Prune deletes them anyway.
 	Kept(ctx context.Context, declared func() []model.Manifest, chosen func(model.ManifestName) bool, namespace string) (buildanddeploy.Kept, error)
 	Prune(ctx context.Context, declared []model.Manifest, chosen func(model.ManifestName) bool, namespace string, log logstore.Logger) error
 }
 
 // Downs run the down commands of local resources.
 type Downs interface {
-	// Recorded returns the resources that have to be taken down, and what is recorded of their dependencies.
+	// Recorded returns the resources that have to be taken down, and the recorded dependencies.
 	Recorded() (map[model.ManifestName]model.Cmd, deploy.Deps, error)
 	Remove(ctx context.Context, req buildanddeploy.RemoveRequest) error
 }
@@ -126,17 +126,17 @@ type run struct {
 	look bool
 	// swept is set when the leftovers of earlier sessions are deleted, or being deleted.
 	swept bool
-	// sweptLocal is the same for what the down commands of earlier sessions undo.
+	// sweptLocal is the same for the down commands of earlier sessions.
 	sweptLocal bool
-	// unsure is set when kept may have changed, which is what stays although it is no longer declared; told is what was said of it.
-	// asked is how often the user has released the brake.
+	// unsure is set when kept may have changed: the objects that stay although they are no longer declared. told is the last
+	// message about them. asked counts the user's releases of the brake that were carried out.
 	unsure     bool
 	kept       buildanddeploy.Kept
 	told       string
 	toldBraked string
 	asked      int
-	// held are the leaving resources whose deletion waits for the user's agreement, by entry, with when the user had last agreed when
-	// they left. toldHeld is what was reported of them.
+	// held are the leaving resources whose deletion waits for the user's agreement, by entry, with the time of the user's last
+	// agreement before they left. toldHeld are the names that were reported last.
 	held     map[string]time.Time
 	toldHeld []model.ManifestName
 	// tiltfile is the result of the evaluation that was last seen.
@@ -145,7 +145,7 @@ type run struct {
 	all bool
 	// elsewhere is set when the leftovers may belong to another running session.
 	elsewhere bool
-	// done is set when the end of the collection was reported, doneLocal when that of local resources was.
+	// done is set when the end of the collection was reported, doneLocal when the end for local resources was.
 	done, doneLocal bool
 	// toldGoing are the resources that were last reported as being deleted.
 	toldGoing []model.ManifestName
@@ -220,14 +220,14 @@ func (r *run) collectWhatLeft(v store.View) {
 	r.reportDone(v)
 }
 
-// agreed reports whether the user has agreed to the deletion of what earlier sessions have left.
+// agreed reports whether the user has agreed to the deletion of the leftovers of earlier sessions.
 func (r *run) agreed(v store.View) bool {
 	c := state.TheSession(v).Confirmation
 	return !c.Asked || !c.Given.IsZero()
 }
 
-// hold returns the leaving resources that may be deleted now. In a session that asks, those that the Tiltfile no longer declares wait
-// until the user agrees after they have left. It reports which ones do.
+// hold returns the leaving resources that may be deleted now. In a session that asks, a resource that the Tiltfile no longer
+// declares waits until the user agrees after it has left. hold reports which resources wait.
 func (r *run) hold(v store.View, leaving []store.Entry[state.Resource]) []store.Entry[state.Resource] {
 	c := state.TheSession(v).Confirmation
 	if !c.Asked {
@@ -261,7 +261,8 @@ func (r *run) hold(v store.View, leaving []store.Entry[state.Resource]) []store.
 // pruning stands for the deletion that the user has asked for.
 const pruning = model.ManifestName("what is no longer declared")
 
-// keep decides what stays although it is no longer declared, once that may have changed, and says so: once for all resources.
+// keep finds the objects that stay although they are no longer declared, once they may have changed, and says so: once for all
+// resources.
 func (r *run) keep(v store.View) {
 	if !r.unsure || r.cluster == nil || !state.TheTiltfile(v).Good || !state.TheCluster(v).Connected {
 		return
@@ -299,7 +300,7 @@ func (r *run) stays(v store.View, was state.Resource) bool {
 	return was.Next == nil && (!state.Chosen(v)(was.Manifest.Name) || was.Manifest.IsK8s() && r.kept.Why != "")
 }
 
-// release deletes what the brake keeps when the user has asked for it.
+// release deletes the objects that the brake keeps when the user has asked for it.
 func (r *run) release(v store.View) {
 	if r.cluster == nil || !state.TheTiltfile(v).Good || !state.TheCluster(v).Connected {
 		return
@@ -321,8 +322,8 @@ func (r *run) release(v store.View) {
 	}
 }
 
-// reportDone reports, once each, that nothing is left of what local resources have made, and that nothing at all is left. What may
-// belong to another session does not count.
+// reportDone reports, once each, that nothing is left that local resources have made, and that nothing at all is left. Objects that
+// may belong to another session do not count.
 func (r *run) reportDone(v store.View) {
 	local := r.sweptLocal || r.elsewhere || r.downs == nil && state.TheTiltfile(v).Good
 	switch {
@@ -420,7 +421,7 @@ func (r *run) collectAll(v store.View, leaving []store.Entry[state.Resource]) {
 	}
 }
 
-// resources are what a snapshot declared.
+// resources are the resources that a snapshot declared.
 type resources struct {
 	entries []*store.Entry[state.Resource]
 	// deployed holds for each known resource whether it had objects.
@@ -461,8 +462,8 @@ func (r *run) collect(ctx, enough context.Context, was state.Resource) error {
 	return r.remove(ctx, enough, was.Manifest.Name, undeclared)
 }
 
-// sweep starts to delete the objects of resources that earlier sessions applied and that are no longer declared. A session on a choice
-// of resources leaves those of all others alone. It is not complete, and must be called again, if a deletion of such
+// sweep starts to delete the objects of resources that earlier sessions applied and that are no longer declared. A session on a
+// choice of resources leaves all other resources alone. The sweep is not complete, and must be called again, if a deletion of such
 // a resource is running or has just failed.
 func (r *run) sweep(ctx context.Context, rt *store.Runtime) (complete bool, err error) {
 	ledger, err := r.cluster.Ledger(ctx)
@@ -487,11 +488,11 @@ func (r *run) sweep(ctx context.Context, rt *store.Runtime) (complete bool, err 
 	return complete, nil
 }
 
-// madeBy, before the name of a local resource, stands for what it has made in earlier sessions.
+// madeBy, before the name of a local resource, stands for its products of earlier sessions.
 const madeBy = "made by "
 
-// sweepLocal starts the down commands of local resources that earlier sessions ran and that are no longer declared. One waits for the
-// deletion of what depended on its resource.
+// sweepLocal starts the down commands of local resources that earlier sessions ran and that are no longer declared. A command waits
+// until the dependents of its resource are deleted.
 func (r *run) sweepLocal(v store.View) {
 	commands, deps, err := r.downs.Recorded()
 	if err != nil {
@@ -499,7 +500,7 @@ func (r *run) sweepLocal(v store.View) {
 		r.failed(r.report("", err))
 		return
 	}
-	going, leaving := map[model.ManifestName]bool{}, false // beside another session, what leaves may be let go without its down command
+	going, leaving := map[model.ManifestName]bool{}, false // beside another session, a leaving one may go without its down command
 	chosen := state.Chosen(v)
 	for name := range commands {
 		e, known := state.Resources.In(v).Get(string(name))
@@ -549,7 +550,7 @@ func (r *run) takeDown(ctx context.Context, resource model.ManifestName) error {
 	return nil
 }
 
-// declared returns what the Tiltfile declares now.
+// declared returns the declarations of the Tiltfile now.
 func (r *run) declared() []model.Manifest { return state.Declarations(r.rt.View()) }
 
 // settled waits until the declarations are final: a file that is changed and changed back takes no object along.
@@ -617,8 +618,8 @@ func (d *deploys) ended(v store.View) bool {
 // leftOf, before the name of a resource, stands for the leftovers of its deploys.
 const leftOf = "left of "
 
-// finish completes the deletion of what deploys have left behind, and reports to the user what delays it. It returns
-// whether it must be called again.
+// finish completes the deletion of objects that deploys have left behind, and tells the user why it is delayed. It returns whether
+// it must be called again.
 func (r *run) finish(v store.View) (again bool) {
 	if r.deletions.paused(leftOf) {
 		return true

@@ -17,7 +17,7 @@ const (
 	retry = 5 * time.Second
 	// retryCommandMax bounds the pause after a down command that failed, which doubles each time.
 	retryCommandMax = 5 * time.Minute
-	// atOnce is how many deletions run at a time. A deletion that takes longer than patience no longer counts: it mostly
+	// atOnce is the most deletions that run at a time. A deletion that takes longer than patience no longer counts: it mostly
 	// waits.
 	atOnce   = 10
 	patience = 5 * time.Second
@@ -147,7 +147,7 @@ func (d *deletions) book(e deletion) {
 	}
 }
 
-// commandError is the failure of a command of the user. It is retried at growing intervals: nobody knows what else it does.
+// commandError is the failure of a command of the user. It is retried at growing intervals: its other effects are unknown.
 type commandError struct{ error }
 
 // Unwrap returns the cause.

@@ -113,7 +113,7 @@ type service struct{ project, name string }
 // book is the subscriber's knowledge. It belongs to Run's goroutine.
 type book struct {
 	services map[service]model.ManifestName
-	// told is what was dispatched, by container id.
+	// told are the containers as they were dispatched last, by id.
 	told map[string]model.Pod
 	// missing are the containers that are gone and that nothing has replaced yet, by id.
 	missing map[string]missing
@@ -155,7 +155,7 @@ func (b *book) changes(list []docker.ContainerState, now time.Time) []store.Acti
 		if !there[id] {
 			delete(b.told, id)
 			out = append(out, state.PodGone{Pod: p})
-			if p.Phase != "Succeeded" { // what has done its work may be cleaned up
+			if p.Phase != "Succeeded" { // a container that has done its work may be cleaned up
 				b.missing[id] = missing{resource: p.Resource, since: now, of: before[p.Resource]}
 			}
 		}

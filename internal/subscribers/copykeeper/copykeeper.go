@@ -20,8 +20,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// lag is how long a new time of a container may wait to be recorded: an older one only means that more files are compared. A new file does
-// not wait.
+// lag is the time that a new time of a container may wait to be recorded: an older one only means that more files are compared. A
+// new file does not wait.
 const lag = 2 * time.Second
 
 // Subscriber is the CopyKeeper.
@@ -91,7 +91,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 }
 
-// due is when the record has to be written.
+// due is the urgency of writing the record.
 type due int
 
 const (
@@ -107,11 +107,11 @@ type keeper struct {
 	due    due
 	// owed are the containers of earlier sessions that have been reported, with the files that they get now.
 	owed map[string][]string
-	// synced is, by container, up to when its copies are in the record.
+	// synced is, by container, the time up to which its copies are in the record.
 	synced map[string]time.Time
 }
 
-// look records what has been copied since the last look, and returns what is new about containers of earlier sessions.
+// look records the files that have been copied since the last look, and returns news about containers of earlier sessions.
 func (k *keeper) look(v store.View) (out []store.Action) {
 	ignores := state.TheTiltfile(v).Ignores
 	for e := range state.Enabled(v) {
@@ -174,7 +174,7 @@ func (k *keeper) forget(v store.View) {
 	}
 }
 
-// owed returns the files of a container that may differ from those of this machine: what was copied, and what is newer than that.
+// owed returns the files of a container that may differ from the files of this machine: the copied ones, and newer ones.
 func (c container) owed(m model.Manifest, ref model.ContainerRef, ignores []model.Ignore) []string {
 	files := slices.Clone(c.Files)
 	spec, own, _ := m.LiveUpdateOf(ref.Ref)

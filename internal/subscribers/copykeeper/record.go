@@ -9,7 +9,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/atomicfile"
 )
 
-// kept is how long a container is remembered that no session has seen.
+// kept is the time for which a container is remembered that no session has seen.
 const kept = 30 * 24 * time.Hour
 
 // record is the content of the file.
@@ -17,9 +17,10 @@ type record struct {
 	Containers map[string]container `json:"containers"`
 }
 
-// container is what is recorded of a container, by its id. No content is.
+// container is the record of a container, by its id. It holds no content.
 type container struct {
-	// At is when it was up to date last, and Files are the files that were copied into it, absolute paths on this machine, sorted.
+	// At is the time when the container was last up to date, and Files are the files that were copied into it, absolute paths on
+	// this machine, sorted.
 	At    time.Time `json:"at"`
 	Files []string  `json:"files"`
 }

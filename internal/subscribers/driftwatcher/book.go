@@ -23,18 +23,18 @@ import (
 const (
 	// atOnce bounds the resources that are compared at a time.
 	atOnce = 2
-	// settle is how long a comparison waits after a change, because changes come in groups.
+	// settle is the delay of a comparison after a change, because changes come in groups.
 	settle = 300 * time.Millisecond
-	// firstLook is how long the first comparison of an object waits, so that it does not compete with the first deploys.
+	// firstLook is the delay of the first comparison of an object, so that it does not compete with the first deploys.
 	firstLook = 2 * time.Second
-	// lookAgain is how often objects are compared that others have deleted: one that they make again has no label of hone's, so no
-	// watch reports it.
+	// lookAgain is the time between two comparisons of objects that others have deleted: if they make one again, it does not have
+	// the labels that the watch selects, so no event reports it.
 	lookAgain = 10 * time.Second
-	// mostKept is how often within keptWithin a change of others to an object that is kept is taken back. After that something else
-	// keeps it, too, and the two would go on forever.
+	// mostKept is the most times within keptWithin that a change of others to a kept object is undone. After that another program
+	// enforces its own value, and undoing the change would go on forever.
 	mostKept   = 3
 	keptWithin = time.Minute
-	// retry is how long a comparison waits after one that has failed.
+	// retry is the delay of a comparison after one that has failed.
 	retry = 10 * time.Second
 )
 
@@ -45,7 +45,7 @@ type applied struct {
 	scope    scope
 }
 
-// sight is what the watch tells about an object: when it differs from the sight of the last comparison, the object may differ, too.
+// sight is the watch's report of an object: when it differs from the sight of the last comparison, the object may differ, too.
 type sight struct {
 	gone                 bool
 	uid, owned, revision string
@@ -64,23 +64,23 @@ type outcome struct {
 	acceptances int
 }
 
-// resource is what is known of a resource with applied objects.
+// resource is the watcher's knowledge of a resource with applied objects.
 type resource struct {
 	entry *store.Entry[state.Update]
 	ids   []model.ObjectID
-	// dirty is set if an object may have to be compared, due when that is to begin, and busy while it runs.
+	// dirty is set if an object may have to be compared, due when the comparison is to begin, and busy while it runs.
 	dirty, busy bool
 	due         time.Time
-	// lookAt is when objects that were deleted are compared once more; zero if there are none.
+	// lookAt is the time when objects that were deleted are compared once more; zero if there are none.
 	lookAt time.Time
 	// accepts is the entry whose acceptance is being recorded, and accepted is set once it is, until the table shows that.
 	accepts  *store.Entry[state.Drift]
 	accepted bool
-	// acceptances counts them: what was compared before one has no meaning after it.
+	// acceptances counts them: a comparison that began before one has no meaning after it.
 	acceptances int
 }
 
-// book is what is known about applied objects. It is for one goroutine, except outcomes.
+// book is the subscriber's knowledge about applied objects. It is for one goroutine, except outcomes.
 type book struct {
 	ctx       context.Context
 	comparer  Comparer
@@ -90,11 +90,11 @@ type book struct {
 	wanted    map[scope][]model.ManifestName
 	seen      map[model.ObjectID]k8s.MetadataEvent
 	synced    map[scope]bool
-	// compared are the sights of the last comparison of each object, and drift what came of it.
+	// compared are the sights of the last comparison of each object, and drift its results.
 	compared map[model.ObjectID]sight
 	drift    map[model.ObjectID]state.ObjectDrift
 	told     map[model.ManifestName]state.Drift
-	// kept is when changes of others to objects that are kept were last noticed, to be taken back.
+	// kept are the times when changes of others to kept objects were last noticed, to be undone.
 	kept map[model.ObjectID][]time.Time
 	// recorded are the resources whose acceptance has ended since news was called.
 	recorded []model.ManifestName
@@ -113,7 +113,7 @@ func newBook(ctx context.Context, c Comparer, logs *logstore.Store) *book {
 		wake: make(chan struct{}, 1)}
 }
 
-// Wanted implements clusterwatch.Follower. A watch that fails is not reported: other subscribers follow what matters more of the
+// Wanted implements clusterwatch.Follower. A watch that fails is not reported: other subscribers follow more important parts of the
 // same objects.
 func (b *book) Wanted(v store.View) map[scope][]model.ManifestName {
 	present, moved := map[model.ManifestName]bool{}, b.wanted == nil
@@ -133,7 +133,7 @@ func (b *book) Wanted(v store.View) map[scope][]model.ManifestName {
 		case !sameObjects(r.entry.Value.Applied, e.Value.Applied):
 			r.dirty, moved = true, true
 		case r.entry.Value.Current != nil && e.Value.Current == nil:
-			r.dirty = true // what was written meanwhile is known only now
+			r.dirty = true // only now are its writes known
 		}
 		r.entry = e
 	}
@@ -159,7 +159,7 @@ func (b *book) Wanted(v store.View) map[scope][]model.ManifestName {
 	return b.wanted
 }
 
-// accept begins to record what the user has accepted of a resource.
+// accept begins to record the changes of a resource that the user has accepted.
 func (b *book) accept(name model.ManifestName, r *resource, e *store.Entry[state.Drift]) {
 	r.accepts = e
 	fields := map[model.ObjectID][]string{}
@@ -195,7 +195,7 @@ func sameObjects(a, b []model.AppliedObject) bool {
 	return len(a) == len(b) && (&a[0] == &b[0] || slices.Equal(a, b))
 }
 
-// index lists the objects of all resources, and forgets what concerns others.
+// index lists the objects of all resources, and drops the records of other objects.
 func (b *book) index() {
 	b.objects, b.wanted = map[model.ObjectID]applied{}, map[scope][]model.ManifestName{}
 	for name, r := range b.resources {
@@ -217,8 +217,8 @@ func (b *book) index() {
 	maps.DeleteFunc(b.seen, func(id model.ObjectID, e k8s.MetadataEvent) bool { return !b.watches(id) })
 }
 
-// watches reports whether a watch that runs reports objects like this one: then what it has reported stays known, because it will not
-// report it again.
+// watches reports whether a running watch reports objects like this one: then its earlier reports must stay known, because it will
+// not repeat them.
 func (b *book) watches(id model.ObjectID) bool {
 	for sc := range b.wanted {
 		if sc.kind == id.Kind && (sc.namespace == "" || sc.namespace == id.Namespace) {
@@ -254,7 +254,7 @@ func (b *book) Take(sc scope, e k8s.MetadataEvent) bool {
 	return ours
 }
 
-// sight returns what the watch tells about an object; ok is false while that is not known.
+// sight returns the watch's report of an object; ok is false while there is none.
 func (b *book) sight(id model.ObjectID, a applied) (s sight, ok bool) {
 	if e, ok := b.seen[id]; ok {
 		return sight{uid: e.UID, owned: e.Owned, revision: e.Revision, leaving: e.Leaving}, true
@@ -269,12 +269,12 @@ func (b *book) pending(r *resource, at time.Time) (out map[model.ObjectID]sight,
 	for _, id := range r.ids {
 		a := b.objects[id]
 		now, ok := b.sight(id, a)
-		if !ok || now.leaving { // what becomes of it is known when it is gone
+		if !ok || now.leaving { // its fate is known once it is gone
 			continue
 		}
 		was, compared := b.compared[id]
 		d, drifted := b.drift[id]
-		if !drifted { // others may write what is theirs
+		if !drifted { // others may write their own fields
 			was.revision = now.revision
 		}
 		if !compared || was != now || look && unwatched(d) {
@@ -333,7 +333,7 @@ func sooner(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-// compare begins to compare what has to be compared of a resource.
+// compare begins to compare the objects of a resource that may differ.
 func (b *book) compare(name model.ManifestName, r *resource, now time.Time) {
 	sights, _ := b.pending(r, now)
 	r.dirty, r.due, r.lookAt = false, time.Time{}, time.Time{}
@@ -381,7 +381,7 @@ func (b *book) collect(now time.Time) {
 			r.due = now.Add(retry)
 			continue
 		}
-		if r.entry.Value.Current != nil || o.acceptances != r.acceptances { // what was compared is being changed
+		if r.entry.Value.Current != nil || o.acceptances != r.acceptances { // the compared objects are being changed
 			continue
 		}
 		steps := map[model.ObjectID]api.PlanStep{}
@@ -464,7 +464,7 @@ func bounded(v any) any {
 	return v
 }
 
-// news returns the actions for what has changed since the last call.
+// news returns the actions for the changes since the last call.
 func (b *book) news() (out []store.Action) {
 	for _, name := range b.recorded {
 		out = append(out, state.DriftAcceptanceEnded{Resource: name})

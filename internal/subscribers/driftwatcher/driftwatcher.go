@@ -1,8 +1,8 @@
-// Package driftwatcher follows what others do to the objects that resources applied: which fields differ in the cluster from what
-// was applied last, who changed them and when, and which objects were deleted or made again.
+// Package driftwatcher follows the changes that others make to the objects that resources applied: which fields differ in the
+// cluster from their last applied values, who changed them and when, and which objects were deleted or made again.
 //
-// It watches the metadata of the objects, which tell who owns which fields, and reads an object only when that has changed. The
-// comparison is that of hone drift.
+// It watches the metadata of the objects, which name the owners of fields, and reads an object only when the metadata have
+// changed. It compares objects as hone drift does.
 //
 // # Concurrency
 //
@@ -29,7 +29,8 @@ type Client interface {
 	WatchMetadata(ctx context.Context, apiVersion, kind, manager string, req k8s.WatchRequest, fn func(k8s.MetadataEvent)) error
 }
 
-// Comparer compares objects of a resource with what was applied last, and leaves fields to others, as buildanddeploy.Cluster does.
+// Comparer compares objects of a resource with their last applied state, and leaves fields to others, as buildanddeploy.Cluster
+// does.
 type Comparer interface {
 	Differences(ctx context.Context, resource model.ManifestName, objects []model.ObjectID) ([]api.PlanStep, error)
 	Accept(ctx context.Context, resource model.ManifestName, fields map[model.ObjectID][]string) (map[model.ObjectID][]string, error)

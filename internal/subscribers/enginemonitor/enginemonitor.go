@@ -15,9 +15,9 @@ const (
 	pollHealthy = 30 * time.Second
 	pollFailing = 2 * time.Second
 	pollTimeout = 5 * time.Second
-	// An engine that runs services of Compose is pinged all the time, because what is shown about them comes from it. It
-	// answers a ping without waiting for any of its other work. The pause between two pings and the time for an answer
-	// bound how long its silence goes unnoticed.
+	// An engine that runs services of Compose is pinged all the time, because their shown state comes from it. It answers a
+	// ping without waiting for any of its other work. The pause between two pings and the time for an answer bound the time
+	// for which its silence goes unnoticed.
 	pulse        = 500 * time.Millisecond
 	pulseTimeout = 2500 * time.Millisecond
 )
@@ -77,8 +77,8 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 }
 
 // listen waits until the next poll is due: a while, and less when a build finds that the engine no longer answers. An engine
-// that runs services is pinged meanwhile, and listen returns what to report once it does not answer. It returns ok false if
-// ctx is done.
+// that runs services is pinged meanwhile, and listen returns a report once it does not answer. It returns ok false if ctx is
+// done.
 func (s *Subscriber) listen(ctx context.Context, rt *store.Runtime) (report state.EngineReported, ok bool) {
 	lost := func(v store.View) bool { e := state.TheEngine(v); return e.Ever && !e.Connected }
 	heard := time.Now()

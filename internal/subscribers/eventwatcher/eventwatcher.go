@@ -17,8 +17,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// waitForOwner is how long an event is kept whose pod has not been seen yet, or is not known to belong to the newest
-// update.
+// waitForOwner is the time for which an event is kept whose pod has not been seen yet, or is not known to belong to the
+// newest update.
 const waitForOwner = 30 * time.Second
 
 // Client is the part of a cluster that is needed here.
@@ -74,7 +74,7 @@ type follower struct {
 	recorder *recorder
 	// said are the failing watches that the logs have reported, by id.
 	said map[string]state.ClusterWatch
-	// since is when the session began.
+	// since is the beginning of the session.
 	since time.Time
 }
 
@@ -104,8 +104,8 @@ func (f *follower) Changes(_ context.Context, v store.View) ([]store.Action, tim
 	return append(probes, seen...), soonest(soon, later)
 }
 
-// sayWatches writes to the resources' logs which watches do not work, and which work again. said is what has been written,
-// by id.
+// sayWatches writes to the resources' logs which watches do not work, and which work again. said holds the states that
+// were written, by id.
 func (s *Subscriber) sayWatches(v store.View, said map[string]state.ClusterWatch) {
 	rows := state.ClusterWatches.In(v)
 	for e := range rows.Entries() {

@@ -25,7 +25,7 @@ type recorder struct {
 	now func() time.Time
 	// waiting are the events that are not recorded yet, in the order in which they came.
 	waiting []arrival
-	// due is when the next record may be made.
+	// due is the earliest time of the next record.
 	due time.Time
 }
 

@@ -63,10 +63,11 @@ func rolls(o *model.ObjectStatus) string {
 	return "rollout: " + strings.ToLower(o.Kind) + " " + o.Namespace + "/" + o.Name
 }
 
-// counted is how kstatus reports replicas: "Updated: 2/5".
+// counted matches kstatus' report of replicas: "Updated: 2/5".
 var counted = regexp.MustCompile(`^(\w+): (\d+)/(\d+)$`)
 
-// progress describes how far an object is. It is empty for details that only matter to Kubernetes' controllers.
+// progress describes the progress of an object. It is empty for details that only matter to Kubernetes'
+// controllers.
 func progress(message string) string {
 	m := counted.FindStringSubmatch(message)
 	switch {

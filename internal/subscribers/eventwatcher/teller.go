@@ -68,7 +68,7 @@ type pull struct {
 	resource model.ManifestName
 	pod      state.Pod
 	event    k8s.KubeEvent
-	// due is when it has taken so long that it is reported, and told whether it was reported.
+	// due is the time from which the pull counts as slow and is reported; told is set once it was.
 	due  time.Time
 	told bool
 }

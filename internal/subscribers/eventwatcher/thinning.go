@@ -14,14 +14,13 @@ type thinning map[topic]*repeats
 // topic is the subject of events: the UID of the object that they are about, and their text.
 type topic struct{ object, said string }
 
-// repeats is how often the events of a topic have happened, by their UIDs, and how often they must have happened before the
-// next report.
+// repeats counts the events of a topic, by their UIDs; next is the count at which the topic is reported again.
 type repeats struct {
 	counts map[string]int
 	next   int
 }
 
-// remembered bounds how many topics are known; a large cluster has fewer in an hour.
+// remembered bounds the known topics; a large cluster has fewer in an hour.
 const remembered = 10_000
 
 // These parts of the text differ between events about the same failure: the port that the kubelet calls from, and a prefix

@@ -8,7 +8,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// label sets what the lines of each container begin with: the container where the pod has several, and the pod where the
+// label sets the prefix for the lines of each container: the container where the pod has several, and the pod where the
 // resource has several.
 func (f *follower) label(v store.View) {
 	live := map[model.ManifestName][]model.Pod{}
@@ -32,8 +32,8 @@ func (f *follower) label(v store.View) {
 	}
 }
 
-// podMark returns the name that tells a pod's lines from those of the resource's other pods, or "" if only one pod is live. A
-// pod that a rollout replaces does not count as live.
+// podMark returns the name that distinguishes a pod's lines from the lines of the resource's other pods, or "" if only one
+// pod is live. A pod that a rollout replaces does not count as live.
 func podMark(p model.Pod, live []model.Pod) string {
 	names, workloads := map[string]bool{}, map[string]bool{workload(p): true}
 	for _, o := range live {
@@ -52,8 +52,8 @@ func podMark(p model.Pod, live []model.Pod) string {
 	return p.Name
 }
 
-// workload returns the name of what a pod belongs to. For a pod of a ReplicaSet that a Deployment made, it is the name of the
-// Deployment, which the hash of the template follows.
+// workload returns the name of the workload that a pod belongs to. For a pod of a ReplicaSet that a Deployment made, it is
+// the name of the Deployment, which the hash of the template follows.
 func workload(p model.Pod) string {
 	if p.Controller == "" {
 		return p.Name

@@ -25,9 +25,9 @@ import (
 
 const (
 	name = "PodLogManager"
-	// lastLines is how long the end of the session may wait for the logs of containers that have ended.
+	// lastLines bounds the wait, at the end of the session, for the logs of containers that have ended.
 	lastLines = 3 * time.Second
-	// lastWords is how much is read of a run that failed before the session began, counted from its end.
+	// lastWords is the part that is read of a run that failed before the session began, counted from its end.
 	lastWords = 30 * time.Second
 )
 
@@ -92,11 +92,11 @@ type stream struct {
 // place names a container, independent of its run.
 type place struct{ podUID, container string }
 
-// spot is what all runs of a container share.
+// spot is the state that all runs of a container share.
 type spot struct {
 	// log keeps any run from repeating a line of another.
 	log *podlogs.Stream
-	// prefix is what lines begin with now: pods come and go while a stream is open.
+	// prefix precedes lines now: pods come and go while a stream is open.
 	prefix atomic.Pointer[string]
 }
 
@@ -221,8 +221,9 @@ func desired(v store.View, begun map[key]bool) map[key]stream {
 	return out
 }
 
-// since returns from when on the log of a container is read. A session shows what is written while it runs, but of a container that
-// had failed before it began, also the end of that run: it says why the container failed, and the next run may be minutes away.
+// since returns the time from which the log of a container is read. A session shows the lines that are written while it runs. Of a
+// container that had failed before it began, it also shows the end of that run: it explains the failure, and the next run may be
+// minutes away.
 func since(c model.Container, began time.Time) time.Time {
 	ended := c.LastFinishedAt
 	if c.State == model.ContainerTerminated {

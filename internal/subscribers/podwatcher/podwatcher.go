@@ -38,7 +38,7 @@ const (
 // Subscriber is the PodWatcher.
 type Subscriber struct {
 	client Client
-	// told is what was dispatched about pods, by UID. It outlives a crash of Run: the next Run reports the pods that are
+	// told are the pods as they were dispatched last, by UID. It outlives a crash of Run: the next Run reports the pods that are
 	// gone meanwhile.
 	told map[string]state.Pod
 }
@@ -90,12 +90,12 @@ type book struct {
 	owners    map[string]model.ManifestName
 	hashes    map[string][]model.ManifestName
 	selectors map[model.ManifestName][]map[string]string
-	// users are the wanted watches, each with the resources that it is for. unsynced are those of them that have not yet
-	// reported everything that existed when they began.
+	// users are the wanted watches, each with its resources. unsynced are the wanted watches that have not yet reported
+	// everything that existed when they began.
 	users    map[scope][]model.ManifestName
 	unsynced map[scope]bool
-	// seen are the pods by UID, told what was dispatched about them, chains their owners by direct owner. inherited are the
-	// pods that only an earlier run has reported: they count as existing until the watches have reported everything.
+	// seen are the pods by UID, told the pods as they were dispatched last, chains their owners by direct owner. inherited are
+	// the pods that only an earlier run has reported: they count as existing until the watches have reported everything.
 	seen      map[string]*seen
 	told      map[string]state.Pod
 	inherited map[string]bool
@@ -107,7 +107,7 @@ type book struct {
 	loops map[string]time.Time
 }
 
-// asked is how often an owner was requested in vain, when the next try is due, and whether a pod still needs it.
+// asked counts the requests for an owner in vain, with the time of the next try, and whether a pod still needs the owner.
 type asked struct {
 	times  int
 	next   time.Time
@@ -128,7 +128,7 @@ type seen struct {
 	scopes map[scope]bool
 }
 
-// Wanted implements clusterwatch.Follower: what to watch for the objects that are deployed now.
+// Wanted implements clusterwatch.Follower with the watches for the objects that are deployed now.
 func (b *book) Wanted(v store.View) map[scope][]model.ManifestName {
 	b.owners, b.hashes = map[string]model.ManifestName{}, map[string][]model.ManifestName{}
 	before := b.users
@@ -171,7 +171,7 @@ func (b *book) Wanted(v store.View) map[scope][]model.ManifestName {
 // managed selects the pods whose template hone has labelled.
 const managed = deploy.LabelManagedBy + "=" + deploy.ManagedByHone
 
-// scopesFor returns what to watch because of an applied object: the labelled pods in its namespace, those of the resource's
+// scopesFor returns the scopes to watch for an applied object: the labelled pods in its namespace, the pods of the resource's
 // own selectors, and all pods if an object of an unknown kind, or one that a command of the user applied, may create pods
 // without hone's labels.
 func scopesFor(m model.Manifest, a model.AppliedObject) []scope {
@@ -363,8 +363,8 @@ func (b *book) orphaned(ctx context.Context, e k8s.PodEvent) bool {
 	return false
 }
 
-// superseded reports whether a pod without hone's labels belongs to a ReplicaSet for which the given owner has a younger
-// one: such pods are of an earlier rollout of a Deployment.
+// superseded reports whether a pod without hone's labels belongs to a ReplicaSet for which the given owner has a younger one:
+// such pods belong to an earlier rollout of a Deployment.
 func (b *book) superseded(ctx context.Context, e k8s.PodEvent, owner string) bool {
 	own, ok := replicaSet(b.chain(ctx, e))
 	if !ok {

@@ -30,7 +30,8 @@ const (
 	name = "PortForwardController"
 	// retryListen is the pause before a port that another process holds is tried again.
 	retryListen = 2 * time.Second
-	// failingAfter is how long a forward fails before it counts as failed: an app that restarts is back by then.
+	// failingAfter is the time for which a forward must fail before it counts as failed: an app that restarts is
+	// back earlier.
 	failingAfter = time.Second
 )
 
@@ -41,7 +42,7 @@ type Subscriber struct {
 	logs   *logstore.Store
 	retry  time.Duration
 	opener portforward.Opener
-	// failing is how long a forward must fail before it counts as failed.
+	// failing is failingAfter, or a shorter time in tests.
 	failing time.Duration
 }
 

@@ -20,7 +20,7 @@ import (
 
 const name = "ProcessController"
 
-// slack is how long stopping may take beyond the grace period of a server: it is killed, and its last output is read.
+// slack is the time that stopping may take beyond the grace period of a server: it is killed, and its last output is read.
 const slack = 10 * time.Second
 
 // Subscriber is the ProcessController.
@@ -102,8 +102,8 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 }
 
-// desired returns the servers that should run: those of resources that were updated successfully. While an update runs,
-// and when it fails, the server of the one before keeps running.
+// desired returns the servers that should run: the servers of resources that were updated successfully. While an update
+// runs, and when it fails, the server of the one before keeps running.
 func desired(v store.View) map[model.ManifestName]wish {
 	out := map[model.ManifestName]wish{}
 	for e := range state.Enabled(v) {

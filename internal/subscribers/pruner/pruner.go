@@ -92,7 +92,7 @@ func (s *Subscriber) prune(ctx context.Context, req imagebuild.PruneRequest) {
 	}
 }
 
-// describe describes what was removed: "3 old images of earlier builds (120 MB)".
+// describe describes the removed images: "3 old images of earlier builds (120 MB)".
 func describe(p imagebuild.Pruned) string {
 	if p.Images == 0 {
 		return words.Count(len(p.Refs), "old tag") + " of earlier builds"
@@ -126,8 +126,8 @@ func inUse(v store.View) []string {
 
 // schedule decides when to prune.
 type schedule struct {
-	// built holds, by reference, when the newest build of each image began. begin is when the first of them was seen, and
-	// builds how many there were since the last pruning.
+	// built holds, by reference, when the newest build of each image began. begin is the time when the first of them was
+	// seen, and builds counts them since the last pruning.
 	built  map[string]time.Time
 	begin  time.Time
 	builds int

@@ -1,6 +1,6 @@
-// Package restartcontroller carries out the restarts that the user requests of what runs in the cluster and in the container
-// engine: pods are deleted, so that their controllers replace them, processes are restarted in their containers, and
-// containers of Compose are restarted.
+// Package restartcontroller carries out the restarts that the user requests in the cluster and in the container engine: pods
+// are deleted, so that their controllers replace them, processes are restarted in their containers, and containers of Compose
+// are restarted.
 //
 // # Concurrency
 //
@@ -24,7 +24,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// limit is how long a restart may take. It must leave a process the time to end on its own.
+// limit bounds a restart. It must leave a process the time to end on its own.
 const limit = 45 * time.Second
 
 // Pods deletes pods.
@@ -71,7 +71,7 @@ func (s *Subscriber) Contract() store.Contract {
 	}
 }
 
-// job is one restart: what is restarted was decided when it began.
+// job is one restart: its steps were decided when it began.
 type job struct {
 	serial int
 	steps  []step
@@ -126,7 +126,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 }
 
-// steps returns what a restart has to do.
+// steps returns the steps of a restart.
 func (s *Subscriber) steps(v store.View, m model.Manifest, pods bool) (out []step) {
 	all := state.PodsOf(v, m.Name)
 	u := state.Updates.In(v).Value(string(m.Name))
@@ -163,7 +163,7 @@ func (s *Subscriber) steps(v store.View, m model.Manifest, pods bool) (out []ste
 	return out
 }
 
-// lost adds what the step has removed for good.
+// lost adds the pod that the step has removed for good.
 func (s step) lost(gone []string) []string {
 	if s.applied != "" {
 		gone = append(gone, s.applied)
@@ -184,7 +184,7 @@ func (s *Subscriber) restart(ctx context.Context, name model.ManifestName, j job
 		switch {
 		case ctx.Err() != nil:
 			return ended, nil, false
-		case k8s.IsNotFound(err): // it ended on its own meanwhile, and what replaces it is new
+		case k8s.IsNotFound(err): // it ended on its own meanwhile, and its replacement is new
 			logstore.Infof(log, "Gone already: %s", step.what)
 			gone = step.lost(gone)
 		case errors.Is(err, context.DeadlineExceeded):

@@ -57,8 +57,8 @@ func (s *Subscriber) watch(ctx context.Context, sc scope, trouble func(error), e
 	return s.client.WatchServices(ctx, req, event)
 }
 
-// scope is what is watched in a namespace: the Services that carry hone's labels, or all of them if a command of the user
-// applied one.
+// scope is the scope of a watch in a namespace: the Services that carry hone's labels, or all of them if a command of the
+// user applied one.
 type scope struct {
 	namespace string
 	all       bool
@@ -72,8 +72,8 @@ func (sc scope) String() string {
 	return "services " + sc.namespace + " " + deploy.LabelManagedBy
 }
 
-// follower holds what is known about Services, by UID: the resources that applied them, their newest state, and what was
-// dispatched.
+// follower holds the state of Services, by UID: the resources that applied them, their newest state, and the state that
+// was dispatched last.
 type follower struct {
 	owners     map[string]model.ManifestName
 	seen, told map[string]model.Service
@@ -103,7 +103,7 @@ func (f *follower) Changes(context.Context, store.View) ([]store.Action, time.Du
 	return difference(f.owners, f.seen, f.told), 0
 }
 
-// applied returns the Services that resources applied, by UID, and what has to be watched, for which resources.
+// applied returns the Services that resources applied, by UID, and the scopes to watch, with their resources.
 func applied(v store.View) (map[string]model.ManifestName, map[scope][]model.ManifestName) {
 	owners, scopes := map[string]model.ManifestName{}, map[scope][]model.ManifestName{}
 	for e := range state.Updates.In(v).Refs() {

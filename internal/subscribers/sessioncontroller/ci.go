@@ -13,14 +13,14 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// podGrace is how much later than its job a pod may appear, and appear to have ended.
+// podGrace is the most by which a pod may appear, and appear to have ended, later than its job.
 const podGrace = 3 * time.Second
 
-// serverStays is how long a server without a readiness probe has to run to count as ready: a server that ends at once
-// because of a wrong flag or a port that is taken has also been running.
+// serverStays is the time that a server without a readiness probe has to run to count as ready: a server that ends at
+// once because of a wrong flag or a port that is taken has also been running.
 const serverStays = time.Second
 
-// outage is how long ci waits for a cluster or an engine that no longer answers.
+// outage is the time for which ci waits for a cluster or an engine that no longer answers.
 const outage = time.Minute
 
 // judgeCI applies the rules of ci: success when every target is updated and its runtime ready, failure on the first
@@ -67,7 +67,7 @@ func judgeCI(v store.View, session state.Session, now time.Time, deployed map[mo
 	return &state.SessionEnded{}, 0
 }
 
-// collectionAttempts is how often in a row deleting leftovers may fail before ci fails.
+// collectionAttempts is the number of failures in a row to delete leftovers after which ci fails.
 const collectionAttempts = 3
 
 // leftOver reports whether objects still have to be deleted: leftovers of earlier sessions, or objects that leave the
@@ -232,7 +232,7 @@ func readiness(m model.Manifest, u state.Update, r buildcontrol.RuntimeState, po
 	return "", left
 }
 
-// timedOut describes what ci was still waiting for.
+// timedOut describes the resources that ci was still waiting for.
 func timedOut(v store.View, limit time.Duration) string {
 	var open []string
 	for _, r := range status.All(v) {
@@ -252,7 +252,7 @@ func timedOut(v store.View, limit time.Duration) string {
 	return fmt.Sprintf("timed out after %s: %s\n  raise the limit with --timeout or ci_settings(timeout=…)", limit, strings.Join(open, "; "))
 }
 
-// uncollected says what is left when everything that is declared is ready.
+// uncollected names the remaining objects when everything that is declared is ready.
 func uncollected(v store.View) string {
 	going := state.TheSession(v).Collection.Going
 	if len(going) == 0 {

@@ -15,7 +15,7 @@ import (
 // restarts its containers when it does, with their exit codes.
 type tries struct {
 	logs *logstore.Store
-	// seen are the failed runs of containers, by log span; count is how many of a resource there were, and last the newest.
+	// seen are the failed runs of containers, by log span; count is their number by resource, and last the newest.
 	seen  map[string]bool
 	count map[model.ManifestName]int
 	last  map[model.ManifestName]failure

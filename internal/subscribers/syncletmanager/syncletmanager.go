@@ -118,7 +118,7 @@ func desired(v store.View) []model.ContainerRef {
 	return out
 }
 
-// report dispatches the state of a synclet, and writes what concerns the user to the log of its resource.
+// report dispatches the state of a synclet, and writes messages for the user to the log of its resource.
 func (s *Subscriber) report(rt *store.Runtime, st synclet.Status) {
 	c := st.Container
 	row := state.Synclet{Resource: c.Resource, Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, State: string(st.State),

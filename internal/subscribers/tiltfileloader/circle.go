@@ -10,7 +10,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// circle is what slows down an endless loop of evaluations.
+// circle slows down an endless loop of evaluations.
 type circle struct {
 	// named is the number of the evaluation whose pause has been announced.
 	named int

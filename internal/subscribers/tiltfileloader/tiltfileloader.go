@@ -29,7 +29,7 @@ type Loader func(ctx context.Context, o tiltfile.Options) tiltfile.Result
 // when the user saves a file of the program, or requests another evaluation, the running one is aborted.
 type Subscriber struct {
 	load Loader
-	// options are those of every evaluation, without path, arguments and logger.
+	// options are the options of every evaluation, without path, arguments and logger.
 	options tiltfile.Options
 	logs    *logstore.Store
 	now     func() time.Time

@@ -33,7 +33,7 @@ type Subscriber struct {
 	inPlace atomic.Pointer[map[model.TargetID]bool]
 }
 
-// parts are what Run works with.
+// parts are the watcher and the settler of one Run.
 type parts struct {
 	watcher *watch.Watcher
 	settler *watch.Settler
@@ -111,7 +111,7 @@ func (s *Subscriber) Settled(ctx context.Context) {
 
 // follow keeps the watcher's set in step with the declarations.
 func (s *Subscriber) follow(ctx context.Context, rt *store.Runtime, w *watch.Watcher) error {
-	compared := 0 // the last evaluation of the Tiltfile whose files were compared with what it read
+	compared := 0 // the last evaluation of the Tiltfile whose files were compared with their contents at that time
 	for {
 		select {
 		case <-ctx.Done():
@@ -135,9 +135,9 @@ func (s *Subscriber) follow(ctx context.Context, rt *store.Runtime, w *watch.Wat
 	}
 }
 
-// changedSince returns the files that differ from what an evaluation of the Tiltfile read, sorted. The watcher takes the
-// state that it finds as the initial one, so it does not report files that were saved after they were read and before they
-// were watched.
+// changedSince returns the files that differ from the contents that an evaluation of the Tiltfile read, sorted. The watcher
+// takes the state that it finds as the initial one, so it does not report files that were saved after they were read and
+// before they were watched.
 func changedSince(read map[string]uint64) (changed []string) {
 	for path, was := range read {
 		now, err := contentHash(path)
@@ -205,12 +205,12 @@ var inPlace = state.EachResource("targets that are updated in place", func(e *st
 	return ids
 })
 
-// watched is what is watched for each resource that is switched on.
+// watched are the paths to watch for each resource that is switched on.
 var watched = state.EachOrdered("what is watched for resources", func(e *store.Entry[state.Resource]) (specs []watch.Spec) {
 	if e.Phase == store.TearingDown {
 		return nil
 	}
-	// What a command of the user depends on may be stamp files; an engine that builds an image looks at contents.
+	// The inputs of a command of the user may be stamp files; an engine that builds an image looks at contents.
 	add := func(id model.TargetID, w model.WatchSpec, touches bool) {
 		if len(w.Paths) > 0 {
 			specs = append(specs, watch.Spec{ID: id, WatchSpec: w, Touches: touches})
@@ -232,7 +232,7 @@ var watched = state.EachOrdered("what is watched for resources", func(e *store.E
 	return specs
 })
 
-// desired returns what should be watched: the Tiltfile's own files, each target's, once per target, and those of the file
+// desired returns the paths to watch: the Tiltfile's own files, each target's, once per target, and the files of the file
 // watches that are on.
 func desired(v store.View) ([]watch.Spec, []model.Ignore) {
 	t := state.TheTiltfile(v)
