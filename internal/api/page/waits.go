@@ -9,7 +9,7 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// Waits returns how long saves took until they ran.
+// Waits returns the times that saves took until they ran.
 func Waits(v store.View) api.Waits {
 	out := api.Waits{Resources: []api.ResourceWaits{}}
 	var all []time.Duration

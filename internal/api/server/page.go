@@ -90,7 +90,8 @@ func compress(content []byte) []byte {
 	return b.Bytes()
 }
 
-// wantsHTML reports whether a person looks at the answer to a request: a browser asks for the page or for one of the documentation.
+// wantsHTML reports whether a person looks at the answer to a request: a browser asks for the page, or for a page of the
+// documentation.
 func wantsHTML(r *http.Request) bool {
 	return (r.URL.Path == "/" || isDocs(r)) && strings.Contains(r.Header.Get("Accept"), "text/html")
 }

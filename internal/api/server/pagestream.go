@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// pagePause is the minimum time between two events of a stream of the page, logPause the minimum
-	// between two pieces of news about logs.
+	// pagePause is the minimum time between two events of a stream of the page, logPause the minimum between two pieces
+	// of news about logs.
 	pagePause = 50 * time.Millisecond
 	logPause  = 100 * time.Millisecond
 )
