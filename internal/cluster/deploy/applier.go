@@ -185,21 +185,21 @@ type ApplyRequest struct {
 	// Record, unless nil, is called once before anything is applied, and before Before: it records the objects, and may do other
 	// work that must come first. If it fails, Apply applies nothing and returns its error.
 	Record func(context.Context) error
-	// Before, unless nil, reports whether an object was applied before, by an earlier call. One that is applied only once (model.AnnotationApply)
-	// and no longer exists is not created again then.
+	// Before, unless nil, reports whether an earlier call applied an object. An object that is applied only once
+	// (model.AnnotationApply) is then not created again after it was deleted.
 	Before func(model.ObjectID) bool
 	// Accepted, unless nil, returns which fields of an object are left to others, as Ledger.Accepted does.
 	Accepted func(model.ObjectID) *Acceptance
 	// Applied, unless nil, is called with each object that is up to date now, unless it is shared with others; written is set if
 	// that took a write. Several goroutines call it.
 	Applied func(desired *unstructured.Unstructured, written bool)
-	// Found, unless nil, keeps how objects of others were before they are taken over.
+	// Found, unless nil, stores objects of others as they are before hone takes them over.
 	Found  *Ledger
 	Logger logstore.Logger
 }
 
-// Apply applies the objects to the cluster, each after its dependencies, and logs the result. It does not write objects
-// that are already up to date. A Service that selects other pods than before comes last, when those are ready, or after Timeout. A
+// Apply applies the objects to the cluster, each after its dependencies, and logs the result. It does not write objects that are
+// already up to date. A Service that selects other pods than before comes last, once those pods are ready, or after Timeout. A
 // failing object blocks only its dependents. The error joins the errors of all objects ("apply deployment/web: …"), failures before
 // the objects that they blocked.
 //

@@ -28,7 +28,8 @@ type applyRun struct {
 	g        *graph
 	outcomes []outcome
 	waits    waits
-	// later holds, for each Service that is put off, the workloads that have to be ready first. switching is set once it is their turn.
+	// later holds, for each Service that is put off, the workloads that have to be ready first. switching is set once
+	// the Services are applied.
 	later     [][]int
 	switching bool
 	// dry makes the API server answer as if it wrote, and write nothing.
@@ -92,7 +93,7 @@ func (r *applyRun) object(ctx context.Context, i int) error {
 	return nil
 }
 
-// byPolicy handles an object that its declaration keeps hone from writing. done is set if it is one.
+// byPolicy handles an object whose declaration keeps hone from writing it. done is set for such an object.
 func (r *applyRun) byPolicy(ctx context.Context, i int, t target, desired, live *unstructured.Unstructured) (done bool, err error) {
 	switch {
 	case readOnly(desired) && live == nil:
@@ -233,7 +234,7 @@ func (r *applyRun) write(ctx context.Context, t target, desired, live *unstructu
 func (r *applyRun) noted(got *unstructured.Unstructured, err error) (*unstructured.Unstructured, error) {
 	if err == nil && r.req.Found != nil && annotation(got, AnnotationAdopted) != "" {
 		if err := r.req.Found.RememberWritten(got); err != nil {
-			logstore.Warnf(r.req.Logger, "WARNING: %v", err) // those that it still owns are known anyway
+			logstore.Warnf(r.req.Logger, "WARNING: %v", err) // the fields that hone still owns are known anyway
 		}
 	}
 	return got, err
@@ -300,7 +301,7 @@ func (r *applyRun) adoptFields(ctx context.Context, t target, live *unstructured
 	return live, nil
 }
 
-// serves notes that an object that was applied is a definition whose kind the API server does not serve yet.
+// serves notes that an applied object is a definition whose kind the API server does not serve yet.
 func (r *applyRun) serves(i int, t target, live *unstructured.Unstructured) {
 	if _, ok := definedKind(live); ok && !conditionTrue(live, "Established") {
 		r.outcomes[i].defines = &t

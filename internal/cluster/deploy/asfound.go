@@ -55,7 +55,7 @@ func (l *Ledger) RememberFound(live *unstructured.Unstructured) error {
 	return nil
 }
 
-// RememberWritten adds the fields that hone owns in a live object that it took over to those it has written.
+// RememberWritten adds the fields that hone owns in an adopted live object to the stored set of fields that it has written.
 func (l *Ledger) RememberWritten(live *unstructured.Unstructured) error {
 	f := l.found(live)
 	if f == nil {
@@ -84,7 +84,8 @@ func (l *Ledger) storeFound(id model.ObjectID, f asFound) error {
 	return l.seal(l.foundFile(id), foundPlace(id), raw)
 }
 
-// found returns how the live object was found; nil if that is not known, or it is another object of the same name.
+// found returns the record of how the live object was found; nil if there is none, or if it describes another object of the same
+// name.
 func (l *Ledger) found(live *unstructured.Unstructured) *asFound {
 	id := IDOf(live)
 	raw := l.unseal(l.foundFile(id), foundPlace(id))
@@ -132,9 +133,9 @@ func (l *Ledger) unseal(path, place string) []byte {
 	return raw
 }
 
-// restore gives the fields that hone has written to an adopted object the values that they had when it was found, and takes those away
-// that it did not have. A field that others have written since stays as it is. It returns the updated object, and who owned those fields
-// before; nil if how it was found is not known, and nothing was restored.
+// restore gives the fields that hone has written to an adopted object the values that they had when it was found, and removes the
+// fields that the object did not have. A field that others have written since stays as it is. It returns the updated object, and
+// the former owners of the restored fields. If the found state is unknown, it restores nothing and returns nil owners.
 func (r *deleteRun) restore(ctx context.Context, t target, live *unstructured.Unstructured) (after *unstructured.Unstructured, owners []metav1.ManagedFieldsEntry, err error) {
 	if r.req.Found == nil {
 		return live, nil, nil
@@ -165,7 +166,7 @@ func (r *deleteRun) restore(ctx context.Context, t target, live *unstructured.Un
 }
 
 // applyAs applies a declaration that has only the given fields to a live object, in the name of a field manager: that manager loses
-// all its others. An object that was made again meanwhile is a conflict.
+// all its other fields. An object that was made again meanwhile is a conflict.
 func (r *deleteRun) applyAs(ctx context.Context, t target, live *unstructured.Unstructured, manager string, fields map[string]any) (got *unstructured.Unstructured, err error) {
 	body := &unstructured.Unstructured{Object: fields}
 	if fields == nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // claims lets one operation at a time work on an object, from its decision to its end: no other operation applies an
-// object between the check who owns it and its deletion.
+// object between the check of its owner and its deletion.
 type claims struct {
 	mu    sync.Mutex
 	held  map[model.ObjectID]bool // guarded by mu

@@ -39,11 +39,11 @@ type CollectRequest struct {
 	Declined []model.ObjectID
 	// AtOnce deletes leftovers that serve although the applied workloads are not ready: their readiness does not matter.
 	AtOnce bool
-	// Keep returns why nothing is collected, so that the leftovers stay recorded; empty, or nil, if nothing keeps them. It is called
-	// only if there are some.
+	// Keep returns the reason why nothing is collected, so that the leftovers stay recorded; empty if nothing keeps them. Nil
+	// means the same. It is called only if there are leftovers.
 	Keep func() string
-	// AtRest reports whether the declarations are final. Otherwise the leftovers stay, recorded as leaving. Nil means that they are. It is
-	// called only if there are some.
+	// AtRest reports whether the declarations are final. Otherwise the leftovers stay, recorded as leaving. Nil means that they
+	// are final. It is called only if there are leftovers.
 	AtRest func() bool
 	// Project restricts the collection to objects that carry its label.
 	Project string
@@ -55,11 +55,11 @@ type CollectRequest struct {
 	Logger  logstore.Logger
 }
 
-// Collect deletes the recorded objects that the resource no longer declares, unless another resource owns them now. It
-// then records the current objects of the resource. It must be called only after a successful Apply of the whole
-// resource. Namespaces, volumes and definitions of kinds are never collected: their records stay, so that Delete can
-// still find them. While leftovers include pods that serve, all of them stay, recorded as leaving, until the applied workloads are
-// ready, unless that does not matter. The error names the objects that could not be collected yet; the ledger is correct in any case.
+// Collect deletes the recorded objects that the resource no longer declares, unless another resource owns them now. It then
+// records the current objects of the resource. It must be called only after a successful Apply of the whole resource. Namespaces,
+// volumes and definitions of kinds are never collected: their records stay, so that Delete can still find them. If a leftover has
+// pods that serve, all leftovers stay, recorded as leaving, until the applied workloads are ready, unless AtOnce is set. The error
+// names the objects that could not be collected yet; the ledger is correct in any case.
 func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 	if req.Logger == nil {
 		req.Logger = logstore.Discard

@@ -66,7 +66,7 @@ func (o DeleteOutcome) Stays() bool {
 	return o == OutcomeKept || o == OutcomeElsewhere || o == OutcomeGoing
 }
 
-// Removal is why objects are deleted.
+// Removal is the reason for a deletion.
 type Removal int
 
 // The reasons.
@@ -98,7 +98,7 @@ type DeleteRequest struct {
 	Removal Removal
 	// KeepAdopted leaves objects that hone took over unchanged, instead of giving them back.
 	KeepAdopted bool
-	// Found, unless nil, knows how objects were that hone took over, for giving them back so.
+	// Found, unless nil, has stored how objects were before hone took them over, so that they can be given back in that state.
 	Found *Ledger
 	// RunID, if set, restricts the deletion to objects that the session of this ID changed last.
 	RunID string
@@ -110,8 +110,8 @@ type DeleteRequest struct {
 	// Pods makes Wait also wait for the pods of the workloads, which may take some time to end, and Look look at them. It includes pods
 	// of recorded workloads that were deleted before.
 	Pods bool
-	// Accepted, if set, is called for each object that Delete will not touch any more, because its deletion was
-	// accepted or it is kept. Several goroutines may call it at the same time.
+	// Accepted, if set, is called for each object that Delete no longer touches, because its deletion was accepted or it is kept.
+	// Several goroutines may call it at the same time.
 	Accepted func(model.ObjectID)
 	// Timeout bounds each request to the API server; zero means 30 s.
 	Timeout time.Duration
@@ -120,10 +120,11 @@ type DeleteRequest struct {
 	Logger logstore.Logger
 }
 
-// Delete deletes objects, dependents before their dependencies, and logs the result. It deletes only objects that carry
-// hone's labels, are not marked to be kept, and have the requested UID. All other objects stay, with a line in the log
-// that states why. Objects that hone took over are given back: they lose hone's marks and stay, as they were found if Found knows
-// that. Objects that other projects share are left to them. Namespaces and definitions go last, when their dependents are gone. They stay if they hold objects that hone did not make.
+// Delete deletes objects, dependents before their dependencies, and logs the result. It deletes only objects that carry hone's
+// labels, are not marked to be kept, and have the requested UID. All other objects stay, with a line in the log that states why.
+// Objects that hone took over are given back: they lose hone's marks and stay, in the state in which they were found if Found has
+// it. Objects that other projects share are left to them. Namespaces and definitions go last, when their dependents are gone. They
+// stay if they hold objects that hone did not make.
 //
 // The error joins the errors of the objects that could not be deleted. For an object that still exists after WaitLimit, it names
 // the blockers; only the dependencies of that object are kept. When ctx ends, the error is an *Unfinished.
@@ -184,7 +185,7 @@ type deleteRun struct {
 
 // fate is the state of the deletion of one object. The nodes of the object run one after the other.
 type fate struct {
-	// kept is why the object stays; empty if it does not.
+	// kept is the reason why the object stays; empty if it does not.
 	kept string
 	// asked is set when the API server has accepted the deletion, gone when the object no longer exists.
 	asked, gone bool
@@ -277,7 +278,8 @@ func (r *deleteRun) find(ctx context.Context, ref ObjectRef) (found, error) {
 	return found{t: t, live: live, outcome: outcome, why: why}, nil
 }
 
-// absent returns the result for an object that does not exist. Its pods may still do, if an earlier deletion did not wait for them.
+// absent returns the result for an object that does not exist. Its pods may still exist, if an earlier deletion did not wait for
+// them.
 func (r *deleteRun) absent(ctx context.Context, t target) found {
 	if r.req.Pods && r.req.Found != nil {
 		if was := r.req.Found.Remembered(t.id); was != nil {
@@ -352,7 +354,7 @@ func (r *deleteRun) deleteOne(ctx context.Context, i int) error {
 	return r.accepted(ctx, t, live, f)
 }
 
-// request asks the API server to delete an object, again while others write to it at the same time.
+// request asks the API server to delete an object. It repeats the request while others write to the object at the same time.
 func (r *deleteRun) request(ctx context.Context, t target, live *unstructured.Unstructured) error {
 	pauses := retry.Backoff{First: 50 * time.Millisecond, Most: time.Second}
 	for attempt := 1; ; attempt++ {
@@ -379,7 +381,7 @@ func (r *deleteRun) accepted(ctx context.Context, t target, live *unstructured.U
 	return nil
 }
 
-// lookAtPods checks once whether the pods of a workload that is gone are gone, too, if that matters and nothing waits for them.
+// lookAtPods checks once whether the pods of a deleted workload are gone, too, if that matters and nothing waits for them.
 func (r *deleteRun) lookAtPods(ctx context.Context, t target, f *fate) error {
 	if r.req.Wait || !r.req.Look || len(f.pods.uids) == 0 {
 		return nil

@@ -9,6 +9,7 @@
 // touched, and stores beside them the declarations that were applied last. Applier.Collect deletes the objects that a
 // resource no longer declares, Applier.Delete the objects that the user wants to delete. Applier.Preview predicts the
 // effects of Apply and Collect.
+//
 // # Concurrency
 //
 // Inject, Health and the naming functions are pure. An Applier may be used by several goroutines. The goroutines that

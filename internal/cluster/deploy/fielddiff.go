@@ -56,7 +56,7 @@ func changedFields(prior, desired, live, merged *unstructured.Unstructured) []ap
 	return d.out
 }
 
-// ownersOf returns the field managers of an object; mine is the one that is hone for this object.
+// ownersOf returns the field managers of an object; mine is the name under which hone itself writes it.
 func ownersOf(u *unstructured.Unstructured, mine string) []owner {
 	var out []owner
 	for _, m := range u.GetManagedFields() {
@@ -161,7 +161,8 @@ func (d *fieldDiff) list(at *place, key string, v values, has, will []any) bool 
 	return false
 }
 
-// entry returns how an entry of a list is shown, and how the API server identifies it.
+// entry returns the text that stands for an entry of a list in a path, and the path element by which the API server identifies
+// it.
 func entry(item map[string]any, keys []listKey) (string, fieldpath.PathElement) {
 	var shown []string
 	fields := value.FieldList{}

@@ -81,8 +81,8 @@ func (x *index) referred(u *unstructured.Unstructured) []int {
 	return out
 }
 
-// resolve returns the object with the values of the fields that it refers to, and waits for those that have none yet. Other objects
-// are returned as they are.
+// resolve returns the object with the values of the fields that it refers to, and waits for the fields that have none yet. Objects
+// without references are returned as they are.
 func (r *applyRun) resolve(ctx context.Context, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	refs, err := fieldRefsOf(u)
 	if err != nil || len(refs) == 0 {

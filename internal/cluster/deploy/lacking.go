@@ -8,9 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 )
 
-// IsLacking reports whether an object, or one of several, was refused because the cluster lacks
-// something that may still be supplied: its namespace, its kind, room in a quota. The same request
-// may be accepted later.
+// IsLacking reports whether an object, or one of several, was refused because the cluster lacks something that may
+// still be supplied: its namespace, its kind, room in a quota. The same request may be accepted later.
 func IsLacking(err error) bool {
 	return someOf(err, func(err error) bool {
 		return missingNamespace(err) != "" || apierrors.HasStatusCause(err, "NamespaceTerminating") || meta.IsNoMatchError(err) ||
@@ -18,10 +17,9 @@ func IsLacking(err error) bool {
 	})
 }
 
-// IsContended reports whether an object, or one of several, was refused only because others write
-// to it, or to a quota, at the same time. The same request may be accepted later. Lasting conflicts
-// are not among them: about fields that others own, about an object that was replaced, or raised by
-// a webhook.
+// IsContended reports whether an object, or one of several, was refused only because others write to it, or to a quota,
+// at the same time. The same request may be accepted later. It is false for lasting conflicts: about fields that others
+// own, about an object that was replaced, or raised by a webhook.
 func IsContended(err error) bool {
 	return someOf(err, func(err error) bool {
 		if _, ok := err.(apierrors.APIStatus); !ok || !apierrors.IsConflict(err) { // someOf unwraps
@@ -32,7 +30,7 @@ func IsContended(err error) bool {
 	})
 }
 
-// someOf reports whether an error is so, or one that it wraps or joins.
+// someOf reports whether is holds for an error, or for one that it wraps or joins.
 func someOf(err error, is func(error) bool) bool {
 	if err == nil || is(err) {
 		return err != nil

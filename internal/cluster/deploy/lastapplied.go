@@ -74,8 +74,8 @@ func (l *Ledger) remember(path string, desired *unstructured.Unstructured) error
 	return l.seal(path, placeOf(IDOf(desired)), raw)
 }
 
-// Remembered returns an object as it was applied last; nil if that is not known. It is a new copy. Of a Secret, only those values
-// are known that one of the others has, too: each other value is one that nothing else has.
+// Remembered returns a new copy of an object as it was applied last; nil if that is unknown. For a Secret, only the values that one
+// of the others has too are known. A value that nothing else has stands for each of the rest.
 func (l *Ledger) Remembered(id model.ObjectID, others ...*unstructured.Unstructured) *unstructured.Unstructured {
 	raw := l.unseal(l.appliedFile(id), placeOf(id))
 	u := &unstructured.Unstructured{}
@@ -92,8 +92,8 @@ func (l *Ledger) Remembered(id model.ObjectID, others ...*unstructured.Unstructu
 	return u
 }
 
-// undigest gives a remembered Secret values that the API server accepts: each one of others that has the remembered digest, and
-// where there is none the digest itself.
+// undigest replaces the digests in a remembered Secret with values that the API server accepts: with the value in others that has
+// the digest, or with the encoded digest itself where there is none.
 func undigest(key []byte, remembered *unstructured.Unstructured, others []*unstructured.Unstructured) {
 	for _, path := range model.SecretMaps {
 		values, _, _ := unstructured.NestedFieldNoCopy(remembered.Object, path...)
@@ -117,7 +117,7 @@ func undigest(key []byte, remembered *unstructured.Unstructured, others []*unstr
 	}
 }
 
-// secretAt reports whether the field at a path of a Secret may hold its values, with any of the values that it may have.
+// secretAt reports whether the field at a path of a Secret may hold secret values. values are the texts that the field may have.
 func secretAt(path fieldpath.Path, values ...any) bool {
 	var names, texts []string
 	for _, e := range path {

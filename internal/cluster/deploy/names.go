@@ -35,7 +35,8 @@ const (
 	AnnotationRunID = "hone.dev/run-id"
 	// AnnotationResourceName is the resource's full name if LabelResource cannot hold it.
 	AnnotationResourceName = "hone.dev/resource-name"
-	// AnnotationHolder names from where the project deployed the object last: the holder of the ledger that records it.
+	// AnnotationHolder names the place from which the project last deployed the object: the holder of the ledger that
+	// records it.
 	AnnotationHolder = "hone.dev/holder"
 	// AnnotationAdopted marks objects that hone took over. It holds the values that hone's labels and annotations
 	// replaced, as JSON.

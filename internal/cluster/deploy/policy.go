@@ -35,9 +35,9 @@ func absentReadOnly(t target) error {
 		"create it, or remove the annotation "+model.AnnotationReadOnly)
 }
 
-// withoutIgnored returns the desired object with the fields that model.AnnotationIgnore names as they are in the live object. A field that
-// others own is left out, so that they may go on to change it at the same time; one that only hone owns gets its present value, because
-// leaving it out would remove it.
+// withoutIgnored returns the desired object with the fields that model.AnnotationIgnore names as they are in the live
+// object. A field that others own is left out, so that they may change it at the same time; a field that only hone owns
+// gets its present value, because leaving it out would remove it.
 func withoutIgnored(desired, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	pointers := model.Pointers(annotation(desired, model.AnnotationIgnore))
 	if live == nil || len(pointers) == 0 {

@@ -63,7 +63,8 @@ type PreviewRequest struct {
 	// Records are the ledger's records, by resource: of the declared resources, and of resources that are no longer declared and
 	// whose objects would be deleted.
 	Records map[model.ManifestName][]ObjectRecord
-	// Elsewhere tells which other resource of the Tiltfile declares an object: it is handed over to it.
+	// Elsewhere returns the other resource of the Tiltfile that declares an object, if there is one: the object is handed over to
+	// it.
 	Elsewhere func(model.ObjectID) (model.ManifestName, bool)
 	// Project is the owner of the objects.
 	Project string
@@ -73,7 +74,7 @@ type PreviewRequest struct {
 	Timeout time.Duration
 	// Adopt lets the operation take over objects that others made.
 	Adopt bool
-	// Removal says why objects would be deleted that are no longer declared.
+	// Removal is the reason for deleting objects that are no longer declared.
 	Removal Removal
 	// RunID is as for a CollectRequest.
 	RunID string
@@ -159,7 +160,7 @@ func (p *preview) run(ctx context.Context, nodes []operation.Node) ([]api.PlanSt
 	return op.Plan(ctx, p.a.parallelism)
 }
 
-// inOrder returns resources after those that they come after, and otherwise as they are declared.
+// inOrder sorts resources so that each follows the resources in its After, and otherwise keeps their order.
 func inOrder(list []Declared) []Declared {
 	var out []Declared
 	seen := map[model.ManifestName]bool{}
@@ -219,7 +220,7 @@ func (p *preview) object(ctx context.Context, i int) api.PlanStep {
 	if err != nil {
 		return blocked(step, err)
 	}
-	if !isSecret(desired) { // a hash would tell a short value
+	if !isSecret(desired) { // a hash would reveal a short value
 		step.Declared = annotation(desired, AnnotationAppliedHash)
 	}
 	live, leaving, err := p.live(ctx, t)
@@ -311,7 +312,7 @@ func (p *preview) live(ctx context.Context, t target) (live *unstructured.Unstru
 	return live, false, nil
 }
 
-// change fills in how the object would change.
+// change fills in the changes to the object.
 func (p *preview) change(ctx context.Context, run *applyRun, step *api.PlanStep, t target, desired, live *unstructured.Unstructured) {
 	relation := p.a.relationTo(desired, live)
 	if p.byPolicy(step, t, relation, desired, live) {
@@ -384,7 +385,7 @@ func (p *preview) change(ctx context.Context, run *applyRun, step *api.PlanStep,
 	}
 }
 
-// byPolicy fills in the step of an object that its declaration keeps hone from writing, and reports whether it is one.
+// byPolicy fills in the step of an object whose declaration keeps hone from writing it, and reports whether it is such an object.
 func (p *preview) byPolicy(step *api.PlanStep, t target, relation relation, desired, live *unstructured.Unstructured) bool {
 	switch {
 	case readOnly(desired) && live == nil:
@@ -413,7 +414,7 @@ func (p *preview) before(id model.ObjectID) bool {
 	return false
 }
 
-// compare lists how live becomes got.
+// compare lists the differences between live and got.
 func (p *preview) compare(step *api.PlanStep, desired, live, got *unstructured.Unstructured) {
 	step.Fields = changedFields(p.prior(desired, live), desired, live, got)
 	step.Action = api.ActionUpdate
@@ -465,7 +466,8 @@ func blocked(step api.PlanStep, err error) api.PlanStep {
 	return step
 }
 
-// leftovers returns the nodes of the recorded objects that are no longer declared. It is called when the declared ones are planned.
+// leftovers returns the nodes of the recorded objects that are no longer declared. It is called once the declared objects are
+// planned.
 func (p *preview) leftovers() []operation.Node {
 	declared := map[model.ObjectID]bool{}
 	for i, id := range p.g.ids {

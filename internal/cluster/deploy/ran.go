@@ -10,9 +10,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// A digest of a command decides whether it is the command that ran last. The digest needs the key
-// of the ledgers, so that it reveals nothing about the values of secrets in the command's
-// environment.
+// A digest of a command decides whether it is the command that ran last. The digest needs the key of the ledgers, so
+// that it reveals nothing about the values of secrets in the command's environment.
 
 // SetRan notes the commands that have run for a resource, and their inputs.
 func (l *Ledger) SetRan(resource model.ManifestName, what ...any) error {
@@ -27,7 +26,7 @@ func (l *Ledger) SetRan(resource model.ManifestName, what ...any) error {
 	return l.change(func(c content) { c.ran[resource] = sum })
 }
 
-// Ran reports whether something has run for a resource, and whether it was the same.
+// Ran reports whether a command has run for a resource before, and whether it was the same one with the same inputs.
 func (l *Ledger) Ran(resource model.ManifestName, what ...any) (before, same bool, err error) {
 	l.mu.Lock()
 	c, err := l.current()

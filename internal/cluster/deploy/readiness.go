@@ -21,7 +21,8 @@ import (
 // servingKinds are the built-in kinds whose pods stay: clients may depend on them.
 var servingKinds = []string{"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Pod"}
 
-// Serves reports whether the pods of an object serve for as long as it exists. Jobs end on their own, and custom kinds are not known.
+// Serves reports whether the pods of an object serve for as long as it exists. Jobs end on their own, and hone cannot tell for
+// custom kinds.
 func Serves(id model.ObjectID) bool {
 	return builtinGroup(id.Group) && slices.Contains(servingKinds, id.Kind)
 }
@@ -55,7 +56,7 @@ func (a *Applier) readinessOf(ctx context.Context, id model.ObjectID, timeout ti
 	return r, nil
 }
 
-// judged reads how far an object is from its own status.
+// judged reads the readiness of an object from its status.
 func judged(live *unstructured.Unstructured) (readiness, error) {
 	s, err := status.Compute(live)
 	if err != nil {
@@ -67,8 +68,8 @@ func judged(live *unstructured.Unstructured) (readiness, error) {
 	return readiness{why: words.FirstLine(s.Message), failing: s.Status == status.FailedStatus}, nil
 }
 
-// Established reports whether a workload is ready, or has been since it was made, as far as it tells: a Deployment that has completed
-// a rollout does. It is false for one that does not exist.
+// Established reports whether a workload is ready, or has been ready since it was made, as far as its status shows: a
+// Deployment shows that it has completed a rollout. It is false for a workload that does not exist.
 func (a *Applier) Established(ctx context.Context, id model.ObjectID, timeout time.Duration) (bool, error) {
 	_, live, err := a.read(ctx, id, timeout)
 	if err != nil || live == nil {

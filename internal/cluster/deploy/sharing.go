@@ -82,8 +82,8 @@ func managerFor(desired *unstructured.Unstructured) string {
 // sharingManager is the field manager of a project for shared objects.
 func sharingManager(project string) string { return FieldManager + "-of-" + project }
 
-// turnsShared hands the fields of the project's own object to the manager for the declared one, if the object was not shared before
-// and is now, or the other way round. It returns the updated object.
+// turnsShared hands the project's fields in an object to the right manager if the object has become shared, is no longer shared, or
+// is shared under a former ID of the project. It returns the updated object.
 func (r *applyRun) turnsShared(ctx context.Context, t target, desired, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	was, is := r.a.sharer(project(desired), live), isShared(desired)
 	switch {
@@ -91,13 +91,13 @@ func (r *applyRun) turnsShared(ctx context.Context, t target, desired, live *uns
 		return r.rewriteFields(ctx, t, live, renamed(FieldManager, managerFor(desired)))
 	case was != "" && !is:
 		return r.rewriteFields(ctx, t, live, renamed(sharingManager(was), FieldManager))
-	case was != "" && was != project(desired): // the project had another ID then
+	case was != "" && was != project(desired): // the project has had another ID
 		return r.rewriteFields(ctx, t, live, renamed(sharingManager(was), managerFor(desired)))
 	}
 	return live, nil
 }
 
-// disagreement returns the problem for a shared object whose other sharers declare it differently; nil if the error is none of that.
+// disagreement returns the problem for a shared object whose other sharers declare it differently; nil for other errors.
 func (r *applyRun) disagreement(t target, u *unstructured.Unstructured, err error) error {
 	var lines, elsewhere []string
 	for _, c := range causes(err) {
@@ -109,7 +109,7 @@ func (r *applyRun) disagreement(t target, u *unstructured.Unstructured, err erro
 		id, is := strings.CutPrefix(owner, sharingManager(""))
 		switch {
 		case !is:
-		case c.Field == ".metadata.annotations."+AnnotationAppliedHash: // that differs as soon as anything does
+		case c.Field == ".metadata.annotations."+AnnotationAppliedHash: // the hash differs as soon as any field does
 			elsewhere = append(elsewhere, "other fields are declared in "+r.a.projectName(id))
 		default:
 			lines = append(lines, fmt.Sprintf("%s has another value in %s", c.Field, r.a.projectName(id)))

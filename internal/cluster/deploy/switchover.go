@@ -11,8 +11,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// A Service whose selector changes sends its clients to other pods at once, whether these can serve or not. It is therefore applied
-// after everything else, when the pods that it selects from then on are ready.
+// A Service whose selector changes sends its clients to other pods at once, whether or not these can serve. So it is applied last,
+// once the pods that it will select are ready.
 
 // switches returns the workloads of the run whose pods a Service will select, if it selects others in the cluster now. It is nil for
 // everything else.

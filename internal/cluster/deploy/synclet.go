@@ -23,7 +23,7 @@ type SyncletUse struct {
 	// Run puts the container's command under the synclet's supervisor. The supervisor also restarts the command when
 	// the file that the image's LiveUpdate.RestartProcess names is touched.
 	Run bool
-	// Command is the image's own command; nil if it is not known.
+	// Command is the image's own command; nil if it is unknown.
 	Command *ImageCommand
 }
 

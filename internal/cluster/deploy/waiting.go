@@ -72,8 +72,8 @@ func (w *waits) done(t target) {
 	delete(w.objects, t.id.String())
 }
 
-// line names the objects that have been awaited for at least sayAfter, and returns since when. It is empty if there are
-// none.
+// line names the objects that have been awaited for at least sayAfter, and returns the beginning of the longest wait.
+// It is empty if there are none.
 func (w *waits) line(now time.Time) (text string, since time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -106,7 +106,7 @@ func heldName(t target, held string) string {
 	return title(t.id) + " (" + held + ")"
 }
 
-// enumerate joins names. It gives only the number of those beyond sayAtMost.
+// enumerate joins up to sayAtMost names, and gives only the number of the others.
 func enumerate(names []string) string {
 	text := strings.Join(names[:min(len(names), sayAtMost)], ", ")
 	if more := len(names) - sayAtMost; more > 0 {

@@ -30,7 +30,7 @@ var dialer = &net.Dialer{
 
 // Client talks to one cluster. Make it with Kubeconfig.Connect and end it with Close.
 type Client struct {
-	rest  *rest.Config // the first way into the cluster, whose address requests are made for
+	rest  *rest.Config // the first way into the cluster; requests are made for its address
 	login *login
 
 	http     *http.Client // HTTP/2, shared by all clients below

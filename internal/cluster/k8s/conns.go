@@ -60,7 +60,7 @@ func (s *conns) close() {
 	}
 }
 
-// stuck returns for how long nothing has arrived on a connection that is pinged, the longest time of all of them.
+// stuck returns the longest time for which nothing has arrived on a pinged connection.
 func (s *conns) stuck() (longest time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,9 +72,9 @@ func (s *conns) stuck() (longest time.Duration) {
 	return longest
 }
 
-// endDead ends the connections that were opened before a time on the clock of heard, and are dead: the pinged ones on which nothing has
-// arrived for that long, and those on which nothing has arrived since these were alive. Their users read an error. It reports whether
-// there were any.
+// endDead ends dead connections that were opened before a time on the clock of heard: the pinged ones on which nothing
+// has arrived for the time after, and the others on which nothing has arrived since the pinged ones were alive. Their
+// users read an error. It reports whether any pinged connection was dead.
 func (s *conns) endDead(before int64, after time.Duration) bool {
 	s.mu.Lock()
 	now, last := s.heard.clock(), int64(-1)

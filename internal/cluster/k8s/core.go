@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// coreClient reads the core objects that hone knows by their types, in protobuf. client-go's typed clients do the same, but bring the
-// types of every API group into the program, all of which stay in it: 15 MB of 77 (November 2026).
+// coreClient reads the core objects that hone knows by their types, in protobuf. client-go's typed clients do the same,
+// but they link the types of every API group into the program: 15 MB of 77 (November 2026).
 type coreClient struct{ rest rest.Interface }
 
 var coreScheme, coreParameters = func() (*runtime.Scheme, runtime.ParameterCodec) {
@@ -42,8 +42,8 @@ func newCoreClient(to *rest.Config, hc *http.Client) (coreClient, error) {
 	return coreClient{c}, err
 }
 
-// identity returns the UID of the namespace kube-system, which identifies the cluster. It is empty
-// if the cluster does not reveal it, and nil if the cluster has no such namespace yet.
+// identity returns the UID of the namespace kube-system, which identifies the cluster. It is empty if the cluster does
+// not reveal it, and nil if the cluster has no such namespace yet.
 func (c coreClient) identity(ctx context.Context) (*string, error) {
 	var ns corev1.Namespace
 	err := c.rest.Get().Resource("namespaces").Name("kube-system").Do(quiet(ctx)).Into(&ns)

@@ -34,10 +34,9 @@ type ExecRequest struct {
 	TTY bool
 	// Sizes are the sizes of that terminal: the first and every later one. Nil leaves the size to the container runtime.
 	Sizes <-chan terminal.Extent
-	// Certain is for a command whose output does not show how it ended. API servers translate WebSockets for the
-	// kubelet. When they lose the connection to the kubelet they report success (version 1.34, next to two busy loops:
-	// 1 in 50). With Certain the exec uses only SPDY, which API servers pass on unchanged, so that a lost connection is
-	// an error.
+	// Certain is for a command whose output does not show how it ended. API servers translate WebSockets for the kubelet. When
+	// they lose the connection to the kubelet they report success (version 1.34, next to two busy loops: 1 in 50). With
+	// Certain the exec uses only SPDY, which API servers pass on unchanged, so that a lost connection is an error.
 	Certain bool
 	// Quick prefers SPDY where both protocols work. It is for commands with much input: the API server passes SPDY on unchanged, and
 	// translates WebSockets. (A live update of 1 MB: 11.6 ms over SPDY, 17.4 ms over a WebSocket; API server 1.34.)

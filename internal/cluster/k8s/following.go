@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// following is a transport that takes the current way into the cluster. A request that fails is sent again if the kubeconfig has
-// another one.
+// following is a transport that takes the current way into the cluster. A request that fails is sent again if the kubeconfig
+// names another way.
 type following struct {
 	login *login
 	// base is the address that the requests are made for.
@@ -99,7 +99,7 @@ func (t *following) RoundTrip(req *http.Request) (*http.Response, error) {
 	return next.RoundTrip(t.addressed(again, e))
 }
 
-// turnedAway reports whether a request was not let in, or did not get through.
+// turnedAway reports whether the server did not let a request in (401, 403), or the request did not get through.
 func turnedAway(req *http.Request, resp *http.Response, err error) bool {
 	if err != nil {
 		return req.Context().Err() == nil

@@ -12,7 +12,7 @@ import (
 
 const (
 	// askIdle is the time that an HTTP/2 connection may be without a frame before the transport pings the other end. The server
-	// answers pings below HTTP: it costs it nothing, and an overloaded server does so too.
+	// answers pings below HTTP: a ping costs it nothing, and even an overloaded server answers.
 	askIdle = 500 * time.Millisecond
 	// brokenAfter bounds the wait for the answer to such a ping before the connection is given up.
 	brokenAfter = 15 * time.Second
@@ -76,16 +76,16 @@ func (l listening) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// Quiet returns for how long nothing has arrived from the API server, on any connection, without the time that the way takes. pinged
-// is set if an open connection is pinged twice a second, so that even a server that takes long to answer a request is not quiet for
-// longer.
+// Quiet returns the time for which nothing has arrived from the API server on any connection, less the time that an answer is under
+// way. pinged is set if an open connection is pinged twice a second: then even a server that takes long to answer requests is quiet
+// only briefly.
 func (c *Client) Quiet() (d time.Duration, pinged bool) {
 	h := c.conns.heard
 	return time.Duration(max(0, h.clock()-h.at.Load()-h.lag.Load())), h.pings.Load()
 }
 
-// Stuck returns for how long nothing has arrived on one of the connections that are pinged. The others may be as they should be, after a
-// change of networks for example: then Quiet is short.
+// Stuck returns the time for which nothing has arrived on one of the pinged connections. The others may be fine, for example after
+// a change of networks: then Quiet is short.
 func (c *Client) Stuck() time.Duration {
 	if !c.conns.heard.pings.Load() {
 		return 0
@@ -93,7 +93,7 @@ func (c *Client) Stuck() time.Duration {
 	return max(0, c.conns.stuck()-time.Duration(c.conns.heard.lag.Load()))
 }
 
-// Alive sends the cheapest request, and returns nil when the API server answers it, in whatever way but a gateway's error.
+// Alive sends the cheapest request, and returns nil if the API server answers it in any way. A gateway's error is no answer.
 func (c *Client) Alive(ctx context.Context) error {
 	err := c.probe(AtOnce(ctx), "/version")
 	if busy := AsBusy(err); err == nil || busy == nil && apierrors.ReasonForError(err) != "" || busy != nil && busy.Status == http.StatusTooManyRequests {

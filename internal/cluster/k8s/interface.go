@@ -23,10 +23,10 @@ type Interface interface {
 	Alive(ctx context.Context) error
 	// Renew waits for an answer on a new connection, and ends older ones that are dead.
 	Renew(ctx context.Context) error
-	// Quiet returns for how long nothing has arrived from the API server. pinged is set if a server that is merely slow
-	// would not be quiet either.
+	// Quiet returns the time for which nothing has arrived from the API server. pinged is set if a server that is merely
+	// slow would not be quiet either.
 	Quiet() (d time.Duration, pinged bool)
-	// Stuck returns for how long nothing has arrived on one of the connections that are pinged.
+	// Stuck returns the time for which nothing has arrived on one of the pinged connections.
 	Stuck() time.Duration
 	// Exec runs a command in a container. It returns nil for exit code 0, an *ExitError for another code, and any other
 	// error for a failure of the connection. It never retries.

@@ -32,8 +32,8 @@ type entry struct {
 	sum [sha256.Size]byte
 }
 
-// login holds the way into one cluster. A login by another program changes the kubeconfig, and so does a cluster that starts again at
-// another port: the way is the new one then. It never leads to another cluster than before.
+// login holds the way into one cluster. The way changes when a login by another program changes the kubeconfig, or when
+// the cluster starts again at another port. It never leads to another cluster than before.
 type login struct {
 	first *rest.Config // of the first way
 	// reread reads the kubeconfig again, which consists of files; nil for a client without one.
@@ -49,8 +49,9 @@ type login struct {
 	tried   time.Time  // guarded by mu; the last attempt that has to be repeated
 }
 
-// renew looks for another way after a request over old has failed. It returns nil if there is none. If the kubeconfig leads to another
-// cluster now, it returns a problem. As long as the files stay as they are, it only looks at their times.
+// renew looks for another way after a request over old has failed. It returns nil if there is none. If the kubeconfig
+// leads to another cluster now, it returns a problem. As long as the files stay as they are, it only looks at their
+// times.
 func (l *login) renew(ctx context.Context, old *entry) (*entry, error) {
 	if l.reread == nil {
 		return nil, nil
@@ -126,7 +127,8 @@ func (l *login) sameCluster(ctx context.Context, old, e *entry) (bool, error) {
 	return err == nil && uid != nil && *uid == *known, err
 }
 
-// authority returns the certificate that an API server's own one must be signed with; nil for the system's.
+// authority returns the certificate of the authority that signs the API server's certificate; nil for the system's
+// authorities.
 func authority(config *rest.Config) []byte {
 	if len(config.CAData) > 0 || config.CAFile == "" {
 		return config.CAData
@@ -148,7 +150,7 @@ func stamp(files []string, config *rest.Config) string {
 	return b.String()
 }
 
-// filesOf returns the files that a configuration names, except those that client-go reads again by itself.
+// filesOf returns the files that a configuration names, except the ones that client-go reads again by itself.
 func filesOf(config *rest.Config) []string {
 	return []string{config.CAFile, config.CertFile, config.KeyFile}
 }
@@ -179,7 +181,7 @@ func (k *Kubeconfig) entry() (*entry, error) {
 		return nil, fmt.Errorf("read the kubeconfig context %q: %w", k.context, err)
 	}
 	for _, f := range filesOf(rc) {
-		data, _ := os.ReadFile(f) // the first request says why not
+		data, _ := os.ReadFile(f) // the first request reports the error
 		text = append(append(text, 0), data...)
 	}
 	e.sum = sha256.Sum256(text)
@@ -189,7 +191,7 @@ func (k *Kubeconfig) entry() (*entry, error) {
 // follow makes the client follow changes to the kubeconfig's context of k from now on.
 func (c *Client) follow(k *Kubeconfig) {
 	again := k.cfg
-	again.Context = k.context // also if the user chooses another one
+	again.Context = k.context // even if the user chooses another one
 	c.login.files = filepath.SplitList(k.Files())
 	c.login.reread = func() (*entry, error) {
 		k, err := Load(again)

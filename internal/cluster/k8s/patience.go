@@ -83,7 +83,7 @@ func passing(status int) bool {
 }
 
 // unreadable reports whether the API server says that it cannot read an object, such as one with a field that its kind does not
-// have. In server-side apply, it answers that with status 500, however often it is asked.
+// have. In server-side apply, it always answers that with status 500.
 func unreadable(message string) bool {
 	return strings.Contains(message, "failed to create typed patch object")
 }

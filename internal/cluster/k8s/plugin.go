@@ -15,9 +15,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// A kubeconfig may name a program that has the credentials. client-go runs it, gives it this process's standard error, and waits for it
-// whatever becomes of the request. So hone runs it through a shell that sends its messages to a pipe, and does not wait longer than the
-// request does.
+// A kubeconfig may name a program that has the credentials. client-go runs it, gives it this process's standard error, and
+// waits for it even after the request has ended. So hone runs it through a shell that sends its messages to a pipe, and does
+// not wait longer than the request does.
 
 // pluginMessages bounds the lines of a credential plugin that are kept for an error.
 const pluginMessages = 5
@@ -32,8 +32,8 @@ type plugin struct {
 	said []string          // the newest lines
 }
 
-// hear makes the configuration run its plugin so that it is heard, instead of writing to the terminal. Where a process cannot open a pipe
-// of another, and where the program does not exist, the configuration stays as it is.
+// hear makes the configuration run its plugin with its messages sent to p instead of the terminal. On systems where a process
+// cannot open another's pipe, and where the program does not exist, the configuration stays as it is.
 func (p *plugin) hear(config *rest.Config) {
 	provider := config.ExecProvider
 	if provider == nil || runtime.GOOS != "linux" {

@@ -25,8 +25,8 @@ var ErrForeignPod = errors.New("it belongs to none of the objects that hone has 
 var podsResource = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 
 // RemovePod requests the deletion of a pod, which then has its own grace period to end, and does not wait for its end. It
-// returns ErrForeignPod for a pod that none of the owners has created, and an error that IsNotFound accepts for one that is
-// gone or has been replaced by another pod of the same name.
+// returns ErrForeignPod for a pod that none of the owners has created, and an error for which IsNotFound holds for a pod that
+// is gone or has been replaced by another pod of the same name.
 func (c *Client) RemovePod(ctx context.Context, req RemovePodRequest) error {
 	err := c.removePod(ctx, req)
 	if err != nil && !errors.Is(err, ErrForeignPod) {

@@ -89,9 +89,10 @@ func (c *Client) Renew(ctx context.Context) error {
 	}
 }
 
-// replace ends the connections that are older than a new one and dead: an answer to a ping is that late. Where no connection is pinged,
-// those are all, if nothing has arrived on any. It waits until they are that late, and at least as long as an answer is on its way: with
-// a long line, most of the grace has passed with the attempt.
+// replace ends the connections that are older than a new one and dead. A pinged connection is dead when nothing has arrived on it
+// for askIdle and late. Where no connection is pinged, all are dead if nothing has arrived on any. It first waits until a silent
+// connection is that late, at least for the time that an answer is under way, and at most for grace: on a slow line, the attempt
+// itself has taken most of that time.
 func (c *Client) replace(ctx context.Context, a greeting, heard int64, late time.Duration) error {
 	wait := grace
 	if c.conns.heard.pings.Load() {
@@ -108,7 +109,7 @@ func (c *Client) replace(ctx context.Context, a greeting, heard int64, late time
 	return nil
 }
 
-// greet returns nil if the server answers, whatever it is.
+// greet returns nil if the server gives any answer.
 func greet(ctx context.Context, client *http.Client, host string) error {
 	ctx, cancel := context.WithTimeout(ctx, renewWithin)
 	defer cancel()

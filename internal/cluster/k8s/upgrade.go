@@ -52,8 +52,8 @@ func otherMayWork(err error) (refused, may bool) {
 	return refused, (refused || cut) && !apierrors.IsNotFound(err)
 }
 
-// withStream opens a stream by the preferred protocol, or by the other one if the server or a proxy rejects that. One that was refused is
-// tried last from then on.
+// withStream opens a stream by the preferred protocol, or by the other one if the server or a proxy rejects that. From
+// then on, the refused protocol is tried last.
 func withStream[T any](ctx context.Context, c *Client, prefer protocol, ws, spdy func(context.Context) (T, error)) (T, error) {
 	first, second, name := ws, spdy, protocolWebSocket
 	if refused := c.refused.Load(); refused == protocolWebSocket || refused == nil && prefer == protocolSPDY {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// maxWarnings bounds how many different warnings are recorded and shown.
+// maxWarnings bounds the different warnings that are recorded and shown.
 const maxWarnings = 1000
 
 // warnings passes each different warning of the API server to a function once.

@@ -22,8 +22,8 @@ type MetadataEvent struct {
 	ID     model.ObjectID
 	UID    string
 	Labels map[string]string
-	// Owned changes whenever the fields that a field manager owns change, or it writes the object; Revision whenever anybody writes
-	// anything but the status. Both are equal only if nothing has happened.
+	// Owned changes whenever the fields that a field manager owns change, or the manager writes the object; Revision changes on
+	// every write to anything but the status. Both are equal only if nothing has happened.
 	Owned, Revision string
 	// Leaving is set while the object is being deleted.
 	Leaving bool

@@ -50,7 +50,7 @@ type Config struct {
 	// Ended reports whether the run is known to have ended, so that its log gets no new lines. Nil means never.
 	Ended func() bool
 	// Replaced reports whether the container is known to have a newer run, so that this run's log is now the previous
-	// one. Nil means that it is not known.
+	// one. Nil means that this is unknown.
 	Replaced func() bool
 	// Trouble is called with the error after the second failure in a row, and with nil when the log can be read again.
 	// It may be nil.

@@ -10,7 +10,7 @@ import (
 // up to a second. Lines may come out of order by less than that.
 const overlap = time.Second
 
-// entry identifies a delivered line. Lines with the same time and text are told apart only by their number.
+// entry identifies a delivered line. Lines with the same time and text have equal entries, which are only counted.
 type entry struct {
 	ns   int64
 	hash uint64

@@ -69,7 +69,7 @@ type Options struct {
 	// HalfOpenTimeout ends a connection when one side has ended and the other has sent nothing for this time; 0 means 1
 	// min. It does not apply to a pod that received the end of the client's data, because its answer may take longer.
 	HalfOpenTimeout time.Duration
-	// StopTimeout bounds how long Run waits for its connections when it stops; 0 means 5 s.
+	// StopTimeout bounds the time that Run waits for its connections when it stops; 0 means 5 s.
 	StopTimeout time.Duration
 	// Leaving, if not nil, reports whether a pod is being deleted or is gone. Such a pod may have been stopped in the
 	// middle of its answer, so its clients see a failure instead of a normal end.

@@ -30,7 +30,7 @@ func (h holder) String() string {
 	return fmt.Sprintf("%s (process %d)", h.name, h.pid)
 }
 
-// mend returns how to end the process, up to the alternative.
+// mend returns the way to free the port, up to the alternative.
 func (h holder) mend() string {
 	if h.pid == 0 {
 		return ""

@@ -90,7 +90,7 @@ func (s *Server) Remove(resource, name string) {
 	delete(s.objects, resource+"/"+Namespace+"/"+name)
 }
 
-// SetFinalizers replaces the finalizers of an object. Without any, an object that is being deleted goes.
+// SetFinalizers replaces the finalizers of an object. Without any, an object that is being deleted vanishes.
 func (s *Server) SetFinalizers(resource, name string, list ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -332,7 +332,7 @@ func (s *Server) Deletions() []string {
 	return out
 }
 
-// Count returns how many requests there were with a verb.
+// Count returns the number of requests with a verb.
 func (s *Server) Count(verb string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -346,7 +346,7 @@ func clonedMap(m map[string]any) map[string]any {
 	return out
 }
 
-// merge lays patch over m; null removes when nulls is set.
+// merge lays patch over m; null removes a key if nulls is set.
 func merge(m, patch map[string]any, nulls bool) {
 	for k, v := range patch {
 		if v == nil && nulls {
