@@ -21,7 +21,8 @@ func nameless(dir string) *os.File {
 	return os.NewFile(uintptr(fd), dir)
 }
 
-// giveName gives a name to complete content, a moment before it gets its place. Where that is not possible, it is copied.
+// giveName gives the complete content a name, just before it replaces the file. Where that is impossible, it copies the
+// content.
 func (u *unfinished) giveName(path string) error {
 	for {
 		name := filepath.Join(filepath.Dir(path), prefix(path)+fmt.Sprint(rand.Uint32()))

@@ -23,11 +23,11 @@ const patience = 3 * time.Second
 // tool is a program that reads a text from its standard input.
 type tool struct {
 	argv []string
-	// needs are the environment variables without which it reaches no clipboard.
+	// needs are the environment variables without which the tool cannot reach a clipboard.
 	needs []string
 	// here is set if the clipboard belongs to this machine, which is not the user's machine in a session of SSH.
 	here bool
-	// utf16 is set if it takes text as Windows has it.
+	// utf16 is set if it takes text in UTF-16, as Windows programs do.
 	utf16 bool
 }
 

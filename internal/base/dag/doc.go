@@ -1,5 +1,5 @@
-// Package dag walks directed acyclic graphs in parallel, with a bound and in a fixed order. A
-// failure stops only the nodes that come after the failed one.
+// Package dag walks directed acyclic graphs in parallel, with a bound and in a fixed order. A failure stops only the
+// nodes that come after the failed one.
 //
 // # Concurrency
 //

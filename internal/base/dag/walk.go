@@ -14,7 +14,7 @@ type Node struct {
 	Name string
 	// After are the indexes of the nodes that have to succeed first.
 	After []int
-	// Behind are the indexes of the nodes that have to be over first, whatever has become of them.
+	// Behind are the indexes of the nodes that have to end first, whether or not they succeed.
 	Behind []int
 	// Free nodes only wait, so they do not count against the limit.
 	Free bool
@@ -109,14 +109,14 @@ type walker struct {
 	waits []int
 	next  [][]edge
 	state []nodeState
-	// ready are the nodes that wait only for the limit, waiters those that need not even wait for that.
+	// ready are the nodes that wait only for the limit, waiters the free nodes, which do not wait for it.
 	ready, waiters ready
 	// running counts all nodes that run, busy those that count against the limit.
 	running, busy int
 	done          chan finished
 }
 
-// free notes that a node needs nothing more.
+// free notes that a node waits for no other node.
 func (w *walker) free(i int) {
 	if w.nodes[i].Free {
 		heap.Push(&w.waiters, i)
@@ -167,7 +167,7 @@ func (w *walker) finish(f finished) {
 	}
 }
 
-// release notes that one of the nodes is over that a node comes after.
+// release notes that one of the nodes that node n comes after is over.
 func (w *walker) release(n int) {
 	if w.waits[n]--; w.waits[n] == 0 && w.state[n] == nodeWaiting {
 		w.free(n)

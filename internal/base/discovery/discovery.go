@@ -1,6 +1,6 @@
 // Package discovery asks an API server which kinds it serves: a cluster's, or a session's, which keeps the same conventions.
-// client-go's discovery does the same, but brings the types of every API group into the program, all of which stay in it; with the typed
-// clients that need them too, they are 15 MB of 77 (November 2026).
+// client-go's discovery does the same, but it links the types of every API group into the program; with the typed clients that
+// need them too, they are 15 MB of 77 (November 2026).
 package discovery
 
 import (
@@ -26,8 +26,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// aggregated names the answers that a request for all groups with their resources accepts: the aggregated form of servers since 1.26, in its stable and
-// in its beta version, or the plain list of groups.
+// aggregated names the answers that a request for all groups with their resources accepts: the aggregated form of servers since
+// 1.26, in its stable and in its beta version, or the plain list of groups.
 const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList," +
 	"application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json"
 

@@ -112,8 +112,8 @@ func (s *Store) numbersAt(seg *segment, p *place) (numbers, error) {
 	return n, nil
 }
 
-// locate moves to where the next line is, at the earliest, without unpacking anything. Only lines that the filter lets through less
-// than others, by their level or source, come later still.
+// locate moves to the earliest position at which the next line can be, without unpacking anything. The line itself may come later,
+// where the filter omits lines by their level or source.
 func (it *source) locate() {
 	it.located = true
 	seg, at, ok := it.spilledNext()

@@ -146,7 +146,7 @@ func (s *Store) Search(ctx context.Context, f Filter, seq uint64, n int, back bo
 	return s.collect(check, f, seq, math.MaxUint64, n, false)
 }
 
-// LineRef tells which line Scan has found, and the facts by which a reader decides whether to remember it.
+// LineRef names the line that Scan has found, with the facts by which a reader decides whether to remember it.
 type LineRef struct {
 	Seq      uint64
 	Time     time.Time

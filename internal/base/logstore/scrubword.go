@@ -24,7 +24,8 @@ func shown(text string, from, to int) bool {
 	return joinsBefore(before) || joinsAfter(after) || sourceLine.MatchString(text[strings.LastIndexByte(before, '\n')+1:])
 }
 
-// joinsBefore reports whether a path or a name goes on from the end of a text, and joinsAfter whether it goes on at the beginning.
+// joinsBefore reports whether a path or a name continues after the end of a text, and joinsAfter whether it continues into the
+// beginning of a text.
 func joinsBefore(text string) bool {
 	return text != "" && strings.IndexByte(separators, text[len(text)-1]) >= 0
 }

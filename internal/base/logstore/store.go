@@ -61,7 +61,7 @@ type Store struct {
 	numbers numberCache
 
 	mu        sync.Mutex
-	room      sync.Cond // of mu: signals that signals that a resource's memory shrank, or the store was closed
+	room      sync.Cond // of mu: signals that a resource's memory shrank, or the store was closed
 	closed    bool
 	seq       uint64 // of the newest line
 	memory    int64

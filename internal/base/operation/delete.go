@@ -9,7 +9,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// DeleteOptions say how Delete goes about its work.
+// DeleteOptions are the options of Delete.
 type DeleteOptions struct {
 	// Limit is the most nodes that are deleted at a time.
 	Limit int

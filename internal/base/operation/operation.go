@@ -55,9 +55,11 @@ type Node struct {
 	Free bool
 	// Whole is set if one call of Delete ends the node: there is nothing to await afterwards.
 	Whole bool
-	// Holds is set if other nodes vanish with this one. It is deleted when those that need it are gone, not merely about to go.
+	// Holds is set if other nodes vanish with this one. It is deleted only once the nodes that need it are gone, not merely
+	// about to go.
 	Holds bool
-	// Last is set if it is deleted after all nodes that are not, whatever becomes of them, unless something else requires the contrary.
+	// Last is set if it is deleted after all nodes that do not have it set, even if their deletion fails, unless something else
+	// requires the contrary.
 	Last bool
 	// Rather are the indexes of nodes that are deleted after this one, unless something else requires the contrary.
 	Rather []int

@@ -57,7 +57,7 @@ func (g *group) terminate() { g.signal(unix.SIGTERM, unix.SIGCONT) }
 // kill ends every process of the group.
 func (g *group) kill() { g.signal(unix.SIGKILL) }
 
-// signal sends signals to the group, and to those that a server's processes have founded.
+// signal sends signals to the group, and to the groups that a server's processes have founded.
 func (g *group) signal(signals ...unix.Signal) {
 	for _, id := range append(g.founded(), g.id) {
 		for _, s := range signals {
@@ -66,7 +66,8 @@ func (g *group) signal(signals ...unix.Signal) {
 	}
 }
 
-// alive reports whether the group, or one that a server's processes have founded, has a process that is not just waiting to be reaped.
+// alive reports whether the group, or a group that a server's processes have founded, has a process that is not just
+// waiting to be reaped.
 func (g *group) alive() bool {
 	if err := unix.Kill(-g.id, 0); errors.Is(err, unix.ESRCH) {
 		return len(g.founded()) > 0

@@ -25,9 +25,9 @@ import (
 const guardArg = "__guard"
 
 // GuardMain runs this process as a guard, or as the waker of a suspended process, if its arguments (os.Args, with or without
-// the program's name) request it. It then returns true when its work is done, and main must return immediately. Otherwise it returns false, and from then
-// on commands have a guard. main must call it first. A program that does not call it, such as a test, runs its commands
-// without a guard.
+// the program's name) request it. It then returns true when its work is done, and main must return immediately. Otherwise it
+// returns false, and from then on commands have a guard. main must call it first. A program that does not call it, such as a
+// test, runs its commands without a guard.
 func GuardMain(args []string) (handled bool) {
 	if n := len(args); (n == 1 || n == 2) && args[n-1] == guardArg {
 		runGuard(os.Stdin)
@@ -40,9 +40,9 @@ func GuardMain(args []string) (handled bool) {
 	return false
 }
 
-// markName is the variable that marks the commands of one session, so that the guard can recognise them. See strays. serverName is the
-// one that marks a server's processes: they end with it, whatever group and session they have founded. One that is to stay starts without
-// the variable.
+// markName is the variable that marks the commands of one session, so that the guard can recognise them; see strays.
+// serverName is the variable that marks a server's processes: they end with the server, even in groups and sessions that
+// they have founded. A process that is to outlive the server is started without the variable.
 const (
 	markName   = "HONE_GUARD"
 	serverName = "HONE_SERVER"

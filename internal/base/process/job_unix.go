@@ -42,8 +42,8 @@ func (j *Job) Free() {
 
 // Rest delivers a value when this process is asked to stop (SIGTSTP): it should restore the terminal, and then Free the job and
 // Suspend. A screen reads the key Ctrl-Z itself, so this comes from kill, or from a program that manages others. Outside of Linux
-// nothing is delivered: the process stops at once, and Back follows when it goes on.
+// nothing is delivered: the process stops at once, and Back follows when it continues.
 func (j *Job) Rest() <-chan os.Signal { return j.rest }
 
-// Back delivers a value when this process goes on after it was stopped at once (SIGSTOP): its terminal may be in any state.
+// Back delivers a value when this process continues after it was stopped at once (SIGSTOP): its terminal may be in any state.
 func (j *Job) Back() <-chan os.Signal { return j.back }

@@ -101,7 +101,7 @@ func (l *leash) hold(pgid int) error {
 	return nil
 }
 
-// close closes this process' descriptor. Only the group keeps the leash open then.
+// close closes this process' descriptor. From then on, only the group keeps the leash open.
 func (l *leash) close() {
 	if l != nil {
 		unix.Close(l.fd)

@@ -106,8 +106,8 @@ func startWaker(group int) (*exec.Cmd, error) {
 	return c, nil
 }
 
-// runWaker continues a process group as soon as a shell has taken the terminal from it. Continued earlier, the group would
-// take away from the shell that it has stopped.
+// runWaker continues a process group as soon as a shell has taken the terminal from it. If the group continued earlier, the
+// shell would not notice that it has stopped.
 func runWaker(group int) {
 	for range noticing / handoverCheck {
 		if has, err := unix.IoctlGetInt(int(os.Stdin.Fd()), unix.TIOCGPGRP); err != nil || has != group {

@@ -20,8 +20,8 @@ import (
 // containers from one image, so part of the name is random.
 const holderFile = "holder"
 
-// holders returns the names under which this place holds the objects of its projects: the one that it was given, and its own. The caller
-// holds the lock of the registry.
+// holders returns the names under which this place holds the objects of its projects: the given name, and its own. The
+// caller holds the lock of the registry.
 func (r *Registry) holders() ([]string, error) {
 	own, err := r.ownHolder()
 	switch {
@@ -63,8 +63,7 @@ func newHolder() string {
 	return plain(who) + "@" + plain(host) + "-" + hex.EncodeToString(b)
 }
 
-// plain replaces the characters that names of users and hosts do not have on every system, and
-// shortens the name.
+// plain replaces the characters that names of users and hosts do not have on every system, and shortens the name.
 func plain(s string) string {
 	return strings.Map(func(c rune) rune {
 		if unicode.IsLetter(c) || unicode.IsDigit(c) || strings.ContainsRune("._-", c) {

@@ -42,7 +42,8 @@ type Registry struct{ dir, ledgers, as string }
 // CLUSTER-ID.json, whose names contain the IDs that earlier versions of hone used.
 func New(dir, ledgers string) *Registry { return &Registry{dir: dir, ledgers: ledgers} }
 
-// As makes the projects of a registry hold their objects under a name that several places share; empty for the one of this place.
+// As makes the projects of a registry hold their objects under a name that several places share; empty means this place's own
+// name.
 func (r *Registry) As(holder string) *Registry { return &Registry{r.dir, r.ledgers, holder} }
 
 // Open returns the project of a Tiltfile (absolute path) in the cluster of a kubeconfig context, and records it.

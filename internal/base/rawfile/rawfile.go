@@ -14,7 +14,7 @@ type Info struct {
 	// Regular is false for a folder, a pipe, a device or a socket.
 	Regular bool
 	Perm    fs.FileMode
-	// Size is in bytes. Some files of the system have a content that is larger.
+	// Size is in bytes. Some files of the system have more content than that.
 	Size int64
 	// ModTime is in nanoseconds since 1970.
 	ModTime int64

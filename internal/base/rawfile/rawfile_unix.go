@@ -48,7 +48,7 @@ func (f File) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// Stat reads everything that the system knows of the file now.
+// Stat reads everything that the system knows about the file now.
 func (f File) Stat(st *unix.Stat_t) error {
 	if err := again(func() error { return unix.Fstat(f.fd, st) }); err != nil {
 		return &fs.PathError{Op: "fstat", Path: f.path, Err: err}

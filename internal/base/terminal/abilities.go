@@ -36,7 +36,7 @@ const (
 // Multiplexer is a program that shows terminals inside a terminal.
 type Multiplexer string
 
-// The multiplexers that are told apart.
+// The multiplexers that hone distinguishes.
 const (
 	NoMultiplexer Multiplexer = ""
 	Tmux          Multiplexer = "tmux"

@@ -24,7 +24,7 @@ const (
 
 // Request asks a client to run one of its user's own commands.
 type Request struct {
-	// Number tells the requests of a connection apart. It is InTerminal for a command that has the terminal.
+	// Number distinguishes the requests of a connection. It is InTerminal for a command that has the terminal.
 	Number uint32
 	// Name is the name that the user has given to the command. Only the client knows which program it runs.
 	Name string
@@ -32,7 +32,7 @@ type Request struct {
 	Env []string
 }
 
-// encode returns the content of the frame. An error says that the other side would refuse it.
+// encode returns the content of the frame, or an error if the other side would refuse it.
 func (r Request) encode() ([]byte, error) {
 	b := binary.BigEndian.AppendUint32(nil, r.Number)
 	for i, s := range append([]string{r.Name}, r.Env...) {
@@ -117,8 +117,8 @@ func (f *Far) Command(ctx context.Context, name string, env []string) error {
 }
 
 // Background runs a command of the user's own at the client, without the terminal, and returns its output: the first MaxOutput
-// bytes. Another goroutine must read from the terminal meanwhile. If ctx ends first, the command goes on until the connection
-// ends.
+// bytes. Another goroutine must read from the terminal meanwhile. If ctx ends first, the command continues until the
+// connection ends.
 func (f *Far) Background(ctx context.Context, name string, env []string) (string, error) {
 	e := &errand{ended: make(chan string, 1)}
 	f.mu.Lock()

@@ -89,7 +89,7 @@ func (c *Conn) sendPlace(k Kind, content []byte) error {
 	return c.Send(k, content)
 }
 
-// SendRest tells the session that this process was asked to suspend itself or, if back is set, that it goes on after a stop.
+// SendRest tells the session that this process was asked to suspend itself or, if back is set, that it continues after a stop.
 func (c *Conn) SendRest(back bool) error {
 	var content []byte
 	if back {
@@ -103,7 +103,7 @@ func (c *Conn) SendDone(failure string) error {
 	return c.Send(Done, []byte(words.Clip(failure, maxFailure)))
 }
 
-// Finish makes all current and later calls of Next return, and bounds how long Send may block.
+// Finish makes all current and later calls of Next return, and bounds the time that Send may block.
 func (c *Conn) Finish() {
 	c.ends.Lock()
 	defer c.ends.Unlock()

@@ -12,21 +12,21 @@
 //
 // # Programs
 //
-// Edit (a line, four bytes, 0 for none, and the absolute path of a file) and Page (an absolute path) ask the client to open
-// the file in its user's editor or pager. Shell (a resource, a pod and a container, with NUL between them; the last two may be
-// empty) asks it to run hone shell for this session. They are sent only if the description of the terminal has programs=true, which
-// neither an older client has nor an older session heeds. Before, the session restores the terminal and stops reading; from
-// then on it sends no text until the client answers with Done, whose content says why the program could not run or has
-// failed, and is empty otherwise. Input that arrives in between is dropped, and sizes count. The client sends none of both
-// while the program has the terminal; it sends the size before Done. The session draws everything again after that. If the
-// session ends first, its next frame is End. The file must be one that the client can read: it is a path on the session's
+// Edit (a line, four bytes, 0 for none, and the absolute path of a file) and Page (an absolute path) ask the client to open the
+// file in its user's editor or pager. Shell (a resource, a pod and a container, with NUL between them; the last two may be empty)
+// asks it to run hone shell for this session. These requests are sent only if the description of the terminal has programs=true:
+// older clients do not send it, and older sessions ignore it. Before a request, the session restores the terminal and stops
+// reading; from then on it sends no text until the client answers with Done. The content of Done says why the program could not run
+// or has failed, and is empty otherwise. The session drops input that arrives in between, but takes in sizes. The client sends
+// neither of them while the program has the terminal; it sends the size before Done. After that, the session draws everything
+// again. If the session ends first, its next frame is End. The client must be able to read the file: it is a path on the session's
 // machine, and hone refuses it if it is not there.
 //
 // Rest asks the client to suspend itself, and Done follows when its user is back. It is like Edit and Page, but sent only if
 // the description has suspends=true.
 //
-// From the client, an empty Rest says that it was asked to suspend itself, which the session answers with its own Rest. One with a
-// content says that the client was stopped and goes on: the session restores the terminal and draws everything again. Older
+// From the client, an empty Rest says that it was asked to suspend itself, which the session answers with its own Rest. A Rest with
+// a content says that the client was stopped and continues: the session restores the terminal and draws everything again. Older
 // sessions skip both, and so does a session that has just asked for a program.
 //
 // # Commands

@@ -46,7 +46,8 @@ type Frame struct {
 	Content []byte
 }
 
-// reader reads frames into one buffer. After an error of in that passes, such as a deadline, it goes on where it was.
+// reader reads frames into one buffer. After an error of in that passes, such as a deadline, it continues in the same
+// frame.
 type reader struct {
 	in     io.Reader
 	buffer []byte // of the frame that is read

@@ -38,7 +38,7 @@ func NewSet[K comparable, S any](ctx context.Context, same func(a, b S) bool, ru
 	return &Set[K, S]{ctx: ctx, run: run, same: same, ended: make(chan struct{}, 1), running: map[K]*worker[S]{}, ending: map[K]*worker[S]{}}
 }
 
-// Want makes the set run the desired items. It cancels those that are not desired, or are desired with another spec, and returns at
+// Want makes the set run the desired items. It cancels items that are not desired, or are desired with another spec, and returns at
 // once.
 func (s *Set[K, S]) Want(desired map[K]S) {
 	s.mu.Lock()
@@ -48,7 +48,7 @@ func (s *Set[K, S]) Want(desired map[K]S) {
 }
 
 // Reconcile is Want for goroutines that hold something which others of the set may need, such as a port: it waits until all
-// that it cancels has ended, and only then starts the missing ones.
+// cancelled goroutines have ended, and only then starts the missing ones.
 func (s *Set[K, S]) Reconcile(desired map[K]S) {
 	s.mu.Lock()
 	s.cancel(desired)

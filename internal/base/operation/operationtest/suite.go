@@ -36,7 +36,7 @@ type Traits struct {
 	Silent bool
 }
 
-// Run checks the contract of operation.Runtime. start returns a subject of which nothing is there yet.
+// Run checks the contract of operation.Runtime. start returns a subject that has none of its items yet.
 func Run(t *testing.T, traits Traits, start func(t *testing.T) Subject) {
 	t.Run("a plan changes nothing", func(t *testing.T) {
 		s := start(t)
