@@ -49,7 +49,7 @@ type Options struct {
 	Env []string
 	// Adopt lets deploys take over objects that others made.
 	Adopt bool
-	// Reuse takes images that are known to come of the same inputs, instead of building them.
+	// Reuse takes images that are known to have been built from the same inputs, instead of building them.
 	Reuse bool
 	// Cluster, unless nil, is prepared before the first deploys.
 	Cluster Preparer
@@ -112,10 +112,10 @@ type build struct {
 	// part is set for a part of an update.
 	part      bool
 	overtaken bool
-	// grown tells it that files have changed which it may take in; it has been told of those until offered.
+	// grown tells it that files have changed which it may take in; offered is the time up to which it has been told.
 	grown   chan struct{}
 	offered time.Time
-	// done is closed when the build is over for the store; behind holds the updates that still run then. gone is closed
+	// done is closed when the build is over for the store; behind holds the updates that still run at that time. gone is closed
 	// when these have also ended.
 	done, gone chan struct{}
 	behind     []*buildanddeploy.Straggler
@@ -317,7 +317,7 @@ func (s *Subscriber) start(ctx context.Context, rt *store.Runtime, v store.View,
 		r, err := s.build(ctx, req)
 		b.pace.end()
 		done := s.completed(ctx, req, b, r, err, log)
-		if done.Passing && session.Command != state.CommandCI { // which ends with the first failure
+		if done.Passing && session.Command != state.CommandCI { // ci ends with the first failure
 			logstore.Infof(log, "Trying again in %s", state.RetryPause(u.Outages+1))
 		}
 		done.Behind, b.behind = s.behind(v, r.Behind, log), r.Behind
@@ -397,7 +397,8 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 	return req
 }
 
-// savesOf returns when files were saved and noticed, as buildanddeploy.Request has it. Files that waited for the user count from then on.
+// savesOf returns when files were saved and noticed, as buildanddeploy.Request has it. For files that waited for the user, both
+// times are the end of the wait.
 func savesOf(u state.Update) func([]string) (made, known time.Time) {
 	return func(files []string) (made, known time.Time) {
 		save := u.SaveOf(files)

@@ -54,7 +54,7 @@ func (p *pace) due() {
 	}
 }
 
-// pass sends a report, which makes one that waits obsolete. The caller holds mu.
+// pass sends a report, which makes a waiting one obsolete. The caller holds mu.
 func (p *pace) pass(r state.BuildProgressed, now time.Time) {
 	p.last, p.next = r, now.Add(paceInterval)
 	p.drop()

@@ -17,7 +17,8 @@ const (
 	pollMin     = time.Second
 	// pollAway is the longest pause while the cluster does not answer, since all updates wait for its return.
 	pollAway = 4 * time.Second
-	// pollRefused is that pause if no connection is possible: an attempt costs next to nothing then, and the line may be back at any time.
+	// pollRefused is the pause if no connection is possible: an attempt costs next to nothing, and the line may be back at
+	// any time.
 	pollRefused = 500 * time.Millisecond
 	pollTimeout = 10 * time.Second
 	// startPatience bounds the wait, at the start, for a cluster that answers only that it cannot serve requests now.
@@ -32,11 +33,11 @@ type Client interface {
 	Cluster() model.Cluster
 	Detect(ctx context.Context) (model.Cluster, error)
 	Healthy(ctx context.Context) error
-	// Alive is the cheapest request; Quiet returns for how long nothing has arrived, as in k8s.Interface.
+	// Alive is the cheapest request; Quiet returns the time for which nothing has arrived, as in k8s.Interface.
 	Alive(ctx context.Context) error
 	Quiet() (d time.Duration, pinged bool)
-	// Stuck is for how long nothing has arrived on one of the connections that are pinged. Renew waits for an answer on a new one, and
-	// replaces dead ones.
+	// Stuck returns the time for which nothing has arrived on one of the pinged connections. Renew waits for an answer on
+	// a new one, and replaces dead ones.
 	Stuck() time.Duration
 	Renew(ctx context.Context) error
 }

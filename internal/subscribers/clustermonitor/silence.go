@@ -31,7 +31,8 @@ const (
 )
 
 // listen waits for the given time, and less if another subscriber finds that the cluster does not answer, or if a question
-// fails. Then a poll is due. It returns an error once the cluster is silent, and ok false if ctx is done. Silence before begun does not count.
+// fails. A poll is due after that. It returns an error once the cluster is silent, and ok false if ctx is done. Silence
+// before begun does not count.
 func (s *Subscriber) listen(
 	ctx context.Context, rt *store.Runtime, c model.Cluster, begun time.Time, pause time.Duration,
 ) (silence error, ok bool) {
@@ -63,7 +64,7 @@ func (s *Subscriber) listen(
 		case !needed:
 			next = time.Until(until)
 		case quiet < after && pinged && asked.IsZero() && min(s.client.Stuck(), time.Since(begun)) >= after:
-			// Others live, so that the cluster does, but those who use this one wait.
+			// Other connections live, and so does the cluster, but the users of this one wait.
 			asked = time.Now()
 			asking.Go(func() { answer <- s.client.Renew(ctx) })
 			next = listenAway
@@ -104,8 +105,9 @@ func (s *Subscriber) listen(
 	}
 }
 
-// check asks whether the cluster is healthy, and listens meanwhile: the connection may die just then. It returns the answer, or the silence;
-// heard means that it was listened to up to now.
+// check asks whether the cluster is healthy, and listens meanwhile: the connection may die during the question. It returns
+// the answer, or the silence. heard is set if the subscriber has listened up to now, so that the silence before the call
+// counts.
 func (s *Subscriber) check(ctx context.Context, rt *store.Runtime, c model.Cluster, heard bool) (err, silence error) {
 	asking, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()

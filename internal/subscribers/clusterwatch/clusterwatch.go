@@ -50,7 +50,7 @@ type report[K comparable, E any] struct {
 	key    K
 	serial int
 	event  E
-	// trouble is set for a report about the watch; err is nil then if it works again.
+	// trouble is set for a report about the watch itself; a nil err means that it works again.
 	trouble bool
 	err     error
 }

@@ -24,7 +24,7 @@ import (
 
 const (
 	name = "Collector"
-	// undeclared is why the objects of a resource that left the Tiltfile are deleted.
+	// undeclared is the reason for deleting the objects of a resource that left the Tiltfile.
 	undeclared = "which the Tiltfile no longer declares"
 )
 
@@ -477,7 +477,7 @@ func (r *run) sweep(ctx context.Context, rt *store.Runtime) (complete bool, err 
 	complete = true
 	chosen := state.Chosen(rt.View())
 	for _, resource := range slices.Sorted(maps.Keys(records)) {
-		// A resource that is now declared as another kind, under the same name, has no objects any longer either.
+		// A resource that is now declared as another kind, under the same name, no longer has objects either.
 		e, known := state.Resources.In(rt.View()).Get(string(resource))
 		if known && e.Value.Manifest.IsK8s() || !chosen(resource) {
 			continue

@@ -34,7 +34,7 @@ type deletions struct {
 
 	// running holds the running deletions, each with the function that ends its wait.
 	running map[model.ManifestName]context.CancelFunc
-	// notBefore holds the times at which failed deletions may be retried, and commands how often in a row a command has failed.
+	// notBefore holds the times at which failed deletions may be retried, and commands the failures in a row of each command.
 	notBefore map[model.ManifestName]time.Time
 	commands  map[model.ManifestName]int
 }

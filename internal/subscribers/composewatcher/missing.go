@@ -9,8 +9,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// graceOfRemoval is the time in which a container that is gone may be replaced before it counts as
-// lost: a user who makes it again by hand removes it first.
+// graceOfRemoval is the time in which a container that is gone may be replaced before it counts as lost: a user who
+// makes it again by hand removes it first.
 const graceOfRemoval = 2 * time.Second
 
 // missing is a container that is gone.
@@ -30,8 +30,8 @@ func (b *book) count() map[model.ManifestName]int {
 	return n
 }
 
-// lost returns the action for containers that nothing has replaced in time. The reducer knows the
-// last update, and decides whether the service should have them.
+// lost returns the action for containers that nothing has replaced in time. The reducer knows the last update, and
+// decides whether the service should have them.
 func (b *book) lost(now time.Time) []store.Action {
 	have, uids := b.count(), map[model.ManifestName][]string{}
 	for id, m := range b.missing {

@@ -8,7 +8,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// remember keeps how the last run of a container ended: once it runs again the engine no longer reports it.
+// remember keeps the end of the container's last run: once it runs again the engine no longer reports it.
 func remember(now *model.Container, was model.Container) {
 	switch {
 	case now.State != model.ContainerRunning:

@@ -1,5 +1,6 @@
-// Package copykeeper records which files were copied into containers, and tells the next session of the project. Without a record, files that
-// were changed back or deleted while hone was stopped would stay as they are in containers that outlive the session: their image is the same.
+// Package copykeeper records for the project's next session which files were copied into containers. Without a record, files that
+// were changed back or deleted while hone was stopped would stay as they are in containers that outlive the session: their image
+// is the same.
 //
 // # Concurrency
 //

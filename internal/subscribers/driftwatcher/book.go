@@ -405,7 +405,7 @@ func (b *book) collect(now time.Time) {
 	}
 }
 
-// keeps reports whether a change of others to an object that is kept is to be taken back. was is the drift before, if it had drifted.
+// keeps reports whether a change of others to a kept object is to be undone. was is the drift before, if it had drifted.
 func (b *book) keeps(name model.ManifestName, d, was state.ObjectDrift, drifted bool, now time.Time) bool {
 	if drifted && d.What == was.What && reflect.DeepEqual(d.Fields, was.Fields) { // it was noticed before
 		return was.Keep
@@ -421,7 +421,7 @@ func (b *book) keeps(name model.ManifestName, d, was state.ObjectDrift, drifted 
 	return false
 }
 
-// lookAt returns when the objects of a resource have to be compared that no watch reports; zero if there are none.
+// lookAt returns the time at which objects of a resource have to be compared that no watch reports; zero if there are none.
 func (b *book) lookAt(r *resource, now time.Time) time.Time {
 	for _, id := range r.ids {
 		if unwatched(b.drift[id]) {
@@ -431,7 +431,7 @@ func (b *book) lookAt(r *resource, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// driftOf returns how an object that was applied with a UID differs, by the step that would apply it again.
+// driftOf returns the drift of an object that was applied with a UID, by the step that would apply it again.
 func driftOf(step api.PlanStep, id model.ObjectID, uid string) (d state.ObjectDrift, differs bool) {
 	d = state.ObjectDrift{Object: id, Reason: step.Reason, Replaces: step.Action == api.ActionReplace, Keep: step.Keep}
 	switch {

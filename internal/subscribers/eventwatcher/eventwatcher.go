@@ -1,5 +1,5 @@
-// Package eventwatcher records Kubernetes' events about a resource's objects, and writes those to the resource's log that
-// people should see: warnings, image pulls, failing probes, and the progress of slow rollouts.
+// Package eventwatcher records Kubernetes' events about a resource's objects, and writes the events that people should
+// see to the resource's log: warnings, image pulls, failing probes, and the progress of slow rollouts.
 package eventwatcher
 
 import (

@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// slowRollout is after which time a rollout is reported, and the interval of further reports.
+// slowRollout is the time after which a rollout is reported, and the interval of further reports.
 const slowRollout = 10 * time.Second
 
 // rollout is an object that has not reached its desired state yet.
@@ -22,7 +22,7 @@ type rollout struct {
 	saidAt time.Time
 }
 
-// rollingOut reports the progress of slow objects, and returns after which time there may be more to report.
+// rollingOut reports the progress of slow objects, and returns the time after which there may be more to report.
 func (t *teller) rollingOut(v store.View) (left time.Duration) {
 	there := map[string]bool{}
 	for e := range state.Objects.In(v).Refs() {
@@ -66,8 +66,7 @@ func rolls(o *model.ObjectStatus) string {
 // counted matches kstatus' report of replicas: "Updated: 2/5".
 var counted = regexp.MustCompile(`^(\w+): (\d+)/(\d+)$`)
 
-// progress describes the progress of an object. It is empty for details that only matter to Kubernetes'
-// controllers.
+// progress describes the progress of an object. It is empty for details that only matter to Kubernetes' controllers.
 func progress(message string) string {
 	m := counted.FindStringSubmatch(message)
 	switch {

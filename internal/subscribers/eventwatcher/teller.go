@@ -15,7 +15,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// slowPull is from which duration on the pull of an image is worth more than one line.
+// slowPull is the duration from which the pull of an image is worth more than one line.
 const slowPull = time.Second
 
 // The reasons of Kubernetes' events that are not mere warnings.
@@ -73,7 +73,7 @@ type pull struct {
 	told bool
 }
 
-// unready is a pod for which a reason was reported that keeps it from being ready.
+// unready is a pod for which a reason was reported why it is not ready.
 type unready struct {
 	resource model.ManifestName
 	// before is set if it had been ready, seen if it was seen not ready since.
@@ -120,7 +120,7 @@ func soonest(a, b time.Duration) time.Duration {
 	return a
 }
 
-// verdict is whether an event concerns a resource.
+// verdict says whether an event concerns a resource.
 type verdict int
 
 const (
@@ -268,7 +268,7 @@ func (t *teller) slowPulls(v store.View) (left time.Duration) {
 	return left
 }
 
-// wasUnready records that a reason was reported that keeps a pod from being ready.
+// wasUnready records that a reason was reported why a pod is not ready.
 func (t *teller) wasUnready(name model.ManifestName, p state.Pod) {
 	if t.unready[p.UID] == nil {
 		t.unready[p.UID] = &unready{resource: name, before: p.Ready, seen: !p.Ready}

@@ -7,8 +7,8 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 )
 
-// thinning records how often an event must have happened before it is reported again. Kubernetes repeats events: a
-// container that cannot start leads to the same event every second.
+// thinning records the number of times that an event must have happened before it is reported again. Kubernetes repeats
+// events: a container that cannot start leads to the same event every second.
 type thinning map[topic]*repeats
 
 // topic is the subject of events: the UID of the object that they are about, and their text.
@@ -39,8 +39,8 @@ func topicOf(e k8s.KubeEvent) topic {
 	return topic{e.ObjectUID, e.Object.FieldPath + " " + callerPort.ReplaceAllString(strings.TrimPrefix(e.Message, combined), ":->")}
 }
 
-// pass returns how often the topic of an event has occurred, if that is news: the first time, and whenever it has occurred
-// twice as often as last reported. Otherwise it returns 0.
+// pass returns the number of times that the topic of an event has occurred, if that is news: the first time, and whenever
+// it has occurred twice as often as last reported. Otherwise it returns 0.
 func (t thinning) pass(e k8s.KubeEvent) int {
 	about := topicOf(e)
 	r := t[about]

@@ -64,7 +64,7 @@ func workload(p model.Pod) string {
 	return p.Controller
 }
 
-// hash reports whether a part of a name is one that Kubernetes made of a template: it has no vowels.
+// hash reports whether a part of a name is a hash that Kubernetes made of a template: it has no vowels.
 func hash(s string) bool {
 	return len(s) >= 6 && len(s) <= 10 && strings.Trim(s, "bcdfghjklmnpqrstvwxz2456789") == ""
 }

@@ -61,7 +61,7 @@ func (s *Subscriber) Contract() store.Contract {
 	}
 }
 
-// scope is one thing to watch.
+// scope is the scope of one watch.
 type scope struct {
 	namespace string
 	selector  string
@@ -102,8 +102,8 @@ type book struct {
 	chains    map[string][]k8s.OwnerRef
 	// asked are the owners that the cluster has not returned, by UID.
 	asked map[string]asked
-	// loops are the pods that have restarted, by UID, and when they are reported once more: unless they fail before, their crash
-	// loop is over then.
+	// loops are the pods that have restarted, by UID, and when they are reported once more: if they do not fail before that,
+	// their crash loop is over.
 	loops map[string]time.Time
 }
 
@@ -245,7 +245,7 @@ func (b *book) Changes(ctx context.Context, _ store.View) (actions []store.Actio
 	return actions, again
 }
 
-// lasting returns the pods to report once more, because their containers run since so long that a crash loop is over.
+// lasting returns the pods to report once more, because their containers have run for so long that a crash loop is over.
 func (b *book) lasting(now time.Time) (out []store.Action) {
 	for uid, at := range b.loops {
 		p, told := b.told[uid]
@@ -422,8 +422,8 @@ func (b *book) ask(ctx context.Context, namespace string, o k8s.OwnerRef) []k8s.
 	return nil
 }
 
-// askAgainIn returns after which time an owner should be requested again, if there is one. It drops the owners that were
-// not needed since the last call.
+// askAgainIn returns the time after which an owner should be requested again, if there is one. It drops the owners that were not
+// needed since the last call.
 func (b *book) askAgainIn(now time.Time) (left time.Duration, some bool) {
 	maps.DeleteFunc(b.asked, func(_ string, a asked) bool { return !a.needed })
 	for uid, a := range b.asked {

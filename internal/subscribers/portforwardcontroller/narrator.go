@@ -9,7 +9,7 @@ import (
 	"github.com/hone-dev/hone/internal/loop/state"
 )
 
-// narrator reports the state of a forward, and in the resource's log why connections fail, and when they work again.
+// narrator reports the state of a forward. It writes to the resource's log why connections fail, and when they work again.
 type narrator struct {
 	log    logstore.Logger
 	port   string // where the forward listens

@@ -77,7 +77,7 @@ type job struct {
 	steps  []step
 }
 
-// step restarts one thing.
+// step restarts one pod, process or container.
 type step struct {
 	what string
 	do   func(ctx context.Context, log logstore.Logger) error

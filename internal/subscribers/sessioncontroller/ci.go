@@ -92,8 +92,8 @@ func sooner(a, b time.Duration) time.Duration {
 	return a
 }
 
-// cutOff returns why the session cannot continue because the cluster or the engine does not answer, or else after which
-// time that may be the case.
+// cutOff returns why the session cannot continue because the cluster or the engine does not answer, or else the time
+// after which that may be the case.
 func cutOff(v store.View, now time.Time) (why string, left time.Duration) {
 	cluster, engine := state.TheCluster(v), state.TheEngine(v)
 	for _, on := range []struct {
@@ -126,11 +126,11 @@ type subject struct {
 	pods     []state.Pod
 }
 
-// failure is why a resource has failed, and the log span of the part that failed.
+// failure says why a resource has failed, with the log span of the part that failed.
 type failure struct{ text, span string }
 
-// judge returns whether a resource is done, or why it has failed, or else after which time to look again without a change
-// (0: never).
+// judge returns whether a resource is done, or why it has failed, or else the time after which to look again without a
+// change (0: never).
 func (s subject) judge(v store.View, settings model.CISettings, now time.Time, deployed map[model.ManifestName]time.Time, tries *tries) (done bool, why failure, again time.Duration) {
 	m, u := *s.manifest, *s.update
 	if !m.AutoInit && u.Serial == 0 && u.Triggered.IsZero() {
@@ -170,7 +170,7 @@ func (s subject) judge(v store.View, settings model.CISettings, now time.Time, d
 	return false, failure{text, r.Span}, again
 }
 
-// podsToCome returns how much longer to wait for the pods of a job that was just applied. The job may appear complete
+// podsToCome returns the remaining time to wait for the pods of a job that was just applied. The job may appear complete
 // before its pods appear, and then their logs would be missed; later, the absence of pods means that they have been
 // collected.
 func podsToCome(m model.Manifest, u state.Update, pods []state.Pod, now time.Time) time.Duration {
@@ -180,8 +180,8 @@ func podsToCome(m model.Manifest, u state.Update, pods []state.Pod, now time.Tim
 	return u.AppliedAt.Add(podGrace).Sub(now)
 }
 
-// podsToEnd returns how much longer to wait for the pods of Jobs that are over: a Job may report its end before its pods
-// do, and the last lines of their logs would be missed.
+// podsToEnd returns the remaining time to wait for the pods of Jobs that are over: a Job may report its end before its
+// pods do, and the last lines of their logs would be missed.
 func podsToEnd(v store.View, u state.Update, pods []state.Pod, now time.Time) (left time.Duration) {
 	for _, p := range pods {
 		if !p.Current || p.Deleting || p.Owner == "" || p.Phase == "Succeeded" || p.Phase == "Failed" {
@@ -197,7 +197,7 @@ func podsToEnd(v store.View, u state.Update, pods []state.Pod, now time.Time) (l
 	return left
 }
 
-// serverToStay returns how much longer to watch a server without a readiness probe.
+// serverToStay returns the remaining time to watch a server without a readiness probe.
 func serverToStay(v store.View, m model.Manifest, now time.Time) time.Duration {
 	if m.Local == nil || m.Local.Serve.Empty() || m.Local.Readiness != nil {
 		return 0
@@ -209,8 +209,8 @@ func serverToStay(v store.View, m model.Manifest, now time.Time) time.Duration {
 	return p.StartedAt.Add(serverStays).Sub(now)
 }
 
-// readiness bounds how long a deployed resource may take to become ready, and returns the failure when that time is over.
-// Jobs have no such bound once a node has taken their pods.
+// readiness bounds the time that a deployed resource may take to become ready, and returns the failure when that time is
+// over. Jobs have no such bound once a node has taken their pods.
 func readiness(m model.Manifest, u state.Update, r buildcontrol.RuntimeState, pods []state.Pod, settings model.CISettings, now time.Time,
 	deployed map[model.ManifestName]time.Time) (why string, again time.Duration) {
 	if !u.Succeeded {

@@ -78,7 +78,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 }
 
-// judge returns the session's end, or after which time to look again without a change (0: never).
+// judge returns the session's end, or the time after which to look again without a change (0: never).
 func judge(v store.View, now time.Time, deployed map[model.ManifestName]time.Time, tries *tries) (*state.SessionEnded, time.Duration) {
 	if why := cannotBegin(v); why != "" {
 		return &state.SessionEnded{Failure: why, Cause: state.EndOutside}, 0

@@ -25,7 +25,7 @@ func newTries(logs *logstore.Store) *tries {
 	return &tries{logs: logs, seen: map[string]bool{}, count: map[model.ManifestName]int{}, last: map[model.ManifestName]failure{}}
 }
 
-// note takes in the failed tries that v shows, and says those that are new.
+// note takes in the failed tries that v shows, and reports the new ones.
 func (t *tries) note(v store.View) {
 	for _, e := range state.OrderedUpdates(v) {
 		name := e.Value.Manifest.Name
@@ -65,7 +65,7 @@ func ofJob(u state.Update, p state.Pod) bool {
 	})
 }
 
-// with adds to the failure of a Job how its last try ended, if it does not say so yet.
+// with adds the end of a Job's last try to its failure, unless the failure mentions it.
 func (t *tries) with(name model.ManifestName, f failure) failure {
 	last, known := t.last[name]
 	if f.span != "" || !known {
