@@ -19,11 +19,11 @@ import (
 // is the size that was read, whatever happens to the file meanwhile.
 const smallFile = 5 << 20
 
-// Archive writes an uncompressed tar stream of the copies, to be unpacked at "/". Owners are those of the copies, zero
-// where they have none; a copy without a local path is a folder to be created. Mode and modification time are kept,
-// symbolic links stay links, and the simplest header format that holds the name is used. Files that have vanished, or
-// have become neither file, link nor folder, are left out. A large file that shrinks while it is read is padded with
-// zero bytes; one that grows is cut: its next change corrects it.
+// Archive writes an uncompressed tar stream of the copies, to be unpacked at "/". The entries have the owners of the
+// copies, or zero where a copy has none; a copy without a local path is a folder to be created. Mode and modification
+// time are kept, symbolic links stay links, and the simplest header format that holds the name is used. Files that have
+// vanished, or have become neither file, link nor folder, are left out. A large file that shrinks while it is read is
+// padded with zero bytes; one that grows is cut: its next change corrects it.
 func Archive(w io.Writer, copies []Copy) error {
 	a := archiver{tar: tar.NewWriter(w)}
 	for _, c := range copies {

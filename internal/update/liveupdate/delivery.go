@@ -66,7 +66,7 @@ func (p parcel) send(deliver func(io.Reader) error) error {
 }
 
 var (
-	// errDelivered is what Archive gets when the receiver has read enough.
+	// errDelivered is the error that Archive gets when the receiver has read enough.
 	errDelivered = errors.New("the receiver has stopped reading")
 	// errUnread is worth a second try: a busy cluster mistakes a lost connection for the successful end of a command.
 	errUnread = fmt.Errorf("the cluster reports that the command succeeded, but it did not confirm that or read all its input: %w",

@@ -3,8 +3,8 @@
 // through Kubernetes exec or through a container engine's API.
 //
 // Make and InitialPlan decide; they change nothing and look only at the files named to them. An Updater carries out a
-// plan in one container. Every error from the package has one Outcome, which determines what the caller does next: show
-// it, build a new image, or nothing because the work was cancelled.
+// plan in one container. Every error from the package has one Outcome, which determines the caller's next step: show the
+// error, build a new image, or do nothing because the work was cancelled.
 //
 // # Concurrency
 //

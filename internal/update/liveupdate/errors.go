@@ -24,7 +24,7 @@ var _ error = (*FallBackError)(nil)
 // InfraError means that hone could not carry out a plan for a reason other than the user's commands. If the user can do
 // something about it, a problem.Problem is in the chain.
 type InfraError struct {
-	// Step says what was being done: "copy files to web".
+	// Step names the step that failed: "copy files to web".
 	Step string
 	Err  error
 }
@@ -40,7 +40,7 @@ var _ error = (*InfraError)(nil)
 // BlockedError means that hone could not carry out a plan, and that neither another way nor a new image would help: the
 // disk in the container is full. If the user can do something about it, a problem.Problem is in the chain.
 type BlockedError struct {
-	// Step says what was being done: "copy files to web".
+	// Step names the step that failed: "copy files to web".
 	Step string
 	Err  error
 }
@@ -92,7 +92,7 @@ func IsUserError(err error) bool {
 	return errors.As(err, &run) || errors.As(err, &start)
 }
 
-// Outcome is what the error of a plan or an update means for the next step.
+// Outcome is the consequence of the error of a plan or an update for the next step.
 type Outcome int8
 
 // The outcomes.

@@ -65,7 +65,7 @@ func (r *commander) user(ctx context.Context, cmd model.Cmd, log logstore.Logger
 var untar = []string{"tar", "-C", "/", "-x", "-f", "-"}
 
 const (
-	// removeAndUntar surveys the container before it unpacks: the answer determines what the archive holds.
+	// removeAndUntar surveys the container before it unpacks: the answer determines the content of the archive.
 	removeAndUntar = remove + "\nset --\n" + survey + "\ntar -C / -x -f -"
 	// codeRemove is the exit code of scripts in which rm failed, not a later command.
 	codeRemove     = 90

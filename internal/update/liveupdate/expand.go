@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// kind is what a changed path is now.
+// kind is the present kind of a changed path.
 type kind int8
 
 const (
@@ -32,7 +32,7 @@ type expander struct {
 	roots map[string]bool // local paths of the syncs
 	seen  map[string]bool
 	out   []change
-	// links tells of folders whether a link leads there; see behindLink.
+	// links caches, by folder, whether the folder or one above it is a link; see linked.
 	links map[string]bool
 }
 
@@ -66,7 +66,7 @@ const (
 	mostAsking = 4
 )
 
-// existing is what Exists has returned.
+// existing is the result of Exists.
 type existing struct {
 	info fs.FileInfo
 	err  error
@@ -124,8 +124,8 @@ func (e *expander) add(p string, exists func(string) (fs.FileInfo, error)) (coun
 	return false, nil
 }
 
-// behindLink reports whether a path is reached through a symbolic link below a sync's root. It is no path of the tree then: where a
-// folder was replaced by a link to another one, what was in it is gone, though the other one may have files of the same names.
+// behindLink reports whether a path is reached through a symbolic link below a sync's root. Then it is no path of the tree: where a
+// link to another folder replaced a folder, the old entries are gone, though the other folder may have files of the same names.
 func (e *expander) behindLink(p string) bool {
 	dir := filepath.Dir(p)
 	for at := dir; !e.roots[at]; at = filepath.Dir(at) {

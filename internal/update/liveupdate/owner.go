@@ -41,8 +41,8 @@ func (o *owners) parse(line string) {
 	}
 }
 
-// owner returns the owner for a copy: the one requested, otherwise that of the path it replaces, otherwise that of the
-// folder it goes into.
+// owner returns the owner for a copy: the one requested, otherwise the owner of the path that it replaces, otherwise the
+// owner of the folder that it goes into.
 func (o owners) owner(c Copy) model.Owner {
 	if c.Owner.Set {
 		return c.Owner

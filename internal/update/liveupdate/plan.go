@@ -40,13 +40,13 @@ type Copy struct {
 	IsDir bool
 	// Owner is the owner that the copy gets.
 	Owner model.Owner
-	// Size is that of the local file when the plan was made, in bytes.
+	// Size is the size of the local file when the plan was made, in bytes.
 	Size int64
 }
 
-// Plan is what to do in one container, in the order of its fields. The zero value does nothing.
+// Plan lists the changes to make in one container, in the order of its fields. The zero value does nothing.
 type Plan struct {
-	// Copies are sorted as the changed files were, each remote path once, but folders come first. What stands at the path in the
+	// Copies are sorted as the changed files were, each remote path once, but folders come first. Whatever is at the path in the
 	// container gives way: a link or a file to a folder, an empty folder to a file or a link.
 	Copies []Copy
 	// Deletes are clean absolute remote paths, removed before anything is copied, in an order in which the paths below a

@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// RestartGrace is how long a process has to end before it is killed.
+// RestartGrace is the time that a process has to end before it is killed.
 const RestartGrace = 10 * time.Second
 
 // Unsupervised is the error of a restart in a container whose process does not run under the synclet: the next

@@ -14,8 +14,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// survey is a script that makes way for copies and reports what has to be known before they are unpacked. It reads a word and a path
-// per line, up to an empty line:
+// survey is a script that makes way for copies and reports the facts that are needed before they are unpacked. It reads
+// a word and a path per line, up to an empty line:
 //
 //	to      the destination of a sync, which the lines up to the next one are about
 //	in      a folder below it that copies go into: a file or a dangling link there gives way
@@ -44,7 +44,7 @@ u=$(id -u 2>/dev/null); echo "uid $u"
 [ "$u" != 0 ] || ls -ldn -- "$@" 2>/dev/null
 echo .`
 
-// surveyed is what a container has answered.
+// surveyed is the answer of a container.
 type surveyed struct {
 	owners
 	// leads are the real paths of destinations and of links to folders below them; an empty one is not known.

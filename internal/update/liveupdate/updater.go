@@ -10,7 +10,7 @@ import (
 
 // Updater applies a plan to one container.
 type Updater interface {
-	// Update deletes, copies, runs and restarts the process or the container, in this order, and logs what it does; the
+	// Update deletes, copies, runs and restarts the process or the container, in this order, and logs each step; the
 	// output of the user's commands goes to the log too. It stops at the first failure; the report shows how far it got.
 	// Applying a plan twice does no harm beyond running its commands twice. For the errors see Classify.
 	Update(ctx context.Context, c model.ContainerRef, plan Plan, log logstore.Logger) (Report, error)
@@ -19,7 +19,7 @@ type Updater interface {
 // shown bounds how many paths of an update the log lists.
 const shown = 50
 
-// Announce logs what a plan will do to a container's files.
+// Announce logs the changes that a plan will make to a container's files.
 func Announce(log logstore.Logger, c model.ContainerRef, plan Plan) {
 	if n := len(plan.Copies); n > 0 {
 		logstore.Infof(log, "Will copy %d file(s) to container: [%s]", n, c.Name)

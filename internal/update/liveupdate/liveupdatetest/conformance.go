@@ -30,7 +30,7 @@ type Place struct {
 	Ask func(t *testing.T, script string) string
 }
 
-// Conformance checks what every updater does in a real container, with files in /app, deletes in / and commands.
+// Conformance checks the duties of every updater in a real container, with files in /app, deletes in / and commands.
 func Conformance(t *testing.T, p Place) {
 	dir := t.TempDir()
 	update := func(t *testing.T, plan liveupdate.Plan) (string, error) {

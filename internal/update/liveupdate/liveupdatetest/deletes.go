@@ -10,8 +10,8 @@ import (
 	"github.com/hone-dev/hone/internal/update/liveupdate"
 )
 
-// deletes deletes a folder in which the container has more files than the local tree had: only those of the local tree
-// are removed, and nothing that is reached through a symbolic link.
+// deletes deletes a folder in which the container has more files than the local tree had: only the files of the local
+// tree are removed, and nothing that is reached through a symbolic link.
 func deletes(t *testing.T, p Place) {
 	const tree = `cd /app/del && find . | sort; ls /elsewhere`
 	p.Ask(t, `mkdir -p /app/del/full/sub /app/del/empty/sub /app/del/real /elsewhere

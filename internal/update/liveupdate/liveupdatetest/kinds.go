@@ -21,8 +21,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// kinds are what the path x of a tree can be. Beside it are the file "other" and the folder "real", which has a file of the same name as
-// the folders at x; outside is a folder that is no part of the tree.
+// kinds are the kinds of the path x in a tree. Beside it are the file "other" and the folder "real", which has a file of the
+// same name as the folders at x; outside is a folder that is no part of the tree.
 var kinds = []struct {
 	name string
 	make func(x, outside string) error
@@ -52,8 +52,9 @@ type row struct{ from, to int }
 func (r row) String() string { return kinds[r.from].name + " to " + kinds[r.to].name }
 func (r row) dir() string    { return fmt.Sprintf("%d-%d", r.from, r.to) }
 
-// KindsConformance checks how every updater replaces what is at a path by anything else: in few trees at a time, with the removal as an
-// update of its own, and in all trees in one update, as when a branch is switched. remote is an empty folder in the container, synced from local.
+// KindsConformance checks that every updater replaces any kind of file at a path by any other: in few trees at a time, with the
+// removal as an update of its own, and in all trees in one update, as when a branch is switched. remote is an empty folder in
+// the container, synced from local.
 func KindsConformance(t *testing.T, p Place, local, remote string) {
 	k := &kindsTest{t, p, local, remote, path.Join(path.Dir(remote), "outside")}
 	p.Ask(t, "mkdir -p "+k.outside+"/sub && cd "+k.outside+" && echo precious >f && echo precious >h && echo precious >sub/g")
@@ -111,8 +112,8 @@ func (k *kindsTest) update(plan liveupdate.Plan) error {
 	return err
 }
 
-// change replaces x in some trees and updates the container with what a watcher reports: files and links that came or went, and
-// whatever gave way to a folder.
+// change replaces x in some trees and updates the container with the paths that a watcher reports: files and links that came or
+// went, and everything that gave way to a folder.
 func (k *kindsTest) change(rows []row, to func(row) error) liveupdate.Plan {
 	k.t.Helper()
 	var changed []string
@@ -144,7 +145,7 @@ func (k *kindsTest) change(rows []row, to func(row) error) liveupdate.Plan {
 	return plan
 }
 
-// list describes what is in a folder.
+// list describes the entries of a folder.
 func list(t *testing.T, dir string) map[string]string {
 	out := map[string]string{}
 	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
@@ -200,7 +201,7 @@ func listTar(t *testing.T, archive string) map[string]string {
 	}
 }
 
-// same checks that the container has what is here, and that nothing outside of the tree has changed.
+// same checks that the container has the local files, and that nothing outside of the tree has changed.
 func (k *kindsTest) same(when string) {
 	k.t.Helper()
 	for dir, want := range map[string]map[string]string{
