@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/hone-dev/hone/internal/base/yamltext"
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -105,7 +106,7 @@ func yamlOf(objects []model.K8sObject) string {
 		if isSecret(o.Kind) {
 			text = redactJSON(text)
 		}
-		doc, err := yaml.JSONToYAML([]byte(text))
+		doc, err := yamltext.FromJSON([]byte(text))
 		if err != nil {
 			doc = []byte(fmt.Sprintf("# %s cannot be shown: %v\n", o.ID(), err))
 		}
@@ -146,7 +147,7 @@ func redactYAML(text string) string {
 		}
 		if kind, _ := o["kind"].(string); isSecret(kind) {
 			redactObject(o)
-			out, err := yaml.Marshal(o)
+			out, err := yamltext.Marshal(o)
 			if err != nil {
 				out = []byte(redacted + "\n")
 			}
@@ -176,7 +177,7 @@ func resultYAML(applied []model.AppliedObject) string {
 	for _, a := range applied {
 		o := metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: a.APIVersion, Kind: a.Kind}}
 		doc := map[string]any{"apiVersion": o.APIVersion, "kind": o.Kind, "metadata": identity(a)}
-		out, err := yaml.Marshal(doc)
+		out, err := yamltext.Marshal(doc)
 		if err != nil {
 			continue // never: it is a map of strings
 		}

@@ -7,9 +7,9 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/yamltext"
 )
 
 // AddDocumentFlag adds -o to a command that prints one document for programs, or a page for people.
@@ -41,7 +41,7 @@ func WriteJSON(w io.Writer, doc any) error {
 
 // WriteYAML writes a document as YAML.
 func WriteYAML(w io.Writer, doc any) error {
-	text, err := yaml.Marshal(doc)
+	text, err := yamltext.Marshal(doc)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (y *YAMLLines) Write(p []byte) (int, error) {
 		if !whole {
 			return len(p), nil
 		}
-		text, err := yaml.JSONToYAML(line)
+		text, err := yamltext.FromJSON(line)
 		if err != nil {
 			return 0, fmt.Errorf("write as YAML: %w", err)
 		}
@@ -88,7 +88,7 @@ func InYAML(out io.Writer, write func(io.Writer) error) error {
 	if err := write(&b); err != nil {
 		return err
 	}
-	text, err := yaml.JSONToYAML(b.Bytes())
+	text, err := yamltext.FromJSON(b.Bytes())
 	if err != nil {
 		return fmt.Errorf("write as YAML: %w", err)
 	}

@@ -17,6 +17,8 @@ import (
 	composetemplate "github.com/compose-spec/compose-go/v2/template"
 	"github.com/compose-spec/compose-go/v2/types"
 	"sigs.k8s.io/yaml"
+
+	"github.com/hone-dev/hone/internal/base/yamltext"
 )
 
 // objectsFile is where the objects are written that are made of Compose services.
@@ -55,7 +57,7 @@ func (l *looker) composeObjects() error {
 	l.Workloads = slices.DeleteFunc(l.Workloads, func(w Workload) bool { _, is := p.Services[w.Name]; return is })
 	for _, name := range slices.Sorted(maps.Keys(p.Services)) {
 		for _, o := range l.composeService(p.Services[name]) {
-			text, err := yaml.Marshal(o)
+			text, err := yamltext.Marshal(o)
 			if err != nil {
 				return fmt.Errorf("write the objects of service %s: %w", name, err)
 			}
@@ -63,7 +65,7 @@ func (l *looker) composeObjects() error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Volumes)) {
-		text, err := yaml.Marshal(m{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": m{"name": kubeName(name)},
+		text, err := yamltext.Marshal(m{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": m{"name": kubeName(name)},
 			"spec": m{"accessModes": []any{"ReadWriteOnce"}, "resources": m{"requests": m{"storage": "1Gi"}}}})
 		if err != nil {
 			return fmt.Errorf("write the claim of volume %s: %w", name, err)

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/hone-dev/hone/internal/base/yamltext"
 )
 
 // devspace is a devspace.yaml, as far as the survey needs it. In v2beta1 images, deployments and dev are maps; before, they were a map
@@ -150,7 +152,7 @@ func (l *looker) devspaceManifests(name, pattern string) {
 // listed reads what is a list of named things, or a map of things by their names.
 func listed[T any](v any, name func(t *T, key string)) (out []T) {
 	as := func(v any) (t T, ok bool) {
-		text, err := yaml.Marshal(v)
+		text, err := yamltext.Marshal(v)
 		ok = err == nil && yaml.Unmarshal(text, &t) == nil
 		return t, ok
 	}

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
+	"github.com/hone-dev/hone/internal/base/yamltext"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -182,7 +183,7 @@ func (r *deleteRun) applyAs(ctx context.Context, t target, live *unstructured.Un
 		return nil, err
 	}
 	err = bounded(ctx, r.req.Timeout, func(ctx context.Context) (err error) {
-		got, err = t.ri.Patch(ctx, t.id.Name, types.ApplyPatchType, raw, metav1.PatchOptions{FieldManager: manager})
+		got, err = t.ri.Patch(ctx, t.id.Name, types.ApplyPatchType, yamltext.Readable(raw), metav1.PatchOptions{FieldManager: manager})
 		return err
 	})
 	return got, err

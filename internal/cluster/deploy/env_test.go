@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"os"
 	"strings"
 	"sync"
@@ -150,7 +151,7 @@ func objectOf(doc []byte) (model.K8sObject, error) {
 			Namespace string `json:"namespace"`
 		} `json:"metadata"`
 	}
-	err = yaml.Unmarshal(raw, &head)
+	err = json.Unmarshal(raw, &head)
 	return model.K8sObject{APIVersion: head.APIVersion, Kind: head.Kind, Namespace: head.Metadata.Namespace,
 		Name: head.Metadata.Name, JSON: string(raw)}, err
 }

@@ -42,6 +42,7 @@ var scenarios = []struct {
 	{"unchanged objects are not written", unchangedIsLeftAlone},
 	{"force writes unchanged objects without changing them", forceApplies},
 	{"drift is put right", driftIsReverted},
+	{"text arrives as it is", textArrives},
 	{"a field that leaves the YAML leaves the object, a foreign one stays", removedFieldGoes},
 	{"a missing namespace is a problem", missingNamespaceIsProblem},
 	{"an unknown kind is a problem", unknownKindIsProblem},
@@ -150,6 +151,16 @@ func driftIsReverted(t *testing.T, c cluster) {
 	}
 	if got := text(field(c.get(t, objects[0]).Object, "data"), "a"); got != "1" {
 		t.Errorf("data.a = %q", got)
+	}
+}
+
+// textArrives applies characters that readers of YAML refuse or fold.
+func textArrives(t *testing.T, c cluster) {
+	want := "a\u007f\u0080\u0085\u009b2J\u2028\ufeff\uffff\\u007f\n \x1b[2J b"
+	objects := c.inject(t, strings.Replace(configYAML, `"1"`, fmt.Sprintf("%q", want), 1))
+	c.mustApply(t, objects)
+	if got := text(field(c.get(t, objects[0]).Object, "data"), "a"); got != want {
+		t.Errorf("%q became %q", want, got)
 	}
 }
 

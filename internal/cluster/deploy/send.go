@@ -17,6 +17,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/retry"
+	"github.com/hone-dev/hone/internal/base/yamltext"
 )
 
 // sendAttempts bounds how often one object is sent with the corrections that the server's answers require.
@@ -82,7 +83,8 @@ func (r *applyRun) patch(ctx context.Context, t target, u *unstructured.Unstruct
 	}
 	var got *unstructured.Unstructured
 	err = bounded(ctx, r.req.Timeout, func(ctx context.Context) (err error) {
-		got, err = t.ri.Patch(ctx, t.id.Name, types.ApplyPatchType, body, r.patchOptions(u, force))
+		// The API server reads the body of an apply as YAML.
+		got, err = t.ri.Patch(ctx, t.id.Name, types.ApplyPatchType, yamltext.Readable(body), r.patchOptions(u, force))
 		return err
 	})
 	return got, err

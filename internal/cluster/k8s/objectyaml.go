@@ -10,9 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/yaml"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/yamltext"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -40,7 +40,7 @@ func (c *Client) ObjectYAML(ctx context.Context, o model.AppliedObject) (string,
 	if o.Kind == "Secret" && o.Group == "" {
 		hideValues(live.Object)
 	}
-	out, err := yaml.Marshal(live.Object)
+	out, err := yamltext.Marshal(live.Object)
 	if err != nil {
 		return "", fmt.Errorf("show %s: %w", o.ObjectID, err)
 	}

@@ -15,9 +15,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/yamltext"
 	"github.com/hone-dev/hone/internal/tiltfile/fault"
 	"github.com/hone-dev/hone/internal/tiltfile/memo"
 	"github.com/hone-dev/hone/internal/tiltfile/profile"
@@ -64,7 +63,7 @@ func (o *Object) text() (string, error) {
 	if o.yaml != "" {
 		return o.yaml, nil
 	}
-	out, err := yaml.JSONToYAML([]byte(o.JSON))
+	out, err := yamltext.FromJSON([]byte(o.JSON))
 	return string(out), err
 }
 
@@ -353,31 +352,35 @@ func Join(objs []*Object) (string, error) {
 
 // SetNamespace puts a namespace into the object's text, which must then be parsed again.
 func (o *Object) SetNamespace(namespace string) error {
-	var fields map[string]any
-	if err := yaml.Unmarshal([]byte(o.JSON), &fields); err != nil {
+	fields, meta, err := o.decode()
+	if err != nil {
 		return err
 	}
-	meta, ok := fields["metadata"].(map[string]any)
-	if !ok {
-		return fmt.Errorf("%s has no metadata", o.ID())
-	}
 	meta["namespace"] = namespace
-	text, err := yaml.Marshal(fields)
+	text, err := yamltext.Marshal(fields)
 	o.yaml, o.Namespace = string(text), namespace
 	return err
 }
 
-// Annotated returns the object as JSON with more annotations. Those that it has stay as they are.
-func (o *Object) Annotated(more map[string]string) (string, error) {
+// decode returns the object's fields, and its metadata among them.
+func (o *Object) decode() (fields, meta map[string]any, err error) {
 	d := json.NewDecoder(strings.NewReader(o.JSON))
 	d.UseNumber()
-	var fields map[string]any
 	if err := d.Decode(&fields); err != nil {
-		return "", err
+		return nil, nil, err
 	}
 	meta, ok := fields["metadata"].(map[string]any)
 	if !ok {
-		return "", errors.New("it has no metadata")
+		return nil, nil, fmt.Errorf("%s has no metadata", o.ID())
+	}
+	return fields, meta, nil
+}
+
+// Annotated returns the object as JSON with more annotations. Those that it has stay as they are.
+func (o *Object) Annotated(more map[string]string) (string, error) {
+	fields, meta, err := o.decode()
+	if err != nil {
+		return "", err
 	}
 	annotations, ok := meta["annotations"].(map[string]any)
 	if !ok {

@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -8,7 +9,6 @@ import (
 	"slices"
 
 	"go.starlark.net/starlark"
-	"sigs.k8s.io/yaml"
 
 	"github.com/hone-dev/hone/internal/base/jsonpath"
 	"github.com/hone-dev/hone/internal/tiltfile/eval"
@@ -168,7 +168,7 @@ func (d *Declarations) applyKinds() error {
 				continue
 			}
 			if root == nil {
-				if err := yaml.Unmarshal([]byte(o.JSON), &root); err != nil {
+				if err := json.Unmarshal([]byte(o.JSON), &root); err != nil {
 					return fmt.Errorf("read %s: %w", o.ID(), err)
 				}
 			}

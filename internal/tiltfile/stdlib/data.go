@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"go.starlark.net/starlark"
-	"sigs.k8s.io/yaml"
 
+	"github.com/hone-dev/hone/internal/base/yamltext"
 	"github.com/hone-dev/hone/internal/tiltfile/eval"
 	"github.com/hone-dev/hone/internal/tiltfile/memo"
 	"github.com/hone-dev/hone/internal/tiltfile/value"
@@ -130,7 +130,7 @@ func encodeYAML(v starlark.Value) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out, err := yaml.Marshal(data)
+	out, err := yamltext.Marshal(data)
 	return string(out), err
 }
 

@@ -8,9 +8,9 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/yamltext"
 )
 
 // answer is one request and the writer of its response.
@@ -24,7 +24,7 @@ type answer struct {
 func (a *answer) send(code int, doc []byte) {
 	media := mediaJSON
 	if a.media == mediaYAML {
-		if y, err := yaml.JSONToYAML(doc); err == nil {
+		if y, err := yamltext.FromJSON(doc); err == nil {
 			doc, media = y, mediaYAML
 		}
 	}

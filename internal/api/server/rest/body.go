@@ -11,10 +11,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
 
 	"github.com/hone-dev/hone/internal/api/projection"
 	"github.com/hone-dev/hone/internal/api/server/access"
+	"github.com/hone-dev/hone/internal/base/yamltext"
 )
 
 // maxBody limits the body of a request, as Kubernetes' own servers do.
@@ -44,7 +44,7 @@ func (a *answer) document() ([]byte, error) {
 	case mediaJSON:
 		return body, nil
 	case mediaYAML:
-		doc, err := yaml.YAMLToJSON(body)
+		doc, err := yamltext.ToJSON(body)
 		if err != nil {
 			return nil, apierrors.NewBadRequest(err.Error())
 		}

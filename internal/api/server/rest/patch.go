@@ -13,7 +13,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/yaml"
+
+	"github.com/hone-dev/hone/internal/base/yamltext"
 )
 
 // maxOperations limits a JSON patch, as Kubernetes' own servers do.
@@ -37,7 +38,7 @@ func (a *answer) readPatch() (patch []byte, kind types.PatchType, err error) {
 	case types.JSONPatchType, types.MergePatchType, types.StrategicMergePatchType:
 		return body, kind, nil
 	case types.ApplyYAMLPatchType:
-		doc, err := yaml.YAMLToJSON(body)
+		doc, err := yamltext.ToJSON(body)
 		if err != nil {
 			return nil, "", apierrors.NewBadRequest(err.Error())
 		}

@@ -12,10 +12,10 @@ import (
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/yaml"
 
 	"github.com/hone-dev/hone/internal/base/editor"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/yamltext"
 	"github.com/hone-dev/hone/internal/client/objects"
 )
 
@@ -180,7 +180,7 @@ func (e Edit) render(u *unstructured.Unstructured) ([]byte, error) {
 		}
 		return append(text, '\n'), nil
 	}
-	text, err := yaml.Marshal(u.Object)
+	text, err := yamltext.Marshal(u.Object)
 	if err != nil {
 		return nil, fmt.Errorf("show the object: %w", err)
 	}

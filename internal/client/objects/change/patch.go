@@ -7,9 +7,9 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/yaml"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/yamltext"
 	"github.com/hone-dev/hone/internal/client/objects"
 )
 
@@ -41,7 +41,7 @@ func ParsePatch(kind, text, subresource string) (Patch, error) {
 		return p, problem.New("there is no patch", `for example: -p '{"status":{"triggerMode":1}}', or --patch-file PATH`)
 	}
 	var err error
-	if p.Data, err = yaml.YAMLToJSON([]byte(text)); err != nil {
+	if p.Data, err = yamltext.ToJSON([]byte(text)); err != nil {
 		return p, problem.Wrap(err, "the patch is neither JSON nor YAML", `for example: -p '{"status":{"triggerMode":1}}'`)
 	}
 	if list := bytes.HasPrefix(p.Data, []byte("[")); list != (p.Type == types.JSONPatchType) {

@@ -87,9 +87,9 @@ func (f *Flags) Printer() (printers.ResourcePrinter, error) {
 	case "json":
 		p = &printers.JSONPrinter{}
 	case "yaml":
-		p = &printers.YAMLPrinter{}
+		p = &inYAML{&printers.YAMLPrinter{}}
 	case "kyaml":
-		p = &printers.KYAMLPrinter{}
+		p = &inYAML{&printers.KYAMLPrinter{}}
 	case "name", "":
 		return &printers.NamePrinter{ShortOutput: true}, nil
 	default:

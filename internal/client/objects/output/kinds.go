@@ -63,7 +63,7 @@ func (k *Kinds) Print(all []objects.Kind, out io.Writer) (int, error) {
 	case "json":
 		return len(all), printed((&printers.JSONPrinter{}).PrintObj(listOf(all), out))
 	case "yaml":
-		return len(all), printed((&printers.YAMLPrinter{}).PrintObj(listOf(all), out))
+		return len(all), printed((&inYAML{&printers.YAMLPrinter{}}).PrintObj(listOf(all), out))
 	}
 	return 0, problem.New(fmt.Sprintf("unknown output %q", k.Output), "choose wide, name, json or yaml")
 }

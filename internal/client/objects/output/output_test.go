@@ -17,7 +17,7 @@ func object(name string, fields map[string]any) unstructured.Unstructured {
 }
 
 func TestPrinter(t *testing.T) {
-	o := object("x", map[string]any{"n": int64(1), "list": []any{"a", "b"}, "nil": nil})
+	o := object("x", map[string]any{"n": int64(1), "list": []any{"a", "b"}, "nil": nil, "text": "\u007f\u009b2J"})
 	for _, tc := range []struct {
 		flags       Flags
 		want, fails string
@@ -33,6 +33,8 @@ func TestPrinter(t *testing.T) {
 		{flags: Flags{Output: `go-template={{exists .spec "list" 1}} {{exists .spec "list" 2}} {{exists .spec "nope" 2}} {{base64decode "aGk="}}`},
 			want: "true false false hi"},
 		{flags: Flags{Output: "go-template={{.kind}}{{.nope}}"}, fails: `no entry for key "nope"`},
+		{flags: Flags{Output: "yaml"}, want: "apiVersion: a/v1\nkind: A\nmetadata:\n  name: x\nspec:\n  list:\n  - a\n  - b\n  \"n\": 1\n  nil: null\n  text: \"\\x7F\\x9B2J\"\n"},
+		{flags: Flags{Output: "kyaml"}, want: "---\n{\n  apiVersion: \"a/v1\",\n  kind: \"A\",\n  metadata: {\n    name: \"x\",\n  },\n  spec: {\n    list: [\n      \"a\",\n      \"b\",\n    ],\n    \"n\": 1,\n    nil: null,\n    text: \"\\x7f\\u009b2J\",\n  },\n}\n"},
 		{flags: Flags{Output: "custom-columns=N:.metadata.name,L:spec.list,X:{.spec.nil},Y:.spec.nope,Z:.spec.list[*]", tables: true},
 			want: "N     L       X        Y        Z\nx     [a b]   <none>   <none>   a,b\n"},
 		{flags: Flags{Output: "custom-columns=N:.metadata.name", tables: true, Table: TableFlags{NoHeaders: true}}, want: "x\n"},

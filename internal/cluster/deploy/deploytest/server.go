@@ -23,6 +23,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	validate "k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/yaml"
 )
 
 // Server is an API server without schemas. It supports apply, delete and list as far as the scenarios of package deploy need them. It is
@@ -220,6 +221,11 @@ func (r *resource) Patch(ctx context.Context, name string, pt types.PatchType, d
 		return nil, err
 	}
 	defer leave(&err)
+	if pt == types.ApplyPatchType {
+		if data, err = yaml.YAMLToJSON(data); err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+	}
 	var patch map[string]any
 	if err := utiljson.Unmarshal(data, &patch); err != nil {
 		return nil, err
