@@ -102,8 +102,9 @@ type Candidate struct {
 	Files []string
 	// InPlace is set when only containers lack changes, so that updating them is enough. InPlaceOnly is set if nothing else may be done.
 	InPlace, InPlaceOnly bool
-	// Until is zero unless it is a part of an update, see part.go.
+	// Until is zero unless it is a part of an update, see part.go. Ahead are those of its files that arrive in a version which still waits.
 	Until time.Time
+	Ahead []string
 }
 
 // Plan is the decision.
@@ -140,8 +141,9 @@ type want struct {
 	reason  state.BuildReason
 	files   []string
 	inPlace bool
-	// until is zero unless it is a part of an update, see part.go.
+	// until and ahead are zero unless it is a part of an update, see part.go.
 	until time.Time
+	ahead []string
 }
 
 // Decide returns what to start now. running names the resources whose builds are under way, including builds that the view
@@ -190,7 +192,7 @@ func decide(v store.View, running map[model.ManifestName]bool) Plan {
 // candidate returns a resource to be updated now.
 func (d *decision) candidate(r *resource) Candidate {
 	unconfirmed := d.session.Confirmation.Asked && r.inPlace && !r.update.Agreed()
-	return Candidate{Name: r.name, Reason: r.reason, Files: r.files, InPlace: r.inPlace, InPlaceOnly: unconfirmed || !r.until.IsZero(), Until: r.until}
+	return Candidate{Name: r.name, Reason: r.reason, Files: r.files, InPlace: r.inPlace, InPlaceOnly: unconfirmed || !r.until.IsZero(), Until: r.until, Ahead: r.ahead}
 }
 
 // decision is one pass over the snapshot.
@@ -403,19 +405,6 @@ func runs(r *resource, image string) bool {
 	})
 }
 
-// Full reports whether so many builds run that Decide would start none. It is faster than Decide.
-func Full(v store.View, running int) bool { return running >= limit(state.TheTiltfile(v)) }
-
-// Urgent reports whether files were noticed that may be copied into containers at once, however many builds run.
-func Urgent(v store.View) bool {
-	for e := range state.Updates.In(v).Refs() {
-		if len(e.Value.Noticed) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // limit is how many builds may run at a time.
 func limit(t state.Tiltfile) int {
 	if n := t.Result.Update.MaxParallel; n > 0 {
@@ -424,8 +413,8 @@ func limit(t state.Tiltfile) int {
 	return model.DefaultUpdateSettings.MaxParallel
 }
 
-// slots returns how many more builds may start.
-func (d *decision) slots() int { return limit(d.tiltfile) - len(d.active) }
+// slots returns how many more builds may start. Parts of updates only copy files, and take none.
+func (d *decision) slots() int { return limit(d.tiltfile) - len(d.runningNames()) }
 
 // NextDue returns what becomes due next by the clock alone, and when: the retry of a failed build, or the next round of an
 // endless loop. It returns nil if nothing does.
@@ -447,10 +436,12 @@ func NextDue(v store.View) (next store.Action, at time.Time) {
 	return next, at
 }
 
-func (d *decision) runningNames() []model.ManifestName {
-	names := make([]model.ManifestName, len(d.active))
-	for i, r := range d.active {
-		names[i] = r.name
+// runningNames returns the resources that take a slot.
+func (d *decision) runningNames() (names []model.ManifestName) {
+	for _, r := range d.active {
+		if r.running {
+			names = append(names, r.name)
+		}
 	}
 	return names
 }

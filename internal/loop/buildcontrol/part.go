@@ -10,7 +10,8 @@ import (
 
 // While an update waits, a part of it may go ahead: what can be copied into running containers. It updates nothing else, and it answers no
 // request: what waits still does. A container that is new, or was behind, gets what the others had before. That is no new update,
-// so nothing that the user holds back holds it. In a session that asks, containers also get what is saved.
+// so nothing that the user holds back holds it. If a file has been saved since, its earlier version is not on this machine any more: then
+// all containers get the newest one, and it does not wait any longer. In a session that asks, containers also get what is saved.
 
 // part returns the part of what a resource wants that may go ahead although the rest is held; nil if there is none.
 func (d *decision) part(r *resource, hold Hold) *resource {
@@ -42,6 +43,7 @@ func partOf(r *resource, until time.Time) want {
 		return want{}
 	}
 	w := want{reason: lackReason(r, lack), files: FilesOf(lack), inPlace: true, until: until}
+	w.ahead = slices.DeleteFunc(slices.Clone(w.files), func(f string) bool { return !savedAfter(r.update, f, until) })
 	if until.After(r.update.Reached) && anyNewer(r.update, w.files) {
 		w.reason = state.ReasonFiles
 	}
@@ -71,6 +73,16 @@ func lackReason(r *resource, lack []model.LackingContainer) state.BuildReason {
 		return state.ReasonContainer
 	}
 	return state.ReasonBehind
+}
+
+// savedAfter reports whether a file has changed after a time, and settled.
+func savedAfter(u *state.Update, file string, t time.Time) bool {
+	for _, c := range u.Changes {
+		if at, ok := c.At(file); ok && at.After(t) {
+			return true
+		}
+	}
+	return false
 }
 
 // anyNewer reports whether one of the files changed after all that containers have had.

@@ -21,7 +21,7 @@ func carryOut(t *testing.T, s *statetest.State) (got string) {
 	}
 	c := plan.Start[0]
 	lack := c.Lacking(state.Resources.In(s.View()).Value("a").Manifest, state.Updates.In(s.View()).Value("a"), state.PodsOf(s.View(), "a"))
-	s.Then(state.BuildStarted{Resource: "a", Serial: state.Updates.In(s.View()).Value("a").Serial + 1, Reason: c.Reason, At: s.Snapshot().At, Until: c.Until})
+	s.Then(state.BuildStarted{Resource: "a", Serial: state.Updates.In(s.View()).Value("a").Serial + 1, Reason: c.Reason, At: s.Snapshot().At, Until: c.Until, Ahead: c.Ahead})
 	s.Finish("a", func(b *state.BuildCompleted) {
 		b.Mode = "synclet"
 		for _, l := range lack {
@@ -71,8 +71,10 @@ func TestPart(t *testing.T) {
 		{name: "manual, nothing waits", manifest: manual(auto), status: "ok"},
 		{name: "manual, another file", manifest: manual(auto), then: []store.Action{x}, hold: "hold a: manual []", status: "pending",
 			release: trigger, after: "start a: files changed, triggered /src/a/x (in place)"},
-		{name: "manual, the same file", manifest: manual(auto), then: []store.Action{statetest.Change("a", "/src/a/w")}, hold: "hold a: manual []", status: "pending",
-			release: trigger, after: "start a: files changed, triggered /src/a/w (in place)"},
+		{name: "manual, the same file", manifest: manual(auto), then: []store.Action{statetest.Change("a", "/src/a/w")}, status: "ok"},
+		{name: "manual, the same file and another one", manifest: manual(auto), then: []store.Action{statetest.Change("a", "/src/a/w", "/src/a/x")}, hold: "hold a: manual []",
+			status: "pending", release: trigger, after: "start a: files changed, triggered /src/a/x (in place)"},
+		{name: "paused, the same file", manifest: auto, then: []store.Action{state.SessionPaused{}, statetest.Change("a", "/src/a/w")}, status: "ok"},
 		{name: "manual, a file that needs an image", manifest: manual(auto), then: []store.Action{mod}, hold: "hold a: manual []", status: "pending",
 			release: trigger, after: "start a: files changed, triggered /src/a/go.mod (in place)"},
 		{name: "manual, a Dockerfile", manifest: manual(auto), then: []store.Action{statetest.Loaded(manual(statetest.K8s("a", other)))}, hold: "hold a: manual []",
@@ -141,6 +143,38 @@ func TestPart(t *testing.T) {
 				t.Errorf("once it need not wait (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestNewestVersionGoesToAll: one of two containers is replaced while a newer version of its file waits, and that version is the only one
+// there is. Both containers get it, and it does not wait any more, unless it is saved once more meanwhile.
+func TestNewestVersionGoesToAll(t *testing.T) {
+	one, two := statetest.Pod("a", "p1", "c1", "a:1"), statetest.Pod("a", "p2", "c2", "a:1")
+	w := statetest.Change("a", "/src/a/w")
+	s := up(same, manual(statetest.K8s("a", statetest.Image("a")))).Deployed("a").Then(one, two, w, trigger)
+	if got := carryOut(t, s); got != "c1 /src/a/wc2 /src/a/w" {
+		t.Fatalf("triggered, the containers get %q", got)
+	}
+	const waits = "hold a: manual []"
+	if diff := cmp.Diff(waits, text(Decide(s.Then(w).View(), nil))); diff != "" {
+		t.Fatalf("saved again (-want +got):\n%s", diff)
+	}
+	s.Then(statetest.Pod("a", "p2", "c3", "a:1"))
+	for _, want := range []string{"c3 /src/a/w", "c1 /src/a/w"} {
+		if got := carryOut(t, s); got != want {
+			t.Errorf("the containers get %q, want %q", got, want)
+		}
+	}
+	if diff := cmp.Diff("", text(Decide(s.View(), nil))); diff != "" {
+		t.Errorf("afterwards (-want +got):\n%s", diff)
+	}
+
+	s.Then(w, statetest.Pod("a", "p2", "c4", "a:1"))
+	c := Decide(s.View(), nil).Start[0]
+	s.Then(state.BuildStarted{Resource: "a", Serial: 9, At: s.Snapshot().At, Until: c.Until, Ahead: c.Ahead}).Then(w)
+	s.Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Synced = "synclet", []string{"c4"} })
+	if diff := cmp.Diff(waits, text(Decide(s.View(), nil))); diff != "" {
+		t.Errorf("saved during the part (-want +got):\n%s", diff)
 	}
 }
 

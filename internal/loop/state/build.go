@@ -52,6 +52,8 @@ type Build struct {
 	Files []string
 	// Part is set if it only copies into containers what needs no more, while the rest of the update waits.
 	Part bool
+	// ahead are the files that a part copies in a version that waits: see BuildStarted.
+	ahead []string
 	// from is the declaration that it began with.
 	from *model.Manifest
 	// Mode is how it was done: "image", "container", "exec", "local", "deploy"; empty until that is known.
@@ -156,8 +158,10 @@ type BuildStarted struct {
 	Reason   BuildReason
 	Files    []string
 	At       time.Time
-	// Until is zero unless it is a part of an update: see Build.Part.
+	// Until is zero unless it is a part of an update: see Build.Part. Ahead are the files, absolute, that it copies in a version which changed
+	// after that, since the earlier one is gone.
 	Until time.Time
+	Ahead []string
 	Span  string
 	// Manifest is the declaration that it begins with; nil means the newest one.
 	Manifest *model.Manifest `json:"-"`
@@ -250,7 +254,7 @@ func init() {
 
 // begins returns the build that begins with an action.
 func (u Update) begins(a BuildStarted) *Build {
-	b := &Build{Serial: a.Serial, Reason: a.Reason, Files: a.Files, Part: !a.Until.IsZero(), from: cmp.Or(a.Manifest, u.declared),
+	b := &Build{Serial: a.Serial, Reason: a.Reason, Files: a.Files, Part: !a.Until.IsZero(), ahead: a.Ahead, from: cmp.Or(a.Manifest, u.declared),
 		StartedAt: a.At, Until: a.At, Span: a.Span}
 	if b.Part {
 		b.Until = a.Until

@@ -41,7 +41,7 @@ type Files struct {
 	// Changes are, per target, the files that changed since the build of the deployed result began.
 	Changes map[model.TargetID]Changes
 	// Earlier are those of Changes of which containers have had an earlier version, under its time. That version is gone: a container
-	// that is to get it back gets the newest one.
+	// that is to get it back gets the newest one, and so do all others.
 	Earlier map[model.TargetID]Changes
 	// Noticed are changes that have not settled yet, by target and path. They do not request a build, since more may
 	// follow; files that only need to be copied into a container are copied at once.

@@ -150,8 +150,32 @@ func (u Update) completed(a BuildCompleted) Update {
 
 // partEnded records the end of a part of an update: what waits beside it still does.
 func (u *Update) partEnded(a BuildCompleted, b Build) {
+	if len(a.Synced) > 0 {
+		b.Until = u.letThrough(b)
+	}
 	u.InPlace.ended(a, b)
 	u.InPlaceBroken = cmp.Or(u.InPlaceBroken, a.InPlaceBroken)
+}
+
+// letThrough dates what a part has copied in a version that waited from just after what containers had before: so it does not wait any more,
+// and the other containers lack it. It returns the time up to which those of the part have everything.
+func (u *Update) letThrough(b Build) (until time.Time) {
+	until = b.Until
+	for id, changes := range u.Changes {
+		var files []string
+		for _, f := range b.ahead {
+			if at, ok := changes.At(f); ok && at.After(b.Until) && !at.After(b.StartedAt) {
+				files = append(files, f)
+			}
+		}
+		if len(files) == 0 {
+			continue
+		}
+		until = b.Until.Add(time.Nanosecond)
+		u.Changes = with(u.Changes, id, changes.Without(files).With(files, until))
+		u.Earlier = kept(u.Earlier, id, u.Earlier[id].Without(files))
+	}
+	return until
 }
 
 // grown notes what the running build has taken in, if it is the one that has ended.

@@ -169,13 +169,10 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		for resource, b := range running {
 			names[resource] = !b.part
 		}
-		var plan buildcontrol.Plan
-		if !buildcontrol.Full(v, len(names)) || buildcontrol.Urgent(v) {
-			plan = buildcontrol.Decide(v, names)
-			if changes := holding.changes(v, plan); len(changes) > 0 {
-				rt.Dispatch(state.HoldsChanged{Changes: changes})
-				s.nameCircles(v, changes)
-			}
+		plan := buildcontrol.Decide(v, names)
+		if changes := holding.changes(v, plan); len(changes) > 0 {
+			rt.Dispatch(state.HoldsChanged{Changes: changes})
+			s.nameCircles(v, changes)
 		}
 		if is := intent.UnconfirmedText(v); is != waits {
 			if waits = is; waits != "" {
@@ -301,7 +298,7 @@ func (s *Subscriber) start(ctx context.Context, rt *store.Runtime, v store.View,
 	log := &counting{Logger: s.logs.Logger(c.Name, span, logstore.SourceBuild)}
 	req := s.request(rt, v, c, b, log)
 	session := state.TheSession(v)
-	rt.Dispatch(state.BuildStarted{Resource: c.Name, Serial: b.serial, Reason: c.Reason, Files: files, At: b.began, Until: c.Until, Span: span,
+	rt.Dispatch(state.BuildStarted{Resource: c.Name, Serial: b.serial, Reason: c.Reason, Files: files, At: b.began, Until: c.Until, Ahead: c.Ahead, Span: span,
 		Manifest: &req.Manifest})
 	poke := func() {
 		select {
@@ -314,6 +311,10 @@ func (s *Subscriber) start(ctx context.Context, rt *store.Runtime, v store.View,
 		defer close(b.gone)
 		defer b.cancel()
 		logstore.Infof(log, "%s", b.banner)
+		if len(c.Ahead) > 0 {
+			logstore.Infof(log, "The newest version of %s is copied, although it waits: the one that the containers had is not on this machine any more",
+				strings.Join(state.Relative(tiltfile.Path, c.Ahead), ", "))
+		}
 		r, err := s.build(ctx, req)
 		b.pace.end()
 		done := s.completed(ctx, req, b, r, err, log)

@@ -463,6 +463,33 @@ func TestOvertaken(t *testing.T) {
 	})
 }
 
+// TestCopiesNeedNoSlot replaces a container while as many builds run as may: the new one gets its files at once, and what it takes leaves
+// room for a build.
+func TestCopiesNeedNoSlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := statetest.K8s("a", statetest.Image("a"))
+		a.TriggerMode = model.TriggerManual
+		b, c, d := statetest.K8s("b", statetest.Image("b")), statetest.K8s("c", statetest.Image("c")), statetest.K8s("d", statetest.Image("d"))
+		f := start(t, Options{}, a, b, c, d)
+		f.deploy("a", "b", "c", "d")
+		f.Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/w"), state.ResourcesTriggered{Names: []model.ManifestName{"a"}})
+		f.running("a")
+		f.finish("a", outcome{result: buildanddeploy.Result{Mode: "synclet", Synced: []string{"c1"}}})
+		f.Then(state.ResourcesTriggered{Names: []model.ManifestName{"b", "c"}}, statetest.Change("a", "/src/a/x"))
+		f.running("b c")
+		f.Then(statetest.Pod("a", "p", "c2", "a:1"))
+		f.running("a b c")
+		f.Then(state.ResourcesTriggered{Names: []model.ManifestName{"d"}})
+		f.running("a b c d")
+		f.finish("a", outcome{result: buildanddeploy.Result{Mode: "synclet", Synced: []string{"c2"}}})
+		f.Then(statetest.Pod("a", "p", "c3", "a:1"))
+		f.running("a b c d")
+		f.finish("a", outcome{result: buildanddeploy.Result{Mode: "synclet", Synced: []string{"c3"}}})
+		f.deploy("b", "c", "d")
+		f.running("")
+	})
+}
+
 func leaving(f *fixture, name string) string {
 	e, ok := state.Resources.In(f.View()).Get(name)
 	if !ok {
