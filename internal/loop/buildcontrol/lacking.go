@@ -61,7 +61,7 @@ func lacking(m model.Manifest, u state.Update, pods []state.Pod, s scope) []mode
 		}
 		l := model.LackingContainer{ContainerRef: c, Files: lacks(m, c.Ref, u, known.Synced, s), New: known.Synced.IsZero()}
 		steps, _, _ := m.LiveUpdateOf(c.Ref)
-		for _, f := range u.Owed[c.ID] {
+		for _, f := range u.Owed[c.ID].Files {
 			if steps.Takes(f) && !slices.Contains(l.Files, f) {
 				l.Files = append(l.Files, f)
 			}

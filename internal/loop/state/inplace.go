@@ -14,8 +14,8 @@ type InPlace struct {
 	// is gone, has restarted the container, or belongs to another resource.
 	Containers map[string]InContainer
 	// Owed are, by container, the files of an earlier session that may have changed since. An entry is removed with the one in Containers, and
-	// once this session has updated the container.
-	Owed map[string][]string
+	// once an update that began with it has updated the container.
+	Owed map[string]Owed
 	// Reached is the time up to which containers have had the changes: a new container of the same image gets these back, whatever else
 	// waits. It is AttemptedAt, unless the newest build has failed, or was a part of an update.
 	Reached time.Time
@@ -114,10 +114,10 @@ func (p *InPlace) note(id string, change func(*InContainer)) {
 	}
 }
 
-// synced records that a container has every change up to the given time.
-func (p *InPlace) synced(id string, until time.Time) {
+// synced records that a container has every change up to the given time, by an update that began at another.
+func (p *InPlace) synced(id string, until, began time.Time) {
 	p.note(id, func(c *InContainer) { c.Synced, c.Fault, c.Stuck = until, "", time.Time{} })
-	if _, ok := p.Owed[id]; ok {
+	if o, ok := p.Owed[id]; ok && !began.Before(o.Since) {
 		p.Owed = without(p.Owed, id)
 	}
 }
@@ -128,7 +128,7 @@ func (p *InPlace) ended(a BuildCompleted, b Build) {
 		p.Reached = b.Until
 	}
 	for _, id := range a.Synced {
-		p.synced(id, b.Until)
+		p.synced(id, b.Until, b.StartedAt)
 	}
 	for id, behind := range a.Behind {
 		behind.Serial, behind.Since, behind.Until = b.Serial, b.StartedAt, b.Until
@@ -169,7 +169,7 @@ func (u Update) caughtUp(a StragglerEnded, now time.Time) Update {
 	}
 	u.note(id, func(c *InContainer) { c.Behind = nil })
 	if a.Synced {
-		u.synced(id, behind.Until)
+		u.synced(id, behind.Until, behind.Since)
 	}
 	if a.Fault != "" {
 		u.note(id, func(c *InContainer) { c.Fault = a.Fault })

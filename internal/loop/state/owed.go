@@ -1,24 +1,30 @@
 package state
 
 import (
+	"time"
+
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// ContainersRecognized reports containers into which an earlier session has copied files, by id, with the files that may differ from what
-// it left there: those that it copied, and those that have changed since.
+// ContainersRecognized reports containers that an earlier session has seen, by id, with the files that may differ from what it left
+// there: those that it copied, and those that have changed since.
 type ContainersRecognized struct {
 	Resource model.ManifestName
 	Owed     map[string][]string
+}
+
+// Owed are files of a container that may differ from those of this machine, and since when that is known.
+type Owed struct {
+	Files []string
+	Since time.Time
 }
 
 func init() {
 	store.On(Updates, func(d *store.Draft[Update], a ContainersRecognized) {
 		d.Update(string(a.Resource), func(u Update) Update {
 			for id, files := range a.Owed {
-				if u.Containers[id].Synced.IsZero() { // otherwise this session has been there
-					u.Owed = with(u.Owed, id, files)
-				}
+				u.Owed = with(u.Owed, id, Owed{files, d.Now()})
 			}
 			return u
 		})

@@ -1,6 +1,6 @@
 // Package copykeeper records for the project's next session which files were copied into containers. Without a record, files that
-// were changed back or deleted while hone was stopped would stay as they are in containers that outlive the session: their image
-// is the same.
+// were changed, changed back or deleted while hone was stopped would stay as they are in containers that outlive the session: their
+// image is the same, or does not contain them.
 //
 // # Concurrency
 //
@@ -8,6 +8,7 @@
 package copykeeper
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -106,7 +107,7 @@ const (
 type keeper struct {
 	record record
 	due    due
-	// owed are the containers of earlier sessions that have been reported, with the files that they get now.
+	// owed are the containers that this session has seen; those of earlier sessions have been reported, with the files that they get now.
 	owed map[string][]string
 	// synced is, by container, the time up to which its copies are in the record.
 	synced map[string]time.Time
@@ -123,18 +124,25 @@ func (k *keeper) look(v store.View) (out []store.Action) {
 		u := state.Updates.In(v).Value(e.ID)
 		owed := map[string][]string{}
 		for _, c := range buildcontrol.Live(m, u, state.PodsOf(v, name)) {
-			at := u.Containers[c.ID].Synced
-			if at.IsZero() {
-				before, ok := k.record.Containers[c.ID]
-				if _, known := k.owed[c.ID]; ok && !known {
-					k.owed[c.ID] = before.owed(m, c, ignores)
-					owed[c.ID] = k.owed[c.ID]
+			if _, seen := k.owed[c.ID]; !seen {
+				before, known := k.record.Containers[c.ID]
+				if !known {
+					k.note(c.ID, nil, cmp.Or(u.Running[c.Ref].StartedAt, u.AppliedAt)) // later changes are not in its image
+				} else if files := before.owed(m, c, ignores); len(files) > 0 {
+					owed[c.ID] = files
 				}
+				k.owed[c.ID] = owed[c.ID]
+			}
+			at, was := u.Containers[c.ID].Synced, k.synced[c.ID]
+			if at.Equal(was) {
 				continue
 			}
-			if !at.Equal(k.synced[c.ID]) {
-				k.note(c.ID, slices.Concat(k.owed[c.ID], buildcontrol.Had(m, u, c, k.synced[c.ID])), at)
+			files := slices.Concat(k.owed[c.ID], buildcontrol.Had(m, u, c, was))
+			if steps, _, _ := m.LiveUpdateOf(c.Ref); steps.InitialSync && was.IsZero() {
+				files = append(files, synced(m, c, ignores)...)
 			}
+			k.note(c.ID, files, at)
+			k.synced[c.ID] = at
 		}
 		if len(owed) > 0 {
 			out = append(out, state.ContainersRecognized{Resource: name, Owed: owed})
@@ -154,7 +162,7 @@ func (k *keeper) note(id string, files []string, at time.Time) {
 			k.due = atOnce
 		}
 	}
-	c.At, k.synced[id] = at, at
+	c.At = at
 	k.record.Containers[id] = c
 }
 
@@ -166,8 +174,9 @@ func (k *keeper) forget(v store.View) {
 			there[c.ID] = true
 		}
 	}
-	for id := range k.synced {
+	for id := range k.owed {
 		if !there[id] {
+			delete(k.owed, id)
 			delete(k.synced, id)
 			delete(k.record.Containers, id)
 			k.due = max(k.due, soon)
@@ -178,20 +187,30 @@ func (k *keeper) forget(v store.View) {
 // owed returns the files of a container that may differ from the files of this machine: the copied ones, and newer ones.
 func (c container) owed(m model.Manifest, ref model.ContainerRef, ignores []model.Ignore) []string {
 	files := slices.Clone(c.Files)
-	spec, own, _ := m.LiveUpdateOf(ref.Ref)
-	matcher, err := watch.NewMatcher(slices.Concat(ignores, own))
-	if err != nil {
-		return files
-	}
-	all, err := liveupdate.InitialPlan(liveupdate.Input{Spec: spec, Ignore: matcher.Matches})
-	if err != nil {
-		return files
-	}
-	for _, f := range all.Copies {
-		if !f.IsDir && watch.ChangedAt(f.Local).After(c.At) {
-			files = append(files, f.Local)
+	for _, f := range synced(m, ref, ignores) {
+		if watch.ChangedAt(f).After(c.At) {
+			files = append(files, f)
 		}
 	}
 	slices.Sort(files)
 	return slices.Compact(files)
+}
+
+// synced returns all files of this machine that belong into a container.
+func synced(m model.Manifest, ref model.ContainerRef, ignores []model.Ignore) (files []string) {
+	spec, own, _ := m.LiveUpdateOf(ref.Ref)
+	matcher, err := watch.NewMatcher(slices.Concat(ignores, own))
+	if err != nil {
+		return nil
+	}
+	all, err := liveupdate.InitialPlan(liveupdate.Input{Spec: spec, Ignore: matcher.Matches})
+	if err != nil {
+		return nil
+	}
+	for _, f := range all.Copies {
+		if !f.IsDir {
+			files = append(files, f.Local)
+		}
+	}
+	return files
 }

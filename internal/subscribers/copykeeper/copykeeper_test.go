@@ -25,6 +25,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type project struct {
 	t   *testing.T
 	dir string
+	// initial is set if all files are copied at first.
+	initial bool
 }
 
 func (p project) path(name string) string { return filepath.Join(p.dir, "src", name) }
@@ -44,6 +46,7 @@ func (p project) session() *session {
 	im := statetest.Image("a")
 	im.LiveUpdate.Syncs[0].LocalPath = filepath.Join(p.dir, "src")
 	im.LiveUpdate.StopPaths = []string{p.path("go.mod")}
+	im.LiveUpdate.InitialSync = p.initial
 	s := &session{t: p.t, now: statetest.New(statetest.Session, state.TiltfileStarted{}, statetest.Loaded(statetest.K8s("a", im))).Then(statetest.Connected()...)}
 	s.k = keeper{record: load(filepath.Join(p.dir, "copies.json")), owed: map[string][]string{}, synced: map[string]time.Time{}}
 	s.now.Deployed("a").Then(statetest.Pod("a", "p", "c1", "a:1"))
@@ -56,6 +59,10 @@ type session struct {
 	t   *testing.T
 	now *statetest.State
 	k   keeper
+}
+
+func (s *session) manifest() model.Manifest {
+	return state.Resources.In(s.now.View()).Value("a").Manifest
 }
 
 func (s *session) look() {
@@ -100,7 +107,7 @@ func (s *session) endsAt(p project, file string) {
 
 // TestNextSession begins a session beside a container into which an earlier one has copied files.
 func TestNextSession(t *testing.T) {
-	p := project{t, t.TempDir()}
+	p := project{t: t, dir: t.TempDir()}
 	for _, f := range []string{"same", "edited", "go.mod"} {
 		p.write(f, "one")
 	}
@@ -143,9 +150,49 @@ func TestNextSession(t *testing.T) {
 	}
 }
 
+// TestNextSessionOfAnImage begins a session beside a container that no session has updated.
+func TestNextSessionOfAnImage(t *testing.T) {
+	p := project{t: t, dir: t.TempDir()}
+	p.write("same", "one")
+	p.session().endsAt(p, "same")
+	for !watch.ChangedAt(p.path("edited")).After(watch.ChangedAt(p.path("same"))) {
+		p.write("edited", "two")
+	}
+	if diff := cmp.Diff([]string{"edited"}, p.session().owed()); diff != "" {
+		t.Errorf("the second session updates (-want +got):\n%s", diff)
+	}
+}
+
+// TestInitialSync begins a session beside a container that an earlier one has filled, after a file has been deleted.
+func TestInitialSync(t *testing.T) {
+	p := project{t: t, dir: t.TempDir(), initial: true}
+	p.write("same", "one")
+	p.write("gone", "one")
+	first := p.session()
+	first.copies()
+	first.ends(p)
+	if err := os.Remove(p.path("gone")); err != nil {
+		t.Fatal(err)
+	}
+	second := p.session()
+	if got := second.owed(); !slices.Contains(got, "gone") {
+		t.Errorf("the second session updates %v", got)
+	}
+
+	// What is known of the container comes while its update runs already.
+	third := statetest.New(statetest.Session, state.TiltfileStarted{}, statetest.Loaded(second.manifest())).Then(statetest.Connected()...)
+	third.Deployed("a").Then(statetest.Pod("a", "p", "c1", "a:1")).Begin("a")
+	third.Then(state.ContainersRecognized{Resource: "a", Owed: map[string][]string{"c1": {p.path("gone")}}})
+	third.Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Synced = "synclet", []string{"c1"} })
+	late := &session{t: t, now: third}
+	if diff := cmp.Diff([]string{"gone"}, late.owed()); diff != "" {
+		t.Errorf("after that, the session updates (-want +got):\n%s", diff)
+	}
+}
+
 // TestForgets: containers that are gone leave the record, those of other resources and sessions do not, unless they are old.
 func TestForgets(t *testing.T) {
-	p := project{t, t.TempDir()}
+	p := project{t: t, dir: t.TempDir()}
 	p.write("f", "one")
 	s := p.session()
 	s.k.record.Containers["other"] = container{At: s.now.Now, Files: []string{"/f"}}
@@ -173,7 +220,7 @@ func TestForgets(t *testing.T) {
 func TestWrites(t *testing.T) { synctest.Test(t, writes) }
 
 func writes(t *testing.T) {
-	p := project{t, t.TempDir()}
+	p := project{t: t, dir: t.TempDir()}
 	p.write("f", "one")
 	path := filepath.Join(p.dir, "copies.json")
 	a := statetest.Start(t, New(path, slog.New(slog.DiscardHandler)))

@@ -101,8 +101,8 @@ func Make(in Input) (Plan, error) {
 }
 
 // InitialPlan plans the first contact with a container: every file below the syncs is copied and every command whose
-// triggers exist runs. Nothing is deleted, paths of fall_back_on do not count, and the container is not restarted, since
-// a restart would be another first contact. Its process is restarted, since it started without the files; an updater
+// triggers exist runs. Of the changed files, those that are gone are deleted. Paths of fall_back_on do not count, and the container is not
+// restarted, since a restart would be another first contact. Its process is restarted, since it started without the files; an updater
 // that finds that the container had them all does not restart it. Syncs whose local path does not exist are left out.
 func InitialPlan(in Input) (Plan, error) {
 	in = in.withDefaults()
@@ -116,6 +116,13 @@ func InitialPlan(in Input) (Plan, error) {
 			roots = append(roots, root)
 		} else if !gone(err) {
 			return Plan{}, &FallBackError{Reason: fmt.Sprintf("cannot read %s: %v", root, err), Path: root}
+		}
+	}
+	m := in.mapper()
+	for _, p := range in.Changed {
+		_, err := in.Exists(p)
+		if _, _, synced := m.remote(p); synced && gone(err) && !in.Ignore(p) {
+			roots = append(roots, p)
 		}
 	}
 	changes, err := in.expandAll(roots)

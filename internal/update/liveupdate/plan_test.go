@@ -268,7 +268,8 @@ func TestInitialPlan(t *testing.T) {
 		InitialSync: true, RestartContainer: true, RestartProcess: &model.RestartProcess{}, StopPaths: []string{"/p/api/go.mod"},
 		Runs: []model.Run{run("a"), run("b", "/p/api/main.go"), run("c", "/p/main.go")},
 	}, "/p/web/lib", "/lib", "/p/web", "/web", "/p/api/", "/api/", "/p/none", "/none")
-	plan, err := InitialPlan(Input{Spec: spec, Exists: exists, List: list, Ignore: skipMe})
+	plan, err := InitialPlan(Input{Spec: spec, Exists: exists, List: list, Ignore: skipMe,
+		Changed: []string{"/p/web/gone.js", "/p/web/a.js", "/p/web/lib/gone", "/p/beside/gone"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +280,8 @@ func TestInitialPlan(t *testing.T) {
 			"/p/web/a.js > /web/a.js", "/p/web/b.js > /web/b.js",
 			"/p/api/go.mod > /api/go.mod", "/p/api/main.go > /api/main.go", "/p/api/vendor/v.go > /api/vendor/v.go",
 		},
-		Runs: []string{"a", "b"}, RestartProcess: true, Revived: true,
+		Deletes: []string{"/web/gone.js", "/lib/gone"},
+		Runs:    []string{"a", "b"}, RestartProcess: true, Revived: true,
 	}
 	if diff := cmp.Diff(want, outlineOf(plan)); diff != "" {
 		t.Errorf("plan (-want +got):\n%s", diff)
