@@ -3,6 +3,7 @@ import { computed, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
 import type { Architecture as Doc, Part } from "./api";
+import { readBody } from "./foreign";
 import { keys } from "./keys";
 import { go } from "./place";
 import { live } from "./state";
@@ -18,9 +19,9 @@ const renewEvery = 2000;
 async function load() {
   try {
     const resp = await fetch("/api/architecture");
-    const body = (await resp.json()) as Doc & { error?: string };
-    if (resp.ok) [doc.value, failed.value] = [body, ""];
-    else failed.value = body.error ?? resp.statusText;
+    const answer = await readBody<Doc & { error?: string }>(resp);
+    if (resp.ok) [doc.value, failed.value] = [answer, ""];
+    else failed.value = answer.error ?? resp.statusText;
   } catch {
     // That the connection is lost, the page says.
   }

@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 
 import type { Event } from "./api";
+import { readJSON } from "./foreign";
 import { pollEvery, slot } from "./slots";
 
 /** Older events are dropped: the session keeps about as many. */
@@ -63,7 +64,7 @@ async function request(more: string, cut: AbortSignal) {
     if (done) break;
     const lines = (rest + value).split("\n");
     rest = lines.pop() ?? "";
-    take(lines.filter(Boolean).map((l) => JSON.parse(l) as Event));
+    take(lines.filter(Boolean).map((l) => readJSON<Event>(l)));
   }
   caughtUp.value = true;
 }

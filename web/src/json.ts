@@ -1,4 +1,5 @@
 // Lines of logs that are JSON.
+import { readJSON } from "./foreign";
 
 /** A line of JSON: what it says, and its other fields. */
 export interface JSONLine {
@@ -17,7 +18,7 @@ export function parseJSON(text: string): JSONLine | undefined {
   if (at < 0 || !text.trimEnd().endsWith("}")) return undefined;
   let value: unknown;
   try {
-    value = JSON.parse(text.slice(at));
+    value = readJSON(text.slice(at));
   } catch {
     return undefined;
   }

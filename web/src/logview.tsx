@@ -459,7 +459,7 @@ function Lines(p: Visible) {
 function Line(p: { at: number; line: LogAt | undefined; names: boolean; find: string; current: boolean }) {
   const { line } = p;
   const runs = useComputedRuns(line);
-  const json = useMemo(() => (line && asJSON.value ? parseJSON(line.text) : undefined), [line, asJSON.value]);
+  const json = useMemo(() => (line && asJSON.value ? parseJSON(plain(line.text)) : undefined), [line, asJSON.value]);
   if (!line) return <div class="line missing">…</div>;
   const level = line.level === "error" || line.level === "warn" ? ` ${line.level}` : "";
   return (

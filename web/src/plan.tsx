@@ -4,6 +4,7 @@ import { useEffect } from "preact/hooks";
 
 import { confirm } from "./actions";
 import type { Failure, Plan as PlanDoc, PlanStep } from "./api";
+import { readBody } from "./foreign";
 import { keys } from "./keys";
 import { Change } from "./parts";
 import { go, resourceHash } from "./place";
@@ -30,7 +31,7 @@ async function load() {
   loading.value = true;
   try {
     const resp = await fetch("/api/plan");
-    const doc = (await resp.json()) as PlanDoc | Failure;
+    const doc = await readBody<PlanDoc | Failure>(resp);
     answer(() => {
       if (resp.ok) plan.value = doc as PlanDoc;
       failure.value = resp.ok ? undefined : (doc as Failure);

@@ -2,6 +2,7 @@
 import { batch, computed, signal, type Signal } from "@preact/signals";
 
 import type { Failure, Page, PageDetail, PageResource, PageSession } from "./api";
+import { readBody } from "./foreign";
 import { Stream } from "./stream";
 
 export const session = signal<PageSession | undefined>(undefined);
@@ -78,7 +79,7 @@ export async function ask(path: string, body: unknown, done: string): Promise<bo
       message.value = { text: done, failed: false };
       return true;
     }
-    const failure = (await resp.json().catch(() => ({ error: resp.statusText }))) as Failure;
+    const failure = await readBody<Failure>(resp).catch((): Failure => ({ error: resp.statusText }));
     message.value = { text: failure.mend ? `${failure.error}: ${failure.mend}` : failure.error, failed: true };
   } catch {
     message.value = { text: "the session does not answer", failed: true };

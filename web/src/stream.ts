@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 
 import type { LogNews, Page } from "./api";
+import { readJSON } from "./foreign";
 import { pollEvery, slot } from "./slots";
 
 /** How the connection to the session is. */
@@ -137,8 +138,8 @@ export class Stream {
           data = value;
       }
     }
-    if (kind === "page") this.handler.page(JSON.parse(data) as Page);
-    if (kind === "log") this.handler.log(JSON.parse(data) as LogNews);
+    if (kind === "page") this.handler.page(readJSON<Page>(data));
+    if (kind === "log") this.handler.log(readJSON<LogNews>(data));
     if (id) this.last = id;
   }
 }

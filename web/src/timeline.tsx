@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Waits as WaitsDoc } from "./api";
 import { Figure } from "./architecture";
 import { caughtUp, events, follow } from "./events";
+import { readBody } from "./foreign";
 import { keys } from "./keys";
 import { lanesOf, sessionLane, type Item, type Lane } from "./lanes";
 import { Waterfall } from "./parts";
@@ -57,7 +58,7 @@ function all() {
 async function loadWaits() {
   try {
     const resp = await fetch("/api/waits");
-    if (resp.ok) waits.value = (await resp.json()) as WaitsDoc;
+    if (resp.ok) waits.value = await readBody<WaitsDoc>(resp);
   } catch {
     // The page says that the connection is lost.
   }

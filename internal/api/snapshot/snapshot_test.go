@@ -24,6 +24,7 @@ import (
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/internal/test/hostile"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -37,7 +38,10 @@ func shop(t *testing.T) Session {
 		Version: "1.2.3", At: hudtest.ShopTime}
 }
 
-var update = flag.Bool("update", false, "write the snapshot for the tests of the web page")
+var (
+	update = flag.Bool("update", false, "write the snapshot for the tests of the web page")
+	poison = flag.String("hostile", "", "write snapshots with hostile text to this folder, for the tests of the web page")
+)
 
 // TestShopFile checks that the snapshot of which the tests of the web page take pictures is that of the shop.
 func TestShopFile(t *testing.T) {
@@ -55,6 +59,39 @@ func TestShopFile(t *testing.T) {
 	}
 	if !bytes.Equal(want, got) {
 		t.Errorf("%s is stale, run make generate; then scripts/web looks, if the pictures differ", path)
+	}
+}
+
+// markup is text that takes over a page that reads it as HTML or follows it as a link.
+const markup = "javascript:document.title='owned'//<img src=x onerror=\"document.title='owned'\"><b class=owned>"
+
+// TestHostile writes and reads sessions in which everything that others can write is hostile.
+func TestHostile(t *testing.T) {
+	dir := *poison
+	if dir == "" {
+		dir = t.TempDir()
+	}
+	for name, scene := range map[string]*hudtest.Scene{"shop": hudtest.Shop(), "story": hudtest.Story(), "drifted": hudtest.Drifted(), "trouble": hudtest.Trouble()} {
+		v := scene.View(t.Context())
+		hostile.FillSession(v, markup+hostile.All())
+		logs := statetest.Logs(t)
+		hudtest.ShopLogs(logs)
+		hudtest.TroubleLogs(logs)
+		for _, m := range state.TheTiltfile(v).Result.Manifests {
+			for kind, text := range hostile.Kinds {
+				logs.Append(logstore.Entry{Resource: m.Name, Level: logstore.LevelError, Text: kind + text + markup + " http://x/" + text})
+				line, err := json.Marshal(map[string]string{"msg": markup + text, kind + text: text + markup})
+				if err != nil {
+					t.Fatal(err)
+				}
+				logs.Append(logstore.Entry{Resource: m.Name, Text: text + string(line)})
+			}
+		}
+		doc := written(t, Session{View: v, Shown: api.View{}, Logs: logs, Redactor: redact.Of(v), Version: "1.2.3", At: hudtest.ShopTime}.Write)
+		reread(t, doc)
+		if err := os.WriteFile(filepath.Join(dir, name+".json"), doc, 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -6,8 +6,6 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/terminal"
-	"github.com/hone-dev/hone/internal/loop/state"
-	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/internal/test/hostile"
 )
 
@@ -19,7 +17,7 @@ func TestHostileText(t *testing.T) {
 		}
 		t.Run(tt.name, func(t *testing.T) {
 			v := tt.snapshot(t)
-			poison(v)
+			hostile.FillSession(v, hostile.All())
 			playAt(t, newTerminal("UTF-8", 200, 50), v, func(t *testing.T, d *driver) {
 				for kind, s := range hostile.Kinds {
 					d.logs.Append(logstore.Entry{Resource: "api", Span: "build:api:9", Text: kind + s + " http://x/" + s + " main.go:1:2 " + s})
@@ -47,36 +45,5 @@ func TestHostileText(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// poison fills all that a session knows with escape sequences.
-func poison(v store.View) {
-	fillTable(v, state.Sessions)
-	fillTable(v, state.Tiltfiles)
-	fillTable(v, state.Resources)
-	fillTable(v, state.Updates)
-	fillTable(v, state.Clusters)
-	fillTable(v, state.Engines)
-	fillTable(v, state.Pods)
-	fillTable(v, state.Services)
-	fillTable(v, state.Objects)
-	fillTable(v, state.Drifts)
-	fillTable(v, state.ClusterEvents)
-	fillTable(v, state.ClusterWatches)
-	fillTable(v, state.Forwards)
-	fillTable(v, state.Synclets)
-	fillTable(v, state.Restarts)
-	fillTable(v, state.Processes)
-	fillTable(v, state.Watches)
-	fillTable(v, state.Buttons)
-	fillTable(v, state.Commands)
-	fillTable(v, state.FileWatches)
-	fillTable(v, state.ConfigMaps)
-}
-
-func fillTable[T any](v store.View, t *store.Table[T]) {
-	for e := range t.In(v).Refs() {
-		hostile.Fill(&e.Value, hostile.All())
 	}
 }

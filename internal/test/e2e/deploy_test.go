@@ -76,7 +76,6 @@ func TestImmutableField(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, nothing)
 	s := p.up()
-	defer s.asDeclared()
 	s.ready("app")
 	before := p.object("apps", "v1", "deployments", "app").GetUID()
 

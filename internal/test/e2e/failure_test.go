@@ -68,7 +68,6 @@ func TestEditsDuringOutage(t *testing.T) {
 			t.Parallel()
 			p := newProject(t, web)
 			w, s, pod := p.overWire()
-			defer s.asDeclared()
 
 			began := time.Now()
 			begin(w)
@@ -101,7 +100,6 @@ func TestCutInFrame(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
 	w, s, pod := p.overWire()
-	defer s.asDeclared()
 	for i, limit := range []int{1 << 20, 5 << 20} {
 		cut := w.limit(limit)
 		text := incompressible(byte(i), 8<<20)
@@ -125,7 +123,6 @@ func TestCutInStep(t *testing.T) {
 	p.replace("Tiltfile", "sync('site', '/www')", "sync('site', '/www'), run('echo one >>/www/steps'), "+
 		"run('echo two >>/www/steps; [ -e /again ] || { touch /again; exec sleep 1000; }'), run('echo three >>/www/steps')")
 	w, s, pod := p.overWire()
-	defer s.asDeclared()
 	p.write("site/index.html", "two")
 	s.serves(p.ports[0], "/steps", "one\ntwo")
 	w.cut()
@@ -142,7 +139,6 @@ func TestSavesTravelBehindEachOther(t *testing.T) {
 	real := k8stest.NewReal(t)
 	p := newProjectOn(t, real, web)
 	w, s, pod := p.overWire()
-	defer s.asDeclared()
 	ask := p.shells(real)
 	p.write("site/index.html", "two")
 	s.builds("web", 2)
@@ -182,7 +178,6 @@ func TestContainerEndsInFrame(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
 	w, s, pod := p.overWire()
-	defer s.asDeclared()
 	w.slow(50 * time.Millisecond)
 	text := incompressible(1, 16<<20)
 	p.write("site/big", text)
@@ -213,7 +208,6 @@ func TestDiskFull(t *testing.T) {
 	p.replace("web.yaml", "        image: web\n", "        image: web\n        volumeMounts: [{name: data, mountPath: /www/data}]\n")
 	p.replace("web.yaml", "      containers:\n", "      volumes: [{name: data, emptyDir: {medium: Memory, sizeLimit: 1Mi}}]\n      containers:\n")
 	s := p.up()
-	defer s.asDeclared()
 	s.ready("web")
 	pod := current(t, s, "web")
 	big := filepath.Join(t.TempDir(), "big") // one that is written in place is noticed twice if that takes long
@@ -254,7 +248,6 @@ func TestOutOfMemory(t *testing.T) {
 		"        image: web\n        resources: {limits: {memory: 24Mi}}\n        volumeMounts: [{name: data, mountPath: /www/data}]\n")
 	p.replace("web.yaml", "      containers:\n", "      volumes: [{name: data, emptyDir: {medium: Memory}}]\n      containers:\n")
 	s := p.up()
-	defer s.asDeclared()
 	s.ready("web")
 	p.write("site/data/big", strings.Repeat("0123456\n", 8<<20))
 	s.says(`web │ Build Failed: .*(OOMKilled|was killed)`)
@@ -286,7 +279,6 @@ func TestReadOnlyFiles(t *testing.T) {
 			p.replace("web.yaml", "path: /, port: 80", "path: /, port: 8080")
 			p.replace("Tiltfile", "$PORT0:80", "$PORT0:8080")
 			s := p.up()
-			defer s.asDeclared()
 			s.ready("web")
 			p.write("site/index.html", "two")
 			s.serves(p.ports[0], "/", "two")
@@ -333,7 +325,6 @@ func TestExecForbidden(t *testing.T) {
 	}
 	p.env = append(p.env, "KUBECONFIG="+p.actAs("developer", rules))
 	s := p.up()
-	defer s.asDeclared()
 	s.ready("web")
 	s.says(`Updating web in place takes longer: not allowed to run commands in the pod`)
 	s.says(`"pods/exec"`)

@@ -84,7 +84,6 @@ func TestClusterOutage(t *testing.T) {
 	w, kubeconfig := newWire(t)
 	p.env = []string{"KUBECONFIG=" + kubeconfig}
 	s := p.up()
-	defer s.asDeclared()
 	s.ready("web")
 	s.serves(p.ports[0], "/", "one")
 
@@ -121,7 +120,6 @@ func TestLostConnections(t *testing.T) {
 	w.Stretch(proxy.Line{Delay: 10 * time.Millisecond, Rate: 12.5e6})
 	p.env = []string{"KUBECONFIG=" + kubeconfig}
 	s := p.up()
-	defer s.asDeclared()
 	s.ready("web")
 	s.serves(p.ports[0], "/", "one")
 	big := bytes.Repeat([]byte("a line of a page that is large enough to be sent as a difference\n"), 5000)
@@ -151,7 +149,6 @@ func TestSilentCluster(t *testing.T) {
 	w, kubeconfig := newWire(t)
 	p.env = []string{"KUBECONFIG=" + kubeconfig}
 	s := p.up()
-	defer s.asDeclared()
 	s.ready("web")
 	s.ready("here")
 	before, _ := s.resource("web")

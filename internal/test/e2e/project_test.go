@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -71,6 +72,7 @@ type project struct {
 	env       []string // added to the environment of hone
 	dyn       dynamic.Interface
 	mapper    meta.RESTMapper
+	written   map[string]bool // the files that the test has written, absolute
 }
 
 // newProject unpacks a txtar archive. In its files, $NS stands for the namespace and $PORT0, $PORT1 … for free ports.
@@ -152,6 +154,10 @@ func (p *project) write(name, content string) {
 	if err := os.Rename(path+"~", path); err != nil {
 		p.t.Fatal(err)
 	}
+	if p.written == nil {
+		p.written = map[string]bool{}
+	}
+	p.written[path] = true
 }
 
 // replace edits a file.
@@ -260,6 +266,9 @@ func (p *project) startAs(c *exec.Cmd) *session {
 		close(s.done)
 	}()
 	p.t.Cleanup(func() {
+		if !p.t.Failed() {
+			s.asDeclared()
+		}
 		s.stop()
 		if p.t.Failed() {
 			p.t.Logf("%s said:\n%s", strings.Join(s.cmd.Args, " "), s.out)
@@ -340,12 +349,14 @@ func (s *session) token() string {
 }
 
 // view queries the session's API.
-func (s *session) view() (v api.View, err error) {
-	c, err := s.client()
+func (s *session) view() (v api.View, err error) { return s.viewIn(s.p.t.Context()) }
+
+func (s *session) viewIn(ctx context.Context) (v api.View, err error) {
+	c, err := client.Find(ctx, s.p.registry(), client.Wish{Host: "localhost", Port: s.port})
 	if err != nil {
 		return v, err
 	}
-	return c.View(s.p.t.Context())
+	return c.View(ctx)
 }
 
 func (s *session) resource(name string) (api.Resource, error) {

@@ -46,7 +46,6 @@ func TestRejectedDeploy(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
 	s := p.up()
-	defer s.asDeclared()
 	s.ready("web")
 	s.says(`Ready to update web in place`)
 
@@ -153,7 +152,6 @@ func TestAnswersThatPass(t *testing.T) {
 			t.Parallel()
 			p, g := gated(t)
 			s := p.up()
-			defer s.asDeclared()
 			s.ready("web")
 			g.refuse(times(2, deployments(status, 2)))
 			p.scale("2")
@@ -169,7 +167,6 @@ func TestAnswersThatPass(t *testing.T) {
 		t.Parallel()
 		p, g := gated(t)
 		s := p.up()
-		defer s.asDeclared()
 		s.ready("web")
 		g.refuse(deployments(500, 0))
 		p.scale("2")
@@ -192,7 +189,6 @@ func TestAnswersThatPass(t *testing.T) {
 		t.Parallel()
 		p, g := gated(t)
 		s := p.up()
-		defer s.asDeclared()
 		s.ready("web")
 		gone := false
 		g.refuse(func(r *http.Request) refusal {
@@ -221,7 +217,6 @@ func TestAnswersThatPass(t *testing.T) {
 				return
 			}
 			s := p.up()
-			defer s.asDeclared()
 			s.says(`Waiting for the cluster: .*503 Service Unavailable`)
 			s.ready("web")
 		})

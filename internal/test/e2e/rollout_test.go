@@ -68,7 +68,6 @@ containers:
 `))
 	p.replace("app.yaml", "IMAGE", slowRegistry(t))
 	s := p.up()
-	defer s.asDeclared()
 	pod := `app │ \[event: pod ` + p.namespace + `/app-[a-z0-9-]+\] `
 	s.says(pod + `Successfully assigned`)
 	s.says(pod + `Pulling image "localhost:`)

@@ -90,7 +90,6 @@ func TestCrashLoop(t *testing.T) {
 	p := newProject(t, strings.Replace(nothing, "replicas: 0", "replicas: 1", 1))
 	p.replace("app.yaml", "image: busybox", "image: busybox, command: [sh, -c, 'echo about to fail; exit 7']")
 	s := p.up()
-	defer s.asDeclared()
 	r := s.becomes("app", "failing", func(r api.Resource) bool { return r.RuntimeStatus == "error" })
 	if !strings.Contains(r.RuntimeError, "container app") {
 		t.Errorf("runtime error: %q", r.RuntimeError)
@@ -175,7 +174,6 @@ func TestPortForwardOutlivesPods(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
 	s := p.up()
-	defer s.asDeclared()
 	s.ready("web")
 	s.serves(p.ports[0], "/", "one")
 	inFlight, err := net.Dial("tcp", fmt.Sprintf("localhost:%d", p.ports[0]))

@@ -92,7 +92,6 @@ func TestFallBack(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
 	s := p.up()
-	defer s.asDeclared()
 	s.ready("web")
 	p.write("conf/settings", "a=2")
 	b := s.builds("web", 2)
@@ -114,7 +113,6 @@ func TestFailingRunStep(t *testing.T) {
 	p := newProject(t, web)
 	p.replace("Tiltfile", "sync('site', '/www')", "sync('site', '/www'), run('echo checking; ! grep -q bad /www/index.html')")
 	s := p.up()
-	defer s.asDeclared()
 	s.ready("web")
 	pod := current(t, s, "web")
 	p.write("site/index.html", "bad")
@@ -136,7 +134,6 @@ func TestRestartedContainerIsHealed(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
 	s := p.up()
-	defer s.asDeclared()
 	s.ready("web")
 	p.write("site/index.html", "two")
 	s.serves(p.ports[0], "/", "two")
@@ -252,7 +249,6 @@ func TestStaleBuildIsCancelled(t *testing.T) {
 	p := newProject(t, web)
 	p.replace("web.Dockerfile", "COPY conf /conf", "COPY conf /conf\nRUN if grep -q slow /conf/settings; then sleep 60; fi")
 	s := p.up()
-	defer s.asDeclared()
 	s.ready("web")
 	p.write("conf/settings", "slow="+uuid.NewString())         // no earlier run has it in the builder's cache
 	s.says(`(?s)File Changed: \[conf/settings\].*RUN if grep`) // the context has been read: later changes are too late for it

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
-	"unicode"
 
 	"go.starlark.net/starlark"
 
@@ -53,7 +51,7 @@ func CheckName(name string) error {
 	case model.TiltfileName, model.UncategorizedName:
 		return fmt.Errorf("%q is reserved; choose another name", name)
 	}
-	if strings.ContainsFunc(name, unicode.IsControl) {
+	if value.HasControls(name) {
 		return fmt.Errorf("%q contains line breaks or other control characters; the name of a resource must not", name)
 	}
 	return nil

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/hone-dev/hone/internal/tiltfile/hint"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -27,7 +27,7 @@ func checkAPIName(x any) error {
 		return fmt.Errorf("%q cannot be a name", name)
 	case strings.ContainsAny(name, "/%"):
 		return fmt.Errorf("%q: a name must not contain / or %%", name)
-	case strings.ContainsFunc(name, unicode.IsControl):
+	case value.HasControls(name):
 		return fmt.Errorf("%q: a name must not contain line breaks or other control characters", name)
 	case strings.TrimSpace(name) != name:
 		return fmt.Errorf("%q: a name must not begin or end with a blank", name)
