@@ -1,6 +1,7 @@
 package buildcontrol
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/hone-dev/hone/internal/loop/state"
@@ -11,7 +12,7 @@ import (
 // composeRuntime derives the runtime state from the containers of a service. As in Tilt, a container with a health check is
 // ready once it is healthy, a container that has ended with exit code 0 has completed, and a container that has ended with
 // another code has failed.
-func composeRuntime(v store.View, u state.Update, containers []state.Pod) RuntimeState {
+func composeRuntime(v store.View, m model.Manifest, u state.Update, containers []state.Pod) RuntimeState {
 	if u.AppliedAt.IsZero() {
 		return RuntimeState{Status: RuntimeNone}
 	}
@@ -26,6 +27,10 @@ func composeRuntime(v store.View, u state.Update, containers []state.Pod) Runtim
 	for _, p := range current {
 		if outdated(u, p) {
 			return RuntimeState{Status: RuntimePending, Text: "starting", Err: "container " + p.Name + " is starting"}
+		}
+		if image := otherImage(m, u, p); image != "" {
+			return RuntimeState{Status: RuntimeError, Text: "other image", FailingSince: p.CreatedAt,
+				Err: "container " + p.Name + " runs " + image + ", which is not the newest image of the service; a trigger replaces it"}
 		}
 		if _, failing := state.PodFailure(p.Pod); failing {
 			r := failedPod(p)
@@ -46,6 +51,24 @@ func composeRuntime(v store.View, u state.Update, containers []state.Pod) Runtim
 		return RuntimeState{Status: RuntimeOK, Text: readyText(ready, done, len(current))}
 	}
 	return unreadyPod(current, ready+done)
+}
+
+// otherImage returns the image of a container that the user has made from another one than the newest of the service; empty if it runs that,
+// or if no image is built for it.
+func otherImage(m model.Manifest, u state.Update, p state.Pod) string {
+	built := false
+	for _, c := range p.Containers {
+		for _, im := range m.Images {
+			is, ok := u.Running[im.Ref]
+			if built = built || ok; ok && runsImage(c, is) {
+				return ""
+			}
+		}
+		if built {
+			return cmp.Or(c.Image, c.ImageID)
+		}
+	}
+	return ""
 }
 
 // outdated reports whether the known state of a container is older than the update that has started it: the engine has not

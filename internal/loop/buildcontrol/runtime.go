@@ -62,7 +62,7 @@ func Runtime(v store.View, m model.Manifest, u state.Update, pods []state.Pod) R
 	case m.IsLocal():
 		return localRuntime(v, m, u)
 	case m.IsCompose():
-		return composeRuntime(v, u, pods)
+		return composeRuntime(v, m, u, pods)
 	case !m.IsK8s():
 		return RuntimeState{Status: RuntimeNotApplicable}
 	case u.AppliedAt.IsZero():
