@@ -293,7 +293,8 @@ func TestComposeNextSession(t *testing.T) {
 	}
 }
 
-// TestComposeByHand makes a container again by hand, and then removes it: it comes back, and has what was copied.
+// TestComposeByHand makes a container again by hand, and then removes it: it comes back, and has what was copied. One from another image
+// has not, and the service says so.
 func TestComposeByHand(t *testing.T) {
 	t.Parallel()
 	p := newComposeProject(t, strings.ReplaceAll(composed, "RESTART", ""))
@@ -316,6 +317,14 @@ func TestComposeByHand(t *testing.T) {
 	}
 	s.serves(p.ports[0], "/", "two")
 	byHand("rm", "--force", "--stop", "web")
+	s.serves(p.ports[0], "/", "two")
+	s.ready("web")
+	p.write("other.yml", "services: {web: {image: busybox, command: [sleep, '1000']}}")
+	byHand("-f", "compose.yml", "-f", "other.yml", "up", "--detach", "--no-deps", "web")
+	s.becomes("web", "failing because of its image", func(r api.Resource) bool {
+		return r.RuntimeStatus == "error" && strings.Contains(r.RuntimeError, "runs busybox")
+	})
+	s.hone("trigger", "web")
 	s.serves(p.ports[0], "/", "two")
 	s.ready("web")
 }

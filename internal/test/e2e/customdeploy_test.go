@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
 	"github.com/hone-dev/hone/pkg/api"
@@ -159,4 +160,40 @@ func TestCustomDeployFails(t *testing.T) {
 		return nil
 	})
 	p.gone("apps", "v1", "deployments", "chart")
+}
+
+// TestTouch touches the stamps that a custom_build, a k8s_custom_deploy and a local_resource depend on, as make does: each runs again, and
+// no other. To touch the Tiltfile loads it again.
+func TestTouch(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, `
+-- Tiltfile --
+local('echo load >> log')
+custom_build('busybox', 'echo build >> log', tag='latest', skips_local_docker=True, deps=['built'])
+k8s_yaml('app.yaml')
+k8s_custom_deploy('custom', 'echo apply >> log; kubectl apply -o yaml -f custom.yaml', 'kubectl delete -f custom.yaml', deps=['applied'])
+local_resource('gen', 'echo gen >> log', deps=['generated'])
+-- built --
+-- applied --
+-- generated --
+-- custom.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: custom}
+-- app.yaml --
+`+appYAML)
+	s := p.up()
+	s.ready("app", "custom", "gen")
+	for file, runs := range map[string]string{"built": "build", "applied": "apply", "generated": "gen", "Tiltfile": "load"} {
+		before := p.ran()
+		now := time.Now()
+		check(t, os.Chtimes(filepath.Join(p.dir, file), now, now))
+		s.await("a touch of "+file, func() error {
+			if got := strings.TrimPrefix(p.ran(), before); got != " "+runs {
+				return fmt.Errorf("there ran %q", got)
+			}
+			return nil
+		})
+		s.ready("app", "custom", "gen")
+	}
 }
