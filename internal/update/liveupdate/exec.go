@@ -105,6 +105,11 @@ func (r *commander) files(ctx context.Context, plan Plan) error {
 	}
 	// The image has no shell or no tar: a separate command for each of the two shows which.
 	r.bare = !said
+	if r.bare {
+		if err := unsurveyed.refusal(r.c.Syncs, plan.Copies); err != nil {
+			return err
+		}
+	}
 	if err := removeAll(groups[most:]); err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ type surveyed struct {
 	full  map[string]bool
 }
 
-// unsurveyed is the answer of a container without the programs for it.
+// unsurveyed is the answer of a container without the programs for it. Its links are not known, and tar and engines follow links to folders.
 var unsurveyed = surveyed{owners: unknownOwners}
 
 // questions returns the lines for the script: the copies with all folders above them, by destination.
@@ -131,6 +131,9 @@ func (s surveyed) refusal(syncs []model.Sync, copies []Copy) error {
 		}
 		to := destination(syncs, c.Remote)
 		for dir := path.Dir(c.Remote); dir != to && inside(to, dir); dir = path.Dir(dir) {
+			if s.leads == nil {
+				return &FallBackError{Reason: fmt.Sprintf("%s may lie behind a symbolic link, and the container has no shell that could tell", c.Remote)}
+			}
 			real, link := s.leads[dir]
 			if link && (real == "" || s.leads[to] == "" || !inside(s.leads[to], real)) {
 				return Escapes(c.Remote)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -124,7 +125,7 @@ var (
 	_ Engine    = (*script)(nil)
 )
 
-var web = model.ContainerRef{Namespace: "ns", Pod: "web-1", Name: "web", ID: "c0ffee"}
+var web = model.ContainerRef{Namespace: "ns", Pod: "web-1", Name: "web", ID: "c0ffee", Syncs: []model.Sync{{LocalPath: "/p", RemotePath: "/app"}}}
 
 // one returns a plan's copies of a small file.
 func one(t *testing.T) []Copy {
@@ -227,6 +228,22 @@ func TestExecUpdater(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestLinksThatNobodySees copies below a folder of a container that has no shell to look for links on the way: tar and the engine would
+// follow them.
+func TestLinksThatNobodySees(t *testing.T) {
+	copies := []Copy{{Local: put(t, t.TempDir(), "a", []byte("a"), 0o644), Remote: "/app/sub/a"}}
+	exec := &script{answers: []answer{{err: exited(127), silent: true}}}
+	engine := &script{}
+	for name, u := range map[string]Updater{"exec": ExecUpdater{exec}, "container": ContainerUpdater{engine}} {
+		if _, err := u.Update(t.Context(), web, Plan{Copies: copies}, logstore.Discard); Classify(err) != FallBack || !strings.Contains(problem.Text(err), "/app/sub/a may lie behind a symbolic link") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if calls := slices.Concat(exec.calls, engine.calls); slices.ContainsFunc(calls, func(c string) bool { return c == execTar || strings.Contains(c, "copy to") }) {
+		t.Errorf("calls: %q", calls)
 	}
 }
 
