@@ -339,10 +339,13 @@ type ObjectStatus struct {
 	Resource ManifestName
 	// Generation is that of the object that the status describes, as in AppliedObject; zero if it is unknown.
 	Generation int64
-	// Health is Current, InProgress, Failed, Terminating, Gone or Unknown. A completed Job is Current and a failed Job is
-	// Failed, also after it was removed. Gone is a Job that was removed before hone knew its result.
+	// Health is Current, InProgress, Failed, Terminating, Gone, Deleted or Unknown. A completed Job is Current and a failed Job is
+	// Failed, also after it was removed. Gone is a Job or a pod that was removed before hone knew its result, Deleted one that was
+	// deleted while it ran.
 	Health  string
 	Message string
+	// Ended is set for an object that has run to its end, well or not, such as a Job. Removing it changes nothing.
+	Ended bool
 	// PodsMissingSince is set for a StatefulSet, a DaemonSet or a Job whose status shows fewer pods than Kubernetes should
 	// have made by now: it is when the spec that wants them was written, by the cluster's clock, in whole seconds. Unlike
 	// other workloads these have no condition that says that their pods are refused.
@@ -356,5 +359,6 @@ const (
 	HealthFailed      = "Failed"
 	HealthTerminating = "Terminating"
 	HealthGone        = "Gone"
+	HealthDeleted     = "Deleted"
 	HealthUnknown     = "Unknown"
 )

@@ -6,15 +6,22 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // IsLacking reports whether an object, or one of several, was refused because the cluster lacks something that may
 // still be supplied: its namespace, its kind, room in a quota. The same request may be accepted later.
 func IsLacking(err error) bool {
 	return someOf(err, func(err error) bool {
-		return missingNamespace(err) != "" || apierrors.HasStatusCause(err, "NamespaceTerminating") || meta.IsNoMatchError(err) ||
+		return missingNamespace(err) != "" || apierrors.HasStatusCause(err, "NamespaceTerminating") || lacksKind(err) ||
 			apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota")
 	})
+}
+
+// lacksKind reports whether an object was refused because its kind is not defined, or not any more: then the server answers as for any
+// unknown path.
+func lacksKind(err error) bool {
+	return meta.IsNoMatchError(err) || apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
 // IsContended reports whether an object, or one of several, was refused only because others write to it, or to a quota,

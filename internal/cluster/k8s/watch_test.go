@@ -134,9 +134,9 @@ func TestObjectEventFrom(t *testing.T) {
 	want := ObjectEvent{
 		Status: model.ObjectStatus{
 			ObjectID: model.ObjectID{Group: "batch", Kind: "Job", Namespace: "ns", Name: "j"}, UID: "u", Generation: 3, Health: model.HealthCurrent,
-			Message: got.Status.Message,
+			Message: got.Status.Message, Ended: true,
 		},
-		Labels: map[string]string{"a": "b"}, Complete: true,
+		Labels: map[string]string{"a": "b"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -146,7 +146,37 @@ func TestObjectEventFrom(t *testing.T) {
 		t.Errorf("complete, and being removed: %+v", got)
 	}
 	u.SetKind("CronJob")
-	if got := ObjectEventFrom(u); got.Status.Health != model.HealthTerminating || got.Complete {
+	if got := ObjectEventFrom(u); got.Status.Health != model.HealthTerminating || got.Status.Ended {
 		t.Errorf("deleted: %+v", got)
+	}
+}
+
+func TestEnded(t *testing.T) {
+	condition := func(kind string) map[string]any {
+		return map[string]any{"conditions": []any{map[string]any{"type": kind, "status": "True"}}}
+	}
+	for _, tc := range []struct {
+		apiVersion, kind string
+		status           map[string]any
+		want             bool
+	}{
+		{"batch/v1", "Job", map[string]any{"active": int64(1)}, false},
+		{"batch/v1", "Job", condition("SuccessCriteriaMet"), false},
+		{"batch/v1", "Job", condition("Complete"), true},
+		{"batch/v1", "Job", condition("Failed"), true},
+		{"v1", "Pod", map[string]any{"phase": "Running"}, false},
+		{"v1", "Pod", map[string]any{"phase": "Succeeded"}, true},
+		{"v1", "Pod", map[string]any{"phase": "Failed"}, true},
+		{"apps/v1", "Deployment", condition("Complete"), false},
+		{"tekton.dev/v1", "PipelineRun", map[string]any{"startTime": "2026-01-01T00:00:00Z"}, false},
+		{"tekton.dev/v1", "PipelineRun", map[string]any{"completionTime": "2026-01-01T00:00:00Z"}, true},
+		{"argoproj.io/v1alpha1", "Workflow", map[string]any{"finishedAt": "2026-01-01T00:00:00Z"}, true},
+		{"velero.io/v1", "Backup", map[string]any{"completionTimestamp": "2026-01-01T00:00:00Z"}, true},
+		{"example.com/v1", "Pod", map[string]any{"phase": "Succeeded"}, false},
+	} {
+		u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": tc.apiVersion, "kind": tc.kind, "status": tc.status}}
+		if got := ObjectEventFrom(u).Status.Ended; got != tc.want {
+			t.Errorf("%s %v: ended %t, want %t", tc.kind, tc.status, got, tc.want)
+		}
 	}
 }

@@ -18,13 +18,11 @@ import (
 
 // ObjectEvent reports the state of an object of any kind, as PodEvent does for a pod.
 type ObjectEvent struct {
-	Status model.ObjectStatus
-	Labels map[string]string
-	Owners []OwnerRef
-	// Complete is set for a Job that has run to its end successfully.
-	Complete bool
-	Deleted  bool
-	Synced   bool
+	Status  model.ObjectStatus
+	Labels  map[string]string
+	Owners  []OwnerRef
+	Deleted bool
+	Synced  bool
 }
 
 // WatchObjects is WatchPods for objects of the given kind, such as "apps/v1" and "Deployment". While the cluster does
@@ -83,11 +81,10 @@ func ObjectEventFrom(u *unstructured.Unstructured) ObjectEvent {
 			ObjectID: model.ObjectID{
 				Group: u.GroupVersionKind().Group, Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName(),
 			},
-			UID: string(u.GetUID()), Generation: u.GetGeneration(),
+			UID: string(u.GetUID()), Generation: u.GetGeneration(), Ended: ended(u),
 		},
-		Labels:   maps.Clone(u.GetLabels()),
-		Owners:   ownersOf(u),
-		Complete: u.GetKind() == "Job" && conditionOf(u, "Complete") != nil,
+		Labels: maps.Clone(u.GetLabels()),
+		Owners: ownersOf(u),
 	}
 	e.Status.Health, e.Status.Message = health(u)
 	if e.Status.Health == model.HealthInProgress && lacksPods(u) {
@@ -96,10 +93,33 @@ func ObjectEventFrom(u *unstructured.Unstructured) ObjectEvent {
 	return e
 }
 
+// ended reports whether an object has run to its end, well or not: a Job by its conditions, a pod by its phase, and a custom resource,
+// such as a workflow, by the time of its end.
+func ended(u *unstructured.Unstructured) bool {
+	switch {
+	case isJob(u):
+		return conditionOf(u, "Complete") != nil || conditionOf(u, "Failed") != nil
+	case u.GetKind() == "Pod" && u.GetAPIVersion() == "v1":
+		phase, _, _ := unstructured.NestedString(u.Object, "status", "phase")
+		return phase == "Succeeded" || phase == "Failed"
+	}
+	for _, field := range []string{"completionTime", "completionTimestamp", "finishedAt"} {
+		if at, _, _ := unstructured.NestedString(u.Object, "status", field); at != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func isJob(u *unstructured.Unstructured) bool {
+	gvk := u.GroupVersionKind()
+	return gvk.Group == "batch" && gvk.Kind == "Job"
+}
+
 // health returns kstatus' status of the object and its reason. Jobs are judged by their conditions. A workload whose pods are
 // refused is in progress for kstatus, up to its deadline of ten minutes; it is failing as long as they are refused.
 func health(u *unstructured.Unstructured) (word, message string) {
-	if gvk := u.GroupVersionKind(); gvk.Group == "batch" && gvk.Kind == "Job" {
+	if isJob(u) {
 		return jobHealth(u)
 	}
 	if c := conditionOf(u, "ReplicaFailure"); c != nil && u.GetDeletionTimestamp() == nil {

@@ -47,6 +47,9 @@ func (b *builder) objectsTab(m model.Manifest, u state.Update) Tab {
 		case drifts:
 			status, message = b.driftWords(drift)
 			tone = Warn
+			if drift.What == state.DriftDeleted && !drift.Keep {
+				tone = Bad
+			}
 		}
 		line := p.add(kind+name+4, Span{text.PadRight(o.Kind, kind) + "  ", Plain}, Span{text.PadRight(placeOf(o.ObjectID), name) + "  ", Plain}, Span{status, tone},
 			Span{spaced(firstLine(message)), Dim})
@@ -108,7 +111,9 @@ func healthWords(health string) (word string, tone Tone, message string) {
 	case model.HealthTerminating:
 		return "being deleted", Dim, ""
 	case model.HealthGone:
-		return "gone", Dim, "it was removed after it had ended"
+		return "gone", Dim, ""
+	case model.HealthDeleted:
+		return "gone", Bad, ""
 	}
 	return "not known", Warn, ""
 }

@@ -159,7 +159,7 @@ func Decide(v store.View, running map[model.ManifestName]bool) Plan {
 
 var decided = store.Derive(state.Schema, "what to update", func(v store.View) Plan { return decide(v, nil) },
 	state.Sessions, state.Tiltfiles, state.Resources, state.Updates, state.Clusters, state.Engines,
-	state.Pods, state.Objects, state.Processes, state.Restarts, state.Synclets, state.ClusterWatches)
+	state.Pods, state.Objects, state.Processes, state.Restarts, state.Synclets, state.ClusterWatches, state.Drifts)
 
 func decide(v store.View, running map[model.ManifestName]bool) Plan {
 	d := gather(v, running)

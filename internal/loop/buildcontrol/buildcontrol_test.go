@@ -654,6 +654,12 @@ func TestJobs(t *testing.T) {
 			`error "gone" "job/default/a was removed before hone saw how it ended; a trigger runs it again" final`},
 		{"removed, but its pod is known to have ended well", "", []store.Action{says(model.HealthGone, "was removed before hone saw how it ended"), try("p", "Succeeded")},
 			`ok "completed" ""`},
+		{"deleted before its end", "", []store.Action{says(model.HealthDeleted, "was deleted before its end")},
+			`error "gone" "job/default/a was deleted before its end; a trigger runs it again" final`},
+		{"deleted before its end, though ready is enough for the user", model.PodWait, []store.Action{says(model.HealthDeleted, "was deleted before its end")},
+			`error "gone" "job/default/a was deleted before its end; a trigger runs it again" final`},
+		{"removed before anything was known, and ready is enough for the user", model.PodWait, []store.Action{says(model.HealthGone, "was removed before hone saw how it ended")},
+			`ok "applied" ""`},
 		{"ready is enough for the user", model.PodWait, []store.Action{runs, try("p", "Running")}, `ok "running 1/1" ""`},
 		{"and not yet so", model.PodWait, []store.Action{runs, try("p", "Pending")}, `pending "Pending" "job/default/a: active 1, succeeded 0, failed 0"`},
 	} {

@@ -62,8 +62,7 @@ func (d *decision) holdManual(r *resource) (Hold, bool) {
 func (d *decision) holdPaused(r *resource) (Hold, bool) {
 	asked := r.reason&(state.ReasonTrigger|state.ReasonRestore) != 0 || bringsBack(r.reason)
 	if r.reason == state.ReasonLost {
-		restart := state.Restarts.In(d.view).Value(string(r.name))
-		asked = restart.Pods && restart.RequestedAt.After(r.update.AppliedAt)
+		asked = replacesPods(d.view, r.name, *r.update)
 	}
 	return Hold{Reason: HoldPaused}, d.session.Paused() && !asked
 }

@@ -67,7 +67,11 @@ func Runtime(v store.View, m model.Manifest, u state.Update, pods []state.Pod) R
 		return RuntimeState{Status: RuntimeNotApplicable}
 	case u.AppliedAt.IsZero():
 		return RuntimeState{Status: RuntimeNone}
-	case m.K8s.PodReadiness == model.PodIgnore:
+	}
+	if r, gone := goneRuntime(v, m.Name, u); gone {
+		return r
+	}
+	if m.K8s.PodReadiness == model.PodIgnore {
 		return RuntimeState{Status: RuntimeOK, Text: "applied"}
 	}
 	if w, blind := state.Blinding(v, m.Name); blind {
@@ -91,6 +95,9 @@ func Runtime(v store.View, m model.Manifest, u state.Update, pods []state.Pod) R
 	}
 	if len(others) > 0 && work.Status != RuntimeOK {
 		return work
+	}
+	if i := slices.IndexFunc(objects, func(o model.ObjectStatus) bool { return vanished(o) && matters(m, o, tries) }); i >= 0 {
+		return removedRuntime(v, u, objects[i])
 	}
 	return objectsRuntime(m, u, others, tries, objects)
 }
@@ -332,13 +339,8 @@ func objectsRuntime(m model.Manifest, u state.Update, pods, tries []state.Pod, o
 			return RuntimeState{Status: RuntimeError, Text: "failed", Err: o.ObjectID.String() + ": " + why}
 		}
 		if isJob(o) && o.Health != model.HealthCurrent {
-			switch {
-			case o.Health == model.HealthGone && m.K8s.PodReadiness != model.PodSucceeded, runsOnly(m, o, tries, objects):
+			if vanished(o) || runsOnly(m, o, tries, objects) {
 				continue
-			case o.Health == model.HealthGone && slices.ContainsFunc(tries, func(p state.Pod) bool { return p.Owner == o.UID && p.Phase == "Succeeded" }):
-				continue
-			case o.Health == model.HealthGone:
-				return RuntimeState{Status: RuntimeError, Text: "gone", Err: o.ObjectID.String() + " " + o.Message + "; a trigger runs it again", Final: true}
 			}
 			return jobRuntime(o, tries)
 		}

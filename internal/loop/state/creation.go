@@ -42,7 +42,7 @@ func init() {
 func (d Deployed) created(events []KubeEvent) (creations map[string]Creation, news bool) {
 	creations = d.Creations
 	for _, e := range events {
-		if !reportsByEvents(e.Object) || !d.applies(e.ObjectUID) {
+		if !reportsByEvents(e.Object) || !d.Applies(e.ObjectUID) {
 			continue
 		}
 		was := creations[e.ObjectUID]
@@ -75,8 +75,8 @@ func reportsByEvents(id model.ObjectID) bool {
 	return id.Group == "apps" && (id.Kind == "StatefulSet" || id.Kind == "DaemonSet") || id.Group == "batch" && id.Kind == "Job"
 }
 
-// applies reports whether the object of a UID is among those of the last successful deploy.
-func (d Deployed) applies(uid string) bool {
+// Applies reports whether the object of a UID is among those of the last successful deploy.
+func (d Deployed) Applies(uid string) bool {
 	return slices.ContainsFunc(d.Applied, func(o model.AppliedObject) bool { return o.UID == uid })
 }
 

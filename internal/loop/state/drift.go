@@ -29,7 +29,9 @@ type AcceptedFields struct {
 // ObjectDrift is how one object differs from what was applied last.
 type ObjectDrift struct {
 	Object model.ObjectID
-	What   DriftKind
+	// UID is that of the object that was applied.
+	UID  string
+	What DriftKind
 	// Fields are the fields that differ, by path: From is the value in the cluster, To the one that was applied. They are never
 	// changed.
 	Fields []api.FieldChange
@@ -153,12 +155,23 @@ func init() {
 		}
 	})
 	store.On(Updates, func(d *store.Draft[Update], a ResourceDrifted) {
-		if !slices.ContainsFunc(a.Objects, func(o ObjectDrift) bool { return o.Keep }) {
-			return
+		var lost []string
+		keep := false
+		for _, o := range a.Objects {
+			switch {
+			case !o.Keep:
+			case o.What == DriftDeleted:
+				lost = append(lost, o.UID)
+			default:
+				keep = true
+			}
 		}
 		d.Update(string(a.Resource), func(u Update) Update {
-			if !u.Off {
+			if keep && !u.Off {
 				u.Keep = d.Now()
+			}
+			if len(lost) > 0 {
+				u = u.lost(lost, d.Now())
 			}
 			return u
 		})

@@ -91,7 +91,7 @@ func (d *Deployed) deployed(images map[string]model.ImageResult, applied []model
 	}
 	d.Running, d.Applied, d.AppliedAt, d.Lost = images, applied, ended, still
 	for uid := range d.Creations {
-		if !d.applies(uid) {
+		if !d.Applies(uid) {
 			d.Creations = without(d.Creations, uid)
 		}
 	}

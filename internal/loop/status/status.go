@@ -73,7 +73,7 @@ func (r *Resource) Leaving() bool { return r.Entry.Phase == store.TearingDown }
 
 // Tables returns the tables that the answers depend on, those of notices apart.
 func Tables() []store.Input {
-	return append(buildcontrol.Tables(), store.Reads(state.Drifts, state.Forwards, state.Services)...)
+	return append(buildcontrol.Tables(), store.Reads(state.Forwards, state.Services)...)
 }
 
 // Of returns how a resource of a view is.

@@ -198,6 +198,12 @@ func forward(f state.Forward) state.ForwardChanged {
 	return state.ForwardChanged{ID: "a/8080", Forward: f}
 }
 
+// gone reports that an object was deleted, which the session applies again or not.
+func gone(uid string, again bool, reason string) state.ResourceDrifted {
+	return state.ResourceDrifted{Resource: "a", Objects: []state.ObjectDrift{{Object: model.ObjectID{Group: "apps", Kind: "Deployment", Namespace: "default", Name: "a"},
+		UID: uid, What: state.DriftDeleted, Keep: again, Reason: reason}}}
+}
+
 func broken(err string) func(*state.BuildCompleted) {
 	return func(b *state.BuildCompleted) { b.Mode, b.Err = "image", err }
 }
@@ -267,6 +273,14 @@ func TestOneAnswer(t *testing.T) {
 		{"pods cannot be watched", k8s(app, state.ClusterWatchFailed{ID: "pods", Watch: state.ClusterWatch{Resources: []model.ManifestName{"a"}, Blinds: true, Problem: state.Problem{Summary: "cannot watch pods"}}}),
 			"failed ok error +current +failed: cannot watch pods"},
 		{"an object is lost", k8s(app, state.ObjectsLost{UIDs: map[model.ManifestName][]string{"a": {"uid-a"}}}), "updating pending ok +ready"},
+		{"an object was deleted, and is applied again", k8s(app, gone("uid-a", true, "")), "updating pending ok +ready"},
+		{"an object was deleted in a paused session", k8s(app, state.SessionPaused{}, gone("uid-a", true, "")), "waiting pending ok +ready"},
+		{"an object was deleted, and stays so", k8s(app, gone("uid-a", false, "again and again")),
+			"failed ok error +current +failed: deployment/default/a was deleted (again and again); a trigger deploys the resource again"},
+		{"an object that was applied before is gone", k8s(app, gone("uid-other", false, "")), "warning ok ok +ready +current"},
+		{"a Job was deleted before its end", k8s(app, state.ObjectsChanged{Objects: []model.ObjectStatus{{ObjectID: model.ObjectID{Group: "batch", Kind: "Job", Namespace: "default", Name: "a"},
+			UID: "uid-a", Resource: "a", Health: model.HealthDeleted, Message: "was deleted before its end"}}}),
+			"failed ok error +current +failed: job/default/a was deleted before its end; a trigger runs it again"},
 		{"an object has drifted", k8s(app, state.ResourceDrifted{Resource: "a", Objects: []state.ObjectDrift{{What: state.DriftChanged}}}), "warning ok ok +ready +current"},
 		{"a port is open", k8s(ported, forward(state.Forward{State: state.ForwardReady, Pod: "default/p:80"})), "ok ok ok +ready +current"},
 		{"a port is taken", k8s(ported, forward(state.Forward{State: state.ForwardFailed, Err: "port 8080 is taken by pid 77"})),

@@ -12,40 +12,24 @@ import (
 )
 
 const (
-	// keptEnds is how many removed Jobs are kept that no resource is known to have applied: a Job that removes itself may
+	// keptEnds is how many removed objects are kept that no resource is known to have applied: a Job that removes itself may
 	// be gone before its deploy is over.
 	keptEnds = 1000
 	// unseenGrace is how long a Job that was applied may be missing before it counts as gone: its watch may lag behind.
 	unseenGrace = 5 * time.Second
 )
 
-// applied is an object that a resource applied.
+// applied is an object with a status that a resource applied.
 type applied struct {
 	id       model.ObjectID
 	resource model.ManifestName
 	scope    scope
-	// status is set if its health is reported, stays if its loss is.
-	status, stays bool
 }
 
-// stays reports whether an object lasts as long as its resource, so that it has to be restored if it vanishes. Other
-// objects end on their own (a Job with a time to live, a bare pod), or are deleted by their own controllers or commands.
-func stays(a model.AppliedObject) bool {
-	if a.Foreign {
-		return false
-	}
-	switch a.Group {
-	case "":
-		return a.Kind == "ConfigMap" || a.Kind == "Service" || a.Kind == "PersistentVolumeClaim" || a.Kind == "ReplicationController"
-	case "apps":
-		return a.Kind != "ControllerRevision"
-	}
-	return false
+// runs reports whether objects of this kind run to an end, so that nothing but another update brings back one that was deleted.
+func runs(id model.ObjectID) bool {
+	return id.Group == "batch" && id.Kind == "Job" || id.Group == "" && id.Kind == "Pod"
 }
-
-// job reports whether the object is a Job. The result of a Job stays valid after its removal, as with
-// ttlSecondsAfterFinished.
-func (a applied) job() bool { return a.id.Group == "batch" && a.id.Kind == "Job" }
 
 // book is what is known about applied objects, and what was reported about them, by UID. It is for one goroutine.
 type book struct {
@@ -53,8 +37,8 @@ type book struct {
 	seen   map[string]model.ObjectStatus
 	told   map[string]model.ObjectStatus
 	synced map[scope]bool
-	// ends are the last states of removed Jobs, removed their UIDs in order. missing are applied Jobs that a complete watch
-	// has not seen, with the time since when.
+	// ends are the last states of removed objects that had run to their end, as a Job with ttlSecondsAfterFinished, or should have;
+	// removed are their UIDs in order. missing are applied ones that a complete watch has not seen, with the time since when.
 	ends    map[string]model.ObjectStatus
 	removed []string
 	missing map[string]time.Time
@@ -72,16 +56,12 @@ func (b *book) Wanted(v store.View) map[scope][]model.ManifestName {
 	b.owned = map[string]applied{}
 	for e := range state.Updates.In(v).Refs() {
 		for _, a := range e.Value.Applied {
-			sc := scope{a.APIVersion, a.Kind, a.Namespace, a.Foreign}
-			o := applied{a.ObjectID, model.ManifestName(e.ID), sc, buildcontrol.HasStatus(a.ObjectID), stays(a)}
-			if o.status || o.stays {
-				b.owned[a.UID] = o
-				names := users[sc]
-				if o.status {
-					names = append(names, o.resource)
-				}
-				users[sc] = names
+			if !buildcontrol.HasStatus(a.ObjectID) {
+				continue
 			}
+			o := applied{a.ObjectID, model.ManifestName(e.ID), scope{a.APIVersion, a.Kind, a.Namespace, a.Foreign}}
+			b.owned[a.UID] = o
+			users[o.scope] = append(users[o.scope], o.resource)
 		}
 	}
 	for sc := range b.synced {
@@ -102,7 +82,7 @@ func (b *book) Take(sc scope, e k8s.ObjectEvent) bool {
 		b.seen[o.UID] = o
 	default:
 		delete(b.seen, o.UID)
-		if (applied{id: o.ObjectID}).job() {
+		if o.Ended || runs(o.ObjectID) {
 			b.ended(o)
 		}
 	}
@@ -114,10 +94,10 @@ func (b *book) Changes(context.Context, store.View) ([]store.Action, time.Durati
 	return b.difference(time.Now())
 }
 
-// ended records a Job that was removed.
+// ended records the end of an object that was removed.
 func (b *book) ended(o model.ObjectStatus) {
-	if o.Health != model.HealthCurrent && o.Health != model.HealthFailed {
-		o.Health, o.Message = model.HealthGone, "was deleted before it was complete"
+	if !o.Ended {
+		o.Health, o.Message = model.HealthDeleted, "was deleted before its end"
 	}
 	b.ends[o.UID] = o
 	b.removed = append(b.removed, o.UID)
@@ -142,13 +122,10 @@ func (b *book) status(uid string, a applied, now time.Time) (o model.ObjectStatu
 		delete(b.missing, uid)
 		return o, true, 0
 	}
-	if !a.job() {
-		return o, false, 0
-	}
 	if o, ok = b.ends[uid]; ok {
 		return o, true, 0
 	}
-	if !b.synced[a.scope] {
+	if !runs(a.id) || !b.synced[a.scope] {
 		return o, false, 0
 	}
 	since, known := b.missing[uid]
@@ -165,7 +142,6 @@ func (b *book) status(uid string, a applied, now time.Time) (o model.ObjectStatu
 // difference returns the actions to dispatch, and after which time to call it again without an event (0: never).
 func (b *book) difference(now time.Time) (out []store.Action, next time.Duration) {
 	var changed []model.ObjectStatus
-	lost := map[model.ManifestName][]string{}
 	for uid, a := range b.owned {
 		o, ok, left := b.status(uid, a, now)
 		if left > 0 && (next == 0 || left < next) {
@@ -176,25 +152,16 @@ func (b *book) difference(now time.Time) (out []store.Action, next time.Duration
 		switch {
 		case ok && (!known || was != o):
 			b.told[uid] = o
-			if a.status {
-				changed = append(changed, o)
-			}
+			changed = append(changed, o)
 		case !ok && known:
 			delete(b.told, uid)
-			if a.status {
-				out = append(out, state.ObjectGone{UID: uid})
-			}
-			if a.stays {
-				lost[a.resource] = append(lost[a.resource], uid)
-			}
+			out = append(out, state.ObjectGone{UID: uid})
 		}
 	}
-	for uid, o := range b.told {
+	for uid := range b.told {
 		if _, owned := b.owned[uid]; !owned {
 			delete(b.told, uid)
-			if buildcontrol.HasStatus(o.ObjectID) {
-				out = append(out, state.ObjectGone{UID: uid})
-			}
+			out = append(out, state.ObjectGone{UID: uid})
 		}
 	}
 	for uid := range b.missing {
@@ -204,9 +171,6 @@ func (b *book) difference(now time.Time) (out []store.Action, next time.Duration
 	}
 	if len(changed) > 0 {
 		out = append(out, state.ObjectsChanged{Objects: changed})
-	}
-	if len(lost) > 0 {
-		out = append(out, state.ObjectsLost{UIDs: lost})
 	}
 	return out, next
 }

@@ -1,5 +1,5 @@
 // Package deploydiscovery follows the objects that resources applied, for their health: whether a rollout is complete, a
-// volume bound, a job complete, a custom resource ready. It reports objects that are missing.
+// volume bound, a job complete, a custom resource ready. How an object ended that runs to an end stays known after its removal.
 package deploydiscovery
 
 import (
@@ -19,8 +19,7 @@ type Client interface {
 	WatchObjects(ctx context.Context, apiVersion, kind string, req k8s.WatchRequest, fn func(k8s.ObjectEvent)) error
 }
 
-// Subscriber is the DeployDiscovery. Run owns one goroutine per kind and namespace of applied objects that have a status or
-// should stay.
+// Subscriber is the DeployDiscovery. Run owns one goroutine per kind and namespace of applied objects that have a status.
 type Subscriber struct{ client Client }
 
 // New returns the subscriber; a nil client watches nothing.
@@ -31,14 +30,12 @@ var _ store.Subscriber = (*Subscriber)(nil)
 // Contract implements store.Subscriber.
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
-		Name:   "DeployDiscovery",
-		Doc:    "Follows the health of the objects that resources applied, and reports missing ones.",
-		Inputs: store.Reads(state.Updates),
-		Outputs: append(store.Emits(state.ObjectsChanged{}, state.ObjectGone{}),
-			store.Shares(state.ObjectsLost{}, state.ClusterWatchFailed{}, state.ClusterWatchMended{})...),
+		Name:      "DeployDiscovery",
+		Doc:       "Follows the health of the objects that resources applied.",
+		Inputs:    store.Reads(state.Updates),
+		Outputs:   append(store.Emits(state.ObjectsChanged{}, state.ObjectGone{}), store.Shares(state.ClusterWatchFailed{}, state.ClusterWatchMended{})...),
 		Externals: []string{"kubernetes"},
 		Stage:     store.StageWatch,
-		Feedback:  "a lost object is applied again once",
 	}
 }
 

@@ -61,9 +61,6 @@ func TestObjects(t *testing.T) {
 		check("rolled out", "u1 of web Current")
 		cluster.DeleteObject("apps/v1", "Deployment", "default", "web")
 		check("deleted by hand")
-		if u := state.Updates.In(a.View()).Value("web"); len(u.Lost) != 1 || u.Lost["u1"].IsZero() {
-			t.Errorf("lost: %v", u.Lost)
-		}
 		set(deployment("web", "u4", model.HealthCurrent))
 		check("created by hand: not what was applied")
 		web.UID = "u4"
@@ -80,21 +77,28 @@ func TestObjects(t *testing.T) {
 	})
 }
 
-// TestRemovedJobs: how a Job ended stays known when it removes itself, also when that was before its deploy was over.
-func TestRemovedJobs(t *testing.T) {
+// TestRemoved: how an object ended that runs to an end stays known when it is removed, also when that was before its deploy was over.
+func TestRemoved(t *testing.T) {
+	job, pod := kindOf{"batch", "Job", "batch/v1"}, kindOf{"", "Pod", "v1"}
+	workflow, widget := kindOf{"argoproj.io", "Workflow", "argoproj.io/v1alpha1"}, kindOf{"example.com", "Widget", "example.com/v1"}
 	for _, tc := range []struct {
 		name string
-		// before and after the deploy, the Job is seen so, and is then removed if removed says so.
+		kind kindOf
+		// before and after the deploy, the object is seen so, and is then removed if removed says so.
 		before, after string
 		removed       bool
 		want          string
 	}{
-		{"it runs", "", model.HealthInProgress, false, "InProgress"},
-		{"complete", "", model.HealthCurrent, true, "Current done"},
-		{"failed", "", model.HealthFailed, true, "Failed done"},
-		{"complete during the deploy", model.HealthCurrent, "", true, "Current done"},
-		{"deleted by hand", "", model.HealthInProgress, true, "Gone was deleted before it was complete"},
-		{"never seen", "", "", false, "Gone was removed before hone saw how it ended"},
+		{"it runs", job, "", model.HealthInProgress, false, "InProgress"},
+		{"complete", job, "", model.HealthCurrent, true, "Current done"},
+		{"failed", job, "", model.HealthFailed, true, "Failed done"},
+		{"complete during the deploy", job, model.HealthCurrent, "", true, "Current done"},
+		{"deleted by hand", job, "", model.HealthInProgress, true, "Deleted was deleted before its end"},
+		{"never seen", job, "", "", false, "Gone was removed before hone saw how it ended"},
+		{"a pod that has ended", pod, "", model.HealthCurrent, true, "Current done"},
+		{"a pod that was deleted", pod, "", model.HealthInProgress, true, "Deleted was deleted before its end"},
+		{"a custom resource that has ended", workflow, "", model.HealthCurrent, true, "Current done"},
+		{"one that was deleted", widget, "", model.HealthInProgress, true, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -103,29 +107,31 @@ func TestRemovedJobs(t *testing.T) {
 					if health == "" {
 						return
 					}
-					message := ""
+					o := model.ObjectStatus{ObjectID: id(tc.kind.group, tc.kind.kind, name), UID: uid, Health: health}
 					if health != model.HealthInProgress {
-						message = "done"
+						o.Message, o.Ended = "done", true
 					}
-					cluster.SetObject("batch/v1", "Job", k8s.ObjectEvent{Status: model.ObjectStatus{ObjectID: id("batch", "Job", name), UID: uid, Health: health, Message: message},
-						Labels: map[string]string{deploy.LabelManagedBy: deploy.ManagedByHone}})
+					cluster.SetObject(tc.kind.apiVersion, tc.kind.kind, k8s.ObjectEvent{Status: o, Labels: map[string]string{deploy.LabelManagedBy: deploy.ManagedByHone}})
 					synctest.Wait()
 				}
 				remove := func() {
 					if tc.removed {
-						cluster.DeleteObject("batch/v1", "Job", "default", "j")
+						cluster.DeleteObject(tc.kind.apiVersion, tc.kind.kind, "default", "j")
 						synctest.Wait()
 					}
 				}
+				applied := func(name, uid string) model.AppliedObject {
+					return model.AppliedObject{ObjectID: id(tc.kind.group, tc.kind.kind, name), APIVersion: tc.kind.apiVersion, UID: uid}
+				}
 				a := statetest.Start(t, New(cluster)).Then(statetest.Session, statetest.Loaded(statetest.K8s("web")))
-				other := model.AppliedObject{ObjectID: id("batch", "Job", "other"), APIVersion: "batch/v1", UID: "u0"}
+				other := applied("other", "u0")
 				see("other", "u0", model.HealthInProgress)
-				a.Then(state.BuildStarted{Resource: "web", Serial: 1}, deployed(other)) // so that Jobs are watched
+				a.Then(state.BuildStarted{Resource: "web", Serial: 1}, deployed(other)) // so that the kind is watched
 				see("j", "u1", tc.before)
 				if tc.before != "" {
 					remove()
 				}
-				a.Then(state.BuildStarted{Resource: "web", Serial: 1}, deployed(other, model.AppliedObject{ObjectID: id("batch", "Job", "j"), APIVersion: "batch/v1", UID: "u1"}))
+				a.Then(state.BuildStarted{Resource: "web", Serial: 1}, deployed(other, applied("j", "u1")))
 				see("j", "u1", tc.after)
 				if tc.after != "" {
 					remove()
@@ -133,7 +139,7 @@ func TestRemovedJobs(t *testing.T) {
 				time.Sleep(time.Minute)
 				synctest.Wait()
 				got := state.Objects.In(a.View()).Value("u1")
-				if text := strings.TrimSpace(got.Health + " " + got.Message); text != tc.want || got.Resource != "web" {
+				if text := strings.TrimSpace(got.Health + " " + got.Message); text != tc.want || text != "" && got.Resource != "web" {
 					t.Errorf("%q of %q, want %q", text, got.Resource, tc.want)
 				}
 				a.Then(statetest.Loaded())
@@ -144,6 +150,8 @@ func TestRemovedJobs(t *testing.T) {
 		})
 	}
 }
+
+type kindOf struct{ group, kind, apiVersion string }
 
 func TestWithoutAClusterNothingHappens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { statetest.Start(t, New(nil)).Then(statetest.Session) })

@@ -3,6 +3,7 @@ package driftwatcher
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -30,8 +31,8 @@ const (
 	// lookAgain is the time between two comparisons of objects that others have deleted: if they make one again, it does not have
 	// the labels that the watch selects, so no event reports it.
 	lookAgain = 10 * time.Second
-	// mostKept is the most times within keptWithin that a change of others to a kept object is undone. After that another program
-	// enforces its own value, and undoing the change would go on forever.
+	// mostKept is the most times within keptWithin that hone undoes what others do to an object: changes, if it is kept, and its
+	// deletion. After that another program enforces its own state, and undoing it would go on forever.
 	mostKept   = 3
 	keptWithin = time.Minute
 	// retry is the delay of a comparison after one that has failed.
@@ -43,6 +44,8 @@ type applied struct {
 	resource model.ManifestName
 	uid      string
 	scope    scope
+	// foreign is set if hone did not make it. Others write it, so that only its loss is noticed.
+	foreign bool
 }
 
 // sight is the watch's report of an object: when it differs from the sight of the last comparison, the object may differ, too.
@@ -98,6 +101,8 @@ type book struct {
 	kept map[model.ObjectID][]time.Time
 	// recorded are the resources whose acceptance has ended since news was called.
 	recorded []model.ManifestName
+	// view is the newest snapshot.
+	view store.View
 
 	checks  sync.WaitGroup
 	running int
@@ -116,6 +121,7 @@ func newBook(ctx context.Context, c Comparer, logs *logstore.Store) *book {
 // Wanted implements clusterwatch.Follower. A watch that fails is not reported: other subscribers follow more important parts of the
 // same objects.
 func (b *book) Wanted(v store.View) map[scope][]model.ManifestName {
+	b.view = v
 	present, moved := map[model.ManifestName]bool{}, b.wanted == nil
 	for e := range state.Updates.In(v).Refs() {
 		name := model.ManifestName(e.ID)
@@ -201,12 +207,12 @@ func (b *book) index() {
 	for name, r := range b.resources {
 		r.ids = r.ids[:0:0]
 		for _, o := range r.entry.Value.Applied {
-			if o.Foreign { // others write it
+			if o.APIVersion == "" { // a container of Compose
 				continue
 			}
-			sc := scope{o.APIVersion, o.Kind, o.Namespace}
+			sc := scope{o.APIVersion, o.Kind, o.Namespace, o.Foreign}
 			r.ids = append(r.ids, o.ObjectID)
-			b.objects[o.ObjectID], b.wanted[sc] = applied{name, o.UID, sc}, nil
+			b.objects[o.ObjectID], b.wanted[sc] = applied{name, o.UID, sc, o.Foreign}, nil
 		}
 	}
 	maps.DeleteFunc(b.synced, func(sc scope, _ bool) bool { _, watched := b.wanted[sc]; return !watched })
@@ -259,7 +265,7 @@ func (b *book) sight(id model.ObjectID, a applied) (s sight, ok bool) {
 	if e, ok := b.seen[id]; ok {
 		return sight{uid: e.UID, owned: e.Owned, revision: e.Revision, leaving: e.Leaving}, true
 	}
-	return sight{gone: true}, b.synced[a.scope]
+	return sight{gone: true, uid: a.uid}, b.synced[a.scope]
 }
 
 // pending returns the objects of a resource that have to be compared. first is set if none of them was before.
@@ -342,11 +348,14 @@ func (b *book) compare(name model.ManifestName, r *resource, now time.Time) {
 	}
 	r.busy = true
 	b.running++
-	ids := slices.SortedFunc(maps.Keys(sights), compareIDs)
+	ids := slices.DeleteFunc(slices.SortedFunc(maps.Keys(sights), compareIDs), func(id model.ObjectID) bool { return b.objects[id].foreign })
 	acceptances := r.acceptances
 	b.checks.Go(func() {
-		steps, err := b.comparer.Differences(b.ctx, name, ids)
-		b.ended(outcome{resource: name, sights: sights, steps: steps, err: err, acceptances: acceptances})
+		o := outcome{resource: name, sights: sights, acceptances: acceptances}
+		if len(ids) > 0 {
+			o.steps, o.err = b.comparer.Differences(b.ctx, name, ids)
+		}
+		b.ended(o)
 	})
 }
 
@@ -396,18 +405,24 @@ func (b *book) collect(now time.Time) {
 			b.compared[id] = s
 			was, drifted := b.drift[id]
 			delete(b.drift, id)
-			if d, differs := driftOf(steps[id], id, a.uid); differs {
-				d.Keep = d.Keep && b.keeps(o.resource, d, was, drifted, now)
-				b.drift[id] = d
+			d, differs := driftOf(steps[id], id, a, s)
+			if !differs || d.What == state.DriftDeleted && b.vanishes(id, a) {
+				continue
 			}
+			asked := d.Keep
+			d.Keep = asked && b.keeps(o.resource, d, was, drifted, now)
+			if asked && !d.Keep && d.What == state.DriftDeleted {
+				d.Reason = "again and again"
+			}
+			b.drift[id] = d
 		}
 		r.lookAt = b.lookAt(r, now)
 	}
 }
 
-// keeps reports whether a change of others to a kept object is to be undone. was is the drift before, if it had drifted.
+// keeps reports whether a change of others to an object, or its deletion, is to be undone. was is the drift before, if it had drifted.
 func (b *book) keeps(name model.ManifestName, d, was state.ObjectDrift, drifted bool, now time.Time) bool {
-	if drifted && d.What == was.What && reflect.DeepEqual(d.Fields, was.Fields) { // it was noticed before
+	if drifted && d.What == was.What && d.UID == was.UID && reflect.DeepEqual(d.Fields, was.Fields) { // it was noticed before
 		return was.Keep
 	}
 	before := slices.DeleteFunc(b.kept[d.Object], func(at time.Time) bool { return now.Sub(at) >= keptWithin })
@@ -415,9 +430,12 @@ func (b *book) keeps(name model.ManifestName, d, was state.ObjectDrift, drifted 
 	if len(before) < mostKept {
 		return true
 	}
-	by := strings.Join(state.Drift{Objects: []state.ObjectDrift{d}}.Managers(), ", ")
-	logstore.Warnf(b.logs.Logger(name, "drift:"+string(name), logstore.SourceBuild),
-		"%s/%s is to be kept, but %s changes it again and again: the change stays; restore (key U) takes it back", strings.ToLower(d.Object.Kind), d.Object.Name, cmp.Or(by, "something else"))
+	by := cmp.Or(strings.Join(state.Drift{Objects: []state.ObjectDrift{d}}.Managers(), ", "), "something else")
+	text := fmt.Sprintf("is to be kept, but %s changes it again and again: the change stays; restore (key U) takes it back", by)
+	if d.What == state.DriftDeleted {
+		text = "is deleted again and again: it stays deleted; restore (key U) makes it again"
+	}
+	logstore.Warnf(b.logs.Logger(name, "drift:"+string(name), logstore.SourceBuild), "%s/%s %s", strings.ToLower(d.Object.Kind), d.Object.Name, text)
 	return false
 }
 
@@ -431,15 +449,19 @@ func (b *book) lookAt(r *resource, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// driftOf returns the drift of an object that was applied with a UID, by the step that would apply it again.
-func driftOf(step api.PlanStep, id model.ObjectID, uid string) (d state.ObjectDrift, differs bool) {
-	d = state.ObjectDrift{Object: id, Reason: step.Reason, Replaces: step.Action == api.ActionReplace, Keep: step.Keep}
+// driftOf returns the drift of an applied object, as it was seen, by the step that would apply it again.
+func driftOf(step api.PlanStep, id model.ObjectID, a applied, seen sight) (d state.ObjectDrift, differs bool) {
+	d = state.ObjectDrift{Object: id, UID: a.uid, Reason: step.Reason, Replaces: step.Action == api.ActionReplace, Keep: step.Keep}
 	switch {
+	case a.foreign && seen.gone:
+		d.What, d.Reason = state.DriftDeleted, "hone did not make it"
 	case step.Action == "" || step.Action == api.ActionUnchanged || step.Action == api.ActionKeep:
 		return d, false
 	case step.UID == "" && step.Action == api.ActionCreate:
-		d.What, d.Reason = state.DriftDeleted, ""
-	case step.UID != uid && step.UID != "":
+		d.What, d.Reason, d.Keep = state.DriftDeleted, "", true
+	case step.UID == "" && seen.gone: // its kind or its namespace is gone, too
+		d.What, d.Keep = state.DriftDeleted, true
+	case step.UID != a.uid && step.UID != "":
 		d.What, d.Keep = state.DriftRemade, false // it is another's object now
 	case step.Action == api.ActionBlocked: // it cannot be compared, such as for a lack of permission
 		return d, false

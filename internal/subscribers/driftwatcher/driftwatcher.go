@@ -1,5 +1,6 @@
 // Package driftwatcher follows the changes that others make to the objects that resources applied: which fields differ in the
-// cluster from their last applied values, who changed them and when, and which objects were deleted or made again.
+// cluster from their last applied values, who changed them and when, and which objects were deleted or made again. Deleted objects
+// are applied again.
 //
 // It watches the metadata of the objects, which name the owners of fields, and reads an object only when the metadata have
 // changed. It compares objects as hone drift does.
@@ -13,6 +14,7 @@ package driftwatcher
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
@@ -54,21 +56,29 @@ var _ store.Subscriber = (*Subscriber)(nil)
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      "DriftWatcher",
-		Doc:       "Follows what others change, delete or make again of what resources applied.",
-		Inputs:    store.Reads(state.Updates, state.Drifts),
+		Doc:       "Follows what others change, delete or make again of what resources applied, and has deleted objects applied again.",
+		Inputs:    store.Reads(state.Updates, state.Drifts, state.Objects),
 		Outputs:   append(store.Emits(state.ResourceDrifted{}, state.DriftAcceptanceEnded{}), store.Shares(state.ClusterWatchFailed{}, state.ClusterWatchMended{})...),
 		Externals: []string{"kubernetes"},
 		Stage:     store.StageWatch,
-		Feedback:  "it reads only what the user has accepted, and reports once that it has been recorded",
+		Feedback:  "it reads what the user has accepted, and reports once that it has been recorded; what was deleted is applied again a few times in a minute",
 	}
 }
 
-// scope is one kind in one namespace, or in the whole cluster for kinds without namespaces.
-type scope struct{ apiVersion, kind, namespace string }
+// scope is one kind in one namespace, or in the whole cluster for kinds without namespaces: the objects that carry hone's labels, or all
+// of them if hone did not make one.
+type scope struct {
+	apiVersion, kind, namespace string
+	all                         bool
+}
 
 // String names the watch.
 func (sc scope) String() string {
-	return fmt.Sprintf("%s/%s metadata %s", sc.apiVersion, sc.kind, sc.namespace)
+	labels := deploy.LabelManagedBy
+	if sc.all {
+		labels = ""
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s/%s metadata %s %s", sc.apiVersion, sc.kind, sc.namespace, labels))
 }
 
 // Run implements store.Subscriber.
@@ -83,7 +93,10 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 }
 
 func (s *Subscriber) watch(ctx context.Context, sc scope, trouble func(error), event func(k8s.MetadataEvent)) error {
-	req := k8s.WatchRequest{OnTrouble: trouble, Selector: deploy.LabelManagedBy + "=" + deploy.ManagedByHone}
+	req := k8s.WatchRequest{OnTrouble: trouble}
+	if !sc.all {
+		req.Selector = deploy.LabelManagedBy + "=" + deploy.ManagedByHone
+	}
 	if sc.namespace != "" {
 		req.Namespaces = []string{sc.namespace}
 	}

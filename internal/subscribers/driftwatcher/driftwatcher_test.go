@@ -282,6 +282,114 @@ func TestDrift(t *testing.T) {
 	})
 }
 
+// TestDeleted: what others delete is applied again, whatever its kind, except kinds whose objects end by themselves and what has run to its
+// end. What is deleted again and again stays deleted. What hone did not make is reported, and stays deleted, too.
+func TestDeleted(t *testing.T) {
+	for _, tc := range []struct {
+		group, kind string
+		change      func(*model.AppliedObject, *model.ObjectStatus)
+		// want is the drift after the object was deleted: "again" if it is applied again.
+		want string
+	}{
+		{"", "ConfigMap", nil, "deleted again"},
+		{"", "Secret", nil, "deleted again"},
+		{"", "Service", nil, "deleted again"},
+		{"", "ServiceAccount", nil, "deleted again"},
+		{"", "PersistentVolumeClaim", nil, "deleted again"},
+		{"", "ReplicationController", nil, "deleted again"},
+		{"", "ResourceQuota", nil, "deleted again"},
+		{"", "LimitRange", nil, "deleted again"},
+		{"", "Endpoints", nil, "deleted again"},
+		{"", "Namespace", nil, "deleted again"},
+		{"", "PersistentVolume", nil, "deleted again"},
+		{"apps", "Deployment", nil, "deleted again"},
+		{"apps", "StatefulSet", nil, "deleted again"},
+		{"apps", "DaemonSet", nil, "deleted again"},
+		{"apps", "ReplicaSet", nil, "deleted again"},
+		{"batch", "CronJob", nil, "deleted again"},
+		{"networking.k8s.io", "Ingress", nil, "deleted again"},
+		{"networking.k8s.io", "NetworkPolicy", nil, "deleted again"},
+		{"rbac.authorization.k8s.io", "Role", nil, "deleted again"},
+		{"rbac.authorization.k8s.io", "RoleBinding", nil, "deleted again"},
+		{"rbac.authorization.k8s.io", "ClusterRole", nil, "deleted again"},
+		{"policy", "PodDisruptionBudget", nil, "deleted again"},
+		{"autoscaling", "HorizontalPodAutoscaler", nil, "deleted again"},
+		{"scheduling.k8s.io", "PriorityClass", nil, "deleted again"},
+		{"storage.k8s.io", "StorageClass", nil, "deleted again"},
+		{"coordination.k8s.io", "Lease", nil, "deleted again"},
+		{"admissionregistration.k8s.io", "ValidatingWebhookConfiguration", nil, "deleted again"},
+		{"apiextensions.k8s.io", "CustomResourceDefinition", nil, "deleted again"},
+		{"example.com", "Widget", nil, "deleted again"},
+		{"example.com", "Event", nil, "deleted again"},
+		{"example.com", "Workflow", func(_ *model.AppliedObject, o *model.ObjectStatus) { o.Ended = true }, ""},
+		{"example.com", "Workflow", func(_ *model.AppliedObject, o *model.ObjectStatus) { o.Ended = false }, "deleted again"},
+		{"", "Secret", func(a *model.AppliedObject, _ *model.ObjectStatus) { a.Foreign = true }, "deleted hone did not make it"},
+		{"", "Pod", nil, ""},
+		{"", "Event", nil, ""},
+		{"events.k8s.io", "Event", nil, ""},
+		{"batch", "Job", nil, ""},
+		{"apps", "ControllerRevision", nil, ""},
+		{"certificates.k8s.io", "CertificateSigningRequest", nil, ""},
+	} {
+		t.Run(tc.group+" "+tc.kind+" "+tc.want, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := start(t)
+				f.Then(statetest.Session, statetest.Loaded(statetest.K8s("web")))
+				serial := 0
+				// deletes deploys the object, deletes it, and returns its drift.
+				deletes := func() string {
+					serial++
+					a := model.AppliedObject{ObjectID: model.ObjectID{Group: tc.group, Kind: tc.kind, Namespace: "default", Name: "a"}, APIVersion: tc.group + "/v1", UID: fmt.Sprint("u", serial)}
+					status := model.ObjectStatus{ObjectID: a.ObjectID, UID: a.UID, Resource: "web"}
+					e := k8s.MetadataEvent{ID: a.ObjectID, UID: a.UID, Owned: "o", Revision: fmt.Sprint(serial), Labels: map[string]string{deploy.LabelManagedBy: deploy.ManagedByHone}}
+					if tc.change != nil {
+						tc.change(&a, &status)
+					}
+					if a.Foreign {
+						e.Labels = nil
+					}
+					f.set(func() { delete(f.steps, "a") })
+					f.cluster.SetMetadata(a.APIVersion, e)
+					f.deploy("web", serial, a)
+					f.Then(state.ObjectsChanged{Objects: []model.ObjectStatus{status}})
+					time.Sleep(5 * time.Second)
+					if n := state.Drifts.In(f.View()).Len(); n > 0 {
+						t.Errorf("deploy %d: %d drifts of an object that is there", serial, n)
+					}
+					f.set(func() { f.steps["a"] = api.PlanStep{Action: api.ActionCreate} })
+					f.cluster.DeleteObject(a.APIVersion, tc.kind, "default", "a")
+					time.Sleep(5 * time.Second)
+					synctest.Wait()
+					got := ""
+					for _, o := range state.Drifts.In(f.View()).Value("web").Objects {
+						_, lost := state.Updates.In(f.View()).Value("web").Lost[a.UID]
+						if o.Keep != lost {
+							t.Errorf("it is to be applied again: %t, and an update is due: %t", o.Keep, lost)
+						}
+						got = string(o.What) + " " + o.Reason
+						if lost {
+							got += "again"
+						}
+					}
+					return got
+				}
+				for range mostKept {
+					if got := deletes(); got != tc.want {
+						t.Errorf("%q, want %q", got, tc.want)
+					}
+				}
+				want := tc.want
+				if want == "deleted again" {
+					want = "deleted again and again"
+				}
+				if got := deletes(); got != want {
+					t.Errorf("another time: %q, want %q", got, want)
+				}
+			})
+		})
+	}
+}
+
 // TestWhileADeployRuns compares nothing that is being written, and looks afterwards.
 func TestWhileADeployRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -389,21 +497,28 @@ func TestDriftOf(t *testing.T) {
 	long := strings.Repeat("x", longest+1)
 	for _, tc := range []struct {
 		name string
+		applied
+		seen sight
 		step api.PlanStep
 		want string
 	}{
-		{"nothing", api.PlanStep{}, ""},
-		{"unchanged", api.PlanStep{UID: "u", Action: api.ActionUnchanged}, ""},
-		{"applied by another session", api.PlanStep{UID: "u", Action: api.ActionKeep}, ""},
-		{"cannot be compared", api.PlanStep{UID: "u", Action: api.ActionBlocked, Reason: "forbidden"}, ""},
-		{"changed", changed("u", "x"), "changed"},
-		{"cannot be changed back in place", api.PlanStep{UID: "u", Action: api.ActionReplace, Reason: "spec cannot be changed"}, "changed, spec cannot be changed, replaces"},
-		{"deleted", api.PlanStep{Action: api.ActionCreate, Reason: "deleted by others since it was applied"}, "deleted"},
-		{"made again", api.PlanStep{UID: "other", Action: api.ActionBlocked, Reason: "it exists already"}, "made again, it exists already"},
-		{"a long text", changed("u", long), "changed"},
+		{"nothing", applied{uid: "u"}, sight{}, api.PlanStep{}, ""},
+		{"unchanged", applied{uid: "u"}, sight{}, api.PlanStep{UID: "u", Action: api.ActionUnchanged}, ""},
+		{"applied by another session", applied{uid: "u"}, sight{}, api.PlanStep{UID: "u", Action: api.ActionKeep}, ""},
+		{"cannot be compared", applied{uid: "u"}, sight{}, api.PlanStep{UID: "u", Action: api.ActionBlocked, Reason: "forbidden"}, ""},
+		{"cannot be read", applied{uid: "u"}, sight{}, api.PlanStep{Action: api.ActionBlocked, Reason: "forbidden"}, ""},
+		{"changed", applied{uid: "u"}, sight{}, changed("u", "x"), "changed"},
+		{"cannot be changed back in place", applied{uid: "u"}, sight{}, api.PlanStep{UID: "u", Action: api.ActionReplace, Reason: "spec cannot be changed"}, "changed, spec cannot be changed, replaces"},
+		{"deleted", applied{uid: "u"}, sight{gone: true}, api.PlanStep{Action: api.ActionCreate, Reason: "deleted by others since it was applied"}, "deleted, keep"},
+		{"deleted with its kind", applied{uid: "u"}, sight{gone: true}, api.PlanStep{Action: api.ActionBlocked, Reason: "no such kind"}, "deleted, no such kind, keep"},
+		{"deleted, and applied only once", applied{uid: "u"}, sight{gone: true}, api.PlanStep{Action: api.ActionUnchanged}, ""},
+		{"made again", applied{uid: "u"}, sight{}, api.PlanStep{UID: "other", Action: api.ActionBlocked, Reason: "it exists already"}, "made again, it exists already"},
+		{"another's", applied{uid: "u", foreign: true}, sight{uid: "u"}, api.PlanStep{}, ""},
+		{"another's, deleted", applied{uid: "u", foreign: true}, sight{gone: true}, api.PlanStep{}, "deleted, hone did not make it"},
+		{"a long text", applied{uid: "u"}, sight{}, changed("u", long), "changed"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			d, differs := driftOf(tc.step, id("a"), "u")
+			d, differs := driftOf(tc.step, id("a"), tc.applied, tc.seen)
 			got := ""
 			if differs {
 				got = string(d.What)
@@ -412,6 +527,9 @@ func TestDriftOf(t *testing.T) {
 				}
 				if d.Replaces {
 					got += ", replaces"
+				}
+				if d.Keep {
+					got += ", keep"
 				}
 			}
 			if got != tc.want {

@@ -266,9 +266,9 @@ func TestCI(t *testing.T) {
 		{"a job that was removed before it was complete", ci, func(f *fixture) {
 			f.Then(loaded(model.CISettings{}, job))
 			f.built("web", "")
-			f.Then(jobSays(model.HealthGone, "was deleted before it was complete"))
+			f.Then(jobSays(model.HealthDeleted, "was deleted before its end"))
 			time.Sleep(podGrace)
-			f.ends("nothing will come of it", "was deleted before it was complete")
+			f.ends("nothing will come of it", "was deleted before its end")
 		}},
 		{"a pod that recovers in the grace period", ci, func(f *fixture) {
 			f.Then(loaded(model.CISettings{GracePeriod: time.Minute}, web))

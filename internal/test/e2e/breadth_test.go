@@ -26,7 +26,7 @@ var core = []string{
 	"TestRestartProcess", "TestContainerMode", "TestContainerModeHealsReplacedPod", "TestImageFeatures", "TestUnchangedImageKeepsThePod",
 	"TestCustomDeploy", "TestSidecar", "TestFilesComeBack",
 	// Deploys: whose objects are touched, what stays, what is left.
-	"TestLabelsTieObjectsToTheResource", "TestDriftIsRestored", "TestDriftIsNoticed", "TestImmutableField", "TestForeignContextIsRefused",
+	"TestLabelsTieObjectsToTheResource", "TestDriftIsRestored", "TestDriftIsNoticed", "TestDeletedObjects", "TestImmutableField", "TestForeignContextIsRefused",
 	"TestNamespaceAndCRD", "TestObjectLeaves", "TestEverythingLeaves", "TestAdmissionRejects", "TestForeignObject", "TestObjectOfAnotherProject",
 	"TestSharedObject", "TestSuccessorIsReadyFirst", "TestKilledHandOver", "TestKilledDeploys", "TestPreview", "TestPlanOfNames", "TestPlanOfImages", "TestPlanOfCommands", "TestPlanEqualsDeploy", "TestConfirm", "TestDown",
 	"TestDownSaysWhatItWaitsFor", "TestHelmRemote",

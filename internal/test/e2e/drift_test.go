@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
 )
 
-// driftYAML are objects that others change in the tests. Nothing restores a deleted ServiceAccount on its own.
+// driftYAML are objects that others change in the tests.
 const driftYAML = `
 -- Tiltfile --
 k8s_yaml('web.yaml')
@@ -96,6 +96,7 @@ func TestDriftIsNoticed(t *testing.T) {
 	p.kubectl("patch", "secret", "keys", "-p", `{"stringData":{"word":"swordfish"}}`)
 	drifts(none)
 
+	s.hone("pause") // otherwise it is made again at once
 	p.kubectl("delete", "serviceaccount", "robot")
 	drifts(`what: deleted`)
 	p.kubectl("create", "serviceaccount", "robot")
