@@ -26,9 +26,14 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
+// A session is asked only once it has shown that it answers (see knock). How long an answer may take depends on what it is made of.
 const (
-	// timeout limits a request to a session on this machine.
+	// timeout limits a request that the session answers with what it knows.
 	timeout = 10 * time.Second
+	// planTimeout limits the wait for a plan, for which the session asks the cluster about each object, however slow that is.
+	planTimeout = time.Hour
+	// updateTimeout limits the wait for the end of updates. The session gives up earlier, and says why.
+	updateTimeout = time.Minute
 	// maxFailure limits how much of a failure response is read.
 	maxFailure = 1 << 16
 	// socketHost is the host name in requests over a socket, which has no host name of its own.
@@ -139,7 +144,7 @@ func (c *Client) Trigger(ctx context.Context, names []string) error {
 
 // Plan returns what the updates that wait would do now.
 func (c *Client) Plan(ctx context.Context) (plan api.Plan, err error) {
-	err = c.ask(ctx, http.MethodGet, "/api/plan", nil, &plan)
+	err = c.askWithin(ctx, planTimeout, http.MethodGet, "/api/plan", nil, &plan)
 	return plan, err
 }
 
@@ -173,7 +178,7 @@ func (c *Client) Forward(ctx context.Context, r api.ForwardRequest) error {
 
 // TakenDown announces that objects are about to be deleted, and returns once the session no longer applies them.
 func (c *Client) TakenDown(ctx context.Context, r api.TakenDownRequest) error {
-	return c.ask(ctx, http.MethodPost, "/api/taken_down", r, nil)
+	return c.askWithin(ctx, updateTimeout, http.MethodPost, "/api/taken_down", r, nil)
 }
 
 // Turn makes the session begin no update from now on, and returns once those that it has begun have ended, after limit at the latest.
@@ -283,9 +288,14 @@ func (c *Client) Dump(ctx context.Context, document string) (io.ReadCloser, erro
 	return resp.Body, nil
 }
 
-// ask sends a request and reads its response.
+// ask sends a request that the session answers with what it knows, and reads its response.
 func (c *Client) ask(ctx context.Context, method, path string, body, answer any) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	return c.askWithin(ctx, timeout, method, path, body, answer)
+}
+
+// askWithin is ask for a request whose answer may take up to limit.
+func (c *Client) askWithin(ctx context.Context, limit time.Duration, method, path string, body, answer any) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	resp, err := c.send(ctx, method, path, body)
 	if err != nil {
