@@ -161,6 +161,7 @@ func (w *Watcher) lookAtFolder(path string) {
 	if parent := w.folders[filepath.Dir(path)]; parent != nil && parent.path != path {
 		if rec, ok := parent.files[filepath.Base(path)]; ok {
 			delete(parent.files, filepath.Base(path))
+			w.left[path] = true
 			w.report(path, rec.print(), PrintFolder, w.told)
 		}
 	}

@@ -21,6 +21,8 @@ type folder struct {
 	scanned bool
 	// held is whether a wanted file has ever been in it or below it.
 	held bool
+	// follows is whether something at its path was reported before it came: who looks late finds this folder, even if it is empty.
+	follows bool
 	// unwatched is whether the system sends no events for it, so that it is polled.
 	unwatched bool
 	// remote is whether others can change it without an event, so that it is polled too.
@@ -87,7 +89,7 @@ func (w *Watcher) open(dir string, link bool) (f *folder, fresh bool, err error)
 		return nil, false, err
 	}
 	if f == nil {
-		f = &folder{path: dir, link: link, dev: st.dev, ino: st.ino, files: map[string]record{}, subs: map[string]struct{}{}}
+		f = &folder{path: dir, link: link, dev: st.dev, ino: st.ino, files: map[string]record{}, subs: map[string]struct{}{}, follows: w.left[dir]}
 		parent := w.folders[filepath.Dir(dir)]
 		if parent != nil {
 			parent.subs[filepath.Base(dir)] = struct{}{}
@@ -227,8 +229,13 @@ func (w *Watcher) goneFolder(f *folder) {
 			w.goneFolder(sub)
 		}
 	}
-	if f.scanned && f.held {
+	switch {
+	case !f.scanned:
+	case f.held:
+		w.left[f.path] = true
 		w.report(f.path, PrintFolder, PrintAbsent, w.told)
+	case f.follows:
+		w.report(f.path, PrintUnknown, PrintAbsent, w.told)
 	}
 	w.forget(f)
 }

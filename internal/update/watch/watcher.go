@@ -48,6 +48,7 @@ type Watcher struct {
 	reg      *registry
 	folders  map[string]*folder
 	twins    twins
+	left     map[string]bool   // where something has been reported that a folder may follow
 	anchors  map[string]string // root -> the folder that is watched because of it alone
 	pending  *pending
 	rehash   *pending // large files to be read once it is certain which state was reported
@@ -92,7 +93,7 @@ func newWatcher(opts Options, b backend) (*Watcher, error) {
 	w := &Watcher{
 		log: opts.Logger, fixed: cloneIgnores(opts.GlobalIgnores), clock: opts.Clock, onProblems: opts.OnProblems,
 		backend: b, inbox: newInbox(), hasher: newHasher(), times: defaultTimings, kick: make(chan struct{}, 1),
-		folders: map[string]*folder{}, anchors: map[string]string{}, twins: twins{}, pending: newPending(), rehash: newPending(),
+		folders: map[string]*folder{}, anchors: map[string]string{}, twins: twins{}, left: map[string]bool{}, pending: newPending(), rehash: newPending(),
 		changed: map[string]Print{}, touched: map[string]bool{}, troubles: newTroubles(),
 	}
 	if w.log == nil {

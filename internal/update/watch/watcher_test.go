@@ -149,6 +149,31 @@ var behaviour = []struct {
 			do(t, os.Remove(r.path("d")))
 		},
 	}, {
+		name: "empty folder in the place of a file comes and goes", tree: []string{"d"},
+		act: func(t *testing.T, r *rig) {
+			do(t, os.Remove(r.path("d")))
+			do(t, os.Mkdir(r.path("d"), 0o755))
+			r.settle()
+			if d := cmp.Diff([]string{"a: d"}, r.take()); d != "" {
+				t.Errorf("it comes (-want +got)\n%s", d)
+			}
+			do(t, os.Remove(r.path("d")))
+		},
+		want: []string{"a: d"},
+	}, {
+		name: "empty folder in the place of another one comes and goes", tree: []string{"d/e/f"},
+		act: func(t *testing.T, r *rig) {
+			do(t, os.RemoveAll(r.path("d")))
+			r.settle()
+			do(t, os.MkdirAll(r.path("d/e"), 0o755))
+			r.settle()
+			if d := cmp.Diff([]string{"a: d d/e d/e/f"}, r.take()); d != "" {
+				t.Errorf("it comes (-want +got)\n%s", d)
+			}
+			do(t, os.RemoveAll(r.path("d")))
+		},
+		want: []string{"a: d d/e"},
+	}, {
 		name: "removed folder", tree: []string{"d/e/f", "d/g", "h"},
 		act:  func(t *testing.T, r *rig) { do(t, os.RemoveAll(r.path("d"))) },
 		want: []string{"a: d d/e d/e/f d/g"},
