@@ -65,7 +65,7 @@ func declaredText(root string, res Result) string {
 	return b.String()
 }
 
-// TestDeclared checks which calls are recorded for each resource, where they stand, and what led to them.
+// TestDeclared checks the calls that are recorded for each resource, their places, and the lines that led to them.
 func TestDeclared(t *testing.T) {
 	root, res := loadDeclared(t, declaredProject)
 	want := `custom: k8s_custom_deploy Tiltfile:11
@@ -131,7 +131,7 @@ the-box: k8s_yaml Tiltfile:10
 	}
 }
 
-// TestDeclaredHidesSecrets checks that the source of a call does not show what logs must not show.
+// TestDeclaredHidesSecrets checks that the source of a call does not show values that logs must not show.
 func TestDeclaredHidesSecrets(t *testing.T) {
 	_, res := loadDeclared(t, `k8s_yaml(blob('{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"k": "hunter2-hunter2"}}'))`)
 	calls := res.Declared[model.UncategorizedName]

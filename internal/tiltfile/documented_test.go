@@ -46,7 +46,7 @@ func builtinNames() []string {
 	return slices.Sorted(maps.Keys(s.builtins()))
 }
 
-// TestEveryBuiltinIsDocumented compares the language's documentation with what the interpreter registers.
+// TestEveryBuiltinIsDocumented compares the language's documentation with the builtins that the interpreter registers.
 func TestEveryBuiltinIsDocumented(t *testing.T) {
 	for _, name := range builtinNames() {
 		e := language.Lookup(name)
@@ -192,7 +192,7 @@ func valueOf(names starlark.StringDict, dotted string) starlark.Value {
 	return v
 }
 
-// TestMethodsAreDocumented compares the documented methods with those of values.
+// TestMethodsAreDocumented compares the documented methods with the methods of values.
 func TestMethodsAreDocumented(t *testing.T) {
 	dir := sampleFolder(t)
 	s := newState(context.Background(), filepath.Join(dir, "Tiltfile"), Options{Logger: logstore.Discard})

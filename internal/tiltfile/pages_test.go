@@ -51,7 +51,8 @@ var (
 	call     = regexp.MustCompile(`(?s)^([a-z_]+=\[?)?[a-z_][a-z_0-9.]*\(.*\)\]?$`)
 )
 
-// callsOf returns the calls that stand in the running text of a page: `sync(…)`, `live_update=[sync(…)]`. What … stands for is any text.
+// callsOf returns the calls that stand in the running text of a page: `sync(…)`, `live_update=[sync(…)]`. "…" stands
+// for any text.
 func callsOf(page string) (out []string) {
 	for _, span := range codeSpan.FindAllStringSubmatch(fenced.ReplaceAllString(page, ""), -1) {
 		if call.MatchString(span[1]) && !strings.HasPrefix(span[1], "load(") {

@@ -26,7 +26,7 @@ kind: ConfigMap
 metadata: {name: conf, annotations: {mine: kept}}
 `
 
-// TestPolicies declares what hone may do with objects: as annotations, they are part of the objects. What the YAML says stays.
+// TestPolicies declares policies for objects, which become annotations of the objects. Annotations in the YAML stay.
 func TestPolicies(t *testing.T) {
 	for _, tc := range []struct{ name, calls, want, err string }{
 		{"none", "", "conf: mine=kept\nweb: \nweb: hone.dev/on-remove=confirm\n", ""},

@@ -8,8 +8,8 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/memo"
 )
 
-// ahead runs commands with known inputs (see Inputs) for an evaluation, each of them once. Those that the last
-// evaluation ran, it runs ahead of their turn, several at once.
+// ahead runs commands with known inputs (see Inputs) for an evaluation, each of them once. It runs the commands of the
+// last evaluation ahead of their turn, several at once.
 //
 // That is safe: such a command only reads, and its answer is used only if all its inputs are the same when its turn
 // comes, and were still the same when it had ended. The command of local() may do anything, so it never runs ahead.

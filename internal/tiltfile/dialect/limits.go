@@ -14,7 +14,7 @@ import (
 type Limits struct {
 	// Steps bounds the steps of the interpreter, which are some ten million in a second.
 	Steps uint64
-	// Memory bounds by how many bytes the memory in use may grow.
+	// Memory bounds the growth of the memory in use, in bytes.
 	Memory uint64
 }
 

@@ -157,7 +157,7 @@ func findDockerfile(c *eval.Call, b *model.DockerBuild, context, path string, co
 	return nil
 }
 
-// watchContext sets the paths that a docker_build watches, and those that it ignores.
+// watchContext sets the paths that a docker_build watches, and the paths that it ignores.
 func watchContext(c *eval.Call, im *Image, patterns, only []string, inline bool) error {
 	b := im.Docker
 	if b.Context == "" {

@@ -278,7 +278,7 @@ func CheckSources(e *eval.Evaluation, steps []*Step, watched []string, whose str
 	return all.Err()
 }
 
-// watchedPaths are the paths of an image and of those that it is built on.
+// watchedPaths are the paths of an image and of the images that it is built on.
 func watchedPaths(im *Image) []string {
 	var out []string
 	for _, d := range ordered([]*Image{im}) {

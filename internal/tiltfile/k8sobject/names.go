@@ -81,7 +81,8 @@ func ParseSelector(s string) (selector, error) {
 	return parts, nil
 }
 
-// Matches reports whether the selector selects an object. One without a namespace is in the given one, and also counts as one in "default".
+// Matches reports whether the selector selects an object. An object without a namespace is in the given one, and also
+// matches "default".
 func (p selector) Matches(o *Object, namespace string) bool {
 	names := o.nameParts()
 	for i, part := range p {
@@ -104,7 +105,7 @@ func (p selector) Pick(objs []*Object, namespace string) []*Object {
 	return out
 }
 
-// QuotedNames lists objects for a message, with their groups where that tells them apart.
+// QuotedNames lists objects for a message, with their groups where only the groups distinguish them.
 func QuotedNames(objs []*Object) string {
 	count := map[string]int{}
 	for _, o := range objs {

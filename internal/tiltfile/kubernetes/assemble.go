@@ -21,7 +21,7 @@ type draft struct {
 	name string
 	// workload is the object that makes the pods; nil for a group of other objects.
 	workload *k8sobject.Object
-	// custom is set for a resource that commands of the user deploy; images are those that the commands receive.
+	// custom is set for a resource that commands of the user deploy; images are the images that the commands receive.
 	custom        *customDeploy
 	images        []*image.Image
 	objects       []*k8sobject.Object
@@ -52,10 +52,10 @@ type assembly struct {
 	restDeps []string
 }
 
-// Assemble makes resources from the custom deploys and the objects: each workload becomes one, with the Services that
-// target its pods. Then it applies the calls of k8s_resource in order. The remaining objects are uncategorized. Errors
-// in those calls are returned together with the assembly. adopt is the value of model.AnnotationAdopt for objects of which nothing else
-// says it.
+// Assemble makes resources from the custom deploys and the objects: each workload becomes one, with the Services that target
+// its pods. Then it applies the calls of k8s_resource in order. The remaining objects are uncategorized. Errors in those calls
+// are returned together with the assembly. adopt is the value of model.AnnotationAdopt for objects for which neither the YAML
+// nor a call sets one.
 func (d *Declarations) Assemble(adopt string) (*assembly, error) {
 	a := &assembly{Declarations: d, named: map[string]*draft{}}
 	customs, err := d.finishCustoms()

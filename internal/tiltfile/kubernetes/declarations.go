@@ -26,7 +26,8 @@ type Declarations struct {
 	ruled map[*k8sobject.Object][]fault.Call
 }
 
-// New returns the empty declarations of an evaluation. Objects run the given images, those without a namespace in the given one.
+// New returns the empty declarations of an evaluation. Objects run the given images; objects without a namespace are in the
+// given one.
 func New(e *eval.Evaluation, images *image.Declarations, defaults *resource.Defaults, namespace string) *Declarations {
 	return &Declarations{Evaluation: e, images: images, defaults: defaults, Objects: objectIndex{byKey: map[objectKey]*k8sobject.Object{}, namespace: namespace},
 		ruled: map[*k8sobject.Object][]fault.Call{}}

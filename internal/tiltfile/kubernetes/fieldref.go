@@ -27,7 +27,7 @@ func newFieldRef(c *eval.Call) (starlark.Value, error) {
 	return starlark.String(r.Token()), nil
 }
 
-// referred returns the names of the other resources to whose objects the objects of a resource refer. They must be deployed before.
+// referred returns the names of the other resources to whose objects the objects of a resource refer. They must be deployed first.
 func (a *assembly) referred(name string, objects []*k8sobject.Object) ([]string, error) {
 	var out []string
 	for _, o := range objects {
@@ -47,7 +47,7 @@ func (a *assembly) referred(name string, objects []*k8sobject.Object) ([]string,
 	return out, nil
 }
 
-// addReferred makes resources depend on those to whose objects they refer.
+// addReferred makes resources depend on the resources to whose objects they refer.
 func (a *assembly) addReferred() error {
 	for _, r := range a.resources {
 		names, err := a.referred(r.name, r.objects)

@@ -131,7 +131,8 @@ func (p *policy) annotations(kind string) map[string]string {
 	return out
 }
 
-// annotate adds the annotations of the policy to the objects of a resource. One in the YAML is more specific, and stays.
+// annotate adds the annotations of the policy to the objects of a resource. An annotation in the YAML is more specific,
+// and stays.
 func (p *policy) annotate(objs []*k8sobject.Object) error {
 	for _, o := range objs {
 		more := p.annotations(o.Kind)
@@ -146,7 +147,7 @@ func (p *policy) annotate(objs []*k8sobject.Object) error {
 	return nil
 }
 
-// unknownKinds returns the kinds that fields are ignored of and that none of the objects has.
+// unknownKinds returns the kinds for which fields are ignored although none of the objects has that kind.
 func (p *policy) unknownKinds(objs []*k8sobject.Object) []string {
 	var out []string
 	for _, kind := range slices.Sorted(maps.Keys(p.ignore.byKind)) {

@@ -33,7 +33,7 @@ func (x *objectIndex) keyOf(o *k8sobject.Object) objectKey {
 	return objectKey{o.Group(), o.Kind, cmp.Or(o.Namespace, x.namespace, "default"), o.Name}
 }
 
-// add adds an object. If it takes the place of an earlier declaration of the same object, add returns that.
+// add adds an object. If it replaces an earlier declaration of the same object, add returns the earlier one.
 func (x *objectIndex) add(o *k8sobject.Object, allowDuplicates bool) (former *k8sobject.Object, err error) {
 	former = x.byKey[x.keyOf(o)]
 	switch {

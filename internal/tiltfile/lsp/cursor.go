@@ -198,7 +198,7 @@ type value struct {
 	def *definition
 }
 
-// deepest bounds how many steps the value of a name is followed.
+// deepest bounds the steps for which the value of a name is followed.
 const deepest = 8
 
 // entryOf returns the function that an expression refers to, given its last token; nil if it is not known from this

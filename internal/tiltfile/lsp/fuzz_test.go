@@ -51,7 +51,7 @@ func everywhere(t *testing.T, text string, step int) {
 	}
 }
 
-// samples are texts of Tiltfiles, from the scenarios here and from those of the interpreter.
+// samples are texts of Tiltfiles, from the scenarios here and from the interpreter's.
 func samples(t testing.TB) []string {
 	var out []string
 	for _, pattern := range []string{"testdata/*.txtar", "../testdata/*.txtar"} {

@@ -111,7 +111,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// extensions are those of a store, and texts without a file, by name.
+// extensions are the extensions of a store, and texts without a file, by name.
 type extensions struct {
 	extension.Catalog
 	texts map[string]string

@@ -131,7 +131,7 @@ func (w *workspace) file(path string) *document {
 	return d
 }
 
-// link sets the entries of the names that a document loads to those in their files.
+// link sets the entries of the names that a document loads to the entries in their files.
 func (w *workspace) link(d *document) {
 	for _, def := range d.outline().defs {
 		if def.kind != definedLoad {

@@ -12,7 +12,8 @@ type Settings struct {
 	Update model.UpdateSettings
 	CI     model.CISettings
 	Prune  model.DockerPruneSettings
-	// Adopt is the value of model.AnnotationAdopt for objects of which nothing else says it; empty for none.
+	// Adopt is the value of model.AnnotationAdopt for objects for which neither the YAML nor a call sets one; empty for
+	// none.
 	Adopt string
 }
 

@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// FuzzYAMLToJSON compares the conversion with that of the Kubernetes clients.
+// FuzzYAMLToJSON compares the conversion with the conversion of the Kubernetes clients.
 func FuzzYAMLToJSON(f *testing.F) {
 	for _, s := range []string{
 		"", "a: 1\n", "[1, 2.50, true, null, ~, 'x', \"y\\n\"]", "1: a\ntrue: b\n1.5: c\n.inf: d\n", "a: &x {b: 1}\nc: {<<: *x, d: 2}\n",
