@@ -15,8 +15,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestSameAsScreen compares the rows of the page with those of the screen: the same resources have the same statuses, errors, ports and
-// addresses, in the same order.
+// TestSameAsScreen compares the rows of the page with the screen's rows: the same resources have the same statuses,
+// errors, ports and addresses, in the same order.
 func TestSameAsScreen(t *testing.T) {
 	type row struct {
 		Status    string
@@ -69,7 +69,7 @@ func TestSameAsScreen(t *testing.T) {
 	}
 }
 
-// TestDetail checks that details name what the screen's tabs show.
+// TestDetail checks that details name everything that the screen's tabs show.
 func TestDetail(t *testing.T) {
 	v := hudtest.Shop().View(t.Context())
 	if _, ok := Detail(v, "nothing"); ok {

@@ -38,7 +38,7 @@ func BenchmarkItems(b *testing.B) {
 		b.Run(k.Name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				for range k.Items(v) { // the listing itself is what is measured
+				for range k.Items(v) { // only the listing itself is measured
 				}
 			}
 		})

@@ -27,7 +27,7 @@ func ask(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
 	return w
 }
 
-// TestDocsFiles checks that every file of the documentation is served as what it is: browsers are told not to guess.
+// TestDocsFiles checks that every file of the documentation is served with its type: browsers are told not to guess.
 func TestDocsFiles(t *testing.T) {
 	types := map[string]string{".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
 		".json": "application/json", ".svg": "image/svg+xml", ".png": "image/png"}

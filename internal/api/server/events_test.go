@@ -167,7 +167,7 @@ func TestEventsHoldNoSecrets(t *testing.T) {
 }
 
 // TestSlowReader stops a client while more events happen than are kept. The loop keeps running meanwhile. The client receives
-// the events that were on their way, then a gap that states exactly what is missing, then the rest.
+// the events that were on their way, then a gap that states exactly which events are missing, then the rest.
 func TestSlowReader(t *testing.T) {
 	s := serve(t, statetest.Session, statetest.Loaded(statetest.Local("a")))
 	f := s.follow("follow=true")

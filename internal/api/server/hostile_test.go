@@ -73,7 +73,7 @@ func (f *live) changes() {
 	f.Until("the loop keeps running", func(store.View) bool { return f.Store.Loop().Batches > before })
 }
 
-// spareFiles is how many files a test and its server have open in addition to connections.
+// spareFiles is the number of files that a test and its server have open in addition to connections.
 const spareFiles = 200
 
 // mostIdle returns how many idle connections a test can have whose server is in the same process.
@@ -85,7 +85,8 @@ func mostIdle(t testing.TB) int {
 	return min(attackers.Idle, int(limit.Cur/2)-spareFiles)
 }
 
-// bounded checks that the server keeps no more connections than allowed, in addition to those of TestHostile's clients.
+// bounded checks that the server keeps no more connections than allowed, in addition to the connections of
+// TestHostile's clients.
 func (f *live) bounded() {
 	f.t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")

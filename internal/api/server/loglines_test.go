@@ -67,7 +67,7 @@ func TestLogLines(t *testing.T) {
 	}
 }
 
-// TestArchitecture joins the contracts with the numbers of what runs.
+// TestArchitecture joins the contracts with the numbers of the running parts.
 func TestArchitecture(t *testing.T) {
 	v := statetest.New(statetest.Session, statetest.Loaded(statetest.Local("a"))).View()
 	g := store.Graph{Subscribers: []store.GraphSubscriber{{Name: "Reader", Doc: "It reads."}, {Name: "Idle"}}, Tables: []store.GraphTable{{Name: state.Resources.Name()}},

@@ -60,7 +60,7 @@ func TestLogWindow(t *testing.T) {
 	check("resource=b&from=5000&count=10", 1000, "")
 	check("level=error&from=3&count=3", 20, "3:b100 4:a200 5:b200")
 	check("text=A99&from=0&count=3", 11, "0:a99 1:a990 2:a991")
-	check("text=0+red&from=0&count=1", 200, "0:a0") // what is seen of a line, not its escape sequences
+	check("text=0+red&from=0&count=1", 200, "0:a0") // the visible text of a line, not its escape sequences
 	check("text=/^b.*99%20/&from=0&count=4", 10, "0:b99 1:b199 2:b299 3:b399")
 	check("resource=a&count=0", 1000, "")
 	write(1000, 1001)

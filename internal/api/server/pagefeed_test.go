@@ -21,7 +21,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// browser is what a page knows.
+// browser is the knowledge of a page.
 type browser struct {
 	has  pageCursor
 	page pageState
@@ -64,8 +64,8 @@ func (b *browser) read(t *testing.T, doc pageDoc, now pageCursor) {
 	b.has = now
 }
 
-// TestFeedDifferences changes a session at random. Pages that read every event, some, or only resume now and then all end up with
-// what a page shows that is opened at the end.
+// TestFeedDifferences changes a session at random. Pages that read every event, or some, or only resume now and then all end up
+// with the content of a page that is opened at the end.
 func TestFeedDifferences(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a test that can be repeated
 	st := statetest.New(statetest.Session)
@@ -202,7 +202,7 @@ func names(rows []api.PageResource) string {
 	return strings.Join(out, " ")
 }
 
-// TestPageStream watches a session as a page does: the whole, a difference, then a cut and what has changed meanwhile.
+// TestPageStream watches a session as a page does: the whole, a difference, then a cut and the changes meanwhile.
 func TestPageStream(t *testing.T) {
 	f := serveLive(t)
 	f.Dispatch(statetest.Session, statetest.Loaded(statetest.Local("a"), statetest.Local("b"), statetest.Local("c")))
@@ -301,7 +301,7 @@ func TestPageDocIsPage(t *testing.T) {
 	}
 }
 
-// TestPageOnce asks for single events instead of a stream: each has what is new since the one before.
+// TestPageOnce asks for single events instead of a stream: each has the news since the one before.
 func TestPageOnce(t *testing.T) {
 	f := newFixture(statetest.Session, statetest.Loaded(statetest.Local("a"), statetest.Local("b")))
 	ask := func(query string) string {

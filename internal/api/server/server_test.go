@@ -40,7 +40,7 @@ func newFixture(actions ...store.Action) fixture {
 	return f
 }
 
-// request returns a request like that of a script on this machine.
+// request returns a request like the requests of a script on this machine.
 func request(method, path, body string) *http.Request {
 	if method == http.MethodGet {
 		body = ""
@@ -205,7 +205,7 @@ func TestViewOfServers(t *testing.T) {
 		"error", "serve_cmd ended: exit code 0")
 }
 
-// TestViewOfProgress checks what the session tells about a running update: the stage in words, and how far it is.
+// TestViewOfProgress checks the session's report about a running update: the stage in words, and its progress.
 func TestViewOfProgress(t *testing.T) {
 	s := statetest.New(statetest.Session, statetest.Loaded(statetest.K8s("web", statetest.Image("web")))).Then(statetest.Connected()...).Begin("web")
 	if b := View(s.View(), "1").Resources[0].CurrentBuild; b == nil || b.Progress != nil {

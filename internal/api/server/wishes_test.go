@@ -11,7 +11,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestWishes requests rebuilds, restarts, trigger modes, restoring and keeping of what others have changed, pauses and port forwards, one after another.
+// TestWishes requests rebuilds, restarts, trigger modes, restoring and keeping the changes of others, pauses and port
+// forwards, one after another.
 func TestWishes(t *testing.T) {
 	f := serveLive(t)
 	srv := statetest.Local("srv")

@@ -43,7 +43,7 @@ var (
 	poison = flag.String("hostile", "", "write snapshots with hostile text to this folder, for the tests of the web page")
 )
 
-// TestShopFile checks that the snapshot of which the tests of the web page take pictures is that of the shop.
+// TestShopFile checks that the snapshot for the pictures of the web page's tests is the snapshot of the shop.
 func TestShopFile(t *testing.T) {
 	const path = "../../../web/test/testdata/shop.json"
 	got := written(t, shop(t).Write)
@@ -95,7 +95,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// written returns what a session writes.
+// written returns the output of a session's function that writes.
 func written(t *testing.T, write func(context.Context, io.Writer) error) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -117,7 +117,7 @@ func reread(t *testing.T, doc []byte) api.Snapshot {
 	return s
 }
 
-// TestRoundTrip writes the shop and looks at what was read back: all rows, all details and all lines are the same.
+// TestRoundTrip writes the shop and looks at the session that is read back: all rows, all details and all lines are the same.
 func TestRoundTrip(t *testing.T) {
 	s := shop(t)
 	s.Logs.Append(logstore.Entry{Time: hudtest.ShopTime, Resource: "mailer", Source: logstore.SourceRuntime, Level: logstore.LevelError, Continues: true,
@@ -169,7 +169,7 @@ func TestRoundTrip(t *testing.T) {
 	if diff := cmp.Diff(lines(s.Logs), lines(logs)); diff != "" || len(lines(logs)) < 10 {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}
-	// What was read back is written the same again.
+	// The session that was read back is written the same again.
 	second := Session{View: v, Shown: got.View, Logs: logs, Version: "1.2.3", At: hudtest.ShopTime, Events: got.Events}
 	first, again := got, reread(t, written(t, second.Write))
 	delete(first.Tables, state.Events.Name())

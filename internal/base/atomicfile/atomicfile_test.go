@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// names are those of all files in a folder.
+// names are the names of all files in a folder.
 func names(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -110,7 +110,7 @@ func TestCheckLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestWhatACrashLeftIsRemoved keeps what another process may still be writing, and what is not hone's.
+// TestWhatACrashLeftIsRemoved keeps files that another process may still be writing, and files that hone did not make.
 func TestWhatACrashLeftIsRemoved(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")

@@ -70,7 +70,7 @@ func TestWalkGoesOnWhileNodesWait(t *testing.T) {
 	})
 }
 
-// TestWalkBehind: what comes only behind others runs whatever becomes of them, but not before that.
+// TestWalkBehind: a node that comes only behind others runs whether or not they succeed, but not before they end.
 func TestWalkBehind(t *testing.T) {
 	var got []string
 	failed := errors.New("no")
@@ -97,7 +97,7 @@ func TestCycle(t *testing.T) {
 		{[][]int{{1}, {2}, {}}, nil},
 		{[][]int{{1, 2}, {2}, {}}, nil}, // two ways are no cycle
 		{[][]int{{0}}, []int{0, 0}},
-		{[][]int{{1}, {2}, {3}, {1}}, []int{1, 2, 3, 1}}, // without what leads to it
+		{[][]int{{1}, {2}, {3}, {1}}, []int{1, 2, 3, 1}}, // without the nodes that lead to it
 	} {
 		if diff := cmp.Diff(tt.want, Cycle(tt.needs)); diff != "" {
 			t.Errorf("%v: %s", tt.needs, diff)

@@ -62,12 +62,13 @@ func TestProgramsRun(t *testing.T) {
 	}
 }
 
-// TestProgramMayEnd ends the context of an editor, which saves what it can.
+// TestProgramMayEnd ends the context of an editor, which saves its text.
 func TestProgramMayEnd(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs a shell")
 	}
-	// Under nohup the signal is ignored, and a shell cannot trap what was ignored when it began. A signal that is handled here is not.
+	// Under nohup the signal is ignored, and a shell cannot trap a signal that was ignored when it began. A signal that
+	// is handled here is not.
 	handled := make(chan os.Signal, 1)
 	signal.Notify(handled, syscall.SIGHUP)
 	defer signal.Stop(handled)

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzLine gives any text to everything: nothing panics, and the results hold what their types promise.
+// FuzzLine gives any text to every function: none panics, and the results keep the promises of their types.
 func FuzzLine(f *testing.F) {
 	for _, s := range []string{
 		"", "\n", `level=warn msg="x`, `{"level":"error","log":{"level":1}}`, "E1123 12:00:00.0 1 x.go:1] y", "panic: x\n\ngoroutine 1 [running]:\nmain.f(0x1)\n\t/a.go:3 +0x1",

@@ -34,7 +34,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestPageOfManyResources reads pages from everywhere in a log of many resources on disk. They are what they would be of a log in
+// TestPageOfManyResources reads pages from everywhere in a log of many resources on disk. They equal the pages of a log in
 // memory, and only the segments of the lines that are read are unpacked.
 func TestPageOfManyResources(t *testing.T) {
 	const resources, lines, page = 50, 20_000, 20

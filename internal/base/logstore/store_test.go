@@ -208,7 +208,7 @@ func TestReadersAgree(t *testing.T) {
 	}
 }
 
-// scanned returns what Scan finds, as lines.
+// scanned returns the results of Scan, as lines.
 func scanned(t *testing.T, s *Store, f Filter, from, to uint64, back bool) (lines []Line) {
 	t.Helper()
 	err := s.Scan(t.Context(), f, from, to, back, func(l LineRef) bool {

@@ -148,7 +148,7 @@ func TestIndent(t *testing.T) {
 	}
 }
 
-// TestLevelsOfProgramsAreRaised writes what programs print, through both ways to store it.
+// TestLevelsOfProgramsAreRaised writes the output of programs, through both ways to store it.
 func TestLevelsOfProgramsAreRaised(t *testing.T) {
 	type line struct {
 		Text      string

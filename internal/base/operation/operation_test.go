@@ -16,7 +16,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// world is a Runtime that notes what is asked of it. Item n is letter 'a'+n.
+// world is a Runtime that notes its calls. Item n is letter 'a'+n.
 type world struct {
 	mu    sync.Mutex
 	asked []string
@@ -132,7 +132,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestNothingIsAppliedWithoutRecords: what is not recorded could not be found by a later process.
+// TestNothingIsAppliedWithoutRecords: a later process could not find an item without a record.
 func TestNothingIsAppliedWithoutRecords(t *testing.T) {
 	w := &world{fails: fails("record b")}
 	if _, err := graph(t, w, "a b c").Apply(t.Context(), 1); !errors.Is(err, errNo) {
@@ -189,7 +189,7 @@ func TestDelete(t *testing.T) {
 				}
 				return
 			}
-			// Waits do not count against the limit and so run beside each other: what counts is what comes after what.
+			// Waits do not count against the limit and so run beside each other: only the order matters.
 			place := func(asked string) int { return slices.Index(w.asked, asked) }
 			want := strings.Split(tt.want, ", ")
 			if got := slices.Sorted(slices.Values(w.asked)); !slices.Equal(got, slices.Sorted(slices.Values(want))) {

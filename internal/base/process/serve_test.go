@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// session records what a server reports.
+// session records the reports of a server.
 type session struct {
 	started  []Started
 	exited   []Exited

@@ -52,8 +52,8 @@ func TestReconcile(t *testing.T) {
 	})
 }
 
-// TestWant changes what is wanted while a goroutine takes its time to end: the next one of its key waits for it, others do not,
-// and a spec that was overtaken meanwhile never runs.
+// TestWant changes the desired set while a goroutine takes its time to end: the next one of its key waits for it, others do
+// not, and a spec that was overtaken meanwhile never runs.
 func TestWant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

@@ -10,7 +10,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestRealAccepted accepts what others have changed: it is no drift any more, and no update changes it, until the declared value of
+// TestRealAccepted accepts changes of others: they no longer count as drift, and no update undoes them, until the declared value of
 // the field changes, or the object is made again. Other fields are restored as before.
 func TestRealAccepted(t *testing.T) {
 	t.Parallel()
@@ -25,7 +25,7 @@ func TestRealAccepted(t *testing.T) {
 		// then happens after the acceptance; declared becomes next where it is set.
 		then []byHand
 		next string
-		// drift is what is left of it, and applied what an apply changes then.
+		// drift is the rest of the drift, and applied the effect of an apply after that.
 		drift, applied string
 		// live is the first of the accepted fields in the end.
 		live string

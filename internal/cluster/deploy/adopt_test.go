@@ -197,8 +197,9 @@ func TestRealAdoption(t *testing.T) {
 	}
 }
 
-// TestRealGivenBackAsFound takes over a Deployment and a Secret, while others go on writing to the Deployment, and gives them back:
-// with what it found, and with what others have done since. Without a note of how they were, they stay as they were applied last.
+// TestRealGivenBackAsFound takes over a Deployment and a Secret, while others continue to write to the Deployment, and gives them
+// back with the values that it found, and with the changes that others have made since. Without a record of the found state, they
+// stay as they were applied last.
 func TestRealGivenBackAsFound(t *testing.T) {
 	t.Parallel()
 	const theirs = `

@@ -104,7 +104,8 @@ func TestRealFieldRefs(t *testing.T) {
 	}
 }
 
-// TestRealFieldRefWaits applies an object that refers to one that others make later, and what can never be.
+// TestRealFieldRefWaits applies an object that refers to one that others make later, and objects whose references can
+// never be resolved.
 func TestRealFieldRefWaits(t *testing.T) {
 	t.Parallel()
 	c := realCluster(t)

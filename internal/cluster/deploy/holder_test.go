@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// site is where a project is deployed from.
+// site is a place from which a project is deployed.
 type site struct {
 	cluster
 	a       *Applier

@@ -41,7 +41,7 @@ func filesBelow(t *testing.T, dir string) int {
 	return len(entries)
 }
 
-// TestRemember stores what was applied and reads it in a later session.
+// TestRemember stores applied objects and reads them in a later session.
 func TestRemember(t *testing.T) {
 	state := t.TempDir()
 	dir := filepath.Join(state, "ledger")
@@ -127,7 +127,7 @@ func TestRememberSecret(t *testing.T) {
 	}
 }
 
-// TestForget removes what was applied with the record, and keeps it when the record passes on.
+// TestForget removes the stored object with its record, and keeps it when the record passes on.
 func TestForget(t *testing.T) {
 	dir := t.TempDir()
 	l := openLedger(t, dir)

@@ -80,8 +80,8 @@ func (f *far) RoundTrip(req *http.Request) (*http.Response, error) {
 	return f.next.RoundTrip(req)
 }
 
-// TestRealParallelism applies 30 independent objects to a real API server that is 200 ms away: ten requests are on their way at a time,
-// no more are needed than one by one, and the result is in the same order (K13).
+// TestRealParallelism applies 30 independent objects to a real API server that is 200 ms away: ten requests are on
+// their way at a time, their total number is the same as one by one, and the result is in the same order (K13).
 func TestRealParallelism(t *testing.T) {
 	t.Parallel()
 	var before []model.AppliedObject
@@ -90,7 +90,7 @@ func TestRealParallelism(t *testing.T) {
 		c := realCluster(t)
 		cfg, way := realConfig(t), &far{delay: 200 * time.Millisecond}
 		if n == 1 {
-			way.delay = 0 // what it does is the same
+			way.delay = 0 // the requests are the same
 		}
 		cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
 			way.next = next

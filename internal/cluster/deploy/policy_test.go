@@ -194,7 +194,7 @@ func TestRealAppliedOnce(t *testing.T) {
 	}
 }
 
-// TestRealOnRemove removes an object for each reason, under each policy (V15). The policy is that of the last apply.
+// TestRealOnRemove removes an object for each reason, under each policy (V15). The last apply sets the policy.
 func TestRealOnRemove(t *testing.T) {
 	t.Parallel()
 	const (

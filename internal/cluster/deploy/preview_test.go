@@ -17,8 +17,8 @@ import (
 // byHand changes an object as another user or tool does: the field manager, the name of the object, and a patch.
 type byHand struct{ manager, object, patch string }
 
-// TestRealPreview previews changes of what was applied before. Each line of a plan is "action kind/name: reason", and below it
-// the changed fields.
+// TestRealPreview previews changes of objects that were applied before. Each line of a plan is "action kind/name: reason", and
+// below it the changed fields.
 func TestRealPreview(t *testing.T) {
 	const config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: conf}\ndata: {a: one, b: two}\n"
 	const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: token}\nstringData: {password: hunter22}\n"
@@ -125,7 +125,7 @@ func (c cluster) applyRemembered(t *testing.T, ledger *Ledger, objects []*unstru
 	return done
 }
 
-// TestRealDrift changes by hand what was applied, and looks at what is drift.
+// TestRealDrift changes applied objects by hand, and looks at the reported drift.
 func TestRealDrift(t *testing.T) {
 	const config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: conf}\ndata: {a: one, b: two}\n"
 	const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: token}\nstringData: {password: hunter22, user: me}\n"
@@ -284,7 +284,7 @@ func TestRealPreviewOfRecordWithNamespace(t *testing.T) {
 	}
 }
 
-// TestUnbuilt checks what stands for an image that is not built: fields with it say that their value comes with the build.
+// TestUnbuilt checks the text for an image that is not built: fields with it say that their value comes with the build.
 func TestUnbuilt(t *testing.T) {
 	for ref, want := range map[string]string{"web": "web", "reg:5000/shop/web": "reg:5000/shop/web", "reg:5000/web:dev": "reg:5000/web", "web@sha256:00": "web"} {
 		if got := Unbuilt(model.ImageTarget{Ref: ref}).Cluster; got != want+unbuiltTag {

@@ -87,7 +87,7 @@ func (d declared) Runtime(t *testing.T) operation.Runtime {
 	return w
 }
 
-// whole numbers what exists as the declared objects are numbered. A deletion knows only what exists.
+// whole numbers the existing objects as the declared objects are numbered. A deletion knows only the existing ones.
 type whole struct {
 	objects
 	live map[int]int
@@ -125,7 +125,8 @@ func (p *planned) Plan(_ context.Context, item int) (*api.PlanStep, error) {
 	return &api.PlanStep{Object: api.PlanObject{Kind: api.PlanLocal, Name: p.names[item]}, Action: api.ActionRun}, nil
 }
 
-// TestPreviewOfSeveralRuntimes: one plan has the nodes of all runtimes, each after those of the resources that it comes after.
+// TestPreviewOfSeveralRuntimes: one plan has the nodes of all runtimes, each after the nodes of the resources that come before
+// its own.
 func TestPreviewOfSeveralRuntimes(t *testing.T) {
 	c := fakeCluster(t)
 	beside := &planned{names: []string{"schema", "seed", "docs"}}

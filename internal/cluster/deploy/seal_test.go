@@ -122,8 +122,8 @@ func TestDamagedKey(t *testing.T) {
 	}
 }
 
-// TestEarlierFormatsAreRewritten checks that what is in clear text is removed from the ledgers of earlier versions: from
-// the opened one, and from those of other projects and clusters.
+// TestEarlierFormatsAreRewritten checks that clear text is removed from the ledgers of earlier versions: from the opened
+// one, and from the ledgers of other projects and clusters.
 func TestEarlierFormatsAreRewritten(t *testing.T) {
 	for _, tc := range []struct {
 		name, format, argv, env string

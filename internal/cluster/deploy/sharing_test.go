@@ -42,7 +42,7 @@ func (s sharer) apply(t *testing.T, data string, shared, adopt bool) ([]model.Ap
 	return s.a.Apply(t.Context(), ApplyRequest{Resource: "web", Objects: s.declares(t, data, shared), Namespace: s.namespace, Adopt: adopt, Logger: s.log})
 }
 
-// applies returns what was applied.
+// applies returns the applied object.
 func (s sharer) applies(t *testing.T, data string, shared, adopt bool) model.AppliedObject {
 	t.Helper()
 	done, err := s.apply(t, data, shared, adopt)

@@ -92,8 +92,8 @@ func TestRealServiceStaysIfItsWorkloadFails(t *testing.T) {
 	}
 }
 
-// TestRealLeftoversThatServeStay renames the Deployment of a resource: the old one, and what belongs to it, stays until the new one is
-// ready, and the ledger has it until it is gone.
+// TestRealLeftoversThatServeStay renames the Deployment of a resource: the old one, with everything that belongs to it, stays until
+// the new one is ready, and the ledger has it until it is gone.
 func TestRealLeftoversThatServeStay(t *testing.T) {
 	t.Parallel()
 	c := realCluster(t)

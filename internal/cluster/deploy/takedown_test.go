@@ -344,7 +344,7 @@ func TestSaysDeletedOnlyOfWhatIsGone(t *testing.T) {
 	}
 }
 
-// TestBreaksOff checks the report of what is left when the user interrupts a deletion.
+// TestBreaksOff checks the report of the remaining objects when the user interrupts a deletion.
 func TestBreaksOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newTakedown(t, map[model.ManifestName][]model.ManifestName{"a": {"b"}}, "a", config("a"), "b", config("b"),

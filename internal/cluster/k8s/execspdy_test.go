@@ -13,7 +13,7 @@ import (
 	"github.com/moby/spdystream"
 )
 
-// halfGone is a connection whose server has closed it, once gone is set: writes fail, and what was sent before is still read.
+// halfGone is a connection whose server has closed it, once gone is set: writes fail, and data that was sent before is still read.
 type halfGone struct {
 	net.Conn
 	gone atomic.Bool
@@ -37,8 +37,8 @@ func (r atEnd) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// TestExitCodeAfterBrokenInput: a command that ends without reading its input may be gone when the end of the input is sent. How it
-// ended is known all the same.
+// TestExitCodeAfterBrokenInput: a command that ends without reading its input may be gone when the end of the input is sent. Its
+// exit code is known anyway.
 func TestExitCodeAfterBrokenInput(t *testing.T) {
 	near, far := net.Pipe()
 	failed := make(chan struct{})

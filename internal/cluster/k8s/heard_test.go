@@ -69,8 +69,9 @@ func TestHeard(t *testing.T) {
 	}
 }
 
-// TestOwnTransport: a client with a transport of its own is not pinged, and does not count as if it were. When it had nothing to do for a
-// second, it was taken for dead, and with it every connection on which nothing had arrived since, such as that of a command that runs.
+// TestOwnTransport: a client with a transport of its own is not pinged, and does not count as if it were. After a
+// second without work, it was taken for dead, and with it every connection on which nothing had arrived since, such as
+// the connection of a running command.
 func TestOwnTransport(t *testing.T) {
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	srv.EnableHTTP2 = true

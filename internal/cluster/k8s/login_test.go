@@ -87,7 +87,7 @@ func TestLogin(t *testing.T) {
 	const uid = "11111111-2222-3333-4444-555555555555"
 	for _, tc := range []struct {
 		name string
-		// What the server has after the change. written is the token in the kubeconfig then.
+		// The state of the server after the change. written is the token in the kubeconfig after the change.
 		token, path, uid string
 		written          string
 		trusted          bool

@@ -18,7 +18,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// apiServer answers what ObjectYAML asks: discovery, and a few objects.
+// apiServer answers the requests of ObjectYAML: discovery, and a few objects.
 func apiServer(t *testing.T) *httptest.Server {
 	t.Helper()
 	answers := map[string]string{

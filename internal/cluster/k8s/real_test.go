@@ -479,7 +479,7 @@ func TestRealMemory(t *testing.T) {
 	case <-time.After(k8stest.Patience):
 		t.Fatal("not synced")
 	}
-	// The server's own cache may have lagged behind what was created: the rest comes as changes.
+	// The server's own cache may have lagged behind the created objects: the rest comes as changes.
 	k8stest.Eventually(t, "all objects", func() error {
 		if got := seen.Load(); got != n {
 			return fmt.Errorf("%d of %d", got, n)

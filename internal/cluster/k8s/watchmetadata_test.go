@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestMetadataEvent tells which writes to an object change what a watch of its metadata reports.
+// TestMetadataEvent checks which writes to an object change the event of a watch of its metadata.
 func TestMetadataEvent(t *testing.T) {
 	at := func(minute int) *metav1.Time {
 		return &metav1.Time{Time: time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC)}

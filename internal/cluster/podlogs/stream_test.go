@@ -449,8 +449,8 @@ func TestKubeletsOwnWords(t *testing.T) {
 	})
 }
 
-// TestNothingIsLostOrDoubled writes at random times while connections break at random, and compares what was delivered
-// with what was written.
+// TestNothingIsLostOrDoubled writes at random times while connections break at random, and compares the delivered lines
+// with the written ones.
 func TestNothingIsLostOrDoubled(t *testing.T) {
 	for seed := range uint64(60) {
 		synctest.Test(t, func(t *testing.T) {
@@ -556,7 +556,7 @@ func TestNothingIsLostOrDoubledAcrossRestarts(t *testing.T) {
 				time.Sleep(3 * time.Minute)
 				writeRandomly(k, rng, rng.IntN(10))
 				if i < 3 {
-					time.Sleep(401 * time.Millisecond) // the lines of a run come before those of the next
+					time.Sleep(401 * time.Millisecond) // the lines of a run come before the next run's lines
 					k.restart()
 					time.Sleep(401 * time.Millisecond)
 					writeRandomly(k, rng, rng.IntN(3))

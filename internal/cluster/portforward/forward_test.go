@@ -507,7 +507,7 @@ func (d *fading) DialPod(ctx context.Context, namespace, pod string, port int) (
 	return d.hangs.DialPod(ctx, namespace, pod, port)
 }
 
-// TestEndOfTheWaitHidesNoReason: what has failed all the time stays the reason when the wait ends during an attempt.
+// TestEndOfTheWaitHidesNoReason: a lasting failure stays the reason when the wait ends during an attempt.
 func TestEndOfTheWaitHidesNoReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newMemoryListener()

@@ -665,7 +665,7 @@ func TestStopEndsBuilds(t *testing.T) {
 	})
 }
 
-// preparer records what it is asked to prepare.
+// preparer records the resources that it is asked to prepare.
 type preparer struct{ asked [][]model.ManifestName }
 
 func (p *preparer) Prepare(_ context.Context, manifests []model.Manifest, _ string) error {
@@ -736,7 +736,8 @@ func TestStuck(t *testing.T) {
 	}
 }
 
-// TestOutput checks that the record of a failed build has the last lines of what failed, and that of a successful one has none.
+// TestOutput checks that the record of a failed build has the last lines of the failed step, and the record of a successful one
+// has none.
 func TestOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, Options{}, statetest.Local("a"))

@@ -54,7 +54,7 @@ func TestCirclesAreSlowedDown(t *testing.T) {
 		round("/src/web/out.txt")
 		f.running("")
 		f.Then(made(web, "/src/web/main.go"))
-		round("/src/web/out.txt") // what a person saves is not held, and nothing is known of a loop then
+		round("/src/web/out.txt") // a file that a person saves is not held, and leaves the loop unknown
 		f.running("web")
 		f.finish("web", outcome{result: buildanddeploy.Result{Mode: "local", Deployed: true}})
 		if named() != 3 {

@@ -12,8 +12,8 @@ import (
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 )
 
-// TestGrowth saves files while an update in place waits for its container to answer: they go there at once, as parts of it. What comes after
-// the last answer is another update.
+// TestGrowth saves files while an update in place waits for its container to answer: they go there at once, as parts of
+// it. A file that is saved after the last answer is another update.
 func TestGrowth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, u := replicas(t, "c1")
@@ -21,7 +21,7 @@ func TestGrowth(t *testing.T) {
 		u.slow["c1"] = make(chan error)
 		notice := func(paths ...string) {
 			f.Then(state.FilesNoticed(statetest.Change("a", paths...)))
-			time.Sleep(10 * time.Millisecond) // what comes closer together travels together
+			time.Sleep(10 * time.Millisecond) // changes that come closer together travel together
 			synctest.Wait()
 		}
 		expect := func(builds int, pending string) {

@@ -17,7 +17,7 @@ import (
 // engine carries out builds as the chain of builders does: it makes the images that are dirty or have no result, and deploys them.
 type engine struct {
 	made map[string]model.ImageTarget
-	// runs is what runs in the cluster: the images, and the declaration of the objects.
+	// runs is the state of the cluster: the images, and the declaration of the objects.
 	runs    map[string]model.ImageTarget
 	objects []model.K8sObject
 }
@@ -58,7 +58,7 @@ type redeclared struct {
 	wait      wait
 	// first is set for its first update, and commits for an update that has begun to change the cluster.
 	first, commits bool
-	// end is what becomes of the update.
+	// end is the end of the update.
 	end string
 }
 
@@ -112,8 +112,9 @@ func allRedeclared() (all []redeclared) {
 	return all
 }
 
-// TestRedeclaredWhileItBuilds declares a resource in another way while it is being updated, in all combinations. What runs in the end is
-// what is declared then, and an update for the first declaration that has changed nothing yet is cancelled if another replaces it at once.
+// TestRedeclaredWhileItBuilds declares a resource in another way while it is being updated, in all combinations. In the end, the
+// last declaration runs, and an update for the first declaration that has changed nothing yet is cancelled if another replaces it
+// at once.
 func TestRedeclaredWhileItBuilds(t *testing.T) {
 	for _, c := range allRedeclared() {
 		t.Run(c.String(), func(t *testing.T) { synctest.Test(t, c.run) })

@@ -25,10 +25,11 @@ import (
 type updater struct {
 	mu   sync.Mutex
 	slow map[string]chan error
-	done map[string][]string // by container, what arrived, in order
+	done map[string][]string // by container, the files that arrived, in order
 	busy map[string]bool
 	fail map[string]error
-	// several lets a container have several updates at once. begun is what is on its way or has arrived, in the order of the beginnings.
+	// several lets a container have several updates at once. begun are the updates that are on their way or have
+	// arrived, in the order of the beginnings.
 	several bool
 	begun   string
 }
@@ -133,8 +134,8 @@ func TestASlowContainerHoldsNobodyUp(t *testing.T) {
 			t.Errorf("the slow one got %q, %q is behind", got, f.behind())
 		}
 		rest := slices.Clone(all[1:])
-		slices.Sort(rest)    // what came meanwhile comes at once
-		slices.Reverse(rest) // files that are gone, what lies deeper first
+		slices.Sort(rest)    // files saved meanwhile come at once
+		slices.Reverse(rest) // of files that are gone, the deeper ones come first
 		f.end(u, "c3", nil)
 		if d := cmp.Diff("/app/0, "+strings.Join(rest, " "), u.got("c3")); d != "" || f.behind() != "" {
 			t.Errorf("in the end %q is behind; the slow one got (-want +got):\n%s", f.behind(), d)

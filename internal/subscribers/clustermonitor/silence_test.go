@@ -24,10 +24,10 @@ type server struct {
 	sleep  time.Duration // how long the machine sleeps when the monitor looks next
 	heard  time.Time
 	gone   chan struct{} // closed while it answers
-	err    error         // what it answers instead
+	err    error         // its answer instead
 	alive  int           // how often Alive was asked
 	asked  int           // how often anything was asked
-	// dead means that its connection is, and that another one would be answered; renewed is how often there was another one.
+	// dead means that its connection is dead, and that another one would be answered; renewed counts the others.
 	dead    bool
 	renewed int
 	// stuck means that one of its connections is dead, and others live.
@@ -133,7 +133,7 @@ func (s *server) Renew(ctx context.Context) error {
 	return s.Alive(ctx)
 }
 
-// Stuck is that of its one connection.
+// Stuck returns the time for its one connection.
 func (s *server) Stuck() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -26,7 +26,7 @@ type follower struct {
 	log []string
 	// users are the resources of watches, by key, if they differ from the key.
 	users map[string][]model.ManifestName
-	// again is what Changes returns, once.
+	// again is the result of Changes, once.
 	again time.Duration
 }
 
@@ -60,7 +60,7 @@ func (f *follower) Changes(context.Context, store.View) ([]store.Action, time.Du
 // subscriber runs a follower on watches that the test moves.
 type subscriber struct {
 	follower *follower
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	watches  map[string]*watch
 	began    int
 }

@@ -38,7 +38,7 @@ type cluster struct {
 	// bereft are resources whose objects every removal takes along.
 	bereft []model.ManifestName
 	stuck  map[model.ManifestName]chan struct{}
-	// braked is why nothing is deleted, kept what is not, and asked how often that was to be decided.
+	// braked is the reason why nothing is deleted, kept the resources that stay, and asked counts the decisions.
 	braked string
 	kept   []model.ManifestName
 	asked  int
@@ -157,7 +157,7 @@ func (c *cluster) fail(err error) {
 	c.err = err
 }
 
-// log returns what was removed so far.
+// log returns the objects that were removed so far.
 func (c *cluster) log() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -436,7 +436,7 @@ func TestFailedDownCommandsAreRetriedSlowly(t *testing.T) {
 	})
 }
 
-// What a resource has made that leaves beside another session stays until that has ended.
+// The products of a resource that leaves beside another session stay until that session has ended.
 func TestDownCommandsWaitForASessionBeside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fixture{t: t, cluster: &cluster{ledger: ledgerWith(t)}, engine: docker.NewFake(), logs: statetest.Logs(t)}
@@ -461,7 +461,7 @@ func TestDownCommandsWaitForASessionBeside(t *testing.T) {
 	})
 }
 
-// The down command of a local resource runs when its resource leaves the Tiltfile, after what depends on it has gone, and not when it
+// The down command of a local resource runs when its resource leaves the Tiltfile, after its dependents have gone, and not when it
 // is switched off.
 func TestTakesDownLocalResources(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -486,7 +486,7 @@ func TestTakesDownLocalResources(t *testing.T) {
 	})
 }
 
-// What earlier sessions have made is taken down, too: after the objects of what depended on it.
+// The products of earlier sessions are taken down, too: after the objects of their dependents.
 func TestTakesDownWhatEarlierSessionsMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, "app")
@@ -561,7 +561,7 @@ func TestOneThatIsStuckHoldsUpNoOther(t *testing.T) {
 		released := make(chan struct{})
 		f.cluster.stuck = map[model.ManifestName]chan struct{}{"old": released, "stuck": released}
 		var crowd []string
-		for i := range 2 * atOnce { // all turns are taken twice over by what is stuck
+		for i := range 2 * atOnce { // stuck deletions take all turns twice over
 			name := fmt.Sprintf("crowd-%02d", i)
 			crowd = append(crowd, name)
 			f.cluster.stuck[model.ManifestName(name)] = released
@@ -695,8 +695,8 @@ func TestLeavesLeftoversToASessionBeside(t *testing.T) {
 	})
 }
 
-// TestAChoiceLeavesOthersAlone runs one of several resources: what is no longer declared of others stays, be it left by earlier sessions
-// or while this one runs, until the session is about all of them.
+// TestAChoiceLeavesOthersAlone runs one of several resources: undeclared objects of others stay, whether they were left by earlier
+// sessions or while this one runs, until the session is about all of them.
 func TestAChoiceLeavesOthersAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, "old", "a", "b")
@@ -902,8 +902,8 @@ func TestComesBackWhileItIsStuck(t *testing.T) {
 	})
 }
 
-// TestAsksBeforeItDeletes: in a session that asks, what left the Tiltfile stays until the user has agreed after that, and what earlier
-// sessions have left until the user has agreed at all. What the user switches off goes at once.
+// TestAsksBeforeItDeletes: in a session that asks, resources that left the Tiltfile stay until the user has agreed after that, and
+// leftovers of earlier sessions stay until the user has agreed at all. A resource that the user switches off goes at once.
 func TestAsksBeforeItDeletes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, "old")

@@ -39,7 +39,7 @@ func (f *fixture) add(id, project, service string, s docker.ContainerState) {
 		Labels: map[string]string{model.ComposeProjectLabel: project, model.ComposeServiceLabel: service}})
 }
 
-// want checks what the table says: by id, the resource and the status.
+// want checks the table: by id, the resource and the status.
 func (f *fixture) want(what string, want map[string]string) {
 	f.t.Helper()
 	synctest.Wait()

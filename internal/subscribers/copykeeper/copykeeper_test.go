@@ -69,7 +69,7 @@ func (s *session) look() {
 	s.now.Then(s.k.look(s.now.View())...)
 }
 
-// owed returns what the container gets of its own accord.
+// owed returns the files that the container gets of its own accord.
 func (s *session) owed() []string {
 	var files []string
 	for _, c := range buildcontrol.Decide(s.now.View(), nil).Start {
@@ -190,7 +190,8 @@ func TestInitialSync(t *testing.T) {
 	}
 }
 
-// TestForgets: containers that are gone leave the record, those of other resources and sessions do not, unless they are old.
+// TestForgets: containers that are gone leave the record; containers of other resources and sessions do not, unless they are
+// old.
 func TestForgets(t *testing.T) {
 	p := project{t: t, dir: t.TempDir()}
 	p.write("f", "one")

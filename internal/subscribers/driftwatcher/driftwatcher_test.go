@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// comparer answers with steps that the test has set, and records what was asked.
+// comparer answers with steps that the test has set, and records its calls.
 type comparer struct {
 	mu    sync.Mutex
 	steps map[string]api.PlanStep
@@ -93,7 +93,7 @@ func (c *comparer) set(f func()) {
 	f()
 }
 
-// took returns what was asked since the last call.
+// took returns the calls since the last call of took.
 func (c *comparer) took() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,7 +116,7 @@ func (f *fixture) see(name, uid, owned, revision string) {
 		Labels: map[string]string{deploy.LabelManagedBy: deploy.ManagedByHone}})
 }
 
-// check lets time pass and checks what was compared meanwhile, and the table.
+// check lets time pass and checks the comparisons meanwhile, and the table.
 func (f *fixture) check(what string, asked []string, want ...string) {
 	f.t.Helper()
 	time.Sleep(5 * time.Second)
@@ -162,8 +162,8 @@ func (f *fixture) deploy(name string, serial int, objects ...model.AppliedObject
 		state.BuildCompleted{Resource: model.ManifestName(name), Serial: serial, Deployed: true, Applied: objects})
 }
 
-// TestKeep: what others change of an object that is kept asks for an update, unless they change it again and again, or the object is
-// theirs.
+// TestKeep: a change of others to a kept object asks for an update, unless they change it again and again, or the
+// object is theirs.
 func TestKeep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t)
@@ -418,7 +418,7 @@ func TestWhileADeployRuns(t *testing.T) {
 	})
 }
 
-// TestComparisonFails tries again, and keeps what is known meanwhile.
+// TestComparisonFails tries again, and keeps the known drift meanwhile.
 func TestComparisonFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t)
@@ -434,8 +434,8 @@ func TestComparisonFails(t *testing.T) {
 	})
 }
 
-// TestAccept records what the user accepts, once, and then looks whether anything is left of it. What was compared meanwhile does not
-// count.
+// TestAccept records the changes that the user accepts, once, and then looks whether any drift is left. Comparisons
+// meanwhile do not count.
 func TestAccept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t)
@@ -473,7 +473,7 @@ func TestAccept(t *testing.T) {
 	})
 }
 
-// TestAtOnce bounds what is compared at a time.
+// TestAtOnce checks the bound of comparisons at a time.
 func TestAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t)

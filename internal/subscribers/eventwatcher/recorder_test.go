@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 )
 
-// recordedOf returns what the table has about web, newest first.
+// recordedOf returns the table's events about web, newest first.
 func recordedOf(f *tale) (out []string) {
 	for _, e := range state.ClusterEvents.In(f.View()).Value("web").List {
 		out = append(out, fmt.Sprintf("%s %s/%s ×%d", e.Reason, e.Object.Kind, e.Object.Name, e.Count))

@@ -166,8 +166,8 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// TestRunsOfACrashLoop has a container whose first run is over before its log is opened. While Kubernetes waits with the next run, the
-// log is complete: what the next run writes is not taken for the end of the one before.
+// TestRunsOfACrashLoop has a container whose first run is over before its log is opened. While Kubernetes waits with the
+// next run, the log is complete: the lines of the next run are not taken for the end of the one before.
 func TestRunsOfACrashLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, statetest.K8s("web"))
@@ -254,7 +254,7 @@ func TestALeavingResourceIsClosedAtOnce(t *testing.T) {
 	})
 }
 
-// TestSince reads the end of a run that failed before the session began, and of nothing else what is older than the session.
+// TestSince reads the end of a run that failed before the session began, and nothing else that is older than the session.
 func TestSince(t *testing.T) {
 	began := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	before, after := began.Add(-time.Hour), began.Add(time.Second)

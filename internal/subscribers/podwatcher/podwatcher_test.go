@@ -124,7 +124,7 @@ func TestEqualTemplates(t *testing.T) {
 	})
 }
 
-// TestSelectorsOnly takes the pods that the selectors name, and not those of the applied objects.
+// TestSelectorsOnly takes the pods that the selectors name, and not the pods of the applied objects.
 func TestSelectorsOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := statetest.K8s("web")
@@ -143,7 +143,7 @@ func TestOwnership(t *testing.T) {
 		name   string
 		change func(m *model.Manifest)
 		object model.AppliedObject
-		// owners are what the cluster knows, each as uid and parent.
+		// owners are the owners that the cluster knows, each as uid and parent.
 		owners [][2]string
 		pod    k8s.PodEvent
 		want   []string
@@ -187,7 +187,7 @@ func TestOwnership(t *testing.T) {
 	}
 }
 
-// Objects that a command of the user applied do not carry hone's labels: their pods are found by their owners, and those of
+// Objects that a command of the user applied do not carry hone's labels: their pods are found by their owners, and pods of
 // an earlier rollout are older.
 func TestForeignObjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -339,7 +339,7 @@ func TestReplacedWhileTheWatchWasDown(t *testing.T) {
 		name    string
 		hash    string // the template's; none of an object that a command applied
 		foreign bool
-		err     error // what the API server says of owners when it is back, three times
+		err     error // the API server's answer about owners when it is back, three times
 	}{
 		{name: "known by its template", hash: "h"},
 		{name: "known by its owners", foreign: true},

@@ -187,7 +187,7 @@ func TestAPodThatRefusesIsShown(t *testing.T) {
 	f.is(state.ForwardFailed, "default/one:80")
 }
 
-// The Collector acts when it is the last one that holds a resource, so the port must be closed by then.
+// The Collector acts when it is the last one that holds a resource, so the port must be closed before that.
 func TestThePortIsClosedBeforeTheResourceIsLetGo(t *testing.T) {
 	f := start(t)
 	f.pod("one", 80, nil)

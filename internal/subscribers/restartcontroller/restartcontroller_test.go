@@ -24,12 +24,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// engine records what is restarted in containers.
+// engine records the restarts in containers.
 type engine struct {
 	mu   sync.Mutex
 	did  []string
 	fail map[string]error
-	hang string // what does not end before its context does
+	hang string // the restart that does not end before its context does
 }
 
 func (e *engine) note(ctx context.Context, what string) error {

@@ -269,7 +269,7 @@ func TestSecretsAndWarnings(t *testing.T) {
 }
 
 // TestSecretsOnTheWay checks that values are hidden as soon as the evaluation encounters them, even if it fails later, and
-// that those of the previous evaluation stay hidden until this one has succeeded.
+// that the values of the previous evaluation stay hidden until this one has succeeded.
 func TestSecretsOnTheWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t)
@@ -329,7 +329,8 @@ func TestClash(t *testing.T) {
 	})
 }
 
-// TestExtensionsFromOutside evaluates the Tiltfile with what was declared through the API, and without it again.
+// TestExtensionsFromOutside evaluates the Tiltfile with extensions that were declared through the API, and without them
+// again.
 func TestExtensionsFromOutside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t)

@@ -205,7 +205,7 @@ func TestMake(t *testing.T) {
 	}
 }
 
-// TestMakeMany plans so many changes that several goroutines ask for the paths: the plan is as for few.
+// TestMakeMany plans enough changes for several goroutines to ask for the paths: the plan is the same as for few.
 func TestMakeMany(t *testing.T) {
 	many, want := fstest.MapFS{}, outline{}
 	var changed, folders []string

@@ -30,13 +30,13 @@ type exited int
 func (e exited) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 func (e exited) ExitCode() int { return int(e) }
 
-// answer is how a scripted client responds to a call.
+// answer is the response of a scripted client to a call.
 type answer struct {
 	err    error
 	output string
 	unread bool   // the input is not read, and the end is not reported
 	silent bool   // the end is not reported: there is no shell, or the report was lost
-	says   string // the report of the end, which replaces that of err
+	says   string // the report of the end, instead of the one that err implies
 }
 
 // script is a client that gives the answers in turn, an empty one when they are used up, and records the calls.

@@ -12,7 +12,7 @@ import (
 	"testing/iotest"
 )
 
-// TestBody reads bodies around the limits of blocks and of what is allowed, in pieces of all sorts.
+// TestBody reads bodies around the size of blocks and around the limit, in pieces of all sorts.
 func TestBody(t *testing.T) {
 	const size, most = len(block{}), 3*len(block{}) + 5
 	text := bytes.Repeat([]byte("0123456789abc"), most)

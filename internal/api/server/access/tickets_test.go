@@ -31,7 +31,7 @@ func TestTickets(t *testing.T) {
 	const start = "http://127.0.0.1:1/?ticket="
 	for _, tc := range []struct {
 		name string
-		// url returns what is visited with a new ticket.
+		// url returns the address that is visited with a new ticket.
 		url    func(ticket string) string
 		method string
 		header http.Header

@@ -103,7 +103,7 @@ func (k *kubectl) command(stdin string, args ...string) *exec.Cmd {
 	return c
 }
 
-// run returns what kubectl prints, and whether it succeeded.
+// run returns the output of kubectl, and whether it succeeded.
 func (k *kubectl) run(stdin string, args ...string) (string, bool) {
 	out, err := k.command(stdin, args...).CombinedOutput()
 	return string(out), err == nil
