@@ -24,8 +24,8 @@ func shown(text string, from, to int) bool {
 	return joinsBefore(before) || joinsAfter(after) || sourceLine.MatchString(text[strings.LastIndexByte(before, '\n')+1:])
 }
 
-// joinsBefore reports whether a path or a name continues after the end of a text, and joinsAfter whether it continues into the
-// beginning of a text.
+// joinsBefore reports whether the end of a text belongs to the same path or name as the word after it, and joinsAfter whether the
+// beginning of a text belongs to the same one as the word before it.
 func joinsBefore(text string) bool {
 	return text != "" && strings.IndexByte(separators, text[len(text)-1]) >= 0
 }

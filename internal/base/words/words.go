@@ -41,7 +41,7 @@ func FirstLine(s string) string {
 // OneLine is all of s on one line, with one space between words.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// Clip shortens s to at most most bytes, between two characters, and marks the cut with "…".
+// Clip keeps at most the given number of bytes of s. It cuts between two characters, and marks the cut with "…".
 func Clip(s string, most int) string {
 	if len(s) > most {
 		return strings.ToValidUTF8(s[:most], "") + "…"
@@ -49,7 +49,7 @@ func Clip(s string, most int) string {
 	return s
 }
 
-// ClipChars shortens s to at most most characters. If it cuts, the last one is "…".
+// ClipChars shortens s to at most the given number of characters. If it cuts, the last one is "…".
 func ClipChars(s string, most int) string {
 	if chars := []rune(s); len(chars) > most {
 		return string(chars[:most-1]) + "…"

@@ -25,7 +25,7 @@ func TestRealAccepted(t *testing.T) {
 		// then happens after the acceptance; declared becomes next where it is set.
 		then []byHand
 		next string
-		// drift is the rest of the drift, and applied the effect of an apply after that.
+		// drift is the drift that remains, and applied the effect of an apply after the acceptance.
 		drift, applied string
 		// live is the first of the accepted fields in the end.
 		live string

@@ -39,8 +39,8 @@ type CollectRequest struct {
 	Declined []model.ObjectID
 	// AtOnce deletes leftovers that serve although the applied workloads are not ready: their readiness does not matter.
 	AtOnce bool
-	// Keep returns the reason why nothing is collected, so that the leftovers stay recorded; empty if nothing keeps them. Nil
-	// means the same. It is called only if there are leftovers.
+	// Keep returns the reason why nothing is collected, so that the leftovers stay recorded; empty if nothing keeps them, as with
+	// a nil Keep. It is called only if there are leftovers.
 	Keep func() string
 	// AtRest reports whether the declarations are final. Otherwise the leftovers stay, recorded as leaving. Nil means that they
 	// are final. It is called only if there are leftovers.

@@ -239,7 +239,7 @@ func filled(u *unstructured.Unstructured, resource model.ManifestName, values ma
 	return u, mark(u, resource, makerOf(u))
 }
 
-// texts are fields that hold texts only, whatever the texts look like: in their values and in everything below.
+// texts are the fields in which every value, at any depth, is a text, even one that looks like a number.
 var texts = map[string]bool{"data": true, "labels": true, "annotations": true, "matchLabels": true, "selector": true, "nodeSelector": true,
 	"env": true, "args": true, "command": true}
 

@@ -74,8 +74,8 @@ func (l *Ledger) remember(path string, desired *unstructured.Unstructured) error
 	return l.seal(path, placeOf(IDOf(desired)), raw)
 }
 
-// Remembered returns a new copy of an object as it was applied last; nil if that is unknown. For a Secret, only the values that one
-// of the others has too are known. A value that nothing else has stands for each of the rest.
+// Remembered returns a new copy of an object as it was applied last; nil if that is unknown. For a Secret, it knows only the values
+// that one of the others has, too. In place of each other value stands its digest, which equals no value.
 func (l *Ledger) Remembered(id model.ObjectID, others ...*unstructured.Unstructured) *unstructured.Unstructured {
 	raw := l.unseal(l.appliedFile(id), placeOf(id))
 	u := &unstructured.Unstructured{}

@@ -37,7 +37,8 @@ type ObjectRecord struct {
 	// Leaving objects are no longer part of the resource. Their deletion was requested, or is put off until their successors are
 	// ready.
 	Leaving bool
-	// Fresh workloads are new and have never been seen ready: workloads that they replace may still wait for them.
+	// Fresh is set for a workload that is new to the ledger and was not seen ready yet: the workload that it replaces may have to
+	// wait for it.
 	Fresh bool
 }
 

@@ -82,8 +82,8 @@ func managerFor(desired *unstructured.Unstructured) string {
 // sharingManager is the field manager of a project for shared objects.
 func sharingManager(project string) string { return FieldManager + "-of-" + project }
 
-// turnsShared hands the project's fields in an object to the right manager if the object has become shared, is no longer shared, or
-// is shared under a former ID of the project. It returns the updated object.
+// turnsShared hands the project's fields in an object to the field manager that the declaration asks for, if the object has become
+// shared, is no longer shared, or is shared under a former ID of the project. It returns the updated object.
 func (r *applyRun) turnsShared(ctx context.Context, t target, desired, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	was, is := r.a.sharer(project(desired), live), isShared(desired)
 	switch {

@@ -39,8 +39,7 @@ func (r *deleteRun) spared(ref ObjectRef, live *unstructured.Unstructured) (Dele
 	return r.keptByPolicy(ref, live)
 }
 
-// keptByPolicy returns the reason why an object of the project stays, by its own annotations or by the
-// request.
+// keptByPolicy returns the reason why an object of the project stays, by its own annotations or by the request.
 func (r *deleteRun) keptByPolicy(ref ObjectRef, live *unstructured.Unstructured) (DeleteOutcome, string) {
 	if by := r.onRemove(live); by != "" {
 		return OutcomeKept, by

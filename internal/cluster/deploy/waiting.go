@@ -250,7 +250,7 @@ func stuck(t target, live *unstructured.Unstructured, waited time.Duration, caus
 	return problem.Wrap(cause, still+": "+held, stuckMend(t, live)).See("troubleshooting")
 }
 
-// stuckMend returns the user's way to remove an object that does not go away.
+// stuckMend tells the user how to remove an object that does not go away.
 func stuckMend(t target, live *unstructured.Unstructured) string {
 	ns := ""
 	if t.id.Namespace != "" {

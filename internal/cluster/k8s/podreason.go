@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// wayToPort matches the part of a message in which kubelets and container runtimes name the parts of the way to a port,
-// before the cause.
+// wayToPort matches the beginning of a message in which kubelets and container runtimes name their own parts of the way to
+// a port. The cause follows it.
 var wayToPort = regexp.MustCompile(`^(?:an error occurred forwarding \d+ -> \d+|error forwarding port \d+ to pod [^:]*|unable to do port forwarding|` +
 	`failed to execute portforward in network namespace "[^"]*"|failed to connect to localhost:\d+ inside namespace "[^"]*", (?:IPv4|IPv6)|` +
 	`(?:read|write) tcp\d? \S+->\S+|dial tcp\d? \S+|error copying from (?:remote stream to local connection|local connection to remote stream))(?:: |$)`)

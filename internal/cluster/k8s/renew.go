@@ -17,9 +17,9 @@ const (
 	renewEvery = time.Second
 	// renewWithin bounds one such attempt.
 	renewWithin = 5 * time.Second
-	// deadAfter is the least delay after which a pinged connection without any answer counts as dead, beside the time between two
-	// pings (askIdle). The delay is twice the time of an exchange on a new connection where that is longer, because the answers to
-	// pings take as long as others.
+	// deadAfter is the least delay after which a pinged connection without any answer counts as dead, in addition to the time
+	// between two pings (askIdle). The delay is twice the time of an exchange on a new connection where that is longer, because
+	// the answers to pings take as long as others.
 	deadAfter = 500 * time.Millisecond
 	// deadBy is the most that this delay can be: an exchange may have begun before the network came back.
 	deadBy = 1500 * time.Millisecond
@@ -90,7 +90,7 @@ func (c *Client) Renew(ctx context.Context) error {
 }
 
 // replace ends the connections that are older than a new one and dead. A pinged connection is dead when nothing has arrived on it
-// for askIdle and late. Where no connection is pinged, all are dead if nothing has arrived on any. It first waits until a silent
+// for askIdle plus late. Where no connection is pinged, all are dead if nothing has arrived on any. It first waits until a silent
 // connection is that late, at least for the time that an answer is under way, and at most for grace: on a slow line, the attempt
 // itself has taken most of that time.
 func (c *Client) replace(ctx context.Context, a greeting, heard int64, late time.Duration) error {

@@ -30,7 +30,7 @@ func (h holder) String() string {
 	return fmt.Sprintf("%s (process %d)", h.name, h.pid)
 }
 
-// mend returns the way to free the port, up to the alternative.
+// mend returns the first part of the mend: the way to free the port. The alternative follows it.
 func (h holder) mend() string {
 	if h.pid == 0 {
 		return ""

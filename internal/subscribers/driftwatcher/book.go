@@ -31,8 +31,8 @@ const (
 	// lookAgain is the time between two comparisons of objects that others have deleted: if they make one again, it does not have
 	// the labels that the watch selects, so no event reports it.
 	lookAgain = 10 * time.Second
-	// mostKept is the most times within keptWithin that hone undoes what others do to an object: changes, if it is kept, and its
-	// deletion. After that another program enforces its own state, and undoing it would go on forever.
+	// mostKept is the most times within keptWithin that hone undoes changes of others to a kept object, or the deletion of any
+	// object. More of them mean that another program enforces its own state, and the two would undo each other's writes forever.
 	mostKept   = 3
 	keptWithin = time.Minute
 	// retry is the delay of a comparison after one that has failed.

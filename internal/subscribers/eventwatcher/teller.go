@@ -73,7 +73,7 @@ type pull struct {
 	told bool
 }
 
-// unready is a pod for which a reason was reported why it is not ready.
+// unready is a pod that was reported as not ready.
 type unready struct {
 	resource model.ManifestName
 	// before is set if it had been ready, seen if it was seen not ready since.
@@ -268,7 +268,7 @@ func (t *teller) slowPulls(v store.View) (left time.Duration) {
 	return left
 }
 
-// wasUnready records that a reason was reported why a pod is not ready.
+// wasUnready records that a pod was reported as not ready.
 func (t *teller) wasUnready(name model.ManifestName, p state.Pod) {
 	if t.unready[p.UID] == nil {
 		t.unready[p.UID] = &unready{resource: name, before: p.Ready, seen: !p.Ready}

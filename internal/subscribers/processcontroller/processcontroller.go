@@ -103,7 +103,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 }
 
 // desired returns the servers that should run: the servers of resources that were updated successfully. While an update
-// runs, and when it fails, the server of the one before keeps running.
+// runs, and when it fails, the server of the update before keeps running.
 func desired(v store.View) map[model.ManifestName]wish {
 	out := map[model.ManifestName]wish{}
 	for e := range state.Enabled(v) {

@@ -252,7 +252,7 @@ func timedOut(v store.View, limit time.Duration) string {
 	return fmt.Sprintf("timed out after %s: %s\n  raise the limit with --timeout or ci_settings(timeout=…)", limit, strings.Join(open, "; "))
 }
 
-// uncollected names the remaining objects when everything that is declared is ready.
+// uncollected names the leftovers that still exist when everything that is declared is ready.
 func uncollected(v store.View) string {
 	going := state.TheSession(v).Collection.Going
 	if len(going) == 0 {

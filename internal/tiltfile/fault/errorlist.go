@@ -84,8 +84,8 @@ func (f *List) Err() error {
 	return errors.Join(f.list...)
 }
 
-// Tail returns the last lines of a text, at most lines of them, for the detail of a problem. An ellipsis stands for
-// the others.
+// Tail returns at most the given number of lines from the end of a text, for the detail of a problem. An ellipsis
+// stands for the others.
 func Tail(text string, lines int) string {
 	all := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if len(all) > lines {

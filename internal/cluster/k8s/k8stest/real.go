@@ -14,7 +14,7 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 )
 
-// Patience is the time limit of Eventually. It is generous, because the machine may be busy: when its disk was, the
+// Patience is the time limit of Eventually. It is generous, because the machine may be busy: with a busy disk, the
 // start of a single container has taken a minute.
 const Patience = 4 * time.Minute
 
