@@ -56,6 +56,9 @@ func (l Limits) WatchMemory(thread *starlark.Thread) (stop func()) {
 	}
 }
 
+// watch compares the memory in use with the limit until stopped is closed. Beyond the limit, it runs the garbage
+// collector, and cancels the thread if that does not free enough. Beyond twice the limit, it cancels the thread at
+// once.
 func (l Limits) watch(thread *starlark.Thread, stopped <-chan struct{}) {
 	before := inUse()
 	tick := time.NewTicker(sampleTime)

@@ -59,6 +59,7 @@ func imagesIn(ast *parser.Result, buildArgs map[string]*string, lookup func(stri
 	return s.found
 }
 
+// instruction records the build args that an instruction declares, and the images that it refers to.
 func (s *dockerfileScan) instruction(n *parser.Node) {
 	switch strings.ToLower(n.Value) {
 	case "arg":
@@ -111,6 +112,7 @@ func (s *dockerfileScan) arg(decl string) {
 	}
 }
 
+// from records the base image of a stage, and the stage by its name, or by its number if it has no name.
 func (s *dockerfileScan) from(n *parser.Node) {
 	if n.Next == nil {
 		return

@@ -100,6 +100,8 @@ func (d *Declarations) Assemble(adopt string) (*assembly, error) {
 	return a, all.Err()
 }
 
+// workloads makes a resource of each object that has pods or counts as a workload, together with the objects whose selectors
+// target its pods. All other objects go to rest.
 func (a *assembly) workloads() error {
 	var workloads []*k8sobject.Object
 	for _, o := range a.Objects.List {

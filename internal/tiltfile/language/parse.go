@@ -40,6 +40,8 @@ func parsePage(text string) ([]Chapter, error) {
 	return p.chapters, nil
 }
 
+// line reads one line of a page: a mark around code, the head of a chapter, an entry or a parameter, or a line of their
+// texts.
 func (p *page) line(line string) error {
 	switch {
 	case strings.HasPrefix(line, "```"):
@@ -109,6 +111,7 @@ func (p *page) entry(line string) error {
 	return nil
 }
 
+// param reads the head of a parameter. Parameters after "*" or "*xs" can only be given by keyword.
 func (p *page) param(line string) error {
 	e := p.last()
 	m := paramHead.FindStringSubmatch(line)

@@ -136,6 +136,7 @@ var positionType = reflect.TypeFor[syntax.Position]()
 // and how literals are written, but not in anything else.
 func sameProgram(a, b []syntax.Stmt) bool { return sameNode(reflect.ValueOf(a), reflect.ValueOf(b)) }
 
+// sameNode compares two nodes field by field, except positions, unexported fields and the spelling of literals (Raw).
 func sameNode(a, b reflect.Value) bool {
 	a, b = plainNode(a), plainNode(b)
 	if !a.IsValid() || !b.IsValid() {

@@ -64,6 +64,9 @@ func parseVersion(s string) (version, int, error) {
 	return v, given, nil
 }
 
+// compare reports whether a version satisfies one comparison. Components that the term leaves out stand for any number:
+// ">0.30" begins at 0.31.0. "~" allows later patches, or later minor versions if only the major one is given. "^"
+// allows later versions with the same first component that is not zero.
 func compare(have version, term string) (bool, error) {
 	m := comparator.FindStringSubmatch(term)
 	if m == nil {
