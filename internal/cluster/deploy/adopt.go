@@ -44,6 +44,8 @@ const (
 // refuses reports whether an object of this relation is applied only with permission.
 func (r relation) refuses() bool { return r == relationForeign || r == relationHeld }
 
+// relationTo returns the relation of a live object to the project that declares desired. The holder of the object
+// decides first, then the projects that share it, and then its labels.
 func (a *Applier) relationTo(desired, live *unstructured.Unstructured) relation {
 	project := project(desired)
 	switch {

@@ -36,7 +36,9 @@ type applyRun struct {
 	dry bool
 }
 
-// object applies one object: it reads the live object and sends the desired one unless both agree.
+// object applies one object: it reads the live object and sends the desired one unless both agree. Before that, it resolves
+// references, heeds the object's policy, and makes sure that fields which are ignored or left to others stay as they are. A Service
+// that would switch to other pods is put off; see switchOver.
 func (r *applyRun) object(ctx context.Context, i int) error {
 	t, desired, err := r.target(ctx, r.g.objects[i])
 	if err != nil {

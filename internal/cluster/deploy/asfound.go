@@ -279,6 +279,8 @@ func partOf(v any, fields *fieldpath.Set) any {
 	return nil
 }
 
+// partOfMap is partOf for a map. A member of the set is a field with all of its content. If the set also has children of that
+// member, the member stands only for the existence of the field, and the children name the parts of its content.
 func partOfMap(v map[string]any, fields *fieldpath.Set) any {
 	out := map[string]any{}
 	for e := range fields.Members.All() {

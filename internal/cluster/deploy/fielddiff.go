@@ -112,6 +112,8 @@ func (d *fieldDiff) compare(at *place, key string, element fieldpath.PathElement
 	d.at(at.below(keyText(key), element), key, v)
 }
 
+// at lists the changes of one field. Maps, and lists whose entries have keys, are compared entry by entry, so that only the
+// entries that differ are listed; where the other side has none, it counts as empty. Any other value is listed as a whole.
 func (d *fieldDiff) at(at *place, key string, v values) {
 	if quiet[at.text] {
 		return

@@ -35,6 +35,8 @@ func (l *Ledger) TakeInCluster(cluster string) error {
 	return nil
 }
 
+// takeIn moves the records and the stored declarations of another ledger into this one, and removes its file. It holds
+// the lock of that ledger, so that no other process writes to it meanwhile.
 func (l *Ledger) takeIn(key LedgerKey) error {
 	dir := filepath.Dir(l.path)
 	if _, err := os.Stat(ledgerPath(dir, key)); err != nil {

@@ -140,6 +140,9 @@ type listKey struct{ name, missing string }
 // setLists are lists of independent entries: each wanted entry must be present, in any position.
 var setLists = map[string]bool{"tolerations": true, "finalizers": true}
 
+// listWithin is within for lists. A list with natural keys may have further items in live, but the wanted ones must be
+// in the wanted order. A list of setLists only has to contain the wanted items. The items of any other list must agree
+// one by one.
 func listWithin(want, live []any, key string) bool {
 	if setLists[key] {
 		for _, w := range want {

@@ -132,6 +132,8 @@ func (c *Client) OwnerChain(ctx context.Context, namespace string, ref OwnerRef)
 	return chain, nil
 }
 
+// lookUpOwner returns an object and its controller: from the cache, from a list of the whole scope after several
+// look-ups in it, or by a request for this object alone. An object of that name with another UID counts as not found.
 func (c *Client) lookUpOwner(ctx context.Context, namespace string, ref OwnerRef) (owner, error) {
 	if o, ok := c.owners.get(ref.UID); ok {
 		return o, nil
