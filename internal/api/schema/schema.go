@@ -115,6 +115,8 @@ func (d *Definitions) Object(object any, name, doc string) map[string]any {
 	return o
 }
 
+// object returns the schema of a struct. The description of a field is its comment in this module, or else the documentation
+// that Kubernetes' own types carry.
 func (d *Definitions) object(t reflect.Type) map[string]any {
 	properties := map[string]any{}
 	swagger := swaggerDoc(t)

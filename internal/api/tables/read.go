@@ -20,6 +20,7 @@ import (
 // ignored, so that values from other versions can be read. An error names the field whose value does not match its type.
 func Read(doc, into any) error { return read(doc, reflect.ValueOf(into).Elem(), 0) }
 
+// read is Read at a depth of nesting. Types with a form of their own come first; all others are read by their kind.
 func read(doc any, v reflect.Value, depth int) error {
 	if doc == nil || depth > maxDepth {
 		return nil

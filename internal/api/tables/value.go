@@ -105,6 +105,7 @@ func button(b state.Button) any {
 	return value(reflect.ValueOf(shown(b)), 1)
 }
 
+// value is Value at a depth of nesting. Types with a form of their own come first; all others are converted by their kind.
 func value(v reflect.Value, depth int) any {
 	if !v.IsValid() || depth > maxDepth {
 		return nil

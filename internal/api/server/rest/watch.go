@@ -41,6 +41,8 @@ type watcher struct {
 // watchPiece is the number of bytes of events that are collected before they are written.
 const watchPiece = 256 << 10
 
+// watch serves a watch: the existing objects if the client wants them, and then the changes until the time is over. All
+// checks come before the status of the answer, since no error can be reported after it.
 func (h *Handler) watch(a *answer, k *kind, o options) {
 	v := h.store.View()
 	seq, items := k.at(v)

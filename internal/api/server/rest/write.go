@@ -369,6 +369,7 @@ func conflicts(k *kind, was, is projection.Object) error {
 	return nil
 }
 
+// remove carries out a delete request. Its body may hold preconditions, and a dry run, which counts like one in the query.
 func (h *Handler) remove(a *answer, k *kind, name string) {
 	var o metav1.DeleteOptions
 	if a.r.ContentLength != 0 {
