@@ -88,6 +88,7 @@ func (b *beginning) read() (ended bool) {
 	return b.word()
 }
 
+// bracket reads a text in brackets, which may hold the level or a time. A bracket that is not closed ends the search.
 func (b *beginning) bracket() (ended bool) {
 	end := closing(b.t, b.at)
 	if end < 0 {
@@ -113,6 +114,8 @@ func (b *beginning) found(l Level) (ended bool) {
 	return true
 }
 
+// word reads a word. A level ends the search, and so does a word that cannot precede a level. At a field of logfmt, the level
+// is looked for among the fields.
 func (b *beginning) word() (ended bool) {
 	tok := b.token()
 	if tok.text == "" {

@@ -50,6 +50,9 @@ func (r *Reader) Line(text string) (level Level, continues bool) {
 	return r.level, continues
 }
 
+// line reads a line without escape sequences, and reports whether it continues an entry. It tries in this order: JSON that is
+// open, a trace that was interrupted, a frame of a trace, an indented line or another line of the present trace, the first line
+// of a trace, and a line that a server attaches to an entry. Any other line begins an entry.
 func (r *Reader) line(t string) (continues bool) {
 	body := t[blanks(t, 0):]
 	if body == "" || body == "\r" {

@@ -77,6 +77,8 @@ func (k *keeper) discard(files []*spillFile) {
 	k.poke()
 }
 
+// run removes files and spills segments until Close ends it. While a timeout will complete unfinished lines, it also
+// checks their writers every settleEvery.
 func (k *keeper) run() {
 	defer close(k.stopped)
 	timer := time.NewTimer(settleEvery)

@@ -25,6 +25,8 @@ func newNarrower(f Filter) *narrower {
 	return n
 }
 
+// passes reports whether the current line of a source matches the filter's time, span, pod, container and text. The source itself
+// has checked resource, source and level.
 func (n *narrower) passes(it *source) bool {
 	rec := it.head()
 	if rec.time < n.since || n.f.Span != "" && it.v.strs[rec.span] != n.f.Span {

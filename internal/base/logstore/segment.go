@@ -102,6 +102,7 @@ func room(e *Entry) int {
 	return len(e.Text) + len(e.Span) + len(e.Prefix) + len(e.Pod) + len(e.Container) + 2 + len(e.ProgressID) + 3*(1+binary.MaxVarintLen64) + 8*binary.MaxVarintLen64
 }
 
+// add encodes a line. It looks up the ids of span and origin only if these differ from the last line's.
 func (s *segment) add(seq uint64, ns int64, source uint8, e *Entry) {
 	if e.Span != s.spanStr {
 		s.spanStr, s.spanID = e.Span, s.intern(e.Span)

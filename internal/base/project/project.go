@@ -84,6 +84,9 @@ func (r *Registry) resolve(ctx context.Context, tiltfile, kubeContext string, re
 	return p, nil
 }
 
+// resolveLocked returns the project of a Tiltfile in the cluster of a context. It finds the record by the path, or by the
+// folder if that was moved, and brings it up to date, with former IDs as far as they have a ledger. A new project is recorded
+// only if create is set. The lock of the registry is held.
 func (r *Registry) resolveLocked(tiltfile, real, kubeContext string, create bool) (Project, error) {
 	all, err := r.records()
 	if err != nil {
