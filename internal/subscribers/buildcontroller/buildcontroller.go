@@ -363,6 +363,7 @@ func Asked(v store.View, c buildcontrol.Candidate, o Options) buildanddeploy.Req
 	return req
 }
 
+// request returns the request for a build that begins now: the result of Asked, with the parts that only a running update has.
 func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Candidate, b *build, log logstore.Logger) buildanddeploy.Request {
 	u, session := state.Updates.In(v).Value(string(c.Name)), state.TheSession(v)
 	req := Asked(v, c, s.options)
@@ -421,6 +422,8 @@ func addition(v store.View, name model.ManifestName, containers []string, since 
 		Taken: func() { logstore.Infof(log, "Meanwhile: %s", state.FilesChangedText(files)) }}
 }
 
+// completed returns the action for the end of a build. A build that ended because the cluster or the engine does not answer
+// counts as cancelled: it is repeated once that answers. The error of a build that was cancelled otherwise is dropped.
 func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, b *build, r buildanddeploy.Result, err error, log *counting) state.BuildCompleted {
 	done := state.BuildCompleted{Resource: req.Manifest.Name, Serial: b.serial, At: s.now(), Mode: r.Mode, FellBack: r.FellBack,
 		Steps: r.Steps, Images: r.Images, Deployed: r.Deployed, Applied: r.Applied, Synced: r.Synced, Until: r.Until, Added: r.Added,
