@@ -40,6 +40,7 @@ type archiver struct {
 	buf   bytes.Buffer // contents of the current small file
 }
 
+// add adds one copy, unless its local path has vanished or is of another kind; see Archive.
 func (a *archiver) add(c Copy) error {
 	name := strings.TrimPrefix(c.Remote, "/")
 	if name == "" {
