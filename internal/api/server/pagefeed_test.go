@@ -244,7 +244,8 @@ func TestPageStream(t *testing.T) {
 	}
 }
 
-// TestSlowPage has a page that does not read while the session changes often. The loop goes on, and the page then gets few events.
+// TestSlowPage has a page that does not read while the session changes often. The loop keeps running, and the page gets few
+// events afterwards.
 func TestSlowPage(t *testing.T) {
 	f := serveLive(t)
 	f.declare(200)

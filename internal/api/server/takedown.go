@@ -18,7 +18,7 @@ import (
 // stillTimeout limits the wait for updates that are running when a take-down begins.
 const stillTimeout = 30 * time.Second
 
-// takenDown handles POST /api/taken_down. It responds once nothing applies the objects any longer.
+// takenDown handles POST /api/taken_down. It responds once nothing applies the objects.
 func (s *Subscriber) takenDown(src *source, w http.ResponseWriter, r *http.Request) {
 	var req api.TakenDownRequest
 	if !decode(w, r, &req) {

@@ -27,21 +27,21 @@ type reading struct {
 	lines int
 }
 
-// paused is a trace that may go on. Its trace is none if nothing is paused.
+// paused is a trace that may continue. Its trace is none if nothing is paused.
 type paused struct {
 	reading
 	level Level
-	gap   int // the number of entries since then
+	gap   int // the number of entries since the trace
 }
 
 const (
-	maxGap  = 16   // entries after which a trace does not go on
+	maxGap  = 16   // entries after which a trace does not continue
 	maxJSON = 2000 // lines after which brackets no longer keep an entry open
 )
 
 // Line returns the level of the next line, and whether it continues an entry, usually the entry of the line before: the lines
-// of a stack trace, of an indented message, of JSON over several lines. A trace goes on after a few other entries: both
-// outputs of a program are often one stream. All lines of an entry have its level. A trace without a level is an Error, as
+// of a stack trace, of an indented message, of JSON over several lines. A trace may continue after a few other entries:
+// both outputs of a program are often one stream. All lines of an entry have its level. A trace without a level is an Error, as
 // are the lines after it.
 func (r *Reader) Line(text string) (level Level, continues bool) {
 	t := plain(text, maxHead)
@@ -141,7 +141,7 @@ func (r *Reader) begin(l Level, known bool) {
 	*r = Reader{level: l, known: known, started: r.started, paused: before}
 }
 
-// resumes goes on with the trace that the present entry has interrupted, if the line belongs to it, and reports whether it does.
+// resumes continues the trace that the present entry has interrupted, if the line belongs to it, and reports whether it does.
 // kind is the trace that the line is a frame of, or none.
 func (r *Reader) resumes(t, body string, kind trace) bool {
 	if r.paused.trace == none || r.trace != none || r.joins() {
@@ -221,7 +221,7 @@ var (
 	nodeLines = []string{"}", "^", "Node.js v", "Thrown at:"}
 )
 
-// message reports whether the message of the trace, a line, has not been read yet; it is read then.
+// message reports whether the next line is the message of the trace, which is one line, and counts it as read.
 func (g *reading) message() bool {
 	g.lines++
 	return g.lines == 1

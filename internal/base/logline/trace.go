@@ -130,7 +130,7 @@ func rubyHead(t string) bool {
 	return n > 0 && strings.HasPrefix(rest[n:], ":in ")
 }
 
-// named says how a line names an exception.
+// named is the way in which a line names an exception.
 type named uint8
 
 const (

@@ -284,7 +284,7 @@ func (w *writer) hasOpen() bool {
 func clampLevel(l Level) Level { return min(max(l, LevelDebug), LevelError) }
 
 // Append stores text with an explicit time and level. Lines are read in the order in which they are stored, whatever
-// their times. It is safe to call after Close, and does nothing then.
+// their times. After Close it does nothing.
 func (s *Store) Append(e Entry) {
 	w := writer{store: s, base: e}
 	w.append(e)

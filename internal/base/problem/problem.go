@@ -34,7 +34,7 @@ func Wrap(cause error, summary, mend string) *Problem {
 	return &Problem{Summary: summary, Cause: cause, Mend: mend}
 }
 
-// See sets the page of the documentation that tells more, by its topic, and returns p.
+// See sets the page of the documentation about the problem, by its topic, and returns p.
 func (p *Problem) See(topic string) *Problem {
 	p.Link = "hone docs " + topic
 	return p

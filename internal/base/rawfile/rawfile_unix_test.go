@@ -33,7 +33,7 @@ func TestReadAll(t *testing.T) {
 		if err != nil || !info.Regular || info.Size != int64(n) || info.ModTime != at.UnixNano() || info.Perm != 0o640 {
 			t.Errorf("%d bytes: %+v, %v", n, info, err)
 		}
-		for _, known := range []int64{info.Size, 0, 3} { // also one that is not right any more
+		for _, known := range []int64{info.Size, 0, 3} { // also an outdated one
 			if known > info.Size {
 				continue
 			}

@@ -344,7 +344,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// FuzzRequests reads arbitrary requests for commands: those that are taken are those that were sent.
+// FuzzRequests reads arbitrary requests for commands: each accepted one is the same when it is encoded again.
 func FuzzRequests(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x01describe\x00HONE_POD=api-1"))
 	f.Add([]byte("\x00\x00\x00\x00a"))

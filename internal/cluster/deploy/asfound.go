@@ -261,7 +261,7 @@ func withOwners(entries, more []metav1.ManagedFieldsEntry) []metav1.ManagedField
 			continue
 		}
 		raw, err := fieldSet(out[i].FieldsV1.GetRawBytes()).Union(fieldSet(o.FieldsV1.GetRawBytes())).ToJSON()
-		if err == nil { // they only tell who wrote a field
+		if err == nil { // they only name the writers of fields
 			out[i].FieldsV1 = metav1.NewFieldsV1(string(raw))
 		}
 	}

@@ -26,7 +26,7 @@ func makerOf(desired *unstructured.Unstructured) maker {
 	return o
 }
 
-// holderOf returns who holds a live object of the project; empty if that is not known, or it is not the project's.
+// holderOf returns the holder of a live object of the project; empty if it is unknown, or if the object is not the project's.
 func (a *Applier) holderOf(project string, live *unstructured.Unstructured) string {
 	if id := a.sharer(project, live); id != "" {
 		if by := annotation(live, sharerPrefix+id); by != unheld {

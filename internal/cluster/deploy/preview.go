@@ -263,7 +263,7 @@ func (p *preview) object(ctx context.Context, i int) api.PlanStep {
 	return step
 }
 
-// outside says how others deleted or replaced an object since it was applied.
+// outside reports that others have deleted or replaced an object since it was applied; "" if they have not.
 func (p *preview) outside(id model.ObjectID, live *unstructured.Unstructured) string {
 	if live == nil {
 		return "deleted by others since it was applied"

@@ -21,8 +21,8 @@ import (
 // servingKinds are the built-in kinds whose pods stay: clients may depend on them.
 var servingKinds = []string{"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Pod"}
 
-// Serves reports whether the pods of an object serve for as long as it exists. Jobs end on their own, and hone cannot tell for
-// custom kinds.
+// Serves reports whether the pods of an object serve for as long as it exists. Jobs end on their own, and custom kinds are
+// unknown to hone.
 func Serves(id model.ObjectID) bool {
 	return builtinGroup(id.Group) && slices.Contains(servingKinds, id.Kind)
 }

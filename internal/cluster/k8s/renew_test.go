@@ -21,7 +21,7 @@ type network struct {
 	gone bool // no new connections either
 }
 
-// wire is a connection; once lost is closed, nothing arrives on it any more.
+// wire is a connection; once lost is closed, nothing more arrives on it.
 type wire struct {
 	net.Conn
 	lost, ended chan struct{}

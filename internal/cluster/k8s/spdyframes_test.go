@@ -9,7 +9,7 @@ import (
 	"github.com/moby/spdystream/spdy"
 )
 
-// TestSPDYFrames: whatever the pieces are in which frames arrive, they leave whole.
+// TestSPDYFrames: frames leave whole, in whatever pieces they arrive.
 func TestSPDYFrames(t *testing.T) {
 	var want [][]byte
 	var all bytes.Buffer

@@ -37,8 +37,8 @@ type logLine struct {
 type fault struct {
 	refuse error // when opened
 	hang   bool  // when opened: no answer until the context ends
-	// after is the number of bytes after which the connection ends, with err, with a clean end (err nil), or not at all
-	// while nothing comes any more (stall); negative means never.
+	// after is the number of bytes after which the connection ends, with err, with a clean end (err nil), or stays open
+	// without further data (stall); negative means never.
 	after int
 	err   error
 	stall bool

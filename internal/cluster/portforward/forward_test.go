@@ -494,7 +494,7 @@ func TestProgramThatResets(t *testing.T) {
 	}
 }
 
-// fading refuses some connections, and then does not answer any more.
+// fading refuses some connections, and then stops answering.
 type fading struct {
 	left int
 	hangs

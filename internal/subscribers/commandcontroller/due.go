@@ -41,7 +41,7 @@ func due(v store.View, c state.DeclaredCommand) *run {
 	for _, w := range c.RestartOn.FileWatches {
 		at := state.FileWatches.In(v).Value(w).ChangedAt
 		if s := state.TheSession(v); s.Paused() && at.After(s.PausedAt) {
-			at = c.Cause // a change waits while the session is paused, and the run from before goes on
+			at = c.Cause // a change waits while the session is paused, and the earlier run continues
 		}
 		if at.After(r.cause) {
 			r.cause = at

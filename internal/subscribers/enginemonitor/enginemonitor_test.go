@@ -53,7 +53,7 @@ func (e *engine) Alive(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// TestSilence: an engine that runs services of Compose and does not answer any more is noticed within three seconds.
+// TestSilence: an engine that runs services of Compose and stops answering is noticed within three seconds.
 func TestSilence(t *testing.T) {
 	for _, phase := range []time.Duration{0, 100 * time.Millisecond, 499 * time.Millisecond, 15 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {

@@ -90,8 +90,8 @@ func (t *teller) take(e k8s.KubeEvent) {
 	t.pending = append(slices.DeleteFunc(t.pending, func(o k8s.KubeEvent) bool { return o.UID == e.UID }), e)
 }
 
-// tell writes the events that are due, and returns actions for failed probes, and after which time more may be due (0:
-// never).
+// tell writes the events that are due. It returns actions for failed probes, and the time after which more may be due
+// (0: never).
 func (t *teller) tell(v store.View) (probes []store.Action, left time.Duration) {
 	if len(t.pending) > 0 {
 		owners := owners(v)

@@ -107,7 +107,7 @@ type book struct {
 	loops map[string]time.Time
 }
 
-// asked counts the requests for an owner in vain, with the time of the next try, and whether a pod still needs the owner.
+// asked counts the failed requests for an owner, with the time of the next try, and whether a pod still needs the owner.
 type asked struct {
 	times  int
 	next   time.Time

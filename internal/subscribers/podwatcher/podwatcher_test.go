@@ -461,7 +461,7 @@ func TestGoneDuringACrash(t *testing.T) {
 	})
 }
 
-// TestCrashLoopEnds: a crash loop is over once its container has run for long, though the cluster reports nothing then.
+// TestCrashLoopEnds: a crash loop is over once its container has run for long, although the cluster does not report that.
 func TestCrashLoopEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, statetest.K8s("web"))

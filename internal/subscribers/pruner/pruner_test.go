@@ -141,7 +141,7 @@ func TestEveryNumberOfBuilds(t *testing.T) {
 	})
 }
 
-// TestOfWhatTheTiltfileHas names the images of the Tiltfile, and those that it declared earlier.
+// TestOfWhatTheTiltfileHas names the images that the Tiltfile declares, and the ones that it declared earlier.
 func TestOfWhatTheTiltfileHas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, state.CommandUp, model.DefaultDockerPruneSettings)

@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fixture is a TiltfileLoader whose evaluations end when the test says how.
+// fixture is a TiltfileLoader whose evaluations end with the results that the test gives.
 type fixture struct {
 	*statetest.Alone
 	t      *testing.T

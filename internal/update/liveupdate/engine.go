@@ -15,7 +15,7 @@ type Engine interface {
 	// error with a method ExitCode() int somewhere in its chain.
 	ContainerExec(ctx context.Context, containerID string, argv []string, stdin io.Reader, out io.Writer) error
 	// CopyTo unpacks a tar stream below a folder of the container, without a program in it. It returns once nothing
-	// reads the stream any more.
+	// reads the stream.
 	CopyTo(ctx context.Context, containerID, dir string, tar io.Reader) error
 	// RestartContainer stops and starts the container.
 	RestartContainer(ctx context.Context, containerID string, gently bool) error

@@ -14,7 +14,7 @@ import (
 type PodExecer interface {
 	// Exec runs a command until it ends. A non-zero exit is an error whose chain holds a *k8s.ExitError or an error with
 	// a method ExitCode() int; any other error means that the command may or may not have run. After Exec has returned,
-	// nothing writes to the outputs any more.
+	// nothing writes to the outputs.
 	Exec(ctx context.Context, req k8s.ExecRequest) error
 }
 

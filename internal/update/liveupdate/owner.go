@@ -12,7 +12,7 @@ import (
 
 // owners holds the known owners of paths in a container.
 type owners struct {
-	// uid is the number of the user that commands run as, -1 if it is not known.
+	// uid is the number of the user that commands run as, -1 if it is unknown.
 	uid int
 	of  map[string]model.Owner
 }

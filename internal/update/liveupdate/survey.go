@@ -47,7 +47,7 @@ echo .`
 // surveyed is the answer of a container.
 type surveyed struct {
 	owners
-	// leads are the real paths of destinations and of links to folders below them; an empty one is not known.
+	// leads are the real paths of destinations and of links to folders below them; an empty one is unknown.
 	leads map[string]string
 	full  map[string]bool
 }

@@ -174,7 +174,7 @@ func same(token string, want [sha256.Size]byte) bool {
 }
 
 // welcome exchanges the ticket in "/?ticket=", or the token in "/?token=", for a cookie, and reports whether that was the request.
-// The browser goes on to an address without either.
+// The browser is sent to an address without either.
 func welcome(w http.ResponseWriter, r *http.Request, rules Rules, want [sha256.Size]byte) bool {
 	if rules.Cookie == "" || rules.Tickets == nil || r.URL.Path != "/" || r.Method != http.MethodGet {
 		return false

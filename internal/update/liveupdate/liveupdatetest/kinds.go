@@ -224,7 +224,7 @@ func kindNames() string {
 }
 
 // refused changes files that the container cannot take: behind a link of the image that leads out of the tree, and where the container
-// has a folder with files of its own. Only a new image is right then, and no other way.
+// has a folder with files of its own. In both cases, only a new image is right.
 func (k *kindsTest) refused() {
 	k.p.Ask(k.t, "cd "+k.remote+" && mkdir -p refused/full && echo theirs >refused/full/theirs && ln -s "+k.outside+" refused/out && mkdir -p refused/real && ln -s real refused/in")
 	for name, file := range map[string]string{"a link out": "refused/out/new", "a folder behind it": "refused/out/sub/new", "files of its own": "refused/full"} {
