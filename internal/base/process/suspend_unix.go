@@ -28,7 +28,7 @@ const (
 	stopping = time.Second
 	// noticing bounds the time until a shell notices that its job has stopped.
 	noticing = 5 * time.Second
-	// handoverCheck is the time between two checks which group has the terminal: there is no notification of a change.
+	// handoverCheck is the time between two checks of the group that has the terminal: nothing notifies of a change.
 	handoverCheck = 20 * time.Millisecond
 	// returnCheck is the same while the shell has the terminal.
 	returnCheck = 200 * time.Millisecond

@@ -38,7 +38,7 @@ type cluster struct {
 	// bereft are resources whose objects every removal takes along.
 	bereft []model.ManifestName
 	stuck  map[model.ManifestName]chan struct{}
-	// braked is the reason why nothing is deleted, kept the resources that stay, and asked counts the decisions.
+	// braked is the reason why nothing is deleted, kept are the resources that stay, and asked counts the decisions.
 	braked string
 	kept   []model.ManifestName
 	asked  int
