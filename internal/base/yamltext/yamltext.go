@@ -1,5 +1,5 @@
-// Package yamltext turns values and JSON into YAML, and YAML into JSON, without loss: readers of YAML refuse some characters that JSON may
-// have as they are, and take others for the end of a line.
+// Package yamltext converts values and JSON to YAML, and YAML to JSON, without loss. A plain copy would lose text: readers of
+// YAML refuse some characters that JSON may contain unescaped, and take others for the end of a line.
 package yamltext
 
 import (
@@ -30,8 +30,8 @@ func ToJSON(doc []byte) ([]byte, error) {
 	return yaml.YAMLToJSON(doc)
 }
 
-// Readable returns a JSON document in which readers of YAML find what readers of JSON find: the characters that they treat differently are
-// written by their numbers.
+// Readable returns a JSON document that has the same meaning for readers of YAML as for readers of JSON: the characters that they
+// treat differently are written by their numbers.
 func Readable(doc []byte) []byte {
 	var out []byte
 	kept := 0
@@ -52,8 +52,8 @@ func Readable(doc []byte) []byte {
 	return append(out, doc[kept:]...)
 }
 
-// differs reports whether readers of YAML treat a character of a JSON document in another way than readers of JSON. JSON itself writes the
-// control characters below the space by their numbers.
+// differs reports whether readers of YAML and readers of JSON treat a character of a JSON document differently. JSON itself writes
+// the control characters below the space by their numbers.
 func differs(r rune) bool {
 	switch r {
 	case 0x7f, 0x2028, 0x2029, 0xfeff, 0xfffe, 0xffff:

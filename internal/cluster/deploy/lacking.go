@@ -18,8 +18,8 @@ func IsLacking(err error) bool {
 	})
 }
 
-// lacksKind reports whether an object was refused because its kind is not defined, or not any more: then the server answers as for any
-// unknown path.
+// lacksKind reports whether an object was refused because its kind is not defined, or no longer defined: the server answers such
+// a request as it answers one for an unknown path.
 func lacksKind(err error) bool {
 	return meta.IsNoMatchError(err) || apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }

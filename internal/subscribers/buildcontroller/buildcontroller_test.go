@@ -463,8 +463,8 @@ func TestOvertaken(t *testing.T) {
 	})
 }
 
-// TestCopiesNeedNoSlot replaces a container while as many builds run as may: the new one gets its files at once, and what it takes leaves
-// room for a build.
+// TestCopiesNeedNoSlot replaces a container while the maximum number of builds runs: the new container gets its files at once, and
+// its update takes no slot from a build.
 func TestCopiesNeedNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := statetest.K8s("a", statetest.Image("a"))

@@ -107,7 +107,8 @@ const (
 type keeper struct {
 	record record
 	due    due
-	// owed are the containers that this session has seen; those of earlier sessions have been reported, with the files that they get now.
+	// owed has an entry for each container that this session has seen. Containers of earlier sessions have been reported, with the
+	// files that they get now.
 	owed map[string][]string
 	// synced is, by container, the time up to which its copies are in the record.
 	synced map[string]time.Time

@@ -179,7 +179,7 @@ func TestInitialSync(t *testing.T) {
 		t.Errorf("the second session updates %v", got)
 	}
 
-	// What is known of the container comes while its update runs already.
+	// The facts about the container arrive when its update already runs.
 	third := statetest.New(statetest.Session, state.TiltfileStarted{}, statetest.Loaded(second.manifest())).Then(statetest.Connected()...)
 	third.Deployed("a").Then(statetest.Pod("a", "p", "c1", "a:1")).Begin("a")
 	third.Then(state.ContainersRecognized{Resource: "a", Owed: map[string][]string{"c1": {p.path("gone")}}})

@@ -282,8 +282,9 @@ func TestDrift(t *testing.T) {
 	})
 }
 
-// TestDeleted: what others delete is applied again, whatever its kind, except kinds whose objects end by themselves and what has run to its
-// end. What is deleted again and again stays deleted. What hone did not make is reported, and stays deleted, too.
+// TestDeleted: an object that others delete is applied again, whatever its kind, unless objects of its kind end by themselves or
+// it has run to its end. An object that is deleted again and again stays deleted. An object that hone did not make is reported, and
+// stays deleted, too.
 func TestDeleted(t *testing.T) {
 	for _, tc := range []struct {
 		group, kind string

@@ -18,8 +18,8 @@ var vanishing = map[kind]bool{
 	{"certificates.k8s.io", "CertificateSigningRequest"}: true,
 }
 
-// vanishes reports whether an object may be gone although nobody has taken it away: by its kind, or because it has run to its end, as a
-// workflow that is cleaned up.
+// vanishes reports whether an object may be gone although no one has deleted it: because of its kind, or because it has run to its
+// end, such as a workflow that is cleaned up.
 func (b *book) vanishes(id model.ObjectID, a applied) bool {
 	return vanishing[kind{id.Group, id.Kind}] || state.Objects.In(b.view).Value(a.uid).Ended
 }

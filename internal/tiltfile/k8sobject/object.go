@@ -376,7 +376,7 @@ func (o *Object) decode() (fields, meta map[string]any, err error) {
 	return fields, meta, nil
 }
 
-// Annotated returns the object as JSON with more annotations. Those that it has stay as they are.
+// Annotated returns the object as JSON with more annotations. Its own annotations stay unchanged.
 func (o *Object) Annotated(more map[string]string) (string, error) {
 	fields, meta, err := o.decode()
 	if err != nil {

@@ -166,7 +166,7 @@ func TestRealExecUpdater(t *testing.T) {
 		p.Ask(t, "mv /bin/sh /bin/shell; touch /gone")
 		_, err := p.Updater.Update(t.Context(), p.Container, liveupdate.Plan{Copies: liveupdatetest.One(t)}, logstore.Discard)
 		liveupdatetest.WantInfra(t, err, "tar missing in image")
-		// A script determines what may be deleted.
+		// A script determines which files may be deleted.
 		_, err = p.Updater.Update(t.Context(), p.Container, liveupdate.Plan{Deletes: []string{"/gone"}}, logstore.Discard)
 		liveupdatetest.WantInfra(t, err, "sh missing in image")
 		var log strings.Builder

@@ -52,7 +52,8 @@ type surveyed struct {
 	full  map[string]bool
 }
 
-// unsurveyed is the answer of a container without the programs for it. Its links are not known, and tar and engines follow links to folders.
+// unsurveyed stands for the answer of a container that lacks the programs for a survey. Its links are unknown, and tar and engines
+// follow links to folders.
 var unsurveyed = surveyed{owners: unknownOwners}
 
 // questions returns the lines for the script: the copies with all folders above them, by destination.

@@ -231,8 +231,8 @@ func TestExecUpdater(t *testing.T) {
 	}
 }
 
-// TestLinksThatNobodySees copies below a folder of a container that has no shell to look for links on the way: tar and the engine would
-// follow them.
+// TestLinksThatNobodySees copies below a folder of a container that has no shell to look for links in the path: tar and the engine
+// would follow them.
 func TestLinksThatNobodySees(t *testing.T) {
 	copies := []Copy{{Local: put(t, t.TempDir(), "a", []byte("a"), 0o644), Remote: "/app/sub/a"}}
 	exec := &script{answers: []answer{{err: exited(127), silent: true}}}
