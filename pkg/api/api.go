@@ -11,7 +11,7 @@ type TriggerRequest struct {
 	NoCache bool `json:"no_cache,omitempty"`
 }
 
-// RestartRequest is the body of POST /api/restart, which restarts what resources run.
+// RestartRequest is the body of POST /api/restart, which restarts the pods or the processes of resources.
 type RestartRequest struct {
 	ManifestNames []string `json:"manifest_names"`
 	// Pods replaces pods; otherwise processes are restarted where they run.
@@ -20,24 +20,24 @@ type RestartRequest struct {
 
 // PauseRequest is the body of POST /api/pause. While a session is paused, updates begin only on request.
 type PauseRequest struct {
-	// Paused is whether the session should be paused.
+	// Paused is true to pause the session, and false to resume it.
 	Paused bool `json:"paused"`
 }
 
-// PauseResult is the response to a PauseRequest. Changed is false if the session was already as requested. Waiting is what has
-// waited in the paused session so far.
+// PauseResult is the response to a PauseRequest. Changed is false if the session was already in the requested state. Waiting lists
+// the work that the paused session has held back so far.
 type PauseResult struct {
 	Changed bool   `json:"changed"`
 	Waiting Paused `json:"waiting"`
 }
 
-// Paused is what waits in a paused session.
+// Paused lists the work that a paused session holds back.
 type Paused struct {
 	Since time.Time `json:"since,omitzero"`
-	// Resources are those whose updates wait, and Files is how many changed files they have.
+	// Resources are the resources whose updates wait, and Files is the number of their changed files.
 	Resources []string `json:"resources"`
 	Files     int      `json:"files"`
-	// TiltfileFiles is how many files of the Tiltfile have changed.
+	// TiltfileFiles is the number of changed files of the Tiltfile.
 	TiltfileFiles int `json:"tiltfileFiles"`
 }
 
@@ -54,7 +54,7 @@ type ForwardRequest struct {
 // Failure is the body of every response that is not a success.
 type Failure struct {
 	Error string `json:"error"`
-	// Mend is what to do about the error; absent when unknown.
+	// Mend tells how to fix the error; absent when unknown.
 	Mend string `json:"mend,omitempty"`
 }
 
@@ -70,7 +70,7 @@ type View struct {
 	EngineError   string    `json:"engineError,omitempty"`
 	// Paused is set while the user has paused the session.
 	Paused *Paused `json:"paused,omitempty"`
-	// WatchError is why files cannot be watched properly; absent when they can.
+	// WatchError is the reason why files cannot be watched properly; absent when they can.
 	WatchError  string       `json:"watchError,omitempty"`
 	Resources   []Resource   `json:"resources"`
 	Buttons     []Button     `json:"buttons"`
@@ -117,8 +117,8 @@ type Resource struct {
 	Synclets     []Synclet `json:"synclets,omitempty"`
 }
 
-// Restart is a restart of what a resource runs. FinishedAt is absent while it runs. Done lists what was restarted, in words;
-// Error is why something could not be restarted.
+// Restart is a restart of a resource's pods or processes. FinishedAt is absent while it runs. Done lists the restarted pods or
+// processes, in words; Error is the reason why something could not be restarted.
 type Restart struct {
 	Pods        bool      `json:"pods"`
 	RequestedAt time.Time `json:"requestedAt"`
@@ -127,7 +127,7 @@ type Restart struct {
 	Error       string    `json:"error,omitempty"`
 }
 
-// Waiting is why a resource is not updated now, and which resources it waits for.
+// Waiting is the reason why a resource is not updated now, and the resources that it waits for.
 type Waiting struct {
 	Reason string   `json:"reason"`
 	On     []string `json:"on,omitempty"`
@@ -151,10 +151,10 @@ type Build struct {
 	Containers []ContainerUpdate `json:"containers,omitempty"`
 }
 
-// Progress is how far the current stage of a running update is. Kind is build, push, apply, start or run. Image is the image
-// that is built or pushed, number Nth of Images. Step is how many of the Steps of its Dockerfile have begun; both are absent
-// while they are not known, and for custom_build. Percent is how much of the image has been pushed, if that is known. Waits is
-// why the stage pauses.
+// Progress is the progress of the current stage of a running update. Kind is build, push, apply, start or run. Image is the image
+// that is built or pushed, number Nth of Images. Step is the number of steps of its Dockerfile that have begun, and Steps is the
+// number of all of them; both are absent while they are unknown, and for custom_build. Percent is the percentage of the image that
+// has been pushed, if that is known. Waits is the reason why the stage pauses.
 type Progress struct {
 	Kind    string `json:"kind"`
 	Image   string `json:"image,omitempty"`
@@ -166,8 +166,8 @@ type Progress struct {
 	Waits   string `json:"waits,omitempty"`
 }
 
-// Process is the server of a local resource. State is starting, running, stopping, failed or stopped. Detail is why a running
-// server is not ready. ExitCode is set once the server has failed; it is -1 if the server could not be started.
+// Process is the server of a local resource. State is starting, running, stopping, failed or stopped. Detail is the reason why a
+// running server is not ready. ExitCode is set once the server has failed; it is -1 if the server could not be started.
 type Process struct {
 	State     string    `json:"state"`
 	PID       int       `json:"pid,omitempty"`
@@ -189,7 +189,7 @@ type Pod struct {
 }
 
 // Synclet is the program that hone runs in a container to receive files. State is starting, ready, broken or failed. Way is
-// how the synclet got into the container; Passed is why the ways that were tried before it did not work.
+// how the synclet got into the container; Passed is the reason why the ways that were tried before it did not work.
 type Synclet struct {
 	Pod       string `json:"pod"`
 	Container string `json:"container"`
@@ -199,8 +199,9 @@ type Synclet struct {
 	Error     string `json:"error,omitempty"`
 }
 
-// Forward is a port forward. State is waiting, ready, failed, or unknown while what is behind it does not answer. Address is where it listens, as it is declared: "8080" or
-// "host:8080"; absent for ports that Compose publishes. Added is set for a forward that was added in this session.
+// Forward is a port forward. State is waiting, ready, failed, or unknown while its destination does not answer. Address is the
+// local address, as it is declared: "8080" or "host:8080"; absent for ports that Compose publishes. Added is set for a forward that
+// was added in this session.
 type Forward struct {
 	LocalPort int    `json:"localPort"`
 	Address   string `json:"address,omitempty"`

@@ -1,6 +1,6 @@
 package api
 
-// Examination is the output of "hone doctor -o json": what hone finds on this machine and in the cluster.
+// Examination is the output of "hone doctor -o json": the findings about this machine and the cluster.
 type Examination struct {
 	// Version is the version of hone.
 	Version string `json:"version"`
@@ -22,9 +22,9 @@ type FindingSection struct {
 type Finding struct {
 	// Name is the name of the checked item, such as "context".
 	Name string `json:"name"`
-	// Value is what was found; empty where Fault explains why nothing was found.
+	// Value is the result of the check; empty where Fault explains why there is none.
 	Value string `json:"value,omitempty"`
-	// Fault is what is wrong; empty when nothing is. Mend is what to do about it.
+	// Fault is the fault that the check found; empty if there is none. Mend tells how to fix it.
 	Fault string `json:"fault,omitempty"`
 	Mend  string `json:"mend,omitempty"`
 }

@@ -20,9 +20,9 @@ type Event struct {
 	// Seq is the event's number. Numbers increase by one within a session, across all resources and types. A gap has the
 	// number of the last missing event.
 	Seq uint64 `json:"seq"`
-	// Time is when the session observed the event.
+	// Time is the time at which the session observed the event.
 	Time time.Time `json:"time"`
-	// Type is what happened, such as update-started.
+	// Type is the type of the event, such as update-started.
 	Type string `json:"type"`
 	// Resource is the resource that the event is about: "(Tiltfile)" for the Tiltfile, absent for the session as a whole.
 	Resource string `json:"resource,omitempty"`
@@ -55,7 +55,7 @@ type EventType struct {
 	Name string
 	// Body is the JSON name of the field of Event that holds the details; empty for types without details.
 	Body string
-	// Doc describes what happened.
+	// Doc describes the events of this type.
 	Doc string
 }
 
@@ -117,13 +117,13 @@ type SessionEvent struct {
 	Tiltfile string `json:"tiltfile"`
 	// URL is the address of the session's API.
 	URL string `json:"url,omitempty"`
-	// Failure is why the session failed; absent when it succeeded or is still running.
+	// Failure is the reason why the session failed; absent when it succeeded or is still running.
 	Failure string `json:"failure,omitempty"`
 }
 
 // TiltfileEvent describes an evaluation of the Tiltfile.
 type TiltfileEvent struct {
-	// Reason is why the evaluation was started, in words; present in the first event only.
+	// Reason explains why the evaluation was started, in words; present in the first event only.
 	Reason string `json:"reason,omitempty"`
 	// TookMs, Resources, Warnings and Error are present at the end of the evaluation: its duration, the number of declared
 	// resources, the number of warnings, and the reason for a failure.
@@ -162,7 +162,7 @@ type HoldEvent struct {
 type UpdateEvent struct {
 	// Serial numbers the updates of the resource, from 1.
 	Serial int `json:"serial"`
-	// Reason is why the update was started, in words.
+	// Reason explains why the update was started, in words.
 	Reason string `json:"reason,omitempty"`
 	// Files are the first of the changed files that the update includes, and Total is the number of such files. Paths below
 	// the Tiltfile's folder are relative to it.
@@ -170,16 +170,16 @@ type UpdateEvent struct {
 	Total int      `json:"total,omitempty"`
 	// StartedAt is the time of the snapshot that the update is based on: it includes every change up to then.
 	StartedAt time.Time `json:"startedAt"`
-	// Mode is how the update was done: synclet, container, exec, image, deploy, local or compose. Mode and all fields after
-	// it are present only at the end of the update.
+	// Mode is the way in which the update was done: synclet, container, exec, image, deploy, local or compose. Mode and all fields
+	// after it are present only at the end of the update.
 	Mode   string       `json:"mode,omitempty"`
 	TookMs Milliseconds `json:"tookMs,omitempty"`
-	// Error is why the update failed, with the fix where one is known; absent when it did not fail. A cancelled update was
+	// Error is the reason why the update failed, with the fix where one is known; absent when it did not fail. A cancelled update was
 	// superseded by a newer change or is no longer needed; it has neither failed nor succeeded.
 	Error     string `json:"error,omitempty"`
 	Cancelled bool   `json:"cancelled,omitempty"`
 	Warnings  int    `json:"warnings,omitempty"`
-	// FellBack is why a faster mode could not be used.
+	// FellBack is the reason why a faster mode could not be used.
 	FellBack string `json:"fellBack,omitempty"`
 	// Containers holds the result for each container of an in-place update, with the time of each stage.
 	Containers []ContainerUpdate `json:"containers,omitempty"`
@@ -206,7 +206,8 @@ type ReadyEvent struct {
 type RestartEvent struct {
 	// Pods is true if pods are replaced; otherwise processes are restarted where they run.
 	Pods bool `json:"pods"`
-	// Done lists what was restarted, in words. Error is why something could not be restarted. Both are present only at the end.
+	// Done lists the restarted pods or processes, in words. Error is the reason why something could not be restarted. Both are present
+	// only at the end.
 	Done  []string `json:"done,omitempty"`
 	Error string   `json:"error,omitempty"`
 }
@@ -239,7 +240,7 @@ type ProgramEvent struct {
 // ServerEvent describes the server of a local resource.
 type ServerEvent struct {
 	PID int `json:"pid,omitempty"`
-	// Detail is why the server is not ready, as reported by its probe.
+	// Detail is the reason why the server is not ready, as reported by its probe.
 	Detail string `json:"detail,omitempty"`
 	// ExitCode and Error are set for a server that has failed. ExitCode is -1 if the server could not be started.
 	ExitCode *int   `json:"exitCode,omitempty"`
@@ -289,14 +290,14 @@ type ControllerEvent struct {
 	Error   string `json:"error"`
 }
 
-// ProblemEvent describes what is wrong, the cause, and the fix.
+// ProblemEvent describes a problem, its cause and its fix.
 type ProblemEvent struct {
-	// Summary is what is wrong, in one line.
+	// Summary is the problem in one line.
 	Summary string `json:"summary"`
 	Cause   string `json:"cause,omitempty"`
 	// Detail is the related output or source text.
 	Detail string `json:"detail,omitempty"`
-	// Mend is what to do about it, including the command or line to paste. Link is where to read more.
+	// Mend is the fix, including the command or line to paste. Link is the address of a page with more about it.
 	Mend string `json:"mend,omitempty"`
 	Link string `json:"link,omitempty"`
 }

@@ -6,10 +6,10 @@ import "time"
 //
 // The parameters of GET /api/logs are: resource (may be repeated, or be a comma-separated list; once the Tiltfile was
 // evaluated, the name of a resource that never existed is an error), level (debug, info, warn or error: the minimum level),
-// source (all, build or runtime), span, since (a duration or a time), tail (the number of newest lines), after (the number of
-// the line after which to continue), pod and container (a part of the name, without regard to case), text (what a line must contain,
-// without regard to case, or match if it is written as /regex/), follow (true keeps sending until the session ends) and format (text or
-// json).
+// source (all, build or runtime), span, since (a duration or a time), tail (the number of newest lines), after (the number of the
+// line after which to continue), pod and container (a part of the name, without regard to case), text (a text that a line must
+// contain, without regard to case, or a regular expression, written as /regex/, that it must match), follow (true keeps sending
+// until the session ends) and format (text or json).
 type LogLine struct {
 	// Seq is the number of the line. Numbers increase across all resources. The parameter "after" takes such a number.
 	Seq  uint64    `json:"seq,omitempty"`

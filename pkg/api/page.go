@@ -14,7 +14,8 @@ type Ticket struct {
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
-// ModeRequest is the body of POST /api/mode, which sets the trigger mode of resources, regardless of the Tiltfile. Mode is auto or manual.
+// ModeRequest is the body of POST /api/mode, which sets the trigger mode of resources, regardless of the Tiltfile. Mode is auto or
+// manual.
 type ModeRequest struct {
 	ManifestNames []string `json:"manifest_names"`
 	Mode          string   `json:"mode"`
@@ -33,7 +34,8 @@ type AdoptRequest struct {
 	ManifestNames []string `json:"manifest_names"`
 }
 
-// PruneRequest is the body of POST /api/prune, which deletes what the Tiltfile no longer declares, although it is much.
+// PruneRequest is the body of POST /api/prune, which deletes the objects that the Tiltfile no longer declares, even if there are
+// many.
 type PruneRequest struct{}
 
 // Waits is the body of GET /api/waits: how long saves took until they ran, since the session began. Resources are those with saves, in
@@ -45,9 +47,9 @@ type Waits struct {
 	Resources []ResourceWaits `json:"resources"`
 }
 
-// ResourceWaits are the waits for one resource, in milliseconds: until the save ran in the slowest container, or what was deployed was
-// ready. They are about its newest 1,000 saves, of which Total is the sum. InPlace is how many of them were updates in place, and WorstUpdate is the number of the
-// update that took longest.
+// ResourceWaits are the waits for one resource, in milliseconds. A wait lasts until the save ran in the slowest container, or until
+// the deployed objects were ready. The numbers cover the newest 1,000 saves of the resource, and Total is the sum of their waits.
+// InPlace counts the updates in place among them, and WorstUpdate is the number of the update that took longest.
 type ResourceWaits struct {
 	Resource    string  `json:"resource"`
 	Saves       int     `json:"saves"`
@@ -66,8 +68,8 @@ type Architecture struct {
 	Loop   LoopNumbers  `json:"loop"`
 }
 
-// Part is a subscriber of the loop. Stage is where it stands in the order of the start. WakeUps counts how often a table that it reads
-// has changed, and Busy is how long it worked, in milliseconds.
+// Part is a subscriber of the loop. Stage is its stage in the order in which the parts start. WakeUps is the number of times that a
+// change of a table which it reads has woken it, and Busy is the time that it has worked, in milliseconds.
 type Part struct {
 	Name      string   `json:"name"`
 	Doc       string   `json:"doc"`
@@ -117,18 +119,19 @@ type BatchBucket struct {
 }
 
 // Page is an event of GET /api/page, a stream of server-sent events: the session as its web page shows it. The first event has
-// everything, and Whole is true. Each further one has what has changed since the one before it, at most one per 50 ms; a client that
+// everything, and Whole is true. Each further one has the changes since the one before it, at most one per 50 ms; a client that
 // reads slowly gets fewer, with all changes in them. In a session where nothing changes, nothing is sent.
 //
-// The ID of an event is where a client continues: with the header Last-Event-ID, or the parameter since, the stream begins with what
-// has changed since that event. It begins with everything if the ID is from another session, or too old.
+// A client continues after the last event that it has: with the ID of that event in the header Last-Event-ID, or in the parameter
+// since, the stream begins with the changes since that event. It begins with everything if the ID is from another session, or too
+// old.
 //
 // The parameters are: since; detail, the name of a resource whose details are sent too; log, which may be repeated: the names of
-// resources, or * for all; and follow, false for one event with what the client lacks now. With log the stream also has events of type
-// "log", each a LogNews, at most one per 100 ms.
+// resources, or * for all; and follow: false requests a single event with everything that the client lacks now. With log the stream
+// also has events of type "log", each a LogNews, at most one per 100 ms.
 type Page struct {
 	Whole bool `json:"whole,omitempty"`
-	// Now is the time of the session's machine. All times are of its clock.
+	// Now is the time of the session's machine. All times are taken from its clock.
 	Now     time.Time    `json:"now"`
 	Session *PageSession `json:"session,omitempty"`
 	// Order are the names of all resources in the order of the Tiltfile, "(Tiltfile)" first; absent if it has not changed.
@@ -141,12 +144,13 @@ type Page struct {
 	Detail *PageDetail `json:"detail,omitempty"`
 }
 
-// LogNews is an event of type "log" of GET /api/page. Lines is how many lines the resources have written since the session began.
+// LogNews is an event of type "log" of GET /api/page. Lines is the number of lines that the resources have written since the
+// session began.
 type LogNews struct {
 	Lines uint64 `json:"lines"`
 }
 
-// PageSession is what a page shows of the session itself.
+// PageSession is the part of a page that is about the session itself.
 type PageSession struct {
 	// Run identifies this run of the session.
 	Run     string `json:"run"`
@@ -161,7 +165,7 @@ type PageSession struct {
 	Paused  bool         `json:"paused,omitempty"`
 	Ended   bool         `json:"ended,omitempty"`
 	Notices []PageNotice `json:"notices,omitempty"`
-	// Arguments are those of the Tiltfile, and Buttons are all of its buttons, in its order.
+	// Arguments are the arguments of the Tiltfile, and Buttons are all buttons that it declares, in its order.
 	Arguments []string `json:"arguments,omitempty"`
 	Buttons   []Button `json:"buttons,omitempty"`
 	// Evaluation counts the evaluations of the Tiltfile; ConfirmRequest takes it.
@@ -176,8 +180,8 @@ type PagePast struct {
 	By string    `json:"by"`
 }
 
-// PageNotice is a problem that belongs to no resource. Severity is error or warning. Act is what the page can do about it: resume,
-// prune or confirm; empty for nothing.
+// PageNotice is a problem that belongs to no resource. Severity is error or warning. Act is the request with which the page can
+// solve it: resume, prune or confirm; empty if there is none.
 type PageNotice struct {
 	Severity string `json:"severity"`
 	Summary  string `json:"summary"`
@@ -193,7 +197,7 @@ type PageResource struct {
 	Type   string   `json:"type"`
 	Labels []string `json:"labels,omitempty"`
 	Status string   `json:"status"`
-	// Text says what happens or is missing; empty while an update runs, and where Last says it.
+	// Text describes the resource's activity, or the thing that it lacks; empty while an update runs, and where Last describes it.
 	Text        string `json:"text,omitempty"`
 	TriggerMode string `json:"triggerMode,omitempty"`
 	Disabled    bool   `json:"disabled,omitempty"`
@@ -202,9 +206,9 @@ type PageResource struct {
 	// Current is the running update, and Last the newest completed one.
 	Current *PageUpdate `json:"current,omitempty"`
 	Last    *PageUpdate `json:"last,omitempty"`
-	// Waiting is why the resource is not updated now.
+	// Waiting is the reason why the resource is not updated now.
 	Waiting *Waiting `json:"waiting,omitempty"`
-	// Pending is how many changed files wait for an update.
+	// Pending is the number of changed files that wait for an update.
 	Pending int         `json:"pending,omitempty"`
 	Runtime PageRuntime `json:"runtime"`
 	// Behind is the number of containers in which an update is still running that the others already have.
@@ -212,9 +216,9 @@ type PageResource struct {
 	Forwards  []Forward  `json:"forwards,omitempty"`
 	Endpoints []PageLink `json:"endpoints,omitempty"`
 	DependsOn []string   `json:"dependsOn,omitempty"`
-	// Drift says what others have changed of its objects: "changed by kubectl-edit".
+	// Drift describes the changes that others made to its objects: "changed by kubectl-edit".
 	Drift string `json:"drift,omitempty"`
-	// Start is how it started; absent before its first update.
+	// Start holds the times of its start; absent before its first update.
 	Start *PageStart `json:"start,omitempty"`
 	// Relapse is set for a container in a crash loop that runs again at the moment.
 	Relapse *PageRelapse `json:"relapse,omitempty"`
@@ -222,13 +226,14 @@ type PageResource struct {
 	Error string `json:"error,omitempty"`
 }
 
-// PageStart is when the first update of a resource began since it was declared or enabled, and when it was first up to date and ready.
+// PageStart holds the times of a resource's start. Began is the start of its first update since it was declared or enabled. Ready
+// is the time at which it was first up to date and ready.
 type PageStart struct {
 	Began time.Time `json:"began"`
 	Ready time.Time `json:"ready,omitzero"`
 }
 
-// PageRelapse is a container in a crash loop that runs again. Reason is why its last run ended, for people.
+// PageRelapse is a container in a crash loop that runs again. Reason explains why its last run ended, for people.
 type PageRelapse struct {
 	Container string `json:"container"`
 	Reason    string `json:"reason"`
@@ -241,8 +246,8 @@ type PageLink struct {
 	Name string `json:"name,omitempty"`
 }
 
-// PageUpdate is an update in a row. Mode is "in place", image, local and so on; empty until it is known. Files are the first changed
-// files, of FileCount. Milliseconds is how long it took; an update in place takes from the save until the slowest container.
+// PageUpdate is an update in a row. Mode is "in place", image, local and so on; empty until it is known. Files are the first
+// changed files, of FileCount. Milliseconds is its duration; an update in place takes from the save until the slowest container.
 type PageUpdate struct {
 	Serial       int       `json:"serial"`
 	Mode         string    `json:"mode,omitempty"`
@@ -260,7 +265,8 @@ type PageUpdate struct {
 	FellBack     string    `json:"fellBack,omitempty"`
 }
 
-// PageRuntime is what runs. Status is that of Resource.RuntimeStatus. Since is when a running process was started.
+// PageRuntime is the state of a resource's pods, containers or process. Status has the values of Resource.RuntimeStatus. Since is
+// the time at which a running process was started.
 type PageRuntime struct {
 	Status   string    `json:"status"`
 	Text     string    `json:"text,omitempty"`
@@ -287,17 +293,17 @@ type PageDetail struct {
 	ServeCmd    string            `json:"serveCmd,omitempty"`
 	UpdateCmd   string            `json:"updateCmd,omitempty"`
 	Description string            `json:"description,omitempty"`
-	// NoForwards is why no port can be forwarded to it; empty if one can.
+	// NoForwards is the reason why no port can be forwarded to it; empty if one can.
 	NoForwards string `json:"noForwards,omitempty"`
-	// ConfigFiles are the files whose change evaluates the Tiltfile again, and Warnings those of the last evaluation; both only for the
-	// Tiltfile, whose evaluations are in Updates.
+	// ConfigFiles are the files whose change evaluates the Tiltfile again, and Warnings are the warnings of the last evaluation. Only
+	// the Tiltfile has them. Its evaluations are in Updates.
 	ConfigFiles []string `json:"configFiles,omitempty"`
 	Warnings    []string `json:"warnings,omitempty"`
 }
 
-// PageObject is an object that the resource has applied. What is set if it differs from what was applied: changed, deleted or made
-// again. Since is when that was noticed, and Fields are those that differ: From is the value in the cluster, To the one that was applied.
-// Keep is set if the session applies it again by itself.
+// PageObject is an object that the resource has applied. What is set if the object differs from the applied one: changed, deleted
+// or made again. Since is the time at which the difference was noticed, and Fields are the fields that differ: From is the value in
+// the cluster, To the applied one. Keep is set if the session applies the object again by itself.
 type PageObject struct {
 	Kind      string        `json:"kind"`
 	Name      string        `json:"name"`
@@ -309,7 +315,7 @@ type PageObject struct {
 	Keep      bool          `json:"keep,omitempty"`
 }
 
-// PageImage is an image of the resource, what it is built on, and the reference under which it was deployed last.
+// PageImage is an image of the resource, the images that it is built on, and the reference under which it was last deployed.
 type PageImage struct {
 	Name     string   `json:"name"`
 	BuiltOn  []string `json:"builtOn,omitempty"`
@@ -321,7 +327,7 @@ type PageBuild struct {
 	PageUpdate
 	AllFiles []string    `json:"allFiles,omitempty"`
 	Stages   []PageStage `json:"stages,omitempty"`
-	// Mend is what to do about the error, and Output are the last lines before it.
+	// Mend tells how to fix the error, and Output holds the last lines before it.
 	Mend   string   `json:"mend,omitempty"`
 	Output []string `json:"output,omitempty"`
 	Span   string   `json:"span,omitempty"`
@@ -395,7 +401,7 @@ type PageDeclaration struct {
 // The parameters are resource, level, source, span, since, after, text, pod and container, as for GET /api/logs; from, the first
 // position; and count, the number of positions, at most 1000. Without from, the window is the end of the log.
 type LogWindow struct {
-	// First is the position before which no lines are stored any more, and End the one after the newest line.
+	// First is the position before which lines are no longer stored, and End the one after the newest line.
 	First int `json:"first"`
 	End   int `json:"end"`
 	// Lines are the lines of the window. Positions are missing where lines were dropped because of the bounds of the log.
@@ -410,10 +416,11 @@ type LogAt struct {
 
 // LogFound is the body of GET /api/logs/find, which finds a text in a log without hiding the other lines.
 //
-// The parameters are those of GET /api/logs/window that select lines; find, the text to find, written as parameter text is; from, the
-// position to start from, by default the end of the log; and back, true for the match at or before from instead of at or after it.
-// Where there is none in that direction, it is the one that is farthest in the other. With seq instead of find, it is the position of the
-// line with this number, or of the next one.
+// The parameters are the parameters of GET /api/logs/window that select lines, and: find, the text to find, written like the
+// parameter text; from, the position at which the search starts, by default the end of the log; and back, true for the match at or
+// before from instead of the one at or after it. If there is no match in that direction, the search wraps around, and the result is
+// the match that is farthest in the other direction. With seq instead of find, the result is the position of the line with this
+// number, or of the next one.
 type LogFound struct {
 	// At is the position of the match among the lines that the filter matches, -1 if there is none.
 	At int `json:"at"`

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Plan is what an operation would do, as the API server says before anything is written.
+// Plan lists the changes that an operation would make, as the API server predicts them before anything is written.
 type Plan struct {
 	// Evaluation counts the evaluations of the Tiltfile in the session that made the plan; 0 without a session. ConfirmRequest takes it.
 	Evaluation int `json:"evaluation,omitempty"`
@@ -18,8 +18,8 @@ type Plan struct {
 	Summary map[PlanAction]int `json:"summary"`
 }
 
-// Changes reports whether the operation would change anything. What comes of what only runs is not known: that counts if it is new, or
-// not what ran last.
+// Changes reports whether the operation would change anything. The effect of a step that only runs is unknown: such a step counts
+// as a change if it is new, or differs from the last run.
 func (p Plan) Changes() bool {
 	if slices.ContainsFunc(p.Steps, func(s PlanStep) bool { return s.Changed }) {
 		return true
@@ -32,7 +32,7 @@ func (p Plan) Changes() bool {
 	return false
 }
 
-// PlanAction is what an operation does with an object.
+// PlanAction is the action of an operation on an object.
 type PlanAction string
 
 // The actions.
@@ -60,34 +60,35 @@ const (
 	ActionBlocked PlanAction = "blocked"
 )
 
-// PlanStep is what happens to one object.
+// PlanStep is the action on one object.
 type PlanStep struct {
 	Object PlanObject `json:"object"`
 	// Resource is the resource that the object belongs to.
 	Resource string     `json:"resource"`
 	Action   PlanAction `json:"action"`
-	// UID is that of the object in the cluster; empty if there is none.
+	// UID is the UID of the object in the cluster; empty if there is none.
 	UID string `json:"uid,omitempty"`
 	// Declared is a hash of the declared object, with images that are not built; empty for a Secret and for objects that are no
 	// longer declared.
 	Declared string `json:"declared,omitempty"`
-	// Reason is why, in a few words; empty if the fields tell it.
+	// Reason is the reason for the action, in a few words; empty where Fields show it.
 	Reason string        `json:"reason,omitempty"`
 	Fields []FieldChange `json:"fields,omitempty"`
-	// Changed is set if what runs has not run before, or differs from what ran last: its command, and the files and images that it is
-	// declared to depend on.
+	// Changed is set if the step runs something that is new or differs from the last run: its command, or the files and images that it
+	// is declared to depend on.
 	Changed bool `json:"changed,omitempty"`
 	// Keep is set if a session applies the object again by itself when others change it (keep=True).
 	Keep bool `json:"keep,omitempty"`
 }
 
-// PlanLocal is the kind that stands for a local resource: what its commands make is no object. To delete it is to run its down command.
+// PlanLocal is the kind that stands for a local resource, whose commands make no objects. To delete it is to run its down command.
 const PlanLocal = "local"
 
 // PlanContainers is the kind that stands for the running containers of a resource, which an update changes in place.
 const PlanContainers = "containers"
 
-// PlanCustomDeploy is the kind that stands for what a command of the Tiltfile deploys. To delete it is to run its delete command.
+// PlanCustomDeploy is the kind that stands for the objects that a command of the Tiltfile deploys. To delete it is to run its
+// delete command.
 const PlanCustomDeploy = "k8s_custom_deploy"
 
 // PlanCompose is the kind that stands for a service of Docker Compose.
@@ -101,7 +102,7 @@ type PlanObject struct {
 	Name      string `json:"name"`
 }
 
-// ChangeClass is why a field changes.
+// ChangeClass is the reason why a field changes.
 type ChangeClass string
 
 // The classes.
@@ -118,7 +119,7 @@ const (
 
 // FieldChange is a field that an operation would change.
 type FieldChange struct {
-	// Path is where the field is: spec.template.spec.containers[name=main].image.
+	// Path is the path of the field: spec.template.spec.containers[name=main].image.
 	Path  string      `json:"path"`
 	Class ChangeClass `json:"class"`
 	// From is the value in the cluster and To the one after the operation; nil where there is none. The values of a Secret are
@@ -130,17 +131,18 @@ type FieldChange struct {
 	Applied any `json:"applied,omitempty"`
 	// AfterBuild is set if the value is known only after the build of an image.
 	AfterBuild bool `json:"afterBuild,omitempty"`
-	// AfterApply is set if the value is that of a field of another object, and known only after that one is applied.
+	// AfterApply is set if the value is taken from a field of another object, and is known only after that object is applied.
 	AfterApply bool `json:"afterApply,omitempty"`
 	// Manager is the field manager that set the value in the cluster, and At when; only for drift and conflicts.
 	Manager string     `json:"manager,omitempty"`
 	At      *time.Time `json:"at,omitempty"`
 }
 
-// ConfirmRequest is the body of POST /api/confirm, which lets go on what waits in a session that asks (hone up --confirm): updates and
-// the deletion of what is no longer declared.
+// ConfirmRequest is the body of POST /api/confirm. In a session that asks (hone up --confirm), it starts the updates and deletions
+// that wait for the user's answer.
 type ConfirmRequest struct {
-	// Evaluation is that of the plan that was looked at. If the Tiltfile was evaluated since, the request is refused.
+	// Evaluation is the number of the evaluation behind the plan that the user has seen. If the Tiltfile was evaluated since, the
+	// request is refused.
 	Evaluation int `json:"evaluation"`
 }
 

@@ -21,8 +21,8 @@ type RunningSession struct {
 	// Resources is the number of resources by state; absent when the session does not respond. Error is then the reason.
 	Resources *ResourceCounts `json:"resources,omitempty"`
 	Error     string          `json:"error,omitempty"`
-	// TiltfileError is the first line of the error in the Tiltfile. The resources are then those of the last evaluation
-	// without an error.
+	// TiltfileError is the first line of the error in the Tiltfile. Resources then counts the resources of the last evaluation without
+	// an error.
 	TiltfileError string `json:"tiltfileError,omitempty"`
 }
 

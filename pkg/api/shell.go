@@ -1,7 +1,7 @@
 package api
 
-// Shell is the body of GET /api/shell: where a shell of a resource can run. The query names the resource, and may name a pod and
-// a container: resource, pod, container. Without a resource the only one is meant.
+// Shell is the body of GET /api/shell: the places in which a shell of a resource can run. The query parameters are resource, pod
+// and container; the last two are optional. Without a resource, the project must have only one.
 type Shell struct {
 	Resource string `json:"resource"`
 	// Containers are the running containers, the best choice first; absent for a resource that runs on the machine of the session.
@@ -14,8 +14,8 @@ type Shell struct {
 }
 
 // ShellContainer is a running container. Kind is ordinary, sidecar or init. PodReady is true if its pod is ready, Current if the
-// pod is of the newest deploy, and Live if live updates go to the container. A container of Compose has no namespace, and its own
-// name as pod.
+// pod belongs to the newest deploy, and Live if live updates go to the container. A container of Compose has no namespace, and its
+// own name as pod.
 type ShellContainer struct {
 	Namespace string `json:"namespace,omitempty"`
 	Pod       string `json:"pod"`
@@ -35,8 +35,8 @@ type ShellCluster struct {
 	Kubeconfig string `json:"kubeconfig,omitempty"`
 }
 
-// ShellFolder is a folder on the machine of the session. Env are environment variables, "NAME=VALUE", that commands of the
-// resource have in addition to those of the session itself. They may be secrets: only clients at the session's socket get them.
+// ShellFolder is a folder on the machine of the session. Env are environment variables, "NAME=VALUE", that commands of the resource
+// have in addition to the environment of the session. They may be secrets: only clients at the session's socket get them.
 type ShellFolder struct {
 	Dir string   `json:"dir"`
 	Env []string `json:"env,omitempty"`

@@ -14,11 +14,11 @@ const SnapshotVersion = 1
 type Snapshot struct {
 	// SnapshotVersion is the version of the schema. A document without it is not a snapshot of hone.
 	SnapshotVersion int `json:"snapshotVersion"`
-	// CreatedAt is when the snapshot was created.
+	// CreatedAt is the time at which the snapshot was created.
 	CreatedAt time.Time `json:"createdAt"`
 	// Version is the version of hone that ran the session.
 	Version string `json:"version"`
-	// View is what GET /api/view served at that moment. Scripts should read this field.
+	// View is the response of GET /api/view at that moment. Scripts should read this field.
 	View View `json:"view"`
 	// Snapshot is the number of the store's snapshot.
 	Snapshot uint64 `json:"snapshot"`
@@ -49,18 +49,18 @@ type TableEntry struct {
 	Finalizers []string `json:"finalizers,omitempty"`
 	// Labels are the labels of the entry.
 	Labels map[string]string `json:"labels,omitempty"`
-	// Created is when the entry was created, and Updated is when it last changed.
+	// Created is the time at which the entry was created, and Updated is the time of its last change.
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
 	// Entry is the value. "hone explain TABLE.entry" describes its fields.
 	Entry json.RawMessage `json:"entry"`
 }
 
-// EngineDump is the body of GET /api/dump/engine, and what "hone dump engine" prints: the whole store.
+// EngineDump is the body of GET /api/dump/engine and the output of "hone dump engine": the whole store.
 type EngineDump struct {
 	// Version is the version of hone.
 	Version string `json:"version"`
-	// CreatedAt is when the dump was created.
+	// CreatedAt is the time at which the dump was created.
 	CreatedAt time.Time `json:"createdAt"`
 	// Snapshot is the number of the store's snapshot.
 	Snapshot uint64 `json:"snapshot"`
@@ -72,11 +72,11 @@ type EngineDump struct {
 	Tables map[string][]TableEntry `json:"tables"`
 }
 
-// LogDump is the body of GET /api/dump/logstore, and what "hone dump logstore" prints: all logs that are kept.
+// LogDump is the body of GET /api/dump/logstore and the output of "hone dump logstore": all logs that are kept.
 type LogDump struct {
-	// CreatedAt is when the dump was created.
+	// CreatedAt is the time at which the dump was created.
 	CreatedAt time.Time `json:"createdAt"`
-	// Resources are how much log text is kept of each resource, and where.
+	// Resources describe the kept log text of each resource, and its storage.
 	Resources []LogInventory `json:"resources"`
 	// Lines are all lines that are kept, in the order in which they were written.
 	Lines []LogLine `json:"lines"`

@@ -9,7 +9,7 @@ type Summary struct {
 	// ExitCode is the exit code of hone ci: 0 for success, 1 for a failure, 124 for a timeout, 5 for an error in the
 	// Tiltfile, 130 when it was interrupted.
 	ExitCode int `json:"exitCode"`
-	// Failure is why the session failed, in words.
+	// Failure is the reason why the session failed, in words.
 	Failure string `json:"failure,omitempty"`
 	// Tiltfile is an absolute path.
 	Tiltfile  string       `json:"tiltfile"`
@@ -30,7 +30,7 @@ type ResourceSummary struct {
 	// Status is ok, failed, unfinished for a resource that was neither when the session ended, or skipped for a resource that
 	// does not count.
 	Status string `json:"status"`
-	// Skipped is why the resource does not count: disabled, or manual for a resource that waits for a trigger.
+	// Skipped is the reason why the resource does not count: disabled, or manual for a resource that waits for a trigger.
 	Skipped string `json:"skipped,omitempty"`
 	// UpdateStatus is none, pending, in_progress, ok, error or not_applicable; RuntimeStatus is unknown, ok, pending, error,
 	// not_applicable or none. Both are the values at the end of the session.
@@ -46,7 +46,8 @@ type ResourceSummary struct {
 	Restarts int `json:"restarts"`
 	// Waits are the reasons why the resource waited, in the order in which the waits began.
 	Waits []Wait `json:"waits,omitempty"`
-	// Problem is why the resource failed or could not finish, or which of its ports does not work; absent where nothing is wrong.
+	// Problem is the reason why the resource failed or could not finish, or which of its ports does not work; absent where nothing is
+	// wrong.
 	Problem *ProblemEvent `json:"problem,omitempty"`
 }
 

@@ -1,11 +1,11 @@
 package api
 
-// TiltfileResult is what "hone tiltfile -o json" prints: what an evaluation declared. Lists without elements are [], never
-// null.
+// TiltfileResult is the output of "hone tiltfile -o json": everything that an evaluation declared. Lists without elements are [],
+// never null.
 type TiltfileResult struct {
 	// Resources are in the order in which the Tiltfile declares them, uncategorized first; empty after an error.
 	Resources []TiltfileResource `json:"resources"`
-	// Errors are the reasons why the evaluation failed, in the form "FILE:LINE: what is wrong"; empty when it succeeded.
+	// Errors are the reasons why the evaluation failed, in the form "FILE:LINE: ERROR"; empty when it succeeded.
 	Errors []string `json:"errors"`
 	// Warnings are probable mistakes, in the order in which they were found.
 	Warnings []string `json:"warnings"`
@@ -20,7 +20,7 @@ const (
 	TypeCompose = "compose"
 )
 
-// The values of TiltfileResource.TriggerMode; the numbers are those of Tilt.
+// The values of TiltfileResource.TriggerMode. Tilt uses the same numbers.
 const (
 	// TriggerAuto updates at the start and whenever a file changes.
 	TriggerAuto = 0
@@ -44,7 +44,7 @@ type TiltfileResource struct {
 	ResourceDeps []string `json:"resourceDeps"`
 	// TriggerMode is one of the Trigger constants: trigger_mode= and auto_init= combined in one number.
 	TriggerMode int `json:"triggerMode"`
-	// AutoInit is whether the first update starts automatically.
+	// AutoInit determines whether the first update starts automatically.
 	AutoInit bool `json:"autoInit"`
 	// Images are the images that the resource needs and that hone or Compose builds, and the images that k8s_custom_deploy
 	// updates in place. Base images come before the images that are built on them.

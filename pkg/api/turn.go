@@ -3,7 +3,7 @@ package api
 // TurnRequest is the body of POST /api/turn. Another process, such as "hone ci", is about to deploy the session's project: the session
 // begins no update from now on. The turn lasts until the client closes the connection.
 type TurnRequest struct {
-	// By is who that is, for people: "hone ci (pid 42)".
+	// By names the process, for people: "hone ci (pid 42)".
 	By string `json:"by"`
 }
 
@@ -11,6 +11,6 @@ type TurnRequest struct {
 type Turn struct {
 	// WaitsFor are the resources whose running updates have to end first.
 	WaitsFor []string `json:"waitsFor,omitempty"`
-	// Granted is set in the last line: no update runs any more.
+	// Granted is set in the last line: no update is running now.
 	Granted bool `json:"granted,omitempty"`
 }

@@ -1,6 +1,6 @@
 package model
 
-// APIObjects are what a Tiltfile declares through v1alpha1, in the order of the calls.
+// APIObjects are the objects that a Tiltfile declares through v1alpha1, in the order of the calls.
 type APIObjects struct {
 	Buttons        []Button
 	Commands       []Command

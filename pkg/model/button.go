@@ -40,7 +40,7 @@ const (
 	ComponentGlobal   ComponentType = "Global"
 )
 
-// ButtonPlace is where a button is shown: next to the resource named Component, or in the global bar.
+// ButtonPlace is the place where a button is shown: next to the resource named Component, or in the global bar.
 type ButtonPlace struct {
 	Type      ComponentType
 	Component string

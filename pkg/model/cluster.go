@@ -32,7 +32,7 @@ func (p Product) Dev() bool {
 	return false
 }
 
-// Cluster is what hone knows about its cluster.
+// Cluster holds the properties of hone's cluster, as far as they are known.
 type Cluster struct {
 	Context   string
 	Name      string
@@ -50,7 +50,7 @@ type Cluster struct {
 	Registry Registry
 }
 
-// Capabilities are what a cluster serves, as the templates of Helm charts see it.
+// Capabilities are the versions and APIs that a cluster serves, as the templates of Helm charts see them.
 type Capabilities struct {
 	// KubeVersion is the version of the API server ("v1.34.4").
 	KubeVersion string

@@ -48,7 +48,7 @@ type FileWatch struct {
 	Meta
 }
 
-// ID is the target under which changes of its files are reported.
+// ID returns the target under which changes of its files are reported.
 func (f FileWatch) ID() TargetID { return TargetID{TargetFileWatch, f.Name} }
 
 // ConfigMap is data that other declarations refer to: v1alpha1.config_map. It is unrelated to the ConfigMaps of a cluster.
@@ -59,8 +59,8 @@ type ConfigMap struct {
 	Meta
 }
 
-// DisableSource is what disables an object: config maps in which a key is "true". If there are several, all of them must be
-// "true". The zero value never disables.
+// DisableSource names the config maps that disable an object: it is disabled while a key in each of them is "true". The zero value
+// never disables.
 type DisableSource struct {
 	Keys []ConfigMapKey
 }

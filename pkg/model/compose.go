@@ -20,7 +20,7 @@ type ComposeTarget struct {
 	// ImageTarget is the reference of the image in the manifest's Images that replaces Image: once built, it must be tagged
 	// as Image. Empty where Compose builds or pulls the image.
 	ImageTarget string
-	// Build is how Compose builds the image; nil where the image is pulled, or built by hone.
+	// Build is the build that Compose does for the image; nil where the image is pulled, or built by hone.
 	Build *ComposeBuild
 	// Entrypoint and Command are those that the service sets for its containers; nil for the image's own.
 	Entrypoint []string
@@ -61,11 +61,11 @@ type ComposeFile struct {
 	// Content is the text; unused for a file on disk. Callers that run Compose must write it to a file. It may contain
 	// passwords.
 	Content string
-	// Source is where the text comes from, for messages.
+	// Source names the origin of the text, for messages.
 	Source string
 }
 
-// ComposeBuild is how Compose builds an image.
+// ComposeBuild is the build that Compose does for an image.
 type ComposeBuild struct {
 	// Context is the absolute path of the build context, or the address of a remote context.
 	Context string

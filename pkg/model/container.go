@@ -17,7 +17,7 @@ type ContainerRef struct {
 	Arch string
 	// Synclet is the path of the synclet that came with its pod or its image; empty without one.
 	Synclet string
-	// StartedAt is when the run began, to the second; zero where that is unknown.
+	// StartedAt is the time at which the run began, to the second; zero where that is unknown.
 	StartedAt time.Time
 	// Syncs say which of its files may be written.
 	Syncs []Sync

@@ -14,5 +14,5 @@ type Declaration struct {
 	From int
 }
 
-// MostSource is how many lines of a call a Declaration has.
+// MostSource is the largest number of source lines that a Declaration keeps of a call.
 const MostSource = 20

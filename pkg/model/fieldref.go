@@ -89,7 +89,7 @@ func FieldRefs(text string) ([]FieldRef, error) {
 	return out, nil
 }
 
-// ReplaceFieldRefs replaces the tokens in a text by what value returns.
+// ReplaceFieldRefs replaces each token in a text by the result of value for its reference. An invalid token stays.
 func ReplaceFieldRefs(text string, value func(FieldRef) string) string {
 	return fieldRefPattern.ReplaceAllStringFunc(text, func(token string) string {
 		m := fieldRefPattern.FindStringSubmatch(token)

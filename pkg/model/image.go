@@ -26,7 +26,7 @@ type ImageTarget struct {
 	Watch      WatchSpec
 }
 
-// ID is the target's id.
+// ID returns the target's id.
 func (t ImageTarget) ID() TargetID { return ImageID(t.Ref) }
 
 // DockerBuild is an image described by a Dockerfile.
@@ -70,8 +70,8 @@ func (c CustomBuild) BuildsNothing() bool {
 	return c.OutputsImageRefTo == "" && (n == 1 || n > 2) && strings.TrimSpace(c.Command.Argv[n-1]) == ":"
 }
 
-// LiveUpdate is how changed files reach a running container. The steps are in the order that the Tiltfile language enforces:
-// initial sync, stop paths, syncs, runs, restart.
+// LiveUpdate is the procedure by which changed files reach a running container. The steps are in the order that the Tiltfile
+// language enforces: initial sync, stop paths, syncs, runs, restart.
 type LiveUpdate struct {
 	InitialSync bool
 	// StopPaths are absolute local paths (fall_back_on): a change below one of them needs a new image.
@@ -80,14 +80,14 @@ type LiveUpdate struct {
 	Runs      []Run
 	// RestartContainer restarts the container after the steps.
 	RestartContainer bool
-	// RestartProcess, unless nil, restarts the container's process after the steps without restarting the container: the
-	// process runs under the synclet's supervisor.
+	// RestartProcess, if set, restarts the container's process after the steps without restarting the container: the process runs
+	// under the synclet's supervisor.
 	RestartProcess *RestartProcess
 }
 
-// RestartProcess is when a container's process is restarted.
+// RestartProcess restarts a container's process after an update in place.
 type RestartProcess struct {
-	// Triggers are as those of Run: unless empty, only a change that one of them covers restarts the process.
+	// Triggers work like the triggers of Run: unless empty, only a change that one of them covers restarts the process.
 	Triggers []string
 	// File is a path in the container: touching that file also restarts the process. It may be empty.
 	File string
@@ -142,6 +142,6 @@ type ImageResult struct {
 	Cluster string
 	// ImageID is the builder's content id ("sha256:…"); empty if the builder did not report it.
 	ImageID string
-	// StartedAt is when the build of the image began. The image does not include later file changes.
+	// StartedAt is the time at which the build of the image began. The image does not include later file changes.
 	StartedAt time.Time
 }

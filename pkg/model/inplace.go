@@ -12,14 +12,14 @@ type ContainerUpdate struct {
 	Namespace, Pod, Container string
 	// ID is the container engine's id.
 	ID string
-	// Mode is how the update was done: "synclet", "container" or "exec".
+	// Mode is the way in which the update was done: "synclet", "container" or "exec".
 	Mode string
 	// Files is the number of files copied, Deletes the number of files deleted, and Same the number of files that needed
 	// neither, which only the synclet reports. Bytes is the size of the copied files.
 	Files, Deletes, Same int
 	Bytes                int64
 	Stages               Stages
-	// Err is why the update failed; empty when it succeeded.
+	// Err is the reason why the update failed; empty when it succeeded.
 	Err string
 	// Behind means that the update of this container is still running after the update of the others has ended.
 	Behind bool
@@ -46,7 +46,7 @@ type Stages struct {
 	Restarted time.Duration
 }
 
-// Total is the time from the save until the end of the update.
+// Total returns the time from the save until the end of the update.
 func (s Stages) Total() time.Duration {
 	return s.Noticed + s.Waited + s.Sent + s.Applied + s.Ran + s.Restarted
 }
@@ -98,7 +98,7 @@ func (u ContainerUpdate) String() string {
 	return fmt.Sprintf("%s by %s in %s", u.What(), u.Mode, u.Stages)
 }
 
-// What describes what was done: "2 files, 1.2 KB, 1 delete", "nothing to send".
+// What describes the update: "2 files, 1.2 KB, 1 delete", "nothing to send".
 func (u ContainerUpdate) What() string {
 	var parts []string
 	if u.Files > 0 {

@@ -110,11 +110,11 @@ type AppliedObject struct {
 	UID        string
 	// TemplateHash is the value of the pod template's hash label, empty for objects without a template.
 	TemplateHash string
-	// Generation counts the changes of what is wanted of the object, up to this one; zero for kinds that do not count them.
+	// Generation counts the changes of the object's desired state, up to this one; zero for kinds that do not count them.
 	Generation int64
 	// Foreign is true for objects that a user's command applied: neither they nor their pods have hone's labels.
 	Foreign bool
-	// StartedAt is when a container of Compose was last started, by the engine's clock; zero for objects.
+	// StartedAt is the time at which a container of Compose was last started, by the engine's clock; zero for objects.
 	StartedAt time.Time
 }
 
@@ -139,7 +139,7 @@ type Pod struct {
 	TemplateHash string
 	// Owner is the UID of the object that controls the pod, such as a ReplicaSet; empty for a pod without one.
 	Owner string
-	// ReplicaSet is the name of the direct owner. ReplicaSetCreatedAt distinguishes its generations.
+	// Controller is the name of the direct owner, such as a ReplicaSet. ControllerCreatedAt distinguishes its generations.
 	Controller          string
 	ControllerCreatedAt time.Time
 	NodeName            string
@@ -158,7 +158,7 @@ type Pod struct {
 	Published []ComposePort
 }
 
-// Restarts is the total number of restarts of all containers, except init containers that run to completion.
+// Restarts returns the total number of restarts of all containers, except init containers that run to completion.
 func (p Pod) Restarts() int {
 	n := 0
 	for _, c := range p.LastingContainers() {
@@ -240,8 +240,8 @@ type Container struct {
 	LastID       string
 	LastReason   string
 	LastExitCode int
-	// LastMessage, LastStartedAt and LastFinishedAt are what Kubernetes said about that run, and when it was; empty and zero if
-	// unknown.
+	// LastMessage, LastStartedAt and LastFinishedAt are the message, the start and the end that Kubernetes reports for that run; empty
+	// and zero if unknown.
 	LastMessage                   string
 	LastStartedAt, LastFinishedAt time.Time
 	// MemoryLimit is resources.limits.memory as the object has it: "64Mi"; empty for none.
@@ -287,7 +287,7 @@ const (
 	ProbeLiveness  ProbeKind = "liveness"
 )
 
-// The names of what hone adds to pods so that their containers can be updated in place.
+// The names of the volume, the init container and the files that hone adds to pods so that their containers can be updated in place.
 const (
 	// SyncletName is the name of the volume with the synclet, and of the init container that fills it.
 	SyncletName = "hone-synclet"
@@ -337,18 +337,18 @@ type ObjectStatus struct {
 	ObjectID
 	UID      string
 	Resource ManifestName
-	// Generation is that of the object that the status describes, as in AppliedObject; zero if it is unknown.
+	// Generation is the generation of the object that the status describes, as in AppliedObject; zero if it is unknown.
 	Generation int64
 	// Health is Current, InProgress, Failed, Terminating, Gone, Deleted or Unknown. A completed Job is Current and a failed Job is
 	// Failed, also after it was removed. Gone is a Job or a pod that was removed before hone knew its result, Deleted one that was
 	// deleted while it ran.
 	Health  string
 	Message string
-	// Ended is set for an object that has run to its end, well or not, such as a Job. Removing it changes nothing.
+	// Ended is set for an object that has run to its end, successfully or not, such as a Job. Removing it changes nothing.
 	Ended bool
-	// PodsMissingSince is set for a StatefulSet, a DaemonSet or a Job whose status shows fewer pods than Kubernetes should
-	// have made by now: it is when the spec that wants them was written, by the cluster's clock, in whole seconds. Unlike
-	// other workloads these have no condition that says that their pods are refused.
+	// PodsMissingSince is set for a StatefulSet, a DaemonSet or a Job whose status shows fewer pods than Kubernetes should have made
+	// by now. It is the time at which the spec that wants the pods was written, by the cluster's clock, in whole seconds. Unlike other
+	// workloads, these have no condition for pods that are refused.
 	PodsMissingSince time.Time
 }
 

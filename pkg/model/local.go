@@ -8,7 +8,7 @@ type LocalTarget struct {
 	Update Cmd
 	// Serve keeps running and is restarted after each update.
 	Serve Cmd
-	// Down undoes what Update and Serve have made outside of the cluster. It runs when the resource is taken down.
+	// Down undoes the effects of Update and Serve outside of the cluster. It runs when the resource is taken down.
 	Down Cmd
 	// AllowParallel lets the update run in parallel with other local updates.
 	AllowParallel bool

@@ -1,5 +1,5 @@
-// Package model defines what a Tiltfile declares and what hone reports on: manifests and their targets, images, live updates,
-// clusters, pods, builds. Values are plain data: the package does no I/O, starts no goroutines and keeps no pointers into
+// Package model defines the declarations of a Tiltfile and the facts that hone reports: manifests and their targets, images, live
+// updates, clusters, pods, builds. Values are plain data: the package does no I/O, starts no goroutines and keeps no pointers into
 // memory of other owners, so a value may be shared freely once it is no longer modified.
 package model
 
@@ -50,7 +50,7 @@ func ImageID(ref string) TargetID { return TargetID{TargetImage, ref} }
 // String returns "type:name".
 func (id TargetID) String() string { return string(id.Type) + ":" + id.Name }
 
-// TriggerMode is whether a file change starts an update automatically.
+// TriggerMode determines whether a file change starts an update automatically.
 type TriggerMode int
 
 const (
@@ -191,7 +191,7 @@ func (c Cmd) Equal(o Cmd) bool {
 	return slices.Equal(c.Argv, o.Argv) && c.Dir == o.Dir && slices.Equal(c.Env, o.Env) && c.EchoOff == o.EchoOff
 }
 
-// Ignore is a set of patterns in .dockerignore syntax, relative to Base. Source is where they come from, for messages.
+// Ignore is a set of patterns in .dockerignore syntax, relative to Base. Source names the origin of the patterns, for messages.
 type Ignore struct {
 	Base     string
 	Patterns []string

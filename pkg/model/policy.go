@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Annotations of an object's declaration that say what hone may do with the object; k8s_resource sets them for all objects of a
+// Annotations of an object's declaration that set hone's policy for the object; k8s_resource sets them for all objects of a
 // resource. AnnotationOnRemove is read from the object in the cluster, so that it holds without a Tiltfile.
 const (
-	// AnnotationAdopt determines whether hone may take over an object that others made: AdoptAlways, AdoptNever or, if only what kubectl
-	// apply made may be taken over, AdoptKubectl. Without it the session's setting decides.
+	// AnnotationAdopt determines whether hone may take over an object that others made: AdoptAlways, AdoptNever, or AdoptKubectl for
+	// an object that was made with kubectl apply. Without it the session's setting decides.
 	AnnotationAdopt = "hone.dev/adopt"
 	AdoptAlways     = "always"
 	AdoptNever      = "never"
@@ -28,10 +28,10 @@ const (
 	ApplyOnce       = "once"
 	ApplyAlways     = "always"
 	ApplyKeep       = "keep"
-	// AnnotationIgnore holds JSON pointers (RFC 6901) to fields, separated by spaces or commas, that are set when the object is created
-	// and belong to others from then on. In a list, an item is named by its name or its index.
+	// AnnotationIgnore holds JSON pointers (RFC 6901), separated by spaces or commas. hone sets these fields when it creates the
+	// object, and leaves them to others afterwards. In a list, an item is named by its name or its index.
 	AnnotationIgnore = "hone.dev/ignore"
-	// AnnotationOnRemove says what happens to the object when it is no longer declared.
+	// AnnotationOnRemove determines which commands delete the object once it is no longer declared.
 	AnnotationOnRemove = "hone.dev/on-remove"
 	// OnRemoveDelete is the default: it is deleted. OnRemoveDown: only hone down deletes it. OnRemoveConfirm: only hone gc and hone
 	// down delete it. OnRemoveOrphan: it stays, without hone's marks, and hone forgets it; hone down does the same.

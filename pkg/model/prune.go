@@ -2,7 +2,7 @@ package model
 
 import "time"
 
-// DockerPruneSettings are which of hone's old images are removed from the engine, and when.
+// DockerPruneSettings determine which of hone's old images are removed from the engine, and when.
 type DockerPruneSettings struct {
 	Disable bool
 	// MaxAge is the age from which images are removed.

@@ -10,12 +10,12 @@ import (
 // follow each other.
 type BuildStep struct {
 	Kind StepKind
-	// What is the reference of the image, as the Tiltfile has it, for steps that concern one.
+	// What is the reference of the image, as written in the Tiltfile, for steps that concern one.
 	What string
 	Took time.Duration
 }
 
-// BuildProgress is how far the running step of an update is.
+// BuildProgress is the progress of the running step of an update.
 type BuildProgress struct {
 	// Kind is the step; empty for an update without steps, or before the first.
 	Kind StepKind
@@ -23,12 +23,12 @@ type BuildProgress struct {
 	// that the update builds, counted from 1.
 	Image       string
 	Nth, Images int
-	// Step is how many of the Steps of the image's Dockerfile have begun. Both are 0 while they are not known, and for images
-	// that a command builds.
+	// Step is the number of steps of the image's Dockerfile that have begun, and Steps is the number of all of them. Both are 0 while
+	// they are unknown, and for images that a command builds.
 	Step, Steps int
-	// Percent is how much of the image has been sent, 1 to 100; 0 if that is not known.
+	// Percent is the percentage of the image that has been sent, 1 to 100; 0 if it is unknown.
 	Percent int
-	// Waits is why the step pauses; empty if it does not.
+	// Waits is the reason why the step pauses; empty if it does not.
 	Waits string
 }
 
@@ -47,7 +47,7 @@ func (p BuildProgress) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// StepKind is what a step of an update does.
+// StepKind is the kind of work that a step of an update does.
 type StepKind string
 
 // The kinds of steps.

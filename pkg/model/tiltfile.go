@@ -63,7 +63,7 @@ func (r Registry) Empty() bool { return r.Host == "" }
 
 // UpdateSettings are the limits of the session.
 type UpdateSettings struct {
-	// MaxParallel is how many updates may run at the same time; 1 or more.
+	// MaxParallel is the number of updates that may run at the same time; 1 or more.
 	MaxParallel int
 	// UpsertTimeout limits each request that applies an object.
 	UpsertTimeout time.Duration
@@ -73,7 +73,7 @@ type UpdateSettings struct {
 
 // CISettings are the time limits of "hone ci".
 type CISettings struct {
-	// GracePeriod is how long a pod may be failing before the failure counts.
+	// GracePeriod is the time for which a pod may be failing before the failure counts.
 	GracePeriod      time.Duration
 	Timeout          time.Duration
 	ReadinessTimeout time.Duration

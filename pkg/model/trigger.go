@@ -10,8 +10,8 @@ import (
 // A trigger of a live update step is an absolute local path, or a pattern for such paths. In a pattern, * and ? stand for characters of a
 // name, [a-z] for one of some characters, and ** for any number of folders.
 
-// Triggered reports whether a trigger covers a file: the trigger, read as a path or as a pattern, is the file or a folder above it. A path
-// that happens to look like a pattern still covers what it names.
+// Triggered reports whether a trigger covers a file: the trigger, read as a path or as a pattern, is the file or a folder above it.
+// A path that happens to look like a pattern still covers the file of that name.
 func Triggered(trigger, file string) bool {
 	trigger = filepath.Clean(trigger)
 	return IsChild(trigger, file) || isPattern(trigger) && fits(segments(trigger), segments(file))

@@ -101,9 +101,9 @@ export interface CommandEvent {
   stopped?: boolean;
 }
 
-/** ConfirmRequest is the body of POST /api/confirm, which lets go on what waits in a session that asks (hone up --confirm): updates and the deletion of what is no longer declared. */
+/** ConfirmRequest is the body of POST /api/confirm. In a session that asks (hone up --confirm), it starts the updates and deletions that wait for the user's answer. */
 export interface ConfirmRequest {
-  /** Evaluation is that of the plan that was looked at. If the Tiltfile was evaluated since, the request is refused. */
+  /** Evaluation is the number of the evaluation behind the plan that the user has seen. If the Tiltfile was evaluated since, the request is refused. */
   evaluation: number;
 }
 
@@ -150,10 +150,10 @@ export interface DriftRequest {
   manifest_names: string[];
 }
 
-/** EngineDump is the body of GET /api/dump/engine, and what "hone dump engine" prints: the whole store. */
+/** EngineDump is the body of GET /api/dump/engine and the output of "hone dump engine": the whole store. */
 export interface EngineDump {
   controllers: unknown[];
-  /** CreatedAt is when the dump was created. */
+  /** CreatedAt is the time at which the dump was created. */
   createdAt: string;
   /** Loop and Controllers are the objects of the kinds Loop and Controller: the status of the store's loop and of hone's internal components. */
   loop: unknown;
@@ -189,9 +189,9 @@ export interface Event {
   session?: SessionEvent;
   summary?: Summary;
   tiltfile?: TiltfileEvent;
-  /** Time is when the session observed the event. */
+  /** Time is the time at which the session observed the event. */
   time: string;
-  /** Type is what happened, such as update-started. */
+  /** Type is the type of the event, such as update-started. */
   type: string;
   update?: UpdateEvent;
   /** V is the version of this schema. */
@@ -201,13 +201,13 @@ export interface Event {
 /** Failure is the body of every response that is not a success. */
 export interface Failure {
   error: string;
-  /** Mend is what to do about the error; absent when unknown. */
+  /** Mend tells how to fix the error; absent when unknown. */
   mend?: string;
 }
 
 /** FieldChange is a field that an operation would change. */
 export interface FieldChange {
-  /** AfterApply is set if the value is that of a field of another object, and known only after that one is applied. */
+  /** AfterApply is set if the value is taken from a field of another object, and is known only after that object is applied. */
   afterApply?: boolean;
   /** AfterBuild is set if the value is known only after the build of an image. */
   afterBuild?: boolean;
@@ -220,7 +220,7 @@ export interface FieldChange {
   /** Manager is the field manager that set the value in the cluster, and At when; only for drift and conflicts. */
   manager?: string;
   masked?: boolean;
-  /** Path is where the field is: spec.template.spec.containers[name=main].image. */
+  /** Path is the path of the field: spec.template.spec.containers[name=main].image. */
   path: string;
   to?: unknown;
 }
@@ -235,7 +235,7 @@ export interface FilesEvent {
   watch?: string;
 }
 
-/** Forward is a port forward. State is waiting, ready, failed, or unknown while what is behind it does not answer. Address is where it listens, as it is declared: "8080" or "host:8080"; absent for ports that Compose publishes. Added is set for a forward that was added in this session. */
+/** Forward is a port forward. State is waiting, ready, failed, or unknown while its destination does not answer. Address is the local address, as it is declared: "8080" or "host:8080"; absent for ports that Compose publishes. Added is set for a forward that was added in this session. */
 export interface Forward {
   added?: boolean;
   address?: string;
@@ -328,17 +328,17 @@ export interface LogAt {
   time?: string;
 }
 
-/** LogDump is the body of GET /api/dump/logstore, and what "hone dump logstore" prints: all logs that are kept. */
+/** LogDump is the body of GET /api/dump/logstore and the output of "hone dump logstore": all logs that are kept. */
 export interface LogDump {
-  /** CreatedAt is when the dump was created. */
+  /** CreatedAt is the time at which the dump was created. */
   createdAt: string;
   /** Lines are all lines that are kept, in the order in which they were written. */
   lines: LogLine[];
-  /** Resources are how much log text is kept of each resource, and where. */
+  /** Resources describe the kept log text of each resource, and its storage. */
   resources: LogInventory[];
 }
 
-/** LogFound is the body of GET /api/logs/find, which finds a text in a log without hiding the other lines. The parameters are those of GET /api/logs/window that select lines; find, the text to find, written as parameter text is; from, the position to start from, by default the end of the log; and back, true for the match at or before from instead of at or after it. Where there is none in that direction, it is the one that is farthest in the other. With seq instead of find, it is the position of the line with this number, or of the next one. */
+/** LogFound is the body of GET /api/logs/find, which finds a text in a log without hiding the other lines. The parameters are the parameters of GET /api/logs/window that select lines, and: find, the text to find, written like the parameter text; from, the position at which the search starts, by default the end of the log; and back, true for the match at or before from instead of the one at or after it. If there is no match in that direction, the search wraps around, and the result is the match that is farthest in the other direction. With seq instead of find, the result is the position of the line with this number, or of the next one. */
 export interface LogFound {
   /** At is the position of the match among the lines that the filter matches, -1 if there is none. */
   at: number;
@@ -363,7 +363,7 @@ export interface LogInventory {
   spans: LogSpan[];
 }
 
-/** LogLine is a line of GET /api/logs?format=json. The response has one such object per line. The parameters of GET /api/logs are: resource (may be repeated, or be a comma-separated list; once the Tiltfile was evaluated, the name of a resource that never existed is an error), level (debug, info, warn or error: the minimum level), source (all, build or runtime), span, since (a duration or a time), tail (the number of newest lines), after (the number of the line after which to continue), pod and container (a part of the name, without regard to case), text (what a line must contain, without regard to case, or match if it is written as /regex/), follow (true keeps sending until the session ends) and format (text or json). */
+/** LogLine is a line of GET /api/logs?format=json. The response has one such object per line. The parameters of GET /api/logs are: resource (may be repeated, or be a comma-separated list; once the Tiltfile was evaluated, the name of a resource that never existed is an error), level (debug, info, warn or error: the minimum level), source (all, build or runtime), span, since (a duration or a time), tail (the number of newest lines), after (the number of the line after which to continue), pod and container (a part of the name, without regard to case), text (a text that a line must contain, without regard to case, or a regular expression, written as /regex/, that it must match), follow (true keeps sending until the session ends) and format (text or json). */
 export interface LogLine {
   container?: string;
   /** Continues is set for a line that belongs to the same entry as the line before it in its stream, such as a line of a stack trace. */
@@ -390,7 +390,7 @@ export interface LogLine {
   time?: string;
 }
 
-/** LogNews is an event of type "log" of GET /api/page. Lines is how many lines the resources have written since the session began. */
+/** LogNews is an event of type "log" of GET /api/page. Lines is the number of lines that the resources have written since the session began. */
 export interface LogNews {
   lines: number;
 }
@@ -418,7 +418,7 @@ export interface LogSpan {
 /** LogWindow is the body of GET /api/logs/window: any part of the log, by position. The lines that a filter matches have the positions 0, 1, 2 and so on, which stay the same while the filter is in use. An end that lies before one that was sent earlier begins a new count. The parameters are resource, level, source, span, since, after, text, pod and container, as for GET /api/logs; from, the first position; and count, the number of positions, at most 1000. Without from, the window is the end of the log. */
 export interface LogWindow {
   end: number;
-  /** First is the position before which no lines are stored any more, and End the one after the newest line. */
+  /** First is the position before which lines are no longer stored, and End the one after the newest line. */
   first: number;
   /** Lines are the lines of the window. Positions are missing where lines were dropped because of the bounds of the log. */
   lines: LogAt[];
@@ -442,11 +442,11 @@ export interface ModeRequest {
   mode: string;
 }
 
-/** Page is an event of GET /api/page, a stream of server-sent events: the session as its web page shows it. The first event has everything, and Whole is true. Each further one has what has changed since the one before it, at most one per 50 ms; a client that reads slowly gets fewer, with all changes in them. In a session where nothing changes, nothing is sent. The ID of an event is where a client continues: with the header Last-Event-ID, or the parameter since, the stream begins with what has changed since that event. It begins with everything if the ID is from another session, or too old. The parameters are: since; detail, the name of a resource whose details are sent too; log, which may be repeated: the names of resources, or * for all; and follow, false for one event with what the client lacks now. With log the stream also has events of type "log", each a LogNews, at most one per 100 ms. */
+/** Page is an event of GET /api/page, a stream of server-sent events: the session as its web page shows it. The first event has everything, and Whole is true. Each further one has the changes since the one before it, at most one per 50 ms; a client that reads slowly gets fewer, with all changes in them. In a session where nothing changes, nothing is sent. A client continues after the last event that it has: with the ID of that event in the header Last-Event-ID, or in the parameter since, the stream begins with the changes since that event. It begins with everything if the ID is from another session, or too old. The parameters are: since; detail, the name of a resource whose details are sent too; log, which may be repeated: the names of resources, or * for all; and follow: false requests a single event with everything that the client lacks now. With log the stream also has events of type "log", each a LogNews, at most one per 100 ms. */
 export interface Page {
   /** Detail is sent at the beginning of each stream that has the parameter detail, and when it changes. It is absent for a resource that does not exist. */
   detail?: PageDetail;
-  /** Now is the time of the session's machine. All times are of its clock. */
+  /** Now is the time of the session's machine. All times are taken from its clock. */
   now: string;
   /** Order are the names of all resources in the order of the Tiltfile, "(Tiltfile)" first; absent if it has not changed. */
   order?: string[];
@@ -468,7 +468,7 @@ export interface PageBuild {
   fileCount?: number;
   files?: string[];
   finishedAt?: string;
-  /** Mend is what to do about the error, and Output are the last lines before it. */
+  /** Mend tells how to fix the error, and Output holds the last lines before it. */
   mend?: string;
   mode?: string;
   ms?: number;
@@ -511,7 +511,7 @@ export interface PageDeclaration {
 
 /** PageDetail is everything else about one resource. Updates are the newest first, the running one included. Files are the changed files that wait for an update. */
 export interface PageDetail {
-  /** ConfigFiles are the files whose change evaluates the Tiltfile again, and Warnings those of the last evaluation; both only for the Tiltfile, whose evaluations are in Updates. */
+  /** ConfigFiles are the files whose change evaluates the Tiltfile again, and Warnings are the warnings of the last evaluation. Only the Tiltfile has them. Its evaluations are in Updates. */
   configFiles?: string[];
   definition?: PageDeclaration[];
   description?: string;
@@ -520,7 +520,7 @@ export interface PageDetail {
   images?: PageImage[];
   name: string;
   neededBy?: string[];
-  /** NoForwards is why no port can be forwarded to it; empty if one can. */
+  /** NoForwards is the reason why no port can be forwarded to it; empty if one can. */
   noForwards?: string;
   objects?: PageObject[];
   pods?: PagePod[];
@@ -542,7 +542,7 @@ export interface PageEvent {
   warning?: boolean;
 }
 
-/** PageImage is an image of the resource, what it is built on, and the reference under which it was deployed last. */
+/** PageImage is an image of the resource, the images that it is built on, and the reference under which it was last deployed. */
 export interface PageImage {
   builtOn?: string[];
   deployed?: string;
@@ -555,7 +555,7 @@ export interface PageLink {
   url: string;
 }
 
-/** PageNotice is a problem that belongs to no resource. Severity is error or warning. Act is what the page can do about it: resume, prune or confirm; empty for nothing. */
+/** PageNotice is a problem that belongs to no resource. Severity is error or warning. Act is the request with which the page can solve it: resume, prune or confirm; empty if there is none. */
 export interface PageNotice {
   act?: string;
   cause?: string;
@@ -564,7 +564,7 @@ export interface PageNotice {
   summary: string;
 }
 
-/** PageObject is an object that the resource has applied. What is set if it differs from what was applied: changed, deleted or made again. Since is when that was noticed, and Fields are those that differ: From is the value in the cluster, To the one that was applied. Keep is set if the session applies it again by itself. */
+/** PageObject is an object that the resource has applied. What is set if the object differs from the applied one: changed, deleted or made again. Since is the time at which the difference was noticed, and Fields are the fields that differ: From is the value in the cluster, To the applied one. Keep is set if the session applies the object again by itself. */
 export interface PageObject {
   fields?: FieldChange[];
   keep?: boolean;
@@ -597,7 +597,7 @@ export interface PagePod {
   why?: string;
 }
 
-/** PageRelapse is a container in a crash loop that runs again. Reason is why its last run ended, for people. */
+/** PageRelapse is a container in a crash loop that runs again. Reason explains why its last run ended, for people. */
 export interface PageRelapse {
   container: string;
   reason: string;
@@ -612,7 +612,7 @@ export interface PageResource {
   current?: PageUpdate;
   dependsOn?: string[];
   disabled?: boolean;
-  /** Drift says what others have changed of its objects: "changed by kubectl-edit". */
+  /** Drift describes the changes that others made to its objects: "changed by kubectl-edit". */
   drift?: string;
   endpoints?: PageLink[];
   /** Error is the whole text of the error of the update, else of the runtime, else of a forward. */
@@ -623,23 +623,23 @@ export interface PageResource {
   /** Leaving is set while the resource is being torn down. */
   leaving?: boolean;
   name: string;
-  /** Pending is how many changed files wait for an update. */
+  /** Pending is the number of changed files that wait for an update. */
   pending?: number;
   /** Relapse is set for a container in a crash loop that runs again at the moment. */
   relapse?: PageRelapse;
   runtime: PageRuntime;
-  /** Start is how it started; absent before its first update. */
+  /** Start holds the times of its start; absent before its first update. */
   start?: PageStart;
   status: string;
-  /** Text says what happens or is missing; empty while an update runs, and where Last says it. */
+  /** Text describes the resource's activity, or the thing that it lacks; empty while an update runs, and where Last describes it. */
   text?: string;
   triggerMode?: string;
   type: string;
-  /** Waiting is why the resource is not updated now. */
+  /** Waiting is the reason why the resource is not updated now. */
   waiting?: Waiting;
 }
 
-/** PageRuntime is what runs. Status is that of Resource.RuntimeStatus. Since is when a running process was started. */
+/** PageRuntime is the state of a resource's pods, containers or process. Status has the values of Resource.RuntimeStatus. Since is the time at which a running process was started. */
 export interface PageRuntime {
   error?: string;
   pods?: number;
@@ -650,9 +650,9 @@ export interface PageRuntime {
   text?: string;
 }
 
-/** PageSession is what a page shows of the session itself. */
+/** PageSession is the part of a page that is about the session itself. */
 export interface PageSession {
-  /** Arguments are those of the Tiltfile, and Buttons are all of its buttons, in its order. */
+  /** Arguments are the arguments of the Tiltfile, and Buttons are all buttons that it declares, in its order. */
   arguments?: string[];
   buttons?: Button[];
   context?: string;
@@ -680,13 +680,13 @@ export interface PageStage {
   name: string;
 }
 
-/** PageStart is when the first update of a resource began since it was declared or enabled, and when it was first up to date and ready. */
+/** PageStart holds the times of a resource's start. Began is the start of its first update since it was declared or enabled. Ready is the time at which it was first up to date and ready. */
 export interface PageStart {
   began: string;
   ready?: string;
 }
 
-/** PageUpdate is an update in a row. Mode is "in place", image, local and so on; empty until it is known. Files are the first changed files, of FileCount. Milliseconds is how long it took; an update in place takes from the save until the slowest container. */
+/** PageUpdate is an update in a row. Mode is "in place", image, local and so on; empty until it is known. Files are the first changed files, of FileCount. Milliseconds is its duration; an update in place takes from the save until the slowest container. */
 export interface PageUpdate {
   cancelled?: boolean;
   error?: string;
@@ -704,7 +704,7 @@ export interface PageUpdate {
   warnings?: number;
 }
 
-/** Part is a subscriber of the loop. Stage is where it stands in the order of the start. WakeUps counts how often a table that it reads has changed, and Busy is how long it worked, in milliseconds. */
+/** Part is a subscriber of the loop. Stage is its stage in the order in which the parts start. WakeUps is the number of times that a change of a table which it reads has woken it, and Busy is the time that it has worked, in milliseconds. */
 export interface Part {
   busyMs: number;
   crashes?: number;
@@ -729,27 +729,27 @@ export interface PartEdge {
 
 /** PauseRequest is the body of POST /api/pause. While a session is paused, updates begin only on request. */
 export interface PauseRequest {
-  /** Paused is whether the session should be paused. */
+  /** Paused is true to pause the session, and false to resume it. */
   paused: boolean;
 }
 
-/** PauseResult is the response to a PauseRequest. Changed is false if the session was already as requested. Waiting is what has waited in the paused session so far. */
+/** PauseResult is the response to a PauseRequest. Changed is false if the session was already in the requested state. Waiting lists the work that the paused session has held back so far. */
 export interface PauseResult {
   changed: boolean;
   waiting: Paused;
 }
 
-/** Paused is what waits in a paused session. */
+/** Paused lists the work that a paused session holds back. */
 export interface Paused {
   files: number;
-  /** Resources are those whose updates wait, and Files is how many changed files they have. */
+  /** Resources are the resources whose updates wait, and Files is the number of their changed files. */
   resources: string[];
   since?: string;
-  /** TiltfileFiles is how many files of the Tiltfile have changed. */
+  /** TiltfileFiles is the number of changed files of the Tiltfile. */
   tiltfileFiles: number;
 }
 
-/** Plan is what an operation would do, as the API server says before anything is written. */
+/** Plan lists the changes that an operation would make, as the API server predicts them before anything is written. */
 export interface Plan {
   context: string;
   /** Evaluation counts the evaluations of the Tiltfile in the session that made the plan; 0 without a session. ConfirmRequest takes it. */
@@ -770,10 +770,10 @@ export interface PlanObject {
   namespace?: string;
 }
 
-/** PlanStep is what happens to one object. */
+/** PlanStep is the action on one object. */
 export interface PlanStep {
   action: string;
-  /** Changed is set if what runs has not run before, or differs from what ran last: its command, and the files and images that it is declared to depend on. */
+  /** Changed is set if the step runs something that is new or differs from the last run: its command, or the files and images that it is declared to depend on. */
   changed?: boolean;
   /** Declared is a hash of the declared object, with images that are not built; empty for a Secret and for objects that are no longer declared. */
   declared?: string;
@@ -781,11 +781,11 @@ export interface PlanStep {
   /** Keep is set if a session applies the object again by itself when others change it (keep=True). */
   keep?: boolean;
   object: PlanObject;
-  /** Reason is why, in a few words; empty if the fields tell it. */
+  /** Reason is the reason for the action, in a few words; empty where Fields show it. */
   reason?: string;
   /** Resource is the resource that the object belongs to. */
   resource: string;
-  /** UID is that of the object in the cluster; empty if there is none. */
+  /** UID is the UID of the object in the cluster; empty if there is none. */
   uid?: string;
 }
 
@@ -814,19 +814,19 @@ export interface PodEvent {
   why?: string;
 }
 
-/** ProblemEvent describes what is wrong, the cause, and the fix. */
+/** ProblemEvent describes a problem, its cause and its fix. */
 export interface ProblemEvent {
   cause?: string;
   /** Detail is the related output or source text. */
   detail?: string;
   link?: string;
-  /** Mend is what to do about it, including the command or line to paste. Link is where to read more. */
+  /** Mend is the fix, including the command or line to paste. Link is the address of a page with more about it. */
   mend?: string;
-  /** Summary is what is wrong, in one line. */
+  /** Summary is the problem in one line. */
   summary: string;
 }
 
-/** Process is the server of a local resource. State is starting, running, stopping, failed or stopped. Detail is why a running server is not ready. ExitCode is set once the server has failed; it is -1 if the server could not be started. */
+/** Process is the server of a local resource. State is starting, running, stopping, failed or stopped. Detail is the reason why a running server is not ready. ExitCode is set once the server has failed; it is -1 if the server could not be started. */
 export interface Process {
   detail?: string;
   exitCode?: number;
@@ -847,7 +847,7 @@ export interface ProgramEvent {
   starts: number;
 }
 
-/** Progress is how far the current stage of a running update is. Kind is build, push, apply, start or run. Image is the image that is built or pushed, number Nth of Images. Step is how many of the Steps of its Dockerfile have begun; both are absent while they are not known, and for custom_build. Percent is how much of the image has been pushed, if that is known. Waits is why the stage pauses. */
+/** Progress is the progress of the current stage of a running update. Kind is build, push, apply, start or run. Image is the image that is built or pushed, number Nth of Images. Step is the number of steps of its Dockerfile that have begun, and Steps is the number of all of them; both are absent while they are unknown, and for custom_build. Percent is the percentage of the image that has been pushed, if that is known. Waits is the reason why the stage pauses. */
 export interface Progress {
   image?: string;
   images?: number;
@@ -859,7 +859,7 @@ export interface Progress {
   waits?: string;
 }
 
-/** PruneRequest is the body of POST /api/prune, which deletes what the Tiltfile no longer declares, although it is much. */
+/** PruneRequest is the body of POST /api/prune, which deletes the objects that the Tiltfile no longer declares, even if there are many. */
 export interface PruneRequest {
 }
 
@@ -903,12 +903,12 @@ export interface ResourceSummary {
   /** Builds is the number of updates that were started, and BuildMs is their total duration. */
   builds: number;
   name: string;
-  /** Problem is why the resource failed or could not finish, or which of its ports does not work; absent where nothing is wrong. */
+  /** Problem is the reason why the resource failed or could not finish, or which of its ports does not work; absent where nothing is wrong. */
   problem?: ProblemEvent;
   /** Restarts is the number of restarts of containers in the resource's pods. */
   restarts: number;
   runtimeStatus: string;
-  /** Skipped is why the resource does not count: disabled, or manual for a resource that waits for a trigger. */
+  /** Skipped is the reason why the resource does not count: disabled, or manual for a resource that waits for a trigger. */
   skipped?: string;
   /** Status is ok, failed, unfinished for a resource that was neither when the session ended, or skipped for a resource that does not count. */
   status: string;
@@ -922,7 +922,7 @@ export interface ResourceSummary {
   waits?: Wait[];
 }
 
-/** ResourceWaits are the waits for one resource, in milliseconds: until the save ran in the slowest container, or what was deployed was ready. They are about its newest 1,000 saves, of which Total is the sum. InPlace is how many of them were updates in place, and WorstUpdate is the number of the update that took longest. */
+/** ResourceWaits are the waits for one resource, in milliseconds. A wait lasts until the save ran in the slowest container, or until the deployed objects were ready. The numbers cover the newest 1,000 saves of the resource, and Total is the sum of their waits. InPlace counts the updates in place among them, and WorstUpdate is the number of the update that took longest. */
 export interface ResourceWaits {
   inPlace: number;
   medianMs: number;
@@ -933,7 +933,7 @@ export interface ResourceWaits {
   worstUpdate: number;
 }
 
-/** Restart is a restart of what a resource runs. FinishedAt is absent while it runs. Done lists what was restarted, in words; Error is why something could not be restarted. */
+/** Restart is a restart of a resource's pods or processes. FinishedAt is absent while it runs. Done lists the restarted pods or processes, in words; Error is the reason why something could not be restarted. */
 export interface Restart {
   done?: string[];
   error?: string;
@@ -944,14 +944,14 @@ export interface Restart {
 
 /** RestartEvent describes a restart that the user requested. */
 export interface RestartEvent {
-  /** Done lists what was restarted, in words. Error is why something could not be restarted. Both are present only at the end. */
+  /** Done lists the restarted pods or processes, in words. Error is the reason why something could not be restarted. Both are present only at the end. */
   done?: string[];
   error?: string;
   /** Pods is true if pods are replaced; otherwise processes are restarted where they run. */
   pods: boolean;
 }
 
-/** RestartRequest is the body of POST /api/restart, which restarts what resources run. */
+/** RestartRequest is the body of POST /api/restart, which restarts the pods or the processes of resources. */
 export interface RestartRequest {
   manifest_names: string[];
   /** Pods replaces pods; otherwise processes are restarted where they run. */
@@ -960,7 +960,7 @@ export interface RestartRequest {
 
 /** ServerEvent describes the server of a local resource. */
 export interface ServerEvent {
-  /** Detail is why the server is not ready, as reported by its probe. */
+  /** Detail is the reason why the server is not ready, as reported by its probe. */
   detail?: string;
   error?: string;
   /** ExitCode and Error are set for a server that has failed. ExitCode is -1 if the server could not be started. */
@@ -972,7 +972,7 @@ export interface ServerEvent {
 export interface SessionEvent {
   /** Command is up or ci. */
   command: string;
-  /** Failure is why the session failed; absent when it succeeded or is still running. */
+  /** Failure is the reason why the session failed; absent when it succeeded or is still running. */
   failure?: string;
   /** Tiltfile is an absolute path. */
   tiltfile: string;
@@ -980,7 +980,7 @@ export interface SessionEvent {
   url?: string;
 }
 
-/** Shell is the body of GET /api/shell: where a shell of a resource can run. The query names the resource, and may name a pod and a container: resource, pod, container. Without a resource the only one is meant. */
+/** Shell is the body of GET /api/shell: the places in which a shell of a resource can run. The query parameters are resource, pod and container; the last two are optional. Without a resource, the project must have only one. */
 export interface Shell {
   /** Cluster is set if the containers run in a Kubernetes cluster, and Engine, its address, if a container engine runs them. */
   cluster?: ShellCluster;
@@ -999,7 +999,7 @@ export interface ShellCluster {
   server: string;
 }
 
-/** ShellContainer is a running container. Kind is ordinary, sidecar or init. PodReady is true if its pod is ready, Current if the pod is of the newest deploy, and Live if live updates go to the container. A container of Compose has no namespace, and its own name as pod. */
+/** ShellContainer is a running container. Kind is ordinary, sidecar or init. PodReady is true if its pod is ready, Current if the pod belongs to the newest deploy, and Live if live updates go to the container. A container of Compose has no namespace, and its own name as pod. */
 export interface ShellContainer {
   container: string;
   current: boolean;
@@ -1011,7 +1011,7 @@ export interface ShellContainer {
   podReady: boolean;
 }
 
-/** ShellFolder is a folder on the machine of the session. Env are environment variables, "NAME=VALUE", that commands of the resource have in addition to those of the session itself. They may be secrets: only clients at the session's socket get them. */
+/** ShellFolder is a folder on the machine of the session. Env are environment variables, "NAME=VALUE", that commands of the resource have in addition to the environment of the session. They may be secrets: only clients at the session's socket get them. */
 export interface ShellFolder {
   dir: string;
   env?: string[];
@@ -1019,7 +1019,7 @@ export interface ShellFolder {
 
 /** Snapshot is the state of a session at one moment. "hone snapshot create" and --output-snapshot-on-exit write it, "hone snapshot view" shows it, and GET /api/snapshot serves it. All secrets that the session knows are removed. */
 export interface Snapshot {
-  /** CreatedAt is when the snapshot was created. */
+  /** CreatedAt is the time at which the snapshot was created. */
   createdAt: string;
   /** Events are the newest events of the session. Snapshots of older versions of hone have none. */
   events?: Event[];
@@ -1035,7 +1035,7 @@ export interface Snapshot {
   tables: Record<string, TableEntry[]>;
   /** Version is the version of hone that ran the session. */
   version: string;
-  /** View is what GET /api/view served at that moment. Scripts should read this field. */
+  /** View is the response of GET /api/view at that moment. Scripts should read this field. */
   view: View;
 }
 
@@ -1068,7 +1068,7 @@ export interface Subscriber {
 export interface Summary {
   /** ExitCode is the exit code of hone ci: 0 for success, 1 for a failure, 124 for a timeout, 5 for an error in the Tiltfile, 130 when it was interrupted. */
   exitCode: number;
-  /** Failure is why the session failed, in words. */
+  /** Failure is the reason why the session failed, in words. */
   failure?: string;
   /** Missed is the number of events that are missing from the summary. */
   missed?: number;
@@ -1103,7 +1103,7 @@ export interface SwitchResult {
   unchanged: string[];
 }
 
-/** Synclet is the program that hone runs in a container to receive files. State is starting, ready, broken or failed. Way is how the synclet got into the container; Passed is why the ways that were tried before it did not work. */
+/** Synclet is the program that hone runs in a container to receive files. State is starting, ready, broken or failed. Way is how the synclet got into the container; Passed is the reason why the ways that were tried before it did not work. */
 export interface Synclet {
   container: string;
   error?: string;
@@ -1115,7 +1115,7 @@ export interface Synclet {
 
 /** TableEntry is an entry of a table of the store, with its metadata. */
 export interface TableEntry {
-  /** Created is when the entry was created, and Updated is when it last changed. */
+  /** Created is the time at which the entry was created, and Updated is the time of its last change. */
   created: string;
   /** Entry is the value. "hone explain TABLE.entry" describes its fields. */
   entry: unknown;
@@ -1156,7 +1156,7 @@ export interface TicketRequest {
 /** TiltfileEvent describes an evaluation of the Tiltfile. */
 export interface TiltfileEvent {
   error?: string;
-  /** Reason is why the evaluation was started, in words; present in the first event only. */
+  /** Reason explains why the evaluation was started, in words; present in the first event only. */
   reason?: string;
   resources?: number;
   /** TookMs, Resources, Warnings and Error are present at the end of the evaluation: its duration, the number of declared resources, the number of warnings, and the reason for a failure. */
@@ -1173,7 +1173,7 @@ export interface TriggerRequest {
 
 /** Turn is a line of the response to a TurnRequest. */
 export interface Turn {
-  /** Granted is set in the last line: no update runs any more. */
+  /** Granted is set in the last line: no update is running now. */
   granted?: boolean;
   /** WaitsFor are the resources whose running updates have to end first. */
   waitsFor?: string[];
@@ -1181,7 +1181,7 @@ export interface Turn {
 
 /** TurnRequest is the body of POST /api/turn. Another process, such as "hone ci", is about to deploy the session's project: the session begins no update from now on. The turn lasts until the client closes the connection. */
 export interface TurnRequest {
-  /** By is who that is, for people: "hone ci (pid 42)". */
+  /** By names the process, for people: "hone ci (pid 42)". */
   by: string;
 }
 
@@ -1190,15 +1190,15 @@ export interface UpdateEvent {
   cancelled?: boolean;
   /** Containers holds the result for each container of an in-place update, with the time of each stage. */
   containers?: ContainerUpdate[];
-  /** Error is why the update failed, with the fix where one is known; absent when it did not fail. A cancelled update was superseded by a newer change or is no longer needed; it has neither failed nor succeeded. */
+  /** Error is the reason why the update failed, with the fix where one is known; absent when it did not fail. A cancelled update was superseded by a newer change or is no longer needed; it has neither failed nor succeeded. */
   error?: string;
-  /** FellBack is why a faster mode could not be used. */
+  /** FellBack is the reason why a faster mode could not be used. */
   fellBack?: string;
   /** Files are the first of the changed files that the update includes, and Total is the number of such files. Paths below the Tiltfile's folder are relative to it. */
   files?: string[];
-  /** Mode is how the update was done: synclet, container, exec, image, deploy, local or compose. Mode and all fields after it are present only at the end of the update. */
+  /** Mode is the way in which the update was done: synclet, container, exec, image, deploy, local or compose. Mode and all fields after it are present only at the end of the update. */
   mode?: string;
-  /** Reason is why the update was started, in words. */
+  /** Reason explains why the update was started, in words. */
   reason?: string;
   /** Serial numbers the updates of the resource, from 1. */
   serial: number;
@@ -1236,7 +1236,7 @@ export interface View {
   tiltfile: string;
   tiltfileError?: string;
   version: string;
-  /** WatchError is why files cannot be watched properly; absent when they can. */
+  /** WatchError is the reason why files cannot be watched properly; absent when they can. */
   watchError?: string;
 }
 
@@ -1253,7 +1253,7 @@ export interface Wait {
   text: string;
 }
 
-/** Waiting is why a resource is not updated now, and which resources it waits for. */
+/** Waiting is the reason why a resource is not updated now, and the resources that it waits for. */
 export interface Waiting {
   on?: string[];
   reason: string;

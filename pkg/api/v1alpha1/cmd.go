@@ -10,7 +10,7 @@ import (
 type Cmd struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	// Spec is what runs and when.
+	// Spec is the command and its triggers.
 	Spec CmdSpec `json:"spec"`
 	// Status is the status of the command.
 	Status CmdStatus `json:"status"`
@@ -19,7 +19,7 @@ type Cmd struct {
 // DeepCopyObject implements runtime.Object.
 func (c *Cmd) DeepCopyObject() runtime.Object { return deepCopy(c) }
 
-// CmdSpec is what runs and when.
+// CmdSpec is a command and its triggers.
 type CmdSpec struct {
 	// Args is the argument vector, without a shell.
 	Args []string `json:"args"`
@@ -29,11 +29,11 @@ type CmdSpec struct {
 	Env []string `json:"env,omitempty"`
 	// ReadinessProbe checks whether the command is ready. Without a probe, the command is ready as soon as it runs.
 	ReadinessProbe *Probe `json:"readinessProbe,omitempty"`
-	// RestartOn is what stops the command and runs it again.
+	// RestartOn lists the triggers that stop the command and run it again.
 	RestartOn *RestartOnSpec `json:"restartOn,omitempty"`
-	// StartOn is what starts or restarts the command. With StartOn, the command does not run until the first trigger.
+	// StartOn lists the triggers that start or restart the command. With StartOn, the command does not run until the first trigger.
 	StartOn *StartOnSpec `json:"startOn,omitempty"`
-	// DisableSource is what disables the command.
+	// DisableSource names the config maps that disable the command.
 	DisableSource *DisableSource `json:"disableSource,omitempty"`
 }
 
@@ -42,7 +42,7 @@ type Probe struct {
 	Handler `json:",inline"`
 	// InitialDelaySeconds is the time between the start of the command and the first check.
 	InitialDelaySeconds int32 `json:"initialDelaySeconds,omitempty"`
-	// TimeoutSeconds is how long a check may take.
+	// TimeoutSeconds is the longest time that a check may take.
 	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
 	// PeriodSeconds is the time between checks.
 	PeriodSeconds int32 `json:"periodSeconds,omitempty"`
@@ -52,7 +52,7 @@ type Probe struct {
 	FailureThreshold int32 `json:"failureThreshold,omitempty"`
 }
 
-// Handler is how a probe checks; exactly one of the fields is set.
+// Handler is the check of a probe; exactly one of the fields is set.
 type Handler struct {
 	// Exec checks by running a command.
 	Exec *ExecAction `json:"exec,omitempty"`
@@ -108,13 +108,13 @@ type CmdStatus struct {
 	Terminated *CmdStateTerminated `json:"terminated,omitempty"`
 	// Ready is true while the command is running and passes its probe.
 	Ready bool `json:"ready,omitempty"`
-	// DisableStatus is whether the command is disabled.
+	// DisableStatus reports whether the command is disabled.
 	DisableStatus *DisableStatus `json:"disableStatus,omitempty"`
 }
 
 // CmdStateWaiting is the state of a command that has not started yet.
 type CmdStateWaiting struct {
-	// Reason is why the command waits, for display; empty if it only waits for its turn.
+	// Reason explains why the command waits, for display; empty if it only waits for its turn.
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -122,7 +122,7 @@ type CmdStateWaiting struct {
 type CmdStateRunning struct {
 	// PID is the process id; 0 where it is not known, for example for the update of a resource.
 	PID int32 `json:"pid"`
-	// StartedAt is when the command was started.
+	// StartedAt is the time at which the command was started.
 	StartedAt metav1.MicroTime `json:"startedAt,omitzero"`
 }
 
@@ -133,11 +133,11 @@ type CmdStateTerminated struct {
 	// ExitCode is the exit code of the process, or -1 if it could not be started. For the update of a resource, it is 0, or 1
 	// when the update failed.
 	ExitCode int32 `json:"exitCode"`
-	// StartedAt is when the command was started.
+	// StartedAt is the time at which the command was started.
 	StartedAt metav1.MicroTime `json:"startedAt,omitzero"`
-	// FinishedAt is when the command ended; absent where that is not known, for example for a server.
+	// FinishedAt is the time at which the command ended; absent where it is unknown, for example for a server.
 	FinishedAt metav1.MicroTime `json:"finishedAt,omitzero"`
-	// Reason is why the command failed; empty when it succeeded.
+	// Reason explains why the command failed; empty when it succeeded.
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -146,43 +146,43 @@ type CmdStateTerminated struct {
 type FileWatch struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	// Spec is which files are watched.
+	// Spec selects the watched files.
 	Spec FileWatchSpec `json:"spec"`
-	// Status is which files changed.
+	// Status lists the changed files.
 	Status FileWatchStatus `json:"status"`
 }
 
 // DeepCopyObject implements runtime.Object.
 func (w *FileWatch) DeepCopyObject() runtime.Object { return deepCopy(w) }
 
-// FileWatchSpec is which files are watched.
+// FileWatchSpec selects the watched files.
 type FileWatchSpec struct {
 	// WatchedPaths are absolute paths of files and folders. A folder includes everything below it.
 	WatchedPaths []string `json:"watchedPaths"`
 	// Ignores exclude files.
 	Ignores []IgnoreDef `json:"ignores,omitempty"`
-	// DisableSource is what disables the watch.
+	// DisableSource names the config maps that disable the watch.
 	DisableSource *DisableSource `json:"disableSource,omitempty"`
 }
 
-// FileWatchStatus is which files changed.
+// FileWatchStatus lists the changed files.
 type FileWatchStatus struct {
-	// MonitorStartTime is when watching the files began.
+	// MonitorStartTime is the time at which watching the files began.
 	MonitorStartTime metav1.MicroTime `json:"monitorStartTime,omitzero"`
-	// LastEventTime is when the newest change happened.
+	// LastEventTime is the time at which the newest change happened.
 	LastEventTime metav1.MicroTime `json:"lastEventTime,omitzero"`
 	// FileEvents are the newest changes: the last change of a declared watch, or the changes that the target of a resource
 	// does not include yet.
 	FileEvents []FileEvent `json:"fileEvents,omitempty"`
-	// Error is why the files cannot be watched.
+	// Error is the reason why the files cannot be watched.
 	Error string `json:"error,omitempty"`
-	// DisableStatus is whether the watch is disabled.
+	// DisableStatus reports whether the watch is disabled.
 	DisableStatus *DisableStatus `json:"disableStatus,omitempty"`
 }
 
 // FileEvent is a set of files that changed together.
 type FileEvent struct {
-	// Time is when the session observed the changes.
+	// Time is the time at which the session observed the changes.
 	Time metav1.MicroTime `json:"time"`
 	// SeenFiles are the absolute paths of the files.
 	SeenFiles []string `json:"seenFiles"`

@@ -2,7 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// DisableSource is what disables an object: one or more config maps in which a key has the value "true".
+// DisableSource names the config maps that disable an object: it is disabled while a key in each of them has the value "true".
 type DisableSource struct {
 	// ConfigMap is a single config map that disables the object.
 	ConfigMap *ConfigMapDisableSource `json:"configMap,omitempty"`
@@ -18,7 +18,7 @@ type ConfigMapDisableSource struct {
 	Key string `json:"key"`
 }
 
-// The values of DisableState.
+// The values of State in DisableStatus and DisableResourceStatus.
 const (
 	DisableStateEnabled  = "Enabled"
 	DisableStateDisabled = "Disabled"
@@ -26,11 +26,11 @@ const (
 	DisableStatePending = "Pending"
 )
 
-// DisableStatus is whether an object is disabled.
+// DisableStatus reports whether an object is disabled.
 type DisableStatus struct {
 	// Disabled is true for a disabled object.
 	Disabled bool `json:"disabled"`
-	// LastUpdateTime is when the status last changed.
+	// LastUpdateTime is the time at which the status last changed.
 	LastUpdateTime metav1.Time `json:"lastUpdateTime"`
 	// Reason explains the status, for display.
 	Reason string `json:"reason"`
@@ -46,7 +46,7 @@ type IgnoreDef struct {
 	Patterns []string `json:"patterns,omitempty"`
 }
 
-// RestartOnSpec is what starts or restarts an object.
+// RestartOnSpec lists the triggers that start or restart an object.
 type RestartOnSpec struct {
 	// FileWatches are the names of FileWatches. A change of their files is a trigger.
 	FileWatches []string `json:"fileWatches,omitempty"`
@@ -54,7 +54,7 @@ type RestartOnSpec struct {
 	UIButtons []string `json:"uiButtons,omitempty"`
 }
 
-// StartOnSpec is what starts an object that does not run otherwise.
+// StartOnSpec lists the triggers that start an object which does not start by itself.
 type StartOnSpec struct {
 	// StartAfter is a time: triggers up to then are ignored.
 	StartAfter metav1.Time `json:"startAfter,omitzero"`

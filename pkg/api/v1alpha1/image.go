@@ -9,7 +9,7 @@ import (
 type ImageMap struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	// Spec is where the image is injected.
+	// Spec defines the injection of the image into objects.
 	Spec ImageMapSpec `json:"spec"`
 	// Status is the newest image.
 	Status ImageMapStatus `json:"status"`
@@ -18,7 +18,7 @@ type ImageMap struct {
 // DeepCopyObject implements runtime.Object.
 func (i *ImageMap) DeepCopyObject() runtime.Object { return deepCopy(i) }
 
-// ImageMapSpec is where the image is injected.
+// ImageMapSpec defines the injection of the image into objects.
 type ImageMapSpec struct {
 	// Selector is the reference that the Tiltfile and the YAML use.
 	Selector string `json:"selector"`
@@ -50,7 +50,7 @@ type ImageMapStatus struct {
 	ImageFromCluster string `json:"imageFromCluster,omitempty"`
 	// ImageFromLocal is the reference that the builder uses.
 	ImageFromLocal string `json:"imageFromLocal,omitempty"`
-	// BuildStartTime is when the build of the image began. The image does not include later file changes.
+	// BuildStartTime is the time at which the build of the image began. The image does not include later file changes.
 	BuildStartTime *metav1.MicroTime `json:"buildStartTime,omitempty"`
 }
 
@@ -58,7 +58,7 @@ type ImageMapStatus struct {
 type DockerImage struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	// Spec is what the image is built from.
+	// Spec holds the inputs of the build.
 	Spec DockerImageSpec `json:"spec"`
 	// Status is the status of the build.
 	Status ImageStatus `json:"status"`
@@ -67,7 +67,7 @@ type DockerImage struct {
 // DeepCopyObject implements runtime.Object.
 func (i *DockerImage) DeepCopyObject() runtime.Object { return deepCopy(i) }
 
-// DockerImageSpec is what the image is built from.
+// DockerImageSpec holds the inputs of the build of an image.
 type DockerImageSpec struct {
 	// Ref is the reference that the Tiltfile uses.
 	Ref string `json:"ref"`
@@ -107,7 +107,7 @@ type DockerImageSpec struct {
 type CmdImage struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	// Spec is what builds the image.
+	// Spec is the command that builds the image.
 	Spec CmdImageSpec `json:"spec"`
 	// Status is the status of the build.
 	Status ImageStatus `json:"status"`
@@ -116,7 +116,7 @@ type CmdImage struct {
 // DeepCopyObject implements runtime.Object.
 func (i *CmdImage) DeepCopyObject() runtime.Object { return deepCopy(i) }
 
-// CmdImageSpec is what builds the image.
+// CmdImageSpec is the command that builds an image.
 type CmdImageSpec struct {
 	// Args is the argument vector of the command, without a shell.
 	Args []string `json:"args"`
@@ -156,21 +156,21 @@ type ImageStateWaiting struct {
 
 // ImageStateBuilding is the state of an image whose resource is being updated.
 type ImageStateBuilding struct {
-	// Reason is why the image is built, for display, such as "files changed".
+	// Reason explains why the image is built, for display, such as "files changed".
 	Reason string `json:"reason,omitempty"`
-	// StartedAt is when the update began.
+	// StartedAt is the time at which the update began.
 	StartedAt metav1.MicroTime `json:"startedAt"`
 }
 
 // ImageStateCompleted is the state of an image whose resource was updated.
 type ImageStateCompleted struct {
-	// Reason is why the image was built, for display, such as "files changed".
+	// Reason explains why the image was built, for display, such as "files changed".
 	Reason string `json:"reason,omitempty"`
-	// Error is why the update failed; empty when it succeeded.
+	// Error is the reason why the update failed; empty when it succeeded.
 	Error string `json:"error,omitempty"`
-	// StartedAt is when the update began.
+	// StartedAt is the time at which the update began.
 	StartedAt metav1.MicroTime `json:"startedAt"`
-	// FinishedAt is when the update ended.
+	// FinishedAt is the time at which the update ended.
 	FinishedAt metav1.MicroTime `json:"finishedAt"`
 }
 
@@ -261,13 +261,13 @@ type LiveUpdateExec struct {
 
 // LiveUpdateStatus is the status of the containers.
 type LiveUpdateStatus struct {
-	// Failed is why running containers are not updated until the next image is deployed.
+	// Failed is the reason why running containers are not updated until the next image is deployed.
 	Failed *LiveUpdateStateFailed `json:"failed,omitempty"`
 	// Containers are the containers that can be updated now.
 	Containers []LiveUpdateContainerStatus `json:"containers,omitempty"`
 }
 
-// LiveUpdateStateFailed is why running containers are not updated.
+// LiveUpdateStateFailed is the reason why running containers are not updated.
 type LiveUpdateStateFailed struct {
 	// Reason is a single word.
 	Reason string `json:"reason"`
@@ -293,7 +293,7 @@ type LiveUpdateContainerStatus struct {
 	Waiting *LiveUpdateContainerStateWaiting `json:"waiting,omitempty"`
 }
 
-// LiveUpdateContainerStateWaiting is why changes wait to be copied.
+// LiveUpdateContainerStateWaiting is the reason why changes wait to be copied.
 type LiveUpdateContainerStateWaiting struct {
 	// Reason is a single word.
 	Reason string `json:"reason"`
@@ -320,7 +320,7 @@ type DockerComposeServiceSpec struct {
 	Project DockerComposeProject `json:"project"`
 	// ImageMaps are the names of the ImageMaps whose images the service runs.
 	ImageMaps []string `json:"imageMaps,omitempty"`
-	// DisableSource is what disables the service.
+	// DisableSource names the config maps that disable the service.
 	DisableSource *DisableSource `json:"disableSource,omitempty"`
 }
 
@@ -338,11 +338,11 @@ type DockerComposeProject struct {
 
 // DockerComposeServiceStatus is the status of the service.
 type DockerComposeServiceStatus struct {
-	// LastApplyStartTime is when the last update began.
+	// LastApplyStartTime is the time at which the last update began.
 	LastApplyStartTime metav1.MicroTime `json:"lastApplyStartTime,omitzero"`
-	// LastApplyFinishTime is when the last update ended.
+	// LastApplyFinishTime is the time at which the last update ended.
 	LastApplyFinishTime metav1.MicroTime `json:"lastApplyFinishTime,omitzero"`
-	// LastApplyError is why the last update failed; empty when it succeeded.
+	// LastApplyError is the reason why the last update failed; empty when it succeeded.
 	LastApplyError string `json:"lastApplyError,omitempty"`
 	// ContainerID is the engine's id of the service's container; of the newest one if there are several.
 	ContainerID string `json:"containerID,omitempty"`
@@ -352,7 +352,7 @@ type DockerComposeServiceStatus struct {
 	ContainerState *DockerContainerState `json:"containerState,omitempty"`
 	// PortBindings are the ports that the service publishes.
 	PortBindings []DockerPortBinding `json:"portBindings,omitempty"`
-	// DisableStatus is whether the service is disabled.
+	// DisableStatus reports whether the service is disabled.
 	DisableStatus *DisableStatus `json:"disableStatus,omitempty"`
 }
 
@@ -360,13 +360,13 @@ type DockerComposeServiceStatus struct {
 type DockerContainerState struct {
 	// Status is the state that the engine reports: created, running, paused, restarting, removing, exited or dead.
 	Status string `json:"status,omitempty"`
-	// Error is why the engine could not start the container; empty when it could.
+	// Error is the reason why the engine could not start the container; empty when it could.
 	Error string `json:"error,omitempty"`
 	// ExitCode is the exit code of the last run that has ended.
 	ExitCode int32 `json:"exitCode,omitempty"`
-	// StartedAt is when the newest run began.
+	// StartedAt is the time at which the newest run began.
 	StartedAt metav1.MicroTime `json:"startedAt,omitzero"`
-	// FinishedAt is when the last run ended; absent until a run has ended.
+	// FinishedAt is the time at which the last run ended; absent until a run has ended.
 	FinishedAt metav1.MicroTime `json:"finishedAt,omitzero"`
 	// HealthStatus is the result of the health check: starting, healthy or unhealthy.
 	HealthStatus string `json:"healthStatus,omitempty"`

@@ -5,11 +5,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// KubernetesApply is what a resource applies to the cluster, and the result.
+// KubernetesApply is the configuration that a resource applies to the cluster, and the result.
 type KubernetesApply struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	// Spec is what is applied.
+	// Spec is the configuration to apply.
 	Spec KubernetesApplySpec `json:"spec"`
 	// Status is the result of the apply.
 	Status KubernetesApplyStatus `json:"status"`
@@ -18,7 +18,7 @@ type KubernetesApply struct {
 // DeepCopyObject implements runtime.Object.
 func (k *KubernetesApply) DeepCopyObject() runtime.Object { return deepCopy(k) }
 
-// KubernetesApplySpec is what is applied.
+// KubernetesApplySpec is the configuration to apply.
 type KubernetesApplySpec struct {
 	// YAML holds the objects as the Tiltfile declares them. The data of Secrets is not shown.
 	YAML string `json:"yaml,omitempty"`
@@ -28,7 +28,7 @@ type KubernetesApplySpec struct {
 	ApplyCmd *KubernetesApplyCmd `json:"applyCmd,omitempty"`
 	// DeleteCmd deletes the objects that ApplyCmd deployed.
 	DeleteCmd *KubernetesApplyCmd `json:"deleteCmd,omitempty"`
-	// RestartOn is what runs ApplyCmd again.
+	// RestartOn lists the triggers that run ApplyCmd again.
 	RestartOn *RestartOnSpec `json:"restartOn,omitempty"`
 	// DiscoveryStrategy is "default", or "selectors-only" where pods are found only by selectors.
 	DiscoveryStrategy string `json:"discoveryStrategy,omitempty"`
@@ -38,7 +38,7 @@ type KubernetesApplySpec struct {
 	Timeout metav1.Duration `json:"timeout,omitzero"`
 	// Cluster is the name of the Cluster object.
 	Cluster string `json:"cluster"`
-	// DisableSource is what disables the resource.
+	// DisableSource names the config maps that disable the resource.
 	DisableSource *DisableSource `json:"disableSource,omitempty"`
 }
 
@@ -56,13 +56,13 @@ type KubernetesApplyCmd struct {
 type KubernetesApplyStatus struct {
 	// ResultYAML identifies the applied objects, with their UIDs.
 	ResultYAML string `json:"resultYAML,omitempty"`
-	// Error is why the last apply failed; empty when it succeeded.
+	// Error is the reason why the last apply failed; empty when it succeeded.
 	Error string `json:"error,omitempty"`
-	// LastApplyStartTime is when the last successful apply began.
+	// LastApplyStartTime is the time at which the last successful apply began.
 	LastApplyStartTime metav1.MicroTime `json:"lastApplyStartTime,omitzero"`
-	// LastApplyTime is when the last successful apply ended.
+	// LastApplyTime is the time at which the last successful apply ended.
 	LastApplyTime metav1.MicroTime `json:"lastApplyTime,omitzero"`
-	// DisableStatus is whether the resource is disabled.
+	// DisableStatus reports whether the resource is disabled.
 	DisableStatus *DisableStatus `json:"disableStatus,omitempty"`
 	// Conditions contains JobComplete once a job of the resource is complete.
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
@@ -72,7 +72,7 @@ type KubernetesApplyStatus struct {
 type KubernetesDiscovery struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	// Spec is how the pods of the resource are found.
+	// Spec selects the pods of the resource.
 	Spec KubernetesDiscoverySpec `json:"spec"`
 	// Status is the list of pods that were found.
 	Status KubernetesDiscoveryStatus `json:"status"`
@@ -81,7 +81,7 @@ type KubernetesDiscovery struct {
 // DeepCopyObject implements runtime.Object.
 func (k *KubernetesDiscovery) DeepCopyObject() runtime.Object { return deepCopy(k) }
 
-// KubernetesDiscoverySpec is how the pods of a resource are found.
+// KubernetesDiscoverySpec selects the pods of a resource.
 type KubernetesDiscoverySpec struct {
 	// Watches are the applied objects whose pods are watched.
 	Watches []KubernetesWatchRef `json:"watches,omitempty"`
@@ -105,7 +105,7 @@ type KubernetesWatchRef struct {
 
 // KubernetesDiscoveryStatus is the list of pods that were found.
 type KubernetesDiscoveryStatus struct {
-	// MonitorStartTime is when watching the pods began.
+	// MonitorStartTime is the time at which watching the pods began.
 	MonitorStartTime metav1.MicroTime `json:"monitorStartTime,omitzero"`
 	// Pods are the pods that were found: pods of the newest deploy first, newer before older.
 	Pods []Pod `json:"pods,omitempty"`
@@ -119,7 +119,7 @@ type Pod struct {
 	Name string `json:"name"`
 	// Namespace is the namespace of the pod.
 	Namespace string `json:"namespace"`
-	// CreatedAt is when the pod was created.
+	// CreatedAt is the time at which the pod was created.
 	CreatedAt metav1.Time `json:"createdAt"`
 	// Phase is Pending, Running, Succeeded, Failed or Unknown.
 	Phase string `json:"phase"`
@@ -145,7 +145,7 @@ type Pod struct {
 type PodOwner struct {
 	// Name is the name of the owner.
 	Name string `json:"name"`
-	// CreationTimestamp is when the owner was created.
+	// CreationTimestamp is the time at which the owner was created.
 	CreationTimestamp metav1.Time `json:"creationTimestamp,omitzero"`
 }
 
@@ -185,15 +185,15 @@ type ContainerStateWaiting struct {
 
 // ContainerStateRunning is the state of a running container.
 type ContainerStateRunning struct {
-	// StartedAt is when the run began.
+	// StartedAt is the time at which the run began.
 	StartedAt metav1.Time `json:"startedAt,omitzero"`
 }
 
 // ContainerStateTerminated is the state of a container that has terminated.
 type ContainerStateTerminated struct {
-	// StartedAt is when the run began.
+	// StartedAt is the time at which the run began.
 	StartedAt metav1.Time `json:"startedAt,omitzero"`
-	// FinishedAt is when the run ended.
+	// FinishedAt is the time at which the run ended.
 	FinishedAt metav1.Time `json:"finishedAt,omitzero"`
 	// Reason is a single word, such as OOMKilled.
 	Reason string `json:"reason,omitempty"`
@@ -205,7 +205,7 @@ type ContainerStateTerminated struct {
 type PortForward struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	// Spec is which ports lead to which pod.
+	// Spec maps local ports to a pod.
 	Spec PortForwardSpec `json:"spec"`
 	// Status is the status of the ports.
 	Status PortForwardStatus `json:"status"`
@@ -214,7 +214,7 @@ type PortForward struct {
 // DeepCopyObject implements runtime.Object.
 func (p *PortForward) DeepCopyObject() runtime.Object { return deepCopy(p) }
 
-// PortForwardSpec is which ports lead to which pod.
+// PortForwardSpec maps local ports to a pod.
 type PortForwardSpec struct {
 	// PodName is the name of the pod that new connections go to; empty while there is none.
 	PodName string `json:"podName"`
@@ -260,9 +260,9 @@ type ForwardStatus struct {
 	ContainerPort int32 `json:"containerPort"`
 	// Addresses are the local addresses that the port listens on.
 	Addresses []string `json:"addresses,omitempty"`
-	// StartedAt is when the port was opened.
+	// StartedAt is the time at which the port was opened.
 	StartedAt metav1.MicroTime `json:"startedAt,omitzero"`
-	// Error is why the port is not ready.
+	// Error is the reason why the port is not ready.
 	Error string `json:"error,omitempty"`
 }
 
@@ -270,7 +270,7 @@ type ForwardStatus struct {
 type PodLogStream struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	// Spec is which log is read.
+	// Spec selects the log to read.
 	Spec PodLogStreamSpec `json:"spec"`
 	// Status is the status of the stream.
 	Status PodLogStreamStatus `json:"status"`
@@ -279,7 +279,7 @@ type PodLogStream struct {
 // DeepCopyObject implements runtime.Object.
 func (p *PodLogStream) DeepCopyObject() runtime.Object { return deepCopy(p) }
 
-// PodLogStreamSpec is which log is read.
+// PodLogStreamSpec selects the log to read.
 type PodLogStreamSpec struct {
 	// Pod is the name of the pod.
 	Pod string `json:"pod"`
@@ -309,20 +309,20 @@ type ContainerLogStreamStatus struct {
 	Terminated bool `json:"terminated,omitempty"`
 }
 
-// Cluster is where resources are deployed to: "default" is the Kubernetes cluster, "docker" the container engine.
+// Cluster is a target of deployments: "default" is the Kubernetes cluster, "docker" the container engine.
 type Cluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	// Spec is how hone reaches the cluster.
+	// Spec is the configuration of the connection.
 	Spec ClusterSpec `json:"spec"`
-	// Status is the state of the connection and what hone found out about the cluster.
+	// Status is the state of the connection, with the cluster's properties.
 	Status ClusterStatus `json:"status"`
 }
 
 // DeepCopyObject implements runtime.Object.
 func (c *Cluster) DeepCopyObject() runtime.Object { return deepCopy(c) }
 
-// ClusterSpec is how hone reaches a cluster.
+// ClusterSpec is the configuration of the connection to a cluster.
 type ClusterSpec struct {
 	// Connection is the address of the cluster.
 	Connection *ClusterConnection `json:"connection,omitempty"`
@@ -362,15 +362,15 @@ type RegistryHosting struct {
 	SingleName string `json:"singleName,omitempty"`
 }
 
-// ClusterStatus is the state of the connection to a cluster and what hone found out about it.
+// ClusterStatus is the state of the connection to a cluster, with the cluster's properties.
 type ClusterStatus struct {
 	// Arch is the processor architecture of the first node, such as amd64.
 	Arch string `json:"arch,omitempty"`
 	// Version is the version of the API server or of the engine.
 	Version string `json:"version,omitempty"`
-	// Error is why the cluster does not respond; empty when it does.
+	// Error is the reason why the cluster does not respond; empty when it does.
 	Error string `json:"error,omitempty"`
-	// ConnectedAt is when the cluster began to respond.
+	// ConnectedAt is the time at which the cluster began to respond.
 	ConnectedAt *metav1.MicroTime `json:"connectedAt,omitempty"`
 	// Connection describes the connected cluster; absent for the container engine.
 	Connection *ClusterConnectionStatus `json:"connection,omitempty"`

@@ -36,11 +36,11 @@ type SessionSpec struct {
 
 // SessionCISpec holds the time limits of a session that ends on its own.
 type SessionCISpec struct {
-	// K8sGracePeriod is how long a pod may be failing before the failure counts.
+	// K8sGracePeriod is the time for which a pod may be failing before the failure counts.
 	K8sGracePeriod *metav1.Duration `json:"k8sGracePeriod,omitempty"`
-	// Timeout is how long the whole session may take.
+	// Timeout is the time limit of the whole session.
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
-	// ReadinessTimeout is how long one resource may take to become ready.
+	// ReadinessTimeout is the time within which each resource must become ready.
 	ReadinessTimeout *metav1.Duration `json:"readinessTimeout,omitempty"`
 }
 
@@ -48,13 +48,13 @@ type SessionCISpec struct {
 type SessionStatus struct {
 	// PID is the process id of hone.
 	PID int64 `json:"pid"`
-	// StartTime is when the session began.
+	// StartTime is the time at which the session began.
 	StartTime metav1.MicroTime `json:"startTime"`
-	// Targets are what the session waits for: the update and the runtime of each resource, sorted by name.
+	// Targets are the targets that the session waits for: the update and the runtime of each resource, sorted by name.
 	Targets []Target `json:"targets"`
 	// Done is true once the session has reached its goal or has failed.
 	Done bool `json:"done"`
-	// Error is why the session failed; empty when it succeeded or is not done.
+	// Error is the reason why the session failed; empty when it succeeded or is not done.
 	Error string `json:"error,omitempty"`
 }
 
@@ -90,13 +90,13 @@ type TargetState struct {
 
 // TargetStateWaiting is the state of a target that has not started.
 type TargetStateWaiting struct {
-	// WaitReason is why the target waits.
+	// WaitReason explains why the target waits.
 	WaitReason string `json:"waitReason"`
 }
 
 // TargetStateActive is the state of a running target.
 type TargetStateActive struct {
-	// StartTime is when the target started.
+	// StartTime is the time at which the target started.
 	StartTime metav1.MicroTime `json:"startTime"`
 	// Ready is true for a server that is ready for use.
 	Ready bool `json:"ready"`
@@ -104,11 +104,11 @@ type TargetStateActive struct {
 
 // TargetStateTerminated is the state of a target that has ended.
 type TargetStateTerminated struct {
-	// StartTime is when the target started.
+	// StartTime is the time at which the target started.
 	StartTime metav1.MicroTime `json:"startTime"`
-	// FinishTime is when the target ended.
+	// FinishTime is the time at which the target ended.
 	FinishTime metav1.MicroTime `json:"finishTime"`
-	// Error is why the target failed; empty when it succeeded.
+	// Error is the reason why the target failed; empty when it succeeded.
 	Error string `json:"error,omitempty"`
 }
 
@@ -135,13 +135,13 @@ type UISessionSpec struct{}
 type UISessionStatus struct {
 	// RunningTiltBuild is the version of hone.
 	RunningTiltBuild TiltBuild `json:"runningTiltBuild"`
-	// VersionSettings is whether the program checks for newer versions. hone never does.
+	// VersionSettings reports whether the program checks for newer versions. hone never does.
 	VersionSettings VersionSettings `json:"versionSettings"`
-	// TiltStartTime is when the session began.
+	// TiltStartTime is the time at which the session began.
 	TiltStartTime metav1.Time `json:"tiltStartTime"`
 	// TiltfileKey is the absolute path of the Tiltfile.
 	TiltfileKey string `json:"tiltfileKey"`
-	// FatalError is why the session failed; empty while it is running or when it ended successfully.
+	// FatalError is the reason why the session failed; empty while it is running or when it ended successfully.
 	FatalError string `json:"fatalError,omitempty"`
 }
 
@@ -157,7 +157,7 @@ type TiltBuild struct {
 	Dev bool `json:"dev"`
 }
 
-// VersionSettings is whether the program checks for newer versions.
+// VersionSettings reports whether the program checks for newer versions.
 type VersionSettings struct {
 	// CheckUpdates is always false in hone, which does not check for newer versions.
 	CheckUpdates bool `json:"checkUpdates"`

@@ -9,7 +9,7 @@ import (
 type Tiltfile struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	// Spec is what is evaluated and when.
+	// Spec is the Tiltfile and the triggers of its evaluation.
 	Spec TiltfileSpec `json:"spec"`
 	// Status is the status of the evaluation.
 	Status TiltfileStatus `json:"status"`
@@ -18,13 +18,13 @@ type Tiltfile struct {
 // DeepCopyObject implements runtime.Object.
 func (t *Tiltfile) DeepCopyObject() runtime.Object { return deepCopy(t) }
 
-// TiltfileSpec is what is evaluated and when.
+// TiltfileSpec is the Tiltfile and the triggers of its evaluation.
 type TiltfileSpec struct {
 	// Path is the absolute path of the file.
 	Path string `json:"path"`
 	// Args are the arguments of the Tiltfile. Setting them evaluates the Tiltfile again.
 	Args []string `json:"args,omitempty"`
-	// RestartOn is what causes another evaluation.
+	// RestartOn lists the triggers of another evaluation.
 	RestartOn *RestartOnSpec `json:"restartOn,omitempty"`
 }
 
@@ -40,7 +40,7 @@ type TiltfileStatus struct {
 
 // TiltfileStateWaiting is the state of an evaluation that has not begun.
 type TiltfileStateWaiting struct {
-	// Reason is why the Tiltfile will be evaluated, for display.
+	// Reason explains why the Tiltfile will be evaluated, for display.
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -48,7 +48,7 @@ type TiltfileStateWaiting struct {
 type TiltfileStateRunning struct {
 	// Reasons is always empty in hone.
 	Reasons []string `json:"reasons,omitempty"`
-	// StartedAt is when the evaluation began.
+	// StartedAt is the time at which the evaluation began.
 	StartedAt metav1.MicroTime `json:"startedAt"`
 }
 
@@ -56,11 +56,11 @@ type TiltfileStateRunning struct {
 type TiltfileStateTerminated struct {
 	// Reasons is always empty in hone.
 	Reasons []string `json:"reasons,omitempty"`
-	// StartedAt is when the evaluation began.
+	// StartedAt is the time at which the evaluation began.
 	StartedAt metav1.MicroTime `json:"startedAt"`
-	// FinishedAt is when the evaluation ended.
+	// FinishedAt is the time at which the evaluation ended.
 	FinishedAt metav1.MicroTime `json:"finishedAt"`
-	// Error is why the evaluation failed; empty when it succeeded.
+	// Error is the reason why the evaluation failed; empty when it succeeded.
 	Error string `json:"error,omitempty"`
 	// WarningCount is the number of warnings.
 	WarningCount int32 `json:"warningCount"`
@@ -70,7 +70,7 @@ type TiltfileStateTerminated struct {
 type Extension struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	// Spec is where the extension comes from.
+	// Spec is the source of the extension.
 	Spec ExtensionSpec `json:"spec"`
 	// Status is the observed state.
 	Status ExtensionStatus `json:"status"`
@@ -79,7 +79,7 @@ type Extension struct {
 // DeepCopyObject implements runtime.Object.
 func (e *Extension) DeepCopyObject() runtime.Object { return deepCopy(e) }
 
-// ExtensionSpec is where the extension comes from.
+// ExtensionSpec is the source of the extension.
 type ExtensionSpec struct {
 	// RepoName is the name of an ExtensionRepo.
 	RepoName string `json:"repoName"`
@@ -91,7 +91,7 @@ type ExtensionSpec struct {
 
 // ExtensionStatus is the status of an extension.
 type ExtensionStatus struct {
-	// Error is why the extension was left out; empty when it was evaluated.
+	// Error is the reason why the extension was left out; empty when it was evaluated.
 	Error string `json:"error,omitempty"`
 }
 
@@ -99,7 +99,7 @@ type ExtensionStatus struct {
 type ExtensionRepo struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	// Spec is where the repository is.
+	// Spec is the address of the repository.
 	Spec ExtensionRepoSpec `json:"spec"`
 	// Status is empty.
 	Status ExtensionRepoStatus `json:"status"`
@@ -108,7 +108,7 @@ type ExtensionRepo struct {
 // DeepCopyObject implements runtime.Object.
 func (e *ExtensionRepo) DeepCopyObject() runtime.Object { return deepCopy(e) }
 
-// ExtensionRepoSpec is where the repository is.
+// ExtensionRepoSpec is the address of the repository.
 type ExtensionRepoSpec struct {
 	// URL starts with https://, http:// or file://.
 	URL string `json:"url"`

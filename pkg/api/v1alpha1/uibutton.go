@@ -20,7 +20,7 @@ func (b *UIButton) DeepCopyObject() runtime.Object { return deepCopy(b) }
 
 // UIButtonSpec is the appearance of the button.
 type UIButtonSpec struct {
-	// Location is where the button is shown.
+	// Location is the place where the button is shown.
 	Location UIComponentLocation `json:"location"`
 	// Text is the text on the button.
 	Text string `json:"text"`
@@ -44,7 +44,7 @@ const (
 	ComponentTypeGlobal   = "Global"
 )
 
-// UIComponentLocation is where a button is shown: next to a resource, or globally.
+// UIComponentLocation is the place where a button is shown: next to a resource, or globally.
 type UIComponentLocation struct {
 	// ComponentID is the name of the resource, for ComponentType Resource.
 	ComponentID string `json:"componentID"`
@@ -100,9 +100,9 @@ type UIChoiceInputSpec struct {
 
 // UIButtonStatus is the newest click. Setting LastClickedAt clicks the button with the values in Inputs.
 type UIButtonStatus struct {
-	// LastClickedAt is when the session received the newest click.
+	// LastClickedAt is the time at which the session received the newest click.
 	LastClickedAt metav1.MicroTime `json:"lastClickedAt,omitzero"`
-	// Inputs are the values that were sent with the click, without those of hidden inputs.
+	// Inputs are the values that were sent with the click, except the values of hidden inputs.
 	Inputs []UIInputStatus `json:"inputs,omitempty"`
 }
 
@@ -159,7 +159,7 @@ func (b *ToggleButton) DeepCopyObject() runtime.Object { return deepCopy(b) }
 
 // ToggleButtonSpec is the appearance of the button and the state that it toggles.
 type ToggleButtonSpec struct {
-	// Location is where the button is shown.
+	// Location is the place where the button is shown.
 	Location UIComponentLocation `json:"location"`
 	// On is the appearance of the button while the state is on.
 	On ToggleButtonStateSpec `json:"on"`
@@ -167,7 +167,7 @@ type ToggleButtonSpec struct {
 	Off ToggleButtonStateSpec `json:"off"`
 	// DefaultOn is the state while the source has no value.
 	DefaultOn bool `json:"defaultOn"`
-	// StateSource is where the state is stored.
+	// StateSource is the config map that stores the state.
 	StateSource StateSource `json:"stateSource"`
 }
 
@@ -183,7 +183,7 @@ type ToggleButtonStateSpec struct {
 	RequiresConfirmation bool `json:"requiresConfirmation,omitempty"`
 }
 
-// StateSource is where the state of a toggle button is stored.
+// StateSource is the config map that stores the state of a toggle button.
 type StateSource struct {
 	// ConfigMap is the config map and the key that hold the state.
 	ConfigMap *ConfigMapStateSource `json:"configMap,omitempty"`

@@ -23,13 +23,14 @@ type UIResourceSpec struct{}
 
 // UIResourceStatus is the status of a resource.
 type UIResourceStatus struct {
-	// State is how the resource is, in one word, as on the screen: idle, ok, warning, waiting, updating, failed or unknown.
+	// State is the state of the resource in one word, as on the screen: idle, ok, warning, waiting, updating, failed or unknown.
 	State string `json:"state"`
-	// Message is the error of the update, else of the runtime, else of a port, or says what the resource waits for; it may be empty.
+	// Message is the error of the update, else of the runtime, else of a port, or else the reason why the resource waits; it may be
+	// empty.
 	Message string `json:"message,omitempty"`
-	// LastDeployTime is when the resource was last deployed successfully.
+	// LastDeployTime is the time at which the resource was last deployed successfully.
 	LastDeployTime metav1.MicroTime `json:"lastDeployTime,omitzero"`
-	// TriggerMode is what starts an update: 0: every change; 1: the user, except for the first update; 2: the user; 3: the
+	// TriggerMode determines the triggers of an update: 0: every change; 1: the user, except for the first update; 2: the user; 3: the
 	// user for the first update, then every change. Setting it to 0 or 3 makes the resource automatic, to 1 or 2 manual.
 	TriggerMode int32 `json:"triggerMode"`
 	// BuildHistory is the last updates, newest first, at most two.
@@ -58,9 +59,9 @@ type UIResourceStatus struct {
 	Queued bool `json:"queued"`
 	// Order is the position in the Tiltfile. It is 0 for (Tiltfile).
 	Order int32 `json:"order"`
-	// DisableStatus is whether the resource is disabled, and by what.
+	// DisableStatus reports whether the resource is disabled, and by which config maps.
 	DisableStatus DisableResourceStatus `json:"disableStatus"`
-	// Waiting is why an update that is due does not begin.
+	// Waiting is the reason why an update that is due does not begin.
 	Waiting *UIResourceStateWaiting `json:"waiting,omitempty"`
 	// Conditions are the conditions UpToDate and Ready.
 	Conditions []UIResourceCondition `json:"conditions,omitempty"`
@@ -78,13 +79,13 @@ const (
 
 // UIBuildTerminated is an update that has ended.
 type UIBuildTerminated struct {
-	// Error is why the update failed; empty when it succeeded.
+	// Error is the reason why the update failed; empty when it succeeded.
 	Error string `json:"error,omitempty"`
 	// Warnings are the warnings of the update.
 	Warnings []string `json:"warnings,omitempty"`
-	// StartTime is when the update began.
+	// StartTime is the time at which the update began.
 	StartTime metav1.MicroTime `json:"startTime"`
-	// FinishTime is when the update ended.
+	// FinishTime is the time at which the update ended.
 	FinishTime metav1.MicroTime `json:"finishTime"`
 	// SpanID is the id of the update's span in the log.
 	SpanID string `json:"spanID,omitempty"`
@@ -92,7 +93,7 @@ type UIBuildTerminated struct {
 
 // UIBuildRunning is a running update.
 type UIBuildRunning struct {
-	// StartTime is when the update began.
+	// StartTime is the time at which the update began.
 	StartTime metav1.MicroTime `json:"startTime"`
 	// SpanID is the id of the update's span in the log.
 	SpanID string `json:"spanID,omitempty"`
@@ -110,9 +111,9 @@ type UIResourceLink struct {
 type UIResourceKubernetes struct {
 	// PodName is the name of the pod; empty while there is none.
 	PodName string `json:"podName,omitempty"`
-	// PodCreationTime is when the pod was created.
+	// PodCreationTime is the time at which the pod was created.
 	PodCreationTime metav1.Time `json:"podCreationTime,omitzero"`
-	// PodUpdateStartTime is when the deploy that created the pod began.
+	// PodUpdateStartTime is the time at which the deploy that created the pod began.
 	PodUpdateStartTime metav1.Time `json:"podUpdateStartTime,omitzero"`
 	// PodStatus is the phase, or the reason why a container waits or has terminated.
 	PodStatus string `json:"podStatus,omitempty"`
@@ -150,7 +151,7 @@ type UIResourceTargetSpec struct {
 	HasLiveUpdate bool `json:"hasLiveUpdate"`
 }
 
-// DisableResourceStatus is whether a resource is disabled. A resource has one switch, so the counts are 0 or 1.
+// DisableResourceStatus tells whether a resource is disabled. A resource has one switch, so the counts are 0 or 1.
 type DisableResourceStatus struct {
 	// EnabledCount is 1 while the resource is enabled.
 	EnabledCount int32 `json:"enabledCount"`
@@ -162,7 +163,7 @@ type DisableResourceStatus struct {
 	State string `json:"state"`
 }
 
-// UIResourceStateWaiting is why an update that is due does not begin.
+// UIResourceStateWaiting is the reason why an update that is due does not begin.
 type UIResourceStateWaiting struct {
 	// Reason is a single word, such as waiting-for-dep.
 	Reason string `json:"reason"`
@@ -188,8 +189,8 @@ const (
 	UIResourceUpToDate = "UpToDate"
 	// UIResourceReady is true when the runtime of the resource is ready and its ports are open, or the resource has no runtime.
 	UIResourceReady = "Ready"
-	// UIResourceFailed is true when the update, the runtime or a port has failed, and is not tried again at once. Waiting for the other
-	// conditions ends then.
+	// UIResourceFailed is true when the update, the runtime or a port has failed, and is not tried again at once. Waiting for the
+	// other conditions ends then.
 	UIResourceFailed = "Failed"
 )
 
