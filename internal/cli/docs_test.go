@@ -68,7 +68,7 @@ func TestPagesNameCommands(t *testing.T) {
 	}
 }
 
-// checkCommand returns what is wrong with the arguments of hone; nothing is "". Words that stand for others, NAME or …, may be anything.
+// checkCommand returns the error in the arguments of hone, or "". Placeholders, NAME or …, may stand for anything.
 func checkCommand(c *cobra.Command, args []string) string {
 	at := true // whether the next word may be a command
 	for _, arg := range args {

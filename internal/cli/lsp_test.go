@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/internal/cli/command"
 )
 
-// framed is a message as an editor sends it.
+// framed returns a message as an editor sends it.
 func framed(body string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body) }
 
 // withInput makes text the standard input.

@@ -60,7 +60,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 
 // interruptible returns a context that the first interrupt, termination or loss of the terminal cancels; the second restores
 // the terminal and exits at once. Interrupts that are meant for the user's editor do not count, and neither does the loss of the
-// terminal if the command goes on without it.
+// terminal if the command continues without it.
 func interruptible(parent context.Context, guard *command.TerminalGuard) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)

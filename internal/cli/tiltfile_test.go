@@ -140,7 +140,7 @@ func TestTiltfileBuiltins(t *testing.T) {
 	}
 }
 
-// TestTiltfileCompletion checks what the shell offers for --output.
+// TestTiltfileCompletion checks the shell's completions of --output.
 func TestTiltfileCompletion(t *testing.T) {
 	newFolder(t)
 	var stdout, stderr bytes.Buffer

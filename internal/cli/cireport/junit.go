@@ -117,7 +117,7 @@ func failureType(r api.ResourceSummary) string {
 	return "runtime"
 }
 
-// details returns the problem of a resource, what it waited for, and its last log lines.
+// details returns the problem of a resource, the reasons why it waited, and its last log lines.
 func details(r api.ResourceSummary, logs func(string) []string) string {
 	var b strings.Builder
 	b.WriteString(trouble(r) + "\n")

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // session is a session of ci without the code of its end.
 var session = state.SessionStarted{Session: state.Session{Command: state.CommandCI, Tiltfile: "/src/shop/Tiltfile"}}
 
-// hold is a change of what a resource waits for.
+// hold returns a change of a resource's wait.
 func hold(name, reason, text, was string, lasted time.Duration, on ...model.ManifestName) state.HoldsChanged {
 	return state.HoldsChanged{Changes: []state.HoldChange{{Resource: model.ManifestName(name), Reason: reason, Text: text, On: on, Was: was, For: lasted}}}
 }
@@ -46,7 +46,7 @@ func crashing(name, pod string, restarts int) state.PodChanged {
 	return p
 }
 
-// declared is a Tiltfile with three resources that count and two that do not.
+// declared returns a Tiltfile with three resources that count and two that do not.
 func declared() state.TiltfileLoaded {
 	manual := statetest.Local("seed")
 	manual.AutoInit = false

@@ -15,15 +15,15 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// batch is how many events are held at a time.
+// batch is the largest number of events that are read at a time.
 const batch = 256
 
-// Reporter is the subscriber that records what happens.
+// Reporter is the subscriber that records the events of a session.
 type Reporter struct {
-	// lines is where events go as JSON; nil for none.
+	// lines receives the events as JSON; nil for none.
 	lines io.Writer
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	cursor events.Cursor
 	tally  Tally
 	// redactor belongs to the given versions of the tables that it is made from.
@@ -33,7 +33,7 @@ type Reporter struct {
 	pending bytes.Buffer
 }
 
-// New returns a reporter that begins with the first event. It writes each one to lines as a line of JSON, unless that is nil.
+// New returns a reporter that begins with the first event. It writes each event to lines as a line of JSON, if lines is not nil.
 func New(lines io.Writer) *Reporter { return &Reporter{lines: lines} }
 
 var _ store.Subscriber = (*Reporter)(nil)
@@ -52,7 +52,7 @@ func (r *Reporter) Contract() store.Contract {
 	return c
 }
 
-// Run implements store.Subscriber. Its error is why nothing can be printed; after a restart it continues where it was.
+// Run implements store.Subscriber. It returns an error if the output fails; after a restart it continues at the same event.
 func (r *Reporter) Run(ctx context.Context, rt *store.Runtime) error {
 	for {
 		if err := r.Drain(rt.View()); err != nil {

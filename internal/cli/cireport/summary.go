@@ -34,19 +34,19 @@ const (
 	ResultStopped     = "stopped"
 )
 
-// Outcome is how a session ended.
+// Outcome is the outcome of a session.
 type Outcome struct {
 	// Result is one of the results above, and Code is the exit code of the process.
 	Result string
 	Code   int
-	// Failure is why it failed, with the mend if one is known.
+	// Failure is the reason why it failed, with the fix if one is known.
 	Failure string
 	At      time.Time
 	// Tiltfile is the path, for a session that could not begin.
 	Tiltfile string
 }
 
-// Summarize returns the summary of a session, without secrets. The view is that of its end, before anything was stopped.
+// Summarize returns the summary of a session, without secrets. The view is the state at its end, before anything was stopped.
 func Summarize(v store.View, t *Tally, o Outcome) api.Summary {
 	session := state.TheSession(v)
 	out := api.Summary{Result: o.Result, ExitCode: o.Code, Failure: o.Failure, Tiltfile: cmp.Or(session.Tiltfile, o.Tiltfile), StartedAt: session.StartedAt,
@@ -132,7 +132,7 @@ func (s *subject) summary() api.ResourceSummary {
 	return out
 }
 
-// result returns the result of the resource, and its problem if it has one. A port that does not work is one, but does not count.
+// result returns the result of the resource, and its problem if it has one. A broken port is a problem, but no failure.
 func (s *subject) result() (string, *api.ProblemEvent) {
 	switch {
 	case s.UpdateErr != "":
@@ -151,7 +151,7 @@ func (s *subject) result() (string, *api.ProblemEvent) {
 	return statusUnfinished, &api.ProblemEvent{Summary: s.Missing()}
 }
 
-// restarts counts the restarts of existing pods by their state, and those of former pods by their last event.
+// restarts counts the restarts of existing pods by their state, and the restarts of former pods by their last event.
 func (s *subject) restarts() (n int) {
 	left := map[string]int{}
 	for pod, restarts := range s.counts.restarts {

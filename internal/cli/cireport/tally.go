@@ -11,7 +11,7 @@ import (
 // notReady is the reason of a wait for an updated resource to become ready.
 const notReady = "not-ready"
 
-// Tally counts what the tables do not keep. The zero value has counted nothing. It is for one goroutine.
+// Tally counts the facts that the tables do not keep. The zero value has counted nothing. It is for one goroutine.
 type Tally struct {
 	resources map[string]*counts
 	missed    uint64
@@ -21,12 +21,12 @@ type Tally struct {
 type counts struct {
 	builds   int
 	building api.Milliseconds
-	// ready is the time until it was first ready; wasReady is set from then on.
+	// ready is the time that the resource took to become ready; wasReady is set once it has been ready.
 	ready    api.Milliseconds
 	wasReady bool
 	waits    []api.Wait
-	// held is the current wait before an update, deployed is since when an updated resource has not been ready; nil and
-	// zero if there is no such wait.
+	// held is the current wait before an update; nil without one. deployed is the time since which an updated resource has not been
+	// ready; zero without such a wait.
 	held     *held
 	deployed time.Time
 	// restarts are the newest count of each pod.
@@ -89,7 +89,7 @@ func (c *counts) take(e api.Event) {
 	}
 }
 
-// hold ends the wait before, and begins the next one.
+// hold ends the current wait, and begins the next one.
 func (c *counts) hold(h api.HoldEvent, at time.Time) {
 	if c.held != nil {
 		c.held.wait.Ms = h.WasMs

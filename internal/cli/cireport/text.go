@@ -12,14 +12,14 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// telling is how long a wait must be to appear in the table.
+// telling is the shortest wait that the table shows.
 const telling api.Milliseconds = 100
 
 // glyphs stand before the words.
 var glyphs = map[string]string{statusOK: "✔", statusFailed: "✖", statusUnfinished: "◌", statusSkipped: "–"}
 
-// Text writes a summary of the given command for people: a line for each resource, with what it waited for and what is wrong with
-// it, and one for those that were skipped for the same reason.
+// Text writes a summary of the given command for people: a line for each resource with the reasons why it waited and its problem,
+// and one line for all resources that were skipped for the same reason.
 func Text(out io.Writer, command string, s api.Summary) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s: %s after %s", command, strings.ReplaceAll(s.Result, "-", " "), events.Took(s.TookMs))
@@ -81,7 +81,7 @@ func count(s api.Summary, status string) (n int) {
 	return n
 }
 
-// waited describes what a resource waited for, and how long.
+// waited describes the waits of a resource and their durations.
 func waited(r api.ResourceSummary) string {
 	var out []string
 	for _, w := range r.Waits {

@@ -13,8 +13,8 @@ import (
 // developed is the version of a build that no release has.
 const developed = "0.1.0-dev"
 
-// Version is hone's own version; Commit and Date are those of the source, the date in RFC 3339 format. The build sets them
-// with -ldflags; commit and date may be empty.
+// Version is hone's own version; Commit and Date identify the commit that hone was built from, the date in RFC 3339 format. The
+// build sets them with -ldflags; commit and date may be empty.
 var (
 	Version = developed
 	Commit  string

@@ -39,7 +39,7 @@ func WasPrinted(err error) bool { return errors.As(err, new(reported)) }
 // reported is an error that was printed already.
 type reported struct{ coded }
 
-// ExitCode is the code with which the process exits after a command returned err. An interrupt cancels ctx.
+// ExitCode returns the code with which the process exits after a command returned err. An interrupt cancels ctx.
 func ExitCode(ctx context.Context, err error) int {
 	var c coded
 	var r reported

@@ -15,7 +15,8 @@ func StateDir() string { return filepath.Join(xdg.StateHome, "hone") }
 // LedgerDir returns the folder for the records of deployed objects.
 func LedgerDir() string { return filepath.Join(StateDir(), "ledger") }
 
-// HolderVariable is the environment variable with the name under which several places share what they deploy.
+// HolderVariable names the environment variable for the holder's name. Machines with the same holder manage the same deployed
+// objects together.
 const HolderVariable = "HONE_HOLDER"
 
 // Projects returns the registry of this user's projects.

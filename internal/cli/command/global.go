@@ -8,7 +8,7 @@ import (
 	"github.com/hone-dev/hone/internal/hud/text"
 )
 
-// Global is what all commands share.
+// Global is the state that all commands share.
 type Global struct {
 	// Args is the command line, without the name of the program.
 	Args []string

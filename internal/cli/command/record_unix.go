@@ -22,13 +22,13 @@ type record struct {
 
 // recorded is the content of a record.
 type recorded struct {
-	// PID and Command are of the process that shows a screen.
+	// PID and Command describe the process that shows a screen.
 	PID     int    `json:"pid"`
 	Command string `json:"command"`
 	// Session is the session of processes that the terminal controls. A terminal that is opened later under the same number has
 	// another one.
 	Session int `json:"session"`
-	// Settings are those of the terminal before the screen.
+	// Settings are the settings of the terminal before the screen opened.
 	Settings unix.Termios `json:"settings"`
 }
 
@@ -78,8 +78,8 @@ func (r *record) drop() {
 }
 
 // repair restores the terminal of standard input if its record belongs to a process that was killed, and names that process. It
-// leaves alone what another process has in the meantime: a terminal whose record is locked, one in whose background this process
-// runs, and one that was opened under the same number after the record was made.
+// does not touch a terminal that another process uses in the meantime: one whose record is locked, one in whose background this
+// process runs, and one that was opened under the same number after the record was made.
 func repair(dir string) (killed string) {
 	path, ok := recordOf(dir)
 	if !ok {

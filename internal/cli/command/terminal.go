@@ -30,11 +30,11 @@ type TerminalGuard struct {
 	outlives atomic.Pointer[func() bool]
 }
 
-// OnHangup sets what happens when the system reports the loss of the terminal. The function, which may take a moment, returns
-// whether the command goes on; otherwise it ends as by an interrupt.
+// OnHangup sets the function that is called when the system reports the loss of the terminal. The function, which may take a
+// moment, returns whether the command continues; otherwise it ends as by an interrupt.
 func (g *TerminalGuard) OnHangup(outlives func() bool) { g.outlives.Store(&outlives) }
 
-// OutlivesHangup reports whether the command goes on after the loss of the terminal.
+// OutlivesHangup reports whether the command continues after the loss of the terminal.
 func (g *TerminalGuard) OutlivesHangup() bool {
 	outlives := g.outlives.Load()
 	return outlives != nil && (*outlives)()
@@ -58,7 +58,7 @@ func (g *TerminalGuard) Said() string {
 	return "This terminal is restored: " + g.Repaired + " had its screen here when it was killed."
 }
 
-// Begin is called before a screen takes the terminal, and End when it has given it back.
+// Begin must be called before a screen takes the terminal, and End when it has given the terminal back.
 func (g *TerminalGuard) Begin() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -68,7 +68,7 @@ func (g *TerminalGuard) Begin() {
 	}
 }
 
-// End is described at Begin.
+// End must be called when a screen has given the terminal back; see Begin.
 func (g *TerminalGuard) End() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -77,12 +77,12 @@ func (g *TerminalGuard) End() {
 	g.kept = nil
 }
 
-// recordsDir is where the records of terminals are kept.
+// recordsDir returns the folder for the records of terminals.
 func recordsDir() string { return filepath.Join(StateDir(), "terminals") }
 
-// normal makes a terminal show text again: no colours, no synchronized output, no reports of the mouse, of the focus or of the
-// theme, no bracketed paste, ordinary keys, wrapped lines, the main screen, a cursor, the title that it had. The cursor is saved
-// first, because leaving the alternate screen restores it, even where there is nothing to leave.
+// normal resets a terminal to show text: no colours, no synchronized output, no reports of the mouse, of the focus or of the theme,
+// no bracketed paste, ordinary keys, wrapped lines, the main screen, a visible cursor, the previous title. The cursor is saved
+// first, because leaving the alternate screen restores it, even if the main screen is already shown.
 const normal = "\x1b7\x1b[0m\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2031l\x1b[?2004l\x1b[?9001l\x1b[<u\x1b[>4;0m\x1b[?7h\x1b[23;2t\x1b[?1049l\x1b[?25h\x1b[?1l\x1b>"
 
 // Reset makes the terminal of this process usable, in whatever state a program has left it.
@@ -100,7 +100,7 @@ func (g *TerminalGuard) Reset() error {
 // terminal echo again.
 func (g *TerminalGuard) Restore() { g.restore(normal) }
 
-// RestoreBelow is Restore after something that may or may not have shown a screen: it goes to the lowest row. To leave an
+// RestoreBelow works like Restore, but for a program that may or may not have shown a screen: it goes to the lowest row. Leaving an
 // alternate screen that was not shown would move the cursor up, in tmux, into text that is then overwritten.
 func (g *TerminalGuard) RestoreBelow() {
 	g.restore(strings.Replace(normal, "\x1b[?1049l", "\x1b[?1047l\x1b[999B", 1))
@@ -126,7 +126,7 @@ func (g *TerminalGuard) Cook() {
 }
 
 // Suspender returns a function that suspends the screen of this process; nil if the platform cannot. If said is not empty, the
-// process runs on in the background meanwhile, which said tells the user.
+// process keeps running in the background, and said tells the user so.
 func (g *Global) Suspender(said string) func(ctx context.Context) error {
 	if !process.Suspends {
 		return nil

@@ -5,10 +5,11 @@ import (
 	"time"
 )
 
-// Moment is how long a command may wait in silence for something outside of it.
+// Moment is the time for which a command may wait in silence for something outside of it.
 const Moment = 2 * time.Second
 
-// Waiting says on standard error what the command waits for, if that takes longer than a moment. The caller ends the wait with done.
+// Waiting prints the reason for a wait on standard error, if the wait takes longer than a moment. The caller ends the wait with
+// done.
 func (g *Global) Waiting(what string) (done func()) {
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -55,7 +55,7 @@ func Report(version string, sections ...*Section) api.Examination {
 	return e
 }
 
-// Program is about hone itself.
+// Program returns the section about hone itself.
 func Program(version, goVersion, platform, path string) *Section {
 	s := section("hone")
 	s.found("version", "%s", version)
@@ -88,8 +88,9 @@ var needs = []need{
 		k8s.Access{Verb: "patch", Resource: "pods", Subresource: "ephemeralcontainers"}},
 }
 
-// Cluster is about the Kubernetes cluster. known is the cluster according to the kubeconfig; broken is why that cannot be
-// read. connect is called if there is a cluster. The returned cluster is the zero value if it does not answer.
+// Cluster returns the section about the Kubernetes cluster. known is the cluster according to the kubeconfig; broken is the reason
+// why the kubeconfig cannot be read. connect is called if there is a cluster. The returned cluster is the zero value if it does not
+// answer.
 func Cluster(ctx context.Context, known model.Cluster, broken error, connect func() (Kube, error)) (*Section, model.Cluster) {
 	s := section("Kubernetes")
 	switch {
@@ -170,8 +171,8 @@ type Pinger interface {
 	Ping(ctx context.Context) (docker.Info, error)
 }
 
-// Engine is about the container engine that builds images. compose returns the version of Docker Compose. The info is nil
-// if the engine does not answer.
+// Engine returns the section about the container engine that builds images. compose returns the version of Docker Compose. The info
+// is nil if the engine does not answer.
 func Engine(ctx context.Context, connect func(context.Context) (Pinger, error), compose func(context.Context) (string, error)) (*Section, *docker.Info) {
 	s := section("Container engine")
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -205,7 +206,7 @@ func Engine(ctx context.Context, connect func(context.Context) (Pinger, error), 
 	return s, &info
 }
 
-// Delivered adds how images get from the engine to the cluster.
+// Delivered adds the way in which images get from the engine to the cluster.
 func (s *Section) Delivered(plan model.DeliveryMethod, why string) {
 	s.found("images are delivered by", "%s (%s)", plan, why)
 }
@@ -213,7 +214,7 @@ func (s *Section) Delivered(plan model.DeliveryMethod, why string) {
 // errNoAnswer is for sessions that run but do not answer.
 var errNoAnswer = errors.New("does not answer")
 
-// Sessions is about the sessions that run on this machine.
+// Sessions returns the section about the sessions that run on this machine.
 func Sessions(all []api.RunningSession, err error) *Section {
 	s := section("Sessions")
 	switch {

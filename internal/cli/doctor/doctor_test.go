@@ -18,7 +18,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// lines are the findings as "name=value", and faults as "name✖fault→mend".
+// lines returns the findings as "name=value", and faults as "name✖fault→mend".
 func lines(s *Section) []string {
 	var out []string
 	for _, f := range s.Findings {

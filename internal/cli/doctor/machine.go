@@ -21,7 +21,7 @@ var limits = []struct {
 	{"max_user_instances", 128},
 }
 
-// Watching is about noticing changes of files. try begins to watch; proc is the folder of inotify's limits, which need not
+// Watching returns the section about file watching. try begins to watch; proc is the folder of inotify's limits, which need not
 // exist.
 func Watching(try func() error, proc string) *Section {
 	s := section("Watching files")
@@ -46,7 +46,7 @@ func Watching(try func() error, proc string) *Section {
 	return s
 }
 
-// Screen is what is known about a terminal.
+// Screen describes a terminal, as far as it is known.
 type Screen struct {
 	// Is is set if there is one; the rest describes it. Columns and Rows are 0 if unknown.
 	Is            bool
@@ -62,7 +62,7 @@ const (
 	leastRows    = 10
 )
 
-// Terminal is about the terminal that the screen would be shown in.
+// Terminal returns the section about the terminal in which the screen would be shown.
 func Terminal(t Screen) *Section {
 	s := section("Terminal")
 	if !t.Is {
@@ -109,7 +109,7 @@ type Folder struct {
 	Name, Path string
 }
 
-// Folders is about the folders where hone keeps files: whether they are writable, and how much they hold.
+// Folders returns the section about the folders where hone keeps files: whether they are writable, and how much they hold.
 func Folders(all []Folder) *Section {
 	s := section("Folders")
 	for _, f := range all {
@@ -153,7 +153,7 @@ func Writable(dir string) error {
 func usage(dir string) (size int64, files int) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return nil //nolint:nilerr // what cannot be read is left out
+			return nil //nolint:nilerr // unreadable folders are left out
 		}
 		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
 			size, files = size+info.Size(), files+1

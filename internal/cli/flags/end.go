@@ -9,8 +9,8 @@ import (
 	"github.com/hone-dev/hone/internal/client"
 )
 
-// End ends a session that the registry knows, as leaving its screen does, and waits until it has ended. ending is called once the
-// session has been told.
+// End ends a session that the registry knows, in the same way as leaving its screen, and waits until it has ended. ending is called
+// once the session has accepted the request.
 func End(ctx context.Context, c *client.Client, timeout time.Duration, ending func()) error {
 	if err := c.Stop(ctx); err != nil {
 		return err

@@ -54,9 +54,9 @@ const noPort = "none"
 type Port struct {
 	Number int
 	None   bool
-	// asked is set when the user chose it.
+	// Asked is set when the user chose the port.
 	Asked bool
-	// wrong is what is wrong with the environment's choice, if nothing else was chosen.
+	// wrong is the error in the environment's choice, if nothing else was chosen.
 	wrong error
 }
 
@@ -68,7 +68,7 @@ func (p *Port) Check() error {
 	return problem.Wrap(p.wrong, "TILT_PORT cannot be understood", "unset TILT_PORT, or choose a port with --port")
 }
 
-// Text is the port as the value of TILT_PORT for commands; empty where there is no port.
+// Text returns the port as the value of TILT_PORT for commands; empty where there is no port.
 func (p *Port) Text() string {
 	if p.None {
 		return ""

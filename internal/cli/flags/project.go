@@ -30,7 +30,8 @@ func (f *Project) Add(c *cobra.Command) {
 	c.Flags().StringVar(&f.Namespace, "namespace", "", "namespace for objects that name none, instead of the context's")
 }
 
-// Fix sets the flags to what a command has found elsewhere. A flag that was given as well is a problem.
+// Fix sets the flags to the values that a command has found in another source. It returns a problem for a flag that is given as
+// well.
 func (f *Project) Fix(c *cobra.Command, tiltfile, kubeContext, namespace, source string) error {
 	for _, name := range []string{"file", "session", "context", "namespace"} {
 		if c.Flags().Changed(name) {

@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// AskLimit is how long each session may take to answer when all sessions are listed.
+// AskLimit is the time that each session may take to answer when all sessions are listed.
 const AskLimit = 3 * time.Second
 
 // RunningSessions requests the state of all sessions at once.

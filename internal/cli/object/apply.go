@@ -51,7 +51,7 @@ are no longer in the file. With --prune it deletes objects that apply created an
 	return c
 }
 
-// pruningFlags determine what apply deletes.
+// pruningFlags select the objects that apply deletes.
 type pruningFlags struct {
 	wanted, all bool
 	kinds       []string
@@ -99,7 +99,7 @@ func fromFiles(g *command.Global, f *objectFlags, w *writeFlags, cmd *cobra.Comm
 	return err
 }
 
-// eachOfFiles is fromFiles that also returns the writer and the objects.
+// eachOfFiles works like fromFiles, and also returns the writer and the objects.
 func eachOfFiles(g *command.Global, f *objectFlags, w *writeFlags, cmd *cobra.Command, do func(context.Context, *change.Writer, *unstructured.Unstructured) error) (*change.Writer, []objects.Target, error) {
 	if len(f.request.Files) == 0 {
 		return nil, nil, problem.New("there is nothing to "+cmd.Name(), "name a file: hone "+cmd.Name()+" -f PATH")

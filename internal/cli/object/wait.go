@@ -14,7 +14,7 @@ import (
 	"github.com/hone-dev/hone/internal/client/objects/output"
 )
 
-// forever is how long a wait with a negative timeout lasts.
+// forever is the duration of a wait with a negative timeout.
 const forever = 7 * 24 * time.Hour
 
 func newWait(g *command.Global) *cobra.Command {

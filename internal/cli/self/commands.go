@@ -8,7 +8,7 @@ import (
 	"github.com/hone-dev/hone/internal/cli/command"
 )
 
-// Commands returns the commands of the package, except those of hone dump.
+// Commands returns the commands of the package, except the subcommands of hone dump.
 func Commands(g *command.Global) []*cobra.Command {
 	return []*cobra.Command{newGraph(g), newDoctor(g), newVersion(g), newDockerPrune(g), newVerifyInstall(g), newDocs(g)}
 }

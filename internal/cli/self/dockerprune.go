@@ -134,7 +134,7 @@ func unknownImage(name string, declared []string) error {
 	return problem.New(summary, "it has: "+strings.Join(declared, ", "))
 }
 
-// prune removes old images and reports what it has removed.
+// prune removes old images and reports the removed ones.
 func prune(ctx context.Context, g *command.Global, engine docker.Client, req imagebuild.PruneRequest) error {
 	out, done := g.Stdout, g.Waiting("the container engine")
 	_, err := engine.Ping(ctx)

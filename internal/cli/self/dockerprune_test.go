@@ -15,7 +15,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestPrune builds images of two names and removes the old ones: not the newest, those that are needed, and those of others.
+// TestPrune builds images of two names and removes the old ones. It keeps the newest ones, those in use, and the images of others.
 func TestPrune(t *testing.T) {
 	engine := docker.NewFake()
 	engine.AddImage("busybox")

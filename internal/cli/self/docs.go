@@ -65,7 +65,7 @@ The web page of a session has the same pages, under "Docs".`,
 	return c
 }
 
-// noTopic is the problem of an unknown topic. It names similar ones.
+// noTopic returns the problem of an unknown topic. It names similar ones.
 func noTopic(topic string) error {
 	var all []string
 	for _, p := range docs.Pages() {

@@ -38,8 +38,8 @@ func TestSee(t *testing.T) {
 	}
 }
 
-// TestQuotes checks that the messages that the page about trouble quotes are still those of hone: whoever has one on the screen searches for
-// it. Words in capitals and … stand for what differs.
+// TestQuotes checks that hone still prints the messages that the troubleshooting page quotes: a reader searches the page for the
+// message on the screen. Words in capitals and … stand for variable parts.
 func TestQuotes(t *testing.T) {
 	page, _ := docs.Find("troubleshooting")
 	var source strings.Builder

@@ -89,8 +89,7 @@ func cliPage(root *cobra.Command) reference.CLI {
 	return reference.CLI{Root: root, Environment: environment, ExitCodes: exitCodes}
 }
 
-// environment are the variables that hone reads itself, in addition to those of its libraries, such as KUBECONFIG and
-// DOCKER_HOST.
+// environment are the variables that hone reads itself. Its libraries read others, such as KUBECONFIG and DOCKER_HOST.
 var environment = []reference.Entry{
 	{Name: "TILT_HOST", Doc: "--host, if that is not given"},
 	{Name: "TILT_PORT", Doc: "--port, if that is not given"},

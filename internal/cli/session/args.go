@@ -83,7 +83,7 @@ func editArgs(ctx context.Context, e editor.Editor, where string, present []stri
 	return args, nil
 }
 
-// argsText is what the editor shows.
+// argsText returns the text for the editor.
 func argsText(where string, args []string) []byte {
 	return fmt.Appendf(nil, "# The Tiltfile args of %s, in one line, quoted as for a shell.\n# Lines that begin with # do not count.\n%s\n", where, shellquote.Join(args...))
 }

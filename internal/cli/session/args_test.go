@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestParseArgs reads what people leave in the editor.
+// TestParseArgs reads texts as users may leave them in the editor.
 func TestParseArgs(t *testing.T) {
 	for _, tc := range []struct {
 		name, text string

@@ -23,7 +23,7 @@ import (
 	"github.com/hone-dev/hone/internal/hud"
 )
 
-// unanswered is how long a session may leave a Ctrl-C unanswered before the next one detaches without it.
+// unanswered is the time for which a session may leave a Ctrl-C unanswered before the next one detaches without an answer.
 const unanswered = time.Second
 
 func newAttach(g *command.Global) *cobra.Command {
@@ -80,7 +80,7 @@ func Attach(ctx context.Context, g *command.Global, session *client.Client, read
 		return fmt.Errorf("take over the terminal: %w", err)
 	}
 	n := &near{conn: conn, job: process.NewJob(), session: session.Session, guard: g.Terminal}
-	if !readOnly { // a read-only screen has no use for them, and its session no business with them
+	if !readOnly { // the commands in the settings are not for a read-only screen
 		n.settings = chosen
 	}
 	said, err := n.relay(ctx)

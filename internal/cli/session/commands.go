@@ -1,10 +1,10 @@
 // Package session holds the commands about running sessions: listing, attaching, logs, events, updates, switches, snapshots.
 //
-// An attached terminal lends itself to whoever runs the session: to its user's editor and pager on files that the user can
-// read, to the browser, to shells in resources, and to the commands of the user's own. It runs only commands that are in the
-// user's own screen.yaml, with facts for variables. But the session can start them: it draws the screen and takes the keys, so that
-// a question before a command (confirm) is the session's too. A client that looked for the answer among the keys could be misled
-// by what the screen shows.
+// An attached terminal lends itself to the user who runs the session: to this user's editor and pager on files that the user at the
+// terminal can read, to the browser, to shells in resources, and to the terminal user's own commands. It runs only commands that
+// are in its user's own screen.yaml, with facts for variables. But the session can start them: it draws the screen and reads the
+// keys, so that it also asks the question before a command (confirm). A client that looked for the answer among the keys could be
+// misled by the screen that the session draws.
 package session
 
 import (

@@ -11,12 +11,12 @@ import (
 	"github.com/hone-dev/hone/internal/hud/settings"
 )
 
-// mostErrands bounds the commands that run without the terminal and those whose answers are on the way. A session asks for far
-// fewer.
+// mostErrands is the largest number of commands that may run without the terminal at the same time, including commands whose
+// answers are still being sent. Sessions request far fewer.
 const mostErrands = 64
 
-// command runs the command of the user's own that a frame names. A command that the session may not have, or does not know as it
-// is, is answered with the reason.
+// command runs the user's own command that a frame names. If the session may not run it, or describes it wrongly, the answer is the
+// reason.
 func (n *near) command(ctx context.Context, f terminal.Frame) error {
 	r, err := f.Request()
 	if err != nil {
@@ -51,8 +51,8 @@ func (n *near) command(ctx context.Context, f terminal.Frame) error {
 	return nil
 }
 
-// own returns the command of the user's own that a session asks for, or why it does not run. Only the user's settings say what
-// runs, and how: a session can neither bring a command line nor change what the command starts.
+// own returns the user's own command that a session requests, or the reason why it does not run. Only the user's settings define
+// the command: a session can neither bring a command line nor change it.
 func own(s settings.Settings, r terminal.Request) (settings.Command, error) {
 	c, ok := s.Command(r.Name)
 	if !ok {

@@ -148,7 +148,7 @@ func printLogObjects(out io.Writer, skipped uint64, lines []spooled) error {
 	return err
 }
 
-// storedLine is a line as the session's own stream has it.
+// storedLine converts a line to the form of the session's own stream.
 func storedLine(l api.LogLine) logstore.Line {
 	return logstore.Line{Seq: l.Seq, Time: l.Time, Resource: model.ManifestName(l.Resource), Span: l.Span, Source: logstore.Source(l.Source),
 		Level: logstore.ParseLevel(l.Level), Continues: l.Continues, Prefix: l.Prefix, Pod: l.Pod, Container: l.Container, Text: l.Text, ProgressID: l.ProgressID, ProgressDone: l.ProgressDone}

@@ -21,7 +21,7 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// object is a line of a log as the session sends it.
+// object returns a line of a log as the session sends it.
 func object(t testing.TB, l api.LogLine) string {
 	t.Helper()
 	b, err := json.Marshal(l)
@@ -57,8 +57,7 @@ func TestSpoolDropsTheOldest(t *testing.T) {
 	})
 }
 
-// TestSpoolWaits lets a log that ends get ahead of its printer: nothing is dropped, and no more is read than the bound
-// allows.
+// TestSpoolWaits lets a log that ends get ahead of its printer: no line is dropped, and no more is read than the bound allows.
 func TestSpoolWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, out := io.Pipe()
@@ -194,7 +193,7 @@ func TestLogQuery(t *testing.T) {
 	}
 }
 
-// portOf is the port of a test's server.
+// portOf returns the port of a test's server.
 func portOf(t *testing.T, srv *httptest.Server) int {
 	t.Helper()
 	var port int

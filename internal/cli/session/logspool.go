@@ -23,13 +23,13 @@ type logSpool struct {
 	bound int
 	done  chan struct{}
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	change sync.Cond  // of mu: there is something to print, or room
 	lines  []spooled
 	size   int
 	// skipped counts the lines that were dropped before the first of lines.
 	skipped uint64
-	// err is why there will be no more: io.EOF at the end.
+	// err is the reason why no lines follow: io.EOF at the end.
 	err    error
 	closed bool
 }

@@ -34,13 +34,13 @@ type near struct {
 	settings settings.Settings
 	// leave ends the attachment.
 	leave func()
-	// answered is when the session has last sent something, in nanoseconds.
+	// answered is the time of the session's last message, in nanoseconds.
 	answered atomic.Int64
 
 	// job is held while the session has the terminal.
 	job *process.Job
 
-	// in is the input while the session has the terminal, and read is closed when nothing reads it any more.
+	// in is the input while the session has the terminal, and read is closed when its reader has ended.
 	in   io.ReadCloser
 	read chan struct{}
 
@@ -50,12 +50,12 @@ type near struct {
 	mu   sync.Mutex
 	lent bool // a program has the terminal
 
-	// errands are the commands that run without the terminal, and busy how many there are.
+	// errands are the commands that run without the terminal, and busy is their number.
 	errands sync.WaitGroup
 	busy    atomic.Int32
 }
 
-// startInput begins to send what is typed.
+// startInput begins to send the terminal's input.
 func (n *near) startInput() error {
 	in, err := command.OpenInput(os.Stdin)
 	if err != nil {
@@ -69,7 +69,7 @@ func (n *near) startInput() error {
 	return nil
 }
 
-// stopInput leaves what is typed to another program.
+// stopInput leaves the terminal's input to another program.
 func (n *near) stopInput() {
 	if n.in != nil {
 		_ = n.in.Close()
@@ -78,7 +78,7 @@ func (n *near) stopInput() {
 	}
 }
 
-// sendSize sends a size, unless a program has the terminal.
+// sendSize sends a size, except while a program has the terminal.
 func (n *near) sendSize(columns, rows int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -140,7 +140,7 @@ func (n *near) takeBack(failure error) error {
 	return n.startInput()
 }
 
-// obey passes on to the session what job control asks of this process, until ctx is done.
+// obey passes the requests of job control on to the session, until ctx is done.
 func (n *near) obey(ctx context.Context) {
 	for {
 		select {
@@ -174,7 +174,7 @@ func (n *near) settle() error {
 	return err
 }
 
-// program returns what runs the program that a frame asks for. The end of its context ends no program.
+// program returns a function that runs the program which a frame requests. A cancelled context does not end a running program.
 func (n *near) program(f terminal.Frame) func(ctx context.Context) error {
 	switch f.Kind {
 	case terminal.Rest:

@@ -15,7 +15,7 @@ import (
 	"github.com/hone-dev/hone/internal/hud/settings"
 )
 
-// TestOwn: a session names commands of the user's own, and neither brings one nor changes what it starts.
+// TestOwn: a session can name the user's own commands, but can neither bring one nor change it.
 func TestOwn(t *testing.T) {
 	mine := settings.Settings{Commands: []settings.Command{{Name: "describe", Run: "kubectl describe"}, {Name: "psql", Run: "psql", Terminal: true}}}
 	for _, tt := range []struct {
@@ -47,8 +47,8 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-// TestErrands answers a session's requests for commands: with what they print, why they fail, or why they do not run. A command
-// that still runs ends with the attachment.
+// TestErrands answers a session's requests for commands: with their output, the reason of their failure, or the reason why they do
+// not run. A command that still runs ends with the attachment.
 func TestErrands(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs a shell")

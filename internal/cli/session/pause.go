@@ -79,7 +79,7 @@ func resume(ctx context.Context, f flags.Session, out io.Writer) error {
 	return nil
 }
 
-// waiting describes what waits in a paused session: "waiting: the Tiltfile, 3 changed files of api, web".
+// waiting describes the work that waits in a paused session: "waiting: the Tiltfile, 3 changed files of api, web".
 func waiting(p api.Paused) string {
 	var parts []string
 	if p.TiltfileFiles > 0 {

@@ -70,7 +70,7 @@ func (f *restartFlags) run(ctx context.Context, out io.Writer, names []string) e
 	return failed
 }
 
-// pollEvery is how often a session is asked whether it has done something, and pollLimit how long at most.
+// pollEvery is the interval at which a session is asked whether it has finished, and pollLimit is the longest wait for it.
 const (
 	pollEvery = 50 * time.Millisecond
 	pollLimit = time.Minute
@@ -93,7 +93,7 @@ func restarted(ctx context.Context, session *client.Client, name string) (r api.
 	return r, err
 }
 
-// poll waits until what the session shows meets a condition.
+// poll waits until the session's view meets a condition.
 func poll(ctx context.Context, session *client.Client, what string, done func(api.View) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, pollLimit)
 	defer cancel()

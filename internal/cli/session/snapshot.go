@@ -88,7 +88,7 @@ and no cluster is asked. --port and --no-open mean the web page, too.`,
 	return c
 }
 
-// viewOptions is how a snapshot is shown.
+// viewOptions are the options for showing a snapshot.
 type viewOptions struct {
 	// lines prints it, and web serves the web page, on a port.
 	lines, web bool

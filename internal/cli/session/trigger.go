@@ -51,7 +51,7 @@ again. What custom_build runs decides for itself what it caches.`,
 	return c
 }
 
-// sayUnconfirmed says which of the named resources are not updated before the user has looked at what that would do.
+// sayUnconfirmed lists the named resources whose updates wait until the user confirms the plan.
 func sayUnconfirmed(ctx context.Context, session *client.Client, g *command.Global, names []string) error {
 	v, err := session.View(ctx)
 	if err != nil {

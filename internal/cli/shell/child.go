@@ -15,11 +15,11 @@ import (
 	"github.com/hone-dev/hone/internal/client/sessions"
 )
 
-// maxSaid bounds what is kept of the message of a failed hone shell, in bytes.
+// maxSaid is the number of bytes that are kept of the message of a failed hone shell.
 const maxSaid = 4 << 10
 
-// Child runs hone shell as a program of its own in this terminal, and returns why it failed. How the user's own shell ends is no
-// failure.
+// Child runs hone shell as a separate program in this terminal, and returns the reason why it failed. An exit code of the user's
+// shell is no failure.
 func Child(ctx context.Context, session sessions.Info, resource, pod, container string) error {
 	self, err := ownProgram()
 	if err != nil {
@@ -61,7 +61,7 @@ func ownProgram() (string, error) {
 	return os.Executable()
 }
 
-// head is a writer that keeps the beginning of what is written.
+// head is a writer that keeps only the first maxSaid bytes.
 type head struct{ text []byte }
 
 // Write implements io.Writer.

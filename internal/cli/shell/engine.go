@@ -36,7 +36,7 @@ func (w *work) inContainer(ctx context.Context, engine execer, c api.ShellContai
 	where := title(c)
 	var found bytes.Buffer
 	if len(w.argv) == 0 {
-		// On a terminal, the engine's message about a missing shell could not be told from the output of one: look first.
+		// On a terminal, the engine's message about a missing shell could not be distinguished from the output of one: look first.
 		err := engine.ContainerExec(ctx, c.ID, []string{"sh", "-c", "command -v bash || command -v sh"}, nil, &found)
 		if exit, ok := exitOf(err); ok {
 			return w.missing(where, "docker debug "+c.Pod+" brings one along, if your Docker has it", exit)
@@ -72,8 +72,8 @@ func (w *work) inContainer(ctx context.Context, engine execer, c api.ShellContai
 	return w.ended(err, where)
 }
 
-// runtimeText passes on output, but holds back what may be the message of a container runtime that cannot start the command: an
-// engine sends it as if the command had written it, with exit code 126 or 127.
+// runtimeText passes on output, but holds back a text that may be the message of a container runtime that cannot start the command:
+// an engine sends such a message as if the command had written it, with exit code 126 or 127.
 type runtimeText struct {
 	to     io.Writer
 	held   []byte
@@ -101,7 +101,7 @@ func (r *runtimeText) Write(p []byte) (int, error) {
 	return len(p), r.pass()
 }
 
-// pass writes what was held back; everything else follows at once.
+// pass writes the held text; all later output passes at once.
 func (r *runtimeText) pass() error {
 	r.passes = true
 	_, err := r.to.Write(r.held)

@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-// TestRuntimeText feeds what a container has sent, in pieces, and ends it.
+// TestRuntimeText feeds the output of a container, in pieces, and ends it.
 func TestRuntimeText(t *testing.T) {
 	long := runtimeRefuses + strings.Repeat(" and so on", mostRefusal/10)
 	for _, tc := range []struct {
 		name, sent  string
-		want        string // what is passed on before the end
+		want        string // the text that is passed on before the end
 		refuses, no bool
 	}{
 		{"nothing", "", "", false, false},

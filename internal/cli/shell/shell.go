@@ -161,8 +161,8 @@ func (w *work) greet(s *streams, where string) {
 	}
 }
 
-// exited returns the error for the end of a shell or a command with an exit code. What the user runs has said itself why it ends,
-// unless it was killed.
+// exited returns the error for the end of a shell or a command with an exit code. Unless it was killed, the user's program has
+// reported the reason itself.
 func (w *work) exited(code int, where string) error {
 	err := fmt.Errorf("exit code %d", code)
 	if code == killed && len(w.argv) == 0 {
@@ -172,10 +172,10 @@ func (w *work) exited(code int, where string) error {
 	return command.AlreadyPrinted(err, code)
 }
 
-// killed is the exit code of what SIGKILL has ended.
+// killed is the exit code of a process that SIGKILL has ended.
 const killed = 137
 
-// missing is the problem of a container that does not have the command, or no shell.
+// missing returns the problem of a container that does not have the command, or no shell.
 func (w *work) missing(where, debug string, code int) error {
 	if len(w.argv) > 0 {
 		p := problem.New(fmt.Sprintf("%s has no command %q", where, w.argv[0]), "write the command as it is called there; shell syntax needs a shell: -- sh -c 'COMMAND'")
@@ -190,7 +190,7 @@ func (w *work) missing(where, debug string, code int) error {
 // notExecutable is the exit code for a file that cannot be executed.
 const notExecutable = 126
 
-// lost is the problem of a connection that was lost.
+// lost returns the problem of a connection that was lost.
 func (w *work) lost(err error, where string) error {
 	if errors.Is(err, context.Canceled) {
 		return err

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// piped makes a file the standard input, and returns what do writes to the standard output. Tests of it do not run in parallel.
+// piped makes a file the standard input, and returns the standard output of do. Tests that use it do not run in parallel.
 func piped(t *testing.T, input string, do func()) string {
 	t.Helper()
 	in, out := os.Stdin, os.Stdout
@@ -138,7 +138,7 @@ func TestInFolder(t *testing.T) {
 	}
 }
 
-// TestChild checks the command line of a hone shell that a screen runs, and what the screen says about its end.
+// TestChild checks the command line of a hone shell that a screen runs, and the screen's message about its end.
 func TestChild(t *testing.T) {
 	want := []string{"shell", "--session=shop", "--pod=p", "--container=c", "--resource=-x"}
 	if diff := cmp.Diff(want, childArgs(sessions.Info{Name: "shop"}, "-x", "p", "c")); diff != "" {

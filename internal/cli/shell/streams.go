@@ -13,15 +13,15 @@ import (
 	"github.com/hone-dev/hone/internal/cli/command"
 )
 
-// streams are the standard streams of the process, lent to a command elsewhere. If they are a terminal, what is typed goes to the
-// command as it is, interrupts included.
+// streams are the standard streams of the process, lent to a command elsewhere. If they are a terminal, the input goes to the
+// command unchanged, interrupts included.
 type streams struct {
 	in       io.ReadCloser
 	out, err io.Writer
 	tty      bool
-	// sizes are those of the terminal.
+	// sizes are the sizes of the terminal.
 	sizes <-chan terminal.Extent
-	// close gives the streams back. If what ran there has not ended by itself, it may have left the terminal in any state.
+	// close gives the streams back. A command that did not end by itself may have left the terminal in any state.
 	close func(byItself bool)
 }
 
@@ -98,7 +98,8 @@ func (r *rawInput) begin() error {
 	return nil
 }
 
-// restore makes the terminal what it was. It also undoes what programs do to a terminal, unless they have ended by themselves.
+// restore resets the terminal to its state before begin. If the program did not end by itself, restore also undoes the modes that
+// programs set.
 func (r *rawInput) restore(byItself bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

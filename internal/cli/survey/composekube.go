@@ -21,10 +21,11 @@ import (
 	"github.com/hone-dev/hone/internal/base/yamltext"
 )
 
-// objectsFile is where the objects are written that are made of Compose services.
+// objectsFile is the file for the objects that are made of Compose services.
 const objectsFile = "kubernetes/compose.yaml"
 
-// usualPorts are the ports of images that everybody uses, whose Compose files need not name them: other services reach them by name.
+// usualPorts are the ports of widely used images. Their Compose files need not name the ports, since services reach each other by
+// name.
 var usualPorts = map[string]int{"postgres": 5432, "mysql": 3306, "mariadb": 3306, "redis": 6379, "valkey": 6379, "mongo": 27017, "rabbitmq": 5672, "nginx": 80,
 	"memcached": 11211, "elasticsearch": 9200, "kafka": 9092, "nats": 4222, "minio": 9000, "traefik": 80, "consul": 8500, "vault": 8200}
 
@@ -79,14 +80,15 @@ func (l *looker) composeObjects() error {
 	return nil
 }
 
-// nothing is the environment of the Compose files: what they take from that of the user may be secret, and is different for the next user.
+// nothing is an empty environment for the Compose files: values of the user's environment may be secret, and differ for the next
+// user.
 var nothing interpolation.LookupValue = func(string) (string, bool) { return "", false }
 
 // required matches a variable without which Compose starts nothing.
 var required = regexp.MustCompile(`(^|[^$])\$\{(\w+):?\?[^}]*\}`)
 
-// substitute puts the defaults of variables into a text. A variable without one becomes empty, also if it is required, and is added to
-// unset.
+// substitute puts the defaults of variables into a text. A variable without a default becomes empty, even a required one, and is
+// added to unset.
 func substitute(unset map[string]bool) func(string, composetemplate.Mapping) (string, error) {
 	return func(text string, values composetemplate.Mapping) (string, error) {
 		text = required.ReplaceAllString(text, "$1$${$2}")
@@ -99,11 +101,11 @@ func substitute(unset map[string]bool) func(string, composetemplate.Mapping) (st
 	}
 }
 
-// bare matches a value that is nothing but a variable without a default.
+// bare matches a value that consists of a single variable without a default.
 var bare = regexp.MustCompile(`^\$(\w+|\{\w+(:?\?[^}]*)?\})$`)
 
-// composeUnset returns services with those variables of theirs that are set to nothing but a variable of Compose. They are left out: an
-// empty value would hide that of an env_file.
+// composeUnset returns the services' variables whose value is only a variable of Compose without a default. They are left out: an
+// empty value would hide the value in an env_file.
 func (l *looker) composeUnset() map[[2]string]bool {
 	out := map[[2]string]bool{}
 	for _, file := range l.Compose {
@@ -244,9 +246,9 @@ func (l *looker) composePorts(s types.ServiceConfig, w *Workload) (ports []int) 
 	return ports
 }
 
-// composeEnvFiles returns where a service's environment comes from: a Secret for each of its files, which the Tiltfile makes of them.
-// Their values are secrets more often than not, and the objects are written to be committed. Of a variable in two files the later one
-// counts, and of one that the service sets too that: as in Compose.
+// composeEnvFiles returns the sources of a service's environment: a Secret for each of its files, which the Tiltfile makes of them.
+// Their values are often secrets, and the objects are written to be committed. As in Compose, a later file takes precedence over an
+// earlier one, and a variable that the service itself sets takes precedence over both.
 func (l *looker) composeEnvFiles(s types.ServiceConfig) (out []any) {
 	for _, f := range s.EnvFiles {
 		name := path.Clean(strings.TrimPrefix(f.Path, "/"))
@@ -284,8 +286,8 @@ func (l *looker) composeEnv(s types.ServiceConfig) (out []any) {
 	return out
 }
 
-// composeVolumes returns the mounts and volumes of a service. A bind mount has no place in a cluster: files of an image come by a live
-// update.
+// composeVolumes returns the mounts and volumes of a service. Bind mounts are left out, because a cluster cannot mount this
+// machine's folders: a live update brings the files of an image instead.
 func (l *looker) composeVolumes(s types.ServiceConfig) (mounts, volumes []any) {
 	for i, v := range s.Volumes {
 		name := "v" + strconv.Itoa(i)
@@ -323,7 +325,7 @@ func composeProbe(h *types.HealthCheckConfig) m {
 	return probe
 }
 
-// composeRest says what of a service is not carried over.
+// composeRest notes the settings of a service that are not carried over.
 func (l *looker) composeRest(s types.ServiceConfig) {
 	for _, left := range []struct {
 		what string

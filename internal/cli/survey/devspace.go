@@ -51,7 +51,8 @@ type devspaceDeployment struct {
 	} `json:"helm"`
 }
 
-// devspace takes what a devspace.yaml of the root declares. What it synchronizes follows from the Dockerfiles, as for every image.
+// devspace takes the declarations of a devspace.yaml in the root. Synchronized paths follow from the Dockerfiles, as for every
+// image.
 func (l *looker) devspace() error {
 	name := "devspace.yaml"
 	if !l.exists(name) {
@@ -149,7 +150,7 @@ func (l *looker) devspaceManifests(name, pattern string) {
 	}
 }
 
-// listed reads what is a list of named things, or a map of things by their names.
+// listed reads a list of named things, or a map of things by their names.
 func listed[T any](v any, name func(t *T, key string)) (out []T) {
 	as := func(v any) (t T, ok bool) {
 		text, err := yamltext.Marshal(v)

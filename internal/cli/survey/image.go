@@ -15,7 +15,7 @@ type Image struct {
 	Ref string
 	// Context is the folder of the build, and Dockerfile the file, if that is not Context/Dockerfile.
 	Context, Dockerfile string
-	// Kind is what the project in the context is written in; empty if that is not known.
+	// Kind is the kind of the project in the context; empty if it is unknown.
 	Kind Kind
 	// Live are the steps that put a saved file into running containers; none if the image has to be built.
 	Live []Step
@@ -23,7 +23,7 @@ type Image struct {
 	Target string
 	// Restart says that the program must be started again after each live update: it does not see changes by itself.
 	Restart bool
-	// Entrypoint is what containers run, where it is not what the Dockerfile says: the program of another stage.
+	// Entrypoint is the command of the containers, if it differs from the one in the Dockerfile: the program of another stage.
 	Entrypoint []string
 	// Why says why the image has no live update; it may be empty.
 	Why string
@@ -60,7 +60,7 @@ var kinds = []struct {
 	file     string
 	kind     Kind
 	compiled bool
-	// install is the command that fetches what the manifests name.
+	// install is the command that fetches the packages which the manifests name.
 	install   string
 	manifests []string
 }{
@@ -115,7 +115,7 @@ func (l *looker) images() {
 	}
 }
 
-// live finds out what of an image can be updated in running containers.
+// live determines the live update of an image: the files that can be updated in running containers.
 func (l *looker) live(im *Image, dockerfile string) {
 	final, err := finalStage(l.read(dockerfile))
 	if err != nil {
@@ -132,7 +132,7 @@ func (l *looker) live(im *Image, dockerfile string) {
 		}
 	}
 	if im.Kind == "" {
-		im.Kind = final.kind() // or none: files that are served as they are
+		im.Kind = final.kind() // empty if files are served as they are
 	}
 	if compiled && l.inStage(im, final) {
 		return
@@ -214,7 +214,7 @@ func (l *looker) reloads(im Image, s stage) bool {
 	return slices.ContainsFunc(reloaders, func(word string) bool { return strings.Contains(line, word) })
 }
 
-// script returns what an npm script does that a command runs.
+// script returns the content of the npm script that a command runs.
 func (l *looker) script(dir, command string) string {
 	var about struct {
 		Scripts map[string]string `json:"scripts"`
@@ -271,7 +271,7 @@ func (l *looker) match() {
 			at = slices.IndexFunc(free, func(ref string) bool { return strings.Contains(path.Base(ref), own) && len(own) > 2 })
 		}
 		if at < 0 && len(l.Images) == 1 {
-			// The project has one image, and the objects use one that is not a public one.
+			// The project has one image, and the objects use exactly one image that is not public.
 			var unknown []int
 			for n, ref := range free {
 				if !public(ref) {
@@ -339,7 +339,7 @@ func (l *looker) asked(im Image, free []string, at int) int {
 	return slices.Index(free, options[l.answer(Question{"Which image is built from " + im.file() + "?", options})])
 }
 
-// untagged returns an image's name without tag and digest.
+// untagged returns an image's name without its tag and digest.
 func untagged(ref string) string {
 	ref, _, _ = strings.Cut(ref, "@")
 	if i := strings.LastIndexByte(ref, ':'); i > strings.LastIndexByte(ref, '/') {
@@ -348,7 +348,7 @@ func untagged(ref string) string {
 	return ref
 }
 
-// public reports whether an image is one that everybody uses.
+// public reports whether an image is a widely used public one.
 func public(ref string) bool {
 	return slices.Contains([]string{"postgres", "mysql", "mariadb", "redis", "mongo", "rabbitmq", "nginx", "busybox", "alpine", "memcached", "elasticsearch",
 		"kafka", "zookeeper", "nats", "minio", "traefik", "envoy", "consul", "vault", "prometheus", "grafana", "valkey"}, path.Base(ref))

@@ -15,7 +15,7 @@ import (
 // Workload is an object that runs containers.
 type Workload struct {
 	Name string
-	// Images are those of its containers, and Port the first port that one of them declares; 0 for none.
+	// Images are the images of its containers, and Port is the first port that one of them declares; 0 for none.
 	Images []string
 	Port   int
 	// Local is the port of this machine that leads there, if it is known, and After are the workloads that it needs.
@@ -58,7 +58,7 @@ type container struct {
 	} `json:"ports"`
 }
 
-// workload returns what an object runs; ok is false if it runs nothing.
+// workload returns the images and the port of the pods that an object creates; ok is false if it creates none.
 func (o object) workload() (w Workload, ok bool) {
 	w.Name = o.Metadata.Name
 	for _, spec := range []podSpec{o.Spec.podSpec, o.Spec.Template.Spec, o.Spec.JobTemplate.Spec.Template.Spec} {
@@ -74,8 +74,8 @@ func (o object) workload() (w Workload, ok bool) {
 	return w, len(w.Images) > 0
 }
 
-// documents parses a YAML file with objects. ok is false for a file that holds something else, and why says what is wrong with one that
-// looks as if it held objects.
+// documents parses a YAML file with objects. ok is false for a file without objects. why is the fault in a file that looks as if it
+// held objects.
 func documents(content []byte) (list []object, why string, ok bool) {
 	for _, doc := range split(content) {
 		var o object
@@ -150,7 +150,7 @@ func (l *looker) others() {
 	}
 }
 
-// foreign reports whether an API version is that of a tool's configuration.
+// foreign reports whether an API version belongs to a tool's configuration.
 func foreign(version string) bool {
 	group, _, _ := strings.Cut(version, "/")
 	return slices.Contains([]string{"skaffold", "kustomize.config.k8s.io", "kind.x-k8s.io", "k3d.io", "client.authentication.k8s.io", "kubeadm.k8s.io", "backstage.io", "ctlptl.dev"}, group)
@@ -177,7 +177,7 @@ func some(list []string) string {
 
 var kustomizationNames = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
 
-// kustomization is one, as far as the survey needs it.
+// kustomization is a kustomization file, as far as the survey needs it.
 type kustomization struct {
 	Resources  []string `json:"resources"`
 	Bases      []string `json:"bases"`
@@ -188,7 +188,7 @@ type kustomization struct {
 	} `json:"images"`
 }
 
-// kustomizations takes one kustomization: that which is for development, of those that no other one refers to.
+// kustomizations takes one kustomization: the one for development, among those that no other kustomization refers to.
 func (l *looker) kustomizations() {
 	all, dirs := l.allKustomizations()
 	referred := map[string]bool{}
@@ -214,7 +214,7 @@ func (l *looker) kustomizations() {
 	l.built(chosen, all)
 }
 
-// allKustomizations reads all that nothing else has taken, by their folders.
+// allKustomizations reads all kustomizations that nothing else has taken, and returns them by folder.
 func (l *looker) allKustomizations() (all map[string]kustomization, dirs []string) {
 	all = map[string]kustomization{}
 	for _, name := range l.all {
@@ -232,7 +232,7 @@ func (l *looker) allKustomizations() (all map[string]kustomization, dirs []strin
 	return all, dirs
 }
 
-// kustomized records what one kustomization runs, and takes the files of all.
+// kustomized records the workloads of one kustomization, and takes the files of all.
 func (l *looker) kustomized(dir string) {
 	all, dirs := l.allKustomizations()
 	for _, d := range dirs {
@@ -368,7 +368,7 @@ func (l *looker) values(c Chart) string {
 	return ""
 }
 
-// developed are names of what is for development.
+// developed are the suffixes of files that are meant for development.
 var developed = []string{"dev", "development", "local"}
 
 func stem(file string) string { return strings.TrimSuffix(strings.TrimSuffix(file, ".yaml"), ".yml") }

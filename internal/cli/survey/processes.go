@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// processes takes what a Procfile runs, and the npm scripts of a project that nothing else runs.
+// processes takes the processes of a Procfile, and the npm scripts of a project that nothing else runs.
 func (l *looker) processes() {
 	if l.exists("Procfile") {
 		lines := bufio.NewScanner(bytes.NewReader(l.read("Procfile")))

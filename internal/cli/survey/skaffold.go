@@ -33,13 +33,13 @@ type skaffoldForward struct {
 	LocalPort    int    `json:"localPort"`
 }
 
-// skaffoldParts are what a profile replaces.
+// skaffoldParts are the parts that a profile replaces.
 type skaffoldParts struct {
 	Build struct {
 		Artifacts []struct {
 			Image   string `json:"image"`
 			Context string `json:"context"`
-			// Workspace is what v1alpha calls the context.
+			// Workspace is the context in v1alpha.
 			Workspace string `json:"workspace"`
 			Docker    struct {
 				Dockerfile     string `json:"dockerfile"`
@@ -76,7 +76,7 @@ type helmReleases struct {
 	} `json:"releases"`
 }
 
-// skaffold takes what a skaffold.yaml of the root declares.
+// skaffold takes the declarations of a skaffold.yaml in the root.
 func (l *looker) skaffold() error {
 	name := "skaffold.yaml"
 	if !l.exists(name) {
@@ -158,7 +158,7 @@ func (l *looker) skaffold() error {
 	return nil
 }
 
-// profile asks for a profile, and lets it replace what it holds. Without an answer there is none.
+// profile asks which profile to use, and lets it replace the parts that it holds. Without an answer no profile is used.
 func (l *looker) profile(name string, s *skaffold) {
 	if len(s.Profiles) == 0 {
 		return

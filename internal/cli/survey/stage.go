@@ -19,9 +19,9 @@ import (
 type stage struct {
 	name    string
 	workdir string
-	// copies are those of the project, and fetched those from other stages.
+	// copies are the copies from the project, and fetched are the copies from other stages.
 	copies, fetched []copied
-	// commands are all that it runs, and after those after the last copy of the project.
+	// commands are all commands that it runs, and after are the commands after the last copy from the project.
 	commands, after []string
 	entrypoint, cmd []string
 	// env are its variables, and base the image that it begins with.
@@ -31,7 +31,8 @@ type stage struct {
 	before []stage
 }
 
-// copied is what a COPY copies. A file goes into the destination if that is a folder; of a folder, only the content does.
+// copied is one copy of a COPY instruction. A file goes into the destination if that is a folder; of a folder, only the content
+// does.
 type copied struct {
 	from, to string
 	into     bool
@@ -113,7 +114,7 @@ func resolve(workdir, to string) string {
 	return path.Join(workdir, to)
 }
 
-// fetches returns how the stage gets a file from another one.
+// fetches returns the copy that brings a file from another stage.
 func (s stage) fetches(file string) (copied, bool) {
 	for _, c := range s.fetched {
 		if c.to == file || strings.HasPrefix(file, strings.TrimSuffix(c.to, "/")+"/") && c.into && (path.Base(c.from) == path.Base(file) || path.Ext(c.from) == "") ||
@@ -129,7 +130,7 @@ func (s stage) runs(program string) bool {
 	return slices.ContainsFunc(s.commands, func(c string) bool { return slices.Contains(strings.Fields(c), program) })
 }
 
-// command returns what containers run.
+// command returns the command line of the containers.
 func (s stage) command() []string {
 	return slices.Concat(s.entrypoint, s.cmd)
 }
@@ -140,7 +141,7 @@ var interpreters = []struct {
 	kind Kind
 }{{"python", Python}, {"node", Node}, {"ruby", Ruby}, {"php", PHP}}
 
-// kind returns the kind of the program that the stage starts; empty if that is not known.
+// kind returns the kind of the program that the stage starts; empty if it is unknown.
 func (s stage) kind() Kind {
 	command := s.command()
 	if len(command) == 0 {
@@ -155,9 +156,9 @@ func (s stage) kind() Kind {
 	return ""
 }
 
-// inStage finds a live update for a compiled project: the stage that compiles runs in the cluster, and its last commands run again there
-// when a source file has changed. The last stage must run a program, a jar or a DLL that it copies
-// from a stage with a name, or has compiled itself.
+// inStage finds a live update for a compiled project: the stage that compiles runs in the cluster, and its last commands run again
+// there when a source file has changed. The last stage must run a program, a jar or a DLL that it copies from a named stage, or has
+// compiled itself.
 func (l *looker) inStage(im *Image, final stage) bool {
 	command := final.command()
 	if len(command) == 0 {
@@ -224,8 +225,8 @@ func unquoted(value string) string {
 // variable is one of an image's environment.
 type variable struct{ name, value string }
 
-// missing returns the variables of the stage that another one does not have, and those of its base image that decide where a server
-// listens: Microsoft's images for ASP.NET set one, and those with the SDK do not.
+// missing returns the variables of the stage that another stage lacks. It adds the variables of its base image that determine the
+// port of a server: Microsoft's images for ASP.NET set one, but their images with the SDK do not.
 func (s stage) missing(in stage) []variable {
 	out := slices.DeleteFunc(slices.Clone(s.env), func(v variable) bool { return slices.Contains(in.env, v) })
 	listens := func(v variable) bool {
@@ -245,7 +246,8 @@ func (s stage) missing(in stage) []variable {
 // shellName matches the names that a shell can export. Docker takes others, such as those with dots.
 var shellName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// withEnv returns a command that sets variables, unless the container has them, and runs another one. It notes those that it cannot set.
+// withEnv returns a command that sets variables, unless the container has them, and runs another one. It notes the variables that
+// it cannot set.
 func (l *looker) withEnv(im *Image, env []variable, command []string) []string {
 	var script strings.Builder
 	for _, v := range env {

@@ -1,4 +1,4 @@
-// Package survey looks at the files of a project and says what a Tiltfile for it would declare: images, objects, services of Compose,
+// Package survey looks at the files of a project and finds the parts of a Tiltfile for it: images, objects, services of Compose,
 // local processes. It is a pure function of the files: it runs nothing and asks no cluster.
 package survey
 
@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Project is what was found in a folder. All paths are relative to it, with slashes.
+// Project lists the findings in a folder. All paths are relative to it, with slashes.
 type Project struct {
 	// Compose are the Compose files of the root.
 	Compose []string
@@ -57,7 +57,7 @@ type Note struct {
 	Text string
 }
 
-// NoteKind is what a note is about.
+// NoteKind is the subject of a note.
 type NoteKind string
 
 // The kinds of notes.
@@ -73,16 +73,16 @@ func (p Project) Empty() bool {
 }
 
 const (
-	// mostFiles bounds how many files are looked at, and mostDepth how deep folders may be.
+	// mostFiles bounds the number of files that are looked at, and mostDepth the depth of folders.
 	mostFiles, mostDepth = 20_000, 8
-	// mostBytes bounds how much of a file is read: manifests with CRDs have a few megabytes.
+	// mostBytes bounds the part of a file that is read: manifests with CRDs have a few megabytes.
 	mostBytes = 8 << 20
 )
 
-// skipped are folders that hold what was built or fetched.
+// skipped are folders with built or downloaded files.
 var skipped = []string{"node_modules", "vendor", "target", "dist", "build", "out", "bin", "obj", "venv", "__pycache__", "testdata"}
 
-// Question is a choice that the files of a project leave open. The first option is what is guessed without an answer.
+// Question is a choice that the files of a project leave open. The first option is the guess that is used without an answer.
 type Question struct {
 	Text    string
 	Options []string
@@ -97,7 +97,7 @@ const (
 // Answer returns the number of the chosen option. It must be one of the question's.
 type Answer func(Question) int
 
-// Look looks at the files of a project, and asks what they leave open.
+// Look looks at the files of a project, and asks the questions that they leave open.
 func Look(files fs.FS, answer Answer) (Project, error) {
 	l := &looker{files: files, taken: map[string]bool{}, answer: answer}
 	if err := l.walk(); err != nil {
@@ -120,7 +120,7 @@ func Look(files fs.FS, answer Answer) (Project, error) {
 	if err := l.devspace(); err != nil {
 		return Project{}, err
 	}
-	// What another tool deploys is what the project deploys; without such a tool it is what there is.
+	// If another tool deploys the project, its objects are the project's objects; otherwise all objects in the files are.
 	if len(l.YAML)+len(l.Kustomize)+len(l.Charts) == 0 || l.deployedBy == "" {
 		l.charts()
 		l.kustomizations()
@@ -152,7 +152,7 @@ type looker struct {
 	// taken are the files and folders that belong to something found already.
 	taken  map[string]bool
 	answer Answer
-	// deployedBy is the configuration of another tool that says what is deployed.
+	// deployedBy is the configuration file of another tool that deploys the project.
 	deployedBy string
 	// declared are the images that another tool's configuration names, by their Dockerfile.
 	declared map[string]declaredImage

@@ -20,8 +20,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the sections want, notes and declares of testdata/*.txtar")
 
-// TestProjects looks at the projects of testdata/*.txtar. Section want is the Tiltfile that is written for one, notes is what is said, and
-// declares are the resources that the Tiltfile declares when it is evaluated, with their images and the steps of their live updates.
+// TestProjects looks at the projects of testdata/*.txtar. Section want is the Tiltfile that is written for a project, notes are the
+// notes about it, and declares are the resources that the Tiltfile declares when it is evaluated, with their images and the steps
+// of their live updates.
 func TestProjects(t *testing.T) {
 	names, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(names) == 0 {
@@ -106,7 +107,7 @@ func answers(t *testing.T, ar *txtar.Archive) Answer {
 	}
 }
 
-// declares evaluates a Tiltfile, and lists what it declares.
+// declares evaluates a Tiltfile, and lists its declarations.
 func declares(t *testing.T, dir, text string) string {
 	path := filepath.Join(dir, "Tiltfile")
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
@@ -170,7 +171,7 @@ func compare(t *testing.T, name string, ar *txtar.Archive, got map[string]string
 	}
 }
 
-// FuzzLook looks at projects whose files hold anything: it neither panics nor fails, and what it writes is made of whole lines.
+// FuzzLook looks at projects whose files have any content: it neither panics nor fails, and writes whole lines.
 func FuzzLook(f *testing.F) {
 	f.Add("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{image: a}]}\n", "FROM scratch\nCOPY . /app\nCMD [\"a\"]\n", `{"scripts":{"dev":"x"}}`, "resources: [a.yaml, ../b]\n", "apiVersion: skaffold/v4beta1\n")
 	f.Fuzz(func(t *testing.T, object, dockerfile, pkg, kustomization, skaffold string) {

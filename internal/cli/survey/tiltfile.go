@@ -69,7 +69,8 @@ func (p Project) objects(w *writer) {
 	}
 }
 
-// resources forwards the ports of workloads. Ports below 1024 are not free to use on every machine, and two workloads may have the same.
+// resources forwards the ports of workloads. It avoids ports below 1024, which not every machine allows, and ports that another
+// workload uses.
 func (p Project) resources(w *writer) {
 	used := map[int]bool{}
 	began := false

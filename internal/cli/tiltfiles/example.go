@@ -14,8 +14,8 @@ import (
 	"github.com/hone-dev/hone/internal/cli/command"
 )
 
-// exampleFiles are the files of the example. It needs a cluster, and nothing else that a first try may lack: the image is that of a
-// small web server.
+// exampleFiles are the files of the example. It needs only a cluster, nothing else that a beginner may lack: its image is a small
+// web server.
 //
 //go:embed example
 var exampleFiles embed.FS

@@ -131,8 +131,8 @@ func write(path, content string) (err error) {
 	return err
 }
 
-// answer returns who answers the questions about the project: the user with --ask, else the flags and the guesses.
-// refused gets the error of a question that was not answered: then nothing may be written.
+// answer returns the function that answers the questions about the project: by asking the user with --ask, else by the flags and
+// the guesses. refused gets the error of a question that was not answered: then nothing may be written.
 func (o initOptions) answer(cmd *cobra.Command, g *command.Global, refused *error) (survey.Answer, error) {
 	switch {
 	case o.compose != "keep" && o.compose != "kubernetes":

@@ -10,7 +10,7 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/profile"
 )
 
-// profiled is a profile with times that tests can state.
+// profiled returns a profile with fixed times.
 func profiled() *profile.Profile {
 	calls := func(n int, own time.Duration) profile.CallTimes {
 		return profile.CallTimes{Calls: n, Total: 2 * own, Own: own, Slowest: own / 2}

@@ -104,7 +104,7 @@ func triggerNumber(m model.Manifest) int {
 	return api.TriggerAuto
 }
 
-// objectName is "kind/namespace/name" with the namespace that the object is applied to.
+// objectName returns "kind/namespace/name" with the namespace that the object is applied to.
 func objectName(o model.K8sObject, namespace string) string {
 	kind := strings.ToLower(o.Kind)
 	if o.Namespace == "" && k8sobject.ClusterScoped(o.Kind) {
@@ -137,7 +137,7 @@ func liveUpdateSteps(l model.LiveUpdate) []api.TiltfileStep {
 	return out
 }
 
-// notNull is a list that is never nil.
+// notNull returns a list that is never nil.
 func notNull(s []string) []string { return append([]string{}, s...) }
 
 func nameList(s []model.ManifestName) []string {

@@ -112,7 +112,7 @@ func evaluate(ctx context.Context, g *command.Global, f Flags, args []string) er
 	return nil
 }
 
-// Evaluation returns the options of an evaluation like that of hone up, but with all output on standard error.
+// Evaluation returns the options of an evaluation as in hone up, but with all output on standard error.
 func Evaluation(g *command.Global, f Flags, args []string) (tiltfile.Options, error) {
 	var o tiltfile.Options
 	path, err := f.Project.Resolve()

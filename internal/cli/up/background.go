@@ -36,7 +36,7 @@ type background struct {
 	file  *os.File // appends
 	limit int64
 
-	mu   sync.Mutex // guards what follows, and the file's size
+	mu   sync.Mutex // guards path, and the file's size
 	path string
 }
 
@@ -72,7 +72,7 @@ func (b *background) name(ctx context.Context, c *sessions.Claim) error {
 	return c.Publish(ctx, func(i *sessions.Info) { i.Log = path })
 }
 
-// older is the file of the previous output.
+// older returns the file of the previous output.
 func (b *background) older() string { return b.path + ".1" }
 
 // Write implements io.Writer.
@@ -129,7 +129,7 @@ func detach(ctx context.Context, g *command.Global) error {
 	if err != nil {
 		_, _ = log.Seek(0, io.SeekStart)
 		_, _ = io.Copy(g.Stderr, log)
-		_ = os.Remove(log.Name()) // unless it was renamed after the session meanwhile
+		_ = os.Remove(log.Name()) // if it was not renamed after the session meanwhile
 		return err
 	}
 	fmt.Fprintf(g.Stdout, "Session %s runs in the background, pid %d.\n", s.Name, s.PID)
@@ -163,8 +163,8 @@ func newBackgroundLog() (*os.File, error) {
 	return f, nil
 }
 
-// awaitStart waits until the session of a process has begun its work, or the process has ended. When ctx is cancelled, it
-// also ends the process. tell is called with what it waits for, if that takes longer than a moment.
+// awaitStart waits until the session of a process has begun its work, or the process has ended. When ctx is cancelled, it also ends
+// the process. If the wait takes longer than a moment, awaitStart calls tell with the reason.
 func awaitStart(ctx context.Context, p *os.Process, ended <-chan error, tell func(what string)) (sessions.Info, error) {
 	tick := time.NewTicker(startCheck)
 	defer tick.Stop()
@@ -206,7 +206,7 @@ func awaitStart(ctx context.Context, p *os.Process, ended <-chan error, tell fun
 	}
 }
 
-// waitsFor returns what a session waits for that is not in its own hands, and why; empty if that is unknown.
+// waitsFor returns the outside system that a session waits for, and why; empty if there is none or it is unknown.
 func waitsFor(ctx context.Context, s sessions.Info) string {
 	if s.Socket == "" {
 		return ""

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// readFile returns what is in a file.
+// readFile returns the content of a file.
 func readFile(t *testing.T, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)

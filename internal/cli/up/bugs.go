@@ -29,11 +29,11 @@ type bugReports struct {
 	log  *slog.Logger
 
 	mu sync.Mutex
-	// told are the logged bugs, by what and where: a bug that happens repeatedly is logged once.
+	// told are the logged bugs, by message and place: a bug that happens repeatedly is logged once.
 	told map[string]bool
 }
 
-// bugsFile is the file of reports.
+// bugsFile returns the file of reports.
 func bugsFile() string { return filepath.Join(command.StateDir(), "bugs.txt") }
 
 // reportBugs directs the bug reports of this process to a session's log until restore is called.
@@ -77,7 +77,7 @@ func (b *bugReports) write(what, where, stack string) error {
 	return errors.Join(err, f.Close())
 }
 
-// summary returns what to say at the end of a session with a screen, whose log is out of sight then; empty without bugs.
+// summary returns the message for the end of a session with a screen, whose log is then no longer visible; empty without bugs.
 func (b *bugReports) summary() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -87,7 +87,7 @@ func (b *bugReports) summary() string {
 	return fmt.Sprintf("%s in hone came up in this session. Please report it with %s\n", words.Count(len(b.told), "bug"), b.path)
 }
 
-// explain adds what the user can do to the error of a session that a bug has ended.
+// explain adds advice for the user to the error of a session that a bug has ended.
 func (b *bugReports) explain(err error) error {
 	var r *bug.Report
 	if !errors.As(err, &r) {

@@ -37,7 +37,7 @@ func TestBugsReachTheLogAndAFile(t *testing.T) {
 		t.Errorf("without bugs, the session ends with %q", s)
 	}
 	var report *bug.Report
-	for range 3 { // a place is told once
+	for range 3 { // each place is reported once
 		report = bug.Reportf("the password %s is unheard of", "hunter2hunter2")
 	}
 	log := strings.Join(statetest.Texts(b.logs, string(model.TiltfileName)), "\n")

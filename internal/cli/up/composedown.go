@@ -23,9 +23,9 @@ func services(tf model.Tiltfile) (names []model.ManifestName) {
 	return names
 }
 
-// composeSteps returns the steps that take down what is chosen of the Compose projects that the Tiltfile declares: the services and,
-// where all of a project are chosen, what is left of it. any reports whether there are projects. The caller ends the connection to the
-// engine.
+// composeSteps returns the steps that take down the chosen services of the Compose projects that the Tiltfile declares. Where all
+// services of a project are chosen, the steps take down the rest of the project as well. any reports whether there are projects.
+// The caller closes the connection to the engine.
 func composeSteps(ctx context.Context, known model.Cluster, tf model.Tiltfile, volumes bool, log logstore.Logger) (steps []deploy.DeleteStep, any bool, closeEngine func(), err error) {
 	closeEngine = func() {}
 	var names []string

@@ -8,7 +8,8 @@ import (
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 )
 
-// services returns the nodes of the services of Compose that an operation updates, and what ends the connection to the engine.
+// services returns the nodes of the Compose services that an operation updates, and a function that closes the connection to the
+// engine.
 func (l loaded) services(ctx context.Context, o buildanddeploy.PreviewOptions) (nodes []operation.Node, closeEngine func(), err error) {
 	var items []buildanddeploy.Service
 	for _, m := range l.manifests {

@@ -23,8 +23,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// lastLines is how many lines of a resource's log the report shows with its failure, and lastSaid how many of a container's
-// log the final error shows, each no wider than lastWidth columns.
+// lastLines is the number of lines of a resource's log that the report shows with its failure, and lastSaid is the number of lines
+// of a container's log that the final error shows. Each line is at most lastWidth columns wide.
 const (
 	lastLines = 50
 	lastSaid  = 15
@@ -33,16 +33,16 @@ const (
 
 // reportOptions are the outputs of ci in addition to the table.
 type reportOptions struct {
-	// lines is where events and the summary go as JSON; nil for none.
+	// lines receives the events and the summary as JSON; nil for none.
 	lines io.Writer
-	// junit is where a report in JUnit's format goes; nil for none.
+	// junit receives a report in JUnit's format; nil for none.
 	junit *outputfile.File
 }
 
 // conclusion is the data that ci's report is made from.
 type conclusion struct {
 	reporter *cireport.Reporter
-	// end is the state before anything was stopped, now the newest state. at is when the session ended.
+	// end is the state before anything was stopped, now is the newest state. at is the time at which the session ended.
 	end, now store.View
 	at       time.Time
 	logs     *logstore.Store

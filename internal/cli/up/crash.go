@@ -30,7 +30,7 @@ func (b *bugReports) watchCrashes(r *sessions.Registry, c *sessions.Claim) (stop
 	return func() { _ = debug.SetCrashOutput(nil, debug.CrashOptions{}) }
 }
 
-// quitSignals begin the output of a process that was told to end with its stacks. That is no bug.
+// quitSignals begin the output of a process that was killed by a signal which asks for its stacks. That is no bug.
 var quitSignals = []string{"SIGQUIT:", "SIGABRT:"}
 
 // crashed reports an earlier crash.

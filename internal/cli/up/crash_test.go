@@ -51,7 +51,7 @@ func TestQuitIsNoBug(t *testing.T) {
 	}
 }
 
-// TestCrashes crashes a session on a goroutine that nothing guards. The next session reports it, once, and nothing is left
+// TestCrashes crashes a session on a goroutine that nothing guards. The next session reports the crash, once, and leaves no files
 // behind.
 func TestCrashes(t *testing.T) {
 	if dir := os.Getenv(crashEnv); dir != "" {

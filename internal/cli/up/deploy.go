@@ -63,7 +63,7 @@ func deployOnce(cmd *cobra.Command, g *command.Global, f deployFlags, args []str
 	if err != nil {
 		return err
 	}
-	o.called, o.reuse = "hone deploy", true // it does what it shows
+	o.called, o.reuse = "hone deploy", true // it carries out the plan that it shows
 	log, out := command.NewPrinter(g.Stderr, g.Stderr), command.NewPrinter(g.Stderr, g.Stderr)
 	plan, done, err := makePlan(cmd.Context(), o.tiltfile, planRequest{project: f.ci.session.project, args: args, adopt: f.ci.session.adopt, prune: o.prune, quiet: true}, log, out)
 	if err != nil {
@@ -96,7 +96,7 @@ func deployOnce(cmd *cobra.Command, g *command.Global, f deployFlags, args []str
 	return runSession(cmd.Context(), o)
 }
 
-// follow sets the flags to those of a plan, and returns its arguments. Names choose resources of a plan that was made for all.
+// follow sets the flags to the values of a plan, and returns its arguments. Names choose resources of a plan that was made for all.
 func (f *deployFlags) follow(cmd *cobra.Command, shown *planFile, path string, names []string) ([]string, error) {
 	if err := f.ci.session.project.Fix(cmd, shown.Plan.Tiltfile, shown.Plan.Context, shown.Namespace, "the plan "+path); err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (f *deployFlags) follow(cmd *cobra.Command, shown *planFile, path string, n
 	return names, nil
 }
 
-// confirmed asks whether to do what was shown, and says so if it is not done.
+// confirmed asks the user a question, and prints that nothing was done if the answer is no.
 func confirmed(ctx context.Context, g *command.Global, question string) (bool, error) {
 	yes, err := command.Confirm(ctx, g.Stdout, question)
 	if err == nil && !yes {

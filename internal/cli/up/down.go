@@ -117,15 +117,15 @@ func down(ctx context.Context, g *command.Global, f downFlags, args []string) er
 	return err
 }
 
-// outside is what is taken down beside the objects of a cluster.
+// outside is everything that is taken down besides the objects of a cluster.
 type outside struct {
-	// composed is set if there are projects of Compose, steps takes down what is chosen of them.
+	// composed is set if there are projects of Compose; steps takes down their chosen services.
 	composed bool
 	steps    []deploy.DeleteStep
 	locals   locals
 }
 
-// all returns the steps with those of the given local resources.
+// all returns the steps, followed by the steps of the given local resources.
 func (o outside) all(locals []model.ManifestName, log logstore.Logger) []deploy.DeleteStep {
 	return slices.Concat(o.steps, o.locals.downs.Steps(locals, log))
 }
@@ -134,7 +134,8 @@ func (o outside) takeDown(ctx context.Context, locals []model.ManifestName, log 
 	return buildanddeploy.TakeDownBeside(ctx, o.all(locals, log), o.locals.deps, log)
 }
 
-// clusterDown deletes the objects in the cluster, with what is beside them. fault is why the Tiltfile could not be evaluated.
+// clusterDown deletes the objects in the cluster, and everything else that is taken down. fault is the error of the Tiltfile's
+// evaluation.
 func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.Tiltfile, fault error, f downFlags, args []string, rest outside, log logstore.Logger) error {
 	known, locals := kc.Cluster(), rest.locals
 	if known.Context == "" {
@@ -209,8 +210,8 @@ func openCluster(ctx context.Context, kc *k8s.Kubeconfig, kube *k8s.Client, path
 // endLimit bounds how long a session may take to end.
 const endLimit = time.Minute
 
-// endSessions ends the sessions of hone up that run the project, in order: what they serve ends, and nothing deploys again what is
-// about to be deleted. The session that has started this process stays: it would wait for this process.
+// endSessions ends the sessions of hone up that run the project, in order: their servers end, and nothing deploys the objects again
+// that are about to be deleted. The session that has started this process stays: it would wait for this process.
 func endSessions(ctx context.Context, path, kubeContext string, log logstore.Logger) error {
 	living, err := flags.Registry().Of(ctx, path, kubeContext)
 	if err != nil {
@@ -293,7 +294,7 @@ func unheard(names []string, records map[model.ManifestName][]deploy.ObjectRecor
 		"fix the Tiltfile; or leave out the names to delete everything that is recorded")
 }
 
-// evaluateForDown returns what the Tiltfile declares. If it cannot be evaluated, the result is empty and the error is
+// evaluateForDown returns the declarations of the Tiltfile. If it cannot be evaluated, the result is empty and the error is
 // returned: the ledger is used then.
 func evaluateForDown(ctx context.Context, path string, args []string, kc *k8s.Kubeconfig, env []string, f downFlags, log *command.Printer) (model.Tiltfile, error) {
 	known := kc.Cluster()
@@ -334,8 +335,8 @@ func collectRecords(ctx context.Context, cluster *buildanddeploy.Cluster, tf mod
 	return restrict(records, tf, enabled, names), nil
 }
 
-// restrict returns the records of the chosen resources: those that the Tiltfile enables or, if it declares none, those that
-// are named. Without a choice all records stay, including those of resources that are no longer declared.
+// restrict returns the records of the chosen resources: the ones that the Tiltfile enables or, if it declares none, the named ones.
+// Without a choice all records stay, including the records of resources that are no longer declared.
 func restrict(records map[model.ManifestName][]deploy.ObjectRecord, tf model.Tiltfile, enabled map[model.ManifestName]bool, names []string) map[model.ManifestName][]deploy.ObjectRecord {
 	chosen := chosenOf(tf, enabled, names)
 	out := map[model.ManifestName][]deploy.ObjectRecord{}

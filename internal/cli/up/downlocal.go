@@ -81,7 +81,7 @@ func (l locals) apart(tf model.Tiltfile) []model.ManifestName {
 	})
 }
 
-// reachable returns what a resource depends on, directly or indirectly.
+// reachable returns the resources on which a resource depends, directly or indirectly.
 func reachable(deps deploy.Deps, name model.ManifestName) map[model.ManifestName]bool {
 	out := map[model.ManifestName]bool{}
 	for left := deps[name]; len(left) > 0; left = left[1:] {

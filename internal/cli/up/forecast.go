@@ -12,7 +12,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// forecast returns what tells with which images the resources would be deployed, and what ends the connection to the engine.
+// forecast returns a function that predicts the images with which a resource would be deployed, and a function that closes the
+// connection to the engine.
 func (l loaded) forecast(ctx context.Context) (of func(context.Context, model.Manifest) (buildanddeploy.Forecast, error), closeEngine func(), err error) {
 	builds := func(m model.Manifest) bool { return m.IsK8s() && len(m.Images) > 0 && l.chosen(m.Name) }
 	if l.cluster == nil || !slices.ContainsFunc(l.manifests, builds) {
@@ -31,12 +32,12 @@ func (l loaded) forecast(ctx context.Context) (of func(context.Context, model.Ma
 	return of, func() { _ = engine.Close() }, nil
 }
 
-// provideImages returns the builder of images, which knows what earlier sessions have built.
+// provideImages returns the builder of images, which remembers the images that earlier sessions have built.
 func provideImages(engine docker.Client) *imagebuild.Builder {
 	return imagebuild.New(engine).Remember(imagebuild.NewMemory(filepath.Join(command.StateDir(), "images")))
 }
 
-// noExperience is that of a process that has not updated any container.
+// noExperience is the experience of a process that has not updated any container.
 type noExperience struct{}
 
 var _ buildanddeploy.Experience = noExperience{}

@@ -60,7 +60,7 @@ func gc(ctx context.Context, g *command.Global, f gcFlags, args []string) error 
 		return err
 	}
 	defer l.asked.close()
-	if len(args) == 0 { // a choice that the Tiltfile makes is about what runs
+	if len(args) == 0 { // the Tiltfile's own choice decides which resources run, not which objects gc may delete
 		l.chosen = func(model.ManifestName) bool { return true }
 	}
 	l.downs.Declare(l.manifests)
@@ -98,14 +98,14 @@ func gc(ctx context.Context, g *command.Global, f gcFlags, args []string) error 
 	if l.cluster != nil {
 		err = l.cluster.Prune(ctx, l.manifests, l.chosen, l.namespace, log)
 	}
-	if err != nil { // a down command may undo what the remaining objects need
+	if err != nil { // a down command may undo something that the remaining objects need
 		return err
 	}
 	return l.downs.Prune(ctx, l.manifests, l.chosen, log)
 }
 
 // besideSessions returns a problem if a running session of the project evaluates the Tiltfile with other arguments, or for another
-// namespace: it may declare what this command does not see.
+// namespace: that session may declare objects that this command does not see.
 func besideSessions(ctx context.Context, path string, l loaded, args []string) error {
 	living, err := flags.Registry().Of(ctx, path, l.asked.known.Context)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// outlive makes a session go on in the background when its terminal is lost. The channel tells the screen about the loss, and
-// lost returns what takes the place of the screen: the log that a session in the background writes. Both are nil where a
-// process ends with its terminal.
+// outlive makes a session continue in the background when its terminal is lost. The channel reports the loss to the screen. lost
+// returns the replacement for the screen: it writes the log of a session in the background. Both are nil where a process ends with
+// its terminal.
 func outlive(ctx context.Context, o options, p sessionParts) (hangup <-chan struct{}, lost func() store.Subscriber) {
 	if !outlives {
 		return nil, nil

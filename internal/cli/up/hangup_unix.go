@@ -15,9 +15,9 @@ import (
 const outlives = true
 
 const (
-	// closing is how long a terminal may take to be gone after the signal that announces it.
+	// closing is the longest time between the signal that announces the loss of a terminal and the loss itself.
 	closing = time.Second
-	// closingCheck is how often that is checked.
+	// closingCheck is the interval at which the terminal is checked.
 	closingCheck = 20 * time.Millisecond
 )
 

@@ -12,10 +12,11 @@ import (
 	"github.com/hone-dev/hone/internal/hud/stream"
 )
 
-// keptLines is how many lines of its log a session keeps at its end: the user waits for them to be written.
+// keptLines is the number of log lines that a session keeps at its end: the user waits for them to be written.
 const keptLines = 50_000
 
-// sessionLogs is the folder for the logs of sessions: of those in the background while they run, of others from their end.
+// sessionLogs returns the folder for the logs of sessions: of background sessions while they run, of other sessions from their end
+// on.
 func sessionLogs() string { return filepath.Join(command.StateDir(), "sessions") }
 
 // keepLog writes the newest lines of a session's log to a file for after its end, and returns the file.

@@ -44,7 +44,7 @@ func provideClaim(ctx context.Context, o options, kc *k8s.Kubeconfig, p project.
 	return c, func() { c.Release(ctx) }, nil
 }
 
-// listeners are where the session's API answers. Without a port, tcp is nil and the port's other fields are zero.
+// listeners are the listeners of the session's API. Without a port, tcp is nil and the port's other fields are zero.
 type listeners struct {
 	unix, tcp net.Listener
 	keys      sessions.Keys
@@ -113,7 +113,7 @@ func listen(ctx context.Context, o options) (net.Listener, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(o.port.Number)))
 	taken := errors.Is(err, syscall.EADDRINUSE)
-	if taken && o.command == state.CommandCI && !o.port.Asked { // nobody counts on the usual port of a session that ends by itself
+	if taken && o.command == state.CommandCI && !o.port.Asked { // a session that ends by itself need not be on the usual port
 		l, err = lc.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
 		taken = false
 	}
@@ -138,7 +138,7 @@ func sessionOf(pid int) string {
 	return ""
 }
 
-// whoHas returns who has a port that is taken, to follow its number, and what to do about it.
+// whoHas returns the holder of a taken port, as text to follow its number, and advice for the user.
 func whoHas(ctx context.Context, port int) (who, mend string) {
 	mend = "take a free port: --port=0, or none at all: --port=none"
 	living, _ := flags.Registry().List(ctx)

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// usual is how much garbage, in percent of the memory in use, makes the collector run even while hone is busy. With the
-	// memory of some hundred resources, where a collection takes long, the limit is seldom. Between littleInUse and
-	// muchInUse it rises in steps, because the memory in use fluctuates by some MB.
+	// usual is the amount of garbage, in percent of the memory in use, at which the collector runs even while hone is busy. With the
+	// memory of some hundred resources, where a collection takes long, the limit is seldom. Between littleInUse and muchInUse it rises
+	// in steps, because the memory in use fluctuates by some MB.
 	usual, seldom, step    = 100, 300, 50
 	littleInUse, muchInUse = 10 << 20, 20 << 20
-	// enough is how much garbage, in the same unit, makes it run as soon as hone is idle.
+	// enough is the amount of garbage, in the same unit, at which the collector runs as soon as hone is idle.
 	enough = 50
-	// quiet is how long hone has to be without a change to count as idle.
+	// quiet is the time without a change after which hone counts as idle.
 	quiet = 5 * time.Millisecond
 )
 
@@ -54,7 +54,8 @@ func collectInPauses(ctx context.Context, st *store.Store) {
 	}
 }
 
-// garbage is how much has been allocated since the last collection, in percent of the memory that it found in use.
+// garbage returns the memory that was allocated since the last collection, in percent of the memory that the collection found in
+// use.
 func garbage() uint64 {
 	allocated, inUse := heap()
 	return (max(allocated, inUse) - inUse) * 100 / inUse
@@ -72,7 +73,7 @@ func limitFor(inUse uint64) int {
 	return usual + int(steps)*step
 }
 
-// heap is how many bytes are allocated, and how many of them the last collection found in use, at least one.
+// heap returns the number of allocated bytes, and the number of bytes that the last collection found in use, at least 1.
 func heap() (allocated, inUse uint64) {
 	known := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}}
 	metrics.Read(known)

@@ -50,7 +50,7 @@ func TestCollectInPauses(t *testing.T) {
 	runtime.KeepAlive(live)
 }
 
-// forced is how often the collector was asked to work.
+// forced returns the number of forced collections.
 func forced() uint32 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

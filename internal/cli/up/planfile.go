@@ -44,7 +44,7 @@ func writePlanFile(path string, f planFile, out *command.Printer) error {
 		return problem.New("the file for the plan has no name", "name it: hone preview -o plan=next.plan")
 	}
 	if n := f.Plan.Summary[api.ActionBlocked]; n > 0 {
-		// The plan itself says what is blocked, and why.
+		// The plan itself shows the blocked steps, and why.
 		f.Plan.Steps = slices.DeleteFunc(slices.Clone(f.Plan.Steps), func(s api.PlanStep) bool { return s.Action != api.ActionBlocked })
 		return problem.New(fmt.Sprintf("no plan was written: it would be refused\n%s", command.PlanText(f.Plan)), "fix what is blocked; hone preview shows the whole plan")
 	}
@@ -104,8 +104,8 @@ func looksLikeFile(arg string) bool {
 	return strings.ContainsRune(arg, filepath.Separator) || slices.Contains([]string{".plan", ".json"}, filepath.Ext(arg))
 }
 
-// stale returns how a new plan differs from what was shown, as lines; none if it does what was shown. With some, the new plan may
-// leave steps out.
+// stale returns the differences between a new plan and the shown plan, as lines; none if the new plan does the same. With some, the
+// new plan may leave steps out.
 func stale(shown, now api.Plan, some bool, out *command.Printer) ([]string, error) {
 	text := func(s api.PlanStep) (string, error) {
 		raw, err := document(s, out)

@@ -57,7 +57,7 @@ func TestPlanFile(t *testing.T) {
 	}
 }
 
-// TestReadPlanFile reads what is no plan: names of resources, and files of other kinds.
+// TestReadPlanFile reads arguments that are no plans: names of resources, and files of other kinds.
 func TestReadPlanFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, content := range map[string]string{"web": "a binary", "notes.json": "{}", "old.plan": `{"kind":"hone plan","format":99}`} {
@@ -85,7 +85,7 @@ func TestReadPlanFile(t *testing.T) {
 	}
 }
 
-// TestStale compares what was shown with what would happen now.
+// TestStale compares a shown plan with a new one.
 func TestStale(t *testing.T) {
 	out := command.NewPrinter(&bytes.Buffer{}, &bytes.Buffer{})
 	field := func(from string) api.FieldChange {

@@ -15,8 +15,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// providePlan returns what makes the plans of a session: of the updates that wait, as the session would carry them out, and of what is
-// no longer declared.
+// providePlan returns the function that makes the plans of a session. A plan covers the waiting updates, as the session would carry
+// them out, and the deletion of objects that are no longer declared.
 func providePlan(o options, kc *k8s.Kubeconfig, cluster *buildanddeploy.Cluster, downs *buildanddeploy.Downs, image *buildanddeploy.Image, env commandEnv, c *sessions.Claim) hud.MakePlan {
 	others := sessionsBeside(c)
 	known := kc.Cluster()

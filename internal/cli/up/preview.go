@@ -96,7 +96,7 @@ func preview(ctx context.Context, g *command.Global, f previewFlags, args []stri
 	if err != nil {
 		return err
 	}
-	// What the Tiltfile prints goes to standard error: standard output holds the plan and nothing else.
+	// The output of the Tiltfile goes to standard error: standard output holds the plan and nothing else.
 	log, out := command.NewPrinter(g.Stderr, g.Stderr), command.NewPrinter(g.Stdout, g.Stderr)
 	plan, _, err := makePlan(ctx, path, planRequest{project: f.project, args: args, adopt: f.adopt, prune: prune}, log, out)
 	if err != nil {
@@ -133,13 +133,13 @@ func printPlan(g *command.Global, out *command.Printer, write func(io.Writer, an
 	return nil
 }
 
-// planRequest is what a plan depends on, besides the Tiltfile and the cluster.
+// planRequest holds the inputs of a plan, besides the Tiltfile and the cluster.
 type planRequest struct {
 	project flags.Project
 	args    []string
 	adopt   bool
 	prune   buildanddeploy.Prune
-	// quiet leaves out what the Tiltfile prints.
+	// quiet leaves out the output of the Tiltfile.
 	quiet bool
 }
 
@@ -200,8 +200,8 @@ func load(ctx context.Context, path string, f planRequest, log, out *command.Pri
 	return l, err
 }
 
-// makePlan evaluates the Tiltfile and asks the API server what deploying it would do. done is set if that is nothing: all objects are
-// as they are declared, and ready. Both printers learn the secrets.
+// makePlan evaluates the Tiltfile and asks the API server for the changes that a deploy would make. done is set if there are none:
+// all objects are as they are declared, and ready. Both printers learn the secrets.
 func makePlan(ctx context.Context, path string, f planRequest, log, out *command.Printer) (plan api.Plan, done bool, err error) {
 	l, err := load(ctx, path, f, log, out)
 	if err != nil {
@@ -293,7 +293,7 @@ func noCluster() error {
 	return problem.New("there is no cluster to ask: no kubeconfig was found", "set KUBECONFIG, or choose a cluster with --context").See("clusters")
 }
 
-// askIfAny is ask for projects that may need no cluster: without a kubeconfig there is no connection.
+// askIfAny works like ask, for projects that may need no cluster: without a kubeconfig there is no connection.
 func askIfAny(ctx context.Context, p flags.Project, log logstore.Logger) (askedCluster, error) {
 	kc, err := k8s.Load(k8s.Config{Context: p.Context, Namespace: p.Namespace})
 	if err != nil || kc.Cluster().Context == "" {

@@ -78,8 +78,8 @@ func provideDocker(ctx context.Context, kc *k8s.Kubeconfig) (docker.Client, func
 	return e, func() { _ = e.Close() }, nil
 }
 
-// provideLogs spills to a folder of this process below the user's state folder, which no other user can prepare or read.
-// The next session removes what a crash leaves there.
+// provideLogs spills to a folder of this process below the user's state folder, which no other user can prepare or read. The next
+// session removes the files that a crash leaves there.
 func provideLogs() (*logstore.Store, func(), error) {
 	logs, err := logstore.New(logstore.Options{Dir: filepath.Join(command.StateDir(), "logs")})
 	if err != nil {
@@ -145,7 +145,7 @@ func provideTerminals(c *sessions.Claim, door *server.Door, logs *logstore.Store
 
 func provideDoor(d listeners) *server.Door { return server.NewDoor(d.tcp) }
 
-// webOf returns what opens the web page from a screen; nil if the session has none.
+// webOf returns a function that opens the web page from a screen; nil if the session has none.
 func webOf(door *server.Door) func(resource string) (string, error) {
 	if door.Address() == "" {
 		return nil
@@ -153,13 +153,13 @@ func webOf(door *server.Door) func(resource string) (string, error) {
 	return door.Ticket
 }
 
-// layoutFile is where the arrangement of the project's screen is remembered.
+// layoutFile returns the file for the arrangement of the project's screen.
 func layoutFile(c *sessions.Claim) string {
 	hash := sha256.Sum256([]byte(cmp.Or(c.Info().Project, c.Info().Tiltfile)))
 	return filepath.Join(command.StateDir(), "screens", hex.EncodeToString(hash[:8])+".json")
 }
 
-// ignores are the watcher's rules, for the screens' answers about files.
+// ignores returns the watcher's rules, for the screens' answers about files.
 func ignores() view.Ignores {
 	return view.Ignores{Ephemeral: watch.Ephemeral, Match: func(patterns model.Ignore, file string) bool {
 		m, err := watch.NewMatcher([]model.Ignore{patterns})

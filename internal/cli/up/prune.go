@@ -11,7 +11,7 @@ import (
 
 const pruneAll = "all"
 
-// pruneFlags are the flags that say which objects may be deleted that the Tiltfile no longer declares.
+// pruneFlags are the flags that determine which objects may be deleted because the Tiltfile no longer declares them.
 type pruneFlags struct {
 	which   string
 	nothing bool
@@ -23,7 +23,7 @@ func (f *pruneFlags) add(c *cobra.Command) {
 	c.Flags().BoolVar(&f.nothing, "no-prune", false, "delete no objects that the Tiltfile no longer declares; hone gc deletes them later")
 }
 
-// value returns what the flags say.
+// value returns the choice that the flags make.
 func (f *pruneFlags) value() (buildanddeploy.Prune, error) {
 	switch {
 	case f.which != "" && f.which != pruneAll:

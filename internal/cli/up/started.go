@@ -57,9 +57,8 @@ func rememberProject(ctx context.Context, st *store.Store, is sessions.Info) {
 	}
 }
 
-// begun reports whether a session is past its start: its Tiltfile was evaluated, and the cluster and the engine that it
-// needs answer. One that does not answer does not end a session that has begun an update of something else: then the session is past
-// its start, too, and waits.
+// begun reports whether a session is past its start: its Tiltfile was evaluated, and the cluster and the engine that it needs have
+// answered. If one of them is unreachable, a session that has begun an update of anything is past its start as well.
 func begun(v store.View) bool {
 	t, cluster, engine := state.TheTiltfile(v), state.TheCluster(v), state.TheEngine(v)
 	switch {

@@ -12,7 +12,8 @@ type tally map[deploy.DeleteOutcome]int
 
 func (t tally) add(_ deploy.ObjectRef, outcome deploy.DeleteOutcome) { t[outcome]++ }
 
-// text is the last line of hone down: "Deleted 3 objects. 1 is still being deleted." beside is set if more than objects was taken down.
+// text returns the last line of hone down: "Deleted 3 objects. 1 is still being deleted." beside is set if not only objects were
+// taken down.
 func (t tally) text(beside bool) string {
 	var parts []string
 	for _, p := range []struct {
