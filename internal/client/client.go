@@ -26,9 +26,10 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// A session is asked only once it has shown that it answers (see knock). How long an answer may take depends on what it is made of.
+// A session is asked only once it has shown that it answers (see knock). The time that an answer may take depends on the work
+// behind it.
 const (
-	// timeout limits a request that the session answers with what it knows.
+	// timeout limits a request that the session answers without further work.
 	timeout = 10 * time.Second
 	// planTimeout limits the wait for a plan, for which the session asks the cluster about each object, however slow that is.
 	planTimeout = time.Hour
@@ -45,8 +46,7 @@ type Client struct {
 	// Session is the registry's information about the session. Only Host, Port and URL are set for a session that is not in
 	// the registry.
 	Session sessions.Info
-	// OnSlow, unless nil, is called when the session takes long to answer for the first time. It is set before the first
-	// request.
+	// OnSlow, if set, is called when the first answer of the session takes long. It is set before the first request.
 	OnSlow func()
 
 	token string
@@ -142,13 +142,13 @@ func (c *Client) Trigger(ctx context.Context, names []string) error {
 	return c.ask(ctx, http.MethodPost, "/api/trigger", api.TriggerRequest{ManifestNames: names}, nil)
 }
 
-// Plan returns what the updates that wait would do now.
+// Plan returns the plan of the updates that wait.
 func (c *Client) Plan(ctx context.Context) (plan api.Plan, err error) {
 	err = c.askWithin(ctx, planTimeout, http.MethodGet, "/api/plan", nil, &plan)
 	return plan, err
 }
 
-// Confirm lets go on what waits for it, as a plan of the session has shown it.
+// Confirm starts the updates and deletions of a plan that the session has shown, and that wait for the user's confirmation.
 func (c *Client) Confirm(ctx context.Context, plan api.Plan) (result api.ConfirmResult, err error) {
 	err = c.ask(ctx, http.MethodPost, "/api/confirm", api.ConfirmRequest{Evaluation: plan.Evaluation}, &result)
 	return result, err
@@ -159,7 +159,7 @@ func (c *Client) Rebuild(ctx context.Context, names []string) error {
 	return c.ask(ctx, http.MethodPost, "/api/trigger", api.TriggerRequest{ManifestNames: names, NoCache: true}, nil)
 }
 
-// Restart requests a restart of what resources run, or with pods of their pods.
+// Restart requests a restart of the resources' processes or, with pods, of their pods.
 func (c *Client) Restart(ctx context.Context, names []string, pods bool) error {
 	return c.ask(ctx, http.MethodPost, "/api/restart", api.RestartRequest{ManifestNames: names, Pods: pods}, nil)
 }
@@ -288,7 +288,7 @@ func (c *Client) Dump(ctx context.Context, document string) (io.ReadCloser, erro
 	return resp.Body, nil
 }
 
-// ask sends a request that the session answers with what it knows, and reads its response.
+// ask sends a request that the session answers without further work, and reads its response.
 func (c *Client) ask(ctx context.Context, method, path string, body, answer any) error {
 	return c.askWithin(ctx, timeout, method, path, body, answer)
 }

@@ -60,7 +60,7 @@ func mends(t *testing.T, err error, want ...string) {
 	}
 }
 
-// TestRequests checks what each method sends, and what it returns for the response.
+// TestRequests checks the request of each method, and its result for the response.
 func TestRequests(t *testing.T) {
 	var asked, body string
 	reply := "{}"

@@ -8,7 +8,7 @@ import (
 	"github.com/hone-dev/hone/internal/client/sessions"
 )
 
-// begin registers a session. Unless it is still starting, it has a socket.
+// begin registers a session. It has a socket if it is not still starting.
 func begin(t *testing.T, r *sessions.Registry, dir string, change func(*sessions.Info)) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {

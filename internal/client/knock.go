@@ -12,11 +12,12 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// slowAfter is how long a session may take to answer before OnSlow is called.
+// slowAfter is the time that a session may take to answer before OnSlow is called.
 const slowAfter = 2 * time.Second
 
-// knock asks for any answer before the first request. The kernel takes requests for a process that is stopped, which would carry
-// them out when it continues, long after the caller has given up: a session gets a request only once it has shown that it answers.
+// knock waits for any answer before the first request. The kernel accepts requests for a process that is stopped, which would carry
+// them out when it continues, long after the caller has given up. Therefore a session gets a request only once it has shown that it
+// answers.
 func (c *Client) knock(ctx context.Context) error {
 	c.knocking.Lock()
 	defer c.knocking.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/hone-dev/hone/internal/client/sessions"
 )
 
-// TestNothingIsLeftForLater: the requests of commands that have given up are not there when a session goes on.
+// TestNothingIsLeftForLater: a stopped session does not carry out the requests of commands that have given up when it continues.
 func TestNothingIsLeftForLater(t *testing.T) {
 	info := sessions.Info{Name: "shop", PID: os.Getpid(), Socket: filepath.Join(t.TempDir(), "s.sock")}
 	l, err := new(net.ListenConfig).Listen(t.Context(), "unix", info.Socket)

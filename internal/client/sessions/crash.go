@@ -16,14 +16,14 @@ const (
 	crashFolder = "crashes"
 )
 
-// Crash is what the Go runtime wrote when a session crashed.
+// Crash is the output of the Go runtime for the crash of a session.
 type Crash struct {
 	Session string
 	Output  []byte
 }
 
-// CrashFile creates the session's crash file, for debug.SetCrashOutput. The caller closes it; the file itself goes with the
-// session, unless something was written to it.
+// CrashFile creates the session's crash file, for debug.SetCrashOutput. The caller closes it. The file is removed with the session
+// if nothing was written to it.
 func (c *Claim) CrashFile() (*os.File, error) {
 	if err := c.replace(extCrash, nil); err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ import (
 type Project struct {
 	// Tiltfile is its path without symbolic links.
 	Tiltfile string `json:"tiltfile"`
-	// Session is the name of its newest session, and UsedAt is when that session last recorded it.
+	// Session is the name of its newest session, and UsedAt is the time at which that session last recorded it.
 	Session string    `json:"session"`
 	UsedAt  time.Time `json:"usedAt"`
 	// Resources are the names of the resources that it last declared, in order.

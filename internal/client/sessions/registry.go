@@ -29,13 +29,13 @@ const (
 
 	// folderLock is the file that processes lock to take turns.
 	folderLock = ".hone"
-	// turn is how long a process waits for its turn.
+	// turn is the longest time that a process waits for its turn.
 	turn = 10 * time.Second
-	// endCheck is how often Wait checks.
+	// endCheck is the interval at which Wait checks.
 	endCheck = 25 * time.Millisecond
-	// inherited is how long the lock of a killed session may stay held: a process that the session was just starting holds the
-	// lock from its fork to its exec. Of 300 processes that were killed while they started others, 27 left their lock held for
-	// 8 to 22 ms.
+	// inherited is the time for which the lock of a killed session may stay held: a process that the session was just starting holds
+	// the lock from its fork to its exec. Of 300 processes that were killed while they started others, 27 left their lock held for 8
+	// to 22 ms.
 	inherited = 250 * time.Millisecond
 )
 

@@ -183,7 +183,7 @@ func TestSideBySide(t *testing.T) {
 	}
 }
 
-// TestForeignFiles puts files of other programs among those of sessions: they stay, whatever their names.
+// TestForeignFiles puts files of other programs into the folder of the sessions' files: they stay, whatever their names.
 func TestForeignFiles(t *testing.T) {
 	r := New(filepath.Join(t.TempDir(), "run"))
 	if err := os.Mkdir(r.dir, 0o700); err != nil {

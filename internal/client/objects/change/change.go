@@ -1,4 +1,4 @@
-// Package change creates, patches, applies, edits and deletes objects of a session, and prints what it has done.
+// Package change creates, patches, applies, edits and deletes objects of a session, and prints the results.
 package change
 
 import (
@@ -84,7 +84,7 @@ func (w *Writer) patching() metav1.PatchOptions {
 	return metav1.PatchOptions{DryRun: w.DryRun.all(), FieldManager: manager, FieldValidation: w.Validation}
 }
 
-// done prints what was done to an object.
+// done prints the change of an object.
 func (w *Writer) done(k objects.Kind, u *unstructured.Unstructured, what string) error {
 	if w.printer != nil {
 		if err := w.printer.PrintObj(u, w.Out); err != nil {

@@ -33,8 +33,8 @@ type Wait struct {
 	Met func(k objects.Kind, name string, u *unstructured.Unstructured) error
 }
 
-// Run waits for all objects of targets, until one has failed that should succeed. Selectors match only objects that exist at the beginning; named objects may be
-// created later.
+// Run waits for all objects of targets, until one has failed that should succeed. Selectors match only objects that exist at the
+// beginning; named objects may be created later.
 func (w Wait) Run(ctx context.Context, targets []objects.Target) error {
 	limit := w.Timeout
 	if limit == 0 {
@@ -123,7 +123,7 @@ func (w Wait) one(ctx context.Context, k objects.Kind, name string) (*unstructur
 	}
 }
 
-// sight is what a wait has observed of one object.
+// sight is the state of a wait for one object.
 type sight struct {
 	wait Wait
 	kind objects.Kind

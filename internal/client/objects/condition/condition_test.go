@@ -64,7 +64,7 @@ func TestMet(t *testing.T) {
 	}
 }
 
-// TestHopeless checks which conditions an object that has failed does not meet any more.
+// TestHopeless checks which conditions an object that has failed can no longer meet.
 func TestHopeless(t *testing.T) {
 	state := func(failed string) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"updateStatus": "error", "conditions": []any{

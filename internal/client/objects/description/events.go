@@ -18,7 +18,7 @@ import (
 const (
 	// eventsTable is the table of events; sessions of older versions have none.
 	eventsTable = "events"
-	// shownEvents is how many of the newest events are shown.
+	// shownEvents is the number of newest events that are shown.
 	shownEvents = 20
 	// resourceAnnotation is the annotation with the name of the resource that an object belongs to.
 	resourceAnnotation = "tilt.dev/resource"

@@ -9,10 +9,10 @@ import (
 	"github.com/hone-dev/hone/internal/client/objects"
 )
 
-// maxDepth limits how deep nested fields are shown.
+// maxDepth limits the depth of the nested fields that are shown.
 const maxDepth = 20
 
-// Explanation is what to explain and how.
+// Explanation selects the subject and the form of an explanation.
 type Explanation struct {
 	// Of is a kind, optionally with the path of a field after a dot: "cmds.spec.args".
 	Of string

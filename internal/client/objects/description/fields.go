@@ -15,7 +15,7 @@ import (
 const (
 	// textWidth is the width of explanations, in characters; descriptions end two before it.
 	textWidth = 80
-	// mostValues is how many values of an enumeration a list of fields shows.
+	// mostValues is the number of values of an enumeration that a list of fields shows.
 	mostValues = 4
 )
 
@@ -92,7 +92,7 @@ func (l *fieldList) add(s map[string]any, level int) {
 	}
 }
 
-// field writes one field, with its description unless nested fields follow.
+// field writes one field, and its description, which a recursive list leaves out.
 func (l *fieldList) field(name string, s map[string]any, required bool, level int) {
 	fmt.Fprintf(l, "%*s%s\t<%s>", 2*level, "", name, l.all.typeOf(s))
 	if required {
@@ -116,7 +116,7 @@ func (l *fieldList) field(name string, s map[string]any, required bool, level in
 	l.WriteString(indented(2*level+2, wordwrap.WrapString(text, uint(textWidth-2-2*level))) + "\n\n")
 }
 
-// descriptions returns what a schema and those inside of it say, the outer one first.
+// descriptions returns the descriptions in a schema and in the schemas inside of it, the outer one first.
 func (all schemas) descriptions(s map[string]any) []string {
 	if ref := reference(s); ref != "" {
 		s = all[ref]
@@ -161,7 +161,7 @@ func reference(s map[string]any) string {
 	return ref[strings.LastIndexByte(ref, '/')+1:]
 }
 
-// inside returns the schemas that a schema extends, and that of its elements.
+// inside returns the schemas that a schema extends, and the schema of its elements.
 func inside(s map[string]any) (out []map[string]any) {
 	list, _ := s["allOf"].([]any)
 	for _, in := range append(slices.Clone(list), s["items"], s["additionalProperties"]) {

@@ -41,7 +41,7 @@ func printedJSON(docs []jsontext.Value, single bool) (string, error) {
 	return b.String(), err
 }
 
-// checkFormat compares the output of format with that of the printer. It reports whether format accepted the documents.
+// checkFormat compares the output of format with the printer's output. It reports whether format accepted the documents.
 func checkFormat(t *testing.T, docs []jsontext.Value, single bool) bool {
 	t.Helper()
 	text, ok := format(docs, single)

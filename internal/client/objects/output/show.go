@@ -19,7 +19,7 @@ type Look struct {
 	Watch, Only bool
 	// IgnoreMissing accepts that named objects are missing.
 	IgnoreMissing bool
-	// Out is where objects are printed, and Notes is where messages about missing objects are printed.
+	// Out receives the objects, and Notes receives messages about missing objects.
 	Out, Notes io.Writer
 }
 
@@ -46,8 +46,8 @@ func (f *Flags) form() objects.Form {
 	return objects.Rows
 }
 
-// objectForm returns the form in which to fetch objects that are printed once: only the parts that the format shows, unless
-// sorting needs other fields.
+// objectForm returns the form in which to fetch objects that are printed once: only the parts that the format shows, or the whole
+// objects if sorting needs other fields.
 func (f *Flags) objectForm() objects.Form {
 	switch {
 	case f.Table.SortBy != "":

@@ -19,7 +19,7 @@ import (
 	"github.com/hone-dev/hone/internal/client/objects"
 )
 
-// tabbed returns a writer that aligns columns, also with those of lines flushed earlier.
+// tabbed returns a writer that aligns columns, also with the columns of lines that were flushed earlier.
 func tabbed(w io.Writer) *tabwriter.Writer {
 	if t, ok := w.(*tabwriter.Writer); ok {
 		return t

@@ -22,7 +22,7 @@ type watching struct {
 	look    Look
 	client  *objects.Client
 	target  objects.Target
-	names   []string // limits the shown objects, unless nil
+	names   []string // limits the shown objects if not nil
 	tables  *Tables
 	printer printers.ResourcePrinter
 	// shown are the last printed rows of the objects, by name.
