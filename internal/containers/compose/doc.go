@@ -2,13 +2,13 @@
 //
 // # Reading
 //
-// A Source returns the services of a project, what they run and are built from, their published ports, and the files
-// from which all of that was read. It reads the files in process, with the library that Docker Compose itself uses,
-// instead of running "docker compose config": that takes milliseconds instead of hundreds of them, needs no Docker on
-// the machine, reports every file that was read, and gives the line of an error. The command that
-// TILT_DOCKER_COMPOSE_CMD names only runs services; it does not read the files. The rules are those of the command line
-// with files named by -f: an override file next to them is not read automatically, and variables come first from the
-// environment and then from .env. A Runner passes the same files, names and profiles to the user's Docker Compose.
+// A Source returns the services of a project with their commands, images and builds, their published ports, and the files from
+// which all of that was read. It reads the files in process, with the library that Docker Compose itself uses, instead of running
+// "docker compose config": that takes milliseconds instead of hundreds of them, needs no Docker on the machine, reports every file
+// that was read, and gives the line of an error. The command that TILT_DOCKER_COMPOSE_CMD names only runs services; it does not
+// read the files. As on the command line with files named by -f, an override file next to them is not read automatically, and
+// variables come first from the environment and then from .env. A Runner passes the same files, names and profiles to the user's
+// Docker Compose.
 //
 // Values of variables may be passwords. Errors and warnings never contain them.
 //

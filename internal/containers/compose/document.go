@@ -74,7 +74,7 @@ var (
 	yamlValue = regexp.MustCompile("`[^`]*` ?")
 )
 
-// parseError is yamlError for errors of the parser, which counts lines from 0, unlike the scanner, which counts from 1.
+// parseError works like yamlError, for errors of the parser, which counts lines from 0, unlike the scanner, which counts from 1.
 func parseError(label string, data []byte, err error) *Error {
 	e := yamlError(label, err)
 	if reflect.TypeOf(err).Name() == "ParserError" {

@@ -131,7 +131,7 @@ func (s *Source) explainDependency(from, on string) string {
 	return fmt.Sprintf("service %q depends on %q, which does not exist", from, on)
 }
 
-// atKey is at for a message that may concern an unknown key below the path.
+// atKey works like at, for a message that may concern an unknown key below the path.
 func (s *Source) atKey(path []string, msg string) error {
 	m := unknownKey.FindStringSubmatch(msg)
 	if f := forbiddenKey.FindStringSubmatch(msg); f != nil {

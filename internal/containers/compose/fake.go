@@ -15,8 +15,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Fake is a Runner in memory for tests. Its containers are those of a fake engine. It reads the Compose files, and has
-// one container for each service. Construct it with NewFake.
+// Fake is a Runner in memory for tests. Its containers are containers of a fake engine. It reads the Compose files, and has one
+// container for each service. Construct it with NewFake.
 type Fake struct {
 	engine *docker.Fake
 

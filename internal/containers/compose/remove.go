@@ -17,7 +17,7 @@ type Engine interface {
 	RemoveContainer(ctx context.Context, containerID string) error
 }
 
-// Containers returns the containers of a service, except those of "docker compose run".
+// Containers returns the containers of a service, except the containers of "docker compose run".
 func Containers(ctx context.Context, engine interface {
 	ContainerStates(ctx context.Context, labels map[string]string) ([]docker.ContainerState, error)
 }, project, service string) ([]docker.ContainerState, error) {

@@ -29,7 +29,7 @@ type Service struct {
 	Build *model.ComposeBuild
 	// DependsOn are the active services that are started before this one, sorted.
 	DependsOn []string
-	// Entrypoint and Command are those of the service; nil if the image's are used.
+	// Entrypoint and Command are set by the service; nil if the image's are used.
 	Entrypoint []string
 	Command    []string
 	Ports      []model.ComposePort
@@ -112,9 +112,9 @@ func ports(in []types.ServicePortConfig) []model.ComposePort {
 	return out
 }
 
-// serviceHash digests what determines the containers of a service: its configuration, and the project's networks,
-// volumes, configs and secrets that it uses. The digest excludes depends_on, profiles and the like, which do not change
-// the containers.
+// serviceHash digests everything that determines the containers of a service: its configuration, and the project's networks,
+// volumes, configs and secrets that it uses. The digest excludes depends_on, profiles and the like, which do not change the
+// containers.
 func serviceHash(p *types.Project, c types.ServiceConfig) (string, error) {
 	c.Build, c.DependsOn, c.Profiles, c.Develop, c.Extends = nil, nil, nil, nil, nil
 	used := struct {

@@ -15,17 +15,17 @@ import (
 
 // Options describe the files of a project, and the environment in which they are read.
 type Options struct {
-	// Files are merged in this order. An empty list means those of COMPOSE_FILE.
+	// Files are merged in this order. An empty list stands for the files of COMPOSE_FILE.
 	Files []model.ComposeFile
 	// Base is the absolute path of the folder to which paths in the environment are relative. It is also the project's
 	// folder if no file is on disk.
 	Base string
-	// EnvFiles provide variables that the environment lacks. Nil means those of COMPOSE_ENV_FILES, else the .env in the
+	// EnvFiles provide variables that the environment lacks. Nil stands for the files of COMPOSE_ENV_FILES, else the .env in the
 	// project's folder.
 	EnvFiles []string
-	// Name is the project's name. Empty means COMPOSE_PROJECT_NAME, else the name: of the files, else that of the folder.
+	// Name is the project's name. Empty stands for COMPOSE_PROJECT_NAME, else the name: of the files, else the name of the folder.
 	Name string
-	// Profiles are the active profiles; nil means those of COMPOSE_PROFILES, an empty list none.
+	// Profiles are the active profiles; nil stands for the profiles of COMPOSE_PROFILES, an empty list for none.
 	Profiles []string
 	// Env is the environment. The environment of the process is not used.
 	Env map[string]string
@@ -48,7 +48,7 @@ type Source struct {
 // ErrNoFiles means that neither the options nor the environment name a Compose file.
 var ErrNoFiles = errors.New("no Compose file is named")
 
-// Open reads the files of a project, and the files that they include and extend. Its errors are ErrNoFiles and those of
+// Open reads the files of a project, and the files that they include and extend. It returns ErrNoFiles, or an error as from
 // Source.Load.
 func Open(o Options) (*Source, error) {
 	s := &Source{opts: o, env: maps.Clone(o.Env), unset: map[string]bool{}}

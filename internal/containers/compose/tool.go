@@ -74,7 +74,7 @@ const (
 	// commandVariable is the environment variable with which Tilt's users name the program.
 	commandVariable = "TILT_DOCKER_COMPOSE_CMD"
 	askTimeout      = 10 * time.Second
-	// grace is how long a run may take to end after it was interrupted.
+	// grace is the time that a run may take to end after it was interrupted.
 	grace = 10 * time.Second
 )
 
@@ -186,7 +186,7 @@ func (t *Tool) Up(ctx context.Context, p model.ComposeProject, u Up, log logstor
 	return t.run(ctx, p, override, log, "start "+u.Service, append(args, "--detach", "--wait", u.Service)...)
 }
 
-// make is run for commands that create or remove something.
+// make works like run, for commands that create or remove something: it waits for the project's turn.
 func (t *Tool) make(ctx context.Context, p model.ComposeProject, override []byte, log logstore.Logger, what string, args ...string) error {
 	done, err := t.turn(ctx, p.Name)
 	if err != nil {
@@ -338,7 +338,7 @@ type lastLine struct {
 	tail []byte // guarded by mu
 }
 
-// tailBytes is how many bytes of the end are kept.
+// tailBytes is the number of bytes that are kept of the end.
 const tailBytes = 4 << 10
 
 // Write implements io.Writer.

@@ -18,10 +18,10 @@ import (
 // their lines. It reports errors in the YAML; the loader reports all others.
 type trace struct {
 	read func(path string) ([]byte, error)
-	// files are those that the project names. documents are all files, in the order in which they were found.
+	// files are the files that the project names. documents are all files, in the order in which they were found.
 	files     []*document
 	documents []*document
-	// services are the names of services, with those of the project's own files first.
+	// services are the names of services. The services of the project's own files come first.
 	services []string
 	visited  map[string]bool
 }
@@ -201,7 +201,7 @@ func expand(n *yaml.Node, env map[string]string) string {
 	return text
 }
 
-// local rejects paths that are not local files: hone fetches nothing unless asked.
+// local rejects paths that are not local files: hone fetches nothing without being asked.
 func local(d *document, n *yaml.Node, path string) error {
 	scheme, _, remote := strings.Cut(path, "://")
 	if !remote && !strings.HasPrefix(path, "git@") {

@@ -33,7 +33,7 @@ func (e *Engine) Build(ctx context.Context, req BuildRequest) (string, error) {
 	return id, e.orAway(ctx, err)
 }
 
-// contextTries is how often an image is built at most because files were temporarily missing.
+// contextTries is the largest number of attempts to build an image while files are temporarily missing.
 const contextTries = 3
 
 // buildWhole builds, and builds again if files were missing while the engine fetched the context.
@@ -134,10 +134,10 @@ func (e *Engine) buildOptions(req BuildRequest) build.ImageBuildOptions {
 	}
 }
 
-// cancelTime is how long the engine may take to accept the cancellation of a build.
+// cancelTime is the time that the engine may take to accept the cancellation of a build.
 const cancelTime = 5 * time.Second
 
-// afterFunc is context.AfterFunc with a stop that also waits for f if f has begun.
+// afterFunc works like context.AfterFunc, but its stop also waits for f if f has begun.
 func afterFunc(ctx context.Context, f func()) (stop func()) {
 	done := make(chan struct{})
 	cancel := context.AfterFunc(ctx, func() { defer close(done); f() })

@@ -24,16 +24,16 @@ type Client interface {
 	Tag(ctx context.Context, src, dst string) error
 	// Inspect looks ref (an id or a reference) up among the engine's images.
 	Inspect(ctx context.Context, ref string) (image Image, found bool, err error)
-	// Push sends the image to the registry that its reference names, with the user's stored credentials. Progress is
-	// reported by layer. Unless it is nil, sent receives the percentage of the image's bytes that have been sent, 1 to 100,
-	// whenever that grows, if the engine reports it; Push calls it on the caller's goroutine, starting over if it pushes again.
+	// Push sends the image to the registry that its reference names, with the user's stored credentials. Progress is reported by
+	// layer. If sent is not nil, it receives the percentage of the image's bytes that have been sent, 1 to 100, whenever that grows,
+	// if the engine reports it; Push calls it on the caller's goroutine, starting over if it pushes again.
 	Push(ctx context.Context, ref string, progress logstore.Logger, sent func(percent int)) error
 	// Save returns a "docker save" archive of the images. The caller closes it.
 	Save(ctx context.Context, refs []string) (io.ReadCloser, error)
 	// Load loads the images of a "docker save" archive into the engine, with their references.
 	Load(ctx context.Context, archive io.Reader) error
-	// Programs returns those of the absolute paths at which the image has an executable file, after following links. It
-	// creates a temporary container, which it never starts.
+	// Programs returns the absolute paths, out of paths, at which the image has an executable file, after following links. It creates
+	// a temporary container, which it never starts.
 	Programs(ctx context.Context, ref string, paths []string) ([]string, error)
 	// Images lists the images that carry the label, whatever its value, newest first.
 	Images(ctx context.Context, label string) ([]Image, error)
@@ -87,7 +87,7 @@ type Info struct {
 	// Version is the engine's version ("20.10.24"), APIVersion the negotiated API version ("1.41").
 	Version    string
 	APIVersion string
-	// OS and Arch are those of the containers, as in GOOS and GOARCH ("linux", "amd64").
+	// OS and Arch are the system and the architecture of the containers, as in GOOS and GOARCH ("linux", "amd64").
 	OS   string
 	Arch string
 	// BuildKit is set if images are built with BuildKit, not with the classic builder.
@@ -110,7 +110,7 @@ type Image struct {
 	Arch string
 	// Size is in bytes.
 	Size int64
-	// TaggedAt is when the image last got a reference, or its creation time if it never got one.
+	// TaggedAt is the time at which the image last got a reference, or its creation time if it never got one.
 	TaggedAt time.Time
 	Labels   map[string]string
 	// Entrypoint, Cmd, Env ("K=V"), User and WorkingDir are the image's defaults for its containers.
@@ -144,7 +144,7 @@ type ContainerState struct {
 	Status    string
 	Health    string
 	HealthLog string
-	// ExitCode is the exit code of the last run that has ended; Err is why the engine could not start the container.
+	// ExitCode is the exit code of the last run that has ended; Err is the reason why the engine could not start the container.
 	ExitCode  int
 	OOMKilled bool
 	Err       string
@@ -198,11 +198,11 @@ type BuildRequest struct {
 	Tags   []string
 	// Log receives the steps and their output; nil discards them.
 	Log logstore.Logger
-	// OnContext, unless nil, receives how long the transfer of the context took, if there was one, before Build returns.
+	// OnContext, if set, receives the duration of the context's transfer, if there was one, before Build returns.
 	OnContext func(took time.Duration)
-	// OnStep, unless nil, receives how many of the build's steps have begun, including those whose results are cached, and
-	// how many there are, whenever that changes. Steps are those of the Dockerfile that the builder numbers, in all stages
-	// that the image needs. Build calls it on the caller's goroutine, starting over if it has to build again.
+	// OnStep, if set, receives the number of begun steps of the build, including steps whose results are cached, and the number of all
+	// steps, whenever one of them changes. Steps are the numbered steps of the Dockerfile in all stages that the image needs. Build
+	// calls it on the caller's goroutine, starting over if it has to build again.
 	OnStep func(begun, all int)
 }
 

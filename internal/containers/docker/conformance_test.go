@@ -35,7 +35,7 @@ type subject struct {
 	started func(t *testing.T, id string) string
 }
 
-// run distinguishes the images of this test run from those of others, with which the engine would share steps.
+// run distinguishes the images of this test run from images of other runs, with which the engine would share steps.
 var run = uuid.NewString()[:8]
 
 // testConformance checks the contract of Client.

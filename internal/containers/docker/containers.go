@@ -118,7 +118,7 @@ func (e *Engine) WatchContainers(ctx context.Context, label string, changed func
 	}
 }
 
-// eventOverlap is how far in the past a stream of events begins: clocks differ, and the engine counts in seconds.
+// eventOverlap is the age of the oldest event in a new stream of events: clocks differ, and the engine counts in seconds.
 const eventOverlap = 5 * time.Second
 
 // ContainerChanges implements Client.

@@ -22,7 +22,7 @@ type ContextFile struct {
 	Modified time.Time
 }
 
-// EachContextFile calls each with what a build context holds, in the order of the names. Its error ends the walk.
+// EachContextFile calls each with the entries of a build context, in the order of the names. An error of each ends the walk.
 func EachContextFile(ctx context.Context, dir string, ignores []model.Ignore, each func(ContextFile) error) error {
 	files, err := newContextFS(dir, ignores, new(gone))
 	if err != nil {

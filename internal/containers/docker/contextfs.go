@@ -61,8 +61,8 @@ func anonymous(_ string, st *types.Stat) fsutil.MapResult {
 	return fsutil.MapResultKeep
 }
 
-// ignoreElsewhere applies patterns whose base is not the context itself: a folder above it or below it. A folder that
-// matches is skipped entirely unless a later pattern might include files in it again.
+// ignoreElsewhere applies patterns whose base is not the context itself: a folder above it or below it. A folder that matches is
+// skipped entirely, except if a later pattern might include files in it again.
 func ignoreElsewhere(dir string, ig model.Ignore, next fsutil.MapFunc) (fsutil.MapFunc, error) {
 	matcher, err := patternmatcher.New(ig.Patterns)
 	if err != nil {

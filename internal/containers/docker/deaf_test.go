@@ -12,8 +12,8 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// TestDeafEngine asks an engine that accepts connections and never answers, without a limit by the caller: it counts as one that cannot
-// be reached, and the error says what to do.
+// TestDeafEngine asks an engine that accepts connections and never answers, without a limit by the caller: it counts as
+// unreachable, and the error contains advice.
 func TestDeafEngine(t *testing.T) {
 	for name, ask := range map[string]func(context.Context, *Engine) error{
 		"ping":  func(ctx context.Context, e *Engine) error { _, err := e.Ping(ctx); return err },

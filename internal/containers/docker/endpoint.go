@@ -26,7 +26,7 @@ type Endpoint struct {
 	SkipVerify bool
 	// Context is the docker context that the endpoint comes from; empty for none.
 	Context string
-	// Fault is why the engine cannot be used with these settings; nil if no such reason is known.
+	// Fault is the reason why the engine cannot be used with these settings; nil if no such reason is known.
 	Fault error
 	// Explicit is set if a docker CLI does not use this engine by default.
 	Explicit bool

@@ -15,7 +15,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// writeContext writes a docker context to a configuration folder.
+// writeDockerContext writes a docker context to a configuration folder.
 func writeDockerContext(t *testing.T, dir, name, meta string, tls bool) string {
 	t.Helper()
 	sum := sha256.Sum256([]byte(name))

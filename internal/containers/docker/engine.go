@@ -67,7 +67,7 @@ func New(ep Endpoint) (*Engine, error) {
 	return &Engine{api: api, endpoint: ep, config: newUserConfig(configDir())}, nil
 }
 
-// answerTimeout is how long an engine may take to answer a question about itself. Some programs in the place of an engine
+// answerTimeout is the time that an engine may take to answer a question about itself. Some programs in the place of an engine
 // accept connections and never answer.
 const answerTimeout = 5 * time.Second
 

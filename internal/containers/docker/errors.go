@@ -95,7 +95,7 @@ func (e *Engine) orAway(ctx context.Context, err error) error {
 	return err
 }
 
-// unreachable describes an engine that does not answer and what to do about it.
+// unreachable returns the problem of an engine that does not answer, with advice for the user.
 func unreachable(host, context string, err error) error {
 	summary := "cannot reach the Docker engine at " + host
 	if context != "" {

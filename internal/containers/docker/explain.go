@@ -155,7 +155,7 @@ func matches(ig model.Ignore, rel string) bool {
 	return err == nil && hit
 }
 
-// pullProblem explains a base image that cannot be pulled. It is the user's error unless the network failed.
+// pullProblem explains a base image that cannot be pulled. It is the user's error, except if the network failed.
 func pullProblem(req BuildRequest, name, text string, network bool) error {
 	image := strings.TrimPrefix(name, "[internal] load metadata for ")
 	if step := stepOf(name); step != "" {

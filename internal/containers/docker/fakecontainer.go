@@ -254,7 +254,7 @@ func (f *Fake) Exec(ctx context.Context, containerID string, argv []string, stdi
 	return f.ContainerExec(ctx, containerID, argv, stdin, stdout)
 }
 
-// ExecTerminal implements Client. The fake's terminal has no size; it turns line ends into those of a terminal.
+// ExecTerminal implements Client. The fake's terminal has no size; it turns each line end into CR LF, as a terminal does.
 func (f *Fake) ExecTerminal(ctx context.Context, containerID string, argv []string, t Terminal) error {
 	return f.ContainerExec(ctx, containerID, argv, t.In, lineEnds{t.Out})
 }

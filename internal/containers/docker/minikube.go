@@ -14,9 +14,9 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// FindFor returns the engine with which to build images for the cluster: minikube's own engine when the cluster is a
-// minikube with the docker runtime and the user has not pointed DOCKER_HOST anywhere, else what Find returns. A cluster
-// whose Runtime is not known yet is looked up in minikube's own configuration.
+// FindFor returns the engine with which to build images for the cluster: minikube's own engine when the cluster is a minikube with
+// the docker runtime and the user has not pointed DOCKER_HOST anywhere, else the result of Find. A cluster whose Runtime is not
+// known yet is looked up in minikube's own configuration.
 func FindFor(ctx context.Context, cluster model.Cluster) (Endpoint, error) {
 	if cluster.Product != model.ProductMinikube || os.Getenv("DOCKER_HOST") != "" {
 		return Find()
@@ -40,7 +40,7 @@ func Open(ctx context.Context, cluster model.Cluster) (*Engine, error) {
 	return New(endpoint)
 }
 
-// profileOf is minikube's name for the cluster.
+// profileOf returns minikube's name for the cluster.
 func profileOf(cluster model.Cluster) string {
 	if cluster.Name != "" {
 		return cluster.Name

@@ -71,7 +71,7 @@ func findNode(contents string, fits func(*parser.Node) bool) int {
 	return 0
 }
 
-// around is how many lines of a Dockerfile are shown before and after the one with the error.
+// around is the number of lines of a Dockerfile that are shown before and after the one with the error.
 const around = 2
 
 // excerpt returns the part of the Dockerfile around a line (from 1), with line numbers. It is empty if there is no such

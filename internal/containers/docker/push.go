@@ -86,7 +86,7 @@ func (p *pushBytes) take(m message) (percent int, grown bool) {
 	layer, known := p.layers[m.ID]
 	switch {
 	case m.Status == "Pushing" && m.Progress != nil && m.Progress.Total > 0:
-		// The engine counts what it sends, and takes the size of the whole from elsewhere: it can send more.
+		// The engine counts the sent bytes, and takes the total from elsewhere: it can send more than that.
 		layer = layerBytes{min(m.Progress.Current, m.Progress.Total), m.Progress.Total}
 	case m.Status == "Pushed" && known:
 		layer.sent = layer.all

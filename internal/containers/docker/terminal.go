@@ -16,7 +16,7 @@ import (
 
 // Terminal is a terminal for a command in a container.
 type Terminal struct {
-	// In is what the user types, and Out receives everything that the command writes.
+	// In is the user's input, and Out receives everything that the command writes.
 	In  io.Reader
 	Out io.Writer
 	// Sizes are the sizes of the terminal: the first and every later one. Nil leaves the size to the engine.
@@ -24,10 +24,10 @@ type Terminal struct {
 }
 
 const (
-	// neverTyped is a sequence of keys that nobody types. With the engine's default, Ctrl-P Ctrl-Q, the engine would keep each
-	// Ctrl-P until the next key, and the sequence would leave the command running without a terminal.
+	// neverTyped is a sequence of keys that no user types. With the engine's default, Ctrl-P Ctrl-Q, the engine would keep each Ctrl-P
+	// until the next key, and the sequence would leave the command running without a terminal.
 	neverTyped = "ctrl-^,ctrl-],ctrl-^,ctrl-],ctrl-^,ctrl-]"
-	// sizePatience is how long an engine may refuse a size because the command has not started yet.
+	// sizePatience is the time for which an engine may refuse a size because the command has not started yet.
 	sizePatience = 5 * time.Second
 )
 
@@ -61,8 +61,8 @@ func (e *Engine) ExecTerminal(ctx context.Context, containerID string, argv []st
 	return e.ended(ctx, op, created.ID, err)
 }
 
-// heldInput is what a user types, held back until release. A size travels on a way of its own: what was typed before the first one
-// arrived would be answered by a program that finds a terminal of no size. The input is read meanwhile: its first Read may be what
+// heldInput is the user's input, held back until release. Sizes travel over another connection: if input overtook the first size, a
+// program would answer it on a terminal without a size. The input is read meanwhile, because the first Read may be the one that
 // makes the user's terminal raw.
 type heldInput struct {
 	in   io.Reader

@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/terminal"
 )
 
-// transcript is what a terminal has shown. Any goroutine may use it.
+// transcript is the output that a terminal has shown. Any goroutine may use it.
 type transcript struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -24,7 +24,7 @@ func (t *transcript) Write(p []byte) (int, error) {
 	return t.text.Write(p)
 }
 
-// waits waits until the terminal has shown a text so many times. Until then it keeps calling ask.
+// waits waits until the terminal has shown a text the given number of times. Meanwhile it keeps calling ask.
 func (t *transcript) waits(tb testing.TB, text string, times int, ask func()) {
 	tb.Helper()
 	look := time.NewTicker(20 * time.Millisecond)

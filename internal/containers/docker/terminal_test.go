@@ -20,8 +20,8 @@ func (a *announced) Read(p []byte) (int, error) {
 	return a.Reader.Read(p)
 }
 
-// TestHeldInput reads at once what is typed, since that may make the user's terminal raw, and delivers it when there is a size, or
-// when the command has ended before there was one.
+// TestHeldInput reads the input at once, since that may make the user's terminal raw, and delivers it when there is a size, or when
+// the command has ended before.
 func TestHeldInput(t *testing.T) {
 	for name, end := range map[string]func(*heldInput){
 		"a size comes":     func(h *heldInput) { h.release() },

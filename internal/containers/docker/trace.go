@@ -21,9 +21,9 @@ type tracePrinter struct {
 	// current is the step whose output was printed last. Output of another step is preceded by its name.
 	current *vertex
 	first   *vertex // the first that failed
-	// context is how long the transfer of the build context took; zero before its end.
+	// context is the duration of the build context's transfer; zero before its end.
 	context time.Duration
-	// counted are the Dockerfile's steps; step, unless nil, receives their numbers when these change.
+	// counted are the Dockerfile's steps; step, if set, receives their numbers when these change.
 	counted stepCount
 	step    func(begun, all int)
 }
@@ -43,7 +43,7 @@ type vertex struct {
 	tail    []string
 }
 
-// tailLines is how many lines of a failing step's output its problem repeats.
+// tailLines is the number of lines of a failing step's output that its problem repeats.
 const tailLines = 30
 
 func newTracePrinter(log logstore.Logger) *tracePrinter {
