@@ -11,12 +11,13 @@ import (
 )
 
 const (
-	// slow is how many clients send a byte periodically, and pause is the time between two bytes.
+	// slow is the number of clients that send a byte periodically, and pause is the time between two bytes.
 	slow  = 50
 	pause = 200 * time.Millisecond
-	// patience is how long a session may keep a client that does not finish its headers.
+	// patience is the longest time for which a session may keep a client that does not finish its headers.
 	patience = time.Minute
-	// Idle is the number of idle connections in Attacks, watchers that of watchers, readers that of long answers.
+	// Idle is the number of idle connections in Attacks, watchers is the number of watchers, and readers is the number of clients that
+	// read long answers.
 	Idle, watchers, readers = 10_000, 100, 30
 )
 

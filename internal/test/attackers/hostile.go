@@ -19,7 +19,7 @@ import (
 type Target struct {
 	// Address is the host and the port that it listens on.
 	Address string
-	// Token is that of its owner: some attacks are authenticated.
+	// Token is the token of its owner: some attacks are authenticated.
 	Token string
 	// Secret is a word in every answer that shows the session.
 	Secret string
@@ -81,8 +81,8 @@ func (e *ending) Close() error {
 // owner returns the header by which a session recognizes its owner.
 func (s Target) owner() string { return "Authorization: Bearer " + s.Token + "\r\n" }
 
-// raw sends bytes unchanged and returns the status code and the whole answer, up to 1 MB. If the connection breaks, it
-// returns what has arrived.
+// raw sends bytes unchanged and returns the status code and the whole answer, up to 1 MB. If the connection breaks, it returns the
+// bytes that have arrived.
 func (s Target) raw(ctx context.Context, request string) (code, answer string, err error) {
 	c, err := s.dial(ctx)
 	if err != nil {

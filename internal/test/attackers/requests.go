@@ -197,7 +197,7 @@ func Patches(ctx context.Context, s Target) error {
 
 const (
 	endless = 1 << 30
-	// taken is how many bytes of an endless body may be read before it is refused, including the machine's buffers for a
+	// taken is the number of bytes of an endless body that may be read before it is refused, including the machine's buffers for a
 	// connection.
 	taken = 64 << 20
 )

@@ -29,9 +29,9 @@ import (
 )
 
 const (
-	// apiResources is how many resources the measured session has.
+	// apiResources is the number of resources of the measured session.
 	apiResources = 1000
-	// apiChanges is how many changes are measured through a watch.
+	// apiChanges is the number of changes that are measured through a watch.
 	apiChanges = 100
 	// changePause is the time between two changes.
 	changePause = 20 * time.Millisecond
@@ -245,7 +245,7 @@ func (b *bench) beside(ctx context.Context, a *apiClient, floor time.Duration, n
 	return nil
 }
 
-// pauseTime is how long the machine is observed.
+// pauseTime is the time for which the machine is observed.
 const pauseTime = 2 * time.Second
 
 // longestPause returns how long the machine took the processor from a program that only reads the clock: no batch can be

@@ -26,7 +26,7 @@ const (
 	attackCommand = "attack"
 	// attackReady is the line that it prints as soon as it attacks.
 	attackReady = "ready"
-	// together is how many clients attack at a time, unless the attack itself determines that.
+	// together is the number of clients that attack at a time, where the attack itself does not determine it.
 	together = 4
 )
 

@@ -18,7 +18,7 @@ import (
 // benchmark is a Go benchmark of a package, and how its result is read.
 type benchmark struct {
 	pkg, pattern string
-	// names maps the benchmarks that the pattern finds, without "Benchmark", to what they measure.
+	// names maps the benchmarks that the pattern finds, without "Benchmark", to descriptions of the measured work.
 	names map[string]string
 	// promise is shown with each of them.
 	promise string

@@ -54,8 +54,7 @@ spec:
 ---
 `
 	replicas = 10
-	// burstFiles is how many files the saves of a burst go to in turn: each file is saved again long after its last
-	// save.
+	// burstFiles is the number of files that the saves of a burst go to in turn: each file is saved again long after its last save.
 	burstFiles = 200
 )
 

@@ -16,7 +16,7 @@ import (
 	"github.com/hone-dev/hone/internal/test/witness"
 )
 
-// burstGrace is how long after the last save of a burst files may still arrive.
+// burstGrace is the time after the last save of a burst within which files may still arrive.
 const burstGrace = 10 * time.Second
 
 // sightings are the numbers that were seen in files, by path, in the order of arrival.
@@ -55,7 +55,7 @@ type saved struct {
 	at   time.Time
 }
 
-// arrivals returns how long each save took to be seen, and how many never were.
+// arrivals returns the time that each save took until it was seen, and the number of saves that never were.
 func (s *sightings) arrivals(all []saved) (took times, lost int) {
 	for _, one := range all {
 		if at, ok := s.since(one.path, one.n); ok {
@@ -208,7 +208,7 @@ func (l *live) appendBeside(ctx context.Context, c *container, length time.Durat
 	return edits, lines, nil
 }
 
-// starving is how long written lines may be missing while more are written.
+// starving is the time for which written lines may be missing while more are written.
 const starving = 5 * time.Second
 
 // starved counts the saves that arrived only after the saving had ended, although they were made long before.

@@ -28,10 +28,10 @@ const arrivalLimit = 20 * time.Second
 // arrival is a set of files on its way to some containers.
 type arrival struct {
 	mu   sync.Mutex
-	left []map[string][]byte // by container: what has not arrived yet, by path
-	at   []time.Time         // by container: when the last of it arrived
-	open int                 // containers that lack something
-	done chan struct{}       // closed when no container does
+	left []map[string][]byte // by container: the content that has not arrived yet, by path
+	at   []time.Time         // by container: the time at which the last of it arrived
+	open int                 // the number of containers that lack something
+	done chan struct{}       // closed when open is 0
 }
 
 func expect(files []file, containers int) *arrival {
@@ -133,7 +133,7 @@ func (l *live) save(i int, f file) error {
 	return os.WriteFile(path, f.content, 0o644)
 }
 
-// text returns size bytes that differ from those of all earlier saves.
+// text returns size bytes that differ from the text of all earlier saves.
 func (l *live) text(size int) []byte {
 	l.n++
 	out := bytes.Repeat([]byte("x"), size)
@@ -141,7 +141,7 @@ func (l *live) text(size int) []byte {
 	return out
 }
 
-// noise is like text, but cannot be compressed.
+// noise works like text, but its result cannot be compressed.
 func (l *live) noise(size int) []byte {
 	l.n++
 	if len(l.random) < size {
@@ -154,7 +154,7 @@ func (l *live) noise(size int) []byte {
 	return out
 }
 
-// newNoise is like noise, and has no part of any other save.
+// newNoise works like noise, but its result has no part of any other save.
 func (l *live) newNoise(size int) []byte {
 	l.n++
 	out := make([]byte, size)

@@ -25,7 +25,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// way is a line to the cluster. The time is that of a round trip, as ping shows it.
+// way is a line to the cluster. trip is the time of a round trip, as ping shows it.
 type way struct {
 	name string
 	trip time.Duration
@@ -36,7 +36,7 @@ type way struct {
 
 func (w way) line() proxy.Line { return proxy.Line{Delay: w.trip / 2, Rate: w.mbit * 1e6 / 8} }
 
-// floor is the time in which so many bytes can be at the other end.
+// floor returns the shortest time in which the given number of bytes can arrive at the other end.
 func (w way) floor(bytes int) time.Duration {
 	return w.trip/2 + time.Duration(float64(bytes)/w.line().Rate*float64(time.Second))
 }
@@ -101,8 +101,8 @@ func stretched(line proxy.Line, dir string) (*proxy.Wire, string, error) {
 	return wire, path, os.WriteFile(path, server.ReplaceAll(text, []byte("server: https://"+wire.Address())), 0o600)
 }
 
-// oneWay measures how long the smallest change takes to reach a process in a container: the line's delay, and the overhead of the proxy
-// and of an exec. The other cases are compared with it.
+// oneWay measures the time that the smallest change takes to reach a process in a container: the line's delay, and the overhead of
+// the proxy and of an exec. The other cases are compared with it.
 func (l *live) oneWay(ctx context.Context, pod string, w way) error {
 	name := w.name + ": " + farOneWay
 	if !l.wanted(name) {
@@ -298,8 +298,8 @@ func builds(ctx context.Context, n int, ldflags string) (out [][]byte, err error
 	return out, nil
 }
 
-// differing returns how few bytes are known to describe the second content to someone who has the first one: those of zstd with the first
-// one as its dictionary, or of what differs byte by byte, compressed.
+// differing returns the smallest known size of a description of the second content for a receiver that has the first one: the size
+// that zstd reaches with the first content as its dictionary, or the compressed size of the byte by byte differences.
 func differing(contents [][]byte) int {
 	n := described(contents[1], contents[0])
 	if len(contents[0]) == len(contents[1]) {
@@ -317,7 +317,7 @@ func described(content, known []byte) int {
 	return len(e.EncodeAll(content, nil))
 }
 
-// rsync returns how long rsync takes to bring the second content where the first one is, over a line; zero where there is no rsync.
+// rsync returns the time that rsync takes to turn the first content into the second, over a line; zero where there is no rsync.
 func rsync(ctx context.Context, line proxy.Line, contents [][]byte) (time.Duration, error) {
 	program, err := exec.LookPath("rsync")
 	if err != nil {

@@ -34,7 +34,7 @@ func (f *floor) at(share float64) time.Duration {
 }
 
 const (
-	// floorRounds is how often each part is measured, floorPause the time between two rounds.
+	// floorRounds is the number of measurements of each part, and floorPause is the time between two of them.
 	floorRounds, floorPause = 100, 50 * time.Millisecond
 )
 

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// forwards measures how long bytes take through a port forward: those of a response, and those of a request.
+// forwards measures the time that bytes take through a port forward: the bytes of a response, and the bytes of a request.
 func (l *live) forwards(ctx context.Context, bytes, n int) (down, up times, err error) {
 	url := fmt.Sprintf("http://localhost:%d/bytes?n=%d", l.forwarded, bytes)
-	// The connection is there beforehand.
+	// The connection is opened before the measurement.
 	if _, err := transfer(ctx, http.MethodGet, strings.TrimRight(url, "0123456789")+"1", nil); err != nil {
 		return nil, nil, err
 	}

@@ -73,7 +73,7 @@ func (s *side) begin() (err error) {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.pid), []byte("5"), 0)
 }
 
-// end says what the process has used for each of n updates, and how much memory it had at most.
+// end describes the processor time of the process for each of n updates, and its peak memory.
 func (s *side) end(n int) (string, error) {
 	used, err := harness.CPUTime(s.pid)
 	if err != nil {

@@ -20,11 +20,11 @@ import (
 // knock is the pause between two requests to a program that is expected to restart.
 const knock = 300 * time.Microsecond
 
-// restartPause is how long to wait between saves that restart the process: one that follows sooner waits until the files have settled.
+// restartPause is the pause between saves that restart the process: one that follows sooner waits until the files have settled.
 const restartPause = 250 * time.Millisecond
 
-// restarts saves the file that a program reads at its start, and sends requests over the pod network until a process
-// that has read it answers. bytesThere is how long the file itself took.
+// restarts saves the file that a program reads at its start, and sends requests over the pod network until a process that has read
+// it answers. bytesThere are the times that the file itself took.
 func (l *live) restarts(ctx context.Context, c *container, n int, pause time.Duration) (served, bytesThere times, lost int, err error) {
 	client := knocking()
 	for i := range n {
@@ -60,7 +60,7 @@ func (l *live) restarts(ctx context.Context, c *container, n int, pause time.Dur
 }
 
 // rebuilds saves programs in turn, and sends requests until the new one answers. The first two saves are not counted: the container
-// knows nothing of such programs before them.
+// has not received such programs before.
 func (l *live) rebuilds(ctx context.Context, c *container, programs [][]byte, n int, pause time.Duration) (took times, lost int, err error) {
 	client := knocking()
 	path := filepath.Join(l.project.Dir, "server/app/server")

@@ -48,14 +48,14 @@ type liveCase struct {
 	name, mode string
 	took       times
 	targets    []target
-	// execs is how many processes were started from outside in the containers, lost how many saves never arrived, and
-	// starved how many did so only after the writing had stopped.
+	// execs is the number of processes that were started from outside in the containers, lost is the number of saves that never
+	// arrived, and starved is the number of saves that arrived only after the writing had stopped.
 	execs, lost, starved int
 	// reopens means that the conversations have to begin again.
 	reopens bool
 	// busy is the share of the machine's CPU time that all processes used meanwhile.
 	busy float64
-	// floor is the floor of this case; zero is that of the run. note is shown behind the case.
+	// floor is the floor of this case; zero stands for the floor of the run. note is shown behind the case.
 	floor time.Duration
 	note  string
 }

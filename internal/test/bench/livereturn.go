@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/internal/test/proxy"
 )
 
-// awayFor is how long a line is away. A save is made in the middle.
+// awayFor is the duration of a line's outage. A save is made in the middle.
 const awayFor = 20 * time.Second
 
 // goodEnough: back within 2 s of the line.

@@ -12,11 +12,11 @@ import (
 	"github.com/hone-dev/hone/internal/test/harness"
 )
 
-// startObjects is how many objects the project of the starts has.
+// startObjects is the number of objects in the project of the starts.
 const startObjects = 100
 
-// deploys measures how long a session takes from its start until everything is applied and ready, in a project of 100 objects in 25
-// resources: the first time, when all are new, and the second time, when all are there as they should be.
+// deploys measures the time that a session takes from its start until everything is applied and ready, in a project of 100 objects
+// in 25 resources: the first time, when all are new, and the second time, when all exist as declared.
 func (l *live) deploys(ctx context.Context, n int) (fresh, again times, err error) {
 	for i := range n {
 		files := map[string]string{"Tiltfile": "k8s_yaml('app.yaml')\n"}

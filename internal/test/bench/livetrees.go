@@ -27,8 +27,8 @@ const (
 // inTime: a switched branch.
 var inTime = []target{{share: 0.5, limit: 2 * time.Second}}
 
-// measureTrees moves folders of many small files into the project, as a switched branch would, exchanges them, and moves them out of it
-// again. In this order: ext4 is slow at creating files for minutes after as many were deleted.
+// measureTrees moves folders of many small files into the project, as a switched branch would, exchanges them, and moves them out
+// again. The order matters: ext4 creates files slowly for minutes after as many were deleted.
 func (l *live) measureTrees(ctx context.Context, app []*container) error {
 	if !l.wanted(treesCase) {
 		return nil
@@ -60,7 +60,7 @@ func (l *live) measureTrees(ctx context.Context, app []*container) error {
 	each := func(do func(i int) error) func() (liveCase, error) {
 		return func() (out liveCase, err error) {
 			for i := range n {
-				if err := harness.Sleep(ctx, 2*time.Second); err != nil { // what is written to the disk meanwhile
+				if err := harness.Sleep(ctx, 2*time.Second); err != nil { // meanwhile pending data is written to the disk
 					return out, err
 				}
 				began := time.Now()
@@ -106,8 +106,8 @@ type tree struct {
 	text            string
 }
 
-// awaitAll waits until all files are in the container. To look at all of them would take a part of the processor from the update: the last
-// one of each folder has to be there in time, and all of them then.
+// awaitAll waits until all files are in the container. Looking at all of them would take processor time from the update. Therefore
+// it waits for the last file of each folder, and then checks that all files are there.
 func (t *tree) awaitAll() error {
 	if err := awaitIn([]string{t.there}, nil, lastOf(t.paths), t.text, treeLimit); err != nil {
 		return err

@@ -1,10 +1,10 @@
 //go:build linux
 
-// Command bench measures what hone promises on a real cluster and prints a table. Every figure that depends on the
-// machine is shown with a baseline of the same kind, measured in the same run, since their ratio says more than either.
+// Command bench measures hone's promises on a real cluster and prints a table. Every figure that depends on the machine is shown
+// with a baseline of the same kind, measured in the same run, since their ratio says more than either.
 //
-// It works in namespaces and folders of its own and deletes them. "make bench" builds hone and runs it. "bench liveupdate",
-// which "make bench-liveupdate" runs, measures live updates alone and thoroughly.
+// It works in namespaces and folders of its own and deletes them. "make bench" builds hone and runs it. "bench liveupdate", which
+// "make bench-liveupdate" runs, measures live updates alone and thoroughly.
 package main
 
 import (
@@ -28,12 +28,12 @@ type part struct {
 
 var parts = []part{{"saves", measureSaves}, {"ci", measureScale}, {"tiltfile", measureTiltfile}, {"api", measureAPI}, {"page", measurePage}, {"engine", measureEngine}}
 
-// bench is what all parts share.
+// bench is the environment that all parts share.
 type bench struct {
 	// hone is the path of the binary under test.
 	hone    string
 	cluster *cluster
-	// dockerKubeconfig is that of a cluster whose pods run in the engine; empty for none.
+	// dockerKubeconfig is the kubeconfig of a cluster whose pods run in the engine; empty for none.
 	dockerKubeconfig string
 	table            *table
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// roots returns the root folders, as this machine sees them, of the processes whose command line ends with the given
-// word: those of the containers, whose command lines have a unique last word.
+// roots returns the root folders, as this machine sees them, of the processes whose command line ends with the given word. The
+// command lines of the containers have a unique last word.
 func roots(word string) []string {
 	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	var out []string

@@ -40,7 +40,8 @@ func (c *cluster) podBaselines(ctx context.Context, namespace, pod string) (b *s
 	return b, nil
 }
 
-// echo times so many bytes through "cat" and back, with a pause before each round. It goes the way that live updates go.
+// echo times a message of the given size through "cat" and back, with a pause before each round. It uses the same kind of
+// connection as live updates.
 func (c *cluster) echo(ctx context.Context, namespace, pod string, size, rounds int, pause time.Duration) (took times, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	in, send := io.Pipe()

@@ -60,10 +60,10 @@ type saves struct {
 	n int
 }
 
-// mode is one way of updating, and how often it is measured.
+// mode is one way of updating, and the number of its measurements.
 type mode struct {
 	name model.UpdateMode
-	// one, many and lot are how often 1, 100 and 1000 files are saved.
+	// one, many and lot are the numbers of measurements with 1, 100 and 1000 saved files.
 	one, many, lot int
 	// replaces means that updates replace the container.
 	replaces bool

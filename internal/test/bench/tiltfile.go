@@ -58,7 +58,7 @@ spec:
     targetPort: 8080
 `
 
-// evaluations is how often each evaluation is measured.
+// evaluations is the number of measurements of each evaluation.
 const evaluations = 15
 
 // measureTiltfile evaluates Tiltfiles of several sizes, with a YAML file per resource: for the first time, and again after

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// sample is what a session holds at one moment of rest.
+// sample holds the resource usage of a session at one moment of rest.
 type sample struct {
 	goroutines int
 	// heap is the heap in use after a collection, and rss the process's resident memory; both in bytes.
@@ -38,8 +38,8 @@ const (
 	spdyGoroutines = 17
 )
 
-// flat compares the last third of the samples with the first, and reports what has grown. The first sample is left out:
-// a session that has just begun has not seen everything yet.
+// flat compares the last third of the samples with the first, and reports the figures that have grown. The first sample is left
+// out: a session that has just begun has not seen everything yet.
 func flat(samples []sample) error {
 	if len(samples) < fewSamples+1 {
 		return fmt.Errorf("%d samples are too few to tell growth: let it run longer", len(samples))

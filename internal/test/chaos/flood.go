@@ -20,7 +20,7 @@ var floods = []scenario{
 	{"log-flood", "a local server and a pod write as fast as they can", 5 * time.Minute, logFlood},
 }
 
-// branchFiles is how many files a switch of branches touches.
+// branchFiles is the number of files that a switch of branches touches.
 const branchFiles = 5000
 
 // branch writes the files of a branch: a third each exists only on this branch, differs from the other branch, or is the
@@ -85,7 +85,7 @@ func branchSwitch(ctx context.Context, w *world) error {
 
 const (
 	floodLines = 3_000_000
-	// floodMemory is how much memory a flooded session may use.
+	// floodMemory is the largest amount of memory that a flooded session may use.
 	floodMemory = 700 << 20
 	quietLine   = "a line that no flood may wash away"
 )

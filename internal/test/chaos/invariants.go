@@ -29,7 +29,7 @@ import (
 const (
 	// mark is the variable that marks every process that a world's hone starts.
 	mark = "HONE_CHAOS_WORLD"
-	// patience is how long a condition may take to become true: scenarios check what happens, not how fast.
+	// patience is the time within which a condition must become true: scenarios check results, not speed.
 	patience = 2 * time.Minute
 	// still is the time after which a condition is checked again: an object that is about to be deleted also exists.
 	still = 2 * time.Second
@@ -158,7 +158,7 @@ func (w *world) filesRight(ctx context.Context) error {
 	})
 }
 
-// someNames is how many file names an error lists.
+// someNames is the number of file names that an error lists.
 const someNames = 5
 
 // sameFiles compares the files below two folders, byte for byte.
@@ -309,7 +309,7 @@ func (w *world) recovers(ctx context.Context) error {
 	return w.stop(ctx)
 }
 
-// down takes everything down, and checks that nothing is left.
+// down takes everything down, and checks that no object and no process is left.
 func (w *world) down(ctx context.Context) error {
 	if _, err := w.project.Run(ctx, "down", "--namespace", w.project.Namespace); err != nil {
 		return err
@@ -320,7 +320,7 @@ func (w *world) down(ctx context.Context) error {
 	return w.ended(ctx)
 }
 
-// aftermath is checked after every fault, when no session runs: up and down must work as if nothing had happened.
+// aftermath checks the conditions after every fault, when no session runs: up and down must work as if nothing had happened.
 func (w *world) aftermath(ctx context.Context) error {
 	if err := w.recovers(ctx); err != nil {
 		return err
@@ -328,7 +328,7 @@ func (w *world) aftermath(ctx context.Context) error {
 	return w.down(ctx)
 }
 
-// conclude is like aftermath, but for a session that still runs.
+// conclude works like aftermath, but for a session that still runs.
 func (w *world) conclude(ctx context.Context) error {
 	if err := w.right(ctx); err != nil {
 		return err

@@ -92,7 +92,7 @@ func (w *world) amidBuild(ctx context.Context) error {
 	return w.wait(ctx, "build", 0, 5*time.Second)
 }
 
-// pushed is how many bytes of the image of amidPush no registry has.
+// pushed is the number of bytes of the image of amidPush that no registry has.
 const pushed = 32 << 20
 
 func (w *world) amidPush(ctx context.Context) error {

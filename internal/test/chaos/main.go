@@ -1,8 +1,8 @@
 //go:build linux
 
-// Command chaos injects faults into hone, and checks after each fault that nothing is lost and nothing left behind: it
-// drives the binary on a real engine and a real cluster, kills it, disturbs its connections to the API server, fills its
-// disk, takes its ports, and moves objects between resources.
+// Command chaos injects faults into hone, and checks after each fault that no data is lost and no leftovers remain: it drives the
+// binary on a real engine and a real cluster, kills it, disturbs its connections to the API server, fills its disk, takes its
+// ports, and moves objects between resources.
 //
 // "make chaos" builds hone and runs all scenarios; "scripts/chaos NAME…" runs the named ones, and "scripts/chaos -list"
 // lists them. The actions are random and follow from a seed, which is printed first and in every failure. "chaos soak",
@@ -137,7 +137,7 @@ func choose(names []string) ([]scenario, error) {
 	return out, nil
 }
 
-// randomFor returns the random numbers of a scenario, which do not depend on what ran before it.
+// randomFor returns the random numbers of a scenario, which do not depend on earlier scenarios.
 func randomFor(seed uint64, name string) *rand.Rand {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, name)

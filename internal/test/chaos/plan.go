@@ -98,7 +98,7 @@ var resourceNames = []string{"one", "two", "three", "four"}
 
 func anyOf[T any](random *rand.Rand, all []T) T { return all[random.IntN(len(all))] }
 
-// rename gives a resource another name, possibly that of an existing one.
+// rename gives a resource another name, possibly the name of an existing one.
 func rename(l layout, random *rand.Rand) layout {
 	old, name := anyOf(random, l.resources()), anyOf(random, resourceNames)
 	return l.set(name, func(_ string, p place) bool { return p.resource == old && old != l.workload })

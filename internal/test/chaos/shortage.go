@@ -160,7 +160,7 @@ func diskFull(folder string) func(context.Context, *world) error {
 			return err
 		}
 		w.note("room again")
-		// The user has to retry what failed for lack of space, with a save.
+		// The user has to retry the updates that failed for lack of space, with a save.
 		if err := w.saveAll(); err != nil {
 			return err
 		}

@@ -162,10 +162,10 @@ func (w *world) deletePod(ctx context.Context) error {
 	return nil
 }
 
-// rest is how long a session is left alone before a sample.
+// rest is the time for which a session is left alone before a sample.
 const rest = 5 * time.Second
 
-// sample returns what the session holds.
+// sample measures the resource usage of the session.
 func (w *world) sample(ctx context.Context, profiles string) (s sample, err error) {
 	if err := harness.Sleep(ctx, rest); err != nil {
 		return s, err

@@ -64,12 +64,11 @@ metadata: {name: %s}
 data: {value: "%s"}
 `
 	configMaps = 6
-	// resources is how many resources the project has.
+	// resources is the number of resources of the project.
 	resources = 3
 )
 
-// world is the environment of one scenario. It is for use by one goroutine at a time, unless a method's comment says
-// otherwise.
+// world is the environment of one scenario. It is for use by one goroutine at a time; methods that are exceptions say so.
 type world struct {
 	options
 	cluster *harness.Cluster
@@ -87,7 +86,7 @@ type world struct {
 	declared map[string]string
 	saves    int
 	mounts   []string
-	// did lists in short what was done.
+	// did lists in short the actions of the scenario.
 	did []string
 }
 
@@ -135,10 +134,10 @@ func (w *world) writeConfig() error {
 	return w.project.Write("config.yaml", b.String())
 }
 
-// note records what was done.
+// note records an action.
 func (w *world) note(format string, args ...any) { w.did = append(w.did, fmt.Sprintf(format, args...)) }
 
-// explain adds to an error what was done and hone's output.
+// explain adds the actions and hone's output to an error.
 func (w *world) explain(err error) error {
 	var b strings.Builder
 	if len(w.did) > 0 {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// foreignKubeconfig is the kubeconfig of the tests with its context called "production".
+// foreignKubeconfig returns the kubeconfig of the tests, with its context renamed to "production".
 func foreignKubeconfig(t *testing.T) string {
 	b, err := os.ReadFile(os.Getenv("KUBECONFIG"))
 	if err != nil {
@@ -24,8 +24,8 @@ func foreignKubeconfig(t *testing.T) string {
 	return path
 }
 
-// TestBadInput gives hone invalid input: each time one message names the error, the place and the mend, the exit code is
-// 1, or 5 for an error in the Tiltfile, and nothing is created.
+// TestBadInput gives hone invalid input: each time one message names the error, the place and the fix, the exit code is 1, or 5 for
+// an error in the Tiltfile, and no object is created.
 func TestBadInput(t *testing.T) {
 	busy, err := net.Listen("tcp", "localhost:0")
 	if err != nil {
@@ -145,7 +145,7 @@ func TestVersionAndDoctor(t *testing.T) {
 	}
 }
 
-// TestCITimeout names what ci was waiting for.
+// TestCITimeout checks that ci names the resource that it was waiting for.
 func TestCITimeout(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, strings.Replace(nothing, "replicas: 0", "replicas: 1", 1))

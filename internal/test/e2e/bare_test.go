@@ -38,7 +38,7 @@ containers:
   readinessProbe: {httpGet: {path: /, port: 8080}, periodSeconds: 1}
 `)
 
-// newBareProject is newProject with the static program compiled into it.
+// newBareProject works like newProject, and compiles the static program into the project.
 func newBareProject(t *testing.T, archive string) *project {
 	t.Helper()
 	p := newProject(t, archive)
@@ -104,7 +104,7 @@ func (p *project) restricted() {
 	}
 }
 
-// harden gives the container of bare no more rights than the restricted Pod Security Standard allows, a read-only file
+// harden limits the container of bare to the rights that the restricted Pod Security Standard allows. It gives it a read-only file
 // system, and an empty volume for its files.
 func (p *project) harden() {
 	p.t.Helper()

@@ -13,8 +13,8 @@ import (
 	"github.com/hone-dev/hone/web/docs"
 )
 
-// core are the tests that run with -short, as make test has it, a pattern for each in the syntax of -run: those that cover the most of the
-// binary in the least time, at least one for each promise. Some make fewer rounds then.
+// core are the tests that run with -short, as make test runs them, a pattern for each in the syntax of -run: the tests that cover
+// the most of the binary in the least time, at least one for each promise. Some make fewer rounds then.
 var core = []string{
 	"TestCore",
 	// The loop: files, the Tiltfile, local resources and their servers.
@@ -25,12 +25,12 @@ var core = []string{
 	"TestLiveUpdate", "TestFallBack", "TestFailingRunStep", "TestRestartedContainerIsHealed", "TestIgnores", "TestManualResource",
 	"TestRestartProcess", "TestContainerMode", "TestContainerModeHealsReplacedPod", "TestImageFeatures", "TestUnchangedImageKeepsThePod",
 	"TestCustomDeploy", "TestSidecar", "TestFilesComeBack",
-	// Deploys: whose objects are touched, what stays, what is left.
+	// Deploys: the objects that are touched, that stay, and that are left over.
 	"TestLabelsTieObjectsToTheResource", "TestDriftIsRestored", "TestDriftIsNoticed", "TestDeletedObjects", "TestImmutableField", "TestForeignContextIsRefused",
 	"TestNamespaceAndCRD", "TestObjectLeaves", "TestEverythingLeaves", "TestAdmissionRejects", "TestForeignObject", "TestObjectOfAnotherProject",
 	"TestSharedObject", "TestSuccessorIsReadyFirst", "TestKilledHandOver", "TestKilledDeploys", "TestPreview", "TestPlanOfNames", "TestPlanOfImages", "TestPlanOfCommands", "TestPlanEqualsDeploy", "TestConfirm", "TestDown",
 	"TestDownSaysWhatItWaitsFor", "TestHelmRemote",
-	// What runs: pods, logs, forwards, the connection to the cluster.
+	// The runtime: pods, logs, forwards, the connection to the cluster.
 	"TestLogsAreComplete", "TestCrashLoop", "TestImagePullError", "TestPortForwardOutlivesPods", "TestLostConnections", "TestEditsDuringOutage",
 	"TestCutInFrame", "TestCutInStep", "TestSavesTravelBehindEachOther",
 	// Commands, sessions, terminals.
@@ -41,7 +41,7 @@ var core = []string{
 	"TestCompose", "TestInit/^(python_with_requirements_and_overlays|compose_as_kubernetes)$", "TestDocs/^(first-project|buttons)$", "TestDocsTellWhy",
 }
 
-// chooseCore chooses the core with -short, unless -run chooses. It comes after flag.Parse and before m.Run.
+// chooseCore chooses the core with -short, if -run does not choose tests. It is called after flag.Parse and before m.Run.
 func chooseCore() {
 	if !testing.Short() || flag.Lookup("test.run").Value.String() != "" {
 		return

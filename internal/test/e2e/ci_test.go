@@ -294,7 +294,7 @@ local_resource('srv', serve_cmd='exec sleep 100000', readiness_probe=probe(perio
 	}
 }
 
-// TestCITimeoutTells checks that ci reports what each resource was waiting for when the time was up.
+// TestCITimeoutTells checks that ci reports the reason why each resource was waiting when the time was up.
 func TestCITimeoutTells(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, `
@@ -415,7 +415,7 @@ local_resource('gen', 'touch ran')
 	}
 }
 
-// until is a shell command that fails before the given time, in seconds from now.
+// until returns a shell command that fails before the given time, in seconds from now.
 func until(seconds int) string {
 	return fmt.Sprintf("echo trying; [ $(date +%%s) -ge %d ] || exit 7", time.Now().Unix()+int64(seconds))
 }

@@ -15,8 +15,9 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
 )
 
-// TestTwoClusters deploys one project to two clusters, to namespaces of one name: what leaves the Tiltfile is deleted only where hone was
-// asked to. A cluster that does not answer loses no record, and one that was made again under the name of another has none (V21).
+// TestTwoClusters deploys one project to two clusters, to namespaces of the same name: an object that leaves the Tiltfile is
+// deleted only in the cluster that the command names. A cluster that does not answer loses no record, and a new cluster under the
+// name of an old one has none (V21).
 func TestTwoClusters(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "-- Tiltfile --\nk8s_yaml(['one.yaml', 'two.yaml'])\n"+

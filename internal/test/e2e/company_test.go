@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestSummary leaves a session in which something fails: the shell shows what failed, and where the log is, which is there.
+// TestSummary leaves a session in which a command fails: the shell shows the failure, and the path of the log, which exists.
 func TestSummary(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, failing)

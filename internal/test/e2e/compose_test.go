@@ -293,8 +293,8 @@ func TestComposeNextSession(t *testing.T) {
 	}
 }
 
-// TestComposeByHand makes a container again by hand, and then removes it: it comes back, and has what was copied. One from another image
-// has not, and the service says so.
+// TestComposeByHand recreates a container by hand, and then removes it: it comes back with the copied files. A container from another
+// image does not get them, and the service says so.
 func TestComposeByHand(t *testing.T) {
 	t.Parallel()
 	p := newComposeProject(t, strings.ReplaceAll(composed, "RESTART", ""))

@@ -7,8 +7,8 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
 )
 
-// TestConfirm runs a session that asks: nothing is written to the cluster that was not looked at before, but running containers are
-// updated in place. The plan is confirmed on the screen, and from another terminal.
+// TestConfirm runs a session that asks: it writes only changes to the cluster that the user has seen before, but updates running
+// containers in place. The plan is confirmed on the screen, and from another terminal.
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
@@ -18,7 +18,7 @@ func TestConfirm(t *testing.T) {
 	term.keys(fmt.Sprintf("%s up --confirm --namespace %s --port %d", binary, p.namespace, p.ports[3]), "Enter")
 	s := p.inTerminal()
 
-	// At first everything waits, and nothing is there.
+	// At first everything waits, and no object exists.
 	term.shows(`◌ web +waits for you to confirm it`)
 	term.shows(`2 updates wait for you +P shows what would be done`)
 	p.absent("deployment/web")

@@ -21,7 +21,7 @@ func newEngine(t *testing.T) docker.Client {
 	return dockertest.Real(t)
 }
 
-// containerOf returns the engine's id of the container of a resource's current pod, and that of its image.
+// containerOf returns the engine's id of the container of a resource's current pod, and the id of its image.
 func containerOf(t *testing.T, s *session, name string) (id, image string) {
 	t.Helper()
 	pod := current(t, s, name)

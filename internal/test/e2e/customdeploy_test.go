@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// chart is a resource that scripts deploy: their objects carry none of hone's labels, and they record their runs.
+// chart is a resource that scripts deploy: its objects have no labels of hone, and the scripts record their runs.
 var chart = `
 -- Tiltfile --
 k8s_custom_deploy('chart', apply_cmd='./apply.sh', delete_cmd=['./delete.sh'], deps=['chart'],
@@ -60,8 +60,8 @@ func (p *project) ran() string {
 	return strings.Join(strings.Fields(string(b)), " ")
 }
 
-// TestCustomDeploy applies with a command, again when what it depends on changes, updates its container in place, and runs
-// the delete command when the call leaves the Tiltfile.
+// TestCustomDeploy applies with a command, again when one of its dependencies changes, updates its container in place, and runs the
+// delete command when the call leaves the Tiltfile.
 func TestCustomDeploy(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, chart)
@@ -115,8 +115,8 @@ func TestCustomDeploy(t *testing.T) {
 	}
 }
 
-// TestCustomDeployDown takes down, with the recorded delete command and in the namespace of its session, what a Tiltfile
-// that is broken by then deployed.
+// TestCustomDeployDown takes down the objects of a custom deploy after the Tiltfile has been broken: with the recorded delete
+// command, in the namespace of the session.
 func TestCustomDeployDown(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, chart)

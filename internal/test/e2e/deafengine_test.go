@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestDeafEngine uses an engine that accepts connections and never answers: what can do without it goes on, and every command ends by
-// itself and says what it waited for.
+// TestDeafEngine uses an engine that accepts connections and never answers: everything that needs no engine continues, and every
+// command ends by itself and names the engine that it waited for.
 func TestDeafEngine(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, `

@@ -24,7 +24,7 @@ import (
 
 // debugged are programs under a debugger, as web/docs/debuggers.md recommends it. $PORT0 leads to the program, $PORT1 to the
 // debugger. Each answers a request with the text that its source has. stop waits until a debugger has stopped the program at the
-// line, and returns a function that lets it go on.
+// line, and returns a function that lets it continue.
 var debugged = []struct {
 	name, needs, files string
 	// source is the file with the text, and line the line of the breakpoint.
@@ -207,8 +207,8 @@ func (d *debuggee) request() (answered func()) {
 	}
 }
 
-// stopByDAP attaches by the Debug Adapter Protocol, as editors do, and waits until the program stops at the line. The result lets the
-// program go on, and detaches.
+// stopByDAP attaches by the Debug Adapter Protocol, as editors do, and waits until the program stops at the line. The result lets
+// the program continue, and detaches.
 func stopByDAP(d *debuggee) func() {
 	d.t.Helper()
 	var c net.Conn
@@ -332,7 +332,7 @@ func (d *debuggee) prompt(name string, args ...string) *prompt {
 	return p
 }
 
-// says waits for a text, and forgets what came before it.
+// says waits for a text, and drops the output up to it.
 func (p *prompt) says(pattern string) {
 	p.d.t.Helper()
 	k8stest.Eventually(p.d.t, "the debugger to say "+pattern, func() error {

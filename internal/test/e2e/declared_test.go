@@ -30,13 +30,13 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// patienceForTruth is how long what hone reports may differ from what is: it has to hear of a change first.
+// patienceForTruth is the time for which a report of hone may differ from the cluster: hone has to hear of a change first.
 const patienceForTruth = 20 * time.Second
 
-// patienceForRest is how long a session may take to come to rest, so that it reports more.
+// patienceForRest is the time that a session may take to come to rest, so that it reports more.
 const patienceForRest = time.Second
 
-// asDeclared is the condition that holds at the end of every test whose session still runs, whatever has failed before: if hone reports
+// asDeclared checks the condition that holds at the end of every test whose session still runs, whatever has failed before: if hone reports
 // that a resource is up to date, the cluster has its objects as declared, with nothing missing, nothing different and nothing left
 // over, and its containers have the files of this machine. Other resources may be in any state.
 func (s *session) asDeclared() {
@@ -51,7 +51,7 @@ func (s *session) asDeclared() {
 		faults, err := s.faults(ctx)
 		select {
 		case <-s.done:
-			return // it does not report anything any more
+			return // it no longer reports anything
 		default:
 		}
 		if err == nil && len(faults) == 0 {
@@ -69,10 +69,10 @@ func (s *session) asDeclared() {
 	}
 }
 
-// leastPause is between two looks.
+// leastPause is the pause between two checks.
 const leastPause = 100 * time.Millisecond
 
-// faults returns where the cluster and the containers differ from what hone reports.
+// faults returns the differences between the reports of hone and the state of the cluster and the containers.
 func (s *session) faults(ctx context.Context) (faults []string, err error) {
 	before, err := s.viewIn(ctx)
 	if err != nil {
@@ -168,7 +168,7 @@ func declared(apply v1alpha1.KubernetesApply) (objects []*unstructured.Unstructu
 	return objects, nil
 }
 
-// hasObjects compares the declared objects of a resource with those of the cluster.
+// hasObjects compares the declared objects of a resource with the objects in the cluster.
 func (p *project) hasObjects(ctx context.Context, resource string, apply v1alpha1.KubernetesApply) error {
 	objects, err := declared(apply)
 	if err != nil || len(objects) == 0 {
@@ -306,7 +306,7 @@ func empty(v any) bool {
 	return false
 }
 
-// imageName is a reference without its tag, as hone names what it builds from it.
+// imageName returns a reference without its tag, in the form in which hone names the images that it builds from it.
 func imageName(ref string) string {
 	ref, _, _ = strings.Cut(strings.TrimPrefix(ref, "localhost:5000/"), "@")
 	if tag := strings.LastIndex(ref, ":"); tag > strings.LastIndex(ref, "/") {

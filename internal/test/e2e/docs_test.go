@@ -21,8 +21,8 @@ import (
 	"github.com/hone-dev/hone/web/docs"
 )
 
-// TestDocs does what each page of the documentation tells its reader to do, in a folder and a namespace of its own: it writes the
-// files, runs the commands on the real cluster and engine, and compares what they print. docs.Block says how a page marks them.
+// TestDocs follows the instructions of each page of the documentation, in a folder and a namespace of its own: it writes the files,
+// runs the commands on the real cluster and engine, and compares their output. docs.Block describes the marks in the pages.
 func TestDocs(t *testing.T) {
 	for _, p := range docs.Pages() {
 		if strings.HasPrefix(p.Topic, "reference/") || !runs(p) {
@@ -81,9 +81,9 @@ type reader struct {
 	env  []string
 	// ports are the ports of the page, and those that it gets here instead.
 	ports map[string]string
-	// framework is that of the .NET SDK here, instead of the one that pages name.
+	// framework is the version of the installed .NET SDK, instead of the one that pages name.
 	framework string
-	// output is what the last commands have printed.
+	// output is the output of the last commands.
 	output string
 	// running are the commands in other terminals.
 	running []*exec.Cmd
@@ -138,7 +138,7 @@ func goEnv(t *testing.T, name string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// homeOf returns a folder of the user's tools: that of the environment, or one in the home folder.
+// homeOf returns a folder of the user's tools: the one in the environment, or one in the home folder.
 func homeOf(t *testing.T, variable, name string) string {
 	t.Helper()
 	if dir := os.Getenv(variable); dir != "" {
@@ -166,7 +166,7 @@ func kubeconfigFor(t *testing.T, namespace string) string {
 	return file
 }
 
-// leave ends what still runs.
+// leave ends the programs that still run.
 func (r *reader) leave() {
 	stop := r.command("hone stop --all --timeout 30s; hone down --timeout 60s")
 	_ = stop.Run()
@@ -281,7 +281,7 @@ func (r *reader) block(b docs.Block, expected *docs.Block) {
 	}
 }
 
-// run runs commands, and keeps what they print.
+// run runs commands, and keeps their output.
 func (r *reader) run(script string) error {
 	c := r.command(script)
 	var out bytes.Buffer

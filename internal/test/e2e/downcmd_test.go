@@ -16,7 +16,7 @@ local_resource('db', cmd='mkdir made && echo "$PASSWORD" | wc -c > made/db', dow
 local_resource('schema', cmd='touch made/schema; exit 1', down_cmd='rm made/schema && echo down schema', resource_deps=['db'])
 `
 
-// made returns what the commands of database have left.
+// made returns the names of the files that the commands of database have left.
 func (p *project) made() string {
 	p.t.Helper()
 	files, err := filepath.Glob(filepath.Join(p.dir, "made", "*"))
@@ -70,7 +70,8 @@ func TestDownCommandsAfterAKill(t *testing.T) {
 	p.says(0, []string{"down"}, `Nothing to delete`)
 }
 
-// TestDownCommandsOfWhatLeaves takes down what leaves the Tiltfile, during a session and before one, and not what is only renamed.
+// TestDownCommandsOfWhatLeaves takes down resources that leave the Tiltfile, during a session and before one, but not a resource
+// that is only renamed.
 func TestDownCommandsOfWhatLeaves(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, database)

@@ -45,8 +45,9 @@ kind: ServiceAccount
 metadata: {name: robot}
 `
 
-// TestDriftIsNoticed changes what a session has applied, with the tools that people use: the session tells which fields differ, and by
-// whom, and what was deleted, and forgets it when that is undone. What is ignored, or belongs to others, is no drift.
+// TestDriftIsNoticed changes and deletes objects that a session has applied, with common tools: the session shows the changed
+// fields, their managers, and the deleted objects, and forgets a change that is undone. Ignored fields, and fields of others, are
+// no drift.
 func TestDriftIsNoticed(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, driftYAML)
@@ -103,8 +104,8 @@ func TestDriftIsNoticed(t *testing.T) {
 	drifts(`what: made again`)
 }
 
-// TestHUDDrift shows in a terminal that others have changed an object, as a badge and as a diff. One key restores what the Tiltfile says.
-// Another one accepts the change: it stays, also for the next session and a preview, until the Tiltfile's own value changes.
+// TestHUDDrift shows in a terminal that others have changed an object, as a badge and as a diff. One key restores the Tiltfile's
+// value. Another key accepts the change: it stays, also for the next session and a preview, until the Tiltfile's own value changes.
 func TestHUDDrift(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "-- Tiltfile --\nk8s_yaml('conf.yaml')\nk8s_resource(new_name='conf', objects=['conf'])\n-- conf.yaml --\n"+
@@ -166,8 +167,8 @@ func TestHUDDrift(t *testing.T) {
 	value("ours")
 }
 
-// TestKept: what others change of objects that are kept is changed back while a session runs, and what they delete comes back. What is
-// changed again and again is left to them.
+// TestKept: while a session runs, it reverts the changes of others to kept objects, and recreates deleted ones. It gives up on an
+// object that is changed again and again.
 func TestKept(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, driftYAML)

@@ -13,8 +13,8 @@ import (
 	"github.com/hone-dev/hone/web/docs"
 )
 
-// TestEditors opens a Tiltfile in editors that are set up as web/docs/editors.md says, types in it, and looks at what they show of what
-// the language server tells them.
+// TestEditors opens a Tiltfile in editors that are set up as described in web/docs/editors.md, types in it, and checks that they
+// show the answers of the language server.
 func TestEditors(t *testing.T) {
 	if binary == "" {
 		t.Skip("builds hone and runs it, which is not short")

@@ -59,8 +59,8 @@ func waitsForCluster(r api.Resource) bool {
 	return r.Waiting != nil && r.Waiting.Reason == "waiting-for-cluster"
 }
 
-// TestEditsDuringOutage edits while the API server is away for half a minute, refusing or silent: nothing is built, and
-// when it is back, the newest content of each file gets into the same pod automatically.
+// TestEditsDuringOutage edits while the API server is away for half a minute, refusing or silent: no image is built, and when it is
+// back, the newest content of each file gets into the same pod automatically.
 func TestEditsDuringOutage(t *testing.T) {
 	t.Parallel()
 	for name, begin := range map[string]func(*wire){"refuses": (*wire).cut, "is silent": (*wire).stall} {
@@ -132,8 +132,8 @@ func TestCutInStep(t *testing.T) {
 	inPlace(t, s, pod)
 }
 
-// TestSavesTravelBehindEachOther keeps the answers of the cluster back while files are saved: each gets into the container all the same, and
-// all are one update.
+// TestSavesTravelBehindEachOther holds back the answers of the cluster while files are saved: each file still gets into the
+// container, and all saves are one update.
 func TestSavesTravelBehindEachOther(t *testing.T) {
 	t.Parallel()
 	real := k8stest.NewReal(t)
@@ -200,8 +200,8 @@ func TestContainerEndsInFrame(t *testing.T) {
 	}
 }
 
-// TestDiskFull fills a small volume: the error names the file and the mend, nothing falls back and nothing is left
-// there; once there is space, the next save transfers everything.
+// TestDiskFull fills a small volume: the error names the file and the fix, no update falls back to an image build, and no partial
+// file is left there; once there is space, the next save transfers everything.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)

@@ -2,8 +2,8 @@ package e2e
 
 import "testing"
 
-// TestFieldRefs deploys objects whose Tiltfile refers to fields of others, in the same resource and in another one (K10). A cycle is
-// shown whole, and nothing of it is created (K11).
+// TestFieldRefs deploys objects whose Tiltfile refers to fields of others, in the same resource and in another one (K10). A cycle
+// is shown whole, and none of its objects is created (K11).
 func TestFieldRefs(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, `

@@ -2,7 +2,7 @@ package e2e
 
 import "strings"
 
-// deployment is the YAML of a Deployment whose pods have the given spec, whose lines begin at the margin.
+// deployment returns the YAML of a Deployment whose pods have the given spec, whose lines begin at the margin.
 func deployment(name, spec string) string {
 	return `apiVersion: apps/v1
 kind: Deployment

@@ -15,7 +15,7 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// handOverRounds is how often each object changes hands; HONE_HANDOVER_ROUNDS sets another number.
+// handOverRounds returns the number of times that each object changes hands; HONE_HANDOVER_ROUNDS sets another number.
 func handOverRounds(t *testing.T) int {
 	n, err := strconv.Atoi(os.Getenv("HONE_HANDOVER_ROUNDS"))
 	if err != nil || n < 1 {

@@ -15,8 +15,8 @@ import (
 // closes closes a terminal with all that runs in it, as its window does.
 func (term *terminal) closes() { term.tmux("kill-server") }
 
-// TestHangup closes the terminal of a session: the session goes on, says so in its log, and can be found and shown. The loss of
-// a terminal that is suspended, and of an attached one, ends no session either.
+// TestHangup closes the terminal of a session: the session continues, says so in its log, and can be found and shown. The loss of a
+// terminal that is suspended, and of an attached one, ends no session either.
 func TestHangup(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, tool)
@@ -89,7 +89,7 @@ func childOf(t *testing.T, shell string) *os.Process {
 	return proc
 }
 
-// TestHangupSignal sends the signal of a lost terminal to a session whose terminal is there: that ends the session.
+// TestHangupSignal sends the signal of a lost terminal to a session whose terminal is not lost: that ends the session.
 func TestHangupSignal(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, tool)

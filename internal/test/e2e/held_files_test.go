@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// replace takes the pod of a resource away and returns once another one is ready.
+// replacePod deletes the pod of a resource, and returns once another one is ready.
 func (s *session) replacePod(name string) {
 	s.p.t.Helper()
 	before := current(s.p.t, s, name).Name
@@ -22,8 +22,8 @@ func (s *session) replacePod(name string) {
 	})
 }
 
-// TestFilesComeBack replaces the pod of a resource whose files have been changed in place, while something else waits: the new pod gets
-// them back, and what waits still does.
+// TestFilesComeBack replaces the pod of a resource whose files have been changed in place, while another change waits: the new pod
+// gets the files again, and the other change still waits.
 func TestFilesComeBack(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
@@ -57,8 +57,8 @@ func TestFilesComeBack(t *testing.T) {
 	s.asDeclared()
 }
 
-// TestDockerfileChangesWhileItBuilds changes the Dockerfile and the arguments of docker_build at a random moment of a build of that image:
-// what runs in the end is built from what was declared last.
+// TestDockerfileChangesWhileItBuilds changes the Dockerfile and the arguments of docker_build at a random moment of a build of that
+// image: in the end the container runs an image of the last declaration.
 func TestDockerfileChangesWhileItBuilds(t *testing.T) {
 	t.Parallel()
 	rounds := 20
@@ -81,7 +81,7 @@ func TestDockerfileChangesWhileItBuilds(t *testing.T) {
 	}
 	for round := range rounds {
 		s.becomes("web", "building", func(r api.Resource) bool { return r.CurrentBuild != nil })
-		time.Sleep(time.Duration(rand.IntN(1500)) * time.Millisecond) // the moment is what varies
+		time.Sleep(time.Duration(rand.IntN(1500)) * time.Millisecond) // at a random moment
 		declare()
 		s.serves(p.ports[0], "/stamp", fmt.Sprintf("file%d arg%d", file, arg))
 		s.ready("web")
@@ -89,8 +89,8 @@ func TestDockerfileChangesWhileItBuilds(t *testing.T) {
 	}
 }
 
-// TestFilesChangeWhileStopped takes back in-place changes while hone is stopped. The image is the one that runs already, so the pod stays;
-// it has what is there now all the same.
+// TestFilesChangeWhileStopped reverts in-place changes while hone is stopped. The pod already runs the right image, so it stays;
+// but its files must match the reverted ones.
 func TestFilesChangeWhileStopped(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)

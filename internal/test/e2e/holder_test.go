@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestTwoMachines deploys one folder from two machines, which have states of their own: the second one is refused with the name of the
-// first, and deletes nothing of it, until it goes by the same name or takes over.
+// TestTwoMachines deploys one folder from two machines, which have states of their own: the second one is refused with the name of
+// the first, and deletes none of its objects, until it uses the same name or takes over.
 func TestTwoMachines(t *testing.T) {
 	t.Parallel()
 	one := newProject(t, configTiltfile)

@@ -11,8 +11,8 @@ import (
 	"github.com/hone-dev/hone/internal/test/attackers"
 )
 
-// mostHeld is how much memory a session under attack may use, in MB: here it runs with the race detector, which takes
-// several times as much memory.
+// mostHeld is the memory that a session under attack may use, in MB: here it runs with the race detector, which takes several times
+// as much memory.
 const mostHeld = 1000
 
 // TestHostile runs every attack on a session, which must keep working: a saved file triggers its command, and only the

@@ -10,7 +10,7 @@ import (
 	"github.com/hone-dev/hone/internal/test/hostile"
 )
 
-// hostileYAML is a pod that leaves a message behind, and what others change.
+// hostileYAML has a pod that leaves a message behind, and a ConfigMap that others change.
 const hostileYAML = `
 -- Tiltfile --
 k8s_yaml('all.yaml')
@@ -34,8 +34,8 @@ spec:
       containers: [{name: main, image: busybox, command: [sh, -c, 'printf "%s" "$TEXT" | tee /dev/termination-log; exit 1'], env: [{name: TEXT, value: HOSTILE}]}]
 `
 
-// TestHostileText runs a project in which everything that others can write has escape sequences of all kinds: the folder's name, file
-// names, what programs print, a pod's last message, what others change in the cluster. No command passes one on.
+// TestHostileText runs a project in which all text from outside has escape sequences of all kinds: the folder's name, file names,
+// the output of programs, a pod's last message, the values that others set in the cluster. No command passes one on.
 func TestHostileText(t *testing.T) {
 	t.Parallel()
 	text := strings.ReplaceAll(hostile.All(), "\x00", "")

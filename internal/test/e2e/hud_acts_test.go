@@ -45,8 +45,8 @@ func (term *terminal) browser() string {
 	return opened
 }
 
-// TestHUDActs does with its keys everything that a screen can do to a session, and looks at what comes of it: on the screen, in the
-// session, in the cluster, at the ports.
+// TestHUDActs uses the keys for every action of a screen on a session, and checks the effects: on the screen, in the session, in
+// the cluster, at the ports.
 func TestHUDActs(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, acting)
@@ -78,7 +78,7 @@ func TestHUDActs(t *testing.T) {
 	s.ready("web")
 	s.becomes("web", "in another pod", func(r api.Resource) bool { return ready(r) && len(r.Pods) == 1 && r.Pods[0].Name != pod })
 
-	// Restart a process, and a pod, which asks. What cannot be restarted in place says what can be done.
+	// Restart a process, and a pod, which asks. A resource that cannot be restarted in place suggests another way.
 	first := s.becomes("server", "serving", func(r api.Resource) bool { return ready(r) && r.Process != nil && r.Process.PID != 0 }).Process.PID
 	term.goes("server")
 	term.keys("r")
@@ -125,7 +125,7 @@ func TestHUDActs(t *testing.T) {
 	term.keys("m")
 	term.shows(`web: updated when (its )?files change`)
 
-	// Everything pauses, and goes on.
+	// Everything pauses, and continues.
 	term.keys("Z")
 	term.shows(`paused`)
 	p.write("site/index.html", "three")

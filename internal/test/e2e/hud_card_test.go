@@ -42,8 +42,8 @@ containers:
   ports: [{containerPort: 99999}]
 `)
 
-// TestHUDCards goes through the cards of what does not run: each root has one, which says why in the words of a person and who
-// waits, and after the mend it is gone.
+// TestHUDCards goes through the cards of resources that do not run: each root cause has one card, which explains it in plain words
+// and names the resources that wait. The card disappears after the fix.
 func TestHUDCards(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, pantry)

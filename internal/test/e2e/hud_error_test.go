@@ -106,8 +106,8 @@ func TestHUDFindsTheErrorOfACrashLoop(t *testing.T) {
 	term.quits()
 }
 
-// TestHUDShowsASilentCluster puts the API server behind a wire that stops forwarding, with connections open: the screen
-// shows what is not known any more, says what helps, and forgets it when the wire forwards again.
+// TestHUDShowsASilentCluster puts the API server behind a wire that stops forwarding, with connections open: the screen marks the
+// facts that are no longer known, suggests a fix, and removes the message when the wire forwards again.
 func TestHUDShowsASilentCluster(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)

@@ -10,7 +10,7 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
 )
 
-// TestHUDHands does what hands do in a terminal: it folds a group and drags the border with the mouse, pastes into prompts and
+// TestHUDHands uses mouse and paste in a terminal: it folds a group and drags the border with the mouse, pastes into prompts and
 // elsewhere, and drags the corner of the window back and forth while a program logs.
 func TestHUDHands(t *testing.T) {
 	t.Parallel()
@@ -35,7 +35,7 @@ k8s_resource('web'`)
 	click("▸ side")
 	term.shows(`✔ migrate`)
 
-	// The border follows the mouse. What was below it is out of sight, and said to be.
+	// The border follows the mouse. The rows below it are hidden, and the screen says so.
 	x, y := term.at("─ all resources ─")
 	term.mouse(leftButton, x+60, y)
 	term.mouse(leftMoves, x+60, y-4)
@@ -51,7 +51,7 @@ k8s_resource('web'`)
 	term.releases(x+60, y)
 	term.shows(`✔ migrate`)
 
-	// A pasted text goes into a prompt, on one line, and never does what its letters would do as keys.
+	// A pasted text goes into a prompt, on one line, and its letters never act as keys.
 	term.pastes("dtq\nZ")
 	term.keys("/")
 	term.shows(`^ filter:`)
@@ -63,7 +63,7 @@ k8s_resource('web'`)
 		t.Errorf("a pasted text acts:\n%s", screen)
 	}
 
-	// Sizes as they come, from far too small to huge. After each, nothing of the size before is left.
+	// Resize to random sizes, from far too small to huge. After each, no part of the previous size is left.
 	const seed = 15
 	random := rand.New(rand.NewPCG(seed, seed)) //nolint:gosec // repeatable sizes
 	for range 40 {
@@ -81,7 +81,7 @@ k8s_resource('web'`)
 	term.quits()
 }
 
-// fits waits until what is on the screen was drawn for its size.
+// fits waits until the content of the screen was drawn for its size.
 func (term *terminal) fits(width, height int) {
 	term.t.Helper()
 	k8stest.Closely(term.t, fmt.Sprintf("the screen of %d by %d", width, height), func() error {

@@ -23,7 +23,7 @@ func (term *terminal) at(text string) (x, y int) {
 	return 0, 0
 }
 
-// What terminals report about the mouse: the buttons, and a move with the left button down.
+// The codes of terminals for mouse events: the buttons, and a move with the left button down.
 const (
 	leftButton = 0
 	leftMoves  = 32
@@ -95,7 +95,7 @@ exec sleep 100000
 		}
 	}
 
-	// The next search ends the one before: its result is there while the first one has not reported.
+	// The next search ends the one before: its result appears although the first one has not reported.
 	term.keys("Escape")
 	term.hides("find:")
 	term.keys("l")
@@ -146,7 +146,7 @@ echo "level=error msg=\"`+strings.Repeat("a long reason, ", 10)+`and its end\""
 exec sleep 100000
 `)
 	term := p.terminal(120, 34)
-	term.tmux("set-option", "-s", "set-clipboard", "on") // keep what programs copy
+	term.tmux("set-option", "-s", "set-clipboard", "on") // keep the text that programs copy
 	term.keys(fmt.Sprintf("%s up --port %d", binary, p.ports[3]), "Enter")
 	term.shows(`orders │ .*order 60 taken`)
 	term.shows(`✔ stock `)
@@ -181,7 +181,7 @@ exec sleep 100000
 	term.keys("Escape")
 	term.shows(`and its end`)
 
-	// Cut lines, and what is out of sight of them.
+	// Cut lines, and their hidden parts.
 	term.keys("W")
 	if screen = term.hides("and its end"); !strings.Contains(screen, "a long reason, a long") {
 		t.Errorf("the cut line is gone:\n%s", screen)

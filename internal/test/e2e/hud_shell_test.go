@@ -79,7 +79,7 @@ func TestShell(t *testing.T) {
 	own.keys("cat /www/index.html; stty size", "Enter")
 	own.shows(`one\n34 120\n`)
 	own.resize(100, 30)
-	own.keys("until stty size | grep -q 100; do :; done; clear; stty size", "Enter") // the size follows on a way of its own
+	own.keys("until stty size | grep -q 100; do :; done; clear; stty size", "Enter") // the size arrives separately
 	own.shows(`^30 100\n`)
 	own.keys("clear; echo sleeps; sleep 1000", "Enter")
 	own.shows(`^sleeps$`) // the shell takes keys that come earlier as its own input

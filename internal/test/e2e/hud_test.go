@@ -77,7 +77,7 @@ func (term *terminal) shows(pattern string) string {
 	return screen
 }
 
-// hides waits until the screen does not show a text any more, and returns the screen.
+// hides waits until the screen no longer shows a text, and returns the screen.
 func (term *terminal) hides(text string) string {
 	term.t.Helper()
 	var screen string

@@ -67,7 +67,7 @@ spec:
 	}
 }
 
-// TestUnchangedImageKeepsThePod runs ci twice: the second time nothing is pushed, applied or restarted.
+// TestUnchangedImageKeepsThePod runs ci twice: the second run pushes, applies and restarts nothing.
 func TestUnchangedImageKeepsThePod(t *testing.T) {
 	t.Parallel()
 	// Its content is its own. Of two images that are built from the same content at the same time, by tests, BuildKit later takes either.

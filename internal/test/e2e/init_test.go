@@ -26,7 +26,7 @@ const nodeServer = `
 require("node:http").createServer((request, response) => response.end("one")).listen($PORT0);
 `
 
-// app is a Deployment of an image that listens on $PORT0.
+// app returns a Deployment of an image that listens on $PORT0.
 func app(image string) string {
 	return deployment("app", `
 terminationGracePeriodSeconds: 0

@@ -67,7 +67,7 @@ spec:
 			if tt.fails != "" {
 				want := 1
 				if len(tt.args) > 0 {
-					want = 124 // it waits until the time is up, and reports for what
+					want = 124 // it waits until the time is up, and reports the reason
 				}
 				if r.code != want || !strings.Contains(r.stderr, tt.fails) {
 					t.Errorf("exit code %d, want %d and %q", r.code, want, tt.fails)

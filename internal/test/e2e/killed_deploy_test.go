@@ -22,9 +22,9 @@ func killedRounds() int {
 	return 36
 }
 
-// TestKilledDeploys edits the Tiltfile at random, and kills an operation at one of the requests that write to the cluster: before the
-// server gets the request, or after the server has done what it asks for. However far it has come, the next ci reaches what is declared,
-// and down leaves nothing of it (K16). The invariants of one operation are those of buildanddeploy/TestInvariants.
+// TestKilledDeploys edits the Tiltfile at random, and kills an operation at one of the requests that write to the cluster: before
+// the server gets the request, or after the server has carried it out. In every case the next ci reaches the declared state, and
+// down leaves no object of it (K16). buildanddeploy/TestInvariants checks the invariants of a single operation.
 func TestKilledDeploys(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "-- Tiltfile --\n"+configs("o0", "o1", "o2", "o3", "o4"))
@@ -44,7 +44,7 @@ func TestKilledDeploys(t *testing.T) {
 			{"down"}}[random.IntN(3)]
 		s := p.startAs(p.command(operation...))
 		at, after := 1+random.IntN(6), random.IntN(2) == 0
-		due := func(r *http.Request) bool { // from the moment of its death on
+		due := func(r *http.Request) bool { // from the kill on
 			dryRun := r.URL.Query().Get("dryRun") != ""
 			if r.Method != http.MethodPatch && r.Method != http.MethodDelete || dryRun || !strings.Contains(r.URL.Path, p.namespace) {
 				return false

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// modes are the modes of a terminal that a screen sets: 1 for the alternate screen, for reports of the mouse, and for keys as
-// applications get them, and 0 for a cursor that is hidden.
+// modes returns the modes of a terminal that a screen sets: 1 for the alternate screen, for reports of the mouse, and for keys as
+// applications get them, and 0 for a hidden cursor.
 func (term *terminal) modes() string {
 	return strings.TrimSpace(term.tmux("display-message", "-p", "#{alternate_on} #{mouse_any_flag} #{keypad_flag} #{cursor_flag}"))
 }
@@ -44,7 +44,7 @@ func TestKilledScreen(t *testing.T) {
 		if got := term.modes(); got != screenModes {
 			t.Errorf("%s: something else has restored the terminal: %s", c.screen, got)
 		}
-		term.keys("C-j") // ends what the terminal has answered to the screen's last questions; the Enter key is not Enter any more
+		term.keys("C-j") // ends the terminal's answers to the screen's last questions; the Enter key sends another code now
 		term.keys(binary+" "+c.next, "C-j")
 		term.shows(c.says)
 		if got := term.modes(); got != shellModes {

@@ -14,7 +14,7 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
 )
 
-// kinds are what a path of a tree can be. Beside each path is the folder real.
+// kinds are the kinds of a path in a tree. Beside each path is the folder real.
 var kinds = map[string]func(path string) error{
 	"nothing": func(string) error { return nil },
 	"file":    func(path string) error { return os.WriteFile(path, []byte("file\n"), 0o644) },
@@ -32,8 +32,8 @@ var kinds = map[string]func(path string) error{
 	"link to outside":  func(path string) error { return os.Symlink("/bin", path) },
 }
 
-// TestKindsOfFiles turns files, folders and links into each other, at random, by removing them first, by a rename over them, and within
-// one save or two. In each way, the container gets what is here, the pod stays, and nothing is written behind a link.
+// TestKindsOfFiles turns files, folders and links into each other, at random, by removing them first, by a rename over them, and
+// within one save or two. In each way, the container gets the same tree, the pod stays, and nothing is written behind a link.
 func TestKindsOfFiles(t *testing.T) {
 	t.Parallel()
 	rounds := 20

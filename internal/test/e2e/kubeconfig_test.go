@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
 )
 
-// applied is a project whose objects come by commands and by hone, and which says what cluster its commands see.
+// applied is a project whose objects are applied by commands and by hone, and which prints the cluster that its commands see.
 const applied = `
 -- Tiltfile --
 print('evaluated for', str(local('kubectl config current-context', quiet=True)).strip(), '1')

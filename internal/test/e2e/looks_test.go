@@ -21,7 +21,7 @@ const greeting = `
 local_resource('greeting', 'echo hello-from-greeting')
 `
 
-// recording is what a program writes to its terminal.
+// recording is the output of a program to its terminal.
 type recording struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -50,8 +50,8 @@ func (r *recording) shows(t *testing.T, want string) {
 	})
 }
 
-// TestTerminalKinds records what hone writes to terminals of six kinds: each gets only what it knows, and everything that was
-// switched on is switched off at the end.
+// TestTerminalKinds records hone's output to terminals of six kinds: each gets only the sequences that it supports, and every mode
+// that was switched on is switched off at the end.
 func TestTerminalKinds(t *testing.T) {
 	for _, tt := range []struct {
 		term    string

@@ -30,8 +30,8 @@ func TestGraphNeedsNothing(t *testing.T) {
 	}
 }
 
-// TestCrashedSubscriberIsRestarted lets subscribers panic: the session and the subscribers keep running, and the user is
-// shown what to report.
+// TestCrashedSubscriberIsRestarted lets subscribers panic: the session and the subscribers keep running, and the user sees a report
+// to send.
 func TestCrashedSubscriberIsRestarted(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)

@@ -22,8 +22,8 @@ func (p *project) kubectl(args ...string) {
 	}
 }
 
-// TestFieldManagers changes objects with the tools that people use beside hone. A preview names each one (K6), and a deploy takes the
-// field back. What an autoscaler and kubectl scale set stays where it is ignored (K8).
+// TestFieldManagers changes objects with common tools. A preview names each one (K6), and a deploy takes the field back. Values
+// that an autoscaler and kubectl scale set stay where the field is ignored (K8).
 func TestFieldManagers(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, `

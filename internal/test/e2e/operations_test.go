@@ -59,8 +59,8 @@ func (p *project) deploys(code int, want ...string) {
 	p.says(code, []string{"ci", "--namespace", p.namespace, "--port", "0"}, want...)
 }
 
-// TestObjectLeaves removes an object of a resource from the Tiltfile, during a session (V2) and while none runs (V3). What stays is not
-// touched (V5).
+// TestObjectLeaves removes an object of a resource from the Tiltfile, during a session (V2) and while none runs (V3). The remaining
+// objects are not touched (V5).
 func TestObjectLeaves(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "-- Tiltfile --\n"+group("a", "b", "c")+configs("a", "b", "c"))
@@ -83,8 +83,8 @@ func TestObjectLeaves(t *testing.T) {
 	stays()
 }
 
-// TestBackAndForth changes the Tiltfile to another one and back before hone has come far, again and again: what both declare, and what
-// the last one declares, is never deleted (V9).
+// TestBackAndForth changes the Tiltfile to another one and back before hone has come far, again and again: objects that both
+// declare, and objects that the last one declares, are never deleted (V9).
 func TestBackAndForth(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "-- Tiltfile --\n"+group("a", "b")+configs("a", "b"))
@@ -111,8 +111,8 @@ func TestBackAndForth(t *testing.T) {
 	}
 }
 
-// TestBackAndForthAtEachPace leaves the other Tiltfile in place for 20 to 200 ms, so that hone reads it, deploys it, and would delete what
-// it no longer declares: an object of a resource, and a whole resource (V9).
+// TestBackAndForthAtEachPace leaves the other Tiltfile in place for 20 to 200 ms, so that hone reads it, deploys it, and would
+// delete the objects that it no longer declares: an object of a resource, and a whole resource (V9).
 func TestBackAndForthAtEachPace(t *testing.T) {
 	t.Parallel()
 	other := "k8s_yaml('c.yaml')\nk8s_resource(objects=['c'], new_name='other')\n"
@@ -154,7 +154,8 @@ func TestBackAndForthAtEachPace(t *testing.T) {
 	w.Stop()
 }
 
-// TestFailedDeployCollectsNothing fails half-way: what was there stays, and the next success collects what both have left (V7).
+// TestFailedDeployCollectsNothing lets a deploy fail half-way: existing objects stay, and the next successful deploy collects the
+// objects that have left in both (V7).
 func TestFailedDeployCollectsNothing(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "-- Tiltfile --\n"+group("a", "b")+configs("a", "b", "c", "d"))
@@ -194,8 +195,8 @@ func TestObjectMadeAgainByOthers(t *testing.T) {
 	stays()
 }
 
-// TestFailedTiltfileCollectsNothing breaks the Tiltfile, in a session and for ci, before and after an object has left it: nothing is
-// deleted until it can be evaluated again.
+// TestFailedTiltfileCollectsNothing breaks the Tiltfile, in a session and for ci, before and after an object has left it: no object
+// is deleted until it can be evaluated again.
 func TestFailedTiltfileCollectsNothing(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "-- Tiltfile --\n"+group("a", "b")+configs("a", "b"))
@@ -261,8 +262,8 @@ func TestEverythingLeaves(t *testing.T) {
 	p.says(0, []string{"down"}, `Nothing to delete`)
 }
 
-// TestDependenciesComeFirst deploys objects in the order of their dependencies: no object is older than what it depends on (K3). Again,
-// nothing is written (K4).
+// TestDependenciesComeFirst deploys objects in the order of their dependencies: no object is older than its dependencies (K3). A
+// second deploy writes nothing (K4).
 func TestDependenciesComeFirst(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "-- Tiltfile --\nk8s_yaml('all.yaml')\n-- all.yaml --\n"+
@@ -288,8 +289,8 @@ func TestDependenciesComeFirst(t *testing.T) {
 	}
 }
 
-// TestAdmissionRejects lets an admission policy reject an object: what it has to do with is not deployed, everything else is. When the
-// policy is gone, only the rest is deployed (K14).
+// TestAdmissionRejects lets an admission policy reject an object: the objects that depend on it are not deployed, all others are.
+// When the policy is gone, only the rest is deployed (K14).
 func TestAdmissionRejects(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "-- Tiltfile --\nk8s_yaml('all.yaml')\nk8s_resource('app', objects=['other:configmap', 'conf:configmap'])\n-- all.yaml --\n"+

@@ -65,7 +65,8 @@ func newWire(t *testing.T) (w *wire, kubeconfig string) {
 	return w, kubeconfig
 }
 
-// overWire starts hone on the project, whose only resource is web, over a wire to the cluster, and waits until its pod can be updated in place.
+// overWire starts hone on the project, whose only resource is web, over a wire to the cluster, and waits until its pod can be
+// updated in place.
 func (p *project) overWire() (*wire, *session, api.Pod) {
 	p.t.Helper()
 	w, kubeconfig := newWire(p.t)
@@ -111,8 +112,8 @@ func TestClusterOutage(t *testing.T) {
 	}
 }
 
-// TestLostConnections takes every connection to the cluster away without an error, as a change of networks does, from a thin line: what is
-// saved arrives all the same, as a difference, and logs and port forwards continue.
+// TestLostConnections takes every connection to the cluster away without an error, as a change of networks does, from a thin line:
+// saves still arrive, as differences, and logs and port forwards continue.
 func TestLostConnections(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
@@ -123,7 +124,7 @@ func TestLostConnections(t *testing.T) {
 	s.ready("web")
 	s.serves(p.ports[0], "/", "one")
 	big := bytes.Repeat([]byte("a line of a page that is large enough to be sent as a difference\n"), 5000)
-	big = bytes.TrimSpace(big) // as what is served is
+	big = bytes.TrimSpace(big) // the server trims it, too
 	p.write("site/index.html", string(big))
 	s.builds("web", 2)
 	for i, builds := range []int{3, 4} {
@@ -140,8 +141,8 @@ func TestLostConnections(t *testing.T) {
 	}
 }
 
-// TestSilentCluster puts an API server behind a wire that stops forwarding, with connections open: what only the cluster
-// knows becomes unknown, local resources stay true, and when the wire forwards again all is known again, without an update.
+// TestSilentCluster puts an API server behind a wire that stops forwarding, with connections open: facts that only the cluster
+// knows become unknown, local resources stay true, and when the wire forwards again all is known again, without an update.
 func TestSilentCluster(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)

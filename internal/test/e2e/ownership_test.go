@@ -119,8 +119,8 @@ k8s_yaml(config.parse()['p'] + '.yaml')
 	p.present([]string{"configmap/a", "configmap/b"}, nil)
 }
 
-// TestCITakesATurn deploys beside a session: it waits for the update that runs there, and what is saved meanwhile waits for it. A kill
-// ends the turn, too. A deploy to another namespace does not wait.
+// TestCITakesATurn deploys beside a session: ci waits for the update that runs there, and files that are saved meanwhile wait for
+// ci. A kill ends the turn, too. A deploy to another namespace does not wait.
 func TestCITakesATurn(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, `
@@ -176,8 +176,8 @@ one
 	<-third.done
 }
 
-// TestDownBesideUp takes down a resource of a running session: the session reports that, does not deploy it on its own, and deploys it
-// on request. To take down everything ends the session first, and what it serves.
+// TestDownBesideUp takes down a resource of a running session: the session reports that, does not deploy it on its own, and deploys
+// it on request. Taking down everything ends the session and its servers first.
 func TestDownBesideUp(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, nothing+`
@@ -249,7 +249,8 @@ func TestDeletedObjectComesBack(t *testing.T) {
 	s.settled()
 }
 
-// TestPolicies declares what hone may do with objects, and has others change, delete and remove them.
+// TestPolicies declares policies for objects, and then has others change and delete the objects, and removes them from the
+// Tiltfile.
 func TestPolicies(t *testing.T) {
 	t.Parallel()
 	config := func(name string) string {
@@ -307,8 +308,8 @@ func TestPolicies(t *testing.T) {
 	exists("orphan")
 }
 
-// TestPolicyChanges changes what happens to objects that leave the Tiltfile: what was declared last counts, not what was declared when
-// the object was created.
+// TestPolicyChanges changes the on_remove policy of objects that leave the Tiltfile: the last declared policy counts, not the one
+// at the creation of the object.
 func TestPolicyChanges(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, configs("loose", "tight"))

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestPlanOfCommands deploys with commands, and takes them out of the Tiltfile: a plan shows what runs, and deploying it runs that. Beside
-// a session that declares more, because of its arguments, nothing of that is deleted, and a preview says so.
+// TestPlanOfCommands deploys with commands, and takes them out of the Tiltfile: a plan shows the commands that run, and deploying
+// it runs them. Beside a session that declares more, because of its arguments, none of its objects is deleted, and a preview says
+// so.
 func TestPlanOfCommands(t *testing.T) {
 	t.Parallel()
 	const without = "k8s_yaml('base.yaml')\n"

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestPlanOfImages deploys images, one of them with the synclet in its pods: a preview afterwards has nothing to show, of ci and of a
-// session, and what was changed by hand is drift. A file that goes into the image is a change.
+// TestPlanOfImages deploys images, one of them with the synclet in its pods: a preview afterwards shows no change, of ci and of a
+// session, and changes by hand are drift. A file that goes into the image is a change.
 func TestPlanOfImages(t *testing.T) {
 	t.Parallel()
 	const app = `-- %[1]s/Dockerfile --
@@ -62,7 +62,7 @@ spec:
 	p.says(0, []string{"deploy", plan, "--port", "0"}, `Nothing has changed since \S+ was built: it is used again`)
 	preview(0, `: 2 unchanged\n`)
 
-	// A session shows what it would do: nothing, what it has been asked to wait for, and what it does in place.
+	// A session shows its plan: no change, an update that it was told to hold back, and an update in place.
 	p.replace("Tiltfile", "k8s_yaml", "trigger_mode(TRIGGER_MODE_MANUAL)\nk8s_yaml")
 	s := p.up()
 	s.ready("plain", "live")

@@ -20,8 +20,8 @@ func declaring(value string, names ...string) string {
 	return b.String()
 }
 
-// TestPlanOfNames deploys one of several resources, with a plan, without one and with ci, when the Tiltfile no longer declares another
-// one: a choice of resources changes what its preview shows, and nothing else. The next operation on all deletes the rest.
+// TestPlanOfNames deploys one of several resources, with a plan, without one and with ci, when the Tiltfile no longer declares
+// another one: a choice of resources changes only the objects that its preview shows. The next operation on all deletes the rest.
 func TestPlanOfNames(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "-- Tiltfile --\n"+declaring("one", "a", "b", "c")+"local_resource('made', 'true', down_cmd='touch taken-down')\n")

@@ -30,9 +30,10 @@ func plannedSequences() int {
 	return 500
 }
 
-// TestPlanEqualsDeploy edits a Tiltfile at random, again and again: it adds, changes, removes, renames and moves objects and resources,
-// changes images, commands that deploy and local commands, and passes names and arguments. Each time it makes a plan and deploys it, or
-// the same with deploy or ci, and compares the plan with what the API server has heard from hone, and with the commands that have run.
+// TestPlanEqualsDeploy edits a Tiltfile at random, again and again: it adds, changes, removes, renames and moves objects and
+// resources, changes images, commands that deploy and local commands, and passes names and arguments. Each time it makes a plan and
+// deploys it, or the same with deploy or ci, and compares the plan with hone's requests to the API server, and with the commands
+// that have run.
 func TestPlanEqualsDeploy(t *testing.T) {
 	t.Parallel()
 	const projects = 4
@@ -67,13 +68,13 @@ func TestPlanEqualsDeploy(t *testing.T) {
 type planned struct {
 	*project
 	rand *rand.Rand
-	// objects are the ConfigMaps, and of which resource each is; commands are those that deploy, locals those that do not, with the
+	// objects are the ConfigMaps, each with its resource. commands are the commands that deploy, and locals are the others, with the
 	// version of each.
 	objects          map[string]plannedObject
 	commands, locals map[string]int
 	// image is the version of the image, and names counts the names of objects.
 	image, names int
-	// story is what has happened, for messages.
+	// story lists the edits, for messages.
 	story []string
 }
 
@@ -100,7 +101,7 @@ func anyOf[V any](w *planned, m map[string]V) (string, bool) {
 	return keys[w.rand.IntN(len(keys))], true
 }
 
-// edit changes what is declared, a few times.
+// edit changes the declarations, a few times.
 func (w *planned) edit() {
 	for range 1 + w.rand.IntN(3) {
 		resource := fmt.Sprint("r", w.rand.IntN(3))
@@ -240,10 +241,10 @@ func (w *planned) round() api.Plan {
 	return file.Plan
 }
 
-// does is what a plan says of something.
+// does is the action that a plan shows for an object or a command.
 type does struct{ action api.PlanAction }
 
-// allows reports whether the requests, or the commands, are those of the plan.
+// allows reports whether the requests, or the commands, match the plan.
 func (d does) allows(done string) bool {
 	switch d.action {
 	case api.ActionCreate, api.ActionUpdate, api.ActionRun, api.ActionAdopt:
@@ -259,7 +260,7 @@ func (d does) allows(done string) bool {
 	}
 }
 
-// expected returns what a plan says, by object or command.
+// expected returns the actions of a plan, by object or command.
 func expected(plan api.Plan) map[string]does {
 	kinds := map[string]string{"ConfigMap": "configmaps", "Deployment": "deployments"}
 	out := map[string]does{}
@@ -284,8 +285,8 @@ func union[A, B any](a map[string]A, b map[string]B) map[string]bool {
 	return out
 }
 
-// heard returns what hone has asked of the API server since a time, as its audit log says, and which commands have run: "apply", "delete"
-// or both, each once.
+// heard returns hone's requests to the API server since a time, from its audit log, and the commands that have run: "apply",
+// "delete" or both, each once.
 func (w *planned) heard(since time.Time) map[string]string {
 	w.t.Helper()
 	done := map[string][]string{}
@@ -314,7 +315,7 @@ func (w *planned) heard(since time.Time) map[string]string {
 	return out
 }
 
-// auditEvent is what the tests read of an event of the API server's audit log.
+// auditEvent is the part of an event of the API server's audit log that the tests read.
 type auditEvent struct {
 	Verb       string
 	RequestURI string

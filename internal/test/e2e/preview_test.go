@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestPreview previews a project that is not deployed, is deployed, was changed by hand, and declares less. What was shown is what
-// ci does then.
+// TestPreview previews a project that is not deployed, is deployed, was changed by hand, and declares less. Each time ci then does
+// exactly the previewed changes.
 func TestPreview(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, configTiltfile+"---\napiVersion: v1\nkind: Secret\nmetadata: {name: token}\nstringData: {password: hunter22hunter}\n")
@@ -56,7 +56,7 @@ func TestPreview(t *testing.T) {
 	}
 	drift(2, nil, `! data\.key: by hand → mine  \(drift, by kubectl-edit at `, `: 1 to update, 1 unchanged`)
 	p.replace("conf.yaml", "key: mine", "key: ours")
-	drift(2, []string{"-o", "json"}, `"to": "mine"`) // what was applied, whatever is declared now
+	drift(2, []string{"-o", "json"}, `"to": "mine"`) // the applied value, whatever is declared now
 	drift(1, []string{"nobody"}, `nothing is recorded for resource "nobody"`)
 	p.replace("conf.yaml", "hunter22hunter", "hunter33hunter")
 	preview(2, nil, "x data.key: by hand → ours  (conflict, applied was mine, by kubectl-edit at ", "~ data.password: (changed)", ": 2 to update")
@@ -161,8 +161,8 @@ func TestDeployPlan(t *testing.T) {
 	}
 }
 
-// TestGC keeps what is no longer declared with --no-prune, within a resource and of a resource that is gone, and deletes it and only
-// it with hone gc (V6).
+// TestGC keeps objects that are no longer declared with --no-prune, within a resource and of a resource that is gone, and deletes
+// only them with hone gc (V6).
 func TestGC(t *testing.T) {
 	t.Parallel()
 	const web = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 0\n  selector: {matchLabels: {app: web}}\n" +
@@ -193,7 +193,7 @@ func TestGC(t *testing.T) {
 	exists(map[string]bool{"configmap/conf2": false})
 }
 
-// TestGCBesideSession calls gc beside a session that declares more because of its arguments: what that needs stays.
+// TestGCBesideSession calls gc beside a session that declares more because of its arguments: the additional objects stay.
 func TestGCBesideSession(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, strings.Replace(configTiltfile, "k8s_yaml('conf.yaml')", "config.define_bool('more')\nk8s_yaml('conf.yaml')\nif config.parse().get('more'):\n  k8s_yaml('more.yaml')", 1)+
@@ -212,8 +212,8 @@ func TestGCBesideSession(t *testing.T) {
 	}
 }
 
-// TestBrake makes a pattern match no file any more: more than half of the objects would go, within a resource and of resources that
-// are gone, and they stay until that is allowed (V8).
+// TestBrake makes a pattern match no file: more than half of the objects would be deleted, within a resource and of resources that
+// are gone, and they stay until the user allows the deletion (V8).
 func TestBrake(t *testing.T) {
 	t.Parallel()
 	var files strings.Builder
@@ -277,8 +277,8 @@ func TestBrake(t *testing.T) {
 	p.says(0, []string{"down"}, `deleted conf`)
 }
 
-// TestPreviewOfHandOver previews workloads that take the place of others, of another resource and of the same one: the plan says what
-// the deletion waits for.
+// TestPreviewOfHandOver previews workloads that take the place of others, of another resource and of the same one: the plan names
+// the object that the deletion waits for.
 func TestPreviewOfHandOver(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "-- Tiltfile --\nk8s_yaml('old.yaml')\n"+sleeper("old")+sleeper("new")+sleeper("other", "alpine"))

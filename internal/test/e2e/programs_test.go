@@ -46,7 +46,7 @@ echo "typed: $line" >>%[1]s/%[2]s
 	term.keys("unset TILT_EDITOR KUBE_EDITOR VISUAL; clear", "Enter")
 }
 
-// recorded checks what a program has recorded, and forgets it.
+// recorded checks the input that a program has recorded, and forgets it.
 func (p *project) recorded(name string, want ...string) {
 	p.t.Helper()
 	k8stest.Eventually(p.t, name+" to record what it got", func() error {
@@ -105,8 +105,8 @@ func (p *project) usesPrograms(term *terminal) {
 	term.shows(whole120)
 }
 
-// TestPrograms opens a user's editor and pager from the session's own terminal, from attached ones, and from that of a snapshot.
-// The end of the session ends no program.
+// TestPrograms opens a user's editor and pager from the session's own terminal, from attached ones, and from the terminal of a
+// snapshot. The end of the session ends no program.
 func TestPrograms(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, failing)
@@ -141,7 +141,7 @@ func TestPrograms(t *testing.T) {
 }
 
 // TestOwnCommands runs the user's own commands from the session's own screen and from one that is attached with other settings:
-// each has those of its own file, in its own terminal, with the facts about what is selected.
+// each runs the commands of its own file, in its own terminal, with the facts about the selection.
 func TestOwnCommands(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, tool)

@@ -33,7 +33,7 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// patience is how long a condition may take to become true: tests check what happens, not how fast.
+// patience is the time within which a condition must become true: tests check results, not speed.
 const patience = k8stest.Patience
 
 // binary is the hone under test, built by TestMain with the race detector.
@@ -62,7 +62,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// project is a source tree with a Tiltfile, a namespace for what it deploys, and ports for what it forwards.
+// project is a source tree with a Tiltfile, a namespace for its objects, and ports for its forwards.
 type project struct {
 	t         *testing.T
 	dir       string
@@ -81,7 +81,7 @@ func newProject(t *testing.T, archive string) *project {
 	return newProjectOn(t, k8stest.NewReal(t), archive)
 }
 
-// newDockerProject is newProject on the cluster whose pods run in the engine.
+// newDockerProject works like newProject, but on the cluster whose pods run in the engine.
 func newDockerProject(t *testing.T, archive string) *project {
 	t.Helper()
 	p := newProjectOn(t, k8stest.NewRealOnDocker(t), archive)
@@ -96,8 +96,8 @@ func newProjectOn(t *testing.T, real *k8stest.Real, archive string) *project {
 	return p.unpack(archive)
 }
 
-// newLocalProject is newProject for a Tiltfile without Kubernetes, which needs neither engine nor cluster: hone finds no
-// kubeconfig.
+// newLocalProject works like newProject, but for a Tiltfile without Kubernetes, which needs neither engine nor cluster: hone finds
+// no kubeconfig.
 func newLocalProject(t *testing.T, archive string) *project {
 	t.Helper()
 	if binary == "" {
@@ -437,7 +437,7 @@ func (s *session) serves(port int, path, want string) {
 	})
 }
 
-// output collects what a process writes.
+// output collects the output of a process.
 type output struct {
 	mu sync.Mutex
 	b  bytes.Buffer

@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// deployments are the requests that change a Deployment.
+// deployments refuses the requests that change a Deployment.
 func deployments(status, retryAfter int) func(*http.Request) refusal {
 	return func(r *http.Request) refusal {
 		if r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/deployments/") {
@@ -21,7 +21,7 @@ func deployments(status, retryAfter int) func(*http.Request) refusal {
 	}
 }
 
-// everything matches the requests that are refused while the API server is starting.
+// everything refuses all requests, as an API server does that is starting.
 func everything(status, retryAfter int) func(*http.Request) refusal {
 	return func(*http.Request) refusal { return refusal{status, retryAfter} }
 }
@@ -73,8 +73,8 @@ func TestRejectedDeploy(t *testing.T) {
 	}
 }
 
-// TestLacking deploys into a namespace that does not exist, and an object of a kind that the cluster does not know. Both come with what
-// others make there, without a trigger.
+// TestLacking deploys into a namespace that does not exist, and an object of a kind that the cluster does not know. Both are
+// deployed without a trigger, as soon as others create the namespace and the kind.
 func TestLacking(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, `
@@ -117,7 +117,7 @@ spec:
 	p.says(0, []string{"down"})
 }
 
-// gated is the project web, behind an API server that can be made to refuse requests.
+// gated returns the project web, behind an API server that can be made to refuse requests.
 func gated(t *testing.T) (*project, *gate) {
 	p := newProject(t, web)
 	g, kubeconfig := newGate(t)

@@ -21,7 +21,7 @@ var replicas = strings.NewReplacer(
 	"k8s_resource('web', port_forwards='$PORT0:80')", "",
 ).Replace(web)
 
-// shells returns a function that runs a script in container web of a pod, and returns what it prints.
+// shells returns a function that runs a script in container web of a pod, and returns the output.
 func (p *project) shells(real *k8stest.Real) func(pod, script string) (string, error) {
 	return func(pod, script string) (string, error) {
 		var out bytes.Buffer

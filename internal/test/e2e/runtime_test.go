@@ -112,7 +112,7 @@ func TestImagePullError(t *testing.T) {
 }
 
 // TestRefusedPods: pods are refused; the resource fails and says why, also on the error card and in ci, and has its pods once they
-// are not refused any more.
+// are no longer refused.
 func TestRefusedPods(t *testing.T) {
 	t.Parallel()
 	const (
@@ -128,7 +128,7 @@ func TestRefusedPods(t *testing.T) {
 		{"StatefulSet", quota, strings.Replace(set, "KIND", "StatefulSet", 1), exceeds, "raise the ResourceQuota small", `pods: "0"`, `pods: "5"`},
 		{"DaemonSet", limits, strings.Replace(set, "KIND", "DaemonSet", 1), below, "the LimitRange of the namespace bounds resources", `cpu: 50m`, `cpu: 5m`},
 		{"Job", quota, strings.Replace(job, "containers:", "restartPolicy: Never, containers:", 1), exceeds, "raise the ResourceQuota small", `pods: "0"`, `pods: "5"`},
-		// The object itself is corrected, so that what was said about it before counts no longer.
+		// The object itself is corrected, so that earlier messages about it no longer count.
 		{"corrected StatefulSet", limits, strings.Replace(set, "KIND", "StatefulSet", 1), below, "the LimitRange of the namespace bounds resources", "cpu: 10m", "cpu: 60m"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestRefusedPods(t *testing.T) {
 			}
 			s := p.up()
 			if strings.HasSuffix(tc.name, "Deployment") || strings.HasSuffix(tc.name, "StatefulSet") {
-				defer s.asDeclared() // what API servers add to the others depends on the object
+				defer s.asDeclared() // for other kinds, the fields that API servers add depend on the object
 			}
 			r := s.becomes("app", "failing because its pods are refused", func(r api.Resource) bool { return strings.Contains(r.RuntimeError, reason) })
 			if r.RuntimeStatus != "error" {
@@ -231,7 +231,7 @@ func TestForwardPortInUse(t *testing.T) {
 	s.serves(p.ports[0], "/", "one")
 }
 
-// TestService shows Service addresses, and pods that another selector claims.
+// TestLocalServer changes a dependency of a local resource with a server: its command runs again, and the server is started again.
 func TestLocalServer(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, `

@@ -220,7 +220,7 @@ func TestAttachTerminals(t *testing.T) {
 	}
 }
 
-// whole checks that a terminal echoes what is typed.
+// whole checks that a terminal echoes its input.
 func (term *terminal) whole() {
 	term.t.Helper()
 	k8stest.Closely(term.t, "the terminal to echo", func() error {

@@ -178,7 +178,7 @@ func TestStuckWhileUp(t *testing.T) {
 	s.settled()
 }
 
-// TestCIWaitsForWhatGoes: ci is not over before what it has to delete is gone, be it of a resource that stays or of one that has left.
+// TestCIWaitsForWhatGoes: ci does not end before the objects that it deletes are gone, whether their resource stays or has left.
 func TestCIWaitsForWhatGoes(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "-- Tiltfile --\n"+group("a", "b")+"k8s_yaml('c.yaml')\nk8s_resource(new_name='other', objects=['c'])\n"+configs("a", "b", "c"))

@@ -58,9 +58,9 @@ func (s served) write(p *project) {
 	p.write("Tiltfile", fmt.Sprintf("update_settings(k8s_upsert_timeout_secs=300)\nk8s_yaml('web.yaml')\nk8s_resource('%s', new_name='%s', objects=['conf:configmap'])\n", s.name, s.resource))
 }
 
-// TestSuccessorIsReadyFirst renames a resource and its objects 50 times, with -short five times, beside a client that asks without
-// a pause: no request fails, the Service and the ConfigMap, which only change hands, stay the same objects, and nothing is left behind
-// (V4).
+// TestSuccessorIsReadyFirst renames a resource and its objects 50 times, with -short five times, beside a client that sends
+// requests without a pause: no request fails, the Service and the ConfigMap, which only change hands, stay the same objects, and no
+// object is left behind (V4).
 func TestSuccessorIsReadyFirst(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "-- Tiltfile --\n")
@@ -127,7 +127,7 @@ type asker struct {
 	failed []error // guarded by mu
 }
 
-// askAlways starts an asker that ends with the test. What fails before the first success does not count: the nodes have to learn of the
+// askAlways starts an asker that ends with the test. Failures before the first success do not count: the nodes have to learn of the
 // Service first.
 func askAlways(t *testing.T, url string) *asker {
 	a := &asker{}
@@ -182,8 +182,8 @@ func (a *asker) so() (int, []error) {
 	return a.asked, a.failed
 }
 
-// TestKilledHandOver kills a session while the old Deployment waits for its successor, which is applied and not ready. The next session
-// goes on to wait.
+// TestKilledHandOver kills a session while the old Deployment waits for its successor, which is applied and not ready. The next
+// session continues the wait.
 func TestKilledHandOver(t *testing.T) {
 	t.Parallel()
 	declare := func(p *project, name, command string) {

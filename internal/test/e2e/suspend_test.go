@@ -77,7 +77,7 @@ func TestSuspendAttached(t *testing.T) {
 	term.whole()
 }
 
-// TestSuspendWithoutAShell runs hone as the only program of a terminal: there is nothing to go back to.
+// TestSuspendWithoutAShell runs hone as the only program of a terminal: there is no shell to go back to.
 func TestSuspendWithoutAShell(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, tool)

@@ -9,7 +9,7 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// hone runs a command against the session that must succeed, and returns what it prints.
+// hone runs a command against the session that must succeed, and returns its output.
 func (s *session) hone(args ...string) string {
 	s.p.t.Helper()
 	out, code := s.p.run(append(args, "--port", fmt.Sprint(s.port))...)
@@ -58,8 +58,8 @@ func TestRebuild(t *testing.T) {
 	s.says("Rebuild From Scratch")
 }
 
-// TestRestart restarts a process in its container, and then its pod, which gets the files of live updates again. A pod without
-// a controller is applied again. What cannot be restarted says why.
+// TestRestart restarts a process in its container, and then its pod, which gets the files of live updates again. A pod without a
+// controller is applied again. A resource that cannot be restarted says why.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, restarting).compiled()

@@ -1,4 +1,4 @@
-// Package freeport finds ports for tests that nothing else takes while they do not listen.
+// Package freeport finds free ports for tests, which no other program takes while the tests do not listen on them.
 package freeport
 
 import (
@@ -9,10 +9,10 @@ import (
 )
 
 // The ports that Next chooses from: below those that systems give to outgoing connections, and below the node ports of clusters.
-// One that was free a moment ago would often be taken by a connection of a test beside this one.
+// Otherwise a connection of a test that runs at the same time would often take a port that was free a moment ago.
 const first, last = 12_000, 28_000
 
-// next is where Next goes on looking, so that it returns no port twice; other processes begin somewhere else.
+// next is the place at which Next continues to search, so that it returns no port twice; other processes begin at another place.
 var next atomic.Uint32
 
 func init() { next.Store(rand.Uint32N(last - first)) }

@@ -23,7 +23,7 @@ import (
 type Project struct {
 	// Hone is the hone binary.
 	Hone string
-	// Dir is the source tree, State is where hone keeps its state and its sockets.
+	// Dir is the source tree, State is the folder for hone's state and its sockets.
 	Dir, State, Namespace string
 	// Kubeconfig is the kubeconfig file for hone; empty for the user's own.
 	Kubeconfig string
@@ -94,7 +94,7 @@ func (p *Project) Output(ctx context.Context, args ...string) (string, Use, erro
 	return Finish(ctx, p.Command(args...))
 }
 
-// killDelay is how long a command may take to end after it was interrupted.
+// killDelay is the time that a command may take to end after it was interrupted.
 const killDelay = 30 * time.Second
 
 // Finish runs a prepared command until it ends, and returns its output. When ctx is done, the command is interrupted.

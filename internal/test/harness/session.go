@@ -163,7 +163,7 @@ type Tail struct {
 	b    []byte
 }
 
-// tailSize is how many bytes of a session's output are kept: enough to see what led to its end.
+// tailSize is the number of bytes that are kept of a session's output: enough to see the events before its end.
 const tailSize = 64 << 10
 
 // Write implements io.Writer.

@@ -1,4 +1,5 @@
-// Package hostile is text that is made to take over the terminal that shows it, for tests of everything that shows foreign text.
+// Package hostile provides text that tries to take over the terminal that shows it, for tests of everything that shows foreign
+// text.
 package hostile
 
 import (
@@ -9,7 +10,7 @@ import (
 	"strings"
 )
 
-// Kinds are escape sequences, one of each kind, by what they do to a terminal that obeys them.
+// Kinds are escape sequences, one of each kind, by their effect on a terminal that obeys them.
 var Kinds = map[string]string{
 	"clipboard":     "\x1b]52;c;cm0gLXJm\x07",
 	"title":         "\x1b]2;owned\x1b\\",
@@ -47,7 +48,7 @@ var (
 	obeyed = regexp.MustCompile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u0080-\u009f\u202a-\u202e\u2066-\u2069]")
 )
 
-// Found returns what of a text a terminal would obey, apart from colours; empty if there is nothing.
+// Found returns the first part of a text that a terminal would obey, apart from colours; empty if there is none.
 func Found(s string) string {
 	if h := hidden.FindString(s); h != "" && !strings.Contains(h, "38;") && !strings.Contains(h, "48;") {
 		return h
@@ -60,8 +61,8 @@ func Found(s string) string {
 	return s[at[0]:min(at[0]+40, len(s))]
 }
 
-// Fill puts a text in front of each text of a value, at any depth; names of a type of their own, which lead from one value to another,
-// stay. v is a pointer.
+// Fill puts a text in front of each text of a value, at any depth. It skips texts of named types, which are keys to other values. v
+// is a pointer.
 func Fill(v any, text string) { fill(reflect.ValueOf(v), text) }
 
 func fill(v reflect.Value, text string) {

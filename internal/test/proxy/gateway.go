@@ -62,7 +62,7 @@ type Gateway struct {
 
 	server *http.Server
 	served chan struct{}
-	// Two transports: only an HTTP/1 connection can be upgraded.
+	// plain and upgrade are two transports: only an HTTP/1 connection can be upgraded.
 	plain, upgrade *httputil.ReverseProxy
 
 	mu     sync.Mutex

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Line says how long and how thin the way to a server is.
+// Line sets the delay and the rate of a connection to a server.
 type Line struct {
-	// Delay is how long each byte takes, one way.
+	// Delay is the time that each byte takes, one way.
 	Delay time.Duration
-	// Rate is how many bytes per second a connection carries in each direction; zero means no limit.
+	// Rate is the number of bytes per second that a connection carries in each direction; zero means no limit.
 	Rate float64
 }
 
@@ -20,14 +20,14 @@ type piece struct {
 }
 
 const (
-	// pieceSize is how much travels as one piece, in bytes: at 5 Mbit/s it takes 6 ms.
+	// pieceSize is the size of the pieces in which data travels, in bytes: at 5 Mbit/s one takes 6 ms.
 	pieceSize = 4 << 10
-	// buffered is how many bytes wait in front of a line before the sender has to wait, as in the buffers of a system and of the
-	// routers on the way.
+	// buffered is the number of bytes that can wait in front of a line before the sender has to wait, as in the buffers of a system
+	// and of the routers on the way.
 	buffered = 256 << 10
 )
 
-// Stretch makes the connections that are opened from now on as long and as thin as the line. Nothing is reordered.
+// Stretch gives the connections that are opened afterwards the delay and the rate of the line. Nothing is reordered.
 func (w *Wire) Stretch(l Line) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -27,8 +27,8 @@ type Wire struct {
 	l     net.Listener
 	conns map[net.Conn]bool
 	all   sync.WaitGroup
-	// left is how many bytes may still go to the server before the wire is cut; negative means no limit. pause is the
-	// wait after each piece. While stalled is open, nothing moves; if muted is set, only towards the server.
+	// left is the number of bytes that may still go to the server before the wire is cut; negative means no limit. pause is the wait
+	// after each piece. While stalled is open, no data moves; if muted is set, only data from the server is held back.
 	left    int
 	over    chan struct{}
 	pause   time.Duration
@@ -51,7 +51,7 @@ func NewWire(server string) (*Wire, error) {
 	return w, nil
 }
 
-// Address is the address for clients: 127.0.0.1:PORT. It stays the same when the wire is cut and joined.
+// Address returns the address for clients: 127.0.0.1:PORT. It stays the same when the wire is cut and joined.
 func (w *Wire) Address() string { return w.address }
 
 // Limit cuts the wire after the given number of further bytes towards the server. The channel is closed when that is
@@ -70,14 +70,14 @@ func (w *Wire) Slow(pause time.Duration) {
 	w.pause = pause
 }
 
-// Flow ends a stall: what was held goes on its way.
+// Flow ends a stall: the held data travels on.
 func (w *Wire) Flow() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.flow()
 }
 
-// flow is Flow with w.mu held.
+// flow does the work of Flow. w.mu is held.
 func (w *Wire) flow() {
 	if w.stalled != nil {
 		close(w.stalled)
@@ -94,7 +94,7 @@ func (w *Wire) Stall() {
 	}
 }
 
-// Mute holds back what the server sends, with connections open, until Flow, Cut or Reset.
+// Mute holds back the data that the server sends, with connections open, until Flow, Cut or Reset.
 func (w *Wire) Mute() {
 	w.Stall()
 	w.mu.Lock()
@@ -102,8 +102,8 @@ func (w *Wire) Mute() {
 	w.muted = true
 }
 
-// Lose makes nothing arrive any more on the connections that are open, in either direction, not even their ends: as if this machine had
-// another address now. New connections are as before.
+// Lose makes all data on the open connections disappear, in both directions, even their ends: as if this machine had another
+// address now. New connections work as before.
 func (w *Wire) Lose() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -111,7 +111,7 @@ func (w *Wire) Lose() {
 	w.lost = make(chan struct{})
 }
 
-// end passes on the end of a connection, unless it is lost: then the other side does not learn of it.
+// end passes on the end of a connection. The other side of a lost connection does not learn of the end.
 func end(c net.Conn, lost <-chan struct{}) {
 	if !isLost(lost) {
 		_ = c.Close()
@@ -131,7 +131,7 @@ func isLost(lost <-chan struct{}) bool {
 // Join opens the wire.
 func (w *Wire) Join() error {
 	l, err := net.Listen("tcp", w.address)
-	// A program that is being started has what its parent has open, until it runs: also a listener that was closed meanwhile.
+	// A program that is being started holds its parent's open files until it runs, even a listener that was closed meanwhile.
 	for range 100 {
 		if !errors.Is(err, syscall.EADDRINUSE) {
 			break

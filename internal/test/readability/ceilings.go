@@ -2,8 +2,8 @@ package main
 
 import "fmt"
 
-// ceiling is the most that a figure of the whole tree may be. A ceiling comes down with its figure and never goes up: who needs room
-// makes some elsewhere.
+// ceiling is the largest allowed value of a figure of the whole tree. A ceiling comes down with its figure and never goes up: a
+// change that needs room makes some elsewhere.
 type ceiling struct {
 	name string
 	of   func(f *figures) float64

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// figures count what slows a reader down.
+// figures count the things that slow a reader down.
 type figures struct {
 	lines    int // of the files, all of them
 	code     int // lines with code on them
@@ -48,7 +48,7 @@ func (f *figures) add(g figures) {
 	}
 }
 
-// conditions are the operators in 1,000 lines of code.
+// conditions returns the number of operators in 1,000 lines of code.
 func (f *figures) conditions() float64 { return 1000 * share(f.operators, f.code) }
 
 // percent returns how many comment lines of a hundred match a phrase.
@@ -124,7 +124,7 @@ func (f *figures) comment(text string) {
 	}
 }
 
-// generated is how a file says that a program wrote it (go help generate).
+// generated matches the line by which a file says that a program wrote it (go help generate).
 var generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 
 // measureTree counts the product's files below root by wing: a folder of internal, or a folder of the top level. Tests, generated files

@@ -66,11 +66,11 @@ func visit(ctx context.Context, paths ...string) error {
 // scene is a state of the demo that a picture shows.
 type scene struct {
 	name string
-	// play brings the demo from the state of the scene before into that of this one.
+	// play brings the demo from the state of the previous scene into the state of this one.
 	play func(context.Context, *demo, *terminal) (picture, error)
 }
 
-// broken is a line of the demo's api, and what makes it panic.
+// line is a line of the demo's api, and broken is its replacement, which makes the api panic.
 const (
 	line   = `	log.Printf("%s, listening on %s", greeting, server.Addr)`
 	broken = `	shelf := []string{"tea", "coffee"}
@@ -84,7 +84,7 @@ var scenes = []scene{
 			s.shows(`✔ api .*8000 ✔`, `✔ web .*8001 ✔`)
 			s.do(func() error { return visit(ctx, "8001/", "8001/style.css", "8000/") })
 			s.shows(`Ready to update web in place`, `Ready to update api in place`)
-			// The first program goes into the container whole, of the second one only what differs: that is how it goes on.
+			// The container receives the first program whole, and of the second only the differences, as of all later ones.
 			s.do(func() error { return d.edit("api/main.go", "Hello from Go", "Hello from Hone") })
 			s.shows(`✔ 5 ok`, ` api │ .*Hello from Hone`)
 			s.do(func() error { return d.edit("web/site/style.css", "{", "{\n") })
@@ -139,7 +139,7 @@ var scenes = []scene{
 	}},
 }
 
-// private reports what a picture would tell about the machine that it was made on.
+// private returns an error if a picture reveals something about the machine on which it was made.
 func private(p picture) error {
 	secrets := map[string]string{}
 	if host, err := os.Hostname(); err == nil {

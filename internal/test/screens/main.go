@@ -1,7 +1,7 @@
 //go:build linux
 
 // Command screens makes the pictures of the documentation from real runs: it runs the demo in a terminal, brings it into the states
-// that the pictures show, and writes what the terminal shows as SVG, and what a browser shows as PNG.
+// that the pictures show, and writes the terminal's screen as SVG, and the browser's page as PNG.
 //
 // scripts/screens builds hone, sets up the cluster, and runs it.
 package main
@@ -19,7 +19,7 @@ import (
 	"syscall"
 )
 
-// options say what to run and where the pictures go.
+// options are the program to run, and the folders for the pictures.
 type options struct {
 	hone, out, root, namespace string
 }

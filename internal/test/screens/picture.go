@@ -10,10 +10,10 @@ import (
 	"github.com/hone-dev/hone/internal/hud/text"
 )
 
-// picture is what a terminal shows: its rows, each of the terminal's width.
+// picture is the content of a terminal: its rows, each of the terminal's width.
 type picture [][]text.Cell
 
-// rowEnd stands for the end of a row while a capture is read, since colours go on over it. No program prints it.
+// rowEnd stands for the end of a row while a capture is read, since colours continue across rows. No program prints it.
 const rowEnd = "\ue000"
 
 // read reads a capture with colours. Each row gets the given width.
@@ -50,7 +50,7 @@ const (
 	columns               = 120
 )
 
-// The colours of a picture. They are those of a dark terminal, which stands out on light pages and on dark ones.
+// The colours of a picture. They are the colours of a dark terminal, which stands out on light pages and on dark ones.
 const (
 	foreground, background = "#e6edf3", "#0d1117"
 	frame, bar, barText    = "#30363d", "#161b22", "#8b949e"
@@ -108,7 +108,7 @@ func (p picture) svg(title string) string {
 	return b.String()
 }
 
-// look is how a cell is drawn.
+// look is the appearance of a cell.
 type look struct {
 	fg, bg                         string // bg is empty for the background of the window
 	bold, dim, italic, under, gone bool
@@ -122,8 +122,8 @@ func lookOf(s text.Style) look {
 	return l
 }
 
-// drawRow draws a row whose upper edge is at y. Adjacent cells that look the same are drawn together. A text says how wide it
-// is, so that it fits its cells in every font; characters that fonts for programs may lack, or have in another width, stand
+// drawRow draws a row whose upper edge is at y. Adjacent cells that look the same are drawn together. The width of each text is
+// fixed, so that it fits its cells in every font; characters that fonts for programs may lack, or have in another width, stand
 // alone in the middle of their cells, and lines are drawn as lines.
 func drawRow(b *strings.Builder, row []text.Cell, y float64) {
 	x := margin
@@ -162,7 +162,7 @@ func drawRow(b *strings.Builder, row []text.Cell, y float64) {
 	}
 }
 
-// gap reports whether a wide gap begins at a cell: what is behind it is drawn on its own, so that columns stay in line.
+// gap reports whether a wide gap begins at a cell: the text behind it is drawn separately, so that columns stay aligned.
 func gap(row []text.Cell, i int) bool {
 	return i > 0 && row[i-1].Text == " " && row[i].Text != " " && (i < 2 || row[i-2].Text == " ")
 }
@@ -175,7 +175,7 @@ func columnsOf(s string) int {
 	return n
 }
 
-// kind is how a cell is drawn.
+// kind is the way in which a cell is drawn.
 type kind uint8
 
 const (

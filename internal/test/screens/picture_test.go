@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// TestReadGoesOnOverRows: a colour that begins in one row goes on in the next, and no row is wider than the terminal.
+// TestReadGoesOnOverRows: a colour that begins in one row continues in the next, and no row is wider than the terminal.
 func TestReadGoesOnOverRows(t *testing.T) {
 	p := read("a\x1b[31mb\nc\x1b[0md日x\n\n", 4)
 	if got := p.text(); got != "ab\ncd日\n" {
@@ -27,7 +27,7 @@ func TestReadGoesOnOverRows(t *testing.T) {
 	}
 }
 
-// TestSVG draws what is hard: wide characters, lines, marks, reverse text, columns.
+// TestSVG draws difficult content: wide characters, lines, marks, reverse text, columns.
 func TestSVG(t *testing.T) {
 	svg := read(" ✔ <web>   1\x1b[7m 日本 \x1b[0m──▌", 40).svg("hone & up")
 	for _, want := range []string{

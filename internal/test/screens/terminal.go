@@ -19,7 +19,7 @@ import (
 const (
 	// width and height are the size of the terminal.
 	width, height = 120, 30
-	// patience is how long the demo may take to come into a state.
+	// patience is the time that the demo may take to come into a state.
 	patience = 3 * time.Minute
 )
 
@@ -52,7 +52,7 @@ func (t *terminal) tmux(ctx context.Context, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// close ends the terminal and what runs in it. A session would outlive its terminal.
+// close ends the terminal and the programs in it. A session would outlive its terminal.
 func (t *terminal) close() {
 	ctx := context.Background()
 	if out, err := t.tmux(ctx, "display-message", "-p", "#{pane_pid}"); err == nil { // else it has ended
@@ -83,7 +83,7 @@ type steps struct {
 	err  error
 }
 
-// take drives the terminal, and returns what it then shows.
+// take drives the terminal, and returns its content afterwards.
 func (t *terminal) take(ctx context.Context, drive func(*steps)) (picture, error) {
 	s := &steps{ctx, t, nil}
 	drive(s)

@@ -1,7 +1,8 @@
-// Command systems checks the types of this module's programs for other operating systems and processors, without compiling: for
-// every GOOS/GOARCH of its arguments it reads the packages from their source, and the declarations alone of those of other modules. A
-// compilation of all dependencies takes minutes for each system and would find no more mistakes in this module; that they compile and
-// link is seen when a release is made (scripts/release). It prints what it finds and fails at the first system that has mistakes.
+// Command systems checks the types of this module's programs for other operating systems and processors, without compiling. For
+// every GOOS/GOARCH of its arguments it reads the packages of this module from their source, and only the declarations of other
+// modules. A compilation of all dependencies takes minutes for each system and would find no more mistakes in this module. A
+// release (scripts/release) shows whether they compile and link. systems prints the mistakes, and fails at the first system that
+// has some.
 package main
 
 import (
@@ -21,7 +22,7 @@ func main() {
 	}
 }
 
-// check checks what cmd/hone consists of on a system, given as GOOS/GOARCH.
+// check checks the packages of cmd/hone on a system, given as GOOS/GOARCH.
 func check(system string) error {
 	goos, goarch, ok := strings.Cut(system, "/")
 	if !ok {
@@ -39,7 +40,7 @@ func check(system string) error {
 			ours = append(ours, p.PkgPath)
 		}
 	}
-	// Only of the packages that are asked for by name are the bodies of functions read.
+	// The loader reads the bodies of functions only for packages that are named.
 	checked, err := packages.Load(&packages.Config{Env: env,
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedDeps |
 			packages.NeedTypes | packages.NeedTypesSizes | packages.NeedSyntax | packages.NeedTypesInfo}, ours...)

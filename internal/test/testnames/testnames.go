@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// a test's name in a page, as `TestX`, or `folder/TestX` for one of another folder.
+// name matches a test's name in a page: `TestX`, or `folder/TestX` for one of another folder.
 var name = regexp.MustCompile("`(?:([a-z0-9]+)/)?((?:Test|Fuzz|Benchmark)[A-Za-z0-9]+)`")
 
 // Check checks that every test that a text names is in its folder, and returns how many it names. folders maps the names of folders

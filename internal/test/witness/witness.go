@@ -29,7 +29,7 @@ type Sighting struct {
 	Path string
 	// Content is valid until the receiver returns.
 	Content []byte
-	// Woken is when the kernel's notice was read, and At is when the content had been read.
+	// Woken is the time at which the kernel's notice was read, and At is the time at which the content had been read.
 	Woken, At time.Time
 }
 
@@ -127,8 +127,8 @@ func (w *Witness) read(path string) ([]byte, error) {
 	}
 }
 
-// Root returns the root folder, as this machine sees it, of a running container: that of its first process, which is
-// found by its control group.
+// Root returns the root folder of a running container, as this machine sees it: the root of its first process, which is found by
+// its control group.
 func Root(id string) (string, error) {
 	groups, err := filepath.Glob("/proc/[0-9]*/cgroup")
 	if err != nil {

@@ -1,6 +1,7 @@
-// Command server simulates a program under development: it takes 10 ms from its start to its first answer, reads its
-// text once, and answers every request with it. A request for /bytes?n=N gets N bytes that cannot be compressed, and one with a body the
-// number of its bytes. The benchmark of live updates runs it in a container. Arguments are the address and the file of the text.
+// Command server simulates a program under development: it takes 10 ms from its start to its first answer, reads its text once, and
+// answers every request with it. The answer to /bytes?n=N is N bytes that cannot be compressed, and the answer to a request with a
+// body is the number of its bytes. The benchmark of live updates runs it in a container. Arguments are the address and the file of
+// the text.
 package main
 
 import (
