@@ -34,7 +34,7 @@ const (
 	page   = "GRAPH.md"
 )
 
-// TestContracts is the check that every start of hone makes.
+// TestContracts makes the same check as every start of hone.
 func TestContracts(t *testing.T) {
 	for view, reporter := range map[store.Subscriber]store.Subscriber{hud.New(hud.Options{}): nil, &stream.Subscriber{}: cireport.New(io.Discard)} {
 		subs := Subscribers(Parts{Server: server.New(server.Options{}), View: view, Report: reporter, Terminals: hud.NewTerminals(hud.TerminalsOptions{})})
@@ -117,7 +117,8 @@ func TestGraphFormatsAgree(t *testing.T) {
 	}
 }
 
-// packages maps each package, by its path in the module, to what its non-test files import; our own without the module.
+// packages maps each package, by its path in the module, to the imports of its non-test files. The paths of our own packages are
+// without the module.
 func packages(t *testing.T) map[string][]string {
 	out := map[string][]string{}
 	walk(t, func(dir, file string) {

@@ -71,9 +71,9 @@ type Parts struct {
 	Adopt bool
 	// Reuse lets the session take images that are known to come of the same inputs, instead of building them.
 	Reuse bool
-	// Beside, unless nil, names the other running sessions of the project.
+	// Beside, if set, names the other running sessions of the project.
 	Beside func(context.Context) []string
-	// Namespace is for objects that name none. Host is where ports are opened.
+	// Namespace is for objects that name none. Host is the host on which ports are opened.
 	Namespace string
 	Host      string
 	// Forward is false for a session that opens no ports.
@@ -83,8 +83,7 @@ type Parts struct {
 	// Env is added to the environment of local commands.
 	Env    []string
 	Server *server.Subscriber
-	// View shows the session to the user, Terminals shows it in the terminals that attach to it. Report, unless nil,
-	// records what happens.
+	// View shows the session to the user, Terminals shows it in the terminals that attach to it. Report, if set, records the events.
 	View, Terminals, Report store.Subscriber
 	Log                     *slog.Logger
 }
@@ -177,7 +176,7 @@ func Graph(view, terminals store.Subscriber) store.Graph {
 type Engine struct {
 	store      *store.Store
 	supervisor *store.Supervisor
-	// end is set before anything is stopped, unless the loop itself has failed, and before Run returns.
+	// end is set before anything is stopped, except after a failure of the loop itself, and before Run returns.
 	end atomic.Pointer[ending]
 }
 
@@ -240,7 +239,7 @@ type ending struct {
 	at   time.Time
 }
 
-// Failure is why a session ended without success.
+// Failure is the reason why a session ended without success.
 type Failure struct {
 	Text  string
 	Cause state.EndCause

@@ -73,7 +73,7 @@ func parsed(t *testing.T) map[string][]*ast.File {
 }
 
 // helpersOf adds the actions that functions, and methods of types, of a package of the loop return: by the name of the function or
-// of the type, with that of the package in front.
+// of the type, with the package's name in front.
 func helpersOf(pkg string, files []*ast.File, out map[string][]string) {
 	for _, f := range files {
 		for _, d := range f.Decls {
@@ -109,7 +109,7 @@ func isAction(e ast.Expr) bool {
 	return lastName(e) == "Action" || accepted(lastName(e))
 }
 
-// lastName returns a name without that of its package.
+// lastName returns a name without its package.
 func lastName(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.SelectorExpr:
@@ -138,8 +138,8 @@ func accepted(name string) bool {
 	return slices.ContainsFunc(state.Schema.Actions(), func(a store.ActionType) bool { return a.String() == name })
 }
 
-// makes adds the actions that a package makes, and the packages of its wing that it uses. Of a package with several
-// subscribers, what is in the methods of the others does not count.
+// makes adds the actions that a package makes, and the packages of its wing that it uses. In a package with several subscribers,
+// the methods of the other subscribers do not count.
 func makes(sources map[string][]*ast.File, helpers map[string][]string, pkg, typ string, made, seen map[string]bool) {
 	if seen[pkg] {
 		return
@@ -155,7 +155,7 @@ func makes(sources map[string][]*ast.File, helpers map[string][]string, pkg, typ
 		}
 		for _, d := range f.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && (fn.Name.Name == "Contract" || fn.Recv != nil && typ != "" && other(sources[pkg], receiver(fn.Recv.List[0].Type), typ)) {
-				continue // what it declares
+				continue // its contract
 			}
 			ast.Inspect(d, func(n ast.Node) bool {
 				switch n := n.(type) {
@@ -188,7 +188,7 @@ func other(files []*ast.File, typ, than string) bool {
 	})
 }
 
-// fromPackage returns what a selector takes from a package, with the package's name; empty for any other expression.
+// fromPackage returns the name that a selector takes from a package, with the package's name; empty for any other expression.
 func fromPackage(e ast.Expr) string {
 	if sel, ok := e.(*ast.SelectorExpr); ok {
 		if id, ok := sel.X.(*ast.Ident); ok {

@@ -7,8 +7,8 @@ import (
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 )
 
-// Updates returns the updates that a session wants, whether they may begin now or wait for something, as they would begin: a plan of the
-// session shows what the session would do.
+// Updates returns the requests for all updates that a session wants, including the updates that wait. A plan of the session is made
+// from the same requests as the updates themselves.
 func Updates(v store.View, o buildanddeploy.Request) (out []buildanddeploy.Request) {
 	options := buildcontroller.Options{Namespace: o.Namespace, Adopt: o.Adopt, Reuse: o.Reuse, Env: o.Env}
 	for _, c := range buildcontrol.Wanted(v) {

@@ -24,7 +24,7 @@ type wing struct {
 	rooms string
 	// uses are the wings, or single rooms of them, that it may import.
 	uses string
-	// says is the purpose of the wing, and what it must not contain.
+	// says is the purpose of the wing, and its limits.
 	says string
 }
 
@@ -60,7 +60,7 @@ var wings = []wing{
 		"Tests and measurements of the whole: the binary driven end to end, benchmarks, and fault injection. No other wing imports it, except in tests."},
 }
 
-// limit forbids packages that match in to import packages that match not, except packages that match unless.
+// limit forbids packages that match in to import packages that match not. Packages that match unless are exempt.
 type limit struct{ in, not, unless, because string }
 
 var limits = []limit{
@@ -79,7 +79,7 @@ var limits = []limit{
 	{`^internal/tiltfile/(language|lsp)$`, `^internal/(base/[^s]|containers)`, ``, "answers to editors need neither the interpreter nor a session"},
 }
 
-// place is where a package is in the house.
+// place is the position of a package in the plan.
 type place struct {
 	wing *wing
 	room string // of the wing, "." for the wing's own package
@@ -301,7 +301,7 @@ func sentence(t *testing.T, pkg string) string {
 	return ""
 }
 
-// fresh compares a generated file with what it should hold, or writes it.
+// fresh compares a generated file with its expected content, or writes it.
 func fresh(t *testing.T, file string, want []byte) {
 	t.Helper()
 	if *update {
