@@ -11,7 +11,7 @@ import (
 //go:embed dist
 var dist embed.FS
 
-// Dir is the environment variable with a folder whose files replace those of the binary, for work on the page.
+// Dir names the environment variable for a folder whose files replace the files in the binary, for work on the page.
 const Dir = "HONE_WEB_DIR"
 
 // Files returns the files of the page, index.html among them.

@@ -6,14 +6,14 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// Block is a block of code of a page. The word after the fence says its language, and the words after that what a test does with
+// Block is a block of code of a page. The word after the fence names its language, and the words after that tell a test how to use
 // it:
 //
 //	python file=Tiltfile   it is the content of a file, which the reader writes
 //	sh                     commands that the reader runs, in this order, and that succeed
 //	sh fails               commands that fail
 //	sh up                  commands that go on running beside the following ones, as in another terminal
-//	sh until               commands that are run again until they print what the following block shows
+//	sh until               commands that are run again until they print the following block
 //	sh elsewhere="…"       commands that cannot run in a test, with the reason
 //	needs=cargo            a program that the page needs on the reader's machine
 //	text                   after commands: lines that they print, in this order; … stands for any text

@@ -29,7 +29,7 @@ const Index = "index"
 type Page struct {
 	// Topic is the page's name, which is the name of its file without its ending: live-update/go.
 	Topic string
-	// Title is its heading, and Summary what the index says about it.
+	// Title is its heading, and Summary is its description in the index.
 	Title, Summary string
 	// Group is the heading of the index under which it is listed; empty for the index.
 	Group string

@@ -212,7 +212,7 @@ func TestWidth(t *testing.T) {
 	}
 }
 
-// TestHTML checks that every file of the site is well-formed, loads only what is there, and has no inline code or style.
+// TestHTML checks that every file of the site is well-formed, loads only existing files, and has no inline code or style.
 func TestHTML(t *testing.T) {
 	names := HTMLNames()
 	for _, name := range names {

@@ -20,7 +20,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// site holds what the pages load: the style, the icon and the search. The session's page is built with the same palette and icon.
+// site holds the files that the pages load: the style, the icon and the search. The session's page is built with the same palette
+// and icon.
 //
 //go:embed site
 var site embed.FS
@@ -28,7 +29,7 @@ var site embed.FS
 // assets are the files of site.
 var assets = []string{"docs.css", "docs.js", "favicon.svg", "palette.css"}
 
-// searchFile is what docs.js searches.
+// searchFile is the file that docs.js searches.
 const searchFile = "search.json"
 
 // HTMLNames returns the names of all files of the documentation as a web site. Its pages refer to each other by relative addresses,
@@ -115,7 +116,7 @@ func (p Page) html() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// contents writes the list of all pages, the groups of which are folded but for that of the page.
+// contents writes the list of all pages. All groups are folded, except the group of the page.
 func (p Page) contents(b *bytes.Buffer) {
 	group := ""
 	for _, other := range Pages()[1:] {
@@ -139,7 +140,7 @@ func (p Page) contents(b *bytes.Buffer) {
 	b.WriteString("</ul></details>\n")
 }
 
-// searchData is what the search of the site looks at: for each page the address, title, summary and text.
+// searchData returns the data for the site's search: the address, title, summary and text of each page.
 func searchData() ([]byte, error) {
 	type entry struct {
 		Page    string `json:"page"`

@@ -106,7 +106,7 @@ func (t *terminal) block(n ast.Node, margin string, width int) {
 		t.table(n, margin, width)
 	case *ast.ThematicBreak:
 		t.out.WriteString("\n" + margin + strings.Repeat("─", 10) + "\n")
-	case *ast.HTMLBlock: // comments for those who edit the page
+	case *ast.HTMLBlock: // comments for editors of the page
 	default:
 		t.blocks(n, margin, width)
 	}
@@ -186,7 +186,7 @@ func (t *terminal) list(n *ast.List, margin string, width int) {
 	}
 }
 
-// table writes a table whose last column takes what the others leave.
+// table writes a table, shrinking the widest columns until it fits the width.
 func (t *terminal) table(n *table.Table, margin string, width int) {
 	var rows [][]string
 	for r := n.FirstChild(); r != nil; r = r.NextSibling() {
@@ -225,7 +225,7 @@ func (t *terminal) table(n *table.Table, margin string, width int) {
 	}
 }
 
-// columnWidths gives each column what it needs, and takes from the widest ones until all fit.
+// columnWidths gives each column the width of its widest cell, and shrinks the widest columns until all fit.
 func columnWidths(rows [][]string, width int) []int {
 	var widths []int
 	for _, row := range rows {
