@@ -10,9 +10,9 @@ import (
 
 // backend reports events in folders. It need not be exact: an event is only a reason to look at a path.
 type backend interface {
-	// Add starts watching what happens directly in the folder dir, following dir itself if it is a link and link is set.
-	// fresh is false if the same folder was already watched under that name. The errors are the system's, with
-	// errNoWatches or errNoInstance in the chain if a limit is reached.
+	// Add starts watching the entries of the folder dir, but not of its subfolders, following dir itself if it is a link and link is
+	// set. fresh is false if the same folder was already watched under that name. The errors are the system's, with errNoWatches or
+	// errNoInstance in the chain if a limit is reached.
 	Add(dir string, link bool) (fresh bool, err error)
 	// AddSelf watches only for the move or removal of the folder itself, where the system can distinguish that;
 	// elsewhere it does nothing. Add turns this into a full watch, which only Remove ends.
@@ -33,7 +33,7 @@ var (
 	errNoInstance = errors.New("no more watchers")
 )
 
-// op is what happened.
+// op is the kind of an event.
 type op uint8
 
 const (
@@ -53,7 +53,7 @@ const (
 	opSelf
 	// opOverflow: events were lost.
 	opOverflow
-	// opMark: what came before it happened before the mark was set.
+	// opMark: all notices before it are about changes that were made before the mark was set.
 	opMark
 )
 

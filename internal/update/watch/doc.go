@@ -10,9 +10,9 @@
 //
 // # Concurrency
 //
-// New starts nothing. Watcher.Run owns the goroutine that reads the back end and the one that hashes files; it waits for
-// both before it returns, and calls the sink from its own goroutine only. It reads many paths in a few goroutines, for which it waits. Set, Problems and Run may be called from
-// different goroutines. Settler.Run starts no goroutine. Matchers may be shared.
+// New starts nothing. Watcher.Run owns the goroutine that reads the back end and the one that hashes files; it waits for both
+// before it returns, and calls the sink from its own goroutine only. It reads many paths in a few goroutines, and waits for them.
+// Set, Problems and Run may be called from different goroutines. Settler.Run starts no goroutine. Matchers may be shared.
 //
 // # Testing
 //

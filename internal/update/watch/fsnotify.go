@@ -18,11 +18,11 @@ type portable struct {
 	watcher *fsnotify.Watcher // guarded by mu; nil until the system grants one
 	closed  bool
 	dirs    map[string]dirState // guarded by mu
-	stale   []string            // guarded by mu; what the watcher must forget
+	stale   []string            // guarded by mu; the names that the watcher must forget
 	opened  chan struct{}       // closed when watcher is set
 }
 
-// dirState is how far the watch of a folder can be relied on.
+// dirState is the reliability of the watch of a folder.
 type dirState uint8
 
 const (

@@ -10,7 +10,7 @@ import (
 const (
 	// staleLock is the age from which an index.lock counts as left behind by a Git process that died.
 	staleLock = 15 * time.Second
-	// forgetGit is how long the repository of a folder is cached.
+	// forgetGit is the time for which the repository of a folder is cached.
 	forgetGit = 30 * time.Second
 )
 

@@ -17,7 +17,7 @@ const (
 	// smallFile is the largest size of files that are read immediately after an event, and read ahead of time so that
 	// there is a hash to compare with.
 	smallFile = 1 << 20
-	// maxAhead and maxAheadBytes bound what is read ahead of time.
+	// maxAhead and maxAheadBytes bound the number and the total size of the files that are read ahead of time.
 	maxAhead      = 50_000
 	maxAheadBytes = 512 << 20
 	// aheadSlice and aheadPause are the slices and pauses of reading ahead, which leave the machine to others.
@@ -59,7 +59,7 @@ func hashFile(path string, st stat, buf *[]byte) (hash uint64, torn bool, err er
 	return xxh3.Hash((*buf)[:n]), !after.sameFile(st), nil
 }
 
-// hashStream is hashFile for files of any size. It stops when ctx ends.
+// hashStream works like hashFile, for files of any size. It stops when ctx ends.
 func hashStream(ctx context.Context, path string, buf []byte) (uint64, stat, error) {
 	f, err := rawfile.Open(path)
 	if err != nil {
@@ -112,7 +112,7 @@ type hasher struct {
 // hashJob is a large file to read because something happened to it.
 type hashJob struct {
 	path string
-	// compare is whether the result decides if the file changed; otherwise it is only stored.
+	// compare is set if the result decides whether the file changed; otherwise it is only stored.
 	compare bool
 	tries   int
 }
@@ -233,7 +233,7 @@ func (h *hasher) send(ctx context.Context, rs []hashResult) bool {
 	}
 }
 
-// rest waits between two slices, unless something urgent comes.
+// rest waits between two slices. Something urgent ends the wait.
 func (h *hasher) rest(ctx context.Context) bool {
 	t := time.NewTimer(aheadPause)
 	defer t.Stop()

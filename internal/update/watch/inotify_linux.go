@@ -35,7 +35,7 @@ type inotify struct {
 	byDir  map[string]int32
 	full   map[string]bool // the folders in byDir whose content is watched
 	opened chan struct{}   // closed when file is set
-	// mounted is what was mounted before the first folder was watched.
+	// mounted are the mounts from before the first folder was watched.
 	mounted map[string]string
 	marks   map[int32]*mark // guarded by mu; by the watch whose end stands for the mark
 }
@@ -267,7 +267,7 @@ func (n *inotify) translate(out []notice, wd int32, mask uint32, name string) []
 	return out
 }
 
-// nameOp returns what happened to a name in a folder.
+// nameOp returns the kind of an event about a name in a folder.
 func nameOp(mask uint32) (op, bool) {
 	switch {
 	case mask&unix.IN_CREATE != 0:

@@ -90,8 +90,8 @@ func (w *Watcher) handleName(n notice, now time.Time) {
 	}
 }
 
-// noteTouch notes a known file whose time was set by nothing that has written to it. To write the same content again is no touch: commands
-// that depend on what they write would run without end.
+// noteTouch notes a known file whose modification time was set without a write. Writing the same content again is no touch:
+// otherwise commands that depend on their own output would run in an endless loop.
 func (w *Watcher) noteTouch(path string) {
 	old := w.folders[filepath.Dir(path)].files[filepath.Base(path)]
 	st, err := w.lstat(path)
@@ -238,7 +238,7 @@ func (w *Watcher) lookAtLarge(parent *folder, path string, st stat, old record, 
 	w.rehash.put(path, now, 2*youngFile*time.Millisecond, false)
 }
 
-// maxTries is how often a large file that changes while it is read is read again.
+// maxTries is the number of attempts to read a large file that changes while it is read.
 const maxTries = 5
 
 // hashed processes the hasher's results.

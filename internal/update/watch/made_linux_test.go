@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lastTick is the earliest change time that the kernel would record now.
+// lastTick returns the earliest change time that the kernel would record now.
 func lastTick() time.Time {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &t) != nil {

@@ -4,5 +4,5 @@ package watch
 
 import "time"
 
-// tick is how much earlier than the change itself a file's change time may be.
+// tick is the longest time by which a file's change time may precede the change itself.
 const tick time.Duration = 0

@@ -4,5 +4,5 @@ package watch
 
 import "time"
 
-// lastTick is now: other systems are not known to record an earlier time.
+// lastTick returns the present time: other systems are not known to record an earlier one.
 func lastTick() time.Time { return time.Now() }

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Mark watches a private file and removes the watch at once: the system reports the end of the watch after all earlier
-// events. Without any watch there is nothing to wait for.
+// Mark watches a private file and removes the watch at once: the system reports the end of the watch after all earlier events. If
+// no folder is watched, the mark counts as passed at once.
 func (n *inotify) Mark(m *mark) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -73,11 +73,11 @@ type ignoreSet struct {
 	root *dirVerdict
 }
 
-// dirVerdict is what the patterns say about a folder.
+// dirVerdict is the result of the patterns for a folder.
 type dirVerdict struct {
 	// fits holds, for each pattern, whether it fits the folder or one above it, and so everything below.
 	fits []bool
-	// entire is whether everything below the folder is left out.
+	// entire is set if everything below the folder is left out.
 	entire bool
 }
 
@@ -145,7 +145,7 @@ func parentOf(rel string) string {
 	return rel[:i]
 }
 
-// verdict returns what the patterns say about a folder, from the cache where possible.
+// verdict returns the result of the patterns for a folder, from the cache where possible.
 func (s *ignoreSet) verdict(rel string) *dirVerdict {
 	if rel == "" {
 		return s.root

@@ -13,8 +13,8 @@ import (
 	"github.com/hone-dev/hone/internal/base/retry"
 )
 
-// mountTable lists the mounts that this process sees. The system wakes who polls it when it changes, but reports no event in the
-// folder that something is mounted on.
+// mountTable lists the mounts that this process sees. The system wakes a process that polls the table when it changes, but reports
+// no event in the folder that something is mounted on.
 const mountTable = "/proc/self/mountinfo"
 
 // mountsPause is the shortest time between two looks at the mounts: container engines make many.
@@ -76,7 +76,7 @@ func changedMounts(before, now map[string]string) (ns []notice) {
 	return ns
 }
 
-// mounts returns what is mounted, by path: the number of the topmost mount there.
+// mounts returns the mounts: the number of the topmost mount at each path.
 func mounts() map[string]string {
 	out := map[string]string{}
 	text, err := os.ReadFile(mountTable)

@@ -14,7 +14,7 @@ import (
 // pattern is one line of an ignore file. The common forms are compared directly; the others are left to patternmatcher,
 // whose semantics all of them have.
 type pattern struct {
-	// except is whether the pattern is an exception to earlier ones.
+	// except is set if the pattern is an exception to earlier ones.
 	except bool
 	// text is the pattern without "!", with the separators of this system.
 	text  string
@@ -27,7 +27,7 @@ type pattern struct {
 	holder *pattern
 }
 
-// form is how a pattern is compared.
+// form is the form of a pattern, which determines how it is compared.
 type form uint8
 
 const (
@@ -166,7 +166,7 @@ func guard(text string) string {
 	return text
 }
 
-// escaped reports whether what comes after text is escaped by it.
+// escaped reports whether text ends in a backslash that escapes the character after text.
 func escaped(text string) bool {
 	n := len(text) - len(strings.TrimRight(text, `\`))
 	return filepath.Separator != '\\' && n%2 == 1

@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// manyLooks is the number of paths from which on they are read by several goroutines before they are looked at: of 20,000 files that
-	// appear at once, reading takes most of the time.
+	// manyLooks is the smallest number of paths that several goroutines read before they are looked at: for 20,000 files that appear
+	// at once, reading takes most of the time.
 	manyLooks = 64
 	// mostReaders bounds these goroutines.
 	mostReaders = 4
 )
 
-// peek is what was read of a path.
+// peek is the result of reading a path.
 type peek struct {
-	at   time.Time // when it was about to be read
+	at   time.Time // the time just before it was read
 	stat stat
 	hash uint64 // of a small file or a link
 	torn bool   // see hashFile
@@ -62,7 +62,7 @@ func peekAll(ls []*look) map[string]peek {
 	return out
 }
 
-// lstat is lstat for a path that may have been read before.
+// lstat works like the function lstat, for a path that may have been read before.
 func (w *Watcher) lstat(path string) (stat, error) {
 	if p, ok := w.peeks[path]; ok {
 		return p.stat, nil
@@ -70,7 +70,7 @@ func (w *Watcher) lstat(path string) (stat, error) {
 	return lstat(path)
 }
 
-// peek reads the small file or the link at a path that st describes, unless that was done before.
+// peek reads the small file or the link at a path that st describes, if that has not been done before.
 func (w *Watcher) peek(path string, st stat) peek {
 	if p, ok := w.peeks[path]; ok && p.stat == st {
 		return p

@@ -17,9 +17,9 @@ type look struct {
 	path  string
 	due   time.Time
 	since time.Time // when the path began to wait
-	// unclosed is whether the file was created or written, and not yet seen closed.
+	// unclosed is set if the file was created or written, and has not been seen closed since.
 	unclosed bool
-	// open is whether the file existed before, so that it may stay open for as long as its writer runs.
+	// open is set if the file existed before, so that it may stay open for as long as its writer runs.
 	open  bool
 	index int
 }

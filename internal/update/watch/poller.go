@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// pollSlice is how long folders are compared before events get a turn.
+	// pollSlice is the time for which folders are compared before events get a turn.
 	pollSlice = 5 * time.Millisecond
 	// A pass over all polled folders is followed by a pause of pollShare times its duration, within these bounds.
 	pollShare    = 40

@@ -30,7 +30,7 @@ type consumer struct {
 // root is one path that a consumer requests.
 type root struct {
 	path string
-	// droppings leaves out what is ephemeral below the root.
+	// droppings leaves out ephemeral files below the root.
 	droppings Matcher
 	// wanted are the consumers that request the path, as positions in registry.consumers.
 	wanted []int

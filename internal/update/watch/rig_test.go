@@ -182,7 +182,7 @@ func (r *rig) hashedAll() {
 	})
 }
 
-// take returns what was reported since the last time, as "target: path …" in order.
+// take returns the reports since the last call, as "target: path …" in order.
 func (r *rig) take() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -225,7 +225,7 @@ func age(t testing.TB, dir string) {
 	}
 }
 
-// backends are the back ends of this system.
+// backends returns the back ends of this system.
 func backends() map[string]func() backend {
 	return map[string]func() backend{"native": newBackend, "portable": func() backend { return newPortable() }}
 }

@@ -100,7 +100,7 @@ func (w *Watcher) release(dir string) {
 	w.forget(f)
 }
 
-// sweep releases everything that no consumer wants any more.
+// sweep releases everything that no consumer wants anymore.
 func (w *Watcher) sweep(old *registry) {
 	for root := range w.anchors {
 		if w.reg.roots[root] == nil {

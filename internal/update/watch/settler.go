@@ -14,10 +14,10 @@ import (
 
 // SettlerOptions configure a Settler. The zero value means the defaults.
 type SettlerOptions struct {
-	// Quiet is how long nothing may change before a target's changes are released; 30 ms by default.
+	// Quiet is the time without changes after which a target's changes are released; 30 ms by default.
 	Quiet time.Duration
-	// Eager replaces Quiet, if it is shorter, for the targets for which IsEager returns true; 5 ms by default. It falls to nothing
-	// for those whose changes come one file at a time. Add calls IsEager, which must not call the settler; nil means no target.
+	// Eager replaces Quiet, if it is shorter, for the targets for which IsEager returns true; 5 ms by default. It falls to nothing for
+	// targets whose changes come one file at a time. Add calls IsEager, which must not call the settler; nil means no target.
 	Eager   time.Duration
 	IsEager func(model.TargetID) bool
 	// MaxQuiet bounds the quiet time, which grows for targets whose changes come in bursts; 200 ms by default.
@@ -51,7 +51,7 @@ type Settler struct {
 	handing bool                         // guarded by mu; Run is handing over a batch
 }
 
-// settling is the state of one target. It is kept between bursts, with what was learned.
+// settling is the state of one target. It is kept between bursts, with the quiet time that was learned.
 type settling struct {
 	id    model.TargetID
 	order int
@@ -62,7 +62,7 @@ type settling struct {
 	first time.Time        // when the first of paths came
 	last  time.Time        // when the latest change came, kept after the release
 	gap   time.Duration    // the longest pause within this burst
-	quiet time.Duration    // what was learned from earlier bursts
+	quiet time.Duration    // the quiet time that was learned from earlier bursts
 	lone  bool             // this burst, or the one before it, is one change of one file of this target alone
 	retry time.Time        // when to look at the lock again
 }
@@ -137,9 +137,9 @@ func (s *Settler) add(c Change, b Batch, now time.Time) {
 	}
 }
 
-// learn adapts a target's quiet time when a burst begins; gap is the time since the change before it. A burst that
-// follows soon after a release belonged to the released changes: a formatter or a generator was still at work. Lone
-// saves shorten the wait of an eager target, which is the largest part of what a restart costs beside the program's start.
+// learn adapts a target's quiet time when a burst begins; gap is the time since the change before it. A burst that follows soon
+// after a release belonged to the released changes: a formatter or a generator was still at work. Single saves shorten the wait of
+// an eager target. Apart from the program's start, this wait is the largest part of the time that a restart takes.
 func (s *Settler) learn(t *settling, gap time.Duration) {
 	least := s.quiet(t.id)
 	if gap < s.opts.MaxQuiet {
@@ -219,7 +219,7 @@ func (s *Settler) Run(ctx context.Context, out func(Batch)) error {
 	}
 }
 
-// release removes and returns what has settled, with the time to wait for the next.
+// release removes and returns the settled changes, with the time to wait for the next.
 func (s *Settler) release() (Batch, time.Duration) {
 	now := time.Now()
 	var ready []*settling
@@ -263,7 +263,7 @@ func (s *Settler) release() (Batch, time.Duration) {
 	return b, max(wait, 0)
 }
 
-// dueAt returns when the changes of a target can be released, unless more come. s.mu is held.
+// dueAt returns the time at which the changes of a target can be released if no more come. s.mu is held.
 func (s *Settler) dueAt(t *settling) time.Time {
 	due := s.restsAt(t)
 	if c := s.configs; c != nil && c != t && t.shares(c) {
@@ -288,7 +288,7 @@ func (t *settling) shares(other *settling) bool {
 	return false
 }
 
-// restsAt returns when a target will have settled, unless more changes come. s.mu is held.
+// restsAt returns the time at which a target will have settled if no more changes come. s.mu is held.
 func (s *Settler) restsAt(t *settling) time.Time {
 	quiet := min(max(t.quiet, 2*t.gap), s.opts.MaxQuiet)
 	if !t.lone {

@@ -7,7 +7,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Spec describes the changes that one consumer wants: those below its Paths, except what its Ignores leave out. A path
+// Spec describes the changes that one consumer wants: the changes below its Paths, except those that its Ignores leave out. A path
 // may be a file, a folder, or not exist yet.
 type Spec struct {
 	ID model.TargetID
@@ -41,7 +41,7 @@ func equalIgnores(a, b []model.Ignore) bool {
 	})
 }
 
-// Change is what changed for one target.
+// Change lists the changed paths of one target.
 type Change struct {
 	ID model.TargetID
 	// Paths are absolute, sorted and distinct. Each is a file or symbolic link that is new or different, or a known path
@@ -73,12 +73,12 @@ const (
 // reverted reports whether the state is the same as before.
 func (p Print) reverted() bool { return p.Was == p.Now && p.Was != PrintUnknown }
 
-// Batch is what changed at one moment.
+// Batch holds the changes of one moment.
 type Batch struct {
 	// Changes holds at most one entry per target.
 	Changes []Change
-	// At is when the latest of the changes was noticed, and Made when the latest was made: the file system's change time
-	// where this machine's clock set it and it is exact, otherwise the time at which the system reported the change.
+	// At is the time at which the latest of the changes was noticed, and Made the time at which the latest was made: the file system's
+	// change time where this machine's clock set it and it is exact, otherwise the time at which the system reported the change.
 	At, Made time.Time
 }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// kind is what is at a path.
+// kind is the kind of a directory entry.
 type kind uint8
 
 const (
@@ -28,13 +28,13 @@ type stat struct {
 	kind            kind
 }
 
-// record is what is known about a file.
+// record holds the known facts about a file.
 type record struct {
 	stat
 	hash   uint64
 	hashed bool
-	// age is how many milliseconds old the file's last write was when the file was looked at. File times have a limited
-	// resolution, so a later write to a young file may leave them unchanged.
+	// age is the time, in milliseconds, between the file's last write and the look at the file. File times have a limited resolution,
+	// so a later write to a young file may leave them unchanged.
 	age uint16
 }
 
@@ -54,7 +54,7 @@ func newRecord(st stat, now time.Time) record {
 // same reports whether the file is unchanged, as far as its metadata shows.
 func (s stat) same(o stat) bool { return s == o || s.sameFile(o) && s.perm == o.perm }
 
-// sameFile is like same, but ignores the permissions and the number of links.
+// sameFile works like same, but ignores the permissions and the number of links.
 func (s stat) sameFile(o stat) bool {
 	return s.kind == o.kind && s.size == o.size && s.mtime == o.mtime && s.ctime == o.ctime && s.ino == o.ino
 }
@@ -71,7 +71,8 @@ func (r record) print() Fingerprint {
 	return p
 }
 
-// ChangedAt returns when a file, link or folder itself was changed, by what the file system has recorded; zero if it cannot be read.
+// ChangedAt returns the time at which a file, link or folder itself was changed, as the file system has recorded it; zero if it
+// cannot be read.
 func ChangedAt(path string) time.Time {
 	st, err := lstat(path)
 	if err != nil {

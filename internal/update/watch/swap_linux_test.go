@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// swap makes each of two paths what the other was.
+// swap exchanges two paths.
 func swap(t *testing.T, a, b string) {
 	t.Helper()
 	do(t, unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE))

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// swap makes each of two paths what the other was.
+// swap exchanges two paths.
 func swap(t *testing.T, a, b string) {
 	t.Helper()
 	do(t, os.Rename(b, a+".old"), os.Rename(a, b), os.Rename(a+".old", a))

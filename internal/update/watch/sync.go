@@ -38,8 +38,8 @@ func (w *Watcher) Sync(ctx context.Context) error {
 	}
 }
 
-// waited releases the callers of Sync whose marks are passed once nothing is left to look at, and reports whether some
-// must keep waiting. Run calls it after the sink.
+// waited releases the callers of Sync whose marks are passed, as soon as no look is pending, and reports whether some must keep
+// waiting. Run calls it after the sink.
 func (w *Watcher) waited() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

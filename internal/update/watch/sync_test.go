@@ -58,7 +58,7 @@ func TestSync(t *testing.T) {
 	}
 }
 
-// TestSyncWithoutRun checks that Sync ends with its context, and does not wait where nothing is watched.
+// TestSyncWithoutRun checks that Sync ends with its context, and does not wait if no folder is watched.
 func TestSyncWithoutRun(t *testing.T) {
 	w, err := New(Options{})
 	if err != nil {

@@ -17,15 +17,16 @@ type folder struct {
 	dev, ino uint64
 	files    map[string]record   // the wanted files in it, by name
 	subs     map[string]struct{} // the names of the folders in it that are watched
-	// scanned is whether the folder belongs to a tree and has been read; otherwise it is only an anchor.
+	// scanned is set if the folder belongs to a tree and has been read; otherwise it is only an anchor.
 	scanned bool
-	// held is whether a wanted file has ever been in it or below it.
+	// held is set once a wanted file has been in it or below it.
 	held bool
-	// follows is whether something at its path was reported before it came: who looks late finds this folder, even if it is empty.
+	// follows is set if something at its path was reported before the folder came: a consumer that looks late finds the folder, even
+	// an empty one.
 	follows bool
-	// unwatched is whether the system sends no events for it, so that it is polled.
+	// unwatched is set if the system sends no events for it, so that it is polled.
 	unwatched bool
-	// remote is whether others can change it without an event, so that it is polled too.
+	// remote is set if others can change it without an event, so that it is polled too.
 	remote bool
 }
 
@@ -64,7 +65,7 @@ func (w *Watcher) visit(dir string, prior *registry, compare bool) []string {
 	return w.list(f, prior, compare || fresh && f.scanned)
 }
 
-// open makes sure that a folder is watched; dir may be a link to a folder if link is set. fresh is whether dir was not
+// open makes sure that a folder is watched; dir may be a link to a folder if link is set. fresh reports whether dir was not
 // watched, or was another folder.
 func (w *Watcher) open(dir string, link bool) (f *folder, fresh bool, err error) {
 	f = w.folders[dir]
@@ -74,7 +75,7 @@ func (w *Watcher) open(dir string, link bool) (f *folder, fresh bool, err error)
 		return nil, false, err
 	}
 	if f != nil && (f.dev != st.dev || f.ino != st.ino) {
-		w.backend.Remove(dir) // that watch is of another folder
+		w.backend.Remove(dir) // the watch belongs to another folder
 		f.dev, f.ino = st.dev, st.ino
 	}
 	fresh, err = w.backend.Add(dir, link)
@@ -168,7 +169,7 @@ func (w *Watcher) found(f *folder, path string, prior *registry) {
 	w.remember(f, path, rec)
 }
 
-// compare looks at a file that may differ from what is known of it.
+// compare looks at a file if its metadata differs from the record, or cannot prove that the file is unchanged.
 func (w *Watcher) compare(f *folder, path string, rec record) {
 	st, err := lstat(path)
 	young := uint16(youngFile)

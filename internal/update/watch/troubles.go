@@ -12,7 +12,7 @@ import (
 // troubles are the present problems.
 type troubles struct {
 	limited *problem.Problem
-	paths   map[string]*problem.Problem // what cannot be read
+	paths   map[string]*problem.Problem // by unreadable path
 	news    bool                        // they changed since they were last reported
 }
 
@@ -66,7 +66,7 @@ func (t *troubles) readable(path string) {
 	}
 }
 
-// sweep drops the problems of paths that no consumer wants any more.
+// sweep drops the problems of paths that no consumer wants anymore.
 func (t *troubles) sweep(reg *registry) {
 	for path := range t.paths {
 		if !reg.wantsBelow(path) && !reg.wants(path) && !reg.spine[filepath.Clean(path)] {

@@ -44,7 +44,7 @@ type Watcher struct {
 	specs  []Spec         // guarded by setMu
 	global []model.Ignore // guarded by setMu
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	reg      *registry
 	folders  map[string]*folder
 	twins    twins
@@ -55,7 +55,7 @@ type Watcher struct {
 	changed  map[string]Print
 	touched  map[string]bool // files of equal content whose time was set
 	latest   time.Time       // when the latest of changed was made
-	told     time.Time       // when the system reported what is being looked at
+	told     time.Time       // when the system reported the change that is being looked at
 	polling  poller
 	troubles troubles
 	buf      []byte
@@ -67,7 +67,7 @@ type Watcher struct {
 	tellMu sync.Mutex // held while OnProblems is called
 }
 
-// timings are how long the watcher waits where a single event is ambiguous.
+// timings are the times for which the watcher waits where a single event is ambiguous.
 type timings struct {
 	// fresh is for a new file: many programs write under a temporary name and rename.
 	fresh time.Duration
@@ -107,10 +107,10 @@ func newWatcher(opts Options, b backend) (*Watcher, error) {
 	return w, err
 }
 
-// Set replaces the specs to watch; global ignores apply to every spec. When Set returns nil, every change that is made
-// from then on is reported, even if Run starts later. Existing files are not changes. Set may take as long as reading
-// the new folders, and no time when nothing is new. On error, which is a *problem.Problem for a bad pattern, the specs
-// stay as they were. Folders that cannot be watched are not an error; see Problems.
+// Set replaces the specs to watch; global ignores apply to every spec. When Set returns nil, every later change is reported, even
+// if Run starts later. Existing files are not changes. Set may take as long as reading the new folders, and no time when nothing is
+// new. On error, which is a *problem.Problem for a bad pattern, the specs stay as they were. Folders that cannot be watched are not
+// an error; see Problems.
 func (w *Watcher) Set(specs []Spec, global []model.Ignore) error {
 	w.setMu.Lock()
 	defer w.setMu.Unlock()

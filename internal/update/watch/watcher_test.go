@@ -21,7 +21,7 @@ func do(t testing.TB, errs ...error) {
 	}
 }
 
-// stamps are two specs for the whole tree, of which b has stamp files.
+// stamps returns two specs for the whole tree, of which b has stamp files.
 func stamps(r *rig) []Spec {
 	a, b := r.spec("a", []string{"."}), r.spec("b", []string{"."})
 	b.Touches = true
