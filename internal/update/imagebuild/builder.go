@@ -25,7 +25,7 @@ type Request struct {
 	Target model.ImageTarget
 	// Deps are the results of the images that the target is based on, by their reference in the Tiltfile.
 	Deps map[string]model.ImageResult
-	// Registry is that of the delivery plan; it determines the image's name.
+	// Registry is the registry of the delivery plan; it determines the image's name.
 	Registry model.Registry
 	// NoCache runs every step again.
 	NoCache bool
@@ -37,10 +37,9 @@ type Request struct {
 	Env []string
 	// Logger receives output and progress; nil discards them.
 	Logger logstore.Logger
-	// OnContext, unless nil, receives how long the transfer of the build context to the engine took, if there was one, before
-	// Build returns.
+	// OnContext, if set, receives the duration of the build context's transfer to the engine, if there was one, before Build returns.
 	OnContext func(took time.Duration)
-	// OnStep, unless nil, receives how many steps of a Dockerfile have begun, and how many there are, whenever that changes.
+	// OnStep, if set, receives the number of begun steps of a Dockerfile, and the number of all steps, whenever one of them changes.
 	// Build calls it on the caller's goroutine. A build command has no steps.
 	OnStep func(begun, all int)
 }
@@ -58,7 +57,7 @@ func New(engine docker.Client) *Builder {
 	return &Builder{docker: engine, registry: newRegistryClient(), now: time.Now}
 }
 
-// Remember makes the builder note in a memory which images come of which inputs.
+// Remember makes the builder record in a memory which image a build made of its inputs.
 func (b *Builder) Remember(in *Memory) *Builder {
 	b.memory = in
 	return b
@@ -112,7 +111,7 @@ func (b *Builder) Reusable(ctx context.Context, prior model.ImageResult) bool {
 	return err == nil && found && im.ID == prior.ImageID
 }
 
-// dockerBuild builds what a Dockerfile describes.
+// dockerBuild builds the image of a Dockerfile.
 func (b *Builder) dockerBuild(ctx context.Context, req Request, spec model.DockerBuild) (model.ImageResult, error) {
 	started := b.now()
 	id, err := b.docker.Build(ctx, docker.BuildRequest{
@@ -157,8 +156,7 @@ func (b *Builder) tagByContent(ctx context.Context, req Request, id string) (mod
 	return result, b.docker.Tag(ctx, id, result.Local)
 }
 
-// platform returns the platform to build for: that in the Tiltfile, otherwise that in the user's environment, otherwise
-// the cluster's.
+// platform returns the platform to build for: the one in the Tiltfile, else the one in the user's environment, else the cluster's.
 func platform(target, cluster string) string {
 	if target != "" {
 		return target

@@ -78,8 +78,8 @@ func (b *Builder) customBuild(ctx context.Context, req Request, spec model.Custo
 	return final, err
 }
 
-// expect fills in the reference that the command has to build, unless the command chooses one itself. For a command with
-// its own tag, the registry does not apply.
+// expect fills in the reference that the command has to build, if the command does not choose one itself. For a command with its
+// own tag, the registry does not apply.
 func (b *Builder) expect(req Request, spec model.CustomBuild, result *model.ImageResult) error {
 	if spec.OutputsImageRefTo != "" {
 		return nil

@@ -30,10 +30,10 @@ func NewDeliverer(engine docker.Client) *Deliverer {
 	return &Deliverer{docker: engine, registry: newRegistryClient(), lookPath: exec.LookPath}
 }
 
-// Deliver delivers the image to the cluster as planned and logs in one line what it does. An image that is already there
-// is not sent again, provided that its tag comes from its content. Delivering the same image twice is harmless. Unless it
-// is nil, sent receives the percentage of the image's bytes that have been sent, whenever that grows, from engines that
-// report it; Deliver calls it on the caller's goroutine.
+// Deliver delivers the image to the cluster as planned and logs the delivery in one line. An image that is already there is not
+// sent again, provided that its tag comes from its content. Delivering the same image twice is harmless. If sent is not nil, it
+// receives the percentage of the image's bytes that have been sent, whenever that grows, from engines that report it; Deliver calls
+// it on the caller's goroutine.
 func (d *Deliverer) Deliver(ctx context.Context, plan Plan, result model.ImageResult, log logstore.Logger, sent func(percent int)) error {
 	if log == nil {
 		log = logstore.Discard
@@ -65,7 +65,7 @@ func (d *Deliverer) Deliver(ctx context.Context, plan Plan, result model.ImageRe
 	return nil
 }
 
-// push sends the image to the registry in its name unless the registry has it.
+// push sends the image to the registry in its name. An image that the registry already has is not sent.
 func (d *Deliverer) push(ctx context.Context, where string, result model.ImageResult, log logstore.Logger, sent func(percent int)) error {
 	if hasContentTag(result.Local, result.ImageID) && d.registry.has(ctx, result.Local) {
 		logstore.Infof(log, "Already in %s: %s", where, result.Local)
@@ -75,7 +75,7 @@ func (d *Deliverer) push(ctx context.Context, where string, result model.ImageRe
 	return d.docker.Push(ctx, result.Local, log, sent)
 }
 
-// pushAnywhere pushes to default_registry, or to the registry in the image's name unless that is Docker Hub's library.
+// pushAnywhere pushes to default_registry, or to the registry in the image's name. Docker Hub's library is refused.
 func (d *Deliverer) pushAnywhere(ctx context.Context, plan Plan, result model.ImageResult, log logstore.Logger, sent func(percent int)) error {
 	if !plan.Registry.Empty() {
 		return d.push(ctx, "registry "+plan.Registry.Host, result, log, sent)

@@ -126,7 +126,7 @@ func TestDeliverNothing(t *testing.T) {
 	}
 }
 
-// node is a container that simulates containerd's command-line tool.
+// node returns a container that simulates containerd's command-line tool.
 func node(name string, labels map[string]string, imported *[]string) docker.FakeContainer {
 	return docker.FakeContainer{Name: name, Labels: labels, Exec: func(_ context.Context, argv []string, stdin io.Reader, out io.Writer) int {
 		switch strings.Join(argv[:5], " ") {

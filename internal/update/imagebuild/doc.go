@@ -4,6 +4,6 @@
 //
 // # Concurrency
 //
-// Builder and Deliverer hold no state of their own and are safe for concurrent use. Build and Deliver block until their
-// work, the goroutines and the processes that they started are done, and end early when their context does.
+// Builder and Deliverer keep no state in memory and are safe for concurrent use. Build and Deliver block until their work, the
+// goroutines and the processes that they started are done, and end early when their context does.
 package imagebuild

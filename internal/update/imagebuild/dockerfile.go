@@ -92,8 +92,8 @@ func uses(contents string, args map[string]*string) []use {
 type scan struct {
 	lex  *shell.Lex
 	args map[string]*string
-	// env are the ARGs before the first stage, local those of the stages. FROM uses the former; for an argument that is
-	// missing there it uses that of an earlier stage, where Docker itself would have no value.
+	// env are the ARGs before the first stage, local are the ARGs of the stages. FROM uses env; for an argument that is missing there
+	// it uses the ARG of an earlier stage, where Docker itself would have no value.
 	env    map[string]string
 	local  map[string]string
 	stages []string
@@ -193,7 +193,7 @@ func (s *scan) mount(n *parser.Node, flag string) {
 	}
 }
 
-// add notes a use unless ref names a stage or is not a reference.
+// add notes a use, except if ref names a stage or is not a reference.
 func (s *scan) add(n *parser.Node, ref string, u use) {
 	if ref == "" || slices.Contains(s.stages, strings.ToLower(ref)) {
 		return

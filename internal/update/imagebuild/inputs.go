@@ -27,15 +27,15 @@ import (
 const (
 	// inputsFormat changes when the same inputs give another image, because hone builds in another way.
 	inputsFormat = "1"
-	// maxInputs bounds how much is read to sum up the inputs of a build; those of a larger one are not known.
+	// maxInputs bounds the number of bytes that are read to sum up the inputs of a build; the sum of larger inputs stays unknown.
 	maxInputs = 2 << 30
 )
 
 var errTooLarge = errors.New("too much to read")
 
-// Known returns the image that a build of the same inputs has made, if that is known and the image still exists: the content of the
-// files, the Dockerfile or the command, the arguments, the images that it is based on. What a build gets from elsewhere does not
-// count, such as the packages that it installs.
+// Known returns the image that an earlier build of the same inputs has made, if it is known and still exists. The inputs are the
+// content of the files, the Dockerfile or the command, the arguments, and the images that it is based on. Other sources of a build
+// do not count, such as the packages that it installs.
 func (b *Builder) Known(ctx context.Context, req Request) (model.ImageResult, bool) {
 	if b.memory == nil || req.NoCache {
 		return model.ImageResult{}, false
@@ -76,9 +76,9 @@ func (b *Builder) reuse(ctx context.Context, req Request) (model.ImageResult, bo
 
 // summing is the sum of the inputs of a build that runs at the same time.
 type summing struct {
-	before uint64 // how the files looked before the build
+	before uint64 // the sum of the files' metadata before the build
 	done   chan struct{}
-	sum    string // valid when done, if err is nil, as is read: how they looked when they were read
+	sum    string // valid when done, if err is nil; read is the sum of the files' metadata when they were read
 	read   uint64
 	err    error
 }
@@ -102,8 +102,8 @@ func (b *Builder) summing(ctx context.Context, req Request) *summing {
 	return s
 }
 
-// remember waits for the sum of the inputs and notes which image came of them. Files that have changed meanwhile leave unknown which
-// content of them is in the image.
+// remember waits for the sum of the inputs and records the image that was built from them. If files have changed meanwhile, it
+// records nothing, because either content may be in the image.
 func (b *Builder) remember(ctx context.Context, s *summing, req Request, result model.ImageResult) {
 	<-s.done
 	if s.err != nil || s.read != s.before {
@@ -114,14 +114,14 @@ func (b *Builder) remember(ctx context.Context, s *summing, req Request, result 
 	}
 }
 
-// look sums up how the files of a target look, without reading them.
+// look sums up the metadata of a target's files, without reading the files.
 func look(ctx context.Context, t model.ImageTarget) (uint64, error) {
 	in := inputs{look: xxh3.New()}
 	err := in.target(ctx, t)
 	return in.look.Sum64(), err
 }
 
-// sumUp returns the sum of what a build depends on, and how its files looked.
+// sumUp returns the sum of a build's inputs, and the sum of the metadata of its files.
 func (b *Builder) sumUp(ctx context.Context, req Request) (sum string, looked uint64, err error) {
 	in := inputs{to: sha256.New(), look: xxh3.New()}
 	t := req.Target
@@ -149,7 +149,7 @@ func (b *Builder) sumUp(ctx context.Context, req Request) (sum string, looked ui
 	return hex.EncodeToString(in.to.Sum(nil)), in.look.Sum64(), err
 }
 
-// addDocker adds what a Dockerfile and its arguments say.
+// addDocker adds the content of a Dockerfile and its arguments.
 func (b *Builder) addDocker(ctx context.Context, in *inputs, req Request, spec model.DockerBuild) error {
 	contents := rewriteBases(spec, req.Deps)
 	in.add("docker", contents, spec.Target, platform(spec.Platform, req.Platform), spec.Network, spec.ExtraHosts, spec.Secrets, spec.SSH)
@@ -160,7 +160,7 @@ func (b *Builder) addDocker(ctx context.Context, in *inputs, req Request, spec m
 		}
 		in.add(name, value, given)
 	}
-	for _, ref := range BaseImages(contents, spec.BuildArgs) { // one that the engine has may have been replaced there
+	for _, ref := range BaseImages(contents, spec.BuildArgs) { // an image of this name in the engine may have been replaced
 		im, found, err := b.docker.Inspect(ctx, ref)
 		if err != nil {
 			return err
@@ -172,10 +172,10 @@ func (b *Builder) addDocker(ctx context.Context, in *inputs, req Request, spec m
 	return nil
 }
 
-// inputs sums up what a build depends on.
+// inputs sums up the inputs of a build.
 type inputs struct {
-	to    hash.Hash    // nil reads no file
-	look  *xxh3.Hasher // how the files look
+	to    hash.Hash    // nil if no file is read
+	look  *xxh3.Hasher // of the files' metadata
 	bytes int64
 }
 
@@ -214,7 +214,7 @@ func (in *inputs) watched(ctx context.Context, spec model.WatchSpec) error {
 			case path != root && entry.IsDir() && ignored.MatchesEntireDir(path):
 				return fs.SkipDir
 			case path != root && ignored.Matches(path):
-				return nil // what it holds may be included again
+				return nil // a negated pattern may include entries of the folder again
 			}
 			info, err := entry.Info()
 			if err != nil {

@@ -131,7 +131,7 @@ func write(t *testing.T, path, content string) {
 	}
 }
 
-// TestInputsThatChangeMeanwhile saves a file while an image is built: what is in the image is not known then.
+// TestInputsThatChangeMeanwhile saves a file while an image is built: then the content of the image is unknown.
 func TestInputsThatChangeMeanwhile(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "main.go"), "package main")
@@ -150,7 +150,7 @@ func TestInputsThatChangeMeanwhile(t *testing.T) {
 	}
 }
 
-// TestReuse builds the same twice, and asks to use again what is known.
+// TestReuse builds the same inputs twice, and asks to reuse the known image.
 func TestReuse(t *testing.T) {
 	b, engine := newTestBuilder(t)
 	b.Remember(NewMemory(t.TempDir()))

@@ -11,11 +11,11 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// kept is how many builds a Memory keeps.
+// kept is the number of builds that a Memory keeps.
 const kept = 300
 
-// Memory keeps which image came of which inputs, in a folder with one file for each build, so that another process knows it. It is a
-// cache: what cannot be read or written is not known.
+// Memory remembers the images that builds made of their inputs, in a folder with one file for each build, so that other processes
+// can use them. It is a cache: a file that cannot be read or written counts as missing.
 type Memory struct{ dir string }
 
 // NewMemory returns the memory in a folder, which is made when it is first written to.
@@ -32,7 +32,7 @@ type remembered struct {
 
 func (m *Memory) path(inputs string) string { return filepath.Join(m.dir, inputs+".json") }
 
-// get returns the image that came of some inputs.
+// get returns the image that was built from some inputs.
 func (m *Memory) get(inputs string) (model.ImageResult, bool) {
 	r, ok := m.read(m.path(inputs))
 	return model.ImageResult{Local: r.Local, Cluster: r.Cluster, ImageID: r.ImageID}, ok
@@ -53,7 +53,7 @@ func (m *Memory) newest(ref string) (model.ImageResult, bool) {
 	return model.ImageResult{}, false
 }
 
-// put notes which image came of some inputs, and forgets the oldest builds.
+// put records the image that was built from some inputs, and forgets the oldest builds.
 func (m *Memory) put(inputs, ref string, result model.ImageResult) {
 	raw, err := json.Marshal(remembered{Of: ref, Local: result.Local, Cluster: result.Cluster, ImageID: result.ImageID})
 	if err != nil || os.MkdirAll(m.dir, 0o700) != nil || atomicfile.Write(m.path(inputs), raw, 0o600) != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestRealNodes loads an image into node containers that run a real containerd, as those of kind and k3d do.
+// TestRealNodes loads an image into node containers that run a real containerd, like the nodes of kind and k3d.
 func TestRealNodes(t *testing.T) {
 	engine := realEngine(t)
 	image := nodeImage(t)

@@ -10,7 +10,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestProgress checks that a build reports the steps of its Dockerfile, a build command none, and a push what it has sent.
+// TestProgress checks that a build reports the steps of its Dockerfile, a build command reports none, and a push reports its
+// progress.
 func TestProgress(t *testing.T) {
 	engine := docker.NewFake()
 	engine.AddImage("busybox")

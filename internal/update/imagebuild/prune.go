@@ -13,7 +13,7 @@ import (
 // ownTag matches references that end in a content tag.
 var ownTag = regexp.MustCompile(`[:-]` + tagPrefix + `[0-9a-f]{16}$`)
 
-// PruneRequest describes what to remove.
+// PruneRequest selects the images to remove.
 type PruneRequest struct {
 	Settings model.DockerPruneSettings
 	// Of are the references of the images in their Tiltfile: the settings belong to that Tiltfile and do not apply to
@@ -28,8 +28,7 @@ type PruneRequest struct {
 type Pruned struct {
 	// Refs are the references that were removed.
 	Refs []string
-	// Images is how many images were removed with them, and Bytes is their total size, with shared layers counted for
-	// each.
+	// Images is the number of images that were removed with them, and Bytes is their total size, with shared layers counted for each.
 	Images int
 	Bytes  int64
 }
@@ -68,8 +67,8 @@ func (b *Builder) Prune(ctx context.Context, req PruneRequest) (Pruned, error) {
 	return done, firstErr
 }
 
-// othersOwn reports whether an image has only references that are not hone's: it was built on one of hone's images and
-// inherited its labels. It is not a version of the image that the label names.
+// othersOwn reports whether an image has only references that hone did not make: it was built on one of hone's images and inherited
+// its labels. It is not a version of the image that the label names.
 func othersOwn(im docker.Image) bool {
 	return len(im.Tags) > 0 && !slices.ContainsFunc(im.Tags, ownTag.MatchString)
 }

@@ -53,8 +53,8 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// TestPruneLeavesOthers prunes one image of two: the other's old versions stay unless all are requested. An image that a
-// user built on one of hone's does not count as a version.
+// TestPruneLeavesOthers prunes one image of two: the other's old versions stay, except when all are requested. An image that a user
+// built on one of hone's images does not count as a version.
 func TestPruneLeavesOthers(t *testing.T) {
 	b, engine := newTestBuilder(t)
 	built := map[string]string{}

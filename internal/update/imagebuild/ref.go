@@ -15,7 +15,7 @@ import (
 // tagPrefix begins every tag that is derived from the image's content.
 const tagPrefix = "hone-"
 
-// tagHex is how many hexadecimal digits of the image's id a content tag has.
+// tagHex is the number of hexadecimal digits of the image's id in a content tag.
 const tagHex = 16
 
 // maxTag is the length in bytes that registries allow for a tag.

@@ -60,7 +60,7 @@ func (b *Builder) supervised(ctx context.Context, req Request, id string) (strin
 	return id, nil
 }
 
-// supervisedDockerfile makes the synclet run the containers' command in the Tiltfile, otherwise that of the image.
+// supervisedDockerfile makes the synclet run the containers' command in the Tiltfile, otherwise the command of the image.
 func supervisedDockerfile(target model.ImageTarget, im docker.Image, from string) (string, error) {
 	entrypoint, cmd := im.Entrypoint, im.Cmd
 	if target.Entrypoint != nil {

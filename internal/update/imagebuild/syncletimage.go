@@ -46,9 +46,9 @@ func NewSyncletImage(engine docker.Client, deliverer *Deliverer) *SyncletImage {
 		images: map[string]v1.Image{}, delivered: map[string]string{}}
 }
 
-// Deliver delivers the image for an architecture (empty: that of this machine) to the cluster as planned, once for each
-// destination, and returns its reference in the cluster. beside is an image that the plan is for: without a registry for
-// all images, hone's image goes into the repository of that one.
+// Deliver delivers the image for an architecture (empty: the architecture of this machine) to the cluster as planned, once for each
+// destination, and returns its reference in the cluster. beside is an image that the plan is for: without a registry for all
+// images, hone's image goes into the repository of that image.
 func (s *SyncletImage) Deliver(ctx context.Context, plan Plan, arch, beside string, log logstore.Logger) (string, error) {
 	select {
 	case s.turn <- struct{}{}:
@@ -92,13 +92,13 @@ func (s *SyncletImage) made(plan Plan, arch, beside string) (image v1.Image, res
 		if image, err = syncletImage(arch); err != nil {
 			return nil, result, fmt.Errorf("make the synclet's image: %w", err)
 		}
-		s.images[arch] = image // it caches what it computes
+		s.images[arch] = image // the image caches its computed parts
 	}
 	result, err = syncletResult(image, plan, beside)
 	return image, result, err
 }
 
-// load loads the image into the engine, unless it is there under this name, which is derived from its content.
+// load loads the image into the engine, if it is not there under this name, which is derived from its content.
 func (s *SyncletImage) load(ctx context.Context, image v1.Image, ref string) error {
 	_, found, err := s.engine.Inspect(ctx, ref)
 	if err != nil || found {

@@ -90,7 +90,7 @@ func TestDeliverSyncletBeside(t *testing.T) {
 	}
 }
 
-// TestPruneSynclet keeps the image of this build of hone, and removes those of earlier ones.
+// TestPruneSynclet keeps the image of this build of hone, and removes the images of earlier builds.
 func TestPruneSynclet(t *testing.T) {
 	b, engine := newTestBuilder(t)
 	build := func(label, contents string) string {

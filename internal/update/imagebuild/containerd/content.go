@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// chunk is how many bytes of a blob travel in one message; containerd accepts up to 16 MB.
+// chunk is the number of bytes of a blob in one message; containerd accepts up to 16 MB.
 const chunk = 1 << 20
 
 func descriptor(media, sum string, size int64) ocispec.Descriptor {

@@ -20,7 +20,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// leaseTime is how long an import may take before its content counts as garbage, and releaseTime is how long releasing a
+// leaseTime is the time that an import may take before its content counts as garbage, and releaseTime is the time that releasing a
 // lease may take.
 const (
 	leaseTime   = time.Hour
