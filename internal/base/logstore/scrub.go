@@ -110,7 +110,19 @@ func secretForms(value string) []string {
 			add(string(quoted[1:len(quoted)-1]), minSecret)
 		}
 	}
+	for before := range 3 {
+		for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			add(inBase64(trimmed, before, enc), minSecret)
+		}
+	}
 	return forms
+}
+
+// inBase64 returns how a value is encoded within a text that has the given number of bytes before it, apart from a multiple of three: the
+// characters that no other byte of the text has a part in.
+func inBase64(value string, before int, enc *base64.Encoding) string {
+	text := enc.EncodeToString([]byte("xx"[:before] + value))
+	return text[(before*8+5)/6 : (before+len(value))*8/6]
 }
 
 // line returns text without the secrets in it. Secrets that overlap are replaced as one.

@@ -100,6 +100,14 @@ func secretsOf(o *k8sobject.Object) []model.Secret {
 		}
 		out = append(out, model.Secret{Name: o.Name, Key: key, Value: v},
 			model.Secret{Name: o.Name, Key: key, Value: base64.StdEncoding.EncodeToString([]byte(o.Secret[key]))})
+		if !registryKeys[key] {
+			continue
+		}
+		for _, password := range registryPasswords(v) {
+			if secret := (model.Secret{Name: o.Name, Key: key, Value: password}); len(password) >= shortestSecret && !slices.Contains(out, secret) {
+				out = append(out, secret)
+			}
+		}
 	}
 	return out
 }
