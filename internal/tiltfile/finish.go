@@ -54,6 +54,14 @@ func (s *state) finish() (model.Tiltfile, error) {
 	tf.APIObjects = s.api.Objects(manifests)
 	tf.Manifests = manifests
 	tf.Secrets = s.secrets.All(s.services.Secrets(), s.k8s.Objects.List)
+	for i := range manifests {
+		if l := manifests[i].Local; l != nil {
+			l.Down = l.Down.Hides(tf.Secrets)
+		}
+		if k := manifests[i].K8s; k != nil && k.CustomDeploy != nil {
+			k.CustomDeploy.Delete = k.CustomDeploy.Delete.Hides(tf.Secrets)
+		}
+	}
 	tf.Declared = s.declared(manifests, calls, tf.Secrets)
 	return tf, nil
 }

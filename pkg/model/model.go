@@ -163,6 +163,20 @@ type Cmd struct {
 	Env  []string
 	// EchoOff keeps the command line, but not its output, out of the log.
 	EchoOff bool
+	// Secrets are those of the project that a command has which may run after the Tiltfile has changed.
+	Secrets []Secret `json:"-"`
+}
+
+// Hides returns the command with those of the secrets that it has.
+func (c Cmd) Hides(secrets []Secret) Cmd {
+	c.Secrets = nil
+	text := strings.Join(slices.Concat(c.Argv, c.Env), "\n")
+	for _, s := range secrets {
+		if strings.Contains(text, s.Value) {
+			c.Secrets = append(c.Secrets, s)
+		}
+	}
+	return c
 }
 
 // Empty reports whether there is nothing to run.

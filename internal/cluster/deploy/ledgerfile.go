@@ -39,6 +39,8 @@ type commandOnDisk struct {
 	// Variables are the names of the other variables, Sealed their encrypted values.
 	Variables []string `json:"variables,omitempty"`
 	Sealed    string   `json:"sealed,omitempty"`
+	// Secrets are the encrypted values in the command that are not shown, each after its name and key.
+	Secrets string `json:"secrets,omitempty"`
 	// Deps are the dependencies that decide when a down command runs. Files of earlier versions have none.
 	Deps Deps `json:"deps,omitempty"`
 	// Argv and Env are fields of earlier formats that these replace.

@@ -143,12 +143,24 @@ func (l *Ledger) place(name model.ManifestName) string {
 // argvPlace identifies its arguments.
 func (l *Ledger) argvPlace(name model.ManifestName) string { return l.place(name) + "\x00argv" }
 
+// secretsPlace identifies the values in it that are not shown.
+func (l *Ledger) secretsPlace(name model.ManifestName) string { return l.place(name) + "\x00secrets" }
+
 // onDisk returns the form of a command in the file.
 func (l *Ledger) onDisk(name model.ManifestName, cmd model.Cmd) (commandOnDisk, error) {
 	out := commandOnDisk{Dir: cmd.Dir, EchoOff: cmd.EchoOff}
 	var err error
 	if len(cmd.Argv) > 0 {
 		if out.Command, err = vaultOf(filepath.Dir(l.path)).seal(cmd.Argv, l.argvPlace(name)); err != nil {
+			return out, err
+		}
+	}
+	if len(cmd.Secrets) > 0 {
+		var parts []string
+		for _, s := range cmd.Secrets {
+			parts = append(parts, s.Name, s.Key, s.Value)
+		}
+		if out.Secrets, err = vaultOf(filepath.Dir(l.path)).seal(parts, l.secretsPlace(name)); err != nil {
 			return out, err
 		}
 	}
@@ -179,6 +191,15 @@ func (l *Ledger) fromDisk(name model.ManifestName, c commandOnDisk) (cmd model.C
 	if c.Command != "" {
 		if cmd.Argv, _, err = box.open(c.Command, l.argvPlace(name)); err != nil {
 			return cmd, false, err
+		}
+	}
+	if c.Secrets != "" {
+		parts, _, err := box.open(c.Secrets, l.secretsPlace(name))
+		if err != nil {
+			return cmd, false, err
+		}
+		for part := range slices.Chunk(parts, 3) {
+			cmd.Secrets = append(cmd.Secrets, model.Secret{Name: part[0], Key: part[1], Value: part[2]})
 		}
 	}
 	var opened []string

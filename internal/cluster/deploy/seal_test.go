@@ -53,6 +53,7 @@ func TestEnvironmentsAreSealed(t *testing.T) {
 	dir := filepath.Join(state, "ledger")
 	cmd := model.Cmd{Argv: []string{"rm", "-r", "--token=" + secret}, Dir: "/src", EchoOff: true,
 		Env: []string{"KUBECONFIG=/overlay", "TOKEN=" + secret, "EMPTY=", "KUBECONFIG=/own", "TWO=a=b\nc"}}
+	cmd = cmd.Hides([]model.Secret{{Name: "db", Key: "token", Value: secret}, {Name: "db", Key: "other", Value: "elsewhere"}})
 	if err := openLedger(t, dir).RecordCommand("chart", cmd); err != nil {
 		t.Fatal(err)
 	}
@@ -65,6 +66,9 @@ func TestEnvironmentsAreSealed(t *testing.T) {
 	}
 	if diff := cmp.Diff(cmd.Argv, recordedCommand(t, dir, "chart").Argv); diff != "" {
 		t.Errorf("its arguments in a later session (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]model.Secret{{Name: "db", Key: "token", Value: secret}}, recordedCommand(t, dir, "chart").Secrets); diff != "" {
+		t.Errorf("its secrets in a later session (-want +got):\n%s", diff)
 	}
 	key := filepath.Join(state, "keys", "ledger.key")
 	if info, err := os.Stat(key); err != nil || info.Mode().Perm() != 0o600 {

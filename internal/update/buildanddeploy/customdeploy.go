@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -245,6 +246,7 @@ func runRecorded(ctx context.Context, ledger *deploy.Ledger, kind string, name m
 	if !ok {
 		return nil
 	}
+	cmd.Secrets = slices.Concat(cmd.Secrets, declared.Secrets)
 	if cmd, err = completed(kind, name, declared, cmd); err != nil {
 		return err
 	}
@@ -254,8 +256,16 @@ func runRecorded(ctx context.Context, ledger *deploy.Ledger, kind string, name m
 	return ledger.ForgetCommand(name)
 }
 
+// hiding removes the secrets of a command that may no longer be known: the Tiltfile may have changed since it was recorded.
+func hiding(cmd model.Cmd) logstore.Scrubber { return logstore.NewScrubber(cmd.Secrets) }
+
+// shown returns a recorded command for messages.
+func shown(cmd model.Cmd) string { return hiding(cmd).Text(cmd.String()) }
+
 // undo runs a command for a limited time.
 func undo(ctx context.Context, kind string, cmd model.Cmd, env []string, log logstore.Logger) error {
+	hide := hiding(cmd)
+	log = hide.Logger(log)
 	if !cmd.EchoOff {
 		logstore.Infof(log, "Running cmd: %s", cmd)
 	}
@@ -270,12 +280,12 @@ func undo(ctx context.Context, kind string, cmd model.Cmd, env []string, log log
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case bounded.Err() != nil:
-		return fmt.Errorf("%s %s did not end within %s", kind, cmd.Quoted(), deleteLimit)
+		return fmt.Errorf("%s %s did not end within %s", kind, hide.Text(cmd.Quoted()), deleteLimit)
 	}
 	mend := "see its output above; hone down tries it again. It must succeed, too, when there is nothing to undo"
 	if kind == deleteCommand {
 		mend = "see its output above; the next hone down tries it again. A delete command must also succeed\n" +
 			"when there is nothing to delete, as kubectl delete --ignore-not-found does"
 	}
-	return problem.Wrap(err, fmt.Sprintf("%s %s failed", kind, cmd.Quoted()), mend)
+	return problem.Wrap(err, fmt.Sprintf("%s %s failed", kind, hide.Text(cmd.Quoted())), mend)
 }

@@ -79,7 +79,7 @@ func goneCommands(ledger *deploy.Ledger, records map[model.ManifestName][]deploy
 		cmd := commands[name]
 		at := slices.IndexFunc(o.Declared, func(m model.Manifest) bool { return m.Name == name && m.IsK8s() })
 		declared := at >= 0
-		runs := "runs " + cmd.String() + madeByCommand(records[name])
+		runs := "runs " + shown(cmd) + madeByCommand(records[name])
 		same := slices.IndexFunc(o.Declared, func(m model.Manifest) bool {
 			return m.Name != name && m.K8s != nil && m.K8s.CustomDeploy != nil && sameCommand(m.K8s.CustomDeploy.Delete, cmd)
 		})

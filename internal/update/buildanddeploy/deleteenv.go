@@ -54,7 +54,7 @@ func completed(kind string, name model.ManifestName, declared, cmd model.Cmd) (m
 		for _, m := range missing {
 			set.WriteString(m + "=… ")
 		}
-		return cmd, problem.New(fmt.Sprintf("%s %s needs values that hone no longer knows: %s", kind, cmd.Quoted(), strings.Join(missing, ", ")),
+		return cmd, problem.New(fmt.Sprintf("%s %s needs values that hone no longer knows: %s", kind, hiding(cmd).Text(cmd.Quoted()), strings.Join(missing, ", ")),
 			"declare the resource in the Tiltfile again, or give the values: "+set.String()+"hone down")
 	}
 	cmd.Env = env

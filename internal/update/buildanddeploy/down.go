@@ -220,7 +220,7 @@ func (d *Downs) Gone(o PreviewOptions) (gone []api.PlanStep, err error) {
 		case o.Prune == PruneNothing:
 			gone = append(gone, localStep(name, api.ActionKeep, "no longer declared: --no-prune"))
 		default:
-			gone = append(gone, localStep(name, api.ActionDelete, "no longer declared: runs "+cmd.String()))
+			gone = append(gone, localStep(name, api.ActionDelete, "no longer declared: runs "+shown(cmd)))
 		}
 	}
 	return gone, nil

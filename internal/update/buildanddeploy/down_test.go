@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/project"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/pkg/api"
@@ -159,5 +160,25 @@ func TestDownsOfWhatIsNoLongerDeclared(t *testing.T) {
 				t.Errorf("it ran: %t, want %t; left: %v, want %q; %v", err == nil, tc.ran, left, tc.left, failed)
 			}
 		})
+	}
+}
+
+// TestSecretsOfDownCommands previews and runs a down command whose secret nothing else knows any more, since the Tiltfile has changed.
+func TestSecretsOfDownCommands(t *testing.T) {
+	state := t.TempDir()
+	m := localWith("db", "true", `printf 'dropped with swordf'; sleep 0.05; echo ish-9000; exit 3 # swordfish-9000`)
+	m.Local.Down = m.Local.Down.Hides([]model.Secret{{Name: "db", Key: "password", Value: "swordfish-9000"}})
+	update(t, state, m)
+	d := downsIn(state, PruneCarefully)
+	gone, err := d.Gone(PreviewOptions{Prune: PruneCarefully, Chosen: func(model.ManifestName) bool { return true }})
+	if err != nil || len(gone) != 1 || !strings.Contains(gone[0].Reason, "# [redacted secret db:password]") {
+		t.Errorf("previewed: %+v, %v", gone, err)
+	}
+	log := &diary{}
+	err = d.Remove(t.Context(), RemoveRequest{Resource: "db", Undeclared: true, Log: log.request(m).Log})
+	for what, text := range map[string]string{"the log": log.text(), "the error": problem.Text(err)} {
+		if strings.Contains(text, "swordfish-9000") || !strings.Contains(text, "[redacted secret db:password]") {
+			t.Errorf("%s is:\n%s", what, text)
+		}
 	}
 }
