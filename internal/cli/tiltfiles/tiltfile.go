@@ -1,6 +1,7 @@
 package tiltfiles
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -100,9 +101,12 @@ func evaluate(ctx context.Context, g *command.Global, f Flags, args []string) er
 		return r.Err
 	}
 	said := o.Logger.(*command.Printer)
-	d := describe(r, o.Namespace, f.threshold)
-	d.Errors, d.Warnings = said.Scrubbed(d.Errors), said.Scrubbed(d.Warnings)
-	if err := write(g.Stdout, d); err != nil {
+	var doc bytes.Buffer
+	err = write(&doc, describe(r, o.Namespace, f.threshold))
+	if err == nil {
+		_, err = io.WriteString(g.Stdout, said.Scrubbed([]string{doc.String()})[0])
+	}
+	if err != nil {
 		return fmt.Errorf("print the result: %w", err)
 	}
 	if r.Err != nil {
