@@ -69,6 +69,12 @@ func drift(ctx context.Context, g *command.Global, f driftFlags, args []string) 
 	for _, name := range args {
 		chosen = append(chosen, model.ManifestName(name))
 	}
+	secrets, err := cluster.Secrets(k8s.Patiently(ctx, asked.tell))
+	if err != nil {
+		return err
+	}
+	log.Learn(secrets)
+	out.Learn(secrets)
 	steps, unknown, err := cluster.Drift(k8s.Patiently(ctx, asked.tell), chosen)
 	if err != nil {
 		return err

@@ -43,6 +43,7 @@ var scenarios = []struct {
 	{"force writes unchanged objects without changing them", forceApplies},
 	{"drift is put right", driftIsReverted},
 	{"text arrives as it is", textArrives},
+	{"the values of Secrets are found", secretsAreFound},
 	{"a field that leaves the YAML leaves the object, a foreign one stays", removedFieldGoes},
 	{"a missing namespace is a problem", missingNamespaceIsProblem},
 	{"an unknown kind is a problem", unknownKindIsProblem},
@@ -161,6 +162,17 @@ func textArrives(t *testing.T, c cluster) {
 	c.mustApply(t, objects)
 	if got := text(field(c.get(t, objects[0]).Object, "data"), "a"); got != want {
 		t.Errorf("%q became %q", want, got)
+	}
+}
+
+func secretsAreFound(t *testing.T, c cluster) {
+	objects := c.inject(t, "apiVersion: v1\nkind: Secret\nmetadata: {name: db}\ndata: {password: c3dvcmRmaXNoLTkwMDA=}\n---\n"+configYAML)
+	c.mustApply(t, objects)
+	records := []ObjectRecord{{ObjectID: IDOf(objects[0])}, {ObjectID: IDOf(objects[1])}, {ObjectID: model.ObjectID{Kind: "Secret", Namespace: c.namespace, Name: "gone"}}}
+	got, err := NewApplier(c.dyn, c.mapper).Secrets(t.Context(), records, time.Minute)
+	want := []model.Secret{{Name: "db", Key: "password", Value: "c3dvcmRmaXNoLTkwMDA="}, {Name: "db", Key: "password", Value: "swordfish-9000"}}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
 	}
 }
 

@@ -227,6 +227,22 @@ func (c *Cluster) workloadNames(ctx context.Context, o PreviewOptions, resource 
 	return successorNames(list)
 }
 
+// Secrets returns the values of what the project has applied, as they are in the cluster.
+func (c *Cluster) Secrets(ctx context.Context) (out []model.Secret, err error) {
+	_, records, err := c.recorded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(records)) {
+		more, err := c.applier.Secrets(ctx, records[name], askTimeout)
+		if err != nil {
+			return nil, fmt.Errorf("read the Secrets of %s, whose values are not shown: %w", name, err)
+		}
+		out = append(out, more...)
+	}
+	return out, nil
+}
+
 // Drift returns how the objects in the cluster differ from what was applied to them last, of the chosen resources; nil chooses all.
 // It needs no Tiltfile, and writes nothing. unknown are the objects whose last apply is not known: an earlier version of hone made
 // it, or its record is lost.
