@@ -14,7 +14,7 @@ interface Look {
 }
 
 // eslint-free: escape sequences are control characters by nature.
-const sequence = /\x1b(?:\[([0-?]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)|[PX^_][^\x1b]*\x1b\\|[ -/]*[0-~])|[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
+const sequence = /\x1b(?:\[([0-?]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)|[PX^_][^\x1b]*\x1b\\|[ -/]*[0-~])|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
 const address = /\bhttps?:\/\/[^\s"'<>`\\^{|}]+[^\s"'<>`\\^{|}.,;:!?)\]]/g;
 
 /** Parses a line. Colours become classes; other escape sequences and control characters disappear. */
