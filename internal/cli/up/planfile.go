@@ -46,7 +46,7 @@ func writePlanFile(path string, f planFile, out *command.Printer) error {
 	if n := f.Plan.Summary[api.ActionBlocked]; n > 0 {
 		// The plan itself shows the blocked steps, and why.
 		f.Plan.Steps = slices.DeleteFunc(slices.Clone(f.Plan.Steps), func(s api.PlanStep) bool { return s.Action != api.ActionBlocked })
-		return problem.New(fmt.Sprintf("no plan was written: it would be refused\n%s", command.PlanText(f.Plan)), "fix what is blocked; hone preview shows the whole plan")
+		return problem.New("no plan was written: it would be refused\n"+out.Scrubbed([]string{command.PlanText(f.Plan)})[0], "fix what is blocked; hone preview shows the whole plan")
 	}
 	f.Kind, f.Format = planKind, planFormat
 	raw, err := document(f, out)

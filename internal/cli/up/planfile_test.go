@@ -48,9 +48,12 @@ func TestPlanFile(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	refused := samplePlan(stepOn("conf", api.ActionBlocked), stepOn("other", api.ActionCreate))
+	refused.Steps[0].Reason = "the password is hunter22hunter"
 	blocked := filepath.Join(t.TempDir(), "blocked.plan")
 	if err := writePlanFile(blocked, planFile{Plan: refused}, out); err == nil || !strings.Contains(err.Error(), "1 blocked") && !strings.Contains(err.Error(), "configmap/conf") {
 		t.Errorf("a plan that would be refused: %v", err)
+	} else if strings.Contains(err.Error(), "hunter22") {
+		t.Errorf("the error shows a secret: %v", err)
 	}
 	if _, err := os.Stat(blocked); err == nil {
 		t.Error("it was written")
