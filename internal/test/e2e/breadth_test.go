@@ -20,7 +20,7 @@ var core = []string{
 	// The loop: files, the Tiltfile, local resources and their servers.
 	"TestCrashedSubscriberIsRestarted", "TestTiltfileIsReevaluated", "TestPortOnlyChangeDeploysNothing", "TestResourceDependencies",
 	"TestKilledHoneLeavesNoProcess", "TestLocalCommands", "TestLocalFailure", "TestServerRestarts", "TestStopEndsServers", "TestProbes",
-	"TestSaveDuringTheFirstEvaluation", "TestBadInput", "TestWatchLimit",
+	"TestSaveDuringTheFirstEvaluation", "TestBadInput", "TestHostileTextOfPrograms", "TestWatchLimit",
 	// Images and live updates, in each mode.
 	"TestLiveUpdate", "TestFallBack", "TestFailingRunStep", "TestRestartedContainerIsHealed", "TestIgnores", "TestManualResource",
 	"TestRestartProcess", "TestContainerMode", "TestContainerModeHealsReplacedPod", "TestImageFeatures", "TestUnchangedImageKeepsThePod",
