@@ -11,6 +11,9 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
+// attach is how long the container of a crashed process is kept for a client that may be about to connect.
+const attach = 5 * time.Second
+
 // clients are the clients that may request restarts from the supervisor.
 type clients struct {
 	left chan struct{} // a client has gone
@@ -18,6 +21,7 @@ type clients struct {
 	mu   sync.Mutex
 	all  map[*client]bool // guarded by mu
 	last protocol.Process // guarded by mu
+	lost time.Time        // when the newest client that has gone lost its connection; zero if that one said Leave; guarded by mu
 }
 
 func newClients() *clients { return &clients{left: make(chan struct{}, 1), all: map[*client]bool{}} }
@@ -48,9 +52,23 @@ func (c *clients) join(one *client) {
 	}
 }
 
-func (c *clients) leave(one *client) {
+// mayCome returns for how long a client may still connect: a new one, or one that has lost its connection.
+func (c *clients) mayCome() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lost.IsZero() {
+		return attach
+	}
+	return max(attach, lingering-time.Since(c.lost))
+}
+
+// leave removes a client, which has lost its connection unless it has said Leave.
+func (c *clients) leave(one *client, said bool) {
 	c.mu.Lock()
 	delete(c.all, one)
+	if c.lost = time.Now(); said {
+		c.lost = time.Time{}
+	}
 	c.mu.Unlock()
 	_ = one.conn.Close()
 	select {
@@ -86,7 +104,8 @@ func (s *supervisor) accept(fd int) {
 
 func (s *supervisor) serve(c *client) {
 	s.clients.join(c)
-	defer s.clients.leave(c)
+	said := false
+	defer func() { s.clients.leave(c, said) }()
 	r := protocol.NewReader(bufio.NewReader(c.conn))
 	var step protocol.Step
 	for {
@@ -95,6 +114,8 @@ func (s *supervisor) serve(c *client) {
 			return
 		}
 		switch m := m.(type) {
+		case *protocol.Leave:
+			said = true
 		case *protocol.Step:
 			step = *m
 		case *protocol.Restart:

@@ -135,3 +135,11 @@ func (s *server) relay(l *link) {
 }
 
 func (l *link) close() { _ = l.conn.Close() }
+
+// end ends the connection, and tells the supervisor if the client has left: it waits for a client that was lost.
+func (l *link) end(left bool) {
+	if left {
+		l.send(&protocol.Leave{})
+	}
+	l.close()
+}

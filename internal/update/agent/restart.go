@@ -21,7 +21,7 @@ func Restart(grace time.Duration) (code uint64, text string) {
 	if l == nil {
 		return protocol.RestartUnsupervised, noSupervisor
 	}
-	defer l.close()
+	defer l.end(true)
 	if !l.send(&protocol.Restart{ID: 1, GraceNanos: uint64(grace)}) {
 		return protocol.RestartFailed, "the supervisor does not listen to this user"
 	}

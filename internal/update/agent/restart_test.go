@@ -47,7 +47,7 @@ func TestCrash(t *testing.T) {
 	s.says("up")
 	s.open()
 	expect[*protocol.Process](k)
-	k.close()
+	k.send(&protocol.Leave{})
 	if code := s.ends(); code != 3 {
 		t.Errorf("the container ends with %d", code)
 	}

@@ -35,6 +35,7 @@ func serve(in io.Reader, out io.Writer, environ []string, files files) (left boo
 			return false, nil
 		}
 		if _, left := m.(*protocol.Leave); left {
+			s.left = true
 			return true, nil
 		}
 		if err == nil {
@@ -97,6 +98,7 @@ type server struct {
 	seeking bool          // whether seek was started
 	step    protocol.Step // of the next request; its flight is zero if that is no step
 	journal *journal
+	left    bool          // the client has said Leave
 	done    chan struct{} // closed at the end
 	ended   atomic.Bool
 
@@ -221,7 +223,7 @@ func (s *server) end() {
 		c.kill()
 	}
 	if s.link != nil {
-		s.link.close()
+		s.link.end(s.left)
 	}
 	s.mu.Unlock()
 	s.all.Wait()

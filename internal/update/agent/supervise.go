@@ -13,8 +13,6 @@ import (
 )
 
 const (
-	// attach is how long the container of a crashed process is kept for a client that may be about to connect.
-	attach = 5 * time.Second
 	// steady is how long a process has to run so that its end counts as a first crash, not as another one.
 	steady = 10 * time.Second
 	// Without a request, a crashed process is restarted as Kubernetes would: after firstPause, then twice that, up to
@@ -34,14 +32,15 @@ const (
 // and reaps orphans. When a client requests it, or the given file is touched, it ends the process and restarts it; an
 // empty path means no file. A process that crashes while a client is connected does not end the container: it waits for
 // the next restart, which avoids Kubernetes' back-off, and is also restarted periodically, since it may have failed
-// because a dependency was not up yet. Without a client the container ends as it would without a supervisor.
+// because a dependency was not up yet. A client that has lost its connection is waited for. Without a client the container ends as it
+// would without a supervisor.
 func Supervise(argv []string, file string) int {
 	program, err := lookPath(argv[0], os.Environ())
 	if err != nil {
 		return fail("synclet: "+argv[0]+": "+err.Error()+"\n", codeNotFound)
 	}
 	s := &supervisor{program: program, argv: argv, exited: make(chan exit, 16), restarts: make(chan request),
-		reap: make(chan struct{}, 1), clients: newClients(), brood: newBrood()}
+		reap: make(chan struct{}, 1), clients: newClients(), descendants: newDescendants()}
 	signals := make(chan os.Signal, 64)
 	signal.Notify(signals)
 	adoptOrphans()
@@ -75,13 +74,13 @@ type request struct {
 }
 
 type supervisor struct {
-	program  string
-	argv     []string
-	exited   chan exit
-	restarts chan request
-	reap     chan struct{} // there may be a child to wait for
-	clients  *clients
-	brood    *brood
+	program     string
+	argv        []string
+	exited      chan exit
+	restarts    chan request
+	reap        chan struct{} // there may be a child to wait for
+	clients     *clients
+	descendants *descendants
 
 	// These belong to the loop.
 	pid     int // zero while no process runs
@@ -169,8 +168,9 @@ func (s *supervisor) loop(signals <-chan os.Signal, touched <-chan struct{}) int
 				return int(s.code)
 			}
 		case <-s.clients.left:
-			if s.pid == 0 && s.giveUp == nil && s.clients.none() {
-				s.giveUp = time.NewTimer(attach)
+			if s.pid == 0 && s.clients.none() {
+				stop(&s.giveUp)
+				s.giveUp = time.NewTimer(s.clients.mayCome())
 			}
 		}
 	}
@@ -221,7 +221,7 @@ func (s *supervisor) reaped(e exit) (done bool) {
 		}
 	}
 	// The new process also has to wait for the children of the old one: they may hold a port.
-	if s.again && s.pid == 0 && syscall.Kill(-s.group, 0) != nil && !s.brood.end() {
+	if s.again && s.pid == 0 && syscall.Kill(-s.group, 0) != nil && !s.descendants.end() {
 		s.crashes = 0
 		s.startAgain()
 	}
@@ -241,11 +241,11 @@ func (s *supervisor) ended() (done bool) {
 	}
 	// Kill the children of the process too, as the end of the container would.
 	_ = syscall.Kill(-s.group, syscall.SIGKILL)
-	s.brood.end()
+	s.descendants.end()
 	s.crashed()
 	if s.clients.none() {
 		_, _ = os.Stderr.WriteString("synclet: the process ended with exit code " + strconv.FormatUint(s.code, 10) + "\n")
-		s.giveUp = time.NewTimer(attach)
+		s.giveUp = time.NewTimer(s.clients.mayCome())
 	}
 	return false
 }

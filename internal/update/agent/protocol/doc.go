@@ -48,7 +48,8 @@
 // lets it forget them.
 //
 // A client that ends the conversation for good says Leave. A synclet whose stream ends without it expects its client back: it ends the
-// conversation, and waits for a while, so that the client can start the same program in the container once more without sending it.
+// conversation, and waits for a while, so that the client can start the same program in the container once more without sending it. The
+// supervisor receives Leave as well: for as long, it keeps the container of a crashed process for a client that was lost.
 //
 // The client's Hello names it. A synclet that is greeted ends those in its container that the same client greeted
 // before, with the commands that they run: the client has abandoned them, and one that was stopped must not carry out

@@ -9,12 +9,12 @@ import (
 	"syscall"
 )
 
-// brood are the processes that the supervised process has started, and those that they have started. Some leave its process group
+// descendants are the processes that the supervised process has started, and those that they have started. Some leave its process group
 // (setsid), and their parents may be gone. As the first process of the container, the supervisor adopts these, but also what commands
 // leave behind that others run in the container, which is none of its business. So the process gets a mark that all its descendants
 // inherit, whatever program they run and whoever they become, and that every user may read: a bit of their core dump filter, which has
 // no effect but on memory of persistent memory devices.
-type brood struct {
+type descendants struct {
 	// own is the filter without the mark. known is false where there are no such filters.
 	own   uint64
 	known bool
@@ -23,13 +23,13 @@ type brood struct {
 // markBit is the bit for shared pages of such devices.
 const markBit = 1 << 8
 
-// newBrood marks what this program starts from now on.
-func newBrood() *brood {
-	b := &brood{}
-	if b.own, b.known = filterOf("self"); b.known {
-		b.known = os.WriteFile(filterFile("self"), []byte("0x"+strconv.FormatUint(b.own^markBit, 16)), 0) == nil && b.has("self")
+// newDescendants marks what this program starts from now on.
+func newDescendants() *descendants {
+	d := &descendants{}
+	if d.own, d.known = filterOf("self"); d.known {
+		d.known = os.WriteFile(filterFile("self"), []byte("0x"+strconv.FormatUint(d.own^markBit, 16)), 0) == nil && d.has("self")
 	}
-	return b
+	return d
 }
 
 func filterFile(pid string) string { return "/proc/" + pid + "/coredump_filter" }
@@ -41,15 +41,15 @@ func filterOf(pid string) (filter uint64, ok bool) {
 }
 
 // has reports whether a process has the mark.
-func (b *brood) has(pid string) bool {
+func (d *descendants) has(pid string) bool {
 	filter, ok := filterOf(pid)
-	return ok && (filter^b.own)&markBit != 0
+	return ok && (filter^d.own)&markBit != 0
 }
 
 // end kills what is left, and returns whether anything was. The processes are reaped by their parents or, once these are gone, by this
 // program.
-func (b *brood) end() (any bool) {
-	if !b.known {
+func (d *descendants) end() (any bool) {
+	if !d.known {
 		return false
 	}
 	all := processes()
@@ -58,7 +58,7 @@ func (b *brood) end() (any bool) {
 		parents[p.pid] = p.parent
 	}
 	for _, p := range all {
-		if descends(parents, p.pid, os.Getpid()) && b.has(strconv.Itoa(p.pid)) && runs(p.pid, p.start) {
+		if descends(parents, p.pid, os.Getpid()) && d.has(strconv.Itoa(p.pid)) && runs(p.pid, p.start) {
 			any = syscall.Kill(p.pid, syscall.SIGKILL) == nil || any
 		}
 	}

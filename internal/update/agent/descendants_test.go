@@ -10,9 +10,9 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
-// TestRestartEndsTheBrood restarts a process whose descendants have left its group, are orphans, have another environment and another
+// TestRestartEndsDescendants restarts a process whose descendants have left its group, are orphans, have another environment and another
 // user. What another command has left running in the container stays.
-func TestRestartEndsTheBrood(t *testing.T) {
+func TestRestartEndsDescendants(t *testing.T) {
 	t.Parallel()
 	const daemons = 4
 	s := startSupervised(t, `
