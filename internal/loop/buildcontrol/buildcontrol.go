@@ -42,10 +42,11 @@ const (
 	HoldCircle        HoldReason = "pausing-in-loop"
 )
 
-// Hold is why a resource waits, and for which resources.
+// Hold is why a resource waits, and for which resources. Detail, unless empty, says more precisely what it waits for.
 type Hold struct {
 	Reason HoldReason
 	On     []model.ManifestName
+	Detail string
 }
 
 // String is the hold in words for people: "waits for api to be ready".
@@ -71,7 +72,7 @@ func (h Hold) String() string {
 	case HoldEngine:
 		return "waits for the container engine to answer"
 	case HoldDeploy:
-		return "waits for its containers to start"
+		return "waits for " + cmp.Or(h.Detail, "its containers to start")
 	case HoldBehind:
 		return "waits for its containers to take the last change"
 	case HoldSlot:
@@ -102,6 +103,8 @@ type Candidate struct {
 	Files []string
 	// InPlace is set when only containers lack changes, so that updating them is enough. InPlaceOnly is set if nothing else may be done.
 	InPlace, InPlaceOnly bool
+	// Absent is why an update in place finds no container, if it has waited for one, or need not.
+	Absent string
 	// Until is zero unless it is a part of an update, see part.go. Ahead are those of its files that arrive in a version which still waits.
 	Until time.Time
 	Ahead []string
@@ -172,7 +175,7 @@ func decide(v store.View, running map[model.ManifestName]bool) Plan {
 			if busy == nil {
 				busy = d.runningNames()
 			}
-			hold, held = Hold{HoldSlot, busy}, true
+			hold, held = Hold{Reason: HoldSlot, On: busy}, true
 		}
 		if held {
 			plan.Holds[r.name] = hold
@@ -192,7 +195,8 @@ func decide(v store.View, running map[model.ManifestName]bool) Plan {
 // candidate returns a resource to be updated now.
 func (d *decision) candidate(r *resource) Candidate {
 	unconfirmed := d.session.Confirmation.Asked && r.inPlace && !r.update.Agreed()
-	return Candidate{Name: r.name, Reason: r.reason, Files: r.files, InPlace: r.inPlace, InPlaceOnly: unconfirmed || !r.until.IsZero(), Until: r.until, Ahead: r.ahead}
+	return Candidate{Name: r.name, Reason: r.reason, Files: r.files, InPlace: r.inPlace, InPlaceOnly: unconfirmed || !r.until.IsZero(),
+		Absent: absent(r), Until: r.until, Ahead: r.ahead}
 }
 
 // decision is one pass over the snapshot.
@@ -416,8 +420,8 @@ func limit(t state.Tiltfile) int {
 // slots returns how many more builds may start. Parts of updates only copy files, and take none.
 func (d *decision) slots() int { return limit(d.tiltfile) - len(d.runningNames()) }
 
-// NextDue returns what becomes due next by the clock alone, and when: the retry of a failed build, or the next round of an
-// endless loop. It returns nil if nothing does.
+// NextDue returns what becomes due next by the clock alone, and when: the retry of a failed build, the next round of an endless loop, or
+// the start of a crashed container. It returns nil if nothing does.
 func NextDue(v store.View) (next store.Action, at time.Time) {
 	consider := func(a store.Action, t time.Time) {
 		if next == nil || t.Before(at) {
@@ -431,6 +435,11 @@ func NextDue(v store.View) (next store.Action, at time.Time) {
 		}
 		if u.Endless() && u.Current == nil && u.Circling() {
 			consider(state.RoundDue{Resource: model.ManifestName(e.ID), Serial: u.Serial}, u.CircleEnds())
+		}
+	}
+	for e := range state.Pods.In(v).Refs() {
+		if by := e.Value.StartsBy(); !by.IsZero() {
+			consider(state.StartOverdue{UID: e.ID, Since: e.Value.DownSince}, by)
 		}
 	}
 	return next, at

@@ -43,7 +43,7 @@ func (d *decision) holdTiltfile(*resource) (Hold, bool) {
 	if d.tiltfile.Good && !d.tiltfile.Due(d.session) && !d.tiltfile.Running() {
 		return Hold{}, false
 	}
-	return Hold{HoldTiltfile, []model.ManifestName{model.TiltfileName}}, true
+	return Hold{Reason: HoldTiltfile, On: []model.ManifestName{model.TiltfileName}}, true
 }
 
 // holdManual holds changes of manual resources until the user triggers them. Containers that lack changes that were
@@ -114,9 +114,9 @@ func (d *decision) holdLocal(r *resource) (Hold, bool) {
 		}
 	}
 	if len(exclusive) > 0 {
-		return Hold{HoldLocal, exclusive}, true
+		return Hold{Reason: HoldLocal, On: exclusive}, true
 	}
-	return Hold{HoldUnparallel, others}, !r.manifest.Local.AllowParallel && len(others) > 0
+	return Hold{Reason: HoldUnparallel, On: others}, !r.manifest.Local.AllowParallel && len(others) > 0
 }
 
 func (d *decision) holdUncategorized(r *resource) (Hold, bool) {
@@ -127,7 +127,7 @@ func (d *decision) holdUncategorized(r *resource) (Hold, bool) {
 	if !u.running && !u.update.AttemptedAt.IsZero() {
 		return Hold{}, false
 	}
-	return Hold{HoldUncategorized, []model.ManifestName{u.name}}, true
+	return Hold{Reason: HoldUncategorized, On: []model.ManifestName{u.name}}, true
 }
 
 // holdComponent waits for another resource that is building an image that this one also needs: afterwards the result is in
@@ -142,7 +142,7 @@ func (d *decision) holdComponent(r *resource) (Hold, bool) {
 			}
 		}
 	}
-	return Hold{HoldComponent, on}, len(on) > 0
+	return Hold{Reason: HoldComponent, On: on}, len(on) > 0
 }
 
 // holdDeps waits, before the first build only, until each dependency has been ready once. It does not wait for disabled
@@ -157,7 +157,7 @@ func (d *decision) holdDeps(r *resource) (Hold, bool) {
 			on = append(on, dep)
 		}
 	}
-	return Hold{HoldDep, on}, len(on) > 0
+	return Hold{Reason: HoldDep, On: on}, len(on) > 0
 }
 
 func (d *decision) readyOnce(r *resource) bool {
@@ -216,7 +216,8 @@ func (d *decision) holdDeploy(r *resource) (Hold, bool) {
 	}
 	for _, p := range current {
 		if _, failing := state.PodFailure(p.Pod); failing {
-			return Hold{}, false
+			waits, _ := comeback(r, p)
+			return Hold{Reason: HoldDeploy, Detail: waits}, waits != ""
 		}
 		for _, c := range p.LastingContainers() {
 			if c.State != model.ContainerRunning && c.State != model.ContainerTerminated {

@@ -19,6 +19,8 @@ type InPlace struct {
 	// Reached is the time up to which containers have had the changes: a new container of the same image gets these back, whatever else
 	// waits. It is AttemptedAt, unless the newest build has failed, or was a part of an update.
 	Reached time.Time
+	// Overlaid is set when containers may have files that differ from their image's: an update in place has reached one since the last deploy.
+	Overlaid bool
 	// InPlaceBroken is why live updates are not tried before the next deploy; empty when they are. It is set after every
 	// failed deploy: a live update after it would look like its completion.
 	InPlaceBroken string
@@ -141,7 +143,7 @@ func (p *InPlace) ended(a BuildCompleted, b Build) {
 
 // deployed lets the next update be tried in place, and clears the faults of the containers.
 func (p *InPlace) deployed() {
-	p.InPlaceBroken = ""
+	p.InPlaceBroken, p.Overlaid = "", false
 	for id, c := range p.Containers {
 		if c.Fault != "" {
 			p.note(id, func(c *InContainer) { c.Fault = "" })

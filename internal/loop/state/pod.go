@@ -25,6 +25,10 @@ type Pod struct {
 	// LoopingSince is when a container of the pod first failed of those runs that Kubernetes starts again after a pause, and none
 	// of which has lasted; zero if there is no such container, or the newest run has lasted.
 	LoopingSince time.Time
+	// DownSince is when a container of the pod crashed that the kubelet starts again; zero if all run. Overdue is set once that takes
+	// longer than announced.
+	DownSince time.Time
+	Overdue   bool
 	// Unhealthy is the kubelet's last report on each probe that has failed since the pod was last ready.
 	Unhealthy []ProbeFailure
 }
@@ -53,6 +57,7 @@ func init() {
 		was, ok := d.Get(next.UID)
 		next.FailingSince = failingSince(was.Value.FailingSince, next.Pod, d.Now())
 		next.LoopingSince = loopingSince(was.Value, next, d.Now())
+		next.DownSince, next.Overdue = down(was.Value, next.Pod, d.Now())
 		next.Unhealthy = stillUnhealthy(was.Value.Unhealthy, next.Pod)
 		if !ok || !reflect.DeepEqual(was.Value, next) {
 			d.PutOwned(next.UID, string(next.Resource), nil, next)

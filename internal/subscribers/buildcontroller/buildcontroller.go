@@ -88,7 +88,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Doc:    "Runs the updates that are due, in parallel up to the limit, and cancels those that were overtaken.",
 		Inputs: inputs,
 		Outputs: store.Emits(state.BuildStarted{}, state.BuildProgressed{}, state.BuildCompleted{}, state.StragglerEnded{},
-			state.HoldsChanged{}, state.RetryDue{}, state.RoundDue{}),
+			state.HoldsChanged{}, state.RetryDue{}, state.RoundDue{}, state.StartOverdue{}),
 		Calls: []store.Call{
 			{To: "WatchManager", Doc: "Before it reads files, it waits until all changes made so far are known, which is an event and not a state."},
 			{To: "SyncletManager", Doc: "Updates in place use the conversations that it keeps open, and their knowledge of images and processes."},
@@ -173,6 +173,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		if changes := holding.changes(v, plan); len(changes) > 0 {
 			rt.Dispatch(state.HoldsChanged{Changes: changes})
 			s.nameCircles(v, changes)
+			s.sayComebacks(v, plan, changes)
 		}
 		if is := intent.UnconfirmedText(v); is != waits {
 			if waits = is; waits != "" {
@@ -384,7 +385,7 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 	pods := state.PodsOf(v, c.Name)
 	lacking := c.Lacking(m, u, pods)
 	beside := buildcontrol.BesideOf(m, u, pods, lacking)
-	req.Others, req.Peers = beside.Others, beside.Peers
+	req.Others, req.Peers, req.Absent = beside.Others, beside.Peers, c.Absent
 	req.Save = savesOf(u)
 	ids := make([]string, len(lacking))
 	for i, l := range lacking {
@@ -425,7 +426,7 @@ func addition(v store.View, name model.ManifestName, containers []string, since 
 // completed returns the action for the end of a build. A build that ended because the cluster or the engine does not answer
 // counts as cancelled: it is repeated once that answers. The error of a build that was cancelled otherwise is dropped.
 func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, b *build, r buildanddeploy.Result, err error, log *counting) state.BuildCompleted {
-	done := state.BuildCompleted{Resource: req.Manifest.Name, Serial: b.serial, At: s.now(), Mode: r.Mode, FellBack: r.FellBack,
+	done := state.BuildCompleted{Resource: req.Manifest.Name, Serial: b.serial, At: s.now(), Mode: r.Mode, FellBack: r.FellBack, Touched: r.Touched,
 		Steps: r.Steps, Images: r.Images, Deployed: r.Deployed, Applied: r.Applied, Synced: r.Synced, Until: r.Until, Added: r.Added,
 		Containers: r.Containers, Warnings: int(log.warnings.Load())}
 	if len(r.Synced) == 0 {
@@ -435,11 +436,16 @@ func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, 
 		done.Synced = append(done.Synced, initialSyncs(req)...)
 	}
 	var away *buildanddeploy.Away
+	var gone *buildanddeploy.Gone
+	_, explained := problem.Of(err)
 	switch {
 	case err == nil:
 	case ctx.Err() == nil && errors.As(err, &away):
 		done.Cancelled, done.ClusterErr = true, problem.Text(err)
 		logstore.Infof(log, "%v. The update continues when it does", err)
+	case ctx.Err() == nil && errors.As(err, &gone) && !explained: // what replaces them gets the change
+		done.Cancelled, done.Stuck = len(r.Synced)+len(r.Behind) == 0, stuck(req, r, err, b.part)
+		logstore.Infof(log, "Interrupted: %v", gone)
 	case ctx.Err() == nil && docker.IsUnreachable(err) && !req.InPlace && buildcontrol.NeedsEngine(req.Manifest):
 		done.Cancelled, done.EngineErr = true, problem.Text(err)
 		logstore.Infof(log, "%s\nThe update continues when it answers", done.EngineErr)

@@ -33,7 +33,7 @@ func (h holding) changes(v store.View, plan buildcontrol.Plan) []state.HoldChang
 	}
 	for name, now := range plan.Holds {
 		was := h[name]
-		if !waits(now) || was.Reason == now.Reason && (now.Reason != buildcontrol.HoldDep || slices.Equal(was.On, now.On)) {
+		if !waits(now) || was.same(now) {
 			continue
 		}
 		out = append(out, was.changed(name, now, v.At))
@@ -43,6 +43,14 @@ func (h holding) changes(v store.View, plan buildcontrol.Plan) []state.HoldChang
 		return state.Resources.In(v).Value(string(a.Resource)).Order - state.Resources.In(v).Value(string(b.Resource)).Order
 	})
 	return out
+}
+
+// same reports whether a resource still waits for the same.
+func (was held) same(now buildcontrol.Hold) bool {
+	if now.Reason == buildcontrol.HoldDep && !slices.Equal(was.On, now.On) {
+		return false
+	}
+	return was.Reason == now.Reason && was.Detail == now.Detail
 }
 
 // waits reports whether a hold means that something else has to happen first: a resource that is being updated or removed

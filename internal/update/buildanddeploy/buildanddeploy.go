@@ -28,8 +28,9 @@ type Request struct {
 	StartedAt time.Time
 	// InPlace means that only changed files require the update, so that it may be made in the containers.
 	InPlace bool
-	// Containers are the running containers that lack changes.
+	// Containers are the running containers that lack changes. Absent is why there are none, if they have crashed.
 	Containers []model.LackingContainer
+	Absent     string
 	// Peers is, by image, the number of other running containers that already have the changes; they must not end up
 	// differing from these.
 	Peers map[string]int
@@ -128,6 +129,8 @@ type Result struct {
 	// Behind are the updates of containers that take much longer than the others. They keep running, and the caller has
 	// to wait for each; they end when the context of the update does.
 	Behind []*Straggler
+	// Touched means that files may have been changed in containers, whatever came of it.
+	Touched bool
 	// FellBack is why a faster builder was not enough.
 	FellBack string
 	// Until is the time up to which changes are part of the update, if it has taken in more than it began with, and Added are those files.

@@ -152,25 +152,39 @@ func TestComposite(t *testing.T) {
 
 // TestExamine checks that before a failed update in place continues with a builder that needs the cluster, hone finds
 // out whether that can help.
+// late is a verdict that shows only after a while.
+type late struct{ error }
+
 func TestExamine(t *testing.T) {
 	no, forbidden := &Declined{}, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", nil)
 	away, gone := &Away{errors.New("refused")}, &Gone{"container main ended (OOMKilled)"}
+	crash := &Gone{"container main ended (exit code 3)"}
 	for _, tc := range []struct {
 		name                                 string
 		synclet, container, exec, verdict    error
 		want, mode, fellBack, failure, asked string
+		says                                 string // of ways and images
 	}{
 		{name: "the containers run", synclet: errInfra, container: no, exec: errInfra, want: "synclet container exec image", mode: "image",
-			fellBack: errInfra.Error(), asked: "false true"},
-		{name: "the engine needs no cluster", synclet: errInfra, want: "synclet container", mode: "container", fellBack: errInfra.Error()},
+			fellBack: errInfra.Error(), asked: "false true",
+			says: "info: Trying another way: copy files: broken pipe\ninfo: Falling back to a new image: copy files: broken pipe"},
+		{name: "the engine needs no cluster", synclet: errInfra, want: "synclet container", mode: "container", fellBack: errInfra.Error(),
+			says: "info: Trying another way: copy files: broken pipe"},
 		{name: "the cluster is away", synclet: errInfra, container: no, verdict: away, want: "synclet container", mode: "synclet",
-			failure: "the cluster does not answer: refused", asked: "false"},
+			failure: "the cluster does not answer: refused", asked: "false",
+			says: "info: Trying another way: copy files: broken pipe"},
 		{name: "the containers are gone", synclet: errInfra, container: no, verdict: gone, want: "synclet container", mode: "synclet", asked: "false",
-			failure: "the container's memory ran out: container main ended (OOMKilled) while it was being updated; its replacement gets the change"},
-		{name: "a change that does not fit", synclet: errFit, verdict: away, want: "synclet image", mode: "image", fellBack: errFit.Error()},
+			failure: "the container's memory ran out: container main ended (OOMKilled) while it was being updated; its replacement gets the change",
+			says:    "info: Trying another way: copy files: broken pipe"},
+		{name: "the containers are gone, after every way", synclet: errInfra, container: no, exec: errInfra, verdict: late{crash}, want: "synclet container exec",
+			mode: "exec", asked: "false true", failure: "container main ended (exit code 3) while it was being updated; its replacement gets the change",
+			says: "info: Trying another way: copy files: broken pipe"},
+		{name: "a change that does not fit", synclet: errFit, verdict: away, want: "synclet image", mode: "image", fellBack: errFit.Error(),
+			says: "info: Falling back to a new image: package.json matches fall_back_on"},
 		{name: "the disk is full", synclet: errFull, verdict: away, want: "synclet", mode: "synclet", failure: errFull.Error()},
 		{name: "exec is forbidden, to all builders alike", synclet: &liveupdate.InfraError{Step: "copy", Err: forbidden}, container: no,
-			want: "synclet container image", mode: "image", fellBack: "copy: " + forbidden.Error(), asked: "true"},
+			want: "synclet container image", mode: "image", fellBack: "copy: " + forbidden.Error(), asked: "true",
+			says: "info: Trying another way: copy: " + forbidden.Error() + "\ninfo: Falling back to a new image: copy: " + forbidden.Error()},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			d, tries := &diary{}, &diary{}
@@ -182,6 +196,13 @@ func TestExamine(t *testing.T) {
 						t.Errorf("asked about %v", cs)
 					}
 					asked = append(asked, fmt.Sprint(patient))
+					var l late
+					switch {
+					case errors.As(tc.verdict, &l) && patient:
+						return l.error
+					case errors.As(tc.verdict, &l):
+						return nil
+					}
 					return tc.verdict
 				})
 			req := d.request(model.Manifest{})
@@ -191,8 +212,8 @@ func TestExamine(t *testing.T) {
 			if err != nil {
 				failure = err.Error()
 			}
-			got := []string{strings.ReplaceAll(strings.ReplaceAll(tries.text(), "try ", ""), "\n", " "), r.Mode, r.FellBack, failure, strings.Join(asked, " ")}
-			if diff := cmp.Diff([]string{tc.want, tc.mode, tc.fellBack, tc.failure, tc.asked}, got); diff != "" {
+			got := []string{strings.ReplaceAll(strings.ReplaceAll(tries.text(), "try ", ""), "\n", " "), r.Mode, r.FellBack, failure, strings.Join(asked, " "), d.text()}
+			if diff := cmp.Diff([]string{tc.want, tc.mode, tc.fellBack, tc.failure, tc.asked, tc.says}, got); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
 		})

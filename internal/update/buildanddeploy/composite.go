@@ -68,6 +68,7 @@ func whole(m model.Manifest) string {
 func (c *Composite) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
 	var total Result
 	var last error
+	said := ""
 	whole := whole(req.Manifest)
 	order := slices.DeleteFunc(Order(req.Mode), func(name string) bool {
 		return (name == "image" || name == "compose") && (name != whole || req.InPlaceOnly)
@@ -81,6 +82,10 @@ func (c *Composite) BuildAndDeploy(ctx context.Context, req Request) (Result, er
 		if verdict := c.verdict(ctx, req, total, last, name, whole); verdict != nil {
 			total.FellBack = ""
 			return total, verdict
+		}
+		if next := turning(last, name == whole); next != said {
+			said = next
+			logstore.Infof(req.Log, "%s", said)
 		}
 		r, err := c.builders[at].BuildAndDeploy(ctx, req)
 		var declined *Declined
@@ -105,9 +110,6 @@ func (c *Composite) BuildAndDeploy(ctx context.Context, req Request) (Result, er
 		total.FellBack = err.Error()
 		if liveupdate.Classify(err) == liveupdate.FallBack || order[i+1] == whole {
 			i = slices.Index(order, whole) - 1 // no other builder can make the change in place either
-			logstore.Infof(req.Log, "Falling back to a new image: %v", err)
-		} else {
-			logstore.Infof(req.Log, "Trying another way: %v", err)
 		}
 	}
 	if req.InPlaceOnly && ctx.Err() == nil {
@@ -119,11 +121,24 @@ func (c *Composite) BuildAndDeploy(ctx context.Context, req Request) (Result, er
 	return total, last
 }
 
+// turning says which way is tried after the failure of another one; it is empty if none has failed.
+func turning(failure error, whole bool) string {
+	switch {
+	case failure == nil || errors.As(failure, new(*Declined)):
+		return ""
+	case whole:
+		return "Falling back to a new image: " + failure.Error()
+	}
+	return "Trying another way: " + failure.Error()
+}
+
 // verdict returns why a failed update in place must not fall back to another builder that needs the cluster: the cluster
 // is away, which is no reason for a new image, or the containers are gone, and others replace them. Containers of
 // Compose are not examined: only Compose replaces one that is gone.
 func (c *Composite) verdict(ctx context.Context, req Request, sofar Result, last error, next, whole string) error {
-	if c.examine == nil || req.Manifest.IsCompose() || liveupdate.Classify(last) != liveupdate.Infra || errors.As(last, new(*Declined)) || next != "exec" && next != whole {
+	failed := liveupdate.Classify(last) == liveupdate.Infra && !errors.As(last, new(*Declined))
+	needsCluster := next == "exec" || next == whole
+	if c.examine == nil || req.Manifest.IsCompose() || !failed || !needsCluster {
 		return nil
 	}
 	left := slices.DeleteFunc(slices.Clone(req.Containers), func(c model.LackingContainer) bool { return slices.Contains(sofar.Synced, c.ID) })
@@ -138,6 +153,7 @@ func merge(a, b Result, mode string) Result {
 	if b.FellBack == "" {
 		b.FellBack = a.FellBack
 	}
+	b.Touched = b.Touched || a.Touched
 	return b
 }
 

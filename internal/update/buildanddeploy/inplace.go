@@ -54,7 +54,10 @@ func (b *InPlace) Name() string { return b.name }
 // after the other containers have been updated; if it failed in only some of the containers of an image, they need a new
 // image.
 func (b *InPlace) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
-	if !req.InPlace || len(req.Containers) == 0 {
+	switch {
+	case req.InPlace && req.Absent != "":
+		return Result{}, &liveupdate.FallBackError{Reason: req.Absent}
+	case !req.InPlace || len(req.Containers) == 0:
 		return Result{}, &Declined{}
 	}
 	for _, c := range req.Containers {
@@ -80,7 +83,9 @@ func (b *InPlace) BuildAndDeploy(ctx context.Context, req Request) (Result, erro
 		f.grow = func() { b.grow(req, f) }
 	}
 	f.wait(req)
-	return f.outcome(ctx)
+	r, err := f.outcome(ctx)
+	r.Touched = slices.ContainsFunc(plans, func(p liveupdate.Plan) bool { return !p.Empty() })
+	return r, err
 }
 
 // moreThanFiles reports whether something follows the files of a plan.

@@ -1,0 +1,52 @@
+package buildcontrol
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/hone-dev/hone/internal/loop/state"
+)
+
+// longestBackOff is the longest pause of the kubelet that an update waits for: a new image is there before the end of a longer one.
+const longestBackOff = 20 * time.Second
+
+// comeback returns what an update in place waits for, if a container of a pod has crashed and will soon be there for it, or else why the
+// update needs a new image; both are empty if no container has crashed that the update is for, or another one can take it. A container
+// that has crashed with files that its image lacks starts again without them, and then gets the newest ones; a supervisor keeps one that
+// crashes with its image's.
+func comeback(r *resource, p state.Pod) (waits, cannot string) {
+	c, crashed := state.Crashed(p.Pod)
+	if !crashed || len(Live(*r.manifest, *r.update, r.pods)) > 0 {
+		return "", ""
+	}
+	ref, live := liveRef(*r.manifest, *r.update, c)
+	if !live {
+		return "", ""
+	}
+	steps, _, _ := r.manifest.LiveUpdateOf(ref)
+	pause := state.BackOff(c)
+	switch {
+	case p.Overdue:
+		return "", fmt.Sprintf("container %s of pod %s has crashed and does not start again", c.Name, p.Name)
+	case pause > longestBackOff:
+		return "", fmt.Sprintf("container %s of pod %s has crashed and is in back-off for %s", c.Name, p.Name, pause)
+	case !r.update.Overlaid && steps.RestartProcess == nil:
+		return "", fmt.Sprintf("container %s of pod %s crashes with the files of its image", c.Name, p.Name)
+	case pause > 0:
+		return fmt.Sprintf("container %s to start again: it is in back-off for %s", c.Name, pause), ""
+	}
+	return fmt.Sprintf("container %s to start again", c.Name), ""
+}
+
+// absent returns why an update in place that does not wait any more finds no container.
+func absent(r *resource) string {
+	for _, p := range r.pods {
+		if !r.inPlace || !p.Stands() {
+			continue
+		}
+		if _, cannot := comeback(r, p); cannot != "" {
+			return cannot
+		}
+	}
+	return ""
+}

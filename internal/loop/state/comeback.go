@@ -1,0 +1,74 @@
+package state
+
+import (
+	"strings"
+	"time"
+
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// startSlack is how much later than it has announced the kubelet may start a container again: it looks at its pods every few seconds.
+const startSlack = 15 * time.Second
+
+// StartOverdue reports that a container of a pod, which ended at a time of this machine's clock, has not started again in time.
+type StartOverdue struct {
+	UID   string
+	Since time.Time
+}
+
+func init() {
+	store.On(Pods, func(d *store.Draft[Pod], a StartOverdue) {
+		if e, ok := d.Get(a.UID); ok && e.Value.DownSince.Equal(a.Since) {
+			e.Value.Overdue = true
+			d.PutOwned(a.UID, string(e.Value.Resource), nil, e.Value)
+		}
+	})
+}
+
+// Crashed returns a container of a pod that has failed and that the kubelet starts again.
+func Crashed(p model.Pod) (c model.Container, ok bool) {
+	if p.OfCompose() || p.Phase == "Failed" {
+		return c, false
+	}
+	for _, c := range p.LastingContainers() {
+		ended := c.State == model.ContainerTerminated && (c.ExitCode != 0 || c.Reason == "OOMKilled")
+		if ended || c.State == model.ContainerWaiting && c.Reason == "CrashLoopBackOff" {
+			return c, true
+		}
+	}
+	return c, false
+}
+
+// BackOff returns how long the kubelet pauses after the end of a container before it starts it again; zero if it does not pause.
+func BackOff(c model.Container) time.Duration {
+	_, text, _ := strings.Cut(c.Message, "back-off ") // back-off 10s restarting failed container=main …
+	text, _, ok := strings.Cut(text, " restarting ")
+	pause, err := time.ParseDuration(text)
+	if !ok || err != nil {
+		return 0
+	}
+	return pause
+}
+
+// StartsBy returns by when a container of the pod that has crashed should run again; zero if there is none, or if it is overdue.
+func (p Pod) StartsBy() time.Time {
+	c, crashed := Crashed(p.Pod)
+	if !crashed || p.Overdue || p.DownSince.IsZero() {
+		return time.Time{}
+	}
+	return p.DownSince.Add(BackOff(c) + startSlack)
+}
+
+// down returns since when a container of a pod has been down after a crash, and whether its start is overdue, given the pod before. Each
+// run counts for itself.
+func down(was Pod, next model.Pod, now time.Time) (since time.Time, overdue bool) {
+	_, crashed := Crashed(next)
+	switch {
+	case !crashed:
+		return time.Time{}, false
+	case was.DownSince.IsZero(), was.Restarts() != next.Restarts():
+		return now, false
+	}
+	return was.DownSince, was.Overdue
+}
