@@ -7,41 +7,83 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 )
 
-// quietAfter is how long nothing may come from a synclet that has something to do until the user is told. It reports more often that it
-// is busy.
-const quietAfter = 3 * time.Second
+// quietAfter is how long nothing may come from a synclet that has something to do until the user is told. A command may print nothing for
+// long: the synclet is pinged after half of that.
+const (
+	quietAfter = 3 * time.Second
+	pingAfter  = quietAfter / 2
+)
+
+// attendance watches for the signs of life of a synclet that has something to do.
+type attendance struct {
+	s         *Conversation
+	container string
+	log       logstore.Logger
+	began     time.Duration // on the stream's clock
+
+	mu     sync.Mutex
+	timer  *time.Timer
+	silent time.Duration // since when it has been, if the user was told; guarded by mu, as everything below
+	told   bool
+	ended  bool
+}
 
 // attend tells the user if the synclet of a container falls silent while it has something to do, and when it answers again. over ends
 // that; answered tells whether the synclet has done what it had to do.
 func (s *Conversation) attend(container string, log logstore.Logger) (over func(answered bool)) {
-	began := s.stream.now()
-	quiet := func() time.Duration { return s.stream.now() - max(began, s.stream.last()) }
-	var mu sync.Mutex
-	var since time.Duration // when it fell silent; zero until the user was told
-	ended := false
-	var timer *time.Timer
-	mu.Lock()
-	defer mu.Unlock()
-	timer = time.AfterFunc(quietAfter, func() {
-		mu.Lock()
-		defer mu.Unlock()
-		switch silent := quiet(); {
-		case ended:
-		case silent < quietAfter:
-			timer.Reset(quietAfter - silent)
-		default:
-			since = s.stream.now() - silent
-			logstore.Warnf(log, "Container %s has not answered for %s: it may be frozen or out of CPU time, or the connection may be down. "+
-				"hone waits for %s, and then connects again", container, silent.Round(time.Second), askAfter+answerWithin)
+	a := &attendance{s: s, container: container, log: log, began: s.stream.now()}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.timer = time.AfterFunc(pingAfter, func() {
+		if a.look() {
+			s.ask()
 		}
 	})
-	return func(answered bool) {
-		timer.Stop()
-		mu.Lock()
-		defer mu.Unlock()
-		ended = true
-		if since > 0 && answered {
-			logstore.Infof(log, "Container %s answers again, after %s", container, (s.stream.now() - since).Round(time.Second))
-		}
+	return a.over
+}
+
+// last is when there was a sign of life.
+func (a *attendance) last() time.Duration { return max(a.began, a.s.stream.last()) }
+
+// look notes how long the synclet has been silent, and reports whether to ping it.
+func (a *attendance) look() (ping bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.ended {
+		return false
+	}
+	quiet := a.s.stream.now() - a.last()
+	switch {
+	case a.told && quiet < quietAfter:
+		a.again()
+	case a.told:
+	case quiet >= quietAfter:
+		a.told, a.silent = true, a.last()
+		logstore.Warnf(a.log, "Container %s has not answered for %s: it may be frozen or out of CPU time, or the connection may be down. "+
+			"hone waits for %s, and then connects again", a.container, quiet.Round(time.Second), askAfter+answerWithin)
+	case quiet >= pingAfter:
+		a.timer.Reset(quietAfter - quiet)
+		return true
+	default:
+		a.timer.Reset(pingAfter - quiet)
+		return false
+	}
+	a.timer.Reset(pingAfter)
+	return false
+}
+
+// again tells the user that the synclet answers again.
+func (a *attendance) again() {
+	logstore.Infof(a.log, "Container %s answers again, after %s", a.container, (a.last() - a.silent).Round(time.Second))
+	a.told = false
+}
+
+func (a *attendance) over(answered bool) {
+	a.timer.Stop()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ended = true
+	if a.told && answered {
+		a.again()
 	}
 }

@@ -109,15 +109,23 @@ func (t *trip) then(s *Conversation, changed bool) Then {
 // answer waits for an answer. If the conversation breaks off before it comes, it is resumed, unless the container has killed the synclet:
 // then the container ends, or lacks memory.
 func (t *trip) answer(ctx context.Context, wait func() error) error {
-	err := wait()
+	err := t.attended(wait)
 	for range tries - 1 {
 		t.lost = errors.Is(err, ErrClosed)
 		if !t.lost || errors.Is(err, ErrKilled) || ctx.Err() != nil || t.begin(ctx) != nil {
 			return err
 		}
-		err = wait()
+		err = t.attended(wait)
 	}
 	t.lost = errors.Is(err, ErrClosed)
+	return err
+}
+
+// attended waits for an answer, and tells the user if the synclet falls silent meanwhile.
+func (t *trip) attended(wait func() error) error {
+	over := t.talk.attend(t.container.Name, t.log)
+	err := wait()
+	over(!errors.Is(err, ErrClosed))
 	return err
 }
 

@@ -208,7 +208,12 @@ func (p *Pool) restartProcess(ctx context.Context, c model.ContainerRef, t *trip
 		step = protocol.Step{Flight: t.key, Number: uint64(len(t.sent.runs))}
 	}
 	if errors.Is(err, ErrClosed) && ctx.Err() == nil {
-		err = p.persist(ctx, c, nil, ErrClosed, func(s *Conversation) error { return s.Restart(ctx, step, liveupdate.RestartGrace) })
+		err = p.persist(ctx, c, nil, ErrClosed, func(s *Conversation) error {
+			over := s.attend(c.Name, log)
+			err := s.Restart(ctx, step, liveupdate.RestartGrace)
+			over(!errors.Is(err, ErrClosed))
+			return err
+		})
 	}
 	var notStarted *NotStartedError
 	switch {
