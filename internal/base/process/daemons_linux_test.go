@@ -16,6 +16,9 @@ var daemons = map[string]string{
 	"orphan":               `(setsid sh -c 'echo ready; exec sleep 1000' &); exec sleep 1000`,
 	"ignores its end":      `(setsid sh -c 'trap "" TERM HUP; echo ready; while :; do sleep 1; done' &); exec sleep 1000`,
 	"session of a session": `(setsid sh -c '(setsid sh -c "echo ready; exec sleep 1000" &); exec sleep 1000' &); exec sleep 1000`,
+	"no environment":       `(env -i setsid sh -c '(setsid sh -c "echo ready; exec /bin/sleep 1000" &)' &); exec sleep 1000`,
+	"no environment, late": `sleep 0.3; (env -i setsid sh -c 'echo ready; exec /bin/sleep 1000' &); exec sleep 1000`,
+	"another user":         `(setsid setpriv --reuid 65534 --clear-groups env -i sh -c 'echo ready; exec /bin/sleep 1000' &); exec sleep 1000`,
 	"server is gone":       `(setsid sh -c 'echo ready; exec sleep 1000' &)`,
 }
 
@@ -72,7 +75,7 @@ func TestDaemonsEndWithTheirServer(t *testing.T) {
 // TestDaemonWithoutTheMarkStays starts one that is to outlive its server.
 func TestDaemonWithoutTheMarkStays(t *testing.T) {
 	var out strings.Builder
-	err := Serve(t.Context(), Command{Cmd: sh(`env -u HONE_SERVER setsid sleep 1000 >/dev/null 2>&1 & echo $!`), Stdout: &out}, Events{})
+	err := Serve(t.Context(), Command{Cmd: sh(`HONE_SERVER= setsid sleep 1000 >/dev/null 2>&1 & echo $!`), Stdout: &out}, Events{})
 	if _, exited := err.(*ExitError); !exited { //nolint:errorlint // it is not wrapped
 		t.Fatal(err)
 	}

@@ -6,8 +6,8 @@
 // Each command leads its own process group (a job object on Windows). Stopping a command sends SIGTERM to the group, waits
 // for a grace period, and sends SIGKILL to the remaining processes. When a command ends on its own, the remaining processes
 // of its group are stopped in the same way, with a short grace period. Only programs that deliberately leave their group, as
-// daemons do, keep running. On Linux and Windows, the daemons of a server end with it, unless they have removed the server's
-// mark (HONE_SERVER) from their environment.
+// daemons do, keep running. On Linux and Windows, the daemons of a server end with it, unless the server's mark (HONE_SERVER) is
+// empty in their environment. On Linux, a number among their limits tells them even if they have dropped their environment.
 //
 // # Never an orphan
 //

@@ -31,18 +31,46 @@ func strays(w wards) []int {
 	if w.mark == "" {
 		return nil
 	}
-	return marked(func(_, session int, env []string) bool {
-		return session == w.session && slices.Contains(env, markName+"="+w.mark) ||
-			slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, serverName+"="+w.mark+".") })
+	_, number := limitOf(serverName + "=" + w.mark)
+	return marked(func(p traces) bool {
+		return p.session == w.session && p.has(markName+"="+w.mark) || p.ofServer(serverName+"="+w.mark+".", func(limit uint64) bool {
+			return limit&^(1<<serverBits-1) == number
+		})
 	})
 }
 
-// marked returns the groups of living processes whose environment at their start has a mark.
-func marked(has func(group, session int, env []string) bool) (out []int) {
+// founded returns the groups other than g that a server's processes have founded, as daemons do.
+func (g *group) founded() []int {
+	if g.mark == "" {
+		return nil
+	}
+	number, _ := limitOf(g.mark)
+	return marked(func(p traces) bool {
+		return p.group != g.id && p.ofServer(g.mark+"\x00", func(limit uint64) bool { return limit == number })
+	})
+}
+
+// traces are what a process shows of who has started it.
+type traces struct {
+	dir            string
+	group, session int
+	env            string // at its start, each variable between two zero bytes
+}
+
+func (p traces) has(variable string) bool { return strings.Contains(p.env, "\x00"+variable+"\x00") }
+
+// ofServer reports whether the process descends from a server: its environment has a variable that begins with the server's mark, or its
+// limit has a number that is the server's. One that is to outlive its server has an empty mark.
+func (p traces) ofServer(mark string, is func(limit uint64) bool) bool {
+	return strings.Contains(p.env, "\x00"+mark) || !p.has(serverName+"=") && is(limitAt(p.dir))
+}
+
+// marked returns the groups of living processes that have certain traces.
+func marked(has func(traces) bool) (out []int) {
 	_ = eachProcess(func(dir string, s stat) bool {
 		if s.group > 1 && s.living() {
-			env, err := os.ReadFile(dir + "/environ")
-			if err == nil && has(s.group, s.session, strings.Split(string(env), "\x00")) {
+			env, _ := os.ReadFile(dir + "/environ") // not of other users
+			if has(traces{dir, s.group, s.session, "\x00" + string(env)}) {
 				out = append(out, s.group)
 			}
 		}
@@ -81,8 +109,8 @@ func eachProcess(visit func(dir string, s stat) bool) error {
 
 // stat is a parsed line of /proc/PID/stat.
 type stat struct {
-	state          byte
-	group, session int
+	state                  byte
+	parent, group, session int
 }
 
 // living reports whether the process exists and is not a zombie.
@@ -96,9 +124,10 @@ func parseStat(line []byte) stat {
 	if len(fields) < 5 || len(fields[0]) != 1 {
 		return stat{}
 	}
+	parent, _ := strconv.Atoi(string(fields[1]))
 	group, _ := strconv.Atoi(string(fields[2]))
 	session, _ := strconv.Atoi(string(fields[3]))
-	return stat{fields[0][0], group, session}
+	return stat{fields[0][0], parent, group, session}
 }
 
 // thread starts commands from one operating system thread, which exists while any of them runs. The kernel sends a
@@ -111,9 +140,9 @@ var thread struct {
 	done  chan struct{}
 }
 
-// startOnThread starts the command with its leash so that it gets SIGTERM when this process dies. After a success
+// startOnThread starts the command with its leash and, for a server, its mark, so that it gets SIGTERM when this process dies. After a success
 // releaseThread must be called when the command is gone.
-func startOnThread(cmd *exec.Cmd, tie *leash) error {
+func startOnThread(cmd *exec.Cmd, tie *leash, mark string) error {
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM
 	thread.mu.Lock()
 	if thread.users == 0 {
@@ -125,7 +154,9 @@ func startOnThread(cmd *exec.Cmd, tie *leash) error {
 	thread.mu.Unlock()
 
 	result := make(chan error, 1)
-	jobs <- func() { result <- tie.lend(cmd.Start) }
+	jobs <- func() {
+		result <- startMarked(cmd, mark, func() error { return tie.lend(cmd.Start) })
+	}
 	err := <-result
 	if err != nil {
 		releaseThread()

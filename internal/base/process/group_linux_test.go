@@ -29,8 +29,8 @@ func TestParseStat(t *testing.T) {
 		line string
 		want stat
 	}{
-		{"12 (sh) S 1 34 56 0 -1", stat{'S', 34, 56}},
-		{"12 (a) Z) (b) Z 1 34 56 0 -1", stat{'Z', 34, 56}},
+		{"12 (sh) S 1 34 56 0 -1", stat{'S', 1, 34, 56}},
+		{"12 (a) Z) (b) Z 1 34 56 0 -1", stat{'Z', 1, 34, 56}},
 		{"", stat{}},
 		{"12 (sh", stat{}},
 		{"12 (sh) S 1 34", stat{}},

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -34,7 +33,7 @@ func startGroup(cmd *exec.Cmd, grace time.Duration, mark string) (*group, error)
 	}
 	defer tie.close()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := startOnThread(cmd, tie); err != nil {
+	if err := startOnThread(cmd, tie, mark); err != nil {
 		return nil, err
 	}
 	g := &group{id: cmd.Process.Pid, mark: mark}
@@ -73,14 +72,6 @@ func (g *group) alive() bool {
 		return len(g.founded()) > 0
 	}
 	return groupHasLiving(g.id) || len(g.founded()) > 0
-}
-
-// founded returns the groups that a server's processes have founded, as daemons do.
-func (g *group) founded() []int {
-	if g.mark == "" {
-		return nil
-	}
-	return marked(func(id, _ int, env []string) bool { return id != g.id && slices.Contains(env, g.mark) })
 }
 
 // signalOf returns number and name of the signal that ended a process, zero if none did.

@@ -42,7 +42,7 @@ func GuardMain(args []string) (handled bool) {
 
 // markName is the variable that marks the commands of one session, so that the guard can recognise them; see strays.
 // serverName is the variable that marks a server's processes: they end with the server, even in groups and sessions that
-// they have founded. A process that is to outlive the server is started without the variable.
+// they have founded. A process that is to outlive the server has an empty one.
 const (
 	markName   = "HONE_GUARD"
 	serverName = "HONE_SERVER"
