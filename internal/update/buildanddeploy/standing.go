@@ -51,7 +51,7 @@ const (
 	askTimeout = 5 * time.Second
 	// lag is how long it may take until the cluster shows that a container has ended.
 	lag      = 4 * time.Second
-	lagPause = 250 * time.Millisecond
+	lagPause = successorPause
 )
 
 var podResource = schema.GroupVersionResource{Version: "v1", Resource: "pods"}

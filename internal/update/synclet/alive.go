@@ -15,7 +15,7 @@ const (
 	// answer may take. Together they bound how long a dead connection or a stopped container goes unnoticed, whether a
 	// request is running or not.
 	askAfter     = 10 * time.Second
-	answerWithin = 10 * time.Second
+	answerWithin = askAfter
 	// piece is how many bytes are written at a time; a piece that was taken is a sign of life.
 	piece = 64 << 10
 )
