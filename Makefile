@@ -15,6 +15,7 @@ test-all: ## all tests in their whole breadth: every kind of project, every page
 	@HONE_TEST_ALL=1 scripts/test
 
 unit: ## the tests in process, without the race detector; they need neither engine nor cluster
+	go generate ./internal/update/agent/program
 	go test $$(go list ./... | grep -v '/internal/test/e2e$$')
 
 bench: ## measure; each figure as a ratio to something measured in the same run

@@ -53,9 +53,14 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	binary = filepath.Join(dir, "hone")
-	if out, err := exec.Command("go", "build", "-race", "-o", binary, "github.com/hone-dev/hone/cmd/hone").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build hone: %v\n%s", err, out)
-		os.Exit(1)
+	for _, argv := range [][]string{
+		{"go", "generate", "github.com/hone-dev/hone/internal/update/agent/program"},
+		{"go", "build", "-race", "-o", binary, "github.com/hone-dev/hone/cmd/hone"},
+	} {
+		if out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "build hone: %v\n%s", err, out)
+			os.Exit(1)
+		}
 	}
 	code := m.Run()
 	_ = os.RemoveAll(dir)

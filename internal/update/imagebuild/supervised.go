@@ -3,6 +3,7 @@ package imagebuild
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -46,7 +47,11 @@ func (b *Builder) supervised(ctx context.Context, req Request, id string) (strin
 	defer os.RemoveAll(dir)
 	prog, err := program.For(im.Arch)
 	if err != nil {
-		return "", problem.Wrap(err, "the process of image "+req.Target.Ref+" cannot be restarted in place", "Build it for amd64 or arm64.")
+		mend := "Build it for amd64 or arm64."
+		if errors.Is(err, program.ErrMissing) {
+			mend = "Build hone with make build, or install a release."
+		}
+		return "", problem.Wrap(err, "the process of image "+req.Target.Ref+" cannot be restarted in place", mend)
 	}
 	if err := os.WriteFile(filepath.Join(dir, path.Base(protocol.Path)), prog, 0o755); err != nil {
 		return "", fmt.Errorf("build %s: %w", req.Target.Ref, err)

@@ -1,36 +1,46 @@
-// Package program holds the synclet itself, for every supported architecture: the files that scripts/synclet builds from
-// cmd/synclet.
+// Package program holds the synclet itself, for every supported architecture. "go generate" builds the programs from cmd/synclet;
+// "make build", the tests and a release do so first. A hone that was compiled without them has nothing to put into containers, and
+// says so where it would.
 package program
 
 import (
 	"bytes"
 	"compress/gzip"
-	_ "embed" // the programs
+	"embed"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"sync"
 )
 
-//go:embed synclet-linux-amd64.gz
-var amd64 []byte
+//go:generate go run ./build
 
-//go:embed synclet-linux-arm64.gz
-var arm64 []byte
+// built has the programs, compressed, and the name of their build. Go embeds no empty folder, so that there is always one more file.
+//
+//go:embed all:built
+var built embed.FS
 
-//go:embed build.txt
-var build string
+// ErrMissing means that hone was compiled without the programs.
+var ErrMissing = errors.New("this hone was compiled without the programs that it puts into containers; make build compiles them, too")
 
-// Build identifies the sources that the programs were built from, as protocol.Hello.Program does.
-func Build() string { return strings.TrimSpace(build) }
-
-var unpacked = map[string]func() ([]byte, error){
-	"amd64": sync.OnceValues(func() ([]byte, error) { return unpack(amd64) }),
-	"arm64": sync.OnceValues(func() ([]byte, error) { return unpack(arm64) }),
+// Build identifies the sources that the programs were built from, as protocol.Hello.Program does. It is empty without programs.
+func Build() string {
+	name, err := built.ReadFile("built/build.txt")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(name))
 }
 
-// For returns the program for an architecture, by Go's and Kubernetes' name for it. It is unpacked on the first call and
-// must not be modified.
+var unpacked = map[string]func() ([]byte, error){
+	"amd64": sync.OnceValues(func() ([]byte, error) { return unpack("amd64") }),
+	"arm64": sync.OnceValues(func() ([]byte, error) { return unpack("arm64") }),
+}
+
+// For returns the program for an architecture, by Go's and Kubernetes' name for it. It is unpacked on the first call and must not be
+// modified. The error is ErrMissing if hone was compiled without programs.
 func For(arch string) ([]byte, error) {
 	f, ok := unpacked[arch]
 	if !ok {
@@ -39,7 +49,14 @@ func For(arch string) ([]byte, error) {
 	return f()
 }
 
-func unpack(packed []byte) ([]byte, error) {
+func unpack(arch string) ([]byte, error) {
+	packed, err := built.ReadFile("built/synclet-linux-" + arch + ".gz")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrMissing
+	}
+	if err != nil {
+		return nil, err
+	}
 	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		return nil, err
