@@ -5,11 +5,15 @@ import "time"
 // LogLine is a line of GET /api/logs?format=json. The response has one such object per line.
 //
 // The parameters of GET /api/logs are: resource (may be repeated, or be a comma-separated list; once the Tiltfile was
-// evaluated, the name of a resource that never existed is an error), level (debug, info, warn or error: the minimum level),
-// source (all, build or runtime), span, since (a duration or a time), tail (the number of newest lines), after (the number of the
-// line after which to continue), pod and container (a part of the name, without regard to case), text (a text that a line must
-// contain, without regard to case, or a regular expression, written as /regex/, that it must match), follow (true keeps sending
-// until the session ends) and format (text or json).
+// evaluated, the name of a resource that never existed is an error), query (as typed into the filter of the screen),
+// level (debug, info, warn or error: the minimum level), source (all, build or runtime), span, since (a duration or a time), tail (the
+// number of newest lines), after (the number of the line after which to continue), pod and container (a part of the name), text (a text
+// that a line must contain, or match if it is written as /regex/), follow (true keeps sending until the session ends) and format (text or
+// json). Letter case does not matter.
+//
+// A query is words that must all match. A word is a part of the text, "some words" a part with blanks, /…/ a regular expression. level:warn,
+// source:build, container:main, pod:x2v1 and since:5m select as the parameters do, and status>=500 compares a field of a JSON or logfmt
+// line. An exclamation mark before a word excludes what it matches.
 type LogLine struct {
 	// Seq is the number of the line. Numbers increase across all resources. The parameter "after" takes such a number.
 	Seq  uint64    `json:"seq,omitempty"`

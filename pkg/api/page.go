@@ -398,7 +398,7 @@ type PageDeclaration struct {
 // 0, 1, 2 and so on, which stay the same while the filter is in use. An end that lies before one that was sent earlier begins a new
 // count.
 //
-// The parameters are resource, level, source, span, since, after, text, pod and container, as for GET /api/logs; from, the first
+// The parameters are resource, query, level, source, span, since, after, text, pod and container, as for GET /api/logs; from, the first
 // position; and count, the number of positions, at most 1000. Without from, the window is the end of the log.
 type LogWindow struct {
 	// First is the position before which lines are no longer stored, and End the one after the newest line.

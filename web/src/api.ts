@@ -363,7 +363,7 @@ export interface LogInventory {
   spans: LogSpan[];
 }
 
-/** LogLine is a line of GET /api/logs?format=json. The response has one such object per line. The parameters of GET /api/logs are: resource (may be repeated, or be a comma-separated list; once the Tiltfile was evaluated, the name of a resource that never existed is an error), level (debug, info, warn or error: the minimum level), source (all, build or runtime), span, since (a duration or a time), tail (the number of newest lines), after (the number of the line after which to continue), pod and container (a part of the name, without regard to case), text (a text that a line must contain, without regard to case, or a regular expression, written as /regex/, that it must match), follow (true keeps sending until the session ends) and format (text or json). */
+/** LogLine is a line of GET /api/logs?format=json. The response has one such object per line. The parameters of GET /api/logs are: resource (may be repeated, or be a comma-separated list; once the Tiltfile was evaluated, the name of a resource that never existed is an error), query (as typed into the filter of the screen), level (debug, info, warn or error: the minimum level), source (all, build or runtime), span, since (a duration or a time), tail (the number of newest lines), after (the number of the line after which to continue), pod and container (a part of the name), text (a text that a line must contain, or match if it is written as /regex/), follow (true keeps sending until the session ends) and format (text or json). Letter case does not matter. A query is words that must all match. A word is a part of the text, "some words" a part with blanks, /…/ a regular expression. level:warn, source:build, container:main, pod:x2v1 and since:5m select as the parameters do, and status>=500 compares a field of a JSON or logfmt line. An exclamation mark before a word excludes what it matches. */
 export interface LogLine {
   container?: string;
   /** Continues is set for a line that belongs to the same entry as the line before it in its stream, such as a line of a stack trace. */
@@ -415,7 +415,7 @@ export interface LogSpan {
   span: string;
 }
 
-/** LogWindow is the body of GET /api/logs/window: any part of the log, by position. The lines that a filter matches have the positions 0, 1, 2 and so on, which stay the same while the filter is in use. An end that lies before one that was sent earlier begins a new count. The parameters are resource, level, source, span, since, after, text, pod and container, as for GET /api/logs; from, the first position; and count, the number of positions, at most 1000. Without from, the window is the end of the log. */
+/** LogWindow is the body of GET /api/logs/window: any part of the log, by position. The lines that a filter matches have the positions 0, 1, 2 and so on, which stay the same while the filter is in use. An end that lies before one that was sent earlier begins a new count. The parameters are resource, query, level, source, span, since, after, text, pod and container, as for GET /api/logs; from, the first position; and count, the number of positions, at most 1000. Without from, the window is the end of the log. */
 export interface LogWindow {
   end: number;
   /** First is the position before which lines are no longer stored, and End the one after the newest line. */

@@ -9,7 +9,8 @@ export interface Filter {
   resource: string[];
   level: "" | "warn" | "error";
   source: "" | "build" | "runtime";
-  text: string;
+  /** What is typed: words, and those of the query language, as on the screen. */
+  query: string;
   /** One piece of work; empty for all. */
   span: string;
   pod: string;

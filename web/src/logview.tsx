@@ -62,7 +62,7 @@ export function LogView(p: LogProps) {
   const after = useSignal(cleared.get(p.title) ?? 0);
   const picked = useSignal<LogAt | undefined>(undefined);
 
-  const filter: Filter = { resource: p.resources, level: level.value, source: source.value, text: text.value, span, pod: pod.value, container: container.value, after: after.value };
+  const filter: Filter = { resource: p.resources, level: level.value, source: source.value, query: text.value, span, pod: pod.value, container: container.value, after: after.value };
   const log = useMemo(() => new Log(filter), [JSON.stringify(filter)]);
   const single = p.resources.length === 1;
   useEffect(() => {
@@ -172,7 +172,7 @@ export function LogView(p: LogProps) {
     { keys: "l G", does: "follow the newest line", run: bottom },
     { keys: "C", does: "copy all lines that are shown", run: () => void copyAll() },
     { keys: "", does: "clear the log up to here", run: () => void clearAll() },
-    { keys: "/", does: "show only lines with a text, or that match /regex/", run: () => filterBox.current?.focus() },
+    { keys: "/", does: "show only lines with words, /regex/, level:warn, since:5m, !word", run: () => filterBox.current?.focus() },
   ]);
 
   const lines = log.end.value - log.first.value;
@@ -224,7 +224,7 @@ export function LogView(p: LogProps) {
           class="field"
           type="search"
           placeholder="only lines with…"
-          aria-label="show only lines with this text, or /regex/"
+          aria-label="show only lines with these words, /regex/, level:warn, since:5m, !word"
           value={typed.value}
           onInput={(e) => (typed.value = e.currentTarget.value)}
           onKeyDown={(e) => leave(e, () => (typed.value = ""))}
@@ -521,7 +521,7 @@ function marked(text: string, find: string) {
   let pattern: RegExp;
   try {
     const regex = /^\/(.+)\/$/.exec(find);
-    pattern = regex ? new RegExp(regex[1] ?? "", "g") : new RegExp(find.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "gi");
+    pattern = regex ? new RegExp(regex[1] ?? "", "gi") : new RegExp(find.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "gi");
   } catch {
     return text; // not finished yet
   }

@@ -78,10 +78,15 @@ test("shows a long log of which only what is visible is in the page, as text", a
   });
 
   await test.step("filter", async () => {
-    await page.getByLabel(/^show only lines/).fill("LINE 19999 ");
+    const filter = page.getByLabel(/^show only lines/);
+    await filter.fill('"LINE 19999 "');
     await expect(foot).toContainText(/^2 lines/);
     await expect(lines.first()).toContainText("line 19999 <b>");
-    await page.getByLabel(/^show only lines/).fill("");
+    await filter.fill("<b> line source:build !/19999 /"); // as on the screen
+    await expect(foot).not.toContainText(/^[02] lines/);
+    await filter.fill("level:loud");
+    await expect(page.getByText('no level is called "loud"')).toBeVisible();
+    await filter.fill("");
     await page.getByRole("button", { name: "error", exact: true }).click();
     await expect(foot).toContainText(/^0 lines/);
     await page.getByRole("button", { name: "any level" }).click();

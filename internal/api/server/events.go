@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/logquery"
 	"github.com/hone-dev/hone/internal/loop/events"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/pkg/api"
@@ -74,7 +75,7 @@ func readEventQuery(v url.Values, now time.Time) (q eventQuery, err error) {
 	if q.cursor.After, err = strconv.ParseUint(since, 10, 64); err == nil {
 		return q, nil
 	}
-	if q.cursor.Filter.Since, err = sinceTime(since, now); err != nil {
+	if q.cursor.Filter.Since, err = logquery.Since(since, now); err != nil {
 		return q, fmt.Errorf("%w, nor the number of an event", err)
 	}
 	return q, nil

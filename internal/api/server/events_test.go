@@ -134,7 +134,7 @@ func TestEventQueries(t *testing.T) {
 		{"since=2025-12-31T00:00:00Z&type=session", `"type":"session-started"`, 200},
 		{"since=5m", "", 200},
 		{"since=2", "this session has had 1 events; event 2 must be from another session", 410},
-		{"since=yesterday", "neither a duration such as 5m", 400},
+		{"since=yesterday", "not a time such as since:5m", 400},
 		{"since=-1", "nor the number of an event", 400},
 		{"type=pood", `type: \"pood\" is none of session-started`, 400},
 		{"type=", "is none of", 400},

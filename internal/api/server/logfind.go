@@ -21,7 +21,7 @@ func (s *Subscriber) logFind(src *source, w http.ResponseWriter, r *http.Request
 	case err != nil:
 		fail(w, http.StatusBadRequest, err.Error())
 		return
-	case q.find == nil && q.seq == 0:
+	case q.found == nil && q.seq == 0:
 		fail(w, http.StatusBadRequest, "find: name the text to find, or seq: the number of a line")
 		return
 	}
@@ -46,32 +46,27 @@ func (s *Subscriber) logFind(src *source, w http.ResponseWriter, r *http.Request
 		return
 	}
 	var answer api.LogFound
-	if s.work(ctx, func() { answer, err = find(ctx, s.options.Logs, shown, found, q.from, q.back) }) && err == nil {
+	if s.work(ctx, func() { answer, err = find(ctx, s.options.Logs, shown, found, q) }) && err == nil {
 		respond(w, answer)
 	}
 }
 
 // matches returns the query of the lines that have the text to find.
 func (q windowQuery) matches() windowQuery {
-	q.key = q.foundKey
-	if first, then := q.filter.Match, q.find; first != nil {
-		q.filter.Match = func(line []byte) bool { return first(line) && then(line) }
-	} else {
-		q.filter.Match = then
-	}
+	q.key, q.filter = q.foundKey, *q.found
 	return q
 }
 
 // find returns the match at or after a position of the lines that are shown, or at or before it; negative is the end.
-func find(ctx context.Context, logs *logstore.Store, shown, found *logIndex, from int, back bool) (api.LogFound, error) {
+func find(ctx context.Context, logs *logstore.Store, shown, found *logIndex, q windowQuery) (api.LogFound, error) {
 	none := api.LogFound{At: -1}
-	all, err := found.window(ctx, logs, 0, 0)
+	all, err := found.window(ctx, logs, q.since, 0, 0)
 	if err != nil || all.End == all.First {
 		return none, err
 	}
 	seq := logs.Newest() + 1
-	if from >= 0 {
-		at, err := shown.window(ctx, logs, from, 1)
+	if q.from >= 0 {
+		at, err := shown.window(ctx, logs, q.since, q.from, 1)
 		if err != nil {
 			return none, err
 		}
@@ -79,14 +74,14 @@ func find(ctx context.Context, logs *logstore.Store, shown, found *logIndex, fro
 			seq = at.Lines[0].Seq
 		}
 	}
-	if back {
+	if q.back {
 		seq++ // the line itself counts
 	}
 	nth, err := found.rank(ctx, logs, seq)
 	if err != nil {
 		return none, err
 	}
-	if back {
+	if q.back {
 		nth--
 	}
 	switch {
@@ -95,33 +90,31 @@ func find(ctx context.Context, logs *logstore.Store, shown, found *logIndex, fro
 	case nth >= all.End:
 		nth = all.First
 	}
-	match, err := found.window(ctx, logs, nth, 1)
+	match, err := found.window(ctx, logs, q.since, nth, 1)
 	if err != nil || len(match.Lines) == 0 {
 		return none, err
 	}
 	at, err := shown.rank(ctx, logs, match.Lines[0].Seq)
-	return api.LogFound{At: at, Nth: nth + 1, Count: all.End}, err
+	return api.LogFound{At: at, Nth: nth + 1 - all.First, Count: all.End - all.First}, err
 }
 
 // rank returns how many positions there are before the line numbered seq, which need not match.
 func (x *logIndex) rank(ctx context.Context, logs *logstore.Store, seq uint64) (int, error) {
-	x.mu.Lock()
-	marks, end, newest := x.marks, x.end, x.seq
-	x.mu.Unlock()
-	block := sort.Search(len(marks), func(i int) bool { return marks[i] > seq }) - 1
+	e := x.extent()
+	block := sort.Search(len(e.marks), func(i int) bool { return e.marks[i] > seq }) - 1
 	if block < 0 {
 		return 0, nil
 	}
-	next := newest + 1
-	if block+1 < len(marks) {
-		next = marks[block+1]
+	next := e.seq + 1
+	if block+1 < len(e.marks) {
+		next = e.marks[block+1]
 	}
 	rest := 0
-	err := logs.Scan(ctx, x.filter, max(seq, 1)-1, next, false, func(l logstore.LineRef) bool {
+	err := logs.Scan(ctx, e.filter, max(seq, 1)-1, next, false, func(l logstore.LineRef) bool {
 		if !l.Replaced {
 			rest++
 		}
 		return true
 	})
-	return min((block+1)*markEvery, end) - rest, err
+	return min((block+1)*markEvery, e.end) - rest, err
 }

@@ -3,8 +3,10 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/loop/state"
@@ -29,7 +31,8 @@ func TestLogLines(t *testing.T) {
 		}
 		return w
 	}
-	for query, want := range map[string]int{"pod=web-1": 300, "container=main": 400, "container=side&pod=WEB-0": 100, "text=line+59": 11, "after=500": 100, "after=9999": 0} {
+	for query, want := range map[string]int{"pod=web-1": 300, "container=main": 400, "container=side&pod=WEB-0": 100, "text=line+59": 11, "after=500": 100, "after=9999": 0,
+		"query=pod:web-1": 300, "query=!container:side+59": 11, "query=pod:web-0+!/[0-8]$/": 0, "query=%22line+59%22&pod=web-1": 6, "query=level:warn": 0} {
 		if w := window(query); w.End != want {
 			t.Errorf("%s: %d lines, want %d", query, w.End, want)
 		}
@@ -60,10 +63,56 @@ func TestLogLines(t *testing.T) {
 	if code, body := f.ask("http", "GET", "/api/logs?text=LINE+59&tail=2", ""); code != 200 || body != "a │ line 598\na │ line 599\n" {
 		t.Errorf("%d %q", code, body)
 	}
-	for query, want := range map[string]string{"seq=x": "not the number of a line", "": "name the text to find", "after=-1&seq=1": "not the number of a line", "seq=1&text=/(/": "missing closing"} {
+	for query, want := range map[string]string{"seq=x": "not the number of a line", "": "name the text to find", "after=-1&seq=1": "not the number of a line", "seq=1&text=/(/": "missing closing", "seq=1&query=level:loud": "no level is called"} {
 		if code, body := f.ask("http", "GET", "/api/logs/find?"+query, ""); code != 400 || !strings.Contains(body, want) {
 			t.Errorf("%s: %d %s, want 400 %s", query, code, body, want)
 		}
+	}
+}
+
+// TestLogTimes selects lines by their age. As time goes on, a window with since: begins later, and one with !since: ends later.
+func TestLogTimes(t *testing.T) {
+	f := serveLive(t)
+	f.Dispatch(statetest.Session, statetest.Loaded(statetest.Local("a")))
+	f.Until("the resource is declared", func(v store.View) bool { return state.Resources.In(v).Len() == 1 })
+	now := time.Now()
+	for i := range 600 {
+		f.logs.Append(logstore.Entry{Resource: "a", Time: now.Add(time.Duration(i-599) * time.Minute), Text: fmt.Sprintf("line %d", i)})
+	}
+	for query, want := range map[string][2]int{
+		"since=1h30m": {510, 600}, "query=since:1h30m": {510, 600}, "query=!since:1h30m": {0, 510}, "query=!since:1h30m+since:2h": {480, 510},
+		"query=since:" + now.Add(-90*time.Minute-time.Second).UTC().Format(time.RFC3339): {509, 600},
+	} {
+		code, body := f.ask("http", "GET", "/api/logs/window?count=1000&"+query, "")
+		var w api.LogWindow
+		if code != 200 || json.Unmarshal([]byte(body), &w) != nil || [2]int{w.First, w.End} != want {
+			t.Errorf("%s: %d, %d to %d, want %v", query, code, w.First, w.End, want)
+			continue
+		}
+		if len(w.Lines) != want[1]-want[0] || w.Lines[0].Text != fmt.Sprintf("line %d", want[0]) {
+			t.Errorf("%s: %d lines", query, len(w.Lines))
+		}
+	}
+	for query, want := range map[string]string{
+		"since=1h30m&find=line+5&from=100":  `{"at":510,"nth":1,"count":90}`,
+		"since=1h30m&find=/0$/&from=0&back": `{"at":510,"nth":1,"count":9}`,
+	} {
+		if code, body := f.ask("http", "GET", "/api/logs/find?"+query, ""); code != 200 || strings.TrimSpace(body) != want {
+			t.Errorf("%s: %d %s, want %s", query, code, body, want)
+		}
+	}
+	if code, body := f.ask("http", "GET", "/api/logs?query=!since:90m+since:92m", ""); code != 200 || body != "a │ line 508\na │ line 509\n" {
+		t.Errorf("%d %q", code, body)
+	}
+	// The same window an hour later.
+	q, err := readWindowQuery(url.Values{"since": {"1h30m"}, "count": {"1000"}}, now.Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &logIndex{filter: q.filter}
+	x.extend(t.Context(), f.logs, q.until)
+	if w, err := x.window(t.Context(), f.logs, q.since, q.from, q.count); err != nil || w.First != 569 || w.End != 600 {
+		t.Errorf("an hour later: %d to %d, %v", w.First, w.End, err)
 	}
 }
 

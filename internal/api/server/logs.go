@@ -11,10 +11,10 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/hone-dev/hone/internal/api/snapshot"
+	"github.com/hone-dev/hone/internal/base/logquery"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/loop/intent"
 	"github.com/hone-dev/hone/internal/loop/state"
@@ -87,7 +87,7 @@ func (s *Subscriber) audible(v store.View, names []model.ManifestName) error {
 func readLogQuery(v url.Values, accept string, now time.Time) (q logQuery, err error) {
 	q.tail = -1
 	for key := range v {
-		if !slices.Contains(filterParameters, key) && !slices.Contains([]string{"follow", "tail", "format"}, key) {
+		if !slices.Contains(selectors, key) && !slices.Contains([]string{"follow", "tail", "format"}, key) {
 			return q, fmt.Errorf("parameter %q is not known", key)
 		}
 	}
@@ -104,9 +104,11 @@ func readLogQuery(v url.Values, accept string, now time.Time) (q logQuery, err e
 	if q.after, err = lineNumber(v, "after"); err != nil {
 		return q, err
 	}
-	if q.filter, err = logFilter(v, now); err != nil {
+	var typed logquery.Query
+	if q.filter, typed, err = readSelectors(v); err != nil {
 		return q, err
 	}
+	typed.Fixed(now).Narrow(&q.filter, now)
 	media, _, _ := mime.ParseMediaType(accept)
 	switch format := v.Get("format"); {
 	case format == "json" || format == "" && (media == "application/json" || media == "application/jsonl"):
@@ -115,72 +117,6 @@ func readLogQuery(v url.Values, accept string, now time.Time) (q logQuery, err e
 		return q, fmt.Errorf("format: %q is neither text nor json", format)
 	}
 	return q, nil
-}
-
-// filterParameters are the parameters that select lines.
-var filterParameters = []string{"resource", "level", "source", "span", "since", "after", "pod", "container", "text"}
-
-// lineNumber returns a parameter that is the number of a line; 0 if it is missing.
-func lineNumber(v url.Values, name string) (n uint64, err error) {
-	text := v.Get(name)
-	if text == "" {
-		return 0, nil
-	}
-	if n, err = strconv.ParseUint(text, 10, 64); err != nil {
-		return 0, fmt.Errorf("%s: %q is not the number of a line", name, text)
-	}
-	return n, nil
-}
-
-func logFilter(v url.Values, now time.Time) (f logstore.Filter, err error) {
-	for _, list := range v["resource"] {
-		for name := range strings.SplitSeq(list, ",") {
-			f.Resources = append(f.Resources, model.ManifestName(name))
-		}
-	}
-	f.Span, f.Pod, f.Container = v.Get("span"), strings.ToLower(v.Get("pod")), strings.ToLower(v.Get("container"))
-	if f.Match, err = textMatch(v.Get("text")); err != nil {
-		return f, err
-	}
-	switch level := v.Get("level"); level {
-	case "", "all", "debug", "info":
-		if level == "info" {
-			f.MinLevel = logstore.LevelInfo
-		}
-	case "warn":
-		f.MinLevel = logstore.LevelWarn
-	case "error":
-		f.MinLevel = logstore.LevelError
-	default:
-		return f, fmt.Errorf("level: %q is none of debug, info, warn, error", level)
-	}
-	switch source := v.Get("source"); source {
-	case "", "all":
-	case "build":
-		f.Sources = []logstore.Source{logstore.SourceBuild}
-	case "runtime":
-		f.Sources = []logstore.Source{logstore.SourceRuntime}
-	default:
-		return f, fmt.Errorf("source: %q is none of all, build, runtime", source)
-	}
-	if since := v.Get("since"); since != "" {
-		if f.Since, err = sinceTime(since, now); err != nil {
-			return f, err
-		}
-	}
-	return f, nil
-}
-
-// sinceTime parses a time, or a duration before now.
-func sinceTime(text string, now time.Time) (time.Time, error) {
-	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
-		return now.Add(-d), nil
-	}
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil || t.Year() < 1970 || t.Year() > 2200 { // nanoseconds do not reach beyond that
-		return t, fmt.Errorf("since: %q is neither a duration such as 5m nor a time such as %s", text, now.UTC().Format(time.RFC3339))
-	}
-	return t, nil
 }
 
 // sendLogs writes lines, piece by piece, and waits for more if requested. A slow client receives the number of lines that were

@@ -1,21 +1,18 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"sort"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/hone-dev/hone/internal/api/snapshot"
-	"github.com/hone-dev/hone/internal/base/logline"
+	"github.com/hone-dev/hone/internal/base/logquery"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/pkg/api"
 )
@@ -37,10 +34,12 @@ type windowQuery struct {
 	key    string
 	filter logstore.Filter
 	after  uint64
+	// since and until bound the times of the lines. They move on, so that they are no part of the filter.
+	since, until time.Time
 	// from is the first position; negative for the end of the log.
 	from, count int
-	// find is the text to find, and foundKey identifies the filter together with it; back is the direction.
-	find     func(line []byte) bool
+	// found is the filter of the lines with the text to find, and foundKey identifies it; back is the direction.
+	found    *logstore.Filter
 	foundKey string
 	back     bool
 	// seq is the number of a line to find; 0 for none.
@@ -67,7 +66,7 @@ func (s *Subscriber) logWindow(src *source, w http.ResponseWriter, r *http.Reque
 		return
 	}
 	var window api.LogWindow
-	if s.work(r.Context(), func() { window, err = index.window(r.Context(), s.options.Logs, q.from, q.count) }) && err == nil {
+	if s.work(r.Context(), func() { window, err = index.window(r.Context(), s.options.Logs, q.since, q.from, q.count) }) && err == nil {
 		respond(w, window)
 	}
 }
@@ -76,7 +75,7 @@ func (s *Subscriber) logWindow(src *source, w http.ResponseWriter, r *http.Reque
 func (s *Subscriber) indexed(ctx context.Context, q windowQuery) (index *logIndex, ok bool) {
 	index = s.windows.index(q)
 	for done := false; !done; {
-		if !s.work(ctx, func() { done = index.extend(ctx, s.options.Logs) }) || ctx.Err() != nil {
+		if !s.work(ctx, func() { done = index.extend(ctx, s.options.Logs, q.until) }) || ctx.Err() != nil {
 			return nil, false
 		}
 	}
@@ -86,7 +85,7 @@ func (s *Subscriber) indexed(ctx context.Context, q windowQuery) (index *logInde
 func readWindowQuery(v url.Values, now time.Time) (q windowQuery, err error) {
 	q.from, q.count = -1, usualWindow
 	for key := range v {
-		if !slices.Contains(filterParameters, key) && !slices.Contains([]string{"find", "back", "from", "count", "seq"}, key) {
+		if !slices.Contains(selectors, key) && !slices.Contains([]string{"find", "back", "from", "count", "seq"}, key) {
 			return q, fmt.Errorf("parameter %q is not known", key)
 		}
 	}
@@ -100,17 +99,29 @@ func readWindowQuery(v url.Values, now time.Time) (q windowQuery, err error) {
 			return q, fmt.Errorf("count: %q is not a number of lines up to %d", c, mostWindow)
 		}
 	}
-	if q.filter, err = logFilter(v, now); err != nil {
+	filter, typed, err := readSelectors(v)
+	if err != nil {
 		return q, err
 	}
+	typed.Narrow(&filter, now)
+	q.since, filter.Since = filter.Since, time.Time{}
+	if delay := typed.Delay(); delay > 0 {
+		q.until = now.Add(-delay)
+	}
+	q.filter = filter
 	if q.after, err = lineNumber(v, "after"); err != nil {
 		return q, err
 	}
 	if q.seq, err = lineNumber(v, "seq"); err != nil {
 		return q, err
 	}
-	if q.find, err = textMatch(v.Get("find")); err != nil {
-		return q, err
+	find, err := logquery.Pattern(v.Get("find"))
+	if err != nil {
+		return q, fmt.Errorf("find: %w", err)
+	}
+	if !find.Empty() {
+		find.Narrow(&filter, now)
+		q.found = &filter
 	}
 	q.back = v.Get("back") == "true"
 	for _, place := range []string{"from", "count", "back", "seq"} {
@@ -120,30 +131,6 @@ func readWindowQuery(v url.Values, now time.Time) (q windowQuery, err error) {
 	v.Del("find")
 	q.key = v.Encode()
 	return q, nil
-}
-
-// textMatch returns the test of parameter text, for the visible text of a line; nil for no text.
-func textMatch(text string) (func(line []byte) bool, error) {
-	if text == "" {
-		return nil, nil
-	}
-	if pattern, ok := strings.CutPrefix(text, "/"); ok && len(pattern) > 1 && strings.HasSuffix(pattern, "/") {
-		re, err := regexp.Compile(strings.TrimSuffix(pattern, "/"))
-		if err != nil {
-			return nil, fmt.Errorf("text: %w", err)
-		}
-		return func(line []byte) bool { return re.Match(visible(line)) }, nil
-	}
-	re := regexp.MustCompile("(?i)" + regexp.QuoteMeta(text))
-	return func(line []byte) bool { return re.Match(visible(line)) }, nil
-}
-
-// visible returns a line without its escape sequences.
-func visible(line []byte) []byte {
-	if bytes.IndexByte(line, '\x1b') < 0 {
-		return line
-	}
-	return []byte(logline.Plain(string(line)))
 }
 
 // logWindows remembers the indexes of the filters that were used last. The zero value is empty.
@@ -181,15 +168,19 @@ type logIndex struct {
 	seq   uint64
 }
 
-// extend looks at lines that were stored since, and reports whether those were all. It stops early, so that a request for a long log
-// takes turns with others.
-func (x *logIndex) extend(ctx context.Context, logs *logstore.Store) (all bool) {
+// extend looks at lines that were stored since, up to the first that is younger than until unless that is zero, and reports whether
+// those were all. It stops early, so that a request for a long log takes turns with others.
+func (x *logIndex) extend(ctx context.Context, logs *logstore.Store, until time.Time) (all bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	newest := logs.Newest()
-	to := min(newest, x.seq+scanPiece)
+	to, all := min(newest, x.seq+scanPiece), newest <= x.seq+scanPiece
 	marks, end := len(x.marks), x.end
 	err := logs.Scan(ctx, x.filter, x.seq, to+1, false, func(l logstore.LineRef) bool {
+		if !until.IsZero() && l.Time.After(until) {
+			to, all = l.Seq-1, true
+			return false
+		}
 		if l.Replaced {
 			return true // only a screen that draws it at once can replace a line
 		}
@@ -204,41 +195,39 @@ func (x *logIndex) extend(ctx context.Context, logs *logstore.Store) (all bool) 
 		return true
 	}
 	x.seq = to
-	return to >= newest
+	return all
 }
 
-// window returns count positions beginning at from, or the last ones if from is negative.
-func (x *logIndex) window(ctx context.Context, logs *logstore.Store, from, count int) (api.LogWindow, error) {
+// extent returns a copy of the index as it is now.
+func (x *logIndex) extent() extent {
 	x.mu.Lock()
-	marks, end, seq := x.marks, x.end, x.seq // marks only grow
-	x.mu.Unlock()
-	out := api.LogWindow{First: firstStored(marks, end, logs.Oldest(logstore.Filter{Resources: x.filter.Resources})), End: end, Lines: []api.LogAt{}}
-	if from < 0 {
-		from = max(end-count, 0)
-	}
-	to := min(from+count, end)
-	for at := from - from%markEvery; at < to; at += markEvery {
-		block := at / markEvery
-		// Lines of the block, whose end is the next mark.
-		next := seq + 1
-		if block+1 < len(marks) {
-			next = marks[block+1]
-		}
-		var lines []logstore.Line
-		err := logs.Scan(ctx, x.filter, marks[block]-1, next, false, func(l logstore.LineRef) bool {
-			if !l.Replaced {
-				lines = append(lines, logstore.Line{Seq: l.Seq, Time: l.Time, Resource: l.Resource, Span: l.Span, Source: l.Source, Level: l.Level,
-					Continues: l.Continues, Prefix: l.Prefix, Pod: l.Pod, Container: l.Container, Text: string(l.Text)})
-			}
-			return true
-		})
+	defer x.mu.Unlock()
+	return extent{filter: x.filter, marks: x.marks, end: x.end, seq: x.seq} // marks only grow
+}
+
+// window returns count positions beginning at from, or the last ones if from is negative. Lines before since have no positions.
+func (x *logIndex) window(ctx context.Context, logs *logstore.Store, since time.Time, from, count int) (api.LogWindow, error) {
+	e := x.extent()
+	out := api.LogWindow{First: e.firstStored(logs.Oldest(logstore.Filter{Resources: e.filter.Resources})), End: e.end, Lines: []api.LogAt{}}
+	if !since.IsZero() {
+		first, err := e.firstSince(ctx, logs, since)
 		if err != nil {
 			return out, err
 		}
-		// Where lines were dropped, the others keep the end of the block: a resource loses its oldest lines.
-		shift := min(markEvery, end-at) - len(lines)
+		out.First = max(out.First, first)
+	}
+	if from < 0 {
+		from = e.end - count
+	}
+	from = max(from, 0)
+	to := min(from+count, e.end)
+	for n := from / markEvery; n*markEvery < to; n++ {
+		at, lines, err := e.block(ctx, logs, n)
+		if err != nil {
+			return out, err
+		}
 		for i, l := range lines {
-			if p := at + shift + i; p >= from && p < to {
+			if p := at + i; p >= max(from, out.First) && p < to {
 				out.Lines = append(out.Lines, api.LogAt{At: p, LogLine: snapshot.Line(l)})
 			}
 		}
@@ -246,8 +235,51 @@ func (x *logIndex) window(ctx context.Context, logs *logstore.Store, from, count
 	return out, nil
 }
 
+// extent is the part of the log that an index knows.
+type extent struct {
+	filter logstore.Filter
+	marks  []uint64
+	end    int
+	seq    uint64
+}
+
+// block returns the lines between mark n and the next, and the position of the first of them. Where lines were dropped, the others keep
+// the end of the block: a resource loses its oldest lines.
+func (e extent) block(ctx context.Context, logs *logstore.Store, n int) (at int, lines []logstore.Line, err error) {
+	next := e.seq + 1
+	if n+1 < len(e.marks) {
+		next = e.marks[n+1]
+	}
+	err = logs.Scan(ctx, e.filter, e.marks[n]-1, next, false, func(l logstore.LineRef) bool {
+		if !l.Replaced {
+			lines = append(lines, logstore.Line{Seq: l.Seq, Time: l.Time, Resource: l.Resource, Span: l.Span, Source: l.Source, Level: l.Level,
+				Continues: l.Continues, Prefix: l.Prefix, Pod: l.Pod, Container: l.Container, Text: string(l.Text)})
+		}
+		return true
+	})
+	return min((n+1)*markEvery, e.end) - len(lines), lines, err
+}
+
+// firstSince returns the position of the first line that is not older than since. Lines are about in the order of their times.
+func (e extent) firstSince(ctx context.Context, logs *logstore.Store, since time.Time) (int, error) {
+	n := sort.Search(len(e.marks), func(i int) bool {
+		line := logs.ReadAfter(logstore.Filter{Resources: e.filter.Resources}, e.marks[i]-1, 1)
+		return len(line) == 0 || !line[0].Time.Before(since)
+	})
+	if n == 0 {
+		return 0, nil
+	}
+	at, lines, err := e.block(ctx, logs, n-1)
+	young := slices.IndexFunc(lines, func(l logstore.Line) bool { return !l.Time.Before(since) })
+	if young < 0 {
+		young = len(lines)
+	}
+	return at + young, err
+}
+
 // firstStored returns the first position whose block still has lines from the oldest number on.
-func firstStored(marks []uint64, end int, oldest uint64) int {
+func (e extent) firstStored(oldest uint64) int {
+	marks := e.marks
 	i := sort.Search(len(marks), func(i int) bool { return marks[i] >= oldest })
 	if i == len(marks) && oldest > 0 && i > 0 {
 		i-- // the oldest line is in the last block
@@ -255,5 +287,5 @@ func firstStored(marks []uint64, end int, oldest uint64) int {
 	if i > 0 && i < len(marks) && marks[i] > oldest {
 		i--
 	}
-	return min(i*markEvery, end)
+	return min(i*markEvery, e.end)
 }

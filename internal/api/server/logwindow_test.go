@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/loop/state"
@@ -113,11 +114,11 @@ func TestLogWindowOfDropped(t *testing.T) {
 			logs.Append(logstore.Entry{Resource: "a", Text: fmt.Sprint(n)})
 			n++
 		}
-		for !x.extend(t.Context(), logs) {
+		for !x.extend(t.Context(), logs, time.Time{}) {
 		}
 	}
 	dropped := int(logs.Dropped(logstore.Filter{}))
-	w, err := x.window(t.Context(), logs, 0, n)
+	w, err := x.window(t.Context(), logs, time.Time{}, 0, n)
 	if err != nil || w.End != n || w.First > dropped || w.First < dropped-markEvery {
 		t.Fatalf("%d to %d of %d, %d are dropped: %v", w.First, w.End, n, dropped, err)
 	}
@@ -141,8 +142,8 @@ func TestLogWindowSkipsProgress(t *testing.T) {
 	l.Write(logstore.LevelInfo, "after\n")
 	logs.Flush()
 	x := &logIndex{}
-	x.extend(t.Context(), logs)
-	w, err := x.window(t.Context(), logs, 0, 10)
+	x.extend(t.Context(), logs, time.Time{})
+	w, err := x.window(t.Context(), logs, time.Time{}, 0, 10)
 	if err != nil || w.End != 2 || len(w.Lines) != 2 || w.Lines[0].Text != "3 of 3" || w.Lines[1].At != 1 {
 		t.Errorf("%+v %v", w, err)
 	}

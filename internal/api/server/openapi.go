@@ -65,7 +65,7 @@ func (a about) operation(types *schema.Definitions, method, path string) map[str
 	o := map[string]any{"operationId": id}
 	query := a.query
 	if a.filters {
-		query = append(append([]string(nil), filterParameters...), query...)
+		query = append(append([]string(nil), selectors...), query...)
 	}
 	var parameters []any
 	for _, q := range query {

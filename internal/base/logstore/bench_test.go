@@ -150,7 +150,7 @@ func BenchmarkScan(b *testing.B) {
 	}
 	for _, bb := range []struct {
 		name  string
-		match func([]byte) bool
+		match func(LineRef) bool
 	}{{"all", nil}, {"word", foldContains("Bytes=000777")}} {
 		for _, back := range []bool{false, true} {
 			b.Run(fmt.Sprintf("%s/back=%t", bb.name, back), func(b *testing.B) {
@@ -172,9 +172,10 @@ func BenchmarkScan(b *testing.B) {
 }
 
 // foldContains matches lines that contain an ASCII word in any case.
-func foldContains(word string) func([]byte) bool {
+func foldContains(word string) func(LineRef) bool {
 	low, up := []byte(strings.ToLower(word)), []byte(strings.ToUpper(word))
-	return func(line []byte) bool {
+	return func(ref LineRef) bool {
+		line := ref.Text
 	next:
 		for i := 0; i+len(low) <= len(line); i++ {
 			for j := range low {

@@ -96,11 +96,9 @@ type Filter struct {
 	Span string
 	// Since omits earlier lines; zero omits none.
 	Since time.Time
-	// Pod and Container restrict to lines of pods and containers whose names contain them, in lower case; empty means all.
-	Pod, Container string
-	// Match, if not nil, is called with each line's prefix and text, as "[container] text". It must not keep or change
-	// the bytes.
-	Match func(line []byte) bool
+	// Match, if not nil, is the last to decide about a line. It must not keep or change its text, and is called from several goroutines
+	// if the filter is used by several.
+	Match func(line LineRef) bool
 }
 
 // mask has, for each source, the bits of the levels that a filter lets through.
@@ -130,7 +128,7 @@ func (m mask) has(source uint8, level Level) bool { return m[source]&(1<<level) 
 
 // narrow reports whether the filter checks more than resource, source and level.
 func (f Filter) narrow() bool {
-	return f.Span != "" || !f.Since.IsZero() || f.Pod != "" || f.Container != "" || f.Match != nil
+	return f.Span != "" || !f.Since.IsZero() || f.Match != nil
 }
 
 // counts are numbers of lines by source and level.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hone-dev/hone/pkg/model"
@@ -14,7 +13,6 @@ import (
 type narrower struct {
 	f     Filter
 	since int64
-	buf   []byte
 }
 
 func newNarrower(f Filter) *narrower {
@@ -32,19 +30,7 @@ func (n *narrower) passes(it *source) bool {
 	if rec.time < n.since || n.f.Span != "" && it.v.strs[rec.span] != n.f.Span {
 		return false
 	}
-	origin := it.v.origins[rec.origin]
-	if n.f.Pod != "" && !strings.Contains(strings.ToLower(origin.pod), n.f.Pod) || n.f.Container != "" && !strings.Contains(strings.ToLower(origin.container), n.f.Container) {
-		return false
-	}
-	if n.f.Match == nil {
-		return true
-	}
-	prefix := origin.prefix
-	if prefix == "" {
-		return n.f.Match(rec.text)
-	}
-	n.buf = append(append(n.buf[:0], prefix...), rec.text...)
-	return n.f.Match(n.buf)
+	return n.f.Match == nil || n.f.Match(it.ref())
 }
 
 // open returns a merge of the lines with from < Seq < to that the filter may match. With once, lines are valid until

@@ -96,7 +96,7 @@ func TestFilter(t *testing.T) {
 		{"level", Filter{MinLevel: LevelWarn}, []string{"api error", "web warning"}},
 		{"span", Filter{Span: "build:2"}, []string{"web debug"}},
 		{"since", Filter{Since: base.Add(3 * time.Second)}, []string{"web warning", "web debug"}},
-		{"match with prefix", Filter{Match: func(b []byte) bool { return string(b) == "[app] web warning" }}, []string{"web warning"}},
+		{"match", Filter{Match: func(l LineRef) bool { return l.Prefix+string(l.Text) == "[app] web warning" }}, []string{"web warning"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			wantTexts(t, s.Tail(tt.f, 100), tt.want...)
@@ -476,7 +476,7 @@ func TestSearchEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")
 	looked := 0
-	f := Filter{Match: func([]byte) bool {
+	f := Filter{Match: func(LineRef) bool {
 		if looked++; looked == scanStep/2 {
 			cancel(enough)
 		}
@@ -534,7 +534,7 @@ func TestScanLeavesTheCacheToReaders(t *testing.T) {
 	if len(before) < 2 {
 		t.Fatalf("%d segments are cached, want those of both readings", len(before))
 	}
-	f := Filter{Match: func(b []byte) bool { return strings.HasSuffix(string(b), "0") }}
+	f := Filter{Match: func(l LineRef) bool { return strings.HasSuffix(string(l.Text), "0") }}
 	scanned(t, s, f, 0, math.MaxUint64, false)
 	scanned(t, s, f, 0, math.MaxUint64, true)
 	if _, err := s.Search(t.Context(), f, 0, 5000, false); err != nil {
@@ -635,7 +635,7 @@ func TestCursorSaysWhereLinesAreMissing(t *testing.T) {
 	}
 	write(100)
 	late := 3000
-	c := s.Cursor(Filter{Match: func([]byte) bool {
+	c := s.Cursor(Filter{Match: func(LineRef) bool {
 		write(late) // once the cursor has begun
 		late = 0
 		return true

@@ -29,6 +29,7 @@ type logFlags struct {
 	json   bool
 	level  string
 	source string
+	typed  string
 }
 
 func newLogs(g *command.Global) *cobra.Command {
@@ -44,7 +45,7 @@ Where a resource has several pods, or a pod has several containers, each line be
 
 With --json every line is an object, with time, resource, span, source, level, pod, container and text. If lines are
 missing, because the log is bounded or the reader was too slow, a line reports how many.`,
-		Example: "  hone logs\n  hone logs -f api web\n  hone logs --since 5m --level error\n  hone logs --tail 20 --source build api --json",
+		Example: "  hone logs\n  hone logs -f api web\n  hone logs --since 5m --level error\n  hone logs --tail 20 --source build api --json\n  hone logs -q '/time(d )?out/ !health status>=500'",
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), g, args) },
 	}
 	f.target.Add(c)
@@ -54,6 +55,7 @@ missing, because the log is bounded or the reader was too slow, a line reports h
 	c.Flags().BoolVar(&f.json, "json", false, "print each line as an object")
 	c.Flags().StringVar(&f.level, "level", "", "print only lines of this level and above: warn, error")
 	c.Flags().StringVar(&f.source, "source", "all", "print only lines of this source: all, build, runtime")
+	c.Flags().StringVarP(&f.typed, "query", "q", "", "print only lines that match, as in the filter of the screen: words, !word, /regex/, pod:x2v1, container:main, status>=500")
 	_ = c.RegisterFlagCompletionFunc("level", cobra.FixedCompletions([]string{"warn", "error"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("source", cobra.FixedCompletions([]string{"all", "build", "runtime"}, cobra.ShellCompDirectiveNoFileComp))
 	c.ValidArgsFunction = f.target.CompleteResources
@@ -100,8 +102,10 @@ func (f *logFlags) query(names []string) (url.Values, error) {
 	if len(names) > 0 {
 		q["resource"] = names
 	}
-	if f.since != "" {
-		q.Set("since", f.since)
+	for key, value := range map[string]string{"since": f.since, "query": f.typed} {
+		if value != "" {
+			q.Set(key, value)
+		}
 	}
 	return q, nil
 }

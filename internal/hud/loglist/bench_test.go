@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/logquery"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -36,7 +37,7 @@ func BenchmarkFilter(b *testing.B) {
 	logs := longLog(b, 2_000_000)
 	for name, typed := range map[string]string{"word": "ORDERS", "rare": "user=01234567", "expression": "/status=50[0-9] .*took=99/", "field": "status>=500"} {
 		b.Run(name, func(b *testing.B) {
-			terms, err := Parse(typed)
+			terms, err := logquery.Parse(typed)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -45,7 +46,7 @@ func BenchmarkFilter(b *testing.B) {
 			var first, whole time.Duration
 			for range b.N {
 				began := time.Now()
-				l := lists.Open(Query{Terms: terms}, math.MaxUint64)
+				l := lists.Open(Query{Typed: terms}, math.MaxUint64)
 				shown := false
 				for l.Looked() < 1 {
 					<-lists.News()
@@ -77,12 +78,12 @@ func BenchmarkMemory(b *testing.B) {
 	}
 	for range b.N {
 		logs := longLog(b, 0)
-		terms, err := Parse("msg")
+		terms, err := logquery.Parse("msg")
 		if err != nil {
 			b.Fatal(err)
 		}
 		lists := NewLister(b.Context(), logs, time.Now)
-		l := lists.Open(Query{Terms: terms}, math.MaxUint64)
+		l := lists.Open(Query{Typed: terms}, math.MaxUint64)
 		var half float64
 		for i := range 10 {
 			fill(logs, 1_000_000)

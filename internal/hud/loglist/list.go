@@ -82,7 +82,6 @@ type List struct {
 	logs   Logs
 	query  Query
 	filter logstore.Filter
-	match  func(logstore.LineRef) bool // of what the filter lets through; nil lets everything through
 	cancel context.CancelFunc
 	news   chan struct{}
 	now    func() time.Time
@@ -105,9 +104,9 @@ type List struct {
 
 // Open starts a list. It looks at the lines near the line numbered `from` first; the newest line is math.MaxUint64.
 func (l *Lister) Open(q Query, from uint64) *List {
-	out := &List{logs: l.logs, query: q, cancel: func() {}, news: l.news, now: l.now, window: q.Terms.window(), delay: q.Terms.delay(), woken: make(chan struct{}, 1)}
-	out.filter, out.match = q.filter(l.now())
-	if out.match == nil && broad(out.filter) && out.delay == 0 {
+	out := &List{logs: l.logs, query: q, cancel: func() {}, news: l.news, now: l.now, window: q.Typed.Window(), delay: q.Typed.Delay(), woken: make(chan struct{}, 1)}
+	out.filter = q.filter(l.now())
+	if broad(out.filter) && out.delay == 0 {
 		return out
 	}
 	ctx, cancel := context.WithCancel(l.ctx)
@@ -283,9 +282,7 @@ func (l *List) look(ctx context.Context, from, to uint64, back bool) bool {
 // scan returns the lines with from < Seq < to.
 func (l *List) scan(ctx context.Context, from, to uint64, back bool) (refs []ref) {
 	_ = l.logs.Scan(ctx, l.filter, from, to, back, func(line logstore.LineRef) bool {
-		if l.match == nil || l.match(line) {
-			refs = append(refs, ref{line.Seq, line.Resource})
-		}
+		refs = append(refs, ref{line.Seq, line.Resource})
 		return true
 	})
 	return refs

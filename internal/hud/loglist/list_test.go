@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/hone-dev/hone/internal/base/logquery"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -48,11 +49,11 @@ func texts(lines []logstore.Line) []string {
 
 func query(t *testing.T, typed string) Query {
 	t.Helper()
-	terms, err := Parse(typed)
+	terms, err := logquery.Parse(typed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Query{Terms: terms}
+	return Query{Typed: terms}
 }
 
 func wait() {

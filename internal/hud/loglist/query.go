@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/logquery"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -16,27 +17,27 @@ type Query struct {
 	Sources []logstore.Source
 	// MinLevel omits lines of a lower level.
 	MinLevel logstore.Level
-	// Terms are the terms that the user typed; each of them must match.
-	Terms Terms
+	// Typed is what the user typed.
+	Typed logquery.Query
 }
 
 // Equal reports whether two queries select the same lines.
 func (q Query) Equal(o Query) bool {
 	return slices.Equal(q.Resources, o.Resources) && (q.Resources == nil) == (o.Resources == nil) &&
-		slices.Equal(q.Sources, o.Sources) && q.MinLevel == o.MinLevel && q.Terms.Text == o.Terms.Text
+		slices.Equal(q.Sources, o.Sources) && q.MinLevel == o.MinLevel && q.Typed.Text == o.Typed.Text
 }
 
-// And returns the query with further terms.
-func (q Query) And(t Terms) Query {
-	q.Terms = Terms{Text: q.Terms.Text + " " + t.Text, terms: append(slices.Clone(q.Terms.terms), t.terms...)}
+// And returns the query with a further one.
+func (q Query) And(typed logquery.Query) Query {
+	q.Typed = q.Typed.And(typed)
 	return q
 }
 
-// filter returns the filter of the store for the query, at a time that relative times refer to, and the test of what the
-// store cannot check; nil if there is nothing to test.
-func (q Query) filter(now time.Time) (logstore.Filter, func(logstore.LineRef) bool) {
+// filter returns the filter of the store for the query, at a time that relative times refer to.
+func (q Query) filter(now time.Time) logstore.Filter {
 	f := logstore.Filter{Resources: q.Resources, Sources: q.Sources, MinLevel: q.MinLevel}
-	return f, q.Terms.narrow(&f, now)
+	q.Typed.Narrow(&f, now)
+	return f
 }
 
 // broad reports whether the store itself counts the lines that a filter selects and finds any of them at once: it leaves out

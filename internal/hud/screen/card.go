@@ -322,7 +322,8 @@ func readExcerpt(c *view.Card, logs Logs) []string {
 		if r := c.Run; len(lines) == 0 && r != nil && !r.Began.IsZero() {
 			// A container that ends at once may be in its second run before the first one's log is opened: the API server has one
 			// log for both, and the lines have the span of the first run.
-			f = logstore.Filter{Resources: f.Resources, Sources: []logstore.Source{logstore.SourceRuntime}, Since: r.Began, Pod: r.Pod, Container: r.Container}
+			f = logstore.Filter{Resources: f.Resources, Sources: []logstore.Source{logstore.SourceRuntime}, Since: r.Began,
+				Match: func(l logstore.LineRef) bool { return l.Pod == r.Pod && l.Container == r.Container }}
 			lines = logs.ReadBefore(f, math.MaxUint64, readLines)
 		}
 		for _, l := range partOf(lines, c.Part) {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/hone-dev/hone/internal/base/logquery"
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/hud/loglist"
 	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/pkg/model"
@@ -203,7 +203,7 @@ func (u *ui) showSpan(name model.ManifestName, span string) {
 		u.table.show(name)
 		u.main.scope = selectedLog
 		u.main.goTo(true)
-		u.log.source, u.log.level, u.log.terms = allSources, 0, loglist.Terms{}
+		u.log.source, u.log.level, u.log.terms = allSources, 0, logquery.Query{}
 		u.settle()
 		u.log.reveal(s.First)
 		return

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/hone-dev/hone/internal/base/logquery"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/hud/loglist"
 	"github.com/hone-dev/hone/pkg/model"
@@ -12,7 +13,7 @@ import (
 // finder finds text in the log without hiding other lines. Its matches are a list of their own, which is built while the user
 // goes on.
 type finder struct {
-	found   loglist.Terms
+	found   logquery.Query
 	matches *loglist.List
 	// wanted is the direction of a step whose match was not found yet; zero if none is pending. origin is its start.
 	wanted int
@@ -21,7 +22,7 @@ type finder struct {
 }
 
 // find begins a new search from where the user is; empty terms end the one before.
-func (p *logPane) find(terms loglist.Terms) {
+func (p *logPane) find(terms logquery.Query) {
 	p.stopFinding()
 	p.found = terms
 	if terms.Empty() {
@@ -39,7 +40,7 @@ func (p *logPane) find(terms loglist.Terms) {
 
 // finding is the user's position in the log before a search.
 type finding struct {
-	found  loglist.Terms
+	found  logquery.Query
 	follow bool
 	top    spot
 	cursor uint64
@@ -59,7 +60,7 @@ func (u *ui) askFind() {
 	p := u.log
 	before := finding{p.found, p.follow, p.top, p.cursor}
 	seek := func(s string) error {
-		terms, err := loglist.Pattern(s)
+		terms, err := logquery.Pattern(s)
 		if err != nil {
 			return err
 		}

@@ -10,9 +10,9 @@ import (
 
 	"github.com/gdamore/tcell/v2"
 
+	"github.com/hone-dev/hone/internal/base/logquery"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/suggest"
-	"github.com/hone-dev/hone/internal/hud/loglist"
 	"github.com/hone-dev/hone/internal/hud/settings"
 )
 
@@ -102,7 +102,7 @@ func remap(all []verb, s settings.Settings) (verbs []verb, wrong []error) {
 func Check(s settings.Settings) error {
 	_, wrong := remap(verbs(Options{Ask: func(Wish) error { return nil }, Suspend: func(context.Context) error { return nil }}), s)
 	for _, h := range s.Highlights {
-		if _, err := loglist.Pattern(h.Text); err != nil {
+		if _, err := logquery.Pattern(h.Text); err != nil {
 			wrong = append(wrong, problem.Wrap(err, h.Place+": "+h.Text+" cannot be highlighted", "write a text or /expression/"))
 		}
 	}
@@ -113,9 +113,9 @@ func Check(s settings.Settings) error {
 }
 
 // highlights returns the patterns that stand out in logs. Those that this version cannot read are left out.
-func highlights(s settings.Settings) (out []loglist.Terms) {
+func highlights(s settings.Settings) (out []logquery.Query) {
 	for _, h := range s.Highlights {
-		if terms, err := loglist.Pattern(h.Text); err == nil && !terms.Empty() {
+		if terms, err := logquery.Pattern(h.Text); err == nil && !terms.Empty() {
 			out = append(out, terms)
 		}
 	}

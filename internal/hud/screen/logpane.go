@@ -11,6 +11,7 @@ import (
 
 	"github.com/gdamore/tcell/v2"
 
+	"github.com/hone-dev/hone/internal/base/logquery"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/hud/loglist"
 	"github.com/hone-dev/hone/internal/hud/text"
@@ -28,13 +29,13 @@ type logPane struct {
 	subject subject
 	source  logSource
 	level   int // in levels
-	terms   loglist.Terms
+	terms   logquery.Query
 	shape   shape
 	list    *loglist.List
 	next    *loglist.List // replaces list as soon as it has begun; nil if there is none
 
 	finder
-	rules  []loglist.Terms // that the user wants to stand out
+	rules  []logquery.Query // that the user wants to stand out
 	follow bool
 	top    spot    // the first row that is shown, unless following
 	cursor uint64  // the selected item, by its first line; zero for none
@@ -121,7 +122,7 @@ func newLogPane(t theme, logs Logs, lists *loglist.Lister) *logPane {
 
 // query returns the query that the pane lists.
 func (p *logPane) query() loglist.Query {
-	q := loglist.Query{Resources: p.subject.names, MinLevel: levels[p.level], Terms: p.terms}
+	q := loglist.Query{Resources: p.subject.names, MinLevel: levels[p.level], Typed: p.terms}
 	switch p.source {
 	case buildLog:
 		q.Sources = []logstore.Source{logstore.SourceBuild}
@@ -497,9 +498,9 @@ func (p *logPane) close() bool {
 	case p.region != nil:
 		p.region = nil
 	case !p.found.Empty():
-		p.find(loglist.Terms{})
+		p.find(logquery.Query{})
 	case !p.terms.Empty():
-		p.terms = loglist.Terms{}
+		p.terms = logquery.Query{}
 	case !p.follow:
 		p.end()
 	default:

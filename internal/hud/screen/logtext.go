@@ -10,6 +10,7 @@ import (
 
 	"github.com/gdamore/tcell/v2"
 
+	"github.com/hone-dev/hone/internal/base/logquery"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/hud/loglist"
 	"github.com/hone-dev/hone/internal/hud/text"
@@ -338,7 +339,7 @@ func (o *wrapped) draw(c canvas, area rect, row int, now time.Time) {
 
 // mark highlights the text that is searched for, and the matches of the filter.
 func (p *logPane) mark(c canvas, area rect, r rowOf, selected bool) {
-	highlight := func(terms loglist.Terms, change func(tcell.Style) tcell.Style) {
+	highlight := func(terms logquery.Query, change func(tcell.Style) tcell.Style) {
 		if terms.Empty() {
 			return
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/logquery"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/hud/loglist"
 	"github.com/hone-dev/hone/internal/hud/text"
@@ -224,7 +225,7 @@ func (u *ui) showNewError(name model.ManifestName) {
 	u.seenErrors[name] = k.since
 	u.table.show(name)
 	u.main.scope = selectedLog
-	u.log.source, u.log.level, u.log.terms = allSources, 0, loglist.Terms{}
+	u.log.source, u.log.level, u.log.terms = allSources, 0, logquery.Query{}
 	u.settle()
 	u.log.reveal(line.Seq)
 	u.wanted, u.wantedUntil, u.wantedLog = name, u.options.Now().Add(wantedTime), false

@@ -6,8 +6,8 @@ import (
 
 	"github.com/gdamore/tcell/v2"
 
+	"github.com/hone-dev/hone/internal/base/logquery"
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/hud/loglist"
 	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/hud/view"
 )
@@ -33,7 +33,7 @@ var (
 
 // textFinder finds text in a page as finder does in the log: without hiding other lines, from where the user is.
 type textFinder struct {
-	found loglist.Terms
+	found logquery.Query
 	// rows are those with a match, and at is which of them the user is at; -1 for none.
 	rows []int
 	at   int
@@ -86,7 +86,7 @@ func (f *textFinder) drawState(c canvas, end, y int) {
 }
 
 // seek begins a search; empty terms end the one before.
-func (f *textFinder) seek(terms loglist.Terms) {
+func (f *textFinder) seek(terms logquery.Query) {
 	*f = textFinder{found: terms, at: -1, fresh: true}
 }
 
@@ -119,7 +119,7 @@ func (u *ui) askFindInText() {
 	first, _ := p.window()
 	before, from := *f, *first
 	seek := func(s string) error {
-		terms, err := loglist.Pattern(s)
+		terms, err := logquery.Pattern(s)
 		if err == nil {
 			*first = from
 			f.seek(terms)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gdamore/tcell/v2"
 
+	"github.com/hone-dev/hone/internal/base/logquery"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/hud/attention"
@@ -495,7 +496,7 @@ func (u *ui) askFilter() {
 func (u *ui) askLogFilter() {
 	before := u.log.terms
 	apply := func(s string) error {
-		terms, err := loglist.Parse(s)
+		terms, err := logquery.Parse(s)
 		if err == nil {
 			u.log.terms = terms
 		}

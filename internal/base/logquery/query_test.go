@@ -1,4 +1,4 @@
-package loglist
+package logquery
 
 import (
 	"strings"
@@ -10,7 +10,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 )
 
-func TestTermsSelect(t *testing.T) {
+func TestSelects(t *testing.T) {
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	line := func(text string) logstore.Line {
 		return logstore.Line{Text: text, Level: logstore.LevelInfo, Source: logstore.SourceRuntime, Time: now.Add(-time.Minute)}
@@ -21,6 +21,8 @@ func TestTermsSelect(t *testing.T) {
 	fromPod := line("hello")
 	fromPod.Pod, fromPod.Container = "web-7c9d-x2v1", "main"
 	old.Time = now.Add(-time.Hour)
+	prefixed := line("hello")
+	prefixed.Prefix = "[side] "
 	for _, tt := range []struct {
 		typed string
 		line  logstore.Line
@@ -65,6 +67,11 @@ func TestTermsSelect(t *testing.T) {
 		{"pod:X2 container:Main hello", fromPod, true},
 		{"container:side", fromPod, false},
 		{"container:", fromPod, true},
+		{"side", prefixed, false},
+		{"since:2026-11-23T11:30:00Z", line("x"), true},
+		{"since:2026-11-23T11:30:00Z", old, false},
+		{"!since:2026-11-23T11:30:00Z", old, true},
+		{"!since:2026-11-23T11:30:00Z", line("x"), false},
 		{"12:40", line("at 12:40:01"), true},
 		{"http://x", line("see HTTP://X/y"), true},
 		{"status>=500", line(`{"status":503,"msg":"x"}`), true},
@@ -83,28 +90,29 @@ func TestTermsSelect(t *testing.T) {
 		{"status=503", line(`status="503" x=1`), true},
 		{"request.id=abc", line(`{"request":{"id":"abc"}}`), true},
 	} {
-		terms, err := Parse(tt.typed)
+		q, err := Parse(tt.typed)
 		if err != nil {
 			t.Errorf("%q: %v", tt.typed, err)
 			continue
 		}
-		if got := selects(Query{Terms: terms}, tt.line, now); got != tt.want {
+		if got := selects(q, tt.line, now); got != tt.want {
 			t.Errorf("%q on %q: %v instead of %v", tt.typed, tt.line.Text, got, tt.want)
 		}
 	}
 }
 
-// selects tests one line as a store and a list do.
+// selects tests one line as the log store does.
 func selects(q Query, l logstore.Line, now time.Time) bool {
-	f, match := q.filter(now)
+	var f logstore.Filter
+	q.Narrow(&f, now)
 	if l.Level < f.MinLevel || l.Time.Before(f.Since) {
 		return false
 	}
-	return match == nil || match(logstore.LineRef{Seq: l.Seq, Time: l.Time, Resource: l.Resource, Span: l.Span, Source: l.Source,
+	return f.Match == nil || f.Match(logstore.LineRef{Seq: l.Seq, Time: l.Time, Resource: l.Resource, Span: l.Span, Source: l.Source,
 		Level: l.Level, Prefix: l.Prefix, Pod: l.Pod, Container: l.Container, Text: []byte(l.Text)})
 }
 
-func TestBadTermsAreNamed(t *testing.T) {
+func TestBadWordsAreNamed(t *testing.T) {
 	for typed, want := range map[string]string{
 		"/(/":         "/(/: missing closing )",
 		"level:loud":  `no level is called "loud"`,
@@ -129,11 +137,11 @@ func TestMarks(t *testing.T) {
 		{"/x*/", "abc", nil},
 		{"level:warn", "level", nil},
 	} {
-		terms, err := Parse(tt.typed)
+		q, err := Parse(tt.typed)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(tt.want, terms.Marks(tt.line)); diff != "" {
+		if diff := cmp.Diff(tt.want, q.Marks(tt.line)); diff != "" {
 			t.Errorf("%q: %s", tt.typed, diff)
 		}
 	}
@@ -147,12 +155,12 @@ func FuzzParse(f *testing.F) {
 		if len(typed) > 200 || len(line) > 1000 {
 			return
 		}
-		terms, err := Parse(typed)
+		q, err := Parse(typed)
 		if err != nil {
 			return
 		}
-		selects(Query{Terms: terms}, logstore.Line{Text: line}, time.Now())
-		for _, part := range terms.Marks(line) {
+		selects(q, logstore.Line{Text: line}, time.Now())
+		for _, part := range q.Marks(line) {
 			if part[0] < 0 || part[1] > len(line) || part[0] >= part[1] {
 				t.Errorf("%q marks %v of %q", typed, part, line)
 			}

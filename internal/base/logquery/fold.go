@@ -1,4 +1,4 @@
-package loglist
+package logquery
 
 import (
 	"bytes"
