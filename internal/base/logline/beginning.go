@@ -169,7 +169,10 @@ func (b *beginning) origin(tok token) bool {
 	if !b.stamped {
 		return false
 	}
-	return number(tok.text) || zoneName(tok.text) || strings.IndexByte(tok.text, '@') > 0 || followedBySeparator(b.t, tok.end)
+	if number(tok.text) || zoneName(tok.text) {
+		return true
+	}
+	return strings.IndexByte(tok.text, '@') > 0 || followedBySeparator(b.t, tok.end)
 }
 
 // day, month and date are the parts of "Fri Nov 20 12:41:03 2026".
@@ -234,7 +237,7 @@ func separator(t string, i int) int {
 		return 1
 	}
 	n := 0
-	for n < separatorBytes && dash(at(t, i+n)) {
+	for n < separatorBytes && dash[at(t, i+n)] {
 		n++
 	}
 	if n == 0 {
@@ -246,8 +249,8 @@ func separator(t string, i int) int {
 	return 0
 }
 
-// dash reports whether c is part of a separator: a dash, a star, an arrow, or a character beyond ASCII.
-func dash(c byte) bool { return c == '-' || c == '*' || c == '>' || c >= 0x80 }
+// dash are the characters of separators: dashes, stars, arrows, and those beyond ASCII.
+var dash = classOf("-*>").andBeyond()
 
 func followedBySeparator(t string, i int) bool {
 	i = blanks(t, i)

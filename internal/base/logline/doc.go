@@ -41,7 +41,9 @@ func upper(c byte) bool  { return 'A' <= c && c <= 'Z' }
 func lower(c byte) bool  { return 'a' <= c && c <= 'z' }
 func letter(c byte) bool { return upper(c) || lower(c) }
 func alnum(c byte) bool  { return digit(c) || letter(c) }
-func hex(c byte) bool    { return digit(c) || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F' }
+
+// numberAt reports whether a number begins at i, rather than within a word.
+func numberAt(t string, i int) bool { return digit(t[i]) && !alnum(at(t, i-1)) }
 
 // at returns the byte at i, or 0 outside of the string.
 func at(s string, i int) byte {
@@ -60,9 +62,10 @@ func digits(s string, i int) int {
 	return n
 }
 
-// class is a set of ASCII characters.
+// class is a set of characters, by their bytes.
 type class [256]bool
 
+// classOf returns a class of ASCII characters.
 func classOf(characters string) *class {
 	var c class
 	for i := range len(characters) {
@@ -70,6 +73,22 @@ func classOf(characters string) *class {
 	}
 	return &c
 }
+
+// andBeyond adds the characters beyond ASCII.
+func (c *class) andBeyond() *class {
+	for i := 0x80; i < len(c); i++ {
+		c[i] = true
+	}
+	return c
+}
+
+// Classes for several kinds of text.
+var (
+	hexadecimal  = classOf(decimal + "abcdefABCDEF")
+	alphanumeric = classOf(small + capital + decimal)
+	wordBytes    = classOf(small + capital + decimal).andBeyond()
+	identifier   = classOf(small + capital + "_")
+)
 
 // all reports whether s has only characters of the class.
 func (c *class) all(s string) bool { return c.length(s) == len(s) }
@@ -82,4 +101,39 @@ func (c *class) length(s string) int {
 		}
 	}
 	return len(s)
+}
+
+// before returns the number of bytes of the class in front of i, at most n.
+func (c *class) before(t string, i, n int) int {
+	least := max(0, i-n)
+	j := i
+	for j > least && c[t[j-1]] {
+		j--
+	}
+	return i - j
+}
+
+// like reports whether s has a form at i: '0' stands for a digit, 'x' for a hexadecimal one, and everything else for itself. A number at
+// the end of the form has no more digits in s.
+func like(s string, i int, form string) bool {
+	if len(s)-i < len(form) {
+		return false
+	}
+	for k := range len(form) {
+		if !stands(form[k], s[i+k]) {
+			return false
+		}
+	}
+	return form[len(form)-1] != '0' || !digit(at(s, i+len(form)))
+}
+
+// stands reports whether a character of a form stands for c.
+func stands(form, c byte) bool {
+	switch form {
+	case '0':
+		return digit(c)
+	case 'x':
+		return hexadecimal[c]
+	}
+	return c == form
 }

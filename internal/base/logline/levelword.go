@@ -55,7 +55,7 @@ func (c *candidate) names() bool {
 	case '\t': // zap: between tabs
 		return c.stamped || c.capital && c.certain()
 	case '|':
-		return c.stamped || c.separated || c.capital && c.certain()
+		return c.marked() || c.capital && c.certain()
 	case ' ':
 		return c.beforeSpace()
 	}
@@ -70,8 +70,11 @@ func (c *candidate) next() byte {
 	return c.more[0]
 }
 
+// marked reports whether a time or a separator stands before the word.
+func (c *candidate) marked() bool { return c.stamped || c.separated }
+
 // certain reports whether a word in capitals is no heading.
-func (c *candidate) certain() bool { return c.stamped || c.separated || !prose.of(c.word) }
+func (c *candidate) certain() bool { return c.marked() || !prose.of(c.word) }
 
 func (c *candidate) beforeColon() bool {
 	if c.topic() && !c.stamped {
@@ -100,8 +103,11 @@ func code(t string, i int) bool {
 	for upper(at(t, i+n)) {
 		n++
 	}
+	if n == 0 || n > 5 {
+		return false
+	}
 	d := digits(t, i+n)
-	return 0 < n && n < 6 && d > 2 && at(t, i+n+d) == ':'
+	return d > 2 && at(t, i+n+d) == ':'
 }
 
 // bracketed reads the text between brackets: "error", "2026-11-20 12:41:03 ERROR my::mod", "E 12:41:03 web:12", "3" in <>.
@@ -130,15 +136,15 @@ func bracketed(s string, open byte) (l Level, isTime bool) {
 
 // afterTopic returns the level in small letters after a topic: "core:error".
 func afterTopic(s string) Level {
-	topic, w, ok := strings.Cut(s, ":")
-	if !ok || topic == "" || !lower(topic[0]) || w != strings.ToLower(w) {
-		return Unknown
+	topic, w, _ := strings.Cut(s, ":")
+	if lower(at(topic, 0)) && w == strings.ToLower(w) {
+		return word(w)
 	}
-	return word(w)
+	return Unknown
 }
 
 // initialled reports whether an initial stands before a time: "E 12:41:03".
-func initialled(s string) bool { return len(s) > 2 && upper(s[0]) && s[1] == ' ' && digit(s[2]) }
+func initialled(s string) bool { return upper(s[0]) && at(s, 1) == ' ' && digit(at(s, 2)) }
 
 // capitals returns the first level in capitals.
 func capitals(s string) Level {

@@ -138,7 +138,7 @@ func request(t string) bool {
 			continue
 		}
 		if n := method(t, i); n > 0 {
-			if c := at(t, i+n); c == ' ' || c == '\t' || c == '"' {
+			if strings.IndexByte(" \t\"", at(t, i+n)) >= 0 {
 				return true
 			}
 		}
@@ -152,12 +152,12 @@ func (h *hash) text(t string) {
 	gap, holed := false, false
 	for i := 0; i < len(t); {
 		c := t[i]
-		if c == ' ' || c == '\t' || c == '\n' || c == '\r' {
+		if blank[c] {
 			gap = true
 			i++
 			continue
 		}
-		if digit(c) && !alnum(at(t, i-1)) {
+		if numberAt(t, i) {
 			if length := timeAt(t, i); length > 0 {
 				if gap {
 					h.byte(' ')
@@ -181,7 +181,7 @@ func (h *hash) text(t string) {
 		}
 		holed = false
 		switch {
-		case c == '"' || c == '\'' || c == '`':
+		case quote[c]:
 			end := quotation(t, i)
 			if end < 0 {
 				h.byte(c)
@@ -192,14 +192,11 @@ func (h *hash) text(t string) {
 			h.byte(hole)
 			h.byte(c)
 			i = end + 1
-		case (c == '-' || c == '+') && digit(at(t, i+1)): // a sign
+		case sign[c] && digit(at(t, i+1)):
 			i++
-		case chunkByte(c):
-			end := i
-			for end < len(t) && chunkByte(t[end]) {
-				end++
-			}
-			if status && end-i == 3 && digits(t, i) == 3 && '1' <= c && c <= '5' && at(t, i-1) != '/' && at(t, i-1) != '=' && at(t, i-1) != '?' {
+		case chunkBytes[c]:
+			end := i + chunkBytes.length(t[i:])
+			if status && httpStatus(t, i, end) {
 				h.byte(c)
 				status = false
 			} else {
@@ -221,13 +218,23 @@ func (h *hash) text(t string) {
 	}
 }
 
-func statusBefore(t string, i int) bool {
-	j := i
-	for j > 0 && (alnum(t[j-1]) || t[j-1] == '_') && i-j < 16 {
-		j--
+var (
+	blank      = classOf(" \t\n\r")
+	quote      = classOf("\"'`")
+	sign       = classOf("-+")
+	chunkBytes = classOf(small + capital + decimal + "._:-@").andBeyond()
+	keyBefore  = classOf(small + capital + decimal + "_")
+)
+
+// httpStatus reports whether a chunk is the status of a request, rather than an id in its path.
+func httpStatus(t string, i, end int) bool {
+	if end-i != 3 || digits(t, i) != 3 {
+		return false
 	}
-	return statusKey(t[j:i])
+	return strings.IndexByte("12345", t[i]) >= 0 && strings.IndexByte("/=?", at(t, i-1)) < 0
 }
+
+func statusBefore(t string, i int) bool { return statusKey(t[i-keyBefore.before(t, i, 16) : i]) }
 
 // quotation returns the end of quoted text that varies, or -1. An apostrophe in a word is none, nor is a request.
 func quotation(t string, i int) int {
@@ -249,22 +256,17 @@ func quotation(t string, i int) int {
 	return -1
 }
 
-func chunkByte(c byte) bool {
-	return alnum(c) || c == '.' || c == '_' || c == ':' || c == '-' || c == '@' || c >= 0x80
-}
-
 // chunk adds a run of letters, digits and the punctuation of names, and reports whether it ended with a hole.
 func (h *hash) chunk(s string) (holed bool) {
 	trimmed := strings.TrimRight(s, ".:-")
 	switch {
-	case uuid(trimmed), strings.Count(trimmed, ":") > 1 && only(trimmed, func(c byte) bool { return hex(c) || c == ':' || c == '.' }) && anyDigit(trimmed),
-		len(trimmed) > 24 && only(trimmed, alnum) && mixed(trimmed):
+	case uuid(trimmed), address(trimmed), encoded(trimmed):
 		h.byte(hole)
 		h.string(s[len(trimmed):])
 		return len(trimmed) == len(s)
 	}
 	for i := 0; i < len(s); {
-		if !alnum(s[i]) && s[i] < 0x80 {
+		if !wordBytes[s[i]] {
 			// Between two numbers, as in 10.0.0.1:80 and 1.2.3, punctuation belongs to them.
 			if !holed || !digit(at(s, i+1)) {
 				h.byte(s[i])
@@ -273,11 +275,8 @@ func (h *hash) chunk(s string) (holed bool) {
 			i++
 			continue
 		}
-		end := i
-		for end < len(s) && (alnum(s[end]) || s[end] >= 0x80) {
-			end++
-		}
-		last := end == len(s) && i > 0 && s[i-1] == '-'
+		end := i + wordBytes.length(s[i:])
+		last := end == len(s) && at(s, i-1) == '-'
 		holed = h.part(s[i:end], last, holed)
 		i = end
 	}
@@ -299,7 +298,7 @@ func (h *hash) part(s string, last, inHole bool) (holed bool) {
 	case dig == 0 && !(last && random(s)):
 		h.string(s)
 		return false
-	case dig == 0, digit(s[0]), len(s) >= 6 && only(s, hex), turns > 1, len(s) >= 8 && dig >= 3:
+	case dig == 0, digit(s[0]), len(s) >= 6 && hexadecimal.all(s), turns > 1, len(s) >= 8 && dig >= 3:
 	default: // web1
 		n := 0
 		for !digit(s[n]) {
@@ -315,30 +314,19 @@ func (h *hash) part(s string, last, inHole bool) (holed bool) {
 }
 
 // random reports whether the last part of a name looks like the suffix of a pod's name, which has no vowels.
-func random(s string) bool {
-	return len(s) == 5 && only(s, func(c byte) bool { return lower(c) && strings.IndexByte("aeiouy", c) < 0 })
-}
+func random(s string) bool { return len(s) == 5 && consonants.all(s) }
 
-func uuid(s string) bool {
-	if len(s) != 36 {
-		return false
-	}
-	for i := range 36 {
-		if dash := i == 8 || i == 13 || i == 18 || i == 23; dash != (s[i] == '-') || !dash && !hex(s[i]) {
-			return false
-		}
-	}
-	return true
-}
+var consonants = classOf("bcdfghjklmnpqrstvwxz")
 
-func only(s string, is func(byte) bool) bool {
-	for i := range len(s) {
-		if !is(s[i]) {
-			return false
-		}
-	}
-	return true
-}
+func uuid(s string) bool { return len(s) == 36 && like(s, 0, "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx") }
+
+// address recognises addresses of IPv6 and of network cards, and times.
+func address(s string) bool { return strings.Count(s, ":") > 1 && addressBytes.all(s) && anyDigit(s) }
+
+var addressBytes = classOf(decimal + "abcdefABCDEF:.")
+
+// encoded recognises data in base64 and the like.
+func encoded(s string) bool { return len(s) > 24 && alphanumeric.all(s) && mixed(s) }
 
 func anyDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
 
@@ -355,10 +343,7 @@ func mixed(s string) bool {
 
 // unit returns the length of the unit at the start of a text, after a number and a space, or 0.
 func unit(t string) int {
-	n := 0
-	for n < len(t) && (letter(t[n]) || t[n] >= 0x80) && n < 9 {
-		n++
-	}
+	n := unitBytes.length(t[:min(len(t), 9)])
 	switch t[:n] {
 	case "ns", "us", "µs", "μs", "ms", "s", "sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes", "h", "hours", "hour", "B", "bytes", "byte", "kB", "KB",
 		"MB", "GB", "KiB", "MiB", "GiB":
@@ -366,3 +351,5 @@ func unit(t string) int {
 	}
 	return 0
 }
+
+var unitBytes = classOf(small + capital).andBeyond()

@@ -1,6 +1,7 @@
 package logline
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -71,10 +72,10 @@ func colon(t string, i, n int) (p Place) {
 			p.Column, p.End = c, end
 		}
 	}
-	if c := at(t, p.End); alnum(c) || c == '_' || c == '/' {
+	if afterLine[at(t, p.End)] {
 		return Place{}
 	}
-	if strings.HasSuffix(file, ".java") || strings.HasSuffix(file, ".kt") || strings.HasSuffix(file, ".scala") {
+	if slices.ContainsFunc([]string{".java", ".kt", ".scala"}, func(ending string) bool { return strings.HasSuffix(file, ending) }) {
 		p.File = ofClass(t, start, file)
 	}
 	return p
@@ -88,7 +89,7 @@ func parenthesis(t string, i int) (p Place) {
 	}
 	p = Place{File: file, Start: start}
 	p.Line, p.End = lineNumber(t, i+1)
-	if c := at(t, p.End); p.Line > 0 && (c == ',' || c == ':') {
+	if p.Line > 0 && strings.IndexByte(",:", at(t, p.End)) >= 0 {
 		n := blanks(t, p.End+1)
 		if !digit(at(t, n)) {
 			return Place{}
@@ -132,12 +133,9 @@ func lineNumber(t string, i int) (n, end int) {
 
 // path returns the source file whose path ends at end, and where it begins; "" if the text before end is none.
 func path(t string, end int) (start int, file string) {
-	start = end
-	for start > 0 && end-start < maxPath && pathByte(t[start-1]) {
-		start--
-	}
-	if at(t, start-1) == ':' && start > 1 && letter(t[start-2]) && !alnum(at(t, start-3)) && (at(t, start) == '\\' || at(t, start) == '/' && at(t, start+1) != '/') {
-		start -= 2 // C:\
+	start = end - pathBytes.before(t, end, maxPath)
+	if drive(t, start) && rooted(t, start) {
+		start -= len("C:")
 	}
 	file = t[start:end]
 	if strings.HasPrefix(file, "//") && at(t, start-1) == ':' {
@@ -146,9 +144,8 @@ func path(t string, end int) (start int, file string) {
 		}
 		start, file = start-len("file:"), file[2:]
 	}
-	for len(file) > 0 && (file[0] == '-' || file[0] == '=' || file[0] == '+') { // --file=x, " -> x"
-		start, file = start+1, file[1:]
-	}
+	bare := strings.TrimLeft(file, "-=+") // --file=x, " -> x"
+	start, file = start+len(file)-len(bare), bare
 	if i := strings.IndexByte(file, '='); i > 0 {
 		start, file = start+i+1, file[i+1:]
 	}
@@ -158,8 +155,24 @@ func path(t string, end int) (start int, file string) {
 	return start, file
 }
 
-func pathByte(c byte) bool {
-	return alnum(c) || c == '/' || c == '.' || c == '_' || c == '-' || c == '\\' || c == '@' || c == '+' || c == '~' || c == '$' || c == '%' || c == '=' || c >= 0x80
+var (
+	pathBytes  = classOf(small + capital + decimal + `/._-\@+~$%=`).andBeyond()
+	classBytes = classOf(small + capital + decimal + "._$<>")
+	// afterLine are characters that no number of a line has behind it.
+	afterLine = classOf(small + capital + decimal + "_/")
+)
+
+// drive reports whether the name of a drive of Windows stands before i: "C:".
+func drive(t string, i int) bool {
+	if at(t, i-1) != ':' || !letter(at(t, i-2)) {
+		return false
+	}
+	return !alnum(at(t, i-3))
+}
+
+// rooted reports whether an absolute path begins at i, and no address.
+func rooted(t string, i int) bool {
+	return at(t, i) == '\\' || at(t, i) == '/' && at(t, i+1) != '/'
 }
 
 // sourceFile reports whether a path names a file that people edit.
@@ -172,7 +185,7 @@ func sourceFile(file string) bool {
 		}
 	}
 	dot := strings.LastIndexByte(name, '.')
-	if dot < 0 || dot == len(name)-1 || dot == 0 && len(file) == len(name) {
+	if dot < 0 || dot == 0 && len(file) == len(name) {
 		return false
 	}
 	switch strings.ToLower(name[dot+1:]) {
@@ -191,10 +204,7 @@ func ofClass(t string, start int, file string) string {
 	if at(t, start-1) != '(' || strings.ContainsAny(file, `/\`) {
 		return file
 	}
-	i := start - 1
-	for i > 0 && start-i < maxPath && (alnum(t[i-1]) || strings.IndexByte("._$<>", t[i-1]) >= 0) {
-		i--
-	}
+	i := start - 1 - classBytes.before(t, start-1, maxPath-1)
 	var dirs []string
 	for _, p := range strings.Split(t[i:start-1], ".") {
 		if p == "" || !lower(p[0]) {

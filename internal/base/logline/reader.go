@@ -95,7 +95,7 @@ func (r *Reader) line(t string) (continues bool) {
 
 // frame reads a line that occurs only within a trace.
 func (r *Reader) frame(kind trace, body string, indented bool) (continues bool) {
-	if kind == python && r.trace == none && syntaxError(body) && !r.joins() {
+	if kind == python && r.standsAlone() && syntaxError(body) {
 		r.begin(Error, true)
 		r.trace = python
 		return false
@@ -108,10 +108,16 @@ func (r *Reader) frame(kind trace, body string, indented bool) (continues bool) 
 // syntaxError reports whether a frame of Python may be the first line of a SyntaxError, which has no heading.
 func syntaxError(body string) bool { return strings.HasPrefix(body, "File ") }
 
+// standsAlone reports whether no entry is there that a line may belong to.
+func (r *Reader) standsAlone() bool { return r.trace == none && !r.joins() }
+
+// ofPanic reports whether a trace has a heading of its own, which no logger writes.
+func ofPanic(kind trace) bool { return kind == golang || kind == rust }
+
 // head reads the first line of a trace.
 func (r *Reader) head(kind trace, body string) (continues bool) {
 	// A logger's entry is followed by its trace; so are the traces of causes.
-	if r.trace == none && r.joins() && kind != golang && kind != rust {
+	if r.trace == none && r.joins() && !ofPanic(kind) {
 		r.join(kind)
 		return true
 	}
@@ -249,10 +255,14 @@ var pythonName = classOf(small + capital + decimal + "._")
 func pythonException(t string) bool {
 	n := pythonName.length(t)
 	name, rest := t[:n], t[n:]
-	if name == "" || rest != "" && rest[0] != ':' && !strings.HasPrefix(rest, " [") {
+	if name == "" || !endsPythonName(rest) {
 		return false
 	}
 	return word(name) == Unknown || exception(t) != unnamed || !recognise(t).known
+}
+
+func endsPythonName(rest string) bool {
+	return rest == "" || rest[0] == ':' || strings.HasPrefix(rest, " [")
 }
 
 // attachments are lines that PostgreSQL writes after an entry as entries of their own.

@@ -13,7 +13,7 @@ func Repeats(a, b string) bool {
 	a, b = strings.TrimSpace(Plain(a)), strings.TrimSpace(Plain(b))
 	i, j := 0, 0
 	for i < len(a) && j < len(b) {
-		if digit(a[i]) && digit(b[j]) && !alnum(at(a, i-1)) && !alnum(at(b, j-1)) {
+		if numberAt(a, i) && numberAt(b, j) {
 			n, m := timeAt(a, i), timeAt(b, j)
 			if n == 0 && m == 0 {
 				n, m = varying(a, i), varying(b, j)
@@ -26,7 +26,7 @@ func Repeats(a, b string) bool {
 				continue
 			}
 		}
-		if i == 1 && j == 1 && a[0] == b[0] && letter(a[0]) && digits(a, 1) == 4 && digits(b, 1) == 4 && clockAt(a, 6) > 0 && clockAt(b, 6) > 0 { // the date of klog
+		if i == 1 && j == 1 && sameKlog(a, b) { // they differ in the date
 			i, j = 5, 5
 			continue
 		}
@@ -44,6 +44,14 @@ func Repeats(a, b string) bool {
 		i, j = i+1, j+1
 	}
 	return i == len(a) && j == len(b)
+}
+
+// sameKlog reports whether two lines are of klog, at the same level.
+func sameKlog(a, b string) bool {
+	if a[0] != b[0] || !letter(a[0]) {
+		return false
+	}
+	return klogged(a) && klogged(b)
 }
 
 // varying returns the length of the duration or counter at i, or 0.
@@ -64,7 +72,7 @@ func varying(t string, i int) int {
 			return n
 		}
 	}
-	if at(t, i-1) == '/' && i > 1 && digit(t[i-2]) { // the total in 4/10
+	if at(t, i-1) == '/' && digit(at(t, i-2)) { // the total in 4/10
 		return 0
 	}
 	switch w := before(t, i); w {
@@ -112,16 +120,13 @@ func duration(t string, i int) int {
 
 // before returns the word before a number, in small letters: "attempt" in "attempt 4", "Attempt=4", `"attempt":4`, "attempt #4".
 func before(t string, i int) string {
-	j := i
-	for j > 0 && i-j < 6 && strings.IndexByte(` =:"#([`, t[j-1]) >= 0 {
-		j--
-	}
-	start := j
-	for start > 0 && j-start < 32 && (letter(t[start-1]) || t[start-1] == '_') {
-		start--
-	}
+	j := i - between.before(t, i, 6)
+	start := j - identifier.before(t, j, 32)
 	if start == j || j == i {
 		return ""
 	}
 	return strings.ToLower(t[start:j])
 }
+
+// between are the characters between a word and its number.
+var between = classOf(` =:"#([`)

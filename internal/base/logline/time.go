@@ -5,49 +5,58 @@ import "strings"
 // timeAt returns the length of the time or date that begins at i, or 0. It knows "2026-11-20", "2026/11/20 12:41:03.123",
 // "2026-11-20T12:41:03,123Z", "20/Nov/2026:12:41:03 +0000", "12:41:03.123" and "12:41PM".
 func timeAt(s string, i int) int {
-	switch n := digits(s, i); {
-	case n == 4 && (at(s, i+4) == '-' || at(s, i+4) == '/') && digits(s, i+5) == 2 && at(s, i+7) == s[i+4] && digits(s, i+8) == 2:
-		end := i + 10
-		if c := at(s, end); c == 'T' || c == ' ' || c == ':' || c == '_' {
-			if clock := clockAt(s, end+1); clock > 0 {
-				end = zone(s, end+1+clock)
-			}
-		}
-		return end - i
-	case n == 2 && at(s, i+2) == '/' && month(s, i+3) && at(s, i+6) == '/' && digits(s, i+7) == 4:
-		end := i + 11
-		if clock := clockAt(s, end+1); at(s, end) == ':' && clock > 0 {
-			end = zone(s, end+1+clock)
-		}
-		return end - i
-	case n == 1 || n == 2:
-		if clock := clockAt(s, i); clock > 0 {
-			return zone(s, i+clock) - i
-		}
+	if !digit(at(s, i)) {
+		return 0
+	}
+	if like(s, i, "0000-00-00") || like(s, i, "0000/00/00") {
+		return clockAfter(s, i+10, "T :_") - i
+	}
+	if like(s, i, "00/") && month(s, i+3) && like(s, i+6, "/0000") {
+		return clockAfter(s, i+11, ":") - i
+	}
+	if clock := clockAt(s, i); clock > 0 {
+		return zone(s, i+clock) - i
 	}
 	return 0
 }
 
+// clockAfter returns the end of the time of day that follows a date ending at i, behind one of some characters, or i if none follows.
+func clockAfter(s string, i int, characters string) int {
+	if strings.IndexByte(characters, at(s, i)) >= 0 {
+		if clock := clockAt(s, i+1); clock > 0 {
+			return zone(s, i+1+clock)
+		}
+	}
+	return i
+}
+
+// afterClock are characters that no time of day has behind it.
+var afterClock = classOf(small + "ABCDEFGHIJKLMNOPQRSTUVWXY" + ":")
+
 // clockAt returns the length of a time of day at i, or 0.
 func clockAt(s string, i int) int {
-	n := digits(s, i)
-	if n < 1 || n > 2 || at(s, i+n) != ':' || digits(s, i+n+1) != 2 {
+	end := i
+	switch {
+	case like(s, i, "0:00"):
+		end += 4
+	case like(s, i, "00:00"):
+		end += 5
+	default:
 		return 0
 	}
-	end := i + n + 3
 	if at(s, end) == ':' {
-		if digits(s, end+1) != 2 {
+		if !like(s, end, ":00") {
 			return 0
 		}
 		end += 3
 	}
-	if c := at(s, end); (c == '.' || c == ',') && digit(at(s, end+1)) {
-		end += 1 + digits(s, end+1)
+	if n := digits(s, end+1); n > 0 && strings.IndexByte(".,", s[end]) >= 0 {
+		end += 1 + n
 	}
-	if c := at(s, end); (c == 'A' || c == 'P') && at(s, end+1) == 'M' {
+	if half := s[end:]; strings.HasPrefix(half, "AM") || strings.HasPrefix(half, "PM") {
 		end += 2
 	}
-	if c := at(s, end); c == ':' || letter(c) && c != 'Z' {
+	if afterClock[at(s, end)] {
 		return 0
 	}
 	return end - i
@@ -65,10 +74,10 @@ func zone(s string, i int) int {
 	if c := at(s, j); c != '+' && c != '-' {
 		return i
 	}
-	switch n := digits(s, j+1); {
-	case n == 4:
+	switch {
+	case like(s, j+1, "0000"):
 		return j + 5
-	case n == 2 && at(s, j+3) == ':' && digits(s, j+4) == 2:
+	case like(s, j+1, "00:00"):
 		return j + 6
 	}
 	return i

@@ -122,8 +122,8 @@ func rubyHead(t string) bool {
 	if t[len(t)-1] != ')' {
 		return false
 	}
-	file, rest, ok := strings.Cut(t, ".rb:")
-	if !ok || file == "" || len(file) > 296 || strings.IndexByte(file, ' ') >= 0 {
+	file, rest, _ := strings.Cut(t, ".rb:")
+	if file == "" || len(file) > 296 || strings.IndexByte(file, ' ') >= 0 {
 		return false
 	}
 	n := digits(rest, 0)
@@ -175,7 +175,7 @@ func exceptionEnding(name string) string {
 // exceptionName cuts a line behind the name that it begins with: letters, digits, dots, and "::" before a capital.
 func exceptionName(t string) (name, rest string) {
 	i := 0
-	for i < len(t) && i < nameBytes && (inName[t[i]] || colons(t, i)) {
+	for i < min(len(t), nameBytes) && (inName[t[i]] || colons(t, i)) {
 		i++
 	}
 	return t[:i], t[i:]
@@ -233,6 +233,9 @@ func call(t string) bool {
 
 // register recognises a line of the registers that a Go program prints when it dies of a signal: "rax    0x0".
 func register(t string) bool {
-	name, number, ok := strings.Cut(t, " ")
-	return ok && len(t) < 40 && 0 < len(name) && len(name) < 8 && strings.HasPrefix(strings.TrimLeft(number, " "), "0x")
+	if len(t) >= 40 {
+		return false
+	}
+	name, number, _ := strings.Cut(t, " ")
+	return name != "" && len(name) < 8 && strings.HasPrefix(strings.TrimLeft(number, " "), "0x")
 }
