@@ -95,6 +95,7 @@ func (s *state) within(path string, args []string, beside []model.Manifest) *sta
 	own.interp.Registry, own.Folders = s.interp.Registry.Clone(), maps.Clone(s.Folders)
 	own.interp.Predeclare(own.builtins(), own.constants()) // config.main_dir is the extension's folder
 	own.api.Know(s.api)
+	own.Cluster = s.Cluster // it is asked once for both
 	// The project allows contexts for its extensions; an extension cannot allow them for the project.
 	*own.gate = *s.gate.Clone()
 	own.inner = true

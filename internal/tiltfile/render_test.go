@@ -60,6 +60,9 @@ func render(r Result, root string) string {
 		}
 	}
 	p.list(0, "config files", files)
+	if r.Served != nil {
+		p.line(0, "served: %s %v", r.Served.KubeVersion, r.Served.APIVersions)
+	}
 	return p.String()
 }
 

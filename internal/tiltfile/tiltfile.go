@@ -81,6 +81,7 @@ func Load(ctx context.Context, o Options) Result {
 	s := newState(ctx, path, o)
 	tf, err := s.load()
 	tf.ConfigFiles, tf.Read = s.ConfigFiles(), s.Read
+	tf.Served = s.Cluster.Told()
 	tf.Ignores = s.ignores.List
 	tf.Warnings = s.Warnings
 	if err != nil {

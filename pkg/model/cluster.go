@@ -1,5 +1,7 @@
 package model
 
+import "slices"
+
 // Product is the product that runs a cluster, recognised by the name of its context or cluster.
 type Product string
 
@@ -57,6 +59,22 @@ type Capabilities struct {
 	// APIVersions are the versions of all groups, and their kinds ("apps/v1", "apps/v1/Deployment").
 	APIVersions []string
 }
+
+// Beyond reports whether a cluster serves anything that another answer lacks, or has another version. What is no longer
+// served does not count: a group is left out while the server behind it is down.
+func (c Capabilities) Beyond(other Capabilities) bool {
+	if c.KubeVersion != other.KubeVersion {
+		return true
+	}
+	known := make(map[string]bool, len(other.APIVersions))
+	for _, v := range other.APIVersions {
+		known[v] = true
+	}
+	return slices.ContainsFunc(c.APIVersions, func(v string) bool { return !known[v] })
+}
+
+// Unknown reports whether the cluster has not said what it serves.
+func (c Capabilities) Unknown() bool { return c.KubeVersion == "" && len(c.APIVersions) == 0 }
 
 // DeliveryMethod is a way to deliver images to the cluster.
 type DeliveryMethod string

@@ -63,7 +63,7 @@ func deployOnce(cmd *cobra.Command, g *command.Global, f deployFlags, args []str
 	if err != nil {
 		return err
 	}
-	o.called, o.reuse = "hone deploy", true // it carries out the plan that it shows
+	o.called, o.shown = "hone deploy", true // it carries out the plan that it shows
 	log, out := command.NewPrinter(g.Stderr, g.Stderr), command.NewPrinter(g.Stderr, g.Stderr)
 	plan, done, err := makePlan(cmd.Context(), o.tiltfile, planRequest{project: f.ci.session.project, args: args, adopt: f.ci.session.adopt, prune: o.prune, quiet: true}, log, out)
 	if err != nil {

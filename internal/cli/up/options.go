@@ -36,7 +36,7 @@ type options struct {
 	forward    bool
 	adopt      bool
 	confirm    bool
-	reuse      bool // images that are known to come of the same inputs
+	shown      bool // it does what a plan has shown, with images that are known to come of the same inputs
 	prune      buildanddeploy.Prune
 	timeout    time.Duration
 	lines      stream.Options

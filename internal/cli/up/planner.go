@@ -23,7 +23,7 @@ func providePlan(o options, kc *k8s.Kubeconfig, cluster *buildanddeploy.Cluster,
 	return func(ctx context.Context, v store.View) (api.Plan, error) {
 		l := loaded{asked: askedCluster{kc: kc, known: known, tell: func(k8s.Wait) {}}, cluster: cluster, downs: downs, manifests: state.Declarations(v),
 			namespace: namespaceOf(o, known), chosen: state.Chosen(v), others: others(ctx)}
-		updates := engine.Updates(v, buildanddeploy.Request{Namespace: l.namespace, Adopt: o.adopt, Reuse: o.reuse, Env: env})
+		updates := engine.Updates(v, buildanddeploy.Request{Namespace: l.namespace, Adopt: o.adopt, Reuse: o.shown, Env: env})
 		of := map[model.ManifestName]buildanddeploy.Request{}
 		for _, u := range updates {
 			of[u.Manifest.Name] = u

@@ -195,7 +195,7 @@ func architecture() store.Graph {
 
 func provideSession(o options, p project.Project, d listeners) state.Session {
 	return state.Session{Command: o.command, Tiltfile: o.tiltfile, Args: o.args, UpdateMode: o.updateMode, CITimeout: o.timeout,
-		Project: p.ID, RunID: uuid.NewString(), URL: d.url, Confirmation: state.Confirmation{Asked: o.confirm},
+		Project: p.ID, RunID: uuid.NewString(), URL: d.url, Confirmation: state.Confirmation{Asked: o.confirm}, Shown: o.shown,
 		PID: os.Getpid(), Version: command.Version}
 }
 
@@ -336,7 +336,7 @@ func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers do
 			Cluster:   func() (model.Cluster, error) { return known, nil },
 			Namespace: namespace, Env: append(os.Environ(), env...), Debug: o.global.Debug,
 		},
-		Watch: o.command == state.CommandUp, Adopt: o.adopt, Reuse: o.reuse, Beside: sessionsBeside(claim), Namespace: namespace, Host: o.host, Forward: o.forward, Env: env, SessionOf: sessionOf,
+		Watch: o.command == state.CommandUp, Adopt: o.adopt, Reuse: o.shown, Beside: sessionsBeside(claim), Namespace: namespace, Host: o.host, Forward: o.forward, Env: env, SessionOf: sessionOf,
 		Server: srv, Terminals: terminals, Log: log,
 	}
 	if kube != nil {

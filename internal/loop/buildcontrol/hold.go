@@ -40,7 +40,8 @@ func (d *decision) holdPartly(r *resource) (Hold, bool) {
 }
 
 func (d *decision) holdTiltfile(*resource) (Hold, bool) {
-	if d.tiltfile.Good && !d.tiltfile.Due(d.session) && !d.tiltfile.Running() {
+	evaluating := d.tiltfile.Due(d.session) || d.tiltfile.Running()
+	if d.tiltfile.Good && !evaluating && !d.tiltfile.Unsaid(d.cluster) {
 		return Hold{}, false
 	}
 	return Hold{Reason: HoldTiltfile, On: []model.ManifestName{model.TiltfileName}}, true

@@ -110,7 +110,7 @@ func (t Tiltfile) lap(now time.Time) (l lap, ok bool) {
 // Circling reports whether the changes are another round of an endless loop, whose pause is not over yet.
 func (t Tiltfile) Circling() bool {
 	l, ok := t.lap(t.FinishedAt)
-	return ok && t.Endless() && t.Rested != t.Runs && t.Triggered.IsZero() && l.covers(t.Made)
+	return ok && t.Endless() && t.Rested != t.Runs && t.Triggered.IsZero() && (t.onlyMore() || l.covers(t.Made))
 }
 
 // CircleEnds returns when the pause before the next round is over.

@@ -32,8 +32,10 @@ func init() {
 // they do. While an evaluation is due or has failed, nobody knows what is declared.
 func RestIn(v store.View, now time.Time) time.Duration {
 	t := TheTiltfile(v)
-	due := !t.Changed.Empty() || !t.Triggered.IsZero()
-	if due || t.Running() || t.Err != "" {
+	cluster := TheCluster(v)
+	due := !t.Changed.Empty() || !t.Triggered.IsZero() || t.More
+	unsure := t.Unsaid(cluster) || t.Outdated(cluster)
+	if due || unsure || t.Running() || t.Err != "" {
 		return unrestPause
 	}
 	return max(t.StirredAt.Add(restTime).Sub(now), 0)

@@ -41,6 +41,8 @@ type Session struct {
 	PausedAt time.Time
 	// Brake keeps the session from deleting much at once.
 	Brake Brake
+	// Shown is set if the user has looked at a plan of all that the session does.
+	Shown bool
 	// Confirmation keeps it from changing anything that the user has not looked at.
 	Confirmation Confirmation
 	// Turns are the other processes that deploy the project now.

@@ -21,6 +21,7 @@ type Tiltfile struct {
 	Ignores     []model.Ignore
 	// Read is what the last evaluation read, as in model.Tiltfile.
 	Read map[string]uint64 `json:"-"`
+	Served
 	// Err is why the last evaluation failed, empty when it did not. Usage is set when the error is in the command line, so
 	// that editing the Tiltfile would not fix it.
 	Err      string
@@ -91,7 +92,7 @@ func (t Tiltfile) Running() bool { return !t.StartedAt.IsZero() && t.FinishedAt.
 
 // Pending reports whether an evaluation has to begin: the first one, or one for a change or a trigger.
 func (t Tiltfile) Pending() bool {
-	return !t.Running() && (t.Runs == 0 || !t.Changed.Empty() || !t.Triggered.IsZero())
+	return !t.Running() && (t.Runs == 0 || !t.Changed.Empty() || !t.Triggered.IsZero() || t.More)
 }
 
 // Due reports whether an evaluation has to begin now. While the session is paused, only one that the user has requested does;
@@ -114,6 +115,8 @@ func (t Tiltfile) Reason() string {
 		return "Arguments Changed"
 	case t.ExtensionsSet:
 		return "Extensions Changed"
+	case t.More:
+		return "The Cluster Serves More"
 	}
 	return "Triggered"
 }
@@ -142,13 +145,13 @@ func init() {
 	})
 	store.On(Tiltfiles, func(d *store.Draft[Tiltfile], a TiltfileStarted) {
 		d.Update(Only, func(t Tiltfile) Tiltfile {
-			t.Circle.begun(t.ownFiles(a))
+			t.Circle.begun(t.ownFiles(a) || t.onlyMore())
 			t.Evaluations = t.begun(a)
 			t.StartedAt, t.FinishedAt, t.Span = a.At, time.Time{}, a.Span
 			if !t.Triggered.After(a.At) {
 				t.Triggered, t.ArgsSet, t.ExtensionsSet = time.Time{}, false, false
 			}
-			t.Changed = t.Changed.Later(a.At)
+			t.Changed, t.More = t.Changed.Later(a.At), false
 			t.Runs++
 			return t
 		})
@@ -191,6 +194,7 @@ func init() {
 func (t Tiltfile) loaded(a TiltfileLoaded) Tiltfile {
 	t.Loaded, t.FinishedAt, t.Err = true, a.At, a.Err
 	t.Usage, t.Evaluations = a.Usage, t.ended(a)
+	t.Served.told(a.Result.Served, t.StartedAt)
 	t.ConfigFiles, t.Read, t.Ignores, t.Warnings = a.Result.ConfigFiles, a.Result.Read, a.Result.Ignores, a.Result.Warnings
 	if a.Err == "" {
 		if slices.Equal(t.Result.Secrets, a.Result.Secrets) {

@@ -55,7 +55,7 @@ func judgeCI(v store.View, session state.Session, now time.Time, deployed map[mo
 		}
 		waiting, next = waiting || !done, sooner(next, left)
 	}
-	if waiting {
+	if waiting || evaluating(v) {
 		return nil, next
 	}
 	if why, collecting := leftOver(v, session); collecting {
@@ -65,6 +65,12 @@ func judgeCI(v store.View, session state.Session, now time.Time, deployed map[mo
 		return nil, next
 	}
 	return &state.SessionEnded{}, 0
+}
+
+// evaluating reports whether the Tiltfile may declare more soon, by what the cluster serves.
+func evaluating(v store.View) bool {
+	t := state.TheTiltfile(v)
+	return t.Running() || t.More || t.Outdated(state.TheCluster(v))
 }
 
 // collectionAttempts is the number of failures in a row to delete leftovers after which ci fails.
@@ -244,7 +250,7 @@ func timedOut(v store.View, limit time.Duration) string {
 	case len(open) > 0:
 	case !t.Loaded:
 		open = []string{"the Tiltfile was not loaded"}
-	case t.Running():
+	case evaluating(v):
 		open = []string{"the Tiltfile is being evaluated again"}
 	default:
 		open = []string{uncollected(v)}

@@ -151,6 +151,18 @@ func TestCI(t *testing.T) {
 			f.Then(statetest.Loaded())
 			f.ends("loaded", "")
 		}},
+		{"a deploy may have installed kinds that a chart asks for", ci, func(f *fixture) {
+			loaded := statetest.Loaded(gen)
+			loaded.Result.Served = &model.Capabilities{KubeVersion: "v1.34.4"}
+			f.Then(append(connected(), loaded, state.BuildStarted{Resource: "gen", Serial: 1})...)
+			f.Then(state.BuildCompleted{Resource: "gen", Serial: 1, Mode: "local", Deployed: true})
+			f.goes("the cluster was not asked")
+			f.Then(state.ServedReported{AskedAt: time.Now().Add(time.Second), Served: model.Capabilities{KubeVersion: "v1.34.4", APIVersions: []string{"v1"}}})
+			f.goes("the Tiltfile is evaluated again")
+			loaded.Result.Served, loaded.At = nil, time.Now()
+			f.Then(state.CollectionReported{}, state.TiltfileStarted{At: time.Now()}, loaded)
+			f.ends("it is evaluated", "")
+		}},
 		{"a resource that waits for the user does not count", ci, func(f *fixture) {
 			f.Then(statetest.Loaded(gen, manual))
 			f.built("gen", "")

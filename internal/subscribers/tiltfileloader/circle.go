@@ -22,14 +22,23 @@ type circle struct {
 func (s *Subscriber) slowDown(rt *store.Runtime, t state.Tiltfile, c *circle) {
 	if c.named != t.Runs {
 		c.named = t.Runs
+		what, mend := cause(t)
 		logstore.Warnf(s.logs.Logger(model.TiltfileName, t.Span, logstore.SourceBuild),
-			"WARNING: the Tiltfile is in a loop: %d evaluations in a row have changed what it reads (%s); the next one waits for %s. "+
-				"Let it write only what has changed, write to another file, or ignore that file with watch_settings(ignore=…)",
-			t.Rounds+1, strings.Join(state.Relative(t.Path, state.PathsOf(t.Changed)), ", "), t.Pause())
+			"WARNING: the Tiltfile is in a loop: %d evaluations in a row have changed what it reads (%s); the next one waits for %s. %s",
+			t.Rounds+1, what, t.Pause(), mend)
 	}
 	if left := t.CircleEnds().Sub(s.now()); left > 0 {
 		c.pause.Reset(left)
 		return
 	}
 	rt.Dispatch(state.TiltfileRoundDue{Runs: t.Runs}) // which wakes the loop
+}
+
+// cause returns what keeps a loop going, and how to leave the loop.
+func cause(t state.Tiltfile) (what, mend string) {
+	if t.Changed.Empty() {
+		return "what the cluster serves", "Let no chart declare a kind only while the cluster serves another one"
+	}
+	return strings.Join(state.Relative(t.Path, state.PathsOf(t.Changed)), ", "),
+		"Let it write only what has changed, write to another file, or ignore that file with watch_settings(ignore=…)"
 }

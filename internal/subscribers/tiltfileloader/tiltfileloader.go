@@ -47,11 +47,11 @@ var _ store.Subscriber = (*Subscriber)(nil)
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name: "TiltfileLoader",
-		Doc:  "Evaluates the Tiltfile at the start and whenever a file that it read changes.",
-		Inputs: store.Reads(state.Sessions, state.Tiltfiles, state.Buttons, state.Commands, state.FileWatches, state.ConfigMaps,
+		Doc:  "Evaluates the Tiltfile at the start and whenever a file that it read changes, or the cluster serves more than it was told.",
+		Inputs: store.Reads(state.Sessions, state.Tiltfiles, state.Clusters, state.Buttons, state.Commands, state.FileWatches, state.ConfigMaps,
 			state.Extensions, state.ExtensionRepos),
-		Outputs:   store.Emits(state.TiltfileStarted{}, state.TiltfileLoaded{}, state.TiltfileRoundDue{}),
-		Externals: []string{"filesystem", "process"},
+		Outputs:   store.Emits(state.TiltfileStarted{}, state.TiltfileLoaded{}, state.TiltfileRoundDue{}, state.ServedReported{}),
+		Externals: []string{"filesystem", "process", "kubernetes"},
 		Stage:     store.StageController,
 		Feedback:  "an evaluation clears the changes that requested it, and its declarations request none",
 	}
@@ -62,14 +62,20 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	done := -1
 	circle := circle{named: -1, pause: time.NewTimer(time.Hour)}
 	defer circle.pause.Stop()
+	question := newQuestion(s.options.Capabilities)
+	defer question.stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-rt.Wake():
 		case <-circle.pause.C:
+		case <-question.due.C:
+		case report := <-question.answers:
+			s.answered(rt, question, report)
 		}
 		v := rt.View()
+		question.ask(ctx, v, s.now())
 		t := state.TheTiltfile(v)
 		if t.Circling() && t.Pending() {
 			s.slowDown(rt, t, &circle)

@@ -32,6 +32,7 @@ type fixture struct {
 	mu     sync.Mutex // guards asked; at rest it may be read without
 	asked  []tiltfile.Options
 	answer chan func() tiltfile.Result
+	served func() (model.Capabilities, error)
 }
 
 // count returns the number of evaluations so far.
@@ -42,7 +43,9 @@ func (f *fixture) count() int {
 	return len(f.asked)
 }
 
-func start(t *testing.T) *fixture {
+func start(t *testing.T) *fixture { return startWith(t, statetest.Session) }
+
+func startWith(t *testing.T, session state.SessionStarted) *fixture {
 	f := &fixture{t: t, logs: statetest.Logs(t), answer: make(chan func() tiltfile.Result)}
 	load := func(ctx context.Context, o tiltfile.Options) tiltfile.Result {
 		f.mu.Lock()
@@ -55,8 +58,7 @@ func start(t *testing.T) *fixture {
 			return tiltfile.Result{Err: ctx.Err()}
 		}
 	}
-	f.Alone = statetest.Start(t, New(load, tiltfile.Options{Namespace: "dev"}, f.logs))
-	session := statetest.Session
+	f.Alone = statetest.Start(t, New(load, tiltfile.Options{Namespace: "dev", Capabilities: func(context.Context) (model.Capabilities, error) { return f.served() }}, f.logs))
 	session.Session.Args = []string{"web"}
 	f.Then(session)
 	return f

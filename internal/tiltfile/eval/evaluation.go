@@ -40,7 +40,7 @@ type Evaluation struct {
 	// Commands runs commands. It is nil before the program runs.
 	Commands *command.Runner
 	// Cluster knows the cluster's version and its APIs.
-	Cluster Served
+	Cluster *Served
 	// OnText receives every text that the program reads or makes; it may be nil.
 	OnText func(text string)
 	// Running holds the files being executed, innermost last.

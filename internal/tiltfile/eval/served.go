@@ -22,11 +22,19 @@ type Served struct {
 	answer model.Capabilities
 }
 
+// Told returns what the evaluation was told, or nil if it has not asked.
+func (s *Served) Told() *model.Capabilities {
+	if !s.asked {
+		return nil
+	}
+	return &s.answer
+}
+
 // Capabilities returns the cluster's version and APIs, for a call at a place. When the cluster does not answer, the last
 // known answer stands, so that an outage does not change the declarations of a Tiltfile; without one, the answer is
 // empty, and the user is warned.
 func (e *Evaluation) Capabilities(at fault.Site) model.Capabilities {
-	c := &e.Cluster
+	c := e.Cluster
 	if c.asked || c.Ask == nil {
 		return c.answer
 	}
@@ -41,7 +49,7 @@ func (e *Evaluation) Capabilities(at fault.Site) model.Capabilities {
 	}
 	last, known := e.Memo.Note(servedNote).(model.Capabilities)
 	if !known {
-		e.Warn(at, "helm: the cluster does not say what it serves, so .Capabilities has the defaults of helm, and the chart may leave out objects: %v", err)
+		e.Warn(at, "helm: the cluster does not say what it serves, so .Capabilities has the defaults of helm, and the chart may leave out objects until it does: %v", err)
 	}
 	c.answer = last
 	return last
