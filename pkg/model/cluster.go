@@ -63,6 +63,9 @@ type Capabilities struct {
 // Beyond reports whether a cluster serves anything that another answer lacks, or has another version. What is no longer
 // served does not count: a group is left out while the server behind it is down.
 func (c Capabilities) Beyond(other Capabilities) bool {
+	if c.Unknown() {
+		return false
+	}
 	if c.KubeVersion != other.KubeVersion {
 		return true
 	}
@@ -74,7 +77,7 @@ func (c Capabilities) Beyond(other Capabilities) bool {
 }
 
 // Unknown reports whether the cluster has not said what it serves.
-func (c Capabilities) Unknown() bool { return c.KubeVersion == "" && len(c.APIVersions) == 0 }
+func (c Capabilities) Unknown() bool { return c.KubeVersion == "" }
 
 // DeliveryMethod is a way to deliver images to the cluster.
 type DeliveryMethod string

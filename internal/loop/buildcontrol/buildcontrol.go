@@ -433,8 +433,8 @@ func NextDue(v store.View) (next store.Action, at time.Time) {
 		if !u.RetryAt.IsZero() {
 			consider(state.RetryDue{Resource: model.ManifestName(e.ID), Serial: u.Serial}, u.RetryAt)
 		}
-		if u.Endless() && u.Current == nil && u.Circling() {
-			consider(state.RoundDue{Resource: model.ManifestName(e.ID), Serial: u.Serial}, u.CircleEnds())
+		if name := model.ManifestName(e.ID); u.Current == nil && state.Circling(v, name) {
+			consider(state.RoundDue{Resource: name, Serial: u.Serial}, u.CircleEnds())
 		}
 	}
 	for e := range state.Pods.In(v).Refs() {

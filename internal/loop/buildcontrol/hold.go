@@ -92,7 +92,7 @@ func takesAll(r *resource) bool {
 
 // holdCircle holds the next round of an endless loop for a while.
 func (d *decision) holdCircle(r *resource) (Hold, bool) {
-	return Hold{Reason: HoldCircle}, r.reason == state.ReasonFiles && !r.inPlace && r.update.Circling()
+	return Hold{Reason: HoldCircle}, r.reason == state.ReasonFiles && !r.inPlace && state.Circling(d.view, r.name)
 }
 
 // holdTurn holds everything while another process deploys the project.

@@ -234,7 +234,8 @@ func init() {
 	})
 	store.On(Updates, func(d *store.Draft[Update], a BuildStarted) {
 		d.Update(string(a.Resource), func(u Update) Update {
-			u.Circle.begun(u.ownFiles(a))
+			u.Led = u.led(d.Refs(), a)
+			u.Circle.begun(slices.Contains(u.Led, a.Resource) && u.repeated(a))
 			u.Current = u.begins(a)
 			u.Serial = a.Serial
 			if !u.Current.Part {

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -29,6 +30,9 @@ type Circle struct {
 	Rounds int
 	// Rested is the number of the run whose pause is over.
 	Rested int
+	// Led are the resources whose updates have led to this run: it was requested by files that had changed while they were under
+	// way. It is empty for the Tiltfile and for declared commands, which only know their own runs.
+	Led []model.ManifestName
 }
 
 // Endless reports whether the work has requested itself too often in a row.
@@ -36,6 +40,9 @@ func (c Circle) Endless() bool { return c.Rounds >= toleratedRounds }
 
 // Pause is how long the work pauses before its next round.
 func (c Circle) Pause() time.Duration { return RetryPause(c.Rounds - toleratedRounds + 1) }
+
+// pauses reports whether the next round has to wait after the run with the given number.
+func (c Circle) pauses(run int) bool { return c.Endless() && c.Rested != run }
 
 // begun records that a run begins.
 func (c *Circle) begun(ownFiles bool) {
@@ -77,10 +84,10 @@ func (u Update) lap() (l lap, ok bool) {
 	return l, true
 }
 
-// Circling reports whether the pending changes are another round of an endless loop, whose pause is not over yet.
-func (u Update) Circling() bool {
-	l, ok := u.lap()
-	return ok && u.Endless() && u.Rested != u.Serial && len(u.Saves) > 0 && l.covers(u.Saves[len(u.Saves)-1].Made)
+// Circling reports whether the pending changes of a resource are another round of an endless loop, whose pause is not over yet.
+func Circling(v store.View, name model.ManifestName) bool {
+	u := Updates.In(v).Value(string(name))
+	return u.pauses(u.Serial) && slices.Contains(leading(Updates.In(v).Refs(), u.savedBefore(v.At), v.At), name)
 }
 
 // CircleEnds returns when the pause before the next round is over.
@@ -89,10 +96,38 @@ func (u Update) CircleEnds() time.Time {
 	return l.ended.Add(u.Pause())
 }
 
-// ownFiles reports whether a build that begins now for changed files repeats the one before, whose files they are.
-func (u Update) ownFiles(a BuildStarted) bool {
+// leading returns the resources that have led to a change of files at the given time: those whose update was under way, and
+// those that had led to that update.
+func leading(updates iter.Seq[*store.Entry[Update]], made, now time.Time) (led []model.ManifestName) {
+	for e := range updates {
+		if l, ok := e.Value.newestLap(now); ok && l.covers(made) {
+			led = append(append(led, model.ManifestName(e.ID)), e.Value.Led...)
+		}
+	}
+	slices.Sort(led)
+	return slices.Compact(led)
+}
+
+// newestLap returns the running build, as far as it has come at the given time, or else the newest past one.
+func (u Update) newestLap(now time.Time) (l lap, ok bool) {
+	if b := u.Current; b != nil && !b.InPlace() {
+		return lap{b.StartedAt, now, b.Files}, true
+	}
+	return u.lap()
+}
+
+// led returns the resources that have led to a build that begins now for changed files, if it repeats the one before.
+func (u Update) led(updates iter.Seq[*store.Entry[Update]], a BuildStarted) []model.ManifestName {
+	if a.Reason != ReasonFiles {
+		return nil
+	}
+	return leading(updates, u.savedBefore(a.At), a.At)
+}
+
+// repeated reports whether a build that begins now repeats the newest one.
+func (u Update) repeated(a BuildStarted) bool {
 	l, ok := u.lap()
-	return ok && a.Reason == ReasonFiles && l.covers(u.savedBefore(a.At)) && l.repeats(a.Files)
+	return ok && l.repeats(a.Files)
 }
 
 // lap returns the newest evaluation, as far as it has come at the given time.
@@ -110,7 +145,7 @@ func (t Tiltfile) lap(now time.Time) (l lap, ok bool) {
 // Circling reports whether the changes are another round of an endless loop, whose pause is not over yet.
 func (t Tiltfile) Circling() bool {
 	l, ok := t.lap(t.FinishedAt)
-	return ok && t.Endless() && t.Rested != t.Runs && t.Triggered.IsZero() && (t.onlyMore() || l.covers(t.Made))
+	return ok && t.pauses(t.Runs) && t.Triggered.IsZero() && (t.onlyMore() || l.covers(t.Made))
 }
 
 // CircleEnds returns when the pause before the next round is over.
@@ -120,6 +155,37 @@ func (t Tiltfile) CircleEnds() time.Time { return t.FinishedAt.Add(t.Pause()) }
 func (t Tiltfile) ownFiles(a TiltfileStarted) bool {
 	l, ok := t.lap(a.At)
 	return ok && t.Triggered.IsZero() && l.covers(t.Made) && l.repeats(t.requested(a.At))
+}
+
+// lap returns the newest run. A command that runs on may be a server, for which people save files while it runs; its own are
+// those that it writes at its start.
+func (c DeclaredCommand) lap() lap {
+	l := lap{c.StartedAt, c.EndedAt, c.Files}
+	if slices.Contains([]CommandState{CommandRunning, CommandStopped}, c.State) {
+		l.ended = c.StartedAt.Add(serverStart)
+	}
+	return l
+}
+
+// Circling reports whether a change of files at the given time is another round of an endless loop, whose pause is not over yet.
+func (c DeclaredCommand) Circling(made time.Time) bool {
+	return c.pauses(c.Runs) && c.lap().covers(made)
+}
+
+// CircleEnds returns when the pause before the next round is over.
+func (c DeclaredCommand) CircleEnds() time.Time {
+	return c.lap().ended.Add(c.Pause())
+}
+
+// ownFiles reports whether a run that begins for changed files repeats the one before, whose files they are.
+func (c DeclaredCommand) ownFiles(a CommandStarted) bool {
+	return c.lap().covers(a.Made) && c.lap().repeats(a.Files)
+}
+
+// CommandRoundDue reports that the pause before the next round of an endless loop of a declared command is over.
+type CommandRoundDue struct {
+	Name string
+	Runs int
 }
 
 // RoundDue reports that the pause before the next round of an endless loop of updates is over.
@@ -136,6 +202,12 @@ func init() {
 		d.Update(string(a.Resource), func(u Update) Update {
 			u.Rested = a.Serial
 			return u
+		})
+	})
+	store.On(Commands, func(d *store.Draft[DeclaredCommand], a CommandRoundDue) {
+		d.Update(a.Name, func(c DeclaredCommand) DeclaredCommand {
+			c.Rested = a.Runs
+			return c
 		})
 	})
 	store.On(Tiltfiles, func(d *store.Draft[Tiltfile], a TiltfileRoundDue) {

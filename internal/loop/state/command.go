@@ -20,6 +20,9 @@ type DeclaredCommand struct {
 	// Runs counts the runs. Cause is the time of the event that started the newest run.
 	Runs  int
 	Cause time.Time
+	// Files are the changed files that requested the newest run; empty if something else did.
+	Files []string
+	Circle
 	// PID is 0 while there is no process. Ready is set while the process runs and passes its probe.
 	PID   int
 	Ready bool
@@ -51,6 +54,9 @@ type CommandStarted struct {
 	Name  string
 	Cause time.Time
 	Span  string
+	// Files are the changed files that request it, changed at Made; empty if something else does.
+	Files []string
+	Made  time.Time
 }
 
 // CommandReported reports the state of a run of a declared command.
@@ -81,6 +87,8 @@ func init() {
 	})
 	store.On(Commands, func(d *store.Draft[DeclaredCommand], a CommandStarted) {
 		d.Update(a.Name, func(c DeclaredCommand) DeclaredCommand {
+			c.Circle.begun(c.ownFiles(a))
+			c.Files = a.Files
 			c.State, c.Cause, c.Span, c.StartedAt, c.EndedAt = CommandRunning, a.Cause, a.Span, d.Now(), time.Time{}
 			c.PID, c.Ready, c.ExitCode, c.Err = 0, false, 0, ""
 			c.Runs++

@@ -10,9 +10,10 @@ import (
 // FileWatch is an entry of table filewatches; its id is the watch's name.
 type FileWatch struct {
 	model.FileWatch
-	// Changes counts the changes. Files are those of the newest change, which the store received at ChangedAt.
+	// Changes counts the changes. Files are those of the newest change, which was made at Made; the store received it at ChangedAt.
 	Changes   int
 	Files     []string
+	Made      time.Time
 	ChangedAt time.Time
 }
 
@@ -30,7 +31,7 @@ func init() {
 		for _, c := range a.Changes {
 			if c.Target.Type == model.TargetFileWatch {
 				d.Update(c.Target.Name, func(w FileWatch) FileWatch {
-					w.Changes, w.Files, w.ChangedAt = w.Changes+1, c.Paths, d.Now()
+					w.Changes, w.Files, w.Made, w.ChangedAt = w.Changes+1, c.Paths, a.Made, d.Now()
 					return w
 				})
 			}

@@ -32,10 +32,8 @@ func init() {
 // they do. While an evaluation is due or has failed, nobody knows what is declared.
 func RestIn(v store.View, now time.Time) time.Duration {
 	t := TheTiltfile(v)
-	cluster := TheCluster(v)
-	due := !t.Changed.Empty() || !t.Triggered.IsZero() || t.More
-	unsure := t.Unsaid(cluster) || t.Outdated(cluster)
-	if due || unsure || t.Running() || t.Err != "" {
+	due := t.asked() || Evaluating(v) || t.Unsaid(TheCluster(v))
+	if due || t.Err != "" {
 		return unrestPause
 	}
 	return max(t.StirredAt.Add(restTime).Sub(now), 0)

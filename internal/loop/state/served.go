@@ -7,12 +7,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-const (
-	// servedEvery is how often to ask again what the cluster serves, since others install kinds, too.
-	servedEvery = time.Minute
-	// servedUnknown is that interval as long as the evaluation has had no answer.
-	servedUnknown = 5 * time.Second
-)
+// servedEvery is how often to ask again what the cluster serves, since others install kinds, too.
+const servedEvery = time.Minute
 
 // Served is what the Tiltfile knows of what the cluster serves: the charts that look at .Capabilities depend on it as on
 // a file.
@@ -30,9 +26,8 @@ type Served struct {
 type ServedReported struct {
 	// AskedAt is when it was asked.
 	AskedAt time.Time
-	Served  model.Capabilities
-	// Failed is set if it has not said.
-	Failed bool
+	// Served is unknown if it has not said.
+	Served model.Capabilities
 }
 
 func init() {
@@ -41,7 +36,9 @@ func init() {
 			if a.AskedAt.After(t.AskedAt) { // than the newest evaluation
 				t.AskedAt = a.AskedAt
 			}
-			t.More = t.More || t.ServesMore(a)
+			if t.ServesMore(a) {
+				t.More = true
+			}
 			return t
 		})
 	})
@@ -60,32 +57,39 @@ func (s *Served) told(served *model.Capabilities, began time.Time) {
 
 // ServesMore reports whether an answer goes beyond what the last evaluation was told.
 func (s Served) ServesMore(a ServedReported) bool {
-	return !a.Failed && s.Told != nil && a.Served.Beyond(*s.Told)
+	return s.Told != nil && a.Served.Beyond(*s.Told)
 }
 
-// Outdated reports whether the cluster may serve more than it said: something was deployed since, or it was not there.
-func (s Served) Outdated(c Cluster) bool {
-	if s.Told == nil || !c.Connected {
-		return false
-	}
-	return s.DeployedAt.After(s.AskedAt) || s.Unsaid(c) && c.Since.After(s.AskedAt)
-}
+// asks reports whether the Tiltfile depends on what the cluster serves, and the cluster is there.
+func (s Served) asks(c Cluster) bool { return s.Told != nil && c.Connected }
+
+// outdated reports whether something was deployed since the cluster said what it serves.
+func (s Served) outdated(c Cluster) bool { return s.asks(c) && s.DeployedAt.After(s.AskedAt) }
 
 // Unsaid reports whether the cluster is there, but has not said what it serves: until then, nobody knows what is declared.
-func (s Served) Unsaid(c Cluster) bool { return s.Told != nil && s.Told.Unknown() && c.Connected }
+func (s Served) Unsaid(c Cluster) bool { return s.asks(c) && s.Told.Unknown() }
 
 // AskAgain returns when to ask the cluster again what it serves; ok is false if nothing depends on that now.
 func (s Served) AskAgain(c Cluster) (at time.Time, ok bool) {
 	switch {
-	case s.Told == nil || !c.Connected:
+	case !s.asks(c):
 		return time.Time{}, false
-	case s.Outdated(c):
+	case s.outdated(c):
 		return s.AskedAt, true
 	case s.Told.Unknown():
-		return s.AskedAt.Add(servedUnknown), true
+		return s.AskedAt.Add(RetryPause(1)), true
 	}
 	return s.AskedAt.Add(servedEvery), true
 }
 
+// asked reports whether changed files or the user request an evaluation.
+func (t Tiltfile) asked() bool { return !t.Changed.Empty() || !t.Triggered.IsZero() }
+
 // onlyMore reports whether nothing but what the cluster serves requests an evaluation.
-func (t Tiltfile) onlyMore() bool { return t.More && t.Changed.Empty() && t.Triggered.IsZero() }
+func (t Tiltfile) onlyMore() bool { return t.More && !t.asked() }
+
+// Evaluating reports whether the Tiltfile is being evaluated, or may soon be because of what the cluster serves.
+func Evaluating(v store.View) bool {
+	t := TheTiltfile(v)
+	return t.Running() || t.More || t.outdated(TheCluster(v))
+}

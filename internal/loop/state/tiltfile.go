@@ -92,7 +92,7 @@ func (t Tiltfile) Running() bool { return !t.StartedAt.IsZero() && t.FinishedAt.
 
 // Pending reports whether an evaluation has to begin: the first one, or one for a change or a trigger.
 func (t Tiltfile) Pending() bool {
-	return !t.Running() && (t.Runs == 0 || !t.Changed.Empty() || !t.Triggered.IsZero() || t.More)
+	return !t.Running() && (t.Runs == 0 || t.asked() || t.More)
 }
 
 // Due reports whether an evaluation has to begin now. While the session is paused, only one that the user has requested does;

@@ -169,6 +169,9 @@ func (d *Draft[T]) Value(id string) T { return Rows[T]{d.of.rows}.Value(id) }
 // meanwhile.
 func (d *Draft[T]) All() iter.Seq[Entry[T]] { return Rows[T]{d.of.rows}.Entries() }
 
+// Refs is All without copies: the entries must not be changed.
+func (d *Draft[T]) Refs() iter.Seq[*Entry[T]] { return Rows[T]{d.of.rows}.Refs() }
+
 // Last returns the id of the last entry, empty when there is none.
 func (d *Draft[T]) Last() string { return d.of.last() }
 

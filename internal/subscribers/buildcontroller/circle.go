@@ -25,7 +25,13 @@ func (s *Subscriber) nameCircles(v store.View, changes []state.HoldChange) {
 
 // circleText names an endless loop, and says how to leave it.
 func circleText(resource string, files []string, c state.Circle) string {
-	return fmt.Sprintf("%s is in a loop: %d updates in a row have changed what %s depends on (%s); the next one waits for %s. "+
-		"Leave out of deps= what the update writes, or ignore it with ignore= or watch_settings(ignore=…)",
-		resource, c.Rounds+1, resource, strings.Join(files, ", "), c.Pause())
+	with := ""
+	for _, name := range c.Led {
+		if string(name) != resource {
+			with += fmt.Sprintf(" with %s", name)
+		}
+	}
+	return fmt.Sprintf("%s is in a loop%s: %d updates in a row have changed what %s depends on (%s); the next one waits for %s. "+
+		"Leave out of deps= what the updates write, or ignore it with ignore= or watch_settings(ignore=…)",
+		resource, with, c.Rounds+1, resource, strings.Join(files, ", "), c.Pause())
 }

@@ -13,22 +13,39 @@ import (
 )
 
 // made is a change of a file at this moment.
-func made(m model.Manifest, path string) state.FilesChanged {
-	return state.FilesChanged{Changes: []state.FileChange{{Target: m.DeployID(), Paths: []string{path}}}, Made: time.Now(), At: time.Now()}
+func made(of model.TargetID, path string) state.FilesChanged {
+	return state.FilesChanged{Changes: []state.FileChange{{Target: of, Paths: []string{path}}}, Made: time.Now(), At: time.Now()}
 }
 
-// TestCirclesAreSlowedDown runs a command that changes a file that it depends on.
+// TestCirclesAreSlowedDown runs a command that changes a file that it depends on: of a local resource, of an image, of a deploy.
 func TestCirclesAreSlowedDown(t *testing.T) {
+	built := statetest.Image("web")
+	built.Docker, built.Custom, built.LiveUpdate = nil, &model.CustomBuild{}, model.LiveUpdate{}
+	deployed := statetest.K8s("web")
+	deployed.K8s.CustomDeploy = &model.CustomDeploy{}
+	for _, tc := range []struct {
+		mode   string
+		web    model.Manifest
+		target model.TargetID
+	}{
+		{"local", statetest.Local("web"), statetest.Local("web").DeployID()},
+		{"image", statetest.K8s("web", built), built.ID()},
+		{"deploy", deployed, deployed.DeployID()},
+	} {
+		t.Run(tc.mode, func(t *testing.T) { slowsDown(t, tc.web, tc.mode, tc.target) })
+	}
+}
+
+func slowsDown(t *testing.T, web model.Manifest, mode string, target model.TargetID) {
 	synctest.Test(t, func(t *testing.T) {
-		web := statetest.Local("web")
 		f := start(t, Options{}, web)
 		round := func(path string) {
 			t.Helper()
 			f.running("web")
 			time.Sleep(20 * time.Millisecond)
-			written := made(web, path)
+			written := made(target, path)
 			time.Sleep(20 * time.Millisecond)
-			f.finish("web", outcome{result: buildanddeploy.Result{Mode: "local", Deployed: true}})
+			f.finish("web", outcome{result: buildanddeploy.Result{Mode: mode, Deployed: true}})
 			time.Sleep(50 * time.Millisecond) // the file is noticed when the tree is at rest
 			f.Then(written)
 		}
@@ -53,10 +70,10 @@ func TestCirclesAreSlowedDown(t *testing.T) {
 		synctest.Wait()
 		round("/src/web/out.txt")
 		f.running("")
-		f.Then(made(web, "/src/web/main.go"))
+		f.Then(made(target, "/src/web/main.go"))
 		round("/src/web/out.txt") // a file that a person saves is not held, and leaves the loop unknown
 		f.running("web")
-		f.finish("web", outcome{result: buildanddeploy.Result{Mode: "local", Deployed: true}})
+		f.finish("web", outcome{result: buildanddeploy.Result{Mode: mode, Deployed: true}})
 		if named() != 3 {
 			t.Errorf("%q", statetest.Texts(f.logs, "web"))
 		}
@@ -70,7 +87,7 @@ func TestSavesAreNoCircle(t *testing.T) {
 		f := start(t, Options{}, web)
 		for i := range 20 {
 			time.Sleep(10 * time.Second)
-			f.Then(made(web, "/src/web/"+string(rune('a'+i))+".go"))
+			f.Then(made(web.DeployID(), "/src/web/"+string(rune('a'+i))+".go"))
 			time.Sleep(10 * time.Second)
 			f.finish("web", outcome{result: buildanddeploy.Result{Mode: "local", Deployed: true}})
 		}
@@ -78,9 +95,68 @@ func TestSavesAreNoCircle(t *testing.T) {
 		for range 20 {
 			f.running("")
 			time.Sleep(20 * time.Millisecond)
-			f.Then(made(web, "/src/web/main.go"))
+			f.Then(made(web.DeployID(), "/src/web/main.go"))
 			time.Sleep(10 * time.Millisecond)
 			f.finish("web", outcome{result: buildanddeploy.Result{Mode: "local", Deployed: true}})
+		}
+	})
+}
+
+// TestMutualCirclesAreSlowedDown runs two commands each of which changes a file that the other one depends on.
+func TestMutualCirclesAreSlowedDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := statetest.Local("a"), statetest.Local("b")
+		f := start(t, Options{}, a, b)
+		done := outcome{result: buildanddeploy.Result{Mode: "local", Deployed: true}}
+		round := func(name string, other model.Manifest) {
+			t.Helper()
+			f.running(name)
+			time.Sleep(20 * time.Millisecond)
+			written := made(other.DeployID(), "/src/"+string(other.Name)+"/in.txt")
+			time.Sleep(20 * time.Millisecond)
+			f.finish(name, done)
+			time.Sleep(50 * time.Millisecond) // the file is noticed when the tree is at rest
+			f.Then(written)
+		}
+		f.running("a")
+		f.finish("a", done)
+		f.running("b")
+		f.finish("b", done)
+		f.Then(made(a.DeployID(), "/src/a/in.txt"))
+		for range 7 {
+			round("a", b)
+			if f.builder.names() == "" {
+				break
+			}
+			round("b", a)
+			if f.builder.names() == "" {
+				break
+			}
+		}
+		f.running("")
+		log := strings.Join(append(statetest.Texts(f.logs, "a"), statetest.Texts(f.logs, "b")...), "\n")
+		if strings.Count(log, " is in a loop with ") != 1 {
+			t.Errorf("the loop is not named once: %s", log)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if f.builder.names() == "" {
+			t.Error("nothing runs after the pause")
+		}
+	})
+}
+
+// TestSavesDuringOthersAreNoCircle saves files of one resource while the long updates of another one are under way.
+func TestSavesDuringOthersAreNoCircle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		quick, slow := statetest.Local("a"), statetest.K8s("slow")
+		f := start(t, Options{}, quick, slow)
+		f.finish("a", outcome{result: buildanddeploy.Result{Mode: "local", Deployed: true}})
+		for range 20 {
+			time.Sleep(time.Second)
+			f.Then(made(quick.DeployID(), "/src/a/main.go"))
+			time.Sleep(10 * time.Millisecond)
+			f.finish("a", outcome{result: buildanddeploy.Result{Mode: "local", Deployed: true}})
 		}
 	})
 }

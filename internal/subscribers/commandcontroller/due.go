@@ -16,6 +16,9 @@ type run struct {
 	command state.DeclaredCommand
 	// cause is the time of the event that starts it: two runs of a command with one cause are the same run.
 	cause time.Time
+	// files are the changed files that start it, changed at made; empty if something else does.
+	files []string
+	made  time.Time
 	// click is the newest click of a button of the command; zero without one.
 	click state.Click
 	// log is the resource whose log it writes to.
@@ -38,14 +41,18 @@ func due(v store.View, c state.DeclaredCommand) *run {
 	}
 	restarts := named(v, c.RestartOn.Buttons)
 	r.clicked(restarts, time.Time{})
-	for _, w := range c.RestartOn.FileWatches {
-		at := state.FileWatches.In(v).Value(w).ChangedAt
+	for _, name := range c.RestartOn.FileWatches {
+		w := state.FileWatches.In(v).Value(name)
+		at := w.ChangedAt
 		if s := state.TheSession(v); s.Paused() && at.After(s.PausedAt) {
 			at = c.Cause // a change waits while the session is paused, and the earlier run continues
 		}
 		if at.After(r.cause) {
-			r.cause = at
+			r.cause, r.files, r.made = at, w.Files, w.Made
 		}
+	}
+	if r.circling() {
+		r.cause = c.Cause // the run from before goes on
 	}
 	if c.StartOn != nil && c.Cause.Equal(r.cause) && c.State != state.CommandRunning {
 		return nil

@@ -19,7 +19,7 @@ func (s *Subscriber) execute(ctx context.Context, rt *store.Runtime, r run) {
 	span := fmt.Sprintf("cmd:%s:%d", name, r.command.Runs+1)
 	log := s.logs.Logger(r.log, span, logstore.SourceRuntime)
 	defer logstore.Flush(log)
-	rt.Dispatch(state.CommandStarted{Name: name, Cause: r.cause, Span: span})
+	rt.Dispatch(state.CommandStarted{Name: name, Cause: r.cause, Span: span, Files: r.files, Made: r.made})
 	logstore.Infof(log, "Running cmd: %s", r.command.Cmd)
 	watcher := prober{subscriber: s, rt: rt, run: r, log: log}
 	err := process.Serve(ctx, process.Command{

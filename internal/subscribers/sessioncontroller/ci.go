@@ -55,7 +55,7 @@ func judgeCI(v store.View, session state.Session, now time.Time, deployed map[mo
 		}
 		waiting, next = waiting || !done, sooner(next, left)
 	}
-	if waiting || evaluating(v) {
+	if waiting || state.Evaluating(v) {
 		return nil, next
 	}
 	if why, collecting := leftOver(v, session); collecting {
@@ -65,12 +65,6 @@ func judgeCI(v store.View, session state.Session, now time.Time, deployed map[mo
 		return nil, next
 	}
 	return &state.SessionEnded{}, 0
-}
-
-// evaluating reports whether the Tiltfile may declare more soon, by what the cluster serves.
-func evaluating(v store.View) bool {
-	t := state.TheTiltfile(v)
-	return t.Running() || t.More || t.Outdated(state.TheCluster(v))
 }
 
 // collectionAttempts is the number of failures in a row to delete leftovers after which ci fails.
@@ -165,7 +159,8 @@ func (s subject) judge(v store.View, settings model.CISettings, now time.Time, d
 	if left := serverToStay(v, m, now); left > 0 {
 		return false, failure{}, left
 	}
-	if u.Succeeded && u.Current == nil && u.Triggered.IsZero() && r.Status.Settled() {
+	requested := !u.Triggered.IsZero() || !u.Declared.IsZero()
+	if updated := u.Succeeded && u.Current == nil && !requested; updated && r.Status.Settled() {
 		delete(deployed, m.Name)
 		return true, failure{}, 0
 	}
@@ -250,7 +245,7 @@ func timedOut(v store.View, limit time.Duration) string {
 	case len(open) > 0:
 	case !t.Loaded:
 		open = []string{"the Tiltfile was not loaded"}
-	case evaluating(v):
+	case state.Evaluating(v):
 		open = []string{"the Tiltfile is being evaluated again"}
 	default:
 		open = []string{uncollected(v)}

@@ -159,9 +159,14 @@ func TestCI(t *testing.T) {
 			f.goes("the cluster was not asked")
 			f.Then(state.ServedReported{AskedAt: time.Now().Add(time.Second), Served: model.Capabilities{KubeVersion: "v1.34.4", APIVersions: []string{"v1"}}})
 			f.goes("the Tiltfile is evaluated again")
-			loaded.Result.Served, loaded.At = nil, time.Now()
+			more := statetest.Local("gen")
+			more.Local.Update.Argv = []string{"make"}
+			loaded = statetest.Loaded(more)
+			loaded.At = time.Now()
 			f.Then(state.CollectionReported{}, state.TiltfileStarted{At: time.Now()}, loaded)
-			f.ends("it is evaluated", "")
+			f.goes("the new declaration was not carried out")
+			f.built("gen", "")
+			f.ends("it is", "")
 		}},
 		{"a resource that waits for the user does not count", ci, func(f *fixture) {
 			f.Then(statetest.Loaded(gen, manual))

@@ -8,20 +8,17 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// patience is how long the cluster has to say what it serves. Nothing waits for the answer but the end of "hone ci".
-const patience = 10 * time.Second
-
 // question asks the cluster again what it serves, for the charts that depend on it.
 type question struct {
-	put func(context.Context) (model.Capabilities, error) // nil without a cluster
+	put func(context.Context) (model.Capabilities, error)
 	// due fires when it is time to ask.
 	due *time.Timer
-	// asked is the time of the newest question, and open is set until its answer comes.
+	// asked is the time of the newest question.
 	asked   time.Time
-	open    bool
 	answers chan state.ServedReported
 	asking  sync.WaitGroup
 }
@@ -40,28 +37,34 @@ func (q *question) stop() {
 func (q *question) ask(ctx context.Context, v store.View, now time.Time) {
 	t := state.TheTiltfile(v)
 	at, ok := t.AskAgain(state.TheCluster(v))
-	if idle := !q.open && !t.AskedAt.Before(q.asked); !ok || !idle || q.put == nil {
-		return
+	if !ok || t.AskedAt.Before(q.asked) {
+		return // an answer is expected
 	}
 	if left := at.Sub(now); left > 0 {
 		q.due.Reset(left)
 		return
 	}
-	if q.asked, q.open = now, true; v.At.After(now) {
+	if q.asked = now; v.At.After(now) {
 		q.asked = v.At // it includes all that the view shows
 	}
 	asked := q.asked
+	asking := ctx
 	q.asking.Go(func() {
-		ctx, cancel := context.WithTimeout(ctx, patience)
+		ctx, cancel := context.WithTimeout(asking, eval.ServedPatience)
 		defer cancel()
 		served, err := q.put(ctx)
-		q.answers <- state.ServedReported{AskedAt: asked, Served: served, Failed: err != nil}
+		if err != nil {
+			served = model.Capabilities{}
+		}
+		select {
+		case q.answers <- state.ServedReported{AskedAt: asked, Served: served}:
+		case <-asking.Done():
+		}
 	})
 }
 
 // answered passes an answer on. A session whose plan the user has seen does no more than that; it says that there is more.
-func (s *Subscriber) answered(rt *store.Runtime, q *question, a state.ServedReported) {
-	q.open = false
+func (s *Subscriber) answered(rt *store.Runtime, a state.ServedReported) {
 	v := rt.View()
 	t := state.TheTiltfile(v)
 	if state.TheSession(v).Shown && t.ServesMore(a) {

@@ -41,7 +41,7 @@ func TestServedMore(t *testing.T) {
 		after     time.Duration
 		want      int
 	}{
-		{"the cluster was away", model.Capabilities{}, serves("v1"), state.BuildCompleted{}, 0, 2},
+		{"the cluster was away", model.Capabilities{}, serves("v1"), state.BuildCompleted{}, time.Minute, 2},
 		{"a deploy installs a kind", serves("v1"), serves("v1", "x.dev/v1"), deployed, 0, 2},
 		{"a deploy installs none", serves("v1", "apps/v1"), serves("apps/v1", "v1"), deployed, time.Hour, 1},
 		{"a server behind the cluster is down", serves("v1", "metrics.k8s.io/v1"), serves("v1"), deployed, time.Hour, 1},
@@ -95,7 +95,7 @@ func TestServedUnknown(t *testing.T) {
 		}
 		f.answers(told(model.Capabilities{}))
 		f.Then(answers)
-		time.Sleep(14 * time.Second)
+		time.Sleep(7 * time.Second)
 		f.evaluations("unanswered", 1)
 		time.Sleep(2 * time.Second)
 		f.evaluations("answered", 2)

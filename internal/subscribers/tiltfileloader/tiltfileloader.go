@@ -72,7 +72,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		case <-circle.pause.C:
 		case <-question.due.C:
 		case report := <-question.answers:
-			s.answered(rt, question, report)
+			s.answered(rt, report)
 		}
 		v := rt.View()
 		question.ask(ctx, v, s.now())

@@ -8,8 +8,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// servedPatience is the time that an evaluation waits for the cluster to name its version and its APIs.
-const servedPatience = 5 * time.Second
+// ServedPatience is the time that an evaluation waits for the cluster to name its version and its APIs.
+const ServedPatience = 5 * time.Second
 
 // servedNote is the key under which the memo keeps the cluster's last answer.
 const servedNote = "what the cluster serves"
@@ -39,7 +39,7 @@ func (e *Evaluation) Capabilities(at fault.Site) model.Capabilities {
 		return c.answer
 	}
 	c.asked = true
-	ctx, cancel := context.WithTimeout(e.Context, servedPatience)
+	ctx, cancel := context.WithTimeout(e.Context, ServedPatience)
 	defer cancel()
 	answer, err := c.Ask(ctx)
 	if err == nil {
