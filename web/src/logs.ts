@@ -7,7 +7,7 @@ import type { LogAt, LogFound, LogWindow } from "./api";
 export interface Filter {
   /** None for all resources. */
   resource: string[];
-  level: "" | "warn" | "error";
+  level: "" | "warn" | "error" | "debug";
   source: "" | "build" | "runtime";
   /** What is typed: words, and those of the query language, as on the screen. */
   query: string;

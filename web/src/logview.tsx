@@ -24,6 +24,9 @@ const times = remembered("times", true);
 const asJSON = remembered("json", true);
 /** How many lines are copied at most. */
 const mostCopied = 10_000;
+
+/** The choices of the level. At debug, there are the details of updates. */
+const levels = ["", "warn", "error", "debug"] as const;
 /** Up to which line logs were cleared, by title. It holds until the page is loaded again. */
 const cleared = new Map<string, number>();
 
@@ -165,7 +168,7 @@ export function LogView(p: LogProps) {
     { keys: "W", does: "wrap lines", run: () => (wrap.value = !wrap.value) },
     { keys: "i", does: "show times", run: () => (times.value = !times.value) },
     { keys: "J", does: "lines of JSON: as a message with fields, or as they are", run: () => (asJSON.value = !asJSON.value) },
-    { keys: "L", does: "level of the log: all, warnings, errors", run: () => (level.value = level.value === "" ? "warn" : level.value === "warn" ? "error" : "") },
+    { keys: "L", does: "level of the log: all, warnings, errors, with details", run: () => (level.value = levels[(levels.indexOf(level.value) + 1) % levels.length]) },
     { keys: "1", does: "whole log", run: () => (source.value = "") },
     { keys: "2", does: "build log", run: () => (source.value = "build") },
     { keys: "3", does: "runtime log", run: () => (source.value = "runtime") },
@@ -193,9 +196,9 @@ export function LogView(p: LogProps) {
           ))}
         </div>
         <div class="choice" role="group" aria-label="level">
-          {(["", "warn", "error"] as const).map((l) => (
+          {levels.map((l) => (
             <button key={l} aria-pressed={level.value === l} onClick={() => (level.value = l)}>
-              {l || "any level"}
+              {{ "": "any level", warn: "warn", error: "error", debug: "details" }[l]}
             </button>
           ))}
         </div>

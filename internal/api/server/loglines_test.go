@@ -21,7 +21,7 @@ func TestLogLines(t *testing.T) {
 	f.Dispatch(statetest.Session, statetest.Loaded(statetest.Local("a")))
 	f.Until("the resource is declared", func(v store.View) bool { return state.Resources.In(v).Len() == 1 })
 	for i := range 600 {
-		f.logs.Append(logstore.Entry{Resource: "a", Pod: fmt.Sprintf("web-%d", i%2), Container: []string{"Main", "sidecar"}[i%3%2], Text: fmt.Sprintf("line %d", i)})
+		f.logs.Append(logstore.Entry{Resource: "a", Level: logstore.LevelInfo, Pod: fmt.Sprintf("web-%d", i%2), Container: []string{"Main", "sidecar"}[i%3%2], Text: fmt.Sprintf("line %d", i)})
 	}
 	window := func(query string) (w api.LogWindow) {
 		t.Helper()

@@ -27,8 +27,11 @@ func readSelectors(v url.Values) (f logstore.Filter, q logquery.Query, err error
 	}
 	for _, key := range []string{"level", "source", "pod", "container", "since"} {
 		value := v.Get(key)
-		if value == "all" {
+		switch {
+		case value == "all":
 			continue
+		case key == "level" && value == "" && !q.Leveled():
+			value = logstore.LevelInfo.String()
 		}
 		one, err := logquery.Key(key, value)
 		if err != nil {

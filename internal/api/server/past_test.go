@@ -23,7 +23,7 @@ func TestServePast(t *testing.T) {
 		t.Fatal(err)
 	}
 	logs := statetest.Logs(t)
-	logs.Append(logstore.Entry{Resource: "gen", Text: "one\ntwo"})
+	logs.Append(logstore.Entry{Resource: "gen", Level: logstore.LevelInfo, Text: "one\ntwo"})
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	past := Past{View: statetest.New(statetest.Session, statetest.Loaded(statetest.Local("gen"))).View(), At: at, By: "1.0.0",
 		Events: []api.Event{{V: 1, Seq: 1, Time: at, Type: "session-started"}, {V: 1, Seq: 2, Time: at, Type: "update-started", Resource: "gen"}}}

@@ -139,7 +139,7 @@ var keys = map[string]func(value string) (term, error){
 func levelTerm(value string) (term, error) {
 	for l := logstore.LevelDebug; l <= logstore.LevelError; l++ {
 		if strings.HasPrefix(l.String(), strings.ToLower(value)) {
-			return term{level: l, test: func(line logstore.LineRef) bool { return line.Level >= l }}, nil
+			return term{level: l, leveled: true, test: func(line logstore.LineRef) bool { return line.Level >= l }}, nil
 		}
 	}
 	return term{}, fmt.Errorf("no level is called %q: it is debug, info, warn or error", value)

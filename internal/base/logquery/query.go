@@ -23,8 +23,9 @@ type term struct {
 	test func(logstore.LineRef) bool
 	// mark finds the parts of a line to highlight; nil if there are none.
 	mark func(line string) [][]int
-	// level is the least level that the term selects, if it is one of level.
-	level logstore.Level
+	// level is the least level that the term selects, if leveled is set.
+	level   logstore.Level
+	leveled bool
 	// since and age are of a term of time: one of both is set.
 	since time.Time
 	age   time.Duration
@@ -42,6 +43,11 @@ func (t term) start(now time.Time) time.Time {
 
 // Empty reports whether the query selects every line.
 func (q Query) Empty() bool { return len(q.terms) == 0 }
+
+// Leveled reports whether the query has a word about the level of lines.
+func (q Query) Leveled() bool {
+	return slices.ContainsFunc(q.terms, func(t term) bool { return t.leveled })
+}
 
 // And returns the query of the lines that both queries select.
 func (q Query) And(o Query) Query {

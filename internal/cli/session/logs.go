@@ -53,10 +53,10 @@ missing, because the log is bounded or the reader was too slow, a line reports h
 	c.Flags().StringVar(&f.since, "since", "", "print only lines since this time, such as 2026-01-31T12:00:00Z, or this long ago, such as 5m")
 	c.Flags().IntVar(&f.tail, "tail", -1, "start with this many of the newest lines; -1 starts with the oldest line kept")
 	c.Flags().BoolVar(&f.json, "json", false, "print each line as an object")
-	c.Flags().StringVar(&f.level, "level", "", "print only lines of this level and above: warn, error")
+	c.Flags().StringVar(&f.level, "level", "info", "print only lines of this level and above: debug (with the details of updates), info, warn, error")
 	c.Flags().StringVar(&f.source, "source", "all", "print only lines of this source: all, build, runtime")
 	c.Flags().StringVarP(&f.typed, "query", "q", "", "print only lines that match, as in the filter of the screen: words, !word, /regex/, pod:x2v1, container:main, status>=500")
-	_ = c.RegisterFlagCompletionFunc("level", cobra.FixedCompletions([]string{"warn", "error"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("level", cobra.FixedCompletions([]string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("source", cobra.FixedCompletions([]string{"all", "build", "runtime"}, cobra.ShellCompDirectiveNoFileComp))
 	c.ValidArgsFunction = f.target.CompleteResources
 	return c
@@ -86,9 +86,9 @@ func (f *logFlags) run(ctx context.Context, g *command.Global, names []string) e
 // query returns the query of GET /api/logs for the flags.
 func (f *logFlags) query(names []string) (url.Values, error) {
 	switch f.level {
-	case "", "all", "info", "warn", "error":
+	case "", "all", "debug", "info", "warn", "error":
 	default:
-		return nil, problem.New(fmt.Sprintf("unknown --level %q", f.level), "choose warn or error")
+		return nil, problem.New(fmt.Sprintf("unknown --level %q", f.level), "choose debug, info, warn or error")
 	}
 	switch f.source {
 	case "", "all", "build", "runtime":

@@ -78,7 +78,7 @@ func (f *sessionFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.updateMode, "update-mode", string(model.UpdateAuto), "how resources are updated: auto, image, naive, container, exec")
 	c.Flags().BoolVar(&f.adopt, "adopt", false, "take over objects that exist already and that hone did not create; hone down restores them")
 	f.prune.add(c)
-	c.Flags().StringVar(&f.logLevel, "log-level", "", "print only lines of this level and above: warn, error")
+	c.Flags().StringVar(&f.logLevel, "log-level", "info", "print only lines of this level and above: debug (with the details of updates), info, warn, error")
 	c.Flags().StringVar(&f.logSource, "log-source", "all", "print only lines of this source: all, build, runtime")
 	c.Flags().StringArrayVar(&f.logResource, "log-resource", nil, "print only lines of this resource; may be given more than once")
 	c.Flags().StringVar(&f.snapshot, "output-snapshot-on-exit", "", "write the session's state and logs to this file when it ends; hone snapshot view shows it")
@@ -129,13 +129,15 @@ func (f *sessionFlags) options(g *command.Global, command state.Command, args []
 func (f *sessionFlags) filter() (stream.Options, error) {
 	var o stream.Options
 	switch f.logLevel {
-	case "", "all", "info":
+	case "", "info":
+	case "all", "debug":
+		o.Details = true
 	case "warn":
 		o.MinLevel = logstore.LevelWarn
 	case "error":
 		o.MinLevel = logstore.LevelError
 	default:
-		return o, problem.New(fmt.Sprintf("unknown --log-level %q", f.logLevel), "choose warn or error")
+		return o, problem.New(fmt.Sprintf("unknown --log-level %q", f.logLevel), "choose debug, info, warn or error")
 	}
 	switch f.logSource {
 	case "", "all":

@@ -145,6 +145,7 @@ var drawings = []drawing{
 	{name: "log-runtime", keys: "3", play: after},
 	{name: "log-warnings", keys: "L", play: after},
 	{name: "log-errors", keys: "LL", play: after},
+	{name: "log-details", keys: "LLL", play: after},
 	{name: "log-filter", keys: "<Tab>/level:warn /declared|host/<Enter>", play: after},
 	{name: "log-nothing-matches", keys: "<Tab>/zzz<Enter>", play: after},
 	{name: "log-find", keys: "fchanged<Enter>", play: after},

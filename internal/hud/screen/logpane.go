@@ -632,7 +632,7 @@ func (p *logPane) emptiness() string {
 	return ""
 }
 
-var levelWords = []string{"all", "warnings", "errors"}
+var levelWords = []string{"all", "warnings", "errors", "with details"}
 
 func (p *logPane) drawTitle(c canvas, area rect) {
 	dim := c.theme.style(view.Dim)

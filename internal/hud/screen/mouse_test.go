@@ -199,6 +199,8 @@ func TestClicksDoWhatKeysDo(t *testing.T) {
 		d.click("level: warnings")
 		d.shows("level: errors")
 		d.press("L")
+		d.shows("level: with details")
+		d.press("L")
 		d.hides("level:")
 		d.press("<Tab>g")
 		d.shows("paused")

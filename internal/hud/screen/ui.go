@@ -280,7 +280,7 @@ func (u *ui) toggleAll() { u.main.scope = selectedLog - u.main.scope }
 
 func (u *ui) cycleLevel() {
 	u.log.level = (u.log.level + 1) % len(levels)
-	u.say("level of the log: " + []string{"all", "warnings and errors", "errors"}[u.log.level])
+	u.say("level of the log: " + []string{"all", "warnings and errors", "errors", "with details"}[u.log.level])
 }
 
 // openLine unfolds the line with the cursor, or folds it.

@@ -127,7 +127,7 @@ func verbs(o Options) []verb {
 		{"previous-text", letters("N"), inPages, "previous match in the page", "", func(u *ui) { u.findInTextAgain(true) }},
 		{"copy-detail", letters("c"), inPages, "copy the line of a list, or the page", "copy", (*ui).copyDetail},
 		{"copy-text", letters("C"), inPages, "copy the page", "", (*ui).copyText},
-		{"level", letters("L"), inMain, "level of the log: all, warnings, errors", "level", (*ui).cycleLevel},
+		{"level", letters("L"), inMain, "level of the log: all, warnings, errors, with details", "level", (*ui).cycleLevel},
 		{"size", letters("x"), inMain, "size of the log: short, half, full", "log size", (*ui).cycleSize},
 		{"zoom", letters("z"), inMain, "zoom the pane that has the focus", "zoom", (*ui).zoom},
 		{"switch", named(tcell.KeyTab), inMain, "go to the log, or back to the table", "log", (*ui).switchFocus},
@@ -195,7 +195,7 @@ func verbs(o Options) []verb {
 }
 
 // levels are the choices of key L.
-var levels = []logstore.Level{logstore.LevelInfo, logstore.LevelWarn, logstore.LevelError}
+var levels = []logstore.Level{logstore.LevelInfo, logstore.LevelWarn, logstore.LevelError, logstore.LevelDebug}
 
 // matching returns the verb of a key at a place; nil if the key does nothing there.
 func (u *ui) matching(k key, at place) *verb {

@@ -30,8 +30,10 @@ type Options struct {
 	// Source limits the output to lines of one source; empty prints everything. The first line of an update, with its reason,
 	// is always printed for context.
 	Source logstore.Source
-	// MinLevel omits lines below this level, except the first lines of updates; zero prints everything.
+	// MinLevel omits lines below this level, except the first lines of updates.
 	MinLevel logstore.Level
+	// Details prints lines at debug level, too.
+	Details bool
 	// Last omits all but so many of the newest lines that are there at first; zero prints all.
 	Last int
 	// Color overrides the choice by the kind of Out and by the environment.
@@ -66,9 +68,17 @@ func New(o Options) *Subscriber {
 	return &Subscriber{
 		options: o,
 		cursor:  o.cursor(),
-		printer: printer{source: o.Source, minLevel: o.MinLevel, color: o.colored(), progress: map[progressKey]progress{}},
+		printer: printer{source: o.Source, minLevel: o.minLevel(), color: o.colored(), progress: map[progressKey]progress{}},
 		noticed: noticed{crashes: map[string]int{}, urls: map[string]string{}},
 	}
+}
+
+// minLevel returns the lowest level that is printed.
+func (o Options) minLevel() logstore.Level {
+	if o.Details {
+		return logstore.LevelDebug
+	}
+	return max(o.MinLevel, logstore.LevelInfo)
 }
 
 // cursor returns the position where the output begins.

@@ -102,13 +102,12 @@ func (s *Subscriber) Contract() store.Contract {
 
 // build is an update that runs, or has ended and is not yet part of the snapshot.
 type build struct {
-	serial int
-	// span is the span of its log, and banner the first line there.
-	span, banner string
-	began        time.Time
-	cancel       context.CancelFunc
-	pace         *pace
-	committed    atomic.Bool
+	serial    int
+	span      string // of its log
+	began     time.Time
+	cancel    context.CancelFunc
+	pace      *pace
+	committed atomic.Bool
 	// part is set for a part of an update.
 	part      bool
 	overtaken bool
@@ -292,11 +291,11 @@ func (s *Subscriber) start(ctx context.Context, rt *store.Runtime, v store.View,
 	files := state.Relative(tiltfile.Path, c.Files)
 	serial := u.Serial + 1
 	span := fmt.Sprintf("build:%s:%d", c.Name, serial)
-	b := &build{serial: serial, span: span, banner: banner(c.Reason, files), began: v.At, part: !c.Until.IsZero(), done: make(chan struct{}), gone: make(chan struct{}),
+	b := &build{serial: serial, span: span, began: v.At, part: !c.Until.IsZero(), done: make(chan struct{}), gone: make(chan struct{}),
 		grown: make(chan struct{}, 1), offered: v.At,
 		pace: &pace{send: func(p state.BuildProgressed) { rt.Dispatch(p) }}}
 	ctx, b.cancel = context.WithCancel(ctx)
-	log := &counting{Logger: s.logs.Logger(c.Name, span, logstore.SourceBuild)}
+	log := newUpdateLog(s.logs.Logger(c.Name, span, logstore.SourceBuild), c.Reason, files)
 	req := s.request(rt, v, c, b, log)
 	session := state.TheSession(v)
 	rt.Dispatch(state.BuildStarted{Resource: c.Name, Serial: b.serial, Reason: c.Reason, Files: files, At: b.began, Until: c.Until, Ahead: c.Ahead, Span: span,
@@ -311,7 +310,7 @@ func (s *Subscriber) start(ctx context.Context, rt *store.Runtime, v store.View,
 		defer poke()
 		defer close(b.gone)
 		defer b.cancel()
-		logstore.Infof(log, "%s", b.banner)
+		log.start(c.InPlace)
 		if len(c.Ahead) > 0 {
 			logstore.Infof(log, "The newest version of %s is copied, although it waits: the one that the containers had is not on this machine any more",
 				strings.Join(state.Relative(tiltfile.Path, c.Ahead), ", "))
@@ -319,6 +318,7 @@ func (s *Subscriber) start(ctx context.Context, rt *store.Runtime, v store.View,
 		r, err := s.build(ctx, req)
 		b.pace.end()
 		done := s.completed(ctx, req, b, r, err, log)
+		log.end()
 		if done.Passing && session.Command != state.CommandCI { // ci ends with the first failure
 			logstore.Infof(log, "Trying again in %s", state.RetryPause(u.Outages+1))
 		}
@@ -365,7 +365,7 @@ func Asked(v store.View, c buildcontrol.Candidate, o Options) buildanddeploy.Req
 }
 
 // request returns the request for a build that begins now: the result of Asked, with the parts that only a running update has.
-func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Candidate, b *build, log logstore.Logger) buildanddeploy.Request {
+func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Candidate, b *build, log *updateLog) buildanddeploy.Request {
 	u, session := state.Updates.In(v).Value(string(c.Name)), state.TheSession(v)
 	req := Asked(v, c, s.options)
 	m := req.Manifest
@@ -413,19 +413,19 @@ func savesOf(u state.Update) func([]string) (made, known time.Time) {
 }
 
 // addition returns the later changes that a running update in place of containers can take in; nil if there are none.
-func addition(v store.View, name model.ManifestName, containers []string, since time.Time, log logstore.Logger) *buildanddeploy.Addition {
+func addition(v store.View, name model.ManifestName, containers []string, since time.Time, log *updateLog) *buildanddeploy.Addition {
 	lacking := buildcontrol.Grown(v, name, containers, since)
 	if len(lacking) == 0 {
 		return nil
 	}
 	files := state.Relative(state.TheTiltfile(v).Path, buildcontrol.FilesOf(lacking))
 	return &buildanddeploy.Addition{Until: v.At, Containers: lacking, Files: files, Save: savesOf(state.Updates.In(v).Value(string(name))),
-		Taken: func() { logstore.Infof(log, "Meanwhile: %s", state.FilesChangedText(files)) }}
+		Taken: func() { log.meanwhile(files) }}
 }
 
 // completed returns the action for the end of a build. A build that ended because the cluster or the engine does not answer
 // counts as cancelled: it is repeated once that answers. The error of a build that was cancelled otherwise is dropped.
-func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, b *build, r buildanddeploy.Result, err error, log *counting) state.BuildCompleted {
+func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, b *build, r buildanddeploy.Result, err error, log *updateLog) state.BuildCompleted {
 	done := state.BuildCompleted{Resource: req.Manifest.Name, Serial: b.serial, At: s.now(), Mode: r.Mode, FellBack: r.FellBack, Touched: r.Touched,
 		Steps: r.Steps, Images: r.Images, Deployed: r.Deployed, Applied: r.Applied, Synced: r.Synced, Until: r.Until, Added: r.Added,
 		Containers: r.Containers, Warnings: int(log.warnings.Load())}
@@ -435,6 +435,7 @@ func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, 
 	if r.FellBack != "" && r.Deployed {
 		done.Synced = append(done.Synced, initialSyncs(req)...)
 	}
+	log.updated(r.Containers)
 	var away *buildanddeploy.Away
 	var gone *buildanddeploy.Gone
 	_, explained := problem.Of(err)
@@ -456,7 +457,7 @@ func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, 
 		why := state.ProblemOf(err)
 		done.Err, done.Problem, done.Stuck = problem.Text(err), &why, stuck(req, r, err, b.part)
 		logstore.Flush(log)
-		done.Output = s.output(req.Manifest.Name, b)
+		done.Output = s.output(req.Manifest.Name, b.span, log)
 		logstore.Errorf(log, "Build Failed: %s", done.Err)
 		done.Passing = buildanddeploy.IsPassing(err)
 	}
@@ -472,11 +473,12 @@ const (
 
 // output returns the last lines of a build's log, after the last command or step that hone announced. The log has no secrets
 // in it.
-func (s *Subscriber) output(name model.ManifestName, b *build) []string {
+func (s *Subscriber) output(name model.ManifestName, span string, log *updateLog) []string {
+	headline := log.headline()
 	var out []string
-	for _, l := range s.logs.Tail(logstore.Filter{Resources: []model.ManifestName{name}, Span: b.span}, shownOutput) {
+	for _, l := range s.logs.Tail(logstore.Filter{Resources: []model.ManifestName{name}, Span: span, MinLevel: logstore.LevelInfo}, shownOutput) {
 		text := strings.TrimRight(l.Text, " \r\n")
-		if announced := strings.TrimSpace(text); announced == b.banner || strings.HasPrefix(announced, "Running cmd: ") || strings.HasPrefix(announced, "STEP ") {
+		if announced := strings.TrimSpace(text); announced == headline || strings.HasPrefix(announced, "Running cmd: ") || strings.HasPrefix(announced, "STEP ") {
 			out = nil
 			continue
 		}
@@ -514,49 +516,3 @@ func initialSyncs(req buildanddeploy.Request) []string {
 	}
 	return ids
 }
-
-// banner returns the first line of a build's log.
-func banner(reason state.BuildReason, files []string) string {
-	switch {
-	case reason.Has(state.ReasonRebuild):
-		return "Rebuild From Scratch"
-	case reason.Has(state.ReasonInitial):
-		return "Initial Build"
-	case len(files) > 0:
-		return state.FilesChangedText(files)
-	case reason.Has(state.ReasonTrigger):
-		return "Triggered"
-	case reason.Has(state.ReasonRestore):
-		return "Restoring"
-	case reason.Has(state.ReasonRetry):
-		return "Trying Again"
-	case reason.Has(state.ReasonConfig):
-		return "Config Changed"
-	case reason.Has(state.ReasonKeep):
-		return "Changed By Others"
-	case reason.Has(state.ReasonLost):
-		return "Objects Went Missing"
-	case reason.Has(state.ReasonBroken):
-		return "Updating In Place Failed"
-	case reason.Has(state.ReasonBehind):
-		return "Container Was Behind"
-	}
-	return "Container Started"
-}
-
-// counting is a logger that counts warnings.
-type counting struct {
-	logstore.Logger
-	warnings atomic.Int64
-}
-
-// Write implements logstore.Logger.
-func (c *counting) Write(level logstore.Level, text string) {
-	if level == logstore.LevelWarn {
-		c.warnings.Add(1)
-	}
-	c.Logger.Write(level, text)
-}
-
-// Flush completes open lines.
-func (c *counting) Flush() { logstore.Flush(c.Logger) }

@@ -54,8 +54,11 @@ func TestGrowth(t *testing.T) {
 		}
 		notice("/src/a/6")
 		expect(first+1, "/app/1, /app/3 /app/2, /app/4, /app/5, /app/6")
-		if text := strings.Join(statetest.Texts(f.logs, "a"), "\n"); !strings.Contains(text, "Meanwhile: 2 Files Changed: [a/2 a/3]") {
-			t.Errorf("the log:\n%s", text)
+		text := strings.Join(statetest.Texts(f.logs, "a"), "\n")
+		for _, want := range []string{"4 Files Changed: [a/1 a/2 a/3 a/4]", "Meanwhile: 1 File Changed: [a/5]"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the log lacks %q:\n%s", want, text)
+			}
 		}
 		f.end(u, "c1", nil)
 		f.Then(statetest.Change("a", "/src/a/1", "/src/a/2", "/src/a/3", "/src/a/4", "/src/a/5", "/src/a/6"))

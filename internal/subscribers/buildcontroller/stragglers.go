@@ -76,6 +76,7 @@ func ended(name model.ManifestName, serial int, update model.ContainerUpdate, er
 	switch liveupdate.Classify(err) {
 	case liveupdate.Updated:
 		a.Synced = true
+		logstore.Infof(log, "→ %s", model.InPlaceText([]model.ContainerUpdate{update}))
 	case liveupdate.UserError:
 		a.Synced = true
 		logstore.Errorf(log, "Update of %s failed: %s", update.Pod, a.Update.Err)

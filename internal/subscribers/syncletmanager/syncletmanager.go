@@ -38,13 +38,13 @@ type Subscriber struct {
 	mu sync.Mutex
 	// ended holds, by container, the start number of the ended process that the log has reported; guarded by mu.
 	ended map[string]uint64
-	// said holds, by resource, the last reported reason why the synclet gets into none of its containers; guarded by mu.
-	said map[model.ManifestName]string
+	// said holds, by resource and name of a container, what was reported last; guarded by mu.
+	said map[string]string
 }
 
 // New returns the subscriber; a nil pool keeps nothing ready.
 func New(pool Pool, logs *logstore.Store) *Subscriber {
-	return &Subscriber{pool: pool, logs: logs, ended: map[string]uint64{}, said: map[model.ManifestName]string{}}
+	return &Subscriber{pool: pool, logs: logs, ended: map[string]uint64{}, said: map[string]string{}}
 }
 
 var _ store.Subscriber = (*Subscriber)(nil)
@@ -132,24 +132,29 @@ func (s *Subscriber) report(rt *store.Runtime, st synclet.Status) {
 		row.Passed = st.Passed.Error()
 	}
 	rt.Dispatch(state.SyncletChanged{ID: c.ID, Synclet: row})
-	if st.State == synclet.Ready {
-		s.news(c.Resource, "")
-	}
+	what := string(c.Resource) + " " + c.Name
 	log := s.logs.Logger(c.Resource, "synclet:"+c.ID, logstore.SourceBuild)
 	switch {
 	case st.State == synclet.Failed:
-		if !s.news(c.Resource, gist(st.Err)) {
+		if !s.news(what, gist(st.Err)) {
 			break
 		}
 		logstore.Infof(log, "Updating %s in place takes longer: %s", c.Name, problem.Text(st.Err))
 	case st.State == synclet.Broken && (errors.Is(st.Err, synclet.ErrSilent) || errors.Is(st.Err, synclet.ErrKilled)):
+		s.news(what, "lost")
 		logstore.Warnf(log, "WARNING: lost the connection to %s of pod %s, reconnecting: %v", c.Name, c.Pod, st.Err)
 	case st.State == synclet.Ready && !row.Supervised:
+		if !s.news(what, "ready") {
+			break
+		}
 		logstore.Infof(log, "Ready to update %s in place", c.Name)
 		if st.Passed != nil {
 			logstore.Infof(log, "Ways that failed before: %s", row.Passed)
 		}
 	case row.Supervised:
+		if st.State == synclet.Ready {
+			s.news(what, "ready")
+		}
 		s.tellProcess(log, c.ID, row)
 	}
 	logstore.Flush(log)
@@ -185,12 +190,12 @@ func gist(err error) string {
 	return err.Error()
 }
 
-// news records why the synclet gets into no container of a resource, and reports whether that is new: the pods of each new
-// image meet the same obstacle.
-func (s *Subscriber) news(resource model.ManifestName, why string) bool {
+// news records whether and why not the synclet gets into the containers of a name, and reports whether that is new: the pods of each
+// new image, and each restart of a container, meet the same.
+func (s *Subscriber) news(containers, is string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	was := s.said[resource]
-	s.said[resource] = why
-	return was != why
+	was := s.said[containers]
+	s.said[containers] = is
+	return was != is
 }

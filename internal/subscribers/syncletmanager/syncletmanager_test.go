@@ -197,7 +197,7 @@ func TestReports(t *testing.T) {
 	})
 }
 
-// TestReportsOnce: an obstacle that the pods of each new image meet is reported once, and again after a success in between.
+// TestReportsOnce: what the pods of each new image meet is reported once, and again after a change in between.
 func TestReportsOnce(t *testing.T) {
 	f := start(t, model.UpdateSynclet)
 	f.Dispatch(statetest.Pod("a", "p1", "c1", "a:1"))
@@ -206,7 +206,7 @@ func TestReportsOnce(t *testing.T) {
 	for _, st := range []struct {
 		pod   string
 		state synclet.State
-	}{{"p1", synclet.Failed}, {"p1", synclet.Starting}, {"p1", synclet.Failed}, {"p2", synclet.Failed}, {"p2", synclet.Ready}, {"p3", synclet.Failed}} {
+	}{{"p1", synclet.Failed}, {"p1", synclet.Starting}, {"p1", synclet.Failed}, {"p2", synclet.Failed}, {"p2", synclet.Ready}, {"p3", synclet.Failed}, {"p3", synclet.Ready}, {"p4", synclet.Ready}} {
 		target.Pod = st.pod
 		f.pool.told(synclet.Status{Container: target, State: st.state, Way: synclet.WayShell,
 			Err: problem.Wrap(errors.New("pods "+st.pod+" is forbidden"), "not allowed to run commands in the pod", "ask")})
@@ -215,6 +215,7 @@ func TestReportsOnce(t *testing.T) {
 		"Updating main in place takes longer: not allowed to run commands in the pod: pods p1 is forbidden", "  ask",
 		"Ready to update main in place",
 		"Updating main in place takes longer: not allowed to run commands in the pod: pods p3 is forbidden", "  ask",
+		"Ready to update main in place",
 	}
 	if said := statetest.Texts(f.logs, "a"); strings.Join(said, "|") != strings.Join(want, "|") {
 		t.Errorf("the log says %q, want %q", said, want)

@@ -149,7 +149,7 @@ func TestSavesTravelBehindEachOther(t *testing.T) {
 		text := strconv.Itoa(i)
 		w.Mute()
 		p.write("site/a", text)
-		s.says(fmt.Sprintf(`(?s)(Will copy 1 file\(s\) to container.*site/a.*){%d}`, i+1))
+		s.says(fmt.Sprintf(`(?s)(File Changed: \[site/a\].*){%d}`, i+1))
 		p.write("site/b", text)
 		p.write("site/c", text)
 		s.await("all in the container", func() error {
@@ -181,7 +181,7 @@ func TestContainerEndsInFrame(t *testing.T) {
 	w.slow(50 * time.Millisecond)
 	text := incompressible(1, 16<<20)
 	p.write("site/big", text)
-	s.says(`Will copy 1 file\(s\) to container: \[web\]`)
+	s.says(`File Changed: \[site/big\]`)
 	zero := int64(0)
 	if err := p.dyn.Resource(pods).Namespace(p.namespace).Delete(t.Context(), pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &zero}); err != nil {
 		t.Fatal(err)

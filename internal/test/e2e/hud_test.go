@@ -138,7 +138,7 @@ func TestHUD(t *testing.T) {
 	term.shows(`\[3 runtime\]`)
 	term.keys("2")
 	term.shows(`\[2 build\]`)
-	term.shows(`Will copy 1 file`)
+	term.shows(`File Changed: .* → web of `)
 	term.keys("t")
 	term.shows(`✔ web +ok  image`)
 	term.keys("?")

@@ -389,7 +389,7 @@ func TestInit(t *testing.T) {
 			p.replace(tc.source, "one", "two")
 			s.serves(p.ports[0], "/", "two")
 			if !tc.still {
-				s.says(`Container \w+ updated!`)
+				s.says(`File Changed: .* → `)
 			}
 		})
 	}

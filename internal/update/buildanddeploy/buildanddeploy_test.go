@@ -257,8 +257,8 @@ func TestInPlace(t *testing.T) {
 		outcome    liveupdate.Outcome
 	}{
 		{name: "all containers at once", containers: both, synced: []string{"c1", "c2"},
-			want: "commit\ninfo: → Container c1 updated! 1 file, 1.2 KB by container in 0.0 ms\n" +
-				"info: → Container c2 updated! 1 file, 1.2 KB by container in 0.0 ms\n" +
+			want: "commit\ndebug: → Container c1 updated! 1 file, 1.2 KB by container in 0.0 ms\n" +
+				"debug: → Container c2 updated! 1 file, 1.2 KB by container in 0.0 ms\n" +
 				"progress container: updating pod-c1 in place\nprogress container: updating pod-c2 in place\nupdate c1: 1 copied\nupdate c2: 1 copied"},
 		{name: "not requested", containers: both, notInPlace: true, failure: "not for this builder", outcome: liveupdate.Infra},
 		{name: "no containers", failure: "not for this builder", outcome: liveupdate.Infra},

@@ -130,7 +130,7 @@ func (f *fanOut) end(j *part, u model.ContainerUpdate, did bool, err error) {
 	}
 	f.over = true
 	if j.err == nil && j.did {
-		logstore.Infof(f.log, "→ Container %s updated! %s", shortID(j.container.ContainerRef), u)
+		logstore.Debugf(f.log, "→ Container %s updated! %s", shortID(j.container.ContainerRef), u)
 	}
 	j.cancel()
 	close(j.done)

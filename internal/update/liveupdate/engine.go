@@ -51,7 +51,7 @@ func (u ContainerUpdater) Update(ctx context.Context, c model.ContainerRef, plan
 	if err != nil || !plan.Restart {
 		return r, err
 	}
-	logstore.Infof(log, "Restarting container: [%s]", c.Name)
+	logstore.Debugf(log, "Restarting container: [%s]", c.Name)
 	if err := u.Engine.RestartContainer(ctx, c.ID, false); err != nil {
 		return r, stepError(ctx, "restart "+c.Name, "restart", err, "")
 	}

@@ -32,7 +32,7 @@ func (r *Report) restartProcess(ctx context.Context, c model.ContainerRef, log l
 	})
 	if err == nil {
 		r.Restarted = time.Now()
-		logstore.Infof(log, "Restarted the process in %s in %s", c.Name, time.Since(began).Round(time.Millisecond))
+		logstore.Debugf(log, "Restarted the process in %s in %s", c.Name, time.Since(began).Round(time.Millisecond))
 		return nil
 	}
 	step := "restart the process in " + c.Name

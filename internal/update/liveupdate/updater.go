@@ -19,19 +19,19 @@ type Updater interface {
 // shown bounds how many paths of an update the log lists.
 const shown = 50
 
-// Announce logs the changes that a plan will make to a container's files.
+// Announce logs the changes that a plan will make to a container\'s files, as details.
 func Announce(log logstore.Logger, c model.ContainerRef, plan Plan) {
 	if n := len(plan.Copies); n > 0 {
-		logstore.Infof(log, "Will copy %d file(s) to container: [%s]", n, c.Name)
+		logstore.Debugf(log, "Will copy %d file(s) to container: [%s]", n, c.Name)
 		for _, cp := range plan.Copies[:min(n, shown)] {
-			logstore.Infof(log, "- '%s' --> '%s'", cp.Local, cp.Remote)
+			logstore.Debugf(log, "- '%s' --> '%s'", cp.Local, cp.Remote)
 		}
 		more(log, n)
 	}
 	if n := len(plan.Deletes); n > 0 {
-		logstore.Infof(log, "Will delete %d file(s) from container: [%s]", n, c.Name)
+		logstore.Debugf(log, "Will delete %d file(s) from container: [%s]", n, c.Name)
 		for _, d := range plan.Deletes[:min(n, shown)] {
-			logstore.Infof(log, "- '%s'", d)
+			logstore.Debugf(log, "- '%s'", d)
 		}
 		more(log, n)
 	}
@@ -39,7 +39,7 @@ func Announce(log logstore.Logger, c model.ContainerRef, plan Plan) {
 
 func more(log logstore.Logger, n int) {
 	if n > shown {
-		logstore.Infof(log, "  … and %d more", n-shown)
+		logstore.Debugf(log, "  … and %d more", n-shown)
 	}
 }
 

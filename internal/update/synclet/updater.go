@@ -227,7 +227,7 @@ func (p *Pool) restartProcess(ctx context.Context, c model.ContainerRef, t *trip
 		return p.failed(ctx, "restart the process in "+c.Name, err)
 	}
 	p.setStale(c.ID, false)
-	logstore.Infof(log, "Restarted the process in %s in %s", c.Name, round(time.Since(began)))
+	logstore.Debugf(log, "Restarted the process in %s in %s", c.Name, round(time.Since(began)))
 	return nil
 }
 
