@@ -13,8 +13,9 @@ import (
 
 // Wish selects a session. The first field that is set counts.
 type Wish struct {
-	// Name is the session's name.
+	// Name is the session's name. Last returns the project of the last session with a name that none has now; it may be nil.
 	Name string
+	Last func(name string) (p sessions.Project, known bool, err error)
 	// Host and Port are the TCP address of the session; a Port of 0 means that they are not set. Token is its token, if it is
 	// not in the registry.
 	Host  string
@@ -69,7 +70,7 @@ func choose(all []sessions.Info, w Wish) (sessions.Info, error) {
 				return s, nil
 			}
 		}
-		return sessions.Info{}, ambiguous(fmt.Sprintf("no session is called %q", w.Name), all)
+		return sessions.Info{}, w.absent(all)
 	}
 	here := nearest(all, w.Dir)
 	switch {
@@ -83,6 +84,17 @@ func choose(all []sessions.Info, w Wish) (sessions.Info, error) {
 		return sessions.Info{}, problem.New("no session is running", "start one with hone up, or in the background with hone up --detach")
 	}
 	return sessions.Info{}, ambiguous("several sessions are running, and none of them works on this folder", all)
+}
+
+// absent returns the problem that no session has the name.
+func (w Wish) absent(all []sessions.Info) error {
+	if w.Last != nil {
+		if p, known, err := w.Last(w.Name); err == nil && known {
+			return problem.New(fmt.Sprintf("session %s has ended; it worked on %s", w.Name, p.Tiltfile),
+				fmt.Sprintf("start it again: hone up --session %s -f %s", w.Name, p.Tiltfile))
+		}
+	}
+	return ambiguous(fmt.Sprintf("no session is called %q", w.Name), all)
 }
 
 // nearest returns the sessions whose Tiltfile is in the folder, or else in the closest parent folder with any.

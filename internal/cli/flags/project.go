@@ -18,6 +18,8 @@ type Project struct {
 	// Session is a session name that selects a Tiltfile; chosen reports whether --file was given.
 	Session string
 	chosen  func() bool
+	// Begins means that the command begins a session, and gives it the name: then a Tiltfile in the working folder may be meant, too.
+	Begins bool
 }
 
 // Add adds the flags to a command.
@@ -55,7 +57,7 @@ func (f *Project) Path() (string, error) {
 	if err != nil || !known {
 		return path, err
 	}
-	if _, err := os.Stat(path); err == nil && sessions.Real(path) != led {
+	if _, err := os.Stat(path); f.Begins && err == nil && sessions.Real(path) != led {
 		return "", problem.New(fmt.Sprintf("session %s belongs to %s, and there is also a Tiltfile here", f.Session, led),
 			fmt.Sprintf("choose one: -f %s, or -f %s", led, f.file))
 	}

@@ -49,6 +49,7 @@ func (f *Session) Find(ctx context.Context) (*client.Client, error) {
 		w.Port = f.Port.Number
 	}
 	w.Dir, _ = os.Getwd()
+	w.Last = Remembered().Named
 	c, err := client.Find(ctx, Registry(), w)
 	if err == nil {
 		c.OnSlow = func() { fmt.Fprintf(os.Stderr, "Waiting for %s to answer…\n", c.Where()) }

@@ -71,6 +71,7 @@ type sessionFlags struct {
 
 func (f *sessionFlags) add(c *cobra.Command) {
 	f.project.Add(c)
+	f.project.Begins = true
 	c.Flags().Lookup("session").Usage = "name of the session; without --file, also selects the Tiltfile of the last session with this name"
 	f.server.Add(c)
 	c.ValidArgsFunction = f.project.CompleteDeclared
