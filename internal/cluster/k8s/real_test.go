@@ -243,42 +243,6 @@ func TestRealReplacedPod(t *testing.T) {
 	}
 }
 
-// TestRealStallDoesNotSpread stops reading from one connection and uses others.
-func TestRealStallDoesNotSpread(t *testing.T) {
-	t.Parallel()
-	r := newReal(t)
-	r.startPod(t, "stall")
-	stalled, err := r.Client.DialPod(t.Context(), r.Namespace, "stall", k8stest.EchoPort)
-	if err != nil {
-		t.Fatal(err)
-	}
-	written := make(chan struct{})
-	go func() {
-		defer close(written)
-		chunk := bytes.Repeat([]byte("x"), 64<<10)
-		_ = stalled.SetWriteDeadline(time.Now().Add(3 * time.Second))
-		for {
-			if _, err := stalled.Write(chunk); err != nil {
-				return
-			}
-		}
-	}()
-	<-written // all buffers are full now
-	conn, err := r.Client.DialPod(t.Context(), r.Namespace, "stall", k8stest.EchoPort)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
-	if _, err := io.WriteString(conn, "x"); err != nil {
-		t.Error(err)
-	}
-	if _, err := io.ReadFull(conn, make([]byte, 1)); err != nil {
-		t.Errorf("a connection beside a stalled one: %v", err)
-	}
-	_ = conn.Close()
-	_ = stalled.Close()
-}
-
 // TestRealOutage cuts the connection to the server, deletes a pod meanwhile, and expects the watch to report it
 // afterwards.
 func TestRealOutage(t *testing.T) {

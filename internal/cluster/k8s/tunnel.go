@@ -15,9 +15,6 @@ const (
 	portForwardProtocol = "portforward.k8s.io"
 	// tunnelProtocol is SPDY within a WebSocket.
 	tunnelProtocol = "SPDY/3.1+" + portForwardProtocol
-	// tunnelShare is the most connections that share a tunnel. There is no SPDY/3.1 flow control here: a connection
-	// that the pod does not read from can hold up its neighbours.
-	tunnelShare = 8
 	// reuseTimeout bounds the wait for a tunnel in use to accept one more connection before a new tunnel is dialled.
 	reuseTimeout = time.Second
 	// tunnelIdle is the time for which a tunnel without connections is kept.
@@ -47,7 +44,8 @@ func (c *Client) dialTunnel(ctx context.Context, key podKey) (*spdyConn, error) 
 	)
 }
 
-// tunnel is a connection to a pod that the connections to its ports share.
+// tunnel is a connection to a pod, for a connection to one of its ports. Where there are many, several share it; SPDY/3.1 has no flow
+// control here, so that one of them can hold up the others.
 type tunnel struct {
 	owner *tunnels
 	key   podKey
@@ -61,11 +59,11 @@ type tunnel struct {
 	idle    *time.Timer           // guarded by mu; runs while there is no connection
 }
 
-// reserve claims a place on the tunnel. ok is false if the tunnel should not take another connection.
-func (t *tunnel) reserve() (id int, ok bool) {
+// reserve claims one of so many places on the tunnel. ok is false if the tunnel should not take another connection.
+func (t *tunnel) reserve(places int) (id int, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.retired || t.pending >= tunnelShare || !t.conn.alive() || t.congestedLocked() {
+	if t.retired || t.pending >= places || !t.conn.alive() || t.congestedLocked() {
 		return 0, false
 	}
 	if t.idle != nil {
@@ -75,6 +73,13 @@ func (t *tunnel) reserve() (id int, ok bool) {
 	t.pending++
 	t.nextID++
 	return t.nextID, true
+}
+
+// load is how many connections the tunnel has.
+func (t *tunnel) load() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.pending
 }
 
 // congestedLocked reports whether a connection's queue is full, which may hold up the whole tunnel.

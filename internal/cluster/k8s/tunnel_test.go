@@ -95,8 +95,8 @@ func tunnelTest(t *testing.T, run func(t *testing.T, s *podServer, p *tunnels)) 
 		run(t, s, p)
 		p.close()
 		s.cut()
-		if len(p.byPod) > 0 || len(p.all) > 0 {
-			t.Errorf("left behind: %v %v", p.byPod, p.all)
+		if len(p.dialled) > 0 || len(p.all) > 0 {
+			t.Errorf("left behind: %v %v", p.dialled, p.all)
 		}
 	})
 }
@@ -122,24 +122,35 @@ func roundTrip(t *testing.T, c net.Conn) {
 	}
 }
 
-func TestTunnelIsShared(t *testing.T) {
+// TestTunnels: a connection beside others has a tunnel of its own, the next one takes a tunnel that has become free, and many share
+// those that there are.
+func TestTunnels(t *testing.T) {
 	tunnelTest(t, func(t *testing.T, s *podServer, p *tunnels) {
+		p.most = 3
 		var conns []*podConn
-		for range tunnelShare {
+		for i, dials := range []int32{1, 2, 3, 3, 3, 3} {
 			c := mustConnect(t, p, 7)
 			roundTrip(t, c)
 			conns = append(conns, c)
+			if got := s.dials.Load(); got != dials {
+				t.Errorf("%d tunnels for %d connections, want %d", got, i+1, dials)
+			}
 		}
-		if s.dials.Load() != 1 {
-			t.Errorf("%d tunnels for %d connections", s.dials.Load(), len(conns))
-		}
-		conns = append(conns, mustConnect(t, p, 7))
-		if s.dials.Load() != 2 {
-			t.Errorf("%d tunnels for %d connections", s.dials.Load(), len(conns))
+		for used := range p.all {
+			if n := used.load(); n != 2 {
+				t.Errorf("%d connections on a tunnel, want 2", n)
+			}
 		}
 		for _, c := range conns {
 			roundTrip(t, c)
 			_ = c.Close()
+		}
+		synctest.Wait()
+		again := mustConnect(t, p, 7)
+		roundTrip(t, again)
+		_ = again.Close()
+		if got := s.dials.Load(); got != 3 {
+			t.Errorf("%d tunnels, want one that was free", got)
 		}
 	})
 }
@@ -151,7 +162,7 @@ func TestTunnelEndsWhenIdle(t *testing.T) {
 		time.Sleep(tunnelIdle + lingerTimeout + time.Second) // virtual
 		synctest.Wait()
 		p.mu.Lock()
-		left := len(p.all) + len(p.byPod)
+		left := len(p.all) + len(p.dialled)
 		p.mu.Unlock()
 		if left != 0 {
 			t.Errorf("%d left", left)
@@ -167,6 +178,7 @@ func TestTunnelEndsWhenIdle(t *testing.T) {
 
 func TestTunnelRetiresAfterAnError(t *testing.T) {
 	tunnelTest(t, func(t *testing.T, s *podServer, p *tunnels) {
+		p.most = 1 // they share it
 		good := mustConnect(t, p, 7)
 		bad := mustConnect(t, p, 1)
 		_, err := io.ReadAll(bad)
@@ -246,28 +258,34 @@ func (m muteConn) Write(p []byte) (int, error) {
 	return m.Conn.Write(p)
 }
 
-func TestTunnelStalledReader(t *testing.T) {
+// TestTunnelStalledReaders: connections that exist already are not held up by readers that stop, and neither are later ones.
+func TestTunnelStalledReaders(t *testing.T) {
 	tunnelTest(t, func(t *testing.T, s *podServer, p *tunnels) {
-		stalled := mustConnect(t, p, 7)
-		_ = stalled.SetWriteDeadline(time.Now().Add(time.Second))
+		before := mustConnect(t, p, 7)
+		stalled := []*podConn{mustConnect(t, p, 7), mustConnect(t, p, 7)}
 		chunk := make([]byte, 64<<10)
-		for {
-			if _, err := stalled.Write(chunk); err != nil {
-				break
+		for _, c := range stalled {
+			_ = c.SetWriteDeadline(time.Now().Add(time.Second))
+			for {
+				if _, err := c.Write(chunk); err != nil {
+					break
+				}
 			}
 		}
-		other := mustConnect(t, p, 7)
-		roundTrip(t, other)
-		if s.dials.Load() != 2 {
-			t.Errorf("%d tunnels", s.dials.Load())
+		after := mustConnect(t, p, 7)
+		for _, c := range []*podConn{before, after} {
+			roundTrip(t, c)
+			_ = c.Close()
 		}
-		_ = other.Close()
-		_ = stalled.Close()
+		for _, c := range stalled {
+			_ = c.Close()
+		}
 	})
 }
 
 func TestTunnelStuckOverABrokenConnection(t *testing.T) {
 	tunnelTest(t, func(t *testing.T, s *podServer, p *tunnels) {
+		p.most = 1 // they share it
 		good := mustConnect(t, p, 7)
 		bad := mustConnect(t, p, 2) // breaks without reading the data
 		_, _ = bad.Write([]byte("x"))
@@ -303,7 +321,7 @@ func TestTunnelDialFails(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	p.close()
-	if len(p.byPod) > 0 {
-		t.Error("a slot is left behind")
+	if len(p.dialled) > 0 {
+		t.Error("the dial is left behind")
 	}
 }

@@ -1,10 +1,13 @@
 package k8s
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
+	"slices"
 	"sync"
 
 	"github.com/coder/websocket"
@@ -21,27 +24,25 @@ type wsConn struct {
 
 func (c wsConn) Close() error { return c.ws.CloseNow() }
 
-// tunnels keeps one usable tunnel per pod.
+// tunnelsPerPod is how many tunnels to a pod there may be before connections share them. A browser opens six connections to a server.
+const tunnelsPerPod = 32
+
+// tunnels keeps the tunnels to pods. Each connection has a tunnel of its own: on a shared one, a reader that stops holds up all
+// others. A tunnel that is not in use any more is kept for a while for the next connection, which then starts at once.
 type tunnels struct {
 	dial func(context.Context, podKey) (*spdyConn, error)
+	most int // tunnels per pod before they are shared
 
 	mu      sync.Mutex
-	byPod   map[podKey]*tunnelSlot // guarded by mu
-	all     map[*tunnel]struct{}   // guarded by mu; those not dropped yet
-	running int                    // guarded by mu; goroutines of connections, and those that close tunnels
-	quiet   *sync.Cond             // on mu; broadcast when running or all shrinks
-	closed  bool                   // guarded by mu
-}
-
-// tunnelSlot holds the tunnel that new connections to a pod use. The goroutine that dials holds turn.
-type tunnelSlot struct {
-	turn  chan struct{} // one token
-	users int           // guarded by tunnels.mu; the last one removes the slot
-	t     *tunnel       // owned by the holder of turn
+	all     map[*tunnel]struct{} // guarded by mu; those not dropped yet
+	dialled map[podKey]int       // guarded by mu; how many are being dialled
+	running int                  // guarded by mu; goroutines of connections, and those that close tunnels
+	quiet   *sync.Cond           // on mu; broadcast when running or all shrinks
+	closed  bool                 // guarded by mu
 }
 
 func newTunnels(dial func(context.Context, podKey) (*spdyConn, error)) *tunnels {
-	p := &tunnels{dial: dial, byPod: map[podKey]*tunnelSlot{}, all: map[*tunnel]struct{}{}}
+	p := &tunnels{dial: dial, most: tunnelsPerPod, all: map[*tunnel]struct{}{}, dialled: map[podKey]int{}}
 	p.quiet = sync.NewCond(&p.mu)
 	return p
 }
@@ -64,8 +65,8 @@ func (p *tunnels) startLocked(f func()) {
 	}()
 }
 
-// DialPod connects to a port of a pod, 1 to 65535. The context bounds the dialling only. Connections to one pod share a
-// tunnel, except a tunnel with a connection whose reader falls far behind. If nothing listens on the port, the first
+// DialPod connects to a port of a pod, 1 to 65535. The context bounds the dialling only. Connections to one pod do not
+// hold up each other. If nothing listens on the port, the first
 // Read fails (see IsPortRefused). A missing pod is an error for which IsNotFound holds. The connection's type
 // implements HalfCloser, deadlines work, and it must be closed.
 func (c *Client) DialPod(ctx context.Context, namespace, pod string, port int) (net.Conn, error) {
@@ -86,7 +87,7 @@ func (c *Client) ForgetPod(namespace, pod string) {
 	c.tunnels.forget(podKey{c.namespace(namespace), pod})
 }
 
-// connect opens a connection, on the pod's tunnel if there is one. If that tunnel turns out to be dead, connect tries
+// connect opens a connection, on a tunnel to the pod that is not in use if there is one. If that tunnel turns out to be dead, connect tries
 // again with a new tunnel.
 func (p *tunnels) connect(ctx context.Context, addr podAddr) (*podConn, error) {
 	key := podKey{addr.namespace, addr.pod}
@@ -114,70 +115,65 @@ func (t *tunnel) openWithin(ctx context.Context, fresh bool, id int, addr podAdd
 
 // tunnel returns a tunnel with a place reserved. It dials one if necessary.
 func (p *tunnels) tunnel(ctx context.Context, key podKey) (t *tunnel, id int, fresh bool, err error) {
-	slot, err := p.slot(key)
-	if err != nil {
-		return nil, 0, false, err
+	if t, id, err = p.reserve(key); t != nil || err != nil {
+		return t, id, false, err
 	}
-	defer p.leave(key, slot)
-	select {
-	case <-slot.turn:
-		defer func() { slot.turn <- struct{}{} }()
-	case <-ctx.Done():
-		return nil, 0, false, ctx.Err()
-	}
-	if slot.t != nil {
-		if id, ok := slot.t.reserve(); ok {
-			return slot.t, id, false, nil
-		}
-		// Its connections stay open. A tunnel that is only full is retired as well: tracking the places that become
-		// free on it is not worth the effort.
-		slot.t.retire()
-		slot.t = nil
-	}
+	defer p.dialledOne(key)
 	conn, err := p.dial(ctx, key)
 	if err != nil {
 		return nil, 0, false, err
 	}
 	t = &tunnel{owner: p, key: key, conn: conn, conns: map[*podConn]struct{}{}}
-	id, ok := t.reserve()
-	if !p.adopt(t) || !ok {
+	id, ok := t.reserve(1)
+	if !ok || !p.adopt(t) {
 		conn.close()
 		return nil, 0, false, errTunnelClosed
 	}
-	slot.t = t
 	return t, id, true, nil
 }
 
-func (p *tunnels) slot(key podKey) (*tunnelSlot, error) {
+// reserve reserves a place on a tunnel that is not in use or, where there are many, on the one with the fewest connections. Without
+// such a tunnel it notes that the caller dials one, which ends with dialledOne.
+func (p *tunnels) reserve(key podKey) (*tunnel, int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, errClientClosed
+		return nil, 0, errClientClosed
 	}
-	s, ok := p.byPod[key]
-	if !ok {
-		s = &tunnelSlot{turn: make(chan struct{}, 1)}
-		s.turn <- struct{}{}
-		p.byPod[key] = s
+	mine := p.ofLocked(key)
+	share := 1
+	if len(mine)+p.dialled[key] >= p.most {
+		share = math.MaxInt
+		slices.SortFunc(mine, func(a, b *tunnel) int { return cmp.Compare(a.load(), b.load()) })
 	}
-	s.users++
-	return s, nil
+	for _, t := range mine {
+		if id, ok := t.reserve(share); ok {
+			return t, id, nil
+		}
+	}
+	p.dialled[key]++
+	return nil, 0, nil
+}
+
+func (p *tunnels) dialledOne(key podKey) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dialled[key]--; p.dialled[key] == 0 {
+		delete(p.dialled, key)
+	}
+}
+
+func (p *tunnels) ofLocked(key podKey) (of []*tunnel) {
+	for t := range p.all {
+		if t.key == key {
+			of = append(of, t)
+		}
+	}
+	return of
 }
 
 // errClientClosed is the error of DialPod after Close.
 var errClientClosed = errors.New("the client is closed")
-
-// leave removes a slot that has no users and no tunnel.
-func (p *tunnels) leave(key podKey, s *tunnelSlot) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s.users--
-	if s.users == 0 && (s.t == nil || !p.has(s.t)) && p.byPod[key] == s {
-		delete(p.byPod, key)
-	}
-}
-
-func (p *tunnels) has(t *tunnel) bool { _, ok := p.all[t]; return ok }
 
 // adopt registers the tunnel, unless the client was closed meanwhile.
 func (p *tunnels) adopt(t *tunnel) bool {
@@ -194,25 +190,16 @@ func (p *tunnels) adopt(t *tunnel) bool {
 func (p *tunnels) drop(t *tunnel) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.has(t) {
-		return
+	if _, open := p.all[t]; open {
+		delete(p.all, t)
+		p.startLocked(t.conn.close)
 	}
-	delete(p.all, t)
-	if s := p.byPod[t.key]; s != nil && s.users == 0 && s.t == t {
-		delete(p.byPod, t.key)
-	}
-	p.startLocked(t.conn.close)
 }
 
 // forget retires the tunnels of a pod.
 func (p *tunnels) forget(key podKey) {
 	p.mu.Lock()
-	var old []*tunnel
-	for t := range p.all {
-		if t.key == key {
-			old = append(old, t)
-		}
-	}
+	old := p.ofLocked(key)
 	p.mu.Unlock()
 	for _, t := range old {
 		t.retire()

@@ -82,6 +82,28 @@ func testDialPod(t *testing.T, f Fixture) {
 			}
 		}
 	})
+	t.Run("readers that stop", func(t *testing.T) {
+		var conns []net.Conn
+		for range 3 {
+			conn := dial(t, EchoPort)
+			if err := echo(conn, "accepted"); err != nil {
+				t.Fatal(err)
+			}
+			conns = append(conns, conn)
+		}
+		chunk := []byte(strings.Repeat("x", 64<<10))
+		for _, conn := range conns[:2] { // until all buffers are full
+			for {
+				_ = conn.SetWriteDeadline(time.Now().Add(time.Second))
+				if _, err := conn.Write(chunk); err != nil {
+					break
+				}
+			}
+		}
+		if err := echo(conns[2], strings.Repeat("x", 100_000)); err != nil {
+			t.Errorf("beside two without a reader: %v", err)
+		}
+	})
 	t.Run("closed port", func(t *testing.T) {
 		conn := dial(t, ClosedPort)
 		if _, err := io.ReadAll(conn); !k8s.IsPortRefused(err) {
