@@ -175,7 +175,7 @@ type ApplyRequest struct {
 	Namespace string
 	// Timeout bounds each request to the API server; zero means 30 s.
 	Timeout time.Duration
-	// Force applies objects although they are unchanged.
+	// Force applies objects although they are unchanged, and restarts the rollouts of workloads that stay as they are.
 	Force bool
 	// Adopt lets Apply take over objects that others made, unless their declaration decides otherwise
 	// (model.AnnotationAdopt). Without it such an object is a problem, and stays unchanged.

@@ -3,6 +3,7 @@ package deploy
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -85,6 +86,9 @@ func (r *applyRun) object(ctx context.Context, i int) error {
 			got, err = r.send(ctx, t, desired)
 		}
 	}
+	if err == nil && r.restarts(live, got) {
+		got, err = r.restart(ctx, t, got)
+	}
 	if err != nil {
 		return err
 	}
@@ -93,6 +97,12 @@ func (r *applyRun) object(ctx context.Context, i int) error {
 	r.upToDate(declared, true)
 	r.serves(i, t, got)
 	return nil
+}
+
+// restarts reports whether a forced apply has left a workload's pods as they are.
+func (r *applyRun) restarts(live, got *unstructured.Unstructured) bool {
+	same := live != nil && live.GetUID() == got.GetUID()
+	return r.req.Force && same && reflect.DeepEqual(podTemplate(live), podTemplate(got))
 }
 
 // byPolicy handles an object whose declaration keeps hone from writing it. done is set for such an object.
@@ -190,7 +200,7 @@ func (r *applyRun) waitGone(ctx context.Context, t target, live *unstructured.Un
 func (r *applyRun) awaitGone(ctx context.Context, t target, live *unstructured.Unstructured) error {
 	dag.Idle(ctx)
 	limit := max(r.a.goneLimit, 10*time.Millisecond)
-	if r.req.Force { // Force deletes all objects first: pods may use their whole grace period
+	if r.req.Force { // which deletes what runs once: pods may use their whole grace period
 		limit = max(limit, forcedGoneLimit)
 	}
 	return r.waits.await(ctx, t, live.GetUID(), limit)

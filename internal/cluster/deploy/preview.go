@@ -54,6 +54,8 @@ type Declared struct {
 	Beside []operation.Node
 	// After are the resources that are deployed first.
 	After []model.ManifestName
+	// Again means that the resource is deployed although nothing has changed: its pods are replaced.
+	Again bool
 }
 
 // PreviewRequest describes an operation to preview.
@@ -243,6 +245,9 @@ func (p *preview) object(ctx context.Context, i int) api.PlanStep {
 		}
 	}
 	p.change(ctx, run, &step, t, desired, live)
+	if p.again(p.of[i]) {
+		p.repeat(&step, t.id, live)
+	}
 	if p.req.Drift {
 		step.Reason = joined(p.outside(t.id, live), step.Reason)
 	}

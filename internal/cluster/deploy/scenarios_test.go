@@ -41,6 +41,8 @@ var scenarios = []struct {
 }{
 	{"unchanged objects are not written", unchangedIsLeftAlone},
 	{"force writes unchanged objects without changing them", forceApplies},
+	{"force restarts the rollout of an unchanged workload", forceRestarts},
+	{"the plan of force says how each object takes effect again", previewOfForce},
 	{"drift is put right", driftIsReverted},
 	{"text arrives as it is", textArrives},
 	{"the values of Secrets are found", secretsAreFound},

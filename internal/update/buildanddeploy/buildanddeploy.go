@@ -46,7 +46,7 @@ type Request struct {
 	// none after all. Both are for updates in place: one that waits for a distant container takes in what is saved meanwhile.
 	Grown    <-chan struct{}
 	Addition func(since time.Time) *Addition
-	// Force applies objects again and restarts their pods even if nothing changed.
+	// Force applies objects again and replaces their pods even if nothing changed: by a restart of the rollout where there is one.
 	Force bool
 	// Reuse takes images that are known to come of the same inputs, instead of building them.
 	Reuse bool

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -297,7 +298,9 @@ func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]mod
 			if before, err = c.before(ledger, name); err != nil || !req.Force {
 				return err
 			}
-			return c.remove(ctx, req, records)
+			return c.removeToRepeat(ctx, req, slices.DeleteFunc(slices.Clone(records), func(r deploy.ObjectRecord) bool {
+				return !before(r.ObjectID) || !deploy.RunsByReplacement(r.ObjectID)
+			}))
 		},
 		Before:   func(id model.ObjectID) bool { return before(id) },
 		Accepted: ledger.Accepted,
@@ -344,12 +347,12 @@ func (c *Cluster) collect(ctx context.Context, ledger *deploy.Ledger, req Reques
 		WaitLimit: req.CollectLimit, Timeout: req.UpsertTimeout, Logger: req.Log})
 }
 
-// remove requests the deletion of a resource's objects for an update that starts from scratch, except those that hold
-// data or other objects. The apply waits for the end of each if necessary.
-func (c *Cluster) remove(ctx context.Context, req Request, records []deploy.ObjectRecord) error {
+// removeToRepeat requests the deletion of objects that would do nothing if they were applied again. The apply waits for the end of each if necessary.
+func (c *Cluster) removeToRepeat(ctx context.Context, req Request, records []deploy.ObjectRecord) error {
 	del := deploy.DeleteRequest{Project: c.project, KeepNamespaces: true, KeepVolumes: true, KeepDefinitions: true, KeepAdopted: true,
 		Timeout: req.UpsertTimeout, Logger: req.Log}
 	for _, r := range records {
+		logstore.Infof(req.Log, "Deleting %s: only a new one runs again", r.ObjectID)
 		del.Objects = append(del.Objects, deploy.ObjectRef{ObjectID: r.ObjectID})
 	}
 	return c.applier.Delete(ctx, del)

@@ -14,6 +14,8 @@ type Forecast struct {
 	Images map[string]model.ImageResult
 	// Synclet is what would be injected into the pods; nil is nothing.
 	Synclet *deploy.SyncletInjection
+	// Again means that the resource is deployed although nothing has changed.
+	Again bool
 }
 
 // unbuilt is the forecast where nothing is known of the images of a resource.
@@ -46,6 +48,7 @@ func (b *Image) Forecast(ctx context.Context, req Request) (Forecast, error) {
 		judged[ref] = images[ref]
 	}
 	out := unbuilt(req.Manifest)
+	out.Again = req.Force
 	for _, w := range work {
 		ref := w.target.Ref
 		if known, ok := images[ref]; ok {

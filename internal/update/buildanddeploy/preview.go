@@ -71,6 +71,7 @@ func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.Name, err)
 		}
+		d.Again = with.Again
 		err = k8s.Persist(ctx, func() (err error) {
 			d.Objects, err = deploy.Inject(deploy.InjectRequest{Resource: m.Name, Project: c.project, Holder: c.holder, Namespace: o.Namespace, Target: *m.K8s,
 				Images: m.Images, Results: with.Images, Synclet: with.Synclet}, c.mapper)

@@ -1,0 +1,109 @@
+package deploy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// repetition is how an object whose declaration has not changed takes effect again.
+type repetition int
+
+const (
+	// never: the object does nothing of its own.
+	never repetition = iota
+	// byRollout: its controller replaces its pods, at the pace of its update strategy.
+	byRollout
+	// byReplacement: only a new object gets new pods.
+	byReplacement
+)
+
+var repetitions = map[string]repetition{
+	"apps/Deployment":        byRollout,
+	"apps/StatefulSet":       byRollout,
+	"apps/DaemonSet":         byRollout,
+	"apps/ReplicaSet":        byReplacement,
+	"/ReplicationController": byReplacement,
+	"/Pod":                   byReplacement,
+	"batch/Job":              byReplacement,
+}
+
+func repetitionOf(id model.ObjectID) repetition { return repetitions[id.Group+"/"+id.Kind] }
+
+// RunsByReplacement reports whether an object has to be deleted and created to take effect again.
+func RunsByReplacement(id model.ObjectID) bool { return repetitionOf(id) == byReplacement }
+
+const (
+	// annotationRestartedAt is the one that kubectl rollout restart sets in the pod template.
+	annotationRestartedAt = "kubectl.kubernetes.io/restartedAt"
+	// restartManager owns it: fields of FieldManager that the declaration lacks would be removed with the next apply.
+	restartManager = FieldManager + "-restart"
+)
+
+// restart makes the controller of an unchanged workload replace its pods.
+func (r *applyRun) restart(ctx context.Context, t target, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if repetitionOf(t.id) != byRollout {
+		return live, nil
+	}
+	if why := noRollout(live); why != "" {
+		logstore.Warnf(r.req.Logger, "WARNING: the pods of %s stay: %s", title(t.id), why)
+		return live, nil
+	}
+	logstore.Infof(r.req.Logger, "Restarting the rollout of %s: nothing in its pods has changed", title(t.id))
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"template": map[string]any{"metadata": map[string]any{
+		"annotations": map[string]any{annotationRestartedAt: time.Now().Format(time.RFC3339Nano)}}}}})
+	if err != nil {
+		return nil, fmt.Errorf("restart the rollout: %w", err)
+	}
+	var got *unstructured.Unstructured
+	err = bounded(ctx, r.req.Timeout, func(ctx context.Context) (err error) {
+		got, err = t.ri.Patch(ctx, t.id.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: restartManager})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("restart the rollout: %w", err)
+	}
+	return got, nil
+}
+
+// noRollout says why a change of the pod template does not replace the pods now; empty if it does.
+func noRollout(workload *unstructured.Unstructured) string {
+	if paused, _, _ := unstructured.NestedBool(workload.Object, "spec", "paused"); paused {
+		return "its rollout is paused"
+	}
+	if kind, _, _ := unstructured.NestedString(workload.Object, "spec", "updateStrategy", "type"); kind == "OnDelete" {
+		return "its update strategy is OnDelete"
+	}
+	return ""
+}
+
+// repeat changes the step of an object that would stay unchanged into how it takes effect again.
+func (p *preview) repeat(step *api.PlanStep, id model.ObjectID, live *unstructured.Unstructured) {
+	if live == nil || step.Action != api.ActionUnchanged || step.Reason != "" {
+		return
+	}
+	switch repetitionOf(id) {
+	case byRollout:
+		if step.Reason = noRollout(live); step.Reason == "" {
+			step.Action, step.Reason = api.ActionUpdate, "its rollout is restarted: nothing in its pods has changed"
+		}
+	case byReplacement:
+		step.Action, step.Reason = api.ActionReplace, "only a new one runs again"
+	case never:
+	}
+}
+
+// again reports whether a resource is deployed although nothing has changed.
+func (p *preview) again(name model.ManifestName) bool {
+	return slices.ContainsFunc(p.req.Declared, func(d Declared) bool { return d.Again && d.Resource == name })
+}

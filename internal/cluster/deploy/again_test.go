@@ -1,0 +1,62 @@
+package deploy
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// forceRestarts applies an unchanged workload by force: the object stays, its rollout starts again, and the next apply leaves it alone.
+// One that has changed has a rollout anyway.
+func forceRestarts(t *testing.T, c cluster) {
+	objects := c.inject(t, configYAML+"---"+deploymentYAML("web", "web", "80"))
+	c.mustApply(t, objects)
+	before := c.get(t, objects[1])
+	restartedAt := func() string {
+		at, _, _ := unstructured.NestedString(c.get(t, objects[1]).Object, "spec", "template", "metadata", "annotations", annotationRestartedAt)
+		return at
+	}
+	force := func(objects []*unstructured.Unstructured) string {
+		t.Helper()
+		log := &recorder{}
+		if _, err := NewApplier(c.dyn, c.mapper).Apply(t.Context(), ApplyRequest{Resource: "web", Objects: objects, Force: true, Logger: log}); err != nil {
+			t.Fatal(err)
+		}
+		return log.String()
+	}
+	const says = "Restarting the rollout of deployment/web: nothing in its pods has changed"
+	if log := force(objects); !strings.Contains(log, says) || strings.Contains(log, "rollout of configmap") {
+		t.Errorf("log %q", log)
+	}
+	first := restartedAt()
+	if after := c.get(t, objects[1]); first == "" || after.GetUID() != before.GetUID() || after.GetGeneration() > before.GetGeneration()+1 {
+		t.Errorf("restarted at %q, generation %d, then %d", first, before.GetGeneration(), after.GetGeneration())
+	}
+	if _, log := c.mustApply(t, objects); !strings.Contains(log, "web:deployment (unchanged)") || restartedAt() != first {
+		t.Errorf("the next apply: %q", log)
+	}
+	if log := force(c.inject(t, configYAML+"---"+deploymentYAML("web", "web", "81"))); strings.Contains(log, says) || restartedAt() != first {
+		t.Errorf("a change: %q", log)
+	}
+}
+
+// previewOfForce: the plan says what a deploy without a change does.
+func previewOfForce(t *testing.T, c cluster) {
+	const job = "\n---\n{apiVersion: batch/v1, kind: Job, metadata: {name: once}, spec: {suspend: true, template: {spec: {restartPolicy: Never, containers: [{name: once, image: busybox}]}}}}\n"
+	paused := strings.Replace(deploymentYAML("still", "still", "80"), "spec:\n", "spec:\n  paused: true\n", 1)
+	objects := c.inject(t, configYAML+"---"+deploymentYAML("web", "web", "80")+"---"+paused+job)
+	c.mustApply(t, objects)
+	steps, err := NewApplier(c.dyn, c.mapper).Preview(t.Context(), PreviewRequest{Project: "project1", Namespace: c.namespace,
+		Declared: []Declared{{Resource: "web", Objects: objects, Again: true}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := stepsText(steps)
+	for _, want := range []string{"unchanged configmap/conf", "update deployment/web: its rollout is restarted: nothing in its pods has changed",
+		"unchanged deployment/still: its rollout is paused", "replace job/once: only a new one runs again"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the plan lacks %q:\n%s", want, got)
+		}
+	}
+}
