@@ -22,6 +22,9 @@ func newTrigger(g *command.Global) *cobra.Command {
 		Long: `Updates the resources of the running session now; (Tiltfile) evaluates the Tiltfile. In a session of hone up --confirm, an update that
 changes more than what runs still waits until you confirm it.
 
+Where nothing has changed, the pods are replaced: the rollout of a Deployment, StatefulSet or DaemonSet is restarted. A Job or a bare
+pod is deleted and created, since only a new one runs again. The log says which.
+
 With --no-cache, a resource is rebuilt from scratch: its images are built without the builder's cache, nothing is updated in
 place, its objects are deployed again, and all its pods are replaced. A local resource runs its command, and its server starts
 again. What custom_build runs decides for itself what it caches.`,
