@@ -227,14 +227,15 @@ func TestTriggerRebuilds(t *testing.T) {
 	p := newProject(t, web)
 	s := p.up()
 	s.ready("web")
-	before := p.object("apps", "v1", "deployments", "web").GetUID()
+	before := p.object("apps", "v1", "deployments", "web")
 	if out, code := p.run("trigger", "web", "--port", fmt.Sprint(s.port)); code != 0 {
 		t.Errorf("trigger: %d %s", code, out)
 	}
 	s.builds("web", 2)
 	s.ready("web")
-	if after := p.object("apps", "v1", "deployments", "web").GetUID(); after == before {
-		t.Error("the Deployment was not recreated")
+	s.says(`Restarting the rollout of deployment/web: nothing in its pods has changed`)
+	if after := p.object("apps", "v1", "deployments", "web"); after.GetUID() != before.GetUID() || after.GetGeneration() != before.GetGeneration()+1 {
+		t.Errorf("the Deployment was replaced, or not restarted: generation %d, then %d", before.GetGeneration(), after.GetGeneration())
 	}
 	s.serves(p.ports[0], "/", "one")
 	if out, code := p.run("trigger", "wbe", "--port", fmt.Sprint(s.port)); code != 1 || !strings.Contains(out, `no resource is called "wbe"`) || !strings.Contains(out, "web") {
