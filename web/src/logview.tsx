@@ -168,7 +168,7 @@ export function LogView(p: LogProps) {
     { keys: "W", does: "wrap lines", run: () => (wrap.value = !wrap.value) },
     { keys: "i", does: "show times", run: () => (times.value = !times.value) },
     { keys: "J", does: "lines of JSON: as a message with fields, or as they are", run: () => (asJSON.value = !asJSON.value) },
-    { keys: "L", does: "level of the log: all, warnings, errors, with details", run: () => (level.value = levels[(levels.indexOf(level.value) + 1) % levels.length]) },
+    { keys: "L", does: "level of the log: all, warnings, errors, with details", run: () => (level.value = levels[(levels.indexOf(level.value) + 1) % levels.length] ?? "") },
     { keys: "1", does: "whole log", run: () => (source.value = "") },
     { keys: "2", does: "build log", run: () => (source.value = "build") },
     { keys: "3", does: "runtime log", run: () => (source.value = "runtime") },
