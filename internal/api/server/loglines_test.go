@@ -77,7 +77,7 @@ func TestLogTimes(t *testing.T) {
 	f.Until("the resource is declared", func(v store.View) bool { return state.Resources.In(v).Len() == 1 })
 	now := time.Now()
 	for i := range 600 {
-		f.logs.Append(logstore.Entry{Resource: "a", Time: now.Add(time.Duration(i-599) * time.Minute), Text: fmt.Sprintf("line %d", i)})
+		f.logs.Append(logstore.Entry{Resource: "a", Level: logstore.LevelInfo, Time: now.Add(time.Duration(i-599) * time.Minute), Text: fmt.Sprintf("line %d", i)})
 	}
 	for query, want := range map[string][2]int{
 		"since=1h30m": {510, 600}, "query=since:1h30m": {510, 600}, "query=!since:1h30m": {0, 510}, "query=!since:1h30m+since:2h": {480, 510},
