@@ -150,6 +150,8 @@ type Pod struct {
 	// named.
 	DefaultContainer string
 	Ready            bool
+	// UnreadySince is when the pod, whose containers run, was last ready; zero if it is ready, or has not been since they started.
+	UnreadySince time.Time
 	// Engine, Health and Published are set only for a container of Compose. Engine is the state that the engine reports
 	// (created, running, paused, restarting, removing, exited, dead), Health is the result of the health check (empty where
 	// there is none), and Published are the ports that are published on this machine.

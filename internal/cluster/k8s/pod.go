@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,7 +42,22 @@ func PodFromCore(p *corev1.Pod) model.Pod {
 		out.Controller = ref.Name
 	}
 	out.Status, out.Message = podStatus(p)
+	out.UnreadySince = unreadySince(p, out)
 	return out
+}
+
+// unreadySince returns when a pod ceased to be ready; zero if that was before its containers started, such as for a restart.
+func unreadySince(p *corev1.Pod, out model.Pod) time.Time {
+	c := condition(p, corev1.PodReady)
+	if c == nil || c.Status == corev1.ConditionTrue {
+		return time.Time{}
+	}
+	for _, k := range out.LastingContainers() {
+		if k.State != model.ContainerRunning || !c.LastTransitionTime.After(k.StartedAt) {
+			return time.Time{}
+		}
+	}
+	return c.LastTransitionTime.Time
 }
 
 func containers(specs []corev1.Container, statuses []corev1.ContainerStatus, init bool) []model.Container {

@@ -388,6 +388,9 @@ func (b *builder) stuckCard(s *status.Resource) (Card, bool) {
 		return Card{}, false
 	}
 	name := s.Manifest.Name
+	if p, ok := b.process(*s.Manifest); ok {
+		return b.serverCard(name, p)
+	}
 	events := state.ClusterEvents.In(b.v).Value(string(name)).List
 	for _, pod := range b.pods[name] {
 		if !pod.Stands() {
@@ -400,6 +403,23 @@ func (b *builder) stuckCard(s *status.Resource) (Card, bool) {
 		}
 	}
 	return Card{}, false
+}
+
+// serverCard returns a card for a server that runs and whose readiness probe fails, with the server's output.
+func (b *builder) serverCard(name model.ManifestName, p state.Process) (Card, bool) {
+	if p.State != state.ProcessRunning || p.Ready || p.FailingSince.IsZero() {
+		return Card{}, false
+	}
+	from, patience, runs := p.StartedAt, probePatience, "runs"
+	if p.WasReady {
+		from, patience, runs = p.FailingSince, stuckPatience, "was ready"
+	}
+	if !b.lasts(from, patience) {
+		return Card{}, false
+	}
+	c := Card{Resource: name, Aspect: AspectStuck, Title: "its readiness probe fails", Since: p.FailingSince, Span: state.ServeSpan(name, p.Build)}
+	c.Cause = linesOf(fmt.Sprintf("serve_cmd %s, but its readiness probe fails: %s", runs, p.Detail))
+	return c, true
 }
 
 // explain says why a container failed.

@@ -60,7 +60,11 @@ func TestCrashLoopThatRuns(t *testing.T) {
 func show(cards []Card) string {
 	var b strings.Builder
 	for _, c := range cards {
-		fmt.Fprintf(&b, "%s%s: %s\n", c.Resource, map[bool]string{true: fmt.Sprint(" and ", c.Also)}[len(c.Also) > 0], c.Title)
+		since := ""
+		if c.Aspect == AspectStuck && !c.Since.IsZero() {
+			since = " since " + Elapsed(hudtest.Start.Add(time.Minute).Sub(c.Since))
+		}
+		fmt.Fprintf(&b, "%s%s: %s%s\n", c.Resource, map[bool]string{true: fmt.Sprint(" and ", c.Also)}[len(c.Also) > 0], c.Title, since)
 		for _, l := range c.Cause {
 			fmt.Fprintf(&b, "  %s\n", l)
 		}
@@ -98,6 +102,9 @@ func TestCards(t *testing.T) {
 	}
 	tests := func(name model.ManifestName, deps ...model.ManifestName) model.Manifest {
 		return model.Manifest{Name: name, AutoInit: true, ResourceDeps: deps, Local: &model.LocalTarget{}}
+	}
+	serves := func(name model.ManifestName) model.Manifest {
+		return model.Manifest{Name: name, AutoInit: true, Local: &model.LocalTarget{Serve: model.Cmd{Argv: []string{"serve"}}}}
 	}
 	crash := func(s *hudtest.Scene, name model.ManifestName, at time.Duration) {
 		s.Build(name, 1, time.Second, 2*time.Second, hudtest.Applied("deploy", model.ObjectID{Kind: "Deployment", Name: string(name)}))
@@ -191,7 +198,7 @@ func TestCards(t *testing.T) {
 				p.Status, p.Phase, p.Message, c.ID = "Pending", "Pending", "0/2 nodes are available: 1 Insufficient memory, 1 node(s) had untolerated taint {gpu: }. preemption: 0/2 nodes are available: no.", ""
 				c.State = model.ContainerWaiting
 			})
-		}, "api: no node takes its pod\n  no node takes the pod: 1 node has not enough memory left; 1 node has the taint gpu, which the pod does not tolerate\n  where: pod api-7c9d-x2v1\n" +
+		}, "api: no node takes its pod since 58 s\n  no node takes the pod: 1 node has not enough memory left; 1 node has the taint gpu, which the pod does not tolerate\n  where: pod api-7c9d-x2v1\n" +
 			"  said: 0/2 nodes are available: 1 Insufficient memory, 1 node(s) had untolerated taint {gpu: }. preemption: 0/2 nodes are available: no.\n" +
 			"  helps: ask for less in resources.requests, or make room on a node\n  waiting: [[e2e]]\n"},
 		{"a probe that goes on failing", []model.Manifest{service("api")}, func(s *hudtest.Scene) {
@@ -199,8 +206,30 @@ func TestCards(t *testing.T) {
 				c.Probes = []model.ContainerProbe{{Kind: model.ProbeReadiness, Calls: "tcpSocket :80"}}
 			})
 			s.At(4*time.Second, state.ProbeFailed{Pod: "pod-api", Failure: state.ProbeFailure{Container: "main", Kind: model.ProbeReadiness, Answer: "dial tcp 10.0.0.1:80: connect: connection refused"}})
-		}, "api: its readiness probe fails\n  container main runs, but its readiness probe tcpSocket :80 fails: dial tcp 10.0.0.1:80: connect: connection refused\n  where: pod api-7c9d-x2v1\n" +
+		}, "api: its readiness probe fails since 58 s\n  container main runs, but its readiness probe tcpSocket :80 fails: dial tcp 10.0.0.1:80: connect: connection refused\n  where: pod api-7c9d-x2v1\n" +
 			"  helps: nothing listens there in the container: check the port, and that the program listens on all addresses, not on localhost only\n"},
+		{"a probe that fails after the pod was ready", []model.Manifest{service("api")}, func(s *hudtest.Scene) {
+			run(s, "api", func(c *model.Container, p *state.Pod) {
+				c.Probes, c.Started = []model.ContainerProbe{{Kind: model.ProbeReadiness, Calls: "httpGet :80/ready"}}, true
+				p.UnreadySince = hudtest.Start.Add(50 * time.Second)
+			})
+			s.At(52*time.Second, state.ProbeFailed{Pod: "pod-api", Failure: state.ProbeFailure{Container: "main", Kind: model.ProbeReadiness, Answer: "HTTP probe failed with statuscode: 503"}})
+		}, "api: its readiness probe fails since 10 s\n  container main was ready, but its readiness probe httpGet :80/ready fails: HTTP probe failed with statuscode: 503\n  where: pod api-7c9d-x2v1\n"},
+		{"a server whose probe fails", []model.Manifest{serves("docs")}, func(s *hudtest.Scene) {
+			s.Build("docs", 1, time.Second, 2*time.Second, state.BuildCompleted{Mode: "local"})
+			s.At(3*time.Second, state.ProcessChanged{Process: state.Process{Resource: "docs", State: state.ProcessRunning, PID: 7, Build: 1, StartedAt: hudtest.Start,
+				FailingSince: hudtest.Start.Add(4 * time.Second), Detail: "connection refused"}})
+		}, "docs: its readiness probe fails since 56 s\n  serve_cmd runs, but its readiness probe fails: connection refused\n  log: serve:docs:1\n"},
+		{"a server whose probe fails that was ready", []model.Manifest{serves("docs")}, func(s *hudtest.Scene) {
+			s.Build("docs", 1, time.Second, 2*time.Second, state.BuildCompleted{Mode: "local"})
+			s.At(3*time.Second, state.ProcessChanged{Process: state.Process{Resource: "docs", State: state.ProcessRunning, PID: 7, Build: 1, StartedAt: hudtest.Start,
+				WasReady: true, FailingSince: hudtest.Start.Add(54 * time.Second), Detail: "status code 503"}})
+		}, "docs: its readiness probe fails since 6 s\n  serve_cmd was ready, but its readiness probe fails: status code 503\n  log: serve:docs:1\n"},
+		{"a server that has not had the time to start", []model.Manifest{serves("docs")}, func(s *hudtest.Scene) {
+			s.Build("docs", 1, time.Second, 2*time.Second, state.BuildCompleted{Mode: "local"})
+			s.At(3*time.Second, state.ProcessChanged{Process: state.Process{Resource: "docs", State: state.ProcessRunning, PID: 7, Build: 1, StartedAt: hudtest.Start.Add(50 * time.Second),
+				FailingSince: hudtest.Start.Add(51 * time.Second), Detail: "connection refused"}})
+		}, ""},
 		{"what depends on a failure fails after it", []model.Manifest{service("web", "api"), service("db"), service("api", "db"), tests("e2e", "web"), tests("lint", "db")}, func(s *hudtest.Scene) {
 			crash(s, "db", 3*time.Second)
 			crash(s, "api", 9*time.Second)

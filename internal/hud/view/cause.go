@@ -258,17 +258,22 @@ func (b *builder) stuck(pod state.Pod, events []state.KubeEvent) (c cause, since
 		}
 		for _, kind := range []model.ProbeKind{model.ProbeStartup, model.ProbeReadiness} {
 			probe, has := c.Probe(kind)
-			if !has || c.Started && kind == model.ProbeStartup || !b.lasts(c.StartedAt, probePatience) {
+			from, patience, runs, goes := c.StartedAt, probePatience, "runs", "has not succeeded yet"
+			if !pod.UnreadySince.IsZero() {
+				from, patience, runs, goes = pod.UnreadySince, stuckPatience, "was ready", "fails"
+			}
+			if !has || c.Started && kind == model.ProbeStartup || !b.lasts(from, patience) {
 				continue
 			}
-			text, answer := fmt.Sprintf("container %s runs, but its %s has not succeeded yet", c.Name, probe), ""
+			answer := ""
 			for _, f := range pod.Unhealthy {
 				if f.Container == c.Name && f.Kind == kind && f.Restarts == c.Restarts {
 					answer = firstLine(f.Answer)
-					text = fmt.Sprintf("container %s runs, but its %s fails: %s", c.Name, probe, answer)
+					goes = "fails: " + answer
 				}
 			}
-			return cause{title: "its " + string(kind) + " probe fails", detail: answer, text: text, help: probeHelp(answer)}, c.StartedAt, true
+			text := fmt.Sprintf("container %s %s, but its %s %s", c.Name, runs, probe, goes)
+			return cause{title: "its " + string(kind) + " probe fails", detail: answer, text: text, help: probeHelp(answer)}, from, true
 		}
 	}
 	return cause{}, time.Time{}, false

@@ -163,7 +163,11 @@ func failedPod(p state.Pod) RuntimeState {
 // unreadyPod returns the state for the first pod that is not ready yet, with the number of ready pods: "Running 1/2".
 func unreadyPod(pods []state.Pod, ready int) RuntimeState {
 	p := pods[slices.IndexFunc(pods, func(p state.Pod) bool { return !p.Ready && p.Phase != "Succeeded" })]
-	r := RuntimeState{Status: RuntimePending, Text: fmt.Sprintf("%s %d/%d", p.Status, ready, len(pods)), Err: state.NotReady(p)}
+	word := p.Status
+	if !p.UnreadySince.IsZero() {
+		word = "not ready"
+	}
+	r := RuntimeState{Status: RuntimePending, Text: fmt.Sprintf("%s %d/%d", word, ready, len(pods)), Err: state.NotReady(p), FailingSince: p.UnreadySince}
 	if r.Err != "" && !p.OfCompose() {
 		r.Err = "pod " + p.Name + ": " + r.Err
 	}
@@ -224,7 +228,7 @@ func localRuntime(v store.View, m model.Manifest, u state.Update) RuntimeState {
 	case p.Ready:
 		return RuntimeState{Status: RuntimeOK, Text: fmt.Sprintf("pid %d", p.PID)}
 	}
-	return RuntimeState{Status: RuntimePending, Text: fmt.Sprintf("pid %d, not ready", p.PID), Err: p.Detail}
+	return RuntimeState{Status: RuntimePending, Text: fmt.Sprintf("pid %d, not ready", p.PID), Err: p.Detail, FailingSince: p.FailingSince}
 }
 
 // objectsOf returns the status of the objects that the resource applied last. An object without an entry is of a kind

@@ -98,9 +98,16 @@ func failingProbe(p Pod, c model.Container) string {
 	if !has {
 		return ""
 	}
-	what := "container " + c.Name + ": " + probe.String()
-	if f, failed := p.failure(c.Name, kind); failed {
+	what := "container " + c.Name + ": "
+	if !p.UnreadySince.IsZero() {
+		what += "it was ready, and now its "
+	}
+	what += probe.String()
+	switch f, failed := p.failure(c.Name, kind); {
+	case failed:
 		return what + " fails: " + f.Answer
+	case !p.UnreadySince.IsZero():
+		return what + " fails"
 	}
 	return what + " has not succeeded yet"
 }

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -16,6 +17,10 @@ type Process struct {
 	Ready bool
 	// Detail is why a running server is not ready, as far as its probe knows.
 	Detail string
+	// FailingSince is when its probe began to fail, as long as it has not made the server ready again; zero if it does not fail.
+	// WasReady is set once the server has been ready.
+	FailingSince time.Time
+	WasReady     bool
 	// ExitCode is that of a server that has failed, -1 for one that could not be started. Err is the failure in words.
 	ExitCode  int
 	Err       string
@@ -41,6 +46,11 @@ type ProcessChanged struct{ Process Process }
 
 // ProcessGone reports that a server is no longer needed and has ended.
 type ProcessGone struct{ Resource model.ManifestName }
+
+// ServeSpan is the log span of the server that a build has started.
+func ServeSpan(resource model.ManifestName, build int) string {
+	return fmt.Sprintf("serve:%s:%d", resource, build)
+}
 
 func init() {
 	store.On(Processes, func(d *store.Draft[Process], a ProcessChanged) {

@@ -106,6 +106,8 @@ func Words(text string) (long, short string) {
 	switch {
 	case text == "completed":
 		return text, "done"
+	case strings.HasPrefix(text, "not ready"):
+		return text, "not ready"
 	case first == "running" && rest != "":
 		return text, rest
 	case first == "pid" && strings.HasSuffix(text, "not ready"):

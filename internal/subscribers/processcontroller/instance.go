@@ -3,7 +3,6 @@ package processcontroller
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -34,7 +33,7 @@ type instance struct {
 // newInstance returns a server that has not started yet.
 func (s *Subscriber) newInstance(resource model.ManifestName, w wish, tell func(state.Process)) *instance {
 	logger := func() logstore.Logger {
-		return s.logs.Logger(resource, fmt.Sprintf("serve:%s:%d", resource, w.build), logstore.SourceRuntime)
+		return s.logs.Logger(resource, state.ServeSpan(resource, w.build), logstore.SourceRuntime)
 	}
 	i := &instance{wish: w, env: s.env, now: s.now, output: logger(), log: logger(), tell: tell,
 		p: state.Process{Resource: resource, State: state.ProcessStarting, Build: w.build, Restart: w.restart}}

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
@@ -90,7 +91,13 @@ func (i *instance) ready(a process.Answer) {
 		if p.State != state.ProcessRunning {
 			return
 		}
-		p.Ready, p.Detail = a.Ready, a.Detail
+		p.Ready, p.Detail, p.WasReady = a.Ready, a.Detail, p.WasReady || a.Ready
+		switch {
+		case a.OK:
+			p.FailingSince = time.Time{}
+		case a.Detail != "" && p.FailingSince.IsZero():
+			p.FailingSince = i.now()
+		}
 		if a.Ready {
 			p.Detail = ""
 		}
