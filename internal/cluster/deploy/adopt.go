@@ -124,6 +124,9 @@ func chosen(m map[string]string, keys []string) map[string]string {
 // "Helm"".
 func (a *Applier) foreignTo(live *unstructured.Unstructured) string {
 	by, project := label(live, LabelManagedBy), label(live, LabelProject)
+	if removed := removedLabel(live); removed != "" {
+		return "its label " + removed + " was removed, so that hone does not know it as its own"
+	}
 	switch {
 	case len(sharersOf(live)) > 0:
 		var names []string
@@ -133,8 +136,6 @@ func (a *Applier) foreignTo(live *unstructured.Unstructured) string {
 		return "it is shared by " + strings.Join(names, " and ")
 	case by == ManagedByHone && project != "":
 		return "it belongs to " + a.projectName(project)
-	case by == ManagedByHone:
-		return "it belongs to another project"
 	case by != "":
 		return fmt.Sprintf("it is managed by %q", by)
 	}
@@ -148,6 +149,20 @@ func (a *Applier) foreignTo(live *unstructured.Unstructured) string {
 		return "hone did not make it"
 	}
 	return fmt.Sprintf("%q wrote it", last.Manager)
+}
+
+// removedLabel returns the label of hone that others have removed from an object of hone; empty if it has both, or is not of hone. What
+// hone has applied has a hash, which users do not write.
+func removedLabel(live *unstructured.Unstructured) string {
+	if annotation(live, AnnotationAppliedHash) == "" {
+		return ""
+	}
+	for _, name := range []string{LabelManagedBy, LabelProject} {
+		if label(live, name) == "" {
+			return name
+		}
+	}
+	return ""
 }
 
 // projectName names another project, by its Tiltfile if this machine knows it.

@@ -427,3 +427,28 @@ func TestRestored(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestForeignTo names the maker of an object, and the label that others have removed from one of hone.
+func TestForeignTo(t *testing.T) {
+	a := &Applier{projects: func(id string) string { return map[string]string{"p2": "/src/two/Tiltfile"}[id] }}
+	for _, tt := range []struct {
+		labels  map[string]string
+		applied bool
+		want    string
+	}{
+		{map[string]string{LabelManagedBy: ManagedByHone, LabelProject: "p2"}, true, "it belongs to the project of /src/two/Tiltfile"},
+		{map[string]string{LabelManagedBy: ManagedByHone}, true, "its label " + LabelProject + " was removed, so that hone does not know it as its own"},
+		{map[string]string{LabelProject: "p1"}, true, "its label " + LabelManagedBy + " was removed, so that hone does not know it as its own"},
+		{map[string]string{LabelManagedBy: "Helm"}, false, `it is managed by "Helm"`},
+		{nil, false, "hone did not make it"},
+	} {
+		live := &unstructured.Unstructured{Object: map[string]any{"kind": "ConfigMap"}}
+		live.SetLabels(tt.labels)
+		if tt.applied {
+			live.SetAnnotations(map[string]string{AnnotationAppliedHash: "x"})
+		}
+		if got := a.foreignTo(live); got != tt.want {
+			t.Errorf("%v: %q, want %q", tt.labels, got, tt.want)
+		}
+	}
+}

@@ -20,6 +20,8 @@ func (r *deleteRun) spared(ref ObjectRef, live *unstructured.Unstructured) (Dele
 			return OutcomeKept, "it is shared"
 		}
 		return r.keptByPolicy(ref, live)
+	case removedLabel(live) != "":
+		return OutcomeForeign, r.a.foreignTo(live)
 	case label(live, LabelManagedBy) != ManagedByHone || project == "":
 		return OutcomeForeign, "not made by hone"
 	case r.req.Project != "" && !r.a.sameProject(project, r.req.Project):

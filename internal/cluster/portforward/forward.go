@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/retry"
@@ -166,7 +167,10 @@ func (f *Forward) Status() Status {
 
 // cause returns why a target cannot be reached, without the target's name.
 func cause(err error, t Target) string {
-	if refused(err) {
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED): // the pod's side reports a text
+		return "the cluster refuses connections: " + err.Error()
+	case refused(err):
 		return fmt.Sprintf("connection refused: nothing listens on port %d of the pod", t.Port)
 	}
 	return strings.TrimPrefix(err.Error(), fmt.Sprintf("connection to pod %s: ", t))

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -356,6 +357,19 @@ func TestConnectionWithoutAPodIsClosed(t *testing.T) {
 			t.Errorf("closed with %v after %s, want an error after 3 s", err, time.Since(start))
 		}
 	})
+}
+
+// TestCause tells a cluster that cannot be reached from a pod where nothing listens.
+func TestCause(t *testing.T) {
+	for err, want := range map[error]string{
+		fmt.Errorf("open the tunnel: %w", &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}): "the cluster refuses connections: open the tunnel: dial tcp: connect: connection refused",
+		errRefused:             "connection refused: nothing listens on port 80 of the pod",
+		errors.New("no route"): "no route",
+	} {
+		if got := cause(err, Target{"ns", "web", 80}); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
 }
 
 func TestFailedDialGoesToTheNewPod(t *testing.T) {

@@ -103,8 +103,13 @@ func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model
 			return nil, nil
 		}
 	}
-	logstore.Infof(req.Log, "Deleting the objects of %s, %s%s", req.Resource, req.Why, listed(mine))
-	if bereft, err = c.removeByCommand(ctx, ledger, req, mine, owner); err != nil {
+	commands, err := ledger.Commands()
+	if err != nil {
+		return nil, err
+	}
+	_, byCommand := commands[req.Resource]
+	announce(req, mine, byCommand)
+	if bereft, err = c.removeByCommand(ctx, byCommand, req, mine, owner); err != nil {
 		return nil, err
 	}
 	records := map[model.ManifestName][]deploy.ObjectRecord{req.Resource: mine}
@@ -119,6 +124,25 @@ func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model
 }
 
 // listed names objects after a clause, as the last part of a sentence; empty for none.
+// announce says which objects of a resource are deleted, and which stay because neither hone nor a command of the user may delete them:
+// those that are declared read-only, and those of a command without a delete command.
+func announce(req RemoveRequest, records []deploy.ObjectRecord, byCommand bool) {
+	var going, staying []deploy.ObjectRecord
+	for _, r := range records {
+		if r.Foreign && !byCommand {
+			staying = append(staying, r)
+		} else {
+			going = append(going, r)
+		}
+	}
+	if len(going) > 0 || len(staying) == 0 {
+		logstore.Infof(req.Log, "Deleting the objects of %s, %s%s", req.Resource, req.Why, listed(going))
+	}
+	if len(staying) > 0 {
+		logstore.Infof(req.Log, "Objects of %s, %s, stay, because hone did not make them%s", req.Resource, req.Why, listed(staying))
+	}
+}
+
 func listed(records []deploy.ObjectRecord) string {
 	names := make([]string, len(records))
 	for i, r := range records {
@@ -260,13 +284,9 @@ func (c *Cluster) handOver(ledger *deploy.Ledger, req RemoveRequest, owner func(
 func sameCommand(a, b model.Cmd) bool { return slices.Equal(a.Argv, b.Argv) && a.Dir == b.Dir }
 
 // removeByCommand runs the resource's delete command, if it has one, and returns the resources that declare what it deleted.
-func (c *Cluster) removeByCommand(ctx context.Context, ledger *deploy.Ledger, req RemoveRequest, records []deploy.ObjectRecord,
+func (c *Cluster) removeByCommand(ctx context.Context, byCommand bool, req RemoveRequest, records []deploy.ObjectRecord,
 	owner func(model.ObjectID) (model.ManifestName, bool)) ([]model.ManifestName, error) {
-	commands, err := ledger.Commands()
-	if err != nil {
-		return nil, err
-	}
-	if _, ok := commands[req.Resource]; !ok {
+	if !byCommand {
 		return nil, nil
 	}
 	if err := c.runDelete(ctx, req.Resource, req.Log); err != nil {

@@ -2,9 +2,13 @@ package buildanddeploy
 
 import (
 	"context"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/cluster/deploy/deploytest"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -107,5 +111,31 @@ func TestLeftoversWaitForRest(t *testing.T) {
 				t.Errorf("in the end: %t, %v", there(), err)
 			}
 		})
+	}
+}
+
+// TestAnnounce: nothing is said to be deleted that stays.
+func TestAnnounce(t *testing.T) {
+	own := deploy.ObjectRecord{ObjectID: model.ObjectID{Kind: "ConfigMap", Name: "own"}}
+	theirs := deploy.ObjectRecord{ObjectID: model.ObjectID{Kind: "ConfigMap", Name: "theirs"}, Foreign: true}
+	for _, tt := range []struct {
+		name      string
+		records   []deploy.ObjectRecord
+		byCommand bool
+		want      []string
+	}{
+		{"its own", []deploy.ObjectRecord{own}, false, []string{"Deleting the objects of web, which is disabled: configmap/own"}},
+		{"of a command with a delete command", []deploy.ObjectRecord{theirs}, true, []string{"Deleting the objects of web, which is disabled: configmap/theirs"}},
+		{"read-only", []deploy.ObjectRecord{theirs}, false, []string{"Objects of web, which is disabled, stay, because hone did not make them: configmap/theirs"}},
+		{"both", []deploy.ObjectRecord{own, theirs}, false, []string{"Deleting the objects of web, which is disabled: configmap/own",
+			"Objects of web, which is disabled, stay, because hone did not make them: configmap/theirs"}},
+		{"none", nil, false, []string{"Deleting the objects of web, which is disabled"}},
+	} {
+		var said []string
+		log := logstore.Func(func(_ logstore.Level, text string) { said = append(said, strings.TrimSpace(text)) })
+		announce(RemoveRequest{Resource: "web", Why: "which is disabled", Log: log}, tt.records, tt.byCommand)
+		if diff := cmp.Diff(tt.want, said); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
 	}
 }
