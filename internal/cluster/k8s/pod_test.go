@@ -238,3 +238,29 @@ func TestProbes(t *testing.T) {
 		}
 	}
 }
+
+// TestUnreadySince: a pod that was ready and is not has a time; one that never was, one that starts again and one that is ready have none.
+func TestUnreadySince(t *testing.T) {
+	at := func(s corev1.ConditionStatus, when time.Time) corev1.PodCondition {
+		return corev1.PodCondition{Type: corev1.PodReady, Status: s, LastTransitionTime: metav1.NewTime(when)}
+	}
+	for name, tc := range map[string]struct {
+		ready corev1.PodCondition
+		state corev1.ContainerState // of a container that started at t0
+		want  time.Time
+	}{
+		"ready":         {at(corev1.ConditionTrue, t1), running(), time.Time{}},
+		"was ready":     {at(corev1.ConditionFalse, t1), running(), t1},
+		"never ready":   {at(corev1.ConditionFalse, t0.Add(-time.Second)), running(), time.Time{}},
+		"starts again":  {at(corev1.ConditionFalse, t1), waiting("CrashLoopBackOff", ""), time.Time{}},
+		"no conditions": {corev1.PodCondition{}, running(), time.Time{}},
+	} {
+		pod := &corev1.Pod{
+			Spec:   corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}},
+			Status: corev1.PodStatus{Conditions: []corev1.PodCondition{tc.ready}, ContainerStatuses: []corev1.ContainerStatus{stateOf("main", tc.state)}},
+		}
+		if got := PodFromCore(pod).UnreadySince; !got.Equal(tc.want) {
+			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
+	}
+}

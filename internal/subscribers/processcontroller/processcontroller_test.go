@@ -307,15 +307,21 @@ func TestProbe(t *testing.T) {
 		l.Serve.Env = []string{"FILE=" + file}
 	})))
 	f.built(1, "")
-	f.is("running, not ready", func(p state.Process) bool { return p.State == state.ProcessRunning && !p.Ready })
+	f.is("running, never ready, failing", func(p state.Process) bool {
+		return p.State == state.ProcessRunning && !p.Ready && !p.WasReady && !p.FailingSince.IsZero()
+	})
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f.runs(1)
+	if p := f.runs(1); !p.FailingSince.IsZero() {
+		t.Errorf("ready, and failing since %s", p.FailingSince)
+	}
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	f.is("not ready any more", func(p state.Process) bool { return p.State == state.ProcessRunning && !p.Ready && p.Detail != "" })
+	f.is("no longer ready", func(p state.Process) bool {
+		return p.State == state.ProcessRunning && !p.Ready && p.Detail != "" && p.WasReady && !p.FailingSince.IsZero()
+	})
 	f.says("[readiness probe: success")
 	f.says("[readiness probe: failure")
 }
