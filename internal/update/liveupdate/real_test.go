@@ -164,6 +164,8 @@ func TestRealExecUpdater(t *testing.T) {
 	})
 	t.Run("without sh", func(t *testing.T) {
 		p.Ask(t, "mv /bin/sh /bin/shell; touch /gone")
+		p := p
+		p.Container.Syncs = []model.Sync{{LocalPath: "/src", RemotePath: "/app"}}
 		_, err := p.Updater.Update(t.Context(), p.Container, liveupdate.Plan{Copies: liveupdatetest.One(t)}, logstore.Discard)
 		liveupdatetest.WantInfra(t, err, "tar missing in image")
 		// A script determines which files may be deleted.
