@@ -104,9 +104,12 @@ func (s *session) faults(ctx context.Context) (faults []string, err error) {
 // updating reports whether an update runs.
 func updating(r api.Resource) bool { return r.CurrentBuild != nil || r.Lag != nil }
 
-// settled reports whether hone reports that a resource is up to date.
+// settled reports whether hone reports that a resource is up to date and works.
 func settled(r api.Resource) bool {
-	return r.UpdateStatus == "ok" && !updating(r) && r.Waiting == nil
+	if r.UpdateStatus != "ok" || r.RuntimeStatus == "error" {
+		return false
+	}
+	return !updating(r) && r.Waiting == nil
 }
 
 // known is what the session says of its resources.
@@ -224,6 +227,10 @@ func (p *project) holds(ctx context.Context, declared *unstructured.Unstructured
 	if err != nil {
 		return fmt.Errorf("%s: %w", id, err)
 	}
+	if declared.GetKind() == "Secret" { // the session tells nobody its values
+		delete(want.Object, "data")
+		delete(live.Object, "data")
+	}
 	wrapped := supervised(live.Object)
 	if diff := cmp.Diff(plain(want.Object, wrapped), plain(live.Object, wrapped)); diff != "" {
 		return fmt.Errorf("%s (-declared +live):\n%s", id, diff)
@@ -286,7 +293,8 @@ func supervised(object map[string]any) map[string]bool {
 	names := map[string]bool{}
 	for _, path := range [][]string{{"spec"}, {"spec", "template", "spec"}, {"spec", "jobTemplate", "spec", "template", "spec"}} {
 		containers, _, _ := unstructured.NestedSlice(object, append(path, "containers")...)
-		for _, c := range containers {
+		sidecars, _, _ := unstructured.NestedSlice(object, append(path, "initContainers")...)
+		for _, c := range append(containers, sidecars...) {
 			if c, ok := c.(map[string]any); ok {
 				command, _, _ := unstructured.NestedStringSlice(c, "command")
 				names[fmt.Sprint(c["name"])] = len(command) > 0 && strings.HasSuffix(command[0], "/synclet")

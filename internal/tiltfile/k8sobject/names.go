@@ -1,6 +1,7 @@
 package k8sobject
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -9,7 +10,12 @@ import (
 
 // nameParts are the components of an object's names, from the one that is always present to the one that is rarely
 // needed.
-func (o *Object) nameParts() []string { return []string{o.Name, o.Kind, o.Namespaced(), o.Group()} }
+func (o *Object) nameParts() []string { return []string{o.Name, o.Kind, o.Namespaced(), o.groupName()} }
+
+// coreGroup stands for the API group without a name, so that a selector can choose it.
+const coreGroup = "core"
+
+func (o *Object) groupName() string { return cmp.Or(o.Group(), coreGroup) }
 
 // possibleNames are the names of an object from the shortest to the full one.
 func (o *Object) possibleNames() []string {
@@ -76,7 +82,7 @@ func ParseSelector(s string) (selector, error) {
 	}
 	parts = append(parts, b.String())
 	if parts[0] == "" || len(parts) > 4 {
-		return nil, fmt.Errorf("%q does not have the form name[:kind[:namespace]]", s)
+		return nil, fmt.Errorf("%q does not have the form name[:kind[:namespace[:group]]]", s)
 	}
 	return parts, nil
 }
@@ -114,7 +120,7 @@ func QuotedNames(objs []*Object) string {
 	names := make([]string, len(objs))
 	for i, o := range objs {
 		if names[i] = o.FullName(); count[strings.ToLower(names[i])] > 1 {
-			names[i] += ":" + o.Group()
+			names[i] += ":" + o.groupName()
 		}
 	}
 	return hint.Quoted(names)
