@@ -124,9 +124,6 @@ func chosen(m map[string]string, keys []string) map[string]string {
 // "Helm"".
 func (a *Applier) foreignTo(live *unstructured.Unstructured) string {
 	by, project := label(live, LabelManagedBy), label(live, LabelProject)
-	if removed := removedLabel(live); removed != "" {
-		return "its label " + removed + " was removed, so that hone does not know it as its own"
-	}
 	switch {
 	case len(sharersOf(live)) > 0:
 		var names []string
@@ -134,6 +131,8 @@ func (a *Applier) foreignTo(live *unstructured.Unstructured) string {
 			names = append(names, a.projectName(id))
 		}
 		return "it is shared by " + strings.Join(names, " and ")
+	case removedLabel(live) != "":
+		return "its label " + removedLabel(live) + " was removed, so that hone does not know it as its own"
 	case by == ManagedByHone && project != "":
 		return "it belongs to " + a.projectName(project)
 	case by != "":
@@ -151,8 +150,8 @@ func (a *Applier) foreignTo(live *unstructured.Unstructured) string {
 	return fmt.Sprintf("%q wrote it", last.Manager)
 }
 
-// removedLabel returns the label of hone that others have removed from an object of hone; empty if it has both, or is not of hone. What
-// hone has applied has a hash, which users do not write.
+// removedLabel returns the label that others have removed from an object of one project; empty if it has both, or hone did not make it.
+// What hone has applied has a hash, which users do not write. Objects that projects share have no label of one of them.
 func removedLabel(live *unstructured.Unstructured) string {
 	if annotation(live, AnnotationAppliedHash) == "" {
 		return ""
