@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/retry"
 )
 
 // slowAfter is the time that a session may take to answer before OnSlow is called.
@@ -24,7 +25,7 @@ func (c *Client) knock(ctx context.Context) error {
 	switch pid := c.Session.PID; {
 	case c.answered:
 		return nil
-	case stopped(pid):
+	case stands(ctx, pid):
 		return problem.New(c.Where()+" is stopped",
 			fmt.Sprintf("let it continue: kill -CONT %d; or end it: kill -9 %d; the next hone cleans up after it", pid, pid))
 	}
@@ -46,6 +47,17 @@ func (c *Client) knock(ctx context.Context) error {
 	_ = resp.Body.Close()
 	c.answered = true
 	return nil
+}
+
+// stands reports whether a process is stopped, and stays so. A session that gives its terminal back to a shell is stopped until the
+// shell has taken it, which takes milliseconds.
+func stands(ctx context.Context, pid int) bool {
+	for until := time.Now().Add(slowAfter / 2); stopped(pid); retry.Sleep(ctx, slowAfter/100) {
+		if ctx.Err() != nil || time.Now().After(until) {
+			return true
+		}
+	}
+	return false
 }
 
 // stopped reports whether a process is stopped by a signal, where the system tells.

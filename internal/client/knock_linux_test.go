@@ -31,4 +31,10 @@ func TestStoppedSession(t *testing.T) {
 	}
 	other := Over(c.Session)
 	mends(t, other.Stop(t.Context()), "session shop is stopped", "kill -CONT")
+
+	// A shell takes the terminal: the session goes on in a moment.
+	time.AfterFunc(slowAfter/10, func() { _ = sleeper.Process.Signal(syscall.SIGCONT) })
+	if err := Over(c.Session).Stop(t.Context()); err != nil {
+		t.Errorf("one that was stopped for a moment: %v", err)
+	}
 }
