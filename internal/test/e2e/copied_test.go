@@ -60,6 +60,9 @@ func (p *project) synced(live v1alpha1.LiveUpdate, k known) (map[string]string, 
 	for _, i := range slices.Concat(watched.Spec.Ignores, k.watches["configs:(Tiltfile)"].Spec.Ignores) {
 		ignores = append(ignores, model.Ignore{Base: i.BasePath, Patterns: i.Patterns})
 	}
+	for _, dir := range watched.Spec.WatchedPaths {
+		ignores = append(ignores, model.Ignore{Base: dir, Patterns: watch.Ephemeral})
+	}
 	ignored, err := watch.NewMatcher(ignores)
 	if err != nil {
 		return nil, err

@@ -163,7 +163,7 @@ func TestSilentCluster(t *testing.T) {
 	if here, _ := s.resource("here"); here.RuntimeStatus != "ok" {
 		t.Errorf("the local resource: %q", here.RuntimeStatus)
 	}
-	if out, code := p.run("get", "uiresource", "web"); code != 0 || !regexp.MustCompile(`web +ok +unknown`).MatchString(out) {
+	if out, code := p.run("get", "uiresource", "web"); code != 0 || !regexp.MustCompile(`web +unknown +ok +unknown`).MatchString(out) {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 	w.Flow()

@@ -117,6 +117,7 @@ k8s_yaml(config.parse()['p'] + '.yaml')
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 	p.present([]string{"configmap/a", "configmap/b"}, nil)
+	s.stop() // its own declaration is not all that there is
 }
 
 // TestCITakesATurn deploys beside a session: ci waits for the update that runs there, and files that are saved meanwhile wait for
