@@ -389,7 +389,7 @@ func TestInit(t *testing.T) {
 			p.replace(tc.source, "one", "two")
 			s.serves(p.ports[0], "/", "two")
 			if !tc.still {
-				s.says(`File Changed: .* → `)
+				s.says(`→ \S+ of \S+: `)
 			}
 		})
 	}
