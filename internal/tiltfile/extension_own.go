@@ -84,6 +84,7 @@ func (s *state) ownExtension(tf *model.Tiltfile, e model.Extension) error {
 	s.api.Know(own.api)
 	s.ignores.List = append(s.ignores.List, own.ignores.List...) // they concern its own folders only
 	merge(tf, declared)
+	model.NameSecrets(tf.Secrets, s.names(tf.Manifests))
 	return nil
 }
 

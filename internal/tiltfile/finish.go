@@ -53,7 +53,7 @@ func (s *state) finish() (model.Tiltfile, error) {
 	}
 	tf.APIObjects = s.api.Objects(manifests)
 	tf.Manifests = manifests
-	tf.Secrets = s.secrets.All(s.services.Secrets(), s.k8s.Objects.List)
+	tf.Secrets = s.hidden(manifests)
 	for i := range manifests {
 		if l := manifests[i].Local; l != nil {
 			l.Down = l.Down.Hides(tf.Secrets)

@@ -47,7 +47,8 @@ func render(r Result, root string) string {
 	}
 	p.settings(r)
 	for _, s := range r.Secrets {
-		p.line(0, "secret: %s:%s %q", s.Name, s.Key, s.Value)
+		named := map[bool]string{true: " (a name, too)"}[s.Named]
+		p.line(0, "secret: %s:%s %q%s", s.Name, s.Key, s.Value, named)
 	}
 	p.ignores(0, r.Ignores)
 	for _, w := range r.Warnings {

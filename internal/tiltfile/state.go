@@ -99,6 +99,10 @@ func (s *state) load() (model.Tiltfile, error) {
 			s.ownExtensions(&tf)
 		}
 	}
+	if err != nil {
+		tf.Secrets = s.hidden(nil)
+	}
+	s.secrets.Learn(tf.Secrets)
 	s.Commands.Keep(err != nil)
 	if s.Context.Err() != nil {
 		return tf, fmt.Errorf("evaluate %s: %w", filepath.Base(s.Main), context.Cause(s.Context))

@@ -32,8 +32,9 @@ type Options struct {
 	Env []string
 	// Logger takes the Tiltfile's output, its commands with their output, and warnings; nil discards them.
 	Logger logstore.Logger
-	// OnSecrets receives values that logs must not show, each as soon as the program reads it and before it can print
-	// it; Result.Secrets has all of them at the end. It is called from one goroutine. It may be nil.
+	// OnSecrets receives values that logs must not show, each as soon as the program reads it and before it can print it, and once
+	// more if it turns out to be a name of the project. At the end Result.Secrets has all of them, also if the evaluation fails. It
+	// is called from one goroutine. It may be nil.
 	OnSecrets func(more []model.Secret)
 	// WarnLater keeps warnings from Logger: the caller logs them once it knows the secrets that they may hold.
 	WarnLater bool
@@ -57,7 +58,7 @@ type Result struct {
 	model.Tiltfile
 	// Err is the reason why the evaluation failed. It is a *fault.Error where a place in a Tiltfile is known, and
 	// fault.Errors where there are several independent ones. ConfigFiles and Ignores are set in either case, so that a
-	// fix is noticed.
+	// fix is noticed, and so is Secrets, because the error may quote them.
 	Err error
 	// Profile shows where the time went; nil unless Options.Profile is set.
 	Profile *profile.Profile

@@ -89,10 +89,3 @@ var (
 	DefaultUpdateSettings = UpdateSettings{MaxParallel: 3, UpsertTimeout: 30 * time.Second}
 	DefaultCISettings     = CISettings{Timeout: 30 * time.Minute, ReadinessTimeout: 5 * time.Minute}
 )
-
-// Secret is a value of a Secret object, which is replaced in logs.
-type Secret struct {
-	Name  string
-	Key   string
-	Value string
-}

@@ -12,41 +12,23 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Redactor knows the secrets of a session at one moment. The zero value changes nothing.
-type Redactor struct {
-	scrub logstore.Scrubber
-	names map[string]bool
-}
+// Redactor knows the secrets of a session at one moment. The zero value changes nothing. A text that equals a name of the project
+// stays: references must stay valid.
+type Redactor struct{ scrub logstore.Scrubber }
 
-// New returns a redactor. names are the names of the resources: a text that equals one of them is not redacted, because a
-// password may be the same as the name of a resource, and references to resources must stay valid.
-func New(secrets []model.Secret, names []string) *Redactor {
-	r := &Redactor{scrub: logstore.NewScrubber(secrets), names: map[string]bool{}}
-	for _, n := range names {
-		r.names[n] = true
-	}
-	return r
-}
+// New returns a redactor for the given secrets.
+func New(secrets []model.Secret) *Redactor { return &Redactor{logstore.NewScrubber(secrets)} }
 
 // Of returns a redactor for the session in the state v. The secrets are those that the last successful evaluation of the
 // Tiltfile found.
-func Of(v store.View) *Redactor {
-	if len(state.TheTiltfile(v).Result.Secrets) == 0 {
-		return &Redactor{}
-	}
-	var names []string
-	for e := range state.Resources.In(v).Refs() {
-		names = append(names, e.ID)
-	}
-	return New(state.TheTiltfile(v).Result.Secrets, names)
-}
+func Of(v store.View) *Redactor { return New(state.TheTiltfile(v).Result.Secrets) }
 
 // identity are the fields of an object's metadata that identify it.
 var identity = map[string]bool{"name": true, "namespace": true, "uid": true, "resourceVersion": true}
 
 // Text returns a text without secrets.
 func (r *Redactor) Text(text string) string {
-	if r == nil || r.scrub.Empty() || r.names[text] {
+	if r == nil || r.scrub.Empty() {
 		return text
 	}
 	return r.scrub.Text(text)

@@ -40,8 +40,8 @@ type source struct {
 
 	mu       sync.Mutex
 	redactor *redact.Redactor
-	// versions are the versions of the tables from which the redactor was created.
-	versions [2]uint64
+	// version is the version of the table from which the redactor was created.
+	version uint64
 }
 
 var _ rest.Store = (*source)(nil)
@@ -57,11 +57,11 @@ func (s *source) Session(v store.View) string { return state.TheSession(v).RunID
 
 // Redactor implements rest.Store.
 func (s *source) Redactor(v store.View) *redact.Redactor {
-	now := [2]uint64{v.Version(state.Tiltfiles.Name()), v.Version(state.Resources.Name())}
+	now := v.Version(state.Tiltfiles.Name())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.redactor == nil || now[0] > s.versions[0] || now[1] > s.versions[1] {
-		s.redactor, s.versions = redact.Of(v), now
+	if s.redactor == nil || now > s.version {
+		s.redactor, s.version = redact.Of(v), now
 	}
 	return s.redactor
 }

@@ -31,8 +31,8 @@ type scrubber struct {
 type pattern struct {
 	text  string
 	label string
-	// word is set for a value that is an ordinary word; see shown.
-	word bool
+	// stays reports whether the value text[from:to] is not hidden; nil hides it everywhere.
+	stays func(text string, from, to int) bool
 }
 
 func headHash(h uint32) uint32 { return h * 2654435761 >> 16 }
@@ -51,9 +51,9 @@ func Redacted(text string) bool { return strings.Contains(text, RedactedMark) }
 // newScrubber returns nil if there is nothing to hide.
 func newScrubber(secrets []model.Secret) *scrubber {
 	sc := &scrubber{byHead: map[uint32][]pattern{}}
-	labels, words := map[string]string{}, map[string]bool{}
+	labels, named := map[string]string{}, map[string]bool{}
 	for _, secret := range secrets {
-		words[secret.Value] = isWord(secret.Value)
+		named[secret.Value] = named[secret.Value] || secret.Named
 		label := RedactedMark + " secret " + secret.Name + ":" + secret.Key + "]"
 		for _, form := range secretForms(secret.Value) {
 			if _, ok := labels[form]; !ok {
@@ -63,7 +63,7 @@ func newScrubber(secrets []model.Secret) *scrubber {
 	}
 	for text, label := range labels {
 		h := head(text, 0)
-		sc.byHead[h] = append(sc.byHead[h], pattern{text, label, words[text]})
+		sc.byHead[h] = append(sc.byHead[h], pattern{text, label, staying(text, named[text])})
 		bit := headHash(h)
 		sc.bits[bit>>3] |= 1 << (bit & 7)
 		sc.sorted = append(sc.sorted, text)
@@ -166,7 +166,7 @@ func (sc *scrubber) at(text string, i int) (pattern, bool) {
 		return pattern{}, false
 	}
 	for _, p := range sc.byHead[h] {
-		if strings.HasPrefix(text[i:], p.text) && !(p.word && shown(text, i, i+len(p.text))) {
+		if strings.HasPrefix(text[i:], p.text) && (p.stays == nil || !p.stays(text, i, i+len(p.text))) {
 			return p, true
 		}
 	}

@@ -26,9 +26,9 @@ type Reporter struct {
 	mu     sync.Mutex // guards the fields below
 	cursor events.Cursor
 	tally  Tally
-	// redactor belongs to the given versions of the tables that it is made from.
+	// redactor belongs to the given version of the table that it is made from.
 	redactor *redact.Redactor
-	versions [2]uint64
+	version  uint64
 	// pending is output that could not be written yet.
 	pending bytes.Buffer
 }
@@ -102,9 +102,9 @@ func (r *Reporter) Summarize(end, now store.View, o Outcome) (api.Summary, error
 
 // redactorOf returns the redactor for v.
 func (r *Reporter) redactorOf(v store.View) *redact.Redactor {
-	now := [2]uint64{v.Version(state.Tiltfiles.Name()), v.Version(state.Resources.Name())}
-	if r.redactor == nil || now != r.versions {
-		r.redactor, r.versions = redact.Of(v), now
+	now := v.Version(state.Tiltfiles.Name())
+	if r.redactor == nil || now != r.version {
+		r.redactor, r.version = redact.Of(v), now
 	}
 	return r.redactor
 }

@@ -271,7 +271,8 @@ func TestSecretsAndWarnings(t *testing.T) {
 }
 
 // TestSecretsOnTheWay checks that values are hidden as soon as the evaluation encounters them, even if it fails later, and
-// that the values of the previous evaluation stay hidden until this one has succeeded.
+// that the values of the previous evaluation stay hidden until this one has succeeded. A value that turns out to be a name stays readable
+// in the error.
 func TestSecretsOnTheWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t)
@@ -287,13 +288,14 @@ func TestSecretsOnTheWay(t *testing.T) {
 			logstore.Infof(o.Logger, "prints first-secret old-secret")
 			o.OnSecrets([]model.Secret{{Name: "db", Key: "two", Value: "second-secret"}})
 			logstore.Infof(o.Logger, "prints first-secret second-secret old-secret")
-			return tiltfile.Result{Err: errors.New("it fails with first-secret")}
+			o.OnSecrets([]model.Secret{{Name: "db", Key: "two", Value: "second-secret", Named: true}})
+			return tiltfile.Result{Err: errors.New("it fails with first-secret for second-secret, PASSWORD=second-secret")}
 		})
 		text := strings.Join(statetest.Texts(f.logs, "(Tiltfile)"), "\n")
-		if strings.Contains(text, "-secret") || strings.Count(text, "[redacted secret db:") != 6 {
+		if strings.Count(text, "-secret") != 1 || strings.Count(text, "[redacted secret db:") != 7 {
 			t.Errorf("log: %s", text)
 		}
-		if got := state.TheTiltfile(f.View()).Err; got != "it fails with [redacted secret db:one]" {
+		if got := state.TheTiltfile(f.View()).Err; got != "it fails with [redacted secret db:one] for second-secret, PASSWORD=[redacted secret db:two]" {
 			t.Errorf("the state holds %q", got)
 		}
 	})

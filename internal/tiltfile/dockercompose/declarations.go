@@ -37,3 +37,14 @@ func (d *Declarations) Secrets() []model.Secret {
 	}
 	return out
 }
+
+// Names returns the names of the projects and of their services.
+func (d *Declarations) Names() (names []string) {
+	for _, p := range d.projects {
+		names = append(names, p.Name)
+		for _, service := range p.loaded.Services {
+			names = append(names, service.Name)
+		}
+	}
+	return names
+}

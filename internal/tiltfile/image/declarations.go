@@ -36,3 +36,11 @@ func (d *Declarations) Builtins() map[string]eval.Function {
 		"initial_sync":      d.initialSync,
 	}
 }
+
+// Names returns the references of the images that are declared so far.
+func (d *Declarations) Names() (names []string) {
+	for _, im := range d.List {
+		names = append(names, im.Ref)
+	}
+	return names
+}

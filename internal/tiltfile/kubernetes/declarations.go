@@ -47,3 +47,15 @@ func (d *Declarations) Builtins() map[string]eval.Function {
 		"ref":                           newFieldRef,
 	}
 }
+
+// Names returns the names of the objects that are declared so far, of their namespaces, of what deploys itself, and the references of the
+// images that the objects run.
+func (d *Declarations) Names() (names []string) {
+	for _, o := range d.Objects.List {
+		names = append(append(names, o.Name, o.Namespace), o.Images...)
+	}
+	for _, x := range d.customs {
+		names = append(names, x.name)
+	}
+	return names
+}

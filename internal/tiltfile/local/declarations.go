@@ -35,6 +35,14 @@ func (d *Declarations) Builtins() map[string]eval.Function {
 	}
 }
 
+// Names returns the names of the resources that are declared so far.
+func (d *Declarations) Names() (names []string) {
+	for _, l := range d.locals {
+		names = append(names, l.name)
+	}
+	return names
+}
+
 // Manifests returns the resources in the order of their calls. A name that another resource has is an error. sites
 // holds the sites of the other resources by name, and calls the calls that have shaped them; Manifests adds the sites
 // and calls of the new ones.

@@ -66,7 +66,7 @@ func (f *Finder) Look(text string) {
 			continue
 		}
 		for _, o := range objs {
-			f.learn(secretsOf(o))
+			f.Learn(secretsOf(o))
 		}
 	}
 }
@@ -76,8 +76,8 @@ func mayHoldSecret(text string) bool {
 	return strings.Contains(text, "Secret") && strings.Contains(text, "kind")
 }
 
-// learn adds secrets, and passes those that were not known yet to tell.
-func (f *Finder) learn(secrets []model.Secret) {
+// Learn adds secrets, and passes those that were not known yet to tell.
+func (f *Finder) Learn(secrets []model.Secret) {
 	var more []model.Secret
 	for _, secret := range secrets {
 		if !slices.Contains(f.learned, secret) {

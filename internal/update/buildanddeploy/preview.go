@@ -241,7 +241,20 @@ func (c *Cluster) Secrets(ctx context.Context) (out []model.Secret, err error) {
 		}
 		out = append(out, more...)
 	}
+	model.NameSecrets(out, recordedNames(records))
 	return out, nil
+}
+
+// recordedNames are the names of recorded resources and of their objects.
+func recordedNames(records map[model.ManifestName][]deploy.ObjectRecord) map[string]bool {
+	names := map[string]bool{}
+	for resource, objects := range records {
+		names[string(resource)] = true
+		for _, o := range objects {
+			names[o.Name], names[o.Namespace] = true, true
+		}
+	}
+	return names
 }
 
 // Drift returns how the objects in the cluster differ from what was applied to them last, of the chosen resources; nil chooses all.

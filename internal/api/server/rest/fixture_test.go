@@ -162,7 +162,7 @@ func object(row store.Row) *Note {
 func (w *world) View() store.View                           { return w.store.Snapshot().All() }
 func (w *world) Dispatch(actions ...store.Action) time.Time { return w.store.Dispatch(actions...) }
 func (w *world) Session(store.View) string                  { return "test" }
-func (w *world) Redactor(store.View) *redact.Redactor       { return redact.New(w.secrets, nil) }
+func (w *world) Redactor(store.View) *redact.Redactor       { return redact.New(w.secrets) }
 
 func (w *world) Changed() <-chan struct{} {
 	w.mu.Lock()
