@@ -181,6 +181,9 @@ var OtherNames = map[string]string{
 	"directory": "dir", "contents": "input", "func": "fn", "targpath": "path", "basepath": "start",
 }
 
+// Is reports whether the entry is of one of the given kinds; nil is of none.
+func (e *Entry) Is(kinds ...Kind) bool { return e != nil && slices.Contains(kinds, e.Kind) }
+
 // Param returns the parameter that a keyword means: by its name, by OtherNames, or "**kwargs".
 func (e *Entry) Param(keyword string) (Param, bool) {
 	for _, name := range []string{keyword, OtherNames[keyword]} {

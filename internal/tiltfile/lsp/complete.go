@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hone-dev/hone/internal/tiltfile/language"
@@ -85,7 +86,7 @@ func (c *completer) entry(order string, e *language.Entry) {
 	item := completionItem{Detail: e.Signature().Text, Data: &completionTag{e.Name, e.Of}}
 	kind := map[language.Kind]int{language.Function: kindFunction, language.Method: kindMethod, language.Module: kindModule,
 		language.Value: kindConstant}[e.Kind]
-	if kind == kindFunction || kind == kindMethod {
+	if e.Is(language.Function, language.Method) {
 		c.call(&item, name)
 	}
 	c.add(order, name, kind, item)
@@ -137,7 +138,7 @@ func (c *completer) names() {
 
 // statementWordsFit is false at the beginning of an argument, where "not" and "lambda" are the only keywords allowed.
 func (c *completer) statementWordsFit() bool {
-	return !c.o.is(c.before, "(") && !c.o.is(c.before, ",") && !c.o.is(c.before, "=")
+	return !c.o.is(c.before, "(", ",", "=")
 }
 
 // fits reports whether a name of the language has the specific type that a parameter takes.
@@ -146,7 +147,7 @@ func fits(p language.Param, e *language.Entry) bool {
 	case p.Name == "" || p.Takes("any"):
 		return false
 	case p.Takes("bool"):
-		return e.Name == "True" || e.Name == "False"
+		return slices.Contains([]string{"True", "False"}, e.Name)
 	case p.Takes("blob") && e.Kind == language.Function:
 		return e.Type == "blob"
 	}
@@ -161,8 +162,8 @@ func fits(p language.Param, e *language.Entry) bool {
 // is not known.
 func (c *completer) wanted(frames []frame) language.Param {
 	for _, f := range frames {
-		if c.o.is(f.open, "[") && f.callee < 0 && !c.o.isOperand(f.open-1) {
-			continue
+		if c.o.is(f.open, "[") && !c.o.isOperand(f.open-1) {
+			continue // a list
 		}
 		if e := c.callee(f); e != nil {
 			p, _ := parameter(e, f.keyword, f.index)
@@ -179,17 +180,17 @@ func (p place) callee(f frame) *language.Entry {
 		return nil
 	}
 	e := p.o.entryOf(f.callee)
-	if e == nil || e.Kind != language.Function && e.Kind != language.Method {
-		return nil
+	if e.Is(language.Function, language.Method) {
+		return e
 	}
-	return e
+	return nil
 }
 
 // keywords offers the keyword arguments of a call that are not given yet.
 func (c *completer) keywords(f frame) {
 	e := c.callee(f)
-	atStart := c.o.is(c.before, "(") || c.o.is(c.before, ",") || c.o.isKind(c.before, tokenNewline)
-	if e == nil || f.keyword != "" || !atStart {
+	atStart := f.keyword == "" && (c.o.is(c.before, "(", ",") || c.o.isKind(c.before, tokenNewline))
+	if e == nil || !atStart {
 		return
 	}
 	given := map[string]bool{}
@@ -197,9 +198,12 @@ func (c *completer) keywords(f frame) {
 		p, _ := e.Param(g)
 		given[p.Name] = true
 	}
+	for i := range f.index {
+		p, _ := parameter(e, "", i)
+		given[p.Name] = true // by its position
+	}
 	for i, p := range e.Params {
-		byPosition := f.index > 0 && i < f.index && !p.KeywordOnly && e.Params[0].Stars == 0
-		if !p.Keyword() || given[p.Name] || byPosition {
+		if !p.Keyword() || given[p.Name] {
 			continue
 		}
 		order := fmt.Sprintf("%s%02d", orderKeyword, i)
@@ -209,24 +213,35 @@ func (c *completer) keywords(f frame) {
 
 // local offers a name of the text.
 func (c *completer) local(d *definition) {
-	item := completionItem{Detail: d.detail()}
-	kind := kindVariable
-	if d.entry != nil {
-		kind = kindFunction
-		if d.entry.Text != "" {
-			item.Documentation = markdown(d.entry.Text)
-		}
+	item, kind := d.item()
+	if kind == kindFunction {
 		c.call(&item, d.name)
 	}
 	c.add(orderLocal, d.name, kind, item)
+}
+
+// item describes a definition, and says whether it is a function or a variable.
+func (d *definition) item() (item completionItem, kind int) {
+	item = completionItem{Detail: d.detail()}
+	if d.entry == nil {
+		return item, kindVariable
+	}
+	if d.entry.Text != "" {
+		item.Documentation = markdown(d.entry.Text)
+	}
+	return item, kindFunction
+}
+
+// signature returns the signature of a function of the text, without the types that nothing declares.
+func (d *definition) signature() string {
+	return strings.ReplaceAll(strings.TrimSuffix(d.entry.Signature().Text, " -> any"), ": any", "")
 }
 
 // detail describes a definition in one line.
 func (d *definition) detail() string {
 	text := ""
 	if d.entry != nil {
-		text = strings.TrimSuffix(d.entry.Signature().Text, " -> any")
-		text = strings.ReplaceAll(text, ": any", "")
+		text = d.signature()
 	}
 	if d.kind == definedLoad {
 		text = strings.TrimSpace(text + " from " + d.file)
@@ -264,7 +279,7 @@ func (p place) completeString(i int) []completionItem {
 		}
 	}
 	if want.Takes("path") {
-		if e := c.callee(frames[0]); e != nil && (e.Name == "include" || e.Name == "load_dynamic") {
+		if e := c.callee(frames[0]); e != nil && slices.Contains(loaders, e.Name) {
 			c.loadable(begun)
 		} else {
 			c.path(begun)
@@ -315,14 +330,7 @@ func (c *completer) exported(file string) {
 		return
 	}
 	for _, def := range d.outline().exports() {
-		item := completionItem{Detail: def.detail()}
-		kind := kindVariable
-		if def.entry != nil {
-			kind = kindFunction
-			if def.entry.Text != "" {
-				item.Documentation = markdown(def.entry.Text)
-			}
-		}
+		item, kind := def.item()
 		c.add(orderLocal, def.name, kind, item)
 	}
 }

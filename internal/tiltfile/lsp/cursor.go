@@ -46,24 +46,26 @@ func (o *outline) frame(open, at int) frame {
 	}
 	index, found := 0, false
 	i := open + 1
-	for i < len(o.tokens) && i != o.match[open] && o.inside[i] >= open {
+	for o.within(i, open) {
 		end := o.argumentEnd(i, open)
 		i = o.skipLines(i, end)
 		keyword := ""
-		if o.isKind(i, tokenName) && o.is(i+1, "=") && !o.is(i+2, "=") && i+1 < end {
-			keyword = o.word(i)
+		if i+1 < end && o.is(i+1, "=") {
+			keyword = o.name(i)
 		}
-		here := at >= o.startOf(open, i) && at <= o.endOf(end)
+		here := o.startOf(open, i) <= at && at <= o.endOf(end)
 		switch {
 		case here:
 			f.index, f.first, found = index, i, true
-			if keyword != "" && at > o.tokens[i+1].start {
+			if at > o.token(i+1).start {
 				f.keyword = keyword
 			}
 		case keyword != "":
 			f.given = append(f.given, keyword)
 		}
-		f.stars = f.stars || o.is(i, "*")
+		if o.is(i, "*") {
+			f.stars = true
+		}
 		o.noteArgument(f, e, keyword, index, i, end)
 		if keyword == "" {
 			index++
@@ -78,19 +80,25 @@ func (o *outline) frame(open, at int) frame {
 
 // argumentEnd returns the index of the comma or bracket that ends an argument.
 func (o *outline) argumentEnd(i, open int) int {
-	for ; i < len(o.tokens) && i != o.match[open] && o.inside[i] >= open; i++ {
-		if o.inside[i] == open && o.is(i, ",") {
-			break
-		}
+	for o.within(i, open) && !o.separates(i, open) {
+		i++
 	}
 	return i
 }
 
 func (o *outline) skipLines(i, end int) int {
-	for i < end && o.tokens[i].kind == tokenNewline {
+	for i < end && o.isKind(i, tokenNewline) {
 		i++
 	}
 	return i
+}
+
+// skipLinesBack returns the end of the tokens between from and end without the line breaks at their end.
+func (o *outline) skipLinesBack(from, end int) int {
+	for end > from && o.isKind(end-1, tokenNewline) {
+		end--
+	}
+	return end
 }
 
 // startOf returns the offset where an argument begins for the user who types: after the comma or bracket before its first token.
@@ -120,43 +128,39 @@ func (o *outline) noteArgument(f frame, e *language.Entry, keyword string, index
 		from += 2
 	}
 	from = o.skipLines(from, to)
-	for to > from && o.tokens[to-1].kind == tokenNewline {
-		to--
-	}
+	to = o.skipLinesBack(from, to)
 	p, ok := parameter(e, keyword, index)
 	if !ok {
 		return
 	}
 	f.spans[p.Name] = [2]int{from, to}
-	if to == from+1 && o.tokens[from].kind == tokenString {
-		f.texts[p.Name] = o.tokens[from]
+	if to == from+1 && o.isKind(from, tokenString) {
+		f.texts[p.Name] = o.token(from)
 	}
 }
 
 // calleeOf returns the index of the last token of the expression that a bracket calls, or -1.
 func (o *outline) calleeOf(open int) int {
 	i := open - 1
-	if !o.is(open, "(") || i < 0 || o.is(i-1, "def") {
+	if !o.is(open, "(") || o.is(i-1, "def") {
 		return -1
 	}
 	switch {
-	case o.isKind(i, tokenName) && !keywords[o.word(i)], o.is(i, ")") && o.match[i] >= 0, o.is(i, "]") && o.match[i] >= 0:
+	case o.isKind(i, tokenName):
+		return i
+	case o.is(i, ")", "]") && o.opener(i) >= 0:
 		return i
 	}
 	return -1
 }
 
-// keywords are the keywords of Starlark, which cannot be names.
-var keywords = map[string]bool{}
-
-func init() {
-	for _, w := range keywordList {
-		keywords[w] = true
+// name returns the name that a token is; empty for other tokens.
+func (o *outline) name(i int) string {
+	if o.isKind(i, tokenName) {
+		return o.word(i)
 	}
+	return ""
 }
-
-var keywordList = []string{"and", "break", "continue", "def", "elif", "else", "for", "if", "in", "lambda", "load", "not", "or",
-	"pass", "return", "while"}
 
 // parameter returns the parameter that an argument goes to.
 func parameter(e *language.Entry, keyword string, index int) (language.Param, bool) {
@@ -207,56 +211,55 @@ func (o *outline) entryOf(last int) *language.Entry { return o.valueOf(last, 0).
 
 // valueOf returns the value of the expression with the given last token.
 func (o *outline) valueOf(last, depth int) value {
-	if last < 0 || last >= len(o.tokens) || depth > deepest {
+	if depth > deepest {
 		return value{}
 	}
-	t := o.tokens[last]
-	switch {
-	case t.kind == tokenString:
+	switch t := o.token(last); t.kind {
+	case tokenString:
 		return value{typ: "str"}
-	case t.kind == tokenNumber:
+	case tokenNumber:
 		return value{typ: "int"}
-	case t.kind == tokenName && o.is(last-1, "."):
-		return o.valueOf(last-2, depth+1).member(o.word(last))
-	case t.kind == tokenName:
+	case tokenName:
+		if o.is(last-1, ".") {
+			return o.valueOf(last-2, depth+1).member(o.word(last))
+		}
 		return o.nameValue(o.word(last), t.start, depth)
-	case o.match[last] < 0 || o.match[last] > last:
-		return value{}
-	case o.is(last, "}"):
+	}
+	open := o.opener(last)
+	switch o.word(open) {
+	case "{":
 		return value{typ: "dict"}
-	case o.is(last, "]"):
-		if o.isOperand(o.match[last] - 1) {
+	case "[":
+		if o.isOperand(open - 1) {
 			return value{}
 		}
 		return value{typ: "list"}
-	}
-	callee := o.calleeOf(o.match[last])
-	if callee < 0 {
-		return value{}
-	}
-	if f := o.valueOf(callee, depth+1); f.entry != nil && f.typ == "" {
-		return value{typ: f.entry.Type}
+	case "(":
+		return o.valueOf(o.calleeOf(open), depth+1).returned()
 	}
 	return value{}
 }
 
+// returned returns the value of a call of v.
+func (v value) returned() value {
+	if v.entry == nil || v.typ != "" {
+		return value{}
+	}
+	return value{typ: v.entry.Type}
+}
+
 // isOperand reports whether a token ends an operand, so that a bracket after it is an index.
 func (o *outline) isOperand(i int) bool {
-	return o.isKind(i, tokenName) && !keywords[o.word(i)] || o.is(i, ")") || o.is(i, "]") || o.isKind(i, tokenString)
+	return o.isKind(i, tokenName, tokenString) || o.is(i, ")", "]")
 }
 
 func (o *outline) nameValue(name string, at, depth int) value {
 	d := o.lookup(name, at)
 	if d == nil {
-		e := language.Lookup(name)
-		v := value{entry: e}
-		if e != nil && e.Kind == language.Value {
-			v.typ = e.Type
-		}
-		return v
+		return entryValue(language.Lookup(name))
 	}
 	v := value{entry: d.entry, def: d}
-	if d.kind == definedVariable && d.valueEnd > d.value && o.simple(d.value, d.valueEnd) {
+	if d.kind == definedVariable && o.simple(d.value, d.valueEnd) {
 		found := o.valueOf(d.valueEnd-1, depth+1)
 		v.typ = found.typ
 		if found.def != d {
@@ -268,27 +271,33 @@ func (o *outline) nameValue(name string, at, depth int) value {
 
 // simple reports whether tokens are one operand, without operators outside of its brackets.
 func (o *outline) simple(from, to int) bool {
-	for i := from; i < to; i++ {
-		if o.inside[i] != o.inside[from] || i == from {
-			continue
-		}
-		operator := o.isKind(i, tokenMark) && !o.is(i, ".") && partner[o.word(i)] == "" && o.word(i) != "(" && o.word(i) != "["
-		if operator || o.isKind(i, tokenName) && keywords[o.word(i)] {
+	for i := from + 1; i < to; i++ {
+		if o.inside[i] == o.inside[from] && o.operates(i) {
 			return false
 		}
 	}
-	return true
+	return from < to
+}
+
+// operates reports whether a token combines or compares operands.
+func (o *outline) operates(i int) bool {
+	return o.isKind(i, tokenMark, tokenKeyword) && !o.is(i, ".", "(", ")", "[", "]", "}")
+}
+
+// entryValue returns the value of a name of the language; e is nil for any other name.
+func entryValue(e *language.Entry) value {
+	v := value{entry: e}
+	if e.Is(language.Value) {
+		v.typ = e.Type
+	}
+	return v
 }
 
 // member returns a field or method of a value.
 func (v value) member(name string) value {
 	for _, e := range v.members() {
 		if memberName(e) == name {
-			out := value{entry: e}
-			if e.Kind == language.Value {
-				out.typ = e.Type
-			}
-			return out
+			return entryValue(e)
 		}
 	}
 	return value{}
@@ -296,7 +305,7 @@ func (v value) member(name string) value {
 
 // members returns the members of a value.
 func (v value) members() []*language.Entry {
-	if v.entry != nil && v.entry.Kind == language.Module {
+	if v.entry.Is(language.Module) {
 		return language.Members(v.entry.Name)
 	}
 	return language.Methods(v.typ)

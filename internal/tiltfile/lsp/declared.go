@@ -7,6 +7,7 @@ import (
 	"go.starlark.net/syntax"
 
 	"github.com/hone-dev/hone/internal/tiltfile/extension"
+	"github.com/hone-dev/hone/internal/tiltfile/language"
 )
 
 // mostFiles is the most files that are read for the dependencies of one document.
@@ -46,7 +47,7 @@ func (w *workspace) declared(from *document) *declared {
 // closure returns a document and the files of the project that it loads and includes, directly or indirectly.
 func (w *workspace) closure(from *document) []*document {
 	files, seen := []*document{from}, map[string]bool{from.path: true}
-	for i := 0; i < len(files) && len(files) < mostFiles; i++ {
+	for i := 0; i < min(len(files), mostFiles); i++ {
 		for _, name := range files[i].outline().dependencies() {
 			path := w.resolve(files[i], name)
 			if path == "" || seen[path] {
@@ -61,13 +62,16 @@ func (w *workspace) closure(from *document) []*document {
 	return files
 }
 
+// loaders are the builtins that load a file at the path that they are given.
+var loaders = []string{"include", "load_dynamic"}
+
 // dependencies returns the names of the files that the text loads and includes.
 func (o *outline) dependencies() []string {
 	var out []string
 	for _, l := range o.loads {
 		out = append(out, l.file)
 	}
-	for _, name := range []string{"include", "load_dynamic"} {
+	for _, name := range loaders {
 		for _, f := range o.calls(name) {
 			if t, ok := f.texts["path"]; ok {
 				out = append(out, o.str(t))
@@ -79,14 +83,11 @@ func (o *outline) dependencies() []string {
 
 // calls returns the calls of a function of the language, by its whole name.
 func (o *outline) calls(name string) []frame {
-	parts := strings.Split(name, ".")
+	e := language.Lookup(name)
 	var out []frame
 	for i := range o.tokens {
-		last := i - 1
-		if !o.is(i, "(") || last < 0 || o.word(last) != parts[len(parts)-1] {
-			continue
-		}
-		if e := o.entryOf(last); e != nil && e.Name == name && e.Of == "" {
+		// The name is compared first: most brackets call something else.
+		if o.is(i, "(") && o.is(i-1, memberName(e)) && o.entryOf(i-1) == e {
 			out = append(out, o.frame(i, len(o.text)+1))
 		}
 	}

@@ -25,9 +25,7 @@ type definer struct {
 func (o *outline) define() {
 	d := &definer{outline: o}
 	for i := 0; i < len(o.tokens); {
-		for i < len(o.tokens) && o.tokens[i].kind == tokenNewline {
-			i++
-		}
+		i = o.skipLines(i, len(o.tokens))
 		end := o.lineTokens(i)
 		if i < end {
 			d.line(i, end)
@@ -45,15 +43,19 @@ func (o *outline) define() {
 // lineTokens returns the end of the statement line that begins with token i: a line continues while brackets are open.
 func (o *outline) lineTokens(i int) int {
 	for first := i; i < len(o.tokens); i++ {
-		if o.tokens[i].kind == tokenNewline && o.inside[i] < 0 {
-			break
-		}
-		if i > first && o.inside[i] < 0 && o.inside[i-1] >= 0 && o.match[i-1] < 0 && o.startsStatement(i) {
+		switch {
+		case o.inside[i] >= 0:
+		case o.isKind(i, tokenNewline):
+			return i
+		case i > first && o.unclosed(i-1) && o.startsStatement(i):
 			return i - 1 // the line before is incomplete: a bracket is missing
 		}
 	}
 	return i
 }
+
+// unclosed reports whether a token is within brackets, and closes none.
+func (o *outline) unclosed(i int) bool { return o.inside[i] >= 0 && o.match[i] < 0 }
 
 // line reads one line of statements.
 func (d *definer) line(from, to int) {
@@ -90,29 +92,29 @@ func (d *definer) statement(from, to, indent int) {
 	default:
 		d.assignment(from, to)
 	}
+	if i := d.outer(from, to, ":", ";"); i < to {
+		d.statement(i+1, to, indent)
+	}
+}
+
+// outer returns the first of the given marks that is not within brackets, else the end.
+func (d *definer) outer(from, to int, marks ...string) int {
 	for i := from; i < to; i++ {
-		if d.inside[i] < 0 && (d.is(i, ":") || d.is(i, ";")) {
-			d.statement(i+1, to, indent)
-			return
+		if d.inside[i] < 0 && d.is(i, marks...) {
+			return i
 		}
 	}
+	return to
 }
 
 // assignment reads "a = …" and "a, b = …".
 func (d *definer) assignment(from, to int) {
 	for i := from; i < to; i++ {
 		switch {
-		case d.inside[i] >= 0, d.isKind(i, tokenName), d.is(i, ","), d.is(i, "("), d.is(i, ")"):
+		case d.inside[i] >= 0, d.isKind(i, tokenName), d.is(i, ",", "(", ")"):
 			continue
-		case d.is(i, "=") && !d.is(i+1, "=") && i > from:
-			end := to
-			for k := i; k < to; k++ {
-				if d.inside[k] < 0 && d.is(k, ";") {
-					end = k
-					break
-				}
-			}
-			d.targets(from, i+1, "=", i+1, end)
+		case d.is(i, "="):
+			d.targets(from, i+1, "=", i+1, d.outer(i, to, ";"))
 		}
 		return
 	}
@@ -122,7 +124,8 @@ func (d *definer) assignment(from, to int) {
 func (d *definer) targets(from, to int, mark string, value, valueEnd int) {
 	var names []int
 	for i := from; i < to && !d.is(i, mark); i++ {
-		if d.isKind(i, tokenName) && !d.is(i-1, ".") && !d.is(i+1, ".") && !d.is(i+1, "(") {
+		member := d.is(i-1, ".") || d.is(i+1, ".", "(")
+		if d.isKind(i, tokenName) && !member {
 			names = append(names, i)
 		}
 	}
@@ -179,8 +182,8 @@ func (d *definer) function(from, to, indent int) {
 	}
 	d.params(fn.entry, open, min(end, to))
 	if d.is(end+1, ":") && end+2 < to {
-		if d.tokens[end+2].kind == tokenString {
-			fn.entry.Text = docText(d.str(d.tokens[end+2]))
+		if d.isKind(end+2, tokenString) {
+			fn.entry.Text = docText(d.str(d.token(end + 2)))
 		}
 		d.docFor = nil
 		d.statement(end+2, to, indent)
@@ -213,7 +216,9 @@ func (d *definer) params(e *language.Entry, open, end int) {
 					p.Default = d.text[d.tokens[i+2].start:d.tokens[stop-1].end]
 				}
 			}
-			keywordOnly = keywordOnly || p.Stars == 1
+			if p.Stars == 1 {
+				keywordOnly = true
+			}
 			e.Params = append(e.Params, p)
 		}
 	}
@@ -221,15 +226,11 @@ func (d *definer) params(e *language.Entry, open, end int) {
 
 // defaultEnd returns the end of the tokens of a default that begins with a token.
 func (d *definer) defaultEnd(i, open, end int) int {
-	for ; i < end; i++ {
-		if d.inside[i] == open && d.is(i, ",") {
-			break
-		}
+	from := i
+	for i < end && !d.separates(i, open) {
+		i++
 	}
-	for i > 0 && d.isKind(i-1, tokenNewline) {
-		i--
-	}
-	return i
+	return d.skipLinesBack(from, i)
 }
 
 // bound adds the names that comprehensions and lambdas bind, with the line as their scope.
@@ -260,7 +261,7 @@ func (d *definer) bound(from, to int) {
 // load reads the arguments of a load statement.
 func (d *definer) load(open int) {
 	var st *loadStatement
-	for i := open + 1; i < len(d.tokens) && d.inside[i] >= open && i != d.match[open]; i++ {
+	for i := open + 1; d.within(i, open); i++ {
 		t := d.tokens[i]
 		if t.kind != tokenString || d.inside[i] != open {
 			continue

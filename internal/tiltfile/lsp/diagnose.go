@@ -64,8 +64,8 @@ func syntaxFault(d *document, err error) fault {
 	if strings.Contains(at.Msg, "end of file") || from >= len(strings.TrimRight(d.text, " \t\r\n")) {
 		o := d.outline()
 		for i := len(o.tokens) - 1; i >= 0; i-- {
-			if w := o.word(i); o.match[i] < 0 && (w == "(" || w == "[" || w == "{") {
-				return fault{o.tokens[i].start, o.tokens[i].end, severityError, fmt.Sprintf("%q is never closed", w)}
+			if o.match[i] < 0 && o.is(i, "(", "[", "{") {
+				return fault{o.tokens[i].start, o.tokens[i].end, severityError, fmt.Sprintf("%q is never closed", o.word(i))}
 			}
 		}
 	}
@@ -153,12 +153,8 @@ func callFaults(d *document, call *syntax.CallExpr) []fault {
 	}
 	var out []fault
 	for _, arg := range call.Args {
-		b, ok := arg.(*syntax.BinaryExpr)
-		if !ok || b.Op != syntax.EQ {
-			continue
-		}
-		id, ok := b.X.(*syntax.Ident)
-		if !ok {
+		id, _ := keywordArgument(arg)
+		if id == nil {
 			continue
 		}
 		if _, known := e.Param(id.Name); known {
@@ -199,11 +195,10 @@ func calledEntry(fn syntax.Expr) *language.Entry {
 			fn = x.X
 			continue
 		case *syntax.Ident:
-			b, ok := x.Binding.(*resolve.Binding)
-			if !ok || b.Scope != resolve.Predeclared {
+			if _, ok := predeclared(x); !ok {
 				return nil
 			}
-			if e := language.Lookup(x.Name + name); e != nil && e.Kind == language.Function {
+			if e := language.Lookup(x.Name + name); e.Is(language.Function) {
 				return e
 			}
 		}

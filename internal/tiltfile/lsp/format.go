@@ -84,7 +84,7 @@ func formattable(o *outline) (text, loop string) {
 			gap = spaced(gap)
 		}
 		b.WriteString(gap)
-		if t.kind == tokenName && o.word(i) == "while" {
+		if o.is(i, "while") {
 			b.WriteString(loop)
 		} else {
 			b.WriteString(o.text[t.start:t.end])

@@ -12,11 +12,8 @@ func (s *server) hover(p positionParams) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	i, touching := at.o.tokenAt(at.at)
-	if !touching && i < len(at.o.tokens) && at.o.tokens[i].start == at.at {
-		touching = true
-	}
-	if !touching || at.o.tokens[i].kind != tokenName || at.o.inComment(at.at) {
+	i, ok := at.o.pointed(at.at)
+	if !ok || !at.o.isKind(i, tokenName) {
 		return nil, nil
 	}
 	text := at.describe(i)
@@ -45,7 +42,7 @@ func (p place) describe(i int) string {
 // keywordAt returns the parameter that a name refers to as the keyword of an argument.
 func (p place) keywordAt(i int) (language.Param, bool) {
 	open := p.o.inside[i]
-	if open < 0 || !p.o.is(i+1, "=") || p.o.is(i+2, "=") || p.o.is(i-1, ".") {
+	if open < 0 || !p.o.is(i+1, "=") || p.o.is(i-1, ".") {
 		return language.Param{}, false
 	}
 	e := p.callee(p.o.frame(open, p.o.tokens[i].start))
@@ -58,25 +55,23 @@ func (p place) keywordAt(i int) (language.Param, bool) {
 // describeDefinition describes a name that the text defines.
 func (p place) describeDefinition(v value) string {
 	d := v.def
-	text := d.name
-	switch {
-	case d.entry != nil:
-		text = "def " + strings.ReplaceAll(strings.TrimSuffix(d.entry.Signature().Text, " -> any"), ": any", "")
-	case d.kind == definedVariable:
-		line := p.o.text[d.start:lineEnd(p.o.text, d.start)]
-		text = strings.TrimSpace(line)
+	text, about := d.name, ""
+	switch d.kind {
+	case definedLoad:
+		about = "\nLoaded from `" + d.file + "`.\n"
+	case definedVariable:
+		text = strings.TrimSpace(p.o.text[d.start:lineEnd(p.o.text, d.start)])
+		if v.typ != "" {
+			about = "\nIts type is `" + v.typ + "`.\n"
+		}
 	}
-	out := "```python\n" + text + "\n```\n"
-	if d.kind == definedLoad {
-		out += "\nLoaded from `" + d.file + "`.\n"
+	if d.entry != nil {
+		text = "def " + d.signature()
+		if d.entry.Text != "" {
+			about += "\n" + d.entry.Text + "\n"
+		}
 	}
-	if d.kind == definedVariable && v.typ != "" {
-		out += "\nIts type is `" + v.typ + "`.\n"
-	}
-	if d.entry != nil && d.entry.Text != "" {
-		out += "\n" + d.entry.Text + "\n"
-	}
-	return out
+	return "```python\n" + text + "\n```\n" + about
 }
 
 func (s *server) signatureHelp(p positionParams) (any, error) {

@@ -181,7 +181,7 @@ func moduleShape(module string) *shape {
 		s.names = append(s.names, memberName(e))
 	}
 	s.member = func(name string) *shape {
-		if e := language.Lookup(module + "." + name); e != nil && e.Kind == language.Module {
+		if e := language.Lookup(module + "." + name); e.Is(language.Module) {
 			return moduleShape(e.Name)
 		}
 		return nil
@@ -201,19 +201,15 @@ func predeclared(x syntax.Expr) (string, bool) {
 
 // structShape returns the shape of a value that struct() or module() makes, if all its fields are named.
 func (w *workspace) structShape(p *program, call *syntax.CallExpr, depth int) *shape {
-	if fn, ok := predeclared(call.Fn); !ok || fn != "struct" && fn != "module" {
+	if fn, ok := predeclared(call.Fn); !ok || !slices.Contains([]string{"struct", "module"}, fn) {
 		return nil
 	}
 	fields := map[string]syntax.Expr{}
 	s := &shape{of: "the struct"}
 	for i, arg := range call.Args {
-		switch b, ok := arg.(*syntax.BinaryExpr); {
-		case ok && b.Op == syntax.EQ:
-			id, ok := b.X.(*syntax.Ident)
-			if !ok {
-				return nil
-			}
-			fields[id.Name] = b.Y
+		switch id, x := keywordArgument(arg); {
+		case id != nil:
+			fields[id.Name] = x
 			s.names = append(s.names, id.Name)
 		case i > 0 || isStars(arg):
 			return nil
@@ -228,16 +224,26 @@ func (w *workspace) structShape(p *program, call *syntax.CallExpr, depth int) *s
 	return s
 }
 
+// keywordArgument returns the keyword and the value of an argument; nil if it has no keyword.
+func keywordArgument(arg syntax.Expr) (*syntax.Ident, syntax.Expr) {
+	b, ok := arg.(*syntax.BinaryExpr)
+	if !ok || b.Op != syntax.EQ {
+		return nil, nil
+	}
+	id, _ := b.X.(*syntax.Ident) // always: the parser takes nothing else
+	return id, b.Y
+}
+
 // isStars reports whether an argument is *args or **kwargs.
 func isStars(x syntax.Expr) bool {
 	u, ok := x.(*syntax.UnaryExpr)
-	return ok && (u.Op == syntax.STAR || u.Op == syntax.STARSTAR)
+	return ok && slices.Contains([]syntax.Token{syntax.STAR, syntax.STARSTAR}, u.Op)
 }
 
 // nameShape returns the shape of a name's value.
 func (w *workspace) nameShape(p *program, id *syntax.Ident, depth int) *shape {
 	if name, ok := predeclared(id); ok {
-		if e := language.Lookup(name); e != nil && e.Kind == language.Module {
+		if language.Lookup(name).Is(language.Module) {
 			return moduleShape(name)
 		}
 		return nil

@@ -76,21 +76,26 @@ func newOutline(text string) *outline {
 	return o
 }
 
+// token returns a token; beyond the tokens, it is the zero token.
+func (o *outline) token(i int) token {
+	if i < 0 || i >= len(o.tokens) {
+		return token{}
+	}
+	return o.tokens[i]
+}
+
 // word returns the text of a token, or "" beyond the tokens.
 func (o *outline) word(i int) string {
-	if i < 0 || i >= len(o.tokens) {
-		return ""
-	}
-	return o.text[o.tokens[i].start:o.tokens[i].end]
+	t := o.token(i)
+	return o.text[t.start:t.end]
 }
 
-// is reports whether a token is the given mark or name; false beyond the tokens.
-func (o *outline) is(i int, mark string) bool {
-	return i >= 0 && i < len(o.tokens) && o.tokens[i].is(o.text, mark)
-}
+// is reports whether a token is one of the given marks or words; false beyond the tokens.
+func (o *outline) is(i int, marks ...string) bool { return slices.Contains(marks, o.word(i)) }
 
-func (o *outline) isKind(i int, kind tokenKind) bool {
-	return i >= 0 && i < len(o.tokens) && o.tokens[i].kind == kind
+// isKind reports whether a token has one of the given kinds.
+func (o *outline) isKind(i int, kinds ...tokenKind) bool {
+	return slices.Contains(kinds, o.token(i).kind)
 }
 
 // str returns the text between the quotes of a string.
@@ -105,7 +110,7 @@ func (o *outline) brackets(recover bool) bool {
 	var open []int
 	balanced := true
 	for i, t := range o.tokens {
-		if recover && len(open) > 0 && o.startsStatement(i) {
+		if recover && o.startsStatement(i) {
 			open = nil
 		}
 		o.inside = append(o.inside, lastOr(open, -1))
@@ -116,11 +121,13 @@ func (o *outline) brackets(recover bool) bool {
 		case "(", "[", "{":
 			open = append(open, i)
 		case ")", "]", "}":
+			if !o.is(lastOr(open, -1), partner[w]) {
+				balanced = false
+			}
 			k := len(open) - 1
 			for k >= 0 && o.word(open[k]) != partner[w] {
 				k--
 			}
-			balanced = balanced && k >= 0 && k == len(open)-1
 			if k >= 0 {
 				o.match[open[k]], o.match[i] = i, open[k]
 				open = open[:k]
@@ -128,7 +135,26 @@ func (o *outline) brackets(recover bool) bool {
 		}
 	}
 	o.inside = append(o.inside, lastOr(open, -1))
-	return balanced && len(open) == 0
+	if len(open) > 0 {
+		balanced = false
+	}
+	return balanced
+}
+
+// within reports whether a token is behind an open bracket and before its partner.
+func (o *outline) within(i, open int) bool {
+	return i < len(o.tokens) && i != o.match[open] && o.inside[i] >= open
+}
+
+// separates reports whether a token is a comma directly within a bracket.
+func (o *outline) separates(i, open int) bool { return o.is(i, ",") && o.inside[i] == open }
+
+// opener returns the index of the partner of a closing bracket; -1 if it has none, or is no closing bracket.
+func (o *outline) opener(i int) int {
+	if o.is(i, ")", "]", "}") {
+		return o.match[i]
+	}
+	return -1
 }
 
 func lastOr(list []int, otherwise int) int {
@@ -140,15 +166,13 @@ func lastOr(list []int, otherwise int) int {
 
 // startsStatement reports whether a token is at the very beginning of a line and looks like the start of a statement.
 func (o *outline) startsStatement(i int) bool {
-	t := o.tokens[i]
-	if t.kind != tokenName || t.start > 0 && o.text[t.start-1] != '\n' {
+	if start := o.tokens[i].start; start > 0 && o.text[start-1] != '\n' {
 		return false
 	}
-	switch o.word(i) {
-	case "def", "load", "if", "for", "while", "return", "pass":
-		return true
+	if o.isKind(i, tokenName) {
+		return o.is(i+1, "(", ".", "=")
 	}
-	return o.is(i+1, "(") || o.is(i+1, ".") || o.is(i+1, "=") && !o.is(i+2, "=")
+	return o.is(i, "def", "load", "if", "for", "while", "return", "pass")
 }
 
 // tokenAt returns the index of the name, number or string that contains a place or ends at it; touching is then true.
@@ -160,14 +184,29 @@ func (o *outline) tokenAt(at int) (i int, touching bool) {
 		}
 		return 1
 	})
-	if i > 0 {
-		t := o.tokens[i-1]
-		solid := t.kind == tokenName || t.kind == tokenNumber || t.kind == tokenString
-		if solid && (at <= t.end && t.kind != tokenString || at < t.end || t.kind == tokenString && t.open && at == t.end) {
-			return i - 1, true
-		}
+	if o.token(i - 1).touches(at) {
+		return i - 1, true
 	}
 	return i, false
+}
+
+// touches reports whether a place is in a word, number or string, or at the end of one that could go on there.
+func (t token) touches(at int) bool {
+	switch t.kind {
+	case tokenName, tokenKeyword, tokenNumber:
+		return at <= t.end
+	case tokenString:
+		return at < t.end || t.open
+	}
+	return false
+}
+
+// pointed returns the index of the word, number or string that a place is in or touches; ok is false if there is none, or the
+// place is in a comment.
+func (o *outline) pointed(at int) (i int, ok bool) {
+	i, touching := o.tokenAt(at)
+	begins := i < len(o.tokens) && o.tokens[i].start == at
+	return i, (touching || begins) && !o.inComment(at)
 }
 
 // inComment reports whether a place is in a comment, or at its end.
@@ -180,17 +219,26 @@ func (o *outline) inComment(at int) bool {
 func (o *outline) lookup(name string, at int) *definition {
 	var best *definition
 	for _, d := range o.defs {
-		if d.name != name || at < d.from || at > d.to {
-			continue
-		}
-		switch {
-		case best == nil, d.to-d.from < best.to-best.from:
-			best = d
-		case d.to-d.from == best.to-best.from && (d.start <= at || best.start > at && d.start < best.start):
+		if d.name == name && d.covers(at) && d.nearer(best, at) {
 			best = d
 		}
 	}
 	return best
+}
+
+// covers reports whether a place is in the scope of a definition.
+func (d *definition) covers(at int) bool { return d.from <= at && at <= d.to }
+
+// nearer reports whether a definition is the one to use at a place instead of the best one found before it in the text; nil for
+// none. A smaller scope wins. In one scope it is the last definition before the place, or the first one.
+func (d *definition) nearer(best *definition, at int) bool {
+	if best == nil {
+		return true
+	}
+	if wider := (d.to - d.from) - (best.to - best.from); wider != 0 {
+		return wider < 0
+	}
+	return d.start <= at || d.start < best.start
 }
 
 // visible returns the definitions that can be used at a place, one of each name, in the order of the text.
@@ -198,7 +246,7 @@ func (o *outline) visible(at int) []*definition {
 	var out []*definition
 	seen := map[string]bool{}
 	for _, d := range o.defs {
-		if !seen[d.name] && at >= d.from && at <= d.to {
+		if d.covers(at) && !seen[d.name] {
 			seen[d.name] = true
 			out = append(out, o.lookup(d.name, at))
 		}
@@ -210,11 +258,16 @@ func (o *outline) visible(at int) []*definition {
 func (o *outline) exports() []*definition {
 	var out []*definition
 	for _, d := range o.visible(len(o.text)) {
-		if d.global && d.kind != definedLoad && !strings.HasPrefix(d.name, "_") {
+		if d.exported() {
 			out = append(out, d)
 		}
 	}
 	return out
+}
+
+// exported reports whether other files can load a definition.
+func (d *definition) exported() bool {
+	return d.global && d.kind != definedLoad && !strings.HasPrefix(d.name, "_")
 }
 
 // resourceNames are the parameters whose text names a resource, by builtin.
@@ -236,7 +289,7 @@ func (o *outline) resourceCalls() []resourceCall {
 	var out []resourceCall
 	for i := range o.tokens {
 		params := resourceNames[o.word(i)]
-		if o.tokens[i].kind != tokenName || params == nil || !o.is(i+1, "(") || o.is(i-1, ".") || o.is(i-1, "def") {
+		if !o.is(i+1, "(") || o.is(i-1, ".", "def") {
 			continue
 		}
 		f := o.frame(i+1, len(o.text)+1)

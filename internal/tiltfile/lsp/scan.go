@@ -1,17 +1,24 @@
 package lsp
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // tokenKind is the kind of a token.
 type tokenKind int
 
 const (
-	tokenName tokenKind = iota
+	// tokenNone is the kind of what is beyond the text.
+	tokenNone tokenKind = iota
+	tokenName
+	// tokenKeyword is a word of Starlark, which cannot be a name.
+	tokenKeyword
 	tokenNumber
 	tokenString
 	tokenComment
 	tokenNewline
-	// tokenMark is a single character of punctuation.
+	// tokenMark is a single character of punctuation, or two that end with "=".
 	tokenMark
 )
 
@@ -25,9 +32,12 @@ type token struct {
 	open bool
 }
 
-func (t token) is(text, mark string) bool {
-	return (t.kind == tokenMark || t.kind == tokenName) && text[t.start:t.end] == mark
-}
+// keywordList are the keywords of Starlark.
+var keywordList = []string{"and", "break", "continue", "def", "elif", "else", "for", "if", "in", "lambda", "load", "not", "or",
+	"pass", "return", "while"}
+
+// stringPrefixes are the words that make the string after them a raw string, or one of bytes.
+var stringPrefixes = []string{"r", "b", "rb", "br"}
 
 // scan splits a text into tokens. The text need not be valid: an unterminated token ends with its line, or with the
 // text.
@@ -36,30 +46,54 @@ func scan(text string) []token {
 	for i := 0; i < len(text); {
 		t := token{kind: tokenMark, start: i, end: i + 1}
 		switch c := text[i]; {
-		case c == ' ' || c == '\t' || c == '\r' || c == '\\' && i+1 < len(text) && (text[i+1] == '\n' || text[i+1] == '\r'):
-			i++
-			if c == '\\' {
-				i += len(text[i:]) - len(strings.TrimPrefix(strings.TrimPrefix(text[i:], "\r"), "\n"))
-			}
-			continue
 		case c == '\n':
 			t.kind = tokenNewline
 		case c == '#':
 			t.kind, t.end = tokenComment, lineEnd(text, i)
-		case c == '"' || c == '\'':
+		case isQuote(text, i):
 			t = scanString(text, i, i)
 		case isDigit(c):
 			t.kind, t.end = tokenNumber, wordEnd(text, i)
 		case isNameByte(c):
-			t.kind, t.end = tokenName, wordEnd(text, i)
-			if p := text[i:t.end]; t.end < len(text) && (text[t.end] == '"' || text[t.end] == '\'') && (p == "r" || p == "b" || p == "rb" || p == "br") {
-				t = scanString(text, i, t.end)
-			}
+			t = scanWord(text, i)
+		case blank(text[i:]) > 0:
+			i += blank(text[i:])
+			continue
+		case strings.IndexByte("=!<>+-*/%&|^", c) >= 0:
+			t.end += len(text[i+1:]) - len(strings.TrimPrefix(text[i+1:], "="))
 		}
 		out = append(out, t)
 		i = t.end
 	}
 	return out
+}
+
+// blank returns the length of the white space that a text begins with: spaces, or a line break that a backslash hides.
+func blank(text string) int {
+	for _, space := range []string{" ", "\t", "\\\r\n", "\\\n", "\\\r", "\r"} {
+		if strings.HasPrefix(text, space) {
+			return len(space)
+		}
+	}
+	return 0
+}
+
+// scanWord reads the name or keyword at a place, or the string whose prefix it is.
+func scanWord(text string, start int) token {
+	end := wordEnd(text, start)
+	word := text[start:end]
+	switch {
+	case slices.Contains(keywordList, word):
+		return token{kind: tokenKeyword, start: start, end: end}
+	case isQuote(text, end) && slices.Contains(stringPrefixes, word):
+		return scanString(text, start, end)
+	}
+	return token{kind: tokenName, start: start, end: end}
+}
+
+// isQuote reports whether a string could begin at a place.
+func isQuote(text string, at int) bool {
+	return at < len(text) && strings.IndexByte(`"'`, text[at]) >= 0
 }
 
 // scanString reads the string that starts at start and whose opening quote is at quote.

@@ -1,17 +1,17 @@
 package lsp
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 func (s *server) definition(p positionParams) (any, error) {
 	at, err := s.place(p)
 	if err != nil {
 		return nil, err
 	}
-	i, touching := at.o.tokenAt(at.at)
-	if !touching && i < len(at.o.tokens) && at.o.tokens[i].start == at.at {
-		touching = true
-	}
-	if !touching || at.o.inComment(at.at) {
+	i, ok := at.o.pointed(at.at)
+	if !ok {
 		return nil, nil
 	}
 	if l := at.definitionOf(i); l != nil {
@@ -95,10 +95,7 @@ func (s *server) documentSymbol(p documentParams) (any, error) {
 	}
 	out = append(out, s.resourceSymbols(d)...)
 	slices.SortStableFunc(out, func(a, b documentSymbol) int {
-		if a.Range.Start.Line != b.Range.Start.Line {
-			return a.Range.Start.Line - b.Range.Start.Line
-		}
-		return a.Range.Start.Character - b.Range.Start.Character
+		return cmp.Or(a.Range.Start.Line-b.Range.Start.Line, a.Range.Start.Character-b.Range.Start.Character)
 	})
 	return out, nil
 }
