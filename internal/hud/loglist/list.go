@@ -380,6 +380,9 @@ func (l *List) Rank(seq uint64) (n int, ok bool) {
 	return l.x.rank(seq), true
 }
 
+// Empty reports whether no line of the whole log passes the query.
+func (l *List) Empty() bool { return l.Len() == 0 && l.Looked() >= 1 }
+
 // Looked returns which part of the log was looked at, from 0 to 1.
 func (l *List) Looked() float64 {
 	if l.x == nil {

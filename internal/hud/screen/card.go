@@ -160,7 +160,7 @@ func (u *ui) showCard(c view.Card) {
 // well: its card is awaited first, and the log is left as it is.
 func (u *ui) showOrAwait(name model.ManifestName) {
 	for _, r := range u.frame.View.Rows {
-		if r.Name == name && (r.Status == view.Updating || r.Status == view.Waiting) {
+		if r.Name == name && !r.Settled() {
 			u.wanted, u.wantedUntil, u.wantedLog = name, u.options.Now().Add(wantedTime), true
 			u.say(string(name) + " has just written an error: its card follows if it fails")
 			return
@@ -531,7 +531,7 @@ func (v *cardView) draw(c canvas, area rect) {
 	c.rule(box.x, box.y+box.h-1, box.w, dim)
 	c.text(box.x+1, box.y, box.w-text.Width(laid.right)-3, " "+laid.sign+" "+text.Cut(laid.title, box.w-text.Width(laid.right)-8)+" ", bad)
 	c.text(box.x+box.w-text.Width(laid.right)-1, box.y, text.Width(laid.right), laid.right, dim)
-	for n := 0; n < v.height && v.offset+n < len(rows); n++ {
+	for n := range min(v.height, len(rows)-v.offset) {
 		c.spans(box.x+2, box.y+1+n, box.w-4, rows[v.offset+n])
 		c.linkPlaces(box.x+2, box.y+1+n, box.w-4, v.resource, rows[v.offset+n].String())
 		v.finds.mark(c, box.x+2, box.y+1+n, box.w-4, rows[v.offset+n].String())

@@ -48,10 +48,9 @@ func (u *ui) footer(at place) []verb {
 		if now := u.hintNow(v.name); now != "" && says != "" {
 			says = now
 		}
-		if v.in&at == 0 || says == "" || len(v.keys) == 0 || slices.ContainsFunc(out, func(o verb) bool { return o.name == v.name }) {
-			return
-		}
-		if u.useless(&v) {
+		named := says == "" || slices.ContainsFunc(out, func(o verb) bool { return o.name == v.name })
+		usable := v.worksIn(at) && v.hasKey()
+		if named || !usable || u.useless(&v) {
 			return
 		}
 		v.hint = says

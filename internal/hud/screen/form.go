@@ -201,8 +201,8 @@ func (f *form) line(c canvas, area rect) {
 
 // point implements pointed: a click goes to a field, and switches it.
 func (f *form) point(g gesture) *verb {
-	i := max(0, f.at-f.area.h+1) + g.y - f.area.y
-	if g.kind != press || !f.area.has(g.x, g.y) || i >= len(f.fields) {
+	i := f.area.rowAt(g.x, g.y, max(0, f.at-f.area.h+1), len(f.fields))
+	if g.kind != press || i < 0 {
 		return nil
 	}
 	return &verb{name: "select", do: func(*ui) {

@@ -335,7 +335,7 @@ func states(u *ui) []string {
 			add("log part", c.Part)
 		}
 	}
-	add("focus", u.main.focus)
+	add("focus", slices.Index(focuses, u.main.focus))
 	add("scope", u.main.scope)
 	add("log size", u.main.size)
 	add("side", u.main.side)
@@ -353,6 +353,8 @@ func states(u *ui) []string {
 	return out
 }
 
+var focuses = []focus{{}, {inLog: true}, {alone: true}, {inLog: true, alone: true}}
+
 // statesThatExist names the states that a screen can be in: the types of layers, and the values of enumerations.
 func statesThatExist(t *testing.T) []string {
 	var out []string
@@ -360,7 +362,7 @@ func statesThatExist(t *testing.T) []string {
 		what string
 		n    int
 	}{
-		{"tab", int(view.TabArguments) + 1}, {"aspect", int(view.AspectStuck) + 1}, {"log part", int(view.ErrorsOfLastStep) + 1}, {"focus", int(logAlone) + 1}, {"scope", int(selectedLog) + 1},
+		{"tab", int(view.TabArguments) + 1}, {"aspect", int(view.AspectStuck) + 1}, {"log part", int(view.ErrorsOfLastStep) + 1}, {"focus", len(focuses)}, {"scope", int(selectedLog) + 1},
 		{"log size", int(logSizes)}, {"side", int(sides)}, {"source", int(runtimeLog) + 1}, {"level", len(levels)}, {"time", int(timeModes)}, {"fields", int(fieldModes)},
 		{"order", len(view.Orders())},
 	} {

@@ -29,7 +29,7 @@ func (s hotspots) at(x, y int) string {
 // hotspot returns the effect of a click at a place, whichever view is open; nil if the view decides.
 func (u *ui) hotspot(x, y int) *verb {
 	v := u.verb(u.spots.at(x, y))
-	if v == nil || v.in&u.top().place() == 0 {
+	if !v.worksIn(u.top().place()) {
 		return nil
 	}
 	return v

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -16,14 +17,16 @@ import (
 	"github.com/hone-dev/hone/internal/hud/settings"
 )
 
+// plainKey matches the names of keys that are pressed alone, and of Ctrl with a letter or sign.
+var plainKey = regexp.MustCompile(`^(Ctrl-)?[^-]$|^[^-]+$`)
+
 // keyNames are the keys that have names, by the names in small letters.
 var keyNames = func() map[string]key {
 	names := map[string]key{"space": {letter: ' '}, "up": {named: tcell.KeyUp}, "down": {named: tcell.KeyDown}, "left": {named: tcell.KeyLeft}, "right": {named: tcell.KeyRight}}
 	for k, name := range tcell.KeyNames {
-		if one, isCtrl := strings.CutPrefix(name, "Ctrl-"); isCtrl && len(one) != 1 || strings.Contains(name, "Shift-") || strings.Contains(name, "Meta-") {
-			continue
+		if plainKey.MatchString(name) {
+			names[strings.ToLower(name)] = key{named: k}
 		}
-		names[strings.ToLower(name)] = key{named: k}
 	}
 	names["backspace"] = key{named: tcell.KeyBackspace2}
 	return names

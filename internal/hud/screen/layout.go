@@ -33,7 +33,7 @@ type Layout struct {
 // layout returns the present layout.
 func (u *ui) layout() Layout {
 	m, s := u.main, u.log.shape
-	l := Layout{LogSize: int(m.size), LogRows: m.rows, Zoomed: m.focus.alone(), Side: int(m.side), LogColumns: m.columns, One: m.scope == selectedLog, Source: int(u.log.source), Order: int(u.table.order),
+	l := Layout{LogSize: int(m.size), LogRows: m.rows, Zoomed: m.focus.alone, Side: int(m.side), LogColumns: m.columns, One: m.scope == selectedLog, Source: int(u.log.source), Order: int(u.table.order),
 		Cut: s.cut, Time: int(s.time), Repeats: s.repeats, Fields: int(s.fields)}
 	for _, group := range slices.Sorted(maps.Keys(u.table.folded)) {
 		if u.table.folded[group] {
@@ -48,7 +48,7 @@ func (u *ui) arrange(l Layout) {
 	m := u.main
 	m.size = logSize(valid(l.LogSize, int(logSizes)))
 	m.side = side(valid(l.Side, int(sides)))
-	m.rows, m.columns, m.focus = max(l.LogRows, 0), max(l.LogColumns, 0), focusOf(false, l.Zoomed)
+	m.rows, m.columns, m.focus = max(l.LogRows, 0), max(l.LogColumns, 0), focus{alone: l.Zoomed}
 	if m.scope = everyLog; l.One {
 		m.scope = selectedLog
 	}

@@ -33,14 +33,26 @@ type listLine struct {
 	nrows int
 }
 
+// opens reports whether a line can be selected, and covers a row.
+func (l listLine) opens(row int) bool { return l.Selectable() && between(row, l.row, l.row+l.nrows) }
+
 var _ mover = (*lineList)(nil)
 
 // toggle unfolds a line, or folds it.
 func (d *lineList) toggle(key string) {
+	if d.opened[key] {
+		delete(d.opened, key)
+		return
+	}
+	d.open(key)
+}
+
+// open unfolds a line.
+func (d *lineList) open(key string) {
 	if d.opened == nil {
 		d.opened = map[string]bool{}
 	}
-	d.opened[key] = !d.opened[key]
+	d.opened[key] = true
 }
 
 // reset goes to the beginning of other lines.
@@ -67,23 +79,28 @@ func (d *lineList) move(by int) {
 		step = -1
 	}
 	for ; by != 0; by -= step {
-		next := d.cursor + step
-		for next >= 0 && next < len(d.lines) && !d.lines[next].Selectable() {
-			next += step
-		}
-		if next < 0 || next >= len(d.lines) || !d.near(next) {
+		if next := d.next(step); next >= 0 && d.near(next) {
+			d.cursor = next
+			d.reveal()
+		} else {
 			d.scroll(step)
-			continue
 		}
-		d.cursor = next
-		d.reveal()
 	}
+}
+
+// next returns the next line in a direction that can be selected; -1 if there is none.
+func (d *lineList) next(step int) int {
+	for i := d.cursor + step; between(i, 0, len(d.lines)); i += step {
+		if d.lines[i].Selectable() {
+			return i
+		}
+	}
+	return -1
 }
 
 // near reports whether a line is in sight, or becomes visible by scrolling one row.
 func (d *lineList) near(i int) bool {
-	l := d.lines[i]
-	return l.row >= d.offset-1 && l.row < d.offset+d.area.h+1
+	return between(d.lines[i].row, d.offset-1, d.offset+d.area.h+1)
 }
 
 func (d *lineList) scroll(rows int) {
@@ -99,7 +116,7 @@ func (d *lineList) reveal() {
 func (d *lineList) turn(pages int) {
 	d.scroll(pages * max(1, d.area.h-1))
 	for i, l := range d.lines { // the cursor stays in sight
-		if l.row >= d.offset && l.row < d.offset+d.area.h && l.Selectable() {
+		if l.Selectable() && between(l.row, d.offset, d.offset+d.area.h) {
 			d.cursor = i
 			break
 		}
@@ -139,8 +156,8 @@ func (d *lineList) add(l view.Line, above string, width int) {
 	n := len(l.Rows(width))
 	d.lines = append(d.lines, listLine{l, key, d.rows, n})
 	d.rows += n
-	if d.finds.deep && !d.opened[key] && d.hides(l) {
-		d.toggle(key)
+	if d.finds.deep && d.hides(l) {
+		d.open(key)
 	}
 	if d.opened[key] {
 		for _, f := range l.Folded {
@@ -156,7 +173,7 @@ func (d *lineList) hides(l view.Line) bool {
 
 // line returns the selected line; nil if there is none.
 func (d *lineList) line() *listLine {
-	if d.cursor >= 0 && d.cursor < len(d.lines) && d.lines[d.cursor].Selectable() {
+	if between(d.cursor, 0, len(d.lines)) && d.lines[d.cursor].Selectable() {
 		return &d.lines[d.cursor]
 	}
 	return nil
@@ -171,7 +188,7 @@ func (d *lineList) draw(c canvas, area rect) {
 	for i, l := range d.lines {
 		for n, row := range l.Rows(width) {
 			y := area.y + l.row + n - d.offset
-			if y < area.y || y >= area.y+area.h {
+			if !between(y, area.y, area.y+area.h) {
 				continue
 			}
 			c.spans(area.x+2, y, width, row)
@@ -212,24 +229,21 @@ func (d *lineList) arrive(width int) {
 
 // follow selects the line with the match that the user is at.
 func (d *lineList) follow() {
-	if f := &d.finds; f.at >= 0 && f.at < len(f.rows) {
-		for i, l := range d.lines {
-			if row := f.rows[f.at]; row >= l.row && row < l.row+l.nrows && l.Selectable() {
-				d.cursor = i
-			}
+	f := &d.finds
+	if !between(f.at, 0, len(f.rows)) {
+		return
+	}
+	for i, l := range d.lines {
+		if l.opens(f.rows[f.at]) {
+			d.cursor = i
 		}
 	}
 }
 
 // at returns the line at a place of the terminal; -1 if none can be selected there.
 func (d *lineList) at(x, y int) int {
-	row := d.offset + y - d.area.y
-	for i, l := range d.lines {
-		if d.area.has(x, y) && row >= l.row && row < l.row+l.nrows && l.Selectable() {
-			return i
-		}
-	}
-	return -1
+	row := d.area.rowAt(x, y, d.offset, d.rows)
+	return slices.IndexFunc(d.lines, func(l listLine) bool { return l.opens(row) })
 }
 
 // point returns the effect of a gesture of the mouse: the wheel scrolls, a click selects, a double click opens.

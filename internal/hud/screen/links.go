@@ -54,10 +54,19 @@ func newLinks(o Options) *links {
 	return &links{on: o.About.Abilities().Links && !o.Settings.NoLinks, host: o.About.Host, places: map[placeName]placeFound{}, wanted: map[placeName]bool{}}
 }
 
+// linkSchemes are the addresses that a terminal is given.
+var linkSchemes = []string{"http", "https", "file"}
+
+// active reports whether links are made; nil makes none.
+func (l *links) active() bool { return l != nil && l.on }
+
+// toFiles reports whether links lead to files, which are on the user's machine.
+func (l *links) toFiles() bool { return l.active() && l.host != "" }
+
 // link makes a link of a part of a drawn line.
 func (c canvas) link(x, y, width int, address string) {
 	scheme, _, _ := strings.Cut(address, ":")
-	if c.links == nil || !c.links.on || width <= 0 || scheme != "http" && scheme != "https" && scheme != "file" {
+	if !c.links.active() || width <= 0 || !slices.Contains(linkSchemes, scheme) {
 		return
 	}
 	c.restyle(x, y, width, func(s tcell.Style) tcell.Style { return s.Url(address) })
@@ -84,7 +93,7 @@ func (c canvas) linkLine(x, y, width int, to view.Target, row view.Cell) {
 
 // linkPlaces makes links of the files that a drawn text of a resource names.
 func (c canvas) linkPlaces(x, y, width int, resource model.ManifestName, s string) {
-	if c.links == nil || !c.links.on || c.links.host == "" || !strings.ContainsAny(s, `:("`) {
+	if !c.links.toFiles() || !strings.ContainsAny(s, `:("`) {
 		return
 	}
 	for _, p := range logline.Places(s) {
@@ -95,26 +104,22 @@ func (c canvas) linkPlaces(x, y, width int, resource model.ManifestName, s strin
 
 // place returns the address of a file that output names; empty if that is not known, or not known yet.
 func (l *links) place(resource model.ManifestName, p logline.Place) string {
-	name := placeName{resource, p.File}
-	found, ok := l.places[name]
-	if !ok || l.now.Sub(found.at) > placeTime {
-		l.wanted[name] = true
-	}
-	if found.path == "" {
-		return ""
-	}
-	return l.file(found.path, p.Line)
+	return l.file(l.path(placeName{resource, p.File}), p.Line)
 }
 
-// known reports whether a file that output names is in the source tree. If that is not known yet, it is looked for, and known in a
-// later frame.
-func (l *links) known(resource model.ManifestName, p logline.Place) bool {
-	name := placeName{resource, p.File}
-	found, ok := l.places[name]
-	if !ok || l.now.Sub(found.at) > placeTime {
+// path returns the path of a file that output names; empty if it is not in the source tree. If that is not known yet, it is looked
+// for, and known in a later frame.
+func (l *links) path(name placeName) string {
+	found := l.places[name]
+	if l.now.Sub(found.at) > placeTime {
 		l.wanted[name] = true
 	}
-	return found.path != ""
+	return found.path
+}
+
+// known reports whether a file that output names is in the source tree, as path does.
+func (l *links) known(resource model.ManifestName, p logline.Place) bool {
+	return l.path(placeName{resource, p.File}) != ""
 }
 
 // file returns the address of a file of this machine, at a line unless that is 0.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -135,7 +136,7 @@ func (p *logPane) query() loglist.Query {
 
 // show chooses whose log is shown, from its end.
 func (p *logPane) show(s subject) {
-	if s.title == p.subject.title && slices.Equal(s.names, p.subject.names) && (s.names == nil) == (p.subject.names == nil) {
+	if reflect.DeepEqual(s, p.subject) {
 		return
 	}
 	p.subject, p.follow, p.cursor, p.anchor, p.region = s, true, 0, 0, nil
@@ -283,7 +284,7 @@ func (p *logPane) readRows() {
 func (r rowReader) from(at spot, n int) (rows []rowOf, end bool) {
 	items := r.list.ItemsAfter(at.seq-1, n+1, r.fold)
 	rows = r.flatten(items)
-	for len(rows) > 0 && rows[0].item.First == at.seq && rows[0].row < at.row {
+	for len(rows) > 0 && rows[0].spot().compare(at) < 0 {
 		rows = rows[1:]
 	}
 	if len(rows) > n {
@@ -550,25 +551,30 @@ func (p *logPane) jump(spans []logstore.SpanInfo, back bool) bool {
 	} else if !p.follow && len(p.rows) > 0 {
 		at = p.rows[0].item.First
 	}
-	var best uint64
-	for _, span := range spans {
-		first := span.First
-		switch {
-		case back && first < at && first > best, !back && first > at && (best == 0 || first < best):
-			best = first
-		}
+	begins := make([]uint64, len(spans))
+	for i, span := range spans {
+		begins[i] = span.First
 	}
-	if best == 0 {
+	slices.Sort(begins)
+	begins = slices.Compact(begins)
+	i, here := slices.BinarySearch(begins, at)
+	switch {
+	case back:
+		i--
+	case here:
+		i++
+	}
+	if !between(i, 0, len(begins)) {
 		return false
 	}
-	p.reveal(best)
+	p.reveal(begins[i])
 	return true
 }
 
 // at returns the number of the item at a place of the terminal; zero if there is none.
 func (p *logPane) at(x, y int) uint64 {
-	i := y - p.area.y
-	if !p.area.has(x, y) || i >= len(p.rows) {
+	i := p.area.rowAt(x, y, 0, len(p.rows))
+	if i < 0 {
 		return 0
 	}
 	return p.rows[i].item.First
@@ -591,7 +597,7 @@ func (p *logPane) draw(c canvas, area rect) {
 	}
 	from, to := p.selection()
 	for i, r := range p.rows {
-		selected := p.focused && p.cursor != 0 && r.item.First >= from && r.item.First <= to
+		selected := p.focused && from <= r.item.First && r.item.First <= to // none is 0, as without a cursor
 		r.item.draw(c, rect{area.x, area.y + i, area.w, 1}, r.row, p.now)
 		p.mark(c, rect{area.x, area.y + i, area.w, 1}, r, selected)
 		if r.row == 0 {

@@ -18,25 +18,10 @@ const (
 	besideTable = 120
 )
 
-// focus selects the pane that receives keys, and whether the other one is shown as well.
-type focus uint8
-
-const (
-	tableFocus focus = iota
-	logFocus
-	tableAlone // zoomed
-	logAlone   // zoomed
-)
-
-// inLog reports whether keys go to the log.
-func (f focus) inLog() bool { return f == logFocus || f == logAlone }
-
-// alone reports whether only the pane with the focus is shown.
-func (f focus) alone() bool { return f == tableAlone || f == logAlone }
-
-// focusOf returns the focus with the given properties.
-func focusOf(inLog, alone bool) focus {
-	return map[[2]bool]focus{{false, false}: tableFocus, {true, false}: logFocus, {false, true}: tableAlone, {true, true}: logAlone}[[2]bool{inLog, alone}]
+// focus is the pane that receives keys.
+type focus struct {
+	// inLog is set if keys go to the log, alone if only the pane with the focus is shown: it is zoomed.
+	inLog, alone bool
 }
 
 // scope is whose log is shown.
@@ -91,7 +76,10 @@ var _ layer = (*mainView)(nil)
 func (m *mainView) tiny() bool { return m.ui.screen.tiny() }
 
 // turns reports whether table and log take turns.
-func (m *mainView) turns() bool { return m.focus.alone() || m.ui.screen.turns() && !m.beside() }
+func (m *mainView) turns() bool { return m.focus.alone || m.narrow() }
+
+// narrow reports whether the terminal has no room for table and log at the same time.
+func (m *mainView) narrow() bool { return m.ui.screen.turns() && !m.beside() }
 
 // beside reports whether the log stands beside the table.
 func (m *mainView) beside() bool {
@@ -107,7 +95,10 @@ func (m *mainView) beside() bool {
 }
 
 func (m *mainView) place() place {
-	if m.focus.inLog() || m.size == fullLog && !m.turns() || m.tiny() {
+	switch {
+	case m.focus.inLog, m.tiny():
+		return inLog
+	case m.size == fullLog && !m.turns():
 		return inLog
 	}
 	return inTable
@@ -123,7 +114,7 @@ func (m *mainView) mover() mover {
 }
 
 // goTo gives a pane the focus.
-func (m *mainView) goTo(log bool) { m.focus = focusOf(log, m.focus.alone()) }
+func (m *mainView) goTo(log bool) { m.focus.inLog = log }
 
 // share divides an area between table and log.
 func (m *mainView) share(area rect) (table, log rect) {
@@ -187,7 +178,7 @@ func (m *mainView) bringLog() {
 	if _, log := m.share(m.area); m.area.empty() || !log.empty() {
 		return
 	}
-	m.focus = focusOf(false, false)
+	m.focus = focus{}
 	if _, log := m.share(m.area); log.empty() {
 		m.goTo(true)
 	}
@@ -233,13 +224,13 @@ func (u *ui) resize(by int) { u.main.resize(by) }
 
 func (u *ui) cycleSize() {
 	m := u.main
-	m.rows, m.columns, m.focus = 0, 0, focusOf(m.focus.inLog(), false)
+	m.rows, m.columns, m.focus.alone = 0, 0, false
 	m.size = (m.size + 1) % logSizes
 	u.sayOnePane()
 }
 
 func (u *ui) zoom() {
-	u.main.focus = focusOf(u.main.place() == inLog, !u.main.focus.alone())
+	u.main.focus = focus{inLog: u.main.place() == inLog, alone: !u.main.focus.alone}
 	u.sayOnePane()
 }
 
@@ -267,16 +258,16 @@ func (u *ui) turnSide() {
 func (u *ui) switchFocus() {
 	m := u.main
 	if m.size == fullLog {
-		m.size, m.focus = halfLog, focusOf(true, m.focus.alone())
+		m.size, m.focus.inLog = halfLog, true
 	}
-	m.goTo(!m.focus.inLog())
+	m.goTo(!m.focus.inLog)
 }
 
 // close returns from a zoomed pane to both, and from the log to the table.
 func (m *mainView) close() bool {
 	switch {
-	case m.focus.alone():
-		m.focus = focusOf(m.focus.inLog(), false)
+	case m.focus.alone:
+		m.focus.alone = false
 	case m.place() == inLog && !m.tiny():
 		m.goTo(false)
 		if m.size == fullLog {

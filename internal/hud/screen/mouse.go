@@ -113,19 +113,31 @@ func (m *mainView) point(g gesture) *verb {
 		case press, doubleClick, dropped, wheelUp, wheelDown:
 		}
 	case onTable:
-		i := m.table.at(g.x, g.y)
-		switch {
-		case i < 0:
-		case g.kind == press:
-			return &verb{name: "select-row", do: func(*ui) { m.goTo(false); m.table.choose(i) }}
-		case g.kind == click && m.table.endpoint(i, g.x) != "":
-			return &verb{name: "open-port", do: func(*ui) { u.open(m.table.endpoint(i, g.x)) }}
-		case g.kind == click && m.table.lines[i].row == nil && g.x < m.table.area.x+4, g.kind == doubleClick:
-			return u.verb("details")
+		if i := m.table.at(g.x, g.y); i >= 0 {
+			return m.pointRow(g, i)
 		}
 	case onLog:
 		return m.pointLog(g)
 	case nowhere:
+	}
+	return nil
+}
+
+// pointRow returns the effect of a gesture on a line of the table.
+func (m *mainView) pointRow(g gesture, i int) *verb {
+	switch g.kind {
+	case press:
+		return &verb{name: "select-row", do: func(*ui) { m.goTo(false); m.table.choose(i) }}
+	case doubleClick:
+		return m.ui.verb("details")
+	case click:
+		if m.table.endpoint(i, g.x) != "" {
+			return &verb{name: "open-port", do: func(*ui) { m.ui.open(m.table.endpoint(i, g.x)) }}
+		}
+		if onMark := g.x < m.table.area.x+4; onMark && m.table.lines[i].heading() {
+			return m.ui.verb("details")
+		}
+	case drag, dropped, wheelUp, wheelDown:
 	}
 	return nil
 }
@@ -177,7 +189,7 @@ func (m *mainView) pointLog(g gesture) *verb {
 		return &verb{name: "select-text", do: func(*ui) { m.dragLog(g) }}
 	case dropped:
 		switch {
-		case p.region != nil && !p.region.empty():
+		case !p.region.empty():
 			return &verb{name: "copy-region", do: (*ui).copyRegion}
 		case p.anchor != 0 && p.anchor != p.cursor:
 			return m.ui.verb("copy")
@@ -263,9 +275,17 @@ func (m *mainView) pane(x, y int) pane {
 		return onTable
 	case m.log.at(x, y) != 0:
 		return onLog
-	case m.log.bare || m.log.area.h <= 0 || m.table.area.h <= 0:
-	case m.beside() && x == m.log.area.x-1, !m.beside() && y == m.log.area.y-1:
+	case m.log.bare, m.log.area.h <= 0, m.table.area.h <= 0:
+	case m.onBorder(x, y):
 		return onBorder
 	}
 	return nowhere
+}
+
+// onBorder reports whether a place is on the border of the log: the line beside it, or its title.
+func (m *mainView) onBorder(x, y int) bool {
+	if m.beside() {
+		return x == m.log.area.x-1
+	}
+	return y == m.log.area.y-1
 }

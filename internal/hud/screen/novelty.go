@@ -2,6 +2,8 @@ package screen
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -161,11 +163,7 @@ func (u *ui) brought(width int) view.Cell {
 		return u.strip(width, string(c.Resource), what, view.Files(c.Saved))
 	}
 	for _, r := range u.frame.View.Rows {
-		k := u.log.known[r.Name]
-		if k == nil || k.since == 0 || k.since == u.seenErrors[r.Name] {
-			continue
-		}
-		if line, n := k.patterns.NewError(k.since); n > 0 {
+		if k, line := u.unseenError(r.Name); k != nil {
 			return u.strip(width, string(r.Name), text.Clean(line.Text), view.Files(k.saved))
 		}
 	}
@@ -206,15 +204,25 @@ func (u *ui) strip(width int, name, what, files string) view.Cell {
 // failing: its card shows why.
 func (u *ui) newError() (name model.ManifestName, found bool) {
 	for _, r := range u.frame.View.Rows {
-		k := u.log.known[r.Name]
-		if k == nil || k.since == 0 || k.since == u.seenErrors[r.Name] || r.Err() != "" {
-			continue
-		}
-		if _, n := k.patterns.NewError(k.since); n > 0 {
+		if k, _ := u.unseenError(r.Name); k != nil && r.Err() == "" {
 			return r.Name, true
 		}
 	}
 	return "", false
+}
+
+// unseenError returns the first error that the last update of a resource has brought, if the user has not seen it; k is nil
+// if there is none.
+func (u *ui) unseenError(name model.ManifestName) (k *known, line logstore.Line) {
+	k = u.log.known[name]
+	if k == nil || k.since == 0 {
+		return nil, line
+	}
+	line, n := k.patterns.NewError(k.since)
+	if n == 0 || k.since == u.seenErrors[name] {
+		return nil, line
+	}
+	return k, line
 }
 
 // showNewError shows the first error that the last update of a resource has brought, which newError has found. If it was the
@@ -245,17 +253,7 @@ func (u *ui) markLine() {
 // nextMark goes to the next marked line, and from the last one to the first.
 func (u *ui) nextMark() {
 	p := u.log
-	var next, first uint64
-	for seq := range p.marked {
-		if seq > p.cursor && (next == 0 || seq < next) {
-			next = seq
-		}
-		if first == 0 || seq < first {
-			first = seq
-		}
-	}
-	if next == 0 {
-		next = first
-	}
-	p.reveal(next)
+	marked := slices.Sorted(maps.Keys(p.marked))
+	next, _ := slices.BinarySearch(marked, p.cursor+1)
+	p.reveal(marked[next%len(marked)])
 }

@@ -170,18 +170,25 @@ func (o *outlet) Start() error {
 // Stop implements tcell.Tty.
 func (o *outlet) Stop() error {
 	o.mu.Lock()
-	if o.open && o.can.Colors {
-		o.send(leaveColours)
-	}
-	if o.open && !o.noTitle {
-		o.send(titleOf("") + restoreTitle)
-	}
-	if o.open && o.progress != attention.NoProgress {
-		o.sendProgress(attention.NoProgress)
+	if o.open {
+		o.takeBack()
 	}
 	o.open = false
 	o.mu.Unlock()
 	return o.Tty.Stop()
+}
+
+// takeBack takes back what the terminal was asked for. The lock must be held.
+func (o *outlet) takeBack() {
+	if o.can.Colors {
+		o.send(leaveColours)
+	}
+	if !o.noTitle {
+		o.send(titleOf("") + restoreTitle)
+	}
+	if o.progress != attention.NoProgress {
+		o.sendProgress(attention.NoProgress)
+	}
 }
 
 // ask asks for the background. The lock must be held.

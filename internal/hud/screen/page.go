@@ -2,6 +2,7 @@ package screen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gdamore/tcell/v2"
@@ -96,15 +97,13 @@ func (f *textFinder) arrive(first *int, height int) {
 		return
 	}
 	f.fresh = false
-	for i, row := range f.rows {
-		if row >= *first || f.at < 0 {
-			f.at = i
-		}
-		if row >= *first {
-			break
-		}
+	if len(f.rows) == 0 {
+		return
 	}
-	if f.at >= 0 && (f.rows[f.at] < *first || f.rows[f.at] >= *first+height) {
+	if f.at = slices.IndexFunc(f.rows, func(row int) bool { return row >= *first }); f.at < 0 {
+		f.at = 0
+	}
+	if !between(f.rows[f.at], *first, *first+height) {
 		*first = max(0, f.rows[f.at]-height/3)
 	}
 }
@@ -162,7 +161,7 @@ func (u *ui) findInTextAgain(back bool) {
 	if back {
 		next = f.at - 1
 	}
-	if next < 0 || next >= len(f.rows) {
+	if !between(next, 0, len(f.rows)) {
 		u.say(fmt.Sprintf("%q: this is the %s match", f.found.Text, map[bool]string{true: "first", false: "last"}[back]))
 		return
 	}

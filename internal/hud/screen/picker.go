@@ -157,7 +157,7 @@ func (p *picker) edit(change func()) {
 
 // pick carries out a line of the list; one that is not possible says why and stays.
 func (p *picker) pick(at int) {
-	if at < 0 || at >= len(p.found) {
+	if !between(at, 0, len(p.found)) {
 		return
 	}
 	c := p.choices[p.found[at]]
@@ -188,7 +188,7 @@ func (p *picker) draw(c canvas, area rect) {
 		widest, keys = max(widest, text.Width(ch.text)), max(keys, text.Width(ch.key))
 	}
 	widest = min(widest, p.area.w/2)
-	for i := 0; i < p.area.h && p.offset+i < len(p.found); i++ {
+	for i := range min(p.area.h, len(p.found)-p.offset) {
 		ch, y := p.choices[p.found[p.offset+i]], p.area.y+i
 		tone := view.Plain
 		if ch.off != "" {
@@ -232,11 +232,11 @@ func (p *picker) point(g gesture) *verb {
 	case wheelDown:
 		return &verb{name: "scroll", do: func(*ui) { p.move(wheelRows) }}
 	case press:
-		if at := p.offset + g.y - p.area.y; p.area.has(g.x, g.y) && at < len(p.found) {
+		if at := p.area.rowAt(g.x, g.y, p.offset, len(p.found)); at >= 0 {
 			return &verb{name: "select-choice", do: func(*ui) { p.at = at }}
 		}
 	case click:
-		if at := p.offset + g.y - p.area.y; p.area.has(g.x, g.y) && at == p.at {
+		if at := p.area.rowAt(g.x, g.y, p.offset, len(p.found)); at >= 0 && at == p.at {
 			return &verb{name: "choose", do: func(*ui) { p.pick(at) }}
 		}
 	case doubleClick, drag, dropped:

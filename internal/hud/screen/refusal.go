@@ -78,7 +78,7 @@ var refusals = map[string]func(u *ui) error{
 		return nil
 	},
 	"mark": func(u *ui) error {
-		if l := u.table.current(); l != nil && l.row != nil && l.row.Name == model.TiltfileName {
+		if u.table.current().single() {
 			return problem.New("the Tiltfile is not marked together with resources", "act on it while it is selected")
 		}
 		return u.noLine()
@@ -143,7 +143,7 @@ var refusals = map[string]func(u *ui) error{
 
 // refusal returns why a verb cannot be done now; nil if it can.
 func (u *ui) refusal(v *verb) error {
-	if u.stopping && slices.ContainsFunc(wishes, func(w verb) bool { return w.name == v.name }) {
+	if u.stopping && v.asks() {
 		return problem.New("the session is stopping", "")
 	}
 	if refuse := refusals[v.name]; refuse != nil {
@@ -213,7 +213,7 @@ func (u *ui) nothing() error {
 		return problem.New("no resource is selected here", "")
 	case l == nil && u.table.query != "":
 		return problem.New("no resource matches "+u.table.query, u.keyOf("back", "shows all of them"))
-	case l != nil && l.row == nil:
+	case l.heading():
 		return problem.New("a group is selected", "choose one of its resources")
 	}
 	return problem.New("no resource is selected", "")
@@ -293,14 +293,16 @@ func (u *ui) noGroup(fold bool) error {
 		return u.nothing()
 	case u.table.order != view.ByGroup:
 		return problem.New("in this order there are no groups", u.keyOf("sort", "changes the order"))
-	case !slices.ContainsFunc(u.table.lines, func(o tableLine) bool { return o.row == nil }):
+	case !u.table.groups():
 		return problem.New("there are no groups", "labels=[…] in the Tiltfile makes them")
-	case l.row != nil && l.row.Name == model.TiltfileName:
+	case l.single():
 		return problem.New("the Tiltfile is in no group", "")
-	case l.row != nil && !fold:
-		return problem.New(string(l.row.Name)+" hides nothing", u.keyOf("details", "shows its details"))
-	case l.row == nil && u.table.folded[l.group] == fold:
-		return problem.New(map[bool]string{true: "the group is folded already", false: "the group is not folded"}[fold], "")
+	case l.heading():
+		if u.table.folded[l.group] == fold {
+			return problem.New(map[bool]string{true: "the group is folded already", false: "the group is not folded"}[fold], "")
+		}
+	case !fold:
+		return problem.New(string(l.name())+" hides nothing", u.keyOf("details", "shows its details"))
 	}
 	return nil
 }
@@ -325,7 +327,9 @@ func (u *ui) nothingMore() error {
 	if it == nil {
 		return u.noLines()
 	}
-	if p := u.log; !p.opened[it.First] && len(p.wrap(*it, true).rows) == len(p.wrap(*it, false).rows) {
+	p := u.log
+	more := len(p.wrap(*it, true).rows) - len(p.wrap(*it, false).rows)
+	if !p.opened[it.First] && more == 0 {
 		return problem.New("this line is shown whole: it has no fields and no repeats", "")
 	}
 	return nil
@@ -333,7 +337,7 @@ func (u *ui) nothingMore() error {
 
 // noLog refuses where the log has no line, unless its lines are still being looked for.
 func (u *ui) noLog() error {
-	if u.log.list != nil && u.log.list.Len() == 0 && u.log.list.Looked() >= 1 {
+	if l := u.log.list; l != nil && l.Empty() {
 		return u.noLines()
 	}
 	return nil
@@ -362,10 +366,16 @@ func (u *ui) noSearch() error {
 
 // onePane refuses where the terminal has room for one pane only.
 func (u *ui) onePane() error {
-	if u.screen.tiny() || u.screen.turns() && !u.main.beside() {
-		return problem.New("this terminal has room for one pane only", map[bool]string{true: "enlarge it", false: u.keyOf("switch", "goes to the other one")}[u.screen.tiny()])
+	var mend string
+	switch {
+	case u.screen.tiny():
+		mend = "enlarge it"
+	case u.main.narrow():
+		mend = u.keyOf("switch", "goes to the other one")
+	default:
+		return nil
 	}
-	return nil
+	return problem.New("this terminal has room for one pane only", mend)
 }
 
 // noBorder refuses where no border can be moved.
@@ -380,12 +390,8 @@ func (u *ui) noBorder() error {
 }
 
 func (u *ui) leadsNowhere() error {
-	list, _ := u.lines()
-	if list == nil || list.line() == nil {
+	if list, _ := u.lines(); list == nil || list.line() == nil {
 		return problem.New("there is no line that leads anywhere", "")
-	}
-	if l := list.line(); !l.Selectable() {
-		return problem.New("this line leads nowhere", "")
 	}
 	return nil
 }
@@ -433,10 +439,10 @@ func (u *ui) elsewhere(v verb, at place) string {
 			continue
 		}
 		by := u.verb(p.by)
-		if by != nil && by.in&at == 0 { // its key works once this view is closed
+		if by != nil && !by.worksIn(at) { // its key works once this view is closed
 			by = u.verb("back")
 		}
-		if by == nil || len(by.keys) == 0 {
+		if !by.hasKey() {
 			return "works " + p.name
 		}
 		return fmt.Sprintf("works %s (%s)", p.name, by.keys[0])
@@ -461,7 +467,7 @@ func (u *ui) stray(k key) error {
 
 // keyOf describes the key of a verb: "? lists all keys"; empty if it has none.
 func (u *ui) keyOf(name, does string) string {
-	if v := u.verb(name); v != nil && len(v.keys) > 0 {
+	if v := u.verb(name); v.hasKey() {
 		return v.keys[0].String() + " " + does
 	}
 	return ""

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"unicode/utf8"
@@ -22,16 +23,23 @@ type textSpot struct {
 	col int
 }
 
-// before reports whether a row is above another one.
-func (s spot) before(o spot) bool { return s.seq < o.seq || s.seq == o.seq && s.row < o.row }
+// compare orders rows as they are read.
+func (s spot) compare(o spot) int {
+	return cmp.Or(cmp.Compare(s.seq, o.seq), cmp.Compare(s.row, o.row))
+}
+
+// compare orders places in the text as they are read.
+func (s textSpot) compare(o textSpot) int {
+	return cmp.Or(s.spot.compare(o.spot), cmp.Compare(s.col, o.col))
+}
 
 // mostRegion bounds the rows of a region, and regionStep the rows that are read at a time.
 const mostRegion, regionStep = 20_000, 256
 
 // textAt returns the place in the text that is shown at a place of the terminal; ok is false outside of the text.
 func (p *logPane) textAt(x, y int) (at textSpot, ok bool) {
-	i := y - p.area.y
-	if !p.area.has(x, y) || i >= len(p.rows) {
+	i := p.area.rowAt(x, y, 0, len(p.rows))
+	if i < 0 {
 		return textSpot{}, false
 	}
 	r := p.rows[i]
@@ -41,10 +49,10 @@ func (p *logPane) textAt(x, y int) (at textSpot, ok bool) {
 // columns returns which columns of a row are selected, the end excluded; none if end is not greater than start.
 func (g *region) columns(at spot) (start, end int) {
 	first, last := g.from, g.to
-	if last.before(first.spot) || last.spot == first.spot && last.col < first.col {
+	if last.compare(first) < 0 {
 		first, last = last, first
 	}
-	if at.before(first.spot) || last.before(at) {
+	if at.compare(first.spot) < 0 || last.spot.compare(at) < 0 {
 		return 0, 0
 	}
 	if g.block {
@@ -60,29 +68,35 @@ func (g *region) columns(at spot) (start, end int) {
 	return start, end
 }
 
-// empty reports whether the mouse has not moved yet.
-func (g *region) empty() bool { return g.from == g.to }
+// empty reports whether there is no region, or the mouse has not moved yet.
+func (g *region) empty() bool { return g == nil || g.from == g.to }
 
 // drawRegion highlights the selected text of a row.
 func (p *logPane) drawRegion(c canvas, area rect, r rowOf) {
-	if p.region == nil || p.region.empty() {
+	if p.region.empty() {
 		return
 	}
 	start, end := p.region.columns(r.spot())
+	room := area.w - r.item.indent
 	at := 0
 	for _, g := range r.item.rows[r.row] {
-		if at >= start-g.Width+1 && at < end && area.x+r.item.indent+at+g.Width <= area.x+area.w {
+		if between(at, start-g.Width+1, end) && at+g.Width <= room {
 			c.restyle(area.x+r.item.indent+at, area.y, g.Width, func(s tcell.Style) tcell.Style { return s.Reverse(true) })
 		}
 		at += g.Width
 	}
 }
 
+// beginsLine reports whether a row is the first one of a line.
+func (r rowOf) beginsLine() bool {
+	return r.row == 0 || r.item.starts[r.row] != r.item.starts[r.row-1]
+}
+
 // regionText returns the text of a region. Rows that are one line are joined, unless a block was selected. whole is false if it
 // was too much.
 func (r rowReader) regionText(ctx context.Context, g *region) (s string, whole bool) {
 	top, bottom := g.from.spot, g.to.spot
-	if bottom.before(top) {
+	if bottom.compare(top) < 0 {
 		top, bottom = bottom, top
 	}
 	var b strings.Builder
@@ -93,16 +107,16 @@ func (r rowReader) regionText(ctx context.Context, g *region) (s string, whole b
 			if i == 0 && n > 0 {
 				continue // the last one of the step before
 			}
-			if bottom.before(r.spot()) {
+			if bottom.compare(r.spot()) < 0 {
 				return b.String(), true
 			}
-			if n > 0 && (g.block || r.row == 0 || r.item.starts[r.row] != r.item.starts[r.row-1]) {
+			if n > 0 && (g.block || r.beginsLine()) {
 				b.WriteByte('\n')
 			}
 			start, end := g.columns(r.spot())
 			at := 0
 			for _, cell := range r.item.rows[r.row] {
-				if at >= start-cell.Width+1 && at < end {
+				if between(at, start-cell.Width+1, end) {
 					b.WriteString(cell.Text)
 				}
 				at += cell.Width

@@ -72,6 +72,9 @@ func (l tableLine) key() tableKey {
 	return tableKey{name: l.row.Name}
 }
 
+// in reports whether a line belongs to a group; nil belongs to none.
+func (l *tableLine) in(group string) bool { return l != nil && l.group == group }
+
 func newTable(t theme) *table {
 	return &table{theme: t, folded: map[string]bool{}, marked: map[model.ManifestName]bool{}, focused: true,
 		unseen: func(model.ManifestName) view.Unseen { return view.UnseenNone }}
@@ -110,28 +113,57 @@ func (t *table) arrange() {
 	}
 	ranked := view.Rank(t.rows, t.query)
 	t.lines = t.lines[:0]
-	grouped := t.order == view.ByGroup && !ranked && slices.ContainsFunc(t.rows, func(r view.Row) bool { return r.Group != "" })
+	labelled := slices.ContainsFunc(t.rows, func(r view.Row) bool { return r.Group != "" })
+	grouped := labelled && t.order == view.ByGroup && !ranked
 	groups := map[string]view.Group{}
 	for _, g := range view.Groups(t.rows) {
 		groups[g.Name] = g
 	}
 	for i := range t.rows {
 		r := &t.rows[i]
-		if grouped && r.Name != model.TiltfileName {
-			if n := len(t.lines); n == 0 || t.lines[n-1].group != r.Group || t.lines[n-1].single() {
+		line := tableLine{row: r, group: r.Group}
+		if grouped && !line.single() {
+			if above := t.last(); above.single() || !above.in(r.Group) {
 				t.lines = append(t.lines, tableLine{group: r.Group, counts: groups[r.Group]})
 			}
-			if t.folded[r.Group] && t.query == "" {
+			if t.hides(r.Group) {
 				continue
 			}
 		}
-		t.lines = append(t.lines, tableLine{row: r, group: r.Group})
+		t.lines = append(t.lines, line)
 	}
 	t.reselect()
 }
 
+// name returns the resource of a line; empty for a heading, and for nil.
+func (l *tableLine) name() model.ManifestName {
+	if l == nil || l.row == nil {
+		return ""
+	}
+	return l.row.Name
+}
+
 // single reports whether a line belongs to no group: the line of (Tiltfile).
-func (l tableLine) single() bool { return l.row != nil && l.row.Name == model.TiltfileName }
+func (l *tableLine) single() bool { return l.name() == model.TiltfileName }
+
+// heading reports whether a line is the heading of a group.
+func (l *tableLine) heading() bool { return l != nil && l.row == nil }
+
+// groups reports whether the table is divided into groups.
+func (t *table) groups() bool {
+	return slices.ContainsFunc(t.lines, func(l tableLine) bool { return l.heading() })
+}
+
+// hides reports whether the members of a group are not shown.
+func (t *table) hides(group string) bool { return t.folded[group] && t.query == "" }
+
+// last returns the last line; nil if there is none.
+func (t *table) last() *tableLine {
+	if len(t.lines) == 0 {
+		return nil
+	}
+	return &t.lines[len(t.lines)-1]
+}
 
 // reselect keeps the selection on the same line, or at the same place if that line is gone.
 func (t *table) reselect() {
@@ -140,7 +172,7 @@ func (t *table) reselect() {
 		return
 	}
 	if t.query != "" || t.selected == (tableKey{}) { // a row rather than a heading above it
-		if i := slices.IndexFunc(t.lines, func(l tableLine) bool { return l.row != nil }); i >= 0 {
+		if i := slices.IndexFunc(t.lines, func(l tableLine) bool { return !l.heading() }); i >= 0 {
 			t.choose(max(i, min(t.previous, len(t.lines)-1)))
 			return
 		}
@@ -204,10 +236,10 @@ func (t *table) markCurrent() {
 	switch l := t.current(); {
 	case l == nil:
 		return
-	case l.row == nil:
+	case l.heading():
 		t.toggleMarks(t.members(l.group))
-	case l.row.Name != model.TiltfileName:
-		t.toggleMarks([]model.ManifestName{l.row.Name})
+	case !l.single():
+		t.toggleMarks([]model.ManifestName{l.name()})
 	}
 	t.move(1)
 }
@@ -257,11 +289,8 @@ func (t *table) show(name model.ManifestName) {
 // fold hides or shows the members of the selected group, or of the selected row's group.
 func (t *table) fold(hide bool) {
 	l := t.current()
-	if l == nil || t.order != view.ByGroup || l.row != nil && (l.row.Name == model.TiltfileName || !hide) {
+	if l == nil {
 		return
-	}
-	if !slices.ContainsFunc(t.lines, func(o tableLine) bool { return o.row == nil }) {
-		return // there are no groups
 	}
 	group := l.group
 	t.folded[group] = hide
@@ -281,11 +310,7 @@ func (t *table) turn(pages int) { t.move(pages * max(1, t.area.h-1)) }
 
 // at returns the line at a place of the terminal; -1 if there is none.
 func (t *table) at(x, y int) int {
-	i := t.offset + y - t.area.y
-	if !t.area.has(x, y) || i >= len(t.lines) {
-		return -1
-	}
-	return i
+	return t.area.rowAt(x, y, t.offset, len(t.lines))
 }
 
 // endpoint returns the address of the port that a line shows at a column of the terminal; empty if there is none.
@@ -295,7 +320,7 @@ func (t *table) endpoint(line, x int) string {
 		return ""
 	}
 	for _, p := range addresses(*r, r.Text(view.Column{Kind: view.ColumnPorts, Width: t.ports.w}, true)) {
-		if x >= t.ports.x+p.from && x < t.ports.x+p.to {
+		if between(x-t.ports.x, p.from, p.to) {
 			return p.url
 		}
 	}
@@ -315,16 +340,23 @@ func addresses(r view.Row, cell view.Cell) (out []addressed) {
 		end := at + text.Width(s.Text)
 		shown := strings.TrimSpace(s.Text)
 		for _, e := range r.Endpoints {
-			u, err := url.Parse(e.URL)
-			if shown == "" || err != nil || u.Port() != shown && e.URL != shown && (i > 0 || !strings.Contains(s.Text, "…")) {
-				continue
+			if shows(shown, e.URL) || i == 0 && strings.Contains(shown, "…") {
+				out = append(out, addressed{at, at + text.Width(strings.TrimRight(s.Text, " ")), e.URL})
+				break
 			}
-			out = append(out, addressed{at, at + text.Width(strings.TrimRight(s.Text, " ")), e.URL})
-			break
 		}
 		at = end
 	}
 	return out
+}
+
+// shows reports whether a text is an address, or its port.
+func shows(text, address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || text == "" {
+		return false
+	}
+	return slices.Contains([]string{u.Port(), address}, text)
 }
 
 // scrollBy scrolls by a number of rows and keeps the selection in sight.
@@ -347,9 +379,9 @@ func (t *table) draw(c canvas, area rect) {
 	columns := t.sizes.Columns(area.w)
 	t.scroll(max(rest.h-t.covered, 1))
 	t.drawTitles(c, head, columns)
-	for i := 0; i < rest.h && t.offset+i < len(t.lines); i++ {
+	for i := range min(rest.h, len(t.lines)-t.offset) {
 		l := t.lines[t.offset+i]
-		if l.row == nil {
+		if l.heading() {
 			t.drawHeading(c, rest.x, rest.y+i, rest.w, l)
 		} else {
 			t.drawRow(c, rest.x, rest.y+i, rest.w, columns, *l.row)
@@ -403,10 +435,12 @@ func (t *table) beyond() view.Cell {
 		rows, failed := 0, 0
 		for _, l := range part.lines {
 			switch {
-			case l.row == nil && t.folded[l.group] && t.query == "":
-				rows += l.counts.Members
-				failed += l.counts.Failing
-			case l.row != nil:
+			case l.heading():
+				if t.hides(l.group) {
+					rows += l.counts.Members
+					failed += l.counts.Failing
+				}
+			default:
 				rows++
 				if l.row.Err() != "" {
 					failed++
@@ -429,7 +463,7 @@ func (t *table) beyond() view.Cell {
 func (t *table) scroll(height int) {
 	if i := t.index(); i >= 0 {
 		first := i
-		if i > 0 && t.lines[i-1].row == nil {
+		if i > 0 && t.lines[i-1].heading() {
 			first = i - 1
 		}
 		t.offset = min(t.offset, first)
@@ -447,7 +481,7 @@ func groupName(group string) string {
 
 func (t *table) drawHeading(c canvas, x, y, width int, l tableLine) {
 	mark := "▾"
-	if t.folded[l.group] && t.query == "" {
+	if t.hides(l.group) {
 		mark = "▸"
 	}
 	dim := t.theme.style(view.Dim)

@@ -47,6 +47,17 @@ func (v verb) moves() bool {
 	return slices.Contains(moves, v.name) || strings.HasPrefix(v.name, "tab-")
 }
 
+// worksIn reports whether a verb can be used at a place; nil works nowhere.
+func (v *verb) worksIn(at place) bool { return v != nil && v.in&at != 0 }
+
+// hasKey reports whether a key carries out a verb; nil has none.
+func (v *verb) hasKey() bool { return v != nil && len(v.keys) > 0 }
+
+// asks reports whether a verb asks something of the session.
+func (v *verb) asks() bool {
+	return slices.ContainsFunc(wishes, func(w verb) bool { return w.name == v.name })
+}
+
 var moves = []string{"up", "down", "page-up", "page-down", "first", "last", "left", "right", "previous-tab", "next-tab", "palette", "back"}
 
 // shownIn are the verbs whose effect is seen in the log: they bring it on screen if it is hidden.
@@ -203,7 +214,7 @@ func (u *ui) matching(k key, at place) *verb {
 		return nil
 	}
 	for i, v := range u.verbs {
-		if v.in&at != 0 && slices.Contains(v.keys, k) {
+		if v.worksIn(at) && slices.Contains(v.keys, k) {
 			return &u.verbs[i]
 		}
 	}

@@ -93,6 +93,9 @@ const (
 	UnseenErrors
 )
 
+// Settled reports whether no update runs for the row, and none waits.
+func (r Row) Settled() bool { return r.Status != Updating && r.Status != Waiting }
+
 // Err returns the error of the update, else of the runtime, else of a port; empty if there is none.
 func (r Row) Err() string { return cmp.Or(r.UpdateErr, r.RuntimeErr, r.PortErr) }
 

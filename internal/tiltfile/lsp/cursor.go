@@ -224,6 +224,7 @@ func (o *outline) valueOf(last, depth int) value {
 			return o.valueOf(last-2, depth+1).member(o.word(last))
 		}
 		return o.nameValue(o.word(last), t.start, depth)
+	default:
 	}
 	open := o.opener(last)
 	switch o.word(open) {

@@ -64,6 +64,7 @@ func (p place) describeDefinition(v value) string {
 		if v.typ != "" {
 			about = "\nIts type is `" + v.typ + "`.\n"
 		}
+	default:
 	}
 	if d.entry != nil {
 		text = "def " + d.signature()

@@ -197,8 +197,9 @@ func (t token) touches(at int) bool {
 		return at <= t.end
 	case tokenString:
 		return at < t.end || t.open
+	default:
+		return false
 	}
-	return false
 }
 
 // pointed returns the index of the word, number or string that a place is in or touches; ok is false if there is none, or the
