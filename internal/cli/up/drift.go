@@ -32,7 +32,8 @@ func newDrift(g *command.Global) *cobra.Command {
 name and the time, and objects that were deleted. Every line says what applying the same once more would do. Nothing is
 written, and nothing new is proposed: the Tiltfile is not evaluated, so it may be broken or changed.
 
-Images that were built since, live updates and what a command of the Tiltfile applied (k8s_custom_deploy) are no drift.
+Images that were built since, live updates, what a command of the Tiltfile applied (k8s_custom_deploy) and a Job that is gone once
+its ttlSecondsAfterFinished may have removed it are no drift.
 
 It exits with %d, or with %d if something could not be looked at. With --exit-code, it exits with %d if there is drift.`,
 			command.ExitOK, command.ExitFailure, exitChanges),

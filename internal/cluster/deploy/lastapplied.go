@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -72,6 +73,15 @@ func (l *Ledger) remember(path string, desired *unstructured.Unstructured) error
 		return err
 	}
 	return l.seal(path, placeOf(IDOf(desired)), raw)
+}
+
+// Written returns when an object was last applied and written; the zero time if that is unknown.
+func (l *Ledger) Written(id model.ObjectID) time.Time {
+	info, err := os.Stat(l.appliedFile(id))
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
 }
 
 // Remembered returns a new copy of an object as it was applied last; nil if that is unknown. For a Secret, it knows only the values

@@ -82,6 +82,8 @@ type PreviewRequest struct {
 	RunID string
 	// Prior returns the last applied declaration of an object, as Ledger.Remembered does; nil knows nothing.
 	Prior func(id model.ObjectID, others ...*unstructured.Unstructured) *unstructured.Unstructured
+	// Written returns when an object was last applied, as Ledger.Written does; nil knows nothing.
+	Written func(model.ObjectID) time.Time
 	// Accepted is as for an ApplyRequest.
 	Accepted func(model.ObjectID) *Acceptance
 	// Unready, unless nil, is called for each declared object that exists and is not ready, or whose status cannot be judged. Several
@@ -244,6 +246,10 @@ func (p *preview) object(ctx context.Context, i int) api.PlanStep {
 			desired = cmp.Or(p.req.Prior(t.id, live), desired)
 		}
 	}
+	if why := p.maybePassed(t.id, desired, live); why != "" {
+		step.Action, step.Reason = api.ActionUnchanged, why
+		return step
+	}
 	p.change(ctx, run, &step, t, desired, live)
 	if p.again(p.of[i]) {
 		p.repeat(&step, t.id, live)
@@ -281,6 +287,18 @@ func (p *preview) outside(id model.ObjectID, live *unstructured.Unstructured) st
 		}
 	}
 	return ""
+}
+
+// maybePassed is as maybePassed for an object of a drift.
+func (p *preview) maybePassed(id model.ObjectID, desired, live *unstructured.Unstructured) string {
+	if !p.req.Drift || live != nil {
+		return ""
+	}
+	var written time.Time
+	if p.req.Written != nil {
+		written = p.req.Written(id)
+	}
+	return maybePassed(desired, written, time.Now())
 }
 
 func joined(parts ...string) string {

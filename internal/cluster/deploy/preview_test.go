@@ -134,6 +134,10 @@ func TestRealDrift(t *testing.T) {
 		"objectset.rio.cattle.io/applied: " + packed + "}}\nstringData: {password: hunter22}\n"
 	copiedByHand := `{"metadata":{"annotations":{"note":"two","kubectl.kubernetes.io/last-applied-configuration":"{\"data\":{\"p\":\"aHVudGVyMzM=\"}}","objectset.rio.cattle.io/applied":"` + packed + `x"}}}`
 	web := deploymentYAML("web", "web", "80")
+	job := func(ttl int) string { // suspended, so that it is still there to be deleted
+		return fmt.Sprintf("apiVersion: batch/v1\nkind: Job\nmetadata: {name: once}\nspec:\n  suspend: true\n  ttlSecondsAfterFinished: %d\n"+
+			"  template:\n    spec: {restartPolicy: Never, containers: [{name: main, image: busybox}]}\n", ttl)
+	}
 	for _, tc := range []struct {
 		name, before string
 		hand         []byHand
@@ -150,6 +154,8 @@ func TestRealDrift(t *testing.T) {
 				"  drift metadata.annotations[\"kubectl.kubernetes.io/last-applied-configuration\"]: masked (kubectl-client-side-apply)\n" +
 				"  drift metadata.annotations[\"objectset.rio.cattle.io/applied\"]: masked (kubectl-client-side-apply)"},
 		{name: "deleted", before: config, hand: []byHand{{"kubectl", "-conf", ""}}, want: "create configmap/conf: deleted by others since it was applied"},
+		{name: "a Job that removes itself", before: job(0), hand: []byHand{{"kubectl", "-once", ""}}, want: "unchanged job/once: gone: its ttlSecondsAfterFinished removes it once it has finished"},
+		{name: "a Job that cannot have removed itself yet", before: job(3600), hand: []byHand{{"kubectl", "-once", ""}}, want: "create job/once: deleted by others since it was applied"},
 		{name: "made again", before: config, hand: []byHand{{"kubectl", "-conf", ""}, {"helm", "+conf", config}}, want: "blocked configmap/conf: deleted and made again by others since it was applied; configmap/conf exists already: \"helm\" wrote it"},
 		{name: "applied from elsewhere", before: config, hand: []byHand{{"hone", "conf", `{"data":{"a":"uno"},"metadata":{"annotations":{"hone.dev/applied-hash":"later"}}}`}},
 			want: "keep configmap/conf: applied since from elsewhere: what that was is not known here"},
@@ -166,7 +172,7 @@ func TestRealDrift(t *testing.T) {
 			for _, o := range done {
 				objects = append(objects, ledger.Remembered(o.ObjectID))
 			}
-			steps, err := NewApplier(c.dyn, c.mapper).Preview(t.Context(), PreviewRequest{Project: "project1", Drift: true, Prior: ledger.Remembered,
+			steps, err := NewApplier(c.dyn, c.mapper).Preview(t.Context(), PreviewRequest{Project: "project1", Drift: true, Prior: ledger.Remembered, Written: ledger.Written,
 				Declared: []Declared{{Resource: "web", Objects: objects}}, Records: map[model.ManifestName][]ObjectRecord{"web": recordsOf(done)}})
 			if err != nil {
 				t.Fatal(err)
@@ -181,10 +187,10 @@ func TestRealDrift(t *testing.T) {
 // changedBy carries out a change by hand: a strategic merge, a creation (+name) or a deletion (-name).
 func (c cluster) changedBy(t *testing.T, h byHand) {
 	t.Helper()
-	kind := map[string]string{"conf": "ConfigMap", "web": "Deployment", "token": "Secret"}[strings.TrimLeft(h.object, "+-")]
+	kind := map[string]string{"conf": "ConfigMap", "web": "Deployment", "token": "Secret", "once": "Job"}[strings.TrimLeft(h.object, "+-")]
 	text := "apiVersion: v1\nkind: " + kind + "\nmetadata: {name: " + strings.TrimLeft(h.object, "+-") + "}\n"
-	if kind == "Deployment" {
-		text = strings.Replace(text, "v1", "apps/v1", 1)
+	if group := map[string]string{"Deployment": "apps/", "Job": "batch/"}[kind]; group != "" {
+		text = strings.Replace(text, "v1", group+"v1", 1)
 	}
 	var err error
 	switch h.object[0] {
@@ -197,7 +203,8 @@ func (c cluster) changedBy(t *testing.T, h byHand) {
 		_, err = c.client(t, u).Create(t.Context(), u, metav1.CreateOptions{FieldManager: h.manager})
 	case '-':
 		u := c.inject(t, text)[0]
-		err = c.client(t, u).Delete(t.Context(), u.GetName(), metav1.DeleteOptions{})
+		background := metav1.DeletePropagationBackground
+		err = c.client(t, u).Delete(t.Context(), u.GetName(), metav1.DeleteOptions{PropagationPolicy: &background})
 	default:
 		u := c.inject(t, text)[0]
 		_, err = c.client(t, u).Patch(t.Context(), u.GetName(), types.StrategicMergePatchType, []byte(h.patch), metav1.PatchOptions{FieldManager: h.manager})

@@ -9,7 +9,7 @@ import (
 )
 
 // Drifted returns the shop after others have changed it in the cluster: fields of api's objects with several tools, an object of web
-// was deleted, one of migrate made again.
+// was deleted so often that hone does not make it again, one of migrate was made again.
 func Drifted() *Scene {
 	s := Shop()
 	id := func(group, kind, name string) model.ObjectID {
@@ -40,7 +40,7 @@ func Drifted() *Scene {
 			}},
 			{Object: token, What: state.DriftChanged, Fields: []api.FieldChange{{Path: "data.password", Class: api.ChangeDrift, Masked: true, Manager: "kubectl-patch", At: when(51)}}},
 		}},
-		state.ResourceDrifted{Resource: "web", Objects: []state.ObjectDrift{{Object: account, What: state.DriftDeleted}}},
+		state.ResourceDrifted{Resource: "web", Objects: []state.ObjectDrift{{Object: account, UID: "uid-web", What: state.DriftDeleted, Reason: "again and again"}}},
 		state.ResourceDrifted{Resource: "migrate", Objects: []state.ObjectDrift{{Object: job, What: state.DriftRemade, Reason: `it exists already: "argocd" wrote it`}}})
 	return s
 }

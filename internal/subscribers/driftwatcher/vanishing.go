@@ -1,6 +1,7 @@
 package driftwatcher
 
 import (
+	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -8,18 +9,14 @@ import (
 // kind is a kind of objects, in all its versions.
 type kind struct{ group, name string }
 
-// vanishing are the kinds whose objects end by themselves, or which Kubernetes removes. DeployDiscovery says how Jobs and pods ended.
-var vanishing = map[kind]bool{
-	{"", "Pod"}:                    true,
-	{"batch", "Job"}:               true,
-	{"", "Event"}:                  true,
-	{"events.k8s.io", "Event"}:     true,
-	{"apps", "ControllerRevision"}: true,
-	{"certificates.k8s.io", "CertificateSigningRequest"}: true,
+// running are the kinds whose objects end by themselves. DeployDiscovery says how they ended.
+var running = map[kind]bool{
+	{"", "Pod"}:      true,
+	{"batch", "Job"}: true,
 }
 
 // vanishes reports whether an object may be gone although no one has deleted it: because of its kind, or because it has run to its
 // end, such as a workflow that is cleaned up.
 func (b *book) vanishes(id model.ObjectID, a applied) bool {
-	return vanishing[kind{id.Group, id.Kind}] || state.Objects.In(b.view).Value(a.uid).Ended
+	return running[kind{id.Group, id.Kind}] || deploy.PassingKind(id) || state.Objects.In(b.view).Value(a.uid).Ended
 }

@@ -310,7 +310,7 @@ func (c *Cluster) Accept(ctx context.Context, resource model.ManifestName, field
 // drift compares the recorded objects that are chosen with what was applied last.
 func (c *Cluster) drift(ctx context.Context, ledger *deploy.Ledger, records map[model.ManifestName][]deploy.ObjectRecord,
 	chosen func(model.ManifestName, model.ObjectID) bool) (steps []api.PlanStep, unknown []model.ObjectID, err error) {
-	req := deploy.PreviewRequest{Project: c.project, Records: records, Prior: ledger.Remembered, Accepted: ledger.Accepted, Drift: true}
+	req := deploy.PreviewRequest{Project: c.project, Records: records, Prior: ledger.Remembered, Written: ledger.Written, Accepted: ledger.Accepted, Drift: true}
 	for _, name := range slices.Sorted(maps.Keys(records)) {
 		d := deploy.Declared{Resource: name}
 		for _, r := range records[name] {
