@@ -16,6 +16,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -150,18 +151,31 @@ func (a *Applier) foreignTo(live *unstructured.Unstructured) string {
 	return fmt.Sprintf("%q wrote it", last.Manager)
 }
 
+// ownerLabels are the labels that say whose an object is.
+var ownerLabels = []string{LabelManagedBy, LabelProject}
+
 // removedLabel returns the label that others have removed from an object of one project; empty if it has both, or hone did not make it.
 // What hone has applied has a hash, which users do not write. Objects that projects share have no label of one of them.
 func removedLabel(live *unstructured.Unstructured) string {
 	if annotation(live, AnnotationAppliedHash) == "" {
 		return ""
 	}
-	for _, name := range []string{LabelManagedBy, LabelProject} {
+	for _, name := range ownerLabels {
 		if label(live, name) == "" {
 			return name
 		}
 	}
 	return ""
+}
+
+// removedLabels are the declared labels of ownerLabels that others have removed, as a drift.
+func removedLabels(desired, live *unstructured.Unstructured) (fields []api.FieldChange) {
+	for _, name := range ownerLabels {
+		if want := label(desired, name); want != "" && label(live, name) == "" {
+			fields = append(fields, api.FieldChange{Path: "metadata.labels" + keyText(name), Class: api.ChangeDrift, To: want})
+		}
+	}
+	return fields
 }
 
 // projectName names another project, by its Tiltfile if this machine knows it.

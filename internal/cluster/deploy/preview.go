@@ -279,12 +279,8 @@ func (p *preview) outside(id model.ObjectID, live *unstructured.Unstructured) st
 	if live == nil {
 		return "deleted by others since it was applied"
 	}
-	for _, list := range p.req.Records {
-		for _, r := range list {
-			if r.ObjectID == id && r.UID != "" && r.UID != string(live.GetUID()) {
-				return "deleted and made again by others since it was applied"
-			}
-		}
+	if p.before(id) && !p.applied(id, live) {
+		return "deleted and made again by others since it was applied"
 	}
 	return ""
 }
@@ -359,6 +355,9 @@ func (p *preview) change(ctx context.Context, run *applyRun, step *api.PlanStep,
 	}
 	if relation.refuses() && !run.mayAdopt(desired, live) {
 		*step = blocked(*step, run.refused(t, desired, live))
+		if p.applied(t.id, live) {
+			step.Fields = removedLabels(desired, live)
+		}
 		return
 	}
 	if live != nil && unchanged(desired, live) {
@@ -427,10 +426,20 @@ func (p *preview) byPolicy(step *api.PlanStep, t target, relation relation, desi
 	return true
 }
 
-// before reports whether an object was applied before.
+// before reports whether an object of this identity was applied before.
 func (p *preview) before(id model.ObjectID) bool {
+	return p.recorded(func(r ObjectRecord) bool { return r.ObjectID == id && r.UID != "" })
+}
+
+// applied reports whether a live object is the one that was applied before, and not another one of the same identity.
+func (p *preview) applied(id model.ObjectID, live *unstructured.Unstructured) bool {
+	return p.recorded(func(r ObjectRecord) bool { return r.ObjectID == id && r.UID == string(live.GetUID()) })
+}
+
+// recorded reports whether an object is recorded that has a property.
+func (p *preview) recorded(has func(ObjectRecord) bool) bool {
 	for _, list := range p.req.Records {
-		if slices.ContainsFunc(list, func(r ObjectRecord) bool { return r.ObjectID == id && r.UID != "" }) {
+		if slices.ContainsFunc(list, has) {
 			return true
 		}
 	}

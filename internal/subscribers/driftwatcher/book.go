@@ -28,8 +28,7 @@ const (
 	settle = 300 * time.Millisecond
 	// firstLook is the delay of the first comparison of an object, so that it does not compete with the first deploys.
 	firstLook = 2 * time.Second
-	// lookAgain is the time between two comparisons of objects that others have deleted: if they make one again, it does not have
-	// the labels that the watch selects, so no event reports it.
+	// lookAgain is the time between two comparisons of objects that the watch does not report.
 	lookAgain = 10 * time.Second
 	// mostKept is the most times within keptWithin that hone undoes changes of others to a kept object, or the deletion of any
 	// object. More of them mean that another program enforces its own state, and the two would undo each other's writes forever.
@@ -279,11 +278,11 @@ func (b *book) pending(r *resource, at time.Time) (out map[model.ObjectID]sight,
 			continue
 		}
 		was, compared := b.compared[id]
-		d, drifted := b.drift[id]
+		_, drifted := b.drift[id]
 		if !drifted { // others may write their own fields
 			was.revision = now.revision
 		}
-		if !compared || was != now || look && unwatched(d) {
+		if !compared || was != now || look && b.unwatched(id) {
 			out[id] = now
 			first = first && !compared && !now.gone && now.uid == a.uid
 		}
@@ -291,9 +290,11 @@ func (b *book) pending(r *resource, at time.Time) (out map[model.ObjectID]sight,
 	return out, first
 }
 
-// unwatched reports whether changes of an object with this drift are not reported.
-func unwatched(d state.ObjectDrift) bool {
-	return d.What == state.DriftDeleted || d.What == state.DriftRemade
+// unwatched reports whether the watch does not report what happens to an object that has drifted: what others make lacks the labels
+// that the watch selects, and so does an object whose label was removed.
+func (b *book) unwatched(id model.ObjectID) bool {
+	d, drifted := b.drift[id]
+	return drifted && (b.compared[id].gone || d.What == state.DriftRemade)
 }
 
 // Changes implements clusterwatch.Follower.
@@ -442,7 +443,7 @@ func (b *book) keeps(name model.ManifestName, d, was state.ObjectDrift, drifted 
 // lookAt returns the time at which objects of a resource have to be compared that no watch reports; zero if there are none.
 func (b *book) lookAt(r *resource, now time.Time) time.Time {
 	for _, id := range r.ids {
-		if unwatched(b.drift[id]) {
+		if b.unwatched(id) {
 			return now.Add(lookAgain)
 		}
 	}
@@ -463,8 +464,10 @@ func driftOf(step api.PlanStep, id model.ObjectID, a applied, seen sight) (d sta
 		d.What, d.Keep = state.DriftDeleted, true
 	case step.UID != a.uid && step.UID != "":
 		d.What, d.Keep = state.DriftRemade, false // it is another's object now
-	case step.Action == api.ActionBlocked: // it cannot be compared, such as for a lack of permission
+	case step.Action == api.ActionBlocked && len(step.Fields) == 0: // it cannot be compared, such as for a lack of permission
 		return d, false
+	case step.Action == api.ActionBlocked: // without its label, it is not written
+		d.What, d.Keep = state.DriftChanged, false
 	default:
 		d.What = state.DriftChanged
 	}

@@ -391,6 +391,25 @@ func TestDeleted(t *testing.T) {
 	}
 }
 
+// TestLabelRemoved looks from time to time at an object that the watch no longer selects, since its label was removed.
+func TestLabelRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t)
+		f.Then(statetest.Session, statetest.Loaded(statetest.K8s("web")))
+		f.see("a", "u", "o", "r")
+		f.deploy("web", 1, object("a", "u"))
+		f.check("deployed", []string{"web: a"})
+		unlabelled := changed("u", "x")
+		unlabelled.Action = api.ActionBlocked
+		f.set(func() { f.steps["a"] = unlabelled })
+		f.cluster.DeleteObject("v1", "ConfigMap", "default", "a")
+		f.check("removed", []string{"web: a"}, "web: a changed data.k=x by kubectl-edit")
+		f.set(func() { delete(f.steps, "a") })
+		f.check("restored, and not looked at yet", nil, "web: a changed data.k=x by kubectl-edit")
+		f.check("restored", []string{"web: a"})
+	})
+}
+
 // TestWhileADeployRuns compares nothing that is being written, and looks afterwards.
 func TestWhileADeployRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -496,6 +515,8 @@ func TestAtOnce(t *testing.T) {
 
 func TestDriftOf(t *testing.T) {
 	long := strings.Repeat("x", longest+1)
+	unlabelled := changed("u", "x")
+	unlabelled.Action, unlabelled.Reason, unlabelled.Keep = api.ActionBlocked, "its label was removed", true
 	for _, tc := range []struct {
 		name string
 		applied
@@ -514,6 +535,8 @@ func TestDriftOf(t *testing.T) {
 		{"deleted with its kind", applied{uid: "u"}, sight{gone: true}, api.PlanStep{Action: api.ActionBlocked, Reason: "no such kind"}, "deleted, no such kind, keep"},
 		{"deleted, and applied only once", applied{uid: "u"}, sight{gone: true}, api.PlanStep{Action: api.ActionUnchanged}, ""},
 		{"made again", applied{uid: "u"}, sight{}, api.PlanStep{UID: "other", Action: api.ActionBlocked, Reason: "it exists already"}, "made again, it exists already"},
+		{"a label removed", applied{uid: "u"}, sight{}, unlabelled, "changed, its label was removed"},
+		{"the label removed that the watch selects", applied{uid: "u"}, sight{gone: true}, unlabelled, "changed, its label was removed"},
 		{"another's", applied{uid: "u", foreign: true}, sight{uid: "u"}, api.PlanStep{}, ""},
 		{"another's, deleted", applied{uid: "u", foreign: true}, sight{gone: true}, api.PlanStep{}, "deleted, hone did not make it"},
 		{"a long text", applied{uid: "u"}, sight{}, changed("u", long), "changed"},
