@@ -36,6 +36,8 @@ func TestBounds(t *testing.T) {
 		{"max", "max(range(1 << 40))", "max: 1099511627776 values are more than 5000000", 0},
 		{"zip", "zip([1], range(1 << 40))", "zip: 1099511627776 values are more than 5000000", 0},
 		{"list at the bound", "len(list(range(5000000)))", "", 0},
+		{"fail", "x = []\nfor i in range(40): x = [x, x]\nfail(x)", "the result has more than 64 MiB", 0},
+		{"exit", "x = []\nfor i in range(40): x = [x, x]\nexit(x)", "the result has more than 64 MiB", 0},
 		{"a long loop", "for i in range(1 << 40):\n    if i == 3: break", "", 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -135,11 +137,11 @@ def ring():
 odd = {
     'cycle': cycle, 'ring': ring, 'deep list': lambda: deep(lambda x: [x]), 'deep dict': lambda: deep(lambda x: {'a': x}),
     'deep tuple': lambda: deep(lambda x: (x,)), 'deep struct': lambda: deep(lambda x: struct(a=x)),
-    'deep JSON': lambda: '[' * 20000, 'deep YAML': lambda: blob('{a: ' * 20000), 'alias': lambda: 'a: &a [*a, *a]', 'large': lambda: 1 << 500,
+    'shared': lambda: deep(lambda x: [x, x], 40), 'deep JSON': lambda: '[' * 20000, 'deep YAML': lambda: blob('{a: ' * 20000), 'alias': lambda: 'a: &a [*a, *a]', 'large': lambda: 1 << 500,
 }
 `
 
-var oddNames = []string{"cycle", "ring", "deep list", "deep dict", "deep tuple", "deep struct", "deep JSON", "deep YAML", "alias", "large"}
+var oddNames = []string{"cycle", "ring", "deep list", "deep dict", "deep tuple", "deep struct", "shared", "deep JSON", "deep YAML", "alias", "large"}
 
 // oddCall evaluates the call of a builtin with an odd value as an argument. The builtin may accept or refuse it, but
 // the evaluation must return, and an error must have a place.
@@ -159,6 +161,7 @@ func TestOddValues(t *testing.T) {
 		for _, p := range params {
 			oddCall(t, dir, name, p.name, "ring")
 			oddCall(t, dir, name, p.name, "deep list")
+			oddCall(t, dir, name, p.name, "shared")
 		}
 	}
 }

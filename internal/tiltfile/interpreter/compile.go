@@ -12,8 +12,7 @@ import (
 func (i *Interpreter) Execute(path, src string, env starlark.StringDict) (starlark.StringDict, error) {
 	done := i.Profile.Compiling()
 	program, _, err := memo.Recall(i.Memo, memo.Key{Kind: memo.Program, Name: path, Content: src}, func() (*starlark.Program, error) {
-		_, p, err := starlark.SourceProgramOptions(dialect.Options, path, src, env.Has)
-		return p, err
+		return dialect.Program(path, src, env.Has)
 	})
 	done()
 	if err != nil {

@@ -24,8 +24,7 @@ func (p portForward) String() string {
 }
 
 func newPortForward(c *eval.Call) (starlark.Value, error) {
-	var local starlark.Int
-	var container starlark.Value
+	var local, container starlark.Int
 	p := portForward{Opaque: value.Opaque{Kind: "port_forward"}}
 	if err := c.Unpack("local_port", &local, "container_port??", &container, "name??", &p.Name, "link_path??", &p.LinkPath,
 		"host??", &p.Host); err != nil {
@@ -35,7 +34,7 @@ func newPortForward(c *eval.Call) (starlark.Value, error) {
 	if p.LocalPort, err = model.ParsePort(local.String()); err != nil {
 		return nil, err
 	}
-	if container != nil && container.String() != "0" { // 0 means the default port
+	if container.Sign() != 0 { // 0 means the default port
 		if p.ContainerPort, err = model.ParsePort(container.String()); err != nil {
 			return nil, err
 		}

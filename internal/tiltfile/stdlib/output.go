@@ -7,6 +7,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/tiltfile/dialect"
 	"github.com/hone-dev/hone/internal/tiltfile/eval"
 	"github.com/hone-dev/hone/internal/tiltfile/fault"
 	"github.com/hone-dev/hone/internal/tiltfile/value"
@@ -35,6 +36,9 @@ func exit(c *eval.Call) (starlark.Value, error) {
 		return nil, err
 	}
 	if code != nil {
+		if err := dialect.FewText(code); err != nil {
+			return nil, err
+		}
 		logstore.Infof(c.Log, "%s", value.PlainText(code))
 	}
 	return nil, eval.ErrExit
@@ -55,6 +59,9 @@ func message(c *eval.Call) (string, error) {
 	}
 	words := make([]string, len(c.Args))
 	for i, a := range c.Args {
+		if err := dialect.FewText(a); err != nil {
+			return "", err
+		}
 		words[i] = value.PlainText(a)
 	}
 	return strings.Join(words, sep), nil
