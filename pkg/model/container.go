@@ -17,6 +17,8 @@ type ContainerRef struct {
 	Arch string
 	// Synclet is the path of the synclet that came with its pod or its image; empty without one.
 	Synclet string
+	// Template is the TemplateHash of its pod.
+	Template string
 	// StartedAt is the time at which the run began, to the second; zero where that is unknown.
 	StartedAt time.Time
 	// Syncs say which of its files may be written.
@@ -27,7 +29,7 @@ type ContainerRef struct {
 // LiveUpdateOf. The architecture, which pods do not contain, is left empty.
 func (m Manifest) ContainerRef(p Pod, c Container, ref string) ContainerRef {
 	steps, _, _ := m.LiveUpdateOf(ref)
-	r := ContainerRef{Resource: m.Name, Namespace: p.Namespace, Pod: p.Name, Name: c.Name, ID: c.ID, Runtime: c.Runtime, Image: c.Image,
+	r := ContainerRef{Resource: m.Name, Namespace: p.Namespace, Pod: p.Name, Name: c.Name, ID: c.ID, Runtime: c.Runtime, Image: c.Image, Template: p.TemplateHash,
 		Ref: ref, Synclet: c.SyncletPath, StartedAt: c.StartedAt, Syncs: steps.Syncs}
 	if im, built := m.Image(ref); built && im.Supervised {
 		r.Synclet = SyncletPath // which came with the image

@@ -50,16 +50,19 @@ const (
 	restartManager = FieldManager + "-restart"
 )
 
-// restart makes the controller of an unchanged workload replace its pods.
-func (r *applyRun) restart(ctx context.Context, t target, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+// restart makes the controller of an unchanged workload replace its pods, and says why.
+func (r *applyRun) restart(ctx context.Context, t target, live *unstructured.Unstructured, why string) (*unstructured.Unstructured, error) {
+	if repetitionOf(t.id) == never && len(podTemplates(live)) > 0 && !builtinGroup(t.id.Group) {
+		logstore.Warnf(r.req.Logger, "WARNING: the pods of %s stay: hone cannot restart the rollout of a %s", title(t.id), t.id.Kind)
+	}
 	if repetitionOf(t.id) != byRollout {
 		return live, nil
 	}
-	if why := noRollout(live); why != "" {
-		logstore.Warnf(r.req.Logger, "WARNING: the pods of %s stay: %s", title(t.id), why)
+	if still := noRollout(live); still != "" {
+		logstore.Warnf(r.req.Logger, "WARNING: the pods of %s stay: %s", title(t.id), still)
 		return live, nil
 	}
-	logstore.Infof(r.req.Logger, "Restarting the rollout of %s: nothing in its pods has changed", title(t.id))
+	logstore.Infof(r.req.Logger, "Restarting the rollout of %s: %s", title(t.id), why)
 	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"template": map[string]any{"metadata": map[string]any{
 		"annotations": map[string]any{annotationRestartedAt: time.Now().Format(time.RFC3339Nano)}}}}})
 	if err != nil {
@@ -88,14 +91,14 @@ func noRollout(workload *unstructured.Unstructured) string {
 }
 
 // repeat changes the step of an object that would stay unchanged into how it takes effect again.
-func (p *preview) repeat(step *api.PlanStep, id model.ObjectID, live *unstructured.Unstructured) {
+func (p *preview) repeat(step *api.PlanStep, id model.ObjectID, live *unstructured.Unstructured, why string) {
 	if live == nil || step.Action != api.ActionUnchanged || step.Reason != "" {
 		return
 	}
 	switch repetitionOf(id) {
 	case byRollout:
 		if step.Reason = noRollout(live); step.Reason == "" {
-			step.Action, step.Reason = api.ActionUpdate, "its rollout is restarted: nothing in its pods has changed"
+			step.Action, step.Reason = api.ActionUpdate, "its rollout is restarted: "+why
 		}
 	case byReplacement:
 		step.Action, step.Reason = api.ActionReplace, "only a new one runs again"
@@ -103,7 +106,33 @@ func (p *preview) repeat(step *api.PlanStep, id model.ObjectID, live *unstructur
 	}
 }
 
-// again reports whether a resource is deployed although nothing has changed.
-func (p *preview) again(name model.ManifestName) bool {
-	return slices.ContainsFunc(p.req.Declared, func(d Declared) bool { return d.Again && d.Resource == name })
+// again returns why an object is applied although it is unchanged; empty if it is not.
+func (r *applyRun) again(desired *unstructured.Unstructured) string {
+	if r.req.Again == nil {
+		return ""
+	}
+	return r.req.Again(desired)
+}
+
+// again is the same for an object of a resource in a preview.
+func (p *preview) again(name model.ManifestName, desired *unstructured.Unstructured) string {
+	i := slices.IndexFunc(p.req.Declared, func(d Declared) bool { return d.Resource == name })
+	if i < 0 || p.req.Declared[i].Again == nil {
+		return ""
+	}
+	return p.req.Declared[i].Again(desired)
+}
+
+// Runs reports whether a container belongs to an object as it is declared: to a pod of its template, or to the pod that it is.
+func Runs(desired *unstructured.Unstructured, c model.ContainerRef) bool {
+	id := IDOf(desired)
+	switch {
+	case id.Namespace != c.Namespace:
+		return false
+	case id.Kind == "Pod" && id.Group == "":
+		return id.Name == c.Pod
+	}
+	return c.Template != "" && slices.ContainsFunc(podTemplates(desired), func(t map[string]any) bool {
+		return text(field(t, "metadata", "labels"), LabelTemplateHash) == c.Template
+	})
 }

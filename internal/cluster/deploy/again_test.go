@@ -5,7 +5,12 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/hone-dev/hone/pkg/model"
 )
+
+// always applies every object again.
+func always(*unstructured.Unstructured) string { return "nothing in its pods has changed" }
 
 // forceRestarts applies an unchanged workload by force: the object stays, its rollout starts again, and the next apply leaves it alone.
 // One that has changed has a rollout anyway.
@@ -20,7 +25,7 @@ func forceRestarts(t *testing.T, c cluster) {
 	force := func(objects []*unstructured.Unstructured) string {
 		t.Helper()
 		log := &recorder{}
-		if _, err := NewApplier(c.dyn, c.mapper).Apply(t.Context(), ApplyRequest{Resource: "web", Objects: objects, Force: true, Logger: log}); err != nil {
+		if _, err := NewApplier(c.dyn, c.mapper).Apply(t.Context(), ApplyRequest{Resource: "web", Objects: objects, Again: always, Logger: log}); err != nil {
 			t.Fatal(err)
 		}
 		return log.String()
@@ -41,6 +46,34 @@ func forceRestarts(t *testing.T, c cluster) {
 	}
 }
 
+// overlaidRestarts applies unchanged workloads, of which one has a container that must not stay.
+func overlaidRestarts(t *testing.T, c cluster) {
+	objects := c.inject(t, deploymentYAML("web", "web", "80")+"---"+deploymentYAML("other", "other", "80"))
+	c.mustApply(t, objects)
+	main := model.ContainerRef{Namespace: c.namespace, Pod: "web-1", Template: text(field(podTemplate(objects[0]), "metadata", "labels"), LabelTemplateHash)}
+	log := &recorder{}
+	_, err := NewApplier(c.dyn, c.mapper).Apply(t.Context(), ApplyRequest{Resource: "web", Objects: objects, Logger: log,
+		Again: func(u *unstructured.Unstructured) string {
+			if Runs(u, main) {
+				return "its files are old"
+			}
+			return ""
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"Restarting the rollout of deployment/web: its files are old", "web:deployment\n", "other:deployment (unchanged)"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log lacks %q:\n%s", want, log)
+		}
+	}
+	elsewhere := main
+	elsewhere.Namespace = "elsewhere"
+	if Runs(objects[0], elsewhere) || Runs(objects[0], model.ContainerRef{Namespace: c.namespace}) {
+		t.Error("other containers belong to it")
+	}
+}
+
 // previewOfForce: the plan says what a deploy without a change does.
 func previewOfForce(t *testing.T, c cluster) {
 	const job = "\n---\n{apiVersion: batch/v1, kind: Job, metadata: {name: once}, spec: {suspend: true, template: {spec: {restartPolicy: Never, containers: [{name: once, image: busybox}]}}}}\n"
@@ -48,7 +81,7 @@ func previewOfForce(t *testing.T, c cluster) {
 	objects := c.inject(t, configYAML+"---"+deploymentYAML("web", "web", "80")+"---"+paused+job)
 	c.mustApply(t, objects)
 	steps, err := NewApplier(c.dyn, c.mapper).Preview(t.Context(), PreviewRequest{Project: "project1", Namespace: c.namespace,
-		Declared: []Declared{{Resource: "web", Objects: objects, Again: true}}})
+		Declared: []Declared{{Resource: "web", Objects: objects, Again: always}}})
 	if err != nil {
 		t.Fatal(err)
 	}

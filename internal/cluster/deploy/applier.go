@@ -175,8 +175,9 @@ type ApplyRequest struct {
 	Namespace string
 	// Timeout bounds each request to the API server; zero means 30 s.
 	Timeout time.Duration
-	// Force applies objects although they are unchanged, and restarts the rollouts of workloads that stay as they are.
-	Force bool
+	// Again, unless nil, returns why an object is applied although it is unchanged; empty if it is not. The rollout of a workload that
+	// stays as it is then restarts.
+	Again func(desired *unstructured.Unstructured) (why string)
 	// Adopt lets Apply take over objects that others made, unless their declaration decides otherwise
 	// (model.AnnotationAdopt). Without it such an object is a problem, and stays unchanged.
 	Adopt bool

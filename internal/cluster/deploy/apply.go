@@ -19,8 +19,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// forcedGoneLimit bounds the wait of a forced apply for an object that is being deleted.
-const forcedGoneLimit = 5 * time.Minute
+// againGoneLimit bounds the wait for an object that is being deleted, of an apply that may have requested that itself.
+const againGoneLimit = 5 * time.Minute
 
 // applyRun is one call of Apply. The goroutines of its walk each write their own outcome.
 type applyRun struct {
@@ -61,7 +61,8 @@ func (r *applyRun) object(ctx context.Context, i int) error {
 		return err
 	}
 	desired = r.accepted(t.id).leave(desired, live)
-	if live != nil && !r.req.Force && unchanged(desired, live) {
+	again := r.again(desired)
+	if live != nil && again == "" && unchanged(desired, live) {
 		r.outcomes[i] = outcome{object: applied(live), done: true, unchanged: true}
 		r.upToDate(declared, false)
 		r.serves(i, t, live)
@@ -86,23 +87,23 @@ func (r *applyRun) object(ctx context.Context, i int) error {
 			got, err = r.send(ctx, t, desired)
 		}
 	}
-	if err == nil && r.restarts(live, got) {
-		got, err = r.restart(ctx, t, got)
+	if err == nil && again != "" && sameTemplate(live, got) {
+		got, err = r.restart(ctx, t, got, again)
 	}
 	if err != nil {
 		return err
 	}
-	same := live != nil && !r.req.Force && live.GetUID() == got.GetUID() && live.GetResourceVersion() == got.GetResourceVersion()
+	same := live != nil && again == "" && live.GetUID() == got.GetUID() && live.GetResourceVersion() == got.GetResourceVersion()
 	r.outcomes[i] = outcome{object: applied(got), done: true, unchanged: same}
 	r.upToDate(declared, true)
 	r.serves(i, t, got)
 	return nil
 }
 
-// restarts reports whether a forced apply has left a workload's pods as they are.
-func (r *applyRun) restarts(live, got *unstructured.Unstructured) bool {
+// sameTemplate reports whether an apply has left a workload's pods as they are.
+func sameTemplate(live, got *unstructured.Unstructured) bool {
 	same := live != nil && live.GetUID() == got.GetUID()
-	return r.req.Force && same && reflect.DeepEqual(podTemplate(live), podTemplate(got))
+	return same && reflect.DeepEqual(podTemplate(live), podTemplate(got))
 }
 
 // byPolicy handles an object whose declaration keeps hone from writing it. done is set for such an object.
@@ -200,8 +201,8 @@ func (r *applyRun) waitGone(ctx context.Context, t target, live *unstructured.Un
 func (r *applyRun) awaitGone(ctx context.Context, t target, live *unstructured.Unstructured) error {
 	dag.Idle(ctx)
 	limit := max(r.a.goneLimit, 10*time.Millisecond)
-	if r.req.Force { // which deletes what runs once: pods may use their whole grace period
-		limit = max(limit, forcedGoneLimit)
+	if r.req.Again != nil { // which deletes what runs once: pods may use their whole grace period
+		limit = max(limit, againGoneLimit)
 	}
 	return r.waits.await(ctx, t, live.GetUID(), limit)
 }

@@ -54,8 +54,8 @@ type Declared struct {
 	Beside []operation.Node
 	// After are the resources that are deployed first.
 	After []model.ManifestName
-	// Again means that the resource is deployed although nothing has changed: its pods are replaced.
-	Again bool
+	// Again is like that of an ApplyRequest.
+	Again func(desired *unstructured.Unstructured) (why string)
 }
 
 // PreviewRequest describes an operation to preview.
@@ -251,8 +251,8 @@ func (p *preview) object(ctx context.Context, i int) api.PlanStep {
 		return step
 	}
 	p.change(ctx, run, &step, t, desired, live)
-	if p.again(p.of[i]) {
-		p.repeat(&step, t.id, live)
+	if again := p.again(p.of[i], desired); again != "" {
+		p.repeat(&step, t.id, live, again)
 	}
 	if p.req.Drift {
 		step.Reason = joined(p.outside(t.id, live), step.Reason)

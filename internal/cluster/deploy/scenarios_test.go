@@ -42,6 +42,7 @@ var scenarios = []struct {
 	{"unchanged objects are not written", unchangedIsLeftAlone},
 	{"force writes unchanged objects without changing them", forceApplies},
 	{"force restarts the rollout of an unchanged workload", forceRestarts},
+	{"only the workloads that run a container restart", overlaidRestarts},
 	{"the plan of force says how each object takes effect again", previewOfForce},
 	{"drift is put right", driftIsReverted},
 	{"text arrives as it is", textArrives},
@@ -127,7 +128,7 @@ func forceApplies(t *testing.T, c cluster) {
 	c.mustApply(t, objects)
 	before := c.get(t, objects[0]).GetResourceVersion()
 	log := &recorder{}
-	_, err := NewApplier(c.dyn, c.mapper).Apply(t.Context(), ApplyRequest{Resource: "web", Objects: objects, Force: true, Logger: log})
+	_, err := NewApplier(c.dyn, c.mapper).Apply(t.Context(), ApplyRequest{Resource: "web", Objects: objects, Again: always, Logger: log})
 	if err != nil || strings.Contains(log.String(), "unchanged") {
 		t.Errorf("err %v, log %q", err, log)
 	}

@@ -83,7 +83,7 @@ func TestComeback(t *testing.T) {
 			}, statetest.K8s("a", statetest.Image("a"))).Deployed("a").Then(statetest.Pod("a", "p", "c1", "a:1"))
 			if !tt.fresh {
 				s.Then(statetest.Change("a", "/src/a/x")).Begin("a").
-					Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Synced, b.Touched = "synclet", []string{"c1"}, true })
+					Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Synced, b.Touched = "synclet", []string{"c1"}, []string{"c1"} })
 			}
 			s.Then(tt.then...)
 			if tt.overdue {

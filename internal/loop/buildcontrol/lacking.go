@@ -30,6 +30,20 @@ func (c Candidate) Lacking(m model.Manifest, u state.Update, pods []state.Pod) [
 	return Lacking(m, u, pods)
 }
 
+// Overlaid returns the containers that have files of updates in place, and not all of the newest ones.
+func Overlaid(m model.Manifest, u state.Update, pods []state.Pod) (out []model.ContainerRef) {
+	lacks := map[string]bool{}
+	for _, l := range lacking(m, u, pods, scope{noticed: true, again: true}) {
+		lacks[l.ID] = true
+	}
+	for _, c := range Live(m, u, pods) {
+		if known := u.Containers[c.ID]; known.Overlaid && (lacks[c.ID] || known.Behind != nil) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
 // scope is what counts of what containers lack.
 type scope struct {
 	// noticed includes changes that have not settled, if they only need to be copied.

@@ -198,8 +198,8 @@ type BuildCompleted struct {
 	Applied  []model.AppliedObject
 	// Synced are the ids of the containers that were updated in place.
 	Synced []string
-	// Touched is set if files may have been changed in containers, whatever came of it.
-	Touched bool
+	// Touched are the ids of the containers in which files may have been changed, whatever came of it.
+	Touched []string
 	// Until is the time up to which changes are part of the build, if it has taken in more than it began with; Added are those files.
 	Until time.Time
 	Added []string

@@ -28,6 +28,8 @@ type InPlace struct {
 
 // InContainer is the state of updates in place in one container.
 type InContainer struct {
+	// Overlaid is set when it may have files that differ from its image's: an update in place has reached it.
+	Overlaid bool
 	// Synced is the time up to which changes have been copied into it; zero if none have.
 	Synced time.Time
 	// Behind is the update that is still running in it after the end of its build; nil when none is.
@@ -121,6 +123,14 @@ func (p *InPlace) synced(id string, until, began time.Time) {
 	p.note(id, func(c *InContainer) { c.Synced, c.Fault, c.Stuck = until, "", time.Time{} })
 	if o, ok := p.Owed[id]; ok && !began.Before(o.Since) {
 		p.Owed = without(p.Owed, id)
+	}
+}
+
+// touched records that files may have been changed in containers.
+func (p *InPlace) touched(ids []string) {
+	p.Overlaid = p.Overlaid || len(ids) > 0
+	for _, id := range ids {
+		p.note(id, func(c *InContainer) { c.Overlaid = true })
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 type ContainersRecognized struct {
 	Resource model.ManifestName
 	Owed     map[string][]string
+	// Copied are those that have files of updates in place.
+	Copied []string
 }
 
 // Owed are files of a container that may differ from those of this machine, and since when that is known.
@@ -26,6 +28,7 @@ func init() {
 			for id, files := range a.Owed {
 				u.Owed = with(u.Owed, id, Owed{files, d.Now()})
 			}
+			u.touched(a.Copied)
 			return u
 		})
 	})

@@ -104,7 +104,7 @@ func (u *Update) undeclared() {
 func (u Update) completed(a BuildCompleted) Update {
 	u.grown(a)
 	b, ok := u.History.ended(a)
-	u.Overlaid = u.Overlaid || a.Touched
+	u.touched(a.Touched)
 	if !ok || a.Cancelled {
 		return u
 	}

@@ -352,7 +352,7 @@ func Asked(v store.View, c buildcontrol.Candidate, o Options) buildanddeploy.Req
 		Manifest: m, Mode: session.UpdateMode, InPlace: c.InPlace, InPlaceOnly: c.InPlaceOnly,
 		Force:   c.Reason.Has(state.ReasonRebuild) || c.Reason.Has(state.ReasonTrigger) && len(c.Files) == 0 && m.TriggerMode == model.TriggerAuto && !adopt,
 		NoCache: c.Reason.Has(state.ReasonRebuild), Reuse: o.Reuse,
-		Results: u.Images, Dirty: map[string]bool{},
+		Results: u.Images, Dirty: map[string]bool{}, Overlaid: buildcontrol.Overlaid(m, u, state.PodsOf(v, c.Name)),
 		Cluster: state.TheCluster(v).Cluster, Registry: tiltfile.Result.DefaultRegistry,
 		Namespace: o.Namespace, Project: session.Project, RunID: session.RunID,
 		UpsertTimeout: tiltfile.Result.Update.UpsertTimeout, Env: o.Env, Ignores: tiltfile.Ignores,

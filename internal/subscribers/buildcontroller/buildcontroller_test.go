@@ -364,7 +364,7 @@ func TestRequestOfCompose(t *testing.T) {
 		if c == nil || len(c.req.Containers) != 1 {
 			t.Fatalf("no update in place: %+v", c)
 		}
-		want := model.ContainerRef{Resource: "a", Pod: "shop-a-1", Name: "a", ID: "c1", Image: "i:1", Ref: "i", Arch: "arm64", Syncs: statetest.Image("i").LiveUpdate.Syncs}
+		want := model.ContainerRef{Resource: "a", Pod: "shop-a-1", Name: "a", ID: "c1", Image: "i:1", Ref: "i", Arch: "arm64", Template: "c1", Syncs: statetest.Image("i").LiveUpdate.Syncs}
 		if diff := cmp.Diff(want, c.req.Containers[0].ContainerRef); diff != "" {
 			t.Errorf("the container (-want +got):\n%s", diff)
 		}

@@ -37,11 +37,11 @@ func TestComebacks(t *testing.T) {
 				f := start(t, Options{}, statetest.K8s("a", statetest.Image("a")))
 				f.deploy("a")
 				f.Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x"))
-				f.finish("a", outcome{result: buildanddeploy.Result{Mode: "synclet", Synced: []string{"c1"}, Touched: true}})
+				f.finish("a", outcome{result: buildanddeploy.Result{Mode: "synclet", Synced: []string{"c1"}, Touched: []string{"c1"}}})
 				f.Then(statetest.Change("a", "/src/a/x"))
 				f.running("a")
 				f.Then(inBackOff())
-				f.finish("a", outcome{result: buildanddeploy.Result{Mode: "synclet", Touched: true}, err: &buildanddeploy.Gone{Reason: "container main ended (exit code 3)"}})
+				f.finish("a", outcome{result: buildanddeploy.Result{Mode: "synclet", Touched: []string{"c1"}}, err: &buildanddeploy.Gone{Reason: "container main ended (exit code 3)"}})
 				f.running("")
 				if got, want := f.last("a"), `3 files changed err="" cancelled=true`; got != want {
 					t.Errorf("%s, want %s", got, want)

@@ -123,7 +123,7 @@ func (k *keeper) look(v store.View) (out []store.Action) {
 			continue
 		}
 		u := state.Updates.In(v).Value(e.ID)
-		owed := map[string][]string{}
+		owed, copied := map[string][]string{}, []string(nil)
 		for _, c := range buildcontrol.Live(m, u, state.PodsOf(v, name)) {
 			if _, seen := k.owed[c.ID]; !seen {
 				before, known := k.record.Containers[c.ID]
@@ -131,6 +131,9 @@ func (k *keeper) look(v store.View) (out []store.Action) {
 					k.note(c.ID, nil, cmp.Or(u.Running[c.Ref].StartedAt, u.AppliedAt)) // later changes are not in its image
 				} else if files := before.owed(m, c, ignores); len(files) > 0 {
 					owed[c.ID] = files
+				}
+				if len(before.Files) > 0 {
+					copied = append(copied, c.ID)
 				}
 				k.owed[c.ID] = owed[c.ID]
 			}
@@ -145,8 +148,8 @@ func (k *keeper) look(v store.View) (out []store.Action) {
 			k.note(c.ID, files, at)
 			k.synced[c.ID] = at
 		}
-		if len(owed) > 0 {
-			out = append(out, state.ContainersRecognized{Resource: name, Owed: owed})
+		if len(owed)+len(copied) > 0 {
+			out = append(out, state.ContainersRecognized{Resource: name, Owed: owed, Copied: copied})
 		}
 	}
 	k.forget(v)

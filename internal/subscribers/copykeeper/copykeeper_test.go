@@ -112,6 +112,10 @@ func TestNextSession(t *testing.T) {
 		p.write(f, "one")
 	}
 	first := p.session()
+	overlaid := func(s *session) bool { return state.Updates.In(s.now.View()).Value("a").Containers["c1"].Overlaid }
+	if overlaid(first) {
+		t.Error("a container has copies although there was no session")
+	}
 	if got := first.owed(); got != nil {
 		t.Errorf("the first session updates %v", got)
 	}
@@ -129,6 +133,9 @@ func TestNextSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := p.session()
+	if !overlaid(second) {
+		t.Error("the copies of the first session are unknown")
+	}
 	if diff := cmp.Diff([]string{"edited", "later", "made"}, second.owed()); diff != "" {
 		t.Errorf("the second session updates (-want +got):\n%s", diff)
 	}

@@ -57,6 +57,31 @@ func TestFilesComeBack(t *testing.T) {
 	s.asDeclared()
 }
 
+// TestFallBackToTheSameImage takes a change back together with one that needs a new image. That image equals the one that runs, so the
+// Deployment stays as it is, but its container has the files of an update in place: the rollout restarts. A container without such files stays.
+func TestFallBackToTheSameImage(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, web)
+	p.replace("web.Dockerfile", "COPY conf /conf\n", "")
+	s := p.up()
+	s.serves(p.ports[0], "/", "one")
+	pod := current(t, s, "web").Name
+	p.write("conf/settings", "a=2\n")
+	s.says(`Falling back to a new image: .*fall_back_on`)
+	s.builds("web", 2)
+	s.ready("web")
+	if now := current(t, s, "web").Name; now != pod {
+		t.Errorf("pod %s took the place of %s, although its files are the image's", now, pod)
+	}
+	p.write("site/index.html", "two\n")
+	s.serves(p.ports[0], "/", "two")
+	p.write("site/index.html", "one\n")
+	p.write("conf/settings", "a=3\n")
+	s.says(`Restarting the rollout of deployment/web: its containers have files that its image does not have`)
+	s.serves(p.ports[0], "/", "one")
+	s.ready("web")
+}
+
 // TestDockerfileChangesWhileItBuilds changes the Dockerfile and the arguments of docker_build at a random moment of a build of that
 // image: in the end the container runs an image of the last declaration.
 func TestDockerfileChangesWhileItBuilds(t *testing.T) {
@@ -89,7 +114,7 @@ func TestDockerfileChangesWhileItBuilds(t *testing.T) {
 	}
 }
 
-// TestFilesChangeWhileStopped reverts in-place changes while hone is stopped. The pod already runs the right image, so it stays;
+// TestFilesChangeWhileStopped reverts in-place changes while hone is stopped, and changes a file after hone was killed. The pod already runs the right image, so it stays;
 // but its files must match the reverted ones.
 func TestFilesChangeWhileStopped(t *testing.T) {
 	t.Parallel()
@@ -118,4 +143,12 @@ func TestFilesChangeWhileStopped(t *testing.T) {
 	if got := current(t, s, "web").Name; got != pod {
 		t.Errorf("pod %s took the place of %s, although its image is the same", got, pod)
 	}
+
+	p.write("site/made.html", "three")
+	s.serves(p.ports[0], "/made.html", "three")
+	check(t, s.cmd.Process.Kill())
+	<-s.done
+	p.write("site/made.html", "four")
+	s = p.up()
+	s.serves(p.ports[0], "/made.html", "four")
 }

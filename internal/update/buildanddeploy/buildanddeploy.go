@@ -37,6 +37,9 @@ type Request struct {
 	// Others means that other running containers of the resource need nothing now, so that the next save can go to them
 	// whatever happens to these.
 	Others bool
+	// Overlaid are the containers that have files of updates in place, and not all of the newest ones: those of a pod that stays as it is have
+	// to be replaced, even if their image is as before.
+	Overlaid []model.ContainerRef
 	// Waits means that the update waits for every container, however long it takes.
 	Waits bool
 	// Save, unless nil, returns when the newest of some files was saved, and when hone noticed it; zero times if that is
@@ -129,8 +132,8 @@ type Result struct {
 	// Behind are the updates of containers that take much longer than the others. They keep running, and the caller has
 	// to wait for each; they end when the context of the update does.
 	Behind []*Straggler
-	// Touched means that files may have been changed in containers, whatever came of it.
-	Touched bool
+	// Touched are the ids of the containers in which files may have been changed, whatever came of it.
+	Touched []string
 	// FellBack is why a faster builder was not enough.
 	FellBack string
 	// Until is the time up to which changes are part of the update, if it has taken in more than it began with, and Added are those files.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -290,17 +289,15 @@ func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]mod
 	defer held.Release()
 	var before func(model.ObjectID) bool
 	applied, err := c.applier.Apply(ctx, deploy.ApplyRequest{Resource: name, Objects: objects, Namespace: req.Namespace,
-		Timeout: req.UpsertTimeout, Force: req.Force, Adopt: req.Adopt, Restoring: req.Restoring, Found: ledger, Logger: req.Log,
+		Timeout: req.UpsertTimeout, Again: req.again(), Adopt: req.Adopt, Restoring: req.Restoring, Found: ledger, Logger: req.Log,
 		Record: func(ctx context.Context) (err error) {
 			if err := ledger.Record(name, records); err != nil {
 				return err
 			}
-			if before, err = c.before(ledger, name); err != nil || !req.Force {
+			if before, err = c.before(ledger, name); err != nil {
 				return err
 			}
-			return c.removeToRepeat(ctx, req, slices.DeleteFunc(slices.Clone(records), func(r deploy.ObjectRecord) bool {
-				return !before(r.ObjectID) || !deploy.RunsByReplacement(r.ObjectID)
-			}))
+			return c.removeToRepeat(ctx, req, objects, before)
 		},
 		Before:   func(id model.ObjectID) bool { return before(id) },
 		Accepted: ledger.Accepted,
@@ -345,17 +342,6 @@ func (c *Cluster) collect(ctx context.Context, ledger *deploy.Ledger, req Reques
 	return c.applier.Collect(ctx, deploy.CollectRequest{Ledger: ledger, Resource: req.Manifest.Name, Applied: applied, Command: command, Declined: declined, Keep: keep, AtRest: req.AtRest, AtOnce: req.Manifest.K8s.PodReadiness == model.PodIgnore,
 		Owner: c.owner(ctx, req.Declared, req.Manifest.Name, req.Namespace), RunID: c.ownRun(ctx), Project: c.project,
 		WaitLimit: req.CollectLimit, Timeout: req.UpsertTimeout, Logger: req.Log})
-}
-
-// removeToRepeat requests the deletion of objects that would do nothing if they were applied again. The apply waits for the end of each if necessary.
-func (c *Cluster) removeToRepeat(ctx context.Context, req Request, records []deploy.ObjectRecord) error {
-	del := deploy.DeleteRequest{Project: c.project, KeepNamespaces: true, KeepVolumes: true, KeepDefinitions: true, KeepAdopted: true,
-		Timeout: req.UpsertTimeout, Logger: req.Log}
-	for _, r := range records {
-		logstore.Infof(req.Log, "Deleting %s: only a new one runs again", r.ObjectID)
-		del.Objects = append(del.Objects, deploy.ObjectRef{ObjectID: r.ObjectID})
-	}
-	return c.applier.Delete(ctx, del)
 }
 
 // DeleteOptions define the scope of a deletion.

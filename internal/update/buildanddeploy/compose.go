@@ -76,7 +76,7 @@ func (b *Compose) BuildAndDeploy(ctx context.Context, req Request) (result Resul
 			return result, err
 		}
 	}
-	up := compose.Up{Service: t.Service, Recreate: req.Force}
+	up := compose.Up{Service: t.Service, Recreate: req.again() != nil}
 	if t.ImageTarget != "" {
 		if up.Image, err = b.name(ctx, t, images[t.ImageTarget]); err != nil {
 			return result, err

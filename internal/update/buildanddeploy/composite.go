@@ -87,6 +87,7 @@ func (c *Composite) BuildAndDeploy(ctx context.Context, req Request) (Result, er
 			said = next
 			logstore.Infof(req.Log, "%s", said)
 		}
+		req.overlay(total.Touched)
 		r, err := c.builders[at].BuildAndDeploy(ctx, req)
 		var declined *Declined
 		if errors.As(err, &declined) {
@@ -153,7 +154,7 @@ func merge(a, b Result, mode string) Result {
 	if b.FellBack == "" {
 		b.FellBack = a.FellBack
 	}
-	b.Touched = b.Touched || a.Touched
+	b.Touched = append(b.Touched, a.Touched...)
 	return b
 }
 

@@ -61,6 +61,7 @@ func (c *Cluster) customDeploy(ctx context.Context, req Request, images map[stri
 		applied[i].Foreign, applied[i].TemplateHash = true, ""
 	}
 	reportFound(req.Log, applied)
+	req.warnOfFiles(images)
 	if err := c.collect(ctx, ledger, req, applied, del); err != nil {
 		logstore.Warnf(req.Log, "WARNING: %v", err) // the next deploy tries again
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"maps"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -14,8 +16,8 @@ type Forecast struct {
 	Images map[string]model.ImageResult
 	// Synclet is what would be injected into the pods; nil is nothing.
 	Synclet *deploy.SyncletInjection
-	// Again means that the resource is deployed although nothing has changed.
-	Again bool
+	// Again is why unchanged objects are applied, as in deploy.Declared.
+	Again func(*unstructured.Unstructured) (why string)
 }
 
 // unbuilt is the forecast where nothing is known of the images of a resource.
@@ -48,7 +50,7 @@ func (b *Image) Forecast(ctx context.Context, req Request) (Forecast, error) {
 		judged[ref] = images[ref]
 	}
 	out := unbuilt(req.Manifest)
-	out.Again = req.Force
+	out.Again = req.again()
 	for _, w := range work {
 		ref := w.target.Ref
 		if known, ok := images[ref]; ok {

@@ -84,7 +84,11 @@ func (b *InPlace) BuildAndDeploy(ctx context.Context, req Request) (Result, erro
 	}
 	f.wait(req)
 	r, err := f.outcome(ctx)
-	r.Touched = slices.ContainsFunc(plans, func(p liveupdate.Plan) bool { return !p.Empty() })
+	for i, p := range plans {
+		if !p.Empty() {
+			r.Touched = append(r.Touched, req.Containers[i].ID)
+		}
+	}
 	return r, err
 }
 
