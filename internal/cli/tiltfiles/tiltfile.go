@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -131,13 +130,9 @@ func Evaluation(g *command.Global, f Flags, args []string) (tiltfile.Options, er
 	if err := port.Check(); err != nil {
 		return o, err
 	}
-	env := os.Environ()
-	overlay, err := kc.Overlay(filepath.Join(command.StateDir(), "kubeconfig"), path)
+	env, err := command.Environment(kc, path)
 	if err != nil {
 		return o, err
-	}
-	if overlay != "" {
-		env = append(env, "KUBECONFIG="+overlay)
 	}
 	known := kc.Cluster()
 	namespace := known.Namespace
@@ -146,7 +141,7 @@ func Evaluation(g *command.Global, f Flags, args []string) (tiltfile.Options, er
 	}
 	said := command.NewPrinter(g.Stderr, g.Stderr)
 	return tiltfile.Options{
-		Path: path, Args: args, Subcommand: tiltfileSubcommand, Namespace: namespace, Env: env,
+		Path: path, Args: args, Subcommand: tiltfileSubcommand, Namespace: namespace, Env: append(os.Environ(), env...),
 		Cluster: func() (model.Cluster, error) { return known, nil }, Capabilities: kc.Capabilities,
 		Logger: said, OnSecrets: said.Learn,
 		Debug: g.Debug, Profile: f.profile,

@@ -81,7 +81,7 @@ func down(ctx context.Context, g *command.Global, f downFlags, args []string) er
 		return err
 	}
 	known := kc.Cluster()
-	env, err := overlayEnv(kc, path)
+	env, err := command.Environment(kc, path)
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.
 
 // openCluster returns a project's part of a cluster, for a command without a session.
 func openCluster(ctx context.Context, kc *k8s.Kubeconfig, kube *k8s.Client, path string) (*buildanddeploy.Cluster, error) {
-	env, err := overlayEnv(kc, path)
+	env, err := command.Environment(kc, path)
 	if err != nil {
 		return nil, err
 	}

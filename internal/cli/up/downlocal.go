@@ -25,7 +25,7 @@ type locals struct {
 
 // openDowns returns the down commands of a project, for a command without a session.
 func openDowns(ctx context.Context, kc *k8s.Kubeconfig, path string) (*buildanddeploy.Downs, error) {
-	env, err := overlayEnv(kc, path)
+	env, err := command.Environment(kc, path)
 	if err != nil {
 		return nil, err
 	}

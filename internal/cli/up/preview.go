@@ -168,7 +168,7 @@ func load(ctx context.Context, path string, f planRequest, log, out *command.Pri
 		}
 	}()
 	l.namespace = cmp.Or(f.project.Namespace, l.asked.known.Namespace)
-	env, err := overlayEnv(l.asked.kc, path)
+	env, err := command.Environment(l.asked.kc, path)
 	if err != nil {
 		return l, err
 	}

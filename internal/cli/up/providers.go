@@ -121,21 +121,8 @@ func provideCommandEnv(o options, kc *k8s.Kubeconfig, c *sessions.Claim, d liste
 	if d.tcp != nil {
 		env = append(env, "TILT_PORT="+strconv.Itoa(d.port))
 	}
-	path, err := tiltInPath(filepath.Join(command.StateDir(), "bin"))
-	if err != nil {
-		return nil, err
-	}
-	overlay, err := overlayEnv(kc, o.tiltfile)
-	return append(append(env, path...), overlay...), err
-}
-
-// overlayEnv makes the commands of a Tiltfile use the chosen cluster and namespace, whatever the user's current ones are.
-func overlayEnv(kc *k8s.Kubeconfig, tiltfile string) ([]string, error) {
-	overlay, err := kc.Overlay(filepath.Join(command.StateDir(), "kubeconfig"), tiltfile)
-	if err != nil || overlay == "" {
-		return nil, err
-	}
-	return []string{"KUBECONFIG=" + overlay}, nil
+	more, err := command.Environment(kc, o.tiltfile)
+	return append(env, more...), err
 }
 
 func provideTerminals(c *sessions.Claim, door *server.Door, logs *logstore.Store, st *store.Store, object hud.ReadObject, previous hud.ReadPrevious, plan hud.MakePlan) *hud.Terminals {

@@ -1,4 +1,4 @@
-package up
+package command
 
 import (
 	"os"
@@ -21,10 +21,7 @@ func TestTiltInPath(t *testing.T) {
 	}
 	var found string
 	for round := range 3 {
-		env, err := tiltInPath(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		env := tiltInPath(dir)
 		path, _ := strings.CutPrefix(env[0], "PATH=")
 		if !strings.HasSuffix(path, string(filepath.ListSeparator)+other) {
 			t.Errorf("the user's own PATH is lost: %s", path)
@@ -48,5 +45,8 @@ func TestTiltInPath(t *testing.T) {
 	files, err := os.ReadDir(filepath.Dir(found))
 	if err != nil || len(files) != 1 {
 		t.Errorf("left behind: %v %v", files, err)
+	}
+	if env := tiltInPath(filepath.Join(found, "below a file")); env != nil {
+		t.Errorf("got %s for a folder that cannot be made", env)
 	}
 }
