@@ -35,6 +35,8 @@ const (
 	planTimeout = time.Hour
 	// updateTimeout limits the wait for the end of updates. The session gives up earlier, and says why.
 	updateTimeout = time.Minute
+	// settleTimeout limits the wait for changes of files. The session gives up earlier, and says so.
+	settleTimeout = 2 * timeout
 	// maxFailure limits how much of a failure response is read.
 	maxFailure = 1 << 16
 	// socketHost is the host name in requests over a socket, which has no host name of its own.
@@ -179,6 +181,13 @@ func (c *Client) Forward(ctx context.Context, r api.ForwardRequest) error {
 // TakenDown announces that objects are about to be deleted, and returns once the session no longer applies them.
 func (c *Client) TakenDown(ctx context.Context, r api.TakenDownRequest) error {
 	return c.askWithin(ctx, updateTimeout, http.MethodPost, "/api/taken_down", r, nil)
+}
+
+// Settle returns once the session knows every change that was made so far to the files that it watches, and reports whether it does.
+func (c *Client) Settle(ctx context.Context) (known bool, err error) {
+	var answer api.Settled
+	err = c.askWithin(ctx, settleTimeout, http.MethodPost, "/api/settle", struct{}{}, &answer)
+	return answer.Known, err
 }
 
 // Turn makes the session begin no update from now on, and returns once those that it has begun have ended, after limit at the latest.

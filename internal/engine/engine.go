@@ -153,7 +153,7 @@ func Subscribers(p Parts) []store.Subscriber {
 		portforwardcontroller.New(dialer, p.Host, p.Logs).OpenWith(portforward.Opener{Session: p.SessionOf}),
 		processcontroller.New(p.Logs, p.Env),
 		commandcontroller.New(p.Logs, p.Env),
-		p.Server,
+		p.Server.SettleBy(watches.Settle),
 		p.Terminals,
 		p.View,
 	}

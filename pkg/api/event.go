@@ -147,7 +147,8 @@ type FilesEvent struct {
 type HoldEvent struct {
 	// Reason is one of tiltfile-reload, waiting-for-local, is-unparallelizable-local, waiting-for-uncategorized,
 	// building-component, waiting-for-dep, waiting-for-cluster, waiting-for-engine, waiting-for-deploy,
-	// waiting-for-container, waiting-for-slot, manual and paused; absent when the update no longer waits.
+	// waiting-for-container, waiting-for-slot, manual, paused, waiting-for-turn, waiting-for-confirmation and
+	// pausing-in-loop; absent when the update no longer waits.
 	Reason string `json:"reason,omitempty"`
 	// Text is the reason in words.
 	Text string `json:"text,omitempty"`

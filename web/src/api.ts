@@ -275,7 +275,7 @@ export interface GapEvent {
 export interface HoldEvent {
   /** On lists the resources that it waits for. */
   on?: string[];
-  /** Reason is one of tiltfile-reload, waiting-for-local, is-unparallelizable-local, waiting-for-uncategorized, building-component, waiting-for-dep, waiting-for-cluster, waiting-for-engine, waiting-for-deploy, waiting-for-container, waiting-for-slot, manual and paused; absent when the update no longer waits. */
+  /** Reason is one of tiltfile-reload, waiting-for-local, is-unparallelizable-local, waiting-for-uncategorized, building-component, waiting-for-dep, waiting-for-cluster, waiting-for-engine, waiting-for-deploy, waiting-for-container, waiting-for-slot, manual, paused, waiting-for-turn, waiting-for-confirmation and pausing-in-loop; absent when the update no longer waits. */
   reason?: string;
   /** Text is the reason in words. */
   text?: string;
@@ -978,6 +978,12 @@ export interface SessionEvent {
   tiltfile: string;
   /** URL is the address of the session's API. */
   url?: string;
+}
+
+/** Settled is the body of the response to POST /api/settle. The session responds once it knows every change that was made before the request to the files that it watches, so that what a client reads afterwards takes them into account. */
+export interface Settled {
+  /** Known is false if the session cannot say so: files keep changing, or the system does not order their events. */
+  known: boolean;
 }
 
 /** Shell is the body of GET /api/shell: the places in which a shell of a resource can run. The query parameters are resource, pod and container; the last two are optional. Without a resource, the project must have only one. */

@@ -87,6 +87,9 @@ func answerMade(v store.View) func(*row) digest {
 		if plan.Starts(name) {
 			d = d.word("starts")
 		}
+		if b := status.BlockerOf(v, name); b != nil {
+			d = d.word(string(b.Name)).word(b.Why)
+		}
 		if r.Phase == store.TearingDown {
 			d = d.same(&session.Meta)
 		}
@@ -120,7 +123,7 @@ func makeUIResource(s *source, r *row) *v1alpha1.UIResource {
 	st.Queued = !u.Triggered.IsZero()
 	st.Order = int32(r.Value.Order) + 1
 	st.DisableStatus = disableOf(r.Entry)
-	st.Waiting = waiting(is.Hold)
+	st.Waiting = waiting(is.Hold, is.Blocker)
 	switch {
 	case m.IsK8s():
 		st.K8sResourceInfo = kubernetesInfo(m, u, pods)
@@ -220,7 +223,7 @@ func disableOf(e *store.Entry[state.Resource]) v1alpha1.DisableResourceStatus {
 }
 
 // waiting returns why an update does not begin, or the resource is still there.
-func waiting(h *buildcontrol.Hold) *v1alpha1.UIResourceStateWaiting {
+func waiting(h *buildcontrol.Hold, b *status.Blocker) *v1alpha1.UIResourceStateWaiting {
 	if h == nil {
 		return nil
 	}
@@ -237,6 +240,9 @@ func waiting(h *buildcontrol.Hold) *v1alpha1.UIResourceStateWaiting {
 	}
 	for _, n := range h.On {
 		ref(kindUIResource, string(n))
+	}
+	if b != nil {
+		w.Blocker = &v1alpha1.UIResourceBlocker{Name: string(b.Name), Message: b.Why}
 	}
 	return w
 }

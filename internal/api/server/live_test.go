@@ -42,7 +42,7 @@ type live struct {
 	stopped chan struct{}
 }
 
-func serveLive(t testing.TB) *live {
+func serveLive(t testing.TB, change ...func(*Subscriber)) *live {
 	var lc net.ListenConfig
 	tcp, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -55,10 +55,14 @@ func serveLive(t testing.TB) *live {
 	}
 	cert := selfSigned(t)
 	f := &live{t: t, tcp: tcp.Addr().String(), sock: sock, logs: statetest.Logs(t), stopped: make(chan struct{})}
-	f.Alone = statetest.Start(t, New(Options{Version: "1.2.3", TCP: tcp, Unix: unix, Token: token, Certificate: &cert, Kinds: projection.All(), Logs: f.logs,
+	sub := New(Options{Version: "1.2.3", TCP: tcp, Unix: unix, Token: token, Certificate: &cert, Kinds: projection.All(), Logs: f.logs,
 		Door: NewDoor(tcp), Page: fstest.MapFS{"index.html": {Data: []byte("<p>the page")}, "page.js": {Data: []byte("the script")}},
 		Kubeconfig: "/home/dev/.kube/config", Env: []string{"HONE_SESSION=shop"},
-		Stop: func() { close(f.stopped) }, Attach: echo}))
+		Stop: func() { close(f.stopped) }, Attach: echo})
+	for _, c := range change {
+		c(sub)
+	}
+	f.Alone = statetest.Start(t, sub)
 	return f
 }
 

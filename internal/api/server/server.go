@@ -97,6 +97,8 @@ type Subscriber struct {
 	turns atomic.Uint64
 	// past is set while a snapshot is served.
 	past *Past
+	// settled waits for changes of files; nil if there is nothing to wait for.
+	settled func(context.Context) (time.Time, error)
 }
 
 // work runs a part of a request's work within the limit. It returns false if ctx is done before that.
@@ -130,7 +132,10 @@ func (s *Subscriber) Contract() store.Contract {
 		Inputs: store.WithReleases(store.ReadsAll(state.Schema)),
 		Outputs: store.Shares(append(projection.Actions(), state.ResourcesTriggered{}, state.ResourcesRestarted{}, state.SessionPaused{}, state.SessionResumed{}, state.ChangesConfirmed{},
 			state.ResourcesRestored{}, state.DriftAccepted{}, state.BrakeReleased{}, state.ForwardsChosen{}, state.ObjectsTakenDown{}, state.TurnTaken{}, state.TurnEnded{})...),
-		Calls:     []store.Call{{To: "Terminals", Doc: "It passes on the connection of a terminal that attaches."}},
+		Calls: []store.Call{
+			{To: "Terminals", Doc: "It passes on the connection of a terminal that attaches."},
+			{To: "WatchManager", Doc: "For clients that wait, it asks that all changes of files made so far be known."},
+		},
 		Externals: []string{"sockets"},
 		Stage:     store.StageInput,
 		Feedback:  "what it writes comes from requests, never in response to a table",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/client/objects"
 )
 
@@ -16,6 +17,7 @@ import (
 type objectFlags struct {
 	target  flags.Session
 	request objects.Request
+	session *client.Client // once open has been called
 }
 
 // add adds the flags of all verbs.
@@ -43,6 +45,7 @@ func (f *objectFlags) open(cmd *cobra.Command) (*objects.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.session = c
 	return objects.Open(cmd.Context(), c.RESTConfig(), cmd.ErrOrStderr())
 }
 

@@ -26,8 +26,9 @@ func newWait(g *command.Global) *cobra.Command {
 		Use:   "wait KIND/NAME… --for=CONDITION",
 		Short: "Wait for conditions on objects of the running session",
 		Long: `Waits until each object meets the condition. Objects that are named may be created later; a selection covers the objects
-that exist when the command starts. A resource that fails ends the wait with the reason, unless hone or the cluster tries
-again at once. Exit code 1 means that, or that the time is up, or that the session has ended.
+that exist when the command starts. Files that were saved before the command count, even if the session has not noticed them
+yet. A resource that fails, or that waits for one that has failed, ends the wait with the reason, unless hone or the cluster
+tries again at once. Exit code 1 means that, or that the time is up, or that the session has ended.
 
 Conditions:
   condition=NAME            the condition is True; condition=NAME=VALUE: it is VALUE
@@ -58,7 +59,7 @@ Conditions:
 			if err := f.said(targets); err != nil {
 				return err
 			}
-			return condition.Wait{Client: s, Timeout: timeout, Met: met}.RunAll(cmd.Context(), all, targets)
+			return condition.Wait{Client: s, Settle: f.session.Settle, Timeout: timeout, Met: met}.RunAll(cmd.Context(), all, targets)
 		},
 	}
 	f.add(c)

@@ -45,6 +45,8 @@ type Resource struct {
 	// update is about to begin.
 	Hold     *buildcontrol.Hold
 	Starting bool
+	// Blocker has failed, and the hold does not end before it is ready; nil if there is none.
+	Blocker *Blocker
 	// UpdateErr, RuntimeErr and PortErr are the full texts of the errors; empty if there are none.
 	UpdateErr, RuntimeErr, PortErr string
 	Pods                           Pods
@@ -78,6 +80,15 @@ func Tables() []store.Input {
 
 // Of returns how a resource of a view is.
 func Of(v store.View, u state.Updating) Resource {
+	r := of(v, u)
+	if r.Blocker = BlockerOf(v, r.Manifest.Name); r.Blocker != nil {
+		r.Text = r.text()
+	}
+	return r
+}
+
+// of returns how a resource is, regardless of how those are that it waits for.
+func of(v store.View, u state.Updating) Resource {
 	m := &u.Value.Manifest
 	r := Resource{Entry: u.Entry, Manifest: m, Updates: u.Update, Update: UpdateOf(m, u.Update), Runtime: buildcontrol.RuntimeState{Status: buildcontrol.RuntimeNone}}
 	if !u.Value.Enabled {

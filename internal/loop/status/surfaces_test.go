@@ -94,8 +94,8 @@ var surfaces = map[string]func(t *testing.T, v store.View, name string) answer{
 			}
 			met, _ := c.Met(u)
 			*to = fmt.Sprint(met)
-			if why, hopeless := c.Hopeless(u); hopeless {
-				a.err = why
+			if f := c.Hopeless(u); f != nil && f.Of == "" {
+				a.err = f.Why
 			}
 		}
 		return a
@@ -267,6 +267,8 @@ func TestOneAnswer(t *testing.T) {
 		{"taken down after an update failed", k8s(app, change).Begin("a").Finish("a", broken("exit code 1")).Then(down), "idle none none"},
 		{"taken down, triggered", k8s(app, down, state.ResourcesTriggered{Names: []model.ManifestName{"a"}}), "updating pending none"},
 		{"waits for a resource", up(with(app, func(m *model.Manifest) { m.ResourceDeps = []model.ManifestName{"b"} }), with(statetest.Local("b"), func(m *model.Manifest) { m.AutoInit = false })),
+			"waiting pending none"},
+		{"waits for a resource that has failed", up(with(app, func(m *model.Manifest) { m.ResourceDeps = []model.ManifestName{"b"} }), statetest.Local("b")).Begin("b").Finish("b", broken("exit code 3")),
 			"waiting pending none"},
 		{"the cluster is away", k8s(app, away), "unknown ok unknown +current"},
 		{"the cluster is away, and a file changed", k8s(app, away, change), "unknown pending unknown"},

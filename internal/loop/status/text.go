@@ -36,6 +36,8 @@ func (r *Resource) text() string {
 		return leaving(r.Entry.Value.Next)
 	case u.Current != nil:
 		return ""
+	case r.Blocker != nil:
+		return r.Blocker.text(r.Hold)
 	case r.Hold != nil:
 		return r.Hold.String()
 	case r.Starting:

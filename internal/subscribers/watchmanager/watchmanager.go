@@ -31,6 +31,8 @@ type Subscriber struct {
 	// inPlace are the targets whose changes can be copied into running containers. Starting too early costs less there than
 	// waiting each time.
 	inPlace atomic.Pointer[map[model.TargetID]bool]
+	// told is when the last changes were dispatched.
+	told atomic.Pointer[time.Time]
 }
 
 // parts are the watcher and the settler of one Run.
@@ -89,7 +91,10 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		}))
 	})
 	g.Go(func() error {
-		return ignoreCancel(ctx, settler.Run(ctx, func(b watch.Batch) { rt.Dispatch(changed(b)) }))
+		return ignoreCancel(ctx, settler.Run(ctx, func(b watch.Batch) {
+			at := rt.Dispatch(changed(b))
+			s.told.Store(&at)
+		}))
 	})
 	g.Go(func() error { return s.follow(ctx, rt, w) })
 	return g.Wait()
@@ -98,15 +103,28 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 // Settled waits until file changes made before the call are known to the store, or ctx is done. If it cannot determine
 // that, it waits until ctx is done. It may be called by any goroutine.
 func (s *Subscriber) Settled(ctx context.Context) {
+	if _, err := s.Settle(ctx); err != nil {
+		<-ctx.Done()
+	}
+}
+
+// Settle waits until file changes made before the call have been dispatched, and returns when the last ones were; zero if none were
+// yet. It fails when ctx ends, and at once where the system does not order its events. It may be called by any goroutine.
+func (s *Subscriber) Settle(ctx context.Context) (told time.Time, err error) {
 	p := s.working.Load()
 	if p == nil {
-		return // nothing is watched, so no change is pending
+		return told, nil // nothing is watched, so no change is pending
 	}
-	if p.watcher.Sync(ctx) != nil {
-		<-ctx.Done()
-		return
+	if err := p.watcher.Sync(ctx); err != nil {
+		return told, err
 	}
-	_ = p.settler.Sync(ctx) // on an error, ctx is done
+	if err := p.settler.Sync(ctx); err != nil {
+		return told, err
+	}
+	if at := s.told.Load(); at != nil {
+		told = *at
+	}
+	return told, nil
 }
 
 // follow keeps the watcher's set in step with the declarations.

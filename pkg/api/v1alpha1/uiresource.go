@@ -63,7 +63,7 @@ type UIResourceStatus struct {
 	DisableStatus DisableResourceStatus `json:"disableStatus"`
 	// Waiting is the reason why an update that is due does not begin.
 	Waiting *UIResourceStateWaiting `json:"waiting,omitempty"`
-	// Conditions are the conditions UpToDate and Ready.
+	// Conditions are the conditions UpToDate, Ready and Failed.
 	Conditions []UIResourceCondition `json:"conditions,omitempty"`
 }
 
@@ -165,10 +165,23 @@ type DisableResourceStatus struct {
 
 // UIResourceStateWaiting is the reason why an update that is due does not begin.
 type UIResourceStateWaiting struct {
-	// Reason is a single word, such as waiting-for-dep.
+	// Reason is one of tiltfile-reload, waiting-for-local, is-unparallelizable-local, waiting-for-uncategorized,
+	// building-component, waiting-for-dep, waiting-for-cluster, waiting-for-engine, waiting-for-deploy,
+	// waiting-for-container, waiting-for-slot, manual, paused, waiting-for-turn, waiting-for-confirmation, pausing-in-loop
+	// and tearing-down, for a resource that is being removed.
 	Reason string `json:"reason"`
 	// On lists the objects that the update waits for.
 	On []UIResourceStateWaitingOnRef `json:"on,omitempty"`
+	// Blocker is a resource that has failed and keeps the update from beginning until it is ready. A wait for this resource ends then.
+	Blocker *UIResourceBlocker `json:"blocker,omitempty"`
+}
+
+// UIResourceBlocker is a failed resource that others wait for, directly or through others.
+type UIResourceBlocker struct {
+	// Name is the name of the resource.
+	Name string `json:"name"`
+	// Message is its error.
+	Message string `json:"message,omitempty"`
 }
 
 // UIResourceStateWaitingOnRef refers to an object that an update waits for.
@@ -196,7 +209,7 @@ const (
 
 // UIResourceCondition is a condition that clients can wait for.
 type UIResourceCondition struct {
-	// Type is UpToDate or Ready.
+	// Type is UpToDate, Ready or Failed.
 	Type string `json:"type"`
 	// Status is True, False or Unknown.
 	Status metav1.ConditionStatus `json:"status"`

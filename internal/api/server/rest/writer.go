@@ -51,11 +51,11 @@ func (w *Writer) Write(ctx context.Context, decide func(store.View) ([]store.Act
 	if at.IsZero() {
 		return v, ErrEnded
 	}
-	return w.reduced(ctx, at)
+	return w.Reduced(ctx, at)
 }
 
-// reduced waits until the actions that were dispatched with this time are reduced, and returns a snapshot that contains them.
-func (w *Writer) reduced(ctx context.Context, at time.Time) (store.View, error) {
+// Reduced waits until the actions that were dispatched with this time are reduced, and returns a snapshot that contains them.
+func (w *Writer) Reduced(ctx context.Context, at time.Time) (store.View, error) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	for {

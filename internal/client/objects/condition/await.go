@@ -1,6 +1,7 @@
 package condition
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,9 @@ const checkTime = 10 * time.Second
 type Wait struct {
 	Client *objects.Client
 	For    Condition
+	// Settle, unless nil, waits until the session knows the files that were saved so far, since these may change what is met. RunAll
+	// calls it first. If it fails, what the session knows counts.
+	Settle func(context.Context) (known bool, err error)
 	// Timeout limits the whole wait; zero checks once.
 	Timeout time.Duration
 	// Object is the UID of the object to wait for, if known; a different object with the same name does not count.
@@ -69,6 +73,11 @@ func (w Wait) Run(ctx context.Context, targets []objects.Target) error {
 // object has met the last condition.
 func (w Wait) RunAll(ctx context.Context, all []Condition, targets []objects.Target) error {
 	met, limit, begun := w.Met, w.Timeout, time.Now()
+	if w.Settle != nil {
+		settling, cancel := context.WithTimeout(ctx, cmp.Or(limit, checkTime))
+		_, _ = w.Settle(settling)
+		cancel()
+	}
 	for i, c := range all {
 		w.For = c
 		if w.Met = met; i < len(all)-1 {
@@ -141,13 +150,17 @@ func (s *sight) settled(u *unstructured.Unstructured) (over bool, err error) {
 	if s.met(u) {
 		return true, nil
 	}
-	why, hopeless := s.wait.For.Hopeless(u)
-	if !hopeless {
+	f := s.wait.For.Hopeless(u)
+	if f == nil {
 		return false, nil
 	}
-	summary, detail, _ := strings.Cut(strings.TrimSpace(why), "\n")
-	return true, &problem.Problem{Summary: fmt.Sprintf("%s has failed, so %s is not met: %s", s.kind.Ref(s.name), s.wait.For, summary), Detail: strings.TrimSpace(detail),
-		Mend: fmt.Sprintf("hone logs %s shows its log; hone describe %s %[1]s shows details", shellquote.Join(s.name), s.kind.GVR.Resource)}
+	summary, detail, _ := strings.Cut(strings.TrimSpace(f.Why), "\n")
+	failed, name := s.kind.Ref(s.name)+" has failed", cmp.Or(f.Of, s.name)
+	if f.Of != "" {
+		failed = fmt.Sprintf("%s waits for %s, which has failed", s.kind.Ref(s.name), f.Of)
+	}
+	return true, &problem.Problem{Summary: fmt.Sprintf("%s, so %s is not met: %s", failed, s.wait.For, summary), Detail: strings.TrimSpace(detail),
+		Mend: fmt.Sprintf("hone logs %s shows its log; hone describe %s %[1]s shows details", shellquote.Join(name), s.kind.GVR.Resource)}
 }
 
 // met records the observed object, nil if there is none, and reports whether the condition is met. A new object with the same

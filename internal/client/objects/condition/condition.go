@@ -149,17 +149,32 @@ func (c Condition) wantsSuccess() bool {
 	return c.name != "" && !strings.EqualFold(c.name, failed.name) && strings.EqualFold(c.status, "true")
 }
 
-// Hopeless reports whether an object has failed, so that it does not meet the condition by itself, and why.
-func (c Condition) Hopeless(u *unstructured.Unstructured) (why string, hopeless bool) {
+// Failure is why an object does not meet a condition by itself.
+type Failure struct {
+	// Of is the name of the object that has failed, if it is another one, which the object waits for.
+	Of string
+	// Why is its error.
+	Why string
+}
+
+// Hopeless returns the failure that keeps an object from meeting the condition by itself; nil if there is none.
+func (c Condition) Hopeless(u *unstructured.Unstructured) *Failure {
 	if u == nil || !c.wantsSuccess() {
-		return "", false
+		return nil
 	}
-	if is, _ := failed.conditionMet(u); !is {
-		return "", false
+	if is, _ := failed.conditionMet(u); is {
+		m, _ := conditionOf(u, failed.name)
+		return &Failure{Why: text(m, "message")}
 	}
-	m, _ := conditionOf(u, failed.name)
-	why, _, _ = unstructured.NestedString(m, "message")
-	return why, true
+	if b, blocked, _ := unstructured.NestedMap(u.Object, "status", "waiting", "blocker"); blocked {
+		return &Failure{Of: text(b, "name"), Why: text(b, "message")}
+	}
+	return nil
+}
+
+func text(m map[string]any, field string) string {
+	s, _, _ := unstructured.NestedString(m, field)
+	return s
 }
 
 // conditionOf returns a condition of an object, and the names of all if it is not among them.

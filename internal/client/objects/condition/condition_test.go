@@ -72,11 +72,17 @@ func TestHopeless(t *testing.T) {
 			map[string]any{"type": "Failed", "status": failed, "message": "exit code 3"},
 		}}}}
 	}
+	blocked := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"updateStatus": "pending",
+		"waiting": map[string]any{"reason": "waiting-for-dep", "blocker": map[string]any{"name": "db", "message": "exit code 3"}}}}}
 	for _, tc := range []struct {
 		text     string
 		object   *unstructured.Unstructured
 		hopeless bool
 	}{
+		{"condition=Ready", blocked, true},
+		{"jsonpath={.status.updateStatus}=ok", blocked, true},
+		{"condition=Ready=false", blocked, false},
+		{"condition=Failed", blocked, false},
 		{"condition=Ready", state("True"), true},
 		{"condition=ready=TRUE", state("True"), true},
 		{"condition=UpToDate", state("True"), true},
@@ -98,9 +104,11 @@ func TestHopeless(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		why, hopeless := c.Hopeless(tc.object)
-		if hopeless != tc.hopeless || hopeless && why != "exit code 3" {
-			t.Errorf("%s: %t, %q", tc.text, hopeless, why)
+		switch f := c.Hopeless(tc.object); {
+		case (f != nil) != tc.hopeless:
+			t.Errorf("%s: %v", tc.text, f)
+		case f != nil && (f.Why != "exit code 3" || (f.Of == "db") != (tc.object == blocked)):
+			t.Errorf("%s: %+v", tc.text, f)
 		}
 	}
 }
