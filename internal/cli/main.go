@@ -27,6 +27,7 @@ import (
 	"github.com/hone-dev/hone/internal/cli/session"
 	"github.com/hone-dev/hone/internal/cli/tiltfiles"
 	"github.com/hone-dev/hone/internal/cli/up"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
 )
 
 // oneSignal is the time within which signals count as one: a shell and make both pass on the same interrupt.
@@ -34,6 +35,9 @@ const oneSignal = 500 * time.Millisecond
 
 // Main runs the command line and returns the exit code.
 func Main(args []string, stdout, stderr io.Writer) int {
+	if code, attended := k8s.PluginMain(args); attended {
+		return code
+	}
 	if process.GuardMain(args) {
 		return command.ExitOK
 	}

@@ -194,7 +194,7 @@ func (g *guard) spawn() error {
 
 // startProcess starts the guard process with its ends of the pipes. mu must be held.
 func (g *guard) startProcess() error {
-	program, err := ownProgram()
+	program, err := OwnProgram()
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,9 @@ func (c *Client) Detect(ctx context.Context) (model.Cluster, error) {
 	ctx = AtOnce(ctx)
 	v, err := c.version(ctx)
 	if err != nil {
-		return out, fmt.Errorf("detect cluster: %w", c.Explain(contextError(ctx, err)))
+		err = c.Explain(contextError(ctx, err))
+		c.plugin.giveUp()
+		return out, fmt.Errorf("detect cluster: %w", err)
 	}
 	out.Version = v
 	ctx, cancel := context.WithTimeout(ctx, detectTimeout)
@@ -88,10 +90,13 @@ func (c *Client) DetectPatiently(ctx context.Context, tell func(Wait)) (out mode
 
 // version requests the server's version, which needs no permission.
 func (c *Client) version(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	ctx, cancel := c.plugin.timeout(ctx, answerTimeout)
 	defer cancel()
 	raw, err := c.core.rest.Get().AbsPath("/version").SetHeader("Accept", "application/json").Do(quiet(ctx)).Raw()
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case err != nil:
 		return "", err
 	}
 	return parseVersion(raw)

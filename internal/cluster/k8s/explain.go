@@ -65,9 +65,9 @@ func (c *Client) Explain(err error) error {
 		return problem.Wrap(&Unreachable{innermost(err)}, where+" cannot be trusted",
 			"Its certificate does not match the kubeconfig; the cluster may have been recreated. Fetch its kubeconfig again, then check: "+again)
 	case isCredentialPlugin(err):
-		p := problem.Wrap(err, "the credential plugin of "+where+" failed", "Run it by hand or log in again, then check: "+again)
-		p.Detail = c.plugin.words()
-		return p
+		return c.plugin.problem(c.plugin.failure(err), where, "failed", again)
+	case errors.Is(err, context.DeadlineExceeded) && c.plugin.running() > 0:
+		return c.plugin.problem(nil, where, fmt.Sprintf("has not answered for %s", c.plugin.running().Round(time.Second)), again)
 	case errors.As(err, &dnsErr), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EHOSTUNREACH),
 		errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF),
 		errors.As(err, &netErr), errors.Is(err, context.DeadlineExceeded):

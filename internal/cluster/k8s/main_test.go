@@ -1,6 +1,7 @@
 package k8s_test
 
 import (
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -9,6 +10,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if code, attended := k8s.PluginMain(os.Args[1:]); attended {
+		os.Exit(code)
+	}
 	k8s.RouteKlog(nil)
 	goleak.VerifyTestMain(m)
 }

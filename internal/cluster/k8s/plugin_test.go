@@ -4,11 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/hone-dev/hone/internal/base/problem"
 )
@@ -16,8 +21,8 @@ import (
 // pluginClient returns a client whose credentials come from a script.
 func pluginClient(t *testing.T, script string) *Client {
 	t.Helper()
-	if runtime.GOOS != "linux" {
-		t.Skip("the messages of a plugin are heard on Linux only")
+	if runtime.GOOS == "windows" {
+		t.Skip("the plugins are scripts")
 	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "log in") // the kubeconfig may have any name
@@ -72,12 +77,70 @@ echo '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential"
 	}
 }
 
-// TestHangingPlugin: a request does not outlast its context, though its credential plugin hangs.
+// TestHangingPlugin: a request does not outlast its context, though its credential plugin hangs. The plugin ends with its client, and so does
+// what it has started.
 func TestHangingPlugin(t *testing.T) {
-	c := pluginClient(t, `echo waiting >&2; while [ -e "$0" ]; do sleep 0.02; done`) // until the test has ended
+	alive := filepath.Join(t.TempDir(), "alive")
+	if err := exec.Command("mkfifo", alive).Run(); err != nil {
+		t.Skip(err)
+	}
+	c := pluginClient(t, `trap "" INT TERM HUP; exec 3>"`+alive+`"; echo waiting >&2; sleep 1000 & while :; do sleep 1000; done`)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := os.ReadFile(alive) // until all that have it open have ended
+		ended <- err
+	}()
 	ctx, cancel := context.WithCancel(t.Context())
 	c.HearPlugin(func(string) { cancel() })
 	if _, err := c.Detect(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
+	if p, _ := problem.Of(c.Explain(context.DeadlineExceeded)); p == nil || !strings.Contains(p.Summary, "credential plugin log in of cluster") || p.Detail != "waiting" || p.Mend == "" {
+		t.Errorf("an error meanwhile: %+v", p)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-t.Context().Done():
+		t.Error("the plugin lives on")
+	}
+}
+
+// TestPluginTakesItsTime: the wait for the first answer of a cluster begins when the credential plugin has ended, and a plugin that takes too
+// long is given up.
+func TestPluginTakesItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &plugin{runs: map[net.Conn]time.Time{}}
+		begun := time.Now()
+		took := func(d time.Duration) time.Duration {
+			here, there := net.Pipe()
+			defer there.Close()
+			begun = time.Now()
+			p.begin(here)
+			time.AfterFunc(d, func() { p.end(here) })
+			ctx, cancel := p.timeout(t.Context(), answerTimeout)
+			defer cancel()
+			<-ctx.Done()
+			if !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+				t.Errorf("the cause is %v", context.Cause(ctx))
+			}
+			p.giveUp()
+			err := here.SetDeadline(time.Time{})
+			if given := errors.Is(err, io.ErrClosedPipe); given != (d > pluginPatience) {
+				t.Errorf("after %s: %v", d, err)
+			}
+			return time.Since(begun)
+		}
+		for d, want := range map[time.Duration]time.Duration{0: answerTimeout, 3 * answerTimeout / 2: 3 * answerTimeout, 2 * pluginPatience: pluginPatience} {
+			if got := took(d); got.Round(answerTimeout) != want {
+				t.Errorf("a plugin that takes %s: waited for %s, want %s", d, got, want)
+			}
+			time.Sleep(2 * pluginPatience)
+		}
+	})
 }

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -86,4 +87,68 @@ func TestFIFOIsRefused(t *testing.T) {
 	s.says("is a named pipe, not a regular file")
 	p.write("Tiltfile", "local_resource('later', 'true')\n")
 	s.ready("later")
+}
+
+// hangingLogin is a kubeconfig whose credential plugin, PLUGIN, hangs.
+const hangingLogin = `{"apiVersion": "v1", "kind": "Config", "current-context": "hangs", "contexts": [{"name": "hangs", "context": {"cluster": "c", "user": "u"}}],
+"clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}],
+"users": [{"name": "u", "user": {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "PLUGIN", "interactiveMode": "IfAvailable"}}}]}`
+
+// TestInterruptHangingPlugin interrupts hone while a credential plugin of the kubeconfig hangs that heeds no signal: its messages are shown,
+// hone ends at once, and neither the plugin nor what it started is left.
+func TestInterruptHangingPlugin(t *testing.T) {
+	t.Parallel()
+	for command, code := range map[string]int{"ci --port 0": 130, "up": 0, "preview": 130, "down": 130, "drift": 130} {
+		t.Run(command, func(t *testing.T) {
+			t.Parallel()
+			p := newLocalProject(t, `
+-- Tiltfile --
+allow_k8s_contexts('hangs')
+k8s_yaml(blob('{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}'))
+local_resource('tool', 'true')
+-- log-in --
+#!/bin/sh
+trap "" INT TERM HUP
+sleep 100000 &
+echo $$ >pid; echo $! >child
+echo "open https://id.example" >&2
+while :; do sleep 1; done
+`)
+			plugin, config := filepath.Join(p.dir, "log-in"), filepath.Join(p.dir, "kubeconfig")
+			if err := errors.Join(os.Chmod(plugin, 0o755), os.WriteFile(config, []byte(strings.ReplaceAll(hangingLogin, "PLUGIN", plugin)), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			p.env = append(p.env, "KUBECONFIG="+config)
+			var s *session
+			if command == "up" {
+				s = p.up()
+				s.ready("tool")
+				if out, code := p.run("get", "uiresources", "--port", fmt.Sprint(s.port)); code != 0 || !strings.Contains(out, "tool") {
+					t.Errorf("hone get: %d\n%s", code, out)
+				}
+			} else {
+				s = p.startAs(p.command(strings.Fields(command)...))
+			}
+			s.says("credential plugin: open https://id.example")
+			if got := s.stop(); got != code {
+				t.Errorf("the exit code is %d, want %d\n%s", got, code, s.out)
+			}
+			for _, file := range []string{"pid", "child"} {
+				text, err := os.ReadFile(filepath.Join(p.dir, file))
+				if err != nil {
+					t.Fatal(err)
+				}
+				pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				k8stest.Eventually(t, file+" to end", func() error {
+					if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+						return errors.New("it still runs")
+					}
+					return nil
+				})
+			}
+		})
+	}
 }
