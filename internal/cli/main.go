@@ -44,12 +44,13 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	stdout, stderr = command.ForTerminal(stdout), command.ForTerminal(stderr)
 	guard := command.NewTerminalGuard()
 	defer guard.End()
+	g := &command.Global{Args: args, Stdout: stdout, Stderr: stderr, Terminal: guard}
+	last := g.Printer(stdout, stderr)
 	if guard.Repaired != "" {
-		command.NewPrinter(stdout, stderr).Write(logstore.LevelWarn, guard.Said())
+		last.Write(logstore.LevelWarn, guard.Said())
 	}
 	ctx, stop := interruptible(context.Background(), guard) // the root of all contexts
 	defer stop()
-	g := &command.Global{Args: args, Stdout: stdout, Stderr: stderr, Terminal: guard}
 	root := newRoot(g)
 	root.SetArgs(args)
 	root.SetOut(stdout)
@@ -57,7 +58,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	err := root.ExecuteContext(ctx)
 	code := command.ExitCode(ctx, err)
 	if code != command.ExitOK && code != command.ExitInterrupted && !command.WasPrinted(err) {
-		command.NewPrinter(stdout, stderr).Fail(problem.Text(err))
+		last.Fail(problem.Text(err))
 	}
 	return code
 }

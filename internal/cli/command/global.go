@@ -15,6 +15,8 @@ type Global struct {
 	// Stdout and Stderr are ForTerminal, or buffers.
 	Stdout, Stderr io.Writer
 	Terminal       *TerminalGuard
+	// Secrets are the values that the command has met. All that it prints, also its error, is without them.
+	Secrets Secrets
 	// Debug and Verbose are flags of the same name.
 	Debug, Verbose bool
 }

@@ -8,21 +8,20 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/hud/stream"
 	"github.com/hone-dev/hone/internal/hud/text"
-	"github.com/hone-dev/hone/pkg/model"
 )
 
 // Printer prints messages of commands without a session's log: without secrets, and without control characters that a
 // terminal would interpret. Its methods may be called from any goroutine.
 type Printer struct {
+	secrets  *Secrets
 	out, err io.Writer
-
-	mu      sync.Mutex // guards all below
-	secrets []model.Secret
-	scrub   logstore.Scrubber
+	mu       sync.Mutex // held while a message is printed
 }
 
-// NewPrinter returns a Printer that prints warnings and errors to err, and the rest to out.
-func NewPrinter(out, err io.Writer) *Printer { return &Printer{out: out, err: err} }
+// Printer returns a printer that prints warnings and errors to err, and the rest to out. All printers of a command share its secrets.
+func (g *Global) Printer(out, err io.Writer) *Printer {
+	return &Printer{secrets: &g.Secrets, out: out, err: err}
+}
 
 var _ logstore.Logger = (*Printer)(nil)
 
@@ -48,26 +47,7 @@ func (p *Printer) Fail(said string) { p.print(p.err, "Error: "+said) }
 func (p *Printer) print(w io.Writer, said string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, _ = io.WriteString(w, foreign(w, p.scrub.Text(said))+"\n")
-}
-
-// Learn adds values that must not be printed.
-func (p *Printer) Learn(more []model.Secret) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.secrets = append(p.secrets, more...)
-	p.scrub = logstore.NewScrubber(p.secrets)
-}
-
-// Scrubbed returns texts without the values that must not be printed.
-func (p *Printer) Scrubbed(texts []string) []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	out := make([]string, len(texts))
-	for i, t := range texts {
-		out[i] = p.scrub.Text(t)
-	}
-	return out
+	_, _ = io.WriteString(w, foreign(w, p.secrets.Text(said))+"\n")
 }
 
 // foreign returns text from outside for a writer: with its colours if the writer shows them, and without any other control

@@ -41,7 +41,7 @@ func confirm(ctx context.Context, g *command.Global, f flags.Session, yes bool) 
 	if err != nil {
 		return err
 	}
-	command.NewPrinter(g.Stdout, g.Stderr).Write(logstore.LevelInfo, command.PlanText(plan))
+	g.Printer(g.Stdout, g.Stderr).Write(logstore.LevelInfo, command.PlanText(plan))
 	if !yes {
 		if yes, err = command.Confirm(ctx, g.Stdout, "Let "+session.Where()+" do this?"); err != nil || !yes {
 			return err

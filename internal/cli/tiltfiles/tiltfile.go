@@ -103,7 +103,7 @@ func evaluate(ctx context.Context, g *command.Global, f Flags, args []string) er
 	var doc bytes.Buffer
 	err = write(&doc, describe(r, o.Namespace, f.threshold))
 	if err == nil {
-		_, err = io.WriteString(g.Stdout, said.Scrubbed([]string{doc.String()})[0])
+		_, err = io.WriteString(g.Stdout, g.Secrets.Text(doc.String()))
 	}
 	if err != nil {
 		return fmt.Errorf("print the result: %w", err)
@@ -139,11 +139,11 @@ func Evaluation(g *command.Global, f Flags, args []string) (tiltfile.Options, er
 	if f.Project.Namespace != "" {
 		namespace = f.Project.Namespace
 	}
-	said := command.NewPrinter(g.Stderr, g.Stderr)
+	said := g.Printer(g.Stderr, g.Stderr)
 	return tiltfile.Options{
 		Path: path, Args: args, Subcommand: tiltfileSubcommand, Namespace: namespace, Env: append(os.Environ(), env...),
 		Cluster: func() (model.Cluster, error) { return known, nil }, Capabilities: kc.Capabilities,
-		Logger: said, OnSecrets: said.Learn,
+		Logger: said, OnSecrets: g.Secrets.Learn,
 		Debug: g.Debug, Profile: f.profile,
 		TiltHost: flags.EnvOr("TILT_HOST", flags.DefaultHost), TiltPort: port.Text(),
 	}, nil

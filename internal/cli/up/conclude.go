@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hone-dev/hone/internal/api/redact"
 	"github.com/hone-dev/hone/internal/base/bug"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/outputfile"
@@ -62,21 +61,17 @@ func (o options) notBegun(err error) error {
 func (o options) conclude(c conclusion, err, cause error) error {
 	withLastLines(err, c)
 	outcome, err := outcomeOf(c.end, err, cause)
-	outcome.At, outcome.Tiltfile = c.at, o.tiltfile
+	outcome.At, outcome.Tiltfile, outcome.Failure = c.at, o.tiltfile, o.global.Secrets.Text(outcome.Failure)
 	s, failed := c.reporter.Summarize(c.end, c.now, outcome)
 	if o.report.junit != nil {
 		failed = errors.Join(failed, o.writeJUnit(s, c.logs))
 	}
 	failed = errors.Join(failed, cireport.Text(o.human(), o.called, s))
-	var f *engine.Failure
-	if errors.As(err, &f) {
-		f.Text = redact.Of(c.end).Text(f.Text)
-	}
 	if err == nil {
 		fmt.Fprintln(o.human(), "SUCCESS. All workloads are healthy.")
 	}
 	if failed != nil {
-		command.NewPrinter(o.global.Stdout, o.global.Stderr).Fail(problem.Text(failed))
+		o.global.Printer(o.global.Stdout, o.global.Stderr).Fail(problem.Text(failed))
 		if err == nil {
 			return command.AlreadyPrinted(failed, command.ExitFailure)
 		}
@@ -152,6 +147,8 @@ func outcomeOf(end store.View, err, cause error) (cireport.Outcome, error) {
 			bug.Reportf("the session failed without a cause: %s", f.Text)
 		}
 		err = command.WithCode(err, o.Code)
+	case command.ExitCode(context.Background(), err) == command.ExitTiltfile:
+		o.Result, o.Code = cireport.ResultTiltfile, command.ExitTiltfile
 	case err != nil:
 	case state.TheSession(end).Ended != nil:
 		o.Result, o.Code = cireport.ResultOK, command.ExitOK

@@ -41,6 +41,7 @@ func TestOutcome(t *testing.T) {
 		{"no cluster", false, failure(state.EndOutside), nil, t.Context(), cireport.ResultFailed, 1},
 		{"the time is up", false, failure(state.EndTimeout), nil, t.Context(), cireport.ResultTimeout, 124},
 		{"the Tiltfile", false, failure(state.EndTiltfile), nil, t.Context(), cireport.ResultTiltfile, 5},
+		{"the Tiltfile, before the session", false, command.WithCode(errors.New("no such function"), command.ExitTiltfile), nil, t.Context(), cireport.ResultTiltfile, 5},
 		{"the Tiltfile, and something did not stop", false, errors.Join(failure(state.EndTiltfile), errors.New("stuck")), nil, t.Context(), cireport.ResultTiltfile, 5},
 		{"failed, and interrupted while it stops", false, failure(state.EndTimeout), context.Canceled, interrupted, cireport.ResultTimeout, 124},
 		{"something did not stop", true, errors.New("stuck"), nil, t.Context(), cireport.ResultFailed, 1},

@@ -2,22 +2,43 @@ package up
 
 import (
 	"bytes"
+	"context"
 	"runtime/debug"
 	"slices"
 	"strings"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/client/sessions"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// watchCrashes reports earlier crashes in the session's log, and makes the Go runtime write the stacks of a crash of this
-// session to its crash file as well as to standard error, until stop is called. A crash is a panic on a goroutine that nothing
-// guards, or an error of the runtime itself: no code of the process runs afterwards. Failures only go to hone's own log.
-func (b *bugReports) watchCrashes(r *sessions.Registry, c *sessions.Claim) (stop func()) {
+// reportCrashes reports earlier crashes in the session's log once the Tiltfile was evaluated: the message of a panic may hold a secret, and
+// from then on the secrets of the project are known.
+func (b *bugReports) reportCrashes(ctx context.Context, st *store.Store, r *sessions.Registry) {
+	wake, stop := st.Watch(state.Tiltfiles.Name())
+	defer stop()
+	for !state.TheTiltfile(st.Snapshot().All()).Loaded {
+		select {
+		case <-ctx.Done():
+			return
+		case <-wake:
+		}
+	}
+	b.takeCrashes(r)
+}
+
+func (b *bugReports) takeCrashes(r *sessions.Registry) {
 	if err := r.TakeCrashes(b.crashed); err != nil {
 		b.log.Warn("earlier crashes are not reported", "err", err)
 	}
+}
+
+// watchCrashes makes the Go runtime write the stacks of a crash of this session to its crash file as well as to standard error, until stop
+// is called. A crash is a panic on a goroutine that nothing guards, or an error of the runtime itself: no code of the process runs
+// afterwards. Failures only go to hone's own log.
+func (b *bugReports) watchCrashes(c *sessions.Claim) (stop func()) {
 	f, err := c.CrashFile()
 	if err == nil {
 		defer f.Close() // the runtime has a copy

@@ -27,7 +27,8 @@ func watched(t *testing.T, dir string) *bugReports {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stop := b.watchCrashes(r, c)
+	stop := b.watchCrashes(c)
+	b.takeCrashes(r)
 	t.Cleanup(func() {
 		stop()
 		c.Release(t.Context())
@@ -56,7 +57,7 @@ func TestQuitIsNoBug(t *testing.T) {
 func TestCrashes(t *testing.T) {
 	if dir := os.Getenv(crashEnv); dir != "" {
 		watched(t, dir)
-		go func() { panic("nothing guards this") }()
+		go func() { panic("nothing guards this, hunter2hunter2") }()
 		select {}
 	}
 	dir := t.TempDir()
@@ -67,7 +68,7 @@ func TestCrashes(t *testing.T) {
 		t.Fatal("the process did not crash")
 	}
 	path := filepath.Join(dir, "bugs.txt")
-	for _, want := range []string{"The session shop crashed: panic: nothing guards this. This is a bug in hone. Please report it with " + path, ""} {
+	for _, want := range []string{"The session shop crashed: panic: nothing guards this, [redacted secret db:password]. This is a bug in hone. Please report it with " + path, ""} {
 		t.Run("a session", func(t *testing.T) {
 			b := watched(t, dir)
 			if log := strings.Join(statetest.Texts(b.logs, string(model.TiltfileName)), "\n"); log != want {
@@ -83,6 +84,9 @@ func TestCrashes(t *testing.T) {
 		if !bytes.Contains(raw, []byte(want)) {
 			t.Errorf("the file of reports lacks %q:\n%s", want, raw)
 		}
+	}
+	if bytes.Contains(raw, []byte("hunter2")) {
+		t.Errorf("the file of reports has a secret:\n%s", raw)
 	}
 	left, err := filepath.Glob(filepath.Join(dir, "sessions", "[^.]*"))
 	if diff := cmp.Diff([]string(nil), left); err != nil || diff != "" {

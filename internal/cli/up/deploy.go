@@ -64,18 +64,18 @@ func deployOnce(cmd *cobra.Command, g *command.Global, f deployFlags, args []str
 		return err
 	}
 	o.called, o.shown = "hone deploy", true // it carries out the plan that it shows
-	log, out := command.NewPrinter(g.Stderr, g.Stderr), command.NewPrinter(g.Stderr, g.Stderr)
-	plan, done, err := makePlan(cmd.Context(), o.tiltfile, planRequest{project: f.ci.session.project, args: args, adopt: f.ci.session.adopt, prune: o.prune, quiet: true}, log, out)
+	out := g.Printer(g.Stderr, g.Stderr)
+	plan, done, err := makePlan(cmd.Context(), o.tiltfile, planRequest{project: f.ci.session.project, args: args, adopt: f.ci.session.adopt, prune: o.prune, quiet: true, secrets: &g.Secrets}, out)
 	if err != nil {
 		return o.notBegun(err)
 	}
 	if shown != nil {
-		lines, err := stale(shown.Plan, plan, len(names) > 0, out)
+		lines, err := stale(shown.Plan, plan, len(names) > 0, &g.Secrets)
 		if err != nil {
 			return err
 		}
 		if len(lines) > 0 {
-			return o.notBegun(problem.New("the plan is stale: something else would happen now, and nothing was done\n"+out.Scrubbed([]string{strings.Join(lines, "\n")})[0],
+			return o.notBegun(problem.New("the plan is stale: something else would happen now, and nothing was done\n"+strings.Join(lines, "\n"),
 				"look at it again: hone preview -o plan="+cmd.Flags().Arg(0)).See("preview"))
 		}
 	}

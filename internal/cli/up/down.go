@@ -75,7 +75,7 @@ func down(ctx context.Context, g *command.Global, f downFlags, args []string) er
 	if err != nil {
 		return err
 	}
-	log := command.NewPrinter(g.Stdout, g.Stderr)
+	log := g.Printer(g.Stdout, g.Stderr)
 	kc, err := k8s.Load(k8s.Config{Context: f.project.Context, Namespace: f.project.Namespace})
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func down(ctx context.Context, g *command.Global, f downFlags, args []string) er
 	if err != nil {
 		return err
 	}
-	tf, fault := evaluateForDown(ctx, path, args, kc, env, f, log)
+	tf, fault := evaluateForDown(ctx, path, args, kc, env, f, &g.Secrets, log)
 	if len(args) == 0 {
 		if err := endSessions(ctx, path, known.Context, log); err != nil {
 			return err
@@ -296,11 +296,11 @@ func unheard(names []string, records map[model.ManifestName][]deploy.ObjectRecor
 
 // evaluateForDown returns the declarations of the Tiltfile. If it cannot be evaluated, the result is empty and the error is
 // returned: the ledger is used then.
-func evaluateForDown(ctx context.Context, path string, args []string, kc *k8s.Kubeconfig, env []string, f downFlags, log *command.Printer) (model.Tiltfile, error) {
+func evaluateForDown(ctx context.Context, path string, args []string, kc *k8s.Kubeconfig, env []string, f downFlags, secrets *command.Secrets, log *command.Printer) (model.Tiltfile, error) {
 	known := kc.Cluster()
 	r := tiltfile.Load(ctx, tiltfile.Options{Path: path, Args: args, Subcommand: "down", Namespace: cmp.Or(f.project.Namespace, known.Namespace),
 		Env:     append(os.Environ(), env...),
-		Cluster: func() (model.Cluster, error) { return known, nil }, Capabilities: kc.Capabilities, Logger: log, OnSecrets: log.Learn})
+		Cluster: func() (model.Cluster, error) { return known, nil }, Capabilities: kc.Capabilities, Logger: log, OnSecrets: secrets.Learn})
 	if r.Err != nil {
 		if !misnamed(r.Err) {
 			logstore.Warnf(log, "The Tiltfile cannot be evaluated; using the records instead: %v", r.Err)

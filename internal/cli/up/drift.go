@@ -56,7 +56,7 @@ func drift(ctx context.Context, g *command.Global, f driftFlags, args []string) 
 	if err != nil {
 		return err
 	}
-	log, out := command.NewPrinter(g.Stderr, g.Stderr), command.NewPrinter(g.Stdout, g.Stderr)
+	log := g.Printer(g.Stderr, g.Stderr)
 	asked, err := ask(ctx, f.project, log)
 	if err != nil {
 		return err
@@ -74,8 +74,7 @@ func drift(ctx context.Context, g *command.Global, f driftFlags, args []string) 
 	if err != nil {
 		return err
 	}
-	log.Learn(secrets)
-	out.Learn(secrets)
+	g.Secrets.Learn(secrets)
 	steps, unknown, err := cluster.Drift(k8s.Patiently(ctx, asked.tell), chosen)
 	if err != nil {
 		return err
@@ -87,5 +86,5 @@ func drift(ctx context.Context, g *command.Global, f driftFlags, args []string) 
 		}
 		logstore.Warnf(log, "What was applied last is not recorded for %s: left out. Their next deploy records it.", strings.Join(names, ", "))
 	}
-	return printPlan(g, out, write, planOf(path, asked.known.Context, steps), f.exitCode)
+	return printPlan(g, write, planOf(path, asked.known.Context, steps), f.exitCode)
 }

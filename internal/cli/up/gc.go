@@ -54,8 +54,8 @@ func gc(ctx context.Context, g *command.Global, f gcFlags, args []string) error 
 	if err != nil {
 		return err
 	}
-	log := command.NewPrinter(g.Stdout, g.Stderr)
-	l, err := load(ctx, path, planRequest{project: f.project, args: args}, log, log)
+	log := g.Printer(g.Stdout, g.Stderr)
+	l, err := load(ctx, path, planRequest{project: f.project, args: args, secrets: &g.Secrets}, log)
 	if err != nil {
 		return err
 	}

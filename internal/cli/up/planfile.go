@@ -39,17 +39,17 @@ type planFile struct {
 }
 
 // writePlanFile writes a plan to a file. Texts that must not be shown do not reach it.
-func writePlanFile(path string, f planFile, out *command.Printer) error {
+func writePlanFile(path string, f planFile, secrets *command.Secrets) error {
 	if path == "" {
 		return problem.New("the file for the plan has no name", "name it: hone preview -o plan=next.plan")
 	}
 	if n := f.Plan.Summary[api.ActionBlocked]; n > 0 {
 		// The plan itself shows the blocked steps, and why.
 		f.Plan.Steps = slices.DeleteFunc(slices.Clone(f.Plan.Steps), func(s api.PlanStep) bool { return s.Action != api.ActionBlocked })
-		return problem.New("no plan was written: it would be refused\n"+out.Scrubbed([]string{command.PlanText(f.Plan)})[0], "fix what is blocked; hone preview shows the whole plan")
+		return problem.New("no plan was written: it would be refused\n"+command.PlanText(f.Plan), "fix what is blocked; hone preview shows the whole plan")
 	}
 	f.Kind, f.Format = planKind, planFormat
-	raw, err := document(f, out)
+	raw, err := document(f, secrets)
 	if err != nil {
 		return err
 	}
@@ -60,12 +60,12 @@ func writePlanFile(path string, f planFile, out *command.Printer) error {
 }
 
 // document returns a value as JSON, without texts that must not be shown.
-func document(v any, out *command.Printer) ([]byte, error) {
+func document(v any, secrets *command.Secrets) ([]byte, error) {
 	var b bytes.Buffer
 	if err := command.WriteJSON(&b, v); err != nil {
 		return nil, fmt.Errorf("encode the plan: %w", err)
 	}
-	return []byte(out.Scrubbed([]string{b.String()})[0]), nil
+	return []byte(secrets.Text(b.String())), nil
 }
 
 // readPlanFile returns the plan that the first argument names, and the other arguments; nil if it names a resource. A file is a
@@ -106,9 +106,9 @@ func looksLikeFile(arg string) bool {
 
 // stale returns the differences between a new plan and the shown plan, as lines; none if the new plan does the same. With some, the
 // new plan may leave steps out.
-func stale(shown, now api.Plan, some bool, out *command.Printer) ([]string, error) {
+func stale(shown, now api.Plan, some bool, secrets *command.Secrets) ([]string, error) {
 	text := func(s api.PlanStep) (string, error) {
-		raw, err := document(s, out)
+		raw, err := document(s, secrets)
 		return string(raw), err
 	}
 	before := map[api.PlanObject]string{}

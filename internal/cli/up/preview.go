@@ -97,30 +97,30 @@ func preview(ctx context.Context, g *command.Global, f previewFlags, args []stri
 		return err
 	}
 	// The output of the Tiltfile goes to standard error: standard output holds the plan and nothing else.
-	log, out := command.NewPrinter(g.Stderr, g.Stderr), command.NewPrinter(g.Stdout, g.Stderr)
-	plan, _, err := makePlan(ctx, path, planRequest{project: f.project, args: args, adopt: f.adopt, prune: prune}, log, out)
+	log := g.Printer(g.Stderr, g.Stderr)
+	plan, _, err := makePlan(ctx, path, planRequest{project: f.project, args: args, adopt: f.adopt, prune: prune, secrets: &g.Secrets}, log)
 	if err != nil {
 		return err
 	}
 	if toFile {
-		if err := writePlanFile(file, planFile{Args: args, Namespace: f.project.Namespace, Adopt: f.adopt, Prune: f.prune.which, NoPrune: f.prune.nothing, Plan: plan}, out); err != nil {
+		if err := writePlanFile(file, planFile{Args: args, Namespace: f.project.Namespace, Adopt: f.adopt, Prune: f.prune.which, NoPrune: f.prune.nothing, Plan: plan}, &g.Secrets); err != nil {
 			return err
 		}
 		defer logstore.Infof(log, "The plan is in %s; hone deploy %s does it.", file, file)
 	}
-	return printPlan(g, out, write, plan, f.exitCode)
+	return printPlan(g, write, plan, f.exitCode)
 }
 
 // printPlan prints a plan for people, or as a document with write, and returns the error for its exit code.
-func printPlan(g *command.Global, out *command.Printer, write func(io.Writer, any) error, plan api.Plan, exitCode bool) error {
+func printPlan(g *command.Global, write func(io.Writer, any) error, plan api.Plan, exitCode bool) error {
 	if write == nil {
-		out.Write(logstore.LevelInfo, command.PlanText(plan))
+		g.Printer(g.Stdout, g.Stderr).Write(logstore.LevelInfo, command.PlanText(plan))
 	} else {
 		var doc bytes.Buffer
 		if err := write(&doc, plan); err != nil {
 			return err
 		}
-		if _, err := io.WriteString(g.Stdout, out.Scrubbed([]string{doc.String()})[0]); err != nil {
+		if _, err := io.WriteString(g.Stdout, g.Secrets.Text(doc.String())); err != nil {
 			return fmt.Errorf("print the plan: %w", err)
 		}
 	}
@@ -139,6 +139,8 @@ type planRequest struct {
 	args    []string
 	adopt   bool
 	prune   buildanddeploy.Prune
+	// secrets learns the values that the Tiltfile reads.
+	secrets *command.Secrets
 	// quiet leaves out the output of the Tiltfile.
 	quiet bool
 }
@@ -157,8 +159,8 @@ type loaded struct {
 	others []string
 }
 
-// load evaluates the Tiltfile and connects to the cluster. Both printers learn the secrets.
-func load(ctx context.Context, path string, f planRequest, log, out *command.Printer) (l loaded, err error) {
+// load evaluates the Tiltfile and connects to the cluster.
+func load(ctx context.Context, path string, f planRequest, log *command.Printer) (l loaded, err error) {
 	if l.asked, err = askIfAny(ctx, f.project, log); err != nil {
 		return l, err
 	}
@@ -178,10 +180,7 @@ func load(ctx context.Context, path string, f planRequest, log, out *command.Pri
 	}
 	r := tiltfile.Load(ctx, tiltfile.Options{Path: path, Args: f.args, Subcommand: "ci", Namespace: l.namespace, Env: append(os.Environ(), env...),
 		Cluster:      func() (model.Cluster, error) { return l.asked.known, nil },
-		Capabilities: l.asked.kc.Capabilities, Logger: said, OnSecrets: func(more []model.Secret) {
-			log.Learn(more)
-			out.Learn(more)
-		}})
+		Capabilities: l.asked.kc.Capabilities, Logger: said, OnSecrets: f.secrets.Learn})
 	if r.Err != nil {
 		return l, command.WithCode(r.Err, command.ExitTiltfile)
 	}
@@ -201,9 +200,9 @@ func load(ctx context.Context, path string, f planRequest, log, out *command.Pri
 }
 
 // makePlan evaluates the Tiltfile and asks the API server for the changes that a deploy would make. done is set if there are none:
-// all objects are as they are declared, and ready. Both printers learn the secrets.
-func makePlan(ctx context.Context, path string, f planRequest, log, out *command.Printer) (plan api.Plan, done bool, err error) {
-	l, err := load(ctx, path, f, log, out)
+// all objects are as they are declared, and ready.
+func makePlan(ctx context.Context, path string, f planRequest, log *command.Printer) (plan api.Plan, done bool, err error) {
+	l, err := load(ctx, path, f, log)
 	if err != nil {
 		return api.Plan{}, false, err
 	}

@@ -40,9 +40,10 @@ func runSession(ctx context.Context, o options) error {
 		return o.notBegun(err)
 	}
 	defer cleanup()
+	o.global.Secrets.Follow(parts.Logs.Scrub)
 	bugs, restore := reportBugs(parts.Logs, parts.Log)
 	defer restore()
-	defer bugs.watchCrashes(flags.Registry(), parts.Claim)()
+	defer bugs.watchCrashes(parts.Claim)()
 	warnExposed(o, parts)
 	if o.command == state.CommandCI {
 		defer takeTurns(ctx, o, parts)()
@@ -63,6 +64,7 @@ func runSession(ctx context.Context, o options) error {
 	var publishing sync.WaitGroup
 	publishing.Go(func() { publishStart(ctx, parts) })
 	publishing.Go(func() { rememberProject(ctx, parts.Store, is) })
+	publishing.Go(func() { bugs.reportCrashes(ctx, parts.Store, flags.Registry()) })
 	publishing.Go(func() { collectInPauses(ctx, parts.Store) })
 	err = e.Run(ctx)
 	if o.hasScreen() && !errors.As(err, new(*bug.Report)) {

@@ -176,6 +176,10 @@ func TestSecretsShowNowhere(t *testing.T) {
 	p.write("Tiltfile", "k8s_yaml('secrets.yaml')\nfail('it was "+hidden["data"]+"')\n")
 	failed, _ := p.run("ci", "--port", "0", "--namespace", p.namespace, "-o", "json")
 	shows(t, "hone ci with a Tiltfile that fails", []byte(failed))
+	for _, args := range [][]string{{"preview"}, {"deploy", "--yes", "-o", "json"}, {"gc", "--dry-run"}, {"drift"}, {"tiltfile"}} {
+		out, _ := p.run(args...)
+		shows(t, fmt.Sprintf("hone %q with a Tiltfile that fails", args), []byte(out))
+	}
 	down, _ := p.run("down", "--namespace", p.namespace)
 	shows(t, "hone down", []byte(down))
 	if !strings.Contains(down, "undone with") {
