@@ -252,10 +252,10 @@ func kubernetesInfo(m *model.Manifest, u *state.Update, pods []state.Pod) *v1alp
 	for _, o := range m.K8s.Objects {
 		info.DisplayNames = append(info.DisplayNames, o.Name+":"+strings.ToLower(o.Kind))
 	}
-	if len(pods) == 0 {
+	p, ok := status.Shown(pods)
+	if !ok {
 		return info
 	}
-	p := pods[0]
 	info.PodName, info.PodCreationTime, info.PodUpdateStartTime = p.Name, metav1.NewTime(p.CreatedAt), metav1.NewTime(u.AppliedAt)
 	info.PodStatus, info.PodStatusMessage = p.Status, p.Message
 	info.AllContainersReady, info.PodRestarts = p.Ready, int32(p.Restarts())
@@ -289,9 +289,9 @@ func readySince(built time.Time, pods []state.Pod, runtime buildcontrol.RuntimeS
 		return runtime.FailingSince
 	}
 	newest := built
-	for _, p := range pods {
+	for _, p := range state.Present(pods) {
 		for _, c := range p.LastingContainers() {
-			if p.Current && c.StartedAt.After(newest) {
+			if c.StartedAt.After(newest) {
 				newest = c.StartedAt
 			}
 		}

@@ -332,12 +332,10 @@ func (b *builder) runCards(s *status.Resource, add func(Card)) {
 
 func (b *builder) runtimeCard(s *status.Resource) Card {
 	c := Card{Resource: s.Manifest.Name, Aspect: AspectRuntime, Title: "it does not run", Cause: linesOf(s.RuntimeErr)}
-	pods := b.pods[s.Manifest.Name]
+	pod, ofPod := b.failing(s.Reported)
 	c.Span, c.Since = s.Reported.Span, s.Reported.FailingSince
-	for _, p := range pods {
-		if p.Current && !p.LoopingSince.IsZero() && p.LoopingSince.Before(c.Since) {
-			c.Since = p.LoopingSince
-		}
+	if !pod.LoopingSince.IsZero() && pod.LoopingSince.Before(c.Since) {
+		c.Since = pod.LoopingSince
 	}
 	if last, ok := s.Updates.Last(); ok && last.Err == "" && !c.Since.Before(last.StartedAt) {
 		c.Saved = last.Files
@@ -350,21 +348,15 @@ func (b *builder) runtimeCard(s *status.Resource) Card {
 		c.meaning(p.ExitCode)
 		return c
 	}
-	for _, pod := range pods {
-		failed, is := state.FailedContainer(pod.Pod)
-		if _, failing := state.PodFailure(pod.Pod); !failing || !pod.Current || !is {
-			continue
-		}
+	if failed, is := failedContainer(pod); is {
 		b.explain(&c, pod, failed)
 		return c
 	}
 	if cause, is := refusedCause(s.RuntimeErr); is {
 		c.take(cause)
 	}
-	for _, pod := range pods { // its program has ended, and its container goes on
-		if why, is := strings.CutPrefix(s.RuntimeErr, "pod "+pod.Name+": "); is {
-			c.Cause, c.Where = linesOf(why), where(pod, "")
-		}
+	if why, is := strings.CutPrefix(s.RuntimeErr, "pod "+pod.Name+": "); is && ofPod { // its program has ended, and its container goes on
+		c.Cause, c.Where = linesOf(why), where(pod, "")
 	}
 	return c
 }
@@ -392,10 +384,7 @@ func (b *builder) stuckCard(s *status.Resource) (Card, bool) {
 		return b.serverCard(name, p)
 	}
 	events := state.ClusterEvents.In(b.v).Value(string(name)).List
-	for _, pod := range b.pods[name] {
-		if !pod.Stands() {
-			continue
-		}
+	for _, pod := range state.Present(b.pods[name]) {
 		if cause, since, is := b.stuck(pod, events); is {
 			c := Card{Resource: name, Aspect: AspectStuck, Since: since, Where: where(pod, "")}
 			c.take(cause)

@@ -261,6 +261,13 @@ func TestCards(t *testing.T) {
 			run(s, "api", func(c *model.Container, p *state.Pod) { c.Ready, p.Ready = true, true })
 			s.At(4*time.Second, state.SyncletChanged{ID: "c-api", Synclet: state.Synclet{Supervised: true, Container: "main", ExitCode: 2}})
 		}, "api: exited 2\n  the process in main ended with exit code 2; the next change restarts it\n  where: pod api-7c9d-x2v1\n  log: pod:default/api-7c9d-x2v1/main:c-api\n"},
+		{"a program that has ended beside an evicted pod", []model.Manifest{service("api")}, func(s *hudtest.Scene) {
+			run(s, "api", func(c *model.Container, p *state.Pod) { c.Ready, p.Ready, p.Owner = true, true, "replicas" })
+			old := hudtest.Pod("api", time.Second, false)
+			old.Name, old.UID, old.Owner, old.Phase, old.Status, old.Message = "api-7c9d-aaaa", "pod-old", "replicas", "Failed", "Evicted", "The node was low on resource: memory."
+			old.Containers[0].ID, old.Containers[0].State, old.Containers[0].Reason, old.Containers[0].ExitCode = "c-old", model.ContainerTerminated, "Error", 137
+			s.At(4*time.Second, state.PodChanged{Pod: old}, state.SyncletChanged{ID: "c-api", Synclet: state.Synclet{Supervised: true, Container: "main", ExitCode: 2}})
+		}, "api: exited 2\n  the process in main ended with exit code 2; the next change restarts it\n  where: pod api-7c9d-x2v1\n  log: pod:default/api-7c9d-x2v1/main:c-api\n"},
 		{"a deploy that the server refuses", []model.Manifest{service("api")}, func(s *hudtest.Scene) {
 			b := failed("apply deployment/api: it is invalid", &state.Problem{Summary: "apply deployment/api", Cause: "it is invalid"})
 			b.Steps = []model.BuildStep{{Kind: model.StepBuild}, {Kind: model.StepPush}, {Kind: model.StepApply}}

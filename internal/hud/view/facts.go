@@ -2,6 +2,7 @@ package view
 
 import (
 	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/status"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -12,16 +13,11 @@ type Fact struct{ Name, Value string }
 // Facts returns the facts about a resource; those that do not apply are empty.
 func Facts(v store.View, name model.ManifestName) []Fact {
 	b := newBuilder(v, v.Snapshot.At)
-	var pod state.Pod
 	var row Row
 	if s, ok := b.of(name); ok {
 		row = b.resourceRow(s)
 	}
-	for _, p := range b.pods[name] {
-		if p.Name == row.Pod {
-			pod = p
-		}
-	}
+	pod, _ := status.Shown(b.pods[name])
 	container, url := "", ""
 	if list := pod.LastingContainers(); len(list) > 0 {
 		container = list[0].Name

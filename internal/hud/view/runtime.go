@@ -69,18 +69,19 @@ func lastRun(c model.Container) model.Container {
 
 // failed describes a failure: the reason, the number of restarts, the exit code, and how many of several pods are ready.
 func (b *builder) failed(s *status.Resource) (full, short Cell) {
-	full, short = b.failure(*s.Manifest, b.pods[s.Manifest.Name], s.Reported)
+	full, short = b.failure(*s.Manifest, s.Reported)
 	if s.Pods.Count > 1 {
 		full = append(full, Span{fmt.Sprintf("  %d/%d ready", s.Pods.Ready, s.Pods.Count), Plain})
 	}
 	return full, short
 }
 
-func (b *builder) failure(m model.Manifest, pods []state.Pod, rs buildcontrol.RuntimeState) (full, short Cell) {
+func (b *builder) failure(m model.Manifest, rs buildcontrol.RuntimeState) (full, short Cell) {
+	pod, _ := b.failing(rs)
 	long, word := status.Words(cmp.Or(rs.Text, "failed"))
 	if refused, is := refusedCause(rs.Err); is {
 		long, word = refused.title, "refused"
-	} else if why, known := b.shortCause(m, pods); known {
+	} else if why, known := b.shortCause(m, pod); known {
 		_, restarts, again := strings.Cut(long, "×")
 		long, word = why.title, cmp.Or(why.word, word)
 		if again {
@@ -94,20 +95,32 @@ func (b *builder) failure(m model.Manifest, pods []state.Pod, rs buildcontrol.Ru
 	if p, ok := b.process(m); ok && p.State == state.ProcessFailed && p.ExitCode >= 0 {
 		return append(full, Span{fmt.Sprintf("  exit %d", p.ExitCode), Bad}), short
 	}
-	for _, p := range pods {
-		if _, failing := state.PodFailure(p.Pod); !failing || !p.Current {
-			continue
-		}
-		for _, c := range p.AllContainers() {
-			if code := cmp.Or(c.ExitCode, c.LastExitCode); code != 0 {
-				if p.OfCompose() && strings.Contains(rs.Text, fmt.Sprintf("code %d", code)) {
-					break
-				}
-				return append(full, Span{fmt.Sprintf("  exit %d", code), Bad}), short
+	if _, failing := state.PodFailure(pod.Pod); !failing {
+		return full, short
+	}
+	for _, c := range pod.AllContainers() {
+		if code := cmp.Or(c.ExitCode, c.LastExitCode); code != 0 {
+			if pod.OfCompose() && strings.Contains(rs.Text, fmt.Sprintf("code %d", code)) {
+				break
 			}
+			return append(full, Span{fmt.Sprintf("  exit %d", code), Bad}), short
 		}
 	}
 	return full, short
+}
+
+// failing returns the pod that a state of the runtime is about.
+func (b *builder) failing(rs buildcontrol.RuntimeState) (state.Pod, bool) {
+	e, ok := state.Pods.In(b.v).Get(rs.Pod)
+	return e.Value, ok
+}
+
+// failedContainer returns the container that makes a pod fail; false if the pod does not fail.
+func failedContainer(pod state.Pod) (model.Container, bool) {
+	if _, failing := state.PodFailure(pod.Pod); !failing {
+		return model.Container{}, false
+	}
+	return state.FailedContainer(pod.Pod)
 }
 
 // pendingBecause returns why a runtime is not ready yet, in few words; empty if it is, or if that is not known. The name of the pod
@@ -117,10 +130,7 @@ func (b *builder) pendingBecause(m model.Manifest, pods []state.Pod, rs buildcon
 		return ""
 	}
 	events := state.ClusterEvents.In(b.v).Value(string(m.Name)).List
-	for _, p := range pods {
-		if !p.Current || p.Deleting {
-			continue
-		}
+	for _, p := range state.Present(pods) {
 		if c, _, is := b.stuck(p, events); is && c.title != "" {
 			return c.brief()
 		}
@@ -128,23 +138,18 @@ func (b *builder) pendingBecause(m model.Manifest, pods []state.Pod, rs buildcon
 	if rs.Err == rs.Text {
 		return ""
 	}
-	if len(pods) > 0 {
-		return strings.TrimPrefix(rs.Err, "pod "+pods[0].Name+": ")
-	}
-	return rs.Err
+	pod, _ := b.failing(rs)
+	return strings.TrimPrefix(rs.Err, "pod "+pod.Name+": ")
 }
 
 // shortCause returns why a container has failed, in a few words, where that says more than its status.
-func (b *builder) shortCause(m model.Manifest, pods []state.Pod) (cause, bool) {
-	for _, p := range pods {
-		c, is := state.FailedContainer(p.Pod)
-		if _, failing := state.PodFailure(p.Pod); !failing || !is || !p.Current || p.OfCompose() {
-			continue
-		}
-		why := containerCause(p, c, state.ClusterEvents.In(b.v).Value(string(m.Name)).List)
-		return why, why.title != ""
+func (b *builder) shortCause(m model.Manifest, pod state.Pod) (cause, bool) {
+	c, is := failedContainer(pod)
+	if !is || pod.OfCompose() {
+		return cause{}, false
 	}
-	return cause{}, false
+	why := containerCause(pod, c, state.ClusterEvents.In(b.v).Value(string(m.Name)).List)
+	return why, why.title != ""
 }
 
 func (b *builder) process(m model.Manifest) (state.Process, bool) {

@@ -81,8 +81,8 @@ func (b *builder) why(p *page, name model.ManifestName, depth int, seen map[mode
 
 // whyRuntime says what keeps the runtime of a resource from being well, or that nothing does.
 func (b *builder) whyRuntime(say func(Tone, string) *Line, s *status.Resource) {
-	for _, pod := range b.pods[s.Manifest.Name] {
-		if why := state.NotReady(pod); why != "" && pod.Stands() && s.RuntimeErr == "" {
+	for _, pod := range state.Present(b.pods[s.Manifest.Name]) {
+		if why := state.NotReady(pod); why != "" && s.RuntimeErr == "" {
 			say(Warn, "is not ready for "+Elapsed(b.now.Sub(pod.CreatedAt))+": "+pod.Name+": "+firstLine(why))
 		}
 	}
@@ -284,9 +284,9 @@ func (b *builder) took(p *page, m model.Manifest, u state.Update, w watched, bui
 		return
 	}
 	image := u.Running[w.target.Name].Cluster
-	for _, pod := range b.pods[m.Name] {
+	for _, pod := range state.Present(b.pods[m.Name]) {
 		for _, c := range pod.AllContainers() {
-			if pod.Current && !pod.Deleting && image != "" && c.Image == image && c.State == model.ContainerRunning {
+			if image != "" && c.Image == image && c.State == model.ContainerRunning {
 				add(pod.Name, c.Name, c.StartedAt)
 			}
 		}

@@ -587,7 +587,7 @@ func TestRuntime(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := RuntimeOf(tc.state.View(), "a")
-			tc.want.FailingSince = got.FailingSince
+			tc.want.FailingSince, tc.want.Pod = got.FailingSince, got.Pod
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

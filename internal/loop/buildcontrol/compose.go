@@ -29,7 +29,7 @@ func composeRuntime(v store.View, m model.Manifest, u state.Update, containers [
 			return RuntimeState{Status: RuntimePending, Text: "starting", Err: "container " + p.Name + " is starting"}
 		}
 		if image := otherImage(m, u, p); image != "" {
-			return RuntimeState{Status: RuntimeError, Text: "other image", FailingSince: p.CreatedAt,
+			return RuntimeState{Status: RuntimeError, Text: "other image", FailingSince: p.CreatedAt, Pod: p.UID,
 				Err: "container " + p.Name + " runs " + image + ", which is not the newest image of the service; a trigger replaces it"}
 		}
 		if _, failing := state.PodFailure(p.Pod); failing {

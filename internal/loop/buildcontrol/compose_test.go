@@ -86,6 +86,10 @@ func TestComposeRuntime(t *testing.T) {
 			if c.synclet != nil {
 				got.Err = ""
 			}
+			if ofPod := got.Pod == "c1"; ofPod != (got.Span != "") {
+				t.Errorf("its log is %q, and it is about pod %q", got.Span, got.Pod)
+			}
+			got.Pod = ""
 			if diff := gocmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

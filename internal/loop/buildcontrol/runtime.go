@@ -40,8 +40,9 @@ type RuntimeState struct {
 	Err string
 	// FailingSince is when an error began to show; zero if unknown or if there is none.
 	FailingSince time.Time
-	// Span is the log span of the container that Err is about; empty if none has run.
-	Span string
+	// Pod is the UID of the pod that Err is about; empty if it is about none. Span is the log span of the container; empty if none
+	// has run.
+	Pod, Span string
 	// Final is set when waiting cannot help: a job has failed, a server has exited. Again is set when what failed is started again
 	// at once, as after a first crash; after more of them, whoever starts it waits.
 	Final, Again bool
@@ -78,7 +79,7 @@ func Runtime(v store.View, m model.Manifest, u state.Update, pods []state.Pod) R
 		return RuntimeState{Status: RuntimeError, Text: "cannot be watched", Err: w.Problem.Text(), FailingSince: w.Since}
 	}
 	objects := objectsOf(v, u)
-	current := slices.DeleteFunc(slices.Clone(pods), func(p state.Pod) bool { return !p.Current || p.Deleting || replaced(p, pods) })
+	current := state.Present(pods)
 	if i := slices.IndexFunc(objects, givenUp); i >= 0 {
 		return failedJob(objects[i], pods)
 	}
@@ -139,7 +140,7 @@ func failedJob(o model.ObjectStatus, pods []state.Pod) RuntimeState {
 	for _, p := range newest {
 		if _, failing := state.PodFailure(p.Pod); failing && p.Owner == o.UID {
 			f := failedPod(p)
-			r.Err, r.Span = r.Err+"; "+f.Err, f.Span
+			r.Err, r.Pod, r.Span = r.Err+"; "+f.Err, f.Pod, f.Span
 			break
 		}
 	}
@@ -149,7 +150,7 @@ func failedJob(o model.ObjectStatus, pods []state.Pod) RuntimeState {
 // failedPod returns the state for a pod that cannot become ready on its own.
 func failedPod(p state.Pod) RuntimeState {
 	why, _ := state.Trouble(p)
-	r := RuntimeState{Status: RuntimeError, Text: failureText(p), Err: why, FailingSince: p.FailingSince}
+	r := RuntimeState{Status: RuntimeError, Text: failureText(p), Err: why, FailingSince: p.FailingSince, Pod: p.UID}
 	if !p.OfCompose() {
 		r.Err = "pod " + p.Name + ": " + why
 	}
@@ -167,7 +168,7 @@ func unreadyPod(pods []state.Pod, ready int) RuntimeState {
 	if !p.UnreadySince.IsZero() {
 		word = "not ready"
 	}
-	r := RuntimeState{Status: RuntimePending, Text: fmt.Sprintf("%s %d/%d", word, ready, len(pods)), Err: state.NotReady(p), FailingSince: p.UnreadySince}
+	r := RuntimeState{Status: RuntimePending, Text: fmt.Sprintf("%s %d/%d", word, ready, len(pods)), Err: state.NotReady(p), FailingSince: p.UnreadySince, Pod: p.UID}
 	if r.Err != "" && !p.OfCompose() {
 		r.Err = "pod " + p.Name + ": " + r.Err
 	}
@@ -190,9 +191,9 @@ func jobRuntime(o model.ObjectStatus, tries []state.Pod) RuntimeState {
 		r.Text = p.Status
 		if _, failing := state.PodFailure(p.Pod); failing {
 			f := failedPod(p)
-			r.Text, r.Err, r.Span = f.Text, r.Err+"; "+f.Err, f.Span
+			r.Text, r.Err, r.Pod, r.Span = f.Text, r.Err+"; "+f.Err, f.Pod, f.Span
 		} else if state.WaitsForNode(p) && p.Message != "" {
-			r.Err += "; pod " + p.Name + ": " + p.Message
+			r.Err, r.Pod = r.Err+"; pod "+p.Name+": "+p.Message, p.UID
 		}
 		return r
 	}
@@ -200,14 +201,6 @@ func jobRuntime(o model.ObjectStatus, tries []state.Pod) RuntimeState {
 		r.Text = "suspended"
 	}
 	return r
-}
-
-// replaced reports whether a pod that has failed permanently was followed by another pod of the same owner: a job that
-// tries again, or a workload whose pod was evicted. The pod remains readable, but no longer describes the resource.
-func replaced(p state.Pod, pods []state.Pod) bool {
-	return p.Phase == "Failed" && p.Owner != "" && slices.ContainsFunc(pods, func(o state.Pod) bool {
-		return o.Owner == p.Owner && o.Current && !o.Deleting && o.CreatedAt.After(p.CreatedAt)
-	})
 }
 
 func localRuntime(v store.View, m model.Manifest, u state.Update) RuntimeState {
@@ -272,7 +265,9 @@ func podsRuntime(m model.Manifest, pods []state.Pod) RuntimeState {
 	for _, p := range pods {
 		total++
 		if _, failing := state.PodFailure(p.Pod); failing {
-			failed = failedPod(p)
+			if failed.Status == "" { // the newest
+				failed = failedPod(p)
+			}
 			continue
 		}
 		switch {
@@ -314,7 +309,7 @@ func processRuntime(v store.View, pods []state.Pod) (r RuntimeState, ended bool)
 				what = "container"
 			}
 			return RuntimeState{Status: RuntimeError, Text: text, Err: fmt.Sprintf("%s %s: %s", what, p.Name, s.Ended()),
-				FailingSince: s.EndedAt, Final: s.Again == 0, Again: s.Again != 0 && s.Crashes < 2, Span: state.LogSpan(p.Pod, c.Name, state.RunOf(p.Pod, c))}, true
+				FailingSince: s.EndedAt, Final: s.Again == 0, Again: s.Again != 0 && s.Crashes < 2, Pod: p.UID, Span: state.LogSpan(p.Pod, c.Name, state.RunOf(p.Pod, c))}, true
 		}
 	}
 	return RuntimeState{}, false

@@ -159,6 +159,20 @@ func LastsFrom(p model.Pod) (at time.Time) {
 // Stands reports whether the pod belongs to the newest deploy, and stays.
 func (p Pod) Stands() bool { return p.Current && !p.Deleting }
 
+// Present returns the pods that describe the resource now: they stand, and no pod of the same owner has followed one that failed for
+// good, such as the next try of a Job, or the successor of an evicted pod. The others remain readable. pods must be those of the
+// resource.
+func Present(pods []Pod) []Pod {
+	return slices.DeleteFunc(slices.Clone(pods), func(p Pod) bool { return !p.Stands() || p.followed(pods) })
+}
+
+// followed reports whether a pod that has failed for good was followed by another pod of the same owner.
+func (p Pod) followed(pods []Pod) bool {
+	return p.Phase == "Failed" && p.Owner != "" && slices.ContainsFunc(pods, func(o Pod) bool {
+		return o.Owner == p.Owner && o.Stands() && o.CreatedAt.After(p.CreatedAt)
+	})
+}
+
 // retirePods marks the pods that a deploy has made old, as part of the deploy itself: until PodWatcher has examined them
 // again, they would count as pods of the newest deploy, and the resource as ready.
 func retirePods(d *store.Draft[Pod], a BuildCompleted) {

@@ -10,33 +10,38 @@ import (
 	"github.com/hone-dev/hone/internal/loop/store"
 )
 
-// Pods sums up the pods of the newest deploy that stay.
+// Pods sums up the pods that describe the resource now.
 type Pods struct {
-	// Name is one that fails, else the newest one; without any, it is the newest of all pods.
+	// Name is the name of the pod that Shown returns.
 	Name                   string
 	Count, Ready, Restarts int
 }
 
 func podsOf(pods []state.Pod) (n Pods) {
-	failing := false
-	for _, p := range pods {
-		if !p.Stands() {
-			continue
-		}
-		_, fails := state.PodFailure(p.Pod)
-		if n.Name == "" || fails && !failing {
-			n.Name, failing = p.Name, fails
-		}
+	shown, _ := Shown(pods)
+	n.Name = shown.Name
+	for _, p := range state.Present(pods) {
 		n.Count++
 		n.Restarts += p.Restarts()
 		if p.Ready {
 			n.Ready++
 		}
 	}
-	if n.Count == 0 && len(pods) > 0 {
-		n.Name = pods[0].Name
-	}
 	return n
+}
+
+// Shown returns the pod that stands for the pods of a resource: of those that describe it now one that fails, else the newest; without
+// any, the newest of all.
+func Shown(pods []state.Pod) (shown state.Pod, ok bool) {
+	of := state.Present(pods)
+	if len(of) == 0 {
+		of = pods
+	}
+	if len(of) == 0 {
+		return shown, false
+	}
+	i := slices.IndexFunc(of, func(p state.Pod) bool { _, fails := state.PodFailure(p.Pod); return fails })
+	return of[max(i, 0)], true
 }
 
 // Port is a port of this machine that leads to a resource.
@@ -72,7 +77,7 @@ const (
 func portsOf(v store.View, r state.Resource, pods []state.Pod, forwards []state.Forward) []Port {
 	var out []Port
 	_, away := buildcontrol.Away(v, r.Manifest)
-	ready := slices.ContainsFunc(pods, func(p state.Pod) bool { return p.Current && p.Ready })
+	ready := slices.ContainsFunc(pods, func(p state.Pod) bool { return p.Stands() && p.Ready })
 	for _, p := range state.Published(r.Manifest, pods) {
 		port := Port{Number: p.Published, Name: p.Name, URL: p.URL(), State: PortWaiting}
 		switch {

@@ -141,8 +141,8 @@ func relapse(pods []state.Pod, runtime buildcontrol.RuntimeState) *Relapse {
 	if runtime.Status != buildcontrol.RuntimeOK && runtime.Status != buildcontrol.RuntimePending {
 		return nil
 	}
-	for _, p := range pods {
-		if !p.Stands() || p.OfCompose() {
+	for _, p := range state.Present(pods) {
+		if p.OfCompose() {
 			continue
 		}
 		if c, looping := state.Relapse(p); looping {

@@ -30,12 +30,14 @@ type answer struct {
 	// ready, current and failed are the answers of a wait for the conditions Ready, UpToDate and Failed.
 	ready, current, failed string
 	err                    string
+	// pod is the name of the pod that stands for the resource.
+	pod string
 }
 
 // fill takes over the fields that other has and a lacks.
 func (a answer) fill(other answer) answer {
 	for _, f := range []struct{ is, from *string }{{&a.state, &other.state}, {&a.update, &other.update}, {&a.runtime, &other.runtime}, {&a.ready, &other.ready},
-		{&a.current, &other.current}, {&a.failed, &other.failed}} {
+		{&a.current, &other.current}, {&a.failed, &other.failed}, {&a.pod, &other.pod}} {
 		if *f.is == "" {
 			*f.is = *f.from
 		}
@@ -48,7 +50,7 @@ var surfaces = map[string]func(t *testing.T, v store.View, name string) answer{
 	"screen": func(_ *testing.T, v store.View, name string) answer {
 		for _, r := range view.Build(v, v.Snapshot.At, 0).Rows {
 			if string(r.Name) == name {
-				return answer{state: string(r.Status), err: r.Err()}
+				return answer{state: string(r.Status), err: r.Err(), pod: r.Pod}
 			}
 		}
 		return answer{}
@@ -74,6 +76,9 @@ var surfaces = map[string]func(t *testing.T, v store.View, name string) answer{
 		a := answer{state: st.State, update: st.UpdateStatus, runtime: st.RuntimeStatus}
 		if st.State == "failed" {
 			a.err = st.Message
+		}
+		if st.K8sResourceInfo != nil {
+			a.pod = st.K8sResourceInfo.PodName
 		}
 		return a
 	},
@@ -180,6 +185,38 @@ func pod(change func(p *state.Pod, c *model.Container)) state.PodChanged {
 	return p
 }
 
+// evicted is the resource's pod after its node has evicted it, and leaving while it crashes and is being deleted.
+var (
+	evicted = pod(func(p *state.Pod, c *model.Container) {
+		p.Owner, p.Phase, p.Status, p.Message, p.Ready = "replicas", "Failed", "Evicted", "The node was low on resource: memory.", false
+		c.Ready, c.State, c.ExitCode, c.Reason = false, model.ContainerTerminated, 137, "Error"
+	})
+	leaving = pod(func(p *state.Pod, c *model.Container) {
+		p.Owner, p.Deleting = "replicas", true
+		crashed(p, c)
+	})
+)
+
+// successor is a newer pod with the same owner.
+func successor(change func(p *state.Pod, c *model.Container)) state.PodChanged {
+	p := statetest.Pod("a", "p2", "c2", "a:1")
+	p.Pod.Owner, p.Pod.CreatedAt = "replicas", statetest.Epoch
+	change(&p.Pod, &p.Pod.Containers[0])
+	return p
+}
+
+func ready(*state.Pod, *model.Container) {}
+
+func crashed(p *state.Pod, c *model.Container) {
+	p.Ready, p.Status = false, "Error"
+	c.Ready, c.State, c.Reason, c.ExitCode = false, model.ContainerTerminated, "Error", 1
+}
+
+// ended reports that the process in a container has ended under the synclet.
+func ended(container string) state.SyncletChanged {
+	return state.SyncletChanged{ID: container, Synclet: state.Synclet{Resource: "a", Container: "main", Supervised: true, ExitCode: 3}}
+}
+
 func failing(reason string, is model.ContainerState, restarts int) state.PodChanged {
 	return pod(func(p *state.Pod, c *model.Container) {
 		p.Ready, p.Status = false, reason
@@ -230,7 +267,7 @@ func TestOneAnswer(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		state *statetest.State
-		// want is "state update runtime", the words of the conditions that are met, and the error.
+		// want is "state update runtime", the words of the conditions that are met, the pod if that matters, and the error.
 		want string
 	}{
 		{"declared, before the cluster answers", statetest.New(statetest.Session, state.TiltfileStarted{}, statetest.Loaded(app)), "waiting pending none"},
@@ -294,8 +331,16 @@ func TestOneAnswer(t *testing.T) {
 		{"a job runs", up(job).Deployed("a").Then(statetest.Healthy("a"), pod(func(p *state.Pod, _ *model.Container) { p.Ready = false })), "waiting ok pending +current"},
 		{"a job is complete", up(job).Deployed("a").Then(statetest.Healthy("a"), pod(func(p *state.Pod, _ *model.Container) { p.Ready, p.Phase, p.Status = false, "Succeeded", "Completed" })),
 			"ok ok ok +ready +current"},
-		{"the process in the container has ended", k8s(app, state.SyncletChanged{ID: "c1", Synclet: state.Synclet{Resource: "a", Container: "main", Supervised: true, ExitCode: 3}}),
+		{"the process in the container has ended", k8s(app, ended("c1")),
 			"failed ok error +current +failed: pod p: the process in main ended with exit code 3; the next change restarts it"},
+		{"a pod follows an evicted one", k8s(app, evicted, successor(ready)), "ok ok ok @p2 +ready +current"},
+		{"a pod follows an evicted one, and its process has ended", k8s(app, evicted, successor(ready), ended("c2")),
+			"failed ok error @p2 +current +failed: pod p2: the process in main ended with exit code 3; the next change restarts it"},
+		{"a pod follows one that crashes and is being deleted", k8s(app, leaving, successor(ready)), "ok ok ok @p2 +ready +current"},
+		{"its process has ended, and it follows one that crashes and is being deleted", k8s(app, leaving, successor(ready), ended("c2")),
+			"failed ok error @p2 +current +failed: pod p2: the process in main ended with exit code 3; the next change restarts it"},
+		{"two pods crash", k8s(app, failing("Error", model.ContainerTerminated, 0), successor(crashed)), "failed ok error @p2 +current: pod p2: container main: Error, exit code 1"},
+		{"the older of two pods crashes", k8s(app, failing("Error", model.ContainerTerminated, 0), successor(ready)), "failed ok error @p +current: pod p: container main: Error, exit code 1"},
 		{"a command ran", up(statetest.Local("a")).Deployed("a"), "ok ok not_applicable +ready +current"},
 		{"a command failed", up(statetest.Local("a")).Begin("a").Finish("a", broken("exit code 3")), "failed error not_applicable +failed: exit code 3"},
 		{"a server starts", up(server).Deployed("a"), "waiting ok pending +current"},
@@ -315,6 +360,9 @@ func TestOneAnswer(t *testing.T) {
 			want := parse(tc.want)
 			for name, ask := range surfaces {
 				got := ask(t, v, "a")
+				if want.pod == "" {
+					got.pod = ""
+				}
 				full := got.fill(want)
 				if got.err == "" && (name == "wait" && want.failed == "false" || name == "table") {
 					full.err = want.err
@@ -331,8 +379,12 @@ func TestOneAnswer(t *testing.T) {
 func parse(s string) answer {
 	words, err, _ := strings.Cut(s, ": ")
 	f := strings.Fields(words)
-	a := answer{f[0], f[1], f[2], "false", "false", "false", err}
+	a := answer{state: f[0], update: f[1], runtime: f[2], ready: "false", current: "false", failed: "false", err: err}
 	for _, word := range f[3:] {
+		if name, is := strings.CutPrefix(word, "@"); is {
+			a.pod = name
+			continue
+		}
 		*map[string]*string{"+ready": &a.ready, "+current": &a.current, "+failed": &a.failed}[word] = "true"
 	}
 	return a
