@@ -227,8 +227,8 @@ func readiness(m model.Manifest, u state.Update, r buildcontrol.RuntimeState, po
 	limit := cmp.Or(settings.ReadinessTimeout, model.DefaultCISettings.ReadinessTimeout)
 	left := deployed[m.Name].Add(limit).Sub(now)
 	if left <= 0 {
-		return fmt.Sprintf("%s did not get ready within %s: %s\n  raise the limit with ci_settings(readiness_timeout=…)",
-			m.Name, limit, cmp.Or(r.Err, r.Text, string(r.Status))), 0
+		return fmt.Sprintf("%s did not get ready within %s: %s\n  %sraise the limit with ci_settings(readiness_timeout=…)",
+			m.Name, limit, cmp.Or(r.Err, r.Text, string(r.Status)), placing(pods)), 0
 	}
 	return "", left
 }

@@ -536,7 +536,7 @@ func TestCI(t *testing.T) {
 			time.Sleep(50 * time.Second)
 			f.goes("in time")
 			time.Sleep(11 * time.Second)
-			f.ends("no node has taken it", "web did not get ready within 1m0s: job/default/web: active 1; pod p: 0/1 nodes are available: 1 Insufficient memory.")
+			f.ends("no node has taken it", "web did not get ready within 1m0s: job/default/web: active 1; pod p: 0/1 nodes are available: 1 Insufficient memory.\n  lower what the pod requests")
 		}},
 		{"a job whose pod a node takes late", ci, func(f *fixture) {
 			f.Then(loaded(model.CISettings{ReadinessTimeout: time.Minute}, job))

@@ -78,3 +78,11 @@ func (t *tries) with(name model.ManifestName, f failure) failure {
 func unscheduled(pods []state.Pod) bool {
 	return slices.ContainsFunc(pods, func(p state.Pod) bool { return p.Current && !p.Deleting && state.WaitsForNode(p) })
 }
+
+// placing is the mend for pods that wait for a node, before another one; "" if none does.
+func placing(pods []state.Pod) string {
+	if !unscheduled(pods) {
+		return ""
+	}
+	return "lower what the pod requests, or change which nodes it may run on; or "
+}
