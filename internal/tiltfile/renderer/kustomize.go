@@ -34,14 +34,9 @@ func kustomize(c *eval.Call) (starlark.Value, error) {
 	if err := watchKustomization(c.Evaluation, dir, map[string]bool{}); err != nil {
 		return nil, err
 	}
-	argv := []string{"kustomize", "build"}
-	if bin != "" {
-		if strings.ContainsRune(bin, filepath.Separator) {
-			bin = c.Abs(bin)
-		}
-		argv[0] = bin
-	} else if _, err := command.LookPath("kustomize", c.Dir(), c.Env.Getenv("PATH")); errors.Is(err, exec.ErrNotFound) {
-		argv = []string{"kubectl", "kustomize"}
+	argv, err := kustomizeProgram(c, bin)
+	if err != nil {
+		return nil, err
 	}
 	argv = append(append(argv, flags.Values...), dir)
 	out, err := c.Exec(command.Command{Cmd: model.Cmd{Argv: argv, Dir: c.Dir()}, Quiet: true, Inputs: kustomizeInputs(c.Evaluation, argv)})
@@ -49,6 +44,22 @@ func kustomize(c *eval.Call) (starlark.Value, error) {
 		return nil, withMend(err)
 	}
 	return value.NewBlob(out, "kustomize: "+dir), nil
+}
+
+// kustomizeProgram returns the program to run, with its verb: the one that the Tiltfile names, or one that is installed.
+func kustomizeProgram(c *eval.Call, bin string) ([]string, error) {
+	if strings.ContainsRune(bin, filepath.Separator) {
+		bin = c.Abs(bin)
+	}
+	if bin != "" {
+		return []string{bin, "build"}, nil
+	}
+	for _, argv := range [][]string{{"kustomize", "build"}, {"kubectl", "kustomize"}} {
+		if _, err := command.LookPath(argv[0], c.Dir(), c.Env.Getenv("PATH")); !errors.Is(err, exec.ErrNotFound) {
+			return argv, nil
+		}
+	}
+	return nil, problem.Wrap(exec.ErrNotFound, "cannot run kustomize", "install kustomize, or kubectl, which contains it; or add its folder to PATH")
 }
 
 // olderThanHelm is Helm 4's error for a kustomize before 5.8, which asks for its version with a flag of Helm 3.
