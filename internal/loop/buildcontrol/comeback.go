@@ -13,10 +13,16 @@ const longestBackOff = 20 * time.Second
 // comeback returns what an update in place waits for, if a container of a pod has crashed and will soon be there for it, or else why the
 // update needs a new image; both are empty if no container has crashed that the update is for, or another one can take it. A container
 // that has crashed with files that its image lacks starts again without them, and then gets the newest ones; a supervisor keeps one that
-// crashes with its image's.
+// crashes with its image's. A container of Compose keeps its files, and would crash again.
 func comeback(r *resource, p state.Pod) (waits, cannot string) {
+	if len(Live(*r.manifest, *r.update, r.pods)) > 0 {
+		return "", ""
+	}
+	if _, failing := state.PodFailure(p.Pod); failing && p.OfCompose() {
+		return "", fmt.Sprintf("container %s has crashed, and would start again with the same files", p.Name)
+	}
 	c, crashed := state.Crashed(p.Pod)
-	if !crashed || len(Live(*r.manifest, *r.update, r.pods)) > 0 {
+	if !crashed {
 		return "", ""
 	}
 	ref, live := liveRef(*r.manifest, *r.update, c)

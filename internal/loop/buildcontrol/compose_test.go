@@ -121,6 +121,31 @@ func TestComposeInPlace(t *testing.T) {
 	}
 }
 
+// TestComposeAfterCrash: a container that has crashed keeps its files, so a mend needs another one, even of an equal image.
+func TestComposeAfterCrash(t *testing.T) {
+	m := statetest.Compose("a", statetest.Image("i"))
+	m.Compose.ImageTarget = "i"
+	m.Images[0].LiveUpdate = model.LiveUpdate{Syncs: []model.Sync{{LocalPath: "/src", RemotePath: "/app"}}}
+	p := state.Pod{Current: true, Pod: model.Pod{Name: "a-1", UID: "c1", Resource: "a", TemplateHash: "c1", Engine: "running", Phase: "Running",
+		Containers: []model.Container{{Name: "a", ID: "c1", State: model.ContainerRunning, Image: "i:1"}}}}
+	s := up(same, m).Begin("a").Finish("a", func(b *state.BuildCompleted) {
+		b.Deployed, b.Applied = true, []model.AppliedObject{{UID: "c1", TemplateHash: "c1"}}
+		b.Images = map[string]model.ImageResult{"i": {Local: "i:1", Cluster: "i:1", StartedAt: b.At}}
+	})
+	s.Then(state.PodChanged{Pod: p}, statetest.Change("i", "/src/x")).Begin("a")
+	s.Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Synced, b.Touched = "synclet", []string{"c1"}, []string{"c1"} })
+	p.Phase, p.Status, p.Engine = "Failed", "exited with code 3", "exited"
+	p.Containers = []model.Container{{Name: "a", ID: "c1", State: model.ContainerTerminated, ExitCode: 3, Image: "i:1"}}
+	s.Then(state.PodChanged{Pod: p}, statetest.Change("i", "/src/x"))
+	plan := Decide(s.View(), nil)
+	if len(plan.Start) != 1 || plan.Start[0].Absent != "container a-1 has crashed, and would start again with the same files" {
+		t.Errorf("plan: %+v", plan)
+	}
+	if got := Overlaid(m, state.Updates.In(s.View()).Value("a"), state.PodsOf(s.View(), "a")); len(got) != 1 || got[0].ID != "c1" {
+		t.Errorf("containers that have to be replaced: %+v", got)
+	}
+}
+
 // TestComposeByHand: a container that the user has made again from the same image, by another name, gets back what was copied.
 func TestComposeByHand(t *testing.T) {
 	m := statetest.Compose("a", statetest.Image("i"))

@@ -41,6 +41,13 @@ func Overlaid(m model.Manifest, u state.Update, pods []state.Pod) (out []model.C
 			out = append(out, c)
 		}
 	}
+	for _, p := range pods {
+		for _, c := range p.Containers {
+			if p.OfCompose() && c.State != model.ContainerRunning && u.Containers[c.ID].Overlaid { // it keeps its files
+				out = append(out, m.ContainerRef(p.Pod, c, m.Compose.ImageTarget))
+			}
+		}
+	}
 	return out
 }
 

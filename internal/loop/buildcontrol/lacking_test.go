@@ -38,7 +38,7 @@ func TestOverlaid(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := up(nil, statetest.K8s("a", statetest.Image("a"))).Deployed("a").Then(statetest.Pod("a", "p", "c1", "a:1"))
+			s := up(same, statetest.K8s("a", statetest.Image("a"))).Deployed("a").Then(statetest.Pod("a", "p", "c1", "a:1"))
 			tt.then(s)
 			var got []string
 			v := s.View()

@@ -31,16 +31,21 @@ var _ Updater = ContainerUpdater{}
 func (u ContainerUpdater) Update(ctx context.Context, c model.ContainerRef, plan Plan, log logstore.Logger) (Report, error) {
 	Announce(log, c, plan)
 	bytes := contents(plan.Copies)
-	if err := u.remove(ctx, c, plan.Deletes); err != nil {
-		return Report{}, err
-	}
-	if err := u.copy(ctx, c, plan.Copies); err != nil {
+	err := attended(copying(c), log, func(logstore.Logger) error {
+		if err := u.remove(ctx, c, plan.Deletes); err != nil {
+			return err
+		}
+		return u.copy(ctx, c, plan.Copies)
+	})
+	if err != nil {
 		return Report{}, err
 	}
 	r := applied(plan, bytes)
-	err := r.Run(ctx, c, plan.Runs, log, func(ctx context.Context, cmd model.Cmd) error {
-		return persist(ctx, undelivered, func() error {
-			return u.Engine.ContainerExec(ctx, c.ID, cmd.Argv, nil, logstore.WriterAt(log, logstore.LevelInfo))
+	err = r.Run(ctx, c, plan.Runs, log, func(ctx context.Context, cmd model.Cmd) error {
+		return attended(running(c, cmd), log, func(log logstore.Logger) error {
+			return persist(ctx, undelivered, func() error {
+				return u.Engine.ContainerExec(ctx, c.ID, cmd.Argv, nil, logstore.WriterAt(log, logstore.LevelInfo))
+			})
 		})
 	})
 	if err == nil && plan.RestartProcess {
@@ -77,7 +82,7 @@ func (u ContainerUpdater) copy(ctx context.Context, c model.ContainerRef, copies
 	if len(copies) == 0 {
 		return nil
 	}
-	step := "copy files to " + c.Name
+	step := copying(c)
 	known := ask(ctx, c.Syncs, copies, func(ctx context.Context, argv []string, in io.Reader, out io.Writer) error {
 		return u.Engine.ContainerExec(ctx, c.ID, argv, in, out)
 	})

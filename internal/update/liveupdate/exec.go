@@ -33,7 +33,7 @@ func (u ExecUpdater) Update(ctx context.Context, c model.ContainerRef, plan Plan
 	Announce(log, c, plan)
 	bytes := contents(plan.Copies)
 	cmds := &commander{pods: u.Pods, c: c}
-	if err := cmds.files(ctx, plan); err != nil {
+	if err := attended(copying(c), log, func(logstore.Logger) error { return cmds.files(ctx, plan) }); err != nil {
 		return Report{}, err
 	}
 	r := applied(plan, bytes)
@@ -53,10 +53,12 @@ func (u ExecUpdater) Run(ctx context.Context, c model.ContainerRef, cmd model.Cm
 
 // user runs a command of the user at most once.
 func (r *commander) user(ctx context.Context, cmd model.Cmd, log logstore.Logger) error {
-	return persist(ctx, undelivered, func() error {
-		return r.run(ctx, program{
-			argv:   cmd.Argv,
-			stdout: logstore.WriterAt(log, logstore.LevelInfo), said: logstore.WriterAt(log, logstore.LevelInfo),
+	return attended(running(r.c, cmd), log, func(log logstore.Logger) error {
+		return persist(ctx, undelivered, func() error {
+			return r.run(ctx, program{
+				argv:   cmd.Argv,
+				stdout: logstore.WriterAt(log, logstore.LevelInfo), said: logstore.WriterAt(log, logstore.LevelInfo),
+			})
 		})
 	})
 }
@@ -74,7 +76,7 @@ const (
 
 // files carries out the deletes and the copies.
 func (r *commander) files(ctx context.Context, plan Plan) error {
-	step, deleting := "copy files to "+r.c.Name, "delete files in "+r.c.Name
+	step, deleting := copying(r.c), "delete files in "+r.c.Name
 	p, err := pack(plan.Copies)
 	if err != nil {
 		return &InfraError{Step: step, Err: err}

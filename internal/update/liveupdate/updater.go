@@ -59,9 +59,16 @@ func RunAll(
 	return nil
 }
 
+// copying and running are the names of steps.
+func copying(c model.ContainerRef) string { return "copy files to " + c.Name }
+
+func running(c model.ContainerRef, cmd model.Cmd) string {
+	return fmt.Sprintf("run %s in %s", cmd.Quoted(), c.Name)
+}
+
 // runError distinguishes a failing command of the user from a container that disappeared while it ran.
 func runError(ctx context.Context, c model.ContainerRef, cmd model.Cmd, err error) error {
-	step := fmt.Sprintf("run %s in %s", cmd.Quoted(), c.Name)
+	step := running(c, cmd)
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", step, ctx.Err())
 	}

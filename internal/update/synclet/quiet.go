@@ -5,14 +5,11 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/update/liveupdate"
 )
 
-// quietAfter is how long nothing may come from a synclet that has something to do until the user is told. A command may print nothing for
-// long: the synclet is pinged after half of that.
-const (
-	quietAfter = 3 * time.Second
-	pingAfter  = quietAfter / 2
-)
+// pingAfter is how long a synclet that has something to do may be silent until it is pinged: a command may print nothing for long.
+const pingAfter = liveupdate.QuietAfter / 2
 
 // attendance watches for the signs of life of a synclet that has something to do.
 type attendance struct {
@@ -54,15 +51,15 @@ func (a *attendance) look() (ping bool) {
 	}
 	quiet := a.s.stream.now() - a.last()
 	switch {
-	case a.told && quiet < quietAfter:
+	case a.told && quiet < liveupdate.QuietAfter:
 		a.again()
 	case a.told:
-	case quiet >= quietAfter:
+	case quiet >= liveupdate.QuietAfter:
 		a.told, a.silent = true, a.last()
 		logstore.Warnf(a.log, "Container %s has not answered for %s: it may be frozen or out of CPU time, or the connection may be down. "+
 			"hone waits for %s, and then connects again", a.container, quiet.Round(time.Second), askAfter+answerWithin)
 	case quiet >= pingAfter:
-		a.timer.Reset(quietAfter - quiet)
+		a.timer.Reset(liveupdate.QuietAfter - quiet)
 		return true
 	default:
 		a.timer.Reset(pingAfter - quiet)
