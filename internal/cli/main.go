@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-dev/hone/internal/base/bug"
 	"github.com/hone-dev/hone/internal/base/editor"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
@@ -46,6 +47,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	defer guard.End()
 	g := &command.Global{Args: args, Stdout: stdout, Stderr: stderr, Terminal: guard}
 	last := g.Printer(stdout, stderr)
+	defer bug.Take(func(r *bug.Report) { last.Fail(r.Error() + "\n\n" + r.Stack) })()
 	if guard.Repaired != "" {
 		last.Write(logstore.LevelWarn, guard.Said())
 	}

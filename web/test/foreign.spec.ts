@@ -46,6 +46,8 @@ async function isText(page: Page, where: string) {
       if (document.body.querySelector(selector)) faults.push(`there is ${selector}`);
     if (/^owned/.test(document.title)) faults.push(`the title is ${document.title}`);
     check("title", document.title);
+    const over = document.documentElement.scrollWidth - document.documentElement.clientWidth;
+    if (over > 0) faults.push(`the page is ${over} pixels wider than the window`);
     return { faults, said: document.body.textContent?.split("onerror=").length ?? 0 };
   });
   expect(found.faults, where).toEqual([]);

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/client"
 )
 
@@ -52,7 +53,7 @@ func (f *Session) Find(ctx context.Context) (*client.Client, error) {
 	w.Last = Remembered().Named
 	c, err := client.Find(ctx, Registry(), w)
 	if err == nil {
-		c.OnSlow = func() { fmt.Fprintf(os.Stderr, "Waiting for %s to answer…\n", c.Where()) }
+		c.OnSlow = func() { fmt.Fprintf(command.ForTerminal(os.Stderr), "Waiting for %s to answer…\n", c.Where()) }
 	}
 	return c, err
 }

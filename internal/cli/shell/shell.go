@@ -157,7 +157,7 @@ func title(c api.ShellContainer) string {
 // greet tells the user where a shell is.
 func (w *work) greet(s *streams, where string) {
 	if s.tty && len(w.argv) == 0 {
-		_, _ = fmt.Fprintf(s.out, "Shell of %s in %s. Exit or Ctrl-D ends it.\n", w.at.Resource, where)
+		_, _ = fmt.Fprintf(command.ForTerminal(s.out), "Shell of %s in %s. Exit or Ctrl-D ends it.\n", w.at.Resource, where)
 	}
 }
 

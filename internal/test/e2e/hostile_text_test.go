@@ -170,5 +170,8 @@ func TestHostileText(t *testing.T) {
 		t.Errorf("hone up passes %q on", found)
 	}
 	s.stop()
-	p.passesNothingOn([][]string{{"preview"}, {"ci", "--port", "0", "--timeout", "20s", "--namespace", p.namespace}, {"down", "--namespace", p.namespace}}, "1")
+	plan := filepath.Join(p.state, "next.plan")
+	p.passesNothingOn([][]string{{"preview", "--namespace", p.namespace, "-o", "plan=" + plan}, {"deploy", plan, "--port", "0", "--timeout", "10s", "-o", "json"},
+		{"deploy", "--yes", "--port", "0", "--timeout", "10s", "--namespace", p.namespace}, {"ci", "--port", "0", "--timeout", "10s", "--namespace", p.namespace},
+		{"gc", "--yes", "--namespace", p.namespace}, {"down", "--namespace", p.namespace}}, "1")
 }
