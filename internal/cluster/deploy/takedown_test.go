@@ -3,6 +3,7 @@ package deploy
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/hone-dev/hone/internal/base/operation"
 	"github.com/hone-dev/hone/internal/cluster/deploy/deploytest"
@@ -87,13 +89,17 @@ func (d *takedown) finalizers(kind, name string, list ...string) {
 
 // pod adds a pod, which is gone after some time.
 func (d *takedown) pod(name, owner string, labels map[string]string, gone time.Duration) {
+	d.podOf("ReplicaSet", name, owner, labels, gone)
+}
+
+func (d *takedown) podOf(kind, name, owner string, labels map[string]string, gone time.Duration) {
 	s := d.c.dyn.(*deploytest.Server)
 	p := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod", "spec": map[string]any{"nodeName": "n1"}}}
 	p.SetName(name)
 	p.SetNamespace("ns1")
 	p.SetLabels(labels)
 	controller := true
-	p.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: owner, UID: "rs", Controller: &controller}})
+	p.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: owner, UID: types.UID(owner), Controller: &controller}})
 	at, grace := metav1.NewTime(time.Now().Add(gone)), int64(gone.Seconds())
 	p.SetDeletionTimestamp(&at)
 	p.SetDeletionGracePeriodSeconds(&grace)
@@ -275,45 +281,76 @@ func TestWaitsForPods(t *testing.T) {
 
 // TestDownAfterOneThatFailed: the pods of a workload that an earlier deletion did not outlast are waited for, or named.
 func TestDownAfterOneThatFailed(t *testing.T) {
-	for _, tc := range []struct {
-		name    string
-		wait    bool
-		outcome DeleteOutcome
-		log     string
-		took    time.Duration
+	const job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: web}\nspec:\n  template: {spec: {containers: [{name: main, image: busybox, ports: [{containerPort: 80}]}]}}\n"
+	const cron = "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: web}\nspec:\n  schedule: '* * * * *'\n" +
+		"  jobTemplate: {spec: {template: {spec: {containers: [{name: main, image: busybox}]}}}}\n"
+	for _, of := range []struct {
+		kind, yaml, owner string
+		labels            map[string]string
+		// served is what the API server adds to the declaration.
+		served func(d *takedown, s *deploytest.Server)
 	}{
-		{"waits", true, OutcomeDeleted, "Waiting until gone: pod/web-77-x (it has 20 s to end)\n", 15 * time.Second},
-		{"looks", false, OutcomeGoing, "       → is being deleted: web:deployment (its pods end: pod/web-77-x (it has 20 s to end))\n", 0},
+		{kind: "deployment", yaml: deploymentYAML("web", "web", "80"), owner: "ReplicaSet/web-77", labels: map[string]string{"app": "web", "pod-template-hash": "77"}},
+		{kind: "job", yaml: job, owner: "Job/web", labels: map[string]string{"job-name": "web"}, served: func(_ *takedown, s *deploytest.Server) {
+			live := s.Objects("jobs")["web"]
+			live.Object["spec"].(map[string]any)["selector"] = map[string]any{"matchLabels": map[string]any{"job-name": "web"}}
+			live.SetUID("web")
+			s.Put("jobs", live)
+		}},
+		{kind: "cronjob", yaml: cron, owner: "Job/web-29", labels: map[string]string{"job-name": "web-29"}, served: func(_ *takedown, s *deploytest.Server) {
+			run, controller := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "batch/v1", "kind": "Job"}}, true
+			run.SetName("web-29")
+			run.SetNamespace("ns1")
+			run.SetUID("web-29")
+			run.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "CronJob", Name: "web", UID: s.Objects("cronjobs")["web"].GetUID(), Controller: &controller}})
+			s.Put("jobs", run)
+		}},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d := newTakedown(t, nil, "web", deploymentYAML("web", "web", "80"))
-				ledger := openLedger(t, t.TempDir())
-				if err := ledger.Remember(d.c.inject(t, deploymentYAML("web", "web", "80"))[0], true); err != nil {
-					t.Fatal(err)
-				}
-				labels := map[string]string{"app": "web", "pod-template-hash": "77", LabelManagedBy: ManagedByHone}
-				d.pod("web-77-x", "web-77", labels, 20*time.Second)
-				d.pod("alien", "alien-77", labels, time.Hour)
-				d.req.Pods, d.req.Found, d.req.WaitLimit = true, ledger, 5*time.Second
-				if err := d.run(t.Context()); err == nil || !strings.Contains(err.Error(), "pod/web-77-x is still there") {
-					t.Fatalf("the first one: %v", err)
-				}
-				d.log = &recorder{}
-				d.req.Logger, d.req.Wait, d.req.Look, d.req.WaitLimit = d.log, tc.wait, !tc.wait, time.Minute
-				var outcome DeleteOutcome
-				d.req.Done = func(_ ObjectRef, o DeleteOutcome) { outcome = o }
-				began := time.Now()
-				err := d.run(t.Context())
-				if err != nil || outcome != tc.outcome || d.log.String() != tc.log {
-					t.Errorf("%v, %s, log:\n%s", err, outcome, d.log)
-				}
-				if took := time.Since(began).Round(time.Second); took != tc.took {
-					t.Errorf("took %s", took)
-				}
-				time.Sleep(time.Hour)
+		for _, tc := range []struct {
+			name    string
+			wait    bool
+			outcome DeleteOutcome
+			log     string
+			took    time.Duration
+		}{
+			{"waits", true, OutcomeDeleted, "Waiting until gone: pod/web-77-x (it has 20 s to end)\n", 15 * time.Second},
+			{"looks", false, OutcomeGoing, "       → is being deleted: web:" + of.kind + " (its pods end: pod/web-77-x (it has 20 s to end))\n", 0},
+		} {
+			t.Run(of.kind+" "+tc.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					d := newTakedown(t, nil, "web", of.yaml)
+					ledger := openLedger(t, t.TempDir())
+					if err := ledger.Remember(d.c.inject(t, of.yaml)[0], true); err != nil {
+						t.Fatal(err)
+					}
+					if of.served != nil {
+						of.served(d, d.c.dyn.(*deploytest.Server))
+					}
+					labels := maps.Clone(of.labels)
+					labels[LabelManagedBy] = ManagedByHone
+					kind, owner, _ := strings.Cut(of.owner, "/")
+					d.podOf(kind, "web-77-x", owner, labels, 20*time.Second)
+					d.pod("alien", "alien-77", labels, time.Hour)
+					d.req.Pods, d.req.Found, d.req.WaitLimit = true, ledger, 5*time.Second
+					if err := d.run(t.Context()); err == nil || !strings.Contains(err.Error(), "pod/web-77-x is still there") {
+						t.Fatalf("the first one: %v", err)
+					}
+					d.log = &recorder{}
+					d.req.Logger, d.req.Wait, d.req.Look, d.req.WaitLimit = d.log, tc.wait, !tc.wait, time.Minute
+					var outcome DeleteOutcome
+					d.req.Done = func(_ ObjectRef, o DeleteOutcome) { outcome = o }
+					began := time.Now()
+					err := d.run(t.Context())
+					if err != nil || outcome != tc.outcome || d.log.String() != tc.log {
+						t.Errorf("%v, %s, log:\n%s", err, outcome, d.log)
+					}
+					if took := time.Since(began).Round(time.Second); took != tc.took {
+						t.Errorf("took %s", took)
+					}
+					time.Sleep(time.Hour)
+				})
 			})
-		})
+		}
 	}
 }
 

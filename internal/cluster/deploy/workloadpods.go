@@ -21,6 +21,9 @@ var (
 	jobResource = schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}
 )
 
+// jobLabel is the label of a Job's pods.
+const jobLabel = "job-name"
+
 // workloadPods are the pods that a workload had when it was deleted. Pods that a new workload of the same name creates
 // do not count.
 type workloadPods struct {
@@ -48,7 +51,7 @@ func (r *deleteRun) podsOf(ctx context.Context, live *unstructured.Unstructured)
 				owners[j.GetUID()] = true
 			}
 		}
-		pods.selector = "job-name"
+		pods.selector = jobLabel
 	} else {
 		pods.selector = podSelector(live)
 	}
@@ -108,7 +111,7 @@ func (r *deleteRun) list(ctx context.Context, gvr schema.GroupVersionResource, n
 // endingPodsOf returns the pods of a workload that no longer exists, given the workload as it was applied last. Only pods that are
 // about to end count: others belong to another owner.
 func (r *deleteRun) endingPodsOf(ctx context.Context, was *unstructured.Unstructured) workloadPods {
-	pods := workloadPods{namespace: was.GetNamespace(), uids: map[types.UID]bool{}, selector: podSelector(was)}
+	pods := workloadPods{namespace: was.GetNamespace(), uids: map[types.UID]bool{}, selector: endingSelector(was)}
 	if podTemplate(was) == nil || pods.namespace == "" || pods.selector == "" {
 		return workloadPods{}
 	}
@@ -118,12 +121,37 @@ func (r *deleteRun) endingPodsOf(ctx context.Context, was *unstructured.Unstruct
 	}
 	for _, p := range list {
 		o := metav1.GetControllerOf(p)
-		mine := o != nil && (o.Kind == was.GetKind() && o.Name == was.GetName() || o.Kind == "ReplicaSet" && o.Name == replicaSetOf(was, p))
-		if mine && p.GetDeletionTimestamp() != nil && label(p, LabelManagedBy) == ManagedByHone {
+		if o != nil && ownsThrough(was, o, p) && p.GetDeletionTimestamp() != nil && label(p, LabelManagedBy) == ManagedByHone {
 			pods.uids[p.GetUID()] = true
 		}
 	}
 	return pods
+}
+
+// endingSelector returns a label selector that matches the pods of a workload, given its declaration. A Job gets its own selector only
+// from the API server.
+func endingSelector(was *unstructured.Unstructured) string {
+	switch was.GetKind() {
+	case "Job":
+		return jobLabel + "=" + was.GetName()
+	case "CronJob":
+		return jobLabel
+	}
+	return podSelector(was)
+}
+
+// ownsThrough reports whether the owner of a pod was a workload, or belonged to it.
+func ownsThrough(workload *unstructured.Unstructured, owner *metav1.OwnerReference, pod *unstructured.Unstructured) bool {
+	switch owner.Kind {
+	case workload.GetKind():
+		return owner.Name == workload.GetName()
+	case "ReplicaSet":
+		return owner.Name == replicaSetOf(workload, pod)
+	case "Job": // a CronJob numbers its Jobs
+		number, is := strings.CutPrefix(owner.Name, workload.GetName()+"-")
+		return workload.GetKind() == "CronJob" && is && strings.Trim(number, "0123456789") == ""
+	}
+	return false
 }
 
 // podsLeft returns the pods of a workload that still exist, and notes their blockers.

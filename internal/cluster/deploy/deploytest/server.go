@@ -66,7 +66,7 @@ func Mapper() meta.RESTMapper {
 	m := meta.NewDefaultRESTMapper([]schema.GroupVersion{{Version: "v1"}, {Group: "apps", Version: "v1"}, {Group: "batch", Version: "v1"}})
 	for gv, kinds := range map[string][]string{
 		"v1":      {"ConfigMap", "Secret", "Service", "ServiceAccount", "Pod", "PersistentVolumeClaim"},
-		"apps/v1": {"Deployment", "StatefulSet"}, "batch/v1": {"Job"},
+		"apps/v1": {"Deployment", "StatefulSet"}, "batch/v1": {"Job", "CronJob"},
 	} {
 		parsed, _ := schema.ParseGroupVersion(gv)
 		for _, k := range kinds {
