@@ -111,12 +111,12 @@ func declaredDigest(key []byte, u *unstructured.Unstructured, at spot) string {
 }
 
 // leave returns the desired object without the fields that are left to others, as withoutIgnored does.
-func (a *Acceptance) leave(desired, live *unstructured.Unstructured) *unstructured.Unstructured {
+func (a *Acceptance) leave(desired, live *unstructured.Unstructured, mine string) *unstructured.Unstructured {
 	if a == nil || live == nil || len(a.Fields) == 0 || a.UID != string(live.GetUID()) {
 		return desired
 	}
 	u := desired.DeepCopy()
-	owned := fieldDiff{owners: ownersOf(live, managerFor(desired))}
+	owned := fieldDiff{owners: ownersOf(live, mine)}
 	for _, f := range a.Fields {
 		want, declared := find(u.Object, f.Path)
 		if !declared || declaredDigest(a.key, u, want) != f.Declared { // its declared value has changed, and counts

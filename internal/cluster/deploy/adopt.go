@@ -279,7 +279,7 @@ func (r *applyRun) useShared(ctx context.Context, t target, desired, live *unstr
 	}
 	u.SetLabels(labels)
 	u.SetAnnotations(annotations)
-	got, err := r.patch(ctx, t, u, r.mayAdopt(desired, live))
+	got, err := r.patch(ctx, t, u, sharingManager(project(desired)), r.mayAdopt(desired, live))
 	if lines := conflictsOf(err); len(lines) > 0 {
 		return nil, problem.New(fmt.Sprintf("%s exists already, differs, and %s:\n  %s", title(t.id), r.a.foreignTo(live), strings.Join(lines, "\n  ")),
 			fmt.Sprintf("declare it as it is, leave it out of the YAML, or let hone change it: hone up --adopt, the key Y on its screen, or the annotation %s: %s",

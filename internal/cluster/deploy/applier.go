@@ -307,8 +307,8 @@ func applied(live *unstructured.Unstructured) model.AppliedObject {
 }
 
 // patchOptions returns the options of every server-side apply.
-func (r *applyRun) patchOptions(u *unstructured.Unstructured, force bool) metav1.PatchOptions {
-	return metav1.PatchOptions{FieldManager: managerFor(u), Force: &force, FieldValidation: metav1.FieldValidationWarn, DryRun: r.dryRun()}
+func (r *applyRun) patchOptions(manager string, force bool) metav1.PatchOptions {
+	return metav1.PatchOptions{FieldManager: manager, Force: &force, FieldValidation: metav1.FieldValidationWarn, DryRun: r.dryRun()}
 }
 
 // dryRun is the option that makes the API server write nothing.

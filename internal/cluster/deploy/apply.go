@@ -57,10 +57,11 @@ func (r *applyRun) object(ctx context.Context, i int) error {
 	if done, err := r.byPolicy(ctx, i, t, desired, live); done || err != nil {
 		return err
 	}
-	if desired, err = withoutIgnored(desired, live); err != nil {
+	mine := r.a.managerFor(desired, live)
+	if desired, err = withoutIgnored(desired, live, mine); err != nil {
 		return err
 	}
-	desired = r.accepted(t.id).leave(desired, live)
+	desired = r.accepted(t.id).leave(desired, live, mine)
 	again := r.again(desired)
 	if live != nil && again == "" && unchanged(desired, live) {
 		r.outcomes[i] = outcome{object: applied(live), done: true, unchanged: true}

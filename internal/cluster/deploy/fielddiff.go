@@ -37,11 +37,11 @@ type owner struct {
 	fields *fieldpath.Set
 }
 
-// changedFields returns the fields in which live and merged differ, by path. desired is the object to apply, and prior the object
-// that was applied last; nil if that one is unknown.
-func changedFields(prior, desired, live, merged *unstructured.Unstructured) []api.FieldChange {
+// changedFields returns the fields in which live and merged differ, by path. desired is the object to apply, as the field manager mine,
+// and prior the object that was applied last; nil if that one is unknown.
+func changedFields(mine string, prior, desired, live, merged *unstructured.Unstructured) []api.FieldChange {
 	hash := annotation(desired, AnnotationAppliedHash)
-	d := fieldDiff{owners: ownersOf(live, managerFor(desired)), applied: hash != "" && annotation(live, AnnotationAppliedHash) == hash,
+	d := fieldDiff{owners: ownersOf(live, mine), applied: hash != "" && annotation(live, AnnotationAppliedHash) == hash,
 		known: prior != nil, secret: isSecret(live)}
 	was := map[string]any{}
 	if prior != nil {

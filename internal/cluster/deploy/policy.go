@@ -37,13 +37,13 @@ func absentReadOnly(t target) error {
 
 // withoutIgnored returns the desired object with the fields that model.AnnotationIgnore names as they are in the live
 // object. A field that others own is left out, so that they may change it at the same time; a field that only hone owns
-// gets its present value, because leaving it out would remove it.
-func withoutIgnored(desired, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+// gets its present value, because leaving it out would remove it. mine is the field manager that applies the object.
+func withoutIgnored(desired, live *unstructured.Unstructured, mine string) (*unstructured.Unstructured, error) {
 	pointers := model.Pointers(annotation(desired, model.AnnotationIgnore))
 	if live == nil || len(pointers) == 0 {
 		return desired, nil
 	}
-	others, err := ownedByOthers(live, managerFor(desired))
+	others, err := ownedByOthers(live, mine)
 	if err != nil {
 		return nil, err
 	}

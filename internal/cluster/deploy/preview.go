@@ -337,12 +337,13 @@ func (p *preview) change(ctx context.Context, run *applyRun, step *api.PlanStep,
 	if p.byPolicy(step, t, relation, desired, live) {
 		return
 	}
-	desired, err := withoutIgnored(desired, live)
+	mine := p.a.managerFor(desired, live)
+	desired, err := withoutIgnored(desired, live, mine)
 	if err != nil {
 		*step = blocked(*step, err)
 		return
 	}
-	desired = run.accepted(t.id).leave(desired, live)
+	desired = run.accepted(t.id).leave(desired, live, mine)
 	if relation == relationShared {
 		got, err := run.useShared(ctx, t, desired, live)
 		if err != nil {
@@ -448,7 +449,7 @@ func (p *preview) recorded(has func(ObjectRecord) bool) bool {
 
 // compare lists the differences between live and got.
 func (p *preview) compare(step *api.PlanStep, desired, live, got *unstructured.Unstructured) {
-	step.Fields = changedFields(p.prior(desired, live), desired, live, got)
+	step.Fields = changedFields(p.a.managerFor(desired, live), p.prior(desired, live), desired, live, got)
 	step.Action = api.ActionUpdate
 	if len(step.Fields) == 0 {
 		step.Action = api.ActionUnchanged

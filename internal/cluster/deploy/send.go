@@ -40,7 +40,7 @@ func (r *applyRun) sendAs(ctx context.Context, t target, desired *unstructured.U
 	retried := false
 	pauses := retry.Backoff{First: 50 * time.Millisecond, Most: time.Second}
 	for attempt := 1; ; attempt++ {
-		got, err := r.patch(ctx, t, u, force)
+		got, err := r.patch(ctx, t, u, r.a.managerFor(u, nil), force)
 		if err == nil {
 			return got, nil
 		}
@@ -75,8 +75,8 @@ func (r *applyRun) sendAs(ctx context.Context, t target, desired *unstructured.U
 	}
 }
 
-// patch sends a single server-side apply request.
-func (r *applyRun) patch(ctx context.Context, t target, u *unstructured.Unstructured, force bool) (*unstructured.Unstructured, error) {
+// patch sends a single server-side apply request, as a field manager.
+func (r *applyRun) patch(ctx context.Context, t target, u *unstructured.Unstructured, manager string, force bool) (*unstructured.Unstructured, error) {
 	body, err := json.Marshal(u.Object)
 	if err != nil {
 		return nil, fmt.Errorf("encode: %w", err)
@@ -84,7 +84,7 @@ func (r *applyRun) patch(ctx context.Context, t target, u *unstructured.Unstruct
 	var got *unstructured.Unstructured
 	err = bounded(ctx, r.req.Timeout, func(ctx context.Context) (err error) {
 		// The API server reads the body of an apply as YAML.
-		got, err = t.ri.Patch(ctx, t.id.Name, types.ApplyPatchType, yamltext.Readable(body), r.patchOptions(u, force))
+		got, err = t.ri.Patch(ctx, t.id.Name, types.ApplyPatchType, yamltext.Readable(body), r.patchOptions(manager, force))
 		return err
 	})
 	return got, err

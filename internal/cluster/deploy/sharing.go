@@ -71,9 +71,10 @@ func (a *Applier) otherSharers(project string, live *unstructured.Unstructured) 
 	return names
 }
 
-// managerFor returns the field manager of a declared object.
-func managerFor(desired *unstructured.Unstructured) string {
-	if p := project(desired); p != "" && isShared(desired) {
+// managerFor returns the field manager that writes a declared object over a live one. An object that the project does not own alone has
+// one for each project: what one of them does not declare is no reason to remove what another one has.
+func (a *Applier) managerFor(desired, live *unstructured.Unstructured) string {
+	if p := project(desired); p != "" && (isShared(desired) || a.relationTo(desired, live) == relationShared) {
 		return sharingManager(p)
 	}
 	return FieldManager
@@ -88,11 +89,11 @@ func (r *applyRun) turnsShared(ctx context.Context, t target, desired, live *uns
 	was, is := r.a.sharer(project(desired), live), isShared(desired)
 	switch {
 	case was == "" && is && r.a.relationTo(desired, live) == relationOwn:
-		return r.rewriteFields(ctx, t, live, renamed(FieldManager, managerFor(desired)))
+		return r.rewriteFields(ctx, t, live, renamed(FieldManager, sharingManager(project(desired))))
 	case was != "" && !is:
 		return r.rewriteFields(ctx, t, live, renamed(sharingManager(was), FieldManager))
 	case was != "" && was != project(desired): // the project has had another ID
-		return r.rewriteFields(ctx, t, live, renamed(sharingManager(was), managerFor(desired)))
+		return r.rewriteFields(ctx, t, live, renamed(sharingManager(was), r.a.managerFor(desired, live)))
 	}
 	return live, nil
 }

@@ -3,6 +3,7 @@ package deploy
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -242,5 +243,58 @@ func TestRealSharedIgnores(t *testing.T) {
 	c.merge(t, s.declares(t, `{}`, true)[0], `{"data":{"a":"theirs"}}`)
 	if got := apply("4"); got != `{"a":"theirs","b":"4"} project1` {
 		t.Errorf("others own the ignored field: %s", got)
+	}
+}
+
+// TestRealNamespaceOfTwoProjects: a project that declares the Namespace of another one removes none of its labels, and takes back only
+// its own.
+func TestRealNamespaceOfTwoProjects(t *testing.T) {
+	t.Parallel()
+	c := realCluster(t)
+	name := "hone-test-" + randomText()
+	declare := func(project, labels string) []*unstructured.Unstructured {
+		return c.injectAs(t, "ns", project, "apiVersion: v1\nkind: Namespace\nmetadata: {name: "+name+", labels: {"+labels+"}}\n")
+	}
+	first := declare("p1", "team: one")
+	t.Cleanup(func() {
+		_ = c.client(t, first[0]).Delete(context.WithoutCancel(t.Context()), name, metav1.DeleteOptions{})
+	})
+	apply := func(objects []*unstructured.Unstructured) model.AppliedObject {
+		done, err := NewApplier(c.dyn, c.mapper).Apply(t.Context(), ApplyRequest{Resource: "ns", Objects: objects, Namespace: c.namespace})
+		if err != nil || len(done) != 1 {
+			t.Fatal(err)
+		}
+		return done[0]
+	}
+	preview := func(project string, objects []*unstructured.Unstructured) string {
+		steps, err := NewApplier(c.dyn, c.mapper).Preview(t.Context(), PreviewRequest{Project: project, Declared: []Declared{{Resource: "ns", Objects: objects}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stepsText(steps)
+	}
+	labels := func() string {
+		live := c.get(t, first[0])
+		return fmt.Sprint(label(live, LabelProject), " ", label(live, "team"), " ", label(live, "b"))
+	}
+	apply(first)
+	const shares = ": made by others, and shared: hone never deletes it"
+	for _, step := range []struct{ project, labels, plan, want string }{
+		{"p2", "b: two", "update namespace/" + name + shares + "\n  change metadata.labels.b: <nil> > two", "p1 one two"},
+		{"p3", "b: two", "unchanged namespace/" + name + shares, "p1 one two"},
+		{"p1", "team: one", "unchanged namespace/" + name, "p1 one two"},
+		{"p2", "", "unchanged namespace/" + name + shares, "p1 one two"},
+		{"p3", "", "update namespace/" + name + shares + "\n  removal metadata.labels.b: two > <nil>", "p1 one "},
+	} {
+		objects := declare(step.project, step.labels)
+		if got := preview(step.project, objects); got != step.plan {
+			t.Errorf("%s with %q: the plan is\n%s\nwant\n%s", step.project, step.labels, got, step.plan)
+		}
+		if o := apply(objects); o.Foreign != (step.project != "p1") {
+			t.Errorf("%s with %q: foreign is %t", step.project, step.labels, o.Foreign)
+		}
+		if got := labels(); got != step.want {
+			t.Errorf("%s with %q: %q, want %q", step.project, step.labels, got, step.want)
+		}
 	}
 }
