@@ -30,8 +30,17 @@ containers:
 // update waits for that start and says so, and no image is built.
 func TestMendAfterCrash(t *testing.T) {
 	t.Parallel()
+	for _, mode := range []string{"auto", "exec"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			mendAfterCrash(t, mode)
+		})
+	}
+}
+
+func mendAfterCrash(t *testing.T, mode string) {
 	p := newProject(t, mended)
-	s := p.up()
+	s := p.up("--update-mode", mode)
 	defer s.asDeclared()
 	s.ready("mended")
 	s.serves(p.ports[0], "/", "one")
