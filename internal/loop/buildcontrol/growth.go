@@ -18,7 +18,7 @@ func Grown(v store.View, name model.ManifestName, containers []string, since tim
 	}
 	d := newDecision(v)
 	r := d.resource(state.UpdatingOf(v, e))
-	if asked(&r) != 0 || len(quick(&r)) == 0 {
+	if asked(&r) != 0 || !copiesAll(&r) {
 		return nil
 	}
 	r.want = want{reason: state.ReasonFiles, inPlace: true}

@@ -28,6 +28,8 @@ func TestGrown(t *testing.T) {
 		{"the same file again", plain, []store.Action{noticed("a", "/src/a/x")}, "c1: /src/a/x"},
 		{"they settle, and another one comes", plain, []store.Action{noticed("a", "/src/a/y"), statetest.Change("a", "/src/a/y"), noticed("a", "/src/a/z")},
 			"c1: /src/a/y /src/a/z"},
+		{"all have settled", plain, []store.Action{statetest.Change("a", "/src/a/x"), noticed("a", "/src/a/y"), statetest.Change("a", "/src/a/y")}, "c1: /src/a/y"},
+		{"it has settled, and cannot be copied", plain, []store.Action{statetest.Change("a", "/src/b")}, ""},
 		{"the first one settles", plain, []store.Action{statetest.Change("a", "/src/a/x"), noticed("a", "/src/a/z")}, "c1: /src/a/z"},
 		{"one that cannot be copied", plain, []store.Action{noticed("a", "/src/a/y", "/src/b")}, ""},
 		{"one that cannot be copied has settled", plain, []store.Action{statetest.Change("a", "/src/b"), noticed("a", "/src/a/y")}, ""},

@@ -12,29 +12,38 @@ import (
 // changes are copied as well; a command or an image build that starts too early would have to be repeated.
 func quick(r *resource) []string {
 	u := r.update
-	if len(u.Noticed) == 0 || u.InPlaceBroken != "" || u.AppliedAt.IsZero() || u.AttemptedAt.IsZero() || r.manifest.IsLocal() ||
-		r.manifest.TriggerMode != model.TriggerAuto {
+	if len(u.Noticed) == 0 || !copiesAll(r) {
 		return nil
 	}
 	files := map[string]bool{}
-	for id, noticed := range u.Noticed {
-		steps := r.manifest.StepsFor(id)
+	for _, noticed := range u.Noticed {
 		for p, at := range noticed.After(u.AttemptedAt) {
-			if !steps.OnlyCopies(p) {
-				return nil
-			}
 			if at.After(u.Reached) { // else a part of an update has copied it
 				files[p] = true
 			}
 		}
 	}
-	if len(files) == 0 || !settledFits(r) {
-		return nil
-	}
-	if len(Live(*r.manifest, *u, r.pods)) == 0 {
+	if len(files) == 0 || len(Live(*r.manifest, *u, r.pods)) == 0 {
 		return nil
 	}
 	return slices.Sorted(maps.Keys(files))
+}
+
+// copiesAll reports whether all that has changed since the newest update began only needs to be copied, and may be.
+func copiesAll(r *resource) bool {
+	u := r.update
+	if u.InPlaceBroken != "" || u.AppliedAt.IsZero() || u.AttemptedAt.IsZero() || r.manifest.IsLocal() || r.manifest.TriggerMode != model.TriggerAuto {
+		return false
+	}
+	for id, noticed := range u.Noticed {
+		steps := r.manifest.StepsFor(id)
+		for p := range noticed.After(u.AttemptedAt) {
+			if !steps.OnlyCopies(p) {
+				return false
+			}
+		}
+	}
+	return settledFits(r)
 }
 
 // settledFits reports whether the changes that have settled, if any, can be copied along.

@@ -259,7 +259,7 @@ func replaceable(v store.View, m model.Manifest) bool {
 	return m.TriggerMode == model.TriggerAuto && !session.Paused() && !session.Confirmation.Asked
 }
 
-// offer tells the builds which files have been noticed since they began. An update in place takes in the files that are saved
+// offer tells the builds that files have changed since they began. An update in place takes in the files that are saved
 // while it waits for a distant container to answer.
 func offer(v store.View, running map[model.ManifestName]*build) {
 	for name, b := range running {
@@ -268,9 +268,11 @@ func offer(v store.View, running map[model.ManifestName]*build) {
 		if e == nil {
 			continue
 		}
-		for _, noticed := range e.Value.Noticed {
-			if at := noticed.Newest(); at.After(newest) {
-				newest = at
+		for _, targets := range []map[model.TargetID]state.Changes{e.Value.Noticed, e.Value.Changes} { // a change may settle before it is seen here
+			for _, changes := range targets {
+				if at := changes.Newest(); at.After(newest) {
+					newest = at
+				}
 			}
 		}
 		if !newest.After(b.offered) {

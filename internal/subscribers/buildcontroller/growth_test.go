@@ -12,6 +12,30 @@ import (
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 )
 
+// TestGrowthBySettled saves a file while an update in place waits for its container to answer. On a busy machine, the file settles before
+// the running update is told that it was noticed.
+func TestGrowthBySettled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, u := replicas(t, "c1")
+		u.several = true
+		u.slow["c1"] = make(chan error)
+		save := func(path string) {
+			f.Dispatch(state.FilesNoticed(statetest.Change("a", path)))
+			f.Dispatch(statetest.Change("a", path)) // in the same snapshot
+			time.Sleep(10 * time.Millisecond)
+			synctest.Wait()
+		}
+		save("/src/a/1")
+		save("/src/a/2")
+		if want := "/app/1, /app/2"; u.begun != want {
+			t.Errorf("on their way are %s, not %s", u.begun, want)
+		}
+		f.end(u, "c1", nil)
+		f.end(u, "c1", nil)
+		f.running("")
+	})
+}
+
 // TestGrowth saves files while an update in place waits for its container to answer: they go there at once, as parts of
 // it. A file that is saved after the last answer is another update.
 func TestGrowth(t *testing.T) {
