@@ -6,7 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/docker/docker/client"
 	"github.com/google/go-cmp/cmp"
@@ -157,7 +159,7 @@ func TestFindForMinikube(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	script := "#!/bin/sh\n[ \"$2\" = broken ] && { echo no such profile >&2; exit 1; }\necho \"DOCKER_HOST=tcp://$2:2376\"\n"
+	script := "#!/bin/sh\n[ \"$2\" = broken ] && { echo no such profile >&2; exit 1; }\n[ \"$2\" = hangs ] && { echo logging in >&2; sleep 1000; }\necho \"DOCKER_HOST=tcp://$2:2376\"\n"
 	if err := os.WriteFile(filepath.Join(bin, "minikube"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -179,6 +181,10 @@ func TestFindForMinikube(t *testing.T) {
 	_, err := FindFor(t.Context(), model.Cluster{Product: model.ProductMinikube, Name: "broken", Runtime: "docker"})
 	if p, ok := problem.Of(err); !ok || p.Detail != "no such profile" {
 		t.Errorf("got %v", err)
+	}
+	_, err = minikubeEndpoint(t.Context(), "hangs", 50*time.Millisecond)
+	if p, ok := problem.Of(err); !ok || !strings.Contains(problem.Text(err), "it has not answered within 50ms") {
+		t.Errorf("a minikube that hangs: %v, %+v", err, p)
 	}
 }
 

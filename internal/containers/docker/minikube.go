@@ -5,12 +5,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/process"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -28,7 +30,7 @@ func FindFor(ctx context.Context, cluster model.Cluster) (Endpoint, error) {
 	if runtime != "docker" {
 		return Find()
 	}
-	return minikubeEndpoint(ctx, profileOf(cluster))
+	return minikubeEndpoint(ctx, profileOf(cluster), minikubeTimeout)
 }
 
 // Open returns a client for the engine with which to build images for the cluster. Like New, it does not connect yet.
@@ -77,19 +79,26 @@ func minikubeRuntime(home, profile string) string {
 	return config.KubernetesConfig.ContainerRuntime
 }
 
+// minikubeTimeout is the time that minikube may take to answer: it logs in to its machine.
+const minikubeTimeout = 2 * answerTimeout
+
 // minikubeEndpoint asks the minikube command for the address of its engine.
-func minikubeEndpoint(ctx context.Context, profile string) (Endpoint, error) {
-	var stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, "minikube", "-p", profile, "docker-env", "--shell", "none")
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
+func minikubeEndpoint(ctx context.Context, profile string, limit time.Duration) (Endpoint, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it has not answered within %s", limit))
+	defer cancel()
+	var out, stderr bytes.Buffer
+	argv := []string{"minikube", "-p", profile, "docker-env", "--shell", "none"}
+	err := process.Run(ctx, process.Command{Cmd: model.Cmd{Argv: argv}, Stdout: &out, Stderr: &stderr, Plain: true})
 	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
 		p := problem.Wrap(err, "cannot ask minikube for its Docker engine",
 			"make this command work: minikube -p "+profile+" docker-env")
 		p.Detail = strings.TrimSpace(stderr.String())
 		return Endpoint{}, p
 	}
-	env := parseEnv(out)
+	env := parseEnv(out.Bytes())
 	if env["DOCKER_HOST"] == "" {
 		return Find()
 	}
