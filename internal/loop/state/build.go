@@ -158,6 +158,8 @@ type BuildStarted struct {
 	Reason   BuildReason
 	Files    []string
 	At       time.Time
+	// Made is when the newest of its files was changed; zero if that is unknown.
+	Made time.Time
 	// Until is zero unless it is a part of an update: see Build.Part. Ahead are the files, absolute, that it copies in a version which changed
 	// after that, since the earlier one is gone.
 	Until time.Time

@@ -87,7 +87,7 @@ func (u Update) lap() (l lap, ok bool) {
 // Circling reports whether the pending changes of a resource are another round of an endless loop, whose pause is not over yet.
 func Circling(v store.View, name model.ManifestName) bool {
 	u := Updates.In(v).Value(string(name))
-	return u.pauses(u.Serial) && slices.Contains(leading(Updates.In(v).Refs(), u.savedBefore(v.At), v.At), name)
+	return u.pauses(u.Serial) && slices.Contains(leading(Updates.In(v).Refs(), u.SavedBefore(v.At), v.At), name)
 }
 
 // CircleEnds returns when the pause before the next round is over.
@@ -121,7 +121,7 @@ func (u Update) led(updates iter.Seq[*store.Entry[Update]], a BuildStarted) []mo
 	if a.Reason != ReasonFiles {
 		return nil
 	}
-	return leading(updates, u.savedBefore(a.At), a.At)
+	return leading(updates, u.SavedBefore(a.At), a.At)
 }
 
 // repeated reports whether a build that begins now repeats the newest one.
@@ -145,7 +145,7 @@ func (t Tiltfile) lap(now time.Time) (l lap, ok bool) {
 // Circling reports whether the changes are another round of an endless loop, whose pause is not over yet.
 func (t Tiltfile) Circling() bool {
 	l, ok := t.lap(t.FinishedAt)
-	return ok && t.pauses(t.Runs) && t.Triggered.IsZero() && (t.onlyMore() || l.covers(t.Made))
+	return ok && t.pauses(t.Runs) && t.Triggered.IsZero() && (t.onlyMore() || t.changed(l))
 }
 
 // CircleEnds returns when the pause before the next round is over.
@@ -154,8 +154,11 @@ func (t Tiltfile) CircleEnds() time.Time { return t.FinishedAt.Add(t.Pause()) }
 // ownFiles reports whether an evaluation that begins now for changed files repeats the one before, whose files they are.
 func (t Tiltfile) ownFiles(a TiltfileStarted) bool {
 	l, ok := t.lap(a.At)
-	return ok && t.Triggered.IsZero() && l.covers(t.Made) && l.repeats(t.requested(a.At))
+	return ok && t.Triggered.IsZero() && t.changed(l) && l.repeats(t.requested(a.At))
 }
+
+// changed reports whether an evaluation, or an update that it has led to, has changed the newest file.
+func (t Tiltfile) changed(l lap) bool { return l.covers(t.Made) || t.Caused.covers(t.Made) }
 
 // lap returns the newest run. A command that runs on may be a server, for which people save files while it runs; its own are
 // those that it writes at its start.
@@ -169,7 +172,7 @@ func (c DeclaredCommand) lap() lap {
 
 // Circling reports whether a change of files at the given time is another round of an endless loop, whose pause is not over yet.
 func (c DeclaredCommand) Circling(made time.Time) bool {
-	return c.pauses(c.Runs) && c.lap().covers(made)
+	return c.pauses(c.Runs) && c.changed(made)
 }
 
 // CircleEnds returns when the pause before the next round is over.
@@ -179,7 +182,12 @@ func (c DeclaredCommand) CircleEnds() time.Time {
 
 // ownFiles reports whether a run that begins for changed files repeats the one before, whose files they are.
 func (c DeclaredCommand) ownFiles(a CommandStarted) bool {
-	return c.lap().covers(a.Made) && c.lap().repeats(a.Files)
+	return c.changed(a.Made) && c.lap().repeats(a.Files)
+}
+
+// changed reports whether the newest run, or an update that it has led to, has changed a file at the given time.
+func (c DeclaredCommand) changed(made time.Time) bool {
+	return c.lap().covers(made) || c.Caused.covers(made)
 }
 
 // CommandRoundDue reports that the pause before the next round of an endless loop of a declared command is over.

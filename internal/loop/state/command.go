@@ -23,6 +23,7 @@ type DeclaredCommand struct {
 	// Files are the changed files that requested the newest run; empty if something else did.
 	Files []string
 	Circle
+	Caused Caused
 	// PID is 0 while there is no process. Ready is set while the process runs and passes its probe.
 	PID   int
 	Ready bool
@@ -88,6 +89,7 @@ func init() {
 	store.On(Commands, func(d *store.Draft[DeclaredCommand], a CommandStarted) {
 		d.Update(a.Name, func(c DeclaredCommand) DeclaredCommand {
 			c.Circle.begun(c.ownFiles(a))
+			c.Caused = c.Caused.running()
 			c.Files = a.Files
 			c.State, c.Cause, c.Span, c.StartedAt, c.EndedAt = CommandRunning, a.Cause, a.Span, d.Now(), time.Time{}
 			c.PID, c.Ready, c.ExitCode, c.Err = 0, false, 0, ""

@@ -31,6 +31,7 @@ type Tiltfile struct {
 	Changed Changes
 	Made    time.Time
 	Circle
+	Caused Caused
 	// StirredAt is when one of these files was last seen to change, even if it was changed back before that counted.
 	StirredAt time.Time
 	// Triggered is when an evaluation without a change was requested; ArgsSet is set if the reason is new arguments, and
@@ -146,6 +147,7 @@ func init() {
 	store.On(Tiltfiles, func(d *store.Draft[Tiltfile], a TiltfileStarted) {
 		d.Update(Only, func(t Tiltfile) Tiltfile {
 			t.Circle.begun(t.ownFiles(a) || t.onlyMore())
+			t.Caused = t.Caused.running()
 			t.Evaluations = t.begun(a)
 			t.StartedAt, t.FinishedAt, t.Span = a.At, time.Time{}, a.Span
 			if !t.Triggered.After(a.At) {

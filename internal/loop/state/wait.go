@@ -20,8 +20,8 @@ type Wait struct {
 	InPlace bool
 }
 
-// savedBefore returns when the newest save up to a time was made; zero if that is unknown.
-func (f Files) savedBefore(at time.Time) time.Time {
+// SavedBefore returns when the newest save up to a time was made; zero if that is unknown.
+func (f Files) SavedBefore(at time.Time) time.Time {
 	for i := len(f.Saves) - 1; i >= 0; i-- {
 		if !f.Saves[i].At.After(at) {
 			return f.Saves[i].Made
@@ -45,7 +45,7 @@ func (a Asked) LetAt(saved time.Time) time.Time {
 
 // runsFrom returns from when on the newest save up to a time could run; zero if that is unknown.
 func (u Update) runsFrom(at time.Time) time.Time {
-	saved := u.savedBefore(at)
+	saved := u.SavedBefore(at)
 	if let := u.LetAt(saved); !saved.IsZero() && !let.IsZero() && !let.After(at) {
 		return let
 	}

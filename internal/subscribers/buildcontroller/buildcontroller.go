@@ -300,7 +300,7 @@ func (s *Subscriber) start(ctx context.Context, rt *store.Runtime, v store.View,
 	log := newUpdateLog(s.logs.Logger(c.Name, span, logstore.SourceBuild), c.Reason, files)
 	req := s.request(rt, v, c, b, log)
 	session := state.TheSession(v)
-	rt.Dispatch(state.BuildStarted{Resource: c.Name, Serial: b.serial, Reason: c.Reason, Files: files, At: b.began, Until: c.Until, Ahead: c.Ahead, Span: span,
+	rt.Dispatch(state.BuildStarted{Resource: c.Name, Serial: b.serial, Reason: c.Reason, Files: files, At: b.began, Made: u.SavedBefore(b.began), Until: c.Until, Ahead: c.Ahead, Span: span,
 		Manifest: &req.Manifest})
 	poke := func() {
 		select {

@@ -24,8 +24,8 @@ func (s *Subscriber) slowDown(rt *store.Runtime, t state.Tiltfile, c *circle) {
 		c.named = t.Runs
 		what, mend := cause(t)
 		logstore.Warnf(s.logs.Logger(model.TiltfileName, t.Span, logstore.SourceBuild),
-			"WARNING: the Tiltfile is in a loop: %d evaluations in a row have changed what it reads (%s); the next one waits for %s. %s",
-			t.Rounds+1, what, t.Pause(), mend)
+			"WARNING: the Tiltfile is in a loop%s: %d evaluations in a row have changed what it reads (%s); the next one waits for %s. %s",
+			t.Caused.With(t.Made), t.Rounds+1, what, t.Pause(), mend)
 	}
 	if left := t.CircleEnds().Sub(s.now()); left > 0 {
 		c.pause.Reset(left)

@@ -1,0 +1,92 @@
+package state_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/state/statetest"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// rounds is a session in which time passes with each step.
+type rounds struct {
+	*statetest.State
+	at time.Time
+}
+
+func (r *rounds) step() time.Time {
+	r.at = r.at.Add(100 * time.Millisecond)
+	return r.at
+}
+
+func (r *rounds) do(actions ...store.Action) {
+	for _, a := range actions {
+		r.Now = r.at
+		r.Then(a)
+	}
+}
+
+// TestCirclesThroughUpdates lets other work and an update of web request each other by the files that they change: the
+// seventh round has to wait, but no save by a person, and nothing that web changes in its containers.
+func TestCirclesThroughUpdates(t *testing.T) {
+	type work struct {
+		reason   state.BuildReason
+		begins   func(at, made time.Time) store.Action
+		ends     func(at time.Time) store.Action
+		circling func(r *rounds, made time.Time) bool
+	}
+	tiltfile := work{state.ReasonConfig,
+		func(at, _ time.Time) store.Action { return state.TiltfileStarted{At: at} },
+		func(at time.Time) store.Action { return evaluated(at) },
+		func(r *rounds, _ time.Time) bool { return state.TheTiltfile(r.View()).Circling() }}
+	gen := work{state.ReasonFiles,
+		func(_, made time.Time) store.Action {
+			return state.CommandStarted{Name: "gen", Files: []string{"in"}, Made: made}
+		},
+		func(time.Time) store.Action { return state.CommandEnded{Name: "gen"} },
+		func(r *rounds, made time.Time) bool { return state.Commands.In(r.View()).Value("gen").Circling(made) }}
+	for _, tc := range []struct {
+		name, mode string
+		work
+	}{
+		{"the Tiltfile", "local", tiltfile},
+		{"the Tiltfile", "synclet", tiltfile},
+		{"a declared command", "local", gen},
+		{"a declared command", "synclet", gen},
+	} {
+		t.Run(tc.name+" and "+tc.mode, func(t *testing.T) {
+			r := &rounds{statetest.New(statetest.Session, evaluated(statetest.Epoch)), statetest.Epoch.Add(time.Minute)}
+			made := r.step()
+			changed := func() {
+				r.do(state.FilesChanged{Made: made, At: r.at, Changes: []state.FileChange{{Target: model.TargetID{Type: model.TargetConfigs}, Paths: []string{"/src/in"}}}})
+			}
+			changed()
+			for n := 1; n <= 7; n++ {
+				r.do(tc.begins(r.step(), made))
+				written := r.step()
+				r.do(tc.ends(r.step()))
+				r.do(state.BuildStarted{Resource: "web", Serial: n, Reason: tc.reason, At: r.step(), Made: written})
+				made = r.step()
+				r.do(state.BuildCompleted{Resource: "web", Serial: n, At: r.step(), Mode: tc.mode})
+				changed()
+				if got, want := tc.circling(r, made), n >= 6 && tc.mode == "local"; got != want {
+					t.Errorf("after round %d: %v", n, got)
+				}
+			}
+			made = r.step()
+			changed()
+			if tc.circling(r, made) {
+				t.Error("a save between two rounds has to wait")
+			}
+		})
+	}
+}
+
+// evaluated is the end of an evaluation that declares a resource and a command.
+func evaluated(at time.Time) state.TiltfileLoaded {
+	l := statetest.Loaded(statetest.Local("web"))
+	l.At, l.Result.Commands = at, []model.Command{{Name: "gen"}}
+	return l
+}
