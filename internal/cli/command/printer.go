@@ -16,6 +16,7 @@ type Printer struct {
 	secrets  *Secrets
 	out, err io.Writer
 	mu       sync.Mutex // held while a message is printed
+	awaits   *awaiting  // guarded by mu; nil unless the command waits for something
 }
 
 // Printer returns a printer that prints warnings and errors to err, and the rest to out. All printers of a command share its secrets.
@@ -48,6 +49,7 @@ func (p *Printer) print(w io.Writer, said string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	_, _ = io.WriteString(w, foreign(w, p.secrets.Text(said))+"\n")
+	p.printed()
 }
 
 // foreign returns text from outside for a writer: with its colours if the writer shows them, and without any other control

@@ -64,6 +64,12 @@ func (f *Project) Path() (string, error) {
 	return led, nil
 }
 
+// Led reports whether the name of a session, and not the working folder, has led to a Tiltfile.
+func (f *Project) Led(path string) bool {
+	here, err := filepath.Abs(f.file)
+	return err == nil && f.Session != "" && !f.chosen() && here != path
+}
+
 // tiltfileOf returns the Tiltfile of the session that runs, or last ran, under a name.
 func tiltfileOf(name string) (path string, known bool, err error) {
 	living, err := Registry().List(context.Background())

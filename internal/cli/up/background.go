@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
 	"github.com/hone-dev/hone/internal/client"
@@ -168,7 +169,7 @@ func newBackgroundLog() (*os.File, error) {
 func awaitStart(ctx context.Context, p *os.Process, ended <-chan error, tell func(what string)) (sessions.Info, error) {
 	tick := time.NewTicker(startCheck)
 	defer tick.Stop()
-	said, look := "", time.Now().Add(command.Moment)
+	said, look := "", time.Now().Add(logstore.SayAfter)
 	for {
 		select {
 		case err := <-ended:

@@ -3,7 +3,7 @@ package up
 import (
 	"context"
 
-	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/containers/compose"
 	"github.com/hone-dev/hone/internal/containers/docker"
@@ -26,7 +26,7 @@ func services(tf model.Tiltfile) (names []model.ManifestName) {
 // composeSteps returns the steps that take down the chosen services of the Compose projects that the Tiltfile declares. Where all
 // services of a project are chosen, the steps take down the rest of the project as well. any reports whether there are projects.
 // The caller closes the connection to the engine.
-func composeSteps(ctx context.Context, known model.Cluster, tf model.Tiltfile, volumes bool, log logstore.Logger) (steps []deploy.DeleteStep, any bool, closeEngine func(), err error) {
+func composeSteps(ctx context.Context, known model.Cluster, tf model.Tiltfile, volumes bool, log *command.Printer) (steps []deploy.DeleteStep, any bool, closeEngine func(), err error) {
 	closeEngine = func() {}
 	var names []string
 	projects, all := map[string]*buildanddeploy.Project{}, map[string]int{}
@@ -48,6 +48,7 @@ func composeSteps(ctx context.Context, known model.Cluster, tf model.Tiltfile, v
 	if len(names) == 0 {
 		return nil, false, closeEngine, nil
 	}
+	defer log.Await("the container engine")()
 	engine, err := docker.Open(ctx, known)
 	if err != nil {
 		return nil, true, closeEngine, err

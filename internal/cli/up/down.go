@@ -81,6 +81,7 @@ func down(ctx context.Context, g *command.Global, f downFlags, args []string) er
 		return err
 	}
 	known := kc.Cluster()
+	sayProject(f.project, path, known, log)
 	env, err := command.Environment(kc, path)
 	if err != nil {
 		return err
@@ -136,7 +137,7 @@ func (o outside) takeDown(ctx context.Context, locals []model.ManifestName, log 
 
 // clusterDown deletes the objects in the cluster, and everything else that is taken down. fault is the error of the Tiltfile's
 // evaluation.
-func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.Tiltfile, fault error, f downFlags, args []string, rest outside, log logstore.Logger) error {
+func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.Tiltfile, fault error, f downFlags, args []string, rest outside, log *command.Printer) error {
 	known, locals := kc.Cluster(), rest.locals
 	if known.Context == "" {
 		if misnamed(fault) {
@@ -155,7 +156,10 @@ func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.
 			logstore.Infof(log, "%s", w)
 		}
 	}
-	if _, err := kube.DetectPatiently(ctx, tell); err != nil {
+	answered := log.Await(clusterTitle(known) + " to answer")
+	_, err = kube.DetectPatiently(ctx, tell)
+	answered()
+	if err != nil {
 		if rest.composed && !slices.ContainsFunc(tf.Manifests, model.Manifest.IsK8s) {
 			return rest.takeDown(ctx, locals.names, log) // a project that only uses Compose needs no cluster
 		}
@@ -169,7 +173,9 @@ func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.
 		return err
 	}
 	cluster.Declare(tf.Manifests)
+	found := log.Await(clusterTitle(known) + " to say what there is to delete")
 	records, err := collectRecords(k8s.Patiently(ctx, tell), cluster, tf, cmp.Or(f.project.Namespace, known.Namespace), args)
+	found()
 	if err != nil {
 		return err
 	}
@@ -212,7 +218,7 @@ const endLimit = time.Minute
 
 // endSessions ends the sessions of hone up that run the project, in order: their servers end, and nothing deploys the objects again
 // that are about to be deleted. The session that has started this process stays: it would wait for this process.
-func endSessions(ctx context.Context, path, kubeContext string, log logstore.Logger) error {
+func endSessions(ctx context.Context, path, kubeContext string, log *command.Printer) error {
 	living, err := flags.Registry().Of(ctx, path, kubeContext)
 	if err != nil {
 		logstore.Warnf(log, "Cannot determine whether a session runs this project: %v", err)
@@ -225,7 +231,9 @@ func endSessions(ctx context.Context, path, kubeContext string, log logstore.Log
 		if s.Socket == "" {
 			return problem.New(sessionTitle(s)+" is just starting on this project: nothing was deleted", "try again in a moment")
 		}
+		ended := log.Await(sessionTitle(s) + " to end")
 		err := flags.End(ctx, client.Over(s), endLimit, func() { logstore.Infof(log, "Ending %s first…", sessionTitle(s)) })
+		ended()
 		if err != nil {
 			return fmt.Errorf("end %s, which runs this project: %w", sessionTitle(s), err)
 		}
@@ -235,7 +243,7 @@ func endSessions(ctx context.Context, path, kubeContext string, log logstore.Log
 
 // tellSessions notifies the sessions that run the project of the resources whose objects are about to be deleted, so that
 // they do not restore them. A session that does not answer does not prevent the deletion.
-func tellSessions(ctx context.Context, path, kubeContext string, resources []model.ManifestName, log logstore.Logger) {
+func tellSessions(ctx context.Context, path, kubeContext string, resources []model.ManifestName, log *command.Printer) {
 	if len(resources) == 0 {
 		return
 	}
@@ -253,7 +261,10 @@ func tellSessions(ctx context.Context, path, kubeContext string, resources []mod
 			continue
 		}
 		req := api.TakenDownRequest{ManifestNames: names, By: fmt.Sprintf("hone down (pid %d)", os.Getpid())}
-		if err := client.Over(s).TakenDown(ctx, req); err != nil {
+		told := log.Await(sessionTitle(s) + " to end its updates")
+		err := client.Over(s).TakenDown(ctx, req)
+		told()
+		if err != nil {
 			logstore.Warnf(log, "%s runs this project and could not be notified; it may deploy the deleted objects again: %v", sessionTitle(s), err)
 			continue
 		}
@@ -298,6 +309,7 @@ func unheard(names []string, records map[model.ManifestName][]deploy.ObjectRecor
 // returned: the ledger is used then.
 func evaluateForDown(ctx context.Context, path string, args []string, kc *k8s.Kubeconfig, env []string, f downFlags, secrets *command.Secrets, log *command.Printer) (model.Tiltfile, error) {
 	known := kc.Cluster()
+	defer log.Await("the Tiltfile to be evaluated")()
 	r := tiltfile.Load(ctx, tiltfile.Options{Path: path, Args: args, Subcommand: "down", Namespace: cmp.Or(f.project.Namespace, known.Namespace),
 		Env:     append(os.Environ(), env...),
 		Cluster: func() (model.Cluster, error) { return known, nil }, Capabilities: kc.Capabilities, Logger: log, OnSecrets: secrets.Learn})

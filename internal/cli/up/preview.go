@@ -164,6 +164,7 @@ func load(ctx context.Context, path string, f planRequest, log *command.Printer)
 	if l.asked, err = askIfAny(ctx, f.project, log); err != nil {
 		return l, err
 	}
+	sayProject(f.project, path, l.asked.known, log)
 	defer func() {
 		if err != nil {
 			l.asked.close()
@@ -178,9 +179,12 @@ func load(ctx context.Context, path string, f planRequest, log *command.Printer)
 	if f.quiet {
 		said = logstore.Discard
 	}
+	evaluated := log.Await("the Tiltfile to be evaluated")
+	defer evaluated()
 	r := tiltfile.Load(ctx, tiltfile.Options{Path: path, Args: f.args, Subcommand: "ci", Namespace: l.namespace, Env: append(os.Environ(), env...),
 		Cluster:      func() (model.Cluster, error) { return l.asked.known, nil },
 		Capabilities: l.asked.kc.Capabilities, Logger: said, OnSecrets: f.secrets.Learn})
+	evaluated()
 	if r.Err != nil {
 		return l, command.WithCode(r.Err, command.ExitTiltfile)
 	}
@@ -207,6 +211,7 @@ func makePlan(ctx context.Context, path string, f planRequest, log *command.Prin
 		return api.Plan{}, false, err
 	}
 	defer l.asked.close()
+	defer log.Await(clusterTitle(l.asked.known) + " to say what would change")()
 	forecast, closeEngine, err := l.forecast(ctx)
 	if err != nil {
 		return api.Plan{}, false, err
@@ -280,7 +285,7 @@ func (a askedCluster) close() {
 }
 
 // ask connects to the cluster of a project. Waits go to the log.
-func ask(ctx context.Context, p flags.Project, log logstore.Logger) (askedCluster, error) {
+func ask(ctx context.Context, p flags.Project, log *command.Printer) (askedCluster, error) {
 	a, err := askIfAny(ctx, p, log)
 	if err == nil && a.kube == nil {
 		err = noCluster()
@@ -288,12 +293,26 @@ func ask(ctx context.Context, p flags.Project, log logstore.Logger) (askedCluste
 	return a, err
 }
 
+// sayProject names the project that a command is about to work on, if it is the one of a session rather than of the working folder.
+func sayProject(p flags.Project, path string, known model.Cluster, log logstore.Logger) {
+	if !p.Led(path) {
+		return
+	}
+	said := fmt.Sprintf("Working on the project of session %s: %s", p.Session, path)
+	if known.Context != "" {
+		said += fmt.Sprintf(", in %s, namespace %s", clusterTitle(known), cmp.Or(p.Namespace, known.Namespace))
+	}
+	logstore.Infof(log, "%s.", said)
+}
+
+func clusterTitle(known model.Cluster) string { return strings.TrimSpace("cluster " + known.Context) }
+
 func noCluster() error {
 	return problem.New("there is no cluster to ask: no kubeconfig was found", "set KUBECONFIG, or choose a cluster with --context").See("clusters")
 }
 
 // askIfAny works like ask, for projects that may need no cluster: without a kubeconfig there is no connection.
-func askIfAny(ctx context.Context, p flags.Project, log logstore.Logger) (askedCluster, error) {
+func askIfAny(ctx context.Context, p flags.Project, log *command.Printer) (askedCluster, error) {
 	kc, err := k8s.Load(k8s.Config{Context: p.Context, Namespace: p.Namespace})
 	if err != nil || kc.Cluster().Context == "" {
 		return askedCluster{kc: kc}, err
@@ -308,6 +327,7 @@ func askIfAny(ctx context.Context, p flags.Project, log logstore.Logger) (askedC
 			logstore.Infof(log, "%s", w)
 		}
 	}
+	defer log.Await(clusterTitle(kc.Cluster()) + " to answer")()
 	known, err := kube.DetectPatiently(ctx, tell)
 	if err != nil {
 		kube.Close()

@@ -19,11 +19,8 @@ import (
 )
 
 const (
-	// sayAfter is the time before a wait for an object is logged, sayPause the least time between two lines about it,
-	// and sayAgain the time after which an unchanged line is repeated.
-	sayAfter = 2 * time.Second
+	// sayPause is the least time between two lines about a wait for objects.
 	sayPause = 5 * time.Second
-	sayAgain = 30 * time.Second
 	// mendAfter is the time that finalizers may take before a warning tells the user how to remove them.
 	mendAfter = 15 * time.Second
 	// sayAtMost is the most objects that a line names.
@@ -72,14 +69,14 @@ func (w *waits) done(t target) {
 	delete(w.objects, t.id.String())
 }
 
-// line names the objects that have been awaited for at least sayAfter, and returns the beginning of the longest wait.
+// line names the objects that have been awaited for at least logstore.SayAfter, and returns the beginning of the longest wait.
 // It is empty if there are none.
 func (w *waits) line(now time.Time) (text string, since time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var list []*waiting
 	for _, key := range slices.Sorted(maps.Keys(w.objects)) {
-		if o := w.objects[key]; now.Sub(o.since) >= sayAfter {
+		if o := w.objects[key]; now.Sub(o.since) >= logstore.SayAfter {
 			list = append(list, o)
 			if since.IsZero() || o.since.Before(since) {
 				since = o.since
@@ -149,7 +146,7 @@ func (w *waits) tell(ctx context.Context, log logstore.Logger) {
 			}
 			line, since := w.line(now)
 			switch quiet := now.Sub(said); {
-			case line == "" || quiet < sayPause || line == last && quiet < sayAgain:
+			case line == "" || quiet < sayPause || line == last && quiet < logstore.SayAgain:
 				continue
 			case line == last:
 				logstore.Infof(log, "%s (for %s now)", line, now.Sub(since).Round(time.Second))

@@ -41,18 +41,18 @@ func TestTellsCalmly(t *testing.T) {
 		var w waits
 		end := w.telling(t.Context(), log)
 		w.set(named("ConfigMap", "quick"), nil)
-		time.Sleep(sayAfter - time.Millisecond)
+		time.Sleep(logstore.SayAfter - time.Millisecond)
 		w.done(named("ConfigMap", "quick"))
 		for _, n := range []string{"a", "b", "c", "d", "e"} {
 			w.set(named("Pod", n), nil)
 		}
 		shop := objectFrom(t, "{apiVersion: v1, kind: Namespace, status: {conditions: [{type: NamespaceContentRemaining, status: 'True', message: pods. has 2}]}}")
 		w.set(named("Namespace", "shop"), shop)
-		time.Sleep(sayAfter + 100*time.Millisecond)
+		time.Sleep(logstore.SayAfter + 100*time.Millisecond)
 		for _, n := range []string{"a", "b", "c"} {
 			w.done(named("Pod", n))
 		}
-		time.Sleep(3 * sayAgain)
+		time.Sleep(3 * logstore.SayAgain)
 		w.done(named("Pod", "d"))
 		w.done(named("Pod", "e"))
 		w.done(named("Namespace", "shop"))

@@ -76,10 +76,22 @@ func (c *Client) Explain(err error) error {
 	return err
 }
 
+// late is the end of the time for an answer, in words for people.
+type late struct{ error }
+
+// Error implements error.
+func (late) Error() string { return "no answer in time" }
+
+// Unwrap returns the error as it came.
+func (l late) Unwrap() error { return l.error }
+
 func nameOf(c model.Cluster) string { return fmt.Sprintf("cluster %q (%s)", c.Context, c.Server) }
 func lookAt(c model.Cluster) string { return "kubectl --context " + c.Context + " get nodes" }
 
 func notAnswering(c model.Cluster, cause error) error {
+	if cause == context.DeadlineExceeded { //nolint:errorlint // a wrapped one says more
+		cause = late{cause}
+	}
 	return problem.Wrap(&Unreachable{cause}, nameOf(c)+" does not answer",
 		"Start it, or choose another one with --context. Then check: "+lookAt(c)).See("troubleshooting")
 }

@@ -233,8 +233,13 @@ func readiness(m model.Manifest, u state.Update, r buildcontrol.RuntimeState, po
 	return "", left
 }
 
-// timedOut describes the resources that ci was still waiting for.
+// timedOut describes what ci was still waiting for.
 func timedOut(v store.View, limit time.Duration) string {
+	return fmt.Sprintf("timed out after %s: %s\n  raise the limit with --timeout or ci_settings(timeout=…)", limit, strings.Join(awaited(v), "; "))
+}
+
+// awaited describes what ci waits for: resources, else the Tiltfile, else the deletion of leftovers.
+func awaited(v store.View) []string {
 	var open []string
 	for _, r := range status.All(v) {
 		if manual := !r.Manifest.AutoInit && r.Updates.Serial == 0; !r.Settled() && (!manual || r.Hold != nil) {
@@ -244,13 +249,13 @@ func timedOut(v store.View, limit time.Duration) string {
 	switch t := state.TheTiltfile(v); {
 	case len(open) > 0:
 	case !t.Loaded:
-		open = []string{"the Tiltfile was not loaded"}
+		open = []string{"the Tiltfile is not loaded yet"}
 	case state.Evaluating(v):
 		open = []string{"the Tiltfile is being evaluated again"}
 	default:
 		open = []string{uncollected(v)}
 	}
-	return fmt.Sprintf("timed out after %s: %s\n  raise the limit with --timeout or ci_settings(timeout=…)", limit, strings.Join(open, "; "))
+	return open
 }
 
 // uncollected names the leftovers that still exist when everything that is declared is ready.

@@ -47,7 +47,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	ready, tries := map[model.ManifestName]time.Time{}, newTries(s.logs)
+	ready, tries, silence := map[model.ManifestName]time.Time{}, newTries(s.logs), quiet{logs: s.logs}
 	for {
 		select {
 		case <-ctx.Done():
@@ -70,6 +70,9 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		if end != nil {
 			rt.Dispatch(*end)
 			return nil
+		}
+		if session.Command == state.CommandCI {
+			again = sooner(again, silence.note(v, s.now()))
 		}
 		timer.Stop()
 		if again > 0 {

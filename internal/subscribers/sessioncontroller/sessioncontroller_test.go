@@ -570,7 +570,7 @@ func TestCI(t *testing.T) {
 		}},
 		{"time is up before the Tiltfile was loaded", state.Session{Command: state.CommandCI}, func(f *fixture) {
 			time.Sleep(model.DefaultCISettings.Timeout)
-			f.ends("time is up", fmt.Sprintf("timed out after %s: the Tiltfile was not loaded", model.DefaultCISettings.Timeout))
+			f.ends("time is up", fmt.Sprintf("timed out after %s: the Tiltfile is not loaded yet", model.DefaultCISettings.Timeout))
 		}},
 		{"time is up while leftovers go", state.Session{Command: state.CommandCI}, func(f *fixture) {
 			f.Then(state.ClusterReported{Connected: true}, loaded(model.CISettings{Timeout: time.Minute}))

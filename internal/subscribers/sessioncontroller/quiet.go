@@ -1,0 +1,49 @@
+package sessioncontroller
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
+)
+
+// mostAwaited is the most things that a line about a wait names.
+const mostAwaited = 4
+
+// quiet breaks the silence of ci: it says what ci waits for when nothing else is logged.
+type quiet struct {
+	logs *logstore.Store
+	said string
+}
+
+// note logs what ci waits for if the log has been quiet for long enough, and returns when to look again.
+func (q *quiet) note(v store.View, now time.Time) (again time.Duration) {
+	last := state.TheSession(v).StartedAt
+	if newest := q.logs.Tail(logstore.Filter{MinLevel: logstore.LevelInfo}, 1); len(newest) > 0 {
+		last = newest[0].Time
+	}
+	waits, limit := enumerate(awaited(v)), logstore.SayAfter
+	if waits == q.said {
+		limit = logstore.SayAgain
+	}
+	if left := last.Add(limit).Sub(now); left > 0 {
+		return left
+	}
+	log := q.logs.Logger("", "", logstore.SourceBuild)
+	logstore.Infof(log, "Waiting: %s", waits)
+	logstore.Flush(log)
+	q.said = waits
+	return logstore.SayAfter
+}
+
+// enumerate joins the first of many descriptions, and counts the others.
+func enumerate(all []string) string {
+	text := strings.Join(all[:min(len(all), mostAwaited)], "; ")
+	if more := len(all) - mostAwaited; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
+}
