@@ -86,7 +86,7 @@ func TestPreview(t *testing.T) {
 }
 
 // TestDeployPlan writes plans and carries them out: one that holds, one for which the cluster has changed, one for which the Tiltfile
-// has, and one that was carried out already.
+// has, and one that was carried out already. Whatever is refused ends with an error.
 func TestDeployPlan(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, configTiltfile+"---\napiVersion: v1\nkind: Secret\nmetadata: {name: token}\nstringData: {password: hunter22hunter}\n")
@@ -103,18 +103,18 @@ func TestDeployPlan(t *testing.T) {
 	value := func() any {
 		return p.object("", "v1", "configmaps", "conf").Object["data"].(map[string]any)["key"]
 	}
-	p.says(1, append([]string{"deploy"}, inNamespace...), `cannot ask whether to deploy`)
-	p.says(1, []string{"deploy", "missing.plan"}, `there is no plan missing\.plan`)
+	p.says(1, append([]string{"deploy"}, inNamespace...), `(?m)^Error: cannot ask whether to deploy`)
+	p.says(1, []string{"deploy", "missing.plan"}, `(?m)^Error: there is no plan missing\.plan`)
 	if p.live("configmap/conf") != nil {
 		t.Fatal("it was deployed")
 	}
 	write()
-	p.says(1, []string{"deploy", plan, "--context", "another"}, `--context is given, and the plan .* holds it already`)
+	p.says(1, []string{"deploy", plan, "--context", "another"}, `(?m)^Error: --context is given, and the plan .* holds it already`)
 	p.says(0, []string{"deploy", plan, "--port", "0"}, `\+ create  configmap/conf in `, `: 2 to create`)
 	if value() != "mine" {
 		t.Errorf("deployed %v", value())
 	}
-	p.says(1, []string{"deploy", plan, "--port", "0"}, `the plan is stale`, `secret/token in \S+: unchanged, in another way than the plan shows`)
+	p.says(1, []string{"deploy", plan, "--port", "0"}, `(?m)^Error: the plan is stale`, `secret/token in \S+: unchanged, in another way than the plan shows`)
 
 	p.replace("conf.yaml", "key: mine", "key: ours")
 	write()
@@ -133,10 +133,10 @@ func TestDeployPlan(t *testing.T) {
 	if _, err := p.dyn.Resource(configMaps).Namespace(p.namespace).Patch(t.Context(), "conf", types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "kubectl-edit"}); err != nil {
 		t.Fatal(err)
 	}
-	p.says(1, []string{"deploy", plan, "--port", "0"}, `the plan is stale`, `configmap/conf in \S+: update, in another way than the plan shows`)
+	p.says(1, []string{"deploy", plan, "--port", "0"}, `(?m)^Error: the plan is stale`, `configmap/conf in \S+: update, in another way than the plan shows`)
 	write()
 	p.replace("conf.yaml", "key: theirs", "key: nobodys")
-	p.says(1, []string{"deploy", plan, "--port", "0"}, `the plan is stale`)
+	p.says(1, []string{"deploy", plan, "--port", "0"}, `(?m)^Error: the plan is stale`)
 	if value() != "by hand" {
 		t.Errorf("a stale plan was carried out: %v", value())
 	}
@@ -145,7 +145,9 @@ func TestDeployPlan(t *testing.T) {
 		t.Errorf("deployed %v", value())
 	}
 
-	p.replace("conf.yaml", "key: nobodys", "key: mine")
+	p.replace("conf.yaml", "key: nobodys", "no key: mine")
+	p.says(1, append([]string{"deploy", "--yes", "--port", "0"}, inNamespace...), `✖ blocked  configmap/conf in `, `(?m)^Error: 1 object of this plan would be refused, so nothing was done`)
+	p.replace("conf.yaml", "no key: mine", "key: mine")
 	term := p.terminal(120, 34)
 	for _, tc := range [][2]string{{"n", `(?s)configmap/conf.*data\.key: nobodys → mine.*Deploy this\? \(y/N\) n\s+Nothing was done\.`}, {"y", `(?s)Deploy this\? \(y/N\) y.*code=0`}} {
 		term.keys("clear; "+binary+" deploy --port 0 --namespace "+p.namespace+"; echo code=$?", "Enter")
