@@ -26,6 +26,8 @@ var hidden = map[string]string{
 	"registry":   "sturgeon-5000",
 	"down_cmd":   "anchovy-3000",
 	"kubeconfig": "lamprey-2000",
+	"spare":      "halibut-1000",
+	"others":     "grouper-6000", // which they put in the place of spare
 }
 
 // hiddenYAML has the values of hidden in $1 … $5, as a user would write them. Its Deployment prints them in several encodings and fails, and
@@ -46,7 +48,7 @@ local_resource('serves', serve_cmd='printf "%s\n" "$TOKEN"; exit 4', serve_env={
 apiVersion: v1
 kind: Secret
 metadata: {name: db}
-data: {password: DATA64}
+data: {password: DATA64, spare: SPARE64}
 ---
 apiVersion: v1
 kind: Secret
@@ -120,7 +122,7 @@ func shows(t *testing.T, where string, text []byte) {
 func TestSecretsShowNowhere(t *testing.T) {
 	t.Parallel()
 	auth := base64.StdEncoding.EncodeToString([]byte("me:" + hidden["registry"]))
-	p := newProject(t, strings.NewReplacer("DATA64", base64.StdEncoding.EncodeToString([]byte(hidden["data"])), "STRINGDATA", hidden["stringData"], "DATA", hidden["data"],
+	p := newProject(t, strings.NewReplacer("SPARE64", forms(hidden["spare"])[1], "DATA64", base64.StdEncoding.EncodeToString([]byte(hidden["data"])), "STRINGDATA", hidden["stringData"], "DATA", hidden["data"],
 		"DOWN", hidden["down_cmd"], "SECONDLINE", hidden["a line"], "REGISTRY", hidden["registry"], "AUTH64", auth).Replace(hiddenYAML))
 	config, err := clientcmd.LoadFromFile(os.Getenv("KUBECONFIG"))
 	if err != nil {
@@ -139,12 +141,14 @@ func TestSecretsShowNowhere(t *testing.T) {
 	s.says(`tool │.*Build Failed`)
 	s.says(`bad │.*Build Failed`)
 	s.says(`web │.*redacted secret more:file`)
-	p.kubectl("annotate", "secret", "db", "of="+hidden["data"], `kubectl.kubernetes.io/last-applied-configuration={"apiVersion":"v1","kind":"Secret","metadata":{"name":"db"},"data":{"password":"`+forms(hidden["data"])[1]+`"}}`)
+	p.kubectl("annotate", "secret", "db", "of="+hidden["data"], `kubectl.kubernetes.io/last-applied-configuration={"apiVersion":"v1","kind":"Secret","metadata":{"name":"db"},`+
+		`"data":{"password":"`+forms(hidden["data"])[1]+`","spare":"`+forms(hidden["others"])[1]+`"}}`)
+	p.kubectl("patch", "secret", "db", "--field-manager", "kubectl-client-side-apply", "-p", `{"stringData":{"spare":"`+hidden["others"]+`"}}`)
 	p.kubectl("patch", "secret", "db", "-p", `{"stringData":{"more":"`+hidden["stringData"]+`"}}`)
 	p.kubectl("set", "env", "deployment/web", "SAME="+hidden["stringData"])
 	port := fmt.Sprint(s.port)
 	s.await("the drift to be seen", func() error {
-		if out, _ := p.run("drift", "-o", "json"); !strings.Contains(out, "SAME") {
+		if out, _ := p.run("drift", "-o", "json"); !strings.Contains(out, "SAME") || !strings.Contains(out, `"data.spare"`) {
 			return fmt.Errorf("it is %s", out)
 		}
 		return nil
