@@ -57,6 +57,7 @@ type assembly struct {
 // are returned together with the assembly. adopt is the value of model.AnnotationAdopt for objects for which neither the YAML
 // nor a call sets one.
 func (d *Declarations) Assemble(adopt string) (*assembly, error) {
+	d.Objects.nameDiffering(d.Log)
 	a := &assembly{Declarations: d, named: map[string]*draft{}}
 	customs, err := d.finishCustoms()
 	if err != nil {

@@ -29,7 +29,7 @@ type Declarations struct {
 // New returns the empty declarations of an evaluation. Objects run the given images; objects without a namespace are in the
 // given one.
 func New(e *eval.Evaluation, images *image.Declarations, defaults *resource.Defaults, namespace string) *Declarations {
-	return &Declarations{Evaluation: e, images: images, defaults: defaults, Objects: objectIndex{byKey: map[objectKey]*k8sobject.Object{}, namespace: namespace},
+	return &Declarations{Evaluation: e, images: images, defaults: defaults, Objects: objectIndex{byKey: map[objectKey]*k8sobject.Object{}, differing: map[objectKey]bool{}, namespace: namespace},
 		ruled: map[*k8sobject.Object][]fault.Call{}}
 }
 

@@ -25,6 +25,8 @@ type objectKey struct{ group, kind, namespace, name string }
 type objectIndex struct {
 	List  []*k8sobject.Object
 	byKey map[objectKey]*k8sobject.Object
+	// differing are the objects of which an earlier declaration had other content.
+	differing map[objectKey]bool
 	// namespace is the namespace for objects that name none.
 	namespace string
 }
@@ -33,21 +35,31 @@ func (x *objectIndex) keyOf(o *k8sobject.Object) objectKey {
 	return objectKey{o.Group(), o.Kind, cmp.Or(o.Namespace, x.namespace, "default"), o.Name}
 }
 
-// add adds an object. If it replaces an earlier declaration of the same object, add returns the earlier one.
-func (x *objectIndex) add(o *k8sobject.Object, allowDuplicates bool) (former *k8sobject.Object, err error) {
-	former = x.byKey[x.keyOf(o)]
+// add adds an object. It may replace an earlier declaration of the same object.
+func (x *objectIndex) add(o *k8sobject.Object, allowDuplicates bool) error {
+	former := x.byKey[x.keyOf(o)]
 	switch {
 	case former == nil:
 		x.List = append(x.List, o)
 	case !allowDuplicates:
-		return nil, problem.New(
+		return problem.New(
 			fmt.Sprintf("%s is declared twice, here and at %s", o.ID(), former.Site),
 			"remove one of them, or pass allow_duplicates=True: then the last one counts")
 	default:
 		x.List[slices.Index(x.List, former)] = o
+		x.differing[x.keyOf(o)] = x.differing[x.keyOf(o)] || former.JSON != o.JSON
 	}
 	x.byKey[x.keyOf(o)] = o
-	return former, nil
+	return nil
+}
+
+// nameDiffering logs which declaration of an object counts, where several differ.
+func (x *objectIndex) nameDiffering(log logstore.Logger) {
+	for _, o := range x.List {
+		if x.differing[x.keyOf(o)] {
+			logstore.Infof(log, "%s: %s is declared several times, with different content: the last declaration, this one, counts", o.Site, o.ID())
+		}
+	}
 }
 
 func (d *Declarations) k8sYAML(c *eval.Call) (starlark.Value, error) {
@@ -66,12 +78,8 @@ func (d *Declarations) k8sYAML(c *eval.Call) (starlark.Value, error) {
 	at := c.Site()
 	for _, o := range objs {
 		o.Site = at
-		former, err := d.Objects.add(o, allowDuplicates)
-		if err != nil {
+		if err := d.Objects.add(o, allowDuplicates); err != nil {
 			return nil, err
-		}
-		if former != nil && former.JSON != o.JSON {
-			logstore.Infof(c.Log, "%s: %s is declared differently at %s: this one counts", o.Site, o.ID(), former.Site)
 		}
 	}
 	return nil, nil
