@@ -25,7 +25,7 @@ const test = base.extend<object, { snapshots: string }>({
   ],
 });
 
-/** Checks that what the page shows is text, and only text. */
+/** Checks that what the page shows is text, and only text, and that no word makes it wider than the window. */
 async function isText(page: Page, where: string) {
   const found = await page.evaluate(() => {
     const commands = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/;

@@ -65,6 +65,9 @@ func TestShopFile(t *testing.T) {
 // markup is text that takes over a page that reads it as HTML or follows it as a link.
 const markup = "javascript:document.title='owned'//<img src=x onerror=\"document.title='owned'\"><b class=owned>"
 
+// wide is a word that is wider than any window.
+var wide = strings.Repeat("W", 500)
+
 // TestHostile writes and reads sessions in which everything that others can write is hostile.
 func TestHostile(t *testing.T) {
 	dir := *poison
@@ -73,7 +76,7 @@ func TestHostile(t *testing.T) {
 	}
 	for name, scene := range map[string]*hudtest.Scene{"shop": hudtest.Shop(), "story": hudtest.Story(), "drifted": hudtest.Drifted(), "trouble": hudtest.Trouble()} {
 		v := scene.View(t.Context())
-		hostile.FillSession(v, markup+hostile.All())
+		hostile.FillSession(v, markup+hostile.All()+wide)
 		logs := statetest.Logs(t)
 		hudtest.ShopLogs(logs)
 		hudtest.TroubleLogs(logs)

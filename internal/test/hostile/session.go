@@ -33,5 +33,6 @@ func FillSession(v store.View, text string) {
 func fillTable[T any](v store.View, t *store.Table[T], text string) {
 	for e := range t.In(v).Refs() {
 		Fill(&e.Value, text)
+		Fill(&e.Labels, text)
 	}
 }
