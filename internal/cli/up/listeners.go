@@ -120,7 +120,7 @@ func listen(ctx context.Context, o options) (net.Listener, error) {
 	switch {
 	case taken:
 		who, mend := whoHas(ctx, o.port.Number)
-		return nil, problem.Wrap(err, fmt.Sprintf("hone cannot start because you already have another process on port %d%s", o.port.Number, who), mend).See("troubleshooting")
+		return nil, problem.New(fmt.Sprintf("hone cannot start because you already have another process on port %d%s", o.port.Number, who), mend).See("troubleshooting")
 	case err != nil:
 		return nil, problem.Wrap(err, "cannot open the port of the session's API", "choose another with --host and --port, or none with --port=none")
 	}

@@ -85,8 +85,8 @@ func TestTakenPort(t *testing.T) {
 			t.Errorf("%s, asked %v: %v", tc.command, tc.asked, err)
 		}
 		name, known := portforward.Holder(number)
-		if err != nil && known && !strings.Contains(err.Error(), fmt.Sprintf("another process on port %d: %s", number, name)) {
-			t.Errorf("%s, asked %v: %v, which does not name %s", tc.command, tc.asked, err, name)
+		if err != nil && known && !strings.HasSuffix(err.Error(), fmt.Sprintf("another process on port %d: %s", number, name)) {
+			t.Errorf("%s, asked %v: %v, which does not end with %s", tc.command, tc.asked, err, name)
 		}
 	}
 }
