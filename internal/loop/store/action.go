@@ -41,7 +41,7 @@ type SubscriberReported struct {
 	// Crashes counts how often it failed so far; Err is the newest failure.
 	Crashes int
 	Err     string
-	// RetryAt is when it will be started again, for SubscriberBackingOff.
+	// RetryAt is the time of the next start, for SubscriberBackingOff.
 	RetryAt time.Time
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestAwait notes at which second a subscriber that waits goes on: when its condition holds, or when its pause is over.
+// TestAwait notes the second at which a waiting subscriber continues: when its condition holds, or when its pause is over.
 func TestAwait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture()

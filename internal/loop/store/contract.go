@@ -6,10 +6,11 @@ import (
 	"time"
 )
 
-// Subscriber makes something outside of the store match it, and reports what happens there as actions.
+// Subscriber owns a side effect: it makes something outside of the store match the store, and reports as actions whatever happens
+// there.
 type Subscriber interface {
-	// Contract returns what the subscriber reads and emits. It is called once, before anything starts, and must not depend
-	// on I/O.
+	// Contract returns the tables that the subscriber reads and the actions that it emits. It is called once, before anything
+	// starts, and must not depend on I/O.
 	Contract() Contract
 	// Run works until ctx is done, which is not an error. A nil return before that means that nothing is left to do; an
 	// error or a panic makes the supervisor start it again after a pause. Everything that Run started has ended when it
@@ -17,7 +18,7 @@ type Subscriber interface {
 	Run(ctx context.Context, rt *Runtime) error
 }
 
-// Contract is what a subscriber declares.
+// Contract declares everything that a subscriber reads, emits and calls.
 type Contract struct {
 	// Name is unique and appears in logs, on screen and in the graph.
 	Name string
@@ -33,7 +34,7 @@ type Contract struct {
 	Calls []Call
 	// Stage orders stopping: lower stages stop first, and wait for each other.
 	Stage Stage
-	// Grace is how long the subscriber may take to stop; zero means the usual 5 s.
+	// Grace is the time that the subscriber may take to stop; zero means the usual 5 s.
 	Grace time.Duration
 	// Feedback is the reason why the subscriber may read a table that its own actions change, directly or through other
 	// tables. A cycle without a reason is refused.
@@ -46,9 +47,9 @@ type Stage int
 // The stages in the order in which they stop.
 const (
 	StageInput      Stage = iota // where the user and scripts come in
-	StageController              // what changes the world
-	StageWatch                   // what observes it
-	StageView                    // what shows it
+	StageController              // change the world
+	StageWatch                   // observe the world
+	StageView                    // show the world
 )
 
 // Input is a table that a subscriber reads.
@@ -157,14 +158,14 @@ func (rt *Runtime) View() View {
 	return View{Snapshot: rt.store.Snapshot(), reader: rt.contract.Name, allowed: rt.allowed}
 }
 
-// Aside is View for goroutines that work while the subscriber itself waits, such as those of requests: their reads do not
+// Aside is View for goroutines that work while the subscriber itself waits, such as the handlers of requests: their reads do not
 // count as the subscriber's busy time.
 func (rt *Runtime) Aside() View {
 	rt.stats.reads.Add(1)
 	return View{Snapshot: rt.store.Snapshot(), reader: rt.contract.Name, allowed: rt.allowed}
 }
 
-// Dispatch queues declared actions for the loop. It returns what Store.Dispatch returns.
+// Dispatch queues declared actions for the loop. It returns their time stamp, as Store.Dispatch does.
 func (rt *Runtime) Dispatch(actions ...Action) time.Time {
 	for _, a := range actions {
 		kind := TypeOf(a)

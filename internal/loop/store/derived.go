@@ -67,7 +67,7 @@ func (d *Derived[T]) Inputs() []Input {
 type derivation struct {
 	mu    sync.Mutex
 	known bool
-	// seq and versions say for which snapshot, and for which versions of the tables, is was computed.
+	// seq and versions identify the snapshot, and the versions of the tables, that is was computed from.
 	seq      uint64
 	versions []uint64
 	is       any

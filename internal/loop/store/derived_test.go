@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// derived is a fixture with the number of counters, derived; computed counts how often.
+// derived is a fixture with the number of counters, derived; computed counts the computations.
 func derived(t *testing.T) (f fixture, n *Derived[int], computed *atomic.Int64) {
 	t.Helper()
 	f, computed = newFixture(), &atomic.Int64{}
@@ -56,7 +56,7 @@ func TestDerived(t *testing.T) {
 	check("a restored snapshot", restored.All(), 1, 6)
 }
 
-// TestDerivedByMany has many readers request a value at once: one computes it, all get the same.
+// TestDerivedByMany has many readers request a value at once: one computes it, and all get the same.
 func TestDerivedByMany(t *testing.T) {
 	f, n, computed := derived(t)
 	s := New(f.schema)
@@ -98,7 +98,7 @@ func TestDerivedKeepsContracts(t *testing.T) {
 	stranger := View{Snapshot: v.Snapshot, reader: "stranger", allowed: make([]bool, 2)}
 	refused(`"stranger" must not read table counters`, func() { n.In(stranger) })
 	refused(`"greed" must not read table jobs`, func() { greedy.In(v) })
-	refused(`"greed" must not read table jobs`, func() { greedy.In(v) }) // and not for ever locked
+	refused(`"greed" must not read table jobs`, func() { greedy.In(v) }) // and its lock was released
 	defer func() {
 		if recover() == nil {
 			t.Error("derived from a table of another schema")

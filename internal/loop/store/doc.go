@@ -12,8 +12,8 @@
 // A table may follow others (Follow): it then processes every change of their entries, action by action. It therefore
 // misses nothing that happens between two snapshots, and need not keep copies of their entries. It may be followed in turn.
 //
-// After each batch the loop publishes one numbered Snapshot. Snapshots are immutable. The cost of publishing grows with
-// what the batch changed, not with the size of the state, except for the list of a table's entries, whose addresses are
+// After each batch the loop publishes one numbered Snapshot. Snapshots are immutable. The cost of publishing grows with the
+// number of changes in the batch, not with the size of the state, except for the list of a table's entries, whose addresses are
 // copied.
 //
 // A Derived value is computed from tables when it is read, once for each state of the tables; other readers wait meanwhile,

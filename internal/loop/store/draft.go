@@ -39,7 +39,7 @@ func (d *draft) last() string {
 	return ""
 }
 
-// meta returns the metadata of the entry with the given id, those of a new entry if there is none.
+// meta returns the metadata of the entry with the given id, or the metadata for a new entry if there is none.
 func (d *draft) meta(id string) Meta {
 	if e := d.rows.get(id); e != nil {
 		return *e.Metadata()

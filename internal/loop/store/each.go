@@ -39,7 +39,8 @@ func (e *Each[T, V]) In(v View) ([]T, []V) {
 // Inputs declares the tables, for subscribers that read the values.
 func (e *Each[T, V]) Inputs() []Input { return e.of.Inputs() }
 
-// lookAhead is how many items of each list are searched, after a difference, for the place where both lists agree again.
+// lookAhead is the number of items of each list that are searched, after a difference, for the place where both lists agree
+// again.
 const lookAhead = 8
 
 // each returns the values of items, and reuses the values from before for items that are the same.

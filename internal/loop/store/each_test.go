@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestEach changes a list at random and checks every value, and that what stays the same is not computed again where only
-// little changes.
+// TestEach changes a list at random and checks every value, and that unchanged items are not computed again if only little
+// changes.
 func TestEach(t *testing.T) {
 	f := newFixture()
 	list := Derive(f.schema, "counters", func(v View) []*Entry[counter] { return slices.Collect(f.counters.In(v).Refs()) }, f.counters)

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// HONE_FAULT=NAME:panic makes the subscriber NAME panic on its first start, so that people and tests can see what a
-// crash does to a running session (reference check C6).
+// HONE_FAULT=NAME:panic makes the subscriber NAME panic on its first start, so that people and tests can see how a running
+// session copes with a crash (reference check C6).
 var faults = sync.OnceValue(func() *faultSet {
 	f := &faultSet{pending: map[string]bool{}}
 	for _, one := range strings.Split(os.Getenv("HONE_FAULT"), ",") {

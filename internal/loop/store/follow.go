@@ -19,13 +19,13 @@ func Follow[T, S any](t *Table[T], source *Table[S], follow func(d *Draft[T], wa
 // following names a table and a table that follows it.
 type following struct{ source, table string }
 
-// follower is how a table that follows another one reacts to a change.
+// follower is a table that follows another one: follow reduces each change of an entry there.
 type follower struct {
 	table  int
 	follow func(d *draft, was, is Row)
 }
 
-// change is what happened to an entry.
+// change is one change of an entry: was is nil for a new entry, is for a removed one.
 type change struct{ was, is Row }
 
 // note records a change for the table's followers.

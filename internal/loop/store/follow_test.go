@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// follows makes a table that writes down what happens to jobs.
+// follows makes a table that records the changes of jobs.
 func (f fixture) follows() *Table[string] {
 	diary := Define[string](f.schema, "diary", "What happened to jobs.")
 	Follow(diary, f.jobs, func(d *Draft[string], was, is *Entry[job]) {

@@ -12,7 +12,7 @@ import (
 type listing struct {
 	mu    sync.Mutex
 	known bool
-	// version is that of the table.
+	// version is the version of the table that list was made from.
 	version uint64
 	list    []Row
 }

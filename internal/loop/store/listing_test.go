@@ -19,7 +19,7 @@ func TestListing(t *testing.T) {
 			id := fmt.Sprint(random.IntN(60))
 			switch random.IntN(3) {
 			case 0:
-				s.Dispatch(left{id}) // nobody holds it
+				s.Dispatch(left{id}) // no subscriber holds it
 			case 1:
 				s.Dispatch(hired{id})
 			case 2:
@@ -29,7 +29,7 @@ func TestListing(t *testing.T) {
 		s.Step()
 		older = append(older, s.Snapshot())
 		if random.IntN(4) == 0 {
-			continue // nobody looks
+			continue // a batch without a reader
 		}
 		for _, at := range []*Snapshot{s.Snapshot(), older[random.IntN(len(older))], s.Snapshot()} {
 			listed(t, batch, f.jobs.In(at.All()))

@@ -14,7 +14,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/bug"
 )
 
-// slowBatch is how long a batch may take before the watchdog reports it (reference check C12).
+// slowBatch is the longest time that a batch may take before the watchdog reports it (reference check C12).
 const slowBatch = 5 * time.Millisecond
 
 // Store holds the newest snapshot and the queue of actions. All its methods are safe for concurrent use.
@@ -30,7 +30,7 @@ type Store struct {
 	closed  bool
 	last    time.Time
 	readers []*mailbox
-	// runtimes are those of all subscribers, in their order.
+	// runtimes are the runtimes of all subscribers, in the subscribers' order.
 	runtimes []*Runtime
 	// finalizers holds, per table, the names that new entries get.
 	finalizers [][]string
@@ -110,7 +110,7 @@ func (s *Store) Dispatch(actions ...Action) time.Time {
 		s.mu.Unlock()
 		return time.Time{}
 	}
-	// Strictly rising stamps let readers tell what a snapshot holds (everything up to Snapshot.At) from what came later.
+	// Strictly rising stamps let readers tell the actions that a snapshot holds (up to Snapshot.At) from later ones.
 	now := s.now()
 	if !now.After(s.last) {
 		now = s.last.Add(1)
@@ -281,6 +281,6 @@ func (s *Store) detach(m *mailbox) {
 	s.readers = rest
 }
 
-// Step reduces what is queued and returns, for tests that want a snapshot without a loop. It must not be used together with
+// Step reduces the queued actions and returns, for tests that want a snapshot without a loop. It must not be used together with
 // Run.
 func (s *Store) Step() { s.reduce(s.take(false)) }

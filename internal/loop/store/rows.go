@@ -8,7 +8,7 @@ type content = immutable.SortedMap[string, Row]
 // rows are the entries of a table of any type at one moment.
 type rows struct {
 	m *content
-	// version and listing are those of the snapshot; listing is nil for rows that a batch has changed.
+	// version and listing belong to the snapshot; listing is nil for rows that a batch has changed.
 	version uint64
 	listing *listing
 }

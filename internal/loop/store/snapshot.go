@@ -10,7 +10,7 @@ import (
 type Snapshot struct {
 	// Seq numbers snapshots from 0, the empty one, without gaps.
 	Seq uint64
-	// At is when the newest action in it was dispatched. Actions that are not in it yet have later times.
+	// At is the dispatch time of the newest action in it. All actions that it does not hold have later times.
 	At       time.Time
 	schema   *Schema
 	contents []*content
@@ -38,7 +38,7 @@ func (v View) check(index int, name string) {
 	}
 }
 
-// rows returns those of a table.
+// rows returns the rows of a table.
 func (v View) rows(index int, name string) rows {
 	v.check(index, name)
 	return rows{v.contents[index], v.versions[index], v.lists[index]}
@@ -102,7 +102,7 @@ type UndeclaredError struct {
 	What       string
 }
 
-// Error names the subscriber and what it did.
+// Error names the subscriber and the undeclared use.
 func (e *UndeclaredError) Error() string {
 	return fmt.Sprintf("subscriber %q must not %s: its contract does not declare it", e.Subscriber, e.What)
 }

@@ -12,7 +12,7 @@ type Stats struct {
 	// Busy and Slowest are nanoseconds: the time spent reducing, and the longest batch.
 	Busy    atomic.Int64
 	Slowest atomic.Int64
-	// Last is how long the newest batch took, in nanoseconds.
+	// Last is the duration of the newest batch, in nanoseconds.
 	Last atomic.Int64
 	// Within[i] counts the batches that took at most BatchBounds[i] and more than the bound before it; the last element
 	// counts the rest.
@@ -41,7 +41,7 @@ func (s *Stats) count(actions int, took time.Duration) {
 // LoopStats are the loop's numbers at one moment. They are comparable.
 type LoopStats struct {
 	Actions, Batches uint64
-	// Queued is how many actions wait to be reduced.
+	// Queued is the number of actions that wait to be reduced.
 	Queued              int
 	Busy, Slowest, Last time.Duration
 	// Within is as in Stats.

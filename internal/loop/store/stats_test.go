@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestSubscriberStats counts what a subscriber does that takes 3 s for each change and fails at the second.
+// TestSubscriberStats counts the work of a subscriber that takes 3 s for each change and fails at the second.
 func TestSubscriberStats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture()
@@ -49,8 +49,8 @@ func TestSubscriberStats(t *testing.T) {
 		}
 		got[1].LastErrorAt = time.Time{}
 		want := []SubscriberStats{{Name: "writer", Wakes: 1},
-			// Woken at the start, by the change, after the crash and by what it wrote itself. The work that ended in the
-			// crash counts only from the restart's first wait on.
+			// It is woken at the start, by the change, after the crash, and by its own action. The work that ended in the crash counts
+			// only from the restart's first wait on.
 			{Name: "worker", Wakes: 4, Reads: 7, Writes: 2, Busy: got[1].Busy, Crashes: 1, LastError: "no tools"}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)

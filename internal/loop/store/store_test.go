@@ -190,7 +190,7 @@ func TestBrokenLoopEndsTheSession(t *testing.T) {
 		patient := sub{Contract{Name: "patient", Doc: "Waits.", Inputs: Reads(f.jobs), Outputs: Emits(unknown{})}, func(ctx context.Context, rt *Runtime) error {
 			<-ctx.Done()
 			stopped = true
-			rt.Dispatch(unknown{}) // a harmless no-op by now
+			rt.Dispatch(unknown{}) // a harmless no-op now
 			return nil
 		}}
 		s := New(f.schema)
@@ -308,7 +308,7 @@ func TestFinalizersDelayDestruction(t *testing.T) {
 		}
 		step(func() { s.Dispatch(hired{"j"}) })
 		step(func() { s.Dispatch(left{"j"}) })
-		step(func() { s.Dispatch(left{"j"}) }) // twice is once
+		step(func() { s.Dispatch(left{"j"}) }) // a second time has no effect
 		step(func() { close(let["one"]) })
 		step(func() { s.Dispatch(hired{"j"}) }) // declared again while being torn down
 		step(func() { close(let["two"]) })      // destroyed, and then new
@@ -329,7 +329,8 @@ func TestFinalizersDelayDestruction(t *testing.T) {
 	})
 }
 
-// TestReleasesWakeThoseWhoAsk counts who is woken by a release after which others still hold the entry, and by the last one.
+// TestReleasesWakeThoseWhoAsk counts the subscribers that are woken by a release after which others still hold the entry, and by
+// the last one.
 func TestReleasesWakeThoseWhoAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture()
@@ -465,7 +466,7 @@ func TestStopIsOrderedAndBounded(t *testing.T) {
 	})
 }
 
-// TestStopLeavesTheTimeThatIsClaimed waits longer for a subscriber whose contract says so, and not for ever.
+// TestStopLeavesTheTimeThatIsClaimed waits longer, but not forever, for a subscriber whose contract claims more time.
 func TestStopLeavesTheTimeThatIsClaimed(t *testing.T) {
 	for took, claimed := range map[time.Duration]bool{20 * time.Second: true, 40 * time.Second: false} {
 		synctest.Test(t, func(t *testing.T) {

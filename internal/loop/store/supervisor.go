@@ -16,7 +16,7 @@ import (
 const (
 	backoffMin = 100 * time.Millisecond
 	backoffMax = 30 * time.Second
-	// stageGrace is how long a subscriber may take to stop unless its contract claims more.
+	// stageGrace is the time that a subscriber may take to stop unless its contract claims more.
 	stageGrace = 5 * time.Second
 )
 

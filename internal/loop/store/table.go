@@ -15,7 +15,7 @@ const (
 	TearingDown Phase = "tearing-down"
 )
 
-// Meta is what the store records about an entry in addition to its value.
+// Meta holds the facts that the store records about an entry in addition to its value.
 type Meta struct {
 	ID string
 	// Version counts the changes of this entry, from 1.
@@ -54,15 +54,15 @@ func (e *Entry[T]) Any() any { return e.Value }
 
 func (e *Entry[T]) with(m Meta) Row { return &Entry[T]{m, e.Value} }
 
-// entryOf returns a row as what it is, nil for none.
+// entryOf returns a row as an entry of its type, or nil if there is no row.
 func entryOf[T any](r Row) *Entry[T] {
 	e, _ := r.(*Entry[T])
 	return e
 }
 
-// definition is what a table is apart from the type of its values. The store works with definitions, rows and drafts of
-// any table: the compiler makes a copy of generic code for each type and in each package that uses it, and Table, Rows and
-// Draft are but thin views of the code here.
+// definition is a table without the type of its values. The store works with definitions, rows and drafts of any table: the
+// compiler makes a copy of generic code for each type and in each package that uses it, and Table, Rows and Draft are but thin
+// views of the code here.
 type definition struct {
 	index      int
 	name       string
@@ -156,7 +156,7 @@ func (r Rows[T]) Entries() iter.Seq[Entry[T]] {
 // Draft is a table during a batch: only reducers read and write it.
 type Draft[T any] struct{ of *draft }
 
-// Now is when the action that is being reduced was dispatched.
+// Now is the time at which the action that is being reduced was dispatched.
 func (d *Draft[T]) Now() time.Time { return d.of.now }
 
 // Get returns the entry with the given id.
@@ -188,7 +188,7 @@ func (d *Draft[T]) PutOwned(id, owner string, labels map[string]string, value T)
 	d.of.set(&Entry[T]{m, value})
 }
 
-// Update replaces the value of an entry with what change makes of it, and does nothing where there is no such entry.
+// Update applies change to the value of an entry. It does nothing if there is no such entry.
 func (d *Draft[T]) Update(id string, change func(T) T) {
 	if e := entryOf[T](d.of.rows.get(id)); e != nil {
 		d.of.set(&Entry[T]{e.Meta, change(e.Value)})

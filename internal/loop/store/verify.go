@@ -8,8 +8,8 @@ import (
 )
 
 // Verify checks contracts against each other and the schema. It is pure; every violation is a separate error that names the
-// parties. The rules are those of the design: unique names, known tables, no dead action, exclusive actions have one
-// emitter, strong inputs need finalizers, every table has a reader, every cycle has a reason.
+// parties. The rules: unique names, known tables, no dead action, exclusive actions have one emitter, strong inputs need
+// finalizers, every table has a reader, every cycle has a reason.
 func Verify(schema *Schema, contracts []Contract) []error {
 	var faults []error
 	faults = append(faults, verifyNames(contracts)...)
@@ -119,9 +119,8 @@ func verifyReaders(schema *Schema, contracts []Contract) (faults []error) {
 	return faults
 }
 
-// verifyCycles refuses a subscriber that reads a table that its own actions change, unless its contract states why that is
-// right. Longer cycles, through tables that one subscriber changes for another, are what a control loop is made of; the
-// graph shows them.
+// verifyCycles refuses a subscriber that reads a table that its own actions change, unless its contract gives a reason. Longer
+// cycles, through tables that one subscriber changes for another, are normal in a control loop; the graph shows them.
 func verifyCycles(schema *Schema, contracts []Contract) (faults []error) {
 	for _, c := range contracts {
 		if c.Feedback != "" {
