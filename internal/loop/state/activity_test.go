@@ -7,7 +7,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestActivity checks what a running update does, in words.
+// TestActivity checks the words for a running update.
 func TestActivity(t *testing.T) {
 	for _, tc := range []struct {
 		stage string

@@ -7,24 +7,25 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Asked holds the requests for a build other than changed files. Each is zero without a request since the last build.
+// Asked holds the requests for a build other than changed files, each as the time of the request. A time is zero if there was no
+// such request since the last build.
 type Asked struct {
-	// Declared is when the manifest changed in a way that needs a build.
+	// Declared is the time at which the manifest changed in a way that needs a build.
 	Declared time.Time
-	// Triggered is when the user requested a build, and Rebuild when the user requested one from scratch.
+	// Triggered is the time of the user's request for a build, and Rebuild of a request for a build from scratch.
 	Triggered time.Time
 	Rebuild   time.Time
-	// Restore is when the user requested that its objects are applied again as they are declared.
+	// Restore is the time of the user's request to apply the objects again as they are declared.
 	Restore time.Time
-	// Keep is when others had changed objects that are kept as they are declared.
+	// Keep is the time at which hone noticed that others had changed objects that it keeps as they are declared.
 	Keep time.Time
-	// Confirmed is when the user agreed to the next update, in a session that asks. It is no request by itself.
+	// Confirmed is the time at which the user agreed to the next update, in a session that asks. It is no request by itself.
 	Confirmed time.Time
-	// Adopt is when the user let a build take over objects of others, always with Triggered or Restore.
+	// Adopt is the time at which the user let a build take over objects of others, always with Triggered or Restore.
 	Adopt time.Time
-	// Broken is when an update in place that had fallen behind failed and only a new image helps.
+	// Broken is the time at which an update in place that had fallen behind failed, so that only a new image helps.
 	Broken time.Time
-	// Retry is when the retry of a build became due that had failed for an external cause.
+	// Retry is the time at which the retry of a build that failed for an external cause became due.
 	Retry time.Time
 }
 
@@ -56,7 +57,7 @@ func (a *Asked) answered(began time.Time) {
 
 // Outage describes builds that failed for an external cause that may pass.
 type Outage struct {
-	// RetryAt is when the newest of them is retried; zero when it is not. Outages is how many failed this way in a row.
+	// RetryAt is the time of the next retry; zero if there is none. Outages counts the builds in a row that failed this way.
 	RetryAt time.Time
 	Outages int
 }

@@ -56,7 +56,7 @@ func BenchmarkReduce(b *testing.B) {
 	}
 }
 
-// BenchmarkSave is a save that is noticed and settles, of a resource that has so many changes since its image was built.
+// BenchmarkSave is a save that is noticed and settles, of a resource with this number of changes since its image was built.
 func BenchmarkSave(b *testing.B) {
 	for _, files := range []int{10, 5000} {
 		b.Run(fmt.Sprintf("changes=%d", files), func(b *testing.B) {

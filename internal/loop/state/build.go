@@ -10,7 +10,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// keptBuilds is how many past builds of a resource the table keeps.
+// keptBuilds is the number of past builds of a resource that the table keeps.
 const keptBuilds = 20
 
 // History holds the running build, past builds, and their results.
@@ -27,10 +27,11 @@ type History struct {
 	SucceededSerial int
 	// WasReady is set once the resource has been up to date with its runtime ready: resources that depend on it may start.
 	WasReady bool
-	// FirstBegan is when the first build began since the resource was declared or enabled, and FirstReady when WasReady was set.
+	// FirstBegan is the start of the first build since the resource was declared or enabled, and FirstReady the time at which
+	// WasReady was set.
 	FirstBegan, FirstReady time.Time
 	Circle
-	// Waits are how long the newest saves took until they ran, oldest first.
+	// Waits are the times from the newest saves until they ran, oldest first.
 	Waits []Wait
 }
 
@@ -50,13 +51,13 @@ type Build struct {
 	Reason BuildReason
 	// Files are the changed files that it includes, relative to the Tiltfile where they lie below it.
 	Files []string
-	// Part is set if it only copies into containers what needs no more, while the rest of the update waits.
+	// Part is set if it only copies files that need no other step into containers, while the rest of the update waits.
 	Part bool
 	// ahead are the files that a part copies in a version that waits: see BuildStarted.
 	ahead []string
 	// from is the declaration that it began with.
 	from *model.Manifest
-	// Mode is how it was done: "image", "container", "exec", "local", "deploy"; empty until that is known.
+	// Mode is the way of the update: "image", "container", "exec", "local", "deploy"; empty until that is known.
 	Mode string
 	// Containers describes the update of each container, for updates in place.
 	Containers []model.ContainerUpdate
@@ -66,18 +67,18 @@ type Build struct {
 	Steps []model.BuildStep
 	// Stage is its current step, for people.
 	Stage string
-	// Progress is how far the current step is.
+	// Progress is the progress of the current step.
 	Progress model.BuildProgress
-	// StepAt is when the current step began; zero between builds, and while there is no step.
+	// StepAt is the start of the current step; zero between builds, and while there is no step.
 	StepAt     time.Time
 	StartedAt  time.Time
 	FinishedAt time.Time
-	// Until is the time up to which changes are part of it: StartedAt, or later if it has taken in what was saved meanwhile.
+	// Until is the time up to which changes are part of it: StartedAt, or later if it has taken in files that were saved meanwhile.
 	Until time.Time
-	// Saved is when the newest of its files was made, or when the user let it run; zero if that is unknown.
+	// Saved is the time at which the newest of its files was saved, or at which the user let it run; zero if that is unknown.
 	Saved time.Time
-	// ReadyAt is when what it deployed was ready for the first time; zero if that has not happened, or another build has
-	// deployed something since, or nothing was deployed.
+	// ReadyAt is the time at which everything that it deployed was ready for the first time; zero if that has not happened, if
+	// another build has deployed something since, or if nothing was deployed.
 	ReadyAt time.Time
 	// Deployed is set when it applied the objects, or its local command has run.
 	Deployed bool
@@ -94,7 +95,7 @@ type Build struct {
 	Span     string
 }
 
-// Duration is how long the build took, or has taken at the given time.
+// Duration returns the time that the build took, or has taken up to the given time.
 func (b Build) Duration(now time.Time) time.Duration {
 	if b.FinishedAt.IsZero() {
 		return now.Sub(b.StartedAt)
@@ -102,8 +103,8 @@ func (b Build) Duration(now time.Time) time.Duration {
 	return b.FinishedAt.Sub(b.StartedAt)
 }
 
-// Activity returns what a running build does and how far that is: "1/3 Building Dockerfile: [api], step 4 of 7". It is empty
-// before the first step.
+// Activity returns the current step of a running build and its progress: "1/3 Building Dockerfile: [api], step 4 of 7". It is
+// empty before the first step.
 func (b Build) Activity() string {
 	if far := b.Progress.String(); far != "" {
 		return b.Stage + ", " + far
@@ -158,10 +159,10 @@ type BuildStarted struct {
 	Reason   BuildReason
 	Files    []string
 	At       time.Time
-	// Made is when the newest of its files was changed; zero if that is unknown.
+	// Made is the time at which the newest of its files was changed; zero if that is unknown.
 	Made time.Time
-	// Until is zero unless it is a part of an update: see Build.Part. Ahead are the files, absolute, that it copies in a version which changed
-	// after that, since the earlier one is gone.
+	// Until is only set for a part of an update: see Build.Part. Ahead are the files, absolute, that changed after Until: the part
+	// copies their newest version, since the earlier one no longer exists.
 	Until time.Time
 	Ahead []string
 	Span  string
@@ -169,7 +170,7 @@ type BuildStarted struct {
 	Manifest *model.Manifest `json:"-"`
 }
 
-// BuildProgressed reports what a build is doing.
+// BuildProgressed reports the current step of a build.
 type BuildProgressed struct {
 	Resource model.ManifestName
 	Serial   int
@@ -200,7 +201,7 @@ type BuildCompleted struct {
 	Applied  []model.AppliedObject
 	// Synced are the ids of the containers that were updated in place.
 	Synced []string
-	// Touched are the ids of the containers in which files may have been changed, whatever came of it.
+	// Touched are the ids of the containers in which files may have been changed, whatever the result.
 	Touched []string
 	// Until is the time up to which changes are part of the build, if it has taken in more than it began with; Added are those files.
 	Until time.Time
@@ -353,8 +354,8 @@ func (h *History) containerEnded(serial int, is model.ContainerUpdate, err strin
 	}
 }
 
-// Last returns the past build that says how the resource is: the newest one that was not cancelled. A part of an update that went well
-// says nothing about the rest, so it does not count.
+// Last returns the past build that determines the state of the resource: the newest one that was not cancelled. A successful part
+// of an update proves nothing about the rest, so it does not count.
 func (h History) Last() (last Build, ok bool) {
 	for _, b := range h.Builds {
 		switch {

@@ -39,7 +39,7 @@ func (u Update) Dirty(im model.ImageTarget) bool {
 	return u.Changes[im.ID()].Newest().After(result.StartedAt) || u.Noticed[im.ID()].Newest().After(result.StartedAt)
 }
 
-// includedUntil returns up to when the changes of a target are part of a deploy.
+// includedUntil returns the time up to which the changes of a target are part of a deploy.
 func (b Built) includedUntil(id model.TargetID, deploy Build) time.Time {
 	if id.Type != model.TargetImage {
 		return deploy.StartedAt

@@ -25,8 +25,8 @@ type Click struct {
 	Inputs map[string]string
 }
 
-// ButtonClicked reports that the user clicked a button. Inputs is the result of model.Button.Resolve. The time of the click
-// is when the store receives it; a click of a button that is gone or disabled by then is ignored.
+// ButtonClicked reports that the user clicked a button. Inputs is the result of model.Button.Resolve. The click is dated from
+// when the store receives it. It is ignored if the button has been removed or disabled meanwhile.
 type ButtonClicked struct {
 	Button string
 	Inputs map[string]string

@@ -10,7 +10,7 @@ import (
 )
 
 // Caused are the updates of resources that the newest evaluation of the Tiltfile, or the newest run of a declared command, has
-// led to. The files that they change count as its own: both may request each other for ever.
+// led to. The files that they change count as its own, since both may request each other in an endless loop.
 type Caused []CausedUpdate
 
 // CausedUpdate is one of these updates. Ended is zero while it runs.
@@ -46,7 +46,7 @@ func (c Caused) began(a BuildStarted) Caused {
 	return append(slices.Clone(c), CausedUpdate{Resource: a.Resource, Began: a.At})
 }
 
-// ended ends the updates of a resource. What ran in containers has changed no files of this machine.
+// ended ends the updates of a resource. It drops updates in place, which change no files of this machine.
 func (c Caused) ended(a BuildCompleted) Caused {
 	var out Caused
 	for _, u := range c {
@@ -61,7 +61,7 @@ func (c Caused) ended(a BuildCompleted) Caused {
 	return out
 }
 
-// running are the updates that have not ended: they may change files after the next run has begun, too.
+// running returns the updates that have not ended: they may still change files after the next run has begun.
 func (c Caused) running() Caused {
 	return slices.DeleteFunc(slices.Clone(c), func(u CausedUpdate) bool { return !u.Ended.IsZero() })
 }

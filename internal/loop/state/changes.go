@@ -33,7 +33,7 @@ type batch struct {
 	total int
 }
 
-// slack is by how many paths a list may exceed twice the number of files.
+// slack is the number of paths by which a list may exceed twice the number of files.
 const slack = 64
 
 // behind returns the list that begins with the given files, newer than all of b, and continues with b.
@@ -170,7 +170,7 @@ func (c Changes) Without(paths []string) Changes {
 	return c.tidied()
 }
 
-// Later returns those of c that changed after the given time.
+// Later returns the files of c that changed after the given time.
 func (c Changes) Later(than time.Time) Changes {
 	end := c.newest
 	for end != nil && end.at.After(than) {

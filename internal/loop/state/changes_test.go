@@ -42,7 +42,7 @@ func (m plain) later(than time.Time) plain {
 	return out
 }
 
-// since returns what has changed in m since another version.
+// since returns the files that have changed in m since another version.
 func (m plain) since(was plain) []string {
 	var out []string
 	for p, at := range m {
@@ -103,7 +103,7 @@ func check(t *testing.T, c Changes, m plain, around time.Time) {
 	}
 }
 
-// TestChanges compares random histories with a model, and looks at all versions again when the newest has been made.
+// TestChanges compares random histories with a model, and checks all versions again at the end.
 func TestChanges(t *testing.T) {
 	type version struct {
 		changes Changes
@@ -124,7 +124,7 @@ func TestChanges(t *testing.T) {
 			now := 0
 			at := version{model: plain{}}
 			history := []version{at}
-			line := []version{at} // those that the newest one was made of
+			line := []version{at} // the versions that the newest one was made from
 			for range 300 {
 				now += r.IntN(2)
 				when := now
@@ -145,7 +145,7 @@ func TestChanges(t *testing.T) {
 				case 4:
 					paths := some(files)
 					at.changes, at.model = at.changes.With(paths, at.at), at.model.with(paths, at.at)
-				case 5: // from an older version on, as if what came after had not been
+				case 5: // from an older version on, as if the later ones did not exist
 					line = slices.Clone(line[:r.IntN(len(line))+1])
 					at = line[len(line)-1]
 				default:
@@ -167,7 +167,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestChangesKeepTheirSlices checks that the slices that changes are made from stay the caller's.
+// TestChangesKeepTheirSlices checks that the slices that changes are made from are not modified.
 func TestChangesKeepTheirSlices(t *testing.T) {
 	paths := []string{"/b", "/a", "/b"}
 	c := Changes{}.With(paths, second(1))

@@ -9,36 +9,36 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// toleratedRounds is how often in a row work may request itself before it has to pause between its rounds: code generators
-// and formatters settle earlier.
+// toleratedRounds is the number of rounds in a row in which work may request itself before it has to pause between its rounds:
+// code generators and formatters settle earlier.
 const toleratedRounds = 5
 
-// shortRun is a run in which nobody saves a file by hand, round after round.
+// shortRun is the longest run that is too short for a person to save a file during it, round after round.
 const shortRun = time.Second
 
-// serverStart is how long a server may write its files after its start.
+// serverStart is the time after its start in which a server may write its files.
 const serverStart = time.Second
 
-// clockSlack is how far behind the clock the change times of files may be.
+// clockSlack bounds how far the change times of files may lag behind the clock.
 const clockSlack = 10 * time.Millisecond
 
-// Circle tells endless loops: work that changes the files that request it. Nothing proves who has written a file, but files
-// that change while the work runs, each time, and never between two runs, are most likely its own. Such work is not
-// refused: it pauses, longer after each round, and a change that is made during a pause ends the pause.
+// Circle detects endless loops: work that changes the files that request it. Nothing proves who has written a file, but files
+// that change while the work runs, each time, and never between two runs, are most likely its own. Such work is not refused: it
+// pauses, longer after each round, and a change that is made during a pause ends the pause.
 type Circle struct {
-	// Rounds is how many runs in a row were requested by files that had changed while the run before was under way.
+	// Rounds counts the runs in a row that were requested by files that had changed during the run before.
 	Rounds int
 	// Rested is the number of the run whose pause is over.
 	Rested int
-	// Led are the resources whose updates have led to this run: it was requested by files that had changed while they were under
-	// way. It is empty for the Tiltfile and for declared commands, which only know their own runs.
+	// Led are the resources whose updates have led to this run: it was requested by files that changed during those updates. It is
+	// empty for the Tiltfile and for declared commands, which have Caused instead.
 	Led []model.ManifestName
 }
 
 // Endless reports whether the work has requested itself too often in a row.
 func (c Circle) Endless() bool { return c.Rounds >= toleratedRounds }
 
-// Pause is how long the work pauses before its next round.
+// Pause returns the pause of the work before its next round.
 func (c Circle) Pause() time.Duration { return RetryPause(c.Rounds - toleratedRounds + 1) }
 
 // pauses reports whether the next round has to wait after the run with the given number.
@@ -116,7 +116,8 @@ func (u Update) newestLap(now time.Time) (l lap, ok bool) {
 	return u.lap()
 }
 
-// led returns the resources that have led to a build that begins now for changed files, if it repeats the one before.
+// led returns the resources that have led to a build that begins now. It returns none if the build has another reason than
+// changed files.
 func (u Update) led(updates iter.Seq[*store.Entry[Update]], a BuildStarted) []model.ManifestName {
 	if a.Reason != ReasonFiles {
 		return nil
@@ -157,7 +158,7 @@ func (t Tiltfile) ownFiles(a TiltfileStarted) bool {
 	return ok && t.Triggered.IsZero() && t.changed(l) && l.repeats(t.requested(a.At))
 }
 
-// changed reports whether an evaluation, or an update that it has led to, has changed the newest file.
+// changed reports whether the newest file was changed by an evaluation, or by an update that it has led to.
 func (t Tiltfile) changed(l lap) bool { return l.covers(t.Made) || t.Caused.covers(t.Made) }
 
 // lap returns the newest run. A command that runs on may be a server, for which people save files while it runs; its own are

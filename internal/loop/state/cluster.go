@@ -18,16 +18,16 @@ type Cluster struct {
 	Err string
 	// Problem is Err in structured form; empty if unknown.
 	Problem Problem
-	// Since is when Connected or Err last changed.
+	// Since is the time at which Connected or Err last changed.
 	Since time.Time
 	// Starting is set while it has never been usable but reports that it may be soon: it is starting or overloaded. The
 	// session then waits for it.
 	Starting bool
-	// Lost is since when it has not answered, for any reason; zero while it answers, and before it was contacted.
+	// Lost is the time since which it has not answered, for any reason; zero while it answers, and before it was contacted.
 	Lost time.Time
 }
 
-// ClusterReported reports whether the cluster answers, and what it is.
+// ClusterReported reports which cluster it is, and whether it answers.
 type ClusterReported struct {
 	Cluster   model.Cluster
 	Connected bool
@@ -36,7 +36,7 @@ type ClusterReported struct {
 	Starting bool
 	// Problem is Err in structured form; empty if unknown.
 	Problem Problem
-	// Heard is when something last arrived from a cluster that does not answer any more; zero where that is unknown.
+	// Heard is the time at which something last arrived from a cluster that no longer answers; zero if that is unknown.
 	Heard time.Time
 }
 
@@ -51,7 +51,7 @@ func init() {
 			d.Put(Only, next)
 		}
 	})
-	// An update that could not reach the cluster reports that before ClusterMonitor can, which then checks at once.
+	// An update that cannot reach the cluster notices the outage before ClusterMonitor does, which then checks at once.
 	store.On(Clusters, func(d *store.Draft[Cluster], a BuildCompleted) {
 		if a.ClusterErr == "" {
 			return
@@ -65,7 +65,8 @@ func init() {
 	})
 }
 
-// lostSince returns since when the cluster or the engine has not answered, given the value before and the time for a new one.
+// lostSince returns the time since which the cluster or the engine has not answered, given the value before and the time for a
+// new one.
 func lostSince(was time.Time, connected bool, err string, at time.Time) time.Time {
 	switch {
 	case connected || err == "":

@@ -19,7 +19,7 @@ type ClusterWatch struct {
 	Problem Problem
 	// Blinds is set when the state of the resources is unknown without it.
 	Blinds bool
-	// Since is when it began. The reducer fills it in.
+	// Since is the time at which it stopped working. The reducer fills it in.
 	Since time.Time
 }
 
@@ -57,7 +57,7 @@ func init() {
 	})
 }
 
-// Blinding returns the watch that has failed for longest of those without which the state of the resource is unknown.
+// Blinding returns the watch that has failed for longest among the failed watches that the state of the resource depends on.
 func Blinding(v store.View, name model.ManifestName) (ClusterWatch, bool) {
 	w, ok := blinding.In(v)[name]
 	return w, ok
@@ -75,9 +75,9 @@ var blinding = store.Derive(Schema, "watches that do not work by resource", func
 	return out
 }, ClusterWatches)
 
-// WatchTroubles tracks those of a subscriber's watches that do not work. It is for one goroutine.
+// WatchTroubles tracks the watches of a subscriber that do not work. It is for one goroutine.
 type WatchTroubles[K comparable] struct {
-	// ID names a watch among those of all subscribers.
+	// ID names a watch, uniquely among the watches of all subscribers.
 	ID func(K) string
 	// Blinds is as in ClusterWatch.
 	Blinds bool

@@ -8,10 +8,12 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// startSlack is how much later than it has announced the kubelet may start a container again: it looks at its pods every few seconds.
+// startSlack is the delay that the kubelet may add to the back-off that it announces for a container: it looks at its pods every
+// few seconds.
 const startSlack = 15 * time.Second
 
-// StartOverdue reports that a container of a pod, which ended at a time of this machine's clock, has not started again in time.
+// StartOverdue reports that a crashed container of a pod has not started again in time. Since is the time of its end, by this
+// machine's clock.
 type StartOverdue struct {
 	UID   string
 	Since time.Time
@@ -51,7 +53,7 @@ func BackOff(c model.Container) time.Duration {
 	return pause
 }
 
-// StartsBy returns by when a container of the pod that has crashed should run again; zero if there is none, or if it is overdue.
+// StartsBy returns the time by which a crashed container of the pod should run again; zero if there is none, or if it is overdue.
 func (p Pod) StartsBy() time.Time {
 	c, crashed := Crashed(p.Pod)
 	if !crashed || p.Overdue || p.DownSince.IsZero() {
@@ -60,8 +62,8 @@ func (p Pod) StartsBy() time.Time {
 	return p.DownSince.Add(BackOff(c) + startSlack)
 }
 
-// down returns since when a container of a pod has been down after a crash, and whether its start is overdue, given the pod before. Each
-// run counts for itself.
+// down returns the time of the crash of a container that is down, and whether its start is overdue, given the pod before. Each
+// further crash starts the wait again.
 func down(was Pod, next model.Pod, now time.Time) (since time.Time, overdue bool) {
 	_, crashed := Crashed(next)
 	switch {

@@ -13,9 +13,9 @@ type DeclaredCommand struct {
 	model.Command
 	// Order is the place in the Tiltfile.
 	Order int
-	// DeclaredAt is when the command was declared with its current work: earlier events do not make it run.
+	// DeclaredAt is the time at which the command was declared with its current work: earlier events do not make it run.
 	DeclaredAt time.Time
-	// State is that of the newest run.
+	// State is the state of the newest run.
 	State CommandState
 	// Runs counts the runs. Cause is the time of the event that started the newest run.
 	Runs  int

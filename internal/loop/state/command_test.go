@@ -116,7 +116,7 @@ func TestCommandsRedeclared(t *testing.T) {
 	}
 }
 
-// holding is a state in which somebody holds commands.
+// holding is a state in which a subscriber holds commands.
 type holding struct{ *store.Store }
 
 func newHolding() holding {

@@ -7,19 +7,19 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Confirmation is what a session does only after the user has looked at it.
+// Confirmation describes the changes that a session makes only after the user has looked at them.
 type Confirmation struct {
-	// Asked is set if updates wait for the user, except those in place, and so does the deletion of what is no longer declared.
+	// Asked is set if updates wait for the user, except those in place, and so do deletions of objects that are no longer declared.
 	Asked bool
-	// Given is when the user last agreed to what waited; zero before the first time.
+	// Given is the time of the user's last agreement; zero before the first.
 	Given time.Time
-	// Leaving are the resources that the Tiltfile no longer declares and whose deletion waits for the user. Those of earlier sessions
-	// are not among them: their deletion waits for the first agreement.
+	// Leaving are the resources that the Tiltfile no longer declares and whose deletion waits for the user. Resources of earlier
+	// sessions are not among them: their deletion waits for the first agreement.
 	Leaving []model.ManifestName
 }
 
-// ChangesConfirmed is the user's agreement to what waits for it: to the updates of the named resources with all changes until now, and
-// to the deletion of what is no longer declared.
+// ChangesConfirmed is the user's agreement to the updates of the named resources, with all changes until now, and to the deletion
+// of everything that is no longer declared.
 type ChangesConfirmed struct{ Names []model.ManifestName }
 
 // LeavingHeld reports which resources that are no longer declared wait for the user's agreement to their deletion.

@@ -9,12 +9,12 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Creation is what events say about the pods that Kubernetes should create for an object. The times are the cluster's, in
+// Creation summarizes the events about the pods that Kubernetes should create for an object. The times are the cluster's, in
 // whole seconds; they are zero if there was no such event.
 type Creation struct {
-	// MadeAt is when a pod was last created.
+	// MadeAt is the time at which a pod was last created.
 	MadeAt time.Time
-	// RefusedAt is when the creation of a pod was last refused, and Why is why.
+	// RefusedAt is the time at which the creation of a pod was last refused, and Why the reason.
 	RefusedAt time.Time
 	Why       string
 }
@@ -75,7 +75,7 @@ func reportsByEvents(id model.ObjectID) bool {
 	return id.Group == "apps" && (id.Kind == "StatefulSet" || id.Kind == "DaemonSet") || id.Group == "batch" && id.Kind == "Job"
 }
 
-// Applies reports whether the object of a UID is among those of the last successful deploy.
+// Applies reports whether the last successful deploy applied the object with a UID.
 func (d Deployed) Applies(uid string) bool {
 	return slices.ContainsFunc(d.Applied, func(o model.AppliedObject) bool { return o.UID == uid })
 }

@@ -66,8 +66,8 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// TestCreationsGoWithObjects: what is known about an object's pods is forgotten with the object, kept by the next deploy of it, and
-// written only if there is news.
+// TestCreationsGoWithObjects: the record of an object's pods is dropped with the object, kept by its next deploy, and written
+// only if there is news.
 func TestCreationsGoWithObjects(t *testing.T) {
 	id := model.ObjectID{Group: "batch", Kind: "Job", Namespace: "default", Name: "web"}
 	s := statetest.New(statetest.Session, statetest.Loaded(statetest.K8s("web")))

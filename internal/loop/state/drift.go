@@ -14,9 +14,9 @@ import (
 
 // Drift is an entry of table drifts; its id is the resource's name. A resource without drift has none.
 type Drift struct {
-	// Objects are the objects that differ from what was applied last, by kind, namespace and name.
+	// Objects are the objects that differ from their last applied state, by kind, namespace and name.
 	Objects []ObjectDrift
-	// Accept are the fields that the user leaves to those who have changed them, as long as that is not done yet.
+	// Accept are the fields that the user leaves to those who have changed them, until that is recorded.
 	Accept []AcceptedFields
 }
 
@@ -26,10 +26,10 @@ type AcceptedFields struct {
 	Paths  []string
 }
 
-// ObjectDrift is how one object differs from what was applied last.
+// ObjectDrift describes the difference between one object and its last applied state.
 type ObjectDrift struct {
 	Object model.ObjectID
-	// UID is that of the object that was applied.
+	// UID is the UID of the object that was applied.
 	UID  string
 	What DriftKind
 	// Fields are the fields that differ, by path: From is the value in the cluster, To the one that was applied. They are never
@@ -37,15 +37,15 @@ type ObjectDrift struct {
 	Fields []api.FieldChange
 	// Replaces is set if applying it again would delete the object and make it again.
 	Replaces bool
-	// Reason is what else there is to know, in a few words; it may be empty.
+	// Reason adds details in a few words; it may be empty.
 	Reason string
 	// Keep is set if the session applies the object again by itself.
 	Keep bool
-	// Since is when hone noticed that it differs in this way. The reducer fills it in.
+	// Since is the time at which hone noticed this difference. The reducer fills it in.
 	Since time.Time
 }
 
-// DriftKind is what others have done to an object.
+// DriftKind is the kind of change that others have made to an object.
 type DriftKind string
 
 // The kinds of drift.
@@ -66,7 +66,7 @@ func (d Drift) Equal(other Drift) bool {
 	return slices.EqualFunc(d.Objects, other.Objects, ObjectDrift.same)
 }
 
-// What returns what has happened to the objects, each kind of drift once.
+// What returns the kinds of drift of the objects, each once.
 func (d Drift) What() []string {
 	var out []string
 	for _, o := range d.Objects {
@@ -75,7 +75,7 @@ func (d Drift) What() []string {
 	return slices.Compact(slices.Sorted(slices.Values(out)))
 }
 
-// Text says what others have changed: "changed by kubectl-edit, deleted". It is empty without drift.
+// Text describes the changes of others: "changed by kubectl-edit, deleted". It is empty without drift.
 func (d Drift) Text() string {
 	if len(d.Objects) == 0 {
 		return ""
@@ -118,7 +118,7 @@ func (d Drift) Managers() []string {
 	return slices.Compact(slices.Sorted(slices.Values(out)))
 }
 
-// ResourceDrifted reports how the objects of a resource differ now from what was applied last; not at all if there are none.
+// ResourceDrifted reports the objects of a resource that now differ from their last applied state; none if the drift is gone.
 type ResourceDrifted struct {
 	Resource model.ManifestName
 	Objects  []ObjectDrift
@@ -130,10 +130,10 @@ type DriftAccepted struct {
 	Fields map[model.ManifestName][]AcceptedFields
 }
 
-// DriftAcceptanceEnded reports that what the user accepted of a resource is recorded, or could not be.
+// DriftAcceptanceEnded reports that the user's acceptance of fields of a resource is recorded, or could not be.
 type DriftAcceptanceEnded struct{ Resource model.ManifestName }
 
-// ResourcesRestored is the user's request to apply resources again as they are declared, over what others have changed. With Adopt,
+// ResourcesRestored is the user's request to apply resources again as they are declared, over the changes of others. With Adopt,
 // objects that others have made again are taken over.
 type ResourcesRestored struct {
 	Names []model.ManifestName

@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestDrifts plays actions, a minute apart, and describes what the table holds then: the minute since which each object differs.
+// TestDrifts plays actions, a minute apart, and describes the table after them: the minute since which each object differs.
 func TestDrifts(t *testing.T) {
 	object := func(name, value string) state.ObjectDrift {
 		o := state.ObjectDrift{Object: model.ObjectID{Kind: "ConfigMap", Name: name}, What: state.DriftDeleted}

@@ -16,7 +16,7 @@ type Engine struct {
 	Ever    bool
 	Version string
 	Host    string
-	// Platform is what it builds for, "linux/amd64".
+	// Platform is the platform that it builds for, "linux/amd64".
 	Platform string
 	Err      string
 	// Problem is Err in structured form; empty if unknown.
@@ -34,7 +34,7 @@ type EngineReported struct {
 	Err       string
 	// Problem is Err in structured form; empty if unknown.
 	Problem Problem
-	// Heard is when an engine that does not answer any more last did; zero where that is unknown.
+	// Heard is the time at which an engine that no longer answers last did; zero if that is unknown.
 	Heard time.Time
 }
 
@@ -51,7 +51,7 @@ func init() {
 			d.Put(Only, next)
 		}
 	})
-	// A build that lost the engine reports that before EngineMonitor can, which then checks at once.
+	// A build that cannot reach the engine notices the outage before EngineMonitor does, which then checks at once.
 	store.On(Engines, func(d *store.Draft[Engine], a BuildCompleted) {
 		if a.EngineErr == "" {
 			return
@@ -68,8 +68,8 @@ func init() {
 // TheEngine returns the container engine in v.
 func TheEngine(v store.View) Engine { return Engines.In(v).Value(Only) }
 
-// ArchOf returns the architecture that the containers of a manifest run on: that of the cluster, or for a service of Compose
-// that of the engine. It is empty where that is unknown.
+// ArchOf returns the architecture that the containers of a manifest run on: the cluster's, or for a service of Compose the
+// engine's. It is empty if that is unknown.
 func ArchOf(v store.View, m model.Manifest) string {
 	if !m.IsCompose() {
 		return TheCluster(v).Cluster.Arch

@@ -9,14 +9,14 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// KeptEvents is how many of the newest events the table keeps. While a session of 1,000 resources starts, it makes about
+// KeptEvents is the number of the newest events that the table keeps. While a session of 1,000 resources starts, it makes about
 // four for each resource.
 const KeptEvents = 4096
 
-// keptFiles is how many files an event names.
+// keptFiles is the most files that an event names.
 const keptFiles = 20
 
-// Event is an entry of table events: something that happened. Its id is its number, its time that of its creation. Entries
+// Event is an entry of table events: something that happened. Its id is its number, its time the time of its creation. Entries
 // are written as other tables change, so that events which no snapshot shows are recorded as well.
 type Event struct {
 	Type EventType
@@ -31,7 +31,7 @@ type Event struct {
 // EventType is the kind of an event.
 type EventType string
 
-// The types of events, with what they hold.
+// The types of events, with the type of their details.
 const (
 	EventSessionStarted    EventType = "session-started"     // Session
 	EventSessionEnded      EventType = "session-ended"       // Session
@@ -81,7 +81,7 @@ const (
 
 // SettledFiles are files that have changed.
 type SettledFiles struct {
-	// Files are the first of them, absolute, sorted; Total is how many there are.
+	// Files are the first files, absolute, sorted; Total is the number of all.
 	Files []string
 	Total int
 	// Watch names the file watch that they belong to, if they belong to no resource.
@@ -101,7 +101,7 @@ type HoldChange struct {
 	// waits.
 	Reason, Text string
 	On           []model.ManifestName
-	// Was is the previous reason, and For how long it held; empty if it did not wait.
+	// Was is the previous reason, and For the time for which it held; empty if it did not wait.
 	Was string
 	For time.Duration
 }

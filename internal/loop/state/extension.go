@@ -30,7 +30,7 @@ func init() {
 	})
 	store.On(Extensions, func(d *store.Draft[model.Extension], a ObjectsWithdrawn) { withdraw(d, a.Extensions) })
 	store.On(ExtensionRepos, func(d *store.Draft[model.ExtensionRepo], a ObjectsWithdrawn) { withdraw(d, a.ExtensionRepos) })
-	// An evaluation determines what they declare.
+	// Their declarations take effect through an evaluation of the Tiltfile.
 	store.On(Tiltfiles, func(d *store.Draft[Tiltfile], a ObjectsDeclared) {
 		if len(a.Extensions)+len(a.ExtensionRepos) > 0 {
 			extensionsSet(d)

@@ -19,9 +19,9 @@ type FileChange struct {
 	Paths  []string
 }
 
-// FilesChanged reports that files that targets depend on have changed. The store dates a change from when it receives the
-// action, so that a build, which begins with a snapshot, includes exactly the changes of that snapshot. At is when the file
-// system reported the change, and Made when the newest of the changes was made.
+// FilesChanged reports that files that targets depend on have changed. The store dates a change from the moment at which it
+// receives the action, so that a build, which begins with a snapshot, includes exactly the changes of that snapshot. At is the
+// time at which the file system reported the change, and Made the time of the newest change.
 type FilesChanged struct {
 	Changes  []FileChange
 	At, Made time.Time
@@ -40,8 +40,8 @@ type Files struct {
 	Targets []Target
 	// Changes are, per target, the files that changed since the build of the deployed result began.
 	Changes map[model.TargetID]Changes
-	// Earlier are those of Changes of which containers have had an earlier version, under its time. That version is gone: a container
-	// that is to get it back gets the newest one, and so do all others.
+	// Earlier are the files of Changes of which containers have had an earlier version, under the time of that version. It no longer
+	// exists: a container that is to get it back gets the newest version, and so do all others.
 	Earlier map[model.TargetID]Changes
 	// Noticed are changes that have not settled yet, by target and path. They do not request a build, since more may
 	// follow; files that only need to be copied into a container are copied at once.
@@ -114,7 +114,7 @@ func (u *Update) changed(a FilesChanged, now time.Time) (hit bool) {
 	return hit
 }
 
-// superseded notes of which files containers have had the version before the one that is about to be recorded.
+// superseded notes the files of which containers have had the version before the one that is about to be recorded.
 func (u *Update) superseded(id model.TargetID, paths []string) {
 	changes, earlier := u.Changes[id], u.Earlier[id]
 	for _, p := range paths {
@@ -179,7 +179,7 @@ func (f *Files) settle(id model.TargetID, until time.Time) {
 	f.Noticed = kept(f.Noticed, id, f.Noticed[id].Later(until))
 }
 
-// pending yields those of a target's changes that request a build: those after the newest build began, unless a part of an update has
+// pending yields the changes of a target that request a build: those after the newest build began, unless a part of an update has
 // copied them meanwhile.
 func (u Update) pending(id model.TargetID, changes Changes) iter.Seq2[string, time.Time] {
 	return func(yield func(string, time.Time) bool) {

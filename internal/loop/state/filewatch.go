@@ -10,7 +10,8 @@ import (
 // FileWatch is an entry of table filewatches; its id is the watch's name.
 type FileWatch struct {
 	model.FileWatch
-	// Changes counts the changes. Files are those of the newest change, which was made at Made; the store received it at ChangedAt.
+	// Changes counts the changes. Files are the files of the newest change, which was made at Made; the store received it at
+	// ChangedAt.
 	Changes   int
 	Files     []string
 	Made      time.Time

@@ -10,7 +10,7 @@ import (
 type Forward struct {
 	Resource model.ManifestName
 	Spec     model.PortForward
-	// Address is what it listens on, "localhost:8080"; URL is the address for people.
+	// Address is the local address that it listens on, "localhost:8080"; URL is the address for people.
 	Address string
 	URL     string
 	// Pod is the pod that new connections go to, "namespace/name:port"; empty while there is none.

@@ -12,7 +12,7 @@ import (
 type ForwardChoice struct {
 	// Declared are the forwards that the Tiltfile declares. In the manifest the chosen ones replace them.
 	Declared []model.PortForward
-	// Added are the user's own, and Removed those of Declared that the user does not want.
+	// Added are the user's own forwards, and Removed the declared ones that the user does not want.
 	Added, Removed []model.PortForward
 }
 

@@ -16,8 +16,8 @@ type InPlace struct {
 	// Owed are, by container, the files of an earlier session that may have changed since. An entry is removed with the one in Containers, and
 	// once an update that began with it has updated the container.
 	Owed map[string]Owed
-	// Reached is the time up to which containers have had the changes: a new container of the same image gets these back, whatever else
-	// waits. It is AttemptedAt, unless the newest build has failed, or was a part of an update.
+	// Reached is the time up to which containers have had the changes: a new container of the same image gets these back, whatever
+	// else waits. It equals AttemptedAt, unless the newest build failed or was a part of an update.
 	Reached time.Time
 	// Overlaid is set when containers may have files that differ from their image's: an update in place has reached one since the last deploy.
 	Overlaid bool
@@ -36,8 +36,8 @@ type InContainer struct {
 	Behind *Behind
 	// Fault is why an update that had fallen behind failed, until another update succeeds.
 	Fault string
-	// Stuck is up to when changes are part of the newest update in place, if that failed for a reason that affects every other way as well: the
-	// container is not updated until something else changes. It is zero otherwise.
+	// Stuck is the time up to which changes are part of the newest update in place, if that failed for a reason that affects every
+	// other way as well: the container is not updated until something else changes. It is zero otherwise.
 	Stuck time.Time
 }
 
@@ -46,7 +46,7 @@ type Behind struct {
 	Namespace, Pod, Container string
 	// Files are the files that it gets, as in Build.
 	Files []string
-	// Serial is the number of the build, Since when the build began, and Until up to when changes are part of it.
+	// Serial is the number of the build, Since its start, and Until the time up to which changes are part of it.
 	Serial       int
 	Since, Until time.Time
 }
@@ -134,7 +134,7 @@ func (p *InPlace) touched(ids []string) {
 	}
 }
 
-// ended records what a build has done in containers.
+// ended records the results of a build in containers.
 func (p *InPlace) ended(a BuildCompleted, b Build) {
 	if reached := a.Err == "" || len(a.Synced)+len(a.Behind)+len(a.Stuck) > 0; reached && b.Until.After(p.Reached) {
 		p.Reached = b.Until

@@ -10,7 +10,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// KeptKubeEvents is how many of the newest events of Kubernetes the table keeps for a resource.
+// KeptKubeEvents is the number of the newest events of Kubernetes that the table keeps for a resource.
 const KeptKubeEvents = 50
 
 // KubeEvents is an entry of table kubeevents; its id is the resource's name. It outlives the objects that the events are
@@ -20,18 +20,19 @@ type KubeEvents struct {
 	List []KubeEvent
 }
 
-// KubeEvent is what Kubernetes has reported about an object of a resource, once or several times.
+// KubeEvent is an event that Kubernetes has reported about an object of a resource, once or several times.
 type KubeEvent struct {
 	// UID identifies the event, which Kubernetes counts up when it happens again.
 	UID     string
 	Warning bool
 	// Reason is Kubernetes' word for it: "BackOff", "FailedScheduling".
 	Reason, Message string
-	// Object is what it is about, ObjectUID its UID, and Container the container if it is about one of a pod.
+	// Object is the object that it is about, ObjectUID the object's UID, and Container the container if it is about a container of a
+	// pod.
 	Object    model.ObjectID
 	ObjectUID string
 	Container string
-	// Count is how often it happened, 1 or more.
+	// Count is the number of times that it happened, 1 or more.
 	Count               int
 	FirstSeen, LastSeen time.Time
 	// Source is the component that reported it: "kubelet".

@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestKubeEvents checks the order, the counts and the bound of what Kubernetes reports, and that it goes with the resource.
+// TestKubeEvents checks the order, the counts and the bound of Kubernetes' events, and that they go with the resource.
 func TestKubeEvents(t *testing.T) {
 	s := statetest.New(statetest.Session, statetest.Loaded(statetest.K8s("web"), statetest.K8s("db")))
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -15,10 +15,10 @@ type Deployed struct {
 	Running   map[string]model.ImageResult
 	Applied   []model.AppliedObject
 	AppliedAt time.Time
-	// Lost are objects among Applied that are gone from the cluster, by UID, and since when that is known.
+	// Lost are objects among Applied that are gone from the cluster, by UID, each with the time at which that was noticed.
 	Lost map[string]time.Time
-	// Creations are Kubernetes' newest attempts to create pods for objects among Applied, by UID, for the kinds whose status
-	// does not tell.
+	// Creations are Kubernetes' newest attempts to create pods for objects among Applied, by UID, for the kinds whose status does
+	// not show them.
 	Creations map[string]Creation
 	// TakenDown names the program that deleted the objects from outside on the user's behalf, such as hone down; empty if
 	// none did since the last update.
@@ -97,8 +97,8 @@ func (d *Deployed) deployed(images map[string]model.ImageResult, applied []model
 	}
 }
 
-// givenUp drops the lost objects that a failed deploy, which began at the given time, should have restored: its error
-// states what is wrong, and an immediate retry would not help.
+// givenUp drops the lost objects that a failed deploy, which began at the given time, should have restored: its error states the
+// cause, and an immediate retry would not help.
 func (d *Deployed) givenUp(began time.Time) {
 	var still map[string]time.Time
 	for uid, at := range d.Lost {

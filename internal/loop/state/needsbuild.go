@@ -7,9 +7,9 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// NeedsBuild reports whether going from one manifest to the other needs a build. Labels, links, trigger modes, port
-// forwards, dependencies and live update steps do not, except for the step that restarts the process: it needs different
-// containers.
+// NeedsBuild reports whether going from one manifest to the other needs a build. Labels, links, trigger modes, auto_init, port
+// forwards, dependencies, watched files, readiness, pod selectors and live update steps do not, except for the step that restarts
+// the process, or the container of a service of Compose: it needs different containers.
 func NeedsBuild(was, is model.Manifest) bool {
 	return !reflect.DeepEqual(buildPart(was), buildPart(is))
 }

@@ -99,9 +99,8 @@ func withdraw[T any](d *store.Draft[T], names []string) {
 	}
 }
 
-// declareEach makes a table hold what the Tiltfile declares: next makes the new value of an entry from the old, or from the
-// zero value where there is none; entries that are no longer declared are torn down. Objects declared from outside stay as
-// they are.
+// declareEach makes a table hold the Tiltfile's declarations: next makes the new value of an entry from the old, or from the zero
+// value if there is none; entries that are no longer declared are torn down. Objects declared from outside stay as they are.
 func declareEach[T, M any](d *store.Draft[T], list []M, name func(M) (string, map[string]string), next func(was T, order int, m M) T) {
 	declared := map[string]bool{}
 	for i, m := range list {

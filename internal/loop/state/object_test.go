@@ -69,7 +69,7 @@ func TestObjectsFromOutside(t *testing.T) {
 	}
 }
 
-// TestACommandFromOutsideBeginsAnew runs again when it is to do something else, not when it is only described otherwise.
+// TestACommandFromOutsideBeginsAnew checks that a command runs again if its work changes, and not if only its description does.
 func TestACommandFromOutsideBeginsAnew(t *testing.T) {
 	declare := func(argv, label string) state.ObjectsDeclared {
 		return state.ObjectsDeclared{Commands: []model.Command{{Name: "c", Cmd: model.Cmd{Argv: []string{argv}},
@@ -109,7 +109,7 @@ func TestClash(t *testing.T) {
 	}
 }
 
-// TestExtensionsFromOutside has the Tiltfile evaluated again with what is declared, and without what is withdrawn.
+// TestExtensionsFromOutside has the Tiltfile evaluated again with the declared extensions, and without the withdrawn ones.
 func TestExtensionsFromOutside(t *testing.T) {
 	s := statetest.New(statetest.Session).Then(state.TiltfileStarted{}, statetest.Loaded())
 	look := func(step, want string) {

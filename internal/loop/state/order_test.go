@@ -50,7 +50,7 @@ func TestInOrder(t *testing.T) {
 	}
 }
 
-// TestWithUpdates changes resources and updates at random: the join that follows on another is what a new one is.
+// TestWithUpdates changes resources and updates at random, and checks that a join made from an earlier one equals a new one.
 func TestWithUpdates(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	names := strings.Split("abcdefghij", "")
@@ -91,7 +91,7 @@ func find[T any](list []*store.Entry[T], id string) (int, bool) {
 	return slices.BinarySearchFunc(list, id, func(e *store.Entry[T], id string) int { return strings.Compare(e.ID, id) })
 }
 
-// toggled adds an entry, or takes it away.
+// toggled adds an entry, or removes it.
 func toggled[T any](list []*store.Entry[T], id string) []*store.Entry[T] {
 	i, ok := find(list, id)
 	if ok {
@@ -100,7 +100,7 @@ func toggled[T any](list []*store.Entry[T], id string) []*store.Entry[T] {
 	return slices.Insert(list, i, &store.Entry[T]{Meta: store.Meta{ID: id}})
 }
 
-// renewed puts another entry in the place of one, if it is there.
+// renewed replaces an entry, if it is there.
 func renewed[T any](list []*store.Entry[T], id string) []*store.Entry[T] {
 	if i, ok := find(list, id); ok {
 		list[i] = &store.Entry[T]{Meta: store.Meta{ID: id}}

@@ -7,8 +7,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// ContainersRecognized reports containers that an earlier session has seen, by id, with the files that may differ from what it left
-// there: those that it copied, and those that have changed since.
+// ContainersRecognized reports containers that an earlier session has seen, by id. Owed are the files that may have changed since
+// that session left them: those that it copied, and those that have changed on this machine.
 type ContainersRecognized struct {
 	Resource model.ManifestName
 	Owed     map[string][]string
@@ -16,7 +16,7 @@ type ContainersRecognized struct {
 	Copied []string
 }
 
-// Owed are files of a container that may differ from those of this machine, and since when that is known.
+// Owed are files of a container that may differ from the files of this machine, and Since the time at which hone learned it.
 type Owed struct {
 	Files []string
 	Since time.Time

@@ -19,14 +19,14 @@ type Pod struct {
 	// Selected is set for a pod that belongs to the resource only because of its labels: no object that the resource has
 	// applied owns it.
 	Selected bool
-	// FailingSince is when the pod began to look unable to become ready on its own; zero if it never did, or has become
+	// FailingSince is the time since which the pod has looked unable to become ready on its own; zero if it never did, or has become
 	// ready since. A restart of a container that fails again does not change it.
 	FailingSince time.Time
-	// LoopingSince is when a container of the pod first failed of those runs that Kubernetes starts again after a pause, and none
-	// of which has lasted; zero if there is no such container, or the newest run has lasted.
+	// LoopingSince is the time of the first failure of a container in a crash loop: Kubernetes starts the container again after
+	// pauses, and no run has lasted yet. It is zero if there is no such container, or once the newest run has lasted.
 	LoopingSince time.Time
-	// DownSince is when a container of the pod crashed that the kubelet starts again; zero if all run. Overdue is set once that takes
-	// longer than announced.
+	// DownSince is the time of the crash of a container that the kubelet starts again; zero if all run. Overdue is set once the
+	// start takes longer than announced.
 	DownSince time.Time
 	Overdue   bool
 	// Unhealthy is the kubelet's last report on each probe that has failed since the pod was last ready.
@@ -85,7 +85,7 @@ func init() {
 	store.On(Objects, func(d *store.Draft[model.ObjectStatus], a ObjectGone) { d.Delete(a.UID) })
 }
 
-// failingSince returns since when a pod has been failing, given the value before.
+// failingSince returns the time since which a pod has been failing, given the value before.
 func failingSince(was time.Time, p model.Pod, now time.Time) time.Time {
 	_, failing := PodFailure(p)
 	switch {
@@ -97,7 +97,7 @@ func failingSince(was time.Time, p model.Pod, now time.Time) time.Time {
 	return was
 }
 
-// loopingSince returns since when a pod has been in a crash loop, given the pod before.
+// loopingSince returns the time since which a pod has been in a crash loop, given the pod before.
 func loopingSince(was, next Pod, now time.Time) time.Time {
 	since := was.LoopingSince
 	for _, c := range next.AllContainers() {
@@ -119,7 +119,7 @@ func loopingSince(was, next Pod, now time.Time) time.Time {
 	return since
 }
 
-// The bounds of how long a run must go on until a crash loop counts as over. Kubernetes itself takes ten minutes.
+// The bounds for the time that a run must go on until a crash loop counts as over. Kubernetes itself takes ten minutes.
 const leastLasting, mostLasting = 10 * time.Second, 10 * time.Minute
 
 // lasting returns how long a run of a container must go on until it counts as better than the run before, which has failed.
@@ -127,8 +127,8 @@ func lasting(c model.Container) time.Duration {
 	return max(leastLasting, min(3*c.LastFinishedAt.Sub(c.LastStartedAt), mostLasting))
 }
 
-// Relapse returns the container of a pod in a crash loop that runs again, and has not yet run for so long that the loop counts as
-// over.
+// Relapse returns the container of a pod in a crash loop that runs again, and has not yet run long enough for the loop to count
+// as over.
 func Relapse(p Pod) (c model.Container, looping bool) {
 	if p.LoopingSince.IsZero() {
 		return c, false
@@ -145,8 +145,8 @@ func runsAgain(c model.Container) bool {
 	return c.State == model.ContainerRunning && c.Restarts > 0 && c.LastReason != ""
 }
 
-// LastsFrom returns from when on the containers of a pod that run again count as lasting, so that a crash loop is over; zero if none
-// runs again.
+// LastsFrom returns the time at which the containers of a pod that run again will have lasted, so that a crash loop is over; zero
+// if none runs again.
 func LastsFrom(p model.Pod) (at time.Time) {
 	for _, c := range p.LastingContainers() {
 		if until := c.StartedAt.Add(lasting(c)); runsAgain(c) && until.After(at) {
@@ -159,9 +159,9 @@ func LastsFrom(p model.Pod) (at time.Time) {
 // Stands reports whether the pod belongs to the newest deploy, and stays.
 func (p Pod) Stands() bool { return p.Current && !p.Deleting }
 
-// Present returns the pods that describe the resource now: they stand, and no pod of the same owner has followed one that failed for
-// good, such as the next try of a Job, or the successor of an evicted pod. The others remain readable. pods must be those of the
-// resource.
+// Present returns the pods that describe the resource now: they stand, and have not failed for good and been followed by another
+// pod of the same owner, such as the next try of a Job, or the successor of an evicted pod. The others remain readable. pods must
+// be the pods of the resource.
 func Present(pods []Pod) []Pod {
 	return slices.DeleteFunc(slices.Clone(pods), func(p Pod) bool { return !p.Stands() || p.followed(pods) })
 }
@@ -307,7 +307,7 @@ func describe(what, reason, message string) string {
 	return s
 }
 
-// PodsOf returns the pods of a resource, current ones first, newer before older. The slice must not be changed.
+// PodsOf returns the pods of a resource, in the order of SortPods. The slice must not be changed.
 func PodsOf(v store.View, name model.ManifestName) []Pod { return PodsByResource(v)[name] }
 
 // PodsByResource returns the pods of every resource, each list as PodsOf has it. Nothing in it must be changed.

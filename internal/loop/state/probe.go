@@ -15,7 +15,7 @@ type ProbeFailure struct {
 	// Answer is the probe's result instead of a success: "HTTP probe failed with statuscode: 503".
 	Answer string
 	At     time.Time
-	// Restarts is how often the container had been started again by then. The reducer fills it in.
+	// Restarts is the number of restarts of the container before this failure. The reducer fills it in.
 	Restarts int
 }
 
@@ -60,8 +60,8 @@ func restartsOf(p model.Pod, container string) int {
 	return 0
 }
 
-// NotReady returns why a pod is not ready, as far as known: which container, and which of its probes fails with which
-// answer. It is empty for a pod that is ready or whose containers give no reason.
+// NotReady returns why a pod is not ready, as far as known: the container, the probe that fails, and its answer. It is empty for
+// a pod that is ready or whose containers give no reason.
 func NotReady(p Pod) string {
 	if p.Ready || p.Phase == "Succeeded" {
 		return ""

@@ -7,7 +7,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// Problem is what is wrong, why, and how to fix it, as far as known.
+// Problem describes a fault, its cause and its mend, as far as known.
 type Problem struct {
 	// Summary is one line. Detail is output or source text that belongs to it.
 	Summary, Cause, Detail, Mend, Link string

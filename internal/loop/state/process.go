@@ -17,15 +17,15 @@ type Process struct {
 	Ready bool
 	// Detail is why a running server is not ready, as far as its probe knows.
 	Detail string
-	// FailingSince is when its probe began to fail, as long as it has not made the server ready again; zero if it does not fail.
+	// FailingSince is the time at which its probe began to fail; zero if it does not fail, and once the server is ready again.
 	// WasReady is set once the server has been ready.
 	FailingSince time.Time
 	WasReady     bool
-	// ExitCode is that of a server that has failed, -1 for one that could not be started. Err is the failure in words.
+	// ExitCode is the exit code of a server that has failed, -1 for one that could not be started. Err is the failure in words.
 	ExitCode  int
 	Err       string
 	StartedAt time.Time
-	// Build is the serial of the build after which it was started, and Restart that of the user's newest restart before.
+	// Build is the serial of the build after which it was started, and Restart the serial of the user's newest restart before.
 	Build, Restart int
 }
 

@@ -2,16 +2,16 @@ package state
 
 import "github.com/hone-dev/hone/internal/loop/store"
 
-// Brake is what keeps a session from deleting what the Tiltfile no longer declares.
+// Brake keeps a session from deleting much at once that the Tiltfile no longer declares.
 type Brake struct {
-	// Why is what it would delete, and why it does not; empty if it deletes on its own.
+	// Why names the objects that it would delete, and why it does not; empty if the session deletes them on its own.
 	Why string
-	// Released counts how often the user has asked to delete it.
+	// Released counts the user's requests to delete them.
 	Released int
 }
 
-// BrakeChanged reports that a session keeps what the Tiltfile no longer declares, because it is much; with an empty Why, that it does
-// not keep it any more.
+// BrakeChanged reports that a session keeps the objects that the Tiltfile no longer declares, because there are many. An empty
+// Why means that it no longer keeps them.
 type BrakeChanged struct{ Why string }
 
 // BrakeReleased is the user's request to delete all that the Tiltfile no longer declares.

@@ -50,7 +50,7 @@ func init() {
 	})
 }
 
-// declare makes the table hold what the Tiltfile declares: new and changed manifests are put, missing ones torn down.
+// declare makes the table hold the Tiltfile's manifests: new and changed ones are put, missing ones torn down.
 func declare(d *store.Draft[Resource], tf model.Tiltfile) {
 	chosen := EnabledNames(tf)
 	declared := map[string]bool{}
@@ -110,8 +110,8 @@ func labelsOf(m model.Manifest) map[string]string {
 	return l
 }
 
-// EnabledNames returns the resources that the Tiltfile's result enables: the chosen ones, what they depend on, and
-// uncategorized. Nil means all.
+// EnabledNames returns the resources that the Tiltfile's result enables: the chosen ones, their dependencies, and uncategorized.
+// Nil means all.
 func EnabledNames(tf model.Tiltfile) map[model.ManifestName]bool {
 	if tf.Enabled == nil {
 		return nil
@@ -167,7 +167,7 @@ func EachResource[V any](name string, of func(*store.Entry[Resource]) V) *store.
 	return store.DeriveEach(Schema, name, resourceList, of)
 }
 
-// trait holds what is read of all resources after every change.
+// trait holds the properties of a resource that are read of all resources after every change.
 type trait struct {
 	order            int
 	enabled, running bool
@@ -342,7 +342,7 @@ var orderedUpdates = store.Derive(Schema, "updates in order", func(v store.View)
 	return inOrder(withUpdates.In(v), traits, func(u Updating) *store.Entry[Resource] { return u.Entry })
 }, Resources, Updates)
 
-// last is 1 for a resource that comes after those for which it is 0.
+// last is 1 for a resource that comes after all resources for which it is 0.
 func last(e *store.Entry[Resource]) int {
 	if e.Phase == store.TearingDown {
 		return 1

@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// restTime is how long the files that the Tiltfile reads have to stay as they are before anything is deleted that they no longer
-	// declare. A checkout, a stash or a rebase changes them and changes them back within less.
+	// restTime is the time for which the files that the Tiltfile reads have to stay unchanged before anything is deleted that they
+	// no longer declare. A checkout, a stash or a rebase changes them and changes them back within less.
 	restTime = time.Second
-	// unrestPause is the time between two looks while an evaluation is due, or was of no use.
+	// unrestPause is the time between two looks while an evaluation is due, or has failed.
 	unrestPause = 100 * time.Millisecond
 )
 
@@ -28,8 +28,8 @@ func init() {
 	})
 }
 
-// RestIn returns how long to wait before the declarations of the Tiltfile count as final, after which it has to be asked again; zero if
-// they do. While an evaluation is due or has failed, nobody knows what is declared.
+// RestIn returns the time to wait before the declarations of the Tiltfile may count as final; the caller then has to ask again.
+// It is zero if they are final. While an evaluation is due or has failed, the declarations are unknown.
 func RestIn(v store.View, now time.Time) time.Duration {
 	t := TheTiltfile(v)
 	due := t.asked() || Evaluating(v) || t.Unsaid(TheCluster(v))

@@ -18,8 +18,8 @@ type Restart struct {
 	// Pods is set if pods are replaced; otherwise only the processes are restarted.
 	Pods        bool
 	RequestedAt time.Time
-	// EndedAt is zero until the restart has ended. Err is why it failed; Done describes what was restarted, also if the rest
-	// failed.
+	// EndedAt is zero until the restart has ended. Err is why it failed; Done describes the processes or pods that were restarted,
+	// also if the rest failed.
 	EndedAt time.Time
 	Done    []string
 	Err     string
@@ -28,7 +28,7 @@ type Restart struct {
 // Running reports whether the restart has not ended yet.
 func (r Restart) Running() bool { return r.Serial > 0 && r.EndedAt.IsZero() }
 
-// ResourcesRestarted is the user's request to restart what resources run: their processes, or with Pods their pods.
+// ResourcesRestarted is the user's request to restart the processes of resources, or with Pods their pods.
 type ResourcesRestarted struct {
 	Names []model.ManifestName
 	Pods  bool
@@ -46,7 +46,7 @@ func init() {
 	store.On(Restarts, func(d *store.Draft[Restart], a RestartEnded) {
 		d.Update(string(a.Resource), func(r Restart) Restart { return r.ended(a.Serial, a.Done, a.Err, d.Now()) })
 	})
-	// The server of a local resource shows itself that it was restarted.
+	// The state of a local resource's server shows that its restart has ended.
 	store.Follow(Restarts, Processes, func(d *store.Draft[Restart], _, is *store.Entry[Process]) {
 		if is == nil || is.Value.State != ProcessRunning && is.Value.State != ProcessFailed {
 			return
@@ -77,8 +77,8 @@ func (r Restart) ended(serial int, done []string, err string, at time.Time) Rest
 	return r
 }
 
-// OwnPods returns those of a resource's pods that its newest deploy has created and that neither are being deleted nor have
-// run to completion. Pods that belong to the resource only because of their labels are left out.
+// OwnPods returns the pods of a resource that its newest deploy has created and that neither are being deleted nor have run to
+// completion. Pods that belong to the resource only because of their labels count only if the deploy has applied their template.
 func OwnPods(u Update, pods []Pod) (own []Pod) {
 	for _, p := range pods {
 		labelled := p.TemplateHash != "" && slices.ContainsFunc(u.Applied, func(o model.AppliedObject) bool { return o.TemplateHash == p.TemplateHash })

@@ -7,14 +7,14 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// keptSaves is how many of the newest saves of a resource are kept, for the updates that include them.
+// keptSaves is the number of the newest saves of a resource that are kept, for the updates that include them.
 const keptSaves = 64
 
 // Save records when files that changed together were made and noticed.
 type Save struct {
 	// At is the time under which the store has them, in Changes or Noticed.
 	At time.Time
-	// Made is when the newest of them was made, and Known when hone's watcher noticed it.
+	// Made is the time of the newest of the changes, and Known the time at which hone's watcher noticed it.
 	Made, Known time.Time
 }
 

@@ -30,14 +30,14 @@ type Session struct {
 	Project string
 	// RunID is unique to this run of hone.
 	RunID string
-	// PID is the process that runs the session, and Version that of its program.
+	// PID is the process that runs the session, and Version the version of its program.
 	PID     int
 	Version string
-	// URL is where the session's API answers; empty without one.
+	// URL is the address of the session's API; empty without one.
 	URL string
 	// Collection is the progress of deleting the leftovers of earlier sessions.
 	Collection Collection
-	// PausedAt is when the user paused the session: no update begins on its own. It is zero otherwise.
+	// PausedAt is the time at which the user paused the session: no update begins on its own. It is zero otherwise.
 	PausedAt time.Time
 	// Brake keeps the session from deleting much at once.
 	Brake Brake

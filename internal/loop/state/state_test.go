@@ -16,7 +16,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// text renders an update in a line: what is pending, what is dirty, and what else asks for a build.
+// text renders an update in a line: pending changes, dirty images, and the other reasons for a build.
 func text(u state.Update) string {
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
@@ -186,8 +186,8 @@ func TestSynced(t *testing.T) {
 	}
 }
 
-// TestForgetsContainers: what is known of a container goes when its pod does not have it any more, whatever the reason, and
-// stays when anything else about the pod changes.
+// TestForgetsContainers: the state of a container goes when its pod no longer has it, whatever the reason, and stays when
+// anything else about the pod changes.
 func TestForgetsContainers(t *testing.T) {
 	pod := statetest.Pod("a", "p", "c1", "a:1")
 	side := model.Container{Name: "side", ID: "s1", Init: true, Sidecar: true, State: model.ContainerRunning}
@@ -222,7 +222,8 @@ func TestForgetsContainers(t *testing.T) {
 	}
 }
 
-// TestGoneWhileBehind: an update that was behind when its container went has ended, and the build has not failed for that.
+// TestGoneWhileBehind: if a container disappears during an update that is behind, that update has ended, and the build has not
+// failed.
 func TestGoneWhileBehind(t *testing.T) {
 	pod := statetest.Pod("a", "p", "c1", "a:1")
 	restarted := statetest.Pod("a", "p", "c2", "a:1")
@@ -490,7 +491,7 @@ func TestPods(t *testing.T) {
 	}
 }
 
-// TestCrashLoop: between two failures a container runs, and the loop goes on until a run lasts.
+// TestCrashLoop: between two failures a container runs, and the loop continues until a run lasts.
 func TestCrashLoop(t *testing.T) {
 	s := statetest.New(statetest.Session)
 	start := s.Now
@@ -544,7 +545,7 @@ func TestCrashLoop(t *testing.T) {
 	}
 }
 
-// TestDeployMakesPodsOld: the pods of an earlier template are not current from the moment on in which the deploy is known.
+// TestDeployMakesPodsOld: the pods of an earlier template stop being current as soon as the deploy is known.
 func TestDeployMakesPodsOld(t *testing.T) {
 	pod := func(resource, name, hash string) state.PodChanged {
 		p := statetest.Pod(resource, name, "c-"+name, resource+":1")
@@ -629,7 +630,7 @@ func TestPodFailure(t *testing.T) {
 	}
 }
 
-// TestNotReady reports why a pod is not ready: which container, which probe, and what it last answered.
+// TestNotReady reports why a pod is not ready: the container, the probe, and its last answer.
 func TestNotReady(t *testing.T) {
 	readiness := model.ContainerProbe{Kind: model.ProbeReadiness, Calls: "httpGet :8080/health"}
 	startup := model.ContainerProbe{Kind: model.ProbeStartup, Calls: "exec test -e /up"}
@@ -704,7 +705,8 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
-// TestReadyOnce checks that later events keep which resources have been ready, and which update was the last to succeed.
+// TestReadyOnce checks that later events keep the record of the resources that have been ready, and of the last successful
+// update.
 func TestReadyOnce(t *testing.T) {
 	s := statetest.New(statetest.Session, statetest.Loaded(statetest.Local("a"), statetest.Local("b")))
 	s.Begin("a").Finish("a", nil).Then(state.ResourcesReady{Names: []model.ManifestName{"a", "gone"}})
@@ -721,7 +723,7 @@ func TestReadyOnce(t *testing.T) {
 	}
 }
 
-// TestNeeds tells a project without Kubernetes, and one without images that the engine builds.
+// TestNeeds recognizes a project without Kubernetes, and one without images that the engine builds.
 func TestNeeds(t *testing.T) {
 	custom := statetest.Image("a")
 	custom.Docker = nil
@@ -764,7 +766,7 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// TestReadyAt checks when what a build deployed was ready for the first time: only the newest deploy counts, and only once.
+// TestReadyAt checks the time at which a deploy was ready for the first time: only the newest deploy counts, and only once.
 func TestReadyAt(t *testing.T) {
 	s := statetest.New(statetest.Session, statetest.Loaded(statetest.Local("a")))
 	ready := state.ResourcesReady{Names: []model.ManifestName{"a"}}

@@ -9,7 +9,7 @@ import (
 )
 
 // Switch is the user's own choice of whether a resource is enabled. It overrides the Tiltfile, outlives evaluations of the
-// Tiltfile, and ends with new arguments for it, which decide what is enabled.
+// Tiltfile, and ends with new arguments for it, which then decide.
 type Switch string
 
 // The positions of a switch.

@@ -172,7 +172,7 @@ func TestTiltfileArgs(t *testing.T) {
 	}
 }
 
-// TestAnEvaluationWithoutAChange checks that such an evaluation changes no table, so that no reader is woken.
+// TestAnEvaluationWithoutAChange checks that an evaluation without a change changes no table, so that no reader is woken.
 func TestAnEvaluationWithoutAChange(t *testing.T) {
 	ms := []model.Manifest{statetest.K8s("a", statetest.Image("a")), statetest.Local("b")}
 	s := statetest.New(statetest.Session, statetest.Loaded(ms...))
@@ -186,7 +186,7 @@ func TestAnEvaluationWithoutAChange(t *testing.T) {
 	}
 }
 
-// BenchmarkSwitchAll disables and enables 1,000 resources, those who hold them letting go included.
+// BenchmarkSwitchAll disables and enables 1,000 resources, including the releases by their holders.
 func BenchmarkSwitchAll(b *testing.B) {
 	names := make([]model.ManifestName, 1000)
 	manifests := make([]model.Manifest, len(names))

@@ -18,7 +18,7 @@ type Synclet struct {
 	// State is starting, ready, broken or failed. A broken one is being started again, a failed one is not: the image does
 	// not let the program in.
 	State string
-	// Way is how the program got in: "volume", "shell", "tar" or "ephemeral". Passed is why the ways before it failed.
+	// Way is the way in which the program got in: "volume", "shell", "tar" or "ephemeral". Passed is why the ways before it failed.
 	Way    string
 	Passed string
 	// Err is why it is broken or failed.
@@ -28,17 +28,17 @@ type Synclet struct {
 	Running    bool
 	ExitCode   int
 	Starts     int
-	// Crashes is how often in a row the process has ended on its own soon after a start. Again is the pause before an ended
+	// Crashes counts the times in a row that the process has ended on its own soon after a start. Again is the pause before an ended
 	// process is restarted automatically.
 	Crashes int
 	Again   time.Duration
 	// Ending is set when the container ends with its process.
 	Ending bool
-	// EndedAt is since when it has not run; zero while it does. The reducer fills it in.
+	// EndedAt is the time at which it ended; zero while it runs. The reducer fills it in.
 	EndedAt time.Time
 }
 
-// Ended describes how a supervised process that does not run has ended, and what happens next.
+// Ended describes the end of a supervised process that does not run, and says whether and when it is started again.
 func (s Synclet) Ended() string {
 	text := fmt.Sprintf("the process in %s ended with exit code %d", s.Container, s.ExitCode)
 	if s.Crashes > 1 {

@@ -14,12 +14,11 @@ type Tiltfile struct {
 	// Loaded is set after the first evaluation, successful or not; Good after the first successful one.
 	Loaded bool
 	Good   bool
-	// Result is that of the last successful evaluation; ConfigFiles and Ignores are those of the last one, successful or
-	// not.
+	// Result is the result of the last successful evaluation; ConfigFiles and Ignores belong to the last one, successful or not.
 	Result      model.Tiltfile
 	ConfigFiles []string
 	Ignores     []model.Ignore
-	// Read is what the last evaluation read, as in model.Tiltfile.
+	// Read maps each file that the last evaluation read to the hash of its content, as in model.Tiltfile.
 	Read map[string]uint64 `json:"-"`
 	Served
 	// Err is why the last evaluation failed, empty when it did not. Usage is set when the error is in the command line, so
@@ -32,14 +31,14 @@ type Tiltfile struct {
 	Made    time.Time
 	Circle
 	Caused Caused
-	// StirredAt is when one of these files was last seen to change, even if it was changed back before that counted.
+	// StirredAt is the time at which one of these files was last seen to change, even if the change was undone before it counted.
 	StirredAt time.Time
-	// Triggered is when an evaluation without a change was requested; ArgsSet is set if the reason is new arguments, and
-	// ExtensionsSet if it is extensions that were declared from outside.
+	// Triggered is the time at which an evaluation without a change was requested; ArgsSet is set if the reason is new arguments,
+	// and ExtensionsSet if it is extensions that were declared from outside.
 	Triggered     time.Time
 	ArgsSet       bool
 	ExtensionsSet bool
-	// StartedAt is when the current or last evaluation began; FinishedAt is zero while it runs.
+	// StartedAt is the start of the current or last evaluation; FinishedAt is zero while it runs.
 	StartedAt  time.Time
 	FinishedAt time.Time
 	Runs       int
@@ -57,7 +56,7 @@ type Evaluation struct {
 	// Tiltfile where they lie below it.
 	Reason string
 	Files  []string
-	// FinishedAt is zero while it runs; the fields below are those of its end.
+	// FinishedAt is zero while it runs. Err, Warnings and Resources describe its end, and Span is its log span.
 	StartedAt, FinishedAt time.Time
 	Err                   string
 	Warnings, Resources   int
@@ -91,7 +90,7 @@ func (t Tiltfile) ended(a TiltfileLoaded) []Evaluation {
 // Running reports whether an evaluation is under way.
 func (t Tiltfile) Running() bool { return !t.StartedAt.IsZero() && t.FinishedAt.IsZero() }
 
-// Pending reports whether an evaluation has to begin: the first one, or one for a change or a trigger.
+// Pending reports whether an evaluation has to begin: the first one, or one for a change, a trigger, or new APIs of the cluster.
 func (t Tiltfile) Pending() bool {
 	return !t.Running() && (t.Runs == 0 || t.asked() || t.More)
 }
@@ -128,8 +127,8 @@ type TiltfileStarted struct {
 	Span string
 }
 
-// TiltfileArgsSet is the user's request to evaluate the Tiltfile with other arguments from now on. The user's own switches
-// are reset: the arguments decide what is enabled.
+// TiltfileArgsSet is the user's request to evaluate the Tiltfile with other arguments from now on. The user's own switches are
+// reset, since the arguments now decide which resources are enabled.
 type TiltfileArgsSet struct{ Args []string }
 
 // TiltfileLoaded reports that an evaluation has ended. With Err set, Result holds only ConfigFiles and Ignores.

@@ -12,7 +12,7 @@ type Turn struct {
 	ID uint64
 	// By is who it is, for people: "hone ci (pid 42)".
 	By string
-	// Since is when it asked for the turn.
+	// Since is the time at which it asked for the turn.
 	Since time.Time
 }
 

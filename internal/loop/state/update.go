@@ -133,7 +133,7 @@ func (u Update) completed(a BuildCompleted) Update {
 		u.Deployed.deployed(u.Images, a.Applied, b.StartedAt, a.At)
 		u.InPlace.deployed()
 		if a.FellBack != "" {
-			u.Owed = nil // a container that has survived what was done instead is not tried again
+			u.Owed = nil // a container that has survived the fall-back is not tried again
 		}
 		for _, t := range u.Targets {
 			u.settle(t.TargetID, u.includedUntil(t.TargetID, b))
@@ -149,7 +149,7 @@ func (u Update) completed(a BuildCompleted) Update {
 	return u
 }
 
-// partEnded records the end of a part of an update: what waits beside it still does.
+// partEnded records the end of a part of an update. The rest of the update still waits.
 func (u *Update) partEnded(a BuildCompleted, b Build) {
 	if len(a.Synced) > 0 {
 		b.Until = u.letThrough(b)
@@ -158,8 +158,9 @@ func (u *Update) partEnded(a BuildCompleted, b Build) {
 	u.InPlaceBroken = cmp.Or(u.InPlaceBroken, a.InPlaceBroken)
 }
 
-// letThrough dates what a part has copied in a version that waited from just after what containers had before: so it does not wait any more,
-// and the other containers lack it. It returns the time up to which those of the part have everything.
+// letThrough handles the files that a part has copied in a newer version, which still counts as waiting. It dates them just after
+// the changes of the part: so they no longer wait, and the other containers lack them. It returns the time up to which the
+// containers of the part have everything.
 func (u *Update) letThrough(b Build) (until time.Time) {
 	until = b.Until
 	for id, changes := range u.Changes {
@@ -179,7 +180,7 @@ func (u *Update) letThrough(b Build) (until time.Time) {
 	return until
 }
 
-// grown notes what the running build has taken in, if it is the one that has ended.
+// grown notes the files that the running build has taken in, if it is the one that has ended.
 func (u *Update) grown(a BuildCompleted) {
 	if u.Current == nil || u.Current.Serial != a.Serial || !a.Until.After(u.Current.Until) {
 		return

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// keptWaits is how many of the newest waits of a resource are kept: more than a person saves in a day.
+// keptWaits is the number of the newest waits of a resource that are kept: more than a person saves in a day.
 const keptWaits = 1000
 
-// Wait is how long a save took until it ran.
+// Wait is the wait from a save until it ran.
 type Wait struct {
-	// Serial is the number of the build that included the save, and Saved when the newest of its files was made, or when
-	// the user let it run.
+	// Serial is the number of the build that included the save, and Saved the time at which the newest of its files was saved, or at
+	// which the user let it run.
 	Serial int
 	Saved  time.Time
-	// Took lasts until it ran in the slowest container, until what was deployed was ready, or until the command had run.
+	// Took is the time until it ran in the slowest container, until the deployed objects were ready, or until the command had run.
 	Took time.Duration
 	// InPlace is set if running containers were updated.
 	InPlace bool
@@ -30,8 +30,8 @@ func (f Files) SavedBefore(at time.Time) time.Time {
 	return time.Time{}
 }
 
-// LetAt returns when the user let a save from a time run: the newest request or consent since then; zero if it needed none. How long a
-// person waits before that is no part of how long an update takes.
+// LetAt returns the time at which the user let a save from the given time run: the newest request or consent since then; zero if
+// it needed none. The time that a person waits before that is not part of the update's duration.
 func (a Asked) LetAt(saved time.Time) time.Time {
 	let := a.Triggered
 	if a.Confirmed.After(let) {
@@ -43,7 +43,7 @@ func (a Asked) LetAt(saved time.Time) time.Time {
 	return let
 }
 
-// runsFrom returns from when on the newest save up to a time could run; zero if that is unknown.
+// runsFrom returns the time from which the newest save before the given time could run; zero if that is unknown.
 func (u Update) runsFrom(at time.Time) time.Time {
 	saved := u.SavedBefore(at)
 	if let := u.LetAt(saved); !saved.IsZero() && !let.IsZero() && !let.After(at) {
@@ -67,7 +67,7 @@ func (h *History) waited(b Build) {
 	h.Waits = append(slices.Clip(h.Waits[max(0, len(h.Waits)-keptWaits+1):]), w)
 }
 
-// waitedUntil extends the wait for a build until what it has deployed was ready.
+// waitedUntil extends the wait for a build until its deploy was ready.
 func (h *History) waitedUntil(b Build) {
 	i := slices.IndexFunc(h.Waits, func(w Wait) bool { return w.Serial == b.Serial })
 	if i < 0 {

@@ -4,7 +4,7 @@ import "github.com/hone-dev/hone/internal/loop/store"
 
 // Watch is the one entry of table watches.
 type Watch struct {
-	// Problem is what keeps files from being watched properly, and the fix; empty when nothing does.
+	// Problem is the fault that keeps files from being watched properly, with its mend; empty if there is none.
 	Problem string
 }
 

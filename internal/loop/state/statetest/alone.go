@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/internal/loop/store"
 )
 
-// patience is how long Until waits, by the clock of the test.
+// patience bounds the wait of Until, by the clock of the test.
 const patience = 10 * time.Second
 
 // Alone is one subscriber at work on a store, without the others. It ends with the test.

@@ -10,7 +10,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Epoch is when the first action of a State is dispatched; each further one comes a second later.
+// Epoch is the time of the first action of a State; each further one comes a second later.
 var Epoch = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // State is a store whose clock stands still between actions. It is for one goroutine.
