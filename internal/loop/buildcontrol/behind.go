@@ -58,7 +58,7 @@ func tookWell(u state.Update, id string) bool {
 	return true
 }
 
-// Behind returns the containers of current pods in which an update is still running, and of how many containers that can be
+// Behind returns the containers of current pods in which an update is still running, and the number of containers that can be
 // updated in place.
 func Behind(m model.Manifest, u state.Update, pods []state.Pod) (behind []state.Behind, of int) {
 	if !u.AnyBehind() {

@@ -14,7 +14,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// leave ends the running update of a: the containers in synced have it, those in behind are still getting it.
+// leave ends the running update of a: the containers in synced have it, and it is still running in the ones in behind.
 func leave(s *statetest.State, synced, behind string) {
 	s.Finish("a", func(b *state.BuildCompleted) {
 		b.Mode, b.Synced, b.Behind = "synclet", strings.Fields(synced), map[string]state.Behind{}
@@ -36,7 +36,7 @@ func ended(id string, change func(*state.StragglerEnded)) state.StragglerEnded {
 	return a
 }
 
-// TestBehind follows resources of three containers of which some take long.
+// TestBehind follows resources of three containers, some of which take long.
 func TestBehind(t *testing.T) {
 	x, y := statetest.Change("a", "/src/a/x"), statetest.Change("a", "/src/a/y")
 	failed := func(a *state.StragglerEnded) { a.Synced, a.Fault, a.Update.Err = false, "broken pipe", "broken pipe" }
@@ -45,7 +45,7 @@ func TestBehind(t *testing.T) {
 		synced, behind string
 		then           []store.Action
 		want           string
-		lacking        string // container ids with what they lack
+		lacking        string // container ids with the files that they lack
 		beside         string
 	}{
 		{name: "nothing else changed", synced: "1 2", behind: "3"},

@@ -10,7 +10,7 @@ import (
 )
 
 // BenchmarkDecideSynced decides about a resource whose container has all of the given number of changes since its image was
-// built: when there is nothing to do, and when one more file was noticed.
+// built: with nothing to do, and with one more file that was noticed.
 func BenchmarkDecideSynced(b *testing.B) {
 	for _, files := range []int{10, 5000} {
 		paths := make([]string, files)

@@ -42,7 +42,7 @@ const (
 	HoldCircle        HoldReason = "pausing-in-loop"
 )
 
-// Hold is why a resource waits, and for which resources. Detail, unless empty, says more precisely what it waits for.
+// Hold describes why a resource waits, and for which resources. Detail, unless empty, gives the reason more precisely.
 type Hold struct {
 	Reason HoldReason
 	On     []model.ManifestName
@@ -103,9 +103,9 @@ type Candidate struct {
 	Files []string
 	// InPlace is set when only containers lack changes, so that updating them is enough. InPlaceOnly is set if nothing else may be done.
 	InPlace, InPlaceOnly bool
-	// Absent is why an update in place finds no container, if it has waited for one, or need not.
+	// Absent is why a crashed container cannot take the update in place; empty if none has crashed, or if another one can take it.
 	Absent string
-	// Until is zero unless it is a part of an update, see part.go. Ahead are those of its files that arrive in a version which still waits.
+	// Until is zero unless it is a part of an update, see part.go. Ahead are its files that arrive in a version which still waits.
 	Until time.Time
 	Ahead []string
 }
@@ -123,7 +123,7 @@ func (p Plan) Starts(name model.ManifestName) bool {
 	return slices.ContainsFunc(p.Start, func(c Candidate) bool { return c.Name == name })
 }
 
-// resource is what is known about one resource while deciding.
+// resource holds the facts about one resource while deciding.
 type resource struct {
 	name model.ManifestName
 	// manifest and update belong to the snapshot.
@@ -139,7 +139,7 @@ type resource struct {
 	want
 }
 
-// want is what a resource wants: an update for a reason, with the changed files that request it. The reason is 0 if it wants none.
+// want is the update that a resource wants: its reason, and the changed files that request it. The reason is 0 if it wants none.
 type want struct {
 	reason  state.BuildReason
 	files   []string
@@ -149,7 +149,7 @@ type want struct {
 	ahead []string
 }
 
-// Decide returns what to start now. running names the resources whose builds are under way, including builds that the view
+// Decide returns the updates to start now. running names the resources whose builds are under way, including builds that the view
 // does not show yet; the value is false for a part of an update. The plan is shared by all callers, and must not be changed.
 func Decide(v store.View, running map[model.ManifestName]bool) Plan {
 	for name := range running {
@@ -206,7 +206,7 @@ type decision struct {
 	tiltfile state.Tiltfile
 	cluster  state.Cluster
 	pods     map[model.ManifestName][]state.Pod
-	// resources are those that want an update or have one, in the order of the Tiltfile: usually few of all.
+	// resources are the resources that want an update or have one running, in the order of the Tiltfile: usually few of all.
 	resources []*resource
 	// active are the resources whose builds run, those that this pass starts included.
 	active []*resource
@@ -259,7 +259,7 @@ func inOrder(a, b *resource) int {
 	return cmp.Or(a.order-b.order, cmp.Compare(a.name, b.name))
 }
 
-// need is what follows from a resource and its update alone about the work to be done.
+// need holds the answers that depend on a resource and its update alone.
 type need struct {
 	// deciding is false if the resource wants no update, whatever its pods and the rest of the state are.
 	deciding bool
@@ -280,7 +280,7 @@ func Due(m *model.Manifest, u *state.Update) bool {
 	return wants(&resource{name: m.Name, manifest: m, update: u}).reason != 0
 }
 
-// resource returns what is known of a resource.
+// resource gathers the facts about a resource.
 func (d *decision) resource(e state.Updating) resource {
 	name := model.ManifestName(e.ID)
 	m := &e.Value.Manifest
@@ -330,7 +330,7 @@ func asked(r *resource) (reason state.BuildReason) {
 	return reason
 }
 
-// wants returns what a resource wants, whatever holds it.
+// wants returns the update that a resource wants, whether or not something holds it.
 func wants(r *resource) want {
 	u := r.update
 	attempted := !u.AttemptedAt.IsZero()
@@ -409,7 +409,7 @@ func runs(r *resource, image string) bool {
 	})
 }
 
-// limit is how many builds may run at a time.
+// limit is the maximum number of builds that may run at a time.
 func limit(t state.Tiltfile) int {
 	if n := t.Result.Update.MaxParallel; n > 0 {
 		return n
@@ -420,8 +420,8 @@ func limit(t state.Tiltfile) int {
 // slots returns how many more builds may start. Parts of updates only copy files, and take none.
 func (d *decision) slots() int { return limit(d.tiltfile) - len(d.runningNames()) }
 
-// NextDue returns what becomes due next by the clock alone, and when: the retry of a failed build, the next round of an endless loop, or
-// the start of a crashed container. It returns nil if nothing does.
+// NextDue returns the action that becomes due next by the clock alone, and when: the retry of a failed build, the next round of
+// an endless loop, or the latest start of a crashed container. It returns nil if there is none.
 func NextDue(v store.View) (next store.Action, at time.Time) {
 	consider := func(a store.Action, t time.Time) {
 		if next == nil || t.Before(at) {

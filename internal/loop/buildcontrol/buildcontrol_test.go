@@ -17,7 +17,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// text renders a plan: what starts with its reason, then each hold.
+// text renders a plan: the updates that start, with their reasons, then each hold.
 func text(p Plan) string {
 	var lines []string
 	for _, c := range p.Start {
@@ -75,7 +75,7 @@ func TestTriggerModes(t *testing.T) {
 	for _, tc := range []struct {
 		mode     model.TriggerMode
 		autoInit bool
-		// what is decided at the start, after a change before the first build, after the trigger, built, and after
+		// want are the decisions at the start, after a change before the first build, after the trigger, after the build, and after
 		// another change.
 		want []string
 	}{
@@ -105,7 +105,7 @@ func TestTriggerModes(t *testing.T) {
 	}
 }
 
-// TestNewlyReady names what has become ready, once.
+// TestNewlyReady checks that each resource that becomes ready is named once.
 func TestNewlyReady(t *testing.T) {
 	s := up(func(m map[string]*model.Manifest) {
 		m["srv"].Local.Serve = model.Cmd{Argv: []string{"serve"}}
@@ -418,7 +418,7 @@ hold b: is-unparallelizable-local [a]`},
 	}
 }
 
-// failedDeploy is a resource whose newest declaration the cluster has refused, while what it ran before keeps running.
+// failedDeploy is a resource whose newest declaration the cluster has refused, while its earlier containers keep running.
 func failedDeploy() *statetest.State {
 	s := up(same, statetest.K8s("a", statetest.Image("a"))).Deployed("a").
 		Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/w")).Begin("a").
@@ -434,7 +434,7 @@ func layered(m map[string]*model.Manifest) {
 	m["a"].Images[1].DependsOn = []string{"base"}
 }
 
-// custom is a resource that a command deploys from /chart and whose containers called main get what changes in /chart/src.
+// custom is a resource that a command deploys from /chart and whose containers called main get the changed files of /chart/src.
 func custom(name string, change func(d *model.CustomDeploy)) model.Manifest {
 	d := model.CustomDeploy{Apply: model.Cmd{Argv: []string{"apply"}}, ContainerSelector: "main",
 		Watch:      model.WatchSpec{Paths: []string{"/chart"}},
@@ -606,7 +606,7 @@ func refusedPods(kind, group string) *statetest.State {
 			Message: `Error creating: pods "a-" is forbidden: exceeded quota: small`}}}})
 }
 
-// TestJobs: the status of a Job in Kubernetes counts, not how its containers and pods end.
+// TestJobs: the status of a Job in Kubernetes counts, not the end of its containers and pods.
 func TestJobs(t *testing.T) {
 	const job = "uid-job"
 	says := func(health, message string) state.ObjectsChanged {
@@ -699,7 +699,7 @@ func full(b *state.BuildCompleted) {
 	b.Mode, b.Err, b.Stuck = "synclet", "the disk is full", []string{"c1"}
 }
 
-// drifted reports that others have changed an object of resource a, which is kept or not.
+// drifted reports that others have changed an object of resource a, which the session keeps as declared or not.
 func drifted(kept bool) state.ResourceDrifted {
 	return state.ResourceDrifted{Resource: "a", Objects: []state.ObjectDrift{{Object: model.ObjectID{Kind: "ConfigMap", Name: "c"}, What: state.DriftChanged, Keep: kept}}}
 }

@@ -10,10 +10,11 @@ import (
 // longestBackOff is the longest pause of the kubelet that an update waits for: a new image is there before the end of a longer one.
 const longestBackOff = 20 * time.Second
 
-// comeback returns what an update in place waits for, if a container of a pod has crashed and will soon be there for it, or else why the
-// update needs a new image; both are empty if no container has crashed that the update is for, or another one can take it. A container
-// that has crashed with files that its image lacks starts again without them, and then gets the newest ones; a supervisor keeps one that
-// crashes with its image's. A container of Compose keeps its files, and would crash again.
+// comeback examines a pod with a crashed container that an update in place is for. waits describes the restart that the update
+// waits for, if the container will soon run again; cannot is why the update needs a new image instead. Both are empty if no such
+// container has crashed, or if another container can take the update. A container that has crashed with files that its image
+// lacks starts again without them, and then gets the newest ones. If it crashes with the files of its image, waiting helps only
+// if a supervisor keeps it running. A container of Compose keeps its files, and would crash again.
 func comeback(r *resource, p state.Pod) (waits, cannot string) {
 	if len(Live(*r.manifest, *r.update, r.pods)) > 0 {
 		return "", ""
@@ -44,7 +45,7 @@ func comeback(r *resource, p state.Pod) (waits, cannot string) {
 	return fmt.Sprintf("container %s to start again", c.Name), ""
 }
 
-// absent returns why an update in place that does not wait any more finds no container.
+// absent returns why an update in place that no longer waits finds no container.
 func absent(r *resource) string {
 	for _, p := range r.pods {
 		if !r.inPlace || !p.Stands() {

@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// crashed is the pod of a resource whose container has ended, change says how.
+// crashed is the pod of a resource whose container has ended, as changed by change.
 func crashed(change func(*model.Pod, *model.Container)) state.PodChanged {
 	a := statetest.Pod("a", "p", "c1", "a:1")
 	p := &a.Pod.Pod
@@ -40,8 +40,8 @@ func overdue(s *statetest.State) {
 	}
 }
 
-// TestComeback saves a mend for a container that has crashed: the update waits for a container that the kubelet starts again soon, if that
-// helps, and otherwise says why it needs a new image.
+// TestComeback saves a mend for a container that has crashed: the update waits for a container that the kubelet starts again
+// soon, if that helps, and otherwise says why it needs a new image.
 func TestComeback(t *testing.T) {
 	const (
 		waits  = "hold a: waits for container main to start again"
@@ -111,7 +111,8 @@ func TestComeback(t *testing.T) {
 
 func supervised(m *model.Manifest) { m.Images[0].LiveUpdate.RestartProcess = &model.RestartProcess{} }
 
-// TestStartsBy checks until when a container that has crashed is waited for: each run counts for itself, and by this machine's clock.
+// TestStartsBy checks the time for which a crashed container is waited for: each run counts for itself, and by this machine's
+// clock.
 func TestStartsBy(t *testing.T) {
 	s := up(same, statetest.K8s("a")).Then(statetest.Pod("a", "p", "c1", "a:1"))
 	by := func() (wait time.Duration) {

@@ -53,8 +53,8 @@ func composeRuntime(v store.View, m model.Manifest, u state.Update, containers [
 	return unreadyPod(current, ready+done)
 }
 
-// otherImage returns the image of a container that the user has made from another one than the newest of the service; empty if it runs that,
-// or if no image is built for it.
+// otherImage returns the image of a container that the user has created from an image other than the service's newest; empty if
+// it runs the newest, or if no image is built for it.
 func otherImage(m model.Manifest, u state.Update, p state.Pod) string {
 	built := false
 	for _, c := range p.Containers {

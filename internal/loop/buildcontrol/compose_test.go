@@ -97,7 +97,7 @@ func TestComposeRuntime(t *testing.T) {
 	}
 }
 
-// TestComposeInPlace updates the containers of a service in place like those of pods, but never those of an earlier update.
+// TestComposeInPlace updates the containers of a service in place as in pods, but never the containers of an earlier update.
 func TestComposeInPlace(t *testing.T) {
 	m := statetest.Compose("a", statetest.Image("i"))
 	m.Images[0].LiveUpdate = model.LiveUpdate{Syncs: []model.Sync{{LocalPath: "/src", RemotePath: "/app"}}}
@@ -146,7 +146,8 @@ func TestComposeAfterCrash(t *testing.T) {
 	}
 }
 
-// TestComposeByHand: a container that the user has made again from the same image, by another name, gets back what was copied.
+// TestComposeByHand: a container that the user has created again from the same image, by another name, gets the copied files
+// back.
 func TestComposeByHand(t *testing.T) {
 	m := statetest.Compose("a", statetest.Image("i"))
 	m.Images[0].LiveUpdate = model.LiveUpdate{Syncs: []model.Sync{{LocalPath: "/src", RemotePath: "/app"}}}

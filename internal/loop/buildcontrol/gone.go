@@ -43,13 +43,13 @@ func goneRuntime(v store.View, name model.ManifestName, u state.Update) (r Runti
 	return r, true
 }
 
-// vanished reports whether an object that runs to an end was removed without an end that hone has seen.
+// vanished reports whether an object that runs to an end was removed before hone saw its end.
 func vanished(o model.ObjectStatus) bool {
 	return o.Health == model.HealthGone || o.Health == model.HealthDeleted
 }
 
-// matters reports whether the removal of an object that runs to an end may mean that it has not done its work. A pod that ended well is
-// as good as its Job's end. How a Job ended that was never seen to run matters only if the user waits for it.
+// matters reports whether the removal of an object that runs to an end may mean that it has not done its work. A pod that ended
+// well is as good as its Job's end. The end of a Job that was never seen to run matters only if the user waits for it.
 func matters(m model.Manifest, o model.ObjectStatus, tries []state.Pod) bool {
 	if slices.ContainsFunc(tries, func(p state.Pod) bool { return p.Owner == o.UID && p.Phase == "Succeeded" }) {
 		return false

@@ -14,7 +14,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestGrown checks what a running update in place may take in of what was saved after it began.
+// TestGrown checks which files that were saved after the beginning of an update in place it may take in.
 func TestGrown(t *testing.T) {
 	plain := func(*model.Manifest) {}
 	for _, tc := range []struct {
@@ -65,7 +65,7 @@ func grown(s *statetest.State, since time.Time) string {
 	return strings.Join(out, ", ")
 }
 
-// TestGrownOnce follows files that a running update has taken in: they are not copied again, and what was saved later is.
+// TestGrownOnce follows files that a running update has taken in: they are not copied again, but files that are saved later are.
 func TestGrownOnce(t *testing.T) {
 	s, expect := synced(t)
 	s.Then(noticed("a", "/src/a/x")).Begin("a")

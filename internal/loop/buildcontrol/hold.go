@@ -34,7 +34,7 @@ func (d *decision) holdRunning(r *resource) (Hold, bool) {
 	return Hold{Reason: HoldBuilding}, r.running
 }
 
-// holdPartly waits for the end of a part of an update. Until then, what holds the rest is what the user should know.
+// holdPartly waits for the end of a part of an update. Until then, the hold of the rest is the one that the user should know.
 func (d *decision) holdPartly(r *resource) (Hold, bool) {
 	return Hold{Reason: HoldBuilding}, r.partly
 }
@@ -53,13 +53,13 @@ func (d *decision) holdManual(r *resource) (Hold, bool) {
 	asked := r.reason & (state.ReasonTrigger | state.ReasonRestore | state.ReasonInitial | state.ReasonContainer | state.ReasonBehind | state.ReasonBroken |
 		state.ReasonRetry)
 	if r.reason&^(state.ReasonLost|state.ReasonKeep) == 0 {
-		asked = r.reason // it only restores what was there
+		asked = r.reason // it only restores an earlier state
 	}
 	return Hold{Reason: HoldManual}, r.manifest.TriggerMode == model.TriggerManual && asked == 0
 }
 
-// holdPaused holds everything that the user has not requested since the session is paused, except what only brings files back. A pod
-// without a controller that the user restarts has to be applied again.
+// holdPaused holds everything that the user has not requested since the session is paused, except updates that only bring files
+// back. A pod without a controller that the user restarts has to be applied again.
 func (d *decision) holdPaused(r *resource) (Hold, bool) {
 	asked := r.reason&(state.ReasonTrigger|state.ReasonRestore) != 0 || bringsBack(r.reason)
 	if r.reason == state.ReasonLost {
@@ -68,8 +68,8 @@ func (d *decision) holdPaused(r *resource) (Hold, bool) {
 	return Hold{Reason: HoldPaused}, d.session.Paused() && !asked
 }
 
-// holdConfirm holds what the user has not agreed to, in a session that asks. A request agrees to itself alone: what waits beside it has
-// not been looked at. Containers are brought up to date in place all the same.
+// holdConfirm holds all changes that the user has not agreed to, in a session that asks. A request agrees to itself alone: the
+// user has not looked at the other changes of the resource. Containers are brought up to date in place anyway.
 func (d *decision) holdConfirm(r *resource) (Hold, bool) {
 	if !d.session.Confirmation.Asked || r.update.Agreed() {
 		return Hold{}, false

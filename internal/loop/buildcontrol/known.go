@@ -8,8 +8,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Away reports whether what knows the runtime state of a resource has stopped answering, and when something was last heard
-// of it: the cluster, for a service of Compose the container engine. Local resources are never away.
+// Away reports whether the source of a resource's runtime state has stopped answering, and since when. The source is the cluster,
+// or for a service of Compose the container engine. Local resources are never away.
 func Away(v store.View, m model.Manifest) (since time.Time, away bool) {
 	switch {
 	case m.IsK8s():
@@ -22,9 +22,9 @@ func Away(v store.View, m model.Manifest) (since time.Time, away bool) {
 	return time.Time{}, false
 }
 
-// Known returns the runtime state of a resource as it is to be shown: r, the state according to what the cluster last
-// reported, or RuntimeUnknown with since when it is unknown and what it was. Decisions about a resource use r itself, because
-// an outage is no change of what runs.
+// Known returns the runtime state of a resource as it is to be shown: r, the state as last reported. While its source does not
+// answer, it returns RuntimeUnknown with the time of the last contact and the state before. Decisions about a resource use r
+// itself, because an outage does not change the containers.
 func Known(v store.View, m model.Manifest, r RuntimeState) RuntimeState {
 	since, away := Away(v, m)
 	if !away || r.Status == RuntimeNone || r.Status == RuntimeNotApplicable {
@@ -33,7 +33,7 @@ func Known(v store.View, m model.Manifest, r RuntimeState) RuntimeState {
 	return RuntimeState{Status: RuntimeUnknown, Text: Unknown(since, r.Text)}
 }
 
-// Unknown says since when a state is unknown, and what it was, which may be empty.
+// Unknown describes an unknown state: the time since which it is unknown, and the state before, which may be empty.
 func Unknown(since time.Time, was string) string {
 	s := "unknown since " + since.Format(time.TimeOnly)
 	if was != "" {

@@ -11,10 +11,10 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Lacking returns the containers of current pods that run an image with live update steps and lack changes. It is
-// level-based: a restarted container has lost the copied files, so it lacks every change since the image. A container whose
-// steps begin with an initial sync lacks changes until it has had that sync. Of the changes that have not settled yet, only
-// those count that only need to be copied. A container in which an update is still running is left out.
+// Lacking returns the containers of current pods that run an image with live update steps and lack changes. It is level-based: a
+// restarted container has lost the copied files, so it lacks every change since the image. A container whose steps begin with an
+// initial sync lacks changes until it has had that sync. A change that has not settled yet counts only if it needs no more than a
+// copy. A container in which an update is still running is left out.
 func Lacking(m model.Manifest, u state.Update, pods []state.Pod) []model.LackingContainer {
 	if u.InPlaceBroken != "" {
 		return nil
@@ -22,7 +22,7 @@ func Lacking(m model.Manifest, u state.Update, pods []state.Pod) []model.Lacking
 	return lacking(m, u, pods, scope{noticed: true, again: true})
 }
 
-// Lacking returns the containers that a candidate updates in place, with what they lack of it.
+// Lacking returns the containers that a candidate updates in place, with the files of the update that each of them lacks.
 func (c Candidate) Lacking(m model.Manifest, u state.Update, pods []state.Pod) []model.LackingContainer {
 	if !c.Until.IsZero() {
 		return lacking(m, u, pods, partUntil(c.Until))
@@ -30,7 +30,7 @@ func (c Candidate) Lacking(m model.Manifest, u state.Update, pods []state.Pod) [
 	return Lacking(m, u, pods)
 }
 
-// Overlaid returns the containers that have files of updates in place, and not all of the newest ones.
+// Overlaid returns the containers that have files of updates in place, but lack some of the newest ones.
 func Overlaid(m model.Manifest, u state.Update, pods []state.Pod) (out []model.ContainerRef) {
 	lacks := map[string]bool{}
 	for _, l := range lacking(m, u, pods, scope{noticed: true, again: true}) {
@@ -51,17 +51,17 @@ func Overlaid(m model.Manifest, u state.Update, pods []state.Pod) (out []model.C
 	return out
 }
 
-// scope is what counts of what containers lack.
+// scope limits the changes that count as lacking in a container.
 type scope struct {
 	// noticed includes changes that have not settled, if they only need to be copied.
 	noticed bool
 	// again includes containers that are not to be tried again before something else has changed.
 	again bool
-	// until, unless zero, excludes later changes, and those that no live update takes.
+	// until, unless zero, excludes later changes, and changes that no live update takes.
 	until time.Time
 }
 
-// includes reports whether a change counts that has settled.
+// includes reports whether the scope covers a change. For a change that has not settled, noticed must be set as well.
 func (s scope) includes(steps model.LiveUpdate, path string, at time.Time) bool {
 	return s.until.IsZero() || !at.After(s.until) && steps.Takes(path)
 }
@@ -138,7 +138,8 @@ func liveRef(m model.Manifest, u state.Update, c model.Container) (ref string, o
 	return "", selects(*m.K8s.CustomDeploy, c)
 }
 
-// runsImage reports whether a container runs an image. A container of Compose that the user has made again runs it by another name.
+// runsImage reports whether a container runs an image. A container of Compose that the user has created again runs it under
+// another name.
 func runsImage(c model.Container, im model.ImageResult) bool {
 	return c.Image != "" && c.Image == im.Cluster || c.ImageID != "" && c.ImageID == im.ImageID
 }
@@ -212,7 +213,7 @@ func lacks(m model.Manifest, ref string, u state.Update, since time.Time, s scop
 	return slices.Sorted(maps.Keys(files))
 }
 
-// Had returns the files that updates in place have copied into a container since an earlier time up to which it was up to date.
+// Had returns the files that updates in place have copied into a container since the given time, up to which it was up to date.
 func Had(m model.Manifest, u state.Update, c model.ContainerRef, since time.Time) []string {
 	return lacks(m, c.Ref, u, since, scope{noticed: true, until: u.Containers[c.ID].Synced})
 }
@@ -228,8 +229,8 @@ func FilesOf(lacking []model.LackingContainer) []string {
 	return slices.Sorted(maps.Keys(files))
 }
 
-// Stale reports whether a build that began at the given time has been overtaken: a file that it includes has changed since, or the
-// declaration has.
+// Stale reports whether a build that began at the given time has been overtaken: a file of one of its images has changed since,
+// or the declaration has.
 func Stale(u state.Update, began time.Time) bool {
 	if u.Declared.After(began) {
 		return true

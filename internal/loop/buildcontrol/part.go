@@ -8,12 +8,13 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// While an update waits, a part of it may go ahead: what can be copied into running containers. It updates nothing else, and it answers no
-// request: what waits still does. A container that is new, or was behind, gets what the others had before. That is no new update,
-// so nothing that the user holds back holds it. If a file has been saved since, its earlier version is not on this machine any more: then
-// all containers get the newest one, and it does not wait any longer. In a session that asks, containers also get what is saved.
+// While an update waits, a part of it may go ahead: the files that can be copied into running containers. A part updates nothing
+// else and answers no request: the rest still waits. A container that is new, or was behind, gets the files that the others had
+// before. That is no new update, so it goes ahead whatever the user holds back. If a file has been saved since, its earlier
+// version no longer exists on this machine: then all containers get the newest one, and that change no longer waits. In a session
+// that asks, containers also get files as they are saved.
 
-// part returns the part of what a resource wants that may go ahead although the rest is held; nil if there is none.
+// part returns the part of a resource's update that may go ahead although the rest is held; nil if there is none.
 func (d *decision) part(r *resource, hold Hold) *resource {
 	if r.running || r.update.AppliedAt.IsZero() || r.update.AttemptedAt.IsZero() {
 		return nil
@@ -36,7 +37,8 @@ func (d *decision) part(r *resource, hold Hold) *resource {
 // partUntil is the scope of a part.
 func partUntil(until time.Time) scope { return scope{noticed: true, until: until} }
 
-// partOf returns what can be copied into containers of all that changed up to a time.
+// partOf returns the update that copies files that changed up to a time into containers that lack them. Its reason is changed
+// files only if it copies changes that no container has had.
 func partOf(r *resource, until time.Time) want {
 	lack := lacking(*r.manifest, *r.update, r.pods, partUntil(until))
 	if len(lack) == 0 {
@@ -50,8 +52,9 @@ func partOf(r *resource, until time.Time) want {
 	return w
 }
 
-// bringBack returns what a resource wants that needs nothing but containers that have what the others had. They get no more than that if
-// new updates wait for the user, or if an update has failed that stands between them and a new image.
+// bringBack returns the update that only brings containers up to the state of the others; its reason is 0 if there is nothing to
+// bring back. The containers get no newer changes if new updates wait for the user, or if an update has failed so that a new
+// image is needed first.
 func bringBack(r *resource) want {
 	u := r.update
 	if u.AttemptedAt.IsZero() {
@@ -67,7 +70,7 @@ func bringBack(r *resource) want {
 	return want{reason: lackReason(r, lack), files: FilesOf(lack), inPlace: true}
 }
 
-// lackReason returns the reason for an update of containers that lack what others have.
+// lackReason returns the reason for an update of containers that lack files that others have.
 func lackReason(r *resource, lack []model.LackingContainer) state.BuildReason {
 	if slices.ContainsFunc(lack, func(l model.LackingContainer) bool { return !wasBehind(*r.update, l) }) {
 		return state.ReasonContainer
@@ -99,7 +102,7 @@ func anyNewer(u *state.Update, files []string) bool {
 	return false
 }
 
-// bringsBack reports whether an update only gives containers what others had before.
+// bringsBack reports whether an update only gives containers the files that others had before.
 func bringsBack(reason state.BuildReason) bool {
 	return reason&^(state.ReasonContainer|state.ReasonBehind) == 0
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// carryOut starts what the plan starts of resource a, and ends it successfully in the containers that lack something. It returns what they
-// got.
+// carryOut starts the updates of resource a that the plan starts, and ends them successfully in the containers that lack
+// something. It returns the files that they got.
 func carryOut(t *testing.T, s *statetest.State) (got string) {
 	t.Helper()
 	plan := Decide(s.View(), nil)
@@ -35,8 +35,8 @@ func carryOut(t *testing.T, s *statetest.State) (got string) {
 	return got
 }
 
-// TestPart replaces the container of a resource whose file w has been copied into it, while something else waits. The new container gets w
-// and nothing more; what waits still does, and the resource looks as before.
+// TestPart replaces the container of a resource whose file w has been copied into it, while another change waits. The new
+// container gets w and nothing more; the other change still waits, and the resource looks as before.
 func TestPart(t *testing.T) {
 	image := statetest.Image("a")
 	image.LiveUpdate.StopPaths = []string{"/src/a/go.mod"}
@@ -60,7 +60,7 @@ func TestPart(t *testing.T) {
 		then     []store.Action
 		fails    func(*statetest.State)
 		hold     string
-		// got is what the new container gets, if that is more than w.
+		// got are the files that the new container gets, if there are more than w.
 		got    string
 		status string
 		// release ends the wait, and after is the plan then.
@@ -146,8 +146,8 @@ func TestPart(t *testing.T) {
 	}
 }
 
-// TestNewestVersionGoesToAll: one of two containers is replaced while a newer version of its file waits, and that version is the only one
-// there is. Both containers get it, and it does not wait any more, unless it is saved once more meanwhile.
+// TestNewestVersionGoesToAll: one of two containers is replaced while a newer version of its file waits, and only that version
+// exists. Both containers get it, and it no longer waits, unless the file is saved once more meanwhile.
 func TestNewestVersionGoesToAll(t *testing.T) {
 	one, two := statetest.Pod("a", "p1", "c1", "a:1"), statetest.Pod("a", "p2", "c2", "a:1")
 	w := statetest.Change("a", "/src/a/w")
@@ -178,7 +178,7 @@ func TestNewestVersionGoesToAll(t *testing.T) {
 	}
 }
 
-// standing returns whether an update of a resource is due, or else how the last one ended.
+// standing returns whether an update of a resource is due, or else the result of the last one.
 func standing(v store.View, name string) string {
 	m, u := state.Resources.In(v).Value(name).Manifest, state.Updates.In(v).Value(name)
 	last, _ := u.Last()
@@ -193,8 +193,8 @@ func standing(v store.View, name string) string {
 
 var trigger = state.ResourcesTriggered{Names: []model.ManifestName{"a"}}
 
-// TestSavesBesideADockerfile: in a session that asks, containers get what is saved while a Dockerfile waits, which then still waits, as the
-// user was told. A Dockerfile that is as before does not wait any more.
+// TestSavesBesideADockerfile: in a session that asks, containers get saved files while a Dockerfile waits, which then still
+// waits, as the user was told. A Dockerfile that is as before no longer waits.
 func TestSavesBesideADockerfile(t *testing.T) {
 	image := statetest.Image("a")
 	other := image

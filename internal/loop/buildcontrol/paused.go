@@ -8,18 +8,18 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Paused is what waits in a paused session.
+// Paused lists the changes that wait in a paused session.
 type Paused struct {
 	Since time.Time
-	// Resources are those whose updates wait, in the order of the Tiltfile. Files is how many changed files they have, each
+	// Resources are the resources whose updates wait, in the order of the Tiltfile. Files is the number of their changed files, each
 	// counted once.
 	Resources []model.ManifestName
 	Files     int
-	// Tiltfile is how many files of the Tiltfile have changed.
+	// Tiltfile is the number of changed files of the Tiltfile.
 	Tiltfile int
 }
 
-// PausedOf returns what waits in a paused session; ok is false for a session that is not paused.
+// PausedOf returns the changes that wait in a paused session; ok is false for a session that is not paused.
 func PausedOf(v store.View) (p Paused, ok bool) {
 	session := state.TheSession(v)
 	if !session.Paused() {

@@ -29,7 +29,8 @@ func quick(r *resource) []string {
 	return slices.Sorted(maps.Keys(files))
 }
 
-// copiesAll reports whether all that has changed since the newest update began only needs to be copied, and may be.
+// copiesAll reports whether all files that have changed since the newest update began need no more than a copy, and whether
+// copies are possible now.
 func copiesAll(r *resource) bool {
 	u := r.update
 	if u.InPlaceBroken != "" || u.AppliedAt.IsZero() || u.AttemptedAt.IsZero() || r.manifest.IsLocal() || r.manifest.TriggerMode != model.TriggerAuto {

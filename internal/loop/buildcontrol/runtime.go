@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// RuntimeStatus is the status of what was deployed, in the words that scripts know.
+// RuntimeStatus is the status of the deployed objects or processes, in the words that scripts know.
 type RuntimeStatus string
 
 // The values of RuntimeStatus.
@@ -28,7 +28,7 @@ const (
 // Settled reports whether nothing is left to wait for.
 func (s RuntimeStatus) Settled() bool { return s == RuntimeOK || s == RuntimeNotApplicable }
 
-// Open reports whether it is yet to be seen what becomes of it.
+// Open reports whether the outcome is still open.
 func (s RuntimeStatus) Open() bool { return s == RuntimePending || s == RuntimeUnknown }
 
 // RuntimeState is a status with its explanation.
@@ -38,13 +38,13 @@ type RuntimeState struct {
 	Text string
 	// Err explains RuntimeError and, where possible, RuntimePending.
 	Err string
-	// FailingSince is when an error began to show; zero if unknown or if there is none.
+	// FailingSince is the time at which an error began to show; zero if unknown or if there is none.
 	FailingSince time.Time
 	// Pod is the UID of the pod that Err is about; empty if it is about none. Span is the log span of the container; empty if none
 	// has run.
 	Pod, Span string
-	// Final is set when waiting cannot help: a job has failed, a server has exited. Again is set when what failed is started again
-	// at once, as after a first crash; after more of them, whoever starts it waits.
+	// Final is set when waiting cannot help: a job has failed, a server has exited. Again is set when the failed container is
+	// started again at once, as after a first crash; after several crashes, the kubelet or the supervisor pauses first.
 	Final, Again bool
 }
 
@@ -57,7 +57,11 @@ func RuntimeOf(v store.View, name model.ManifestName) RuntimeState {
 	return Runtime(v, r.Manifest, state.Updates.In(v).Value(string(name)), state.PodsOf(v, name))
 }
 
-// Runtime is RuntimeOf for callers that have the parts at hand; pods must be those of the resource, as PodsOf sorts them.
+// Runtime is RuntimeOf for callers that have the parts at hand; pods must be the resource's pods as PodsOf sorts them.
+//
+// For objects of Kubernetes, the first of these that applies decides: others have deleted the objects; the user ignores the pods
+// (pod_readiness); a watch does not work; a Job has given up; a Job's pod cannot start; another pod fails; a supervised process
+// has ended; a pod is not ready; an object that should have run to an end was removed; the status of the objects.
 func Runtime(v store.View, m model.Manifest, u state.Update, pods []state.Pod) RuntimeState {
 	switch {
 	case m.IsLocal():
@@ -224,9 +228,9 @@ func localRuntime(v store.View, m model.Manifest, u state.Update) RuntimeState {
 	return RuntimeState{Status: RuntimePending, Text: fmt.Sprintf("pid %d, not ready", p.PID), Err: p.Detail, FailingSince: p.FailingSince}
 }
 
-// objectsOf returns the status of the objects that the resource applied last. An object without an entry is of a kind
-// without a status, or has not been seen yet. An entry from before the apply says nothing: over a slow line, the answer to an apply
-// arrives well before the change that a watch reports.
+// objectsOf returns the status of the objects that the resource applied last. An object without an entry has a kind without a
+// status, or has not been seen yet. An entry from before the apply is ignored: over a slow line, the answer to an apply arrives
+// well before the change that a watch reports.
 func objectsOf(v store.View, u state.Update) []model.ObjectStatus {
 	rows := state.Objects.In(v)
 	var out []model.ObjectStatus
@@ -330,8 +334,8 @@ func readyText(ready, done, total int) string {
 }
 
 // objectsRuntime derives the state from the objects themselves, once no pod contradicts it. The status of a workload shows
-// whether it should have pods and has none yet; for some kinds only events tell that they are refused. Jobs decide about their pods, tries. A running Job is enough if the user
-// wants no more than ready pods.
+// whether it should have pods and has none yet; for some kinds only events tell that they are refused. The status of a Job
+// decides about its pods (tries). A running Job is enough if the user wants no more than ready pods.
 func objectsRuntime(m model.Manifest, u state.Update, pods, tries []state.Pod, objects []model.ObjectStatus) RuntimeState {
 	for _, o := range objects {
 		if why, refused := u.Refusal(o); refused {

@@ -20,7 +20,7 @@ func TestSidecars(t *testing.T) {
 		main  string // image of the ordinary container
 		inits []model.Container
 		live  string // container ids
-		want  string // what is decided on a change
+		want  string // the decision after a change
 	}{
 		{"a sidecar alone runs the image", "other", []model.Container{init("side", "s", "a:1", model.ContainerRunning, true)},
 			"s", "start a: files changed /src/a/x (in place)"},
