@@ -12,7 +12,7 @@ import (
 
 // Filter chooses events. The zero value chooses all.
 type Filter struct {
-	// Resources and Types are the wanted ones; nil means all. A type is given by its name or by that of its family.
+	// Resources and Types are the wanted ones; nil means all. A type is given by its own name or by the name of its family.
 	Resources, Types []string
 	// Since leaves out earlier events.
 	Since time.Time
@@ -32,7 +32,7 @@ func (f Filter) wants(resource, kind string, at time.Time) bool {
 		!at.Before(f.Since)
 }
 
-// Is reports whether an event type is the wanted one, or of the wanted family: pod-ready is of the family pod.
+// Is reports whether an event type equals the wanted one, or belongs to the wanted family: pod-ready is in the family pod.
 func Is(kind, want string) bool {
 	rest, ok := strings.CutPrefix(kind, want)
 	return ok && (rest == "" || rest[0] == '-')

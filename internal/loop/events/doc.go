@@ -1,3 +1,3 @@
-// Package events converts the store's events to those that the API documents, follows them without silent gaps, and
+// Package events converts the store's events to the events that the API documents, follows them without silent gaps, and
 // describes them for people.
 package events

@@ -66,8 +66,8 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// TestSchema checks that every event is of a type that the API documents, has the body that belongs to it and no other, and
-// that the scenarios show every type that a session makes on its own.
+// TestSchema checks that every event has a type that the API documents, and exactly the body that belongs to it, and that the
+// scenarios show every type that a session makes on its own.
 func TestSchema(t *testing.T) {
 	seen := map[string]bool{"gap": true, "summary": true}
 	for _, sc := range scenarios {
@@ -142,7 +142,7 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// TestGap reads after more events have happened than are kept.
+// TestGap reads after more events than the table keeps.
 func TestGap(t *testing.T) {
 	s := statetest.New(statetest.Session, statetest.Loaded(statetest.Local("a")))
 	c := events.Cursor{}
@@ -168,9 +168,9 @@ func TestGap(t *testing.T) {
 	}
 }
 
-// TestRandomSequences plays random actions and checks what always holds: numbers rise without gaps and times never fall,
-// every update that was begun has one begin and, once it has ended, one end, pods and servers have no end without a
-// beginning, and batches hide nothing.
+// TestRandomSequences plays random actions and checks the invariants: numbers rise without gaps and times never fall, every
+// update has one begin and, once it has ended, one end, pods and servers have no end without a beginning, and batches hide
+// nothing.
 func TestRandomSequences(t *testing.T) {
 	for seed := range uint64(200) {
 		actions := random(rand.New(rand.NewPCG(seed, 1)))

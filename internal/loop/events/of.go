@@ -9,7 +9,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// keptFiles is how many files an update names.
+// keptFiles is the most files that an update names.
 const keptFiles = 20
 
 // Of returns an event of the store as the API documents it. Files are relative to the Tiltfile where they lie below it.

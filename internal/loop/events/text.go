@@ -13,7 +13,7 @@ import (
 // timeLayout is the layout of the time of an event in text.
 const timeLayout = "15:04:05.000"
 
-// Text returns an event as one line for people: the time, the resource, what happened.
+// Text returns an event as one line for people: the time, the resource, and the event in words.
 func Text(e api.Event, zone *time.Location) string {
 	return strings.TrimRight(fmt.Sprintf("%s %-16s %s", e.Time.In(zone).Format(timeLayout), cmp.Or(e.Resource, "·"), OneLine(Words(e))), " ")
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/hone-dev/hone/internal/loop/store"
 )
 
-// Click clicks a button. Inputs that are not given have their defaults; model.Button.Resolve says what they take.
+// Click clicks a button. Inputs that are not given have their defaults; model.Button.Resolve documents the values that they take.
 func Click(v store.View, button string, inputs map[string]any) (state.ButtonClicked, error) {
 	b, ok := state.Buttons.In(v).Get(button)
 	switch {

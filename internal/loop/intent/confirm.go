@@ -10,8 +10,8 @@ import (
 	"github.com/hone-dev/hone/internal/loop/store"
 )
 
-// Confirm agrees to what waits for it, updates and deletions, as a plan has shown it that was made after the given number of
-// evaluations of the Tiltfile. It is refused if nothing waits, or if the Tiltfile has been evaluated since.
+// Confirm agrees to all waiting updates and deletions, as shown by a plan that was made after the given number of evaluations of
+// the Tiltfile. It is refused if nothing waits, or if the Tiltfile has been evaluated since.
 func Confirm(v store.View, runs int) (a state.ChangesConfirmed, err error) {
 	c, tf := state.TheSession(v).Confirmation, state.TheTiltfile(v)
 	a.Names = buildcontrol.Unconfirmed(v)
@@ -31,7 +31,7 @@ func Confirm(v store.View, runs int) (a state.ChangesConfirmed, err error) {
 // LeavingText says why a resource is still there that the Tiltfile no longer declares.
 const LeavingText = "left the Tiltfile, waits for you to confirm its deletion"
 
-// UnconfirmedText says what waits for the user's agreement, for people; empty if nothing does.
+// UnconfirmedText counts the changes that wait for the user's agreement, for people; empty if there are none.
 func UnconfirmedText(v store.View) string {
 	held, leaving := len(buildcontrol.Unconfirmed(v)), state.TheSession(v).Confirmation.Leaving
 	var parts []string

@@ -10,8 +10,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Restore applies the named resources again as they are declared, over what others have changed in the cluster. Objects that others
-// have made again are taken over. It is refused for a resource of which nothing differs.
+// Restore applies the named resources again as they are declared, over the changes of others in the cluster. Objects that others
+// have made again are taken over. It is refused for a resource without drift.
 func Restore(v store.View, names []string) (a state.ResourcesRestored, err error) {
 	all, err := drifted(v, names)
 	if err != nil {
@@ -26,8 +26,8 @@ func Restore(v store.View, names []string) (a state.ResourcesRestored, err error
 	return a, nil
 }
 
-// Accept leaves the fields of the named resources that others have changed to them: until the declared value of a field changes, or
-// its object is made again. It is refused for a resource of which no field differs: that an object is not there cannot be accepted.
+// Accept leaves the fields of the named resources that others have changed to them: until the declared value of a field changes,
+// or its object is made again. It is refused for a resource without a changed field: a missing object cannot be accepted.
 func Accept(v store.View, names []string) (a state.DriftAccepted, err error) {
 	all, err := drifted(v, names)
 	if err != nil {

@@ -101,7 +101,7 @@ func Forwardable(v store.View, resource string) error {
 	return err
 }
 
-// podless refuses a resource that is deployed and has no pods, and of which none are expected.
+// podless refuses a resource that is deployed, has no pods, and is not expected to get any.
 func podless(v store.View, m model.Manifest) error {
 	expected := m.K8s.PodReadiness != model.PodIgnore || m.K8s.CustomDeploy != nil
 	if expected || state.Updates.In(v).Value(string(m.Name)).AppliedAt.IsZero() || len(state.PodsOf(v, m.Name)) > 0 {

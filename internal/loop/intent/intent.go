@@ -1,7 +1,6 @@
 // Package intent turns users' requests into actions: trigger, restart, enable and disable, pause, forward a port, click, set
-// arguments. The terminal, the
-// routes of the HTTP API and its objects all go through this package, so that the same request is checked in the same way
-// and has the same effect wherever it comes from.
+// arguments. The terminal, the routes of the HTTP API and its objects all go through this package, so that the same request is
+// checked in the same way and has the same effect wherever it comes from.
 package intent
 
 import (
@@ -61,7 +60,7 @@ const (
 	quoted = 100
 )
 
-// NoSuch is the refusal of a request that names a thing of the kind what that does not exist; all are the names that do.
+// NoSuch refuses a request for a name that does not exist among the things of a kind; all are the names that do.
 func NoSuch(what, name string, all []string) error {
 	listed := strings.Join(all[:min(len(all), listedNames)], ", ")
 	mend := "there are: " + listed

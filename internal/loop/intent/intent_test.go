@@ -149,7 +149,7 @@ func TestSwitch(t *testing.T) {
 	}
 }
 
-// TestConfirm agrees to what a plan has shown, and to nothing else.
+// TestConfirm agrees to the changes that a plan has shown, and to nothing else.
 func TestConfirm(t *testing.T) {
 	session := statetest.Session
 	asks := session

@@ -6,8 +6,8 @@ import (
 	"github.com/hone-dev/hone/internal/loop/store"
 )
 
-// Prune deletes what the Tiltfile no longer declares, however much it is. It is refused while the Tiltfile has an error, or the cluster
-// does not answer.
+// Prune deletes all objects that the Tiltfile no longer declares, however many there are. It is refused while the Tiltfile has an
+// error, or the cluster does not answer.
 func Prune(v store.View) (a state.BrakeReleased, err error) {
 	switch {
 	case state.TheSession(v).Command == state.CommandCI:

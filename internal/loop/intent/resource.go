@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Trigger updates the named resources now. The name of the Tiltfile evaluates it again. Every name must be that of an enabled
+// Trigger updates the named resources now. The name of the Tiltfile evaluates it again. Every name must belong to an enabled
 // resource.
 func Trigger(v store.View, names []string) (state.ResourcesTriggered, error) {
 	var a state.ResourcesTriggered
@@ -137,7 +137,7 @@ func Switch(v store.View, on bool, s Selection) (Outcome, error) {
 	return o, nil
 }
 
-// Turn enables or disables the named resources; changed is false if they are so already.
+// Turn enables or disables the named resources; changed is false if they already are.
 func Turn(v store.View, on bool, names []string) (a state.ResourcesSwitched, changed bool, err error) {
 	o, err := Switch(v, on, Selection{Names: names})
 	a, changed = o.Action()

@@ -10,10 +10,10 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Restart restarts what the named resources run. With pods, the pods of their newest deploys are replaced; otherwise
-// processes are restarted where they are: the servers of local resources, and the processes that run under hone's supervisor
-// in containers. A service of Compose has its container restarted in both cases, and a local resource its server. Every name
-// must be that of an enabled resource that has something to restart.
+// Restart restarts the processes of the named resources. With pods, the pods of their newest deploys are replaced; otherwise
+// processes are restarted in place: the servers of local resources, and the processes that run under hone's supervisor in
+// containers. A service of Compose has its container restarted in both cases, and a local resource its server. Every name must
+// belong to an enabled resource that has something to restart.
 func Restart(v store.View, names []string, pods bool) (state.ResourcesRestarted, error) {
 	if len(names) == 0 {
 		return state.ResourcesRestarted{}, invalid("must specify at least one resource")

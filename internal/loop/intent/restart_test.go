@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// running is a session whose resources run in all the ways that a restart distinguishes.
+// running is a session with a resource for each case that a restart distinguishes.
 func running() *statetest.State {
 	serve := func(name string) model.Manifest {
 		m := statetest.Local(name)

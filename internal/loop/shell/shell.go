@@ -17,10 +17,11 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Place is where a shell of a resource can run: in one of its containers, or in a folder.
+// Place describes where a shell of a resource can run: in one of its containers, or in a folder.
 type Place struct {
 	Resource model.ManifestName
-	// Containers are those that run, the best choice first. Compose is set if a container engine runs them rather than a cluster.
+	// Containers are the running containers, the best choice first. Compose is set if a container engine runs them rather than a
+	// cluster.
 	Containers []Container
 	Compose    bool
 	// Folder is set for a resource that runs on the machine of the session. Containers is then empty.
@@ -41,7 +42,7 @@ type Container struct {
 	Kind Kind
 }
 
-// Kind is what a container is in its pod.
+// Kind is the role of a container in its pod.
 type Kind string
 
 // The kinds of containers.
@@ -89,7 +90,7 @@ func Of(v store.View, resource string) (Place, error) {
 	return p, nil
 }
 
-// In narrows the containers to those of a pod, and to those with a name; empty means any.
+// In narrows the containers to the ones in a pod, and to the ones with a name; empty means any.
 func (p Place) In(pod, container string) (Place, error) {
 	if p.Folder != nil {
 		if pod != "" || container != "" {
@@ -164,7 +165,7 @@ func theOnly(v store.View) (string, error) {
 // listedNames is the maximum number of names that a mend lists.
 const listedNames = 10
 
-// folder returns the folder that a local resource works in: that of its server, or else that of its update.
+// folder returns the folder that a local resource works in: its server's, or else its update's.
 func folder(l model.LocalTarget) *Folder {
 	c := l.Serve
 	if c.Empty() {
@@ -173,7 +174,7 @@ func folder(l model.LocalTarget) *Folder {
 	return &Folder{Dir: c.Dir, Env: c.Env}
 }
 
-// candidate is a container with what decides between it and others.
+// candidate is a container with the facts that rank it among others.
 type candidate struct {
 	Container
 	pod *state.Pod
@@ -226,7 +227,7 @@ func containers(m model.Manifest, u state.Update, pods []state.Pod) []Container 
 	return out
 }
 
-// order puts what is true before what is false.
+// order puts true before false.
 func order(a, b bool) int {
 	switch {
 	case a == b:

@@ -14,7 +14,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// pod is a ready pod of resource a that runs containers, which change may change.
+// pod is a ready pod of resource a with containers, as changed by change.
 func pod(name string, age time.Duration, change func(*state.Pod), containers ...model.Container) state.PodChanged {
 	p := statetest.Pod("a", name, "", "")
 	p.Pod.CreatedAt = statetest.Epoch.Add(-age)
@@ -38,7 +38,7 @@ func pod(name string, age time.Duration, change func(*state.Pod), containers ...
 
 func box(name, image string) model.Container { return model.Container{Name: name, Image: image} }
 
-// TestContainers names which container a shell runs in, best first.
+// TestContainers names the container that a shell runs in, best first.
 func TestContainers(t *testing.T) {
 	live, built := statetest.K8s("a", statetest.Image("a")), statetest.K8s("a", statetest.Image("a"))
 	built.Images[0].LiveUpdate = model.LiveUpdate{}

@@ -10,14 +10,15 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Blocker is a resource that has failed while others wait for it to be ready: without a change or a trigger, they wait forever.
+// Blocker is a failed resource that others wait for: without a change or a trigger, they wait forever.
 type Blocker struct {
 	Name model.ManifestName
 	// Why is the full text of its error.
 	Why string
 }
 
-// text says what a resource waits for whose hold is h: "waits for api, which has failed", or "waits for api to be ready, but db has failed".
+// text describes the wait of a resource with hold h: "waits for api, which has failed", or "waits for api to be ready, but db has
+// failed".
 func (b *Blocker) text(h *buildcontrol.Hold) string {
 	if slices.Equal(h.On, []model.ManifestName{b.Name}) {
 		return fmt.Sprintf("waits for %s, which has failed", b.Name)
@@ -41,10 +42,11 @@ var blockers = store.Derive(state.Schema, "failed resources that others wait for
 type blockerSearch struct {
 	view  store.View
 	holds map[model.ManifestName]buildcontrol.Hold
-	found map[model.ManifestName]*Blocker // with nil for a resource without one, and for one that is being searched
+	found map[model.ManifestName]*Blocker // nil for a resource without one, and for a resource that is being searched
 }
 
-// of returns what blocks a resource: the first of its dependencies that has failed, or what blocks one of them.
+// of returns the blocker of a resource: the first of its dependencies that has failed, or the blocker of one of them; nil if
+// there is none.
 func (s blockerSearch) of(name model.ManifestName) *Blocker {
 	hold := s.holds[name]
 	if found, known := s.found[name]; known || hold.Reason != buildcontrol.HoldDep {
@@ -60,7 +62,7 @@ func (s blockerSearch) of(name model.ManifestName) *Blocker {
 	return s.found[name]
 }
 
-// failed returns a dependency if it has failed, else what blocks it.
+// failed returns a dependency if it has failed, else its blocker.
 func (s blockerSearch) failed(name model.ManifestName) *Blocker {
 	if e := state.Resources.In(s.view).Ref(string(name)); e != nil {
 		if r := of(s.view, state.UpdatingOf(s.view, e)); r.Failed().Met {

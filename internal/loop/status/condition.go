@@ -11,7 +11,7 @@ import (
 // Condition is an answer that clients can wait for.
 type Condition struct {
 	Met bool
-	// Reason is why in one word, "UpdateInProgress"; Message says more and may be empty.
+	// Reason gives the cause in one word, "UpdateInProgress"; Message says more and may be empty.
 	Reason, Message string
 }
 
@@ -23,7 +23,7 @@ func (r *Resource) UpToDate() Condition {
 // Reason returns the status as the reason of a condition.
 func (u Update) Reason() string { return word("Update", string(u)) }
 
-// Ready reports whether what runs can be used, through its ports too.
+// Ready reports whether the resource can be used, through its ports too.
 func (r *Resource) Ready() Condition {
 	c := Condition{r.runs(), word("Runtime", string(r.Runtime.Status)), r.RuntimeErr}
 	switch {
@@ -42,7 +42,7 @@ func (r *Resource) runs() bool {
 // Settled reports whether nothing is left to wait for: the newest state is applied, and its runtime is ready.
 func (r *Resource) Settled() bool { return r.Update.Done() && r.Runtime.Status.Settled() }
 
-// Failed reports whether it is of no use to wait: something has failed, and neither hone nor the cluster tries it again now.
+// Failed reports whether waiting is useless: something has failed, and neither hone nor the cluster tries it again now.
 func (r *Resource) Failed() Condition {
 	if r.State != Failed {
 		return Condition{Reason: word("", string(r.State))}
@@ -58,7 +58,7 @@ func (r *Resource) Failed() Condition {
 
 const reasonPort = "PortFailed"
 
-// Missing says what keeps the resource from being settled: "is not ready: …".
+// Missing returns why the resource is not settled: "is not ready: …".
 func (r *Resource) Missing() string {
 	switch u := r.Updates; {
 	case u.Current != nil:

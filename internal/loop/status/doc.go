@@ -1,3 +1,3 @@
-// Package status answers how each resource is: its state, the words for it, its ports and addresses, and why. Screen, page, objects,
-// tables and reports format this answer; none of them decides by itself.
+// Package status describes the state of each resource: a word for it, its ports and addresses, and the reasons. Screen, page,
+// objects, tables and reports format this answer; none of them decides by itself.
 package status

@@ -17,11 +17,11 @@ type Notice struct {
 	About About
 	// Severe is set for an error; any other is a warning.
 	Severe bool
-	// Text says in a few words what is wrong. Problem is all that is known about it; its Mend is empty where that depends on who
-	// shows the notice, which About tells.
+	// Text names the problem in a few words. Problem has all known facts; its Mend is empty if it depends on the place that shows
+	// the notice, which then chooses one by About.
 	Text    string
 	Problem state.Problem
-	// Since is when it began; zero if unknown.
+	// Since is the start of the problem; zero if unknown.
 	Since time.Time
 }
 
@@ -93,7 +93,7 @@ func pauseText(p buildcontrol.Paused) string {
 	return fmt.Sprintf("%s: %s of %s %s", text, words.Count(p.Files, "file"), words.Count(len(p.Resources), "resource"), verb)
 }
 
-// away returns the notice about something that does not answer, whose problem is known as text at least.
+// away returns the notice about a cluster or engine that does not answer. Its problem is p, or else text.
 func away(about About, what, text string, p state.Problem, since time.Time) Notice {
 	if p.Summary == "" {
 		p = problemIn(text)

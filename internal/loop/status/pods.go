@@ -30,8 +30,8 @@ func podsOf(pods []state.Pod) (n Pods) {
 	return n
 }
 
-// Shown returns the pod that stands for the pods of a resource: of those that describe it now one that fails, else the newest; without
-// any, the newest of all.
+// Shown returns the pod that represents the pods of a resource: among the pods that describe it now a failing one, else the
+// newest. If none does, it is the newest of all.
 func Shown(pods []state.Pod) (shown state.Pod, ok bool) {
 	of := state.Present(pods)
 	if len(of) == 0 {
@@ -47,14 +47,15 @@ func Shown(pods []state.Pod) (shown state.Pod, ok bool) {
 // Port is a port of this machine that leads to a resource.
 type Port struct {
 	Number int
-	// Name is the one that the Tiltfile or the Compose file gives it; it may be empty.
+	// Name is given by the Tiltfile or the Compose file; it may be empty.
 	Name string
-	// Address is what it listens on, URL the address for people, and Pod where new connections go; each may be empty.
+	// Address is the local address that it listens on, URL the address for people, and Pod the target of new connections; each may
+	// be empty.
 	Address, URL, Pod string
 	// Added is set if the user added it while the session runs.
 	Added bool
 	State PortState
-	// Err is why it does not work or what it waits for; empty if it is ready.
+	// Err is why it does not work, or the thing that it waits for; empty if it is ready.
 	Err string
 }
 

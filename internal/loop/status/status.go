@@ -18,26 +18,27 @@ const (
 	Idle     State = "idle" // disabled, or not started yet
 	OK       State = "ok"
 	Warning  State = "warning" // ok, with warnings
-	Waiting  State = "waiting" // Text or Runtime says for what
+	Waiting  State = "waiting" // Text or Runtime names the cause
 	Updating State = "updating"
 	Failed   State = "failed"  // the update, the runtime or a port
-	Unknown  State = "unknown" // what runs it does not answer; Runtime says since when, and what was known
+	Unknown  State = "unknown" // the cluster or engine does not answer; Runtime has the time and the state before
 )
 
 // Well reports whether nothing is wrong, warnings aside.
 func (s State) Well() bool { return s == OK || s == Warning }
 
-// Resource is how a resource is.
+// Resource describes the state of a resource.
 type Resource struct {
 	Entry    *store.Entry[state.Resource]
 	Manifest *model.Manifest
 	Updates  *state.Update
 	State    State
-	// Text says what happens or is missing now; empty while an update runs, and where the last update says it.
+	// Text says in words why no update is running: disabled, being removed, waiting, not started. It is empty while an update runs,
+	// and if Last says enough.
 	Text   string
 	Update Update
-	// Runtime is the status of the runtime as it is known now, in words for people, and Reported as it was last reported. They differ
-	// while what runs the resource does not answer.
+	// Runtime is the status of the runtime as it is known now, in words for people, and Reported as it was last reported. They
+	// differ while the cluster, or the engine, does not answer.
 	Runtime, Reported buildcontrol.RuntimeState
 	// Last is the newest completed update; nil before the first one, and once its objects were taken down.
 	Last *state.Build
@@ -52,10 +53,11 @@ type Resource struct {
 	Pods                           Pods
 	Ports                          []Port
 	Endpoints                      []state.Endpoint
-	// Behind are the containers in which an update is still running that the others already have, of so many containers.
+	// Behind are the containers in which an update is still running that the others already have, and Of the number of all
+	// containers.
 	Behind []state.Behind
 	Of     int
-	// Drift is what others have changed, unless an update is running.
+	// Drift describes the changes of others, unless an update is running.
 	Drift state.Drift
 	// Relapse is the container of a crash loop that runs again at the moment; nil if there is none.
 	Relapse *Relapse
@@ -73,12 +75,12 @@ func (r *Resource) Err() string { return cmp.Or(r.UpdateErr, r.RuntimeErr, r.Por
 // Leaving reports whether the resource is being torn down.
 func (r *Resource) Leaving() bool { return r.Entry.Phase == store.TearingDown }
 
-// Tables returns the tables that the answers depend on, those of notices apart.
+// Tables returns the tables that the answers depend on, except for notices.
 func Tables() []store.Input {
 	return append(buildcontrol.Tables(), store.Reads(state.Forwards, state.Services)...)
 }
 
-// Of returns how a resource of a view is.
+// Of returns the state of a resource of a view.
 func Of(v store.View, u state.Updating) Resource {
 	r := of(v, u)
 	if r.Blocker = BlockerOf(v, r.Manifest.Name); r.Blocker != nil {
@@ -87,7 +89,7 @@ func Of(v store.View, u state.Updating) Resource {
 	return r
 }
 
-// of returns how a resource is, regardless of how those are that it waits for.
+// of returns the state of a resource, regardless of the states of the resources that it waits for.
 func of(v store.View, u state.Updating) Resource {
 	m := &u.Value.Manifest
 	r := Resource{Entry: u.Entry, Manifest: m, Updates: u.Update, Update: UpdateOf(m, u.Update), Runtime: buildcontrol.RuntimeState{Status: buildcontrol.RuntimeNone}}
@@ -116,7 +118,7 @@ func of(v store.View, u state.Updating) Resource {
 	return r
 }
 
-// All returns how the enabled resources are, in the order of the Tiltfile.
+// All returns the states of the enabled resources, in the order of the Tiltfile.
 func All(v store.View) []Resource {
 	ordered := state.OrderedUpdates(v)
 	out := make([]Resource, len(ordered))
@@ -199,7 +201,7 @@ func (r *Resource) state() State {
 	return OK
 }
 
-// Unknown reports whether what runs the resource has stopped answering.
+// Unknown reports whether the cluster or engine that runs the resource has stopped answering.
 func (r *Resource) Unknown() bool {
 	return r.Runtime.Status == buildcontrol.RuntimeUnknown && r.Reported.Status != buildcontrol.RuntimeUnknown
 }

@@ -24,7 +24,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// answer is how something says that a resource is. Fields that it does not have are empty; they are left out of the comparison.
+// answer is the answer of one place about the state of a resource. Fields that the place does not have are empty; they are left
+// out of the comparison.
 type answer struct {
 	state, update, runtime string
 	// ready, current and failed are the answers of a wait for the conditions Ready, UpToDate and Failed.
@@ -45,7 +46,7 @@ func (a answer) fill(other answer) answer {
 	return a
 }
 
-// surfaces are the places that say how a resource is.
+// surfaces are the places that show the state of a resource.
 var surfaces = map[string]func(t *testing.T, v store.View, name string) answer{
 	"screen": func(_ *testing.T, v store.View, name string) answer {
 		for _, r := range view.Build(v, v.Snapshot.At, 0).Rows {
@@ -173,7 +174,7 @@ func with(m model.Manifest, change func(*model.Manifest)) model.Manifest {
 	return m
 }
 
-// k8s is session up with a resource that was deployed, whose pod runs, and to which more has happened.
+// k8s is session up with a resource that was deployed and whose pod runs, after some more actions.
 func k8s(m model.Manifest, more ...store.Action) *statetest.State {
 	return up(m).Deployed("a").Then(statetest.Healthy("a"), statetest.Pod("a", "p", "c1", "a:1")).Then(more...)
 }
@@ -235,7 +236,7 @@ func forward(f state.Forward) state.ForwardChanged {
 	return state.ForwardChanged{ID: "a/8080", Forward: f}
 }
 
-// gone reports that an object was deleted, which the session applies again or not.
+// gone reports that an object was deleted, and whether the session applies it again.
 func gone(uid string, again bool, reason string) state.ResourceDrifted {
 	return state.ResourceDrifted{Resource: "a", Objects: []state.ObjectDrift{{Object: model.ObjectID{Group: "apps", Kind: "Deployment", Namespace: "default", Name: "a"},
 		UID: uid, What: state.DriftDeleted, Keep: again, Reason: reason}}}
@@ -245,7 +246,7 @@ func broken(err string) func(*state.BuildCompleted) {
 	return func(b *state.BuildCompleted) { b.Mode, b.Err = "image", err }
 }
 
-// TestOneAnswer asks everything that shows a resource for the same resource in each state: all have one answer.
+// TestOneAnswer asks every place that shows a resource for the same resource in each state: all give one answer.
 func TestOneAnswer(t *testing.T) {
 	app := statetest.K8s("a", statetest.Image("a"))
 	server := with(statetest.Local("a"), func(m *model.Manifest) { m.Local.Serve = model.Cmd{Argv: []string{"serve"}} })
@@ -375,7 +376,7 @@ func TestOneAnswer(t *testing.T) {
 	}
 }
 
-// parse reads what a case wants.
+// parse reads the expected answer of a case.
 func parse(s string) answer {
 	words, err, _ := strings.Cut(s, ": ")
 	f := strings.Fields(words)

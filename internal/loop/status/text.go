@@ -52,7 +52,7 @@ func (r *Resource) text() string {
 	return "not started"
 }
 
-// leaving says what happens to a resource that is being torn down.
+// leaving says whether a resource that is being torn down comes back.
 func leaving(next *state.Resource) string {
 	switch {
 	case next == nil:

@@ -2,7 +2,7 @@ package status
 
 import "github.com/hone-dev/hone/internal/loop/state"
 
-// OfTiltfile returns how the evaluation of the Tiltfile is.
+// OfTiltfile returns the state of the evaluation of the Tiltfile.
 func OfTiltfile(t state.Tiltfile) (State, Update) {
 	switch {
 	case t.Running():
