@@ -46,19 +46,20 @@ type Said struct {
 // Watch remembers the events and the news so far. The zero value has seen nothing. It is for one goroutine.
 type Watch struct {
 	rows map[model.ManifestName]past
-	// failed and ended are events that have not been told yet.
+	// failed and ended are events that no message has reported yet.
 	failed, ended []string
 	told          time.Time // the last message
 }
 
 // past is the history of a resource, as far as it matters here.
 type past struct {
-	// settled is its last status that an update or a start does not change by itself, and since when it has it.
+	// settled is its last status that an update or a start does not change by itself; since is the time of its change to this status.
 	settled view.Status
 	since   time.Time
-	// began is the beginning of the update that is under way, maybe as a start after it; zero if there is none.
+	// began is the start of the update that is under way. It stays while the resource waits or is unknown after it; zero if there is
+	// none.
 	began time.Time
-	// known is set if its failure was told, and the user has not been here since.
+	// known is set if its failure was reported, and the user has not been here since.
 	known bool
 }
 
@@ -128,7 +129,8 @@ func (w *Watch) see(p past, seen bool, r view.Row, away bool, now time.Time) pas
 	return p
 }
 
-// message returns the next message; empty if there is none now. Failures are told at once, ends when nothing works any more.
+// message returns the next message; empty if there is none now. A failure is reported at once, the end of an update only when no
+// other update is running.
 func (w *Watch) message(working bool, now time.Time) string {
 	if w.wait(now) > 0 {
 		return ""
@@ -157,7 +159,7 @@ func (w *Watch) wait(now time.Time) time.Duration {
 	return Pause - now.Sub(w.told)
 }
 
-// Due returns after which time Look may have something to say although nothing has happened; ok is false if it will not.
+// Due returns the time after which Look may have news even if nothing happens; ok is false if it will not.
 func (w *Watch) Due(now time.Time) (d time.Duration, ok bool) {
 	if len(w.failed)+len(w.ended) == 0 {
 		return 0, false
@@ -166,7 +168,7 @@ func (w *Watch) Due(now time.Time) (d time.Duration, ok bool) {
 	return d, d > 0
 }
 
-// title returns the title of the terminal: how the session is, and its name.
+// title returns the title of the terminal: the state of the session, and its name.
 func title(v view.View, updating int) string {
 	if v.Header.Project == "" {
 		return "hone"

@@ -129,7 +129,7 @@ func TestTitleAndProgress(t *testing.T) {
 	}
 }
 
-// TestEnding: the resources of a session that ends stop one by one, which is no news.
+// TestEnding: the resources of an ending session stop one by one, which is no news.
 func TestEnding(t *testing.T) {
 	var w Watch
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -141,7 +141,7 @@ func TestEnding(t *testing.T) {
 	}
 }
 
-// TestLongMessage: a long reason does not hide how many more there are.
+// TestLongMessage: a long reason does not hide the number of further failures.
 func TestLongMessage(t *testing.T) {
 	var w Watch
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
