@@ -7,8 +7,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Chain returns a scene in which one failure has brought others: db is in a crash loop and runs again at the moment, api and web
-// crash since, e2e has failed, and lint waits.
+// Chain returns a scene in which one failure has caused others: db is in a crash loop and runs again at the moment, api and web
+// have crashed since, e2e has failed, and lint waits.
 func Chain() *Scene {
 	s := New()
 	sec := time.Second

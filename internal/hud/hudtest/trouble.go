@@ -9,7 +9,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Trouble returns a scene in which each resource is kept from running by another cause, after which it is named.
+// Trouble returns a scene in which a different cause keeps each resource from running. The resources are named after the causes.
 func Trouble() *Scene {
 	s := New()
 	names := []model.ManifestName{"compile", "deploy", "chart", "crash", "memory", "exit-0", "command", "liveness", "pull", "secret", "volume", "quota", "room", "probe", "port", "serve", "waits", "last"}
