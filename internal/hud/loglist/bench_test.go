@@ -32,7 +32,8 @@ func fill(logs *logstore.Store, lines int) {
 	}
 }
 
-// BenchmarkFilter opens filters over 2 million lines: when the first screen is there, and when all lines were looked at.
+// BenchmarkFilter opens filters over 2 million lines, and measures the time until the first screen is there, and until all lines
+// were looked at.
 func BenchmarkFilter(b *testing.B) {
 	logs := longLog(b, 2_000_000)
 	for name, typed := range map[string]string{"word": "ORDERS", "rare": "user=01234567", "expression": "/status=50[0-9] .*took=99/", "field": "status>=500"} {
@@ -67,8 +68,8 @@ func BenchmarkFilter(b *testing.B) {
 	}
 }
 
-// BenchmarkMemory lets a filter that selects everything follow 10 million lines, and reports how much more memory the second
-// half takes than the first.
+// BenchmarkMemory lets a filter that selects everything follow 10 million lines, and reports the additional memory of the second
+// half over the first.
 func BenchmarkMemory(b *testing.B) {
 	heap := func() float64 {
 		runtime.GC()
@@ -100,8 +101,8 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// BenchmarkPage reads pages of 40 items from the middle of a log of 2 million lines of 1,000 resources, most of it on disk: what a
-// frame reads after a jump, and while one scrolls on from there.
+// BenchmarkPage reads pages of 40 items from the middle of a log of 2 million lines of 1,000 resources, most of it on disk: this
+// is the reading of a frame after a jump, and while the user scrolls on from there.
 func BenchmarkPage(b *testing.B) {
 	logs, err := logstore.New(logstore.Options{Dir: b.TempDir()})
 	if err != nil {

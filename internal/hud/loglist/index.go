@@ -67,7 +67,7 @@ func (x *index) trim(resource model.ManifestName, oldest uint64) {
 	}
 }
 
-// rank returns how many of the lines have a lower number than seq.
+// rank returns the number of lines with a lower number than seq.
 func (x *index) rank(seq uint64) int {
 	n := 0
 	for _, f := range x.resources {
@@ -123,7 +123,7 @@ func (f *found) get(i int) uint64 {
 	return f.newer.get(i - f.older.n)
 }
 
-// rank returns how many numbers are below seq.
+// rank returns the number of line numbers below seq.
 func (f *found) rank(seq uint64) int {
 	if seq == 0 {
 		return 0

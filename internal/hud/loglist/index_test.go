@@ -9,8 +9,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestIndexAgainstAList compares an index with a sorted list of what was added, while lines are added at both ends and
-// trimmed.
+// TestIndexAgainstAList compares an index with a sorted list of the same lines, while lines are added at both ends and trimmed.
 func TestIndexAgainstAList(t *testing.T) {
 	for seed := range uint64(8) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -35,7 +34,7 @@ func TestIndexAgainstAList(t *testing.T) {
 				oldest := low + random.Uint64N(high-low+2)
 				x.trim(r.resource, oldest)
 				want = slices.DeleteFunc(want, func(o ref) bool { return o.resource == r.resource && o.seq < oldest })
-				low = max(low, 1) // the search goes on below: nothing there is stored any more
+				low = max(low, 1) // the search continues below: nothing there is stored any longer
 				if random.IntN(2) == 0 {
 					low = 1
 				}

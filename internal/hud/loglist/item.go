@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// completeLines bounds how many lines are read to complete an item, and how many repeats are counted.
+	// completeLines bounds the lines that are read to complete an item, and the repeats that are counted.
 	completeLines = 2000
 	// readMore is the number of lines that are read at a time for that.
 	readMore = 256
@@ -37,7 +37,8 @@ type Fold struct {
 	Repeats bool
 }
 
-// ItemsBefore returns about the last n items that begin before the line numbered seq, oldest first; fewer if there are no more.
+// ItemsBefore returns roughly the last n items that begin before the line numbered seq, oldest first; fewer if there are no more.
+// It reads back until further lines could not change these items, or completeLines more lines were read.
 func (l *List) ItemsBefore(seq uint64, n int, fold Fold) []Item {
 	if n <= 0 {
 		return nil
@@ -53,7 +54,7 @@ func (l *List) ItemsBefore(seq uint64, n int, fold Fold) []Item {
 	}
 	skip := 0
 	if !end && len(w.items) > 1 && fold.open(w.items[0]) {
-		skip = 1 // it begins before what was read
+		skip = 1 // it begins before the lines that were read
 	} else if !end && len(w.items) == 1 {
 		w.items[0].AtLeast = w.items[0].Times > 1
 	}
@@ -64,7 +65,8 @@ func (l *List) ItemsBefore(seq uint64, n int, fold Fold) []Item {
 	return w.items
 }
 
-// complete adds to items the lines from seq on that continue them. lines are those before seq.
+// complete adds to items the lines from seq on that continue them. lines are the lines before seq. It reads on until no item has
+// grown for reach lines, or completeLines lines were read.
 func (l *List) complete(lines []logstore.Line, seq uint64, fold Fold, items []Item) {
 	var own []logstore.Line
 	for budget := completeLines; budget > 0; budget -= reach {
@@ -93,14 +95,15 @@ func (l *List) complete(lines []logstore.Line, seq uint64, fold Fold, items []It
 	}
 }
 
-// ItemsAfter returns the first n items that begin after the line numbered seq, oldest first; fewer if there are no more.
+// ItemsAfter returns the first n items that begin after the line numbered seq, oldest first; fewer if there are no more. It reads
+// on until these items can no longer grow, or completeLines lines were read.
 func (l *List) ItemsAfter(seq uint64, n int, fold Fold) []Item {
 	if n <= 0 {
 		return nil
 	}
 	var lines []logstore.Line
 	if seq > 0 && seq < math.MaxUint64 {
-		lines = l.Before(seq+1, reach) // what continues one of these is no item of its own
+		lines = l.Before(seq+1, reach) // a line that continues one of these does not begin an item
 	}
 	end, at := false, seq
 	var w window
@@ -144,13 +147,13 @@ func (l *List) ItemOf(seq uint64, fold Fold) (it Item, ok bool) {
 // open reports whether an item may have begun before the lines that it was made of.
 func (f Fold) open(it Item) bool { return it.Lines[0].Continues || f.Repeats && len(it.Lines) == 1 }
 
-// reach bounds the lines of other streams between two lines of an entry.
+// reach bounds the distance of two lines of an entry, with the lines of other streams between them.
 const reach = 64
 
 // window is lines that were joined to items.
 type window struct {
 	items []Item
-	// starts and ends are which of the n lines are the first and the last one of each item.
+	// starts and ends are the indexes, among the n lines, of the first and the last line of each item.
 	starts, ends []int
 	n            int
 	last         map[stream]lastItems
@@ -225,7 +228,8 @@ func (w *window) note(from stream, level logstore.Level, at int) {
 	w.last[from] = last
 }
 
-// extend adds line i to the entry that it continues, and reports whether there is one.
+// extend adds line i to the entry that it continues, and reports whether there is one: the last item of its stream and level, or
+// if that is too far away, the last of its stream.
 func (w *window) extend(from stream, line logstore.Line, i int) bool {
 	last, ok := w.last[from]
 	if !ok {

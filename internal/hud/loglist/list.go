@@ -26,7 +26,7 @@ const (
 	expiry = time.Second
 	// followPause is the least time between two looks at new lines.
 	followPause = time.Second / 30
-	// keptLines bounds how many lines a list keeps to show them again.
+	// keptLines bounds the lines that a list keeps to show them again.
 	keptLines = 4096
 )
 
@@ -68,7 +68,7 @@ func NewLister(ctx context.Context, logs Logs, now func() time.Time) *Lister {
 // News delivers a value after a list has found more.
 func (l *Lister) News() <-chan struct{} { return l.news }
 
-// Errors returns how many messages at error level all Patterns together have learned so far.
+// Errors returns the number of messages at error level that all Patterns together have learned so far.
 func (l *Lister) Errors() uint64 { return l.errors.Load() }
 
 // Close ends all lists and waits for them.
@@ -122,8 +122,8 @@ func (l *Lister) Open(q Query, from uint64) *List {
 // Close ends the search. The lines that were found can still be read.
 func (l *List) Close() { l.cancel() }
 
-// Rest makes the list stop following the log once it has found all lines, until it is called with false: a list that nobody sees
-// need not grow. It never blocks.
+// Rest makes the list stop following the log once it has found all lines, until it is called with false: a hidden list need not
+// grow. It never blocks.
 func (l *List) Rest(on bool) {
 	if l.resting.Swap(on) && !on {
 		select {
@@ -175,7 +175,7 @@ func (l *List) run(ctx context.Context) {
 	}
 }
 
-// begin moves the start of a list of old lines to where these end.
+// begin moves the start of a list of old lines to their end.
 func (l *List) begin(ctx context.Context) {
 	limit, at := l.now().Add(-l.delay), uint64(0)
 	_ = l.logs.Scan(ctx, l.scope(), 0, math.MaxUint64, true, func(line logstore.LineRef) bool {
@@ -191,8 +191,8 @@ func (l *List) begin(ctx context.Context) {
 	l.x = newIndex(l.start)
 }
 
-// ripe returns the number of the newest line to look at, from the one that was looked at last on. Lines are about in the order of
-// their times.
+// ripe returns the number of the newest line that is old enough to look at; it starts from the last line that was looked at.
+// Lines are nearly in the order of their times.
 func (l *List) ripe(ctx context.Context, last uint64) uint64 {
 	newest := l.logs.Newest()
 	if l.delay == 0 {
@@ -304,7 +304,7 @@ func (l *List) trim() bool {
 	return l.x.n != before
 }
 
-// expire removes the lines that have become too old. The lines of a resource are about in the order of their times.
+// expire removes the lines that have become too old. The lines of a resource are nearly in the order of their times.
 func (l *List) expire() {
 	since := l.now().Add(-l.window)
 	l.mu.Lock()
@@ -348,8 +348,7 @@ func (l *List) Version() uint64 {
 	return l.version
 }
 
-// Begun reports whether the list has looked at the lines nearest to where it began: until then it is empty, whatever the log
-// contains.
+// Begun reports whether the list has looked at the lines nearest to its start: until then it is empty, whatever the log contains.
 func (l *List) Begun() bool {
 	if l.x == nil {
 		return true
@@ -359,7 +358,7 @@ func (l *List) Begun() bool {
 	return l.begun
 }
 
-// Len returns how many lines were found so far and are still stored.
+// Len returns the number of lines that were found so far and are still stored.
 func (l *List) Len() int {
 	if l.x == nil {
 		return l.logs.Count(l.filter)
@@ -369,8 +368,8 @@ func (l *List) Len() int {
 	return l.x.n
 }
 
-// Rank returns how many of the lines that were found come before the line numbered seq. ok is false if that is not known
-// without reading the log.
+// Rank returns the number of found lines before the line numbered seq. ok is false if the log would have to be read for the
+// answer.
 func (l *List) Rank(seq uint64) (n int, ok bool) {
 	if l.x == nil {
 		return 0, false
@@ -383,7 +382,7 @@ func (l *List) Rank(seq uint64) (n int, ok bool) {
 // Empty reports whether no line of the whole log passes the query.
 func (l *List) Empty() bool { return l.Len() == 0 && l.Looked() >= 1 }
 
-// Looked returns which part of the log was looked at, from 0 to 1.
+// Looked returns the part of the log that was looked at, from 0 to 1.
 func (l *List) Looked() float64 {
 	if l.x == nil {
 		return 1

@@ -110,7 +110,7 @@ func TestListFindsOldAndNewLines(t *testing.T) {
 	}
 }
 
-// TestDroppedLinesLeaveTheList: what the bounds of the log push out is no longer counted, and takes no memory.
+// TestDroppedLinesLeaveTheList: lines that the bounds of the log push out no longer count, and take no memory.
 func TestDroppedLinesLeaveTheList(t *testing.T) {
 	bubble(t, logstore.Options{MemoryPerResource: 1 << 16}, func(t *testing.T, logs *logstore.Store, lists *Lister) {
 		write(logs, "quiet", logstore.SourceRuntime, "match, and stays")
@@ -155,7 +155,7 @@ func TestItems(t *testing.T) {
 			t.Error(diff)
 		}
 		all := l.ItemsAfter(0, 10_000, fold)
-		// From wherever one goes, the items are the same.
+		// The items are the same from every starting point.
 		for i := 1; i < len(all)-1; i++ {
 			if diff := cmp.Diff(all[max(0, i-5):i], l.ItemsBefore(all[i].First, 5, fold)); diff != "" {
 				t.Fatalf("before item %d: %s", i, diff)
@@ -167,7 +167,7 @@ func TestItems(t *testing.T) {
 	})
 }
 
-// TestLongRepeatsAreBounded: however often a line repeats, no more than a bounded number of lines is read for it.
+// TestLongRepeatsAreBounded: however often a line repeats, only a bounded number of lines is read for it.
 func TestLongRepeatsAreBounded(t *testing.T) {
 	bubble(t, logstore.Options{}, func(t *testing.T, logs *logstore.Store, lists *Lister) {
 		write(logs, "api", logstore.SourceRuntime, "first")
@@ -216,7 +216,7 @@ func TestPatternsTellWhatIsNew(t *testing.T) {
 	})
 }
 
-// TestEntriesAreOneItem: the lines of a stack trace belong together, also where the reading begins in the middle of it.
+// TestEntriesAreOneItem: the lines of a stack trace belong together, even if the reading begins in the middle of it.
 func TestEntriesAreOneItem(t *testing.T) {
 	bubble(t, logstore.Options{}, func(t *testing.T, logs *logstore.Store, lists *Lister) {
 		out := logs.Logger("api", "run:1", logstore.SourceRuntime)
@@ -238,8 +238,8 @@ func TestEntriesAreOneItem(t *testing.T) {
 	})
 }
 
-// TestEntriesOfStreamsThatInterleave: the lines of an entry are one item, whatever other streams write between them, from wherever
-// one reads.
+// TestEntriesOfStreamsThatInterleave: the lines of an entry are one item, whatever other streams write between them, and wherever
+// the reading begins.
 func TestEntriesOfStreamsThatInterleave(t *testing.T) {
 	bubble(t, logstore.Options{}, func(t *testing.T, logs *logstore.Store, lists *Lister) {
 		container := func(name string) *logstore.Stream {
@@ -315,7 +315,7 @@ func lines(items []Item) (out []logstore.Line) {
 	return out
 }
 
-// TestSinceSlides: what was written too long ago leaves the list, also while nothing is written.
+// TestSinceSlides: lines that were written too long ago leave the list, even while nothing is written.
 func TestSinceSlides(t *testing.T) {
 	bubble(t, logstore.Options{}, func(t *testing.T, logs *logstore.Store, lists *Lister) {
 		l := lists.Open(query(t, "since:1m"), math.MaxUint64)
@@ -343,7 +343,7 @@ func TestSinceSlides(t *testing.T) {
 	})
 }
 
-// TestOldLinesSlideIn: with !since: lines come into the list once they are old enough, also while nothing is written.
+// TestOldLinesSlideIn: with !since: lines come into the list once they are old enough, even while nothing is written.
 func TestOldLinesSlideIn(t *testing.T) {
 	bubble(t, logstore.Options{}, func(t *testing.T, logs *logstore.Store, lists *Lister) {
 		fresh := lists.Open(query(t, "!since:2h"), math.MaxUint64)

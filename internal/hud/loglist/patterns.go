@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// keptPatterns bounds how many messages of a resource are known. A program with more of them has no messages, but data.
+	// keptPatterns bounds the messages of a resource that are known. A program with more of them writes data, not messages.
 	keptPatterns = 20_000
-	// keptErrors bounds how many first lines of errors are kept.
+	// keptErrors bounds the first lines of errors that are kept.
 	keptErrors = 200
 )
 
-// Patterns knows when each message of a resource's runtime log was seen first, so that messages that are new since an update can be
-// told. It is safe for use by several goroutines.
+// Patterns knows the line in which each message of a resource's runtime log was seen first, and so which messages are new since
+// an update. It is safe for use by several goroutines.
 type Patterns struct {
 	logs   Logs
 	filter logstore.Filter
@@ -116,8 +116,8 @@ func (p *Patterns) New(line logstore.Line, since uint64) bool {
 	return ok && first >= since
 }
 
-// NewError returns the first line of an error whose message was never seen before the line numbered since, and how many such
-// messages there are.
+// NewError returns the first line of an error whose message was never seen before the line numbered since, and the number of such
+// messages.
 func (p *Patterns) NewError(since uint64) (line logstore.Line, n int) {
 	p.mu.Lock()
 	var seq uint64

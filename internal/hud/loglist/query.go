@@ -17,7 +17,7 @@ type Query struct {
 	Sources []logstore.Source
 	// MinLevel omits lines of a lower level.
 	MinLevel logstore.Level
-	// Typed is what the user typed.
+	// Typed is the query that the user typed.
 	Typed logquery.Query
 }
 

@@ -76,7 +76,7 @@ func (r *run) decode(at int) {
 // from returns the index of the first number that is at least seq in a rising run, or at most seq in a falling one.
 func (r *run) from(seq uint64) int {
 	reached := func(is uint64) bool { return !r.falls && is >= seq || r.falls && is <= seq }
-	// The chunk before the first one that begins there may hold the number.
+	// The number may also be in the chunk before the first one that begins at seq or beyond.
 	k := sort.Search(len(r.chunks), func(k int) bool { return reached(r.chunks[k].first) })
 	if k > 0 {
 		k--
@@ -125,7 +125,7 @@ func (r *run) cut(n int) {
 	}
 }
 
-// bytes returns about how much memory the run takes.
+// bytes returns the approximate memory that the run takes.
 func (r *run) bytes() int {
 	n := 8 * cap(r.decoded)
 	for _, c := range r.chunks {
