@@ -11,28 +11,28 @@ import (
 )
 
 const (
-	// glanceTime is the minimum time between two readings of the output's size. It bounds the cost of lines that are not
-	// shown cost.
+	// glanceTime is the minimum time between two readings of the output's size. It bounds the cost of lines that are not shown.
 	glanceTime = time.Second
-	// quietTime is after how long a pause a new line counts as activity. Programs that write all the time would be marked all
-	// the time.
+	// quietTime is the length of a pause after which a new line counts as activity. Programs that write all the time would be marked
+	// all the time.
 	quietTime = time.Minute
-	// steadyMinutes is in how many minutes, one after another, a program must have written for its silence to mean something.
-	// silentTime is after how long it counts as silent, and usualTime after how long silence is its usual state.
+	// steadyMinutes is the number of minutes, one after another, in which a program must have written for its silence to mean
+	// something. silentTime is the pause after which it counts as silent, and usualTime the pause after which silence counts as its
+	// normal state.
 	steadyMinutes = 5
 	silentTime    = 2 * time.Minute
 	usualTime     = time.Hour
 )
 
-// activity knows which programs have written something that the user has not seen, and which have fallen silent. It is safe for
-// use by several goroutines.
+// activity knows the programs that have written something that the user has not seen, and the programs that have fallen silent.
+// It is safe for use by several goroutines.
 type activity struct {
 	logs Logs
 
 	mu      sync.Mutex
 	outputs map[model.ManifestName]*output
 	volumes []logstore.Volume
-	looked  time.Time // zero before the first look: what was written until then counts as seen
+	looked  time.Time // zero before the first look: earlier output counts as seen
 	shown   []model.ManifestName
 }
 
@@ -50,8 +50,8 @@ func newActivity(logs Logs) *activity {
 	return &activity{logs: logs, outputs: map[model.ManifestName]*output{}}
 }
 
-// look takes in what was written since the last look, and reports whether a badge changes. It returns when to look again at
-// the latest, unless lines are stored before then; zero for never.
+// look reads the output since the last look, and reports whether a badge changes. It returns the latest time for the next look,
+// unless lines are stored before then; zero for never.
 func (a *activity) look(now time.Time) (changed bool, next time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -100,7 +100,7 @@ func (o *output) take(v logstore.Volume, now time.Time, shown bool) {
 	o.volume, o.last, o.minute = v, now, minute
 }
 
-// minutesSilent returns for how many whole minutes a program has been silent that used to write; 0 if it is not silent.
+// minutesSilent returns the whole minutes for which a program that used to write has been silent; 0 if it is not silent.
 func (o *output) minutesSilent(now time.Time) int {
 	since := now.Sub(o.last)
 	if o.steady >= steadyMinutes && since >= usualTime {
@@ -112,7 +112,7 @@ func (o *output) minutesSilent(now time.Time) int {
 	return int(since / time.Minute)
 }
 
-// changes returns when the silence begins, or is a minute longer; zero for never.
+// changes returns the time at which the silence begins, or is a minute longer; zero for never.
 func (o *output) changes() time.Time {
 	switch {
 	case o.steady < steadyMinutes:
@@ -123,7 +123,7 @@ func (o *output) changes() time.Time {
 	return o.last.Add(time.Duration(o.silent+1) * time.Minute)
 }
 
-// annotate says in rows which programs have fallen silent. Silence means something only while the program should run, and
+// annotate marks the rows of programs that have fallen silent. Silence means something only while the program should run, and
 // from the end of its last update on.
 func (a *activity) annotate(rows []view.Row) {
 	a.mu.Lock()
@@ -141,7 +141,7 @@ func (a *activity) annotate(rows []view.Row) {
 	}
 }
 
-// see tells which resources the user looks at.
+// see notes the resources that the user looks at.
 func (a *activity) see(names []model.ManifestName) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

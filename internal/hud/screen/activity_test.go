@@ -27,7 +27,7 @@ func (v volumes) Volumes(_ logstore.Source, to []logstore.Volume) []logstore.Vol
 	return to
 }
 
-// TestActivity plays what a program writes: each step is a time after the start, what is written or looked at then, and the
+// TestActivity plays the output of a program: each step is a time after the start, an action of the program or the user, and the
 // badge after it.
 func TestActivity(t *testing.T) {
 	steady := "0s line; 60s line; 120s line; 180s line; 240s line; "
@@ -93,7 +93,7 @@ func TestActivity(t *testing.T) {
 					t.Fatalf("unknown step %q", step)
 				}
 				v.of["web"] = web
-				before := shown() // what the user or the session did shows without a look
+				before := shown() // actions of the user or the session show without a look
 				if changed, _ := a.look(now); changed != (shown() != before) {
 					t.Errorf("%s: a look says that something changed: %v; before %q, now %q", step, changed, before, shown())
 				}
@@ -132,7 +132,7 @@ func TestUnseenErrorsAreMarked(t *testing.T) {
 	})
 }
 
-// TestSilenceIsShown lets web write every minute, and then no more.
+// TestSilenceIsShown lets web write every minute, and then stop.
 func TestSilenceIsShown(t *testing.T) {
 	play(t, func(t *testing.T, d *driver) {
 		still := d.view(hudtest.ShopTime)
@@ -140,7 +140,7 @@ func TestSilenceIsShown(t *testing.T) {
 		still.View.Refresh = time.Hour
 		d.view = func(time.Time) Frame { return still }
 		d.changed <- struct{}{}
-		d.after(2 * glanceTime) // what was there before the first glance counts as seen
+		d.after(2 * glanceTime) // lines before the first glance count as seen
 		for range steadyMinutes {
 			d.logs.Append(logstore.Entry{Resource: "web", Source: logstore.SourceRuntime, Level: logstore.LevelInfo, Text: "GET /healthz"})
 			d.after(time.Minute)

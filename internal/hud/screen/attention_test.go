@@ -14,7 +14,7 @@ import (
 )
 
 // TestAnnouncements lets a resource fail while the terminal has the focus, does not have it, or was never asked about it, in
-// terminals of several kinds, and looks at what they get.
+// terminals of several kinds, and checks the announcements.
 func TestAnnouncements(t *testing.T) {
 	const (
 		busy, cleared = "\x1b]9;4;3\x1b\\", "\x1b]9;4;0\x1b\\"
@@ -109,7 +109,7 @@ func TestAnnouncements(t *testing.T) {
 	}
 }
 
-// TestOtherScreens shows where the other screens of the session are, and tells them where this one is.
+// TestOtherScreens shows the selections of the session's other screens, and tells them the selection of this one.
 func TestOtherScreens(t *testing.T) {
 	var moved []model.ManifestName
 	others := []model.ManifestName{"web"}

@@ -58,7 +58,7 @@ func BenchmarkDraw(b *testing.B) {
 	}
 }
 
-// counted is a terminal of the xterm kind that counts what is written to it.
+// counted is a terminal of the xterm kind that counts the bytes that are written to it.
 type counted struct {
 	written atomic.Int64
 	stopped chan struct{}
@@ -86,7 +86,7 @@ func (c *counted) WindowSize() (tcell.WindowSize, error) {
 	return tcell.WindowSize{Width: 140, Height: 40}, nil
 }
 
-// seen is a terminal that tells which row is marked as soon as it is drawn.
+// seen is a terminal that reports the marked row as soon as it is drawn.
 type seen struct {
 	simulated
 	marks chan int
@@ -147,8 +147,8 @@ func showOn(b *testing.B, term Terminal, logs *logstore.Store, frame Frame, chan
 	}
 }
 
-// BenchmarkKeys measures from a key to the screen that shows its effect, with 1,000 resources, 50,000 lines a second, and a
-// filter over the log.
+// BenchmarkKeys measures the time from a key to the screen that shows its effect, with 1,000 resources, 50,000 lines a second,
+// and a filter over the log.
 func BenchmarkKeys(b *testing.B) {
 	logs, err := logstore.New(logstore.Options{Dir: b.TempDir()})
 	if err != nil {
@@ -183,7 +183,7 @@ func BenchmarkKeys(b *testing.B) {
 	for i := range max(b.N, 100) {
 		if i%10 == 0 {
 			select {
-			case changed <- struct{}{}: // the session goes on as well
+			case changed <- struct{}{}: // the session continues as well
 			default:
 			}
 		}
@@ -191,7 +191,7 @@ func BenchmarkKeys(b *testing.B) {
 		if i%2 == 1 {
 			key, want = 'k', 3
 		}
-		select { // what was drawn before
+		select { // earlier drawings
 		case <-term.marks:
 		default:
 		}
@@ -215,8 +215,8 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkIdle measures how often the screen of 1,000 resources wakes up the process while nothing happens and no age that it
-// shows changes: the times per second that a thread gives up the processor, more than without a screen.
+// BenchmarkIdle measures the wake-ups of the process by the screen of 1,000 resources while nothing happens and no shown age
+// changes: the times per second that a thread gives up the processor, beyond those without a screen.
 func BenchmarkIdle(b *testing.B) {
 	const measured = 10 * time.Second
 	still := thousand()
@@ -258,9 +258,10 @@ func BenchmarkIdle(b *testing.B) {
 	}
 }
 
-// BenchmarkFlood measures what the screen adds to a flood of 20,000 lines a second: the processor time in percent of one
-// processor and the bytes to the terminal, while it shows the log of a quiet resource, and while it shows the flood. The flood
-// itself takes about 40 percent, so the figure is the median of several differences, each to the time before and the time after.
+// BenchmarkFlood measures the additional cost of the screen in a flood of 20,000 lines a second: the processor time in percent of
+// one processor and the bytes to the terminal, while it shows the log of a quiet resource, and while it shows the flood. The
+// flood itself takes about 40 percent, so the figure is the median of several differences, each to the time before and the time
+// after.
 func BenchmarkFlood(b *testing.B) {
 	const measured, rounds = 3 * time.Second, 7
 	for _, bb := range []struct {
@@ -365,9 +366,8 @@ func (s *slow) Write(p []byte) (int, error) {
 	return s.counted.Write(p)
 }
 
-// BenchmarkSlowLine shows a flood of 20,000 lines a second over a line of 20 kB/s: frames and bytes a second, and how far the
-// terminal is behind at worst, which is how long a key waits for its effect. Without answers of the terminal it falls ever
-// farther behind.
+// BenchmarkSlowLine shows a flood of 20,000 lines a second over a line of 20 kB/s: frames and bytes a second, and the terminal's
+// greatest delay, which is also the delay of a key's effect. Without answers of the terminal, the delay grows forever.
 func BenchmarkSlowLine(b *testing.B) {
 	const rate, measured = 20_000, 4 * time.Second
 	for _, bb := range []struct {

@@ -85,8 +85,8 @@ func (v *cardView) point(g gesture) *verb {
 	return nil
 }
 
-// index returns the place of the card among the cards of the frame: of that which explains the failure now, if it was found to come
-// from another one; -1 if the failure is gone.
+// index returns the index of the card among the cards of the frame. If the failure has turned out to be a consequence, it is the
+// index of the card that explains it now; -1 if the failure is gone.
 func (v *cardView) index() int {
 	by := -1
 	for i, c := range v.ui.frame.View.Cards {
@@ -100,9 +100,9 @@ func (v *cardView) index() int {
 	return by
 }
 
-// nextError shows the next or the previous error, and selects its resource. Errors are the cards of what is failing, then the
-// error lines that the last updates of the other resources have brought, which are shown once, in the log. From the table, it
-// begins with the card of the selected resource, or else the first after it.
+// nextError shows the next or the previous error, and selects its resource. The errors are the cards of the present failures,
+// then the error lines that the last updates of the other resources have brought, which are shown once, in the log. From the
+// table, it begins with the card of the selected resource, or else the first after it.
 func (u *ui) nextError(direction int) {
 	cards := u.frame.View.Cards
 	v, open := u.top().(*cardView)
@@ -156,8 +156,8 @@ func (u *ui) showCard(c view.Card) {
 	u.push(&cardView{ui: u, resource: c.Resource, aspect: c.Aspect})
 }
 
-// showOrAwait shows the new error of a resource in the log. A resource whose update is not over yet is about to fail or to become
-// well: its card is awaited first, and the log is left as it is.
+// showOrAwait shows the new error of a resource in the log. While the update of the resource is not over, it may still fail or
+// recover: its card is awaited first, and the log is left as it is.
 func (u *ui) showOrAwait(name model.ManifestName) {
 	for _, r := range u.frame.View.Rows {
 		if r.Name == name && !r.Settled() {
@@ -169,8 +169,8 @@ func (u *ui) showOrAwait(name model.ManifestName) {
 	u.showNewError(name)
 }
 
-// bringCard shows the card of a failure that the user has asked for before it was known: a program says why it fails a moment
-// before it is known to fail. If it does not fail, its error is shown in the log, unless that has been done. Any key ends the wish.
+// bringCard shows the card of a failure that the user asked for before hone knew the failure: a program names the cause a moment
+// before it fails. If it does not fail, its error is shown in the log, unless that has been done. Any key ends the wish.
 func (u *ui) bringCard(now time.Time) {
 	if u.wanted == "" {
 		return
@@ -193,8 +193,8 @@ func (u *ui) bringCard(now time.Time) {
 	}
 }
 
-// nearestCard returns the card to show first: the selected resource's, or one of a resource that it waits for, if it was not just shown,
-// else the next one in the order of the cards.
+// nearestCard returns the index of the card to show first: the card of the selected resource, or of a resource that it waits for,
+// if that was not just shown, else the next one in the order of the cards.
 func (u *ui) nearestCard(direction int) int {
 	cards := u.frame.View.Cards
 	if r := u.selected(); r != nil {
@@ -267,7 +267,7 @@ func (u *ui) cardDetails() {
 // excerptTime is the age at which an excerpt of a log is read again.
 const excerptTime = 500 * time.Millisecond
 
-// mostExcerpts bounds of how many cards the lines are kept.
+// mostExcerpts bounds the cards whose lines are kept.
 const mostExcerpts = 64
 
 // excerpt is the lines that matter of a card, as they were read last.
@@ -339,8 +339,8 @@ func readExcerpt(c *view.Card, logs Logs) []string {
 	return out
 }
 
-// partOf returns the part of an update's log that can tell why it failed. The session's last word about it is what the card says
-// anyway.
+// partOf returns the part of an update's log that can tell why it failed, without the session's own final message, which the card
+// shows anyway.
 func partOf(lines []logstore.Line, part view.LogPart) []logstore.Line {
 	if part == view.WholeLog {
 		return lines
@@ -418,14 +418,14 @@ func (v *cardView) content(c *view.Card) []view.Line {
 	return lines
 }
 
-// mostConsequences bounds how many failures that come from another one its card names.
+// mostConsequences bounds the consequences of a failure that its card names.
 const mostConsequences = 5
 
-// chainRings and chainNames bound how much of a chain of waiting resources a card names.
+// chainRings and chainNames bound the part of a chain of waiting resources that a card names.
 const chainRings, chainNames = 6, 4
 
-// chain says who has failed and who waits because of a failure, from the place in the source where it begins, if the program or the compiler names
-// it: "App.tsx:41 → shop-ui → e2e".
+// chain describes the chain of a failure: the place in the source where it begins, if the program or the compiler names it, the
+// failed resources, and the resources that wait for them: "App.tsx:41 → shop-ui → e2e".
 func (v *cardView) chain(c *view.Card, excerpt []string) string {
 	parts := []string{joined(append([]model.ManifestName{c.Resource}, c.Also...), ", ")}
 	if p, ok := v.ui.placeOf(c, excerpt); ok {

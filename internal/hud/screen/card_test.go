@@ -63,7 +63,8 @@ func TestCards(t *testing.T) {
 	})
 }
 
-// TestCardOfARunWhoseLinesHaveAnotherSpan shows what a container wrote whose first two runs were over before its log was opened.
+// TestCardOfARunWhoseLinesHaveAnotherSpan shows the output of a container whose first two runs were over before its log was
+// opened.
 func TestCardOfARunWhoseLinesHaveAnotherSpan(t *testing.T) {
 	play(t, func(_ *testing.T, d *driver) {
 		began := time.Now().Truncate(time.Second)
@@ -130,8 +131,8 @@ func TestRunsOfAContainer(t *testing.T) {
 	})
 }
 
-// TestErrorBeforeTheRowHasTurned asks for the error of a resource whose update is not over yet: the log stays as it is until it is
-// known whether the resource fails.
+// TestErrorBeforeTheRowHasTurned asks for the error of a resource whose update is not over yet: the log does not change until
+// hone knows whether the resource fails.
 func TestErrorBeforeTheRowHasTurned(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -173,7 +174,7 @@ func TestErrorBeforeTheRowHasTurned(t *testing.T) {
 	}
 }
 
-// TestLinesOfACard shows only the lines that can tell why, and the place where it begins.
+// TestLinesOfACard shows only the lines that can tell why, and the place where the failure begins.
 func TestLinesOfACard(t *testing.T) {
 	write := func(d *driver, level logstore.Level, texts ...string) {
 		for _, s := range texts {
@@ -236,8 +237,8 @@ func TestCardOfWhatAResourceWaitsFor(t *testing.T) {
 	})
 }
 
-// TestCardOfAConsequence: what failed because something else did has no card of its own either. A card that is open when that is found
-// becomes that of the cause.
+// TestCardOfAConsequence: a failure that another one has caused has no card of its own either. Its card, if it is open when that
+// is found, becomes the card of the cause.
 func TestCardOfAConsequence(t *testing.T) {
 	play(t, func(_ *testing.T, d *driver) {
 		crash := func(name model.ManifestName) view.Card {
@@ -261,7 +262,7 @@ func TestCardOfAConsequence(t *testing.T) {
 	})
 }
 
-// located makes a file that of every name in the output.
+// located maps every name in the output to a file.
 func located(d *driver, file string) {
 	before := d.view
 	d.view = func(now time.Time) Frame {

@@ -209,7 +209,7 @@ func (d dress) on(b background) theme {
 		b = darkBackground
 	case settings.Light:
 		b = lightBackground
-	default: // what the terminal says
+	default: // as the terminal says
 	}
 	t.background = b
 	t.noColor = t.noColor || d.shown == 0 // tcell would reverse dark colours

@@ -75,8 +75,8 @@ func TestContrast(t *testing.T) {
 var tones = map[view.Tone]string{view.Plain: "plain", view.Good: "good", view.Bad: "bad", view.Warn: "warn", view.Accent: "accent",
 	view.Dim: "dim", view.Strong: "strong"}
 
-// The simulations of how colours look without red cones (protanopia) and without green ones (deuteranopia), for linear RGB:
-// Machado, Oliveira, Fernandes, "A Physiologically-based Model for Simulation of Color Vision Deficiency", 2009.
+// The simulations of colour vision without red cones (protanopia) and without green ones (deuteranopia), for linear RGB: Machado,
+// Oliveira, Fernandes, "A Physiologically-based Model for Simulation of Color Vision Deficiency", 2009.
 var blindness = map[string][3][3]float64{
 	"protanopia":   {{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}},
 	"deuteranopia": {{0.367322, 0.860646, -0.227968}, {0.280085, 0.672501, 0.047413}, {-0.011820, 0.042940, 0.968881}},
@@ -95,11 +95,11 @@ func seenWith(m [3][3]float64, c tcell.Color) colorful.Color {
 	return colorful.LinearRgb(out[0], out[1], out[2]).Clamped()
 }
 
-// apart is the least difference of two colours that mean different things, in units of CIEDE2000. One is what an eye can just
-// tell when colours touch.
+// apart is the least difference of two colours that mean different things, in units of CIEDE2000. An eye can just distinguish
+// touching colours that differ by one unit.
 const apart = 12
 
-// closest returns the two statuses whose colours differ least, and by how much.
+// closest returns the two statuses whose colours differ least, and their difference.
 func closest(c *colours, m [3][3]float64) (least float64, pair string) {
 	least = 1000
 	statuses := []view.Tone{view.Good, view.Bad, view.Warn, view.Accent}
@@ -115,8 +115,8 @@ func closest(c *colours, m [3][3]float64) (least float64, pair string) {
 	return least, pair
 }
 
-// TestColorBlind: the colours of the statuses stay apart for people who do not tell red from green. Those of the other themes
-// do not, which shows that the simulation can fail.
+// TestColorBlind: the colours of the statuses stay apart for people who cannot distinguish red from green. The colours of the
+// other themes do not, which shows that the simulation can fail.
 func TestColorBlind(t *testing.T) {
 	for name, m := range blindness {
 		for _, shown := range []int{8, 16, 256, 1 << 24} {
@@ -179,7 +179,7 @@ type coloured struct {
 
 func (c coloured) Colors() int { return c.shown }
 
-// TestThemes compares what is drawn with goldens that show the styles.
+// TestThemes compares drawings with goldens that show the styles.
 func TestThemes(t *testing.T) {
 	for _, look := range []struct {
 		name    string
@@ -227,7 +227,7 @@ func TestThemes(t *testing.T) {
 	}
 }
 
-// styled is what the terminal shows, and below each line its styles: a letter for each column, which a legend explains.
+// styled is the text on the terminal, with the styles below each line: a letter for each column, which a legend explains.
 func (d *driver) styled() string {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 	cells, width, height := d.term.GetContents()

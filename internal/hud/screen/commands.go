@@ -64,7 +64,7 @@ func (u *ui) showOutput(c settings.Command, out string, err error) {
 	u.push(newReader(u, c.Name, func(int) []view.Cell { return cells }))
 }
 
-// mostLine bounds the line of the log that a command is told, in bytes. The systems bound the environment of a program.
+// mostLine bounds the line of the log that a command gets, in bytes. The systems bound the environment of a program.
 const mostLine = 8 << 10
 
 // facts are the variables in the environment of the user's commands, named in settings.Facts.

@@ -98,8 +98,8 @@ func (u *ui) gather(read func(ctx context.Context) (s string, n int, whole bool)
 // countOf is a number of lines in a message.
 func countOf(n int) string { return grouped(n) + " " + lines(n) }
 
-// copy puts a text into the clipboards of the terminal and of the desktop, and says which of them have it. what says what the
-// text is, and whole is false if there would be more.
+// copy puts a text into the clipboards of the terminal and of the desktop, and tells the user which of them have it, in a message
+// about the text (what). whole is false if the text is only a part.
 func (u *ui) copy(s, what string, whole bool) {
 	if s == "" {
 		u.say("there are no lines to copy")

@@ -28,7 +28,7 @@ func TestTabsOfDetails(t *testing.T) {
 	})
 }
 
-// TestDetailsLeadOn: Enter goes where a line leads, or shows what it hides.
+// TestDetailsLeadOn: Enter follows a line that leads somewhere, or unfolds one.
 func TestDetailsLeadOn(t *testing.T) {
 	play(t, func(t *testing.T, d *driver) {
 		lines := []view.Line{

@@ -87,7 +87,7 @@ type driver struct {
 	err     error
 }
 
-// shop is what the screen shows in most tests.
+// shop is the snapshot that the screen shows in most tests.
 func shop(t *testing.T) store.View { return hudtest.Shop().View(t.Context()) }
 
 // start shows a snapshot and the logs of the shop.
@@ -133,7 +133,7 @@ func start(t *testing.T, v store.View, term simulated, change ...func(*driver, *
 	return d
 }
 
-// stop ends the screen and returns what Run returned.
+// stop ends the screen and returns the error of Run.
 func (d *driver) stop() error {
 	d.cancel()
 	<-d.done
@@ -186,7 +186,7 @@ func (d *driver) after(pause time.Duration) {
 	synctest.Wait()
 }
 
-// text is what the terminal shows.
+// text is the text on the terminal.
 func (d *driver) text() string {
 	cells, width, height := d.term.GetContents()
 	defer d.term.GetContents() // its lock orders this reading before the next drawing
@@ -205,7 +205,7 @@ func (d *driver) text() string {
 
 func runesWidth(r []rune) int { return (view.Cell{{Text: string(r)}}).Width() }
 
-// still replaces every step of the spinner by its first: which step a golden shows depends on the order of goroutines.
+// still replaces every step of the spinner by its first, because the step in a golden would depend on the order of goroutines.
 var still = func() *strings.Replacer {
 	var pairs []string
 	for _, frame := range spinner {
@@ -327,5 +327,5 @@ func (d *driver) reversed(text string) bool {
 	return true
 }
 
-// copied returns what was copied last.
+// copied returns the text that was copied last.
 func (d *driver) copied() string { return string(d.term.GetClipboardData()) }

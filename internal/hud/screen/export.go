@@ -20,21 +20,21 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Programs are the user's own programs. Those for text take over the terminal until they have ended. A nil function means that
-// it cannot be done.
+// Programs are the user's own programs. Programs for text take over the terminal until they have ended. A nil function means that
+// there is no such program.
 type Programs struct {
 	// Edit opens a file in the editor, at a line unless that is 0.
 	Edit func(ctx context.Context, path string, line int) error
 	// Page shows a file page by page.
 	Page func(ctx context.Context, path string) error
-	// Run runs a command of the user's own, with variables added to its environment. One that does not need the terminal is
+	// Run runs a command of the user's own, with variables added to its environment. A command that does not need the terminal is
 	// called away from the drawing, and its output is returned.
 	Run func(ctx context.Context, c settings.Command, env []string) (output string, err error)
 	// Shell runs a shell where a resource runs: in a container of a pod, or, if both are empty, in the folder of the resource.
 	Shell func(ctx context.Context, resource, pod, container string) error
 }
 
-// pagedLines bounds how many lines a pager gets.
+// pagedLines bounds the lines that a pager gets.
 const pagedLines = 500_000
 
 // askSave asks for a file and saves all lines that are shown to it.

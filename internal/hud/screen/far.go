@@ -108,8 +108,7 @@ func (t *farTTY) Start() error {
 // Stop implements tcell.Tty.
 func (*farTTY) Stop() error { return nil }
 
-// Drain implements tcell.Tty. The screen is about to be suspended, or to end: then nothing may wait long for the client from
-// now on.
+// Drain implements tcell.Tty. The screen is about to be suspended or to end: from now on, nothing may wait long for the client.
 func (t *farTTY) Drain() error {
 	if drained := t.suspension(nil); drained != nil {
 		close(drained)

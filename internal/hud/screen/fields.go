@@ -31,7 +31,7 @@ func (m fieldMode) String() string {
 const (
 	// mostMessage and mostValue bound the widths of columns.
 	mostMessage, mostValue = 48, 28
-	// mostColumns bounds how many fields have a column.
+	// mostColumns bounds the fields that have a column.
 	mostColumns = 24
 )
 
@@ -44,7 +44,7 @@ type fieldColumns struct {
 	message int
 	order   []string
 	widths  map[string]int
-	// wide is since when no line that was shown has needed the present width of a column; the message has the key "".
+	// wide has the time since which no shown line has needed the present width of a column; the message has the key "".
 	wide map[string]time.Time
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // finder finds text in the log without hiding other lines. Its matches are a list of their own, which is built while the user
-// goes on.
+// continues.
 type finder struct {
 	found   logquery.Query
 	matches *loglist.List
@@ -21,7 +21,7 @@ type finder struct {
 	either bool // the step may turn around: it is the first one
 }
 
-// find begins a new search from where the user is; empty terms end the one before.
+// find begins a new search from the user's position; empty terms end the search.
 func (p *logPane) find(terms logquery.Query) {
 	p.stopFinding()
 	p.found = terms
@@ -46,7 +46,7 @@ type finding struct {
 	cursor uint64
 }
 
-// resume goes back to where the user was.
+// resume goes back to the user's position before the search.
 func (p *logPane) resume(f finding) {
 	p.follow, p.cursor = f.follow, f.cursor
 	if !f.follow {
@@ -55,7 +55,7 @@ func (p *logPane) resume(f finding) {
 	p.read()
 }
 
-// askFind asks for a text, and goes to the nearest match after each letter. Esc goes back to where the user was.
+// askFind asks for a text, and goes to the nearest match after each letter. Esc goes back to the position before the search.
 func (u *ui) askFind() {
 	p := u.log
 	before := finding{p.found, p.follow, p.top, p.cursor}
@@ -64,7 +64,7 @@ func (u *ui) askFind() {
 		if err != nil {
 			return err
 		}
-		p.resume(before) // each letter searches from where the user was
+		p.resume(before) // each letter searches from the same position
 		p.find(terms)
 		return nil
 	}
@@ -177,10 +177,11 @@ func (f *finder) match(direction int) (seq uint64, known bool) {
 	if !f.matches.Reaches(from, to) {
 		return 0, false
 	}
-	return near(), true // once more: the search may have gone on in between
+	return near(), true // once more: the search may have continued in between
 }
 
-// findState says where among the matches the user is, and how much of the log was looked at: "3 of 120", "12 so far, 40 %".
+// findState describes the user's position among the matches, and the part of the log that was looked at: "3 of 120", "12 so far,
+// 40 %".
 func (p *logPane) findState() string {
 	n := p.matches.Len()
 	if looked := p.matches.Looked(); looked < 1 {

@@ -14,7 +14,7 @@ func (d *driver) write(resource, text string) {
 	d.logs.Append(logstore.Entry{Resource: resourceName(resource), Source: logstore.SourceRuntime, Level: logstore.LevelInfo, Text: text})
 }
 
-// TestFindSeesThroughColours: it finds what is seen, not what is stored.
+// TestFindSeesThroughColours: it finds text as it is seen, not as it is stored.
 func TestFindSeesThroughColours(t *testing.T) {
 	play(t, func(t *testing.T, d *driver) {
 		d.write("api", "one \x1b[31mcon\x1b[1mnect\x1b[0mion refused")
@@ -63,7 +63,7 @@ func TestFindBeginsWhereTheUserIs(t *testing.T) {
 	})
 }
 
-// TestFindGoesRoundAtFirstOnly: a new search also looks behind the user; n and N stop at the ends.
+// TestFindGoesRoundAtFirstOnly: a new search also looks before the user's position; n and N stop at the ends.
 func TestFindGoesRoundAtFirstOnly(t *testing.T) {
 	play(t, func(_ *testing.T, d *driver) {
 		for i := range 500 {
@@ -90,7 +90,7 @@ func TestFindByExpression(t *testing.T) {
 	})
 }
 
-// TestMatchNearTheEnd: the pane stays full, so that what is before the match is seen as well.
+// TestMatchNearTheEnd: the pane stays full, so that the lines before the match are seen as well.
 func TestMatchNearTheEnd(t *testing.T) {
 	play(t, func(_ *testing.T, d *driver) {
 		d.manyLines("api", 1, 300)
@@ -102,8 +102,8 @@ func TestMatchNearTheEnd(t *testing.T) {
 	})
 }
 
-// TestFindWhileTyping: each letter goes to the nearest match, Esc goes back to where the user was, and what is not found yet is no
-// news until Enter.
+// TestFindWhileTyping: each letter goes to the nearest match, Esc goes back to the position before the search, and a missing
+// match is no news until Enter.
 func TestFindWhileTyping(t *testing.T) {
 	play(t, func(t *testing.T, d *driver) {
 		for i := range 200 {

@@ -11,8 +11,7 @@ import (
 // hint is a verb in the footer, in the words of the place where the footer is.
 type hint struct{ verb, says string }
 
-// footers are the verbs that matter most in each place, the first one most. Others that have a hint of their own follow as far as
-// there is room.
+// footers are the most important verbs of each place, in this order. Other verbs with a hint follow as far as there is room.
 var footers = map[place][]hint{
 	inTable: {{"details", "details"}, {"restore", "restore"}, {"accept", "accept"}, {"trigger", "trigger"}, {"next-error", "next error"}, {"restart", "restart"}, {"why", "why"}, {"filter", "filter"}, {"switch", "log"},
 		{"all", "all/one"}, {"browser", "browser"}, {"enable-or-disable", "disable"}, {"find", "find"}, {"pause", "pause all"}},

@@ -20,7 +20,7 @@ func TestFooterNamesVerbsThatWork(t *testing.T) {
 	}
 }
 
-// TestFooter names in each place first what matters there, in any width, and cuts no hint.
+// TestFooter checks that the footer names the most important verbs of each place first, at any width, and cuts no hint.
 func TestFooter(t *testing.T) {
 	for _, tt := range []struct {
 		keys, want string

@@ -6,8 +6,8 @@ import (
 	"github.com/hone-dev/hone/internal/hud/text"
 )
 
-// Programs choose their colours for the background of another terminal than the user's. Where hone knows the background, it moves those
-// that cannot be read on it to the nearest that can, in the same hue.
+// Programs choose their colours for a background that the user's terminal may not have. Where hone knows the background, it
+// replaces colours that are unreadable on it by the nearest readable colour of the same hue.
 
 // look is a colour of the terminal's own sixteen, which may be faint.
 type look struct {
@@ -15,8 +15,8 @@ type look struct {
 	dim   bool
 }
 
-// moved are the ones of the terminal's own sixteen colours that cannot be read on a background, and what is shown instead. How a
-// terminal shows the sixteen is its user's choice; these are close to the background in nearly all.
+// moved maps the colours of the terminal's own sixteen that cannot be read on a background to their replacements. The user
+// chooses how a terminal shows the sixteen, but in nearly all terminals these are close to the background.
 var moved = map[background]map[uint8]look{
 	darkBackground:  {0: {tcell.ColorDefault, true}, 4: {tcell.PaletteColor(12), false}, 8: {tcell.ColorDefault, true}},
 	lightBackground: {7: {tcell.ColorDefault, true}, 10: {tcell.PaletteColor(2), false}, 11: {tcell.PaletteColor(3), false}, 14: {tcell.PaletteColor(6), false}, 15: {tcell.ColorDefault, false}},
@@ -33,7 +33,7 @@ func (t theme) foreign(s text.Style) tcell.Style {
 	return out.Foreground(fg.color).Background(color(s.Bg)).Dim(s.Dim || fg.dim)
 }
 
-// readable returns the colour of a program's text, so that it can be read. On a background of the program's own, it is the program's.
+// readable returns a readable colour for a program's text. If the program also sets the background, its colour stays.
 func (t theme) readable(s text.Style) look {
 	c := color(s.Fg)
 	if t.background == unknownBackground || s.Bg.Kind != text.ColorDefault || c == tcell.ColorDefault {
@@ -48,10 +48,10 @@ func (t theme) readable(s text.Style) look {
 	return look{color: towards(t.background, c)}
 }
 
-// steps is in how many steps a colour moves to white or to black.
+// steps is the number of steps in which a colour moves to white or to black.
 const steps = 32
 
-// towards returns a colour with as little white or black in it as makes it readable on a background.
+// towards returns a colour with just enough white or black added to be readable on a background.
 func towards(b background, c tcell.Color) tcell.Color {
 	from, to := rgbOf(c), [3]float64{}
 	enough := func(l float64) bool { return l <= readableOnLight }

@@ -10,7 +10,8 @@ import (
 	"github.com/hone-dev/hone/internal/hud/text"
 )
 
-// TestColoursOfProgramsAreReadable: every colour that a program can choose is readable on the terminal's background, if that is known.
+// TestColoursOfProgramsAreReadable: every colour that a program can choose is readable on the terminal's background, if that is
+// known.
 func TestColoursOfProgramsAreReadable(t *testing.T) {
 	for _, tt := range []struct {
 		choice      settings.Theme

@@ -40,7 +40,7 @@ type field struct {
 	choice int               // of a choice
 }
 
-// fieldsOf returns the fields of inputs. Those that are hidden have a value of their own and no field.
+// fieldsOf returns the fields of inputs. Hidden inputs have a value of their own and no field.
 func fieldsOf(inputs []model.Input) []*field {
 	var fields []*field
 	for _, in := range inputs {
@@ -122,7 +122,7 @@ func (f *form) pasted(text string) {
 	}
 }
 
-// enter sends the form, after a second time where that is asked for.
+// enter sends the form, only at the second time if the form has to be confirmed.
 func (f *form) enter() {
 	if f.confirm && !f.confirmed {
 		f.confirmed = true

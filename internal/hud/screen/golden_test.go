@@ -31,7 +31,7 @@ const phase = time.Second / 2
 // drawing is a view in one of its states.
 type drawing struct {
 	name string
-	// scene is what is shown; nil for the shop.
+	// scene is the shown scene; nil for the shop.
 	scene func() *hudtest.Scene
 	// keys are typed one after the other, and play does more.
 	keys string
@@ -40,7 +40,7 @@ type drawing struct {
 	options func(o *Options)
 }
 
-// after makes a drawing wait until what was found away from the drawing is there.
+// after makes a drawing wait for results that are found away from the drawing.
 func after(d *driver) { d.after(time.Second + phase) }
 
 // starting is a session that has not read its Tiltfile yet, and empty is one whose Tiltfile declares nothing.
@@ -269,7 +269,7 @@ func TestViewsAtSizes(t *testing.T) {
 					if tt.play != nil {
 						tt.play(d)
 					}
-					d.after(2 * frameTime) // what is read away from the drawing has arrived
+					d.after(2 * frameTime) // text that is read away from the drawing has arrived
 					d.golden(name)
 					for i, l := range strings.Split(d.text(), "\n") {
 						if n := runesWidth([]rune(l)); n > size[0] {

@@ -13,7 +13,7 @@ func (u *ui) openHelp() {
 	u.push(newReader(u, helpTitle, func(int) []view.Cell { return u.help(from) }))
 }
 
-// helpParts are the parts of the help. A verb is listed in the first part all of whose places it works in.
+// helpParts are the parts of the help. A verb is listed in the first part whose places all allow it.
 var helpParts = []struct {
 	in    place
 	title string

@@ -9,7 +9,7 @@ import (
 	"github.com/hone-dev/hone/internal/test/hostile"
 )
 
-// TestHostileText draws every view with escape sequences in all that others can write: none is in what the terminal gets.
+// TestHostileText draws every view with escape sequences in all text that others can write: none reaches the terminal.
 func TestHostileText(t *testing.T) {
 	for i, tt := range drawings {
 		if testing.Short() && i%4 > 0 {

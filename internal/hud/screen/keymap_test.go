@@ -70,7 +70,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestKeysOfTheUser: chosen keys replace those of the verb, in the help as well; what another version does not know is left out.
+// TestKeysOfTheUser: chosen keys replace the keys of the verb, in the help as well; entries that this version does not know are
+// left out.
 func TestKeysOfTheUser(t *testing.T) {
 	s := settings.Settings{Keys: []settings.Binding{{Verb: "trigger", Keys: []string{"F5"}}, {Verb: "made-up", Keys: []string{"t"}}, {Verb: "details", Keys: []string{"Enter", "D"}}}}
 	play(t, func(t *testing.T, d *driver) {
@@ -109,7 +110,7 @@ func TestHighlightsOfTheUser(t *testing.T) {
 	}
 }
 
-// TestCommandsOfTheUser run with the facts about what is selected.
+// TestCommandsOfTheUser run with the facts about the selection.
 func TestCommandsOfTheUser(t *testing.T) {
 	type ran struct {
 		Run string
@@ -179,7 +180,7 @@ func TestCommandsOfTheUser(t *testing.T) {
 	})
 }
 
-// TestCommandsOfAReadOnlyScreen: it runs none, and says so.
+// TestCommandsOfAReadOnlyScreen: a read-only screen runs no commands, and says so.
 func TestCommandsOfAReadOnlyScreen(t *testing.T) {
 	play(t, func(t *testing.T, d *driver) {
 		d.press("D")

@@ -10,7 +10,7 @@ import (
 	"github.com/hone-dev/hone/internal/hud/view"
 )
 
-// lineList shows lines of which some lead somewhere, or hide others.
+// lineList shows lines, some of which lead somewhere or hide others.
 type lineList struct {
 	// cursor is the selected line, offset the first row that is shown, and opened the lines that are unfolded, by their texts:
 	// lines come and go.
@@ -130,7 +130,7 @@ func (d *lineList) edge(last bool) {
 	}
 }
 
-// read takes in lines, wrapped to a width. empty is said when there are none.
+// read takes in lines, wrapped to a width. empty is the message if there are none.
 func (d *lineList) read(lines []view.Line, empty string, width int) {
 	d.lines, d.rows = d.lines[:0], 0
 	for _, l := range lines {

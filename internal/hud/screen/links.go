@@ -22,11 +22,11 @@ import (
 const (
 	// placeTime is the time after which a file is looked up again.
 	placeTime = 30 * time.Second
-	// mostPlaces bounds how many files are remembered.
+	// mostPlaces bounds the files that are remembered.
 	mostPlaces = 1000
 )
 
-// links makes links of addresses and of names of files. To follow one is the terminal's part.
+// links turns addresses and names of files into links. The terminal opens them.
 type links struct {
 	on bool
 	// host is the name of the machine with the files; empty if the user's machine is another one.
@@ -54,7 +54,7 @@ func newLinks(o Options) *links {
 	return &links{on: o.About.Abilities().Links && !o.Settings.NoLinks, host: o.About.Host, places: map[placeName]placeFound{}, wanted: map[placeName]bool{}}
 }
 
-// linkSchemes are the addresses that a terminal is given.
+// linkSchemes are the schemes of the addresses that become links.
 var linkSchemes = []string{"http", "https", "file"}
 
 // active reports whether links are made; nil makes none.
@@ -72,8 +72,8 @@ func (c canvas) link(x, y, width int, address string) {
 	c.restyle(x, y, width, func(s tcell.Style) tcell.Style { return s.Url(address) })
 }
 
-// linkLine makes a link of a drawn row of a line that leads to an address or to a file: of its name, or of the whole row if that
-// does not have it.
+// linkLine turns a drawn row into a link to the address or the file that its line leads to: the name in it, or the whole row if
+// it does not contain the name.
 func (c canvas) linkLine(x, y, width int, to view.Target, row view.Cell) {
 	address, name := to.URL, to.URL
 	if to.File != "" {
@@ -102,13 +102,13 @@ func (c canvas) linkPlaces(x, y, width int, resource model.ManifestName, s strin
 	}
 }
 
-// place returns the address of a file that output names; empty if that is not known, or not known yet.
+// place returns the address of a file that output names; empty if it is unknown, or not known yet.
 func (l *links) place(resource model.ManifestName, p logline.Place) string {
 	return l.file(l.path(placeName{resource, p.File}), p.Line)
 }
 
-// path returns the path of a file that output names; empty if it is not in the source tree. If that is not known yet, it is looked
-// for, and known in a later frame.
+// path returns the path of a file that output names; empty if it is not in the source tree. A file that was not looked up yet is
+// looked up, and known in a later frame.
 func (l *links) path(name placeName) string {
 	found := l.places[name]
 	if l.now.Sub(found.at) > placeTime {

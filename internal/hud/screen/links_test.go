@@ -16,10 +16,10 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// linked matches a link with its address and its text, in which what is drawn may be styled.
+// linked matches a link with its address and its text, which may be styled.
 var linked = regexp.MustCompile("\x1b\\]8;[^;]*;([^\x1b]+)\x1b\\\\(.*?)\x1b\\]8;;\x1b\\\\")
 
-// linksIn returns the texts of the links in what was written, by their addresses.
+// linksIn returns the texts of the links in some output, by their addresses.
 func linksIn(written string) map[string]string {
 	out := map[string]string{}
 	for _, m := range linked.FindAllStringSubmatch(written, -1) {

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// listener finds in a terminal's input what the terminal says of its colours, and of what it has shown. It only listens: what the user types is never
-// held back, and tcell drops the answers.
+// listener finds the terminal's messages in its input: about its colours, and about the output that it has shown. It only
+// listens: it never holds back the user's typing, and tcell drops the answers.
 type listener struct {
 	// part is a sequence that has begun, from its escape character on; empty outside of one.
 	part []byte
 }
 
-// longestAnswer is more than any answer takes.
+// longestAnswer is longer than any answer.
 const longestAnswer = 64
 
 // The beginnings of answers: the colour of the background, and whether the terminal prefers dark or light.
@@ -27,11 +27,11 @@ type heard struct {
 	background background
 	// changed is set if it was not an answer: the colours have just changed.
 	changed bool
-	// shown is set if it says nothing of colours: it has shown all that was written before a question.
+	// shown is set if it is no message about colours: the terminal has shown all that was written before a question.
 	shown bool
 }
 
-// hear returns the messages in a piece of input, in which sequences may begin or end.
+// hear returns the messages in a piece of input. A sequence may extend over several pieces.
 func (l *listener) hear(input []byte) (out []heard) {
 	for len(input) > 0 {
 		if len(l.part) == 0 {
@@ -110,7 +110,7 @@ func backgroundOf(s string) background {
 
 // backgroundFor returns whether a background is dark: white text is more readable on it than black text.
 func backgroundFor(luminance float64) background {
-	const even = 0.179 // at which the contrast of both is the same
+	const even = 0.179 // the luminance at which both have the same contrast
 	if luminance > even {
 		return lightBackground
 	}

@@ -45,8 +45,8 @@ type logPane struct {
 	opened map[uint64]bool
 	marked map[uint64]bool // items that the user has marked
 	novelty
-	paused int     // how many lines there were when following was paused
-	rows   []rowOf // what is shown
+	paused int     // the number of lines when following was paused
+	rows   []rowOf // the shown rows
 	// bare leaves out the title, for tiny terminals.
 	bare    bool
 	focused bool
@@ -56,8 +56,8 @@ type logPane struct {
 	quiet bool
 
 	area rect // of the rows
-	// drawn is set while the pane is a part of the frame that is drawn, and hidden as long as the last frame was without it: then
-	// it follows nothing and is no reason to draw.
+	// drawn is set while the pane is a part of the frame that is drawn, and hidden while the last frame was without it: a hidden
+	// pane follows nothing and is no reason to draw.
 	drawn  bool
 	hidden atomic.Bool
 	// shown and version are the list that was drawn last and its version; the pump compares them.
@@ -69,7 +69,7 @@ type logPane struct {
 
 var _ mover = (*logPane)(nil)
 
-// subject is whose log is shown: all resources if names is nil.
+// subject names the resources whose log is shown: all of them if names is nil.
 type subject struct {
 	title string
 	names []model.ManifestName
@@ -88,7 +88,7 @@ type rowOf struct {
 
 func (r rowOf) spot() spot { return spot{r.item.First, r.row} }
 
-// logSource is which part of the log is shown.
+// logSource is the part of the log that is shown.
 type logSource int
 
 const (
@@ -134,7 +134,7 @@ func (p *logPane) query() loglist.Query {
 	return q
 }
 
-// show chooses whose log is shown, from its end.
+// show chooses the resources whose log is shown, from its end.
 func (p *logPane) show(s subject) {
 	if reflect.DeepEqual(s, p.subject) {
 		return
@@ -143,7 +143,7 @@ func (p *logPane) show(s subject) {
 	p.width = 0 // the origins of another subject may be shorter
 }
 
-// settle opens the list of the query if it has changed. The lines of the list before are shown until it has begun.
+// settle opens the list of the query if it has changed. The lines of the previous list are shown until the new one has begun.
 func (p *logPane) settle() {
 	q := p.query()
 	if newest := cmp.Or(p.next, p.list); newest == nil || !newest.Query().Equal(q) {
@@ -510,7 +510,7 @@ func (p *logPane) close() bool {
 	return true
 }
 
-// unseen returns how many lines have arrived since following was paused.
+// unseen returns the number of lines that have arrived since following was paused.
 func (p *logPane) unseen() int { return max(0, p.list.Len()-p.paused) }
 
 // item returns the item with the cursor, or the newest one that is shown; nil if nothing is shown.
@@ -657,7 +657,7 @@ func (p *logPane) drawTitle(c canvas, area rect) {
 		start = area.x + area.w - 1
 	}
 	parts := p.titleParts()
-	for room := start - end - 1; width(parts) > room; { // what matters least gives way
+	for room := start - end - 1; width(parts) > room; { // the least important part gives way
 		least := slices.MinFunc(parts, func(a, b titlePart) int { return a.weight - b.weight })
 		parts = slices.DeleteFunc(parts, func(t titlePart) bool { return t.weight == least.weight })
 	}
@@ -726,7 +726,7 @@ func (p *logPane) titleParts() []titlePart {
 	return parts
 }
 
-// standing is the right end of the title: how many lines there are, and how much of the log was looked at.
+// standing is the right end of the title: the number of lines, and the part of the log that was looked at.
 func (p *logPane) standing() view.Cell {
 	n := p.list.Len()
 	cell := view.Cell{{Text: fmt.Sprintf(" %s %s ", grouped(n), lines(n)), Tone: view.Dim}}

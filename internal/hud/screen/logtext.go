@@ -26,7 +26,7 @@ const (
 	// leastName and mostName are the least and the most columns of the names of resources, and of containers.
 	leastName, mostName     = 8, 24
 	leastOrigin, mostOrigin = 9, 24
-	// timeWidth is the width from which on the time is shown.
+	// timeWidth is the least width at which the time is shown.
 	timeWidth = 80
 )
 
@@ -66,7 +66,7 @@ type wrapper struct {
 	cells   int // in kept
 	origins int // the width of the column of origins
 	columns fieldColumns
-	needs   map[string]int // the widths that the line needs which was wrapped last; nil if it has no columns
+	needs   map[string]int // the widths that the line wrapped last needs; nil if it has no columns
 	moved   bool           // origins or columns have changed since moved was reset
 }
 
@@ -185,7 +185,7 @@ func (w *wrapper) unfold(out *wrapped) {
 // timeColumns is the width of the time in front of a line.
 const timeColumns = 10
 
-// times returns how often a line repeats, as cells.
+// times returns the number of repeats of a line, as cells.
 func (w *wrapper) times(it loglist.Item) []text.Cell {
 	more := ""
 	if it.AtLeast {
@@ -247,7 +247,7 @@ func (w *wrapper) head(l logstore.Line) []headPart {
 	if !w.names {
 		from := origin(l)
 		wide := min(max(text.Width(from), leastOrigin), mostOrigin, max(w.width/5, leastOrigin))
-		if wide > w.origins { // what was wrapped before is not aligned with it
+		if wide > w.origins { // the rows that are wrapped already are not aligned with it
 			w.origins, w.kept, w.cells = wide, map[wrapKey]*wrapped{}, 0
 			w.moved = true
 		}

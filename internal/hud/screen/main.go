@@ -24,12 +24,12 @@ type focus struct {
 	inLog, alone bool
 }
 
-// scope is whose log is shown.
+// scope selects the resources whose log is shown.
 type scope uint8
 
 const (
 	everyLog    scope = iota
-	selectedLog       // that of what is selected in the table
+	selectedLog       // the selected resource or group
 )
 
 // logSize is the share of the screen that the log takes.
@@ -234,7 +234,7 @@ func (u *ui) zoom() {
 	u.sayOnePane()
 }
 
-// sayOnePane says that a change of the panes is not seen yet where the terminal has room for one only.
+// sayOnePane says that a change of the panes is not visible yet if the terminal has room for one pane only.
 func (u *ui) sayOnePane() {
 	if err := u.onePane(); err != nil {
 		u.tell(err)

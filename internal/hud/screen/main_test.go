@@ -8,7 +8,7 @@ import (
 	"github.com/gdamore/tcell/v2"
 )
 
-// besideAt returns at which column the log begins; 0 if it stands below the table.
+// besideAt returns the column at which the log begins; 0 if it stands below the table.
 func (d *driver) besideAt() int {
 	d.t.Helper()
 	x, y := d.find("─ all resources")

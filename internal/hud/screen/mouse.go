@@ -71,7 +71,7 @@ func (u *ui) mouse(event *tcell.EventMouse, action tview.MouseAction) (*tcell.Ev
 		case g.kind == click || g.kind == doubleClick:
 			u.dispatch(v)
 			return event, action
-		case u.top() != u.main: // there, what can be clicked may be the border, which can be dragged
+		case u.top() != u.main: // there, the spot may be the border, which can be dragged
 			return event, action
 		}
 	}
@@ -155,7 +155,7 @@ func (t *table) titleAt(x, y int) (kind view.Kind, ok bool) {
 	return kind, false
 }
 
-// sortBy orders the resources by a column, and by group again if they are ordered so already.
+// sortBy orders the resources by a column, or by group if they already have the order of that column.
 func (u *ui) sortBy(kind view.Kind) {
 	order := view.AlertsFirst
 	switch kind {
@@ -202,8 +202,8 @@ func (m *mainView) pointLog(g gesture) *verb {
 	return nil
 }
 
-// dragLog extends the selection to where the mouse is. Past the edges of the pane it scrolls, for as long as the button is held there:
-// terminals report the mouse only when it moves.
+// dragLog extends the selection to the position of the mouse. Past the edges of the pane it scrolls, for as long as the button is
+// held there: terminals report the mouse only when it moves.
 func (m *mainView) dragLog(g gesture) {
 	m.log.extend(g)
 	if m.log.beyond(g.y) != 0 {
@@ -227,7 +227,7 @@ func (u *ui) pullOn() {
 	if len(p.rows) > 0 && p.rows[0].spot() != before {
 		u.askPull()
 	} else {
-		u.pull = nil // the end of the log; the next move of the mouse goes on
+		u.pull = nil // the end of the log; the next move of the mouse continues
 	}
 }
 
@@ -238,10 +238,11 @@ func (u *ui) askPull() {
 	}
 }
 
-// beyond returns how many rows a place lies above the pane, as a negative number, or below it; zero in it.
+// beyond returns the number of rows by which a place lies above the pane, as a negative number, or below it; zero in it.
 func (p *logPane) beyond(y int) int { return min(y-p.area.y, 0) + max(y-p.area.y-p.area.h+1, 0) }
 
-// extend extends the selection to where the mouse is, or to the edge of the pane: of text if it began in the text, else of lines.
+// extend extends the selection to the position of the mouse, or to the edge of the pane: of text if it began in the text, else of
+// lines.
 func (p *logPane) extend(g gesture) {
 	x, y := max(p.area.x, min(g.x, p.area.x+p.area.w-1)), max(p.area.y, min(g.y, p.area.y+len(p.rows)-1))
 	if p.region != nil {
@@ -265,7 +266,7 @@ const (
 	nowhere pane = iota
 	onTable
 	onLog
-	onBorder // what divides the log from the table: its title, or the line beside it
+	onBorder // the border between log and table: the log's title, or the line beside it
 )
 
 // pane returns the pane at a place of the terminal.

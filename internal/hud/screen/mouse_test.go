@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// find returns where a text is on the terminal.
+// find returns the place of a text on the terminal.
 func (d *driver) find(text string) (x, y int) {
 	d.t.Helper()
 	for y, l := range strings.Split(d.text(), "\n") {
@@ -173,7 +173,7 @@ func TestMouseSortsByHeadings(t *testing.T) {
 	})
 }
 
-// TestShiftIsTheTerminals: what the mouse does while Shift is held is the terminal's own selection.
+// TestShiftIsTheTerminals: while Shift is held, the mouse makes the terminal's own selection.
 func TestShiftIsTheTerminals(t *testing.T) {
 	play(t, func(t *testing.T, d *driver) {
 		before := d.text()
@@ -188,7 +188,8 @@ func TestShiftIsTheTerminals(t *testing.T) {
 	})
 }
 
-// TestClicksDoWhatKeysDo: what the header counts, the notices, the parts of the log's title and the hints in the footer.
+// TestClicksDoWhatKeysDo: clicks on the counts in the header, the notices, the parts of the log's title and the hints in the
+// footer.
 func TestClicksDoWhatKeysDo(t *testing.T) {
 	play(t, func(t *testing.T, d *driver) {
 		d.click("2 build")
@@ -222,7 +223,8 @@ func TestClicksDoWhatKeysDo(t *testing.T) {
 	})
 }
 
-// TestDragBeyondTheEdgeGoesOn: a selection grows while the mouse is held outside of the log, until the button is up or the log ends.
+// TestDragBeyondTheEdgeGoesOn: a selection grows while the mouse is held outside of the log, until the button is up or the log
+// ends.
 func TestDragBeyondTheEdgeGoesOn(t *testing.T) {
 	play(t, func(t *testing.T, d *driver) {
 		d.manyLines("api", 0, 400)

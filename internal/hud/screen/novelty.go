@@ -16,21 +16,21 @@ import (
 )
 
 const (
-	// mostKnown bounds of how many resources the messages are learned at the same time.
+	// mostKnown bounds the resources whose messages are learned at the same time.
 	mostKnown = 16
 	// spansTime is the time after which the updates of a resource are looked up again for its lines.
 	spansTime = time.Second / 4
 )
 
-// novelty tells which messages of the shown resources were never seen before their last updates.
+// novelty finds the messages of the shown resources that were never seen before their last updates.
 type novelty struct {
 	logs  Logs
 	lists *loglist.Lister
 	known map[model.ManifestName]*known
 }
 
-// known are the messages of a resource. since is the first line of its last update; zero as long as it has only had its first
-// one, which makes everything new.
+// known are the messages of a resource. since is the first line of its last update. It is zero until the second update: before
+// that, every message would be new.
 type known struct {
 	patterns *loglist.Patterns // nil until there was a second update
 	since    uint64
@@ -39,7 +39,7 @@ type known struct {
 	used     time.Time
 }
 
-// of returns what is known about a resource, of which lines are shown.
+// of returns the known messages of a resource whose lines are shown.
 func (n *novelty) of(name model.ManifestName, now time.Time) *known {
 	if k := n.known[name]; k != nil && now.Sub(k.looked) < spansTime {
 		k.used = now
@@ -48,7 +48,7 @@ func (n *novelty) of(name model.ManifestName, now time.Time) *known {
 	return n.look(name, now)
 }
 
-// look looks up the updates of a resource, and returns all that is known about it.
+// look looks up the updates of a resource, and returns its known messages.
 func (n *novelty) look(name model.ManifestName, now time.Time) *known {
 	k := n.known[name]
 	if k == nil {
@@ -75,7 +75,7 @@ func (n *novelty) look(name model.ManifestName, now time.Time) *known {
 	return k
 }
 
-// savedLines is in how many lines at the beginning of an update's log the files are looked for.
+// savedLines is the number of lines at the beginning of an update's log in which the files are looked for.
 const savedLines = 3
 
 // saved returns the files that caused an update, which its log names first (see state.FilesChangedText).
@@ -115,14 +115,14 @@ func (n *novelty) isNew(line logstore.Line, now time.Time) bool {
 }
 
 const (
-	// watchedRows is of how many resources new errors are looked for, whatever the log shows: those that were updated last,
-	// within watchedTime.
+	// watchedRows is the number of resources that are checked for new errors, whatever the log shows: the ones that were updated
+	// last, within watchedTime.
 	watchedRows = 4
 	watchedTime = 10 * time.Minute
 )
 
-// watch learns the messages of the resources that were updated last. A frame comes when an update begins: nothing else may tell of it
-// for a second.
+// watch learns the messages of the resources that were updated last. The frame at the beginning of an update must do it: the next
+// frame may come a second later.
 func (n *novelty) watch(rows []view.Row, now time.Time) {
 	var newest [watchedRows]*view.Row // this runs in every frame: a thousand rows are not sorted for it
 	for i := range rows {

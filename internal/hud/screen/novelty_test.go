@@ -11,7 +11,8 @@ import (
 	"github.com/hone-dev/hone/internal/hud/view"
 )
 
-// TestWhatIsNewSinceTheSaveIsMarked, and an error that is new is on screen without looking for it.
+// TestWhatIsNewSinceTheSaveIsMarked checks that new messages are marked, and that a new error is on screen without looking for
+// it.
 func TestWhatIsNewSinceTheSaveIsMarked(t *testing.T) {
 	play(t, func(t *testing.T, d *driver) {
 		for i := range 200 {
@@ -42,8 +43,8 @@ func TestWhatIsNewSinceTheSaveIsMarked(t *testing.T) {
 	})
 }
 
-// TestErrorsInTurn: e shows the cards of what fails, then the new error lines of other resources, then the cards again. The card
-// of a resource follows its error line, if it is known to fail only a moment later.
+// TestErrorsInTurn: e shows the cards of the failures, then the new error lines of other resources, then the cards again. The
+// card of a resource follows its error line, if hone learns a moment later that it fails.
 func TestErrorsInTurn(t *testing.T) {
 	const crash, first = "panic: nil map", "GET / 200"
 	card := func(name string) view.Card {
@@ -168,7 +169,7 @@ func TestMarks(t *testing.T) {
 	})
 }
 
-// TestSaveThatBreaksIsOnScreen: until its card was opened.
+// TestSaveThatBreaksIsOnScreen: the failure stays on screen until its card was opened.
 func TestSaveThatBreaksIsOnScreen(t *testing.T) {
 	play(t, func(_ *testing.T, d *driver) {
 		d.cards(manyRows(5, 1), view.Card{Resource: "service-001", Title: "the update failed", Cause: []string{"go build: exit 1"},

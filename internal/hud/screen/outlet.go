@@ -25,7 +25,8 @@ const (
 	leaveColours  = "\x1b[?2031l"
 )
 
-// Terminals with a stack of titles keep their own one on it; others have none at the end, and show what they show without one.
+// Terminals with a stack of titles keep the original title on it. Other terminals get an empty title at the end, and show their
+// default.
 const (
 	keepTitle    = "\x1b[22;2t"
 	restoreTitle = "\x1b[23;2t"
@@ -95,16 +96,17 @@ func (o *outlet) noticeOf(project, message string) string {
 type outlet struct {
 	tcell.Tty
 	can terminal.Abilities
-	// notice is the way in which messages are shown on the desktop; empty for not at all. noTitle and noProgress leave those alone.
+	// notice is the way in which messages are shown on the desktop; empty if they are not. noTitle and noProgress leave title and
+	// progress alone.
 	notice              terminal.Notice
 	noTitle, noProgress bool
-	// backgrounds has the newest background that the terminal has told; one slot.
+	// backgrounds has the newest background that the terminal has reported; one slot.
 	backgrounds chan background
 	listener    listener // of Read
 
-	mu   sync.Mutex // guards what follows, and keeps what is written in one piece
+	mu   sync.Mutex // guards the fields below, and keeps each sequence in one piece
 	open bool       // between Start and Stop
-	// leaving is set from Drain to the next Start: nobody would read an answer.
+	// leaving is set from Drain to the next Start: an answer would not be read any longer.
 	leaving bool
 	asked   time.Time
 	// answered is closed by the answer to the last question; nil if none was asked.
@@ -178,7 +180,7 @@ func (o *outlet) Stop() error {
 	return o.Tty.Stop()
 }
 
-// takeBack takes back what the terminal was asked for. The lock must be held.
+// takeBack undoes the requests that the terminal has carried out. The lock must be held.
 func (o *outlet) takeBack() {
 	if o.can.Colors {
 		o.send(leaveColours)
@@ -203,7 +205,7 @@ func (o *outlet) ask() {
 // send writes a sequence. The lock must be held. The next drawing reports its errors.
 func (o *outlet) send(s string) { _, _ = o.Tty.Write([]byte(s)) }
 
-// Drain implements tcell.Tty. No question is asked from now on, and those that are open get their time.
+// Drain implements tcell.Tty. No question is asked from now on, and open ones get their time.
 func (o *outlet) Drain() error {
 	o.mu.Lock()
 	o.leaving = true
@@ -240,8 +242,8 @@ func (o *outlet) Read(p []byte) (int, error) {
 		for _, h := range o.listener.hear(p[:n]) {
 			o.tell(h)
 		}
-		// What follows an Esc key within a moment makes something else of it, so that tcell must not see what comes with every
-		// frame.
+		// tcell combines an Esc key with the input that follows within a moment. So it must not see these answers, which come with
+		// every frame.
 		left := copy(p, bytes.ReplaceAll(p[:n], []byte(statusAnswer), nil))
 		if left > 0 || left == n || err != nil {
 			return left, err
@@ -266,7 +268,7 @@ func (o *outlet) tell(h heard) {
 	case !h.changed && o.answered != nil:
 		close(o.answered)
 		o.answered = nil
-	case h.changed && o.open: // the preference is not the background, which may not follow it
+	case h.changed && o.open: // this reports the preferred scheme, which the background need not follow
 		o.ask()
 	}
 }
@@ -277,7 +279,8 @@ const (
 	linkEnd   = "\x1b]8;;\x1b\\"
 )
 
-// Write implements tcell.Tty. tcell does not end a link with which what it draws ends, and begins the next time as if it had.
+// Write implements tcell.Tty. If the last cell that tcell draws is part of a link, tcell does not end the link, but begins its
+// next drawing as if it had.
 func (o *outlet) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

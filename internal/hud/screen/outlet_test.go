@@ -15,11 +15,11 @@ import (
 	"github.com/hone-dev/hone/internal/base/terminal"
 )
 
-// wire is a terminal that keeps what is written to it, and whose user types what is sent.
+// wire is a terminal that keeps everything that is written to it, and whose user types the text that is sent.
 type wire struct {
 	typed   chan string
 	drained chan struct{}
-	// trip is how long the terminal takes to say that it has shown what was written; silent if it never does.
+	// trip is the time that the terminal takes to report that it has shown the output; silent if it never does.
 	trip   time.Duration
 	silent bool
 
@@ -66,7 +66,7 @@ func (w *wire) Write(p []byte) (int, error) {
 	return w.written.Write(p)
 }
 
-// take returns what was written since the last call.
+// take returns the output since the last call.
 func (w *wire) take() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -90,7 +90,7 @@ func on(t *testing.T, w *wire, term string, about terminal.Description, change .
 	return start(t, shop(t), newTerminal("UTF-8", 120, 34), append(change, func(_ *driver, o *Options) { o.Terminal, o.About = screen, about })...)
 }
 
-// The colour of a status that is well: the terminal's green, that of the dark theme, and that of the light one.
+// The colour of a status that is well: the terminal's green, the dark theme's, and the light theme's.
 const ownGood, darkGood, lightGood = "\x1b[32m", "\x1b[38;2;126;201;126m", "\x1b[38;2;26;112;48m"
 
 // TestBackgroundIsFollowed: the first frame does not wait for the terminal's answer, which then gives the colours; keys that
@@ -118,7 +118,7 @@ func TestBackgroundIsFollowed(t *testing.T) {
 		if !strings.Contains(got, lightGood) || !strings.Contains(got, askBackground) {
 			t.Errorf("the colours did not follow those of the terminal")
 		}
-		w.typed <- "\x1b]11;rgb:0000/0000/0000\x1b\\" // the background is dark all the same
+		w.typed <- "\x1b]11;rgb:0000/0000/0000\x1b\\" // the background is dark anyway
 		d.after(time.Second)
 		if got := w.take(); !strings.Contains(got, darkGood) {
 			t.Errorf("the preference counts more than the background")
@@ -176,7 +176,7 @@ func TestOldTerminals(t *testing.T) {
 	}
 }
 
-// TestNoColourButTheirs: tcell shows no colours if the session's process has NO_COLOR, and reverses what has a dark one. The
+// TestNoColourButTheirs: tcell shows no colours if the session's process has NO_COLOR, and reverses text in a dark one. The
 // screen then uses none.
 func TestNoColourButTheirs(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")

@@ -14,7 +14,7 @@ const (
 	// paceTime bounds the wait of a frame for the answer to the one before: a line that does not carry a frame in this time is
 	// dead or stalled.
 	paceTime = 2 * time.Second
-	// unanswered is after how many questions without any answer a terminal is not asked again.
+	// unanswered is the number of questions without any answer after which a terminal is not asked again.
 	unanswered = 2
 )
 
@@ -24,7 +24,7 @@ type pace struct {
 	asked    time.Time
 	waiting  int // questions that are not answered yet
 	answers  bool
-	defeated int // questions that were given up before there was any answer
+	defeated int // questions that were given up before any answer arrived
 }
 
 // mark asks the terminal to say when it has shown everything that was written so far.
@@ -42,7 +42,7 @@ func (o *outlet) mark() {
 	o.send(askStatus)
 }
 
-// shown waits until the terminal has shown what it was last asked about, or has not answered for too long.
+// shown waits until the terminal has shown the frame of the last question, or has not answered for too long.
 func (o *outlet) shown(ctx context.Context) {
 	o.mu.Lock()
 	open, left := o.pace.open, paceTime-time.Since(o.pace.asked)

@@ -12,14 +12,14 @@ import (
 	"github.com/hone-dev/hone/internal/hud/view"
 )
 
-// drawn returns how many frames were written.
+// drawn returns the number of frames that were written.
 func (w *wire) drawn() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.frames
 }
 
-// TestSlowLineGetsFewerFrames: a frame waits until the terminal has shown the one before. A terminal that never says so gets
+// TestSlowLineGetsFewerFrames: a frame waits until the terminal has shown the one before. A terminal that never reports that gets
 // every frame.
 func TestSlowLineGetsFewerFrames(t *testing.T) {
 	t.Setenv("NO_COLOR", "")
@@ -108,8 +108,8 @@ func TestIdleScreenSleeps(t *testing.T) {
 	})
 }
 
-// TestNoAnswerForOthers: a terminal that is given away gets no more questions, and the answer to the last one is waited for. Else
-// the program that has it next would read what the terminal says.
+// TestNoAnswerForOthers: a terminal that is given away gets no more questions, and the screen waits for the answer to the last
+// one. Otherwise the program that has it next would read the answer.
 func TestNoAnswerForOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWire()

@@ -18,7 +18,7 @@ type page interface {
 	layer
 	// search returns the search in the text.
 	search() *textFinder
-	// window returns the first row that is shown, which a search moves, and how many are shown.
+	// window returns the first row that is shown, which a search moves, and the number of shown rows.
 	window() (first *int, height int)
 	// whole returns all lines.
 	whole() []view.Cell
@@ -32,10 +32,10 @@ var (
 	_ page = (*pendingView)(nil)
 )
 
-// textFinder finds text in a page as finder does in the log: without hiding other lines, from where the user is.
+// textFinder finds text in a page as finder does in the log: without hiding other lines, from the user's position.
 type textFinder struct {
 	found logquery.Query
-	// rows are those with a match, and at is which of them the user is at; -1 for none.
+	// rows are the rows with a match, and at is the index of the user's present one; -1 for none.
 	rows []int
 	at   int
 	// fresh is set until the first match from the user's position was shown, and deep until folded text was searched.
@@ -86,12 +86,12 @@ func (f *textFinder) drawState(c canvas, end, y int) {
 	c.text(end-width, y, width, state, c.theme.style(view.Accent))
 }
 
-// seek begins a search; empty terms end the one before.
+// seek begins a search; empty terms end it.
 func (f *textFinder) seek(terms logquery.Query) {
 	*f = textFinder{found: terms, at: -1, fresh: true}
 }
 
-// arrive shows the first match from where the user is, or else the first one.
+// arrive shows the first match after the user's position, or else the first one of all.
 func (f *textFinder) arrive(first *int, height int) {
 	if !f.fresh {
 		return
@@ -108,7 +108,7 @@ func (f *textFinder) arrive(first *int, height int) {
 	}
 }
 
-// askFindInText asks for a text, and shows the nearest match after each letter. Esc goes back to where the user was.
+// askFindInText asks for a text, and shows the nearest match after each letter. Esc goes back to the position before the search.
 func (u *ui) askFindInText() {
 	p, ok := u.top().(page)
 	if !ok {

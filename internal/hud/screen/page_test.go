@@ -8,7 +8,7 @@ import (
 	"github.com/hone-dev/hone/internal/hud/view"
 )
 
-// TestFindInAPage works as in the log: with a count, forth and back, from where one is; copying takes the whole page.
+// TestFindInAPage works as in the log: with a count, back and forth, from the user's position; copying takes the whole page.
 func TestFindInAPage(t *testing.T) {
 	play(t, func(t *testing.T, d *driver) {
 		d.press("?n")
@@ -35,7 +35,7 @@ func TestFindInAPage(t *testing.T) {
 	})
 }
 
-// TestFindInDetails finds what is folded, too, goes to the line, and copies it; the search stays when the tab changes.
+// TestFindInDetails finds folded text, too, goes to the line, and copies it; the search stays when the tab changes.
 func TestFindInDetails(t *testing.T) {
 	const hidden = "src/b.go" // one of many files of an update
 	playAt(t, newTerminal("UTF-8", 120, 34), drawing{scene: hudtest.Story}.snapshot(t), func(t *testing.T, d *driver) {

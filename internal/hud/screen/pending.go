@@ -16,8 +16,8 @@ type pendingView struct {
 	ui   *ui
 	list lineList
 
-	// plan is the newest plan, and err why there is none. known is set if either is for the present evaluation of the Tiltfile, which
-	// runs counts, and busy while one is being made.
+	// plan is the newest plan, and err why there is none. known is set if one of them belongs to the present evaluation of the
+	// Tiltfile, whose number is runs. busy is set while a plan is being made.
 	plan        view.Plan
 	err         error
 	known, busy bool

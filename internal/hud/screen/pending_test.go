@@ -14,7 +14,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestConfirmPlan: what waits for the user goes on after the user has seen what it would do, and not before.
+// TestConfirmPlan: waiting changes are made only after the user has seen and confirmed their effect.
 func TestConfirmPlan(t *testing.T) {
 	var v store.View
 	synctest.Test(t, func(t *testing.T) { v = asking().View(t.Context()) })

@@ -61,13 +61,14 @@ func (u *ui) offer() {
 	if !ok {
 		return
 	}
-	u.pop() // what can be done depends on what is below it
+	u.pop() // the possible choices depend on the layer below
 	choices := p.list()
 	u.push(p)
 	p.renew(choices)
 }
 
-// renew replaces the choices. The same one stays selected, so that Enter does not choose one that the user has not seen there.
+// renew replaces the choices. The selected choice stays selected, so that Enter never chooses one that the user has not seen
+// there.
 func (p *picker) renew(choices []choice) {
 	at, offset, any := p.at, p.offset, len(p.found) > 0
 	var chosen choice
@@ -155,7 +156,7 @@ func (p *picker) edit(change func()) {
 	}
 }
 
-// pick carries out a line of the list; one that is not possible says why and stays.
+// pick carries out a line of the list; if that is not possible, it says why, and the picker stays.
 func (p *picker) pick(at int) {
 	if !between(at, 0, len(p.found)) {
 		return
@@ -244,7 +245,7 @@ func (p *picker) point(g gesture) *verb {
 	return nil
 }
 
-// palette lists all verbs by name: first the verbs that act here, then those that only move, then those of other places.
+// palette lists all verbs by name: first the verbs that act here, then the ones that only move, then the verbs of other places.
 func (u *ui) palette() { u.choose("commands", u.commands) }
 
 func (u *ui) commands() []choice {

@@ -10,8 +10,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestPickersFollow: a list to choose from shows what is so now. What is selected stays selected, and if it is gone, Enter does not
-// choose what has taken its place.
+// TestPickersFollow: a list to choose from shows the present state. The selected choice stays selected, and if it is gone, Enter
+// does not choose the one in its place.
 func TestPickersFollow(t *testing.T) {
 	gone := map[model.ManifestName]bool{}
 	runtime := ""

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// absence is the idle time after which a user counts as away, if the terminal never tells whether it has the focus:
-// tmux as it comes, GNU screen, consoles.
+// absence is the idle time after which a user counts as away, if the terminal never reports its focus: tmux by default, GNU
+// screen, consoles.
 const absence = time.Minute
 
 // presence tells whether the user is at the screen.
@@ -42,7 +42,8 @@ func (p *presence) back(now time.Time) {
 // act notes that the user has done something.
 func (p *presence) act(now time.Time) { p.acted = now }
 
-// away reports whether the user looks elsewhere. The terminal's messages count more than a user who only looks.
+// away reports whether the user looks elsewhere. The terminal's messages take precedence over the idle time: a user may only
+// look.
 func (p *presence) away(now time.Time) bool {
 	switch p.focus.Load() {
 	case focusLost:

@@ -102,7 +102,7 @@ func TestDesktopClipboard(t *testing.T) {
 	})
 }
 
-// TestCopiedSaysWhereTo lists what is said after copying, for terminals of two types.
+// TestCopiedSaysWhereTo lists the messages after copying, for terminals of two types.
 func TestCopiedSaysWhereTo(t *testing.T) {
 	ok := func(context.Context, string) error { return nil }
 	fails := func(err error) func(context.Context, string) error {

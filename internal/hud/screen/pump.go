@@ -31,12 +31,12 @@ type pump struct {
 
 	errors                uint64 // that the lists had learned when they were drawn last
 	lastDrawn, lastLooked time.Time
-	// glances fires at glanceAt, to look at how much programs have written; zero for never.
+	// glances fires at glanceAt, to look at the amount of the programs' output; zero for never.
 	glances              *time.Timer
 	glanceAt, lastGlance time.Time
 	frame                Frame
 	built                time.Time
-	// due is after which time there may be something to announce; zero for no time.
+	// due is the time after which there may be something to announce; zero for never.
 	due time.Duration
 	// expires is the time at which the message in the footer ends; zero if there is none.
 	expires time.Time
@@ -82,7 +82,7 @@ func (p *pump) run(ctx context.Context) {
 				continue
 			}
 			rebuild = false
-		case <-p.ui.spoke: // its end is a reason to draw, which a session where nothing happens may not have for long
+		case <-p.ui.spoke: // its end is a reason to draw; if nothing else happens, there may be no other for long
 			rebuild = false
 		case <-p.lists.News():
 			// The findings of a hidden log change nothing, but for the error that a save brought.
@@ -120,7 +120,7 @@ func (p *pump) pause(ctx context.Context, last time.Time) bool {
 	return ctx.Err() == nil
 }
 
-// glanceBy sees to it that there is a glance at the given time at the latest.
+// glanceBy schedules a glance for the given time at the latest.
 func (p *pump) glanceBy(at time.Time) {
 	if p.options.Past || at.IsZero() || !p.glanceAt.IsZero() && !at.Before(p.glanceAt) {
 		return
@@ -164,7 +164,7 @@ func (p *pump) draw(rebuild bool, then func()) {
 // fire.
 func (p *pump) stale() bool { return p.options.Now().Sub(p.built) >= p.frame.View.Refresh }
 
-// next returns how long the drawn frame stays valid without a change of state.
+// next returns the time for which the drawn frame stays valid without a change of state.
 func (p *pump) next() time.Duration {
 	for _, r := range p.frame.View.Rows {
 		if r.Status == view.Updating && !p.options.Past { // a past session has no running updates

@@ -36,7 +36,7 @@ var namedKeys = []tcell.Key{tcell.KeyUp, tcell.KeyDown, tcell.KeyLeft, tcell.Key
 func anyKeys(t *testing.T, seed uint64, steps int) {
 	t.Helper()
 	dir := t.TempDir()
-	t.Chdir(dir) // what is saved stays there
+	t.Chdir(dir) // saved files stay there
 	random := rand.New(rand.NewPCG(seed, 7))
 	any := func() string { return awkward[random.IntN(len(awkward))] }
 	playAt(t, newTerminal("UTF-8", 120, 34), shop(t), func(t *testing.T, d *driver) {

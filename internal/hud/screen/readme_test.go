@@ -12,10 +12,10 @@ import (
 	"github.com/hone-dev/hone/internal/test/testnames"
 )
 
-// partsAsked is how many parts each row of the page has: what is asked for must not get lost.
+// partsAsked is the number of parts that each row of the page has: no requested part may get lost.
 var partsAsked = []int{5, 7, 3, 7, 6, 3, 5, 2, 6, 3, 2, 3, 5, 3, 3}
 
-// mendsAsked is how many faults the page lists.
+// mendsAsked is the number of faults that the page lists.
 const mendsAsked = 25
 
 // TestReadmeNamesTests: the page has every row with all of its parts, and every fault; each names a test, and every test that it names

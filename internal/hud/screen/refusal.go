@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// asks are the verbs that ask the same of each resource they act on.
+// asks are the verbs that make the same request for each resource that they act on.
 var asks = map[string]func(names []string) Wish{
 	"trigger": func(names []string) Wish {
 		return func(v store.View) (store.Action, error) { return intent.Trigger(v, names) }
@@ -44,8 +44,8 @@ var asks = map[string]func(names []string) Wish{
 	},
 }
 
-// refusals say why a verb cannot be done where the user is; nil if it can. A verb that is missing here can always be done, or finds
-// out on the way and says so then.
+// refusals say why a verb cannot be done where the user is; nil if it can. A verb that is missing here can always be done, or
+// reports its own refusal.
 var refusals = map[string]func(u *ui) error{
 	"details":           (*ui).noLine,
 	"trigger":           refusedToAll("trigger"),
@@ -164,8 +164,8 @@ func refused(wish func(u *ui) Wish) func(*ui) error {
 	return func(u *ui) error { return u.try(wish(u)) }
 }
 
-// able returns the targets that a verb can be used on, and the words that name the others. The error is why it can be
-// asked of none.
+// able returns the targets that a verb can be used on, and the words that name the others. The error is why it can be used on
+// none.
 func (u *ui) able(verb string) (names []model.ManifestName, but string, err error) {
 	targets := u.targets()
 	if len(targets) == 0 {
@@ -422,7 +422,7 @@ func noTab(i int) func(*ui) error {
 	}
 }
 
-// placeNames say where verbs work, and which verb goes there. The first one that fits is said.
+// placeNames name the places where verbs work, and the verb that goes there. The first one that fits is named.
 var placeNames = []struct {
 	in       place
 	name, by string

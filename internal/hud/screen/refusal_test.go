@@ -18,7 +18,7 @@ import (
 	"github.com/hone-dev/hone/internal/loop/state"
 )
 
-// situations are the states in which every verb is tried: how the user gets there.
+// situations are the states in which every verb is tried, with the keys that lead there.
 var situations = []struct {
 	name, keys string
 	in         place
@@ -44,7 +44,7 @@ var situations = []struct {
 	{"help", "?", inText},
 }
 
-// same are verbs that may change nothing without being refused: what they ask for is so already, or they are at an edge.
+// same are verbs that may change nothing without being refused: the requested state exists already, or they are at an edge.
 var same = map[string]bool{"up": true, "down": true, "page-up": true, "page-down": true, "first": true, "last": true, "left": true, "right": true,
 	"log-all": true, "log-build": true, "log-runtime": true, "follow": true, "tab-1": true, "redraw": true, "all": true, "quit": true, "back": true}
 
@@ -64,8 +64,8 @@ type cell struct {
 	style tcell.Style
 }
 
-// TestNoKeyIsSilent: whatever key is pressed wherever the user is, something is asked of the session, or the screen changes: it
-// shows what was asked for, or says why that cannot be done.
+// TestNoKeyIsSilent: whatever key is pressed, wherever the user is, either the session gets a request, or the screen changes: it
+// shows the requested thing, or says why that is impossible.
 func TestNoKeyIsSilent(t *testing.T) {
 	t.Chdir(t.TempDir())
 	v := shop(t)
@@ -112,7 +112,7 @@ func (d *driver) pressKey(k key) {
 	d.press("<" + tcell.KeyNames[k.named] + ">")
 }
 
-// TestRefusals: what a verb says where it cannot be done. Verbs of the palette that cannot be done say the same.
+// TestRefusals checks the message of a verb that cannot be done. Verbs of the palette that cannot be done have the same message.
 func TestRefusals(t *testing.T) {
 	for _, tt := range []struct{ name, keys, says string }{
 		{"details of nothing", "/zzz<Enter><Enter>", "no resource matches zzz; Esc shows all of them"},
@@ -171,7 +171,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestDisabledResourcesAreRefusedTogether: where all marked resources are disabled, that is said.
+// TestDisabledResourcesAreRefusedTogether: if all marked resources are disabled, the refusal says that.
 func TestDisabledResourcesAreRefusedTogether(t *testing.T) {
 	scene := hudtest.Shop()
 	scene.At(41*time.Minute, state.ResourcesSwitched{Off: listOf("api web")})
@@ -208,7 +208,7 @@ func TestScreensThatOnlyShow(t *testing.T) {
 	}
 }
 
-// TestSmallTerminalsRefuse: what needs two panes is refused where one fits.
+// TestSmallTerminalsRefuse: verbs that need two panes are refused where only one fits.
 func TestSmallTerminalsRefuse(t *testing.T) {
 	for _, tt := range []struct {
 		width, height int

@@ -46,7 +46,7 @@ func (p *logPane) textAt(x, y int) (at textSpot, ok bool) {
 	return textSpot{r.spot(), x - p.area.x - r.item.indent}, x >= p.area.x+r.item.indent
 }
 
-// columns returns which columns of a row are selected, the end excluded; none if end is not greater than start.
+// columns returns the selected columns of a row, the end excluded; none if end is not greater than start.
 func (g *region) columns(at spot) (start, end int) {
 	first, last := g.from, g.to
 	if last.compare(first) < 0 {

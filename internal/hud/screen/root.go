@@ -101,7 +101,7 @@ func (r *root) headerHeight(height int) int {
 	return 2 + r.notices()
 }
 
-// notices returns how many lines of notices are shown.
+// notices returns the number of shown lines of notices.
 func (r *root) notices() int { return min(len(r.ui.frame.View.Notices), 2) }
 
 func (r *root) drawHeader(c canvas, area rect) {
@@ -163,7 +163,7 @@ func (r *root) drawTitle(c canvas, x, y, width int) {
 	}
 }
 
-// company says whether the screen is read-only, and how many others show the session.
+// company says whether the screen is read-only, and how many other screens show the session.
 func (r *root) company(words bool) view.Cell {
 	var cell view.Cell
 	o := r.ui.options

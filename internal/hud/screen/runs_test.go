@@ -12,8 +12,8 @@ import (
 	"github.com/hone-dev/hone/internal/hud/view"
 )
 
-// TestPreviousRunIsThatOfTheSameContainer: not the run of another container or pod; if the session has not seen it, the cluster is
-// asked.
+// TestPreviousRunIsThatOfTheSameContainer: not the run of another container or pod; a run that the session has not seen is read
+// from the cluster.
 func TestPreviousRunIsThatOfTheSameContainer(t *testing.T) {
 	var asked string
 	none := problem.New("container main of pod new has no previous run", "It has not been restarted")

@@ -29,7 +29,7 @@ type Frame struct {
 	// the Tiltfile.
 	Why     func(name model.ManifestName) []view.Line
 	WhyFile func(name model.ManifestName, file string) []view.Line
-	// Controls are the switches of a resource, and Session those of the session.
+	// Controls are the switches of a resource, and Session the switches of the session.
 	Controls func(name model.ManifestName) (c view.Controls, ok bool)
 	Session  func() view.SessionControls
 	// Facts are the facts about a resource for the user's own commands.
@@ -62,7 +62,7 @@ func FrameOf(v store.View, now time.Time, loop time.Duration, ignored view.Ignor
 
 // Options configure a screen. All except Terminal, About, Settings, Ask, Plan, Web, Programs, Suspend, Job, Copy, Now, Version and NoColor must be set.
 type Options struct {
-	// Terminal is the terminal to draw on; nil means the one that the process runs in.
+	// Terminal is the terminal to draw on; nil means the terminal of the process.
 	Terminal Terminal
 	// About describes the terminal, without its host if that is another machine, and Settings are the user's choices for it.
 	About    terminal.Description
@@ -89,7 +89,7 @@ type Options struct {
 	Open func(ctx context.Context, url string) error
 	// Web returns an address of the session's web page, with a resource unless that is empty; nil if there is no page.
 	Web func(resource string) (address string, err error)
-	// Page is the address of that page, which lets in who has opened it before; empty if there is none.
+	// Page is the address of that page. It lets in only browsers that have opened the page before. It is empty if there is no page.
 	Page string
 	// Programs are the user's programs.
 	Programs Programs
@@ -133,16 +133,16 @@ type JobControl uint8
 const (
 	// Rest asks it to suspend itself.
 	Rest JobControl = iota
-	// Back says that it goes on after it was stopped without being asked. Others may have used its terminal meanwhile.
+	// Back reports that it continues after it was stopped without being asked. Others may have used its terminal meanwhile.
 	Back
 )
 
 // Beside are the screens that show the same session. The zero value is for a session without others.
 type Beside struct {
-	// Others returns the resource that each of them has selected; empty for one that has selected none. It may be called on any
+	// Others returns the resource that each of them has selected; empty for a screen without a selection. It may be called on any
 	// goroutine.
 	Others func() []model.ManifestName
-	// Changed delivers a value when there are others, or one of them is elsewhere.
+	// Changed delivers a value when a screen comes, leaves, or selects another resource.
 	Changed <-chan struct{}
 	// Moved tells the others the selection of this screen. It does not block.
 	Moved func(to model.ManifestName)

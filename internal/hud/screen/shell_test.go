@@ -75,7 +75,7 @@ func TestShell(t *testing.T) {
 	})
 }
 
-// TestNoShellHere: without a terminal to give away, the key says what to run; a screen that only shows has no such key.
+// TestNoShellHere: without a terminal to give away, the key names the command to run; a screen that only shows has no such key.
 func TestNoShellHere(t *testing.T) {
 	play(t, func(t *testing.T, d *driver) {
 		d.press("/api<Enter>S")

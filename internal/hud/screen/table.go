@@ -86,7 +86,7 @@ var _ mover = (*table)(nil)
 func (t *table) setRows(rows []view.Row, now time.Time) {
 	t.all = rows
 	t.sizes.Take(rows, now)
-	for name := range t.marked { // what is gone is not marked
+	for name := range t.marked { // a resource that is gone is not marked
 		if !slices.ContainsFunc(rows, func(r view.Row) bool { return r.Name == name }) {
 			delete(t.marked, name)
 		}
@@ -231,7 +231,7 @@ func (t *table) toggleMarks(names []model.ManifestName) {
 	}
 }
 
-// markCurrent marks the selected resource, or the members of the selected group, and goes on to the next line.
+// markCurrent marks the selected resource, or the members of the selected group, and moves to the next line.
 func (t *table) markCurrent() {
 	switch l := t.current(); {
 	case l == nil:
@@ -333,7 +333,7 @@ type addressed struct {
 	url      string
 }
 
-// addresses returns which parts of a cell show addresses of a row: the numbers of ports, and whole addresses.
+// addresses returns the parts of a cell that show addresses of a row: the numbers of ports, and whole addresses.
 func addresses(r view.Row, cell view.Cell) (out []addressed) {
 	at := 0
 	for i, s := range cell {
@@ -425,7 +425,7 @@ func (t *table) drawTitles(c canvas, area rect, columns []view.Column) {
 	}
 }
 
-// beyond says how many rows are out of sight, and how many of them fail: "▲ 3  ▼ 12 ✖ 1".
+// beyond counts the rows that are out of sight, and the failing ones among them: "▲ 3 ▼ 12 ✖ 1".
 func (t *table) beyond() view.Cell {
 	var cell view.Cell
 	for _, part := range []struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestFilterThatLeavesOneRowSelectsIt: the keys then act on that row.
+// TestFilterThatLeavesOneRowSelectsIt, so that the keys then act on that row.
 func TestFilterThatLeavesOneRowSelectsIt(t *testing.T) {
 	for _, start := range []string{"", "<End>", "jj"} {
 		play(t, func(t *testing.T, d *driver) {
@@ -97,7 +97,7 @@ func manyRows(n int, failing ...int) []view.Row {
 	return rows
 }
 
-// TestRowsOutOfSightLeaveASign, with those that fail.
+// TestRowsOutOfSightLeaveASign, which counts the failing ones.
 func TestRowsOutOfSightLeaveASign(t *testing.T) {
 	playAt(t, newTerminal("UTF-8", 80, 24), shop(t), func(t *testing.T, d *driver) {
 		d.rows(manyRows(30, 2, 28, 29)...)
@@ -163,7 +163,7 @@ func TestOrders(t *testing.T) {
 	})
 }
 
-// TestLayout: what the user arranges is remembered, and a remembered layout is taken over, as far as it is valid.
+// TestLayout: the user's arrangement is remembered, and a remembered layout is taken over, as far as it is valid.
 func TestLayout(t *testing.T) {
 	var kept []Layout
 	play(t, func(t *testing.T, d *driver) {

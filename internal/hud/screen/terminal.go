@@ -20,7 +20,7 @@ type Terminal = tcell.Screen
 // ErrGone is the reason for the end of a screen whose terminal can no longer be read: its window was closed.
 var ErrGone = errors.New("the terminal is gone")
 
-// open takes control of a terminal: the given one, or the terminal of the process, about which something is known.
+// open takes control of a terminal: the given one, or the terminal of the process, which about describes.
 func open(given Terminal, about terminal.Description, chosen settings.Settings) (Terminal, error) {
 	term := given
 	if term == nil {
@@ -49,8 +49,8 @@ func own(about terminal.Description) (Terminal, error) {
 	return ownScreen(about)
 }
 
-// sendsCopies reports whether tcell sends copied text to a terminal: it does not if nobody knows that the type takes OSC 52. Without
-// a type, the terminal is a console that tcell writes to in another way.
+// sendsCopies reports whether tcell sends copied text to a terminal: only if its type is known to take OSC 52. Without a type,
+// the terminal is a console that tcell writes to in another way.
 func sendsCopies(about terminal.Description) bool {
 	if about.Term == "" {
 		return true
@@ -61,8 +61,8 @@ func sendsCopies(about terminal.Description) bool {
 	return err == nil && known.XTermLike
 }
 
-// unpadded returns a description without pauses after sequences. They were for terminals at the end of a serial line: with those
-// of a vt100, drawing takes seconds.
+// unpadded returns a description without pauses after sequences. The pauses were for terminals at the end of a serial line: with
+// the pauses of a vt100, drawing takes seconds.
 func unpadded(known *terminfo.Terminfo) *terminfo.Terminfo {
 	info := *known
 	info.PadChar = "" // without it, tcell skips them
@@ -83,8 +83,8 @@ type guarded struct {
 	focus func(bool)
 	// abandoned is set if the terminal must not be taken back, and away while something else has it.
 	abandoned, away atomic.Bool
-	// cells is held while the cells change outside the lock of tview, which draws and stops under it: tcell gives them up
-	// without a lock of its own. ended is set from then on.
+	// cells is held while the cells change outside the lock of tview, which draws and stops under it: tcell gives them up without a
+	// lock of its own. ended is set from then on.
 	cells sync.Mutex
 	ended bool
 }
@@ -126,8 +126,8 @@ func (g *guarded) Fini() {
 // Init does nothing: open has already initialized the terminal and checked the error.
 func (*guarded) Init() error { return nil }
 
-// PollEvent withholds the errors of the terminal from tview, which would otherwise stop permanently, and what tview does not
-// know.
+// PollEvent withholds from tview the errors of the terminal, after which tview would stop permanently, and the events that tview
+// does not know.
 func (g *guarded) PollEvent() tcell.Event {
 	for {
 		switch event := g.Terminal.PollEvent().(type) {

@@ -7,7 +7,7 @@ import (
 	"github.com/gdamore/tcell/v2"
 )
 
-// cells is a terminal whose cells have no lock, like those of tcell when it ends.
+// cells is a terminal whose cells have no lock, as in tcell when it ends.
 type cells struct {
 	Terminal
 	n     int

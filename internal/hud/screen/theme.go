@@ -13,7 +13,7 @@ import (
 type theme struct {
 	ascii   bool // the terminal shows ASCII only
 	noColor bool
-	// background is the terminal's own one.
+	// background is the terminal's own background.
 	background background
 	// colours are the user's choice; nil means the terminal's own sixteen.
 	colours *colours
@@ -45,7 +45,7 @@ func (t theme) selection(tone view.Tone) tcell.Style {
 	return t.style(tone).Dim(false).Bold(true).Reverse(true)
 }
 
-// hue returns the style of a name of which view.Hues has chosen the hue.
+// hue returns the style of a name whose hue view.Hues has chosen.
 func (t theme) hue(i int) tcell.Style {
 	if t.noColor {
 		return tcell.StyleDefault

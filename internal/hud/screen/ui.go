@@ -57,8 +57,8 @@ type ui struct {
 	// asked are earlier entries of each prompt, by label, newest last.
 	asked map[string][]string
 
-	// pressed is set while the button of the mouse is down. pull is a drag that is held beyond the edge of the log, and pulled has
-	// a value when it goes on; one slot.
+	// pressed is set while the button of the mouse is down. pull is a drag that is held beyond the edge of the log, and pulled has a
+	// value when it continues; one slot.
 	pressed bool
 	pull    *gesture
 	pulled  chan struct{}
@@ -71,10 +71,10 @@ type ui struct {
 
 	presence presence
 	watch    attention.Watch
-	// announce sends the terminal news for a user who looks elsewhere; nil if the terminal cannot be told.
+	// announce sends the terminal news for a user who looks elsewhere; nil if the terminal takes no news.
 	announce func(s attention.Said, project string)
-	// leave ends the screen; sync redraws; clipboard takes text; suspend gives the terminal to a function, and abandon makes it
-	// not take the terminal back after that.
+	// leave ends the screen; sync redraws; clipboard takes text; suspend gives the terminal to a function, and abandon stops it from
+	// taking the terminal back after that.
 	leave     context.CancelCauseFunc
 	done      <-chan struct{}
 	jobs      *jobs
@@ -208,7 +208,7 @@ func (u *ui) settle() {
 	u.keepLayout()
 }
 
-// meet tells the other screens where this one is, and notes where they are.
+// meet tells the other screens the selection of this one, and notes theirs.
 func (u *ui) meet() {
 	b := u.options.Beside
 	if b.Others == nil {
@@ -222,7 +222,7 @@ func (u *ui) meet() {
 	u.table.others = b.Others()
 }
 
-// subject returns whose log is shown.
+// subject returns the resources whose log is shown.
 func (u *ui) subject() subject {
 	if u.main.scope == everyLog {
 		return subject{}
@@ -230,8 +230,8 @@ func (u *ui) subject() subject {
 	return u.selection()
 }
 
-// selection returns what is selected in the table. The log of all resources may pass too fast to be read: what is selected
-// there counts as looked at, and nothing else.
+// selection returns the resources that are selected in the table. The log of all resources may pass too fast to be read: only the
+// selected ones count as looked at.
 func (u *ui) selection() subject {
 	switch l := u.table.current(); {
 	case l == nil:
@@ -345,7 +345,7 @@ func (u *ui) openEndpoint() {
 	})
 }
 
-// openWeb opens the web page in a browser. Its address lets in whoever has it, so that it is not shown.
+// openWeb opens the web page in a browser. Its address is not shown, because anyone who has it gets in.
 func (u *ui) openWeb() {
 	resource := ""
 	if r := u.target(); r != nil {

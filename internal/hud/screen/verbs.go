@@ -60,7 +60,7 @@ func (v *verb) asks() bool {
 
 var moves = []string{"up", "down", "page-up", "page-down", "first", "last", "left", "right", "previous-tab", "next-tab", "palette", "back"}
 
-// shownIn are the verbs whose effect is seen in the log: they bring it on screen if it is hidden.
+// shownIn are the verbs whose effect is seen in the log: they bring the log on screen if it is hidden.
 var shownIn = []string{"filter-log", "find", "next", "previous", "level", "log-all", "log-build", "log-runtime", "follow", "previous-update", "next-update",
 	"previous-run", "next-run", "wrap", "time", "json", "repeats", "copy-all", "save", "pager"}
 

@@ -15,8 +15,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Wish turns something that the user asks of the session into an action: with nothing to do the action is nil. The error is
-// why the session refuses it.
+// Wish turns a request of the user into an action; the action is nil if there is nothing to do. The error is why the session
+// refuses the request.
 type Wish func(v store.View) (store.Action, error)
 
 // wish asks something of the session, and says done once the session has accepted it.
@@ -32,7 +32,7 @@ func changing[A store.Action](a A, changed bool, err error) (store.Action, error
 	return a, nil
 }
 
-// after says how a request went.
+// after reports the result of a request.
 func (u *ui) after(done string, err error) {
 	if err != nil {
 		u.tell(err)
@@ -41,8 +41,8 @@ func (u *ui) after(done string, err error) {
 	u.say(done)
 }
 
-// targets returns the resources that a key acts on: the marked ones, if the key is pressed in the table; else the ones of
-// the selected group; else the one that the view on top shows, or the selected one.
+// targets returns the resources that a key acts on: the marked ones, if the key is pressed in the table; else the members of the
+// selected group; else the resource that the view on top shows, or the selected one.
 func (u *ui) targets() []model.ManifestName {
 	switch l := u.table.current(); {
 	case u.top() != u.main:
@@ -83,7 +83,7 @@ func texts(names []model.ManifestName) []string {
 	return out
 }
 
-// askEach asks something of each target that it can be asked of, and says done for them.
+// askEach asks something of each target that allows it, and says done for them.
 func (u *ui) askEach(verb, done string) {
 	names, but, err := u.able(verb)
 	if err != nil {
@@ -218,7 +218,7 @@ func (u *ui) rebuild() { u.askEach("rebuild", " will be rebuilt from scratch") }
 
 func (u *ui) restart() { u.askEach("restart", " will be restarted") }
 
-// confirmEach is askEach after a question, which has the names in it.
+// confirmEach asks the user a question with the names in it, and then works like askEach.
 func (u *ui) confirmEach(verb, question, done string) {
 	names, but, err := u.able(verb)
 	if err != nil {

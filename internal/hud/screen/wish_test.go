@@ -20,7 +20,7 @@ func listOf(s string) []model.ManifestName {
 	return out
 }
 
-// TestWishes: keys and what they ask of the session.
+// TestRequests checks the requests that keys make of the session.
 func TestRequests(t *testing.T) {
 	for _, tt := range []struct {
 		name, keys string
@@ -100,7 +100,7 @@ func TestOnlyShowing(t *testing.T) {
 	}, func(_ *driver, o *Options) { o.Ask = nil })
 }
 
-// TestEndpointsAreChosen: b opens a single endpoint at once, and asks which where there are several.
+// TestEndpointsAreChosen: b opens a single endpoint at once, and asks if there are several.
 func TestEndpointsAreChosen(t *testing.T) {
 	play(t, func(t *testing.T, d *driver) {
 		d.press("/api<Enter>b")
