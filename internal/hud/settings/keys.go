@@ -35,11 +35,11 @@ type Command struct {
 	Place   string `json:"place"`
 }
 
-// Facts are the variables that tell a command the selection. Those that do not apply are empty or missing.
+// Facts are the variables that describe the selection to a command. Facts that do not apply are empty or missing.
 var Facts = []string{"HONE_RESOURCE", "HONE_TILTFILE", "HONE_CONTEXT", "HONE_NAMESPACE", "HONE_POD", "HONE_CONTAINER", "HONE_URL",
 	"HONE_RESOURCES", "HONE_LINE", "HONE_FILE", "HONE_FILE_LINE"}
 
-// CheckFacts returns why an environment, "NAME=value", may not be given to a command: it has something else than facts, which
+// CheckFacts returns why an environment, "NAME=value", may not be given to a command: it has a variable that is no fact, and that
 // could change the programs that the command runs.
 func CheckFacts(env []string) error {
 	for _, e := range env {

@@ -49,7 +49,7 @@ const (
 
 var notifies = []Notify{NotifyAuto, NotifyOff, NotifyBell, NotifyOSC9, NotifyOSC777}
 
-// Settings are the user's choices. The zero value means: everything as it comes.
+// Settings are the user's choices. The zero value has all defaults.
 type Settings struct {
 	// Theme is empty for Auto, and Notify for NotifyAuto.
 	Theme  Theme  `json:"theme,omitempty"`
@@ -148,7 +148,7 @@ func index(name string) int {
 	return slices.IndexFunc(settings, func(s setting) bool { return s.name == name })
 }
 
-// choose takes one of some values, however its words are spelled and joined.
+// choose takes one of some values, regardless of case, separators, and the spelling of colour.
 func choose[T ~string](to *T, value string, from []T, kind string) *refusal {
 	plain := func(s string) string {
 		return strings.ReplaceAll(strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(s)), "colour", "color")
@@ -163,7 +163,7 @@ func choose[T ~string](to *T, value string, from []T, kind string) *refusal {
 	return &refusal{"not " + kind, suggest.Mend(value, names, "the choices are "+strings.Join(names, ", "))}
 }
 
-// off takes a switch that is on unless it is set.
+// off reads a switch that is on by default; to becomes true if it is off.
 func off(to *bool, value string) *refusal {
 	switch strings.ToLower(value) {
 	case "true", "on", "yes":

@@ -100,7 +100,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestCheckFacts: a command gets facts, and nothing that could change what it runs.
+// TestCheckFacts: a command gets facts, and nothing that could change the programs that it runs.
 func TestCheckFacts(t *testing.T) {
 	for _, tt := range []struct {
 		env []string
@@ -128,7 +128,7 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestDecodeForeign: what comes from another version, or from no hone at all, changes nothing.
+// TestDecodeForeign: settings of another version, or of another program, change nothing.
 func TestDecodeForeign(t *testing.T) {
 	for text, want := range map[string]Settings{
 		"": {}, "{": {}, `{"theme":"plaid","noLinks":true}`: {NoLinks: true}, `{"theme":7}`: {}, `{"notify":"smoke","new":1}`: {},
