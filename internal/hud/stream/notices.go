@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// noticed records which notices were already printed. Like the reading position, it outlives a restart.
+// noticed records the notices that were already printed. Like the reading position, it outlives a restart.
 type noticed struct {
 	watch   string
 	cluster string

@@ -30,8 +30,8 @@ func NewPrinter(out io.Writer, color ColorMode) *Printer {
 	return &Printer{text.Beneath(out), printer{color: Options{Out: out, Color: color}.colored(), progress: map[progressKey]progress{}}}
 }
 
-// Print writes lines. If skipped is not 0, it first notes how many lines before them are missing. Of a progress, it writes the
-// first and the last line, and those between them less and less often.
+// Print writes lines. If skipped is not 0, it first notes that this number of lines before them is missing. Of a progress, it
+// writes the first and the last line, and the lines between them less and less often.
 func (p *Printer) Print(skipped uint64, lines ...logstore.Line) error {
 	var b bytes.Buffer
 	if skipped > 0 {

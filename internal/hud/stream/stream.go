@@ -34,13 +34,13 @@ type Options struct {
 	MinLevel logstore.Level
 	// Details prints lines at debug level, too.
 	Details bool
-	// Last omits all but so many of the newest lines that are there at first; zero prints all.
+	// Last limits the output at the start to this number of the newest lines; zero prints all.
 	Last int
 	// Color overrides the choice by the kind of Out and by the environment.
 	Color ColorMode
 }
 
-// ColorMode is whether colours are used.
+// ColorMode selects whether colours are used.
 type ColorMode int
 
 // The modes. ColorAuto leaves it to Colored.
@@ -64,7 +64,7 @@ type Subscriber struct {
 
 // New returns a stream that begins with the oldest line that is kept.
 func New(o Options) *Subscriber {
-	o.Out = text.Beneath(o.Out) // what is printed here is clean
+	o.Out = text.Beneath(o.Out) // the lines printed here are clean already
 	return &Subscriber{
 		options: o,
 		cursor:  o.cursor(),

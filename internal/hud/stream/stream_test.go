@@ -59,7 +59,7 @@ func newLogs(t *testing.T, o logstore.Options) *logstore.Store {
 	return logs
 }
 
-// printed returns what a stream with these options makes of entries.
+// printed returns the output of a stream with these options for entries.
 func printed(t *testing.T, o Options, entries ...logstore.Entry) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -150,7 +150,7 @@ func TestNoColorsWithoutATerminal(t *testing.T) {
 	}
 }
 
-// TestColored: what does not go to a terminal has colours only if the environment forces them, and never with NO_COLOR.
+// TestColored: a writer that is no terminal has colours only if the environment forces them, and never with NO_COLOR.
 func TestColored(t *testing.T) {
 	for _, tt := range []struct {
 		force, no, term string
