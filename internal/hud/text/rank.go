@@ -21,8 +21,8 @@ const (
 	part   = 10_000
 )
 
-// Rank returns the texts that match the typed text, the best first: those that are it, begin with it, contain it, and then
-// those that contain its letters in their order. Capital letters do not count.
+// Rank returns the texts that match the typed text, the best first: texts that equal it, begin with it, contain it, and then
+// texts that contain its letters in their order. Case is ignored.
 func Rank(typed string, texts []string) []Match {
 	typed = strings.ToLower(typed)
 	lower := make([]string, len(texts))

@@ -6,7 +6,7 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// Width returns how many columns s takes. It does not interpret escape sequences or control characters.
+// Width returns the number of columns that s takes. It does not interpret escape sequences or control characters.
 func Width(s string) int {
 	if ascii(s) {
 		return len(s)

@@ -11,8 +11,8 @@ import (
 )
 
 // Writer passes text on to a terminal or a file, whoever wrote it, without anything that a terminal would obey: of escape sequences,
-// only colours pass, and only where they are wanted; they end with the line. A control character that is no part of a sequence is
-// shown by its number, as in JSON, so that JSON that goes through a Writer keeps its meaning. Invalid UTF-8 becomes replacement
+// only colours pass, and only where they are wanted; they end with the line. A control character outside of a sequence is shown
+// by its number, as in JSON, so that JSON that goes through a Writer keeps its meaning. Invalid UTF-8 becomes replacement
 // characters.
 //
 // Text may be cut between two writes at any byte. Its methods may be called from any goroutine.
@@ -24,12 +24,12 @@ type Writer struct {
 	state writerState
 	// held is the beginning of a character or of a colour.
 	held []byte
-	// style is the style that the text asks for, and shown the one that the terminal has.
+	// style is the style that the text asks for, and shown the style that the terminal has.
 	style, shown Style
 	clean        bytes.Buffer
 }
 
-// writerState is what the text before has begun.
+// writerState is the state that the text before has left: plain text, or the part of a sequence that is open.
 type writerState uint8
 
 const (
@@ -52,8 +52,8 @@ const (
 // NewWriter returns a writer to out, with colours or without.
 func NewWriter(out io.Writer, colored bool) *Writer { return &Writer{out: out, colored: colored} }
 
-// Beneath returns what a Writer writes to, for programs that take the terminal and for text that is clean already; any other writer is
-// returned as it is.
+// Beneath returns the writer below a Writer, for programs that take the terminal and for text that is clean already; any other
+// writer is returned as it is.
 func Beneath(w io.Writer) io.Writer {
 	if t, ok := w.(*Writer); ok {
 		return t.out
@@ -71,7 +71,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	for i := 0; i < len(p); {
 		i += w.take(p[i:])
 	}
-	if w.shown != (Style{}) { // what others write next to the terminal has no part in it
+	if w.shown != (Style{}) { // output of others to the terminal must not have this style
 		w.clean.WriteString(noStyle)
 		w.shown = Style{}
 	}
@@ -93,7 +93,7 @@ func plainText(p []byte) bool {
 	return true
 }
 
-// take consumes the beginning of p and returns how much.
+// take consumes the beginning of p and returns its length.
 func (w *Writer) take(p []byte) int {
 	c := p[0]
 	switch w.state {
@@ -151,8 +151,8 @@ func (w *Writer) command(c byte) int {
 	return n
 }
 
-// ends consumes a character of a sequence, which is the last one if final is set. A line feed and what cancels a sequence end every
-// sequence; the line feed is text, and so is what is beyond ASCII.
+// ends consumes a character of a sequence, which is the last one if final is set. A line feed or a cancelling character ends
+// every sequence; the line feed itself is text, and so is a character beyond ASCII.
 func (w *Writer) ends(c byte, final bool) int {
 	switch {
 	case c == '\n', c >= utf8.RuneSelf && w.state != inString:

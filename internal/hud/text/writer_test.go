@@ -60,7 +60,7 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// obeyed matches what a terminal would obey; colours are removed before.
+// obeyed matches text that a terminal would obey; colours are removed before.
 var (
 	colors = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 	obeyed = regexp.MustCompile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u0080-\u009f\u202a-\u202e\u2066-\u2069]|\r[^\n]|\r$")
