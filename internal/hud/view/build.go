@@ -16,7 +16,7 @@ func Tables() []store.Input {
 	return append(status.Tables(), store.Reads(state.ClusterEvents, state.Watches, state.Subscribers, state.Buttons)...)
 }
 
-// Build returns the view of a snapshot at the given time. Loop is how long the store's last batch took.
+// Build returns the view of a snapshot at the given time. Loop is the duration of the store's last batch.
 func Build(v store.View, now time.Time, loop time.Duration) View {
 	b := newBuilder(v, now)
 	out := View{Header: b.header(loop), Notices: b.notices()}
@@ -41,7 +41,7 @@ type builder struct {
 	pods     map[model.ManifestName][]state.Pod
 	// known are the resources that the view has come across.
 	known map[model.ManifestName]*status.Resource
-	// soonest is when the passage of time alone changes more than an age.
+	// soonest is the time after which the passage of time alone changes more than an age.
 	soonest time.Duration
 }
 
@@ -88,7 +88,7 @@ func count(rows []Row) Counts {
 	return c
 }
 
-// refresh returns how long it takes until an age of the view changes. Ages show seconds only for the first minute.
+// refresh returns the time until an age of the view changes. Ages show seconds only for the first minute.
 func refresh(rows []Row, now time.Time) time.Duration {
 	for _, r := range rows {
 		if r.Status == Updating || r.Behind > 0 || !r.Changed.IsZero() && now.Sub(r.Changed) < time.Minute {

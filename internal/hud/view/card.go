@@ -15,62 +15,63 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Card explains a failure, or a pod that is stuck: what it is, why, what helps, and who waits because of it. What fails for the
-// same reason shares a card. What only waits for a failure has none, nor has what failed after something that it depends on, for no
-// reason of its own that is known.
+// Card explains a failure, or a pod that is stuck: the problem, its cause, its mend, and the resources that wait because of it.
+// Failures with the same cause share a card. A resource that only waits for a failure has no card. Nor has one that failed after
+// a resource that it depends on, unless a reason of its own is known.
 type Card struct {
 	// Resource is the resource that failed; Also are further ones that failed for the same reason.
 	Resource model.ManifestName
 	Also     []model.ManifestName
 	Aspect   Aspect
-	// Title says what failed, in a few words: "crash loop, 4 restarts".
+	// Title names the failure, in a few words: "crash loop, 4 restarts".
 	Title string
-	// Since is when it began; zero if unknown.
+	// Since is the start of the failure; zero if unknown.
 	Since time.Time
-	// Cause says why, in the words of a person, and in those of foreign programs where hone knows no better ones.
+	// Cause explains the failure in the words of a person, or in the words of foreign programs where hone knows no better ones.
 	Cause []string
 	// Where names the pod and its container; empty if it is not about one.
 	Where string
-	// Said is what Kubernetes says about it, where Cause says it shorter. It comes last.
+	// Said is the message of Kubernetes about it, where Cause is shorter. It comes last.
 	Said []string
-	// Output is the output of what failed, as far as it is known without its log. Span is where its log is; empty if it has none.
+	// Output is the output of the failed command or program, as far as it is known without its log. Span is the span of its log;
+	// empty if it has none.
 	Output string
 	Span   string
 	// Run is the run of a container that failed; nil if it is not about one.
 	Run *Run
-	// Part is which lines of the log can tell why.
+	// Part selects the lines of the log that can tell why.
 	Part LogPart
-	// Helps are things to do about it. They are only there where hone knows.
+	// Helps are things to do about it, if hone knows any.
 	Helps []string
 	// Saved are the files whose change the newest update contains, if the failure began with that update.
 	Saved []string
-	// Waiting are the resources that wait for the failed ones: in the first ring those that wait for them, in each further ring
-	// those that wait for one of the ring before.
+	// Waiting are the resources that wait for the failed ones: in the first ring the resources that wait for them directly, in each
+	// further ring the resources that wait for one of the ring before.
 	Waiting [][]model.ManifestName
-	// Consequences are failures of resources that depend on the failed one and have failed after it, the first one first.
+	// Consequences are failures of resources that depend on the failed one and have failed after it, the oldest first.
 	Consequences []Consequence
 	// After are failing resources that the failed one depends on, if they have failed before it, and it may have failed by itself.
 	After []model.ManifestName
 
-	root string // what must be mended; empty if that is not known
+	root string // the thing to mend; empty if it is unknown
 }
 
-// Run says which run of a container it is, for a reader who does not find its lines by their span.
+// Run identifies a run of a container, for a reader who does not find its lines by their span.
 type Run struct {
 	Pod, Container string
-	// Began is when it started, to the second.
+	// Began is its start, to the second.
 	Began time.Time
 }
 
 // Consequence is a failure that most likely comes from another one.
 type Consequence struct {
 	Resource model.ManifestName
-	// Title says what failed, Cause why, in one line; empty if that is not known.
+	// Title names the failure, and Cause explains it in one line; empty if that is not known.
 	Title, Cause string
 	since        time.Time
 }
 
-// String returns what failed and why, in one line.
+// String returns the failure and its cause, in one line.
 func (f Consequence) String() string {
 	if f.Cause == "" {
 		return f.Title
@@ -78,7 +79,7 @@ func (f Consequence) String() string {
 	return f.Title + ": " + f.Cause
 }
 
-// Aspect is what of a resource failed.
+// Aspect is the part of a resource that failed.
 type Aspect uint8
 
 // The aspects. A pod that is stuck has not failed, but will hardly become ready by itself.
@@ -89,11 +90,11 @@ const (
 	AspectStuck
 )
 
-// LogPart is a part of the log of what failed.
+// LogPart is a part of the log of a failed update or program.
 type LogPart uint8
 
-// The parts: all of it, what was written since the last step of an update began, and of that only the lines at level error, where
-// the others are about what went well.
+// The parts: the whole log; the lines since the start of an update's last step; and only the error lines of these, if the others
+// report successes.
 const (
 	WholeLog LogPart = iota
 	LastStep
@@ -105,12 +106,12 @@ func (c Card) Explains(name model.ManifestName) bool {
 	return slices.Contains(c.failed(), name) || slices.ContainsFunc(c.Consequences, func(f Consequence) bool { return f.Resource == name })
 }
 
-// Concerns reports whether a card is about a resource: it explains its failure, or what it waits for.
+// Concerns reports whether a card explains the failure of a resource, or of one that the resource waits for.
 func (c Card) Concerns(name model.ManifestName) bool {
 	return c.Explains(name) || slices.ContainsFunc(c.Waiting, func(ring []model.ManifestName) bool { return slices.Contains(ring, name) })
 }
 
-// Says reports whether a line of output stands in the causes already, by itself or as the end of one.
+// Says reports whether a line of output is already in the causes, by itself or as the end of one.
 func (c Card) Says(line string) bool {
 	line = strings.TrimSpace(line)
 	return line != "" && slices.ContainsFunc(c.Cause, func(s string) bool { return strings.TrimSpace(s) == line || strings.HasSuffix(s, ": "+line) })
@@ -121,8 +122,8 @@ func (c Card) failed() []model.ManifestName {
 	return append([]model.ManifestName{c.Resource}, c.Also...)
 }
 
-// cards returns a card for each root cause of the failures of the rows, causes first: in the order of the rows, but those that
-// others wait for before the rest, and what is stuck last.
+// cards returns a card for each root cause of the failures of the rows, causes first: in the order of the rows, but failures that
+// others wait for come before the rest, and stuck pods last.
 func (b *builder) cards(rows []Row) []Card {
 	var cards []Card
 	add := func(c Card) {
@@ -175,7 +176,8 @@ func (c Card) sameAs(o Card) bool {
 	return o.root == "" && c.Aspect == o.Aspect && c.Title == o.Title && slices.Equal(c.Cause, o.Cause) && c.Output == o.Output && c.Span == "" && o.Span == ""
 }
 
-// fold finds for each card what it may come from, and makes those that most likely do consequences of that.
+// fold finds the failures that may have caused each card's failure, and turns cards that were most likely caused by another one
+// into its consequences.
 func (b *builder) fold(cards []Card) []Card {
 	for i := range cards {
 		cards[i].After = b.after(cards[i], cards)
@@ -194,7 +196,7 @@ func (b *builder) fold(cards []Card) []Card {
 		}
 		f := Consequence{Resource: c.Resource, Title: c.Title, since: c.Since}
 		if len(c.Cause) > 0 {
-			f.Cause, _, _ = strings.Cut(c.Cause[0], "; ") // how Kubernetes goes on is another matter
+			f.Cause, _, _ = strings.Cut(c.Cause[0], "; ") // the rest is about the next tries of Kubernetes
 		}
 		roots[first].Consequences = append(roots[first].Consequences, f)
 	}
@@ -204,9 +206,9 @@ func (b *builder) fold(cards []Card) []Card {
 	return roots
 }
 
-// ofItself reports whether a failure has a reason that has nothing to do with what the resource depends on: one that is known, such
-// as an image that cannot be pulled; files of its own that the user has just changed; what a build or the cluster says; or what
-// others that depend on something else fail of as well.
+// ofItself reports whether a failure has a reason of its own, independent of the resources that this one depends on: a known
+// reason, such as an image that cannot be pulled; own files that the user has just changed; a message of a build or the cluster;
+// or the same failure in resources with other dependencies.
 func (b *builder) ofItself(c Card) bool {
 	if len(c.Saved) > 0 || len(c.Also) > 0 {
 		return true
@@ -247,7 +249,7 @@ func (b *builder) after(c Card, cards []Card) (out []model.ManifestName) {
 	return out
 }
 
-// rank sorts cards: the Tiltfile, which everything comes from, then what others wait for or depend on.
+// rank sorts cards: the Tiltfile, which everything comes from, then failures that others wait for or depend on.
 func rank(c Card, needed map[model.ManifestName]bool) int {
 	switch {
 	case c.Resource == model.TiltfileName:
@@ -287,9 +289,9 @@ func (b *builder) updateCard(r Row) Card {
 	}
 	c.Output = unescape(p.Detail)
 	switch {
-	case c.Part == WholeLog && c.Output != "": // what two builds of one image say is the same
+	case c.Part == WholeLog && c.Output != "": // two builds of one image have the same output
 		c.root = "update " + strings.Join(c.Cause, "\n") + "\n" + c.Output
-	case c.Part != WholeLog && p.Mend != "": // what helps one helps all: a namespace, a permission
+	case c.Part != WholeLog && p.Mend != "": // the same mend helps all of them: a namespace, a permission
 		c.root = "deploy " + strings.Join(c.Cause, "\n") + "\n" + p.Mend
 	}
 	if p.Mend != "" {
@@ -301,7 +303,7 @@ func (b *builder) updateCard(r Row) Card {
 	return c
 }
 
-// partOf returns which part of a failed update's log tells why: if the objects could not be applied, the lines before that are
+// partOf returns the part of a failed update's log that tells why: if the objects could not be applied, the earlier lines are
 // about images that were built.
 func (b *builder) partOf(name model.ManifestName, last state.Build) LogPart {
 	if n := len(last.Steps); n == 0 || last.Steps[n-1].Kind != model.StepApply {
@@ -319,7 +321,7 @@ func rest(s string) string {
 	return tail
 }
 
-// runCards adds the cards of a program that does not run, or will hardly.
+// runCards adds the cards of a program that does not run, or will hardly ever.
 func (b *builder) runCards(s *status.Resource, add func(Card)) {
 	if s.RuntimeErr != "" {
 		add(b.runtimeCard(s))
@@ -355,13 +357,14 @@ func (b *builder) runtimeCard(s *status.Resource) Card {
 	if cause, is := refusedCause(s.RuntimeErr); is {
 		c.take(cause)
 	}
-	if why, is := strings.CutPrefix(s.RuntimeErr, "pod "+pod.Name+": "); is && ofPod { // its program has ended, and its container goes on
+	if why, is := strings.CutPrefix(s.RuntimeErr, "pod "+pod.Name+": "); is && ofPod { // the program has ended, but not its container
 		c.Cause, c.Where = linesOf(why), where(pod, "")
 	}
 	return c
 }
 
-// relapseCard returns the card of a crash loop whose container runs at the moment. It stays the card of the failure, which comes back.
+// relapseCard returns the card of a crash loop whose container runs at the moment. The card of the failure stays, because the
+// failure is likely to return.
 func (b *builder) relapseCard(s *status.Resource) (Card, bool) {
 	if s.Relapse == nil {
 		return Card{}, false
@@ -422,7 +425,7 @@ func (b *builder) explain(c *Card, pod state.Pod, failed model.Container) {
 	}
 	c.Where = where(pod, failed.Name)
 	job := ""
-	if text, _, is := strings.Cut(strings.Join(c.Cause, "\n"), "; pod "+pod.Name); is { // that of a Job comes first
+	if text, _, is := strings.Cut(strings.Join(c.Cause, "\n"), "; pod "+pod.Name); is { // a Job's own message comes first
 		job = text
 	}
 	if pod.Phase == "Failed" && pod.Message != "" { // evicted, too late
@@ -442,7 +445,7 @@ func (b *builder) explain(c *Card, pod state.Pod, failed model.Container) {
 	}
 }
 
-// take makes a cause that of a card.
+// take fills in a card from a cause.
 func (c *Card) take(why cause) {
 	c.Cause, c.root = linesOf(why.text), why.root
 	if why.title != "" {
@@ -460,7 +463,7 @@ func (c *Card) take(why cause) {
 	}
 }
 
-// meaning adds what an exit code means, if that does not depend on the program.
+// meaning adds the meaning of an exit code, if it does not depend on the program.
 func (c *Card) meaning(code int) {
 	if s := exit(code); code > 0 && strings.Contains(s, "(") {
 		c.Cause = append(c.Cause, s)
@@ -504,7 +507,7 @@ func linesOf(s string) []string {
 	return out
 }
 
-// unescape returns a text whose line breaks and tabs came escaped, as in an error that quotes a program's output.
+// unescape returns a text with real line breaks and tabs in place of escaped ones, as in an error that quotes a program's output.
 func unescape(s string) string {
 	if strings.Contains(s, "\n") || !strings.Contains(s, `\n`) {
 		return s

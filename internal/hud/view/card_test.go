@@ -11,7 +11,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestCrashLoopThatRuns: between two failures of a crash loop a container runs, and neither the row nor the card take that for the end.
+// TestCrashLoopThatRuns: between two failures of a crash loop a container runs, and neither the row nor the card treat that as
+// the end.
 func TestCrashLoopThatRuns(t *testing.T) {
 	const cause, where = "api: crash loop ×3\n  container main exited with code 1, 3 s after its start\n", "  where: pod api-7c9d-x2v1\n"
 	for _, tt := range []struct {

@@ -14,20 +14,20 @@ import (
 
 // cause is why a pod does not run, in the words of a person.
 type cause struct {
-	// title says what failed in a few words; empty leaves that to the status.
+	// title names the failure in a few words; empty leaves that to the status.
 	title string
 	// word is the title in one word; empty leaves that to the status.
 	word string
-	// detail is what a row says after the title; empty for nothing.
+	// detail is the text of a row after the title; empty for nothing.
 	detail string
-	// text is why.
+	// text explains the failure.
 	text string
-	// root identifies what must be mended: pods that fail because of the same thing have the same root. Empty if nothing but
-	// the pod itself is known.
+	// root identifies the thing to mend: pods that fail because of the same thing have the same root. It is empty if only the pod
+	// itself is known.
 	root string
-	// said is the message of Kubernetes, where it says more than text.
+	// said is the message of Kubernetes, where it contains more than text.
 	said string
-	// help is what helps; empty if that is not known.
+	// help is the mend; empty if none is known.
 	help string
 }
 
@@ -67,7 +67,7 @@ func containerCause(pod state.Pod, c model.Container, events []state.KubeEvent) 
 	return exitCause(pod, what, c)
 }
 
-// memoryCause is that of a container that used more memory than it may.
+// memoryCause is the cause for a container that used more memory than it may.
 func memoryCause(what string, c model.Container) cause {
 	said := what + " used more memory than its limit"
 	if c.MemoryLimit != "" {
@@ -76,7 +76,7 @@ func memoryCause(what string, c model.Container) cause {
 	return cause{title: "out of memory", word: "memory", text: said + ", and was killed" + ran(c), help: "raise resources.limits.memory, or use less"}
 }
 
-// exitCause is that of a container whose program has ended.
+// exitCause is the cause for a container whose program has ended.
 func exitCause(pod state.Pod, what string, c model.Container) cause {
 	code := cmp.Or(c.ExitCode, c.LastExitCode)
 	if code == 0 {
@@ -96,7 +96,7 @@ func exitCause(pod state.Pod, what string, c model.Container) cause {
 	return cause{text: text + ran(c) + pause(c)}
 }
 
-// ran says for how long the last run of a container lasted: ", 3 s after its start".
+// ran says how long the last run of a container lasted: ", 3 s after its start".
 func ran(c model.Container) string {
 	from, to := c.LastStartedAt, c.LastFinishedAt
 	if c.State == model.ContainerTerminated {
@@ -120,8 +120,8 @@ func pause(c model.Container) string {
 	return ""
 }
 
-// pullCause is that of a container whose image does not get to the node. Kubernetes says why in turns with that it waits, but an
-// event keeps it.
+// pullCause is the cause for a container whose image cannot be pulled to the node. Kubernetes reports the reason and the back-off
+// in turns, but an event keeps the reason.
 func pullCause(pod state.Pod, c model.Container, events []state.KubeEvent) cause {
 	said := c.Message
 	if c.Reason == "ImagePullBackOff" && !strings.Contains(said, ": ") {
@@ -170,7 +170,8 @@ var (
 	kinds4     = map[string]string{"configmap": "ConfigMap", "secret": "Secret", "persistentvolumeclaim": "PersistentVolumeClaim"}
 )
 
-// missingObject finds in a message of Kubernetes what an object refers to and does not exist: "the Secret keys".
+// missingObject finds in a message of Kubernetes the object that another one refers to and that does not exist: "the Secret
+// keys".
 func missingObject(namespace, who, message string) (c cause, found bool) {
 	if m := missing.FindStringSubmatch(message); m != nil {
 		what := kinds4[strings.ToLower(m[1])] + " " + m[2]
@@ -188,7 +189,7 @@ func missingObject(namespace, who, message string) (c cause, found bool) {
 	return cause{}, false
 }
 
-// configCause is that of a container that Kubernetes cannot configure.
+// configCause is the cause for a container that Kubernetes cannot configure.
 func configCause(pod state.Pod, what, message string) cause {
 	if c, found := missingObject(pod.Namespace, what, message); found {
 		return c
@@ -201,7 +202,7 @@ func configCause(pod state.Pod, what, message string) cause {
 
 var execOf = regexp.MustCompile(`exec: "([^"]+)"`)
 
-// startCause is that of a container that the container runtime cannot start.
+// startCause is the cause for a container that the container runtime cannot start.
 func startCause(what, message string) cause {
 	out := cause{said: message}
 	command := "the command"
@@ -233,14 +234,14 @@ func lastPart(message string) string {
 	return strings.Join(parts[max(0, len(parts)-2):], ": ")
 }
 
-// The times after which a pod that is not ready counts as stuck: the scheduler and the kubelet soon have what they need, if a node
-// or an object is only new; a program may take a while.
+// The times after which a pod that is not ready counts as stuck. The scheduler and the kubelet soon have everything that they
+// need if a node or an object is only new; a program may take longer.
 const (
 	stuckPatience = 5 * time.Second
 	probePatience = 30 * time.Second
 )
 
-// stuck returns why a pod that has not failed does not become ready, where it will hardly do so by itself.
+// stuck explains why a pod that has not failed will hardly become ready by itself; the last result is false if it may still do so.
 func (b *builder) stuck(pod state.Pod, events []state.KubeEvent) (c cause, since time.Time, is bool) {
 	if pod.OfCompose() || pod.Ready || pod.Phase == "Succeeded" || !b.lasts(pod.CreatedAt, stuckPatience) {
 		return cause{}, time.Time{}, false
@@ -288,7 +289,7 @@ func (b *builder) lasts(since time.Time, d time.Duration) bool {
 	return left <= 0
 }
 
-// probeHelp is what helps where a probe gets an answer, or none.
+// probeHelp returns the mend for an answer to a probe; empty if none is known.
 func probeHelp(answer string) string {
 	switch {
 	case strings.Contains(answer, "connection refused"):
@@ -301,7 +302,7 @@ func probeHelp(answer string) string {
 	return ""
 }
 
-// mountCause finds in the events of a pod why its volumes cannot be mounted, or its network be made.
+// mountCause finds in the events of a pod why its volumes cannot be mounted, or why it gets no network.
 func mountCause(pod state.Pod, events []state.KubeEvent) (cause, bool) {
 	for _, e := range events { // the newest first
 		if e.ObjectUID != pod.UID || !e.Warning || e.LastSeen.Before(pod.CreatedAt) {
@@ -329,7 +330,7 @@ var (
 	tainted      = regexp.MustCompile(`^(\d+) node\(s\) had untolerated taint\(?s?\)? ?\{([^}]*)\}$`)
 )
 
-// placeCause is that of a pod that no node takes, from the words of the scheduler.
+// placeCause is the cause for a pod that no node takes, from the words of the scheduler.
 func placeCause(pod state.Pod) cause {
 	out := cause{title: "no node takes its pod", said: pod.Message}
 	head, _, _ := strings.Cut(pod.Message, " preemption: ")
@@ -368,7 +369,7 @@ func placeCause(pod state.Pod) cause {
 	return out
 }
 
-// nodes names a number of nodes, as the beginning of what they have: "1 node has".
+// nodes names a number of nodes with a verb, for a list of their properties: "1 node has".
 func nodes(n string) string {
 	if n == "1" {
 		return "1 node has"
@@ -376,7 +377,7 @@ func nodes(n string) string {
 	return n + " nodes have"
 }
 
-// refusedCause is that of a workload whose pods Kubernetes refuses to create.
+// refusedCause is the cause for a workload whose pods Kubernetes refuses to create.
 func refusedCause(err string) (c cause, is bool) {
 	_, why, is := strings.Cut(err, "its pods cannot be created: ")
 	if !is {
@@ -406,7 +407,7 @@ func refusedCause(err string) (c cause, is bool) {
 	return c, true
 }
 
-// where names a pod, and its container if it has several. The blanks do not break, so that a name stays beside what it names.
+// where names a pod, and its container if it has several. The blanks do not break, so that a name stays beside its kind.
 func where(pod state.Pod, container string) string {
 	out := "pod\u00a0" + pod.Name
 	if container != "" && len(pod.AllContainers()) > 1 {

@@ -9,7 +9,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestContainerCauses says in the words of a person what Kubernetes says about a container.
+// TestContainerCauses translates Kubernetes' messages about a container into the words of a person.
 func TestContainerCauses(t *testing.T) {
 	waiting := func(reason, message string) model.Container {
 		return model.Container{Name: "main", Image: "shop/api:1", State: model.ContainerWaiting, Reason: reason, Message: message}
@@ -70,7 +70,7 @@ func TestContainerCauses(t *testing.T) {
 	}
 }
 
-// TestPlaceCauses says in the words of a person why no node takes a pod.
+// TestPlaceCauses explains in the words of a person why no node takes a pod.
 func TestPlaceCauses(t *testing.T) {
 	for _, tt := range []struct{ message, want string }{
 		{"0/1 nodes are available: 1 Insufficient memory. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.", "1 node has not enough memory left"},
@@ -85,7 +85,7 @@ func TestPlaceCauses(t *testing.T) {
 	}
 }
 
-// TestRuntimeSaysWhy: the row says in a few words what its card says in full.
+// TestRuntimeSaysWhy: the row has a short form of the cause on its card.
 func TestRuntimeSaysWhy(t *testing.T) {
 	for _, tt := range []struct {
 		want, short string

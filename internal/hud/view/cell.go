@@ -40,7 +40,7 @@ func (c Cell) String() string {
 	return b.String()
 }
 
-// Width returns how many columns the cell takes.
+// Width returns the number of columns that the cell takes.
 func (c Cell) Width() int {
 	n := 0
 	for _, s := range c {

@@ -46,7 +46,7 @@ func TestCells(t *testing.T) {
 	progress := func(mode, stage string) state.BuildProgressed {
 		return state.BuildProgressed{Resource: "api", Serial: 2, Mode: mode, Stage: stage}
 	}
-	// at is a story in which an update has been as far as given for a minute.
+	// at is a story in which an update has been at the given progress for a minute.
 	at := func(stage string, far model.BuildProgress) func(s *hudtest.Scene) {
 		return func(s *hudtest.Scene) {
 			running(s)
@@ -239,8 +239,8 @@ func TestTiltfileRow(t *testing.T) {
 	}
 }
 
-// TestHeldInsteadOfBuilding checks that a resource whose build cannot begin yet says what it waits for, and shows no progress of
-// its own, while the build that it waits for does.
+// TestHeldInsteadOfBuilding checks that a resource whose build cannot begin yet names the build that it waits for, and shows no
+// progress of its own, while that build does.
 func TestHeldInsteadOfBuilding(t *testing.T) {
 	resource := func(name, image string) model.Manifest {
 		return model.Manifest{Name: model.ManifestName(name), AutoInit: true, K8s: &model.K8sTarget{PodReadiness: model.PodWait},
@@ -375,7 +375,7 @@ func TestColumnsFitEveryWidth(t *testing.T) {
 	}
 }
 
-// TestRestartFits checks that a restart is seen at every width, while the clock of the row goes on.
+// TestRestartFits checks that a restart is seen at every width, while the clock of the row continues.
 func TestRestartFits(t *testing.T) {
 	s := one(nil, func(s *hudtest.Scene) {
 		s.Build("api", 1, time.Minute, 2*time.Minute, hudtest.Applied("image"))
@@ -407,7 +407,7 @@ func TestRestartFits(t *testing.T) {
 	}
 }
 
-// TestUpdateIsNotCutBesideEmptyColumns: a column has what it needs where others have room to spare.
+// TestUpdateIsNotCutBesideEmptyColumns: a column has the width that it needs if others have room to spare.
 func TestUpdateIsNotCutBesideEmptyColumns(t *testing.T) {
 	update := "ok  image 3.9 s  handler.go +12  2 warnings  fell back: go.mod matches"
 	rows := []Row{{Name: "web", Update: plain(update), Runtime: none, RuntimeShort: none, Age: "–"}}
@@ -444,7 +444,7 @@ func TestColumnsStay(t *testing.T) {
 	}
 }
 
-// TestEmptyColumnsGiveWay: what no row has takes no room.
+// TestEmptyColumnsGiveWay: a column that is empty in all rows takes no room.
 func TestEmptyColumnsGiveWay(t *testing.T) {
 	bare := []Row{{Name: "web", Update: plain("x"), Runtime: none, RuntimeShort: none}}
 	full := []Row{{Name: "web", Update: plain("x"), Runtime: none, RuntimeShort: none, Pod: "web-1", Pods: 1, Ports: []Port{{Number: 80}}, Endpoints: []Endpoint{{URL: "http://localhost"}}}}

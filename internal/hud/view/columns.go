@@ -41,7 +41,7 @@ const (
 	Margin = 5
 )
 
-// The terminal widths from which more is shown.
+// The terminal widths from which more columns are shown.
 const (
 	huge   = 200
 	widest = 140
@@ -50,7 +50,7 @@ const (
 	narrow = 80
 )
 
-// steady is for how long a column keeps the width of contents that have become shorter, at least; it may be twice as long.
+// steady is the least time for which a column keeps the width of contents that have become shorter; it may be twice as long.
 const steady = 10 * time.Second
 
 // Sizes are the widths that the contents of a table have needed lately. They grow at once and shrink a while later, so that columns
@@ -94,16 +94,16 @@ func (s *needs) take(rows []Row) {
 	}
 }
 
-// share is how a column takes part in the width of the table.
+// share describes the part of a column in the width of the table.
 type share struct {
-	// least is what it has at any rate, most what it gets if its contents need it.
+	// least is the width that it always has, most the width that it gets if its contents need it.
 	least, most int
-	// weight is how fast it grows in comparison with others while not all can have what they need.
+	// weight determines how fast it grows in comparison with others while not all columns can have the width that they need.
 	weight int
 }
 
-// Columns returns the columns of a table in a terminal of the given width. Each has what its contents need; what is left goes
-// to UPDATE. Where there is not enough, they share it.
+// Columns returns the columns of a table in a terminal of the given width. Each has the width that its contents need; the rest
+// goes to UPDATE. If there is too little room, they share it by weight.
 func (s *Sizes) Columns(width int) []Column {
 	cols, shares := s.columnsFor(width)
 	rest := width - Margin - 1 - Gap*(len(cols)-1)
@@ -137,8 +137,8 @@ func (s *Sizes) Columns(width int) []Column {
 	return cols
 }
 
-// columnsFor returns the columns that a terminal of the given width shows, without their widths. Those that are only sometimes of
-// use are left out while all of their contents are empty.
+// columnsFor returns the columns that a terminal of the given width shows, without their widths. Columns that are only sometimes
+// useful are left out while all of their contents are empty.
 func (s *Sizes) columnsFor(width int) (cols []Column, shares []share) {
 	add := func(k Kind, title string, short bool, least, most, weight int) {
 		if needs, sometimes := map[Kind]Kind{ColumnPod: ColumnPod, ColumnRestarts: ColumnPod, ColumnPorts: ColumnPorts, ColumnEndpoint: ColumnEndpoint}[k]; sometimes && s.need[needs] <= none.Width() {
@@ -177,7 +177,7 @@ func (s *Sizes) columnsFor(width int) (cols []Column, shares []share) {
 	return cols, shares
 }
 
-// Text returns the content of the row in a column, in at most the column's width. hasChanged is whether there is a column
+// Text returns the content of the row in a column, in at most the column's width. hasChanged reports whether there is a column
 // CHANGED; without it, UPDATE includes the age.
 func (r Row) Text(c Column, hasChanged bool) Cell {
 	switch c.Kind {
@@ -236,7 +236,7 @@ func (r Row) updateText(c Column, hasChanged bool) Cell {
 	return append(fit[:len(fit):len(fit)], Span{age, Dim})
 }
 
-// withSilence adds for how long the program has been silent.
+// withSilence adds the time for which the program has been silent.
 func (r Row) withSilence(c Cell) Cell {
 	if r.Silent == 0 {
 		return c
@@ -257,7 +257,7 @@ var portMarks = map[status.PortState]struct {
 	tone Tone
 }{status.PortWaiting: {"◌", Warn}, status.PortReady: {"✔", Good}, status.PortFailed: {"✖", Bad}, status.PortUnknown: {"?", Warn}}
 
-// onePort is the width below which there is room for one port only.
+// onePort is the width below which there is room for only one port.
 const onePort = 9
 
 func (r Row) portsText(c Column) Cell {

@@ -9,30 +9,30 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Controls are what the user can change about a resource.
+// Controls are the settings of a resource that the user can change.
 type Controls struct {
 	// Disabled resources can only be enabled.
 	Disabled bool
 	// Deployed is set if something of the resource runs or is applied that disabling it deletes or stops.
 	Deployed bool
 	Mode     model.TriggerMode
-	// Buttons are those of the resource.
+	// Buttons are the resource's buttons.
 	Buttons []model.Button
 	// Forwards are its port forwards.
 	Forwards []Forward
-	// Loses says what is lost if it is restored; empty if nothing is.
+	// Loses names the things that are lost if it is restored; empty if nothing is.
 	Loses string
 }
 
 // Forward is a port forward of a resource.
 type Forward struct {
 	Spec model.PortForward
-	// URL is where it can be opened; empty as long as it is not known. Text is its state in words.
+	// URL is the address to open it; empty until it is known. Text is its state in words.
 	URL, Text string
 	Tone      Tone
 }
 
-// ControlsOf returns the controls of a resource; ok is false if there is no such resource. (Tiltfile) is none.
+// ControlsOf returns the controls of a resource; ok is false if there is no such resource. (Tiltfile) is not a resource.
 func ControlsOf(v store.View, name model.ManifestName) (c Controls, ok bool) {
 	r, ok := state.Resources.In(v).Get(string(name))
 	if !ok {
@@ -76,14 +76,14 @@ func forwardsOf(v store.View, name model.ManifestName, specs []model.PortForward
 	return out
 }
 
-// SessionControls are what the user can change about the session.
+// SessionControls are the settings of the session that the user can change.
 type SessionControls struct {
 	Paused bool
-	// Runs is how often the Tiltfile has been evaluated, and Ended how many updates have ended: what a plan depends on.
+	// Runs counts the evaluations of the Tiltfile, and Ended the updates that have ended: a plan depends on both.
 	Runs, Ended int
 	// Args are the arguments of the Tiltfile.
 	Args []string
-	// Buttons are those that belong to no resource.
+	// Buttons are the buttons that belong to no resource.
 	Buttons []model.Button
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Details are what is known about one resource, or about (Tiltfile), in tabs.
+// Details are all known facts about one resource, or about (Tiltfile), in tabs.
 type Details struct {
 	Name model.ManifestName
 	// Head are the lines above every tab: update, runtime, addresses.
@@ -27,14 +27,14 @@ type Tab struct {
 	Kind  TabKind
 	Title string
 	Lines []Line
-	// Empty is said when there are no lines.
+	// Empty is the message if there are no lines.
 	Empty string
 }
 
 // TabKind is the topic of a tab.
 type TabKind uint8
 
-// The topics: those of a resource, then those of (Tiltfile).
+// The topics: a resource's, then (Tiltfile)'s.
 const (
 	TabUpdates TabKind = iota
 	TabPods            // containers of Compose and the process of a local resource as well
@@ -48,7 +48,7 @@ const (
 	TabArguments
 )
 
-// Line is a line of a tab, which can be selected if it leads somewhere or hides something.
+// Line is a line of a tab. It can be selected if it leads somewhere or hides something.
 type Line struct {
 	Cell Cell
 	// Indent is the number of columns before the rows after the first, when the line is wrapped.
@@ -61,8 +61,8 @@ type Line struct {
 // Selectable reports whether the line leads somewhere, or can be opened.
 func (l Line) Selectable() bool { return len(l.Folded) > 0 || l.Target != Target{} }
 
-// Target is where a line leads. At most one of File, Resource, Object and URL is set; Span may be set beside them, for what
-// shows the log.
+// Target is the place that a line leads to. At most one of File, Resource, Object and URL is set; Span may be set beside them,
+// for the key that shows the log.
 type Target struct {
 	// File is an absolute path for the editor, and Line the line in it, 0 if none in particular.
 	File string
@@ -70,7 +70,7 @@ type Target struct {
 	// Span is a log span.
 	Span     string
 	Resource model.ManifestName
-	// Object is an object of the cluster, by which its YAML can be read.
+	// Object is an object of the cluster, to read its YAML.
 	Object model.AppliedObject
 	// URL is an address for the browser.
 	URL string
@@ -124,8 +124,8 @@ func (l Line) Rows(width int) []Cell {
 	return append(rows, trimRight(row))
 }
 
-// wordsOf splits a cell into words and the blanks between them, without what has no width: a word that is cut has two parts that make
-// up the whole.
+// wordsOf splits a cell into words and the blanks between them. It drops characters without width, so that the two parts of a
+// word that has to be cut make up the whole.
 func wordsOf(c Cell) []Span {
 	var out []Span
 	for _, s := range c {
@@ -168,7 +168,7 @@ func trimRight(c Cell) Cell {
 	return c
 }
 
-// Text returns the details as lines without tones, tab after tab, with what is folded: for output without a screen.
+// Text returns the details as lines without tones, tab after tab, including folded lines: for output without a screen.
 func (d Details) Text(width int) string {
 	var b strings.Builder
 	var add func(lines []Line, before string)
@@ -191,7 +191,7 @@ func (d Details) Text(width int) string {
 	return b.String()
 }
 
-// DetailsOf returns what is known about one resource, or about (Tiltfile). ok is false if the resource does not exist.
+// DetailsOf returns all known facts about one resource, or about (Tiltfile). ok is false if the resource does not exist.
 func DetailsOf(v store.View, name model.ManifestName, now time.Time) (d Details, ok bool) {
 	b := newBuilder(v, now)
 	if name == model.TiltfileName {
@@ -280,7 +280,7 @@ func (b *builder) relative(file string) string {
 	return state.Relative(b.tiltfile.Path, []string{file})[0]
 }
 
-// fileLines returns a line for each file, which leads to it.
+// fileLines returns a line for each file, which opens it.
 func (b *builder) fileLines(files []string, indent int) []Line {
 	out := make([]Line, len(files))
 	for i, f := range files {
@@ -289,7 +289,7 @@ func (b *builder) fileLines(files []string, indent int) []Line {
 	return out
 }
 
-// clock formats when something happened: the time of day, or how long ago it is if that is more than a day.
+// clock formats the time of an event: the time of day, or its age if that is more than a day.
 func clock(at, now time.Time) string {
 	switch {
 	case at.IsZero():

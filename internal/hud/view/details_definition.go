@@ -8,7 +8,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// definitionTab shows the calls of the Tiltfile, and of what it loads, that have shaped the resource.
+// definitionTab shows the calls that have shaped the resource, in the Tiltfile and in the files that it loads.
 func (b *builder) definitionTab(m model.Manifest) Tab {
 	p := page{now: b.now}
 	for _, d := range b.tiltfile.Result.Declared[m.Name] {

@@ -30,8 +30,8 @@ func (b *builder) eventsTab(m model.Manifest) Tab {
 	return t
 }
 
-// summed returns the events, with those that say the same about the same object as one: Kubernetes reports each answer of a
-// probe, and each try after a restart of a node's kubelet, as an event of its own.
+// summed returns the events, with equal messages about the same object as one: Kubernetes reports each answer of a probe, and
+// each try after a restart of a node's kubelet, as an event of its own.
 func summed(list []state.KubeEvent) []state.KubeEvent {
 	type topic struct {
 		uid, container, reason, message string
@@ -52,7 +52,7 @@ func summed(list []state.KubeEvent) []state.KubeEvent {
 	return out
 }
 
-// eventIndent is where the message of an event begins.
+// eventIndent is the column where the message of an event begins.
 const eventIndent = 38
 
 func (p *page) event(e state.KubeEvent) {

@@ -8,7 +8,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// objectsTab lists the objects that the last deploy has applied, and those of the declaration that have not been applied.
+// objectsTab lists the objects that the last deploy has applied, and declared objects that have not been applied.
 func (b *builder) objectsTab(m model.Manifest, u state.Update) Tab {
 	t := Tab{Kind: TabObjects, Title: "objects", Empty: "nothing has been applied yet"}
 	switch {
@@ -68,7 +68,7 @@ func (b *builder) objectsTab(m model.Manifest, u state.Update) Tab {
 	return t
 }
 
-// declared returns the applied objects, then declared ones that have not been applied, which have no UID.
+// declared returns the applied objects, then the declared ones that have not been applied, which have no UID.
 func (b *builder) declared(m model.Manifest, u state.Update) []model.AppliedObject {
 	all := u.Applied[:len(u.Applied):len(u.Applied)]
 	if m.K8s == nil {

@@ -12,11 +12,11 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// containerWidth is how many columns the names of containers fill, so that their states stand below each other.
+// containerWidth is the number of columns that the names of containers fill, so that their states are aligned.
 const containerWidth = 16
 
-// podsTab is about what runs: pods with their containers, the containers of a Compose service, or the process of a local
-// resource; and about the ports of this machine that lead there.
+// podsTab shows the processes of a resource: pods with their containers, the containers of a Compose service, or the process of a
+// local resource; and the ports of this machine that lead there.
 func (b *builder) podsTab(s *status.Resource) Tab {
 	m, u := *s.Manifest, *s.Updates
 	t := Tab{Kind: TabPods, Title: "pods", Empty: "it has no pods"}

@@ -70,7 +70,7 @@ func TestRunningWaterfall(t *testing.T) {
 	steps := []struct {
 		mode     string
 		progress progress
-		from, to float64 // in seconds of the update: when it is reported, and when it is looked at
+		from, to float64 // in seconds of the update: the times of the report and of the look
 		want     string
 	}{
 		{"synclet", progress{}, 0, 0.1, ""},

@@ -21,7 +21,7 @@ func (b *builder) tiltfileDetails() Details {
 	return Details{Name: model.TiltfileName, Head: p.lines, Tabs: []Tab{b.evaluationsTab(), b.filesTab(), b.warningsTab(), b.argumentsTab()}}
 }
 
-// evaluationsTab lists the evaluations with what caused them, how long they took, and their errors.
+// evaluationsTab lists the evaluations with their causes, durations and errors.
 func (b *builder) evaluationsTab() Tab {
 	p := page{now: b.now}
 	list, _ := b.waiters(model.TiltfileName)
@@ -97,7 +97,7 @@ func (b *builder) warningsTab() Tab {
 	return Tab{Kind: TabWarnings, Title: "warnings", Lines: p.lines, Empty: "the last evaluation gave no warnings"}
 }
 
-// argumentsTab shows the arguments of the Tiltfile, and which resources they enable.
+// argumentsTab shows the arguments of the Tiltfile, and the resources that they enable.
 func (b *builder) argumentsTab() Tab {
 	p := page{now: b.now}
 	args := "none"

@@ -14,10 +14,10 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// updateIndent is the indentation of what belongs to an update.
+// updateIndent is the indentation of the lines that belong to an update.
 const updateIndent = 6
 
-// namedFiles is how many files the line of an update names.
+// namedFiles is the number of files that the line of an update names.
 const namedFiles = 3
 
 func (b *builder) updatesTab(m model.Manifest, u state.Update) Tab {
@@ -44,7 +44,7 @@ func (b *builder) updatesTab(m model.Manifest, u state.Update) Tab {
 	return t
 }
 
-// waiting adds what the resource waits for, and who waits for it.
+// waiting adds the reason why the resource waits, and the resources that wait for it.
 func (b *builder) waiting(p *page, m model.Manifest, u state.Update) {
 	if hold, held := b.plan.Holds[m.Name]; held && hold.Reason != buildcontrol.HoldBuilding {
 		line := p.add(2, Span{hold.String(), Warn}, Span{b.heldSince(m, u), Dim})
@@ -65,7 +65,7 @@ func (b *builder) waiting(p *page, m model.Manifest, u state.Update) {
 	}
 }
 
-// heldSince returns for how long a resource has wanted the update that is held.
+// heldSince describes how long a resource has wanted the update that is held.
 func (b *builder) heldSince(m model.Manifest, u state.Update) string {
 	since := u.PendingSince()
 	if since.IsZero() {
@@ -80,7 +80,7 @@ func (b *builder) heldSince(m model.Manifest, u state.Update) string {
 	return "  for " + Elapsed(b.now.Sub(since))
 }
 
-// firstTime returns the earliest of some times that is set.
+// firstTime returns the earliest of the times that are set.
 func firstTime(times ...time.Time) (first time.Time) {
 	for _, t := range times {
 		if first.IsZero() || !t.IsZero() && t.Before(first) {
@@ -141,8 +141,8 @@ func (b *builder) because(p *page, build state.Build, u state.Update) {
 	}
 }
 
-// failure adds why a build failed: the failing command's own message, what helps, and folded its output and the files that have
-// changed. An update has one place to unfold: that of one that failed is where it says why.
+// failure adds why a build failed: the failing command's own message, the mend, and folded its output and the changed files. An
+// update has only one line to unfold: for a failed one, that is the line with the error.
 func (p *page) failure(build state.Build, files []Line) {
 	if build.Err == "" {
 		return
@@ -180,7 +180,7 @@ func (p *page) failure(build state.Build, files []Line) {
 	}
 }
 
-// changed says of lines about files, which stand below the output of a failed command, what these files are.
+// changed labels lines about files, which follow the output of a failed command, as changed files.
 func changed(files []Line) []Line {
 	for i, l := range files {
 		files[i].Cell, files[i].Indent = append(Cell{{"changed: ", Dim}}, l.Cell...), l.Indent+len("changed: ")
@@ -201,9 +201,9 @@ func fileList(files []string) string {
 	return strings.Join(files[:min(len(files), namedFiles)], ", ") + more(len(files)-namedFiles)
 }
 
-// waterfall formats how long each step of a build took that is not in place: "▏context 0.1 ▏build 7.2 ▏push 0.3 ▏apply 0.1
+// waterfall formats the duration of each step of a build that is not in place: "▏context 0.1 ▏build 7.2 ▏push 0.3 ▏apply 0.1
 // ▏ready 2.1 s", in seconds, or in milliseconds if all of it took less than one. A build of several images names them. The step
-// that failed is marked. The step that is running has its time so far, in whole seconds: "▏build 7.2 ▏push 3 s…".
+// that failed is marked. The running step has its time so far, in whole seconds: "▏build 7.2 ▏push 3 s…".
 func waterfall(b state.Build, now time.Time) string {
 	steps := slices.Clone(b.Steps)
 	running := b.FinishedAt.IsZero() && !b.StepAt.IsZero()
@@ -232,7 +232,7 @@ func waterfall(b state.Build, now time.Time) string {
 		ready := max(b.ReadyAt.Sub(b.FinishedAt), 0)
 		list, total = append(list, model.Stage{Name: "ready", Took: ready}), total+ready
 	}
-	if running { // its time grows with that of the build, which is in whole seconds
+	if running { // its time grows with the build's, which is in whole seconds
 		last := &list[len(list)-1]
 		last.Took = max(now.Sub(b.StepAt), 0).Truncate(time.Second)
 		return joinStages(list, time.Second, true)
@@ -244,14 +244,14 @@ func waterfall(b state.Build, now time.Time) string {
 }
 
 // joinStages formats the stages of a waterfall in one unit, which the last one names. Stages that are zero in this unit are left
-// out, but the one that runs.
+// out, except the running one.
 func joinStages(list []model.Stage, unit time.Duration, running bool) string {
 	var parts []string
 	for i, s := range list {
 		n := float64(s.Took) / float64(unit)
 		number := fmt.Sprintf("%.1f", n)
 		runs := running && i == len(list)-1
-		if n >= 100 || runs { // the tenths tell nothing
+		if n >= 100 || runs { // tenths would be noise
 			number = fmt.Sprintf("%.0f", n)
 		}
 		if number != "0.0" || runs {

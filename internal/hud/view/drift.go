@@ -21,7 +21,7 @@ func driftBadge(d state.Drift) string {
 	return ""
 }
 
-// Lost says what the restoring of a resource destroys that cannot be brought back; empty if nothing is lost.
+// Lost names the things that restoring a resource destroys and that cannot be brought back; empty if there are none.
 func Lost(d state.Drift) string {
 	var replaced, taken, secret []string
 	for _, o := range d.Objects {
@@ -47,7 +47,7 @@ func Lost(d state.Drift) string {
 	return text.Clean(strings.Join(out, "; "))
 }
 
-// driftOf returns how an object differs.
+// driftOf returns the drift of an object; ok is false if it has none.
 func (b *builder) driftOf(name model.ManifestName, id model.ObjectID) (state.ObjectDrift, bool) {
 	for _, o := range state.Drifts.In(b.v).Value(string(name)).Objects {
 		if o.Object == id {
@@ -70,7 +70,8 @@ func (b *builder) driftWords(d state.ObjectDrift) (status, message string) {
 	return status, message
 }
 
-// driftLines show how an object differs, field by field: who changed it and when, what was applied, and what the cluster has.
+// driftLines show the drift of an object, field by field: who changed it and when, the applied value, and the value in the
+// cluster.
 func (b *builder) driftLines(p *page, d state.ObjectDrift) {
 	for _, f := range d.Fields {
 		by := Span{"", Dim}
@@ -99,7 +100,7 @@ func (b *builder) driftLines(p *page, d state.ObjectDrift) {
 	}
 }
 
-// longestSide is how many lines of a value are shown at most.
+// longestSide is the maximum number of lines of a value that are shown.
 const longestSide = 12
 
 func (b *builder) valueSide(p *page, sign string, tone Tone, side string, lines []string, absent bool) {

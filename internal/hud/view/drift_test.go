@@ -10,7 +10,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestDriftBadge marks the rows of what others have changed, and says what a restore would lose.
+// TestDriftBadge marks the rows of objects that others have changed, and names the losses of a restore.
 func TestDriftBadge(t *testing.T) {
 	changed := func(name string, by ...string) state.ObjectDrift {
 		o := state.ObjectDrift{Object: model.ObjectID{Kind: "ConfigMap", Name: name}, What: state.DriftChanged}

@@ -11,7 +11,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// graphTab draws what a resource depends on and what depends on it, which images it shares, and which files it watches.
+// graphTab draws the resources that a resource depends on, and the ones that depend on it, with the images that it shares and the
+// files that it watches.
 func (b *builder) graphTab(m model.Manifest) Tab {
 	p := page{now: b.now}
 	g := b.graph()
@@ -55,11 +56,11 @@ func (b *builder) graph() graph {
 type branch struct {
 	bars string
 	name model.ManifestName
-	// again is set where the resources below it stand further up.
+	// again is set if the resources below it are drawn further up.
 	again bool
 }
 
-// tree adds the resources that can be reached, each with its state. What stands below a resource is drawn once.
+// tree adds the resources that can be reached, each with its state. The resources below another one are drawn once.
 func (g graph) tree(p *page, root model.ManifestName, edges map[model.ManifestName][]model.ManifestName) {
 	drawn := map[model.ManifestName]bool{root: true}
 	var list []branch
@@ -95,7 +96,7 @@ func (g graph) tree(p *page, root model.ManifestName, edges map[model.ManifestNa
 	}
 }
 
-// imageLines adds the images of a resource, what they are built on, and which other resources use them.
+// imageLines adds the images of a resource, their base images, and the other resources that use them.
 func (b *builder) imageLines(p *page, m model.Manifest) {
 	if len(m.Images) == 0 {
 		return
@@ -185,7 +186,7 @@ func (b *builder) watchLines(p *page, m model.Manifest) {
 	}
 }
 
-// source names where ignore patterns come from.
+// source names the place where ignore patterns come from.
 func (b *builder) source(ig model.Ignore) string {
 	if ig.Source == "" {
 		return b.relative(ig.Base)

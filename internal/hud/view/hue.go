@@ -2,10 +2,10 @@ package view
 
 import "github.com/hone-dev/hone/internal/hud/text"
 
-// Hues assigns one of n hues to each name, in the order of names, which is that of the table. Hues look alike if their numbers
-// are the same modulo families: one is the lighter form of the other. The hue of a name is that of its hash, and so the same in
-// every session, unless it would look like that of the name before it or like another one of the first names, as many as there
-// are families, or would be that of another one of the first n names: then it is the next hue that is none of these. A name
+// Hues assigns one of n hues to each name, in the order of names, which is the table's order. Hues look alike if their numbers
+// are the same modulo families: one is the lighter form of the other. The hue of a name follows from its hash, and is thus the
+// same in every session. But it is the next free hue if it would look like the hue of the name before, if the first names, as
+// many as there are families, would not all look different, or if the first n names would not all have different hues. A name
 // that is added later changes the hues of few others.
 func Hues(names []string, n, families int) []int {
 	out := make([]int, len(names))

@@ -9,7 +9,7 @@ import (
 )
 
 // TestHues: neighbours do not look alike, nor do the first five, the first nine differ, most of the others have the hue of their
-// hash, and the order of what follows does not matter to those before.
+// hash, and the order of later names does not matter to earlier ones.
 func TestHues(t *testing.T) {
 	const n, families = 9, 5
 	var names []string

@@ -12,14 +12,14 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// shownContainers is how many containers of the newest update the details list.
+// shownContainers is the number of containers of the newest update that the details list.
 const shownContainers = 8
 
-// podWidth is how many columns of a pod's name are shown before its stages, so that the line fits into 80 columns.
+// podWidth is the number of columns of a pod's name that are shown before its stages, so that the line fits into 80 columns.
 const podWidth = 10
 
-// took returns how long a build took. An update in place takes from the save until the slowest container that has the update
-// was done.
+// took returns the duration of a build. For an update in place, it lasts from the save until the slowest container that has the
+// update was done.
 func took(b state.Build) time.Duration {
 	if c, ok := slowest(b.Containers); ok {
 		return c.Stages.Total()
@@ -27,7 +27,7 @@ func took(b state.Build) time.Duration {
 	return b.Duration(b.FinishedAt)
 }
 
-// slowest returns the container whose update took longest, among the completed updates.
+// slowest returns the container with the longest update, among the completed updates.
 func slowest(list []model.ContainerUpdate) (slow model.ContainerUpdate, ok bool) {
 	for _, c := range list {
 		if !c.Behind && c.Stages.Total() > slow.Stages.Total() {
@@ -37,7 +37,7 @@ func slowest(list []model.ContainerUpdate) (slow model.ContainerUpdate, ok bool)
 	return slow, ok
 }
 
-// lag describes how many of a resource's containers are behind, and for how long: "2 of 10 containers behind, 3.4 s".
+// lag gives the number of a resource's containers that are behind, and the time: "2 of 10 containers behind, 3.4 s".
 func (b *builder) lag(s *status.Resource) string {
 	since := s.Behind[0].Since
 	for _, c := range s.Behind {
@@ -104,7 +104,7 @@ func (p *page) inContainer(c model.ContainerUpdate, b state.Build, margin string
 // longInPlace is the time from which an update in place is shown in seconds: below it, most of its stages take milliseconds.
 const longInPlace = 10 * time.Second
 
-// stages formats how long each stage took, in one unit: "▏noticed 0.3 ▏sent 0.4 ▏ran 1200 ▏restarted 0.9 ms".
+// stages formats the duration of each stage, in one unit: "▏noticed 0.3 ▏sent 0.4 ▏ran 1200 ▏restarted 0.9 ms".
 func stages(c model.ContainerUpdate) string {
 	unit := time.Millisecond
 	if c.Stages.Total() >= longInPlace {

@@ -10,8 +10,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Locate returns where a file that the output of a resource names may be in the source tree, the most likely place first. The
-// name may be absolute, relative, or that of a file in a container. The caller checks which of the files exists.
+// Locate returns the places in the source tree where a file that the output of a resource names may be, the most likely one
+// first. The name may be absolute, relative, or the path of a file in a container. The caller checks which of the files exists.
 func Locate(v store.View, name model.ManifestName, file string) []string {
 	m := state.Resources.In(v).Value(string(name)).Manifest
 	var out []string

@@ -12,12 +12,12 @@ import (
 
 // Notice is a problem that belongs to no row.
 type Notice struct {
-	// Text says in a few words what is wrong.
+	// Text names the problem in a few words.
 	Text string
-	// Summary is what is wrong in full, Cause why, Mend how to fix it, which may be several lines. Each may be empty; foreign
-	// text in them is cleaned for display.
+	// Summary is the problem in full, Cause its cause, and Mend the way to fix it, which may be several lines. Each may be empty;
+	// foreign text in them is cleaned for display.
 	Summary, Cause, Mend string
-	// Since is when it began; zero if unknown.
+	// Since is the start of the problem; zero if unknown.
 	Since time.Time
 	Tone  Tone
 }
@@ -28,7 +28,7 @@ const noticeGap = "  "
 // Span returns the notice in one line of any length.
 func (n Notice) Span() Span { return Span{strings.Join(n.parts(), noticeGap), n.Tone} }
 
-// parts returns what is wrong, why, and the beginning of how to fix it.
+// parts returns the problem, its cause, and the beginning of its mend.
 func (n Notice) parts() []string {
 	out := []string{n.Text}
 	for _, s := range []string{n.Cause, words.FirstLine(n.Mend)} {
@@ -39,8 +39,8 @@ func (n Notice) parts() []string {
 	return out
 }
 
-// Line returns the notice in at most width columns: what is wrong, why, and how to fix it. The fix is what stays: the cause
-// is cut first, in its middle, then what is wrong.
+// Line returns the notice in at most width columns: the problem, its cause, and its mend. The mend stays whole: the cause is cut
+// first, in its middle, then the problem.
 func (n Notice) Line(width int) Cell {
 	mend := words.FirstLine(n.Mend)
 	if sentence, _, more := strings.Cut(mend, ". "); more && n.Span().width() > width {
@@ -50,7 +50,7 @@ func (n Notice) Line(width int) Cell {
 	if mend != "" {
 		room -= text.Width(mend) + len(noticeGap)
 	}
-	const least, leastHead = 16, 24 // fewer columns of the cause, or of what is wrong, say nothing
+	const least, leastHead = 16, 24 // fewer columns of the cause, or of the problem, tell nothing
 	head := text.Cut(n.Text, max(room, leastHead, width/3))
 	room -= text.Width(head)
 	out := Cell{{head, n.Tone}}
@@ -89,7 +89,7 @@ func (n Notice) Whole() []Cell {
 	return out
 }
 
-// mends say what the screen does about a notice.
+// mends name the keys of the screen that help with a notice.
 var mends = map[status.About]string{
 	status.AboutPause:   "Z resumes, P shows what waits, t updates one resource",
 	status.AboutPrune:   "X deletes them; or fix the Tiltfile",

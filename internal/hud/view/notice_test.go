@@ -14,7 +14,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestNoticeLine: in one line, the cause gives way to how to fix it.
+// TestNoticeLine: in one line, the cause gives way to the mend.
 func TestNoticeLine(t *testing.T) {
 	c := model.Cluster{Context: "kind-dev", Server: "https://127.0.0.1:6443"}
 	err := k8s.Silent(c, 3*time.Second)
@@ -47,7 +47,7 @@ func TestNoticeLine(t *testing.T) {
 	}
 }
 
-// TestNoticesKeepTheMend: problems that are known as text only have their mend as well, and nothing in them can disturb the
+// TestNoticesKeepTheMend: problems that are known only as text keep their mend as well, and nothing in them can disturb the
 // screen.
 func TestNoticesKeepTheMend(t *testing.T) {
 	s := one(nil, func(s *hudtest.Scene) {

@@ -8,7 +8,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Order is how the table is sorted.
+// Order is the sort order of the table.
 type Order uint8
 
 // The orders. Rows that an order does not distinguish stay as Build returns them.
@@ -60,7 +60,7 @@ func truth(b bool) int {
 	return 0
 }
 
-// urgency is the place of a row where alerts come first.
+// urgency is the rank of a row in the order AlertsFirst.
 func urgency(r Row) int {
 	if r.Err() != "" {
 		return 0
@@ -96,7 +96,7 @@ func Compare(a, b string) int {
 	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(a, b))
 }
 
-// digits returns how many digits s begins with.
+// digits returns the number of digits that s begins with.
 func digits(s string) int {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {
@@ -151,7 +151,7 @@ func (g *Group) add(r Row) {
 	}
 }
 
-// Tone returns the tone of the group's heading: that of its worst member.
+// Tone returns the tone of the group's heading, after its worst member.
 func (g Group) Tone() Tone {
 	switch {
 	case g.Failing > 0:

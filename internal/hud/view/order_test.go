@@ -98,7 +98,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// FuzzCompare: the comparison is one that sorting can rely on.
+// FuzzCompare checks that sorting can rely on the comparison.
 func FuzzCompare(f *testing.F) {
 	f.Add("a1", "a01", "a10")
 	f.Add("1a", "01", "10")

@@ -10,7 +10,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// planSigns are how actions are shown, in the order of the summary.
+// planSigns are the signs of actions, in the order of the summary.
 var planSigns = []struct {
 	action     api.PlanAction
 	sign       string
@@ -34,12 +34,12 @@ var classSigns = map[api.ChangeClass]Span{
 	api.ChangeWanted: {"~", Warn}, api.ChangeDrift: {"!", Bad}, api.ChangeConflict: {"x", Bad}, api.ChangeRemoval: {"-", Bad},
 }
 
-// Plan is what updates would do, as it is shown.
+// Plan is the effect of updates, as it is shown.
 type Plan struct {
-	// Lines are the steps, those that change nothing left out, and Summary counts all.
+	// Lines are the steps that change something, and Summary counts all steps.
 	Lines   []Line
 	Summary string
-	// Runs is how often the Tiltfile had been evaluated.
+	// Runs is the number of evaluations of the Tiltfile when the plan was made.
 	Runs int
 }
 
@@ -138,7 +138,7 @@ func fieldCell(f api.FieldChange) Cell {
 	return cell
 }
 
-// longestValue bounds how much of a value is shown, in bytes.
+// longestValue bounds the part of a value that is shown, in bytes.
 const longestValue = 120
 
 // valueText returns a value on one line: a text as it is, anything else as JSON.

@@ -26,7 +26,7 @@ func (b *builder) resourceRows() []Row {
 	return rows
 }
 
-// of returns how a resource is; ok is false if there is none.
+// of returns the state of a resource; ok is false if there is none.
 func (b *builder) of(name model.ManifestName) (s *status.Resource, ok bool) {
 	if s, ok = b.known[name]; ok {
 		return s, true
@@ -101,7 +101,7 @@ func (b *builder) tiltfileRow() Row {
 	return r
 }
 
-// below shortens the paths in a text to what follows the folder of the Tiltfile: a column has no room for more.
+// below shortens the paths in a text to paths below the folder of the Tiltfile: a column has no room for more.
 func (b *builder) below(text string) string {
 	root := filepath.Dir(b.tiltfile.Path)
 	if len(root) <= 1 {

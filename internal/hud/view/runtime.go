@@ -67,7 +67,8 @@ func lastRun(c model.Container) model.Container {
 	return c
 }
 
-// failed describes a failure: the reason, the number of restarts, the exit code, and how many of several pods are ready.
+// failed describes a failure: the reason, the number of restarts, the exit code, and the number of ready pods if there are
+// several.
 func (b *builder) failed(s *status.Resource) (full, short Cell) {
 	full, short = b.failure(*s.Manifest, s.Reported)
 	if s.Pods.Count > 1 {
@@ -115,7 +116,7 @@ func (b *builder) failing(rs buildcontrol.RuntimeState) (state.Pod, bool) {
 	return e.Value, ok
 }
 
-// failedContainer returns the container that makes a pod fail; false if the pod does not fail.
+// failedContainer returns the container that makes a pod fail, and whether the pod fails.
 func failedContainer(pod state.Pod) (model.Container, bool) {
 	if _, failing := state.PodFailure(pod.Pod); !failing {
 		return model.Container{}, false
@@ -123,8 +124,8 @@ func failedContainer(pod state.Pod) (model.Container, bool) {
 	return state.FailedContainer(pod.Pod)
 }
 
-// pendingBecause returns why a runtime is not ready yet, in few words; empty if it is, or if that is not known. The name of the pod
-// has a column of its own.
+// pendingBecause returns why a runtime is not ready yet, in few words; empty if it is ready, or if the reason is unknown. The
+// name of the pod has a column of its own.
 func (b *builder) pendingBecause(m model.Manifest, pods []state.Pod, rs buildcontrol.RuntimeState) string {
 	if rs.Status == buildcontrol.RuntimeOK {
 		return ""

@@ -7,8 +7,8 @@ import (
 	"github.com/hone-dev/hone/internal/hud/text"
 )
 
-// Summary returns the text that is printed after the screen has closed: how many resources are ok, and which failed with
-// which error. It is empty if there is nothing to show, and ends with a line break otherwise.
+// Summary returns the text that is printed after the screen has closed: the number of resources that are ok, and the failed ones
+// with their errors. It is empty if there is nothing to show, and ends with a line break otherwise.
 func (v View) Summary() string {
 	if len(v.Rows) == 0 {
 		return ""

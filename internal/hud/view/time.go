@@ -32,7 +32,7 @@ func Elapsed(d time.Duration) string {
 	return Duration(d)
 }
 
-// Age formats how long ago a time is: "now", "12 s", "4 m", "2 h", "3 d"; "–" for the zero time.
+// Age formats the time since another time: "now", "12 s", "4 m", "2 h", "3 d"; "–" for the zero time.
 func Age(at, now time.Time) string {
 	if at.IsZero() {
 		return "–"

@@ -13,8 +13,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestUnknown looks at the shop while the cluster does not answer: what only the cluster knows is not shown as well, and what
-// hone knows itself stays.
+// TestUnknown looks at the shop while the cluster does not answer: facts that only the cluster knows are not shown as well, and
+// hone's own facts stay.
 func TestUnknown(t *testing.T) {
 	s := hudtest.Shop()
 	at := 40*time.Minute + 58*time.Second
@@ -65,7 +65,7 @@ func TestUnknownCompose(t *testing.T) {
 	}
 }
 
-// TestUnknownFailedUpdate: that an update failed is known, whatever the cluster says.
+// TestUnknownFailedUpdate: a failed update is known, whatever the state of the cluster.
 func TestUnknownFailedUpdate(t *testing.T) {
 	s := one(nil, func(s *hudtest.Scene) {
 		s.Build("api", 1, time.Minute, 2*time.Minute, hudtest.Applied("image"))

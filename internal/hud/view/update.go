@@ -16,7 +16,7 @@ import (
 // barWidth is the width of a progress bar in columns.
 const barWidth = 8
 
-// building describes a running build: what it does and how far that is, elapsed time, what it waits for or its files.
+// building describes a running build: its step and progress, the elapsed time, and the thing that it waits for or its files.
 func (b *builder) building(build state.Build) Cell {
 	verb, rest := doing(build)
 	cell := Cell{{verb, Accent}}
@@ -44,8 +44,8 @@ func (b *builder) building(build state.Build) Cell {
 	return cell
 }
 
-// fraction returns how far the step of a build is: the steps of the Dockerfile, "4/7", or what has been pushed, "45 %"; empty if
-// that is not known.
+// fraction returns the progress of the step of a build: the steps of the Dockerfile, "4/7", or the pushed part, "45 %"; empty if
+// it is unknown.
 func fraction(far model.BuildProgress) string {
 	switch {
 	case far.Steps > 0:
@@ -56,7 +56,7 @@ func fraction(far model.BuildProgress) string {
 	return ""
 }
 
-// doing returns what a running build does, as a verb, and to what.
+// doing returns the activity of a running build, as a verb with its object.
 func doing(build state.Build) (verb, what string) {
 	if inPlace(build.Mode) {
 		return "updating in place", ""
@@ -70,13 +70,13 @@ func doing(build state.Build) (verb, what string) {
 		return "deploying", ""
 	case model.StepStart:
 		return "starting", ""
-	case model.StepRun: // the command stands in the words
+	case model.StepRun: // the words contain the command
 	}
 	verb, what, _ = strings.Cut(build.Stage, " ")
 	return cmp.Or(strings.ToLower(verb), "updating"), what
 }
 
-// saying describes a resource of which something is to be said rather than the result of its last update.
+// saying describes a resource whose present state matters more than the result of its last update.
 func (b *builder) saying(s *status.Resource) Cell {
 	switch {
 	case s.Starting:
@@ -116,8 +116,8 @@ func (b *builder) past(s *status.Resource) Cell {
 	return cell
 }
 
-// why returns why a build failed: of what hone knows a way out of, only what went wrong, since a column has no room for the way that
-// the error took and for what the API server answered.
+// why returns why a build failed. If hone knows a mend, it is only the summary: a column has no room for the chain of the error
+// and the answer of the API server.
 func why(b state.Build) string {
 	if b.Problem != nil && b.Problem.Mend != "" {
 		return cmp.Or(b.Problem.Summary, b.Err)

@@ -33,7 +33,7 @@ type View struct {
 	Rows []Row
 	// Cards explain the failures of the rows, causes first.
 	Cards []Card
-	// Refresh is how long the view stays valid if nothing happens; then an age changes.
+	// Refresh is the time for which the view stays valid if nothing happens; then an age changes.
 	Refresh time.Duration
 }
 
@@ -43,7 +43,7 @@ type Header struct {
 	Project string
 	Target  string
 	Counts  Counts
-	// Loop is how long the store's last batch took; zero if unknown.
+	// Loop is the duration of the store's last batch; zero if unknown.
 	Loop time.Duration
 	// Ending is set once the session has ended.
 	Ending bool
@@ -62,8 +62,8 @@ type Row struct {
 	// status of the runtime, and RuntimeShort the same in one word.
 	Update, Runtime, RuntimeShort Cell
 	Ports                         []Port
-	// Changed is when the newest update ended: the current time while one runs, zero before the first. Age is the time since
-	// then in words.
+	// Changed is the end of the newest update: the current time while one runs, zero before the first. Age is the time since then in
+	// words.
 	Changed time.Time
 	Age     string
 	// UpdateErr, RuntimeErr and PortErr are the full texts of the errors; empty if there are none.
@@ -73,20 +73,20 @@ type Row struct {
 	// Drift marks a resource whose objects others have changed: "≠ changed by kubectl-edit"; empty if there are none. It is the
 	// beginning of Update.
 	Drift string
-	// Pod is the name of the newest pod, or of the one that fails; Pods is the number of pods of the newest deploy, and
-	// Restarts that of the restarts of their containers.
+	// Pod is the name of the newest pod, or of a failing one; Pods is the number of pods of the newest deploy, and Restarts the
+	// number of restarts of their containers.
 	Pod            string
 	Pods, Restarts int
 	Endpoints      []Endpoint
-	// Silent is for how many whole minutes the program has been silent that used to write; 0 if it is not. The view knows no
-	// logs: who shows it fills it in.
+	// Silent is the time, in whole minutes, for which a program that used to write has been silent; 0 if it is not. The view knows
+	// no logs: the code that shows it fills it in.
 	Silent time.Duration
 }
 
-// Unseen is what the user has not seen of a resource's log.
+// Unseen is the part of a resource's log that the user has not seen.
 type Unseen uint8
 
-// What has not been seen: nothing, lines after a pause, errors.
+// The unseen parts: nothing, lines after a pause, errors.
 const (
 	UnseenNone Unseen = iota
 	UnseenLines

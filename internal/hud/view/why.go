@@ -17,8 +17,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Why answers why a resource is in its state: what it waits for and for how long, down to the resource at the root of it, or
-// what it does, or what failed. It is empty if the resource does not exist.
+// Why answers why a resource is in its state: the things that it waits for and for how long, down to the resource at the root of
+// the wait, or its activity, or its failure. It is empty if the resource does not exist.
 func Why(v store.View, name model.ManifestName, now time.Time) []Line {
 	b := newBuilder(v, now)
 	p := page{now: now}
@@ -26,7 +26,8 @@ func Why(v store.View, name model.ManifestName, now time.Time) []Line {
 	return p.lines
 }
 
-// why adds the answer for one resource, then those for what it waits for. seen are the resources that have been answered for.
+// why adds the answer for one resource, then the answers for the resources that it waits for. seen are the resources that have
+// been answered for.
 func (b *builder) why(p *page, name model.ManifestName, depth int, seen map[model.ManifestName]bool) {
 	if name == model.TiltfileName {
 		p.add(depth+2, Span{strings.Repeat(" ", depth), Plain}, Span{string(name) + ": ", Strong}, Span{b.tiltfileRow().Update.String(), Plain}).Target.Resource = name
@@ -79,7 +80,7 @@ func (b *builder) why(p *page, name model.ManifestName, depth int, seen map[mode
 	b.whyRuntime(say, s)
 }
 
-// whyRuntime says what keeps the runtime of a resource from being well, or that nothing does.
+// whyRuntime names the faults of the runtime of a resource, or says that there are none.
 func (b *builder) whyRuntime(say func(Tone, string) *Line, s *status.Resource) {
 	for _, pod := range state.Present(b.pods[s.Manifest.Name]) {
 		if why := state.NotReady(pod); why != "" && s.RuntimeErr == "" {
@@ -123,9 +124,9 @@ func (i Ignores) match(patterns model.Ignore, file string) bool {
 	return i.Match != nil && len(patterns.Patterns) > 0 && i.Match(patterns, file)
 }
 
-// WhyFile answers what a change of a file does, for one resource or, without a name, for all: which rule of which target
-// matches it, what follows, which containers have it and since when, or why nothing happens. The file is absolute, or
-// relative to the folder of the Tiltfile.
+// WhyFile explains the effect of a change of a file, for one resource or, without a name, for all: the rule that matches it, with
+// its target and its consequences, and the containers that have the change, since when, or the reason why nothing happens. The
+// file is absolute, or relative to the folder of the Tiltfile.
 func WhyFile(v store.View, name model.ManifestName, file string, now time.Time, ignored Ignores) []Line {
 	b := newBuilder(v, now)
 	p := page{now: now}
@@ -165,7 +166,7 @@ func WhyFile(v store.View, name model.ManifestName, file string, now time.Time, 
 	return p.lines
 }
 
-// ignoreFile is where a set of patterns stands, if that is a file.
+// ignoreFile is the file that a set of patterns comes from, if there is one.
 func (b *builder) ignoreFile(ig model.Ignore) Target {
 	if filepath.IsAbs(ig.Source) {
 		return Target{File: ig.Source}
@@ -173,7 +174,7 @@ func (b *builder) ignoreFile(ig model.Ignore) Target {
 	return Target{}
 }
 
-// whyTarget adds what one target does about a file that lies below a path that it watches.
+// whyTarget adds the effect of a change on one target, for a file that lies below a path that it watches.
 func (b *builder) whyTarget(p *page, m model.Manifest, w watched, file string, ignored Ignores) {
 	p.add(2, Span{string(m.Name) + " ", Strong}, Span{"watches it for " + w.title, Plain}).Target.Resource = m.Name
 	for _, ig := range w.watch.Ignores {
@@ -207,7 +208,7 @@ func (b *builder) whyTarget(p *page, m model.Manifest, w watched, file string, i
 	b.holders(p, m, u, w, changed, known)
 }
 
-// rule says which step of a live update, or what else, applies to a change of a file.
+// rule describes the step of a live update, or the other rule, that applies to a change of a file.
 func (b *builder) rule(w watched, file string) []Line {
 	line := func(text string) []Line { return []Line{{Cell: Cell{{"  " + text, Plain}}, Indent: 4}} }
 	l := w.live
@@ -270,7 +271,8 @@ func (b *builder) tookIn(p *page, m model.Manifest, u state.Update, w watched, f
 	return false
 }
 
-// took adds which containers have what a successful update took in: those that it updated, or that were started from its image.
+// took adds the containers that have the files of a successful update: the ones that it updated, or that were started from its
+// image.
 func (b *builder) took(p *page, m model.Manifest, u state.Update, w watched, build state.Build) {
 	add := func(pod, container string, at time.Time) {
 		p.add(6, Span{"    " + pod + "/" + container + " ", Plain}, Span{"has it since " + clock(at, b.now), Good})
@@ -293,7 +295,7 @@ func (b *builder) took(p *page, m model.Manifest, u state.Update, w watched, bui
 	}
 }
 
-// holders adds which containers have the newest change of a file, if it changed after the image was built.
+// holders adds the containers that have the newest change of a file, if it changed after the image was built.
 func (b *builder) holders(p *page, m model.Manifest, u state.Update, w watched, changed time.Time, known bool) {
 	if !known || w.live.Empty() {
 		return

@@ -21,7 +21,7 @@ func answerOf(lines []Line) string {
 	return b.String()
 }
 
-// TestWhy checks what is said about resources in each state, down to the root of a wait.
+// TestWhy checks the answers about resources in each state, down to the root of a wait.
 func TestWhy(t *testing.T) {
 	shop, tale := hudtest.Shop().View(t.Context()), hudtest.Story().View(t.Context())
 	for _, tc := range []struct {
@@ -53,7 +53,7 @@ func TestWhy(t *testing.T) {
 	}
 }
 
-// TestWhyFile checks which rule matches a file, and who has its last change.
+// TestWhyFile checks which rule matches a file, and which containers have its last change.
 func TestWhyFile(t *testing.T) {
 	const minute = time.Minute
 	dir := "/home/dev/shop/api"
