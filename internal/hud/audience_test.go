@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestAudience lets three screens come, move and go. After each step, what the screens see of the others, and which were told.
+// TestAudience lets three screens come, move and go. It checks after each step which others each screen sees, and which screens
+// were notified.
 func TestAudience(t *testing.T) {
 	var a audience
 	one, _ := a.enter()

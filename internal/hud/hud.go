@@ -40,7 +40,7 @@ type Options struct {
 	Ignores view.Ignores
 	// Attached are the other screens of the session, which are counted; nil for none.
 	Attached *Terminals
-	// Hangup delivers a value when the terminal is lost, however it looks; nil leaves that to reading from it.
+	// Hangup delivers a value when the terminal is lost, even if it still can be read; with nil, only a failed read shows the loss.
 	Hangup <-chan struct{}
 	// Lost returns the output that shows the session after the terminal was lost; nil ends the session then.
 	Lost func() store.Subscriber
@@ -121,12 +121,12 @@ func (s *Subscriber) Contract() store.Contract {
 	}
 }
 
-// errHungUp is why a screen ends whose terminal is lost.
+// errHungUp is the reason for the end of a screen whose terminal is lost.
 var errHungUp = fmt.Errorf("%w: it has hung up", screen.ErrGone)
 
-// Run implements store.Subscriber. It shows the screen until ctx is done. If the terminal is lost earlier, something else
-// shows the session from then on, if there is such a thing. If the user leaves the screen, it requests the end of the session and
-// waits for it. Then it prints a summary.
+// Run implements store.Subscriber. It shows the screen until ctx is done. If the terminal is lost earlier, the output of
+// Options.Lost shows the session from then on, if there is one. If the user leaves the screen, it requests the end of the session
+// and waits for it. Then it prints a summary.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	// The summary shows the last view before the end of the session, not the state of the resources while they stop.
 	var atQuit atomic.Pointer[view.View]
@@ -192,7 +192,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 	keepLog := s.options.KeepLog
 	if err != nil && ctx.Err() == nil && s.options.Lost != nil {
-		keepLog = nil // what runs from now on writes it
+		keepLog = nil // the output that takes over writes the log
 		if err := s.options.Lost().Run(ctx, rt); err != nil {
 			return err
 		}

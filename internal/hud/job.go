@@ -93,7 +93,7 @@ func (j *jobControl) suspend(give func(context.Context) error) func(context.Cont
 	}
 }
 
-// programs returns the same programs, which have job control as long as they have the terminal.
+// programs returns the same programs, each with job control while it has the terminal.
 func (j *jobControl) programs(p screen.Programs) screen.Programs {
 	edit, page, run, shell := p.Edit, p.Page, p.Run, p.Shell
 	p.Edit = func(ctx context.Context, path string, line int) error {

@@ -9,8 +9,8 @@ import (
 	"github.com/hone-dev/hone/internal/hud/screen"
 )
 
-// layoutStore remembers the arrangement of a screen in a file, on a goroutine of its own. Losing it is no fault that would be
-// worth a message: the screen then looks as it does at first.
+// layoutStore remembers the arrangement of a screen in a file, on a goroutine of its own. Losing it is not worth a message: the
+// screen then has its default layout.
 type layoutStore struct {
 	first screen.Layout
 	news  chan screen.Layout // one slot: the newest
@@ -53,7 +53,7 @@ func (s *layoutStore) keep(l screen.Layout) {
 	}
 }
 
-// close waits until the newest layout is in the file. keep must not be called any more.
+// close waits until the newest layout is in the file. keep must no longer be called.
 func (s *layoutStore) close() {
 	close(s.news)
 	<-s.done

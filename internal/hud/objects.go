@@ -16,8 +16,8 @@ import (
 // problem unless the context has ended. It is called when the user asks for an object, away from the drawing.
 type ReadObject func(ctx context.Context, o model.AppliedObject) (string, error)
 
-// reader returns a ReadObject that also hides the secrets of the session where objects that are no Secrets hold them. v
-// returns the current state.
+// reader returns a ReadObject that also hides the secrets of the session where other objects than Secrets hold them. v returns
+// the current state.
 func (read ReadObject) reader(v func() store.View) ReadObject {
 	return func(ctx context.Context, o model.AppliedObject) (string, error) {
 		if read == nil {
@@ -31,8 +31,8 @@ func (read ReadObject) reader(v func() store.View) ReadObject {
 	}
 }
 
-// MakePlan returns what the updates that wait would do now, as the API server says, and writes nothing. It is called when the user asks
-// for it, away from the drawing.
+// MakePlan returns the effect of the updates that wait, according to the API server, and writes nothing. It is called when the
+// user asks for it, away from the drawing.
 type MakePlan func(ctx context.Context, v store.View) (api.Plan, error)
 
 // reader returns a function that makes a plan for a screen, without the secrets of the session; nil if none can be made. v returns the current

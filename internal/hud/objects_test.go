@@ -12,8 +12,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestReadObject checks that an object on the screen does not show the session's secrets, whatever kind it has, and that
-// failures are told.
+// TestReadObject checks that an object on the screen does not show the session's secrets, whatever kind it has, and that failures
+// are reported.
 func TestReadObject(t *testing.T) {
 	s := hudtest.New()
 	s.Open(model.Tiltfile{Secrets: []model.Secret{{Name: "keys", Key: "password", Value: "hunter2-hunter2"}}})

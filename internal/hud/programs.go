@@ -39,8 +39,8 @@ func ownPrograms(shell func(ctx context.Context, resource, pod, container string
 	}
 }
 
-// RunCommand runs a command of the user's own with facts in its environment. A command that needs it gets the terminal of the
-// process, which must not show a screen; of any other, the output is returned, of which it keeps terminal.MaxOutput bytes. An
+// RunCommand runs a command of the user's own with facts in its environment. A command that needs the terminal gets the one of
+// the process, which must not show a screen then. Any other command returns its output, at most terminal.MaxOutput bytes. An
 // error says why the command failed. The end of ctx ends the command.
 func RunCommand(ctx context.Context, c settings.Command, env []string) (output string, err error) {
 	if c.Terminal {

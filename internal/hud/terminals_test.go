@@ -125,12 +125,13 @@ func (a *attachable) connect(d terminal.Description, readOnly bool) *client {
 // moves matches the cursor movements that replace blanks between words.
 var moves, codes = regexp.MustCompile("\x1b\\[[0-9;]*H"), regexp.MustCompile("\x1b(\\[[0-9;?>]*[a-zA-Z]|\\(B)")
 
-// plain is what was drawn since the last call of shows, without colours.
+// plain is the text that was drawn since the last call of shows, without colours.
 func (c *client) plain() string {
 	return codes.ReplaceAllString(moves.ReplaceAllString(c.shown.String(), " "), "")
 }
 
-// patience is how long a terminal lasts in a test: reading fails after that, and so does the test, with what it has seen.
+// patience is the life of a terminal in a test: after it, reading fails, and so does the test, with the text that was read so
+// far.
 const patience = time.Minute
 
 // shows reads until all texts were drawn since the last call, in any order.
@@ -179,7 +180,7 @@ func (c *client) lent() (kind terminal.Kind, path string, line int) {
 	}
 }
 
-// ends reads to the end, and checks that the terminal was restored and which message the user gets after that.
+// ends reads to the end, and checks that the terminal was restored, and the message that the user then gets.
 func (c *client) ends(want string) {
 	c.t.Helper()
 	if got := c.last(); got != want {
@@ -365,9 +366,7 @@ func TestGoodbyeAfterABug(t *testing.T) {
 	}
 }
 
-// TestReadOnlyTerminal attaches a screen that cannot change the session, and one that can: the first has none of the keys that
-// ask something of the session, and does nothing when they are pressed.
-// TestBugInOneScreen: a screen that panics gives its terminal back and says so. The session and the other screens go on.
+// TestBugInOneScreen: a screen that panics gives its terminal back and says so. The session and the other screens continue.
 func TestBugInOneScreen(t *testing.T) {
 	var reported atomic.Int32
 	defer bug.Take(func(*bug.Report) { reported.Add(1) })()
@@ -392,6 +391,8 @@ func TestBugInOneScreen(t *testing.T) {
 	two.shows("HERE")
 }
 
+// TestReadOnlyTerminal attaches a screen that cannot change the session, and one that can: the first has none of the keys that
+// make requests to the session, and does nothing when they are pressed.
 func TestReadOnlyTerminal(t *testing.T) {
 	a := newAttachable(t)
 	a.hud.options.LayoutFile = filepath.Join(t.TempDir(), "screen.json")
@@ -442,7 +443,7 @@ func TestEarlyKeys(t *testing.T) {
 	}
 }
 
-// over reads the last message, before which nothing may come.
+// over reads the last message. Nothing may come before it.
 func (c *client) over(want string) {
 	c.t.Helper()
 	if f, err := c.Next(); err != nil || f.Kind != terminal.End || string(f.Content) != want {
@@ -450,7 +451,7 @@ func (c *client) over(want string) {
 	}
 }
 
-// TestClientGoesAwayDuringAProgram closes the connection of a terminal that one of the user's programs has.
+// TestClientGoesAwayDuringAProgram closes the connection of a terminal while one of the user's programs uses it.
 func TestClientGoesAwayDuringAProgram(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	a := newAttachable(t)
@@ -483,7 +484,7 @@ func (c *client) commanded() terminal.Request {
 	}
 }
 
-// TestAttachedCommands: the commands and keys of the user who attaches are those of the attached screen, and run at the client,
+// TestAttachedCommands: an attached screen has the commands and keys of the user who attaches. The commands run at the client,
 // which gets their names and the facts.
 func TestAttachedCommands(t *testing.T) {
 	a := newAttachable(t)
@@ -500,7 +501,7 @@ func TestAttachedCommands(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	one.types("?")
-	one.shows("EVERYWHERE") // it goes on meanwhile
+	one.shows("EVERYWHERE") // it continues meanwhile
 	one.types("q")
 	one.shows("NAME")
 	if err := one.SendEnded(1, "Name: api-7c9d\nStatus: fine\n", ""); err != nil {
@@ -542,7 +543,7 @@ func TestAttachedCommands(t *testing.T) {
 	one.ends("Session shop is over.")
 }
 
-// TestOlderClient attaches a client that does not know of programs.
+// TestOlderClient attaches a client that does not know programs.
 func TestOlderClient(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	c := newAttachable(t).attachAs(terminal.Description{Term: "xterm", Columns: 120, Rows: 34, UTF8: true})
