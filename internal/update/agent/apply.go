@@ -23,11 +23,10 @@ import (
 // for each.
 const atOnce = syscall.O_NONBLOCK
 
-// writers is how many files of a bulk are written at a time.
+// writers is the number of files of a bulk that are written at a time.
 const writers = 4
 
-// commit carries out what was staged: deletes, then folders, then files and links. With faults from staging it changes
-// nothing.
+// commit carries out the staged changes: deletes, then folders, then files and links. With faults from staging it changes nothing.
 func (u *update) commit() *protocol.Applied {
 	began := time.Now()
 	u.finish()
@@ -79,16 +78,18 @@ func (u *update) commit() *protocol.Applied {
 
 type applier struct {
 	*update
-	// later means that paths are removed after the files are in place. Files for which there is no room before that are noRoom.
+	// later means that paths will be removed after the files are in place. noRoom are the files for which there is no room before
+	// that.
 	later  bool
 	mu     sync.Mutex
 	noRoom []*staged
 	out    *protocol.Applied
 }
 
-// removals returns the paths to remove before anything is put in place, and after it. Paths below a path come before it. Of a bulk, those
-// that nothing is put at, above or below come later: ext4 looks for an inode for each new file among those that were freed a short time
-// ago, and skips them one by one, so that 20,000 files would take three times as long after the removal of as many.
+// removals returns the paths to remove before anything is put in place, and the paths to remove after it. Paths below a path come
+// before it. The paths of a bulk come later, except where something is put at, above or below them: ext4 looks for an inode for
+// each new file among the recently freed ones, and skips them one by one, so that after the removal of 20,000 files, writing as
+// many would take three times as long.
 func (u *update) removals() (first, later []string) {
 	slices.SortFunc(u.deletes, func(a, b string) int { return strings.Compare(b, a) })
 	if !u.bulk {
@@ -123,7 +124,7 @@ func (a *applier) removeAll(names []string) {
 	}
 }
 
-// waits postpones a file for which there is no room before other paths have been removed.
+// waits postpones a file that failed for lack of room, if other paths will still be removed. It returns false for any other error.
 func (a *applier) waits(s *staged, err error) bool {
 	if n := errno(err); !a.later || n != uint64(syscall.ENOSPC) && n != uint64(syscall.EDQUOT) {
 		return false
@@ -180,7 +181,7 @@ func (a *applier) remove(name string, in *folder) error {
 	return kept(in.root.Remove(path.Base(rel)))
 }
 
-// kept returns the error of a removal, nil if it means that the file is missing or has to stay.
+// kept returns the error of a removal, or nil if it means that the file is missing or has to stay.
 func kept(err error) error {
 	switch errno(err) {
 	case uint64(syscall.ENOENT), uint64(syscall.ENOTDIR), uint64(syscall.ENOTEMPTY), uint64(syscall.EEXIST), uint64(syscall.EBUSY):
@@ -322,8 +323,8 @@ func (a *applier) write(root *os.Root, s *staged, content io.Reader) error {
 // mostRun and leastRun bound how many files of one folder a writer takes at a time.
 const mostRun, leastRun = 500, 8
 
-// byFolder splits files into runs of the same folder: two writers that create files in one folder wait for each other in the kernel. But
-// all writers get some.
+// byFolder splits files into runs of files in the same folder: two writers that create files in one folder wait for each other in
+// the kernel. The runs are short enough that every writer gets some.
 func byFolder(files []*staged) (out [][]*staged) {
 	most := min(mostRun, max(leastRun, len(files)/(2*writers)))
 	for first, i := 0, 1; i <= len(files); i++ {
@@ -366,17 +367,18 @@ func (a *applier) several(files []*staged, one func(*staged, *folder) error) {
 	all.Wait()
 }
 
-// folder is the folder in which a writer puts one file after the other. Through the place's own root, each access to a file opens and
-// closes every folder above it: two folders deep, these were 10 of 24 system calls for a new file.
+// folder is the folder in which a writer puts one file after the other. Through the place's own root, each access to a file opens
+// and closes every folder above it: for a new file two folders deep, that makes 10 of 24 system calls.
 type folder struct {
 	place *place
 	dir   string
 	root  *os.Root
-	// owner is who gets a new file there.
+	// owner is the owner of new files there; nil leaves them to the user that the program runs as.
 	owner *protocol.Owner
 	// filling means that the last file there was new.
 	filling bool
-	// mode is one that a file has from its creation on: neither a mask nor the folder's access list takes any of it.
+	// mode is a mode that files have from their creation on, unless zero: neither the umask nor the folder's access list removes
+	// any of its bits.
 	mode fs.FileMode
 }
 
@@ -504,7 +506,7 @@ func (s *staged) fill(in *folder, f *os.File) error {
 	return s.finished(f, err)
 }
 
-// finished closes a file, with the time that it is to have.
+// finished sets a file's time and closes it.
 func (s *staged) finished(f *os.File, err error) error {
 	if err == nil && s.ModTime != 0 {
 		err = setTime(f, s.ModTime)

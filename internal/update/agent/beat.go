@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// beatEvery is how often the client is notified that an operation is still running, and maxBeats bounds the notices:
-	// an operation that takes longer hangs, on a file system that does not answer.
+	// beatEvery is the interval at which the client is notified that an operation is still running, and maxBeats bounds the
+	// notices: an operation that takes longer hangs, on a file system that does not answer.
 	beatEvery = 2 * time.Second
 	maxBeats  = 150
 )

@@ -54,7 +54,7 @@ func claim(client string) {
 	_ = os.WriteFile("/proc/self/comm", []byte(name), 0)
 }
 
-// await waits until killed processes are gone, but not for ever.
+// await waits until killed processes are gone, for at most dyingTime.
 func await(killed []process) {
 	for late := time.Now().Add(dyingTime); len(killed) > 0 && time.Now().Before(late); {
 		if !runs(killed[0].pid, killed[0].start) {
@@ -69,7 +69,7 @@ func await(killed []process) {
 type process struct {
 	pid, parent, group int
 	comm, state        string
-	// start is when it began, in the kernel's ticks: together with the pid it identifies a process uniquely.
+	// start is the time of its start, in the kernel's ticks: together with the pid it identifies a process uniquely.
 	start string
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
-// attach is how long the container of a crashed process is kept for a client that may be about to connect.
+// attach is the time for which the container of a crashed process is kept for a client that may be about to connect.
 const attach = 5 * time.Second
 
 // clients are the clients that may request restarts from the supervisor.
@@ -52,7 +52,7 @@ func (c *clients) join(one *client) {
 	}
 }
 
-// mayCome returns for how long a client may still connect: a new one, or one that has lost its connection.
+// mayCome returns the time within which a client may still connect: a new one, or one that has lost its connection.
 func (c *clients) mayCome() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,7 +77,7 @@ func (c *clients) leave(one *client, said bool) {
 	}
 }
 
-// client is one of them.
+// client is the connection of one client.
 type client struct {
 	conn *os.File
 	mu   sync.Mutex

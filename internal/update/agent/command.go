@@ -16,8 +16,7 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
-// leftovers is how long to wait for output once a command has ended: a process that it left running may hold the output
-// open.
+// leftovers is the time to wait for output once a command has ended: a process that it left running may hold the output open.
 const leftovers = time.Second
 
 // The exit codes that shells use for commands that could not be started.
@@ -27,17 +26,17 @@ const (
 	codeSignalled = 128
 )
 
-// command is one that runs.
+// command is a command that runs.
 type command struct {
 	process *os.Process
-	// output is what the command writes, with its errors: two pipes would lose the order.
+	// output is the read end of one pipe for standard output and error: two pipes would lose the order.
 	output *os.File
 }
 
 // errElsewhere means that commands of another container cannot be run from here.
 var errElsewhere = errors.New("the synclet is not in the container that the command is for")
 
-// takeStep returns what the next request is a step of.
+// takeStep returns the step that the next request carries out.
 func (s *server) takeStep() protocol.Step {
 	step := s.step
 	s.step = protocol.Step{}
@@ -47,7 +46,7 @@ func (s *server) takeStep() protocol.Step {
 // ranBefore is the note on a command that is answered from the journal.
 const ranBefore = "(It ended while the connection was lost. What it printed then is lost, too.)"
 
-// runOnce answers a command from the journal, or starts it once what it comes after has succeeded.
+// runOnce answers a command from the journal, or starts it once the request that it comes after has succeeded.
 func (s *server) runOnce(m *protocol.Run, step protocol.Step) {
 	s.expect(m.ID)
 	if code, ok := s.journal.outcome(step); ok {
@@ -62,7 +61,7 @@ func (s *server) runOnce(m *protocol.Run, step protocol.Step) {
 	s.after(m.After, func(ok bool) { s.run(m, step, ok) })
 }
 
-// run starts a command, unless what it was to come after has failed; its output and its end are reported as they arrive.
+// run starts a command, unless the request before it has failed; its output and its end are reported as they arrive.
 func (s *server) run(m *protocol.Run, step protocol.Step, ok bool) {
 	c, err := s.begin(m, step, ok)
 	if err != nil {
@@ -92,7 +91,7 @@ func (s *server) run(m *protocol.Run, step protocol.Step, ok bool) {
 			done.Code, done.Text = codeCannotRun, err.Error()
 		} else if ws, ok := state.Sys().(syscall.WaitStatus); ok {
 			done.Code = exitCode(ws)
-			if !ws.Signaled() { // it has not been ended with the conversation
+			if !ws.Signaled() { // it was not killed with the conversation
 				s.journal.note(step, done.Code)
 			}
 		}
@@ -157,9 +156,10 @@ func (s *server) kill(id uint64) {
 // kill ends the command and everything in its process group.
 func (c *command) kill() { _ = syscall.Kill(-c.process.Pid, syscall.SIGKILL) }
 
-// start starts a command in a process group of its own, without input. Its process ends with this program, also if that is killed: the command
-// is then carried out again, and would go on beside its repetition. (The kernel watches the thread that starts the process. Go's
-// runtime keeps its threads, as long as none is locked to a goroutine that ends.) Its children are ended by endCutOff.
+// start starts a command in a process group of its own, without input. The command is killed when this program ends, even if this
+// program is killed: the client then has the command carried out again, and the first one would run beside its repetition. (The
+// kernel watches the thread that starts the process. Go's runtime keeps its threads, as long as none is locked to a goroutine that
+// ends.) The command's children are ended by endCutOff.
 func start(m *protocol.Run, environ []string) (*command, error) {
 	if len(m.Argv) == 0 {
 		return nil, errors.New("there is no command")

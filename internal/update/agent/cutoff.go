@@ -13,15 +13,16 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
-// markName is the variable in the environment of a flight's commands, and of what they start, that tells which step they belong to.
+// markName is a variable in the environment of a flight's commands, which the processes that they start inherit. Its value is the
+// step.
 const markName = "HONE_STEP"
 
 func mark(s protocol.Step) string {
 	return markName + "=" + strconv.FormatUint(s.Flight, 10) + "." + strconv.FormatUint(s.Number, 10)
 }
 
-// endCutOff ends what is left of the commands of the journal's flight that were cut off with their synclet: they are carried out again, and
-// must not run beside their repetition. What a command left running when it ended stays.
+// endCutOff ends the processes of the journal's flight whose command was cut off with its synclet: the command is carried out
+// again, and they must not run beside its repetition. Processes that a command left running when it ended stay.
 func endCutOff(j *journal) {
 	flight := j.current()
 	if flight == 0 {

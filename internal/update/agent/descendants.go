@@ -9,11 +9,11 @@ import (
 	"syscall"
 )
 
-// descendants are the processes that the supervised process has started, and those that they have started. Some leave its process group
-// (setsid), and their parents may be gone. As the first process of the container, the supervisor adopts these, but also what commands
-// leave behind that others run in the container, which is none of its business. So the process gets a mark that all its descendants
-// inherit, whatever program they run and whoever they become, and that every user may read: a bit of their core dump filter, which has
-// no effect but on memory of persistent memory devices.
+// descendants are the processes that the supervised process has started, and the processes that these have started. Some leave its
+// process group (setsid), and their parents may be gone. As the first process of the container, the supervisor adopts them; but it
+// also adopts processes that others' commands leave behind in the container, and these it must not touch. So the process gets a
+// mark that all its descendants inherit, whatever program they run and whichever user they become, and that every user may read: a
+// bit of their core dump filter that affects only the memory of persistent memory devices.
 type descendants struct {
 	// own is the filter without the mark. known is false where there are no such filters.
 	own   uint64
@@ -23,7 +23,7 @@ type descendants struct {
 // markBit is the bit for shared pages of such devices.
 const markBit = 1 << 8
 
-// newDescendants marks what this program starts from now on.
+// newDescendants marks this program, and so every process that it starts from now on.
 func newDescendants() *descendants {
 	d := &descendants{}
 	if d.own, d.known = filterOf("self"); d.known {
@@ -46,8 +46,8 @@ func (d *descendants) has(pid string) bool {
 	return ok && (filter^d.own)&markBit != 0
 }
 
-// end kills what is left, and returns whether anything was. The processes are reaped by their parents or, once these are gone, by this
-// program.
+// end kills the descendants that are left, and returns whether there were any. They are reaped by their parents or, once these are
+// gone, by this program.
 func (d *descendants) end() (any bool) {
 	if !d.known {
 		return false

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// files are the files that a conversation is about, by clean absolute paths.
+// files gives access to the files that a conversation is about, by clean absolute paths.
 type files interface {
 	Lstat(name string) (fs.FileInfo, error)
 	Stat(name string) (fs.FileInfo, error)
@@ -22,7 +22,7 @@ type files interface {
 	OpenRoot(name string) (*os.Root, error)
 }
 
-// ownFiles are those of this container.
+// ownFiles are the files of this container.
 type ownFiles struct{}
 
 func (ownFiles) Lstat(name string) (fs.FileInfo, error)    { return os.Lstat(name) }
@@ -33,9 +33,9 @@ func (ownFiles) Mkdir(name string, mode fs.FileMode) error { return os.Mkdir(nam
 func (ownFiles) Remove(name string) error                  { return os.Remove(name) }
 func (ownFiles) OpenRoot(name string) (*os.Root, error)    { return os.OpenRoot(name) }
 
-// otherFiles are those of another container, seen through its root folder. Symbolic links have the same targets as for
-// the programs of that container: an absolute one begins at its root. A link that appears while it is being followed is
-// an error of os.Root, never a way out.
+// otherFiles are the files of another container, seen through its root folder. Symbolic links have the same targets as for the
+// programs of that container: an absolute one begins at its root. A link that appears while it is being followed is an error of
+// os.Root, never a way out.
 type otherFiles struct{ root *os.Root }
 
 func (o otherFiles) Lstat(name string) (fs.FileInfo, error) {

@@ -17,7 +17,7 @@ import (
 
 const (
 	journalPrefix = ".hone-flight-"
-	// mostJournal bounds what is read of a journal, in bytes: over a thousand steps.
+	// mostJournal is the most that is read of a journal, in bytes: over a thousand steps.
 	mostJournal = 64 << 10
 )
 
@@ -25,9 +25,9 @@ const (
 // is read-only.
 var journalDirs = []string{"/dev/shm", "/tmp"}
 
-// journal names a client's newest flight, once its first step begins, and tells how each of its commands has ended. It is in a file, since
-// the program that carried them out is gone once the client is back; there is one for each client, and no other program's is touched.
-// Without a folder for it, a command whose answer is lost is carried out once more.
+// journal names a client's newest flight, once its first step begins, and tells how each of its commands has ended. It is in a
+// file, since the program that carried them out is gone when the client comes back. There is one file for each client; the files of
+// other programs are not touched. Without a folder for it, a command whose answer is lost is carried out a second time.
 type journal struct {
 	name string // of the file; empty if there can be none
 
@@ -37,7 +37,7 @@ type journal struct {
 	file   string            // its path; empty while there is none
 }
 
-// openJournal returns what an earlier synclet of the client has noted.
+// openJournal returns the notes of an earlier synclet of the client.
 func openJournal(client string) *journal {
 	j := &journal{}
 	for _, c := range client {
@@ -60,7 +60,7 @@ func openJournal(client string) *journal {
 	return j
 }
 
-// readJournal returns the content of a file that is this user's own, nil for any other.
+// readJournal returns the content of a file that belongs to this user, nil for any other file.
 func readJournal(name string) []byte {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|atOnce, 0)
 	if err != nil {
@@ -82,7 +82,7 @@ func ownFile(info os.FileInfo) bool {
 	return ok && info.Mode().IsRegular() && int(st.Uid) == os.Getuid()
 }
 
-// parse takes lines with a step and its code; the first one has the flight.
+// parse reads the flight from the first line, and a step with its code from each further line.
 func (j *journal) parse(text []byte) {
 	lines := strings.Split(string(text), "\n")
 	j.flight, _ = strconv.ParseUint(lines[0], 10, 64)
@@ -97,7 +97,7 @@ func (j *journal) parse(text []byte) {
 	}
 }
 
-// outcome returns how a step has ended, if it has.
+// outcome returns the exit code of a step that has ended.
 func (j *journal) outcome(s protocol.Step) (code uint64, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -131,7 +131,7 @@ func (j *journal) begin(s protocol.Step) {
 // turn replaces the notes by those about another flight. mu must be held.
 func (j *journal) turn(flight uint64) { j.flight, j.codes = flight, map[uint64]uint64{} }
 
-// note notes how a command has ended, before it is answered.
+// note notes the exit code of a command, before the command is answered.
 func (j *journal) note(s protocol.Step, code uint64) {
 	if s.Flight == 0 || j.name == "" {
 		return
@@ -182,7 +182,7 @@ func writeJournal(name string, text []byte) error {
 	return err
 }
 
-// sweepJournals removes the journals of clients that have not come back for so long that they never will.
+// sweepJournals removes the journals of clients that have been away for longer than strangeAge.
 func sweepJournals() {
 	for _, dir := range journalDirs {
 		entries, _ := os.ReadDir(dir)

@@ -10,12 +10,13 @@ import (
 	"time"
 )
 
-// lingering is how long a synclet waits for a client that has lost its connection: some time longer than the minute for which many lines
-// are away.
+// lingering is the time for which a synclet waits for a client that has lost its connection: longer than the minute for which many
+// connections are down.
 const lingering = 90 * time.Second
 
-// linger keeps a program whose file has been removed in the container for a while. A client that comes back starts it from this process,
-// which its claim then ends; otherwise it would have to send the program once more, which takes seconds over a thin line.
+// linger keeps a program whose file has been removed in the container for a while. A client that comes back starts the program from
+// this process, which its claim then ends. Otherwise the client would have to send the program again, which takes seconds on a slow
+// connection.
 func linger() {
 	if exe, err := os.Readlink("/proc/self/exe"); err != nil || !strings.HasSuffix(exe, " (deleted)") {
 		return

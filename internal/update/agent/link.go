@@ -63,7 +63,8 @@ func (s *server) seek() {
 	}
 }
 
-// restart requests a restart, unless what it comes after has failed. The supervisor knows whether the step was carried out before.
+// restart requests a restart, unless the request before it has failed. The supervisor knows whether the step was carried out
+// before.
 func (s *server) restart(m *protocol.Restart, step protocol.Step, ok bool) {
 	if !ok {
 		s.out.send(&protocol.Restarted{ID: m.ID, Code: protocol.RestartSkipped, Text: errSkipped.Error()})
@@ -74,7 +75,7 @@ func (s *server) restart(m *protocol.Restart, step protocol.Step, ok bool) {
 		s.out.send(&protocol.Restarted{ID: m.ID, Code: protocol.RestartUnsupervised, Text: noSupervisor})
 		return
 	}
-	if m.After != 0 { // it is not a flight of its own
+	if m.After != 0 { // a step with a flight of its own follows nothing
 		s.journal.begin(step)
 	}
 	messages := []protocol.Message{m}

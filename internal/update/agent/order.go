@@ -2,17 +2,18 @@
 
 package agent
 
-// outcome is how a request has ended that others may have to come after.
+// outcome is the result of a request that others may have to wait for.
 type outcome struct {
 	settled chan struct{}
 	ok      bool // valid once settled is closed
-	killed  bool // it must not begin any more; guarded by the server's mu
+	killed  bool // it must not begin; guarded by the server's mu
 }
 
-// mostOutcomes is how many outcomes are kept: a client names requests that it has sent just before.
+// mostOutcomes is the number of outcomes from which on settled ones are forgotten: a client names only requests that it has sent
+// just before.
 const mostOutcomes = 1000
 
-// expect notes that a request has been received.
+// expect notes that a request has been received, so that others can wait for it.
 func (s *server) expect(id uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -28,7 +29,7 @@ func (s *server) expect(id uint64) {
 	s.outcomes[id] = &outcome{settled: make(chan struct{})}
 }
 
-// settle notes how a request has ended.
+// settle notes whether a request has succeeded.
 func (s *server) settle(id uint64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,8 +43,8 @@ func (s *server) settle(id uint64, ok bool) {
 	}
 }
 
-// after calls do once the request of that id has ended, and at once for the id zero. ok tells whether it has succeeded; one that was
-// never received has not. At the end of the conversation do is not called any more.
+// after calls do once the request with that id has ended, and at once if the id is zero. ok tells whether the request has
+// succeeded; a request that was never received counts as failed. After the end of the conversation, do is not called.
 func (s *server) after(id uint64, do func(ok bool)) {
 	if id == 0 {
 		do(true)

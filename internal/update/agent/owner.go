@@ -12,10 +12,10 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
-// owner returns the owner that an entry at a path gets: the requested owner; otherwise, if this is root, which can
-// change owners, that of the entry it replaces or, for a new entry, that of its folder, so that programs which have
-// dropped root can use it like its surroundings. nil leaves the entry to the user that the program runs as. kept reports
-// that it is the owner of the replaced entry.
+// owner returns the owner that an entry at a path gets: the requested owner; otherwise, if this program runs as root, which can
+// change owners, the owner of the entry that it replaces or, for a new entry, of its folder, so that programs which have dropped
+// root can use it like its surroundings. nil leaves the entry to the user that the program runs as. kept reports that it is the
+// owner of the replaced entry.
 func owner(root *os.Root, rel string, asked *protocol.Owner) (o *protocol.Owner, kept bool) {
 	if asked != nil || os.Getuid() != 0 {
 		return asked, false
@@ -36,8 +36,8 @@ func owner(root *os.Root, rel string, asked *protocol.Owner) (o *protocol.Owner,
 	return &protocol.Owner{UID: uint64(st.Uid), GID: uint64(st.Gid)}, kept
 }
 
-// give changes the owner of an entry by calling chown. EPERM is not an error unless must is set: then the owner of a new
-// entry was requested, or that of a replaced entry is kept.
+// give changes the owner of an entry by calling chown. EPERM is not an error unless must is set: then the owner was requested, or
+// is the owner of the entry that is replaced.
 func give(o *protocol.Owner, must bool, chown func(uid, gid int) error) error {
 	if o == nil {
 		return nil
@@ -49,8 +49,8 @@ func give(o *protocol.Owner, must bool, chown func(uid, gid int) error) error {
 	return err
 }
 
-// folders creates a folder and those above it, each with the requested owner, or that of the folder above. Any other
-// entry at their paths is removed, since it is a folder in the local tree.
+// folders creates a folder and the missing ones above it, each with the requested owner, or the owner of the folder above. Any
+// other entry at their paths is removed, since it is a folder in the local tree.
 func folders(root *os.Root, dir string, asked *protocol.Owner) error {
 	if dir == "." {
 		return nil

@@ -21,7 +21,7 @@ type place struct {
 	protocol.Place
 	files files
 	root  *os.Root
-	// owner is the owner of the folder, if it has to be created; nil for that of the folder above.
+	// owner is the owner of the folder, if it has to be created; nil for the owner of the folder above.
 	owner *protocol.Owner
 	// made are folders that were created so that the place exists, innermost last.
 	made []string
@@ -99,8 +99,8 @@ func newPlaces(list []protocol.Place, fs files) places {
 	return out
 }
 
-// find returns the place that a path lies in, and the path below it. Of nested places the innermost counts; but one that is for this
-// path alone comes first, since it is not known beforehand whether the path will be a file or a folder.
+// find returns the place that a path lies in, and the path relative to it. Of nested places the innermost counts. A place for this
+// path alone comes first: it exists because it is not known beforehand whether the path will be a file or a folder.
 func (ps places) find(name string) (*place, string, error) {
 	if !path.IsAbs(name) || path.Clean(name) != name {
 		return nil, "", errors.New("the path is not clean and absolute")

@@ -96,7 +96,7 @@ type server struct {
 	greeted bool
 	update  *update
 	seeking bool          // whether seek was started
-	step    protocol.Step // of the next request; its flight is zero if that is no step
+	step    protocol.Step // of the next request; its flight is zero if the request is no step
 	journal *journal
 	left    bool          // the client has said Leave
 	done    chan struct{} // closed at the end
@@ -104,7 +104,7 @@ type server struct {
 
 	mu      sync.Mutex
 	running map[uint64]*command // guarded by mu
-	// outcomes are those of updates and commands, by id, for what comes after them; guarded by mu.
+	// outcomes are the results of updates and commands, by id, for the requests that wait for them; guarded by mu.
 	outcomes map[uint64]*outcome
 	link     *link // to the supervisor, nil if there is none; guarded by mu
 	all      sync.WaitGroup

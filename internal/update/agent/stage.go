@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// bulkFiles is the number of files from which on an update is a bulk: on ext4 the renames of a thousand files take
-	// 120 ms, writing over them 10.
+	// bulkFiles is the number of files above which an update is a bulk: on ext4 the renames of a thousand files take 120 ms,
+	// writing over them 10.
 	bulkFiles = 64
-	// bulkBytes is how many bytes a bulk may hold in memory until it is carried out, and mostBulkBytes how many where the container
-	// has room for it: it counts against the container's limit.
+	// bulkBytes is the most bytes that a bulk may hold in memory until it is carried out, and mostBulkBytes the most where the
+	// container has room for more: the memory counts against the container's limit.
 	bulkBytes     = 8 << 20
 	mostBulkBytes = 64 << 20
 )
@@ -34,14 +34,15 @@ var (
 type update struct {
 	id     uint64
 	places places
-	// many means that files are put in place several at a time, and not each atomically; bulk that they are held in memory until then.
+	// many means that several files are put in place at a time, and not each atomically. bulk means that they are held in memory
+	// until then.
 	many, bulk bool
 	puts       []*staged
 	// deletes are the paths to remove.
 	deletes []string
 	// yield are the paths of links and files that give way to folders. Nothing is staged below them.
 	yield []string
-	// current takes the next Data; nil if there is no such entry.
+	// current is the entry that the next Data belongs to; nil if there is none.
 	current *staged
 	faults  []protocol.Fault
 	temps   int
@@ -57,7 +58,7 @@ type staged struct {
 	temp    string
 	file    *os.File
 	content []byte
-	// old is the file that is replaced; nil if there is none, and for one of many. See prepare.
+	// old is the file that is replaced, held open; nil if there is none, and if many is set. See prepare.
 	old *os.File
 	// base is the file that parts of the content come from; nil if there is none.
 	base   *os.File
@@ -157,8 +158,8 @@ func (u *update) makeWay(s *staged) error {
 	return nil
 }
 
-// stands returns the path that is there now and that an entry takes the place of, below the place: its own, or a path above it that
-// gives way to a folder.
+// stands returns the path, below the place, of the existing entry that a staged entry takes the place of: its own path, or a path
+// above it that gives way to a folder.
 func (u *update) stands(s *staged) string {
 	for _, name := range u.yield {
 		if _, ok := below(name, s.Path); ok {
@@ -186,7 +187,7 @@ func (u *update) openBase(s *staged) error {
 	return err
 }
 
-// copyBuffer is how much of a base is in memory at a time, in bytes.
+// copyBuffer is the size of the part of a base that is in memory at a time, in bytes.
 const copyBuffer = protocol.MaxData
 
 // copy adds content from the base of the current entry.
@@ -255,8 +256,9 @@ func (u *update) patch(m *protocol.Patch) {
 	u.data(part)
 }
 
-// fromBase reads a part of the base of the current entry, of a whole that has to fit in. It returns nil after noting a fault, or if
-// there is one already. The result is valid until the following call.
+// fromBase reads size bytes at an offset of the base of the current entry. whole is the size of the request that they belong to,
+// which must fit into the rest of the entry. fromBase returns nil after noting a fault, or if there is one already. The result is
+// valid until the next call.
 func (u *update) fromBase(at, size, whole uint64) []byte {
 	s := u.current
 	switch {
@@ -333,7 +335,7 @@ func (s *staged) prepare(root *os.Root) {
 	}
 }
 
-// letGo frees what was replaced.
+// letGo frees the files that were replaced.
 func (u *update) letGo() {
 	for _, s := range u.puts {
 		if s.old != nil {
@@ -413,7 +415,7 @@ func (s *staged) closeBase() {
 	}
 }
 
-// adorn gives a new file its mode and its owner, who may be that of the entry that stands there.
+// adorn gives a new file its mode and its owner, which may be the owner of the entry at the path stands.
 func (s *staged) adorn(f *os.File, stands string) error {
 	o, kept := owner(s.place.root, stands, s.Owner)
 	if err := give(o, kept || s.Owner != nil, f.Chown); err != nil {

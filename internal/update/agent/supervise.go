@@ -13,27 +13,48 @@ import (
 )
 
 const (
-	// steady is how long a process has to run so that its end counts as a first crash, not as another one.
+	// steady is the time that a process has to run so that its crash counts as a first one, not as one of a series.
 	steady = 10 * time.Second
 	// Without a request, a crashed process is restarted as Kubernetes would: after firstPause, then twice that, up to
 	// lastPause.
 	firstPause = 10 * time.Second
 	lastPause  = 5 * time.Minute
-	// farewell is how long the container outlives its process at most so that connected clients pass on the news of the
-	// end. They hang up once they have, usually within a millisecond; only a busy machine needs longer.
+	// farewell is the most time by which the container outlives its process so that connected clients pass on the news of the end.
+	// They hang up once they have, usually within a millisecond; only a busy machine needs longer.
 	farewell = time.Second
-	// defaultGrace is how long a process has to end if the request does not specify it.
+	// defaultGrace is the time that a process has to end if the request does not specify it.
 	defaultGrace = 10 * time.Second
-	// mostDone is how many steps are remembered that were restarts: a client repeats only those of its newest flight.
+	// mostDone is the number of restarts whose steps are remembered: a client repeats only steps of its newest flight.
 	mostDone = 64
 )
 
-// Supervise runs a command as the container's process and returns the exit code for the container. It passes signals on
-// and reaps orphans. When a client requests it, or the given file is touched, it ends the process and restarts it; an
-// empty path means no file. A process that crashes while a client is connected does not end the container: it waits for
-// the next restart, which avoids Kubernetes' back-off, and is also restarted periodically, since it may have failed
-// because a dependency was not up yet. A client that has lost its connection is waited for. Without a client the container ends as it
-// would without a supervisor.
+// The supervisor is the container's first process. Its goroutines, and the channels between them:
+//
+//	signals ─────────────────────────┐
+//	watch: touches of the file ──────┤
+//	wait: reaps children (exited) ───┼──> loop, on the goroutine of Supervise's caller
+//	serve: one for each client ──────┤
+//	       (restarts, clients.left) ─┘
+//
+// A client is a synclet that serves hone, or the command "synclet restart". accept takes its connection, and serve passes its
+// requests to the loop. The loop decides everything and owns all state of the process: it starts the process, ends it for a restart,
+// and ends the container. It sends the state of the process to all clients (tell); clients has a mutex of its own, because serve
+// sends the last state to a client that joins. The process is in one of these states:
+//
+//	running    pid is not zero
+//	stopping   again is set: the group has received SIGTERM; when the timer kill expires, it receives SIGKILL
+//	crashed    pid is zero; the timer retry starts the process again; without clients, the timer giveUp ends the container
+//	ending     ending is set: the container ends with the process
+//
+// A restart that is requested while the process is stopping joins the one under way: pending holds all requests that the next start
+// answers.
+
+// Supervise runs a command as the container's process and returns the exit code for the container. It passes signals on and reaps
+// orphans. When a client requests it, or the given file is touched, it ends the process and restarts it; an empty path means no
+// file. A process that crashes while a client is connected does not end the container: it waits for the next restart, which avoids
+// Kubernetes' back-off, and is also restarted periodically, since it may have failed because a dependency was not up yet. Supervise
+// also waits a while for a client that has lost its connection. Without a client the container ends as it would without a
+// supervisor.
 func Supervise(argv []string, file string) int {
 	program, err := lookPath(argv[0], os.Environ())
 	if err != nil {
@@ -66,11 +87,11 @@ type exit struct {
 	code uint64
 }
 
-// request is a restart that a client requested, or, without a client, that nothing waits for.
+// request is a restart that a client requested. Without a client, a touched file did, and no answer is sent.
 type request struct {
 	client *client
 	*protocol.Restart
-	step protocol.Step // its flight is zero if it is none
+	step protocol.Step // its flight is zero if the restart is no step
 }
 
 type supervisor struct {
@@ -90,8 +111,8 @@ type supervisor struct {
 	crashes uint64
 	code    uint64
 	pending []request               // answered once the new process runs
-	done    [mostDone]protocol.Step // the last steps that were restarts; those of no flight count as none
-	noted   int                     // how many were noted
+	done    [mostDone]protocol.Step // the steps of the last restarts; a flight of zero is no step
+	noted   int                     // the number of restarts ever noted in done
 	again   bool                    // the process is ending because of a restart
 	ending  bool                    // the container has to end
 	killed  bool                    // the grace period is over
@@ -262,8 +283,9 @@ func (s *supervisor) crashed() {
 	s.tell(pause)
 }
 
-// restart ends the process; its end starts the new one. Without a process the new one starts at once. A step that was carried out is only
-// answered: the synclet that requested it first may have ended before the answer. One that failed may succeed now.
+// restart ends the process; its end starts the new one. Without a process the new one starts at once. A step that was carried out
+// before is only answered: its answer was lost with the synclet that requested it. A step that failed is tried again, since it may
+// succeed now.
 func (s *supervisor) restart(r request) {
 	if s.hasDone(r.step) {
 		r.client.send(&protocol.Restarted{ID: r.ID, PID: uint64(s.pid), Code: protocol.RestartDone})
@@ -348,7 +370,7 @@ func (s *supervisor) answer(code uint64, text string) {
 	s.pending = nil
 }
 
-// tell sends the state of the process to every client; pause is how long a crashed process waits for its restart.
+// tell sends the state of the process to every client; pause is the time for which a crashed process waits for its restart.
 func (s *supervisor) tell(pause time.Duration) {
 	s.clients.tell(protocol.Process{Running: s.pid != 0, PID: uint64(s.pid), Code: s.code, Starts: s.starts,
 		Crashes: s.crashes, AgainNanos: uint64(pause), Ending: s.ending})

@@ -21,7 +21,7 @@ const (
 	// tempPrefix and tempSuffix enclose the name of a staged file. Because of the dot, most programs do not watch it.
 	tempPrefix = ".hone-"
 	tempSuffix = ".tmp"
-	// maxSwept is how many entries of the places are searched for leftovers of other synclets.
+	// maxSwept is the most entries of the places that are searched for leftovers of other synclets.
 	maxSwept = 100_000
 	// strangeAge is the age from which a temporary file is removed if its process cannot be seen from here: a volume may
 	// be shared with other containers, and outlive this one.
@@ -130,7 +130,7 @@ func abandoned(e fs.DirEntry) bool {
 	if err != nil {
 		return false
 	}
-	// The modification time is that of the local file.
+	// The modification time is no help: it was copied from the local file.
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && time.Since(time.Unix(int64(st.Ctim.Sec), int64(st.Ctim.Nsec))) > strangeAge //nolint:unconvert // int32 on 32-bit systems
 }

@@ -11,12 +11,11 @@ import (
 )
 
 const (
-	// askAfter is how long a conversation may be silent before the synclet is pinged, and answerWithin is how long the
-	// answer may take. Together they bound how long a dead connection or a stopped container goes unnoticed, whether a
-	// request is running or not.
+	// askAfter is the silence after which the synclet is pinged, and answerWithin the time limit for its answer. Together they
+	// bound the time for which a dead connection or a stopped container goes unnoticed, whether a request is running or not.
 	askAfter     = 10 * time.Second
 	answerWithin = askAfter
-	// piece is how many bytes are written at a time; a piece that was taken is a sign of life.
+	// piece is the number of bytes that are written at a time; a piece that was accepted is a sign of life.
 	piece = 64 << 10
 )
 

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// aloft are the paths of an update that was sent, or is being sent, and has not been answered. What is known about them in the container
-// is not true any more, or not yet.
+// aloft holds the paths of an update that is being sent, or has not been answered yet. Until the answer, the knowledge about these
+// paths in the container is stale.
 type aloft struct {
 	paths map[string]bool
-	// landed is closed once what is known is true again.
+	// landed is closed once the knowledge is valid again.
 	landed chan struct{}
 }
 
-// take takes the turn to send an update. The caller gives it back.
+// take waits for the turn to send an update. The caller gives it back by receiving from turn.
 func (s *Conversation) take(ctx context.Context) error {
 	select {
 	case s.turn <- struct{}{}:
@@ -25,7 +25,7 @@ func (s *Conversation) take(ctx context.Context) error {
 	}
 }
 
-// depart notes that an update of paths is under way, until the returned function is called.
+// depart marks an update of paths as under way until the returned function is called.
 func (s *Conversation) depart(paths []string) (land func()) {
 	a := &aloft{make(map[string]bool, len(paths)), make(chan struct{})}
 	for _, p := range paths {

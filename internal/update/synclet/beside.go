@@ -21,7 +21,7 @@ type Beside interface {
 	Ephemeral(ctx context.Context, req k8s.EphemeralRequest) (string, error)
 }
 
-// Home is where containers run.
+// Home tells where containers run.
 type Home struct {
 	Cluster model.Cluster
 	// Registry is the one from which the cluster pulls images; empty if there is no common one.
@@ -31,8 +31,7 @@ type Home struct {
 // besideTimeout bounds delivering the image to the cluster and starting a container of it.
 const besideTimeout = time.Minute
 
-// codeNotAllowed is the exit code of the program when it runs as a user other than that of the container's process, or
-// with fewer rights.
+// codeNotAllowed is the exit code of the program when it runs as another user than the container's process, or with fewer rights.
 const codeNotAllowed = 95
 
 // openBeside adds one of hone's containers next to the target. The target's user is not always known in advance: the

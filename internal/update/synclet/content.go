@@ -30,10 +30,10 @@ type content struct {
 	sum   protocol.Sum
 }
 
-// known is what is known about a path in the container.
+// known is the knowledge about a path in the container.
 type known struct {
 	content content
-	// chunks are nil for a small file, and if they are not known.
+	// chunks is nil for a small file, and if the chunks are not known.
 	chunks *chunks
 }
 
@@ -46,23 +46,23 @@ type Put struct {
 	IsDir bool
 	// Owner becomes the owner, if it is set.
 	Owner model.Owner
-	// Size is that of the local file a moment ago, in bytes; zero if it is not known.
+	// Size is the size of the local file a moment ago, in bytes; zero if it is not known.
 	Size int64
 }
 
-// local is a Put with what was found on this machine.
+// local is a Put with the file, folder or link that was found on this machine.
 type local struct {
 	put     *protocol.Put
 	content content
 	data    []byte // the whole content, unless big
 	big     bool
 	path    string
-	// chunks are those of the content, nil for a small file. parts are its parts, in their order; like is what the patched ones are
-	// made with.
+	// chunks is the list of the content's chunks, nil for a small file. parts are the parts of the content, in their order. like
+	// reads the old content for the patched parts; nil if there is no copy of it.
 	chunks *chunks
 	parts  []part
 	like   *likeness
-	// base is the path of the container's file that parts come from. done ends its use.
+	// base is the path of the container's file that parts are copied from. done ends its use.
 	base string
 	done func()
 }
@@ -100,7 +100,8 @@ func look(p Put, b base) (*local, error) {
 	return l, err
 }
 
-// lookSmall is look for a file that is read at once: it costs little more than its system calls. ok is false for anything else.
+// lookSmall is look for a file that is small enough to be read at once: it costs little more than its system calls. ok is false for
+// anything else.
 func lookSmall(p Put, b base) (l *local, ok bool, err error) {
 	f, err := rawfile.Open(p.Local)
 	if err != nil {
@@ -128,7 +129,7 @@ func newLocal(p Put, mode fs.FileMode, modTime int64) *local {
 	return l
 }
 
-// known notes what is known of the content.
+// known fills in content from put.
 func (l *local) known() {
 	l.content = content{true, l.put.Kind, l.put.Mode, l.put.Sum}
 	if l.put.Kind == protocol.KindLink {
@@ -183,8 +184,8 @@ func (s *Conversation) same(l *local) bool {
 	return ok && k.content == l.content
 }
 
-// base returns what is known about a file of the container or, if that is nothing, about another one of the same name, which may have been
-// moved or copied. done ends its use.
+// base returns the file of the container at a path or, if its chunks are not known, another file with the same base name: it may
+// have been moved or copied. done ends its use.
 func (s *Conversation) base(name string) (b base, done func()) {
 	s.mu.Lock()
 	k := s.known.at[name]
@@ -239,12 +240,13 @@ func (s *Conversation) doubt(names ...string) {
 	}
 }
 
-// knowledge is what is known about the paths of a container. It is not safe for concurrent use.
+// knowledge is a cache of the paths of a container with their contents. It is not safe for concurrent use.
 type knowledge struct {
 	at map[string]known
-	// below counts the paths in at that are below a folder: of 20,000 deleted files, none has to be searched for what is below it.
+	// below counts, for each folder, the paths in at that are below it. Without it, each of 20,000 deleted files would require a
+	// search for paths below it.
 	below map[string]int
-	// named is one of the large files of that name, whose chunks are known.
+	// named maps a base name to one of the large files with that name whose chunks are known.
 	named map[string]string
 }
 
@@ -281,7 +283,7 @@ func (k knowledge) forget(name string) {
 	}
 }
 
-// forgetBelow forgets what is below a path.
+// forgetBelow forgets everything below a path.
 func (k knowledge) forgetBelow(name string) {
 	name = path.Clean(name)
 	if k.below[name] == 0 {
@@ -306,8 +308,8 @@ func above(name string) iter.Seq[string] {
 	}
 }
 
-// entryChunks returns the chunks that the synclet reports for a file, or nil. What it reports need not be true: a file that is put
-// together of other parts has another sum.
+// entryChunks returns the chunks that the synclet reports for a file, or nil. The report need not be true: if it is not, the file
+// that is made with it has another sum than announced.
 func entryChunks(e *protocol.Entry) *chunks {
 	if e.Kind != protocol.KindFile || len(e.Chunks) == 0 {
 		return nil

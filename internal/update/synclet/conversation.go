@@ -41,7 +41,7 @@ const (
 type Conversation struct {
 	stream *livingStream
 	hello  protocol.Hello
-	// besides means that the synclet is not in the container itself, so that commands must be run there in another way.
+	// besides means that the synclet is not in the container itself, so that commands must be run there by exec.
 	besides bool
 	all     sync.WaitGroup // of its goroutines
 	// turn is held by the update that is being read and sent.
@@ -50,7 +50,7 @@ type Conversation struct {
 
 	wmu sync.Mutex
 	w   *protocol.Writer
-	// line is the way to the synclet.
+	// line measures the connection to the synclet.
 	line *line
 	// copies are contents of containers, nil if none are kept.
 	copies *copies
@@ -339,8 +339,8 @@ func (s *Conversation) await(ctx context.Context, answered <-chan struct{}) erro
 	}
 }
 
-// answer is await for what the synclet itself does: it reports only for so long that it is busy. A program that never stops may be
-// something else.
+// answer is await for a request that the synclet carries out itself. A synclet reports for less than longestAnswer that it is busy;
+// a program that goes on for longer may be something else.
 func (s *Conversation) answer(ctx context.Context, answered <-chan struct{}) error {
 	timer := time.AfterFunc(longestAnswer, func() {
 		s.cut(fmt.Errorf("%w: it has been busy for %s", ErrSilent, longestAnswer))

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// mostCopies bounds the size of all copies, in bytes, and mostCopy that of one.
+	// mostCopies bounds the size of all copies, in bytes, and mostCopy the size of one.
 	mostCopies = 1 << 30
 	mostCopy   = 256 << 20
 )
@@ -38,8 +38,7 @@ type held struct {
 
 func newCopies() *copies { return &copies{held: map[protocol.Sum]*held{}} }
 
-// keep keeps the content of a local file, if it still is the one with that sum. It is there for nothing but speed, so that a failure is
-// none.
+// keep keeps the content of a local file, if it still has that sum. Copies only save time, so a failure is ignored.
 func (c *copies) keep(l *local) {
 	if c == nil || l.chunks == nil || l.put.Size > mostCopy {
 		return

@@ -11,8 +11,8 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
-// deltaFrom is the size in bytes from which on only what differs of a file is sent. Below it, a whole file costs less than to find
-// out.
+// deltaFrom is the size in bytes from which on only the differences of a file are sent. Below it, sending the whole file costs less
+// than finding them.
 const deltaFrom = 16 << 10
 
 // chunks are the chunks of a file in the container, cut with these bounds.
@@ -25,18 +25,18 @@ type chunks struct {
 type part struct {
 	at, size uint64
 	kind     partKind
-	// from is where the container's file has it, or what is like it.
+	// from is the offset of the same content in the container's file, or of similar content.
 	from uint64
 }
 
-// partKind is how a part gets into the container.
+// partKind tells how the container gets a part.
 type partKind uint8
 
 const (
 	freshPart   partKind = iota // it is sent
 	samePart                    // the container has it
-	patchedPart                 // the container has a part that is like it, and what differs is sent
-	holePart                    // it is zeros: neither is anything sent, nor does it take room on the disk
+	patchedPart                 // the container has a similar part, and the differences are sent
+	holePart                    // it is zeros: nothing is sent, and it takes no room on the disk
 )
 
 // delta finds out which parts of a file the container has.
@@ -53,7 +53,7 @@ type delta struct {
 // newDelta returns a delta to chunks, which may be none.
 func newDelta(old *chunks, size uint64) *delta {
 	d := &delta{old: chunks{bounds: chunk.Bounds(size)}}
-	if old != nil && old.bounds+2 >= d.old.bounds { // a file that has grown a lot is cut anew
+	if old != nil && old.bounds+2 >= d.old.bounds { // a file that has grown a lot is cut into larger chunks
 		d.old = *old
 	}
 	d.offsets = make([]uint64, len(d.old.list))
@@ -64,7 +64,7 @@ func newDelta(old *chunks, size uint64) *delta {
 	return d
 }
 
-// scan reads the new content, which is held if that is not nil.
+// scan reads the new content: held, or content if held is nil.
 func (d *delta) scan(content io.ReaderAt, held []byte) (sum protocol.Sum, size uint64, err error) {
 	if held != nil {
 		sum, size = chunk.ScanHeld(held, d.take)
@@ -73,8 +73,8 @@ func (d *delta) scan(content io.ReaderAt, held []byte) (sum protocol.Sum, size u
 	return chunk.Scan(io.NewSectionReader(content, 0, math.MaxInt64), chunk.Max(d.old.bounds), d.take)
 }
 
-// take takes the next chunk off the content. What follows a chunk that is the same usually follows it in the old file too: to see
-// that takes a third of the time that it takes to cut.
+// take takes the next chunk off the content. The chunk that comes after an unchanged one is usually unchanged, too: comparing it
+// with the old one takes a third of the time of cutting.
 func (d *delta) take(content []byte) int {
 	if d.next < len(d.old.list) {
 		c := d.old.list[d.next]
@@ -103,7 +103,8 @@ func (d *delta) find(c chunk.Chunk) int {
 	return len(d.old.list)
 }
 
-// add adds a chunk, with the content from it on, that is the same as the given old one.
+// add adds a chunk that equals the old chunk with the given number; the number of old chunks stands for none. content begins with
+// the chunk.
 func (d *delta) add(c chunk.Chunk, old int, content []byte) {
 	p := part{at: d.at, size: uint64(c.Size)}
 	if d.next = old; old < len(d.old.list) {
@@ -133,7 +134,7 @@ func empty(content []byte) bool {
 	return true
 }
 
-// appendPart appends a part, to the last one if it continues it.
+// appendPart appends a part, or extends the last one if the part continues it.
 func appendPart(parts []part, p part) []part {
 	if p.size == 0 {
 		return parts
@@ -145,17 +146,18 @@ func appendPart(parts []part, p part) []part {
 	return append(parts, p)
 }
 
-// likeness finds parts of a file that are like those of the old one.
+// likeness finds ranges of a file that are similar to ranges of the old one.
 type likeness struct {
 	content, old       io.ReaderAt
 	size               uint64 // of the old file
 	contentBuf, oldBuf []byte
 }
 
-// leastPatched is the size in bytes of a part from which on it is worth looking.
+// leastPatched is the size of a part, in bytes, from which on a similar range is worth a search.
 const leastPatched = 64
 
-// patches replaces what can be patched of the fresh parts. What is between two parts that stay the same is like what was between them.
+// patches replaces the fresh parts by patched ones, as far as a similar range is found. Content between two unchanged parts is
+// usually similar to the old content between them.
 func (k *likeness) patches(parts []part) (out []part, err error) {
 	for i, p := range parts {
 		if p.kind != freshPart || p.size < leastPatched {
@@ -180,7 +182,8 @@ func (k *likeness) patches(parts []part) (out []part, err error) {
 	return out, nil
 }
 
-// ends returns how much of a part is like the old file from there on, at its beginning, and up to there, at its end.
+// ends returns the number of bytes at the beginning of a part that are similar to the old file from the offset from on, and the
+// number of bytes at its end that are similar to the old file up to the offset to.
 func (k *likeness) ends(p part, from, to uint64) (front, back uint64, err error) {
 	for front < p.size && from+front < k.size {
 		n := min(p.size-front, k.size-from-front, protocol.MaxData)
@@ -207,10 +210,11 @@ func (k *likeness) ends(p part, from, to uint64) (front, back uint64, err error)
 	return front, back, nil
 }
 
-// ended reports whether likeness has ended within n bytes, and not only before the last of them.
+// ended reports whether a range of which reach bytes of n are similar ends there. If only its last few bytes differ, it may go on
+// after them.
 func ended(reach, n uint64) bool { return reach == 0 || n-reach > patch.Stop }
 
-// read reads as much of both files; what it returns is valid until the following call.
+// read reads n bytes of the content from at on, and of the old file from from on. The results are valid until the next call.
 func (k *likeness) read(at, from, n uint64) (content, old []byte, err error) {
 	if k.contentBuf == nil {
 		k.contentBuf, k.oldBuf = make([]byte, protocol.MaxData), make([]byte, protocol.MaxData)
@@ -235,16 +239,16 @@ func freshBytes(parts []part) (n uint64) {
 	return n
 }
 
-// base is what is known about a file in the container.
+// base is a file in the container from which parts can be copied.
 type base struct {
 	path   string
 	chunks *chunks
-	// content is the same as its content, if this side has it; nil otherwise.
+	// content reads a copy of its content on this side; nil if there is none.
 	content io.ReaderAt
 }
 
-// compare compares a file's content, which is the local data unless that is nil, with the container's file. The content is read twice at
-// most.
+// compare compares a file's content, which is the local data unless that is nil, with the container's file. It reads the content at
+// most twice.
 func (l *local) compare(content io.ReaderAt, size uint64, b base) error {
 	d := newDelta(b.chunks, size)
 	sum, size, err := d.scan(content, l.data)
@@ -259,13 +263,13 @@ func (l *local) compare(content io.ReaderAt, size uint64, b base) error {
 			return err
 		}
 	}
-	if freshBytes(l.parts) > size*9/10 { // no need to depend on what the container has
+	if freshBytes(l.parts) > size*9/10 { // not worth depending on the container's file
 		l.whole()
 	}
 	return nil
 }
 
-// whole makes everything be sent.
+// whole makes the whole content one part that is sent.
 func (l *local) whole() { l.parts = []part{{size: l.put.Size}} }
 
 // based reports whether content of the container's file is used.

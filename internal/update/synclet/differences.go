@@ -12,16 +12,19 @@ import (
 )
 
 const (
-	// mostHeld bounds the content of an update that is in memory, in bytes. What is over that is read again when it is sent.
+	// mostHeld is the most content of an update, in bytes, that is kept in memory. Anything beyond it is read again when it is
+	// sent.
 	mostHeld = 32 << 20
-	// readers is how many files of many are read at a time, and readRun how many one reads in a row.
+	// readers is the number of goroutines that read a large update, and readRun the number of files that one of them reads in a
+	// row.
 	readers, readRun = 4, 64
-	// streamFrom is the number of files, of which the container is known to have none, from which on the first ones are sent while the
-	// others are being read.
+	// streamFrom is the number of files, not known to be in the container, from which on the first ones are sent while the others
+	// are still being read.
 	streamFrom = 1000
 )
 
-// announced is the size of an update before it is sent, or at least that much.
+// announced is the size of an update as Begin announces it. While files are still being read, it is an estimate that counts all of
+// them.
 type announced struct {
 	files int
 	bytes int64
@@ -36,7 +39,7 @@ func sizesOf(files []*local) (a announced) {
 	return a
 }
 
-// sizeOf returns how large an update is if it sends everything, as far as that is known.
+// sizeOf returns the size of an update that sends every file, as far as the sizes are known.
 func sizeOf(puts []Put) (a announced) {
 	a.files = len(puts)
 	for _, p := range puts {
@@ -57,7 +60,7 @@ func (s *Conversation) present(deletes []string, r *Report) (out []string) {
 	return out
 }
 
-// unknown returns how many of the files nothing is known of in the container, or that they are not there.
+// unknown returns the number of files that are not known to be in the container.
 func (s *Conversation) unknown(puts []Put) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,12 +72,12 @@ func (s *Conversation) unknown(puts []Put) (n int) {
 	return n
 }
 
-// differences are the local files of an update that the container does not have. Several goroutines look for them among many; end waits
-// for these. The other methods are for one goroutine.
+// differences are the local files of an update that the container does not have. Several goroutines look for them if there are many
+// files; end waits for these goroutines. The other methods are for one goroutine.
 type differences struct {
 	conversation *Conversation
 	puts         []Put
-	found        []*local // by put; nil for what need not be sent
+	found        []*local // by put; nil for a file that need not be sent
 	runs         []run
 	next         atomic.Int64 // of runs
 	held, equal  atomic.Int64
@@ -155,14 +158,14 @@ func (d *differences) one(p Put) (*local, error) {
 		return l, nil
 	}
 	done()
-	if err == nil && l != nil { // the removal of what is gone is a change of its own
+	if err == nil && l != nil { // nil is a path that is gone: its removal is another change
 		d.equal.Add(1)
 		d.conversation.copies.keep(l)
 	}
 	return nil, err
 }
 
-// each yields what has to be sent, as soon as it is found, in the order of the update, or an error.
+// each yields the files that have to be sent, as soon as they are found, in the order of the update, or an error.
 func (d *differences) each(ctx context.Context) iter.Seq2[*local, error] {
 	return func(yield func(*local, error) bool) {
 		for i := range d.runs {
@@ -185,7 +188,7 @@ func (d *differences) each(ctx context.Context) iter.Seq2[*local, error] {
 	}
 }
 
-// any waits until something is found that has to be sent; it returns false if there is nothing.
+// any waits until a file is found that has to be sent; it returns false if there is none.
 func (d *differences) any(ctx context.Context) (bool, error) {
 	for _, err := range d.each(ctx) {
 		return err == nil, err
@@ -193,7 +196,7 @@ func (d *differences) any(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// wait waits until everything has been looked at.
+// wait waits until all files have been compared.
 func (d *differences) wait(ctx context.Context) error {
 	for _, err := range d.each(ctx) {
 		if err != nil {
@@ -203,7 +206,7 @@ func (d *differences) wait(ctx context.Context) error {
 	return nil
 }
 
-// complete reports whether everything has been looked at.
+// complete reports whether all files have been compared.
 func (d *differences) complete() bool {
 	for _, r := range d.runs {
 		select {
@@ -218,7 +221,7 @@ func (d *differences) complete() bool {
 	return true
 }
 
-// files returns what has to be sent, once everything has been looked at.
+// files returns the files that have to be sent, once all have been compared.
 func (d *differences) files() (out []*local) {
 	for _, l := range d.found {
 		if l != nil {
@@ -228,10 +231,11 @@ func (d *differences) files() (out []*local) {
 	return out
 }
 
-// same returns how many files the container has already, once everything has been looked at.
+// same returns the number of files that the container already has, once all have been compared.
 func (d *differences) same() int { return int(d.equal.Load()) }
 
-// paths returns the paths in the container that the update changes, or with all, also those of files that have not been looked at.
+// paths returns the paths in the container that the update changes or, with all, also the paths of files that have not been
+// compared.
 func (d *differences) paths(all bool) (out []string) {
 	for i, p := range d.puts {
 		if all || d.found[i] != nil {

@@ -2,8 +2,8 @@
 // commands and restarts the container's process. It holds hone's side: the conversation with one program (Conversation), ways
 // of getting the program in (Injector), and the conversations with all containers (Pool), which is a liveupdate.Updater.
 //
-// The content of a container is known by checksum: a Conversation remembers the sum of every file that it wrote or asked
-// about, and sends only what differs.
+// The content of a container is known by checksum: a Conversation remembers the sum of every file that it wrote or asked about, and
+// sends only the differences.
 //
 // # Concurrency
 //

@@ -18,8 +18,8 @@ var errEnding = errors.New("the container is ending")
 // codeKilled is the exit code of a process that SIGKILL ended.
 const codeKilled = 137
 
-// end returns the error for readers when the exec has ended: io.EOF, or the reason. The reason is text only: an exit
-// code in the chain would be taken for that of one of the user's commands.
+// end returns the error for readers when the exec has ended: io.EOF, or the reason. The reason is text only: an exit code in the
+// chain would be mistaken for the exit code of one of the user's commands.
 func (s *stream) end() error {
 	if s.err == nil {
 		return io.EOF

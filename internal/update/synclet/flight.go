@@ -11,10 +11,10 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Then is what follows the files of an update. It travels with them, and the synclet begins each part when the one before has
-// succeeded: on a long line, each answer that is waited for costs more than the work.
+// Then holds the steps behind the files of an update. They travel with the files, and the synclet begins each step when the one
+// before has succeeded: on a slow connection, waiting for each answer costs more than the work.
 type Then struct {
-	// Flight names it, so that no step is carried out twice if its answer is lost; zero if that does not matter.
+	// Flight identifies the steps, so that none is carried out twice if its answer is lost; zero if that does not matter.
 	Flight uint64
 	Runs   []model.Cmd
 	// Restart requests a new process at the end; the old one has Grace to end.
@@ -22,11 +22,12 @@ type Then struct {
 	Grace   time.Duration
 }
 
-// flight is what was sent after the files, on its way.
+// flight holds the steps of an update that have been sent and may still run.
 type flight struct {
 	runs    []*order
 	restart *revival
-	// contents are those of the update's paths once its files are in place; nil if nothing follows the files.
+	// contents maps the update's paths to their contents once its files are in place; nil if there are no steps, or if not all
+	// files were read.
 	contents map[string]content
 }
 
@@ -37,7 +38,7 @@ type order struct {
 	exited   *protocol.Exited // valid once answered is closed
 
 	mu sync.Mutex
-	// out takes the output; nil until the command is waited for, and early holds what arrives before.
+	// out receives the output. It is nil until await is called; early holds the output that arrives before.
 	out   io.Writer
 	early []byte
 }
@@ -53,7 +54,8 @@ func (s *Conversation) order(cmd model.Cmd, after uint64) (*order, error) {
 	return o, nil
 }
 
-// mostEarly bounds what a command writes before it is waited for, in bytes: those before it have ended then, so that it is not long.
+// mostEarly is the most output of a command, in bytes, that is kept until await is called. await is called once the commands before
+// it have ended, which is when this one begins: that is a short time.
 const mostEarly = 1 << 20
 
 // take takes an answer.
@@ -141,7 +143,8 @@ func (r *revival) await(ctx context.Context, s *Conversation) error {
 	return errors.New(r.restarted.Text)
 }
 
-// prepare prepares what follows the request with the id after; zero is none. The messages are to be sent in their order.
+// prepare prepares the steps behind the request with the id after; zero means no request. The caller sends the messages in their
+// order.
 func (s *Conversation) prepare(then Then, after uint64) (f flight, messages []protocol.Message, err error) {
 	add := func(m protocol.Message) {
 		if then.Flight != 0 {

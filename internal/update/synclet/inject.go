@@ -35,7 +35,7 @@ const (
 	WayEphemeral Way = "ephemeral"
 )
 
-// The exit codes of the shell script for what the shell could not do.
+// The exit codes of the script: there is no folder for the program, or it could not be received.
 const (
 	exitNoFolder = 97
 	exitNoHead   = 96
@@ -55,8 +55,8 @@ done
 if command -v head >/dev/null; then head -c "$1" >"$f"; else dd bs=1 count="$1" of="$f" 2>/dev/null; fi || { rm -f "$f"; exit 96; }
 exec "$f" serve --unlink`
 
-// again becomes the program of a synclet that still runs in the container, if one does. One that has lost its connection without an
-// error does not know it. Otherwise the script fails.
+// again is a script that starts the program of a synclet which still runs in the container, and fails if there is none. Such a
+// synclet may have lost its connection without an error, and not know it.
 const again = `for p in /proc/[0-9]*; do
   case "$(readlink "$p/exe" 2>/dev/null)" in */.hone-synclet-*) exec "$p/exe" serve ;; esac
 done

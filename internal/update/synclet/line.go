@@ -8,20 +8,20 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// line is what is known about the way to a synclet: from it follows whether what travels is compressed. It has a mutex of its own,
-// since it is used while messages are written and when answers arrive.
+// line measures the connection to a synclet, and decides whether messages are compressed. It has a mutex of its own, since it is
+// used while messages are written and when answers arrive.
 type line struct {
 	mu sync.Mutex
 	// latency is the shortest time in which an answer came. It is zero before the first one.
 	latency time.Duration
-	// rate is how many bytes per second get through; zero if that is not known.
+	// rate is the throughput of the connection, in bytes per second; zero if it is not known.
 	rate float64
-	// pace is how many bytes per second are compressed here, and ratio how much of them is left.
+	// pace is the speed of compression on this side, in bytes per second, and ratio the size after it divided by the size before.
 	pace, ratio float64
-	// idle counts blocks that are not tried, after one that could not be compressed.
+	// idle is the number of blocks to send without compressing them, after one that could not be compressed.
 	idle int
-	// travelled are the bytes of the current update as they were written. under counts the updates that have not been answered, and
-	// mixed means that there was more than one: then nothing can be said about each.
+	// travelled is the number of bytes that were written for the current update. under counts the updates that have not been
+	// answered, and mixed means that there was more than one: then no duration can be attributed to one of them.
 	travelled, under int
 	mixed            bool
 
@@ -30,17 +30,17 @@ type line struct {
 }
 
 const (
-	// far is the latency from which on a line counts as thin as long as its rate is not known. A cluster on this machine or in the
-	// same building answers in a tenth of it.
+	// far is the latency from which on a connection counts as slow as long as its rate is not known. A cluster on this machine or
+	// in the same building answers in a tenth of it.
 	far = 4 * time.Millisecond
 	// packFrom is the size in bytes from which on compressing can be worth it.
 	packFrom = 512
-	// unpackPace is how many bytes per second a synclet decompresses: measured 150 MB/s with a core of its own; a container may have
-	// a part of one.
+	// unpackPace is the speed at which a synclet decompresses, in bytes per second: 150 MB/s were measured with a core of its own,
+	// and a container may have only a part of one.
 	unpackPace = 100e6
 	// firstPace and firstRatio are assumed until there are measurements.
 	firstPace, firstRatio = 100e6, 0.4
-	// hopeless is the ratio from which on the next blocks of an update are not tried, and pause how many.
+	// hopeless is the ratio above which the next blocks of an update are not compressed, and pause the number of these blocks.
 	hopeless, pause = 0.95, 3
 	// measured is the size in bytes of an update from which on its duration says something about the rate.
 	measured = 48 << 10
@@ -69,14 +69,14 @@ func (l *line) begin() (end func()) {
 	}
 }
 
-// arrived reports the answer: took is how long it took from the first byte, without the time of the synclet's own work.
+// arrived reports the answer: took is the time since the first byte was sent, without the time of the synclet's own work.
 func (l *line) arrived(took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.mixed {
 		return
 	}
-	if l.travelled < packFrom { // as good as nothing: that was the way itself
+	if l.travelled < packFrom { // next to nothing: the time is the latency
 		l.latency = min(l.latency, took)
 		return
 	}
@@ -91,7 +91,7 @@ func (l *line) arrived(took time.Duration) {
 	l.rate += (rate - l.rate) / 3
 }
 
-// worthIt reports whether n bytes are there sooner if they are compressed. mu must be held.
+// worthIt reports whether n bytes arrive sooner if they are compressed. mu must be held.
 func (l *line) worthIt(n int) bool {
 	if n < packFrom {
 		return false
@@ -104,7 +104,7 @@ func (l *line) worthIt(n int) bool {
 		pace, ratio = firstPace, firstRatio
 	}
 	saved := (1 - ratio) / l.rate
-	return saved > 1.2*(1/pace+1/unpackPace) // on equal terms, as they are
+	return saved > 1.2*(1/pace+1/unpackPace) // if it makes little difference, send them as they are
 }
 
 // pack compresses frames, as protocol.Writer.Pack.

@@ -25,7 +25,7 @@ import (
 type Status struct {
 	Container model.ContainerRef
 	State     State
-	// Way is how the program got in; empty while that is not known yet.
+	// Way is the way in which the program got in; empty until it is known.
 	Way Way
 	// Err is why it did not get in, or why the conversation broke off.
 	Err error
@@ -54,7 +54,7 @@ type Pool struct {
 	told   func(Status)
 	beside Beside  // nil where no container may be added to pods
 	id     string  // distinguishes its synclets from those of other pools
-	copies *copies // of what containers have, for all conversations
+	copies *copies // contents of containers, for all conversations
 
 	workers *workers.Set[string, *entry] // run the entries' conversations, by container id
 
@@ -68,7 +68,7 @@ type Pool struct {
 	lockedOut map[string]bool     // by reference of the Tiltfile
 }
 
-// verdict is what is known about an image: which of ownWays works, if any, and why the others do not.
+// verdict is the experience with an image: which of ownWays works, if any, and why the others do not.
 type verdict struct {
 	way     Way
 	reasons []error
@@ -163,7 +163,7 @@ func (p *Pool) Keep(containers []model.ContainerRef) {
 	p.workers.Want(p.entries)
 }
 
-// newEntry returns an entry that has no conversation yet. It is not reported unless it is kept.
+// newEntry returns an entry that has no conversation yet. Its status is reported only if it is kept.
 func newEntry(c model.ContainerRef, kept bool) *entry {
 	return &entry{ref: c, kept: kept, gone: make(chan struct{}), changed: make(chan struct{}), hurry: make(chan struct{}, 1)}
 }
@@ -198,8 +198,8 @@ func (p *Pool) Close() {
 	p.copies.close()
 }
 
-// The waits between attempts, doubling. An update that waits for the conversation shortens them: when a line is back, what is needed comes
-// first, and not all containers at once.
+// The waits between attempts, doubling. An update that needs the conversation ends the wait: when a connection is back, the
+// containers that are needed come first, and not all at once.
 const (
 	firstPause = 500 * time.Millisecond
 	lastPause  = 2 * time.Second
@@ -272,7 +272,7 @@ func (e *entry) rest(ctx context.Context, d time.Duration) bool {
 	return retry.SleepOr(ctx, d, e.hurry)
 }
 
-// tell reports the status of an entry's container, once that is kept.
+// tell reports the status of an entry's container, if the entry is kept.
 func (p *Pool) tell(e *entry, change func(*Status)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/hone-dev/hone/internal/update/liveupdate"
 )
 
-// pingAfter is how long a synclet that has something to do may be silent until it is pinged: a command may print nothing for long.
+// pingAfter is the silence after which a synclet that has something to do is pinged: a command may print nothing for a long time.
 const pingAfter = liveupdate.QuietAfter / 2
 
 // attendance watches for the signs of life of a synclet that has something to do.
@@ -25,8 +25,8 @@ type attendance struct {
 	ended  bool
 }
 
-// attend tells the user if the synclet of a container falls silent while it has something to do, and when it answers again. over ends
-// that; answered tells whether the synclet has done what it had to do.
+// attend tells the user if the synclet of a container falls silent while it has something to do, and when it answers again. over
+// ends the watch; answered tells whether the synclet has finished its work.
 func (s *Conversation) attend(container string, log logstore.Logger) (over func(answered bool)) {
 	a := &attendance{s: s, container: container, log: log, began: s.stream.now()}
 	a.mu.Lock()
@@ -39,7 +39,7 @@ func (s *Conversation) attend(container string, log logstore.Logger) (over func(
 	return a.over
 }
 
-// last is when there was a sign of life.
+// last is the time of the last sign of life.
 func (a *attendance) last() time.Duration { return max(a.began, a.s.stream.last()) }
 
 // look notes how long the synclet has been silent, and reports whether to ping it.

@@ -14,6 +14,21 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
+// An update travels as one trip. The goroutine that calls Pool.Update makes the trip, owns its fields, and calls these methods:
+//
+//	begin    send the files with the commands and the restart behind them; wait until the files are in place
+//	answer   once for each step: wait for its answer; if the conversation breaks off, call begin again
+//	land     make both sides forget the flight, if all answers have arrived (see below)
+//
+// The commands and the restart behind the files are the steps of a flight, which has a random key. The synclet notes each step of a
+// flight that it has finished (package agent, journal.go; the supervisor notes restarts). A step that is sent again over the next
+// conversation is therefore answered from the notes, and not carried out twice.
+//
+// An update whose answers were lost may also be continued by another trip: the next update of the container. Pool.airborne
+// therefore holds the newest flight of each container until it has landed, with the contents that it put in place. The next update
+// gets the same key if it has the same commands and no file has changed meanwhile (flightOf). Pool.mu guards airborne, because
+// trips to several containers run at a time and Keep drops the flights of containers that are gone.
+
 // trip is an update on its way to a container, over one conversation or several. It is for use by one goroutine.
 type trip struct {
 	pool      *Pool
@@ -21,21 +36,21 @@ type trip struct {
 	plan      liveupdate.Plan
 	log       logstore.Logger
 	report    liveupdate.Report
-	begun     bool          // the files have been in place
-	talk      *Conversation // over which sent was sent
+	begun     bool          // a conversation has put all files in place
+	talk      *Conversation // the conversation that carries sent
 	sent      flight
 	key       uint64 // of the flight; zero if nothing follows the files
-	lost      bool   // not all answers have arrived
+	lost      bool   // the conversation broke off before all answers had arrived
 }
 
-// begin sends the files, as far as they differ from the container's, with what follows them, and waits until they are in place. Called
-// again, it resumes an update whose conversation has broken off.
+// begin sends the files that differ from the container's, followed by the commands and the restart, and waits until the files are
+// in place. Called again, it resumes an update whose conversation has broken off.
 func (t *trip) begin(ctx context.Context) error {
 	p, c := t.pool, t.container
 	return p.persist(ctx, c, t.talk, ErrClosed, func(s *Conversation) (err error) {
 		over := s.attend(c.Name, t.log)
 		defer func() { over(err == nil) }()
-		// Whether a flight is the one that was lost depends on whether anything still differs from it.
+		// The update continues a lost flight only if no file differs, so the container's files have to be known first.
 		paths, blank := remotes(t.plan), s.blank()
 		if blank {
 			paths = s.trust(p.arrived(c.ID, s.hello.Flight), paths)
@@ -61,7 +76,7 @@ func (t *trip) begin(ctx context.Context) error {
 	})
 }
 
-// reconnected tells the user why the update takes longer, and why a command may print twice what it has printed already.
+// reconnected tells the user why the update takes longer, and why a command may print the same output a second time.
 func (t *trip) reconnected() {
 	why := ""
 	if len(t.plan.Runs) > 0 {
@@ -70,7 +85,8 @@ func (t *trip) reconnected() {
 	logstore.Infof(t.log, "Reconnected to %s after the connection was lost%s", t.container.Name, why)
 }
 
-// count notes what a conversation has brought to the container. The first one that has brought all counts, with what was added later.
+// count takes in the report of one conversation. Until all files are in place, each report replaces the one before; from then on,
+// reports add up.
 func (t *trip) count(r Report, err error) {
 	if t.begun {
 		t.report.Files += r.Files
@@ -85,8 +101,8 @@ func (t *trip) count(r Report, err error) {
 	}
 }
 
-// then returns what follows the files of an update, as far as it can travel with them: the commands of a container next door are run
-// in another way, and its process is restarted after them.
+// then returns the steps that travel with the files. There are none if the synclet runs in a container next to the target: the
+// commands are then run by exec, and the process is restarted after them.
 func (t *trip) then(s *Conversation, changed bool) Then {
 	var out Then
 	if s.besides {
@@ -106,8 +122,8 @@ func (t *trip) then(s *Conversation, changed bool) Then {
 	return out
 }
 
-// answer waits for an answer. If the conversation breaks off before it comes, it is resumed, unless the container has killed the synclet:
-// then the container ends, or lacks memory.
+// answer calls wait, which waits for one answer. If the conversation breaks off first, answer resumes the update and waits again,
+// unless the synclet was killed: then the container is ending, or out of memory.
 func (t *trip) answer(ctx context.Context, wait func() error) error {
 	err := t.attended(wait)
 	for range tries - 1 {
@@ -129,7 +145,7 @@ func (t *trip) attended(wait func() error) error {
 	return err
 }
 
-// land ends the update. What it has done after the files is forgotten, unless it is not known.
+// land ends the update. Both sides forget the flight, unless answers are missing: then the next update may continue it.
 func (t *trip) land() {
 	if t.key == 0 || t.lost {
 		return
@@ -138,7 +154,7 @@ func (t *trip) land() {
 	_ = t.talk.send(&protocol.Done{Flight: t.key})
 }
 
-// remembered is how long a flight whose answers were lost can be continued by another update.
+// remembered limits the time within which another update can continue a flight whose answers were lost.
 const remembered = 10 * time.Minute
 
 // airborne is a flight some of whose answers have not arrived.
@@ -146,12 +162,12 @@ type airborne struct {
 	key   uint64
 	runs  []model.Cmd
 	since time.Time
-	// contents are those of its paths once they are in place; nil until they have been sent.
+	// contents maps the update's paths to their contents once the files are in place; nil until the files have been sent.
 	contents map[string]content
 }
 
-// flightOf returns the name of a flight to a container. It is the one whose answers were lost, if that had the same commands and nothing
-// has changed since: then it is the same flight.
+// flightOf returns the key of a flight to a container. If answers of the previous flight were lost, it had the same commands, and
+// nothing has changed since, this is the same flight and keeps its key.
 func (p *Pool) flightOf(container string, runs []model.Cmd, changed bool) uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -166,7 +182,7 @@ func (p *Pool) flightOf(container string, runs []model.Cmd, changed bool) uint64
 	return key
 }
 
-// newFlight returns a name for a flight.
+// newFlight returns a key for a flight.
 func newFlight() uint64 { return rand.Uint64() | 1 } // never zero
 
 // carries notes the contents that a flight brings.
@@ -179,7 +195,8 @@ func (p *Pool) carries(container string, key uint64, contents map[string]content
 	}
 }
 
-// arrived returns the contents of the flight with that name to a container, if some of its answers have not arrived.
+// arrived returns the contents that the flight with that key has put into a container, if some of its answers have not arrived;
+// otherwise nil.
 func (p *Pool) arrived(container string, key uint64) map[string]content {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -189,10 +206,10 @@ func (p *Pool) arrived(container string, key uint64) map[string]content {
 	return nil
 }
 
-// trust takes contents of paths for what the container has, and returns the other paths. What the steps of a flight have changed since
-// is no reason to carry them out once more.
+// trust takes contents for those of the container, without asking, and returns the paths that contents does not cover. Commands of
+// the same flight may have changed these files since; that is no reason to run them again.
 func (s *Conversation) trust(contents map[string]content, paths []string) (others []string) {
-	for _, path := range slices.Sorted(maps.Keys(contents)) { // folders before what is in them
+	for _, path := range slices.Sorted(maps.Keys(contents)) { // folders before their content
 		s.learn(path, contents[path], nil)
 	}
 	for _, path := range paths {

@@ -16,8 +16,25 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
-// Batch is one update, which is carried out as a whole. Deletes are clean absolute paths, removed before anything is put
-// in place. Each stands for itself: a folder is removed only if it is empty.
+// How an update is sent. apply runs on its caller's goroutine. Several goroutines may call it, and take turns:
+//
+//	take turn → meet: wait for earlier updates of the same paths → differences: read and compare → stage: Begin … Commit, steps
+//	→ give the turn back → wait for Applied → learn or doubt the paths
+//
+// Conversation.turn covers reading and sending, but not the wait for the answer: transfer gives the turn back as soon as everything
+// is written (sent), so that the next update travels behind this one. The paths of an update that has not been answered are in
+// Conversation.aloft, from depart until apply returns: until then an update with a path in common waits in meet. apply
+// changes the knowledge about these paths at the end: it learns them after success, and doubts them after an error.
+//
+// The local files are read by the goroutines of differences. A small update is read before anything is sent. Of a large one that is
+// new to the container (streamFrom), the first files are sent while the others are still being read. If the synclet refuses an
+// update because a file to copy from has changed (misjudged), apply sends everything once more without such copies. It no longer
+// holds the turn then: wmu keeps its frames together, and aloft keeps other updates of its paths away.
+//
+// The goroutine that reads the conversation calls the functions registered with expect; they close a channel for which apply waits.
+
+// Batch is one update, which is carried out as a whole. Deletes are clean absolute paths, removed before anything is put in place.
+// Each one stands for itself alone: a folder is removed only if it is empty.
 type Batch struct {
 	Deletes []string
 	Puts    []Put
@@ -28,11 +45,11 @@ type Report struct {
 	// Files and Bytes were sent; Same files existed already.
 	Files, Deletes, Same int
 	Bytes                int64
-	// Sent is when the last byte had been handed to the stream; zero when there was nothing to send.
+	// Sent is the time at which the last byte had been handed to the stream; zero if there was nothing to send.
 	Sent time.Time
-	// Answered is when the synclet's answer had arrived; zero when there was nothing to send.
+	// Answered is the time at which the synclet's answer arrived; zero if there was nothing to send.
 	Answered time.Time
-	// Took is how long the synclet worked after it had received everything.
+	// Took is the time that the synclet worked after it had received everything.
 	Took time.Duration
 }
 
@@ -81,8 +98,8 @@ func (s *Conversation) Apply(ctx context.Context, b Batch) (Report, error) {
 	return r, err
 }
 
-// apply is Apply, with what follows the files: then is called once it is known whether any will be sent. What follows has been sent
-// when apply returns, and may not have ended.
+// apply is Apply with steps behind the files. It calls then as soon as it knows whether any file will be sent. When apply returns
+// without an error, the steps have been sent, and may still run.
 //
 // Another update may begin as soon as this one has been sent, and travel behind it, unless it changes a path of this one.
 func (s *Conversation) apply(ctx context.Context, b Batch, then func(changed bool) Then) (r Report, f flight, err error) {
@@ -156,7 +173,7 @@ func (s *Conversation) apply(ctx context.Context, b Batch, then func(changed boo
 	return r, f, nil
 }
 
-// contents returns what the paths of an update contain once it is carried out, nil if that is not known since not all of it was sent.
+// contents returns the content of each path of an update once it is carried out, nil if not all files were read.
 func (s *Conversation) contents(b Batch, d *differences) map[string]content {
 	if !d.complete() {
 		return nil
@@ -177,8 +194,8 @@ func (s *Conversation) contents(b Batch, d *differences) map[string]content {
 	return out
 }
 
-// misjudged reports whether an update has failed because a file that others were to be made of was not as expected: something in
-// the container has changed it. Nothing has been put in place then.
+// misjudged reports whether an update has failed because a file in the container, from which parts of the new content were to be
+// copied, is not as expected: something in the container has changed it. Nothing has been put in place then.
 func misjudged(applied *protocol.Applied, files []*local) bool {
 	based := map[string]bool{}
 	for _, l := range files {
@@ -196,8 +213,8 @@ func misjudged(applied *protocol.Applied, files []*local) bool {
 	return wrong
 }
 
-// transfer sends an update with what follows it, calls sent, and waits for the answer to the update. Before Commit is sent, an error
-// leaves the container as it was.
+// transfer sends an update and the steps behind it, calls sent, and waits for the answer to the update. An error before Commit is
+// sent leaves the container as it was.
 func (s *Conversation) transfer(
 	ctx context.Context, deletes []string, files iter.Seq2[*local, error], size announced, then Then, r *Report, sent func(),
 ) (applied *protocol.Applied, f flight, err error) {
@@ -238,7 +255,7 @@ func (s *Conversation) transfer(
 	return applied, f, nil
 }
 
-// stage sends everything up to Commit, and what follows it. The frames of a small update travel together.
+// stage sends everything up to Commit, and then follows. The frames of a small update travel together.
 func (s *Conversation) stage(
 	ctx context.Context, id uint64, deletes []string, files iter.Seq2[*local, error], size announced, follows []protocol.Message,
 ) error {
@@ -313,7 +330,7 @@ func (s *Conversation) stageFile(l *local) error {
 	return nil
 }
 
-// stagePatch sends what makes the next part of a file's content of what is like it.
+// stagePatch sends the differences between the next part of a file's content and the similar part of the container's file.
 func (s *Conversation) stagePatch(k *likeness, p part) error {
 	var edits []byte
 	for at := uint64(0); at < p.size; {
@@ -334,7 +351,7 @@ func (s *Conversation) stagePatch(k *likeness, p part) error {
 	return nil
 }
 
-// holePiece is how many zeros one message announces, in bytes: the synclet takes a while to sum them up.
+// holePiece is the most zeros, in bytes, that one message announces: the synclet takes a while to compute their checksum.
 const holePiece = 64 << 20
 
 // stageHole announces that the next part of a file's content is zeros.
@@ -372,8 +389,8 @@ func (s *Conversation) stagePart(r io.Reader, left uint64) error {
 	return nil
 }
 
-// Learn asks the synclet for the content of paths, so that Apply sends only what differs. It learns the content of files
-// and links, and only the existence of folders.
+// Learn asks the synclet for the content of paths, so that Apply sends only the differences. It learns the content of files and
+// links, and only the existence of folders.
 func (s *Conversation) Learn(ctx context.Context, paths []string) error {
 	if len(paths) == 0 {
 		return nil
@@ -412,11 +429,12 @@ func (s *Conversation) Learn(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// mostChunks bounds the chunks that one Learn believes, in bytes as they are sent: those of about 15 GB of files.
+// mostChunks is the most bytes of chunk lists that one Learn accepts: the lists of about 15 GB of files.
 const mostChunks = 16 << 20
 
-// list asks for the entries in places, folders before their content. Unreadable entries are left out. Files from a size in bytes on
-// come with their chunks; zero is none. An error of take, which must not keep the entry's Chunks, ends the conversation.
+// list asks for the entries in places, and calls take for each, folders before their content. Unreadable entries are left out.
+// Files of at least chunks bytes come with their chunks; zero asks for none. take must not keep the entry's Chunks; its error ends
+// the conversation.
 func (s *Conversation) list(ctx context.Context, places []protocol.Place, chunks uint64, take func(*protocol.Entry) error) error {
 	answered := make(chan struct{})
 	id, err := s.expect(func(m protocol.Message) bool {

@@ -16,14 +16,14 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// tries is how often an update is tried before it counts as failed, since a stream may break at any time.
+// tries is the number of attempts after which an update counts as failed: a stream may break at any time.
 const tries = 3
 
 var _ liveupdate.Updater = (*Pool)(nil)
 
 // Update implements liveupdate.Updater: it sends all deletes and copies as one request, with the commands and the restart behind
-// them, and then reads the answers. A conversation that breaks off is resumed: the files continue with what differs then, and of what
-// follows them only what the synclet has not carried out yet is done.
+// them, and then reads the answers. A conversation that breaks off is resumed: only the files that still differ are sent again, and
+// the synclet carries out only the steps that it has not carried out yet.
 func (p *Pool) Update(ctx context.Context, c model.ContainerRef, plan liveupdate.Plan, log logstore.Logger) (liveupdate.Report, error) {
 	liveupdate.Announce(log, c, plan)
 	t := &trip{pool: p, container: c, plan: plan, log: log}
@@ -47,17 +47,17 @@ func (p *Pool) Update(ctx context.Context, c model.ContainerRef, plan liveupdate
 	return t.report, err
 }
 
-// toRestart reports whether a plan requires a new process: it wants one, and the files have changed since the process began, or the
-// process has ended. In a container that is updated for the first time it began with the files that were there.
+// toRestart reports whether a plan requires a new process: the process has ended, or the plan restarts it. In a container that is
+// updated for the first time, the restart also requires that files have changed: the process began with the files that were there.
 func (p *Pool) toRestart(s *Conversation, plan liveupdate.Plan, changed bool) bool {
 	process := s.Process()
 	ended := process.Starts > 0 && !process.Running
 	return ended && (plan.RestartProcess || plan.Revive) || plan.RestartProcess && (!plan.Fresh || changed)
 }
 
-// persist calls do with the conversation, and again with the next one if do fails with the error again: ErrClosed for
-// actions that may be done twice, errUnsent for others. After the synclet was killed once, it tries only once more. The conversation
-// ended, unless nil, is not used.
+// persist calls do with the conversation. If do fails with the error again, persist calls it once more with the next conversation:
+// again is ErrClosed for actions that may be done twice, errUnsent for others. After the synclet was killed once, it tries only
+// once more. It does not use the conversation ended, unless that is nil.
 func (p *Pool) persist(ctx context.Context, c model.ContainerRef, ended *Conversation, again error, do func(*Conversation) error) error {
 	s := ended
 	var err error
@@ -107,8 +107,8 @@ func (p *Pool) failed(ctx context.Context, step string, err error) error {
 	return &liveupdate.InfraError{Step: step, Err: err}
 }
 
-// refused returns why only a new image can have the files, nil if another way may bring them: what the synclet must not do, no other
-// way may do either.
+// refused returns the reason why only a new image can bring the files, nil if another way may bring them: no other way may do a
+// thing that the synclet refuses.
 func refused(err error) error {
 	var faults *FaultError
 	if !errors.As(err, &faults) {
@@ -192,8 +192,8 @@ func (p *Pool) Restart(ctx context.Context, c model.ContainerRef, log logstore.L
 	return p.restartProcess(ctx, c, nil, log)
 }
 
-// restartProcess waits for the restart that was sent with an update, if there was one, and otherwise requests it. It resumes a conversation
-// that breaks off; the process is restarted once all the same.
+// restartProcess waits for the restart that was sent with an update, if there was one, and otherwise requests it. It resumes a
+// conversation that breaks off; even then the process is restarted only once.
 func (p *Pool) restartProcess(ctx context.Context, c model.ContainerRef, t *trip, log logstore.Logger) error {
 	began := time.Now()
 	err := ErrClosed

@@ -103,8 +103,8 @@ func (p *Pool) openOwn(ctx context.Context, c model.ContainerRef, last Way) (*Co
 	return nil, "", v.reasons, nil
 }
 
-// openAgain starts the program that the container still has. It returns nil without an error if none is there, another one, or one that
-// does not answer. Over a thin line, to send it takes seconds.
+// openAgain starts the program that the container still has: sending it over a slow connection takes seconds. It returns nil
+// without an error if there is no program, if it is another one, or if it does not answer.
 func (p *Pool) openAgain(ctx context.Context, c model.ContainerRef) (*Conversation, error) {
 	s, err := p.attempt(ctx, c, func(ctx context.Context, exec Exec) (*stream, error) {
 		return startExec(ctx, exec, []string{"sh", "-c", again}), nil

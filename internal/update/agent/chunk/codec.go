@@ -24,7 +24,7 @@ func (l List) Append(b []byte, bounds uint) []byte {
 	return b
 }
 
-// Parse reads what Append has written about a file of the given size.
+// Parse reads a list that Append has written about a file of the given size.
 func Parse(b []byte, size uint64) (List, error) {
 	if len(b) == 0 || b[0] < Smallest || b[0] > Largest {
 		return nil, errMalformed

@@ -1,14 +1,15 @@
-// Package patch describes content by what differs from other content of the same size. Compilers and linkers leave most of a program as
-// it was when a line changes, but for addresses that move by a few bytes everywhere: no part of any length stays the same, and yet
-// hardly a byte in fifty is another.
+// Package patch describes content by its differences from other content of the same size. When a line of the source changes,
+// compilers and linkers leave most of a program as it was, but addresses move by a few bytes everywhere: no long part stays the
+// same, and yet hardly one byte in fifty changes.
 //
 // Like everything that is part of the program that goes into containers, it uses only the standard library.
 package patch
 
 import "errors"
 
-// Edits appends to b what makes old the new content. Both have the same size. Each edit is how many bytes stay the same before it and how
-// many differ, as unsigned varints, and then the differences, byte by byte: those of addresses repeat, so that they compress well.
+// Edits appends to b the edits that turn old into the new content. Both have the same size. An edit consists of the number of
+// unchanged bytes before it and the number of bytes that differ, as unsigned varints, and then the differences, byte by byte: the
+// differences of addresses repeat, so that they compress well.
 func Edits(b, old, content []byte) []byte {
 	old = old[:len(content)]
 	same := 0
@@ -33,10 +34,10 @@ func Edits(b, old, content []byte) []byte {
 	return b
 }
 
-// Error means that edits are malformed, or not those of content of that size.
+// Error means that edits are malformed, or were not made for content of that size.
 var Error = errors.New("malformed edits")
 
-// Apply makes the new content of the old in place. After an error it holds neither.
+// Apply turns the old content into the new one, in place. After an error it holds neither.
 func Apply(content, edits []byte) error {
 	for len(edits) > 0 {
 		same, used := parse(edits)
@@ -77,10 +78,10 @@ func parse(b []byte) (n, used int) {
 	return 0, 0
 }
 
-// Stop is how far behind the best place the search for a better one goes, in bytes.
+// Stop is the number of bytes after which the search for a better end than the best so far is given up.
 const Stop = 4096
 
-// Forward returns how many bytes from the beginning of both are worth a patch: of these, more are the same than differ.
+// Forward returns the number of bytes, from the beginning of both, that are worth a patch: of these, more are the same than differ.
 func Forward(old, content []byte) int {
 	score, best, size := 0, 0, 0
 	for i := range min(len(old), len(content)) {

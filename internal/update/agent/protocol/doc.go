@@ -19,7 +19,7 @@
 // Numbers are little-endian. In payloads, numbers are unsigned varints, and strings and byte strings are preceded by
 // their length. A malformed frame, or one with a wrong sum, ends the stream: nothing can be trusted after it.
 //
-// Packed contains frames, compressed: those that a client sends in one go over a line where that takes less time. They mean
+// Packed contains frames, compressed: the frames that a client sends in one go travel in it where that takes less time. They mean
 // the same as without it.
 //
 // # Conversation
@@ -31,9 +31,9 @@
 // Commit. The synclet stages the content and changes nothing before Commit; it answers with one Applied for each Commit.
 // A stream that ends before Commit leaves everything as it was. Abort discards the staged changes.
 //
-// Content that the container has already need not travel: Copy takes a part of it from the file that Put names as its base, in
-// most cases the old file at the same path, and Patch takes one in which a few bytes differ. Whatever the parts were, the synclet compares the sum of the whole with the
-// announced one before anything is changed.
+// Content that the container has already need not travel: Copy takes a part of it from the file that Put names as its base, in most
+// cases the old file at the same path, and Patch takes a part in which a few bytes differ. However a file was put together, the
+// synclet compares the sum of the whole with the announced one before anything is changed.
 //
 // List requests the content of places, by hash, and on request by the hashes of its chunks; the answer is Entry messages,
 // then Listed. Run starts a command; its Output is sent as it is written, then Exited. A client need not wait with Run and

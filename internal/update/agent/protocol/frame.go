@@ -10,7 +10,7 @@ import (
 const (
 	// Version of the protocol. Both sides must speak the same version.
 	Version = 3
-	// Preamble is what the synclet writes first.
+	// Preamble is the first thing that the synclet writes.
 	Preamble = "\x00HONE-SYNCLET\x01\n"
 	// MaxPayload bounds the payload of a frame, in bytes.
 	MaxPayload = 1 << 20
@@ -85,7 +85,7 @@ type Reader struct {
 	r    io.Reader
 	head [headerSize]byte
 	buf  []byte
-	// inner are the frames of a Packed that have not been read yet, below unpacked.
+	// inner holds the frames of a Packed that have not been read yet; it is a part of unpacked.
 	inner, unpacked []byte
 	inflate         io.ReadCloser
 }
@@ -163,7 +163,7 @@ func (r *Reader) unpack(data []byte) error {
 		return ErrMalformed
 	}
 	n, err := io.ReadFull(r.inflate, r.unpacked)
-	if n == len(r.unpacked) { // whether that was all
+	if n == len(r.unpacked) { // find out whether that was all
 		_, err = r.inflate.Read(make([]byte, 1))
 	}
 	if n == 0 || !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) || len(in.b) > 0 {

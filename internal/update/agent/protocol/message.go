@@ -98,7 +98,7 @@ type Put struct {
 	Owner *Owner
 	// Base is the path of a file in the container that Copy takes content from; empty if the content comes with the update.
 	Base string
-	// Size and Sum are those of the whole content. A link's content is its target.
+	// Size and Sum describe the whole content. A link's content is its target.
 	Size uint64
 	Sum  Sum
 	Data []byte
@@ -110,14 +110,14 @@ type Owner struct{ UID, GID uint64 }
 // Data is the next part of the content of the last Put.
 type Data struct{ Data []byte }
 
-// Copy is the next part of the content of the last Put: it is that of its Base, as it is now, from Offset on. A Base that is no
-// longer what the client believes gives a content with another sum.
+// Copy is the next part of the content of the last Put: the content of its Base, as it is now, from Offset on. If the Base is no
+// longer as the client believes, the sum of the whole differs.
 type Copy struct{ Offset, Size uint64 }
 
 // Hole is the Offset of a Copy that is zeros, and needs no Base.
 const Hole = 1<<64 - 1
 
-// Patch is like Copy, with differences: Edits are those that package patch makes. Size is at most MaxData.
+// Patch is like Copy, with differences: Edits are made by package patch. Size is at most MaxData.
 type Patch struct {
 	Offset, Size uint64
 	Edits        []byte
@@ -130,10 +130,10 @@ type Packed struct{ Data []byte }
 // that a symbolic link leads to also count as removed, but stay.
 type Delete struct{ Path string }
 
-// Commit carries out what was staged since Begin.
+// Commit carries out the changes that were staged since Begin.
 type Commit struct{ ID uint64 }
 
-// Abort discards what was staged since Begin.
+// Abort discards the changes that were staged since Begin.
 type Abort struct{ ID uint64 }
 
 // Applied answers Commit. Without faults everything is in place. With faults that have Staged set, nothing has been
@@ -141,7 +141,7 @@ type Abort struct{ ID uint64 }
 type Applied struct {
 	ID      uint64
 	Changed uint64
-	// Nanos is how long carrying it out took, from Commit on.
+	// Nanos is the time that carrying it out took, from Commit on.
 	Nanos  uint64
 	Faults []Fault
 }
@@ -156,7 +156,7 @@ type Fault struct {
 	Text  string
 }
 
-// The texts of faults that are a refusal: no other way may do what the synclet does not.
+// The texts of faults that are a refusal: no other way may do a thing that the synclet refuses.
 const (
 	FaultEscapes = "a symbolic link leads out of the sync's destination"
 	FaultOutside = "the path is outside of all sync destinations"
@@ -178,7 +178,7 @@ type Entry struct {
 	Mode uint32
 	Size uint64
 	Sum  Sum
-	// Chunks are those of the content, as package chunk writes them.
+	// Chunks is the list of the content's chunks, as package chunk writes it.
 	Chunks []byte
 }
 
@@ -192,17 +192,17 @@ type Listed struct {
 type Run struct {
 	ID   uint64
 	Argv []string
-	// Dir is the working folder; empty for that of the container.
+	// Dir is the working folder; empty for the container's own.
 	Dir string
 	// Env is added to the container's environment.
 	Env []string
-	// After is the id of an update or command that has to have succeeded; the command is not started before. Zero is none.
+	// After is the id of an update or command that has to succeed first: the command is not started before. Zero means none.
 	After uint64
 }
 
-// Step makes the next Run or Restart a step of a flight. One that was carried out before, in an earlier conversation of the same client
-// with this container, is answered as it was then: only the answer was lost. The synclet notes how commands have ended; the supervisor, which
-// receives the step as well, remembers the restarts.
+// Step makes the next Run or Restart a step of a flight. A step that was carried out before, in an earlier conversation of the same
+// client with this container, is not repeated, but answered as it was then: only the answer was lost. The synclet notes how
+// commands have ended; the supervisor, which receives the step as well, remembers the restarts.
 type Step struct {
 	// Flight is not zero, and no other flight of the client has it.
 	Flight uint64
@@ -216,14 +216,15 @@ type Done struct{ Flight uint64 }
 // Leave ends the conversation. The client does not come back.
 type Leave struct{}
 
-// Output is what a command wrote: its output and its errors, in the order in which it wrote them.
+// Output is output of a command: its standard output and error, in the order in which it wrote them.
 type Output struct {
 	ID   uint64
 	Data []byte
 }
 
-// Exited ends the answer to Run. Code is 126 or 127 with Text if the command could not be started, 128 plus the signal's
-// number if a signal ended it, and ExitSkipped if what it was to come after has failed. A Text with the code 0 is a note for the user.
+// Exited ends the answer to Run. Code is 126 or 127 with Text if the command could not be started, 128 plus the signal's number if
+// a signal ended it, and ExitSkipped if the request that it was to come after has failed. A Text with the code 0 is a note for the
+// user.
 type Exited struct {
 	ID   uint64
 	Code uint64
@@ -236,7 +237,7 @@ type Kill struct{ ID uint64 }
 // Restart requests a new process of the container.
 type Restart struct {
 	ID uint64
-	// GraceNanos is how long the old one has between SIGTERM and SIGKILL.
+	// GraceNanos is the time that the old one has between SIGTERM and SIGKILL.
 	GraceNanos uint64
 	// After is as in Run.
 	After uint64
@@ -257,7 +258,7 @@ type Process struct {
 	PID     uint64
 	// Code is the exit code of the last one, as in Exited.
 	Code uint64
-	// Starts counts how often it was started.
+	// Starts counts the starts of the process.
 	Starts uint64
 	// Crashes counts how often in a row it ended on its own soon after a start, with an exit code other than 0. It is
 	// zero once a process keeps running.

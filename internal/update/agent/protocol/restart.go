@@ -13,9 +13,10 @@ const (
 	RestartUnsupervised = 3
 	// RestartNotStarted means that the old process has ended and the new one could not be started.
 	RestartNotStarted = 4
-	// RestartSkipped means that what the restart was to come after has failed.
+	// RestartSkipped means that the request which the restart was to come after has failed.
 	RestartSkipped = 5
 )
 
-// ExitSkipped is the code of a command that was not started, since what it was to come after has failed. No command ends with it.
+// ExitSkipped is the code of a command that was not started, since the request which it was to come after has failed. No command
+// ends with it.
 const ExitSkipped = 1000

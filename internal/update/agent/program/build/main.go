@@ -1,6 +1,6 @@
 // Command build compiles cmd/synclet for every supported architecture into the folder that package program embeds. The programs are
-// reproducible. They are named by a hash of their sources, and a second build of the same sources does nothing; -check only reports
-// whether the programs there are of the present sources.
+// reproducible. They are named by a hash of their sources, and a second build of the same sources does nothing. -check only reports
+// whether the programs there were built from the present sources.
 package main
 
 import (
