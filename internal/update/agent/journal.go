@@ -21,8 +21,8 @@ const (
 	mostJournal = 64 << 10
 )
 
-// journalDirs are where a journal may be, in the order in which they are tried. Containers have the first one even if their root folder
-// is read-only.
+// journalDirs are the folders in which a journal may be, in the order in which they are tried. Containers have the first one even
+// if their root folder is read-only.
 var journalDirs = []string{"/dev/shm", "/tmp"}
 
 // journal names a client's newest flight, once its first step begins, and tells how each of its commands has ended. It is in a

@@ -146,7 +146,7 @@ func (u *update) put(m *protocol.Put) {
 	u.data(m.Data)
 }
 
-// makeWay notes that a folder replaces a link or a file. A link would lead what is staged below it to where it points.
+// makeWay notes that a folder replaces a link or a file. Files that are staged below a link would end up where it points.
 func (u *update) makeWay(s *staged) error {
 	root, err := s.place.open()
 	if err != nil {

@@ -233,7 +233,7 @@ func (s *supervisor) forward(sig os.Signal) {
 	}
 }
 
-// reaped decides what happens after a process has ended: starting a new one, waiting, or ending the container.
+// reaped decides the next step after a process has ended: to start a new one, to wait, or to end the container.
 func (s *supervisor) reaped(e exit) (done bool) {
 	if e.pid == s.pid {
 		s.pid, s.code = 0, e.code

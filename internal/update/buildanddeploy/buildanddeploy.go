@@ -11,11 +11,27 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
+// How an update runs. The BuildController makes one Request for each update (buildcontroller.Asked and request), and calls
+// Composite.BuildAndDeploy with it on a goroutine of its own. Composite passes the same request to one builder after the other; a
+// builder that needs other values, for example Image for Synclet, changes its own copy. They read these fields:
+//
+//	Mode, Manifest, InPlaceOnly                    Composite, to choose the builders
+//	InPlace, Containers … Addition, Ignores        InPlace: the containers, and the files that they lack
+//	Force, Reuse, NoCache, Results, Dirty          Image and Compose: which images to build
+//	Cluster, Registry, Namespace … Restoring,      Image and Cluster: where images and objects go,
+//	  Declared … CollectLimit, Synclet             and which leftovers a deploy deletes
+//	Env, Settled                                   the commands of the user
+//
+// The functions lead back into the loop, and none of them changes the request. Declared, Chosen, AtRest and Addition read the
+// newest snapshot, so that an update which takes long decides by the present; Addition is only called by InPlace, on the goroutine
+// of the update. Save reads the snapshot in which the update began. Commit and Progress report to the BuildController. Grown is a
+// channel with room for one token, which the BuildController sends when files have changed.
+
 // BuildAndDeployer updates a resource in one way.
 type BuildAndDeployer interface {
 	// Name is the update mode that it implements: "synclet", "container", "exec", "image", "local", "compose".
 	Name() string
-	// BuildAndDeploy does the update. The result is valid even with an error: it holds what was done up to then. A
+	// BuildAndDeploy does the update. The result is valid even with an error: it holds everything that was done until then. A
 	// *Declined error means that the request is not for this builder; for other errors see ShouldFallBack.
 	BuildAndDeploy(ctx context.Context, req Request) (Result, error)
 }
@@ -24,11 +40,11 @@ type BuildAndDeployer interface {
 type Request struct {
 	Manifest model.Manifest
 	Mode     model.UpdateMode
-	// StartedAt is when the update began: changes up to then are part of it.
+	// StartedAt is the time at which the update began: earlier changes are part of it.
 	StartedAt time.Time
 	// InPlace means that only changed files require the update, so that it may be made in the containers.
 	InPlace bool
-	// Containers are the running containers that lack changes. Absent is why there are none, if they have crashed.
+	// Containers are the running containers that lack changes. Absent is the reason why there are none, if they have crashed.
 	Containers []model.LackingContainer
 	Absent     string
 	// Peers is, by image, the number of other running containers that already have the changes; they must not end up
@@ -42,16 +58,17 @@ type Request struct {
 	Overlaid []model.ContainerRef
 	// Waits means that the update waits for every container, however long it takes.
 	Waits bool
-	// Save, unless nil, returns when the newest of some files was saved, and when hone noticed it; zero times if that is
-	// not known.
+	// Save, unless nil, returns the time at which the newest of some files was saved, and the time at which hone noticed it; zero
+	// times if they are not known.
 	Save func(files []string) (made, known time.Time)
-	// Grown, unless nil, is signalled when files have changed that the update may take in; Addition then returns them, or nil if there are
-	// none after all. Both are for updates in place: one that waits for a distant container takes in what is saved meanwhile.
+	// Grown, unless nil, is signalled when files have changed that the update may take in; Addition then returns them, or nil if
+	// there are none after all. Both are for updates in place: an update that waits for a distant container takes in files that are
+	// saved meanwhile.
 	Grown    <-chan struct{}
 	Addition func(since time.Time) *Addition
 	// Force applies objects again and replaces their pods even if nothing changed: by a restart of the rollout where there is one.
 	Force bool
-	// Reuse takes images that are known to come of the same inputs, instead of building them.
+	// Reuse takes images that are known to come from the same inputs, instead of building them.
 	Reuse bool
 	// NoCache builds images without a cache, even those that have not changed.
 	NoCache bool
@@ -67,18 +84,17 @@ type Request struct {
 	UpsertTimeout time.Duration
 	// Adopt lets the deploy take over objects that hone did not create.
 	Adopt bool
-	// InPlaceOnly is set if anything else waits for the user: a change that needs more than that fails, and waits.
+	// InPlaceOnly is set if any other update waits for the user: a change that cannot be made in place fails, and waits.
 	InPlaceOnly bool
-	// Restoring is set if the user wants what others have changed to be taken back, which is no warning then.
+	// Restoring is set if the user wants to undo the changes of others, which is no warning then.
 	Restoring bool
-	// Declared returns what the Tiltfile declares now, which may be more than when the update began; nil means nothing
-	// else.
+	// Declared returns the manifests that the Tiltfile declares now, possibly more than when the update began; nil means no others.
 	Declared func() []model.Manifest
 	// Chosen reports whether the session works on a resource; nil means all.
 	Chosen func(model.ManifestName) bool
 	// AtRest, unless nil, reports whether the declarations are final. Otherwise leftovers stay, recorded as leaving.
 	AtRest func() bool
-	// CollectLimit is how long to wait until leftovers are gone; zero means not to wait.
+	// CollectLimit is the time to wait until leftovers are gone; zero means not to wait.
 	CollectLimit time.Duration
 	// Env is added to the environment of local commands.
 	Env []string
@@ -92,8 +108,8 @@ type Request struct {
 	// Commit is called right before the update changes something that another update would have to change back: from
 	// then on the update should run until it ends. It does not block.
 	Commit func()
-	// Progress receives the mode, a description of the current step for people, and how far the step is. It is called as often
-	// as that changes, also concurrently, and does not block.
+	// Progress receives the mode, a description of the current step for people, and the progress of the step. It is called whenever
+	// one of them changes, also concurrently, and does not block.
 	Progress func(mode, stage string, at model.BuildProgress)
 }
 
@@ -104,11 +120,11 @@ func (r Request) fromScratch() bool { return r.NoCache || r.Mode == model.Update
 type Addition struct {
 	// Until is the time up to which changes are part of it.
 	Until time.Time
-	// Containers are those of the request that lack files, with only these files.
+	// Containers are the containers of the request that lack files, with only these files.
 	Containers []model.LackingContainer
 	// Files are all the files, relative to the Tiltfile where they lie below it.
 	Files []string
-	// Save is like that of a Request.
+	// Save is like Request.Save.
 	Save func(files []string) (made, known time.Time)
 	// Taken is called when the update takes them in.
 	Taken func()
@@ -127,16 +143,17 @@ type Result struct {
 	Applied  []model.AppliedObject
 	// Synced are the ids of containers that now have all changes.
 	Synced []string
-	// Containers are the updates of all containers, including those that are left behind.
+	// Containers are the updates of all containers, including the containers that are left behind.
 	Containers []model.ContainerUpdate
 	// Behind are the updates of containers that take much longer than the others. They keep running, and the caller has
 	// to wait for each; they end when the context of the update does.
 	Behind []*Straggler
-	// Touched are the ids of the containers in which files may have been changed, whatever came of it.
+	// Touched are the ids of the containers in which files may have been changed, even if the update has failed.
 	Touched []string
-	// FellBack is why a faster builder was not enough.
+	// FellBack is the reason why a faster builder was not enough.
 	FellBack string
-	// Until is the time up to which changes are part of the update, if it has taken in more than it began with, and Added are those files.
+	// Until is the time up to which changes are part of the update, if it has taken in more files than it began with, and Added are
+	// these files.
 	Until time.Time
 	Added []string
 }

@@ -54,7 +54,7 @@ type Cluster struct {
 
 // ClusterOptions configure a Cluster.
 type ClusterOptions struct {
-	// LedgerDir is where ledgers are kept.
+	// LedgerDir is the folder of the ledgers.
 	LedgerDir string
 	// Project is the owner of the objects.
 	Project project.Project
@@ -155,7 +155,7 @@ func (c *Cluster) uid(ctx context.Context) (string, error) {
 	}
 }
 
-// startTime is how long after its first answer a cluster may be without its first namespaces.
+// startTime is the time after its first answer within which a cluster has its first namespaces.
 const startTime = 30 * time.Second
 
 func (c *Cluster) firstNamespace(ctx context.Context) (uid string, err error) {
@@ -335,8 +335,8 @@ func (c *Cluster) before(ledger *deploy.Ledger, name model.ManifestName) (func(m
 	return func(id model.ObjectID) bool { return was[id] }, nil
 }
 
-// collect deletes the leftovers of a resource that was just deployed. Objects that are declared, and were not applied on purpose, are
-// none.
+// collect deletes the leftovers of a resource that was just deployed. declined are declared objects that were not applied on
+// purpose; they are no leftovers.
 func (c *Cluster) collect(ctx context.Context, ledger *deploy.Ledger, req Request, applied []model.AppliedObject, command model.Cmd, declined ...model.ObjectID) error {
 	keep := func() string { return c.prune.keeps(ctx, c, ledger, req.Declared, req.Chosen, req.Namespace) }
 	return c.applier.Collect(ctx, deploy.CollectRequest{Ledger: ledger, Resource: req.Manifest.Name, Applied: applied, Command: command, Declined: declined, Keep: keep, AtRest: req.AtRest, AtOnce: req.Manifest.K8s.PodReadiness == model.PodIgnore,
@@ -356,7 +356,7 @@ type DeleteOptions struct {
 	Pods bool
 	// Removal says why the objects are deleted.
 	Removal deploy.Removal
-	// WaitLimit is how long Wait waits for one object; zero means 5 minutes.
+	// WaitLimit is the time for which Wait waits for one object; zero means 5 minutes.
 	WaitLimit time.Duration
 	// Outcome, unless nil, is called with the outcome of each object.
 	Outcome func(deploy.ObjectRef, deploy.DeleteOutcome)
@@ -404,8 +404,8 @@ func (c *Cluster) delete(ctx context.Context, ledger *deploy.Ledger, o DeleteOpt
 	return err
 }
 
-// drop drops the records of objects that are gone. Objects that were given back meanwhile may be being created again:
-// then the record of the deploy counts.
+// drop drops the records of objects that are gone. Objects that were given back meanwhile may be created again at this moment: then
+// the record of the deploy counts.
 func (c *Cluster) drop(ctx context.Context, ledger *deploy.Ledger, name model.ManifestName, refs []deploy.ObjectRef, givenBack bool) error {
 	if givenBack {
 		records := make([]deploy.ObjectRecord, len(refs))
@@ -436,7 +436,7 @@ func (c *Cluster) Objects(ctx context.Context, m model.Manifest, namespace strin
 	return c.objects(m, namespace, c.scopes(ctx))
 }
 
-// scopes returns namespaced that asks once for each kind: the answer takes long enough to count with hundreds of objects.
+// scopes returns a version of namespaced that asks once for each kind: with hundreds of objects, the answers take noticeable time.
 func (c *Cluster) scopes(ctx context.Context) func(apiVersion, kind string) bool {
 	known := map[[2]string]bool{}
 	return func(apiVersion, kind string) bool {

@@ -10,7 +10,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// command is a local resource in an operation: what it makes is no object.
+// command is a local resource in an operation; it makes no objects.
 type command struct {
 	manifest model.Manifest
 	// run runs its cmd; nil in an operation that runs none.
@@ -32,7 +32,8 @@ type commands struct {
 
 var _ operation.Runtime = (*commands)(nil)
 
-// Plan implements operation.Runtime. A command runs each time, and only it knows what comes of that; the plan says whether it is new.
+// Plan implements operation.Runtime. A command runs each time, and its effects are not known; the plan says whether the command is
+// new.
 func (c *commands) Plan(_ context.Context, item int) (*api.PlanStep, error) {
 	m := c.items[item].manifest
 	var does []string
@@ -55,7 +56,7 @@ func (c *commands) Plan(_ context.Context, item int) (*api.PlanStep, error) {
 	return &step, err
 }
 
-// runs says, before what runs, whether that is new; nothing if it is what ran last.
+// runs says whether a command is new, before the text that it runs; empty if the same ran last.
 func runs(before, same bool) string {
 	switch {
 	case same:

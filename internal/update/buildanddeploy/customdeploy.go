@@ -24,7 +24,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// deleteLimit is how long a delete command, or a down command, may take: it often waits until the objects are gone.
+// deleteLimit is the time limit of a delete command, or a down command: it often waits until the objects are gone.
 const deleteLimit = 5 * time.Minute
 
 // customDeploy deploys a resource with a command of the user. The ledger records it before the command runs, so that the
@@ -73,8 +73,8 @@ func (c *Cluster) customDeploy(ctx context.Context, req Request, images map[stri
 	return applied, nil
 }
 
-// inSameCluster makes a command that a later session may run use the cluster and namespace of this session, whatever the
-// user's current ones are then.
+// inSameCluster makes a command that a later session may run use the cluster and namespace of this session, even if the user's
+// current ones have changed.
 func inSameCluster(cmd model.Cmd, env []string) model.Cmd {
 	for _, kv := range env {
 		if strings.HasPrefix(kv, "KUBECONFIG=") {
@@ -205,7 +205,7 @@ func firstMissing(u *unstructured.Unstructured) string {
 	return "metadata.name"
 }
 
-// excerpt is the beginning of what a command printed, for a message.
+// excerpt is the beginning of a command's output, for a message.
 func excerpt(out []byte) string {
 	const lines, width = 5, 200
 	all := strings.Split(strings.TrimSpace(string(out)), "\n")
@@ -233,11 +233,11 @@ func (c *Cluster) runDelete(ctx context.Context, name model.ManifestName, log lo
 	return runRecorded(ctx, ledger, deleteCommand, name, declared, c.env, log)
 }
 
-// deleteCommand is how messages call the command that deletes what a command of the user has deployed.
+// deleteCommand is the name in messages of the command that deletes the objects which a command of the user has deployed.
 const deleteCommand = "delete command"
 
-// runRecorded runs the command that a ledger holds for a resource, if any. When it has succeeded, the ledger forgets it. kind is how
-// messages call it, and declared the environment that the Tiltfile declares for it now.
+// runRecorded runs the command that a ledger holds for a resource, if any. When it has succeeded, the ledger forgets it. kind is
+// the name of the command in messages, and declared the command that the Tiltfile declares now.
 func runRecorded(ctx context.Context, ledger *deploy.Ledger, kind string, name model.ManifestName, declared model.Cmd, env []string, log logstore.Logger) error {
 	commands, err := ledger.Commands()
 	if err != nil {

@@ -15,14 +15,15 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// customRun is what a command deploys with: the commands, the files that they are declared to depend on, and the images.
+// customRun holds the inputs of a command that deploys: the commands, the files that they are declared to depend on, and the
+// images.
 type customRun struct {
 	Apply, Delete model.Cmd
 	Files         string
 	Images        map[string]string
 }
 
-// runOf returns what a custom deploy runs with, given its images.
+// runOf returns the inputs of a custom deploy, given its images.
 func runOf(ctx context.Context, d *model.CustomDeploy, images map[string]model.ImageResult) (customRun, error) {
 	files, err := imagebuild.SumFiles(ctx, d.Watch)
 	r := customRun{Apply: d.Apply, Delete: d.Delete, Files: files, Images: map[string]string{}}
@@ -40,8 +41,8 @@ type customPlans struct {
 	o         PreviewOptions
 }
 
-// Plan implements operation.Runtime. A command runs each time, and only it knows what comes of that; the plan says whether anything about
-// it is new.
+// Plan implements operation.Runtime. A command runs each time, and its effects are not known; the plan says whether any of its
+// inputs is new.
 func (c *customPlans) Plan(ctx context.Context, item int) (*api.PlanStep, error) {
 	m := c.manifests[item]
 	with, err := c.o.forecast(ctx, m)
@@ -64,12 +65,12 @@ func (c *customPlans) node(m model.Manifest) operation.Node {
 	return operation.Node{Name: "apply command of " + string(m.Name), Item: len(c.manifests) - 1, Runtime: c, Resource: m.Name}
 }
 
-// customStep is a step that concerns what a command deploys.
+// customStep is a step for a resource that a command deploys.
 func customStep(name model.ManifestName, action api.PlanAction, reason string) api.PlanStep {
 	return api.PlanStep{Object: api.PlanObject{Kind: api.PlanCustomDeploy, Name: string(name)}, Resource: string(name), Action: action, Reason: reason}
 }
 
-// goneCommands returns what an operation would do with what commands have deployed that do not deploy it any more.
+// goneCommands returns the steps of an operation for the recorded delete commands of resources that no command deploys now.
 func goneCommands(ledger *deploy.Ledger, records map[model.ManifestName][]deploy.ObjectRecord, o PreviewOptions, keep string) (steps []api.PlanStep, err error) {
 	commands, err := ledger.Commands()
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Declare sets what the Tiltfile declares now, for delete commands that have lost their arguments or the values of their variables.
+// Declare sets the delete commands that the Tiltfile declares now, for recorded ones that have lost their arguments or the values
+// of their variables.
 func (c *Cluster) Declare(manifests []model.Manifest) {
 	declared := map[model.ManifestName]model.Cmd{}
 	for _, m := range manifests {

@@ -18,7 +18,7 @@ import (
 // localCluster takes the place of a cluster in the key of the ledger of local resources, which need no cluster.
 const localCluster = "local"
 
-// downCommand is how messages call the command that undoes what a local resource has made.
+// downCommand is the name in messages of the command that undoes the work of a local resource.
 const downCommand = "down command"
 
 // Downs are the down commands of a project's local resources. A ledger of its own records them. It is safe for use by several
@@ -69,7 +69,8 @@ func (d *Downs) Ledger() (*deploy.Ledger, error) {
 	return ledger, nil
 }
 
-// Declare sets what the Tiltfile declares now, for down commands that have lost their arguments or the values of their variables.
+// Declare sets the down commands that the Tiltfile declares now, for recorded ones that have lost their arguments or the values of
+// their variables.
 func (d *Downs) Declare(manifests []model.Manifest) {
 	declared := map[model.ManifestName]model.Cmd{}
 	for _, m := range manifests {
@@ -101,7 +102,7 @@ func (d *Downs) Record(m model.Manifest, declared []model.Manifest, env []string
 	return nil
 }
 
-// around returns the dependencies of a resource, and of those that it depends on or that depend on it.
+// around returns the dependencies of a resource, of the resources that it depends on, and of the resources that depend on it.
 func around(m model.Manifest, declared []model.Manifest) deploy.Deps {
 	all := deploy.Deps{}
 	for _, o := range declared {
@@ -130,7 +131,7 @@ func (d *Downs) Recorded() (commands map[model.ManifestName]model.Cmd, deps depl
 	deps = deploy.Deps{}
 	for _, name := range slices.Sorted(maps.Keys(recorded)) {
 		for of, on := range recorded[name] {
-			if _, own := commands[of]; of == name || !own { // what a resource recorded itself counts
+			if _, own := commands[of]; of == name || !own { // the record of a resource itself takes precedence
 				deps[of] = on
 			}
 		}
@@ -164,8 +165,8 @@ func (d *Downs) turn(name model.ManifestName) *sync.Mutex {
 }
 
 // Remove runs the down command of a resource that the Tiltfile no longer declares, unless nothing may be pruned or the resource has
-// come back meanwhile. If another resource
-// has the same down command now, the resource was renamed: the record passes to that one, and nothing runs.
+// come back meanwhile. If another resource has the same down command now, the resource was renamed: the record passes to that one,
+// and nothing runs.
 func (d *Downs) Remove(ctx context.Context, req RemoveRequest) error {
 	ledger, err := d.Ledger()
 	if err != nil {
@@ -195,8 +196,8 @@ func (d *Downs) Remove(ctx context.Context, req RemoveRequest) error {
 	return d.Run(ctx, req.Resource, req.Log)
 }
 
-// Gone returns what an operation would do with the chosen local resources that are no longer declared and have something to be taken
-// down.
+// Gone returns the steps of an operation for the chosen local resources that are no longer declared and have a recorded down
+// command.
 func (d *Downs) Gone(o PreviewOptions) (gone []api.PlanStep, err error) {
 	left, err := d.Undeclared(o.Declared)
 	if err != nil {
@@ -239,7 +240,7 @@ func (d *Downs) Nodes(o PreviewOptions) []operation.Node {
 	return nodes
 }
 
-// localStep is a step that concerns what a local resource has made, whatever that is.
+// localStep is a step for a local resource, whose effects are not known.
 func localStep(name model.ManifestName, action api.PlanAction, reason string) api.PlanStep {
 	return api.PlanStep{Object: api.PlanObject{Kind: api.PlanLocal, Name: string(name)}, Resource: string(name), Action: action, Reason: reason}
 }
@@ -278,7 +279,8 @@ func (d *Downs) Undeclared(declared []model.Manifest) ([]model.ManifestName, err
 	}), nil
 }
 
-// Steps returns a step for the down command of each resource. They go last, because it is not known what needs what they undo.
+// Steps returns a step for the down command of each resource. They go last, because it is not known which resources need the things
+// that they undo.
 func (d *Downs) Steps(names []model.ManifestName, log logstore.Logger) []deploy.DeleteStep {
 	return d.steps(names, log, d.Run)
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Forecast is what an update would deploy a resource with, as far as that is known before it.
+// Forecast holds the images and the synclet that an update would deploy a resource with, as far as they are known before it.
 type Forecast struct {
 	// Images are the images by reference; those that are not known before their build have the name of deploy.Unbuilt.
 	Images map[string]model.ImageResult
-	// Synclet is what would be injected into the pods; nil is nothing.
+	// Synclet is the injection into the pods; nil is none.
 	Synclet *deploy.SyncletInjection
 	// Again is why unchanged objects are applied, as in deploy.Declared.
 	Again func(*unstructured.Unstructured) (why string)
 }
 
-// unbuilt is the forecast where nothing is known of the images of a resource.
+// unbuilt is the forecast for a resource whose images are not known.
 func unbuilt(m model.Manifest) Forecast {
 	f := Forecast{Images: map[string]model.ImageResult{}}
 	for _, t := range m.Images {
@@ -29,7 +29,8 @@ func unbuilt(m model.Manifest) Forecast {
 	return f
 }
 
-// Forecast returns what BuildAndDeploy would deploy with, and builds nothing. Without an engine that answers, no image is known.
+// Forecast returns the images and the synclet that BuildAndDeploy would deploy with, and builds nothing. If the engine does not
+// answer, no image is known.
 func (b *Image) Forecast(ctx context.Context, req Request) (Forecast, error) {
 	work, err := b.plan(ctx, req)
 	if err != nil {

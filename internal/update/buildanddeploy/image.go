@@ -44,7 +44,7 @@ type Image struct {
 	synclets  *Synclets
 }
 
-// NewImage returns the builder. synclets adds what pods need to be updated in place; nil leaves them as they are.
+// NewImage returns the builder. synclets adds to pods what updates in place need; nil leaves them as they are.
 func NewImage(here *Surroundings, builder ImageBuilder, deliverer Deliverer, deployer Deployer, synclets *Synclets) *Image {
 	return &Image{here: here, builder: builder, deliverer: deliverer, deployer: deployer, synclets: synclets}
 }
@@ -89,8 +89,8 @@ func (b *Image) BuildAndDeploy(ctx context.Context, req Request) (result Result,
 	return result, nil
 }
 
-// images carries out the jobs, one after the other and no more once one has failed, notes the built images in the result, and returns
-// all images that are in use.
+// images carries out the jobs, one after the other until one fails, notes the built images in the result, and returns all images
+// that are in use.
 func (b *Image) images(ctx context.Context, req Request, work jobs, st *steps, result *Result) (map[string]model.ImageResult, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -161,7 +161,7 @@ type job struct {
 
 type jobs []job
 
-// images returns how many images are built.
+// images returns the number of images that are built.
 func (j jobs) images() (n int) {
 	for _, w := range j {
 		if w.build {
@@ -184,7 +184,7 @@ func (j jobs) steps() int {
 	return n
 }
 
-// plan decides which images to build: those that changed, those whose result is gone, and those that are based on one of
+// plan decides which images to build: the images that changed, those whose result is gone, and those that are based on one of
 // these.
 func (b *Image) plan(ctx context.Context, req Request) (jobs, error) {
 	building := map[string]bool{}
@@ -236,21 +236,21 @@ func deployed(m model.Manifest, ref string) bool {
 	return false
 }
 
-// steps logs the headings of an update's steps and how long each took.
+// steps logs the headings of an update's steps and their durations.
 type steps struct {
 	log      logstore.Logger
 	progress func(mode, stage string, at model.BuildProgress)
 	mode     string
 	total    int
 	at       int
-	// images is how many images are built, and nth which of them is at hand.
+	// images is the number of images that are built, and nth the number of the current one.
 	images, nth int
 	name        string
 	started     time.Time
 	began       time.Time
 	took        []string
-	// step is the current one, which takes from started until it is finished, and far how far it is; carried is how long the
-	// transfer of its build context took. list are the steps before it.
+	// step is the current step, which lasts from started until it is finished, and far its progress. carried is the duration of the
+	// transfer of its build context. list are the steps before it.
 	step    model.BuildStep
 	far     model.BuildProgress
 	carried time.Duration
@@ -270,13 +270,13 @@ func (s *steps) next(kind model.StepKind, what, name string) {
 	s.report("")
 }
 
-// report reports how far the current step is, and what it waits for, if anything.
+// report reports the progress of the current step, and the reason why it waits, if any.
 func (s *steps) report(waits string) {
 	stage := fmt.Sprintf("%d/%d %s", s.at, s.total, s.name)
 	if waits != "" {
 		stage += ": " + waits
 	}
-	far := s.far // requests to the cluster that run at the same time each report what they wait for
+	far := s.far // a copy: concurrent requests to the cluster each report their own wait
 	far.Waits = waits
 	s.progress(s.mode, stage, far)
 }

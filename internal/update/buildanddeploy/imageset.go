@@ -54,7 +54,7 @@ func (r *imageSet) nodes() []operation.Node {
 	return nodes
 }
 
-// Plan implements operation.Runtime: what becomes of an image is known after its build. The objects that use it say so.
+// Plan implements operation.Runtime. It plans nothing: an image is known only after its build. The objects that use it show that.
 func (*imageSet) Plan(context.Context, int) (*api.PlanStep, error) { return nil, nil }
 
 // Record implements operation.Runtime: the engine has the images, and hone's labels on them.
@@ -88,7 +88,7 @@ func (r *imageSet) Apply(ctx context.Context, item int) error {
 	return nil
 }
 
-// Delete implements operation.Runtime: an image may be used elsewhere. The Pruner removes those that are old.
+// Delete implements operation.Runtime. It deletes nothing: an image may be used elsewhere. The Pruner removes old ones.
 func (*imageSet) Delete(ctx context.Context, _ int) error { return context.Cause(ctx) }
 
 // Await implements operation.Runtime.

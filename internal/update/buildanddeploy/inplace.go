@@ -49,10 +49,9 @@ var _ BuildAndDeployer = (*InPlace)(nil)
 // Name implements BuildAndDeployer.
 func (b *InPlace) Name() string { return b.name }
 
-// BuildAndDeploy implements BuildAndDeployer: it brings every container that lacks changes up to date, all at once.
-// Those that take much longer than the others are left behind, see Straggler. A failing command of the user is reported
-// after the other containers have been updated; if it failed in only some of the containers of an image, they need a new
-// image.
+// BuildAndDeploy implements BuildAndDeployer: it brings every container that lacks changes up to date, all at once. Containers that
+// take much longer than the others are left behind, see Straggler. A failing command of the user is reported after the other
+// containers have been updated; if it failed in only some of the containers of an image, they need a new image.
 func (b *InPlace) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
 	switch {
 	case req.InPlace && req.Absent != "":
@@ -97,8 +96,8 @@ func moreThanFiles(p liveupdate.Plan) bool {
 	return len(p.Runs) > 0 || p.Restart || p.RestartProcess || p.Revive
 }
 
-// grow takes in what has changed since the update began, or since it has grown. On a distant line, the answer takes much longer than it
-// takes to save a hundred files.
+// grow takes in the files that have changed since the update began, or since the last addition. If a container is far away, waiting
+// for its answer takes much longer than saving a hundred files.
 func (b *InPlace) grow(req Request, f *fanOut) {
 	since := req.StartedAt
 	if !f.until.IsZero() {

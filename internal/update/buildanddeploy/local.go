@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// localGrace is how long a local command may take to end after the request to end.
+	// localGrace is the time that a local command has to end after the request to end.
 	localGrace = 5 * time.Second
 	// outputSettle bounds how long a command that has succeeded still counts as running, until the changes of the files
 	// that it wrote are known, before dependent resources begin.

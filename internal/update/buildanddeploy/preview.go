@@ -16,23 +16,23 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// PreviewOptions define what Preview looks at.
+// PreviewOptions define the scope of a preview.
 type PreviewOptions struct {
-	// Declared is all that the Tiltfile declares, and Chosen reports which of the resources the operation deploys.
+	// Declared are all resources of the Tiltfile, and Chosen reports which of them the operation deploys.
 	Declared []model.Manifest
 	Chosen   func(model.ManifestName) bool
 	// Updates reports whether the operation updates a chosen resource that is declared; nil updates those that are deployed automatically.
 	Updates func(model.Manifest) bool
-	// Forecast returns what a resource is deployed with; nil knows no image before its build.
+	// Forecast returns the images and the synclet that a resource is deployed with; nil knows no image before its build.
 	Forecast func(context.Context, model.Manifest) (Forecast, error)
 	// Namespace is for namespaced objects that have none.
 	Namespace string
 	// Adopt lets the operation take over objects that hone did not create.
 	Adopt bool
-	// Prune says which objects the operation may delete that are no longer declared, and Removal why.
+	// Prune says which objects that are no longer declared the operation may delete, and Removal why.
 	Prune   Prune
 	Removal deploy.Removal
-	// Others names the other running sessions of the project; empty if there are none. What they may need stays.
+	// Others names the other running sessions of the project; empty if there are none. Objects that these may need stay.
 	Others string
 	// Beside are the nodes of other runtimes than the cluster's, of any resources.
 	Beside []operation.Node
@@ -40,9 +40,9 @@ type PreviewOptions struct {
 	Unready func(model.ObjectID)
 }
 
-// Preview returns what deploying the chosen resources would do to the objects in the cluster, with images that are known only
-// after their build. It writes nothing, neither to the cluster nor to the ledger. Of resources that a command of the user deploys, it
-// returns that the command runs: only the command knows what it does.
+// Preview returns the changes that deploying the chosen resources would make to the objects in the cluster, with images that are
+// known only after their build. It writes nothing, neither to the cluster nor to the ledger. For a resource that a command of the
+// user deploys, it only returns that the command runs: its effects are not known before.
 func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep, error) {
 	ledger, records, err := c.recorded(ctx)
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep
 		}
 	}
 	if req.RunID = c.ownRun(ctx); req.RunID == "" && o.Others != "" {
-		req.RunID = "none" // that of a session that is about to begin, and has deployed nothing
+		req.RunID = "none" // no session: the one that is about to begin has deployed nothing
 	}
 	declared := func() []model.Manifest { return o.Declared }
 	req.Elsewhere = c.owner(ctx, declared, "", o.Namespace)
@@ -167,10 +167,10 @@ func PreviewBeside(ctx context.Context, o PreviewOptions) ([]api.PlanStep, error
 	return op.Plan(ctx, plannedAtOnce)
 }
 
-// plannedAtOnce is how many nodes are planned at a time where nothing else limits it.
+// plannedAtOnce is the number of nodes that are planned at a time if nothing else limits it.
 const plannedAtOnce = 10
 
-// sayWaits adds to the deletions of a plan what they wait for: the workloads that take the place of those that leave.
+// sayWaits adds to the deletions of a plan the workloads that they wait for: those that take the place of the deleted ones.
 func (c *Cluster) sayWaits(ctx context.Context, ledger *deploy.Ledger, records map[model.ManifestName][]deploy.ObjectRecord, o PreviewOptions,
 	known map[model.ManifestName]bool, steps []api.PlanStep) error {
 	wait := map[string]string{}
@@ -187,7 +187,7 @@ func (c *Cluster) sayWaits(ctx context.Context, ledger *deploy.Ledger, records m
 			wait[s.Resource] = successorNames(next)
 		}
 	}
-	for _, s := range steps { // within a resource, everything that leaves waits if something of it serves
+	for _, s := range steps { // within a resource, all deletions wait if one of the objects serves
 		if id := planID(s.Object); s.Action == api.ActionDelete && known[model.ManifestName(s.Resource)] && deploy.Serves(id) {
 			wait[s.Resource] = c.workloadNames(ctx, o, s.Resource)
 		}
@@ -228,7 +228,7 @@ func (c *Cluster) workloadNames(ctx context.Context, o PreviewOptions, resource 
 	return successorNames(list)
 }
 
-// Secrets returns the values of what the project has applied, as they are in the cluster.
+// Secrets returns the values of the Secrets that the project has applied, as they are in the cluster.
 func (c *Cluster) Secrets(ctx context.Context) (out []model.Secret, err error) {
 	_, records, err := c.recorded(ctx)
 	if err != nil {
@@ -257,9 +257,9 @@ func recordedNames(records map[model.ManifestName][]deploy.ObjectRecord) map[str
 	return names
 }
 
-// Drift returns how the objects in the cluster differ from what was applied to them last, of the chosen resources; nil chooses all.
-// It needs no Tiltfile, and writes nothing. unknown are the objects whose last apply is not known: an earlier version of hone made
-// it, or its record is lost.
+// Drift compares the objects of the chosen resources in the cluster with the last apply of each, and returns the differences; nil
+// chooses all. It needs no Tiltfile, and writes nothing. unknown are the objects whose last apply is not known: an earlier version
+// of hone made it, or its record is lost.
 func (c *Cluster) Drift(ctx context.Context, chosen []model.ManifestName) (steps []api.PlanStep, unknown []model.ObjectID, err error) {
 	ledger, records, err := c.recorded(ctx)
 	if err != nil {
@@ -287,8 +287,9 @@ func (c *Cluster) Differences(ctx context.Context, resource model.ManifestName, 
 	return steps, err
 }
 
-// Accept leaves fields of a resource's objects to those who have changed them, by their paths in a plan, until their declared values
-// change or the objects are made again. It returns the objects and paths that are accepted now: those that are declared.
+// Accept leaves fields of a resource's objects, named by their paths in a plan, as others have changed them, until their declared
+// values change or the objects are created again. It returns the objects and paths that are accepted now, which are only declared
+// ones.
 func (c *Cluster) Accept(ctx context.Context, resource model.ManifestName, fields map[model.ObjectID][]string) (map[model.ObjectID][]string, error) {
 	ledger, records, err := c.recorded(ctx)
 	if err != nil {
@@ -307,7 +308,7 @@ func (c *Cluster) Accept(ctx context.Context, resource model.ManifestName, field
 	return accepted, nil
 }
 
-// drift compares the recorded objects that are chosen with what was applied last.
+// drift compares the chosen recorded objects with their last apply.
 func (c *Cluster) drift(ctx context.Context, ledger *deploy.Ledger, records map[model.ManifestName][]deploy.ObjectRecord,
 	chosen func(model.ManifestName, model.ObjectID) bool) (steps []api.PlanStep, unknown []model.ObjectID, err error) {
 	req := deploy.PreviewRequest{Project: c.project, Records: records, Prior: ledger.Remembered, Written: ledger.Written, Accepted: ledger.Accepted, Drift: true}

@@ -13,19 +13,19 @@ import (
 // Prune says which objects a session may delete that the Tiltfile no longer declares.
 type Prune int
 
-// The zero value has a brake: it deletes nothing while that would be at least six objects and more than half of all, those that are
-// declared and those that are not. A pattern that matches no file, or an empty output of a command, then costs nothing.
+// PruneCarefully, the zero value, has a brake: it deletes nothing while that would be at least six objects and more than half of
+// all, declared or not. A pattern that matches no file, or an empty output of a command, then does no harm.
 const (
 	PruneCarefully Prune = iota
 	PruneAll
 	PruneNothing
 )
 
-// brakeFrom is how many objects must be about to go for the brake to work. Fewer are quickly deployed again.
+// brakeFrom is the number of objects about to be deleted from which on the brake works. Fewer are quickly deployed again.
 const brakeFrom = 6
 
-// keeps returns why the objects that are no longer declared are kept; empty if they may be deleted. Only the objects of the chosen
-// resources count; nil chooses all.
+// keeps returns the reason why the objects that are no longer declared are kept; empty if they may be deleted. Only the objects of
+// the chosen resources count; nil chooses all.
 func (p Prune) keeps(ctx context.Context, c *Cluster, ledger *deploy.Ledger, declared func() []model.Manifest, chosen func(model.ManifestName) bool, namespace string) string {
 	switch p {
 	case PruneAll:
@@ -49,7 +49,7 @@ func (p Prune) keeps(ctx context.Context, c *Cluster, ledger *deploy.Ledger, dec
 			}
 		}
 	}
-	// Not those that are recorded: what is deployed meanwhile would change the answer.
+	// Count the declared objects, not the recorded ones: a deploy that runs meanwhile would change the answer.
 	all := going
 	for _, m := range declared() {
 		if m.K8s != nil && (chosen == nil || chosen(m.Name)) {
@@ -62,17 +62,17 @@ func (p Prune) keeps(ctx context.Context, c *Cluster, ledger *deploy.Ledger, dec
 	return fmt.Sprintf("%d of %d objects would be deleted, which may be a mistake in the Tiltfile; hone gc shows and deletes them, --prune=all allows it", going, all)
 }
 
-// Kept is what stays although it is no longer declared.
+// Kept describes the objects that stay although they are no longer declared.
 type Kept struct {
-	// Why says why nothing is deleted that is no longer declared; empty if it is deleted. Braked is set if that is the brake, and not a
-	// flag.
+	// Why is the reason why objects that are no longer declared stay; empty if they are deleted. Braked is set if the reason is the
+	// brake, and not a flag.
 	Why    string
 	Braked bool
-	// Resources are those that are no longer declared and have something in the cluster, sorted.
+	// Resources are the resources that are no longer declared and have something in the cluster, sorted.
 	Resources []model.ManifestName
 }
 
-// Kept returns what stays of the chosen resources although it is no longer declared.
+// Kept returns the objects of the chosen resources that stay although they are no longer declared.
 func (c *Cluster) Kept(ctx context.Context, declared func() []model.Manifest, chosen func(model.ManifestName) bool, namespace string) (Kept, error) {
 	ledger, records, err := c.recorded(ctx)
 	if err != nil {

@@ -21,12 +21,12 @@ type RemoveRequest struct {
 	Why string
 	// Undeclared is set if the Tiltfile no longer declares the resource.
 	Undeclared bool
-	// Declared returns what the Tiltfile declares now, which may include objects that the resource leaves behind; nil
-	// means nothing.
+	// Declared returns the manifests that the Tiltfile declares now, which may include objects that the resource leaves behind; nil
+	// means none.
 	Declared func() []model.Manifest
 	// Chosen reports whether the operation is about a resource; nil means all.
 	Chosen func(model.ManifestName) bool
-	// Settled, unless nil, waits until the declarations are final. It is called before they decide what is deleted.
+	// Settled, unless nil, waits until the declarations are final. It is called before they decide which objects are deleted.
 	Settled func(context.Context) error
 	// Namespace is for objects that are declared without one.
 	Namespace string
@@ -84,7 +84,7 @@ func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model
 	}
 	defer held.Release()
 	if req.returned(model.Manifest.IsK8s) {
-		return nil, nil // what the resource no longer includes is left to its next deploy
+		return nil, nil // its next deploy deletes the objects that it no longer includes
 	}
 	owner := c.owner(ctx, req.Declared, req.Resource, req.Namespace)
 	if err := c.handOver(ledger, req, owner); err != nil {
@@ -123,9 +123,8 @@ func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model
 		deploy.DeleteRequest{Accepted: held.Free, Logger: req.Log}, records)
 }
 
-// listed names objects after a clause, as the last part of a sentence; empty for none.
-// announce says which objects of a resource are deleted, and which stay because neither hone nor a command of the user may delete them:
-// those that are declared read-only, and those of a command without a delete command.
+// announce logs which objects of a resource are deleted, and which stay because neither hone nor a command of the user may delete
+// them: read-only ones, and objects of a command without a delete command.
 func announce(req RemoveRequest, records []deploy.ObjectRecord, byCommand bool) {
 	var going, staying []deploy.ObjectRecord
 	for _, r := range records {
@@ -143,6 +142,7 @@ func announce(req RemoveRequest, records []deploy.ObjectRecord, byCommand bool) 
 	}
 }
 
+// listed names objects after a clause, as the last part of a sentence; empty for none.
 func listed(records []deploy.ObjectRecord) string {
 	names := make([]string, len(records))
 	for i, r := range records {
@@ -154,8 +154,8 @@ func listed(records []deploy.ObjectRecord) string {
 	return ": " + words.List(names, "object")
 }
 
-// Prune deletes the recorded objects of the given resources that no resource declares any more, and waits until they are gone; nil
-// chooses all. What holds data or other objects stays, as do objects that a command of a declared resource deployed.
+// Prune deletes the recorded objects of the chosen resources that no resource declares now, and waits until they are gone. Objects
+// that hold data or other objects stay, as do objects that a command of a declared resource deployed.
 func (c *Cluster) Prune(ctx context.Context, declared []model.Manifest, chosen func(model.ManifestName) bool, namespace string, log logstore.Logger) error {
 	ctx = patiently(ctx, log)
 	ledger, all, err := c.recorded(ctx)
@@ -191,7 +191,7 @@ func (c *Cluster) Prune(ctx context.Context, declared []model.Manifest, chosen f
 	return errors.Join(errs...)
 }
 
-// Leaving returns the resources with objects that are no longer part of them, but stayed, or still existed, after their last deploy.
+// Leaving returns the resources with objects that are no longer part of them, but still existed after their last deploy.
 func (c *Cluster) Leaving(ctx context.Context) ([]model.ManifestName, error) {
 	_, all, err := c.recorded(ctx)
 	if err != nil {
@@ -210,8 +210,8 @@ func leaving(list []deploy.ObjectRecord) []deploy.ObjectRecord {
 	return slices.DeleteFunc(slices.Clone(list), func(r deploy.ObjectRecord) bool { return !r.Leaving })
 }
 
-// Finish deletes the objects that are no longer part of a resource, once its workloads are ready, waits until they are gone, and then
-// drops their records. What is declared again stays.
+// Finish deletes the objects that are no longer part of a resource, once its workloads are ready, waits until they are gone, and
+// then drops their records. Objects that are declared again stay.
 func (c *Cluster) Finish(ctx context.Context, req RemoveRequest) error {
 	ctx = patiently(ctx, req.Log)
 	ledger, err := c.Ledger(ctx)
@@ -242,8 +242,7 @@ func (c *Cluster) Finish(ctx context.Context, req RemoveRequest) error {
 		map[model.ManifestName][]deploy.ObjectRecord{req.Resource: left})
 }
 
-// handOver passes those objects that other resources declare to them, and the delete command to a resource that has the
-// same one.
+// handOver passes the objects that other resources declare to these, and the delete command to a resource that has the same one.
 func (c *Cluster) handOver(ledger *deploy.Ledger, req RemoveRequest, owner func(model.ObjectID) (model.ManifestName, bool)) error {
 	commands, err := ledger.Commands()
 	if err != nil {
@@ -283,7 +282,8 @@ func (c *Cluster) handOver(ledger *deploy.Ledger, req RemoveRequest, owner func(
 // sessions.
 func sameCommand(a, b model.Cmd) bool { return slices.Equal(a.Argv, b.Argv) && a.Dir == b.Dir }
 
-// removeByCommand runs the resource's delete command, if it has one, and returns the resources that declare what it deleted.
+// removeByCommand runs the resource's delete command, if it has one, and returns the resources that declare objects which it has
+// deleted.
 func (c *Cluster) removeByCommand(ctx context.Context, byCommand bool, req RemoveRequest, records []deploy.ObjectRecord,
 	owner func(model.ObjectID) (model.ManifestName, bool)) ([]model.ManifestName, error) {
 	if !byCommand {

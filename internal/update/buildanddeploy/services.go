@@ -15,7 +15,7 @@ import (
 type Service struct {
 	Resource model.ManifestName
 	Target   *model.ComposeTarget
-	// Start makes the containers as they are declared, and starts them; nil in an operation that starts none.
+	// Start creates the containers as they are declared, and starts them; nil in an operation that starts none.
 	Start func(ctx context.Context) error
 	Log   logstore.Logger
 }
@@ -28,7 +28,7 @@ type services struct {
 
 var _ operation.Runtime = (*services)(nil)
 
-// ServiceNodes returns a node for each service. None of them needs another: the order of their resources is that of Compose.
+// ServiceNodes returns a node for each service. None of them needs another: Compose itself orders the services.
 func ServiceNodes(engine compose.Engine, items []Service) []operation.Node {
 	r := &services{engine, items}
 	nodes := make([]operation.Node, len(items))
@@ -83,7 +83,7 @@ type Project struct {
 	Volumes bool
 }
 
-// projects is the operation.Runtime of projects of Compose: what is left of them without their services.
+// projects is the operation.Runtime of whole projects of Compose: of the things that remain when their services are gone.
 type projects struct {
 	runner compose.Runner
 	items  []Project
@@ -92,7 +92,7 @@ type projects struct {
 
 var _ operation.Runtime = (*projects)(nil)
 
-// ProjectSteps returns the steps that take projects down: their services, and what is left of each then.
+// ProjectSteps returns the steps that take projects down: first their services, then the rest of each project.
 func ProjectSteps(engine compose.Engine, runner compose.Runner, items []Project, log logstore.Logger) []deploy.DeleteStep {
 	r := &projects{runner, items, log}
 	var steps []deploy.DeleteStep

@@ -49,7 +49,7 @@ var (
 const (
 	// askTimeout bounds how long the cluster may take to report the state of a container.
 	askTimeout = 5 * time.Second
-	// lag is how long it may take until the cluster shows that a container has ended.
+	// lag is the longest time until the cluster shows that a container has ended.
 	lag      = 4 * time.Second
 	lagPause = successorPause
 )
@@ -136,7 +136,7 @@ func cause(t *corev1.ContainerStateTerminated) string {
 	return t.Reason
 }
 
-// explained adds what the user can do about the end of a container.
+// explained adds advice for the user about the end of a container.
 func explained(err error) error {
 	var gone *Gone
 	if errors.As(err, &gone) && strings.Contains(gone.Reason, "OOMKilled") {

@@ -14,7 +14,26 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// patience is how long an update waits for the other containers once the first has the changes, or, if other running
+// How several containers are updated at once. InPlace.BuildAndDeploy makes a fanOut on the goroutine of the update, starts one part
+// for each container, and calls wait and outcome. Each part runs its work on goroutines: one for the update, and one for each
+// addition.
+//
+//	start ──> part runs ──────> end closes done, sends a token to ended
+//	             ↑                             │
+//	Grown ──> grow, add                        ↓
+//	        (until the first part ends)    wait: after the first token, wait patience for the others
+//	                                           ↓
+//	                                       outcome: parts that are done give the result, others become Stragglers
+//
+// Until done is closed, fanOut.mu guards the fields of a part; afterwards they do not change. mu also guards over. The other fields
+// of fanOut belong to the goroutine of the update: grow and add run there, too, called by wait.
+//
+// outcome leaves a running part behind only if the others have succeeded, failed in a command of the user, or were blocked.
+// Otherwise another builder will try all containers: outcome then cancels the running parts and waits for them. The caller of
+// BuildAndDeploy calls Wait for each Straggler, from any goroutine. tally has a mutex of its own, since it compares the results of
+// these late parts, too.
+
+// patience is the time for which an update waits for the other containers once the first has the changes, or, if other running
 // containers need nothing, for any container: a save in the meantime must not wait for the slowest container.
 const patience = 100 * time.Millisecond
 
@@ -28,8 +47,8 @@ type Straggler struct {
 // Cancel makes the update end soon.
 func (s *Straggler) Cancel() { s.cancel() }
 
-// Wait waits for the end of the update. The error is for liveupdate.Classify; a command whose result differs from that
-// in the other containers is a reason for a new image.
+// Wait waits for the end of the update. The error is for liveupdate.Classify; a command whose result differs between the containers
+// of an image is a reason for a new image.
 func (s *Straggler) Wait() (model.ContainerUpdate, error) {
 	<-s.done
 	return s.update, s.tally.add(s.Container.Ref, s.err)
@@ -44,8 +63,8 @@ type part struct {
 	update    model.ContainerUpdate
 	did       bool // anything
 	err       error
-	// left counts what runs: the update, and what it has taken in. The mutex of fanOut guards it, and the fields above until done is
-	// closed.
+	// left counts the goroutines that run: the update, and its additions. The mutex of fanOut guards it, and the fields above until
+	// done is closed.
 	left int
 }
 
@@ -64,8 +83,8 @@ type fanOut struct {
 	tally *tally
 	ended chan struct{} // has room for one token of each part
 	log   logstore.Logger
-	// grow takes in what has changed since; nil if nothing can be taken in. until and added are what was, in how many additional parts,
-	// and newest is when the newest one began.
+	// grow takes in the files that have changed since; nil if nothing can be taken in. until and added describe the files that were
+	// taken in, additional is the number of additions, and newest the time at which the newest one began, or the update.
 	grow       func()
 	until      time.Time
 	added      []string
@@ -73,14 +92,14 @@ type fanOut struct {
 	newest     time.Time
 
 	mu sync.Mutex
-	// over is set once a container has everything: then nothing is taken in any more. It is guarded by mu.
+	// over is set once a container has everything: from then on nothing is taken in. It is guarded by mu.
 	over bool
 }
 
 const (
-	// mostParts is how often an update takes in what is saved: it has to end when someone saves without a pause.
+	// mostParts is the most additions that an update takes in: it has to end when someone saves without a pause.
 	mostParts = 100
-	// growsEvery is the time between two parts that are sent. A hundred files are noticed one by one; a part for each costs more than it
+	// growsEvery is the time between two additions. A hundred files are noticed one by one; an addition for each costs more than it
 	// saves: 25 of them delayed those who wrote the files by 40 ms, on two cores.
 	growsEvery = 5 * time.Millisecond
 )
@@ -121,7 +140,7 @@ func (f *fanOut) end(j *part, u model.ContainerUpdate, did bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	u.Files, u.Deletes, u.Same, u.Bytes = u.Files+j.update.Files, u.Deletes+j.update.Deletes, u.Same+j.update.Same, u.Bytes+j.update.Bytes
-	j.update, j.did = u, j.did || did // with the stages of the newest
+	j.update, j.did = u, j.did || did // u has the stages of the newest
 	if j.err == nil {
 		j.err = err
 	}
@@ -137,7 +156,8 @@ func (f *fanOut) end(j *part, u model.ContainerUpdate, did bool, err error) {
 	f.ended <- struct{}{}
 }
 
-// add takes in an addition, unless a container has everything by now: update updates the container with an index of the addition.
+// add takes in an addition, unless a container has everything already. update returns the work for a container, by its index in the
+// addition.
 func (f *fanOut) add(a *Addition, update func(i int) work) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

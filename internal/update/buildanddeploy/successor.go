@@ -20,10 +20,10 @@ import (
 // successorPause is the time between two looks at the successors of a workload. The cluster takes longer to start a pod.
 const successorPause = 200 * time.Millisecond
 
-// awaitSuccessors waits, before a resource is removed that the Tiltfile no longer declares, until the workloads that take the place of
-// its own are deployed and ready. A successor is a workload of another resource that is new, in the same namespace,
-// and runs the same image, or is selected by a Service that selected the old one; not one whose readiness does not matter
-// (pod_readiness='ignore'). The wait ends when none of them is declared any more.
+// awaitSuccessors waits, before a resource that the Tiltfile no longer declares is removed, until the workloads that take the place
+// of its own are deployed and ready. A successor is a workload of another resource that is new, in the same namespace, and runs the
+// same image, or is selected by a Service that selected the old one. A workload whose readiness does not matter
+// (pod_readiness='ignore') is none. The wait ends when no successor is declared.
 func (c *Cluster) awaitSuccessors(ctx context.Context, ledger *deploy.Ledger, req RemoveRequest, all map[model.ManifestName][]deploy.ObjectRecord) error {
 	if !req.Undeclared || req.Declared == nil {
 		return nil
@@ -60,7 +60,7 @@ type successor struct {
 	id       model.ObjectID
 }
 
-// successors returns the workloads that take the place of those of a resource that is no longer declared.
+// successors returns the workloads that take the place of the workloads of a resource that is no longer declared.
 func (c *Cluster) successors(ctx context.Context, ledger *deploy.Ledger, req RemoveRequest, all map[model.ManifestName][]deploy.ObjectRecord) ([]successor, error) {
 	var old []*unstructured.Unstructured
 	for _, r := range all[req.Resource] {
@@ -92,7 +92,7 @@ func (c *Cluster) successors(ctx context.Context, ledger *deploy.Ledger, req Rem
 			if u == nil || !slices.ContainsFunc(old, func(was *unstructured.Unstructured) bool { return succeeds(u, was, services) }) {
 				continue
 			}
-			if deployed[r.ObjectID] { // a moment ago, or by a session that did not live to see it ready
+			if deployed[r.ObjectID] { // a moment ago, or by a session that ended before it was ready
 				ready, err := c.applier.Established(ctx, r.ObjectID, model.DefaultUpdateSettings.UpsertTimeout)
 				if err != nil {
 					return nil, err
@@ -107,7 +107,7 @@ func (c *Cluster) successors(ctx context.Context, ledger *deploy.Ledger, req Rem
 	return out, nil
 }
 
-// reselection is a Service, with what it selects as it was applied last, and as it is declared.
+// reselection is the namespace of a Service, with its selectors as they were applied last, and as they are declared.
 type reselection struct {
 	namespace string
 	was, is   map[string]string

@@ -29,7 +29,7 @@ type SyncletImage interface {
 	Name(plan imagebuild.Plan, arch, beside string) (string, error)
 }
 
-// Experience is what is known about earlier containers.
+// Experience remembers earlier containers.
 type Experience interface {
 	// LockedOut reports whether containers of an image, named by the Tiltfile's reference, have let the synclet in
 	// neither by shell nor by tar.
@@ -61,7 +61,7 @@ type inside struct {
 	open, looked bool
 }
 
-// Injection returns what to inject into the pods of a deploy with the given images; nil if they need nothing.
+// Injection returns the injection into the pods of a deploy with the given images; nil if they need none.
 func (s *Synclets) Injection(ctx context.Context, req Request, images map[string]model.ImageResult) (*deploy.SyncletInjection, error) {
 	if !req.Manifest.IsK8s() || req.Manifest.K8s.CustomDeploy != nil {
 		return nil, nil
@@ -81,7 +81,8 @@ func (s *Synclets) Injection(ctx context.Context, req Request, images map[string
 	return nil, nil
 }
 
-// uses returns which images need the synclet in their containers, whether one cannot do without it, and the last of them.
+// uses returns the images that need the synclet in their containers, whether one cannot do without it, and the reference of the
+// last one.
 func (s *Synclets) uses(ctx context.Context, req Request, images map[string]model.ImageResult) (uses map[string]deploy.SyncletUse, must bool, beside string, err error) {
 	uses = map[string]deploy.SyncletUse{}
 	for _, im := range req.Manifest.Images {
@@ -101,7 +102,7 @@ func (s *Synclets) uses(ctx context.Context, req Request, images map[string]mode
 	return uses, must, beside, nil
 }
 
-// Foreseen returns what Injection would return, and delivers nothing. An image that is not built yet is judged by the last one of its
+// Foreseen returns the result of Injection, and delivers nothing. An image that is not built yet is judged by the last one of its
 // name, if there is one.
 func (s *Synclets) Foreseen(ctx context.Context, req Request, images map[string]model.ImageResult) (*deploy.SyncletInjection, error) {
 	if !req.Manifest.IsK8s() || req.Manifest.K8s.CustomDeploy != nil {
@@ -135,7 +136,7 @@ func (s *Synclets) Deliver(ctx context.Context, cluster model.Cluster, registry 
 	return s.image.Deliver(ctx, plan, cluster.Arch, beside, log)
 }
 
-// use returns what containers of an image need, and why; without a reason they need nothing.
+// use returns how containers of an image use the synclet, and why; without a reason they do not need it.
 func (s *Synclets) use(ctx context.Context, mode model.UpdateMode, im model.ImageTarget, r model.ImageResult) (use deploy.SyncletUse, why string, err error) {
 	if im.LiveUpdate.RestartProcess != nil {
 		in, known, err := s.look(ctx, r, false)
@@ -194,7 +195,7 @@ func (s *Synclets) look(ctx context.Context, r model.ImageResult, programs bool)
 	return in, true, nil
 }
 
-// usualPath is where container runtimes look for programs unless an image sets PATH.
+// usualPath is the list of folders in which container runtimes look for programs if an image does not set PATH.
 const usualPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // searchPath returns the absolute folders of PATH.

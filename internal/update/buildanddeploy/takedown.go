@@ -14,12 +14,11 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TakeDown deletes the resources in records: those that commands of the user deployed with the user's delete commands,
-// all others as Delete does. deps holds the known dependencies of resources: a resource is deleted before its
-// dependencies. Independent resources are deleted concurrently; one that is stuck or fails delays only its dependencies.
-//
-// The steps of other runtimes are part of the same operation. A last one that depends on a resource in records is not last.
-// The error joins all errors.
+// TakeDown deletes the resources in records: objects that commands of the user deployed with the user's delete commands, all others
+// as Delete does. deps holds the known dependencies of resources: a resource is deleted before its dependencies. Independent
+// resources are deleted concurrently; one that is stuck or fails delays only its dependencies.
+// The steps in beside, of other runtimes, are part of the same operation. A step among them that is marked to go last loses this
+// mark if it depends on a resource in records. The error joins all errors.
 func (c *Cluster) TakeDown(ctx context.Context, o DeleteOptions, records map[model.ManifestName][]deploy.ObjectRecord, deps deploy.Deps, beside []deploy.DeleteStep, log logstore.Logger) error {
 	ctx = patiently(ctx, log)
 	ledger, err := c.Ledger(ctx)
@@ -60,7 +59,7 @@ func (c *Cluster) TakeDown(ctx context.Context, o DeleteOptions, records map[mod
 	return c.delete(ctx, ledger, o, req, records)
 }
 
-// TakeDownBeside is TakeDown for what is not in a cluster.
+// TakeDownBeside is TakeDown for resources outside of a cluster.
 func TakeDownBeside(ctx context.Context, steps []deploy.DeleteStep, deps deploy.Deps, log logstore.Logger) error {
 	return deploy.NewApplier(nil, nil).Delete(ctx, deploy.DeleteRequest{Steps: steps, Deps: deps, Logger: log})
 }
@@ -95,7 +94,7 @@ func (d *deleteCommands) Delete(ctx context.Context, item int) error {
 	return d.cluster.runDelete(ctx, d.names[item], d.logs[item])
 }
 
-// Plan implements operation.Runtime: only the commands know what they do.
+// Plan implements operation.Runtime. It plans nothing: the effects of the commands are not known.
 func (*deleteCommands) Plan(context.Context, int) (*api.PlanStep, error) { return nil, nil }
 
 // Record implements operation.Runtime. It is done where the command deploys.

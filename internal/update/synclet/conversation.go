@@ -162,7 +162,7 @@ func (s *Conversation) end() error {
 	return s.err
 }
 
-// leaveWithin is how long the end of a conversation may take.
+// leaveWithin is the time after which Close ends a conversation that does not end by itself.
 const leaveWithin = 500 * time.Millisecond
 
 // Close ends the conversation, and the synclet with it. Running requests fail.
@@ -314,7 +314,7 @@ func (s *Conversation) send(messages ...protocol.Message) error {
 	return s.flush()
 }
 
-// flush writes what was appended. wmu must be held.
+// flush writes the messages that were appended. wmu must be held.
 func (s *Conversation) flush() error {
 	if err := s.w.Flush(); err != nil {
 		return fmt.Errorf("%w: %w", ErrClosed, err)

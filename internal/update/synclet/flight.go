@@ -55,7 +55,7 @@ func (s *Conversation) order(cmd model.Cmd, after uint64) (*order, error) {
 }
 
 // mostEarly is the most output of a command, in bytes, that is kept until await is called. await is called once the commands before
-// it have ended, which is when this one begins: that is a short time.
+// it have ended, and this one begins no earlier: the time between is short.
 const mostEarly = 1 << 20
 
 // take takes an answer.

@@ -53,7 +53,7 @@ type Pool struct {
 	pods   liveupdate.PodExecer
 	told   func(Status)
 	beside Beside  // nil where no container may be added to pods
-	id     string  // distinguishes its synclets from those of other pools
+	id     string  // distinguishes its synclets from the synclets of other pools
 	copies *copies // contents of containers, for all conversations
 
 	workers *workers.Set[string, *entry] // run the entries' conversations, by container id
@@ -385,7 +385,7 @@ func (p *Pool) once(ctx context.Context, c model.ContainerRef, ended *Conversati
 // impossible means that no way leads into containers of an image.
 type impossible struct{ reasons []error }
 
-// Error lists what went wrong in each way.
+// Error lists the failure of each way.
 func (e *impossible) Error() string {
 	return "the synclet cannot get into the container: " + inOneLine(e.reasons)
 }

@@ -206,8 +206,8 @@ func (p *Pool) arrived(container string, key uint64) map[string]content {
 	return nil
 }
 
-// trust takes contents for those of the container, without asking, and returns the paths that contents does not cover. Commands of
-// the same flight may have changed these files since; that is no reason to run them again.
+// trust notes contents as the container's, without asking, and returns the paths that contents does not cover. Commands of the same
+// flight may have changed these files since; that is no reason to run them again.
 func (s *Conversation) trust(contents map[string]content, paths []string) (others []string) {
 	for _, path := range slices.Sorted(maps.Keys(contents)) { // folders before their content
 		s.learn(path, contents[path], nil)

@@ -75,7 +75,7 @@ func (p *Pool) persist(ctx context.Context, c model.ContainerRef, ended *Convers
 	return err
 }
 
-// failed classifies an error for the chain of updaters, and adds what the user can do about it.
+// failed classifies an error for the chain of updaters, and adds advice for the user.
 func (p *Pool) failed(ctx context.Context, step string, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", step, context.Cause(ctx))
@@ -148,7 +148,7 @@ func whose(err error) string {
 	return fmt.Sprintf("the container's user (id %d)", f.UID)
 }
 
-// forbidden adds what the user can do if running commands in pods is not allowed.
+// forbidden adds advice for a user who may not run commands in pods.
 func forbidden(err error) error {
 	if _, ok := problem.Of(err); ok {
 		return err

@@ -56,5 +56,5 @@
 // its pending work later.
 //
 // Requests carry an id that their answers repeat, so that several can run at a time; the messages of one update are not
-// mixed with those of another.
+// mixed with messages of another.
 package protocol
