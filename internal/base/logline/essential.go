@@ -6,6 +6,17 @@ import (
 	"strings"
 )
 
+// How the lines that explain a failure are chosen. Essential gets the lines of a log and reads them with a Reader of its own:
+//
+//	entries      the entries in the lines, each with its level
+//	single       the weight of each line by itself
+//	deadlyHead,  the last entry that is a panic, an exception or a fatal message;
+//	  traced       weighTrace weighs its lines again, by their roles in it (ending)
+//	Essential    the heaviest lines; of equal ones the last, but the first of a compiler's or a tool's messages
+//
+// If no line weighs more than a warning, the last lines are chosen. All functions are pure, except that the methods of ending
+// collect the roles of one entry.
+
 // The weights of lines, by the light that they throw on the end of a program or of a command.
 const (
 	weightNothing = iota

@@ -2,6 +2,17 @@ package logline
 
 import "strings"
 
+// How a line gets its level. Reader.Line (reader.go) decides whether a line begins an entry. If so, recognise (beginning.go) finds
+// the level:
+//
+//	{"level":"warn"}        jsonLevel      (levelfield.go)
+//	level=warn msg=…        logfmtLevel    (levelfield.go)
+//	E1120 12:41:03 …        special        (runtimes.go): klog, and lines of runtimes
+//	12:41:03 [WARN] …       prefixed, bracketed, leveled: token by token   (beginning.go, levelword.go)
+//
+// This file holds the tables in which they look a level up: names (word), first letters (initials), and numbers. value is for fields
+// that hold a level in any of these forms. The functions are pure; the only state is the Reader's, one for each stream.
+
 // Level is the severity that a line states.
 type Level uint8
 

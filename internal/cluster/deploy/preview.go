@@ -20,6 +20,26 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
+// How a preview is made. Preview plans two operations, first the declared objects, then the leftovers. operation.Plan calls
+// objects.Plan (runtime.go) for each object, on several goroutines. These only read the fields of preview, and each writes the step
+// of its own object; leftovers reads the steps when all of them have ended.
+//
+// preview.object decides as applyRun.object (apply.go) does, but sends dry runs. The two have to agree: change both.
+//
+//	preview.object                     applyRun.object
+//	known                              resolve: the fields of other objects
+//	live; leaving if being deleted     live, which waits for the end of a deletion
+//	byPolicy                           byPolicy: read-only, applied once
+//	withoutIgnored, leave              the same
+//	useShared                          useShared
+//	refuses, mayAdopt: blocked         write: refused
+//	unchanged                          unchanged
+//	sendAs, with dry set               write: adopt or send
+//	replaceable                        replace, for immutable fields
+//
+// preview.leftover decides about objects that are no longer declared, as Collect and the deletion after it do; it shares
+// deleteRun.find with the deletion.
+
 // unbuiltTag is the tag of images that a preview does not build. It ends every reference to them.
 const unbuiltTag = ":known-after-the-build"
 

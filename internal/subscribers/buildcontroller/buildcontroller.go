@@ -120,6 +120,22 @@ type build struct {
 	behind     []*buildanddeploy.Straggler
 }
 
+// The life of a build, and the holder of its state:
+//
+//	Decide says start ──> running ──> BuildCompleted dispatched, done closed ──> the snapshot shows it: sweep drops the build
+//	                         │                                                     └─behind: followed ──> gone closed: dropped
+//	                         └─overtaken, removed, taken down: cancel
+//
+// Run owns the maps running, followed, replaced and holding, its other variables, and overtaken and offered of each build. Each
+// round of its loop takes the newest snapshot, drops and cancels builds (sweep, cancelOvertaken), tells builds about later files
+// (offer), asks buildcontrol.Decide for the plan, and starts the builds in it. replaced counts how often in a row a resource's
+// build was overtaken. holding are the reasons for which resources wait, as last reported to the store.
+//
+// The goroutine of a build runs the update, dispatches its end, sets behind, and closes done. Then it waits for the stragglers
+// (follow), on one more goroutine each, dispatches the end of each, and closes gone. It reports to Run only through the store,
+// done, gone, ended, which wakes Run, and committed: once that is set, the update has begun to change things, and newer changes no
+// longer cancel it.
+
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	running := map[model.ManifestName]*build{}

@@ -1,6 +1,35 @@
 // Package collector deletes the objects of resources that the Tiltfile no longer declares, whether they were removed from
 // it while hone was running or before. It also deletes the objects of resources that are switched off. For services of
 // Compose it removes the containers, for local resources it runs the down commands.
+//
+// # Deletions
+//
+// Each deletion runs on a goroutine of its own (deletions.start), and there is at most one for each key. The key tells its kind:
+//
+//	api                          the objects of a resource that leaves, with its entry, or of a resource of an earlier session
+//	left of api                  objects that a deploy of a declared resource has left behind (finish)
+//	made by api                  the down command of a local resource of an earlier session (sweepLocal)
+//	what is no longer declared   everything that the brake kept, when the user releases it (release)
+//
+// The empty key, "made by " and "left of " alone stand for reading the records. They never run as a deletion, and only wait for
+// their next try.
+//
+// # Concurrency
+//
+// Run's goroutine owns all fields of run. In each round it takes the end of a deletion, if there is one (ended), and starts the
+// deletions that are due by the newest snapshot (collectWhatLeft):
+//
+//	keep        asks which objects the brake keeps, when that may have changed (unsure)
+//	sweepAlone  leftovers of earlier sessions, until swept is set; sweepLocal, until sweptLocal is set
+//	hold        holds leaving resources back until the user agrees, in a session that asks
+//	collectAll  leaving resources that all other subscribers have released, dependents first
+//	finish      objects that deploys have left behind, while look is set
+//	release, reportDone
+//
+// A new evaluation of the Tiltfile, the end of a deploy, or the failure of a deletion resets the flag of its part, and the next
+// round tries again. A deletion that succeeds releases its entry, if it has one; released remembers the entry until the snapshot
+// shows the release. The functions that run on the goroutines of deletions (collect, takeDown, remove, and the closures of release
+// and finish) read the newest snapshot, and change no field of run.
 package collector
 
 import (

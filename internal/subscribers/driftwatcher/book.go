@@ -38,6 +38,25 @@ const (
 	retry = 10 * time.Second
 )
 
+// How drift is noticed. clusterwatch.Run calls Wanted with each snapshot, Take with each event of a watch, and Changes after
+// either; they run on one goroutine, which owns the book. Comparisons and acceptances ask the cluster on goroutines of their own
+// (checks). Each hands in an outcome under mu, and wakes clusterwatch.Run; the next Changes takes it in (collect).
+//
+// The fields of a resource are the states of this loop:
+//
+//	at rest ──an event, new objects, the end of an update, lookAt──> dirty
+//	dirty ──pending finds objects: after settle or firstLook (due)──> busy: a comparison runs
+//	dirty ──pending finds none──> at rest
+//	busy ──outcome, or after retry if it failed──> dirty
+//
+// Nothing is compared while the resource is being updated. pending decides by sights: seen holds the watch's newest report of each
+// object, compared the sight at its last comparison; an object whose two sights differ has to be compared. A comparison that was
+// overtaken by an update or an acceptance is dropped.
+//
+// An acceptance goes around: the user's wish is Accept in the table of drifts; accept records it (accepts is set), the outcome sets
+// accepted and counts acceptances, news reports DriftAcceptanceEnded, and once the table no longer has Accept, Wanted resets both
+// fields.
+
 // applied is an object that a resource applied.
 type applied struct {
 	resource model.ManifestName

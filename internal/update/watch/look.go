@@ -7,6 +7,28 @@ import (
 	"github.com/hone-dev/hone/internal/base/bug"
 )
 
+// How an event becomes a change. Everything in this file runs with mu held, on the goroutine of Run. Only walk is also part of Set, and
+// looks there at the files of a folder that has been replaced.
+//
+//	notices ──> handle ──> handleName ──certain──────────────────────────────> look
+//	                           └─ambiguous──> pending ──due──> lookLater ──────┘
+//	look ──> lookAt ──> gone
+//	               ├──> lookAtFolder ──> walk (tree.go)
+//	               └──> lookAtFile ──small──> peek ──> replace ──> report
+//	                          └─large──> lookAtLarge ──> hasher ──> hashed ──> compared ──> replace
+//
+// An event only names a path to look at. handleName looks at once if the file is certainly complete, for example renamed into its
+// place, and otherwise puts the path into pending, for one of the times in timings. A look compares the path with its known state,
+// the folders' records. report collects the differences in changed, which Run hands over after each round (flush). rescan and the
+// poller look without events.
+//
+// Two fields of the Watcher are parameters of all looks. told is the time at which the system reported the change: handle sets it
+// to the arrival of the notices, lookLater to the time at which the path began to wait, and poll to the present; made (made.go)
+// uses it. peeks are the paths that due has read ahead, in several goroutines, because many are due at once; peek and lstat use
+// them.
+//
+// The hasher reads large files on its own goroutine. It shares nothing with the looks but jobs and results.
+
 // handle processes notices from the back end: it looks at the paths that can be judged at once and postpones the others.
 func (w *Watcher) handle(ns []notice, told time.Time) {
 	now := time.Now()

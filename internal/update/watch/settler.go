@@ -12,6 +12,21 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
+// How changes settle. The sink of a Watcher calls Add for each batch; Run, on the goroutine of its caller, hands over the targets
+// whose files are at rest. mu guards all state, which is one settling for each target:
+//
+//	nothing waits ──Add: learn──> a burst is collected ──nothing came until dueAt──> locked? ──no──> released: nothing waits
+//	                                ↑ each further Add: note                           └─yes: dueAt again after lockPause
+//
+// A target is at rest when no change has come for its quiet time. quiet is learned at the beginning of each burst (learn): it grows
+// if the last release came too early, that is, if the next change followed within MaxQuiet; it is halved, down to nothing, if the
+// target is eager and the last burst was lone, that is, a single save; otherwise it approaches the default again. Within a burst,
+// restsAt also waits for twice the longest pause so far (gap). The wait ends at the latest Cap after the first change, or LockedCap
+// while Git is at work.
+//
+// A file that the Tiltfile reads, too, waits under two targets. The other target is then released no earlier than the target of the
+// Tiltfile (configs).
+
 // SettlerOptions configure a Settler. The zero value means the defaults.
 type SettlerOptions struct {
 	// Quiet is the time without changes after which a target's changes are released; 30 ms by default.
@@ -38,8 +53,8 @@ const leastQuiet = time.Millisecond
 const lockPause = 10 * time.Millisecond
 
 // Settler collects changes per target and releases them when the target's files have come to rest. Changes that were
-// undone meanwhile are dropped. A file that the Tiltfile also reads is released for all targets together, since its
-// meaning for the others is known only after the Tiltfile has been evaluated.
+// undone meanwhile are dropped. A file that the Tiltfile also reads is released for other targets no earlier than for the
+// Tiltfile, since its meaning for them is known only after the Tiltfile has been evaluated.
 type Settler struct {
 	opts SettlerOptions
 	wake chan struct{}
