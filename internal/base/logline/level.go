@@ -2,8 +2,8 @@ package logline
 
 import "strings"
 
-// How a line gets its level. Reader.Line (reader.go) decides whether a line begins an entry. If so, recognise (beginning.go) finds
-// the level:
+// How a line gets its level. Reader.Line (reader.go) decides whether a line begins an entry; a trace that begins is an error. For
+// any other entry, recognise (beginning.go) finds the level of its first line:
 //
 //	{"level":"warn"}        jsonLevel      (levelfield.go)
 //	level=warn msg=…        logfmtLevel    (levelfield.go)

@@ -131,7 +131,7 @@ type build struct {
 // (offer), asks buildcontrol.Decide for the plan, and starts the builds in it. replaced counts how often in a row a resource's
 // build was overtaken. holding are the reasons for which resources wait, as last reported to the store.
 //
-// The goroutine of a build runs the update, dispatches its end, sets behind, and closes done. Then it waits for the stragglers
+// The goroutine of a build runs the update, sets behind, dispatches the end, and closes done. Then it waits for the stragglers
 // (follow), on one more goroutine each, dispatches the end of each, and closes gone. It reports to Run only through the store,
 // done, gone, ended, which wakes Run, and committed: once that is set, the update has begun to change things, and newer changes no
 // longer cancel it.

@@ -339,7 +339,7 @@ func byFolder(files []*staged) (out [][]*staged) {
 func (a *applier) several(files []*staged, one func(*staged, *folder) error) {
 	made := map[string]bool{}
 	for _, s := range files {
-		// Create the folders before several goroutines do. An error occurs again then.
+		// Create the folders before several goroutines do. An error will occur again when a file is put in place.
 		if root, err := s.place.open(); err == nil && !made[path.Dir(s.Path)] {
 			made[path.Dir(s.Path)] = true
 			_ = folders(root, path.Dir(s.rel), s.Owner)

@@ -23,9 +23,9 @@ func (c *Cluster) Declare(manifests []model.Manifest) {
 	c.declared = declared
 }
 
-// completed returns a recorded command, which messages call kind, with its arguments and the values of all its variables: from the ledger,
-// otherwise from the Tiltfile; values otherwise from hone's environment. Without them the command must not run: it might delete something
-// else.
+// completed returns a recorded command with all its arguments and the values of all its variables. Missing arguments come from the
+// Tiltfile, missing values from the Tiltfile or hone's environment. Without them the command must not run: it might delete
+// something else. kind is the name of the command in messages.
 func completed(kind string, name model.ManifestName, declared, cmd model.Cmd) (model.Cmd, error) {
 	if cmd.Empty() {
 		if declared.Empty() {

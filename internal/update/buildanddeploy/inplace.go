@@ -17,7 +17,7 @@ type InPlace struct {
 	name    string
 	updater liveupdate.Updater
 	accepts func(ctx context.Context, c model.ContainerRef) string
-	// grows means that the updater may get more for a container before it has ended.
+	// grows means that the updater accepts further files for a container before an earlier update of it has ended.
 	grows bool
 }
 

@@ -31,8 +31,8 @@ type SyncletImage interface {
 
 // Experience remembers earlier containers.
 type Experience interface {
-	// LockedOut reports whether containers of an image, named by the Tiltfile's reference, have let the synclet in
-	// neither by shell nor by tar.
+	// LockedOut reports whether the synclet could be brought neither by shell nor by tar into containers of an image, which is
+	// named by the Tiltfile's reference.
 	LockedOut(ref string) bool
 }
 

@@ -19,8 +19,8 @@ const (
 	piece = 64 << 10
 )
 
-// ErrSilent means that a conversation was ended because nothing moved on its stream any more: the connection to the container
-// is dead, or the container is stopped.
+// ErrSilent means that a conversation was ended because its stream was silent for too long: the connection to the container is
+// dead, or the container is stopped.
 var ErrSilent = errors.New("the synclet stopped answering")
 
 // livingStream notes when something last moved on a stream, in either direction. A slow connection that still moves data

@@ -24,7 +24,7 @@ type copies struct {
 	held  map[protocol.Sum]*held
 	size  int64
 	clock int // counts uses
-	// closed means that nothing is kept any more: an update may end after its pool.
+	// closed means that no further content is kept: an update may end after its pool.
 	closed bool
 }
 

@@ -105,8 +105,8 @@ func (p *Pool) place() Home {
 	return p.home
 }
 
-// LockedOut reports whether a container of an image, named by the Tiltfile's reference, has let the program in neither
-// by shell nor by tar.
+// LockedOut reports whether the program could be brought neither by shell nor by tar into a container of an image, which is named
+// by the Tiltfile's reference.
 func (p *Pool) LockedOut(ref string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
