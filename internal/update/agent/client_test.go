@@ -11,8 +11,8 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
-// TestClientsMayCome checks for how long the container of a crashed process is kept: longer for a client that was lost than for one that
-// nobody has seen yet, and than after one that has left.
+// TestClientsMayCome checks how long the container of a crashed process is kept: longer for a client that was lost than for one
+// that has never connected, and than after one that has left.
 func TestClientsMayCome(t *testing.T) {
 	type going struct {
 		left bool

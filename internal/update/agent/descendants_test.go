@@ -10,8 +10,8 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
-// TestRestartEndsDescendants restarts a process whose descendants have left its group, are orphans, have another environment and another
-// user. What another command has left running in the container stays.
+// TestRestartEndsDescendants restarts a process whose descendants have left its group, are orphans, have another environment and
+// another user. Processes that another command has left running in the container stay.
 func TestRestartEndsDescendants(t *testing.T) {
 	t.Parallel()
 	const daemons = 4

@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
-// TestJournal checks what one synclet finds of another one's notes.
+// TestJournal checks which notes of one synclet another one finds.
 func TestJournal(t *testing.T) {
 	first, second := t.TempDir(), t.TempDir()
 	dirs := journalDirs

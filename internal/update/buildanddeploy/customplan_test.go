@@ -17,8 +17,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestPreviewOfCommands previews what commands deploy and what local commands do: that they run, whether that is new, and what becomes of
-// it when they are no longer declared.
+// TestPreviewOfCommands previews resources that commands deploy, and local commands: the plan says that they run, whether they are
+// new, and their fate when they are no longer declared.
 func TestPreviewOfCommands(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "values.yaml")
 	write := func(content string) {

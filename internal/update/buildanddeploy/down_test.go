@@ -31,12 +31,12 @@ func localWith(name, cmd, down string, deps ...model.ManifestName) model.Manifes
 	return m
 }
 
-// update runs the command of a local resource, and returns what a later session has recorded.
+// update runs the command of a local resource, and returns the down commands that a later session finds recorded.
 func update(t *testing.T, state string, m model.Manifest, declared ...model.Manifest) map[model.ManifestName]model.Cmd {
 	t.Helper()
 	req := (&diary{}).request(m)
 	req.Declared = func() []model.Manifest { return declared }
-	_, _ = Local{Downs: downsIn(state, PruneCarefully)}.BuildAndDeploy(t.Context(), req) // it may fail: what it has made is left
+	_, _ = Local{Downs: downsIn(state, PruneCarefully)}.BuildAndDeploy(t.Context(), req) // it may fail: its effects stay
 	commands, _, err := downsIn(state, PruneCarefully).Recorded()
 	if err != nil {
 		t.Fatal(err)
@@ -44,8 +44,8 @@ func update(t *testing.T, state string, m model.Manifest, declared ...model.Mani
 	return commands
 }
 
-// TestDownIsRecordedFirst records the down command before anything runs, also if that fails, without its arguments and values in clear text. Without
-// a down command there is nothing to undo any more.
+// TestDownIsRecordedFirst checks that the down command is recorded before anything runs, even if that fails, and without its
+// arguments and values in clear text. Once a resource declares no down command, there is nothing to undo.
 func TestDownIsRecordedFirst(t *testing.T) {
 	state := t.TempDir()
 	files := filepath.Join(state, "ledger", "*")
@@ -64,7 +64,7 @@ func TestDownIsRecordedFirst(t *testing.T) {
 	}
 }
 
-// TestDownsInOrder takes down dependents first, by what was recorded, and what must not go yet stays.
+// TestDownsInOrder takes down dependents first, by the recorded dependencies; a resource that must not go yet stays.
 func TestDownsInOrder(t *testing.T) {
 	state := t.TempDir()
 	out := filepath.Join(state, "out")
@@ -111,7 +111,7 @@ func TestDownsInOrder(t *testing.T) {
 	}
 }
 
-// TestDownsOfWhatIsNoLongerDeclared previews and does what happens to local resources that left the Tiltfile.
+// TestDownsOfWhatIsNoLongerDeclared previews and carries out the end of local resources that left the Tiltfile.
 func TestDownsOfWhatIsNoLongerDeclared(t *testing.T) {
 	for _, tc := range []struct {
 		name     string

@@ -24,7 +24,7 @@ type distant struct {
 	fail  map[string]error         // by path in the container
 
 	mu  sync.Mutex
-	got []string // guarded by mu: when, where and what, as the updates began
+	got []string // guarded by mu: the updates in the order in which they began, with their container and files
 }
 
 func (d *distant) Update(ctx context.Context, c model.ContainerRef, p liveupdate.Plan, _ logstore.Logger) (liveupdate.Report, error) {
@@ -44,7 +44,7 @@ func (d *distant) Update(ctx context.Context, c model.ContainerRef, p liveupdate
 	return liveupdate.Report{Deletes: len(p.Deletes), Applied: time.Now()}, nil
 }
 
-// TestGrowth checks what an update in place takes in while it waits for its containers to answer.
+// TestGrowth checks which files an update in place takes in while it waits for its containers to answer.
 func TestGrowth(t *testing.T) {
 	const ms = time.Millisecond
 	dir := t.TempDir()
@@ -64,7 +64,7 @@ func TestGrowth(t *testing.T) {
 		fail  map[string]error
 		saves []save
 		way   func(liveupdate.Updater) *InPlace
-		count bool // the updates, and show no more of them
+		count bool // show only the number of updates
 		want  string
 	}{
 		{name: "nothing more", want: "a /app/0 | after 50ms: a; added"},

@@ -42,7 +42,7 @@ func sequences() int {
 //	I1  An object is in the ledger before it is created.
 //	I2  Only objects of the project are deleted, and none that the Tiltfile declares.
 //	I4  At most one resource has the record of an object.
-//	I6  However an operation has ended, the next one reaches what the Tiltfile declares; hone down then leaves nothing.
+//	I6  However an operation has ended, the next one reaches the state that the Tiltfile declares; hone down then leaves nothing.
 //
 // (I3, that a failed operation collects nothing, follows from the order of one deploy: TestFailedDeployCollectsNothing. I5, that a write
 // of the ledger loses no other one, is TestLedger's.)
@@ -74,12 +74,12 @@ type world struct {
 	// declared are the values of the ConfigMaps of each resource.
 	declared map[string]map[string]string
 	cluster  *Cluster
-	// story is what has happened, for messages.
+	// story lists the past events, for messages.
 	story []string
 
 	mu    sync.Mutex
 	fails *fault // guarded by mu
-	asked int    // guarded by mu; how many requests the operation has made
+	asked int    // guarded by mu; the number of requests that the operation has made
 }
 
 // fault is something that goes wrong with a request.
@@ -90,7 +90,7 @@ type fault struct {
 	after bool
 	// kill ends the process with the request.
 	kill bool
-	// killed is set once the process has ended. What it writes from then on is undone.
+	// killed is set once the process has ended. Its writes from then on are undone.
 	killed bool
 	saved  string
 }
@@ -177,7 +177,7 @@ func (w *world) others() {
 	}
 }
 
-// fault returns what goes wrong in the next operation; nil is nothing.
+// fault returns the fault of the next operation; nil for none.
 func (w *world) fault() *fault {
 	if w.rand.IntN(8) == 0 {
 		return nil
@@ -203,7 +203,7 @@ func (w *world) strikes(after bool) error {
 	return errFault
 }
 
-// save copies what is on disk.
+// save copies the state on disk.
 func (w *world) save() string {
 	for {
 		to := w.t.TempDir()
@@ -249,7 +249,7 @@ func (w *world) allowed(verb, name string) {
 	}
 }
 
-// records returns what another process would read.
+// records returns the records as another process would read them.
 func (w *world) records() map[model.ManifestName][]deploy.ObjectRecord {
 	l, err := deploy.Open(filepath.Join(w.state, "ledger"), deploy.LedgerKey{Cluster: w.uid(), Project: "p"})
 	if err != nil {
@@ -287,7 +287,8 @@ func (w *world) manifests() []model.Manifest {
 	return out
 }
 
-// operate does what a session does: it deploys what is declared, removes what is not, and completes what others have left.
+// operate acts as a session does: it deploys the declared resources, removes the others, and completes the removals that others
+// have begun.
 func (w *world) operate(f *fault) {
 	w.mu.Lock()
 	w.fails, w.asked = f, 0
@@ -313,7 +314,7 @@ func (w *world) operate(f *fault) {
 			do()
 		}
 	}
-	moving := w.rand.IntN(4) == 0 // files still change: what a deploy leaves goes later
+	moving := w.rand.IntN(4) == 0 // files still change: the leftovers of a deploy go later
 	for _, m := range all {
 		start(func() error {
 			req := (&diary{}).request(m)
@@ -326,7 +327,7 @@ func (w *world) operate(f *fault) {
 		})
 	}
 	for name := range w.recordsBetween() {
-		// A removal of what is declared again has got its turn late.
+		// The removal of a resource that is declared again may get its turn late.
 		if _, ok := w.declared[string(name)]; !ok || w.rand.IntN(4) == 0 {
 			start(func() error {
 				_, err := w.cluster.Remove(w.t.Context(), RemoveRequest{Resource: name, Why: "gone", Undeclared: true, Declared: declared, Namespace: deploytest.Namespace, Log: logstore.Discard})
@@ -363,7 +364,7 @@ func (w *world) recordsBetween() map[model.ManifestName][]deploy.ObjectRecord {
 	return w.records()
 }
 
-// reached checks that the cluster and the ledger have what is declared, and nothing else of the project.
+// reached checks that the cluster and the ledger have exactly the declared objects of the project.
 func (w *world) reached() {
 	w.t.Helper()
 	want, have, recorded := map[string]string{"foreign": "theirs"}, map[string]string{}, map[string]string{}

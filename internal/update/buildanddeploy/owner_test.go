@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// countingMapper counts what it is asked.
+// countingMapper counts the requests to it.
 type countingMapper struct {
 	meta.RESTMapper
 	asked atomic.Int32
@@ -23,7 +23,8 @@ func (m *countingMapper) RESTMapping(gk schema.GroupKind, versions ...string) (*
 	return m.RESTMapper.RESTMapping(gk, versions...)
 }
 
-// TestOwnersAskOnceForAKind: with hundreds of resources, each of which looks who owns what, every other way is quadratic.
+// TestOwnersAskOnceForAKind checks that the mapper is asked once for each kind: with hundreds of resources, each of which looks up
+// the owners of objects, any other way takes quadratic time.
 func TestOwnersAskOnceForAKind(t *testing.T) {
 	mapper := &countingMapper{RESTMapper: deploytest.Mapper()}
 	c := &Cluster{mapper: mapper, project: "p"}

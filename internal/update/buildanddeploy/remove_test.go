@@ -13,14 +13,14 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestRemoveOfWhatComesBack: a removal that gets its turn only after the resource has come back deletes nothing. It would pass by the
-// brake, too, which counts what is declared now.
+// TestRemoveOfWhatComesBack checks that a removal which gets its turn only after the resource has come back deletes nothing. It
+// would pass by the brake, too, which counts the objects that are declared now.
 func TestRemoveOfWhatComesBack(t *testing.T) {
 	app := model.ManifestName("app")
 	again := model.Manifest{Name: app, AutoInit: true, K8s: &model.K8sTarget{}} // it includes another object now
 	for _, tc := range []struct {
 		name string
-		// declared is what the Tiltfile declares when the removal gets its turn.
+		// declared are the resources of the Tiltfile when the removal gets its turn.
 		declared []model.Manifest
 		// switched is set if the resource was switched off, and not dropped; on, if it is switched on again.
 		switched, on bool
@@ -65,7 +65,8 @@ func TestRemoveOfWhatComesBack(t *testing.T) {
 	}
 }
 
-// TestLeftoversWaitForRest: what a deploy no longer includes goes when the declarations are final, unless they include it again.
+// TestLeftoversWaitForRest checks that objects which a deploy no longer includes go when the declarations are final, unless they
+// are declared again.
 func TestLeftoversWaitForRest(t *testing.T) {
 	for _, tc := range []struct {
 		name          string

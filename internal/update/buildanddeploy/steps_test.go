@@ -95,7 +95,7 @@ func (c *counted) Deliver(ctx context.Context, plan imagebuild.Plan, r model.Ima
 	return c.images.Deliver(ctx, plan, r, log, sent)
 }
 
-// TestProgressOfImages checks what an update reports while it runs: the steps of each Dockerfile, which of the images is built,
+// TestProgressOfImages checks the reports of an update while it runs: the steps of each Dockerfile, which of the images is built,
 // and the share that has been pushed. The words of the stage stay the same meanwhile.
 func TestProgressOfImages(t *testing.T) {
 	m := model.Manifest{Name: "shop", K8s: &model.K8sTarget{Objects: []model.K8sObject{{JSON: `{"image":"web"}`}}},
@@ -135,7 +135,7 @@ func TestProgressOfImages(t *testing.T) {
 	}
 }
 
-// TestStepsOfOthers checks the steps of resources without images of hone's: a Compose service and a local command.
+// TestStepsOfOthers checks the steps of resources without images that hone builds: a Compose service and a local command.
 func TestStepsOfOthers(t *testing.T) {
 	s := newShop(t)
 	kinds := func(r Result) (out []model.StepKind) {

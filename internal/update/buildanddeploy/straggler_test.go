@@ -34,7 +34,7 @@ func (s slow) Update(ctx context.Context, c model.ContainerRef, p liveupdate.Pla
 	return liveupdate.Report{Files: len(p.Copies), Applied: time.Now()}, s.fail[c.ID]
 }
 
-// TestStragglers checks which containers are left behind, when, and with what result.
+// TestStragglers checks which containers are left behind, when, and with which result.
 func TestStragglers(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "main.go")

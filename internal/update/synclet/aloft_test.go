@@ -12,8 +12,8 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
 )
 
-// TestUpdatesTravelBehindEachOther sends an update while the answer to the one before is on its way. One that changes a path of it waits for
-// the answer: it is made of what the container has then.
+// TestUpdatesTravelBehindEachOther sends an update while the answer to the one before is on its way. An update that changes one of
+// its paths waits for the answer, because its differences are based on the content that the container has then.
 func TestUpdatesTravelBehindEachOther(t *testing.T) {
 	r := newRig(t)
 	text := random(1, 20<<10) // so large that a change travels as a difference

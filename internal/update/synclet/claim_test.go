@@ -93,8 +93,8 @@ func alive(p *os.Process) bool {
 	return s != "" && s != "Z"
 }
 
-// TestClaim stops a synclet that holds a whole update in its input, and starts over: the old synclet never carries it
-// out. That of another client keeps running.
+// TestClaim stops a synclet that holds a whole update in its input, and starts over: the old synclet never carries it out. The
+// synclet of another client keeps running.
 func TestClaim(t *testing.T) {
 	dir := t.TempDir()
 	f := filepath.Join(dir, "f")
@@ -133,8 +133,8 @@ func TestClaim(t *testing.T) {
 	check(t, other.put(t, f, "four"))
 }
 
-// TestCutOff kills a synclet whose command has children, also one in a session of its own: the next synclet ends them, since the command
-// is carried out again. What a command left running that has ended, and the processes of other flights, stay.
+// TestCutOff kills a synclet whose command has children, one of them in a session of its own: the next synclet ends them, since the
+// command is carried out again. Processes that a finished command left running, and the processes of other flights, stay.
 func TestCutOff(t *testing.T) {
 	dir := t.TempDir()
 	old := serve(t, "cut", dir)
@@ -217,7 +217,7 @@ func (f *first) Write(p []byte) (int, error) {
 func TestSweep(t *testing.T) {
 	dir := t.TempDir()
 	for _, n := range []string{".hone-notes.tmp", "d/.hone-1-2-3-4-x.tmp", ".hone-synclet-1", "d/keep", ".hone-0-1-1-1-1.tmp"} {
-		writeFile(t, filepath.Join(dir, n), n, 0o644) // the last is of a process that cannot be seen from here
+		writeFile(t, filepath.Join(dir, n), n, 0o644) // the last belongs to a process that cannot be seen from here
 	}
 	check(t, os.MkdirAll(filepath.Join(dir, "deep/er"), 0o755))
 	before := tree(t, dir)

@@ -133,7 +133,7 @@ func TestApplyConfined(t *testing.T) {
 			t.Errorf("%s: got %v", tt.name, err)
 		}
 	}
-	// A link itself may be replaced and deleted; what it points to stays.
+	// A link itself may be replaced and deleted; its target stays.
 	_, err := r.Apply(t.Context(), Batch{Puts: []Put{{Local: from, Remote: r.remote + "/file"}},
 		Deletes: []string{r.remote + "/out/precious", r.remote + "/out"}})
 	check(t, err)
@@ -505,7 +505,7 @@ func writeSafely(r *rig, name, text string) {
 	check(r, os.WriteFile(path, []byte(text), 0o644))
 }
 
-// converge applies what is pending until it succeeds.
+// converge applies the pending changes until that succeeds.
 func converge(r *rig, pending map[string]bool) {
 	r.Helper()
 	for range 20 {
@@ -578,7 +578,7 @@ func TestFaultError(t *testing.T) {
 	}
 }
 
-// TestEndlessAnswers talks to programs that never stop answering: what was asked fails, memory stays bounded, and the reports of a
+// TestEndlessAnswers talks to programs that never stop answering: the request fails, memory stays bounded, and the reports of a
 // process arrive at a pace that others can bear.
 func TestEndlessAnswers(t *testing.T) {
 	path, long := "/a", "/"+strings.Repeat("b", 100<<10)

@@ -40,7 +40,7 @@ func (r *rig) holds(name string, want []byte) {
 	}
 }
 
-// TestDelta edits files: what travels is about the edit.
+// TestDelta edits files: little more than the edited parts travels.
 func TestDelta(t *testing.T) {
 	for _, size := range []int{deltaFrom - 1, deltaFrom, 300 << 10, wholeFile, wholeFile + 1, 9 << 20} {
 		r := newRig(t)
@@ -60,7 +60,7 @@ func TestDelta(t *testing.T) {
 			}
 		}
 		save("a new file", content, 0)
-		edit := 16 << 10 // two chunks and what describes them
+		edit := 16 << 10 // two chunks and their description
 		if size < deltaFrom {
 			edit = deltaFrom + 300
 		} else if size > wholeFile {
@@ -75,7 +75,7 @@ func TestDelta(t *testing.T) {
 		save("an empty file", nil, 300)
 		save("a file again", random(2, size), 0)
 
-		// Another conversation asks what there is, and continues from there.
+		// Another conversation asks for the content of the file, and continues from there.
 		r.end()
 		r.connect(-1)
 		check(t, r.Learn(t.Context(), []string{r.put("f").Remote}))
@@ -84,7 +84,7 @@ func TestDelta(t *testing.T) {
 	}
 }
 
-// TestPatch edits a program as a compiler does: addresses everywhere move by a few bytes, and what travels is about them.
+// TestPatch edits a program as a compiler does: addresses everywhere move by a few bytes, and little more than these bytes travels.
 func TestPatch(t *testing.T) {
 	for _, size := range []int{400 << 10, 6 << 20} {
 		r := newRig(t)
@@ -122,7 +122,7 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// TestCopies keeps contents until they are too many, and only those that are what they should be.
+// TestCopies keeps contents until they are too many, and only contents that have the expected sum.
 func TestCopies(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	c := newCopies()
@@ -200,8 +200,8 @@ func TestDeltaOfAMovedFile(t *testing.T) {
 	}
 }
 
-// TestDeltaToAFileThatChanged has something in the container change or remove the old file: what was believed is wrong, and the whole
-// file is sent.
+// TestDeltaToAFileThatChanged has something in the container change or remove the old file: the knowledge about it is wrong, and
+// the whole file is sent.
 func TestDeltaToAFileThatChanged(t *testing.T) {
 	for name, change := range map[string]func(path string) error{
 		"changed":   func(path string) error { return os.WriteFile(path, random(9, 400<<10), 0o600) },
@@ -383,8 +383,8 @@ func BenchmarkDelta(b *testing.B) {
 	}
 }
 
-// TestPackedUpdates sends updates over a line that counts as thin: text travels compressed, what cannot be compressed does not, and
-// the content is the same.
+// TestPackedUpdates sends updates over a connection that counts as slow: text is compressed, content that does not shrink is not,
+// and all content arrives as it was.
 func TestPackedUpdates(t *testing.T) {
 	r := newRig(t)
 	r.line.latency = far
@@ -414,7 +414,7 @@ func TestPackedUpdates(t *testing.T) {
 	}
 }
 
-// TestLine decides from what was measured whether compressing is worth it.
+// TestLine decides from measurements whether compressing is worth it.
 func TestLine(t *testing.T) {
 	for _, tt := range []struct {
 		name string

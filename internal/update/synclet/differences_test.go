@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestManyFiles sends so many files that the first ones travel while the others are being read: what arrives, and what is reported, is as with
-// few files.
+// TestManyFiles sends so many files that the first ones travel while the others are being read: the container's files and the
+// report are the same as with few files.
 func TestManyFiles(t *testing.T) {
 	const n = 2 * streamFrom
 	r := newRig(t)

@@ -26,7 +26,7 @@ func (r *rig) sh(script string) model.Cmd {
 	return model.Cmd{Argv: []string{"sh", "-c", script}, Dir: r.remote}
 }
 
-// fly applies files with what follows them.
+// fly applies files with the steps behind them.
 func (r *rig) fly(then Then, names ...string) flight {
 	r.Helper()
 	_, f, err := r.Conversation.apply(r.Context(), r.batch(names...), func(bool) Then { return then })
@@ -34,7 +34,7 @@ func (r *rig) fly(then Then, names ...string) flight {
 	return f
 }
 
-// TestFlight sends commands along with the files: each sees what the one before has done, and its output is its own.
+// TestFlight sends commands along with the files: each sees the effects of the one before, and its output is its own.
 func TestFlight(t *testing.T) {
 	r := newRig(t)
 	r.write("f", "new")
@@ -93,7 +93,7 @@ func TestFlightOfAFailedUpdate(t *testing.T) {
 	}
 }
 
-// TestFlightAfterAMisjudgedFile repeats what follows along with the whole file.
+// TestFlightAfterAMisjudgedFile sends the steps a second time, along with the whole file.
 func TestFlightAfterAMisjudgedFile(t *testing.T) {
 	r := newRig(t)
 	content := random(1, 100<<10)
@@ -132,17 +132,17 @@ func TestFlightIsCancelled(t *testing.T) {
 	}
 }
 
-// TestFlightIsResumed loses the connection while commands run: what has ended is not done once more, also by an update that fails and is
-// repeated; what was cut is done from its beginning.
+// TestFlightIsResumed loses the connection while commands run: a command that has ended is not run a second time, even by an update
+// that fails and is repeated; a command that was cut off is run again from its beginning.
 func TestFlightIsResumed(t *testing.T) {
 	c := aContainer("c1", "p1")
-	const toTheFiles = 4 // preamble, hello, what is there, and that the files are in place
+	const toTheFiles = 4 // preamble, hello, the content of the paths, and that the files are in place
 	said := func(text string) string { return "echo " + text + " >> said; echo " + text }
 	for _, tt := range []struct {
 		name    string
 		scripts []string
-		through int    // answers before they are lost; 0 for none that are lost
-		cut     string // what has been said when the connection ends
+		through int    // answers before they are lost; 0 if none are lost
+		cut     string // the commands' output when the connection ends
 		want    string
 		code    int
 	}{

@@ -88,7 +88,7 @@ func (f *fakePods) Exec(ctx context.Context, req k8s.ExecRequest) error {
 	return agent.Serve(in, out, os.Environ())
 }
 
-// lossy loses what is written after some writes, each of which is an answer.
+// lossy loses everything that is written after some writes, each of which is an answer.
 type lossy struct {
 	io.Writer
 	left int // of the only goroutine that writes

@@ -67,7 +67,7 @@ func TestKeepDoesNotWait(t *testing.T) {
 		if pod := <-f.began; pod != "p2" {
 			t.Errorf("an exec in %s", pod)
 		}
-		one.Syncs = []model.Sync{{LocalPath: "/a", RemotePath: "/b"}} // it was not gone, and begins after what was begun
+		one.Syncs = []model.Sync{{LocalPath: "/a", RemotePath: "/b"}} // it was not gone, and begins after the other one
 		p.Keep([]model.ContainerRef{one, aContainer("c2", "p2")})
 		synctest.Wait()
 		if f.most != 2 {

@@ -28,7 +28,7 @@ type duplex struct {
 	got   int
 	// closed means that the connection has ended.
 	closed atomic.Bool
-	gate   *atomic.Pointer[chan struct{}] // nil for none; what was read is passed on once the channel is closed
+	gate   *atomic.Pointer[chan struct{}] // nil for none; bytes that were read are passed on once the channel is closed
 }
 
 func (d *duplex) Read(p []byte) (int, error) {

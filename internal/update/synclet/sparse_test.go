@@ -56,5 +56,5 @@ func TestSparse(t *testing.T) {
 	}
 }
 
-// bulkOfTests is what a bulk may hold where nothing is known of the container's memory.
+// bulkOfTests is the most bytes that a bulk may hold if the container's memory is not known.
 const bulkOfTests = 8 << 20

@@ -142,7 +142,7 @@ func foreign(in io.Reader, out io.Writer) error {
 	return err
 }
 
-// TestBareWays checks which ways are tried, in which order, if the image offers none, and what is reported about them.
+// TestBareWays checks which ways are tried, in which order, if the image offers none, and the reports about them.
 func TestBareWays(t *testing.T) {
 	serve := func(in io.Reader, out io.Writer) error { return agent.Serve(in, out, nil) }
 	own := []string{"main: sh -c", "main: tar -C", "main: tar -C"}

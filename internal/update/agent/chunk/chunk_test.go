@@ -130,7 +130,7 @@ func TestCodec(t *testing.T) {
 	}
 }
 
-// FuzzParse reads what a hostile container may send: a list that is taken describes a file of the announced size.
+// FuzzParse reads lists that a hostile container may send: a list that is accepted describes a file of the announced size.
 func FuzzParse(f *testing.F) {
 	f.Add(List{{100, 1}, {28, 2}}.Append(nil, 10), uint64(128))
 	f.Fuzz(func(t *testing.T, b []byte, size uint64) {

@@ -55,7 +55,7 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// FuzzApply applies what a foreign program may send: no panic, and nothing outside of the content.
+// FuzzApply applies edits that a foreign program may send: there is no panic, and no write outside of the content.
 func FuzzApply(f *testing.F) {
 	f.Add([]byte("hello, world"), Edits(nil, []byte("hello, world"), []byte("hallo, wurld")))
 	f.Add([]byte{}, []byte{0x80})

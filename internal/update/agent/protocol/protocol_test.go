@@ -223,7 +223,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// FuzzReader reads arbitrary bytes: no panic, and what is read can be written and read again.
+// FuzzReader reads arbitrary bytes: there is no panic, and the messages that it reads can be written and read again.
 func FuzzReader(f *testing.F) {
 	var stream bytes.Buffer
 	w := NewWriter(&stream)
