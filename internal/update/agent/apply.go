@@ -86,10 +86,10 @@ type applier struct {
 	out    *protocol.Applied
 }
 
-// removals returns the paths to remove before anything is put in place, and the paths to remove after it. Paths below a path come
-// before it. The paths of a bulk come later, except where something is put at, above or below them: ext4 looks for an inode for
-// each new file among the recently freed ones, and skips them one by one, so that after the removal of 20,000 files, writing as
-// many would take three times as long.
+// removals returns the paths to remove before anything is put in place, and the paths to remove after that; in both lists, the
+// paths below a path come before it. Only a bulk has later ones: paths at, above and below which nothing is put. ext4 looks for an
+// inode for each new file among the recently freed ones, and skips them one by one, so that after the removal of 20,000 files,
+// writing as many would take three times as long.
 func (u *update) removals() (first, later []string) {
 	slices.SortFunc(u.deletes, func(a, b string) int { return strings.Compare(b, a) })
 	if !u.bulk {
@@ -377,8 +377,8 @@ type folder struct {
 	owner *protocol.Owner
 	// filling means that the last file there was new.
 	filling bool
-	// mode is a mode that files have from their creation on, unless zero: neither the umask nor the folder's access list removes
-	// any of its bits.
+	// mode is a mode with which a file was created and found unchanged: neither the umask nor the folder's access list removes any
+	// of its bits. Zero is none.
 	mode fs.FileMode
 }
 

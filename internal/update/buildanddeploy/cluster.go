@@ -155,7 +155,7 @@ func (c *Cluster) uid(ctx context.Context) (string, error) {
 	}
 }
 
-// startTime is the time after its first answer within which a cluster has its first namespaces.
+// startTime is the longest time for which a cluster may be without its first namespaces after its first answer.
 const startTime = 30 * time.Second
 
 func (c *Cluster) firstNamespace(ctx context.Context) (uid string, err error) {

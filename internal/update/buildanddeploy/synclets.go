@@ -102,8 +102,8 @@ func (s *Synclets) uses(ctx context.Context, req Request, images map[string]mode
 	return uses, must, beside, nil
 }
 
-// Foreseen returns the result of Injection, and delivers nothing. An image that is not built yet is judged by the last one of its
-// name, if there is one.
+// Foreseen returns the same as Injection would, and delivers nothing. An image that is not built yet is judged by the last one of
+// its name, if there is one.
 func (s *Synclets) Foreseen(ctx context.Context, req Request, images map[string]model.ImageResult) (*deploy.SyncletInjection, error) {
 	if !req.Manifest.IsK8s() || req.Manifest.K8s.CustomDeploy != nil {
 		return nil, nil

@@ -309,7 +309,7 @@ func above(name string) iter.Seq[string] {
 }
 
 // entryChunks returns the chunks that the synclet reports for a file, or nil. The report need not be true: if it is not, the file
-// that is made with it has another sum than announced.
+// that is made with it does not have the announced sum.
 func entryChunks(e *protocol.Entry) *chunks {
 	if e.Kind != protocol.KindFile || len(e.Chunks) == 0 {
 		return nil

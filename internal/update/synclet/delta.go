@@ -182,8 +182,8 @@ func (k *likeness) patches(parts []part) (out []part, err error) {
 	return out, nil
 }
 
-// ends returns the number of bytes at the beginning of a part that are similar to the old file from the offset from on, and the
-// number of bytes at its end that are similar to the old file up to the offset to.
+// ends returns the number of bytes at the beginning of a part that are similar to the old file behind the offset from, and the
+// number of bytes at its end that are similar to the old file before the offset to.
 func (k *likeness) ends(p part, from, to uint64) (front, back uint64, err error) {
 	for front < p.size && from+front < k.size {
 		n := min(p.size-front, k.size-from-front, protocol.MaxData)
@@ -210,11 +210,12 @@ func (k *likeness) ends(p part, from, to uint64) (front, back uint64, err error)
 	return front, back, nil
 }
 
-// ended reports whether a range of which reach bytes of n are similar ends there. If only its last few bytes differ, it may go on
-// after them.
+// ended reports whether similarity ends within a block of n bytes of which reach bytes are similar. If only the last few bytes
+// differ, it may continue in the next block.
 func ended(reach, n uint64) bool { return reach == 0 || n-reach > patch.Stop }
 
-// read reads n bytes of the content from at on, and of the old file from from on. The results are valid until the next call.
+// read reads n bytes of the content at the offset at, and of the old file at the offset from. The results are valid until the next
+// call.
 func (k *likeness) read(at, from, n uint64) (content, old []byte, err error) {
 	if k.contentBuf == nil {
 		k.contentBuf, k.oldBuf = make([]byte, protocol.MaxData), make([]byte, protocol.MaxData)

@@ -18,7 +18,7 @@ import (
 //
 //	begin    send the files with the commands and the restart behind them; wait until the files are in place
 //	answer   once for each step: wait for its answer; if the conversation breaks off, call begin again
-//	land     make both sides forget the flight, if all answers have arrived (see below)
+//	land     make both sides forget the flight, if all answers have arrived
 //
 // The commands and the restart behind the files are the steps of a flight, which has a random key. The synclet notes each step of a
 // flight that it has finished (package agent, journal.go; the supervisor notes restarts). A step that is sent again over the next

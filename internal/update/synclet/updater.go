@@ -57,7 +57,7 @@ func (p *Pool) toRestart(s *Conversation, plan liveupdate.Plan, changed bool) bo
 
 // persist calls do with the conversation. If do fails with the error again, persist calls it once more with the next conversation:
 // again is ErrClosed for actions that may be done twice, errUnsent for others. After the synclet was killed once, it tries only
-// once more. It does not use the conversation ended, unless that is nil.
+// once more. It does not use the conversation ended, which may be nil.
 func (p *Pool) persist(ctx context.Context, c model.ContainerRef, ended *Conversation, again error, do func(*Conversation) error) error {
 	s := ended
 	var err error
