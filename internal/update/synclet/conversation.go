@@ -37,6 +37,19 @@ const (
 	reportRate, reportBurst = 20, 100
 )
 
+// Who does what in a conversation. Open greets the synclet and starts two goroutines: read, which passes each message that arrives
+// to the function that expect has registered for its id, and watch (alive.go), which ends the conversation when its stream is
+// silent. Requests run on the goroutines of their callers:
+//
+//	expect registers a function and returns an id ──> send writes the request ──> await waits for the answer, the end, or ctx
+//
+// The functions run on the goroutine of read, which reads nothing meanwhile. At the end of the conversation it calls each of them
+// with nil.
+//
+// turn is held while an update is read and sent (update.go), wmu while frames are written, for an update from Begin to Commit. mu
+// guards the fields below it. The conversation ends when its stream does, when a message is wrong, when this side cuts it, or with
+// Close; in each case read closes the stream, sets err, and closes done.
+
 // Conversation is a conversation with the synclet in one container. Make it with Open and end it with Close.
 type Conversation struct {
 	stream *livingStream

@@ -21,6 +21,21 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
+// How conversations are kept. Keep names the containers that have to be ready. Each of them is an entry; workers runs a goroutine
+// for each entry (keep), which opens the container's conversation and opens it again when it has ended:
+//
+//	Starting ──open──> Ready ──the conversation ends──> Broken ──pause──> Starting
+//	   ├─a temporary error──────> Broken ──pause──> Starting
+//	   ├─forbidden──────────────> Failed ──rightPause──> Starting
+//	   └─impossible─────────────> Failed, until the container is gone
+//
+// An update asks for the conversation with Conversation, and may be the first to name a container. It waits until set closes the
+// entry's changed, and ends a pause of the entry's goroutine through hurry. When Keep no longer names a container, or names another
+// run of it, the entry's gone is closed; a new entry of the same container begins when the goroutine of the old one has ended.
+//
+// Pool.mu guards the pool's maps, and entry.mu the fields of an entry; Pool.mu is taken first. told is called with entry.mu held, and
+// by Keep with both held.
+
 // Status is the status of the synclet of one container.
 type Status struct {
 	Container model.ContainerRef
