@@ -31,7 +31,7 @@ const (
 // The supervisor is the container's first process. Its goroutines, and the channels between them:
 //
 //	signals ─────────────────────────┐
-//	watch: touches of the file ──────┤
+//	follow: touches of the file ─────┤
 //	wait: reaps children (exited) ───┼──> loop, on the goroutine of Supervise's caller
 //	serve: one for each client ──────┤
 //	       (restarts, clients.left) ─┘
