@@ -36,6 +36,7 @@ import (
 //	unchanged                          unchanged
 //	sendAs, with dry set               write: adopt or send
 //	replaceable                        replace, for immutable fields
+//	again, repeat                      again, restart: unchanged objects that are applied
 //
 // preview.leftover decides about objects that are no longer declared, as Collect and the deletion after it do; it shares
 // deleteRun.find with the deletion.

@@ -47,8 +47,8 @@ func (r Request) warnOfFiles(images map[string]model.ImageResult) {
 	}
 }
 
-// removeToRepeat requests the deletion of the objects that would do nothing if they were applied again, of those that were applied
-// before. The apply waits for the end of each if necessary.
+// removeToRepeat requests the deletion of objects that were applied before and would do nothing if they were applied again. The
+// apply waits for the end of each if necessary.
 func (c *Cluster) removeToRepeat(ctx context.Context, req Request, objects []*unstructured.Unstructured, before func(model.ObjectID) bool) error {
 	again := req.again()
 	if again == nil {

@@ -12,11 +12,14 @@ import (
 )
 
 // How an update runs. The BuildController makes one Request for each update (buildcontroller.Asked and request), and calls
-// Composite.BuildAndDeploy with it on a goroutine of its own. Composite passes the same request to one builder after the other; a
-// builder that needs other values, for example Image for Synclet, changes its own copy. They read these fields:
+// Composite.BuildAndDeploy with it on a goroutine of its own. Composite passes the request to one builder after the other, and adds
+// only the containers that the earlier ones have touched (Overlaid). A builder that needs other values, for example Image for
+// Synclet, changes its own copy. They read these fields:
 //
 //	Mode, Manifest, InPlaceOnly                    Composite, to choose the builders
-//	InPlace, Containers … Addition, Ignores        InPlace: the containers, and the files that they lack
+//	InPlace, Containers … Addition, Ignores,       InPlace: the containers, and the files that they lack
+//	  without Overlaid
+//	Force, Overlaid                                Cluster and Compose: which unchanged objects to apply (again.go)
 //	Force, Reuse, NoCache, Results, Dirty          Image and Compose: which images to build
 //	Cluster, Registry, Namespace … Restoring,      Image and Cluster: where images and objects go,
 //	  Declared … CollectLimit, Synclet             and which leftovers a deploy deletes
@@ -53,8 +56,8 @@ type Request struct {
 	// Others means that other running containers of the resource need nothing now, so that the next save can go to them
 	// whatever happens to these.
 	Others bool
-	// Overlaid are the containers that have files of updates in place, and not all of the newest ones: those of a pod that stays as it is have
-	// to be replaced, even if their image is as before.
+	// Overlaid are the containers that have files of updates in place, but not all of the newest ones. If a deploy leaves their pod
+	// as it is, they have to be replaced, even if their image is the same.
 	Overlaid []model.ContainerRef
 	// Waits means that the update waits for every container, however long it takes.
 	Waits bool

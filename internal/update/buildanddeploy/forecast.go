@@ -16,7 +16,7 @@ type Forecast struct {
 	Images map[string]model.ImageResult
 	// Synclet is the injection into the pods; nil is none.
 	Synclet *deploy.SyncletInjection
-	// Again is why unchanged objects are applied, as in deploy.Declared.
+	// Again returns the reason for which an unchanged object is applied, as in deploy.Declared.
 	Again func(*unstructured.Unstructured) (why string)
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 )
 
-// QuietAfter is how long nothing may come from a container that has something to do until the user is told.
+// QuietAfter is the silence after which the user is told that nothing comes from a container that has something to do.
 const QuietAfter = 3 * time.Second
 
 // attended carries out a step of an update, with the log for its output. It names a step that is silent for a while, once: neither
