@@ -139,7 +139,7 @@ type toggleHead struct {
 	disable, button string
 }
 
-var toggleHeads = state.EachResource("what is listed of switches", func(e *store.Entry[state.Resource]) toggleHead {
+var toggleHeads = state.EachResource("list of switches", func(e *store.Entry[state.Resource]) toggleHead {
 	is, stays := state.Staying(e)
 	h := toggleHead{stays: stays, off: !is.Enabled, disable: disableName(e.ID), button: toggleButtonName(e.ID)}
 	h.made = digest(0).number(uint64(e.Created.UnixNano())).word(e.ID)

@@ -87,7 +87,7 @@ type head struct {
 	made digest
 }
 
-var heads = state.EachUpdating("what is listed of resources", func(u state.Updating) head {
+var heads = state.EachUpdating("list of resources", func(u state.Updating) head {
 	return head{u.ID, u.Value.Manifest.IsLocal(), digest(0).same(&u.Meta).same(&u.Updates.Meta)}
 })
 

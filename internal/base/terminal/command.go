@@ -42,7 +42,7 @@ func (r Request) encode() ([]byte, error) {
 		b = append(b, s...)
 	}
 	if len(b) > maxContent {
-		return nil, problem.New(fmt.Sprintf("what the command %s would be told about the selection is too long", words.Clip(r.Name, longest)), "select less, or a shorter line")
+		return nil, problem.New(fmt.Sprintf("the selection is too long for the command %s", words.Clip(r.Name, longest)), "select less, or a shorter line")
 	}
 	back, err := (Frame{Command, b}).Request()
 	if err == nil && (back.Name != r.Name || len(back.Env) != len(r.Env)) {

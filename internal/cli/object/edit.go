@@ -28,7 +28,7 @@ func newEdit(g *command.Global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "edit KIND NAME…",
 		Short: "Edit objects of the running session",
-		Long: `Opens each object in an editor, and writes the changes when the editor exits. The editor is that of TILT_EDITOR,
+		Long: `Opens each object in an editor, and writes the changes when the editor exits. The editor is set by TILT_EDITOR,
 KUBE_EDITOR, VISUAL or EDITOR, or else vi. A change that the session refuses is opened again, with the reason.`,
 		Example: "  hone edit cmd lint\n  TILT_EDITOR='code --wait' hone edit configmap/web-disable",
 		RunE: func(cmd *cobra.Command, args []string) error {

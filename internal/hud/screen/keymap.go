@@ -90,7 +90,7 @@ func remap(all []verb, s settings.Settings) (verbs []verb, wrong []error) {
 			}
 			for _, k := range v.keys {
 				if slices.Contains(o.keys, k) {
-					refuse(place, fmt.Sprintf("the key %s of %s is that of %s already", k, v.name, o.name), "choose another key, or give "+o.name+" another one under keys")
+					refuse(place, fmt.Sprintf("the key %s of %s belongs to %s already", k, v.name, o.name), "choose another key, or give "+o.name+" another one under keys")
 				}
 			}
 		}

@@ -350,7 +350,7 @@ func (u *ui) noLines() error {
 	case !p.terms.Empty():
 		return problem.New("no line of this log passes the filter", u.keyOf("back", "clears it"))
 	case p.level > 0:
-		return problem.New("no line of this log is that severe", u.keyOf("level", "changes the level"))
+		return problem.New("no line of this log has this level", u.keyOf("level", "changes the level"))
 	case p.source != allSources:
 		return problem.New("this log has no lines from there", u.keyOf("log-all", "shows the whole log"))
 	}
@@ -406,7 +406,7 @@ func (u *ui) noCard() error {
 func (u *ui) noRun() error {
 	if c := u.card(); c != nil {
 		if _, ok := runOf(c.Span); !ok {
-			return problem.New("this failure is not that of a container", "")
+			return problem.New("this failure did not happen in a container", "")
 		}
 		return nil
 	}

@@ -120,7 +120,7 @@ func (u *ui) toggleEnabled() {
 	case len(deployed) == 0:
 		turn(false, on)
 	default:
-		u.confirm(fmt.Sprintf("disable %s? What runs of it is stopped and deleted", listed(on)), func() { turn(false, on) })
+		u.confirm(fmt.Sprintf("disable %s? Its processes are stopped, and its objects deleted", listed(on)), func() { turn(false, on) })
 	}
 }
 
@@ -230,7 +230,7 @@ func (u *ui) confirmEach(verb, question, done string) {
 
 // restartPods asks first: the contents of the containers are lost.
 func (u *ui) restartPods() {
-	u.confirmEach("restart-pods", "restart what runs of %s? What its containers hold is lost", " will be restarted")
+	u.confirmEach("restart-pods", "restart the pods of %s? Changes inside their containers are lost", " will be restarted")
 }
 
 // adopt lets resources take over objects of others.

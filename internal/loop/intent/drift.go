@@ -36,7 +36,7 @@ func Accept(v store.View, names []string) (a state.DriftAccepted, err error) {
 	a.Fields = map[model.ManifestName][]state.AcceptedFields{}
 	for i, d := range all {
 		if len(d.Accept) > 0 {
-			return state.DriftAccepted{}, &Refusal{Impossible, problem.New("what others have changed of "+names[i]+" is being accepted already", "")}
+			return state.DriftAccepted{}, &Refusal{Impossible, problem.New("the changes of others to "+names[i]+" are being accepted already", "")}
 		}
 		var fields []state.AcceptedFields
 		var others []string
@@ -76,7 +76,7 @@ func drifted(v store.View, names []string) ([]state.Drift, error) {
 		case !r.Manifest.IsK8s():
 			return nil, &Refusal{Impossible, problem.New(n+" declares no objects in a cluster", "")}
 		case !ok:
-			return nil, &Refusal{Impossible, problem.New("nothing of "+n+" differs in the cluster from what was applied last", "")}
+			return nil, &Refusal{Impossible, problem.New("the objects of "+n+" in the cluster are as they were applied last", "")}
 		}
 		out = append(out, e.Value)
 	}

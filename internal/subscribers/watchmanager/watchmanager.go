@@ -224,7 +224,7 @@ var inPlace = state.EachResource("targets that are updated in place", func(e *st
 })
 
 // watched are the paths to watch for each resource that is switched on.
-var watched = state.EachOrdered("what is watched for resources", func(e *store.Entry[state.Resource]) (specs []watch.Spec) {
+var watched = state.EachOrdered("watched paths", func(e *store.Entry[state.Resource]) (specs []watch.Spec) {
 	if e.Phase == store.TearingDown {
 		return nil
 	}

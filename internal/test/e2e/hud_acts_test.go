@@ -91,11 +91,11 @@ func TestHUDActs(t *testing.T) {
 	term.shows(`replace its pods instead`)
 	pod = current(t, s, "web").Name
 	term.keys("R")
-	term.shows(`restart what runs of web\?`)
+	term.shows(`restart the pods of web\?`)
 	term.keys("n")
-	term.hides("restart what runs of web?")
+	term.hides("restart the pods of web?")
 	term.keys("R")
-	term.shows(`restart what runs of web\?`)
+	term.shows(`restart the pods of web\?`)
 	term.keys("y")
 	s.becomes("web", "in another pod", func(r api.Resource) bool { return ready(r) && len(r.Pods) == 1 && r.Pods[0].Name != pod })
 

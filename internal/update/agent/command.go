@@ -101,7 +101,7 @@ func (s *server) run(m *protocol.Run, step protocol.Step, ok bool) {
 }
 
 var (
-	errSkipped = errors.New("what it was to come after has failed")
+	errSkipped = errors.New("the step before it has failed")
 	errKilled  = errors.New("it was ended before it began")
 )
 

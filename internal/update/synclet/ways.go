@@ -191,7 +191,7 @@ func (p *Pool) attemptIn(ctx context.Context, c model.ContainerRef, container st
 	}
 	if build := s.Hello().Program; build != program.Build() {
 		_ = s.Close()
-		return nil, fmt.Errorf("%w: it is of build %s, not %s", errForeign, build, program.Build())
+		return nil, fmt.Errorf("%w: it has build %s, not %s", errForeign, build, program.Build())
 	}
 	s.copies = p.copies
 	return s, nil

@@ -362,7 +362,7 @@ func conflicts(k *kind, was, is projection.Object) error {
 	case is.GetName() != was.GetName():
 		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", is.GetName(), was.GetName()))
 	case is.GetUID() != "" && is.GetUID() != was.GetUID():
-		return apierrors.NewConflict(k.resource(), was.GetName(), fmt.Errorf("the UID in the request is %s, that of the object is %s", is.GetUID(), was.GetUID()))
+		return apierrors.NewConflict(k.resource(), was.GetName(), fmt.Errorf("the UID in the request is %s, but the object has %s", is.GetUID(), was.GetUID()))
 	case is.GetResourceVersion() != "" && is.GetResourceVersion() != was.GetResourceVersion():
 		return apierrors.NewConflict(k.resource(), was.GetName(), fmt.Errorf("the object has been modified; please apply your changes to the latest version and try again"))
 	}

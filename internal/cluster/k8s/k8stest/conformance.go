@@ -73,7 +73,7 @@ func testDetect(t *testing.T, f Fixture) {
 		t.Errorf("Detect leaves fields empty: %+v", got)
 	}
 	if c := f.Client.Cluster(); c.Context != got.Context || c.Server != got.Server || c.Version != "" {
-		t.Errorf("Cluster() = %+v, want only what the kubeconfig tells of %+v", c, got)
+		t.Errorf("Cluster() = %+v, want only the facts of the kubeconfig in %+v", c, got)
 	}
 	if err := f.Client.Healthy(t.Context()); err != nil {
 		t.Errorf("Healthy: %v", err)

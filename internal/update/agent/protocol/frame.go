@@ -26,7 +26,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 var (
 	ErrChecksum = errors.New("the checksum of a frame is wrong")
 	ErrTooLong  = errors.New("a frame is too long")
-	ErrVersion  = errors.New("a frame is of another version of the protocol")
+	ErrVersion  = errors.New("a frame has another version of the protocol")
 )
 
 // Writer writes frames. It is for use by one goroutine at a time.

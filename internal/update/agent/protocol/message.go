@@ -223,7 +223,7 @@ type Output struct {
 }
 
 // Exited ends the answer to Run. Code is 126 or 127 with Text if the command could not be started, 128 plus the signal's number if
-// a signal ended it, and ExitSkipped if the request that it was to come after has failed. A Text with the code 0 is a note for the
+// a signal ended it, and ExitSkipped if the request before it has failed. A Text with the code 0 is a note for the
 // user.
 type Exited struct {
 	ID   uint64

@@ -17,6 +17,6 @@ const (
 	RestartSkipped = 5
 )
 
-// ExitSkipped is the code of a command that was not started, since the request which it was to come after has failed. No command
+// ExitSkipped is the code of a command that was not started, since the request before it has failed. No command
 // ends with it.
 const ExitSkipped = 1000

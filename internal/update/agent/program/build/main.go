@@ -25,7 +25,7 @@ const (
 )
 
 func main() {
-	check := flag.Bool("check", false, "report whether the programs are those of the sources, and build nothing")
+	check := flag.Bool("check", false, "report whether the programs are up to date, and build nothing")
 	flag.Parse()
 	if err := run(*check); err != nil {
 		fmt.Fprintln(os.Stderr, "build the synclet:", err)
