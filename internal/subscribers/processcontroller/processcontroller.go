@@ -2,8 +2,8 @@
 //
 // # Concurrency
 //
-// Run owns one goroutine per server, so that a server that takes long to stop does not delay the others. It owns the
-// server's process and the goroutine of its prober. All of them have ended when Run returns.
+// Run owns one goroutine per server, so that a server that takes long to stop does not delay the others. All of them have ended when
+// Run returns, with what runner.Run owns.
 package processcontroller
 
 import (
@@ -63,7 +63,7 @@ type wish struct {
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	same := func(a, b *instance) bool { return a == b }
-	servers := workers.NewSet(ctx, same, func(ctx context.Context, _ model.ManifestName, i *instance) { i.run(ctx, s.grace) })
+	servers := workers.NewSet(ctx, same, func(ctx context.Context, _ model.ManifestName, i *instance) { i.run(ctx) })
 	defer servers.Stop()
 	tell := func(p state.Process) { rt.Dispatch(state.ProcessChanged{Process: p}) }
 	wanted := map[model.ManifestName]*instance{}
@@ -83,7 +83,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			if i == nil || i.wish.build != w.build || i.wish.restart != w.restart {
 				i = s.newInstance(resource, w, tell)
 			}
-			i.probing.change(w.probe)
+			i.server.Probe(w.probe)
 			wanted[resource], there[resource] = i, true
 		}
 		servers.Want(wanted)
