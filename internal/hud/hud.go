@@ -113,7 +113,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Doc:    "Shows resources and logs in the terminal and takes the user's keys.",
 		Inputs: view.Tables(),
 		Outputs: store.Shares(state.ResourcesTriggered{}, state.ResourcesSwitched{}, state.TriggerModeChosen{}, state.ButtonClicked{},
-			state.TiltfileArgsSet{}, state.ResourcesRestarted{}, state.SessionPaused{}, state.SessionResumed{}, state.ForwardsChosen{}, state.BrakeReleased{},
+			state.TiltfileArgsSet{}, state.ResourcesRestarted{}, state.SessionPaused{}, state.SessionResumed{}, state.ForwardsChosen{}, state.PruneAllowed{},
 			state.ResourcesRestored{}, state.DriftAccepted{}, state.ChangesConfirmed{}),
 		Externals: []string{"terminal"},
 		Stage:     store.StageView,

@@ -131,7 +131,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Doc:    "Serves the session's API: every table, objects for scripts, logs, triggers and clicks.",
 		Inputs: store.WithReleases(store.ReadsAll(state.Schema)),
 		Outputs: store.Shares(append(projection.Actions(), state.ResourcesTriggered{}, state.ResourcesRestarted{}, state.SessionPaused{}, state.SessionResumed{}, state.ChangesConfirmed{},
-			state.ResourcesRestored{}, state.DriftAccepted{}, state.BrakeReleased{}, state.ForwardsChosen{}, state.ObjectsTakenDown{}, state.TurnTaken{}, state.TurnEnded{})...),
+			state.ResourcesRestored{}, state.DriftAccepted{}, state.PruneAllowed{}, state.ForwardsChosen{}, state.ObjectsTakenDown{}, state.TurnTaken{}, state.TurnEnded{})...),
 		Calls: []store.Call{
 			{To: "Terminals", Doc: "It passes on the connection of a terminal that attaches."},
 			{To: "WatchManager", Doc: "For clients that wait, it asks that all changes of files made so far be known."},

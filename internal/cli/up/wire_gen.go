@@ -75,7 +75,7 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 		cleanup()
 		return sessionParts{}, nil, err
 	}
-	door := provideDoor(upListeners)
+	login := providePageLogin(upListeners)
 	storeStore := provideStore(logger)
 	readObject := provideObject(client)
 	readPrevious := providePrevious(client)
@@ -90,7 +90,7 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 		cleanup()
 		return sessionParts{}, nil, err
 	}
-	downs := provideDowns(o, project, upCommandEnv)
+	downCommands := provideDownCommands(o, project, upCommandEnv)
 	builder := provideImages(dockerClient)
 	pool, cleanup7, err := provideSynclets(client, dockerClient)
 	if err != nil {
@@ -102,14 +102,14 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 		cleanup()
 		return sessionParts{}, nil, err
 	}
-	surroundings := provideSurroundings(dockerClient)
-	synclets := provideInjection(client, dockerClient, pool, surroundings)
-	image := provideImage(client, dockerClient, builder, cluster, synclets, surroundings)
-	hudMakePlan := providePlan(o, kubeconfig, cluster, downs, image, upCommandEnv, claim)
-	terminals := provideTerminals(claim, door, store, storeStore, readObject, readPrevious, hudMakePlan)
-	subscriber := provideServer(o, kubeconfig, upCommandEnv, upListeners, door, stop, terminals, store, logger, hudMakePlan)
-	buildAndDeployer := provideBuilder(client, dockerClient, builder, image, cluster, downs, pool)
-	upSessionParts := provideParts(o, kubeconfig, client, dockerClient, store, logger, subscriber, terminals, claim, session, upListeners, storeStore, cluster, downs, buildAndDeployer, pool, upCommandEnv, readObject, readPrevious, hudMakePlan, door)
+	environment := provideEnvironment(dockerClient)
+	synclets := provideInjection(client, dockerClient, pool, environment)
+	image := provideImage(client, dockerClient, builder, cluster, synclets, environment)
+	hudMakePlan := providePlan(o, kubeconfig, cluster, downCommands, image, upCommandEnv, claim)
+	terminals := provideTerminals(claim, login, store, storeStore, readObject, readPrevious, hudMakePlan)
+	subscriber := provideServer(o, kubeconfig, upCommandEnv, upListeners, login, stop, terminals, store, logger, hudMakePlan)
+	buildAndDeployer := provideBuilder(client, dockerClient, builder, image, cluster, downCommands, pool)
+	upSessionParts := provideParts(o, kubeconfig, client, dockerClient, store, logger, subscriber, terminals, claim, session, upListeners, storeStore, cluster, downCommands, buildAndDeployer, pool, upCommandEnv, readObject, readPrevious, hudMakePlan, login)
 	return upSessionParts, func() {
 		cleanup7()
 		cleanup6()

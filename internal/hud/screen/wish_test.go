@@ -63,7 +63,7 @@ func TestRequests(t *testing.T) {
 		{"adopt", "/api<Enter>Yy", []store.Action{state.ResourcesTriggered{Names: listOf("api"), Adopt: true}}, []string{"api takes over what it declares"}},
 		{"adopt without objects", "/docs<Enter>Y", nil, []string{"docs declares no objects in a cluster"}},
 		{"prune asks", "X", nil, []string{"delete all objects that the Tiltfile no longer declares?", "y yes"}},
-		{"prune", "Xy", []store.Action{state.BrakeReleased{}}, []string{"what is no longer declared will be deleted"}},
+		{"prune", "Xy", []store.Action{state.PruneAllowed{}}, []string{"what is no longer declared will be deleted"}},
 		{"pause", "Z", []store.Action{state.SessionPaused{}}, []string{"paused: changes wait"}},
 		{"add a port forward", "/api<Enter>padd<Enter>9000:80<Enter>", []store.Action{state.ForwardsChosen{Resource: "api", Added: []model.PortForward{{LocalPort: 9000, ContainerPort: 80}}}},
 			[]string{"port 9000 will be forwarded to api"}},

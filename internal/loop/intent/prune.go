@@ -8,7 +8,7 @@ import (
 
 // Prune deletes all objects that the Tiltfile no longer declares, however many there are. It is refused while the Tiltfile has an
 // error, or the cluster does not answer.
-func Prune(v store.View) (a state.BrakeReleased, err error) {
+func Prune(v store.View) (a state.PruneAllowed, err error) {
 	switch {
 	case state.TheSession(v).Command == state.CommandCI:
 		return a, &Refusal{Impossible, problem.New("hone ci deletes only what its flags allow", "call it with --prune=all")}

@@ -39,8 +39,8 @@ type Session struct {
 	Collection Collection
 	// PausedAt is the time at which the user paused the session: no update begins on its own. It is zero otherwise.
 	PausedAt time.Time
-	// Brake keeps the session from deleting much at once.
-	Brake Brake
+	// PruneGuard keeps the session from deleting much at once.
+	PruneGuard PruneGuard
 	// Shown is set if the user has looked at a plan of all that the session does.
 	Shown bool
 	// Confirmation keeps it from changing anything that the user has not looked at.

@@ -66,8 +66,8 @@ func Notices(v store.View) []Notice {
 	if p, paused := buildcontrol.PausedOf(v); paused {
 		add(AboutPause, false, pauseText(p), p.Since)
 	}
-	if s.Brake.Why != "" {
-		add(AboutPrune, false, s.Brake.Why, time.Time{})
+	if s.PruneGuard.Why != "" {
+		add(AboutPrune, false, s.PruneGuard.Why, time.Time{})
 	}
 	if waits := intent.UnconfirmedText(v); waits != "" {
 		add(AboutConfirm, false, waits, time.Time{})

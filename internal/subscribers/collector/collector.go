@@ -9,7 +9,7 @@
 //	api                          the objects of a resource that leaves, with its entry, or of a resource of an earlier session
 //	left of api                  objects that a deploy of a declared resource has left behind (finish)
 //	made by api                  the down command of a local resource of an earlier session (sweepLocal)
-//	what is no longer declared   everything that the brake kept, when the user releases it (release)
+//	what is no longer declared   everything that the prune guard kept, when the user releases it (release)
 //
 // The empty key, "made by " and "left of " alone stand for reading the records. They never run as a deletion, and only wait for
 // their next try.
@@ -19,7 +19,7 @@
 // Run's goroutine owns all fields of run. In each round it takes the end of a deletion, if there is one (ended), and starts the
 // deletions that are due by the newest snapshot (collectWhatLeft):
 //
-//	keep        asks which objects the brake keeps, when that may have changed (unsure)
+//	keep        asks which objects the prune guard keeps, when that may have changed (unsure)
 //	sweepAlone  leftovers of earlier sessions, until swept is set; sweepLocal, until sweptLocal is set
 //	hold        holds leaving resources back until the user agrees, in a session that asks
 //	collectAll  leaving resources that all other subscribers have released, dependents first
@@ -110,7 +110,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Doc:  "Deletes the objects and containers of resources that the Tiltfile no longer declares or that are switched off, once all other subscribers have released them, and runs the down commands of local resources that it no longer declares.",
 		Inputs: append(store.WithReleases(store.Holds(state.Resources)),
 			store.Reads(state.Tiltfiles, state.Clusters, state.Updates, state.Sessions)...),
-		Outputs:   append(store.Emits(state.CollectionReported{}, state.BrakeChanged{}, state.LeavingHeld{}), store.Shares(state.ObjectsLost{})...),
+		Outputs:   append(store.Emits(state.CollectionReported{}, state.PruneGuardChanged{}, state.LeavingHeld{}), store.Shares(state.ObjectsLost{})...),
 		Externals: []string{"kubernetes", "docker", "filesystem"},
 		Feedback:  "it checks what a deploy has left behind once the deploy has ended, and reports losses only for deletions",
 		Stage:     store.StageController,
@@ -158,12 +158,12 @@ type run struct {
 	// sweptLocal is the same for the down commands of earlier sessions.
 	sweptLocal bool
 	// unsure is set when kept may have changed: the objects that stay although they are no longer declared. told is the last
-	// message about them. asked counts the user's releases of the brake that were carried out.
-	unsure     bool
-	kept       buildanddeploy.Kept
-	told       string
-	toldBraked string
-	asked      int
+	// message about them. asked counts the user's releases of the prune guard that were carried out.
+	unsure      bool
+	kept        buildanddeploy.Kept
+	told        string
+	toldGuarded string
+	asked       int
 	// held are the leaving resources whose deletion waits for the user's agreement, by entry, with the time of the user's last
 	// agreement before they left. toldHeld are the names that were reported last.
 	held     map[string]time.Time
@@ -222,7 +222,7 @@ func (r *run) collectWhatLeft(v store.View) {
 	if now := state.Tiltfiles.In(v).Ref(state.Only); now != r.tiltfile {
 		r.tiltfile, r.sweptLocal, r.unsure = now, false, true
 		all := now.Value.Result.Enabled == nil
-		r.swept = r.swept && r.kept.Why == "" && r.all == all // the brake may hold no longer
+		r.swept = r.swept && r.kept.Why == "" && r.all == all // the prune guard may hold no longer
 		r.all = all
 	}
 	r.keep(v)
@@ -302,13 +302,13 @@ func (r *run) keep(v store.View) {
 		return // each deletion decides for itself
 	}
 	r.kept = kept
-	braked := ""
-	if kept.Braked {
-		braked = kept.Why
+	guarded := ""
+	if kept.Guarded {
+		guarded = kept.Why
 	}
-	if braked != r.toldBraked {
-		r.toldBraked = braked
-		r.rt.Dispatch(state.BrakeChanged{Why: braked})
+	if guarded != r.toldGuarded {
+		r.toldGuarded = guarded
+		r.rt.Dispatch(state.PruneGuardChanged{Why: guarded})
 	}
 	var names []string
 	for _, name := range kept.Resources {
@@ -329,12 +329,12 @@ func (r *run) stays(v store.View, was state.Resource) bool {
 	return was.Next == nil && (!state.Chosen(v)(was.Manifest.Name) || was.Manifest.IsK8s() && r.kept.Why != "")
 }
 
-// release deletes the objects that the brake keeps when the user has asked for it.
+// release deletes the objects that the prune guard keeps when the user has asked for it.
 func (r *run) release(v store.View) {
 	if r.cluster == nil || !state.TheTiltfile(v).Good || !state.TheCluster(v).Connected {
 		return
 	}
-	if now := state.TheSession(v).Brake.Released; now != r.asked && !r.deletions.runs(pruning) {
+	if now := state.TheSession(v).PruneGuard.Released; now != r.asked && !r.deletions.runs(pruning) {
 		r.asked = now
 		declared, chosen := state.Declarations(v), state.Chosen(v)
 		r.deletions.start(pruning, "", func(ctx, _ context.Context) error {

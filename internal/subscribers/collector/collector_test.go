@@ -38,10 +38,10 @@ type cluster struct {
 	// bereft are resources whose objects every removal takes along.
 	bereft []model.ManifestName
 	stuck  map[model.ManifestName]chan struct{}
-	// braked is the reason why nothing is deleted, kept are the resources that stay, and asked counts the decisions.
-	braked string
-	kept   []model.ManifestName
-	asked  int
+	// guarded is the reason why nothing is deleted, kept are the resources that stay, and asked counts the decisions.
+	guarded string
+	kept    []model.ManifestName
+	asked   int
 	// leaving are resources whose deploys have left something behind.
 	leaving []model.ManifestName
 }
@@ -87,8 +87,8 @@ func (c *cluster) Kept(context.Context, func() []model.Manifest, func(model.Mani
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asked++
-	k := buildanddeploy.Kept{Why: c.braked, Braked: c.braked != ""}
-	if k.Braked {
+	k := buildanddeploy.Kept{Why: c.guarded, Guarded: c.guarded != ""}
+	if k.Guarded {
 		k.Resources = c.kept
 	}
 	return k, nil
@@ -99,15 +99,15 @@ func (c *cluster) Prune(_ context.Context, declared []model.Manifest, chosen fun
 	defer c.mu.Unlock()
 	c.removed = append(c.removed, fmt.Sprintf("all but %d", len(declared)))
 	if c.err == nil && chosen("any") {
-		c.braked = ""
+		c.guarded = ""
 	}
 	return c.err
 }
 
-func (c *cluster) brake(why string) {
+func (c *cluster) guard(why string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.braked = why
+	c.guarded = why
 }
 
 func (c *cluster) Ledger(context.Context) (*deploy.Ledger, error) {
@@ -726,35 +726,35 @@ func TestAChoiceLeavesOthersAlone(t *testing.T) {
 	})
 }
 
-// TestBrakeWaitsForTheUser says while the brake holds, looks again with each Tiltfile, and deletes when the user asks for it, once.
-func TestBrakeWaitsForTheUser(t *testing.T) {
+// TestPruneGuardWaitsForTheUser says while the prune guard holds, looks again with each Tiltfile, and deletes when the user asks for it, once.
+func TestPruneGuardWaitsForTheUser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t)
 		says := func(what, want string) {
 			t.Helper()
 			synctest.Wait()
-			if got := state.TheSession(f.View()).Brake.Why; got != want {
+			if got := state.TheSession(f.View()).PruneGuard.Why; got != want {
 				t.Errorf("%s: it says %q, want %q", what, got, want)
 			}
 		}
 		f.Then(connected(), statetest.Loaded(statetest.K8s("a")))
 		says("nothing is kept", "")
-		f.cluster.brake("6 of 8")
+		f.cluster.guard("6 of 8")
 		f.Then(statetest.Loaded())
 		f.Release("a", "Other")
 		says("much is kept", "6 of 8")
 		f.check("the resource is let go", "", "")
-		f.cluster.brake("7 of 8")
+		f.cluster.guard("7 of 8")
 		f.Then(statetest.Loaded())
 		says("the next Tiltfile", "7 of 8")
 		f.cluster.fail(errors.New("timeout"))
-		f.Then(state.BrakeReleased{})
+		f.Then(state.PruneAllowed{})
 		f.check("it is asked for", "all but 0", "")
 		says("it has failed", "7 of 8")
 		time.Sleep(time.Hour)
 		f.check("only once", "all but 0", "")
 		f.cluster.fail(nil)
-		f.Then(state.BrakeReleased{})
+		f.Then(state.PruneAllowed{})
 		f.check("it is asked for again", "all but 0 all but 0", "")
 		says("nothing is kept any more", "")
 	})
@@ -771,7 +771,7 @@ func TestKeepsMuchAtOnce(t *testing.T) {
 		}
 		f.Then(connected(), statetest.Loaded(all...))
 		synctest.Wait()
-		f.cluster.brake("180 of 200 objects would be deleted")
+		f.cluster.guard("180 of 200 objects would be deleted")
 		f.cluster.mu.Lock()
 		before := f.cluster.asked
 		f.cluster.mu.Unlock()

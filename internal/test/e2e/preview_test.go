@@ -214,9 +214,9 @@ func TestGCBesideSession(t *testing.T) {
 	}
 }
 
-// TestBrake makes a pattern match no file: more than half of the objects would be deleted, within a resource and of resources that
+// TestPruneGuard makes a pattern match no file: more than half of the objects would be deleted, within a resource and of resources that
 // are gone, and they stay until the user allows the deletion (V8).
-func TestBrake(t *testing.T) {
+func TestPruneGuard(t *testing.T) {
 	t.Parallel()
 	var files strings.Builder
 	for i := range 5 {

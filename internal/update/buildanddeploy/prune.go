@@ -13,7 +13,7 @@ import (
 // Prune says which objects a session may delete that the Tiltfile no longer declares.
 type Prune int
 
-// PruneCarefully, the zero value, has a brake: it deletes nothing while that would be at least six objects and more than half of
+// PruneCarefully, the zero value, has a prune guard: it deletes nothing while that would be at least six objects and more than half of
 // all, declared or not. A pattern that matches no file, or an empty output of a command, then does no harm.
 const (
 	PruneCarefully Prune = iota
@@ -21,8 +21,8 @@ const (
 	PruneNothing
 )
 
-// brakeFrom is the number of objects about to be deleted from which on the brake works. Fewer are quickly deployed again.
-const brakeFrom = 6
+// guardFrom is the number of objects about to be deleted from which on the prune guard works. Fewer are quickly deployed again.
+const guardFrom = 6
 
 // keeps returns the reason why the objects that are no longer declared are kept; empty if they may be deleted. Only the objects of
 // the chosen resources count; nil chooses all.
@@ -56,7 +56,7 @@ func (p Prune) keeps(ctx context.Context, c *Cluster, ledger *deploy.Ledger, dec
 			all += len(m.K8s.Objects)
 		}
 	}
-	if going < brakeFrom || 2*going <= all {
+	if going < guardFrom || 2*going <= all {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d objects would be deleted, which may be a mistake in the Tiltfile; hone gc shows and deletes them, --prune=all allows it", going, all)
@@ -64,10 +64,10 @@ func (p Prune) keeps(ctx context.Context, c *Cluster, ledger *deploy.Ledger, dec
 
 // Kept describes the objects that stay although they are no longer declared.
 type Kept struct {
-	// Why is the reason why objects that are no longer declared stay; empty if they are deleted. Braked is set if the reason is the
-	// brake, and not a flag.
-	Why    string
-	Braked bool
+	// Why is the reason why objects that are no longer declared stay; empty if they are deleted. Guarded is set if the reason is the
+	// prune guard, and not a flag.
+	Why     string
+	Guarded bool
 	// Resources are the resources that are no longer declared and have something in the cluster, sorted.
 	Resources []model.ManifestName
 }
@@ -82,7 +82,7 @@ func (c *Cluster) Kept(ctx context.Context, declared func() []model.Manifest, ch
 	if k.Why == "" {
 		return k, nil
 	}
-	k.Braked = c.prune == PruneCarefully
+	k.Guarded = c.prune == PruneCarefully
 	known := map[model.ManifestName]bool{}
 	for _, m := range declared() {
 		known[m.Name] = m.IsK8s()

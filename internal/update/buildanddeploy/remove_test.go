@@ -14,7 +14,7 @@ import (
 )
 
 // TestRemoveOfWhatComesBack checks that a removal which gets its turn only after the resource has come back deletes nothing. It
-// would pass by the brake, too, which counts the objects that are declared now.
+// would pass by the prune guard, too, which counts the objects that are declared now.
 func TestRemoveOfWhatComesBack(t *testing.T) {
 	app := model.ManifestName("app")
 	again := model.Manifest{Name: app, AutoInit: true, K8s: &model.K8sTarget{}} // it includes another object now
