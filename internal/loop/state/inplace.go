@@ -51,8 +51,8 @@ type Behind struct {
 	Since, Until time.Time
 }
 
-// StragglerEnded reports that the update of a container that was behind has ended.
-type StragglerEnded struct {
+// LaggingEnded reports that the update of a container that was behind has ended.
+type LaggingEnded struct {
 	Resource model.ManifestName
 	// Serial is the number of the build that it was part of.
 	Serial int
@@ -64,7 +64,7 @@ type StragglerEnded struct {
 }
 
 func init() {
-	store.On(Updates, func(d *store.Draft[Update], a StragglerEnded) {
+	store.On(Updates, func(d *store.Draft[Update], a LaggingEnded) {
 		d.Update(string(a.Resource), func(u Update) Update { return u.caughtUp(a, d.Now()) })
 	})
 	store.Follow(Updates, Pods, func(d *store.Draft[Update], was, is *store.Entry[Pod]) {
@@ -172,7 +172,7 @@ func (p InPlace) AnyBehind() bool {
 }
 
 // caughtUp records the end of an update that was behind.
-func (u Update) caughtUp(a StragglerEnded, now time.Time) Update {
+func (u Update) caughtUp(a LaggingEnded, now time.Time) Update {
 	id := a.Update.ID
 	behind := u.Containers[id].Behind
 	if behind == nil || behind.Serial != a.Serial {

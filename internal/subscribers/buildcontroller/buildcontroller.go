@@ -87,7 +87,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Name:   name,
 		Doc:    "Runs the updates that are due, in parallel up to the limit, and cancels those that were overtaken.",
 		Inputs: inputs,
-		Outputs: store.Emits(state.BuildStarted{}, state.BuildProgressed{}, state.BuildCompleted{}, state.StragglerEnded{},
+		Outputs: store.Emits(state.BuildStarted{}, state.BuildProgressed{}, state.BuildCompleted{}, state.LaggingEnded{},
 			state.HoldsChanged{}, state.RetryDue{}, state.RoundDue{}, state.StartOverdue{}),
 		Calls: []store.Call{
 			{To: "WatchManager", Doc: "Before it reads files, it waits until all changes made so far are known, which is an event and not a state."},
@@ -117,7 +117,7 @@ type build struct {
 	// done is closed when the build is over for the store; behind holds the updates that still run at that time. gone is closed
 	// when these have also ended.
 	done, gone chan struct{}
-	behind     []*buildanddeploy.Straggler
+	behind     []*buildanddeploy.LaggingContainer
 }
 
 // The life of a build, and the holder of its state:
@@ -131,7 +131,7 @@ type build struct {
 // (offer), asks buildcontrol.Decide for the plan, and starts the builds in it. replaced counts how often in a row a resource's
 // build was overtaken. holding are the reasons for which resources wait, as last reported to the store.
 //
-// The goroutine of a build runs the update, sets behind, dispatches the end, and closes done. Then it waits for the stragglers
+// The goroutine of a build runs the update, sets behind, dispatches the end, and closes done. Then it waits for the lagging containers
 // (follow), on one more goroutine each, dispatches the end of each, and closes gone. It reports to Run only through the store,
 // done, gone, ended, which wakes Run, and committed: once that is set, the update has begun to change things, and newer changes no
 // longer cancel it.
@@ -512,7 +512,7 @@ func stuck(req buildanddeploy.Request, r buildanddeploy.Result, err error, part 
 		return nil
 	}
 	behind := func(id string) bool {
-		return slices.ContainsFunc(r.Behind, func(s *buildanddeploy.Straggler) bool { return s.Container.ID == id })
+		return slices.ContainsFunc(r.Behind, func(s *buildanddeploy.LaggingContainer) bool { return s.Container.ID == id })
 	}
 	var ids []string
 	for _, c := range req.Containers {

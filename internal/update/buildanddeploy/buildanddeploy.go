@@ -150,7 +150,7 @@ type Result struct {
 	Containers []model.ContainerUpdate
 	// Behind are the updates of containers that take much longer than the others. They keep running, and the caller has
 	// to wait for each; they end when the context of the update does.
-	Behind []*Straggler
+	Behind []*LaggingContainer
 	// Touched are the ids of the containers in which files may have been changed, even if the update has failed.
 	Touched []string
 	// FellBack is the reason why a faster builder was not enough.

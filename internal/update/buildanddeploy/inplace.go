@@ -50,7 +50,7 @@ var _ BuildAndDeployer = (*InPlace)(nil)
 func (b *InPlace) Name() string { return b.name }
 
 // BuildAndDeploy implements BuildAndDeployer: it brings every container that lacks changes up to date, all at once. Containers that
-// take much longer than the others are left behind, see Straggler. A failing command of the user is reported after the other
+// take much longer than the others are left behind, see LaggingContainer. A failing command of the user is reported after the other
 // containers have been updated; if it failed in only some of the containers of an image, they need a new image.
 func (b *InPlace) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
 	switch {

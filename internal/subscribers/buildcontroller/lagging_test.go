@@ -148,7 +148,7 @@ func TestASlowContainerHoldsNobodyUp(t *testing.T) {
 	})
 }
 
-func TestStragglersEnd(t *testing.T) {
+func TestLaggingEnd(t *testing.T) {
 	user := &liveupdate.RunStepError{Cmd: model.Cmd{Argv: []string{"make"}}, Code: 2}
 	synctest.Test(t, func(t *testing.T) {
 		t.Log("the user's command fails in the slow one only: they get a new image")

@@ -30,26 +30,26 @@ import (
 //
 // outcome leaves a running part behind only if the others have succeeded, failed in a command of the user, or were blocked.
 // Otherwise another builder will try all containers: outcome then cancels the running parts and waits for them. The caller of
-// BuildAndDeploy calls Wait for each Straggler, from any goroutine. tally has a mutex of its own, since it compares the results of
+// BuildAndDeploy calls Wait for each LaggingContainer, from any goroutine. tally has a mutex of its own, since it compares the results of
 // these late parts, too.
 
 // patience is the time for which an update waits for the other containers once the first has the changes, or, if other running
 // containers need nothing, for any container: a save in the meantime must not wait for the slowest container.
 const patience = 100 * time.Millisecond
 
-// Straggler is the update of one container that is still running after the update of the resource is over.
-type Straggler struct {
+// LaggingContainer is the update of one container that is still running after the update of the resource is over.
+type LaggingContainer struct {
 	Container model.LackingContainer
 	*part
 	tally *tally
 }
 
 // Cancel makes the update end soon.
-func (s *Straggler) Cancel() { s.cancel() }
+func (s *LaggingContainer) Cancel() { s.cancel() }
 
 // Wait waits for the end of the update. The error is for liveupdate.Classify; a command whose result differs between the containers
 // of an image is a reason for a new image.
-func (s *Straggler) Wait() (model.ContainerUpdate, error) {
+func (s *LaggingContainer) Wait() (model.ContainerUpdate, error) {
 	<-s.done
 	return s.update, s.tally.add(s.Container.Ref, s.err)
 }
@@ -227,7 +227,7 @@ func (f *fanOut) outcome(ctx context.Context) (Result, error) {
 			if !slices.Contains(over, j) {
 				u := j.container.UpdateBy("")
 				u.Behind = true
-				result.Behind = append(result.Behind, &Straggler{Container: j.container, part: j, tally: f.tally})
+				result.Behind = append(result.Behind, &LaggingContainer{Container: j.container, part: j, tally: f.tally})
 				result.Containers = append(result.Containers, u)
 			}
 		}

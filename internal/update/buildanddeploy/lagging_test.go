@@ -34,8 +34,8 @@ func (s slow) Update(ctx context.Context, c model.ContainerRef, p liveupdate.Pla
 	return liveupdate.Report{Files: len(p.Copies), Applied: time.Now()}, s.fail[c.ID]
 }
 
-// TestStragglers checks which containers are left behind, when, and with which result.
-func TestStragglers(t *testing.T) {
+// TestLagging checks which containers are left behind, when, and with which result.
+func TestLagging(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "main.go")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -52,7 +52,7 @@ func TestStragglers(t *testing.T) {
 		after  time.Duration // how long the update takes
 		synced string
 		err    string
-		behind string // how the stragglers end
+		behind string // how the lagging containers end
 	}{
 		{name: "all quick", takes: map[string]time.Duration{"a": ms, "b": 2 * ms, "c": 50 * ms}, after: 50 * ms, synced: "a b c"},
 		{name: "one slow", takes: map[string]time.Duration{"a": ms, "b": 2 * ms, "c": long}, after: patience + ms, synced: "a b", behind: "c updated"},
@@ -119,7 +119,7 @@ func TestStragglers(t *testing.T) {
 	}
 }
 
-func TestStragglersEndWithTheirContext(t *testing.T) {
+func TestLaggingEndWithTheirContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := NewSynclet(slow{takes: map[string]time.Duration{"b": time.Hour, "c": time.Hour}})
 		dir := t.TempDir()
