@@ -23,7 +23,7 @@ func (l loaded) forecast(ctx context.Context) (of func(context.Context, model.Ma
 	if err != nil {
 		return nil, nil, err
 	}
-	here := provideSurroundings(engine)
+	here := provideEnvironment(engine)
 	injects := buildanddeploy.NewSynclets(engine, imagebuild.NewSyncletImage(engine, imagebuild.NewDeliverer(engine)), noExperience{}, here)
 	image := buildanddeploy.NewImage(here, provideImages(engine), nil, nil, injects)
 	of = func(ctx context.Context, m model.Manifest) (buildanddeploy.Forecast, error) {

@@ -232,7 +232,7 @@ func provideSynclets(kube *k8s.Client, containers docker.Client) (*synclet.Pool,
 }
 
 // provideInjection provides the injection of synclets into new pods, and lets the pool add the same image to running pods.
-func provideInjection(kube *k8s.Client, containers docker.Client, pool *synclet.Pool, here *buildanddeploy.Surroundings) *buildanddeploy.Synclets {
+func provideInjection(kube *k8s.Client, containers docker.Client, pool *synclet.Pool, here *buildanddeploy.Environment) *buildanddeploy.Synclets {
 	if kube == nil {
 		return nil
 	}
@@ -242,8 +242,8 @@ func provideInjection(kube *k8s.Client, containers docker.Client, pool *synclet.
 	return s
 }
 
-func provideSurroundings(containers docker.Client) *buildanddeploy.Surroundings {
-	return buildanddeploy.NewSurroundings(containers)
+func provideEnvironment(containers docker.Client) *buildanddeploy.Environment {
+	return buildanddeploy.NewEnvironment(containers)
 }
 
 // beside adds containers to the pods of the session's cluster.
@@ -261,7 +261,7 @@ func (b beside) Image(ctx context.Context, home synclet.Home) (string, error) {
 
 // provideImage returns nil for a session without a cluster.
 func provideImage(kube *k8s.Client, containers docker.Client, images *imagebuild.Builder, cluster *buildanddeploy.Cluster,
-	injection *buildanddeploy.Synclets, here *buildanddeploy.Surroundings) *buildanddeploy.Image {
+	injection *buildanddeploy.Synclets, here *buildanddeploy.Environment) *buildanddeploy.Image {
 	if kube == nil {
 		return nil
 	}

@@ -12,6 +12,6 @@ import (
 func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, func(), error) {
 	wire.Build(provideKubeconfig, provideKube, provideDocker, provideLogs, provideLog, provideProject, provideClaim, provideListeners, provideDoor, provideTerminals, provideObject, providePrevious, providePlan,
 		provideServer, provideSession, provideStore, provideCommandEnv, provideCluster, provideDowns, provideSynclets,
-		provideSurroundings, provideInjection, provideImages, provideImage, provideBuilder, provideParts)
+		provideEnvironment, provideInjection, provideImages, provideImage, provideBuilder, provideParts)
 	return sessionParts{}, nil, nil
 }

@@ -443,8 +443,8 @@ func TestImage(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			d := &diary{}
 			i := &images{d: d}
-			b := NewImage(NewSurroundings(i), i, i, i, nil)
-			b.here.known = &surroundings{} // this machine's properties do not matter here
+			b := NewImage(NewEnvironment(i), i, i, i, nil)
+			b.here.known = &environment{} // this machine's properties do not matter here
 			req := d.request(m)
 			req.Results, req.Cluster = old, model.Cluster{Arch: "arm64"}
 			tc.change(&req, i)
@@ -486,8 +486,8 @@ func TestImage(t *testing.T) {
 func TestSteps(t *testing.T) {
 	d := &diary{}
 	i := &images{d: d}
-	b := NewImage(NewSurroundings(i), i, i, i, nil)
-	b.here.known = &surroundings{}
+	b := NewImage(NewEnvironment(i), i, i, i, nil)
+	b.here.known = &environment{}
 	m := model.Manifest{Name: "shop", K8s: &model.K8sTarget{}, Images: []model.ImageTarget{{Ref: "web", Docker: &model.DockerBuild{}}, {Ref: "own", Custom: &model.CustomBuild{}}}}
 	if _, err := b.BuildAndDeploy(t.Context(), d.request(m)); err != nil {
 		t.Fatal(err)

@@ -37,7 +37,7 @@ type Deployer interface {
 
 // Image builds the images of a resource, delivers them to the cluster, and deploys the resource with them.
 type Image struct {
-	here      *Surroundings // nil if images are used where they are built
+	here      *Environment // nil if images are used where they are built
 	builder   ImageBuilder
 	deliverer Deliverer
 	deployer  Deployer
@@ -45,7 +45,7 @@ type Image struct {
 }
 
 // NewImage returns the builder. synclets adds to pods what updates in place need; nil leaves them as they are.
-func NewImage(here *Surroundings, builder ImageBuilder, deliverer Deliverer, deployer Deployer, synclets *Synclets) *Image {
+func NewImage(here *Environment, builder ImageBuilder, deliverer Deliverer, deployer Deployer, synclets *Synclets) *Image {
 	return &Image{here: here, builder: builder, deliverer: deliverer, deployer: deployer, synclets: synclets}
 }
 

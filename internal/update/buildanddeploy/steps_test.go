@@ -63,8 +63,8 @@ func TestStepsOfImages(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := &diary{}
 				i := &working{images{d: d}}
-				b := NewImage(NewSurroundings(i), i, i, i, nil)
-				b.here.known = &surroundings{}
+				b := NewImage(NewEnvironment(i), i, i, i, nil)
+				b.here.known = &environment{}
 				req := d.request(m)
 				tc.change(&req, &i.images)
 				if i.fail["ping"] != nil {
@@ -107,8 +107,8 @@ func TestProgressOfImages(t *testing.T) {
 	}
 	var got []report
 	i := &counted{images{d: &diary{}}}
-	b := NewImage(NewSurroundings(i), i, i, i, nil)
-	b.here.known = &surroundings{}
+	b := NewImage(NewEnvironment(i), i, i, i, nil)
+	b.here.known = &environment{}
 	req := i.d.request(m)
 	req.Results = map[string]model.ImageResult{"done": {Local: "done:old"}}
 	req.Progress = func(mode, stage string, at model.BuildProgress) {

@@ -42,14 +42,14 @@ type Synclets struct {
 	images     ImageReader
 	image      SyncletImage
 	experience Experience
-	here       *Surroundings
+	here       *Environment
 
 	mu   sync.Mutex
 	seen map[string]inside // by image id; guarded by mu
 }
 
 // NewSynclets returns a Synclets that inspects images, delivers hone's own image, and consults experience.
-func NewSynclets(images ImageReader, image SyncletImage, experience Experience, here *Surroundings) *Synclets {
+func NewSynclets(images ImageReader, image SyncletImage, experience Experience, here *Environment) *Synclets {
 	return &Synclets{images: images, image: image, experience: experience, here: here, seen: map[string]inside{}}
 }
 

@@ -97,8 +97,8 @@ func TestInjection(t *testing.T) {
 		{name: "not delivered, but needed", steps: restart, result: known, shelf: shelf{lost: errors.New("no registry")}, fails: "no registry"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			here := NewSurroundings(&tt.shelf)
-			here.known = &surroundings{}
+			here := NewEnvironment(&tt.shelf)
+			here.known = &environment{}
 			s := NewSynclets(&tt.shelf, &tt.shelf, &tt.shelf, here)
 			d := &diary{}
 			req := d.request(model.Manifest{Name: "shop", K8s: &model.K8sTarget{}, Images: []model.ImageTarget{{Ref: "web", LiveUpdate: tt.steps}}})

@@ -14,25 +14,25 @@ type Pinger interface {
 	Ping(ctx context.Context) (docker.Info, error)
 }
 
-// Surroundings determine, in addition to the cluster itself, how images are delivered. They are probed for the first
-// image. Surroundings is safe for concurrent use.
-type Surroundings struct {
+// Environment determines, in addition to the cluster itself, how images are delivered. It is probed for the first
+// image. Environment is safe for concurrent use.
+type Environment struct {
 	engine Pinger
 
 	mu    sync.Mutex
-	known *surroundings // guarded by mu
+	known *environment // guarded by mu
 }
 
-// NewSurroundings returns the surroundings of this machine and the engine.
-func NewSurroundings(engine Pinger) *Surroundings { return &Surroundings{engine: engine} }
+// NewEnvironment returns the environment of this machine and the engine.
+func NewEnvironment(engine Pinger) *Environment { return &Environment{engine: engine} }
 
-type surroundings struct {
+type environment struct {
 	engine  docker.Info
 	machine imagebuild.Delivery
 }
 
 // plan returns how an image gets to a cluster.
-func (s *Surroundings) plan(ctx context.Context, cluster model.Cluster, registry model.Registry, im model.ImageTarget) (imagebuild.Plan, error) {
+func (s *Environment) plan(ctx context.Context, cluster model.Cluster, registry model.Registry, im model.ImageTarget) (imagebuild.Plan, error) {
 	here, err := s.look(ctx)
 	if err != nil {
 		return imagebuild.Plan{}, err
@@ -40,15 +40,15 @@ func (s *Surroundings) plan(ctx context.Context, cluster model.Cluster, registry
 	return here.machine.Choose(cluster, here.engine, registry, im), nil
 }
 
-func (s *Surroundings) look(ctx context.Context) (surroundings, error) {
+func (s *Environment) look(ctx context.Context) (environment, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.known == nil {
 		info, err := s.engine.Ping(ctx)
 		if err != nil {
-			return surroundings{}, err
+			return environment{}, err
 		}
-		s.known = &surroundings{info, imagebuild.Probe(ctx)}
+		s.known = &environment{info, imagebuild.Probe(ctx)}
 	}
 	return *s.known, nil
 }
