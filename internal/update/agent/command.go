@@ -119,7 +119,7 @@ func (s *server) begin(m *protocol.Run, step protocol.Step, ok bool) (*command, 
 	}
 	s.journal.begin(step)
 	environ := s.environ
-	if step.Flight != 0 {
+	if step.Sequence != 0 {
 		environ = append(slices.Clone(environ), mark(step))
 	}
 	c, err := start(m, environ)

@@ -13,22 +13,22 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
-// markName is a variable in the environment of a flight's commands, which the processes that they start inherit. Its value is the
+// markName is a variable in the environment of a sequence's commands, which the processes that they start inherit. Its value is the
 // step.
 const markName = "HONE_STEP"
 
 func mark(s protocol.Step) string {
-	return markName + "=" + strconv.FormatUint(s.Flight, 10) + "." + strconv.FormatUint(s.Number, 10)
+	return markName + "=" + strconv.FormatUint(s.Sequence, 10) + "." + strconv.FormatUint(s.Number, 10)
 }
 
-// endCutOff ends the processes of the journal's flight whose command was cut off with its synclet: the command is carried out
+// endCutOff ends the processes of the journal's sequence whose command was cut off with its synclet: the command is carried out
 // again, and they must not run beside its repetition. Processes that a command left running when it ended stay.
 func endCutOff(j *journal) {
-	flight := j.current()
-	if flight == 0 {
+	sequence := j.current()
+	if sequence == 0 {
 		return
 	}
-	prefix := markName + "=" + strconv.FormatUint(flight, 10) + "."
+	prefix := markName + "=" + strconv.FormatUint(sequence, 10) + "."
 	var ended []process
 	late := time.Now().Add(dyingTime)
 	for again := true; again && time.Now().Before(late); { // a process may have started another one before it was killed
@@ -47,7 +47,7 @@ func endCutOff(j *journal) {
 				if !ok || err != nil {
 					continue
 				}
-				if _, done := j.outcome(protocol.Step{Flight: flight, Number: number}); !done && runs(p.pid, p.start) && syscall.Kill(p.pid, syscall.SIGKILL) == nil {
+				if _, done := j.outcome(protocol.Step{Sequence: sequence, Number: number}); !done && runs(p.pid, p.start) && syscall.Kill(p.pid, syscall.SIGKILL) == nil {
 					ended, again = append(ended, p), true
 				}
 			}

@@ -4,7 +4,7 @@
 //
 // It uses only the standard library, without its big parts, because the program is sent over the stream that it later
 // serves. Serve answers a client of package protocol on one stream; Supervise runs the container's process and restarts
-// it when Restart requests that; Install copies the program. The exit codes of a flight's commands are noted in a file outside of the
+// it when Restart requests that; Install copies the program. The exit codes of a sequence's commands are noted in a file outside of the
 // places, until the client knows: a connection may end at any time, and this program with it. Restarts are remembered by the supervisor.
 //
 // # Concurrency

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	journalPrefix = ".hone-flight-"
+	journalPrefix = ".hone-sequence-"
 	// mostJournal is the most that is read of a journal, in bytes: over a thousand steps.
 	mostJournal = 64 << 10
 )
@@ -25,16 +25,16 @@ const (
 // if their root folder is read-only.
 var journalDirs = []string{"/dev/shm", "/tmp"}
 
-// journal names a client's newest flight, once its first step begins, and tells how each of its commands has ended. It is in a
+// journal names a client's newest sequence, once its first step begins, and tells how each of its commands has ended. It is in a
 // file, since the program that carried them out is gone when the client comes back. There is one file for each client; the files of
 // other programs are not touched. Without a folder for it, a command whose answer is lost is carried out a second time.
 type journal struct {
 	name string // of the file; empty if there can be none
 
-	mu     sync.Mutex
-	flight uint64
-	codes  map[uint64]uint64 // by step
-	file   string            // its path; empty while there is none
+	mu       sync.Mutex
+	sequence uint64
+	codes    map[uint64]uint64 // by step
+	file     string            // its path; empty while there is none
 }
 
 // openJournal returns the notes of an earlier synclet of the client.
@@ -82,10 +82,10 @@ func ownFile(info os.FileInfo) bool {
 	return ok && info.Mode().IsRegular() && int(st.Uid) == os.Getuid()
 }
 
-// parse reads the flight from the first line, and a step with its code from each further line.
+// parse reads the sequence from the first line, and a step with its code from each further line.
 func (j *journal) parse(text []byte) {
 	lines := strings.Split(string(text), "\n")
-	j.flight, _ = strconv.ParseUint(lines[0], 10, 64)
+	j.sequence, _ = strconv.ParseUint(lines[0], 10, 64)
 	j.codes = map[uint64]uint64{}
 	for _, l := range lines[1:] {
 		step, code, ok := strings.Cut(l, " ")
@@ -101,45 +101,45 @@ func (j *journal) parse(text []byte) {
 func (j *journal) outcome(s protocol.Step) (code uint64, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if s.Flight == 0 || s.Flight != j.flight {
+	if s.Sequence == 0 || s.Sequence != j.sequence {
 		return 0, false
 	}
 	code, ok = j.codes[s.Number]
 	return code, ok
 }
 
-// current returns the flight that the notes are about, zero if there are none.
+// current returns the sequence that the notes are about, zero if there are none.
 func (j *journal) current() uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.flight
+	return j.sequence
 }
 
-// begin notes that a step is about to begin, so that the files of its flight are in place.
+// begin notes that a step is about to begin, so that the files of its sequence are in place.
 func (j *journal) begin(s protocol.Step) {
-	if s.Flight == 0 || j.name == "" {
+	if s.Sequence == 0 || j.name == "" {
 		return
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if s.Flight != j.flight {
-		j.turn(s.Flight)
+	if s.Sequence != j.sequence {
+		j.turn(s.Sequence)
 		j.write()
 	}
 }
 
-// turn replaces the notes by those about another flight. mu must be held.
-func (j *journal) turn(flight uint64) { j.flight, j.codes = flight, map[uint64]uint64{} }
+// turn replaces the notes by those about another sequence. mu must be held.
+func (j *journal) turn(sequence uint64) { j.sequence, j.codes = sequence, map[uint64]uint64{} }
 
 // note notes the exit code of a command, before the command is answered.
 func (j *journal) note(s protocol.Step, code uint64) {
-	if s.Flight == 0 || j.name == "" {
+	if s.Sequence == 0 || j.name == "" {
 		return
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if s.Flight != j.flight {
-		j.turn(s.Flight)
+	if s.Sequence != j.sequence {
+		j.turn(s.Sequence)
 	}
 	j.codes[s.Number] = code
 	j.write()
@@ -147,7 +147,7 @@ func (j *journal) note(s protocol.Step, code uint64) {
 
 // write writes the notes. mu must be held.
 func (j *journal) write() {
-	text := strconv.AppendUint(nil, j.flight, 10)
+	text := strconv.AppendUint(nil, j.sequence, 10)
 	for n, c := range j.codes {
 		text = strconv.AppendUint(append(text, '\n'), n, 10)
 		text = strconv.AppendUint(append(text, ' '), c, 10)
@@ -197,14 +197,14 @@ func sweepJournals() {
 	}
 }
 
-// forget removes the notes about a flight.
-func (j *journal) forget(flight uint64) {
+// forget removes the notes about a sequence.
+func (j *journal) forget(sequence uint64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if flight != j.flight {
+	if sequence != j.sequence {
 		return
 	}
-	j.flight, j.codes = 0, nil
+	j.sequence, j.codes = 0, nil
 	if j.file != "" {
 		_ = os.Remove(j.file)
 		j.file = ""

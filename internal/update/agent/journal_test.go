@@ -17,17 +17,19 @@ func TestJournal(t *testing.T) {
 	dirs := journalDirs
 	t.Cleanup(func() { journalDirs = dirs })
 	journalDirs = []string{filepath.Join(first, "missing"), first, second}
-	note := func(j *journal, flight, step, code uint64) { j.note(protocol.Step{Flight: flight, Number: step}, code) }
-	has := func(j *journal, flight, step, want uint64) {
+	note := func(j *journal, sequence, step, code uint64) {
+		j.note(protocol.Step{Sequence: sequence, Number: step}, code)
+	}
+	has := func(j *journal, sequence, step, want uint64) {
 		t.Helper()
-		if code, ok := j.outcome(protocol.Step{Flight: flight, Number: step}); !ok || code != want {
-			t.Errorf("step %d of flight %d: %d, %v", step, flight, code, ok)
+		if code, ok := j.outcome(protocol.Step{Sequence: sequence, Number: step}); !ok || code != want {
+			t.Errorf("step %d of sequence %d: %d, %v", step, sequence, code, ok)
 		}
 	}
-	hasNot := func(j *journal, flight, step uint64) {
+	hasNot := func(j *journal, sequence, step uint64) {
 		t.Helper()
-		if code, ok := j.outcome(protocol.Step{Flight: flight, Number: step}); ok {
-			t.Errorf("step %d of flight %d has ended with %d", step, flight, code)
+		if code, ok := j.outcome(protocol.Step{Sequence: sequence, Number: step}); ok {
+			t.Errorf("step %d of sequence %d has ended with %d", step, sequence, code)
 		}
 	}
 	j := openJournal("abc1")
@@ -45,7 +47,7 @@ func TestJournal(t *testing.T) {
 	note(j, 9, 0, 3)
 	j = openJournal("abc1")
 	has(j, 9, 0, 3)
-	hasNot(j, 7, 0) // there is one flight at a time
+	hasNot(j, 7, 0) // there is one sequence at a time
 	j.forget(7)
 	has(openJournal("abc1"), 9, 0, 3)
 	j.forget(9)

@@ -75,11 +75,11 @@ func (s *server) restart(m *protocol.Restart, step protocol.Step, ok bool) {
 		s.out.send(&protocol.Restarted{ID: m.ID, Code: protocol.RestartUnsupervised, Text: noSupervisor})
 		return
 	}
-	if m.After != 0 { // a step with a flight of its own follows nothing
+	if m.After != 0 { // a step with a sequence of its own follows nothing
 		s.journal.begin(step)
 	}
 	messages := []protocol.Message{m}
-	if step.Flight != 0 {
+	if step.Sequence != 0 {
 		messages = []protocol.Message{&step, m}
 	}
 	if !l.send(messages...) {

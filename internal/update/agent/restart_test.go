@@ -119,16 +119,16 @@ func TestRestartWaits(t *testing.T) {
 	}
 }
 
-// TestRestartIsAStep repeats the restart of a flight in a second conversation, as a client does whose synclet has ended before the answer:
+// TestRestartIsAStep repeats the restart of a sequence in a second conversation, as a client does whose synclet has ended before the answer:
 // the process is restarted once, whether the first request has been carried out by then or not.
 func TestRestartIsAStep(t *testing.T) {
 	t.Parallel()
 	s := startSupervised(t, `trap 'echo asked; [ -f $T/once ] || { touch $T/once; read line <$T/gate; }; exit' TERM
 		echo up; while :; do sleep 0.01; done`)
 	s.says("up")
-	restart := func(k *talk, flight uint64) {
-		k.send(&protocol.Step{Flight: flight})
-		k.send(&protocol.Restart{ID: flight, GraceNanos: uint64(time.Hour)})
+	restart := func(k *talk, sequence uint64) {
+		k.send(&protocol.Step{Sequence: sequence})
+		k.send(&protocol.Restart{ID: sequence, GraceNanos: uint64(time.Hour)})
 	}
 	first, second, third := s.talk(), s.talk(), s.talk()
 	restart(first, 7)
@@ -150,12 +150,12 @@ func TestRestartIsAStep(t *testing.T) {
 	for p := expect[*protocol.Process](third); p.Starts < 3; p = expect[*protocol.Process](third) {
 	}
 	if r := expect[*protocol.Restarted](third); r.ID != 8 {
-		t.Errorf("another flight: %+v", r)
+		t.Errorf("another sequence: %+v", r)
 	}
 	restart(third, 8)
 	expect[*protocol.Restarted](third)
 	if p := expect[*protocol.Process](s.talk()); p.Starts != 3 {
-		t.Errorf("two flights: %+v", p)
+		t.Errorf("two sequences: %+v", p)
 	}
 }
 

@@ -96,7 +96,7 @@ type server struct {
 	greeted bool
 	update  *update
 	seeking bool          // whether seek was started
-	step    protocol.Step // of the next request; its flight is zero if the request is no step
+	step    protocol.Step // of the next request; its sequence is zero if the request is no step
 	journal *journal
 	left    bool          // the client has said Leave
 	done    chan struct{} // closed at the end
@@ -153,7 +153,7 @@ func (s *server) handle(m protocol.Message) error {
 	case *protocol.Step:
 		s.step = *m
 	case *protocol.Done:
-		s.journal.forget(m.Flight)
+		s.journal.forget(m.Sequence)
 	case *protocol.Run:
 		s.runOnce(m, s.takeStep())
 	case *protocol.Kill:
@@ -184,7 +184,7 @@ func (s *server) hello(m *protocol.Hello) {
 	}
 	s.places, s.greeted = newPlaces(m.Places, s.files), true
 	l, found := s.dial()
-	s.out.send(&protocol.Hello{Program: Program, UID: uint64(os.Getuid()), Supervised: l != nil, Flight: s.journal.current()})
+	s.out.send(&protocol.Hello{Program: Program, UID: uint64(os.Getuid()), Supervised: l != nil, Sequence: s.journal.current()})
 	switch {
 	case found:
 		s.all.Go(func() { s.relay(l) }) // after hello, which comes first

@@ -24,7 +24,7 @@ const (
 	farewell = time.Second
 	// defaultGrace is the time that a process has to end if the request does not specify it.
 	defaultGrace = 10 * time.Second
-	// mostDone is the number of restarts whose steps are remembered: a client repeats only steps of its newest flight.
+	// mostDone is the number of restarts whose steps are remembered: a client repeats only steps of its newest sequence.
 	mostDone = 64
 )
 
@@ -91,7 +91,7 @@ type exit struct {
 type request struct {
 	client *client
 	*protocol.Restart
-	step protocol.Step // its flight is zero if the restart is no step
+	step protocol.Step // its sequence is zero if the restart is no step
 }
 
 type supervisor struct {
@@ -111,7 +111,7 @@ type supervisor struct {
 	crashes uint64
 	code    uint64
 	pending []request               // answered once the new process runs
-	done    [mostDone]protocol.Step // the steps of the last restarts; a flight of zero is no step
+	done    [mostDone]protocol.Step // the steps of the last restarts; a sequence of zero is no step
 	noted   int                     // the number of restarts ever noted in done
 	again   bool                    // the process is ending because of a restart
 	ending  bool                    // the container has to end
@@ -319,7 +319,7 @@ func (s *supervisor) expire() {
 // hasDone reports whether a step was a restart that was carried out.
 func (s *supervisor) hasDone(step protocol.Step) bool {
 	for _, d := range s.done {
-		if d == step && d.Flight != 0 {
+		if d == step && d.Sequence != 0 {
 			return true
 		}
 	}

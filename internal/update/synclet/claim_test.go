@@ -134,19 +134,19 @@ func TestClaim(t *testing.T) {
 }
 
 // TestCutOff kills a synclet whose command has children, one of them in a session of its own: the next synclet ends them, since the
-// command is carried out again. Processes that a finished command left running, and the processes of other flights, stay.
+// command is carried out again. Processes that a finished command left running, and the processes of other sequences, stay.
 func TestCutOff(t *testing.T) {
 	dir := t.TempDir()
 	old := serve(t, "cut", dir)
-	flight := newFlight()
+	sequence := newSequence()
 	other := exec.Command("sleep", "1000")
-	other.Env = []string{fmt.Sprintf("HONE_STEP=%d.1", flight+2), "PATH=" + os.Getenv("PATH")}
+	other.Env = []string{fmt.Sprintf("HONE_STEP=%d.1", sequence+2), "PATH=" + os.Getenv("PATH")}
 	check(t, other.Start())
 	sh := func(script string) model.Cmd { return model.Cmd{Argv: []string{"sh", "-c", script}, Dir: dir} }
 	from := filepath.Join(t.TempDir(), "from")
 	writeFile(t, from, "new", 0o644)
 	_, _, err := old.apply(t.Context(), Batch{Puts: []Put{{Local: from, Remote: filepath.Join(dir, "f")}}}, func(bool) Then {
-		return Then{Flight: flight, Runs: []model.Cmd{
+		return Then{Sequence: sequence, Runs: []model.Cmd{
 			sh("sleep 1000 >/dev/null 2>&1 & echo $! > daemon"),
 			sh("sleep 1000 & echo $! > child; setsid sh -c 'echo $$ > stray; exec sleep 1000' & wait"),
 		}}

@@ -75,14 +75,14 @@ var _ error = (*NotStartedError)(nil)
 
 // Restart ends the container's process, with SIGTERM and after the grace period with SIGKILL, and returns when the new
 // one has been started. The error is ErrNoSupervisor if that is not possible, and a *NotStartedError if no process is
-// running now. A restart with the same step is carried out only once, even if its answer is lost. Flight zero means no step.
+// running now. A restart with the same step is carried out only once, even if its answer is lost. Sequence zero means no step.
 func (s *Conversation) Restart(ctx context.Context, step protocol.Step, grace time.Duration) error {
-	r, err := s.revival(grace, 0)
+	r, err := s.pendingRestart(grace, 0)
 	if err != nil {
 		return err
 	}
 	messages := []protocol.Message{r.message}
-	if step.Flight != 0 {
+	if step.Sequence != 0 {
 		messages = []protocol.Message{&step, r.message}
 	}
 	if err := s.send(messages...); err != nil {

@@ -61,7 +61,7 @@ type local struct {
 	// reads the old content for the patched parts; nil if there is no copy of it.
 	chunks *chunks
 	parts  []part
-	like   *likeness
+	like   *similarRange
 	// base is the path of the container's file that parts are copied from. done ends its use.
 	base string
 	done func()

@@ -70,15 +70,15 @@ type Conversation struct {
 
 	reports *rate.Limiter
 
-	mu      sync.Mutex
-	next    uint64
-	answers map[uint64]func(protocol.Message) (last bool)
-	known   knowledge
-	aloft   []*aloft
-	process protocol.Process
-	changed func(protocol.Process)
-	why     error // why this side ended it
-	err     error
+	mu       sync.Mutex
+	next     uint64
+	answers  map[uint64]func(protocol.Message) (last bool)
+	known    knowledge
+	inFlight []*inFlight
+	process  protocol.Process
+	changed  func(protocol.Process)
+	why      error // why this side ended it
+	err      error
 }
 
 // Open begins the conversation over a stream whose other end is a starting synclet. The conversation may write only to the

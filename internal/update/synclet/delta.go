@@ -146,8 +146,8 @@ func appendPart(parts []part, p part) []part {
 	return append(parts, p)
 }
 
-// likeness finds ranges of a file that are similar to ranges of the old one.
-type likeness struct {
+// similarRange finds ranges of a file that are similar to ranges of the old one.
+type similarRange struct {
 	content, old       io.ReaderAt
 	size               uint64 // of the old file
 	contentBuf, oldBuf []byte
@@ -158,7 +158,7 @@ const leastPatched = 64
 
 // patches replaces the fresh parts by patched ones, as far as a similar range is found. Content between two unchanged parts is
 // usually similar to the old content between them.
-func (k *likeness) patches(parts []part) (out []part, err error) {
+func (k *similarRange) patches(parts []part) (out []part, err error) {
 	for i, p := range parts {
 		if p.kind != freshPart || p.size < leastPatched {
 			out = appendPart(out, p)
@@ -184,7 +184,7 @@ func (k *likeness) patches(parts []part) (out []part, err error) {
 
 // ends returns the number of bytes at the beginning of a part that are similar to the old file behind the offset from, and the
 // number of bytes at its end that are similar to the old file before the offset to.
-func (k *likeness) ends(p part, from, to uint64) (front, back uint64, err error) {
+func (k *similarRange) ends(p part, from, to uint64) (front, back uint64, err error) {
 	for front < p.size && from+front < k.size {
 		n := min(p.size-front, k.size-from-front, protocol.MaxData)
 		content, old, err := k.read(p.at+front, from+front, n)
@@ -216,7 +216,7 @@ func ended(reach, n uint64) bool { return reach == 0 || n-reach > patch.Stop }
 
 // read reads n bytes of the content at the offset at, and of the old file at the offset from. The results are valid until the next
 // call.
-func (k *likeness) read(at, from, n uint64) (content, old []byte, err error) {
+func (k *similarRange) read(at, from, n uint64) (content, old []byte, err error) {
 	if k.contentBuf == nil {
 		k.contentBuf, k.oldBuf = make([]byte, protocol.MaxData), make([]byte, protocol.MaxData)
 	}
@@ -259,7 +259,7 @@ func (l *local) compare(content io.ReaderAt, size uint64, b base) error {
 	l.put.Sum, l.put.Size = sum, size
 	l.chunks, l.parts, l.base = &chunks{d.old.bounds, d.list}, d.parts, b.path
 	if b.content != nil && len(d.offsets) > 0 {
-		l.like = &likeness{content: content, old: b.content, size: d.old.list.Size()}
+		l.like = &similarRange{content: content, old: b.content, size: d.old.list.Size()}
 		if l.parts, err = l.like.patches(l.parts); err != nil {
 			return err
 		}

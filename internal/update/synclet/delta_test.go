@@ -276,7 +276,7 @@ func TestDeltaInTheEnd(t *testing.T) {
 					r.end()
 					r.connect(-1)
 					changed = names
-				case 2: // the line breaks, at a byte of the next flight
+				case 2: // the line breaks, at a byte of the next sequence
 					r.end()
 					r.connect(rng.IntN(600 << 10))
 				case 3: // nothing is true that is believed

@@ -73,14 +73,14 @@ type Pool struct {
 
 	workers *workers.Set[string, *entry] // run the entries' conversations, by container id
 
-	mu        sync.Mutex
-	closed    bool
-	home      Home
-	entries   map[string]*entry   // by container id
-	stale     map[string]bool     // by container id: its process has not been restarted since files were sent
-	airborne  map[string]airborne // by container id
-	verdicts  map[string]verdict  // by image
-	lockedOut map[string]bool     // by reference of the Tiltfile
+	mu         sync.Mutex
+	closed     bool
+	home       Home
+	entries    map[string]*entry     // by container id
+	stale      map[string]bool       // by container id: its process has not been restarted since files were sent
+	unanswered map[string]unanswered // by container id
+	verdicts   map[string]verdict    // by image
+	lockedOut  map[string]bool       // by reference of the Tiltfile
 }
 
 // verdict is the experience with an image: which of ownWays works, if any, and why the others do not.
@@ -92,7 +92,7 @@ type verdict struct {
 // NewPool returns a pool that reaches containers through pods.
 func NewPool(pods liveupdate.PodExecer) *Pool {
 	p := &Pool{pods: pods, told: func(Status) {}, id: uuid.NewString(), copies: newCopies(), entries: map[string]*entry{},
-		stale: map[string]bool{}, airborne: map[string]airborne{}, verdicts: map[string]verdict{}, lockedOut: map[string]bool{}}
+		stale: map[string]bool{}, unanswered: map[string]unanswered{}, verdicts: map[string]verdict{}, lockedOut: map[string]bool{}}
 	// A container's next conversation begins after the previous one has ended: the program that starts last ends the
 	// others.
 	same := func(a, b *entry) bool { return a == b }
@@ -169,7 +169,7 @@ func (p *Pool) Keep(containers []model.ContainerRef) {
 			delete(p.stale, id)
 		}
 	}
-	maps.DeleteFunc(p.airborne, func(id string, _ airborne) bool { _, ok := wanted[id]; return !ok })
+	maps.DeleteFunc(p.unanswered, func(id string, _ unanswered) bool { _, ok := wanted[id]; return !ok })
 	for id, c := range wanted {
 		if p.entries[id] == nil {
 			p.entries[id] = newEntry(c, true)

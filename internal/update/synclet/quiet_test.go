@@ -134,9 +134,9 @@ func TestQuietCommand(t *testing.T) {
 				check(t, err)
 				defer s.Close()
 				var got []string
-				trip := &trip{talk: s, log: saying(&got)}
-				trip.container.Name = "web"
-				err = trip.attended(func() error { return s.Run(t.Context(), []string{"make"}, "", nil, io.Discard) })
+				sent := &delivery{talk: s, log: saying(&got)}
+				sent.container.Name = "web"
+				err = sent.attended(func() error { return s.Run(t.Context(), []string{"make"}, "", nil, io.Discard) })
 				if d := cmp.Diff(tt.want, got); d != "" || (err != nil) != tt.dead {
 					t.Errorf("%v (-want +got):\n%s", err, d)
 				}

@@ -23,13 +23,13 @@ import (
 //
 // Conversation.turn covers reading and sending, but not the wait for the answer: transfer gives the turn back as soon as everything
 // is written (sent), so that the next update travels behind this one. The paths of an update that has not been answered are in
-// Conversation.aloft, from depart until apply returns: until then an update with a path in common waits in meet. apply
+// Conversation.inFlight, from depart until apply returns: until then an update with a path in common waits in meet. apply
 // changes the knowledge about these paths at the end: it learns them after success, and doubts them after an error.
 //
 // The local files are read by the goroutines of differences. A small update is read before anything is sent. Of a large one that is
 // new to the container (streamFrom), the first files are sent while the others are still being read. If the synclet refuses an
 // update because a file to copy from has changed (misjudged), apply sends everything once more without such copies. It no longer
-// holds the turn then: wmu keeps its frames together, and aloft keeps other updates of its paths away.
+// holds the turn then: wmu keeps its frames together, and inFlight keeps other updates of its paths away.
 //
 // The goroutine that reads the conversation calls the functions registered with expect; they close a channel for which apply waits.
 
@@ -102,13 +102,13 @@ func (s *Conversation) Apply(ctx context.Context, b Batch) (Report, error) {
 // without an error, the steps have been sent, and may still run.
 //
 // Another update may begin as soon as this one has been sent, and travel behind it, unless it changes a path of this one.
-func (s *Conversation) apply(ctx context.Context, b Batch, then func(changed bool) Then) (r Report, f flight, err error) {
+func (s *Conversation) apply(ctx context.Context, b Batch, then func(changed bool) Then) (r Report, f sequence, err error) {
 	if err := s.take(ctx); err != nil {
 		return r, f, err
 	}
 	give := sync.OnceFunc(func() { <-s.turn })
 	defer give()
-	if err := s.meet(ctx, b); err != nil {
+	if err := s.settled(ctx, b); err != nil {
 		return r, f, err
 	}
 	deletes := s.present(b.Deletes, &r)
@@ -134,13 +134,13 @@ func (s *Conversation) apply(ctx context.Context, b Batch, then func(changed boo
 		if err == nil && len(messages) > 0 {
 			err = s.send(messages...)
 		}
-		if follows.Flight != 0 {
+		if follows.Sequence != 0 {
 			f.contents = s.contents(b, differing)
 		}
 		return r, f, err
 	}
 	paths := append(differing.paths(streams), deletes...)
-	defer s.depart(paths)()
+	defer s.begins(paths)()
 	r.Files, r.Deletes, r.Bytes = size.files, len(deletes), size.bytes
 	follows := then(true)
 	applied, f, err := s.transfer(ctx, deletes, differing.each(ctx), size, follows, &r, give)
@@ -150,7 +150,7 @@ func (s *Conversation) apply(ctx context.Context, b Batch, then func(changed boo
 		}
 		applied, f, err = s.transfer(ctx, deletes, differing.each(ctx), sizesOf(differing.files()), follows, &r, func() {})
 	}
-	if follows.Flight != 0 {
+	if follows.Sequence != 0 {
 		f.contents = s.contents(b, differing)
 	}
 	if err != nil {
@@ -217,7 +217,7 @@ func misjudged(applied *protocol.Applied, files []*local) bool {
 // sent leaves the container as it was.
 func (s *Conversation) transfer(
 	ctx context.Context, deletes []string, files iter.Seq2[*local, error], size announced, then Then, r *Report, sent func(),
-) (applied *protocol.Applied, f flight, err error) {
+) (applied *protocol.Applied, f sequence, err error) {
 	answered := make(chan struct{})
 	var at time.Time
 	id, err := s.expect(func(m protocol.Message) bool {
@@ -331,7 +331,7 @@ func (s *Conversation) stageFile(l *local) error {
 }
 
 // stagePatch sends the differences between the next part of a file's content and the similar part of the container's file.
-func (s *Conversation) stagePatch(k *likeness, p part) error {
+func (s *Conversation) stagePatch(k *similarRange, p part) error {
 	var edits []byte
 	for at := uint64(0); at < p.size; {
 		n := min(p.size-at, protocol.MaxData)

@@ -26,8 +26,8 @@ var _ liveupdate.Updater = (*Pool)(nil)
 // the synclet carries out only the steps that it has not carried out yet.
 func (p *Pool) Update(ctx context.Context, c model.ContainerRef, plan liveupdate.Plan, log logstore.Logger) (liveupdate.Report, error) {
 	liveupdate.Announce(log, c, plan)
-	t := &trip{pool: p, container: c, plan: plan, log: log}
-	defer t.land()
+	t := &delivery{pool: p, container: c, plan: plan, log: log}
+	defer t.finish()
 	if err := t.begin(ctx); err != nil {
 		return t.report, p.failed(ctx, "copy files to "+c.Name, err)
 	}
@@ -159,7 +159,7 @@ func forbidden(err error) error {
 
 // restart waits for the restart that was sent with the files or, if there was none, restarts the process if the plan requires it by
 // now. It returns the time at which that was done, or the zero time if there was nothing to do.
-func (p *Pool) restart(ctx context.Context, t *trip, log logstore.Logger) (done time.Time, err error) {
+func (p *Pool) restart(ctx context.Context, t *delivery, log logstore.Logger) (done time.Time, err error) {
 	c, plan := t.container, t.plan
 	if plan.Restart {
 		return done, &liveupdate.FallBackError{Reason: "restart_container() is not possible in Kubernetes"}
@@ -194,10 +194,10 @@ func (p *Pool) Restart(ctx context.Context, c model.ContainerRef, log logstore.L
 
 // restartProcess waits for the restart that was sent with an update, if there was one, and otherwise requests it. It resumes a
 // conversation that breaks off; even then the process is restarted only once.
-func (p *Pool) restartProcess(ctx context.Context, c model.ContainerRef, t *trip, log logstore.Logger) error {
+func (p *Pool) restartProcess(ctx context.Context, c model.ContainerRef, t *delivery, log logstore.Logger) error {
 	began := time.Now()
 	err := ErrClosed
-	step := protocol.Step{Flight: newFlight()}
+	step := protocol.Step{Sequence: newSequence()}
 	if t != nil && t.sent.restart != nil {
 		err = t.answer(ctx, func() error {
 			if t.sent.restart == nil {
@@ -205,7 +205,7 @@ func (p *Pool) restartProcess(ctx context.Context, c model.ContainerRef, t *trip
 			}
 			return t.sent.restart.await(ctx, t.talk)
 		})
-		step = protocol.Step{Flight: t.key, Number: uint64(len(t.sent.runs))}
+		step = protocol.Step{Sequence: t.key, Number: uint64(len(t.sent.runs))}
 	}
 	if errors.Is(err, ErrClosed) && ctx.Err() == nil {
 		err = p.persist(ctx, c, nil, ErrClosed, func(s *Conversation) error {

@@ -60,9 +60,9 @@ type Hello struct {
 	// Client identifies the client and the container, in at most ten letters and digits: a synclet that it greets ends
 	// those that it greeted before. Empty leaves them running.
 	Client string
-	// Flight is the client's newest flight of which a step was begun, so that its files are in place, and for which Done was not
+	// Sequence is the client's newest sequence of which a step was begun, so that its files are in place, and for which Done was not
 	// received; zero if there is none.
-	Flight uint64
+	Sequence uint64
 }
 
 // Failed is the reason why the synclet ends the conversation.
@@ -200,18 +200,18 @@ type Run struct {
 	After uint64
 }
 
-// Step makes the next Run or Restart a step of a flight. A step that was carried out before, in an earlier conversation of the same
+// Step makes the next Run or Restart a step of a sequence. A step that was carried out before, in an earlier conversation of the same
 // client with this container, is not repeated, but answered as it was then: only the answer was lost. The synclet notes how
 // commands have ended; the supervisor, which receives the step as well, remembers the restarts.
 type Step struct {
-	// Flight is not zero, and no other flight of the client has it.
-	Flight uint64
-	// Number counts the steps of the flight from zero.
+	// Sequence is not zero, and no other sequence of the client has it.
+	Sequence uint64
+	// Number counts the steps of the sequence from zero.
 	Number uint64
 }
 
-// Done means that the client has the answers to all steps of a flight. It is not answered.
-type Done struct{ Flight uint64 }
+// Done means that the client has the answers to all steps of a sequence. It is not answered.
+type Done struct{ Sequence uint64 }
 
 // Leave ends the conversation. The client does not come back.
 type Leave struct{}

@@ -13,7 +13,7 @@ import (
 
 // samples holds every type of message, with every field set.
 var samples = []Message{
-	&Hello{Program: "abc", Places: []Place{{Dir: "/app"}, {Dir: "/etc", Name: "conf"}}, UID: 1000, Supervised: true, Client: "0123456789", Flight: 7},
+	&Hello{Program: "abc", Places: []Place{{Dir: "/app"}, {Dir: "/etc", Name: "conf"}}, UID: 1000, Supervised: true, Client: "0123456789", Sequence: 7},
 	&Hello{},
 	&Failed{Text: "another version"},
 	&Begin{ID: 1, Files: 2, Bytes: 1 << 40},
@@ -33,8 +33,8 @@ var samples = []Message{
 	&Output{ID: 9, Data: []byte{0, 255}},
 	&Exited{ID: 9, Code: 127, Text: "not found"},
 	&Kill{ID: 9},
-	&Step{Flight: 1 << 63, Number: 2},
-	&Done{Flight: 1 << 63},
+	&Step{Sequence: 1 << 63, Number: 2},
+	&Done{Sequence: 1 << 63},
 	&Leave{},
 	&Restart{ID: 5, GraceNanos: 1e10, After: 9},
 	&Restarted{ID: 5, PID: 7, Code: RestartUnsupervised, Text: "no supervisor"},

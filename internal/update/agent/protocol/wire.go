@@ -34,7 +34,7 @@ func (m *Hello) encode(e *encoder) {
 	e.number(m.UID)
 	e.flag(m.Supervised)
 	e.text(m.Client)
-	e.number(m.Flight)
+	e.number(m.Sequence)
 }
 
 func (m *Failed) encode(e *encoder) { e.text(m.Text) }
@@ -97,8 +97,8 @@ func (m *Run) encode(e *encoder) {
 	e.number(m.After)
 }
 
-func (m *Step) encode(e *encoder) { e.numbers(m.Flight, m.Number) }
-func (m *Done) encode(e *encoder) { e.number(m.Flight) }
+func (m *Step) encode(e *encoder) { e.numbers(m.Sequence, m.Number) }
+func (m *Done) encode(e *encoder) { e.number(m.Sequence) }
 func (*Leave) encode(*encoder)    {}
 
 func (m *Output) encode(e *encoder) {
@@ -141,7 +141,7 @@ func decode(k kind, payload []byte) (Message, error) {
 func (d *decoder) message(k kind) Message {
 	switch k {
 	case kindHello:
-		return &Hello{Program: d.text(), Places: d.places(), UID: d.number(), Supervised: d.flag(), Client: d.text(), Flight: d.number()}
+		return &Hello{Program: d.text(), Places: d.places(), UID: d.number(), Supervised: d.flag(), Client: d.text(), Sequence: d.number()}
 	case kindFailed:
 		return &Failed{d.text()}
 	case kindBegin:

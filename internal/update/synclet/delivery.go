@@ -14,23 +14,23 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// An update travels as one trip. The goroutine that calls Pool.Update makes the trip, owns its fields, and calls these methods:
+// An update travels as one delivery. The goroutine that calls Pool.Update makes the delivery, owns its fields, and calls these methods:
 //
 //	begin    send the files with the commands and the restart behind them; wait until the files are in place
 //	answer   once for each step: wait for its answer; if the conversation breaks off, call begin again
-//	land     make both sides forget the flight, if all answers have arrived
+//	land     make both sides forget the sequence, if all answers have arrived
 //
-// The commands and the restart behind the files are the steps of a flight, which has a random key. The synclet notes each step of a
-// flight that it has finished (package agent, journal.go; the supervisor notes restarts). A step that is sent again over the next
+// The commands and the restart behind the files are the steps of a sequence, which has a random key. The synclet notes each step of a
+// sequence that it has finished (package agent, journal.go; the supervisor notes restarts). A step that is sent again over the next
 // conversation is therefore answered from the notes, and not carried out twice.
 //
-// An update whose answers were lost may also be continued by another trip: the next update of the container. Pool.airborne
-// therefore holds the newest flight of each container until it has landed, with the contents that it put in place. The next update
-// gets the same key if it has the same commands and no file has changed meanwhile (flightOf). Pool.mu guards airborne, because
-// trips to several containers run at a time and Keep drops the flights of containers that are gone.
+// An update whose answers were lost may also be continued by another delivery: the next update of the container. Pool.unanswered
+// therefore holds the newest sequence of each container until it has landed, with the contents that it put in place. The next update
+// gets the same key if it has the same commands and no file has changed meanwhile (sequenceOf). Pool.mu guards unanswered, because
+// trips to several containers run at a time and Keep drops the sequences of containers that are gone.
 
-// trip is an update on its way to a container, over one conversation or several. It is for use by one goroutine.
-type trip struct {
+// delivery is an update on its way to a container, over one conversation or several. It is for use by one goroutine.
+type delivery struct {
 	pool      *Pool
 	container model.ContainerRef
 	plan      liveupdate.Plan
@@ -38,24 +38,24 @@ type trip struct {
 	report    liveupdate.Report
 	begun     bool          // a conversation has put all files in place
 	talk      *Conversation // the conversation that carries sent
-	sent      flight
-	key       uint64 // of the flight; zero if nothing follows the files
+	sent      sequence
+	key       uint64 // of the sequence; zero if nothing follows the files
 	lost      bool   // the conversation broke off before all answers had arrived
 }
 
 // begin sends the files that differ from the container's, followed by the commands and the restart, and waits until the files are
 // in place. Called again, it resumes an update whose conversation has broken off.
-func (t *trip) begin(ctx context.Context) error {
+func (t *delivery) begin(ctx context.Context) error {
 	p, c := t.pool, t.container
 	return p.persist(ctx, c, t.talk, ErrClosed, func(s *Conversation) (err error) {
 		over := s.attend(c.Name, t.log)
 		defer func() { over(err == nil) }()
-		// The update continues a lost flight only if no file differs, so the container's files have to be known first.
+		// The update continues a lost sequence only if no file differs, so the container's files have to be known first.
 		paths, blank := remotes(t.plan), s.blank()
 		if blank {
-			paths = s.trust(p.arrived(c.ID, s.hello.Flight), paths)
+			paths = s.prime(p.sent(c.ID, s.hello.Sequence), paths)
 		}
-		if t.plan.Fresh || blank && (len(t.plan.Copies) > 0 || p.flies(c.ID)) {
+		if t.plan.Fresh || blank && (len(t.plan.Copies) > 0 || p.unfinished(c.ID)) {
 			if err := s.Learn(ctx, paths); err != nil {
 				return err
 			}
@@ -66,7 +66,7 @@ func (t *trip) begin(ctx context.Context) error {
 		}
 		t.talk, t.sent, t.lost = s, f, errors.Is(err, ErrClosed)
 		if f.contents != nil {
-			p.carries(c.ID, t.key, f.contents)
+			p.sends(c.ID, t.key, f.contents)
 		}
 		t.count(r, err)
 		if r.Files+r.Deletes > 0 && t.plan.RestartProcess {
@@ -77,7 +77,7 @@ func (t *trip) begin(ctx context.Context) error {
 }
 
 // reconnected tells the user why the update takes longer, and why a command may print the same output a second time.
-func (t *trip) reconnected() {
+func (t *delivery) reconnected() {
 	why := ""
 	if len(t.plan.Runs) > 0 {
 		why = ": a command that was cut off starts again"
@@ -87,7 +87,7 @@ func (t *trip) reconnected() {
 
 // count takes in the report of one conversation. Until all files are in place, each report replaces the one before; from then on,
 // reports add up.
-func (t *trip) count(r Report, err error) {
+func (t *delivery) count(r Report, err error) {
 	if t.begun {
 		t.report.Files += r.Files
 		t.report.Deletes += r.Deletes
@@ -103,7 +103,7 @@ func (t *trip) count(r Report, err error) {
 
 // then returns the steps that travel with the files. There are none if the synclet runs in a container next to the target: the
 // commands are then run by exec, and the process is restarted after them.
-func (t *trip) then(s *Conversation, changed bool) Then {
+func (t *delivery) then(s *Conversation, changed bool) Then {
 	var out Then
 	if s.besides {
 		return out
@@ -116,15 +116,15 @@ func (t *trip) then(s *Conversation, changed bool) Then {
 	out.Grace = liveupdate.RestartGrace
 	t.key = 0
 	if out.Restart || len(out.Runs) > 0 {
-		t.key = t.pool.flightOf(t.container.ID, out.Runs, changed)
+		t.key = t.pool.sequenceOf(t.container.ID, out.Runs, changed)
 	}
-	out.Flight = t.key
+	out.Sequence = t.key
 	return out
 }
 
 // answer calls wait, which waits for one answer. If the conversation breaks off first, answer resumes the update and waits again,
 // unless the synclet was killed: then the container is ending, or out of memory.
-func (t *trip) answer(ctx context.Context, wait func() error) error {
+func (t *delivery) answer(ctx context.Context, wait func() error) error {
 	err := t.attended(wait)
 	for range tries - 1 {
 		t.lost = errors.Is(err, ErrClosed)
@@ -138,27 +138,27 @@ func (t *trip) answer(ctx context.Context, wait func() error) error {
 }
 
 // attended waits for an answer, and tells the user if the synclet falls silent meanwhile.
-func (t *trip) attended(wait func() error) error {
+func (t *delivery) attended(wait func() error) error {
 	over := t.talk.attend(t.container.Name, t.log)
 	err := wait()
 	over(!errors.Is(err, ErrClosed))
 	return err
 }
 
-// land ends the update. Both sides forget the flight, unless answers are missing: then the next update may continue it.
-func (t *trip) land() {
+// finish ends the update. Both sides forget the sequence, unless answers are missing: then the next update may continue it.
+func (t *delivery) finish() {
 	if t.key == 0 || t.lost {
 		return
 	}
-	t.pool.landed(t.container.ID, t.key)
-	_ = t.talk.send(&protocol.Done{Flight: t.key})
+	t.pool.finished(t.container.ID, t.key)
+	_ = t.talk.send(&protocol.Done{Sequence: t.key})
 }
 
-// remembered limits the time within which another update can continue a flight whose answers were lost.
+// remembered limits the time within which another update can continue a sequence whose answers were lost.
 const remembered = 10 * time.Minute
 
-// airborne is a flight some of whose answers have not arrived.
-type airborne struct {
+// unanswered is a sequence some of whose answers have not arrived.
+type unanswered struct {
 	key   uint64
 	runs  []model.Cmd
 	since time.Time
@@ -166,49 +166,49 @@ type airborne struct {
 	contents map[string]content
 }
 
-// flightOf returns the key of a flight to a container. If answers of the previous flight were lost, it had the same commands, and
-// nothing has changed since, this is the same flight and keeps its key.
-func (p *Pool) flightOf(container string, runs []model.Cmd, changed bool) uint64 {
+// sequenceOf returns the key of a sequence to a container. If answers of the previous sequence were lost, it had the same commands, and
+// nothing has changed since, this is the same sequence and keeps its key.
+func (p *Pool) sequenceOf(container string, runs []model.Cmd, changed bool) uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	same := func(a, b model.Cmd) bool {
 		return slices.Equal(a.Argv, b.Argv) && a.Dir == b.Dir && slices.Equal(a.Env, b.Env)
 	}
-	if a, ok := p.airborne[container]; ok && !changed && time.Since(a.since) < remembered && slices.EqualFunc(a.runs, runs, same) {
+	if a, ok := p.unanswered[container]; ok && !changed && time.Since(a.since) < remembered && slices.EqualFunc(a.runs, runs, same) {
 		return a.key
 	}
-	key := newFlight()
-	p.airborne[container] = airborne{key: key, runs: runs, since: time.Now()}
+	key := newSequence()
+	p.unanswered[container] = unanswered{key: key, runs: runs, since: time.Now()}
 	return key
 }
 
-// newFlight returns a key for a flight.
-func newFlight() uint64 { return rand.Uint64() | 1 } // never zero
+// newSequence returns a key for a sequence.
+func newSequence() uint64 { return rand.Uint64() | 1 } // never zero
 
-// carries notes the contents that a flight brings.
-func (p *Pool) carries(container string, key uint64, contents map[string]content) {
+// sends notes the contents that a sequence brings.
+func (p *Pool) sends(container string, key uint64, contents map[string]content) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if a := p.airborne[container]; a.key == key {
+	if a := p.unanswered[container]; a.key == key {
 		a.contents = contents
-		p.airborne[container] = a
+		p.unanswered[container] = a
 	}
 }
 
-// arrived returns the contents that the flight with that key has put into a container, if some of its answers have not arrived;
+// sent returns the contents that the sequence with that key has put into a container, if some of its answers have not arrived;
 // otherwise nil.
-func (p *Pool) arrived(container string, key uint64) map[string]content {
+func (p *Pool) sent(container string, key uint64) map[string]content {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if a := p.airborne[container]; key != 0 && a.key == key {
+	if a := p.unanswered[container]; key != 0 && a.key == key {
 		return a.contents
 	}
 	return nil
 }
 
 // trust notes contents as the container's, without asking, and returns the paths that contents does not cover. Commands of the same
-// flight may have changed these files since; that is no reason to run them again.
-func (s *Conversation) trust(contents map[string]content, paths []string) (others []string) {
+// sequence may have changed these files since; that is no reason to run them again.
+func (s *Conversation) prime(contents map[string]content, paths []string) (others []string) {
 	for _, path := range slices.Sorted(maps.Keys(contents)) { // folders before their content
 		s.learn(path, contents[path], nil)
 	}
@@ -220,20 +220,20 @@ func (s *Conversation) trust(contents map[string]content, paths []string) (other
 	return others
 }
 
-// flies reports whether some answers of a flight to a container have not arrived.
-func (p *Pool) flies(container string) bool {
+// unfinished reports whether some answers of a sequence to a container have not arrived.
+func (p *Pool) unfinished(container string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, ok := p.airborne[container]
+	_, ok := p.unanswered[container]
 	return ok
 }
 
-// landed forgets a flight.
-func (p *Pool) landed(container string, key uint64) {
+// finished forgets a sequence.
+func (p *Pool) finished(container string, key uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.airborne[container].key == key {
-		delete(p.airborne, container)
+	if p.unanswered[container].key == key {
+		delete(p.unanswered, container)
 	}
 }
 

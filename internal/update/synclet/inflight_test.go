@@ -55,7 +55,7 @@ func TestUpdatesTravelBehindEachOther(t *testing.T) {
 	third := start("a")
 	r.write("c", "new")
 	fourth := start("c")
-	if got := r.aloftNow(); got != 2 {
+	if got := r.inFlightNow(); got != 2 {
 		t.Errorf("%d updates are under way, and not the first two", got)
 	}
 	for name, done := range map[string]chan Report{"the first": first, "the second": second, "the third": third, "the fourth": fourth} {
@@ -76,7 +76,7 @@ func TestUpdatesTravelBehindEachOther(t *testing.T) {
 	if rep := r.apply("a", "b", "c"); rep.Files != 0 || rep.Same != 3 {
 		t.Errorf("afterwards, something differs: %+v", rep)
 	}
-	if got := r.aloftNow(); got != 0 {
+	if got := r.inFlightNow(); got != 0 {
 		t.Errorf("%d updates are under way when all have ended", got)
 	}
 }
@@ -94,7 +94,7 @@ func TestUpdateBehindOneThatFails(t *testing.T) {
 		first <- err
 	}()
 	k8stest.Eventually(t, "the first one to be under way", func() error {
-		if r.aloftNow() != 1 {
+		if r.inFlightNow() != 1 {
 			return errors.New("not yet")
 		}
 		return nil
@@ -182,9 +182,9 @@ func (r *rig) hold() (open func()) {
 	}
 }
 
-// aloftNow returns how many updates are under way.
-func (r *rig) aloftNow() int {
+// inFlightNow returns how many updates are under way.
+func (r *rig) inFlightNow() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.aloft)
+	return len(r.inFlight)
 }

@@ -14,18 +14,18 @@ import (
 // Then holds the steps behind the files of an update. They travel with the files, and the synclet begins each step when the one
 // before has succeeded: on a slow connection, waiting for each answer costs more than the work.
 type Then struct {
-	// Flight identifies the steps, so that none is carried out twice if its answer is lost; zero if that does not matter.
-	Flight uint64
-	Runs   []model.Cmd
+	// Sequence identifies the steps, so that none is carried out twice if its answer is lost; zero if that does not matter.
+	Sequence uint64
+	Runs     []model.Cmd
 	// Restart requests a new process at the end; the old one has Grace to end.
 	Restart bool
 	Grace   time.Duration
 }
 
-// flight holds the steps of an update that have been sent and may still run.
-type flight struct {
+// sequence holds the steps of an update that have been sent and may still run.
+type sequence struct {
 	runs    []*order
-	restart *revival
+	restart *pendingRestart
 	// contents maps the update's paths to their contents once its files are in place; nil if there are no steps, or if not all
 	// files were read.
 	contents map[string]content
@@ -102,16 +102,16 @@ func (o *order) await(ctx context.Context, s *Conversation, out io.Writer) error
 	return nil
 }
 
-// revival is a restart whose answer has not been awaited yet.
-type revival struct {
+// pendingRestart is a restart whose answer has not been awaited yet.
+type pendingRestart struct {
 	message   *protocol.Restart
 	answered  chan struct{}
 	restarted *protocol.Restarted // valid once answered is closed
 }
 
-// revival prepares a restart; it is sent by the caller.
-func (s *Conversation) revival(grace time.Duration, after uint64) (*revival, error) {
-	r := &revival{answered: make(chan struct{})}
+// pendingRestart prepares a restart; it is sent by the caller.
+func (s *Conversation) pendingRestart(grace time.Duration, after uint64) (*pendingRestart, error) {
+	r := &pendingRestart{answered: make(chan struct{})}
 	id, err := s.expect(func(m protocol.Message) bool {
 		if m, ok := m.(*protocol.Restarted); ok {
 			r.restarted = m
@@ -127,7 +127,7 @@ func (s *Conversation) revival(grace time.Duration, after uint64) (*revival, err
 }
 
 // await waits until the new process has been started; see Conversation.Restart.
-func (r *revival) await(ctx context.Context, s *Conversation) error {
+func (r *pendingRestart) await(ctx context.Context, s *Conversation) error {
 	defer s.forget(r.message.ID)
 	if err := s.await(ctx, r.answered); err != nil {
 		return err
@@ -145,10 +145,10 @@ func (r *revival) await(ctx context.Context, s *Conversation) error {
 
 // prepare prepares the steps behind the request with the id after; zero means no request. The caller sends the messages in their
 // order.
-func (s *Conversation) prepare(then Then, after uint64) (f flight, messages []protocol.Message, err error) {
+func (s *Conversation) prepare(then Then, after uint64) (f sequence, messages []protocol.Message, err error) {
 	add := func(m protocol.Message) {
-		if then.Flight != 0 {
-			messages = append(messages, &protocol.Step{Flight: then.Flight, Number: uint64(len(messages) / 2)})
+		if then.Sequence != 0 {
+			messages = append(messages, &protocol.Step{Sequence: then.Sequence, Number: uint64(len(messages) / 2)})
 		}
 		messages = append(messages, m)
 	}
@@ -161,7 +161,7 @@ func (s *Conversation) prepare(then Then, after uint64) (f flight, messages []pr
 		f.runs, after = append(f.runs, o), o.message.ID
 	}
 	if then.Restart {
-		if f.restart, err = s.revival(then.Grace, after); err != nil {
+		if f.restart, err = s.pendingRestart(then.Grace, after); err != nil {
 			return f, nil, err
 		}
 		add(f.restart.message)

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// aloft holds the paths of an update that is being sent, or has not been answered yet. Until the answer, the knowledge about these
+// inFlight holds the paths of an update that is being sent, or has not been answered yet. Until the answer, the knowledge about these
 // paths in the container is stale.
-type aloft struct {
+type inFlight struct {
 	paths map[string]bool
-	// landed is closed once the knowledge is valid again.
-	landed chan struct{}
+	// done is closed once the knowledge is valid again.
+	done chan struct{}
 }
 
 // take waits for the turn to send an update. The caller gives it back by receiving from turn.
@@ -26,26 +26,26 @@ func (s *Conversation) take(ctx context.Context) error {
 }
 
 // depart marks an update of paths as under way until the returned function is called.
-func (s *Conversation) depart(paths []string) (land func()) {
-	a := &aloft{make(map[string]bool, len(paths)), make(chan struct{})}
+func (s *Conversation) begins(paths []string) (ends func()) {
+	a := &inFlight{make(map[string]bool, len(paths)), make(chan struct{})}
 	for _, p := range paths {
 		a.paths[p] = true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.aloft = append(s.aloft, a)
+	s.inFlight = append(s.inFlight, a)
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.aloft = slices.DeleteFunc(s.aloft, func(other *aloft) bool { return other == a })
-		close(a.landed)
+		s.inFlight = slices.DeleteFunc(s.inFlight, func(other *inFlight) bool { return other == a })
+		close(a.done)
 	}
 }
 
-// meet waits for the updates under way that change a path of b.
-func (s *Conversation) meet(ctx context.Context, b Batch) error {
+// settled waits for the updates under way that change a path of b.
+func (s *Conversation) settled(ctx context.Context, b Batch) error {
 	s.mu.Lock()
-	under := slices.Clone(s.aloft)
+	under := slices.Clone(s.inFlight)
 	s.mu.Unlock()
 	for _, a := range under {
 		if !slices.ContainsFunc(b.Deletes, func(p string) bool { return a.paths[p] }) &&
@@ -53,7 +53,7 @@ func (s *Conversation) meet(ctx context.Context, b Batch) error {
 			continue
 		}
 		select {
-		case <-a.landed:
+		case <-a.done:
 		case <-s.done:
 			return s.closed()
 		case <-ctx.Done():

@@ -27,15 +27,15 @@ func (r *rig) sh(script string) model.Cmd {
 }
 
 // fly applies files with the steps behind them.
-func (r *rig) fly(then Then, names ...string) flight {
+func (r *rig) fly(then Then, names ...string) sequence {
 	r.Helper()
 	_, f, err := r.Conversation.apply(r.Context(), r.batch(names...), func(bool) Then { return then })
 	check(r, err)
 	return f
 }
 
-// TestFlight sends commands along with the files: each sees the effects of the one before, and its output is its own.
-func TestFlight(t *testing.T) {
+// TestSequence sends commands along with the files: each sees the effects of the one before, and its output is its own.
+func TestSequence(t *testing.T) {
 	r := newRig(t)
 	r.write("f", "new")
 	then := Then{Runs: []model.Cmd{r.sh("sleep 0.1; cp f g; echo one"), r.sh("cat f; echo two >&2; cat g; echo two >&2"), r.sh("exit 7"), r.sh("touch never; echo never"), r.sh("touch never")},
@@ -74,8 +74,8 @@ func TestFlight(t *testing.T) {
 	}
 }
 
-// TestFlightOfAFailedUpdate sends a command along with files that cannot be put in place.
-func TestFlightOfAFailedUpdate(t *testing.T) {
+// TestSequenceOfAFailedUpdate sends a command along with files that cannot be put in place.
+func TestSequenceOfAFailedUpdate(t *testing.T) {
 	r := newRig(t)
 	check(t, os.MkdirAll(filepath.Join(r.remote, "f/full"), 0o755))
 	r.write("f", "not a folder")
@@ -93,8 +93,8 @@ func TestFlightOfAFailedUpdate(t *testing.T) {
 	}
 }
 
-// TestFlightAfterAMisjudgedFile sends the steps a second time, along with the whole file.
-func TestFlightAfterAMisjudgedFile(t *testing.T) {
+// TestSequenceAfterAMisjudgedFile sends the steps a second time, along with the whole file.
+func TestSequenceAfterAMisjudgedFile(t *testing.T) {
 	r := newRig(t)
 	content := random(1, 100<<10)
 	r.write("f", string(content))
@@ -112,8 +112,8 @@ func TestFlightAfterAMisjudgedFile(t *testing.T) {
 	}
 }
 
-// TestFlightIsCancelled ends a command that runs, and with it those behind it.
-func TestFlightIsCancelled(t *testing.T) {
+// TestSequenceIsCancelled ends a command that runs, and with it those behind it.
+func TestSequenceIsCancelled(t *testing.T) {
 	r := newRig(t)
 	r.write("f", "new")
 	f := r.fly(Then{Runs: []model.Cmd{r.sh("touch began; exec sleep 100"), r.sh("touch never")}}, "f")
@@ -132,9 +132,9 @@ func TestFlightIsCancelled(t *testing.T) {
 	}
 }
 
-// TestFlightIsResumed loses the connection while commands run: a command that has ended is not run a second time, even by an update
+// TestSequenceIsResumed loses the connection while commands run: a command that has ended is not run a second time, even by an update
 // that fails and is repeated; a command that was cut off is run again from its beginning.
-func TestFlightIsResumed(t *testing.T) {
+func TestSequenceIsResumed(t *testing.T) {
 	c := aContainer("c1", "p1")
 	const toTheFiles = 4 // preamble, hello, the content of the paths, and that the files are in place
 	said := func(text string) string { return "echo " + text + " >> said; echo " + text }
@@ -227,10 +227,10 @@ func TestFlightIsResumed(t *testing.T) {
 	}
 }
 
-// openNotes returns the lines that the synclet has noted about the steps of a flight.
+// openNotes returns the lines that the synclet has noted about the steps of a sequence.
 func openNotes(t *testing.T, p *Pool, c model.ContainerRef) []string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("/dev/shm", ".hone-flight-"+p.client(c)))
+	text, err := os.ReadFile(filepath.Join("/dev/shm", ".hone-sequence-"+p.client(c)))
 	if err != nil {
 		return nil
 	}
