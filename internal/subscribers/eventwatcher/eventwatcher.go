@@ -60,17 +60,17 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		return nil
 	}
 	watches := clusterwatch.Watches[string, k8s.KubeEvent]{ID: func(namespace string) string { return "events " + namespace }, Watch: s.watch}
-	return clusterwatch.Run(ctx, rt, watches, &follower{Subscriber: s, teller: newTeller(s.say, s.now), recorder: newRecorder(s.now), said: map[string]state.ClusterWatch{}})
+	return clusterwatch.Run(ctx, rt, watches, &follower{Subscriber: s, reporter: newReporter(s.say, s.now), recorder: newRecorder(s.now), said: map[string]state.ClusterWatch{}})
 }
 
 func (s *Subscriber) watch(ctx context.Context, namespace string, trouble func(error), event func(k8s.KubeEvent)) error {
 	return s.client.WatchEvents(ctx, k8s.WatchRequest{Namespaces: []string{namespace}, OnTrouble: trouble}, event)
 }
 
-// follower passes events to the teller and the recorder.
+// follower passes events to the reporter and the recorder.
 type follower struct {
 	*Subscriber
-	teller   *teller
+	reporter *reporter
 	recorder *recorder
 	// said are the failing watches that the logs have reported, by id.
 	said map[string]state.ClusterWatch
@@ -92,14 +92,14 @@ func (f *follower) Take(_ string, e k8s.KubeEvent) bool {
 	}
 	f.recorder.take(e)
 	if worthTelling(e) && e.LastSeen.After(f.since) {
-		f.teller.take(e)
+		f.reporter.take(e)
 	}
 	return true
 }
 
 // Changes implements clusterwatch.Follower.
 func (f *follower) Changes(_ context.Context, v store.View) ([]store.Action, time.Duration) {
-	probes, soon := f.teller.tell(v)
+	probes, soon := f.reporter.tell(v)
 	seen, later := f.recorder.record(v)
 	return append(probes, seen...), soonest(soon, later)
 }

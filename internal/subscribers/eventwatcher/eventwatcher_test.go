@@ -75,7 +75,7 @@ func TestEvents(t *testing.T) {
 }
 
 func TestRepeatedEventsAreToldEverMoreRarely(t *testing.T) {
-	news, told := thinning{}, []int{}
+	news, told := dedup{}, []int{}
 	pass := func(e k8s.KubeEvent) {
 		if n := news.pass(e); n > 0 {
 			told = append(told, n)

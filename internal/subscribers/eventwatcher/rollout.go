@@ -23,7 +23,7 @@ type rollout struct {
 }
 
 // rollingOut reports the progress of slow objects, and returns the time after which there may be more to report.
-func (t *teller) rollingOut(v store.View) (left time.Duration) {
+func (t *reporter) rollingOut(v store.View) (left time.Duration) {
 	there := map[string]bool{}
 	for e := range state.Objects.In(v).Refs() {
 		o := &e.Value

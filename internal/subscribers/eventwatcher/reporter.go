@@ -43,13 +43,13 @@ func worthTelling(e k8s.KubeEvent) bool {
 	return e.Reason == scheduled || e.Reason == pulling
 }
 
-// teller decides which events are reported, and when. It belongs to Run's goroutine.
-type teller struct {
+// reporter decides which events are reported, and when. It belongs to Run's goroutine.
+type reporter struct {
 	say func(name model.ManifestName, level logstore.Level, text string)
 	now func() time.Time
 	// pending are the events whose resource is not known yet, in the order in which they came.
 	pending []k8s.KubeEvent
-	news    thinning
+	news    dedup
 	// scheduled are the events about where pods run, by pod, until a pull is reported; pulls are the pulls under way.
 	scheduled map[string]k8s.KubeEvent
 	pulls     map[place]*pull
@@ -80,19 +80,19 @@ type unready struct {
 	before, seen bool
 }
 
-func newTeller(say func(model.ManifestName, logstore.Level, string), now func() time.Time) *teller {
-	return &teller{say: say, now: now, news: thinning{}, scheduled: map[string]k8s.KubeEvent{}, pulls: map[place]*pull{},
+func newReporter(say func(model.ManifestName, logstore.Level, string), now func() time.Time) *reporter {
+	return &reporter{say: say, now: now, news: dedup{}, scheduled: map[string]k8s.KubeEvent{}, pulls: map[place]*pull{},
 		quick: map[[2]string]bool{}, unready: map[string]*unready{}, rollouts: map[string]*rollout{}}
 }
 
 // take records an event, or a newer state of one.
-func (t *teller) take(e k8s.KubeEvent) {
+func (t *reporter) take(e k8s.KubeEvent) {
 	t.pending = append(slices.DeleteFunc(t.pending, func(o k8s.KubeEvent) bool { return o.UID == e.UID }), e)
 }
 
 // tell writes the events that are due. It returns actions for failed probes, and the time after which more may be due
 // (0: never).
-func (t *teller) tell(v store.View) (probes []store.Action, left time.Duration) {
+func (t *reporter) tell(v store.View) (probes []store.Action, left time.Duration) {
 	if len(t.pending) > 0 {
 		owners := owners(v)
 		var rest []k8s.KubeEvent
@@ -149,7 +149,7 @@ func owner(v store.View, owners map[string]model.ManifestName, e k8s.KubeEvent) 
 }
 
 // ofPod reports an event of a pod, and returns an action if it is about a probe.
-func (t *teller) ofPod(name model.ManifestName, p state.Pod, e k8s.KubeEvent) []store.Action {
+func (t *reporter) ofPod(name model.ManifestName, p state.Pod, e k8s.KubeEvent) []store.Action {
 	at := place{p.UID, e.Object.FieldPath}
 	switch e.Reason {
 	case scheduled:
@@ -189,14 +189,14 @@ func (t *teller) ofPod(name model.ManifestName, p state.Pod, e k8s.KubeEvent) []
 }
 
 // warn reports an event if it is news.
-func (t *teller) warn(name model.ManifestName, p *state.Pod, e k8s.KubeEvent) {
+func (t *reporter) warn(name model.ManifestName, p *state.Pod, e k8s.KubeEvent) {
 	if count := t.news.pass(e); count > 0 {
 		t.write(name, p, e, logstore.LevelWarn, count)
 	}
 }
 
 // write reports an event that has happened count times.
-func (t *teller) write(name model.ManifestName, p *state.Pod, e k8s.KubeEvent, level logstore.Level, count int) {
+func (t *reporter) write(name model.ManifestName, p *state.Pod, e k8s.KubeEvent, level logstore.Level, count int) {
 	about := fmt.Sprintf("%s %s/%s", strings.ToLower(e.Object.Kind), e.Object.Namespace, e.Object.Name)
 	if c := containerOf(e); c != "" && p != nil && len(p.AllContainers()) > 1 {
 		about += ", container " + c
@@ -216,7 +216,7 @@ var pulledIn = regexp.MustCompile(`image "([^"]*)" in ([0-9.hmsµn]+)`)
 
 // hasPulled reports a pulled image: after a slow pull with all preceding events, after a quick pull with one line, and only
 // once for each image of a resource, even if many pods pull it.
-func (t *teller) hasPulled(name model.ManifestName, p state.Pod, e k8s.KubeEvent, began *pull) {
+func (t *reporter) hasPulled(name model.ManifestName, p state.Pod, e k8s.KubeEvent, began *pull) {
 	m := pulledIn.FindStringSubmatch(e.Message)
 	took, err := time.Duration(0), error(nil)
 	if m != nil {
@@ -235,7 +235,7 @@ func (t *teller) hasPulled(name model.ManifestName, p state.Pod, e k8s.KubeEvent
 }
 
 // tellPull reports that an image is being pulled, and where its pod runs.
-func (t *teller) tellPull(p *pull) {
+func (t *reporter) tellPull(p *pull) {
 	if p.told {
 		return
 	}
@@ -249,7 +249,7 @@ func (t *teller) tellPull(p *pull) {
 }
 
 // slowPulls reports slow pulls, and returns after which time the next pull becomes slow.
-func (t *teller) slowPulls(v store.View) (left time.Duration) {
+func (t *reporter) slowPulls(v store.View) (left time.Duration) {
 	pods := state.Pods.In(v)
 	for uid := range t.scheduled {
 		if p, ok := pods.Get(uid); !ok || p.Value.Ready {
@@ -269,14 +269,14 @@ func (t *teller) slowPulls(v store.View) (left time.Duration) {
 }
 
 // wasUnready records that a pod was reported as not ready.
-func (t *teller) wasUnready(name model.ManifestName, p state.Pod) {
+func (t *reporter) wasUnready(name model.ManifestName, p state.Pod) {
 	if t.unready[p.UID] == nil {
 		t.unready[p.UID] = &unready{resource: name, before: p.Ready, seen: !p.Ready}
 	}
 }
 
 // readyAgain reports pods that have become ready since.
-func (t *teller) readyAgain(v store.View) {
+func (t *reporter) readyAgain(v store.View) {
 	for uid, u := range t.unready {
 		row, ok := state.Pods.In(v).Get(uid)
 		p := row.Value

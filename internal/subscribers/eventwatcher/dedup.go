@@ -7,9 +7,9 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 )
 
-// thinning records the number of times that an event must have happened before it is reported again. Kubernetes repeats
+// dedup records the number of times that an event must have happened before it is reported again. Kubernetes repeats
 // events: a container that cannot start leads to the same event every second.
-type thinning map[topic]*repeats
+type dedup map[topic]*repeats
 
 // topic is the subject of events: the UID of the object that they are about, and their text.
 type topic struct{ object, said string }
@@ -41,7 +41,7 @@ func topicOf(e k8s.KubeEvent) topic {
 
 // pass returns the number of times that the topic of an event has occurred, if that is news: the first time, and whenever
 // it has occurred twice as often as last reported. Otherwise it returns 0.
-func (t thinning) pass(e k8s.KubeEvent) int {
+func (t dedup) pass(e k8s.KubeEvent) int {
 	about := topicOf(e)
 	r := t[about]
 	if r == nil {
@@ -61,7 +61,7 @@ func (t thinning) pass(e k8s.KubeEvent) int {
 }
 
 // calm makes future events of an object news.
-func (t thinning) calm(object string) {
+func (t dedup) calm(object string) {
 	for about, r := range t {
 		if about.object == object {
 			r.next = r.total() + 1
