@@ -180,11 +180,11 @@ func (c *Cluster) sayWaits(ctx context.Context, ledger *deploy.Ledger, records m
 			continue
 		}
 		if !known[name] {
-			next, err := c.successors(ctx, ledger, RemoveRequest{Resource: name, Namespace: o.Namespace, Declared: func() []model.Manifest { return o.Declared }}, records)
+			next, err := c.replacements(ctx, ledger, RemoveRequest{Resource: name, Namespace: o.Namespace, Declared: func() []model.Manifest { return o.Declared }}, records)
 			if err != nil {
 				return err
 			}
-			wait[s.Resource] = successorNames(next)
+			wait[s.Resource] = replacementNames(next)
 		}
 	}
 	for _, s := range steps { // within a resource, all deletions wait if one of the objects serves
@@ -194,7 +194,7 @@ func (c *Cluster) sayWaits(ctx context.Context, ledger *deploy.Ledger, records m
 	}
 	for i, s := range steps {
 		if names := wait[s.Resource]; names != "" && s.Action == api.ActionDelete {
-			steps[i].Reason = s.Reason + "; it stays until there is a successor that is ready: " + names
+			steps[i].Reason = s.Reason + "; it stays until there is a replacement that is ready: " + names
 		}
 	}
 	return nil
@@ -204,7 +204,7 @@ func planID(o api.PlanObject) model.ObjectID {
 	return model.ObjectID{Group: o.Group, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
 }
 
-func successorNames(list []successor) string {
+func replacementNames(list []replacement) string {
 	names := make([]string, len(list))
 	for i, s := range list {
 		names[i] = strings.ToLower(s.id.Kind) + "/" + s.id.Name
@@ -214,18 +214,18 @@ func successorNames(list []successor) string {
 
 // workloadNames lists the declared workloads of a resource.
 func (c *Cluster) workloadNames(ctx context.Context, o PreviewOptions, resource string) string {
-	var list []successor
+	var list []replacement
 	for _, m := range o.Declared {
 		if string(m.Name) != resource || m.K8s == nil {
 			continue
 		}
 		for _, r := range c.Objects(ctx, m, o.Namespace) {
 			if deploy.Serves(r.ObjectID) {
-				list = append(list, successor{m.Name, r.ObjectID})
+				list = append(list, replacement{m.Name, r.ObjectID})
 			}
 		}
 	}
-	return successorNames(list)
+	return replacementNames(list)
 }
 
 // Secrets returns the values of the Secrets that the project has applied, as they are in the cluster.

@@ -39,7 +39,7 @@ type RemoveRequest struct {
 }
 
 // returned reports whether the resource has come back, as the given kind, since its removal began: a removal may have waited for its
-// turn, for successors, or for another operation on the same objects.
+// turn, for replacements, or for another operation on the same objects.
 func (req RemoveRequest) returned(same func(model.Manifest) bool) bool {
 	if !req.Undeclared {
 		return req.Enough != nil && req.Enough.Err() != nil
@@ -69,7 +69,7 @@ func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model
 	if err != nil {
 		return nil, err
 	}
-	if err := c.awaitSuccessors(ctx, ledger, req, all); err != nil {
+	if err := c.awaitReplacements(ctx, ledger, req, all); err != nil {
 		return nil, err
 	}
 	if err := req.settle(ctx); err != nil {

@@ -51,7 +51,7 @@ const (
 	askTimeout = 5 * time.Second
 	// lag is the longest time until the cluster shows that a container has ended.
 	lag      = 4 * time.Second
-	lagPause = successorPause
+	lagPause = replacementPause
 )
 
 var podResource = schema.GroupVersionResource{Version: "v1", Resource: "pods"}

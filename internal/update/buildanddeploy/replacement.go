@@ -17,18 +17,18 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// successorPause is the time between two looks at the successors of a workload. The cluster takes longer to start a pod.
-const successorPause = 200 * time.Millisecond
+// replacementPause is the time between two looks at the replacements of a workload. The cluster takes longer to start a pod.
+const replacementPause = 200 * time.Millisecond
 
-// awaitSuccessors waits, before a resource that the Tiltfile no longer declares is removed, until the workloads that take the place
-// of its own are deployed and ready. A successor is a workload of another resource that is new, in the same namespace, and runs the
+// awaitReplacements waits, before a resource that the Tiltfile no longer declares is removed, until the workloads that take the place
+// of its own are deployed and ready. A replacement is a workload of another resource that is new, in the same namespace, and runs the
 // same image, or is selected by a Service that selected the old one. A workload whose readiness does not matter
-// (pod_readiness='ignore') is none. The wait ends when no successor is declared.
-func (c *Cluster) awaitSuccessors(ctx context.Context, ledger *deploy.Ledger, req RemoveRequest, all map[model.ManifestName][]deploy.ObjectRecord) error {
+// (pod_readiness='ignore') is none. The wait ends when no replacement is declared.
+func (c *Cluster) awaitReplacements(ctx context.Context, ledger *deploy.Ledger, req RemoveRequest, all map[model.ManifestName][]deploy.ObjectRecord) error {
 	if !req.Undeclared || req.Declared == nil {
 		return nil
 	}
-	next, err := c.successors(ctx, ledger, req, all)
+	next, err := c.replacements(ctx, ledger, req, all)
 	if err != nil {
 		return err
 	}
@@ -40,28 +40,28 @@ func (c *Cluster) awaitSuccessors(ctx context.Context, ledger *deploy.Ledger, re
 		case why == "":
 			return nil
 		case said == "":
-			logstore.Infof(req.Log, "The objects of %s, %s, are deleted when their successors are ready: %s", req.Resource, req.Why, why)
+			logstore.Infof(req.Log, "The objects of %s, %s, are deleted when their replacements are ready: %s", req.Resource, req.Why, why)
 			said = why
 		}
-		if !retry.Sleep(ctx, successorPause) {
+		if !retry.Sleep(ctx, replacementPause) {
 			return context.Cause(ctx)
 		}
 		if req.Enough != nil && req.Enough.Err() != nil {
 			return fmt.Errorf("%s is declared again", req.Resource)
 		}
-		next = slices.DeleteFunc(next, func(s successor) bool { return !declares(req.Declared(), s) })
+		next = slices.DeleteFunc(next, func(s replacement) bool { return !declares(req.Declared(), s) })
 	}
 	return nil
 }
 
-// successor is a workload that takes the place of another.
-type successor struct {
+// replacement is a workload that takes the place of another.
+type replacement struct {
 	resource model.ManifestName
 	id       model.ObjectID
 }
 
-// successors returns the workloads that take the place of the workloads of a resource that is no longer declared.
-func (c *Cluster) successors(ctx context.Context, ledger *deploy.Ledger, req RemoveRequest, all map[model.ManifestName][]deploy.ObjectRecord) ([]successor, error) {
+// replacements returns the workloads that take the place of the workloads of a resource that is no longer declared.
+func (c *Cluster) replacements(ctx context.Context, ledger *deploy.Ledger, req RemoveRequest, all map[model.ManifestName][]deploy.ObjectRecord) ([]replacement, error) {
 	var old []*unstructured.Unstructured
 	for _, r := range all[req.Resource] {
 		if u := ledger.Remembered(r.ObjectID); u != nil && !r.Foreign && !r.Leaving && r.UID != "" && deploy.Serves(r.ObjectID) {
@@ -79,7 +79,7 @@ func (c *Cluster) successors(ctx context.Context, ledger *deploy.Ledger, req Rem
 	}
 	declared := req.Declared()
 	services := c.reselected(ctx, ledger, declared, req.Namespace)
-	var out []successor
+	var out []replacement
 	for _, m := range declared {
 		if m.K8s == nil || m.Name == req.Resource || !m.AutoInit || m.K8s.PodReadiness == model.PodIgnore || m.K8s.CustomDeploy != nil {
 			continue
@@ -101,7 +101,7 @@ func (c *Cluster) successors(ctx context.Context, ledger *deploy.Ledger, req Rem
 					continue
 				}
 			}
-			out = append(out, successor{m.Name, r.ObjectID})
+			out = append(out, replacement{m.Name, r.ObjectID})
 		}
 	}
 	return out, nil
@@ -158,8 +158,8 @@ func decoded(o model.K8sObject, id model.ObjectID) *unstructured.Unstructured {
 	return u
 }
 
-// waitsFor returns why successors are not ready. It is empty once the resources of all have been deployed and they are ready.
-func (c *Cluster) waitsFor(ctx context.Context, ledger *deploy.Ledger, next []successor) (string, error) {
+// waitsFor returns why replacements are not ready. It is empty once the resources of all have been deployed and they are ready.
+func (c *Cluster) waitsFor(ctx context.Context, ledger *deploy.Ledger, next []replacement) (string, error) {
 	all, err := ledger.Resources()
 	if err != nil {
 		return "", err
@@ -192,8 +192,8 @@ func (c *Cluster) waitsFor(ctx context.Context, ledger *deploy.Ledger, next []su
 	return "", nil
 }
 
-// declares reports whether a successor's resource is still declared.
-func declares(declared []model.Manifest, s successor) bool {
+// declares reports whether a replacement's resource is still declared.
+func declares(declared []model.Manifest, s replacement) bool {
 	return slices.ContainsFunc(declared, func(m model.Manifest) bool { return m.Name == s.resource && m.K8s != nil })
 }
 
@@ -220,7 +220,7 @@ func (c *Cluster) awaitOwn(ctx context.Context, ledger *deploy.Ledger, resource 
 		if err != nil || why == "" {
 			return err
 		}
-		if !retry.Sleep(ctx, successorPause) {
+		if !retry.Sleep(ctx, replacementPause) {
 			return context.Cause(ctx)
 		}
 	}
