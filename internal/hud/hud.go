@@ -159,7 +159,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			defer rt.Idle()
 			return screen.FrameOf(rt.View(), now, loop(s.options.Stats), s.options.Ignores)
 		},
-		Ask: func(w screen.Wish) error { return ask(rt, rt.View(), w) },
+		Ask: func(w screen.Request) error { return ask(rt, rt.View(), w) },
 		Quit: func() {
 			v := current()
 			atQuit.CompareAndSwap(nil, &v)
@@ -224,8 +224,8 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	return nil
 }
 
-// ask dispatches the actions that a wish of the user needs in the view v, or returns why it is impossible.
-func ask(rt *store.Runtime, v store.View, w screen.Wish) error {
+// ask dispatches the actions that a request of the user needs in the view v, or returns why it is impossible.
+func ask(rt *store.Runtime, v store.View, w screen.Request) error {
 	a, err := w(v)
 	if err == nil && a != nil {
 		rt.Dispatch(a)

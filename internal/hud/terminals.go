@@ -180,7 +180,7 @@ func (t *Terminals) run(ctx context.Context, rt *store.Runtime, a arrival, chang
 		Frame: func(now time.Time) screen.Frame {
 			return screen.FrameOf(rt.Aside(), now, loop(t.options.Stats), t.options.Ignores)
 		},
-		Ask:    func(w screen.Wish) error { return ask(rt, rt.Aside(), w) },
+		Ask:    func(w screen.Request) error { return ask(rt, rt.Aside(), w) },
 		Plan:   t.options.Plan.reader(rt.Aside),
 		Object: t.options.Object.reader(rt.Aside), Previous: t.options.Previous.reader(rt.Aside),
 		Quit:  left,

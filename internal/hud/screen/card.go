@@ -151,7 +151,7 @@ func (u *ui) showCard(c view.Card) {
 	u.table.show(c.Resource)
 	u.main.scope = selectedLog
 	if e := u.excerpts[cardKey{c.Resource, c.Aspect}]; e != nil {
-		e.until = time.Time{} // lines may have come since they were foreseen
+		e.until = time.Time{} // lines may have come since they were prefetched
 	}
 	u.push(&cardView{ui: u, resource: c.Resource, aspect: c.Aspect})
 }
@@ -170,7 +170,7 @@ func (u *ui) showOrAwait(name model.ManifestName) {
 }
 
 // bringCard shows the card of a failure that the user asked for before hone knew the failure: a program names the cause a moment
-// before it fails. If it does not fail, its error is shown in the log, unless that has been done. Any key ends the wish.
+// before it fails. If it does not fail, its error is shown in the log, unless that has been done. Any key ends the request.
 func (u *ui) bringCard(now time.Time) {
 	if u.wanted == "" {
 		return
@@ -300,8 +300,8 @@ func (u *ui) excerpt(c *view.Card) []string {
 	return e.lines
 }
 
-// foresee reads the lines of cards that are new, so that they are there when a card is shown.
-func (u *ui) foresee() {
+// prefetch reads the lines of cards that are new, so that they are there when a card is shown.
+func (u *ui) prefetch() {
 	for i := range u.frame.View.Cards[:min(len(u.frame.View.Cards), mostExcerpts/2)] {
 		if c := &u.frame.View.Cards[i]; u.excerpts[cardKey{c.Resource, c.Aspect}] == nil {
 			u.excerpt(c)

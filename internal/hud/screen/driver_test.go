@@ -107,7 +107,7 @@ func start(t *testing.T, v store.View, term simulated, change ...func(*driver, *
 	ctx, d.cancel = context.WithCancel(t.Context())
 	o := Options{Terminal: term, Logs: logs, Changed: d.changed, Now: clock, Version: "v1.2.3",
 		Frame: func(now time.Time) Frame { return d.view(now) },
-		Ask: func(w Wish) error {
+		Ask: func(w Request) error {
 			a, err := w(v)
 			if err == nil && a != nil {
 				d.asked = append(d.asked, a)

@@ -60,7 +60,7 @@ func (u *ui) askForward(name string) {
 			u.tell(err)
 			return
 		}
-		u.wish("port "+f.Address()+" will be forwarded to "+name+" until the session ends", func(v store.View) (store.Action, error) { return intent.AddForward(v, name, f) })
+		u.request("port "+f.Address()+" will be forwarded to "+name+" until the session ends", func(v store.View) (store.Action, error) { return intent.AddForward(v, name, f) })
 	})
 }
 
@@ -82,7 +82,7 @@ func (u *ui) changeForward(name string, spec model.PortForward) {
 			open,
 			{text: "change the local port…", do: func() { u.askLocalPort(name, address) }},
 			{text: "remove", note: "until the session ends", do: func() {
-				u.wish("port "+address+" of "+name+" will be closed", func(v store.View) (store.Action, error) { return intent.RemoveForward(v, name, address) })
+				u.request("port "+address+" of "+name+" will be closed", func(v store.View) (store.Action, error) { return intent.RemoveForward(v, name, address) })
 			}},
 		}
 	})
@@ -96,7 +96,7 @@ func (u *ui) askLocalPort(name, address string) {
 		case err != nil:
 			u.tell(err)
 		default:
-			u.wish(fmt.Sprintf("port %d will be forwarded to %s", port, name), func(v store.View) (store.Action, error) { return intent.ChangeForward(v, name, address, port) })
+			u.request(fmt.Sprintf("port %d will be forwarded to %s", port, name), func(v store.View) (store.Action, error) { return intent.ChangeForward(v, name, address, port) })
 		}
 	})
 }

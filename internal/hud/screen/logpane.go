@@ -44,7 +44,7 @@ type logPane struct {
 	region *region // of text, by the mouse; nil for none
 	opened map[uint64]bool
 	marked map[uint64]bool // items that the user has marked
-	novelty
+	newMessages
 	paused int     // the number of lines when following was paused
 	rows   []rowOf // the shown rows
 	// bare leaves out the title, for tiny terminals.
@@ -118,7 +118,7 @@ const (
 
 func newLogPane(t theme, logs Logs, lists *loglist.Lister) *logPane {
 	return &logPane{theme: t, wrapper: wrapper{theme: t}, logs: logs, lists: lists, follow: true, opened: map[uint64]bool{}, marked: map[uint64]bool{},
-		novelty: novelty{logs: logs, lists: lists, known: map[model.ManifestName]*known{}}}
+		newMessages: newMessages{logs: logs, lists: lists, known: map[model.ManifestName]*known{}}}
 }
 
 // query returns the query that the pane lists.

@@ -165,10 +165,10 @@ func (m *mainView) draw(c canvas, area rect) {
 		c.column(log.x, log.y, log.h, c.theme.style(view.Dim))
 		_, log = log.left(1)
 	}
-	if brought := m.ui.brought(log.w); brought != nil && log.h > leastPane+1 {
+	if failure := m.ui.newFailure(log.w); failure != nil && log.h > leastPane+1 {
 		var strip rect
 		strip, log = log.top(1)
-		c.spot(strip.x, strip.y, c.spans(strip.x, strip.y, strip.w, brought)-strip.x, "next-error")
+		c.spot(strip.x, strip.y, c.spans(strip.x, strip.y, strip.w, failure)-strip.x, "next-error")
 	}
 	m.log.draw(c, log)
 }

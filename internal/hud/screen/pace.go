@@ -18,7 +18,7 @@ const (
 	unanswered = 2
 )
 
-// pace is the state of the questions. The outlet's lock guards it.
+// pace is the state of the questions. The ttyWrapper's lock guards it.
 type pace struct {
 	open     chan struct{} // closed by the answer to the newest question; nil if none is open
 	asked    time.Time
@@ -28,7 +28,7 @@ type pace struct {
 }
 
 // mark asks the terminal to say when it has shown everything that was written so far.
-func (o *outlet) mark() {
+func (o *ttyWrapper) mark() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.open || o.leaving || !o.can.Colors || o.pace.defeated >= unanswered {
@@ -43,7 +43,7 @@ func (o *outlet) mark() {
 }
 
 // shown waits until the terminal has shown the frame of the last question, or has not answered for too long.
-func (o *outlet) shown(ctx context.Context) {
+func (o *ttyWrapper) shown(ctx context.Context) {
 	o.mu.Lock()
 	open, left := o.pace.open, paceTime-time.Since(o.pace.asked)
 	o.mu.Unlock()
@@ -67,7 +67,7 @@ func (o *outlet) shown(ctx context.Context) {
 	}
 }
 
-// answer takes an answer. The outlet's lock must be held.
+// answer takes an answer. The ttyWrapper's lock must be held.
 func (p *pace) answer() {
 	p.answers = true
 	if p.waiting = max(0, p.waiting-1); p.waiting == 0 && p.open != nil {

@@ -98,7 +98,7 @@ func (u *ui) confirmPlan() {
 		return
 	}
 	runs := w.runs
-	u.wish("confirmed: what was shown will be done", func(v store.View) (store.Action, error) { return intent.Confirm(v, runs) })
+	u.request("confirmed: what was shown will be done", func(v store.View) (store.Action, error) { return intent.Confirm(v, runs) })
 }
 
 // noPlan refuses to confirm changes that have not been shown.

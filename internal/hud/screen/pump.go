@@ -27,7 +27,7 @@ type pump struct {
 	dress   dress
 	// backgrounds delivers the terminal's messages about its background; nil if it sends none.
 	backgrounds <-chan background
-	outlet      *outlet // nil if the terminal has none
+	ttyWrapper  *ttyWrapper // nil if the terminal has none
 
 	errors                uint64 // that the lists had learned when they were drawn last
 	lastDrawn, lastLooked time.Time
@@ -114,8 +114,8 @@ func (p *pump) pause(ctx context.Context, last time.Time) bool {
 	if wait := frameTime - time.Since(last); wait > 0 && !retry.Sleep(ctx, wait) {
 		return false
 	}
-	if p.outlet != nil {
-		p.outlet.shown(ctx)
+	if p.ttyWrapper != nil {
+		p.ttyWrapper.shown(ctx)
 	}
 	return ctx.Err() == nil
 }
@@ -155,8 +155,8 @@ func (p *pump) draw(rebuild bool, then func()) {
 		}
 	})
 	p.lastDrawn = time.Now()
-	if p.outlet != nil {
-		p.outlet.mark()
+	if p.ttyWrapper != nil {
+		p.ttyWrapper.mark()
 	}
 }
 

@@ -14,32 +14,32 @@ import (
 )
 
 // asks are the verbs that make the same request for each resource that they act on.
-var asks = map[string]func(names []string) Wish{
-	"trigger": func(names []string) Wish {
+var asks = map[string]func(names []string) Request{
+	"trigger": func(names []string) Request {
 		return func(v store.View) (store.Action, error) { return intent.Trigger(v, names) }
 	},
-	"rebuild": func(names []string) Wish {
+	"rebuild": func(names []string) Request {
 		return func(v store.View) (store.Action, error) { return intent.Rebuild(v, names) }
 	},
-	"restart": func(names []string) Wish {
+	"restart": func(names []string) Request {
 		return func(v store.View) (store.Action, error) { return intent.Restart(v, names, false) }
 	},
-	"restart-pods": func(names []string) Wish {
+	"restart-pods": func(names []string) Request {
 		return func(v store.View) (store.Action, error) { return intent.Restart(v, names, true) }
 	},
-	"adopt": func(names []string) Wish {
+	"adopt": func(names []string) Request {
 		return func(v store.View) (store.Action, error) { return intent.Adopt(v, names) }
 	},
-	"restore": func(names []string) Wish {
+	"restore": func(names []string) Request {
 		return func(v store.View) (store.Action, error) { return intent.Restore(v, names) }
 	},
-	"accept": func(names []string) Wish {
+	"accept": func(names []string) Request {
 		return func(v store.View) (store.Action, error) { return intent.Accept(v, names) }
 	},
-	"trigger-mode": func(names []string) Wish {
+	"trigger-mode": func(names []string) Request {
 		return func(v store.View) (store.Action, error) { return intent.SetTriggerMode(v, names, model.TriggerAuto) }
 	},
-	"enable-or-disable": func(names []string) Wish {
+	"enable-or-disable": func(names []string) Request {
 		return func(v store.View) (store.Action, error) { return changing(intent.Turn(v, true, names)) }
 	},
 }
@@ -57,7 +57,7 @@ var refusals = map[string]func(u *ui) error{
 	"restore":           refusedToAll("restore"),
 	"accept":            refusedToAll("accept"),
 	"enable-or-disable": refusedToAll("enable-or-disable"),
-	"pause": refused(func(u *ui) Wish {
+	"pause": refused(func(u *ui) Request {
 		return func(v store.View) (store.Action, error) {
 			if u.frame.Session().Paused {
 				return nil, nil
@@ -65,7 +65,7 @@ var refusals = map[string]func(u *ui) error{
 			return changing(intent.Pause(v))
 		}
 	}),
-	"prune":         refused(func(*ui) Wish { return func(v store.View) (store.Action, error) { return intent.Prune(v) } }),
+	"prune":         refused(func(*ui) Request { return func(v store.View) (store.Action, error) { return intent.Prune(v) } }),
 	"port-forwards": (*ui).noForwards,
 	"buttons":       (*ui).noButtons,
 	"shell":         (*ui).noShell,
@@ -152,16 +152,16 @@ func (u *ui) refusal(v *verb) error {
 	return nil
 }
 
-// try asks the session whether it would accept a wish, and returns why not.
-func (u *ui) try(w Wish) error {
+// try asks the session whether it would accept a request, and returns why not.
+func (u *ui) try(w Request) error {
 	return u.options.Ask(func(v store.View) (store.Action, error) {
 		_, err := w(v)
 		return nil, err
 	})
 }
 
-func refused(wish func(u *ui) Wish) func(*ui) error {
-	return func(u *ui) error { return u.try(wish(u)) }
+func refused(request func(u *ui) Request) func(*ui) error {
+	return func(u *ui) error { return u.try(request(u)) }
 }
 
 // able returns the targets that a verb can be used on, and the words that name the others. The error is why it can be used on
@@ -489,7 +489,7 @@ func withheld(o Options, v verb) error {
 // lacking returns the verbs that a screen lacks because it only shows, with the keys they would have.
 func lacking(o Options, has []verb) []verb {
 	full := o
-	full.ReadOnly, full.Past, full.Ask = false, false, func(Wish) error { return nil }
+	full.ReadOnly, full.Past, full.Ask = false, false, func(Request) error { return nil }
 	full.Suspend = func(context.Context) error { return nil }
 	return slices.DeleteFunc(verbsFor(full), func(v verb) bool {
 		return slices.ContainsFunc(has, func(h verb) bool { return h.name == v.name })

@@ -74,7 +74,7 @@ func TestNoKeyIsSilent(t *testing.T) {
 			t.Parallel() // some hundred screens each, with -short a third of them
 			var silent []string
 			tried := map[key]bool{}
-			u := &ui{verbs: verbs(Options{Ask: func(Wish) error { return nil }})}
+			u := &ui{verbs: verbs(Options{Ask: func(Request) error { return nil }})}
 			for i, v1 := range u.verbs {
 				k := v1.keys[0]
 				if testing.Short() && (i+n)%3 != 0 {
@@ -196,7 +196,7 @@ func TestScreensThatOnlyShow(t *testing.T) {
 		{"read-only", func(_ *driver, o *Options) { o.ReadOnly, o.Ask, o.Leave = true, nil, "shop" }, "is not possible: this screen is read-only; attach without --read-only"},
 		{"past", func(_ *driver, o *Options) { o.Past, o.Ask = true, nil }, "is not possible: the session is over"},
 	} {
-		for _, v := range wishes {
+		for _, v := range requests {
 			t.Run(tt.name+" "+v.name, func(t *testing.T) {
 				play(t, func(_ *testing.T, d *driver) {
 					d.press("/api<Enter>")
@@ -228,7 +228,7 @@ func TestSmallTerminalsRefuse(t *testing.T) {
 
 // TestRefusalsNameVerbs: every refusal belongs to a verb, and no mouse gesture has the name of one.
 func TestRefusalsNameVerbs(t *testing.T) {
-	all := verbs(Options{Ask: func(Wish) error { return nil }})
+	all := verbs(Options{Ask: func(Request) error { return nil }})
 	var names []string
 	for _, v := range all {
 		names = append(names, v.name)
@@ -263,7 +263,7 @@ func TestPaletteListsAllVerbs(t *testing.T) {
 		{"help", (*ui).openHelp},
 	} {
 		ended := make(chan struct{})
-		u := newUI(Options{Logs: logs, Now: time.Now, Ask: func(w Wish) error { _, err := w(v); return err }}, theme{}, lists)
+		u := newUI(Options{Logs: logs, Now: time.Now, Ask: func(w Request) error { _, err := w(v); return err }}, theme{}, lists)
 		ctx, cancel := context.WithCancel(t.Context())
 		u.done, u.jobs = ended, newJobs(ctx)
 		u.apply(FrameOf(v, hudtest.ShopTime, 0, view.Ignores{}), hudtest.ShopTime)

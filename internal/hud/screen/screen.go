@@ -73,7 +73,7 @@ type Options struct {
 	Frame   func(now time.Time) Frame
 	// Ask asks something of the session, with its newest snapshot, or returns why the session refuses it; nil if the screen
 	// only shows. Quit requests the end of the session, which must end the context of Run. Both must return at once.
-	Ask  func(Wish) error
+	Ask  func(Request) error
 	Quit func()
 	// Object reads an object of the cluster as YAML for people. It is called away from the drawing.
 	Object func(ctx context.Context, o model.AppliedObject) (string, error)
@@ -179,8 +179,8 @@ func Run(ctx context.Context, o Options) error {
 	app.SetRoot(newRoot(ui), true).EnablePaste(true).SetInputCapture(ui.key).SetMouseCapture(ui.mouse)
 	term.EnableMouse(tcell.MouseButtonEvents | tcell.MouseDragEvents) // no events while the mouse only moves
 	p := &pump{ui: ui, app: app, options: o, lists: lists, dress: d}
-	if out := outletOf(term); out != nil {
-		p.outlet, p.backgrounds, ui.announce = out, out.backgrounds, out.say
+	if out := ttyWrapperOf(term); out != nil {
+		p.ttyWrapper, p.backgrounds, ui.announce = out, out.backgrounds, out.say
 		term.EnableFocus()
 	}
 	ui.jobs, ui.sync, ui.clipboard, ui.suspend = newJobs(ctx), own.Sync, term.SetClipboard, app.Suspend

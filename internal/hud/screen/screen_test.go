@@ -149,7 +149,7 @@ func TestLogSources(t *testing.T) {
 	})
 }
 
-func TestWishes(t *testing.T) {
+func TestRequestes(t *testing.T) {
 	play(t, func(t *testing.T, d *driver) {
 		d.press("jjt")
 		d.shows("api will be updated")
@@ -194,7 +194,7 @@ func TestDetailsAndHelp(t *testing.T) {
 }
 
 func TestHelpNamesEveryKey(t *testing.T) {
-	u := &ui{verbs: verbs(Options{Ask: func(Wish) error { return nil }})}
+	u := &ui{verbs: verbs(Options{Ask: func(Request) error { return nil }})}
 	var all strings.Builder
 	for _, line := range u.help(inTable) {
 		all.WriteString(line.String() + "\n")
@@ -476,7 +476,7 @@ func TestPanicGivesTheTerminalBack(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				term := newTerminal("UTF-8", 120, 34)
 				d := start(t, v, term, func(_ *driver, o *Options) {
-					o.Ask = func(Wish) error { panic("broken wish") }
+					o.Ask = func(Request) error { panic("broken request") }
 				})
 				tt.sabotage(d)
 				<-d.done

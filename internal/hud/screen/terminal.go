@@ -29,7 +29,7 @@ func open(given Terminal, about terminal.Description, chosen settings.Settings) 
 			return nil, unusable(err)
 		}
 	}
-	if out := outletOf(term); out != nil {
+	if out := ttyWrapperOf(term); out != nil {
 		out.choose(chosen)
 	}
 	if err := term.Init(); err != nil {

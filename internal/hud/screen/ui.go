@@ -141,7 +141,7 @@ func (u *ui) apply(f Frame, now time.Time) {
 	u.log.know(f.View.Rows)
 	u.log.watch(f.View.Rows, now)
 	u.attend(now)
-	u.foresee()
+	u.prefetch()
 	u.bringCard(now)
 	u.offer()
 	if w, ok := u.top().(*pendingView); ok {

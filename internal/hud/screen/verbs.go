@@ -55,7 +55,7 @@ func (v *verb) hasKey() bool { return v != nil && len(v.keys) > 0 }
 
 // asks reports whether a verb asks something of the session.
 func (v *verb) asks() bool {
-	return slices.ContainsFunc(wishes, func(w verb) bool { return w.name == v.name })
+	return slices.ContainsFunc(requests, func(w verb) bool { return w.name == v.name })
 }
 
 var moves = []string{"up", "down", "page-up", "page-down", "first", "last", "left", "right", "previous-tab", "next-tab", "palette", "back"}
@@ -64,8 +64,8 @@ var moves = []string{"up", "down", "page-up", "page-down", "first", "last", "lef
 var shownIn = []string{"filter-log", "find", "next", "previous", "level", "log-all", "log-build", "log-runtime", "follow", "previous-update", "next-update",
 	"previous-run", "next-run", "wrap", "time", "json", "repeats", "copy-all", "save", "pager"}
 
-// wishes are the verbs that ask something of the session.
-var wishes = []verb{
+// requests are the verbs that ask something of the session.
+var requests = []verb{
 	{"confirm", letters("y"), inPending, "confirm what waits for you: the plan is carried out", "confirm", (*ui).confirmPlan},
 	{"trigger", letters("t"), inActing, "trigger an update of the resource", "trigger", (*ui).trigger},
 	{"rebuild", letters("T"), inActing, "rebuild from scratch: new images without any cache, new pods", "", (*ui).rebuild},
@@ -112,7 +112,7 @@ func verbs(o Options) []verb {
 	}
 	actions := []verb{{"details", named(tcell.KeyEnter), inTable, "details of the resource; fold or unfold the group", "details", (*ui).openRow}}
 	if o.Ask != nil {
-		actions = append(actions, wishes...)
+		actions = append(actions, requests...)
 	}
 	last := []verb{{"redraw", named(tcell.KeyCtrlL), inViews, "redraw the screen", "", (*ui).redraw}}
 	if o.Suspend != nil {

@@ -22,8 +22,8 @@ const (
 	spansTime = time.Second / 4
 )
 
-// novelty finds the messages of the shown resources that were never seen before their last updates.
-type novelty struct {
+// newMessages finds the messages of the shown resources that were never seen before their last updates.
+type newMessages struct {
 	logs  Logs
 	lists *loglist.Lister
 	known map[model.ManifestName]*known
@@ -40,7 +40,7 @@ type known struct {
 }
 
 // of returns the known messages of a resource whose lines are shown.
-func (n *novelty) of(name model.ManifestName, now time.Time) *known {
+func (n *newMessages) of(name model.ManifestName, now time.Time) *known {
 	if k := n.known[name]; k != nil && now.Sub(k.looked) < spansTime {
 		k.used = now
 		return k
@@ -49,7 +49,7 @@ func (n *novelty) of(name model.ManifestName, now time.Time) *known {
 }
 
 // look looks up the updates of a resource, and returns its known messages.
-func (n *novelty) look(name model.ManifestName, now time.Time) *known {
+func (n *newMessages) look(name model.ManifestName, now time.Time) *known {
 	k := n.known[name]
 	if k == nil {
 		n.makeRoom(now)
@@ -79,7 +79,7 @@ func (n *novelty) look(name model.ManifestName, now time.Time) *known {
 const savedLines = 3
 
 // saved returns the files that caused an update, which its log names first (see state.FilesChangedText).
-func (n *novelty) saved(name model.ManifestName, span logstore.SpanInfo) []string {
+func (n *newMessages) saved(name model.ManifestName, span logstore.SpanInfo) []string {
 	for _, l := range n.logs.ReadAfter(logstore.Filter{Resources: []model.ManifestName{name}}, span.First-1, savedLines) {
 		if _, files, ok := strings.Cut(l.Text, " Changed: ["); ok && l.Span == span.Name {
 			return strings.Fields(strings.TrimRight(files, "]"))
@@ -89,7 +89,7 @@ func (n *novelty) saved(name model.ManifestName, span logstore.SpanInfo) []strin
 }
 
 // makeRoom makes room for another resource.
-func (n *novelty) makeRoom(now time.Time) {
+func (n *newMessages) makeRoom(now time.Time) {
 	for len(n.known) >= mostKnown {
 		var oldest model.ManifestName
 		used := now.Add(time.Hour)
@@ -106,7 +106,7 @@ func (n *novelty) makeRoom(now time.Time) {
 }
 
 // isNew reports whether the message of a line was never seen before the last update of its resource.
-func (n *novelty) isNew(line logstore.Line, now time.Time) bool {
+func (n *newMessages) isNew(line logstore.Line, now time.Time) bool {
 	if line.Source != logstore.SourceRuntime || line.Resource == "" {
 		return false
 	}
@@ -123,7 +123,7 @@ const (
 
 // watch learns the messages of the resources that were updated last. The frame at the beginning of an update must do it: the next
 // frame may come a second later.
-func (n *novelty) watch(rows []view.Row, now time.Time) {
+func (n *newMessages) watch(rows []view.Row, now time.Time) {
 	var newest [watchedRows]*view.Row // this runs in every frame: a thousand rows are not sorted for it
 	for i := range rows {
 		r := &rows[i]
@@ -146,9 +146,9 @@ func (n *novelty) watch(rows []view.Row, now time.Time) {
 	}
 }
 
-// brought describes in one line the failure that the newest save has brought, unless the user has seen its card; nil if there
+// newFailure describes in one line the failure that the newest save has brought, unless the user has seen its card; nil if there
 // is none.
-func (u *ui) brought(width int) view.Cell {
+func (u *ui) newFailure(width int) view.Cell {
 	for i := range u.frame.View.Cards {
 		c := &u.frame.View.Cards[i]
 		if len(c.Saved) == 0 || u.shownCard == (cardKey{c.Resource, c.Aspect}) {
@@ -170,7 +170,7 @@ func (u *ui) brought(width int) view.Cell {
 	return nil
 }
 
-// stripBelow is brought where the view does not show it above the log: below the details, and below a table without a log.
+// stripBelow is newFailure where the view does not show it above the log: below the details, and below a table without a log.
 func (u *ui) stripBelow(area rect) view.Cell {
 	if u.screen.tiny() || area.h <= 2*leastPane {
 		return nil
@@ -183,7 +183,7 @@ func (u *ui) stripBelow(area rect) view.Cell {
 	case *cardView, typist: // a card is the error, and a prompt is about to be over
 		return nil
 	}
-	return u.brought(area.w)
+	return u.newFailure(area.w)
 }
 
 func (u *ui) strip(width int, name, what, files string) view.Cell {

@@ -15,16 +15,16 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Wish turns a request of the user into an action; the action is nil if there is nothing to do. The error is why the session
+// Request turns a request of the user into an action; the action is nil if there is nothing to do. The error is why the session
 // refuses the request.
-type Wish func(v store.View) (store.Action, error)
+type Request func(v store.View) (store.Action, error)
 
-// wish asks something of the session, and says done once the session has accepted it.
-func (u *ui) wish(done string, w Wish) {
+// request asks something of the session, and says done once the session has accepted it.
+func (u *ui) request(done string, w Request) {
 	u.after(done, u.options.Ask(w))
 }
 
-// changing is the answer to a wish that may change nothing.
+// changing is the answer to a request that may change nothing.
 func changing[A store.Action](a A, changed bool, err error) (store.Action, error) {
 	if err != nil || !changed {
 		return nil, err
@@ -90,7 +90,7 @@ func (u *ui) askEach(verb, done string) {
 		u.tell(err)
 		return
 	}
-	u.wish(listed(names)+done+but, asks[verb](texts(names)))
+	u.request(listed(names)+done+but, asks[verb](texts(names)))
 }
 
 func (u *ui) trigger() { u.askEach("trigger", " will be updated") }
@@ -110,7 +110,7 @@ func (u *ui) toggleEnabled() {
 		}
 	}
 	turn := func(to bool, names []model.ManifestName) {
-		u.wish(listed(names)+map[bool]string{true: " will be enabled", false: " will be disabled"}[to], func(v store.View) (store.Action, error) {
+		u.request(listed(names)+map[bool]string{true: " will be enabled", false: " will be disabled"}[to], func(v store.View) (store.Action, error) {
 			return changing(intent.Turn(v, to, texts(names)))
 		})
 	}
@@ -137,7 +137,7 @@ func (u *ui) toggleMode() {
 		model.TriggerAuto:   listed(names) + ": updated when files change",
 		model.TriggerManual: listed(names) + ": updated on request only (t)",
 	}[mode]
-	u.wish(said, func(v store.View) (store.Action, error) { return intent.SetTriggerMode(v, texts(names), mode) })
+	u.request(said, func(v store.View) (store.Action, error) { return intent.SetTriggerMode(v, texts(names), mode) })
 }
 
 // askArguments asks for other arguments of the Tiltfile.
@@ -153,7 +153,7 @@ func (u *ui) askArguments() {
 		case err != nil:
 			u.say("the arguments stay as they are: " + err.Error())
 		default:
-			u.wish("the Tiltfile will be evaluated with these arguments", func(v store.View) (store.Action, error) {
+			u.request("the Tiltfile will be evaluated with these arguments", func(v store.View) (store.Action, error) {
 				return changing(intent.SetArguments(v, args))
 			})
 		}
@@ -225,7 +225,7 @@ func (u *ui) confirmEach(verb, question, done string) {
 		u.tell(err)
 		return
 	}
-	u.confirm(fmt.Sprintf(question, listed(names)+but), func() { u.wish(listed(names)+done, asks[verb](texts(names))) })
+	u.confirm(fmt.Sprintf(question, listed(names)+but), func() { u.request(listed(names)+done, asks[verb](texts(names))) })
 }
 
 // restartPods asks first: the contents of the containers are lost.
@@ -251,7 +251,7 @@ func (u *ui) restore() {
 			lost = append(lost, c.Loses)
 		}
 	}
-	ask := func() { u.wish(listed(names)+" will be applied again"+but, asks["restore"](texts(names))) }
+	ask := func() { u.request(listed(names)+" will be applied again"+but, asks["restore"](texts(names))) }
 	if len(lost) == 0 {
 		ask()
 		return
@@ -267,19 +267,19 @@ func (u *ui) accept() {
 // prune deletes objects that the Tiltfile no longer declares.
 func (u *ui) prune() {
 	u.confirm("delete all objects that the Tiltfile no longer declares?", func() {
-		u.wish("what is no longer declared will be deleted", func(v store.View) (store.Action, error) { return intent.Prune(v) })
+		u.request("what is no longer declared will be deleted", func(v store.View) (store.Action, error) { return intent.Prune(v) })
 	})
 }
 
 func (u *ui) togglePause() {
 	if u.frame.Session().Paused {
-		u.wish("updates begin on their own again", func(v store.View) (store.Action, error) {
+		u.request("updates begin on their own again", func(v store.View) (store.Action, error) {
 			a, changed := intent.Resume(v)
 			return changing(a, changed, nil)
 		})
 		return
 	}
-	u.wish("paused: changes wait until Z is pressed again", func(v store.View) (store.Action, error) { return changing(intent.Pause(v)) })
+	u.request("paused: changes wait until Z is pressed again", func(v store.View) (store.Action, error) { return changing(intent.Pause(v)) })
 }
 
 // saveSnapshot writes a snapshot of the session for a colleague.

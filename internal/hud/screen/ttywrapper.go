@@ -35,7 +35,7 @@ const (
 func titleOf(title string) string { return "\x1b]2;" + title + "\x1b\\" }
 
 // say sends the terminal its title, progress and messages, if they have changed. project is the title of messages.
-func (o *outlet) say(s attention.Said, project string) {
+func (o *ttyWrapper) say(s attention.Said, project string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if s.Title != o.title {
@@ -53,20 +53,20 @@ func (o *outlet) say(s attention.Said, project string) {
 	}
 }
 
-func (o *outlet) sendTitle() {
+func (o *ttyWrapper) sendTitle() {
 	if o.open && !o.noTitle && o.title != "" {
 		o.send(titleOf(o.title))
 	}
 }
 
-func (o *outlet) sendProgress(p attention.Progress) {
+func (o *ttyWrapper) sendProgress(p attention.Progress) {
 	o.send(map[attention.Progress]string{attention.NoProgress: "\x1b]9;4;0\x1b\\", attention.Working: "\x1b]9;4;3\x1b\\",
 		attention.Failing: "\x1b]9;4;2;100\x1b\\"}[p])
 }
 
 // noticeOf returns the sequence that shows a message on the desktop. Inside of tmux it goes through to the terminal around it, if tmux's
 // allow-passthrough is on; else tmux drops it.
-func (o *outlet) noticeOf(project, message string) string {
+func (o *ttyWrapper) noticeOf(project, message string) string {
 	plain := strings.NewReplacer(";", ",").Replace
 	title := "hone"
 	if project != "" {
@@ -89,11 +89,11 @@ func (o *outlet) noticeOf(project, message string) string {
 	return s
 }
 
-// outlet is a terminal below tcell. It sends sequences that tcell has no call for, reads answers that tcell drops, and takes everything back
+// ttyWrapper is a terminal below tcell. It sends sequences that tcell has no call for, reads answers that tcell drops, and takes everything back
 // when tcell gives the terminal away.
 //
 // tcell calls Start, Stop, Drain and Write on the goroutine that draws, and Read on one of its own.
-type outlet struct {
+type ttyWrapper struct {
 	tcell.Tty
 	can terminal.Abilities
 	// notice is the way in which messages are shown on the desktop; empty if they are not. noTitle and noProgress leave title and
@@ -117,12 +117,12 @@ type outlet struct {
 	progress attention.Progress
 }
 
-func newOutlet(tty tcell.Tty, can terminal.Abilities) *outlet {
-	return &outlet{Tty: tty, can: can, notice: can.Notice, noTitle: !can.Title, noProgress: !can.Progress, backgrounds: make(chan background, 1)}
+func newOutlet(tty tcell.Tty, can terminal.Abilities) *ttyWrapper {
+	return &ttyWrapper{Tty: tty, can: can, notice: can.Notice, noTitle: !can.Title, noProgress: !can.Progress, backgrounds: make(chan background, 1)}
 }
 
 // choose takes in the user's settings. It must be called before Start.
-func (o *outlet) choose(s settings.Settings) {
+func (o *ttyWrapper) choose(s settings.Settings) {
 	o.noTitle, o.noProgress = s.NoTitle || !o.can.Title, s.NoProgress || !o.can.Progress
 	switch s.Notify {
 	case settings.NotifyOff:
@@ -137,18 +137,18 @@ func (o *outlet) choose(s settings.Settings) {
 	}
 }
 
-// outletOf returns the outlet of a terminal; nil if it has none.
-func outletOf(t Terminal) *outlet {
+// ttyWrapperOf returns the ttyWrapper of a terminal; nil if it has none.
+func ttyWrapperOf(t Terminal) *ttyWrapper {
 	tty, ok := t.Tty()
 	if !ok {
 		return nil
 	}
-	o, _ := tty.(*outlet)
+	o, _ := tty.(*ttyWrapper)
 	return o
 }
 
 // Start implements tcell.Tty.
-func (o *outlet) Start() error {
+func (o *ttyWrapper) Start() error {
 	if err := o.Tty.Start(); err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (o *outlet) Start() error {
 }
 
 // Stop implements tcell.Tty.
-func (o *outlet) Stop() error {
+func (o *ttyWrapper) Stop() error {
 	o.mu.Lock()
 	if o.open {
 		o.takeBack()
@@ -181,7 +181,7 @@ func (o *outlet) Stop() error {
 }
 
 // takeBack undoes the requests that the terminal has carried out. The lock must be held.
-func (o *outlet) takeBack() {
+func (o *ttyWrapper) takeBack() {
 	if o.can.Colors {
 		o.send(leaveColours)
 	}
@@ -194,7 +194,7 @@ func (o *outlet) takeBack() {
 }
 
 // ask asks for the background. The lock must be held.
-func (o *outlet) ask() {
+func (o *ttyWrapper) ask() {
 	if o.leaving {
 		return
 	}
@@ -203,10 +203,10 @@ func (o *outlet) ask() {
 }
 
 // send writes a sequence. The lock must be held. The next drawing reports its errors.
-func (o *outlet) send(s string) { _, _ = o.Tty.Write([]byte(s)) }
+func (o *ttyWrapper) send(s string) { _, _ = o.Tty.Write([]byte(s)) }
 
 // Drain implements tcell.Tty. No question is asked from now on, and open ones get their time.
-func (o *outlet) Drain() error {
+func (o *ttyWrapper) Drain() error {
 	o.mu.Lock()
 	o.leaving = true
 	patience := answerTime
@@ -235,7 +235,7 @@ func (o *outlet) Drain() error {
 }
 
 // Read implements tcell.Tty.
-func (o *outlet) Read(p []byte) (int, error) {
+func (o *ttyWrapper) Read(p []byte) (int, error) {
 	for {
 		n, err := o.Tty.Read(p)
 		n = max(n, 0)
@@ -252,7 +252,7 @@ func (o *outlet) Read(p []byte) (int, error) {
 }
 
 // tell passes on a message of the terminal.
-func (o *outlet) tell(h heard) {
+func (o *ttyWrapper) tell(h heard) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if h.shown {
@@ -281,7 +281,7 @@ const (
 
 // Write implements tcell.Tty. If the last cell that tcell draws is part of a link, tcell does not end the link, but begins its
 // next drawing as if it had.
-func (o *outlet) Write(p []byte) (int, error) {
+func (o *ttyWrapper) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	n, err := o.Tty.Write(p)
