@@ -190,11 +190,11 @@ func (c *Client) Settle(ctx context.Context) (known bool, err error) {
 	return answer.Known, err
 }
 
-// Turn makes the session begin no update from now on, and returns once those that it has begun have ended, after limit at the latest.
-// waits is called with the resources that it waits for, each time that they change. The turn lasts until end is called, or ctx is done.
-func (c *Client) Turn(ctx context.Context, by string, limit time.Duration, waits func(on []string)) (end func(), err error) {
+// DeployLock makes the session begin no update from now on, and returns once those that it has begun have ended, after limit at the latest.
+// waits is called with the resources that it waits for, each time that they change. The lock lasts until end is called, or ctx is done.
+func (c *Client) DeployLock(ctx context.Context, by string, limit time.Duration, waits func(on []string)) (end func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
-	resp, err := c.send(ctx, http.MethodPost, "/api/turn", api.TurnRequest{By: by})
+	resp, err := c.send(ctx, http.MethodPost, "/api/turn", api.DeployLockRequest{By: by})
 	if err != nil {
 		cancel()
 		return nil, err
@@ -206,7 +206,7 @@ func (c *Client) Turn(ctx context.Context, by string, limit time.Duration, waits
 	expired := time.AfterFunc(limit, cancel)
 	lines := json.NewDecoder(resp.Body)
 	for {
-		var t api.Turn
+		var t api.DeployLock
 		err := lines.Decode(&t)
 		switch {
 		case err != nil && ctx.Err() != nil && !expired.Stop():

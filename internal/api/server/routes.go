@@ -47,7 +47,7 @@ func (s *Subscriber) routes(src *source) []route {
 		{"POST /api/click", wish(src, click), about{takes: api.ClickRequest{}}},
 		{"POST /api/switch", wantsJSON(func(w http.ResponseWriter, r *http.Request) { switchResources(src, w, r) }), about{takes: api.SwitchRequest{}, gives: api.SwitchResult{}}},
 		{"POST /api/taken_down", wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.takenDown(src, w, r) }), about{takes: api.TakenDownRequest{}}},
-		{"POST /api/turn", wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.turn(src, w, r) }), about{takes: api.TurnRequest{}, gives: api.Turn{}, media: mediaLines}},
+		{"POST /api/turn", wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.deployLock(src, w, r) }), about{takes: api.DeployLockRequest{}, gives: api.DeployLock{}, media: mediaLines}},
 		{"POST /api/settle", wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.settle(src, w, r) }), about{takes: struct{}{}, gives: api.Settled{}}},
 		{"POST /api/set_tiltfile_args", wantsJSON(func(w http.ResponseWriter, r *http.Request) { setArgs(src, w, r) }), about{takes: []string{}}},
 		{"GET /api/logs", func(w http.ResponseWriter, r *http.Request) { s.logs(src, w, r) }, about{query: []string{"follow", "tail", "format"}, filters: true, gives: api.LogLine{}, media: mediaLines}},

@@ -93,8 +93,8 @@ type Subscriber struct {
 	attached sync.WaitGroup
 	feed     pageFeed
 	windows  logWindows
-	// turns counts the turns, for their IDs.
-	turns atomic.Uint64
+	// deployLocks counts the locks, for their IDs.
+	deployLocks atomic.Uint64
 	// past is set while a snapshot is served.
 	past *Past
 	// settled waits for changes of files; nil if there is nothing to wait for.
@@ -131,7 +131,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Doc:    "Serves the session's API: every table, objects for scripts, logs, triggers and clicks.",
 		Inputs: store.WithReleases(store.ReadsAll(state.Schema)),
 		Outputs: store.Shares(append(projection.Actions(), state.ResourcesTriggered{}, state.ResourcesRestarted{}, state.SessionPaused{}, state.SessionResumed{}, state.ChangesConfirmed{},
-			state.ResourcesRestored{}, state.DriftAccepted{}, state.PruneAllowed{}, state.ForwardsChosen{}, state.ObjectsTakenDown{}, state.TurnTaken{}, state.TurnEnded{})...),
+			state.ResourcesRestored{}, state.DriftAccepted{}, state.PruneAllowed{}, state.ForwardsChosen{}, state.ObjectsTakenDown{}, state.DeployLockTaken{}, state.DeployLockReleased{})...),
 		Calls: []store.Call{
 			{To: "Terminals", Doc: "It passes on the connection of a terminal that attaches."},
 			{To: "WatchManager", Doc: "For clients that wait, it asks that all changes of files made so far be known."},
@@ -144,8 +144,8 @@ func (s *Subscriber) Contract() store.Contract {
 
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
-	for _, t := range state.TheSession(rt.View()).Turns {
-		rt.Dispatch(state.TurnEnded{ID: t.ID}) // its connection ended with the last Run
+	for _, t := range state.TheSession(rt.View()).DeployLocks {
+		rt.Dispatch(state.DeployLockReleased{ID: t.ID}) // its connection ended with the last Run
 	}
 	handler := s.handler(rt)
 	var servers []*http.Server

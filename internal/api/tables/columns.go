@@ -93,7 +93,7 @@ var chosen = map[string][]projection.Column{
 		col("Paused", "Whether the user has paused it.", func(s state.Session) any { return s.Paused() }),
 		col("Turn", "Who else deploys the project now, which updates wait for.", func(s state.Session) any {
 			var by []string
-			for _, t := range s.Turns {
+			for _, t := range s.DeployLocks {
 				by = append(by, t.By)
 			}
 			return strings.Join(by, ", ")

@@ -46,7 +46,7 @@ func runSession(ctx context.Context, o options) error {
 	defer bugs.watchCrashes(parts.Claim)()
 	warnExposed(o, parts)
 	if o.command == state.CommandCI {
-		defer takeTurns(ctx, o, parts)()
+		defer takeDeployLocks(ctx, o, parts)()
 	}
 	var e *engine.Engine
 	parts.View = newView(ctx, o, parts, quit, func() store.View { v, _ := e.End(); return v })

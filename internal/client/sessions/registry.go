@@ -29,8 +29,8 @@ const (
 
 	// folderLock is the file that processes lock to take turns.
 	folderLock = ".hone"
-	// turn is the longest time that a process waits for its turn.
-	turn = 10 * time.Second
+	// lockWait is the longest time that a process waits for its turn.
+	lockWait = 10 * time.Second
 	// endCheck is the interval at which Wait checks.
 	endCheck = 25 * time.Millisecond
 	// inherited is the time for which the lock of a killed session may stay held: a process that the session was just starting holds
@@ -114,7 +114,7 @@ func (r *Registry) locked(ctx context.Context, do func() error) error {
 	if err := private(r.dir); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, turn)
+	ctx, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
 	unlock, err := filelock.Lock(ctx, filepath.Join(r.dir, folderLock))
 	if err != nil {

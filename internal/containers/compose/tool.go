@@ -59,14 +59,14 @@ type Tool struct {
 
 	mu   sync.Mutex
 	argv []string // the command to run it, once found; guarded by mu
-	// turns has a channel for each project, with one slot for the run that may create networks, volumes and containers;
+	// locks has a channel for each project, with one slot for the run that may create networks, volumes and containers;
 	// guarded by mu.
-	turns map[string]chan struct{}
+	locks map[string]chan struct{}
 }
 
 // NewTool returns a Tool. env is added to its environment, for example to select the engine. The program is looked up
 // when it is first needed.
-func NewTool(env []string) *Tool { return &Tool{env: env, turns: map[string]chan struct{}{}} }
+func NewTool(env []string) *Tool { return &Tool{env: env, locks: map[string]chan struct{}{}} }
 
 var _ Runner = (*Tool)(nil)
 
@@ -138,20 +138,20 @@ func isRecent(version string) bool {
 	return err != nil || n >= 2
 }
 
-// turn waits until no other run creates anything in a project. Otherwise two runs could create the project's networks
+// lock waits until no other run creates anything in a project. Otherwise two runs could create the project's networks
 // at the same time: the engine accepts several networks of the same name, and then none of them can be used. The caller
 // must call done.
-func (t *Tool) turn(ctx context.Context, project string) (done func(), err error) {
+func (t *Tool) lock(ctx context.Context, project string) (done func(), err error) {
 	t.mu.Lock()
-	turn := t.turns[project]
-	if turn == nil {
-		turn = make(chan struct{}, 1)
-		t.turns[project] = turn
+	lock := t.locks[project]
+	if lock == nil {
+		lock = make(chan struct{}, 1)
+		t.locks[project] = lock
 	}
 	t.mu.Unlock()
 	select {
-	case turn <- struct{}{}:
-		return func() { <-turn }, nil
+	case lock <- struct{}{}:
+		return func() { <-lock }, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -188,7 +188,7 @@ func (t *Tool) Up(ctx context.Context, p model.ComposeProject, u Up, log logstor
 
 // make works like run, for commands that create or remove something: it waits for the project's turn.
 func (t *Tool) make(ctx context.Context, p model.ComposeProject, override []byte, log logstore.Logger, what string, args ...string) error {
-	done, err := t.turn(ctx, p.Name)
+	done, err := t.lock(ctx, p.Name)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func (v *cardView) whole() []view.Cell {
 
 func (v *cardView) move(by int) { v.offset = max(0, min(v.offset+by, v.rows-v.height)) }
 
-func (v *cardView) turn(pages int) { v.move(pages * max(1, v.height-1)) }
+func (v *cardView) page(pages int) { v.move(pages * max(1, v.height-1)) }
 
 func (v *cardView) edge(last bool) {
 	v.offset = 0

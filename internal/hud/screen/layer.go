@@ -20,8 +20,8 @@ type mover interface {
 	move(by int)
 	// edge moves to the beginning or to the end.
 	edge(last bool)
-	// turn moves by a number of pages.
-	turn(pages int)
+	// page moves by a number of pages.
+	page(pages int)
 }
 
 // typist is a layer that takes all keys, because the user types text into it.

@@ -113,7 +113,7 @@ func (d *lineList) reveal() {
 	d.offset = max(d.offset, l.row+l.nrows-d.area.h)
 }
 
-func (d *lineList) turn(pages int) {
+func (d *lineList) page(pages int) {
 	d.scroll(pages * max(1, d.area.h-1))
 	for i, l := range d.lines { // the cursor stays in sight
 		if l.Selectable() && between(l.row, d.offset, d.offset+d.area.h) {

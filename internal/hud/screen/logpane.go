@@ -396,8 +396,8 @@ func (p *logPane) down() {
 	}
 }
 
-// turn scrolls by pages.
-func (p *logPane) turn(pages int) { p.scroll(pages * max(1, p.area.h-1)) }
+// page scrolls by pages.
+func (p *logPane) page(pages int) { p.scroll(pages * max(1, p.area.h-1)) }
 
 // place puts the cursor on an item and scrolls as little as necessary to show it.
 func (p *logPane) place(seq uint64) {

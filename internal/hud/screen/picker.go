@@ -130,9 +130,9 @@ func (p *picker) typed(event *tcell.EventKey) {
 	case tcell.KeyDown, tcell.KeyCtrlN, tcell.KeyTab:
 		p.move(1)
 	case tcell.KeyPgUp:
-		p.turn(-1)
+		p.page(-1)
 	case tcell.KeyPgDn:
-		p.turn(1)
+		p.page(1)
 	case tcell.KeyBackspace, tcell.KeyBackspace2:
 		if p.field.GetText() == "" {
 			p.ui.remove(p)
@@ -172,7 +172,7 @@ func (p *picker) pick(at int) {
 
 func (p *picker) move(by int) { p.at = max(0, min(p.at+by, len(p.found)-1)) }
 
-func (p *picker) turn(pages int) { p.move(pages * max(1, p.area.h-1)) }
+func (p *picker) page(pages int) { p.move(pages * max(1, p.area.h-1)) }
 
 func (p *picker) edge(last bool) {
 	p.at = 0

@@ -32,7 +32,7 @@ func (r *reader) search() *textFinder              { return &r.textFinder }
 func (r *reader) window() (first *int, height int) { return &r.offset, r.height }
 func (r *reader) whole() []view.Cell               { return r.content(r.width) }
 
-func (r *reader) turn(pages int) { r.move(pages * max(1, r.height-1)) }
+func (r *reader) page(pages int) { r.move(pages * max(1, r.height-1)) }
 
 func (r *reader) move(by int) { r.offset = max(0, min(r.offset+by, r.count-r.height)) }
 

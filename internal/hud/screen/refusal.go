@@ -40,7 +40,7 @@ var asks = map[string]func(names []string) Request{
 		return func(v store.View) (store.Action, error) { return intent.SetTriggerMode(v, names, model.TriggerAuto) }
 	},
 	"enable-or-disable": func(names []string) Request {
-		return func(v store.View) (store.Action, error) { return changing(intent.Turn(v, true, names)) }
+		return func(v store.View) (store.Action, error) { return changing(intent.SetEnabled(v, true, names)) }
 	},
 }
 

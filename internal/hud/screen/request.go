@@ -111,7 +111,7 @@ func (u *ui) toggleEnabled() {
 	}
 	turn := func(to bool, names []model.ManifestName) {
 		u.request(listed(names)+map[bool]string{true: " will be enabled", false: " will be disabled"}[to], func(v store.View) (store.Action, error) {
-			return changing(intent.Turn(v, to, texts(names)))
+			return changing(intent.SetEnabled(v, to, texts(names)))
 		})
 	}
 	switch {

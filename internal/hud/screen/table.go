@@ -306,7 +306,7 @@ func (t *table) height() int {
 	return 1 + max(1, len(t.lines))
 }
 
-func (t *table) turn(pages int) { t.move(pages * max(1, t.area.h-1)) }
+func (t *table) page(pages int) { t.move(pages * max(1, t.area.h-1)) }
 
 // at returns the line at a place of the terminal; -1 if there is none.
 func (t *table) at(x, y int) int {

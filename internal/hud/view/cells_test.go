@@ -282,7 +282,7 @@ func TestNotices(t *testing.T) {
 	s := one(nil, func(s *hudtest.Scene) {
 		s.At(time.Minute, state.ClusterReported{Err: "connection refused"}, state.EngineReported{Err: "no socket"},
 			store.SubscriberReported{Name: "PodWatcher", State: store.SubscriberBackingOff, Err: "panic: boom"},
-			state.TurnTaken{ID: 1, By: "hone ci (pid 42)"}, state.PruneGuardChanged{Why: "6 of 8 objects would be deleted"}, state.WatchReported{Problem: "too many files to watch"}, state.SessionEnded{Failure: "timed out"})
+			state.DeployLockTaken{ID: 1, By: "hone ci (pid 42)"}, state.PruneGuardChanged{Why: "6 of 8 objects would be deleted"}, state.WatchReported{Problem: "too many files to watch"}, state.SessionEnded{Failure: "timed out"})
 	})
 	var got []string
 	v := Build(s.View(t.Context()), hudtest.ShopTime, time.Millisecond)

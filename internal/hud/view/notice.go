@@ -109,7 +109,7 @@ func (b *builder) notices() []Notice {
 		if n.Severe {
 			shown.Tone = Bad
 		}
-		if n.About == status.AboutPause || n.About == status.AboutTurn {
+		if n.About == status.AboutPause || n.About == status.AboutDeployLock {
 			shown.Text += ", since " + clock(n.Since, b.now)
 		}
 		out = append(out, shown)

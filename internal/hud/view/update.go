@@ -92,7 +92,7 @@ func (b *builder) saying(s *status.Resource) Cell {
 }
 
 // waitsForPerson are the reasons to wait that concern only the changed files, and last until a person or another process acts.
-var waitsForPerson = map[buildcontrol.HoldReason]bool{buildcontrol.HoldManual: true, buildcontrol.HoldPaused: true, buildcontrol.HoldTurn: true, buildcontrol.HoldConfirm: true}
+var waitsForPerson = map[buildcontrol.HoldReason]bool{buildcontrol.HoldManual: true, buildcontrol.HoldPaused: true, buildcontrol.HoldDeployLock: true, buildcontrol.HoldConfirm: true}
 
 // past describes the result of the last update.
 func (b *builder) past(s *status.Resource) Cell {

@@ -35,7 +35,7 @@ const (
 	HoldSlot          HoldReason = "waiting-for-slot"
 	HoldManual        HoldReason = "manual"
 	HoldPaused        HoldReason = "paused"
-	HoldTurn          HoldReason = "waiting-for-turn"
+	HoldDeployLock    HoldReason = "waiting-for-turn"
 	HoldConfirm       HoldReason = "waiting-for-confirmation"
 	HoldTeardown      HoldReason = "tearing-down"
 	HoldBuilding      HoldReason = "building"
@@ -83,7 +83,7 @@ func (h Hold) String() string {
 		return "waits while the session is paused"
 	case HoldConfirm:
 		return "waits for you to confirm it"
-	case HoldTurn:
+	case HoldDeployLock:
 		return "waits while something else deploys the project"
 	case HoldTeardown:
 		return "is being removed"

@@ -348,11 +348,11 @@ hold b: is-unparallelizable-local [a]`},
 		{"paused: so does one that could be copied before the tree settles", up(same, k8s("a", image("a"))).Deployed("a").
 			Then(statetest.Pod("a", "p", "c1", "a:1"), state.SessionPaused{}, state.FilesNoticed{Changes: statetest.Change("a", "/src/a/x").Changes}), "hold a: paused []"},
 		{"another deploys: everything waits, also what is asked for", up(same, k8s("a", image("a")), local("l")).Deployed("a").
-			Then(state.TurnTaken{ID: 1, By: "hone ci"}, state.ResourcesTriggered{Names: []model.ManifestName{"a"}}), "hold a: waiting-for-turn []\nhold l: waiting-for-turn []"},
+			Then(state.DeployLockTaken{ID: 1, By: "hone ci"}, state.ResourcesTriggered{Names: []model.ManifestName{"a"}}), "hold a: waiting-for-turn []\nhold l: waiting-for-turn []"},
 		{"another has deployed, and a third still does", up(same, local("l")).
-			Then(state.TurnTaken{ID: 1, By: "hone ci"}, state.TurnTaken{ID: 2, By: "hone deploy"}, state.TurnEnded{ID: 1}), "hold l: waiting-for-turn []"},
+			Then(state.DeployLockTaken{ID: 1, By: "hone ci"}, state.DeployLockTaken{ID: 2, By: "hone deploy"}, state.DeployLockReleased{ID: 1}), "hold l: waiting-for-turn []"},
 		{"all others have deployed", up(same, local("l")).
-			Then(state.TurnTaken{ID: 1, By: "hone ci"}, state.TurnTaken{ID: 2, By: "hone deploy"}, state.TurnEnded{ID: 1}, state.TurnEnded{ID: 2}), "start l: initial build"},
+			Then(state.DeployLockTaken{ID: 1, By: "hone ci"}, state.DeployLockTaken{ID: 2, By: "hone deploy"}, state.DeployLockReleased{ID: 1}, state.DeployLockReleased{ID: 2}), "start l: initial build"},
 		{"paused: so does the first build", up(same, k8s("a"), local("l")).Then(state.SessionPaused{}), "hold a: paused []\nhold l: paused []"},
 		{"paused: a container that starts without earlier changes waits", up(same, k8s("a", image("a"))).Deployed("a").
 			Then(statetest.Change("a", "/src/a/x"), state.SessionPaused{}, statetest.Pod("a", "p", "c1", "a:1")), "hold a: paused []"},

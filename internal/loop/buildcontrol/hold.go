@@ -97,7 +97,7 @@ func (d *decision) holdCircle(r *resource) (Hold, bool) {
 
 // holdTurn holds everything while another process deploys the project.
 func (d *decision) holdTurn(*resource) (Hold, bool) {
-	return Hold{Reason: HoldTurn}, len(d.session.Turns) > 0
+	return Hold{Reason: HoldDeployLock}, len(d.session.DeployLocks) > 0
 }
 
 func (d *decision) holdLocal(r *resource) (Hold, bool) {

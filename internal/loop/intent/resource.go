@@ -137,8 +137,8 @@ func Switch(v store.View, on bool, s Selection) (Outcome, error) {
 	return o, nil
 }
 
-// Turn enables or disables the named resources; changed is false if they already are.
-func Turn(v store.View, on bool, names []string) (a state.ResourcesSwitched, changed bool, err error) {
+// SetEnabled enables or disables the named resources; changed is false if they already are.
+func SetEnabled(v store.View, on bool, names []string) (a state.ResourcesSwitched, changed bool, err error) {
 	o, err := Switch(v, on, Selection{Names: names})
 	a, changed = o.Action()
 	return a, changed, err

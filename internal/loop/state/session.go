@@ -45,8 +45,8 @@ type Session struct {
 	Shown bool
 	// Confirmation keeps it from changing anything that the user has not looked at.
 	Confirmation Confirmation
-	// Turns are the other processes that deploy the project now.
-	Turns []Turn
+	// DeployLocks are held by the other processes that deploy the project now.
+	DeployLocks []DeployLock
 	// Ended is set when the session has reached its end: ci has finished, or the user quit.
 	Ended *Ending
 }

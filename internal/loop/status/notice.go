@@ -30,15 +30,15 @@ type About string
 
 // The subjects.
 const (
-	AboutEnd       About = "end"
-	AboutCluster   About = "cluster"
-	AboutEngine    About = "engine"
-	AboutComponent About = "component"
-	AboutPause     About = "pause"
-	AboutPrune     About = "prune"
-	AboutConfirm   About = "confirm"
-	AboutTurn      About = "turn"
-	AboutWatch     About = "watch"
+	AboutEnd        About = "end"
+	AboutCluster    About = "cluster"
+	AboutEngine     About = "engine"
+	AboutComponent  About = "component"
+	AboutPause      About = "pause"
+	AboutPrune      About = "prune"
+	AboutConfirm    About = "confirm"
+	AboutDeployLock About = "turn"
+	AboutWatch      About = "watch"
 )
 
 // Notices returns the problems of the session as a whole, the worst first.
@@ -72,8 +72,8 @@ func Notices(v store.View) []Notice {
 	if waits := intent.UnconfirmedText(v); waits != "" {
 		add(AboutConfirm, false, waits, time.Time{})
 	}
-	for _, t := range s.Turns {
-		add(AboutTurn, false, t.By+" deploys this project: updates wait until it has ended", t.Since)
+	for _, t := range s.DeployLocks {
+		add(AboutDeployLock, false, t.By+" deploys this project: updates wait until it has ended", t.Since)
 	}
 	if w := state.Watches.In(v).Value(state.Only); w.Problem != "" {
 		add(AboutWatch, false, w.Problem, time.Time{})

@@ -295,7 +295,7 @@ func TestOneAnswer(t *testing.T) {
 		{"manual, changed", k8s(manual, change), "waiting pending ok +ready"},
 		{"manual, triggered", k8s(manual, change, state.ResourcesTriggered{Names: []model.ManifestName{"a"}}), "updating pending ok +ready"},
 		{"paused, changed", k8s(app, state.SessionPaused{}, change), "waiting pending ok +ready"},
-		{"another process deploys", k8s(app, state.TurnTaken{ID: 1, By: "hone ci (pid 42)"}, change), "waiting pending ok +ready"},
+		{"another process deploys", k8s(app, state.DeployLockTaken{ID: 1, By: "hone ci (pid 42)"}, change), "waiting pending ok +ready"},
 		{"unconfirmed", statetest.New(asking, state.TiltfileStarted{}, statetest.Loaded(app)).Then(statetest.Connected()...), "waiting pending none"},
 		{"never started", up(later), "idle none none"},
 		{"never started, a file changed", up(later).Then(change), "idle none none"},

@@ -28,7 +28,7 @@ const (
 type deletions struct {
 	ctx   context.Context
 	wg    sync.WaitGroup
-	turns chan struct{}
+	slots chan struct{}
 	// ended receives the result of each deletion.
 	ended chan deletion
 
@@ -48,7 +48,7 @@ type deletion struct {
 }
 
 func newDeletions(ctx context.Context) *deletions {
-	return &deletions{ctx: ctx, turns: make(chan struct{}, atOnce), ended: make(chan deletion),
+	return &deletions{ctx: ctx, slots: make(chan struct{}, atOnce), ended: make(chan deletion),
 		running: map[model.ManifestName]context.CancelFunc{}, notBefore: map[model.ManifestName]time.Time{}, commands: map[model.ManifestName]int{}}
 }
 
@@ -62,7 +62,7 @@ func (d *deletions) start(resource model.ManifestName, entry string, del func(ct
 	d.running[resource] = cancel
 	d.wg.Go(func() {
 		defer cancel()
-		err := d.inTurn(func(ctx context.Context) error { return del(ctx, enough) })
+		err := d.inSlot(func(ctx context.Context) error { return del(ctx, enough) })
 		if enough.Err() != nil && d.ctx.Err() == nil {
 			err = nil
 		}
@@ -99,14 +99,14 @@ func (d *deletions) enough(resource model.ManifestName) {
 	}
 }
 
-// inTurn runs del when it is its turn.
-func (d *deletions) inTurn(del func(context.Context) error) error {
+// inSlot runs del as soon as a slot is free.
+func (d *deletions) inSlot(del func(context.Context) error) error {
 	select {
-	case d.turns <- struct{}{}:
+	case d.slots <- struct{}{}:
 	case <-d.ctx.Done():
 		return d.ctx.Err()
 	}
-	leave := sync.OnceFunc(func() { <-d.turns })
+	leave := sync.OnceFunc(func() { <-d.slots })
 	defer leave()
 	defer time.AfterFunc(patience, leave).Stop()
 	return del(d.ctx)

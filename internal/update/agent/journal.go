@@ -123,13 +123,13 @@ func (j *journal) begin(s protocol.Step) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if s.Sequence != j.sequence {
-		j.turn(s.Sequence)
+		j.replace(s.Sequence)
 		j.write()
 	}
 }
 
-// turn replaces the notes by those about another sequence. mu must be held.
-func (j *journal) turn(sequence uint64) { j.sequence, j.codes = sequence, map[uint64]uint64{} }
+// replace replaces the notes by those about another sequence. mu must be held.
+func (j *journal) replace(sequence uint64) { j.sequence, j.codes = sequence, map[uint64]uint64{} }
 
 // note notes the exit code of a command, before the command is answered.
 func (j *journal) note(s protocol.Step, code uint64) {
@@ -139,7 +139,7 @@ func (j *journal) note(s protocol.Step, code uint64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if s.Sequence != j.sequence {
-		j.turn(s.Sequence)
+		j.replace(s.Sequence)
 	}
 	j.codes[s.Number] = code
 	j.write()

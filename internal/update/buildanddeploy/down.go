@@ -32,7 +32,7 @@ type Downs struct {
 	mu       sync.Mutex
 	ledger   *deploy.Ledger                     // guarded by mu
 	declared map[model.ManifestName]model.Cmd   // guarded by mu
-	turns    map[model.ManifestName]*sync.Mutex // guarded by mu
+	locks    map[model.ManifestName]*sync.Mutex // guarded by mu
 }
 
 // DownsOptions are the options of Downs.
@@ -48,7 +48,7 @@ type DownsOptions struct {
 
 // NewDowns returns the down commands of a project. The ledger is opened when it is first needed.
 func NewDowns(o DownsOptions) *Downs {
-	return &Downs{dir: o.LedgerDir, project: o.Project, env: o.Env, prune: o.Prune, turns: map[model.ManifestName]*sync.Mutex{}}
+	return &Downs{dir: o.LedgerDir, project: o.Project, env: o.Env, prune: o.Prune, locks: map[model.ManifestName]*sync.Mutex{}}
 }
 
 // Ledger opens the ledger of the project's local resources, including the records under the project's former IDs.
@@ -141,9 +141,9 @@ func (d *Downs) Recorded() (commands map[model.ManifestName]model.Cmd, deps depl
 
 // Run runs the recorded down command of a resource, if there is one, and forgets it when it has succeeded.
 func (d *Downs) Run(ctx context.Context, name model.ManifestName, log logstore.Logger) error {
-	turn := d.turn(name)
-	turn.Lock()
-	defer turn.Unlock()
+	lock := d.lock(name)
+	lock.Lock()
+	defer lock.Unlock()
 	ledger, err := d.Ledger()
 	if err != nil {
 		return err
@@ -154,14 +154,14 @@ func (d *Downs) Run(ctx context.Context, name model.ManifestName, log logstore.L
 	return runRecorded(ctx, ledger, downCommand, name, declared, d.env, log)
 }
 
-// turn returns the lock that makes a down command run once at a time.
-func (d *Downs) turn(name model.ManifestName) *sync.Mutex {
+// lock returns the lock that makes a down command run once at a time.
+func (d *Downs) lock(name model.ManifestName) *sync.Mutex {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.turns[name] == nil {
-		d.turns[name] = &sync.Mutex{}
+	if d.locks[name] == nil {
+		d.locks[name] = &sync.Mutex{}
 	}
-	return d.turns[name]
+	return d.locks[name]
 }
 
 // Remove runs the down command of a resource that the Tiltfile no longer declares, unless nothing may be pruned or the resource has

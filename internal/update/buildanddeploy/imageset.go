@@ -22,7 +22,7 @@ type imageSet struct {
 	// failed, unless nil, is called when a build has failed.
 	failed func()
 
-	turn sync.Mutex // held while an image is built: the steps of an update follow each other
+	building sync.Mutex // held while an image is built: the steps of an update follow each other
 
 	mu    sync.Mutex
 	inUse map[string]model.ImageResult // guarded by mu
@@ -69,8 +69,8 @@ func (r *imageSet) Apply(ctx context.Context, item int) error {
 	case !w.build:
 		return nil
 	}
-	r.turn.Lock()
-	defer r.turn.Unlock()
+	r.building.Lock()
+	defer r.building.Unlock()
 	r.mu.Lock()
 	inUse := maps.Clone(r.inUse)
 	r.mu.Unlock()

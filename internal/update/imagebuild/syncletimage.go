@@ -35,14 +35,14 @@ const (
 type SyncletImage struct {
 	engine    docker.Client
 	deliverer *Deliverer
-	turn      chan struct{}       // held by the running delivery; it guards the fields below
+	lock      chan struct{}       // held by the running delivery; it guards the fields below
 	images    map[string]v1.Image // by architecture
 	delivered map[string]string   // its reference in the cluster, by destination
 }
 
 // NewSyncletImage returns an image that is loaded into the engine and delivered like all images.
 func NewSyncletImage(engine docker.Client, deliverer *Deliverer) *SyncletImage {
-	return &SyncletImage{engine: engine, deliverer: deliverer, turn: make(chan struct{}, 1),
+	return &SyncletImage{engine: engine, deliverer: deliverer, lock: make(chan struct{}, 1),
 		images: map[string]v1.Image{}, delivered: map[string]string{}}
 }
 
@@ -51,8 +51,8 @@ func NewSyncletImage(engine docker.Client, deliverer *Deliverer) *SyncletImage {
 // images, hone's image goes into the repository of that image.
 func (s *SyncletImage) Deliver(ctx context.Context, plan Plan, arch, beside string, log logstore.Logger) (string, error) {
 	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
+	case s.lock <- struct{}{}:
+		defer func() { <-s.lock }()
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
@@ -76,13 +76,13 @@ func (s *SyncletImage) Deliver(ctx context.Context, plan Plan, arch, beside stri
 
 // Name returns the name that Deliver would return.
 func (s *SyncletImage) Name(plan Plan, arch, beside string) (string, error) {
-	s.turn <- struct{}{}
-	defer func() { <-s.turn }()
+	s.lock <- struct{}{}
+	defer func() { <-s.lock }()
 	_, result, err := s.made(plan, arch, beside)
 	return result.Cluster, err
 }
 
-// made returns the image for an architecture, and its names. s.turn is held.
+// made returns the image for an architecture, and its names. s.lock is held.
 func (s *SyncletImage) made(plan Plan, arch, beside string) (image v1.Image, result model.ImageResult, err error) {
 	if arch == "" {
 		arch = runtime.GOARCH

@@ -57,9 +57,9 @@ type Conversation struct {
 	// besides means that the synclet is not in the container itself, so that commands must be run there by exec.
 	besides bool
 	all     sync.WaitGroup // of its goroutines
-	// turn is held by the update that is being read and sent.
-	turn chan struct{}
-	done chan struct{}
+	// sending is held by the update that is being read and sent.
+	sending chan struct{}
+	done    chan struct{}
 
 	wmu sync.Mutex
 	w   *protocol.Writer
@@ -107,7 +107,7 @@ func open(stream io.ReadWriteCloser, hello protocol.Hello) (*Conversation, error
 		return nil, err
 	}
 	living := newLivingStream(stream)
-	s := &Conversation{stream: living, w: protocol.NewWriter(living), line: &line{}, turn: make(chan struct{}, 1), done: make(chan struct{}),
+	s := &Conversation{stream: living, w: protocol.NewWriter(living), line: &line{}, sending: make(chan struct{}, 1), done: make(chan struct{}),
 		reports: rate.NewLimiter(reportRate, reportBurst), answers: map[uint64]func(protocol.Message) bool{}, known: newKnowledge()}
 	began := time.Now()
 	if err := s.send(&hello); err != nil {

@@ -16,7 +16,7 @@ type inFlight struct {
 // take waits for the turn to send an update. The caller gives it back by receiving from turn.
 func (s *Conversation) take(ctx context.Context) error {
 	select {
-	case s.turn <- struct{}{}:
+	case s.sending <- struct{}{}:
 		return nil
 	case <-s.done:
 		return s.closed()

@@ -106,7 +106,7 @@ func (s *Conversation) apply(ctx context.Context, b Batch, then func(changed boo
 	if err := s.take(ctx); err != nil {
 		return r, f, err
 	}
-	give := sync.OnceFunc(func() { <-s.turn })
+	give := sync.OnceFunc(func() { <-s.sending })
 	defer give()
 	if err := s.settled(ctx, b); err != nil {
 		return r, f, err

@@ -13,10 +13,10 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// turn handles POST /api/turn. From the request on no update begins. The response says in lines of JSON which updates it waits for, and
-// then that the turn has come. It lasts until the client closes the connection, so that no client that is killed can keep it.
-func (s *Subscriber) turn(src *source, w http.ResponseWriter, r *http.Request) {
-	var req api.TurnRequest
+// deployLock handles POST /api/turn. From the request on no update begins. The response says in lines of JSON which updates it waits for, and
+// then that the lock is held. It lasts until the client closes the connection, so that no client that is killed can keep it.
+func (s *Subscriber) deployLock(src *source, w http.ResponseWriter, r *http.Request) {
+	var req api.DeployLockRequest
 	if !decode(w, r, &req) {
 		return
 	}
@@ -24,17 +24,17 @@ func (s *Subscriber) turn(src *source, w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, "by: say who wants to deploy")
 		return
 	}
-	id := s.turns.Add(1)
+	id := s.deployLocks.Add(1)
 	if !src.take(w, r, func(store.View) ([]store.Action, error) {
-		return []store.Action{state.TurnTaken{ID: id, By: words.Clip(req.By, access.MostEchoed)}}, nil
+		return []store.Action{state.DeployLockTaken{ID: id, By: words.Clip(req.By, access.MostEchoed)}}, nil
 	}) {
-		src.Dispatch(state.TurnEnded{ID: id}) // the answer may have come too late
+		src.Dispatch(state.DeployLockReleased{ID: id}) // the answer may have come too late
 		return
 	}
-	defer src.Dispatch(state.TurnEnded{ID: id})
+	defer src.Dispatch(state.DeployLockReleased{ID: id})
 	w.Header().Set("Content-Type", "application/jsonl")
 	w.WriteHeader(http.StatusOK)
-	say := func(t api.Turn) bool {
+	say := func(t api.DeployLock) bool {
 		var line bytes.Buffer
 		return json.NewEncoder(&line).Encode(t) == nil && push(w, &line)
 	}
@@ -46,7 +46,7 @@ func (s *Subscriber) turn(src *source, w http.ResponseWriter, r *http.Request) {
 			break
 		}
 		if !slices.Equal(busy, said) {
-			if !say(api.Turn{WaitsFor: busy}) {
+			if !say(api.DeployLock{WaitsFor: busy}) {
 				return
 			}
 			said = busy
@@ -58,7 +58,7 @@ func (s *Subscriber) turn(src *source, w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if say(api.Turn{Granted: true}) {
+	if say(api.DeployLock{Granted: true}) {
 		access.Endless(w)
 		<-r.Context().Done()
 	}

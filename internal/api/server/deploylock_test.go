@@ -43,11 +43,11 @@ func TestTurn(t *testing.T) {
 	says(`{"waitsFor":["b"]}`)
 	f.Dispatch(state.BuildCompleted{Resource: "b", Serial: 2})
 	says(`{"granted":true}`)
-	if turns := state.TheSession(f.Store.Snapshot().All()).Turns; len(turns) != 1 || turns[0].By != "hone ci (pid 42)" || turns[0].Since.IsZero() {
+	if turns := state.TheSession(f.Store.Snapshot().All()).DeployLocks; len(turns) != 1 || turns[0].By != "hone ci (pid 42)" || turns[0].Since.IsZero() {
 		t.Errorf("turns: %+v", turns)
 	}
 	if err := resp.Body.Close(); err != nil {
 		t.Fatal(err)
 	}
-	f.Until("the turn ends with the connection", func(v store.View) bool { return len(state.TheSession(v).Turns) == 0 })
+	f.Until("the turn ends with the connection", func(v store.View) bool { return len(state.TheSession(v).DeployLocks) == 0 })
 }

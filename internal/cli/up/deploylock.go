@@ -12,13 +12,13 @@ import (
 	"github.com/hone-dev/hone/internal/loop/state"
 )
 
-// turnLimit bounds the wait for the updates of another session.
-const turnLimit = 5 * time.Minute
+// lockLimit bounds the wait for the updates of another session.
+const lockLimit = 5 * time.Minute
 
-// takeTurns makes the sessions of hone up that deploy the same project to the same namespace wait until this session of hone ci has
-// ended, after the updates that they have begun. The result ends the turns. A session that does not answer does not keep this one from
+// takeDeployLocks makes the sessions of hone up that deploy the same project to the same namespace wait until this session of hone ci has
+// ended, after the updates that they have begun. The result releases the locks. A session that does not answer does not keep this one from
 // its work.
-func takeTurns(ctx context.Context, o options, p sessionParts) (end func()) {
+func takeDeployLocks(ctx context.Context, o options, p sessionParts) (end func()) {
 	var ends []func()
 	end = func() {
 		for _, e := range ends {
@@ -42,7 +42,7 @@ func takeTurns(ctx context.Context, o options, p sessionParts) (end func()) {
 		}
 		if err == nil {
 			var ended func()
-			ended, err = other.Turn(ctx, fmt.Sprintf("hone %s (pid %d)", o.command, is.PID), turnLimit, func(on []string) {
+			ended, err = other.DeployLock(ctx, fmt.Sprintf("hone %s (pid %d)", o.command, is.PID), lockLimit, func(on []string) {
 				fmt.Fprintf(o.global.Stderr, "Waiting for %s, which updates %s…\n", sessionTitle(s), strings.Join(on, ", "))
 			})
 			if err == nil {
