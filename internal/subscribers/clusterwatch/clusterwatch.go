@@ -70,7 +70,7 @@ func Run[K comparable, E any](ctx context.Context, rt *store.Runtime, w Watches[
 		_ = w.Watch(ctx, key, func(err error) { send(report[K, E]{trouble: true, err: err}) }, func(e E) { send(report[K, E]{event: e}) })
 	})
 	defer watches.Stop()
-	b := newBook(w, f)
+	b := newTracker(w, f)
 	again := time.NewTimer(time.Hour)
 	again.Stop()
 	defer again.Stop()
@@ -100,8 +100,8 @@ func Run[K comparable, E any](ctx context.Context, rt *store.Runtime, w Watches[
 	}
 }
 
-// book records the watches and their failures. It belongs to Run's goroutine.
-type book[K comparable, E any] struct {
+// tracker records the watches and their failures. It belongs to Run's goroutine.
+type tracker[K comparable, E any] struct {
 	follower Follower[K, E]
 	// serials are the watches that are wanted, each with a number. A watch that begins again has another number, so that
 	// late reports of the first are not attributed to it.
@@ -112,12 +112,12 @@ type book[K comparable, E any] struct {
 	troubles state.WatchTroubles[K]
 }
 
-func newBook[K comparable, E any](w Watches[K, E], f Follower[K, E]) *book[K, E] {
-	return &book[K, E]{follower: f, serials: map[K]int{}, troubles: state.WatchTroubles[K]{ID: w.ID, Blinds: w.Blinds}}
+func newTracker[K comparable, E any](w Watches[K, E], f Follower[K, E]) *tracker[K, E] {
+	return &tracker[K, E]{follower: f, serials: map[K]int{}, troubles: state.WatchTroubles[K]{ID: w.ID, Blinds: w.Blinds}}
 }
 
 // want receives a snapshot and returns the watches that should run.
-func (b *book[K, E]) want(v store.View) map[K]int {
+func (b *tracker[K, E]) want(v store.View) map[K]int {
 	wanted := b.follower.Wanted(v)
 	maps.DeleteFunc(b.serials, func(key K, _ int) bool { _, still := wanted[key]; return !still })
 	b.users = map[K][]model.ManifestName{}
@@ -134,7 +134,7 @@ func (b *book[K, E]) want(v store.View) map[K]int {
 }
 
 // take receives a report, and reports whether it may change anything.
-func (b *book[K, E]) take(r report[K, E]) bool {
+func (b *tracker[K, E]) take(r report[K, E]) bool {
 	switch {
 	case b.serials[r.key] != r.serial:
 		return false

@@ -158,7 +158,7 @@ func TestRun(t *testing.T) {
 // TestLastReports drops the reports of an ended watch, even if another watch has the same key by now.
 func TestLastReports(t *testing.T) {
 	f := &follower{}
-	b := newBook(Watches[string, string]{}, f)
+	b := newTracker(Watches[string, string]{}, f)
 	deployed := statetest.New(statetest.Session, statetest.Loaded(statetest.K8s("web"))).View()
 	first := b.want(deployed)["web"]
 	b.want(statetest.New(statetest.Session, statetest.Loaded()).View())

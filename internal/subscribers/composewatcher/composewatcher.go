@@ -61,7 +61,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		cancel()
 		<-ended
 	}()
-	b := &book{told: map[string]model.Pod{}, missing: map[string]missing{}}
+	b := &tracker{told: map[string]model.Pod{}, missing: map[string]missing{}}
 	var again <-chan time.Time
 	listening := false
 	for {
@@ -110,8 +110,8 @@ func (s *Subscriber) listen(ctx context.Context, changed chan<- struct{}, ended 
 // service is a service of a project.
 type service struct{ project, name string }
 
-// book is the subscriber's knowledge. It belongs to Run's goroutine.
-type book struct {
+// tracker is the subscriber's knowledge. It belongs to Run's goroutine.
+type tracker struct {
 	services map[service]model.ManifestName
 	// told are the containers as they were dispatched last, by id.
 	told map[string]model.Pod
@@ -120,7 +120,7 @@ type book struct {
 }
 
 // declare records the declared services.
-func (b *book) declare(v store.View) {
+func (b *tracker) declare(v store.View) {
 	b.services = map[service]model.ManifestName{}
 	for e := range state.Enabled(v) {
 		if t := e.Value.Manifest.Compose; t != nil {
@@ -130,7 +130,7 @@ func (b *book) declare(v store.View) {
 }
 
 // changes returns the changes of the containers.
-func (b *book) changes(list []docker.ContainerState, now time.Time) []store.Action {
+func (b *tracker) changes(list []docker.ContainerState, now time.Time) []store.Action {
 	var out []store.Action
 	before := b.count()
 	there := map[string]bool{}

@@ -22,7 +22,7 @@ type missing struct {
 }
 
 // count returns how many containers each service has.
-func (b *book) count() map[model.ManifestName]int {
+func (b *tracker) count() map[model.ManifestName]int {
 	n := map[model.ManifestName]int{}
 	for _, p := range b.told {
 		n[p.Resource]++
@@ -32,7 +32,7 @@ func (b *book) count() map[model.ManifestName]int {
 
 // lost returns the action for containers that nothing has replaced in time. The reducer knows the last update, and
 // decides whether the service should have them.
-func (b *book) lost(now time.Time) []store.Action {
+func (b *tracker) lost(now time.Time) []store.Action {
 	have, uids := b.count(), map[model.ManifestName][]string{}
 	for id, m := range b.missing {
 		switch {

@@ -61,7 +61,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		<-ctx.Done()
 		return nil
 	}
-	return clusterwatch.Run(ctx, rt, clusterwatch.Watches[scope, k8s.ObjectEvent]{ID: scope.String, Blinds: true, Watch: s.watch}, newBook())
+	return clusterwatch.Run(ctx, rt, clusterwatch.Watches[scope, k8s.ObjectEvent]{ID: scope.String, Blinds: true, Watch: s.watch}, newTracker())
 }
 
 func (s *Subscriber) watch(ctx context.Context, sc scope, trouble func(error), event func(k8s.ObjectEvent)) error {

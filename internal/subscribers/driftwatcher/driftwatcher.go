@@ -87,7 +87,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		<-ctx.Done()
 		return nil
 	}
-	b := newBook(ctx, s.comparer, s.logs)
+	b := newTracker(ctx, s.comparer, s.logs)
 	defer b.checks.Wait()
 	return clusterwatch.Run(ctx, rt, clusterwatch.Watches[scope, k8s.MetadataEvent]{ID: scope.String, Watch: s.watch, Wake: b.wake}, b)
 }

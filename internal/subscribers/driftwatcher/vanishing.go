@@ -17,6 +17,6 @@ var running = map[kind]bool{
 
 // vanishes reports whether an object may be gone although no one has deleted it: because of its kind, or because it has run to its
 // end, such as a workflow that is cleaned up.
-func (b *book) vanishes(id model.ObjectID, a applied) bool {
+func (b *tracker) vanishes(id model.ObjectID, a applied) bool {
 	return running[kind{id.Group, id.Kind}] || deploy.PassingKind(id) || state.Objects.In(b.view).Value(a.uid).Ended
 }

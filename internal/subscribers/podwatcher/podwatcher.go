@@ -76,15 +76,15 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		<-ctx.Done()
 		return nil
 	}
-	return clusterwatch.Run(ctx, rt, clusterwatch.Watches[scope, k8s.PodEvent]{ID: scope.String, Blinds: true, Watch: s.watch}, newBook(s.client, s.told))
+	return clusterwatch.Run(ctx, rt, clusterwatch.Watches[scope, k8s.PodEvent]{ID: scope.String, Blinds: true, Watch: s.watch}, newTracker(s.client, s.told))
 }
 
 func (s *Subscriber) watch(ctx context.Context, sc scope, trouble func(error), event func(k8s.PodEvent)) error {
 	return s.client.WatchPods(ctx, k8s.WatchRequest{Namespaces: []string{sc.namespace}, Selector: sc.selector, OnTrouble: trouble}, event)
 }
 
-// book is the subscriber's knowledge. It belongs to Run's goroutine.
-type book struct {
+// tracker is the subscriber's knowledge. It belongs to Run's goroutine.
+type tracker struct {
 	client Client
 	// owners maps the UIDs of applied objects, and hashes the template hashes of applied workloads, to resources.
 	owners    map[string]model.ManifestName
@@ -114,8 +114,8 @@ type asked struct {
 	needed bool
 }
 
-func newBook(client Client, told map[string]state.Pod) *book {
-	b := &book{client: client, unsynced: map[scope]bool{}, seen: map[string]*seen{}, told: told, inherited: map[string]bool{},
+func newTracker(client Client, told map[string]state.Pod) *tracker {
+	b := &tracker{client: client, unsynced: map[scope]bool{}, seen: map[string]*seen{}, told: told, inherited: map[string]bool{},
 		chains: map[string][]k8s.OwnerRef{}, asked: map[string]asked{}, loops: map[string]time.Time{}}
 	for uid := range told {
 		b.inherited[uid] = true
@@ -129,7 +129,7 @@ type seen struct {
 }
 
 // Wanted implements clusterwatch.Follower with the watches for the objects that are deployed now.
-func (b *book) Wanted(v store.View) map[scope][]model.ManifestName {
+func (b *tracker) Wanted(v store.View) map[scope][]model.ManifestName {
 	b.owners, b.hashes = map[string]model.ManifestName{}, map[string][]model.ManifestName{}
 	before := b.users
 	b.selectors, b.users = map[model.ManifestName][]map[string]string{}, map[scope][]model.ManifestName{}
@@ -207,7 +207,7 @@ func selector(labels map[string]string) string {
 }
 
 // Take implements clusterwatch.Follower.
-func (b *book) Take(sc scope, e k8s.PodEvent) bool {
+func (b *tracker) Take(sc scope, e k8s.PodEvent) bool {
 	uid := e.Pod.UID
 	switch {
 	case e.Synced:
@@ -231,7 +231,7 @@ func (b *book) Take(sc scope, e k8s.PodEvent) bool {
 }
 
 // Changes implements clusterwatch.Follower.
-func (b *book) Changes(ctx context.Context, _ store.View) (actions []store.Action, again time.Duration) {
+func (b *tracker) Changes(ctx context.Context, _ store.View) (actions []store.Action, again time.Duration) {
 	now := time.Now()
 	actions = append(b.changes(ctx), b.lasting(now)...)
 	if left, some := b.askAgainIn(now); some {
@@ -246,7 +246,7 @@ func (b *book) Changes(ctx context.Context, _ store.View) (actions []store.Actio
 }
 
 // lasting returns the pods to report once more, because their containers have run for so long that a crash loop is over.
-func (b *book) lasting(now time.Time) (out []store.Action) {
+func (b *tracker) lasting(now time.Time) (out []store.Action) {
 	for uid, at := range b.loops {
 		p, told := b.told[uid]
 		if told && !now.Before(at) {
@@ -260,7 +260,7 @@ func (b *book) lasting(now time.Time) (out []store.Action) {
 }
 
 // changes compares the current state with the reported one, and returns the actions for the difference.
-func (b *book) changes(ctx context.Context) []store.Action {
+func (b *tracker) changes(ctx context.Context) []store.Action {
 	var out []store.Action
 	if len(b.unsynced) == 0 {
 		clear(b.inherited)
@@ -291,7 +291,7 @@ func (b *book) changes(ctx context.Context) []store.Action {
 }
 
 // judge finds the resource that a pod belongs to, and whether the pod is one of its newest deploy.
-func (b *book) judge(ctx context.Context, e k8s.PodEvent) (state.Pod, bool) {
+func (b *tracker) judge(ctx context.Context, e k8s.PodEvent) (state.Pod, bool) {
 	p := state.Pod{Pod: e.Pod}
 	name, current, selected := b.owner(ctx, e)
 	if name == "" {
@@ -308,7 +308,7 @@ func (b *book) judge(ctx context.Context, e k8s.PodEvent) (state.Pod, bool) {
 
 // owner returns the resource that a pod belongs to, whether the pod is one of its newest deploy, and whether only its labels
 // say so.
-func (b *book) owner(ctx context.Context, e k8s.PodEvent) (name model.ManifestName, current, selected bool) {
+func (b *tracker) owner(ctx context.Context, e k8s.PodEvent) (name model.ManifestName, current, selected bool) {
 	if name, ok := b.owners[e.Pod.UID]; ok {
 		return name, true, false
 	}
@@ -333,7 +333,7 @@ func (b *book) owner(ctx context.Context, e k8s.PodEvent) (name model.ManifestNa
 
 // byTemplate returns the resource whose newest deploy has the pod's template. If several have the same template, the pod's
 // owner decides.
-func (b *book) byTemplate(ctx context.Context, e k8s.PodEvent) (model.ManifestName, bool) {
+func (b *tracker) byTemplate(ctx context.Context, e k8s.PodEvent) (model.ManifestName, bool) {
 	names := b.hashes[e.Pod.TemplateHash]
 	if len(names) == 0 || e.Pod.TemplateHash == "" {
 		return "", false
@@ -350,7 +350,7 @@ func (b *book) byTemplate(ctx context.Context, e k8s.PodEvent) (model.ManifestNa
 
 // orphaned reports whether a pod with the right template belongs to an earlier object of the same name, such as a job
 // that was replaced.
-func (b *book) orphaned(ctx context.Context, e k8s.PodEvent) bool {
+func (b *tracker) orphaned(ctx context.Context, e k8s.PodEvent) bool {
 	for _, o := range e.Owners {
 		switch o.Kind {
 		case "Job", "StatefulSet", "DaemonSet":
@@ -365,7 +365,7 @@ func (b *book) orphaned(ctx context.Context, e k8s.PodEvent) bool {
 
 // superseded reports whether a pod without hone's labels belongs to a ReplicaSet for which the given owner has a younger one:
 // such pods belong to an earlier rollout of a Deployment.
-func (b *book) superseded(ctx context.Context, e k8s.PodEvent, owner string) bool {
+func (b *tracker) superseded(ctx context.Context, e k8s.PodEvent, owner string) bool {
 	own, ok := replicaSet(b.chain(ctx, e))
 	if !ok {
 		return false
@@ -391,7 +391,7 @@ func replicaSet(chain []k8s.OwnerRef) (k8s.OwnerRef, bool) {
 // chain returns a pod's owners, nearest first. It queries the cluster once per direct owner. If the cluster does not return
 // the owner, as may happen just after a restart of the API server, it queries again later, since no further event of the
 // pod may follow.
-func (b *book) chain(ctx context.Context, e k8s.PodEvent) []k8s.OwnerRef {
+func (b *tracker) chain(ctx context.Context, e k8s.PodEvent) []k8s.OwnerRef {
 	var out []k8s.OwnerRef
 	for _, o := range e.Owners {
 		refs, known := b.chains[o.UID]
@@ -405,7 +405,7 @@ func (b *book) chain(ctx context.Context, e k8s.PodEvent) []k8s.OwnerRef {
 
 // ask returns the chain of an owner that is not known yet, or nothing if the cluster does not return it or the next request
 // is not due yet.
-func (b *book) ask(ctx context.Context, namespace string, o k8s.OwnerRef) []k8s.OwnerRef {
+func (b *tracker) ask(ctx context.Context, namespace string, o k8s.OwnerRef) []k8s.OwnerRef {
 	a, now := b.asked[o.UID], time.Now()
 	a.needed = true
 	if !now.Before(a.next) {
@@ -424,7 +424,7 @@ func (b *book) ask(ctx context.Context, namespace string, o k8s.OwnerRef) []k8s.
 
 // askAgainIn returns the time after which an owner should be requested again, if there is one. It drops the owners that were not
 // needed since the last call.
-func (b *book) askAgainIn(now time.Time) (left time.Duration, some bool) {
+func (b *tracker) askAgainIn(now time.Time) (left time.Duration, some bool) {
 	maps.DeleteFunc(b.asked, func(_ string, a asked) bool { return !a.needed })
 	for uid, a := range b.asked {
 		if wait := max(0, a.next.Sub(now)); !some || wait < left {

@@ -31,8 +31,8 @@ func runs(id model.ObjectID) bool {
 	return id.Group == "batch" && id.Kind == "Job" || id.Group == "" && id.Kind == "Pod"
 }
 
-// book is what is known about applied objects, and what was reported about them, by UID. It is for one goroutine.
-type book struct {
+// tracker is what is known about applied objects, and what was reported about them, by UID. It is for one goroutine.
+type tracker struct {
 	owned  map[string]applied
 	seen   map[string]model.ObjectStatus
 	told   map[string]model.ObjectStatus
@@ -44,14 +44,14 @@ type book struct {
 	missing map[string]time.Time
 }
 
-func newBook() *book {
-	return &book{owned: map[string]applied{}, seen: map[string]model.ObjectStatus{}, told: map[string]model.ObjectStatus{},
+func newTracker() *tracker {
+	return &tracker{owned: map[string]applied{}, seen: map[string]model.ObjectStatus{}, told: map[string]model.ObjectStatus{},
 		synced: map[scope]bool{}, ends: map[string]model.ObjectStatus{}, missing: map[string]time.Time{}}
 }
 
 // Wanted implements clusterwatch.Follower: what to watch for the objects that resources have applied, each with the resources
 // whose health it reports.
-func (b *book) Wanted(v store.View) map[scope][]model.ManifestName {
+func (b *tracker) Wanted(v store.View) map[scope][]model.ManifestName {
 	users := map[scope][]model.ManifestName{}
 	b.owned = map[string]applied{}
 	for e := range state.Updates.In(v).Refs() {
@@ -73,7 +73,7 @@ func (b *book) Wanted(v store.View) map[scope][]model.ManifestName {
 }
 
 // Take implements clusterwatch.Follower.
-func (b *book) Take(sc scope, e k8s.ObjectEvent) bool {
+func (b *tracker) Take(sc scope, e k8s.ObjectEvent) bool {
 	o := e.Status
 	switch {
 	case e.Synced:
@@ -90,12 +90,12 @@ func (b *book) Take(sc scope, e k8s.ObjectEvent) bool {
 }
 
 // Changes implements clusterwatch.Follower.
-func (b *book) Changes(context.Context, store.View) ([]store.Action, time.Duration) {
+func (b *tracker) Changes(context.Context, store.View) ([]store.Action, time.Duration) {
 	return b.difference(time.Now())
 }
 
 // ended records the end of an object that was removed.
-func (b *book) ended(o model.ObjectStatus) {
+func (b *tracker) ended(o model.ObjectStatus) {
 	if !o.Ended {
 		o.Health, o.Message = model.HealthDeleted, "was deleted before its end"
 	}
@@ -117,7 +117,7 @@ func (b *book) ended(o model.ObjectStatus) {
 
 // status returns the status of an applied object; ok is false if it is unknown. next is after which time it may change
 // without an event; zero is never.
-func (b *book) status(uid string, a applied, now time.Time) (o model.ObjectStatus, ok bool, next time.Duration) {
+func (b *tracker) status(uid string, a applied, now time.Time) (o model.ObjectStatus, ok bool, next time.Duration) {
 	if o, ok = b.seen[uid]; ok {
 		delete(b.missing, uid)
 		return o, true, 0
@@ -140,7 +140,7 @@ func (b *book) status(uid string, a applied, now time.Time) (o model.ObjectStatu
 }
 
 // difference returns the actions to dispatch, and after which time to call it again without an event (0: never).
-func (b *book) difference(now time.Time) (out []store.Action, next time.Duration) {
+func (b *tracker) difference(now time.Time) (out []store.Action, next time.Duration) {
 	var changed []model.ObjectStatus
 	for uid, a := range b.owned {
 		o, ok, left := b.status(uid, a, now)

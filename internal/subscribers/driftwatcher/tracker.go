@@ -39,7 +39,7 @@ const (
 )
 
 // How drift is noticed. clusterwatch.Run calls Wanted with each snapshot, Take with each event of a watch, and Changes after
-// either; they run on one goroutine, which owns the book. Comparisons and acceptances ask the cluster on goroutines of their own
+// either; they run on one goroutine, which owns the tracker. Comparisons and acceptances ask the cluster on goroutines of their own
 // (checks). Each hands in an outcome under mu, and wakes clusterwatch.Run; the next Changes takes it in (collect).
 //
 // The fields of a resource are the states of this loop:
@@ -101,8 +101,8 @@ type resource struct {
 	acceptances int
 }
 
-// book is the subscriber's knowledge about applied objects. It is for one goroutine, except outcomes.
-type book struct {
+// tracker is the subscriber's knowledge about applied objects. It is for one goroutine, except outcomes.
+type tracker struct {
 	ctx       context.Context
 	comparer  Comparer
 	logs      *logstore.Store
@@ -130,15 +130,15 @@ type book struct {
 	outcomes []outcome // guarded by mu
 }
 
-func newBook(ctx context.Context, c Comparer, logs *logstore.Store) *book {
-	return &book{ctx: ctx, comparer: c, logs: logs, resources: map[model.ManifestName]*resource{}, objects: map[model.ObjectID]applied{}, seen: map[model.ObjectID]k8s.MetadataEvent{},
+func newTracker(ctx context.Context, c Comparer, logs *logstore.Store) *tracker {
+	return &tracker{ctx: ctx, comparer: c, logs: logs, resources: map[model.ManifestName]*resource{}, objects: map[model.ObjectID]applied{}, seen: map[model.ObjectID]k8s.MetadataEvent{},
 		synced: map[scope]bool{}, compared: map[model.ObjectID]sight{}, drift: map[model.ObjectID]state.ObjectDrift{}, told: map[model.ManifestName]state.Drift{}, kept: map[model.ObjectID][]time.Time{},
 		wake: make(chan struct{}, 1)}
 }
 
 // Wanted implements clusterwatch.Follower. A watch that fails is not reported: other subscribers follow more important parts of the
 // same objects.
-func (b *book) Wanted(v store.View) map[scope][]model.ManifestName {
+func (b *tracker) Wanted(v store.View) map[scope][]model.ManifestName {
 	b.view = v
 	present, moved := map[model.ManifestName]bool{}, b.wanted == nil
 	for e := range state.Updates.In(v).Refs() {
@@ -184,7 +184,7 @@ func (b *book) Wanted(v store.View) map[scope][]model.ManifestName {
 }
 
 // accept begins to record the changes of a resource that the user has accepted.
-func (b *book) accept(name model.ManifestName, r *resource, e *store.Entry[state.Drift]) {
+func (b *tracker) accept(name model.ManifestName, r *resource, e *store.Entry[state.Drift]) {
 	r.accepts = e
 	fields := map[model.ObjectID][]string{}
 	for _, a := range e.Value.Accept {
@@ -205,7 +205,7 @@ func (b *book) accept(name model.ManifestName, r *resource, e *store.Entry[state
 }
 
 // ended hands in an outcome.
-func (b *book) ended(o outcome) {
+func (b *tracker) ended(o outcome) {
 	b.mu.Lock()
 	b.outcomes = append(b.outcomes, o)
 	b.mu.Unlock()
@@ -220,7 +220,7 @@ func sameObjects(a, b []model.AppliedObject) bool {
 }
 
 // index lists the objects of all resources, and drops the records of other objects.
-func (b *book) index() {
+func (b *tracker) index() {
 	b.objects, b.wanted = map[model.ObjectID]applied{}, map[scope][]model.ManifestName{}
 	for name, r := range b.resources {
 		r.ids = r.ids[:0:0]
@@ -243,7 +243,7 @@ func (b *book) index() {
 
 // watches reports whether a running watch reports objects like this one: then its earlier reports must stay known, because it will
 // not repeat them.
-func (b *book) watches(id model.ObjectID) bool {
+func (b *tracker) watches(id model.ObjectID) bool {
 	for sc := range b.wanted {
 		if sc.kind == id.Kind && (sc.namespace == "" || sc.namespace == id.Namespace) {
 			return true
@@ -253,7 +253,7 @@ func (b *book) watches(id model.ObjectID) bool {
 }
 
 // Take implements clusterwatch.Follower.
-func (b *book) Take(sc scope, e k8s.MetadataEvent) bool {
+func (b *tracker) Take(sc scope, e k8s.MetadataEvent) bool {
 	switch {
 	case e.Synced:
 		b.synced[sc] = true
@@ -279,7 +279,7 @@ func (b *book) Take(sc scope, e k8s.MetadataEvent) bool {
 }
 
 // sight returns the watch's report of an object; ok is false while there is none.
-func (b *book) sight(id model.ObjectID, a applied) (s sight, ok bool) {
+func (b *tracker) sight(id model.ObjectID, a applied) (s sight, ok bool) {
 	if e, ok := b.seen[id]; ok {
 		return sight{uid: e.UID, owned: e.Owned, revision: e.Revision, leaving: e.Leaving}, true
 	}
@@ -287,7 +287,7 @@ func (b *book) sight(id model.ObjectID, a applied) (s sight, ok bool) {
 }
 
 // pending returns the objects of a resource that have to be compared. first is set if none of them was before.
-func (b *book) pending(r *resource, at time.Time) (out map[model.ObjectID]sight, first bool) {
+func (b *tracker) pending(r *resource, at time.Time) (out map[model.ObjectID]sight, first bool) {
 	out, first = map[model.ObjectID]sight{}, true
 	look := !r.lookAt.IsZero() && !at.Before(r.lookAt)
 	for _, id := range r.ids {
@@ -311,13 +311,13 @@ func (b *book) pending(r *resource, at time.Time) (out map[model.ObjectID]sight,
 
 // unwatched reports whether the watch does not report what happens to an object that has drifted: what others make lacks the labels
 // that the watch selects, and so does an object whose label was removed.
-func (b *book) unwatched(id model.ObjectID) bool {
+func (b *tracker) unwatched(id model.ObjectID) bool {
 	d, drifted := b.drift[id]
 	return drifted && (b.compared[id].gone || d.What == state.DriftRemade)
 }
 
 // Changes implements clusterwatch.Follower.
-func (b *book) Changes(context.Context, store.View) (actions []store.Action, again time.Duration) {
+func (b *tracker) Changes(context.Context, store.View) (actions []store.Action, again time.Duration) {
 	now := time.Now()
 	b.collect(now)
 	for _, name := range slices.Sorted(maps.Keys(b.resources)) {
@@ -360,7 +360,7 @@ func sooner(a, b time.Duration) time.Duration {
 }
 
 // compare begins to compare the objects of a resource that may differ.
-func (b *book) compare(name model.ManifestName, r *resource, now time.Time) {
+func (b *tracker) compare(name model.ManifestName, r *resource, now time.Time) {
 	sights, _ := b.pending(r, now)
 	r.dirty, r.due, r.lookAt = false, time.Time{}, time.Time{}
 	if len(sights) == 0 {
@@ -380,7 +380,7 @@ func (b *book) compare(name model.ManifestName, r *resource, now time.Time) {
 }
 
 // collect takes in the comparisons that have ended.
-func (b *book) collect(now time.Time) {
+func (b *tracker) collect(now time.Time) {
 	b.mu.Lock()
 	ended := b.outcomes
 	b.outcomes = nil
@@ -441,7 +441,7 @@ func (b *book) collect(now time.Time) {
 }
 
 // keeps reports whether a change of others to an object, or its deletion, is to be undone. was is the drift before, if it had drifted.
-func (b *book) keeps(name model.ManifestName, d, was state.ObjectDrift, drifted bool, now time.Time) bool {
+func (b *tracker) keeps(name model.ManifestName, d, was state.ObjectDrift, drifted bool, now time.Time) bool {
 	if drifted && d.What == was.What && d.UID == was.UID && reflect.DeepEqual(d.Fields, was.Fields) { // it was noticed before
 		return was.Keep
 	}
@@ -460,7 +460,7 @@ func (b *book) keeps(name model.ManifestName, d, was state.ObjectDrift, drifted 
 }
 
 // lookAt returns the time at which objects of a resource have to be compared that no watch reports; zero if there are none.
-func (b *book) lookAt(r *resource, now time.Time) time.Time {
+func (b *tracker) lookAt(r *resource, now time.Time) time.Time {
 	for _, id := range r.ids {
 		if b.unwatched(id) {
 			return now.Add(lookAgain)
@@ -509,7 +509,7 @@ func bounded(v any) any {
 }
 
 // news returns the actions for the changes since the last call.
-func (b *book) news() (out []store.Action) {
+func (b *tracker) news() (out []store.Action) {
 	for _, name := range b.recorded {
 		out = append(out, state.DriftAcceptanceEnded{Resource: name})
 	}
