@@ -336,7 +336,7 @@ func wants(r *resource) want {
 	attempted := !u.AttemptedAt.IsZero()
 	reason := asked(r)
 	if reason == 0 {
-		if files := quick(r); len(files) > 0 {
+		if files := fastPath(r); len(files) > 0 {
 			return want{reason: state.ReasonFiles, files: files, inPlace: true}
 		}
 	}

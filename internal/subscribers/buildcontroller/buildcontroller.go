@@ -413,7 +413,9 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 		ids[i] = l.ID
 	}
 	if c.InPlace && !b.part {
-		req.Grown, req.Addition = b.grown, func(since time.Time) *buildanddeploy.Addition { return addition(rt.View(), c.Name, ids, since, log) }
+		req.Changed, req.Absorb = b.grown, func(since time.Time) *buildanddeploy.AbsorbedChanges {
+			return absorbable(rt.View(), c.Name, ids, since, log)
+		}
 	}
 	return req
 }
@@ -430,14 +432,14 @@ func savesOf(u state.Update) func([]string) (made, known time.Time) {
 	}
 }
 
-// addition returns the later changes that a running update in place of containers can take in; nil if there are none.
-func addition(v store.View, name model.ManifestName, containers []string, since time.Time, log *updateLog) *buildanddeploy.Addition {
-	lacking := buildcontrol.Grown(v, name, containers, since)
+// absorbable returns the later changes that a running update in place of containers can take in; nil if there are none.
+func absorbable(v store.View, name model.ManifestName, containers []string, since time.Time, log *updateLog) *buildanddeploy.AbsorbedChanges {
+	lacking := buildcontrol.Absorbable(v, name, containers, since)
 	if len(lacking) == 0 {
 		return nil
 	}
 	files := state.Relative(state.TheTiltfile(v).Path, buildcontrol.FilesOf(lacking))
-	return &buildanddeploy.Addition{Until: v.At, Containers: lacking, Files: files, Save: savesOf(state.Updates.In(v).Value(string(name))),
+	return &buildanddeploy.AbsorbedChanges{Until: v.At, Containers: lacking, Files: files, Save: savesOf(state.Updates.In(v).Value(string(name))),
 		Taken: func() { log.meanwhile(files) }}
 }
 

@@ -26,7 +26,7 @@ import (
 //	Env, Settled                                   the commands of the user
 //
 // The functions lead back into the loop, and none of them changes the request. Declared, Chosen, AtRest and Addition read the
-// newest snapshot, so that an update which takes long decides by the present; Addition is only called by InPlace, on the goroutine
+// newest snapshot, so that an update which takes long decides by the present; Absorb is only called by InPlace, on the goroutine
 // of the update. Save reads the snapshot in which the update began. Commit and Progress report to the BuildController. Grown is a
 // channel with room for one token, which the BuildController sends when files have changed.
 
@@ -64,11 +64,11 @@ type Request struct {
 	// Save, unless nil, returns the time at which the newest of some files was saved, and the time at which hone noticed it; zero
 	// times if they are not known.
 	Save func(files []string) (made, known time.Time)
-	// Grown, unless nil, is signalled when files have changed that the update may take in; Addition then returns them, or nil if
+	// Changed, unless nil, is signalled when files have changed that the update may take in; Absorb then returns them, or nil if
 	// there are none after all. Both are for updates in place: an update that waits for a distant container takes in files that are
 	// saved meanwhile.
-	Grown    <-chan struct{}
-	Addition func(since time.Time) *Addition
+	Changed <-chan struct{}
+	Absorb  func(since time.Time) *AbsorbedChanges
 	// Force applies objects again and replaces their pods even if nothing changed: by a restart of the rollout where there is one.
 	Force bool
 	// Reuse takes images that are known to come from the same inputs, instead of building them.
@@ -119,8 +119,8 @@ type Request struct {
 // fromScratch reports whether all images are built, and without a cache.
 func (r Request) fromScratch() bool { return r.NoCache || r.Mode == model.UpdateNaive }
 
-// Addition are files that have changed since an update began, and that its containers can take by copies alone.
-type Addition struct {
+// AbsorbedChanges are files that have changed since an update began, and that its containers can take by copies alone.
+type AbsorbedChanges struct {
 	// Until is the time up to which changes are part of it.
 	Until time.Time
 	// Containers are the containers of the request that lack files, with only these files.

@@ -136,8 +136,8 @@ func TestGrowth(t *testing.T) {
 				var saved string
 				taken := 0
 				grown := make(chan struct{}, 1)
-				req.Grown = grown
-				req.Addition = func(since time.Time) *Addition {
+				req.Changed = grown
+				req.Absorb = func(since time.Time) *AbsorbedChanges {
 					mu.Lock()
 					defer mu.Unlock()
 					if saved == "" {
@@ -147,7 +147,7 @@ func TestGrowth(t *testing.T) {
 						t.Errorf("asked for what has changed since %s before the update", began.Sub(since))
 					}
 					files := saved
-					return &Addition{Until: time.Now(), Containers: lack(files), Files: strings.Fields(files), Taken: func() { taken++ }}
+					return &AbsorbedChanges{Until: time.Now(), Containers: lack(files), Files: strings.Fields(files), Taken: func() { taken++ }}
 				}
 				var timers []*time.Timer
 				for _, s := range tc.saves {

@@ -103,7 +103,7 @@ func (b *InPlace) grow(req Request, f *fanOut) {
 	if !f.until.IsZero() {
 		since = f.until
 	}
-	a := req.Addition(since)
+	a := req.Absorb(since)
 	if a == nil {
 		return
 	}

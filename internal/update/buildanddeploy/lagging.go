@@ -20,10 +20,10 @@ import (
 //
 //	start ──> part runs ──────> end closes done, sends a token to ended
 //	             ↑                             │
-//	Grown ──> grow, add                        ↓
+//	Changed ─> grow, add                        ↓
 //	        (until the first part ends)    wait: after the first token, wait patience for the others
 //	                                           ↓
-//	                                       outcome: parts that are done give the result, others become Stragglers
+//	                                       outcome: parts that are done give the result, others become lagging
 //
 // Until done is closed, fanOut.mu guards the fields of a part; afterwards they do not change. mu also guards over. The other fields
 // of fanOut belong to the goroutine of the update: grow and add run there, too, called by wait.
@@ -158,7 +158,7 @@ func (f *fanOut) end(j *part, u model.ContainerUpdate, did bool, err error) {
 
 // add takes in an addition, unless a container has everything already. update returns the work for a container, by its index in the
 // addition.
-func (f *fanOut) add(a *Addition, update func(i int) work) {
+func (f *fanOut) add(a *AbsorbedChanges, update func(i int) work) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.over {
@@ -187,9 +187,9 @@ func (f *fanOut) wait(req Request) {
 	if req.Others {
 		hurry()
 	}
-	grown := req.Grown
+	changed := req.Changed
 	if f.grow == nil {
-		grown = nil
+		changed = nil
 	}
 	var due <-chan time.Time
 	for left := len(f.parts); left > 0; {
@@ -199,14 +199,14 @@ func (f *fanOut) wait(req Request) {
 			hurry()
 		case <-over:
 			return
-		case <-grown:
+		case <-changed:
 			if due == nil {
 				due = time.After(growsEvery - time.Since(f.newest))
 			}
 		case <-due:
 			due = nil
 			if f.grow(); f.additional == mostParts {
-				grown = nil
+				changed = nil
 			}
 		}
 	}

@@ -7,10 +7,10 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// quick returns the files that are copied into running containers without waiting for the source tree to settle: all files
+// fastPath returns the files that are copied into running containers without waiting for the source tree to settle: all files
 // noticed since the newest update began, if they only need to be copied. Copying too early does no harm, since later
 // changes are copied as well; a command or an image build that starts too early would have to be repeated.
-func quick(r *resource) []string {
+func fastPath(r *resource) []string {
 	u := r.update
 	if len(u.Noticed) == 0 || !copiesAll(r) {
 		return nil

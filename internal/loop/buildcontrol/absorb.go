@@ -9,10 +9,10 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Grown returns the files that a running update in place may take in: the containers, each with the files that have changed after
+// Absorbable returns the files that a running update in place may take in: the containers, each with the files that have changed after
 // since. It returns nil if no file has, if the files need more than a copy, or if the update would not begin now, with exactly
 // these containers.
-func Grown(v store.View, name model.ManifestName, containers []string, since time.Time) []model.LackingContainer {
+func Absorbable(v store.View, name model.ManifestName, containers []string, since time.Time) []model.LackingContainer {
 	e := state.Resources.In(v).Ref(string(name))
 	if e == nil || !e.Value.Enabled || e.Phase == store.TearingDown {
 		return nil

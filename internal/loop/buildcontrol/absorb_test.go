@@ -59,7 +59,7 @@ func TestGrown(t *testing.T) {
 
 func grown(s *statetest.State, since time.Time) string {
 	var out []string
-	for _, l := range Grown(s.View(), "a", []string{"c1"}, since) {
+	for _, l := range Absorbable(s.View(), "a", []string{"c1"}, since) {
 		out = append(out, fmt.Sprintf("%s: %s", l.ID, strings.Join(l.Files, " ")))
 	}
 	return strings.Join(out, ", ")
