@@ -53,16 +53,16 @@ import (
 
 // Parts are the parts of a session. Kube and Cluster are nil in a session without any cluster.
 type Parts struct {
-	Session  state.Session
-	Logs     *logstore.Store
-	Kube     k8s.Interface
-	Known    model.Cluster
-	Docker   docker.Client
-	Builder  buildanddeploy.BuildAndDeployer
-	Cluster  *buildanddeploy.Cluster
-	Downs    *buildanddeploy.Downs
-	Synclets *synclet.Pool
-	Tiltfile tiltfile.Options
+	Session      state.Session
+	Logs         *logstore.Store
+	Kube         k8s.Interface
+	Known        model.Cluster
+	Docker       docker.Client
+	Builder      buildanddeploy.BuildAndDeployer
+	Cluster      *buildanddeploy.Cluster
+	DownCommands *buildanddeploy.DownCommands
+	Synclets     *synclet.Pool
+	Tiltfile     tiltfile.Options
 	// Copies is the file that records which files were copied into containers; empty for a session that keeps no record.
 	Copies string
 	// Watch is false for a session that leaves files alone once it has read them (ci).
@@ -114,9 +114,9 @@ func Subscribers(p Parts) []store.Subscriber {
 	if p.Cluster != nil {
 		collects, prepares, compares = p.Cluster, p.Cluster, p.Cluster
 	}
-	var downs collector.Downs
-	if p.Downs != nil {
-		downs = p.Downs
+	var downCommands collector.DownCommands
+	if p.DownCommands != nil {
+		downCommands = p.DownCommands
 	}
 	var containers composewatcher.Engine
 	var removes compose.Engine
@@ -141,7 +141,7 @@ func Subscribers(p Parts) []store.Subscriber {
 		syncletmanager.New(synclets, p.Logs),
 		copykeeper.New(p.Copies, p.Log),
 		restartcontroller.New(removesPods, restartsProcesses, restartsContainers, p.Logs),
-		collector.New(collects, removes, downs, p.Logs, collector.Options{Namespace: p.Namespace, Beside: p.Beside}),
+		collector.New(collects, removes, downCommands, p.Logs, collector.Options{Namespace: p.Namespace, Beside: p.Beside}),
 		pruner.New(imagebuild.New(p.Docker), p.Logs),
 		podwatcher.New(pods),
 		composewatcher.New(containers),

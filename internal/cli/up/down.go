@@ -128,7 +128,7 @@ type outside struct {
 
 // all returns the steps, followed by the steps of the given local resources.
 func (o outside) all(locals []model.ManifestName, log logstore.Logger) []deploy.DeleteStep {
-	return slices.Concat(o.steps, o.locals.downs.Steps(locals, log))
+	return slices.Concat(o.steps, o.locals.downCommands.Steps(locals, log))
 }
 
 func (o outside) takeDown(ctx context.Context, locals []model.ManifestName, log logstore.Logger) error {

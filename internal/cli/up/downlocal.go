@@ -15,8 +15,8 @@ import (
 
 // locals are the chosen local resources with a recorded down command.
 type locals struct {
-	downs *buildanddeploy.Downs
-	names []model.ManifestName
+	downCommands *buildanddeploy.DownCommands
+	names        []model.ManifestName
 	// all are the resources with a recorded down command, chosen or not.
 	all map[model.ManifestName]model.Cmd
 	// deps are the dependencies that the Tiltfile declares and, where a resource has recorded its own, those.
@@ -24,7 +24,7 @@ type locals struct {
 }
 
 // openDowns returns the down commands of a project, for a command without a session.
-func openDowns(ctx context.Context, kc *k8s.Kubeconfig, path string) (*buildanddeploy.Downs, error) {
+func openDowns(ctx context.Context, kc *k8s.Kubeconfig, path string) (*buildanddeploy.DownCommands, error) {
 	env, err := command.Environment(kc, path)
 	if err != nil {
 		return nil, err
@@ -33,17 +33,17 @@ func openDowns(ctx context.Context, kc *k8s.Kubeconfig, path string) (*buildandd
 	if err != nil {
 		return nil, err
 	}
-	return buildanddeploy.NewDowns(buildanddeploy.DownsOptions{LedgerDir: command.LedgerDir(), Project: p, Env: env}), nil
+	return buildanddeploy.NewDownCommands(buildanddeploy.DownsOptions{LedgerDir: command.LedgerDir(), Project: p, Env: env}), nil
 }
 
 // findLocals reads the recorded down commands.
 func findLocals(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.Tiltfile, names []string) (l locals, err error) {
-	if l.downs, err = openDowns(ctx, kc, path); err != nil {
+	if l.downCommands, err = openDowns(ctx, kc, path); err != nil {
 		return l, err
 	}
-	l.downs.Declare(tf.Manifests)
+	l.downCommands.Declare(tf.Manifests)
 	var recorded deploy.Deps
-	if l.all, recorded, err = l.downs.Recorded(); err != nil {
+	if l.all, recorded, err = l.downCommands.Recorded(); err != nil {
 		return l, err
 	}
 	l.deps = dependencies(tf)

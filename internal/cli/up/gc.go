@@ -63,7 +63,7 @@ func gc(ctx context.Context, g *command.Global, f gcFlags, args []string) error 
 	if len(args) == 0 { // the Tiltfile's own choice decides which resources run, not which objects gc may delete
 		l.chosen = func(model.ManifestName) bool { return true }
 	}
-	l.downs.Declare(l.manifests)
+	l.downCommands.Declare(l.manifests)
 	if l.cluster != nil {
 		l.cluster.Declare(l.manifests)
 	}
@@ -101,7 +101,7 @@ func gc(ctx context.Context, g *command.Global, f gcFlags, args []string) error 
 	if err != nil { // a down command may undo something that the remaining objects need
 		return err
 	}
-	return l.downs.Prune(ctx, l.manifests, l.chosen, log)
+	return l.downCommands.Prune(ctx, l.manifests, l.chosen, log)
 }
 
 // besideSessions returns a problem if a running session of the project evaluates the Tiltfile with other arguments, or for another

@@ -17,11 +17,11 @@ import (
 
 // providePlan returns the function that makes the plans of a session. A plan covers the waiting updates, as the session would carry
 // them out, and the deletion of objects that are no longer declared.
-func providePlan(o options, kc *k8s.Kubeconfig, cluster *buildanddeploy.Cluster, downs *buildanddeploy.Downs, image *buildanddeploy.Image, env commandEnv, c *sessions.Claim) hud.MakePlan {
+func providePlan(o options, kc *k8s.Kubeconfig, cluster *buildanddeploy.Cluster, downCommands *buildanddeploy.DownCommands, image *buildanddeploy.Image, env commandEnv, c *sessions.Claim) hud.MakePlan {
 	others := sessionsBeside(c)
 	known := kc.Cluster()
 	return func(ctx context.Context, v store.View) (api.Plan, error) {
-		l := loaded{asked: askedCluster{kc: kc, known: known, tell: func(k8s.Wait) {}}, cluster: cluster, downs: downs, manifests: state.Declarations(v),
+		l := loaded{asked: askedCluster{kc: kc, known: known, tell: func(k8s.Wait) {}}, cluster: cluster, downCommands: downCommands, manifests: state.Declarations(v),
 			namespace: namespaceOf(o, known), chosen: state.Chosen(v), others: others(ctx)}
 		updates := engine.Updates(v, buildanddeploy.Request{Namespace: l.namespace, Adopt: o.adopt, Reuse: o.shown, Env: env})
 		of := map[model.ManifestName]buildanddeploy.Request{}

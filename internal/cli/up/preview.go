@@ -149,12 +149,12 @@ type planRequest struct {
 type loaded struct {
 	asked askedCluster
 	// cluster is nil if there is none and the Tiltfile declares nothing for one.
-	cluster   *buildanddeploy.Cluster
-	downs     *buildanddeploy.Downs
-	manifests []model.Manifest
-	namespace string
-	registry  model.Registry
-	chosen    func(model.ManifestName) bool
+	cluster      *buildanddeploy.Cluster
+	downCommands *buildanddeploy.DownCommands
+	manifests    []model.Manifest
+	namespace    string
+	registry     model.Registry
+	chosen       func(model.ManifestName) bool
 	// others names the other running sessions of the project.
 	others []string
 }
@@ -190,7 +190,7 @@ func load(ctx context.Context, path string, f planRequest, log *command.Printer)
 	}
 	l.manifests = r.Manifests
 	l.chosen, l.registry = state.ChosenIn(r.Tiltfile), r.DefaultRegistry
-	if l.downs, err = openDowns(ctx, l.asked.kc, path); err != nil {
+	if l.downCommands, err = openDowns(ctx, l.asked.kc, path); err != nil {
 		return l, err
 	}
 	if l.asked.kube == nil && !slices.ContainsFunc(l.manifests, model.Manifest.IsK8s) {
@@ -247,8 +247,8 @@ func (l loaded) preview(ctx context.Context, o buildanddeploy.PreviewOptions) ([
 		return nil, err
 	}
 	defer closeEngine()
-	o.Beside = append(o.Beside, append(l.downs.Nodes(o), services...)...)
-	gone, err := l.downs.Gone(o)
+	o.Beside = append(o.Beside, append(l.downCommands.Nodes(o), services...)...)
+	gone, err := l.downCommands.Gone(o)
 	if err != nil {
 		return nil, err
 	}

@@ -201,8 +201,8 @@ func provideCluster(o options, kube *k8s.Client, p project.Project, s state.Sess
 		Project: p, ProjectPath: command.Projects().Path, RunID: s.RunID, Env: env, Prune: o.prune, Beside: func(ctx context.Context) bool { return len(others(ctx)) > 0 }})
 }
 
-func provideDowns(o options, p project.Project, env commandEnv) *buildanddeploy.Downs {
-	return buildanddeploy.NewDowns(buildanddeploy.DownsOptions{LedgerDir: command.LedgerDir(), Project: p, Env: env, Prune: o.prune})
+func provideDownCommands(o options, p project.Project, env commandEnv) *buildanddeploy.DownCommands {
+	return buildanddeploy.NewDownCommands(buildanddeploy.DownsOptions{LedgerDir: command.LedgerDir(), Project: p, Env: env, Prune: o.prune})
 }
 
 // sessionsBeside returns a function that names the other running sessions of a session's project. If these cannot be
@@ -268,14 +268,14 @@ func provideImage(kube *k8s.Client, containers docker.Client, images *imagebuild
 	return buildanddeploy.NewImage(here, images, imagebuild.NewDeliverer(containers), cluster, injection)
 }
 
-func provideBuilder(kube *k8s.Client, containers docker.Client, images *imagebuild.Builder, image *buildanddeploy.Image, cluster *buildanddeploy.Cluster, downs *buildanddeploy.Downs,
+func provideBuilder(kube *k8s.Client, containers docker.Client, images *imagebuild.Builder, image *buildanddeploy.Image, cluster *buildanddeploy.Cluster, downCommands *buildanddeploy.DownCommands,
 	synclets *synclet.Pool) buildanddeploy.BuildAndDeployer {
 	has := func(ctx context.Context, id string) bool {
 		running, err := containers.Containers(ctx, nil)
 		return err == nil && slices.ContainsFunc(running, func(c docker.Container) bool { return c.ID == id })
 	}
 	chain := []buildanddeploy.BuildAndDeployer{
-		buildanddeploy.Local{Downs: downs},
+		buildanddeploy.Local{DownCommands: downCommands},
 		buildanddeploy.NewSynclet(synclets),
 		buildanddeploy.NewContainer(containers, has),
 		buildanddeploy.NewExec(execer{kube, containers}),
@@ -309,7 +309,7 @@ func (e execer) Exec(ctx context.Context, req k8s.ExecRequest) error {
 }
 
 func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers docker.Client, logs *logstore.Store, log *slog.Logger,
-	srv *server.Subscriber, terminals *hud.Terminals, claim *sessions.Claim, ses state.Session, d listeners, st *store.Store, cluster *buildanddeploy.Cluster, downs *buildanddeploy.Downs,
+	srv *server.Subscriber, terminals *hud.Terminals, claim *sessions.Claim, ses state.Session, d listeners, st *store.Store, cluster *buildanddeploy.Cluster, downCommands *buildanddeploy.DownCommands,
 	builder buildanddeploy.BuildAndDeployer, synclets *synclet.Pool, env commandEnv, object hud.ReadObject, previous hud.ReadPrevious, plan hud.MakePlan, door *server.Door) sessionParts {
 	known := kc.Cluster()
 	namespace := namespaceOf(o, known)
@@ -318,7 +318,7 @@ func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers do
 		kube.HearPlugin(func(text string) { logstore.Warnf(said, "%s", text) })
 	}
 	p := engine.Parts{
-		Session: ses, Logs: logs, Known: known, Docker: containers, Builder: builder, Cluster: cluster, Downs: downs, Synclets: synclets,
+		Session: ses, Logs: logs, Known: known, Docker: containers, Builder: builder, Cluster: cluster, DownCommands: downCommands, Synclets: synclets,
 		Tiltfile: tiltfile.Options{
 			Cluster:   func() (model.Cluster, error) { return known, nil },
 			Namespace: namespace, Env: append(os.Environ(), env...), Debug: o.global.Debug,

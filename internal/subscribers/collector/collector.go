@@ -70,8 +70,8 @@ type Cluster interface {
 	Prune(ctx context.Context, declared []model.Manifest, chosen func(model.ManifestName) bool, namespace string, log logstore.Logger) error
 }
 
-// Downs run the down commands of local resources.
-type Downs interface {
+// DownCommands run the down commands of local resources.
+type DownCommands interface {
 	// Recorded returns the resources that have to be taken down, and the recorded dependencies.
 	Recorded() (map[model.ManifestName]model.Cmd, deploy.Deps, error)
 	Remove(ctx context.Context, req buildanddeploy.RemoveRequest) error
@@ -80,11 +80,11 @@ type Downs interface {
 // Subscriber is the Collector. Each resource is deleted on a goroutine of its own, since an object that does not go may
 // delay its deletion for minutes. Run waits for all of them.
 type Subscriber struct {
-	cluster Cluster
-	engine  compose.Engine
-	downs   Downs
-	logs    *logstore.Store
-	options Options
+	cluster      Cluster
+	engine       compose.Engine
+	downCommands DownCommands
+	logs         *logstore.Store
+	options      Options
 }
 
 // Options are the options of the collector.
@@ -96,9 +96,9 @@ type Options struct {
 	Beside func(context.Context) []string
 }
 
-// New returns the subscriber; if cluster, engine or downs is nil, nothing is collected there.
-func New(cluster Cluster, engine compose.Engine, downs Downs, logs *logstore.Store, o Options) *Subscriber {
-	return &Subscriber{cluster, engine, downs, logs, o}
+// New returns the subscriber; if cluster, engine or downCommands is nil, nothing is collected there.
+func New(cluster Cluster, engine compose.Engine, downCommands DownCommands, logs *logstore.Store, o Options) *Subscriber {
+	return &Subscriber{cluster, engine, downCommands, logs, o}
 }
 
 var _ store.Subscriber = (*Subscriber)(nil)
@@ -233,7 +233,7 @@ func (r *run) collectWhatLeft(v store.View) {
 	if agreed && !r.swept && state.TheTiltfile(v).Good && state.TheCluster(v).Connected && r.cluster != nil && !r.deletions.paused(sweeping) {
 		r.sweepAlone()
 	}
-	if agreed && !r.sweptLocal && state.TheTiltfile(v).Good && r.downs != nil && !r.deletions.paused(madeBy) {
+	if agreed && !r.sweptLocal && state.TheTiltfile(v).Good && r.downCommands != nil && !r.deletions.paused(madeBy) {
 		r.sweepLocal(v)
 	}
 	entries := state.Resources.In(v)
@@ -354,7 +354,7 @@ func (r *run) release(v store.View) {
 // reportDone reports, once each, that nothing is left that local resources have made, and that nothing at all is left. Objects that
 // may belong to another session do not count.
 func (r *run) reportDone(v store.View) {
-	local := r.sweptLocal || r.elsewhere || r.downs == nil && state.TheTiltfile(v).Good
+	local := r.sweptLocal || r.elsewhere || r.downCommands == nil && state.TheTiltfile(v).Good
 	switch {
 	case r.done || !local || r.deletions.pending():
 	case r.swept || r.elsewhere:
@@ -481,7 +481,7 @@ func (r *run) collect(ctx, enough context.Context, was state.Resource) error {
 	switch {
 	case was.Manifest.IsCompose():
 		return r.collectContainers(ctx, enough, was)
-	case was.Manifest.IsLocal() && r.downs != nil && was.Next == nil && len(r.beside(ctx)) == 0: // otherwise a later sweep does it
+	case was.Manifest.IsLocal() && r.downCommands != nil && was.Next == nil && len(r.beside(ctx)) == 0: // otherwise a later sweep does it
 		return r.takeDown(ctx, was.Manifest.Name)
 	case !was.Manifest.IsK8s() || r.cluster == nil || was.Next != nil && was.Next.Enabled:
 		return nil
@@ -523,7 +523,7 @@ const madeBy = "made by "
 // sweepLocal starts the down commands of local resources that earlier sessions ran and that are no longer declared. A command waits
 // until the dependents of its resource are deleted.
 func (r *run) sweepLocal(v store.View) {
-	commands, deps, err := r.downs.Recorded()
+	commands, deps, err := r.downCommands.Recorded()
 	if err != nil {
 		r.deletions.book(deletion{resource: madeBy, err: err})
 		r.failed(r.report("", err))
@@ -572,7 +572,7 @@ func (r *run) takeDown(ctx context.Context, resource model.ManifestName) error {
 		return err
 	}
 	log := r.logs.Logger(resource, "collect:"+string(resource), logstore.SourceBuild)
-	err := r.downs.Remove(ctx, buildanddeploy.RemoveRequest{Resource: resource, Why: undeclared, Undeclared: true, Log: log, Declared: r.declared})
+	err := r.downCommands.Remove(ctx, buildanddeploy.RemoveRequest{Resource: resource, Why: undeclared, Undeclared: true, Log: log, Declared: r.declared})
 	if err != nil {
 		return &commandError{r.report(resource, fmt.Errorf("take down %s: %w", resource, err))}
 	}

@@ -166,27 +166,27 @@ func (c *cluster) log() string {
 
 type fixture struct {
 	*statetest.Alone
-	t       *testing.T
-	cluster *cluster
-	engine  *docker.Fake
-	downs   *downs
-	logs    *logstore.Store
+	t            *testing.T
+	cluster      *cluster
+	engine       *docker.Fake
+	downCommands *downCommands
+	logs         *logstore.Store
 }
 
-// downs has recorded down commands, and records with the cluster's removals which of them ran.
-type downs struct {
+// downCommands has recorded down commands, and records with the cluster's removals which of them ran.
+type downCommands struct {
 	*cluster
 	commands map[model.ManifestName]model.Cmd
 	deps     deploy.Deps
 }
 
-func (d *downs) Recorded() (map[model.ManifestName]model.Cmd, deploy.Deps, error) {
+func (d *downCommands) Recorded() (map[model.ManifestName]model.Cmd, deploy.Deps, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return maps.Clone(d.commands), d.deps, nil
 }
 
-func (d *downs) Remove(_ context.Context, req buildanddeploy.RemoveRequest) error {
+func (d *downCommands) Remove(_ context.Context, req buildanddeploy.RemoveRequest) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if _, ok := d.commands[req.Resource]; !ok {
@@ -201,11 +201,11 @@ func (d *downs) Remove(_ context.Context, req buildanddeploy.RemoveRequest) erro
 
 // record records down commands, as updates do.
 func (f *fixture) record(deps deploy.Deps, names ...model.ManifestName) {
-	f.downs.mu.Lock()
-	defer f.downs.mu.Unlock()
-	f.downs.deps = deps
+	f.downCommands.mu.Lock()
+	defer f.downCommands.mu.Unlock()
+	f.downCommands.deps = deps
 	for _, name := range names {
-		f.downs.commands[name] = model.Cmd{Argv: []string{"undo", string(name)}}
+		f.downCommands.commands[name] = model.Cmd{Argv: []string{"undo", string(name)}}
 	}
 }
 
@@ -213,8 +213,8 @@ func (f *fixture) record(deps deploy.Deps, names ...model.ManifestName) {
 func start(t *testing.T, recorded ...model.ManifestName) *fixture {
 	ledger := ledgerWith(t, recorded...)
 	f := &fixture{t: t, cluster: &cluster{ledger: ledger}, engine: docker.NewFake(), logs: statetest.Logs(t)}
-	f.downs = &downs{cluster: f.cluster, commands: map[model.ManifestName]model.Cmd{}}
-	f.Alone = statetest.Start(t, New(f.cluster, f.engine, f.downs, f.logs, Options{}), "Other")
+	f.downCommands = &downCommands{cluster: f.cluster, commands: map[model.ManifestName]model.Cmd{}}
+	f.Alone = statetest.Start(t, New(f.cluster, f.engine, f.downCommands, f.logs, Options{}), "Other")
 	f.Then(statetest.Session)
 	return f
 }
@@ -440,10 +440,10 @@ func TestFailedDownCommandsAreRetriedSlowly(t *testing.T) {
 func TestDownCommandsWaitForASessionBeside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fixture{t: t, cluster: &cluster{ledger: ledgerWith(t)}, engine: docker.NewFake(), logs: statetest.Logs(t)}
-		f.downs = &downs{cluster: f.cluster, commands: map[model.ManifestName]model.Cmd{}}
+		f.downCommands = &downCommands{cluster: f.cluster, commands: map[model.ManifestName]model.Cmd{}}
 		var mu sync.Mutex
 		others := []string{"session shop (hone up, pid 1)"}
-		f.Alone = statetest.Start(t, New(f.cluster, f.engine, f.downs, f.logs, Options{Beside: func(context.Context) []string {
+		f.Alone = statetest.Start(t, New(f.cluster, f.engine, f.downCommands, f.logs, Options{Beside: func(context.Context) []string {
 			mu.Lock()
 			defer mu.Unlock()
 			return others
@@ -503,10 +503,10 @@ func TestTakesDownWhatEarlierSessionsMade(t *testing.T) {
 		f.check("one after the other", "made by alone app made by schema made by db", "stays turned")
 		f.Then(statetest.Loaded(statetest.Local("stays"), statetest.K8s("turned")))
 		f.check("it became a resource of another kind", "made by alone app made by schema made by db made by turned", "stays turned")
-		f.downs.mu.Lock()
-		defer f.downs.mu.Unlock()
-		if len(f.downs.commands) != 1 {
-			t.Errorf("left: %v", f.downs.commands)
+		f.downCommands.mu.Lock()
+		defer f.downCommands.mu.Unlock()
+		if len(f.downCommands.commands) != 1 {
+			t.Errorf("left: %v", f.downCommands.commands)
 		}
 	})
 }
@@ -669,10 +669,10 @@ func TestRemovesContainers(t *testing.T) {
 func TestLeavesLeftoversToASessionBeside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fixture{t: t, cluster: &cluster{ledger: ledgerWith(t, "old")}, engine: docker.NewFake(), logs: statetest.Logs(t)}
-		f.downs = &downs{cluster: f.cluster, commands: map[model.ManifestName]model.Cmd{"db": {Argv: []string{"undo"}}}, deps: deploy.Deps{"old": {"db"}}}
+		f.downCommands = &downCommands{cluster: f.cluster, commands: map[model.ManifestName]model.Cmd{"db": {Argv: []string{"undo"}}}, deps: deploy.Deps{"old": {"db"}}}
 		var mu sync.Mutex
 		others := []string{"session shop (hone up, pid 1)"}
-		f.Alone = statetest.Start(t, New(f.cluster, f.engine, f.downs, f.logs, Options{Beside: func(context.Context) []string {
+		f.Alone = statetest.Start(t, New(f.cluster, f.engine, f.downCommands, f.logs, Options{Beside: func(context.Context) []string {
 			mu.Lock()
 			defer mu.Unlock()
 			return others

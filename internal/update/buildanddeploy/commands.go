@@ -23,8 +23,8 @@ type command struct {
 // commands is the operation.Runtime of local resources. To apply one is to run its command, to delete it is to run the down command
 // that was recorded before.
 type commands struct {
-	downs *Downs // nil records nothing
-	items []command
+	downCommands *DownCommands // nil records nothing
+	items        []command
 	// declared is all that the Tiltfile declares, env the environment of the commands.
 	declared func() []model.Manifest
 	env      []string
@@ -44,10 +44,10 @@ func (c *commands) Plan(_ context.Context, item int) (*api.PlanStep, error) {
 		does = append(does, "serves "+cmd.String())
 	}
 	step := localStep(m.Name, api.ActionRun, strings.Join(does, "\n"))
-	if c.downs == nil {
+	if c.downCommands == nil {
 		return &step, nil
 	}
-	ledger, err := c.downs.Ledger()
+	ledger, err := c.downCommands.Ledger()
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func runs(before, same bool) string {
 
 // Record implements operation.Runtime.
 func (c *commands) Record(_ context.Context, items []int) error {
-	if c.downs == nil {
+	if c.downCommands == nil {
 		return nil
 	}
 	var declared []model.Manifest
@@ -77,7 +77,7 @@ func (c *commands) Record(_ context.Context, items []int) error {
 		declared = c.declared()
 	}
 	for _, i := range items {
-		if err := c.downs.Record(c.items[i].manifest, declared, c.env); err != nil {
+		if err := c.downCommands.Record(c.items[i].manifest, declared, c.env); err != nil {
 			return err
 		}
 	}
@@ -89,10 +89,10 @@ func (c *commands) Apply(ctx context.Context, item int) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err := c.items[item].run(ctx); err != nil || c.downs == nil {
+	if err := c.items[item].run(ctx); err != nil || c.downCommands == nil {
 		return err
 	}
-	ledger, err := c.downs.Ledger()
+	ledger, err := c.downCommands.Ledger()
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (c *commands) Delete(ctx context.Context, item int) error {
 	if at.undo != nil {
 		return at.undo(ctx, at.log)
 	}
-	return c.downs.Run(ctx, at.manifest.Name, at.log)
+	return c.downCommands.Run(ctx, at.manifest.Name, at.log)
 }
 
 // Await implements operation.Runtime: the commands have ended.

@@ -75,14 +75,14 @@ func TestPreviewOfCommands(t *testing.T) {
 			server, mapper, dir := deploytest.New(), deploytest.Mapper(), t.TempDir()
 			server.Put("configmaps", configMap("app", "by a command"))
 			c := &Cluster{dyn: server, mapper: mapper, applier: deploy.NewApplier(server, mapper), ledgerDir: filepath.Join(dir, "ledger"), project: "p"}
-			downs := NewDowns(DownsOptions{LedgerDir: filepath.Join(dir, "ledger"), Project: project.Project{ID: "p"}})
+			downCommands := NewDownCommands(DownsOptions{LedgerDir: filepath.Join(dir, "ledger"), Project: project.Project{ID: "p"}})
 			if tc.before {
 				for _, m := range declared {
 					req := (&diary{}).request(m)
 					req.Namespace, req.Log = deploytest.Namespace, logstore.Discard
 					var err error
 					if m.IsLocal() {
-						_, err = Local{Downs: downs}.BuildAndDeploy(t.Context(), req)
+						_, err = Local{DownCommands: downCommands}.BuildAndDeploy(t.Context(), req)
 					} else {
 						_, err = c.Deploy(t.Context(), req, nil)
 					}
@@ -99,12 +99,12 @@ func TestPreviewOfCommands(t *testing.T) {
 			if o.Chosen == nil {
 				o.Chosen = func(model.ManifestName) bool { return true }
 			}
-			o.Beside = downs.Nodes(o)
+			o.Beside = downCommands.Nodes(o)
 			steps, err := c.Preview(t.Context(), o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			gone, err := downs.Gone(o)
+			gone, err := downCommands.Gone(o)
 			if err != nil {
 				t.Fatal(err)
 			}

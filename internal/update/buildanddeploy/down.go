@@ -21,9 +21,9 @@ const localCluster = "local"
 // downCommand is the name in messages of the command that undoes the work of a local resource.
 const downCommand = "down command"
 
-// Downs are the down commands of a project's local resources. A ledger of its own records them. It is safe for use by several
+// DownCommands are the down commands of a project's local resources. A ledger of its own records them. It is safe for use by several
 // goroutines.
-type Downs struct {
+type DownCommands struct {
 	dir     string
 	project project.Project
 	env     []string
@@ -35,7 +35,7 @@ type Downs struct {
 	locks    map[model.ManifestName]*sync.Mutex // guarded by mu
 }
 
-// DownsOptions are the options of Downs.
+// DownsOptions are the options of DownCommands.
 type DownsOptions struct {
 	// LedgerDir is the folder of the ledgers.
 	LedgerDir string
@@ -46,13 +46,13 @@ type DownsOptions struct {
 	Prune Prune
 }
 
-// NewDowns returns the down commands of a project. The ledger is opened when it is first needed.
-func NewDowns(o DownsOptions) *Downs {
-	return &Downs{dir: o.LedgerDir, project: o.Project, env: o.Env, prune: o.Prune, locks: map[model.ManifestName]*sync.Mutex{}}
+// NewDownCommands returns the down commands of a project. The ledger is opened when it is first needed.
+func NewDownCommands(o DownsOptions) *DownCommands {
+	return &DownCommands{dir: o.LedgerDir, project: o.Project, env: o.Env, prune: o.Prune, locks: map[model.ManifestName]*sync.Mutex{}}
 }
 
 // Ledger opens the ledger of the project's local resources, including the records under the project's former IDs.
-func (d *Downs) Ledger() (*deploy.Ledger, error) {
+func (d *DownCommands) Ledger() (*deploy.Ledger, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.ledger != nil {
@@ -71,7 +71,7 @@ func (d *Downs) Ledger() (*deploy.Ledger, error) {
 
 // Declare sets the down commands that the Tiltfile declares now, for recorded ones that have lost their arguments or the values of
 // their variables.
-func (d *Downs) Declare(manifests []model.Manifest) {
+func (d *DownCommands) Declare(manifests []model.Manifest) {
 	declared := map[model.ManifestName]model.Cmd{}
 	for _, m := range manifests {
 		if m.Local != nil {
@@ -84,7 +84,7 @@ func (d *Downs) Declare(manifests []model.Manifest) {
 }
 
 // Record records the down command of a local resource before its cmd or serve_cmd runs. A resource without one loses its record.
-func (d *Downs) Record(m model.Manifest, declared []model.Manifest, env []string) error {
+func (d *DownCommands) Record(m model.Manifest, declared []model.Manifest, env []string) error {
 	ledger, err := d.Ledger()
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func around(m model.Manifest, declared []model.Manifest) deploy.Deps {
 }
 
 // Recorded returns the recorded down commands, by resource, and the dependencies that were recorded with them.
-func (d *Downs) Recorded() (commands map[model.ManifestName]model.Cmd, deps deploy.Deps, err error) {
+func (d *DownCommands) Recorded() (commands map[model.ManifestName]model.Cmd, deps deploy.Deps, err error) {
 	ledger, err := d.Ledger()
 	if err != nil {
 		return nil, nil, err
@@ -140,7 +140,7 @@ func (d *Downs) Recorded() (commands map[model.ManifestName]model.Cmd, deps depl
 }
 
 // Run runs the recorded down command of a resource, if there is one, and forgets it when it has succeeded.
-func (d *Downs) Run(ctx context.Context, name model.ManifestName, log logstore.Logger) error {
+func (d *DownCommands) Run(ctx context.Context, name model.ManifestName, log logstore.Logger) error {
 	lock := d.lock(name)
 	lock.Lock()
 	defer lock.Unlock()
@@ -155,7 +155,7 @@ func (d *Downs) Run(ctx context.Context, name model.ManifestName, log logstore.L
 }
 
 // lock returns the lock that makes a down command run once at a time.
-func (d *Downs) lock(name model.ManifestName) *sync.Mutex {
+func (d *DownCommands) lock(name model.ManifestName) *sync.Mutex {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.locks[name] == nil {
@@ -167,7 +167,7 @@ func (d *Downs) lock(name model.ManifestName) *sync.Mutex {
 // Remove runs the down command of a resource that the Tiltfile no longer declares, unless nothing may be pruned or the resource has
 // come back meanwhile. If another resource has the same down command now, the resource was renamed: the record passes to that one,
 // and nothing runs.
-func (d *Downs) Remove(ctx context.Context, req RemoveRequest) error {
+func (d *DownCommands) Remove(ctx context.Context, req RemoveRequest) error {
 	ledger, err := d.Ledger()
 	if err != nil {
 		return err
@@ -198,7 +198,7 @@ func (d *Downs) Remove(ctx context.Context, req RemoveRequest) error {
 
 // Gone returns the steps of an operation for the chosen local resources that are no longer declared and have a recorded down
 // command.
-func (d *Downs) Gone(o PreviewOptions) (gone []api.PlanStep, err error) {
+func (d *DownCommands) Gone(o PreviewOptions) (gone []api.PlanStep, err error) {
 	left, err := d.Undeclared(o.Declared)
 	if err != nil {
 		return nil, err
@@ -228,8 +228,8 @@ func (d *Downs) Gone(o PreviewOptions) (gone []api.PlanStep, err error) {
 }
 
 // Nodes returns a node for each local resource that the operation updates.
-func (d *Downs) Nodes(o PreviewOptions) []operation.Node {
-	r := &commands{downs: d}
+func (d *DownCommands) Nodes(o PreviewOptions) []operation.Node {
+	r := &commands{downCommands: d}
 	var nodes []operation.Node
 	for _, m := range o.Declared {
 		if m.IsLocal() && o.Affects(m) {
@@ -246,7 +246,7 @@ func localStep(name model.ManifestName, action api.PlanAction, reason string) ap
 }
 
 // Prune runs the down commands of the chosen resources that the Tiltfile no longer declares.
-func (d *Downs) Prune(ctx context.Context, declared []model.Manifest, chosen func(model.ManifestName) bool, log logstore.Logger) error {
+func (d *DownCommands) Prune(ctx context.Context, declared []model.Manifest, chosen func(model.ManifestName) bool, log logstore.Logger) error {
 	left, err := d.Undeclared(declared)
 	if err != nil {
 		return err
@@ -263,7 +263,7 @@ func (d *Downs) Prune(ctx context.Context, declared []model.Manifest, chosen fun
 }
 
 // Undeclared returns the resources with a recorded down command that are not among the declared local ones, dependents first.
-func (d *Downs) Undeclared(declared []model.Manifest) ([]model.ManifestName, error) {
+func (d *DownCommands) Undeclared(declared []model.Manifest) ([]model.ManifestName, error) {
 	commands, deps, err := d.Recorded()
 	if err != nil {
 		return nil, err
@@ -281,12 +281,12 @@ func (d *Downs) Undeclared(declared []model.Manifest) ([]model.ManifestName, err
 
 // Steps returns a step for the down command of each resource. They go last, because it is not known which resources need the things
 // that they undo.
-func (d *Downs) Steps(names []model.ManifestName, log logstore.Logger) []deploy.DeleteStep {
+func (d *DownCommands) Steps(names []model.ManifestName, log logstore.Logger) []deploy.DeleteStep {
 	return d.steps(names, log, d.Run)
 }
 
-func (d *Downs) steps(names []model.ManifestName, log logstore.Logger, undo func(context.Context, model.ManifestName, logstore.Logger) error) []deploy.DeleteStep {
-	r := &commands{downs: d}
+func (d *DownCommands) steps(names []model.ManifestName, log logstore.Logger, undo func(context.Context, model.ManifestName, logstore.Logger) error) []deploy.DeleteStep {
+	r := &commands{downCommands: d}
 	steps, logs := make([]deploy.DeleteStep, len(names)), indented(log, names)
 	for i, name := range names {
 		r.items = append(r.items, command{manifest: model.Manifest{Name: name}, log: logs[i], undo: func(ctx context.Context, log logstore.Logger) error {

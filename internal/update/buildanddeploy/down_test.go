@@ -19,8 +19,8 @@ import (
 )
 
 // downsIn returns the down commands of a project whose ledger is in a folder.
-func downsIn(state string, prune Prune) *Downs {
-	return NewDowns(DownsOptions{LedgerDir: filepath.Join(state, "ledger"), Project: project.Project{ID: "p"}, Prune: prune})
+func downsIn(state string, prune Prune) *DownCommands {
+	return NewDownCommands(DownsOptions{LedgerDir: filepath.Join(state, "ledger"), Project: project.Project{ID: "p"}, Prune: prune})
 }
 
 func localWith(name, cmd, down string, deps ...model.ManifestName) model.Manifest {
@@ -36,7 +36,7 @@ func update(t *testing.T, state string, m model.Manifest, declared ...model.Mani
 	t.Helper()
 	req := (&diary{}).request(m)
 	req.Declared = func() []model.Manifest { return declared }
-	_, _ = Local{Downs: downsIn(state, PruneCarefully)}.BuildAndDeploy(t.Context(), req) // it may fail: its effects stay
+	_, _ = Local{DownCommands: downsIn(state, PruneCarefully)}.BuildAndDeploy(t.Context(), req) // it may fail: its effects stay
 	commands, _, err := downsIn(state, PruneCarefully).Recorded()
 	if err != nil {
 		t.Fatal(err)

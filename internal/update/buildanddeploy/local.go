@@ -23,8 +23,8 @@ const (
 
 // Local runs the command of a local resource.
 type Local struct {
-	// Downs record the down commands.
-	Downs *Downs
+	// DownCommands record the down commands.
+	DownCommands *DownCommands
 }
 
 var _ BuildAndDeployer = Local{}
@@ -37,7 +37,7 @@ func (l Local) BuildAndDeploy(ctx context.Context, req Request) (result Result, 
 	if !req.Manifest.IsLocal() {
 		return Result{}, &Declined{}
 	}
-	r := &commands{downs: l.Downs, declared: req.Declared, env: req.Env, items: []command{{manifest: req.Manifest, log: req.Log, run: func(ctx context.Context) error {
+	r := &commands{downCommands: l.DownCommands, declared: req.Declared, env: req.Env, items: []command{{manifest: req.Manifest, log: req.Log, run: func(ctx context.Context) error {
 		result, err = l.run(ctx, req)
 		return err
 	}}}}

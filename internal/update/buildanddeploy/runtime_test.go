@@ -55,7 +55,7 @@ func (m madeBy) Identity(t *testing.T, item int) string {
 }
 
 func (m madeBy) Runtime(*testing.T) operation.Runtime {
-	r := &commands{downs: downsIn(m.state, PruneCarefully)}
+	r := &commands{downCommands: downsIn(m.state, PruneCarefully)}
 	for i := range 3 {
 		is := model.Manifest{Name: model.ManifestName(fmt.Sprint("made", i)), Local: &model.LocalTarget{
 			Update: model.Cmd{Argv: []string{"sh", "-c", `date +%s%N > "$0"`, m.file(i)}, Dir: m.dir},
