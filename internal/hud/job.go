@@ -123,12 +123,12 @@ func (j *jobControl) programs(p screen.Programs) screen.Programs {
 	return p
 }
 
-// farJob passes requests of job control to a client on to its screen; nil if the client cannot be suspended.
-func farJob(far *terminal.Far) <-chan screen.JobControl {
-	if !far.Description.Suspends {
+// remoteJob passes requests of job control to a client on to its screen; nil if the client cannot be suspended.
+func remoteJob(remote *terminal.Remote) <-chan screen.JobControl {
+	if !remote.Description.Suspends {
 		return nil
 	}
 	asked := make(chan screen.JobControl, 1)
-	far.OnJob(func(back bool) { offer(asked, map[bool]screen.JobControl{true: screen.Back}[back]) })
+	remote.OnJob(func(back bool) { offer(asked, map[bool]screen.JobControl{true: screen.Back}[back]) })
 	return asked
 }

@@ -72,9 +72,9 @@ func (t *Terminals) Contract() store.Contract {
 
 // arrival is a terminal that attaches.
 type arrival struct {
-	ctx  context.Context // of the connection
-	far  *terminal.Far
-	left chan struct{} // closed when the screen is gone
+	ctx    context.Context // of the connection
+	remote *terminal.Remote
+	left   chan struct{} // closed when the screen is gone
 	// readOnly is set for a screen that cannot change the session.
 	readOnly bool
 }
@@ -82,14 +82,14 @@ type arrival struct {
 // Attach shows the session on a connection until its user leaves, the connection breaks, or ctx or the session ends. The
 // connection stays open. A screen that is read-only has no way to change the session.
 func (t *Terminals) Attach(ctx context.Context, c net.Conn, readOnly bool) error {
-	far, err := terminal.Accept(c)
+	remote, err := terminal.Accept(c)
 	if err != nil {
-		if far != nil {
-			_ = far.Send(terminal.End, []byte(err.Error()))
+		if remote != nil {
+			_ = remote.Send(terminal.End, []byte(err.Error()))
 		}
 		return err
 	}
-	a := arrival{ctx, far, make(chan struct{}), readOnly}
+	a := arrival{ctx, remote, make(chan struct{}), readOnly}
 	select {
 	case t.arrivals <- a:
 		<-a.left
@@ -102,8 +102,8 @@ func (t *Terminals) Attach(ctx context.Context, c net.Conn, readOnly bool) error
 func (t *Terminals) Run(ctx context.Context, rt *store.Runtime) error {
 	var screens sync.WaitGroup
 	defer screens.Wait()
-	open := map[*terminal.Far]chan struct{}{}
-	gone := make(chan *terminal.Far)
+	open := map[*terminal.Remote]chan struct{}{}
+	gone := make(chan *terminal.Remote)
 	for {
 		select {
 		case <-ctx.Done():
@@ -112,16 +112,16 @@ func (t *Terminals) Run(ctx context.Context, rt *store.Runtime) error {
 			for _, changed := range open {
 				poke(changed)
 			}
-		case far := <-gone:
-			delete(open, far)
+		case remote := <-gone:
+			delete(open, remote)
 		case a := <-t.arrivals:
 			changed := make(chan struct{}, 1)
-			open[a.far] = changed
+			open[a.remote] = changed
 			screens.Go(func() {
 				defer close(a.left)
 				t.show(ctx, rt, a, changed)
 				select {
-				case gone <- a.far:
+				case gone <- a.remote:
 				case <-ctx.Done():
 				}
 			})
@@ -143,20 +143,20 @@ func (t *Terminals) show(ctx context.Context, rt *store.Runtime, a arrival, chan
 	defer cancel()
 	defer context.AfterFunc(a.ctx, cancel)()
 	// At the end of the session, do not wait for a client that does not read.
-	defer context.AfterFunc(ctx, a.far.Finish)()
+	defer context.AfterFunc(ctx, a.remote.Finish)()
 	left := false // set on the screen's goroutine, which has ended when run returns
 	err := t.run(ctx, rt, a, changed, func() { left = true })
-	a.far.Finish()
-	_ = a.far.Send(terminal.End, []byte(t.goodbye(left, err)))
+	a.remote.Finish()
+	_ = a.remote.Send(terminal.End, []byte(t.goodbye(left, err)))
 }
 
 func (t *Terminals) run(ctx context.Context, rt *store.Runtime, a arrival, changed <-chan struct{}, left func()) error {
-	far := a.far
-	term, err := screen.Far(far)
+	remote := a.remote
+	term, err := screen.Remote(remote)
 	if err != nil {
 		return err
 	}
-	about := far.Description
+	about := remote.Description
 	if host, err := os.Hostname(); err != nil || host != about.Host {
 		about.Host = "" // links to files would lead nowhere
 	}
@@ -167,11 +167,11 @@ func (t *Terminals) run(ctx context.Context, rt *store.Runtime, a arrival, chang
 	o := screen.Options{
 		Terminal:   term,
 		Beside:     beside,
-		Suspend:    farSuspend(far),
-		Job:        farJob(far),
-		Programs:   farPrograms(far), // no Copy: the clipboard of this machine is not the user's
+		Suspend:    remoteSuspend(remote),
+		Job:        remoteJob(remote),
+		Programs:   remotePrograms(remote), // no Copy: the clipboard of this machine is not the user's
 		About:      about,
-		Settings:   settings.Decode(far.Description.Settings),
+		Settings:   settings.Decode(remote.Description.Settings),
 		Layout:     layout.first,
 		KeepLayout: layout.keep,
 		Snapshot:   t.options.Snapshot,
@@ -186,11 +186,11 @@ func (t *Terminals) run(ctx context.Context, rt *store.Runtime, a arrival, chang
 		Quit:  left,
 		Leave: t.options.Session,
 		// The browser must open on the user's machine.
-		Open:    func(_ context.Context, url string) error { return far.Send(terminal.Open, []byte(url)) },
+		Open:    func(_ context.Context, url string) error { return remote.Send(terminal.Open, []byte(url)) },
 		Web:     t.options.Web,
 		Page:    t.options.Page,
 		Version: t.options.Version,
-		NoColor: far.Description.NoColor,
+		NoColor: remote.Description.NoColor,
 	}
 	if a.readOnly {
 		o.ReadOnly, o.Ask, o.KeepLayout, o.Snapshot = true, nil, nil, nil
@@ -199,33 +199,33 @@ func (t *Terminals) run(ctx context.Context, rt *store.Runtime, a arrival, chang
 	return screen.Run(ctx, o)
 }
 
-// farPrograms runs the programs of the user at the other end, in that terminal; none if the client cannot.
-func farPrograms(far *terminal.Far) screen.Programs {
+// remotePrograms runs the programs of the user at the other end, in that terminal; none if the client cannot.
+func remotePrograms(remote *terminal.Remote) screen.Programs {
 	var p screen.Programs
-	d := far.Description
+	d := remote.Description
 	if d.Programs {
-		p = screen.Programs{Edit: far.Edit, Page: far.Page, Shell: far.Shell}
+		p = screen.Programs{Edit: remote.Edit, Page: remote.Page, Shell: remote.Shell}
 	}
 	if d.Commands {
 		p.Run = func(ctx context.Context, c settings.Command, env []string) (string, error) {
 			switch {
 			case !c.Terminal:
-				return far.Background(ctx, c.Name, env)
+				return remote.Background(ctx, c.Name, env)
 			case !d.Programs:
 				return "", problem.New("on this system, an attached terminal cannot be given to a command", "run it in another terminal")
 			}
-			return "", far.Command(ctx, c.Name, env)
+			return "", remote.Command(ctx, c.Name, env)
 		}
 	}
 	return p
 }
 
-// farSuspend suspends the client; nil if it cannot.
-func farSuspend(far *terminal.Far) func(context.Context) error {
-	if !far.Description.Suspends {
+// remoteSuspend suspends the client; nil if it cannot.
+func remoteSuspend(remote *terminal.Remote) func(context.Context) error {
+	if !remote.Description.Suspends {
 		return nil
 	}
-	return far.Suspend
+	return remote.Suspend
 }
 
 // goodbye returns the message that the user sees after the screen has closed.

@@ -102,15 +102,15 @@ func (a *attachable) attachAs(d terminal.Description) *client {
 
 func (a *attachable) connect(d terminal.Description, readOnly bool) *client {
 	a.t.Helper()
-	near, far := net.Pipe()
+	near, remote := net.Pipe()
 	if err := near.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		a.t.Fatal(err)
 	}
 	c := &client{Conn: terminal.NewConn(near), t: a.t, done: make(chan struct{})}
 	go func() {
 		defer close(c.done)
-		_ = a.hud.Attach(a.t.Context(), far, readOnly)
-		_ = far.Close()
+		_ = a.hud.Attach(a.t.Context(), remote, readOnly)
+		_ = remote.Close()
 	}()
 	a.t.Cleanup(func() {
 		_ = c.Close()
@@ -131,7 +131,7 @@ func (c *client) plain() string {
 }
 
 // patience is the life of a terminal in a test: after it, reading fails, and so does the test, with the text that was read so
-// far.
+// remote.
 const patience = time.Minute
 
 // shows reads until all texts were drawn since the last call, in any order.

@@ -100,15 +100,15 @@ func (c *Conn) SendEnded(number uint32, output, failure string) error {
 	return c.Send(Ended, append(binary.BigEndian.AppendUint32(nil, number), words.Clip(failure, maxFailure)...))
 }
 
-// errand is a command that runs at the client, without the terminal.
-type errand struct {
+// backgroundRequest is a command that runs at the client, without the terminal.
+type backgroundRequest struct {
 	output bytes.Buffer
 	// ended receives why it failed, or an empty text.
 	ended chan string
 }
 
 // Command runs a command of the user's own in the terminal. Otherwise it is like Edit.
-func (f *Far) Command(ctx context.Context, name string, env []string) error {
+func (f *Remote) Command(ctx context.Context, name string, env []string) error {
 	content, err := Request{InTerminal, name, env}.encode()
 	if err != nil {
 		return err // before the terminal is lent
@@ -119,13 +119,13 @@ func (f *Far) Command(ctx context.Context, name string, env []string) error {
 // Background runs a command of the user's own at the client, without the terminal, and returns its output: the first MaxOutput
 // bytes. Another goroutine must read from the terminal meanwhile. If ctx ends first, the command continues until the
 // connection ends.
-func (f *Far) Background(ctx context.Context, name string, env []string) (string, error) {
-	e := &errand{ended: make(chan string, 1)}
+func (f *Remote) Background(ctx context.Context, name string, env []string) (string, error) {
+	e := &backgroundRequest{ended: make(chan string, 1)}
 	f.mu.Lock()
-	f.errands++
-	number := f.errands
+	f.newest++
+	number := f.newest
 	if f.running == nil {
-		f.running = map[uint32]*errand{}
+		f.running = map[uint32]*backgroundRequest{}
 	}
 	f.running[number] = e
 	f.mu.Unlock()
@@ -149,7 +149,7 @@ func (f *Far) Background(ctx context.Context, name string, env []string) (string
 }
 
 // answered takes in a frame of kind Output or Ended. A frame that answers no request is dropped.
-func (f *Far) answered(frame Frame) {
+func (f *Remote) answered(frame Frame) {
 	number, text := frame.Answer()
 	f.mu.Lock()
 	defer f.mu.Unlock()

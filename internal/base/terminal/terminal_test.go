@@ -22,29 +22,29 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // pair returns both ends of a connection.
 func pair(t *testing.T) (*Conn, *Conn) {
 	a, b := net.Pipe()
-	near, far := NewConn(a), NewConn(b)
+	local, remote := NewConn(a), NewConn(b)
 	t.Cleanup(func() {
-		_ = near.Close()
-		_ = far.Close()
+		_ = local.Close()
+		_ = remote.Close()
 	})
-	return near, far
+	return local, remote
 }
 
 func TestTextGoesBothWays(t *testing.T) {
-	near, c := pair(t)
-	far := &Far{Conn: c}
+	local, c := pair(t)
+	remote := &Remote{Conn: c}
 	long := strings.Repeat("0123456789", 20_000)
 	sizes := make(chan [2]int, 1)
-	far.OnResize(func() {
-		columns, rows := far.Size()
+	remote.OnResize(func() {
+		columns, rows := remote.Size()
 		sizes <- [2]int{columns, rows}
 	})
 	sent := make(chan error, 1)
 	go func() {
-		sent <- errors.Join(near.Send(Text, []byte("abc")), near.SendSize(120, 100_000), near.Send(Text, nil), near.Send(Text, []byte(long)))
+		sent <- errors.Join(local.Send(Text, []byte("abc")), local.SendSize(120, 100_000), local.Send(Text, nil), local.Send(Text, []byte(long)))
 	}()
 	got := make([]byte, 3+len(long))
-	if _, err := io.ReadFull(far, got); err != nil || string(got) != "abc"+long {
+	if _, err := io.ReadFull(remote, got); err != nil || string(got) != "abc"+long {
 		t.Errorf("%v, %d bytes", err, len(got))
 	}
 	if err := <-sent; err != nil {
@@ -54,12 +54,12 @@ func TestTextGoesBothWays(t *testing.T) {
 		t.Errorf("size (-want +got):\n%s", diff)
 	}
 	go func() {
-		_, err := far.Write([]byte(long))
-		sent <- errors.Join(err, far.Send(End, []byte("bye")))
+		_, err := remote.Write([]byte(long))
+		sent <- errors.Join(err, remote.Send(End, []byte("bye")))
 	}()
 	var shown bytes.Buffer
 	for {
-		f, err := near.Next()
+		f, err := local.Next()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,17 +79,17 @@ func TestTextGoesBothWays(t *testing.T) {
 // TestFinish ends a terminal whose client neither reads nor writes.
 func TestFinish(t *testing.T) {
 	_, c := pair(t)
-	far := &Far{Conn: c}
+	remote := &Remote{Conn: c}
 	done := make(chan error, 2)
 	go func() {
-		_, err := far.Read(make([]byte, 1))
+		_, err := remote.Read(make([]byte, 1))
 		done <- err
 	}()
 	go func() {
-		_, err := far.Write([]byte("never read"))
+		_, err := remote.Write([]byte("never read"))
 		done <- err
 	}()
-	far.Finish()
+	remote.Finish()
 	for range 2 {
 		if err := <-done; err == nil {
 			t.Error("no error")
@@ -130,64 +130,64 @@ func TestPause(t *testing.T) {
 
 // TestPrograms lends a terminal to programs of its user.
 func TestPrograms(t *testing.T) {
-	near, c := pair(t)
-	far := &Far{Conn: c, columns: 80, rows: 24}
+	local, c := pair(t)
+	remote := &Remote{Conn: c, columns: 80, rows: 24}
 	answers := make(chan error, 1)
 	go func() {
 		var errs []error
 		for _, want := range []string{"d/src/a.go:41", "p/tmp/log:0"} {
-			f, err := near.Next()
+			f, err := local.Next()
 			path, line := f.Place()
 			if got := fmt.Sprintf("%c%s:%d", f.Kind, path, line); err != nil || got != want {
 				errs = append(errs, fmt.Errorf("%s: got %s, %w", want, got, err))
 			}
-			errs = append(errs, near.Send(Text, []byte("typed before")), near.SendSize(100, 30), near.SendDone(map[bool]string{true: "vi failed"}[f.Kind == Edit]))
+			errs = append(errs, local.Send(Text, []byte("typed before")), local.SendSize(100, 30), local.SendDone(map[bool]string{true: "vi failed"}[f.Kind == Edit]))
 		}
 		answers <- errors.Join(errs...)
 	}()
-	if err := far.Edit(t.Context(), "/src/a.go", 41); err == nil || err.Error() != "vi failed" {
+	if err := remote.Edit(t.Context(), "/src/a.go", 41); err == nil || err.Error() != "vi failed" {
 		t.Errorf("%v", err)
 	}
-	if columns, rows := far.Size(); columns != 100 || rows != 30 {
+	if columns, rows := remote.Size(); columns != 100 || rows != 30 {
 		t.Errorf("%d×%d", columns, rows)
 	}
-	if err := far.Page(t.Context(), "/tmp/log"); err != nil {
+	if err := remote.Page(t.Context(), "/tmp/log"); err != nil {
 		t.Error(err)
 	}
 	if err := <-answers; err != nil {
 		t.Error(err)
 	}
-	if err := far.Edit(t.Context(), "/"+strings.Repeat("x", 1<<16), 0); err == nil {
+	if err := remote.Edit(t.Context(), "/"+strings.Repeat("x", 1<<16), 0); err == nil {
 		t.Error("a long path was sent")
 	}
 
 	// The end of the session does not wait for a program, and draws nothing over it.
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
-		_, err := near.Next()
+		_, err := local.Next()
 		cancel()
 		answers <- err
 	}()
-	if err := far.Edit(ctx, "/src/a.go", 0); !errors.Is(err, context.Canceled) {
+	if err := remote.Edit(ctx, "/src/a.go", 0); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 	if err := <-answers; err != nil {
 		t.Error(err)
 	}
-	if n, err := far.Write([]byte("drawn")); n != 5 || err != nil {
+	if n, err := remote.Write([]byte("drawn")); n != 5 || err != nil {
 		t.Errorf("%d %v", n, err)
 	}
-	go func() { answers <- far.Send(End, []byte("over")) }()
-	if f, err := near.Next(); err != nil || f.Kind != End {
+	go func() { answers <- remote.Send(End, []byte("over")) }()
+	if f, err := local.Next(); err != nil || f.Kind != End {
 		t.Errorf("%q %v", f.Kind, err)
 	}
 	if err := <-answers; err != nil {
 		t.Error(err)
 	}
 	// The end cannot be taken back.
-	far.Finish()
-	far.Resume()
-	if _, err := far.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+	remote.Finish()
+	remote.Resume()
+	if _, err := remote.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("%v", err)
 	}
 }
@@ -200,12 +200,12 @@ func TestDescription(t *testing.T) {
 		_ = NewConn(a).SendHello(d)
 		_ = a.Close()
 	}()
-	far, err := Accept(b)
+	remote, err := Accept(b)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_ = b.Close()
-	if diff := cmp.Diff(d, far.Description); diff != "" {
+	if diff := cmp.Diff(d, remote.Description); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for _, bad := range []string{"", "columns=80&rows=24", "%zz", "term=-x&columns=80&rows=24", "term=../../x&columns=80&rows=24",
@@ -223,9 +223,9 @@ func TestDescription(t *testing.T) {
 
 // TestLongSettings are refused before they are sent: they would be cut, or the session would not take them.
 func TestLongSettings(t *testing.T) {
-	near, _ := pair(t)
+	local, _ := pair(t)
 	for _, s := range []string{strings.Repeat("x", longestSettings+1), strings.Repeat("\"", longestSettings)} {
-		err := near.SendHello(Description{Term: "xterm", Columns: 80, Rows: 24, Settings: s})
+		err := local.SendHello(Description{Term: "xterm", Columns: 80, Rows: 24, Settings: s})
 		if p, ok := problem.Of(err); !ok || !strings.Contains(p.Mend, "screen.yaml") {
 			t.Errorf("%v", err)
 		}
@@ -235,12 +235,12 @@ func TestLongSettings(t *testing.T) {
 // TestCommands runs commands at the client: several without the terminal at a time, also while a program has the terminal, and
 // one that has it.
 func TestCommands(t *testing.T) {
-	near, c := pair(t)
-	far := &Far{Conn: c, columns: 80, rows: 24}
+	local, c := pair(t)
+	remote := &Remote{Conn: c, columns: 80, rows: 24}
 	got := make(chan Request, 8)
 	go func() {
 		for {
-			f, err := near.Next()
+			f, err := local.Next()
 			if err != nil {
 				close(got)
 				return
@@ -259,7 +259,7 @@ func TestCommands(t *testing.T) {
 	start := func(name string, env ...string) (Request, chan result) {
 		done := make(chan result, 1)
 		go func() {
-			out, err := far.Background(t.Context(), name, env)
+			out, err := remote.Background(t.Context(), name, env)
 			done <- result{out, err}
 		}()
 		return <-got, done
@@ -267,7 +267,7 @@ func TestCommands(t *testing.T) {
 	reader := make(chan error, 1)
 	read := func() {
 		b := make([]byte, 8)
-		n, err := far.Read(b)
+		n, err := remote.Read(b)
 		if string(b[:n]) != "k" {
 			err = fmt.Errorf("read %q, %w", b[:n], err)
 		}
@@ -280,7 +280,7 @@ func TestCommands(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	long := strings.Repeat("0123456789", MaxOutput/10+1)
-	if err := errors.Join(near.SendEnded(99, "of nobody", ""), near.SendEnded(two.Number, long, "exit status 3"), near.SendEnded(two.Number, "twice", ""), near.Send(Text, []byte("k"))); err != nil {
+	if err := errors.Join(local.SendEnded(99, "of nobody", ""), local.SendEnded(two.Number, long, "exit status 3"), local.SendEnded(two.Number, "twice", ""), local.Send(Text, []byte("k"))); err != nil {
 		t.Fatal(err)
 	}
 	if r := <-second; r.out != long[:MaxOutput] || r.err == nil || r.err.Error() != "exit status 3" {
@@ -292,32 +292,32 @@ func TestCommands(t *testing.T) {
 
 	// The first ends while another command has the terminal.
 	failed := make(chan error, 1)
-	go func() { failed <- far.Command(t.Context(), "psql", []string{"HONE_POD=api-1"}) }()
+	go func() { failed <- remote.Command(t.Context(), "psql", []string{"HONE_POD=api-1"}) }()
 	if diff := cmp.Diff(Request{InTerminal, "psql", []string{"HONE_POD=api-1"}}, <-got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if err := near.SendEnded(one.Number, "Name: api\n", ""); err != nil {
+	if err := local.SendEnded(one.Number, "Name: api\n", ""); err != nil {
 		t.Fatal(err)
 	}
 	if r := <-first; r.out != "Name: api\n" || r.err != nil {
 		t.Errorf("%q, %v", r.out, r.err)
 	}
-	if err := near.SendDone("psql: no server"); err != nil {
+	if err := local.SendDone("psql: no server"); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-failed; err == nil || err.Error() != "psql: no server" {
 		t.Errorf("%v", err)
 	}
 
-	far.Resume()
+	remote.Resume()
 	go read()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := far.Background(ctx, "describe", nil); !errors.Is(err, context.Canceled) {
+	if _, err := remote.Background(ctx, "describe", nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 	late := <-got
-	if err := errors.Join(near.SendEnded(late.Number, "late", ""), near.Send(Text, []byte("k"))); err != nil {
+	if err := errors.Join(local.SendEnded(late.Number, "late", ""), local.Send(Text, []byte("k"))); err != nil {
 		t.Error(err)
 	}
 	if err := <-reader; err != nil {
@@ -325,22 +325,22 @@ func TestCommands(t *testing.T) {
 	}
 	for _, bad := range []Request{{1, "", nil}, {1, "a\x00b", nil}, {1, "\xff", nil}, {1, "a", []string{"HONE_LINE=\xff"}}, {1, "a", []string{"HONE_LINE"}},
 		{1, "a", []string{"=x"}}, {1, "a", []string{"HONE_LINE=a\x00PATH=/tmp"}}, {1, "a", []string{"HONE_LINE=" + strings.Repeat("x", maxContent)}}} {
-		if err := far.Command(t.Context(), bad.Name, bad.Env); err == nil {
+		if err := remote.Command(t.Context(), bad.Name, bad.Env); err == nil {
 			t.Errorf("the command %.40q was sent", bad.Name)
 		}
-		if _, err := far.Background(t.Context(), bad.Name, bad.Env); err == nil {
+		if _, err := remote.Background(t.Context(), bad.Name, bad.Env); err == nil {
 			t.Errorf("the command %.40q was sent", bad.Name)
 		}
 	}
-	if far.lent {
+	if remote.lent {
 		t.Error("a refused command keeps the terminal")
 	}
-	_ = near.Close()
+	_ = local.Close()
 	if _, more := <-got; more {
 		t.Error("another request was sent")
 	}
-	if len(far.running) > 0 {
-		t.Errorf("%d requests are remembered", len(far.running))
+	if len(remote.running) > 0 {
+		t.Errorf("%d requests are remembered", len(remote.running))
 	}
 }
 
@@ -412,15 +412,15 @@ func FuzzFrames(f *testing.F) {
 			_, _ = a.Write(in)
 			_ = a.Close()
 		}()
-		far, err := Accept(b)
+		remote, err := Accept(b)
 		if err == nil {
-			_, _ = io.Copy(io.Discard, far)
+			_, _ = io.Copy(io.Discard, remote)
 		}
 		_ = b.Close()
 		if err != nil {
 			return
 		}
-		if columns, rows := far.Size(); columns < 1 || rows < 1 || columns > maxSide || rows > maxSide {
+		if columns, rows := remote.Size(); columns < 1 || rows < 1 || columns > maxSide || rows > maxSide {
 			t.Errorf("size %d×%d", columns, rows)
 		}
 	})

@@ -79,7 +79,7 @@ func Attach(ctx context.Context, g *command.Global, session *client.Client, read
 		_ = conn.Close()
 		return fmt.Errorf("take over the terminal: %w", err)
 	}
-	n := &near{conn: conn, job: process.NewJob(), session: session.Session, guard: g.Terminal}
+	n := &localTerminal{conn: conn, job: process.NewJob(), session: session.Session, guard: g.Terminal}
 	if !readOnly { // the commands in the settings are not for a read-only screen
 		n.settings = chosen
 	}
@@ -101,7 +101,7 @@ func Attach(ctx context.Context, g *command.Global, session *client.Client, read
 // relay sends the terminal's input and sizes to the session and shows the session's output, until either side ends the
 // connection. It returns the session's last message. If one of the user's programs has the terminal at that time, relay waits
 // for it.
-func (n *near) relay(ctx context.Context) (said string, err error) {
+func (n *localTerminal) relay(ctx context.Context) (said string, err error) {
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
 	conn := n.conn
@@ -118,7 +118,7 @@ func (n *near) relay(ctx context.Context) (said string, err error) {
 	leave()
 	stop()
 	_ = conn.Close()
-	n.errands.Wait()
+	n.background.Wait()
 	err = errors.Join(err, n.settle())
 	n.stopInput()
 	n.job.Free()
@@ -127,7 +127,7 @@ func (n *near) relay(ctx context.Context) (said string, err error) {
 }
 
 // show writes the session's output to the terminal, until its last message.
-func (n *near) show(ctx context.Context) (string, error) {
+func (n *localTerminal) show(ctx context.Context) (string, error) {
 	for {
 		f, err := n.conn.Next()
 		n.answered.Store(time.Now().UnixNano())
@@ -162,7 +162,7 @@ func (n *near) show(ctx context.Context) (string, error) {
 var interrupts = [][]byte{{3}, []byte("\x1b[99;5u"), []byte("\x1b[27;5;99~")}
 
 // sendInput sends the typed input. A session that hangs cannot handle the key that leaves it; the key is then handled here.
-func (n *near) sendInput(in io.Reader) {
+func (n *localTerminal) sendInput(in io.Reader) {
 	b := make([]byte, 1024)
 	var asked time.Time
 	for {

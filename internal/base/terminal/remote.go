@@ -13,8 +13,8 @@ import (
 // helloTime bounds the time that a client may take to send the description of its terminal.
 const helloTime = 5 * time.Second
 
-// Far is the session's side of a client's terminal: writes appear on the terminal, reads return the user's input.
-type Far struct {
+// Remote is the session's side of a client's terminal: writes appear on the terminal, reads return the user's input.
+type Remote struct {
 	*Conn
 	Description Description
 
@@ -25,12 +25,12 @@ type Far struct {
 	resized       func()
 	jobs          func(back bool)
 	lent          bool   // one of the user's programs has the terminal
-	errands       uint32 // the number of the newest errand
-	running       map[uint32]*errand
+	newest        uint32 // the number of the newest request
+	running       map[uint32]*backgroundRequest
 }
 
 // Accept waits for the description of a client's terminal.
-func Accept(conn net.Conn) (*Far, error) {
+func Accept(conn net.Conn) (*Remote, error) {
 	c := NewConn(conn)
 	_ = conn.SetReadDeadline(time.Now().Add(helloTime))
 	f, err := c.Next()
@@ -42,13 +42,13 @@ func Accept(conn net.Conn) (*Far, error) {
 	}
 	_ = conn.SetReadDeadline(time.Time{})
 	d, err := describe(f.Content)
-	return &Far{Conn: c, Description: d, columns: d.Columns, rows: d.Rows}, err
+	return &Remote{Conn: c, Description: d, columns: d.Columns, rows: d.Rows}, err
 }
 
-var _ io.ReadWriter = (*Far)(nil)
+var _ io.ReadWriter = (*Remote)(nil)
 
 // Read waits for input. It also processes changes of the size.
-func (f *Far) Read(p []byte) (int, error) {
+func (f *Remote) Read(p []byte) (int, error) {
 	for len(f.rest) == 0 {
 		frame, err := f.Next()
 		if err != nil {
@@ -73,7 +73,7 @@ func (f *Far) Read(p []byte) (int, error) {
 
 // Write shows text. It blocks while the client does not read. Callers must be able to wait, and should then draw the
 // newest state. While one of the user's programs has the terminal, the text is dropped.
-func (f *Far) Write(p []byte) (int, error) {
+func (f *Remote) Write(p []byte) (int, error) {
 	f.mu.Lock()
 	lent := f.lent
 	f.mu.Unlock()
@@ -88,27 +88,27 @@ func (f *Far) Write(p []byte) (int, error) {
 
 // Edit opens a file in the user's editor, at a line unless that is 0, and waits until the editor has ended. The terminal must
 // not show anything, and nothing else may read from it. If ctx ends first, the program keeps the terminal.
-func (f *Far) Edit(ctx context.Context, path string, line int) error {
+func (f *Remote) Edit(ctx context.Context, path string, line int) error {
 	return f.lend(ctx, func() error { return f.SendEdit(path, line) })
 }
 
 // Page shows a file in the user's pager. Otherwise it is like Edit.
-func (f *Far) Page(ctx context.Context, path string) error {
+func (f *Remote) Page(ctx context.Context, path string) error {
 	return f.lend(ctx, func() error { return f.SendPage(path) })
 }
 
 // Suspend gives the terminal back to the user's shell, and waits until the user returns. Otherwise it is like Edit.
-func (f *Far) Suspend(ctx context.Context) error {
+func (f *Remote) Suspend(ctx context.Context) error {
 	return f.lend(ctx, func() error { return f.Send(Rest, nil) })
 }
 
 // Shell runs a shell where a resource runs. Otherwise it is like Edit.
-func (f *Far) Shell(ctx context.Context, resource, pod, container string) error {
+func (f *Remote) Shell(ctx context.Context, resource, pod, container string) error {
 	return f.lend(ctx, func() error { return f.SendShell(resource, pod, container) })
 }
 
 // lend sends a request for a program and waits for its end.
-func (f *Far) lend(ctx context.Context, request func() error) error {
+func (f *Remote) lend(ctx context.Context, request func() error) error {
 	f.Resume()
 	defer f.Pause()
 	defer context.AfterFunc(ctx, f.Pause)()
@@ -138,14 +138,14 @@ func (f *Far) lend(ctx context.Context, request func() error) error {
 	}
 }
 
-func (f *Far) setLent(lent bool) {
+func (f *Remote) setLent(lent bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.lent = lent
 }
 
 // Size returns the size of the terminal.
-func (f *Far) Size() (columns, rows int) {
+func (f *Remote) Size() (columns, rows int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.columns, f.rows
@@ -153,7 +153,7 @@ func (f *Far) Size() (columns, rows int) {
 
 // OnResize sets the function that is called when the size has changed; nil removes it. The function must return
 // immediately.
-func (f *Far) OnResize(do func()) {
+func (f *Remote) OnResize(do func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.resized = do
@@ -161,13 +161,13 @@ func (f *Far) OnResize(do func()) {
 
 // OnJob sets the function that is called when the client is asked to suspend itself or, if back is set, when its terminal must be
 // drawn again from the beginning; nil removes it. The function must return immediately.
-func (f *Far) OnJob(do func(back bool)) {
+func (f *Remote) OnJob(do func(back bool)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.jobs = do
 }
 
-func (f *Far) job(back bool) {
+func (f *Remote) job(back bool) {
 	f.mu.Lock()
 	do := f.jobs
 	f.mu.Unlock()
@@ -176,7 +176,7 @@ func (f *Far) job(back bool) {
 	}
 }
 
-func (f *Far) resize(columns, rows int) {
+func (f *Remote) resize(columns, rows int) {
 	f.mu.Lock()
 	f.columns, f.rows = max(1, min(columns, maxSide)), max(1, min(rows, maxSide))
 	do := f.resized

@@ -23,9 +23,9 @@ import (
 	"github.com/hone-dev/hone/internal/hud/settings"
 )
 
-// near is the user's end of an attached terminal. It belongs either to the session or, for a while, to one of the user's
+// localTerminal is the user's end of an attached terminal. It belongs either to the session or, for a while, to one of the user's
 // programs.
-type near struct {
+type localTerminal struct {
 	conn  *terminal.Conn
 	guard *command.TerminalGuard
 	// session is the one that the terminal shows.
@@ -50,13 +50,13 @@ type near struct {
 	mu   sync.Mutex
 	lent bool // a program has the terminal
 
-	// errands are the commands that run without the terminal, and busy is their number.
-	errands sync.WaitGroup
-	busy    atomic.Int32
+	// background are the commands that run without the terminal, and busy is their number.
+	background sync.WaitGroup
+	busy       atomic.Int32
 }
 
 // startInput begins to send the terminal's input.
-func (n *near) startInput() error {
+func (n *localTerminal) startInput() error {
 	in, err := command.OpenInput(os.Stdin)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (n *near) startInput() error {
 }
 
 // stopInput leaves the terminal's input to another program.
-func (n *near) stopInput() {
+func (n *localTerminal) stopInput() {
 	if n.in != nil {
 		_ = n.in.Close()
 		<-n.read
@@ -79,7 +79,7 @@ func (n *near) stopInput() {
 }
 
 // sendSize sends a size, except while a program has the terminal.
-func (n *near) sendSize(columns, rows int) {
+func (n *localTerminal) sendSize(columns, rows int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.lent {
@@ -87,7 +87,7 @@ func (n *near) sendSize(columns, rows int) {
 	}
 }
 
-func (n *near) setLent(lent bool) {
+func (n *localTerminal) setLent(lent bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.lent = lent
@@ -96,7 +96,7 @@ func (n *near) setLent(lent bool) {
 // lend gives the terminal, which the session has restored, to a program, or to the user's shell. It does not wait for the
 // program: ctx may end first, and the terminal is not taken back then. The program itself is never ended, since its user may not
 // have saved yet.
-func (n *near) lend(ctx context.Context, program func(ctx context.Context) error) error {
+func (n *localTerminal) lend(ctx context.Context, program func(ctx context.Context) error) error {
 	if err := n.settle(); err != nil { // sessions ask for one program after the other
 		return err
 	}
@@ -121,7 +121,7 @@ func (n *near) lend(ctx context.Context, program func(ctx context.Context) error
 }
 
 // takeBack gives the terminal to the session again.
-func (n *near) takeBack(failure error) error {
+func (n *localTerminal) takeBack(failure error) error {
 	n.guard.Begin()
 	if _, err := term.MakeRaw(int(os.Stdin.Fd())); err != nil {
 		n.guard.End()
@@ -141,7 +141,7 @@ func (n *near) takeBack(failure error) error {
 }
 
 // obey passes the requests of job control on to the session, until ctx is done.
-func (n *near) obey(ctx context.Context) {
+func (n *localTerminal) obey(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -156,7 +156,7 @@ func (n *near) obey(ctx context.Context) {
 	}
 }
 
-func (n *near) sendRest(back bool) {
+func (n *localTerminal) sendRest(back bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.lent {
@@ -165,7 +165,7 @@ func (n *near) sendRest(back bool) {
 }
 
 // settle waits until no program has the terminal.
-func (n *near) settle() error {
+func (n *localTerminal) settle() error {
 	if n.ended == nil {
 		return nil
 	}
@@ -175,7 +175,7 @@ func (n *near) settle() error {
 }
 
 // program returns a function that runs the program which a frame requests. A cancelled context does not end a running program.
-func (n *near) program(f terminal.Frame) func(ctx context.Context) error {
+func (n *localTerminal) program(f terminal.Frame) func(ctx context.Context) error {
 	switch f.Kind {
 	case terminal.Rest:
 		return func(ctx context.Context) error { return process.Suspend(ctx, false) } // nothing in this process has to run on

@@ -12,20 +12,20 @@ import (
 	"github.com/hone-dev/hone/internal/base/terminal"
 )
 
-// Far returns a terminal at the other end of a connection. Its type depends only on the client's environment, except that its
+// Remote returns a terminal at the other end of a connection. Its type depends only on the client's environment, except that its
 // character set must be supported by both the client and the session. The connection stays open after the screen has ended.
-func Far(far *terminal.Far) (Terminal, error) {
-	info, err := describe(far.Description)
+func Remote(remote *terminal.Remote) (Terminal, error) {
+	info, err := describe(remote.Description)
 	if err != nil {
 		return nil, err
 	}
-	tty := &farTTY{far: far, quiet: make(chan struct{}, 1)}
-	term, err := tcell.NewTerminfoScreenFromTtyTerminfo(newOutlet(tty, far.Description.Abilities()), info)
+	tty := &remoteTTY{remote: remote, quiet: make(chan struct{}, 1)}
+	term, err := tcell.NewTerminfoScreenFromTtyTerminfo(newOutlet(tty, remote.Description.Abilities()), info)
 	if err != nil {
 		return nil, unusable(err)
 	}
 	term = &farScreen{term, tty}
-	if !far.Description.UTF8 {
+	if !remote.Description.UTF8 {
 		return asciiOnly{term}, nil
 	}
 	return term, nil
@@ -34,7 +34,7 @@ func Far(far *terminal.Far) (Terminal, error) {
 // farScreen is a terminal whose suspension is not its end.
 type farScreen struct {
 	Terminal
-	tty *farTTY
+	tty *remoteTTY
 }
 
 // Suspend implements tcell.Screen.
@@ -76,9 +76,9 @@ type asciiOnly struct{ Terminal }
 // CharacterSet implements tcell.Screen.
 func (asciiOnly) CharacterSet() string { return "US-ASCII" }
 
-// farTTY adapts a far terminal to tcell's interface.
-type farTTY struct {
-	far *terminal.Far
+// remoteTTY adapts a remote terminal to tcell's interface.
+type remoteTTY struct {
+	remote *terminal.Remote
 	// quiet has a value when the reader waits in Read, or has received an error.
 	quiet chan struct{}
 	mu    sync.Mutex
@@ -88,45 +88,45 @@ type farTTY struct {
 	partial []byte
 }
 
-var _ tcell.Tty = (*farTTY)(nil)
+var _ tcell.Tty = (*remoteTTY)(nil)
 
 // mouthful is the number of bytes per read. tcell queues several reads, and cannot end while more events are pending than its
 // queue has room for.
 const mouthful = 8
 
 // Start implements tcell.Tty. The client has already prepared its terminal.
-func (t *farTTY) Start() error {
+func (t *remoteTTY) Start() error {
 	t.partial = nil
 	select {
 	case <-t.quiet:
 	default:
 	}
-	t.far.Resume()
+	t.remote.Resume()
 	return nil
 }
 
 // Stop implements tcell.Tty.
-func (*farTTY) Stop() error { return nil }
+func (*remoteTTY) Stop() error { return nil }
 
 // Drain implements tcell.Tty. The screen is about to be suspended or to end: from now on, nothing may wait long for the client.
-func (t *farTTY) Drain() error {
+func (t *remoteTTY) Drain() error {
 	if drained := t.suspension(nil); drained != nil {
 		close(drained)
 	} else {
-		t.far.Finish()
+		t.remote.Finish()
 	}
 	return nil
 }
 
 // park keeps the reader in Read until Drain. tcell's queues can then empty: it cannot suspend while its reader waits for room.
-func (t *farTTY) park() {
+func (t *remoteTTY) park() {
 	t.suspension(make(chan struct{}))
-	t.far.Pause()
+	t.remote.Pause()
 	<-t.quiet
 }
 
 // suspension replaces drained and returns its old value.
-func (t *farTTY) suspension(c chan struct{}) (old chan struct{}) {
+func (t *remoteTTY) suspension(c chan struct{}) (old chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	old, t.drained = t.drained, c
@@ -134,7 +134,7 @@ func (t *farTTY) suspension(c chan struct{}) (old chan struct{}) {
 }
 
 // failed is called by the reader with an error. It returns when the error may be reported.
-func (t *farTTY) failed() {
+func (t *remoteTTY) failed() {
 	t.mu.Lock()
 	drained := t.drained
 	t.mu.Unlock()
@@ -148,20 +148,20 @@ func (t *farTTY) failed() {
 }
 
 // NotifyResize implements tcell.Tty.
-func (t *farTTY) NotifyResize(do func()) { t.far.OnResize(do) }
+func (t *remoteTTY) NotifyResize(do func()) { t.remote.OnResize(do) }
 
 // WindowSize implements tcell.Tty.
-func (t *farTTY) WindowSize() (tcell.WindowSize, error) {
-	columns, rows := t.far.Size()
+func (t *remoteTTY) WindowSize() (tcell.WindowSize, error) {
+	columns, rows := t.remote.Size()
 	return tcell.WindowSize{Width: columns, Height: rows}, nil
 }
 
 // Read implements tcell.Tty. It passes on valid characters only, because tcell would try to decode anything else forever.
-func (t *farTTY) Read(p []byte) (int, error) {
+func (t *remoteTTY) Read(p []byte) (int, error) {
 	for {
 		p = p[:min(len(p), mouthful)]
 		had := copy(p, t.partial)
-		n, err := t.far.Read(p[had:])
+		n, err := t.remote.Read(p[had:])
 		if err != nil {
 			t.failed()
 			return 0, err
@@ -191,7 +191,7 @@ func characters(b []byte) (kept int, partial []byte) {
 }
 
 // Write implements tcell.Tty.
-func (t *farTTY) Write(p []byte) (int, error) { return t.far.Write(p) }
+func (t *remoteTTY) Write(p []byte) (int, error) { return t.remote.Write(p) }
 
 // Close implements tcell.Tty. The connection does not belong to the screen.
-func (*farTTY) Close() error { return nil }
+func (*remoteTTY) Close() error { return nil }

@@ -11,13 +11,13 @@ import (
 	"github.com/hone-dev/hone/internal/hud/settings"
 )
 
-// mostErrands is the largest number of commands that may run without the terminal at the same time, including commands whose
+// mostInBackground is the largest number of commands that may run without the terminal at the same time, including commands whose
 // answers are still being sent. Sessions request far fewer.
-const mostErrands = 64
+const mostInBackground = 64
 
 // command runs the user's own command that a frame names. If the session may not run it, or describes it wrongly, the answer is the
 // reason.
-func (n *near) command(ctx context.Context, f terminal.Frame) error {
+func (n *localTerminal) command(ctx context.Context, f terminal.Frame) error {
 	r, err := f.Request()
 	if err != nil {
 		return fmt.Errorf("read from the session: %w", err)
@@ -32,10 +32,10 @@ func (n *near) command(ctx context.Context, f terminal.Frame) error {
 			return err
 		})
 	}
-	if n.busy.Add(1) > mostErrands {
+	if n.busy.Add(1) > mostInBackground {
 		return errors.New("read from the session: it asks for too many commands at once")
 	}
-	n.errands.Go(func() {
+	n.background.Go(func() {
 		defer n.busy.Add(-1)
 		output := ""
 		err := refused

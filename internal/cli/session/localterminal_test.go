@@ -55,7 +55,7 @@ func TestErrands(t *testing.T) {
 	}
 	a, b := net.Pipe()
 	far := terminal.NewConn(b)
-	n := &near{conn: terminal.NewConn(a), settings: settings.Settings{Commands: []settings.Command{
+	n := &localTerminal{conn: terminal.NewConn(a), settings: settings.Settings{Commands: []settings.Command{
 		{Name: "pod", Run: `echo "pod $HONE_POD"`}, {Name: "bad", Run: "echo half; exit 3"}, {Name: "long", Run: "sleep 1000"}}}}
 	ctx, cancel := context.WithCancel(t.Context())
 	ask := func(number uint32, name string, env ...string) {
@@ -100,7 +100,7 @@ func TestErrands(t *testing.T) {
 	if got := answer(); !strings.HasPrefix(got, `n2 the command "sleep 1000" has failed`) {
 		t.Errorf("got %s", got)
 	}
-	n.errands.Wait()
+	n.background.Wait()
 	if busy := n.busy.Load(); busy != 0 {
 		t.Errorf("%d are still running", busy)
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/hone-dev/hone/internal/base/terminal"
 )
 
-// TestFarTerminalsHaveNoPauses: a vt100 that is attached is drawn on at once.
-func TestFarTerminalsHaveNoPauses(t *testing.T) {
+// TestRemoteTerminalsHaveNoPauses: a vt100 that is attached is drawn on at once.
+func TestRemoteTerminalsHaveNoPauses(t *testing.T) {
 	if info, err := describe(terminal.Description{Term: "vt100"}); err != nil || info.PadChar != "" {
 		t.Errorf("%v: padded with %q", err, info.PadChar)
 	}
