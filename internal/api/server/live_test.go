@@ -56,7 +56,7 @@ func serveLive(t testing.TB, change ...func(*Subscriber)) *live {
 	cert := selfSigned(t)
 	f := &live{t: t, tcp: tcp.Addr().String(), sock: sock, logs: statetest.Logs(t), stopped: make(chan struct{})}
 	sub := New(Options{Version: "1.2.3", TCP: tcp, Unix: unix, Token: token, Certificate: &cert, Kinds: projection.All(), Logs: f.logs,
-		Door: NewDoor(tcp), Page: fstest.MapFS{"index.html": {Data: []byte("<p>the page")}, "page.js": {Data: []byte("the script")}},
+		PageLogin: NewPageLogin(tcp), Page: fstest.MapFS{"index.html": {Data: []byte("<p>the page")}, "page.js": {Data: []byte("the script")}},
 		Kubeconfig: "/home/dev/.kube/config", Env: []string{"HONE_SESSION=shop"},
 		Stop: func() { close(f.stopped) }, Attach: echo})
 	for _, c := range change {

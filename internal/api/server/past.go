@@ -24,7 +24,7 @@ type Past struct {
 }
 
 // ServePast serves the web page of a past session on o.TCP until ctx is done. Everything can be read and nothing can be changed. Of the
-// options it uses Version, TCP, Token, Door, Page and Logs.
+// options it uses Version, TCP, Token, PageLogin, Page and Logs.
 func ServePast(ctx context.Context, o Options, p Past) error {
 	s := New(o)
 	s.past = &p
@@ -45,7 +45,7 @@ func ServePast(ctx context.Context, o Options, p Past) error {
 		serveDocs(mux, o.Docs)
 	}
 	mux.HandleFunc("/", missed(routes))
-	guarded := access.Guard(access.Rules{Token: o.Token, Cookie: cookie(o.TCP), Tickets: s.options.Door.tickets, Refuse: refuse}, s.recovered(mux))
+	guarded := access.Guard(access.Rules{Token: o.Token, Cookie: cookie(o.TCP), Tickets: s.options.PageLogin.tickets, Refuse: refuse}, s.recovered(mux))
 	srv := access.Server(guarded)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

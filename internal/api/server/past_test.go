@@ -30,7 +30,7 @@ func TestServePast(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- ServePast(ctx, Options{Version: "2.0.0", TCP: l, Token: token, Logs: logs, Page: fstest.MapFS{"index.html": {Data: []byte("page")}}, Door: NewDoor(l)}, past)
+		ended <- ServePast(ctx, Options{Version: "2.0.0", TCP: l, Token: token, Logs: logs, Page: fstest.MapFS{"index.html": {Data: []byte("page")}}, PageLogin: NewPageLogin(l)}, past)
 	}()
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()

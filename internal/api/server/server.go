@@ -58,9 +58,9 @@ type Options struct {
 	Certificate *tls.Certificate
 	// Hosts are names of this machine that requests to the port may use, in addition to localhost and addresses.
 	Hosts []string
-	// Door lets browsers in; nil lets none in. Page holds the files of the web page, with index.html; nil means that there is none.
-	Door *Door
-	Page fs.FS
+	// PageLogin lets browsers in; nil lets none in. Page holds the files of the web page, with index.html; nil means that there is none.
+	PageLogin *PageLogin
+	Page      fs.FS
 	// Docs returns a file of the documentation as a web site, by its name, or fs.ErrNotExist; nil means that there is none.
 	Docs func(name string) ([]byte, error)
 	// Graph returns hone's own parts; nil for a server that does not know them.
@@ -113,8 +113,8 @@ func (s *Subscriber) work(ctx context.Context, do func()) bool {
 
 // New returns the subscriber.
 func New(o Options) *Subscriber {
-	if o.Door == nil {
-		o.Door = NewDoor(nil)
+	if o.PageLogin == nil {
+		o.PageLogin = NewPageLogin(nil)
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -171,7 +171,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		})
 	}
 	serve(s.options.Unix, nil, access.Rules{Local: true})
-	serve(s.options.TCP, s.options.Certificate, access.Rules{Token: s.options.Token, Hosts: s.options.Hosts, Cookie: cookie(s.options.TCP), Tickets: s.options.Door.tickets})
+	serve(s.options.TCP, s.options.Certificate, access.Rules{Token: s.options.Token, Hosts: s.options.Hosts, Cookie: cookie(s.options.TCP), Tickets: s.options.PageLogin.tickets})
 	err := s.announce(ctx, rt, failed)
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()

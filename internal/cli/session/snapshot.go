@@ -146,8 +146,8 @@ func serveSnapshot(ctx context.Context, g *command.Global, o viewOptions, past s
 		return problem.Wrap(err, "cannot open the port of the web page", "choose another one: --port, or 0 for a free one")
 	}
 	defer l.Close()
-	door := server.NewDoor(l)
-	address, err := door.Ticket("")
+	login := server.NewPageLogin(l)
+	address, err := login.Ticket("")
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func serveSnapshot(ctx context.Context, g *command.Global, o viewOptions, past s
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
-		served <- server.ServePast(ctx, server.Options{Version: command.Version, TCP: l, Token: rand.Text(), Door: door, Page: web.Files(), Docs: docs.HTML, Logs: logs}, past)
+		served <- server.ServePast(ctx, server.Options{Version: command.Version, TCP: l, Token: rand.Text(), PageLogin: login, Page: web.Files(), Docs: docs.HTML, Logs: logs}, past)
 	}()
 	if o.noOpen {
 		fmt.Fprintln(g.Stdout, address)

@@ -51,7 +51,7 @@ type sessionParts struct {
 	previous  hud.ReadPrevious
 	plan      hud.MakePlan
 	screens   *hud.Terminals // Parts.Terminals
-	door      *server.Door
+	login     *server.PageLogin
 }
 
 func provideKubeconfig(o options) (*k8s.Kubeconfig, error) {
@@ -125,19 +125,19 @@ func provideCommandEnv(o options, kc *k8s.Kubeconfig, c *sessions.Claim, d liste
 	return append(env, more...), err
 }
 
-func provideTerminals(c *sessions.Claim, door *server.Door, logs *logstore.Store, st *store.Store, object hud.ReadObject, previous hud.ReadPrevious, plan hud.MakePlan) *hud.Terminals {
+func provideTerminals(c *sessions.Claim, login *server.PageLogin, logs *logstore.Store, st *store.Store, object hud.ReadObject, previous hud.ReadPrevious, plan hud.MakePlan) *hud.Terminals {
 	return hud.NewTerminals(hud.TerminalsOptions{Logs: logs, Session: c.Info().Name, Stats: st.Stats(), Object: object, Previous: previous, Plan: plan, Ignores: ignores(),
-		LayoutFile: layoutFile(c), Snapshot: saver(st, logs, c), Web: webOf(door), Page: door.Address(), BugReports: bugsFile(), Version: command.Version})
+		LayoutFile: layoutFile(c), Snapshot: saver(st, logs, c), Web: webOf(login), Page: login.Address(), BugReports: bugsFile(), Version: command.Version})
 }
 
-func provideDoor(d listeners) *server.Door { return server.NewDoor(d.tcp) }
+func providePageLogin(d listeners) *server.PageLogin { return server.NewPageLogin(d.tcp) }
 
 // webOf returns a function that opens the web page from a screen; nil if the session has none.
-func webOf(door *server.Door) func(resource string) (string, error) {
-	if door.Address() == "" {
+func webOf(login *server.PageLogin) func(resource string) (string, error) {
+	if login.Address() == "" {
 		return nil
 	}
-	return door.Ticket
+	return login.Ticket
 }
 
 // layoutFile returns the file for the arrangement of the project's screen.
@@ -170,8 +170,8 @@ func providePrevious(kube *k8s.Client) hud.ReadPrevious {
 	return kube.PreviousLog
 }
 
-func provideServer(o options, kc *k8s.Kubeconfig, env commandEnv, d listeners, door *server.Door, stop stopFunc, terminals *hud.Terminals, logs *logstore.Store, log *slog.Logger, plan hud.MakePlan) *server.Subscriber {
-	return server.New(server.Options{Kubeconfig: kc.Files(), Env: env, Version: command.Version, Unix: d.unix, TCP: d.tcp, Door: door, Page: web.Files(), Docs: docs.HTML, Kinds: projection.All(), Token: d.keys.Token, Certificate: d.certificate(),
+func provideServer(o options, kc *k8s.Kubeconfig, env commandEnv, d listeners, login *server.PageLogin, stop stopFunc, terminals *hud.Terminals, logs *logstore.Store, log *slog.Logger, plan hud.MakePlan) *server.Subscriber {
+	return server.New(server.Options{Kubeconfig: kc.Files(), Env: env, Version: command.Version, Unix: d.unix, TCP: d.tcp, PageLogin: login, Page: web.Files(), Docs: docs.HTML, Kinds: projection.All(), Token: d.keys.Token, Certificate: d.certificate(),
 		Hosts: []string{o.host}, Logs: logs, Log: log, Plan: plan, Stop: stop, Attach: terminals.Attach, Graph: architecture})
 }
 
@@ -310,7 +310,7 @@ func (e execer) Exec(ctx context.Context, req k8s.ExecRequest) error {
 
 func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers docker.Client, logs *logstore.Store, log *slog.Logger,
 	srv *server.Subscriber, terminals *hud.Terminals, claim *sessions.Claim, ses state.Session, d listeners, st *store.Store, cluster *buildanddeploy.Cluster, downCommands *buildanddeploy.DownCommands,
-	builder buildanddeploy.BuildAndDeployer, synclets *synclet.Pool, env commandEnv, object hud.ReadObject, previous hud.ReadPrevious, plan hud.MakePlan, door *server.Door) sessionParts {
+	builder buildanddeploy.BuildAndDeployer, synclets *synclet.Pool, env commandEnv, object hud.ReadObject, previous hud.ReadPrevious, plan hud.MakePlan, login *server.PageLogin) sessionParts {
 	known := kc.Cluster()
 	namespace := namespaceOf(o, known)
 	if kube != nil {
@@ -332,7 +332,7 @@ func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers do
 	if p.Watch {
 		p.Copies = filepath.Join(command.StateDir(), "copies", ses.Project+".json")
 	}
-	return sessionParts{p, st, claim, d, object, previous, plan, terminals, door}
+	return sessionParts{p, st, claim, d, object, previous, plan, terminals, login}
 }
 
 // namespaceOf returns the namespace of objects that are declared without one.

@@ -111,7 +111,7 @@ func newView(ctx context.Context, o options, p sessionParts, quit func(), end fu
 	hangup, lost := outlive(ctx, o, p)
 	return hud.New(hud.Options{Logs: p.Logs, Quit: quit, Stats: p.Store.Stats(), Object: p.object, Previous: p.previous, Plan: p.plan, Ignores: ignores(),
 		Suspend:  o.global.Suspender(fmt.Sprintf("Session %s keeps running: fg shows it again, hone stop --session %s ends it.", name, name)),
-		Attached: p.screens, Web: webOf(p.door), Page: p.door.Address(), Hangup: hangup, Lost: lost, End: end, KeepLog: func() (string, error) { return keepLog(p.Logs, name) },
+		Attached: p.screens, Web: webOf(p.login), Page: p.login.Address(), Hangup: hangup, Lost: lost, End: end, KeepLog: func() (string, error) { return keepLog(p.Logs, name) },
 		Settings: o.settings, LayoutFile: layoutFile(p.Claim), Snapshot: saver(p.Store, p.Logs, p.Claim), Version: command.Version,
 		Shell: func(ctx context.Context, resource, pod, container string) error {
 			return shell.Child(ctx, p.Claim.Info(), resource, pod, container)
@@ -132,7 +132,7 @@ func warnExposed(o options, p sessionParts) {
 func greet(o options, p sessionParts) {
 	if _, streams := p.View.(*stream.Subscriber); !streams {
 		if p.Session.URL != "" {
-			fmt.Fprintf(o.human(), "Web page at %s, O on the screen or hone open opens it\n", p.door.Address())
+			fmt.Fprintf(o.human(), "Web page at %s, O on the screen or hone open opens it\n", p.login.Address())
 		}
 		return
 	}
@@ -140,6 +140,6 @@ func greet(o options, p sessionParts) {
 	fmt.Fprintf(o.human(), "Session %s\n", p.Claim.Info().Name)
 	if p.Session.URL != "" {
 		fmt.Fprintf(o.human(), "Session API at %s\n", p.Session.URL)
-		fmt.Fprintf(o.human(), "Web page at %s, hone open opens it\n", p.door.Address())
+		fmt.Fprintf(o.human(), "Web page at %s, hone open opens it\n", p.login.Address())
 	}
 }

@@ -84,7 +84,7 @@ func TestDoor(t *testing.T) {
 }
 
 func TestDoorWithoutPort(t *testing.T) {
-	d := NewDoor(nil)
+	d := NewPageLogin(nil)
 	if _, err := d.Ticket(""); err == nil || d.Address() != "" {
 		t.Errorf("%q, %v", d.Address(), err)
 	}

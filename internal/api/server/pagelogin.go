@@ -16,16 +16,16 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Door is the way of a browser to the session's page. Its methods may be called from any goroutine.
-type Door struct {
+// PageLogin is the way of a browser to the session's page. Its methods may be called from any goroutine.
+type PageLogin struct {
 	tickets *access.Tickets
 	base    url.URL
 	open    bool
 }
 
-// NewDoor returns the door to a port; a nil listener has none.
-func NewDoor(tcp net.Listener) *Door {
-	d := &Door{tickets: access.NewTickets(nil)}
+// NewPageLogin returns the page login of a port; a nil listener has none.
+func NewPageLogin(tcp net.Listener) *PageLogin {
+	d := &PageLogin{tickets: access.NewTickets(nil)}
 	if tcp == nil {
 		return d
 	}
@@ -48,7 +48,7 @@ func pageHost(ip net.IP) string {
 }
 
 // Address returns the address of the page without a ticket; empty for a session without a port.
-func (d *Door) Address() string {
+func (d *PageLogin) Address() string {
 	if !d.open {
 		return ""
 	}
@@ -57,7 +57,7 @@ func (d *Door) Address() string {
 
 // Ticket returns an address that lets one browser in, once and within a minute. It leads to a resource, or to the overview if
 // resource is empty.
-func (d *Door) Ticket(resource string) (string, error) {
+func (d *PageLogin) Ticket(resource string) (string, error) {
 	if !d.open {
 		return "", problem.New("this session has no port, and thus no web page", "start it without --port=none")
 	}
@@ -88,7 +88,7 @@ func (s *Subscriber) ticket(src *source, w http.ResponseWriter, r *http.Request)
 		failBy(w, codeOf(err), err)
 		return
 	}
-	address, err := s.options.Door.Ticket(req.Resource)
+	address, err := s.options.PageLogin.Ticket(req.Resource)
 	if err != nil {
 		failBy(w, http.StatusConflict, err)
 		return
