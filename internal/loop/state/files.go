@@ -156,12 +156,12 @@ func kept(m map[model.TargetID]Changes, id model.TargetID, c Changes) map[model.
 	return m
 }
 
-// noticed records changes of targets whose files can be copied into a container at once. A lone change that needs more than
+// noticed records changes of targets whose files can be copied into a container at once. A single change that needs more than
 // a copy is nothing to act on yet, and FilesChanged may follow at once: a snapshot between them would only delay it.
 func (f *Files) noticed(a FilesNoticed, now time.Time) (hit bool) {
-	lone := len(a.Changes) == 1 && len(a.Changes[0].Paths) == 1
+	single := len(a.Changes) == 1 && len(a.Changes[0].Paths) == 1
 	for _, c := range a.Changes {
-		if t := f.target(c.Target); t != nil && len(c.Paths) > 0 && t.steps.CopiesEarly() && (!lone || t.steps.OnlyCopies(c.Paths[0])) {
+		if t := f.target(c.Target); t != nil && len(c.Paths) > 0 && t.steps.CopiesEarly() && (!single || t.steps.OnlyCopies(c.Paths[0])) {
 			f.Noticed = with(f.Noticed, c.Target, f.Noticed[c.Target].With(c.Paths, now))
 			hit = true
 		}

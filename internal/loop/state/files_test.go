@@ -8,7 +8,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestNoticed checks which changes are known before they have settled. A lone change that needs more than a copy wakes no reader.
+// TestNoticed checks which changes are known before they have settled. A single change that needs more than a copy wakes no reader.
 func TestNoticed(t *testing.T) {
 	for _, tc := range []struct {
 		name  string

@@ -80,7 +80,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	if err != nil {
 		return fmt.Errorf("start watching files: %w", err)
 	}
-	settler := watch.NewSettler(watch.SettlerOptions{IsEager: s.isInPlace})
+	settler := watch.NewSettler(watch.SettlerOptions{LowLatency: s.isInPlace})
 	s.working.Store(&parts{w, settler})
 	defer s.working.Store(nil)
 	g, ctx := errgroup.WithContext(ctx)

@@ -20,7 +20,7 @@ import (
 //
 // A target is at rest when no change has come for its quiet time. quiet is learned at the beginning of each burst (learn): it grows
 // if the last release came too early, that is, if the next change followed within MaxQuiet; it is halved, down to nothing, if the
-// target is eager and the last burst was lone, that is, a single save; otherwise it approaches the default again. Within a burst,
+// target is low-latency and the last burst was singleSave, that is, a single save; otherwise it approaches the default again. Within a burst,
 // restsAt also waits for twice the longest pause so far (gap). The wait ends at the latest Cap after the first change, or LockedCap
 // while Git is at work.
 //
@@ -31,10 +31,10 @@ import (
 type SettlerOptions struct {
 	// Quiet is the time without changes after which a target's changes are released; 30 ms by default.
 	Quiet time.Duration
-	// Eager replaces Quiet, if it is shorter, for the targets for which IsEager returns true; 5 ms by default. It falls to nothing for
-	// targets whose changes come one file at a time. Add calls IsEager, which must not call the settler; nil means no target.
-	Eager   time.Duration
-	IsEager func(model.TargetID) bool
+	// Eager replaces Quiet, if it is shorter, for the targets for which LowLatency returns true; 5 ms by default. It falls to nothing for
+	// targets whose changes come one file at a time. Add calls LowLatency, which must not call the settler; nil means no target.
+	Eager      time.Duration
+	LowLatency func(model.TargetID) bool
 	// MaxQuiet bounds the quiet time, which grows for targets whose changes come in bursts; 200 ms by default.
 	MaxQuiet time.Duration
 	// Cap is the longest time for which changes are kept, counted from the first; 2 s by default.
@@ -68,18 +68,18 @@ type Settler struct {
 
 // settling is the state of one target. It is kept between bursts, with the quiet time that was learned.
 type settling struct {
-	id    model.TargetID
-	order int
-	paths map[string]Print // nil when nothing waits
-	dirs  map[string]bool  // the folders of paths
-	at    time.Time        // of the latest batch, by the batch
-	made  time.Time        // likewise
-	first time.Time        // when the first of paths came
-	last  time.Time        // when the latest change came, kept after the release
-	gap   time.Duration    // the longest pause within this burst
-	quiet time.Duration    // the quiet time that was learned from earlier bursts
-	lone  bool             // this burst, or the one before it, is one change of one file of this target alone
-	retry time.Time        // when to look at the lock again
+	id         model.TargetID
+	order      int
+	paths      map[string]Print // nil when nothing waits
+	dirs       map[string]bool  // the folders of paths
+	at         time.Time        // of the latest batch, by the batch
+	made       time.Time        // likewise
+	first      time.Time        // when the first of paths came
+	last       time.Time        // when the latest change came, kept after the release
+	gap        time.Duration    // the longest pause within this burst
+	quiet      time.Duration    // the quiet time that was learned from earlier bursts
+	singleSave bool             // this burst, or the one before it, is one change of one file of this target alone
+	retry      time.Time        // when to look at the lock again
 }
 
 // NewSettler returns an empty settler.
@@ -127,10 +127,10 @@ func (s *Settler) add(c Change, b Batch, now time.Time) {
 	switch {
 	case t.paths != nil:
 		t.gap = max(t.gap, gap)
-		t.lone = false
+		t.singleSave = false
 	default:
 		s.learn(t, gap)
-		t.lone = len(c.Paths) == 1 && len(b.Changes) == 1 && gap >= s.opts.MaxQuiet
+		t.singleSave = len(c.Paths) == 1 && len(b.Changes) == 1 && gap >= s.opts.MaxQuiet
 		t.paths, t.dirs = map[string]Print{}, map[string]bool{}
 		t.first, t.gap, t.retry = now, 0, time.Time{}
 		t.order = s.order
@@ -154,14 +154,14 @@ func (s *Settler) add(c Change, b Batch, now time.Time) {
 
 // learn adapts a target's quiet time when a burst begins; gap is the time since the change before it. A burst that follows soon
 // after a release belonged to the released changes: a formatter or a generator was still at work. Single saves shorten the wait of
-// an eager target. Apart from the program's start, this wait is the largest part of the time that a restart takes.
+// a low-latency target. Apart from the program's start, this wait is the largest part of the time that a restart takes.
 func (s *Settler) learn(t *settling, gap time.Duration) {
 	least := s.quiet(t.id)
 	if gap < s.opts.MaxQuiet {
 		t.quiet = min(max(t.quiet, least, gap+gap/2), s.opts.MaxQuiet)
 		return
 	}
-	if t.lone && s.eager(t.id) {
+	if t.singleSave && s.lowLatency(t.id) {
 		t.quiet /= 2
 		if t.quiet < leastQuiet {
 			t.quiet = 0
@@ -173,13 +173,15 @@ func (s *Settler) learn(t *settling, gap time.Duration) {
 
 // quiet returns a target's quiet time before anything was learned.
 func (s *Settler) quiet(id model.TargetID) time.Duration {
-	if s.eager(id) {
+	if s.lowLatency(id) {
 		return s.opts.Eager
 	}
 	return s.opts.Quiet
 }
 
-func (s *Settler) eager(id model.TargetID) bool { return s.opts.IsEager != nil && s.opts.IsEager(id) }
+func (s *Settler) lowLatency(id model.TargetID) bool {
+	return s.opts.LowLatency != nil && s.opts.LowLatency(id)
+}
 
 // note takes one path.
 func (t *settling) note(path string, p Print) {
@@ -306,7 +308,7 @@ func (t *settling) shares(other *settling) bool {
 // restsAt returns the time at which a target will have settled if no more changes come. s.mu is held.
 func (s *Settler) restsAt(t *settling) time.Time {
 	quiet := min(max(t.quiet, 2*t.gap), s.opts.MaxQuiet)
-	if !t.lone {
+	if !t.singleSave {
 		quiet = max(quiet, s.quiet(t.id))
 	}
 	due := t.last.Add(quiet)

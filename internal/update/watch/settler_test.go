@@ -116,8 +116,8 @@ func TestSettler(t *testing.T) {
 			},
 			want: append(append([]string{"30ms a /x", "250ms a /y"}, fading(19)...), "1m40.13s b /z", "1m41.13s a /last"),
 		}, {
-			name: "eager targets wait less, unless their changes come in bursts",
-			opts: SettlerOptions{IsEager: func(id model.TargetID) bool { return id == target("a") }},
+			name: "low-latency targets wait less, unless their changes come in bursts",
+			opts: SettlerOptions{LowLatency: func(id model.TargetID) bool { return id == target("a") }},
 			script: func(s *Settler) {
 				s.Add(change("b", "/x"))
 				s.Add(change("a", "/x"))
@@ -134,8 +134,8 @@ func TestSettler(t *testing.T) {
 			},
 			want: []string{"9ms a /x /y", "30ms b /x", "1.005s a /x", "1.15s a /fmt", "2.18s a /fmt /x"},
 		}, {
-			name: "eager targets stop waiting for lone changes, until others come",
-			opts: SettlerOptions{IsEager: func(model.TargetID) bool { return true }},
+			name: "low-latency targets stop waiting for singleSave changes, until others come",
+			opts: SettlerOptions{LowLatency: func(model.TargetID) bool { return true }},
 			script: func(s *Settler) {
 				alone := func(n int) {
 					for range n {
@@ -171,7 +171,7 @@ func TestSettler(t *testing.T) {
 			},
 		}, {
 			name: "a file that the Tiltfile also reads is released for all targets together",
-			opts: SettlerOptions{IsEager: func(id model.TargetID) bool { return id == target("a") }},
+			opts: SettlerOptions{LowLatency: func(id model.TargetID) bool { return id == target("a") }},
 			script: func(s *Settler) {
 				read := func(paths ...string) Change {
 					return Change{ID: model.TargetID{Type: model.TargetConfigs, Name: "Tiltfile"}, Paths: paths}
