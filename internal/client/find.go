@@ -11,8 +11,8 @@ import (
 	"github.com/hone-dev/hone/internal/client/sessions"
 )
 
-// Wish selects a session. The first field that is set counts.
-type Wish struct {
+// Selector selects a session. The first field that is set counts.
+type Selector struct {
 	// Name is the session's name. Last returns the project of the last session with a name that none has now; it may be nil.
 	Name string
 	Last func(name string) (p sessions.Project, known bool, err error)
@@ -27,7 +27,7 @@ type Wish struct {
 }
 
 // Find returns the selected session, or a problem that lists the running sessions.
-func Find(ctx context.Context, r *sessions.Registry, w Wish) (*Client, error) {
+func Find(ctx context.Context, r *sessions.Registry, w Selector) (*Client, error) {
 	all, err := r.List(ctx)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func Find(ctx context.Context, r *sessions.Registry, w Wish) (*Client, error) {
 
 // byPort returns a client for the session at a port: over the socket if the session is in the registry, otherwise at its
 // address.
-func byPort(all []sessions.Info, w Wish) *Client {
+func byPort(all []sessions.Info, w Selector) *Client {
 	for _, s := range all {
 		if s.Port == w.Port && s.Socket != "" && (s.Host == w.Host || loopback(s.Host) && loopback(w.Host)) {
 			return Over(s)
@@ -63,7 +63,7 @@ func loopback(host string) bool {
 }
 
 // choose returns the session selected by name or by folder, or the only running session.
-func choose(all []sessions.Info, w Wish) (sessions.Info, error) {
+func choose(all []sessions.Info, w Selector) (sessions.Info, error) {
 	if w.Name != "" {
 		for _, s := range all {
 			if s.Name == w.Name {
@@ -87,7 +87,7 @@ func choose(all []sessions.Info, w Wish) (sessions.Info, error) {
 }
 
 // absent returns the problem that no session has the name.
-func (w Wish) absent(all []sessions.Info) error {
+func (w Selector) absent(all []sessions.Info) error {
 	if w.Last != nil {
 		if p, known, err := w.Last(w.Name); err == nil && known {
 			return problem.New(fmt.Sprintf("session %s has ended; it worked on %s", w.Name, p.Tiltfile),

@@ -39,16 +39,16 @@ func TestFind(t *testing.T) {
 	}
 	at := func(dir string) string { return filepath.Join(root, dir) }
 	r := sessions.New(filepath.Join(root, "registry"))
-	for _, w := range []Wish{{Dir: root}, {}} {
+	for _, w := range []Selector{{Dir: root}, {}} {
 		_, err = Find(t.Context(), r, w)
 		mends(t, err, "no session is running", "hone up --detach")
 	}
-	_, err = Find(t.Context(), r, Wish{Name: "shop"})
+	_, err = Find(t.Context(), r, Selector{Name: "shop"})
 	mends(t, err, `no session is called "shop"`, "start one with hone up")
 
 	as := func(*sessions.Info) {}
 	begin(t, r, at("shop"), func(i *sessions.Info) { i.Host, i.Port = "localhost", 10350 })
-	if c, err := Find(t.Context(), r, Wish{Dir: "/elsewhere"}); err != nil || c.Session.Name != "shop" {
+	if c, err := Find(t.Context(), r, Selector{Dir: "/elsewhere"}); err != nil || c.Session.Name != "shop" {
 		t.Errorf("the only one: %+v %v", c, err)
 	}
 	begin(t, r, at("shop/api"), func(i *sessions.Info) { i.Host, i.Port = "192.0.2.1", 10351 })
@@ -63,23 +63,23 @@ func TestFind(t *testing.T) {
 	}
 
 	for _, tc := range []struct {
-		wish Wish
-		want string // the name of a session, or its address
+		selector Selector
+		want     string // the name of a session, or its address
 	}{
-		{Wish{Name: "api", Port: 10350, Dir: at("shop")}, "api"},
-		{Wish{Dir: at("shop")}, "shop"},
-		{Wish{Dir: at("shop/web/src")}, "shop"},
-		{Wish{Dir: at("shop/api")}, "api"},
-		{Wish{Dir: at("link")}, "api"},
-		{Wish{Host: "localhost", Port: 10350, Dir: at("shop/api")}, "shop"},
-		{Wish{Host: "127.0.0.1", Port: 10350}, "shop"},
-		{Wish{Host: "192.0.2.1", Port: 10351}, "api"},
-		{Wish{Host: "localhost", Port: 10351, Token: "t"}, "localhost:10351"},
-		{Wish{Host: "dev-box", Port: 10350, Token: "t"}, "dev-box:10350"},
+		{Selector{Name: "api", Port: 10350, Dir: at("shop")}, "api"},
+		{Selector{Dir: at("shop")}, "shop"},
+		{Selector{Dir: at("shop/web/src")}, "shop"},
+		{Selector{Dir: at("shop/api")}, "api"},
+		{Selector{Dir: at("link")}, "api"},
+		{Selector{Host: "localhost", Port: 10350, Dir: at("shop/api")}, "shop"},
+		{Selector{Host: "127.0.0.1", Port: 10350}, "shop"},
+		{Selector{Host: "192.0.2.1", Port: 10351}, "api"},
+		{Selector{Host: "localhost", Port: 10351, Token: "t"}, "localhost:10351"},
+		{Selector{Host: "dev-box", Port: 10350, Token: "t"}, "dev-box:10350"},
 	} {
-		c, err := Find(t.Context(), r, tc.wish)
+		c, err := Find(t.Context(), r, tc.selector)
 		if err != nil {
-			t.Errorf("%+v: %v", tc.wish, err)
+			t.Errorf("%+v: %v", tc.selector, err)
 			continue
 		}
 		got, by := c.Session.Name, "http://localhost"
@@ -88,16 +88,16 @@ func TestFind(t *testing.T) {
 		}
 		// A session on this machine is used over its socket, which requires no token.
 		if got != tc.want || c.base().String() != by || (c.token != "") != (c.Session.Name == "") {
-			t.Errorf("%+v: %s at %s with token %q, want %s", tc.wish, got, c.base(), c.token, tc.want)
+			t.Errorf("%+v: %s at %s with token %q, want %s", tc.selector, got, c.base(), c.token, tc.want)
 		}
 	}
 
-	_, err = Find(t.Context(), r, Wish{Dir: root})
+	_, err = Find(t.Context(), r, Selector{Dir: root})
 	mends(t, err, "several sessions are running, and none of them works on this folder", "--session shop ", "--session api ", at("shop/api/Tiltfile")+" @ kind-dev")
-	_, err = Find(t.Context(), r, Wish{Dir: at("twice")})
+	_, err = Find(t.Context(), r, Selector{Dir: at("twice")})
 	mends(t, err, "several sessions work on this project", "--session twice ", "--session twice-2 ")
-	_, err = Find(t.Context(), r, Wish{Name: "nobody"})
+	_, err = Find(t.Context(), r, Selector{Name: "nobody"})
 	mends(t, err, `no session is called "nobody"`, "choose one:", "--session shop ")
-	_, err = Find(t.Context(), r, Wish{Dir: at("young")})
+	_, err = Find(t.Context(), r, Selector{Dir: at("young")})
 	mends(t, err, "session young is still starting", "wait a moment")
 }

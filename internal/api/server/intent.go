@@ -54,8 +54,8 @@ func codeOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// wish returns the handler of a request that is one action, and whose response has no content.
-func wish[R any](src *source, decide func(v store.View, req R) (store.Action, error)) http.HandlerFunc {
+// intentOf returns the handler of a request that is one action, and whose response has no content.
+func intentOf[R any](src *source, decide func(v store.View, req R) (store.Action, error)) http.HandlerFunc {
 	return wantsJSON(func(w http.ResponseWriter, r *http.Request) {
 		var req R
 		if !decode(w, r, &req) {

@@ -45,7 +45,7 @@ func (f *Session) Find(ctx context.Context) (*client.Client, error) {
 	if err := f.Port.Check(); err != nil && f.session == "" {
 		return nil, err
 	}
-	w := client.Wish{Name: f.session, Host: cmp.Or(f.Host, DefaultHost), Token: os.Getenv(TokenVariable)}
+	w := client.Selector{Name: f.session, Host: cmp.Or(f.Host, DefaultHost), Token: os.Getenv(TokenVariable)}
 	if f.Port.Asked && !f.Port.None {
 		w.Port = f.Port.Number
 	}

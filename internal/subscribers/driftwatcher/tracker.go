@@ -53,7 +53,7 @@ const (
 // object, compared the sight at its last comparison; an object whose two sights differ has to be compared, and at lookAt also one
 // that the watch does not report (unwatched). A comparison that was overtaken by an update or an acceptance is dropped.
 //
-// An acceptance goes around: the user's wish is Accept in the table of drifts; accept records it (accepts is set), the outcome sets
+// An acceptance goes around: the user's request is Accept in the table of drifts; accept records it (accepts is set), the outcome sets
 // accepted and counts acceptances, news reports DriftAcceptanceEnded, and once the table no longer has Accept, Wanted resets both
 // fields.
 

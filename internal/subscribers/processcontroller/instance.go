@@ -16,7 +16,7 @@ import (
 // instance is one run of a server. The resource's next instance begins when this one is completely gone, since they use the
 // same port.
 type instance struct {
-	wish     wish
+	target   target
 	resource model.ManifestName
 	server   runner.Run
 	started  time.Time
@@ -24,11 +24,11 @@ type instance struct {
 }
 
 // newInstance returns a server that has not started yet.
-func (s *Subscriber) newInstance(resource model.ManifestName, w wish, tell func(state.Process)) *instance {
+func (s *Subscriber) newInstance(resource model.ManifestName, w target, tell func(state.Process)) *instance {
 	logger := func() logstore.Logger {
 		return s.logs.Logger(resource, state.ServeSpan(resource, w.build), logstore.SourceRuntime)
 	}
-	i := &instance{wish: w, resource: resource, tell: tell}
+	i := &instance{target: w, resource: resource, tell: tell}
 	i.server = runner.Run{Cmd: w.serve, Env: s.env, Grace: s.grace, Output: logger(), Log: logger(), Now: s.now,
 		Report: func(now runner.State) { tell(i.process(now)) }}
 	return i
@@ -40,7 +40,7 @@ var states = map[runner.Phase]state.ProcessState{runner.Starting: state.ProcessS
 // process returns the state of the server.
 func (i *instance) process(now runner.State) state.Process {
 	return state.Process{Resource: i.resource, State: states[now.Phase], PID: now.PID, Ready: now.Ready, Detail: now.Detail, WasReady: now.WasReady,
-		FailingSince: now.FailingSince, StartedAt: i.started, Build: i.wish.build, Restart: i.wish.restart}
+		FailingSince: now.FailingSince, StartedAt: i.started, Build: i.target.build, Restart: i.target.restart}
 }
 
 // run runs the server until it ends, or stops it when ctx is done. When it returns, the process, its group and its prober are
@@ -48,8 +48,8 @@ func (i *instance) process(now runner.State) state.Process {
 func (i *instance) run(ctx context.Context) {
 	i.started = i.server.Now()
 	i.tell(i.process(runner.State{}))
-	if !i.wish.serve.EchoOff {
-		logstore.Infof(i.server.Log, "Running serve cmd: %s", i.wish.serve)
+	if !i.target.serve.EchoOff {
+		logstore.Infof(i.server.Log, "Running serve cmd: %s", i.target.serve)
 	}
 	last, err := i.server.Do(ctx)
 	p := i.process(last)

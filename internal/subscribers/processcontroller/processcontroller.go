@@ -52,9 +52,9 @@ func (s *Subscriber) Contract() store.Contract {
 	}
 }
 
-// wish is the server that a resource should have. A new build and a restart lead to a new server, while a changed probe is
+// target is the server that a resource should have. A new build and a restart lead to a new server, while a changed probe is
 // applied to the running server.
-type wish struct {
+type target struct {
 	serve          model.Cmd
 	probe          *model.Probe
 	build, restart int
@@ -80,7 +80,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		wanted = map[model.ManifestName]*instance{}
 		for resource, w := range desired(v) {
 			i := before[resource]
-			if i == nil || i.wish.build != w.build || i.wish.restart != w.restart {
+			if i == nil || i.target.build != w.build || i.target.restart != w.restart {
 				i = s.newInstance(resource, w, tell)
 			}
 			i.server.Probe(w.probe)
@@ -104,15 +104,15 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 
 // desired returns the servers that should run: the servers of resources that were updated successfully. While an update
 // runs, and when it fails, the server of the update before keeps running.
-func desired(v store.View) map[model.ManifestName]wish {
-	out := map[model.ManifestName]wish{}
+func desired(v store.View) map[model.ManifestName]target {
+	out := map[model.ManifestName]target{}
 	for e := range state.Enabled(v) {
 		m := e.Value.Manifest
 		if e.Phase == store.TearingDown || !m.IsLocal() || m.Local.Serve.Empty() {
 			continue
 		}
 		if u := state.Updates.In(v).Value(e.ID); u.Succeeded {
-			out[m.Name] = wish{m.Local.Serve, m.Local.Readiness, u.SucceededSerial, state.Restarts.In(v).Value(e.ID).Serial}
+			out[m.Name] = target{m.Local.Serve, m.Local.Readiness, u.SucceededSerial, state.Restarts.In(v).Value(e.ID).Serial}
 		}
 	}
 	return out

@@ -122,7 +122,7 @@ type apiClient struct {
 
 // openAPI finds a session whose project is in dir.
 func openAPI(ctx context.Context, s *harness.Session, dir string) (*apiClient, error) {
-	c, err := client.Find(ctx, s.Registry, client.Wish{Host: "localhost", Port: s.Port})
+	c, err := client.Find(ctx, s.Registry, client.Selector{Host: "localhost", Port: s.Port})
 	if err != nil {
 		return nil, err
 	}

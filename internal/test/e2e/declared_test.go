@@ -126,7 +126,7 @@ type known struct {
 // known asks the session for its objects.
 func (s *session) known(ctx context.Context) (known, error) {
 	k := known{map[string]v1alpha1.KubernetesApply{}, map[string][]v1alpha1.LiveUpdate{}, map[string]v1alpha1.FileWatch{}}
-	c, err := client.Find(ctx, s.p.registry(), client.Wish{Host: "localhost", Port: s.port})
+	c, err := client.Find(ctx, s.p.registry(), client.Selector{Host: "localhost", Port: s.port})
 	if err != nil {
 		return k, err
 	}

@@ -336,7 +336,7 @@ func (p *project) registry() *sessions.Registry { return sessions.New(sessions.D
 
 // client returns a client of the session.
 func (s *session) client() (*client.Client, error) {
-	return client.Find(s.p.t.Context(), s.p.registry(), client.Wish{Host: "localhost", Port: s.port})
+	return client.Find(s.p.t.Context(), s.p.registry(), client.Selector{Host: "localhost", Port: s.port})
 }
 
 // token returns the token for the session's port.
@@ -357,7 +357,7 @@ func (s *session) token() string {
 func (s *session) view() (v api.View, err error) { return s.viewIn(s.p.t.Context()) }
 
 func (s *session) viewIn(ctx context.Context) (v api.View, err error) {
-	c, err := client.Find(ctx, s.p.registry(), client.Wish{Host: "localhost", Port: s.port})
+	c, err := client.Find(ctx, s.p.registry(), client.Selector{Host: "localhost", Port: s.port})
 	if err != nil {
 		return v, err
 	}

@@ -85,7 +85,7 @@ func (s *Session) View() (v api.View, err error) {
 		return v, fmt.Errorf("hone has ended")
 	default:
 	}
-	c, err := client.Find(context.Background(), s.Registry, client.Wish{Host: "localhost", Port: s.Port})
+	c, err := client.Find(context.Background(), s.Registry, client.Selector{Host: "localhost", Port: s.Port})
 	if err != nil {
 		return v, err
 	}

@@ -36,11 +36,11 @@ type desire struct {
 	idle bool
 }
 
-// wish returns the desire of a request for a snapshot. It is called while no other client writes.
-type wish func(v store.View, items []*item) (desire, error)
+// decision returns the desire of a request for a snapshot. It is called while no other client writes.
+type decision func(v store.View, items []*item) (desire, error)
 
 // write carries out a request and responds to it.
-func (h *Handler) write(a *answer, k *kind, ask wish) {
+func (h *Handler) write(a *answer, k *kind, ask decision) {
 	if k.Write == nil {
 		a.fail(apierrors.NewMethodNotSupported(k.resource(), verbOf(a.r.Method)))
 		return
@@ -64,8 +64,8 @@ func (h *Handler) write(a *answer, k *kind, ask wish) {
 	h.settle(ctx, a, k, d)
 }
 
-// dispatch dispatches the actions of a wish to the loop and waits until they are reduced.
-func (h *Handler) dispatch(ctx context.Context, k *kind, ask wish, dry bool) (d desire, v store.View, err error) {
+// dispatch dispatches the actions of a request to the loop and waits until they are reduced.
+func (h *Handler) dispatch(ctx context.Context, k *kind, ask decision, dry bool) (d desire, v store.View, err error) {
 	v, err = h.store.Write(ctx, func(v store.View) ([]store.Action, error) {
 		var err error
 		_, items := k.at(v)
