@@ -25,7 +25,7 @@ var beneath = map[string]string{
 	"cli/self/docs.go":                          "a pager draws",
 	"cli/self/doctor.go":                        "the terminal's size",
 	"cli/session/attach.go":                     "a screen, which is clean, from a session",
-	"cli/session/near.go":                       "programs that take the terminal",
+	"cli/session/localterminal.go":              "programs that take the terminal",
 	"cli/shell/child.go":                        "programs that take the terminal",
 	"cli/shell/folder.go":                       "programs that take the terminal",
 	"cli/shell/streams.go":                      "programs that take the terminal",

@@ -144,6 +144,20 @@ export interface ControllerEvent {
   name: string;
 }
 
+/** DeployLock is a line of the response to a DeployLockRequest. */
+export interface DeployLock {
+  /** Granted is set in the last line: no update is running now. */
+  granted?: boolean;
+  /** WaitsFor are the resources whose running updates have to end first. */
+  waitsFor?: string[];
+}
+
+/** DeployLockRequest is the body of POST /api/turn. Another process, such as "hone ci", is about to deploy the session's project: the session begins no update from now on. The lock lasts until the client closes the connection. */
+export interface DeployLockRequest {
+  /** By names the process, for people: "hone ci (pid 42)". */
+  by: string;
+}
+
 /** DriftRequest is the body of POST /api/restore, which applies the objects of resources again as they are declared, and of POST /api/accept, which leaves the fields that others have changed to them. Adopt lets a restore take over objects that others have made again. */
 export interface DriftRequest {
   adopt?: boolean;
@@ -1175,20 +1189,6 @@ export interface TriggerRequest {
   manifest_names: string[];
   /** NoCache requests updates from scratch: images are built without a cache, and all pods are replaced. */
   no_cache?: boolean;
-}
-
-/** Turn is a line of the response to a TurnRequest. */
-export interface Turn {
-  /** Granted is set in the last line: no update is running now. */
-  granted?: boolean;
-  /** WaitsFor are the resources whose running updates have to end first. */
-  waitsFor?: string[];
-}
-
-/** TurnRequest is the body of POST /api/turn. Another process, such as "hone ci", is about to deploy the session's project: the session begins no update from now on. The turn lasts until the client closes the connection. */
-export interface TurnRequest {
-  /** By names the process, for people: "hone ci (pid 42)". */
-  by: string;
 }
 
 /** UpdateEvent describes an update of a resource. */

@@ -75,7 +75,7 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 		cleanup()
 		return sessionParts{}, nil, err
 	}
-	login := providePageLogin(upListeners)
+	pageLogin := providePageLogin(upListeners)
 	storeStore := provideStore(logger)
 	readObject := provideObject(client)
 	readPrevious := providePrevious(client)
@@ -106,10 +106,10 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 	synclets := provideInjection(client, dockerClient, pool, environment)
 	image := provideImage(client, dockerClient, builder, cluster, synclets, environment)
 	hudMakePlan := providePlan(o, kubeconfig, cluster, downCommands, image, upCommandEnv, claim)
-	terminals := provideTerminals(claim, login, store, storeStore, readObject, readPrevious, hudMakePlan)
-	subscriber := provideServer(o, kubeconfig, upCommandEnv, upListeners, login, stop, terminals, store, logger, hudMakePlan)
+	terminals := provideTerminals(claim, pageLogin, store, storeStore, readObject, readPrevious, hudMakePlan)
+	subscriber := provideServer(o, kubeconfig, upCommandEnv, upListeners, pageLogin, stop, terminals, store, logger, hudMakePlan)
 	buildAndDeployer := provideBuilder(client, dockerClient, builder, image, cluster, downCommands, pool)
-	upSessionParts := provideParts(o, kubeconfig, client, dockerClient, store, logger, subscriber, terminals, claim, session, upListeners, storeStore, cluster, downCommands, buildAndDeployer, pool, upCommandEnv, readObject, readPrevious, hudMakePlan, login)
+	upSessionParts := provideParts(o, kubeconfig, client, dockerClient, store, logger, subscriber, terminals, claim, session, upListeners, storeStore, cluster, downCommands, buildAndDeployer, pool, upCommandEnv, readObject, readPrevious, hudMakePlan, pageLogin)
 	return upSessionParts, func() {
 		cleanup7()
 		cleanup6()

@@ -104,7 +104,7 @@ async function textOf(r: http.IncomingMessage): Promise<string> {
   return text;
 }
 
-/** Sends a wish of the user. The error of a refused one says why. */
+/** Sends a request of the user. The error of a refused one says why. */
 export async function post(s: Running, path: string, body: unknown): Promise<void> {
   const r = await request(s, "POST", path, body);
   const text = await textOf(r);
