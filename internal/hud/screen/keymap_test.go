@@ -49,12 +49,12 @@ func TestCheck(t *testing.T) {
 		{"no key", bind("pager"), "", ""},
 		{"an unknown verb", bind("triger", "x"), `screen.yaml:2: no verb is called "triger"`, "did you mean trigger?"},
 		{"no key of that name", bind("pager", "Ctrl-"), `screen.yaml:2: "Ctrl-" is not a key`, "Ctrl-A to Ctrl-Z"},
-		{"a key that is taken", bind("pager", "t"), "screen.yaml:2: the key t of pager is that of trigger already", "give trigger another one"},
+		{"a key that is taken", bind("pager", "t"), "screen.yaml:2: the key t of pager belongs to trigger already", "give trigger another one"},
 		{"a key of another place", bind("card-log", "x"), "", ""},
 		{"quit without a key", bind("quit"), "quit has no key", "give it one"},
 		{"a command", own("describe", "D"), "", ""},
 		{"a command without a key", own("describe", ""), "", ""},
-		{"a command with a key that is taken", own("describe", "d"), "screen.yaml:5: the key d of describe is that of enable-or-disable already", ""},
+		{"a command with a key that is taken", own("describe", "d"), "screen.yaml:5: the key d of describe belongs to enable-or-disable already", ""},
 	} {
 		err := Check(tt.s)
 		if tt.summary == "" {
