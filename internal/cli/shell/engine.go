@@ -126,7 +126,7 @@ func (w *work) ended(err error, where string) error {
 	case exited:
 		return w.exited(code, where)
 	case docker.IsNotFound(err):
-		return problem.Wrap(err, where+" is gone", fmt.Sprintf("hone shell %s connects to its successor", w.at.Resource))
+		return problem.Wrap(err, where+" is gone", fmt.Sprintf("hone shell %s connects to its replacement", w.at.Resource))
 	}
 	return w.lost(err, where)
 }

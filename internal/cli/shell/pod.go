@@ -37,7 +37,7 @@ func (w *work) inPod(ctx context.Context, c api.ShellContainer, cluster api.Shel
 	case ended:
 		return w.exited(exit.Code, where)
 	case k8s.IsNotFound(err):
-		return problem.Wrap(err, "pod "+c.Pod+" is gone", fmt.Sprintf("hone shell %s connects to its successor", w.at.Resource))
+		return problem.Wrap(err, "pod "+c.Pod+" is gone", fmt.Sprintf("hone shell %s connects to its replacement", w.at.Resource))
 	}
 	return w.lost(err, where)
 }

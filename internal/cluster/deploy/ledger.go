@@ -34,7 +34,7 @@ type ObjectRecord struct {
 	UID string
 	// Foreign objects were applied by the user's command, and only the user's delete command deletes them.
 	Foreign bool
-	// Leaving objects are no longer part of the resource. Their deletion was requested, or is put off until their successors are
+	// Leaving objects are no longer part of the resource. Their deletion was requested, or is put off until their replacements are
 	// ready.
 	Leaving bool
 	// Fresh is set for a workload that is new to the ledger and was not seen ready yet: the workload that it replaces may have to

@@ -187,21 +187,21 @@ func (a *Applier) awaitReady(ctx context.Context, workloads []model.ObjectID, li
 	return why, nil
 }
 
-// keepUntilReady reports whether leftovers that serve have to stay for now, because their successors are not ready. With a
-// WaitLimit, it first waits for the successors.
+// keepUntilReady reports whether leftovers that serve have to stay for now, because their replacements are not ready. With a
+// WaitLimit, it first waits for the replacements.
 func (a *Applier) keepUntilReady(ctx context.Context, req CollectRequest, leftovers []ObjectRecord) (bool, error) {
 	if !slices.ContainsFunc(leftovers, func(r ObjectRecord) bool { return Serves(r.ObjectID) && r.UID != "" }) {
 		return false, nil
 	}
-	successors := servingOf(req.Applied)
+	replacements := servingOf(req.Applied)
 	say := func(why string) {
-		logstore.Infof(req.Logger, "What %s no longer declares stays until its successors are ready: %s", req.Resource, why)
+		logstore.Infof(req.Logger, "What %s no longer declares stays until its replacements are ready: %s", req.Resource, why)
 	}
 	if req.WaitLimit > 0 {
-		why, err := a.awaitReady(ctx, successors, req.WaitLimit, req.Timeout, say)
+		why, err := a.awaitReady(ctx, replacements, req.WaitLimit, req.Timeout, say)
 		return why != "", err
 	}
-	why, _, err := a.Unready(ctx, successors, req.Timeout)
+	why, _, err := a.Unready(ctx, replacements, req.Timeout)
 	if why != "" {
 		say(why)
 	}

@@ -132,7 +132,7 @@ func TestRealLeftoversThatServeStay(t *testing.T) {
 	}
 	failing, log := deploy(servingYAML("new", neverReady))
 	if c.get(t, old[0]) == nil || c.get(t, old[1]) == nil || fmt.Sprint(recorded()) != "[configmap/conf deployment/old]" ||
-		!strings.Contains(log, "What web no longer declares stays until its successors are ready: deployment/new") {
+		!strings.Contains(log, "What web no longer declares stays until its replacements are ready: deployment/new") {
 		t.Errorf("leaving: %v\n%s", recorded(), log)
 	}
 	if standing, err := a.Standing(t.Context(), []ObjectRecord{{ObjectID: IDOf(old[0])}}, time.Minute); !standing || err != nil {

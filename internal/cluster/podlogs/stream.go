@@ -16,7 +16,7 @@ const (
 	// endTries is the number of failures in a row after which reading ends, once the container has ended.
 	endTries = 10
 	// endReads bounds the times that a log is read to its end after the container has ended. Reading stops earlier once
-	// a read brings nothing new. Only the log of a successor keeps growing.
+	// a read brings nothing new. Only the log of a replacement keeps growing.
 	endReads = 10
 	// troubleAfter is the number of failures in a row after which Config.Trouble is called.
 	troubleAfter = 2

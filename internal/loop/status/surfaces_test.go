@@ -198,8 +198,8 @@ var (
 	})
 )
 
-// successor is a newer pod with the same owner.
-func successor(change func(p *state.Pod, c *model.Container)) state.PodChanged {
+// replacement is a newer pod with the same owner.
+func replacement(change func(p *state.Pod, c *model.Container)) state.PodChanged {
 	p := statetest.Pod("a", "p2", "c2", "a:1")
 	p.Pod.Owner, p.Pod.CreatedAt = "replicas", statetest.Epoch
 	change(&p.Pod, &p.Pod.Containers[0])
@@ -334,14 +334,14 @@ func TestOneAnswer(t *testing.T) {
 			"ok ok ok +ready +current"},
 		{"the process in the container has ended", k8s(app, ended("c1")),
 			"failed ok error +current +failed: pod p: the process in main ended with exit code 3; the next change restarts it"},
-		{"a pod follows an evicted one", k8s(app, evicted, successor(ready)), "ok ok ok @p2 +ready +current"},
-		{"a pod follows an evicted one, and its process has ended", k8s(app, evicted, successor(ready), ended("c2")),
+		{"a pod follows an evicted one", k8s(app, evicted, replacement(ready)), "ok ok ok @p2 +ready +current"},
+		{"a pod follows an evicted one, and its process has ended", k8s(app, evicted, replacement(ready), ended("c2")),
 			"failed ok error @p2 +current +failed: pod p2: the process in main ended with exit code 3; the next change restarts it"},
-		{"a pod follows one that crashes and is being deleted", k8s(app, leaving, successor(ready)), "ok ok ok @p2 +ready +current"},
-		{"its process has ended, and it follows one that crashes and is being deleted", k8s(app, leaving, successor(ready), ended("c2")),
+		{"a pod follows one that crashes and is being deleted", k8s(app, leaving, replacement(ready)), "ok ok ok @p2 +ready +current"},
+		{"its process has ended, and it follows one that crashes and is being deleted", k8s(app, leaving, replacement(ready), ended("c2")),
 			"failed ok error @p2 +current +failed: pod p2: the process in main ended with exit code 3; the next change restarts it"},
-		{"two pods crash", k8s(app, failing("Error", model.ContainerTerminated, 0), successor(crashed)), "failed ok error @p2 +current: pod p2: container main: Error, exit code 1"},
-		{"the older of two pods crashes", k8s(app, failing("Error", model.ContainerTerminated, 0), successor(ready)), "failed ok error @p +current: pod p: container main: Error, exit code 1"},
+		{"two pods crash", k8s(app, failing("Error", model.ContainerTerminated, 0), replacement(crashed)), "failed ok error @p2 +current: pod p2: container main: Error, exit code 1"},
+		{"the older of two pods crashes", k8s(app, failing("Error", model.ContainerTerminated, 0), replacement(ready)), "failed ok error @p +current: pod p: container main: Error, exit code 1"},
 		{"a command ran", up(statetest.Local("a")).Deployed("a"), "ok ok not_applicable +ready +current"},
 		{"a command failed", up(statetest.Local("a")).Begin("a").Finish("a", broken("exit code 3")), "failed error not_applicable +failed: exit code 3"},
 		{"a server starts", up(server).Deployed("a"), "waiting ok pending +current"},

@@ -178,7 +178,7 @@ local_resource('later', 'true', trigger_mode=TRIGGER_MODE_MANUAL, auto_init=Fals
 	term := p.terminal(120, 34)
 	p.hud(term)
 	term.shows(`✖ broken +.*(exit|fail)`)
-	term.shows(`◌ waits +waits for broken to be ready`)
+	term.shows(`◌ waits +waits for broken, which has failed`)
 	term.shows(`○ later`)
 	term.shows(`✖ 1 failing`)
 	term.keys("e")

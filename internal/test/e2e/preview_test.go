@@ -290,7 +290,7 @@ func TestPreviewOfHandOver(t *testing.T) {
 		p.write("Tiltfile", tiltfile)
 		p.says(0, []string{"preview", "--namespace", p.namespace}, want)
 	}
-	const wait = `no longer declared; it stays until there is a successor that is ready: `
+	const wait = `no longer declared; it stays until there is a replacement that is ready: `
 	preview("k8s_yaml('new.yaml')\n", `delete +deployment/old.*\n +`+wait+`deployment/new\n`)
 	preview("k8s_yaml('new.yaml')\nk8s_resource('new', new_name='old')\n", `delete +deployment/old.*\n +`+wait+`deployment/new\n`)
 	preview("k8s_yaml('other.yaml')\n", `delete +deployment/old.*\n +no longer declared\n`)

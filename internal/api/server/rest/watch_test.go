@@ -44,8 +44,8 @@ func TestWatchFromNowOn(t *testing.T) {
 	named.expect("DELETED b 3")
 }
 
-// TestWatchTellsAnObjectFromItsSuccessor has an object that is deleted and created again between two snapshots.
-func TestWatchTellsAnObjectFromItsSuccessor(t *testing.T) {
+// TestWatchTellsAnObjectFromItsReplacement has an object that is deleted and created again between two snapshots.
+func TestWatchTellsAnObjectFromItsReplacement(t *testing.T) {
 	w := newWorld(t)
 	address := w.serve()
 	w.then(put("a", "1"))

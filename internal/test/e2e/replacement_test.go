@@ -58,10 +58,10 @@ func (s served) write(p *project) {
 	p.write("Tiltfile", fmt.Sprintf("update_settings(k8s_upsert_timeout_secs=300)\nk8s_yaml('web.yaml')\nk8s_resource('%s', new_name='%s', objects=['conf:configmap'])\n", s.name, s.resource))
 }
 
-// TestSuccessorIsReadyFirst renames a resource and its objects 50 times, with -short five times, beside a client that sends
+// TestReplacementIsReadyFirst renames a resource and its objects 50 times, with -short five times, beside a client that sends
 // requests without a pause: no request fails, the Service and the ConfigMap, which only change hands, stay the same objects, and no
 // object is left behind (V4).
-func TestSuccessorIsReadyFirst(t *testing.T) {
+func TestReplacementIsReadyFirst(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "-- Tiltfile --\n")
 	renames[0].write(p)
@@ -182,7 +182,7 @@ func (a *asker) so() (int, []error) {
 	return a.asked, a.failed
 }
 
-// TestKilledHandOver kills a session while the old Deployment waits for its successor, which is applied and not ready. The next
+// TestKilledHandOver kills a session while the old Deployment waits for its replacement, which is applied and not ready. The next
 // session continues the wait.
 func TestKilledHandOver(t *testing.T) {
 	t.Parallel()
@@ -196,7 +196,7 @@ func TestKilledHandOver(t *testing.T) {
 	s := p.up()
 	s.ready("old")
 	declare(p, "new", "exec sleep 100000")
-	s.says(`The objects of old, which the Tiltfile no longer declares, are deleted when their successors are ready`)
+	s.says(`The objects of old, which the Tiltfile no longer declares, are deleted when their replacements are ready`)
 	s.builds("new", 1) // it is applied
 	old := p.uids([]string{"deployment/old"})
 	if err := s.cmd.Process.Kill(); err != nil {
@@ -204,11 +204,11 @@ func TestKilledHandOver(t *testing.T) {
 	}
 	<-s.done
 	next := p.up()
-	next.says(`The objects of old, which the Tiltfile no longer declares, are deleted when their successors are ready: \S*deployment/new`)
+	next.says(`The objects of old, which the Tiltfile no longer declares, are deleted when their replacements are ready: \S*deployment/new`)
 	next.builds("new", 1)
 	next.settled()
 	p.present([]string{"deployment/old"}, old)
-	k8stest.Eventually(t, "the successor's container to run", func() error {
+	k8stest.Eventually(t, "the replacement's container to run", func() error {
 		d := p.live("deployment/new")
 		if n, _, _ := unstructured.NestedInt64(d.Object, "status", "unavailableReplicas"); n != 1 {
 			return errors.New("its pod is not there")
