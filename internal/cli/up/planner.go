@@ -29,7 +29,7 @@ func providePlan(o options, kc *k8s.Kubeconfig, cluster *buildanddeploy.Cluster,
 			of[u.Manifest.Name] = u
 		}
 		preview := buildanddeploy.PreviewOptions{Adopt: o.adopt, Prune: o.prune, Removal: deploy.RemovalBySession,
-			Updates: func(m model.Manifest) bool { u, wanted := of[m.Name]; return wanted && !u.InPlace }}
+			Updates: func(m model.Manifest) bool { u, wanted := of[m.Name]; return wanted && !staysInPlace(u) }}
 		if image != nil {
 			preview.Forecast = func(ctx context.Context, m model.Manifest) (buildanddeploy.Forecast, error) {
 				return image.Forecast(ctx, of[m.Name])
@@ -45,10 +45,14 @@ func providePlan(o options, kc *k8s.Kubeconfig, cluster *buildanddeploy.Cluster,
 	}
 }
 
+// staysInPlace reports whether an update brings files into running containers, and does not fall back to a new image because of these
+// files.
+func staysInPlace(u buildanddeploy.Request) bool { return u.InPlace && u.FallsBack() == "" }
+
 // inPlace returns the steps of the updates that only bring files into running containers.
 func inPlace(updates []buildanddeploy.Request) (steps []api.PlanStep) {
 	for _, u := range updates {
-		if !u.InPlace {
+		if !staysInPlace(u) {
 			continue
 		}
 		name := string(u.Manifest.Name)

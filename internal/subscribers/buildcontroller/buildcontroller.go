@@ -379,6 +379,15 @@ func Asked(v store.View, c buildcontrol.Candidate, o Options) buildanddeploy.Req
 	for _, im := range m.Images {
 		req.Dirty[im.Ref] = u.Dirty(im)
 	}
+	pods := state.PodsOf(v, c.Name)
+	lacking := c.Lacking(m, u, pods)
+	beside := buildcontrol.BesideOf(m, u, pods, lacking)
+	req.Others, req.Peers, req.Absent = beside.Others, beside.Peers, c.Absent
+	for _, l := range lacking {
+		req.Waits = req.Waits || u.Containers[l.ID].Fault != ""
+		l.Arch = state.ArchOf(v, m)
+		req.Containers = append(req.Containers, l)
+	}
 	return req
 }
 
@@ -386,7 +395,6 @@ func Asked(v store.View, c buildcontrol.Candidate, o Options) buildanddeploy.Req
 func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Candidate, b *build, log *updateLog) buildanddeploy.Request {
 	u, session := state.Updates.In(v).Value(string(c.Name)), state.TheSession(v)
 	req := Asked(v, c, s.options)
-	m := req.Manifest
 	req.StartedAt, req.Settled, req.Log = b.began, s.options.Settled, log
 	req.Declared = func() []model.Manifest { return state.Declarations(rt.View()) }
 	req.Chosen = func(name model.ManifestName) bool { return state.Chosen(rt.View())(name) }
@@ -400,16 +408,9 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 	if session.Command == state.CommandUp {
 		req.AtRest = func() bool { return state.RestIn(rt.View(), time.Now()) == 0 }
 	}
-	pods := state.PodsOf(v, c.Name)
-	lacking := c.Lacking(m, u, pods)
-	beside := buildcontrol.BesideOf(m, u, pods, lacking)
-	req.Others, req.Peers, req.Absent = beside.Others, beside.Peers, c.Absent
 	req.Save = savesOf(u)
-	ids := make([]string, len(lacking))
-	for i, l := range lacking {
-		req.Waits = req.Waits || u.Containers[l.ID].Fault != ""
-		l.Arch = state.ArchOf(v, m)
-		req.Containers = append(req.Containers, l)
+	ids := make([]string, len(req.Containers))
+	for i, l := range req.Containers {
 		ids[i] = l.ID
 	}
 	if c.InPlace && !b.part {

@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/hone-dev/hone/pkg/api"
 )
 
 // TestPlanOfImages deploys images, one of them with the synclet in its pods: a preview afterwards shows no change, of ci and of a
@@ -33,7 +35,7 @@ spec:
     metadata: {labels: {app: %[1]s}}
     spec: {terminationGracePeriodSeconds: 0, containers: [{name: main, image: %[1]s}]}
 `
-	p := newProject(t, "-- Tiltfile --\ndocker_build('plain', 'plain')\ndocker_build('live', 'live', live_update=[sync('live', '/src'), restart_process()])\n"+
+	p := newProject(t, "-- Tiltfile --\ndocker_build('plain', 'plain')\ndocker_build('live', 'live', live_update=[fall_back_on('live/stop'), sync('live', '/src'), restart_process()])\n"+
 		"k8s_yaml(['plain.yaml', 'live.yaml'])\n"+fmt.Sprintf(app, "plain")+fmt.Sprintf(app, "live"))
 	preview := func(code int, want ...string) {
 		t.Helper()
@@ -99,4 +101,7 @@ spec:
 	s.waits("plain", "manual")
 	s.waits("live", "manual")
 	would("update Deployment/plain", "run containers/live")
+	p.write("live/stop", "a new image\n")
+	s.becomes("live", "a file that needs a new image", func(r api.Resource) bool { return len(r.PendingFiles) == 2 })
+	would("update Deployment/live", "update Deployment/plain")
 }

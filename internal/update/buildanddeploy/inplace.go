@@ -2,6 +2,7 @@ package buildanddeploy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,7 +69,7 @@ func (b *InPlace) BuildAndDeploy(ctx context.Context, req Request) (Result, erro
 			return Result{}, &Declined{Reason: why}
 		}
 	}
-	plans, err := b.plan(req)
+	plans, err := req.plans(b.name)
 	if err != nil {
 		return Result{}, err
 	}
@@ -108,30 +109,43 @@ func (b *InPlace) grow(req Request, f *fanOut) {
 		return
 	}
 	req.Containers, req.Save = a.Containers, a.Save
-	plans, err := b.plan(req)
+	plans, err := req.plans(b.name)
 	if err != nil || slices.ContainsFunc(plans, moreThanFiles) {
 		return // the next update says why
 	}
 	f.add(a, func(i int) work { return b.update(req, a.Containers[i], plans[i]) })
 }
 
-// plan makes all plans before the first container is touched, so that a change that cannot be made in place leaves all
+// FallsBack returns why an update in place is going to fall back to a new image, as far as the changed files tell; empty if they do
+// not. Only the update itself finds what goes wrong on the way.
+func (r Request) FallsBack() string {
+	if r.Absent != "" {
+		return r.Absent
+	}
+	var why *liveupdate.FallBackError
+	if _, err := r.plans("container"); errors.As(err, &why) { // which can do the most: it restarts containers, too
+		return why.Error()
+	}
+	return ""
+}
+
+// plans makes all plans of a builder before the first container is touched, so that a change that cannot be made in place leaves all
 // of them as they are.
-func (b *InPlace) plan(req Request) ([]liveupdate.Plan, error) {
-	plans := make([]liveupdate.Plan, len(req.Containers))
-	for i, c := range req.Containers {
-		spec, ignores, ok := req.Manifest.LiveUpdateOf(c.Ref)
+func (r Request) plans(builder string) ([]liveupdate.Plan, error) {
+	plans := make([]liveupdate.Plan, len(r.Containers))
+	for i, c := range r.Containers {
+		spec, ignores, ok := r.Manifest.LiveUpdateOf(c.Ref)
 		if !ok {
 			return nil, &liveupdate.FallBackError{Reason: fmt.Sprintf("the live update of %s is no longer declared", whose(c.ContainerRef))}
 		}
 		if spec.RestartContainer && c.Synclet != "" { // with a supervisor, the container itself need not be restarted
 			spec.RestartContainer, spec.RestartProcess = false, &model.RestartProcess{}
 		}
-		in := liveupdate.Input{Spec: spec, Changed: c.Files, NoRestart: b.name != "container"}
+		in := liveupdate.Input{Spec: spec, Changed: c.Files, NoRestart: builder != "container"}
 		var p liveupdate.Plan
 		var err error
 		if spec.InitialSync && c.New {
-			p, err = initialPlan(in, slices.Concat(req.Ignores, ignores))
+			p, err = initialPlan(in, slices.Concat(r.Ignores, ignores))
 		} else {
 			p, err = liveupdate.Make(in)
 		}
