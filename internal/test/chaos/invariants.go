@@ -267,7 +267,7 @@ func (w *world) noSession(ctx context.Context) error {
 		return err
 	}
 	for _, e := range entries {
-		if !e.IsDir() && e.Name() != ".hone" { // the lock of the folder stays
+		if !e.IsDir() && !slices.Contains([]string{".hone", "holder"}, e.Name()) { // the lock of the folder, and the name of this place
 			return fmt.Errorf("a session that has ended left %s", e.Name())
 		}
 	}
