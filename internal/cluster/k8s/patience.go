@@ -96,6 +96,13 @@ func IsCutOff(err error) bool {
 		utilnet.IsHTTP2ConnectionLost(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
+// BrokeOff reports whether a connection to the server was made, and broke before the answer was complete.
+func BrokeOff(err error) bool {
+	var op *net.OpError
+	unmade := errors.As(err, &op) && op.Op == "dial"
+	return IsCutOff(err) && !unmade
+}
+
 // Wait is a pause before a request is retried.
 type Wait struct {
 	// Why is the error of the last try. It is empty when the wait is over.

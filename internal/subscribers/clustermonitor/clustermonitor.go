@@ -23,7 +23,7 @@ const (
 	pollTimeout = 10 * time.Second
 	// startPatience bounds the wait, at the start, for a cluster that answers only that it cannot serve requests now.
 	startPatience = time.Minute
-	// tolerated is the number of polls in a row that may fail before a connected cluster counts as gone.
+	// tolerated is the number of polls in a row after which a cluster counts as gone that was connected, or whose answers break off.
 	tolerated = 2
 )
 
@@ -121,7 +121,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			pause = max(pause, busy.RetryAfter)
 			report.Starting = !time.Now().Add(pause).After(patient)
 		}
-		if failures >= tolerated || !detected {
+		if unheard := !detected && !k8s.BrokeOff(err); unheard || failures >= tolerated {
 			rt.Dispatch(report)
 		}
 		if !s.await(ctx, rt, pause) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -168,6 +169,30 @@ func TestNeverAnswered(t *testing.T) {
 		synctest.Wait()
 		if got := state.TheCluster(a.View()); !got.Connected || got.Product != model.ProductKIND || c.log() != "detect@1" {
 			t.Errorf("a second later: %+v, asked %s", got, c.log())
+		}
+	})
+}
+
+// TestFirstAnswerBreaksOff starts a session whose first question is cut off: one that is answered a second later has not failed, and
+// a second failure is reported.
+func TestFirstAnswerBreaksOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &client{}
+		c.set(fmt.Errorf("detect: %w", io.ErrUnexpectedEOF))
+		a := statetest.Start(t, New(c, model.Cluster{Context: "dev"})).Then(statetest.Session)
+		if got := state.TheCluster(a.View()); got.Err != "" || c.log() != "detect@0" {
+			t.Errorf("at once: %+v, asked %s", got, c.log())
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got := state.TheCluster(a.View()); got.Connected || got.Err == "" {
+			t.Errorf("after two: %+v", got)
+		}
+		c.set(nil)
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if got := state.TheCluster(a.View()); !got.Connected || got.Err != "" {
+			t.Errorf("answered: %+v", got)
 		}
 	})
 }
