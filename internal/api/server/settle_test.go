@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 )
 
-// TestSettle checks that a response comes only once the state has the changes of files on their way, and that it says if nobody knows.
+// TestSettle checks that a response comes only once the state has the changes of files on their way, and that it says if no watcher can tell.
 func TestSettle(t *testing.T) {
 	var f *live
 	var fails error

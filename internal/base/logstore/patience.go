@@ -2,7 +2,7 @@ package logstore
 
 import "time"
 
-// How long nothing may be said while something outside is awaited, until the user is told what it is, and until that is repeated.
+// A command that waits in silence names its wait after SayAfter, and repeats that every SayAgain.
 const (
 	SayAfter = 2 * time.Second
 	SayAgain = 30 * time.Second

@@ -8,19 +8,19 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 )
 
-// awaiting is what a command waits for.
+// awaiting is a wait of a command.
 type awaiting struct {
 	what  string
 	since time.Time
 	// due fires when nothing has been printed for limit.
 	due   *time.Timer
 	limit time.Duration
-	// outer is what the caller waits for meanwhile; nil if that is nothing.
+	// outer is the wait that this one is a part of; nil for none.
 	outer *awaiting
 }
 
-// Await notes what the command waits for, "the cluster", until over is called. It is printed if nothing else is for a moment, so
-// that no wait is silent. A wait may contain others.
+// Await notes that the command waits for something, such as "the cluster", until over is called. If nothing is printed for
+// logstore.SayAfter, the wait is. A wait may contain others: then the innermost one is printed.
 func (p *Printer) Await(what string) (over func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -42,7 +42,7 @@ func (p *Printer) awaited(a *awaiting) {
 	p.printed()
 }
 
-// sayAwaited prints what is awaited, unless the wait is over.
+// sayAwaited prints a wait that is not over.
 func (p *Printer) sayAwaited(a *awaiting) {
 	p.mu.Lock()
 	said, over := "Waiting for "+a.what+"…", p.awaits != a
@@ -63,7 +63,7 @@ func (p *Printer) printed() {
 	}
 }
 
-// Waiting prints what the command waits for on standard error, if that takes longer than a moment, until done is called.
+// Waiting is Await with a printer of standard error.
 func (g *Global) Waiting(what string) (done func()) {
 	return g.Printer(g.Stderr, g.Stderr).Await(what)
 }

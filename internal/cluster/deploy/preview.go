@@ -75,7 +75,7 @@ type Declared struct {
 	Beside []operation.Node
 	// After are the resources that are deployed first.
 	After []model.ManifestName
-	// Again is like that of an ApplyRequest.
+	// Again has the meaning of ApplyRequest.Again.
 	Again func(desired *unstructured.Unstructured) (why string)
 }
 

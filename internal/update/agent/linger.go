@@ -11,7 +11,7 @@ import (
 )
 
 // lingering is the time for which a synclet waits for a client that has lost its connection. Many connections are interrupted for a
-// minute; this is somewhat longer.
+// minute, so it is a little longer.
 const lingering = 90 * time.Second
 
 // linger keeps a program whose file has been removed in the container for a while. A client that comes back starts the program from

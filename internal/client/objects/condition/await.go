@@ -25,8 +25,8 @@ const checkTime = 10 * time.Second
 type Wait struct {
 	Client *objects.Client
 	For    Condition
-	// Settle, unless nil, waits until the session knows the files that were saved so far, since these may change what is met. RunAll
-	// calls it first. If it fails, what the session knows counts.
+	// Settle, unless nil, waits until the session knows the files that were saved so far: they may change which conditions are met.
+	// RunAll calls it first, and goes on with the present state if it fails.
 	Settle func(context.Context) (known bool, err error)
 	// Timeout limits the whole wait; zero checks once.
 	Timeout time.Duration
