@@ -19,10 +19,10 @@ var ceilings = []ceiling{
 	{`comment lines in 100 with "that of" or "those of"`, func(f *figures) float64 { return f.percent(2) }, 0.1},
 }
 
-// exceeded names the ceilings that the figures of a tree exceed.
-func exceeded(f figures) []string {
+// exceeded names the limits that the figures of a tree exceed.
+func exceeded(f figures, limits []ceiling) []string {
 	var over []string
-	for _, c := range ceilings {
+	for _, c := range limits {
 		if is := c.of(&f); is > c.most {
 			over = append(over, fmt.Sprintf("%s: %.1f, and at most %g are allowed", c.name, is, c.most))
 		}

@@ -63,8 +63,13 @@ func TestMeasureTree(t *testing.T) {
 
 func TestExceeded(t *testing.T) {
 	f := figures{code: 1000, comments: 1000, operators: 48, dense: 1}
-	want := []string{"&& and || in 1,000 lines of code: 48.0, and at most 44.5 are allowed"}
-	if diff := cmp.Diff(want, exceeded(f)); diff != "" {
+	// The ceilings come down from time to time: the test has its own.
+	limits := []ceiling{
+		{"conditions", (*figures).conditions, 47.5},
+		{"dense lines", func(f *figures) float64 { return float64(f.dense) }, 1},
+	}
+	want := []string{"conditions: 48.0, and at most 47.5 are allowed"}
+	if diff := cmp.Diff(want, exceeded(f, limits)); diff != "" {
 		t.Error("want, got:", diff)
 	}
 }

@@ -28,7 +28,7 @@ func main() {
 		table(os.Stdout, wings)
 		return
 	}
-	over := exceeded(total(wings))
+	over := exceeded(total(wings), ceilings)
 	for _, line := range over {
 		fmt.Println(line)
 	}
