@@ -2,6 +2,7 @@ package text
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
@@ -57,7 +58,7 @@ type parser struct {
 func (p *parser) step() {
 	c := p.rest[0]
 	switch {
-	case c == escape || c == 0xc2 && len(p.rest) > 1 && p.rest[1] >= 0x80 && p.rest[1] <= 0x9f:
+	case c == escape, c == 0xc2 && startsC1(p.rest):
 		p.sequence()
 	case c == '\t' && p.tabs:
 		p.add("\t", tabStop-p.column%tabStop)
@@ -80,6 +81,12 @@ func (p *parser) step() {
 	}
 }
 
+// startsC1 reports whether s begins with a C1 control.
+func startsC1(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.Is(c1, r)
+}
+
 // sequence consumes an escape sequence or a C1 control, and applies the style that it sets.
 func (p *parser) sequence() {
 	if p.rest[0] != escape { // a two-byte C1 control
@@ -91,11 +98,15 @@ func (p *parser) sequence() {
 	}
 	seq, _, n, _ := ansi.DecodeSequence(p.rest, ansi.NormalState, p.ansi)
 	p.rest = p.rest[max(n, 1):]
-	cmd := ansi.Cmd(p.ansi.Command())
-	if len(seq) > 2 && seq[1] == '[' && seq[len(seq)-1] == 'm' && cmd.Final() == 'm' && cmd.Prefix() == 0 && cmd.Intermediate() == 0 {
+	whole := strings.HasPrefix(seq, "\x1b[") && strings.HasSuffix(seq, "m") // else the command is an earlier one
+	if whole && p.ansi.Command() == setsStyle {
 		p.style = p.style.apply(parameters(p.ansi.Params()))
 	}
 }
+
+// setsStyle is the command of a sequence that sets colours and other properties of the text: its final byte, with neither a prefix
+// nor an intermediate byte.
+const setsStyle = 'm'
 
 // newColors returns a parser for the parameters of colours. The package's own constructor takes 64 KB for strings, which are dropped here.
 func newColors() *ansi.Parser {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
@@ -65,7 +66,7 @@ func Beneath(w io.Writer) io.Writer {
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.state == inText && len(w.held) == 0 && w.style == w.shown && w.style == (Style{}) && plainText(p) {
+	if w.neutral() && plainText(p) {
 		return w.out.Write(p)
 	}
 	for i := 0; i < len(p); {
@@ -83,10 +84,17 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// neutral reports whether the text before leaves no style, and nothing that the next text may complete.
+func (w *Writer) neutral() bool {
+	return w.state == inText && len(w.held) == 0 && w.style == (Style{})
+}
+
 // plainText reports whether p is ASCII that changes nothing but the text.
 func plainText(p []byte) bool {
 	for _, c := range p {
-		if c != '\n' && c != '\t' && (c < ' ' || c >= 0x7f) {
+		switch {
+		case c == '\n', c == '\t':
+		case c < ' ', c >= 0x7f:
 			return false
 		}
 	}
@@ -170,7 +178,7 @@ func (w *Writer) ends(c byte, final bool) int {
 func (w *Writer) color(params string) {
 	p := newColors()
 	_, _, _, _ = ansi.DecodeSequence("\x1b["+params+"m", ansi.NormalState, p)
-	if cmd := ansi.Cmd(p.Command()); w.colored && cmd.Final() == 'm' && cmd.Prefix() == 0 && cmd.Intermediate() == 0 {
+	if w.colored && p.Command() == setsStyle {
 		w.style = w.style.apply(parameters(p.Params()))
 	}
 }
@@ -204,7 +212,7 @@ func (w *Writer) text(p []byte) int {
 
 // rune consumes a byte of a character beyond ASCII, and writes the character once it is whole.
 func (w *Writer) rune(p []byte) int {
-	if len(w.held) > 0 && !utf8.RuneStart(p[0]) || len(w.held) == 0 {
+	if len(w.held) == 0 || !utf8.RuneStart(p[0]) {
 		w.held = append(w.held, p[0])
 		if !utf8.FullRune(w.held) {
 			return 1
@@ -215,7 +223,7 @@ func (w *Writer) rune(p []byte) int {
 		switch {
 		case broken:
 			w.put("\uFFFD")
-		case commands(r):
+		case unicode.Is(commands, r):
 			w.number(r)
 		default:
 			w.put(string(r))
@@ -227,10 +235,12 @@ func (w *Writer) rune(p []byte) int {
 	return 0
 }
 
-// commands reports whether a terminal obeys a character beyond ASCII: it is a control character, or changes the direction of the text.
-func commands(r rune) bool {
-	return r >= 0x80 && r <= 0x9f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
-}
+// c1 are the control characters beyond ASCII, and commands all characters beyond ASCII that a terminal obeys: these, and those that
+// change the direction of the text.
+var (
+	c1       = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x80, Hi: 0x9f, Stride: 1}}}
+	commands = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x80, Hi: 0x9f, Stride: 1}, {Lo: 0x202a, Hi: 0x202e, Stride: 1}, {Lo: 0x2066, Hi: 0x2069, Stride: 1}}}
+)
 
 // number writes a character by its number.
 func (w *Writer) number(r rune) { w.put(fmt.Sprintf(`\u%04x`, r)) }
