@@ -104,30 +104,37 @@ func (w *Watch) see(p past, seen bool, r view.Row, away bool, now time.Time) pas
 		return p
 	case view.Well, view.Warning, view.Failed, view.Idle:
 	}
-	well := r.Status == view.Well || r.Status == view.Warning
-	wasWell := p.settled == view.Well || p.settled == view.Warning
+	well, wasWell := isWell(r.Status), isWell(p.settled)
 	took := time.Duration(0)
 	if !p.began.IsZero() {
 		took = now.Sub(p.began)
 	}
+	awaited := took >= LongUpdate // the user has turned to something else meanwhile
 	if wasWell && now.Sub(p.since) >= Recovered {
 		p.known = false
 	}
 	if seen && away {
 		switch {
-		case r.Status == view.Failed && !p.known && (wasWell || took >= LongUpdate):
+		case r.Status == view.Failed && !p.known:
+			if !wasWell && !awaited {
+				break
+			}
 			w.failed = append(w.failed, "✖ "+string(r.Name)+": "+strings.TrimSpace(r.Important().String()))
 			p.known = true
-		case well && took >= LongUpdate:
+		case well && awaited:
 			w.ended = append(w.ended, "✔ "+string(r.Name)+" is ready ("+view.Duration(took.Round(time.Second))+")")
 		}
 	}
-	if !seen || p.settled != r.Status && (well != wasWell || !well) {
+	stays := p.settled == r.Status || well && wasWell
+	if !seen || !stays {
 		p.since = now
 	}
 	p.settled, p.began = r.Status, time.Time{}
 	return p
 }
+
+// isWell reports whether a resource with a status works.
+func isWell(s view.Status) bool { return s == view.Well || s == view.Warning }
 
 // message returns the next message; empty if there is none now. A failure is reported at once, the end of an update only when no
 // other update is running.
