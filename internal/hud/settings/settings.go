@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -94,10 +95,16 @@ func Load(path string, getenv func(string) string) (Settings, error) {
 			return s, problem.New(fmt.Sprintf("%s is %q, which is %s", v.variable, value, why.what), why.mend)
 		}
 	}
-	if ci := getenv("CI"); (s.Notify == "" || s.Notify == NotifyAuto) && ci != "" && ci != "false" {
+	if cmp.Or(s.Notify, NotifyAuto) == NotifyAuto && inCI(getenv) {
 		s.Notify = NotifyOff
 	}
 	return s, nil
+}
+
+// inCI reports whether the environment says that no person watches.
+func inCI(getenv func(string) string) bool {
+	ci := getenv("CI")
+	return ci != "" && ci != "false"
 }
 
 // Encode returns the settings for Decode.
