@@ -73,9 +73,7 @@ func (a *activity) look(now time.Time) (changed bool, next time.Time) {
 		}
 		o.silent = o.minutesSilent(now)
 		changed = changed || o.unseen != before || o.silent != was
-		if at := o.changes(); !at.IsZero() && (next.IsZero() || at.Before(next)) {
-			next = at
-		}
+		next = earliest(next, o.changes())
 	}
 	return changed, next
 }

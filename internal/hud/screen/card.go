@@ -117,16 +117,10 @@ func (u *ui) nextError(direction int) {
 	default:
 		at = u.nearestCard(direction)
 		r := u.selected()
-		over = direction > 0 && r != nil && u.shownCard == u.lastCard() && u.shownCard.resource == r.Name
+		over = r != nil && u.shownCard == u.lastCard() && u.shownCard.resource == r.Name
 	}
-	if over && direction > 0 && (open || u.top() == u.main) {
-		if name, found := u.newError(); found {
-			if open {
-				u.pop()
-			}
-			u.showOrAwait(name)
-			return
-		}
+	if over && direction > 0 && u.nextNewError() {
+		return
 	}
 	if open {
 		u.pop()
@@ -139,6 +133,21 @@ func (u *ui) nextError(direction int) {
 		u.say("this is the only failure")
 	}
 	u.showCard(cards[at])
+}
+
+// nextNewError shows the next error line that an update has brought, after the last card or from the table, and reports whether there
+// is one.
+func (u *ui) nextNewError() bool {
+	_, open := u.top().(*cardView)
+	name, found := u.newError()
+	if !found || !open && u.top() != u.main {
+		return false
+	}
+	if open {
+		u.pop()
+	}
+	u.showOrAwait(name)
+	return true
 }
 
 // lastCard identifies the last card; there must be one.
@@ -176,12 +185,11 @@ func (u *ui) bringCard(now time.Time) {
 		return
 	}
 	if !now.Before(u.wantedUntil) || u.top() != u.main {
-		name := u.wanted
-		u.wanted = ""
-		if still, found := u.newError(); u.wantedLog && u.top() == u.main && found && still == name {
+		name, inLog := u.wanted, u.wantedLog && u.top() == u.main
+		u.wanted, u.wantedLog = "", false
+		if still, _ := u.newError(); inLog && still == name {
 			u.showNewError(name)
 		}
-		u.wantedLog = false
 		return
 	}
 	for _, c := range u.frame.View.Cards {

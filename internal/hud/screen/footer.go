@@ -33,11 +33,7 @@ const mostAsked = 20
 
 // useless reports whether a verb cannot be done now, so that the footer leaves it out.
 func (u *ui) useless(v *verb) bool {
-	f := &u.frame
-	if f.Controls == nil || f.Session == nil || f.Shell == nil || len(u.table.marked) > mostAsked {
-		return false
-	}
-	return u.refusal(v) != nil
+	return u.frame.built() && len(u.table.marked) <= mostAsked && u.refusal(v) != nil
 }
 
 // footer returns the verbs to name at a place, with their hints in order: those that can be done.
@@ -77,7 +73,7 @@ func (u *ui) hintNow(verb string) string {
 		}
 	case "enable-or-disable":
 		r := u.target()
-		if r == nil || u.frame.Controls == nil {
+		if r == nil || !u.frame.built() {
 			return ""
 		}
 		if c, ok := u.frame.Controls(r.Name); ok && c.Disabled {

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/gdamore/tcell/v2"
@@ -36,8 +37,8 @@ const keyForms = "a key is a letter or sign, Ctrl-A to Ctrl-Z, F1 to F12, Enter,
 
 // parseKey returns the key that a text names; ok is false if there is none.
 func parseKey(s string) (k key, ok bool) {
-	if r, size := utf8.DecodeRuneInString(s); size == len(s) && size > 0 && r > ' ' && r != utf8.RuneError {
-		return key{letter: r}, true
+	if r, size := utf8.DecodeRuneInString(s); size == len(s) && unicode.IsGraphic(r) && r != ' ' {
+		return key{letter: r}, r != utf8.RuneError
 	}
 	k, ok = keyNames[strings.ToLower(strings.ReplaceAll(s, "+", "-"))]
 	return k, ok

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -50,7 +51,7 @@ func (l *listener) hear(input []byte) (out []heard) {
 		switch {
 		case c == 0x1b && !strings.HasPrefix(s, backgroundAnswer):
 			l.part = append(l.part[:0], 0x1b) // another one begins
-		case len(s) > longestAnswer || !begins(s, backgroundAnswer) && !begins(s, schemeAnswer) && !begins(s, statusAnswer):
+		case len(s) > longestAnswer, !slices.ContainsFunc(answers, func(a string) bool { return begins(s, a) }):
 			l.part = l.part[:0]
 		case s == statusAnswer:
 			out = append(out, heard{shown: true})
@@ -69,6 +70,9 @@ func (l *listener) hear(input []byte) (out []heard) {
 	}
 	return out
 }
+
+// answers are the beginnings of the answers that the listener takes out of the input.
+var answers = []string{backgroundAnswer, schemeAnswer, statusAnswer}
 
 // begins reports whether one of two texts begins with the other.
 func begins(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }
@@ -120,9 +124,9 @@ func backgroundFor(luminance float64) background {
 // backgroundIn reads COLORFGBG: the foreground and the background as numbers of the palette, with maybe something between them.
 func backgroundIn(colorfgbg string) background {
 	parts := strings.Split(colorfgbg, ";")
-	n, err := strconv.Atoi(parts[len(parts)-1])
+	n, err := strconv.ParseUint(parts[len(parts)-1], 10, 4)
 	switch {
-	case len(parts) < 2 || err != nil || n < 0 || n > 15:
+	case len(parts) < 2 || err != nil:
 		return unknownBackground
 	case n == 7 || n >= 9:
 		return lightBackground

@@ -272,7 +272,8 @@ func (p *logPane) readRows() {
 	if !p.follow {
 		var end bool
 		p.rows, end = p.from(p.top, p.area.h)
-		p.follow = end && len(p.rows) < p.area.h && p.cursor == 0 && p.list.Reaches(p.top.seq, math.MaxUint64)
+		ends := end && len(p.rows) < p.area.h // there is room below the newest line
+		p.follow = ends && p.cursor == 0 && p.list.Reaches(p.top.seq, math.MaxUint64)
 	}
 	if p.follow {
 		rows := p.flatten(p.list.ItemsBefore(math.MaxUint64, p.area.h, p.fold()))

@@ -86,12 +86,14 @@ func (w *wrapper) apart() *wrapper {
 }
 
 func (w *wrapper) configure(width int, names bool, s shape) {
-	if w.width != width || w.names != names || w.shape != s || w.kept == nil || w.cells > keptCells {
-		if w.width != width || w.names != names {
-			w.origins = leastOrigin
-			w.columns.reset()
-		}
-		w.width, w.names, w.shape = width, names, s
+	columns := w.width != width || w.names != names
+	if columns {
+		w.origins = leastOrigin
+		w.columns.reset()
+	}
+	other := columns || w.shape != s
+	w.width, w.names, w.shape = width, names, s
+	if other || w.kept == nil || w.cells > keptCells {
 		w.kept, w.cells = map[wrapKey]*wrapped{}, 0
 	}
 }

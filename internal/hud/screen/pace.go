@@ -31,7 +31,9 @@ type pace struct {
 func (o *ttyWrapper) mark() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.open || o.leaving || !o.can.Colors || o.pace.defeated >= unanswered {
+	usable := o.open && !o.leaving
+	answers := o.can.Colors && o.pace.defeated < unanswered // else the question would be shown, or nothing comes back
+	if !usable || !answers {
 		return
 	}
 	if o.pace.open == nil {

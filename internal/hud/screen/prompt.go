@@ -105,11 +105,19 @@ func (p *prompt) recall(by int) {
 
 func (p *prompt) end(ok bool) {
 	text := p.field.GetText()
-	if kept := p.ui.asked[p.label]; ok && text != "" && (len(kept) == 0 || kept[len(kept)-1] != text) {
-		p.ui.asked[p.label] = append(kept[max(0, len(kept)+1-keptAnswers):], text)
+	if ok && text != "" {
+		p.ui.asked[p.label] = remember(p.ui.asked[p.label], text)
 	}
 	p.ui.remove(p)
 	p.done(text, ok)
+}
+
+// remember adds an answer to the newest ones, unless it repeats the last.
+func remember(kept []string, answer string) []string {
+	if len(kept) > 0 && kept[len(kept)-1] == answer {
+		return kept
+	}
+	return append(kept[max(0, len(kept)+1-keptAnswers):], answer)
 }
 
 func (p *prompt) draw(canvas, rect) {}

@@ -122,11 +122,19 @@ func (p *pump) pause(ctx context.Context, last time.Time) bool {
 
 // glanceBy schedules a glance for the given time at the latest.
 func (p *pump) glanceBy(at time.Time) {
-	if p.options.Past || at.IsZero() || !p.glanceAt.IsZero() && !at.Before(p.glanceAt) {
+	if p.options.Past || earliest(at, p.glanceAt).Equal(p.glanceAt) {
 		return
 	}
 	p.glanceAt = at
 	p.glances.Reset(at.Sub(p.options.Now()))
+}
+
+// earliest returns the earlier of two times; a zero time is none.
+func earliest(a, b time.Time) time.Time {
+	if b.IsZero() || !a.IsZero() && a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // glance reads the size of the programs' output, and reports whether this changes the screen.

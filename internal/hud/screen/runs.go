@@ -87,7 +87,10 @@ func (u *ui) previousRun(name model.ManifestName, of run) {
 		}
 	}
 	for _, s := range spans {
-		if r, ok := runOf(s.Name); ok && r.container == of.container && s.First < began && s.First > before.First {
+		if s.First >= began || s.First <= before.First {
+			continue
+		}
+		if r, ok := runOf(s.Name); ok && r.container == of.container {
 			before = s
 		}
 	}

@@ -42,6 +42,9 @@ type Frame struct {
 	Shell func(name model.ManifestName) (shell.Place, error)
 }
 
+// built reports whether FrameOf made the frame; the first one is empty.
+func (f *Frame) built() bool { return f.Controls != nil }
+
 // FrameOf returns the frame of a snapshot. Loop is the duration of the store's last batch, and ignored are the watcher's rules.
 func FrameOf(v store.View, now time.Time, loop time.Duration, ignored view.Ignores) Frame {
 	return Frame{
