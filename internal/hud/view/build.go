@@ -91,7 +91,7 @@ func count(rows []Row) Counts {
 // refresh returns the time until an age of the view changes. Ages show seconds only for the first minute.
 func refresh(rows []Row, now time.Time) time.Duration {
 	for _, r := range rows {
-		if r.Status == Updating || r.Behind > 0 || !r.Changed.IsZero() && now.Sub(r.Changed) < time.Minute {
+		if r.Status == Updating || r.Behind > 0 || now.Sub(r.Changed) < time.Minute {
 			return time.Second
 		}
 	}

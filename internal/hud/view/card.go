@@ -173,7 +173,11 @@ func (c Card) sameAs(o Card) bool {
 	if c.root != "" {
 		return c.root == o.root
 	}
-	return o.root == "" && c.Aspect == o.Aspect && c.Title == o.Title && slices.Equal(c.Cause, o.Cause) && c.Output == o.Output && c.Span == "" && o.Span == ""
+	if o.root != "" || c.Span != "" || o.Span != "" {
+		return false
+	}
+	type says struct{ aspect, title, output string }
+	return says{string(c.Aspect), c.Title, c.Output} == says{string(o.Aspect), o.Title, o.Output} && slices.Equal(c.Cause, o.Cause)
 }
 
 // fold finds the failures that may have caused each card's failure, and turns cards that were most likely caused by another one
@@ -242,7 +246,8 @@ func (b *builder) after(c Card, cards []Card) (out []model.ManifestName) {
 		ring = next
 	}
 	for _, o := range cards {
-		if known[o.Resource] && o.Resource != c.Resource && !o.Since.IsZero() && o.Since.Before(c.Since) && !slices.Contains(out, o.Resource) {
+		earlier := !o.Since.IsZero() && o.Since.Before(c.Since)
+		if known[o.Resource] && o.Resource != c.Resource && earlier {
 			out = append(out, o.Resource)
 		}
 	}

@@ -87,8 +87,10 @@ func exitCause(pod state.Pod, what string, c model.Container) cause {
 		text += " (" + meaning + ")"
 	}
 	for _, f := range pod.Unhealthy {
-		probe, has := c.Probe(f.Kind)
-		if f.Container == c.Name && has && f.Kind != model.ProbeReadiness && f.Restarts+1 >= c.Restarts {
+		if f.Container != c.Name || f.Kind == model.ProbeReadiness || f.Restarts+1 < c.Restarts {
+			continue // it did not end this run
+		}
+		if probe, has := c.Probe(f.Kind); has {
 			return cause{title: "its " + string(f.Kind) + " probe fails", text: fmt.Sprintf("Kubernetes ended %s, because its %s failed: %s", what, probe, firstLine(f.Answer)) + pause(c),
 				help: probeHelp(f.Answer)}
 		}
@@ -243,10 +245,11 @@ const (
 
 // stuck explains why a pod that has not failed will hardly become ready by itself; the last result is false if it may still do so.
 func (b *builder) stuck(pod state.Pod, events []state.KubeEvent) (c cause, since time.Time, is bool) {
-	if pod.OfCompose() || pod.Ready || pod.Phase == "Succeeded" || !b.lasts(pod.CreatedAt, stuckPatience) {
+	done := pod.Ready || pod.Phase == "Succeeded"
+	if done || pod.OfCompose() || !b.lasts(pod.CreatedAt, stuckPatience) {
 		return cause{}, time.Time{}, false
 	}
-	if pod.Phase == "Pending" && pod.NodeName == "" && pod.Message != "" && pod.Status == "Pending" {
+	if state.WaitsForNode(pod) && pod.Message != "" && pod.Status == "Pending" {
 		return placeCause(pod), pod.CreatedAt, true
 	}
 	if pod.Phase == "Pending" {
@@ -263,7 +266,8 @@ func (b *builder) stuck(pod state.Pod, events []state.KubeEvent) (c cause, since
 			if !pod.UnreadySince.IsZero() {
 				from, patience, runs, goes = pod.UnreadySince, stuckPatience, "was ready", "fails"
 			}
-			if !has || c.Started && kind == model.ProbeStartup || !b.lasts(from, patience) {
+			passed := c.Started && kind == model.ProbeStartup
+			if !has || passed || !b.lasts(from, patience) {
 				continue
 			}
 			answer := ""

@@ -2,7 +2,9 @@ package view
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hone-dev/hone/internal/base/words"
@@ -130,25 +132,20 @@ func (b *builder) placeIn(message string) Target {
 	at := len(message)
 	for _, f := range files {
 		for _, name := range []string{f, b.relative(f)} {
-			i := strings.Index(message, name+":")
-			if i < 0 || i >= at || i > 0 && isPathByte(message[i-1]) {
+			before, after, found := strings.Cut(message, name+":")
+			if !found || len(before) >= at || endsInPath.MatchString(before) {
 				continue
 			}
-			line := 0
-			for _, c := range message[i+len(name)+1:] {
-				if c < '0' || c > '9' || line > 1_000_000 {
-					break
-				}
-				line = line*10 + int(c-'0')
-			}
-			if line > 0 {
-				best, at = Target{File: f, Line: line}, i
+			if line, err := strconv.Atoi(firstNumber.FindString(after)); err == nil && line > 0 {
+				best, at = Target{File: f, Line: line}, len(before)
 			}
 		}
 	}
 	return best
 }
 
-func isPathByte(c byte) bool {
-	return c == '/' || c == '_' || c == '-' || c == '.' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-}
+// endsInPath matches a text before a file's name that belongs to a longer path, and firstNumber the number of a line behind it.
+var (
+	endsInPath  = regexp.MustCompile(`[\w./-]$`)
+	firstNumber = regexp.MustCompile(`^\d{1,7}`)
+)

@@ -136,7 +136,8 @@ func (b *builder) because(p *page, build state.Build, u state.Update) {
 	if others := build.Reason &^ state.ReasonFiles; len(build.Files) > 0 && others != 0 {
 		p.add(updateIndent+2, Span{strings.Repeat(" ", updateIndent) + "because: " + build.Reason.String(), Dim})
 	}
-	if build.Err != "" && len(u.Builds) > 0 && build.Serial == u.Builds[0].Serial && !u.RetryAt.IsZero() {
+	newest := len(u.Builds) > 0 && build.Serial == u.Builds[0].Serial
+	if newest && build.Err != "" && !u.RetryAt.IsZero() {
 		p.add(updateIndent+2, Span{strings.Repeat(" ", updateIndent) + "is tried again in " + Elapsed(u.RetryAt.Sub(b.now)), Warn})
 	}
 }

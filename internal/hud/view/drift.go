@@ -87,17 +87,23 @@ func (b *builder) driftLines(p *page, d state.ObjectDrift) {
 			continue
 		}
 		was, is := valueLines(f.To), valueLines(f.From)
-		same := 0
-		for same < len(was) && same < len(is) && was[same] == is[same] && len(was)+len(is) > 2 {
-			same++
+		if len(was)+len(is) > 2 {
+			was, is = differing(was, is)
 		}
-		end := 0
-		for end < len(was)-same && end < len(is)-same && was[len(was)-1-end] == is[len(is)-1-end] && len(was)+len(is) > 2 {
-			end++
-		}
-		b.valueSide(p, "- ", Bad, "applied", was[same:len(was)-end], f.To == nil)
-		b.valueSide(p, "+ ", Good, "cluster", is[same:len(is)-end], f.From == nil)
+		b.valueSide(p, "- ", Bad, "applied", was, f.To == nil)
+		b.valueSide(p, "+ ", Good, "cluster", is, f.From == nil)
 	}
+}
+
+// differing returns two texts without the lines that they have in common at their beginning and at their end.
+func differing(a, b []string) (x, y []string) {
+	for n := min(len(a), len(b)); n > 0 && a[0] == b[0]; n-- {
+		a, b = a[1:], b[1:]
+	}
+	for n := min(len(a), len(b)); n > 0 && a[len(a)-1] == b[len(b)-1]; n-- {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	return a, b
 }
 
 // longestSide is the maximum number of lines of a value that are shown.

@@ -17,7 +17,13 @@ func Hues(names []string, n, families int) []int {
 		own := text.Hash(name, n)
 		neighbour := func(hue int) bool { return i > 0 && out[i-1]%families == hue%families }
 		taken := func(hue int) bool {
-			return neighbour(hue) || i < n && used[hue] || i < families && alike[hue%families]
+			switch { // the first ones differ more
+			case i < families:
+				return alike[hue%families]
+			case i < n:
+				return neighbour(hue) || used[hue]
+			}
+			return neighbour(hue)
 		}
 		hue := next(own, n, taken)
 		if taken(hue) { // there are few hues

@@ -44,7 +44,8 @@ func (b *builder) runtimeCells(s *status.Resource) (full, short Cell) {
 	if why := b.pendingBecause(m, pods, rs); why != "" {
 		full = append(full, Span{"  " + why, Dim})
 	}
-	if u := s.Updates; u.Current != nil && rs.Status == buildcontrol.RuntimeOK && rs.Text != "applied" && !inPlace(u.Current.Mode) {
+	replaced := s.Updates.Current != nil && !inPlace(s.Updates.Current.Mode) // soon
+	if replaced && rs.Status == buildcontrol.RuntimeOK && rs.Text != "applied" {
 		full = append(full, Span{" (previous)", Dim})
 	}
 	return full, short
