@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"strings"
+	"regexp"
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
@@ -96,10 +96,11 @@ func banner(l logstore.Line) bool {
 	case "Initial Build", "Rebuild From Scratch", "Triggered", "Config Changed", "Container Started":
 		return true
 	}
-	count, rest, ok := strings.Cut(l.Text, " File")
-	return ok && strings.Trim(count, "0123456789") == "" && count != "" &&
-		(strings.HasPrefix(rest, " Changed: [") || strings.HasPrefix(rest, "s Changed: ["))
+	return changedFiles.MatchString(l.Text)
 }
+
+// changedFiles matches the text of state.FilesChangedText.
+var changedFiles = regexp.MustCompile(`^\d+ Files? Changed: \[`)
 
 // due reports whether a line may be printed now. The first and the last line of a progress are always due.
 func (p *printer) due(l logstore.Line) bool {
