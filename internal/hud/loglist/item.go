@@ -258,7 +258,9 @@ func (w *window) repeat(from stream, line logstore.Line, i int) bool {
 	}
 	it := &w.items[n]
 	is := it.Lines[0]
-	if len(it.Lines) > 1 || is.Continues || line.ProgressID != "" || streamOf(is) != from || line.Level != is.Level || !logline.Repeats(is.Text, line.Text) {
+	single := len(it.Lines) == 1 && !is.Continues && line.ProgressID == ""
+	alike := streamOf(is) == from && is.Level == line.Level
+	if !single || !alike || !logline.Repeats(is.Text, line.Text) {
 		return false
 	}
 	w.before[it.First], it.Lines = is, []logstore.Line{line}

@@ -230,15 +230,18 @@ func (l *List) step(ctx context.Context, n uint64) (forward, back bool) {
 	}
 	l.mu.Lock()
 	moved := l.x.high != high || l.x.low != low
-	first := !l.begun
+	changed := !l.begun
 	l.x.low, l.x.high, l.newest, l.begun = low, high, newest, true
-	trimmed := l.trim()
-	if grew || trimmed {
+	if trimmed := l.trim(); grew || trimmed {
 		l.version++
+		changed = true
 	}
 	l.mu.Unlock()
 	forward, back = high < newest, low > oldest && low > 1
-	if first || grew || trimmed || moved && (back || forward || low != l.start) {
+	if moved && (back || forward || low != l.start) {
+		changed = true
+	}
+	if changed {
 		l.tell()
 	}
 	return forward, back

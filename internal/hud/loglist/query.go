@@ -43,5 +43,6 @@ func (q Query) filter(now time.Time) logstore.Filter {
 // broad reports whether the store itself counts the lines that a filter selects and finds any of them at once: it leaves out
 // so few that skipping them costs nothing.
 func broad(f logstore.Filter) bool {
-	return f.Match == nil && f.Since.IsZero() && f.Span == "" && f.Sources == nil && f.MinLevel <= logstore.LevelInfo
+	chooses := f.Match != nil || f.Span != "" || !f.Since.IsZero()
+	return !chooses && f.Sources == nil && f.MinLevel <= logstore.LevelInfo
 }

@@ -75,7 +75,12 @@ func (r *run) decode(at int) {
 
 // from returns the index of the first number that is at least seq in a rising run, or at most seq in a falling one.
 func (r *run) from(seq uint64) int {
-	reached := func(is uint64) bool { return !r.falls && is >= seq || r.falls && is <= seq }
+	reached := func(is uint64) bool {
+		if r.falls {
+			return is <= seq
+		}
+		return is >= seq
+	}
 	// The number may also be in the chunk before the first one that begins at seq or beyond.
 	k := sort.Search(len(r.chunks), func(k int) bool { return reached(r.chunks[k].first) })
 	if k > 0 {
