@@ -6,13 +6,17 @@ import (
 	"net/url"
 	"os/exec"
 	"runtime"
+	"slices"
 )
+
+// webSchemes are the schemes that a browser opens.
+var webSchemes = []string{"http", "https"}
 
 // OpenBrowser opens a web address with the system's opener. It refuses everything that is not http or https, because such a
 // link could start any program. The browser outlives hone.
 func OpenBrowser(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+	if err != nil || !slices.Contains(webSchemes, u.Scheme) || u.Host == "" {
 		return fmt.Errorf("%q is not a web address", address)
 	}
 	argv := opener(runtime.GOOS, address)
