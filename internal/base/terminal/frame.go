@@ -63,20 +63,26 @@ func (r *reader) next() (Frame, error) {
 		return Frame{}, noEOF(err)
 	}
 	f := Frame{Kind: Kind(r.buffer[0])}
+	n := int(binary.BigEndian.Uint16(r.buffer[1:]))
+	wrong := func(what string) (Frame, error) {
+		return Frame{}, fmt.Errorf("read a terminal's frame: %s of %d bytes", what, n)
+	}
 	switch f.Kind {
-	case Hello, Text, Size, Open, Edit, Page, Rest, Shell, Done, End, Command, Output, Ended:
+	case Hello, Text, Open, Page, Rest, Shell, Done, End:
+	case Size:
+		if n != 4 {
+			return wrong("a size")
+		}
+	case Edit:
+		if n < lineSize {
+			return wrong("a place")
+		}
+	case Command, Output, Ended:
+		if n < numberSize {
+			return wrong("a command")
+		}
 	default:
 		return Frame{}, fmt.Errorf("read a terminal's frame: unknown kind %#x", r.buffer[0])
-	}
-	n := int(binary.BigEndian.Uint16(r.buffer[1:]))
-	if f.Kind == Size && n != 4 {
-		return Frame{}, fmt.Errorf("read a terminal's frame: a size of %d bytes", n)
-	}
-	if f.Kind == Edit && n < lineSize {
-		return Frame{}, fmt.Errorf("read a terminal's frame: a place of %d bytes", n)
-	}
-	if (f.Kind == Command || f.Kind == Output || f.Kind == Ended) && n < numberSize {
-		return Frame{}, fmt.Errorf("read a terminal's frame: a command of %d bytes", n)
 	}
 	if err := r.fill(headerSize + n); err != nil {
 		return Frame{}, fmt.Errorf("read a terminal's frame: %w", noEOF(err))
