@@ -18,7 +18,7 @@ func newMerge(sources []*source, back bool) *merge {
 // top returns the source whose line is next, or nil.
 func (m *merge) top() *source {
 	for len(m.heads) > 0 && !m.heads[0].opened {
-		if it := m.heads[0]; !it.located && it.once == nil && it.passed == nil && len(m.heads) > 1 {
+		if it := m.heads[0]; len(m.heads) > 1 && it.locatable() {
 			it.locate()
 			m.down(0)
 			continue

@@ -112,6 +112,9 @@ func (s *Store) numbersAt(seg *segment, p *place) (numbers, error) {
 	return n, nil
 }
 
+// locatable reports whether locate may move the source: only once, if it reads through the cache, and if it reports no segments.
+func (it *source) locatable() bool { return !it.located && it.once == nil && it.passed == nil }
+
 // locate moves to the earliest position at which the next line can be, without unpacking anything. The line itself may come later,
 // where the filter omits lines by their level or source.
 func (it *source) locate() {

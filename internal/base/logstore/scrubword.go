@@ -73,12 +73,11 @@ func joinsBefore(text string) bool {
 
 // joinsAfter is described at joinsBefore. A full stop may also be the end of a sentence, and a dash belong to the sentence.
 func joinsAfter(text string) bool {
-	return strings.HasPrefix(text, "/") || len(text) > 1 && strings.IndexByte(separators, text[0]) >= 0 && nameByte(text[1])
+	return continues.MatchString(text)
 }
 
 // separators stand between the parts of paths and names.
 const separators = "/-_."
 
-func nameByte(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
-}
+// continues matches a text that begins with the next part of a path or name.
+var continues = regexp.MustCompile(`^(/|[-_.][0-9A-Za-z])`)

@@ -157,7 +157,11 @@ func (it *source) choose() (*segment, view, *place, bool) {
 			it.skip(seg)
 			continue
 		}
-		it.final = it.back && seg.first <= it.end || !it.back && seg.last >= it.end
+		if it.back {
+			it.final = seg.first <= it.end
+		} else {
+			it.final = seg.last >= it.end
+		}
 		if seg.file != nil {
 			at := seg.place()
 			return seg, view{}, &at, true

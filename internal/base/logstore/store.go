@@ -171,7 +171,7 @@ func (s *Store) append(batch []Entry, wait bool) {
 	for i := range batch {
 		e := &batch[i]
 		r := s.resourceLocked(e.Resource)
-		for wait && r.memory > s.memoryLimit*backlogFactor && !s.closed && s.spill != nil {
+		for wait && s.backlogLocked(r) {
 			s.room.Wait()
 			r = s.resourceLocked(e.Resource)
 		}
@@ -182,6 +182,11 @@ func (s *Store) append(batch []Entry, wait bool) {
 		s.addLocked(r, e)
 	}
 	s.notifyLocked()
+}
+
+// backlogLocked reports whether a resource has so much in memory that the keeper has to write some of it to disk first.
+func (s *Store) backlogLocked(r *resource) bool {
+	return s.spill != nil && !s.closed && r.memory > s.memoryLimit*backlogFactor
 }
 
 func (s *Store) resourceLocked(name model.ManifestName) *resource {
