@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 
@@ -111,11 +112,12 @@ func (r *Registry) resolveLocked(tiltfile, real, kubeContext string, create bool
 		rec.Folder = here
 	}
 	for _, id := range old {
-		if id != rec.ID && !slices.Contains(rec.Former, id) && !taken(id, all) && r.hasLedger(id) {
+		known := id == rec.ID || slices.Contains(rec.Former, id)
+		if !known && !taken(id, all) && r.hasLedger(id) {
 			rec.Former = append(rec.Former, id)
 		}
 	}
-	if (i >= 0 || create) && !rec.equal(was) {
+	if (i >= 0 || create) && !reflect.DeepEqual(rec, was) {
 		if err := r.write(rec); err != nil {
 			return Project{}, err
 		}

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/hone-dev/hone/internal/base/atomicfile"
@@ -24,10 +23,6 @@ type record struct {
 	Tiltfile string   `json:"tiltfile"`
 	Context  string   `json:"context"`
 	Folder   folder   `json:"folder,omitzero"`
-}
-
-func (o record) equal(p record) bool {
-	return o.ID == p.ID && o.Tiltfile == p.Tiltfile && o.Context == p.Context && o.Folder == p.Folder && slices.Equal(o.Former, p.Former)
 }
 
 // records reads all records, in the order of their IDs. It skips files that are not records.
