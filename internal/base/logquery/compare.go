@@ -57,7 +57,7 @@ func inPlain(line []byte, key folded, operator, value string) (may, sure bool) {
 			continue
 		}
 		plain := after[0] == '=' && line[at] == '='
-		if after = bytes.TrimLeft(after[1:], " "); len(after) > 0 && (after[0] == '"' || after[0] == '{' || after[0] == '[') {
+		if after = bytes.TrimLeft(after[1:], " "); len(after) > 0 && strings.IndexByte(`"{[`, after[0]) >= 0 {
 			may = true // the value may contain anything
 			continue
 		}

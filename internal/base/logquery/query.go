@@ -70,7 +70,8 @@ func (q Query) Marks(line string) [][]int {
 func (q Query) Window() time.Duration {
 	var least time.Duration
 	for _, one := range q.terms {
-		if one.timed() && !one.not && one.age > 0 && (least == 0 || one.age < least) {
+		limits := one.timed() && !one.not && one.age > 0
+		if limits && (least == 0 || one.age < least) {
 			least = one.age
 		}
 	}
