@@ -230,8 +230,10 @@ func operator(s string) int {
 
 // literal reads a quoted string, a number, true or false.
 func literal(s string) (any, error) {
-	if len(s) >= 2 && (s[0] == '\'' || s[0] == '"') && s[len(s)-1] == s[0] {
-		return s[1 : len(s)-1], nil
+	for _, quote := range []string{`'`, `"`} {
+		if rest, ok := strings.CutPrefix(s, quote); ok && strings.HasSuffix(rest, quote) {
+			return strings.TrimSuffix(rest, quote), nil
+		}
 	}
 	switch s {
 	case "true", "false":

@@ -50,8 +50,10 @@ func Distance(a, b string, bound int) int {
 				cost = 0
 			}
 			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				cur[j] = min(cur[j], before[j-2]+1)
+			if i > 1 && j > 1 {
+				if swapped := a[i-1] == b[j-2] && a[i-2] == b[j-1]; swapped {
+					cur[j] = min(cur[j], before[j-2]+1)
+				}
 			}
 		}
 		before, prev, cur = prev, cur, before

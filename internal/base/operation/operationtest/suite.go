@@ -41,8 +41,11 @@ func Run(t *testing.T, traits Traits, start func(t *testing.T) Subject) {
 	t.Run("a plan changes nothing", func(t *testing.T) {
 		s := start(t)
 		for i, step := range plan(t, s, traits) {
-			if traits.Silent != (step == nil) || step != nil && step.Action != api.ActionCreate && step.Action != api.ActionRun {
+			switch {
+			case traits.Silent != (step == nil):
 				t.Errorf("item %d, which is not there: %+v", i, step)
+			case step != nil && step.Action != api.ActionCreate && step.Action != api.ActionRun:
+				t.Errorf("item %d, which is not there, is neither made nor run: %+v", i, step)
 			}
 		}
 		absent(t, s, traits)
