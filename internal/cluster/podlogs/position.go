@@ -83,6 +83,9 @@ type replay struct {
 	begun bool
 }
 
+// before reports whether an entry is older than everything that the position describes, in a log that may be another one.
+func (r *replay) before(e entry) bool { return !r.begun && e.ns <= r.until }
+
 func (p *position) replay() *replay {
 	r := &replay{until: p.newest, floor: p.floor}
 	if n := len(p.recent) - p.head; n > 0 {

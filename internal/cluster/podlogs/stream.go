@@ -84,10 +84,12 @@ func (s *Stream) loop(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+		complete := r.replaced
 		if ended && r.err == nil {
 			ends++
+			complete = complete || ends >= endReads || r.lines == 0 && !r.again
 		}
-		if r.replaced || ended && r.err == nil && (r.lines == 0 && !r.again || ends >= endReads) {
+		if complete {
 			s.healed(fails)
 			return nil
 		}
@@ -157,7 +159,7 @@ func (s *Stream) read(ctx context.Context, previous, follow bool, stall time.Dur
 		if !ok || rp.take(e) {
 			continue
 		}
-		if previous && s.pos.any && !rp.begun && e.ns <= rp.until {
+		if previous && s.pos.any && rp.before(e) {
 			continue // from a run before the one that the position describes
 		}
 		if !checked && !rp.begun {
@@ -277,7 +279,7 @@ func (s *Stream) readPrevious(ctx context.Context, stall time.Duration) (previou
 		if bad != nil {
 			return r, fmt.Errorf("%w: %w", ErrNoLog, bad)
 		}
-		if !ok || rp.take(e) || !rp.begun && e.ns <= rp.until {
+		if !ok || rp.take(e) || rp.before(e) {
 			continue
 		}
 		s.deliver(e, text)
