@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/hone-dev/hone/internal/base/retry"
 )
 
@@ -132,7 +134,7 @@ func (f *Forward) Addr() net.Addr { return f.l.Addr() }
 func (f *Forward) SetTarget(t *Target) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if t == nil && f.target == nil || t != nil && f.target != nil && *t == *f.target {
+	if ptr.Equal(t, f.target) {
 		return
 	}
 	f.target = nil

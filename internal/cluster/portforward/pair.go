@@ -126,7 +126,8 @@ func (p *pair) write(dst net.Conn, b []byte) error {
 	for len(b) > 0 {
 		_ = dst.SetWriteDeadline(time.Now().Add(p.f.o.WriteTimeout))
 		n, err := dst.Write(b)
-		if err != nil && (n == 0 || !errors.Is(err, os.ErrDeadlineExceeded) || p.ended.Load()) {
+		slow := n > 0 && errors.Is(err, os.ErrDeadlineExceeded)
+		if err != nil && (!slow || p.ended.Load()) {
 			return err
 		}
 		b = b[n:]
@@ -173,9 +174,11 @@ func (p *pair) again(err error, pause time.Duration) bool {
 	p.mu.Lock()
 	target := p.target
 	idle := len(p.sent) == 0
-	possible := !p.settled && !p.ended.Load() && (idle || refused(err)) && !(idle && p.clientEnd) &&
-		!errors.Is(err, os.ErrDeadlineExceeded)
+	open := !p.settled && !p.ended.Load()
+	received := !idle && !refused(err)
+	done := idle && p.clientEnd // the client wanted nothing
 	p.mu.Unlock()
+	possible := open && !received && !done && !errors.Is(err, os.ErrDeadlineExceeded)
 	byProgram := strings.Contains(err.Error(), "the program reset the connection")
 	if possible || byProgram {
 		p.f.setFailure(target, err)
