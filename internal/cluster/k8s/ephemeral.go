@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/hone-dev/hone/internal/base/retry"
@@ -75,9 +76,11 @@ func refused(err error) bool {
 	if !errors.As(err, &status) {
 		return false
 	}
-	code := status.Status().Code
-	return code >= 400 && code < 500 && !apierrors.IsConflict(err) && !apierrors.IsTooManyRequests(err) &&
-		!apierrors.IsTimeout(err) && !apierrors.IsUnauthorized(err)
+	switch apierrors.ReasonForError(err) {
+	case metav1.StatusReasonConflict, metav1.StatusReasonTooManyRequests, metav1.StatusReasonTimeout, metav1.StatusReasonUnauthorized:
+		return false // the next request may succeed
+	}
+	return status.Status().Code/100 == 4
 }
 
 // ephemeralFor describes the container, with the permissions of its target.
@@ -116,15 +119,18 @@ func userOf(pod *corev1.Pod, name string, security *corev1.SecurityContext) (use
 	if p := pod.Spec.SecurityContext; p != nil {
 		user, group, nonRoot = cmp.Or(user, p.RunAsUser), cmp.Or(group, p.RunAsGroup), cmp.Or(nonRoot, p.RunAsNonRoot)
 	}
+	if user != nil {
+		return user, group
+	}
 	for _, s := range slices.Concat(pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses) {
-		if user == nil && s.Name == name && s.User != nil && s.User.Linux != nil {
+		if s.Name == name && s.User != nil && s.User.Linux != nil {
 			return &s.User.Linux.UID, &s.User.Linux.GID
 		}
 	}
-	if user == nil && (nonRoot == nil || !*nonRoot) {
-		return new(int64), group
+	if nonRoot != nil && *nonRoot {
+		return nil, group
 	}
-	return user, group
+	return new(int64), group
 }
 
 // twin returns the name of a container of the same kind that runs in the pod, or is about to.
@@ -132,8 +138,9 @@ func twin(pod *corev1.Pod, want *corev1.EphemeralContainer) string {
 	prefix := want.Name[:strings.LastIndexByte(want.Name, '-')+1]
 	for i := range pod.Spec.EphemeralContainers {
 		have := &pod.Spec.EphemeralContainers[i]
-		if !strings.HasPrefix(have.Name, prefix) || have.Image != want.Image || have.TargetContainerName != want.TargetContainerName ||
-			!sameUser(have.SecurityContext, want.SecurityContext) {
+		sameKind := strings.HasPrefix(have.Name, prefix) && have.Image == want.Image
+		sameTarget := have.TargetContainerName == want.TargetContainerName && sameUser(have.SecurityContext, want.SecurityContext)
+		if !sameKind || !sameTarget {
 			continue
 		}
 		if s := ephemeralStatus(pod, have.Name); s == nil || s.State.Terminated == nil && stuck(s) == "" {

@@ -102,13 +102,13 @@ func Silent(c model.Cluster, d time.Duration) error {
 }
 
 func isTLSError(err error) bool {
-	var unknown x509.UnknownAuthorityError
-	var host x509.HostnameError
-	var invalid x509.CertificateInvalidError
-	var verify *tls.CertificateVerificationError
-	var record tls.RecordHeaderError
-	return errors.As(err, &unknown) || errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &verify) ||
-		errors.As(err, &record)
+	for _, kind := range []any{new(x509.UnknownAuthorityError), new(x509.HostnameError), new(x509.CertificateInvalidError),
+		new(*tls.CertificateVerificationError), new(tls.RecordHeaderError)} {
+		if errors.As(err, kind) {
+			return true
+		}
+	}
+	return false
 }
 
 func isCredentialPlugin(err error) bool {

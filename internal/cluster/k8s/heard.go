@@ -96,7 +96,14 @@ func (c *Client) Stuck() time.Duration {
 // Alive sends the cheapest request, and returns nil if the API server answers it in any way. A gateway's error is no answer.
 func (c *Client) Alive(ctx context.Context) error {
 	err := c.probe(AtOnce(ctx), "/version")
-	if busy := AsBusy(err); err == nil || busy == nil && apierrors.ReasonForError(err) != "" || busy != nil && busy.Status == http.StatusTooManyRequests {
+	if err == nil {
+		return nil
+	}
+	answered := apierrors.ReasonForError(err) != ""
+	if busy := AsBusy(err); busy != nil {
+		answered = busy.Status == http.StatusTooManyRequests
+	}
+	if answered {
 		return nil
 	}
 	return c.Explain(err)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -90,10 +91,19 @@ func unreadable(message string) bool {
 
 // IsCutOff reports whether a request may have failed only because the connection broke or the server is starting.
 func IsCutOff(err error) bool {
-	var op *net.OpError
-	var stream http2.StreamError // it ends one request of a connection
-	return errors.As(err, &stream) || errors.As(err, &op) && op.Op == "dial" || utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) ||
-		utilnet.IsHTTP2ConnectionLost(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	return slices.ContainsFunc(cutOff, func(is func(error) bool) bool { return is(err) })
+}
+
+// cutOff are the ways in which a connection breaks.
+var cutOff = []func(error) bool{
+	utilnet.IsConnectionRefused, utilnet.IsConnectionReset, utilnet.IsProbableEOF, utilnet.IsHTTP2ConnectionLost,
+	func(err error) bool { return errors.Is(err, io.EOF) },
+	func(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) },
+	func(err error) bool { return errors.As(err, new(http2.StreamError)) }, // it ends one request of a connection
+	func(err error) bool {
+		var op *net.OpError
+		return errors.As(err, &op) && op.Op == "dial"
+	},
 }
 
 // BrokeOff reports whether a connection to the server was made, and broke before the answer was complete.
@@ -162,10 +172,12 @@ func (p *patience) pause(ctx context.Context, why error, tried int, waited *time
 	if busy := AsBusy(why); busy != nil {
 		wait = max(wait, busy.RetryAfter)
 	}
-	deadline, bounded := ctx.Deadline()
+	spent := tried >= p.tries || *waited+wait > patienceLimit
+	if deadline, bounded := ctx.Deadline(); bounded && time.Until(deadline) <= wait {
+		spent = true
+	}
 	p.mu.Lock()
-	if p.gaveUp || tried >= p.tries || *waited+wait > patienceLimit || bounded && time.Until(deadline) <= wait {
-		p.gaveUp = true
+	if p.gaveUp = p.gaveUp || spent; p.gaveUp {
 		p.mu.Unlock()
 		return false
 	}
@@ -216,10 +228,15 @@ var _ utilnet.RoundTripperWrapper = patient{}
 // WrappedRoundTripper returns the transport below, so that its connections can be closed.
 func (p patient) WrappedRoundTripper() http.RoundTripper { return p.next }
 
+// sendsOnce reports whether a request has a body that cannot be read again.
+func sendsOnce(req *http.Request) bool {
+	return req.Body != nil && req.Body != http.NoBody && req.GetBody == nil
+}
+
 // RoundTrip implements http.RoundTripper.
 func (p patient) RoundTrip(req *http.Request) (*http.Response, error) {
 	patience := patienceOf(req.Context())
-	if patience == nil || req.Body != nil && req.Body != http.NoBody && req.GetBody == nil {
+	if patience == nil || sendsOnce(req) {
 		return p.next.RoundTrip(req)
 	}
 	ctx := req.Context()
@@ -290,8 +307,11 @@ func message(body []byte) string {
 		return status.Message
 	}
 	line, _, _ := bytes.Cut(bytes.TrimSpace(body), []byte("\n"))
-	if len(line) == 0 || line[0] == '<' || line[0] == '{' || bytes.HasPrefix(line, []byte("k8s\x00")) { // an HTML page, or a truncated Status
-		return ""
+	text := string(line)
+	for _, machine := range []string{"<", "{", "k8s\x00"} { // an HTML page, or a truncated Status
+		if strings.HasPrefix(text, machine) {
+			return ""
+		}
 	}
-	return strings.ToValidUTF8(string(line), "")
+	return strings.ToValidUTF8(text, "")
 }

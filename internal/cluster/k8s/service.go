@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -54,7 +55,7 @@ func ingressHost(s *corev1.Service) string {
 
 func hostURL(p *corev1.ServicePort, host string, port int32) string {
 	u := url.URL{Scheme: "http", Host: net.JoinHostPort(host, strconv.Itoa(int(port))), Path: "/"}
-	if p.Name == "https" || p.Port == 443 || p.AppProtocol != nil && *p.AppProtocol == "https" {
+	if p.Name == "https" || p.Port == 443 || ptr.Deref(p.AppProtocol, "") == "https" {
 		u.Scheme = "https"
 	}
 	return u.String()

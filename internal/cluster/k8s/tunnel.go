@@ -63,7 +63,8 @@ type tunnel struct {
 func (t *tunnel) reserve(places int) (id int, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.retired || t.pending >= places || !t.conn.alive() || t.congestedLocked() {
+	serves := !t.retired && t.conn.alive()
+	if !serves || t.pending >= places || t.congestedLocked() {
 		return 0, false
 	}
 	if t.idle != nil {

@@ -142,8 +142,9 @@ func (w *watcher[E]) reporting(namespace string, lw *cache.ListWatch) *cache.Lis
 }
 
 func (w *watcher[E]) report(ctx context.Context, what attempt, err error) {
-	// An expired position is normal: the watch lists again.
-	if ctx.Err() != nil || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || errors.Is(err, context.Canceled) {
+	ended := ctx.Err() != nil || errors.Is(err, context.Canceled)
+	expired := apierrors.IsResourceExpired(err) || apierrors.IsGone(err) // which is normal: the watch lists again
+	if ended || expired {
 		return
 	}
 	w.mu.Lock()

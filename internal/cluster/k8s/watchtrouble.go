@@ -41,7 +41,10 @@ func (c *Client) newTrouble(req WatchRequest, group, resource string) *trouble {
 // note records the result of an attempt. It ignores a cluster that does not answer: that is reported elsewhere, once
 // for all watches.
 func (t *trouble) note(a attempt, err error) {
-	if t == nil || t.tell == nil || err != nil && IsUnreachable(t.explain(err)) {
+	if t == nil || t.tell == nil {
+		return
+	}
+	if err != nil && IsUnreachable(t.explain(err)) {
 		return
 	}
 	if err == nil {
