@@ -174,6 +174,9 @@ func (p Pod) Restarting() bool {
 	return p.OfCompose() && len(p.Containers) == 1 && p.Containers[0].Reason == ContainerRestarting
 }
 
+// Ended reports whether the pod runs no more, and is not restarted.
+func (p Pod) Ended() bool { return p.Phase == "Succeeded" || p.Phase == "Failed" }
+
 // OfCompose reports whether p is a container that Compose runs rather than a pod of Kubernetes.
 func (p Pod) OfCompose() bool { return p.Engine != "" }
 

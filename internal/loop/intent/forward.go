@@ -129,7 +129,8 @@ func forwardOf(m model.Manifest, address string) (model.PortForward, error) {
 
 // free refuses a forward whose port another one listens on already, except the forward that it replaces.
 func free(v store.View, m model.Manifest, f model.PortForward, replaced *model.PortForward) error {
-	if f.LocalPort < 1 || f.LocalPort > 65535 || f.ContainerPort < 0 || f.ContainerPort > 65535 {
+	ports := func(from, port int) bool { return from <= port && port <= 65535 }
+	if !ports(1, f.LocalPort) || !ports(0, f.ContainerPort) {
 		return invalid("a port forward has ports from 1 to 65535, not %d:%d", f.LocalPort, f.ContainerPort)
 	}
 	for e := range state.Enabled(v) {
@@ -138,7 +139,9 @@ func free(v store.View, m model.Manifest, f model.PortForward, replaced *model.P
 			continue
 		}
 		for _, other := range o.K8s.PortForwards {
-			if other.LocalPort != f.LocalPort || !overlap(other.Host, f.Host) || replaced != nil && o.Name == m.Name && other == *replaced {
+			same := other.LocalPort == f.LocalPort && overlap(other.Host, f.Host)
+			makesRoom := replaced != nil && o.Name == m.Name && other == *replaced
+			if !same || makesRoom {
 				continue
 			}
 			return &Refusal{Impossible, problem.New(fmt.Sprintf("port %s is already forwarded to resource %q", f.Address(), o.Name),
@@ -167,11 +170,9 @@ func overlap(a, b string) bool {
 // or none declares any, else the first declared one.
 func declaredPort(v store.View, m model.Manifest, f model.PortForward) int {
 	var declared []int
-	for _, p := range state.PodsOf(v, m.Name) {
-		if p.Current && !p.Deleting {
-			for _, c := range p.LastingContainers() {
-				declared = append(declared, c.Ports...)
-			}
+	for _, p := range state.Standing(state.PodsOf(v, m.Name)) {
+		for _, c := range p.LastingContainers() {
+			declared = append(declared, c.Ports...)
 		}
 	}
 	if slices.Contains(declared, f.LocalPort) || len(declared) == 0 {

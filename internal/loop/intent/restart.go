@@ -61,7 +61,7 @@ func restartable(v store.View, m model.Manifest, pods bool) error {
 		return &Refusal{Impossible, problem.New("the cluster does not answer", "try again when it does: hone doctor checks it")}
 	}
 	all := state.PodsOf(v, m.Name)
-	current := slices.DeleteFunc(slices.Clone(all), func(p state.Pod) bool { return !p.Current || p.Deleting })
+	current := state.Standing(all)
 	own := state.OwnPods(u, all)
 	switch {
 	case u.AppliedAt.IsZero():

@@ -159,6 +159,11 @@ func LastsFrom(p model.Pod) (at time.Time) {
 // Stands reports whether the pod belongs to the newest deploy, and stays.
 func (p Pod) Stands() bool { return p.Current && !p.Deleting }
 
+// Standing returns the pods that stand.
+func Standing(pods []Pod) []Pod {
+	return slices.DeleteFunc(slices.Clone(pods), func(p Pod) bool { return !p.Stands() })
+}
+
 // Present returns the pods that describe the resource now: they stand, and have not failed for good and been followed by another
 // pod of the same owner, such as the next try of a Job, or the replacement of an evicted pod. The others remain readable. pods must
 // be the pods of the resource.

@@ -13,7 +13,7 @@ import (
 func (f *follower) label(v store.View) {
 	live := map[model.ManifestName][]model.Pod{}
 	for e := range state.Pods.In(v).Refs() {
-		if p := e.Value; p.Current && !p.Deleting && p.Phase != "Succeeded" && p.Phase != "Failed" {
+		if p := e.Value; p.Stands() && !p.Ended() {
 			live[p.Resource] = append(live[p.Resource], p.Pod)
 		}
 	}

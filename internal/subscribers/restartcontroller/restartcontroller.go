@@ -132,8 +132,11 @@ func (s *Subscriber) steps(v store.View, m model.Manifest, pods bool) (out []ste
 	u := state.Updates.In(v).Value(string(m.Name))
 	switch {
 	case m.IsCompose():
+		if s.containers == nil {
+			return nil
+		}
 		for _, p := range all {
-			if p.Current && !p.Deleting && p.OfCompose() && s.containers != nil {
+			if p.Stands() && p.OfCompose() {
 				out = append(out, step{what: "container " + p.Name, do: func(ctx context.Context, log logstore.Logger) error {
 					return s.containers.RestartContainer(ctx, p.UID, true)
 				}})

@@ -76,7 +76,7 @@ func (t *tries) with(name model.ManifestName, f failure) failure {
 
 // unscheduled reports whether a pod waits for a node.
 func unscheduled(pods []state.Pod) bool {
-	return slices.ContainsFunc(pods, func(p state.Pod) bool { return p.Current && !p.Deleting && state.WaitsForNode(p) })
+	return slices.ContainsFunc(pods, func(p state.Pod) bool { return p.Stands() && state.WaitsForNode(p) })
 }
 
 // placing is the mend for pods that wait for a node, before another one; "" if none does.
