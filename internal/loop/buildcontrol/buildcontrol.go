@@ -231,8 +231,10 @@ func gather(v store.View, running map[model.ManifestName]bool) *decision {
 			continue
 		}
 		r := d.resource(e)
-		r.running = whole || r.update.Current != nil && !r.update.Current.Part
-		r.partly = known && !whole || r.update.Current != nil && r.update.Current.Part
+		r.running, r.partly = whole, known && !whole
+		if current := r.update.Current; current != nil {
+			r.running, r.partly = r.running || !current.Part, r.partly || current.Part
+		}
 		r.want = wants(&r)
 		if !r.updating() && r.reason == 0 {
 			continue
@@ -268,10 +270,15 @@ type need struct {
 }
 
 var needs = state.EachUpdating("which resources need deciding", func(e state.Updating) need {
+	if !e.Value.Enabled {
+		return need{}
+	}
 	u := e.Update
+	changed := len(u.Changes)+len(u.Noticed)+len(u.Owed) > 0
+	awaited := e.Phase == store.Running && (!u.WasReady || u.AwaitsReady())
 	return need{
-		deciding: e.Value.Enabled && (u.Current != nil || len(u.Changes)+len(u.Noticed)+len(u.Owed) > 0 || syncsFirst(e.Value.Manifest) || Due(&e.Value.Manifest, u)),
-		ready:    e.Value.Enabled && (!u.WasReady || u.AwaitsReady()) && u.Succeeded && u.Current == nil && e.Phase == store.Running,
+		deciding: changed || u.Current != nil || syncsFirst(e.Value.Manifest) || Due(&e.Value.Manifest, u),
+		ready:    awaited && u.Succeeded && u.Current == nil,
 	}
 })
 

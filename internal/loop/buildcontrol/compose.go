@@ -16,7 +16,7 @@ func composeRuntime(v store.View, m model.Manifest, u state.Update, containers [
 	if u.AppliedAt.IsZero() {
 		return RuntimeState{Status: RuntimeNone}
 	}
-	current := slices.DeleteFunc(slices.Clone(containers), func(p state.Pod) bool { return !p.Current || p.Deleting || removed(u, p) })
+	current := slices.DeleteFunc(slices.Clone(containers), func(p state.Pod) bool { return !p.Stands() || removed(u, p) })
 	if len(current) == 0 {
 		if len(u.Applied) == 0 {
 			return RuntimeState{Status: RuntimeOK, Text: "no containers"} // the service is scaled to none

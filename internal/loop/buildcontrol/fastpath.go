@@ -33,7 +33,9 @@ func fastPath(r *resource) []string {
 // copies are possible now.
 func copiesAll(r *resource) bool {
 	u := r.update
-	if u.InPlaceBroken != "" || u.AppliedAt.IsZero() || u.AttemptedAt.IsZero() || r.manifest.IsLocal() || r.manifest.TriggerMode != model.TriggerAuto {
+	automatic := !r.manifest.IsLocal() && r.manifest.TriggerMode == model.TriggerAuto
+	deployed := !u.AppliedAt.IsZero() && !u.AttemptedAt.IsZero()
+	if !automatic || !deployed || u.InPlaceBroken != "" {
 		return false
 	}
 	for id, noticed := range u.Noticed {
@@ -44,16 +46,5 @@ func copiesAll(r *resource) bool {
 			}
 		}
 	}
-	return settledFits(r)
-}
-
-// settledFits reports whether the changes that have settled, if any, can be copied along.
-func settledFits(r *resource) bool {
-	for id, paths := range r.update.Pending() {
-		steps := r.manifest.StepsFor(id)
-		if slices.ContainsFunc(paths, func(p string) bool { return !steps.OnlyCopies(p) }) {
-			return false
-		}
-	}
-	return true
+	return allPending(r, model.LiveUpdate.OnlyCopies)
 }

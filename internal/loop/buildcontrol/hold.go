@@ -75,15 +75,21 @@ func (d *decision) holdConfirm(r *resource) (Hold, bool) {
 		return Hold{}, false
 	}
 	requested := r.reason&^(state.ReasonTrigger|state.ReasonRebuild|state.ReasonRestore) == 0
-	inPlace := r.inPlace && takesAll(r) || bringsBack(r.reason) || !r.until.IsZero()
-	return Hold{Reason: HoldConfirm}, !requested && !inPlace
+	part := bringsBack(r.reason) || !r.until.IsZero()
+	inPlace := r.inPlace && takesAll(r)
+	return Hold{Reason: HoldConfirm}, !requested && !part && !inPlace
 }
 
 // takesAll reports whether containers take all pending changes, so that no step of them needs an image.
 func takesAll(r *resource) bool {
+	return allPending(r, model.LiveUpdate.Takes)
+}
+
+// allPending reports whether the live updates of a resource accept all pending changes, if there are any.
+func allPending(r *resource, accept func(steps model.LiveUpdate, path string) bool) bool {
 	for id, paths := range r.update.Pending() {
 		steps := r.manifest.StepsFor(id)
-		if slices.ContainsFunc(paths, func(p string) bool { return !steps.Takes(p) }) {
+		if slices.ContainsFunc(paths, func(p string) bool { return !accept(steps, p) }) {
 			return false
 		}
 	}
@@ -122,10 +128,11 @@ func (d *decision) holdLocal(r *resource) (Hold, bool) {
 
 func (d *decision) holdUncategorized(r *resource) (Hold, bool) {
 	u, ok := d.named(model.UncategorizedName)
-	if !ok || !r.manifest.IsK8s() || r.name == u.name || u.leaving {
+	if !ok || u.leaving {
 		return Hold{}, false
 	}
-	if !u.running && !u.update.AttemptedAt.IsZero() {
+	applied := !u.running && !u.update.AttemptedAt.IsZero()
+	if applied || !r.manifest.IsK8s() || r.name == u.name {
 		return Hold{}, false
 	}
 	return Hold{Reason: HoldUncategorized, On: []model.ManifestName{u.name}}, true
@@ -211,7 +218,7 @@ func (d *decision) holdDeploy(r *resource) (Hold, bool) {
 	if !r.inPlace || r.reason.Has(state.ReasonTrigger) {
 		return Hold{}, false
 	}
-	current := slices.DeleteFunc(slices.Clone(r.pods), func(p state.Pod) bool { return !p.Current || p.Deleting })
+	current := state.Standing(r.pods)
 	if len(current) == 0 {
 		return Hold{Reason: HoldDeploy}, true
 	}

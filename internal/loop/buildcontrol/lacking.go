@@ -110,7 +110,7 @@ func Live(m model.Manifest, u state.Update, pods []state.Pod) []model.ContainerR
 	}
 	var out []model.ContainerRef
 	for _, p := range pods {
-		if !p.Current || p.Deleting {
+		if !p.Stands() {
 			continue
 		}
 		for _, c := range p.LastingContainers() {
@@ -141,7 +141,8 @@ func liveRef(m model.Manifest, u state.Update, c model.Container) (ref string, o
 // runsImage reports whether a container runs an image. A container of Compose that the user has created again runs it under
 // another name.
 func runsImage(c model.Container, im model.ImageResult) bool {
-	return c.Image != "" && c.Image == im.Cluster || c.ImageID != "" && c.ImageID == im.ImageID
+	same := func(is, built string) bool { return is != "" && is == built }
+	return same(c.Image, im.Cluster) || same(c.ImageID, im.ImageID)
 }
 
 // selects reports whether a custom deploy updates the container in place.
@@ -154,7 +155,10 @@ func selects(d model.CustomDeploy, c model.Container) bool {
 		return false
 	}
 	got, err := reference.ParseNormalizedNamed(c.Image)
-	return err == nil && want.Name() == got.Name() && (reference.IsNameOnly(want) || want.String() == got.String())
+	if err != nil || want.Name() != got.Name() {
+		return false
+	}
+	return reference.IsNameOnly(want) || want.String() == got.String()
 }
 
 // customTakes reports whether the live update of a manifest's custom deploy takes all of the files.
