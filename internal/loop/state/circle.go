@@ -146,7 +146,10 @@ func (t Tiltfile) lap(now time.Time) (l lap, ok bool) {
 // Circling reports whether the changes are another round of an endless loop, whose pause is not over yet.
 func (t Tiltfile) Circling() bool {
 	l, ok := t.lap(t.FinishedAt)
-	return ok && t.pauses(t.Runs) && t.Triggered.IsZero() && (t.onlyMore() || t.changed(l))
+	if !ok || !t.Triggered.IsZero() || !t.pauses(t.Runs) {
+		return false
+	}
+	return t.onlyMore() || t.changed(l)
 }
 
 // CircleEnds returns when the pause before the next round is over.
@@ -155,7 +158,8 @@ func (t Tiltfile) CircleEnds() time.Time { return t.FinishedAt.Add(t.Pause()) }
 // ownFiles reports whether an evaluation that begins now for changed files repeats the one before, whose files they are.
 func (t Tiltfile) ownFiles(a TiltfileStarted) bool {
 	l, ok := t.lap(a.At)
-	return ok && t.Triggered.IsZero() && t.changed(l) && l.repeats(t.requested(a.At))
+	caused := ok && t.Triggered.IsZero() && t.changed(l)
+	return caused && l.repeats(t.requested(a.At))
 }
 
 // changed reports whether the newest file was changed by an evaluation, or by an update that it has led to.

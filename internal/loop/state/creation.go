@@ -72,7 +72,13 @@ func (c Creation) after(e KubeEvent) Creation {
 
 // reportsByEvents reports whether only events tell that the pods of an object of this kind are refused.
 func reportsByEvents(id model.ObjectID) bool {
-	return id.Group == "apps" && (id.Kind == "StatefulSet" || id.Kind == "DaemonSet") || id.Group == "batch" && id.Kind == "Job"
+	switch id.Group {
+	case "apps":
+		return id.Kind == "StatefulSet" || id.Kind == "DaemonSet"
+	case "batch":
+		return id.Kind == "Job"
+	}
+	return false
 }
 
 // Applies reports whether the last successful deploy applied the object with a UID.
@@ -84,8 +90,11 @@ func (d Deployed) Applies(uid string) bool {
 // written, no pod was created afterwards, and some are still missing. An object that loses a pod later is not refused one.
 func (d Deployed) Refusal(o model.ObjectStatus) (why string, refused bool) {
 	c := d.Creations[o.UID]
-	if o.PodsMissingSince.IsZero() || o.Health != model.HealthInProgress || c.RefusedAt.IsZero() ||
-		c.RefusedAt.Before(o.PodsMissingSince) || !c.RefusedAt.After(c.MadeAt) {
+	if o.PodsMissingSince.IsZero() || o.Health != model.HealthInProgress {
+		return "", false
+	}
+	refused = c.RefusedAt.After(c.MadeAt) && !c.RefusedAt.Before(o.PodsMissingSince)
+	if !refused {
 		return "", false
 	}
 	return c.Why, true

@@ -210,7 +210,7 @@ func init() {
 		}
 	})
 	store.Follow(Drifts, Resources, func(d *store.Draft[Drift], was, is *store.Entry[Resource]) {
-		if is == nil || !is.Value.Enabled && was != nil && was.Value.Enabled {
+		if leaves(was, is) {
 			d.Delete(was.ID)
 		}
 	})

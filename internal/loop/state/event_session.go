@@ -44,7 +44,10 @@ func init() {
 		}
 	})
 	store.Follow(Events, Subscribers, func(d *store.Draft[Event], was, is *store.Entry[Subscriber]) {
-		if is != nil && is.Value.Err != "" && (was == nil || is.Value.Crashes > was.Value.Crashes) {
+		if is == nil || is.Value.Err == "" {
+			return
+		}
+		if was == nil || is.Value.Crashes > was.Value.Crashes {
 			happened(d, EventBreakdown, "", Breakdown{is.ID, is.Value.Crashes, is.Value.Err})
 		}
 	})

@@ -161,7 +161,11 @@ func kept(m map[model.TargetID]Changes, id model.TargetID, c Changes) map[model.
 func (f *Files) noticed(a FilesNoticed, now time.Time) (hit bool) {
 	single := len(a.Changes) == 1 && len(a.Changes[0].Paths) == 1
 	for _, c := range a.Changes {
-		if t := f.target(c.Target); t != nil && len(c.Paths) > 0 && t.steps.CopiesEarly() && (!single || t.steps.OnlyCopies(c.Paths[0])) {
+		t := f.target(c.Target)
+		if t == nil || len(c.Paths) == 0 || !t.steps.CopiesEarly() {
+			continue
+		}
+		if !single || t.steps.OnlyCopies(c.Paths[0]) {
 			f.Noticed = with(f.Noticed, c.Target, f.Noticed[c.Target].With(c.Paths, now))
 			hit = true
 		}

@@ -90,8 +90,7 @@ func init() {
 
 // has reports whether a pod, nil when there is none, belongs to a resource and has the container with an id.
 func has(p *store.Entry[Pod], name model.ManifestName, id string) bool {
-	of := func(c model.Container) bool { return c.ID == id }
-	return p != nil && p.Value.Resource == name && (slices.ContainsFunc(p.Value.Containers, of) || slices.ContainsFunc(p.Value.InitContainers, of))
+	return p != nil && p.Value.Resource == name && slices.ContainsFunc(p.Value.AllContainers(), func(c model.Container) bool { return c.ID == id })
 }
 
 // forget removes the state of containers, and reports whether there was any.

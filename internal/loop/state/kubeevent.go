@@ -55,7 +55,7 @@ func init() {
 		}
 	})
 	store.Follow(ClusterEvents, Resources, func(d *store.Draft[KubeEvents], was, is *store.Entry[Resource]) {
-		if is == nil || !is.Value.Enabled && was != nil && was.Value.Enabled {
+		if leaves(was, is) {
 			d.Delete(was.ID)
 		}
 	})

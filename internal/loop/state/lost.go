@@ -84,8 +84,11 @@ func (u Update) lost(uids []string, at time.Time) Update {
 func (d *Deployed) deployed(images map[string]model.ImageResult, applied []model.AppliedObject, began, ended time.Time) {
 	var still map[string]time.Time
 	for uid, at := range d.Lost {
-		there := slices.ContainsFunc(applied, func(o model.AppliedObject) bool { return o.UID == uid })
-		if uid == anyObject && at.After(began) || uid != anyObject && there {
+		lost := slices.ContainsFunc(applied, func(o model.AppliedObject) bool { return o.UID == uid })
+		if uid == anyObject {
+			lost = at.After(began)
+		}
+		if lost {
 			still = with(still, uid, at)
 		}
 	}

@@ -44,7 +44,11 @@ func init() {
 func stillUnhealthy(was []ProbeFailure, p model.Pod) []ProbeFailure {
 	var out []ProbeFailure
 	for _, f := range was {
-		if f.Kind == model.ProbeLiveness && f.Restarts == restartsOf(p, f.Container) || f.Kind != model.ProbeLiveness && !p.Ready {
+		still := !p.Ready
+		if f.Kind == model.ProbeLiveness {
+			still = f.Restarts == restartsOf(p, f.Container)
+		}
+		if still {
 			out = append(out, f)
 		}
 	}

@@ -342,6 +342,11 @@ var orderedUpdates = store.Derive(Schema, "updates in order", func(v store.View)
 	return inOrder(withUpdates.In(v), traits, func(u Updating) *store.Entry[Resource] { return u.Entry })
 }, Resources, Updates)
 
+// leaves reports whether a resource is removed or switched off.
+func leaves(was, is *store.Entry[Resource]) bool {
+	return is == nil || was != nil && was.Value.Enabled && !is.Value.Enabled
+}
+
 // last is 1 for a resource that comes after all resources for which it is 0.
 func last(e *store.Entry[Resource]) int {
 	if e.Phase == store.TearingDown {
@@ -361,7 +366,8 @@ func inOrder[T any](all []T, traits []trait, of func(T) *store.Entry[Resource]) 
 			continue
 		}
 		n++
-		if t.running && t.order >= 0 && t.order < len(places) && places[t.order] == 0 {
+		inRange := t.order >= 0 && t.order < len(places)
+		if t.running && inRange && places[t.order] == 0 {
 			places[t.order] = int32(i) + 1
 		} else {
 			others = append(others, all[i])

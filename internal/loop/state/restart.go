@@ -82,7 +82,8 @@ func (r Restart) ended(serial int, done []string, err string, at time.Time) Rest
 func OwnPods(u Update, pods []Pod) (own []Pod) {
 	for _, p := range pods {
 		labelled := p.TemplateHash != "" && slices.ContainsFunc(u.Applied, func(o model.AppliedObject) bool { return o.TemplateHash == p.TemplateHash })
-		if p.Current && !p.Deleting && !p.OfCompose() && p.Phase != "Succeeded" && (!p.Selected || labelled) {
+		created := !p.OfCompose() && (!p.Selected || labelled)
+		if created && p.Stands() && p.Phase != "Succeeded" {
 			own = append(own, p)
 		}
 	}
@@ -94,7 +95,7 @@ func OwnPods(u Update, pods []Pod) (own []Pod) {
 func Supervised(v store.View, name model.ManifestName) (out []model.ContainerRef) {
 	synclets := Synclets.In(v)
 	for _, p := range PodsOf(v, name) {
-		if !p.Current || p.Deleting || p.OfCompose() {
+		if !p.Stands() || p.OfCompose() {
 			continue
 		}
 		for _, c := range p.LastingContainers() {

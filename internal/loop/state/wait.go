@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -46,15 +47,17 @@ func (a Asked) LetAt(saved time.Time) time.Time {
 // runsFrom returns the time from which the newest save before the given time could run; zero if that is unknown.
 func (u Update) runsFrom(at time.Time) time.Time {
 	saved := u.SavedBefore(at)
-	if let := u.LetAt(saved); !saved.IsZero() && !let.IsZero() && !let.After(at) {
-		return let
+	let := u.LetAt(saved)
+	if saved.IsZero() || let.After(at) {
+		return saved
 	}
-	return saved
+	return cmp.Or(let, saved)
 }
 
 // waited records the wait for a build that has succeeded. The slice is replaced, never written to.
 func (h *History) waited(b Build) {
-	if b.Saved.IsZero() || len(b.Files) == 0 || b.Err != "" || b.Cancelled {
+	failed := b.Cancelled || b.Err != ""
+	if failed || b.Saved.IsZero() || len(b.Files) == 0 {
 		return
 	}
 	w := Wait{Serial: b.Serial, Saved: b.Saved, Took: b.FinishedAt.Sub(b.Saved), InPlace: b.InPlace()}
