@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/pkg/api"
@@ -22,7 +23,7 @@ func Text(e api.Event, zone *time.Location) string {
 func OneLine(s string) string {
 	line, _, more := strings.Cut(strings.TrimSpace(s), "\n")
 	line = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+		if unicode.IsControl(r) {
 			return ' '
 		}
 		return r

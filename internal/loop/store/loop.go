@@ -50,6 +50,9 @@ type mailbox struct {
 	stats *subscriberStats
 }
 
+// awaits reports whether a release in a table wakes it.
+func (m *mailbox) awaits(table int) bool { return m.releases == nil || m.releases[table] }
+
 func (m *mailbox) wake() {
 	if m.stats != nil {
 		m.stats.woken.Store(true)
@@ -233,7 +236,8 @@ func (s *Store) publish(before *Snapshot, drafts []*draft, at time.Time) {
 	s.mu.Unlock()
 	for _, m := range readers {
 		for i := range drafts {
-			if changed[i] && m.tables[i] || released[i] && m.tables[i] && (m.releases == nil || m.releases[i]) {
+			wanted := changed[i] || released[i] && m.awaits(i)
+			if wanted && m.tables[i] {
 				m.wake()
 				break
 			}
