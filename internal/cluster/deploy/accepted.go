@@ -112,7 +112,10 @@ func declaredDigest(key []byte, u *unstructured.Unstructured, at spot) string {
 
 // leave returns the desired object without the fields that are left to others, as withoutIgnored does.
 func (a *Acceptance) leave(desired, live *unstructured.Unstructured, mine string) *unstructured.Unstructured {
-	if a == nil || live == nil || len(a.Fields) == 0 || a.UID != string(live.GetUID()) {
+	if a == nil || len(a.Fields) == 0 {
+		return desired
+	}
+	if live == nil || string(live.GetUID()) != a.UID {
 		return desired
 	}
 	u := desired.DeepCopy()

@@ -141,7 +141,8 @@ func (a *Applier) foreignTo(live *unstructured.Unstructured) string {
 	}
 	var last metav1.ManagedFieldsEntry
 	for _, m := range live.GetManagedFields() {
-		if m.Subresource == "" && (last.Time == nil || m.Time != nil && last.Time.Before(m.Time)) {
+		later := last.Time == nil || m.Time != nil && last.Time.Before(m.Time)
+		if later && m.Subresource == "" {
 			last = m
 		}
 	}
@@ -206,11 +207,14 @@ const lastAppliedByKubectl = "kubectl.kubernetes.io/last-applied-configuration"
 
 // madeByKubectl reports whether kubectl apply made an object, and no other tool has claimed it.
 func madeByKubectl(live *unstructured.Unstructured) bool {
-	if by := label(live, LabelManagedBy); by != "" && by != "kubectl" || len(sharersOf(live)) > 0 || len(live.GetOwnerReferences()) > 0 {
+	if by := label(live, LabelManagedBy); by != "" && by != "kubectl" {
+		return false
+	}
+	if len(sharersOf(live))+len(live.GetOwnerReferences()) > 0 {
 		return false
 	}
 	return annotation(live, lastAppliedByKubectl) != "" || slices.ContainsFunc(live.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool {
-		return m.Manager == "kubectl" && m.Operation == metav1.ManagedFieldsOperationApply && m.Subresource == ""
+		return m.Manager == "kubectl" && isApply(m)
 	})
 }
 

@@ -94,8 +94,8 @@ func (r *applyRun) object(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	same := live != nil && again == "" && live.GetUID() == got.GetUID() && live.GetResourceVersion() == got.GetResourceVersion()
-	r.outcomes[i] = outcome{object: applied(got), done: true, unchanged: same}
+	kept := again == "" && sameObject(live, got) && live.GetResourceVersion() == got.GetResourceVersion()
+	r.outcomes[i] = outcome{object: applied(got), done: true, unchanged: kept}
 	r.upToDate(declared, true)
 	r.serves(i, t, got)
 	return nil
@@ -103,8 +103,12 @@ func (r *applyRun) object(ctx context.Context, i int) error {
 
 // sameTemplate reports whether an apply has left a workload's pods as they are.
 func sameTemplate(live, got *unstructured.Unstructured) bool {
-	same := live != nil && live.GetUID() == got.GetUID()
-	return same && reflect.DeepEqual(podTemplate(live), podTemplate(got))
+	return sameObject(live, got) && reflect.DeepEqual(podTemplate(live), podTemplate(got))
+}
+
+// sameObject reports whether an object was there before, and is not another one of the same name now.
+func sameObject(live, got *unstructured.Unstructured) bool {
+	return live != nil && live.GetUID() == got.GetUID()
 }
 
 // byPolicy handles an object whose declaration keeps hone from writing it. done is set for such an object.

@@ -91,7 +91,10 @@ func (l *Ledger) found(live *unstructured.Unstructured) *asFound {
 	id := IDOf(live)
 	raw := l.unseal(l.foundFile(id), foundPlace(id))
 	f := asFound{}
-	if raw == nil || json.Unmarshal(raw, &f) != nil || f.Object == nil || f.Object.GetUID() != live.GetUID() {
+	if raw == nil || json.Unmarshal(raw, &f) != nil {
+		return nil
+	}
+	if f.Object == nil || f.Object.GetUID() != live.GetUID() {
 		return nil
 	}
 	return &f
@@ -217,11 +220,16 @@ func ownAlone(live *unstructured.Unstructured, written *fieldpath.Set) *fieldpat
 func appliedBy(manager string, u *unstructured.Unstructured) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	for _, m := range u.GetManagedFields() {
-		if m.Manager == manager && m.Operation == metav1.ManagedFieldsOperationApply && m.Subresource == "" && m.FieldsV1 != nil {
+		if m.Manager == manager && isApply(m) && m.FieldsV1 != nil {
 			out = out.Union(fieldSet(m.FieldsV1.GetRawBytes()))
 		}
 	}
 	return out
+}
+
+// isApply reports whether an entry stands for what a manager has applied to the object itself.
+func isApply(m metav1.ManagedFieldsEntry) bool {
+	return m.Operation == metav1.ManagedFieldsOperationApply && m.Subresource == ""
 }
 
 // fieldSet decodes a set of fields; one that cannot be read is empty.
@@ -249,12 +257,22 @@ func ownersAmong(u *unstructured.Unstructured, fields *fieldpath.Set) []metav1.M
 	return out
 }
 
+// writer identifies an entry of the managed fields.
+type writer struct {
+	manager, subresource, version string
+	operation                     metav1.ManagedFieldsOperationType
+}
+
+func writerOf(m metav1.ManagedFieldsEntry) writer {
+	return writer{m.Manager, m.Subresource, m.APIVersion, m.Operation}
+}
+
 // withOwners returns entries, the owners of an object's fields, with more owners added.
 func withOwners(entries, more []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
 	out := slices.Clone(entries)
 	for _, o := range more {
 		i := slices.IndexFunc(out, func(m metav1.ManagedFieldsEntry) bool {
-			return m.Manager == o.Manager && m.Operation == o.Operation && m.Subresource == o.Subresource && m.APIVersion == o.APIVersion && m.FieldsV1 != nil
+			return m.FieldsV1 != nil && writerOf(m) == writerOf(o)
 		})
 		if i < 0 {
 			out = append(out, o)

@@ -406,8 +406,9 @@ func (r *deleteRun) gone(ctx context.Context, t target, uid types.UID, f *fate) 
 		live, err = t.ri.Get(ctx, t.id.Name, metav1.GetOptions{})
 		return err
 	})
-	f.gone = apierrors.IsNotFound(err) || err == nil && uid != "" && live.GetUID() != uid
+	f.gone = apierrors.IsNotFound(err)
 	if err == nil {
+		f.gone = uid != "" && live.GetUID() != uid
 		f.held = holding(live, time.Now())
 	}
 	return f.gone

@@ -118,9 +118,9 @@ func (d *fieldDiff) at(at *place, key string, v values) {
 	if quiet[at.text] {
 		return
 	}
-	hasMap, isMap := v.has.(map[string]any)
-	willMap, becomesMap := v.will.(map[string]any)
-	if (isMap || v.has == nil) && (becomesMap || v.will == nil) && (isMap && len(hasMap) > 0 || becomesMap && len(willMap) > 0) {
+	hasMap, isMap := orNone[map[string]any](v.has)
+	willMap, becomesMap := orNone[map[string]any](v.will)
+	if isMap && becomesMap && len(hasMap)+len(willMap) > 0 {
 		wasMap, _ := v.was.(map[string]any)
 		wantMap, _ := v.want.(map[string]any)
 		for _, k := range keysOf(hasMap, willMap) {
@@ -131,12 +131,21 @@ func (d *fieldDiff) at(at *place, key string, v values) {
 		}
 		return
 	}
-	hasList, isList := v.has.([]any)
-	willList, becomesList := v.will.([]any)
-	if (isList || v.has == nil) && (becomesList || v.will == nil) && d.list(at, key, v, hasList, willList) {
+	hasList, isList := orNone[[]any](v.has)
+	willList, becomesList := orNone[[]any](v.will)
+	if isList && becomesList && d.list(at, key, v, hasList, willList) {
 		return
 	}
 	d.leaf(at, v)
+}
+
+// orNone returns a value as a T; ok is false for a value of another type. No value counts as an empty T.
+func orNone[T any](value any) (out T, ok bool) {
+	if value == nil {
+		return out, true
+	}
+	out, ok = value.(T)
+	return out, ok
 }
 
 // list compares lists whose entries have keys, and reports whether they do.
@@ -201,7 +210,8 @@ func (d *fieldDiff) leaf(at *place, v values) {
 	default:
 		c.Class = api.ChangeWanted
 	}
-	if (c.Class == api.ChangeDrift || c.Class == api.ChangeConflict) && other != nil && v.has != nil {
+	byOthers := c.Class == api.ChangeDrift || c.Class == api.ChangeConflict
+	if byOthers && other != nil && v.has != nil {
 		c.Manager = other.name
 		if !other.at.IsZero() {
 			c.At = &other.at

@@ -13,9 +13,14 @@ import (
 // still be supplied: its namespace, its kind, room in a quota. The same request may be accepted later.
 func IsLacking(err error) bool {
 	return someOf(err, func(err error) bool {
-		return missingNamespace(err) != "" || apierrors.HasStatusCause(err, "NamespaceTerminating") || lacksKind(err) ||
-			apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota")
+		lacksNamespace := missingNamespace(err) != "" || apierrors.HasStatusCause(err, "NamespaceTerminating")
+		return lacksNamespace || lacksKind(err) || lacksRoom(err)
 	})
+}
+
+// lacksRoom reports whether a quota refuses an object.
+func lacksRoom(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota")
 }
 
 // lacksKind reports whether an object was refused because its kind is not defined, or no longer defined: the server answers such

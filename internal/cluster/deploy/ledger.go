@@ -296,7 +296,8 @@ func (l *Ledger) set(resource model.ManifestName, list []ObjectRecord, command m
 func markFresh(before records, list []ObjectRecord) []ObjectRecord {
 	serving := map[model.ObjectID]int{}
 	for i, r := range list {
-		if Serves(r.ObjectID) && !r.Foreign && !r.Leaving && r.UID != "" {
+		stays := !r.Foreign && !r.Leaving && r.UID != ""
+		if stays && Serves(r.ObjectID) {
 			serving[r.ObjectID] = i
 		}
 	}
@@ -467,6 +468,11 @@ func tidy(m records) {
 	}
 }
 
+// untouched reports whether nothing has written to a file, or replaced it.
+func untouched(was, is os.FileInfo) bool {
+	return os.SameFile(was, is) && is.ModTime().Equal(was.ModTime()) && is.Size() == was.Size()
+}
+
 // current returns the content of the file. It reads the file only if it is not the one that was last read or written:
 // every write makes a new file. l.mu is held. The result must not be changed.
 func (l *Ledger) current() (content, error) {
@@ -477,7 +483,7 @@ func (l *Ledger) current() (content, error) {
 	case err != nil:
 		return emptyContent(), fmt.Errorf("read the ledger: %w", err)
 	}
-	if l.info != nil && os.SameFile(info, l.info) && info.ModTime().Equal(l.info.ModTime()) && info.Size() == l.info.Size() {
+	if l.info != nil && untouched(l.info, info) {
 		return l.known, nil
 	}
 	known, info, err := l.read()

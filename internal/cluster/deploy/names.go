@@ -3,6 +3,7 @@ package deploy
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -49,6 +50,9 @@ const (
 	AnnotationDependsOn = "config.kubernetes.io/depends-on"
 )
 
+// invalidInLabels matches a character that the value of a label must not have.
+var invalidInLabels = regexp.MustCompile(`[^0-9A-Za-z._-]`)
+
 // ResourceLabel returns name as a valid label value: the name itself if it is valid, else its valid characters and a
 // short hash of the whole name, so that two names never share a label.
 func ResourceLabel(name model.ManifestName) string {
@@ -56,16 +60,7 @@ func ResourceLabel(name model.ManifestName) string {
 	if s != "" && len(validation.IsValidLabelValue(s)) == 0 {
 		return s
 	}
-	var b strings.Builder
-	for _, r := range s {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_', r == '.':
-			b.WriteRune(r)
-		default:
-			b.WriteByte('-')
-		}
-	}
-	clean := strings.Trim(b.String(), "-_.")
+	clean := strings.Trim(invalidInLabels.ReplaceAllString(s, "-"), "-_.")
 	if len(clean) > 54 {
 		clean = clean[:54]
 	}

@@ -148,7 +148,10 @@ func (a *Applier) Standing(ctx context.Context, objects []ObjectRecord, timeout 
 		if err != nil {
 			return false, err
 		}
-		if live != nil && live.GetDeletionTimestamp() == nil && (o.UID == "" || string(live.GetUID()) == o.UID) {
+		if live == nil || live.GetDeletionTimestamp() != nil {
+			continue
+		}
+		if o.UID == "" || string(live.GetUID()) == o.UID {
 			return true, nil
 		}
 	}

@@ -98,10 +98,11 @@ func (*steps) Await(context.Context, int, operation.State) error { return nil }
 // mayNeed reports whether the step deletes, or may delete, objects that would vanish with the given namespace or
 // definition.
 func (s DeleteStep) mayNeed(holder *unstructured.Unstructured) bool {
-	kind, isKind := definedKind(holder)
-	return len(s.Objects) == 0 || slices.ContainsFunc(s.Objects, func(id model.ObjectID) bool {
-		return isKind && kind == (schema.GroupKind{Group: id.Group, Kind: id.Kind}) || !isKind && id.Namespace == holder.GetName()
-	})
+	within := func(id model.ObjectID) bool { return id.Namespace == holder.GetName() }
+	if kind, isKind := definedKind(holder); isKind {
+		within = func(id model.ObjectID) bool { return kind == schema.GroupKind{Group: id.Group, Kind: id.Kind} }
+	}
+	return len(s.Objects) == 0 || slices.ContainsFunc(s.Objects, within)
 }
 
 // collectErrors records the outcomes and joins the errors of the objects, in the reverse of order, and of the steps. Nodes that were

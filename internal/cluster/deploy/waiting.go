@@ -121,7 +121,8 @@ func (w *waits) overdue(now time.Time) []error {
 	for _, key := range slices.Sorted(maps.Keys(w.objects)) {
 		o := w.objects[key]
 		waited := now.Sub(o.since)
-		if o.mended || waited < mendAfter || o.live == nil || len(finalizersOf(o.live)) == 0 {
+		held := o.live != nil && len(finalizersOf(o.live)) > 0
+		if !held || o.mended || waited < mendAfter {
 			continue
 		}
 		o.mended = true
@@ -145,8 +146,12 @@ func (w *waits) tell(ctx context.Context, log logstore.Logger) {
 				logstore.Warnf(log, "%s", problem.Text(err))
 			}
 			line, since := w.line(now)
-			switch quiet := now.Sub(said); {
-			case line == "" || quiet < sayPause || line == last && quiet < logstore.SayAgain:
+			pause := sayPause
+			if line == last {
+				pause = logstore.SayAgain
+			}
+			switch {
+			case line == "" || now.Sub(said) < pause:
 				continue
 			case line == last:
 				logstore.Infof(log, "%s (for %s now)", line, now.Sub(since).Round(time.Second))

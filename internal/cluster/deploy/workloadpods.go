@@ -63,7 +63,12 @@ func (r *deleteRun) podsOf(ctx context.Context, live *unstructured.Unstructured)
 		return workloadPods{}
 	}
 	for _, p := range list {
-		if o := metav1.GetControllerOf(p); o != nil && (owners[o.UID] || o.Kind == "ReplicaSet" && o.Name == replicaSetOf(live, p)) {
+		o := metav1.GetControllerOf(p)
+		if o == nil {
+			continue
+		}
+		byReplicaSet := o.Kind == "ReplicaSet" && o.Name == replicaSetOf(live, p)
+		if byReplicaSet || owners[o.UID] {
 			pods.uids[p.GetUID()] = true
 		}
 	}
@@ -121,7 +126,8 @@ func (r *deleteRun) endingPodsOf(ctx context.Context, was *unstructured.Unstruct
 	}
 	for _, p := range list {
 		o := metav1.GetControllerOf(p)
-		if o != nil && ownsThrough(was, o, p) && p.GetDeletionTimestamp() != nil && label(p, LabelManagedBy) == ManagedByHone {
+		ending := p.GetDeletionTimestamp() != nil && label(p, LabelManagedBy) == ManagedByHone
+		if ending && o != nil && ownsThrough(was, o, p) {
 			pods.uids[p.GetUID()] = true
 		}
 	}

@@ -194,8 +194,10 @@ func (r *resource) List(ctx context.Context, opts metav1.ListOptions) (got *unst
 	}
 	list := &unstructured.UnstructuredList{}
 	for key, o := range r.s.objects {
-		if strings.HasPrefix(key, r.gvr.Resource+"/") && (r.ns == "" || o.live.GetNamespace() == r.ns) &&
-			sel.Matches(labels.Set(o.live.GetLabels())) {
+		if !strings.HasPrefix(key, r.gvr.Resource+"/") || r.ns != "" && r.ns != o.live.GetNamespace() {
+			continue
+		}
+		if sel.Matches(labels.Set(o.live.GetLabels())) {
 			list.Items = append(list.Items, *o.live.DeepCopy())
 		}
 	}
