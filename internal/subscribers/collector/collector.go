@@ -230,10 +230,10 @@ func (r *run) collectWhatLeft(v store.View) {
 	if r.kept.Why != "" { // nothing of earlier sessions is deleted
 		r.swept = true
 	}
-	if agreed && !r.swept && state.TheTiltfile(v).Good && state.TheCluster(v).Connected && r.cluster != nil && !r.deletions.paused(sweeping) {
+	if agreed && r.reaches(v) && !r.swept && !r.deletions.paused(sweeping) {
 		r.sweepAlone()
 	}
-	if agreed && !r.sweptLocal && state.TheTiltfile(v).Good && r.downCommands != nil && !r.deletions.paused(madeBy) {
+	if agreed && r.runsDownCommands(v) && !r.sweptLocal && !r.deletions.paused(madeBy) {
 		r.sweepLocal(v)
 	}
 	entries := state.Resources.In(v)
@@ -242,11 +242,21 @@ func (r *run) collectWhatLeft(v store.View) {
 	if r.deploys.ended(v) {
 		r.look, r.unsure = true, true
 	}
-	if r.look && r.cluster != nil && state.TheTiltfile(v).Good && state.TheCluster(v).Connected {
+	if r.look && r.reaches(v) {
 		r.look = r.finish(v)
 	}
 	r.release(v)
 	r.reportDone(v)
+}
+
+// reaches reports whether leftovers in the cluster can be found: it answers, and the declarations are known.
+func (r *run) reaches(v store.View) bool {
+	return r.cluster != nil && state.TheTiltfile(v).Good && state.TheCluster(v).Connected
+}
+
+// runsDownCommands reports whether leftovers of local resources can be found.
+func (r *run) runsDownCommands(v store.View) bool {
+	return r.downCommands != nil && state.TheTiltfile(v).Good
 }
 
 // agreed reports whether the user has agreed to the deletion of the leftovers of earlier sessions.
@@ -293,7 +303,7 @@ const pruning = model.ManifestName("what is no longer declared")
 // keep finds the objects that stay although they are no longer declared, once they may have changed, and says so: once for all
 // resources.
 func (r *run) keep(v store.View) {
-	if !r.unsure || r.cluster == nil || !state.TheTiltfile(v).Good || !state.TheCluster(v).Connected {
+	if !r.unsure || !r.reaches(v) {
 		return
 	}
 	r.unsure = false
@@ -326,12 +336,16 @@ func (r *run) keep(v store.View) {
 
 // stays reports whether the objects of a resource that leaves stay as they are.
 func (r *run) stays(v store.View, was state.Resource) bool {
-	return was.Next == nil && (!state.Chosen(v)(was.Manifest.Name) || was.Manifest.IsK8s() && r.kept.Why != "")
+	if was.Next != nil {
+		return false
+	}
+	guarded := was.Manifest.IsK8s() && r.kept.Why != ""
+	return guarded || !state.Chosen(v)(was.Manifest.Name)
 }
 
 // release deletes the objects that the prune guard keeps when the user has asked for it.
 func (r *run) release(v store.View) {
-	if r.cluster == nil || !state.TheTiltfile(v).Good || !state.TheCluster(v).Connected {
+	if !r.reaches(v) {
 		return
 	}
 	if now := state.TheSession(v).PruneGuard.Released; now != r.asked && !r.deletions.runs(pruning) {
@@ -354,7 +368,10 @@ func (r *run) release(v store.View) {
 // reportDone reports, once each, that nothing is left that local resources have made, and that nothing at all is left. Objects that
 // may belong to another session do not count.
 func (r *run) reportDone(v store.View) {
-	local := r.sweptLocal || r.elsewhere || r.downCommands == nil && state.TheTiltfile(v).Good
+	local := r.sweptLocal || r.elsewhere
+	if r.downCommands == nil {
+		local = local || state.TheTiltfile(v).Good
+	}
 	switch {
 	case r.done || !local || r.deletions.pending():
 	case r.swept || r.elsewhere:
@@ -478,12 +495,16 @@ func (r *resources) turned(v store.View) bool {
 // collect deletes the objects of a resource that left the Tiltfile, or that was switched off. If it comes back at once, its
 // objects stay.
 func (r *run) collect(ctx, enough context.Context, was state.Resource) error {
+	back := was.Next != nil && was.Next.Enabled
 	switch {
 	case was.Manifest.IsCompose():
 		return r.collectContainers(ctx, enough, was)
-	case was.Manifest.IsLocal() && r.downCommands != nil && was.Next == nil && len(r.beside(ctx)) == 0: // otherwise a later sweep does it
+	case was.Manifest.IsLocal():
+		if r.downCommands == nil || was.Next != nil || len(r.beside(ctx)) > 0 { // a later sweep does it
+			return nil
+		}
 		return r.takeDown(ctx, was.Manifest.Name)
-	case !was.Manifest.IsK8s() || r.cluster == nil || was.Next != nil && was.Next.Enabled:
+	case back || r.cluster == nil || !was.Manifest.IsK8s():
 		return nil
 	case was.Next != nil:
 		return r.remove(ctx, enough, was.Manifest.Name, "which is switched off")
@@ -511,7 +532,7 @@ func (r *run) sweep(ctx context.Context, rt *store.Runtime) (complete bool, err 
 		if known && e.Value.Manifest.IsK8s() || !chosen(resource) {
 			continue
 		}
-		complete = complete && !r.deletions.runs(resource) && !r.deletions.paused(resource)
+		complete = complete && !r.deletions.open(resource)
 		r.deletions.start(resource, "", func(ctx, enough context.Context) error { return r.remove(ctx, enough, resource, undeclared) })
 	}
 	return complete, nil
@@ -533,8 +554,10 @@ func (r *run) sweepLocal(v store.View) {
 	chosen := state.Chosen(v)
 	for name := range commands {
 		e, known := state.Resources.In(v).Get(string(name))
-		going[name] = chosen(name) && (!known || e.Phase == store.Running && !e.Value.Manifest.IsLocal())
-		leaving = leaving || known && e.Phase != store.Running
+		leaves := known && e.Phase != store.Running
+		otherKind := known && !leaves && !e.Value.Manifest.IsLocal()
+		going[name] = chosen(name) && (!known || otherKind)
+		leaving = leaving || leaves
 	}
 	if !slices.Contains(slices.Collect(maps.Values(going)), true) {
 		r.sweptLocal = !leaving
@@ -549,14 +572,18 @@ func (r *run) sweepLocal(v store.View) {
 		if !going[name] {
 			continue
 		}
-		waits := false
-		for other := range deps {
-			if model.DependsOn(deps, other, name) {
-				e, known := state.Resources.In(v).Get(string(other))
-				unseen := r.cluster != nil && !r.swept && !known // it may still have objects
-				waits = waits || going[other] || unseen || known && e.Phase != store.Running || r.deletions.runs(other) || r.deletions.paused(other)
+		stands := func(other model.ManifestName) bool {
+			if going[other] || r.deletions.open(other) {
+				return true
 			}
+			if e := state.Resources.In(v).Ref(string(other)); e != nil {
+				return e.Phase != store.Running
+			}
+			return r.cluster != nil && !r.swept // it may still have objects
 		}
+		waits := slices.ContainsFunc(slices.Collect(maps.Keys(deps)), func(other model.ManifestName) bool {
+			return model.DependsOn(deps, other, name) && stands(other)
+		})
 		if waits {
 			r.sweptLocal = false
 			continue

@@ -118,6 +118,11 @@ func (d *deletions) paused(resource model.ManifestName) bool {
 	return failed
 }
 
+// open reports whether a deletion of this resource runs, or will be retried.
+func (d *deletions) open(resource model.ManifestName) bool {
+	return d.runs(resource) || d.paused(resource)
+}
+
 // pause makes a resource wait as after a failed deletion.
 func (d *deletions) pause(resource model.ManifestName) { d.notBefore[resource] = time.Now().Add(retry) }
 
