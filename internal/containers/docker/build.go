@@ -1,6 +1,8 @@
 package docker
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -179,10 +181,14 @@ func (e *Engine) runBuild(ctx context.Context, body io.Reader, opts build.ImageB
 	return id, nil
 }
 
+// imageMessage is BuildKit's name for the message with the id of the image.
+const imageMessage = "moby.image.id"
+
 // imageID returns the id of the image if m contains it: BuildKit sends it in a separate message, the classic builder in
 // the last auxiliary one.
 func imageID(m message) string {
-	if m.ID != "" && m.ID != "moby.image.id" || len(m.Aux) == 0 || m.Aux[0] != '{' {
+	kind := cmp.Or(m.ID, imageMessage)
+	if kind != imageMessage || !bytes.HasPrefix(m.Aux, []byte("{")) {
 		return ""
 	}
 	var result struct{ ID string }

@@ -70,7 +70,7 @@ func ignoreElsewhere(dir string, ig model.Ignore, next fsutil.MapFunc) (fsutil.M
 	}
 	return func(name string, st *types.Stat) fsutil.MapResult {
 		rel, err := filepath.Rel(ig.Base, filepath.Join(dir, name))
-		if err != nil || rel == "." || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		if err != nil || rel == "." || !filepath.IsLocal(rel) {
 			return next(name, st)
 		}
 		if hit, err := matcher.MatchesOrParentMatches(rel); err != nil || !hit {

@@ -1,8 +1,8 @@
 package docker
 
 import (
+	"fmt"
 	"regexp"
-	"strconv"
 
 	control "github.com/moby/buildkit/api/services/control"
 )
@@ -56,7 +56,8 @@ func numbered(name string) (stage string, at, all int, ok bool) {
 	if m == nil {
 		return "", 0, 0, false
 	}
-	at, err := strconv.Atoi(m[2])
-	all, err2 := strconv.Atoi(m[3])
-	return m[1], at, all, err == nil && err2 == nil && at > 0 && at <= all
+	if _, err := fmt.Sscan(m[2]+" "+m[3], &at, &all); err != nil {
+		return "", 0, 0, false
+	}
+	return m[1], at, all, at > 0 && at <= all
 }
