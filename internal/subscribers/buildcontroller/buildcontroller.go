@@ -235,8 +235,9 @@ func (s *Subscriber) sweep(v store.View, running map[model.ManifestName]*build, 
 			continue
 		}
 		// An entry that is younger than the build belongs to a resource that was declared again: it never shows this build.
-		u, ok := state.Updates.In(v).Get(string(name))
-		if ok && !u.Created.After(b.began) && (u.Value.Serial < b.serial || u.Value.Current != nil) {
+		u := state.Updates.In(v).Ref(string(name))
+		own := u != nil && !u.Created.After(b.began)
+		if own && (u.Value.Serial < b.serial || u.Value.Current != nil) {
 			continue
 		}
 		if !b.overtaken {
@@ -366,9 +367,11 @@ func Asked(v store.View, c buildcontrol.Candidate, o Options) buildanddeploy.Req
 	m := state.Resources.In(v).Value(string(c.Name)).Manifest
 	u := state.Updates.In(v).Value(string(c.Name))
 	session, tiltfile, adopt := state.TheSession(v), state.TheTiltfile(v), !u.Adopt.IsZero()
+	// Without a change, a trigger asks for new pods, unless it lets pending changes through or has objects taken over.
+	replaces := c.Reason.Has(state.ReasonTrigger) && len(c.Files) == 0 && !adopt
 	req := buildanddeploy.Request{
 		Manifest: m, Mode: session.UpdateMode, InPlace: c.InPlace, InPlaceOnly: c.InPlaceOnly,
-		Force:   c.Reason.Has(state.ReasonRebuild) || c.Reason.Has(state.ReasonTrigger) && len(c.Files) == 0 && m.TriggerMode == model.TriggerAuto && !adopt,
+		Force:   c.Reason.Has(state.ReasonRebuild) || replaces && m.TriggerMode == model.TriggerAuto,
 		NoCache: c.Reason.Has(state.ReasonRebuild), Reuse: o.Reuse,
 		Results: u.Images, Dirty: map[string]bool{}, Overlaid: buildcontrol.Overlaid(m, u, state.PodsOf(v, c.Name)),
 		Cluster: state.TheCluster(v).Cluster, Registry: tiltfile.Result.DefaultRegistry,
@@ -460,6 +463,7 @@ func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, 
 	var away *buildanddeploy.Away
 	var gone *buildanddeploy.Gone
 	_, explained := problem.Of(err)
+	needsEngine := !req.InPlace && buildcontrol.NeedsEngine(req.Manifest)
 	switch {
 	case err == nil:
 	case ctx.Err() == nil && errors.As(err, &away):
@@ -468,7 +472,7 @@ func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, 
 	case ctx.Err() == nil && errors.As(err, &gone) && !explained: // what replaces them gets the change
 		done.Cancelled, done.Stuck = len(r.Synced)+len(r.Behind) == 0, stuck(req, r, err, b.part)
 		logstore.Infof(log, "Interrupted: %v", gone)
-	case ctx.Err() == nil && docker.IsUnreachable(err) && !req.InPlace && buildcontrol.NeedsEngine(req.Manifest):
+	case ctx.Err() == nil && docker.IsUnreachable(err) && needsEngine:
 		done.Cancelled, done.EngineErr = true, problem.Text(err)
 		logstore.Infof(log, "%s\nThe update continues when it answers", done.EngineErr)
 	case ctx.Err() != nil: // an error that only reports the cancellation would be retried without end

@@ -60,15 +60,17 @@ func (s *Subscriber) listen(
 			after = askAfter
 		}
 		next := after - quiet
+		lives := quiet < after
+		stuck := pinged && min(s.client.Stuck(), time.Since(begun)) >= after
 		switch {
 		case !needed:
 			next = time.Until(until)
-		case quiet < after && pinged && asked.IsZero() && min(s.client.Stuck(), time.Since(begun)) >= after:
+		case lives && stuck && asked.IsZero():
 			// Other connections live, and so does the cluster, but the users of this one wait.
 			asked = time.Now()
 			asking.Go(func() { answer <- s.client.Renew(ctx) })
 			next = listenAway
-		case quiet < after: // it lives
+		case lives:
 			next = min(next, askAfter/2)
 		case asked.IsZero():
 			asked = time.Now()

@@ -214,20 +214,26 @@ const longest = 1000
 // pulledIn is Kubernetes' message about a pulled image: its name, and how long the pull took.
 var pulledIn = regexp.MustCompile(`image "([^"]*)" in ([0-9.hmsµn]+)`)
 
+// quickPull returns the image of Kubernetes' message about a pulled image; ok is false if the pull was slow.
+func quickPull(message string) (image string, ok bool) {
+	m := pulledIn.FindStringSubmatch(message)
+	if m == nil {
+		return "", false
+	}
+	took, err := time.ParseDuration(m[2])
+	return m[1], err == nil && took < slowPull
+}
+
 // hasPulled reports a pulled image: after a slow pull with all preceding events, after a quick pull with one line, and only
 // once for each image of a resource, even if many pods pull it.
 func (t *reporter) hasPulled(name model.ManifestName, p state.Pod, e k8s.KubeEvent, began *pull) {
-	m := pulledIn.FindStringSubmatch(e.Message)
-	took, err := time.Duration(0), error(nil)
-	if m != nil {
-		took, err = time.ParseDuration(m[2])
-	}
-	quick := m != nil && err == nil && took < slowPull && (began == nil || !began.told)
+	image, quick := quickPull(e.Message)
+	quick = quick && (began == nil || !began.told)
 	switch {
-	case quick && t.quick[[2]string{string(name), m[1]}]:
+	case quick && t.quick[[2]string{string(name), image}]:
 		return
 	case quick:
-		t.quick[[2]string{string(name), m[1]}] = true
+		t.quick[[2]string{string(name), image}] = true
 	case began != nil:
 		t.tellPull(began)
 	}

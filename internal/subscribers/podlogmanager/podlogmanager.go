@@ -212,7 +212,8 @@ func desired(v store.View, begun map[key]bool) map[key]stream {
 				continue
 			}
 			st := stream{pod: p, name: c.Name, id: run, since: since(c, began)}
-			if c.LastID != "" && c.LastID != c.ID && !begun[key{p.UID, c.Name, c.LastID}] && c.StartedAt.After(began) {
+			restarted := c.LastID != "" && c.LastID != c.ID && c.StartedAt.After(began)
+			if restarted && !begun[key{p.UID, c.Name, c.LastID}] {
 				st.missed = c.LastID
 			}
 			out[key{p.UID, c.Name, run}] = st
@@ -229,10 +230,11 @@ func since(c model.Container, began time.Time) time.Time {
 	if c.State == model.ContainerTerminated {
 		ended = c.FinishedAt
 	}
-	if c.State == model.ContainerRunning || c.Reason == "Completed" || ended.IsZero() || !ended.Before(began) {
-		return began
+	failed := c.State != model.ContainerRunning && c.Reason != "Completed"
+	if failed && !ended.IsZero() && ended.Before(began) {
+		return ended.Add(-lastWords)
 	}
-	return ended.Add(-lastWords)
+	return began
 }
 
 // now returns the newest run of a container in the newest snapshot, and whether it has ended; it has none when the pod is gone.

@@ -77,11 +77,14 @@ func leftOver(v store.View, session state.Session) (why string, collecting bool)
 	if cluster.Since.IsZero() {
 		return "", true // nothing is known of it yet: an empty Tiltfile may have left something there
 	}
-	c, connected := session.Collection, cluster.Connected
+	c := session.Collection
 	if c.Failures >= collectionAttempts {
 		return "could not delete what earlier sessions left over: " + c.Err, true
 	}
-	return "", !c.LocalDone || connected && (!c.Done || state.AnyLeaving(v))
+	if !cluster.Connected {
+		return "", !c.LocalDone
+	}
+	return "", !c.LocalDone || !c.Done || state.AnyLeaving(v)
 }
 
 // sooner returns the shorter of two times to wait; 0 is none.
@@ -159,8 +162,8 @@ func (s subject) judge(v store.View, settings model.CISettings, now time.Time, d
 	if left := serverToStay(v, m, now); left > 0 {
 		return false, failure{}, left
 	}
-	requested := !u.Triggered.IsZero() || !u.Declared.IsZero()
-	if updated := u.Succeeded && u.Current == nil && !requested; updated && r.Status.Settled() {
+	idle := u.Current == nil && u.Triggered.IsZero() && u.Declared.IsZero()
+	if idle && u.Succeeded && r.Status.Settled() {
 		delete(deployed, m.Name)
 		return true, failure{}, 0
 	}
@@ -175,7 +178,8 @@ func (s subject) judge(v store.View, settings model.CISettings, now time.Time, d
 // before its pods appear, and then their logs would be missed; later, the absence of pods means that they have been
 // collected.
 func podsToCome(m model.Manifest, u state.Update, pods []state.Pod, now time.Time) time.Duration {
-	if m.K8s == nil || m.K8s.PodReadiness != model.PodSucceeded || len(pods) > 0 || u.AppliedAt.IsZero() {
+	isJob := m.K8s != nil && m.K8s.PodReadiness == model.PodSucceeded
+	if !isJob || len(pods) > 0 || u.AppliedAt.IsZero() {
 		return 0
 	}
 	return u.AppliedAt.Add(podGrace).Sub(now)
@@ -185,12 +189,13 @@ func podsToCome(m model.Manifest, u state.Update, pods []state.Pod, now time.Tim
 // pods do, and the last lines of their logs would be missed.
 func podsToEnd(v store.View, u state.Update, pods []state.Pod, now time.Time) (left time.Duration) {
 	for _, p := range pods {
-		if !p.Current || p.Deleting || p.Owner == "" || p.Phase == "Succeeded" || p.Phase == "Failed" {
+		if !p.Stands() || p.Ended() || p.Owner == "" {
 			continue
 		}
 		for _, a := range u.Applied {
 			e, ok := state.Objects.In(v).Get(p.Owner)
-			if ok && a.UID == p.Owner && a.Kind == "Job" && a.Group == "batch" {
+			isJob := a.Kind == "Job" && a.Group == "batch"
+			if ok && isJob && a.UID == p.Owner {
 				left = max(left, e.Updated.Add(podGrace).Sub(now))
 			}
 		}
@@ -242,7 +247,8 @@ func timedOut(v store.View, limit time.Duration) string {
 func awaited(v store.View) []string {
 	var open []string
 	for _, r := range status.All(v) {
-		if manual := !r.Manifest.AutoInit && r.Updates.Serial == 0; !r.Settled() && (!manual || r.Hold != nil) {
+		unasked := !r.Manifest.AutoInit && r.Updates.Serial == 0 && r.Hold == nil
+		if !unasked && !r.Settled() {
 			open = append(open, fmt.Sprintf("%s %s", r.Manifest.Name, r.Missing()))
 		}
 	}

@@ -103,9 +103,11 @@ func cannotBegin(v store.View) string {
 		return t.Err
 	case !t.Good:
 		return ""
-	case !cluster.Ever && cluster.Err != "" && !cluster.Starting && state.NeedsCluster(v) && !state.Updated(v):
+	case state.Updated(v):
+		return ""
+	case !cluster.Ever && !cluster.Starting && state.NeedsCluster(v) && cluster.Err != "":
 		return cluster.Err
-	case !engine.Ever && engine.Err != "" && state.NeedsEngine(v) && !state.Updated(v):
+	case !engine.Ever && state.NeedsEngine(v):
 		return engine.Err
 	}
 	return ""

@@ -8,6 +8,7 @@
 package syncletmanager
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -99,7 +100,9 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 // when everything is deployed updates nothing.
 func desired(v store.View) []model.ContainerRef {
 	session := state.TheSession(v)
-	if mode := session.UpdateMode; session.Command == state.CommandCI || mode != model.UpdateAuto && mode != model.UpdateSynclet && mode != "" {
+	mode := cmp.Or(session.UpdateMode, model.UpdateAuto)
+	allowed := mode == model.UpdateAuto || mode == model.UpdateSynclet
+	if !allowed || session.Command == state.CommandCI {
 		return nil
 	}
 	pods := state.PodsByResource(v)
