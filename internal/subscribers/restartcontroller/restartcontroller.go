@@ -21,6 +21,7 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/internal/update/liveupdate"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -138,7 +139,7 @@ func (s *Subscriber) steps(v store.View, m model.Manifest, pods bool) (out []ste
 		for _, p := range all {
 			if p.Stands() && p.OfCompose() {
 				out = append(out, step{what: "container " + p.Name, do: func(ctx context.Context, log logstore.Logger) error {
-					return s.containers.RestartContainer(ctx, p.UID, true)
+					return liveupdate.Attended("restart "+p.Name, log, func() error { return s.containers.RestartContainer(ctx, p.UID, true) })
 				}})
 			}
 		}

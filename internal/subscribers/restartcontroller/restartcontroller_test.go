@@ -19,6 +19,7 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
+	"github.com/hone-dev/hone/internal/update/liveupdate"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -210,6 +211,13 @@ func TestAHangingRestart(t *testing.T) {
 		synctest.Wait()
 		if r := f.of("web"); r.Err != "restart process in main of pod web-1: no answer within 45s" {
 			t.Errorf("%+v", r)
+		}
+		f.engine.hang = "container uid-db-1, gently true"
+		f.restarts("db", true)
+		<-time.After(liveupdate.QuietAfter)
+		synctest.Wait()
+		if texts := statetest.Texts(f.logs, "db"); !strings.Contains(strings.Join(texts, "\n"), "Nothing has come from this step for 3s: restart db-1") {
+			t.Errorf("the log: %q", texts)
 		}
 	})
 }

@@ -13,6 +13,8 @@ import (
 type commander struct {
 	pods PodExecer
 	c    model.ContainerRef
+	// heard attends the present step; nil if nothing does.
+	heard *hearing
 	// bare is set if the container has no shell.
 	bare bool
 }
@@ -58,6 +60,6 @@ func (p program) fed(run func(stdin io.Reader) error) error {
 func (r *commander) exec(ctx context.Context, p program, stdin io.Reader, stdout io.Writer, certain bool) error {
 	return r.pods.Exec(ctx, k8s.ExecRequest{
 		Namespace: r.c.Namespace, Pod: r.c.Pod, Container: r.c.Name, Argv: p.argv,
-		Stdin: stdin, Stdout: stdout, Stderr: p.said, Certain: certain,
+		Stdin: r.heard.through(stdin), Stdout: stdout, Stderr: p.said, Certain: certain,
 	})
 }

@@ -31,18 +31,18 @@ var _ Updater = ContainerUpdater{}
 func (u ContainerUpdater) Update(ctx context.Context, c model.ContainerRef, plan Plan, log logstore.Logger) (Report, error) {
 	Announce(log, c, plan)
 	bytes := contents(plan.Copies)
-	err := attended(copying(c), log, func(logstore.Logger) error {
+	err := attended(copying(c), log, func(h *hearing) error {
 		if err := u.remove(ctx, c, plan.Deletes); err != nil {
 			return err
 		}
-		return u.copy(ctx, c, plan.Copies)
+		return u.copy(ctx, c, plan.Copies, h)
 	})
 	if err != nil {
 		return Report{}, err
 	}
 	r := applied(plan, bytes)
 	err = r.Run(ctx, c, plan.Runs, log, func(ctx context.Context, cmd model.Cmd) error {
-		return attended(running(c, cmd), log, func(log logstore.Logger) error {
+		return attended(running(c, cmd), log, func(log *hearing) error {
 			return persist(ctx, undelivered, func() error {
 				return u.Engine.ContainerExec(ctx, c.ID, cmd.Argv, nil, logstore.WriterAt(log, logstore.LevelInfo))
 			})
@@ -57,8 +57,9 @@ func (u ContainerUpdater) Update(ctx context.Context, c model.ContainerRef, plan
 		return r, err
 	}
 	logstore.Debugf(log, "Restarting container: [%s]", c.Name)
-	if err := u.Engine.RestartContainer(ctx, c.ID, false); err != nil {
-		return r, stepError(ctx, "restart "+c.Name, "restart", err, "")
+	step := "restart " + c.Name
+	if err := Attended(step, log, func() error { return u.Engine.RestartContainer(ctx, c.ID, false) }); err != nil {
+		return r, stepError(ctx, step, "restart", err, "")
 	}
 	r.Restarted = time.Now()
 	return r, nil
@@ -78,7 +79,7 @@ func (u ContainerUpdater) remove(ctx context.Context, c model.ContainerRef, path
 	return nil
 }
 
-func (u ContainerUpdater) copy(ctx context.Context, c model.ContainerRef, copies []Copy) error {
+func (u ContainerUpdater) copy(ctx context.Context, c model.ContainerRef, copies []Copy, h *hearing) error {
 	if len(copies) == 0 {
 		return nil
 	}
@@ -98,7 +99,7 @@ func (u ContainerUpdater) copy(ctx context.Context, c model.ContainerRef, copies
 		return &InfraError{Step: step, Err: err}
 	}
 	err = persist(ctx, transient, func() error {
-		return p.send(func(tar io.Reader) error { return u.Engine.CopyTo(ctx, c.ID, "/", tar) })
+		return p.send(func(tar io.Reader) error { return u.Engine.CopyTo(ctx, c.ID, "/", h.through(tar)) })
 	})
 	if err != nil {
 		return stepError(ctx, step, "copy", err, "")

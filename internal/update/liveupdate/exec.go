@@ -33,11 +33,15 @@ func (u ExecUpdater) Update(ctx context.Context, c model.ContainerRef, plan Plan
 	Announce(log, c, plan)
 	bytes := contents(plan.Copies)
 	cmds := &commander{pods: u.Pods, c: c}
-	if err := attended(copying(c), log, func(logstore.Logger) error { return cmds.files(ctx, plan) }); err != nil {
+	err := attended(copying(c), log, func(h *hearing) error {
+		cmds.heard = h
+		return cmds.files(ctx, plan)
+	})
+	if err != nil {
 		return Report{}, err
 	}
 	r := applied(plan, bytes)
-	err := r.Run(ctx, c, plan.Runs, log, func(ctx context.Context, cmd model.Cmd) error { return cmds.user(ctx, cmd, log) })
+	err = r.Run(ctx, c, plan.Runs, log, func(ctx context.Context, cmd model.Cmd) error { return cmds.user(ctx, cmd, log) })
 	if err == nil && plan.RestartProcess {
 		err = r.restartProcess(ctx, c, log, func(argv []string, said *clip) error {
 			return cmds.run(ctx, program{argv: argv, said: said})
@@ -53,7 +57,7 @@ func (u ExecUpdater) Run(ctx context.Context, c model.ContainerRef, cmd model.Cm
 
 // user runs a command of the user at most once.
 func (r *commander) user(ctx context.Context, cmd model.Cmd, log logstore.Logger) error {
-	return attended(running(r.c, cmd), log, func(log logstore.Logger) error {
+	return attended(running(r.c, cmd), log, func(log *hearing) error {
 		return persist(ctx, undelivered, func() error {
 			return r.run(ctx, program{
 				argv:   cmd.Argv,

@@ -26,16 +26,18 @@ func (r *Report) restartProcess(ctx context.Context, c model.ContainerRef, log l
 	began := time.Now()
 	argv := []string{protocol.Path, "restart", "--grace", RestartGrace.String()}
 	var said clip
-	err := persist(ctx, undelivered, func() error {
-		said = clip{}
-		return exec(argv, &said)
+	step := "restart the process in " + c.Name
+	err := Attended(step, log, func() error {
+		return persist(ctx, undelivered, func() error {
+			said = clip{}
+			return exec(argv, &said)
+		})
 	})
 	if err == nil {
 		r.Restarted = time.Now()
 		logstore.Debugf(log, "Restarted the process in %s in %s", c.Name, time.Since(began).Round(time.Millisecond))
 		return nil
 	}
-	step := "restart the process in " + c.Name
 	reason := strings.TrimPrefix(strings.TrimSpace(said.String()), "synclet: ")
 	code, exited := exitCode(err)
 	switch {

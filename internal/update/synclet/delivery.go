@@ -47,7 +47,7 @@ type delivery struct {
 // in place. Called again, it resumes an update whose conversation has broken off.
 func (t *delivery) begin(ctx context.Context) error {
 	p, c := t.pool, t.container
-	return p.persist(ctx, c, t.talk, ErrClosed, func(s *Conversation) (err error) {
+	return p.persist(ctx, c, t.talk, t.log, ErrClosed, func(s *Conversation) (err error) {
 		over := s.attend(c.Name, t.log)
 		defer func() { over(err == nil) }()
 		// The update continues a lost sequence only if no file differs, so the container's files have to be known first.

@@ -3,6 +3,7 @@
 package synclet
 
 import (
+	"context"
 	"io"
 	"path/filepath"
 	"strings"
@@ -14,7 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
+	"github.com/hone-dev/hone/internal/update/liveupdate"
 )
 
 // saying is a log of which the first words count, with the time at which they were said.
@@ -138,6 +141,40 @@ func TestQuietCommand(t *testing.T) {
 				sent.container.Name = "web"
 				err = sent.attended(func() error { return s.Run(t.Context(), []string{"make"}, "", nil, io.Discard) })
 				if d := cmp.Diff(tt.want, got); d != "" || (err != nil) != tt.dead {
+					t.Errorf("%v (-want +got):\n%s", err, d)
+				}
+			})
+		})
+	}
+}
+
+// frozen is a container in which nothing starts.
+type frozen struct{}
+
+func (frozen) Exec(ctx context.Context, _ k8s.ExecRequest) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// TestQuietConnection updates containers with which there is no conversation yet, and none begins.
+func TestQuietConnection(t *testing.T) {
+	for name, do := range map[string]func(context.Context, *Pool, logstore.Logger) error{
+		"an update": func(ctx context.Context, p *Pool, log logstore.Logger) error {
+			_, err := p.Update(ctx, aContainer("c1", "p1"), liveupdate.Plan{}, log)
+			return err
+		},
+		"a restart": func(ctx context.Context, p *Pool, log logstore.Logger) error {
+			return p.Restart(ctx, aContainer("c1", "p1"), log)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := NewPool(frozen{})
+				defer p.Close()
+				var got []string
+				err := do(t.Context(), p, saying(&got))
+				want := []string{"3s Nothing has come from this step for 3s", "30s The step has ended after 30s"}
+				if d := cmp.Diff(want, got); d != "" || err == nil {
 					t.Errorf("%v (-want +got):\n%s", err, d)
 				}
 			})

@@ -58,12 +58,14 @@ func (p *Pool) toRestart(s *Conversation, plan liveupdate.Plan, changed bool) bo
 // persist calls do with the conversation. If do fails with the error again, persist calls it once more with the next conversation:
 // again is ErrClosed for actions that may be done twice, errUnsent for others. After the synclet was killed once, it tries only
 // once more. It does not use the conversation ended, which may be nil.
-func (p *Pool) persist(ctx context.Context, c model.ContainerRef, ended *Conversation, again error, do func(*Conversation) error) error {
+func (p *Pool) persist(
+	ctx context.Context, c model.ContainerRef, ended *Conversation, log logstore.Logger, again error, do func(*Conversation) error,
+) error {
 	s := ended
 	var err error
 	killed := false
 	for range tries {
-		if s, err = p.after(ctx, c, s); err != nil {
+		if s, err = p.reach(ctx, c, s, log); err != nil {
 			return err
 		}
 		if err = do(s); !errors.Is(err, again) || killed || ctx.Err() != nil {
@@ -73,6 +75,15 @@ func (p *Pool) persist(ctx context.Context, c model.ContainerRef, ended *Convers
 		<-s.Done()
 	}
 	return err
+}
+
+// reach is after for an update: the user is told if it takes long.
+func (p *Pool) reach(ctx context.Context, c model.ContainerRef, ended *Conversation, log logstore.Logger) (s *Conversation, err error) {
+	err = liveupdate.Attended("connect to "+c.Name, log, func() (err error) {
+		s, err = p.after(ctx, c, ended)
+		return err
+	})
+	return s, err
 }
 
 // failed classifies an error for the chain of updaters, and adds advice for the user.
@@ -168,7 +179,7 @@ func (p *Pool) restart(ctx context.Context, t *delivery, log logstore.Logger) (d
 		return done, nil
 	}
 	if t.sent.restart == nil {
-		s, err := p.Conversation(ctx, c)
+		s, err := p.reach(ctx, c, nil, log)
 		if err != nil {
 			return done, p.failed(ctx, "restart the process in "+c.Name, err)
 		}
@@ -208,7 +219,7 @@ func (p *Pool) restartProcess(ctx context.Context, c model.ContainerRef, t *deli
 		step = protocol.Step{Sequence: t.key, Number: uint64(len(t.sent.runs))}
 	}
 	if errors.Is(err, ErrClosed) && ctx.Err() == nil {
-		err = p.persist(ctx, c, nil, ErrClosed, func(s *Conversation) error {
+		err = p.persist(ctx, c, nil, log, ErrClosed, func(s *Conversation) error {
 			over := s.attend(c.Name, log)
 			err := s.Restart(ctx, step, liveupdate.RestartGrace)
 			over(!errors.Is(err, ErrClosed))
