@@ -231,8 +231,8 @@ func operator(s string) int {
 // literal reads a quoted string, a number, true or false.
 func literal(s string) (any, error) {
 	for _, quote := range []string{`'`, `"`} {
-		if rest, ok := strings.CutPrefix(s, quote); ok && strings.HasSuffix(rest, quote) {
-			return strings.TrimSuffix(rest, quote), nil
+		if text, ok := strings.CutPrefix(s, quote); ok && strings.HasSuffix(text, quote) {
+			return strings.TrimSuffix(text, quote), nil
 		}
 	}
 	switch s {

@@ -56,3 +56,13 @@ func ClipChars(s string, most int) string {
 	}
 	return s
 }
+
+// Unquoted returns a text without the single or double quotes around it, if it has any.
+func Unquoted(s string) string {
+	for _, quote := range []string{`'`, `"`} {
+		if inner, ok := strings.CutPrefix(s, quote); ok && strings.HasSuffix(inner, quote) {
+			return strings.TrimSuffix(inner, quote)
+		}
+	}
+	return s
+}

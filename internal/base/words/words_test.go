@@ -27,3 +27,11 @@ func ExampleCount() {
 	fmt.Println(Count(1, "resource"), "and", Count(2, "image"))
 	// Output: 1 resource and 2 images
 }
+
+func TestUnquoted(t *testing.T) {
+	for in, want := range map[string]string{``: ``, `a`: `a`, `'`: `'`, `''`: ``, `'a'`: `a`, `"a b"`: `a b`, `'a"`: `'a"`, `"'a'"`: `'a'`, `a'b'`: `a'b'`} {
+		if got := Unquoted(in); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}

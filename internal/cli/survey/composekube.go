@@ -137,13 +137,11 @@ type m = map[string]any
 
 // kubeName makes a name that the cluster takes.
 func kubeName(s string) string {
-	return strings.Trim(strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' {
-			return r
-		}
-		return '-'
-	}, strings.ToLower(s)), "-")
+	return strings.Trim(notInName.ReplaceAllString(strings.ToLower(s), "-"), "-")
 }
+
+// notInName matches a character that the name of an object must not have.
+var notInName = regexp.MustCompile(`[^0-9a-z-]`)
 
 // composeService returns the Deployment and the Service of a Compose service.
 func (l *looker) composeService(s types.ServiceConfig) []m {

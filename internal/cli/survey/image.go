@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -81,10 +82,10 @@ var kinds = []struct {
 // declaredImage is an image that the configuration of another tool names.
 type declaredImage struct{ ref, context string }
 
-func isDockerfile(name string) bool {
-	base := path.Base(name)
-	return base == "Dockerfile" || base == "Containerfile" || strings.HasPrefix(base, "Dockerfile.") || strings.HasSuffix(base, ".Dockerfile")
-}
+// dockerfileName matches the name of a Dockerfile.
+var dockerfileName = regexp.MustCompile(`^(Dockerfile|Containerfile|Dockerfile\..*|.*\.Dockerfile)$`)
+
+func isDockerfile(name string) bool { return dockerfileName.MatchString(path.Base(name)) }
 
 // images takes the Dockerfiles.
 func (l *looker) images() {
@@ -196,11 +197,14 @@ func reduced(steps []Step) []Step {
 
 // has reports whether a folder has a file; the name may begin with "*".
 func (l *looker) has(dir, file string) bool {
-	suffix, any := strings.CutPrefix(file, "*")
 	return slices.ContainsFunc(l.all, func(name string) bool {
-		return path.Dir(name) == dir && (path.Base(name) == file || any && strings.HasSuffix(name, suffix))
+		fits, _ := path.Match(file, path.Base(name))
+		return fits && path.Dir(name) == dir
 	})
 }
+
+// packageManagers run the scripts of a package.json.
+var packageManagers = []string{"npm", "yarn", "pnpm"}
 
 // reloaders are words of commands whose programs see changed files by themselves.
 var reloaders = []string{"nodemon", "--reload", "--watch", "tsx watch", "vite", "next dev", "ng serve", "react-scripts start", "webpack serve", "flask run --debug", "runserver", "rerun", "rails server"}
@@ -224,7 +228,7 @@ func (l *looker) script(dir, command string) string {
 	}
 	words := strings.Fields(command)
 	for i, w := range words {
-		if w != "npm" && w != "yarn" && w != "pnpm" || i+1 == len(words) {
+		if !slices.Contains(packageManagers, w) || i+1 == len(words) {
 			continue
 		}
 		name := words[i+1]

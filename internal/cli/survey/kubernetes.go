@@ -348,7 +348,10 @@ func (l *looker) values(c Chart) string {
 	options := []string{none}
 	for _, name := range l.all {
 		base := path.Base(name)
-		if path.Dir(name) == c.Dir && isYAML(name) && base != "values.yaml" && (strings.HasPrefix(base, "values") || slices.Contains(developed, stem(base))) {
+		if path.Dir(name) != c.Dir || !isYAML(name) || base == "values.yaml" {
+			continue
+		}
+		if strings.HasPrefix(base, "values") || slices.Contains(developed, stem(base)) {
 			options = append(options, name)
 		}
 	}

@@ -100,7 +100,7 @@ func (l *looker) skaffold() error {
 		}
 		for _, a := range s.Build.Artifacts {
 			context := path.Clean(cmp.Or(a.Context, a.Workspace, "."))
-			if a.Jib != nil || a.Ko != nil || a.Buildpacks != nil || a.Bazel != nil || a.Custom != nil {
+			if slices.ContainsFunc([]any{a.Jib, a.Ko, a.Buildpacks, a.Bazel, a.Custom}, func(builder any) bool { return builder != nil }) {
 				l.note(LeftOut, "%s: image %s is not built from a Dockerfile: declare it with custom_build", name, a.Image)
 				continue
 			}
@@ -150,7 +150,8 @@ func (l *looker) skaffold() error {
 	for i := range l.Workloads {
 		w := &l.Workloads[i]
 		for _, f := range forwards {
-			if port, err := strconv.Atoi(fmt.Sprint(f.Port)); err == nil && f.ResourceName == w.Name && (w.Port == 0 || w.Local == 0) {
+			incomplete := w.Port == 0 || w.Local == 0
+			if port, err := strconv.Atoi(fmt.Sprint(f.Port)); err == nil && incomplete && f.ResourceName == w.Name {
 				w.Port, w.Local = port, cmp.Or(f.LocalPort, port)
 			}
 		}

@@ -13,6 +13,8 @@ import (
 	"github.com/kballard/go-shellquote"
 	"github.com/moby/buildkit/frontend/dockerfile/instructions"
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
+
+	"github.com/hone-dev/hone/internal/base/words"
 )
 
 // stage is the last stage of a Dockerfile, as far as the survey needs it.
@@ -77,7 +79,7 @@ func stageOf(of instructions.Stage, before []stage) stage {
 				if strings.ContainsAny(from, "*?[$") || strings.Contains(c.DestPath, "$") {
 					continue
 				}
-				into := c.DestPath == "." || c.DestPath == ".." || strings.HasSuffix(c.DestPath, "/") || len(c.SourcePaths) > 1
+				into := len(c.SourcePaths) > 1 || intoFolder.MatchString(c.DestPath)
 				if c.From != "" {
 					s.fetched = append(s.fetched, copied{path.Clean(from), resolve(s.workdir, c.DestPath), into, c.From})
 					continue
@@ -114,11 +116,20 @@ func resolve(workdir, to string) string {
 	return path.Join(workdir, to)
 }
 
+// intoFolder matches a destination that COPY takes for a folder.
+var intoFolder = regexp.MustCompile(`^\.\.?$|/$`)
+
+// programArchives are the extensions of files that a runtime takes as the program.
+var programArchives = []string{".jar", ".dll"}
+
 // fetches returns the copy that brings a file from another stage.
 func (s stage) fetches(file string) (copied, bool) {
 	for _, c := range s.fetched {
-		if c.to == file || strings.HasPrefix(file, strings.TrimSuffix(c.to, "/")+"/") && c.into && (path.Base(c.from) == path.Base(file) || path.Ext(c.from) == "") ||
-			strings.HasPrefix(file, c.to+"/") {
+		if c.to == file || strings.HasPrefix(file, c.to+"/") {
+			return c, true
+		}
+		below := c.into && strings.HasPrefix(file, strings.TrimSuffix(c.to, "/")+"/")
+		if below && (path.Base(c.from) == path.Base(file) || path.Ext(c.from) == "") {
 			return c, true
 		}
 	}
@@ -167,7 +178,7 @@ func (l *looker) inStage(im *Image, final stage) bool {
 	from, entrypoint := final, slices.Clone(command)
 	for n, word := range command {
 		file := word
-		if !path.IsAbs(file) && (strings.Contains(file, "/") || path.Ext(file) == ".jar" || path.Ext(file) == ".dll") {
+		if !path.IsAbs(file) && (strings.Contains(file, "/") || slices.Contains(programArchives, path.Ext(file))) {
 			file = resolve(final.workdir, file)
 		}
 		c, ok := final.fetches(file)
@@ -215,12 +226,7 @@ func (l *looker) inStage(im *Image, final stage) bool {
 }
 
 // unquoted returns a value without the quotes around it.
-func unquoted(value string) string {
-	if n := len(value); n > 1 && value[0] == value[n-1] && (value[0] == '"' || value[0] == '\'') {
-		return value[1 : n-1]
-	}
-	return value
-}
+func unquoted(value string) string { return words.Unquoted(value) }
 
 // variable is one of an image's environment.
 type variable struct{ name, value string }

@@ -176,7 +176,8 @@ func (l *looker) walk() error {
 		}
 		base := path.Base(name)
 		if d.IsDir() {
-			if name != "." && (strings.HasPrefix(base, ".") || slices.Contains(skipped, base) || strings.Count(name, "/") >= mostDepth) {
+			unread := strings.HasPrefix(base, ".") || slices.Contains(skipped, base)
+			if name != "." && (unread || strings.Count(name, "/") >= mostDepth) {
 				return fs.SkipDir
 			}
 			return nil

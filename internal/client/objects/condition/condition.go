@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/client/objects/output"
 )
 
@@ -113,12 +114,7 @@ func (c *Condition) parsePath(rest string) error {
 }
 
 // unquoted removes the quotes that the shell has left around a value.
-func unquoted(s string) string {
-	if n := len(s); n >= 2 && (s[0] == '\'' || s[0] == '"') && s[n-1] == s[0] {
-		return s[1 : n-1]
-	}
-	return s
-}
+func unquoted(s string) string { return words.Unquoted(s) }
 
 // Met reports whether an object, nil if there is none, meets the condition. The second result describes the actual state.
 func (c Condition) Met(u *unstructured.Unstructured) (bool, string) {
