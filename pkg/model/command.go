@@ -27,8 +27,11 @@ type Command struct {
 
 // SameWork reports whether a run of c is as good as a run of o: whether command, probe and triggers are the same.
 func (c Command) SameWork(o Command) bool {
-	return c.Cmd.Equal(o.Cmd) && reflect.DeepEqual(c.Readiness, o.Readiness) && reflect.DeepEqual(c.RestartOn, o.RestartOn) &&
-		reflect.DeepEqual(c.StartOn, o.StartOn)
+	type work struct {
+		readiness        any
+		restarts, starts any
+	}
+	return c.Cmd.Equal(o.Cmd) && reflect.DeepEqual(work{c.Readiness, c.RestartOn, c.StartOn}, work{o.Readiness, o.RestartOn, o.StartOn})
 }
 
 // Triggers are the events that start or restart a command.

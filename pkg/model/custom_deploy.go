@@ -27,7 +27,8 @@ func (l LiveUpdate) Takes(path string) bool {
 
 // OnlyCopies reports whether a change of a file requires nothing but a copy: no command, no restart, no new image.
 func (l LiveUpdate) OnlyCopies(path string) bool {
-	return l.Takes(path) && !l.RestartContainer && !l.RestartProcess.Due(path) && !slices.ContainsFunc(l.Runs, func(r Run) bool {
+	restarts := l.RestartContainer || l.RestartProcess.Due(path)
+	return l.Takes(path) && !restarts && !slices.ContainsFunc(l.Runs, func(r Run) bool {
 		return len(r.Triggers) == 0 || anyTriggered(r.Triggers, path)
 	})
 }

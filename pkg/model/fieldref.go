@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -32,7 +33,7 @@ func ParseFieldRef(object, path string) (FieldRef, error) {
 	}
 	kind, _, _ := strings.Cut(r.Kind, ".")
 	switch {
-	case kind == "" || r.Name == "" || len(parts) == 3 && r.Namespace == "":
+	case kind == "" || r.Name == "" || slices.Contains(parts, ""):
 		return FieldRef{}, fmt.Errorf("%q is not an object such as service/db or service/shop/db", object)
 	case strings.EqualFold(kind, "secret") || strings.EqualFold(kind, "secrets"):
 		return FieldRef{}, fmt.Errorf("%q: the values of a Secret would get into other objects; a container refers to them by valueFrom.secretKeyRef", object)
@@ -68,8 +69,9 @@ func (r FieldRef) Names(id ObjectID, namespace string) bool {
 	if r.Namespace != "" {
 		namespace = r.Namespace
 	}
-	return strings.EqualFold(kind, id.Kind) && r.Name == id.Name && (!grouped || strings.EqualFold(group, id.Group)) &&
-		(id.Namespace == namespace || id.Namespace == "")
+	ofKind := strings.EqualFold(kind, id.Kind) && (!grouped || strings.EqualFold(group, id.Group))
+	there := id.Namespace == namespace || id.Namespace == ""
+	return ofKind && there && r.Name == id.Name
 }
 
 // FieldRefs returns the references whose tokens a text has, in its order. Something that looks like a token and is not valid is an

@@ -67,7 +67,10 @@ type CustomBuild struct {
 // and updated in place.
 func (c CustomBuild) BuildsNothing() bool {
 	n := len(c.Command.Argv)
-	return c.OutputsImageRefTo == "" && (n == 1 || n > 2) && strings.TrimSpace(c.Command.Argv[n-1]) == ":"
+	if n == 0 || n == 2 || c.OutputsImageRefTo != "" {
+		return false
+	}
+	return strings.TrimSpace(c.Command.Argv[n-1]) == ":"
 }
 
 // LiveUpdate is the procedure by which changed files reach a running container. The steps are in the order that the Tiltfile
@@ -121,17 +124,15 @@ type Run struct {
 }
 
 // Empty reports whether there is nothing to do in place.
-func (l LiveUpdate) Empty() bool {
-	return !l.InitialSync && len(l.Syncs) == 0 && len(l.Runs) == 0 && !l.RestartContainer && l.RestartProcess == nil && len(l.StopPaths) == 0
-}
+func (l LiveUpdate) Empty() bool { return l.Equal(LiveUpdate{}) }
 
 // Equal reports whether both live updates have the same steps.
 func (l LiveUpdate) Equal(o LiveUpdate) bool {
-	return l.InitialSync == o.InitialSync && l.RestartContainer == o.RestartContainer && l.RestartProcess.equal(o.RestartProcess) &&
-		slices.Equal(l.StopPaths, o.StopPaths) && slices.Equal(l.Syncs, o.Syncs) &&
-		slices.EqualFunc(l.Runs, o.Runs, func(a, b Run) bool {
-			return a.Cmd.Equal(b.Cmd) && slices.Equal(a.Triggers, b.Triggers)
-		})
+	restarts := l.RestartContainer == o.RestartContainer && l.RestartProcess.equal(o.RestartProcess)
+	syncs := l.InitialSync == o.InitialSync && slices.Equal(l.Syncs, o.Syncs) && slices.Equal(l.StopPaths, o.StopPaths)
+	return restarts && syncs && slices.EqualFunc(l.Runs, o.Runs, func(a, b Run) bool {
+		return a.Cmd.Equal(b.Cmd) && slices.Equal(a.Triggers, b.Triggers)
+	})
 }
 
 // ImageResult is the result of an image build.

@@ -202,7 +202,8 @@ func (c Cmd) Quoted() string { return `"` + strings.Join(strings.Fields(c.String
 
 // Equal reports whether both commands are the same.
 func (c Cmd) Equal(o Cmd) bool {
-	return slices.Equal(c.Argv, o.Argv) && c.Dir == o.Dir && slices.Equal(c.Env, o.Env) && c.EchoOff == o.EchoOff
+	here := c.Dir == o.Dir && slices.Equal(c.Env, o.Env)
+	return here && slices.Equal(c.Argv, o.Argv) && c.EchoOff == o.EchoOff
 }
 
 // Ignore is a set of patterns in .dockerignore syntax, relative to Base. Source names the origin of the patterns, for messages.

@@ -28,7 +28,8 @@ func SecretPath(path []string, texts ...string) bool {
 	case slices.Contains(secretData, path[0]):
 		return true
 	}
-	return len(path) > 1 && path[0] == "metadata" && path[1] == "annotations" && slices.ContainsFunc(texts, CopiesSecret)
+	annotation := len(path) > 1 && path[0] == "metadata" && path[1] == "annotations"
+	return annotation && slices.ContainsFunc(texts, CopiesSecret)
 }
 
 // EachSecretValue calls fn for each field of a decoded Secret that may hold one of its values. fn may replace the value in its map.

@@ -46,10 +46,10 @@ func fits(pattern, file []string) bool {
 	switch {
 	case len(pattern) == 0:
 		return true
-	case pattern[0] == "**":
-		return fits(pattern[1:], file) && len(pattern) > 1 || len(file) > 0 && (len(pattern) == 1 || fits(pattern, file[1:]))
 	case len(file) == 0:
-		return false
+		return pattern[0] == "**" && len(pattern) > 1 && fits(pattern[1:], file)
+	case pattern[0] == "**":
+		return len(pattern) == 1 || fits(pattern[1:], file) || fits(pattern, file[1:])
 	}
 	ok, err := path.Match(pattern[0], file[0])
 	return err == nil && ok && fits(pattern[1:], file[1:])
