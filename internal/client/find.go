@@ -49,7 +49,8 @@ func Find(ctx context.Context, r *sessions.Registry, w Selector) (*Client, error
 // address.
 func byPort(all []sessions.Info, w Selector) *Client {
 	for _, s := range all {
-		if s.Port == w.Port && s.Socket != "" && (s.Host == w.Host || loopback(s.Host) && loopback(w.Host)) {
+		sameHost := s.Host == w.Host || loopback(s.Host) && loopback(w.Host)
+		if sameHost && s.Port == w.Port && s.Socket != "" {
 			return Over(s)
 		}
 	}
@@ -58,8 +59,11 @@ func byPort(all []sessions.Info, w Selector) *Client {
 
 // loopback reports whether a host is a loopback address of this machine or stands for all its addresses.
 func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || host == "" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
+	if host == "localhost" || host == "" {
+		return true
+	}
+	ip := net.ParseIP(host) // nil, which is neither, for a name
+	return ip.IsLoopback() || ip.IsUnspecified()
 }
 
 // choose returns the session selected by name or by folder, or the only running session.

@@ -70,7 +70,8 @@ func (s *Client) Kinds() []Kind { return s.kinds }
 func (s *Client) Kind(word string) (Kind, error) {
 	name, group, _ := strings.Cut(strings.ToLower(word), ".")
 	for _, k := range s.kinds {
-		if k.answersTo(name) && (group == "" || group == k.GVR.Group || group == k.GVR.Version+"."+k.GVR.Group) {
+		groups := []string{"", k.GVR.Group, k.GVR.Version + "." + k.GVR.Group}
+		if k.answersTo(name) && slices.Contains(groups, group) {
 			return k, nil
 		}
 	}

@@ -62,7 +62,8 @@ func (w *Writer) Delete(ctx context.Context, targets []objects.Target, d Deletio
 			errs = append(errs, err)
 		}
 	}
-	if len(all) == 0 && errs == nil && !d.Short && w.printer == nil {
+	silent := d.Short || w.printer != nil
+	if len(all) == 0 && errs == nil && !silent {
 		fmt.Fprintln(w.Out, "No resources found")
 	}
 	return errors.Join(errs...)

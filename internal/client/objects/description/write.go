@@ -142,9 +142,7 @@ func title(name string) string {
 	runes := []rune(name)
 	var b strings.Builder
 	for i, r := range runes {
-		plural := i+2 == len(runes) && runes[i+1] == 's' // of an acronym
-		begins := unicode.IsUpper(r) && i > 0 && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1]) && !plural)
-		if begins {
+		if i > 0 && unicode.IsUpper(r) && (unicode.IsLower(runes[i-1]) || beginsWord(runes[i+1:])) {
 			b.WriteByte(' ')
 		}
 		if i == 0 {
@@ -153,4 +151,10 @@ func title(name string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
+}
+
+// beginsWord reports whether a capital letter before rest begins a word, and not only goes on with an acronym, which may end in the s of
+// a plural.
+func beginsWord(rest []rune) bool {
+	return len(rest) > 0 && unicode.IsLower(rest[0]) && string(rest) != "s"
 }

@@ -64,7 +64,7 @@ func ParsePath(text string) (*jsonpath.JSONPath, error) {
 	if inner == "" {
 		return nil, errors.New("the JSON path is empty")
 	}
-	if inner[0] != '.' && inner[0] != '[' && inner[0] != '$' && inner[0] != '@' {
+	if !strings.ContainsRune(".[$@", rune(inner[0])) {
 		inner = "." + inner
 	}
 	p := jsonpath.New(text).AllowMissingKeys(true)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/printers"
+	"k8s.io/utils/ptr"
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/client/objects"
@@ -79,7 +80,7 @@ func listOf(all []objects.Kind) *metav1.APIResourceList {
 }
 
 func (k *Kinds) wanted(x objects.Kind) bool {
-	if k.Group != "" && k.Group != x.GVR.Group || k.Namespaced != nil && *k.Namespaced != x.Namespaced {
+	if cmp.Or(k.Group, x.GVR.Group) != x.GVR.Group || ptr.Deref(k.Namespaced, x.Namespaced) != x.Namespaced {
 		return false
 	}
 	for _, v := range k.Verbs {

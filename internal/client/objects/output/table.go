@@ -97,10 +97,13 @@ func (f *Flags) Sort(found *objects.Found) error {
 	}
 	value := func(u *unstructured.Unstructured) any {
 		values, err := path.FindResults(u.Object)
-		if err != nil || len(values) == 0 || len(values[0]) == 0 || !values[0][0].CanInterface() {
+		if err != nil {
 			return nil
 		}
-		return values[0][0].Interface()
+		if first := slices.Concat(values...); len(first) > 0 && first[0].CanInterface() {
+			return first[0].Interface()
+		}
+		return nil
 	}
 	any := false
 	if found.Table != nil {
@@ -116,7 +119,7 @@ func (f *Flags) Sort(found *objects.Found) error {
 		any = any || x != nil || y != nil
 		return compare(x, y)
 	})
-	if !any && len(found.Objects) > 1 || !any && found.Table != nil {
+	if !any && (len(found.Objects) > 1 || found.Table != nil) {
 		return problem.New(fmt.Sprintf("none of the objects has %s to sort by", f.Table.SortBy), "hone explain "+found.Kind.GVR.Resource+" --recursive lists the fields")
 	}
 	return nil
