@@ -25,12 +25,15 @@ func (p Plan) Changes() bool {
 		return true
 	}
 	for action, n := range p.Summary {
-		if n > 0 && action != ActionUnchanged && action != ActionKeep && action != ActionRun {
+		if n > 0 && !slices.Contains(noChange, action) {
 			return true
 		}
 	}
 	return false
 }
+
+// noChange are the actions that change no object.
+var noChange = []PlanAction{ActionUnchanged, ActionKeep, ActionRun}
 
 // PlanAction is the action of an operation on an object.
 type PlanAction string

@@ -74,9 +74,12 @@ func makeApply(s *source, r *row) *v1alpha1.KubernetesApply {
 
 // jobComplete returns the condition of a resource whose job is complete.
 func jobComplete(v store.View, m *model.Manifest, u *state.Update) (metav1.Condition, bool) {
+	if m.K8s.PodReadiness != model.PodSucceeded {
+		return metav1.Condition{}, false
+	}
 	for _, a := range u.Applied {
 		e, ok := state.Objects.In(v).Get(a.UID)
-		if ok && a.Kind == "Job" && e.Value.Health == model.HealthCurrent && m.K8s.PodReadiness == model.PodSucceeded {
+		if ok && a.Kind == "Job" && e.Value.Health == model.HealthCurrent {
 			return metav1.Condition{Type: "JobComplete", Status: metav1.ConditionTrue, Reason: "Complete", LastTransitionTime: metav1.NewTime(e.Updated)}, true
 		}
 	}

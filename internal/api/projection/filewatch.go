@@ -53,8 +53,11 @@ func fileWatches(v store.View) iter.Seq[Item] {
 	}
 	seen := map[model.TargetID]bool{} // images are shared
 	for _, r := range rowsOf(v, 0) {
+		if !r.Value.Enabled || r.Phase != store.Running {
+			continue
+		}
 		for id, spec := range watched(&r.Value.Manifest) {
-			if len(spec.Paths) == 0 || seen[id] || !r.Value.Enabled || r.Phase != store.Running {
+			if len(spec.Paths) == 0 || seen[id] {
 				continue
 			}
 			seen[id] = true

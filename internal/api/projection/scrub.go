@@ -92,7 +92,8 @@ func replace(v reflect.Value, sc logstore.Scrubber) (changed bool) {
 
 // embedded reports whether a field embeds one of this module's types, unlike the time in types of other packages.
 func embedded(f reflect.StructField) bool {
-	return f.Anonymous && f.IsExported() && f.Type.Kind() == reflect.Struct && f.Type.PkgPath() != "time"
+	own := f.Type.Kind() == reflect.Struct && f.Type.PkgPath() != "time"
+	return own && f.Anonymous && f.IsExported()
 }
 
 func replaceSlice(v reflect.Value, sc logstore.Scrubber) bool {

@@ -120,13 +120,11 @@ func microOrNil(t time.Time) *metav1.MicroTime {
 // safeName returns a valid object name for a text that may contain characters that are not allowed in paths:
 // "gcr.io/shop/api" becomes "gcr.io_shop_api".
 func safeName(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '/' || r == '%' || r == '?' || r == '#' {
-			return '_'
-		}
-		return r
-	}, s)
+	return inPaths.Replace(s)
 }
+
+// inPaths replaces the characters that mean something in an address.
+var inPaths = strings.NewReplacer("/", "_", "%", "_", "?", "_", "#", "_")
 
 // disableName returns the name of the config map and of the toggle button of a resource.
 func disableName(resource string) string { return resource + "-disable" }

@@ -44,7 +44,8 @@ func Fields(t reflect.Type) []Field {
 					continue
 				}
 				if f.Anonymous && name == "" {
-					if e := deref(f.Type); e.Kind() == reflect.Struct && (f.IsExported() || f.Type.Kind() == reflect.Struct) && !leaf(e) {
+					visible := f.IsExported() || f.Type.Kind() == reflect.Struct
+					if e := deref(f.Type); visible && e.Kind() == reflect.Struct && !leaf(e) {
 						next = append(next, level{e, index})
 						continue
 					}

@@ -110,10 +110,13 @@ func readLogQuery(v url.Values, accept string, now time.Time) (q logQuery, err e
 	}
 	typed.Fixed(now).Narrow(&q.filter, now)
 	media, _, _ := mime.ParseMediaType(accept)
-	switch format := v.Get("format"); {
-	case format == "json" || format == "" && (media == "application/json" || media == "application/jsonl"):
+	switch format := v.Get("format"); format {
+	case "":
+		q.lines = media == "application/json" || media == "application/jsonl"
+	case "json":
 		q.lines = true
-	case format != "" && format != "text":
+	case "text":
+	default:
 		return q, fmt.Errorf("format: %q is neither text nor json", format)
 	}
 	return q, nil

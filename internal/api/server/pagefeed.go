@@ -135,7 +135,9 @@ func (f *pageFeed) since(has pageCursor) (doc pageDoc, now pageCursor, news bool
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now = pageCursor{f.run, f.revision}
-	if has.revision == 0 || has.run != f.run || has.revision > f.revision || has.revision < f.forgotten {
+	oldest := max(1, f.forgotten)
+	known := oldest <= has.revision && has.revision <= f.revision
+	if !known || has.run != f.run {
 		has, doc.Whole = pageCursor{}, true
 	}
 	if has.revision == f.revision && !doc.Whole {

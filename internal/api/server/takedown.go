@@ -34,7 +34,9 @@ func (s *Subscriber) takenDown(src *source, w http.ResponseWriter, r *http.Reque
 	}
 	concerned := func(v store.View) (out []state.Updating) {
 		for _, u := range state.WithUpdates(v) {
-			if u.Value.Enabled && (u.Value.Manifest.IsK8s() || u.Value.Manifest.IsCompose()) && (len(names) == 0 || slices.Contains(names, u.Value.Manifest.Name)) {
+			m := &u.Value.Manifest
+			deployed := u.Value.Enabled && (m.IsK8s() || m.IsCompose())
+			if deployed && (len(names) == 0 || slices.Contains(names, m.Name)) {
 				out = append(out, u)
 			}
 		}

@@ -50,5 +50,9 @@ func copyInto(to, from reflect.Value) {
 
 // shares reports whether values of a kind may share memory after an assignment.
 func shares(k reflect.Kind) bool {
-	return k == reflect.Pointer || k == reflect.Slice || k == reflect.Map || k == reflect.Struct
+	switch k {
+	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Struct:
+		return true
+	}
+	return false
 }

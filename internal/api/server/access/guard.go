@@ -176,7 +176,8 @@ func same(token string, want [sha256.Size]byte) bool {
 // welcome exchanges the ticket in "/?ticket=", or the token in "/?token=", for a cookie, and reports whether that was the request.
 // The browser is sent to an address without either.
 func welcome(w http.ResponseWriter, r *http.Request, rules Rules, want [sha256.Size]byte) bool {
-	if rules.Cookie == "" || rules.Tickets == nil || r.URL.Path != "/" || r.Method != http.MethodGet {
+	logsIn := rules.Cookie != "" && rules.Tickets != nil
+	if !logsIn || r.URL.Path != "/" || r.Method != http.MethodGet {
 		return false
 	}
 	query, to := r.URL.Query(), "/"

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/hone-dev/hone/internal/api/projection"
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -396,7 +397,8 @@ func (h *Handler) remove(a *answer, k *kind, name string) {
 		}
 		was := h.objects(k, v).make(it)
 		if p := o.Preconditions; p != nil {
-			if p.UID != nil && *p.UID != was.GetUID() || p.ResourceVersion != nil && *p.ResourceVersion != was.GetResourceVersion() {
+			same := ptr.Deref(p.UID, was.GetUID()) == was.GetUID()
+			if !same || ptr.Deref(p.ResourceVersion, was.GetResourceVersion()) != was.GetResourceVersion() {
 				return desire{}, apierrors.NewConflict(k.resource(), name, fmt.Errorf("the precondition does not hold: the object has been modified"))
 			}
 		}
