@@ -3,10 +3,11 @@ package extension
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
-	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/hone-dev/hone/internal/base/problem"
@@ -77,7 +78,7 @@ func (r Repo) check() error {
 		return nil
 	}
 	u, err := url.Parse(r.URL)
-	if err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http" || u.Scheme == "ssh") {
+	if err == nil && u.Host != "" && slices.Contains([]string{"https", "http", "ssh"}, u.Scheme) {
 		return nil
 	}
 	return fmt.Errorf("url: %q is not the address of a repository, such as %q or \"file:///home/me/extensions\"", Redact(r.URL), PublicURL)
@@ -110,8 +111,7 @@ func Redact(address string) string {
 
 // checkPath refuses names that would lead out of a repository.
 func checkPath(name string) error {
-	if name == "" || name == "." || name == ".." || path.IsAbs(name) || path.Clean(name) != name || strings.HasPrefix(name, "../") ||
-		strings.ContainsAny(name, "\\:\x00") {
+	if !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "\\:\x00") {
 		return fmt.Errorf("%q is not a name such as \"restart_process\" or \"tests/golang\"", name)
 	}
 	return nil

@@ -126,7 +126,7 @@ func (x *Explanation) openBracket(src, got, want string) bool {
 		x.Line--
 		x.toLineEnd(src)
 		return x.say("end the line with a comma", "a comma is missing here")
-	case value && (want == "','" || want == "']'" || want == "')'" || want == "'}'"):
+	case value && slices.Contains([]string{"','", "']'", "')'", "'}'"}, want):
 		return x.say("", "a comma is missing before %s", plainToken(got))
 	}
 	return false
@@ -162,7 +162,7 @@ func (x *Explanation) missingSign(line, got, want string) bool {
 		return x.say("", "a : is missing before %s", plainToken(got))
 	case want == "'('" && strings.HasPrefix(strings.TrimSpace(line), "def"):
 		return x.say("def name(a, b):", "a function needs parentheses after its name, even when it takes no parameters")
-	case want == "newline" && got == "string literal" && strings.HasSuffix(before, "'"), want == "newline" && got == "string literal" && strings.HasSuffix(before, `"`):
+	case want == "newline" && got == "string literal" && before != strings.TrimRight(before, `'"`):
 		return x.say("+ joins two strings: 'a' + 'b'", "two strings are next to each other")
 	case want == "newline" && callWithoutParentheses.MatchString(line) && !strings.ContainsAny(before, " =("):
 		name := callWithoutParentheses.FindStringSubmatch(line)[1]

@@ -32,7 +32,7 @@ func locateToken(src string, e syntax.Error) Explanation {
 	case strings.HasPrefix(got, "'"):
 		at -= len(strings.Trim(got, "'"))
 	default:
-		for at > 0 && (line[at-1] == '_' || line[at-1] == '.' || unicode.IsLetter(line[at-1]) || unicode.IsDigit(line[at-1])) {
+		for at > 0 && inName(line[at-1]) {
 			at--
 		}
 	}
@@ -101,7 +101,7 @@ func openBrackets(src string, line, col int) []bracket {
 	for i := 0; i < len(runes); i++ {
 		r := runes[i]
 		c++
-		if line > 0 && (l > line || l == line && c >= col) {
+		if beyond := l > line || l == line && c >= col; beyond && line > 0 {
 			break
 		}
 		rest := runes[i:min(i+3, len(runes))]
@@ -111,9 +111,11 @@ func openBrackets(src string, line, col int) []bracket {
 			if len(quote) == 1 {
 				quote = ""
 			}
-		case quote != "" && r == '\\' && i+1 < len(runes) && runes[i+1] != '\n':
-			i, c = i+1, c+1
 		case quote != "":
+			if r == '\\' && len(rest) > 1 && rest[1] != '\n' {
+				i, c = i+1, c+1
+				continue
+			}
 			if strings.HasPrefix(string(rest), quote) {
 				i, c = i+len(quote)-1, c+len(quote)-1
 				quote = ""
@@ -137,3 +139,8 @@ func openBrackets(src string, line, col int) []bracket {
 }
 
 var closing = map[rune]string{'(': ")", '[': "]", '{': "}"}
+
+// inName reports whether a character belongs to a name, or to a chain of names with dots.
+func inName(c rune) bool {
+	return c == '_' || c == '.' || unicode.IsLetter(c) || unicode.IsDigit(c)
+}

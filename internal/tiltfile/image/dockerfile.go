@@ -130,7 +130,8 @@ func (s *dockerfileScan) add(ref string) {
 	if n, err := strconv.Atoi(ref); err == nil && n < len(s.stages) {
 		return
 	}
-	if ref == "" || ref == "scratch" || slices.Contains(s.stages, strings.ToLower(ref)) || slices.Contains(s.found, ref) {
+	none := ref == "" || ref == "scratch"
+	if none || slices.Contains(s.stages, strings.ToLower(ref)) || slices.Contains(s.found, ref) {
 		return
 	}
 	s.found = append(s.found, ref)

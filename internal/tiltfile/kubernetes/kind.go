@@ -59,8 +59,15 @@ func newObjectPattern(apiVersion, kind, name, namespace string) (p objectPattern
 }
 
 func (p objectPattern) matches(o *k8sobject.Object) bool {
-	fits := func(re *regexp.Regexp, s string) bool { return re == nil || re.MatchString(s) }
-	return fits(p.apiVersion, o.APIVersion) && fits(p.kind, o.Kind) && fits(p.name, o.Name) && fits(p.namespace, o.Namespaced())
+	for _, part := range []struct {
+		pattern *regexp.Regexp
+		text    string
+	}{{p.apiVersion, o.APIVersion}, {p.kind, o.Kind}, {p.name, o.Name}, {p.namespace, o.Namespaced()}} {
+		if part.pattern != nil && !part.pattern.MatchString(part.text) {
+			return false
+		}
+	}
+	return true
 }
 
 func (d *Declarations) k8sKind(c *eval.Call) (starlark.Value, error) {
@@ -111,7 +118,7 @@ func (d *Declarations) k8sImageJSONPath(c *eval.Call) (starlark.Value, error) {
 	switch {
 	case len(paths.Values) == 0:
 		return nil, errors.New("paths: the list is empty")
-	case apiVersion == "" && kind == "" && name == "" && namespace == "":
+	case apiVersion+kind+name+namespace == "":
 		return nil, errors.New("select the objects: give at least one of api_version=, kind=, name= and namespace=")
 	}
 	var err error

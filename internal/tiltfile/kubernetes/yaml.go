@@ -145,8 +145,11 @@ func filterYAML(c *eval.Call) (starlark.Value, error) {
 	}
 	var match, rest []*k8sobject.Object
 	for _, o := range objs {
-		if patterns[0].MatchString(o.Name) && patterns[1].MatchString(o.Namespaced()) && patterns[2].MatchString(o.Kind) &&
-			patterns[3].MatchString(o.APIVersion) && o.HasLabels(labels.Values) {
+		fits := o.HasLabels(labels.Values)
+		for i, part := range []string{o.Name, o.Namespaced(), o.Kind, o.APIVersion} {
+			fits = fits && patterns[i].MatchString(part)
+		}
+		if fits {
 			match = append(match, o)
 		} else {
 			rest = append(rest, o)

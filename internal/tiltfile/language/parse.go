@@ -125,7 +125,11 @@ func (p *page) param(line string) error {
 	for _, before := range e.Params {
 		a.KeywordOnly = a.KeywordOnly || before.Stars == 1
 	}
-	if a.Mark() && a.Stars != 1 || !a.Mark() && (a.Type == "" || a.Text == "") {
+	whole := a.Type != "" && a.Text != ""
+	if a.Mark() {
+		whole = a.Stars == 1
+	}
+	if !whole {
 		return fmt.Errorf("%q lacks its name, type or text", line)
 	}
 	e.Params = append(e.Params, a)

@@ -116,7 +116,7 @@ func mappingKey(k any) (string, error) {
 // appendJSONString appends a string. It leaves all but the plainest strings to the JSON package.
 func appendJSONString(out []byte, s string) ([]byte, error) {
 	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+		if c := s[i]; c < ' ' || c > '~' || strings.IndexByte(`"\<>&`, c) >= 0 {
 			data, err := json.Marshal(s)
 			return append(out, data...), err
 		}
