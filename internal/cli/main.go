@@ -83,7 +83,10 @@ func interruptible(parent context.Context, guard *command.TerminalGuard) (contex
 			case <-done:
 				return
 			case s := <-signals:
-				if s == os.Interrupt && editor.TakesInterrupts() || s == syscall.SIGHUP && guard.OutlivesHangup() {
+				switch {
+				case s == os.Interrupt && editor.TakesInterrupts():
+					continue
+				case s == syscall.SIGHUP && guard.OutlivesHangup():
 					continue
 				}
 				if first.IsZero() {

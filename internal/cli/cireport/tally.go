@@ -73,7 +73,8 @@ func (c *counts) take(e api.Event) {
 		c.problem = nil
 	case e.Type == "update-finished":
 		c.building += e.Update.TookMs
-		if e.Update.Error == "" && !e.Update.Cancelled && !c.wasReady && c.deployed.IsZero() {
+		failed := e.Update.Cancelled || e.Update.Error != ""
+		if !failed && !c.wasReady && c.deployed.IsZero() {
 			c.deployed = e.Time
 		}
 	case e.Ready != nil:

@@ -154,7 +154,10 @@ func UTF8Locale() bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if locale := os.Getenv(name); locale != "" {
 			locale = strings.ToLower(locale)
-			return locale != "c" && locale != "posix" && (!strings.Contains(locale, ".") || strings.Contains(locale, "utf"))
+			if _, encoding, named := strings.Cut(locale, "."); named {
+				return strings.Contains(encoding, "utf")
+			}
+			return locale != "c" && locale != "posix"
 		}
 	}
 	return true

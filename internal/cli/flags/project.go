@@ -66,8 +66,11 @@ func (f *Project) Path() (string, error) {
 
 // Led reports whether the name of a session, and not the working folder, has led to a Tiltfile.
 func (f *Project) Led(path string) bool {
+	if f.Session == "" || f.chosen() {
+		return false
+	}
 	here, err := filepath.Abs(f.file)
-	return err == nil && f.Session != "" && !f.chosen() && here != path
+	return err == nil && here != path
 }
 
 // tiltfileOf returns the Tiltfile of the session that runs, or last ran, under a name.

@@ -77,7 +77,8 @@ Conditions:
 // said refuses to select all objects of a kind without an explicit request.
 func (f *objectFlags) said(targets []objects.Target) error {
 	for _, t := range targets {
-		if !t.Named() && !f.request.All && t.Labels == "" && t.Fields == "" {
+		selected := t.Named() || t.Labels != "" || t.Fields != ""
+		if !selected && !f.request.All {
 			return problem.New("no "+t.Kind.GVR.Resource+" are named",
 				fmt.Sprintf("name them: hone %s %s NAME…, or select all: --all", f.request.Verb, t.Kind.GVR.Resource))
 		}

@@ -85,7 +85,8 @@ func (s *logSpool) fill() {
 func (s *logSpool) add(l spooled, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for !s.drops && !s.closed && err == nil && s.size > s.bound {
+	waits := err == nil && !s.drops
+	for waits && !s.closed && s.size > s.bound {
 		s.change.Wait()
 	}
 	if s.closed || err != nil {

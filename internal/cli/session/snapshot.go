@@ -76,7 +76,9 @@ and no cluster is asked. --port and --no-open mean the web page, too.`,
 		Example: "  hone ci --output-snapshot-on-exit snapshot.json\n  hone snapshot view snapshot.json\n  hone snapshot view --web snapshot.json\n  curl https://ci.example/snapshot.json | hone snapshot view -",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.web = o.web || !o.lines && (cmd.Flags().Changed("port") || o.noOpen) // Tilt shows nothing but the web page
+			if !o.lines && (o.noOpen || cmd.Flags().Changed("port")) { // Tilt shows nothing but the web page
+				o.web = true
+			}
 			return viewSnapshot(cmd.Context(), g, cmd.InOrStdin(), args[0], o)
 		},
 	}

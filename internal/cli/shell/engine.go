@@ -58,7 +58,8 @@ func (w *work) inContainer(ctx context.Context, engine execer, c api.ShellContai
 		err = engine.Exec(ctx, c.ID, argv, s.in, out, errs)
 	}
 	code, ended := exitOf(err)
-	if (code == notExecutable || code == notFound) && (out.refuses() || errs.refuses()) {
+	refused := out.refuses() || errs.refuses()
+	if refused && (code == notExecutable || code == notFound) {
 		s.close(true)
 		if out.notFound() || errs.notFound() {
 			code = notFound

@@ -83,7 +83,10 @@ func (o options) conclude(c conclusion, err, cause error) error {
 func withLastLines(err error, c conclusion) {
 	var f *engine.Failure
 	ended := state.TheSession(c.now).Ended
-	if !errors.As(err, &f) || c.logs == nil || ended == nil || ended.Span == "" {
+	if !errors.As(err, &f) || c.logs == nil {
+		return
+	}
+	if ended == nil || ended.Span == "" {
 		return
 	}
 	lines := newestOf(c.logs.Tail(logstore.Filter{Resources: []model.ManifestName{ended.Resource}, Span: ended.Span}, lastSaid))
