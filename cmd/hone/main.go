@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/hone-dev/hone/internal/cli"
+	"github.com/hone-dev/hone/internal/cli/crash"
 )
 
-func main() { os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() { os.Exit(cli.Main(os.Args[1:], os.Stdout, crash.Stderr())) }

@@ -23,6 +23,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/process"
 	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/cli/crash"
 	"github.com/hone-dev/hone/internal/cli/object"
 	"github.com/hone-dev/hone/internal/cli/self"
 	"github.com/hone-dev/hone/internal/cli/session"
@@ -39,7 +40,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	if code, attended := k8s.PluginMain(args); attended {
 		return code
 	}
-	if process.GuardMain(args) {
+	if crash.Main(args) || process.GuardMain(args) {
 		return command.ExitOK
 	}
 	stdout, stderr = command.ForTerminal(stdout), command.ForTerminal(stderr)
@@ -57,12 +58,22 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	err := execute(ctx, root)
 	code := command.ExitCode(ctx, err)
 	if code != command.ExitOK && code != command.ExitInterrupted && !command.WasPrinted(err) {
 		last.Fail(problem.Text(err))
 	}
 	return code
+}
+
+// execute runs the requested command. A panic of the command is reported, and is an error that was printed.
+func execute(ctx context.Context, root *cobra.Command) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = command.AlreadyPrinted(bug.Caught("run the command", p), command.ExitFailure)
+		}
+	}()
+	return root.ExecuteContext(ctx)
 }
 
 // interruptible returns a context that the first interrupt, termination or loss of the terminal cancels; the second restores

@@ -43,6 +43,8 @@ type Options struct {
 	MemoryTotal int64
 	// Secrets are replaced in all lines; see SetSecrets.
 	Secrets []model.Secret
+	// OnSecrets is called with the secrets before the store replaces them in lines; nil for nothing.
+	OnSecrets func([]model.Secret)
 	// Now is the clock for lines without a time; nil means time.Now.
 	Now func() time.Time
 }
@@ -52,11 +54,12 @@ type Store struct {
 	memoryLimit, diskLimit, totalLimit int64
 	segmentSize                        int
 
-	now    func() time.Time
-	scrub  atomic.Pointer[scrubber]
-	spill  *spillDir // nil without Options.Dir
-	keeper *keeper
-	cache  viewCache
+	now       func() time.Time
+	onSecrets func([]model.Secret)
+	scrub     atomic.Pointer[scrubber]
+	spill     *spillDir // nil without Options.Dir
+	keeper    *keeper
+	cache     viewCache
 	// numbers are the line numbers of segments on disk.
 	numbers numberCache
 
@@ -78,12 +81,16 @@ func New(o Options) (*Store, error) {
 		diskLimit:   orDefault(o.DiskPerResource, DefaultDiskPerResource),
 		totalLimit:  orDefault(o.MemoryTotal, DefaultMemoryTotal),
 		now:         o.Now,
+		onSecrets:   o.OnSecrets,
 		resources:   map[model.ManifestName]*resource{},
 	}
 	s.segmentSize = int(min(maxSegment, max(s.memoryLimit/4, 1<<10)))
 	s.room.L = &s.mu
 	if s.now == nil {
 		s.now = time.Now
+	}
+	if s.onSecrets == nil {
+		s.onSecrets = func([]model.Secret) {}
 	}
 	if o.Dir != "" {
 		var err error
@@ -131,7 +138,10 @@ func (s *Store) Flush() { s.keeper.flushAll() }
 // SetSecrets replaces the set of values that lines must not show. A value of at least five bytes is replaced by
 // "[redacted secret name:key]", also in its base64 and JSON-escaped forms. In a value of several lines, each line of at
 // least twelve bytes is replaced. Lines that are already stored do not change.
-func (s *Store) SetSecrets(secrets []model.Secret) { s.scrub.Store(newScrubber(secrets)) }
+func (s *Store) SetSecrets(secrets []model.Secret) {
+	s.onSecrets(secrets)
+	s.scrub.Store(newScrubber(secrets))
+}
 
 // Scrub returns a text of one or more lines without the secrets that are known now, for texts that leave the store.
 func (s *Store) Scrub(text string) string { return s.scrub.Load().line(text) }

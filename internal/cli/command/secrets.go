@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/cli/crash"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -15,8 +16,9 @@ type Secrets struct {
 	session func(text string) string
 }
 
-// Learn adds values.
+// Learn adds values. A crash does not show them, either.
 func (s *Secrets) Learn(more []model.Secret) {
+	crash.Hide(more)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.known = append(s.known, more...)

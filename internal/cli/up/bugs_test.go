@@ -12,13 +12,14 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/cli/crash"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
 // newBugReports writes the reports of a test to a separate folder.
 func newBugReports(t *testing.T, path string) *bugReports {
-	logs, err := logstore.New(logstore.Options{})
+	logs, err := logstore.New(logstore.Options{OnSecrets: crash.Hide})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,11 +3,11 @@ package up
 import (
 	"bytes"
 	"context"
-	"runtime/debug"
 	"slices"
 	"strings"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/cli/crash"
 	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -35,20 +35,17 @@ func (b *bugReports) takeCrashes(r *sessions.Registry) {
 	}
 }
 
-// watchCrashes makes the Go runtime write the stacks of a crash of this session to its crash file as well as to standard error, until stop
-// is called. A crash is a panic on a goroutine that nothing guards, or an error of the runtime itself: no code of the process runs
-// afterwards. Failures only go to hone's own log.
+// watchCrashes makes the stacks of a crash of this session go to its crash file as well as to standard error, until stop is called.
+// Failures only go to hone's own log.
 func (b *bugReports) watchCrashes(c *sessions.Claim) (stop func()) {
-	f, err := c.CrashFile()
+	path, err := c.CrashFile()
 	if err == nil {
-		defer f.Close() // the runtime has a copy
-		err = debug.SetCrashOutput(f, debug.CrashOptions{})
+		err = crash.Record(path)
 	}
 	if err != nil {
 		b.log.Warn("a crash will not be recorded", "err", err)
-		return func() {}
 	}
-	return func() { _ = debug.SetCrashOutput(nil, debug.CrashOptions{}) }
+	return func() { _ = crash.Record("") }
 }
 
 // quitSignals begin the output of a process that was killed by a signal which asks for its stacks. That is no bug.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hone-dev/hone/internal/cli/crash"
 	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 	"github.com/hone-dev/hone/pkg/model"
@@ -56,6 +57,7 @@ func TestQuitIsNoBug(t *testing.T) {
 // behind.
 func TestCrashes(t *testing.T) {
 	if dir := os.Getenv(crashEnv); dir != "" {
+		crash.Stderr()
 		watched(t, dir)
 		go func() { panic("nothing guards this, hunter2hunter2") }()
 		select {}
@@ -66,6 +68,19 @@ func TestCrashes(t *testing.T) {
 	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), crashEnv+"="+dir), &out, &out
 	if err := cmd.Run(); err == nil {
 		t.Fatal("the process did not crash")
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "sessions", "*.crash"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("the crash files: %q, %v", files, err)
+	}
+	left, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for where, text := range map[string]string{"the crash file": string(left), "standard error": out.String()} {
+		if strings.Contains(text, "hunter2") || !strings.Contains(text, "panic: nothing guards this, [redacted secret db:password]") {
+			t.Errorf("%s has\n%s", where, text)
+		}
 	}
 	path := filepath.Join(dir, "bugs.txt")
 	for _, want := range []string{"The session shop crashed: panic: nothing guards this, [redacted secret db:password]. This is a bug in hone. Please report it with " + path, ""} {
@@ -88,8 +103,8 @@ func TestCrashes(t *testing.T) {
 	if bytes.Contains(raw, []byte("hunter2")) {
 		t.Errorf("the file of reports has a secret:\n%s", raw)
 	}
-	left, err := filepath.Glob(filepath.Join(dir, "sessions", "[^.]*"))
-	if diff := cmp.Diff([]string(nil), left); err != nil || diff != "" {
+	files, err = filepath.Glob(filepath.Join(dir, "sessions", "[^.]*"))
+	if diff := cmp.Diff([]string(nil), files); err != nil || diff != "" {
 		t.Errorf("left behind (%v):\n%s", err, diff)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/project"
 	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/cli/crash"
 	"github.com/hone-dev/hone/internal/cli/flags"
 	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
@@ -81,7 +82,7 @@ func provideDocker(ctx context.Context, kc *k8s.Kubeconfig) (docker.Client, func
 // provideLogs spills to a folder of this process below the user's state folder, which no other user can prepare or read. The next
 // session removes the files that a crash leaves there.
 func provideLogs() (*logstore.Store, func(), error) {
-	logs, err := logstore.New(logstore.Options{Dir: filepath.Join(command.StateDir(), "logs")})
+	logs, err := logstore.New(logstore.Options{Dir: filepath.Join(command.StateDir(), "logs"), OnSecrets: crash.Hide})
 	if err != nil {
 		return nil, nil, err
 	}

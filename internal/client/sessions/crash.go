@@ -22,13 +22,9 @@ type Crash struct {
 	Output  []byte
 }
 
-// CrashFile creates the session's crash file, for debug.SetCrashOutput. The caller closes it. The file is removed with the session
-// if nothing was written to it.
-func (c *Claim) CrashFile() (*os.File, error) {
-	if err := c.replace(extCrash, nil); err != nil {
-		return nil, err
-	}
-	return os.OpenFile(c.registry.path(c.info.Name, extCrash), os.O_WRONLY|os.O_APPEND, 0o600)
+// CrashFile creates the session's crash file, and returns its path. The file is removed with the session if nothing was written to it.
+func (c *Claim) CrashFile() (path string, err error) {
+	return c.registry.path(c.info.Name, extCrash), c.replace(extCrash, nil)
 }
 
 // keepCrash moves a session's crash file to the crashes that are to be reported, or removes it if it is empty. The folder

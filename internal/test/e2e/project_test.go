@@ -55,7 +55,7 @@ func TestMain(m *testing.M) {
 	binary = filepath.Join(dir, "hone")
 	for _, argv := range [][]string{
 		{"go", "generate", "github.com/hone-dev/hone/internal/update/agent/program"},
-		{"go", "build", "-race", "-o", binary, "github.com/hone-dev/hone/cmd/hone"},
+		{"go", "build", "-race", "-tags=grpcnotrace,hone_crash", "-o", binary, "github.com/hone-dev/hone/cmd/hone"},
 	} {
 		if out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "build hone: %v\n%s", err, out)

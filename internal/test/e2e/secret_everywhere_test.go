@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
+	"github.com/hone-dev/hone/internal/test/hostile"
 )
 
 // hidden are the values of TestSecretsShowNowhere, by where they are declared. None is a part of another one.
@@ -137,6 +138,15 @@ func TestSecretsShowNowhere(t *testing.T) {
 	}
 	p.env = append(p.env, "KUBECONFIG="+file)
 
+	crash := filepath.Join(t.TempDir(), "crash")
+	text := forms(hidden["data"])[1]
+	for _, declared := range []string{"data", "stringData", "a line", "registry", "down_cmd", "spare"} {
+		text += hostile.All() + hidden[declared]
+	}
+	if err := os.WriteFile(crash, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.env = append(p.env, "HONE_CRASH="+crash)
 	s := p.up("--verbose")
 	s.says(`tool │.*Build Failed`)
 	s.says(`bad │.*Build Failed`)
@@ -171,9 +181,13 @@ func TestSecretsShowNowhere(t *testing.T) {
 	shows(t, "hone up", []byte(s.out.String()))
 	s.leavesNothing()
 
-	// A session that is made to crash leaves its stacks, and the next one says so.
-	_ = s.cmd.Process.Signal(syscall.SIGABRT)
+	// A session that crashes leaves its stacks, and the next one says so.
+	_ = s.cmd.Process.Signal(syscall.SIGUSR2)
 	<-s.done
+	shows(t, "a crash", []byte(s.out.String()))
+	if found := hostile.Found(s.out.String()); found != "" || !strings.Contains(s.out.String(), "panic: ") {
+		t.Errorf("a crash passes %q on:\n%s", found, s.out.String())
+	}
 	s.leavesNothing()
 	ci, _ := p.run("ci", "--port", "0", "--namespace", p.namespace, "--timeout", "20s")
 	shows(t, "hone ci", []byte(ci))
