@@ -58,8 +58,8 @@ func (s *state) finish() (model.Tiltfile, error) {
 		if l := manifests[i].Local; l != nil {
 			l.Down = l.Down.Hides(tf.Secrets)
 		}
-		if k := manifests[i].K8s; k != nil && k.CustomDeploy != nil {
-			k.CustomDeploy.Delete = k.CustomDeploy.Delete.Hides(tf.Secrets)
+		if d := manifests[i].CustomDeploy(); d != nil {
+			d.Delete = d.Delete.Hides(tf.Secrets)
 		}
 	}
 	tf.Declared = s.declared(manifests, calls, tf.Secrets)

@@ -41,10 +41,10 @@ func (l LiveUpdate) CopiesEarly() bool { return len(l.Syncs) > 0 && !l.RestartCo
 // build. ok is false if there are no such steps.
 func (m Manifest) LiveUpdateOf(ref string) (steps LiveUpdate, ignores []Ignore, ok bool) {
 	if ref == "" {
-		if m.K8s == nil || m.K8s.CustomDeploy == nil {
+		d := m.CustomDeploy()
+		if d == nil {
 			return LiveUpdate{}, nil, false
 		}
-		d := m.K8s.CustomDeploy
 		return d.LiveUpdate, d.Watch.Ignores, !d.LiveUpdate.Empty()
 	}
 	im, ok := m.Image(ref)

@@ -129,6 +129,14 @@ func (m Manifest) DeployID() TargetID {
 // IsK8s reports whether the resource is deployed to Kubernetes.
 func (m Manifest) IsK8s() bool { return m.K8s != nil }
 
+// CustomDeploy returns the commands that deploy the resource; nil if hone applies its objects, or if it has none.
+func (m Manifest) CustomDeploy() *CustomDeploy {
+	if m.K8s == nil {
+		return nil
+	}
+	return m.K8s.CustomDeploy
+}
+
 // IsLocal reports whether the resource runs on this machine.
 func (m Manifest) IsLocal() bool { return m.Local != nil }
 

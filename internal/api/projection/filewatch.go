@@ -84,7 +84,7 @@ func watched(m *model.Manifest) iter.Seq2[model.TargetID, model.WatchSpec] {
 			yield(m.DeployID(), m.Local.Watch)
 		case m.Compose != nil:
 			yield(m.DeployID(), m.Compose.Watch)
-		case m.K8s != nil && m.K8s.CustomDeploy != nil:
+		case m.CustomDeploy() != nil:
 			yield(m.DeployID(), m.K8s.CustomDeploy.Watch)
 		}
 	}

@@ -314,7 +314,7 @@ func (b *builder) partOf(name model.ManifestName, last state.Build) LogPart {
 	if n := len(last.Steps); n == 0 || last.Steps[n-1].Kind != model.StepApply {
 		return WholeLog
 	}
-	if m := state.Resources.In(b.v).Value(string(name)).Manifest; m.K8s != nil && m.K8s.CustomDeploy != nil {
+	if m := state.Resources.In(b.v).Value(string(name)).Manifest; m.CustomDeploy() != nil {
 		return LastStep
 	}
 	return ErrorsOfLastStep

@@ -150,7 +150,7 @@ func watchedBy(m model.Manifest) []watched {
 		out = append(out, watched{target: m.DeployID(), title: "the command", watch: m.Local.Watch})
 	case m.Compose != nil:
 		out = append(out, watched{target: m.DeployID(), title: "the service", watch: m.Compose.Watch})
-	case m.K8s != nil && m.K8s.CustomDeploy != nil:
+	case m.CustomDeploy() != nil:
 		out = append(out, watched{target: m.DeployID(), title: "the deploy command", watch: m.K8s.CustomDeploy.Watch, live: m.K8s.CustomDeploy.LiveUpdate})
 	}
 	return slices.DeleteFunc(out, func(w watched) bool { return len(w.watch.Paths) == 0 })

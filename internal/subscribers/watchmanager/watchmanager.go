@@ -244,8 +244,8 @@ var watched = state.EachOrdered("watched paths", func(e *store.Entry[state.Resou
 	if m.Compose != nil {
 		add(m.DeployID(), m.Compose.Watch, false)
 	}
-	if m.K8s != nil && m.K8s.CustomDeploy != nil {
-		add(m.DeployID(), m.K8s.CustomDeploy.Watch, true)
+	if d := m.CustomDeploy(); d != nil {
+		add(m.DeployID(), d.Watch, true)
 	}
 	return specs
 })

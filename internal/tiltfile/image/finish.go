@@ -138,7 +138,7 @@ func (d *Declarations) checkRestart(m model.Manifest, ref string, p *Step) error
 	case m.IsCompose() && process:
 		return d.Placed(p.site, fmt.Sprintf("live_update: restart_process() works in Kubernetes only, but image %s runs in Compose service %s", ref, m.Name),
 			problem.New("", "use restart_container() with docker_build or custom_build"))
-	case m.IsK8s() && m.K8s.CustomDeploy != nil && d.deliversItself(ref):
+	case m.CustomDeploy() != nil && d.deliversItself(ref):
 		return d.Placed(p.site, fmt.Sprintf("live_update: restart_process() needs hone to deliver the image or to deploy the pods, but a command delivers %s, and one deploys %s", ref, m.Name),
 			problem.New("", "let custom_build leave the image in the engine (without skips_local_docker, disable_push and outputs_image_ref_to),\n"+
 				"or "+InCustomDeploy))
