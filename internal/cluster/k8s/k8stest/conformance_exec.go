@@ -147,8 +147,11 @@ func testExecBy(t *testing.T, f Fixture, quick bool) {
 	t.Run("exit code", func(t *testing.T) {
 		out, _, err := run(t.Context(), exit3.argv, nil)
 		var exit *k8s.ExitError
-		if out != "bye\n" || !errors.As(err, &exit) || exit.Code != 3 || k8s.IsNotFoundCommand(err) {
-			t.Errorf("got %q, %v", out, err)
+		if !errors.As(err, &exit) || exit.Code != 3 || k8s.IsNotFoundCommand(err) {
+			t.Error(err)
+		}
+		if out != "bye\n" {
+			t.Errorf("got %q", out)
 		}
 	})
 	t.Run("stdin", func(t *testing.T) {
@@ -294,8 +297,11 @@ func testExecTerminal(t *testing.T, f Fixture) {
 		both(t, func(t *testing.T, certain bool) {
 			shown, _, _, end := start(t, program{argv: []string{"no-such-shell"}}, certain)
 			var exit *k8s.ExitError
-			if err := end(); !errors.As(err, &exit) || !k8s.IsNotFoundCommand(err) || exit.Message == "" || shown.String() != "" {
-				t.Errorf("%q, %v", shown, err)
+			if err := end(); !errors.As(err, &exit) || !k8s.IsNotFoundCommand(err) || exit.Message == "" {
+				t.Error(err)
+			}
+			if shown.String() != "" {
+				t.Errorf("%q", shown)
 			}
 		})
 	})

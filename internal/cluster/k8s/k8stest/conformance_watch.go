@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -70,10 +72,15 @@ func testWatchPods(t *testing.T, f Fixture) {
 		}
 		return e.Pod.Name == "early" && e.Pod.Ready
 	})
-	if early.Pod.Namespace != f.Namespace || early.Pod.UID == "" || early.Pod.Phase != "Running" ||
-		early.Pod.Status != "Running" || early.Labels["app"] != "early" || len(early.Pod.Containers) != 1 ||
-		early.Pod.Containers[0].State != model.ContainerRunning || early.Pod.Containers[0].ID == "" {
-		t.Errorf("incomplete: %+v", early)
+	containers := []model.ContainerState{}
+	for _, c := range early.Pod.Containers {
+		containers = append(containers, c.State)
+		present(t, early, c.ID)
+	}
+	present(t, early, early.Pod.UID)
+	if diff := cmp.Diff([]any{f.Namespace, "Running", "Running", "early", []model.ContainerState{model.ContainerRunning}},
+		[]any{early.Pod.Namespace, early.Pod.Phase, early.Pod.Status, early.Labels["app"], containers}); diff != "" {
+		t.Error("the pod, want, got:", diff)
 	}
 	pods.await(t, "synced", func(e k8s.PodEvent) bool { return e.Synced })
 	selected := observe(t, func(ctx context.Context, fn func(k8s.PodEvent)) error {
@@ -131,8 +138,9 @@ func testWatchOthers(t *testing.T, f Fixture) {
 		o.await(t, "synced", func(e k8s.MetadataEvent) bool { return e.Synced })
 		f.AddConfigMap(t, "described")
 		e := o.await(t, "the object", func(e k8s.MetadataEvent) bool { return e.ID.Name == "described" })
-		if e.ID.Kind != "ConfigMap" || e.ID.Namespace != f.Namespace || e.UID == "" || e.Leaving {
-			t.Errorf("incomplete: %+v", e)
+		present(t, e, e.UID)
+		if diff := cmp.Diff([]any{"ConfigMap", f.Namespace, false}, []any{e.ID.Kind, e.ID.Namespace, e.Leaving}); diff != "" {
+			t.Error("the object, want, got:", diff)
 		}
 		f.DeleteConfigMap(t, "described")
 		o.await(t, "its end", func(e k8s.MetadataEvent) bool { return e.ID.Name == "described" && e.Deleted })
@@ -145,9 +153,10 @@ func testWatchOthers(t *testing.T, f Fixture) {
 		o.await(t, "synced", func(e k8s.KubeEvent) bool { return e.Synced })
 		f.AddEvent(t, "web-0", "Tested", "it works")
 		e := o.await(t, "the event", func(e k8s.KubeEvent) bool { return e.Reason == "Tested" })
-		if e.Object.Kind != "Pod" || e.Object.Name != "web-0" || e.Object.Namespace != f.Namespace ||
-			e.Message != "it works" || e.Count != 1 || !e.Warning() || e.UID == "" || e.LastSeen.IsZero() {
-			t.Errorf("incomplete: %+v", e)
+		present(t, e, e.UID)
+		if diff := cmp.Diff([]any{"Pod", "web-0", f.Namespace, "it works", 1, true, false},
+			[]any{e.Object.Kind, e.Object.Name, e.Object.Namespace, e.Message, e.Count, e.Warning(), e.LastSeen.IsZero()}); diff != "" {
+			t.Error("the event, want, got:", diff)
 		}
 		o.stop(t)
 	})
@@ -158,4 +167,12 @@ func testWatchOthers(t *testing.T, f Fixture) {
 			t.Errorf("got %v, %v", chain, err)
 		}
 	})
+}
+
+// present checks that a client has filled a field, of which only that is certain.
+func present(t *testing.T, of any, field string) {
+	t.Helper()
+	if field == "" {
+		t.Errorf("a field is empty: %+v", of)
+	}
 }
