@@ -42,6 +42,9 @@ type ObjectRecord struct {
 	Fresh bool
 }
 
+// Stays reports whether hone has applied the object, and it is not about to go.
+func (r ObjectRecord) Stays() bool { return !r.Foreign && !r.Leaving && r.UID != "" }
+
 // Ledger records in a file which objects each resource of a project applied, so that later sessions can collect
 // leftovers and delete objects that the Tiltfile no longer declares. Every change is written before the call returns.
 // It is safe for use by several goroutines and by several processes on one machine.
@@ -296,8 +299,7 @@ func (l *Ledger) set(resource model.ManifestName, list []ObjectRecord, command m
 func markFresh(before records, list []ObjectRecord) []ObjectRecord {
 	serving := map[model.ObjectID]int{}
 	for i, r := range list {
-		stays := !r.Foreign && !r.Leaving && r.UID != ""
-		if stays && Serves(r.ObjectID) {
+		if r.Stays() && Serves(r.ObjectID) {
 			serving[r.ObjectID] = i
 		}
 	}

@@ -187,7 +187,7 @@ func listedObjects(kind string, items []any) ([]*unstructured.Unstructured, erro
 	for i, item := range items {
 		fields, ok := item.(map[string]any)
 		u := &unstructured.Unstructured{Object: fields}
-		if !ok || u.GetKind() == "" || u.GetAPIVersion() == "" || u.GetName() == "" {
+		if !ok || slices.Contains([]string{u.GetKind(), u.GetAPIVersion(), u.GetName()}, "") {
 			return nil, problem.New(fmt.Sprintf("item %d of the %s that it printed is not a complete object", i+1, kind), printedMend)
 		}
 		out = append(out, u)

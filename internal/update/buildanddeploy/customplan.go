@@ -81,11 +81,13 @@ func goneCommands(ledger *deploy.Ledger, records map[model.ManifestName][]deploy
 		at := slices.IndexFunc(o.Declared, func(m model.Manifest) bool { return m.Name == name && m.IsK8s() })
 		declared := at >= 0
 		runs := "runs " + shown(cmd) + madeByCommand(records[name])
-		same := slices.IndexFunc(o.Declared, func(m model.Manifest) bool {
-			return m.Name != name && m.K8s != nil && m.K8s.CustomDeploy != nil && sameCommand(m.K8s.CustomDeploy.Delete, cmd)
-		})
+		same := slices.IndexFunc(o.Declared, func(m model.Manifest) bool { return m.Name != name && deletesBy(m, cmd) })
+		concerned := !declared && o.Chosen(name)
+		if declared {
+			concerned = o.Declared[at].CustomDeploy() == nil && o.Affects(o.Declared[at])
+		}
 		switch {
-		case declared && (o.Declared[at].K8s.CustomDeploy != nil || !o.Affects(o.Declared[at])), !declared && !o.Chosen(name):
+		case !concerned:
 		case declared:
 			steps = append(steps, customStep(name, api.ActionDelete, "no command deploys it any more: "+runs))
 		case same >= 0:
@@ -97,6 +99,12 @@ func goneCommands(ledger *deploy.Ledger, records map[model.ManifestName][]deploy
 		}
 	}
 	return steps, nil
+}
+
+// deletesBy reports whether a command also deletes the objects of a resource.
+func deletesBy(m model.Manifest, cmd model.Cmd) bool {
+	d := m.CustomDeploy()
+	return d != nil && sameCommand(d.Delete, cmd)
 }
 
 // madeByCommand says which objects a command has deployed, as the end of a sentence.

@@ -14,8 +14,8 @@ import (
 func (c *Cluster) Declare(manifests []model.Manifest) {
 	declared := map[model.ManifestName]model.Cmd{}
 	for _, m := range manifests {
-		if m.K8s != nil && m.K8s.CustomDeploy != nil {
-			declared[m.Name] = m.K8s.CustomDeploy.Delete
+		if d := m.CustomDeploy(); d != nil {
+			declared[m.Name] = d.Delete
 		}
 	}
 	c.mu.Lock()

@@ -110,7 +110,8 @@ func around(m model.Manifest, declared []model.Manifest) deploy.Deps {
 	}
 	all[m.Name] = m.ResourceDeps
 	maps.DeleteFunc(all, func(n model.ManifestName, deps []model.ManifestName) bool {
-		return len(deps) == 0 || n != m.Name && !model.DependsOn(all, n, m.Name) && !model.DependsOn(all, m.Name, n)
+		related := n == m.Name || model.DependsOn(all, n, m.Name) || model.DependsOn(all, m.Name, n)
+		return !related || len(deps) == 0
 	})
 	return all
 }

@@ -191,7 +191,8 @@ func (b *Image) plan(ctx context.Context, req Request) (jobs, error) {
 	var out jobs
 	for _, im := range req.Manifest.Images {
 		prior, have := req.Results[im.Ref]
-		needed := !have || req.Dirty[im.Ref] || req.Force || req.fromScratch()
+		asked := req.Force || req.fromScratch()
+		needed := asked || !have || req.Dirty[im.Ref]
 		for _, dep := range im.DependsOn {
 			needed = needed || building[dep]
 		}

@@ -60,10 +60,11 @@ func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep
 		if m.K8s != nil {
 			req.Records[m.Name] = records[m.Name]
 		}
-		if m.K8s != nil && m.K8s.CustomDeploy != nil {
+		byCommands := m.CustomDeploy() != nil
+		if byCommands {
 			d.Beside = append(d.Beside, custom.node(m))
 		}
-		if m.K8s == nil || m.K8s.CustomDeploy != nil {
+		if !m.IsK8s() || byCommands {
 			req.Declared = append(req.Declared, d) // others may come after it
 			continue
 		}
@@ -315,7 +316,7 @@ func (c *Cluster) drift(ctx context.Context, ledger *deploy.Ledger, records map[
 	for _, name := range slices.Sorted(maps.Keys(records)) {
 		d := deploy.Declared{Resource: name}
 		for _, r := range records[name] {
-			if r.Foreign || r.Leaving || r.UID == "" || !chosen(name, r.ObjectID) { // without a UID it was never applied
+			if !r.Stays() || !chosen(name, r.ObjectID) {
 				continue
 			}
 			if u := ledger.Remembered(r.ObjectID); u != nil {

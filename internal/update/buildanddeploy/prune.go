@@ -44,7 +44,7 @@ func (p Prune) keeps(ctx context.Context, c *Cluster, ledger *deploy.Ledger, dec
 			continue
 		}
 		for _, r := range list {
-			if !r.Foreign && !r.Leaving && r.UID != "" && !isDeclared(owner, r.ObjectID) { // deployed, and not going already
+			if r.Stays() && !isDeclared(owner, r.ObjectID) {
 				going++
 			}
 		}

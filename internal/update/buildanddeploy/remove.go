@@ -250,7 +250,7 @@ func (c *Cluster) handOver(ledger *deploy.Ledger, req RemoveRequest, owner func(
 	}
 	if cmd, ok := commands[req.Resource]; ok && req.Declared != nil {
 		for _, m := range req.Declared() {
-			if m.Name != req.Resource && m.K8s != nil && m.K8s.CustomDeploy != nil && sameCommand(m.K8s.CustomDeploy.Delete, cmd) {
+			if m.Name != req.Resource && deletesBy(m, cmd) {
 				logstore.Infof(req.Log, "%s is deployed by the same commands now: nothing to delete", m.Name)
 				if err := ledger.HandOverCommand(req.Resource, m.Name); err != nil {
 					return err

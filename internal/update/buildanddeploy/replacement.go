@@ -64,7 +64,7 @@ type replacement struct {
 func (c *Cluster) replacements(ctx context.Context, ledger *deploy.Ledger, req RemoveRequest, all map[model.ManifestName][]deploy.ObjectRecord) ([]replacement, error) {
 	var old []*unstructured.Unstructured
 	for _, r := range all[req.Resource] {
-		if u := ledger.Remembered(r.ObjectID); u != nil && !r.Foreign && !r.Leaving && r.UID != "" && deploy.Serves(r.ObjectID) {
+		if u := ledger.Remembered(r.ObjectID); u != nil && r.Stays() && deploy.Serves(r.ObjectID) {
 			old = append(old, u)
 		}
 	}
@@ -81,7 +81,10 @@ func (c *Cluster) replacements(ctx context.Context, ledger *deploy.Ledger, req R
 	services := c.reselected(ctx, ledger, declared, req.Namespace)
 	var out []replacement
 	for _, m := range declared {
-		if m.K8s == nil || m.Name == req.Resource || !m.AutoInit || m.K8s.PodReadiness == model.PodIgnore || m.K8s.CustomDeploy != nil {
+		if m.K8s == nil || m.CustomDeploy() != nil || m.K8s.PodReadiness == model.PodIgnore {
+			continue // nothing shows when it serves
+		}
+		if m.Name == req.Resource || !m.AutoInit {
 			continue
 		}
 		for i, r := range c.Objects(ctx, m, req.Namespace) {

@@ -63,7 +63,7 @@ type inside struct {
 
 // Injection returns the injection into the pods of a deploy with the given images; nil if they need none.
 func (s *Synclets) Injection(ctx context.Context, req Request, images map[string]model.ImageResult) (*deploy.SyncletInjection, error) {
-	if !req.Manifest.IsK8s() || req.Manifest.K8s.CustomDeploy != nil {
+	if !req.Manifest.IsK8s() || req.Manifest.CustomDeploy() != nil {
 		return nil, nil
 	}
 	uses, must, beside, err := s.uses(ctx, req, images)
@@ -105,7 +105,7 @@ func (s *Synclets) uses(ctx context.Context, req Request, images map[string]mode
 // Foreseen returns the same as Injection would, and delivers nothing. An image that is not built yet is judged by the last one of
 // its name, if there is one.
 func (s *Synclets) Foreseen(ctx context.Context, req Request, images map[string]model.ImageResult) (*deploy.SyncletInjection, error) {
-	if !req.Manifest.IsK8s() || req.Manifest.K8s.CustomDeploy != nil {
+	if !req.Manifest.IsK8s() || req.Manifest.CustomDeploy() != nil {
 		return nil, nil
 	}
 	req.Log = logstore.Discard
