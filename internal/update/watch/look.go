@@ -62,7 +62,10 @@ func (w *Watcher) concerns(n notice) bool {
 	if _, known := f.files[filepath.Base(n.path)]; known || w.folders[n.path] != nil || w.reg.spine[n.path] {
 		return true
 	}
-	return !n.dir && w.reg.wants(n.path) || (n.dir || !w.backend.SeesClose()) && w.reg.wantsBelow(n.path)
+	if n.dir {
+		return w.reg.wantsBelow(n.path)
+	}
+	return w.reg.wants(n.path) || !w.backend.SeesClose() && w.reg.wantsBelow(n.path)
 }
 
 func (w *Watcher) handleName(n notice, now time.Time) {
@@ -192,7 +195,9 @@ func (w *Watcher) lookAtFolder(path string) {
 		w.walk([]string{path}, w.reg, true, nil)
 		return
 	}
-	if _, fresh, err := w.open(path, w.reg.roots[path] != nil); err == nil && (fresh || !f.scanned) && w.reg.wantsBelow(path) {
+	_, fresh, err := w.open(path, w.reg.roots[path] != nil)
+	unseen := fresh || !f.scanned
+	if err == nil && unseen && w.reg.wantsBelow(path) {
 		w.walk([]string{path}, w.reg, true, nil)
 	}
 }
@@ -251,7 +256,8 @@ func (w *Watcher) replace(parent *folder, path string, old record, known bool, r
 // lookAtLarge leaves the comparison of a large file to the hasher. Without a hash to compare with, the file counts as
 // changed at once.
 func (w *Watcher) lookAtLarge(parent *folder, path string, st stat, old record, known bool) {
-	if known && old.hashed && st.kind == old.kind && st.size == old.size {
+	sameSize := st.kind == old.kind && st.size == old.size
+	if known && sameSize && old.hashed {
 		w.hasher.hashNow(hashJob{path: path, compare: true})
 		return
 	}
@@ -275,7 +281,8 @@ func (w *Watcher) hashed(rs []hashResult) {
 			continue
 		}
 		if !r.compare {
-			if r.err == nil && !old.hashed && max(old.age, r.age) >= youngFile && r.stat.same(old.stat) {
+			settled := max(old.age, r.age) >= youngFile && r.stat.same(old.stat)
+			if r.err == nil && settled && !old.hashed {
 				old.hash, old.hashed = r.hash, true
 				f.files[filepath.Base(r.path)] = old
 			}

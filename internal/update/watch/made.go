@@ -12,7 +12,9 @@ const maxDelay = 10 * time.Second
 // was earlier.
 func (w *Watcher) made(parent *folder, rec record) time.Time {
 	at := time.Unix(0, rec.ctime)
-	if age := w.told.Sub(at); rec.ctime == 0 || parent.remote || time.Until(at) > 0 || age > maxDelay && !parent.unwatched {
+	foreign := rec.ctime == 0 || parent.remote || time.Until(at) > 0
+	late := w.told.Sub(at) > maxDelay && !parent.unwatched
+	if foreign || late {
 		return w.told
 	}
 	at = at.Add(tick)

@@ -176,7 +176,10 @@ func escaped(text string) bool {
 // as a pattern on its own.
 func (p *pattern) fillsFolder() bool {
 	last := len(p.parts) - 1
-	if p.except || last == 0 || p.parts[last] != "*" && p.parts[last] != "**" || strings.ContainsAny(p.text, `[]\`+leaky) {
+	if p.except || last == 0 || strings.ContainsAny(p.text, `[]\`+leaky) {
+		return false
+	}
+	if p.parts[last] != "*" && p.parts[last] != "**" {
 		return false
 	}
 	for i, part := range p.parts[:last] {

@@ -45,7 +45,8 @@ func peekAll(ls []*look) map[string]peek {
 				p, path := &all[i], ls[i].path
 				p.at = time.Now()
 				p.stat, p.err = lstat(path)
-				if p.err == nil && (p.stat.kind == kindLink || p.stat.kind == kindFile && p.stat.size <= smallFile) {
+				small := p.stat.kind == kindLink || p.stat.kind == kindFile && p.stat.size <= smallFile
+				if p.err == nil && small {
 					p.read(path, &buf)
 				}
 			}

@@ -94,7 +94,10 @@ func (w *Watcher) isAnchor(dir string) bool {
 // release stops watching a folder that was an anchor, if nothing else needs it.
 func (w *Watcher) release(dir string) {
 	f := w.folders[dir]
-	if f == nil || w.isAnchor(dir) || f.scanned && w.reg.wantsBelow(dir) {
+	if f == nil || w.isAnchor(dir) {
+		return
+	}
+	if f.scanned && w.reg.wantsBelow(dir) {
 		return
 	}
 	w.forget(f)

@@ -18,7 +18,8 @@ type Spec struct {
 
 // Equal reports whether both specs request the same changes.
 func (s Spec) Equal(o Spec) bool {
-	return s.ID == o.ID && s.Touches == o.Touches && slices.Equal(s.Paths, o.Paths) && equalIgnores(s.Ignores, o.Ignores)
+	files := slices.Equal(s.Paths, o.Paths) && equalIgnores(s.Ignores, o.Ignores)
+	return files && s.ID == o.ID && s.Touches == o.Touches
 }
 
 func (s Spec) clone() Spec {

@@ -54,9 +54,10 @@ func newRecord(st stat, now time.Time) record {
 // same reports whether the file is unchanged, as far as its metadata shows.
 func (s stat) same(o stat) bool { return s == o || s.sameFile(o) && s.perm == o.perm }
 
-// sameFile works like same, but ignores the permissions and the number of links.
+// sameFile works like same, but ignores the permissions, the number of links and the device.
 func (s stat) sameFile(o stat) bool {
-	return s.kind == o.kind && s.size == o.size && s.mtime == o.mtime && s.ctime == o.ctime && s.ino == o.ino
+	s.perm, s.links, s.dev = o.perm, o.links, o.dev
+	return s == o
 }
 
 // print returns the fingerprint of the record.

@@ -46,7 +46,8 @@ func (w *Watcher) waited() bool {
 	if len(w.marks) == 0 {
 		return false
 	}
-	if !w.pending.settled() || len(w.rehash.heap) > 0 || len(w.changed)+len(w.touched) > 0 || w.hasher.busy() {
+	hashing := len(w.rehash.heap) > 0 || w.hasher.busy()
+	if hashing || !w.pending.settled() || len(w.changed)+len(w.touched) > 0 {
 		return true
 	}
 	for _, m := range w.marks {

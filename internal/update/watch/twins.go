@@ -14,7 +14,8 @@ type inode struct{ dev, ino uint64 }
 // add notes a name of a file.
 func (t twins) add(path string, st stat) {
 	at := inode{st.dev, st.ino}
-	if st.kind == kindFile && st.links > 1 && st.ino != 0 && !slices.Contains(t[at], path) {
+	linked := st.kind == kindFile && st.links > 1 && st.ino != 0
+	if linked && !slices.Contains(t[at], path) {
 		t[at] = append(t[at], path)
 	}
 }
