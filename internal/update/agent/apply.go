@@ -473,7 +473,8 @@ func (s *staged) create(in *folder, name string) (done bool, err error) {
 // plain reports whether a file can be overwritten: nothing else depends on its content.
 func plain(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && info.Mode().IsRegular() && st.Nlink == 1 && info.Mode()&0o111 == 0
+	data := info.Mode()&(fs.ModeType|0o111) == 0 // no program runs it
+	return ok && data && st.Nlink == 1
 }
 
 // overwrite gives an open file its new content.

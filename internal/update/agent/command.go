@@ -202,7 +202,10 @@ func lookPath(name string, env []string) (string, error) {
 	}
 	for _, dir := range strings.Split(dirs, ":") {
 		p := path.Join(dir, name)
-		if info, err := os.Stat(p); dir != "" && err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+		if dir == "" {
+			continue
+		}
+		if info, err := os.Stat(p); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
 			return p, nil
 		}
 	}

@@ -37,15 +37,13 @@ type journal struct {
 	file     string            // its path; empty while there is none
 }
 
+// nameLetters are the characters of a client's name.
+const nameLetters = "0123456789abcdefghijklmnopqrstuvwxyz"
+
 // openJournal returns the notes of an earlier synclet of the client.
 func openJournal(client string) *journal {
 	j := &journal{}
-	for _, c := range client {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'z') {
-			return j
-		}
-	}
-	if client == "" || len(client) > maxComm {
+	if client == "" || len(client) > maxComm || strings.Trim(client, nameLetters) != "" {
 		return j
 	}
 	j.name = journalPrefix + client

@@ -110,9 +110,12 @@ func (ps places) find(name string) (*place, string, error) {
 	for _, p := range ps {
 		r, ok := below(p.Dir, name)
 		switch {
-		case ok && p.Name == "" && (best == nil || len(p.Dir) > len(best.Dir)):
-			best, rel = p, r
-		case ok && p.Name != "" && p.Name == r:
+		case !ok:
+		case p.Name == "":
+			if best == nil || len(p.Dir) > len(best.Dir) {
+				best, rel = p, r
+			}
+		case p.Name == r:
 			return p, r, nil
 		}
 	}

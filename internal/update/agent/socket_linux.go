@@ -5,6 +5,7 @@ package agent
 import (
 	"errors"
 	"os"
+	"slices"
 	"strconv"
 	"syscall"
 )
@@ -51,7 +52,7 @@ func acceptSocket(fd int) (*os.File, error) {
 		}
 		cred, err := syscall.GetsockoptUcred(conn, syscall.SOL_SOCKET, syscall.SO_PEERCRED)
 		// A process number of zero means that the process is not visible in this container.
-		if err != nil || cred.Pid <= 0 || cred.Uid != 0 && int(cred.Uid) != os.Getuid() {
+		if err != nil || cred.Pid <= 0 || !slices.Contains([]int{0, os.Getuid()}, int(cred.Uid)) {
 			_ = syscall.Close(conn)
 			continue
 		}

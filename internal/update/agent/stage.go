@@ -69,8 +69,15 @@ type staged struct {
 }
 
 func newUpdate(m *protocol.Begin, ps places) *update {
-	many := m.Files > bulkFiles
-	return &update{id: m.ID, places: ps, many: many, bulk: many && (m.Bytes <= bulkBytes || m.Bytes <= mostBulkBytes && m.Bytes <= room()/8)}
+	u := &update{id: m.ID, places: ps, many: m.Files > bulkFiles}
+	switch {
+	case !u.many:
+	case m.Bytes <= bulkBytes:
+		u.bulk = true
+	case m.Bytes <= mostBulkBytes:
+		u.bulk = m.Bytes <= room()/8
+	}
+	return u
 }
 
 // room returns how much memory the container may still use, in bytes; zero if that cannot be found out.

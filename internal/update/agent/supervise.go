@@ -242,7 +242,8 @@ func (s *supervisor) reaped(e exit) (done bool) {
 		}
 	}
 	// The new process also has to wait for the children of the old one: they may hold a port.
-	if s.again && s.pid == 0 && syscall.Kill(-s.group, 0) != nil && !s.descendants.end() {
+	gone := s.pid == 0 && syscall.Kill(-s.group, 0) != nil
+	if s.again && gone && !s.descendants.end() {
 		s.crashes = 0
 		s.startAgain()
 	}

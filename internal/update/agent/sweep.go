@@ -92,7 +92,7 @@ func (s *sweeper) folder(name string) {
 func (s *sweeper) entry(name string, e fs.DirEntry) {
 	switch {
 	case e.IsDir():
-		if s.deep && (s.dir != "/" || name != "proc" && name != "sys") {
+		if system := s.dir == "/" && (name == "proc" || name == "sys"); s.deep && !system {
 			s.folder(name)
 		}
 	case e.Type().IsRegular() && abandoned(e):

@@ -40,7 +40,8 @@ func Parse(b []byte, size uint64) (List, error) {
 				break
 			}
 		}
-		if b = b[used:]; n == 0 || n > left || n > largest || len(b) < 8 {
+		b = b[used:]
+		if fits := 0 < n && n <= min(left, largest); !fits || len(b) < 8 {
 			return nil, errMalformed
 		}
 		c := Chunk{Size: uint32(n)}

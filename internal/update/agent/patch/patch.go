@@ -21,7 +21,8 @@ func Edits(b, old, content []byte) []byte {
 		}
 		// One equal byte costs less within an edit than between two.
 		end := i + 1
-		for end < len(content) && (old[end] != content[end] || end+1 < len(content) && old[end+1] != content[end+1]) {
+		differs := func(at int) bool { return at < len(content) && old[at] != content[at] }
+		for differs(end) || end < len(content) && differs(end+1) {
 			end++
 		}
 		b = append(number(number(b, same), end-i), content[i:end]...)
@@ -43,7 +44,8 @@ func Apply(content, edits []byte) error {
 		same, used := parse(edits)
 		n, more := parse(edits[used:])
 		edits = edits[used+more:]
-		if used == 0 || more == 0 || same > len(content) || n > len(content)-same || n > len(edits) {
+		fits := same <= len(content) && n <= len(content)-same && n <= len(edits)
+		if !fits || used == 0 || more == 0 {
 			return Error
 		}
 		for i := range n {

@@ -166,7 +166,8 @@ func (r *Reader) unpack(data []byte) error {
 	if n == len(r.unpacked) { // find out whether that was all
 		_, err = r.inflate.Read(make([]byte, 1))
 	}
-	if n == 0 || !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) || len(in.b) > 0 {
+	ends := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	if !ends || n == 0 || len(in.b) > 0 {
 		return ErrMalformed
 	}
 	r.inner = r.unpacked[:n]
