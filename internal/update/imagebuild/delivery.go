@@ -103,8 +103,8 @@ func (d Delivery) shared(cluster model.Cluster, engine docker.Info) bool {
 		return engine.Product == "OrbStack" || strings.Contains(engine.Host, "/.orbstack/")
 	case model.ProductMinikube:
 		profile := []string{cluster.Name, cluster.Context}
-		return slices.Contains(profile, engine.Name) || d.ActiveMinikube != "" && slices.Contains(profile, d.ActiveMinikube) ||
-			hostOf(engine.Host) != "" && hostOf(engine.Host) == hostOf(cluster.Server) && !loopback(hostOf(engine.Host))
+		active := d.ActiveMinikube != "" && slices.Contains(profile, d.ActiveMinikube)
+		return active || slices.Contains(profile, engine.Name) || sameMachine(engine.Host, cluster.Server)
 	case model.ProductKIND, model.ProductK3D, model.ProductGKE, model.ProductEKS:
 		return false
 	case model.ProductUnknown, model.ProductHone, model.ProductMicroK8s, model.ProductCRC, model.ProductKrucible:
@@ -121,7 +121,14 @@ func (d Delivery) singleNodeHere(cluster model.Cluster) bool {
 	default:
 		return false
 	}
-	return d.ContainerdSocket != "" && cluster.Nodes == 1 && cluster.Runtime == "containerd" && d.here(cluster.Server)
+	reached := d.ContainerdSocket != "" && cluster.Runtime == "containerd"
+	return reached && cluster.Nodes == 1 && d.here(cluster.Server)
+}
+
+// sameMachine reports whether two addresses name the same machine, and not this one: there, different ones may share an address.
+func sameMachine(a, b string) bool {
+	host := hostOf(a)
+	return host != "" && host == hostOf(b) && !loopback(host)
 }
 
 // here reports whether the API server's address is this machine.

@@ -68,7 +68,8 @@ func findWord(line, word string) int {
 		}
 		at += from
 		end := at + len(word)
-		if (at == 0 || blank(line[at-1])) && (end == len(line) || blank(line[end])) {
+		begins, ends := at == 0 || blank(line[at-1]), end == len(line) || blank(line[end])
+		if begins && ends {
 			return at
 		}
 		from = at + 1
