@@ -41,6 +41,8 @@ type commandOnDisk struct {
 	Sealed    string   `json:"sealed,omitempty"`
 	// Secrets are the encrypted values in the command that are not shown, each after its name and key.
 	Secrets string `json:"secrets,omitempty"`
+	// Named are the encrypted values among Secrets that are also names of the project. Files of earlier versions have none.
+	Named string `json:"named,omitempty"`
 	// Deps are the dependencies that decide when a down command runs. Files of earlier versions have none.
 	Deps Deps `json:"deps,omitempty"`
 	// Argv and Env are fields of earlier formats that these replace.

@@ -146,6 +146,9 @@ func (l *Ledger) argvPlace(name model.ManifestName) string { return l.place(name
 // secretsPlace identifies the values in it that are not shown.
 func (l *Ledger) secretsPlace(name model.ManifestName) string { return l.place(name) + "\x00secrets" }
 
+// namedPlace identifies those of them that are also names of the project.
+func (l *Ledger) namedPlace(name model.ManifestName) string { return l.place(name) + "\x00named" }
+
 // onDisk returns the form of a command in the file.
 func (l *Ledger) onDisk(name model.ManifestName, cmd model.Cmd) (commandOnDisk, error) {
 	out := commandOnDisk{Dir: cmd.Dir, EchoOff: cmd.EchoOff}
@@ -155,14 +158,8 @@ func (l *Ledger) onDisk(name model.ManifestName, cmd model.Cmd) (commandOnDisk, 
 			return out, err
 		}
 	}
-	if len(cmd.Secrets) > 0 {
-		var parts []string
-		for _, s := range cmd.Secrets {
-			parts = append(parts, s.Name, s.Key, s.Value)
-		}
-		if out.Secrets, err = vaultOf(filepath.Dir(l.path)).seal(parts, l.secretsPlace(name)); err != nil {
-			return out, err
-		}
+	if err = l.sealSecrets(name, cmd, &out); err != nil {
+		return out, err
 	}
 	var secret []string
 	for _, kv := range cmd.Env {
@@ -183,6 +180,51 @@ func (l *Ledger) onDisk(name model.ManifestName, cmd model.Cmd) (commandOnDisk, 
 	return out, err
 }
 
+// sealSecrets adds the values that are not shown to the form of a command in the file.
+func (l *Ledger) sealSecrets(name model.ManifestName, cmd model.Cmd, out *commandOnDisk) (err error) {
+	if len(cmd.Secrets) == 0 {
+		return nil
+	}
+	var parts, named []string
+	for _, s := range cmd.Secrets {
+		parts = append(parts, s.Name, s.Key, s.Value)
+		if s.Named {
+			named = append(named, s.Value)
+		}
+	}
+	box := vaultOf(filepath.Dir(l.path))
+	if out.Secrets, err = box.seal(parts, l.secretsPlace(name)); err != nil {
+		return err
+	}
+	out.Named, err = box.seal(named, l.namedPlace(name))
+	return err
+}
+
+// openSecrets returns what sealSecrets has added; nothing if it cannot be read.
+func (l *Ledger) openSecrets(name model.ManifestName, c commandOnDisk) (secrets []model.Secret, err error) {
+	if c.Secrets == "" {
+		return nil, nil
+	}
+	box := vaultOf(filepath.Dir(l.path))
+	parts, _, err := box.open(c.Secrets, l.secretsPlace(name))
+	if err != nil {
+		return nil, err
+	}
+	named, _, err := box.open(c.Named, l.namedPlace(name))
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for _, value := range named {
+		names[value] = true
+	}
+	for part := range slices.Chunk(parts, 3) {
+		secrets = append(secrets, model.Secret{Name: part[0], Key: part[1], Value: part[2]})
+	}
+	model.NameSecrets(secrets, names)
+	return secrets, nil
+}
+
 // fromDisk returns a command with its environment: KEY=value, or only KEY if the value cannot be read. It has no arguments if they
 // cannot be read. stale is true if the file has some of that in clear text, as in earlier formats.
 func (l *Ledger) fromDisk(name model.ManifestName, c commandOnDisk) (cmd model.Cmd, stale bool, err error) {
@@ -193,14 +235,8 @@ func (l *Ledger) fromDisk(name model.ManifestName, c commandOnDisk) (cmd model.C
 			return cmd, false, err
 		}
 	}
-	if c.Secrets != "" {
-		parts, _, err := box.open(c.Secrets, l.secretsPlace(name))
-		if err != nil {
-			return cmd, false, err
-		}
-		for part := range slices.Chunk(parts, 3) {
-			cmd.Secrets = append(cmd.Secrets, model.Secret{Name: part[0], Key: part[1], Value: part[2]})
-		}
+	if cmd.Secrets, err = l.openSecrets(name, c); err != nil {
+		return cmd, false, err
 	}
 	var opened []string
 	if c.Sealed != "" {

@@ -51,9 +51,9 @@ func envOf(t *testing.T, dir string, name model.ManifestName) []string {
 func TestEnvironmentsAreSealed(t *testing.T) {
 	state := t.TempDir()
 	dir := filepath.Join(state, "ledger")
-	cmd := model.Cmd{Argv: []string{"rm", "-r", "--token=" + secret}, Dir: "/src", EchoOff: true,
+	cmd := model.Cmd{Argv: []string{"rm", "-r", "--token=" + secret, "--db=shop-db"}, Dir: "/src", EchoOff: true,
 		Env: []string{"KUBECONFIG=/overlay", "TOKEN=" + secret, "EMPTY=", "KUBECONFIG=/own", "TWO=a=b\nc"}}
-	cmd = cmd.Hides([]model.Secret{{Name: "db", Key: "token", Value: secret}, {Name: "db", Key: "other", Value: "elsewhere"}})
+	cmd = cmd.Hides([]model.Secret{{Name: "db", Key: "token", Value: secret}, {Name: "db", Key: "user", Value: "shop-db", Named: true}, {Name: "db", Key: "other", Value: "elsewhere"}})
 	if err := openLedger(t, dir).RecordCommand("chart", cmd); err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestEnvironmentsAreSealed(t *testing.T) {
 	if diff := cmp.Diff(cmd.Argv, recordedCommand(t, dir, "chart").Argv); diff != "" {
 		t.Errorf("its arguments in a later session (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]model.Secret{{Name: "db", Key: "token", Value: secret}}, recordedCommand(t, dir, "chart").Secrets); diff != "" {
+	if diff := cmp.Diff([]model.Secret{{Name: "db", Key: "token", Value: secret}, {Name: "db", Key: "user", Value: "shop-db", Named: true}}, recordedCommand(t, dir, "chart").Secrets); diff != "" {
 		t.Errorf("its secrets in a later session (-want +got):\n%s", diff)
 	}
 	key := filepath.Join(state, "keys", "ledger.key")

@@ -166,12 +166,12 @@ func TestDownsOfWhatIsNoLongerDeclared(t *testing.T) {
 // TestSecretsOfDownCommands previews and runs a down command whose secret nothing else knows any more, since the Tiltfile has changed.
 func TestSecretsOfDownCommands(t *testing.T) {
 	state := t.TempDir()
-	m := localWith("db", "true", `printf 'dropped with swordf'; sleep 0.05; echo ish-9000; exit 3 # swordfish-9000`)
-	m.Local.Down = m.Local.Down.Hides([]model.Secret{{Name: "db", Key: "password", Value: "swordfish-9000"}})
+	m := localWith("db", "true", `printf 'dropped with swordf'; sleep 0.05; echo ish-9000; exit 3 # swordfish-9000 for shop-db, PASSWORD=shop-db`)
+	m.Local.Down = m.Local.Down.Hides([]model.Secret{{Name: "db", Key: "password", Value: "swordfish-9000"}, {Name: "shop", Key: "key", Value: "shop-db", Named: true}})
 	update(t, state, m)
 	d := downsIn(state, PruneCarefully)
 	gone, err := d.Gone(PreviewOptions{Prune: PruneCarefully, Chosen: func(model.ManifestName) bool { return true }})
-	if err != nil || len(gone) != 1 || !strings.Contains(gone[0].Reason, "# [redacted secret db:password]") {
+	if err != nil || len(gone) != 1 || !strings.Contains(gone[0].Reason, "# [redacted secret db:password] for shop-db, PASSWORD=[redacted secret shop:key]") {
 		t.Errorf("previewed: %+v, %v", gone, err)
 	}
 	log := &diary{}
