@@ -126,7 +126,10 @@ func (w *world) laidOut(ctx context.Context, l layout) error {
 	if err != nil {
 		return err
 	}
-	return w.objectsRight(ctx)
+	if err := w.objectsRight(ctx); err != nil {
+		return err
+	}
+	return w.asDeclared(ctx)
 }
 
 func moveLive(ctx context.Context, w *world, l layout) error {

@@ -22,8 +22,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/internal/test/declared"
 	"github.com/hone-dev/hone/internal/test/harness"
-	"github.com/hone-dev/hone/internal/test/witness"
 )
 
 const (
@@ -146,73 +146,12 @@ func (w *world) filesRight(ctx context.Context) error {
 			return err
 		}
 		for _, c := range containers {
-			root, err := witness.Root(c.ID)
-			if err != nil {
-				return err
-			}
-			if err := sameFiles(filepath.Join(w.project.Dir, "site"), filepath.Join(root, "site")); err != nil {
+			if err := declared.SameTree(c.ID, "/site", filepath.Join(w.project.Dir, "site")); err != nil {
 				return fmt.Errorf("pod %s: %w", c.Pod, err)
 			}
 		}
 		return nil
 	})
-}
-
-// someNames is the number of file names that an error lists.
-const someNames = 5
-
-// sameFiles compares the files below two folders, byte for byte.
-func sameFiles(source, copied string) error {
-	want, err := regular(source)
-	if err != nil {
-		return err
-	}
-	got, err := regular(copied)
-	if err != nil {
-		return err
-	}
-	var wrong []string
-	for name := range want {
-		if !got[name] {
-			wrong = append(wrong, name+" is missing")
-			continue
-		}
-		a, err := os.ReadFile(filepath.Join(source, name))
-		if err != nil {
-			return err
-		}
-		b, err := os.ReadFile(filepath.Join(copied, name))
-		if err != nil {
-			return err
-		}
-		if !bytes.Equal(a, b) {
-			wrong = append(wrong, fmt.Sprintf("%s holds %q instead of %q", name, shorten(b), shorten(a)))
-		}
-	}
-	for name := range got {
-		if !want[name] {
-			wrong = append(wrong, name+" should not be there")
-		}
-	}
-	if len(wrong) == 0 {
-		return nil
-	}
-	slices.Sort(wrong)
-	return fmt.Errorf("%d files differ: %s", len(wrong), strings.Join(wrong[:min(len(wrong), someNames)], ", "))
-}
-
-func shorten(b []byte) []byte { return b[:min(len(b), 40)] }
-
-func regular(dir string) (map[string]bool, error) {
-	out := map[string]bool{}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			rel, _ := filepath.Rel(dir, path)
-			out[rel] = true
-		}
-		return err
-	})
-	return out, err
 }
 
 // marked returns the living processes that a world's hone has started, with their command lines.
@@ -287,7 +226,16 @@ func (w *world) right(ctx context.Context) error {
 	if err := w.objectsRight(ctx); err != nil {
 		return err
 	}
-	return w.filesRight(ctx)
+	if err := w.filesRight(ctx); err != nil {
+		return err
+	}
+	return w.asDeclared(ctx)
+}
+
+// asDeclared checks that the reports of the session are true.
+func (w *world) asDeclared(ctx context.Context) error {
+	c := declared.Checker{Session: w.up.Client, Done: w.up.Done, Cluster: w.cluster.Client, Namespace: w.project.Namespace}
+	return c.Await(ctx)
 }
 
 // stop ends the session like a user.

@@ -36,41 +36,6 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-func TestSameFiles(t *testing.T) {
-	write := func(dir, name, text string) {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for name, tt := range map[string]struct {
-		change func(copied string)
-		want   string
-	}{
-		"equal":   {func(string) {}, ""},
-		"older":   {func(dir string) { write(dir, "d/b", "old") }, `1 files differ: d/b holds "old" instead of "two"`},
-		"missing": {func(dir string) { _ = os.Remove(filepath.Join(dir, "a")) }, "1 files differ: a is missing"},
-		"more":    {func(dir string) { write(dir, ".a.part", "x") }, "1 files differ: .a.part should not be there"},
-	} {
-		source, copied := t.TempDir(), t.TempDir()
-		for _, dir := range []string{source, copied} {
-			write(dir, "a", "one")
-			write(dir, "d/b", "two")
-		}
-		tt.change(copied)
-		got := ""
-		if err := sameFiles(source, copied); err != nil {
-			got = err.Error()
-		}
-		if got != tt.want {
-			t.Errorf("%s: %q, want %q", name, got, tt.want)
-		}
-	}
-}
-
 // TestMarked finds a process by its world's mark, and a child with another command line.
 func TestMarked(t *testing.T) {
 	word := "hone-chaos-test-" + filepath.Base(t.TempDir())

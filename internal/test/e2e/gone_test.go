@@ -11,8 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
+	"github.com/hone-dev/hone/internal/test/declared"
 	"github.com/hone-dev/hone/pkg/api"
 )
 
@@ -196,6 +198,12 @@ func (p *project) declares(name string) (out []*unstructured.Unstructured) {
 		out = append(out, u)
 	}
 	return out
+}
+
+// objects returns a client for the objects of a kind.
+func (p *project) objects(u *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
+	gvr, ns, err := declared.Checker{Cluster: p.cluster, Namespace: p.namespace}.Place(u)
+	return p.dyn.Resource(gvr).Namespace(ns), err
 }
 
 // living returns the UIDs of the objects that are there and are not being deleted, by kind and name.

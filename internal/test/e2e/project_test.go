@@ -20,7 +20,6 @@ import (
 
 	"golang.org/x/tools/txtar"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -28,6 +27,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/client/sessions"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
 	"github.com/hone-dev/hone/internal/test/freeport"
 	"github.com/hone-dev/hone/pkg/api"
@@ -76,7 +76,7 @@ type project struct {
 	state     string   // XDG_STATE_HOME, so that ledgers of tests stay apart
 	env       []string // added to the environment of hone
 	dyn       dynamic.Interface
-	mapper    meta.RESTMapper
+	cluster   *k8s.Client
 	written   map[string]bool // the files that the test has written, absolute
 }
 
@@ -97,7 +97,7 @@ func newDockerProject(t *testing.T, archive string) *project {
 func newProjectOn(t *testing.T, real *k8stest.Real, archive string) *project {
 	t.Helper()
 	p := &project{t: t, dir: t.TempDir(), namespace: real.Namespace, state: t.TempDir(), dyn: real.Client.Dynamic(),
-		mapper: real.Client.Mapper()}
+		cluster: real.Client}
 	return p.unpack(archive)
 }
 
@@ -335,8 +335,10 @@ func (s *session) await(what string, condition func() error) {
 func (p *project) registry() *sessions.Registry { return sessions.New(sessions.Dir(p.state, p.state)) }
 
 // client returns a client of the session.
-func (s *session) client() (*client.Client, error) {
-	return client.Find(s.p.t.Context(), s.p.registry(), client.Selector{Host: "localhost", Port: s.port})
+func (s *session) client() (*client.Client, error) { return s.clientIn(s.p.t.Context()) }
+
+func (s *session) clientIn(ctx context.Context) (*client.Client, error) {
+	return client.Find(ctx, s.p.registry(), client.Selector{Host: "localhost", Port: s.port})
 }
 
 // token returns the token for the session's port.
@@ -357,7 +359,7 @@ func (s *session) token() string {
 func (s *session) view() (v api.View, err error) { return s.viewIn(s.p.t.Context()) }
 
 func (s *session) viewIn(ctx context.Context) (v api.View, err error) {
-	c, err := client.Find(ctx, s.p.registry(), client.Selector{Host: "localhost", Port: s.port})
+	c, err := s.clientIn(ctx)
 	if err != nil {
 		return v, err
 	}

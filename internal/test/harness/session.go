@@ -78,14 +78,19 @@ func (s *Session) Kill() {
 	<-s.Done
 }
 
-// View queries the session's API.
-func (s *Session) View() (v api.View, err error) {
+// Client returns a client of the session.
+func (s *Session) Client(ctx context.Context) (*client.Client, error) {
 	select {
 	case <-s.Done:
-		return v, fmt.Errorf("hone has ended")
+		return nil, fmt.Errorf("hone has ended")
 	default:
 	}
-	c, err := client.Find(context.Background(), s.Registry, client.Selector{Host: "localhost", Port: s.Port})
+	return client.Find(ctx, s.Registry, client.Selector{Host: "localhost", Port: s.Port})
+}
+
+// View queries the session's API.
+func (s *Session) View() (v api.View, err error) {
+	c, err := s.Client(context.Background())
 	if err != nil {
 		return v, err
 	}
