@@ -44,112 +44,15 @@ var asks = map[string]func(names []string) Request{
 	},
 }
 
-// refusals say why a verb cannot be done where the user is; nil if it can. A verb that is missing here can always be done, or
-// reports its own refusal.
-var refusals = map[string]func(u *ui) error{
-	"details":           (*ui).noLine,
-	"trigger":           refusedToAll("trigger"),
-	"rebuild":           refusedToAll("rebuild"),
-	"restart":           refusedToAll("restart"),
-	"restart-pods":      refusedToAll("restart-pods"),
-	"adopt":             refusedToAll("adopt"),
-	"trigger-mode":      refusedToAll("trigger-mode"),
-	"restore":           refusedToAll("restore"),
-	"accept":            refusedToAll("accept"),
-	"enable-or-disable": refusedToAll("enable-or-disable"),
-	"pause": refused(func(u *ui) Request {
-		return func(v store.View) (store.Action, error) {
-			if u.frame.Session().Paused {
-				return nil, nil
-			}
-			return changing(intent.Pause(v))
-		}
-	}),
-	"prune":         refused(func(*ui) Request { return func(v store.View) (store.Action, error) { return intent.Prune(v) } }),
-	"port-forwards": (*ui).noForwards,
-	"buttons":       (*ui).noButtons,
-	"shell":         (*ui).noShell,
-	"browser":       (*ui).noEndpoint,
-	"why":           (*ui).noResource,
-	"jump": func(u *ui) error {
-		if len(u.frame.View.Rows) == 0 {
-			return u.nothing()
-		}
-		return nil
-	},
-	"mark": func(u *ui) error {
-		if u.table.current().single() {
-			return problem.New("the Tiltfile is not marked together with resources", "act on it while it is selected")
-		}
-		return u.noLine()
-	},
-	"mark-shown": func(u *ui) error {
-		if !slices.ContainsFunc(u.table.rows, func(r view.Row) bool { return r.Name != model.TiltfileName }) {
-			return u.nothing()
-		}
-		return nil
-	},
-	"fold":   func(u *ui) error { return u.noGroup(true) },
-	"unfold": func(u *ui) error { return u.noGroup(false) },
-	"left":   (*ui).notCut, "right": (*ui).notCut,
-	"open-line": (*ui).nothingMore,
-	"copy":      (*ui).noLogLine, "select": (*ui).noLogLine, "mark-line": (*ui).noLogLine,
-	"copy-all": (*ui).noLog, "save": (*ui).noLog, "pager": (*ui).noLog,
-	"next": (*ui).noSearch, "previous": (*ui).noSearch,
-	"next-mark": func(u *ui) error {
-		if len(u.log.marked) == 0 {
-			return problem.New("no line is marked", u.keyOf("mark-line", "marks one"))
-		}
-		return nil
-	},
-	"previous-update": (*ui).noLog, "next-update": (*ui).noLog, "previous-run": (*ui).noLog, "next-run": (*ui).noLog,
-	"switch": func(u *ui) error {
-		if u.screen.tiny() {
-			return u.onePane()
-		}
-		return nil
-	},
-	"larger": (*ui).noBorder, "smaller": (*ui).noBorder,
-	"open-detail": (*ui).leadsNowhere,
-	"card-log":    (*ui).noCard, "card-previous": (*ui).noRun, "card-details": (*ui).noCard,
-	"next-text": (*ui).noSearchInText, "previous-text": (*ui).noSearchInText, "copy-detail": (*ui).noDetail,
-	"tab-1": noTab(0), "tab-2": noTab(1), "tab-3": noTab(2), "tab-4": noTab(3), "tab-5": noTab(4), "tab-6": noTab(5),
-	"notices": func(u *ui) error {
-		if len(u.frame.View.Notices) == 0 {
-			return problem.New("there are no notices", "")
-		}
-		return nil
-	},
-	"pending": func(u *ui) error {
-		if _, open := u.top().(*pendingView); open {
-			return problem.New("these are the changes that wait", u.keyOf("back", "goes back"))
-		}
-		return nil
-	},
-	"confirm": (*ui).noPlan,
-	"help": func(u *ui) error {
-		if r, open := u.top().(*reader); open && r.title == helpTitle {
-			return problem.New("this is the help", u.keyOf("back", "goes back"))
-		}
-		return nil
-	},
-	"snapshot": func(u *ui) error {
-		if u.options.Snapshot == nil {
-			return problem.New("a snapshot cannot be made here", "make one where the session runs: hone snapshot create")
-		}
-		return nil
-	},
-}
-
 // refusal returns why a verb cannot be done now; nil if it can.
 func (u *ui) refusal(v *verb) error {
 	if u.stopping && v.asks() {
 		return problem.New("the session is stopping", "")
 	}
-	if refuse := refusals[v.name]; refuse != nil {
-		return refuse(u)
+	if v.cannot == nil {
+		return nil
 	}
-	return nil
+	return v.cannot(u)
 }
 
 // try asks the session whether it would accept a request, and returns why not.
@@ -160,8 +63,17 @@ func (u *ui) try(w Request) error {
 	})
 }
 
-func refused(request func(u *ui) Request) func(*ui) error {
-	return func(u *ui) error { return u.try(request(u)) }
+func (u *ui) cannotPause() error {
+	return u.try(func(v store.View) (store.Action, error) {
+		if u.frame.Session().Paused { // and can be resumed
+			return nil, nil
+		}
+		return changing(intent.Pause(v))
+	})
+}
+
+func (u *ui) cannotPrune() error {
+	return u.try(func(v store.View) (store.Action, error) { return intent.Prune(v) })
 }
 
 // able returns the targets that a verb can be used on, and the words that name the others. The error is why it can be used on
@@ -230,6 +142,29 @@ func (u *ui) noResource() error {
 // noLine refuses where nothing of the table is selected.
 func (u *ui) noLine() error {
 	if u.table.current() == nil {
+		return u.nothing()
+	}
+	return nil
+}
+
+// noRows refuses where there are no resources at all.
+func (u *ui) noRows() error {
+	if len(u.frame.View.Rows) == 0 {
+		return u.nothing()
+	}
+	return nil
+}
+
+func (u *ui) noMark() error {
+	if u.table.current().single() {
+		return problem.New("the Tiltfile is not marked together with resources", "act on it while it is selected")
+	}
+	return u.noLine()
+}
+
+// noShown refuses where the table shows no resource that can be marked.
+func (u *ui) noShown() error {
+	if !slices.ContainsFunc(u.table.rows, func(r view.Row) bool { return r.Name != model.TiltfileName }) {
 		return u.nothing()
 	}
 	return nil
@@ -364,6 +299,20 @@ func (u *ui) noSearch() error {
 	return nil
 }
 
+func (u *ui) noMarkedLine() error {
+	if len(u.log.marked) == 0 {
+		return problem.New("no line is marked", u.keyOf("mark-line", "marks one"))
+	}
+	return nil
+}
+
+func (u *ui) noOtherPane() error {
+	if u.screen.tiny() {
+		return u.onePane()
+	}
+	return nil
+}
+
 // onePane refuses where the terminal has room for one pane only.
 func (u *ui) onePane() error {
 	var mend string
@@ -420,6 +369,34 @@ func noTab(i int) func(*ui) error {
 		}
 		return nil
 	}
+}
+
+func (u *ui) noNotices() error {
+	if len(u.frame.View.Notices) == 0 {
+		return problem.New("there are no notices", "")
+	}
+	return nil
+}
+
+func (u *ui) alreadyPending() error {
+	if _, open := u.top().(*pendingView); open {
+		return problem.New("these are the changes that wait", u.keyOf("back", "goes back"))
+	}
+	return nil
+}
+
+func (u *ui) alreadyHelp() error {
+	if r, open := u.top().(*reader); open && r.title == helpTitle {
+		return problem.New("this is the help", u.keyOf("back", "goes back"))
+	}
+	return nil
+}
+
+func (u *ui) noSnapshot() error {
+	if u.options.Snapshot == nil {
+		return problem.New("a snapshot cannot be made here", "make one where the session runs: hone snapshot create")
+	}
+	return nil
 }
 
 // placeNames name the places where verbs work, and the verb that goes there. The first one that fits is named.
