@@ -21,6 +21,8 @@ type ContainerRef struct {
 	Template string
 	// StartedAt is the time at which the run began, to the second; zero where that is unknown.
 	StartedAt time.Time
+	// Stopped is set for a container of Compose that has crashed. It can be changed while it stands, and is then started.
+	Stopped bool
 	// Syncs say which of its files may be written.
 	Syncs []Sync
 }

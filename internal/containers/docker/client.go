@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"archive/tar"
 	"context"
 	"io"
 	"time"
@@ -55,6 +56,9 @@ type Client interface {
 	// CopyTo unpacks an uncompressed tar archive below dir, an existing folder of the container. The container need not
 	// run. After CopyTo has returned, tar is no longer read; a Read that blocks delays the return.
 	CopyTo(ctx context.Context, containerID, dir string, tar io.Reader) error
+	// Entry returns the header that a path in a container has in an archive; nil if the container or the path does not exist. The
+	// container need not run. Links above the path are followed, the path itself is not.
+	Entry(ctx context.Context, containerID, path string) (*tar.Header, error)
 	// RestartContainer stops the container's processes and starts it again. Gently lets them end on their own first, for as
 	// long as the container is configured to wait; otherwise they are killed immediately.
 	RestartContainer(ctx context.Context, containerID string, gently bool) error

@@ -462,6 +462,14 @@ func testCopy(t *testing.T, s subject) {
 	if changes, err := s.client.ContainerChanges(t.Context(), s.container(t, nil)); err != nil || len(changes) > 0 {
 		t.Errorf("changes of a container that is as its image: %v, %v", changes, err)
 	}
+	for p, want := range map[string]byte{"/tmp/hone.txt": tar.TypeReg, "/tmp": tar.TypeDir} {
+		if h, err := s.client.Entry(t.Context(), id, p); err != nil || h == nil || h.Typeflag != want {
+			t.Errorf("%s: %+v, %v", p, h, err)
+		}
+	}
+	if h, err := s.client.Entry(t.Context(), id, "/tmp/none"); err != nil || h != nil {
+		t.Errorf("no file: %+v, %v", h, err)
+	}
 	if err := s.client.CopyTo(t.Context(), "0123456789abcdef", "/tmp", &archive); !IsNotFound(err) {
 		t.Errorf("no container: %v", err)
 	}

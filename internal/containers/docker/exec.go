@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"archive/tar"
 	"context"
 	"fmt"
 	"io"
@@ -107,6 +108,23 @@ func (e *Engine) CopyTo(ctx context.Context, containerID, dir string, tar io.Rea
 	err := e.api.CopyToContainer(ctx, containerID, dir, body, container.CopyToContainerOptions{})
 	body.giveBack()
 	return e.wrap(fmt.Sprintf("copy files to %s in container %s", dir, short(containerID)), err)
+}
+
+// Entry implements Client. Of a folder or a large file, the engine sends little more than the header before the connection ends.
+func (e *Engine) Entry(ctx context.Context, containerID, path string) (*tar.Header, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	step := fmt.Sprintf("look at %s in container %s", path, short(containerID))
+	archive, _, err := e.api.CopyFromContainer(ctx, containerID, path)
+	if IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, e.wrap(step, err)
+	}
+	defer archive.Close()
+	h, err := tar.NewReader(archive).Next()
+	return h, e.wrap(step, err)
 }
 
 // RestartContainer implements Client.

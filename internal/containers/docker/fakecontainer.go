@@ -391,6 +391,28 @@ func (f *Fake) CopyTo(ctx context.Context, containerID, dir string, archive io.R
 	}
 }
 
+// Entry implements Client.
+func (f *Fake) Entry(ctx context.Context, containerID, name string) (*tar.Header, error) {
+	if err := f.begin(ctx, "Entry"); err != nil {
+		return nil, err
+	}
+	c, err := f.container(containerID)
+	if err != nil {
+		return nil, nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, ok := c.Files[name]; ok {
+		return &tar.Header{Name: path.Base(name), Typeflag: tar.TypeReg}, nil
+	}
+	for file := range c.Files {
+		if strings.HasPrefix(file, name+"/") {
+			return &tar.Header{Name: path.Base(name) + "/", Typeflag: tar.TypeDir}, nil
+		}
+	}
+	return nil, nil
+}
+
 // RestartContainer implements Client.
 func (f *Fake) RestartContainer(ctx context.Context, containerID string, _ bool) error {
 	if err := f.begin(ctx, "RestartContainer"); err != nil {

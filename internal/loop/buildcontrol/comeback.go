@@ -14,13 +14,10 @@ const longestBackOff = 20 * time.Second
 // waits for, if the container will soon run again; cannot is why the update needs a new image instead. Both are empty if no such
 // container has crashed, or if another container can take the update. A container that has crashed with files that its image
 // lacks starts again without them, and then gets the newest ones. If it crashes with the files of its image, waiting helps only
-// if a supervisor keeps it running. A container of Compose keeps its files, and would crash again.
+// if a supervisor keeps it running. A container of Compose keeps its files, and is updated while it stands.
 func comeback(r *resource, p state.Pod) (waits, cannot string) {
 	if len(Live(*r.manifest, *r.update, r.pods)) > 0 {
 		return "", ""
-	}
-	if _, failing := state.PodFailure(p.Pod); failing && p.OfCompose() {
-		return "", fmt.Sprintf("container %s has crashed, and would start again with the same files", p.Name)
 	}
 	c, crashed := state.Crashed(p.Pod)
 	if !crashed {

@@ -121,7 +121,8 @@ func TestComposeInPlace(t *testing.T) {
 	}
 }
 
-// TestComposeAfterCrash: a container that has crashed keeps its files, so a mend needs another one, even of an equal image.
+// TestComposeAfterCrash: a container that has crashed keeps its files, so a mend goes into it while it stands. If a new image is needed
+// nevertheless, it has to be replaced, even if the image is equal.
 func TestComposeAfterCrash(t *testing.T) {
 	m := statetest.Compose("a", statetest.Image("i"))
 	m.Compose.ImageTarget = "i"
@@ -138,8 +139,9 @@ func TestComposeAfterCrash(t *testing.T) {
 	p.Containers = []model.Container{{Name: "a", ID: "c1", State: model.ContainerTerminated, ExitCode: 3, Image: "i:1"}}
 	s.Then(state.PodChanged{Pod: p}, statetest.Change("i", "/src/x"))
 	plan := Decide(s.View(), nil)
-	if len(plan.Start) != 1 || plan.Start[0].Absent != "container a-1 has crashed, and would start again with the same files" {
-		t.Errorf("plan: %+v", plan)
+	lacking := Lacking(m, state.Updates.In(s.View()).Value("a"), state.PodsOf(s.View(), "a"))
+	if len(plan.Start) != 1 || !plan.Start[0].InPlace || plan.Start[0].Absent != "" || len(lacking) != 1 || !lacking[0].Stopped {
+		t.Errorf("plan: %+v, into %+v", plan, lacking)
 	}
 	if got := Overlaid(m, state.Updates.In(s.View()).Value("a"), state.PodsOf(s.View(), "a")); len(got) != 1 || got[0].ID != "c1" {
 		t.Errorf("containers that have to be replaced: %+v", got)

@@ -72,7 +72,7 @@ func lacking(m model.Manifest, u state.Update, pods []state.Pod, s scope) []mode
 		return nil
 	}
 	var out []model.LackingContainer
-	for _, c := range Live(m, u, pods) {
+	for _, c := range slices.Concat(Live(m, u, pods), Stopped(m, u, pods)) {
 		known := u.Containers[c.ID]
 		if known.Behind != nil {
 			continue // its changes are on their way, and newer ones come after that
@@ -119,6 +119,26 @@ func Live(m model.Manifest, u state.Update, pods []state.Pod) []model.ContainerR
 			}
 			if ref, ok := liveRef(m, u, c); ok {
 				out = append(out, m.ContainerRef(p.Pod, c, ref))
+			}
+		}
+	}
+	return out
+}
+
+// Stopped returns the containers of Compose that have crashed and can be updated while they stand: they keep their files.
+func Stopped(m model.Manifest, u state.Update, pods []state.Pod) (out []model.ContainerRef) {
+	if u.AppliedAt.IsZero() || !m.IsCompose() {
+		return nil
+	}
+	for _, p := range pods {
+		if _, failing := state.PodFailure(p.Pod); !failing || !p.Stands() {
+			continue
+		}
+		for _, c := range p.Containers {
+			if ref, ok := liveRef(m, u, c); ok && c.State != model.ContainerRunning {
+				r := m.ContainerRef(p.Pod, c, ref)
+				r.Stopped = true
+				out = append(out, r)
 			}
 		}
 	}

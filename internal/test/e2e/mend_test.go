@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -57,4 +59,66 @@ func mendAfterCrash(t *testing.T, mode string) {
 	if said := s.out.String(); strings.Count(said, "Building Dockerfile: [mended]") != 2 || strings.Contains(said, "Falling back") { // heading and sum of the first build
 		t.Errorf("an image was built:\n%s", said)
 	}
+}
+
+// mendedService is the same service, in Compose.
+const mendedService = `
+-- Tiltfile --
+docker_compose('compose.yml', project_name='$PROJECT')
+docker_build('hone-e2e/$PROJECT', '.', dockerfile='web.Dockerfile', only=['site'], live_update=[sync('site', '/www')])
+-- compose.yml --
+services:
+  web:
+    image: hone-e2e/$PROJECT
+    ports: ["127.0.0.1:$PORT0:80"]
+    stop_grace_period: 0s
+-- web.Dockerfile --
+FROM busybox
+COPY --chown=1000 site /www
+CMD ["sh", "-c", "httpd -h /www; while sleep 0.1; do grep -q bug /www/index.html && { echo found a bug; exit 3; }; done"]
+-- site/index.html --
+one
+-- site/old/leaf --
+one
+`
+
+// TestComposeMendAfterCrash saves a mistake that ends a container of Compose, which keeps its files, and a mend: it goes into the
+// container while it stands, with the owner of the file before, and starts it. A mend that also deletes a file needs an image.
+func TestComposeMendAfterCrash(t *testing.T) {
+	t.Parallel()
+	p := newComposeProject(t, mendedService)
+	s := p.up()
+	defer s.asDeclared()
+	s.serves(p.ports[0], "/", "one")
+	first := p.only("web").ID
+	crash := func() {
+		t.Helper()
+		p.write("site/index.html", "bug")
+		s.becomes("web", "crashed", func(r api.Resource) bool { return strings.Contains(r.RuntimeError, "exited with code 3") })
+	}
+	crash()
+	p.write("site/index.html", "two")
+	p.write("site/new/leaf", "new")
+	s.serves(p.ports[0], "/", "two")
+	s.serves(p.ports[0], "/new/leaf", "new")
+	s.ready("web")
+	var owners strings.Builder
+	err := p.engine.ContainerExec(t.Context(), first, []string{"stat", "-c", "%u", "/www/index.html", "/www/new/leaf"}, nil, &owners)
+	if err != nil || owners.String() != "1000\n1000\n" {
+		t.Errorf("the owners of the files: %q, %v", owners.String(), err)
+	}
+	if now := p.only("web").ID; now != first {
+		t.Error("the container was replaced")
+	}
+	if said := s.out.String(); strings.Contains(said, "Falling back") {
+		t.Errorf("an image was built:\n%s", said)
+	}
+	crash()
+	if err := os.Remove(filepath.Join(p.dir, "site/old/leaf")); err != nil {
+		t.Fatal(err)
+	}
+	p.write("site/index.html", "three")
+	s.serves(p.ports[0], "/", "three")
+	s.says("Falling back to a new image: container .* has crashed, and no command deletes /www/old/leaf in it")
+	s.ready("web")
 }

@@ -24,21 +24,28 @@ type InPlace struct {
 
 // NewSynclet returns the builder that updates containers through hone's program inside them.
 func NewSynclet(synclets liveupdate.Updater) *InPlace {
-	return &InPlace{name: "synclet", updater: synclets, accepts: func(context.Context, model.ContainerRef) string { return "" }, grows: true}
+	return &InPlace{name: "synclet", updater: synclets, accepts: running, grows: true}
 }
 
 // NewExec returns the builder that updates containers through Kubernetes exec.
 func NewExec(pods liveupdate.PodExecer) *InPlace {
-	return &InPlace{name: "exec", updater: liveupdate.ExecUpdater{Pods: pods},
-		accepts: func(context.Context, model.ContainerRef) string { return "" }}
+	return &InPlace{name: "exec", updater: liveupdate.ExecUpdater{Pods: pods}, accepts: running}
+}
+
+// running declines a container that stands: nothing starts in it.
+func running(_ context.Context, c model.ContainerRef) string {
+	if c.Stopped {
+		return fmt.Sprintf("container %s has crashed", c.Pod)
+	}
+	return ""
 }
 
 // NewContainer returns the builder that updates containers through the engine's API. It accepts only containers that run
-// in that engine, which has reports.
+// in that engine, which has reports, and those of Compose that have crashed in it.
 func NewContainer(engine liveupdate.Engine, has func(ctx context.Context, id string) bool) *InPlace {
 	return &InPlace{name: "container", updater: liveupdate.ContainerUpdater{Engine: engine},
 		accepts: func(ctx context.Context, c model.ContainerRef) string {
-			if c.Runtime != "docker" || !has(ctx, c.ID) {
+			if here := c.Stopped || has(ctx, c.ID); c.Runtime != "docker" || !here {
 				return fmt.Sprintf("container %s runs in %s, not in the container engine that hone reaches", c.Name, c.Runtime)
 			}
 			return ""

@@ -1,9 +1,9 @@
 package liveupdate
 
 import (
+	"archive/tar"
 	"context"
 	"io"
-	"time"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/pkg/model"
@@ -14,6 +14,8 @@ type Engine interface {
 	// ContainerExec runs argv until it ends and writes all output to out. A nil stdin is empty. A non-zero exit is an
 	// error with a method ExitCode() int somewhere in its chain.
 	ContainerExec(ctx context.Context, containerID string, argv []string, stdin io.Reader, out io.Writer) error
+	// Entry returns the header of a path in a container, which need not run; nil if there is no such path.
+	Entry(ctx context.Context, containerID, path string) (*tar.Header, error)
 	// CopyTo unpacks a tar stream below a folder of the container, without a program in it. It returns once nothing
 	// reads the stream.
 	CopyTo(ctx context.Context, containerID, dir string, tar io.Reader) error
@@ -30,6 +32,9 @@ var _ Updater = ContainerUpdater{}
 // Update implements Updater.
 func (u ContainerUpdater) Update(ctx context.Context, c model.ContainerRef, plan Plan, log logstore.Logger) (Report, error) {
 	Announce(log, c, plan)
+	if c.Stopped {
+		return u.intoStopped(ctx, c, plan, log)
+	}
 	bytes := contents(plan.Copies)
 	err := attended(copying(c), log, func(h *hearing) error {
 		if err := u.remove(ctx, c, plan.Deletes); err != nil {
@@ -56,13 +61,8 @@ func (u ContainerUpdater) Update(ctx context.Context, c model.ContainerRef, plan
 	if err != nil || !plan.Restart {
 		return r, err
 	}
-	logstore.Debugf(log, "Restarting container: [%s]", c.Name)
-	step := "restart " + c.Name
-	if err := Attended(step, log, func() error { return u.Engine.RestartContainer(ctx, c.ID, false) }); err != nil {
-		return r, stepError(ctx, step, "restart", err, "")
-	}
-	r.Restarted = time.Now()
-	return r, nil
+	err = u.restart(ctx, c, &r, log)
+	return r, err
 }
 
 func (u ContainerUpdater) remove(ctx context.Context, c model.ContainerRef, paths []string) error {
@@ -83,10 +83,18 @@ func (u ContainerUpdater) copy(ctx context.Context, c model.ContainerRef, copies
 	if len(copies) == 0 {
 		return nil
 	}
-	step := copying(c)
 	known := ask(ctx, c.Syncs, copies, func(ctx context.Context, argv []string, in io.Reader, out io.Writer) error {
 		return u.Engine.ContainerExec(ctx, c.ID, argv, in, out)
 	})
+	return u.unpack(ctx, c, known, copies, h)
+}
+
+// unpack sends copies to a container about which some facts are known.
+func (u ContainerUpdater) unpack(ctx context.Context, c model.ContainerRef, known surveyed, copies []Copy, h *hearing) error {
+	if len(copies) == 0 {
+		return nil
+	}
+	step := copying(c)
 	if err := known.refusal(c.Syncs, copies); err != nil {
 		return err
 	}
@@ -99,7 +107,7 @@ func (u ContainerUpdater) copy(ctx context.Context, c model.ContainerRef, copies
 		return &InfraError{Step: step, Err: err}
 	}
 	err = persist(ctx, transient, func() error {
-		return p.send(func(tar io.Reader) error { return u.Engine.CopyTo(ctx, c.ID, "/", h.through(tar)) })
+		return p.send(func(archive io.Reader) error { return u.Engine.CopyTo(ctx, c.ID, "/", h.through(archive)) })
 	})
 	if err != nil {
 		return stepError(ctx, step, "copy", err, "")

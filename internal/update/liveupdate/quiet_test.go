@@ -1,6 +1,7 @@
 package liveupdate
 
 import (
+	"archive/tar"
 	"context"
 	"errors"
 	"io"
@@ -33,9 +34,9 @@ func (s *slow) Exec(_ context.Context, req k8s.ExecRequest) error {
 	return s.ContainerExec(context.Background(), "", nil, nil, req.Stderr)
 }
 
-func (s *slow) CopyTo(_ context.Context, _, _ string, tar io.Reader) error {
+func (s *slow) CopyTo(_ context.Context, _, _ string, archive io.Reader) error {
 	for {
-		if _, err := io.CopyN(io.Discard, tar, 1<<20); errors.Is(err, io.EOF) {
+		if _, err := io.CopyN(io.Discard, archive, 1<<20); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return err
@@ -43,6 +44,8 @@ func (s *slow) CopyTo(_ context.Context, _, _ string, tar io.Reader) error {
 		time.Sleep(s.takes)
 	}
 }
+
+func (s *slow) Entry(context.Context, string, string) (*tar.Header, error) { return nil, nil }
 
 func (s *slow) RestartContainer(context.Context, string, bool) error {
 	time.Sleep(s.takes)

@@ -1,6 +1,7 @@
 package liveupdate
 
 import (
+	"archive/tar"
 	"context"
 	"errors"
 	"fmt"
@@ -42,6 +43,7 @@ type answer struct {
 // script is a client that gives the answers in turn, an empty one when they are used up, and records the calls.
 type script struct {
 	answers []answer
+	entries map[string]*tar.Header
 	calls   []string
 	inputs  []int64
 }
@@ -112,8 +114,12 @@ func (s *script) ContainerExec(_ context.Context, id string, argv []string, stdi
 	return s.play(id+": "+strings.Join(argv, "|"), stdin, out)
 }
 
-func (s *script) CopyTo(_ context.Context, id, dir string, tar io.Reader) error {
-	return s.play(id+": copy to "+dir, tar, nil)
+func (s *script) CopyTo(_ context.Context, id, dir string, archive io.Reader) error {
+	return s.play(id+": copy to "+dir, archive, nil)
+}
+
+func (s *script) Entry(_ context.Context, _, path string) (*tar.Header, error) {
+	return s.entries[path], nil
 }
 
 func (s *script) RestartContainer(_ context.Context, id string, _ bool) error {
