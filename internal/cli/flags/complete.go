@@ -95,8 +95,11 @@ func completeSessions(cmd *cobra.Command, _ []string, word string) ([]string, co
 
 // CompleteDeclared completes the names of resources that the Tiltfile declared when a session last ran it. The Tiltfile is
 // not evaluated: pressing Tab must not run its commands.
-func (f *Project) CompleteDeclared(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-	path, err := f.Path()
+func (f *Project) CompleteDeclared(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	path, err := "", f.follow(cmd)
+	if err == nil {
+		path, err = f.Path()
+	}
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

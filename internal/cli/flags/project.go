@@ -1,7 +1,6 @@
 package flags
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,18 +14,22 @@ import (
 // Project are the flags that choose the Tiltfile and the cluster.
 type Project struct {
 	file, Context, Namespace string
-	// Session is a session name that selects a Tiltfile; chosen reports whether --file was given.
-	Session string
-	chosen  func() bool
-	// Begins means that the command begins a session, and gives it the name: then a Tiltfile in the working folder may be meant, too.
+	// Session is a session name that selects a project; chosen reports whether --file was given, and followed is that project.
+	Session  string
+	chosen   func() bool
+	followed *sessions.Project
+	// Names means that the command gives a session the name: it may be new, and then a Tiltfile in the working folder may be meant, too.
+	Names bool
+	// Begins means that, in the folder of its own Tiltfile, the command begins such a session in the cluster that kubectl would use.
 	Begins bool
 }
 
 // Add adds the flags to a command.
 func (f *Project) Add(c *cobra.Command) {
 	c.Flags().StringVarP(&f.file, "file", "f", "Tiltfile", "path of the Tiltfile")
-	c.Flags().StringVar(&f.Session, "session", "", "without --file, use the Tiltfile of the session that runs, or last ran, under this name")
+	c.Flags().StringVar(&f.Session, "session", "", "work on the project of the session that runs, or last ran, under this name: its Tiltfile, context and namespace")
 	f.chosen = func() bool { return c.Flags().Changed("file") }
+	c.PreRunE = func(c *cobra.Command, _ []string) error { return f.follow(c) }
 	_ = c.RegisterFlagCompletionFunc("session", completeSessions)
 	c.Flags().StringVar(&f.Context, "context", "", "kubeconfig context to use instead of the current one")
 	c.Flags().StringVar(&f.Namespace, "namespace", "", "namespace for objects that name none, instead of the context's")
@@ -50,42 +53,15 @@ func (f *Project) Path() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find the Tiltfile: %w", err)
 	}
-	if f.Session == "" || f.chosen() {
+	if f.followed == nil {
 		return path, nil
 	}
-	led, known, err := tiltfileOf(f.Session)
-	if err != nil || !known {
-		return path, err
-	}
-	if _, err := os.Stat(path); f.Begins && err == nil && sessions.Real(path) != led {
+	led := f.followed.Tiltfile
+	if _, err := os.Stat(path); f.Names && err == nil && sessions.Real(path) != led {
 		return "", problem.New(fmt.Sprintf("session %s belongs to %s, and there is also a Tiltfile here", f.Session, led),
 			fmt.Sprintf("choose one: -f %s, or -f %s", led, f.file))
 	}
 	return led, nil
-}
-
-// Led reports whether the name of a session, and not the working folder, has led to a Tiltfile.
-func (f *Project) Led(path string) bool {
-	if f.Session == "" || f.chosen() {
-		return false
-	}
-	here, err := filepath.Abs(f.file)
-	return err == nil && here != path
-}
-
-// tiltfileOf returns the Tiltfile of the session that runs, or last ran, under a name.
-func tiltfileOf(name string) (path string, known bool, err error) {
-	living, err := Registry().List(context.Background())
-	if err != nil {
-		return "", false, err
-	}
-	for _, s := range living {
-		if s.Name == name {
-			return s.Tiltfile, true, nil
-		}
-	}
-	p, known, err := Remembered().Named(name)
-	return p.Tiltfile, known, err
 }
 
 // ResolveFolder returns the absolute path of the Tiltfile, whose folder must exist.
@@ -111,7 +87,7 @@ func (f *Project) Resolve() (string, error) {
 	}
 	info, err := os.Stat(path)
 	switch {
-	case os.IsNotExist(err) && f.Session != "" && !f.chosen():
+	case os.IsNotExist(err) && f.followed != nil:
 		return "", problem.New(fmt.Sprintf("no Tiltfile found at %s, which the session name %s selects", path, f.Session), "name the Tiltfile: -f PATH")
 	case os.IsNotExist(err):
 		return "", problem.New("no Tiltfile found at "+path, "run hone where the Tiltfile is, or name it: hone up -f PATH").See("tiltfile")

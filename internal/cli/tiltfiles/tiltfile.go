@@ -140,6 +140,7 @@ func Evaluation(g *command.Global, f Flags, args []string) (tiltfile.Options, er
 		namespace = f.Project.Namespace
 	}
 	said := g.Printer(g.Stderr, g.Stderr)
+	f.Project.Say(known, said)
 	return tiltfile.Options{
 		Path: path, Args: args, Subcommand: tiltfileSubcommand, Namespace: namespace, Env: append(os.Environ(), env...),
 		Cluster: func() (model.Cluster, error) { return known, nil }, Capabilities: kc.Capabilities,

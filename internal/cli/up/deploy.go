@@ -42,6 +42,7 @@ It exits as hone ci does, and with %d if the plan is refused.`, command.ExitFail
 		RunE:    func(cmd *cobra.Command, args []string) error { return deployOnce(cmd, g, f, args) },
 	}
 	f.ci.add(c)
+	f.ci.session.project.Begins = false // it carries out what preview shows, in the same cluster
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 	return c
 }

@@ -81,7 +81,7 @@ func down(ctx context.Context, g *command.Global, f downFlags, args []string) er
 		return err
 	}
 	known := kc.Cluster()
-	sayProject(f.project, path, known, log)
+	f.project.Say(known, log)
 	env, err := command.Environment(kc, path)
 	if err != nil {
 		return err

@@ -26,8 +26,9 @@ type stopFunc func()
 
 // provideClaim registers the session among those that run on this machine.
 func provideClaim(ctx context.Context, o options, kc *k8s.Kubeconfig, p project.Project) (*sessions.Claim, func(), error) {
+	known := kc.Cluster()
 	c, err := flags.Registry().Claim(ctx, sessions.Info{PID: os.Getpid(), StartedAt: time.Now(), Version: command.Version, Command: string(o.command),
-		Name: o.session, Tiltfile: o.tiltfile, Context: kc.Cluster().Context, Project: p.ID})
+		Name: o.session, Tiltfile: o.tiltfile, Context: known.Context, Namespace: namespaceOf(o, known), Project: p.ID})
 	var taken *sessions.TakenError
 	if errors.As(err, &taken) {
 		s := taken.Session

@@ -71,8 +71,8 @@ type sessionFlags struct {
 
 func (f *sessionFlags) add(c *cobra.Command) {
 	f.project.Add(c)
-	f.project.Begins = true
-	c.Flags().Lookup("session").Usage = "name of the session; without --file, also selects the Tiltfile of the last session with this name"
+	f.project.Names, f.project.Begins = true, true
+	c.Flags().Lookup("session").Usage = "name of the session; without --file, also selects the project of the last session with this name: its Tiltfile, context and namespace"
 	f.server.Add(c)
 	c.ValidArgsFunction = f.project.CompleteDeclared
 	c.Flags().BoolVar(&f.noForwards, "disable-port-forwards", false, "open no ports for resources")

@@ -164,7 +164,6 @@ func load(ctx context.Context, path string, f planRequest, log *command.Printer)
 	if l.asked, err = askIfAny(ctx, f.project, log); err != nil {
 		return l, err
 	}
-	sayProject(f.project, path, l.asked.known, log)
 	defer func() {
 		if err != nil {
 			l.asked.close()
@@ -293,18 +292,6 @@ func ask(ctx context.Context, p flags.Project, log *command.Printer) (askedClust
 	return a, err
 }
 
-// sayProject names the project that a command is about to work on, if it is the one of a session rather than of the working folder.
-func sayProject(p flags.Project, path string, known model.Cluster, log logstore.Logger) {
-	if !p.Led(path) {
-		return
-	}
-	said := fmt.Sprintf("Working on the project of session %s: %s", p.Session, path)
-	if known.Context != "" {
-		said += fmt.Sprintf(", in %s, namespace %s", clusterTitle(known), cmp.Or(p.Namespace, known.Namespace))
-	}
-	logstore.Infof(log, "%s.", said)
-}
-
 func clusterTitle(known model.Cluster) string { return strings.TrimSpace("cluster " + known.Context) }
 
 func noCluster() error {
@@ -314,8 +301,12 @@ func noCluster() error {
 // askIfAny works like ask, for projects that may need no cluster: without a kubeconfig there is no connection.
 func askIfAny(ctx context.Context, p flags.Project, log *command.Printer) (askedCluster, error) {
 	kc, err := k8s.Load(k8s.Config{Context: p.Context, Namespace: p.Namespace})
-	if err != nil || kc.Cluster().Context == "" {
-		return askedCluster{kc: kc}, err
+	if err != nil {
+		return askedCluster{}, err
+	}
+	p.Say(kc.Cluster(), log)
+	if kc.Cluster().Context == "" {
+		return askedCluster{kc: kc}, nil
 	}
 	kube, err := kc.Connect()
 	if err != nil {

@@ -96,6 +96,11 @@ func (o options) human() io.Writer {
 	return o.global.Stdout
 }
 
+// sayProject names the project of the session that is about to begin, if the name of an earlier one has led to it.
+func (o options) sayProject(p flags.Project) {
+	p.Say(model.Cluster{Context: o.context, Namespace: o.namespace}, o.global.Printer(o.human(), o.global.Stderr))
+}
+
 // hasScreen reports whether the session shows the screen.
 func (o options) hasScreen() bool { return !o.stream && command.Interactive() }
 

@@ -28,8 +28,8 @@ func publishStart(ctx context.Context, p sessionParts) {
 	}
 }
 
-// rememberProject records the resources that the Tiltfile declares, whenever they change, for commands without a session.
-// Write errors are ignored, since the record only helps with names.
+// rememberProject records where the session works and the resources that the Tiltfile declares, whenever they change, for commands
+// without a session. Write errors are ignored, since the record only helps with names.
 func rememberProject(ctx context.Context, st *store.Store, is sessions.Info) {
 	wake, stop := st.Watch(state.Tiltfiles.Name())
 	defer stop()
@@ -53,7 +53,7 @@ func rememberProject(ctx context.Context, st *store.Store, is sessions.Info) {
 			continue
 		}
 		first, kept = false, names
-		_ = flags.Remembered().Keep(sessions.Project{Tiltfile: is.Tiltfile, Session: is.Name, UsedAt: time.Now(), Resources: names})
+		_ = flags.Remembered().Keep(sessions.Project{Tiltfile: is.Tiltfile, Session: is.Name, UsedAt: time.Now(), Context: is.Context, Namespace: is.Namespace, Resources: names})
 	}
 }
 

@@ -11,9 +11,11 @@ type Info struct {
 	Version string `json:"version"`
 	// Command is the verb: up or ci.
 	Command string `json:"command"`
-	// Tiltfile is its path without symbolic links; Context is the kubeconfig context, empty without a cluster.
-	Tiltfile string `json:"tiltfile"`
-	Context  string `json:"context,omitempty"`
+	// Tiltfile is its path without symbolic links; Context is the kubeconfig context, and Namespace the default namespace there. Both are
+	// empty without a cluster.
+	Tiltfile  string `json:"tiltfile"`
+	Context   string `json:"context,omitempty"`
+	Namespace string `json:"namespace,omitempty"`
 	// Project is the ID of the project, which stays the same when the Tiltfile's folder is moved.
 	Project string `json:"project,omitempty"`
 	// Socket is the path of the socket; empty until the session responds there.

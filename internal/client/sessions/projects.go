@@ -13,24 +13,27 @@ import (
 	"github.com/hone-dev/hone/internal/base/atomicfile"
 )
 
-// Project is the information about a Tiltfile that sessions have run.
+// Project is the information about a Tiltfile that a session has run.
 type Project struct {
 	// Tiltfile is its path without symbolic links.
 	Tiltfile string `json:"tiltfile"`
-	// Session is the name of its newest session, and UsedAt is the time at which that session last recorded it.
+	// Session is the name of the session, and UsedAt is the time at which it last recorded the project.
 	Session string    `json:"session"`
 	UsedAt  time.Time `json:"usedAt"`
-	// Resources are the names of the resources that it last declared, in order.
+	// Context is its kubeconfig context, and Namespace the default namespace there; empty without a cluster.
+	Context   string `json:"context,omitempty"`
+	Namespace string `json:"namespace,omitempty"`
+	// Resources are the names of the resources that the Tiltfile last declared, in order.
 	Resources []string `json:"resources,omitempty"`
 }
 
-// Projects is the information that outlives the sessions of a user: one file for each Tiltfile.
+// Projects is the information that outlives the sessions of a user: one file for each Tiltfile and name of a session.
 type Projects struct{ dir string }
 
 // NewProjects returns the projects in a folder, which need not exist yet.
 func NewProjects(dir string) *Projects { return &Projects{dir} }
 
-// Keep records the information about a project, and replaces the previous record.
+// Keep records the information about a project, and replaces the previous record of the same session.
 func (p *Projects) Keep(is Project) error {
 	is.Tiltfile = Real(is.Tiltfile)
 	if err := os.MkdirAll(p.dir, 0o700); err != nil {
@@ -40,34 +43,40 @@ func (p *Projects) Keep(is Project) error {
 	if err != nil {
 		return fmt.Errorf("record the project: %w", err)
 	}
-	if err := atomicfile.Write(p.path(is.Tiltfile), append(text, '\n'), 0o600); err != nil {
+	path := filepath.Join(p.dir, shortHash(is.Tiltfile+"\x00"+is.Session)+extInfo)
+	if err := atomicfile.Write(path, append(text, '\n'), 0o600); err != nil {
 		return fmt.Errorf("record the project: %w", err)
 	}
 	return nil
 }
 
-func (p *Projects) path(tiltfile string) string {
-	return filepath.Join(p.dir, shortHash(tiltfile)+extInfo)
-}
-
-// Of returns the information about a Tiltfile.
+// Of returns the information that the last session of a Tiltfile has recorded.
 func (p *Projects) Of(tiltfile string) (Project, bool) {
 	tiltfile = Real(tiltfile)
-	is, ok := p.read(p.path(tiltfile))
-	return is, ok && is.Tiltfile == tiltfile
+	found, ok, err := p.newest(func(is Project) bool { return is.Tiltfile == tiltfile })
+	return found, ok && err == nil
 }
 
 // Named returns the project whose session had the given name; if there are several, the most recently used one.
 func (p *Projects) Named(name string) (found Project, ok bool, err error) {
+	found, ok, err = p.newest(func(is Project) bool { return is.Session == name })
+	if err != nil {
+		return found, ok, fmt.Errorf("find the project of session %s: %w", name, err)
+	}
+	return found, ok, nil
+}
+
+// newest returns the most recently used project that match accepts. Files that cannot be read are no projects.
+func (p *Projects) newest(match func(Project) bool) (found Project, ok bool, err error) {
 	entries, err := os.ReadDir(p.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return found, false, fmt.Errorf("find the project of session %s: %w", name, err)
+		return found, false, err
 	}
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), extInfo) {
 			continue
 		}
-		if is, readable := p.read(filepath.Join(p.dir, e.Name())); readable && is.Session == name && is.UsedAt.After(found.UsedAt) {
+		if is, readable := p.read(filepath.Join(p.dir, e.Name())); readable && match(is) && is.UsedAt.After(found.UsedAt) {
 			found, ok = is, true
 		}
 	}

@@ -48,8 +48,13 @@ func TestProjects(t *testing.T) {
 		}
 	}
 	keep(tiltfile, "mall", 2*time.Hour, "web")
-	if is, ok, _ := p.Named("shop"); !ok || is.Tiltfile != other {
-		t.Errorf("a project with a new name: %+v", is)
+	for _, name := range []string{"shop", "mall"} { // the sessions of one project may work in different clusters
+		if is, ok, _ := p.Named(name); !ok || is.Tiltfile != tiltfile || is.Session != name {
+			t.Errorf("session %s of two of a project: %+v", name, is)
+		}
+	}
+	if is, ok := p.Of(tiltfile); !ok || is.Session != "mall" {
+		t.Errorf("the newest session of a project: %+v", is)
 	}
 	if err := os.WriteFile(filepath.Join(p.dir, "broken.json"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)

@@ -34,7 +34,8 @@ data: {key: "1"}
 `
 
 // TestUsersKubeconfig changes the user's kubeconfig under a session: the choice of another context changes nothing for hone and its
-// commands, and hone finds a cluster that starts again at another port. The last down works on the session's cluster, too.
+// commands, and hone finds a cluster that starts again at another port. Commands that name the session work on its cluster from another
+// folder, too.
 func TestUsersKubeconfig(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, applied)
@@ -106,7 +107,13 @@ func TestUsersKubeconfig(t *testing.T) {
 	has("chart", "3")
 	s.ready("chart", "uncategorized", "shows")
 	p.says(0, []string{"get", "clusters.hone.dev", "-o", "yaml"}, regexp.QuoteMeta(other.Address()))
-	p.says(0, []string{"down", "--context", "hone-dev", "--namespace", p.namespace})
+	elsewhere, name := newLocalProject(t, tool), p.sessions()[0].Name
+	elsewhere.state, elsewhere.env = p.state, p.env
+	where := regexp.QuoteMeta("in cluster hone-dev, namespace " + p.namespace + ".")
+	elsewhere.says(0, []string{"preview", "--session", name}, where)
+	elsewhere.says(0, []string{"drift", "--session", name}, where)
+	elsewhere.says(0, []string{"gc", "--dry-run", "--session", name}, where)
+	elsewhere.says(0, []string{"down", "--session", name}, where)
 	p.absent("configmap/own")
 	p.absent("configmap/chart")
 }
