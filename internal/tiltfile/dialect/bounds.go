@@ -9,10 +9,25 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// A size is a lower bound of a result, in bytes or values, with the most that it may have.
+// A limit bounds what one step may do with values.
+type limit struct {
+	most                   int
+	subject, allowed, verb string
+}
+
+var (
+	text     = limit{mostText, "the result has", "64 MiB", "make"}
+	values   = limit{MostValues, "the result has", "5000000 values", "make"}
+	digits   = limit{MostDigits, "the result has", "10000 digits", "make"}
+	compared = limit{mostText, "the values have", "64 MiB", "compare"}
+	hashed   = limit{mostText, "the key has", "64 MiB", "look up"}
+	none     = limit{most: math.MaxInt}
+)
+
+// A size is a lower bound of a result or of the values that a step inspects, in bytes, values or digits, with its limit.
 type size struct {
-	n, most int
-	allowed string
+	n int
+	limit
 }
 
 // refused is an error for a size beyond its limit.
@@ -20,25 +35,30 @@ func (s size) refused() error {
 	if s.n <= s.most {
 		return nil
 	}
-	return fmt.Errorf("the result has more than %s, which is the most that one step of a Tiltfile may make", s.allowed)
+	return fmt.Errorf("%s more than %s, which is the most that one step of a Tiltfile may %s", s.subject, s.allowed, s.verb)
 }
 
-func bytesOf(n int) size  { return size{n, mostText, "64 MiB"} }
-func valuesOf(n int) size { return size{n, MostValues, "5000000 values"} }
-
-// sizeOf measures a value of which operators make longer ones; others have no limit.
+// sizeOf measures a value of which operators make larger ones; others have no limit.
 func sizeOf(v starlark.Value) size {
 	switch v := v.(type) {
 	case starlark.String:
-		return bytesOf(len(v))
+		return size{len(v), text}
 	case starlark.Bytes:
-		return bytesOf(len(v))
-	case *starlark.List:
-		return valuesOf(v.Len())
-	case starlark.Tuple:
-		return valuesOf(v.Len())
+		return size{len(v), text}
+	case starlark.Int:
+		return size{digitsOf(v), digits}
+	case starlark.Sequence:
+		return size{v.Len(), values}
 	}
-	return size{most: math.MaxInt}
+	return size{0, none}
+}
+
+// digitsOf is a lower bound of the digits of a number that is not small; each digit takes more than three bits.
+func digitsOf(i starlark.Int) int {
+	if _, small := i.Int64(); small {
+		return 0
+	}
+	return i.BigInt().BitLen() * 3 / 10
 }
 
 // times multiplies without overflow.
@@ -56,11 +76,30 @@ func (s size) plus(n int) size {
 	return s
 }
 
-// operators measure the result of the operators that may make a value of any size.
+// operators measure the operators that may make or inspect a value of any size.
 var operators = map[syntax.Token]func(x, y starlark.Value) size{
 	syntax.PLUS:    func(x, y starlark.Value) size { return sizeOf(x).plus(sizeOf(y).n) },
-	syntax.STAR:    repetition,
+	syntax.STAR:    product,
 	syntax.PERCENT: interpolation,
+	syntax.LTLT:    func(x, _ starlark.Value) size { return sizeOf(x) },
+	syntax.EQL:     equality,
+	syntax.NEQ:     equality,
+	syntax.LT:      comparison,
+	syntax.LE:      comparison,
+	syntax.GT:      comparison,
+	syntax.GE:      comparison,
+	syntax.IN:      membership,
+	syntax.NOT_IN:  membership,
+}
+
+// product measures x * y, of numbers or of a sequence and a number.
+func product(x, y starlark.Value) size {
+	a, ok := x.(starlark.Int)
+	b, both := y.(starlark.Int)
+	if ok && both {
+		return size{digitsOf(a) + digitsOf(b), digits}
+	}
+	return repetition(x, y)
 }
 
 // repetition measures x * y; either may be the number.
@@ -81,66 +120,13 @@ func repetition(x, y starlark.Value) size {
 
 // interpolation measures x % y. A tuple has a value for each place in the text; a value with a name may have any number.
 func interpolation(x, y starlark.Value) size {
-	text, ok := x.(starlark.String)
+	format, ok := x.(starlark.String)
 	if !ok {
-		return size{most: math.MaxInt}
+		return size{0, none}
 	}
 	places := 1
 	if _, named := y.(starlark.Mapping); named {
-		places = strings.Count(string(text), "%(")
+		places = strings.Count(string(format), "%(")
 	}
-	return bytesOf(textLen(y)).times(places).plus(len(text))
-}
-
-// methods measure the results of the methods of texts that may make a value of any size.
-var methods = map[string]func(text string, args starlark.Tuple, kwargs []starlark.Tuple) size{
-	"format": func(text string, args starlark.Tuple, kwargs []starlark.Tuple) size {
-		longest := 0
-		for _, arg := range args {
-			longest = max(longest, textLen(arg))
-		}
-		for _, kw := range kwargs {
-			longest = max(longest, textLen(kw[1]))
-		}
-		return bytesOf(longest).times(strings.Count(text, "{")).plus(len(text))
-	},
-	"join": func(text string, args starlark.Tuple, _ []starlark.Tuple) size {
-		sum := bytesOf(0)
-		if len(args) == 1 {
-			if list, ok := args[0].(starlark.Sequence); ok {
-				sum = sum.plus(len(text)).times(list.Len())
-			}
-			if elements, ok := args[0].(starlark.Iterable); ok {
-				for e := range starlark.Elements(elements) {
-					if sum = sum.plus(sizeOf(e).n); sum.refused() != nil {
-						break
-					}
-				}
-			}
-		}
-		return sum
-	},
-	"replace": func(text string, args starlark.Tuple, _ []starlark.Tuple) size {
-		if len(args) < 2 {
-			return bytesOf(0)
-		}
-		before, _ := starlark.AsString(args[0])
-		after, _ := starlark.AsString(args[1])
-		return bytesOf(max(0, len(after)-len(before))).times(strings.Count(text, before)).plus(len(text))
-	},
-	"rsplit": pieces,
-	"split":  pieces,
-	"splitlines": func(text string, _ starlark.Tuple, _ []starlark.Tuple) size {
-		return valuesOf(strings.Count(text, "\n"))
-	},
-}
-
-// pieces measures the pieces of a text between separators, or between blanks.
-func pieces(text string, args starlark.Tuple, _ []starlark.Tuple) size {
-	if len(args) > 0 {
-		if separator, ok := starlark.AsString(args[0]); ok && separator != "" {
-			return valuesOf(strings.Count(text, separator))
-		}
-	}
-	return valuesOf(strings.Count(text, " ") + strings.Count(text, "\n") + strings.Count(text, "\t"))
+	return size{textLen(y), text}.times(places).plus(len(format))
 }

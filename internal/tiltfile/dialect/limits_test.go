@@ -13,7 +13,7 @@ func run(thread *starlark.Thread, program string) error {
 	if err != nil {
 		return err
 	}
-	_, err = p.Init(thread, Universe())
+	_, err = Run(thread, p, Universe())
 	return err
 }
 

@@ -116,18 +116,7 @@ func inside(v starlark.Value) (id any, children func(yield func(starlark.Value) 
 	case *starlarkstruct.Module:
 		return v, attributes(v)
 	case *starlark.Function:
-		return v, func(yield func(starlark.Value) bool) {
-			for i := range v.NumFreeVars() {
-				if _, held := v.FreeVar(i); !yield(held) {
-					return
-				}
-			}
-			for i := range v.NumParams() {
-				if !yield(v.ParamDefault(i)) {
-					return
-				}
-			}
-		}
+		return v, heldBy(v)
 	case *starlark.Builtin:
 		if of := v.Receiver(); of != nil {
 			return v, func(yield func(starlark.Value) bool) { yield(of) }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"go.starlark.net/starlark"
-	"go.starlark.net/syntax"
 )
 
 // Functions, operators and methods of Starlark do all their work in one step, which nothing can interrupt: a wrong factor
@@ -13,10 +12,18 @@ import (
 // Universe returns Starlark's functions that need a bound, and the functions that Program puts in the place of operators
 // and methods.
 func Universe() starlark.StringDict {
-	out := starlark.StringDict{guardName: starlark.NewBuiltin(guardName, guardMethod)}
-	for _, name := range []string{"all", "any", "bytes", "dict", "enumerate", "list", "max", "min", "reversed", "set", "sorted", "tuple", "zip"} {
+	out := starlark.StringDict{}
+	for name, fn := range map[string]builtin{methodName: guardMethod, keyName: guardKey, argsName: guardArgs, "getattr": attribute} {
+		out[name] = starlark.NewBuiltin(name, fn)
+	}
+	for _, name := range []string{"all", "any", "bytes", "enumerate", "list", "reversed", "tuple", "zip"} {
 		out[name] = guarded(name, fewValues)
 	}
+	for _, name := range []string{"max", "min", "sorted"} {
+		out[name] = ordering(guarded(name, fewToCompare))
+	}
+	out["dict"] = guarded("dict", fewKeys(first))
+	out["set"] = guarded("set", fewKeys(itself))
 	for _, name := range []string{"print", "repr", "str"} {
 		out[name] = guarded(name, FewText)
 	}
@@ -27,6 +34,8 @@ func Universe() starlark.StringDict {
 	}
 	return out
 }
+
+type builtin = func(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error)
 
 // guarded returns a function of Starlark that checks each argument first.
 func guarded(name string, check func(starlark.Value) error) *starlark.Builtin {
@@ -43,10 +52,28 @@ func guarded(name string, check func(starlark.Value) error) *starlark.Builtin {
 
 // fewValues refuses a sequence of too many values, such as range(1 << 40).
 func fewValues(v starlark.Value) error {
-	if s, ok := v.(starlark.Sequence); ok && s.Len() > MostValues {
-		return fmt.Errorf("%d values are more than %d, which is the most that it takes", s.Len(), MostValues)
+	if n := count(v); n > MostValues {
+		return fmt.Errorf("%d values are more than %d, which is the most that it takes", n, MostValues)
 	}
 	return nil
+}
+
+// fewToCompare refuses a sequence that would take too long to order.
+func fewToCompare(v starlark.Value) error {
+	if err := fewValues(v); err != nil {
+		return err
+	}
+	return size{textLen(v), compared}.refused()
+}
+
+// fewKeys refuses a sequence that would make too large a set or dictionary.
+func fewKeys(keyOf func(starlark.Value) starlark.Value) func(starlark.Value) error {
+	return func(v starlark.Value) error {
+		if err := fewValues(v); err != nil {
+			return err
+		}
+		return hashingEach(v, keyOf).refused()
+	}
 }
 
 // fewDigits refuses texts that are too long to parse as a number: the time for that grows with the square of the
@@ -59,43 +86,4 @@ func fewDigits(v starlark.Value) error {
 }
 
 // FewText refuses a value whose text would be too long. A value counts once for each place where its text appears.
-func FewText(v starlark.Value) error { return bytesOf(textLen(v)).refused() }
-
-// guardName is the name of guardMethod in programs.
-const guardName = "."
-
-// guardMethod returns the method that it is given, which checks its arguments first if it is a method of texts that needs to.
-func guardMethod(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-	method, ok := args[0].(*starlark.Builtin)
-	if !ok {
-		return args[0], nil
-	}
-	text, ok := method.Receiver().(starlark.String)
-	if !ok {
-		return method, nil
-	}
-	measure := methods[method.Name()]
-	return starlark.NewBuiltin(method.Name(), func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		if err := measure(string(text), args, kwargs).refused(); err != nil {
-			return nil, fmt.Errorf("%s: %w", method.Name(), err)
-		}
-		return method.CallInternal(thread, args, kwargs)
-	}).BindReceiver(text), nil
-}
-
-// operator returns the function for x OP y.
-func operator(op syntax.Token) *starlark.Builtin {
-	return starlark.NewBuiltin(op.String(), func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-		if err := operators[op](args[0], args[1]).refused(); err != nil {
-			return nil, err
-		}
-		return starlark.Binary(op, args[0], args[1])
-	})
-}
-
-// operand returns the function that checks x OP= y, and returns y.
-func operand(op syntax.Token) *starlark.Builtin {
-	return starlark.NewBuiltin(op.String()+"=", func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-		return args[1], operators[op](args[0], args[1]).refused()
-	})
-}
+func FewText(v starlark.Value) error { return size{textLen(v), text}.refused() }

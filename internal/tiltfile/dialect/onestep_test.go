@@ -69,8 +69,9 @@ func TestOneStep(t *testing.T) {
 		"1 + 'a'":        "unknown binary op: int + string",
 		"[1] * [2]":      "unknown binary op: list * list",
 		"x = 1\nx += ''": "unknown binary op: int + string",
-		"(1).join":       "int has no .join field or method",
-		"','.join(1)":    "join: for parameter 1: got int, want iterable",
+		"x = 1\ny = 1" + strings.Repeat("0", 20000): "Tiltfile:2:5: a number has more than 10000 digits",
+		"(1).join":    "int has no .join field or method",
+		"','.join(1)": "join: for parameter 1: got int, want iterable",
 	} {
 		t.Run(program, func(t *testing.T) {
 			err := run(&starlark.Thread{Name: "test"}, program)

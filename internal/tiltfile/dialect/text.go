@@ -13,20 +13,36 @@ const mostText = 64 << 20
 // textLen returns a lower bound of the length of a value's text. It measures each value once, however many places its text
 // appears in, and does not count beyond mostText.
 func textLen(v starlark.Value) int {
-	known := measured{}
+	if isAtom(v) {
+		return atomLen(v)
+	}
+	known := lengths{}
 	return known.textLen(v)
 }
 
-// measured are lengths of texts, by the identity of the value. A value whose measuring has begun has none yet: the text of a
-// value that contains itself ends there.
-type measured map[any]int
-
-func (m measured) textLen(v starlark.Value) int {
-	if s, ok := starlark.AsString(v); ok {
-		return len(s)
+// atomLen is a lower bound of the length of the text of a value that holds no others.
+func atomLen(v starlark.Value) int {
+	switch v := v.(type) {
+	case starlark.String:
+		return len(v)
+	case starlark.Bytes:
+		return len(v)
+	case starlark.Int:
+		return 1 + digitsOf(v)
 	}
+	return 1
+}
+
+// lengths are lengths of texts, by the identity of the value. A value whose measuring has begun has none yet: the text of a
+// value that contains itself ends there.
+type lengths map[any]int
+
+func (m lengths) textLen(v starlark.Value) int {
 	id, elements := elementsOf(v)
-	if n, known := m[id]; id == nil || known {
+	if id == nil {
+		return atomLen(v)
+	}
+	if n, known := m[id]; known {
 		return 1 + n
 	}
 	m[id] = 0
@@ -63,6 +79,22 @@ func elementsOf(v starlark.Value) (id any, elements iter.Seq[starlark.Value]) {
 		return v, fields(v)
 	}
 	return nil, nil
+}
+
+// heldBy are the values that a function holds: its defaults, and the variables of the functions around it.
+func heldBy(fn *starlark.Function) iter.Seq[starlark.Value] {
+	return func(yield func(starlark.Value) bool) {
+		for i := range fn.NumFreeVars() {
+			if _, held := fn.FreeVar(i); !yield(held) {
+				return
+			}
+		}
+		for i := range fn.NumParams() {
+			if !yield(fn.ParamDefault(i)) {
+				return
+			}
+		}
+	}
 }
 
 func fields(v *starlarkstruct.Struct) iter.Seq[starlark.Value] {

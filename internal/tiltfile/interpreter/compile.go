@@ -18,7 +18,5 @@ func (i *Interpreter) Execute(path, src string, env starlark.StringDict) (starla
 	if err != nil {
 		return nil, err
 	}
-	globals, err := program.Init(i.Thread, env)
-	globals.Freeze()
-	return globals, err
+	return dialect.Run(i.Thread, program, env)
 }
