@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/client/objects"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // checkTime limits a query of the session that does not wait.
@@ -95,22 +97,27 @@ func (w Wait) RunAll(ctx context.Context, all []Condition, targets []objects.Tar
 
 // one waits for one object.
 func (w Wait) one(ctx context.Context, k objects.Kind, name string) (*unstructured.Unstructured, error) {
-	t := objects.Target{Kind: k, Fields: fields.OneTermEqualSelector("metadata.name", name).String()}
 	s := &sight{wait: w, kind: k, name: name, uid: w.Object}
+	t := objects.Target{Kind: k}
+	if s.byTiltfile = declaredHere(k) && !w.For.Gone() && w.Timeout != 0; !s.byTiltfile {
+		t.Fields = fields.OneTermEqualSelector("metadata.name", name).String()
+	}
 	for {
 		found, err := w.Client.Fetch(ctx, t, objects.Whole)
 		if err != nil {
 			return nil, s.over(ctx, err)
 		}
-		var u *unstructured.Unstructured
-		if len(found.Objects) > 0 {
-			u = &found.Objects[0]
-		}
+		u, tiltfile := named(found.Objects, name), named(found.Objects, string(model.TiltfileName))
 		if w.Timeout == 0 && !s.met(u) {
 			return nil, s.late(ctx)
 		}
 		if over, err := s.settled(u); over {
 			return s.last, err
+		}
+		if u == nil && s.byTiltfile {
+			if err := s.undeclared(ctx, tiltfile); err != nil {
+				return nil, s.over(ctx, err)
+			}
 		}
 		for e, err := range w.Client.Watch(ctx, t, found.Version, objects.Whole) {
 			if errors.Is(err, objects.ErrBehind) {
@@ -118,6 +125,12 @@ func (w Wait) one(ctx context.Context, k objects.Kind, name string) (*unstructur
 			}
 			if err != nil {
 				return nil, s.over(ctx, objects.Over(err))
+			}
+			if e.Object.GetName() != name {
+				if u == nil && e.Object.GetName() == string(model.TiltfileName) {
+					break // what it declares is in the list, and may not have been reported yet
+				}
+				continue
 			}
 			if u = e.Object; e.Type == watch.Deleted {
 				u = nil
@@ -132,11 +145,21 @@ func (w Wait) one(ctx context.Context, k objects.Kind, name string) (*unstructur
 	}
 }
 
+// named returns the object with a name; nil if there is none.
+func named(all []unstructured.Unstructured, name string) *unstructured.Unstructured {
+	if i := slices.IndexFunc(all, func(u unstructured.Unstructured) bool { return u.GetName() == name }); i >= 0 {
+		return &all[i]
+	}
+	return nil
+}
+
 // sight is the state of a wait for one object.
 type sight struct {
 	wait Wait
 	kind objects.Kind
 	name string
+	// byTiltfile means that the Tiltfile decides whether the object exists.
+	byTiltfile bool
 	// uid is the UID of the object whose deletion is awaited, last is its last observed state, and instead describes that
 	// state.
 	uid     types.UID

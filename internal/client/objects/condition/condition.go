@@ -131,8 +131,8 @@ func (c Condition) Met(u *unstructured.Unstructured) (bool, string) {
 	return c.conditionMet(u)
 }
 
-// failed is the condition of an object that has failed, and is not tried again by itself.
-var failed = Condition{name: "Failed", status: "true"}
+// failure is the condition of an object that has failed, and is not tried again by itself.
+var failure = Condition{name: "Failed", status: "true"}
 
 // successes are the values of fields that an object that has failed does not get.
 var successes = map[string]bool{"ok": true, "not_applicable": true}
@@ -142,7 +142,7 @@ func (c Condition) wantsSuccess() bool {
 	if c.path != nil {
 		return successes[c.value]
 	}
-	return c.name != "" && !strings.EqualFold(c.name, failed.name) && strings.EqualFold(c.status, "true")
+	return c.name != "" && !strings.EqualFold(c.name, failure.name) && strings.EqualFold(c.status, "true")
 }
 
 // Failure is why an object does not meet a condition by itself.
@@ -158,8 +158,8 @@ func (c Condition) Hopeless(u *unstructured.Unstructured) *Failure {
 	if u == nil || !c.wantsSuccess() {
 		return nil
 	}
-	if is, _ := failed.conditionMet(u); is {
-		m, _ := conditionOf(u, failed.name)
+	if is, _ := failure.conditionMet(u); is {
+		m, _ := conditionOf(u, failure.name)
 		return &Failure{Why: text(m, "message")}
 	}
 	if b, blocked, _ := unstructured.NestedMap(u.Object, "status", "waiting", "blocker"); blocked {

@@ -113,6 +113,27 @@ func TestHopeless(t *testing.T) {
 	}
 }
 
+// TestFinished checks which states of the Tiltfile decide about resources that do not exist.
+func TestFinished(t *testing.T) {
+	for _, tc := range []struct {
+		upToDate, failed string
+		done             bool
+		why              string
+	}{
+		{upToDate: "False", failed: "False"},
+		{upToDate: "True", failed: "False", done: true},
+		{upToDate: "False", failed: "True", done: true, why: "boom"},
+	} {
+		tiltfile := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"conditions": []any{
+			map[string]any{"type": "UpToDate", "status": tc.upToDate},
+			map[string]any{"type": "Failed", "status": tc.failed, "message": "boom"},
+		}}}}
+		if done, why := finished(tiltfile); done != tc.done || why != tc.why {
+			t.Errorf("up to date %s, failed %s: %v, %q", tc.upToDate, tc.failed, done, why)
+		}
+	}
+}
+
 func TestParseRefuses(t *testing.T) {
 	for _, text := range []string{"", "ready", "condition", "condition=", "jsonpath", "jsonpath=", "jsonpath={.x", "jsonpath={.x}y", "jsonpath={}=1"} {
 		if c, err := Parse(text); err == nil {
