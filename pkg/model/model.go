@@ -137,6 +137,12 @@ func (m Manifest) CustomDeploy() *CustomDeploy {
 	return m.K8s.CustomDeploy
 }
 
+// NeedsEngine reports whether updates of the resource, except updates in place, need the container engine: it builds an image, or runs
+// the service.
+func (m Manifest) NeedsEngine() bool {
+	return m.IsCompose() || slices.ContainsFunc(m.Images, func(im ImageTarget) bool { return im.Docker != nil })
+}
+
 // IsLocal reports whether the resource runs on this machine.
 func (m Manifest) IsLocal() bool { return m.Local != nil }
 

@@ -205,12 +205,7 @@ func (d *decision) holdCluster(r *resource) (Hold, bool) {
 
 // holdEngine waits for the container engine if it builds an image or runs the service.
 func (d *decision) holdEngine(r *resource) (Hold, bool) {
-	return Hold{Reason: HoldEngine}, NeedsEngine(*r.manifest) && !r.inPlace && !state.TheEngine(d.view).Connected
-}
-
-// NeedsEngine reports whether updates of a resource, except updates in place, wait for the container engine.
-func NeedsEngine(m model.Manifest) bool {
-	return m.IsCompose() || slices.ContainsFunc(m.Images, func(im model.ImageTarget) bool { return im.Docker != nil })
+	return Hold{Reason: HoldEngine}, r.manifest.NeedsEngine() && !r.inPlace && !state.TheEngine(d.view).Connected
 }
 
 // holdDeploy waits for containers that are still starting if the pending changes can be copied into them.

@@ -181,7 +181,7 @@ var resourceTraits = EachResource("traits of resources", traitOf)
 func traitOf(e *store.Entry[Resource]) trait {
 	m := &e.Value.Manifest
 	return trait{order: e.Value.Order, enabled: e.Value.Enabled, running: e.Phase == store.Running, cluster: m.IsK8s(), compose: m.IsCompose(),
-		engine: m.IsCompose() || slices.ContainsFunc(m.Images, func(im model.ImageTarget) bool { return im.Docker != nil })}
+		engine: m.NeedsEngine()}
 }
 
 // Leaving returns the resources that are being torn down and that the named subscriber still holds.

@@ -375,8 +375,7 @@ func Asked(v store.View, c buildcontrol.Candidate, o Options) buildanddeploy.Req
 		NoCache: c.Reason.Has(state.ReasonRebuild), Reuse: o.Reuse,
 		Results: u.Images, Dirty: map[string]bool{}, Overlaid: buildcontrol.Overlaid(m, u, state.PodsOf(v, c.Name)),
 		Cluster: state.TheCluster(v).Cluster, Registry: tiltfile.Result.DefaultRegistry,
-		Namespace: o.Namespace, Project: session.Project, RunID: session.RunID,
-		UpsertTimeout: tiltfile.Result.Update.UpsertTimeout, Env: o.Env, Ignores: tiltfile.Ignores,
+		Namespace: o.Namespace, UpsertTimeout: tiltfile.Result.Update.UpsertTimeout, Env: o.Env, Ignores: tiltfile.Ignores,
 		Adopt: o.Adopt || adopt, Restoring: c.Reason.Has(state.ReasonRestore) || c.Reason.Has(state.ReasonKeep),
 	}
 	for _, im := range m.Images {
@@ -463,7 +462,7 @@ func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, 
 	var away *buildanddeploy.Away
 	var gone *buildanddeploy.Gone
 	_, explained := problem.Of(err)
-	needsEngine := !req.InPlace && buildcontrol.NeedsEngine(req.Manifest)
+	needsEngine := !req.InPlace && req.Manifest.NeedsEngine()
 	switch {
 	case err == nil:
 	case ctx.Err() == nil && errors.As(err, &away):

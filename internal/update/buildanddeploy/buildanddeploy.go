@@ -82,8 +82,6 @@ type Request struct {
 	// Registry is the Tiltfile's default_registry.
 	Registry      model.Registry
 	Namespace     string
-	Project       string
-	RunID         string
 	UpsertTimeout time.Duration
 	// Adopt lets the deploy take over objects that hone did not create.
 	Adopt bool
