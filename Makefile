@@ -14,9 +14,8 @@ test: ## the tests with -short, on a real engine and two real clusters
 test-all: ## all tests in their whole breadth: every kind of project, every page of the documentation, more rounds
 	@HONE_TEST_ALL=1 scripts/test
 
-unit: ## the tests in process, without the race detector; they need neither engine nor cluster
-	go generate ./internal/update/agent/program
-	go test $$(go list ./... | grep -v '/internal/test/e2e$$')
+unit: ## the tests in process, which need neither engine nor cluster; with the race detector where it is cheap
+	@scripts/unit
 
 bench: ## measure; each figure as a ratio to something measured in the same run
 	@scripts/bench
