@@ -34,7 +34,6 @@ package collector
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -42,7 +41,6 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/containers/compose"
 	"github.com/hone-dev/hone/internal/loop/state"
@@ -183,9 +181,6 @@ type run struct {
 	released map[string]*store.Entry[state.Resource]
 }
 
-// sweeping stands for the reading of the ledger among the deletions that failed.
-const sweeping = model.ManifestName("")
-
 // ended records the end of a deletion and releases the resource if it succeeded.
 func (r *run) ended(e deletion) {
 	r.deletions.book(e)
@@ -254,117 +249,6 @@ func (r *run) reaches(v store.View) bool {
 	return r.cluster != nil && state.TheTiltfile(v).Good && state.TheCluster(v).Connected
 }
 
-// runsDownCommands reports whether leftovers of local resources can be found.
-func (r *run) runsDownCommands(v store.View) bool {
-	return r.downCommands != nil && state.TheTiltfile(v).Good
-}
-
-// agreed reports whether the user has agreed to the deletion of the leftovers of earlier sessions.
-func (r *run) agreed(v store.View) bool {
-	c := state.TheSession(v).Confirmation
-	return !c.Asked || !c.Given.IsZero()
-}
-
-// hold returns the leaving resources that may be deleted now. In a session that asks, a resource that the Tiltfile no longer
-// declares waits until the user agrees after it has left. hold reports which resources wait.
-func (r *run) hold(v store.View, leaving []store.Entry[state.Resource]) []store.Entry[state.Resource] {
-	c := state.TheSession(v).Confirmation
-	if !c.Asked {
-		return leaving
-	}
-	var names []model.ManifestName
-	now := map[string]time.Time{}
-	free := slices.DeleteFunc(slices.Clone(leaving), func(e store.Entry[state.Resource]) bool {
-		if e.Value.Next != nil || !e.Value.Enabled { // it is switched off, or about to come back
-			return false
-		}
-		since, known := r.held[e.ID]
-		if !known {
-			since = c.Given
-		}
-		now[e.ID] = since
-		if c.Given.After(since) {
-			return false
-		}
-		names = append(names, e.Value.Manifest.Name)
-		return true
-	})
-	r.held = now
-	if !slices.Equal(names, r.toldHeld) {
-		r.toldHeld = names
-		r.rt.Dispatch(state.LeavingHeld{Names: names})
-	}
-	return free
-}
-
-// pruning stands for the deletion that the user has asked for.
-const pruning = model.ManifestName("what is no longer declared")
-
-// keep finds the objects that stay although they are no longer declared, once they may have changed, and says so: once for all
-// resources.
-func (r *run) keep(v store.View) {
-	if !r.unsure || !r.reaches(v) {
-		return
-	}
-	r.unsure = false
-	kept, err := r.cluster.Kept(r.ctx, func() []model.Manifest { return state.Declarations(v) }, state.Chosen(v), r.options.Namespace)
-	if err != nil {
-		return // each deletion decides for itself
-	}
-	r.kept = kept
-	guarded := ""
-	if kept.Guarded {
-		guarded = kept.Why
-	}
-	if guarded != r.toldGuarded {
-		r.toldGuarded = guarded
-		r.rt.Dispatch(state.PruneGuardChanged{Why: guarded})
-	}
-	var names []string
-	for _, name := range kept.Resources {
-		names = append(names, string(name))
-	}
-	text := ""
-	if len(names) > 0 {
-		text = fmt.Sprintf("The objects of %s, %s, are kept: %s", words.List(names, "resource"), undeclared, kept.Why)
-	}
-	if text != "" && text != r.told {
-		logstore.Warnf(r.logs.Logger("", "collect", logstore.SourceBuild), "%s", text)
-	}
-	r.told = text
-}
-
-// stays reports whether the objects of a resource that leaves stay as they are.
-func (r *run) stays(v store.View, was state.Resource) bool {
-	if was.Next != nil {
-		return false
-	}
-	guarded := was.Manifest.IsK8s() && r.kept.Why != ""
-	return guarded || !state.Chosen(v)(was.Manifest.Name)
-}
-
-// release deletes the objects that the prune guard keeps when the user has asked for it.
-func (r *run) release(v store.View) {
-	if !r.reaches(v) {
-		return
-	}
-	if now := state.TheSession(v).PruneGuard.Released; now != r.asked && !r.deletions.runs(pruning) {
-		r.asked = now
-		declared, chosen := state.Declarations(v), state.Chosen(v)
-		r.deletions.start(pruning, "", func(ctx, _ context.Context) error {
-			log := r.logs.Logger("", "collect", logstore.SourceBuild)
-			if len(r.beside(ctx)) > 0 {
-				logstore.Warnf(log, "Another session works on this project, and may need what would be deleted: hone gc looks at it, too")
-				return nil
-			}
-			if err := r.cluster.Prune(ctx, declared, chosen, r.options.Namespace, log); err != nil {
-				return r.report("", fmt.Errorf("delete what is no longer declared: %w", err))
-			}
-			return nil
-		})
-	}
-}
-
 // reportDone reports, once each, that nothing is left that local resources have made, and that nothing at all is left. Objects that
 // may belong to another session do not count.
 func (r *run) reportDone(v store.View) {
@@ -392,46 +276,12 @@ func (r *run) reportGoing() {
 	r.toldGoing = going
 }
 
-// sweepAlone starts to delete the leftovers of earlier sessions, unless other sessions of the project run; in that case it
-// checks again later.
-func (r *run) sweepAlone() {
-	if !r.alone() {
-		r.deletions.pause(sweeping)
-		return
-	}
-	complete, err := r.sweep(r.ctx, r.rt)
-	r.deletions.book(deletion{resource: sweeping, err: err})
-	r.swept = complete && err == nil
-	if err != nil {
-		r.failed(err)
-	}
-}
-
 // failed reports a failed attempt, unless the session ends. The end of the collection is reported again after it.
 func (r *run) failed(err error) {
 	if r.ctx.Err() == nil {
 		r.done, r.doneLocal = false, false
 		r.rt.Dispatch(state.CollectionReported{Err: problem.Text(err)})
 	}
-}
-
-// alone reports whether no other session of the project runs. Otherwise it warns, once.
-func (r *run) alone() bool {
-	others := r.beside(r.ctx)
-	if len(others) > 0 && !r.elsewhere {
-		logstore.Warnf(r.logs.Logger("", "collect", logstore.SourceBuild),
-			"%s also works on this project: leftovers that may belong to it are not deleted", strings.Join(others, " and "))
-	}
-	r.elsewhere = len(others) > 0
-	return !r.elsewhere
-}
-
-// beside names the other running sessions of the project.
-func (s *Subscriber) beside(ctx context.Context) []string {
-	if s.options.Beside == nil {
-		return nil
-	}
-	return s.options.Beside(ctx)
 }
 
 // collectAll starts to delete the objects of the leaving resources that no other subscriber holds. A resource waits for
@@ -492,244 +342,7 @@ func (r *resources) turned(v store.View) bool {
 	return found
 }
 
-// collect deletes the objects of a resource that left the Tiltfile, or that was switched off. If it comes back at once, its
-// objects stay.
-func (r *run) collect(ctx, enough context.Context, was state.Resource) error {
-	back := was.Next != nil && was.Next.Enabled
-	switch {
-	case was.Manifest.IsCompose():
-		return r.collectContainers(ctx, enough, was)
-	case was.Manifest.IsLocal():
-		if r.downCommands == nil || was.Next != nil || len(r.beside(ctx)) > 0 { // a later sweep does it
-			return nil
-		}
-		return r.takeDown(ctx, was.Manifest.Name)
-	case back || r.cluster == nil || !was.Manifest.IsK8s():
-		return nil
-	case was.Next != nil:
-		return r.remove(ctx, enough, was.Manifest.Name, "which is switched off")
-	}
-	return r.remove(ctx, enough, was.Manifest.Name, undeclared)
-}
-
-// sweep starts to delete the objects of resources that earlier sessions applied and that are no longer declared. A session on a
-// choice of resources leaves all other resources alone. The sweep is not complete, and must be called again, if a deletion of such
-// a resource is running or has just failed.
-func (r *run) sweep(ctx context.Context, rt *store.Runtime) (complete bool, err error) {
-	ledger, err := r.cluster.Ledger(ctx)
-	if err != nil {
-		return false, r.report("", err)
-	}
-	records, err := ledger.Resources()
-	if err != nil {
-		return false, r.report("", err)
-	}
-	complete = true
-	chosen := state.Chosen(rt.View())
-	for _, resource := range slices.Sorted(maps.Keys(records)) {
-		// A resource that is now declared as another kind, under the same name, no longer has objects either.
-		e, known := state.Resources.In(rt.View()).Get(string(resource))
-		if known && e.Value.Manifest.IsK8s() || !chosen(resource) {
-			continue
-		}
-		complete = complete && !r.deletions.open(resource)
-		r.deletions.start(resource, "", func(ctx, enough context.Context) error { return r.remove(ctx, enough, resource, undeclared) })
-	}
-	return complete, nil
-}
-
-// madeBy, before the name of a local resource, stands for its products of earlier sessions.
-const madeBy = "made by "
-
-// sweepLocal starts the down commands of local resources that earlier sessions ran and that are no longer declared. A command waits
-// until the dependents of its resource are deleted.
-func (r *run) sweepLocal(v store.View) {
-	commands, deps, err := r.downCommands.Recorded()
-	if err != nil {
-		r.deletions.book(deletion{resource: madeBy, err: err})
-		r.failed(r.report("", err))
-		return
-	}
-	going, leaving := map[model.ManifestName]bool{}, false // beside another session, a leaving one may go without its down command
-	chosen := state.Chosen(v)
-	for name := range commands {
-		e, known := state.Resources.In(v).Get(string(name))
-		leaves := known && e.Phase != store.Running
-		otherKind := known && !leaves && !e.Value.Manifest.IsLocal()
-		going[name] = chosen(name) && (!known || otherKind)
-		leaving = leaving || leaves
-	}
-	if !slices.Contains(slices.Collect(maps.Values(going)), true) {
-		r.sweptLocal = !leaving
-		return
-	}
-	if !r.alone() {
-		r.deletions.pause(madeBy)
-		return
-	}
-	r.sweptLocal = !leaving
-	for _, name := range slices.Sorted(maps.Keys(commands)) {
-		if !going[name] {
-			continue
-		}
-		stands := func(other model.ManifestName) bool {
-			if going[other] || r.deletions.open(other) {
-				return true
-			}
-			if e := state.Resources.In(v).Ref(string(other)); e != nil {
-				return e.Phase != store.Running
-			}
-			return r.cluster != nil && !r.swept // it may still have objects
-		}
-		waits := slices.ContainsFunc(slices.Collect(maps.Keys(deps)), func(other model.ManifestName) bool {
-			return model.DependsOn(deps, other, name) && stands(other)
-		})
-		if waits {
-			r.sweptLocal = false
-			continue
-		}
-		r.deletions.start(madeBy+name, "", func(ctx, _ context.Context) error { return r.takeDown(ctx, name) })
-		r.sweptLocal = r.sweptLocal && r.deletions.runs(madeBy+name)
-	}
-}
-
-// takeDown runs the down command of a resource that the Tiltfile no longer declares.
-func (r *run) takeDown(ctx context.Context, resource model.ManifestName) error {
-	if err := r.settled(ctx); err != nil {
-		return err
-	}
-	log := r.logs.Logger(resource, "collect:"+string(resource), logstore.SourceBuild)
-	err := r.downCommands.Remove(ctx, buildanddeploy.RemoveRequest{Resource: resource, Why: undeclared, Undeclared: true, Log: log, Declared: r.declared})
-	if err != nil {
-		return &commandError{r.report(resource, fmt.Errorf("take down %s: %w", resource, err))}
-	}
-	return nil
-}
-
-// declared returns the declarations of the Tiltfile now.
-func (r *run) declared() []model.Manifest { return state.Declarations(r.rt.View()) }
-
-// settled waits until the declarations are final: a file that is changed and changed back takes no object along.
-func (r *run) settled(ctx context.Context) error {
-	for {
-		wait := state.RestIn(r.rt.View(), time.Now())
-		if wait <= 0 {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(wait):
-		}
-	}
-}
-
-func (r *run) remove(ctx, enough context.Context, resource model.ManifestName, why string) error {
-	log := r.logs.Logger(resource, "collect:"+string(resource), logstore.SourceBuild)
-	var settled func(context.Context) error
-	if why == undeclared {
-		settled = func(context.Context) error { return r.settled(enough) }
-	}
-	bereft, err := r.cluster.Remove(ctx, buildanddeploy.RemoveRequest{Resource: resource, Why: why, Undeclared: why == undeclared, Namespace: r.options.Namespace, Log: log, Enough: enough,
-		Declared: r.declared, Settled: settled,
-		Chosen: func(name model.ManifestName) bool { return state.Chosen(r.rt.View())(name) }})
-	if len(bereft) > 0 {
-		lost := map[model.ManifestName][]string{}
-		for _, name := range bereft {
-			lost[name] = nil
-		}
-		r.rt.Dispatch(state.ObjectsLost{UIDs: lost})
-	}
-	if err != nil && enough.Err() == nil {
-		return r.report(resource, fmt.Errorf("delete the objects of %s: %w", resource, err))
-	}
-	return err
-}
-
-// deploys records the deploys that were seen to have ended.
-type deploys struct {
-	entries []*store.Entry[state.Update]
-	serials map[string]int
-}
-
-// ended reports whether a deploy has ended since the last call.
-func (d *deploys) ended(v store.View) bool {
-	if d.serials == nil {
-		d.serials = map[string]int{}
-	}
-	found := false
-	now := slices.AppendSeq(make([]*store.Entry[state.Update], 0, len(d.entries)), state.Updates.In(v).Refs())
-	for i, e := range now {
-		if i < len(d.entries) && d.entries[i] == e {
-			continue
-		}
-		if serial := e.Value.SucceededSerial; serial != d.serials[e.ID] {
-			d.serials[e.ID], found = serial, true
-		}
-	}
-	d.entries = now
-	return found
-}
-
-// leftOf, before the name of a resource, stands for the leftovers of its deploys.
-const leftOf = "left of "
-
-// finish completes the deletion of objects that deploys have left behind, and tells the user why it is delayed. It returns whether
-// it must be called again.
-func (r *run) finish(v store.View) (again bool) {
-	if r.deletions.paused(leftOf) {
-		return true
-	}
-	names, err := r.cluster.Leaving(r.ctx)
-	if err != nil {
-		r.deletions.pause(leftOf)
-		return true
-	}
-	for _, name := range names {
-		if e, ok := state.Resources.In(v).Get(string(name)); !ok || e.Phase != store.Running {
-			continue // it is deleted as a whole
-		}
-		again = again || r.deletions.paused(leftOf+name)
-		r.deletions.start(leftOf+name, "", func(ctx, _ context.Context) error {
-			log := r.logs.Logger(name, "collect:"+string(name), logstore.SourceBuild)
-			if err := r.cluster.Finish(ctx, buildanddeploy.RemoveRequest{Resource: name, Namespace: r.options.Namespace, Declared: r.declared, Settled: r.settled, Log: log}); err != nil {
-				return r.report(name, fmt.Errorf("delete what %s no longer declares: %w", name, err))
-			}
-			return nil
-		})
-	}
-	return again
-}
-
 func (s *Subscriber) report(resource model.ManifestName, err error) error {
 	logstore.Errorf(s.logs.Logger(resource, "collect:"+string(resource), logstore.SourceBuild), "%s", problem.Text(err))
 	return err
-}
-
-// collectContainers removes the containers of a service, unless it comes back at once as the same service. Its networks and
-// volumes stay, as with Compose.
-func (r *run) collectContainers(ctx, enough context.Context, was state.Resource) error {
-	name, t, why := was.Manifest.Name, was.Manifest.Compose, undeclared
-	if was.Next == nil {
-		if err := r.settled(enough); err != nil && enough.Err() == nil {
-			return err
-		}
-		was = state.Resources.In(r.rt.View()).Value(string(name))
-	}
-	if next := was.Next; next != nil && next.Enabled {
-		if c := next.Manifest.Compose; c != nil && c.Project.Name == t.Project.Name && c.Service == t.Service {
-			return nil
-		}
-	} else if next != nil {
-		why = "which is switched off"
-	}
-	if r.engine == nil {
-		return nil
-	}
-	log := r.logs.Logger(name, "collect:"+string(name), logstore.SourceBuild)
-	logstore.Infof(log, "Removing the containers of %s, %s", name, why)
-	if err := compose.Remove(ctx, r.engine, t.Project.Name, t.Service, log); err != nil {
-		return r.report(name, err)
-	}
-	return nil
 }
