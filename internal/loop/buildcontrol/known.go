@@ -13,13 +13,15 @@ import (
 func Away(v store.View, m model.Manifest) (since time.Time, away bool) {
 	switch {
 	case m.IsK8s():
-		c := state.TheCluster(v)
-		return c.Lost, c.Ever && !c.Connected && !c.Lost.IsZero()
+		return lost(state.TheCluster(v).Contact)
 	case m.IsCompose():
-		e := state.TheEngine(v)
-		return e.Lost, e.Ever && !e.Connected && !e.Lost.IsZero()
+		return lost(state.TheEngine(v).Contact)
 	}
 	return time.Time{}, false
+}
+
+func lost(c state.Contact) (since time.Time, is bool) {
+	return c.Lost, c.Broken() && !c.Lost.IsZero()
 }
 
 // Known returns the runtime state of a resource as it is to be shown: r, the state as last reported. While its source does not

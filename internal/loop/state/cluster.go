@@ -1,7 +1,6 @@
 package state
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -11,20 +10,10 @@ import (
 // Cluster is the one entry of table clusters.
 type Cluster struct {
 	model.Cluster
-	Connected bool
-	// Ever is set once it has answered.
-	Ever bool
-	// Err is why the cluster does not answer, empty when it does or has not been contacted yet.
-	Err string
-	// Problem is Err in structured form; empty if unknown.
-	Problem Problem
-	// Since is the time at which Connected or Err last changed.
-	Since time.Time
+	Contact
 	// Starting is set while it has never been usable but reports that it may be soon: it is starting or overloaded. The
 	// session then waits for it.
 	Starting bool
-	// Lost is the time since which it has not answered, for any reason; zero while it answers, and before it was contacted.
-	Lost time.Time
 }
 
 // ClusterReported reports which cluster it is, and whether it answers.
@@ -43,11 +32,8 @@ type ClusterReported struct {
 func init() {
 	store.On(Clusters, func(d *store.Draft[Cluster], a ClusterReported) {
 		was, ok := d.Get(Only)
-		next := Cluster{Cluster: a.Cluster, Connected: a.Connected, Ever: was.Value.Ever || a.Connected, Err: a.Err, Problem: a.Problem, Starting: a.Starting, Since: d.Now()}
-		if ok && was.Value.Connected == next.Connected && was.Value.Err == next.Err {
-			next.Since = was.Value.Since
-		}
-		if next.Lost = lostSince(was.Value.Lost, next.Connected, next.Err, cmp.Or(a.Heard, d.Now())); !ok || was.Value != next {
+		next := Cluster{Cluster: a.Cluster, Contact: was.Value.reported(a.Connected, a.Err, a.Problem, a.Heard, d.Now()), Starting: a.Starting}
+		if !ok || was.Value != next {
 			d.Put(Only, next)
 		}
 	})
@@ -57,24 +43,10 @@ func init() {
 			return
 		}
 		d.Update(Only, func(c Cluster) Cluster {
-			if c.Connected {
-				c.Connected, c.Err, c.Problem, c.Since, c.Lost = false, a.ClusterErr, Problem{}, d.Now(), d.Now()
-			}
+			c.Contact = c.missed(a.ClusterErr, d.Now())
 			return c
 		})
 	})
-}
-
-// lostSince returns the time since which the cluster or the engine has not answered, given the value before and the time for a
-// new one.
-func lostSince(was time.Time, connected bool, err string, at time.Time) time.Time {
-	switch {
-	case connected || err == "":
-		return time.Time{}
-	case was.IsZero():
-		return at
-	}
-	return was
 }
 
 // TheCluster returns the cluster in v.

@@ -1,7 +1,6 @@
 package state
 
 import (
-	"cmp"
 	"strings"
 	"time"
 
@@ -11,18 +10,11 @@ import (
 
 // Engine is the one entry of table engines: the container engine that builds images.
 type Engine struct {
-	Connected bool
-	// Ever is set once it has answered.
-	Ever    bool
+	Contact
 	Version string
 	Host    string
 	// Platform is the platform that it builds for, "linux/amd64".
 	Platform string
-	Err      string
-	// Problem is Err in structured form; empty if unknown.
-	Problem Problem
-	// Since and Lost are as in Cluster.
-	Since, Lost time.Time
 }
 
 // EngineReported reports whether the container engine answers.
@@ -41,12 +33,7 @@ type EngineReported struct {
 func init() {
 	store.On(Engines, func(d *store.Draft[Engine], a EngineReported) {
 		was, ok := d.Get(Only)
-		next := Engine{Connected: a.Connected, Ever: was.Value.Ever || a.Connected, Version: a.Version, Host: a.Host,
-			Platform: a.Platform, Err: a.Err, Problem: a.Problem, Since: d.Now()}
-		if ok && was.Value.Connected == next.Connected && was.Value.Err == next.Err {
-			next.Since = was.Value.Since
-		}
-		next.Lost = lostSince(was.Value.Lost, next.Connected, next.Err, cmp.Or(a.Heard, d.Now()))
+		next := Engine{Contact: was.Value.reported(a.Connected, a.Err, a.Problem, a.Heard, d.Now()), Version: a.Version, Host: a.Host, Platform: a.Platform}
 		if !ok || was.Value != next {
 			d.Put(Only, next)
 		}
@@ -57,9 +44,7 @@ func init() {
 			return
 		}
 		d.Update(Only, func(e Engine) Engine {
-			if e.Connected {
-				e.Connected, e.Err, e.Problem, e.Since, e.Lost = false, a.EngineErr, Problem{}, d.Now(), d.Now()
-			}
+			e.Contact = e.missed(a.EngineErr, d.Now())
 			return e
 		})
 	})

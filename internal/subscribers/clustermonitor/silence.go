@@ -40,7 +40,7 @@ func (s *Subscriber) listen(
 	var asking sync.WaitGroup
 	defer asking.Wait()
 	defer cancel()
-	lost := func(v store.View) bool { c := state.TheCluster(v); return c.Ever && !c.Connected }
+	lost := func(v store.View) bool { return state.TheCluster(v).Broken() }
 	answer := make(chan error, 1)
 	var asked time.Time // zero while no question is open
 	due := time.Now()

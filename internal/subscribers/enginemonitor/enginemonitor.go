@@ -80,7 +80,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 // that runs services is pinged meanwhile, and listen returns a report once it does not answer. It returns ok false if ctx is
 // done.
 func (s *Subscriber) listen(ctx context.Context, rt *store.Runtime) (report state.EngineReported, ok bool) {
-	lost := func(v store.View) bool { e := state.TheEngine(v); return e.Ever && !e.Connected }
+	lost := func(v store.View) bool { return state.TheEngine(v).Broken() }
 	heard := time.Now()
 	for until := heard.Add(pollHealthy); ; {
 		left, runs := time.Until(until), state.RunsCompose(rt.View())

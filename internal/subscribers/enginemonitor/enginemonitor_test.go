@@ -106,7 +106,7 @@ func TestEngine(t *testing.T) {
 			t.Errorf("an engine that is not needed was asked %d times", n)
 		}
 		a.Then(statetest.Loaded(statetest.K8s("web", statetest.Image("web"))))
-		want := state.Engine{Connected: true, Ever: true, Version: "29.0", Host: "unix:///d.sock", Platform: "linux/arm64"}
+		want := state.Engine{Contact: state.Contact{Connected: true, Ever: true}, Version: "29.0", Host: "unix:///d.sock", Platform: "linux/arm64"}
 		got := state.TheEngine(a.View())
 		since := got.Since
 		got.Since = want.Since
