@@ -52,14 +52,11 @@ const (
 
 // restart makes the controller of an unchanged workload replace its pods, and says why.
 func (r *applyRun) restart(ctx context.Context, t target, live *unstructured.Unstructured, why string) (*unstructured.Unstructured, error) {
-	if repetitionOf(t.id) == never && len(podTemplates(live)) > 0 && !builtinGroup(t.id.Group) {
-		logstore.Warnf(r.req.Logger, "WARNING: the pods of %s stay: hone cannot restart the rollout of a %s", title(t.id), t.id.Kind)
-	}
-	if repetitionOf(t.id) != byRollout {
+	if still := Stays(live); still != "" {
+		logstore.Warnf(r.req.Logger, "WARNING: the pods of %s stay: %s", title(t.id), still)
 		return live, nil
 	}
-	if still := noRollout(live); still != "" {
-		logstore.Warnf(r.req.Logger, "WARNING: the pods of %s stay: %s", title(t.id), still)
+	if repetitionOf(t.id) != byRollout {
 		return live, nil
 	}
 	logstore.Infof(r.req.Logger, "Restarting the rollout of %s: %s", title(t.id), why)
@@ -77,6 +74,21 @@ func (r *applyRun) restart(ctx context.Context, t target, live *unstructured.Uns
 		return nil, fmt.Errorf("restart the rollout: %w", err)
 	}
 	return got, nil
+}
+
+// Stays says why the pods of an object stay although it is applied again; empty if they are replaced, or if it has none.
+func Stays(u *unstructured.Unstructured) string {
+	id := IDOf(u)
+	switch repetitionOf(id) {
+	case byRollout:
+		return noRollout(u)
+	case never:
+		if len(podTemplates(u)) > 0 && !builtinGroup(id.Group) {
+			return "hone cannot restart the rollout of a " + id.Kind
+		}
+	case byReplacement:
+	}
+	return ""
 }
 
 // noRollout says why a change of the pod template does not replace the pods now; empty if it does.

@@ -82,6 +82,26 @@ func TestFallBackToTheSameImage(t *testing.T) {
 	s.ready("web")
 }
 
+// TestCommandLeavesThePod does the same with a workload that a command applies: the command leaves the pod as it is, so hone replaces it.
+func TestCommandLeavesThePod(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, web)
+	p.replace("Tiltfile", "k8s_yaml('web.yaml')", `k8s_custom_deploy('web', image_deps=['web'], deps=[], delete_cmd='kubectl delete -n $NS --ignore-not-found -f web.yaml',
+    apply_cmd='sed "s|image: web|image: $TILT_IMAGE_0|" web.yaml | kubectl apply -n $NS -o yaml -f -')`)
+	p.replace("web.Dockerfile", "COPY conf /conf\n", "")
+	s := p.up()
+	defer s.asDeclared()
+	s.serves(p.ports[0], "/", "one")
+	pod := current(t, s, "web").Name
+	p.write("site/index.html", "two\n")
+	s.serves(p.ports[0], "/", "two")
+	p.write("site/index.html", "one\n")
+	p.write("conf/settings", "a=3\n")
+	s.says("Deleting pod " + pod + ": it has files that its image does not have")
+	s.serves(p.ports[0], "/", "one")
+	s.ready("web")
+}
+
 // TestDockerfileChangesWhileItBuilds changes the Dockerfile and the arguments of docker_build at a random moment of a build of that
 // image: in the end the container runs an image of the last declaration.
 func TestDockerfileChangesWhileItBuilds(t *testing.T) {

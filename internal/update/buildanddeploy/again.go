@@ -37,16 +37,6 @@ func (r *Request) overlay(touched []string) {
 	}
 }
 
-// warnOfFiles warns of containers that a command of the user may have left as they are: only the command knows how to replace them.
-func (r Request) warnOfFiles(images map[string]model.ImageResult) {
-	for _, c := range r.Overlaid {
-		if same := images[c.Ref].Cluster; same != "" && same == r.Results[c.Ref].Cluster {
-			logstore.Warnf(r.Log, "WARNING: the image of container %s is as before. If the command has left pod %s running, it keeps files that this image\n"+
-				"does not have; hone trigger %s deploys from scratch", c.Name, c.Pod, r.Manifest.Name)
-		}
-	}
-}
-
 // removeToRepeat requests the deletion of objects that were applied before and would do nothing if they were applied again. The
 // apply waits for the end of each if necessary.
 func (c *Cluster) removeToRepeat(ctx context.Context, req Request, objects []*unstructured.Unstructured, before func(model.ObjectID) bool) error {

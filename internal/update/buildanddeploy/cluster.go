@@ -37,10 +37,11 @@ type Cluster struct {
 	// holder is the name under which this place holds the objects of the project.
 	holder string
 	// former are other IDs under which the project may have recorded objects.
-	former []string
-	runID  string
-	prune  Prune
-	beside func(context.Context) bool
+	former    []string
+	runID     string
+	prune     Prune
+	beside    func(context.Context) bool
+	removePod func(context.Context, k8s.RemovePodRequest) error
 	// env is added to the environment of the user's delete commands.
 	env []string
 	// address names the cluster if it does not reveal its identity.
@@ -85,7 +86,7 @@ func NewCluster(kube *k8s.Client, o ClusterOptions) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
-	return &Cluster{dyn: dyn, mapper: mapper, applier: deploy.NewApplier(dyn, mapper, deploy.WithRunID(o.RunID),
+	return &Cluster{dyn: dyn, mapper: mapper, removePod: kube.RemovePod, applier: deploy.NewApplier(dyn, mapper, deploy.WithRunID(o.RunID),
 		deploy.WithFormerProjects(o.Project.Former), deploy.WithHolders(o.Project.Holders), deploy.WithProjects(o.ProjectPath)),
 		ledgerDir: o.LedgerDir, project: o.Project.ID, holder: o.Project.Holder(), former: o.Project.Former, runID: o.RunID, prune: o.Prune, beside: o.Beside, env: o.Env,
 		address: addressOf(config)}, nil
@@ -319,7 +320,7 @@ func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]mod
 		// The leftovers are still in the ledger, so the next deploy tries again; the resource itself is up to date.
 		logstore.Warnf(req.Log, "WARNING: %v", err)
 	}
-	return applied, nil
+	return applied, c.kept(ctx, req, images, objects)
 }
 
 // before returns a function that reports whether an object of a resource was applied before.

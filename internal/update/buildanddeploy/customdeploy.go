@@ -61,7 +61,6 @@ func (c *Cluster) customDeploy(ctx context.Context, req Request, images map[stri
 		applied[i].Foreign, applied[i].TemplateHash = true, ""
 	}
 	reportFound(req.Log, applied)
-	req.warnOfFiles(images)
 	if err := c.collect(ctx, ledger, req, applied, del); err != nil {
 		logstore.Warnf(req.Log, "WARNING: %v", err) // the next deploy tries again
 	}
@@ -70,7 +69,7 @@ func (c *Cluster) customDeploy(ctx context.Context, req Request, images map[stri
 			logstore.Warnf(req.Log, "WARNING: %v", err)
 		}
 	}
-	return applied, nil
+	return applied, c.replaceKept(ctx, req, images, applied)
 }
 
 // inSameCluster makes a command that a later session may run use the cluster and namespace of this session, even if the user's

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -86,8 +87,8 @@ func (c *Cluster) examine(ctx context.Context, containers []model.LackingContain
 		case err != nil:
 			return nil
 		}
-		var pod corev1.Pod
-		if runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &pod) != nil {
+		pod, err := podFrom(u)
+		if err != nil {
 			return nil
 		}
 		why, ended := end(pod, ct.ContainerRef)
@@ -100,6 +101,11 @@ func (c *Cluster) examine(ctx context.Context, containers []model.LackingContain
 		return nil
 	}
 	return &Gone{reason}
+}
+
+func podFrom(u *unstructured.Unstructured) (pod corev1.Pod, err error) {
+	err = runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &pod)
+	return pod, err
 }
 
 // silent reports whether an error means that the API server did not answer, or cannot answer now.
