@@ -15,13 +15,20 @@ spec:
       ` + strings.ReplaceAll(strings.TrimSpace(spec), "\n", "\n      ") + "\n"
 }
 
-// web is a service that serves files with busybox: a Dockerfile, a Deployment, a Service, and a live update.
+// web is a service that serves files with busybox: a Dockerfile, a Deployment, a Service, and a live update. The Tiltfile
+// prints the value of a Secret, so that each test with it checks that hone shows it nowhere; see withholds.
 var web = `
 -- Tiltfile --
 docker_build('web', '.', dockerfile='web.Dockerfile', only=['site', 'conf'],
     live_update=[fall_back_on('conf'), sync('site', '/www')])
 k8s_yaml('web.yaml')
 k8s_resource('web', port_forwards='$PORT0:80')
+print('the key is', read_yaml('key.yaml')['stringData']['key'])
+-- key.yaml --
+apiVersion: v1
+kind: Secret
+metadata: {name: key}
+stringData: {key: mullet-4000-web}
 -- web.Dockerfile --
 FROM busybox
 COPY site /www

@@ -36,6 +36,9 @@ func (p *project) terminal(width, height int) *terminal {
 	}
 	socket := strings.TrimSpace(term.tmux("display-message", "-p", "#{socket_path}"))
 	p.t.Cleanup(func() {
+		screen, _ := exec.Command("tmux", "-L", term.socket, "capture-pane", "-p", "-S", "-").Output()
+		p.withholds("the terminal", screen)
+		p.leavesNothing()
 		_ = exec.Command("tmux", "-L", term.socket, "kill-server").Run()
 		_ = os.Remove(socket)  // which tmux leaves behind
 		if len(p.left()) > 0 { // sessions outlive their terminals

@@ -77,7 +77,8 @@ type project struct {
 	env       []string // added to the environment of hone
 	dyn       dynamic.Interface
 	cluster   *k8s.Client
-	written   map[string]bool // the files that the test has written, absolute
+	written   map[string]bool  // the files that the test has written, absolute
+	secrets   *declaredSecrets // in these files
 }
 
 // newProject unpacks a txtar archive. In its files, $NS stands for the namespace and $PORT0, $PORT1 … for free ports.
@@ -115,7 +116,7 @@ func newLocalProject(t *testing.T, archive string) *project {
 
 func (p *project) unpack(archive string) *project {
 	p.t.Helper()
-	p.ports = freePorts(p.t, 4)
+	p.ports, p.secrets = freePorts(p.t, 4), &declaredSecrets{}
 	for _, f := range txtar.Parse([]byte(archive)).Files {
 		p.write(f.Name, string(f.Data))
 	}
@@ -163,6 +164,7 @@ func (p *project) write(name, content string) {
 		p.written = map[string]bool{}
 	}
 	p.written[path] = true
+	p.secrets.learn(p.expand(content))
 }
 
 // replace edits a file.
@@ -232,6 +234,7 @@ func (p *project) finish(c *exec.Cmd) (output string, code int) {
 	timer := time.AfterFunc(2*patience, func() { _ = c.Process.Kill() })
 	defer timer.Stop()
 	_ = c.Wait()
+	p.prints(fmt.Sprintf("hone %.80q", c.Args[1:]), out.String())
 	return out.String(), c.ProcessState.ExitCode()
 }
 
@@ -274,7 +277,10 @@ func (p *project) startAs(c *exec.Cmd) *session {
 		if !p.t.Failed() {
 			s.asDeclared()
 		}
+		s.answersNothing()
 		s.stop()
+		p.prints("hone "+c.Args[1], s.out.String())
+		p.leavesNothing()
 		if p.t.Failed() {
 			p.t.Logf("%s said:\n%s", strings.Join(s.cmd.Args, " "), s.out)
 		}

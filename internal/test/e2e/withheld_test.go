@@ -1,0 +1,179 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/yaml"
+
+	"github.com/hone-dev/hone/internal/test/hostile"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// leastSecret is the length in bytes from which the common check looks for a value: shorter ones occur in other text, and a word may be
+// shown where it is part of a name.
+const leastSecret = 10
+
+// declaredSecrets are the values of the Secrets that a project has declared, at any time. Its methods may be called from any goroutine.
+type declaredSecrets struct {
+	mu     sync.Mutex
+	values []string
+}
+
+// documents are the places where a document of YAML begins or ends: in a file, and in a text of a Tiltfile.
+var documents = regexp.MustCompile(`(?m)^---$|'''|"""`)
+
+// add adds values.
+func (d *declaredSecrets) add(values ...string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.values = append(d.values, values...)
+}
+
+// learn adds the Secrets in a file.
+func (d *declaredSecrets) learn(content string) {
+	if !strings.Contains(content, "kind: Secret") {
+		return
+	}
+	for _, doc := range documents.Split(content, -1) {
+		var object map[string]any
+		if yaml.Unmarshal([]byte(doc), &object) != nil || object["kind"] != "Secret" {
+			continue
+		}
+		model.EachSecretValue(object, func(path []string, values map[string]any, name string) {
+			value, _ := values[name].(string)
+			if plain, err := base64.StdEncoding.DecodeString(value); err == nil && slices.Contains(path, "data") {
+				value = string(plain)
+			}
+			if len(value) >= leastSecret && !strings.Contains(value, "\n") {
+				d.add(value)
+			}
+		})
+	}
+}
+
+// in returns the first value that a text has, in any form, with the text around it; empty for none.
+func (d *declaredSecrets) in(text []byte) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, value := range d.values {
+		for _, form := range forms(value) {
+			if at := bytes.Index(text, []byte(form)); at >= 0 {
+				return string(text[max(0, at-80):min(len(text), at+len(form)+40)])
+			}
+		}
+	}
+	return ""
+}
+
+// forms returns a value in the forms in which it may be found: plain, and in base64 wherever it begins.
+func forms(value string) []string {
+	out := []string{value}
+	for before := range 3 {
+		text := base64.RawStdEncoding.EncodeToString([]byte("xx"[:before] + value))
+		out = append(out, text[(before*8+5)/6:(before+len(value))*8/6])
+	}
+	return out
+}
+
+// withholds reports a value of a declared Secret in a text.
+func (p *project) withholds(where string, text []byte) {
+	p.t.Helper()
+	if found := p.secrets.in(text); found != "" {
+		p.t.Errorf("%s shows the value of a Secret: …%q…", where, found)
+	}
+}
+
+// prints checks what hone has written to a terminal: it has no value of a declared Secret, and nothing that a terminal obeys except colours.
+func (p *project) prints(where, text string) {
+	p.t.Helper()
+	p.withholds(where, []byte(text))
+	if found := hostile.Found(text); found != "" {
+		p.t.Errorf("%s passes %q on", where, found)
+	}
+}
+
+// leavesNothing checks each file that hone has written: the log, the ledger, snapshots, crashes.
+func (p *project) leavesNothing() {
+	p.t.Helper()
+	files := 0
+	_ = filepath.WalkDir(p.state, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return nil //nolint:nilerr // files come and go while a session runs
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil //nolint:nilerr // as above
+		}
+		files++
+		name := strings.TrimPrefix(path, p.state)
+		if slices.Contains([]string{".log", ".txt", ".crash"}, filepath.Ext(path)) {
+			p.prints(name, string(text))
+		} else {
+			p.withholds(name, text)
+		}
+		return nil
+	})
+	if files == 0 {
+		p.t.Errorf("there is no file in %s", p.state)
+	}
+}
+
+// answered are the kinds of objects that hold the most text of others.
+var answered = []string{"drifts", "uiresources", "kubernetesapplies", "kubernetesdiscoveries", "cmds", "tiltfiles", "configmaps"}
+
+// answersNothing checks what a session answers: its view, and its objects.
+func (s *session) answersNothing() {
+	s.p.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience) // the context of the test has ended
+	defer cancel()
+	c, err := s.clientIn(ctx)
+	if err != nil {
+		return // it has ended
+	}
+	if v, err := c.View(ctx); err == nil {
+		text, _ := json.Marshal(v)
+		s.p.withholds("the view", text)
+	}
+	config := c.RESTConfig()
+	config.QPS = -1
+	all, err := dynamic.NewForConfig(config)
+	if err != nil {
+		s.p.t.Error(err)
+		return
+	}
+	for _, kind := range answered {
+		if list, err := all.Resource(schema.GroupVersionResource{Group: "tilt.dev", Version: "v1alpha1", Resource: kind}).List(ctx, metav1.ListOptions{}); err == nil {
+			text, _ := json.Marshal(list)
+			s.p.withholds(kind, text)
+		}
+	}
+}
+
+// TestShownSecretsAreSeen shows that the common check sees the values of Secrets in all forms.
+func TestShownSecretsAreSeen(t *testing.T) {
+	d := &declaredSecrets{}
+	d.learn("k8s_yaml(blob('''\nkind: Secret\nstringData: {a: swordfish-9000, b: short}\n'''))")
+	d.learn("kind: ConfigMap\ndata: {a: barracuda-1000}\n---\nkind: Secret\ndata: {c: bWFybGluLTcwMDAveHl6}\n")
+	for text, want := range map[string]bool{
+		"it is swordfish-9000.": true, "marlin-7000/xyz": true, "bWFybGluLTcwMDAveHl6": true, base64.StdEncoding.EncodeToString([]byte("me:swordfish-9000")): true,
+		"short": false, "barracuda-1000": false, "swordfish": false,
+	} {
+		if got := d.in([]byte(text)); (got != "") != want {
+			t.Errorf("in %q it found %q", text, got)
+		}
+	}
+}
