@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -228,11 +229,15 @@ func TestTriggerRebuilds(t *testing.T) {
 	s := p.up()
 	s.ready("web")
 	before := p.object("apps", "v1", "deployments", "web")
+	pod := current(t, s, "web").Name
 	if out, code := p.run("trigger", "web", "--port", fmt.Sprint(s.port)); code != 0 {
 		t.Errorf("trigger: %d %s", code, out)
 	}
+	r := s.becomes("web", "ready again", ready)
+	if !slices.ContainsFunc(r.Pods, func(p api.Pod) bool { return p.Name != pod && p.Current && p.Ready }) {
+		t.Errorf("it is ready while the rollout is under way: %+v", r.Pods)
+	}
 	s.builds("web", 2)
-	s.ready("web")
 	s.says(`Restarting the rollout of deployment/web: nothing in its pods has changed`)
 	if after := p.object("apps", "v1", "deployments", "web"); after.GetUID() != before.GetUID() || after.GetGeneration() != before.GetGeneration()+1 {
 		t.Errorf("the Deployment was replaced, or not restarted: generation %d, then %d", before.GetGeneration(), after.GetGeneration())
