@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
@@ -22,8 +23,8 @@ import (
 type WatchRequest struct {
 	// Namespaces to watch; none means all namespaces.
 	Namespaces []string
-	// Selector is a label selector; empty selects everything.
-	Selector string
+	// Selector is a label selector; empty selects everything. Name, unless empty, selects the object of this name.
+	Selector, Name string
 	// OnError, if not nil, receives the error of each failed attempt to list or watch; the watch retries automatically.
 	// It is called between callbacks, never during one. An error for which IsForbidden holds does not go away on its
 	// own.
@@ -123,17 +124,25 @@ func (w *watcher[E]) reflect(ctx context.Context, namespace string, lw *cache.Li
 	r.RunWithContext(quiet(ctx))
 }
 
+// into selects the objects of a request in the options of a list or a watch.
+func (r WatchRequest) into(o *metav1.ListOptions) {
+	o.LabelSelector = r.Selector
+	if r.Name != "" {
+		o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, r.Name).String()
+	}
+}
+
 // reporting reports errors to the consumer that the reflector would only log.
 func (w *watcher[E]) reporting(namespace string, lw *cache.ListWatch) *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			o.LabelSelector = w.req.Selector
+			w.req.into(&o)
 			list, err := lw.ListWithContextFunc(quiet(ctx), o)
 			w.report(ctx, attempt{"list", namespace}, err)
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			o.LabelSelector = w.req.Selector
+			w.req.into(&o)
 			events, err := lw.WatchFuncWithContext(quiet(ctx), o)
 			w.report(ctx, attempt{"watch", namespace}, err)
 			return events, err

@@ -122,7 +122,18 @@ func testWatchOthers(t *testing.T, f Fixture) {
 			return f.Client.WatchObjects(ctx, "v1", "ConfigMap", k8s.WatchRequest{Namespaces: []string{f.Namespace}}, fn)
 		})
 		o.await(t, "synced", func(e k8s.ObjectEvent) bool { return e.Synced })
+		named := observe(t, func(ctx context.Context, fn func(k8s.ObjectEvent)) error {
+			return f.Client.WatchObjects(ctx, "v1", "ConfigMap", k8s.WatchRequest{Namespaces: []string{f.Namespace}, Name: "settings"}, fn)
+		})
+		f.AddConfigMap(t, "others")
 		f.AddConfigMap(t, "settings")
+		named.await(t, "the object of that name", func(e k8s.ObjectEvent) bool {
+			if !e.Synced && e.Status.Name != "settings" {
+				t.Errorf("another name: %+v", e)
+			}
+			return e.Status.Name == "settings"
+		})
+		named.stop(t)
 		e := o.await(t, "the object", func(e k8s.ObjectEvent) bool { return e.Status.Name == "settings" })
 		if e.Status.Health != model.HealthCurrent || e.Status.UID == "" || e.Status.Kind != "ConfigMap" {
 			t.Errorf("incomplete: %+v", e)

@@ -58,9 +58,11 @@ type objectKind struct{ apiVersion, kind string }
 // New returns an empty cluster called "fake" whose namespace is "default".
 func New() *Fake {
 	return &Fake{
-		pods:     newFeed(func() k8s.PodEvent { return k8s.PodEvent{Synced: true} }),
-		services: newFeed(func() k8s.ServiceEvent { return k8s.ServiceEvent{Synced: true} }),
-		events:   newFeed(func() k8s.KubeEvent { return k8s.KubeEvent{Synced: true} }),
+		pods: newFeed(func() k8s.PodEvent { return k8s.PodEvent{Synced: true} },
+			func(e k8s.PodEvent) k8s.PodEvent { e.Deleted = true; return e }),
+		services: newFeed(func() k8s.ServiceEvent { return k8s.ServiceEvent{Synced: true} },
+			func(e k8s.ServiceEvent) k8s.ServiceEvent { e.Deleted = true; return e }),
+		events: newFeed(func() k8s.KubeEvent { return k8s.KubeEvent{Synced: true} }, nil),
 		cluster: model.Cluster{
 			Context: "fake", Name: "fake", Server: "https://fake.invalid", Namespace: "default", Product: model.ProductKIND,
 			Version: "v1.34.4", Arch: "amd64", Nodes: 1, Runtime: "containerd",

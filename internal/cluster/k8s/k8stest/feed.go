@@ -9,6 +9,8 @@ import (
 // feed keeps the current event of each object, in the order of arrival, and a journal for the watches.
 type feed[E any] struct {
 	synced func() E
+	// deleted makes the last event of an object from the one before; nil for events that nothing ends.
+	deleted func(E) E
 
 	mu      sync.Mutex
 	current map[string]E
@@ -22,10 +24,11 @@ type feed[E any] struct {
 type entry[E any] struct {
 	key   string
 	event E
+	last  bool
 }
 
-func newFeed[E any](synced func() E) *feed[E] {
-	return &feed[E]{synced: synced, current: map[string]E{}, changed: make(chan struct{})}
+func newFeed[E any](synced func() E, deleted func(E) E) *feed[E] {
+	return &feed[E]{synced: synced, deleted: deleted, current: map[string]E{}, changed: make(chan struct{})}
 }
 
 func (f *feed[E]) get(key string) (E, bool) {
@@ -43,11 +46,11 @@ func (f *feed[E]) set(key string, e E) {
 		f.order = append(f.order, key)
 	}
 	f.current[key] = e
-	f.append(key, e)
+	f.append(entry[E]{key: key, event: e})
 }
 
-// remove ends key with the event that end makes from the last one.
-func (f *feed[E]) remove(key string, end func(E) E) {
+// remove ends key.
+func (f *feed[E]) remove(key string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	last, ok := f.current[key]
@@ -56,11 +59,11 @@ func (f *feed[E]) remove(key string, end func(E) E) {
 	}
 	delete(f.current, key)
 	f.order = slices.DeleteFunc(f.order, func(k string) bool { return k == key })
-	f.append(key, end(last))
+	f.append(entry[E]{key, f.deleted(last), true})
 }
 
-func (f *feed[E]) append(key string, e E) {
-	f.journal = append(f.journal, entry[E]{key, e})
+func (f *feed[E]) append(e entry[E]) {
+	f.journal = append(f.journal, e)
 	f.wake()
 }
 
@@ -84,11 +87,13 @@ func (f *feed[E]) pause(on bool) {
 	f.wake()
 }
 
-// watch passes to fn the current events that match, the synced event, and all later matching events, until ctx is done.
+// watch passes to fn the current events that match, the synced event, and all later matching events, until ctx is done. What no
+// longer matches is deleted for this watch.
 // It calls trouble, which may be nil, when the watch is refused and when that ends.
 func (f *feed[E]) watch(ctx context.Context, match func(key string, e E) bool, trouble func(error), fn func(E)) error {
 	var told error
 	var batch []entry[E]
+	shown := map[string]E{}
 	next, first := 0, true
 	for {
 		f.mu.Lock()
@@ -98,7 +103,7 @@ func (f *feed[E]) watch(ctx context.Context, match func(key string, e E) bool, t
 		if !f.paused && refused == nil {
 			if first {
 				for _, k := range f.order {
-					batch = append(batch, entry[E]{k, f.current[k]})
+					batch = append(batch, entry[E]{key: k, event: f.current[k]})
 				}
 			} else {
 				batch = append(batch, f.journal[next:]...)
@@ -115,8 +120,15 @@ func (f *feed[E]) watch(ctx context.Context, match func(key string, e E) bool, t
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
+			was, before := shown[e.key]
+			delete(shown, e.key)
 			if match(e.key, e.event) {
 				fn(e.event)
+				if !e.last {
+					shown[e.key] = e.event
+				}
+			} else if before && f.deleted != nil {
+				fn(f.deleted(was))
 			}
 		}
 		if listed {

@@ -30,7 +30,7 @@ func (f *Fake) DeletePod(namespace, name string) {
 		delete(f.gone, namespace+"/"+name)
 	}
 	f.mu.Unlock()
-	f.pods.remove(namespace+"/"+name, func(e k8s.PodEvent) k8s.PodEvent { e.Deleted = true; return e })
+	f.pods.remove(namespace + "/" + name)
 }
 
 // SetService adds a Service, or changes it.
@@ -40,7 +40,7 @@ func (f *Fake) SetService(e k8s.ServiceEvent) {
 
 // DeleteService removes a Service, if there is one of this name.
 func (f *Fake) DeleteService(namespace, name string) {
-	f.services.remove(namespace+"/"+name, func(e k8s.ServiceEvent) k8s.ServiceEvent { e.Deleted = true; return e })
+	f.services.remove(namespace + "/" + name)
 }
 
 // AddEvent adds an event, or repeats the one of the same UID.
@@ -62,14 +62,8 @@ func (f *Fake) SetMetadata(apiVersion string, e k8s.MetadataEvent) {
 
 // DeleteObject removes an object and its metadata, if there is one of this name.
 func (f *Fake) DeleteObject(apiVersion, kind, namespace, name string) {
-	f.metadataFeed(apiVersion, kind).remove(namespace+"/"+name, func(e k8s.MetadataEvent) k8s.MetadataEvent {
-		e.Deleted = true
-		return e
-	})
-	f.objectFeed(apiVersion, kind).remove(namespace+"/"+name, func(e k8s.ObjectEvent) k8s.ObjectEvent {
-		e.Deleted = true
-		return e
-	})
+	f.metadataFeed(apiVersion, kind).remove(namespace + "/" + name)
+	f.objectFeed(apiVersion, kind).remove(namespace + "/" + name)
 }
 
 func (f *Fake) metadataFeed(apiVersion, kind string) *feed[k8s.MetadataEvent] {
@@ -77,7 +71,8 @@ func (f *Fake) metadataFeed(apiVersion, kind string) *feed[k8s.MetadataEvent] {
 	defer f.mu.Unlock()
 	k := objectKind{apiVersion, kind}
 	if f.metadata[k] == nil {
-		f.metadata[k] = newFeed(func() k8s.MetadataEvent { return k8s.MetadataEvent{Synced: true} })
+		f.metadata[k] = newFeed(func() k8s.MetadataEvent { return k8s.MetadataEvent{Synced: true} },
+			func(e k8s.MetadataEvent) k8s.MetadataEvent { e.Deleted = true; return e })
 	}
 	return f.metadata[k]
 }
@@ -87,7 +82,8 @@ func (f *Fake) objectFeed(apiVersion, kind string) *feed[k8s.ObjectEvent] {
 	defer f.mu.Unlock()
 	k := objectKind{apiVersion, kind}
 	if f.objects[k] == nil {
-		f.objects[k] = newFeed(func() k8s.ObjectEvent { return k8s.ObjectEvent{Synced: true} })
+		f.objects[k] = newFeed(func() k8s.ObjectEvent { return k8s.ObjectEvent{Synced: true} },
+			func(e k8s.ObjectEvent) k8s.ObjectEvent { e.Deleted = true; return e })
 	}
 	return f.objects[k]
 }
@@ -147,7 +143,7 @@ func (f *Fake) RemovePod(ctx context.Context, req k8s.RemovePodRequest) error {
 
 // filter returns the match function of a request. An invalid selector is reported to the request's OnError and matches
 // nothing.
-func filter(req k8s.WatchRequest) func(namespace string, set map[string]string) bool {
+func filter(req k8s.WatchRequest) func(namespace, name string, set map[string]string) bool {
 	sel, err := labels.Parse(req.Selector)
 	if err != nil {
 		if req.OnError != nil {
@@ -155,34 +151,35 @@ func filter(req k8s.WatchRequest) func(namespace string, set map[string]string) 
 		}
 		sel = labels.Nothing()
 	}
-	return func(namespace string, set map[string]string) bool {
-		return (len(req.Namespaces) == 0 || slices.Contains(req.Namespaces, namespace)) && sel.Matches(labels.Set(set))
+	return func(namespace, name string, set map[string]string) bool {
+		inside := len(req.Namespaces) == 0 || namespace == "" || slices.Contains(req.Namespaces, namespace)
+		return inside && (req.Name == "" || req.Name == name) && sel.Matches(labels.Set(set))
 	}
 }
 
 // WatchPods implements k8s.Interface.
 func (f *Fake) WatchPods(ctx context.Context, req k8s.WatchRequest, fn func(k8s.PodEvent)) error {
 	match := filter(req)
-	return f.pods.watch(ctx, func(_ string, e k8s.PodEvent) bool { return match(e.Pod.Namespace, e.Labels) }, req.OnTrouble, fn)
+	return f.pods.watch(ctx, func(_ string, e k8s.PodEvent) bool { return match(e.Pod.Namespace, e.Pod.Name, e.Labels) }, req.OnTrouble, fn)
 }
 
 // WatchServices implements k8s.Interface.
 func (f *Fake) WatchServices(ctx context.Context, req k8s.WatchRequest, fn func(k8s.ServiceEvent)) error {
 	match := filter(req)
-	return f.services.watch(ctx, func(_ string, e k8s.ServiceEvent) bool { return match(e.Service.Namespace, e.Labels) }, req.OnTrouble, fn)
+	return f.services.watch(ctx, func(_ string, e k8s.ServiceEvent) bool { return match(e.Service.Namespace, e.Service.Name, e.Labels) }, req.OnTrouble, fn)
 }
 
 // WatchEvents implements k8s.Interface.
 func (f *Fake) WatchEvents(ctx context.Context, req k8s.WatchRequest, fn func(k8s.KubeEvent)) error {
 	match := filter(req)
-	return f.events.watch(ctx, func(_ string, e k8s.KubeEvent) bool { return match(e.Object.Namespace, nil) }, req.OnTrouble, fn)
+	return f.events.watch(ctx, func(_ string, e k8s.KubeEvent) bool { return match(e.Object.Namespace, e.Object.Name, nil) }, req.OnTrouble, fn)
 }
 
 // WatchObjects implements k8s.Interface. Every kind is served.
 func (f *Fake) WatchObjects(ctx context.Context, apiVersion, kind string, req k8s.WatchRequest, fn func(k8s.ObjectEvent)) error {
 	match := filter(req)
 	return f.objectFeed(apiVersion, kind).watch(ctx, func(_ string, e k8s.ObjectEvent) bool {
-		return e.Status.Namespace == "" || match(e.Status.Namespace, e.Labels)
+		return e.Status.Namespace == "" && req.Name == "" || match(e.Status.Namespace, e.Status.Name, e.Labels)
 	}, req.OnTrouble, fn)
 }
 
@@ -190,7 +187,7 @@ func (f *Fake) WatchObjects(ctx context.Context, apiVersion, kind string, req k8
 func (f *Fake) WatchMetadata(ctx context.Context, apiVersion, kind, _ string, req k8s.WatchRequest, fn func(k8s.MetadataEvent)) error {
 	match := filter(req)
 	return f.metadataFeed(apiVersion, kind).watch(ctx, func(_ string, e k8s.MetadataEvent) bool {
-		return e.ID.Namespace == "" || match(e.ID.Namespace, e.Labels)
+		return e.ID.Namespace == "" && req.Name == "" || match(e.ID.Namespace, e.ID.Name, e.Labels)
 	}, req.OnTrouble, fn)
 }
 
