@@ -34,7 +34,7 @@ type Watches[K comparable, E any] struct {
 
 // Follower converts the reports of watches to actions.
 type Follower[K comparable, E any] interface {
-	// Wanted receives a snapshot. It returns the keys to watch, each with the resources that depend on it; if there are
+	// Wanted receives the newest snapshot, before each call of Changes. It returns the keys to watch, each with the resources that depend on it; if there are
 	// none, a failure of the watch is not reported.
 	Wanted(v store.View) map[K][]model.ManifestName
 	// Take receives an event of a watch, and reports whether it may change anything. An event always belongs to a watch
@@ -81,7 +81,6 @@ func Run[K comparable, E any](ctx context.Context, rt *store.Runtime, w Watches[
 		case <-again.C:
 		case <-w.Wake:
 		case <-rt.Wake():
-			watches.Want(b.want(rt.View()))
 		case r := <-reports:
 			matters := b.take(r)
 			for range len(reports) { // handle all reports that have arrived meanwhile in one step
@@ -91,7 +90,9 @@ func Run[K comparable, E any](ctx context.Context, rt *store.Runtime, w Watches[
 				continue
 			}
 		}
-		actions, wait := f.Changes(ctx, rt.View())
+		v := rt.View()
+		watches.Want(b.want(v))
+		actions, wait := f.Changes(ctx, v)
 		rt.Dispatch(append(actions, b.troubles.Changes(b.users)...)...)
 		if again.Stop(); wait > 0 {
 			again.Reset(wait)

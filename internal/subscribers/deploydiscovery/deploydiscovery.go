@@ -40,19 +40,29 @@ func (s *Subscriber) Contract() store.Contract {
 }
 
 // scope is one kind in one namespace, or in the whole cluster for kinds without namespaces: the objects that carry hone's
-// labels, or all of them if a command of the user applied one.
+// labels, all of them if a command of the user applied one, or the one object called name.
 type scope struct {
 	apiVersion, kind, namespace string
 	all                         bool
+	name                        string
+}
+
+// labelled reports whether an object leaves the scope when it loses hone's label, as if it were deleted.
+func (sc scope) labelled() bool { return !sc.all && sc.name == "" }
+
+// alone returns the scope that holds nothing but the object of this name, whatever its labels are.
+func (sc scope) alone(name string) scope {
+	sc.name = name
+	return sc
 }
 
 // String names the watch.
 func (sc scope) String() string {
-	labels := deploy.LabelManagedBy
-	if sc.all {
-		labels = ""
+	which := sc.name
+	if sc.labelled() {
+		which = deploy.LabelManagedBy
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s/%s %s %s", sc.apiVersion, sc.kind, sc.namespace, labels))
+	return strings.TrimSpace(fmt.Sprintf("%s/%s %s %s", sc.apiVersion, sc.kind, sc.namespace, which))
 }
 
 // Run implements store.Subscriber.
@@ -65,8 +75,8 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 }
 
 func (s *Subscriber) watch(ctx context.Context, sc scope, trouble func(error), event func(k8s.ObjectEvent)) error {
-	req := k8s.WatchRequest{OnTrouble: trouble}
-	if !sc.all {
+	req := k8s.WatchRequest{OnTrouble: trouble, Name: sc.name}
+	if sc.labelled() {
 		req.Selector = deploy.LabelManagedBy + "=" + deploy.ManagedByHone
 	}
 	if sc.namespace != "" {

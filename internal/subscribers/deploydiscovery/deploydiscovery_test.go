@@ -151,6 +151,55 @@ func TestRemoved(t *testing.T) {
 	}
 }
 
+// TestLostLabel removes the label of hone from an object: it is not gone, and is followed until it is.
+func TestLostLabel(t *testing.T) {
+	for _, tc := range []struct {
+		kind kindOf
+		// gone is what is known once the object is deleted.
+		gone string
+	}{
+		{kindOf{"batch", "Job", "batch/v1"}, model.HealthDeleted},
+		{kindOf{"", "Pod", "v1"}, model.HealthDeleted},
+		{kindOf{"apps", "Deployment", "apps/v1"}, ""},
+		{kindOf{"example.com", "Widget", "example.com/v1"}, ""},
+	} {
+		t.Run(tc.kind.kind, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cluster := k8stest.New()
+				labels := map[string]string{deploy.LabelManagedBy: deploy.ManagedByHone}
+				set := func(uid, health string, labels map[string]string) {
+					cluster.SetObject(tc.kind.apiVersion, tc.kind.kind, k8s.ObjectEvent{Labels: labels,
+						Status: model.ObjectStatus{ObjectID: id(tc.kind.group, tc.kind.kind, "j"), UID: uid, Health: health}})
+				}
+				a := statetest.Start(t, New(cluster)).Then(statetest.Session, statetest.Loaded(statetest.K8s("web")))
+				check := func(what, want string) {
+					t.Helper()
+					time.Sleep(time.Minute)
+					synctest.Wait()
+					if got := state.Objects.In(a.View()).Value("u1").Health; got != want {
+						t.Errorf("%s: %q, want %q", what, got, want)
+					}
+				}
+				set("u1", model.HealthInProgress, labels)
+				a.Then(state.BuildStarted{Resource: "web", Serial: 1}, deployed(model.AppliedObject{ObjectID: id(tc.kind.group, tc.kind.kind, "j"), APIVersion: tc.kind.apiVersion, UID: "u1"}))
+				check("applied", model.HealthInProgress)
+				set("u1", model.HealthInProgress, nil)
+				check("the label is removed", model.HealthInProgress)
+				set("u1", model.HealthCurrent, nil)
+				check("it goes on", model.HealthCurrent)
+				set("u1", model.HealthInProgress, labels)
+				check("the label is back", model.HealthInProgress)
+				set("u1", model.HealthFailed, nil)
+				check("the label is removed again", model.HealthFailed)
+				cluster.DeleteObject(tc.kind.apiVersion, tc.kind.kind, "default", "j")
+				check("deleted", tc.gone)
+				set("u2", model.HealthCurrent, nil)
+				check("made by others", tc.gone)
+			})
+		})
+	}
+}
+
 type kindOf struct{ group, kind, apiVersion string }
 
 func TestWithoutAClusterNothingHappens(t *testing.T) {

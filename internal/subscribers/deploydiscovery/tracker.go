@@ -2,6 +2,7 @@ package deploydiscovery
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/hone-dev/hone/internal/cluster/k8s"
@@ -37,6 +38,9 @@ type tracker struct {
 	seen   map[string]model.ObjectStatus
 	told   map[string]model.ObjectStatus
 	synced map[scope]bool
+	// left are the last states of applied objects that the watch of the labelled ones no longer reports. Each is watched by its name,
+	// which shows whether it is gone, or has only lost its label.
+	left map[string]model.ObjectStatus
 	// ends are the last states of removed objects that had run to their end, as a Job with ttlSecondsAfterFinished, or should have;
 	// removed are their UIDs in order. missing are applied ones that a complete watch has not seen, with the time since when.
 	ends    map[string]model.ObjectStatus
@@ -46,7 +50,7 @@ type tracker struct {
 
 func newTracker() *tracker {
 	return &tracker{owned: map[string]applied{}, seen: map[string]model.ObjectStatus{}, told: map[string]model.ObjectStatus{},
-		synced: map[scope]bool{}, ends: map[string]model.ObjectStatus{}, missing: map[string]time.Time{}}
+		synced: map[scope]bool{}, left: map[string]model.ObjectStatus{}, ends: map[string]model.ObjectStatus{}, missing: map[string]time.Time{}}
 }
 
 // Wanted implements clusterwatch.Follower: what to watch for the objects that resources have applied, each with the resources
@@ -59,11 +63,15 @@ func (b *tracker) Wanted(v store.View) map[scope][]model.ManifestName {
 			if !buildcontrol.HasStatus(a.ObjectID) {
 				continue
 			}
-			o := applied{a.ObjectID, model.ManifestName(e.ID), scope{a.APIVersion, a.Kind, a.Namespace, a.Foreign}}
+			o := applied{a.ObjectID, model.ManifestName(e.ID), scope{apiVersion: a.APIVersion, kind: a.Kind, namespace: a.Namespace, all: a.Foreign}}
 			b.owned[a.UID] = o
 			users[o.scope] = append(users[o.scope], o.resource)
+			if _, left := b.left[a.UID]; left {
+				users[o.scope.alone(a.Name)] = []model.ManifestName{o.resource}
+			}
 		}
 	}
+	maps.DeleteFunc(b.left, func(uid string, _ model.ObjectStatus) bool { _, owned := b.owned[uid]; return !owned })
 	for sc := range b.synced {
 		if _, watched := users[sc]; !watched {
 			delete(b.synced, sc)
@@ -75,18 +83,44 @@ func (b *tracker) Wanted(v store.View) map[scope][]model.ManifestName {
 // Take implements clusterwatch.Follower.
 func (b *tracker) Take(sc scope, e k8s.ObjectEvent) bool {
 	o := e.Status
+	_, left := b.left[o.UID]
+	_, owned := b.owned[o.UID]
 	switch {
 	case e.Synced:
 		b.synced[sc] = true
-	case !e.Deleted:
-		b.seen[o.UID] = o
-	default:
+		b.absent(sc)
+	case sc.name != "" && !left:
+		return false // another object of that name, or one that has its label again
+	case e.Deleted && sc.labelled() && owned:
 		delete(b.seen, o.UID)
-		if o.Ended || runs(o.ObjectID) {
-			b.ended(o)
+		b.left[o.UID] = o
+	case e.Deleted:
+		b.gone(o)
+	default:
+		b.seen[o.UID] = o
+		if sc.name == "" {
+			delete(b.left, o.UID)
 		}
 	}
 	return true
+}
+
+// absent notes the end of the objects that have left the watch of the labelled ones, if a complete watch by name lacks them.
+func (b *tracker) absent(sc scope) {
+	for uid, o := range b.left {
+		if _, seen := b.seen[uid]; !seen && sc.name != "" && b.owned[uid].scope.alone(o.Name) == sc {
+			b.gone(o)
+		}
+	}
+}
+
+// gone notes that an object exists no more.
+func (b *tracker) gone(o model.ObjectStatus) {
+	delete(b.seen, o.UID)
+	delete(b.left, o.UID)
+	if o.Ended || runs(o.ObjectID) {
+		b.ended(o)
+	}
 }
 
 // Changes implements clusterwatch.Follower.
@@ -96,7 +130,7 @@ func (b *tracker) Changes(context.Context, store.View) ([]store.Action, time.Dur
 
 // ended records the end of an object that was removed.
 func (b *tracker) ended(o model.ObjectStatus) {
-	if !o.Ended {
+	if !o.Ended && o.Health != model.HealthGone {
 		o.Health, o.Message = model.HealthDeleted, "was deleted before its end"
 	}
 	b.ends[o.UID] = o
@@ -125,6 +159,10 @@ func (b *tracker) status(uid string, a applied, now time.Time) (o model.ObjectSt
 	if o, ok = b.ends[uid]; ok {
 		return o, true, 0
 	}
+	if _, left := b.left[uid]; left {
+		o, ok = b.told[uid]
+		return o, ok, 0
+	}
 	if !runs(a.id) || !b.synced[a.scope] {
 		return o, false, 0
 	}
@@ -136,7 +174,9 @@ func (b *tracker) status(uid string, a applied, now time.Time) (o model.ObjectSt
 	if left := since.Add(unseenGrace).Sub(now); left > 0 {
 		return o, false, left
 	}
-	return model.ObjectStatus{ObjectID: a.id, UID: uid, Health: model.HealthGone, Message: "was removed before hone saw how it ended"}, true, 0
+	delete(b.missing, uid)
+	b.left[uid] = model.ObjectStatus{ObjectID: a.id, UID: uid, Health: model.HealthGone, Message: "was removed before hone saw how it ended"}
+	return o, false, 1
 }
 
 // difference returns the actions to dispatch, and after which time to call it again without an event (0: never).
