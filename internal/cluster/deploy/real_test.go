@@ -208,6 +208,13 @@ spec:
 	if err := c.client(t, foreign).Delete(t.Context(), "two", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	if err := a.Delete(t.Context(), DeleteRequest{Objects: refsOf(objects[1:]), Wait: true, WaitLimit: 20 * time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := a.Apply(t.Context(), ApplyRequest{Resource: "web", Objects: objects[:1], Namespace: c.namespace})
+	if p, ok := problem.Of(err); !ok || !strings.Contains(p.Summary, `the cluster has no kind "Widget" in `+group) {
+		t.Errorf("without the definition: %v", err)
+	}
 }
 
 func TestRealNamespaceWithForeignObjectsIsKept(t *testing.T) {

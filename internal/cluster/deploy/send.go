@@ -130,6 +130,8 @@ func sendError(err error, u *unstructured.Unstructured) error {
 	case missingNamespace(err) != "":
 		return problem.Wrap(err, fmt.Sprintf("namespace %q does not exist", missingNamespace(err)),
 			fmt.Sprintf("create it (kubectl create namespace %s), or add a Namespace object to the YAML", ns))
+	case lacksKind(err): // the mapper still knows a kind whose definition is gone
+		return unknownKind(err, u)
 	case apierrors.HasStatusCause(err, "NamespaceTerminating"):
 		return problem.Wrap(err, fmt.Sprintf("namespace %q is being deleted", ns),
 			"wait until it is gone, then update the resource again")
