@@ -179,6 +179,32 @@ func removedLabels(desired, live *unstructured.Unstructured) (fields []api.Field
 	return fields
 }
 
+// reclaims reports whether the apply puts back the labels that others have removed from an object of the project.
+func (r *applyRun) reclaims(t target, desired, live *unstructured.Unstructured) bool {
+	if live == nil || !r.req.Reclaim && !r.mayAdopt(desired, live) {
+		return false
+	}
+	return r.lostLabel(t, desired, live)
+}
+
+// lostLabel reports whether others have removed a label from an object that the project has applied. Without its labels, only the
+// record of its UID tells that it is the same one.
+func (r *applyRun) lostLabel(t target, desired, live *unstructured.Unstructured) bool {
+	if r.a.relationTo(desired, live) != relationForeign || removedLabel(live) == "" {
+		return false
+	}
+	other := label(live, LabelProject)
+	return r.before(t.id) == string(live.GetUID()) && (other == "" || r.a.sameProject(other, project(desired)))
+}
+
+// before returns the UID of an object that was applied before; empty if none was.
+func (r *applyRun) before(id model.ObjectID) string {
+	if r.req.Before == nil {
+		return ""
+	}
+	return r.req.Before(id)
+}
+
 // projectName names another project, by its Tiltfile if this machine knows it.
 func (a *Applier) projectName(project string) string {
 	if a.projects != nil {
@@ -230,6 +256,10 @@ func lastingMend(live *unstructured.Unstructured) string {
 func (r *applyRun) refused(t target, desired, live *unstructured.Unstructured) error {
 	if by := r.a.heldElsewhere(project(desired), live); by != "" {
 		return refusedHeld(t, by)
+	}
+	if r.lostLabel(t, desired, live) {
+		return problem.New(fmt.Sprintf("%s: its label %s was removed, so that hone does not write it", title(t.id), removedLabel(live)),
+			"to put the label back: the key U on the screen of hone up, or hone up --adopt; hone ci and hone deploy take --adopt, too").See("preview")
 	}
 	ns := ""
 	if t.id.Namespace != "" {

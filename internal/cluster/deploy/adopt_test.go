@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -362,6 +363,44 @@ func TestRealAdoptionByDeclaration(t *testing.T) {
 		_, err := NewApplier(c.dyn, c.mapper).Apply(t.Context(), ApplyRequest{Resource: "web", Objects: c.inject(t, text), Adopt: tc.session})
 		if (err == nil) != tc.ok {
 			t.Errorf("%s: %v", tc.policy, err)
+		}
+	}
+}
+
+// TestRealLostLabel removes a label of hone from an object that was applied before. The label comes back if the user restores or adopts
+// the object, which then is as if it had never been without. Otherwise nothing is written, and neither is an object of another UID.
+func TestRealLostLabel(t *testing.T) {
+	for _, lost := range ownerLabels {
+		for _, tc := range []struct {
+			name           string
+			reclaim, adopt bool
+			uid            string
+			want           string
+		}{
+			{name: "an update", want: "configmap/conf: its label " + lost + " was removed, so that hone does not write it"},
+			{name: "restored", reclaim: true},
+			{name: "adopted", adopt: true},
+			{name: "another object", reclaim: true, uid: "other-", want: "configmap/conf exists already: its label " + lost + " was removed, so that hone does not know it as its own"},
+		} {
+			t.Run(path.Base(lost)+" "+tc.name, func(t *testing.T) {
+				t.Parallel()
+				c := realCluster(t)
+				objects := c.inject(t, configYAML)
+				done, _ := c.mustApply(t, objects)
+				c.changedBy(t, byHand{"kubectl-label", "conf", `{"metadata":{"labels":{"` + lost + `":null}}}`})
+				before := c.get(t, objects[0])
+				req := ApplyRequest{Resource: "web", Objects: objects, Reclaim: tc.reclaim, Adopt: tc.adopt,
+					Before: func(model.ObjectID) string { return tc.uid + done[0].UID }}
+				a := NewApplier(c.dyn, c.mapper)
+				_, err := a.Apply(t.Context(), req)
+				live := c.get(t, objects[0])
+				switch p, _ := problem.Of(err); {
+				case tc.want == "" && (err != nil || !a.owns("project1", live) || annotation(live, AnnotationAdopted) != "" || live.GetUID() != before.GetUID()):
+					t.Errorf("%v, labels %v, annotations %v", err, live.GetLabels(), live.GetAnnotations())
+				case tc.want != "" && (p == nil || p.Summary != tc.want || live.GetResourceVersion() != before.GetResourceVersion()):
+					t.Errorf("%v, labels %v", err, live.GetLabels())
+				}
+			})
 		}
 	}
 }

@@ -183,12 +183,14 @@ type ApplyRequest struct {
 	Adopt bool
 	// Restoring is set if the apply is meant to undo the changes of others: undoing them is then not worth a warning.
 	Restoring bool
+	// Reclaim lets Apply put back the labels that others have removed from an object of Before, as Adopt does.
+	Reclaim bool
 	// Record, unless nil, is called once before anything is applied, and before Before: it records the objects, and may do other
 	// work that must come first. If it fails, Apply applies nothing and returns its error.
 	Record func(context.Context) error
-	// Before, unless nil, reports whether an earlier call applied an object. An object that is applied only once
-	// (model.AnnotationApply) is then not created again after it was deleted.
-	Before func(model.ObjectID) bool
+	// Before, unless nil, returns the UID of an object that an earlier call applied; empty if none did. An object that is applied
+	// only once (model.AnnotationApply) is then not created again after it was deleted.
+	Before func(model.ObjectID) (uid string)
 	// Accepted, unless nil, returns which fields of an object are left to others, as Ledger.Accepted does.
 	Accepted func(model.ObjectID) *Acceptance
 	// Applied, unless nil, is called with each object that is up to date now, unless it is shared with others; written is set if

@@ -122,7 +122,7 @@ func (r *applyRun) byPolicy(ctx context.Context, i int, t target, desired, live 
 		return true, nil
 	case !AppliedOnce(desired):
 		return false, nil
-	case live == nil && r.req.Before != nil && r.req.Before(t.id):
+	case live == nil && r.before(t.id) != "":
 		logstore.Infof(r.req.Logger, "%s was deleted since it was applied, and is applied only once: not created again", title(t.id))
 		return true, nil
 	case live != nil && r.a.relationTo(desired, live) == relationOwn:
@@ -216,6 +216,10 @@ func (r *applyRun) awaitGone(ctx context.Context, t target, live *unstructured.U
 // allowed, and replaces an object that cannot be changed in place.
 func (r *applyRun) write(ctx context.Context, t target, desired, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	relation := r.a.relationTo(desired, live)
+	if r.reclaims(t, desired, live) {
+		logstore.Infof(r.req.Logger, "%s: its label %s was removed: put back", title(t.id), removedLabel(live))
+		relation = relationOwn
+	}
 	if relation.refuses() && !r.mayAdopt(desired, live) {
 		return nil, r.refused(t, desired, live)
 	}

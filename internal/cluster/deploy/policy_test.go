@@ -153,7 +153,12 @@ func TestRealAppliedOnce(t *testing.T) {
 		t.Helper()
 		log := &recorder{}
 		done, err := a.Apply(t.Context(), ApplyRequest{Resource: "web", Objects: objects, Logger: log,
-			Before: func(model.ObjectID) bool { return len(records) > 0 }})
+			Before: func(model.ObjectID) string {
+				for _, r := range records["web"] {
+					return r.UID
+				}
+				return ""
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -230,7 +230,7 @@ func (p *preview) object(ctx context.Context, i int) api.PlanStep {
 	u := p.g.objects[i]
 	said := &notes{}
 	run := &applyRun{a: p.a, g: p.g, dry: true,
-		req: ApplyRequest{Resource: p.of[i], Namespace: p.req.Namespace, Timeout: p.req.Timeout, Adopt: p.req.Adopt, Accepted: p.req.Accepted, Logger: said}}
+		req: ApplyRequest{Resource: p.of[i], Namespace: p.req.Namespace, Timeout: p.req.Timeout, Adopt: p.req.Adopt, Accepted: p.req.Accepted, Before: p.uid, Logger: said}}
 	step := api.PlanStep{Object: planObject(p.g.ids[i]), Resource: string(p.of[i])}
 	t, desired, err := p.a.target(ctx, u, p.req.Namespace)
 	if err != nil {
@@ -300,7 +300,7 @@ func (p *preview) outside(id model.ObjectID, live *unstructured.Unstructured) st
 	if live == nil {
 		return "deleted by others since it was applied"
 	}
-	if p.before(id) && !p.applied(id, live) {
+	if p.uid(id) != "" && !p.applied(id, live) {
 		return "deleted and made again by others since it was applied"
 	}
 	return ""
@@ -375,6 +375,9 @@ func (p *preview) change(ctx context.Context, run *applyRun, step *api.PlanStep,
 		step.Reason = "made by others, and shared: hone never deletes it"
 		return
 	}
+	if run.reclaims(t, desired, live) {
+		relation = relationOwn
+	}
 	if relation.refuses() && !run.mayAdopt(desired, live) {
 		*step = blocked(*step, run.refused(t, desired, live))
 		if p.applied(t.id, live) {
@@ -438,7 +441,7 @@ func (p *preview) byPolicy(step *api.PlanStep, t target, relation relation, desi
 		step.Action, step.Reason = api.ActionUnchanged, "declared read-only"
 	case !AppliedOnce(desired):
 		return false
-	case live == nil && p.before(t.id):
+	case live == nil && p.uid(t.id) != "":
 		step.Action, step.Reason = api.ActionUnchanged, "deleted since it was applied, and applied only once"
 	case live != nil && relation == relationOwn:
 		step.Action, step.Reason = api.ActionUnchanged, "applied only once"
@@ -448,24 +451,24 @@ func (p *preview) byPolicy(step *api.PlanStep, t target, relation relation, desi
 	return true
 }
 
-// before reports whether an object of this identity was applied before.
-func (p *preview) before(id model.ObjectID) bool {
-	return p.recorded(func(r ObjectRecord) bool { return r.ObjectID == id && r.UID != "" })
+// uid returns the UID of an object that was applied before; empty if none was.
+func (p *preview) uid(id model.ObjectID) string {
+	return p.recorded(func(r ObjectRecord) bool { return r.ObjectID == id && r.UID != "" }).UID
 }
 
 // applied reports whether a live object is the one that was applied before, and not another one of the same identity.
 func (p *preview) applied(id model.ObjectID, live *unstructured.Unstructured) bool {
-	return p.recorded(func(r ObjectRecord) bool { return r.ObjectID == id && r.UID == string(live.GetUID()) })
+	return p.recorded(func(r ObjectRecord) bool { return r.ObjectID == id && r.UID == string(live.GetUID()) }).UID != ""
 }
 
-// recorded reports whether an object is recorded that has a property.
-func (p *preview) recorded(has func(ObjectRecord) bool) bool {
+// recorded returns the record of an object that has a property; none if no record has it.
+func (p *preview) recorded(has func(ObjectRecord) bool) (none ObjectRecord) {
 	for _, list := range p.req.Records {
-		if slices.ContainsFunc(list, has) {
-			return true
+		if i := slices.IndexFunc(list, has); i >= 0 {
+			return list[i]
 		}
 	}
-	return false
+	return none
 }
 
 // compare lists the differences between live and got.

@@ -158,10 +158,10 @@ func TestRealDrift(t *testing.T) {
 		{name: "a Job that cannot have removed itself yet", before: job(3600), hand: []byHand{{"kubectl", "-once", ""}}, want: "create job/once: deleted by others since it was applied"},
 		{name: "made again", before: config, hand: []byHand{{"kubectl", "-conf", ""}, {"helm", "+conf", config}}, want: "blocked configmap/conf: deleted and made again by others since it was applied; configmap/conf exists already: \"helm\" wrote it"},
 		{name: "the project's label removed", before: config, hand: []byHand{{"kubectl-label", "conf", `{"metadata":{"labels":{"hone.dev/project":null}}}`}},
-			want: "blocked configmap/conf: configmap/conf exists already: its label hone.dev/project was removed, so that hone does not know it as its own\n" +
+			want: "blocked configmap/conf: configmap/conf: its label hone.dev/project was removed, so that hone does not write it\n" +
 				"  drift metadata.labels[\"hone.dev/project\"]: <nil> > project1"},
 		{name: "the label of hone removed", before: secret, hand: []byHand{{"kubectl-label", "token", `{"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}}`}},
-			want: "blocked secret/token: secret/token exists already: its label app.kubernetes.io/managed-by was removed, so that hone does not know it as its own\n" +
+			want: "blocked secret/token: secret/token: its label app.kubernetes.io/managed-by was removed, so that hone does not write it\n" +
 				"  drift metadata.labels[\"app.kubernetes.io/managed-by\"]: <nil> > hone"},
 		{name: "applied from elsewhere", before: config, hand: []byHand{{"hone", "conf", `{"data":{"a":"uno"},"metadata":{"annotations":{"hone.dev/applied-hash":"later"}}}`}},
 			want: "keep configmap/conf: applied since from elsewhere: what that was is not known here"},

@@ -377,6 +377,7 @@ func Asked(v store.View, c buildcontrol.Candidate, o Options) buildanddeploy.Req
 		Cluster: state.TheCluster(v).Cluster, Registry: tiltfile.Result.DefaultRegistry,
 		Namespace: o.Namespace, UpsertTimeout: tiltfile.Result.Update.UpsertTimeout, Env: o.Env, Ignores: tiltfile.Ignores,
 		Adopt: o.Adopt || adopt, Restoring: c.Reason.Has(state.ReasonRestore) || c.Reason.Has(state.ReasonKeep),
+		Reclaim: c.Reason.Has(state.ReasonRestore),
 	}
 	for _, im := range m.Images {
 		req.Dirty[im.Ref] = u.Dirty(im)

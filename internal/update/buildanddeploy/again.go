@@ -39,7 +39,7 @@ func (r *Request) overlay(touched []string) {
 
 // removeToRepeat requests the deletion of objects that were applied before and would do nothing if they were applied again. The
 // apply waits for the end of each if necessary.
-func (c *Cluster) removeToRepeat(ctx context.Context, req Request, objects []*unstructured.Unstructured, before func(model.ObjectID) bool) error {
+func (c *Cluster) removeToRepeat(ctx context.Context, req Request, objects []*unstructured.Unstructured, before func(model.ObjectID) string) error {
 	again := req.again()
 	if again == nil {
 		return nil
@@ -47,7 +47,7 @@ func (c *Cluster) removeToRepeat(ctx context.Context, req Request, objects []*un
 	del := deploy.DeleteRequest{Project: c.project, KeepNamespaces: true, KeepVolumes: true, KeepDefinitions: true, KeepAdopted: true,
 		Timeout: req.UpsertTimeout, Logger: req.Log}
 	for _, u := range objects {
-		if id := deploy.IDOf(u); deploy.RunsByReplacement(id) && before(id) && again(u) != "" {
+		if id := deploy.IDOf(u); deploy.RunsByReplacement(id) && before(id) != "" && again(u) != "" {
 			logstore.Infof(req.Log, "Deleting %s: only a new one runs again", id)
 			del.Objects = append(del.Objects, deploy.ObjectRef{ObjectID: id})
 		}

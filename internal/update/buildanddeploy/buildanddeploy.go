@@ -21,7 +21,7 @@ import (
 //	  without Overlaid
 //	Force, Overlaid                                Cluster and Compose: which unchanged objects to apply (again.go)
 //	Force, Reuse, NoCache, Results, Dirty          Image and Compose: which images to build
-//	Cluster, Registry, Namespace … Restoring,      Image and Cluster: where images and objects go,
+//	Cluster, Registry, Namespace … Reclaim,        Image and Cluster: where images and objects go,
 //	  Declared … CollectLimit, Synclet             and which leftovers a deploy deletes
 //	Env, Settled                                   the commands of the user
 //
@@ -87,8 +87,9 @@ type Request struct {
 	Adopt bool
 	// InPlaceOnly is set if any other update waits for the user: a change that cannot be made in place fails, and waits.
 	InPlaceOnly bool
-	// Restoring is set if the user wants to undo the changes of others, which is no warning then.
-	Restoring bool
+	// Restoring is set if the update undoes the changes of others, which is no warning then, and Reclaim if the user asks for it, so
+	// that labels which others have removed come back, too.
+	Restoring, Reclaim bool
 	// Declared returns the manifests that the Tiltfile declares now, possibly more than when the update began; nil means no others.
 	Declared func() []model.Manifest
 	// Chosen reports whether the session works on a resource; nil means all.

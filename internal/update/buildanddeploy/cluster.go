@@ -288,9 +288,9 @@ func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]mod
 		return nil, err
 	}
 	defer held.Release()
-	var before func(model.ObjectID) bool
+	var before func(model.ObjectID) string
 	applied, err := c.applier.Apply(ctx, deploy.ApplyRequest{Resource: name, Objects: objects, Namespace: req.Namespace,
-		Timeout: req.UpsertTimeout, Again: req.again(), Adopt: req.Adopt, Restoring: req.Restoring, Found: ledger, Logger: req.Log,
+		Timeout: req.UpsertTimeout, Again: req.again(), Adopt: req.Adopt, Restoring: req.Restoring, Reclaim: req.Reclaim, Found: ledger, Logger: req.Log,
 		Record: func(ctx context.Context) (err error) {
 			if err := ledger.Record(name, records); err != nil {
 				return err
@@ -300,7 +300,7 @@ func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]mod
 			}
 			return c.removeToRepeat(ctx, req, objects, before)
 		},
-		Before:   func(id model.ObjectID) bool { return before(id) },
+		Before:   func(id model.ObjectID) string { return before(id) },
 		Accepted: ledger.Accepted,
 		Applied: func(u *unstructured.Unstructured, written bool) {
 			if err := ledger.Remember(u, written); err != nil { // it only explains
@@ -312,7 +312,7 @@ func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]mod
 	}
 	var declined []model.ObjectID
 	for _, u := range objects {
-		if id := deploy.IDOf(u); deploy.AppliedOnce(u) && before(id) {
+		if id := deploy.IDOf(u); deploy.AppliedOnce(u) && before(id) != "" {
 			declined = append(declined, id)
 		}
 	}
@@ -323,17 +323,17 @@ func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]mod
 	return applied, c.kept(ctx, req, images, objects)
 }
 
-// before returns a function that reports whether an object of a resource was applied before.
-func (c *Cluster) before(ledger *deploy.Ledger, name model.ManifestName) (func(model.ObjectID) bool, error) {
+// before returns a function that returns the UID of an object that the resource applied before; empty if it did not.
+func (c *Cluster) before(ledger *deploy.Ledger, name model.ManifestName) (func(model.ObjectID) string, error) {
 	all, err := ledger.Resources()
 	if err != nil {
 		return nil, err
 	}
-	was := map[model.ObjectID]bool{}
+	was := map[model.ObjectID]string{}
 	for _, r := range all[name] {
-		was[r.ObjectID] = r.UID != ""
+		was[r.ObjectID] = r.UID
 	}
-	return func(id model.ObjectID) bool { return was[id] }, nil
+	return func(id model.ObjectID) string { return was[id] }, nil
 }
 
 // collect deletes the leftovers of a resource that was just deployed. declined are declared objects that were not applied on
