@@ -128,7 +128,7 @@ func health(u *unstructured.Unstructured) (word, message string) {
 			return model.HealthFailed, why
 		}
 	}
-	r, err := status.Compute(u)
+	r, err := computed(u)
 	if err != nil {
 		return model.HealthUnknown, err.Error()
 	}
