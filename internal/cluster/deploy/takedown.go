@@ -78,7 +78,9 @@ func (s *steps) Delete(ctx context.Context, item int) error {
 	defer leave()
 	defer time.AfterFunc(stepPatience, leave).Stop()
 	step := s.r.req.Steps[item]
+	over := s.r.waits.step(step.Name)
 	err := step.Runtime.Delete(ctx, step.Item)
+	over()
 	s.r.stepsOver[item] = err == nil
 	return err
 }

@@ -29,10 +29,11 @@ const (
 	clockSkew = 5 * time.Second
 )
 
-// waits holds the awaited objects, and the blockers of each. It is safe for use by several goroutines.
+// waits holds the awaited objects with the blockers of each, and the awaited steps. It is safe for use by several goroutines.
 type waits struct {
 	mu      sync.Mutex
-	objects map[string]*waiting // guarded by mu
+	objects map[string]*waiting  // guarded by mu
+	steps   map[string]time.Time // guarded by mu; the beginning of each step, by its name
 }
 
 // waiting is one awaited object.
@@ -69,30 +70,65 @@ func (w *waits) done(t target) {
 	delete(w.objects, t.id.String())
 }
 
-// line names the objects that have been awaited for at least logstore.SayAfter, and returns the beginning of the longest wait.
-// It is empty if there are none.
+// step records that a step runs, until over is called.
+func (w *waits) step(name string) (over func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.steps == nil {
+		w.steps = map[string]time.Time{}
+	}
+	w.steps[name] = time.Now()
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.steps, name)
+	}
+}
+
+// line names what has been awaited for at least logstore.SayAfter, and returns the beginning of the longest wait. It is empty if there
+// is nothing.
 func (w *waits) line(now time.Time) (text string, since time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var list []*waiting
-	for _, key := range slices.Sorted(maps.Keys(w.objects)) {
-		if o := w.objects[key]; now.Sub(o.since) >= logstore.SayAfter {
-			list = append(list, o)
-			if since.IsZero() || o.since.Before(since) {
-				since = o.since
-			}
+	long := func(begun time.Time) bool {
+		if now.Sub(begun) < logstore.SayAfter {
+			return false
+		}
+		if since.IsZero() || begun.Before(since) {
+			since = begun
+		}
+		return true
+	}
+	var lines, steps []string
+	for _, name := range slices.Sorted(maps.Keys(w.steps)) {
+		if long(w.steps[name]) {
+			steps = append(steps, name)
 		}
 	}
-	if len(list) == 0 {
-		return "", since
+	if len(steps) > 0 {
+		lines = append(lines, "Waiting for "+enumerate(steps))
 	}
+	var list []*waiting
+	for _, key := range slices.Sorted(maps.Keys(w.objects)) {
+		if o := w.objects[key]; long(o.since) {
+			list = append(list, o)
+		}
+	}
+	if len(list) > 0 {
+		lines = append(lines, "Waiting until gone: "+enumerate(heldNames(list)))
+	}
+	return strings.Join(lines, "; "), since
+}
+
+// heldNames returns the names of objects with their blockers.
+func heldNames(list []*waiting) []string {
 	// Objects that something holds matter most to the user.
 	slices.SortStableFunc(list, func(a, b *waiting) int { return min(len(b.held), 1) - min(len(a.held), 1) })
 	names := make([]string, len(list))
 	for i, o := range list {
 		names[i] = heldName(o.t, o.held)
 	}
-	return "Waiting until gone: " + enumerate(names), since
+	return names
 }
 
 // heldName returns the name of an object with its blockers.

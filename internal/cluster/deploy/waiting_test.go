@@ -69,6 +69,32 @@ func TestTellsCalmly(t *testing.T) {
 	})
 }
 
+// TestTellsSteps checks that steps are named that take long, beside the objects that are awaited.
+func TestTellsSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &timedLog{began: time.Now()}
+		var w waits
+		end := w.telling(t.Context(), log)
+		w.step("the quick one")()
+		over := w.step("the down command of db")
+		time.Sleep(logstore.SayAfter + sayPause)
+		w.set(named("Pod", "a"), nil)
+		time.Sleep(sayPause)
+		over()
+		time.Sleep(sayPause)
+		w.done(named("Pod", "a"))
+		time.Sleep(time.Hour)
+		end()
+		want := `2s Waiting for the down command of db
+9s Waiting for the down command of db; Waiting until gone: pod/a
+14s Waiting until gone: pod/a
+`
+		if diff := cmp.Diff(want, log.String()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
 // TestTellsWhatToDoAboutFinalizers once per object, after a long wait.
 func TestTellsWhatToDoAboutFinalizers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
