@@ -53,6 +53,7 @@ type state struct {
 func newState(ctx context.Context, path string, o Options) *state {
 	e := eval.New(ctx, fault.NewSources(path, o.Debug), o.Logger, o.Env)
 	e.Memo, e.Profile, e.WarnLater = o.Memo, profile.NewProfiler(o.Profile), o.WarnLater
+	e.Await = o.Await
 	e.Cluster = &eval.Served{Ask: o.Capabilities}
 	if o.TiltPort != "" {
 		e.Variables = append(e.Variables, "TILT_PORT="+o.TiltPort)

@@ -32,6 +32,8 @@ type Options struct {
 	Env []string
 	// Logger takes the Tiltfile's output, its commands with their output, and warnings; nil discards them.
 	Logger logstore.Logger
+	// Await is told what the evaluation waits for, and returns a function that ends the wait; waits may contain others. It may be nil.
+	Await func(what string) (over func())
 	// OnSecrets receives values that logs must not show, each as soon as the program reads it and before it can print it, and once
 	// more if it turns out to be a name of the project. At the end Result.Secrets has all of them, also if the evaluation fails. It
 	// is called from one goroutine. It may be nil.
@@ -80,6 +82,7 @@ func Load(ctx context.Context, o Options) Result {
 		o.Memo = memo.New() // work that one evaluation requests twice is done once
 	}
 	s := newState(ctx, path, o)
+	defer s.Awaiting("the Tiltfile to be evaluated")()
 	tf, err := s.load()
 	tf.ConfigFiles, tf.Read = s.ConfigFiles(), s.Read
 	tf.Served = s.Cluster.Told()

@@ -144,7 +144,7 @@ func Evaluation(g *command.Global, f Flags, args []string) (tiltfile.Options, er
 	return tiltfile.Options{
 		Path: path, Args: args, Subcommand: tiltfileSubcommand, Namespace: namespace, Env: append(os.Environ(), env...),
 		Cluster: func() (model.Cluster, error) { return known, nil }, Capabilities: kc.Capabilities,
-		Logger: said, OnSecrets: g.Secrets.Learn,
+		Logger: said, Await: said.Await, OnSecrets: g.Secrets.Learn,
 		Debug: g.Debug, Profile: f.profile,
 		TiltHost: flags.EnvOr("TILT_HOST", flags.DefaultHost), TiltPort: port.Text(),
 	}, nil

@@ -309,10 +309,9 @@ func unheard(names []string, records map[model.ManifestName][]deploy.ObjectRecor
 // returned: the ledger is used then.
 func evaluateForDown(ctx context.Context, path string, args []string, kc *k8s.Kubeconfig, env []string, f downFlags, secrets *command.Secrets, log *command.Printer) (model.Tiltfile, error) {
 	known := kc.Cluster()
-	defer log.Await("the Tiltfile to be evaluated")()
 	r := tiltfile.Load(ctx, tiltfile.Options{Path: path, Args: args, Subcommand: "down", Namespace: cmp.Or(f.project.Namespace, known.Namespace),
 		Env:     append(os.Environ(), env...),
-		Cluster: func() (model.Cluster, error) { return known, nil }, Capabilities: kc.Capabilities, Logger: log, OnSecrets: secrets.Learn})
+		Cluster: func() (model.Cluster, error) { return known, nil }, Capabilities: kc.Capabilities, Logger: log, Await: log.Await, OnSecrets: secrets.Learn})
 	if r.Err != nil {
 		if !misnamed(r.Err) {
 			logstore.Warnf(log, "The Tiltfile cannot be evaluated; using the records instead: %v", r.Err)

@@ -70,6 +70,7 @@ func drift(ctx context.Context, g *command.Global, f driftFlags, args []string) 
 	for _, name := range args {
 		chosen = append(chosen, model.ManifestName(name))
 	}
+	defer log.Await(clusterTitle(asked.known) + " to say what has drifted")()
 	secrets, err := cluster.Secrets(k8s.Patiently(ctx, asked.tell))
 	if err != nil {
 		return err

@@ -67,7 +67,9 @@ func gc(ctx context.Context, g *command.Global, f gcFlags, args []string) error 
 	if l.cluster != nil {
 		l.cluster.Declare(l.manifests)
 	}
+	found := log.Await(clusterTitle(l.asked.known) + " to say what there is to delete")
 	steps, err := l.preview(ctx, buildanddeploy.PreviewOptions{Prune: buildanddeploy.PruneAll, Removal: deploy.RemovalAsked})
+	found()
 	if err != nil {
 		return err
 	}

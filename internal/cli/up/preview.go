@@ -178,12 +178,9 @@ func load(ctx context.Context, path string, f planRequest, log *command.Printer)
 	if f.quiet {
 		said = logstore.Discard
 	}
-	evaluated := log.Await("the Tiltfile to be evaluated")
-	defer evaluated()
 	r := tiltfile.Load(ctx, tiltfile.Options{Path: path, Args: f.args, Subcommand: "ci", Namespace: l.namespace, Env: append(os.Environ(), env...),
 		Cluster:      func() (model.Cluster, error) { return l.asked.known, nil },
-		Capabilities: l.asked.kc.Capabilities, Logger: said, OnSecrets: f.secrets.Learn})
-	evaluated()
+		Capabilities: l.asked.kc.Capabilities, Logger: said, Await: log.Await, OnSecrets: f.secrets.Learn})
 	if r.Err != nil {
 		return l, command.WithCode(r.Err, command.ExitTiltfile)
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,6 +43,18 @@ const longestLine = 400
 
 // line is the command line in errors.
 func (p Command) line() string { return words.ClipChars(p.String(), longestLine) }
+
+// Program names the program, without its arguments: they may hold a secret, and so may a script.
+func (p Command) Program() string {
+	name := filepath.Base(p.Argv[0])
+	if slices.Contains(shells, strings.TrimSuffix(name, ".exe")) {
+		return "a command"
+	}
+	return name
+}
+
+// shells are the programs that run what their arguments say.
+var shells = []string{"sh", "bash", "cmd", "powershell", "pwsh"}
 
 // run runs the command. Its output is logged line by line unless it is quiet.
 func (p Command) run(parent context.Context, log logstore.Logger) (string, error) {

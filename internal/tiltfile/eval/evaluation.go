@@ -37,6 +37,8 @@ type Evaluation struct {
 	Memo    *memo.Memo
 	// Profile measures the calls; nil measures nothing.
 	Profile *profile.Profiler
+	// Await is told what the evaluation waits for; it may be nil.
+	Await func(what string) (over func())
 	// Commands runs commands. It is nil before the program runs.
 	Commands *command.Runner
 	// Cluster knows the cluster's version and its APIs.
@@ -137,9 +139,19 @@ func (e *Evaluation) Exec(c command.Command) (string, error) {
 		return "", err
 	}
 	c.Path, c.Environ = path, e.commandEnv(c.Env)
+	over := e.Awaiting(c.Program() + ", which the Tiltfile runs")
 	out, err := e.Commands.Run(c)
+	over()
 	e.Learn(out)
 	return out, err
+}
+
+// Awaiting tells what the evaluation waits for, until over is called.
+func (e *Evaluation) Awaiting(what string) (over func()) {
+	if e.Await == nil {
+		return func() {}
+	}
+	return e.Await(what)
 }
 
 // Learn passes a text that the program has obtained to OnText.
