@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/hone-dev/hone/internal/api/redact"
 	"github.com/hone-dev/hone/internal/base/yamltext"
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/state"
@@ -47,7 +48,7 @@ func onKubernetes(r *row) bool { return r.Value.Manifest.IsK8s() }
 func makeApply(s *source, r *row) *v1alpha1.KubernetesApply {
 	m, u := &r.Value.Manifest, &r.update.Value
 	o := &v1alpha1.KubernetesApply{ObjectMeta: metaOfResource(r.Entry)}
-	o.Spec = v1alpha1.KubernetesApplySpec{YAML: yamlOf(m.K8s.Objects), ImageMaps: imageNames(m), DiscoveryStrategy: "default",
+	o.Spec = v1alpha1.KubernetesApplySpec{YAML: yamlOf(m.K8s.Objects, redact.With(scrubberFor(s.tiltfile.Value.Result.Secrets))), ImageMaps: imageNames(m), DiscoveryStrategy: "default",
 		PortForwardTemplateSpec: forwardTemplate(m), Cluster: clusterName, DisableSource: disableOfResource(r.ID),
 		Timeout: metav1.Duration{Duration: s.tiltfile.Value.Result.Update.UpsertTimeout}}
 	if m.K8s.SelectorsOnly {
@@ -101,15 +102,16 @@ func imageNames(m *model.Manifest) []string {
 	return out
 }
 
-// yamlOf returns the objects of a resource as YAML, without the data of Secrets.
-func yamlOf(objects []model.K8sObject) string {
+// yamlOf returns the objects of a resource as YAML, without the data of Secrets. It hides their values in other objects before it writes
+// the YAML: in finished YAML, a placeholder would read as a list.
+func yamlOf(objects []model.K8sObject, secrets *redact.Redactor) string {
 	docs := make([]string, 0, len(objects))
 	for _, o := range objects {
 		text := o.JSON
 		if isSecret(o.Kind) {
 			text = redactJSON(text)
 		}
-		doc, err := yamltext.FromJSON([]byte(text))
+		doc, err := yamltext.FromJSON(secrets.JSON([]byte(text)))
 		if err != nil {
 			doc = []byte(fmt.Sprintf("# %s cannot be shown: %v\n", o.ID(), err))
 		}

@@ -17,7 +17,10 @@ import (
 type Redactor struct{ scrub logstore.Scrubber }
 
 // New returns a redactor for the given secrets.
-func New(secrets []model.Secret) *Redactor { return &Redactor{logstore.NewScrubber(secrets)} }
+func New(secrets []model.Secret) *Redactor { return With(logstore.NewScrubber(secrets)) }
+
+// With returns a redactor for the secrets that a scrubber knows.
+func With(scrub logstore.Scrubber) *Redactor { return &Redactor{scrub} }
 
 // Of returns a redactor for the session in the state v. The secrets are those that the last successful evaluation of the
 // Tiltfile found.
