@@ -31,7 +31,7 @@ func (read ReadObject) reader(v func() store.View) ReadObject {
 	}
 }
 
-// MakePlan returns the effect of the updates that wait, according to the API server, and writes nothing. It is called when the
+// MakePlan returns the effect of the updates that wait, according to the API server, without secrets, and writes nothing. It is called when the
 // user asks for it, away from the drawing.
 type MakePlan func(ctx context.Context, v store.View) (api.Plan, error)
 
@@ -42,19 +42,11 @@ func (make MakePlan) reader(v func() store.View) func(ctx context.Context) (view
 		return nil
 	}
 	return func(ctx context.Context) (view.Plan, error) {
-		now := v()
-		plan, err := make(ctx, now)
+		plan, err := make(ctx, v())
 		if err != nil {
 			return view.Plan{}, err
 		}
-		out := view.Plan{Lines: view.PlanLines(plan), Summary: view.PlanSummary(plan), Runs: plan.Evaluation}
-		scrubber := logstore.NewScrubber(state.TheTiltfile(now).Result.Secrets)
-		for _, l := range out.Lines {
-			for i := range l.Cell {
-				l.Cell[i].Text = scrubber.Text(l.Cell[i].Text)
-			}
-		}
-		return out, nil
+		return view.Plan{Lines: view.PlanLines(plan), Summary: view.PlanSummary(plan), Runs: plan.Evaluation}, nil
 	}
 }
 

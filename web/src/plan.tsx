@@ -46,7 +46,7 @@ const signs: Record<string, string> = { create: "+", update: "~", replace: "±",
 export function Plan() {
   const waits = (session.value?.notices ?? []).find((n) => n.act === "confirm");
   // What was confirmed is no longer pending once it has been deployed, which is after it stops waiting.
-  useEffect(() => void load(), [session.value?.evaluation, waits?.summary, deployed.value]);
+  useEffect(() => void load(), [session.value?.evaluation, session.value?.paused, waits?.summary, deployed.value]);
   const agree = () => {
     if (plan.value?.evaluation !== undefined && waits) confirm(plan.value.evaluation);
   };

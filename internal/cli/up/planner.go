@@ -2,7 +2,10 @@ package up
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 
+	"github.com/hone-dev/hone/internal/api/redact"
 	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
@@ -10,17 +13,22 @@ import (
 	"github.com/hone-dev/hone/internal/hud"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/internal/tiltfile"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
 // providePlan returns the function that makes the plans of a session. A plan covers the waiting updates, as the session would carry
-// them out, and the deletion of objects that are no longer declared.
-func providePlan(o options, kc *k8s.Kubeconfig, cluster *buildanddeploy.Cluster, downCommands *buildanddeploy.DownCommands, image *buildanddeploy.Image, env commandEnv, c *sessions.Claim) hud.MakePlan {
+// them out, and the deletion of objects that are no longer declared. The plan of a paused session shows the effect of resuming it.
+func providePlan(o options, kc *k8s.Kubeconfig, evaluation tiltfile.Options, cluster *buildanddeploy.Cluster, downCommands *buildanddeploy.DownCommands, image *buildanddeploy.Image, env commandEnv, c *sessions.Claim) hud.MakePlan {
 	others := sessionsBeside(c)
 	known := kc.Cluster()
-	return func(ctx context.Context, v store.View) (api.Plan, error) {
+	return func(ctx context.Context, now store.View) (api.Plan, error) {
+		v, err := engine.Resumed(ctx, now, evaluation)
+		if err != nil {
+			return api.Plan{}, err
+		}
 		l := loaded{asked: askedCluster{kc: kc, known: known, tell: func(k8s.Wait) {}}, cluster: cluster, downCommands: downCommands, manifests: state.Declarations(v),
 			namespace: namespaceOf(o, known), chosen: state.Chosen(v), others: others(ctx)}
 		updates := engine.Updates(v, buildanddeploy.Request{Namespace: l.namespace, Adopt: o.adopt, Reuse: o.shown, Env: env})
@@ -40,9 +48,19 @@ func providePlan(o options, kc *k8s.Kubeconfig, cluster *buildanddeploy.Cluster,
 			return api.Plan{}, err
 		}
 		plan := planOf(state.TheTiltfile(v).Path, known.Context, append(steps, inPlace(updates)...))
-		plan.Evaluation = state.TheTiltfile(v).Runs
-		return plan, nil
+		plan.Evaluation = state.TheTiltfile(now).Runs
+		return withoutSecrets(plan, v)
 	}
+}
+
+// withoutSecrets hides the secrets of a state in a plan. A session that is paused need not know them yet.
+func withoutSecrets(plan api.Plan, v store.View) (hidden api.Plan, err error) {
+	doc, err := json.Marshal(plan)
+	if err != nil {
+		return hidden, fmt.Errorf("hide secrets in a plan: %w", err)
+	}
+	err = json.Unmarshal(redact.Of(v).JSON(doc), &hidden)
+	return hidden, err
 }
 
 // staysInPlace reports whether an update brings files into running containers, and does not fall back to a new image because of these

@@ -309,9 +309,20 @@ func (e execer) Exec(ctx context.Context, req k8s.ExecRequest) error {
 	return e.kube.Exec(ctx, req)
 }
 
+// provideEvaluation returns the options of every evaluation of the Tiltfile.
+func provideEvaluation(o options, kc *k8s.Kubeconfig, kube *k8s.Client, env commandEnv) tiltfile.Options {
+	known := kc.Cluster()
+	evaluation := tiltfile.Options{Cluster: func() (model.Cluster, error) { return known, nil }, Namespace: namespaceOf(o, known),
+		Env: append(os.Environ(), env...), Debug: o.global.Debug}
+	if kube != nil {
+		evaluation.Capabilities = kube.Capabilities
+	}
+	return evaluation
+}
+
 func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers docker.Client, logs *logstore.Store, log *slog.Logger,
 	srv *server.Subscriber, terminals *hud.Terminals, claim *sessions.Claim, ses state.Session, d listeners, st *store.Store, cluster *buildanddeploy.Cluster, downCommands *buildanddeploy.DownCommands,
-	builder buildanddeploy.BuildAndDeployer, synclets *synclet.Pool, env commandEnv, object hud.ReadObject, previous hud.ReadPrevious, plan hud.MakePlan, login *server.PageLogin) sessionParts {
+	builder buildanddeploy.BuildAndDeployer, synclets *synclet.Pool, env commandEnv, object hud.ReadObject, previous hud.ReadPrevious, plan hud.MakePlan, login *server.PageLogin, evaluation tiltfile.Options) sessionParts {
 	known := kc.Cluster()
 	namespace := namespaceOf(o, known)
 	if kube != nil {
@@ -320,15 +331,12 @@ func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers do
 	}
 	p := engine.Parts{
 		Session: ses, Logs: logs, Known: known, Docker: containers, Builder: builder, Cluster: cluster, DownCommands: downCommands, Synclets: synclets,
-		Tiltfile: tiltfile.Options{
-			Cluster:   func() (model.Cluster, error) { return known, nil },
-			Namespace: namespace, Env: append(os.Environ(), env...), Debug: o.global.Debug,
-		},
-		Watch: o.command == state.CommandUp, Adopt: o.adopt, Reuse: o.shown, Beside: sessionsBeside(claim), Namespace: namespace, Host: o.host, Forward: o.forward, Env: env, SessionOf: sessionOf,
+		Tiltfile: evaluation,
+		Watch:    o.command == state.CommandUp, Adopt: o.adopt, Reuse: o.shown, Beside: sessionsBeside(claim), Namespace: namespace, Host: o.host, Forward: o.forward, Env: env, SessionOf: sessionOf,
 		Server: srv, Terminals: terminals, Log: log,
 	}
 	if kube != nil {
-		p.Kube, p.Tiltfile.Capabilities = kube, kube.Capabilities
+		p.Kube = kube
 	}
 	if p.Watch {
 		p.Copies = filepath.Join(command.StateDir(), "copies", ses.Project+".json")

@@ -10,7 +10,7 @@ import (
 
 // initParts wires all parts of a session, except its view. Wire generates its body.
 func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, func(), error) {
-	wire.Build(provideKubeconfig, provideKube, provideDocker, provideLogs, provideLog, provideProject, provideClaim, provideListeners, providePageLogin, provideTerminals, provideObject, providePrevious, providePlan,
+	wire.Build(provideKubeconfig, provideKube, provideDocker, provideLogs, provideLog, provideProject, provideClaim, provideListeners, providePageLogin, provideTerminals, provideObject, providePrevious, provideEvaluation, providePlan,
 		provideServer, provideSession, provideStore, provideCommandEnv, provideCluster, provideDownCommands, provideSynclets,
 		provideEnvironment, provideInjection, provideImages, provideImage, provideBuilder, provideParts)
 	return sessionParts{}, nil, nil

@@ -79,6 +79,7 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 	storeStore := provideStore(logger)
 	readObject := provideObject(client)
 	readPrevious := providePrevious(client)
+	tiltfileOptions := provideEvaluation(o, kubeconfig, client, upCommandEnv)
 	session := provideSession(o, project, upListeners)
 	cluster, err := provideCluster(o, client, project, session, claim, upCommandEnv)
 	if err != nil {
@@ -105,11 +106,11 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 	environment := provideEnvironment(dockerClient)
 	synclets := provideInjection(client, dockerClient, pool, environment)
 	image := provideImage(client, dockerClient, builder, cluster, synclets, environment)
-	hudMakePlan := providePlan(o, kubeconfig, cluster, downCommands, image, upCommandEnv, claim)
+	hudMakePlan := providePlan(o, kubeconfig, tiltfileOptions, cluster, downCommands, image, upCommandEnv, claim)
 	terminals := provideTerminals(claim, pageLogin, store, storeStore, readObject, readPrevious, hudMakePlan)
 	subscriber := provideServer(o, kubeconfig, upCommandEnv, upListeners, pageLogin, stop, terminals, store, logger, hudMakePlan)
 	buildAndDeployer := provideBuilder(client, dockerClient, builder, image, cluster, downCommands, pool)
-	upSessionParts := provideParts(o, kubeconfig, client, dockerClient, store, logger, subscriber, terminals, claim, session, upListeners, storeStore, cluster, downCommands, buildAndDeployer, pool, upCommandEnv, readObject, readPrevious, hudMakePlan, pageLogin)
+	upSessionParts := provideParts(o, kubeconfig, client, dockerClient, store, logger, subscriber, terminals, claim, session, upListeners, storeStore, cluster, downCommands, buildAndDeployer, pool, upCommandEnv, readObject, readPrevious, hudMakePlan, pageLogin, tiltfileOptions)
 	return upSessionParts, func() {
 		cleanup7()
 		cleanup6()

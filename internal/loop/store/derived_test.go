@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -105,4 +106,35 @@ func TestDerivedKeepsContracts(t *testing.T) {
 		}
 	}()
 	Derive(NewSchema(), "nothing", func(View) int { return 0 }, f.counters)
+}
+
+// TestIf reduces actions into a snapshot that is the store's in nothing: neither the store's next one nor the values kept for it change.
+func TestIf(t *testing.T) {
+	f, n, _ := derived(t)
+	s := New(f.schema)
+	s.Dispatch(added{"a"})
+	s.Step()
+	now := s.Snapshot()
+	what := now.If(added{"b"}, added{"c"})
+	list := func(v View) (ids []string) {
+		for r := range v.Rows("counters") {
+			ids = append(ids, r.Metadata().ID)
+		}
+		return ids
+	}
+	check := func(name string, s *Snapshot, want ...string) {
+		t.Helper()
+		if got, number := list(s.All()), n.In(s.All()); !slices.Equal(got, want) || number != len(want) {
+			t.Errorf("%s: %v, %d", name, got, number)
+		}
+	}
+	check("if", what, "a", "b", "c")
+	check("now", now, "a")
+	s.Dispatch(added{"z"})
+	s.Step()
+	check("next", s.Snapshot(), "a", "z")
+	check("if, later", what, "a", "b", "c")
+	if !what.At.After(now.At) {
+		t.Errorf("at %s, after %s", what.At, now.At)
+	}
 }

@@ -100,7 +100,6 @@ var errOvertaken = errors.New("the Tiltfile was changed meanwhile")
 func (s *Subscriber) evaluate(ctx context.Context, rt *store.Runtime) error {
 	v := rt.View()
 	t := state.TheTiltfile(v)
-	session := state.TheSession(v)
 	span := fmt.Sprintf("tiltfile:%d", t.Runs+1)
 	log := s.logs.Logger(model.TiltfileName, span, logstore.SourceBuild)
 	start := s.now()
@@ -110,9 +109,8 @@ func (s *Subscriber) evaluate(ctx context.Context, rt *store.Runtime) error {
 	}
 	logstore.Infof(log, "Loading Tiltfile at: %s", t.Path)
 
-	o := s.options
-	o.Path, o.Args, o.Subcommand, o.Logger = t.Path, session.Args, string(session.Command), log
-	o.Given, o.WarnLater = state.ForeignExtensions(v), true
+	o := Asked(v, s.options)
+	o.Logger, o.WarnLater = log, true
 	secrets := slices.Clone(t.Result.Secrets)
 	o.OnSecrets = func(more []model.Secret) {
 		secrets = append(secrets, more...)
@@ -148,6 +146,13 @@ func (s *Subscriber) evaluate(ctx context.Context, rt *store.Runtime) error {
 	logstore.Flush(log)
 	rt.Dispatch(loaded)
 	return nil
+}
+
+// Asked returns the options of an evaluation, from the options of all evaluations of the session.
+func Asked(v store.View, o tiltfile.Options) tiltfile.Options {
+	session := state.TheSession(v)
+	o.Path, o.Args, o.Subcommand, o.Given = state.TheTiltfile(v).Path, session.Args, string(session.Command), state.ForeignExtensions(v)
+	return o
 }
 
 // attend waits for an evaluation, and aborts it when it is overtaken: it might never end on its own.

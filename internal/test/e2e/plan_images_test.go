@@ -88,6 +88,30 @@ spec:
 		}
 	}
 	would()
+
+	// The plan of a paused session shows the effect of resuming it: of files of the Tiltfile, too, which it has not evaluated.
+	s.hone("pause")
+	p.replace("plain/Dockerfile", "COPY . /src", "COPY . /other")
+	p.replace("live.yaml", "apiVersion", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: added}\n---\napiVersion")
+	s.await("both files to wait", func() error {
+		v, err := s.view()
+		if err == nil && (v.Paused == nil || v.Paused.TiltfileFiles < 2) {
+			err = fmt.Errorf("%+v", v.Paused)
+		}
+		return err
+	})
+	would("update Deployment/plain", "create ConfigMap/added")
+	p.replace("live.yaml", "metadata: {name: added}", "metadata: [")
+	if c, err := s.client(); err != nil {
+		t.Fatal(err)
+	} else if plan, err := c.Plan(t.Context()); err == nil || !strings.Contains(err.Error(), "live.yaml") {
+		t.Errorf("the plan of a manifest that cannot be read: %+v, %v", plan, err)
+	}
+	p.replace("live.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: [\n---\n", "")
+	p.replace("plain/Dockerfile", "COPY . /other", "COPY . /src")
+	would()
+	s.hone("resume")
+	s.settled()
 	byHand("plain") // it does not restore that by itself
 	s.await("drift", func() error {
 		if out, _ := p.run("get", "drifts", "-o", "yaml", "--port", fmt.Sprint(s.port)); !strings.Contains(out, "kubectl-edit") {
