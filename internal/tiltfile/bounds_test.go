@@ -38,6 +38,7 @@ func TestBounds(t *testing.T) {
 		{"list at the bound", "len(list(range(5000000)))", "", 0},
 		{"fail", "x = []\nfor i in range(40): x = [x, x]\nfail(x)", "the result has more than 64 MiB", 0},
 		{"exit", "x = []\nfor i in range(40): x = [x, x]\nexit(x)", "the result has more than 64 MiB", 0},
+		{"watch_file", "for i in range(1 << 40):\n    watch_file('f' * 50000 + str(i))", "Tiltfile:2: the program has named 16", 0},
 		{"a function that calls itself", "def f():\n    def g(): return g\n    return g\nx = f()", "", 0},
 		{"a shared key", "x = ()\nfor i in range(40): x = (x, x)\n{x: 1}", "Tiltfile:3: the key has more than 64 MiB", 0},
 		{"an element that grows", "x = [[0]]\nx[0] *= 1 << 27", "Tiltfile:2: the result has more than 5000000 values", 0},

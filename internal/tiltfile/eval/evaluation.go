@@ -52,10 +52,11 @@ type Evaluation struct {
 	Folders map[string]string
 	// Copies is the folder for copies of extensions, whose files are not the user's.
 	Copies string
-	// files are the files and folders that the evaluation depends on.
-	files    map[string]bool
-	Read     map[string]uint64 // as model.Tiltfile.Read
-	Warnings []string
+	// files are the files and folders that the evaluation depends on, pathBytes the length of their paths.
+	files     map[string]bool
+	pathBytes int
+	Read      map[string]uint64 // as model.Tiltfile.Read
+	Warnings  []string
 	// WarnLater keeps warnings out of the log.
 	WarnLater bool
 	// Variables are additional environment variables of commands, "K=V".
@@ -120,10 +121,20 @@ func (e *Evaluation) Warn(at fault.Site, format string, args ...any) {
 	}
 }
 
+// mostPaths bounds the paths that an evaluation depends on, in bytes: a loop without an end would name millions of them.
+const mostPaths = 8 << 20
+
 // DependOn records files and folders that the evaluation depends on: their change makes it out of date. They need not
-// exist.
+// exist. Beyond mostPaths, it stops the program.
 func (e *Evaluation) DependOn(paths ...string) {
 	for _, p := range paths {
+		if e.files[p] {
+			continue
+		}
+		if e.pathBytes += len(p); e.pathBytes > mostPaths {
+			e.Thread.Cancel(fmt.Sprintf("the program has named %d files and folders to read or watch, which is more than a Tiltfile may name", len(e.files)))
+			return
+		}
 		e.files[p] = true
 	}
 }
