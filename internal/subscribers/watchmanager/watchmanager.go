@@ -140,7 +140,9 @@ func (s *Subscriber) follow(ctx context.Context, rt *store.Runtime, w *watch.Wat
 		s.noteInPlace(v)
 		specs, ignores := desired(v)
 		if err := w.Set(specs, ignores); err != nil {
-			rt.Dispatch(state.WatchReported{Problem: problem.Text(err)})
+			if ctx.Err() == nil {
+				rt.Dispatch(state.WatchReported{Problem: problem.Text(err)})
+			}
 			continue
 		}
 		if t := state.TheTiltfile(v); t.Runs > compared && !t.Running() {

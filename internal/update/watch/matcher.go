@@ -83,17 +83,22 @@ type dirVerdict struct {
 
 func newIgnoreSet(ig model.Ignore) (*ignoreSet, error) {
 	base, texts := hoist(filepath.Clean(ig.Base), ig.Patterns)
-	s := &ignoreSet{base: base, dirs: map[string]*dirVerdict{}}
+	var patterns []*pattern
 	for _, text := range texts {
 		p, err := newPattern(text)
 		if err != nil {
 			return nil, badPattern(ig, text, err)
 		}
-		s.patterns = append(s.patterns, p)
+		patterns = append(patterns, p)
 	}
-	s.root = &dirVerdict{fits: make([]bool, len(s.patterns))}
+	return ignoreSetOf(base, patterns), nil
+}
+
+func ignoreSetOf(base string, patterns []*pattern) *ignoreSet {
+	s := &ignoreSet{base: base, patterns: patterns, dirs: map[string]*dirVerdict{}}
+	s.root = &dirVerdict{fits: make([]bool, len(patterns))}
 	s.root.entire = s.entire("", s.root.fits)
-	return s, nil
+	return s
 }
 
 func badPattern(ig model.Ignore, text string, err error) error {

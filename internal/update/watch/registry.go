@@ -38,8 +38,11 @@ type root struct {
 	keys map[string]bool
 }
 
-// newRegistry builds the registry of specs, reusing the parts of old that have not changed.
-func newRegistry(specs []Spec, global []model.Ignore, old *registry) (*registry, error) {
+// newRegistry builds the registry of specs, reusing the parts of old that have not changed. It fails soon once ended is true.
+func newRegistry(specs []Spec, global []model.Ignore, old *registry, ended func() bool) (*registry, error) {
+	if ended() {
+		return nil, errEnded
+	}
 	r := &registry{roots: map[string]*root{}, spine: map[string]bool{}}
 	var err error
 	if r.global, err = NewMatcher(global); err != nil {
@@ -60,6 +63,9 @@ func newRegistry(specs []Spec, global []model.Ignore, old *registry) (*registry,
 		}
 		r.consumers = append(r.consumers, c)
 		for _, p := range s.Paths {
+			if ended() {
+				return nil, errEnded
+			}
 			if err := r.addRoot(p, i, key, old); err != nil {
 				return nil, fmt.Errorf("watch for %s: %w", s.ID, err)
 			}
@@ -79,7 +85,7 @@ func (r *registry) addRoot(path string, consumer int, key string, old *registry)
 		if o := old.roots[path]; o != nil {
 			rt.droppings = o.droppings
 		} else {
-			m, err := NewMatcher([]model.Ignore{{Base: path, Patterns: Ephemeral}})
+			m, err := droppings(path)
 			if err != nil {
 				return err
 			}

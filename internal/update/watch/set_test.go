@@ -1,8 +1,12 @@
 package watch
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -205,5 +209,49 @@ func TestBatchClock(t *testing.T) {
 	}
 	if p := b.Changes[0].Prints[0]; p.Was == PrintUnknown || p.Now == PrintUnknown || p.Was == p.Now {
 		t.Errorf("prints %+v", p)
+	}
+}
+
+// endingBackend ends the context of Run while Set watches a tree.
+type endingBackend struct {
+	backend
+	end   func()
+	added int
+}
+
+func (b *endingBackend) Add(dir string, link bool) (bool, error) {
+	if b.added++; b.added == 3 {
+		b.end()
+	}
+	return b.backend.Add(dir, link)
+}
+
+// TestSetEndsWithRun checks that Set does not go on to read a large tree when the session ends, and that a later Set fails at once.
+func TestSetEndsWithRun(t *testing.T) {
+	b := &endingBackend{backend: newBackend()}
+	r := newRig(t, b)
+	for i := range 100 {
+		do(t, os.MkdirAll(filepath.Join(r.dir, fmt.Sprint(i), "below"), 0o755))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- r.w.Run(ctx, r.sink) }()
+	b.end = func() {
+		cancel()
+		for !r.w.ended.Load() {
+			runtime.Gosched()
+		}
+	}
+	tree := r.spec("a", []string{"."})
+	if err := r.w.Set([]Spec{tree}, nil); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("got %v", err)
+	}
+	if b.added != 3 {
+		t.Errorf("%d folders were read", b.added)
+	}
+	do(t, <-ended)
+	tree.Paths = append(tree.Paths, r.side)
+	if err := r.w.Set([]Spec{tree}, nil); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("after Run: got %v", err)
 	}
 }

@@ -41,7 +41,7 @@ func join(dir, name string) string {
 // have received every change up to now: an unknown file that they want is a change; any other unknown file is not. With
 // compare, known files are compared with their state on disk. pause is called between two folders, if not nil.
 func (w *Watcher) walk(queue []string, prior *registry, compare bool, pause func()) {
-	for len(queue) > 0 {
+	for len(queue) > 0 && !w.ended.Load() {
 		dir := queue[len(queue)-1]
 		queue = append(queue[:len(queue)-1], w.visit(dir, prior, compare)...)
 		if pause != nil {

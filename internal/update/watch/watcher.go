@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/problem"
@@ -62,7 +63,7 @@ type Watcher struct {
 	peeks    map[string]peek // of the paths that are being looked at, if they are many
 	marks    []*mark         // that Run has reached; the callers of Sync wait for the rest
 	ran      bool            // Run was called
-	closed   bool            // Run has returned
+	ended    atomic.Bool     // the context of Run has ended, or Run has returned: nothing more is read
 
 	tellMu sync.Mutex // held while OnProblems is called
 }
@@ -103,13 +104,15 @@ func newWatcher(opts Options, b backend) (*Watcher, error) {
 		w.clock = time.Now
 	}
 	var err error
-	w.reg, err = newRegistry(nil, w.fixed, &registry{})
+	w.reg, err = newRegistry(nil, w.fixed, &registry{}, w.ended.Load)
 	return w, err
 }
 
+var errEnded = fmt.Errorf("watch: %w", os.ErrClosed)
+
 // Set replaces the specs to watch; global ignores apply to every spec. When Set returns nil, every later change is reported, even
 // if Run starts later. Existing files are not changes. Set may take as long as reading the new folders, and no time when nothing is
-// new. On error, which is a *problem.Problem for a bad pattern, the specs stay as they were. Folders that cannot be watched are not
+// new. On error, which is a *problem.Problem for a bad pattern, the specs stay as they were. When the context of Run ends, Set soon fails. Folders that cannot be watched are not
 // an error; see Problems.
 func (w *Watcher) Set(specs []Spec, global []model.Ignore) error {
 	w.setMu.Lock()
@@ -119,12 +122,9 @@ func (w *Watcher) Set(specs []Spec, global []model.Ignore) error {
 		return nil
 	}
 	w.mu.Lock()
-	old, closed := w.reg, w.closed
+	old := w.reg
 	w.mu.Unlock()
-	if closed {
-		return fmt.Errorf("watch: %w", os.ErrClosed)
-	}
-	reg, err := newRegistry(specs, slices.Concat(w.fixed, global), old)
+	reg, err := newRegistry(specs, slices.Concat(w.fixed, global), old, w.ended.Load)
 	if err != nil {
 		return err
 	}
@@ -134,6 +134,9 @@ func (w *Watcher) Set(specs []Spec, global []model.Ignore) error {
 	}
 	w.global = cloneIgnores(global)
 	w.change(old, reg, !sameGlobal)
+	if w.ended.Load() {
+		return errEnded
+	}
 	poke(w.kick)
 	w.tellProblems()
 	return nil
@@ -145,6 +148,9 @@ func (w *Watcher) change(old, reg *registry, all bool) {
 	defer w.mu.Unlock()
 	w.reg = reg
 	for _, path := range slices.Sorted(maps.Keys(reg.roots)) {
+		if w.ended.Load() {
+			return
+		}
 		o := old.roots[path]
 		if all || o == nil || !maps.Equal(o.keys, reg.roots[path].keys) {
 			w.walk(w.arrive(path, old), old, false, func() {
@@ -192,9 +198,10 @@ func (w *Watcher) Run(ctx context.Context, sink func(Batch)) error {
 	w.ran = true
 	w.mu.Unlock()
 	if again {
-		return fmt.Errorf("watch: %w", os.ErrClosed)
+		return errEnded
 	}
 	ctx, cancel := context.WithCancel(ctx)
+	defer context.AfterFunc(ctx, func() { w.ended.Store(true) })()
 	var wg sync.WaitGroup
 	failed := make(chan error, 1)
 	wg.Go(func() {
@@ -206,9 +213,7 @@ func (w *Watcher) Run(ctx context.Context, sink func(Batch)) error {
 	defer func() {
 		cancel()
 		wg.Wait()
-		w.mu.Lock()
-		w.closed = true
-		w.mu.Unlock()
+		w.ended.Store(true)
 	}()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
