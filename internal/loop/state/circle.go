@@ -96,16 +96,25 @@ func (u Update) CircleEnds() time.Time {
 	return l.ended.Add(u.Pause())
 }
 
-// leading returns the resources that have led to a change of files at the given time: those whose update was under way, and
-// those that had led to that update.
+// leading returns the resources that have led to a change of files at the given time: those whose update was under way, each
+// after those that had led to that update. In a loop of several resources, that is their order.
 func leading(updates iter.Seq[*store.Entry[Update]], made, now time.Time) (led []model.ManifestName) {
 	for e := range updates {
 		if l, ok := e.Value.newestLap(now); ok && l.covers(made) {
-			led = append(append(led, model.ManifestName(e.ID)), e.Value.Led...)
+			led = append(append(led, e.Value.Led...), model.ManifestName(e.ID))
 		}
 	}
-	slices.Sort(led)
-	return slices.Compact(led)
+	return lastOfEach(led)
+}
+
+// lastOfEach drops a name where it comes again later.
+func lastOfEach(names []model.ManifestName) (out []model.ManifestName) {
+	for i, name := range names {
+		if !slices.Contains(names[i+1:], name) {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // newestLap returns the running build, as far as it has come at the given time, or else the newest past one.

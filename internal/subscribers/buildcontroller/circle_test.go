@@ -102,48 +102,58 @@ func TestSavesAreNoCircle(t *testing.T) {
 	})
 }
 
-// TestMutualCirclesAreSlowedDown runs two commands each of which changes a file that the other one depends on.
-func TestMutualCirclesAreSlowedDown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a, b := statetest.Local("a"), statetest.Local("b")
-		f := start(t, Options{}, a, b)
-		done := outcome{result: buildanddeploy.Result{Mode: "local", Deployed: true}}
-		round := func(name string, other model.Manifest) {
-			t.Helper()
-			f.running(name)
-			time.Sleep(20 * time.Millisecond)
-			written := made(other.DeployID(), "/src/"+string(other.Name)+"/in.txt")
-			time.Sleep(20 * time.Millisecond)
-			f.finish(name, done)
-			time.Sleep(50 * time.Millisecond) // the file is noticed when the tree is at rest
-			f.Then(written)
-		}
-		f.running("a")
-		f.finish("a", done)
-		f.running("b")
-		f.finish("b", done)
-		f.Then(made(a.DeployID(), "/src/a/in.txt"))
-		for range 7 {
-			round("a", b)
-			if f.builder.names() == "" {
-				break
-			}
-			round("b", a)
-			if f.builder.names() == "" {
-				break
-			}
-		}
-		f.running("")
-		log := strings.Join(append(statetest.Texts(f.logs, "a"), statetest.Texts(f.logs, "b")...), "\n")
-		if strings.Count(log, " is in a loop with ") != 1 {
-			t.Errorf("the loop is not named once: %s", log)
-		}
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
-		if f.builder.names() == "" {
-			t.Error("nothing runs after the pause")
-		}
-	})
+// TestChainsAreSlowedDown runs commands each of which changes a file that the next one depends on, around in a circle.
+func TestChainsAreSlowedDown(t *testing.T) {
+	for _, tc := range []struct {
+		chain []string
+		with  string
+	}{
+		{[]string{"a", "b"}, "b"},
+		{[]string{"b", "c", "a"}, "c with a"},
+		{[]string{"d", "b", "a", "c"}, "b with a with c"},
+	} {
+		t.Run(strings.Join(tc.chain, " "), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var chain []model.Manifest
+				for _, name := range tc.chain {
+					chain = append(chain, statetest.Local(name))
+				}
+				f := start(t, Options{}, chain...)
+				done := outcome{result: buildanddeploy.Result{Mode: "local", Deployed: true}}
+				for range chain {
+					f.finish(f.builder.names(), done)
+				}
+				f.Then(made(chain[0].DeployID(), "/src/in.txt")) // by a person
+				for n := range 7 * len(chain) {
+					if f.builder.names() == "" {
+						break
+					}
+					next := chain[(n+1)%len(chain)]
+					f.running(string(chain[n%len(chain)].Name))
+					time.Sleep(20 * time.Millisecond)
+					written := made(next.DeployID(), "/src/"+string(next.Name)+".txt")
+					time.Sleep(20 * time.Millisecond)
+					f.finish(f.builder.names(), done)
+					time.Sleep(50 * time.Millisecond) // the file is noticed when the tree is at rest
+					f.Then(written)
+				}
+				f.running("")
+				var log []string
+				for _, name := range tc.chain {
+					log = append(log, statetest.Texts(f.logs, name)...)
+				}
+				text := strings.Join(log, "\n")
+				if strings.Count(text, " is in a loop with ") != 1 || !strings.Contains(text, tc.chain[0]+" is in a loop with "+tc.with+": ") {
+					t.Errorf("the loop is not named once, in its order: %s", text)
+				}
+				time.Sleep(2 * time.Second)
+				synctest.Wait()
+				if f.builder.names() == "" {
+					t.Error("nothing runs after the pause")
+				}
+			})
+		})
+	}
 }
 
 // TestSavesDuringOthersAreNoCircle saves files of one resource while the long updates of another one are under way.
