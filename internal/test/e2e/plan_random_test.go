@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,45 +17,54 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// plannedSequences returns how many random edits TestPlanEqualsDeploy deploys; HONE_SEQUENCES sets another number.
-func plannedSequences() int {
-	if n, err := strconv.Atoi(os.Getenv("HONE_SEQUENCES")); err == nil && n > 0 {
-		return n
+// number returns the number in a variable of the environment, or another one if it is not set.
+func number(t *testing.T, variable string, otherwise int) int {
+	text := os.Getenv(variable)
+	if text == "" {
+		return otherwise
 	}
-	if testing.Short() {
-		return 12
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("%s=%s is not a number", variable, text)
 	}
-	return 500
+	return n
 }
 
 // TestPlanEqualsDeploy edits a Tiltfile at random, again and again: it adds, changes, removes, renames and moves objects and
-// resources, changes images, commands that deploy and local commands, and passes names and arguments. Each time it makes a plan and
-// deploys it, or the same with deploy or ci, and compares the plan with hone's requests to the API server, and with the commands
-// that have run.
+// resources, changes images, commands that deploy and local commands, changes and deletes objects by hand, and passes names and
+// arguments. Each time it makes a plan and deploys it, or the same with deploy or ci, and compares the plan with hone's requests to
+// the API server, and with the commands that have run. HONE_SEQUENCES sets the number of rounds, and HONE_SEED the seed.
 func TestPlanEqualsDeploy(t *testing.T) {
 	t.Parallel()
-	const projects = 4
+	const projects, few = 4, 12
+	rounds, seed := number(t, "HONE_SEQUENCES", few), number(t, "HONE_SEED", 0)
 	var mu sync.Mutex
-	seen := map[api.PlanAction]int{}
+	seen, ways := map[api.PlanAction]int{}, map[string]int{}
 	t.Cleanup(func() {
-		for _, action := range []api.PlanAction{api.ActionCreate, api.ActionUpdate, api.ActionUnchanged, api.ActionDelete, api.ActionHandOver, api.ActionRun} {
-			if seen[action] == 0 && plannedSequences() >= 100 && !t.Failed() {
+		for _, action := range []api.PlanAction{api.ActionCreate, api.ActionUpdate, api.ActionReplace, api.ActionUnchanged, api.ActionDelete, api.ActionHandOver, api.ActionRun} {
+			if seen[action] == 0 && rounds >= 100 && !t.Failed() {
 				t.Errorf("no plan had a step to %s: %v", action, seen)
 			}
 		}
-		t.Logf("the plans had steps to %v", seen)
+		t.Logf("HONE_SEED=%d: %d sequences, deployed by %v; the plans had steps to %v", seed, rounds, ways, seen)
 	})
 	for i := range projects {
-		t.Run(fmt.Sprint("seed ", i), func(t *testing.T) {
+		t.Run(fmt.Sprint("project ", i), func(t *testing.T) {
 			t.Parallel()
-			w := newPlanned(t, uint64(i))
-			for n := i; n < plannedSequences() && !t.Failed(); n += projects {
+			w := newPlanned(t, uint64(seed+i))
+			for n := i; n < rounds && !t.Failed(); n += projects {
 				w.edit()
-				plan := w.round()
+				way, plan := w.round()
 				mu.Lock()
+				ways[way]++
 				for action, n := range plan.Summary {
 					seen[action] += n
 				}
@@ -78,9 +88,11 @@ type planned struct {
 	story []string
 }
 
+// plannedObject is a ConfigMap. To change an immutable one is to replace it.
 type plannedObject struct {
-	of    string
-	value int
+	of        string
+	value     int
+	immutable bool
 }
 
 func newPlanned(t *testing.T, seed uint64) *planned {
@@ -101,50 +113,97 @@ func anyOf[V any](w *planned, m map[string]V) (string, bool) {
 	return keys[w.rand.IntN(len(keys))], true
 }
 
-// edit changes the declarations, a few times.
+// edit changes the declarations, a few times, and sometimes the cluster.
 func (w *planned) edit() {
 	for range 1 + w.rand.IntN(3) {
-		resource := fmt.Sprint("r", w.rand.IntN(3))
-		switch w.rand.IntN(11) {
-		case 0, 1, 2:
-			w.names++
-			w.objects[fmt.Sprint("o", w.names)] = plannedObject{resource, 0}
-			w.did("o%d is added to %s", w.names, resource)
-		case 3:
-			if name, ok := anyOf(w, w.objects); ok {
-				w.objects[name] = plannedObject{w.objects[name].of, w.objects[name].value + 1}
-				w.did("%s is changed", name)
-			}
-		case 4:
-			if name, ok := anyOf(w, w.objects); ok {
-				delete(w.objects, name)
-				w.did("%s is removed", name)
-			}
-		case 5:
-			if name, ok := anyOf(w, w.objects); ok {
-				w.objects[name] = plannedObject{resource, w.objects[name].value}
-				w.did("%s is moved to %s", name, resource)
-			}
-		case 6:
-			from, to := fmt.Sprint("r", w.rand.IntN(3)), fmt.Sprint("r", w.rand.IntN(5))
-			for name, o := range w.objects {
-				if o.of == from {
-					w.objects[name] = plannedObject{to, o.value}
-				}
-			}
-			w.did("%s is renamed to %s", from, to)
-		case 7:
-			toggle(w, w.commands, fmt.Sprint("c", w.rand.IntN(2)))
-		case 8:
-			toggle(w, w.locals, fmt.Sprint("l", w.rand.IntN(2)))
-		case 9:
-			w.image++
-			w.did("the image is changed")
-		case 10:
-			w.did("nothing is changed")
-		}
+		plannedEdits[w.rand.IntN(len(plannedEdits))](w)
 	}
 	w.writeAll()
+}
+
+// plannedEdits are all kinds of edits.
+var plannedEdits = []func(*planned){
+	(*planned).add, (*planned).add, (*planned).add,
+	func(w *planned) {
+		w.object("is changed", func(o plannedObject) plannedObject { o.value++; return o })
+	},
+	func(w *planned) {
+		w.object("can change no more, or can again", func(o plannedObject) plannedObject { o.immutable = !o.immutable; return o })
+	},
+	func(w *planned) {
+		resource := w.resource(3)
+		w.object("is moved to "+resource, func(o plannedObject) plannedObject { o.of = resource; return o })
+	},
+	func(w *planned) {
+		if name, ok := anyOf(w, w.objects); ok {
+			delete(w.objects, name)
+			w.did("%s is removed", name)
+		}
+	},
+	func(w *planned) {
+		if name, ok := anyOf(w, w.objects); ok {
+			w.names++
+			w.objects[fmt.Sprint("o", w.names)] = w.objects[name]
+			delete(w.objects, name)
+			w.did("%s is renamed to o%d", name, w.names)
+		}
+	},
+	func(w *planned) {
+		from, to := w.resource(3), w.resource(5)
+		for name, o := range w.objects {
+			if o.of == from {
+				o.of = to
+				w.objects[name] = o
+			}
+		}
+		w.did("%s is renamed to %s", from, to)
+	},
+	func(w *planned) { toggle(w, w.commands, fmt.Sprint("c", w.rand.IntN(2))) },
+	func(w *planned) { toggle(w, w.locals, fmt.Sprint("l", w.rand.IntN(2))) },
+	func(w *planned) { w.image++; w.did("the image is changed") },
+	func(w *planned) {
+		w.byHand("is changed", func(configMaps dynamic.ResourceInterface, name string) error {
+			patch := []byte(`{"data":{"key":"by hand"}}`)
+			_, err := configMaps.Patch(w.t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "kubectl-edit"})
+			return err
+		})
+	},
+	func(w *planned) {
+		w.byHand("is deleted", func(configMaps dynamic.ResourceInterface, name string) error {
+			return configMaps.Delete(w.t.Context(), name, metav1.DeleteOptions{})
+		})
+	},
+	func(w *planned) { w.did("nothing is changed") },
+}
+
+// resource returns the name of one of the first n resources.
+func (w *planned) resource(n int) string { return fmt.Sprint("r", w.rand.IntN(n)) }
+
+func (w *planned) add() {
+	resource := w.resource(3)
+	w.names++
+	w.objects[fmt.Sprint("o", w.names)] = plannedObject{of: resource}
+	w.did("o%d is added to %s", w.names, resource)
+}
+
+// object changes the declaration of one of the objects.
+func (w *planned) object(what string, change func(plannedObject) plannedObject) {
+	if name, ok := anyOf(w, w.objects); ok {
+		w.objects[name] = change(w.objects[name])
+		w.did("%s %s", name, what)
+	}
+}
+
+// byHand changes one of the objects in the cluster, if it is there and can be changed.
+func (w *planned) byHand(what string, change func(configMaps dynamic.ResourceInterface, name string) error) {
+	name, ok := anyOf(w, w.objects)
+	if !ok {
+		return
+	}
+	configMaps := w.dyn.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace(w.namespace)
+	if change(configMaps, name) == nil {
+		w.did("%s %s by hand", name, what)
+	}
 }
 
 // toggle adds, changes or removes something that has versions.
@@ -166,7 +225,7 @@ func (w *planned) writeAll() {
 	fmt.Fprintf(&b, "if cfg.get('more'):\n  k8s_yaml(blob('''"+conf+"'''))\n  k8s_resource(new_name='more', objects=['more:configmap'])\n", "more", 0)
 	of := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(w.objects)) {
-		fmt.Fprintf(&b, "k8s_yaml(blob('''"+conf+"'''))\n", name, w.objects[name].value)
+		fmt.Fprintf(&b, "k8s_yaml(blob('''"+conf+"immutable: %t\n'''))\n", name, w.objects[name].value, w.objects[name].immutable)
 		of[w.objects[name].of] = append(of[w.objects[name].of], "'"+name+":configmap'")
 	}
 	for _, name := range slices.Sorted(maps.Keys(of)) {
@@ -186,8 +245,9 @@ func (w *planned) writeAll() {
 	w.write("Tiltfile", b.String())
 }
 
-// round makes a plan, carries it out in one of three ways, and compares. It returns the plan.
-func (w *planned) round() api.Plan {
+// round makes a plan, carries it out in one of three ways, and compares. It returns the
+// command and the plan.
+func (w *planned) round() (command string, plan api.Plan) {
 	w.t.Helper()
 	var args []string
 	if w.rand.IntN(2) == 0 {
@@ -209,9 +269,9 @@ func (w *planned) round() api.Plan {
 	if w.rand.IntN(4) == 0 {
 		args = append(args, "--", "--more")
 	}
-	plan := filepath.Join(w.dir, "next.plan")
-	w.says(0, slices.Concat([]string{"preview", "-o", "plan=" + plan, "--namespace", w.namespace}, args))
-	raw, err := os.ReadFile(plan)
+	path := filepath.Join(w.dir, "next.plan")
+	w.says(0, slices.Concat([]string{"preview", "-o", "plan=" + path, "--namespace", w.namespace}, args))
+	raw, err := os.ReadFile(path)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -221,15 +281,22 @@ func (w *planned) round() api.Plan {
 	if err := json.Unmarshal(raw, &file); err != nil {
 		w.t.Fatal(err)
 	}
-	ways := [][]string{{"deploy", plan, "--port", "0"}, slices.Concat([]string{"deploy", "--yes", "--port", "0", "--namespace", w.namespace}, args),
-		slices.Concat([]string{"ci", "--port", "0", "--namespace", w.namespace}, args)}
+	rest := slices.Concat([]string{"--port", "0", "--namespace", w.namespace}, args)
+	ways := []struct {
+		name string
+		argv []string
+	}{
+		{"deploy of a plan", []string{"deploy", path, "--port", "0"}},
+		{"deploy", slices.Concat([]string{"deploy", "--yes"}, rest)},
+		{"ci", slices.Concat([]string{"ci"}, rest)},
+	}
 	way := ways[w.rand.IntN(len(ways))]
-	w.did("hone %s %s", way[0], strings.Join(args, " "))
+	w.did("%s %s", way.name, strings.Join(args, " "))
 	_ = os.Remove(filepath.Join(w.dir, "log"))
 	began := time.Now()
-	out, code := w.run(way...)
+	out, code := w.run(way.argv...)
 	if code != 0 {
-		w.t.Errorf("hone %s: exit code %d\n%s", strings.Join(way, " "), code, out)
+		w.t.Errorf("hone %s: exit code %d\n%s", strings.Join(way.argv, " "), code, out)
 	}
 	want, got := expected(file.Plan), w.heard(began)
 	for _, key := range slices.Sorted(maps.Keys(union(want, got))) {
@@ -238,7 +305,10 @@ func (w *planned) round() api.Plan {
 		}
 	}
 	w.story = append(w.story, "which held")
-	return file.Plan
+	if len(args) > 0 {
+		return way.name + " with arguments", file.Plan
+	}
+	return way.name, file.Plan
 }
 
 // does is the action that a plan shows for an object or a command.
@@ -321,7 +391,13 @@ type auditEvent struct {
 	RequestURI string
 	UserAgent  string
 	ObjectRef  struct{ Resource, Namespace, Name string }
-	ReceivedAt time.Time `json:"requestReceivedTimestamp"`
+	Response   struct{ Code int } `json:"responseStatus"`
+	ReceivedAt time.Time          `json:"requestReceivedTimestamp"`
+}
+
+// wrote reports whether hone asked for a change, and the API server made it.
+func (e auditEvent) wrote() bool {
+	return e.UserAgent == "hone" && !strings.Contains(e.RequestURI, "dryRun=All") && e.Response.Code < http.StatusBadRequest
 }
 
 // audited returns the writes of hone in the project's namespace since a time.
@@ -345,7 +421,7 @@ func (w *planned) audited(since time.Time) (out []auditEvent) {
 			if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
 				continue // it is being written
 			}
-			if e.ObjectRef.Namespace == w.namespace && !e.ReceivedAt.Before(since) && e.UserAgent == "hone" && !strings.Contains(e.RequestURI, "dryRun=All") {
+			if e.ObjectRef.Namespace == w.namespace && !e.ReceivedAt.Before(since) && e.wrote() {
 				out = append(out, e)
 			}
 		}
