@@ -26,6 +26,9 @@ func (c *Client) knock(ctx context.Context) error {
 	case c.answered:
 		return nil
 	case stands(ctx, pid):
+		if ctx.Err() == context.Canceled {
+			return ctx.Err()
+		}
 		return problem.New(c.Where()+" is stopped",
 			fmt.Sprintf("let it continue: kill -CONT %d; or end it: kill -9 %d; the next hone cleans up after it", pid, pid))
 	}

@@ -1,6 +1,8 @@
 package client
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"os/exec"
 	"syscall"
@@ -31,6 +33,11 @@ func TestStoppedSession(t *testing.T) {
 	}
 	other := Over(c.Session)
 	mends(t, other.Stop(t.Context()), "session shop is stopped", "kill -CONT")
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := Over(c.Session).Stop(interrupted); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted before it is known that the session stays stopped: %v", err)
+	}
 
 	// A shell takes the terminal: the session goes on in a moment.
 	time.AfterFunc(slowAfter/10, func() { _ = sleeper.Process.Signal(syscall.SIGCONT) })

@@ -1,9 +1,16 @@
 package e2e
 
 import (
+	"errors"
 	"net"
+	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
 )
 
 // TestDeafEngine uses an engine that accepts connections and never answers: everything that needs no engine continues, and every
@@ -36,6 +43,41 @@ FROM busybox
 	p.says(1, []string{"docker-prune"}, `Waiting for the container engine`, why)
 	p.says(0, []string{"doctor"}, why[:60])
 	p.says(1, []string{"ci", "--port", "none", "--namespace", p.namespace}, `Waiting: web waits for the container engine to answer`, why)
+}
+
+// TestDeafSession talks to a session that accepts connections and never answers: each command says so, and an interrupt ends it at once.
+func TestDeafSession(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts for it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	at := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	p := newLocalProject(t, tool)
+	for _, command := range []string{"get uiresources", "describe uiresources", "wait --for=delete uiresource/tool", "explain cmds", "api-resources", "delete cmd x",
+		"logs", "logs -f", "events", "args", "trigger tool", "dump engine", "snapshot create", "stop"} {
+		t.Run(command, func(t *testing.T) {
+			t.Parallel()
+			c, out := p.command(append(strings.Fields(command), "--port", at)...), &output{}
+			c.Stdout, c.Stderr = out, out
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer time.AfterFunc(patience, func() { _ = c.Process.Kill() }).Stop()
+			k8stest.Eventually(t, "the wait to be named", func() error {
+				if !strings.Contains(out.String(), "Waiting for the session at localhost:"+at+" to answer…") {
+					return errors.New("it is not")
+				}
+				return nil
+			})
+			_ = c.Process.Signal(os.Interrupt)
+			_ = c.Wait()
+			if got := c.ProcessState.ExitCode(); got != 130 {
+				t.Errorf("the exit code is %d\n%s", got, out)
+			}
+		})
+	}
 }
 
 // TestDeafCluster uses an API server that accepts connections and never answers: each command says in time what it waits for.
