@@ -92,11 +92,19 @@ func (u Update) redeclared(before, m model.Manifest, now time.Time) Update {
 	return u
 }
 
-// undeclared drops the request of a new declaration if the resource is deployed that way.
+// undeclared drops the request of a new declaration if the resource is deployed that way, and no build runs that would leave it in another.
 func (u *Update) undeclared() {
-	if u.deployedFrom != nil && u.declared != nil && !NeedsBuild(*u.deployedFrom, *u.declared) {
+	if u.deployedFrom == nil || u.declared == nil {
+		return
+	}
+	if !NeedsBuild(*u.deployedFrom, *u.declared) && !u.buildsAnother() {
 		u.Declared = time.Time{}
 	}
+}
+
+// buildsAnother reports whether a build runs that began with another declaration: even if it fails, it has to be followed by one.
+func (u *Update) buildsAnother() bool {
+	return u.Current != nil && u.Current.from != nil && NeedsBuild(*u.Current.from, *u.declared)
 }
 
 // completed records the end of a build. A cancelled build only enters the history. Its images are dropped: nothing would
