@@ -26,7 +26,7 @@ var core = []string{
 	"TestRestartProcess", "TestContainerMode", "TestContainerModeHealsReplacedPod", "TestImageFeatures", "TestUnchangedImageKeepsThePod",
 	"TestCustomDeploy", "TestSidecar", "TestFilesComeBack", "TestFallBackToTheSameImage",
 	// Deploys: the objects that are touched, that stay, and that are left over.
-	"TestLabelsTieObjectsToTheResource", "TestDriftIsRestored", "TestDriftIsNoticed", "TestDeletedObjects", "TestImmutableField", "TestForeignContextIsRefused",
+	"TestLabelsTieObjectsToTheResource", "TestDriftIsRestored", "TestDriftIsNoticed", "TestLostLabelComesBack", "TestDeletedObjects", "TestImmutableField", "TestForeignContextIsRefused",
 	"TestNamespaceAndCRD", "TestObjectLeaves", "TestEverythingLeaves", "TestAdmissionRejects", "TestForeignObject", "TestObjectOfAnotherProject",
 	"TestSharedObject", "TestReplacementIsReadyFirst", "TestKilledHandOver", "TestKilledDeploys", "TestPreview", "TestPlanOfNames", "TestPlanOfImages", "TestPlanOfCommands", "TestPlanEqualsDeploy", "TestConfirm", "TestDown",
 	"TestDownSaysWhatItWaitsFor", "TestHelmRemote",

@@ -46,11 +46,17 @@ one
 // click clicks a button through the API, and returns the answer.
 func (s *session) click(button string, inputs map[string]any) (code int, answer string) {
 	s.p.t.Helper()
-	body, err := json.Marshal(api.ClickRequest{Button: button, Inputs: inputs})
+	return s.posts("/api/click", api.ClickRequest{Button: button, Inputs: inputs})
+}
+
+// posts sends a request to the API, and returns the answer.
+func (s *session) posts(path string, request any) (code int, answer string) {
+	s.p.t.Helper()
+	body, err := json.Marshal(request)
 	if err != nil {
 		s.p.t.Fatal(err)
 	}
-	req, err := http.NewRequest(http.MethodPost, fmt.Sprintf("http://localhost:%d/api/click", s.port), bytes.NewReader(body))
+	req, err := http.NewRequest(http.MethodPost, fmt.Sprintf("http://localhost:%d%s", s.port, path), bytes.NewReader(body))
 	if err != nil {
 		s.p.t.Fatal(err)
 	}

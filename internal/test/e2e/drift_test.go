@@ -3,13 +3,17 @@ package e2e
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
+	"github.com/hone-dev/hone/pkg/api"
 )
 
 // driftYAML are objects that others change in the tests.
@@ -102,6 +106,58 @@ func TestDriftIsNoticed(t *testing.T) {
 	drifts(`what: deleted`)
 	p.kubectl("create", "serviceaccount", "robot")
 	drifts(`what: made again`)
+}
+
+// TestLostLabelComesBack removes the label of hone from objects, one of which is a pod that nothing makes again: it is a drift, and no deletion. A
+// restoration puts the label back, and makes nothing again.
+func TestLostLabelComesBack(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, driftYAML+`
+-- once.yaml --
+apiVersion: v1
+kind: Pod
+metadata: {name: once}
+spec:
+  restartPolicy: Never
+  terminationGracePeriodSeconds: 0
+  containers: [{name: main, image: busybox, command: [sleep, '100000']}]
+`)
+	p.replace("Tiltfile", "k8s_yaml('web.yaml')", "k8s_yaml(['web.yaml', 'once.yaml'])")
+	s := p.up()
+	s.ready("web", "once")
+	all := append(p.declares("web.yaml"), p.declares("once.yaml")...)
+	before := p.living(all)
+	label := deploy.LabelManagedBy
+	for _, u := range all {
+		p.kubectl("label", u.GetKind()+"/"+u.GetName(), label+"-")
+	}
+	drifts := func(n int) {
+		t.Helper()
+		s.await(fmt.Sprintf("%d objects without the label", n), func() error {
+			out, _ := p.run("get", "drifts", "-o", "yaml", "--port", fmt.Sprint(s.port))
+			if strings.Count(out, `path: metadata.labels["`+label+`"]`) != n {
+				return fmt.Errorf("it is\n%s", out)
+			}
+			return nil
+		})
+	}
+	drifts(len(all))
+	s.ready("web", "once")
+	if code, answer := s.posts("/api/restore", api.DriftRequest{ManifestNames: []string{"web", "once"}}); code != http.StatusOK {
+		t.Fatalf("restore: %d %s", code, answer)
+	}
+	s.says(`once │ pod/once: its label ` + label + ` was removed: put back`)
+	drifts(0)
+	s.ready("web", "once")
+	s.settled()
+	if diff := cmp.Diff(before, p.living(all)); diff != "" {
+		t.Errorf("objects were made again (-before +after):\n%s", diff)
+	}
+	for _, kind := range []string{"deployment/web", "configmap/conf", "pod/once"} {
+		if got := p.live(kind).GetLabels()[label]; got != deploy.ManagedByHone {
+			t.Errorf("%s has the label %q", kind, got)
+		}
+	}
 }
 
 // TestHUDDrift shows in a terminal that others have changed an object, as a badge and as a diff. One key restores the Tiltfile's
