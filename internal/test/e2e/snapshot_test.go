@@ -26,7 +26,7 @@ func TestSnapshot(t *testing.T) {
 		t.Errorf("down: code %d\n%s", code, out)
 	}
 	for _, file := range []string{"now.json", "end.json"} {
-		p.says(0, []string{"snapshot", "view", file}, " web ", "in place", "running 1/1", "→ Container")
+		p.says(0, []string{"snapshot", "view", file}, " web ", "in place", "running 1/1", "→ web of web-")
 		term := p.terminal(120, 34)
 		term.keys(binary+" snapshot view "+file, "Enter")
 		term.shows(`a session as it was on \d{4}-`)
