@@ -115,3 +115,38 @@ spec:
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 }
+
+// TestBaseOfTheSameRepository builds images whose base has another tag of their own repository: one that the project builds, too, and one
+// that it does not.
+func TestBaseOfTheSameRepository(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, `
+-- Tiltfile --
+docker_build('busybox:app', 'app')
+docker_build('busybox:base', 'base')
+k8s_yaml('job.yaml')
+-- base/Dockerfile --
+FROM busybox:latest
+RUN echo from-base > /base.txt
+-- app/Dockerfile --
+FROM busybox:base
+RUN echo from-app $NS > /app.txt
+CMD ["cat", "/base.txt", "/app.txt"]
+-- job.yaml --
+apiVersion: batch/v1
+kind: Job
+metadata: {name: app}
+spec:
+  template:
+    spec: {restartPolicy: Never, containers: [{name: app, image: 'busybox:app'}]}
+`)
+	out, code := p.run("ci", "--namespace", p.namespace, "--port", "0")
+	for _, want := range []string{"Building Dockerfile: [busybox:base]", "Building Dockerfile: [busybox:app]", "app │ from-base", "app │ from-app", "SUCCESS. All workloads are healthy."} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the output lacks %q", want)
+		}
+	}
+	if code != 0 || t.Failed() {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+}
