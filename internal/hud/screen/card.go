@@ -22,6 +22,22 @@ const (
 	readLines, cardLines = 300, 10
 )
 
+// How a failure is shown. The cards themselves are a part of the frame (package view decides which failures there are, and what follows
+// from what). This file selects one, reads the lines of its log, and lays it out. All functions run on tview's goroutine, except
+// readExcerpt, which a job runs.
+//
+// A cardView holds no card. It keeps the resource and the aspect, and finds its card again in each frame (index): the failure may have
+// changed, have become the consequence of another one, or be gone. The key "e" goes through these states:
+//
+//	table ──nextError──> a card ──e──> the next card ──e──> … ──e──> the log, at each new error line (nextNewError) ──e──> the first card
+//	table ──nextError──> wanted: an error was written, and its update still runs ──bringCard──> its card, or its log
+//
+// bringCard is called for each frame while wanted is set; a key, or the end of wantedTime, ends that.
+//
+// The lines of a log are read in three steps, because they may lie behind millions of others: prefetch starts a job for each new card,
+// excerpt returns what is known and starts the job again once it is too old, and the job's result replaces the lines with the frame after
+// it. A card is therefore drawn at once, and its lines follow.
+
 // cardView shows one failure: its summary, its cause, the lines that matter, the fix, the resources that wait.
 type cardView struct {
 	ui *ui

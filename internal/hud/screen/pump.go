@@ -18,6 +18,24 @@ const (
 	spinnerStep = 100 * time.Millisecond
 )
 
+// How the screen is drawn. Two goroutines take part. The pump's own (run) waits for a reason to draw, and builds the frame; tview's, which
+// owns the widgets, applies it. One round:
+//
+//	a reason arrives: the state, log lines, a tick, the end of a job, …
+//	→ pause: until a frame's time has passed, and the terminal has shown the frame before (pace.go)
+//	→ draw: build the frame (Options.Frame), or keep the last one; queue ui.apply and then on tview's goroutine; wait until it is drawn
+//	→ mark: ask the terminal to say when it has shown the frame
+//	→ next: set the tick to the time at which this frame becomes wrong by itself
+//
+// Each reason says two things. rebuild: whether the state may have changed, or only what the screen does with it, such as a finding in a
+// log. last: the time from which the pause counts; it is zero for what the user waits for. Keys are no reason: tview handles and draws
+// them itself, on its goroutine.
+//
+// Log lines come by the thousand, so they do not ask for a frame each: after a pause, the pump looks whether the log on screen has changed
+// (log.stale), and the amount of the programs' output is looked at in glances, at most once in glanceTime.
+//
+// The goroutine of tview never waits for the pump. The pump waits for tview in draw: it must have ended before tview is stopped.
+
 // pump passes frames to tview's goroutine.
 type pump struct {
 	ui      *ui

@@ -12,6 +12,26 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
+// The runtime state of a resource is not stored. Runtime computes it from one snapshot: from the update (what was applied), the pods, the
+// objects, the processes and the synclets. Nothing here waits or remembers; a state that depends on time, such as an overdue start, arrives
+// in the snapshot as a fact. The kind of the resource selects the function:
+//
+//	local    localRuntime    the process of serve_cmd
+//	Compose  composeRuntime  the containers of the service (compose.go)
+//	k8s      Runtime itself  the first fact in the list at Runtime that applies
+//	other    not applicable
+//
+// The status moves like this. None is the state before the first deploy, and after the objects were taken down:
+//
+//	none ──applied──> pending ──ready, completed, or nothing to wait for──> ok
+//	                    │  ↑                                                 │
+//	                    ↓  └──────────────a new pod, a new process───────────┤
+//	                  error <──────────a pod, a Job or a process fails───────┘
+//
+// An error is Final if only the user can end it. Pods of a Job are tries: the Job says whether one of them is a failure (splitTries), so
+// they count neither as ready nor as failed pods of their own. Callers that only want to know whether a resource has been ready ask
+// readyNow and NewlyReady in hold.go.
+
 // RuntimeStatus is the status of the deployed objects or processes, in the words that scripts know.
 type RuntimeStatus string
 

@@ -9,6 +9,25 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
+// How a resource lives. Three things change an entry: a loaded Tiltfile (declare), the user's switches and modes (revise), and the end of a
+// teardown (OnDestroy). The first two compute the intended state and pass it to become, which alone decides what happens to the entry:
+//
+//	none ──declared──> Running ──left the Tiltfile, or switched off──> TearingDown ──all subscribers have released it──> none
+//	                      ↑                                                                                                │
+//	                      └──────────────────────── Next, if the resource is to come back ─────────────────────────────────┘
+//
+// While an entry is torn down, its Manifest and Enabled stay as they were, since the subscribers still need them: each new intention goes
+// into Next. A resource that was switched off comes back as a Running entry with Enabled false; one that has left the Tiltfile has no Next,
+// and does not come back unless it is declared again. Staying and coming return the intended state, whichever phase the entry is in.
+//
+// Most of this file prepares answers for readers that ask after every change. Each list is derived from the one before it, and computed
+// again only for the entries that have changed:
+//
+//	resourceList (by name) ──> resourceTraits ──> ordered (as in the Tiltfile), leaving, needs
+//	resourceList, Updates  ──> joins ──> withUpdates ──> orderedUpdates
+//
+// The lists and the entries are shared by all readers, so none may change them.
+
 // Resource is an entry of table resources; its id is the manifest's name.
 type Resource struct {
 	Manifest model.Manifest
