@@ -1,8 +1,7 @@
-// Takes the pictures of the page for the README: node pictures.mjs ADDRESS OUTDIR. The address is one that lets a browser in. page-changes is not among
-// them: it needs an update that waits, and the demo has none.
+// Takes pictures of the page for the README: node pictures.mjs ADDRESS OUTDIR NAME…. The address is one that lets a browser in.
 import { chromium } from "@playwright/test";
 
-const [address, out] = process.argv.slice(2);
+const [address, out, ...names] = process.argv.slice(2);
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
 const page = await browser.newPage({ viewport: { width: 1200, height: 640 }, colorScheme: "light", timezoneId: "UTC", locale: "en-GB" });
 const views = [
@@ -28,10 +27,18 @@ const views = [
       await page.keyboard.press("ArrowLeft"); // its update
     },
   ],
+  [
+    "page-changes",
+    "#/plan",
+    async () => {
+      await page.locator(".step.update").nth(1).waitFor();
+      await page.locator(".step.update summary").evaluateAll((all) => all.forEach((s) => (s.parentElement.open = true)));
+    },
+  ],
   ["page-hone", "#/hone", async () => page.locator(".parts tbody tr").nth(3).waitFor()],
 ];
 await page.goto(address);
-for (const [name, hash, shown] of views) {
+for (const [name, hash, shown] of views.filter(([name]) => names.includes(name))) {
   await page.evaluate((h) => (location.hash = h), hash);
   await shown();
   await page.waitForTimeout(400); // the progress and the first second

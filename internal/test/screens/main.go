@@ -75,7 +75,13 @@ func command(ctx context.Context, args []string) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(page) }()
-	if err := browse(ctx, o.hone, d.dir, page); err != nil {
+	if err := browse(ctx, o.hone, d.dir, page, "page-resources", "page-resource", "page-log", "page-graph", "page-time", "page-hone"); err != nil {
+		return err
+	}
+	if err := d.wait(ctx, o.hone); err != nil {
+		return err
+	}
+	if err := browse(ctx, o.hone, d.dir, page, "page-changes"); err != nil {
 		return err
 	}
 	if err := term.quit(ctx); err != nil {
@@ -107,15 +113,15 @@ func command(ctx context.Context, args []string) error {
 	return nil
 }
 
-// browse takes pictures of the session's web page: scripts/web has a program for that.
-func browse(ctx context.Context, hone, dir, out string) error {
+// browse takes the named pictures of the session's web page: scripts/web has a program for that.
+func browse(ctx context.Context, hone, dir, out string, pictures ...string) error {
 	ask := exec.CommandContext(ctx, hone, "open", "--print")
 	ask.Dir = dir
 	address, err := ask.Output()
 	if err != nil {
 		return fmt.Errorf("ask for the address of the page: %w", err)
 	}
-	c := exec.CommandContext(ctx, "scripts/web", "pictures", strings.TrimSpace(string(address)), out)
+	c := exec.CommandContext(ctx, "scripts/web", append([]string{"pictures", strings.TrimSpace(string(address)), out}, pictures...)...)
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
 	if err := c.Run(); err != nil {
 		return fmt.Errorf("take pictures of the page: %w", err)
