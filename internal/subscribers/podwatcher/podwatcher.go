@@ -1,8 +1,9 @@
-// Package podwatcher follows the pods of all resources and distinguishes pods of the newest deploy from older ones.
+// Package podwatcher follows the pods of all resources and distinguishes pods of the newest deploy from older ones. A pod that
+// loses hone's label is followed by its name from then on.
 //
 // # Concurrency
 //
-// Run owns one goroutine per watched namespace and selector. They pass their events to Run's own goroutine, which alone
+// Run owns one goroutine per watched namespace and selector, or pod. They pass their events to Run's own goroutine, which alone
 // decides and dispatches.
 package podwatcher
 
@@ -61,14 +62,17 @@ func (s *Subscriber) Contract() store.Contract {
 	}
 }
 
-// scope is the scope of one watch.
+// scope is the scope of one watch: the pods that a selector selects, or the one of a name.
 type scope struct {
 	namespace string
 	selector  string
+	name      string
 }
 
 // String names the watch.
-func (sc scope) String() string { return strings.TrimSpace("pods " + sc.namespace + " " + sc.selector) }
+func (sc scope) String() string {
+	return strings.TrimSpace("pods " + sc.namespace + " " + sc.selector + sc.name)
+}
 
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
@@ -80,7 +84,8 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 }
 
 func (s *Subscriber) watch(ctx context.Context, sc scope, trouble func(error), event func(k8s.PodEvent)) error {
-	return s.client.WatchPods(ctx, k8s.WatchRequest{Namespaces: []string{sc.namespace}, Selector: sc.selector, OnTrouble: trouble}, event)
+	req := k8s.WatchRequest{Namespaces: []string{sc.namespace}, Selector: sc.selector, Name: sc.name, OnTrouble: trouble}
+	return s.client.WatchPods(ctx, req, event)
 }
 
 // tracker is the subscriber's knowledge. It belongs to Run's goroutine.
@@ -123,6 +128,7 @@ func newTracker(client Client, told map[string]state.Pod) *tracker {
 	return b
 }
 
+// seen is a pod with the watches that follow it. The value is false until a watch by name has shown the pod.
 type seen struct {
 	event  k8s.PodEvent
 	scopes map[scope]bool
@@ -152,6 +158,13 @@ func (b *tracker) Wanted(v store.View) map[scope][]model.ManifestName {
 			}
 		}
 	}
+	for _, s := range b.seen {
+		for sc := range s.scopes {
+			if users := b.users[labelled(sc.namespace)]; sc.name != "" && users != nil {
+				b.users[sc] = users
+			}
+		}
+	}
 	maps.DeleteFunc(b.unsynced, func(sc scope, _ bool) bool { return b.users[sc] == nil })
 	for sc := range b.users {
 		if before[sc] == nil {
@@ -171,6 +184,9 @@ func (b *tracker) Wanted(v store.View) map[scope][]model.ManifestName {
 // managed selects the pods whose template hone has labelled.
 const managed = deploy.LabelManagedBy + "=" + deploy.ManagedByHone
 
+// labelled is the scope of these pods in a namespace.
+func labelled(namespace string) scope { return scope{namespace: namespace, selector: managed} }
+
 // scopesFor returns the scopes to watch for an applied object: the labelled pods in its namespace, the pods of the resource's
 // own selectors, and all pods if an object of an unknown kind, or one that a command of the user applied, may create pods
 // without hone's labels.
@@ -182,14 +198,14 @@ func scopesFor(m model.Manifest, a model.AppliedObject) []scope {
 	switch {
 	case m.K8s.SelectorsOnly:
 	case a.Foreign:
-		out = append(out, scope{a.Namespace, ""})
+		out = append(out, scope{namespace: a.Namespace})
 	case a.TemplateHash != "" || a.Kind == "Pod" && a.Group == "":
-		out = append(out, scope{a.Namespace, managed})
+		out = append(out, labelled(a.Namespace))
 	case !builtin(a.Group):
-		out = append(out, scope{a.Namespace, ""})
+		out = append(out, scope{namespace: a.Namespace})
 	}
 	for _, sel := range m.K8s.ExtraPodSelectors {
-		out = append(out, scope{a.Namespace, selector(sel)})
+		out = append(out, scope{namespace: a.Namespace, selector: selector(sel)})
 	}
 	return out
 }
@@ -212,11 +228,17 @@ func (b *tracker) Take(sc scope, e k8s.PodEvent) bool {
 	switch {
 	case e.Synced:
 		delete(b.unsynced, sc)
+		for uid, s := range b.seen {
+			if shown, expected := s.scopes[sc]; expected && !shown {
+				b.lost(uid, sc)
+			}
+		}
 	case e.Deleted:
 		if s := b.seen[uid]; s != nil {
-			if delete(s.scopes, sc); len(s.scopes) == 0 {
-				delete(b.seen, uid)
+			if sc == labelled(sc.namespace) && !s.event.Pod.Deleting { // it may only have lost the label
+				s.scopes[scope{namespace: sc.namespace, name: e.Pod.Name}] = false
 			}
+			b.lost(uid, sc)
 		}
 	default:
 		s := b.seen[uid]
@@ -226,8 +248,19 @@ func (b *tracker) Take(sc scope, e k8s.PodEvent) bool {
 		}
 		s.event = e
 		s.scopes[sc] = true
+		if sc == labelled(sc.namespace) {
+			delete(s.scopes, scope{namespace: sc.namespace, name: e.Pod.Name})
+		}
 	}
 	return true
+}
+
+// lost notes that a watch does not follow a pod any more.
+func (b *tracker) lost(uid string, sc scope) {
+	s := b.seen[uid]
+	if delete(s.scopes, sc); len(s.scopes) == 0 {
+		delete(b.seen, uid)
+	}
 }
 
 // Changes implements clusterwatch.Follower.
@@ -349,8 +382,11 @@ func (b *tracker) byTemplate(ctx context.Context, e k8s.PodEvent) (model.Manifes
 }
 
 // orphaned reports whether a pod with the right template belongs to an earlier object of the same name, such as a job
-// that was replaced.
+// that was replaced, or to none: its ReplicaSet leaves a pod alone that has lost the labels of the selector.
 func (b *tracker) orphaned(ctx context.Context, e k8s.PodEvent) bool {
+	if len(e.Owners) == 0 {
+		return true
+	}
 	for _, o := range e.Owners {
 		switch o.Kind {
 		case "Job", "StatefulSet", "DaemonSet":

@@ -187,6 +187,54 @@ func TestOwnership(t *testing.T) {
 	}
 }
 
+// TestLostLabel takes labels off a pod, and puts them back.
+func TestLostLabel(t *testing.T) {
+	managedBy := map[string]string{deploy.LabelManagedBy: deploy.ManagedByHone}
+	rs := owner("ReplicaSet", "rs")
+	for _, tc := range []struct {
+		name      string
+		object    model.AppliedObject
+		is, after k8s.PodEvent
+		want      []string
+	}{
+		{"a pod of its own", object("", "Pod", "uid-p", ""), pod("p", "", managedBy), pod("p", "", nil), []string{"p of r"}},
+		{"a Deployment's, all of hone's labels", object("apps", "Deployment", "d", "h"), pod("p", "h", nil, rs), pod("p", "", nil, rs), []string{"p of r"}},
+		{"a Deployment's, all labels: its ReplicaSet leaves it", object("apps", "Deployment", "d", "h"), pod("p", "h", nil, rs), pod("p", "", nil), nil},
+		{"a Deployment's, the labels of its selector", object("apps", "Deployment", "d", "h"), pod("p", "h", nil, rs), pod("p", "h", nil), []string{"p of r (old)"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := start(t, statetest.K8s("r"))
+				f.cluster.SetOwner(rs, "d")
+				f.cluster.SetOwner(owner("Deployment", "d"), "")
+				f.applied("r", tc.object)
+				f.cluster.SetPod(pod("unlabelled", "", nil))
+				f.cluster.SetPod(tc.is)
+				f.want("labelled", "p of r")
+
+				f.cluster.SetPod(tc.after)
+				f.want("not labelled", tc.want...)
+				restarted := tc.after
+				restarted.Pod.Phase = "Failed"
+				f.cluster.SetPod(restarted)
+				f.want("failed", tc.want...)
+				if p, ok := state.Pods.In(f.View()).Get("uid-p"); ok && p.Value.Phase != "Failed" {
+					t.Errorf("is not followed: %+v", p.Value)
+				}
+				f.cluster.SetPod(tc.is)
+				f.want("labelled again", "p of r")
+				f.cluster.SetPod(tc.after)
+				f.want("not labelled again", tc.want...)
+				f.cluster.DeletePod("default", "p")
+				f.want("deleted")
+				f.cluster.SetPod(tc.is)
+				f.cluster.DeletePod("default", "p")
+				f.want("removed at once")
+			})
+		})
+	}
+}
+
 // Objects that a command of the user applied do not carry hone's labels: their pods are found by their owners, and pods of
 // an earlier rollout are older.
 func TestForeignObjects(t *testing.T) {
@@ -286,7 +334,7 @@ func TestForbidden(t *testing.T) {
 		f.applied("web", object("apps", "Deployment", "d", "h1"))
 		f.applied("api", object("apps", "Deployment", "e", "h2"))
 		f.applied("config", object("", "ConfigMap", "c", ""))
-		f.cluster.SetPod(pod("web-1", "h1", nil))
+		f.cluster.SetPod(pod("web-1", "h1", nil, owner("ReplicaSet", "rs")))
 		f.want("forbidden")
 		for _, name := range []model.ManifestName{"api", "web"} {
 			r := buildcontrol.RuntimeOf(f.View(), name)
