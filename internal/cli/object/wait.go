@@ -28,9 +28,9 @@ func newWait(g *command.Global) *cobra.Command {
 		Long: `Waits until each object meets the condition. Objects that are named may be created later; a selection covers the objects
 that exist when the command starts. Files that were saved before the command count, even if the session has not noticed them
 yet. A resource that fails, or that waits for one that has failed, ends the wait with the reason, unless hone or the cluster
-tries again at once. So does a resource that does not exist once the Tiltfile has failed; or once it is evaluated and does not
-declare the resource, unless --for=create waits for that. Exit code 1 means that, or that the time is up, or that the session has
-ended.
+tries again at once. So does an object that the Tiltfile decides about and that does not exist, once the Tiltfile has failed; or
+once it is evaluated and does not declare the object, unless --for=create waits for that. Exit code 1 means that, or that the time is
+up, or that the session has ended.
 
 Conditions:
   condition=NAME            the condition is True; condition=NAME=VALUE: it is VALUE

@@ -17,7 +17,6 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/client/objects"
-	"github.com/hone-dev/hone/pkg/model"
 )
 
 // checkTime limits a query of the session that does not wait.
@@ -98,51 +97,54 @@ func (w Wait) RunAll(ctx context.Context, all []Condition, targets []objects.Tar
 // one waits for one object.
 func (w Wait) one(ctx context.Context, k objects.Kind, name string) (*unstructured.Unstructured, error) {
 	s := &sight{wait: w, kind: k, name: name, uid: w.Object}
-	t := objects.Target{Kind: k}
-	if s.byTiltfile = declaredHere(k) && !w.For.Gone() && w.Timeout != 0; !s.byTiltfile {
-		t.Fields = fields.OneTermEqualSelector("metadata.name", name).String()
-	}
 	for {
-		found, err := w.Client.Fetch(ctx, t, objects.Whole)
-		if err != nil {
-			return nil, s.over(ctx, err)
-		}
-		u, tiltfile := named(found.Objects, name), named(found.Objects, string(model.TiltfileName))
-		if w.Timeout == 0 && !s.met(u) {
-			return nil, s.late(ctx)
-		}
-		if over, err := s.settled(u); over {
-			return s.last, err
-		}
-		if u == nil && s.byTiltfile {
-			if err := s.undeclared(ctx, tiltfile); err != nil {
-				return nil, s.over(ctx, err)
-			}
-		}
-		for e, err := range w.Client.Watch(ctx, t, found.Version, objects.Whole) {
-			if errors.Is(err, objects.ErrBehind) {
-				break
-			}
-			if err != nil {
-				return nil, s.over(ctx, objects.Over(err))
-			}
-			if e.Object.GetName() != name {
-				if u == nil && e.Object.GetName() == string(model.TiltfileName) {
-					break // what it declares is in the list, and may not have been reported yet
-				}
-				continue
-			}
-			if u = e.Object; e.Type == watch.Deleted {
-				u = nil
-			}
-			if over, err := s.settled(u); over {
-				return s.last, err
-			}
+		if over, err := s.look(ctx); over || err != nil {
+			return s.last, s.over(ctx, err)
 		}
 		if ctx.Err() != nil {
 			return nil, s.over(ctx, ctx.Err())
 		}
 	}
+}
+
+// look observes the object until the wait is over, or until it has to be listed again.
+func (s *sight) look(ctx context.Context) (over bool, err error) {
+	t := objects.Target{Kind: s.kind, Fields: fields.OneTermEqualSelector("metadata.name", s.name).String()}
+	found, err := s.wait.Client.Fetch(ctx, t, objects.Whole)
+	if err != nil {
+		return false, err
+	}
+	u, watching := named(found.Objects, s.name), ctx
+	if over, err := s.settled(u); over {
+		return true, err
+	}
+	if u == nil && s.declared() {
+		version, err := s.undeclared(ctx)
+		if err != nil {
+			return false, err
+		}
+		until, stop := s.untilTiltfile(ctx, version)
+		defer stop()
+		watching = until
+	}
+	if s.wait.Timeout == 0 {
+		return false, s.late(ctx)
+	}
+	for e, err := range s.wait.Client.Watch(watching, t, found.Version, objects.Whole) {
+		switch {
+		case errors.Is(err, objects.ErrBehind), watching.Err() != nil:
+			return false, nil
+		case err != nil:
+			return false, objects.Over(err)
+		}
+		if u = e.Object; e.Type == watch.Deleted {
+			u = nil
+		}
+		if over, err := s.settled(u); over || u == nil {
+			return over, err
+		}
+	}
+	return false, nil
 }
 
 // named returns the object with a name; nil if there is none.
@@ -158,8 +160,6 @@ type sight struct {
 	wait Wait
 	kind objects.Kind
 	name string
-	// byTiltfile means that the Tiltfile decides whether the object exists.
-	byTiltfile bool
 	// uid is the UID of the object whose deletion is awaited, last is its last observed state, and instead describes that
 	// state.
 	uid     types.UID
