@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/patience"
 	"github.com/hone-dev/hone/internal/hud/stream"
 	"github.com/hone-dev/hone/internal/hud/text"
 )
@@ -16,12 +17,22 @@ type Printer struct {
 	secrets  *Secrets
 	out, err io.Writer
 	mu       sync.Mutex // held while a message is printed
-	awaits   *awaiting  // guarded by mu; nil unless the command waits for something
+	waits    *patience.Waits
 }
 
 // Printer returns a printer that prints warnings and errors to err, and the rest to out. All printers of a command share its secrets.
 func (g *Global) Printer(out, err io.Writer) *Printer {
-	return &Printer{secrets: &g.Secrets, out: out, err: err}
+	p := &Printer{secrets: &g.Secrets, out: out, err: err}
+	p.waits = patience.New(func(text string) { p.Write(logstore.LevelInfo, text) })
+	return p
+}
+
+// Await says that the command waits for something, such as "the cluster", unless over is called soon; see patience.Waits.
+func (p *Printer) Await(what string) (over func()) { return p.waits.Await(what) }
+
+// Waiting is Await with a printer of standard error.
+func (g *Global) Waiting(what string) (done func()) {
+	return g.Printer(g.Stderr, g.Stderr).Await(what)
 }
 
 var _ logstore.Logger = (*Printer)(nil)
@@ -49,7 +60,7 @@ func (p *Printer) print(w io.Writer, said string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	_, _ = io.WriteString(w, foreign(w, p.secrets.Text(said))+"\n")
-	p.printed()
+	p.waits.Said()
 }
 
 // foreign returns text from outside for a writer: with its colours if the writer shows them, and without any other control

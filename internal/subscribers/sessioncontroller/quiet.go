@@ -21,6 +21,9 @@ type quiet struct {
 
 // note logs what ci waits for if the log has been quiet for long enough, and returns when to look again.
 func (q *quiet) note(v store.View, now time.Time) (again time.Duration) {
+	if state.TheTiltfile(v).Running() {
+		return logstore.SayAfter // the evaluation says what it waits for
+	}
 	last := state.TheSession(v).StartedAt
 	if newest := q.logs.Tail(logstore.Filter{MinLevel: logstore.LevelInfo}, 1); len(newest) > 0 {
 		last = newest[0].Time

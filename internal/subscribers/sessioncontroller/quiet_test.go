@@ -32,6 +32,10 @@ func TestQuiet(t *testing.T) {
 	}{
 		{"the Tiltfile takes long", ci, func(*fixture) { time.Sleep(5 * time.Second) },
 			[]string{"2s Waiting: the Tiltfile is not loaded yet"}},
+		{"the evaluation says it itself", ci, func(f *fixture) {
+			f.Then(state.TiltfileStarted{At: time.Now()})
+			time.Sleep(time.Minute)
+		}, nil},
 		{"in up", state.Session{Command: state.CommandUp}, func(*fixture) { time.Sleep(time.Hour) }, nil},
 		{"the cluster does not answer", ci, func(f *fixture) {
 			f.Then(state.TiltfileStarted{}, loaded(model.CISettings{}, web))

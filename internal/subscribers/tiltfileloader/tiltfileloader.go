@@ -13,6 +13,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/bug"
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/patience"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -110,7 +111,12 @@ func (s *Subscriber) evaluate(ctx context.Context, rt *store.Runtime) error {
 	logstore.Infof(log, "Loading Tiltfile at: %s", t.Path)
 
 	o := Asked(v, s.options)
-	o.Logger, o.WarnLater = log, true
+	waits := patience.New(func(text string) {
+		own := s.logs.Logger(model.TiltfileName, span, logstore.SourceBuild) // log may hold a part of a line
+		logstore.Infof(own, "%s", text)
+		logstore.Flush(own)
+	})
+	o.Logger, o.Await, o.WarnLater = waits.Logger(log), waits.Await, true
 	secrets := slices.Clone(t.Result.Secrets)
 	o.OnSecrets = func(more []model.Secret) {
 		secrets = append(secrets, more...)
