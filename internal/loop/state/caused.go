@@ -10,7 +10,8 @@ import (
 )
 
 // Caused are the updates of resources that the newest evaluation of the Tiltfile, or the newest run of a declared command, has
-// led to. The files that they change count as its own, since both may request each other in an endless loop.
+// led to, each directly or through the files that an earlier one has changed. The files that they change count as its own, since
+// all of them may request each other in an endless loop.
 type Caused []CausedUpdate
 
 // CausedUpdate is one of these updates. Ended is zero while it runs.
@@ -66,9 +67,19 @@ func (c Caused) running() Caused {
 	return slices.DeleteFunc(slices.Clone(c), func(u CausedUpdate) bool { return !u.Ended.IsZero() })
 }
 
+// causes reports whether the newest evaluation has led to a build that begins: by what it declares, or by the files that it
+// or a build that it has led to has changed.
+func (t Tiltfile) causes(a BuildStarted) bool {
+	if a.Reason.Has(ReasonConfig) {
+		return true
+	}
+	l, ok := t.lap(a.At)
+	return ok && a.Reason.Has(ReasonFiles) && t.changed(l, a.Made)
+}
+
 func init() {
 	store.On(Tiltfiles, func(d *store.Draft[Tiltfile], a BuildStarted) {
-		if a.Reason.Has(ReasonConfig) {
+		if e, ok := d.Get(Only); ok && e.Value.causes(a) {
 			d.Update(Only, func(t Tiltfile) Tiltfile {
 				t.Caused = t.Caused.began(a)
 				return t
@@ -85,7 +96,7 @@ func init() {
 	})
 	store.On(Commands, func(d *store.Draft[DeclaredCommand], a BuildStarted) {
 		for e := range d.Refs() {
-			if c := e.Value; a.Reason.Has(ReasonFiles) && c.lap().covers(a.Made) {
+			if c := e.Value; a.Reason.Has(ReasonFiles) && c.changed(a.Made) {
 				c.Caused = c.Caused.began(a)
 				d.Put(e.ID, c)
 			}

@@ -28,8 +28,8 @@ func (r *rounds) do(actions ...store.Action) {
 	}
 }
 
-// TestCirclesThroughUpdates lets other work and an update of web request each other by the files that they change: the
-// seventh round has to wait, but no save by a person, and nothing that web changes in its containers.
+// TestCirclesThroughUpdates lets other work and a chain of updates request each other by the files that they change: the
+// seventh round has to wait, but no save by a person, and nothing that an update changes in its containers.
 func TestCirclesThroughUpdates(t *testing.T) {
 	type work struct {
 		reason   state.BuildReason
@@ -47,14 +47,21 @@ func TestCirclesThroughUpdates(t *testing.T) {
 		},
 		func(time.Time) store.Action { return state.CommandEnded{Name: "gen"} },
 		func(r *rounds, made time.Time) bool { return state.Commands.In(r.View()).Value("gen").Circling(made) }}
+	writing := tiltfile
+	writing.reason = state.ReasonFiles
 	for _, tc := range []struct {
 		name, mode string
+		chain      []model.ManifestName
 		work
 	}{
-		{"the Tiltfile", "local", tiltfile},
-		{"the Tiltfile", "synclet", tiltfile},
-		{"a declared command", "local", gen},
-		{"a declared command", "synclet", gen},
+		{"the Tiltfile", "local", []model.ManifestName{"web"}, tiltfile},
+		{"the Tiltfile", "synclet", []model.ManifestName{"web"}, tiltfile},
+		{"the Tiltfile and a chain of", "local", []model.ManifestName{"web", "api", "db"}, tiltfile},
+		{"the Tiltfile, which writes a file,", "image", []model.ManifestName{"web"}, writing},
+		{"the Tiltfile, which writes a file, and a chain of", "local", []model.ManifestName{"web", "api", "db"}, writing},
+		{"a declared command", "local", []model.ManifestName{"web"}, gen},
+		{"a declared command", "synclet", []model.ManifestName{"web"}, gen},
+		{"a declared command and a chain of", "image", []model.ManifestName{"web", "api", "db"}, gen},
 	} {
 		t.Run(tc.name+" and "+tc.mode, func(t *testing.T) {
 			r := &rounds{statetest.New(statetest.Session, evaluated(statetest.Epoch)), statetest.Epoch.Add(time.Minute)}
@@ -67,11 +74,15 @@ func TestCirclesThroughUpdates(t *testing.T) {
 				r.do(tc.begins(r.step(), made))
 				written := r.step()
 				r.do(tc.ends(r.step()))
-				r.do(state.BuildStarted{Resource: "web", Serial: n, Reason: tc.reason, At: r.step(), Made: written})
-				made = r.step()
-				r.do(state.BuildCompleted{Resource: "web", Serial: n, At: r.step(), Mode: tc.mode})
+				reason := tc.reason
+				for _, name := range tc.chain {
+					r.do(state.BuildStarted{Resource: name, Serial: n, Reason: reason, At: r.step(), Made: written})
+					written, reason = r.step(), state.ReasonFiles
+					r.do(state.BuildCompleted{Resource: name, Serial: n, At: r.step(), Mode: tc.mode})
+				}
+				made = written
 				changed()
-				if got, want := tc.circling(r, made), n >= 6 && tc.mode == "local"; got != want {
+				if got, want := tc.circling(r, made), n >= 6 && tc.mode != "synclet"; got != want {
 					t.Errorf("after round %d: %v", n, got)
 				}
 			}
@@ -84,9 +95,9 @@ func TestCirclesThroughUpdates(t *testing.T) {
 	}
 }
 
-// evaluated is the end of an evaluation that declares a resource and a command.
+// evaluated is the end of an evaluation that declares resources and a command.
 func evaluated(at time.Time) state.TiltfileLoaded {
-	l := statetest.Loaded(statetest.Local("web"))
+	l := statetest.Loaded(statetest.Local("web"), statetest.Local("api"), statetest.Local("db"))
 	l.At, l.Result.Commands = at, []model.Command{{Name: "gen"}}
 	return l
 }

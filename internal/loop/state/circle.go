@@ -158,7 +158,7 @@ func (t Tiltfile) Circling() bool {
 	if !ok || !t.Triggered.IsZero() || !t.pauses(t.Runs) {
 		return false
 	}
-	return t.onlyMore() || t.changed(l)
+	return t.onlyMore() || t.changed(l, t.Made)
 }
 
 // CircleEnds returns when the pause before the next round is over.
@@ -167,12 +167,12 @@ func (t Tiltfile) CircleEnds() time.Time { return t.FinishedAt.Add(t.Pause()) }
 // ownFiles reports whether an evaluation that begins now for changed files repeats the one before, whose files they are.
 func (t Tiltfile) ownFiles(a TiltfileStarted) bool {
 	l, ok := t.lap(a.At)
-	caused := ok && t.Triggered.IsZero() && t.changed(l)
+	caused := ok && t.Triggered.IsZero() && t.changed(l, t.Made)
 	return caused && l.repeats(t.requested(a.At))
 }
 
-// changed reports whether the newest file was changed by an evaluation, or by an update that it has led to.
-func (t Tiltfile) changed(l lap) bool { return l.covers(t.Made) || t.Caused.covers(t.Made) }
+// changed reports whether a file was changed at the given time by an evaluation, or by an update that it has led to.
+func (t Tiltfile) changed(l lap, made time.Time) bool { return l.covers(made) || t.Caused.covers(made) }
 
 // lap returns the newest run. A command that runs on may be a server, for which people save files while it runs; its own are
 // those that it writes at its start.

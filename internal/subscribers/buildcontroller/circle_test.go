@@ -102,8 +102,11 @@ func TestSavesAreNoCircle(t *testing.T) {
 	})
 }
 
-// TestChainsAreSlowedDown runs commands each of which changes a file that the next one depends on, around in a circle.
+// TestChainsAreSlowedDown runs commands, of local resources or of a custom build, each of which changes a file that the next one
+// depends on, around in a circle.
 func TestChainsAreSlowedDown(t *testing.T) {
+	built := statetest.Image("img")
+	built.Docker, built.Custom, built.LiveUpdate = nil, &model.CustomBuild{}, model.LiveUpdate{}
 	for _, tc := range []struct {
 		chain []string
 		with  string
@@ -111,29 +114,42 @@ func TestChainsAreSlowedDown(t *testing.T) {
 		{[]string{"a", "b"}, "b"},
 		{[]string{"b", "c", "a"}, "c with a"},
 		{[]string{"d", "b", "a", "c"}, "b with a with c"},
+		{[]string{"a", "img"}, "img"},
+		{[]string{"img", "c", "a"}, "c with a"},
 	} {
 		t.Run(strings.Join(tc.chain, " "), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var chain []model.Manifest
+				targets := map[string]model.TargetID{"img": built.ID()}
+				modes := map[string]string{"img": "image"}
 				for _, name := range tc.chain {
-					chain = append(chain, statetest.Local(name))
+					m := statetest.Local(name)
+					if name == "img" {
+						m = statetest.K8s(name, built)
+					} else {
+						targets[name], modes[name] = m.DeployID(), "local"
+					}
+					chain = append(chain, m)
 				}
 				f := start(t, Options{}, chain...)
-				done := outcome{result: buildanddeploy.Result{Mode: "local", Deployed: true}}
-				for range chain {
-					f.finish(f.builder.names(), done)
+				finish := func(name string) {
+					t.Helper()
+					f.finish(name, outcome{result: buildanddeploy.Result{Mode: modes[name], Deployed: true}})
 				}
-				f.Then(made(chain[0].DeployID(), "/src/in.txt")) // by a person
+				for range chain {
+					finish(strings.Fields(f.builder.names())[0])
+				}
+				f.Then(made(targets[tc.chain[0]], "/src/in.txt")) // by a person
 				for n := range 7 * len(chain) {
 					if f.builder.names() == "" {
 						break
 					}
-					next := chain[(n+1)%len(chain)]
-					f.running(string(chain[n%len(chain)].Name))
+					next := tc.chain[(n+1)%len(chain)]
+					f.running(tc.chain[n%len(chain)])
 					time.Sleep(20 * time.Millisecond)
-					written := made(next.DeployID(), "/src/"+string(next.Name)+".txt")
+					written := made(targets[next], "/src/"+next+".txt")
 					time.Sleep(20 * time.Millisecond)
-					f.finish(f.builder.names(), done)
+					finish(tc.chain[n%len(chain)])
 					time.Sleep(50 * time.Millisecond) // the file is noticed when the tree is at rest
 					f.Then(written)
 				}
