@@ -2,6 +2,7 @@ package patience
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,10 +11,27 @@ import (
 )
 
 // heard is a logger that keeps what it hears.
-type heard struct{ strings.Builder }
+type heard struct {
+	mu   sync.Mutex
+	text strings.Builder // guarded by mu
+}
 
-func (h *heard) Write(_ logstore.Level, text string) { h.WriteString(text) }
-func (h *heard) Progress(_, text string, _ bool)     { h.WriteString(text) }
+// Write implements logstore.Logger.
+func (h *heard) Write(_ logstore.Level, text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.text.WriteString(text)
+}
+
+// Progress implements logstore.Logger.
+func (h *heard) Progress(_, text string, _ bool) { h.Write(logstore.LevelInfo, text) }
+
+// String returns all that was heard.
+func (h *heard) String() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.String()
+}
 
 // TestAwait checks when work says what it waits for.
 func TestAwait(t *testing.T) {
