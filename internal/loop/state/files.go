@@ -176,11 +176,26 @@ func (f *Files) noticed(a FilesNoticed, now time.Time) (hit bool) {
 	return hit
 }
 
-// settle drops the changes of a target that its newest result includes. The maps are replaced, never written to.
-func (f *Files) settle(id model.TargetID, until time.Time) {
-	f.Changes = kept(f.Changes, id, f.Changes[id].Later(until))
-	f.Earlier = kept(f.Earlier, id, f.Earlier[id].Later(until))
-	f.Noticed = kept(f.Noticed, id, f.Noticed[id].Later(until))
+// settle drops the changes of a target that its newest result includes. stands is set if a deploy has left the workloads as they
+// were: then the command has brought no file into containers whose image hone does not build, and they get the files in place.
+func (f *Files) settle(t Target, until time.Time, stands bool) {
+	due := func(c Changes) Changes { return c.Later(until) }
+	if stands && t.Type == model.TargetK8s {
+		due = func(c Changes) Changes { return c.Without(beyond(t.steps, c, until)) }
+	}
+	f.Changes = kept(f.Changes, t.TargetID, due(f.Changes[t.TargetID]))
+	f.Earlier = kept(f.Earlier, t.TargetID, due(f.Earlier[t.TargetID]))
+	f.Noticed = kept(f.Noticed, t.TargetID, due(f.Noticed[t.TargetID]))
+}
+
+// beyond returns the files, changed up to the given time, that live update steps do not take.
+func beyond(steps model.LiveUpdate, c Changes, until time.Time) (files []string) {
+	for f, at := range c.All() {
+		if !at.After(until) && !steps.Takes(f) {
+			files = append(files, f)
+		}
+	}
+	return files
 }
 
 // pending yields the changes of a target that request a build: those after the newest build began, unless a part of an update has

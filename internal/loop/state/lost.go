@@ -100,6 +100,23 @@ func (d *Deployed) deployed(images map[string]model.ImageResult, applied []model
 	}
 }
 
+// sameGenerations reports whether a deploy has left all objects as the one before did. Without an object that counts its changes,
+// nothing says so.
+func sameGenerations(was, is []model.AppliedObject) bool {
+	before := map[string]int64{}
+	for _, o := range was {
+		before[o.UID] = o.Generation
+	}
+	counted := false
+	for _, o := range is {
+		if generation, known := before[o.UID]; !known || generation != o.Generation {
+			return false
+		}
+		counted = counted || o.Generation > 0
+	}
+	return counted
+}
+
 // givenUp drops the lost objects that a failed deploy, which began at the given time, should have restored: its error states the
 // cause, and an immediate retry would not help.
 func (d *Deployed) givenUp(began time.Time) {

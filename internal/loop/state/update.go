@@ -138,13 +138,14 @@ func (u Update) completed(a BuildCompleted) Update {
 		u.deployedFrom = nil
 	}
 	if a.Deployed {
+		stands := a.FellBack == "" && sameGenerations(u.Applied, a.Applied)
 		u.Deployed.deployed(u.Images, a.Applied, b.StartedAt, a.At)
 		u.InPlace.deployed()
 		if a.FellBack != "" {
 			u.Owed = nil // a container that has survived the fall-back is not tried again
 		}
 		for _, t := range u.Targets {
-			u.settle(t.TargetID, u.includedUntil(t.TargetID, b))
+			u.settle(t, u.includedUntil(t.TargetID, b), stands)
 		}
 		u.deployedFrom = b.from
 		u.undeclared()
