@@ -159,8 +159,11 @@ func nameTerm(part string, name func(logstore.LineRef) string) term {
 	return term{test: func(line logstore.LineRef) bool { return strings.Contains(strings.ToLower(name(line)), part) }}
 }
 
-// Since returns the time that the word "since:value" means.
+// Since returns the time that the word "since:value" means. The value may also be 0s, which as a word would select nothing.
 func Since(value string, now time.Time) (time.Time, error) {
+	if d, err := duration(value); err == nil && d == 0 {
+		return now, nil
+	}
 	one, err := sinceTerm(value)
 	return one.start(now), err
 }

@@ -189,3 +189,15 @@ func TestRequired(t *testing.T) {
 		}
 	}
 }
+
+func TestSinceNow(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	for value, want := range map[string]time.Time{"0s": now, "0": now, "5m": now.Add(-5 * time.Minute)} {
+		if got, err := Since(value, now); err != nil || !got.Equal(want) {
+			t.Errorf("%s: %v, %v, want %v", value, got, err, want)
+		}
+	}
+	if _, err := Since("-5m", now); err == nil {
+		t.Error("no error for a time in the future")
+	}
+}
