@@ -63,6 +63,7 @@ func TestFallBackToTheSameImage(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
 	p.replace("web.Dockerfile", "COPY conf /conf\n", "")
+	p.ownContent()
 	s := p.up()
 	s.serves(p.ports[0], "/", "one")
 	pod := current(t, s, "web").Name
@@ -89,6 +90,7 @@ func TestCommandLeavesThePod(t *testing.T) {
 	p.replace("Tiltfile", "k8s_yaml('web.yaml')", `k8s_custom_deploy('web', image_deps=['web'], deps=[], delete_cmd='kubectl delete -n $NS --ignore-not-found -f web.yaml',
     apply_cmd='sed "s|image: web|image: $TILT_IMAGE_0|" web.yaml | kubectl apply -n $NS -o yaml -f -')`)
 	p.replace("web.Dockerfile", "COPY conf /conf\n", "")
+	p.ownContent()
 	s := p.up()
 	defer s.asDeclared()
 	s.serves(p.ports[0], "/", "one")
@@ -172,3 +174,7 @@ func TestFilesChangeWhileStopped(t *testing.T) {
 	s = p.up()
 	s.serves(p.ports[0], "/made.html", "four")
 }
+
+// ownContent makes the image of a project differ from those of other projects: of two images that are built from the same content at the
+// same time, by tests, BuildKit later takes either.
+func (p *project) ownContent() { p.write("site/project", p.namespace) }
