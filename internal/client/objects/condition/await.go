@@ -182,7 +182,7 @@ func (s *sight) settled(u *unstructured.Unstructured) (over bool, err error) {
 	if f.Of != "" {
 		failed = fmt.Sprintf("%s waits for %s, which has failed", s.kind.Ref(s.name), f.Of)
 	}
-	return true, &problem.Problem{Summary: fmt.Sprintf("%s, so %s is not met: %s", failed, s.wait.For, summary), Detail: strings.TrimSpace(detail),
+	return true, &problem.Problem{Summary: fmt.Sprintf("%s, so %s is not met: %s", failed, s.wait.For, summary), Detail: strings.Trim(detail, "\n"),
 		Mend: fmt.Sprintf("hone logs %s shows its log; hone describe %s %[1]s shows details", shellquote.Join(name), s.kind.GVR.Resource)}
 }
 

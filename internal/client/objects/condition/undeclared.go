@@ -77,7 +77,7 @@ func (s *sight) undeclared(ctx context.Context) (version string, err error) {
 		return "", problem.New(p.Summary, p.Mend+"\n--for=create waits until it exists")
 	}
 	summary, detail, _ := strings.Cut(strings.TrimSpace(failed), "\n")
-	return "", &problem.Problem{Summary: fmt.Sprintf("there is no %s, because the Tiltfile has failed: %s", s.kind.Ref(s.name), summary), Detail: strings.TrimSpace(detail),
+	return "", &problem.Problem{Summary: fmt.Sprintf("there is no %s, because the Tiltfile has failed: %s", s.kind.Ref(s.name), summary), Detail: strings.Trim(detail, "\n"),
 		Mend: fmt.Sprintf("fix the Tiltfile, which the session then evaluates again; hone logs '%s' shows its log", model.TiltfileName)}
 }
 
