@@ -79,7 +79,7 @@ func (s *Subscriber) audible(v store.View, names []model.ManifestName) error {
 		for _, t := range intent.Switchable(v) {
 			all = append(all, t.Name)
 		}
-		return intent.NoSuch("resource", string(n), all)
+		return intent.NoResource(v, string(n), all)
 	}
 	return nil
 }

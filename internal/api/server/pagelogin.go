@@ -109,5 +109,5 @@ func shown(v store.View, name string) error {
 		}
 		all = append(all, t.Name)
 	}
-	return intent.NoSuch("resource", name, all)
+	return intent.NoResource(v, name, all)
 }

@@ -11,6 +11,9 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/suggest"
 	"github.com/hone-dev/hone/internal/base/words"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // Reason tells callers how to report a refused request.
@@ -71,4 +74,15 @@ func NoSuch(what, name string, all []string) error {
 		mend += fmt.Sprintf(", and %d more", more)
 	}
 	return &Refusal{Unknown, problem.New(fmt.Sprintf("no %s is called %q", what, words.Clip(name, quoted)), suggest.Mend(name, all, mend))}
+}
+
+// NoResource is NoSuch for resources. It says so if the Tiltfile has failed, which may declare the missing one.
+func NoResource(v store.View, name string, all []string) error {
+	t := state.TheTiltfile(v)
+	if t.Err == "" {
+		return NoSuch("resource", name, all)
+	}
+	failure, _, _ := strings.Cut(t.Err, "\n")
+	return &Refusal{Unknown, problem.New(fmt.Sprintf("no resource is called %q; the Tiltfile has failed: %s", words.Clip(name, quoted), failure),
+		suggest.Mend(name, all, fmt.Sprintf("fix the Tiltfile; hone logs '%s' shows its log", model.TiltfileName)))}
 }

@@ -182,3 +182,18 @@ func TestConfirm(t *testing.T) {
 		}
 	}
 }
+
+// TestFailedTiltfile: a name that a broken Tiltfile may declare is refused with the failure.
+func TestFailedTiltfile(t *testing.T) {
+	v := statetest.New(statetest.Session, state.TiltfileLoaded{Err: "Tiltfile:2: undefined: x\n\n   2 | x"}).View()
+	want := refusal{intent.Unknown, "no resource is called \"web\"; the Tiltfile has failed: Tiltfile:2: undefined: x\n" +
+		"  fix the Tiltfile; hone logs '(Tiltfile)' shows its log"}
+	_, restart := intent.Restart(v, []string{"web"}, false)
+	_, mode := intent.SetTriggerMode(v, []string{"web"}, model.TriggerManual)
+	_, enable := intent.Switch(v, true, intent.Selection{Names: []string{"web"}})
+	for name, err := range map[string]error{"restart": restart, "trigger mode": mode, "enable": enable} {
+		if diff := cmp.Diff(want, refusalOf(err), cmp.AllowUnexported(refusal{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

@@ -58,7 +58,7 @@ func Adopt(v store.View, names []string) (state.ResourcesTriggered, error) {
 func enabled(v store.View, name string, besides ...string) (state.Resource, error) {
 	all := slices.Concat(besides, namesOf(Switchable(v)))
 	if !slices.Contains(all, name) {
-		return state.Resource{}, NoSuch("resource", name, all)
+		return state.Resource{}, NoResource(v, name, all)
 	}
 	r := state.Resources.In(v).Value(name)
 	if !r.Enabled {
@@ -80,7 +80,7 @@ func SetTriggerMode(v store.View, names []string, mode model.TriggerMode) (state
 			return state.TriggerModeChosen{}, &Refusal{Impossible, problem.New("the Tiltfile has no trigger mode: it is evaluated whenever one of its files changes",
 				"hold all updates back instead: hone pause")}
 		case !slices.Contains(all, n):
-			return state.TriggerModeChosen{}, NoSuch("resource", n, all)
+			return state.TriggerModeChosen{}, NoResource(v, n, all)
 		}
 		a.Names = append(a.Names, model.ManifestName(n))
 	}
@@ -115,7 +115,7 @@ func (o Outcome) Action() (a state.ResourcesSwitched, ok bool) {
 // Switch enables or disables the selected resources.
 func Switch(v store.View, on bool, s Selection) (Outcome, error) {
 	all := Switchable(v)
-	if err := s.check(all); err != nil {
+	if err := s.check(v, all); err != nil {
 		return Outcome{}, err
 	}
 	var o Outcome
@@ -149,7 +149,7 @@ func (s Selection) selects(r Toggle) bool {
 }
 
 // check refuses a contradictory selection, and names and labels that do not exist.
-func (s Selection) check(all []Toggle) error {
+func (s Selection) check(v store.View, all []Toggle) error {
 	chosen := len(s.Names)+len(s.Labels) > 0
 	switch {
 	case s.All && (chosen || s.Only):
@@ -163,7 +163,7 @@ func (s Selection) check(all []Toggle) error {
 		case n == string(model.TiltfileName):
 			return &Refusal{Unknown, problem.New(n+" cannot be enabled or disabled", "hone stop ends the session")}
 		case !slices.Contains(names, n):
-			return NoSuch("resource", n, names)
+			return NoResource(v, n, names)
 		}
 	}
 	var labels []string

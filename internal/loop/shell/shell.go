@@ -73,7 +73,7 @@ func Of(v store.View, resource string) (Place, error) {
 	}
 	r, ok := state.Resources.In(v).Get(resource)
 	if !ok {
-		return Place{}, intent.NoSuch("resource", resource, append([]string{string(model.TiltfileName)}, names(v)...))
+		return Place{}, intent.NoResource(v, resource, append([]string{string(model.TiltfileName)}, names(v)...))
 	}
 	m := r.Value.Manifest
 	switch {
