@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -146,7 +147,7 @@ func (n *localTerminal) show(ctx context.Context) (string, error) {
 			if err := n.command(ctx, f); err != nil {
 				return "", err
 			}
-		case f.Kind == terminal.Edit || f.Kind == terminal.Page || f.Kind == terminal.Rest || f.Kind == terminal.Shell:
+		case slices.Contains([]terminal.Kind{terminal.Edit, terminal.Page, terminal.Rest, terminal.Shell}, f.Kind):
 			if err := n.lend(ctx, n.program(f)); err != nil {
 				return "", err
 			}

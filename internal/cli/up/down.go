@@ -334,7 +334,10 @@ func collectRecords(ctx context.Context, cluster *buildanddeploy.Cluster, tf mod
 	}
 	enabled := state.EnabledNames(tf)
 	for _, m := range tf.Manifests {
-		if m.K8s == nil || m.K8s.CustomDeploy != nil || enabled != nil && !enabled[m.Name] {
+		if !m.IsK8s() || m.CustomDeploy() != nil {
+			continue
+		}
+		if enabled != nil && !enabled[m.Name] {
 			continue
 		}
 		for _, o := range cluster.Objects(ctx, m, namespace) {

@@ -75,7 +75,7 @@ func gc(ctx context.Context, g *command.Global, f gcFlags, args []string) error 
 	}
 	steps = slices.DeleteFunc(steps, func(s api.PlanStep) bool {
 		local := s.Object.Kind == api.PlanLocal && s.Action == api.ActionHandOver
-		return s.Action != api.ActionDelete && s.Action != api.ActionKeep && s.Action != api.ActionOrphan && !local
+		return !local && !slices.Contains([]api.PlanAction{api.ActionDelete, api.ActionKeep, api.ActionOrphan}, s.Action)
 	})
 	plan := planOf(path, l.asked.known.Context, steps)
 	if len(steps) == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -66,7 +67,7 @@ func (c *Claim) takeName() error {
 			}
 		}
 		path := c.registry.path(name, extLock)
-		if info, err := os.Lstat(path); err == nil && (!info.Mode().IsRegular() || !owned(info) || info.Size() > 0) {
+		if info, err := os.Lstat(path); err == nil && !isLock(info) {
 			continue // not a session's file
 		}
 		if _, ours := c.registry.read(name); !ours && exists(c.registry.path(name, extInfo)) {
@@ -158,4 +159,9 @@ func (c *Claim) Release(ctx context.Context) {
 		c.registry.remove(c.info.Name)
 		return nil
 	})
+}
+
+// isLock reports whether a file may be the lock of a session: hone's locks are empty.
+func isLock(info fs.FileInfo) bool {
+	return info.Mode().IsRegular() && owned(info) && info.Size() == 0
 }

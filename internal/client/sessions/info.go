@@ -33,7 +33,8 @@ type Info struct {
 // sameProject reports whether two sessions work on the same project: the same Tiltfile in the same cluster, or the same
 // project ID.
 func (i Info) sameProject(other Info) bool {
-	return i.Tiltfile == other.Tiltfile && i.Context == other.Context || i.Project != "" && i.Project == other.Project
+	sameID := i.Project != "" && i.Project == other.Project
+	return sameID || i.Tiltfile == other.Tiltfile && i.Context == other.Context
 }
 
 // BusyError means that another session works on the same project.

@@ -210,7 +210,11 @@ func (r *Registry) remove(name string) {
 		if err != nil || !owned(info) {
 			continue
 		}
-		if socket := strings.HasSuffix(path, extSocket); socket && info.Mode().Type() == fs.ModeSocket || !socket && info.Mode().IsRegular() {
+		kind := fs.FileMode(0) // a regular file
+		if strings.HasSuffix(path, extSocket) {
+			kind = fs.ModeSocket
+		}
+		if info.Mode().Type() == kind {
 			_ = os.Remove(path)
 		}
 	}

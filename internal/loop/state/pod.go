@@ -187,7 +187,8 @@ func retirePods(d *store.Draft[Pod], a BuildCompleted) {
 	}
 	for e := range d.All() {
 		p := e.Value
-		if p.Resource == a.Resource && p.Current && p.TemplateHash != "" && !hashes[p.TemplateHash] {
+		old := p.TemplateHash != "" && !hashes[p.TemplateHash]
+		if old && p.Current && p.Resource == a.Resource {
 			p.Current = false
 			d.PutOwned(e.ID, string(p.Resource), nil, p)
 		}

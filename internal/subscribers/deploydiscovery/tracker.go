@@ -29,7 +29,13 @@ type applied struct {
 
 // runs reports whether objects of this kind run to an end, so that nothing but another update brings back one that was deleted.
 func runs(id model.ObjectID) bool {
-	return id.Group == "batch" && id.Kind == "Job" || id.Group == "" && id.Kind == "Pod"
+	switch id.Group {
+	case "batch":
+		return id.Kind == "Job"
+	case "":
+		return id.Kind == "Pod"
+	}
+	return false
 }
 
 // tracker is what is known about applied objects, and what was reported about them, by UID. It is for one goroutine.

@@ -442,7 +442,8 @@ func (b *tracker) collect(now time.Time) {
 
 // keeps reports whether a change of others to an object, or its deletion, is to be undone. was is the drift before, if it had drifted.
 func (b *tracker) keeps(name model.ManifestName, d, was state.ObjectDrift, drifted bool, now time.Time) bool {
-	if drifted && d.What == was.What && d.UID == was.UID && reflect.DeepEqual(d.Fields, was.Fields) { // it was noticed before
+	same := drifted && d.What == was.What && d.UID == was.UID
+	if same && reflect.DeepEqual(d.Fields, was.Fields) { // it was noticed before
 		return was.Keep
 	}
 	before := slices.DeleteFunc(b.kept[d.Object], func(at time.Time) bool { return now.Sub(at) >= keptWithin })

@@ -101,7 +101,8 @@ func (b *InPlace) BuildAndDeploy(ctx context.Context, req Request) (Result, erro
 
 // moreThanFiles reports whether something follows the files of a plan.
 func moreThanFiles(p liveupdate.Plan) bool {
-	return len(p.Runs) > 0 || p.Restart || p.RestartProcess || p.Revive
+	restarts := p.Restart || p.RestartProcess || p.Revive
+	return restarts || len(p.Runs) > 0
 }
 
 // grow takes in the files that have changed since the update began, or since the last addition. If a container is far away, waiting

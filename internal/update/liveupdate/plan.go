@@ -69,7 +69,7 @@ type Plan struct {
 
 // Empty reports whether the plan changes nothing.
 func (p Plan) Empty() bool {
-	return len(p.Copies) == 0 && len(p.Deletes) == 0 && len(p.Runs) == 0 && !p.Restart && !p.RestartProcess
+	return len(p.Copies)+len(p.Deletes)+len(p.Runs) == 0 && !p.Restart && !p.RestartProcess
 }
 
 // Make plans the update for the changed files. A changed folder stands for everything in it. The error is a
