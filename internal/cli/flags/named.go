@@ -49,7 +49,10 @@ func (f *Project) follow(c *cobra.Command) error {
 func (f *Project) onlyNames(is sessions.Project) bool {
 	here, err := filepath.Abs(f.file)
 	mine := err == nil && sessions.Real(here) == is.Tiltfile
-	return f.chosen() && !mine || f.Begins && mine
+	if mine {
+		return f.Begins
+	}
+	return f.chosen()
 }
 
 // Say names the project that the command is about to work on, if the name of a session has led to it. known is its cluster.

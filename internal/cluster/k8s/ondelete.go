@@ -21,7 +21,7 @@ func computed(u *unstructured.Unstructured) (*status.Result, error) {
 	}
 	r, err := status.Compute(u)
 	if err == nil && slices.ContainsFunc(r.Conditions, func(c status.Condition) bool { return c.Reason == "PartitionRollout" }) {
-		r.Message += "; its update strategy is OnDelete: delete each pod that is to be updated"
+		r.Message += "; its update strategy is OnDelete: delete the outdated pods"
 	}
 	return r, err
 }

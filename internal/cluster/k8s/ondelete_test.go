@@ -18,9 +18,9 @@ func TestOnDelete(t *testing.T) {
 		{"without pods", `{observedGeneration: 2}`, model.HealthInProgress, "Replicas: 0/2"},
 		{"one is not ready", `{observedGeneration: 2, replicas: 2, readyReplicas: 1, updatedReplicas: 2}`, model.HealthInProgress, "Ready: 1/2"},
 		{"all are of an earlier template", `{observedGeneration: 2, replicas: 2, readyReplicas: 2, currentReplicas: 2, currentRevision: a, updateRevision: b}`,
-			model.HealthInProgress, "updated: 0/2; its update strategy is OnDelete: delete each pod that is to be updated"},
+			model.HealthInProgress, "updated: 0/2; its update strategy is OnDelete: delete the outdated pods"},
 		{"one is", `{observedGeneration: 2, replicas: 2, readyReplicas: 2, currentReplicas: 1, updatedReplicas: 1, currentRevision: a, updateRevision: b}`,
-			model.HealthInProgress, "updated: 1/2; its update strategy is OnDelete: delete each pod that is to be updated"},
+			model.HealthInProgress, "updated: 1/2; its update strategy is OnDelete: delete the outdated pods"},
 		{"none is", `{observedGeneration: 2, replicas: 2, readyReplicas: 2, updatedReplicas: 2, currentRevision: a, updateRevision: b}`, model.HealthCurrent, ""},
 	} {
 		u := &unstructured.Unstructured{}

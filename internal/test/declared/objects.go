@@ -91,7 +91,7 @@ func (c Checker) holds(ctx context.Context, declared *unstructured.Unstructured)
 	if err != nil {
 		return fmt.Errorf("%s: %w", id, err)
 	}
-	if declared.GetKind() == "Secret" { // the session tells nobody its values
+	if declared.GetKind() == "Secret" { // a session shows its values nowhere
 		delete(want.Object, "data")
 		delete(live.Object, "data")
 	}

@@ -65,7 +65,11 @@ func (s *sight) undeclared(ctx context.Context) (version string, err error) {
 		return found.Version, nil // a part of a resource comes when the resource is enabled
 	}
 	done, failed := finished(tiltfile)
-	if decided := failed != "" && !s.mayBeCreated() || done && !s.wait.For.there; !decided {
+	decided := done && !s.wait.For.there
+	if failed != "" {
+		decided = !s.mayBeCreated()
+	}
+	if !decided {
 		return found.Version, nil
 	}
 	_, err = s.wait.Client.Get(ctx, s.kind, s.name)
