@@ -1,7 +1,5 @@
 package model
 
-import "slices"
-
 // CustomDeploy is a deploy by the user's own commands. hone applies nothing itself: it runs Apply, which prints the applied
 // objects to standard output as YAML, and runs Delete when the resource is removed.
 type CustomDeploy struct {
@@ -16,21 +14,6 @@ type CustomDeploy struct {
 	LiveUpdate        LiveUpdate
 	ImageSelector     string
 	ContainerSelector string
-}
-
-// Takes reports whether a change of the file can be copied into a running container: the file lies below a sync and not below
-// a stop path.
-func (l LiveUpdate) Takes(path string) bool {
-	return slices.ContainsFunc(l.Syncs, func(s Sync) bool { return IsChild(s.LocalPath, path) }) &&
-		!slices.ContainsFunc(l.StopPaths, func(p string) bool { return IsChild(p, path) })
-}
-
-// OnlyCopies reports whether a change of a file requires nothing but a copy: no command, no restart, no new image.
-func (l LiveUpdate) OnlyCopies(path string) bool {
-	restarts := l.RestartContainer || l.RestartProcess.Due(path)
-	return l.Takes(path) && !restarts && !slices.ContainsFunc(l.Runs, func(r Run) bool {
-		return len(r.Triggers) == 0 || anyTriggered(r.Triggers, path)
-	})
 }
 
 // CopiesEarly reports whether a change may be copied into a container before all changes of the same save are known.

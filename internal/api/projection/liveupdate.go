@@ -112,7 +112,7 @@ func sourcesOf(m *model.Manifest, ref string) []v1alpha1.LiveUpdateSource {
 
 func containersOf(m *model.Manifest, u *state.Update, pods []state.Pod, ref string) []v1alpha1.LiveUpdateContainerStatus {
 	lacks := map[string]bool{}
-	for _, l := range buildcontrol.Lacking(*m, *u, pods) {
+	for _, l := range buildcontrol.LanesOf(m, u, pods).Lacking() {
 		lacks[l.ID] = true
 	}
 	failed := ""
@@ -125,7 +125,7 @@ func containersOf(m *model.Manifest, u *state.Update, pods []state.Pod, ref stri
 			continue
 		}
 		c := v1alpha1.LiveUpdateContainerStatus{ContainerName: l.Name, ContainerID: l.ID, PodName: l.Pod,
-			Namespace: l.Namespace, LastFileTimeSynced: micro(u.Containers[l.ID].Synced), LastExecError: failed}
+			Namespace: l.Namespace, LastFileTimeSynced: micro(u.Lanes[l.ID].Has), LastExecError: failed}
 		if lacks[l.ID] {
 			c.Waiting = &v1alpha1.LiveUpdateContainerStateWaiting{Reason: "ChangesPending"}
 		}

@@ -71,10 +71,10 @@ func (p *page) pod(pod state.Pod, u state.Update) {
 	}
 	for _, c := range pod.AllContainers() {
 		p.container(pod, c, old)
-		if behind := u.Containers[c.ID].Behind; behind != nil {
+		if behind := u.Lanes[c.ID].Sending; behind != nil {
 			p.add(6, Span{"      " + behindText(*behind, p.now), Warn})
 		}
-		if fault := u.Containers[c.ID].Fault; fault != "" && !old {
+		if fault := u.Lanes[c.ID].Fault; fault != "" && !old {
 			p.add(6, Span{"      the last update in place failed: " + firstLine(fault), Warn})
 		}
 	}
@@ -97,7 +97,7 @@ func (p *page) composed(m model.Manifest, containers []state.Pod, u state.Update
 				c.Reason = pod.Health
 			}
 			p.container(pod, c, old)
-			if b := u.Containers[c.ID].Behind; b != nil {
+			if b := u.Lanes[c.ID].Sending; b != nil {
 				p.add(6, Span{"      " + behindText(*b, p.now), Warn})
 			}
 		}

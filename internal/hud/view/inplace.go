@@ -114,7 +114,7 @@ func stages(c model.ContainerUpdate) string {
 }
 
 // behindText describes the files that a container does not have yet.
-func behindText(b state.Behind, now time.Time) string {
+func behindText(b state.Sending, now time.Time) string {
 	line := "behind, " + Duration(now.Sub(b.Since))
 	if files := Files(b.Files); files != "" {
 		line += ": " + files

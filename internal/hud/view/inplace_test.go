@@ -37,7 +37,7 @@ func replicas(t *testing.T) (store.View, time.Time) {
 		s.Build("api", 3, 5*minute, 5*minute+100*time.Millisecond, state.BuildCompleted{Mode: "synclet",
 			Containers: []model.ContainerUpdate{hudtest.Took("api-7c9d-0", 1, 812, 0.2, 0.1, 0.4, 1.1), failed,
 				{Namespace: "default", Pod: "api-7c9d-2", Container: "main", ID: "c-api-7c9d-2", Behind: true}},
-			Behind: map[string]state.Behind{"c-api-7c9d-2": {Namespace: "default", Pod: "api-7c9d-2", Container: "main", Files: []string{"api/a.go", "api/b.go"}}},
+			Sending: map[string]state.Sending{"c-api-7c9d-2": {Namespace: "default", Pod: "api-7c9d-2", Container: "main", Files: []string{"api/a.go", "api/b.go"}}},
 		}, "api/a.go", "api/b.go")
 	})
 	return s.View(t.Context()), hudtest.Start.Add(5*minute + 3400*time.Millisecond)

@@ -305,13 +305,13 @@ func (b *builder) holders(p *page, m model.Manifest, u state.Update, w watched, 
 		if c.Ref != w.target.Name && w.target.Type == model.TargetImage {
 			continue
 		}
-		is := u.Containers[c.ID]
+		is := u.Lanes[c.ID]
 		text, tone := "does not have it", Warn
 		switch {
-		case is.Behind != nil:
-			text = "is getting it, for " + Elapsed(b.now.Sub(is.Behind.Since))
-		case !is.Synced.Before(changed):
-			text, tone = "has it since "+clock(is.Synced, b.now), Good
+		case is.Sending != nil:
+			text = "is getting it, for " + Elapsed(b.now.Sub(is.Sending.Since))
+		case !is.Has.Before(changed):
+			text, tone = "has it since "+clock(is.Has, b.now), Good
 		case is.Fault != "":
 			text = "does not have it: " + firstLine(is.Fault)
 		}

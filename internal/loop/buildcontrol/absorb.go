@@ -19,25 +19,26 @@ func Absorbable(v store.View, name model.ManifestName, containers []string, sinc
 	}
 	d := newDecision(v)
 	r := d.resource(state.UpdatingOf(v, e))
-	if asked(&r) != 0 || !copiesAll(&r) {
+	if asked(&r) != 0 || !r.onlyCopies() {
 		return nil
 	}
 	r.want = want{reason: state.ReasonFiles, inPlace: true}
 	if _, held := d.hold(&r); held {
 		return nil
 	}
-	m, u := *r.manifest, *r.update
-	live := Live(m, u, r.pods)
-	if len(live) != len(containers) {
+	lanes := r.lanes()
+	running := lanes.running()
+	if len(running) != len(containers) {
 		return nil
 	}
 	var out []model.LackingContainer
-	for _, c := range live {
-		if !slices.Contains(containers, c.ID) {
+	for _, l := range running {
+		if !slices.Contains(containers, l.ID) {
 			return nil
 		}
-		if files := lacks(m, c.Ref, u, since, scope{noticed: true}); len(files) > 0 {
-			c.Arch = state.ArchOf(v, m)
+		if files := lanes.changed(l, since, scope{noticed: true}); len(files) > 0 {
+			c := l.ContainerRef
+			c.Arch = state.ArchOf(v, *r.manifest)
 			out = append(out, model.LackingContainer{ContainerRef: c, Files: files})
 		}
 	}

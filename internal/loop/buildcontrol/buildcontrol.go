@@ -274,7 +274,7 @@ var needs = state.EachUpdating("which resources need deciding", func(e state.Upd
 		return need{}
 	}
 	u := e.Update
-	changed := len(u.Changes)+len(u.Noticed)+len(u.Owed) > 0
+	changed := len(u.Changes)+len(u.Noticed) > 0 || u.AnyOwed()
 	awaited := e.Phase == store.Running && (!u.WasReady || u.AwaitsReady())
 	return need{
 		deciding: changed || u.Current != nil || syncsFirst(e.Value.Manifest) || Due(&e.Value.Manifest, u),
@@ -375,7 +375,7 @@ func updatable(r *resource, pending map[model.TargetID][]string) bool {
 	}
 	for id, files := range pending {
 		if id.Type == model.TargetK8s {
-			if !customTakes(*r.manifest, files) {
+			if r.manifest.StepsFor(id).MostEffort(slices.Values(files)) == model.EffortImage {
 				return false
 			}
 			continue

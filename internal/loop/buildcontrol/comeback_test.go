@@ -95,7 +95,7 @@ func TestComeback(t *testing.T) {
 				got += "start a"
 				if c.Absent != "" {
 					got += ": " + c.Absent
-				} else if len(c.Lacking(state.Resources.In(s.View()).Value("a").Manifest, state.Updates.In(s.View()).Value("a"), state.PodsOf(s.View(), "a"))) > 0 {
+				} else if len(lanesIn(s.View(), "a").LackingFor(c)) > 0 {
 					got += " in place"
 				}
 			}

@@ -115,7 +115,7 @@ func TestComposeInPlace(t *testing.T) {
 	if len(plan.Start) != 1 || !plan.Start[0].InPlace {
 		t.Fatalf("plan: %+v", plan)
 	}
-	lacking := Lacking(m, state.Updates.In(s.View()).Value("a"), state.PodsOf(s.View(), "a"))
+	lacking := lanesIn(s.View(), "a").Lacking()
 	if len(lacking) != 1 || lacking[0].ID != "new" {
 		t.Errorf("containers that lack changes: %+v", lacking)
 	}
@@ -139,11 +139,11 @@ func TestComposeAfterCrash(t *testing.T) {
 	p.Containers = []model.Container{{Name: "a", ID: "c1", State: model.ContainerTerminated, ExitCode: 3, Image: "i:1"}}
 	s.Then(state.PodChanged{Pod: p}, statetest.Change("i", "/src/x"))
 	plan := Decide(s.View(), nil)
-	lacking := Lacking(m, state.Updates.In(s.View()).Value("a"), state.PodsOf(s.View(), "a"))
+	lacking := lanesIn(s.View(), "a").Lacking()
 	if len(plan.Start) != 1 || !plan.Start[0].InPlace || plan.Start[0].Absent != "" || len(lacking) != 1 || !lacking[0].Stopped {
 		t.Errorf("plan: %+v, into %+v", plan, lacking)
 	}
-	if got := Overlaid(m, state.Updates.In(s.View()).Value("a"), state.PodsOf(s.View(), "a")); len(got) != 1 || got[0].ID != "c1" {
+	if got := lanesIn(s.View(), "a").Overlaid(); len(got) != 1 || got[0].ID != "c1" {
 		t.Errorf("containers that have to be replaced: %+v", got)
 	}
 }

@@ -3,8 +3,6 @@ package buildcontrol
 import (
 	"maps"
 	"slices"
-
-	"github.com/hone-dev/hone/pkg/model"
 )
 
 // fastPath returns the files that are copied into running containers without waiting for the source tree to settle: all files
@@ -12,7 +10,7 @@ import (
 // changes are copied as well; a command or an image build that starts too early would have to be repeated.
 func fastPath(r *resource) []string {
 	u := r.update
-	if len(u.Noticed) == 0 || !copiesAll(r) {
+	if len(u.Noticed) == 0 || !r.onlyCopies() {
 		return nil
 	}
 	files := map[string]bool{}
@@ -27,24 +25,4 @@ func fastPath(r *resource) []string {
 		return nil
 	}
 	return slices.Sorted(maps.Keys(files))
-}
-
-// copiesAll reports whether all files that have changed since the newest update began need no more than a copy, and whether
-// copies are possible now.
-func copiesAll(r *resource) bool {
-	u := r.update
-	automatic := !r.manifest.IsLocal() && r.manifest.TriggerMode == model.TriggerAuto
-	deployed := !u.AppliedAt.IsZero() && !u.AttemptedAt.IsZero()
-	if !automatic || !deployed || u.InPlaceBroken != "" {
-		return false
-	}
-	for id, noticed := range u.Noticed {
-		steps := r.manifest.StepsFor(id)
-		for p := range noticed.After(u.AttemptedAt) {
-			if !steps.OnlyCopies(p) {
-				return false
-			}
-		}
-	}
-	return allPending(r, model.LiveUpdate.OnlyCopies)
 }

@@ -13,7 +13,7 @@ var tests = []func(*decision, *resource) (Hold, bool){
 	(*decision).holdLeaving, (*decision).holdRunning, (*decision).holdTiltfile, (*decision).holdManual, (*decision).holdPaused,
 	(*decision).holdTurn, (*decision).holdConfirm, (*decision).holdPartly, (*decision).holdCircle, (*decision).holdLocal, (*decision).holdUncategorized, (*decision).holdComponent, (*decision).holdDeps,
 	(*decision).holdCluster, (*decision).holdEngine, (*decision).holdDeploy,
-	(*decision).holdBehind,
+	(*decision).holdSending,
 }
 
 // hold returns why a resource that wants an update must wait.
@@ -76,24 +76,8 @@ func (d *decision) holdConfirm(r *resource) (Hold, bool) {
 	}
 	requested := r.reason&^(state.ReasonTrigger|state.ReasonRebuild|state.ReasonRestore) == 0
 	part := bringsBack(r.reason) || !r.until.IsZero()
-	inPlace := r.inPlace && takesAll(r)
+	inPlace := r.inPlace && r.effort() < model.EffortImage
 	return Hold{Reason: HoldConfirm}, !requested && !part && !inPlace
-}
-
-// takesAll reports whether containers take all pending changes, so that no step of them needs an image.
-func takesAll(r *resource) bool {
-	return allPending(r, model.LiveUpdate.Takes)
-}
-
-// allPending reports whether the live updates of a resource accept all pending changes, if there are any.
-func allPending(r *resource, accept func(steps model.LiveUpdate, path string) bool) bool {
-	for id, paths := range r.update.Pending() {
-		steps := r.manifest.StepsFor(id)
-		if slices.ContainsFunc(paths, func(p string) bool { return !accept(steps, p) }) {
-			return false
-		}
-	}
-	return true
 }
 
 // holdCircle holds the next round of an endless loop for a while.
@@ -229,4 +213,9 @@ func (d *decision) holdDeploy(r *resource) (Hold, bool) {
 		}
 	}
 	return Hold{}, false
+}
+
+// holdSending waits if every container that could be updated still gets an earlier change.
+func (d *decision) holdSending(r *resource) (Hold, bool) {
+	return Hold{Reason: HoldBehind}, r.inPlace && r.lanes().busy()
 }

@@ -11,46 +11,6 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Lacking returns the containers of current pods that run an image with live update steps and lack changes. It is level-based: a
-// restarted container has lost the copied files, so it lacks every change since the image. A container whose steps begin with an
-// initial sync lacks changes until it has had that sync. A change that has not settled yet counts only if it needs no more than a
-// copy. A container in which an update is still running is left out.
-func Lacking(m model.Manifest, u state.Update, pods []state.Pod) []model.LackingContainer {
-	if u.InPlaceBroken != "" {
-		return nil
-	}
-	return lacking(m, u, pods, scope{noticed: true, again: true})
-}
-
-// Lacking returns the containers that a candidate updates in place, with the files of the update that each of them lacks.
-func (c Candidate) Lacking(m model.Manifest, u state.Update, pods []state.Pod) []model.LackingContainer {
-	if !c.Until.IsZero() {
-		return lacking(m, u, pods, partUntil(c.Until))
-	}
-	return Lacking(m, u, pods)
-}
-
-// Overlaid returns the containers that have files of updates in place, but lack some of the newest ones.
-func Overlaid(m model.Manifest, u state.Update, pods []state.Pod) (out []model.ContainerRef) {
-	lacks := map[string]bool{}
-	for _, l := range lacking(m, u, pods, scope{noticed: true, again: true}) {
-		lacks[l.ID] = true
-	}
-	for _, c := range Live(m, u, pods) {
-		if known := u.Containers[c.ID]; known.Overlaid && (lacks[c.ID] || known.Behind != nil) {
-			out = append(out, c)
-		}
-	}
-	for _, p := range pods {
-		for _, c := range p.Containers {
-			if p.OfCompose() && c.State != model.ContainerRunning && u.Containers[c.ID].Overlaid { // it keeps its files
-				out = append(out, m.ContainerRef(p.Pod, c, m.Compose.ImageTarget))
-			}
-		}
-	}
-	return out
-}
-
 // scope limits the changes that count as lacking in a container.
 type scope struct {
 	// noticed includes changes that have not settled, if they only need to be copied.
@@ -64,42 +24,6 @@ type scope struct {
 // includes reports whether the scope covers a change. For a change that has not settled, noticed must be set as well.
 func (s scope) includes(steps model.LiveUpdate, path string, at time.Time) bool {
 	return s.until.IsZero() || !at.After(s.until) && steps.Takes(path)
-}
-
-// lacking returns the containers that lack something within a scope.
-func lacking(m model.Manifest, u state.Update, pods []state.Pod, s scope) []model.LackingContainer {
-	if len(u.Changes)+len(u.Noticed)+len(u.Owed) == 0 && !syncsFirst(m) {
-		return nil
-	}
-	var out []model.LackingContainer
-	for _, c := range slices.Concat(Live(m, u, pods), Stopped(m, u, pods)) {
-		known := u.Containers[c.ID]
-		if known.Behind != nil {
-			continue // its changes are on their way, and newer ones come after that
-		}
-		if !known.Stuck.IsZero() && !s.again && len(lacks(m, c.Ref, u, known.Stuck, s)) == 0 {
-			continue
-		}
-		l := model.LackingContainer{ContainerRef: c, Files: lacks(m, c.Ref, u, known.Synced, s), New: known.Synced.IsZero()}
-		steps, _, _ := m.LiveUpdateOf(c.Ref)
-		for _, f := range u.Owed[c.ID].Files {
-			if steps.Takes(f) && !slices.Contains(l.Files, f) {
-				l.Files = append(l.Files, f)
-			}
-		}
-		if len(l.Files) > 0 || steps.InitialSync && l.New {
-			out = append(out, l)
-		}
-	}
-	return out
-}
-
-// syncsFirst reports whether a container of the resource lacks something although nothing has changed.
-func syncsFirst(m model.Manifest) bool {
-	if steps, _, ok := m.LiveUpdateOf(""); ok && steps.InitialSync {
-		return true
-	}
-	return slices.ContainsFunc(m.Images, func(im model.ImageTarget) bool { return im.LiveUpdate.InitialSync })
 }
 
 // Live returns the running containers of current pods that can be updated in place, whether or not they lack changes. Pods
@@ -125,8 +49,8 @@ func Live(m model.Manifest, u state.Update, pods []state.Pod) []model.ContainerR
 	return out
 }
 
-// Stopped returns the containers of Compose that have crashed and can be updated while they stand: they keep their files.
-func Stopped(m model.Manifest, u state.Update, pods []state.Pod) (out []model.ContainerRef) {
+// stopped returns the containers of Compose that have crashed and can be updated while they stand: they keep their files.
+func stopped(m model.Manifest, u state.Update, pods []state.Pod) (out []model.ContainerRef) {
 	if u.AppliedAt.IsZero() || !m.IsCompose() {
 		return nil
 	}
@@ -152,8 +76,9 @@ func liveRef(m model.Manifest, u state.Update, c model.Container) (ref string, o
 			return im.Ref, true
 		}
 	}
-	if steps, _, ok := m.LiveUpdateOf(""); !ok || !allTaken(steps, u.Changes[m.DeployID()]) {
-		return "", false
+	steps, _, ok := m.LiveUpdateOf("")
+	if !ok || steps.MostEffort(paths(u.Changes[m.DeployID()].All())) == model.EffortImage {
+		return "", false // the deploy command comes first
 	}
 	return "", selects(*m.K8s.CustomDeploy, c)
 }
@@ -181,27 +106,11 @@ func selects(d model.CustomDeploy, c model.Container) bool {
 	return reference.IsNameOnly(want) || want.String() == got.String()
 }
 
-// customTakes reports whether the live update of a manifest's custom deploy takes all of the files.
-func customTakes(m model.Manifest, files []string) bool {
-	steps, _, ok := m.LiveUpdateOf("")
-	return ok && !slices.ContainsFunc(files, func(f string) bool { return !steps.Takes(f) })
-}
-
-// allTaken reports whether a live update takes every change: a change that it does not take is for the deploy command, and
-// until that has run, nothing is copied.
-func allTaken(steps model.LiveUpdate, changes state.Changes) bool {
-	for f := range changes.All() {
-		if !steps.Takes(f) {
-			return false
-		}
-	}
-	return true
-}
-
-// lacks returns the files that have changed since the given time in the image, the images below it, or the dependencies of
-// a custom deploy: the container has all earlier changes.
-func lacks(m model.Manifest, ref string, u state.Update, since time.Time, s scope) []string {
-	steps, _, _ := m.LiveUpdateOf(ref)
+// changed returns the files that have changed since the given time in the image of a container, the images below it, or the
+// dependencies of a custom deploy: the container has all earlier changes.
+func (ls Lanes) changed(l lane, since time.Time, s scope) []string {
+	m, u := ls.manifest, ls.update
+	steps, _, _ := m.LiveUpdateOf(l.Ref)
 	files := map[string]bool{}
 	add := func(id model.TargetID) {
 		for _, changes := range []state.Changes{u.Changes[id], u.Earlier[id]} {
@@ -215,7 +124,7 @@ func lacks(m model.Manifest, ref string, u state.Update, since time.Time, s scop
 			return
 		}
 		for p, at := range u.Noticed[id].After(since) {
-			if steps.OnlyCopies(p) && s.includes(steps, p, at) {
+			if steps.Effort(p) == model.EffortCopy && s.includes(steps, p, at) {
 				files[p] = true
 			}
 		}
@@ -229,17 +138,22 @@ func lacks(m model.Manifest, ref string, u state.Update, since time.Time, s scop
 			}
 		}
 	}
-	if ref == "" {
+	if l.Ref == "" {
 		add(m.DeployID())
 	} else {
-		visit(ref)
+		visit(l.Ref)
 	}
 	return slices.Sorted(maps.Keys(files))
 }
 
 // Had returns the files that updates in place have copied into a container since the given time, up to which it was up to date.
-func Had(m model.Manifest, u state.Update, c model.ContainerRef, since time.Time) []string {
-	return lacks(m, c.Ref, u, since, scope{noticed: true, until: u.Containers[c.ID].Synced})
+func (ls Lanes) Had(id string, since time.Time) []string {
+	for _, l := range ls.running() {
+		if l.ID == id {
+			return ls.changed(l, since, scope{noticed: true, until: l.Has})
+		}
+	}
+	return nil
 }
 
 // FilesOf returns the files that any of the containers lacks, sorted.

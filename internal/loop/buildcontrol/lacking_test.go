@@ -26,7 +26,7 @@ func TestOverlaid(t *testing.T) {
 		"an update has failed":     {then: func(s *statetest.State) { s.Then(change).Begin("a").Finish("a", finish()) }, want: []string{"c1"}},
 		"its newest update still runs": {then: func(s *statetest.State) {
 			s.Then(change).Begin("a").Finish("a", func(b *state.BuildCompleted) {
-				b.Touched, b.Behind = []string{"c1"}, map[string]state.Behind{"c1": {Pod: "p"}}
+				b.Touched, b.Sending = []string{"c1"}, map[string]state.Sending{"c1": {Pod: "p"}}
 			})
 		}, want: []string{"c1"}},
 		"an earlier session has left it behind": {then: func(s *statetest.State) {
@@ -42,7 +42,7 @@ func TestOverlaid(t *testing.T) {
 			tt.then(s)
 			var got []string
 			v := s.View()
-			for _, c := range Overlaid(state.Resources.In(v).Value("a").Manifest, state.Updates.In(v).Value("a"), state.PodsOf(v, "a")) {
+			for _, c := range lanesIn(v, "a").Overlaid() {
 				got = append(got, c.ID)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {

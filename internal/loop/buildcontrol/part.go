@@ -40,7 +40,7 @@ func partUntil(until time.Time) scope { return scope{noticed: true, until: until
 // partOf returns the update that copies files that changed up to a time into containers that lack them. Its reason is changed
 // files only if it copies changes that no container has had.
 func partOf(r *resource, until time.Time) want {
-	lack := lacking(*r.manifest, *r.update, r.pods, partUntil(until))
+	lack := r.lanes().lacking(partUntil(until))
 	if len(lack) == 0 {
 		return want{}
 	}
@@ -63,7 +63,7 @@ func bringBack(r *resource) want {
 	if r.waits || u.InPlaceBroken != "" {
 		return partOf(r, u.Reached)
 	}
-	lack := lacking(*r.manifest, *u, r.pods, scope{})
+	lack := r.lanes().lacking(scope{})
 	if len(lack) == 0 {
 		return want{}
 	}
@@ -72,7 +72,7 @@ func bringBack(r *resource) want {
 
 // lackReason returns the reason for an update of containers that lack files that others have.
 func lackReason(r *resource, lack []model.LackingContainer) state.BuildReason {
-	if slices.ContainsFunc(lack, func(l model.LackingContainer) bool { return !wasBehind(*r.update, l) }) {
+	if slices.ContainsFunc(lack, func(l model.LackingContainer) bool { return !wasBehind(r.update, l) }) {
 		return state.ReasonContainer
 	}
 	return state.ReasonBehind

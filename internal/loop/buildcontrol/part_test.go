@@ -20,7 +20,7 @@ func carryOut(t *testing.T, s *statetest.State) (got string) {
 		t.Fatalf("want one update, got:\n%s", text(plan))
 	}
 	c := plan.Start[0]
-	lack := c.Lacking(state.Resources.In(s.View()).Value("a").Manifest, state.Updates.In(s.View()).Value("a"), state.PodsOf(s.View(), "a"))
+	lack := lanesIn(s.View(), "a").LackingFor(c)
 	s.Then(state.BuildStarted{Resource: "a", Serial: state.Updates.In(s.View()).Value("a").Serial + 1, Reason: c.Reason, At: s.Snapshot().At, Until: c.Until, Ahead: c.Ahead})
 	s.Finish("a", func(b *state.BuildCompleted) {
 		b.Mode = "synclet"

@@ -93,14 +93,14 @@ var scenarios = []scenario{
 		s.Then(statetest.Loaded(statetest.K8s("web", statetest.Image("web")))).Deployed("web").Then(pod(func(*state.Pod) {})).
 			Begin("web").Finish("web", func(b *state.BuildCompleted) {
 			b.Mode, b.Containers, b.Synced = "synclet", inPlace, []string{"c1"}
-			b.Behind = map[string]state.Behind{"c2": {Pod: "web-2"}}
+			b.Sending = map[string]state.Sending{"c2": {Pod: "web-2"}}
 		}).Then(state.LaggingEnded{Resource: "web", Serial: 2, Synced: true,
 			Update: model.ContainerUpdate{Namespace: "default", Pod: "web-2", Container: "main", ID: "c2", Mode: "synclet", Files: 1,
 				Stages: model.Stages{Waited: 70 * time.Second, Applied: 3 * time.Second}}})
 	}},
 	{"a container that is behind goes", func(s *statetest.State) {
 		s.Then(statetest.Loaded(statetest.K8s("web", statetest.Image("web")))).Deployed("web").Begin("web").Finish("web", func(b *state.BuildCompleted) {
-			b.Mode, b.Containers, b.Behind = "synclet", inPlace, map[string]state.Behind{"c2": {Pod: "web-2"}}
+			b.Mode, b.Containers, b.Sending = "synclet", inPlace, map[string]state.Sending{"c2": {Pod: "web-2"}}
 		}).Then(state.PodGone{Pod: model.Pod{UID: "uid", Resource: "web", Containers: []model.Container{{ID: "c2"}}}})
 	}},
 	{"pods", func(s *statetest.State) {

@@ -208,10 +208,10 @@ type BuildCompleted struct {
 	Added []string
 	// Steps are the steps of a build that is not in place.
 	Steps []model.BuildStep
-	// Containers describes the update of each container, for updates in place. Behind are the containers in which the
+	// Containers describes the update of each container, for updates in place. Sending are the containers in which the
 	// update is still running, by id; the reducer fills in Serial, Since and Until.
 	Containers []model.ContainerUpdate
-	Behind     map[string]Behind
+	Sending    map[string]Sending
 	// Stuck are the ids of containers that could not be updated in place, and for which no other way exists.
 	Stuck []string
 	// InPlaceBroken is set when updating in place failed for a reason that is not the user's.

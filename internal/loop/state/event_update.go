@@ -29,7 +29,7 @@ func init() {
 		if len(now.Builds) > 0 && (len(before.Builds) == 0 || before.Builds[0].Serial != now.Builds[0].Serial) {
 			updateFinished(d, name, now.Builds[0])
 		}
-		if len(before.Containers) > 0 && !same(before.Containers, now.Containers) {
+		if len(before.Lanes) > 0 && !same(before.Lanes, now.Lanes) {
 			caughtUp(d, name, before, now)
 		}
 		if now.WasReady && !before.WasReady {
@@ -105,14 +105,14 @@ func abandoned(d *store.Draft[Event], name model.ManifestName, b Build) {
 
 // caughtUp adds events for the updates that ended in containers that were behind. An update whose pod is gone did not end.
 func caughtUp(d *store.Draft[Event], name model.ManifestName, before, now *Update) {
-	for _, id := range sortedKeys(before.Containers) {
-		behind := before.Containers[id].Behind
-		if behind == nil || now.Containers[id].Behind != nil {
+	for _, id := range sortedKeys(before.Lanes) {
+		sending := before.Lanes[id].Sending
+		if sending == nil || now.Lanes[id].Sending != nil {
 			continue
 		}
 		for _, b := range now.Builds {
 			for _, c := range b.Containers {
-				if c.ID == id && b.Serial == behind.Serial && !c.Behind {
+				if c.ID == id && b.Serial == sending.Serial && !c.Behind {
 					happened(d, EventContainerCaughtUp, name, c)
 				}
 			}

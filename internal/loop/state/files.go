@@ -133,7 +133,7 @@ func (f *Files) settled(t *Target, paths []string, now time.Time) {
 	byTime := map[time.Time][]string{}
 	for _, p := range paths {
 		at, ok := noticed.At(p)
-		if !ok || !t.steps.OnlyCopies(p) {
+		if !ok || t.steps.Effort(p) > model.EffortCopy {
 			at = now
 		}
 		byTime[at] = append(byTime[at], p)
@@ -165,7 +165,7 @@ func (f *Files) noticed(a FilesNoticed, now time.Time) (hit bool) {
 		if t == nil || len(c.Paths) == 0 || !t.steps.CopiesEarly() {
 			continue
 		}
-		if !single || t.steps.OnlyCopies(c.Paths[0]) {
+		if !single || t.steps.Effort(c.Paths[0]) == model.EffortCopy {
 			f.Noticed = with(f.Noticed, c.Target, f.Noticed[c.Target].With(c.Paths, now))
 			hit = true
 		}

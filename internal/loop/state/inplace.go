@@ -10,12 +10,9 @@ import (
 
 // InPlace is the state of updates in place.
 type InPlace struct {
-	// Containers is the state of each container, by id. An entry is removed when the pod no longer has the container: the pod
-	// is gone, has restarted the container, or belongs to another resource.
-	Containers map[string]InContainer
-	// Owed are, by container, the files of an earlier session that may have changed since. An entry is removed with the one in Containers, and
-	// once an update that began with it has updated the container.
-	Owed map[string]Owed
+	// Lanes has an entry for each container about which something is known, by its id. An entry is removed when the pod no longer has
+	// the container: the pod is gone, has restarted the container, or belongs to another resource.
+	Lanes map[string]Lane
 	// Reached is the time up to which containers have had the changes: a new container of the same image gets these back, whatever
 	// else waits. It equals AttemptedAt, unless the newest build failed or was a part of an update.
 	Reached time.Time
@@ -26,25 +23,35 @@ type InPlace struct {
 	InPlaceBroken string
 }
 
-// InContainer is the state of updates in place in one container.
-type InContainer struct {
-	// Overlaid is set when it may have files that differ from its image's: an update in place has reached it.
+// Lane is the way of one container to the newest saved files. It holds the changes that the container has, those on their way, and why
+// the newest attempt failed. The files that it wants are not stored: buildcontrol derives them from Has and the changes of the resource.
+type Lane struct {
+	// Has is the time up to which changes have been copied into the container; zero if none have.
+	Has time.Time
+	// Owed are files of an earlier session, which Has does not cover; nil if there are none. An update that began after hone learned of
+	// them brings them.
+	Owed *Owed
+	// Overlaid is set when the container may have files that differ from its image's: an update in place has reached it.
 	Overlaid bool
-	// Synced is the time up to which changes have been copied into it; zero if none have.
-	Synced time.Time
-	// Behind is the update that is still running in it after the end of its build; nil when none is.
-	Behind *Behind
-	// Fault is why an update that had fallen behind failed, until another update succeeds.
+	// Sending is the update that is still running in it after the end of its build; nil when none is.
+	Sending *Sending
+	// Fault is why such an update failed, until another update succeeds.
 	Fault string
 	// Stuck is the time up to which changes are part of the newest update in place, if that failed for a reason that affects every
 	// other way as well: the container is not updated until something else changes. It is zero otherwise.
 	Stuck time.Time
 }
 
-// Behind is a container whose update is still running after the end of the build that it is part of.
-type Behind struct {
+// Owed are files of a container that may differ from the files of this machine, and Since the time at which hone learned it.
+type Owed struct {
+	Files []string
+	Since time.Time
+}
+
+// Sending is an update that is still running in a container after the end of the build that it is part of.
+type Sending struct {
 	Namespace, Pod, Container string
-	// Files are the files that it gets, as in Build.
+	// Files are the files that the container gets, as in Build.
 	Files []string
 	// Serial is the number of the build, Since its start, and Until the time up to which changes are part of it.
 	Serial       int
@@ -93,97 +100,113 @@ func has(p *store.Entry[Pod], name model.ManifestName, id string) bool {
 	return p != nil && p.Value.Resource == name && slices.ContainsFunc(p.Value.AllContainers(), func(c model.Container) bool { return c.ID == id })
 }
 
-// forget removes the state of containers, and reports whether there was any.
+// forget removes the lanes of containers, and reports whether there was any.
 func (p *InPlace) forget(ids []string) (changed bool) {
 	for _, id := range ids {
-		if _, ok := p.Containers[id]; ok {
-			p.Containers, changed = without(p.Containers, id), true
-		}
-		if _, ok := p.Owed[id]; ok {
-			p.Owed, changed = without(p.Owed, id), true
+		if _, ok := p.Lanes[id]; ok {
+			p.Lanes, changed = without(p.Lanes, id), true
 		}
 	}
 	return changed
 }
 
-// note changes the state of a container. The map is replaced, never written to.
-func (p *InPlace) note(id string, change func(*InContainer)) {
-	c := p.Containers[id]
-	change(&c)
-	if c != (InContainer{}) {
-		p.Containers = with(p.Containers, id, c)
+// lane changes the lane of a container. The map is replaced, never written to.
+func (p *InPlace) lane(id string, change func(*Lane)) {
+	l := p.Lanes[id]
+	change(&l)
+	if l != (Lane{}) {
+		p.Lanes = with(p.Lanes, id, l)
 	} else {
-		p.Containers = without(p.Containers, id)
+		p.Lanes = without(p.Lanes, id)
 	}
 }
 
-// synced records that a container has every change up to the given time, by an update that began at another.
-func (p *InPlace) synced(id string, until, began time.Time) {
-	p.note(id, func(c *InContainer) { c.Synced, c.Fault, c.Stuck = until, "", time.Time{} })
-	if o, ok := p.Owed[id]; ok && !began.Before(o.Since) {
-		p.Owed = without(p.Owed, id)
-	}
+// reached records that a container has every change up to the given time, by an update that began at another.
+func (p *InPlace) reached(id string, until, began time.Time) {
+	p.lane(id, func(l *Lane) {
+		l.Has, l.Fault, l.Stuck = until, "", time.Time{}
+		if l.Owed != nil && !began.Before(l.Owed.Since) {
+			l.Owed = nil
+		}
+	})
 }
 
 // touched records that files may have been changed in containers.
 func (p *InPlace) touched(ids []string) {
 	p.Overlaid = p.Overlaid || len(ids) > 0
 	for _, id := range ids {
-		p.note(id, func(c *InContainer) { c.Overlaid = true })
+		p.lane(id, func(l *Lane) { l.Overlaid = true })
 	}
 }
 
 // ended records the results of a build in containers.
 func (p *InPlace) ended(a BuildCompleted, b Build) {
-	if reached := a.Err == "" || len(a.Synced)+len(a.Behind)+len(a.Stuck) > 0; reached && b.Until.After(p.Reached) {
+	if reached := a.Err == "" || len(a.Synced)+len(a.Sending)+len(a.Stuck) > 0; reached && b.Until.After(p.Reached) {
 		p.Reached = b.Until
 	}
 	for _, id := range a.Synced {
-		p.synced(id, b.Until, b.StartedAt)
+		p.reached(id, b.Until, b.StartedAt)
 	}
-	for id, behind := range a.Behind {
-		behind.Serial, behind.Since, behind.Until = b.Serial, b.StartedAt, b.Until
-		p.note(id, func(c *InContainer) { c.Behind = &behind })
+	for id, sending := range a.Sending {
+		sending.Serial, sending.Since, sending.Until = b.Serial, b.StartedAt, b.Until
+		p.lane(id, func(l *Lane) { l.Sending = &sending })
 	}
 	for _, id := range a.Stuck {
-		p.note(id, func(c *InContainer) { c.Stuck = b.Until })
+		p.lane(id, func(l *Lane) { l.Stuck = b.Until })
 	}
 }
 
-// deployed lets the next update be tried in place, and clears the faults of the containers.
-func (p *InPlace) deployed() {
+// deployed lets the next update be tried in place, and clears the faults of the containers. A container that has survived a fall-back
+// to a new image is not tried again with files of an earlier session.
+func (p *InPlace) deployed(fellBack bool) {
 	p.InPlaceBroken, p.Overlaid = "", false
-	for id, c := range p.Containers {
-		if c.Fault != "" {
-			p.note(id, func(c *InContainer) { c.Fault = "" })
+	for id, is := range p.Lanes {
+		if is.Fault == "" && is.Owed == nil {
+			continue
 		}
+		p.lane(id, func(l *Lane) {
+			l.Fault = ""
+			if fellBack {
+				l.Owed = nil
+			}
+		})
 	}
 }
 
-// AnyBehind reports whether an update is still running in a container after the end of its build.
-func (p InPlace) AnyBehind() bool {
-	for _, c := range p.Containers {
-		if c.Behind != nil {
+// AnySending reports whether an update is still running in a container after the end of its build.
+func (p InPlace) AnySending() bool {
+	for _, l := range p.Lanes {
+		if l.Sending != nil {
 			return true
 		}
 	}
 	return false
 }
 
-// caughtUp records the end of an update that was behind.
+// AnyOwed reports whether a container lacks files of an earlier session.
+func (p InPlace) AnyOwed() bool {
+	for _, l := range p.Lanes {
+		if l.Owed != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// caughtUp records the end of an update that went on after its build.
 func (u Update) caughtUp(a LaggingEnded, now time.Time) Update {
 	id := a.Update.ID
-	behind := u.Containers[id].Behind
-	if behind == nil || behind.Serial != a.Serial {
+	sending := u.Lanes[id].Sending
+	if sending == nil || sending.Serial != a.Serial {
 		u.containerEnded(a.Serial, a.Update, "") // the container is gone, which is no failure of the build
 		return u
 	}
-	u.note(id, func(c *InContainer) { c.Behind = nil })
+	u.lane(id, func(l *Lane) { l.Sending = nil })
 	if a.Synced {
-		u.synced(id, behind.Until, behind.Since)
+		u.reached(id, sending.Until, sending.Since)
 	}
 	if a.Fault != "" {
-		u.note(id, func(c *InContainer) { c.Fault = a.Fault })
+		u.lane(id, func(l *Lane) { l.Fault = a.Fault })
 	}
 	if a.Broken != "" {
 		u.InPlaceBroken, u.Broken = a.Broken, now

@@ -177,12 +177,12 @@ func TestSynced(t *testing.T) {
 	s.Then(pod, statetest.Change("a", "/src/a/x")).Begin("a").
 		Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Synced = "exec", []string{"c1"} })
 	u := state.Updates.In(s.View()).Value("a")
-	if u.Containers["c1"].Synced.IsZero() || !u.Dirty(statetest.Image("a")) || u.Pending() != nil {
-		t.Errorf("after a live update: %s, synced %v; the image still lacks the change", text(u), u.Containers)
+	if u.Lanes["c1"].Has.IsZero() || !u.Dirty(statetest.Image("a")) || u.Pending() != nil {
+		t.Errorf("after a live update: %s, synced %v; the image still lacks the change", text(u), u.Lanes)
 	}
 	s.Then(state.PodGone{Pod: pod.Pod.Pod})
-	if u := state.Updates.In(s.View()).Value("a"); len(u.Containers) > 0 {
-		t.Errorf("after the pod has gone: %v", u.Containers)
+	if u := state.Updates.In(s.View()).Value("a"); len(u.Lanes) > 0 {
+		t.Errorf("after the pod has gone: %v", u.Lanes)
 	}
 }
 
@@ -213,9 +213,9 @@ func TestForgetsContainers(t *testing.T) {
 			s := statetest.New(statetest.Session, statetest.Loaded(statetest.K8s("a", statetest.Image("a")), statetest.K8s("b"))).Deployed("a").
 				Then(pod, statetest.Pod("a", "q", "other", "a:1"), statetest.Change("a", "/src/a/x")).
 				Begin("a").Finish("a", func(b *state.BuildCompleted) {
-				b.Mode, b.Synced, b.Stuck, b.Behind = "synclet", []string{"c1"}, []string{"s1"}, map[string]state.Behind{"other": {Pod: "q"}}
+				b.Mode, b.Synced, b.Stuck, b.Sending = "synclet", []string{"c1"}, []string{"s1"}, map[string]state.Sending{"other": {Pod: "q"}}
 			}).Then(tc.then)
-			if diff := cmp.Diff(tc.want, slices.Sorted(maps.Keys(state.Updates.In(s.View()).Value("a").Containers))); diff != "" {
+			if diff := cmp.Diff(tc.want, slices.Sorted(maps.Keys(state.Updates.In(s.View()).Value("a").Lanes))); diff != "" {
 				t.Errorf("known (-want +got):\n%s", diff)
 			}
 		})
@@ -233,11 +233,11 @@ func TestGoneWhileBehind(t *testing.T) {
 	for name, gone := range map[string]store.Action{"its pod is gone": state.PodGone{Pod: pod.Pod.Pod}, "it was restarted": restarted} {
 		s := statetest.New(statetest.Session, statetest.Loaded(statetest.K8s("a", statetest.Image("a")))).Deployed("a").
 			Then(pod, statetest.Change("a", "/src/a/x")).Begin("a").Finish("a", func(b *state.BuildCompleted) {
-			b.Mode, b.Behind, b.Containers = "synclet", map[string]state.Behind{"c1": {Pod: "p"}}, []model.ContainerUpdate{row}
+			b.Mode, b.Sending, b.Containers = "synclet", map[string]state.Sending{"c1": {Pod: "p"}}, []model.ContainerUpdate{row}
 		}).Then(gone, state.LaggingEnded{Resource: "a", Serial: 2, Update: failed, Fault: "broken pipe"})
 		u := state.Updates.In(s.View()).Value("a")
-		if diff := cmp.Diff([]model.ContainerUpdate{failed}, u.Builds[0].Containers); diff != "" || u.Builds[0].Err != "" || len(u.Containers) > 0 {
-			t.Errorf("%s: error %q, known %v, containers (-want +got):\n%s", name, u.Builds[0].Err, u.Containers, diff)
+		if diff := cmp.Diff([]model.ContainerUpdate{failed}, u.Builds[0].Containers); diff != "" || u.Builds[0].Err != "" || len(u.Lanes) > 0 {
+			t.Errorf("%s: error %q, known %v, containers (-want +got):\n%s", name, u.Builds[0].Err, u.Lanes, diff)
 		}
 	}
 }

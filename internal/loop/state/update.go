@@ -140,10 +140,7 @@ func (u Update) completed(a BuildCompleted) Update {
 	if a.Deployed {
 		stands := a.FellBack == "" && sameGenerations(u.Applied, a.Applied)
 		u.Deployed.deployed(u.Images, a.Applied, b.StartedAt, a.At)
-		u.InPlace.deployed()
-		if a.FellBack != "" {
-			u.Owed = nil // a container that has survived the fall-back is not tried again
-		}
+		u.InPlace.deployed(a.FellBack != "")
 		for _, t := range u.Targets {
 			u.settle(t, u.includedUntil(t.TargetID, b), stands)
 		}

@@ -55,7 +55,7 @@ type Resource struct {
 	Endpoints                      []state.Endpoint
 	// Behind are the containers in which an update is still running that the others already have, and Of the number of all
 	// containers.
-	Behind []state.Behind
+	Behind []state.Sending
 	Of     int
 	// Drift describes the changes of others, unless an update is running.
 	Drift state.Drift
@@ -105,7 +105,7 @@ func of(v store.View, u state.Updating) Resource {
 	r.Pods = podsOf(pods)
 	r.Ports = portsOf(v, u.Value, pods, forwards)
 	r.Endpoints = state.Endpoints(*m, forwards, state.ServicesOf(v, m.Name), pods)
-	r.Behind, r.Of = buildcontrol.Behind(*m, *u.Update, pods)
+	r.Behind, r.Of = buildcontrol.LanesOf(m, u.Update, pods).Sending()
 	if u.Update.Current == nil {
 		r.Drift = state.Drifts.In(v).Value(u.ID)
 	}

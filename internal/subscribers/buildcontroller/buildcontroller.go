@@ -341,7 +341,7 @@ func (s *Subscriber) start(ctx context.Context, rt *store.Runtime, v store.View,
 		if done.Passing && session.Command != state.CommandCI { // ci ends with the first failure
 			logstore.Infof(log, "Trying again in %s", state.RetryPause(u.Outages+1))
 		}
-		done.Behind, b.behind = s.behind(v, r.Behind, log), r.Behind
+		done.Sending, b.behind = s.sending(v, r.Behind, log), r.Behind
 		rt.Dispatch(done)
 		close(b.done)
 		poke()
@@ -366,6 +366,7 @@ func (s *Subscriber) build(ctx context.Context, req buildanddeploy.Request) (r b
 func Asked(v store.View, c buildcontrol.Candidate, o Options) buildanddeploy.Request {
 	m := state.Resources.In(v).Value(string(c.Name)).Manifest
 	u := state.Updates.In(v).Value(string(c.Name))
+	lanes := buildcontrol.LanesOf(&m, &u, state.PodsOf(v, c.Name))
 	session, tiltfile, adopt := state.TheSession(v), state.TheTiltfile(v), !u.Adopt.IsZero()
 	// Without a change, a trigger asks for new pods, unless it lets pending changes through or has objects taken over.
 	replaces := c.Reason.Has(state.ReasonTrigger) && len(c.Files) == 0 && !adopt
@@ -373,7 +374,7 @@ func Asked(v store.View, c buildcontrol.Candidate, o Options) buildanddeploy.Req
 		Manifest: m, Mode: session.UpdateMode, InPlace: c.InPlace, InPlaceOnly: c.InPlaceOnly,
 		Force:   c.Reason.Has(state.ReasonRebuild) || replaces && m.TriggerMode == model.TriggerAuto,
 		NoCache: c.Reason.Has(state.ReasonRebuild), Reuse: o.Reuse,
-		Results: u.Images, Dirty: map[string]bool{}, Overlaid: buildcontrol.Overlaid(m, u, state.PodsOf(v, c.Name)),
+		Results: u.Images, Dirty: map[string]bool{}, Overlaid: lanes.Overlaid(),
 		Cluster: state.TheCluster(v).Cluster, Registry: tiltfile.Result.DefaultRegistry,
 		Namespace: o.Namespace, UpsertTimeout: tiltfile.Result.Update.UpsertTimeout, Env: o.Env, Ignores: tiltfile.Ignores,
 		Adopt: o.Adopt || adopt, Restoring: c.Reason.Has(state.ReasonRestore) || c.Reason.Has(state.ReasonKeep),
@@ -382,12 +383,11 @@ func Asked(v store.View, c buildcontrol.Candidate, o Options) buildanddeploy.Req
 	for _, im := range m.Images {
 		req.Dirty[im.Ref] = u.Dirty(im)
 	}
-	pods := state.PodsOf(v, c.Name)
-	lacking := c.Lacking(m, u, pods)
-	beside := buildcontrol.BesideOf(m, u, pods, lacking)
+	lacking := lanes.LackingFor(c)
+	beside := lanes.Beside(lacking)
 	req.Others, req.Peers, req.Absent = beside.Others, beside.Peers, c.Absent
 	for _, l := range lacking {
-		req.Waits = req.Waits || u.Containers[l.ID].Fault != ""
+		req.Waits = req.Waits || u.Lanes[l.ID].Fault != ""
 		l.Arch = state.ArchOf(v, m)
 		req.Containers = append(req.Containers, l)
 	}

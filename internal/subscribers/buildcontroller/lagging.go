@@ -93,16 +93,16 @@ func ended(name model.ManifestName, serial int, update model.ContainerUpdate, er
 	return a
 }
 
-// behind describes the updates that still run, and reports them in the log.
-func (s *Subscriber) behind(v store.View, list []*buildanddeploy.LaggingContainer, log logstore.Logger) map[string]state.Behind {
+// sending describes the updates that still run, and reports them in the log.
+func (s *Subscriber) sending(v store.View, list []*buildanddeploy.LaggingContainer, log logstore.Logger) map[string]state.Sending {
 	if len(list) == 0 {
 		return nil
 	}
 	tiltfile := state.TheTiltfile(v).Path
-	out := make(map[string]state.Behind, len(list))
+	out := make(map[string]state.Sending, len(list))
 	for _, l := range list {
 		c := l.Container
-		out[c.ID] = state.Behind{Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Files: state.Relative(tiltfile, c.Files)}
+		out[c.ID] = state.Sending{Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Files: state.Relative(tiltfile, c.Files)}
 		logstore.Infof(log, "%s takes longer; the others need not wait for it", c.Pod)
 	}
 	return out

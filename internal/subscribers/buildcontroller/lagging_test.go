@@ -94,8 +94,8 @@ func (f *fixture) save(name string) {
 
 func (f *fixture) behind() string {
 	var ids []string
-	for id, c := range f.update("a").Containers {
-		if c.Behind != nil {
+	for id, c := range f.update("a").Lanes {
+		if c.Sending != nil {
 			ids = append(ids, id)
 		}
 	}

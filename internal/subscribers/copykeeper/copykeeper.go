@@ -124,7 +124,9 @@ func (k *keeper) look(v store.View) (out []store.Action) {
 		}
 		u := state.Updates.In(v).Value(e.ID)
 		owed, copied := map[string][]string{}, []string(nil)
-		for _, c := range buildcontrol.Live(m, u, state.PodsOf(v, name)) {
+		pods := state.PodsOf(v, name)
+		lanes := buildcontrol.LanesOf(&m, &u, pods)
+		for _, c := range buildcontrol.Live(m, u, pods) {
 			if _, seen := k.owed[c.ID]; !seen {
 				before, known := k.record.Containers[c.ID]
 				if !known {
@@ -137,11 +139,11 @@ func (k *keeper) look(v store.View) (out []store.Action) {
 				}
 				k.owed[c.ID] = owed[c.ID]
 			}
-			at, was := u.Containers[c.ID].Synced, k.synced[c.ID]
+			at, was := u.Lanes[c.ID].Has, k.synced[c.ID]
 			if at.Equal(was) {
 				continue
 			}
-			files := slices.Concat(k.owed[c.ID], buildcontrol.Had(m, u, c, was))
+			files := slices.Concat(k.owed[c.ID], lanes.Had(c.ID, was))
 			if steps, _, _ := m.LiveUpdateOf(c.Ref); steps.InitialSync && was.IsZero() {
 				files = append(files, synced(m, c, ignores)...)
 			}

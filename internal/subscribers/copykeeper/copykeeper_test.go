@@ -112,7 +112,7 @@ func TestNextSession(t *testing.T) {
 		p.write(f, "one")
 	}
 	first := p.session()
-	overlaid := func(s *session) bool { return state.Updates.In(s.now.View()).Value("a").Containers["c1"].Overlaid }
+	overlaid := func(s *session) bool { return state.Updates.In(s.now.View()).Value("a").Lanes["c1"].Overlaid }
 	if overlaid(first) {
 		t.Error("a container has copies although there was no session")
 	}

@@ -285,8 +285,8 @@ func TestContainersOfAGonePodAreForgotten(t *testing.T) {
 		f.Then(state.BuildStarted{Resource: "web", Serial: 2}, state.BuildCompleted{Resource: "web", Serial: 2, Synced: []string{id}})
 		f.cluster.DeletePod("default", "p")
 		synctest.Wait()
-		if u := state.Updates.In(f.View()).Value("web"); len(u.Containers) != 0 {
-			t.Errorf("still known: %v", u.Containers)
+		if u := state.Updates.In(f.View()).Value("web"); len(u.Lanes) != 0 {
+			t.Errorf("still known: %v", u.Lanes)
 		}
 	})
 }

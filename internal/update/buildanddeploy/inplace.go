@@ -86,7 +86,7 @@ func (b *InPlace) BuildAndDeploy(ctx context.Context, req Request) (Result, erro
 		req.Progress(b.name, fmt.Sprintf("updating %s in place", c.Pod), model.BuildProgress{})
 		f.start(ctx, c, b.update(req, c, plans[i]))
 	}
-	if b.grows && !slices.ContainsFunc(plans, moreThanFiles) {
+	if b.grows && !slices.ContainsFunc(plans, hasSteps) {
 		f.grow = func() { b.grow(req, f) }
 	}
 	f.wait(req)
@@ -99,11 +99,8 @@ func (b *InPlace) BuildAndDeploy(ctx context.Context, req Request) (Result, erro
 	return r, err
 }
 
-// moreThanFiles reports whether something follows the files of a plan.
-func moreThanFiles(p liveupdate.Plan) bool {
-	restarts := p.Restart || p.RestartProcess || p.Revive
-	return restarts || len(p.Runs) > 0
-}
+// hasSteps reports whether a plan requires more than a copy.
+func hasSteps(p liveupdate.Plan) bool { return p.Effort() > model.EffortCopy }
 
 // grow takes in the files that have changed since the update began, or since the last addition. If a container is far away, waiting
 // for its answer takes much longer than saving a hundred files.
@@ -118,7 +115,7 @@ func (b *InPlace) grow(req Request, f *fanOut) {
 	}
 	req.Containers, req.Save = a.Containers, a.Save
 	plans, err := req.plans(b.name)
-	if err != nil || slices.ContainsFunc(plans, moreThanFiles) {
+	if err != nil || slices.ContainsFunc(plans, hasSteps) {
 		return // the next update says why
 	}
 	f.add(a, func(i int) work { return b.update(req, a.Containers[i], plans[i]) })

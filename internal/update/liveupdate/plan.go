@@ -72,6 +72,15 @@ func (p Plan) Empty() bool {
 	return len(p.Copies)+len(p.Deletes)+len(p.Runs) == 0 && !p.Restart && !p.RestartProcess
 }
 
+// Effort is EffortCopy if no command and no restart follows the files, else EffortSteps.
+func (p Plan) Effort() model.Effort {
+	restarts := p.Restart || p.RestartProcess || p.Revive
+	if restarts || len(p.Runs) > 0 {
+		return model.EffortSteps
+	}
+	return model.EffortCopy
+}
+
 // Make plans the update for the changed files. A changed folder stands for everything in it. The error is a
 // *FallBackError when the change needs a new image, and another error when the spec itself is invalid.
 func Make(in Input) (Plan, error) {

@@ -1,8 +1,6 @@
 package state
 
 import (
-	"time"
-
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -16,17 +14,11 @@ type ContainersRecognized struct {
 	Copied []string
 }
 
-// Owed are files of a container that may differ from the files of this machine, and Since the time at which hone learned it.
-type Owed struct {
-	Files []string
-	Since time.Time
-}
-
 func init() {
 	store.On(Updates, func(d *store.Draft[Update], a ContainersRecognized) {
 		d.Update(string(a.Resource), func(u Update) Update {
 			for id, files := range a.Owed {
-				u.Owed = with(u.Owed, id, Owed{files, d.Now()})
+				u.lane(id, func(l *Lane) { l.Owed = &Owed{files, d.Now()} })
 			}
 			u.touched(a.Copied)
 			return u

@@ -17,12 +17,12 @@ import (
 // leave ends the running update of a: the containers in synced have it, and it is still running in the ones in behind.
 func leave(s *statetest.State, synced, behind string) {
 	s.Finish("a", func(b *state.BuildCompleted) {
-		b.Mode, b.Synced, b.Behind = "synclet", strings.Fields(synced), map[string]state.Behind{}
+		b.Mode, b.Synced, b.Sending = "synclet", strings.Fields(synced), map[string]state.Sending{}
 		for _, id := range b.Synced {
 			b.Containers = append(b.Containers, model.ContainerUpdate{ID: id})
 		}
 		for _, id := range strings.Fields(behind) {
-			b.Behind[id] = state.Behind{Pod: "p" + id, Files: []string{"a/x"}}
+			b.Sending[id] = state.Sending{Pod: "p" + id, Files: []string{"a/x"}}
 			b.Containers = append(b.Containers, model.ContainerUpdate{ID: id, Behind: true})
 		}
 	})
@@ -34,6 +34,11 @@ func ended(id string, change func(*state.LaggingEnded)) state.LaggingEnded {
 		change(&a)
 	}
 	return a
+}
+
+func lanesIn(v store.View, name model.ManifestName) Lanes {
+	r := state.Resources.In(v).Ref(string(name))
+	return LanesOf(&r.Value.Manifest, &state.Updates.In(v).Ref(string(name)).Value, state.PodsOf(v, name))
 }
 
 // TestBehind follows resources of three containers, some of which take long.
@@ -82,8 +87,8 @@ func TestBehind(t *testing.T) {
 			if d := cmp.Diff(tc.want, text(Decide(v, nil))); d != "" {
 				t.Errorf("-want +got\n%s", d)
 			}
-			m, u, pods := state.Resources.In(v).Value("a").Manifest, state.Updates.In(v).Value("a"), state.PodsOf(v, "a")
-			lack := Lacking(m, u, pods)
+			lanes := lanesIn(v, "a")
+			lack := lanes.Lacking()
 			var got []string
 			for _, l := range lack {
 				got = append(got, strings.TrimSpace(fmt.Sprintf("%s %v %s", l.ID, l.Files, map[bool]string{true: "new"}[l.New])))
@@ -92,7 +97,7 @@ func TestBehind(t *testing.T) {
 			if d := cmp.Diff(tc.lacking, strings.Join(got, ", ")); d != "" {
 				t.Errorf("lacking: -want +got\n%s", d)
 			}
-			if b := BesideOf(m, u, pods, lack); len(lack) > 0 && fmt.Sprint(b.Others, b.Peers) != tc.beside {
+			if b := lanes.Beside(lack); len(lack) > 0 && fmt.Sprint(b.Others, b.Peers) != tc.beside {
 				t.Errorf("beside: %v %v, want %s", b.Others, b.Peers, tc.beside)
 			}
 		})
