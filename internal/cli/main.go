@@ -43,6 +43,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	if crash.Main(args) || process.GuardMain(args) {
 		return command.ExitOK
 	}
+	defer crash.Watch()()
 	stdout, stderr = command.ForTerminal(stdout), command.ForTerminal(stderr)
 	guard := command.NewTerminalGuard()
 	defer guard.End()

@@ -30,6 +30,7 @@ var beneath = map[string]string{
 	"cli/self/doctor.go":                        "the terminal's size",
 	"cli/session/attach.go":                     "a screen, which is clean, from a session",
 	"cli/session/localterminal.go":              "programs that take the terminal",
+	"cli/standby/standby.go":                    "reads from a pipe in its place",
 	"cli/shell/child.go":                        "programs that take the terminal",
 	"cli/shell/folder.go":                       "programs that take the terminal",
 	"cli/shell/streams.go":                      "programs that take the terminal",

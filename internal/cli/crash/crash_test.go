@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/hone-dev/hone/internal/test/hostile"
@@ -21,6 +23,8 @@ const (
 
 	password = "swordfish-9000"
 	key      = "first line of the key\nsecond line of the key"
+	// none is the way of a process that ends without a crash.
+	none = "none"
 )
 
 // crashes are panics on a goroutine that nothing guards, and other ends, with secrets and escape sequences in their texts.
@@ -34,16 +38,10 @@ var crashes = map[string]func(){
 	"in another": func() { defer func() { panic(password) }(); panic(hostile.All() + key) },
 	"after a lost monitor": func() {
 		theWatch.mu.Lock()
-		control := theWatch.control
-		theWatch.control.Close() // the monitor ends with the pipes
-		_ = redirect(theWatch.stderr)
-		theWatch.text.Close()
+		m := theWatch.monitor
 		theWatch.mu.Unlock()
-		for lost := false; !lost; {
-			theWatch.mu.Lock()
-			lost = theWatch.control != control
-			theWatch.mu.Unlock()
-		}
+		_ = m.process.Kill()
+		<-m.gone
 		Hide([]model.Secret{{Name: "late", Key: "key", Value: "barracuda-1000"}})
 		panic(password + " barracuda-1000")
 	},
@@ -53,15 +51,22 @@ func TestMain(m *testing.M) {
 	if Main(os.Args[1:]) {
 		return
 	}
-	if crash := crashes[os.Getenv(crashVariable)]; crash != nil {
+	if way := os.Getenv(crashVariable); way != "" {
 		err := Stderr()
+		end := Watch()
+		if way == none {
+			m := theWatch.monitor
+			end()
+			_, _ = fmt.Fprintln(err, m.process.Signal(syscall.Signal(0)))
+			return
+		}
 		if e := Record(os.Getenv(fileVariable)); e != nil {
 			_, _ = err.WriteString(e.Error())
 		}
 		Hide([]model.Secret{{Name: "db", Key: "password", Value: password}})
 		Hide([]model.Secret{{Name: "tls", Key: "key", Value: key}})
 		_, _ = err.WriteString("before\n")
-		go crash()
+		go crashes[way]()
 		select {}
 	}
 	os.Exit(m.Run())
@@ -104,5 +109,14 @@ func TestCrash(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestEnd ends the monitor with its process, so that no zombie stays.
+func TestEnd(t *testing.T) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), crashVariable+"="+none)
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != os.ErrProcessDone.Error()+"\n" {
+		t.Errorf("the monitor after the end: %s, %v", out, err)
 	}
 }

@@ -3,12 +3,12 @@
 // another process, the monitor: the same program with a hidden argument. It hides the values of Secrets, makes escape sequences harmless,
 // and only then writes to the session's crash file and to standard error.
 //
-// The monitor gets the secrets through a second pipe and keeps them in memory. It starts with the session, or when a command learns the
-// first secret.
+// The monitor gets the secrets through a second pipe and keeps them in memory. Every command has one: text of others reaches all of them, and
+// a panic may quote it. While nothing crashes, the monitor waits in package standby.
 //
 // # Concurrency
 //
-// All functions may be called from any goroutine, but Stderr only before all others. One goroutine waits for the end of the monitor.
+// All functions may be called from any goroutine, but Stderr only before all others. One goroutine waits for the end of each monitor.
 package crash
 
 import (
@@ -21,6 +21,7 @@ import (
 	"sync"
 
 	"github.com/hone-dev/hone/internal/base/process"
+	"github.com/hone-dev/hone/internal/cli/standby"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -38,8 +39,17 @@ type watch struct {
 	// stderr is the standard error that the process was started with; nil if the program has not called Stderr.
 	stderr *os.File
 	orders orders
-	// text and control are the ends of the pipes to the monitor; nil while there is none.
+	// monitor is nil while there is none.
+	monitor *monitor
+}
+
+// monitor is the process that waits for a crash.
+type monitor struct {
+	process *os.Process
+	// text and control are the ends of the pipes to it.
 	text, control *os.File
+	// gone is closed after its end.
+	gone chan struct{}
 }
 
 var theWatch watch
@@ -57,6 +67,12 @@ func Stderr() *os.File {
 	defer theWatch.mu.Unlock()
 	theWatch.stderr = f
 	return f
+}
+
+// Watch starts the monitor of this process, until end is called. If it cannot start, the next order tries again.
+func Watch() (end func()) {
+	_ = theWatch.order(func(*orders) (changed bool) { return true })
+	return theWatch.end
 }
 
 // Record makes the text of a crash go to an existing file as well; an empty path ends that.
@@ -88,12 +104,12 @@ func (w *watch) order(change func(*orders) (changed bool)) error {
 	if !change(&w.orders) || w.stderr == nil {
 		return nil
 	}
-	if w.control == nil {
+	if w.monitor == nil {
 		if err := w.start(); err != nil {
 			return fmt.Errorf("watch for crashes: %w", err)
 		}
 	}
-	if err := json.NewEncoder(w.control).Encode(w.orders); err != nil {
+	if err := json.NewEncoder(w.monitor.control).Encode(w.orders); err != nil {
 		return fmt.Errorf("watch for crashes: %w", err)
 	}
 	return nil
@@ -116,7 +132,7 @@ func (w *watch) start() error {
 		return err
 	}
 	defer controlOut.Close()
-	cmd := exec.Command(program, monitorArg)
+	cmd := exec.Command(program, standby.Arg)
 	cmd.Args[0] = os.Args[0]
 	// The monitor reads from both: no other files reach a process on all systems.
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = textOut, controlOut, w.stderr
@@ -127,20 +143,34 @@ func (w *watch) start() error {
 		control.Close()
 		return err
 	}
-	w.text, w.control = text, control
+	m := &monitor{cmd.Process, text, control, make(chan struct{})}
+	w.monitor = m
 	go func() {
+		defer close(m.gone)
 		_ = cmd.Wait()
-		w.lost(control)
+		w.lost(m)
 	}()
 	return redirect(text)
 }
 
 // lost lets the runtime write to standard error after the end of a monitor, until the next orders start another one.
-func (w *watch) lost(control *os.File) {
+func (w *watch) lost(m *monitor) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	_ = redirect(w.stderr)
-	w.text.Close()
-	control.Close()
-	w.text, w.control = nil, nil
+	m.text.Close()
+	m.control.Close()
+	w.monitor = nil
+}
+
+// end ends the monitor and waits for it: it would become a zombie where the first process adopts no others, as in many containers.
+func (w *watch) end() {
+	w.mu.Lock()
+	m := w.monitor
+	w.mu.Unlock()
+	if m == nil {
+		return
+	}
+	_ = m.process.Kill() // it may be stopped
+	<-m.gone
 }

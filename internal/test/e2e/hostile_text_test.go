@@ -50,8 +50,8 @@ spec:
 // hostileText has all that a variable of a container and an object in the cluster can hold.
 var hostileText = strings.ReplaceAll(hostile.All(), "\x00", "")
 
-// hostileSession runs a project in a folder whose name is hostile, with files whose names are, until its program has failed.
-func (p *project) hostileSession() *session {
+// hostileFolder moves a project into a folder whose name is hostile, with files whose names are. It returns a file to edit.
+func (p *project) hostileFolder() (edited string) {
 	p.t.Helper()
 	name := strings.ReplaceAll(hostileText, "/", "")[:60]
 	dir := filepath.Join(p.dir, "in "+name)
@@ -68,18 +68,25 @@ func (p *project) hostileSession() *session {
 	p.env = append(append(p.env, env...), "NO_COLOR=")
 	p.write("text", hostileText)
 	p.write("says.sh", "cat text; exit 3")
-	p.write("src/"+name+"a", "one")
+	edited = "src/" + name + "a"
+	p.write(edited, "one")
+	return edited
+}
+
+// hostileSession runs a project in a hostile folder until its program has failed, and edits a file.
+func (p *project) hostileSession() *session {
+	p.t.Helper()
+	edited := p.hostileFolder()
 	s := p.up()
 	s.says(`says.*exit`)
-	p.write("src/"+name+"a", "two")
+	p.write(edited, "two")
 	s.says(`1 File Changed`)
 	return s
 }
 
 // questions are commands that print what a session knows, each with its flag for the session.
-func (p *project) questions(s *session, formats []string) (all [][]string) {
+func (p *project) questions(port string, formats ...string) (all [][]string) {
 	p.t.Helper()
-	port := fmt.Sprint(s.port)
 	snapshot := filepath.Join(p.state, "snapshot.json")
 	if out, code := p.run("snapshot", "create", snapshot, "--port", port); code != 0 {
 		p.t.Fatalf("snapshot: %d\n%s", code, out)
@@ -127,7 +134,7 @@ func TestHostileTextOfPrograms(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, hostileTiltfile)
 	s := p.hostileSession()
-	p.passesNothingOn(p.questions(s, []string{"yaml", "go-template={{range .items}}{{.metadata}}{{.spec}}{{.status}}{{.entry}}{{end}}"}), "1")
+	p.passesNothingOn(p.questions(fmt.Sprint(s.port), "yaml", "go-template={{range .items}}{{.metadata}}{{.spec}}{{.status}}{{.entry}}{{end}}"), "1")
 	if found := hostile.Found(s.out.String()); found != "" {
 		t.Errorf("hone up passes %q on", found)
 	}
@@ -158,8 +165,8 @@ func TestHostileText(t *testing.T) {
 			return nil
 		})
 	}
-	commands := p.questions(s, []string{"", "wide", "json", "yaml", "kyaml", "name", "jsonpath={range .items[*]}{.metadata}{.spec}{.status}{.entry}{end}",
-		"go-template={{range .items}}{{.metadata}}{{.spec}}{{.status}}{{.entry}}{{end}}", "custom-columns=A:.metadata,B:.spec,C:.status,D:.entry"})
+	commands := p.questions(port, "", "wide", "json", "yaml", "kyaml", "name", "jsonpath={range .items[*]}{.metadata}{.spec}{.status}{.entry}{end}",
+		"go-template={{range .items}}{{.metadata}}{{.spec}}{{.status}}{{.entry}}{{end}}", "custom-columns=A:.metadata,B:.spec,C:.status,D:.entry")
 	no := "no" + hostileText
 	commands = append(commands, [][]string{{"sessions", "-o", "json"}, {"sessions", "-o", "yaml"}, {"logs", "-o", "json", "--port", port}, {"dump", "webview", "--port", port},
 		{"dump", "logstore", "--port", port}, {"forwards", "--port", port}, {"drift"}, {"drift", "-o", "json"}, {"drift", "-o", "yaml"}, {"preview"}, {"preview", "-o", "json"},

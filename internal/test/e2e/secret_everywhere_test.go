@@ -117,15 +117,11 @@ func TestSecretsShowNowhere(t *testing.T) {
 	}
 	p.env = append(p.env, "KUBECONFIG="+file)
 
-	crash := filepath.Join(t.TempDir(), "crash")
 	text := forms(hidden["data"])[1]
 	for _, declared := range []string{"data", "stringData", "a line", "registry", "down_cmd", "spare"} {
 		text += hostile.All() + hidden[declared]
 	}
-	if err := os.WriteFile(crash, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	p.env = append(p.env, "HONE_CRASH="+crash)
+	check(t, os.WriteFile(p.crashes(), []byte(text), 0o600))
 	s := p.up("--verbose")
 	s.says(`tool │.*Build Failed`)
 	s.says(`bad │.*Build Failed`)
