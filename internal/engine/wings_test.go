@@ -161,6 +161,20 @@ func TestImports(t *testing.T) {
 	}
 }
 
+// forTests matches the packages that hold fakes, suites and drivers.
+var forTests = regexp.MustCompile(`^internal/(test(/|$)|.*test$)`)
+
+// TestProductNeedsNoTests checks that only tests, and the packages for them, import packages for tests.
+func TestProductNeedsNoTests(t *testing.T) {
+	for pkg, imports := range packages(t) {
+		for _, im := range imports {
+			if forTests.MatchString(im) && !forTests.MatchString(pkg) {
+				t.Errorf("%s imports %s, which is for tests", pkg, im)
+			}
+		}
+	}
+}
+
 // TestPlanRefuses checks that the plan forbids the imports that it is meant to forbid.
 func TestPlanRefuses(t *testing.T) {
 	for pkg, im := range map[string]string{

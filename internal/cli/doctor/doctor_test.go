@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hone-dev/hone/internal/base/problem"
@@ -99,7 +101,7 @@ func TestCluster(t *testing.T) {
 }
 
 func TestEngine(t *testing.T) {
-	fake := docker.NewFake()
+	fake := dockertest.New()
 	fake.SetInfo(docker.Info{Version: "28.5.2", APIVersion: "1.51", OS: "linux", Arch: "arm64", BuildKit: true, Host: "unix:///docker.sock", Product: "Docker Desktop"})
 	connect := func(context.Context) (Pinger, error) { return fake, nil }
 	s, info := Engine(t.Context(), connect, func(context.Context) (string, error) { return "2.40.0", nil })

@@ -8,16 +8,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
+
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cli/command"
-	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/update/imagebuild"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
 // TestPrune builds images of two names and removes the old ones. It keeps the newest ones, those in use, and the images of others.
 func TestPrune(t *testing.T) {
-	engine := docker.NewFake()
+	engine := dockertest.New()
 	engine.AddImage("busybox")
 	b := imagebuild.New(engine)
 	var refs []string

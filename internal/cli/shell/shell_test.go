@@ -11,13 +11,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
+
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/client/sessions"
-	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/pkg/api"
 )
 
@@ -82,9 +83,9 @@ func TestInContainer(t *testing.T) {
 		{"gone", "/bin/sh", 0, nil, true, "", "container shop-db-1 is gone", 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			f := docker.NewFake()
+			f := dockertest.New()
 			if !tc.gone {
-				f.AddContainer("c1", docker.FakeContainer{Exec: run(tc.has, tc.code)})
+				f.AddContainer("c1", dockertest.Container{Exec: run(tc.has, tc.code)})
 			}
 			w := work{global: &command.Global{Terminal: command.NewTerminalGuard()}, at: api.Shell{Resource: "db"}, argv: tc.argv, here: true}
 			var err error

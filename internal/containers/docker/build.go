@@ -23,7 +23,7 @@ func (e *Engine) Build(ctx context.Context, req BuildRequest) (string, error) {
 	if req.Log == nil {
 		req.Log = logstore.Discard
 	}
-	if err := checkDockerfile(req); err != nil {
+	if err := req.Check(); err != nil {
 		return "", err
 	}
 	ping, err := e.api.Ping(ctx)
@@ -64,16 +64,16 @@ func (e *Engine) buildWith(ctx context.Context, req BuildRequest, buildKit bool,
 	return id, err
 }
 
-// checkDockerfile reports a request without a Dockerfile.
-func checkDockerfile(req BuildRequest) error {
-	if req.Contents != "" {
+// Check reports a request without a Dockerfile.
+func (r BuildRequest) Check() error {
+	if r.Contents != "" {
 		return nil
 	}
-	name := req.Dockerfile
+	name := r.Dockerfile
 	if name == "" {
 		name = dockerfileName
 	}
-	if req.Dockerfile != "" && !exists(req.Dockerfile) {
+	if r.Dockerfile != "" && !exists(r.Dockerfile) {
 		return &UserError{problem.New("the Dockerfile "+name+" does not exist",
 			"create it, or name another one: docker_build(…, dockerfile=\"PATH\")")}
 	}
@@ -199,12 +199,12 @@ func imageID(m message) string {
 }
 
 // buildFailure distinguishes the user's errors from failures of the engine.
-func (e *Engine) buildFailure(req BuildRequest, err error, at *vertex) error {
+func (e *Engine) buildFailure(req BuildRequest, err error, at *Step) error {
 	var refused *streamError
 	if !errors.As(err, &refused) && !isRequestError(err) {
 		return e.wrap("build", err)
 	}
-	if p := explain(req, err, at); p != nil {
+	if p := Explain(req, err, at); p != nil {
 		return p
 	}
 	return fmt.Errorf("build: %w", err)

@@ -142,7 +142,7 @@ func writeFile(out *tar.Writer, files fsutil.FS, header *tar.Header, st *types.S
 type classicPrinter struct {
 	log  logstore.Logger
 	step func(begun, all int)
-	at   *vertex
+	at   *Step
 	rest string
 }
 
@@ -161,9 +161,9 @@ func (p *classicPrinter) message(m message) {
 func (p *classicPrinter) line(line string) {
 	if step, ok := strings.CutPrefix(line, "Step "); ok {
 		if count, text, ok := strings.Cut(step, " : "); ok {
-			p.at = &vertex{name: "[" + count + "] " + text}
-			p.log.Write(logstore.LevelInfo, p.at.name+"\n")
-			if _, at, all, ok := numbered(p.at.name); ok {
+			p.at = &Step{Name: "[" + count + "] " + text}
+			p.log.Write(logstore.LevelInfo, p.at.Name+"\n")
+			if _, at, all, ok := numbered(p.at.Name); ok {
 				p.step(at, all)
 			}
 			return
@@ -174,12 +174,12 @@ func (p *classicPrinter) line(line string) {
 	}
 	p.log.Write(logstore.LevelInfo, "  "+line+"\n")
 	if p.at != nil {
-		p.at.tail = append(p.at.tail, line)
-		if len(p.at.tail) > tailLines {
-			p.at.tail = p.at.tail[1:]
+		p.at.Tail = append(p.at.Tail, line)
+		if len(p.at.Tail) > tailLines {
+			p.at.Tail = p.at.Tail[1:]
 		}
 	}
 }
 
 // failed returns the last step, which is the one that failed.
-func (p *classicPrinter) failed() *vertex { return p.at }
+func (p *classicPrinter) failed() *Step { return p.at }

@@ -18,7 +18,7 @@ type Client interface {
 	// Alive returns nil when the engine answers the cheapest request before ctx is done.
 	Alive(ctx context.Context) error
 	// Build builds an image and returns its content id ("sha256:…"). Errors of the user (a Dockerfile that cannot be
-	// read, a missing file, a command that fails) satisfy IsUserError. When ctx ends, the build is cancelled in the
+	// read, a missing file, a command that fails) are a *UserError. When ctx ends, the build is cancelled in the
 	// engine.
 	Build(ctx context.Context, req BuildRequest) (imageID string, err error)
 	// Tag adds the reference dst to the image src (an id or a reference).

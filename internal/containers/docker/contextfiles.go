@@ -22,11 +22,12 @@ type ContextFile struct {
 	Modified time.Time
 }
 
-// EachContextFile calls each with the entries of a build context, in the order of the names. An error of each ends the walk.
+// EachContextFile calls each with the entries of a build context, in the order of the names. An error of each ends the walk. A
+// context that cannot be read is a problem.
 func EachContextFile(ctx context.Context, dir string, ignores []model.Ignore, each func(ContextFile) error) error {
 	files, err := newContextFS(dir, ignores, new(gone))
 	if err != nil {
-		return err
+		return contextProblem(dir, err)
 	}
 	return files.Walk(ctx, "", func(_ string, entry gofs.DirEntry, err error) error {
 		if err != nil || entry == nil {

@@ -3,12 +3,12 @@
 //
 // # Concurrency
 //
-// An Engine and a Fake may be used by several goroutines at once. A build runs one goroutine for the session through
+// An Engine may be used by several goroutines at once. A build runs one goroutine for the session through
 // which the engine fetches files, and an exec one for its standard input; the call that started them cancels them and
 // waits for them before it returns.
 //
 // # Testing
 //
-// Fake emulates an engine in tests. A conformance suite always runs on the fake. It also runs on a real engine when
-// HONE_TEST_CLUSTER is set.
+// Package dockertest has an engine in memory and a conformance suite, which always runs on it. The suite also runs on a real
+// engine when HONE_TEST_CLUSTER is set.
 package docker

@@ -77,7 +77,7 @@ func (e *Engine) ask(ctx context.Context, op string, question func(context.Conte
 	defer cancel()
 	err := question(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return unreachable(e.endpoint.Host, e.endpoint.Context, errors.New("it accepts connections and answers nothing"))
+		return Unreachable(e.endpoint.Host, e.endpoint.Context, errors.New("it accepts connections and answers nothing"))
 	}
 	return e.wrap(op, err)
 }

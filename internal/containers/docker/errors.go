@@ -39,12 +39,6 @@ func (e *UserError) Unwrap() error { return e.Problem }
 
 var _ error = (*UserError)(nil)
 
-// IsUserError reports whether err is caused by the user's input, not by the engine or the network.
-func IsUserError(err error) bool {
-	var u *UserError
-	return errors.As(err, &u)
-}
-
 // IsNotFound reports whether err means that the image or container does not exist.
 func IsNotFound(err error) bool { return cerrdefs.IsNotFound(err) }
 
@@ -95,8 +89,8 @@ func (e *Engine) orAway(ctx context.Context, err error) error {
 	return err
 }
 
-// unreachable returns the problem of an engine that does not answer, with advice for the user.
-func unreachable(host, context string, err error) error {
+// Unreachable returns the problem of an engine that does not answer, with advice for the user.
+func Unreachable(host, context string, err error) error {
 	summary := "cannot reach the Docker engine at " + host
 	if context != "" {
 		summary += fmt.Sprintf(" (docker context %q)", context)
@@ -128,7 +122,7 @@ func (e *Engine) wrap(op string, err error) error {
 		return &unreachableError{fault}
 	}
 	if client.IsErrConnectionFailed(err) {
-		return unreachable(e.endpoint.Host, e.endpoint.Context, err)
+		return Unreachable(e.endpoint.Host, e.endpoint.Context, err)
 	}
 	return fmt.Errorf("%s: %w", op, err)
 }

@@ -32,16 +32,26 @@ var (
 	networkRE     = regexp.MustCompile(`(?i)dial tcp|no such host|i/o timeout|TLS handshake|connection refused|connection reset|failed to do request|Temporary failure`)
 )
 
-// explain describes a failed build as a problem. It returns nil if it does not recognise the engine's message. at is
+// Step is a step of a build that has failed.
+type Step struct {
+	// Name begins with the step's number: "[build 2/4] RUN make".
+	Name string
+	// Err is the engine's message about the step, if it has one besides the message about the build.
+	Err string
+	// Tail are the last lines of its output.
+	Tail []string
+}
+
+// Explain describes a failed build as a problem. It returns nil if it does not recognise the engine's message. at is
 // the step that failed, nil if none had begun.
-func explain(req BuildRequest, err error, at *vertex) error {
+func Explain(req BuildRequest, err error, at *Step) error {
 	text := err.Error()
 	name, step := "", ""
 	var tail []string
 	if at != nil {
-		name, tail, step = at.name, at.tail, stepOf(at.name)
-		if at.err != "" {
-			text = at.err
+		name, tail, step = at.Name, at.Tail, stepOf(at.Name)
+		if at.Err != "" {
+			text = at.Err
 		}
 	}
 	switch {

@@ -1,4 +1,4 @@
-package docker
+package docker_test
 
 import (
 	"fmt"
@@ -11,6 +11,8 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/containers/docker"
+	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
 )
 
 // buildDiary notes the reports of a build and the lines "ran …" that it prints, in order.
@@ -26,7 +28,7 @@ func (d *buildDiary) add(format string, args ...any) {
 }
 
 // build builds the Dockerfile and returns the diary.
-func (d *buildDiary) build(t *testing.T, e *Engine, dockerfile string) []string {
+func (d *buildDiary) build(t *testing.T, e *docker.Engine, dockerfile string) []string {
 	t.Helper()
 	var log logstore.Func = func(_ logstore.Level, text string) {
 		if text = strings.TrimSpace(text); strings.HasPrefix(text, "ran ") {
@@ -34,7 +36,7 @@ func (d *buildDiary) build(t *testing.T, e *Engine, dockerfile string) []string 
 		}
 	}
 	d.lines = nil
-	id, err := e.Build(t.Context(), BuildRequest{Contents: dockerfile, Log: log, OnStep: func(begun, all int) { d.add("%d/%d", begun, all) }})
+	id, err := e.Build(t.Context(), docker.BuildRequest{Contents: dockerfile, Log: log, OnStep: func(begun, all int) { d.add("%d/%d", begun, all) }})
 	if err != nil {
 		t.Fatal(problem.Text(err))
 	}
@@ -45,7 +47,7 @@ func (d *buildDiary) build(t *testing.T, e *Engine, dockerfile string) []string 
 // TestEngineSteps checks that the steps move while an image is built: each one is reported before its command prints, and after
 // the command before it has. Cached steps count.
 func TestEngineSteps(t *testing.T) {
-	e := realEngine(t)
+	e := dockertest.Real(t)
 	script := func(last string) string {
 		return "FROM busybox\nENV RUN=" + uuid.NewString() + "\nRUN echo ran 1 && sleep 1\nRUN echo ran 2 && sleep 1\nWORKDIR /w\nRUN echo ran " + last + "\n"
 	}
@@ -82,7 +84,7 @@ func TestEngineSteps(t *testing.T) {
 
 // TestEngineStepsOfStages checks the steps of several stages, one of which the image does not need.
 func TestEngineStepsOfStages(t *testing.T) {
-	e := realEngine(t)
+	e := dockertest.Real(t)
 	d := &buildDiary{}
 	got := d.build(t, e, "FROM busybox AS one\nENV RUN="+uuid.NewString()+"\nRUN sleep 1; echo $RUN > /one\nFROM busybox AS idle\nRUN false\nFROM busybox AS two\nENV RUN="+uuid.NewString()+
 		"\nRUN echo $RUN > /two\nRUN echo more >> /two\nFROM busybox\nCOPY --from=one /one /\nCOPY --from=two /two /\n")
@@ -100,9 +102,9 @@ func TestEngineStepsOfStages(t *testing.T) {
 
 // TestEnginePushPercent checks that a push reports how much of the image has been sent.
 func TestEnginePushPercent(t *testing.T) {
-	e := realEngine(t)
+	e := dockertest.Real(t)
 	ref := "localhost:5000/hone-test/push-percent:" + uuid.NewString()[:8]
-	id, err := e.Build(t.Context(), BuildRequest{Contents: "FROM busybox\nENV RUN=" + ref + "\nRUN head -c 40000000 /dev/urandom > /noise\n", Tags: []string{ref}})
+	id, err := e.Build(t.Context(), docker.BuildRequest{Contents: "FROM busybox\nENV RUN=" + ref + "\nRUN head -c 40000000 /dev/urandom > /noise\n", Tags: []string{ref}})
 	if err != nil {
 		t.Fatal(problem.Text(err))
 	}

@@ -1,4 +1,4 @@
-package docker
+package docker_test
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/terminal"
+	"github.com/hone-dev/hone/internal/containers/docker"
+	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
 )
 
 // transcript is the output that a terminal has shown. Any goroutine may use it.
@@ -48,14 +50,14 @@ func (t *transcript) waits(tb testing.TB, text string, times int, ask func()) {
 
 // TestEngineTerminal uses a terminal in a container: its size follows, keys go to it one by one, and interrupts reach the program.
 func TestEngineTerminal(t *testing.T) {
-	e := realEngine(t)
+	e := dockertest.Real(t)
 	id := realContainer(t, e, nil)
 	r, in := io.Pipe()
 	defer r.Close()
 	shown, sizes, ended := &transcript{}, make(chan terminal.Extent, 1), make(chan error, 1)
 	sizes <- terminal.Extent{Columns: 100, Rows: 30}
 	go func() {
-		ended <- e.ExecTerminal(t.Context(), id, []string{"sh"}, Terminal{In: r, Out: shown, Sizes: sizes})
+		ended <- e.ExecTerminal(t.Context(), id, []string{"sh"}, docker.Terminal{In: r, Out: shown, Sizes: sizes})
 	}()
 	types := func(s string) func() {
 		return func() {
@@ -76,7 +78,7 @@ func TestEngineTerminal(t *testing.T) {
 	types("\x03sh -c 'echo sle$((1+1))ps; exec sleep 1000'\n")()
 	shown.waits(t, "\r\nsle2ps\r\n", 1, func() {})
 	types("\x03exit 7\n")()
-	if err := <-ended; fmt.Sprint(err) != fmt.Sprint(&ExitError{Code: 7}) {
+	if err := <-ended; fmt.Sprint(err) != fmt.Sprint(&docker.ExitError{Code: 7}) {
 		t.Errorf("the shell ended with %v", err)
 	}
 }

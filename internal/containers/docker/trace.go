@@ -33,14 +33,12 @@ const loadsContext = "[internal] load build context"
 
 // vertex is a step of a build.
 type vertex struct {
+	Step
 	digest  string
-	name    string
 	started bool
 	done    bool
-	err     string
-	// partial is output after the last line break; tail the last lines before it.
+	// partial is output after the last line break. Tail has the last lines before it.
 	partial []byte
-	tail    []string
 }
 
 // tailLines is the number of lines of a failing step's output that its problem repeats.
@@ -89,8 +87,8 @@ func (p *tracePrinter) status(s *control.StatusResponse) {
 
 // internal reports whether the step is an internal one of BuildKit.
 func (v *vertex) internal() bool {
-	return strings.HasPrefix(v.name, "[internal]") || strings.HasPrefix(v.name, "[auth]") ||
-		!strings.HasPrefix(v.name, "[")
+	return strings.HasPrefix(v.Name, "[internal]") || strings.HasPrefix(v.Name, "[auth]") ||
+		!strings.HasPrefix(v.Name, "[")
 }
 
 func (p *tracePrinter) vertex(v *control.Vertex) {
@@ -99,7 +97,7 @@ func (p *tracePrinter) vertex(v *control.Vertex) {
 		known = &vertex{digest: v.Digest}
 		p.vertices[v.Digest] = known
 	}
-	known.name = words.OneLine(v.Name)
+	known.Name = words.OneLine(v.Name)
 	if v.Started == nil || known.started {
 		return
 	}
@@ -107,7 +105,7 @@ func (p *tracePrinter) vertex(v *control.Vertex) {
 	if v.Cached || known.internal() {
 		return
 	}
-	p.log.Progress(known.digest, known.name, false)
+	p.log.Progress(known.digest, known.Name, false)
 	p.current = known
 }
 
@@ -118,11 +116,11 @@ func (p *tracePrinter) complete(v *control.Vertex) {
 	}
 	known.done = true
 	p.flush(known)
-	if known.name == loadsContext && v.Started != nil {
+	if known.Name == loadsContext && v.Started != nil {
 		p.context += max(v.Completed.AsTime().Sub(v.Started.AsTime()), 0)
 	}
 	if v.Error != "" {
-		known.err = v.Error
+		known.Err = v.Error
 		if p.first == nil && !strings.Contains(v.Error, "context canceled") {
 			p.first = known
 		}
@@ -142,7 +140,7 @@ func (p *tracePrinter) complete(v *control.Vertex) {
 			outcome = fmt.Sprintf(" [done: %s]", took)
 		}
 	}
-	p.log.Progress(known.digest, known.name+outcome, true)
+	p.log.Progress(known.digest, known.Name+outcome, true)
 }
 
 // smallTransfer is the size in bytes up to which a transfer is not shown.
@@ -186,16 +184,16 @@ func (p *tracePrinter) flush(v *vertex) {
 
 func (p *tracePrinter) lines(v *vertex, text string) {
 	if p.current != v && !v.internal() {
-		p.log.Write(logstore.LevelInfo, v.name+"\n")
+		p.log.Write(logstore.LevelInfo, v.Name+"\n")
 		p.current = v
 	}
 	for line := range strings.SplitSeq(text, "\n") {
 		line = strings.TrimSuffix(line, "\r")
 		p.log.Write(logstore.LevelInfo, "  "+line+"\n")
-		if len(v.tail) == tailLines {
-			v.tail = append(v.tail[:0], v.tail[1:]...)
+		if len(v.Tail) == tailLines {
+			v.Tail = append(v.Tail[:0], v.Tail[1:]...)
 		}
-		v.tail = append(v.tail, line)
+		v.Tail = append(v.Tail, line)
 	}
 }
 
@@ -207,4 +205,9 @@ func (p *tracePrinter) finish() {
 }
 
 // failed returns the step that failed the build, or nil.
-func (p *tracePrinter) failed() *vertex { return p.first }
+func (p *tracePrinter) failed() *Step {
+	if p.first == nil {
+		return nil
+	}
+	return &p.first.Step
+}

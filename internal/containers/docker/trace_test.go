@@ -90,7 +90,7 @@ func TestTracePrinter(t *testing.T) {
 	if want := 250 * time.Millisecond; p.context != want {
 		t.Errorf("the context took %s, want %s", p.context, want)
 	}
-	if v := p.failed(); v == nil || v.name != "[3/3] RUN test" || !cmp.Equal(v.tail, []string{"testing", "rest"}) {
+	if v := p.failed(); v == nil || v.Name != "[3/3] RUN test" || !cmp.Equal(v.Tail, []string{"testing", "rest"}) {
 		t.Errorf("failed: %+v", v)
 	}
 }
@@ -156,12 +156,12 @@ func TestStepsOfTrace(t *testing.T) {
 
 func TestTailIsBounded(t *testing.T) {
 	p := newTracePrinter(logstore.Discard)
-	v := &vertex{name: "[1/1] RUN noise"}
+	v := &vertex{Step: Step{Name: "[1/1] RUN noise"}}
 	for i := range 1000 {
 		p.output(v, fmt.Appendf(nil, "line %d\n", i))
 	}
-	if len(v.tail) != tailLines || v.tail[tailLines-1] != "line 999" || v.tail[0] != "line 970" {
-		t.Errorf("%d lines, from %q to %q", len(v.tail), v.tail[0], v.tail[len(v.tail)-1])
+	if len(v.Tail) != tailLines || v.Tail[tailLines-1] != "line 999" || v.Tail[0] != "line 970" {
+		t.Errorf("%d lines, from %q to %q", len(v.Tail), v.Tail[0], v.Tail[len(v.Tail)-1])
 	}
 }
 
@@ -180,7 +180,7 @@ func TestClassicPrinter(t *testing.T) {
 	if diff := cmp.Diff([]string{"1/2", "2/2"}, steps); diff != "" {
 		t.Errorf("steps (-want +got)\n%s", diff)
 	}
-	if v := p.failed(); v.name != "[2/2] RUN make" || !cmp.Equal(v.tail, []string{"said"}) {
+	if v := p.failed(); v.Name != "[2/2] RUN make" || !cmp.Equal(v.Tail, []string{"said"}) {
 		t.Errorf("failed: %+v", v)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
+
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
@@ -281,7 +283,7 @@ func TestEngineGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, Options{}, statetest.K8s("a", statetest.Image("a")), statetest.K8s("b"))
 		f.deploy("b")
-		f.finish("a", outcome{err: fmt.Errorf("build a: %w", docker.NewFake().Unreachable())})
+		f.finish("a", outcome{err: fmt.Errorf("build a: %w", dockertest.New().Unreachable())})
 		f.running("")
 		if got := f.last("a"); !strings.HasSuffix(got, "cancelled=true") || state.TheEngine(f.View()).Connected {
 			t.Errorf("%s, engine %+v", got, state.TheEngine(f.View()))

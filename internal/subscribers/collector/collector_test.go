@@ -12,12 +12,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
+
 	"go.uber.org/goleak"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
-	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -168,7 +169,7 @@ type fixture struct {
 	*statetest.Alone
 	t            *testing.T
 	cluster      *cluster
-	engine       *docker.Fake
+	engine       *dockertest.Fake
 	downCommands *downCommands
 	logs         *logstore.Store
 }
@@ -212,7 +213,7 @@ func (f *fixture) record(deps deploy.Deps, names ...model.ManifestName) {
 // start runs a Collector on a cluster whose ledger has the given resources.
 func start(t *testing.T, recorded ...model.ManifestName) *fixture {
 	ledger := ledgerWith(t, recorded...)
-	f := &fixture{t: t, cluster: &cluster{ledger: ledger}, engine: docker.NewFake(), logs: statetest.Logs(t)}
+	f := &fixture{t: t, cluster: &cluster{ledger: ledger}, engine: dockertest.New(), logs: statetest.Logs(t)}
 	f.downCommands = &downCommands{cluster: f.cluster, commands: map[model.ManifestName]model.Cmd{}}
 	f.Alone = statetest.Start(t, New(f.cluster, f.engine, f.downCommands, f.logs, Options{}), "Other")
 	f.Then(statetest.Session)
@@ -439,7 +440,7 @@ func TestFailedDownCommandsAreRetriedSlowly(t *testing.T) {
 // The products of a resource that leaves beside another session stay until that session has ended.
 func TestDownCommandsWaitForASessionBeside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &fixture{t: t, cluster: &cluster{ledger: ledgerWith(t)}, engine: docker.NewFake(), logs: statetest.Logs(t)}
+		f := &fixture{t: t, cluster: &cluster{ledger: ledgerWith(t)}, engine: dockertest.New(), logs: statetest.Logs(t)}
 		f.downCommands = &downCommands{cluster: f.cluster, commands: map[model.ManifestName]model.Cmd{}}
 		var mu sync.Mutex
 		others := []string{"session shop (hone up, pid 1)"}
@@ -619,7 +620,7 @@ func TestRemovesContainers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t)
 		add := func(id, project, service, oneOff string) {
-			f.engine.AddContainer(id, docker.FakeContainer{Name: id, Labels: map[string]string{
+			f.engine.AddContainer(id, dockertest.Container{Name: id, Labels: map[string]string{
 				model.ComposeProjectLabel: project, model.ComposeServiceLabel: service, model.ComposeOneOffLabel: oneOff}})
 		}
 		add("a-1", "shop", "a", "False")
@@ -668,7 +669,7 @@ func TestRemovesContainers(t *testing.T) {
 // TestLeavesLeftoversToASessionBeside sweeps when the other session has ended, and lets ci end meanwhile.
 func TestLeavesLeftoversToASessionBeside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &fixture{t: t, cluster: &cluster{ledger: ledgerWith(t, "old")}, engine: docker.NewFake(), logs: statetest.Logs(t)}
+		f := &fixture{t: t, cluster: &cluster{ledger: ledgerWith(t, "old")}, engine: dockertest.New(), logs: statetest.Logs(t)}
 		f.downCommands = &downCommands{cluster: f.cluster, commands: map[model.ManifestName]model.Cmd{"db": {Argv: []string{"undo"}}}, deps: deploy.Deps{"old": {"db"}}}
 		var mu sync.Mutex
 		others := []string{"session shop (hone up, pid 1)"}

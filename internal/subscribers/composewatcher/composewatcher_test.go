@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
+
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
@@ -24,18 +26,18 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type fixture struct {
 	*statetest.Alone
 	t      *testing.T
-	engine *docker.Fake
+	engine *dockertest.Fake
 }
 
 func start(t *testing.T, manifests ...model.Manifest) *fixture {
-	f := &fixture{t: t, engine: docker.NewFake()}
+	f := &fixture{t: t, engine: dockertest.New()}
 	f.Alone = statetest.Start(t, New(f.engine))
 	f.Then(statetest.Session, statetest.Loaded(manifests...))
 	return f
 }
 
 func (f *fixture) add(id, project, service string, s docker.ContainerState) {
-	f.engine.AddContainer(id, docker.FakeContainer{Name: project + "-" + service, State: s,
+	f.engine.AddContainer(id, dockertest.Container{Name: project + "-" + service, State: s,
 		Labels: map[string]string{model.ComposeProjectLabel: project, model.ComposeServiceLabel: service}})
 }
 
@@ -59,10 +61,10 @@ func TestFollowsContainers(t *testing.T) {
 		f.add("c1", "shop", "web", docker.ContainerState{})
 		f.add("c2", "shop", "other", docker.ContainerState{})
 		f.add("c3", "foreign", "web", docker.ContainerState{})
-		f.engine.AddContainer("c4", docker.FakeContainer{Labels: map[string]string{model.ComposeProjectLabel: "shop",
+		f.engine.AddContainer("c4", dockertest.Container{Labels: map[string]string{model.ComposeProjectLabel: "shop",
 			model.ComposeServiceLabel: "web", model.ComposeOneOffLabel: "True"}})
 		f.want("one of ours", map[string]string{"c1": "web Running"})
-		f.engine.ChangeContainer("c1", func(c *docker.FakeContainer) { c.State.Status, c.State.ExitCode = "exited", 3 })
+		f.engine.ChangeContainer("c1", func(c *dockertest.Container) { c.State.Status, c.State.ExitCode = "exited", 3 })
 		f.want("it has ended", map[string]string{"c1": "web exited with code 3"})
 		f.Then(statetest.Loaded(statetest.Compose("web"), statetest.Compose("other")))
 		f.want("another service", map[string]string{"c1": "web exited with code 3", "c2": "other Running"})
@@ -90,12 +92,12 @@ func TestRemovedByHand(t *testing.T) {
 			f.add("c3", "shop", "web", docker.ContainerState{})
 		}, nil},
 		{"completed before", func(f *fixture) {
-			f.engine.ChangeContainer("c1", func(c *docker.FakeContainer) { c.State.Status = "exited" })
+			f.engine.ChangeContainer("c1", func(c *dockertest.Container) { c.State.Status = "exited" })
 			synctest.Wait()
 			f.engine.DropContainer("c1")
 		}, nil},
 		{"stopped", func(f *fixture) {
-			f.engine.ChangeContainer("c1", func(c *docker.FakeContainer) { c.State.Status = "exited" })
+			f.engine.ChangeContainer("c1", func(c *dockertest.Container) { c.State.Status = "exited" })
 		}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -134,7 +136,7 @@ func TestRunsAgain(t *testing.T) {
 			}
 		}
 		set := func(status string, code, restarts int) {
-			f.engine.ChangeContainer("c1", func(c *docker.FakeContainer) {
+			f.engine.ChangeContainer("c1", func(c *dockertest.Container) {
 				c.State.Status, c.State.ExitCode, c.State.Restarts = status, code, restarts
 			})
 		}

@@ -11,13 +11,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
+
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
-	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -70,13 +71,13 @@ type fixture struct {
 	*statetest.Alone
 	t       *testing.T
 	cluster *cluster
-	engine  *docker.Fake
+	engine  *dockertest.Fake
 	logs    *logstore.Store
 	began   time.Time
 }
 
 func start(t *testing.T, manifests ...model.Manifest) *fixture {
-	f := &fixture{t: t, cluster: &cluster{Fake: k8stest.New()}, engine: docker.NewFake(), logs: statetest.Logs(t), began: time.Now()}
+	f := &fixture{t: t, cluster: &cluster{Fake: k8stest.New()}, engine: dockertest.New(), logs: statetest.Logs(t), began: time.Now()}
 	f.Alone = statetest.Start(t, New(f.cluster, f.engine, f.logs), "Other")
 	f.Then(statetest.Session, statetest.Loaded(manifests...))
 	return f
@@ -324,7 +325,7 @@ func (r restarted) Run(ctx context.Context, rt *store.Runtime) error {
 
 func TestACrashRepeatsNoLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &fixture{t: t, cluster: &cluster{Fake: k8stest.New()}, engine: docker.NewFake(), logs: statetest.Logs(t), began: time.Now()}
+		f := &fixture{t: t, cluster: &cluster{Fake: k8stest.New()}, engine: dockertest.New(), logs: statetest.Logs(t), began: time.Now()}
 		sub := restarted{New(f.cluster, f.engine, f.logs), make(chan struct{})}
 		f.Alone = statetest.Start(t, sub, "Other")
 		f.Then(statetest.Session, statetest.Loaded(statetest.K8s("web")))
@@ -350,15 +351,15 @@ func TestComposeContainers(t *testing.T) {
 		}
 		say := func(text string) {
 			time.Sleep(time.Millisecond)
-			f.engine.ChangeContainer("c1", func(c *docker.FakeContainer) {
-				c.Log = append(c.Log, docker.FakeLine{Time: time.Now(), Text: text})
+			f.engine.ChangeContainer("c1", func(c *dockertest.Container) {
+				c.Log = append(c.Log, dockertest.Line{Time: time.Now(), Text: text})
 			})
 			synctest.Wait()
 		}
 		status := func(status string) {
-			f.engine.ChangeContainer("c1", func(c *docker.FakeContainer) { c.State.Status = status })
+			f.engine.ChangeContainer("c1", func(c *dockertest.Container) { c.State.Status = status })
 		}
-		f.engine.AddContainer("c1", docker.FakeContainer{Name: "shop-web-1", Log: []docker.FakeLine{{Time: f.began.Add(-time.Hour), Text: "long ago"}}})
+		f.engine.AddContainer("c1", dockertest.Container{Name: "shop-web-1", Log: []dockertest.Line{{Time: f.began.Add(-time.Hour), Text: "long ago"}}})
 		pod()
 		say("one")
 		f.want("a container", "", "one")
@@ -393,12 +394,12 @@ func TestComposeContainerBeforeItsStart(t *testing.T) {
 			f.Then(state.PodChanged{Pod: state.Pod{Pod: p, Current: true}})
 			return p
 		}
-		f.engine.AddContainer("c1", docker.FakeContainer{Name: "shop-web-1"})
+		f.engine.AddContainer("c1", dockertest.Container{Name: "shop-web-1"})
 		pod()
 		synctest.Wait()
 		time.Sleep(time.Millisecond)
-		f.engine.ChangeContainer("c1", func(c *docker.FakeContainer) {
-			c.Log = append(c.Log, docker.FakeLine{Time: time.Now(), Text: "one"})
+		f.engine.ChangeContainer("c1", func(c *dockertest.Container) {
+			c.Log = append(c.Log, dockertest.Line{Time: time.Now(), Text: "one"})
 		})
 		synctest.Wait() // the line is there before the start is known
 		c.State, c.StartedAt = model.ContainerRunning, time.Now()

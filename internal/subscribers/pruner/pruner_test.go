@@ -11,13 +11,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
+
 	"go.uber.org/goleak"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 	"github.com/hone-dev/hone/internal/update/imagebuild"
@@ -189,7 +190,7 @@ func TestSaysWhatItDid(t *testing.T) {
 // is not among the two newest goes, and one that is deployed stays.
 func TestWithBuilder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fake := docker.NewFake()
+		fake := dockertest.New()
 		b := imagebuild.New(fake)
 		var refs []string
 		for i := range 4 {

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hone-dev/hone/internal/containers/compose/composetest"
+	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
+
 	"github.com/hone-dev/hone/internal/containers/compose"
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
@@ -20,8 +23,8 @@ import (
 type shop struct {
 	*diary
 	t       *testing.T
-	engine  *docker.Fake
-	runner  *compose.Fake
+	engine  *dockertest.Fake
+	runner  *composetest.Fake
 	builder *Compose
 	project model.ComposeProject
 }
@@ -32,8 +35,8 @@ func newShop(t *testing.T) *shop {
 	if err := os.WriteFile(filepath.Join(dir, "compose.yml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := &shop{diary: &diary{}, t: t, engine: docker.NewFake()}
-	s.runner = compose.NewFake(s.engine)
+	s := &shop{diary: &diary{}, t: t, engine: dockertest.New()}
+	s.runner = composetest.New(s.engine)
 	s.builder = NewCompose(s.runner, imagebuild.New(s.engine), s.engine)
 	s.project = model.ComposeProject{Name: "shop", Dir: dir, Files: []model.ComposeFile{{Path: filepath.Join(dir, "compose.yml")}}}
 	return s
@@ -124,7 +127,7 @@ func TestComposeLeavesNoOldFiles(t *testing.T) {
 	s := newShop(t)
 	m := s.web(model.LiveUpdate{Syncs: []model.Sync{{LocalPath: s.project.Dir, RemotePath: "/app/"}}, RestartContainer: true})
 	change := func(r Result, file string) {
-		s.engine.ChangeContainer(r.Applied[0].UID, func(c *docker.FakeContainer) { c.Changed = append(c.Changed, file) })
+		s.engine.ChangeContainer(r.Applied[0].UID, func(c *dockertest.Container) { c.Changed = append(c.Changed, file) })
 	}
 	s.builder.engine = serving{s.engine}
 	first := s.update(m, nil)
@@ -190,7 +193,7 @@ func TestComposeSupervises(t *testing.T) {
 }
 
 // serving is an engine whose images run /serve --all.
-type serving struct{ *docker.Fake }
+type serving struct{ *dockertest.Fake }
 
 func (s serving) Inspect(ctx context.Context, ref string) (docker.Image, bool, error) {
 	im, found, err := s.Fake.Inspect(ctx, ref)

@@ -77,9 +77,9 @@ type composed struct {
 
 func startServices(t *testing.T) operationtest.Subject {
 	t.Helper()
-	engine := docker.NewFake()
+	engine := dockertest.New()
 	engine.AddImage("busybox")
-	return newComposed(t, engine, compose.NewFake(engine))
+	return newComposed(t, engine, composetest.New(engine))
 }
 
 // startRealServices runs Compose on the container engine of this machine.
@@ -133,14 +133,14 @@ func (c composed) Runtime(*testing.T) operation.Runtime { return &services{c.eng
 
 // pictures are images that a fake engine builds.
 type pictures struct {
-	engine *docker.Fake
+	engine *dockertest.Fake
 	work   jobs
 	refs   map[string]model.ImageResult
 }
 
 func startImages(t *testing.T) operationtest.Subject {
 	t.Helper()
-	p := pictures{engine: docker.NewFake(), refs: map[string]model.ImageResult{}}
+	p := pictures{engine: dockertest.New(), refs: map[string]model.ImageResult{}}
 	p.engine.AddImage("busybox")
 	for i := range 3 {
 		ref := fmt.Sprint("image", i)

@@ -63,7 +63,7 @@ func (b *Builder) Remember(in *Memory) *Builder {
 	return b
 }
 
-// Build builds one image target and returns its references. An error of the user is a problem; see docker.IsUserError
+// Build builds one image target and returns its references. An error of the user is a problem; see docker.UserError
 // and CommandError.
 func (b *Builder) Build(ctx context.Context, req Request) (model.ImageResult, error) {
 	if req.Logger == nil {

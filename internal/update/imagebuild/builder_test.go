@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
@@ -44,9 +46,9 @@ func (r *recorder) String() string {
 }
 
 // newTestBuilder returns a builder of a fake engine whose clock stands still.
-func newTestBuilder(t *testing.T) (*Builder, *docker.Fake) {
+func newTestBuilder(t *testing.T) (*Builder, *dockertest.Fake) {
 	t.Helper()
-	engine := docker.NewFake()
+	engine := dockertest.New()
 	b := New(engine)
 	b.now = func() time.Time { return time.Unix(1700000000, 0) }
 	return b, engine
@@ -101,11 +103,13 @@ func TestDockerBuildErrors(t *testing.T) {
 	b, engine := newTestBuilder(t)
 	target := model.ImageTarget{Ref: "api", Docker: &model.DockerBuild{Contents: "FROM busybox\nRUN exit 3\n"}}
 	_, err := b.Build(t.Context(), Request{Target: target})
-	if p, ok := problem.Of(err); !docker.IsUserError(err) || !ok || !strings.Contains(p.Summary, "exit code 3") {
+	_, user := errors.AsType[*docker.UserError](err)
+	if p, ok := problem.Of(err); !user || !ok || !strings.Contains(p.Summary, "exit code 3") {
 		t.Errorf("got %v", err)
 	}
 	engine.Fail("Build", engine.Unreachable())
-	if _, err := b.Build(t.Context(), Request{Target: target}); docker.IsUserError(err) || !docker.IsUnreachable(err) {
+	_, err = b.Build(t.Context(), Request{Target: target})
+	if _, user := errors.AsType[*docker.UserError](err); user || !docker.IsUnreachable(err) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := b.Build(t.Context(), Request{Target: model.ImageTarget{Ref: "api"}}); err == nil {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
@@ -17,12 +19,11 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
 // startRegistry runs a registry in this process and lets the fake engine push to it. It returns the registry's host.
-func startRegistry(t *testing.T, engine *docker.Fake) string {
+func startRegistry(t *testing.T, engine *dockertest.Fake) string {
 	t.Helper()
 	server := httptest.NewServer(registry.New(registry.Logger(nopLog)))
 	t.Cleanup(server.Close)
@@ -41,7 +42,7 @@ func startRegistry(t *testing.T, engine *docker.Fake) string {
 }
 
 // built puts an image into the engine as Build would.
-func built(t *testing.T, engine *docker.Fake, ref string, reg model.Registry) model.ImageResult {
+func built(t *testing.T, engine *dockertest.Fake, ref string, reg model.Registry) model.ImageResult {
 	t.Helper()
 	id := engine.AddImage(ref)
 	b := New(engine)
@@ -53,7 +54,7 @@ func built(t *testing.T, engine *docker.Fake, ref string, reg model.Registry) mo
 }
 
 func TestDeliverRegistry(t *testing.T) {
-	engine := docker.NewFake()
+	engine := dockertest.New()
 	reg := model.Registry{Host: startRegistry(t, engine)}
 	result := built(t, engine, "api", reg)
 	plan := Plan{Method: model.DeliverRegistry, Registry: reg}
@@ -90,7 +91,7 @@ func TestDeliverRegistry(t *testing.T) {
 }
 
 func TestDeliverPush(t *testing.T) {
-	engine := docker.NewFake()
+	engine := dockertest.New()
 	host := startRegistry(t, engine)
 	d := NewDeliverer(engine)
 	log := &recorder{}
@@ -114,7 +115,7 @@ func TestDeliverPush(t *testing.T) {
 }
 
 func TestDeliverNothing(t *testing.T) {
-	engine := docker.NewFake()
+	engine := dockertest.New()
 	log := &recorder{}
 	for _, method := range []model.DeliveryMethod{model.DeliverNone, model.DeliverShared} {
 		if err := NewDeliverer(engine).Deliver(t.Context(), Plan{Method: method, Why: "because"}, model.ImageResult{}, log, nil); err != nil {
@@ -127,8 +128,8 @@ func TestDeliverNothing(t *testing.T) {
 }
 
 // node returns a container that simulates containerd's command-line tool.
-func node(name string, labels map[string]string, imported *[]string) docker.FakeContainer {
-	return docker.FakeContainer{Name: name, Labels: labels, Exec: func(_ context.Context, argv []string, stdin io.Reader, out io.Writer) int {
+func node(name string, labels map[string]string, imported *[]string) dockertest.Container {
+	return dockertest.Container{Name: name, Labels: labels, Exec: func(_ context.Context, argv []string, stdin io.Reader, out io.Writer) int {
 		switch strings.Join(argv[:5], " ") {
 		case "ctr -n k8s.io images ls":
 			for _, image := range *imported {
@@ -170,7 +171,7 @@ func TestDeliverIntoNodes(t *testing.T) {
 		{Plan{Method: model.DeliverK3D, Cluster: "dev"}, k3d, [2]string{"server", "agent"}, "loadbalancer"},
 	} {
 		t.Run(string(tt.plan.Method), func(t *testing.T) {
-			engine := docker.NewFake()
+			engine := dockertest.New()
 			var first, second, helper []string
 			engine.AddContainer("n1", node("n1", tt.labels(tt.roles[0]), &first))
 			engine.AddContainer("n2", node("n2", tt.labels(tt.roles[1]), &second))
@@ -194,7 +195,7 @@ func TestDeliverIntoNodes(t *testing.T) {
 		})
 	}
 	t.Run("no nodes", func(t *testing.T) {
-		engine := docker.NewFake()
+		engine := dockertest.New()
 		d := NewDeliverer(engine)
 		d.lookPath = noTools
 		err := d.Deliver(t.Context(), Plan{Method: model.DeliverKIND, Cluster: "dev"}, built(t, engine, "api", model.Registry{}), nil, nil)
@@ -203,8 +204,8 @@ func TestDeliverIntoNodes(t *testing.T) {
 		}
 	})
 	t.Run("nodes that refuse", func(t *testing.T) {
-		engine := docker.NewFake()
-		refuses := docker.FakeContainer{Name: "n1", Labels: kind("control-plane"),
+		engine := dockertest.New()
+		refuses := dockertest.Container{Name: "n1", Labels: kind("control-plane"),
 			Exec: func(_ context.Context, _ []string, stdin io.Reader, out io.Writer) int {
 				fmt.Fprint(out, "ctr: no such file")
 				return 127
@@ -226,7 +227,7 @@ func TestDeliverIntoNodes(t *testing.T) {
 		}
 	})
 	t.Run("tool", func(t *testing.T) {
-		engine := docker.NewFake()
+		engine := dockertest.New()
 		d := NewDeliverer(engine)
 		d.lookPath = func(string) (string, error) { return "echo", nil }
 		log := &recorder{}

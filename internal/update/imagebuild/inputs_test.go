@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
+
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -17,59 +19,61 @@ func TestInputs(t *testing.T) {
 	t.Setenv("FROM_OUTSIDE", "1")
 	for _, tc := range []struct {
 		name   string
-		change func(t *testing.T, dir string, req *Request, engine *docker.Fake, first model.ImageResult)
+		change func(t *testing.T, dir string, req *Request, engine *dockertest.Fake, first model.ImageResult)
 		known  bool
 	}{
-		{"nothing", func(*testing.T, string, *Request, *docker.Fake, model.ImageResult) {}, true},
-		{"the times of a file", func(t *testing.T, dir string, _ *Request, _ *docker.Fake, _ model.ImageResult) {
+		{"nothing", func(*testing.T, string, *Request, *dockertest.Fake, model.ImageResult) {}, true},
+		{"the times of a file", func(t *testing.T, dir string, _ *Request, _ *dockertest.Fake, _ model.ImageResult) {
 			if err := os.Chtimes(filepath.Join(dir, "main.go"), time.Now(), time.Now()); err != nil {
 				t.Fatal(err)
 			}
 		}, true},
-		{"an ignored file", func(t *testing.T, dir string, _ *Request, _ *docker.Fake, _ model.ImageResult) {
+		{"an ignored file", func(t *testing.T, dir string, _ *Request, _ *dockertest.Fake, _ model.ImageResult) {
 			write(t, filepath.Join(dir, "ignored", "x"), "other")
 		}, true},
-		{"a file", func(t *testing.T, dir string, _ *Request, _ *docker.Fake, _ model.ImageResult) {
+		{"a file", func(t *testing.T, dir string, _ *Request, _ *dockertest.Fake, _ model.ImageResult) {
 			write(t, filepath.Join(dir, "main.go"), "package x")
 		}, false},
-		{"the mode of a file", func(t *testing.T, dir string, _ *Request, _ *docker.Fake, _ model.ImageResult) {
+		{"the mode of a file", func(t *testing.T, dir string, _ *Request, _ *dockertest.Fake, _ model.ImageResult) {
 			if err := os.Chmod(filepath.Join(dir, "main.go"), 0o755); err != nil {
 				t.Fatal(err)
 			}
 		}, false},
-		{"a new file", func(t *testing.T, dir string, _ *Request, _ *docker.Fake, _ model.ImageResult) {
+		{"a new file", func(t *testing.T, dir string, _ *Request, _ *dockertest.Fake, _ model.ImageResult) {
 			write(t, filepath.Join(dir, "new.go"), "")
 		}, false},
-		{"a file is gone", func(t *testing.T, dir string, _ *Request, _ *docker.Fake, _ model.ImageResult) {
+		{"a file is gone", func(t *testing.T, dir string, _ *Request, _ *dockertest.Fake, _ model.ImageResult) {
 			if err := os.Remove(filepath.Join(dir, "main.go")); err != nil {
 				t.Fatal(err)
 			}
 		}, false},
-		{"where a link points", func(t *testing.T, dir string, _ *Request, _ *docker.Fake, _ model.ImageResult) {
+		{"where a link points", func(t *testing.T, dir string, _ *Request, _ *dockertest.Fake, _ model.ImageResult) {
 			if err := errors.Join(os.Remove(filepath.Join(dir, "link")), os.Symlink("nowhere", filepath.Join(dir, "link"))); err != nil {
 				t.Fatal(err)
 			}
 		}, false},
-		{"an argument", func(_ *testing.T, _ string, req *Request, _ *docker.Fake, _ model.ImageResult) {
+		{"an argument", func(_ *testing.T, _ string, req *Request, _ *dockertest.Fake, _ model.ImageResult) {
 			forEach(req, func(d *model.DockerBuild) { d.BuildArgs["A"] = ptr("2") }, func(c *model.CustomBuild) { c.Command.Env = []string{"A=2"} })
 		}, false},
-		{"what is run", func(_ *testing.T, _ string, req *Request, _ *docker.Fake, _ model.ImageResult) {
+		{"what is run", func(_ *testing.T, _ string, req *Request, _ *dockertest.Fake, _ model.ImageResult) {
 			forEach(req, func(d *model.DockerBuild) { d.Contents += "RUN true\n" }, func(c *model.CustomBuild) { c.Command.Argv[1] = "b" })
 		}, false},
-		{"where a word ends", func(_ *testing.T, _ string, req *Request, _ *docker.Fake, _ model.ImageResult) {
+		{"where a word ends", func(_ *testing.T, _ string, req *Request, _ *dockertest.Fake, _ model.ImageResult) {
 			forEach(req, func(d *model.DockerBuild) { d.Contents += "#\n" }, func(c *model.CustomBuild) { c.Command.Argv = []string{"build a"} })
 		}, false},
-		{"the registry", func(_ *testing.T, _ string, req *Request, _ *docker.Fake, _ model.ImageResult) {
+		{"the registry", func(_ *testing.T, _ string, req *Request, _ *dockertest.Fake, _ model.ImageResult) {
 			req.Registry = localRegistry
 		}, false},
-		{"the base image of another build", func(_ *testing.T, _ string, req *Request, _ *docker.Fake, _ model.ImageResult) {
+		{"the base image of another build", func(_ *testing.T, _ string, req *Request, _ *dockertest.Fake, _ model.ImageResult) {
 			req.Deps["base"] = model.ImageResult{Local: "base:hone-2"}
 		}, false},
-		{"its base is not built", func(_ *testing.T, _ string, req *Request, _ *docker.Fake, _ model.ImageResult) {
+		{"its base is not built", func(_ *testing.T, _ string, req *Request, _ *dockertest.Fake, _ model.ImageResult) {
 			delete(req.Deps, "base")
 		}, false},
-		{"no cache", func(_ *testing.T, _ string, req *Request, _ *docker.Fake, _ model.ImageResult) { req.NoCache = true }, false},
-		{"the image is gone", func(_ *testing.T, _ string, _ *Request, engine *docker.Fake, first model.ImageResult) {
+		{"no cache", func(_ *testing.T, _ string, req *Request, _ *dockertest.Fake, _ model.ImageResult) {
+			req.NoCache = true
+		}, false},
+		{"the image is gone", func(_ *testing.T, _ string, _ *Request, engine *dockertest.Fake, first model.ImageResult) {
 			engine.RemoveImage(first.Local)
 		}, false},
 	} {

@@ -4,16 +4,17 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
+
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
 // TestProgress checks that a build reports the steps of its Dockerfile, a build command reports none, and a push reports its
 // progress.
 func TestProgress(t *testing.T) {
-	engine := docker.NewFake()
+	engine := dockertest.New()
 	engine.AddImage("busybox")
 	reg := model.Registry{Host: startRegistry(t, engine)}
 	var got []string

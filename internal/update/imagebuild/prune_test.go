@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hone-dev/hone/internal/containers/docker"
@@ -34,7 +36,7 @@ func TestPrune(t *testing.T) {
 	build("api", 6, time.Hour)                // 5: recent
 	build("api", 7, 6*time.Hour)              // 6: recent
 	build("web", 8, 20*time.Hour)             // 7: the only one of its name
-	engine.AddContainer("c", docker.FakeContainer{Image: refs[2]})
+	engine.AddContainer("c", dockertest.Container{Image: refs[2]})
 	got, err := b.Prune(t.Context(), PruneRequest{Settings: model.DockerPruneSettings{MaxAge: 5 * time.Hour, KeepRecent: 2}, Of: []string{"api", "web"}, Keep: []string{refs[3]}})
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hone-dev/hone/internal/base/problem"
@@ -37,7 +39,7 @@ func TestSyncletImage(t *testing.T) {
 }
 
 func TestDeliverSynclet(t *testing.T) {
-	engine := docker.NewFake()
+	engine := dockertest.New()
 	reg := model.Registry{Host: startRegistry(t, engine), HostFromCluster: "registry:5000"}
 	plan := Plan{Method: model.DeliverRegistry, Registry: reg}
 	image := NewSyncletImage(engine, NewDeliverer(engine))
@@ -70,7 +72,7 @@ func TestDeliverSynclet(t *testing.T) {
 
 // TestDeliverSyncletBeside uses the repository of another image if there is no registry for all.
 func TestDeliverSyncletBeside(t *testing.T) {
-	engine := docker.NewFake()
+	engine := dockertest.New()
 	host := startRegistry(t, engine)
 	image := NewSyncletImage(engine, NewDeliverer(engine))
 	plan := Plan{Method: model.DeliverPush, Why: "there is no registry"}

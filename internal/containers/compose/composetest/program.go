@@ -1,4 +1,4 @@
-// Package composetest provides Docker Compose for tests.
+// Package composetest is Docker Compose for tests: a Runner in memory, which Fake is, and the program.
 package composetest
 
 import (

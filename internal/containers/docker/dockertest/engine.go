@@ -1,4 +1,5 @@
-// Package dockertest connects tests to the container engine of this machine.
+// Package dockertest is an engine for tests: one in memory, which Fake is, and the one of this machine. Conformance checks the
+// contract of docker.Client on either.
 package dockertest
 
 import (

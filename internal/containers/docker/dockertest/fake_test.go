@@ -1,4 +1,4 @@
-package docker
+package dockertest
 
 import (
 	"errors"
@@ -10,29 +10,30 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/containers/docker"
 )
 
 func TestFakeConformance(t *testing.T) {
-	f := NewFake()
+	f := New()
 	var n atomic.Int64
-	testConformance(t, subject{
-		client: f,
-		container: func(_ *testing.T, labels map[string]string) string {
+	Conformance(t, Subject{
+		Client: f,
+		Container: func(_ *testing.T, labels map[string]string) string {
 			id := fmt.Sprintf("container-%d", n.Add(1))
-			f.AddContainer(id, FakeContainer{Name: "web-" + id, Image: "busybox", Labels: labels})
+			f.AddContainer(id, Container{Name: "web-" + id, Image: "busybox", Labels: labels})
 			return id
 		},
-		writes: func(*testing.T) string {
+		Writes: func(*testing.T) string {
 			id := fmt.Sprintf("container-%d", n.Add(1))
 			long, at := strings.Repeat("x", 20_000), time.Now()
-			c := FakeContainer{Name: id, Image: "busybox", State: ContainerState{Status: "exited", ExitCode: 3, StartedAt: at, FinishedAt: at}}
+			c := Container{Name: id, Image: "busybox", State: docker.ContainerState{Status: "exited", ExitCode: 3, StartedAt: at, FinishedAt: at}}
 			for _, text := range []string{"out", "err", "o" + long, "e" + long} {
-				c.Log = append(c.Log, FakeLine{at, text})
+				c.Log = append(c.Log, Line{Time: at, Text: text})
 			}
 			f.AddContainer(id, c)
 			return id
 		},
-		started: func(t *testing.T, id string) string {
+		Started: func(t *testing.T, id string) string {
 			c, ok := f.Container(id)
 			if !ok {
 				t.Fatalf("no container %s", id)
@@ -43,7 +44,7 @@ func TestFakeConformance(t *testing.T) {
 }
 
 func TestFakeFail(t *testing.T) {
-	f := NewFake()
+	f := New()
 	boom := errors.New("boom")
 	f.Fail("Tag", boom)
 	if err := f.Tag(t.Context(), "busybox", "b:1"); !errors.Is(err, boom) {
@@ -54,7 +55,7 @@ func TestFakeFail(t *testing.T) {
 	}
 	f.Fail("Ping", f.Unreachable())
 	_, err := f.Ping(t.Context())
-	if _, ok := problem.Of(err); !ok || !IsUnreachable(err) {
+	if _, ok := problem.Of(err); !ok || !docker.IsUnreachable(err) {
 		t.Errorf("got %v", err)
 	}
 	f.RemoveImage("b:1")

@@ -1,4 +1,4 @@
-package docker
+package dockertest
 
 import (
 	"archive/tar"
@@ -22,37 +22,38 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/containers/docker"
 )
 
 // Fake is an engine in memory for tests. It builds images whose ids depend on their input, and runs the few commands
-// that tests need (see FakeContainer). Construct it with NewFake.
+// that tests need (see Container). Construct it with New.
 type Fake struct {
 	// OnBuild, if set before use, replaces the fake's build.
-	OnBuild func(ctx context.Context, req BuildRequest) (string, error)
+	OnBuild func(ctx context.Context, req docker.BuildRequest) (string, error)
 	// OnPush, if set before use, is called for each push of an existing image.
 	OnPush func(ctx context.Context, ref string) error
 
 	mu         sync.Mutex
-	info       Info
-	images     map[string]Image  // by id
-	tags       map[string]string // full reference → id
-	bare       map[string]bool   // images without any program, by id
-	containers map[string]*FakeContainer
+	info       docker.Info
+	images     map[string]docker.Image // by id
+	tags       map[string]string       // full reference → id
+	bare       map[string]bool         // images without any program, by id
+	containers map[string]*Container
 	changed    chan struct{} // closed and replaced when a container changes
 	life       int           // counts interruptions
 	failures   map[string][]error
-	builds     []BuildRequest
+	builds     []docker.BuildRequest
 	pushed     []string
 }
 
-var _ Client = (*Fake)(nil)
+var _ docker.Client = (*Fake)(nil)
 
-// NewFake returns an engine on Linux with BuildKit and the image "busybox".
-func NewFake() *Fake {
+// New returns an engine on Linux with BuildKit and the image "busybox".
+func New() *Fake {
 	f := &Fake{
-		info: Info{Version: "20.10.24", APIVersion: "1.41", OS: "linux", Arch: "amd64", BuildKit: true,
+		info: docker.Info{Version: "20.10.24", APIVersion: "1.41", OS: "linux", Arch: "amd64", BuildKit: true,
 			Host: "unix:///var/run/docker.sock", Name: "fake", Product: "Fake Linux"},
-		images: map[string]Image{}, tags: map[string]string{}, bare: map[string]bool{}, containers: map[string]*FakeContainer{},
+		images: map[string]docker.Image{}, tags: map[string]string{}, bare: map[string]bool{}, containers: map[string]*Container{},
 		failures: map[string][]error{}, changed: make(chan struct{}),
 	}
 	f.AddImage("busybox")
@@ -60,7 +61,7 @@ func NewFake() *Fake {
 }
 
 // SetInfo replaces the result of Ping.
-func (f *Fake) SetInfo(info Info) {
+func (f *Fake) SetInfo(info docker.Info) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.info = info
@@ -71,7 +72,7 @@ func (f *Fake) AddImage(ref string) string {
 	id := digestOf("image", ref)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.images[id] = Image{ID: id, OS: f.info.OS, Arch: f.info.Arch, TaggedAt: time.Now()}
+	f.images[id] = docker.Image{ID: id, OS: f.info.OS, Arch: f.info.Arch, TaggedAt: time.Now()}
 	f.tags[fullRef(ref)] = id
 	return id
 }
@@ -105,11 +106,11 @@ func (f *Fake) Fail(method string, err error) {
 
 // Unreachable returns the error of an engine that cannot be reached, for use with Fail.
 func (f *Fake) Unreachable() error {
-	return unreachable("unix:///var/run/docker.sock", "", errors.New("connection refused"))
+	return docker.Unreachable("unix:///var/run/docker.sock", "", errors.New("connection refused"))
 }
 
 // Builds returns the requests so far, in order.
-func (f *Fake) Builds() []BuildRequest {
+func (f *Fake) Builds() []docker.BuildRequest {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.builds)
@@ -137,9 +138,9 @@ func (f *Fake) begin(ctx context.Context, method string) error {
 }
 
 // Ping implements Client.
-func (f *Fake) Ping(ctx context.Context) (Info, error) {
+func (f *Fake) Ping(ctx context.Context) (docker.Info, error) {
 	if err := f.begin(ctx, "Ping"); err != nil {
-		return Info{}, err
+		return docker.Info{}, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -172,21 +173,21 @@ func (f *Fake) Tag(ctx context.Context, src, dst string) error {
 }
 
 // Inspect implements Client.
-func (f *Fake) Inspect(ctx context.Context, ref string) (Image, bool, error) {
+func (f *Fake) Inspect(ctx context.Context, ref string) (docker.Image, bool, error) {
 	if err := f.begin(ctx, "Inspect"); err != nil {
-		return Image{}, false, err
+		return docker.Image{}, false, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	id, ok := f.lookup(ref)
 	if !ok {
-		return Image{}, false, nil
+		return docker.Image{}, false, nil
 	}
 	return f.image(id), true, nil
 }
 
 // image returns the image with its references filled in. The caller holds mu.
-func (f *Fake) image(id string) Image {
+func (f *Fake) image(id string) docker.Image {
 	im := f.images[id]
 	for full, of := range f.tags {
 		if named, err := reference.ParseNormalizedNamed(full); err == nil && of == id {
@@ -198,19 +199,19 @@ func (f *Fake) image(id string) Image {
 }
 
 // Images implements Client.
-func (f *Fake) Images(ctx context.Context, label string) ([]Image, error) {
+func (f *Fake) Images(ctx context.Context, label string) ([]docker.Image, error) {
 	if err := f.begin(ctx, "Images"); err != nil {
 		return nil, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var out []Image
+	var out []docker.Image
 	for id, im := range f.images {
 		if _, ok := im.Labels[label]; ok {
 			out = append(out, f.image(id))
 		}
 	}
-	newestFirst(out)
+	slices.SortStableFunc(out, func(a, b docker.Image) int { return b.TaggedAt.Compare(a.TaggedAt) })
 	return out, nil
 }
 

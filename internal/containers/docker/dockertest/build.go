@@ -1,26 +1,26 @@
-package docker
+package dockertest
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	gofs "io/fs"
+	"maps"
 	"os"
 	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/moby/buildkit/frontend/dockerfile/instructions"
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
-	"github.com/tonistiigi/fsutil"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/containers/docker"
 )
 
 // Build implements Client. It parses the Dockerfile and checks that base images and copied files exist. A command such
 // as "RUN exit 3" or "RUN false" fails; others succeed.
-func (f *Fake) Build(ctx context.Context, req BuildRequest) (string, error) {
+func (f *Fake) Build(ctx context.Context, req docker.BuildRequest) (string, error) {
 	if err := f.begin(ctx, "Build"); err != nil {
 		return "", err
 	}
@@ -37,7 +37,7 @@ func (f *Fake) Build(ctx context.Context, req BuildRequest) (string, error) {
 		}
 		return id, err
 	}
-	if err := checkDockerfile(req); err != nil {
+	if err := req.Check(); err != nil {
 		return "", err
 	}
 	id, err := f.build(ctx, req)
@@ -49,11 +49,11 @@ func (f *Fake) Build(ctx context.Context, req BuildRequest) (string, error) {
 }
 
 // keep adds a built image to the engine's images.
-func (f *Fake) keep(id string, req BuildRequest) {
+func (f *Fake) keep(id string, req docker.BuildRequest) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if _, ok := f.images[id]; !ok {
-		f.images[id] = Image{ID: id, OS: f.info.OS, Arch: f.info.Arch, TaggedAt: time.Now(), Labels: req.Labels}
+		f.images[id] = docker.Image{ID: id, OS: f.info.OS, Arch: f.info.Arch, TaggedAt: time.Now(), Labels: req.Labels}
 		f.bare[id] = bareImage(req.Contents)
 	}
 	for _, tag := range req.Tags {
@@ -61,18 +61,18 @@ func (f *Fake) keep(id string, req BuildRequest) {
 	}
 }
 
-func (f *Fake) build(ctx context.Context, req BuildRequest) (string, error) {
-	files, err := newContextFS(req.Context, req.Ignores, new(gone))
+func (f *Fake) build(ctx context.Context, req docker.BuildRequest) (string, error) {
+	files, err := contextOf(ctx, req)
 	if err != nil {
-		return "", contextProblem(req.Context, err)
+		return "", err
 	}
 	parsed, err := parser.Parse(strings.NewReader(req.Contents))
 	if err != nil {
-		return "", explain(req, fmt.Errorf("dockerfile parse error: %w", err), nil)
+		return "", docker.Explain(req, fmt.Errorf("dockerfile parse error: %w", err), nil)
 	}
 	stages, _, err := instructions.Parse(parsed.AST, nil)
 	if err != nil {
-		return "", explain(req, fmt.Errorf("dockerfile parse error: %w", err), nil)
+		return "", docker.Explain(req, fmt.Errorf("dockerfile parse error: %w", err), nil)
 	}
 	content := []string{req.Contents, req.Target, fmt.Sprint(req.Labels)}
 	for name, value := range req.BuildArgs {
@@ -80,10 +80,10 @@ func (f *Fake) build(ctx context.Context, req BuildRequest) (string, error) {
 			content = append(content, name+"="+*value)
 		}
 	}
-	steps := fakeSteps{req: req, all: stepsOf(stages)}
+	steps := progress{req: req, all: stepsOf(stages)}
 	for i, stage := range stages {
 		steps.begin(!strings.EqualFold(stage.BaseName, "scratch"))
-		got, err := f.stage(ctx, req, files, stages[:i], stage, &steps)
+		got, err := f.stage(req, files, stages[:i], stage, &steps)
 		if err != nil {
 			return "", err
 		}
@@ -93,13 +93,13 @@ func (f *Fake) build(ctx context.Context, req BuildRequest) (string, error) {
 		}
 	}
 	if req.Target != "" {
-		return "", explain(req, fmt.Errorf("target stage %q could not be found", req.Target), nil)
+		return "", docker.Explain(req, fmt.Errorf("target stage %q could not be found", req.Target), nil)
 	}
 	return digestOf(content...), nil
 }
 
 // stage checks one stage and returns the inputs of its image.
-func (f *Fake) stage(ctx context.Context, req BuildRequest, files fsutil.FS, before []instructions.Stage, s instructions.Stage, steps *fakeSteps) ([]string, error) {
+func (f *Fake) stage(req docker.BuildRequest, files fileContents, before []instructions.Stage, s instructions.Stage, steps *progress) ([]string, error) {
 	base, err := f.base(req, before, s)
 	if err != nil {
 		return nil, err
@@ -108,42 +108,41 @@ func (f *Fake) stage(ctx context.Context, req BuildRequest, files fsutil.FS, bef
 	for _, command := range s.Commands {
 		step := fmt.Sprint(command)
 		steps.begin(isStep(command))
-		at := &vertex{name: "[1/1] " + step}
-		req.Log.Progress(step, at.name, true)
+		at := &docker.Step{Name: "[1/1] " + step}
+		req.Log.Progress(step, at.Name, true)
 		switch c := command.(type) {
 		case *instructions.CopyCommand:
 			if c.From != "" {
 				continue
 			}
 			for _, source := range c.SourcePaths {
-				got, err := readSource(ctx, files, source)
-				if errors.Is(err, os.ErrNotExist) {
-					return nil, explain(req, fmt.Errorf("%q not found", "/"+source), at)
-				}
-				if err != nil {
-					return nil, err
+				got, found := files.below(source)
+				if !found {
+					return nil, docker.Explain(req, fmt.Errorf("%q not found", "/"+source), at)
 				}
 				content = append(content, got...)
 			}
 		case *instructions.RunCommand:
 			if code := shellCode(strings.Join(c.CmdLine, " ")); code != 0 {
-				return nil, explain(req, fmt.Errorf("exit code: %d", code), at)
+				return nil, docker.Explain(req, fmt.Errorf("exit code: %d", code), at)
 			}
 		}
 	}
 	return content, nil
 }
 
-// fakeSteps counts the steps of a build that have begun.
-type fakeSteps struct {
-	req        BuildRequest
+// progress counts the steps of a build that have begun.
+type progress struct {
+	req        docker.BuildRequest
 	begun, all int
 }
 
-func (s *fakeSteps) begin(isStep bool) {
+func (s *progress) begin(isStep bool) {
 	if isStep {
 		s.begun++
-		s.req.step(s.begun, s.all)
+		if s.req.OnStep != nil {
+			s.req.OnStep(s.begun, s.all)
+		}
 	}
 }
 
@@ -172,7 +171,7 @@ func isStep(c instructions.Command) bool {
 }
 
 // base returns the id of the stage's base image.
-func (f *Fake) base(req BuildRequest, before []instructions.Stage, s instructions.Stage) (string, error) {
+func (f *Fake) base(req docker.BuildRequest, before []instructions.Stage, s instructions.Stage) (string, error) {
 	if s.BaseName == "scratch" {
 		return "", nil
 	}
@@ -185,36 +184,47 @@ func (f *Fake) base(req BuildRequest, before []instructions.Stage, s instruction
 	defer f.mu.Unlock()
 	id, ok := f.lookup(s.BaseName)
 	if !ok && !strings.Contains(s.BaseName, "$") {
-		return "", explain(req, fmt.Errorf("%s: pull access denied, repository does not exist", s.BaseName),
-			&vertex{name: "[internal] load metadata for " + fullRef(s.BaseName)})
+		return "", docker.Explain(req, fmt.Errorf("%s: pull access denied, repository does not exist", s.BaseName),
+			&docker.Step{Name: "[internal] load metadata for " + fullRef(s.BaseName)})
 	}
 	return id, nil
 }
 
-// readSource returns names and contents of the files at source, a file or folder of the context.
-func readSource(ctx context.Context, files fsutil.FS, source string) ([]string, error) {
-	source = strings.TrimPrefix(path.Clean("/"+source), "/")
-	var out []string
-	found := source == ""
-	err := files.Walk(ctx, "/", func(name string, entry gofs.DirEntry, err error) error {
-		if err != nil || source != "" && name != source && !strings.HasPrefix(name, source+"/") {
-			return err
-		}
-		found = true
-		if entry.IsDir() {
+// fileContents maps the names in a build context to the contents of its files. A folder has nil.
+type fileContents map[string][]byte
+
+// contextOf reads the files of a build context.
+func contextOf(ctx context.Context, req docker.BuildRequest) (fileContents, error) {
+	files := fileContents{}
+	err := docker.EachContextFile(ctx, req.Context, req.Ignores, func(f docker.ContextFile) error {
+		if !f.Mode.IsRegular() {
+			files[f.Name] = nil
 			return nil
 		}
-		r, err := files.Open(name)
-		if err != nil {
-			return err
-		}
-		defer r.Close()
-		data, err := io.ReadAll(r)
-		out = append(out, name, string(data))
+		data, err := os.ReadFile(filepath.Join(req.Context, f.Name))
+		files[f.Name] = data
 		return err
 	})
-	if err == nil && !found {
-		err = os.ErrNotExist
+	return files, err
+}
+
+// below returns names and contents of the files at source, a file or folder of the context.
+func (c fileContents) below(source string) (content []string, found bool) {
+	source = strings.TrimPrefix(path.Clean("/"+source), "/")
+	found = source == ""
+	for _, name := range slices.Sorted(maps.Keys(c)) {
+		if !contains(source, name) {
+			continue
+		}
+		found = true
+		if data := c[name]; data != nil {
+			content = append(content, name, string(data))
+		}
 	}
-	return out, err
+	return content, found
+}
+
+// contains reports whether a name is a folder's, or of something in the folder. The context itself has an empty name.
+func contains(folder, name string) bool {
+	return folder == "" || name == folder || strings.HasPrefix(name, folder+"/")
 }

@@ -1,4 +1,4 @@
-package docker
+package dockertest
 
 import (
 	"archive/tar"
@@ -13,10 +13,12 @@ import (
 	"time"
 
 	cerrdefs "github.com/containerd/errdefs"
+
+	"github.com/hone-dev/hone/internal/containers/docker"
 )
 
-// fakePrograms are the programs of every image that is not built from scratch.
-var fakePrograms = []string{"/bin/sh", "/bin/tar"}
+// programs are the programs of every image that is not built from scratch.
+var programs = []string{"/bin/sh", "/bin/tar"}
 
 // Programs implements Client.
 func (f *Fake) Programs(ctx context.Context, ref string, paths []string) ([]string, error) {
@@ -32,7 +34,7 @@ func (f *Fake) Programs(ctx context.Context, ref string, paths []string) ([]stri
 	if f.bare[id] {
 		return nil, nil
 	}
-	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return !slices.Contains(fakePrograms, p) }), nil
+	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return !slices.Contains(programs, p) }), nil
 }
 
 var fromLine = regexp.MustCompile(`(?mi)^FROM\s+(\S+)`)
@@ -71,7 +73,7 @@ func (f *Fake) Load(ctx context.Context, archive io.Reader) error {
 	defer f.mu.Unlock()
 	for _, e := range entries {
 		id := "sha256:" + strings.TrimSuffix(strings.TrimPrefix(e.Config, "sha256:"), ".json")
-		f.images[id] = Image{ID: id, OS: f.info.OS, Arch: f.info.Arch, TaggedAt: time.Now()}
+		f.images[id] = docker.Image{ID: id, OS: f.info.OS, Arch: f.info.Arch, TaggedAt: time.Now()}
 		f.bare[id] = true
 		for _, tag := range e.RepoTags {
 			f.tags[fullRef(tag)] = id
