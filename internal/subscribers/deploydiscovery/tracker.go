@@ -38,7 +38,7 @@ func runs(id model.ObjectID) bool {
 	return false
 }
 
-// tracker is what is known about applied objects, and what was reported about them, by UID. It is for one goroutine.
+// tracker knows applied objects, and the reports about them, by UID. It is for one goroutine.
 type tracker struct {
 	owned  map[string]applied
 	seen   map[string]model.ObjectStatus
@@ -59,7 +59,7 @@ func newTracker() *tracker {
 		synced: map[scope]bool{}, left: map[string]model.ObjectStatus{}, ends: map[string]model.ObjectStatus{}, missing: map[string]time.Time{}}
 }
 
-// Wanted implements clusterwatch.Follower: what to watch for the objects that resources have applied, each with the resources
+// Wanted implements clusterwatch.Follower: the watches for the objects that resources have applied, each with the resources
 // whose health it reports.
 func (b *tracker) Wanted(v store.View) map[scope][]model.ManifestName {
 	users := map[scope][]model.ManifestName{}

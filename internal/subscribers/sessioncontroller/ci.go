@@ -238,12 +238,12 @@ func readiness(m model.Manifest, u state.Update, r buildcontrol.RuntimeState, po
 	return "", left
 }
 
-// timedOut describes what ci was still waiting for.
+// timedOut describes the things that ci was still waiting for.
 func timedOut(v store.View, limit time.Duration) string {
 	return fmt.Sprintf("timed out after %s: %s\n  raise the limit with --timeout or ci_settings(timeout=…)", limit, strings.Join(awaited(v), "; "))
 }
 
-// awaited describes what ci waits for: resources, else the Tiltfile, else the deletion of leftovers.
+// awaited names the things that ci waits for: resources, else the Tiltfile, else the deletion of leftovers.
 func awaited(v store.View) []string {
 	var open []string
 	for _, r := range status.All(v) {

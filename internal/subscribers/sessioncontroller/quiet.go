@@ -13,7 +13,7 @@ import (
 // mostAwaited is the most things that a line about a wait names.
 const mostAwaited = 4
 
-// quiet breaks the silence of ci: it says what ci waits for when nothing else is logged.
+// quiet breaks the silence of ci: it names the things that ci waits for when nothing else is logged.
 type quiet struct {
 	logs *logstore.Store
 	said string

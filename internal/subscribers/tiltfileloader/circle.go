@@ -34,7 +34,7 @@ func (s *Subscriber) slowDown(rt *store.Runtime, t state.Tiltfile, c *circle) {
 	rt.Dispatch(state.TiltfileRoundDue{Runs: t.Runs}) // which wakes the loop
 }
 
-// cause returns what keeps a loop going, and how to leave the loop.
+// cause returns the reason why a loop goes on, and how to leave the loop.
 func cause(t state.Tiltfile) (what, mend string) {
 	if t.Changed.Empty() {
 		return "what the cluster serves", "Let no chart declare a kind only while the cluster serves another one"

@@ -127,7 +127,10 @@ func (f *figures) comment(text string) {
 // generated matches the line by which a file says that a program wrote it (go help generate).
 var generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 
-// measureTree counts the product's files below root by wing: a folder of internal, or a folder of the top level. Tests, generated files
+// tests is the wing of all packages that only tests import: drivers of benchmarks and faults, fakes, suites.
+const tests = "test"
+
+// measureTree counts the files below root by wing: a folder of internal, or a folder of the top level. Tests, generated files
 // and folders that the go tool ignores do not count.
 func measureTree(root string) (map[string]figures, error) {
 	wings := map[string]figures{}
@@ -175,6 +178,9 @@ func ignored(folder string) bool {
 
 func wingOf(path string) string {
 	parts := strings.Split(path, "/")
+	if len(parts) > 1 && strings.HasSuffix(parts[len(parts)-2], tests) {
+		return tests
+	}
 	if parts[0] == "internal" && len(parts) > 2 {
 		return parts[1]
 	}

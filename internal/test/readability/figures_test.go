@@ -42,6 +42,8 @@ func TestMeasureTree(t *testing.T) {
 		"internal/hud/testdata/some.go": "package some\n",
 		"cmd/hone/main.go":              "package main\n",
 		"web/.dev/x.go":                 "package x\n",
+		"internal/hud/hudtest/key.go":   "package hudtest\n",
+		"internal/test/chaos/kill.go":   "package chaos\n",
 	} {
 		path = filepath.Join(root, path)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -55,9 +57,12 @@ func TestMeasureTree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]figures{"hud": {lines: 2, code: 2}, "cmd": {lines: 1, code: 1}}
+	want := map[string]figures{"hud": {lines: 2, code: 2}, "cmd": {lines: 1, code: 1}, "test": {lines: 2, code: 2}}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(figures{})); diff != "" {
 		t.Error("want, got:", diff)
+	}
+	if diff := cmp.Diff(figures{lines: 3, code: 3}, product(got), cmp.AllowUnexported(figures{})); diff != "" {
+		t.Error("the product: want, got:", diff)
 	}
 }
 
