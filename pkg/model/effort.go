@@ -18,8 +18,8 @@ const (
 	EffortImage
 )
 
-// Effort is the effort for one changed file, as far as its path tells: a copy is possible if the file lies below a sync and not below a
-// stop path. Whether the copy is possible, liveupdate.Make finds out from the file itself.
+// Effort is the effort for one changed file, as far as its path tells: a copy needs a file below a sync and not below a
+// stop path. liveupdate.Make finds out from the file itself whether it can be copied.
 func (l LiveUpdate) Effort(path string) Effort {
 	synced := slices.ContainsFunc(l.Syncs, func(s Sync) bool { return IsChild(s.LocalPath, path) })
 	if !synced || slices.ContainsFunc(l.StopPaths, func(p string) bool { return IsChild(p, path) }) {

@@ -28,8 +28,8 @@ func leave(s *statetest.State, synced, behind string) {
 	})
 }
 
-func ended(id string, change func(*state.LaggingEnded)) state.LaggingEnded {
-	a := state.LaggingEnded{Resource: "a", Serial: 2, Update: model.ContainerUpdate{ID: id}, Synced: true}
+func ended(id string, change func(*state.LaneEnded)) state.LaneEnded {
+	a := state.LaneEnded{Resource: "a", Serial: 2, Update: model.ContainerUpdate{ID: id}, Synced: true}
 	if change != nil {
 		change(&a)
 	}
@@ -44,7 +44,7 @@ func lanesIn(v store.View, name model.ManifestName) Lanes {
 // TestBehind follows resources of three containers, some of which take long.
 func TestBehind(t *testing.T) {
 	x, y := statetest.Change("a", "/src/a/x"), statetest.Change("a", "/src/a/y")
-	failed := func(a *state.LaggingEnded) { a.Synced, a.Fault, a.Update.Err = false, "broken pipe", "broken pipe" }
+	failed := func(a *state.LaneEnded) { a.Synced, a.Fault, a.Update.Err = false, "broken pipe", "broken pipe" }
 	for _, tc := range []struct {
 		name           string
 		synced, behind string
@@ -62,13 +62,13 @@ func TestBehind(t *testing.T) {
 		{name: "a change that needs an image does not wait", behind: "1 2 3", then: []store.Action{statetest.Change("a", "/src/a/x"),
 			state.ResourcesTriggered{Names: []model.ManifestName{"a"}}}, want: "start a: files changed, triggered /src/a/x"},
 		{name: "it is done", synced: "1 2", behind: "3", then: []store.Action{ended("3", nil)}},
-		{name: "the end of another update", synced: "1 2", behind: "3", then: []store.Action{ended("3", func(a *state.LaggingEnded) { a.Serial = 1 }), y},
+		{name: "the end of another update", synced: "1 2", behind: "3", then: []store.Action{ended("3", func(a *state.LaneEnded) { a.Serial = 1 }), y},
 			want: "start a: files changed /src/a/y (in place)", lacking: "1 [/src/a/y], 2 [/src/a/y]", beside: "false map[]"},
-		{name: "it was cancelled", synced: "1 2", behind: "3", then: []store.Action{ended("3", func(a *state.LaggingEnded) { a.Synced = false })},
+		{name: "it was cancelled", synced: "1 2", behind: "3", then: []store.Action{ended("3", func(a *state.LaneEnded) { a.Synced = false })},
 			want: "start a: container started /src/a/x (in place)", lacking: "3 [/src/a/x] new", beside: "true map[]"},
 		{name: "it broke: it is tried again and waited for", synced: "1 2", behind: "3", then: []store.Action{ended("3", failed)},
 			want: "start a: container was behind /src/a/x (in place)", lacking: "3 [/src/a/x] new", beside: "true map[a:2]"},
-		{name: "the containers differ: they get a new image", synced: "1 2", behind: "3", then: []store.Action{ended("3", func(a *state.LaggingEnded) {
+		{name: "the containers differ: they get a new image", synced: "1 2", behind: "3", then: []store.Action{ended("3", func(a *state.LaneEnded) {
 			a.Synced, a.Broken = false, "the pods are inconsistent"
 		})}, want: "start a: update in place failed"},
 		{name: "its pod goes: its state is dropped", synced: "1 2", behind: "3",

@@ -94,7 +94,7 @@ var scenarios = []scenario{
 			Begin("web").Finish("web", func(b *state.BuildCompleted) {
 			b.Mode, b.Containers, b.Synced = "synclet", inPlace, []string{"c1"}
 			b.Sending = map[string]state.Sending{"c2": {Pod: "web-2"}}
-		}).Then(state.LaggingEnded{Resource: "web", Serial: 2, Synced: true,
+		}).Then(state.LaneEnded{Resource: "web", Serial: 2, Synced: true,
 			Update: model.ContainerUpdate{Namespace: "default", Pod: "web-2", Container: "main", ID: "c2", Mode: "synclet", Files: 1,
 				Stages: model.Stages{Waited: 70 * time.Second, Applied: 3 * time.Second}}})
 	}},

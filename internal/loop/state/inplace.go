@@ -58,8 +58,8 @@ type Sending struct {
 	Since, Until time.Time
 }
 
-// LaggingEnded reports that the update of a container that was behind has ended.
-type LaggingEnded struct {
+// LaneEnded reports that the update of a container that was behind has ended.
+type LaneEnded struct {
 	Resource model.ManifestName
 	// Serial is the number of the build that it was part of.
 	Serial int
@@ -71,7 +71,7 @@ type LaggingEnded struct {
 }
 
 func init() {
-	store.On(Updates, func(d *store.Draft[Update], a LaggingEnded) {
+	store.On(Updates, func(d *store.Draft[Update], a LaneEnded) {
 		d.Update(string(a.Resource), func(u Update) Update { return u.caughtUp(a, d.Now()) })
 	})
 	store.Follow(Updates, Pods, func(d *store.Draft[Update], was, is *store.Entry[Pod]) {
@@ -194,7 +194,7 @@ func (p InPlace) AnyOwed() bool {
 }
 
 // caughtUp records the end of an update that went on after its build.
-func (u Update) caughtUp(a LaggingEnded, now time.Time) Update {
+func (u Update) caughtUp(a LaneEnded, now time.Time) Update {
 	id := a.Update.ID
 	sending := u.Lanes[id].Sending
 	if sending == nil || sending.Serial != a.Serial {

@@ -234,7 +234,7 @@ func TestGoneWhileBehind(t *testing.T) {
 		s := statetest.New(statetest.Session, statetest.Loaded(statetest.K8s("a", statetest.Image("a")))).Deployed("a").
 			Then(pod, statetest.Change("a", "/src/a/x")).Begin("a").Finish("a", func(b *state.BuildCompleted) {
 			b.Mode, b.Sending, b.Containers = "synclet", map[string]state.Sending{"c1": {Pod: "p"}}, []model.ContainerUpdate{row}
-		}).Then(gone, state.LaggingEnded{Resource: "a", Serial: 2, Update: failed, Fault: "broken pipe"})
+		}).Then(gone, state.LaneEnded{Resource: "a", Serial: 2, Update: failed, Fault: "broken pipe"})
 		u := state.Updates.In(s.View()).Value("a")
 		if diff := cmp.Diff([]model.ContainerUpdate{failed}, u.Builds[0].Containers); diff != "" || u.Builds[0].Err != "" || len(u.Lanes) > 0 {
 			t.Errorf("%s: error %q, known %v, containers (-want +got):\n%s", name, u.Builds[0].Err, u.Lanes, diff)

@@ -110,7 +110,7 @@ func (u *Update) buildsAnother() bool {
 // completed records the end of a build. A cancelled build only enters the history. Its images are dropped: nothing would
 // request their deploy.
 func (u Update) completed(a BuildCompleted) Update {
-	u.grown(a)
+	u.absorbed(a)
 	b, ok := u.History.ended(a)
 	u.touched(a.Touched)
 	if !ok || a.Cancelled {
@@ -186,8 +186,8 @@ func (u *Update) letThrough(b Build) (until time.Time) {
 	return until
 }
 
-// grown notes the files that the running build has taken in, if it is the one that has ended.
-func (u *Update) grown(a BuildCompleted) {
+// absorbed notes the files that the running build has taken in, if it is the one that has ended.
+func (u *Update) absorbed(a BuildCompleted) {
 	if u.Current == nil || u.Current.Serial != a.Serial || !a.Until.After(u.Current.Until) {
 		return
 	}

@@ -87,7 +87,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Name:   name,
 		Doc:    "Runs the updates that are due, in parallel up to the limit, and cancels those that were overtaken.",
 		Inputs: inputs,
-		Outputs: store.Emits(state.BuildStarted{}, state.BuildProgressed{}, state.BuildCompleted{}, state.LaggingEnded{},
+		Outputs: store.Emits(state.BuildStarted{}, state.BuildProgressed{}, state.BuildCompleted{}, state.LaneEnded{},
 			state.HoldsChanged{}, state.RetryDue{}, state.RoundDue{}, state.StartOverdue{}),
 		Calls: []store.Call{
 			{To: "WatchManager", Doc: "Before it reads files, it waits until all changes made so far are known, which is an event and not a state."},
@@ -111,13 +111,13 @@ type build struct {
 	// part is set for a part of an update.
 	part      bool
 	overtaken bool
-	// grown tells it that files have changed which it may take in; offered is the time up to which it has been told.
-	grown   chan struct{}
+	// changed tells it that files have changed which it may take in; offered is the time up to which it has been told.
+	changed chan struct{}
 	offered time.Time
 	// done is closed when the build is over for the store; behind holds the updates that still run at that time. gone is closed
 	// when these have also ended.
 	done, gone chan struct{}
-	behind     []*buildanddeploy.LaggingContainer
+	behind     []*buildanddeploy.Lane
 }
 
 // The life of a build, and the holder of its state:
@@ -131,7 +131,7 @@ type build struct {
 // (offer), asks buildcontrol.Decide for the plan, and starts the builds in it. replaced counts how often in a row a resource's
 // build was overtaken. holding are the reasons for which resources wait, as last reported to the store.
 //
-// The goroutine of a build runs the update, sets behind, dispatches the end, and closes done. Then it waits for the lagging containers
+// The goroutine of a build runs the update, sets behind, dispatches the end, and closes done. Then it waits for the lanes that are behind
 // (follow), on one more goroutine each, dispatches the end of each, and closes gone. It reports to Run only through the store,
 // done, gone, ended, which wakes Run, and committed: once that is set, the update has begun to change things, and newer changes no
 // longer cancel it.
@@ -297,7 +297,7 @@ func offer(v store.View, running map[model.ManifestName]*build) {
 		}
 		b.offered = v.At
 		select {
-		case b.grown <- struct{}{}:
+		case b.changed <- struct{}{}:
 		default:
 		}
 	}
@@ -311,7 +311,7 @@ func (s *Subscriber) start(ctx context.Context, rt *store.Runtime, v store.View,
 	serial := u.Serial + 1
 	span := fmt.Sprintf("build:%s:%d", c.Name, serial)
 	b := &build{serial: serial, span: span, began: v.At, part: !c.Until.IsZero(), done: make(chan struct{}), gone: make(chan struct{}),
-		grown: make(chan struct{}, 1), offered: v.At,
+		changed: make(chan struct{}, 1), offered: v.At,
 		pace: &pace{send: func(p state.BuildProgressed) { rt.Dispatch(p) }}}
 	ctx, b.cancel = context.WithCancel(ctx)
 	log := newUpdateLog(s.logs.Logger(c.Name, span, logstore.SourceBuild), c.Reason, files)
@@ -417,7 +417,7 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 		ids[i] = l.ID
 	}
 	if c.InPlace && !b.part {
-		req.Changed, req.Absorb = b.grown, func(since time.Time) *buildanddeploy.AbsorbedChanges {
+		req.Changed, req.Absorb = b.changed, func(since time.Time) *buildanddeploy.AbsorbedChanges {
 			return absorbable(rt.View(), c.Name, ids, since, log)
 		}
 	}
@@ -519,7 +519,7 @@ func stuck(req buildanddeploy.Request, r buildanddeploy.Result, err error, part 
 		return nil
 	}
 	behind := func(id string) bool {
-		return slices.ContainsFunc(r.Behind, func(s *buildanddeploy.LaggingContainer) bool { return s.Container.ID == id })
+		return slices.ContainsFunc(r.Behind, func(s *buildanddeploy.Lane) bool { return s.Container.ID == id })
 	}
 	var ids []string
 	for _, c := range req.Containers {

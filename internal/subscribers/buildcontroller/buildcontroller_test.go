@@ -723,7 +723,7 @@ func lacking(id string) model.LackingContainer {
 // it.
 func TestStuck(t *testing.T) {
 	req := buildanddeploy.Request{Containers: []model.LackingContainer{lacking("full"), lacking("slow"), lacking("done")}}
-	r := buildanddeploy.Result{Synced: []string{"done"}, Behind: []*buildanddeploy.LaggingContainer{{Container: req.Containers[1]}}}
+	r := buildanddeploy.Result{Synced: []string{"done"}, Behind: []*buildanddeploy.Lane{{Container: req.Containers[1]}}}
 	for _, tc := range []struct {
 		err  error
 		want []string

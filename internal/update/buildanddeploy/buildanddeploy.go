@@ -27,7 +27,7 @@ import (
 //
 // The functions lead back into the loop, and none of them changes the request. Declared, Chosen, AtRest and Addition read the
 // newest snapshot, so that an update which takes long decides by the present; Absorb is only called by InPlace, on the goroutine
-// of the update. Save reads the snapshot in which the update began. Commit and Progress report to the BuildController. Grown is a
+// of the update. Save reads the snapshot in which the update began. Commit and Progress report to the BuildController. Changed is a
 // channel with room for one token, which the BuildController sends when files have changed.
 
 // BuildAndDeployer updates a resource in one way.
@@ -147,9 +147,9 @@ type Result struct {
 	Synced []string
 	// Containers are the updates of all containers, including the containers that are left behind.
 	Containers []model.ContainerUpdate
-	// Behind are the updates of containers that take much longer than the others. They keep running, and the caller has
-	// to wait for each; they end when the context of the update does.
-	Behind []*LaggingContainer
+	// Behind are the lanes of containers that take much longer than the others. They go on, and the caller has to wait for each; they
+	// end when the context of the update does.
+	Behind []*Lane
 	// Touched are the ids of the containers in which files may have been changed, even if the update has failed.
 	Touched []string
 	// FellBack is the reason why a faster builder was not enough.

@@ -18,13 +18,13 @@ type InPlace struct {
 	name    string
 	updater liveupdate.Updater
 	accepts func(ctx context.Context, c model.ContainerRef) string
-	// grows means that the updater accepts further files for a container before an earlier update of it has ended.
-	grows bool
+	// absorbs means that the updater accepts further files for a container before an earlier update of it has ended.
+	absorbs bool
 }
 
 // NewSynclet returns the builder that updates containers through hone's program inside them.
 func NewSynclet(synclets liveupdate.Updater) *InPlace {
-	return &InPlace{name: "synclet", updater: synclets, accepts: running, grows: true}
+	return &InPlace{name: "synclet", updater: synclets, accepts: running, absorbs: true}
 }
 
 // NewExec returns the builder that updates containers through Kubernetes exec.
@@ -58,7 +58,7 @@ var _ BuildAndDeployer = (*InPlace)(nil)
 func (b *InPlace) Name() string { return b.name }
 
 // BuildAndDeploy implements BuildAndDeployer: it brings every container that lacks changes up to date, all at once. Containers that
-// take much longer than the others are left behind, see LaggingContainer. A failing command of the user is reported after the other
+// take much longer than the others are left behind, see Lane. A failing command of the user is reported after the other
 // containers have been updated; if it failed in only some of the containers of an image, they need a new image.
 func (b *InPlace) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
 	switch {
@@ -81,16 +81,16 @@ func (b *InPlace) BuildAndDeploy(ctx context.Context, req Request) (Result, erro
 		return Result{}, err
 	}
 	req.Commit()
-	f := newFanOut(req)
+	s := newLanes(req)
 	for i, c := range req.Containers {
 		req.Progress(b.name, fmt.Sprintf("updating %s in place", c.Pod), model.BuildProgress{})
-		f.start(ctx, c, b.update(req, c, plans[i]))
+		s.open(ctx, c, b.send(req, c, plans[i]))
 	}
-	if b.grows && !slices.ContainsFunc(plans, hasSteps) {
-		f.grow = func() { b.grow(req, f) }
+	if b.absorbs && !slices.ContainsFunc(plans, hasSteps) {
+		s.absorb = func() { b.absorb(req, s) }
 	}
-	f.wait(req)
-	r, err := f.outcome(ctx)
+	s.wait(req)
+	r, err := s.outcome(ctx)
 	for i, p := range plans {
 		if !p.Empty() {
 			r.Touched = append(r.Touched, req.Containers[i].ID)
@@ -102,12 +102,12 @@ func (b *InPlace) BuildAndDeploy(ctx context.Context, req Request) (Result, erro
 // hasSteps reports whether a plan requires more than a copy.
 func hasSteps(p liveupdate.Plan) bool { return p.Effort() > model.EffortCopy }
 
-// grow takes in the files that have changed since the update began, or since the last addition. If a container is far away, waiting
-// for its answer takes much longer than saving a hundred files.
-func (b *InPlace) grow(req Request, f *fanOut) {
+// absorb takes in the files that have changed since the update began, or since it did so last. If a container is far away, waiting for
+// its answer takes much longer than saving a hundred files.
+func (b *InPlace) absorb(req Request, s *lanes) {
 	since := req.StartedAt
-	if !f.until.IsZero() {
-		since = f.until
+	if !s.until.IsZero() {
+		since = s.until
 	}
 	a := req.Absorb(since)
 	if a == nil {
@@ -118,7 +118,7 @@ func (b *InPlace) grow(req Request, f *fanOut) {
 	if err != nil || slices.ContainsFunc(plans, hasSteps) {
 		return // the next update says why
 	}
-	f.add(a, func(i int) work { return b.update(req, a.Containers[i], plans[i]) })
+	s.raise(a, func(i int) send { return b.send(req, a.Containers[i], plans[i]) })
 }
 
 // FallsBack returns why an update in place is going to fall back to a new image, as far as the changed files tell; empty if they do
@@ -180,8 +180,8 @@ func initialPlan(in liveupdate.Input, ignores []model.Ignore) (liveupdate.Plan, 
 	return liveupdate.InitialPlan(in)
 }
 
-// update returns the work of carrying out a plan.
-func (b *InPlace) update(req Request, c model.LackingContainer, plan liveupdate.Plan) work {
+// send returns how to carry out a plan in a container.
+func (b *InPlace) send(req Request, c model.LackingContainer, plan liveupdate.Plan) send {
 	return func(ctx context.Context) (u model.ContainerUpdate, did bool, err error) {
 		u = c.UpdateBy(b.name)
 		if plan.Empty() {

@@ -91,7 +91,7 @@ func TestGrowth(t *testing.T) {
 		}, saves: []save{{at: 10 * ms, files: "1"}}, want: "a /app/0 | after 50ms: a; added"},
 		{name: "another way takes one at a time", way: func(u liveupdate.Updater) *InPlace {
 			b := NewSynclet(u)
-			b.grows = false
+			b.absorbs = false
 			return b
 		}, saves: []save{{at: 10 * ms, files: "1"}}, want: "a /app/0 | after 50ms: a; added"},
 		{name: "what was taken in fails", saves: []save{{at: 10 * ms, files: "1"}}, fail: map[string]error{"/app/1": errInfra},

@@ -56,9 +56,9 @@ func (f followed) sweep(v store.View) {
 // follow waits for the updates that still run after a build, and reports the end of each.
 func (s *Subscriber) follow(rt *store.Runtime, name model.ManifestName, b *build, log logstore.Logger) {
 	var all sync.WaitGroup
-	for _, lagging := range b.behind {
+	for _, lane := range b.behind {
 		all.Go(func() {
-			update, err := lagging.Wait()
+			update, err := lane.Wait()
 			rt.Dispatch(ended(name, b.serial, update, err, log))
 		})
 	}
@@ -68,8 +68,8 @@ func (s *Subscriber) follow(rt *store.Runtime, name model.ManifestName, b *build
 // ended returns the consequences of the end of an update that was behind: a failed command of the user is shown; an update
 // that did not fit, or that leaves the containers differing, needs a new image; after any other failure the update is tried
 // once more and waited for, so that a second failure leads to the next way.
-func ended(name model.ManifestName, serial int, update model.ContainerUpdate, err error, log logstore.Logger) state.LaggingEnded {
-	a := state.LaggingEnded{Resource: name, Serial: serial, Update: update}
+func ended(name model.ManifestName, serial int, update model.ContainerUpdate, err error, log logstore.Logger) state.LaneEnded {
+	a := state.LaneEnded{Resource: name, Serial: serial, Update: update}
 	if err != nil {
 		a.Update.Err = problem.Text(err)
 	}
@@ -94,7 +94,7 @@ func ended(name model.ManifestName, serial int, update model.ContainerUpdate, er
 }
 
 // sending describes the updates that still run, and reports them in the log.
-func (s *Subscriber) sending(v store.View, list []*buildanddeploy.LaggingContainer, log logstore.Logger) map[string]state.Sending {
+func (s *Subscriber) sending(v store.View, list []*buildanddeploy.Lane, log logstore.Logger) map[string]state.Sending {
 	if len(list) == 0 {
 		return nil
 	}
