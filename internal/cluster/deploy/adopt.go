@@ -179,24 +179,6 @@ func removedLabels(desired, live *unstructured.Unstructured) (fields []api.Field
 	return fields
 }
 
-// reclaims reports whether the apply puts back the labels that others have removed from an object of the project.
-func (r *applyRun) reclaims(t target, desired, live *unstructured.Unstructured) bool {
-	if live == nil || !r.req.Reclaim && !r.mayAdopt(desired, live) {
-		return false
-	}
-	return r.lostLabel(t, desired, live)
-}
-
-// lostLabel reports whether others have removed a label from an object that the project has applied. Without its labels, only the
-// record of its UID tells that it is the same one.
-func (r *applyRun) lostLabel(t target, desired, live *unstructured.Unstructured) bool {
-	if r.a.relationTo(desired, live) != relationForeign || removedLabel(live) == "" {
-		return false
-	}
-	other := label(live, LabelProject)
-	return r.before(t.id) == string(live.GetUID()) && (other == "" || r.a.sameProject(other, project(desired)))
-}
-
 // before returns the UID of an object that was applied before; empty if none was.
 func (r *applyRun) before(id model.ObjectID) string {
 	if r.req.Before == nil {
@@ -215,17 +197,17 @@ func (a *Applier) projectName(project string) string {
 	return "another project (" + project + ")"
 }
 
-// mayAdopt reports whether the object may be taken over: by its declaration, else by the request.
-func (r *applyRun) mayAdopt(desired, live *unstructured.Unstructured) bool {
+// mayAdopt reports whether the object may be taken over: by its declaration, else if the user asks for it.
+func mayAdopt(desired, live *unstructured.Unstructured, asked bool) bool {
 	switch annotation(desired, model.AnnotationAdopt) {
 	case model.AdoptAlways:
 		return true
 	case model.AdoptKubectl:
-		return r.req.Adopt || madeByKubectl(live)
+		return asked || madeByKubectl(live)
 	case model.AdoptNever:
 		return false
 	}
-	return r.req.Adopt
+	return asked
 }
 
 // lastAppliedByKubectl is the annotation of kubectl apply on the client side.
@@ -252,12 +234,17 @@ func lastingMend(live *unstructured.Unstructured) string {
 	return fmt.Sprintf(" For all that kubectl apply made, each time: update_settings(adopt='%s') in the Tiltfile.", model.AdoptKubectl)
 }
 
-// refused returns the problem for an object that others made and that may not be taken over.
-func (r *applyRun) refused(t target, desired, live *unstructured.Unstructured) error {
-	if by := r.a.heldElsewhere(project(desired), live); by != "" {
-		return refusedHeld(t, by)
-	}
-	if r.lostLabel(t, desired, live) {
+// refusal returns the problem for an object that is refused.
+func (s *subject) refusal() error {
+	t, live := s.t, s.live
+	switch {
+	case readOnly(s.declared):
+		return absentReadOnly(t)
+	case s.err != nil:
+		return s.err
+	case s.heldBy() != "":
+		return refusedHeld(t, s.heldBy())
+	case s.lostLabel():
 		return problem.New(fmt.Sprintf("%s: its label %s was removed, so that hone does not write it", title(t.id), removedLabel(live)),
 			"to put the label back: the key U on the screen of hone up, or hone up --adopt; hone ci and hone deploy take --adopt, too").See("preview")
 	}
@@ -265,7 +252,7 @@ func (r *applyRun) refused(t target, desired, live *unstructured.Unstructured) e
 	if t.id.Namespace != "" {
 		ns = " -n " + t.id.Namespace
 	}
-	return problem.New(fmt.Sprintf("%s exists already: %s", title(t.id), r.a.foreignTo(live)),
+	return problem.New(fmt.Sprintf("%s exists already: %s", title(t.id), s.a.foreignTo(live)),
 		fmt.Sprintf("to work on it with hone for a while: hone up --adopt, the key Y on its screen, or the annotation %s: %s in its YAML;\n"+
 			"hone down gives it back.%s If it is not needed: kubectl delete%s %s %s",
 			model.AnnotationAdopt, model.AdoptAlways, lastingMend(live), ns, strings.ToLower(t.id.Kind), t.id.Name)).See("preview")
@@ -313,7 +300,7 @@ func (r *applyRun) useShared(ctx context.Context, t target, desired, live *unstr
 	}
 	u.SetLabels(labels)
 	u.SetAnnotations(annotations)
-	got, err := r.patch(ctx, t, u, sharingManager(project(desired)), r.mayAdopt(desired, live))
+	got, err := r.patch(ctx, t, u, sharingManager(project(desired)), mayAdopt(desired, live, r.req.Adopt))
 	if lines := conflictsOf(err); len(lines) > 0 {
 		return nil, problem.New(fmt.Sprintf("%s exists already, differs, and %s:\n  %s", title(t.id), r.a.foreignTo(live), strings.Join(lines, "\n  ")),
 			fmt.Sprintf("declare it as it is, leave it out of the YAML, or let hone change it: hone up --adopt, the key Y on its screen, or the annotation %s: %s",

@@ -123,8 +123,7 @@ func TestAdoptsWhatKubectlMade(t *testing.T) {
 		if tc.setting != "" {
 			desired.SetAnnotations(map[string]string{model.AnnotationAdopt: tc.setting})
 		}
-		r := &applyRun{a: &Applier{}, req: ApplyRequest{Adopt: tc.asked}}
-		if got := r.mayAdopt(desired, live); got != tc.want {
+		if got := mayAdopt(desired, live, tc.asked); got != tc.want {
 			t.Errorf("%s: %t", tc.name, got)
 		}
 	}

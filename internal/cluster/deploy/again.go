@@ -50,8 +50,11 @@ const (
 	restartManager = FieldManager + "-restart"
 )
 
-// restart makes the controller of an unchanged workload replace its pods, and says why.
-func (r *applyRun) restart(ctx context.Context, t target, live *unstructured.Unstructured, why string) (*unstructured.Unstructured, error) {
+// restart makes the controller of a workload replace its pods, unless the apply has made it do so, and says why.
+func (r *applyRun) restart(ctx context.Context, t target, before, live *unstructured.Unstructured, why string) (*unstructured.Unstructured, error) {
+	if !sameTemplate(before, live) {
+		return live, nil
+	}
 	if still := Stays(live); still != "" {
 		logstore.Warnf(r.req.Logger, "WARNING: the pods of %s stay: %s", title(t.id), still)
 		return live, nil
@@ -124,15 +127,6 @@ func (r *applyRun) again(desired *unstructured.Unstructured) string {
 		return ""
 	}
 	return r.req.Again(desired)
-}
-
-// again is the same for an object of a resource in a preview.
-func (p *preview) again(name model.ManifestName, desired *unstructured.Unstructured) string {
-	i := slices.IndexFunc(p.req.Declared, func(d Declared) bool { return d.Resource == name })
-	if i < 0 || p.req.Declared[i].Again == nil {
-		return ""
-	}
-	return p.req.Declared[i].Again(desired)
 }
 
 // Runs reports whether a container belongs to an object as it is declared: to a pod of its template, or to the pod that it is.

@@ -37,68 +37,74 @@ type applyRun struct {
 	dry bool
 }
 
-// object applies one object: it reads the live object and sends the desired one unless both agree. Before that, it resolves
-// references, heeds the object's policy, and makes sure that fields which are ignored or left to others stay as they are. A Service
-// that would switch to other pods is put off; see switchOver.
+// object applies one object: it resolves references, reads the live object, and carries out the decision about it. A Service that
+// would switch to other pods is put off; see switchOver.
 func (r *applyRun) object(ctx context.Context, i int) error {
-	t, desired, err := r.target(ctx, r.g.objects[i])
+	t, declared, err := r.target(ctx, r.g.objects[i])
 	if err != nil {
 		return err
 	}
 	ctx = withLogger(ctx, r.req.Logger, title(t.id))
-	if desired, err = r.resolve(ctx, desired); err != nil {
+	if declared, err = r.resolve(ctx, declared); err != nil {
 		return err
 	}
-	live, err := r.live(ctx, t, desired)
+	live, err := r.live(ctx, t, declared)
 	if err != nil {
 		return err
 	}
-	declared := desired
-	if done, err := r.byPolicy(ctx, i, t, desired, live); done || err != nil {
-		return err
-	}
-	mine := r.a.managerFor(desired, live)
-	if desired, err = withoutIgnored(desired, live, mine); err != nil {
-		return err
-	}
-	desired = r.accepted(t.id).leave(desired, live, mine)
-	again := r.again(desired)
-	if live != nil && again == "" && unchanged(desired, live) {
-		r.outcomes[i] = outcome{object: applied(live), done: true, unchanged: true}
-		r.upToDate(declared, false)
-		r.serves(i, t, live)
-		return nil
-	}
-	if to := r.switches(desired, live); to != nil && !r.switching {
-		r.later[i] = to
-		return nil
-	}
-	if live != nil && r.a.relationTo(desired, live) == relationShared {
-		got, err := r.useShared(ctx, t, desired, live)
-		if err != nil {
-			return err
+	d := r.decide(t, declared, live)
+	if d.verb.writes() && !r.switching {
+		if r.later[i] = r.switches(d.desired, live); r.later[i] != nil {
+			return nil
 		}
-		r.outcomes[i] = outcome{object: shared(got), done: true, unchanged: live.GetResourceVersion() == got.GetResourceVersion()}
-		r.serves(i, t, got)
-		return nil
 	}
-	got, err := r.write(ctx, t, desired, live)
+	switch d.verb {
+	case verbRefuse:
+		return d.err
+	case verbSkip:
+		logstore.Infof(r.req.Logger, "%s was deleted since it was applied, and is applied only once: not created again", title(t.id))
+		return nil
+	case verbObserve:
+		r.stands(i, t, shared(live), live, true)
+		return nil
+	case verbCurrent, verbKeep:
+		if d.verb == verbCurrent {
+			r.upToDate(declared, false)
+		}
+		r.stands(i, t, applied(live), live, true)
+		return nil
+	case verbUseShared:
+		got, err := r.useShared(ctx, t, d.desired, live)
+		if err == nil {
+			r.stands(i, t, shared(got), got, live.GetResourceVersion() == got.GetResourceVersion())
+		}
+		return err
+	}
+	got, err := r.write(ctx, t, d, live)
 	if err == nil && got.GetDeletionTimestamp() != nil {
 		if err = r.waitGone(ctx, t, got); err == nil {
-			got, err = r.send(ctx, t, desired)
+			got, err = r.send(ctx, t, d.desired)
 		}
 	}
-	if err == nil && again != "" && sameTemplate(live, got) {
-		got, err = r.restart(ctx, t, got, again)
+	again := r.again(declared)
+	if err == nil && again != "" {
+		got, err = r.restart(ctx, t, live, got, again)
 	}
 	if err != nil {
 		return err
 	}
-	kept := again == "" && sameObject(live, got) && live.GetResourceVersion() == got.GetResourceVersion()
-	r.outcomes[i] = outcome{object: applied(got), done: true, unchanged: kept}
 	r.upToDate(declared, true)
-	r.serves(i, t, got)
+	r.stands(i, t, applied(got), got, again == "" && sameVersion(live, got))
 	return nil
+}
+
+// stands notes the outcome for an object that is in the cluster, and whether it is a definition whose kind the API server does not serve
+// yet.
+func (r *applyRun) stands(i int, t target, object model.AppliedObject, live *unstructured.Unstructured, unchanged bool) {
+	r.outcomes[i] = outcome{object: object, done: true, unchanged: unchanged}
+	if _, ok := definedKind(live); ok && !conditionTrue(live, "Established") {
+		r.outcomes[i].defines = &t
+	}
 }
 
 // sameTemplate reports whether an apply has left a workload's pods as they are.
@@ -106,31 +112,14 @@ func sameTemplate(live, got *unstructured.Unstructured) bool {
 	return sameObject(live, got) && reflect.DeepEqual(podTemplate(live), podTemplate(got))
 }
 
+// sameVersion reports whether an apply has changed nothing.
+func sameVersion(live, got *unstructured.Unstructured) bool {
+	return sameObject(live, got) && live.GetResourceVersion() == got.GetResourceVersion()
+}
+
 // sameObject reports whether an object was there before, and is not another one of the same name now.
 func sameObject(live, got *unstructured.Unstructured) bool {
 	return live != nil && live.GetUID() == got.GetUID()
-}
-
-// byPolicy handles an object whose declaration keeps hone from writing it. done is set for such an object.
-func (r *applyRun) byPolicy(ctx context.Context, i int, t target, desired, live *unstructured.Unstructured) (done bool, err error) {
-	switch {
-	case readOnly(desired) && live == nil:
-		return true, absentReadOnly(t)
-	case readOnly(desired):
-		r.outcomes[i] = outcome{object: shared(live), done: true, unchanged: true}
-		r.serves(i, t, live)
-		return true, nil
-	case !AppliedOnce(desired):
-		return false, nil
-	case live == nil && r.before(t.id) != "":
-		logstore.Infof(r.req.Logger, "%s was deleted since it was applied, and is applied only once: not created again", title(t.id))
-		return true, nil
-	case live != nil && r.a.relationTo(desired, live) == relationOwn:
-		r.outcomes[i] = outcome{object: applied(live), done: true, unchanged: true}
-		r.serves(i, t, live)
-		return true, nil
-	}
-	return false, nil
 }
 
 // accepted returns the fields of an object that are left to others.
@@ -212,44 +201,39 @@ func (r *applyRun) awaitGone(ctx context.Context, t target, live *unstructured.U
 	return r.waits.await(ctx, t, live.GetUID(), limit)
 }
 
-// write sends the desired object, over the live one if there is one. It takes over an object of others where that is
-// allowed, and replaces an object that cannot be changed in place.
-func (r *applyRun) write(ctx context.Context, t target, desired, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	relation := r.a.relationTo(desired, live)
-	if r.reclaims(t, desired, live) {
-		logstore.Infof(r.req.Logger, "%s: its label %s was removed: put back", title(t.id), removedLabel(live))
-		relation = relationOwn
+// write sends the object as decided, and replaces one that cannot be changed in place.
+func (r *applyRun) write(ctx context.Context, t target, d decision, live *unstructured.Unstructured) (got *unstructured.Unstructured, err error) {
+	switch d.verb {
+	case verbAdopt:
+		got, err = r.adopt(ctx, t, d.desired, live)
+	case verbCreate:
+		got, err = r.send(ctx, t, d.desired)
+	default:
+		got, err = r.update(ctx, t, d, live)
 	}
-	if relation.refuses() && !r.mayAdopt(desired, live) {
-		return nil, r.refused(t, desired, live)
-	}
-	if relation == relationHeld {
-		logstore.Warnf(r.req.Logger, "%s was deployed by %s. It is taken over, as you allow", title(t.id), r.a.heldElsewhere(project(desired), live))
-	}
-	if relation == relationForeign {
-		got, err := r.adopt(ctx, t, desired, live)
-		if fields := immutableFields(err); len(fields) > 0 {
-			return nil, irreplaceableAdopted(t, fields, err)
-		}
-		return r.noted(got, err)
-	}
-	if live != nil {
-		var err error
-		if live, err = r.turnsShared(ctx, t, desired, live); err != nil {
-			return nil, err
-		}
-		if live, err = r.ownFields(ctx, t, live); err != nil {
-			return nil, err
-		}
-		if desired, err = keepAdopted(desired, live); err != nil {
-			return nil, err
-		}
-	}
-	got, err := r.send(ctx, t, desired)
-	if fields := immutableFields(err); len(fields) > 0 && live != nil {
-		return r.replace(ctx, t, desired, live, fields, err)
+	fields, err := r.toReplace(ctx, t, d, live, err)
+	if len(fields) > 0 {
+		return r.replace(ctx, t, d.desired, live, fields)
 	}
 	return r.noted(got, err)
+}
+
+// update sends an object over the live one, which becomes or is the project's.
+func (r *applyRun) update(ctx context.Context, t target, d decision, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	switch d.verb {
+	case verbReclaim:
+		logstore.Infof(r.req.Logger, "%s: %s", title(t.id), d.why)
+	case verbTakeOver:
+		logstore.Warnf(r.req.Logger, "%s: %s. It is taken over, as you allow", title(t.id), d.why)
+	}
+	live, err := r.turnsShared(ctx, t, d.desired, live)
+	if err != nil {
+		return nil, err
+	}
+	if _, err = r.ownFields(ctx, t, live); err != nil {
+		return nil, err
+	}
+	return r.send(ctx, t, d.desired)
 }
 
 // noted notes which fields were written, if the object was taken over.
@@ -321,13 +305,6 @@ func (r *applyRun) adoptFields(ctx context.Context, t target, live *unstructured
 		live = fresh
 	}
 	return live, nil
-}
-
-// serves notes that an applied object is a definition whose kind the API server does not serve yet.
-func (r *applyRun) serves(i int, t target, live *unstructured.Unstructured) {
-	if _, ok := definedKind(live); ok && !conditionTrue(live, "Established") {
-		r.outcomes[i].defines = &t
-	}
 }
 
 // established waits until the API server serves the kind that an object defines, if it defines one.

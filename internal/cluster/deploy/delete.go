@@ -294,7 +294,11 @@ func (r *deleteRun) absent(ctx context.Context, t target) found {
 // holdsOthers reports whether other objects vanish with this one.
 func holdsOthers(u *unstructured.Unstructured) bool {
 	_, crd := definedKind(u)
-	return crd || (u.GetKind() == "Namespace" && u.GroupVersionKind().Group == "")
+	return crd || isNamespace(u)
+}
+
+func isNamespace(u *unstructured.Unstructured) bool {
+	return u.GetKind() == "Namespace" && u.GroupVersionKind().Group == ""
 }
 
 // deleteOne deletes one object that look has approved.

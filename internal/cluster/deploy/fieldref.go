@@ -135,7 +135,7 @@ func (p *preview) known(ctx context.Context, i int, u *unstructured.Unstructured
 			values[ref] = v
 		}
 	}
-	u, err = filled(u, p.of[i], values)
+	u, err = filled(u, p.of[i].Resource, values)
 	return u, later, err
 }
 

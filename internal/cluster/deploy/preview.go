@@ -24,19 +24,8 @@ import (
 // objects.Plan (runtime.go) for each object, on several goroutines. These only read the fields of preview, and each writes the step
 // of its own object; leftovers reads the steps when all of them have ended.
 //
-// preview.object decides as applyRun.object (apply.go) does, but sends dry runs. The two have to agree: change both.
-//
-//	preview.object                     applyRun.object
-//	known                              resolve: the fields of other objects
-//	live; leaving if being deleted     live, which waits for the end of a deletion
-//	byPolicy                           byPolicy: read-only, applied once
-//	withoutIgnored, leave              the same
-//	useShared                          useShared
-//	refuses, mayAdopt: blocked         write: refused
-//	unchanged                          unchanged
-//	sendAs, with dry set               write: adopt or send
-//	replaceable                        replace, for immutable fields
-//	again, repeat                      again, restart: unchanged objects that are applied
+// preview.object asks the same function as the apply about each object (decide.go), and sends dry runs where the apply writes. Both
+// read the live object and the fields that it refers to in their own way: a preview waits for nothing.
 //
 // preview.leftover decides about objects that are no longer declared, as Collect and the deletion after it do; it shares
 // deleteRun.find with the deletion.
@@ -123,10 +112,10 @@ func (a *Applier) Preview(ctx context.Context, req PreviewRequest) ([]api.PlanSt
 		req.Timeout = model.DefaultUpdateSettings.UpsertTimeout
 	}
 	var all []*unstructured.Unstructured
-	var of []model.ManifestName
+	var of []Declared
 	for _, d := range inOrder(req.Declared) {
 		for _, u := range d.Objects {
-			all, of = append(all, u), append(of, d.Resource)
+			all, of = append(all, u), append(of, d)
 		}
 	}
 	g, err := newGraph(all)
@@ -213,7 +202,7 @@ type preview struct {
 	a      *Applier
 	req    PreviewRequest
 	g      *graph
-	of     []model.ManifestName
+	of     []Declared // the resource of each object
 	steps  []api.PlanStep
 	owners map[model.ObjectID]model.ManifestName
 	// left are the recorded objects that are no longer declared; del decides about them.
@@ -227,11 +216,11 @@ func planObject(id model.ObjectID) api.PlanObject {
 
 // object returns the step for one declared object.
 func (p *preview) object(ctx context.Context, i int) api.PlanStep {
-	u := p.g.objects[i]
+	u, of := p.g.objects[i], p.of[i]
 	said := &notes{}
 	run := &applyRun{a: p.a, g: p.g, dry: true,
-		req: ApplyRequest{Resource: p.of[i], Namespace: p.req.Namespace, Timeout: p.req.Timeout, Adopt: p.req.Adopt, Accepted: p.req.Accepted, Before: p.uid, Logger: said}}
-	step := api.PlanStep{Object: planObject(p.g.ids[i]), Resource: string(p.of[i])}
+		req: ApplyRequest{Resource: of.Resource, Namespace: p.req.Namespace, Timeout: p.req.Timeout, Again: of.Again, Adopt: p.req.Adopt, Accepted: p.req.Accepted, Before: p.uid, Logger: said}}
+	step := api.PlanStep{Object: planObject(p.g.ids[i]), Resource: string(of.Resource)}
 	t, desired, err := p.a.target(ctx, u, p.req.Namespace)
 	if err != nil {
 		if run.definesKindOf(u) {
@@ -272,7 +261,7 @@ func (p *preview) object(ctx context.Context, i int) api.PlanStep {
 		return step
 	}
 	p.change(ctx, run, &step, t, desired, live)
-	if again := p.again(p.of[i], desired); again != "" {
+	if again := run.again(desired); again != "" {
 		p.repeat(&step, t.id, live, again)
 	}
 	if p.req.Drift {
@@ -285,8 +274,8 @@ func (p *preview) object(ctx context.Context, i int) api.PlanStep {
 	case step.Action == api.ActionBlocked:
 	case leaving:
 		step.Reason = "an object of this name is being deleted; it is created when that one is gone"
-	case live != nil && p.passes(t.id, live, p.of[i]) != "":
-		step.Reason = joined("it passes from "+string(p.passes(t.id, live, p.of[i])), step.Reason)
+	case live != nil && p.passes(t.id, live, of.Resource) != "":
+		step.Reason = joined("it passes from "+string(p.passes(t.id, live, of.Resource)), step.Reason)
 		if step.Action == api.ActionUnchanged || step.Action == api.ActionUpdate && len(step.Fields) == 0 {
 			step.Action = api.ActionHandOver
 		}
@@ -300,7 +289,7 @@ func (p *preview) outside(id model.ObjectID, live *unstructured.Unstructured) st
 	if live == nil {
 		return "deleted by others since it was applied"
 	}
-	if p.uid(id) != "" && !p.applied(id, live) {
+	if was := p.uid(id); was != "" && was != string(live.GetUID()) {
 		return "deleted and made again by others since it was applied"
 	}
 	return ""
@@ -353,76 +342,28 @@ func (p *preview) live(ctx context.Context, t target) (live *unstructured.Unstru
 }
 
 // change fills in the changes to the object.
-func (p *preview) change(ctx context.Context, run *applyRun, step *api.PlanStep, t target, desired, live *unstructured.Unstructured) {
-	relation := p.a.relationTo(desired, live)
-	if p.byPolicy(step, t, relation, desired, live) {
-		return
-	}
-	mine := p.a.managerFor(desired, live)
-	desired, err := withoutIgnored(desired, live, mine)
-	if err != nil {
-		*step = blocked(*step, err)
-		return
-	}
-	desired = run.accepted(t.id).leave(desired, live, mine)
-	if relation == relationShared {
-		got, err := run.useShared(ctx, t, desired, live)
-		if err != nil {
-			*step = blocked(*step, err)
-			return
-		}
-		p.compare(step, desired, live, got)
-		step.Reason = "made by others, and shared: hone never deletes it"
-		return
-	}
-	if run.reclaims(t, desired, live) {
-		relation = relationOwn
-	}
-	if relation.refuses() && !run.mayAdopt(desired, live) {
-		*step = blocked(*step, run.refused(t, desired, live))
-		if p.applied(t.id, live) {
-			step.Fields = removedLabels(desired, live)
-		}
-		return
-	}
-	if live != nil && unchanged(desired, live) {
-		step.Action = api.ActionUnchanged
-		return
-	}
-	if live != nil {
-		var err error
-		if desired, err = keepAdopted(desired, live); err != nil {
-			*step = blocked(*step, err)
-			return
-		}
-	}
-	got, err := run.sendAs(ctx, t, desired, !isShared(desired))
-	fields := immutableFields(err)
+func (p *preview) change(ctx context.Context, run *applyRun, step *api.PlanStep, t target, declared, live *unstructured.Unstructured) {
+	d := run.decide(t, declared, live)
+	step.Action, step.Reason = d.plan, d.why
 	switch {
-	case err == nil && live == nil:
-		step.Action = api.ActionCreate
-	case err == nil:
-		p.compare(step, desired, live, got)
-		if relation == relationForeign {
-			step.Action, step.Reason = api.ActionAdopt, p.a.foreignTo(live)
-		}
-		if by := p.a.heldElsewhere(project(desired), live); by != "" {
-			step.Action, step.Reason = api.ActionAdopt, "it was deployed by "+by
-		}
-		if relation == relationJoins {
-			step.Reason = joined(p.a.foreignTo(live)+", and by this one then", step.Reason)
-		}
-	case live == nil && missingNamespace(err) != "" && p.declares("Namespace", missingNamespace(err)):
-		p.createLater(ctx, run, step, desired)
-	case len(fields) > 0 && live != nil && relation != relationForeign:
-		if err := run.replaceable(ctx, t, desired, live, fields, err); err != nil {
-			*step = blocked(*step, err)
-			return
-		}
+	case d.verb == verbRefuse:
+		*step = blocked(*step, d.err)
+		step.Fields = d.fields
+		return
+	case !d.verb.writes():
+		return
+	}
+	got, err := run.try(ctx, t, d, live)
+	fields, err := run.toReplace(ctx, t, d, live, err)
+	switch {
+	case len(fields) > 0:
 		step.Action, step.Reason = api.ActionReplace, strings.Join(fields, ", ")+" cannot be changed in place"
-	case len(fields) > 0 && live != nil:
-		*step = blocked(*step, irreplaceableAdopted(t, fields, err))
-	case hasRefs(desired) && (errors.Is(err, errUnreadable) || apierrors.IsInvalid(err)): // such as a text where a number will be
+	case err == nil && live != nil:
+		p.compare(step, d, live, got)
+	case err == nil:
+	case live == nil && p.declaresNamespace(missingNamespace(err)):
+		p.createLater(ctx, run, step, d.desired)
+	case hasRefs(declared) && (errors.Is(err, errUnreadable) || apierrors.IsInvalid(err)): // such as a text where a number will be
 		step.Action, step.Reason = api.ActionCreate, "only then can the API server check the object"
 		if live != nil {
 			step.Action = api.ActionUpdate
@@ -432,50 +373,33 @@ func (p *preview) change(ctx context.Context, run *applyRun, step *api.PlanStep,
 	}
 }
 
-// byPolicy fills in the step of an object whose declaration keeps hone from writing it, and reports whether it is such an object.
-func (p *preview) byPolicy(step *api.PlanStep, t target, relation relation, desired, live *unstructured.Unstructured) bool {
-	switch {
-	case readOnly(desired) && live == nil:
-		*step = blocked(*step, absentReadOnly(t))
-	case readOnly(desired):
-		step.Action, step.Reason = api.ActionUnchanged, "declared read-only"
-	case !AppliedOnce(desired):
-		return false
-	case live == nil && p.uid(t.id) != "":
-		step.Action, step.Reason = api.ActionUnchanged, "deleted since it was applied, and applied only once"
-	case live != nil && relation == relationOwn:
-		step.Action, step.Reason = api.ActionUnchanged, "applied only once"
-	default:
-		return false
+// try asks the API server for the result of a decision, by a dry run.
+func (r *applyRun) try(ctx context.Context, t target, d decision, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if d.verb == verbUseShared {
+		return r.useShared(ctx, t, d.desired, live)
 	}
-	return true
+	return r.sendAs(ctx, t, d.desired, !isShared(d.desired))
 }
 
 // uid returns the UID of an object that was applied before; empty if none was.
 func (p *preview) uid(id model.ObjectID) string {
-	return p.recorded(func(r ObjectRecord) bool { return r.ObjectID == id && r.UID != "" }).UID
-}
-
-// applied reports whether a live object is the one that was applied before, and not another one of the same identity.
-func (p *preview) applied(id model.ObjectID, live *unstructured.Unstructured) bool {
-	return p.recorded(func(r ObjectRecord) bool { return r.ObjectID == id && r.UID == string(live.GetUID()) }).UID != ""
-}
-
-// recorded returns the record of an object that has a property; none if no record has it.
-func (p *preview) recorded(has func(ObjectRecord) bool) (none ObjectRecord) {
 	for _, list := range p.req.Records {
-		if i := slices.IndexFunc(list, has); i >= 0 {
-			return list[i]
+		if i := slices.IndexFunc(list, func(r ObjectRecord) bool { return r.ObjectID == id && r.UID != "" }); i >= 0 {
+			return list[i].UID
 		}
 	}
-	return none
+	return ""
 }
 
 // compare lists the differences between live and got.
-func (p *preview) compare(step *api.PlanStep, desired, live, got *unstructured.Unstructured) {
-	step.Fields = changedFields(p.a.managerFor(desired, live), p.prior(desired, live), desired, live, got)
-	step.Action = api.ActionUpdate
-	if len(step.Fields) == 0 {
+func (p *preview) compare(step *api.PlanStep, d decision, live, got *unstructured.Unstructured) {
+	changed := changedFields(p.a.managerFor(d.desired, live), p.prior(d.desired, live), d.desired, live, got)
+	step.Fields = append(d.fields, changed...)
+	switch {
+	case step.Action != "":
+	case len(step.Fields) > 0:
+		step.Action = api.ActionUpdate
+	default:
 		step.Action = api.ActionUnchanged
 	}
 }
@@ -492,9 +416,9 @@ func (p *preview) prior(desired, live *unstructured.Unstructured) *unstructured.
 	return nil
 }
 
-// declares reports whether the operation itself makes an object of a core kind.
-func (p *preview) declares(kind, name string) bool {
-	return slices.ContainsFunc(p.g.ids, func(id model.ObjectID) bool { return id.Group == "" && id.Kind == kind && id.Name == name })
+// declaresNamespace reports whether the operation itself makes a namespace.
+func (p *preview) declaresNamespace(name string) bool {
+	return slices.ContainsFunc(p.g.objects, func(u *unstructured.Unstructured) bool { return isNamespace(u) && u.GetName() == name })
 }
 
 // createLater checks an object whose namespace the operation makes first, as if it were in another namespace.

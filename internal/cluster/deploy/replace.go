@@ -46,13 +46,25 @@ var irreplaceable = map[string]string{
 	"CustomResourceDefinition": "all objects of its kind would be lost",
 }
 
-// replace deletes the live object and creates the desired one. Before that it lets the server confirm that the desired
-// object is valid, so that an invalid one does not cost the working object. If the check fails, replace returns its
-// error and the live object stays unchanged.
-func (r *applyRun) replace(ctx context.Context, t target, desired, live *unstructured.Unstructured, fields []string, cause error) (*unstructured.Unstructured, error) {
-	if err := r.replaceable(ctx, t, desired, live, fields, cause); err != nil {
+// toReplace returns the fields that keep the API server from changing an object in place, if the object is to be replaced because of
+// them. The API server has then confirmed that the declared object is valid, so an invalid one does not cost the working object.
+// Otherwise it returns the error that stands: cause, or the reason why the object is not replaced.
+func (r *applyRun) toReplace(ctx context.Context, t target, d decision, live *unstructured.Unstructured, cause error) ([]string, error) {
+	fields := immutableFields(cause)
+	switch {
+	case len(fields) == 0 || live == nil:
+		return nil, cause
+	case d.verb == verbAdopt:
+		return nil, irreplaceableAdopted(t, fields, cause)
+	}
+	if err := r.replaceable(ctx, t, d.desired, live, fields, cause); err != nil {
 		return nil, err
 	}
+	return fields, nil
+}
+
+// replace deletes the live object and creates the desired one.
+func (r *applyRun) replace(ctx context.Context, t target, desired, live *unstructured.Unstructured, fields []string) (*unstructured.Unstructured, error) {
 	what := strings.Join(fields, ", ")
 	logstore.Infof(r.req.Logger, "%s: %s cannot be changed in place: deleting and creating it again", title(t.id), what)
 	err := bounded(ctx, r.req.Timeout, func(ctx context.Context) error {

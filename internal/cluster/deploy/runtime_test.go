@@ -60,10 +60,10 @@ func (d declared) Runtime(t *testing.T) operation.Runtime {
 		t.Fatal(err)
 	}
 	n, a := len(d.objects), NewApplier(d.dyn, d.mapper)
-	of := make([]model.ManifestName, n)
+	of := make([]Declared, n)
 	del := &deleteRun{a: a, req: DeleteRequest{Project: "project1", Wait: true, WaitLimit: timeout, Timeout: timeout, Logger: logstore.Discard}, outcomes: map[ObjectRef]DeleteOutcome{}}
 	for i, u := range d.objects {
-		of[i] = "web"
+		of[i].Resource = "web"
 		del.req.Objects = append(del.req.Objects, ObjectRef{ObjectID: IDOf(u), Resource: "web"})
 	}
 	if err := del.look(t.Context()); err != nil {

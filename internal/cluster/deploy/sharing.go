@@ -119,7 +119,7 @@ func (r *applyRun) disagreement(t target, u *unstructured.Unstructured, err erro
 	if len(lines) == 0 {
 		lines = elsewhere
 	}
-	if len(lines) == 0 || r.mayAdopt(u, u) {
+	if len(lines) == 0 || mayAdopt(u, u, r.req.Adopt) {
 		return nil
 	}
 	slices.Sort(lines)
