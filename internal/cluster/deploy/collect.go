@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -105,8 +106,8 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 	stays, leaving := map[model.ObjectID]bool{}, map[model.ObjectID]bool{}
 	for _, r := range leftovers {
 		stays[r.ObjectID] = true
-		if protected(r.ObjectID) {
-			logstore.Debugf(req.Logger, "%s is no longer declared: kept until hone down", title(r.ObjectID))
+		if d := leftover(r.ObjectID, req.Resource, nil); d.outcome == OutcomeKept {
+			logstore.Debugf(req.Logger, "%s is no longer declared: %s", title(r.ObjectID), d.why)
 			continue
 		}
 		if keep != "" {
@@ -163,8 +164,8 @@ func (req CollectRequest) unowned() ([]ObjectRecord, error) {
 	}
 	to := map[model.ObjectID]model.ManifestName{}
 	for _, r := range leftovers {
-		if owner, ok := req.Owner(r.ObjectID); ok && owner != req.Resource {
-			to[r.ObjectID] = owner
+		if d := leftover(r.ObjectID, req.Resource, req.Owner); d.plan == api.ActionHandOver {
+			to[r.ObjectID] = d.to
 		}
 	}
 	if len(to) == 0 {

@@ -138,7 +138,7 @@ func (a *Applier) Delete(ctx context.Context, req DeleteRequest) error {
 	if req.Logger == nil {
 		req.Logger = logstore.Discard
 	}
-	run := &deleteRun{a: a, req: req, outcomes: map[ObjectRef]DeleteOutcome{}, ended: map[int]workloadPods{}}
+	run := &deleteRun{a: a, req: req, outcomes: map[ObjectRef]DeleteOutcome{}}
 	lookErr := run.look(ctx)
 	g, err := newGraph(run.live)
 	if err != nil { // the annotations were changed meanwhile: delete in the order of kinds
@@ -148,8 +148,8 @@ func (a *Applier) Delete(ctx context.Context, req DeleteRequest) error {
 		}
 	}
 	run.g, run.fates, run.stepsOver = g, make([]fate, len(run.live)), make([]bool, len(req.Steps))
-	for i, pods := range run.ended {
-		run.fates[i] = fate{gone: true, pods: pods}
+	for i, f := range run.found {
+		run.fates[i] = fate{gone: f.gone, pods: f.pods}
 	}
 	quiet := run.waits.telling(ctx, req.Logger)
 	delErr := run.deleteAll(ctx)
@@ -171,12 +171,10 @@ type deleteRun struct {
 	g        *graph
 	live     []*unstructured.Unstructured
 	refs     []ObjectRef
-	targets  []target
+	found    []found
 	outcomes map[ObjectRef]DeleteOutcome
 	// unseen are the objects that could not be read.
 	unseen []ObjectRef
-	// ended are the live objects that no longer exist, by their number, with their pods.
-	ended map[int]workloadPods
 	// fates holds the fate of each live object; stepsOver marks the steps that have succeeded.
 	fates     []fate
 	stepsOver []bool
@@ -200,10 +198,9 @@ type fate struct {
 
 // found is the result of look for one requested object.
 type found struct {
-	t       target
-	live    *unstructured.Unstructured
-	outcome DeleteOutcome
-	why     string
+	removal
+	t    target
+	live *unstructured.Unstructured
 	// gone is set if the object no longer exists but pods of it do: live is then the object as it was applied last.
 	gone bool
 	pods workloadPods
@@ -228,7 +225,7 @@ func (r *deleteRun) look(ctx context.Context) error {
 		case err != nil:
 			r.unseen = append(r.unseen, refs[i])
 			errs = append(errs, fmt.Errorf("delete %s: %w", title(refs[i].ObjectID), err))
-		case f.outcome != "":
+		case !f.touches():
 			r.outcomes[refs[i]] = f.outcome
 			if r.req.Accepted != nil {
 				r.req.Accepted(refs[i].ObjectID)
@@ -237,12 +234,9 @@ func (r *deleteRun) look(ctx context.Context) error {
 				logstore.Infof(r.req.Logger, "%s: %s, kept", title(refs[i].ObjectID), f.why)
 			}
 		default:
-			if f.gone {
-				r.ended[len(r.live)] = f.pods
-			}
 			r.live = append(r.live, f.live)
 			r.refs = append(r.refs, refs[i])
-			r.targets = append(r.targets, f.t)
+			r.found = append(r.found, f)
 		}
 	}
 	return errors.Join(errs...)
@@ -255,7 +249,7 @@ func (r *deleteRun) find(ctx context.Context, ref ObjectRef) (found, error) {
 	m, err := r.a.mapping(ctx, stub)
 	switch {
 	case meta.IsNoMatchError(err):
-		return found{outcome: OutcomeAbsent}, nil // no kind, no objects
+		return found{removal: removal{outcome: OutcomeAbsent}}, nil // no kind, no objects
 	case err != nil:
 		return found{}, fmt.Errorf("look up kind %s: %w", ref.Kind, err)
 	}
@@ -274,8 +268,7 @@ func (r *deleteRun) find(ctx context.Context, ref ObjectRef) (found, error) {
 	case err != nil:
 		return found{}, err
 	}
-	outcome, why := r.spared(ref, live)
-	return found{t: t, live: live, outcome: outcome, why: why}, nil
+	return found{t: t, live: live, removal: r.remove(ref, live)}, nil
 }
 
 // absent returns the result for an object that does not exist. Its pods may still exist, if an earlier deletion did not wait for
@@ -284,11 +277,11 @@ func (r *deleteRun) absent(ctx context.Context, t target) found {
 	if r.req.Pods && r.req.Found != nil {
 		if was := r.req.Found.Remembered(t.id); was != nil {
 			if pods := r.endingPodsOf(ctx, was); len(pods.uids) > 0 {
-				return found{t: t, live: was, gone: true, pods: pods}
+				return found{t: t, live: was, gone: true, pods: pods, removal: removal{outcome: OutcomeDeleted}}
 			}
 		}
 	}
-	return found{outcome: OutcomeAbsent}
+	return found{removal: removal{outcome: OutcomeAbsent}}
 }
 
 // holdsOthers reports whether other objects vanish with this one.
@@ -303,12 +296,12 @@ func isNamespace(u *unstructured.Unstructured) bool {
 
 // deleteOne deletes one object that look has approved.
 func (r *deleteRun) deleteOne(ctx context.Context, i int) error {
-	live, t, f := r.live[i], r.targets[i], &r.fates[i]
+	live, t, f := r.live[i], r.found[i].t, &r.fates[i]
 	if f.gone { // only its pods are left
 		return r.lookAtPods(ctx, t, f)
 	}
 	r.a.cache.forget(t.id)
-	if staysBehind(live) {
+	if r.found[i].outcome == OutcomeGivenBack {
 		err := r.giveBack(ctx, t, live)
 		f.gone = err == nil
 		return err
@@ -434,13 +427,13 @@ func (r *deleteRun) awaitRelease(ctx context.Context, i int) error {
 		return nil
 	}
 	released := false
-	err := r.waits.awaitUntil(ctx, r.targets[i], r.live[i].GetUID(), r.req.WaitLimit, func(live *unstructured.Unstructured) bool {
+	err := r.waits.awaitUntil(ctx, r.found[i].t, r.live[i].GetUID(), r.req.WaitLimit, func(live *unstructured.Unstructured) bool {
 		f.held = holding(live, time.Now())
 		released = live.GetDeletionTimestamp() != nil && len(finalizersOf(live)) == 0
 		return released
 	})
 	if f.gone = err == nil && !released; f.gone {
-		r.sayDeleted(r.targets[i])
+		r.sayDeleted(r.found[i].t)
 	}
 	return err
 }
@@ -455,12 +448,12 @@ func (r *deleteRun) awaitGone(ctx context.Context, i int) error {
 	var wg sync.WaitGroup
 	if !f.gone {
 		wg.Go(func() {
-			own = r.waits.awaitUntil(ctx, r.targets[i], r.live[i].GetUID(), r.req.WaitLimit, func(live *unstructured.Unstructured) bool {
+			own = r.waits.awaitUntil(ctx, r.found[i].t, r.live[i].GetUID(), r.req.WaitLimit, func(live *unstructured.Unstructured) bool {
 				f.held = holding(live, time.Now())
 				return false
 			})
 			if f.gone = own == nil; f.gone {
-				r.sayDeleted(r.targets[i])
+				r.sayDeleted(r.found[i].t)
 			}
 		})
 	}

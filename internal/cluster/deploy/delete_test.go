@@ -2,13 +2,11 @@ package deploy
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hone-dev/hone/internal/cluster/deploy/deploytest"
-	"github.com/hone-dev/hone/pkg/model"
 )
 
 func TestDeleteTakesDependentsFirst(t *testing.T) {
@@ -68,22 +66,5 @@ func TestCollectKeepsTheRecordsOfWhatItSpares(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"Namespace", "PersistentVolumeClaim"}, kinds); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestSparedHonoursOtherTools(t *testing.T) {
-	for _, text := range []string{
-		AnnotationDownPolicy + ": keep", AnnotationTiltDownPolicy + ": keep", "helm.sh/resource-policy: keep",
-		"config.kubernetes.io/deletion: detach", "client.lifecycle.config.k8s.io/deletion: detach",
-		"argocd.argoproj.io/sync-options: Replace=true,Prune=false", "argocd.argoproj.io/sync-options: Replace=true, Delete=false",
-		"kustomize.toolkit.fluxcd.io/prune: disabled", "kapp.k14s.io/delete-strategy: orphan",
-	} {
-		key, value, _ := strings.Cut(text, ": ")
-		u := cluster{namespace: "ns1"}.inject(t, configYAML)[0]
-		u.SetAnnotations(map[string]string{key: value})
-		r := &deleteRun{a: &Applier{}}
-		if o, why := r.spared(ObjectRef{ObjectID: model.ObjectID{Kind: "ConfigMap"}}, u); o != OutcomeKept || why == "" {
-			t.Errorf("%s: %s %s", key, o, why)
-		}
 	}
 }

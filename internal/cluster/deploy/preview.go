@@ -486,29 +486,20 @@ func (p *preview) leftover(ctx context.Context, i int) *api.PlanStep {
 	if f.live != nil {
 		step.UID = string(f.live.GetUID())
 	}
-	to, declared := model.ManifestName(""), false
-	if p.req.Elsewhere != nil {
-		to, declared = p.req.Elsewhere(ref.ObjectID)
-	}
 	switch {
 	case err != nil:
 		*step = blocked(*step, err)
+		return step
 	case f.outcome == OutcomeAbsent:
 		return nil
-	case declared:
-		step.Action, step.Reason = api.ActionHandOver, "it passes to "+string(to)
-	case protected(ref.ObjectID):
-		step.Action, step.Reason = api.ActionKeep, "no longer declared; objects of this kind stay until hone down"
-	case f.outcome != "":
-		step.Action, step.Reason = api.ActionKeep, "no longer declared; "+f.why
-	case len(p.a.otherSharers(p.req.Project, f.live)) > 0:
-		step.Action, step.Reason = api.ActionOrphan, "no longer declared; it stays with "+strings.Join(p.a.otherSharers(p.req.Project, f.live), " and ")+", which share it"
-	case annotation(f.live, AnnotationAdopted) != "":
-		step.Action, step.Reason = api.ActionKeep, "no longer declared; it existed before hone and is given back"
-	case annotation(f.live, model.AnnotationOnRemove) == model.OnRemoveOrphan:
-		step.Action, step.Reason = api.ActionOrphan, "no longer declared; it stays, and hone forgets it ("+model.AnnotationOnRemove+": "+model.OnRemoveOrphan+")"
-	default:
-		step.Action, step.Reason = api.ActionDelete, "no longer declared"
+	}
+	d := leftover(ref.ObjectID, "", p.req.Elsewhere)
+	if d.plan == "" {
+		d = f.removal
+	}
+	step.Action, step.Reason = d.plan, d.why
+	if d.plan != api.ActionHandOver {
+		step.Reason = joined("no longer declared", d.why)
 	}
 	return step
 }

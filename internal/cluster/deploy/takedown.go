@@ -128,7 +128,7 @@ func (r *deleteRun) collectErrors(order []int, errs []error) error {
 			logstore.Infof(r.req.Logger, "%s: %s, kept", title(r.g.ids[i]), f.kept)
 		case err != nil:
 			fail("delete", title(r.g.ids[i]), title(r.g.ids[i]), err)
-		case staysBehind(r.live[i]), f.left:
+		case r.found[i].outcome == OutcomeGivenBack, f.left:
 			r.outcomes[r.refs[i]] = OutcomeGivenBack
 		case r.req.Look && !f.gone:
 			r.outcomes[r.refs[i]] = OutcomeGoing
@@ -179,7 +179,7 @@ func (r *deleteRun) unfinished(cause error) error {
 		switch {
 		case f.kept != "", !r.req.Wait && f.asked:
 		case f.asked && !f.gone && len(f.podsLeft) == 0:
-			u.Going = append(u.Going, heldName(r.targets[i], f.held))
+			u.Going = append(u.Going, heldName(r.found[i].t, f.held))
 		case f.asked || f.gone:
 			u.Going = append(u.Going, f.podsLeft...)
 		default:
