@@ -79,6 +79,7 @@ func (r *applyRun) object(ctx context.Context, i int) error {
 			r.stands(i, t, shared(got), got, live.GetResourceVersion() == got.GetResourceVersion())
 		}
 		return err
+	default: // it is written
 	}
 	got, err := r.write(ctx, t, d, live)
 	if err == nil && got.GetDeletionTimestamp() != nil {
@@ -220,10 +221,10 @@ func (r *applyRun) write(ctx context.Context, t target, d decision, live *unstru
 
 // update sends an object over the live one, which becomes or is the project's.
 func (r *applyRun) update(ctx context.Context, t target, d decision, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	switch d.verb {
-	case verbReclaim:
+	if d.verb == verbReclaim {
 		logstore.Infof(r.req.Logger, "%s: %s", title(t.id), d.why)
-	case verbTakeOver:
+	}
+	if d.verb == verbTakeOver {
 		logstore.Warnf(r.req.Logger, "%s: %s. It is taken over, as you allow", title(t.id), d.why)
 	}
 	live, err := r.turnsShared(ctx, t, d.desired, live)

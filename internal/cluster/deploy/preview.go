@@ -393,8 +393,7 @@ func (p *preview) uid(id model.ObjectID) string {
 
 // compare lists the differences between live and got.
 func (p *preview) compare(step *api.PlanStep, d decision, live, got *unstructured.Unstructured) {
-	changed := changedFields(p.a.managerFor(d.desired, live), p.prior(d.desired, live), d.desired, live, got)
-	step.Fields = append(d.fields, changed...)
+	step.Fields = slices.Concat(d.fields, changedFields(p.a.managerFor(d.desired, live), p.prior(d.desired, live), d.desired, live, got))
 	switch {
 	case step.Action != "":
 	case len(step.Fields) > 0:
