@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/pkg/api/v1alpha1"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -46,9 +47,6 @@ func scrubberFor(secrets []model.Secret) logstore.Scrubber {
 // copied before it is changed.
 func scrub(s *source, o Object) {
 	sc := scrubberFor(s.tiltfile.Value.Result.Secrets)
-	if sc.Empty() {
-		return
-	}
 	labels, annotations := o.GetLabels(), o.GetAnnotations()
 	v := reflect.ValueOf(o).Elem()
 	for i := range v.NumField() {
@@ -62,8 +60,17 @@ func scrub(s *source, o Object) {
 	o.SetAnnotations(annotations)
 }
 
+// address is the type of addresses that must lead somewhere: a browser opens them.
+var address = reflect.TypeFor[v1alpha1.UIResourceLink]()
+
 // replace replaces the secrets in the texts of a settable value, and reports whether it changed any text.
 func replace(v reflect.Value, sc logstore.Scrubber) (changed bool) {
+	if v.Type() == address {
+		url := v.FieldByName("URL")
+		was := url.String()
+		url.SetString(sc.Address(was))
+		return url.String() != was
+	}
 	switch v.Kind() {
 	case reflect.String:
 		if was := v.String(); was != "" {

@@ -1,5 +1,5 @@
-// Package redact removes secrets from the JSON that the session's API sends, and restores them when a client sends redacted
-// text back.
+// Package redact removes secrets, and passwords in URLs, from the JSON that the session's API sends, and restores them when a client sends
+// redacted text back.
 package redact
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Redactor knows the secrets of a session at one moment. The zero value changes nothing. A text that equals a name of the project
-// stays: references must stay valid.
+// Redactor knows the secrets of a session at one moment. The zero value knows none; nil changes nothing. A text that equals a name of the
+// project stays: references must stay valid.
 type Redactor struct{ scrub logstore.Scrubber }
 
 // New returns a redactor for the given secrets.
@@ -29,18 +29,29 @@ func Of(v store.View) *Redactor { return New(state.TheTiltfile(v).Result.Secrets
 // identity are the fields of an object's metadata that identify it.
 var identity = map[string]bool{"name": true, "namespace": true, "uid": true, "resourceVersion": true}
 
+// addresses are the fields with addresses that must lead somewhere: a browser opens them.
+var addresses = map[string]bool{"endpoints": true, "endpointLinks": true}
+
 // Text returns a text without secrets.
 func (r *Redactor) Text(text string) string {
-	if r == nil || r.scrub.Empty() {
+	if r == nil {
 		return text
 	}
 	return r.scrub.Text(text)
 }
 
+// address returns an address that must lead somewhere without secrets.
+func (r *Redactor) address(text string) string {
+	if r == nil {
+		return text
+	}
+	return r.scrub.Address(text)
+}
+
 // JSON returns the document with all secrets in its texts replaced; field names stay. It returns the same slice if there is
 // nothing to replace.
 func (r *Redactor) JSON(doc []byte) []byte {
-	if r == nil || r.scrub.Empty() || !r.finds(doc) {
+	if r == nil || !r.finds(doc) {
 		return doc
 	}
 	d := json.NewDecoder(bytes.NewReader(doc))
@@ -57,22 +68,26 @@ func (r *Redactor) JSON(doc []byte) []byte {
 }
 
 // Tree is like JSON for a decoded document, which it changes in place.
-func (r *Redactor) Tree(tree any) any { return r.walk(tree, false) }
+func (r *Redactor) Tree(tree any) any { return r.walk(tree, r.Text, false) }
 
-func (r *Redactor) walk(tree any, metadata bool) any {
+func (r *Redactor) walk(tree any, redact func(string) string, metadata bool) any {
 	switch t := tree.(type) {
 	case string:
-		return r.Text(t)
+		return redact(t)
 	case []any:
 		for i := range t {
-			t[i] = r.walk(t[i], false)
+			t[i] = r.walk(t[i], redact, false)
 		}
 	case map[string]any:
 		for k, v := range t {
 			if _, text := v.(string); text && metadata && identity[k] {
 				continue
 			}
-			t[k] = r.walk(v, k == "metadata")
+			inside := redact
+			if addresses[k] {
+				inside = r.address
+			}
+			t[k] = r.walk(v, inside, k == "metadata")
 		}
 	}
 	return tree
@@ -81,6 +96,9 @@ func (r *Redactor) walk(tree any, metadata bool) any {
 // finds reports whether any text of a document contains a secret. It compares unescaped texts, but decodes only texts that
 // contain JSON escapes.
 func (r *Redactor) finds(doc []byte) bool {
+	if r.scrub.Empty() {
+		return r.Text(string(doc)) != string(doc)
+	}
 	for i := 0; i < len(doc); i++ {
 		if doc[i] != '"' {
 			continue
@@ -109,33 +127,31 @@ func (r *Redactor) finds(doc []byte) bool {
 }
 
 // Restore returns the document sent by a client, in which redacted texts are replaced by the texts at the same places of the
-// object's previous state, was. Both are decoded documents.
-func (r *Redactor) Restore(sent, was any) any {
-	if r == nil || r.scrub.Empty() {
-		return sent
-	}
+// object's previous state, was. Both are decoded documents. restored reports whether there were any.
+func (r *Redactor) Restore(sent, was any) (plain any, restored bool) {
 	switch s := sent.(type) {
 	case string:
 		if w, ok := was.(string); ok && s == r.Text(w) {
-			return w
+			return w, s != w
 		}
 	case []any:
 		w, _ := was.([]any)
-		for i := range s {
-			if i < len(w) {
-				s[i] = r.Restore(s[i], w[i])
-			}
+		for i := range min(len(s), len(w)) {
+			s[i], restored = r.restore(s[i], w[i], restored)
 		}
 	case map[string]any:
 		w, _ := was.(map[string]any)
 		for k, v := range s {
 			if old, ok := w[k]; ok {
-				s[k] = r.Restore(v, old)
+				s[k], restored = r.restore(v, old, restored)
 			}
 		}
 	}
-	return sent
+	return sent, restored
 }
 
-// Silent reports whether there are no secrets.
-func (r *Redactor) Silent() bool { return r == nil || r.scrub.Empty() }
+// restore is Restore for a part of a document.
+func (r *Redactor) restore(sent, was any, before bool) (plain any, restored bool) {
+	plain, restored = r.Restore(sent, was)
+	return plain, restored || before
+}

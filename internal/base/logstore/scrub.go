@@ -20,7 +20,7 @@ const minSecret = 5
 const minSecretLine = 12
 
 // scrubber replaces secrets in a line in one pass. It checks the four bytes at each position against a small bit table,
-// which fits the processor's first-level cache and rejects nearly all positions. A nil *scrubber changes nothing.
+// which fits the processor's first-level cache and rejects nearly all positions. A nil *scrubber knows no secret.
 type scrubber struct {
 	bits    [1 << 13]byte // 65536 bits, by hash of a pattern's first four bytes
 	byHead  map[uint32][]pattern
@@ -125,8 +125,11 @@ func inBase64(value string, before int, enc *base64.Encoding) string {
 	return text[(before*8+5)/6 : (before+len(value))*8/6]
 }
 
-// line returns text without the secrets in it. Secrets that overlap are replaced as one.
-func (sc *scrubber) line(text string) string {
+// line returns text without the secrets in it, and without passwords in URLs.
+func (sc *scrubber) line(text string) string { return HideUserinfo(sc.values(text)) }
+
+// values returns text without the secrets in it. Secrets that overlap are replaced as one.
+func (sc *scrubber) values(text string) string {
 	if sc == nil || len(text) < minSecret {
 		return text
 	}
@@ -231,14 +234,17 @@ func runeStart(text string, i int) int {
 }
 
 // Scrubber replaces secrets in text that does not pass through a store, by the rules of Store.SetSecrets. The zero
-// value changes nothing.
+// value knows no secret.
 type Scrubber struct{ sc *scrubber }
 
 // NewScrubber returns a scrubber for the given secrets.
 func NewScrubber(secrets []model.Secret) Scrubber { return Scrubber{newScrubber(secrets)} }
 
-// Empty reports whether there is nothing to hide.
+// Empty reports whether it knows no secret.
 func (s Scrubber) Empty() bool { return s.sc == nil }
 
-// Text returns text without the secrets in it.
+// Text returns text without the secrets in it, and without passwords in URLs.
 func (s Scrubber) Text(text string) string { return s.sc.line(text) }
+
+// Address returns an address that must lead somewhere without the secrets in it. It keeps its own password.
+func (s Scrubber) Address(text string) string { return s.sc.values(text) }

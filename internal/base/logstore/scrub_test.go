@@ -95,7 +95,7 @@ func FuzzScrub(f *testing.F) {
 		if sc == nil {
 			return
 		}
-		got := sc.line(line)
+		got := sc.values(line)
 		hit := false
 		for _, p := range sc.sorted {
 			hit = hit || strings.Contains(line, p)

@@ -135,15 +135,16 @@ func (s *Store) Close() error {
 // Flush stores unfinished lines, so that readers get everything that was written so far.
 func (s *Store) Flush() { s.keeper.flushAll() }
 
-// SetSecrets replaces the set of values that lines must not show. A value of at least five bytes is replaced by
-// "[redacted secret name:key]", also in its base64 and JSON-escaped forms. In a value of several lines, each line of at
-// least twelve bytes is replaced. Lines that are already stored do not change.
+// SetSecrets replaces the set of values that lines must not show, apart from the passwords in URLs, which they never show. A value of at
+// least five bytes is replaced by "[redacted secret name:key]", also in its base64 and JSON-escaped forms. In a value of several lines,
+// each line of at least twelve bytes is replaced. Lines that are already stored do not change.
 func (s *Store) SetSecrets(secrets []model.Secret) {
 	s.onSecrets(secrets)
 	s.scrub.Store(newScrubber(secrets))
 }
 
-// Scrub returns a text of one or more lines without the secrets that are known now, for texts that leave the store.
+// Scrub returns a text of one or more lines without the secrets that are known now and without passwords in URLs, for texts that leave
+// the store.
 func (s *Store) Scrub(text string) string { return s.scrub.Load().line(text) }
 
 // Subscribe returns a channel with one slot that is filled when lines are stored or dropped, and a function that ends

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/process"
 	"github.com/hone-dev/hone/pkg/model"
@@ -164,7 +165,7 @@ func explain(ctx context.Context, r Repo, err error) error {
 	p := problem.Wrap(err, fmt.Sprintf("cannot fetch extensions from %s", r),
 		"there is no copy on this machine yet: check the network and the address, or use a copy of the repository:\n"+local)
 	if g := (*gitError)(nil); errors.As(err, &g) {
-		p.Detail = strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(g.said, r.URL, Redact(r.URL)), "\r", "\n"))
+		p.Detail = strings.TrimSpace(strings.ReplaceAll(logstore.HideUserinfo(g.said), "\r", "\n"))
 	}
 	return p
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
@@ -81,7 +82,7 @@ func (r Repo) check() error {
 	if err == nil && u.Host != "" && slices.Contains([]string{"https", "http", "ssh"}, u.Scheme) {
 		return nil
 	}
-	return fmt.Errorf("url: %q is not the address of a repository, such as %q or \"file:///home/me/extensions\"", Redact(r.URL), PublicURL)
+	return fmt.Errorf("url: %q is not the address of a repository, such as %q or \"file:///home/me/extensions\"", logstore.HideUserinfo(r.URL), PublicURL)
 }
 
 // folder returns the folder that a file:// address names.
@@ -93,20 +94,9 @@ func (r Repo) folder() (string, bool) {
 // String describes the repository for people, without the password that its address may hold.
 func (r Repo) String() string {
 	if r.Ref == "" {
-		return Redact(r.URL)
+		return logstore.HideUserinfo(r.URL)
 	}
-	return fmt.Sprintf("%s at %s", Redact(r.URL), r.Ref)
-}
-
-// Redact returns an address without its user part, which may hold a password or a token. Addresses with ssh:// stay as
-// they are.
-func Redact(address string) string {
-	u, err := url.Parse(address)
-	if err != nil || u.User == nil || u.Scheme == "ssh" {
-		return address
-	}
-	u.User = nil
-	return u.String()
+	return fmt.Sprintf("%s at %s", logstore.HideUserinfo(r.URL), r.Ref)
 }
 
 // checkPath refuses names that would lead out of a repository.

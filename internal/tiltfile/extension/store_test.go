@@ -325,7 +325,7 @@ func TestPasswordsStayOut(t *testing.T) {
 	u.fakeGit(`echo "fatal: unable to access '$8': no" >&2; echo "$@" >&2; exit 128`)
 	u.repo.URL = "https://me:hunter22@git.test/ext"
 	_, err := u.store.Checkout(t.Context(), u.repo)
-	if text := problem.Text(err); strings.Contains(text, "hunter22") || !strings.Contains(text, "https://git.test/ext") {
+	if text := problem.Text(err); strings.Contains(text, "hunter22") || !strings.Contains(text, "https://[redacted]@git.test/ext") {
 		t.Errorf("got %s", text)
 	}
 }

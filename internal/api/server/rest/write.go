@@ -327,7 +327,7 @@ func (h *Handler) complete(v store.View, doc []byte, before map[string]any, stat
 	if after == nil {
 		return nil, apierrors.NewBadRequest("the object is empty")
 	}
-	plain := redactor.Restore(after, before) // also without secrets, to get the tree
+	plain, restored := redactor.Restore(after, before)
 	if status {
 		whole := map[string]any{}
 		for k, x := range before {
@@ -347,7 +347,7 @@ func (h *Handler) complete(v store.View, doc []byte, before map[string]any, stat
 			}
 		}
 		plain = whole
-	} else if redactor.Silent() {
+	} else if !restored {
 		return doc, nil // as the client sent it, including duplicate fields
 	}
 	out, err := json.Marshal(plain)
