@@ -159,7 +159,7 @@ func TestServerRuntime(t *testing.T) {
 			for range tc.builds {
 				s.Begin("a").Finish("a", nil)
 			}
-			if diff := cmp.Diff(tc.want, RuntimeOf(s.Then(tc.actions...).View(), "a")); diff != "" {
+			if diff := cmp.Diff(tc.want, runtimeOf(s.Then(tc.actions...).View(), "a")); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -603,7 +603,7 @@ func TestRuntime(t *testing.T) {
 			pod(func(p *state.Pod) { p.Ready, p.Phase, p.Status = false, "Succeeded", "Completed" })), RuntimeState{Status: RuntimeOK, Text: "completed"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := RuntimeOf(tc.state.View(), "a")
+			got := runtimeOf(tc.state.View(), "a")
 			tc.want.FailingSince, tc.want.Pod = got.FailingSince, got.Pod
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -687,7 +687,7 @@ func TestJobs(t *testing.T) {
 				b.Deployed, b.Mode = true, "deploy"
 				b.Applied = []model.AppliedObject{{ObjectID: model.ObjectID{Group: "batch", Kind: "Job", Namespace: "default", Name: "a"}, APIVersion: "batch/v1", UID: job}}
 			}).Then(tc.actions...)
-			r := RuntimeOf(s.View(), "a")
+			r := runtimeOf(s.View(), "a")
 			got := fmt.Sprintf("%s %q %q", r.Status, r.Text, r.Err)
 			if r.Final {
 				got += " final"
@@ -741,4 +741,10 @@ func agreed(names ...model.ManifestName) state.ChangesConfirmed {
 // dep is a change of a file that local resource l depends on.
 func dep(name string) state.FilesChanged {
 	return state.FilesChanged{Changes: []state.FileChange{{Target: statetest.Local("l").DeployID(), Paths: []string{"/src/" + name}}}}
+}
+
+// runtimeOf returns the runtime state of a resource in v.
+func runtimeOf(v store.View, name model.ManifestName) RuntimeState {
+	r := state.Resources.In(v).Value(string(name))
+	return Runtime(v, r.Manifest, state.Updates.In(v).Value(string(name)), state.PodsOf(v, name))
 }

@@ -78,7 +78,7 @@ func TestComposeRuntime(t *testing.T) {
 			if c.synclet != nil {
 				s.Then(state.SyncletChanged{ID: "c1", Synclet: *c.synclet})
 			}
-			got := RuntimeOf(s.View(), "a")
+			got := runtimeOf(s.View(), "a")
 			if failing := !got.FailingSince.IsZero(); failing != (got.Status == RuntimeError) {
 				t.Errorf("failing since %s", got.FailingSince)
 			}
@@ -167,14 +167,14 @@ func TestComposeByHand(t *testing.T) {
 	if got := text(Decide(s.View(), nil)); got != "start a: container started /src/x (in place)" {
 		t.Errorf("from the same image: %s", got)
 	}
-	if r := RuntimeOf(s.View(), "a"); r.Status == RuntimeError {
+	if r := runtimeOf(s.View(), "a"); r.Status == RuntimeError {
 		t.Errorf("from the same image: %+v", r)
 	}
 	s.Then(state.PodGone{Pod: model.Pod{UID: "c2", Resource: "a"}}, container("c3", "shop-a", "sha256:2"))
 	if got := text(Decide(s.View(), nil)); got != "" {
 		t.Errorf("from another image: %s", got)
 	}
-	if r := RuntimeOf(s.View(), "a"); r.Status != RuntimeError || r.Err != "container a-c3 runs shop-a, which is not the newest image of the service; a trigger replaces it" {
+	if r := runtimeOf(s.View(), "a"); r.Status != RuntimeError || r.Err != "container a-c3 runs shop-a, which is not the newest image of the service; a trigger replaces it" {
 		t.Errorf("from another image: %+v", r)
 	}
 }

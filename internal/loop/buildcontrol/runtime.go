@@ -71,13 +71,7 @@ type RuntimeState struct {
 // Message returns the explanation, else the text.
 func (r RuntimeState) Message() string { return cmp.Or(r.Err, r.Text) }
 
-// RuntimeOf returns the runtime state of a resource in v.
-func RuntimeOf(v store.View, name model.ManifestName) RuntimeState {
-	r := state.Resources.In(v).Value(string(name))
-	return Runtime(v, r.Manifest, state.Updates.In(v).Value(string(name)), state.PodsOf(v, name))
-}
-
-// Runtime is RuntimeOf for callers that have the parts at hand; pods must be the resource's pods as PodsOf sorts them.
+// Runtime returns the runtime state of a resource. pods are its pods as PodsOf sorts them.
 //
 // For objects of Kubernetes, the first of these that applies decides: others have deleted the objects; the user ignores the pods
 // (pod_readiness); a watch does not work; a Job has given up; a Job's pod cannot start; another pod fails; a supervised process

@@ -127,12 +127,21 @@ type Runtime struct {
 	stats    subscriberStats
 }
 
-func newRuntime(s *Store, c Contract) *Runtime {
+// NewRuntime returns a subscriber's access to a store. It enforces the contract, and entries of the tables that the subscriber holds
+// get its finalizer. It does not compare the contract with the others' ones, as NewSupervisor does. It must be called before the
+// store's loop runs.
+func NewRuntime(s *Store, sub Subscriber) *Runtime {
+	c := sub.Contract()
 	rt := &Runtime{store: s, contract: c, allowed: make([]bool, len(s.schema.tables)), success: func() {}}
 	releases := make([]bool, len(s.schema.tables))
 	for _, in := range c.Inputs {
-		if _, i := s.schema.table(in.Table); i >= 0 {
-			rt.allowed[i], releases[i] = true, releases[i] || in.Releases
+		_, i := s.schema.table(in.Table)
+		if i < 0 {
+			continue
+		}
+		rt.allowed[i], releases[i] = true, releases[i] || in.Releases
+		if in.Strong {
+			s.finalizers[i] = append(s.finalizers[i], c.Name)
 		}
 	}
 	rt.box = &mailbox{tables: rt.allowed, releases: releases, slot: make(chan struct{}, 1), stats: &rt.stats}
@@ -140,6 +149,13 @@ func newRuntime(s *Store, c Contract) *Runtime {
 	defer s.mu.Unlock()
 	s.runtimes = append(s.runtimes[:len(s.runtimes):len(s.runtimes)], rt)
 	return rt
+}
+
+// Attach has the store wake the subscriber from now on, first at once. The returned function ends that.
+func (rt *Runtime) Attach() (detach func()) {
+	rt.store.attach(rt.box)
+	rt.box.wake()
+	return func() { rt.store.detach(rt.box) }
 }
 
 // Wake returns a channel that delivers a value when a declared table has changed since the last value was received, and

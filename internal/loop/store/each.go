@@ -36,9 +36,6 @@ func (e *Each[T, V]) In(v View) ([]T, []V) {
 	return is.items, is.values
 }
 
-// Inputs declares the tables, for subscribers that read the values.
-func (e *Each[T, V]) Inputs() []Input { return e.of.Inputs() }
-
 // lookAhead is the number of items of each list that are searched, after a difference, for the place where both lists agree
 // again.
 const lookAhead = 8

@@ -51,19 +51,13 @@ func NewSupervisor(s *Store, log *slog.Logger, subs ...Subscriber) (*Supervisor,
 	}
 	sup := &Supervisor{store: s, log: log, grace: stageGrace}
 	for i, sub := range subs {
-		t := &task{sub: sub, contract: contracts[i], runtime: newRuntime(s, contracts[i]), done: make(chan struct{})}
+		t := &task{sub: sub, contract: contracts[i], runtime: NewRuntime(s, sub), done: make(chan struct{})}
 		t.runtime.success = func() {
 			t.mu.Lock()
 			defer t.mu.Unlock()
 			t.succeeded = true
 		}
 		sup.tasks = append(sup.tasks, t)
-		for _, in := range contracts[i].Inputs {
-			if in.Strong {
-				_, table := s.schema.table(in.Table)
-				s.finalizers[table] = append(s.finalizers[table], contracts[i].Name)
-			}
-		}
 	}
 	return sup, nil
 }
@@ -88,9 +82,12 @@ func (s *Supervisor) Run(ctx context.Context) error {
 	for _, t := range s.tasks {
 		var taskCtx context.Context
 		taskCtx, t.cancel = context.WithCancel(context.WithoutCancel(ctx))
-		s.store.attach(t.runtime.box)
-		t.runtime.box.wake()
-		go s.supervise(taskCtx, t)
+		detach := t.runtime.Attach()
+		go func() {
+			defer close(t.done)
+			defer detach()
+			s.supervise(taskCtx, t)
+		}()
 	}
 	select {
 	case <-ctx.Done():
@@ -145,8 +142,6 @@ func (t *task) endsBy(limit time.Time) bool {
 
 // supervise runs one subscriber until it is done or ctx is, with pauses that double between failures.
 func (s *Supervisor) supervise(ctx context.Context, t *task) {
-	defer close(t.done)
-	defer s.store.detach(t.runtime.box)
 	crashes := 0
 	pauses := retry.Backoff{First: backoffMin, Most: backoffMax, Jitter: 0.25}
 	for {

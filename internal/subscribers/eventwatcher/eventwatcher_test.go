@@ -17,6 +17,7 @@ import (
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
+	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -371,8 +372,14 @@ func TestWatchesThatDoNotWork(t *testing.T) {
 		if idle := statetest.Texts(logs, "idle"); len(idle) > 0 {
 			t.Errorf("written to the log of a resource without objects: %q", idle)
 		}
-		if r := buildcontrol.RuntimeOf(a.View(), "web"); r.Status == buildcontrol.RuntimeError {
+		if r := runtimeOf(a.View(), "web"); r.Status == buildcontrol.RuntimeError {
 			t.Errorf("an error for want of events: %+v", r)
 		}
 	})
+}
+
+// runtimeOf returns the runtime state of a resource in v.
+func runtimeOf(v store.View, name model.ManifestName) buildcontrol.RuntimeState {
+	r := state.Resources.In(v).Value(string(name))
+	return buildcontrol.Runtime(v, r.Manifest, state.Updates.In(v).Value(string(name)), state.PodsOf(v, name))
 }

@@ -337,13 +337,13 @@ func TestForbidden(t *testing.T) {
 		f.cluster.SetPod(pod("web-1", "h1", nil, owner("ReplicaSet", "rs")))
 		f.want("forbidden")
 		for _, name := range []model.ManifestName{"api", "web"} {
-			r := buildcontrol.RuntimeOf(f.View(), name)
+			r := runtimeOf(f.View(), name)
 			if r.Status != buildcontrol.RuntimeError || r.FailingSince.IsZero() || r.Final ||
 				!strings.HasPrefix(r.Err, `cannot watch pods in namespace "default": `) || !strings.Contains(r.Err, "kubectl create role") {
 				t.Errorf("%s: %+v", name, r)
 			}
 		}
-		if r := buildcontrol.RuntimeOf(f.View(), "config"); r.Status == buildcontrol.RuntimeError {
+		if r := runtimeOf(f.View(), "config"); r.Status == buildcontrol.RuntimeError {
 			t.Errorf("config, which has no pods: %+v", r)
 		}
 		f.Then(statetest.Loaded(statetest.K8s("web"), statetest.K8s("config")))
@@ -479,7 +479,7 @@ func TestGoneDuringACrash(t *testing.T) {
 		run := func() (end func()) {
 			ctx, cancel := context.WithCancel(loop)
 			done := make(chan struct{})
-			all.Go(func() { defer close(done); _ = store.RunAlone(ctx, sub, rt) })
+			all.Go(func() { defer close(done); defer rt.Attach()(); _ = sub.Run(ctx, rt) })
 			synctest.Wait()
 			return func() { cancel(); <-done }
 		}
@@ -534,4 +534,10 @@ func TestCrashLoopEnds(t *testing.T) {
 			}
 		}
 	})
+}
+
+// runtimeOf returns the runtime state of a resource in v.
+func runtimeOf(v store.View, name model.ManifestName) buildcontrol.RuntimeState {
+	r := state.Resources.In(v).Value(string(name))
+	return buildcontrol.Runtime(v, r.Manifest, state.Updates.In(v).Value(string(name)), state.PodsOf(v, name))
 }

@@ -41,7 +41,8 @@ func Start(t testing.TB, sub store.Subscriber, others ...string) *Alone {
 	a.all.Go(func() { s.Run(loop) })
 	a.all.Go(func() {
 		defer stopLoop()
-		a.err = store.RunAlone(ctx, sub, rt)
+		defer rt.Attach()()
+		a.err = sub.Run(ctx, rt)
 		close(a.done)
 		<-ctx.Done() // the store outlives a subscriber that has nothing left to do
 	})

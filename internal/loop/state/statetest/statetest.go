@@ -2,7 +2,6 @@
 package statetest
 
 import (
-	"context"
 	"time"
 
 	"github.com/hone-dev/hone/internal/loop/state"
@@ -49,9 +48,6 @@ func (s *State) View() store.View { return s.store.Snapshot().All() }
 
 // Snapshot returns the newest snapshot.
 func (s *State) Snapshot() *store.Snapshot { return s.store.Snapshot() }
-
-// Run keeps the loop going until ctx is done, for tests of subscribers.
-func (s *State) Run(ctx context.Context) { s.store.Run(ctx) }
 
 // Session is a plain "hone up".
 var Session = state.SessionStarted{Session: state.Session{Command: state.CommandUp, Tiltfile: "/src/Tiltfile", UpdateMode: model.UpdateAuto}}
