@@ -28,7 +28,7 @@ type Applier struct {
 	claims claims
 
 	runID       string
-	parallelism int
+	parallelism int // the most objects that one call works on at a time
 	goneLimit   time.Duration
 	// former are the former IDs of the project. Objects that carry one of them belong to the project.
 	former []string
@@ -49,9 +49,6 @@ func WithRunID(id string) Option { return func(a *Applier) { a.runID = id } }
 func WithProjects(find func(id string) (tiltfile string)) Option {
 	return func(a *Applier) { a.projects = find }
 }
-
-// WithParallelism bounds the number of objects that one call works on at a time. The default is 10, the least value 1.
-func WithParallelism(n int) Option { return func(a *Applier) { a.parallelism = max(n, 1) } }
 
 // WithFormerProjects makes objects that carry one of the given project IDs count as the project's own. The default is
 // none.

@@ -64,13 +64,6 @@ func (e *ExitError) Error() string {
 
 var _ error = (*ExitError)(nil)
 
-// IsNotFoundCommand reports whether err means that the container does not have the command or cannot execute it. This
-// includes a shell that ended with 126 or 127 because it did not find a command.
-func IsNotFoundCommand(err error) bool {
-	var e *ExitError
-	return errors.As(err, &e) && (e.Code == 126 || e.Code == 127)
-}
-
 // errNoCommand is returned for an ExecRequest without Argv.
 var errNoCommand = errors.New("exec: no command given")
 

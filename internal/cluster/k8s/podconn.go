@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -172,18 +171,7 @@ func (e *podConnError) Error() string {
 }
 func (e *podConnError) Unwrap() error { return e.cause }
 
-// ErrPortRefused means that nothing in the pod listens on the port.
-var ErrPortRefused = errors.New("nothing listens on the port")
-
-// Is makes errors.Is(err, ErrPortRefused) true for the messages of the container runtimes in that case.
-func (e *podConnError) Is(target error) bool {
-	return target == ErrPortRefused && strings.Contains(e.cause.Error(), "connection refused")
-}
-
-// IsPortRefused reports whether a connection from DialPod broke because nothing in the pod listens on its port.
-func IsPortRefused(err error) bool { return errors.Is(err, ErrPortRefused) }
-
-// Read implements net.Conn. An error that the pod's side reports, such as ErrPortRefused, follows the last byte.
+// Read implements net.Conn. An error that the pod's side reports follows the last byte.
 func (c *podConn) Read(p []byte) (int, error) { return c.in.Read(p) }
 
 // Write implements net.Conn. It returns when the bytes are queued, at most queueLimit ahead of the network.

@@ -67,7 +67,7 @@ func (p *tunnels) startLocked(f func()) {
 
 // DialPod connects to a port of a pod, 1 to 65535. The context bounds the dialling only. Connections to one pod do not
 // hold up each other. If nothing listens on the port, the first
-// Read fails (see IsPortRefused). A missing pod is an error for which IsNotFound holds. The connection's type
+// Read fails with the container runtime's "connection refused". A missing pod is an error for which IsNotFound holds. The connection's type
 // implements HalfCloser, deadlines work, and it must be closed.
 func (c *Client) DialPod(ctx context.Context, namespace, pod string, port int) (net.Conn, error) {
 	addr := podAddr{c.namespace(namespace), pod, port}

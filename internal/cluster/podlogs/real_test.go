@@ -114,7 +114,7 @@ func TestRealLogOverAShakyNetwork(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), step)
 	defer cancel()
 	go func() {
-		done <- podlogs.Run(ctx, shaky{n.Client}, podlogs.Config{
+		done <- podlogs.NewStream(shaky{n.Client}).Run(ctx, podlogs.Config{
 			Namespace: n.Namespace, Pod: "chatty", Container: "app", Sink: got.take, Ended: ended.Load,
 		})
 	}()

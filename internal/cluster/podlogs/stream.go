@@ -44,10 +44,6 @@ func NewStream(src Source) *Stream {
 	return &Stream{src: src, running: make(chan struct{}, 1), pos: newPosition()}
 }
 
-// Run reads a log with a new stream; see Stream.Run. It delivers each line once if it has delivered a line before a
-// restart, or if cfg.Replaced reports the restart in time. Where that is not sufficient, use a Stream.
-func Run(ctx context.Context, src Source, cfg Config) error { return NewStream(src).Run(ctx, cfg) }
-
 // Run delivers the log of one run of a container. It returns nil once the log is complete: the run has ended and a read
 // to the end brought nothing new, or the log turned out to be the previous one and was read to its end. While the
 // container runs, Run reconnects after interruptions with growing pauses, without limit. It returns an error if the log

@@ -59,7 +59,7 @@ func read(t *testing.T, k *kubelet, cfg Config) *reading {
 	if cfg.Ended == nil {
 		cfg.Ended = r.ended.Load
 	}
-	go func() { r.done <- Run(ctx, k, cfg) }()
+	go func() { r.done <- NewStream(k).Run(ctx, cfg) }()
 	return r
 }
 

@@ -150,7 +150,7 @@ func overTCP(t *testing.T, o Options) (watched, *pods) {
 		default:
 		}
 	}
-	l, err := Listen("localhost", 0)
+	l, err := Opener{}.Listen("localhost", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +289,7 @@ func TestManyConnectionsAtOnce(t *testing.T) {
 }
 
 func TestStoppingEndsEverything(t *testing.T) {
-	l, err := Listen("", 0)
+	l, err := Opener{}.Listen("", 0)
 	if err != nil {
 		t.Fatal(err)
 	}

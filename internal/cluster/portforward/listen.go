@@ -12,22 +12,19 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// Listen opens a local TCP port. The host is a name or address of this machine; "" and "localhost" listen on both
-// loopback addresses, so that it does not matter to which one a client resolves "localhost". Port 0 takes any free port
-// of one address.
-//
-// Errors that the user can fix are a *problem.Problem: a port that is in use (with the process that holds it, if
-// known), a port that needs privileges, an address that does not belong to this machine.
-func Listen(host string, port int) (net.Listener, error) { return Opener{}.Listen(host, port) }
-
-// Opener opens local ports as Listen does.
+// Opener opens local ports.
 type Opener struct {
 	// Session returns the name of the hone session that runs as the given process, or "" if it is another process, so
 	// that a problem can state how to end it. It may be nil.
 	Session func(pid int) string
 }
 
-// Listen opens a local TCP port, like the function of this name.
+// Listen opens a local TCP port. The host is a name or address of this machine; "" and "localhost" listen on both
+// loopback addresses, so that it does not matter to which one a client resolves "localhost". Port 0 takes any free port
+// of one address.
+//
+// Errors that the user can fix are a *problem.Problem: a port that is in use (with the process that holds it, if
+// known), a port that needs privileges, an address that does not belong to this machine.
 func (o Opener) Listen(host string, port int) (net.Listener, error) {
 	if host != "" && host != "localhost" {
 		return o.listen(host, host, port)

@@ -26,7 +26,7 @@ func TestPortInUseNamesItsHolder(t *testing.T) {
 	defer func() { _ = held.Close() }()
 	port := held.Addr().(*net.TCPAddr).Port
 	for _, host := range []string{"", "localhost", "127.0.0.1", "0.0.0.0"} {
-		l, err := Listen(host, port)
+		l, err := Opener{}.Listen(host, port)
 		if err == nil {
 			_ = l.Close()
 			t.Fatalf("Listen(%q) works on a port that is in use", host)
@@ -96,7 +96,7 @@ func TestPortOfASession(t *testing.T) {
 
 func TestListenTellsWhatToDo(t *testing.T) {
 	for _, host := range []string{"192.0.2.1", "no-such-host.invalid"} {
-		_, err := Listen(host, 0)
+		_, err := Opener{}.Listen(host, 0)
 		if p, ok := problem.Of(err); !ok || !strings.Contains(p.Mend, "leave it out for localhost") {
 			t.Errorf("Listen(%q): %v", host, err)
 		}
@@ -109,12 +109,12 @@ func TestLocalhostIsBothAddresses(t *testing.T) {
 		t.Skip("no IPv6 here")
 	}
 	port := probe.Addr().(*net.TCPAddr).Port
-	if l, err := Listen("localhost", port); err == nil {
+	if l, err := (Opener{}).Listen("localhost", port); err == nil {
 		_ = l.Close()
 		t.Error("Listen works although the port is in use on ::1")
 	}
 	_ = probe.Close()
-	l, err := Listen("localhost", port)
+	l, err := Opener{}.Listen("localhost", port)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func (n real) pod(t *testing.T, name string, delay int) {
 // TestRealPods follows a resource from pod to pod with one local port.
 func TestRealPods(t *testing.T) {
 	n := real{k8stest.NewReal(t)}
-	l, err := portforward.Listen("localhost", 0)
+	l, err := portforward.Opener{}.Listen("localhost", 0)
 	if err != nil {
 		t.Fatal(err)
 	}

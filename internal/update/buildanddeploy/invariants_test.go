@@ -126,7 +126,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 // open starts a process: all that it knows is on disk.
 func (w *world) open() {
 	mapper := deploytest.Mapper()
-	w.cluster = &Cluster{dyn: w.server, mapper: mapper, applier: deploy.NewApplier(w.server, mapper, deploy.WithParallelism(1+w.rand.IntN(4))),
+	w.cluster = &Cluster{dyn: w.server, mapper: mapper, applier: deploy.NewApplier(w.server, mapper),
 		ledgerDir: filepath.Join(w.state, "ledger"), project: "p", prune: PruneAll}
 }
 

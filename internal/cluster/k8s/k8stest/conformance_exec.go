@@ -147,7 +147,7 @@ func testExecBy(t *testing.T, f Fixture, quick bool) {
 	t.Run("exit code", func(t *testing.T) {
 		out, _, err := run(t.Context(), exit3.argv, nil)
 		var exit *k8s.ExitError
-		if !errors.As(err, &exit) || exit.Code != 3 || k8s.IsNotFoundCommand(err) {
+		if !errors.As(err, &exit) || exit.Code != 3 || noCommand(err) {
 			t.Error(err)
 		}
 		if out != "bye\n" {
@@ -171,7 +171,7 @@ func testExecBy(t *testing.T, f Fixture, quick bool) {
 		}
 	})
 	t.Run("missing command", func(t *testing.T) {
-		if _, _, err := run(t.Context(), []string{"no-such-command"}, nil); !k8s.IsNotFoundCommand(err) {
+		if _, _, err := run(t.Context(), []string{"no-such-command"}, nil); !noCommand(err) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -297,7 +297,7 @@ func testExecTerminal(t *testing.T, f Fixture) {
 		both(t, func(t *testing.T, certain bool) {
 			shown, _, _, end := start(t, program{argv: []string{"no-such-shell"}}, certain)
 			var exit *k8s.ExitError
-			if err := end(); !errors.As(err, &exit) || !k8s.IsNotFoundCommand(err) || exit.Message == "" {
+			if err := end(); !errors.As(err, &exit) || !noCommand(err) || exit.Message == "" {
 				t.Error(err)
 			}
 			if shown.String() != "" {
@@ -305,4 +305,11 @@ func testExecTerminal(t *testing.T, f Fixture) {
 			}
 		})
 	})
+}
+
+// noCommand reports whether err means that the container does not have the command or cannot execute it. A shell ends with the same
+// codes.
+func noCommand(err error) bool {
+	exit, ok := errors.AsType[*k8s.ExitError](err)
+	return ok && (exit.Code == 126 || exit.Code == 127)
 }

@@ -209,7 +209,7 @@ func Echo(string, int) func(net.Conn) {
 	return func(conn net.Conn) { _, _ = io.Copy(conn, conn) }
 }
 
-var errRefused = fmt.Errorf("connection refused: %w", k8s.ErrPortRefused)
+var errRefused = errors.New("connection refused")
 
 // refused is a connection to a port on which nothing listens.
 type refused struct{ net.Conn }
