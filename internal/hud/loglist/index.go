@@ -105,14 +105,6 @@ func (x *index) after(seq uint64, n int) []ref {
 	return h.take(n)
 }
 
-func (x *index) bytes() int {
-	n := 0
-	for _, f := range x.resources {
-		n += f.older.bytes() + f.newer.bytes() + 128
-	}
-	return n
-}
-
 func (f *found) len() int { return f.older.n + f.newer.n }
 
 // get returns number i in rising order.

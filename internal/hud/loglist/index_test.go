@@ -76,3 +76,20 @@ func TestIndexIsSmall(t *testing.T) {
 		t.Errorf("after a trim, %d lines take %d bytes", x.n, got)
 	}
 }
+
+// bytes returns the approximate memory that the index takes.
+func (x *index) bytes() int {
+	n := 0
+	for _, f := range x.resources {
+		n += f.older.bytes() + f.newer.bytes() + 128
+	}
+	return n
+}
+
+func (r *run) bytes() int {
+	n := 8 * cap(r.decoded)
+	for _, c := range r.chunks {
+		n += cap(c.rest) + 48
+	}
+	return n
+}

@@ -129,12 +129,3 @@ func (r *run) cut(n int) {
 		r.add(seq)
 	}
 }
-
-// bytes returns the approximate memory that the run takes.
-func (r *run) bytes() int {
-	n := 8 * cap(r.decoded)
-	for _, c := range r.chunks {
-		n += cap(c.rest) + 48
-	}
-	return n
-}

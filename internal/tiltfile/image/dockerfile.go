@@ -27,19 +27,9 @@ type dockerfileScan struct {
 	found  []string
 }
 
-// baseImages returns the references that a Dockerfile builds on, in FROM, COPY --from and RUN --mount=from, with build
+// knownBaseImages returns the references that a Dockerfile builds on, in FROM, COPY --from and RUN --mount=from, with build
 // args put in. Names of stages are left out. A Dockerfile that cannot be parsed has none: the builder, whose syntax
-// may be newer than ours, reports the error. lookup returns variables of the environment, for build args that take
-// their value from it.
-func baseImages(contents string, buildArgs map[string]*string, lookup func(string) string) []string {
-	ast, err := parser.Parse(strings.NewReader(contents))
-	if err != nil {
-		return nil
-	}
-	return imagesIn(ast, buildArgs, lookup)
-}
-
-// knownBaseImages is baseImages with the memo and the environment of the evaluation.
+// may be newer than ours, reports the error. Build args that take their value from the environment take it from the evaluation's.
 func knownBaseImages(e *eval.Evaluation, contents string, buildArgs map[string]*string) []string {
 	ast, err := eval.Remembered(e, memo.Key{Kind: memo.Dockerfile, Content: contents}, func() (*parser.Result, error) {
 		return parser.Parse(strings.NewReader(contents))

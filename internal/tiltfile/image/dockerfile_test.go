@@ -1,9 +1,11 @@
 package image
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/moby/buildkit/frontend/dockerfile/parser"
 )
 
 func TestBaseImages(t *testing.T) {
@@ -46,4 +48,13 @@ func FuzzBaseImages(f *testing.F) {
 			}
 		}
 	})
+}
+
+// baseImages is knownBaseImages without an evaluation. lookup returns the variables of the environment.
+func baseImages(contents string, buildArgs map[string]*string, lookup func(string) string) []string {
+	ast, err := parser.Parse(strings.NewReader(contents))
+	if err != nil {
+		return nil
+	}
+	return imagesIn(ast, buildArgs, lookup)
 }
