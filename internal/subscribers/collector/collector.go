@@ -9,7 +9,7 @@
 //	api                          the objects of a resource that leaves, with its entry, or of a resource of an earlier session
 //	left of api                  objects that a deploy of a declared resource has left behind (finish)
 //	made by api                  the down command of a local resource of an earlier session (sweepLocal)
-//	no longer declared           everything that the prune guard kept, when the user releases it (release)
+//	what is no longer declared   everything that the prune guard kept, when the user releases it (release)
 //
 // The empty key, "made by " and "left of " alone stand for reading the records. They never run as a deletion, and only wait for
 // their next try.
