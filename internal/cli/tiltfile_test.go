@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -66,7 +67,7 @@ func runTiltfile(t *testing.T, file string) {
 	got := map[string]string{"exit": fmt.Sprintln(code)}
 	for name, b := range map[string]*bytes.Buffer{"stdout": &stdout, "stderr": &stderr} {
 		if b.Len() > 0 {
-			got[name] = strings.ReplaceAll(b.String(), root, "$ROOT")
+			got[name] = duration.ReplaceAllString(strings.ReplaceAll(b.String(), root, "$ROOT"), "TIME  ")
 		}
 	}
 	if *update {
@@ -82,6 +83,9 @@ func runTiltfile(t *testing.T, file string) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
+
+// duration matches a duration in a report and the width of its column.
+var duration = regexp.MustCompile(`\b\d+(\.\d+)?(µs|ms|s)\b *|TOOK +`)
 
 // newFolder makes an empty folder the working one, in surroundings without a cluster.
 func newFolder(t *testing.T) string {

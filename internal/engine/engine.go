@@ -63,6 +63,8 @@ type Parts struct {
 	DownCommands *buildanddeploy.DownCommands
 	Synclets     *synclet.Pool
 	Tiltfile     tiltfile.Options
+	// Evaluated is the first evaluation of the Tiltfile; nil if the session has to make it.
+	Evaluated *tiltfile.Evaluated
 	// Copies is the file that records which files were copied into containers; empty for a session that keeps no record.
 	Copies string
 	// Watch is false for a session that leaves files alone once it has read them (ci).
@@ -133,7 +135,7 @@ func Subscribers(p Parts) []store.Subscriber {
 	}
 	all := []store.Subscriber{
 		sessioncontroller.New(p.Session, p.Logs),
-		tiltfileloader.New(tiltfile.Load, p.Tiltfile, p.Logs),
+		tiltfileloader.New(p.Evaluated.Load, p.Tiltfile, p.Logs),
 		watches,
 		clustermonitor.New(monitor, p.Known),
 		enginemonitor.New(p.Docker),

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/tiltfile/memo"
@@ -64,10 +65,13 @@ type Result struct {
 	Err error
 	// Profile shows where the time went; nil unless Options.Profile is set.
 	Profile *profile.Profile
+	// Took is the duration of the evaluation.
+	Took time.Duration
 }
 
 // Load evaluates a Tiltfile. When ctx is cancelled it stops soon, and the result's error wraps ctx's.
 func Load(ctx context.Context, o Options) Result {
+	began := time.Now()
 	path, err := filepath.Abs(o.Path)
 	if err != nil {
 		return Result{Err: fmt.Errorf("find the Tiltfile: %w", err)}
@@ -91,5 +95,5 @@ func Load(ctx context.Context, o Options) Result {
 	if err != nil {
 		tf.Manifests, tf.APIObjects = nil, model.APIObjects{}
 	}
-	return Result{Tiltfile: tf, Err: err, Profile: s.Profile.Result()}
+	return Result{Tiltfile: tf, Err: err, Profile: s.Profile.Result(), Took: time.Since(began)}
 }

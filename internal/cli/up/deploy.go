@@ -26,7 +26,8 @@ func newDeploy(g *command.Global) *cobra.Command {
 		Use:   "deploy [PLAN] [NAME…] [-- TILTFILE ARGS]",
 		Short: "Show what would change, and then build and deploy once",
 		Long: fmt.Sprintf(`Shows what hone preview shows, asks whether to do it, and then builds and deploys once, as hone ci does: it does not watch files,
-and ends when everything is ready, or at the first failure that waiting would not fix.
+and ends when everything is ready, or at the first failure that waiting would not fix. The Tiltfile is evaluated once: what is deployed
+is what was shown, even if the Tiltfile changes before you answer.
 
 With PLAN, a file of hone preview -o plan=FILE, it does what that showed, and does not ask. The plan holds the Tiltfile, the
 arguments, the context and the namespace. It is made once more first: if the Tiltfile or the cluster have changed so that
@@ -66,10 +67,12 @@ func deployOnce(cmd *cobra.Command, g *command.Global, f deployFlags, args []str
 	}
 	o.called, o.shown = "hone deploy", true // it carries out the plan that it shows
 	out := g.Printer(g.Stderr, g.Stderr)
-	plan, done, err := makePlan(cmd.Context(), o.tiltfile, planRequest{project: f.ci.session.project, args: args, adopt: f.ci.session.adopt, prune: o.prune, quiet: true, secrets: &g.Secrets}, out)
-	if err != nil {
-		return o.notBegun(err)
+	made := makePlan(cmd.Context(), o.tiltfile, planRequest{project: f.ci.session.project, args: args, adopt: f.ci.session.adopt, prune: o.prune, record: true, secrets: &g.Secrets}, out)
+	o.evaluated = made.evaluated
+	if made.err != nil {
+		return o.notBegun(made.err)
 	}
+	plan := made.plan
 	if shown != nil {
 		lines, err := stale(shown.Plan, plan, len(names) > 0, &g.Secrets)
 		if err != nil {
@@ -85,7 +88,7 @@ func deployOnce(cmd *cobra.Command, g *command.Global, f deployFlags, args []str
 		return o.notBegun(problem.New(words.Count(n, "object")+" of this plan would be refused, so nothing was done",
 			"the plan says why, beside each; hone deploy NAME leaves the others out").See("preview"))
 	}
-	if done && !o.reports() {
+	if made.done && !o.reports() {
 		fmt.Fprintln(o.human(), "SUCCESS. Nothing to deploy: everything is as declared, and ready.")
 		return nil
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/hone-dev/hone/internal/hud/settings"
 	"github.com/hone-dev/hone/internal/hud/stream"
 	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/tiltfile"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -37,11 +38,13 @@ type options struct {
 	adopt      bool
 	confirm    bool
 	shown      bool // it does what a plan has shown, with images that are known to come of the same inputs
-	prune      buildanddeploy.Prune
-	timeout    time.Duration
-	lines      stream.Options
-	settings   settings.Settings // of the screen
-	report     reportOptions
+	// evaluated is the evaluation that the plan was made from; nil where there was no plan.
+	evaluated *tiltfile.Evaluated
+	prune     buildanddeploy.Prune
+	timeout   time.Duration
+	lines     stream.Options
+	settings  settings.Settings // of the screen
+	report    reportOptions
 	// snapshot receives the session's last state; nil for none.
 	snapshot   *outputfile.File
 	background *background

@@ -98,10 +98,11 @@ func preview(ctx context.Context, g *command.Global, f previewFlags, args []stri
 	}
 	// The output of the Tiltfile goes to standard error: standard output holds the plan and nothing else.
 	log := g.Printer(g.Stderr, g.Stderr)
-	plan, _, err := makePlan(ctx, path, planRequest{project: f.project, args: args, adopt: f.adopt, prune: prune, secrets: &g.Secrets}, log)
-	if err != nil {
-		return err
+	made := makePlan(ctx, path, planRequest{project: f.project, args: args, adopt: f.adopt, prune: prune, secrets: &g.Secrets}, log)
+	if made.err != nil {
+		return made.err
 	}
+	plan := made.plan
 	if toFile {
 		if err := writePlanFile(file, planFile{Args: args, Namespace: f.project.Namespace, Adopt: f.adopt, Prune: f.prune.which, NoPrune: f.prune.nothing, Plan: plan}, &g.Secrets); err != nil {
 			return err
@@ -141,8 +142,8 @@ type planRequest struct {
 	prune   buildanddeploy.Prune
 	// secrets learns the values that the Tiltfile reads.
 	secrets *command.Secrets
-	// quiet leaves out the output of the Tiltfile.
-	quiet bool
+	// record keeps the output of the Tiltfile for the session that follows, instead of logging it.
+	record bool
 }
 
 // loaded is a Tiltfile that was evaluated, and its cluster. The caller closes it.
@@ -154,6 +155,7 @@ type loaded struct {
 	manifests    []model.Manifest
 	namespace    string
 	registry     model.Registry
+	evaluated    *tiltfile.Evaluated
 	chosen       func(model.ManifestName) bool
 	// others names the other running sessions of the project.
 	others []string
@@ -174,13 +176,16 @@ func load(ctx context.Context, path string, f planRequest, log *command.Printer)
 	if err != nil {
 		return l, err
 	}
-	var said logstore.Logger = log
-	if f.quiet {
-		said = logstore.Discard
-	}
-	r := tiltfile.Load(ctx, tiltfile.Options{Path: path, Args: f.args, Subcommand: "ci", Namespace: l.namespace, Env: append(os.Environ(), env...),
+	evaluation := tiltfile.Options{Path: path, Args: f.args, Subcommand: "ci", Namespace: l.namespace, Env: append(os.Environ(), env...),
 		Cluster:      func() (model.Cluster, error) { return l.asked.known, nil },
-		Capabilities: l.asked.kc.Capabilities, Logger: said, Await: log.Await, OnSecrets: f.secrets.Learn})
+		Capabilities: l.asked.kc.Capabilities, Logger: log, Await: log.Await, OnSecrets: f.secrets.Learn}
+	var r tiltfile.Result
+	if f.record {
+		l.evaluated = tiltfile.Evaluate(ctx, evaluation)
+		r = l.evaluated.Result
+	} else {
+		r = tiltfile.Load(ctx, evaluation)
+	}
 	if r.Err != nil {
 		return l, command.WithCode(r.Err, command.ExitTiltfile)
 	}
@@ -199,28 +204,43 @@ func load(ctx context.Context, path string, f planRequest, log *command.Printer)
 	return l, err
 }
 
-// makePlan evaluates the Tiltfile and asks the API server for the changes that a deploy would make. done is set if there are none:
-// all objects are as they are declared, and ready.
-func makePlan(ctx context.Context, path string, f planRequest, log *command.Printer) (plan api.Plan, done bool, err error) {
+// madePlan is the result of makePlan.
+type madePlan struct {
+	plan api.Plan
+	// done is set if there are no changes: all objects are as they are declared, and ready.
+	done bool
+	// evaluated is the evaluation of the Tiltfile, if it was recorded; also if err is set.
+	evaluated *tiltfile.Evaluated
+	err       error
+}
+
+// makePlan evaluates the Tiltfile and asks the API server for the changes that a deploy would make.
+func makePlan(ctx context.Context, path string, f planRequest, log *command.Printer) madePlan {
 	l, err := load(ctx, path, f, log)
 	if err != nil {
-		return api.Plan{}, false, err
+		return madePlan{evaluated: l.evaluated, err: err}
 	}
 	defer l.asked.close()
+	plan, done, err := l.plan(ctx, path, f, log)
+	return madePlan{plan, done, l.evaluated, err}
+}
+
+// plan returns the changes that a deploy would make, and whether there are none.
+func (l loaded) plan(ctx context.Context, path string, f planRequest, log *command.Printer) (plan api.Plan, done bool, err error) {
 	defer log.Await(clusterTitle(l.asked.known) + " to say what would change")()
 	forecast, closeEngine, err := l.forecast(ctx)
 	if err != nil {
-		return api.Plan{}, false, err
+		return plan, false, err
 	}
 	defer closeEngine()
 	if l.others, err = sessionsOf(ctx, path, l.asked.known.Context); err != nil {
-		return api.Plan{}, false, err
+		return plan, false, err
 	}
 	var unready atomic.Bool
 	steps, err := l.preview(ctx, buildanddeploy.PreviewOptions{Adopt: f.adopt, Prune: f.prune, Removal: deploy.RemovalBySession,
 		Forecast: forecast, Unready: func(model.ObjectID) { unready.Store(true) }})
 	if err != nil {
-		return api.Plan{}, false, err
+		return plan, false, err
 	}
 	plan = planOf(path, l.asked.known.Context, steps)
 	return plan, !plan.Changes() && plan.Summary[api.ActionRun] == 0 && !unready.Load(), nil

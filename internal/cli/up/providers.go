@@ -331,8 +331,8 @@ func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers do
 	}
 	p := engine.Parts{
 		Session: ses, Logs: logs, Known: known, Docker: containers, Builder: builder, Cluster: cluster, DownCommands: downCommands, Synclets: synclets,
-		Tiltfile: evaluation,
-		Watch:    o.command == state.CommandUp, Adopt: o.adopt, Reuse: o.shown, Beside: sessionsBeside(claim), Namespace: namespace, Host: o.host, Forward: o.forward, Env: env, SessionOf: sessionOf,
+		Tiltfile: evaluation, Evaluated: o.evaluated,
+		Watch: o.command == state.CommandUp, Adopt: o.adopt, Reuse: o.shown, Beside: sessionsBeside(claim), Namespace: namespace, Host: o.host, Forward: o.forward, Env: env, SessionOf: sessionOf,
 		Server: srv, Terminals: terminals, Log: log,
 	}
 	if kube != nil {

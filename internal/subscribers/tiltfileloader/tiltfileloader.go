@@ -103,7 +103,6 @@ func (s *Subscriber) evaluate(ctx context.Context, rt *store.Runtime) error {
 	t := state.TheTiltfile(v)
 	span := fmt.Sprintf("tiltfile:%d", t.Runs+1)
 	log := s.logs.Logger(model.TiltfileName, span, logstore.SourceBuild)
-	start := s.now()
 	rt.Dispatch(state.TiltfileStarted{At: v.At, Span: span})
 	if t.Runs > 0 {
 		logstore.Infof(log, "%s", s.reason(t))
@@ -134,7 +133,7 @@ func (s *Subscriber) evaluate(ctx context.Context, rt *store.Runtime) error {
 	if clash := state.Clash(rt.View(), r.APIObjects); r.Err == nil && clash != "" {
 		r.Err = clashError(clash)
 	}
-	loaded := state.TiltfileLoaded{Result: r.Tiltfile, At: s.now()}
+	loaded := Loaded(r, secrets, s.now())
 	if r.Err == nil {
 		s.logs.SetSecrets(r.Secrets)
 	}
@@ -142,16 +141,23 @@ func (s *Subscriber) evaluate(ctx context.Context, rt *store.Runtime) error {
 		logstore.Warnf(log, "WARNING: %s", w)
 	}
 	if r.Err != nil {
-		loaded.Err = logstore.NewScrubber(secrets).Text(problem.Text(r.Err))
-		var usage *fault.ArgsError
-		loaded.Usage = errors.As(r.Err, &usage)
 		logstore.Errorf(log, "%s", loaded.Err)
 	} else {
-		logstore.Infof(log, "Successfully loaded Tiltfile (%s)", s.now().Sub(start).Round(100*time.Microsecond))
+		logstore.Infof(log, "Successfully loaded Tiltfile (%s)", r.Took.Round(100*time.Microsecond))
 	}
 	logstore.Flush(log)
 	rt.Dispatch(loaded)
 	return nil
+}
+
+// Loaded returns the action that reports an evaluation. Its error is free of the given secrets.
+func Loaded(r tiltfile.Result, secrets []model.Secret, at time.Time) state.TiltfileLoaded {
+	loaded := state.TiltfileLoaded{Result: r.Tiltfile, At: at}
+	if r.Err != nil {
+		loaded.Err = logstore.NewScrubber(secrets).Text(problem.Text(r.Err))
+		loaded.Usage = errors.As(r.Err, new(*fault.ArgsError))
+	}
+	return loaded
 }
 
 // Asked returns the options of an evaluation, from the options of all evaluations of the session.
