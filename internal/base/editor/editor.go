@@ -11,9 +11,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/term"
 
 	"github.com/hone-dev/hone/internal/base/problem"
 )
@@ -70,7 +73,11 @@ func (e Editor) Edit(ctx context.Context, pattern string, text []byte) (edited [
 // Open opens a file in the editor, at a line unless that is 0, and waits until the editor has ended. When ctx ends, the editor
 // is asked to save its texts, and gets a moment for it.
 func (e Editor) Open(ctx context.Context, path string, line int) error {
-	name, args := shell(e.Command, at(e.Command, path, line)...)
+	name, args := shell(e.Command, e.at(path, line)...)
+	if e.needsTerminal() && !isTerminal(e.In) {
+		return problem.New(fmt.Sprintf("the editor %s needs a terminal, and standard input is none", e.program()),
+			"for a program that edits the file without one: export TILT_EDITOR=PROGRAM")
+	}
 	c := exec.CommandContext(ctx, name, args...)
 	c.Stdin, c.Stdout, c.Stderr, c.WaitDelay = e.In, e.Out, e.Err, e.lastWords
 	if err := Run(c); err != nil {
@@ -79,21 +86,40 @@ func (e Editor) Open(ctx context.Context, path string, line int) error {
 	return nil
 }
 
+// inTerminal are editors that show the text in the terminal. Without one, some of them wait for keys for ever.
+var inTerminal = []string{"vi", "vim", "nvim", "view", "nano", "pico", "micro", "kak", "joe", "jed", "mg", "ne", "vise", "hx", "helix"}
+
+func (e Editor) needsTerminal() bool { return slices.Contains(inTerminal, e.program()) }
+
+// program returns the name of the editor's program.
+func (e Editor) program() string {
+	path, _, _ := strings.Cut(e.Command, " ")
+	return strings.TrimSuffix(filepath.Base(path), ".exe")
+}
+
+// isTerminal reports whether a program reads keys from in.
+func isTerminal(in io.Reader) bool {
+	f, ok := in.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
 // at returns the arguments that open a file at a line. Most editors of the terminal take +LINE; others have a form of their
 // own.
-func at(command, path string, line int) []string {
+func (e Editor) at(path string, line int) []string {
 	if line <= 0 {
 		return []string{path}
 	}
-	program, _, _ := strings.Cut(command, " ")
-	switch strings.TrimSuffix(filepath.Base(program), ".exe") {
+	switch e.program() {
 	case "code", "code-insiders", "codium", "cursor", "windsurf":
 		return []string{"--goto", fmt.Sprintf("%s:%d", path, line)}
 	case "subl", "zed", "hx", "helix":
 		return []string{fmt.Sprintf("%s:%d", path, line)}
 	case "idea", "goland", "pycharm", "webstorm", "rubymine", "clion", "rider", "phpstorm":
 		return []string{"--line", strconv.Itoa(line), path}
-	case "vi", "vim", "nvim", "view", "nano", "pico", "emacs", "emacsclient", "micro", "kak", "joe", "jed", "mg", "ne", "vise":
+	case "emacs", "emacsclient":
+		return []string{fmt.Sprintf("+%d", line), path}
+	}
+	if e.needsTerminal() {
 		return []string{fmt.Sprintf("+%d", line), path}
 	}
 	return []string{path}

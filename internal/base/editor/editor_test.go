@@ -24,10 +24,11 @@ func TestPlaceOfALine(t *testing.T) {
 		"goland":               {"--line", "7", "a b.go"},
 		"my-own-editor --fast": {"a b.go"},
 	} {
-		if diff := cmp.Diff(want, at(command, "a b.go", 7)); diff != "" {
+		e := Editor{Command: command}
+		if diff := cmp.Diff(want, e.at("a b.go", 7)); diff != "" {
 			t.Errorf("%s: %s", command, diff)
 		}
-		if diff := cmp.Diff([]string{"a b.go"}, at(command, "a b.go", 0)); diff != "" {
+		if diff := cmp.Diff([]string{"a b.go"}, e.at("a b.go", 0)); diff != "" {
 			t.Errorf("%s: %s", command, diff)
 		}
 	}
@@ -59,6 +60,24 @@ func TestProgramsRun(t *testing.T) {
 	}
 	if err := (Pager{Command: "false"}).Show(t.Context(), path); err == nil || !strings.Contains(err.Error(), `the pager "false" has failed`) {
 		t.Errorf("a pager that fails: %v", err)
+	}
+}
+
+// TestNeedsTerminal refuses an editor of the terminal where there is none, before it starts.
+func TestNeedsTerminal(t *testing.T) {
+	for command, refused := range map[string]bool{"vi": true, "/usr/bin/nvim -p": true, "hx": true, "true": false, "code --wait": false, "./vi.sh": false} {
+		e := Editor{Command: command, In: strings.NewReader("")}
+		if refused != e.needsTerminal() {
+			t.Errorf("%s needs a terminal: %v", command, !refused)
+		}
+		if !refused {
+			continue
+		}
+		text, path, err := e.Edit(t.Context(), "hone-*", []byte("text"))
+		if err == nil || !strings.Contains(err.Error(), "needs a terminal") {
+			t.Errorf("%s: %q, %v", command, text, err)
+		}
+		_ = os.Remove(path)
 	}
 }
 

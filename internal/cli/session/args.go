@@ -25,7 +25,7 @@ func newArgs(g *command.Global) *cobra.Command {
 		Short: "Change the arguments of the running session's Tiltfile",
 		Long: `Replaces the arguments of the running session's Tiltfile, and evaluates it: names of resources to enable, and values for
 config.parse(). Without arguments, opens the current ones in the editor of TILT_EDITOR, KUBE_EDITOR, VISUAL or EDITOR, or
-else in vi.`,
+else in vi. Where there is no terminal, an editor that needs one is refused.`,
 		Example: "  hone args frontend backend -- --debug on\n  hone args\n  hone args --clear",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if clear && len(args) > 0 {
@@ -73,7 +73,7 @@ func editArgs(ctx context.Context, e editor.Editor, where string, present []stri
 		if path != "" {
 			_ = os.Remove(path)
 		}
-		return nil, err
+		return nil, problem.Wrap(err, "the args stay as they are", "set them here: hone args -- ARGS…; or choose another editor: export TILT_EDITOR=PROGRAM")
 	}
 	args, err := parseArgs(text, len(present) == 0)
 	if err != nil {

@@ -159,7 +159,7 @@ func (e Edit) loop(ctx context.Context, u *unstructured.Unstructured, write func
 func (e Edit) failed(path string, shown []byte, err error) error {
 	if left, lost := os.ReadFile(path); lost == nil && bytes.Equal(uncommented(left), uncommented(shown)) {
 		_ = os.Remove(path)
-		return problem.Wrap(err, "nothing was changed", "choose another editor: export EDITOR=nano")
+		return problem.Wrap(err, "nothing was changed", "choose another editor: export TILT_EDITOR=PROGRAM; without one: hone patch, or hone apply")
 	}
 	return keeping(path, err)
 }
