@@ -40,9 +40,6 @@ var repetitions = map[string]repetition{
 
 func repetitionOf(id model.ObjectID) repetition { return repetitions[id.Group+"/"+id.Kind] }
 
-// RunsByReplacement reports whether an object has to be deleted and created to take effect again.
-func RunsByReplacement(id model.ObjectID) bool { return repetitionOf(id) == byReplacement }
-
 const (
 	// annotationRestartedAt is the one that kubectl rollout restart sets in the pod template.
 	annotationRestartedAt = "kubectl.kubernetes.io/restartedAt"
@@ -105,19 +102,14 @@ func noRollout(workload *unstructured.Unstructured) string {
 	return ""
 }
 
-// repeat changes the step of an object that would stay unchanged into how it takes effect again.
+// repeat changes the step of an object that would stay unchanged, as restart does with the object.
 func (p *preview) repeat(step *api.PlanStep, id model.ObjectID, live *unstructured.Unstructured, why string) {
-	if live == nil || step.Action != api.ActionUnchanged || step.Reason != "" {
+	idle := step.Action == api.ActionUnchanged && step.Reason == ""
+	if !idle || why == "" || repetitionOf(id) != byRollout {
 		return
 	}
-	switch repetitionOf(id) {
-	case byRollout:
-		if step.Reason = noRollout(live); step.Reason == "" {
-			step.Action, step.Reason = api.ActionUpdate, "its rollout is restarted: "+why
-		}
-	case byReplacement:
-		step.Action, step.Reason = api.ActionReplace, "only a new one runs again"
-	case never:
+	if step.Reason = noRollout(live); step.Reason == "" {
+		step.Action, step.Reason = api.ActionUpdate, "its rollout is restarted: "+why
 	}
 }
 

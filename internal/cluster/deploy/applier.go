@@ -173,7 +173,7 @@ type ApplyRequest struct {
 	// Timeout bounds each request to the API server; zero means 30 s.
 	Timeout time.Duration
 	// Again, unless nil, returns why an object is applied although it is unchanged; empty if it is not. The rollout of a workload that
-	// stays as it is then restarts.
+	// stays as it is then restarts, and an object that runs only once is deleted and created.
 	Again func(desired *unstructured.Unstructured) (why string)
 	// Adopt lets Apply take over objects that others made, unless their declaration decides otherwise
 	// (model.AnnotationAdopt). Without it such an object is a problem, and stays unchanged.
@@ -182,8 +182,8 @@ type ApplyRequest struct {
 	Restoring bool
 	// Reclaim lets Apply put back the labels that others have removed from an object of Before, as Adopt does.
 	Reclaim bool
-	// Record, unless nil, is called once before anything is applied, and before Before: it records the objects, and may do other
-	// work that must come first. If it fails, Apply applies nothing and returns its error.
+	// Record, unless nil, is called once before anything is applied, and before Before: it records the objects. If it fails, Apply
+	// applies nothing and returns its error.
 	Record func(context.Context) error
 	// Before, unless nil, returns the UID of an object that an earlier call applied; empty if none did. An object that is applied
 	// only once (model.AnnotationApply) is then not created again after it was deleted.

@@ -209,12 +209,19 @@ func (r *applyRun) write(ctx context.Context, t target, d decision, live *unstru
 		got, err = r.adopt(ctx, t, d.desired, live)
 	case verbCreate:
 		got, err = r.send(ctx, t, d.desired)
+	case verbRerun:
+		if err := r.valid(ctx, t, d.desired, d.why); err != nil {
+			return nil, err
+		}
+		logstore.Infof(r.req.Logger, "Deleting %s: %s", title(t.id), d.why)
+		return r.recreate(ctx, t, d.desired, live)
 	default:
 		got, err = r.update(ctx, t, d, live)
 	}
 	fields, err := r.toReplace(ctx, t, d, live, err)
 	if len(fields) > 0 {
-		return r.replace(ctx, t, d.desired, live, fields)
+		logstore.Infof(r.req.Logger, "%s: %s cannot be changed in place: deleting and creating it again", title(t.id), strings.Join(fields, ", "))
+		return r.recreate(ctx, t, d.desired, live)
 	}
 	return r.noted(got, err)
 }
@@ -223,6 +230,9 @@ func (r *applyRun) write(ctx context.Context, t target, d decision, live *unstru
 func (r *applyRun) update(ctx context.Context, t target, d decision, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if d.verb == verbReclaim {
 		logstore.Infof(r.req.Logger, "%s: %s", title(t.id), d.why)
+	}
+	if d.verb == verbUpdate && d.why != "" {
+		logstore.Warnf(r.req.Logger, "WARNING: %s: %s", title(t.id), d.why)
 	}
 	if d.verb == verbTakeOver {
 		logstore.Warnf(r.req.Logger, "%s: %s. It is taken over, as you allow", title(t.id), d.why)

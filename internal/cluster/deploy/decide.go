@@ -34,6 +34,8 @@ const (
 	verbReclaim
 	// verbJoin: the project becomes one of those that share the object.
 	verbJoin
+	// verbRerun: the object is deleted and created, since only a new one runs again.
+	verbRerun
 	// verbCreate and verbUpdate: the object is sent.
 	verbCreate
 	verbUpdate
@@ -89,6 +91,8 @@ var decisions = []struct {
 	{verbAdopt, api.ActionAdopt, func(s *subject) bool { return s.relation == relationForeign }, func(s *subject) string { return s.a.foreignTo(s.live) }},
 	{verbTakeOver, api.ActionAdopt, func(s *subject) bool { return s.relation == relationHeld }, func(s *subject) string { return "it was deployed by " + s.heldBy() }},
 	{verbJoin, "", func(s *subject) bool { return s.relation == relationJoins }, func(s *subject) string { return s.a.foreignTo(s.live) + ", and by this one then" }},
+	{verbUpdate, "", func(s *subject) bool { return s.heldBack() != "" }, func(s *subject) string { return "it does not run again: " + s.heldBack() }},
+	{verbRerun, api.ActionReplace, (*subject).reruns, fixed("only a new one runs again")},
 	{verbUpdate, "", func(*subject) bool { return true }, nil},
 }
 
@@ -134,6 +138,21 @@ func leftToOthers(declared, live *unstructured.Unstructured, accepted *Acceptanc
 		return nil, err
 	}
 	return keepAdopted(accepted.leave(desired, live, mine), live)
+}
+
+// reruns reports whether only a new object would take effect again.
+func (s *subject) reruns() bool { return s.again && repetitionOf(s.t.id) == byReplacement }
+
+// heldBack returns the policy that keeps an object from being deleted to run again; "" if none does, or if it does not have to be.
+func (s *subject) heldBack() string {
+	if !s.reruns() {
+		return ""
+	}
+	r := &deleteRun{a: s.a, req: DeleteRequest{Project: project(s.declared), KeepAdopted: true}}
+	if d := r.remove(ObjectRef{ObjectID: s.t.id}, s.live); d.outcome != OutcomeDeleted {
+		return d.why
+	}
+	return ""
 }
 
 // deletedOnce reports whether others have deleted an object that is applied only once.

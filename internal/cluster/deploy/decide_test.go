@@ -100,6 +100,17 @@ func TestDecisions(t *testing.T) {
 		{name: "once, changed", declared: []change{newer, with(model.AnnotationApply, model.ApplyOnce)}, before: "uid", again: true, want: verbKeep, plan: api.ActionUnchanged, why: "applied only once"},
 		{name: "once, of others", declared: []change{with(model.AnnotationApply, model.ApplyOnce)}, live: []change{byHelm}, want: verbRefuse, plan: api.ActionBlocked,
 			why: `configmap/conf exists already: it is managed by "Helm"`},
+		{name: "once, to run again", declared: []change{called("Pod", "conf"), with(model.AnnotationApply, model.ApplyOnce)}, live: []change{called("Pod", "conf")}, before: "uid", again: true,
+			want: verbKeep, plan: api.ActionUnchanged, why: "applied only once"},
+
+		{name: "to run again", declared: []change{called("Pod", "conf")}, live: []change{called("Pod", "conf")}, again: true, want: verbRerun, plan: api.ActionReplace, why: "only a new one runs again"},
+		{name: "changed, and to run again", declared: []change{newer, called("Pod", "conf")}, live: []change{called("Pod", "conf")}, again: true, want: verbRerun, plan: api.ActionReplace, why: "only a new one runs again"},
+		{name: "adopted, to run again", declared: []change{called("Pod", "conf")}, live: []change{called("Pod", "conf"), with(AnnotationAdopted, "{}")}, again: true, want: verbUpdate,
+			why: "it does not run again: it existed before hone"},
+		{name: "kept, to run again", declared: []change{called("Pod", "conf")}, live: []change{called("Pod", "conf"), with(AnnotationDownPolicy, "keep")}, again: true, want: verbUpdate,
+			why: "it does not run again: " + AnnotationDownPolicy + ": keep"},
+		{name: "of others, to run again", declared: []change{called("Pod", "conf")}, live: []change{called("Pod", "conf"), byHelm}, again: true, want: verbRefuse, plan: api.ActionBlocked,
+			why: `pod/conf exists already: it is managed by "Helm"`},
 
 		{name: "of others", live: []change{byHelm}, want: verbRefuse, plan: api.ActionBlocked, why: `configmap/conf exists already: it is managed by "Helm"`},
 		{name: "of others, asked", live: []change{byHelm}, req: ApplyRequest{Adopt: true}, want: verbAdopt, plan: api.ActionAdopt, why: `it is managed by "Helm"`},

@@ -261,9 +261,6 @@ func (p *preview) object(ctx context.Context, i int) api.PlanStep {
 		return step
 	}
 	p.change(ctx, run, &step, t, desired, live)
-	if again := run.again(desired); again != "" {
-		p.repeat(&step, t.id, live, again)
-	}
 	if p.req.Drift {
 		step.Reason = joined(p.outside(t.id, live), step.Reason)
 	}
@@ -360,6 +357,7 @@ func (p *preview) change(ctx context.Context, run *applyRun, step *api.PlanStep,
 		step.Action, step.Reason = api.ActionReplace, strings.Join(fields, ", ")+" cannot be changed in place"
 	case err == nil && live != nil:
 		p.compare(step, d, live, got)
+		p.repeat(step, t.id, live, run.again(declared))
 	case err == nil:
 	case live == nil && p.declaresNamespace(missingNamespace(err)):
 		p.createLater(ctx, run, step, d.desired)
@@ -377,6 +375,9 @@ func (p *preview) change(ctx context.Context, run *applyRun, step *api.PlanStep,
 func (r *applyRun) try(ctx context.Context, t target, d decision, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if d.verb == verbUseShared {
 		return r.useShared(ctx, t, d.desired, live)
+	}
+	if d.verb == verbRerun {
+		return live, r.valid(ctx, t, d.desired, d.why)
 	}
 	return r.sendAs(ctx, t, d.desired, !isShared(d.desired))
 }

@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
@@ -63,10 +62,8 @@ func (r *applyRun) toReplace(ctx context.Context, t target, d decision, live *un
 	return fields, nil
 }
 
-// replace deletes the live object and creates the desired one.
-func (r *applyRun) replace(ctx context.Context, t target, desired, live *unstructured.Unstructured, fields []string) (*unstructured.Unstructured, error) {
-	what := strings.Join(fields, ", ")
-	logstore.Infof(r.req.Logger, "%s: %s cannot be changed in place: deleting and creating it again", title(t.id), what)
+// recreate deletes the live object and creates the desired one.
+func (r *applyRun) recreate(ctx context.Context, t target, desired, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	err := bounded(ctx, r.req.Timeout, func(ctx context.Context) error {
 		return t.ri.Delete(ctx, t.id.Name, deleteOptions(live))
 	})
@@ -97,8 +94,13 @@ func (r *applyRun) replaceable(ctx context.Context, t target, desired, live *uns
 		return problem.Wrap(cause, fmt.Sprintf("%s cannot be changed in place, and %s would lose the object", what, strings.Join(others, " and ")),
 			"undo the change, or give the object another name")
 	}
+	return r.valid(ctx, t, desired, what+" cannot be changed in place")
+}
+
+// valid returns the problem if the desired object, which is to be a new one for some reason, is not valid as such.
+func (r *applyRun) valid(ctx context.Context, t target, desired *unstructured.Unstructured, why string) error {
 	if err := r.tryCreate(ctx, t, desired); err != nil {
-		return problem.New(fmt.Sprintf("%s cannot be changed in place, and the object is not valid as a new one: %s", what, err),
+		return problem.New(fmt.Sprintf("%s, and the object is not valid as a new one: %s", why, err),
 			"correct the YAML; the object in the cluster is unchanged")
 	}
 	return nil

@@ -1,12 +1,10 @@
 package buildanddeploy
 
 import (
-	"context"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -35,22 +33,4 @@ func (r *Request) overlay(touched []string) {
 			r.Overlaid = append(slices.Clip(r.Overlaid), c.ContainerRef)
 		}
 	}
-}
-
-// removeToRepeat requests the deletion of objects that were applied before and would do nothing if they were applied again. The
-// apply waits for the end of each if necessary.
-func (c *Cluster) removeToRepeat(ctx context.Context, req Request, objects []*unstructured.Unstructured, before func(model.ObjectID) string) error {
-	again := req.again()
-	if again == nil {
-		return nil
-	}
-	del := deploy.DeleteRequest{Project: c.project, KeepNamespaces: true, KeepVolumes: true, KeepDefinitions: true, KeepAdopted: true,
-		Timeout: req.UpsertTimeout, Logger: req.Log}
-	for _, u := range objects {
-		if id := deploy.IDOf(u); deploy.RunsByReplacement(id) && before(id) != "" && again(u) != "" {
-			logstore.Infof(req.Log, "Deleting %s: only a new one runs again", id)
-			del.Objects = append(del.Objects, deploy.ObjectRef{ObjectID: id})
-		}
-	}
-	return c.applier.Delete(ctx, del)
 }

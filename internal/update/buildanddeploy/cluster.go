@@ -291,14 +291,12 @@ func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]mod
 	var before func(model.ObjectID) string
 	applied, err := c.applier.Apply(ctx, deploy.ApplyRequest{Resource: name, Objects: objects, Namespace: req.Namespace,
 		Timeout: req.UpsertTimeout, Again: req.again(), Adopt: req.Adopt, Restoring: req.Restoring, Reclaim: req.Reclaim, Found: ledger, Logger: req.Log,
-		Record: func(ctx context.Context) (err error) {
+		Record: func(context.Context) (err error) {
 			if err := ledger.Record(name, records); err != nil {
 				return err
 			}
-			if before, err = c.before(ledger, name); err != nil {
-				return err
-			}
-			return c.removeToRepeat(ctx, req, objects, before)
+			before, err = c.before(ledger, name)
+			return err
 		},
 		Before:   func(id model.ObjectID) string { return before(id) },
 		Accepted: ledger.Accepted,
