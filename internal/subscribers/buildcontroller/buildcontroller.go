@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -126,46 +127,45 @@ type build struct {
 //	                         │                                                     └─behind: followed ──> gone closed: dropped
 //	                         └─overtaken, removed, taken down: cancel
 //
-// Run owns the maps running, followed, replaced and holding, its other variables, and overtaken and offered of each build. Each
-// round of its loop takes the newest snapshot, drops and cancels builds (sweep, cancelOvertaken), tells builds about later files
-// (offer), asks buildcontrol.Decide for the plan, and starts the builds in it. replaced counts how often in a row a resource's
-// build was overtaken. holding are the reasons for which resources wait, as last reported to the store.
+// The goroutine of Run owns the builds, and overtaken and offered of each. Each round takes the newest snapshot, drops and cancels builds
+// (sweep, cancelOvertaken), tells builds about later files (offer), asks buildcontrol.Decide for the plan, and starts the builds in it.
 //
 // The goroutine of a build runs the update, sets behind, dispatches the end, and closes done. Then it waits for the lanes that are behind
 // (follow), on one more goroutine each, dispatches the end of each, and closes gone. It reports to Run only through the store,
 // done, gone, ended, which wakes Run, and committed: once that is set, the update has begun to change things, and newer changes no
 // longer cancel it.
 
+// builds are the builds of a session.
+type builds struct {
+	*Subscriber
+	rt *store.Runtime
+	// running are the builds that the snapshot does not show as ended, and followed those that still run in containers.
+	running  map[model.ManifestName]*build
+	followed followed
+	// replaced counts, by resource, the builds in a row that were overtaken.
+	replaced map[model.ManifestName]int
+	// holding and unconfirmed are the waits that were reported last.
+	holding     holding
+	unconfirmed string
+	// prepared is set once the cluster has been read for the first deploys.
+	prepared bool
+	// ended wakes Run when the goroutine of a build has ended, which is a moment after the snapshot shows that.
+	ended chan struct{}
+}
+
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
-	running := map[model.ManifestName]*build{}
-	followed := followed{}
-	replaced := map[model.ManifestName]int{}
-	holding := holding{}
-	// A build has ended only when its goroutine has, which is a moment after the snapshot shows its completion.
-	ended := make(chan struct{}, 1)
-	prepared := false
+	b := &builds{Subscriber: s, rt: rt, running: map[model.ManifestName]*build{}, followed: followed{}, replaced: map[model.ManifestName]int{},
+		holding: holding{}, ended: make(chan struct{}, 1)}
+	defer b.stop()
 	retry := time.NewTimer(time.Hour) // set in each round
 	defer retry.Stop()
-	defer func() {
-		for _, b := range running {
-			b.cancel()
-			<-b.gone
-		}
-		for _, builds := range followed {
-			for _, b := range builds {
-				b.cancel()
-				<-b.gone
-			}
-		}
-	}()
-	waits := ""
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-rt.Wake():
-		case <-ended:
+		case <-b.ended:
 		case <-retry.C:
 		}
 		v := rt.View()
@@ -176,38 +176,60 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 				rt.Dispatch(next) // which wakes this loop
 			}
 		}
-		s.sweep(v, running, replaced, followed)
-		followed.sweep(v)
-		s.cancelOvertaken(v, running, replaced)
-		offer(v, running)
-		names := make(map[model.ManifestName]bool, len(running))
-		for resource, b := range running {
-			names[resource] = !b.part
-		}
-		plan := buildcontrol.Decide(v, names)
-		if changes := holding.changes(v, plan); len(changes) > 0 {
-			rt.Dispatch(state.HoldsChanged{Changes: changes})
-			s.nameCircles(v, changes)
-			s.sayComebacks(v, plan, changes)
-		}
-		if is := intent.UnconfirmedText(v); is != waits {
-			if waits = is; waits != "" {
-				logstore.Infof(s.logs.Logger(model.TiltfileName, "", logstore.SourceBuild), "%s: hone confirm shows what would be done", waits)
-			}
-		}
-		if !prepared {
-			prepared = s.prepare(ctx, v, plan)
-		}
-		for _, c := range plan.Start {
-			running[c.Name] = s.start(ctx, rt, v, c, ended)
-		}
-		for _, e := range state.Leaving(v, name) {
-			if name := model.ManifestName(e.ID); running[name] == nil && len(followed[name]) == 0 {
-				rt.Release(state.Resources, e.ID)
-			}
-		}
+		b.round(ctx, v)
 		rt.Succeeded()
 	}
+}
+
+// stop cancels all builds and waits for them.
+func (b *builds) stop() {
+	all := slices.Concat(slices.Collect(maps.Values(b.followed))...)
+	all = slices.AppendSeq(all, maps.Values(b.running))
+	for _, build := range all {
+		build.cancel()
+	}
+	for _, build := range all {
+		<-build.gone
+	}
+}
+
+// round brings the builds in line with a snapshot.
+func (b *builds) round(ctx context.Context, v store.View) {
+	b.sweep(v)
+	b.followed.sweep(v)
+	b.cancelOvertaken(v)
+	b.offer(v)
+	whole := make(map[model.ManifestName]bool, len(b.running))
+	for resource, build := range b.running {
+		whole[resource] = !build.part
+	}
+	plan := buildcontrol.Decide(v, whole)
+	b.say(v, plan)
+	if !b.prepared {
+		b.prepared = b.prepare(ctx, v, plan)
+	}
+	for _, c := range plan.Start {
+		b.running[c.Name] = b.start(ctx, v, c)
+	}
+	for _, e := range state.Leaving(v, name) {
+		if name := model.ManifestName(e.ID); b.running[name] == nil && len(b.followed[name]) == 0 {
+			b.rt.Release(state.Resources, e.ID)
+		}
+	}
+}
+
+// say reports the waits that a plan changes.
+func (b *builds) say(v store.View, plan buildcontrol.Plan) {
+	if changes := b.holding.changes(v, plan); len(changes) > 0 {
+		b.rt.Dispatch(state.HoldsChanged{Changes: changes})
+		b.nameCircles(v, changes)
+		b.sayComebacks(v, plan, changes)
+	}
+	is := intent.UnconfirmedText(v)
+	if is != b.unconfirmed && is != "" {
+		logstore.Infof(b.logs.Logger(model.TiltfileName, "", logstore.SourceBuild), "%s: hone confirm shows what would be done", is)
+	}
+	b.unconfirmed = is
 }
 
 // prepare has the cluster read once before the first resource is deployed. A failure costs only time.
@@ -227,47 +249,54 @@ func (s *Subscriber) prepare(ctx context.Context, v store.View, plan buildcontro
 }
 
 // sweep drops the builds whose end the snapshot shows.
-func (s *Subscriber) sweep(v store.View, running map[model.ManifestName]*build, replaced map[model.ManifestName]int, followed followed) {
-	for name, b := range running {
+func (b *builds) sweep(v store.View) {
+	for name, build := range b.running {
 		select {
-		case <-b.done:
+		case <-build.done:
 		default:
 			continue
 		}
 		// An entry that is younger than the build belongs to a resource that was declared again: it never shows this build.
 		u := state.Updates.In(v).Ref(string(name))
-		own := u != nil && !u.Created.After(b.began)
-		if own && (u.Value.Serial < b.serial || u.Value.Current != nil) {
+		own := u != nil && !u.Created.After(build.began)
+		if own && (u.Value.Serial < build.serial || u.Value.Current != nil) {
 			continue
 		}
-		if !b.overtaken {
-			delete(replaced, name)
+		if !build.overtaken {
+			delete(b.replaced, name)
 		}
-		delete(running, name)
-		if len(b.behind) > 0 {
-			followed[name] = append(followed[name], b)
+		delete(b.running, name)
+		if len(build.behind) > 0 {
+			b.followed[name] = append(b.followed[name], build)
 		}
 	}
 }
 
 // cancelOvertaken cancels the builds that are no longer wanted.
-func (s *Subscriber) cancelOvertaken(v store.View, running map[model.ManifestName]*build, replaced map[model.ManifestName]int) {
-	for name, b := range running {
+func (b *builds) cancelOvertaken(v store.View) {
+	for name, build := range b.running {
 		e, ok := state.Resources.In(v).Get(string(name))
 		switch {
-		case b.overtaken:
+		case build.overtaken:
 		case !ok || e.Phase == store.TearingDown:
-			b.cancel()
+			build.cancel()
 		case state.Updates.In(v).Value(string(name)).TakenDown != "":
-			b.overtaken = true
-			b.cancel()
-		case !b.committed.Load() && replaced[name] < maxReplaced && replaceable(v, e.Value.Manifest) &&
-			buildcontrol.Stale(state.Updates.In(v).Value(string(name)), b.began):
-			b.overtaken = true
-			replaced[name]++
-			b.cancel()
+			build.overtaken = true
+			build.cancel()
+		case b.isOvertaken(v, e.Value.Manifest, build):
+			build.overtaken = true
+			b.replaced[name]++
+			build.cancel()
 		}
 	}
+}
+
+// isOvertaken reports whether a build is to give way to newer changes: it has not touched the cluster yet.
+func (b *builds) isOvertaken(v store.View, m model.Manifest, build *build) bool {
+	if build.committed.Load() || b.replaced[m.Name] >= maxReplaced || !replaceable(v, m) {
+		return false
+	}
+	return buildcontrol.Stale(state.Updates.In(v).Value(string(m.Name)), build.began)
 }
 
 // replaceable reports whether a build that is cancelled for newer changes is replaced at once, rather than once the user says so.
@@ -278,8 +307,8 @@ func replaceable(v store.View, m model.Manifest) bool {
 
 // offer tells the builds that files have changed since they began. An update in place takes in the files that are saved
 // while it waits for a distant container to answer.
-func offer(v store.View, running map[model.ManifestName]*build) {
-	for name, b := range running {
+func (b *builds) offer(v store.View) {
+	for name, build := range b.running {
 		var newest time.Time
 		e := state.Updates.In(v).Ref(string(name))
 		if e == nil {
@@ -292,62 +321,61 @@ func offer(v store.View, running map[model.ManifestName]*build) {
 				}
 			}
 		}
-		if !newest.After(b.offered) {
-			continue
-		}
-		b.offered = v.At
-		select {
-		case b.changed <- struct{}{}:
-		default:
+		if newest.After(build.offered) {
+			build.offered = v.At
+			wake(build.changed)
 		}
 	}
 }
 
+// wake sends a token into a channel that has room for one, unless one is there.
+func wake(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
 // start begins a build on a goroutine of its own.
-func (s *Subscriber) start(ctx context.Context, rt *store.Runtime, v store.View, c buildcontrol.Candidate, ended chan<- struct{}) *build {
+func (b *builds) start(ctx context.Context, v store.View, c buildcontrol.Candidate) *build {
+	s, rt := b.Subscriber, b.rt
 	u := state.Updates.In(v).Value(string(c.Name))
 	tiltfile := state.TheTiltfile(v)
 	files := state.Relative(tiltfile.Path, c.Files)
 	serial := u.Serial + 1
 	span := fmt.Sprintf("build:%s:%d", c.Name, serial)
-	b := &build{serial: serial, span: span, began: v.At, part: !c.Until.IsZero(), done: make(chan struct{}), gone: make(chan struct{}),
+	started := &build{serial: serial, span: span, began: v.At, part: !c.Until.IsZero(), done: make(chan struct{}), gone: make(chan struct{}),
 		changed: make(chan struct{}, 1), offered: v.At,
 		pace: &pace{send: func(p state.BuildProgressed) { rt.Dispatch(p) }}}
-	ctx, b.cancel = context.WithCancel(ctx)
+	ctx, started.cancel = context.WithCancel(ctx)
 	log := newUpdateLog(s.logs.Logger(c.Name, span, logstore.SourceBuild), c.Reason, files)
-	req := s.request(rt, v, c, b, log)
+	req := s.request(rt, v, c, started, log)
 	session := state.TheSession(v)
-	rt.Dispatch(state.BuildStarted{Resource: c.Name, Serial: b.serial, Reason: c.Reason, Files: files, At: b.began, Made: u.SavedBefore(b.began), Until: c.Until, Ahead: c.Ahead, Span: span,
+	rt.Dispatch(state.BuildStarted{Resource: c.Name, Serial: started.serial, Reason: c.Reason, Files: files, At: started.began, Made: u.SavedBefore(started.began), Until: c.Until, Ahead: c.Ahead, Span: span,
 		Manifest: &req.Manifest})
-	poke := func() {
-		select {
-		case ended <- struct{}{}:
-		default:
-		}
-	}
 	go func() {
-		defer poke()
-		defer close(b.gone)
-		defer b.cancel()
+		defer wake(b.ended)
+		defer close(started.gone)
+		defer started.cancel()
 		log.start(c.InPlace)
 		if len(c.Ahead) > 0 {
 			logstore.Infof(log, "The newest version of %s is copied, although it waits: the one that the containers had is not on this machine any more",
 				strings.Join(state.Relative(tiltfile.Path, c.Ahead), ", "))
 		}
 		r, err := s.build(ctx, req)
-		b.pace.end()
-		done := s.completed(ctx, req, b, r, err, log)
+		started.pace.end()
+		done := s.completed(ctx, req, started, r, err, log)
 		log.end()
 		if done.Passing && session.Command != state.CommandCI { // ci ends with the first failure
 			logstore.Infof(log, "Trying again in %s", state.RetryPause(u.Outages+1))
 		}
-		done.Sending, b.behind = s.sending(v, r.Behind, log), r.Behind
+		done.Sending, started.behind = s.sending(v, r.Behind, log), r.Behind
 		rt.Dispatch(done)
-		close(b.done)
-		poke()
-		s.follow(rt, c.Name, b, log)
+		close(started.done)
+		wake(b.ended)
+		s.follow(rt, c.Name, started, log)
 	}()
-	return b
+	return started
 }
 
 // build runs the chain and turns a panic in it into an error, since its goroutine has no other safety net.
