@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,151 +27,6 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// outcome is the result of a build of the fake builder.
-type outcome struct {
-	result buildanddeploy.Result
-	err    error
-	panics any
-}
-
-// call is one build that was requested from the fake builder.
-type call struct {
-	req buildanddeploy.Request
-	end chan outcome
-	ctx context.Context
-}
-
-// builder is a BuildAndDeployer whose builds end when the test says so, or when they are cancelled.
-type builder struct {
-	mu       sync.Mutex
-	running  map[string]*call
-	begun    []string
-	stubborn bool // builds do not end when they are cancelled
-}
-
-func (b *builder) Name() string { return "fake" }
-
-func (b *builder) BuildAndDeploy(ctx context.Context, req buildanddeploy.Request) (buildanddeploy.Result, error) {
-	name := string(req.Manifest.Name)
-	c := &call{req: req, end: make(chan outcome), ctx: ctx}
-	b.mu.Lock()
-	b.begun = append(b.begun, name)
-	if b.running[name] != nil {
-		panic(name + " is built twice at once")
-	}
-	b.running[name] = c
-	stubborn := b.stubborn
-	b.mu.Unlock()
-	defer func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		delete(b.running, name)
-	}()
-	cancelled := ctx.Done()
-	if stubborn {
-		cancelled = nil
-	}
-	select {
-	case o := <-c.end:
-		if o.panics != nil {
-			panic(o.panics)
-		}
-		return o.result, o.err
-	case <-cancelled:
-		return buildanddeploy.Result{}, ctx.Err()
-	}
-}
-
-// call returns the running build of a resource.
-func (b *builder) call(name string) *call {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.running[name]
-}
-
-// names returns the resources whose builds run.
-func (b *builder) names() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var names []string
-	for n := range b.running {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return strings.Join(names, " ")
-}
-
-// fixture is a BuildController at work.
-type fixture struct {
-	*statetest.Alone
-	t       *testing.T
-	builder *builder
-	logs    *logstore.Store
-}
-
-func start(t *testing.T, o Options, manifests ...model.Manifest) *fixture {
-	return startIn(t, statetest.Session, o, manifests...)
-}
-
-// startIn is start in a session of its own kind.
-func startIn(t *testing.T, session state.SessionStarted, o Options, manifests ...model.Manifest) *fixture {
-	f := &fixture{t: t, builder: &builder{running: map[string]*call{}}, logs: statetest.Logs(t)}
-	f.Alone = statetest.Start(t, New(f.builder, f.logs, o), "Other")
-	f.Then(session, state.TiltfileStarted{}, statetest.Loaded(manifests...))
-	f.Then(statetest.Connected()...)
-	return f
-}
-
-// finish ends a build.
-func (f *fixture) finish(name string, o outcome) {
-	f.t.Helper()
-	c := f.builder.call(name)
-	if c == nil {
-		f.t.Fatalf("no build of %s runs, only: %s", name, f.builder.names())
-	}
-	c.end <- o
-	synctest.Wait()
-}
-
-// deployed is the outcome of a build that made all images of a manifest and applied it.
-func deployed(c *call) outcome {
-	r := buildanddeploy.Result{Mode: "image", Deployed: true, Images: map[string]model.ImageResult{}}
-	for _, im := range c.req.Manifest.Images {
-		r.Images[im.Ref] = model.ImageResult{Local: im.Ref + ":1", Cluster: im.Ref + ":1", StartedAt: c.req.StartedAt}
-	}
-	return outcome{result: r}
-}
-
-func (f *fixture) deploy(names ...string) {
-	f.t.Helper()
-	for _, n := range names {
-		c := f.builder.call(n)
-		if c == nil {
-			f.t.Fatalf("no build of %s runs, only: %s", n, f.builder.names())
-		}
-		f.finish(n, deployed(c))
-	}
-}
-
-func (f *fixture) update(name string) state.Update { return state.Updates.In(f.View()).Value(name) }
-
-func (f *fixture) running(want string) {
-	f.t.Helper()
-	if got := f.builder.names(); got != want {
-		f.t.Errorf("running: %q, want %q", got, want)
-	}
-}
-
-// last describes the newest past build of a resource.
-func (f *fixture) last(name string) string {
-	u := f.update(name)
-	if len(u.Builds) == 0 {
-		return "none"
-	}
-	b := u.Builds[0]
-	return fmt.Sprintf("%d %s err=%q cancelled=%v", b.Serial, b.Reason, b.Err, b.Cancelled)
-}
 
 func TestParallelUpToTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -492,14 +346,6 @@ func TestCopiesNeedNoSlot(t *testing.T) {
 	})
 }
 
-func leaving(f *fixture, name string) string {
-	e, ok := state.Resources.In(f.View()).Get(name)
-	if !ok {
-		return "gone"
-	}
-	return fmt.Sprintf("%s %v", e.Phase, e.Finalizers)
-}
-
 // TestReadyOnceIsEnough has a server that is ready for a moment, while no slot is free for the resource that waits for it.
 func TestReadyOnceIsEnough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -570,71 +416,6 @@ func TestLocalCommandIsNotCancelled(t *testing.T) {
 	})
 }
 
-func TestRemoval(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, Options{}, statetest.K8s("a"), statetest.K8s("b"))
-		f.builder.mu.Lock()
-		a := f.builder.running["a"]
-		f.builder.mu.Unlock()
-		a.req.Commit()
-		f.Then(statetest.Loaded(statetest.K8s("b")))
-		if a.ctx.Err() == nil {
-			t.Error("the build of a removed resource was not cancelled")
-		}
-		if got, want := leaving(f, "a"), "tearing-down [Other]"; got != want {
-			t.Errorf("after the build ended: %s, want %s", got, want)
-		}
-		f.Release("a", "Other")
-		synctest.Wait()
-		if got := leaving(f, "a"); got != "gone" {
-			t.Errorf("after all have released it: %s", got)
-		}
-		f.running("b")
-		f.deploy("b")
-	})
-}
-
-// stubbornly starts a BuildController whose builds do not end when they are cancelled.
-func stubbornly(t *testing.T, manifests ...model.Manifest) *fixture {
-	f := &fixture{t: t, builder: &builder{running: map[string]*call{}, stubborn: true}, logs: statetest.Logs(t)}
-	f.Alone = statetest.Start(t, New(f.builder, f.logs, Options{}), "Other")
-	f.Then(statetest.Session, state.TiltfileStarted{}, statetest.Loaded(manifests...))
-	f.Then(statetest.Connected()...)
-	return f
-}
-
-func TestRemovalWaitsForTheBuild(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := stubbornly(t, statetest.K8s("a"))
-		f.Then(statetest.Loaded())
-		if got, want := leaving(f, "a"), "tearing-down [Other BuildController]"; got != want {
-			t.Errorf("while the build runs: %s, want %s", got, want)
-		}
-		f.finish("a", outcome{err: errors.New("stopped")})
-		if got, want := leaving(f, "a"), "tearing-down [Other]"; got != want {
-			t.Errorf("after the build ended: %s, want %s", got, want)
-		}
-	})
-}
-
-func TestRebirthDuringTheBuild(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := stubbornly(t, statetest.K8s("a"))
-		f.Then(statetest.Loaded(), statetest.Loaded(statetest.K8s("a")))
-		f.finish("a", outcome{err: errors.New("stopped")})
-		if got, want := leaving(f, "a"), "tearing-down [Other]"; got != want {
-			t.Fatalf("after the build ended: %s, want %s", got, want)
-		}
-		f.Release("a", "Other")
-		synctest.Wait()
-		f.running("a")
-		f.deploy("a")
-		if got, want := f.last("a"), `1 initial build err="" cancelled=false`; got != want {
-			t.Errorf("after the rebirth: %s, want %s", got, want)
-		}
-	})
-}
-
 // A container that was updated in a second way, after the first one failed, shows that live updates work.
 func TestFallingBackFromOneWayInPlaceToAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -652,18 +433,6 @@ func TestFallingBackFromOneWayInPlaceToAnother(t *testing.T) {
 			t.Error("live update is tried again though it was broken and no image came of it")
 		}
 		f.deploy("a")
-	})
-}
-
-func TestStopEndsBuilds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, Options{}, statetest.K8s("a"), statetest.Local("b"))
-		f.running("a b")
-		f.Stop()
-		f.running("")
-		if got, want := f.last("a"), `1 initial build err="" cancelled=true`; got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
 	})
 }
 

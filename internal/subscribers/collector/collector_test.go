@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,148 +20,10 @@ import (
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// cluster has a real ledger and records removals.
-type cluster struct {
-	ledger *deploy.Ledger
-
-	mu      sync.Mutex
-	err     error
-	opened  int
-	removed []string
-	// bereft are resources whose objects every removal takes along.
-	bereft []model.ManifestName
-	stuck  map[model.ManifestName]chan struct{}
-	// guarded is the reason why nothing is deleted, kept are the resources that stay, and asked counts the decisions.
-	guarded string
-	kept    []model.ManifestName
-	asked   int
-	// leaving are resources whose deploys have left something behind.
-	leaving []model.ManifestName
-}
-
-func (c *cluster) Leaving(context.Context) ([]model.ManifestName, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.leaving), nil
-}
-
-func (c *cluster) Finish(ctx context.Context, req buildanddeploy.RemoveRequest) error {
-	name := req.Resource
-	if err := req.Settled(ctx); err != nil {
-		return err
-	}
-	c.mu.Lock()
-	c.removed = append(c.removed, "rest of "+string(name))
-	stuck := c.stuck["rest of "+name]
-	c.mu.Unlock()
-	if stuck != nil {
-		select {
-		case <-stuck:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	c.mu.Lock()
-	err := c.err
-	c.mu.Unlock()
-	if err == nil {
-		c.leave()
-	}
-	return err
-}
-
-func (c *cluster) leave(names ...model.ManifestName) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.leaving = names
-}
-
-func (c *cluster) Kept(context.Context, func() []model.Manifest, func(model.ManifestName) bool, string) (buildanddeploy.Kept, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.asked++
-	k := buildanddeploy.Kept{Why: c.guarded, Guarded: c.guarded != ""}
-	if k.Guarded {
-		k.Resources = c.kept
-	}
-	return k, nil
-}
-
-func (c *cluster) Prune(_ context.Context, declared []model.Manifest, chosen func(model.ManifestName) bool, _ string, _ logstore.Logger) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.removed = append(c.removed, fmt.Sprintf("all but %d", len(declared)))
-	if c.err == nil && chosen("any") {
-		c.guarded = ""
-	}
-	return c.err
-}
-
-func (c *cluster) guard(why string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.guarded = why
-}
-
-func (c *cluster) Ledger(context.Context) (*deploy.Ledger, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.opened++
-	return c.ledger, c.err
-}
-
-func (c *cluster) Remove(ctx context.Context, req buildanddeploy.RemoveRequest) ([]model.ManifestName, error) {
-	if req.Settled != nil {
-		if err := req.Settled(ctx); err != nil {
-			return nil, err
-		}
-	}
-	if req.Undeclared && slices.ContainsFunc(req.Declared(), func(m model.Manifest) bool { return m.Name == req.Resource && m.IsK8s() }) {
-		return nil, nil
-	}
-	logstore.Infof(req.Log, "Deleting %s, %s", req.Resource, req.Why)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(req.Enough, cancel)()
-	return c.bereft, c.remove(ctx, req.Resource)
-}
-
-func (c *cluster) remove(ctx context.Context, name model.ManifestName) error {
-	c.mu.Lock()
-	c.removed = append(c.removed, string(name))
-	err, stuck := c.err, c.stuck[name]
-	c.mu.Unlock()
-	if stuck != nil {
-		select {
-		case <-stuck:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	if err != nil {
-		return err
-	}
-	return c.ledger.Remove(name)
-}
-
-func (c *cluster) fail(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.err = err
-}
-
-// log returns the objects that were removed so far.
-func (c *cluster) log() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return strings.Join(c.removed, " ")
-}
 
 type fixture struct {
 	*statetest.Alone
@@ -174,42 +34,6 @@ type fixture struct {
 	logs         *logstore.Store
 }
 
-// downCommands has recorded down commands, and records with the cluster's removals which of them ran.
-type downCommands struct {
-	*cluster
-	commands map[model.ManifestName]model.Cmd
-	deps     deploy.Deps
-}
-
-func (d *downCommands) Recorded() (map[model.ManifestName]model.Cmd, deploy.Deps, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return maps.Clone(d.commands), d.deps, nil
-}
-
-func (d *downCommands) Remove(_ context.Context, req buildanddeploy.RemoveRequest) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if _, ok := d.commands[req.Resource]; !ok {
-		return nil
-	}
-	d.removed = append(d.removed, "made by "+string(req.Resource))
-	if d.err == nil {
-		delete(d.commands, req.Resource)
-	}
-	return d.err
-}
-
-// record records down commands, as updates do.
-func (f *fixture) record(deps deploy.Deps, names ...model.ManifestName) {
-	f.downCommands.mu.Lock()
-	defer f.downCommands.mu.Unlock()
-	f.downCommands.deps = deps
-	for _, name := range names {
-		f.downCommands.commands[name] = model.Cmd{Argv: []string{"undo", string(name)}}
-	}
-}
-
 // start runs a Collector on a cluster whose ledger has the given resources.
 func start(t *testing.T, recorded ...model.ManifestName) *fixture {
 	ledger := ledgerWith(t, recorded...)
@@ -218,19 +42,6 @@ func start(t *testing.T, recorded ...model.ManifestName) *fixture {
 	f.Alone = statetest.Start(t, New(f.cluster, f.engine, f.downCommands, f.logs, Options{}), "Other")
 	f.Then(statetest.Session)
 	return f
-}
-
-func ledgerWith(t *testing.T, recorded ...model.ManifestName) *deploy.Ledger {
-	ledger, err := deploy.Open(t.TempDir(), deploy.LedgerKey{Cluster: "c", Project: "p"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range recorded {
-		if err := ledger.Record(name, []deploy.ObjectRecord{{ObjectID: model.ObjectID{Kind: "ConfigMap", Name: string(name)}, APIVersion: "v1"}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return ledger
 }
 
 func (f *fixture) check(what, removed, resources string) {
@@ -415,119 +226,12 @@ func TestTriesAgainAfterAFailure(t *testing.T) {
 	})
 }
 
-// A down command that fails is not repeated every few seconds: it is the user's.
-func TestFailedDownCommandsAreRetriedSlowly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t)
-		f.record(nil, "db")
-		f.cluster.fail(errors.New("exit code 1"))
-		began := time.Now()
-		f.Then(statetest.Loaded())
-		for range 600 {
-			time.Sleep(time.Second)
-		}
-		synctest.Wait()
-		// At 0, 5, 15, 35, 75, 155 and 315 s.
-		if got := strings.Count(f.cluster.log(), "made by db"); got != 7 {
-			t.Errorf("it ran %d times in %s", got, time.Since(began))
-		}
-		f.cluster.fail(nil)
-		time.Sleep(retryCommandMax)
-		f.check("it works", strings.Repeat("made by db ", 7)+"made by db", "")
-	})
-}
-
-// The products of a resource that leaves beside another session stay until that session has ended.
-func TestDownCommandsWaitForASessionBeside(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := &fixture{t: t, cluster: &cluster{ledger: ledgerWith(t)}, engine: dockertest.New(), logs: statetest.Logs(t)}
-		f.downCommands = &downCommands{cluster: f.cluster, commands: map[model.ManifestName]model.Cmd{}}
-		var mu sync.Mutex
-		others := []string{"session shop (hone up, pid 1)"}
-		f.Alone = statetest.Start(t, New(f.cluster, f.engine, f.downCommands, f.logs, Options{Beside: func(context.Context) []string {
-			mu.Lock()
-			defer mu.Unlock()
-			return others
-		}}))
-		f.Then(statetest.Session, statetest.Loaded(statetest.Local("db")))
-		f.record(nil, "db")
-		f.Then(statetest.Loaded())
-		time.Sleep(3 * retry)
-		f.check("another session runs", "", "")
-		mu.Lock()
-		others = nil
-		mu.Unlock()
-		time.Sleep(retry)
-		f.check("it has ended", "made by db", "")
-	})
-}
-
-// The down command of a local resource runs when its resource leaves the Tiltfile, after its dependents have gone, and not when it
-// is switched off.
-func TestTakesDownLocalResources(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t)
-		app := statetest.K8s("app")
-		app.ResourceDeps = []model.ManifestName{"db"}
-		f.Then(connected(), statetest.Loaded(app, statetest.Local("db"), statetest.Local("off")))
-		f.record(deploy.Deps{"app": {"db"}}, "db", "off")
-		f.Then(state.ResourcesSwitched{Off: []model.ManifestName{"off"}})
-		f.Release("off", "Other")
-		f.check("switched off", "", "app db")
-		f.Then(statetest.Loaded())
-		f.Release("off", "Other")
-		f.Release("db", "Other")
-		f.check("what depends on it is held", "made by off", "app db")
-		f.cluster.fail(errors.New("timeout"))
-		f.Release("app", "Other")
-		f.check("what depends on it cannot be deleted", "made by off app", "app db")
-		f.cluster.fail(nil)
-		time.Sleep(retry)
-		f.check("one after the other", "made by off app app made by db", "")
-	})
-}
-
-// The products of earlier sessions are taken down, too: after the objects of their dependents.
-func TestTakesDownWhatEarlierSessionsMade(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, "app")
-		f.record(deploy.Deps{"app": {"schema"}, "schema": {"db"}}, "db", "schema", "alone", "stays", "turned")
-		f.Then()
-		f.check("the Tiltfile may declare anything", "", "")
-		f.Then(statetest.Loaded(statetest.Local("stays"), statetest.Local("turned")))
-		f.check("the cluster does not answer", "made by alone", "stays turned")
-		f.cluster.fail(errors.New("timeout"))
-		f.Then(connected())
-		f.check("the objects of what depends on them cannot be read", "made by alone", "stays turned")
-		f.cluster.fail(nil)
-		time.Sleep(retry)
-		f.check("one after the other", "made by alone app made by schema made by db", "stays turned")
-		f.Then(statetest.Loaded(statetest.Local("stays"), statetest.K8s("turned")))
-		f.check("it became a resource of another kind", "made by alone app made by schema made by db made by turned", "stays turned")
-		f.downCommands.mu.Lock()
-		defer f.downCommands.mu.Unlock()
-		if len(f.downCommands.commands) != 1 {
-			t.Errorf("left: %v", f.downCommands.commands)
-		}
-	})
-}
-
 func TestWithoutAClusterResourcesAreLetGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := statetest.Start(t, New(nil, nil, nil, statetest.Logs(t), Options{})).Then(statetest.Session, connected(), statetest.Loaded(statetest.K8s("a")), statetest.Loaded())
 		if n := state.Resources.In(a.View()).Len(); n != 0 {
 			t.Errorf("%d resources are left", n)
 		}
-	})
-}
-
-func TestAResourceThatTurnedLocalHasNoObjects(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, "was", "a")
-		f.Then(connected(), statetest.Loaded(statetest.K8s("a"), statetest.Local("was")))
-		f.check("turned while hone did not run", "was", "a was")
-		f.Then(statetest.Loaded(statetest.Local("a"), statetest.Local("was")))
-		f.check("turned while it runs", "was a", "a was")
 	})
 }
 
@@ -696,123 +400,6 @@ func TestLeavesLeftoversToASessionBeside(t *testing.T) {
 	})
 }
 
-// TestAChoiceLeavesOthersAlone runs one of several resources: undeclared objects of others stay, whether they were left by earlier
-// sessions or while this one runs, until the session is about all of them.
-func TestAChoiceLeavesOthersAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, "old", "a", "b")
-		f.record(nil, "db")
-		loaded := func(enabled []model.ManifestName, manifests ...model.Manifest) state.TiltfileLoaded {
-			l := statetest.Loaded(manifests...)
-			l.Result.Enabled = enabled
-			return l
-		}
-		some := []model.ManifestName{"a"}
-		f.Then(connected(), loaded(some, statetest.K8s("a"), statetest.K8s("b")))
-		f.check("it runs a", "", "a")
-		if c := state.TheSession(f.View()).Collection; !c.Done {
-			t.Errorf("it has nothing to delete: %+v", c)
-		}
-		f.Then(loaded(some, statetest.K8s("a")))
-		f.Release("b", "Other")
-		f.check("b has left, which it does not run", "", "a")
-		f.Then(loaded(some))
-		f.Release("a", "Other")
-		f.check("a has left", "a", "")
-		f.Then(loaded(nil, statetest.K8s("c")))
-		synctest.Wait()
-		if got := strings.Split(f.cluster.log(), " "); len(got) != 6 || !slices.Contains(got, "old") || !slices.Contains(got, "b") || !slices.Contains(got, "db") {
-			t.Errorf("it runs all: removed %q", got)
-		}
-	})
-}
-
-// TestPruneGuardWaitsForTheUser says while the prune guard holds, looks again with each Tiltfile, and deletes when the user asks for it, once.
-func TestPruneGuardWaitsForTheUser(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t)
-		says := func(what, want string) {
-			t.Helper()
-			synctest.Wait()
-			if got := state.TheSession(f.View()).PruneGuard.Why; got != want {
-				t.Errorf("%s: it says %q, want %q", what, got, want)
-			}
-		}
-		f.Then(connected(), statetest.Loaded(statetest.K8s("a")))
-		says("nothing is kept", "")
-		f.cluster.guard("6 of 8")
-		f.Then(statetest.Loaded())
-		f.Release("a", "Other")
-		says("much is kept", "6 of 8")
-		f.check("the resource is let go", "", "")
-		f.cluster.guard("7 of 8")
-		f.Then(statetest.Loaded())
-		says("the next Tiltfile", "7 of 8")
-		f.cluster.fail(errors.New("timeout"))
-		f.Then(state.PruneAllowed{})
-		f.check("it is asked for", "all but 0", "")
-		says("it has failed", "7 of 8")
-		time.Sleep(time.Hour)
-		f.check("only once", "all but 0", "")
-		f.cluster.fail(nil)
-		f.Then(state.PruneAllowed{})
-		f.check("it is asked for again", "all but 0 all but 0", "")
-		says("nothing is kept any more", "")
-	})
-}
-
-// TestKeepsMuchAtOnce takes many resources out of the Tiltfile: that they are kept is decided and said once, not for each of them.
-func TestKeepsMuchAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t)
-		var all []model.Manifest
-		for i := range 180 {
-			all = append(all, statetest.K8s(fmt.Sprint("r", i)))
-			f.cluster.kept = append(f.cluster.kept, all[i].Name)
-		}
-		f.Then(connected(), statetest.Loaded(all...))
-		synctest.Wait()
-		f.cluster.guard("180 of 200 objects would be deleted")
-		f.cluster.mu.Lock()
-		before := f.cluster.asked
-		f.cluster.mu.Unlock()
-		f.Then(statetest.Loaded())
-		for _, m := range all {
-			f.Release(string(m.Name), "Other")
-		}
-		f.check("they are let go", "", "")
-		f.cluster.mu.Lock()
-		defer f.cluster.mu.Unlock()
-		if asked := f.cluster.asked - before; asked != 1 {
-			t.Errorf("that was decided %d times", asked)
-		}
-		text := statetest.Texts(f.logs, "")
-		if want := "The objects of 180 resources, which the Tiltfile no longer declares, are kept: 180 of 200 objects would be deleted"; len(text) != 1 || !strings.Contains(text[0], want) {
-			t.Errorf("log: %q, want %q once", text, want)
-		}
-	})
-}
-
-// TestSaysWhenNothingLocalIsLeft reports the end of down commands also where no cluster answers.
-func TestSaysWhenNothingLocalIsLeft(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t)
-		f.record(nil, "old")
-		f.cluster.fail(errors.New("timeout"))
-		f.Then(statetest.Loaded(statetest.Local("a")))
-		synctest.Wait()
-		if c := state.TheSession(f.View()).Collection; c.Done || c.LocalDone || c.Failures != 1 {
-			t.Errorf("after a failure: %+v", c)
-		}
-		f.cluster.fail(nil)
-		time.Sleep(retry)
-		synctest.Wait()
-		if c := state.TheSession(f.View()).Collection; c.Done || !c.LocalDone {
-			t.Errorf("after it went through: %+v", c)
-		}
-	})
-}
-
 // TestSaysWhenNothingIsLeft reports the end only after the last deletion, and counts failed attempts.
 func TestSaysWhenNothingIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -900,43 +487,5 @@ func TestComesBackWhileItIsStuck(t *testing.T) {
 		if text := strings.Join(statetest.Texts(f.logs, "a"), "\n"); strings.Contains(text, "cancel") {
 			t.Errorf("log: %s", text)
 		}
-	})
-}
-
-// TestAsksBeforeItDeletes: in a session that asks, resources that left the Tiltfile stay until the user has agreed after that, and
-// leftovers of earlier sessions stay until the user has agreed at all. A resource that the user switches off goes at once.
-func TestAsksBeforeItDeletes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, "old")
-		session := statetest.Session
-		session.Session.Confirmation.Asked = true
-		held := func(want ...model.ManifestName) {
-			t.Helper()
-			if got := state.TheSession(f.View()).Confirmation.Leaving; !slices.Equal(got, want) {
-				t.Errorf("%v wait for the user, want %v", got, want)
-			}
-		}
-		f.Then(session, connected(), statetest.Loaded(statetest.K8s("a"), statetest.K8s("b"), statetest.K8s("c"), statetest.Local("l")))
-		f.check("nobody has agreed", "", "a b c l")
-		f.Then(state.ChangesConfirmed{})
-		f.check("what an earlier session has left", "old", "a b c l")
-		f.Then(statetest.Loaded(statetest.K8s("b"), statetest.K8s("c")))
-		f.Release("a", "Other")
-		f.Release("l", "Other")
-		f.check("they wait", "old", "b c a l")
-		held("a", "l")
-		f.Then(state.ResourcesSwitched{Off: []model.ManifestName{"c"}})
-		f.Release("c", "Other")
-		f.check("the user has asked for it", "old c", "b a l")
-		f.Then(state.ChangesConfirmed{})
-		f.check("the user has agreed", "old c a", "b")
-		held()
-		f.Then(statetest.Loaded())
-		f.Release("b", "Other")
-		f.check("to that, and not to this", "old c a", "b")
-		held("b")
-		f.Then(statetest.Loaded(statetest.K8s("b")))
-		f.check("it came back", "old c a", "b")
-		held()
 	})
 }

@@ -7,114 +7,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
-	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// fixture is a SessionController at work.
-type fixture struct {
-	*statetest.Alone
-	t    *testing.T
-	logs *logstore.Store
-}
-
-func start(t *testing.T, s state.Session) *fixture {
-	s.Tiltfile = "/src/Tiltfile"
-	f := &fixture{t: t, logs: statetest.Logs(t)}
-	f.Alone = statetest.Start(t, New(s, f.logs))
-	synctest.Wait()
-	f.Then(state.CollectionReported{Local: true}, state.ClusterReported{})
-	return f
-}
-
-// goes checks that the session continues.
-func (f *fixture) goes(when string) {
-	f.t.Helper()
-	synctest.Wait()
-	if e := state.TheSession(f.View()).Ended; e != nil {
-		f.t.Fatalf("%s: the session has ended: %q", when, e.Failure)
-	}
-}
-
-// ends checks that the session has ended with a failure that holds the given text; "" stands for success.
-func (f *fixture) ends(when, failure string) {
-	f.t.Helper()
-	time.Sleep(time.Millisecond) // the store's stamps run a few ns ahead of a clock that stands still
-	synctest.Wait()
-	e := state.TheSession(f.View()).Ended
-	switch {
-	case e == nil:
-		f.t.Errorf("%s: the session has not ended", when)
-	case failure == "" && e.Failure != "" || !strings.Contains(e.Failure, failure):
-		f.t.Errorf("%s: the session has ended with %q, want %q", when, e.Failure, failure)
-	case !f.Ended():
-		f.t.Errorf("%s: the subscriber keeps running", when)
-	}
-}
-
-// built says that a resource was built: successfully, if failure is empty.
-func (f *fixture) built(name, failure string) {
-	u := state.Updates.In(f.View()).Value(name)
-	done := state.BuildCompleted{Resource: model.ManifestName(name), Serial: u.Serial + 1, At: time.Now(), Err: failure, Deployed: failure == ""}
-	if state.Resources.In(f.View()).Value(name).Manifest.IsK8s() && failure == "" {
-		id := model.ObjectID{Group: "apps", Kind: "Deployment", Namespace: "default", Name: name}
-		if state.Resources.In(f.View()).Value(name).Manifest.K8s.PodReadiness == model.PodSucceeded {
-			id.Group, id.Kind = "batch", "Job"
-		}
-		done.Applied = []model.AppliedObject{{ObjectID: id, UID: "uid-" + name}}
-	}
-	f.Then(state.BuildStarted{Resource: model.ManifestName(name), Serial: u.Serial + 1, At: f.Store.Snapshot().At}, done)
-}
-
-// loaded is a Tiltfile with settings for ci.
-func loaded(ci model.CISettings, manifests ...model.Manifest) state.TiltfileLoaded {
-	l := statetest.Loaded(manifests...)
-	l.Result.CI = ci
-	return l
-}
-
-func crashing(pod string) state.PodChanged {
-	p := statetest.Pod("web", pod, "c", "i")
-	p.Pod.Ready = false
-	p.Pod.Containers[0].State, p.Pod.Containers[0].Reason = model.ContainerWaiting, "CrashLoopBackOff"
-	return p
-}
-
-// exited is a supervised process that has ended, and is tried again after a while.
-func exited(again time.Duration) state.SyncletChanged {
-	return state.SyncletChanged{ID: "c", Synclet: state.Synclet{Resource: "web", Container: "main", Supervised: true, ExitCode: 3, Again: again}}
-}
-
-// attempt is a pod of a job.
-func attempt(pod, phase string) state.PodChanged {
-	p := statetest.Pod("web", pod, "c-"+pod, "i")
-	p.Pod.Ready, p.Pod.Phase, p.Pod.Status, p.Pod.Owner, p.Pod.CreatedAt = false, phase, phase, "uid-web", time.Now()
-	return p
-}
-
-// jobSays is the status of the job in Kubernetes.
-func jobSays(health, message string) state.ObjectsChanged {
-	return state.ObjectsChanged{Objects: []model.ObjectStatus{{ObjectID: model.ObjectID{Group: "batch", Kind: "Job", Namespace: "default", Name: "web"},
-		UID: "uid-web", Resource: "web", Health: health, Message: message}}}
-}
-
-// serving is the status of the server of srv, which has just started.
-func serving(is state.ProcessState, ready bool) state.ProcessChanged {
-	return state.ProcessChanged{Process: state.Process{Resource: "srv", State: is, Ready: ready, Build: 1, StartedAt: time.Now()}}
-}
-
-func connected() []store.Action {
-	return []store.Action{state.ClusterReported{Connected: true}, state.EngineReported{Connected: true}}
-}
 
 var ci = state.Session{Command: state.CommandCI}
 
@@ -590,46 +488,6 @@ func TestCI(t *testing.T) {
 	}
 }
 
-// TestCauses checks the fields of each kind of end apart from the text.
-func TestCauses(t *testing.T) {
-	gen := statetest.Local("gen")
-	for _, tc := range []struct {
-		name string
-		run  func(f *fixture)
-		want state.Ending
-	}{
-		{"all is ready", func(f *fixture) { f.Then(statetest.Loaded()) }, state.Ending{}},
-		{"a fault of the Tiltfile", func(f *fixture) { f.Then(state.TiltfileLoaded{Err: "syntax error"}) },
-			state.Ending{Failure: "syntax error", Cause: state.EndTiltfile, Resource: model.TiltfileName}},
-		{"a fault of the command line", func(f *fixture) { f.Then(state.TiltfileLoaded{Err: "no resource is called x", Usage: true}) },
-			state.Ending{Failure: "no resource is called x", Cause: state.EndOutside}},
-		{"a failed build", func(f *fixture) {
-			f.Then(statetest.Loaded(gen))
-			f.built("gen", "exit code 1")
-		}, state.Ending{Failure: "gen: exit code 1", Cause: state.EndResource, Resource: "gen"}},
-		{"no cluster", func(f *fixture) {
-			f.Then(statetest.Loaded(statetest.K8s("web")), state.ClusterReported{Err: "cannot reach cluster"})
-		}, state.Ending{Failure: "cannot reach cluster", Cause: state.EndOutside}},
-		{"time is up", func(f *fixture) {
-			f.Then(loaded(model.CISettings{Timeout: time.Minute}, gen))
-			time.Sleep(time.Minute)
-		}, state.Ending{Failure: "timed out after 1m0s: gen waits for the Tiltfile\n  raise the limit with --timeout or ci_settings(timeout=…)", Cause: state.EndTimeout}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := start(t, ci)
-				tc.run(f)
-				f.ends(tc.name, tc.want.Failure)
-				got := *state.TheSession(f.View()).Ended
-				got.At = time.Time{}
-				if diff := cmp.Diff(tc.want, got); diff != "" {
-					t.Errorf("ended (-want +got):\n%s", diff)
-				}
-			})
-		})
-	}
-}
-
 // TestCIHearsOfTheCluster does not end before anything is known about the cluster: an empty Tiltfile may have left objects there.
 func TestCIHearsOfTheCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -641,44 +499,6 @@ func TestCIHearsOfTheCluster(t *testing.T) {
 		f.Then(state.ClusterReported{Err: "no kubeconfig was found"})
 		f.ends("there is none", "")
 	})
-}
-
-func TestCannotBegin(t *testing.T) {
-	image := statetest.K8s("web", statetest.Image("web"))
-	refused := state.ClusterReported{Err: "cannot reach cluster"}
-	for _, tc := range []struct {
-		name    string
-		actions []store.Action
-		want    string // empty: the session goes on
-	}{
-		{"wrong arguments", []store.Action{state.TiltfileLoaded{Err: "no resource is called x", Usage: true}}, "no resource is called x"},
-		{"a broken Tiltfile can be mended", []store.Action{state.TiltfileLoaded{Err: "syntax error"}}, ""},
-		{"no cluster", []store.Action{statetest.Loaded(statetest.K8s("web")), refused}, "cannot reach cluster"},
-		{"no cluster, known before the Tiltfile", []store.Action{refused, statetest.Loaded(statetest.K8s("web"))}, "cannot reach cluster"},
-		{"a cluster that is starting", []store.Action{statetest.Loaded(statetest.K8s("web")), state.ClusterReported{Err: "503", Starting: true}}, ""},
-		{"it does not start", []store.Action{statetest.Loaded(statetest.K8s("web")), state.ClusterReported{Err: "503", Starting: true},
-			state.ClusterReported{Err: "503"}}, "503"},
-		{"nobody needs the cluster", []store.Action{refused, statetest.Loaded(statetest.Local("gen"))}, ""},
-		{"the cluster went away", []store.Action{state.ClusterReported{Connected: true}, refused, statetest.Loaded(statetest.K8s("web"))}, ""},
-		{"no engine", []store.Action{statetest.Loaded(image), state.EngineReported{Err: "no engine"}}, "no engine"},
-		{"nobody needs the engine", []store.Action{statetest.Loaded(statetest.K8s("web")), state.EngineReported{Err: "no engine"}}, ""},
-		{"something was done already", []store.Action{statetest.Loaded(statetest.K8s("web"), statetest.Local("gen")),
-			state.BuildStarted{Resource: "gen", Serial: 1}, refused}, ""},
-		{"wrong arguments of a changed Tiltfile", []store.Action{statetest.Loaded(), state.TiltfileLoaded{Err: "usage", Usage: true}}, ""},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := start(t, state.Session{Command: state.CommandUp})
-				f.Then(tc.actions...)
-				if tc.want == "" {
-					time.Sleep(24 * time.Hour)
-					f.goes(tc.name)
-				} else {
-					f.ends(tc.name, tc.want)
-				}
-			})
-		})
-	}
 }
 
 func TestUpGoesOn(t *testing.T) {
