@@ -16,6 +16,9 @@ type CustomDeploy struct {
 	ContainerSelector string
 }
 
+// Attached reports whether the objects belong to others, as with the extension k8s_attach: the delete command does nothing.
+func (d CustomDeploy) Attached() bool { return d.Delete.String() == "true" }
+
 // CopiesEarly reports whether a change may be copied into a container before all changes of the same save are known.
 func (l LiveUpdate) CopiesEarly() bool { return len(l.Syncs) > 0 && !l.RestartContainer }
 

@@ -66,6 +66,17 @@ func (id ObjectID) String() string {
 	return s + id.Name
 }
 
+// RunsPods reports whether objects of this kind, which is built in, make pods or are pods.
+func (id ObjectID) RunsPods() bool {
+	switch id.Group {
+	case "apps", "batch":
+		return true
+	case "":
+		return id.Kind == "Pod" || id.Kind == "ReplicationController"
+	}
+	return false
+}
+
 // PodReadiness is the condition under which the resource's runtime is ready.
 type PodReadiness string
 

@@ -84,6 +84,9 @@ const (
 // UpdateModes lists every mode in the order in which the help shows them.
 var UpdateModes = []UpdateMode{UpdateAuto, UpdateImage, UpdateNaive, UpdateSynclet, UpdateContainer, UpdateExec}
 
+// InPlace reports whether containers may be updated without a new image.
+func (m UpdateMode) InPlace() bool { return m != UpdateImage && m != UpdateNaive }
+
 // ParseUpdateMode returns the mode named s; the empty string means auto.
 func ParseUpdateMode(s string) (UpdateMode, error) {
 	if s == "" {

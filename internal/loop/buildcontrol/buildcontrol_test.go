@@ -407,17 +407,13 @@ func TestDecideCustomDeploy(t *testing.T) {
 	deployed := func(change func(*model.CustomDeploy), actions ...store.Action) *statetest.State {
 		return up(same, custom("a", change)).Deployed("a").Then(actions...)
 	}
-	applied := func(s *statetest.State, generation int64, more ...func(*state.BuildCompleted)) *statetest.State {
-		return s.Begin("a").Finish("a", func(b *state.BuildCompleted) {
-			b.Deployed, b.Applied = true, []model.AppliedObject{{UID: "uid-a", Generation: generation, Foreign: true}}
-			for _, change := range more {
-				change(b)
-			}
-		})
+	applied := func(b *state.BuildCompleted) { b.Deployed, b.Copies = true, true }
+	fellBack := func(b *state.BuildCompleted) {
+		applied(b)
+		b.FellBack, b.Stuck = "no tar", []string{"c1"}
 	}
-	again := func(s *statetest.State) *statetest.State {
-		return applied(s, 1).Then(chartChange("a", "/chart/src/x", "/chart/values.yaml"))
-	}
+	failed := func(b *state.BuildCompleted) { b.FellBack, b.InPlaceBroken, b.Err = "no tar", "no tar", "no" }
+	both := chartChange("a", "/chart/src/x", "/chart/values.yaml")
 	for _, tc := range []struct {
 		name  string
 		state *statetest.State
@@ -436,13 +432,18 @@ func TestDecideCustomDeploy(t *testing.T) {
 		{"the container restarted", deployed(nil, pod, chartChange("a", "/chart/src/x")).Begin("a").
 			Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Synced = "exec", []string{"c1"} }).
 			Then(statetest.Pod("a", "p", "c2", "gcr.io/team/web:v1")), "start a: container started /chart/src/x (in place)"},
-		{"applied again: the container has it", deployed(nil, pod, chartChange("a", "/chart/src/x")).Deployed("a"), ""},
-		{"applied, and the workload has changed", applied(again(deployed(nil, pod)), 2), ""},
-		{"applied, and the pod stays", applied(again(deployed(nil, pod)), 1), "start a: container started /chart/src/x (in place)"},
-		{"applied, and the container restarts", applied(again(deployed(nil, pod)), 1).Begin("a").
+		{"applied again, where nothing is copied", deployed(nil, pod, both).Deployed("a"), ""},
+		{"applied again: each container gets the file", deployed(nil, pod, both).Begin("a").Finish("a", applied), "start a: container started /chart/src/x (in place)"},
+		{"applied again, and the container restarts", deployed(nil, pod, both).Begin("a").Finish("a", applied).Begin("a").
 			Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Synced = "exec", []string{"c1"} }).
 			Then(statetest.Pod("a", "p", "c2", "gcr.io/team/web:v1")), "start a: container started /chart/src/x (in place)"},
-		{"applied after an update in place failed", applied(again(deployed(nil, pod)), 1, func(b *state.BuildCompleted) { b.FellBack = "no tar" }), ""},
+		{"applied after an update in place failed", deployed(nil, pod, chartChange("a", "/chart/src/x")).Begin("a").Finish("a", fellBack), ""},
+		{"the next pod gets the files", deployed(nil, pod, chartChange("a", "/chart/src/x")).Begin("a").Finish("a", fellBack).
+			Then(statetest.Pod("a", "p", "c2", "gcr.io/team/web:v1")), "start a: container started /chart/src/x (in place)"},
+		{"it does not take them, either: by itself, only a part tries again", deployed(nil, pod, chartChange("a", "/chart/src/x")).Begin("a").Finish("a", fellBack).
+			Then(statetest.Pod("a", "p", "c2", "gcr.io/team/web:v1")).Begin("a").Finish("a", failed), "start a: container started /chart/src/x (in place)"},
+		{"and later it gets all at once", deployed(nil, pod, chartChange("a", "/chart/src/x")).Begin("a").Finish("a", failed).
+			Then(chartChange("a", "/chart/src/y")).Begin("a").Finish("a", applied), "start a: container started /chart/src/x /chart/src/y (in place)"},
 		{"a failed apply is not patched in place", deployed(nil, pod, chartChange("a", "/chart/src/x", "/chart/values.yaml")).Begin("a").
 			Finish("a", func(b *state.BuildCompleted) { b.Err = "no" }), ""},
 		{"by image", deployed(image("gcr.io/team/web"), pod, chartChange("a", "/chart/src/x")).Begin("a").

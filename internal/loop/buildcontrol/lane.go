@@ -71,6 +71,25 @@ func (ls Lanes) LackingFor(c Candidate) []model.LackingContainer {
 	return ls.Lacking()
 }
 
+// LackingOfCommand returns the containers that a selector of a custom deploy chooses, and that lack changes, whether or not a deploy
+// comes first. Files are those that the command cannot have brought.
+func (ls Lanes) LackingOfCommand() (out []model.LackingContainer) {
+	all := scope{noticed: true, again: true}
+	for _, c := range ls.lacking(all) {
+		if c.Ref != "" {
+			continue
+		}
+		l := lane{c.ContainerRef, ls.update.Lanes[c.ID]}
+		since := l.Has
+		if brought := ls.update.Brought; brought.After(since) {
+			since = brought
+		}
+		c.Files = ls.changed(l, since, all)
+		out = append(out, c)
+	}
+	return out
+}
+
 // lacking returns the containers that lack something within a scope.
 func (ls Lanes) lacking(s scope) []model.LackingContainer {
 	u := ls.update

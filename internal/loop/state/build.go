@@ -199,6 +199,11 @@ type BuildCompleted struct {
 	// Deployed is set when the objects were applied, as Applied, or the local command has run.
 	Deployed bool
 	Applied  []model.AppliedObject
+	// Copies is set when files that can be copied stay due for each new container: nothing says whether the user's command has brought
+	// them.
+	Copies bool
+	// Left is set when the command has left a workload as it was, so that it has not brought them.
+	Left bool
 	// Synced are the ids of the containers that were updated in place.
 	Synced []string
 	// Touched are the ids of the containers in which files may have been changed, whatever the result.

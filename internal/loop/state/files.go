@@ -176,11 +176,11 @@ func (f *Files) noticed(a FilesNoticed, now time.Time) (hit bool) {
 	return hit
 }
 
-// settle drops the changes of a target that its newest result includes. stands is set if a deploy has left the workloads as they
-// were: then the command has brought no file into containers whose image hone does not build, and they get the files in place.
-func (f *Files) settle(t Target, until time.Time, stands bool) {
+// settle drops the changes of a target that its newest result includes. copies is set if containers whose image
+// hone does not build get the files in place.
+func (f *Files) settle(t Target, until time.Time, copies bool) {
 	due := func(c Changes) Changes { return c.Later(until) }
-	if stands && t.Type == model.TargetK8s {
+	if copies && t.Type == model.TargetK8s {
 		due = func(c Changes) Changes { return c.Without(beyond(t.steps, c, until)) }
 	}
 	f.Changes = kept(f.Changes, t.TargetID, due(f.Changes[t.TargetID]))

@@ -15,6 +15,8 @@ type Deployed struct {
 	Running   map[string]model.ImageResult
 	Applied   []model.AppliedObject
 	AppliedAt time.Time
+	// Brought is the time up to which a deploy may have brought changes: the newest one that has not left its workloads as they were.
+	Brought time.Time
 	// Lost are objects among Applied that are gone from the cluster, by UID, each with the time at which that was noticed.
 	Lost map[string]time.Time
 	// Creations are Kubernetes' newest attempts to create pods for objects among Applied, by UID, for the kinds whose status does
@@ -100,21 +102,13 @@ func (d *Deployed) deployed(images map[string]model.ImageResult, applied []model
 	}
 }
 
-// sameGenerations reports whether a deploy has left all objects as the one before did. Without an object that counts its changes,
-// nothing says so.
-func sameGenerations(was, is []model.AppliedObject) bool {
-	before := map[string]int64{}
-	for _, o := range was {
-		before[o.UID] = o.Generation
+// SeenOf returns objects with the newest generations that the session has seen: others may have changed them since the apply.
+func SeenOf(v store.View, applied []model.AppliedObject) []model.AppliedObject {
+	out := slices.Clone(applied)
+	for i, o := range out {
+		out[i].Generation = max(o.Generation, Objects.In(v).Value(o.UID).Generation)
 	}
-	counted := false
-	for _, o := range is {
-		if generation, known := before[o.UID]; !known || generation != o.Generation {
-			return false
-		}
-		counted = counted || o.Generation > 0
-	}
-	return counted
+	return out
 }
 
 // givenUp drops the lost objects that a failed deploy, which began at the given time, should have restored: its error states the

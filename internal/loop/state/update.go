@@ -138,11 +138,13 @@ func (u Update) completed(a BuildCompleted) Update {
 		u.deployedFrom = nil
 	}
 	if a.Deployed {
-		stands := a.FellBack == "" && sameGenerations(u.Applied, a.Applied)
 		u.Deployed.deployed(u.Images, a.Applied, b.StartedAt, a.At)
 		u.InPlace.deployed(a.FellBack != "")
 		for _, t := range u.Targets {
-			u.settle(t, u.includedUntil(t.TargetID, b), stands)
+			u.settle(t, u.includedUntil(t.TargetID, b), a.Copies)
+		}
+		if !a.Left {
+			u.Brought = b.Until
 		}
 		u.deployedFrom = b.from
 		u.undeclared()

@@ -8,6 +8,7 @@
 package buildcontroller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -412,6 +413,10 @@ func Asked(v store.View, c buildcontrol.Candidate, o Options) buildanddeploy.Req
 		req.Dirty[im.Ref] = u.Dirty(im)
 	}
 	lacking := lanes.LackingFor(c)
+	req.Lacking, req.Applied = lanes.LackingOfCommand(), state.SeenOf(v, u.Applied)
+	if c.Reason.Has(state.ReasonBroken) {
+		req.FellBack = u.InPlaceBroken
+	}
 	beside := lanes.Beside(lacking)
 	req.Others, req.Peers, req.Absent = beside.Others, beside.Peers, c.Absent
 	for _, l := range lacking {
@@ -479,13 +484,18 @@ func absorbable(v store.View, name model.ManifestName, containers []string, sinc
 // counts as cancelled: it is repeated once that answers. The error of a build that was cancelled otherwise is dropped.
 func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, b *build, r buildanddeploy.Result, err error, log *updateLog) state.BuildCompleted {
 	done := state.BuildCompleted{Resource: req.Manifest.Name, Serial: b.serial, At: s.now(), Mode: r.Mode, FellBack: r.FellBack, Touched: r.Touched,
-		Steps: r.Steps, Images: r.Images, Deployed: r.Deployed, Applied: r.Applied, Synced: r.Synced, Until: r.Until, Added: r.Added,
+		Steps: r.Steps, Images: r.Images, Deployed: r.Deployed, Applied: r.Applied, Copies: r.Copies, Left: r.Left, Synced: r.Synced, Until: r.Until, Added: r.Added,
 		Containers: r.Containers, Warnings: int(log.warnings.Load())}
 	if len(r.Synced) == 0 {
 		done.InPlaceBroken = r.FellBack // otherwise another way of updating in place succeeded
 	}
 	if r.FellBack != "" && r.Deployed {
 		done.Synced = append(done.Synced, initialSyncs(req)...)
+	}
+	if r.Copies && cmp.Or(r.FellBack, req.FellBack) != "" { // their pods end, or have the files by the command
+		for _, l := range req.Lacking {
+			done.Stuck = append(done.Stuck, l.ID)
+		}
 	}
 	log.updated(r.Containers)
 	var away *buildanddeploy.Away

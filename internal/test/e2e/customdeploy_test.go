@@ -89,12 +89,12 @@ func TestCustomDeploy(t *testing.T) {
 	}
 
 	p.replace("chart/app.yaml", "echo v1", "echo v3")
-	s.serves(p.ports[0], "/", "v3")
 	s.becomes("chart", "in its new pod alone", func(r api.Resource) bool {
 		return ready(r) && len(r.Pods) == 1 && r.Pods[0].Name != pod.Name
 	})
+	s.serves(p.ports[0], "/", "v2") // as the file is here
 	p.write("chart/site/conf", "x=1")
-	if b := s.builds("chart", 4); b.Mode != "deploy" || p.ran() != "apply apply apply" {
+	if b := s.builds("chart", 5); b.Mode != "deploy" || p.ran() != "apply apply apply" {
 		t.Errorf("a file to fall back on: the newest build is %+v; the commands that ran: %s", b, p.ran())
 	}
 
@@ -113,6 +113,35 @@ func TestCustomDeploy(t *testing.T) {
 	if out, code := p.run("down", "--namespace", p.namespace); code != 0 || p.ran() != "apply apply apply delete" {
 		t.Errorf("down: code %d, ran %s\n%s", code, p.ran(), out)
 	}
+}
+
+// TestSelectedPod lets updates in place of a selected container fail, while the command leaves the pod. It is replaced, and the next one gets
+// all files, as each later one does. A pod that never took any makes the update fail, and the next save tries again.
+func TestSelectedPod(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, chart)
+	s := p.up()
+	s.ready("chart", "uncategorized")
+	p.write("chart/site/index.html", "v2")
+	s.serves(p.ports[0], "/", "v2")
+	pod := current(t, s, "chart").Name
+	p.kubectl("exec", pod, "-c", "web", "--", "ln", "-s", "/bin", "/www/sub")
+	p.write("chart/site/sub/file", "new")
+	s.says("Deleting pod " + pod + ": it did not take the changed files")
+	s.serves(p.ports[0], "/sub/file", "new")
+	s.serves(p.ports[0], "/", "v2")
+	s.ready("chart")
+
+	p.replace("chart/app.yaml", "mkdir -p /www;", "mkdir -p /www; ln -s /bin /www/next;")
+	s.becomes("chart", "in its new pod alone", func(r api.Resource) bool { return ready(r) && len(r.Pods) == 1 && r.Pods[0].Name != pod })
+	s.serves(p.ports[0], "/sub/file", "new")
+	p.write("chart/site/next/file", "new")
+	s.says("Build Failed: pod .* lacks changed files, and the apply command has left its workload")
+	p.kubectl("exec", "deployment/chart", "-c", "web", "--", "rm", "/www/next")
+	p.write("chart/site/index.html", "v3")
+	s.serves(p.ports[0], "/", "v3")
+	s.serves(p.ports[0], "/next/file", "new")
+	s.ready("chart")
 }
 
 // TestCustomDeployDown takes down the objects of a custom deploy after the Tiltfile has been broken: with the recorded delete

@@ -59,6 +59,12 @@ type Request struct {
 	// Overlaid are the containers that have files of updates in place, but not all of the newest ones. If a deploy leaves their pod
 	// as it is, they have to be replaced, even if their image is the same.
 	Overlaid []model.ContainerRef
+	// Lacking are the containers that a selector of a custom deploy chooses, and that lack changed files, whether or not these may be
+	// copied now; Files are those that the command cannot have brought. FellBack is why the last attempt has failed, in this update or before.
+	Lacking  []model.LackingContainer
+	FellBack string
+	// Applied are the objects of the last deploy.
+	Applied []model.AppliedObject
 	// Waits means that the update waits for every container, however long it takes.
 	Waits bool
 	// Save, unless nil, returns the time at which the newest of some files was saved, and the time at which hone noticed it; zero
@@ -143,6 +149,9 @@ type Result struct {
 	// Deployed means that objects were applied, or that a local command has succeeded.
 	Deployed bool
 	Applied  []model.AppliedObject
+	// Copies means that containers get changed files in place, even if the deploy has brought them, and Left that a command has left a
+	// workload as it was, so that it has not.
+	Copies, Left bool
 	// Synced are the ids of containers that now have all changes.
 	Synced []string
 	// Containers are the updates of all containers, including the containers that are left behind.

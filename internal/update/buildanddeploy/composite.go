@@ -1,6 +1,7 @@
 package buildanddeploy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -88,6 +89,7 @@ func (c *Composite) BuildAndDeploy(ctx context.Context, req Request) (Result, er
 			logstore.Infof(req.Log, "%s", said)
 		}
 		req.overlay(total.Touched)
+		req.FellBack = cmp.Or(total.FellBack, req.FellBack)
 		r, err := c.builders[at].BuildAndDeploy(ctx, req)
 		var declined *Declined
 		if errors.As(err, &declined) {

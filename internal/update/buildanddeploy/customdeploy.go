@@ -69,7 +69,10 @@ func (c *Cluster) customDeploy(ctx context.Context, req Request, images map[stri
 			logstore.Warnf(req.Log, "WARNING: %v", err)
 		}
 	}
-	return applied, c.replaceKept(ctx, req, images, applied)
+	if err := c.replaceKept(ctx, req, images, applied); err != nil {
+		return applied, err
+	}
+	return applied, c.replaceLeft(ctx, req, applied)
 }
 
 // inSameCluster makes a command that a later session may run use the cluster and namespace of this session, even if the user's

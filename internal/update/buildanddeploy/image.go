@@ -84,7 +84,7 @@ func (b *Image) BuildAndDeploy(ctx context.Context, req Request) (result Result,
 	if err != nil {
 		return result, err
 	}
-	result.Deployed = true
+	result.Deployed, result.Copies, result.Left = true, req.copies(), req.left(result.Applied)
 	st.done()
 	return result, nil
 }

@@ -39,23 +39,15 @@ func (c *Cluster) replaceKept(ctx context.Context, req Request, images map[strin
 		if uid == "" {
 			continue
 		}
-		var owners []string
-		for _, o := range applied {
-			if o.UID != uid { // nothing creates a pod again that the command has made
-				owners = append(owners, o.UID)
-			}
-		}
-		err = c.removePod(ctx, k8s.RemovePodRequest{Namespace: kept.Namespace, Name: kept.Pod, UID: uid, Owners: owners})
-		switch {
-		case errors.Is(err, k8s.ErrForeignPod):
+		err = c.replacePod(ctx, req, kept, uid, applied)
+		if errors.Is(err, k8s.ErrForeignPod) {
 			return keeps(kept, "none of the objects that the command printed controls it",
 				fmt.Sprintf("hone trigger %s deploys from scratch, with delete_cmd and apply_cmd", req.Manifest.Name))
-		case k8s.IsNotFound(err):
-		case err != nil:
-			return err
-		default:
-			logstore.Infof(req.Log, "Deleting pod %s: it has files that its image does not have, and its controller creates another one", kept.Pod)
 		}
+		if err != nil {
+			return err
+		}
+		logstore.Infof(req.Log, "Deleting pod %s: it has files that its image does not have, and its controller creates another one", kept.Pod)
 	}
 	return nil
 }
@@ -86,6 +78,21 @@ func (c *Cluster) kept(ctx context.Context, req Request, images map[string]model
 
 func keeps(c model.ContainerRef, why, mend string) error {
 	return problem.New(fmt.Sprintf("pod %s keeps files that its image does not have: %s", c.Pod, why), mend)
+}
+
+// replacePod deletes the pod of a container if one of the objects that a command has applied controls it.
+func (c *Cluster) replacePod(ctx context.Context, req Request, ct model.ContainerRef, uid string, applied []model.AppliedObject) error {
+	var owners []string
+	for _, o := range applied {
+		if made := o.UID == uid; !made && !req.Manifest.K8s.CustomDeploy.Attached() { // nothing creates a pod again that the command has made
+			owners = append(owners, o.UID)
+		}
+	}
+	err := c.removePod(ctx, k8s.RemovePodRequest{Namespace: ct.Namespace, Name: ct.Pod, UID: uid, Owners: owners})
+	if k8s.IsNotFound(err) {
+		return nil
+	}
+	return err
 }
 
 // podOf returns the UID of the pod of a container that still runs; empty if it has ended.

@@ -4,12 +4,11 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
@@ -54,21 +53,11 @@ func TestKeptFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newTestCluster(t)
-			pod := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "web-1", UID: "pod"}}
-			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", ContainerID: "containerd://c1", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+			pod := web1()
 			if tt.gone {
-				pod.DeletionTimestamp = &metav1.Time{}
+				pod.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 			}
-			fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(pod)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if tt.gone {
-				_ = unstructured.SetNestedField(fields, "2026-01-01T00:00:00Z", "metadata", "deletionTimestamp")
-			}
-			if _, err := c.dyn.Resource(podResource).Namespace("dev").Create(t.Context(), &unstructured.Unstructured{Object: fields}, metav1.CreateOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			put(t, c, pod)
 			var removed []k8s.RemovePodRequest
 			c.removePod = func(_ context.Context, req k8s.RemovePodRequest) error {
 				removed = append(removed, req)
@@ -77,7 +66,7 @@ func TestKeptFiles(t *testing.T) {
 				}
 				return nil
 			}
-			req := (&diary{}).request(model.Manifest{Name: "web"})
+			req := (&diary{}).request(selecting)
 			req.Results = map[string]model.ImageResult{"web": {Cluster: "web:1"}}
 			req.Overlaid = []model.ContainerRef{{Namespace: "dev", Pod: "web-1", Name: "main", ID: "c1", Ref: "web", Template: tt.template}}
 			images := map[string]model.ImageResult{"web": {Cluster: tt.image}}
@@ -85,6 +74,7 @@ func TestKeptFiles(t *testing.T) {
 			if tt.own {
 				applied[0].UID = "pod"
 			}
+			var err error
 			if tt.command {
 				err = c.replaceKept(t.Context(), req, images, applied)
 			} else {
