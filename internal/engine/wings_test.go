@@ -56,7 +56,7 @@ var wings = []wing{
 		"The subscribers that a session runs, and their contracts with each other."},
 	{"cli", "standby < crash < doctor cireport reference survey command < flags < shell < object session tiltfiles < up self < .", "base loop cluster containers tiltfile update hud api client engine",
 		"The command line: its commands, the wiring of a session, and the one place where errors are printed. Only cmd/hone imports it."},
-	{"test", "freeport hostile < attackers proxy testnames witness < harness < declared < bench chaos e2e readability screens systems", "base loop cluster containers tiltfile update hud/text api client",
+	{"test", "freeport hostile < attackers proxy testnames witness < harness < declared < bench chaos e2e readability screens scripts systems", "base loop cluster containers tiltfile update hud/text api client",
 		"Tests and measurements of the whole: the binary driven end to end, benchmarks, and fault injection. No other wing imports it, except in tests."},
 }
 
