@@ -75,7 +75,7 @@ func TestDetail(t *testing.T) {
 	if _, ok := Detail(v, "nothing"); ok {
 		t.Error("a resource that does not exist has details")
 	}
-	for e := range state.Resources.In(v).Entries() {
+	for e := range state.Resources.In(v).Refs() {
 		d, ok := Detail(v, e.ID)
 		if !ok || d.Name != e.ID {
 			t.Errorf("%s: %+v", e.ID, d)

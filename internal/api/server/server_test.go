@@ -147,7 +147,7 @@ func TestTrigger(t *testing.T) {
 		if !state.TheTiltfile(v).Triggered.IsZero() {
 			got = append(got, "(Tiltfile)")
 		}
-		for e := range state.Updates.In(v).Entries() {
+		for e := range state.Updates.In(v).Refs() {
 			if !e.Value.Triggered.IsZero() {
 				got = append(got, e.ID)
 			}

@@ -27,18 +27,18 @@ func View(v store.View, version string) api.View {
 	if p, ok := buildcontrol.PausedOf(v); ok {
 		out.Paused = paused(p)
 	}
-	for e := range state.Subscribers.In(v).Entries() {
+	for e := range state.Subscribers.In(v).Refs() {
 		out.Subscribers = append(out.Subscribers, api.Subscriber{Name: e.ID, State: string(e.Value.State),
 			Crashes: e.Value.Crashes, Error: e.Value.Err})
 	}
 	services := map[model.ManifestName][]string{}
-	for e := range state.Services.In(v).Entries() {
+	for e := range state.Services.In(v).Refs() {
 		if e.Value.URL != "" {
 			services[e.Value.Resource] = append(services[e.Value.Resource], e.Value.URL)
 		}
 	}
 	synclets := map[model.ManifestName][]api.Synclet{}
-	for e := range state.Synclets.In(v).Entries() {
+	for e := range state.Synclets.In(v).Refs() {
 		s := e.Value
 		synclets[s.Resource] = append(synclets[s.Resource], api.Synclet{Pod: s.Pod, Container: s.Container, State: s.State,
 			Way: s.Way, Passed: s.Passed, Error: s.Err})

@@ -40,13 +40,13 @@ func (n *noticed) news(v store.View) []notice {
 		n.cluster = c.Err
 		out = append(out, notice{level: logstore.LevelWarn, text: "Waiting for the cluster: " + c.Err})
 	}
-	for e := range state.Subscribers.In(v).Entries() {
+	for e := range state.Subscribers.In(v).Refs() {
 		if e.Value.Crashes > n.crashes[e.ID] && e.Value.Err != "" {
 			n.crashes[e.ID] = e.Value.Crashes
 			out = append(out, notice{level: logstore.LevelError, text: fmt.Sprintf("hone's %s failed and is being restarted: %s", e.ID, e.Value.Err)})
 		}
 	}
-	for e := range state.Services.In(v).Entries() {
+	for e := range state.Services.In(v).Refs() {
 		if url := e.Value.URL; url != "" && n.urls[e.ID] != url {
 			n.urls[e.ID] = url
 			out = append(out, notice{e.Value.Resource, logstore.LevelInfo, fmt.Sprintf("Service %s is at %s", e.Value.Name, url)})

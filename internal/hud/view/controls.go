@@ -56,7 +56,7 @@ func forwardsOf(v store.View, name model.ManifestName, specs []model.PortForward
 	var out []Forward
 	for _, spec := range specs {
 		f := Forward{Spec: spec, Text: "is not open yet", Tone: Warn}
-		for e := range state.Forwards.In(v).Entries() {
+		for e := range state.Forwards.In(v).Refs() {
 			is := e.Value
 			if is.Resource != name || is.Spec != spec {
 				continue

@@ -19,7 +19,7 @@ func Pending(v store.View, now time.Time) []Line {
 		line := p.add(2, Span{string(model.TiltfileName) + "  ", Strong}, Span{t.Reason(), Warn})
 		line.Target.Resource = model.TiltfileName
 	}
-	for _, e := range state.InOrder(v) {
+	for _, e := range state.Ordered(v) {
 		m, u := e.Value.Manifest, state.Updates.In(v).Value(e.ID)
 		files := state.Relative(b.tiltfile.Path, state.AllChanges(u.Pending()))
 		hold, held := b.plan.Holds[m.Name]

@@ -56,7 +56,7 @@ func init() {
 // ButtonsInOrder returns the buttons in the order of the Tiltfile.
 func ButtonsInOrder(v store.View) []Button {
 	var out []Button
-	for e := range Buttons.In(v).Entries() {
+	for e := range Buttons.In(v).Refs() {
 		out = append(out, e.Value)
 	}
 	slices.SortStableFunc(out, func(a, b Button) int { return a.Order - b.Order })

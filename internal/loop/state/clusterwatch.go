@@ -65,7 +65,7 @@ func Blinding(v store.View, name model.ManifestName) (ClusterWatch, bool) {
 
 var blinding = store.Derive(Schema, "watches that do not work by resource", func(v store.View) map[model.ManifestName]ClusterWatch {
 	out := map[model.ManifestName]ClusterWatch{}
-	for e := range ClusterWatches.In(v).Entries() {
+	for e := range ClusterWatches.In(v).Refs() {
 		for _, name := range e.Value.Resources {
 			if was, ok := out[name]; e.Value.Blinds && (!ok || e.Value.Since.Before(was.Since)) {
 				out[name] = e.Value

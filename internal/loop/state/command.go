@@ -125,10 +125,10 @@ func (c DeclaredCommand) ended(a CommandEnded, at time.Time) DeclaredCommand {
 // is being torn down comes back afterwards.
 func declareCommands(d *store.Draft[DeclaredCommand], list []model.Command) {
 	now := d.Now()
-	for e := range d.All() {
-		if e.Value.Next != nil {
-			e.Value.Next = nil
-			d.Put(e.ID, e.Value)
+	for e := range d.Refs() {
+		if c := e.Value; c.Next != nil {
+			c.Next = nil
+			d.Put(e.ID, c)
 		}
 	}
 	for i, m := range list {
@@ -166,7 +166,7 @@ func (c DeclaredCommand) redeclared(m model.Command, order int, now time.Time) D
 // CommandsInOrder returns the declared commands in the order of the Tiltfile, without those that are being torn down.
 func CommandsInOrder(v store.View) []DeclaredCommand {
 	var out []DeclaredCommand
-	for e := range Commands.In(v).Entries() {
+	for e := range Commands.In(v).Refs() {
 		if e.Phase == store.Running {
 			out = append(out, e.Value)
 		}

@@ -53,7 +53,7 @@ func TestDrifts(t *testing.T) {
 				s.Step()
 			}
 			var got []string
-			for e := range state.Drifts.In(s.Snapshot().All()).Entries() {
+			for e := range state.Drifts.In(s.Snapshot().All()).Refs() {
 				for _, o := range e.Value.Objects {
 					got = append(got, fmt.Sprintf("%s %s %d", o.Object.Name, o.What, o.Since.Minute()))
 				}

@@ -70,16 +70,16 @@ func targetsOf(m model.Manifest) []Target {
 
 func init() {
 	store.On(Updates, func(d *store.Draft[Update], a FilesChanged) {
-		for e := range d.All() {
-			if e.Value.changed(a, d.Now()) {
-				d.Put(e.ID, e.Value)
+		for e := range d.Refs() {
+			if u := e.Value; u.changed(a, d.Now()) {
+				d.Put(e.ID, u)
 			}
 		}
 	})
 	store.On(Updates, func(d *store.Draft[Update], a FilesNoticed) {
-		for e := range d.All() {
-			if e.Value.noticed(a, d.Now()) {
-				d.Put(e.ID, e.Value)
+		for e := range d.Refs() {
+			if u := e.Value; u.noticed(a, d.Now()) {
+				d.Put(e.ID, u)
 			}
 		}
 	})

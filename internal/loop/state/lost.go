@@ -51,7 +51,7 @@ func init() {
 		}
 	})
 	store.On(Updates, func(d *store.Draft[Update], a ObjectsTakenDown) {
-		for e := range d.All() {
+		for e := range d.Refs() {
 			if e.Value.isDeployed() && (len(a.Names) == 0 || slices.Contains(a.Names, model.ManifestName(e.ID))) {
 				d.Put(e.ID, e.Value.takenDown(a.By))
 			}

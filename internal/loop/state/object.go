@@ -114,7 +114,7 @@ func declareEach[T, M any](d *store.Draft[T], list []M, name func(M) (string, ma
 			d.PutOwned(id, tiltfileOwner, labels, value)
 		}
 	}
-	for e := range d.All() {
+	for e := range d.Refs() {
 		if !declared[e.ID] && e.Owner != APIOwner {
 			d.Teardown(e.ID)
 		}

@@ -185,7 +185,7 @@ func retirePods(d *store.Draft[Pod], a BuildCompleted) {
 	for _, o := range a.Applied {
 		hashes[o.TemplateHash] = o.TemplateHash != ""
 	}
-	for e := range d.All() {
+	for e := range d.Refs() {
 		p := e.Value
 		old := p.TemplateHash != "" && !hashes[p.TemplateHash]
 		if old && p.Current && p.Resource == a.Resource {

@@ -101,7 +101,7 @@ func TestDeployMakesPodsOld(t *testing.T) {
 		Then(pod("a", "old", "hash-before"), pod("a", "same", "hash-a"), pod("a", "bare", ""), pod("b", "other", "hash-before")).
 		Begin("a").Finish("a", nil)
 	current := func() (names []string) {
-		for e := range state.Pods.In(s.View()).Entries() {
+		for e := range state.Pods.In(s.View()).Refs() {
 			if e.Value.Current {
 				names = append(names, e.Value.Name)
 			}

@@ -78,13 +78,13 @@ func declare(d *store.Draft[Resource], tf model.Tiltfile) {
 		declared[id] = true
 		become(d, id, d.Value(id).coming().redeclared(m, i, chosen == nil || chosen[m.Name]))
 	}
-	for e := range d.All() {
+	for e := range d.Refs() {
 		if declared[e.ID] {
 			continue
 		}
-		if e.Value.Next != nil {
-			e.Value.Next = nil
-			d.Put(e.ID, e.Value)
+		if r := e.Value; r.Next != nil {
+			r.Next = nil
+			d.Put(e.ID, r)
 		}
 		d.Teardown(e.ID)
 	}
@@ -204,11 +204,10 @@ func traitOf(e *store.Entry[Resource]) trait {
 }
 
 // Leaving returns the resources that are being torn down and that the named subscriber still holds.
-func Leaving(v store.View, finalizer string) []store.Entry[Resource] {
-	var out []store.Entry[Resource]
+func Leaving(v store.View, finalizer string) (out []*store.Entry[Resource]) {
 	for _, e := range leaving.In(v) {
 		if slices.Contains(e.Finalizers, finalizer) {
-			out = append(out, *e)
+			out = append(out, e)
 		}
 	}
 	return out
@@ -227,18 +226,8 @@ var leaving = store.Derive(Schema, "resources that are being torn down", func(v 
 	return out
 }, Resources)
 
-// InOrder returns the resources in the order of the Tiltfile, those that are being torn down last, without those that are
-// switched off.
-func InOrder(v store.View) []store.Entry[Resource] {
-	refs := Ordered(v)
-	out := make([]store.Entry[Resource], len(refs))
-	for i, e := range refs {
-		out[i] = *e
-	}
-	return out
-}
-
-// Ordered is InOrder without copies, for readers after every change: neither the slice nor the entries must be changed.
+// Ordered returns the resources in the order of the Tiltfile, those that are being torn down last, without those that are
+// switched off. Neither the slice nor the entries must be changed.
 func Ordered(v store.View) []*store.Entry[Resource] { return ordered.In(v) }
 
 // EachOrdered derives a value from each of Ordered; of must depend only on the entry.

@@ -14,7 +14,7 @@ import (
 // rows renders the resources in their order, with phase and finalizers.
 func rows(v store.View) string {
 	var out []string
-	for _, e := range state.InOrder(v) {
+	for _, e := range state.Ordered(v) {
 		s := e.ID
 		if e.Phase == store.TearingDown {
 			s += fmt.Sprintf(" leaving %v", e.Finalizers)

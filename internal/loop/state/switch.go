@@ -45,7 +45,7 @@ func init() {
 		}
 	})
 	store.On(Resources, func(d *store.Draft[Resource], _ TiltfileArgsSet) {
-		for e := range d.All() {
+		for e := range d.Refs() {
 			revise(d, e.ID, func(r *Resource) { r.Switch = SwitchNone })
 		}
 	})

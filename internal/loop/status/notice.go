@@ -58,7 +58,7 @@ func Notices(v store.View) []Notice {
 	if e := state.TheEngine(v); e.Err != "" && !e.Connected && state.NeedsEngine(v) {
 		out = append(out, away(AboutEngine, "container engine", e.Err, e.Problem, e.Lost))
 	}
-	for e := range state.Subscribers.In(v).Entries() {
+	for e := range state.Subscribers.In(v).Refs() {
 		if e.Value.State == store.SubscriberBackingOff {
 			add(AboutComponent, true, "hone's "+e.ID+" failed and is being restarted: "+e.Value.Err, e.Updated)
 		}

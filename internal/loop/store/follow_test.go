@@ -37,7 +37,7 @@ func TestFollow(t *testing.T) {
 	}
 	s.Step()
 	var got []string
-	for e := range diary.In(s.Snapshot().All()).Entries() {
+	for e := range diary.In(s.Snapshot().All()).Refs() {
 		got = append(got, e.Value)
 	}
 	want := []string{"a came", "a: running 1, running 2", "a: running 2, tearing-down 3", "a: tearing-down 3, tearing-down 4",
@@ -69,7 +69,7 @@ func TestFollowAFollower(t *testing.T) {
 	}
 	s.Step()
 	var got []string
-	for e := range summary.In(s.Snapshot().All()).Entries() {
+	for e := range summary.In(s.Snapshot().All()).Refs() {
 		got = append(got, e.Value)
 	}
 	want := []string{"index: diary: a came", "counter n", "index: diary: a: running 1, tearing-down 2", "index: diary: a: tearing-down 2, tearing-down 3",

@@ -117,8 +117,7 @@ func (r Rows[T]) Value(id string) (value T) {
 	return value
 }
 
-// Refs yields the table's own entries, which must not be changed, in the order of their ids. It is for readers of many
-// large entries.
+// Refs yields the table's own entries, which must not be changed, in the order of their ids.
 func (r Rows[T]) Refs() iter.Seq[*Entry[T]] {
 	return func(yield func(*Entry[T]) bool) {
 		for _, e := range r.of.all() {
@@ -142,17 +141,6 @@ func (r Rows[T]) Ends() (first, last *Entry[T]) {
 	return entryOf[T](a), entryOf[T](b)
 }
 
-// Entries yields the entries in the order of their ids.
-func (r Rows[T]) Entries() iter.Seq[Entry[T]] {
-	return func(yield func(Entry[T]) bool) {
-		for _, e := range r.of.all() {
-			if !yield(*e.(*Entry[T])) {
-				return
-			}
-		}
-	}
-}
-
 // Draft is a table during a batch: only reducers read and write it.
 type Draft[T any] struct{ of *draft }
 
@@ -165,11 +153,8 @@ func (d *Draft[T]) Get(id string) (Entry[T], bool) { return Rows[T]{d.of.rows}.G
 // Value returns the value of the entry with the given id, or the zero value.
 func (d *Draft[T]) Value(id string) T { return Rows[T]{d.of.rows}.Value(id) }
 
-// All yields the entries in the order of their ids, as they were when the iteration began: the draft may be changed
-// meanwhile.
-func (d *Draft[T]) All() iter.Seq[Entry[T]] { return Rows[T]{d.of.rows}.Entries() }
-
-// Refs is All without copies: the entries must not be changed.
+// Refs yields the entries, which must not be changed, in the order of their ids, as they were when the iteration began: the draft may be
+// changed meanwhile.
 func (d *Draft[T]) Refs() iter.Seq[*Entry[T]] { return Rows[T]{d.of.rows}.Refs() }
 
 // Last returns the id of the last entry, empty when there is none.

@@ -378,7 +378,7 @@ func TestHoldsAreTold(t *testing.T) {
 		f.running("user")
 		f.deploy("user")
 		var got []string
-		for e := range state.Events.In(f.View()).Entries() {
+		for e := range state.Events.In(f.View()).Refs() {
 			if h, ok := e.Value.What.(state.HoldChange); ok {
 				got = append(got, fmt.Sprintf("%s %s%v, was %q", h.Resource, h.Reason, h.On, h.Was))
 			}

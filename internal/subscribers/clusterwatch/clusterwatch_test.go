@@ -130,7 +130,7 @@ func TestRun(t *testing.T) {
 		check("once", 3)
 
 		failing := func() (out []string) {
-			for e := range state.ClusterWatches.In(a.View()).Entries() {
+			for e := range state.ClusterWatches.In(a.View()).Refs() {
 				out = append(out, fmt.Sprint(e.ID, " for ", e.Value.Resources))
 			}
 			return out

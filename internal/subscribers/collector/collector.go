@@ -286,9 +286,9 @@ func (r *run) failed(err error) {
 
 // collectAll starts to delete the objects of the leaving resources that no other subscriber holds. A resource waits for
 // leaving resources that depend on it: their deletion may need objects that its delete command removes.
-func (r *run) collectAll(v store.View, leaving []store.Entry[state.Resource]) {
+func (r *run) collectAll(v store.View, leaving []*store.Entry[state.Resource]) {
 	deps := map[model.ManifestName][]model.ManifestName{}
-	byName := map[model.ManifestName]store.Entry[state.Resource]{}
+	byName := map[model.ManifestName]*store.Entry[state.Resource]{}
 	for _, e := range leaving {
 		if _, ok := r.released[e.ID]; ok {
 			continue

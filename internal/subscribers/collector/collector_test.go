@@ -51,7 +51,7 @@ func (f *fixture) check(what, removed, resources string) {
 		f.t.Errorf("%s: removed %q, want %q", what, got, removed)
 	}
 	var names []string
-	for _, e := range state.InOrder(f.View()) {
+	for _, e := range state.Ordered(f.View()) {
 		names = append(names, e.ID)
 	}
 	if got := strings.Join(names, " "); got != resources {

@@ -21,14 +21,14 @@ func (r *run) agreed(v store.View) bool {
 
 // hold returns the leaving resources that may be deleted now. In a session that asks, a resource that the Tiltfile no longer
 // declares waits until the user agrees after it has left. hold reports which resources wait.
-func (r *run) hold(v store.View, leaving []store.Entry[state.Resource]) []store.Entry[state.Resource] {
+func (r *run) hold(v store.View, leaving []*store.Entry[state.Resource]) []*store.Entry[state.Resource] {
 	c := state.TheSession(v).Confirmation
 	if !c.Asked {
 		return leaving
 	}
 	var names []model.ManifestName
 	now := map[string]time.Time{}
-	free := slices.DeleteFunc(slices.Clone(leaving), func(e store.Entry[state.Resource]) bool {
+	free := slices.DeleteFunc(slices.Clone(leaving), func(e *store.Entry[state.Resource]) bool {
 		if e.Value.Next != nil || !e.Value.Enabled { // it is switched off, or about to come back
 			return false
 		}

@@ -46,7 +46,7 @@ func (f *fixture) want(what string, want map[string]string) {
 	f.t.Helper()
 	synctest.Wait()
 	got := map[string]string{}
-	for e := range state.Pods.In(f.View()).Entries() {
+	for e := range state.Pods.In(f.View()).Refs() {
 		got[e.ID] = string(e.Value.Resource) + " " + e.Value.Status
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

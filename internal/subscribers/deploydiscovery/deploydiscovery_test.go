@@ -42,7 +42,7 @@ func TestObjects(t *testing.T) {
 			t.Helper()
 			synctest.Wait()
 			var got []string
-			for e := range state.Objects.In(a.View()).Entries() {
+			for e := range state.Objects.In(a.View()).Refs() {
 				got = append(got, e.ID+" of "+string(e.Value.Resource)+" "+e.Value.Health)
 			}
 			if !slices.Equal(got, want) {

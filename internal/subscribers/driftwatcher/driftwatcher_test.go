@@ -125,7 +125,7 @@ func (f *fixture) check(what string, asked []string, want ...string) {
 		f.t.Errorf("%s: compared (-want +got):\n%s", what, diff)
 	}
 	var got []string
-	for e := range state.Drifts.In(f.View()).Entries() {
+	for e := range state.Drifts.In(f.View()).Refs() {
 		for _, o := range e.Value.Objects {
 			line := fmt.Sprintf("%s: %s %s", e.ID, o.Object.Name, o.What)
 			for _, c := range o.Fields {

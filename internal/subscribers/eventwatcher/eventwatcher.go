@@ -108,7 +108,7 @@ func (f *follower) Changes(_ context.Context, v store.View) ([]store.Action, tim
 // were written, by id.
 func (s *Subscriber) sayWatches(v store.View, said map[string]state.ClusterWatch) {
 	rows := state.ClusterWatches.In(v)
-	for e := range rows.Entries() {
+	for e := range rows.Refs() {
 		was := said[e.ID]
 		for _, name := range e.Value.Resources {
 			if was.Problem != e.Value.Problem || !slices.Contains(was.Resources, name) {

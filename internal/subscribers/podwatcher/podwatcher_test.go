@@ -74,7 +74,7 @@ func (f fixture) want(what string, want ...string) {
 	f.t.Helper()
 	synctest.Wait()
 	var got []string
-	for e := range state.Pods.In(f.View()).Entries() {
+	for e := range state.Pods.In(f.View()).Refs() {
 		s := fmt.Sprintf("%s of %s", e.Value.Name, e.Value.Resource)
 		if !e.Value.Current {
 			s += " (old)"
@@ -348,7 +348,7 @@ func TestForbidden(t *testing.T) {
 		}
 		f.Then(statetest.Loaded(statetest.K8s("web"), statetest.K8s("config")))
 		synctest.Wait()
-		for e := range state.ClusterWatches.In(f.View()).Entries() {
+		for e := range state.ClusterWatches.In(f.View()).Refs() {
 			if !slices.Equal(e.Value.Resources, []model.ManifestName{"web"}) {
 				t.Errorf("%s is for %v, want web alone", e.ID, e.Value.Resources)
 			}
@@ -471,7 +471,7 @@ func TestGoneDuringACrash(t *testing.T) {
 		all.Go(func() { s.Run(loop) })
 		pods := func() (out []string) {
 			synctest.Wait()
-			for e := range state.Pods.In(s.Snapshot().All()).Entries() {
+			for e := range state.Pods.In(s.Snapshot().All()).Refs() {
 				out = append(out, e.Value.Name)
 			}
 			return out

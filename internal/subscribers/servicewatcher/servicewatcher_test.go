@@ -40,7 +40,7 @@ func TestServices(t *testing.T) {
 			t.Helper()
 			synctest.Wait()
 			var got []string
-			for e := range state.Services.In(a.View()).Entries() {
+			for e := range state.Services.In(a.View()).Refs() {
 				got = append(got, e.ID+" of "+string(e.Value.Resource)+" at "+e.Value.URL)
 			}
 			if !slices.Equal(got, want) {
