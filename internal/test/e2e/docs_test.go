@@ -83,6 +83,9 @@ type reader struct {
 	ports map[string]string
 	// framework is the version of the installed .NET SDK, instead of the one that pages name.
 	framework string
+	// secrets are the Secrets in the files of the page, and state is the folder of hone's own files.
+	secrets *declaredSecrets
+	state   string
 	// output is the output of the last commands.
 	output string
 	// running are the commands in other terminals.
@@ -96,7 +99,7 @@ var pagePorts = regexp.MustCompile(`\b8[01]\d\d\b`)
 func newReader(t *testing.T, p docs.Page) *reader {
 	t.Helper()
 	real := k8stest.NewReal(t)
-	r := &reader{t: t, page: p, dir: filepath.Join(t.TempDir(), "shop"), ports: map[string]string{}}
+	r := &reader{t: t, page: p, dir: filepath.Join(t.TempDir(), "shop"), ports: map[string]string{}, secrets: &declaredSecrets{}}
 	if err := os.Mkdir(r.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -112,6 +115,7 @@ func newReader(t *testing.T, p docs.Page) *reader {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(state) })
+	r.state = filepath.Join(state, "hone")
 	home := filepath.Join(state, "home")
 	bin := filepath.Join(state, "bin")
 	for _, d := range []string{home, bin} {
@@ -166,7 +170,7 @@ func kubeconfigFor(t *testing.T, namespace string) string {
 	return file
 }
 
-// leave ends the programs that still run.
+// leave ends the programs that still run. Neither their output nor a file of hone has the value of a Secret.
 func (r *reader) leave() {
 	stop := r.command("hone stop --all --timeout 30s; hone down --timeout 60s")
 	_ = stop.Run()
@@ -174,9 +178,21 @@ func (r *reader) leave() {
 		timer := time.AfterFunc(patience, func() { _ = c.Process.Kill() })
 		_ = c.Wait()
 		timer.Stop()
+		r.withholds(r.secrets.printed("the other terminal", r.logs[i].String()))
 		if r.t.Failed() {
 			r.t.Logf("the other terminal:\n%s", r.logs[i])
 		}
+	}
+	if _, err := os.Stat(r.state); err == nil { // some pages use no hone
+		r.withholds(r.secrets.left(r.state))
+	}
+}
+
+// withholds reports the value of a Secret.
+func (r *reader) withholds(err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Error(err)
 	}
 }
 
@@ -244,6 +260,7 @@ func (r *reader) follow() {
 
 func (r *reader) block(b docs.Block, expected *docs.Block) {
 	if name, ok := b.Value("file"); ok {
+		r.secrets.learn(b.Text)
 		if err := harness.Write(filepath.Join(r.dir, name), r.expand(b.Text)); err != nil {
 			r.t.Fatal(err)
 		}
@@ -294,6 +311,7 @@ func (r *reader) run(script string) error {
 	defer timer.Stop()
 	err := c.Wait()
 	r.output = out.String()
+	r.withholds(r.secrets.withheld(script, out.Bytes()))
 	return err
 }
 

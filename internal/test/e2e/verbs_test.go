@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"flag"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,9 +36,23 @@ func TestVerbs(t *testing.T) {
 	})
 }
 
-// setUpVerbs gives a scenario a registry of sessions of its own, whose sessions end with it.
+// setUpVerbs gives a scenario a registry of sessions of its own, whose sessions end with it. At the end, no file of hone has the value of a
+// Secret that the scenario's files declare.
 func setUpVerbs(env *testscript.Env) error {
 	dir, err := os.MkdirTemp("", "hone") // sockets have short paths
+	if err != nil {
+		return err
+	}
+	secrets := &declaredSecrets{}
+	env.Values[secretsKey{}] = secrets
+	err = filepath.WalkDir(env.WorkDir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		secrets.learn(string(text))
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -62,14 +77,25 @@ func setUpVerbs(env *testscript.Env) error {
 				}
 			}
 		}
+		err := secrets.left(dir)
 		_ = os.RemoveAll(dir)
+		if err != nil {
+			env.T().Fatal(err)
+		}
 	})
 	return nil
 }
 
-// honeCommand runs hone: "hone ARGS", or "! hone ARGS" for one that must fail.
+// secretsKey is the key of the Secrets that a scenario declares.
+type secretsKey struct{}
+
+// honeCommand runs hone: "hone ARGS", or "! hone ARGS" for one that must fail. Its output has no value of a Secret.
 func honeCommand(ts *testscript.TestScript, neg bool, args []string) {
 	err := ts.Exec(binary, args...)
+	secrets := ts.Value(secretsKey{}).(*declaredSecrets)
+	for _, stream := range []string{"stdout", "stderr"} {
+		ts.Check(secrets.printed(strings.Join(append([]string{stream, "of hone"}, args...), " "), ts.ReadFile(stream)))
+	}
 	if (err != nil) != neg {
 		ts.Fatalf("hone %s: %v", strings.Join(args, " "), err)
 	}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -89,29 +91,28 @@ func forms(value string) []string {
 	return out
 }
 
-// withholds reports a value of a declared Secret in a text.
-func (p *project) withholds(where string, text []byte) {
-	p.t.Helper()
-	if found := p.secrets.in(text); found != "" {
-		p.t.Errorf("%s shows the value of a Secret: …%q…", where, found)
+// withheld returns an error if a text has a value of a declared Secret.
+func (d *declaredSecrets) withheld(where string, text []byte) error {
+	if found := d.in(text); found != "" {
+		return fmt.Errorf("%s shows the value of a Secret: …%q…", where, found)
 	}
+	return nil
 }
 
-// prints checks what hone has written to a terminal: it has no value of a declared Secret, and nothing that a terminal obeys except colours.
-func (p *project) prints(where, text string) {
-	p.t.Helper()
-	p.withholds(where, []byte(text))
+// printed checks what hone has written to a terminal: it has no value of a declared Secret, and nothing that a terminal obeys except colours.
+func (d *declaredSecrets) printed(where, text string) error {
 	if found := hostile.Found(text); found != "" {
-		p.t.Errorf("%s passes %q on", where, found)
+		return fmt.Errorf("%s passes %q on", where, found)
 	}
+	return d.withheld(where, []byte(text))
 }
 
-// leavesNothing checks each file that hone has written: the log, the ledger, snapshots, crashes.
-func (p *project) leavesNothing() {
-	p.t.Helper()
+// left checks each file that hone has written into a folder: the log, the ledger, snapshots, crashes.
+func (d *declaredSecrets) left(dir string) error {
+	var faults []error
 	files := 0
-	_ = filepath.WalkDir(p.state, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
+	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
 			return nil //nolint:nilerr // files come and go while a session runs
 		}
 		text, err := os.ReadFile(path)
@@ -119,17 +120,42 @@ func (p *project) leavesNothing() {
 			return nil //nolint:nilerr // as above
 		}
 		files++
-		name := strings.TrimPrefix(path, p.state)
+		name := strings.TrimPrefix(path, dir)
 		if slices.Contains([]string{".log", ".txt", ".crash"}, filepath.Ext(path)) {
-			p.prints(name, string(text))
+			faults = append(faults, d.printed(name, string(text)))
 		} else {
-			p.withholds(name, text)
+			faults = append(faults, d.withheld(name, text))
 		}
 		return nil
 	})
 	if files == 0 {
-		p.t.Errorf("there is no file in %s", p.state)
+		faults = append(faults, fmt.Errorf("there is no file in %s", dir))
 	}
+	return errors.Join(faults...)
+}
+
+// complain reports an error.
+func (p *project) complain(err error) {
+	p.t.Helper()
+	if err != nil {
+		p.t.Error(err)
+	}
+}
+
+// withholds, prints and leavesNothing report the errors of withheld, printed and left.
+func (p *project) withholds(where string, text []byte) {
+	p.t.Helper()
+	p.complain(p.secrets.withheld(where, text))
+}
+
+func (p *project) prints(where, text string) {
+	p.t.Helper()
+	p.complain(p.secrets.printed(where, text))
+}
+
+func (p *project) leavesNothing() {
+	p.t.Helper()
+	p.complain(p.secrets.left(p.state))
 }
 
 // answered are the kinds of objects that hold the most text of others.
