@@ -53,6 +53,9 @@ func (s *state) finish() (model.Tiltfile, error) {
 	}
 	tf.APIObjects = s.api.Objects(manifests)
 	tf.Manifests = manifests
+	for _, m := range manifests {
+		s.secrets.Learn(m.Credentials())
+	}
 	tf.Secrets = s.hidden(manifests)
 	for i := range manifests {
 		if l := manifests[i].Local; l != nil {

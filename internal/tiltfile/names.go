@@ -9,10 +9,14 @@ import (
 
 // hidden returns the values that nothing must show, and marks those that are names of the project.
 func (s *state) hidden(manifests []model.Manifest) []model.Secret {
+	s.hideEnvironment()
 	secrets := s.secrets.All(s.services.Secrets(), s.k8s.Objects.List)
 	model.NameSecrets(secrets, s.names(manifests))
 	return secrets
 }
+
+// hideEnvironment hides the credentials in the environment, which the program and its commands can print.
+func (s *state) hideEnvironment() { s.Hide("the environment", s.Env.List()) }
 
 // names returns the names of the project that are known so far: of its resources, objects, images and services, and the parts of its
 // files' paths.

@@ -67,7 +67,7 @@ func newState(ctx context.Context, path string, o Options) *state {
 		secrets: secret.NewFinder(o.Memo, o.OnSecrets), gate: kubecontext.NewGate(o.Cluster, o.Namespace), ignores: ignore.NewRules(),
 		config: config.New(e, o.Args), settings: settings.New(), defaults: &resource.Defaults{},
 	}
-	e.OnText = s.secrets.Look
+	e.OnText, e.OnSecrets = s.secrets.Look, s.secrets.Learn
 	s.images = image.New(e)
 	s.k8s = kubernetes.New(e, s.images, s.defaults, o.Namespace)
 	s.services = dockercompose.New(e, s.images, s.defaults)
@@ -87,6 +87,7 @@ func (s *state) load() (model.Tiltfile, error) {
 	defer s.Commands.Stop()
 	s.ignores.ReadTiltignore(s.Evaluation)
 	s.declareGiven()
+	s.hideEnvironment()
 	_, err := s.interp.Run(s.Main)
 	if errors.Is(err, eval.ErrExit) {
 		err = nil

@@ -133,7 +133,7 @@ func (s *Source) order(services types.Services) []string {
 // maxSecret bounds the size in bytes of files that are read as secrets.
 const maxSecret = 64 << 10
 
-// secrets returns the values of the declared secrets.
+// secrets returns the values of the declared secrets, and the credentials in the environments of services and the arguments of their builds.
 func (s *Source) secrets(p *types.Project) []model.Secret {
 	var out []model.Secret
 	for _, name := range slices.Sorted(maps.Keys(p.Secrets)) {
@@ -145,6 +145,24 @@ func (s *Source) secrets(p *types.Project) []model.Secret {
 			}
 		case secret.Environment != "" && s.env[secret.Environment] != "":
 			out = append(out, model.Secret{Name: name, Key: secret.Environment, Value: s.env[secret.Environment]})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Services)) {
+		service := p.Services[name]
+		variables := settings(service.Environment)
+		if service.Build != nil {
+			variables = append(variables, settings(service.Build.Args)...)
+		}
+		out = append(out, model.Credentials(name, variables)...)
+	}
+	return out
+}
+
+// settings returns those variables that have a value, as "K=V".
+func settings(variables types.MappingWithEquals) (out []string) {
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		if value := variables[name]; value != nil {
+			out = append(out, name+"="+*value)
 		}
 	}
 	return out

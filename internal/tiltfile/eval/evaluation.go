@@ -45,6 +45,8 @@ type Evaluation struct {
 	Cluster *Served
 	// OnText receives every text that the program reads or makes; it may be nil.
 	OnText func(text string)
+	// OnSecrets receives values that nothing must show; it may be nil.
+	OnSecrets func([]model.Secret)
 	// Running holds the files being executed, innermost last.
 	Running []string
 	// Folders maps the paths of embedded extensions to the folders of their files. The folder of an extension that
@@ -150,6 +152,7 @@ func (e *Evaluation) Exec(c command.Command) (string, error) {
 		return "", err
 	}
 	c.Path, c.Environ = path, e.commandEnv(c.Env)
+	e.Hide(c.Program(), c.Env)
 	over := e.Awaiting(c.Program() + ", which the Tiltfile runs")
 	out, err := e.Commands.Run(c)
 	over()
@@ -169,6 +172,13 @@ func (e *Evaluation) Awaiting(what string) (over func()) {
 func (e *Evaluation) Learn(text string) {
 	if e.OnText != nil {
 		e.OnText(text)
+	}
+}
+
+// Hide passes the credentials among variables ("K=V") of an owner, such as a command, to OnSecrets.
+func (e *Evaluation) Hide(owner string, variables []string) {
+	if found := model.Credentials(owner, variables); len(found) > 0 && e.OnSecrets != nil {
+		e.OnSecrets(found)
 	}
 }
 

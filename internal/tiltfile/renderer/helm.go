@@ -57,6 +57,7 @@ func helm(c *eval.Call) (starlark.Value, error) {
 		c.DependOn(v)
 		argv = append(argv, "--values", v)
 	}
+	c.Hide(name, set.Values)
 	for _, v := range set.Values {
 		argv = append(argv, "--set", v)
 	}

@@ -20,7 +20,7 @@ import (
 // shortestSecret is the length in bytes from which logs hide a value: shorter ones occur in ordinary text by chance.
 const shortestSecret = 5
 
-// Finder collects the Secrets that the program reads or makes. It is used by one goroutine.
+// Finder collects the Secrets that the program reads or makes, and other credentials. It is used by one goroutine.
 type Finder struct {
 	memo *memo.Memo
 	// tell receives values that were not known yet; it may be nil.
@@ -78,6 +78,9 @@ func mayHoldSecret(text string) bool {
 
 // Learn adds secrets, and passes those that were not known yet to tell.
 func (f *Finder) Learn(secrets []model.Secret) {
+	if f.off {
+		return
+	}
 	var more []model.Secret
 	for _, secret := range secrets {
 		if !slices.Contains(f.learned, secret) {
