@@ -34,6 +34,11 @@ type wait struct {
 // New returns waits that say calls for; it must not hold a lock that a caller of Said or Await holds.
 func New(say func(text string)) *Waits { return &Waits{say: say} }
 
+// Tell tells a log what is awaited, as Await does, until over is called.
+func Tell(log logstore.Logger, what string) (over func()) {
+	return New(func(text string) { logstore.Infof(log, "%s", text) }).Await(what)
+}
+
 // Await notes that the work waits for something, such as "the cluster", until over is called. If nothing is said for
 // logstore.SayAfter, the wait is. A wait may contain others: then the innermost one is said.
 func (w *Waits) Await(what string) (over func()) {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/patience"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/workers"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
@@ -150,6 +151,7 @@ func (s *Subscriber) steps(v store.View, m model.Manifest, pods bool) (out []ste
 		}
 		for _, p := range state.OwnPods(u, all) {
 			one := step{what: "pod " + p.Name, do: func(ctx context.Context, log logstore.Logger) error {
+				defer patience.Tell(log, "the cluster to delete pod "+p.Name)()
 				return s.pods.RemovePod(ctx, k8s.RemovePodRequest{Namespace: p.Namespace, Name: p.Name, UID: p.UID, Owners: owners})
 			}}
 			if slices.Contains(owners, p.UID) {

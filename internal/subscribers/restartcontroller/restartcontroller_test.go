@@ -53,17 +53,32 @@ func (e *engine) RestartContainer(ctx context.Context, id string, gently bool) e
 	return e.note(ctx, fmt.Sprintf("container %s, gently %t", id, gently))
 }
 
+// pods is a cluster that may not answer to the deletion of a pod.
+type pods struct {
+	*k8stest.Fake
+	hang string
+}
+
+// RemovePod implements Pods.
+func (p *pods) RemovePod(ctx context.Context, req k8s.RemovePodRequest) error {
+	if req.Name == p.hang {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return p.Fake.RemovePod(ctx, req)
+}
+
 // fixture is a RestartController at work in a session with a service of Compose, and a Deployment with two supervised pods, a
 // pod of an earlier deploy, one that has run to completion, and one that only its labels connect with the resource.
 type fixture struct {
 	*statetest.Alone
 	engine  *engine
-	cluster *k8stest.Fake
+	cluster *pods
 	logs    *logstore.Store
 }
 
 func start(t *testing.T) *fixture {
-	f := &fixture{engine: &engine{fail: map[string]error{}}, cluster: k8stest.New(), logs: statetest.Logs(t)}
+	f := &fixture{engine: &engine{fail: map[string]error{}}, cluster: &pods{Fake: k8stest.New()}, logs: statetest.Logs(t)}
 	t.Cleanup(func() { _ = f.cluster.Close() })
 	f.Alone = statetest.Start(t, New(f.cluster, f.engine, f.engine, f.logs))
 	db := model.Manifest{Name: "db", AutoInit: true, Compose: &model.ComposeTarget{Service: "db"}}
@@ -217,6 +232,13 @@ func TestAHangingRestart(t *testing.T) {
 		<-time.After(liveupdate.QuietAfter)
 		synctest.Wait()
 		if texts := statetest.Texts(f.logs, "db"); !strings.Contains(strings.Join(texts, "\n"), "Nothing has come from this step for 3s: restart db-1") {
+			t.Errorf("the log: %q", texts)
+		}
+		f.cluster.hang = "bare-1"
+		f.restarts("bare", true)
+		<-time.After(logstore.SayAfter)
+		synctest.Wait()
+		if texts := statetest.Texts(f.logs, "bare"); !strings.Contains(strings.Join(texts, "\n"), "Waiting for the cluster to delete pod bare-1…") {
 			t.Errorf("the log: %q", texts)
 		}
 	})

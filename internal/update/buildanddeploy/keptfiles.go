@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/patience"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
@@ -88,6 +89,7 @@ func (c *Cluster) replacePod(ctx context.Context, req Request, ct model.Containe
 			owners = append(owners, o.UID)
 		}
 	}
+	defer patience.Tell(req.Log, "the cluster to delete pod "+ct.Pod)()
 	err := c.removePod(ctx, k8s.RemovePodRequest{Namespace: ct.Namespace, Name: ct.Pod, UID: uid, Owners: owners})
 	if k8s.IsNotFound(err) {
 		return nil

@@ -23,7 +23,7 @@ import (
 //	 Changed ─> absorb, raise: send n ──┴─> has = wanted: done closes, a token to ended
 //	        (until the first lane is done)              │
 //	                                                    ↓
-//	                          wait: after the first token, wait patience for the others
+//	                          wait: after the first token, for waitsForOthers
 //	                                                    ↓
 //	                          outcome: lanes that are done give the result, the others go on behind the update
 //
@@ -34,9 +34,9 @@ import (
 // builder will try all containers: outcome then cancels the lanes and waits for them. The caller of BuildAndDeploy calls Wait for each
 // lane that is behind, from any goroutine. tally has a mutex of its own, since it compares the results of these late lanes, too.
 
-// patience is the time for which an update waits for the other containers once the first has the changes, or, if other running
+// waitsForOthers is the time for which an update waits for the other containers once the first has the changes, or, if other running
 // containers need nothing, for any container: a save in the meantime must not wait for the slowest container.
-const patience = 100 * time.Millisecond
+const waitsForOthers = 100 * time.Millisecond
 
 // Lane brings one container to the newest version of an update.
 type Lane struct {
@@ -172,12 +172,12 @@ func (s *lanes) raise(a *AbsorbedChanges, version func(i int) send) {
 	a.Taken()
 }
 
-// wait waits until all lanes are done, or one is and patience is over. Until one is done, the update takes in later files.
+// wait waits until all lanes are done, or one is and waitsForOthers is over. Until one is done, the update takes in later files.
 func (s *lanes) wait(req Request) {
 	var over <-chan time.Time
 	hurry := func() {
 		if over == nil && !req.Waits {
-			over = time.After(patience)
+			over = time.After(waitsForOthers)
 		}
 	}
 	if req.Others {
