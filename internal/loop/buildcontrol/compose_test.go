@@ -148,6 +148,55 @@ func TestComposeAfterCrash(t *testing.T) {
 	}
 }
 
+// TestComposeStartsOnceMore lets a container crash that has got files while it ran. Its process may have begun without them: the container is
+// started, once. That of a crash with the files, and of a container that was stopped by hand, is up to the user.
+func TestComposeStartsOnceMore(t *testing.T) {
+	m := statetest.Compose("a", statetest.Image("i"))
+	m.Compose.ImageTarget = "i"
+	m.Images[0].LiveUpdate = model.LiveUpdate{Syncs: []model.Sync{{LocalPath: "/src", RemotePath: "/app"}}}
+	run := func(second int, code int) state.PodChanged {
+		c := model.Container{Name: "a", ID: "c1", State: model.ContainerRunning, Image: "i:1", StartedAt: time.Unix(int64(second), 0), ExitCode: code}
+		p := model.Pod{Name: "a-1", UID: "c1", Resource: "a", TemplateHash: "c1", Engine: "running", Phase: "Running"}
+		if code != 0 {
+			p.Phase, p.Status, p.Engine, c.State = "Failed", "exited", "exited", model.ContainerTerminated
+		}
+		p.Containers = []model.Container{c}
+		return state.PodChanged{Pod: state.Pod{Current: true, Pod: p}}
+	}
+	copied := func(restarted time.Duration) func(*state.BuildCompleted) {
+		return func(b *state.BuildCompleted) {
+			b.Mode, b.Synced, b.Touched = "synclet", []string{"c1"}, []string{"c1"}
+			b.Containers = []model.ContainerUpdate{{ID: "c1", Files: 1, Stages: model.Stages{Restarted: restarted}}}
+		}
+	}
+	const again = "start a: container was behind (in place)"
+	for name, tt := range map[string]struct {
+		then func(s *statetest.State)
+		want string
+	}{
+		"it crashes after the copy":   {func(s *statetest.State) { s.Begin("a").Finish("a", copied(0)).Then(run(1, 3)) }, again},
+		"it crashes during the copy":  {func(s *statetest.State) { s.Begin("a").Then(run(1, 3)).Finish("a", copied(0)) }, again},
+		"it has begun with the files": {func(s *statetest.State) { s.Begin("a").Finish("a", copied(time.Second)).Then(run(1, 3)) }, ""},
+		"it has begun again":          {func(s *statetest.State) { s.Begin("a").Finish("a", copied(0)).Then(run(2, 0), run(2, 3)) }, ""},
+		"it was stopped by hand":      {func(s *statetest.State) { s.Begin("a").Finish("a", copied(0)).Then(run(1, 143)) }, ""},
+		"it was killed by hand":       {func(s *statetest.State) { s.Begin("a").Finish("a", copied(0)).Then(run(1, 137)) }, ""},
+		"it crashes once more": {func(s *statetest.State) {
+			s.Begin("a").Finish("a", copied(0)).Then(run(1, 3)).Begin("a").Then(run(2, 0)).Finish("a", copied(time.Second)).Then(run(2, 3))
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := up(same, m).Begin("a").Finish("a", func(b *state.BuildCompleted) {
+				b.Deployed, b.Applied = true, []model.AppliedObject{{UID: "c1", TemplateHash: "c1"}}
+				b.Images = map[string]model.ImageResult{"i": {Local: "i:1", Cluster: "i:1", StartedAt: b.At}}
+			})
+			tt.then(s.Then(run(1, 0), statetest.Change("i", "/src/x")))
+			if got := text(Decide(s.View(), nil)); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
 // TestComposeByHand: a container that the user has created again from the same image, by another name, gets the copied files
 // back.
 func TestComposeByHand(t *testing.T) {

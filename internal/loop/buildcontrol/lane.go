@@ -12,6 +12,7 @@ import (
 //	wants     Lacking: the files that have changed since Has, and those that an earlier session owes
 //	has       state.Lane.Has: copies up to that time
 //	sending   state.Lane.Sending: on their way since an earlier build
+//	knows     state.Lane.Newer: its process may have begun without them, so that one of Compose that has crashed is started once more
 //	error     state.Lane.Fault, Stuck: why the newest attempt failed
 //
 // A lane is level-based: Decide compares wants and has, an update sends the difference, and its end moves has. So a container that
@@ -113,7 +114,8 @@ func (ls Lanes) lacking(s scope) []model.LackingContainer {
 				}
 			}
 		}
-		if len(c.Files) > 0 || steps.InitialSync && c.New {
+		lacksStart := l.Stopped && l.Newer // it crashed with a process that may not have known its files
+		if len(c.Files) > 0 || steps.InitialSync && c.New || lacksStart {
 			out = append(out, c)
 		}
 	}

@@ -33,6 +33,9 @@ type Lane struct {
 	Owed *Owed
 	// Overlaid is set when the container may have files that differ from its image's: an update in place has reached it.
 	Overlaid bool
+	// Newer is set when it has got files since its run began, and its process has not started again after that: the process may have
+	// begun without them.
+	Newer bool
 	// Sending is the update that is still running in it after the end of its build; nil when none is.
 	Sending *Sending
 	// Fault is why such an update failed, until another update succeeds.
@@ -78,26 +81,60 @@ func init() {
 		if was == nil {
 			return
 		}
-		var gone []string
+		var gone, begun []string
 		for _, containers := range [][]model.Container{was.Value.Containers, was.Value.InitContainers} {
 			for i := range containers {
-				if id := containers[i].ID; id != "" && !has(is, was.Value.Resource, id) {
+				id, now := containers[i].ID, in(is, was.Value.Resource, containers[i].ID)
+				switch {
+				case id != "" && now == nil:
 					gone = append(gone, id)
+				case id != "" && startsAfresh(containers[i], *now):
+					begun = append(begun, id)
 				}
 			}
 		}
-		if len(gone) == 0 {
+		if len(gone)+len(begun) == 0 {
 			return
 		}
-		if e, ok := d.Get(string(was.Value.Resource)); ok && e.Value.forget(gone) {
-			d.Put(e.ID, e.Value)
+		if e, ok := d.Get(string(was.Value.Resource)); ok {
+			if forgotten, known := e.Value.forget(gone), e.Value.hasAll(begun); forgotten || known {
+				d.Put(e.ID, e.Value)
+			}
 		}
 	})
 }
 
-// has reports whether a pod, nil when there is none, belongs to a resource and has the container with an id.
-func has(p *store.Entry[Pod], name model.ManifestName, id string) bool {
-	return p != nil && p.Value.Resource == name && slices.ContainsFunc(p.Value.AllContainers(), func(c model.Container) bool { return c.ID == id })
+// in returns the container with an id in a pod of a resource; nil if there is none. The pod may be nil.
+func in(p *store.Entry[Pod], name model.ManifestName, id string) *model.Container {
+	if p == nil || p.Value.Resource != name {
+		return nil
+	}
+	all := p.Value.AllContainers()
+	if i := slices.IndexFunc(all, func(c model.Container) bool { return c.ID == id }); i >= 0 {
+		return &all[i]
+	}
+	return nil
+}
+
+// startsAfresh reports whether a container of Compose has begun another run, or was stopped from outside, which hone does not undo.
+func startsAfresh(was, is model.Container) bool {
+	const killed, terminated = 137, 143
+	again := !is.StartedAt.Equal(was.StartedAt)
+	if is.State != model.ContainerTerminated || is.Reason == "OOMKilled" {
+		return again
+	}
+	return again || is.ExitCode == killed || is.ExitCode == terminated
+}
+
+// hasAll notes that the processes of containers have all files that the containers have, and reports whether that is news.
+func (p *InPlace) hasAll(ids []string) (changed bool) {
+	for _, id := range ids {
+		if p.Lanes[id].Newer {
+			p.lane(id, func(l *Lane) { l.Newer = false })
+			changed = true
+		}
+	}
+	return changed
 }
 
 // forget removes the lanes of containers, and reports whether there was any.
@@ -131,6 +168,13 @@ func (p *InPlace) reached(id string, until, began time.Time) {
 	})
 }
 
+// copied records an update that has ended in a container: unless it ended with a start, the process may not know the files.
+func (p *InPlace) copied(u model.ContainerUpdate) {
+	if u.Files+u.Deletes > 0 || u.Stages.Restarted > 0 {
+		p.lane(u.ID, func(l *Lane) { l.Newer = u.Stages.Restarted == 0 })
+	}
+}
+
 // touched records that files may have been changed in containers.
 func (p *InPlace) touched(ids []string) {
 	p.Overlaid = p.Overlaid || len(ids) > 0
@@ -146,6 +190,9 @@ func (p *InPlace) ended(a BuildCompleted, b Build) {
 	}
 	for _, id := range a.Synced {
 		p.reached(id, b.Until, b.StartedAt)
+	}
+	for _, c := range a.Containers {
+		p.copied(c)
 	}
 	for id, sending := range a.Sending {
 		sending.Serial, sending.Since, sending.Until = b.Serial, b.StartedAt, b.Until
@@ -202,6 +249,7 @@ func (u Update) caughtUp(a LaneEnded, now time.Time) Update {
 		return u
 	}
 	u.lane(id, func(l *Lane) { l.Sending = nil })
+	u.copied(a.Update)
 	if a.Synced {
 		u.reached(id, sending.Until, sending.Since)
 	}

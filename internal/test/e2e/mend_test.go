@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -83,7 +84,8 @@ one
 `
 
 // TestComposeMendAfterCrash saves a mistake that ends a container of Compose, which keeps its files, and a mend: it goes into the
-// container while it stands, with the owner of the file before, and starts it. A mend that also deletes a file needs an image.
+// container while it stands, with the owner of the file before, and starts it. A mend that also deletes a file needs an image. A crash may be that of a process which
+// did not know the newest files: hone starts it once more. So a mend at the moment of a crash is not lost.
 func TestComposeMendAfterCrash(t *testing.T) {
 	t.Parallel()
 	p := newComposeProject(t, mendedService)
@@ -93,7 +95,14 @@ func TestComposeMendAfterCrash(t *testing.T) {
 	first := p.only("web").ID
 	crash := func() {
 		t.Helper()
+		began := p.only("web").StartedAt
 		p.write("site/index.html", "bug")
+		s.await("another crash after hone has started it with the newest files", func() error {
+			if c := p.only("web"); c.Status != "exited" || c.StartedAt.Equal(began) {
+				return fmt.Errorf("the container: %+v", c)
+			}
+			return nil
+		})
 		s.becomes("web", "crashed", func(r api.Resource) bool { return strings.Contains(r.RuntimeError, "exited with code 3") })
 	}
 	crash()

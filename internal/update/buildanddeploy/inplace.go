@@ -184,7 +184,7 @@ func initialPlan(in liveupdate.Input, ignores []model.Ignore) (liveupdate.Plan, 
 func (b *InPlace) send(req Request, c model.LackingContainer, plan liveupdate.Plan) send {
 	return func(ctx context.Context) (u model.ContainerUpdate, did bool, err error) {
 		u = c.UpdateBy(b.name)
-		if plan.Empty() {
+		if plan.Empty() && !c.Stopped {
 			return u, false, nil
 		}
 		began := time.Now()

@@ -38,6 +38,7 @@ func TestIntoStopped(t *testing.T) {
 		"in place of a folder":     {map[string]*tar.Header{"/app": folder, "/app/a": folder}, copies("/app/a"), nil, "files of its own"},
 		"a deletion":               {map[string]*tar.Header{"/app/a": regular}, Plan{Deletes: []string{"/app/a"}}, nil, "no command deletes /app/a in it"},
 		"a deletion of nothing":    {nil, Plan{Deletes: []string{"/app/a"}}, []string{"c0ffee: restart"}, ""},
+		"nothing but a start":      {nil, Plan{}, []string{"c0ffee: restart"}, ""},
 		"a command":                {nil, Plan{Runs: []model.Run{run("a")}}, nil, "no command runs in it"},
 		"a restart of the process": {nil, Plan{RestartProcess: true}, []string{"c0ffee: restart"}, ""},
 	} {
