@@ -17,7 +17,7 @@ var _ store.Subscriber = Others{}
 func (Others) Contract() store.Contract {
 	c := store.Contract{
 		Name: "Others", Doc: "Stands for the rest of the session.", Feedback: "it does nothing",
-		Outputs: append(store.Emits(state.SessionStarted{}, state.SessionEnded{}, state.TiltfileStarted{}, state.TiltfileLoaded{},
+		Outputs: append(store.Emits(state.SessionStarted{}, state.SessionEnded{}, state.TiltfileStarted{}, state.TiltfileLoaded{}, state.TiltfileOvertaken{},
 			state.ContainersRecognized{}, state.FilesNoticed{}, state.FilesChanged{}, state.SyncletChanged{}, state.ClusterWatchFailed{}, state.ClusterWatchMended{}, state.SyncletGone{}, state.BuildStarted{}, state.BuildProgressed{}, state.BuildCompleted{}, state.LaneEnded{}, state.ResourcesReady{}, state.HoldsChanged{}, state.CollectionReported{}, state.PruneGuardChanged{}, state.LeavingHeld{}, state.ObjectsLost{}, state.ResourceDrifted{}, state.DriftAcceptanceEnded{}, state.ObjectsTakenDown{}, state.DeployLockTaken{}, state.DeployLockReleased{}, state.RetryDue{}, state.RoundDue{}, state.StartOverdue{}, state.TiltfileRoundDue{}, state.ServedReported{}, state.CommandRoundDue{},
 			state.ClusterReported{}, state.EngineReported{}, state.PodChanged{}, state.PodGone{}, state.ProbeFailed{}, state.ServiceChanged{},
 			state.ServiceGone{}, state.ObjectsChanged{}, state.ObjectGone{}, state.KubeEventsSeen{}, state.ForwardChanged{}, state.ForwardClosed{},

@@ -441,7 +441,7 @@ func NextDue(v store.View) (next store.Action, at time.Time) {
 			consider(state.RetryDue{Resource: model.ManifestName(e.ID), Serial: u.Serial}, u.RetryAt)
 		}
 		if name := model.ManifestName(e.ID); u.Current == nil && state.Circling(v, name) {
-			consider(state.RoundDue{Resource: name, Serial: u.Serial}, u.CircleEnds())
+			consider(state.RoundDue{Resource: name, Serial: u.Serial}, u.CircleEnds(v.At))
 		}
 	}
 	for e := range state.Pods.In(v).Refs() {

@@ -242,8 +242,7 @@ func init() {
 	})
 	store.On(Updates, func(d *store.Draft[Update], a BuildStarted) {
 		d.Update(string(a.Resource), func(u Update) Update {
-			u.Led = u.led(d.Refs(), a)
-			u.Circle.begun(slices.Contains(u.Led, a.Resource) && u.repeated(a))
+			u.round(d.Refs(), a)
 			u.Current = u.begins(a)
 			u.Serial = a.Serial
 			if !u.Current.Part {

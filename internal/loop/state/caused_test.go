@@ -28,8 +28,8 @@ func (r *rounds) do(actions ...store.Action) {
 	}
 }
 
-// TestCirclesThroughUpdates lets other work and a chain of updates request each other by the files that they change: the
-// seventh round has to wait, but no save by a person, and nothing that an update changes in its containers.
+// TestCirclesThroughUpdates lets other work and a chain of updates request each other by the files that they change: from the
+// second round on, they have to wait, but no save by a person, and nothing that an update changes in its containers.
 func TestCirclesThroughUpdates(t *testing.T) {
 	type work struct {
 		reason   state.BuildReason
@@ -82,7 +82,7 @@ func TestCirclesThroughUpdates(t *testing.T) {
 				}
 				made = written
 				changed()
-				if got, want := tc.circling(r, made), n >= 6 && tc.mode != "synclet"; got != want {
+				if got, want := tc.circling(r, made), n >= 2 && tc.mode != "synclet"; got != want {
 					t.Errorf("after round %d: %v", n, got)
 				}
 			}

@@ -88,7 +88,7 @@ func init() {
 	})
 	store.On(Commands, func(d *store.Draft[DeclaredCommand], a CommandStarted) {
 		d.Update(a.Name, func(c DeclaredCommand) DeclaredCommand {
-			c.Circle.begun(c.ownFiles(a))
+			c.round(a)
 			c.Caused = c.Caused.running()
 			c.Files = a.Files
 			c.State, c.Cause, c.Span, c.StartedAt, c.EndedAt = CommandRunning, a.Cause, a.Span, d.Now(), time.Time{}

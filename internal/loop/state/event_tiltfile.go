@@ -47,7 +47,7 @@ func init() {
 		switch {
 		case now.Runs > before.Runs:
 			happened(d, EventTiltfileStarted, model.TiltfileName, TiltfileRun{Reason: before.Reason()})
-		case before.Running() && !now.Running():
+		case before.Running() && !now.Running() && !now.Evaluations[0].Overtaken:
 			tiltfileEnded(d, now)
 		}
 	})

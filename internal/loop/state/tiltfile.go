@@ -61,6 +61,8 @@ type Evaluation struct {
 	Err                   string
 	Warnings, Resources   int
 	Span                  string
+	// Overtaken is set if it was aborted, since another one had to replace it.
+	Overtaken bool
 }
 
 // begun returns the evaluations with a new one that begins at the given time.
@@ -127,6 +129,9 @@ type TiltfileStarted struct {
 	Span string
 }
 
+// TiltfileOvertaken reports that an evaluation was aborted, since another one has to replace it.
+type TiltfileOvertaken struct{ At time.Time }
+
 // TiltfileArgsSet is the user's request to evaluate the Tiltfile with other arguments from now on. The user's own switches are
 // reset, since the arguments now decide which resources are enabled.
 type TiltfileArgsSet struct{ Args []string }
@@ -154,6 +159,14 @@ func init() {
 			}
 			t.Changed, t.More = t.Changed.Later(a.At), false
 			t.Runs++
+			return t
+		})
+	})
+	store.On(Tiltfiles, func(d *store.Draft[Tiltfile], a TiltfileOvertaken) {
+		d.Update(Only, func(t Tiltfile) Tiltfile {
+			t.FinishedAt = a.At
+			t.Evaluations = slices.Clone(t.Evaluations)
+			t.Evaluations[0].FinishedAt, t.Evaluations[0].Overtaken = a.At, true
 			return t
 		})
 	})

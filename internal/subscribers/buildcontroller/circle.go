@@ -17,6 +17,9 @@ func (s *Subscriber) nameCircles(v store.View, changes []state.HoldChange) {
 			continue
 		}
 		u := state.Updates.In(v).Value(string(c.Resource))
+		if !u.Endless() {
+			continue
+		}
 		files := state.Relative(state.TheTiltfile(v).Path, state.AllChanges(u.Pending()))
 		log := s.logs.Logger(c.Resource, fmt.Sprintf("build:%s:%d", c.Resource, u.Serial), logstore.SourceBuild)
 		logstore.Warnf(log, "WARNING: %s", circleText(string(c.Resource), files, u.Circle))
@@ -33,5 +36,5 @@ func circleText(resource string, files []string, c state.Circle) string {
 	}
 	return fmt.Sprintf("%s is in a loop%s: %d updates in a row have changed what %s depends on (%s); the next one waits for %s. "+
 		"Leave out of deps= what the updates write, or ignore it with ignore= or watch_settings(ignore=…)",
-		resource, with, c.Rounds+1, resource, strings.Join(files, ", "), c.Pause())
+		resource, with, c.Rounds+1, resource, strings.Join(files, ", "), c.PauseText())
 }

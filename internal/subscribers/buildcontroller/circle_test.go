@@ -1,6 +1,7 @@
 package buildcontroller
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -52,26 +53,30 @@ func slowsDown(t *testing.T, web model.Manifest, mode string, target model.Targe
 		named := func() int {
 			return strings.Count(strings.Join(statetest.Texts(f.logs, "web"), "\n"), "web is in a loop: ")
 		}
-		for range 6 {
+		pause := func(d time.Duration) {
+			t.Helper()
+			time.Sleep(d)
+			synctest.Wait()
+		}
+		for range 11 {
 			round("/src/web/out.txt")
+			pause(600 * time.Millisecond)
 		}
 		f.running("")
-		if named() != 1 || !strings.Contains(strings.Join(statetest.Texts(f.logs, "web"), "\n"), "6 updates in a row have changed what web depends on (web/out.txt); the next one waits for 2s") {
+		if named() != 1 || !strings.Contains(strings.Join(statetest.Texts(f.logs, "web"), "\n"), "11 updates in a row have changed what web depends on (web/out.txt); the next one waits for 1s") {
 			t.Errorf("the loop is not named once: %q", statetest.Texts(f.logs, "web"))
 		}
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
+		pause(400 * time.Millisecond)
 		round("/src/web/out.txt")
 		f.running("")
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
+		pause(time.Second)
 		f.running("") // the second pause is longer
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
+		pause(time.Second)
 		round("/src/web/out.txt")
 		f.running("")
 		f.Then(made(target, "/src/web/main.go"))
 		round("/src/web/out.txt") // a file that a person saves is not held, and leaves the loop unknown
+		pause(2 * time.Millisecond)
 		f.running("web")
 		f.finish("web", outcome{result: buildanddeploy.Result{Mode: mode, Deployed: true}})
 		if named() != 3 {
@@ -140,7 +145,9 @@ func TestChainsAreSlowedDown(t *testing.T) {
 					finish(strings.Fields(f.builder.names())[0])
 				}
 				f.Then(made(targets[tc.chain[0]], "/src/in.txt")) // by a person
-				for n := range 7 * len(chain) {
+				for n := range 12 * len(chain) {
+					time.Sleep(600 * time.Millisecond)
+					synctest.Wait()
 					if f.builder.names() == "" {
 						break
 					}
@@ -185,4 +192,77 @@ func TestSavesDuringOthersAreNoCircle(t *testing.T) {
 			f.finish("a", outcome{result: buildanddeploy.Result{Mode: "local", Deployed: true}})
 		}
 	})
+}
+
+// TestServersOwnFiles has a file change that restarts the server of a local resource: by the server, always as long after its
+// start; by a person; by an editor that saves by a clock.
+func TestServersOwnFiles(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		// fromStart is set if the file changes after a start of the server, else it changes after the change before. The time varies
+		// by a share.
+		fromStart bool
+		after     time.Duration
+		by        float64
+		// longest is the longest time that a save waits for its update; zero if the loop is named.
+		longest time.Duration
+	}{
+		{"server at once", true, 50 * time.Millisecond, 0.9, 0},
+		{"server", true, 4 * time.Second, 0, 0},
+		{"server, not quite regularly", true, 4 * time.Second, 0.02, 0},
+		{"person", false, 4 * time.Second, 0.9, 100 * time.Millisecond},
+		{"steady person", false, 4 * time.Second, 0.3, 300 * time.Millisecond},
+		{"person who watches the server", true, 4 * time.Second, 0.3, 300 * time.Millisecond},
+		{"hasty person", false, 500 * time.Millisecond, 0.5, 500 * time.Millisecond},
+		{"fast clock", false, 200 * time.Millisecond, 0, 600 * time.Millisecond},
+		{"clock", false, 4 * time.Second, 0, 700 * time.Millisecond},
+		{"slow clock", false, time.Minute, 0, 700 * time.Millisecond},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				web := statetest.Local("web")
+				web.Local.Serve = model.Cmd{Argv: []string{"serve"}}
+				f := start(t, Options{}, web)
+				f.finish("web", outcome{result: buildanddeploy.Result{Mode: "local", Deployed: true}})
+				random := rand.New(rand.NewPCG(1, 1))
+				next := func() time.Time {
+					return time.Now().Add(tc.after + time.Duration(tc.by*float64(tc.after)*(2*random.Float64()-1)))
+				}
+				rounds := 20
+				if tc.longest > 0 {
+					rounds = 300
+				}
+				var worst time.Duration
+				var waits time.Time // since the first save that no update includes yet
+				for save := next(); rounds > 0; rounds-- {
+					time.Sleep(time.Until(save))
+					f.Then(made(web.DeployID(), "/src/web/main.go"))
+					if waits.IsZero() {
+						waits = time.Now()
+					}
+					save = next()
+					for f.builder.names() == "" && (tc.fromStart || time.Now().Before(save)) {
+						time.Sleep(time.Millisecond)
+						synctest.Wait()
+					}
+					if f.builder.names() == "" {
+						continue
+					}
+					worst, waits = max(worst, time.Since(waits)), time.Time{}
+					time.Sleep(20 * time.Millisecond)
+					f.finish("web", outcome{result: buildanddeploy.Result{Mode: "local", Deployed: true}})
+					if tc.fromStart {
+						save = next()
+					}
+				}
+				loops := tc.longest == 0
+				if named := strings.Contains(strings.Join(statetest.Texts(f.logs, "web"), "\n"), "web is in a loop: "); named != loops {
+					t.Errorf("named as a loop: %v", named)
+				}
+				if !loops && worst > tc.longest {
+					t.Errorf("a save waited for %s", worst)
+				}
+			})
+		})
+	}
 }

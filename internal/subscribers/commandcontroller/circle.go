@@ -27,14 +27,14 @@ func (s *Subscriber) slowDown(rt *store.Runtime, wanted map[string]run, c *circl
 		if !r.circling() {
 			continue
 		}
-		if c.named[name] != r.command.Runs {
+		if r.command.Endless() && c.named[name] != r.command.Runs {
 			c.named[name] = r.command.Runs
 			logstore.Warnf(s.logs.Logger(r.log, r.command.Span, logstore.SourceRuntime),
 				"WARNING: cmd %q is in a loop%s: %d runs in a row have changed what restarts it (%s); the next one waits for %s. "+
 					"Let it write to another file, or leave that file out of the file watch",
-				name, r.command.Caused.With(r.made), r.command.Rounds+1, strings.Join(state.Relative(state.TheTiltfile(rt.View()).Path, r.files), ", "), r.command.Pause())
+				name, r.command.Caused.With(r.made), r.command.Rounds+1, strings.Join(state.Relative(state.TheTiltfile(rt.View()).Path, r.files), ", "), r.command.PauseText())
 		}
-		left := time.Until(r.command.CircleEnds())
+		left := time.Until(r.command.CircleEnds(r.made))
 		if left <= 0 {
 			rt.Dispatch(state.CommandRoundDue{Name: name, Runs: r.command.Runs}) // which wakes this subscriber
 			continue

@@ -20,12 +20,12 @@ type circle struct {
 
 // slowDown announces the pause in a loop, and ends it when it is time.
 func (s *Subscriber) slowDown(rt *store.Runtime, t state.Tiltfile, c *circle) {
-	if c.named != t.Runs {
+	if t.Endless() && c.named != t.Runs {
 		c.named = t.Runs
 		what, mend := cause(t)
 		logstore.Warnf(s.logs.Logger(model.TiltfileName, t.Span, logstore.SourceBuild),
 			"WARNING: the Tiltfile is in a loop%s: %d evaluations in a row have changed what it reads (%s); the next one waits for %s. %s",
-			t.Caused.With(t.Made), t.Rounds+1, what, t.Pause(), mend)
+			t.Caused.With(t.Made), t.Rounds+1, what, t.PauseText(), mend)
 	}
 	if left := t.CircleEnds().Sub(s.now()); left > 0 {
 		c.pause.Reset(left)

@@ -110,20 +110,20 @@ func TestServedCircle(t *testing.T) {
 		var now model.Capabilities
 		f.served = func() (model.Capabilities, error) { return now, nil }
 		kind := "v1"
-		for range 6 {
+		for range 11 {
 			kind += "x"
 			f.answers(told(serves(kind)))
 			now = serves(kind + "x")
-			time.Sleep(10 * time.Millisecond)
+			time.Sleep(600 * time.Millisecond)
 			f.Then(deployed)
 		}
-		f.evaluations("in the pause", 6)
+		f.evaluations("in the pause", 11)
 		log := strings.Join(statetest.Texts(f.logs, "(Tiltfile)"), "\n")
-		if !strings.Contains(log, "the Tiltfile is in a loop: 6 evaluations in a row have changed what it reads (what the cluster serves); the next one waits for 2s") {
+		if !strings.Contains(log, "the Tiltfile is in a loop: 11 evaluations in a row have changed what it reads (what the cluster serves); the next one waits for 1s") {
 			t.Errorf("the loop is not named: %s", log)
 		}
-		time.Sleep(2 * time.Second)
-		f.evaluations("after the pause", 7)
+		time.Sleep(time.Second)
+		f.evaluations("after the pause", 12)
 	})
 }
 

@@ -51,7 +51,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Doc:  "Evaluates the Tiltfile at the start and whenever a file that it read changes, or the cluster serves more than it was told.",
 		Inputs: store.Reads(state.Sessions, state.Tiltfiles, state.Clusters, state.Buttons, state.Commands, state.FileWatches, state.ConfigMaps,
 			state.Extensions, state.ExtensionRepos),
-		Outputs:   store.Emits(state.TiltfileStarted{}, state.TiltfileLoaded{}, state.TiltfileRoundDue{}, state.ServedReported{}),
+		Outputs:   store.Emits(state.TiltfileStarted{}, state.TiltfileOvertaken{}, state.TiltfileLoaded{}, state.TiltfileRoundDue{}, state.ServedReported{}),
 		Externals: []string{"filesystem", "process", "kubernetes"},
 		Stage:     store.StageController,
 		Feedback:  "an evaluation clears the changes that requested it, and its declarations request none",
@@ -84,9 +84,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		if t.Path == "" || !t.Due(state.TheSession(v)) || t.Runs == done {
 			continue
 		}
-		for errors.Is(s.evaluate(ctx, rt), errOvertaken) {
-			t = state.TheTiltfile(rt.View())
-		}
+		s.evaluate(ctx, rt)
 		if ctx.Err() == nil {
 			rt.Succeeded()
 		}
@@ -97,8 +95,8 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 // errOvertaken ends an evaluation that another one has to replace.
 var errOvertaken = errors.New("the Tiltfile was changed meanwhile")
 
-// evaluate makes one evaluation, and returns errOvertaken when the next one must follow at once.
-func (s *Subscriber) evaluate(ctx context.Context, rt *store.Runtime) error {
+// evaluate makes one evaluation.
+func (s *Subscriber) evaluate(ctx context.Context, rt *store.Runtime) {
 	v := rt.View()
 	t := state.TheTiltfile(v)
 	span := fmt.Sprintf("tiltfile:%d", t.Runs+1)
@@ -124,11 +122,12 @@ func (s *Subscriber) evaluate(ctx context.Context, rt *store.Runtime) error {
 	r, overtaken := s.attend(ctx, rt, o, t)
 	switch {
 	case ctx.Err() != nil:
-		return nil //nolint:nilerr // the end of ctx is the ordinary end
+		return
 	case overtaken:
 		logstore.Infof(log, "Starting over: %s", errOvertaken)
 		logstore.Flush(log)
-		return errOvertaken
+		rt.Dispatch(state.TiltfileOvertaken{At: s.now()})
+		return
 	}
 	if clash := state.Clash(rt.View(), r.APIObjects); r.Err == nil && clash != "" {
 		r.Err = clashError(clash)
@@ -147,7 +146,6 @@ func (s *Subscriber) evaluate(ctx context.Context, rt *store.Runtime) error {
 	}
 	logstore.Flush(log)
 	rt.Dispatch(loaded)
-	return nil
 }
 
 // Loaded returns the action that reports an evaluation. Its error is free of the given secrets.
