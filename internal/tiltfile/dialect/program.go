@@ -18,6 +18,9 @@ func Program(path, src string, isPredeclared func(string) bool) (*starlark.Progr
 	if err != nil {
 		return nil, err
 	}
+	if err := fewNested(f); err != nil {
+		return nil, err
+	}
 	f.Stmts = rewriteBody(f.Stmts)
 	return starlark.FileProgram(f, isPredeclared)
 }
