@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"go.starlark.net/starlark"
 	"sigs.k8s.io/yaml"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/tiltfile/command"
 	"github.com/hone-dev/hone/internal/tiltfile/eval"
 	"github.com/hone-dev/hone/internal/tiltfile/file"
@@ -42,6 +44,9 @@ func helm(c *eval.Call) (starlark.Value, error) {
 	}
 	if name == "" {
 		return nil, errors.New("name: the name of the release is empty")
+	}
+	if _, err := command.LookPath("helm", c.Dir(), c.Env.Getenv("PATH")); errors.Is(err, exec.ErrNotFound) {
+		return nil, problem.Wrap(exec.ErrNotFound, "cannot run helm", "install Helm 3.6 or newer (https://helm.sh/docs/intro/install), or add its folder to PATH")
 	}
 	if err := watchSubcharts(c.Evaluation, chart, map[string]bool{}); err != nil {
 		return nil, err

@@ -59,10 +59,10 @@ func kustomizeProgram(c *eval.Call, bin string) ([]string, error) {
 			return argv, nil
 		}
 	}
-	return nil, problem.Wrap(exec.ErrNotFound, "cannot run kustomize", "install kustomize, or kubectl, which contains it; or add its folder to PATH")
+	return nil, problem.Wrap(exec.ErrNotFound, "cannot run kustomize", "install kustomize (https://kubectl.docs.kubernetes.io/installation/kustomize), or kubectl, which contains it; or add its folder to PATH")
 }
 
-// olderThanHelm is Helm 4's error for a kustomize before 5.8, which asks for its version with a flag of Helm 3.
+// olderThanHelm is Helm 4's error for a kustomize before 5.8.1, which asks for its version with a flag of Helm 3.
 const olderThanHelm = "unknown shorthand flag: 'c' in -c"
 
 // withMend adds the way out to the failure of a kustomize that does not know Helm 4.
