@@ -29,7 +29,7 @@ func (s *Store) Cursor(f Filter) *Cursor {
 	return c
 }
 
-// CursorAt returns a cursor that starts after the line numbered seq, as Checkpoint returned it. Lines that were dropped
+// CursorAt returns a cursor that starts after the line numbered seq. Lines that were dropped
 // before the call do not count as skipped.
 func (s *Store) CursorAt(f Filter, seq uint64) *Cursor {
 	c := s.Cursor(f)
@@ -128,11 +128,4 @@ func (c *Cursor) Skipped() uint64 {
 	n := c.skipped
 	c.skipped = 0
 	return n
-}
-
-// Checkpoint returns the reading position, for CursorAt.
-func (c *Cursor) Checkpoint() uint64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.pos
 }

@@ -81,12 +81,6 @@ func (c *Client) DialPod(ctx context.Context, namespace, pod string, port int) (
 	return conn, nil
 }
 
-// ForgetPod makes the next DialPod open a new tunnel. Call it when a pod was replaced. WatchPods of the same client
-// calls it automatically.
-func (c *Client) ForgetPod(namespace, pod string) {
-	c.tunnels.forget(podKey{c.namespace(namespace), pod})
-}
-
 // connect opens a connection, on a tunnel to the pod that is not in use if there is one. If that tunnel turns out to be dead, connect tries
 // again with a new tunnel.
 func (p *tunnels) connect(ctx context.Context, addr podAddr) (*podConn, error) {

@@ -66,7 +66,7 @@ func TestWatchLimit(t *testing.T) {
 	if len(ps) != 1 || !strings.Contains(ps[0].Mend, "sudo sysctl fs.inotify.max_user_watches=") {
 		t.Fatalf("problems %+v", ps)
 	}
-	if d := cmp.Diff(1, len(r.w.Problems())); d != "" {
+	if d := cmp.Diff(1, len(r.w.problems())); d != "" {
 		t.Error(d)
 	}
 	for i := range 5 {
@@ -102,7 +102,7 @@ func TestNoInstance(t *testing.T) {
 	age(t, r.dir)
 	r.set(r.spec("a", []string{"f"}), r.spec("b", []string{"x/y"}))
 	r.run()
-	ps := r.w.Problems()
+	ps := r.w.problems()
 	if len(ps) != 1 || !strings.Contains(ps[0].Mend, "sudo sysctl fs.inotify.max_user_instances=") {
 		t.Fatalf("problems %+v", ps)
 	}
@@ -126,17 +126,17 @@ func TestUnreadableFolder(t *testing.T) {
 	all, some := r.spec("a", []string{"."}), r.spec("a", []string{"."}, "d")
 	r.set(all)
 	r.run()
-	ps := r.w.Problems()
+	ps := r.w.problems()
 	if len(ps) != 1 || !strings.Contains(ps[0].Summary, r.path("d")) {
 		t.Errorf("problems %+v", ps)
 	}
 	r.set(some)
-	if ps := r.w.Problems(); len(ps) != 0 {
+	if ps := r.w.problems(); len(ps) != 0 {
 		t.Errorf("problems %+v", ps)
 	}
 	r.set(all)
 	do(t, os.Chmod(r.path("d"), 0o755))
-	r.await("the folder to be read", func() bool { return r.got["a"]["d/f"] && len(r.w.Problems()) == 0 })
+	r.await("the folder to be read", func() bool { return r.got["a"]["d/f"] && len(r.w.problems()) == 0 })
 }
 
 // TestOverflow makes the system drop events for real, by causing more than it keeps before they are read.
@@ -333,4 +333,11 @@ func TestRunTwiceAndClosed(t *testing.T) {
 	if err := w.Set([]Spec{{ID: target("a"), WatchSpec: model.WatchSpec{Paths: []string{filepath.Clean(t.TempDir())}}}}, nil); err == nil {
 		t.Error("a watcher that has run takes specs")
 	}
+}
+
+// problems returns the present problems of the watcher.
+func (w *Watcher) problems() []*problem.Problem {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.troubles.list()
 }

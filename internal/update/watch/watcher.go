@@ -162,13 +162,6 @@ func (w *Watcher) change(old, reg *registry, all bool) {
 	w.sweep(old)
 }
 
-// Problems returns the present problems of the watcher, for the user to act on.
-func (w *Watcher) Problems() []*problem.Problem {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.troubles.list()
-}
-
 // tellProblems calls OnProblems if there is news.
 func (w *Watcher) tellProblems() {
 	w.tellMu.Lock()
