@@ -225,10 +225,13 @@ func (r *run) collectWhatLeft(v store.View) {
 	if r.kept.Why != "" { // nothing of earlier sessions is deleted
 		r.swept = true
 	}
-	if agreed && r.reaches(v) && !r.swept && !r.deletions.paused(sweeping) {
+	due := func(swept bool, attempt model.ManifestName) bool {
+		return agreed && !swept && !r.deletions.paused(attempt)
+	}
+	if due(r.swept, sweeping) && r.reaches(v) {
 		r.sweepAlone()
 	}
-	if agreed && r.runsDownCommands(v) && !r.sweptLocal && !r.deletions.paused(madeBy) {
+	if due(r.sweptLocal, madeBy) && r.runsDownCommands(v) {
 		r.sweepLocal(v)
 	}
 	entries := state.Resources.In(v)
