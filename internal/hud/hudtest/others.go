@@ -15,17 +15,9 @@ var _ store.Subscriber = Others{}
 
 // Contract implements store.Subscriber.
 func (Others) Contract() store.Contract {
-	c := store.Contract{
-		Name: "Others", Doc: "Stands for the rest of the session.", Feedback: "it does nothing",
-		Outputs: append(store.Emits(state.SessionStarted{}, state.SessionEnded{}, state.TiltfileStarted{}, state.TiltfileLoaded{}, state.TiltfileOvertaken{},
-			state.ContainersRecognized{}, state.FilesNoticed{}, state.FilesChanged{}, state.SyncletChanged{}, state.ClusterWatchFailed{}, state.ClusterWatchMended{}, state.SyncletGone{}, state.BuildStarted{}, state.BuildProgressed{}, state.BuildCompleted{}, state.LaneEnded{}, state.ResourcesReady{}, state.HoldsChanged{}, state.CollectionReported{}, state.PruneGuardChanged{}, state.LeavingHeld{}, state.ObjectsLost{}, state.ResourceDrifted{}, state.DriftAcceptanceEnded{}, state.ObjectsTakenDown{}, state.DeployLockTaken{}, state.DeployLockReleased{}, state.RetryDue{}, state.RoundDue{}, state.StartOverdue{}, state.TiltfileRoundDue{}, state.ServedReported{}, state.CommandRoundDue{},
-			state.ClusterReported{}, state.EngineReported{}, state.PodChanged{}, state.PodGone{}, state.ProbeFailed{}, state.ServiceChanged{},
-			state.ServiceGone{}, state.ObjectsChanged{}, state.ObjectGone{}, state.KubeEventsSeen{}, state.ForwardChanged{}, state.ForwardClosed{},
-			state.ProcessChanged{}, state.ProcessGone{}, state.RestartEnded{}, state.CommandStarted{}, state.CommandReported{}, state.CommandEnded{},
-			state.WatchReported{}), store.Shares(state.ResourcesTriggered{}, state.ButtonClicked{}, state.ResourcesSwitched{},
-			state.TriggerModeChosen{}, state.TiltfileArgsSet{}, state.ObjectsDeclared{}, state.ObjectsWithdrawn{}, state.ResourcesRestarted{},
-			state.SessionPaused{}, state.SessionResumed{}, state.ForwardsChosen{}, state.PruneAllowed{}, state.ChangesConfirmed{},
-			state.ResourcesRestored{}, state.DriftAccepted{})...),
+	c := store.Contract{Name: "Others", Doc: "Stands for the rest of the session.", Feedback: "it does nothing"}
+	for _, a := range state.Schema.Actions() {
+		c.Outputs = append(c.Outputs, store.Output{Action: a, Shared: true})
 	}
 	for _, t := range store.NewGraph(state.Schema, nil).Tables {
 		c.Inputs = append(c.Inputs, store.Input{Table: t.Name})

@@ -85,14 +85,11 @@ func (b *builder) saying(s *status.Resource) Cell {
 		return Cell{{s.Text, Dim}}
 	}
 	cell := Cell{{s.Text, Warn}}
-	if files := Files(state.Relative(b.tiltfile.Path, state.AllChanges(s.Updates.Pending()))); files != "" && waitsForPerson[s.Hold.Reason] {
+	if files := Files(state.Relative(b.tiltfile.Path, state.AllChanges(s.Updates.Pending()))); files != "" && s.Hold.Reason.Asks() {
 		cell = append(cell, Span{"  " + files, Dim})
 	}
 	return cell
 }
-
-// waitsForPerson are the reasons to wait that concern only the changed files, and last until a person or another process acts.
-var waitsForPerson = map[buildcontrol.HoldReason]bool{buildcontrol.HoldManual: true, buildcontrol.HoldPaused: true, buildcontrol.HoldDeployLock: true, buildcontrol.HoldConfirm: true}
 
 // past describes the result of the last update.
 func (b *builder) past(s *status.Resource) Cell {

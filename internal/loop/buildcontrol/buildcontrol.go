@@ -4,9 +4,7 @@ package buildcontrol
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hone-dev/hone/internal/loop/state"
@@ -15,85 +13,7 @@ import (
 )
 
 // Tables returns the tables that the decision reads.
-func Tables() []store.Input { return decided.Inputs() }
-
-// HoldReason is why a resource is not updated now.
-type HoldReason string
-
-// The reasons, as they appear to scripts.
-const (
-	HoldTiltfile      HoldReason = "tiltfile-reload"
-	HoldLocal         HoldReason = "waiting-for-local"
-	HoldUnparallel    HoldReason = "is-unparallelizable-local"
-	HoldUncategorized HoldReason = "waiting-for-uncategorized"
-	HoldComponent     HoldReason = "building-component"
-	HoldDep           HoldReason = "waiting-for-dep"
-	HoldCluster       HoldReason = "waiting-for-cluster"
-	HoldEngine        HoldReason = "waiting-for-engine"
-	HoldDeploy        HoldReason = "waiting-for-deploy"
-	HoldBehind        HoldReason = "waiting-for-container"
-	HoldSlot          HoldReason = "waiting-for-slot"
-	HoldManual        HoldReason = "manual"
-	HoldPaused        HoldReason = "paused"
-	HoldDeployLock    HoldReason = "waiting-for-turn"
-	HoldConfirm       HoldReason = "waiting-for-confirmation"
-	HoldTeardown      HoldReason = "tearing-down"
-	HoldBuilding      HoldReason = "building"
-	HoldCircle        HoldReason = "pausing-in-loop"
-)
-
-// Hold describes why a resource waits, and for which resources. Detail, unless empty, gives the reason more precisely.
-type Hold struct {
-	Reason HoldReason
-	On     []model.ManifestName
-	Detail string
-}
-
-// String is the hold in words for people: "waits for api to be ready".
-func (h Hold) String() string {
-	on := make([]string, len(h.On))
-	for i, n := range h.On {
-		on[i] = string(n)
-	}
-	who := strings.Join(on, ", ")
-	switch h.Reason {
-	case HoldTiltfile:
-		return "waits for the Tiltfile"
-	case HoldLocal, HoldUnparallel:
-		return fmt.Sprintf("waits for %s to finish: local commands run one at a time", who)
-	case HoldUncategorized:
-		return "waits for uncategorized to be applied"
-	case HoldComponent:
-		return fmt.Sprintf("waits for %s, which builds the same image", who)
-	case HoldDep:
-		return fmt.Sprintf("waits for %s to be ready", who)
-	case HoldCluster:
-		return "waits for the cluster to answer"
-	case HoldEngine:
-		return "waits for the container engine to answer"
-	case HoldDeploy:
-		return "waits for " + cmp.Or(h.Detail, "its containers to start")
-	case HoldBehind:
-		return "waits for its containers to take the last change"
-	case HoldSlot:
-		return fmt.Sprintf("waits for a free slot: %s updating", who)
-	case HoldManual:
-		return "has changes, waits for a trigger"
-	case HoldPaused:
-		return "waits while the session is paused"
-	case HoldConfirm:
-		return "waits for you to confirm it"
-	case HoldDeployLock:
-		return "waits while something else deploys the project"
-	case HoldTeardown:
-		return "is being removed"
-	case HoldBuilding:
-		return "is being updated"
-	case HoldCircle:
-		return "pauses, since its own updates change what it depends on"
-	}
-	return string(h.Reason)
-}
+func Tables() []store.Input { return Decided.Inputs() }
 
 // Candidate is a resource that should be updated now.
 type Candidate struct {
@@ -157,10 +77,11 @@ func Decide(v store.View, running map[model.ManifestName]bool) Plan {
 			return decide(v, running)
 		}
 	}
-	return decided.In(v)
+	return Decided.In(v)
 }
 
-var decided = store.Derive(state.Schema, "what to update", func(v store.View) Plan { return decide(v, nil) },
+// Decided is the decision of Decide without running builds that the view does not show yet.
+var Decided = store.Derive(state.Schema, "what to update", func(v store.View) Plan { return decide(v, nil) },
 	state.Sessions, state.Tiltfiles, state.Resources, state.Updates, state.Clusters, state.Engines,
 	state.Pods, state.Objects, state.Processes, state.Restarts, state.Synclets, state.ClusterWatches, state.Drifts)
 

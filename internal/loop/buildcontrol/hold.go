@@ -11,7 +11,7 @@ import (
 // tests are in the order in which their answers help the user most.
 var tests = []func(*decision, *resource) (Hold, bool){
 	(*decision).holdLeaving, (*decision).holdRunning, (*decision).holdTiltfile, (*decision).holdManual, (*decision).holdPaused,
-	(*decision).holdTurn, (*decision).holdConfirm, (*decision).holdPartly, (*decision).holdCircle, (*decision).holdLocal, (*decision).holdUncategorized, (*decision).holdComponent, (*decision).holdDeps,
+	(*decision).holdDeployLock, (*decision).holdConfirm, (*decision).holdPartly, (*decision).holdCircle, (*decision).holdLocal, (*decision).holdUncategorized, (*decision).holdComponent, (*decision).holdDeps,
 	(*decision).holdCluster, (*decision).holdEngine, (*decision).holdDeploy,
 	(*decision).holdSending,
 }
@@ -85,8 +85,8 @@ func (d *decision) holdCircle(r *resource) (Hold, bool) {
 	return Hold{Reason: HoldCircle}, r.reason == state.ReasonFiles && !r.inPlace && state.Circling(d.view, r.name)
 }
 
-// holdTurn holds everything while another process deploys the project.
-func (d *decision) holdTurn(*resource) (Hold, bool) {
+// holdDeployLock holds everything while another process deploys the project.
+func (d *decision) holdDeployLock(*resource) (Hold, bool) {
 	return Hold{Reason: HoldDeployLock}, len(d.session.DeployLocks) > 0
 }
 

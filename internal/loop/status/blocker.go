@@ -36,8 +36,7 @@ var blockers = store.Derive(state.Schema, "failed resources that others wait for
 		s.of(name)
 	}
 	return s.found
-}, state.Sessions, state.Tiltfiles, state.Resources, state.Updates, state.Clusters, state.Engines, state.Pods, state.Objects,
-	state.Processes, state.Restarts, state.Synclets, state.ClusterWatches, state.Drifts, state.Forwards, state.Services)
+}, buildcontrol.Decided, state.Forwards, state.Services)
 
 type blockerSearch struct {
 	view  store.View

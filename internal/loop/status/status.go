@@ -77,7 +77,7 @@ func (r *Resource) Leaving() bool { return r.Entry.Phase == store.TearingDown }
 
 // Tables returns the tables that the answers depend on, except for notices.
 func Tables() []store.Input {
-	return append(buildcontrol.Tables(), store.Reads(state.Forwards, state.Services)...)
+	return blockers.Inputs()
 }
 
 // Of returns the state of a resource of a view.

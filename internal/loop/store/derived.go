@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -14,22 +15,31 @@ type Derived[T any] struct {
 	of     func(v View, before *T) T
 }
 
+// source is a table or a derived value, which another one is derived from.
+type source interface{ reads() []string }
+
+func (d *Derived[T]) reads() []string { return d.names }
+
 // Derive adds a derived value to the schema, before a Store uses it. of must be pure, and read nothing but the named
-// tables; its result is shared, and must not be changed. The name appears in the error when of reads another table.
-func Derive[T any](s *Schema, name string, of func(View) T, tables ...named) *Derived[T] {
-	return DeriveFrom(s, name, func(v View, _ *T) T { return of(v) }, tables...)
+// tables, and the tables of the named other values; its result is shared, and must not be changed. The name appears in the error when of reads another table.
+func Derive[T any](s *Schema, name string, of func(View) T, from ...source) *Derived[T] {
+	return DeriveFrom(s, name, func(v View, _ *T) T { return of(v) }, from...)
 }
 
 // DeriveFrom is Derive for a value that is quicker to compute from an earlier one. before is the value of some other state
 // of the tables, nil at first; it must not be changed, and the result of of must not depend on it.
-func DeriveFrom[T any](s *Schema, name string, of func(v View, before *T) T, tables ...named) *Derived[T] {
+func DeriveFrom[T any](s *Schema, name string, of func(v View, before *T) T, from ...source) *Derived[T] {
 	d := &Derived[T]{name: name, index: s.derived, of: of}
-	for _, t := range tables {
-		_, i := s.table(t.Name())
-		if i < 0 {
-			panic(fmt.Sprintf("store: %s is derived from table %q, which does not exist", name, t.Name())) // as in Define
+	for _, f := range from {
+		for _, t := range f.reads() {
+			_, i := s.table(t)
+			if i < 0 {
+				panic(fmt.Sprintf("store: %s is derived from table %q, which does not exist", name, t)) // as in Define
+			}
+			if !slices.Contains(d.names, t) {
+				d.tables, d.names = append(d.tables, i), append(d.names, t)
+			}
 		}
-		d.tables, d.names = append(d.tables, i), append(d.names, t.Name())
 	}
 	s.derived++
 	return d

@@ -17,17 +17,13 @@ type values[T comparable, V any] struct {
 // DeriveEach adds a derived value for each item of a list to the schema. of must be pure and depend only on the item; equal
 // items share a value.
 func DeriveEach[T comparable, V any](s *Schema, name string, list *Derived[[]T], of func(T) V) *Each[T, V] {
-	tables := make([]named, len(list.tables))
-	for i, t := range list.tables {
-		tables[i] = s.tables[t]
-	}
 	return &Each[T, V]{list, DeriveFrom(s, name, func(v View, before *values[T, V]) values[T, V] {
 		items := list.In(v)
 		if before == nil {
 			before = &values[T, V]{}
 		}
 		return values[T, V]{items, each(items, *before, of)}
-	}, tables...)}
+	}, list)}
 }
 
 // In returns the items in v, and their values. Neither must be changed.

@@ -88,6 +88,8 @@ type Table[T any] struct{ of *definition }
 // Name returns the table's name.
 func (t *Table[T]) Name() string { return t.of.name }
 
+func (t *Table[T]) reads() []string { return []string{t.of.name} }
+
 // In returns the table's rows in v. It panics with *UndeclaredError when v belongs to a subscriber that did not declare the
 // table as an input; the supervisor counts that as a crash of the subscriber.
 func (t *Table[T]) In(v View) Rows[T] { return Rows[T]{v.rows(t.of.index, t.of.name)} }
