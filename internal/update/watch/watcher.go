@@ -62,7 +62,7 @@ type Watcher struct {
 	buf      []byte
 	peeks    map[string]peek // of the paths that are being looked at, if they are many
 	marks    []*mark         // that Run has reached; the callers of Sync wait for the rest
-	ran      bool            // Run was called
+	ran      atomic.Bool     // Run was called
 	ended    atomic.Bool     // the context of Run has ended, or Run has returned: nothing more is read
 
 	tellMu sync.Mutex // held while OnProblems is called
@@ -186,11 +186,7 @@ func (w *Watcher) tellProblems() {
 // goroutine calls sink; while sink runs, nothing else is reported, so it should return quickly. An error means that the
 // system no longer delivers events.
 func (w *Watcher) Run(ctx context.Context, sink func(Batch)) error {
-	w.mu.Lock()
-	again := w.ran
-	w.ran = true
-	w.mu.Unlock()
-	if again {
+	if w.ran.Swap(true) { // a Set that still reads its trees does not keep Run from noticing the end
 		return errEnded
 	}
 	ctx, cancel := context.WithCancel(ctx)
