@@ -154,16 +154,18 @@ type Build struct {
 // Progress is the progress of the current stage of a running update. Kind is build, push, apply, start or run. Image is the image
 // that is built or pushed, number Nth of Images. Step is the number of steps of its Dockerfile that have begun, and Steps is the
 // number of all of them; both are absent while they are unknown, and for custom_build. Percent is the percentage of the image that
-// has been pushed, if that is known. Waits is the reason why the stage pauses.
+// has been pushed, if that is known. Waits is the reason why the stage pauses, and Since is the beginning of that pause, where it is
+// known.
 type Progress struct {
-	Kind    string `json:"kind"`
-	Image   string `json:"image,omitempty"`
-	Nth     int    `json:"nth,omitempty"`
-	Images  int    `json:"images,omitempty"`
-	Step    int    `json:"step,omitempty"`
-	Steps   int    `json:"steps,omitempty"`
-	Percent int    `json:"percent,omitempty"`
-	Waits   string `json:"waits,omitempty"`
+	Kind    string    `json:"kind"`
+	Image   string    `json:"image,omitempty"`
+	Nth     int       `json:"nth,omitempty"`
+	Images  int       `json:"images,omitempty"`
+	Step    int       `json:"step,omitempty"`
+	Steps   int       `json:"steps,omitempty"`
+	Percent int       `json:"percent,omitempty"`
+	Waits   string    `json:"waits,omitempty"`
+	Since   time.Time `json:"since,omitzero"`
 }
 
 // Process is the server of a local resource. State is starting, running, stopping, failed or stopped. Detail is the reason why a

@@ -861,13 +861,14 @@ export interface ProgramEvent {
   starts: number;
 }
 
-/** Progress is the progress of the current stage of a running update. Kind is build, push, apply, start or run. Image is the image that is built or pushed, number Nth of Images. Step is the number of steps of its Dockerfile that have begun, and Steps is the number of all of them; both are absent while they are unknown, and for custom_build. Percent is the percentage of the image that has been pushed, if that is known. Waits is the reason why the stage pauses. */
+/** Progress is the progress of the current stage of a running update. Kind is build, push, apply, start or run. Image is the image that is built or pushed, number Nth of Images. Step is the number of steps of its Dockerfile that have begun, and Steps is the number of all of them; both are absent while they are unknown, and for custom_build. Percent is the percentage of the image that has been pushed, if that is known. Waits is the reason why the stage pauses, and Since is the beginning of that pause, where it is known. */
 export interface Progress {
   image?: string;
   images?: number;
   kind: string;
   nth?: number;
   percent?: number;
+  since?: string;
   step?: number;
   steps?: number;
   waits?: string;

@@ -72,7 +72,7 @@ export function running(u: PageUpdate, now: number): Said {
   }
   const took = Math.max(0, Math.floor((now - Date.parse(u.startedAt)) / 1000));
   said.text = took >= 60 ? `${text}, ${duration(took * 1000)}` : took > 0 ? `${text}, ${took} s` : text;
-  const note = p?.waits || files(u);
+  const note = p?.waits ? `${p.waits}${p.since ? `, ${age(p.since, now)}` : ""}` : files(u);
   if (note) said.note = note;
   return said;
 }

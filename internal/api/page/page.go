@@ -43,13 +43,16 @@ func Rows(v store.View) []api.PageResource {
 
 func tiltfile(v store.View) api.PageResource {
 	t := state.TheTiltfile(v)
-	is, _ := status.OfTiltfile(t)
-	r := api.PageResource{Name: string(model.TiltfileName), Type: "tiltfile", Status: string(is), Error: t.Err,
+	is := status.OfTiltfile(t)
+	r := api.PageResource{Name: string(model.TiltfileName), Type: "tiltfile", Status: string(is.State), Text: is.Text, Error: is.Err,
 		Runtime: api.PageRuntime{Status: string(buildcontrol.RuntimeNotApplicable)}}
 	update := &api.PageUpdate{Mode: "evaluation", StartedAt: t.StartedAt, FinishedAt: t.FinishedAt, Error: t.Err, Warnings: len(t.Warnings)}
 	switch {
 	case t.Running():
 		update.FinishedAt, update.Error = time.Time{}, ""
+		if is.Text != "" {
+			update.Progress = &api.Progress{Waits: is.Text, Since: is.Since}
+		}
 		r.Current = update
 	case !t.FinishedAt.IsZero():
 		update.Milliseconds = milliseconds(t.FinishedAt.Sub(t.StartedAt))

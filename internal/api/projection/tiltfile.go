@@ -1,6 +1,7 @@
 package projection
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"strings"
@@ -77,8 +78,8 @@ func tiltfileAsResource(s *source) *v1alpha1.UIResource {
 	t := &s.tiltfile.Value
 	o := &v1alpha1.UIResource{ObjectMeta: metaOf(&s.tiltfile.Meta, nil)}
 	st := &o.Status
-	is, update := status.OfTiltfile(*t)
-	st.State, st.Message, st.RuntimeStatus, st.UpdateStatus = string(is), t.Err, string(buildcontrol.RuntimeNotApplicable), string(update)
+	is := status.OfTiltfile(*t)
+	st.State, st.Message, st.RuntimeStatus, st.UpdateStatus = string(is.State), cmp.Or(is.Text, is.Err), string(buildcontrol.RuntimeNotApplicable), string(is.Update)
 	st.HasPendingChanges, st.Queued = !t.Changed.Empty(), !t.Triggered.IsZero()
 	st.DisableStatus = v1alpha1.DisableResourceStatus{State: v1alpha1.DisableStateEnabled, EnabledCount: 1}
 	switch {
@@ -91,8 +92,8 @@ func tiltfileAsResource(s *source) *v1alpha1.UIResource {
 	for _, c := range []struct {
 		name string
 		met  bool
-	}{{v1alpha1.UIResourceUpToDate, update.Done()}, {v1alpha1.UIResourceReady, update.Done()}, {v1alpha1.UIResourceFailed, update == status.UpdateError}} {
-		st.Conditions = append(st.Conditions, condition(c.name, status.Condition{Met: c.met, Reason: update.Reason(), Message: t.Err}, micro(t.FinishedAt)))
+	}{{v1alpha1.UIResourceUpToDate, is.Update.Done()}, {v1alpha1.UIResourceReady, is.Update.Done()}, {v1alpha1.UIResourceFailed, is.Update == status.UpdateError}} {
+		st.Conditions = append(st.Conditions, condition(c.name, is.Condition(c.met), micro(t.FinishedAt)))
 	}
 	return o
 }

@@ -107,9 +107,9 @@ var chosen = map[string][]projection.Column{
 	},
 	state.Tiltfiles.Name(): {
 		col("Status", "pending, in_progress, ok or error.", func(t state.Tiltfile) any {
-			_, update := status.OfTiltfile(t)
-			return string(update)
+			return string(status.OfTiltfile(t).Update)
 		}),
+		col("Waits", "What the evaluation waits for.", func(t state.Tiltfile) any { return t.Awaits.What }),
 		col("Resources", "How many resources it declares.", func(t state.Tiltfile) any { return len(t.Result.Manifests) }),
 		col("Runs", "How often the Tiltfile was evaluated.", func(t state.Tiltfile) any { return t.Runs }),
 		col("Took", "How long the last evaluation took.", func(t state.Tiltfile) any { return took(t.StartedAt, t.FinishedAt) }),

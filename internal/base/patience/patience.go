@@ -18,6 +18,9 @@ type Waits struct {
 	say       func(text string)
 	mu        sync.Mutex
 	innermost *wait // guarded by mu; nil unless the work waits for something
+	// show is described at Show; the fields are set before the first wait.
+	show  func(what string, since time.Time)
+	after time.Duration
 }
 
 // wait is one wait.
@@ -29,6 +32,9 @@ type wait struct {
 	limit time.Duration
 	// outer is the wait that this one is a part of; nil for none.
 	outer *wait
+	// lasts fires when the wait has lasted long enough to be shown, and shown is set from then on.
+	lasts *time.Timer
+	shown bool
 }
 
 // New returns waits that say calls for; it must not hold a lock that a caller of Said or Await holds.
@@ -37,6 +43,12 @@ func New(say func(text string)) *Waits { return &Waits{say: say} }
 // Tell tells a log what is awaited, as Await does, until over is called.
 func Tell(log logstore.Logger, what string) (over func()) {
 	return New(func(text string) { logstore.Infof(log, "%s", text) }).Await(what)
+}
+
+// Show makes the waits call show, in order, with the innermost wait once it has lasted for the given time, and with an empty one once
+// it is over. The outermost wait, which stands for the work as a whole, is not shown. show must not call the waits.
+func (w *Waits) Show(after time.Duration, show func(what string, since time.Time)) {
+	w.after, w.show = after, show
 }
 
 // Await notes that the work waits for something, such as "the cluster", until over is called. If nothing is said for
@@ -50,7 +62,20 @@ func (w *Waits) Await(what string) (over func()) {
 	}
 	a.due = time.AfterFunc(a.limit, func() { w.due(a) })
 	w.innermost = a
+	if w.show != nil && a.outer != nil {
+		a.lasts = time.AfterFunc(w.after, func() { w.lasting(a) })
+	}
 	return sync.OnceFunc(func() { w.over(a) })
+}
+
+// lasting shows a wait, unless it is over or contains another one.
+func (w *Waits) lasting(a *wait) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.innermost == a {
+		a.shown = true
+		w.show(a.what, a.since)
+	}
 }
 
 // over ends a wait. The outer one goes on.
@@ -60,6 +85,21 @@ func (w *Waits) over(a *wait) {
 	a.due.Stop()
 	w.innermost = a.outer
 	w.restart()
+	if a.lasts == nil {
+		return
+	}
+	a.lasts.Stop()
+	outer := a.outer
+	if outer.lasts != nil && !outer.shown {
+		outer.lasts.Reset(w.after)
+	}
+	switch {
+	case !a.shown:
+	case outer.shown:
+		w.show(outer.what, outer.since)
+	default:
+		w.show("", time.Time{})
+	}
 }
 
 // due says what is awaited, unless that is over.

@@ -86,3 +86,72 @@ func TestAwait(t *testing.T) {
 		})
 	}
 }
+
+// TestShow checks which waits are shown, and when they are taken back.
+func TestShow(t *testing.T) {
+	const after = time.Second
+	for name, tc := range map[string]struct {
+		do   func(w *Waits)
+		want string
+	}{
+		"the work as a whole": {func(*Waits) { time.Sleep(2 * after) }, ""},
+		"a short part": {func(w *Waits) {
+			over := w.Await("helm")
+			time.Sleep(after / 2)
+			over()
+			time.Sleep(after)
+		}, ""},
+		"a part": {func(w *Waits) {
+			over := w.Await("helm")
+			time.Sleep(2 * after)
+			over()
+		}, "1s helm, 2s -"},
+		"two parts": {func(w *Waits) {
+			for _, part := range []string{"helm", "git"} {
+				over := w.Await(part)
+				time.Sleep(2 * after)
+				over()
+			}
+		}, "1s helm, 2s -, 3s git, 4s -"},
+		"a part of a part": {func(w *Waits) {
+			over := w.Await("the repository")
+			time.Sleep(2 * after)
+			inner := w.Await("git")
+			time.Sleep(2 * after)
+			inner()
+			time.Sleep(after)
+			over()
+		}, "1s the repository, 3s git, 4s the repository, 5s -"},
+		"short parts of a part": {func(w *Waits) {
+			defer w.Await("the repository")()
+			for range 3 {
+				over := w.Await("git")
+				time.Sleep(after / 2)
+				over()
+			}
+			time.Sleep(2 * after)
+		}, "2.5s the repository, 3.5s -"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begin := time.Now()
+				var shown []string
+				w := New(func(string) {})
+				w.Show(after, func(what string, since time.Time) {
+					if what == "" {
+						what = "-"
+					} else if since.Before(begin) || since.After(time.Now().Add(-after)) {
+						t.Errorf("%s: since %s", what, since.Sub(begin))
+					}
+					shown = append(shown, time.Since(begin).String()+" "+what)
+				})
+				over := w.Await("the work")
+				tc.do(w)
+				over()
+				if got := strings.Join(shown, ", "); got != tc.want {
+					t.Errorf("shown: %s; want: %s", got, tc.want)
+				}
+			})
+		})
+	}
+}

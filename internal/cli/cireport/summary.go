@@ -84,13 +84,14 @@ func redacted(s api.Summary, r *redact.Redactor) api.Summary {
 // tiltfile returns the summary of the Tiltfile itself.
 func tiltfile(v store.View, c *counts, o Outcome) api.ResourceSummary {
 	t := state.TheTiltfile(v)
-	is, update := status.OfTiltfile(t)
-	out := api.ResourceSummary{Name: string(model.TiltfileName), Type: "tiltfile", Status: statusUnfinished, UpdateStatus: string(update),
+	is := status.OfTiltfile(t)
+	out := api.ResourceSummary{Name: string(model.TiltfileName), Type: "tiltfile", Status: statusUnfinished, UpdateStatus: string(is.Update),
 		RuntimeStatus: string(buildcontrol.RuntimeNotApplicable), Builds: t.Runs}
 	switch {
 	case t.Running():
 		out.TookMs = lasted(t.StartedAt, o.At)
-	case is == status.Failed:
+		out.Problem = &api.ProblemEvent{Summary: strings.TrimSuffix("is being evaluated, "+is.Text, ", ")}
+	case is.State == status.Failed:
 		out.Status, out.Problem = statusFailed, cmp.Or(c.problem, problemOf(t.Err))
 	case t.Good:
 		out.Status = statusOK

@@ -83,15 +83,19 @@ func (b *builder) tiltfileRow() Row {
 	r := Row{Name: model.TiltfileName, Runtime: none, RuntimeShort: none,
 		Changed: t.FinishedAt, UpdateErr: t.Err}
 	took := t.FinishedAt.Sub(t.StartedAt)
-	r.Status, _ = status.OfTiltfile(t)
+	is := status.OfTiltfile(t)
+	r.Status = is.State
 	switch r.Status {
 	case Updating:
 		r.Changed = b.now
 		r.Update = Cell{{"evaluating", Accent}, {"  " + Elapsed(b.now.Sub(t.StartedAt)), Plain}}
+		if is.Text != "" {
+			r.Update = append(r.Update, Span{"  " + is.Text + "  " + Elapsed(b.now.Sub(is.Since)), Dim})
+		}
 	case Failed:
 		r.Update = Cell{{b.below(firstLine(t.Err)), Bad}}
 	case Waiting:
-		r.Update = Cell{{"is about to be evaluated", Warn}}
+		r.Update = Cell{{is.Text, Warn}}
 	case Warning:
 		r.Update = Cell{{"ok  " + Duration(took), Plain}, {"  " + b.below(firstLine(t.Warnings[0])) + more(len(t.Warnings)-1), Warn}}
 	default:

@@ -41,7 +41,9 @@ type Tiltfile struct {
 	// StartedAt is the start of the current or last evaluation; FinishedAt is zero while it runs.
 	StartedAt  time.Time
 	FinishedAt time.Time
-	Runs       int
+	// Awaits is what the running evaluation waits for; zero if that has not lasted.
+	Awaits TiltfileAwaits
+	Runs   int
 	// Span is the log span of the last evaluation.
 	Span string
 	// Evaluations are the newest evaluations, newest first; the first one may be running.
@@ -132,6 +134,12 @@ type TiltfileStarted struct {
 // TiltfileOvertaken reports that an evaluation was aborted, since another one has to replace it.
 type TiltfileOvertaken struct{ At time.Time }
 
+// TiltfileAwaits reports what the running evaluation waits for, such as a command, and since when; What is empty once that is over.
+type TiltfileAwaits struct {
+	What  string
+	Since time.Time
+}
+
 // TiltfileArgsSet is the user's request to evaluate the Tiltfile with other arguments from now on. The user's own switches are
 // reset, since the arguments now decide which resources are enabled.
 type TiltfileArgsSet struct{ Args []string }
@@ -153,7 +161,7 @@ func init() {
 			t.Circle.begun(t.ownFiles(a) || t.onlyMore())
 			t.Caused = t.Caused.running()
 			t.Evaluations = t.begun(a)
-			t.StartedAt, t.FinishedAt, t.Span = a.At, time.Time{}, a.Span
+			t.StartedAt, t.FinishedAt, t.Span, t.Awaits = a.At, time.Time{}, a.Span, TiltfileAwaits{}
 			if !t.Triggered.After(a.At) {
 				t.Triggered, t.ArgsSet, t.ExtensionsSet = time.Time{}, false, false
 			}
@@ -164,7 +172,7 @@ func init() {
 	})
 	store.On(Tiltfiles, func(d *store.Draft[Tiltfile], a TiltfileOvertaken) {
 		d.Update(Only, func(t Tiltfile) Tiltfile {
-			t.FinishedAt = a.At
+			t.FinishedAt, t.Awaits = a.At, TiltfileAwaits{}
 			t.Evaluations = slices.Clone(t.Evaluations)
 			t.Evaluations[0].FinishedAt, t.Evaluations[0].Overtaken = a.At, true
 			return t
@@ -172,6 +180,14 @@ func init() {
 	})
 	store.On(Tiltfiles, func(d *store.Draft[Tiltfile], a TiltfileLoaded) {
 		d.Update(Only, func(t Tiltfile) Tiltfile { return t.loaded(a) })
+	})
+	store.On(Tiltfiles, func(d *store.Draft[Tiltfile], a TiltfileAwaits) {
+		d.Update(Only, func(t Tiltfile) Tiltfile {
+			if t.Running() {
+				t.Awaits = a
+			}
+			return t
+		})
 	})
 	store.On(Tiltfiles, func(d *store.Draft[Tiltfile], a FilesChanged) {
 		for _, c := range a.Changes {
@@ -206,7 +222,7 @@ func init() {
 }
 
 func (t Tiltfile) loaded(a TiltfileLoaded) Tiltfile {
-	t.Loaded, t.FinishedAt, t.Err = true, a.At, a.Err
+	t.Loaded, t.FinishedAt, t.Err, t.Awaits = true, a.At, a.Err, TiltfileAwaits{}
 	t.Usage, t.Evaluations = a.Usage, t.ended(a)
 	t.Served.told(a.Result.Served, t.StartedAt)
 	t.ConfigFiles, t.Read, t.Ignores, t.Warnings = a.Result.ConfigFiles, a.Result.Read, a.Result.Ignores, a.Result.Warnings

@@ -51,7 +51,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Doc:  "Evaluates the Tiltfile at the start and whenever a file that it read changes, or the cluster serves more than it was told.",
 		Inputs: store.Reads(state.Sessions, state.Tiltfiles, state.Clusters, state.Buttons, state.Commands, state.FileWatches, state.ConfigMaps,
 			state.Extensions, state.ExtensionRepos),
-		Outputs:   store.Emits(state.TiltfileStarted{}, state.TiltfileOvertaken{}, state.TiltfileLoaded{}, state.TiltfileRoundDue{}, state.ServedReported{}),
+		Outputs:   store.Emits(state.TiltfileStarted{}, state.TiltfileOvertaken{}, state.TiltfileAwaits{}, state.TiltfileLoaded{}, state.TiltfileRoundDue{}, state.ServedReported{}),
 		Externals: []string{"filesystem", "process", "kubernetes"},
 		Stage:     store.StageController,
 		Feedback:  "an evaluation clears the changes that requested it, and its declarations request none",
@@ -92,6 +92,9 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 }
 
+// shownAfter is the time after which a wait of an evaluation is shown: most commands end sooner.
+const shownAfter = logstore.SayAfter / 4
+
 // errOvertaken ends an evaluation that another one has to replace.
 var errOvertaken = errors.New("the Tiltfile was changed meanwhile")
 
@@ -112,6 +115,9 @@ func (s *Subscriber) evaluate(ctx context.Context, rt *store.Runtime) {
 		own := s.logs.Logger(model.TiltfileName, span, logstore.SourceBuild) // log may hold a part of a line
 		logstore.Infof(own, "%s", text)
 		logstore.Flush(own)
+	})
+	waits.Show(shownAfter, func(what string, since time.Time) {
+		rt.Dispatch(state.TiltfileAwaits{What: s.logs.Scrub(what), Since: since})
 	})
 	o.Logger, o.Await, o.WarnLater = waits.Logger(log), waits.Await, true
 	secrets := slices.Clone(t.Result.Secrets)

@@ -98,6 +98,36 @@ func changed(paths ...string) state.FilesChanged {
 	return state.FilesChanged{Changes: []state.FileChange{{Target: model.TargetID{Type: model.TargetConfigs, Name: "(Tiltfile)"}, Paths: paths}}}
 }
 
+// TestAwaits shows a wait of the running evaluation once it has lasted, and not the evaluation itself.
+func TestAwaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t)
+		awaits := func(when, want string) {
+			t.Helper()
+			synctest.Wait()
+			if got := state.TheTiltfile(f.View()).Awaits; got.What != want || got.Since.IsZero() != (want == "") {
+				t.Errorf("%s: it waits for %+v, want %q", when, got, want)
+			}
+		}
+		await := f.asked[0].Await
+		defer await("the Tiltfile to be evaluated")()
+		time.Sleep(shownAfter)
+		awaits("while it runs", "")
+		f.logs.SetSecrets([]model.Secret{{Name: "db", Key: "password", Value: "hunter22"}})
+		over := await("helm of hunter22")
+		awaits("at first", "")
+		time.Sleep(shownAfter)
+		awaits("after a while", "helm of [redacted secret db:password]")
+		over()
+		awaits("when that is over", "")
+		defer await("git")()
+		time.Sleep(shownAfter)
+		awaits("once more", "git")
+		f.answers(good("web"))
+		awaits("evaluated", "")
+	})
+}
+
 func TestWhen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t)

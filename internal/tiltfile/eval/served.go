@@ -41,7 +41,9 @@ func (e *Evaluation) Capabilities(at fault.Site) model.Capabilities {
 	c.asked = true
 	ctx, cancel := context.WithTimeout(e.Context, ServedPatience)
 	defer cancel()
+	over := e.Awaiting("the cluster to say what it serves")
 	answer, err := c.Ask(ctx)
+	over()
 	if err == nil {
 		c.answer = answer
 		e.Memo.SetNote(servedNote, func(any) any { return answer })

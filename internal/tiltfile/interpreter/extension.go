@@ -19,7 +19,9 @@ func (i *Interpreter) ExtensionPath(name string) (string, error) {
 	case at.Embedded != "":
 		return i.embeddedPath(at.Embedded)
 	}
+	over := i.Awaiting("the extension repository " + at.Repo.Name)
 	copied, err := i.store.Checkout(i.Context, at.Repo)
+	over()
 	if err != nil {
 		return "", extensionProblem(at, err)
 	}
