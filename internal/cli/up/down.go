@@ -99,16 +99,13 @@ func down(ctx context.Context, g *command.Global, f downFlags, args []string) er
 	steps, composed, closeEngine, err := composeSteps(ctx, known, tf, f.volumes, log)
 	defer closeEngine()
 	tellSessions(ctx, path, known.Context, services(tf), log)
-	rest := outside{composed: composed, steps: steps, locals: locals}
+	rest := outside{composed: composed, steps: steps, locals: locals, failed: err != nil}
 	needless := fault == nil && !slices.ContainsFunc(tf.Manifests, model.Manifest.IsK8s)
 	if known.Context == "" && (composed || len(locals.all) > 0 || needless) {
 		if unknown := unheard(args, nil, locals.names, fault); unknown != nil {
 			return errors.Join(err, unknown)
 		}
-		if !composed && len(locals.names) == 0 {
-			logstore.Infof(log, "Nothing to delete.")
-		}
-		return errors.Join(err, rest.takeDown(ctx, locals.names, log))
+		return errors.Join(err, rest.finish(ctx, log))
 	}
 	err = errors.Join(err, clusterDown(ctx, kc, path, tf, fault, f, args, rest, log))
 	var left *deploy.Unfinished
@@ -124,6 +121,8 @@ type outside struct {
 	composed bool
 	steps    []deploy.DeleteStep
 	locals   locals
+	// failed is set if the container engine could not be asked.
+	failed bool
 }
 
 // all returns the steps, followed by the steps of the given local resources.
@@ -133,6 +132,15 @@ func (o outside) all(locals []model.ManifestName, log logstore.Logger) []deploy.
 
 func (o outside) takeDown(ctx context.Context, locals []model.ManifestName, log logstore.Logger) error {
 	return buildanddeploy.TakeDownBeside(ctx, o.all(locals, log), o.locals.deps, log)
+}
+
+// finish takes down everything where there is nothing in a cluster, and says how it ended.
+func (o outside) finish(ctx context.Context, log logstore.Logger) error {
+	err := o.takeDown(ctx, o.locals.names, log)
+	if err == nil && !o.failed {
+		logstore.Infof(log, "%s", tally{}.text(len(o.steps)+len(o.locals.names) > 0))
+	}
+	return err
 }
 
 // clusterDown deletes the objects in the cluster, and everything else that is taken down. fault is the error of the Tiltfile's
@@ -161,7 +169,7 @@ func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.
 	answered()
 	if err != nil {
 		if rest.composed && !slices.ContainsFunc(tf.Manifests, model.Manifest.IsK8s) {
-			return rest.takeDown(ctx, locals.names, log) // a project that only uses Compose needs no cluster
+			return rest.finish(ctx, log) // a project that only uses Compose needs no cluster
 		}
 		if ctx.Err() != nil {
 			return err
@@ -182,12 +190,8 @@ func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.
 	if err := unheard(args, records, locals.names, fault); err != nil {
 		return err
 	}
-	if len(records) == 0 && (rest.composed || len(locals.names) > 0) {
-		return rest.takeDown(ctx, locals.names, log)
-	}
 	if len(records) == 0 {
-		logstore.Infof(log, "Nothing to delete.")
-		return nil
+		return rest.finish(ctx, log)
 	}
 	tellSessions(ctx, path, known.Context, slices.Sorted(maps.Keys(records)), log)
 	steps, t := rest.all(locals.names, log), tally{}

@@ -87,5 +87,9 @@ func drift(ctx context.Context, g *command.Global, f driftFlags, args []string) 
 		}
 		logstore.Warnf(log, "What was applied last is not recorded for %s: left out. Their next deploy records it.", strings.Join(names, ", "))
 	}
+	if len(steps)+len(unknown) == 0 && write == nil {
+		logstore.Infof(g.Printer(g.Stdout, g.Stderr), "Nothing to compare: hone has applied nothing for this Tiltfile.")
+		return nil
+	}
 	return printPlan(g, write, planOf(path, asked.known.Context, steps), f.exitCode)
 }

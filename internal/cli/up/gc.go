@@ -103,7 +103,11 @@ func gc(ctx context.Context, g *command.Global, f gcFlags, args []string) error 
 	if err != nil { // a down command may undo something that the remaining objects need
 		return err
 	}
-	return l.downCommands.Prune(ctx, l.manifests, l.chosen, log)
+	if err := l.downCommands.Prune(ctx, l.manifests, l.chosen, log); err != nil {
+		return err
+	}
+	logstore.Infof(log, "Done.")
+	return nil
 }
 
 // besideSessions returns a problem if a running session of the project evaluates the Tiltfile with other arguments, or for another

@@ -179,8 +179,11 @@ func TestGC(t *testing.T) {
 			}
 		}
 	}
+	p.says(0, in("drift"), `Nothing to compare: hone has applied nothing for this Tiltfile\.\n`)
+	p.says(0, in("gc", "--yes"), `Nothing to delete`)
 	p.says(0, in("ci", "--port", "0"))
 	p.says(0, in("gc", "--yes"), `Nothing to delete`)
+	p.says(0, in("drift"), `: 2 unchanged\n`)
 	p.replace("conf.yaml", "{name: conf}", "{name: conf2}")
 	p.replace("conf.yaml", "---\n"+web, "")
 	p.says(0, in("ci", "--port", "0", "--no-prune"), `configmap/conf\S*, which is no longer declared, is kept: --no-prune`, `The objects of web, which the Tiltfile no longer declares, are kept: --no-prune`)
@@ -188,7 +191,7 @@ func TestGC(t *testing.T) {
 	p.says(0, in("gc", "--dry-run"), `- delete  deployment/web in `, `- delete  configmap/conf in `, `: 2 to delete\n`)
 	p.says(1, in("gc"), `cannot ask whether to delete`)
 	exists(map[string]bool{"configmap/conf": true, "configmap/conf2": true, "deployment/web": true})
-	p.says(0, in("gc", "--yes"), `: 2 to delete`)
+	p.says(0, in("gc", "--yes"), `: 2 to delete`, `Done\.\n`)
 	exists(map[string]bool{"configmap/conf": false, "configmap/conf2": true, "deployment/web": false})
 	p.says(0, in("gc", "--yes"), `Nothing to delete`)
 	p.says(0, []string{"down"})
