@@ -41,7 +41,7 @@ type Tiltfile struct {
 	// StartedAt is the start of the current or last evaluation; FinishedAt is zero while it runs.
 	StartedAt  time.Time
 	FinishedAt time.Time
-	// Awaits is what the running evaluation waits for; zero if that has not lasted.
+	// Awaits is the wait of the running evaluation; zero if it has not lasted.
 	Awaits TiltfileAwaits
 	Runs   int
 	// Span is the log span of the last evaluation.
@@ -134,7 +134,7 @@ type TiltfileStarted struct {
 // TiltfileOvertaken reports that an evaluation was aborted, since another one has to replace it.
 type TiltfileOvertaken struct{ At time.Time }
 
-// TiltfileAwaits reports what the running evaluation waits for, such as a command, and since when; What is empty once that is over.
+// TiltfileAwaits reports that the running evaluation waits, such as for a command, and since when; What is empty once that is over.
 type TiltfileAwaits struct {
 	What  string
 	Since time.Time
