@@ -11,8 +11,10 @@ test("lines of JSON can be read, and unfolded", async ({ page, session }) => {
   await page.goto(session.ticket("ticks"));
   const tick = page.locator(".line .text", { hasText: /^tick n=2 user=/ });
   await expect(page.locator(".line .text", { hasText: /^tick n=/ }).first()).toBeVisible();
-  await page.locator(".lines").evaluate((el) => (el.scrollTop = 0));
-  await expect(tick).toHaveText('tick n=2 user={"id":7,"name":"ada"}');
+  await expect(async () => {
+    await page.locator(".lines").evaluate((el) => (el.scrollTop = 0)); // the first lines arrive at the end, and move it there
+    await expect(tick).toHaveText('tick n=2 user={"id":7,"name":"ada"}', { timeout: 1000 });
+  }).toPass();
   await page.keyboard.press("J");
   await expect(page.locator(".line .text", { hasText: '"n":2,' })).toContainText('{"level":"info","msg":"tick","n":2');
   await page.keyboard.press("J");
