@@ -11,11 +11,18 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 )
 
-// TestHoldReasons checks that the API documents each reason why a resource waits, and no other.
+// TestHoldReasons checks that each reason why a resource waits has words, and that the API documents all reasons, and no other.
 func TestHoldReasons(t *testing.T) {
 	all := holdReasons(t)
+	for _, r := range all {
+		if (buildcontrol.Hold{Reason: buildcontrol.HoldReason(r)}).String() == "" {
+			t.Errorf("%s has no words: buildcontrol/reason.go", r)
+		}
+	}
 	without := func(left ...string) []string {
 		return slices.DeleteFunc(slices.Clone(all), func(r string) bool { return slices.Contains(left, r) })
 	}

@@ -40,7 +40,7 @@ type wait struct {
 // New returns waits that say calls for; it must not hold a lock that a caller of Said or Await holds.
 func New(say func(text string)) *Waits { return &Waits{say: say} }
 
-// Tell tells a log what is awaited, as Await does, until over is called.
+// Tell is Await for a step that has no Waits of its own: a log gets the text.
 func Tell(log logstore.Logger, what string) (over func()) {
 	return New(func(text string) { logstore.Infof(log, "%s", text) }).Await(what)
 }

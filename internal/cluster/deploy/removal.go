@@ -11,7 +11,7 @@ import (
 
 // removal is the decision about an object that is to go. Collect and Delete carry it out, and a preview formats it.
 type removal struct {
-	// outcome is OutcomeDeleted or OutcomeGivenBack for an object that is to be touched.
+	// outcome is OutcomeDeleted or OutcomeGivenBack if the object is touched, else the reason to leave it alone.
 	outcome DeleteOutcome
 	plan    api.PlanAction
 	why     string

@@ -45,9 +45,9 @@ var irreplaceable = map[string]string{
 	"CustomResourceDefinition": "all objects of its kind would be lost",
 }
 
-// toReplace returns the fields that keep the API server from changing an object in place, if the object is to be replaced because of
-// them. The API server has then confirmed that the declared object is valid, so an invalid one does not cost the working object.
-// Otherwise it returns the error that stands: cause, or the reason why the object is not replaced.
+// toReplace returns the fields for which an object has to be replaced: the API server refuses to change them in place. It has then
+// confirmed that the declared object is valid, so an invalid one does not cost the working object. Without such fields, toReplace
+// returns the error that stands: cause, or the reason why the object is not replaced.
 func (r *applyRun) toReplace(ctx context.Context, t target, d decision, live *unstructured.Unstructured, cause error) ([]string, error) {
 	fields := immutableFields(cause)
 	switch {
@@ -97,7 +97,7 @@ func (r *applyRun) replaceable(ctx context.Context, t target, desired, live *uns
 	return r.valid(ctx, t, desired, what+" cannot be changed in place")
 }
 
-// valid returns the problem if the desired object, which is to be a new one for some reason, is not valid as such.
+// valid returns a problem if the API server would refuse the desired object as a new one. why is the reason for a new one.
 func (r *applyRun) valid(ctx context.Context, t target, desired *unstructured.Unstructured, why string) error {
 	if err := r.tryCreate(ctx, t, desired); err != nil {
 		return problem.New(fmt.Sprintf("%s, and the object is not valid as a new one: %s", why, err),

@@ -115,7 +115,8 @@ func (ls Lanes) lacking(s scope) []model.LackingContainer {
 			}
 		}
 		lacksStart := l.Stopped && l.Newer // it crashed with a process that may not have known its files
-		if len(c.Files) > 0 || steps.InitialSync && c.New || lacksStart {
+		lacksSync := steps.InitialSync && c.New
+		if lacksStart || lacksSync || len(c.Files) > 0 {
 			out = append(out, c)
 		}
 	}

@@ -134,7 +134,7 @@ type TiltfileStarted struct {
 // TiltfileOvertaken reports that an evaluation was aborted, since another one has to replace it.
 type TiltfileOvertaken struct{ At time.Time }
 
-// TiltfileAwaits reports that the running evaluation waits, such as for a command, and since when; What is empty once that is over.
+// TiltfileAwaits reports the wait of the running evaluation, such as "a command", and its beginning. What is empty once it is over.
 type TiltfileAwaits struct {
 	What  string
 	Since time.Time

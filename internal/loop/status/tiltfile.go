@@ -10,8 +10,7 @@ import (
 type Evaluation struct {
 	State  State
 	Update Update
-	// Text says in words what a running evaluation waits for, and Since is the beginning of that wait, or why the Tiltfile waits. It is
-	// empty otherwise.
+	// Text describes a wait: of a running evaluation, which began at Since, or for the evaluation to begin. It is empty without one.
 	Text  string
 	Since time.Time
 	// Err is the error of the last evaluation; empty if there is none.

@@ -16,7 +16,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// evaluating are the places that show what the evaluation of the Tiltfile waits for.
+// evaluating are the places that show a wait of the evaluation.
 var evaluating = map[string]func(t *testing.T, v store.View) string{
 	"screen": func(_ *testing.T, v store.View) string {
 		var text strings.Builder
@@ -63,7 +63,7 @@ var evaluating = map[string]func(t *testing.T, v store.View) string{
 	},
 }
 
-// TestEvaluation asks each place what the evaluation waits for, and no longer once that is over.
+// TestEvaluation checks that each place shows a wait of the evaluation, until it is over.
 func TestEvaluation(t *testing.T) {
 	waits := state.TiltfileAwaits{What: "helm, which the Tiltfile runs", Since: statetest.Epoch}
 	for _, tc := range []struct {

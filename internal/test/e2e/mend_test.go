@@ -84,8 +84,8 @@ one
 `
 
 // TestComposeMendAfterCrash saves a mistake that ends a container of Compose, which keeps its files, and a mend: it goes into the
-// container while it stands, with the owner of the file before, and starts it. A mend that also deletes a file needs an image. A crash may be that of a process which
-// did not know the newest files: hone starts it once more. So a mend at the moment of a crash is not lost.
+// container while it stands, keeps the owner of the file, and starts the container. A mend that also deletes a file needs an image. The
+// crashed process may have begun before the newest files arrived: hone starts the container once more, so that no mend is lost.
 func TestComposeMendAfterCrash(t *testing.T) {
 	t.Parallel()
 	p := newComposeProject(t, mendedService)

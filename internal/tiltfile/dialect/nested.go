@@ -7,7 +7,7 @@ import (
 )
 
 // mostNested bounds how deep a program is nested. The parser refuses nested brackets, blocks and operators beyond 1000 levels, but
-// not what stands in a row and becomes nested: the branches of an if statement, the operands of x + x + …, calls and attributes of
+// not the parts of a row, which the parser nests as well: the branches of an if statement, the operands of x + x + …, calls and attributes of
 // each other. Compiling these takes time that grows with the square of their number, or overflows the stack, which ends the
 // session.
 const mostNested = 2_000
@@ -36,7 +36,8 @@ func fewNested(f *syntax.File) error {
 	return syntax.Error{Pos: place(beyond), Msg: fmt.Sprintf("there are more than %d branches, operators or calls in a row: use a list, a dictionary or a loop", mostNested)}
 }
 
-// place returns the place of a part of a program. It does not descend into what is nested without a bound.
+// place returns the position of a part of a program. It reads the position of the part's own token where it can: Span looks into nested
+// parts, however deep they are.
 func place(n syntax.Node) syntax.Position {
 	switch n := n.(type) {
 	case *syntax.IfStmt:
