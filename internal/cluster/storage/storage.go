@@ -29,6 +29,16 @@ type Storage interface {
 	Close() error
 }
 
+// Local is a storage in a folder of this machine.
+type Local interface {
+	Storage
+	// Path returns the file of a document. Derived files may lie beside it.
+	Path(name string) string
+	// Unchanged reports, without reading the document, that it still has a version that Load or Save of this handle has returned. It
+	// may return false for no reason. Every write makes a new file, so its identity, size and time of change suffice.
+	Unchanged(name string, was Version) bool
+}
+
 // Document is one version of a document.
 type Document struct {
 	Data    []byte
