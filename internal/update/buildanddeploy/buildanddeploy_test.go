@@ -362,7 +362,7 @@ func (*images) Known(context.Context, imagebuild.Request) (model.ImageResult, bo
 	return model.ImageResult{}, false
 }
 
-func (*images) Last(string) (model.ImageResult, bool) { return model.ImageResult{}, false }
+func (*images) Last(model.ImageTarget) (model.ImageResult, bool) { return model.ImageResult{}, false }
 
 func (i *images) Reusable(_ context.Context, prior model.ImageResult) bool {
 	return !i.gone[prior.Local]

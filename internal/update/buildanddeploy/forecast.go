@@ -56,7 +56,7 @@ func (b *Image) Forecast(ctx context.Context, req Request) (Forecast, error) {
 		ref := w.target.Ref
 		if known, ok := images[ref]; ok {
 			out.Images[ref] = known
-		} else if judged[ref], ok = b.builder.Last(ref); !ok {
+		} else if judged[ref], ok = b.builder.Last(w.target); !ok {
 			judged[ref] = out.Images[ref]
 		}
 	}

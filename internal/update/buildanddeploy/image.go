@@ -20,9 +20,9 @@ import (
 type ImageBuilder interface {
 	Build(ctx context.Context, req imagebuild.Request) (model.ImageResult, error)
 	Reusable(ctx context.Context, prior model.ImageResult) bool
-	// Known returns the image that a build of the same inputs has made, and Last the last one of a reference.
+	// Known returns the image that a build of the same inputs has made, and Last the last one of a target.
 	Known(ctx context.Context, req imagebuild.Request) (model.ImageResult, bool)
-	Last(ref string) (model.ImageResult, bool)
+	Last(t model.ImageTarget) (model.ImageResult, bool)
 }
 
 // Deliverer delivers images to a cluster.

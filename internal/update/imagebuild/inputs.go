@@ -37,40 +37,49 @@ var errTooLarge = errors.New("too much to read")
 // content of the files, the Dockerfile or the command, the arguments, and the images that it is based on. Other sources of a build
 // do not count, such as the packages that it installs.
 func (b *Builder) Known(ctx context.Context, req Request) (model.ImageResult, bool) {
+	result, _, ok := b.known(ctx, req)
+	return result, ok
+}
+
+// known is Known, with the sum of the inputs.
+func (b *Builder) known(ctx context.Context, req Request) (result model.ImageResult, sum string, ok bool) {
 	if b.memory == nil || req.NoCache {
-		return model.ImageResult{}, false
+		return result, "", false
 	}
 	sum, _, err := b.sumUp(ctx, req)
 	if err != nil {
-		return model.ImageResult{}, false
+		return result, "", false
 	}
-	result, ok := b.memory.get(sum)
+	result, ok = b.memory.get(sum)
 	if !ok || !b.Reusable(ctx, result) {
-		return model.ImageResult{}, false
+		return model.ImageResult{}, "", false
 	}
 	result.StartedAt = b.now()
-	return result, true
+	return result, sum, true
 }
 
-// Last returns the image that was built last for a reference of the Tiltfile, from whatever inputs.
-func (b *Builder) Last(ref string) (model.ImageResult, bool) {
+// Last returns the image that was built last for a target, from whatever inputs.
+func (b *Builder) Last(t model.ImageTarget) (model.ImageResult, bool) {
 	if b.memory == nil {
 		return model.ImageResult{}, false
 	}
-	return b.memory.newest(ref)
+	return b.memory.Last(t)
 }
 
 // reuse returns the known image of the inputs, with the tags that a build gives it.
 func (b *Builder) reuse(ctx context.Context, req Request) (model.ImageResult, bool) {
-	result, ok := b.Known(ctx, req)
-	if !ok || result.ImageID == "" || req.Target.Docker == nil {
-		return result, ok
+	result, sum, ok := b.known(ctx, req)
+	if !ok {
+		return result, false
 	}
-	for _, tag := range append([]string{result.Local}, req.Target.Docker.ExtraTags...) {
-		if b.docker.Tag(ctx, result.ImageID, tag) != nil {
-			return model.ImageResult{}, false
+	if req.Target.Docker != nil && result.ImageID != "" {
+		for _, tag := range append([]string{result.Local}, req.Target.Docker.ExtraTags...) {
+			if b.docker.Tag(ctx, result.ImageID, tag) != nil {
+				return model.ImageResult{}, false
+			}
 		}
 	}
+	b.memory.used(sum)
 	return result, true
 }
 
@@ -110,7 +119,7 @@ func (b *Builder) remember(ctx context.Context, s *summing, req Request, result 
 		return
 	}
 	if after, err := look(ctx, req.Target); err == nil && after == s.before {
-		b.memory.put(s.sum, req.Target.Ref, result)
+		b.memory.put(s.sum, req.Target, result)
 	}
 }
 

@@ -112,8 +112,11 @@ func TestInputs(t *testing.T) {
 				if r, known := again.Known(t.Context(), req); known != tc.known || known && (r.Cluster != first.Cluster || r.ImageID != first.ImageID) {
 					t.Errorf("known: %v, %+v, want %v of %+v", known, r, tc.known, first)
 				}
-				if last, ok := again.Last("api"); !ok || last.Cluster != first.Cluster {
+				if last, ok := again.Last(target(dir)); !ok || last.Cluster != first.Cluster {
 					t.Errorf("the last one is %+v", last)
+				}
+				if other, ok := again.Last(target(dir + "/of/another/project")); ok && kind == "docker_build" {
+					t.Errorf("another project has built %+v", other)
 				}
 			})
 		}
@@ -176,5 +179,17 @@ func TestReuse(t *testing.T) {
 	req.Reuse = false
 	if _, err := b.Build(t.Context(), req); err != nil || len(engine.Builds()) != 2 {
 		t.Errorf("%v after %d builds, want two", err, len(engine.Builds()))
+	}
+	other := req
+	docker := *req.Target.Docker
+	docker.Contents = "FROM scratch\nUSER 1\n"
+	other.Target.Docker = &docker
+	for _, r := range []Request{other, req} { // the second one takes the first image again
+		if again, err = b.Build(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if last, ok := b.Last(req.Target); !ok || last.Cluster != again.Cluster {
+		t.Errorf("the last one is %+v, want %+v", last, again)
 	}
 }

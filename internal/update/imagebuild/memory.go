@@ -1,6 +1,7 @@
 package imagebuild
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -23,8 +24,10 @@ func NewMemory(dir string) *Memory { return &Memory{dir} }
 
 // remembered is a build in a Memory.
 type remembered struct {
-	// Of is the reference of the image in the Tiltfile.
+	// Of is the reference of the image in the Tiltfile. In distinguishes projects that use the same reference: the file or the folder
+	// that the image is built from.
 	Of      string `json:"of"`
+	In      string `json:"in,omitempty"`
 	Local   string `json:"local"`
 	Cluster string `json:"cluster"`
 	ImageID string `json:"imageID,omitempty"`
@@ -43,19 +46,33 @@ func (m *Memory) read(path string) (r remembered, ok bool) {
 	return r, err == nil && json.Unmarshal(raw, &r) == nil && r.Cluster != ""
 }
 
-// newest returns the last image of a reference, whatever its inputs were.
-func (m *Memory) newest(ref string) (model.ImageResult, bool) {
+// Last returns the image that was built last for a target, or taken again instead of a build, whatever its inputs were.
+func (m *Memory) Last(t model.ImageTarget) (model.ImageResult, bool) {
 	for _, path := range m.files() {
-		if r, ok := m.read(path); ok && r.Of == ref {
+		if r, ok := m.read(path); ok && r.Of == t.Ref && r.In == place(t) {
 			return model.ImageResult{Local: r.Local, Cluster: r.Cluster, ImageID: r.ImageID}, true
 		}
 	}
 	return model.ImageResult{}, false
 }
 
+// used makes a build the newest one: its image was taken again.
+func (m *Memory) used(inputs string) {
+	now := time.Now()
+	_ = os.Chtimes(m.path(inputs), now, now)
+}
+
+// place returns the file or the folder that an image is built from.
+func place(t model.ImageTarget) string {
+	if t.Docker != nil {
+		return cmp.Or(t.Docker.Dockerfile, t.Docker.Context)
+	}
+	return t.Custom.Command.Dir
+}
+
 // put records the image that was built from some inputs, and forgets the oldest builds.
-func (m *Memory) put(inputs, ref string, result model.ImageResult) {
-	raw, err := json.Marshal(remembered{Of: ref, Local: result.Local, Cluster: result.Cluster, ImageID: result.ImageID})
+func (m *Memory) put(inputs string, t model.ImageTarget, result model.ImageResult) {
+	raw, err := json.Marshal(remembered{Of: t.Ref, In: place(t), Local: result.Local, Cluster: result.Cluster, ImageID: result.ImageID})
 	if err != nil || os.MkdirAll(m.dir, 0o700) != nil || atomicfile.Write(m.path(inputs), raw, 0o600) != nil {
 		return
 	}
