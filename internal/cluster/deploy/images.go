@@ -27,6 +27,8 @@ type builtImage struct {
 type imageSet struct {
 	images []*builtImage
 	seen   map[string]bool
+	// unbuilt lets a reference stay whose image has no result.
+	unbuilt bool
 }
 
 func newImageSet(targets []model.ImageTarget, results map[string]model.ImageResult) (*imageSet, error) {
@@ -58,6 +60,10 @@ func (s *imageSet) replace(ref string) (string, *builtImage, error) {
 	b := s.match(ref)
 	if b == nil {
 		return ref, nil, nil
+	}
+	if b.cluster == "" && s.unbuilt {
+		b.found = true
+		return ref, b, nil
 	}
 	if b.cluster == "" {
 		return "", nil, fmt.Errorf("image %s: not built yet", b.target.Ref)

@@ -27,6 +27,8 @@ type InjectRequest struct {
 	Results map[string]model.ImageResult
 	// Synclet, if not nil, adds the synclet to the containers of some images.
 	Synclet *SyncletInjection
+	// plain is set by Render.
+	plain bool
 }
 
 // Inject returns the desired objects of a resource in the order of the target. It replaces the image references of the
@@ -41,6 +43,7 @@ func Inject(req InjectRequest, mapper meta.RESTMapper) ([]*unstructured.Unstruct
 	if err != nil {
 		return nil, err
 	}
+	images.unbuilt = req.plain
 	objects := make([]*unstructured.Unstructured, 0, len(req.Target.Objects))
 	for _, o := range req.Target.Objects {
 		u, err := parse(o)
@@ -76,19 +79,14 @@ func (in *injector) object(u *unstructured.Unstructured, declared model.ObjectID
 	if err := in.placeInNamespace(u); err != nil {
 		return err
 	}
-	injected := false
+	injected, err := in.built(u, declared)
+	if err != nil || in.req.plain {
+		return err
+	}
 	for _, spec := range podSpecs(u) {
-		found, err := in.podSpec(spec)
-		if err != nil {
-			return err
-		}
 		if err := in.synclet(spec); err != nil {
 			return err
 		}
-		injected = injected || found
-	}
-	if err := in.located(u, declared); err != nil {
-		return err
 	}
 	if gvk := u.GroupVersionKind(); injected && gvk.Group == "apps" && gvk.Kind == "StatefulSet" {
 		if spec := field(u.Object, "spec"); spec != nil {
@@ -96,6 +94,18 @@ func (in *injector) object(u *unstructured.Unstructured, declared model.ObjectID
 		}
 	}
 	return mark(u, in.req.Resource, maker{in.req.Project, in.req.Holder})
+}
+
+// built injects the built images into one object, and reports whether a pod of it runs one.
+func (in *injector) built(u *unstructured.Unstructured, declared model.ObjectID) (injected bool, err error) {
+	for _, spec := range podSpecs(u) {
+		found, err := in.podSpec(spec)
+		if err != nil {
+			return false, err
+		}
+		injected = injected || found
+	}
+	return injected, in.located(u, declared)
 }
 
 // placeInNamespace sets the session's namespace on namespaced objects that have none and removes the namespace from
@@ -107,7 +117,8 @@ func (in *injector) placeInNamespace(u *unstructured.Unstructured) error {
 		return err
 	case !namespaced:
 		unstructured.RemoveNestedField(u.Object, "metadata", "namespace")
-	case u.GetNamespace() == "":
+	case u.GetNamespace() != "" || in.req.plain && in.req.Namespace == "":
+	default:
 		u.SetNamespace(defaultNamespace(in.req.Namespace))
 	}
 	return nil
