@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -11,13 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adrg/xdg"
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 	"golang.org/x/tools/txtar"
-	"sigs.k8s.io/yaml"
 
 	"github.com/hone-dev/hone/internal/cli/command"
-	"github.com/hone-dev/hone/pkg/api"
 )
 
 var update = flag.Bool("update", false, "rewrite the goldens in testdata, and the pages of reference")
@@ -26,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestTiltfile runs hone in the folder of each testdata/tiltfile/*.txtar with the words of its section "args", and
 // compares exit code, standard output and standard error with the sections of those names. A file "kubeconfig" is the
-// only kubeconfig that there is.
+// only kubeconfig that there is. $ROOT in a file or an output stands for the folder.
 func TestTiltfile(t *testing.T) {
 	files, err := filepath.Glob("testdata/tiltfile/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -58,7 +56,7 @@ func runTiltfile(t *testing.T, file string) {
 		case "args":
 			args = strings.Fields(string(f.Data))
 		default:
-			writeFile(t, filepath.Join(root, f.Name), string(f.Data))
+			writeFile(t, filepath.Join(root, f.Name), strings.ReplaceAll(string(f.Data), "$ROOT", root))
 		}
 		scenario.Files = append(scenario.Files, f)
 	}
@@ -94,9 +92,11 @@ func newFolder(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Chdir(root)
+	t.Cleanup(xdg.Reload) // after the environment is as it was
 	t.Setenv("HOME", root)
 	t.Setenv("KUBECONFIG", filepath.Join(root, "kubeconfig"))
 	t.Setenv("XDG_STATE_HOME", filepath.Join(root, "state"))
+	xdg.Reload()
 	t.Setenv("TILT_HOST", "")
 	t.Setenv("TILT_PORT", "")
 	return root
@@ -109,29 +109,6 @@ func writeFile(t *testing.T, path, text string) {
 	}
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// TestTiltfileYAMLIsJSON checks that both formats say the same.
-func TestTiltfileYAMLIsJSON(t *testing.T) {
-	root := newFolder(t)
-	writeFile(t, filepath.Join(root, "Tiltfile"), "local_resource('a', 'true', links='localhost:1')\n")
-	var asJSON, asYAML, stderr bytes.Buffer
-	if code := Main([]string{"tiltfile", "-o", "json"}, &asJSON, &stderr); code != command.ExitOK {
-		t.Fatalf("exit code %d: %s", code, &stderr)
-	}
-	if code := Main([]string{"tiltfile", "-o", "yaml"}, &asYAML, &stderr); code != command.ExitOK {
-		t.Fatalf("exit code %d: %s", code, &stderr)
-	}
-	var a, b api.TiltfileResult
-	if err := json.Unmarshal(asJSON.Bytes(), &a); err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.Unmarshal(asYAML.Bytes(), &b); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(a, b); diff != "" || len(a.Resources) != 1 {
-		t.Errorf("-json +yaml:\n%s", diff)
 	}
 }
 

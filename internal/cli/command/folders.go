@@ -15,6 +15,9 @@ func StateDir() string { return filepath.Join(xdg.StateHome, "hone") }
 // LedgerDir returns the folder for the records of deployed objects.
 func LedgerDir() string { return filepath.Join(StateDir(), "ledger") }
 
+// ImagesDir returns the folder that remembers which images were built from which inputs.
+func ImagesDir() string { return filepath.Join(StateDir(), "images") }
+
 // HolderVariable names the environment variable for the holder's name. Machines with the same holder manage the same deployed
 // objects together.
 const HolderVariable = "HONE_HOLDER"

@@ -29,6 +29,8 @@ type Flags struct {
 	output    string
 	profile   bool
 	threshold time.Duration
+	// showSecrets prints objects with the values of Secrets in them.
+	showSecrets bool
 }
 
 func newTiltfile(g *command.Global) *cobra.Command {
@@ -37,14 +39,20 @@ func newTiltfile(g *command.Global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "tiltfile [NAME…] [-- TILTFILE ARGS]",
 		Short: "Evaluate the Tiltfile and print what it declares",
-		Long: `Evaluates the Tiltfile and prints the resources that it declares: a table for people, JSON or YAML for programs. Nothing is
+		Long: `Evaluates the Tiltfile and prints the resources that it declares: a table for people, JSON for programs. Nothing is
 built or deployed, and neither the cluster nor the container engine is contacted; only the kubeconfig is read. Commands of the Tiltfile itself, such as local(), do run; config.tilt_subcommand is "` + tiltfileSubcommand + `".
+
+With -o yaml, it prints the objects of the resources instead, in a stream that kubectl apply -f - takes: for a review, or for a repository
+that another program deploys from. With names, it prints only those resources and what they depend on. The objects have none of hone's
+labels. Their order is always the same, and each has its namespace from the YAML; --namespace fills it in where there is none. An image
+that hone builds has the reference of its last build on this machine, and its declared name before the first one. An object with values of
+Secrets is left out, and a comment takes its place; --show-secrets prints it.
 
 Only the result goes to standard output. What the Tiltfile prints, warnings and errors go to standard error, without the
 values of Secrets and without control characters other than colours.
 
 Exits with 0 if the Tiltfile is fine, with 5 if it has an error, and with 1 if it could not be evaluated at all.`,
-		Example: "  hone tiltfile\n  hone tiltfile -o json | jq '.resources[].name'\n  hone tiltfile --profile\n  hone tiltfile -f deploy/Tiltfile -- --profile=dev",
+		Example: "  hone tiltfile\n  hone tiltfile -o json | jq '.resources[].name'\n  hone tiltfile api -o yaml > api.yaml\n  hone tiltfile --profile\n  hone tiltfile -f deploy/Tiltfile -- --profile=dev",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if reference {
 				return printBuiltins(g.Stdout)
@@ -54,6 +62,7 @@ Exits with 0 if the Tiltfile is fine, with 5 if it has an error, and with 1 if i
 	}
 	f.add(c, command.OutputTable)
 	c.Flags().BoolVar(&f.profile, "profile", false, "print where the time of the evaluation went, instead of a table of the resources")
+	c.Flags().BoolVar(&f.showSecrets, "show-secrets", false, "with -o yaml, print Secrets and other objects with their values, too")
 	c.Flags().BoolVar(&reference, "builtins", false, "print the reference of the Tiltfile language, in Markdown, and evaluate nothing")
 	return c
 }
@@ -80,14 +89,14 @@ func newTiltfileResult(g *command.Global) *cobra.Command {
 func (f *Flags) add(c *cobra.Command, output string) {
 	f.Project.Add(c)
 	c.ValidArgsFunction = f.Project.CompleteDeclared
-	c.Flags().StringVarP(&f.output, "output", "o", output, "format: table, json, yaml")
+	c.Flags().StringVarP(&f.output, "output", "o", output, "format: table, json, or yaml for the objects")
 	c.Flags().DurationVar(&f.threshold, "dur-threshold", 0, "print only times of at least this length, such as 10ms")
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{command.OutputTable, command.OutputJSON, command.OutputYAML}, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // evaluate evaluates the Tiltfile and prints the result.
 func evaluate(ctx context.Context, g *command.Global, f Flags, args []string) error {
-	write, err := resultWriter(f)
+	write, err := f.writer(g)
 	if err != nil {
 		return err
 	}
@@ -101,9 +110,9 @@ func evaluate(ctx context.Context, g *command.Global, f Flags, args []string) er
 	}
 	said := o.Logger.(*command.Printer)
 	var doc bytes.Buffer
-	err = write(&doc, describe(r, o.Namespace, f.threshold))
+	err = write(&doc, evaluated{r, o.Namespace})
 	if err == nil {
-		_, err = io.WriteString(g.Stdout, g.Secrets.Text(doc.String()))
+		_, err = io.WriteString(g.Stdout, f.printable(g, doc.String()))
 	}
 	if err != nil {
 		return fmt.Errorf("print the result: %w", err)
@@ -150,15 +159,41 @@ func Evaluation(g *command.Global, f Flags, args []string) (tiltfile.Options, er
 	}, nil
 }
 
-// resultWriter returns a function that prints a result in the requested format.
-func resultWriter(f Flags) (func(io.Writer, api.TiltfileResult) error, error) {
+// evaluated is an evaluation to print, and the namespace of objects that name none.
+type evaluated struct {
+	result    tiltfile.Result
+	namespace string
+}
+
+func (e evaluated) failed() bool { return e.result.Err != nil }
+
+// writer returns a function that prints an evaluation in the requested format.
+func (f Flags) writer(g *command.Global) (func(io.Writer, evaluated) error, error) {
+	if f.showSecrets && f.output != command.OutputYAML {
+		return nil, problem.New("--show-secrets is for -o yaml: other formats print no values", "print the objects: hone tiltfile -o yaml --show-secrets")
+	}
+	described := func(write func(io.Writer, api.TiltfileResult) error) func(io.Writer, evaluated) error {
+		return func(w io.Writer, e evaluated) error { return write(w, describe(e.result, e.namespace, f.threshold)) }
+	}
 	switch f.output {
 	case command.OutputJSON:
-		return func(w io.Writer, r api.TiltfileResult) error { return command.WriteJSON(w, r) }, nil
+		return described(func(w io.Writer, r api.TiltfileResult) error { return command.WriteJSON(w, r) }), nil
 	case command.OutputYAML:
-		return func(w io.Writer, r api.TiltfileResult) error { return command.WriteYAML(w, r) }, nil
+		stream := &objectStream{namespace: f.Project.Namespace, secrets: &g.Secrets, log: g.Printer(g.Stderr, g.Stderr)}
+		if f.showSecrets {
+			stream.secrets = nil
+		}
+		return stream.write, nil
 	case command.OutputTable:
-		return writeTable, nil
+		return described(writeTable), nil
 	}
 	return nil, problem.New(fmt.Sprintf("unknown output %q", f.output), "choose table, json or yaml: hone tiltfile -o json")
+}
+
+// printable returns a result without the values of Secrets, unless the user has asked for them.
+func (f Flags) printable(g *command.Global, doc string) string {
+	if f.showSecrets {
+		return doc
+	}
+	return g.Secrets.Text(doc)
 }

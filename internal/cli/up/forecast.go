@@ -2,7 +2,6 @@ package up
 
 import (
 	"context"
-	"path/filepath"
 	"slices"
 
 	"github.com/hone-dev/hone/internal/cli/command"
@@ -34,7 +33,7 @@ func (l loaded) forecast(ctx context.Context) (of func(context.Context, model.Ma
 
 // provideImages returns the builder of images, which remembers the images that earlier sessions have built.
 func provideImages(engine docker.Client) *imagebuild.Builder {
-	return imagebuild.New(engine).Remember(imagebuild.NewMemory(filepath.Join(command.StateDir(), "images")))
+	return imagebuild.New(engine).Remember(imagebuild.NewMemory(command.ImagesDir()))
 }
 
 // noExperience is the experience of a process that has not updated any container.
