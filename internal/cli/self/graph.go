@@ -17,8 +17,10 @@ func newGraph(g *command.Global) *cobra.Command {
 		Use:   "graph",
 		Short: "Print hone's own architecture: subscribers, tables and actions",
 		Long: `Prints the contracts of the subscribers: which tables each reads, which actions it emits, and which outside systems it
-talks to. It needs no cluster and no Tiltfile.`,
-		Example: "  hone graph -o dot | dot -Tsvg > hone.svg",
+talks to. It needs no cluster and no Tiltfile.
+
+hone graph resources draws the resources of your Tiltfile.`,
+		Example: "  hone graph -o dot | dot -Tsvg > hone.svg\n  hone graph resources -o svg > shop.svg",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			graph := engine.Graph(hud.New(hud.Options{}), hud.NewTerminals(hud.TerminalsOptions{}))
@@ -36,5 +38,6 @@ talks to. It needs no cluster and no Tiltfile.`,
 		},
 	}
 	c.Flags().StringVarP(&output, "output", "o", "dot", "format: dot, mermaid, json, yaml")
+	c.AddCommand(newGraphResources(g))
 	return c
 }
