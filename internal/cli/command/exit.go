@@ -27,8 +27,13 @@ var _ error = coded{}
 // Unwrap returns the cause.
 func (c coded) Unwrap() error { return c.error }
 
-// WithCode returns an error that makes the process exit with a code.
-func WithCode(err error, code int) error { return coded{err, code} }
+// WithCode returns an error that makes the process exit with a code; nil for nil.
+func WithCode(err error, code int) error {
+	if err == nil {
+		return nil
+	}
+	return coded{err, code}
+}
 
 // AlreadyPrinted returns an error that makes the process exit with a code and prints nothing more.
 func AlreadyPrinted(err error, code int) error { return reported{coded{err, code}} }

@@ -53,15 +53,18 @@ func (f *Project) Path() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find the Tiltfile: %w", err)
 	}
-	if f.followed == nil {
-		return path, nil
+	if f.followed != nil {
+		led := f.followed.Tiltfile
+		if _, err := os.Stat(path); f.Names && err == nil && sessions.Real(path) != led {
+			return "", problem.New(fmt.Sprintf("session %s belongs to %s, and there is also a Tiltfile here", f.Session, led),
+				fmt.Sprintf("choose one: -f %s, or -f %s", led, f.file))
+		}
+		path = led
 	}
-	led := f.followed.Tiltfile
-	if _, err := os.Stat(path); f.Names && err == nil && sessions.Real(path) != led {
-		return "", problem.New(fmt.Sprintf("session %s belongs to %s, and there is also a Tiltfile here", f.Session, led),
-			fmt.Sprintf("choose one: -f %s, or -f %s", led, f.file))
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return "", problem.New(path+" is a folder", "name the Tiltfile in it: -f "+filepath.Join(f.file, "Tiltfile"))
 	}
-	return led, nil
+	return path, nil
 }
 
 // ResolveFolder returns the absolute path of the Tiltfile, whose folder must exist.
@@ -73,10 +76,7 @@ func (f *Project) ResolveFolder() (string, error) {
 	if info, err := os.Stat(filepath.Dir(path)); os.IsNotExist(err) || err == nil && !info.IsDir() {
 		return "", problem.New("there is no folder "+filepath.Dir(path), "run hone where the Tiltfile is, or name it: hone up -f PATH")
 	}
-	if _, err := os.Stat(path); os.IsNotExist(err) {
-		return path, nil
-	}
-	return f.Resolve()
+	return path, nil
 }
 
 // Resolve returns the absolute path of the Tiltfile, which must exist.
@@ -85,7 +85,7 @@ func (f *Project) Resolve() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	info, err := os.Stat(path)
+	_, err = os.Stat(path)
 	switch {
 	case os.IsNotExist(err) && f.followed != nil:
 		return "", problem.New(fmt.Sprintf("no Tiltfile found at %s, which the session name %s selects", path, f.Session), "name the Tiltfile: -f PATH")
@@ -93,8 +93,6 @@ func (f *Project) Resolve() (string, error) {
 		return "", problem.New("no Tiltfile found at "+path, "run hone where the Tiltfile is, or name it: hone up -f PATH").See("tiltfile")
 	case err != nil:
 		return "", fmt.Errorf("find the Tiltfile: %w", err)
-	case info.IsDir():
-		return "", problem.New(path+" is a folder", "name the Tiltfile in it: -f "+filepath.Join(f.file, "Tiltfile"))
 	}
 	return path, nil
 }

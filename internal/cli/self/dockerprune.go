@@ -16,11 +16,10 @@ import (
 	"github.com/hone-dev/hone/internal/base/suggest"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
-	"github.com/hone-dev/hone/internal/cli/tiltfiles"
+	"github.com/hone-dev/hone/internal/cli/opened"
 	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/client/objects"
 	"github.com/hone-dev/hone/internal/client/sessions"
-	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/tiltfile"
@@ -30,12 +29,12 @@ import (
 
 // pruneFlags are the flags of hone docker-prune.
 type pruneFlags struct {
-	tiltfile tiltfiles.Flags
-	images   []string
-	all      bool
-	maxAge   time.Duration
-	keep     int
-	flags    *pflag.FlagSet
+	project flags.Project
+	images  []string
+	all     bool
+	maxAge  time.Duration
+	keep    int
+	flags   *pflag.FlagSet
 }
 
 func newDockerPrune(g *command.Global) *cobra.Command {
@@ -52,7 +51,7 @@ projects stay unless --all is given. If an image also has a name that hone did n
 		Example: "  hone docker-prune\n  hone docker-prune --image shop/api --max-age 0s --keep-recent 1\n  hone docker-prune --all --max-age 72h",
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), g, args) },
 	}
-	f.tiltfile.Project.Add(c)
+	f.project.Add(c)
 	c.Flags().StringSliceVar(&f.images, "image", nil, "prune only this image, by its name in the Tiltfile; may be given more than once")
 	c.Flags().BoolVar(&f.all, "all", false, "prune every image that hone built on this engine, including those of other projects")
 	c.Flags().DurationVar(&f.maxAge, "max-age", 0, "keep images younger than this, such as 6h (default: from docker_prune_settings, else 6h)")
@@ -69,28 +68,20 @@ func (f *pruneFlags) run(ctx context.Context, g *command.Global, args []string) 
 	if f.keep < 0 || f.maxAge < 0 {
 		return problem.New("--keep-recent and --max-age must not be negative", "for example: --keep-recent 2 --max-age 6h")
 	}
-	o, err := tiltfiles.Evaluation(g, f.tiltfile, args)
+	p, err := opened.Open(g, opened.Choice{Flags: &f.project, Find: f.project.Resolve, Args: args, Subcommand: "docker-prune"}, g.Printer(g.Stderr, g.Stderr))
 	if err != nil {
 		return err
 	}
-	o.Subcommand = "docker-prune"
-	r := tiltfile.Load(ctx, o)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
+	defer p.Close()
+	r := tiltfile.Load(ctx, p.Evaluation())
 	if r.Err != nil {
-		o.Logger.(*command.Printer).Fail(problem.Text(r.Err))
-		return command.AlreadyPrinted(r.Err, command.ExitTiltfile)
+		return command.WithCode(r.Err, command.ExitTiltfile)
 	}
 	req, err := f.request(r.Tiltfile)
 	if err != nil {
 		return err
 	}
-	kc, err := k8s.Load(k8s.Config{Context: f.tiltfile.Project.Context, Namespace: f.tiltfile.Project.Namespace})
-	if err != nil {
-		return err
-	}
-	engine, err := docker.Open(ctx, kc.Cluster())
+	engine, err := docker.Open(ctx, p.Known)
 	if err != nil {
 		return err
 	}

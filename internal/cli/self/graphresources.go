@@ -13,15 +13,15 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/cli/opened"
 	"github.com/hone-dev/hone/internal/cli/resourcegraph"
-	"github.com/hone-dev/hone/internal/cli/tiltfiles"
 	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/internal/tiltfile"
 )
 
 func newGraphResources(g *command.Global) *cobra.Command {
-	var f tiltfiles.Flags
+	var f flags.Project
 	var output string
 	c := &cobra.Command{
 		Use:   "resources [NAME…] [-- TILTFILE ARGS]",
@@ -36,38 +36,31 @@ A solid line leads from a resource to the one that waits for it (resource_deps);
 			return graphResources(cmd.Context(), g, f, output, args)
 		},
 	}
-	f.Project.Add(c)
-	c.ValidArgsFunction = f.Project.CompleteDeclared
+	f.Add(c)
+	c.ValidArgsFunction = f.CompleteDeclared
 	c.Flags().StringVarP(&output, "output", "o", "dot", "format: dot, mermaid, svg")
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"dot", "mermaid", "svg"}, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
-func graphResources(ctx context.Context, g *command.Global, f tiltfiles.Flags, output string, args []string) error {
+func graphResources(ctx context.Context, g *command.Global, f flags.Project, output string, args []string) error {
 	write, ok := map[string]func(resourcegraph.Graph, io.Writer) error{"dot": resourcegraph.Graph.Dot, "mermaid": resourcegraph.Graph.Mermaid,
 		"svg": resourcegraph.Graph.SVG}[output]
 	if !ok {
 		return problem.New(fmt.Sprintf("unknown output %q", output), "choose dot, mermaid or svg: hone graph resources -o svg")
 	}
-	o, err := tiltfiles.Evaluation(g, f, args)
+	log := g.Printer(g.Stderr, g.Stderr)
+	p, err := opened.Open(g, opened.Choice{Flags: &f, Find: f.Resolve, Args: args, Subcommand: opened.Examined}, log)
 	if err != nil {
 		return err
 	}
-	said := o.Logger.(*command.Printer)
-	r := tiltfile.Load(ctx, o)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
+	defer p.Close()
+	r := tiltfile.Load(ctx, p.Evaluation())
 	if r.Err != nil {
-		said.Fail(problem.Text(r.Err))
-		return command.AlreadyPrinted(r.Err, command.ExitTiltfile)
+		return command.WithCode(r.Err, command.ExitTiltfile)
 	}
 	graph := resourcegraph.Of(r.Tiltfile)
-	cluster, err := o.Cluster()
-	if err != nil {
-		return err
-	}
-	showSession(ctx, graph, f, o.Path, cluster.Context, said)
+	showSession(ctx, graph, p, log)
 	var doc bytes.Buffer
 	if err := write(graph, &doc); err != nil {
 		return fmt.Errorf("draw the resources: %w", err)
@@ -78,9 +71,9 @@ func graphResources(ctx context.Context, g *command.Global, f tiltfiles.Flags, o
 
 // showSession adds the states of the project's running session, of the one that the flags name if there are several. A session that does
 // not answer is said, and the graph is without states.
-func showSession(ctx context.Context, graph resourcegraph.Graph, f tiltfiles.Flags, path, kubeContext string, log logstore.Logger) {
-	living, err := flags.Registry().Of(ctx, path, kubeContext)
-	if named := f.Project.Session; named != "" {
+func showSession(ctx context.Context, graph resourcegraph.Graph, p *opened.Project, log logstore.Logger) {
+	living, err := flags.Registry().Of(ctx, p.Path, p.Known.Context)
+	if named := p.Flags.Session; named != "" {
 		living = slices.DeleteFunc(living, func(s sessions.Info) bool { return s.Name != named })
 	}
 	if err != nil || len(living) == 0 || living[0].Socket == "" {

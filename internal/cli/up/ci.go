@@ -48,7 +48,6 @@ and %d when it is interrupted.`, command.ExitOK, command.ExitFailure, command.Ex
 			if err != nil {
 				return err
 			}
-			o.sayProject(f.session.project)
 			return runSession(cmd.Context(), o)
 		},
 	}

@@ -20,7 +20,7 @@ func (l loaded) services(ctx context.Context, o buildanddeploy.PreviewOptions) (
 	if len(items) == 0 {
 		return nil, func() {}, nil
 	}
-	engine, err := docker.Open(ctx, l.asked.known)
+	engine, err := docker.Open(ctx, l.Known)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -52,7 +52,7 @@ func (o options) notBegun(err error) error {
 	if o.command != state.CommandCI {
 		return err
 	}
-	v := engine.BeforeSession(state.Session{Command: o.command, Tiltfile: o.tiltfile, Args: o.args}, o.evaluated)
+	v := engine.BeforeSession(state.Session{Command: o.command, Tiltfile: o.tiltfile, Args: o.choice.Args}, o.evaluated)
 	return o.conclude(conclusion{reporter: cireport.New(o.report.lines), end: v, now: v, at: time.Now()}, err, nil)
 }
 

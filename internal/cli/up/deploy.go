@@ -11,6 +11,9 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/cli/opened"
+	"github.com/hone-dev/hone/internal/tiltfile"
+	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/pkg/api"
 )
 
@@ -43,7 +46,7 @@ It exits as hone ci does, and with %d if the plan is refused.`, command.ExitFail
 		RunE:    func(cmd *cobra.Command, args []string) error { return deployOnce(cmd, g, f, args) },
 	}
 	f.ci.add(c)
-	f.ci.session.project.Begins = false // it carries out what preview shows, in the same cluster
+	f.ci.session.project.Begins = false // it carries out the plan of preview, in the same cluster
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 	return c
 }
@@ -67,12 +70,15 @@ func deployOnce(cmd *cobra.Command, g *command.Global, f deployFlags, args []str
 	}
 	o.called, o.shown = "hone deploy", true // it carries out the plan that it shows
 	out := g.Printer(g.Stderr, g.Stderr)
-	made := makePlan(cmd.Context(), o.tiltfile, planRequest{project: f.ci.session.project, args: args, adopt: f.ci.session.adopt, prune: o.prune, record: true, secrets: &g.Secrets}, out)
-	o.evaluated = made.evaluated
-	if made.err != nil {
-		return o.notBegun(made.err)
+	if o.project, err = opened.Open(g, o.choice, out); err != nil {
+		return o.notBegun(err)
 	}
-	plan := made.plan
+	defer o.project.Close()
+	o.evaluated = tiltfile.Evaluate(cmd.Context(), o.project.Evaluation())
+	plan, done, err := makePlan(cmd.Context(), o.project, o.evaluated.Result, buildanddeploy.PreviewOptions{Adopt: o.adopt, Prune: o.prune}, out)
+	if err != nil {
+		return o.notBegun(err)
+	}
 	if shown != nil {
 		lines, err := stale(shown.Plan, plan, len(names) > 0, &g.Secrets)
 		if err != nil {
@@ -88,7 +94,7 @@ func deployOnce(cmd *cobra.Command, g *command.Global, f deployFlags, args []str
 		return o.notBegun(problem.New(words.Count(n, "object")+" of this plan would be refused, so nothing was done",
 			"the plan says why, beside each; hone deploy NAME leaves the others out").See("preview"))
 	}
-	if made.done && !o.reports() {
+	if done && !o.reports() {
 		fmt.Fprintln(o.human(), "SUCCESS. Nothing to deploy: everything is as declared, and ready.")
 		return nil
 	}

@@ -1,7 +1,6 @@
 package up
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,12 +16,13 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/cli/opened"
 	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
-	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/tiltfile"
 	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/kubecontext"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
@@ -50,7 +50,8 @@ it ends as soon as the API server has accepted all deletions; the next hone down
 A session of hone up that runs this project is ended first. With names it stays, and deploys them again when you trigger them.
 
 It uses hone's own records, so it works even if the Tiltfile is broken or missing; objects that the Tiltfile declares and
-that carry hone's labels are deleted too. Objects that hone did not make are never touched.
+that carry hone's labels are deleted too. Objects that hone did not make are never touched, and neither is a cluster that the
+Tiltfile does not allow.
 
 Local resources with a down_cmd that have run are taken down by their down command, in the same order: after what depends on them, and
 before their own dependencies. This needs neither a Tiltfile nor a cluster.
@@ -71,43 +72,38 @@ Namespaces and volumes are kept, unless --delete-namespaces or --delete-volumes 
 }
 
 func down(ctx context.Context, g *command.Global, f downFlags, args []string) error {
-	path, err := f.project.Path()
-	if err != nil {
-		return err
-	}
 	log := g.Printer(g.Stdout, g.Stderr)
-	kc, err := k8s.Load(k8s.Config{Context: f.project.Context, Namespace: f.project.Namespace})
+	p, err := opened.Open(g, opened.Choice{Flags: &f.project, Find: f.project.Path, Args: args, Subcommand: "down"}, log)
 	if err != nil {
 		return err
 	}
-	known := kc.Cluster()
-	f.project.Say(known, log)
-	env, err := command.Environment(kc, path)
-	if err != nil {
-		return err
+	defer p.Close()
+	r := tiltfile.Load(ctx, p.Evaluation())
+	if forbids(ctx, r.Err) {
+		return command.WithCode(r.Err, command.ExitTiltfile)
 	}
-	tf, fault := evaluateForDown(ctx, path, args, kc, env, f, &g.Secrets, log)
+	tf, fault := declarations(r, log)
 	if len(args) == 0 {
-		if err := endSessions(ctx, path, known.Context, log); err != nil {
+		if err := endSessions(ctx, p.Path, p.Known.Context, log); err != nil {
 			return err
 		}
 	}
-	locals, err := findLocals(ctx, kc, path, tf, args)
+	locals, err := findLocals(ctx, p, tf)
 	if err != nil {
 		return err
 	}
-	steps, composed, closeEngine, err := composeSteps(ctx, known, tf, f.volumes, log)
+	steps, composed, closeEngine, err := composeSteps(ctx, p.Known, tf, f.volumes, log)
 	defer closeEngine()
-	tellSessions(ctx, path, known.Context, services(tf), log)
+	tellSessions(ctx, p.Path, p.Known.Context, services(tf), log)
 	rest := outside{composed: composed, steps: steps, locals: locals, failed: err != nil}
 	needless := fault == nil && !slices.ContainsFunc(tf.Manifests, model.Manifest.IsK8s)
-	if known.Context == "" && (composed || len(locals.all) > 0 || needless) {
+	if p.Known.Context == "" && (composed || len(locals.all) > 0 || needless) {
 		if unknown := unheard(args, nil, locals.names, fault); unknown != nil {
 			return errors.Join(err, unknown)
 		}
 		return errors.Join(err, rest.finish(ctx, log))
 	}
-	err = errors.Join(err, clusterDown(ctx, kc, path, tf, fault, f, args, rest, log))
+	err = errors.Join(err, clusterDown(ctx, p, tf, fault, f, rest, log))
 	var left *deploy.Unfinished
 	if ctx.Err() != nil && errors.As(err, &left) {
 		logstore.Warnf(log, "Interrupted; %s. Run hone down again to finish.", left)
@@ -145,55 +141,35 @@ func (o outside) finish(ctx context.Context, log logstore.Logger) error {
 
 // clusterDown deletes the objects in the cluster, and everything else that is taken down. fault is the error of the Tiltfile's
 // evaluation.
-func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.Tiltfile, fault error, f downFlags, args []string, rest outside, log *command.Printer) error {
-	known, locals := kc.Cluster(), rest.locals
-	if known.Context == "" {
-		if misnamed(fault) {
-			return fault
-		}
-		return problem.New("there is no cluster to delete anything from: no kubeconfig was found", "set KUBECONFIG, or choose a cluster with --context").See("clusters")
+func clusterDown(ctx context.Context, p *opened.Project, tf model.Tiltfile, fault error, f downFlags, rest outside, log *command.Printer) error {
+	locals := rest.locals
+	if p.Known.Context == "" && misnamed(fault) {
+		return fault
 	}
-	kube, err := kc.Connect()
-	if err != nil {
-		return err
-	}
-	defer kube.Close()
-	kube.HearPlugin(func(said string) { logstore.Warnf(log, "%s", said) })
-	tell := func(w k8s.Wait) {
-		if w.Why != "" {
-			logstore.Infof(log, "%s", w)
-		}
-	}
-	answered := log.Await(clusterTitle(known) + " to answer")
-	_, err = kube.DetectPatiently(ctx, tell)
-	answered()
+	cluster, err := p.Connect(ctx)
 	if err != nil {
 		if rest.composed && !slices.ContainsFunc(tf.Manifests, model.Manifest.IsK8s) {
 			return rest.finish(ctx, log) // a project that only uses Compose needs no cluster
 		}
-		if ctx.Err() != nil {
+		if p.Known.Context == "" || ctx.Err() != nil {
 			return err
 		}
 		return errors.Join(err, rest.takeDown(ctx, locals.apart(tf), log))
 	}
-	cluster, err := openCluster(ctx, kc, kube, path)
-	if err != nil {
-		return err
-	}
 	cluster.Declare(tf.Manifests)
-	found := log.Await(clusterTitle(known) + " to say what there is to delete")
-	records, err := collectRecords(k8s.Patiently(ctx, tell), cluster, tf, cmp.Or(f.project.Namespace, known.Namespace), args)
+	found := log.Await(p.Title() + " to say what there is to delete")
+	records, err := collectRecords(p.Patiently(ctx), cluster, tf, p.Namespace, p.Args)
 	found()
 	if err != nil {
 		return err
 	}
-	if err := unheard(args, records, locals.names, fault); err != nil {
+	if err := unheard(p.Args, records, locals.names, fault); err != nil {
 		return err
 	}
 	if len(records) == 0 {
 		return rest.finish(ctx, log)
 	}
-	tellSessions(ctx, path, known.Context, slices.Sorted(maps.Keys(records)), log)
+	tellSessions(ctx, p.Path, p.Known.Context, slices.Sorted(maps.Keys(records)), log)
 	steps, t := rest.all(locals.names, log), tally{}
 	err = cluster.TakeDown(ctx, buildanddeploy.DeleteOptions{Namespaces: f.namespaces, Volumes: f.volumes, Definitions: true, Wait: f.wait, Pods: true, Removal: deploy.RemovalDown,
 		WaitLimit: f.timeout, Outcome: t.add}, records, locals.deps, steps, log)
@@ -201,20 +177,6 @@ func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.
 		logstore.Infof(log, "%s", t.text(len(steps) > 0))
 	}
 	return err
-}
-
-// openCluster returns a project's part of a cluster, for a command without a session.
-func openCluster(ctx context.Context, kc *k8s.Kubeconfig, kube *k8s.Client, path string) (*buildanddeploy.Cluster, error) {
-	env, err := command.Environment(kc, path)
-	if err != nil {
-		return nil, err
-	}
-	p, err := command.Projects().Find(ctx, path, kc.Cluster().Context)
-	if err != nil {
-		return nil, err
-	}
-	return buildanddeploy.NewCluster(kube, buildanddeploy.ClusterOptions{LedgerDir: command.LedgerDir(), Project: p,
-		Env: env, ProjectPath: command.Projects().Path})
 }
 
 // endLimit bounds how long a session may take to end.
@@ -309,20 +271,22 @@ func unheard(names []string, records map[model.ManifestName][]deploy.ObjectRecor
 		"fix the Tiltfile; or leave out the names to delete everything that is recorded")
 }
 
-// evaluateForDown returns the declarations of the Tiltfile. If it cannot be evaluated, the result is empty and the error is
-// returned: the ledger is used then.
-func evaluateForDown(ctx context.Context, path string, args []string, kc *k8s.Kubeconfig, env []string, f downFlags, secrets *command.Secrets, log *command.Printer) (model.Tiltfile, error) {
-	known := kc.Cluster()
-	r := tiltfile.Load(ctx, tiltfile.Options{Path: path, Args: args, Subcommand: "down", Namespace: cmp.Or(f.project.Namespace, known.Namespace),
-		Env:     append(os.Environ(), env...),
-		Cluster: func() (model.Cluster, error) { return known, nil }, Capabilities: kc.Capabilities, Logger: log, Await: log.Await, OnSecrets: secrets.Learn})
-	if r.Err != nil {
-		if !misnamed(r.Err) {
-			logstore.Warnf(log, "The Tiltfile cannot be evaluated; using the records instead: %v", r.Err)
-		}
-		return model.Tiltfile{}, r.Err
+// forbids reports whether the error of an evaluation means that nothing may be deleted: the user has interrupted it, or the Tiltfile does
+// not allow the cluster.
+func forbids(ctx context.Context, fault error) bool {
+	return errors.As(fault, new(kubecontext.Refused)) || fault != nil && ctx.Err() != nil
+}
+
+// declarations returns the declarations of a Tiltfile. If it could not be evaluated, there are none and the error is returned: the
+// ledger is used then.
+func declarations(r tiltfile.Result, log *command.Printer) (model.Tiltfile, error) {
+	if r.Err == nil {
+		return r.Tiltfile, nil
 	}
-	return r.Tiltfile, nil
+	if !misnamed(r.Err) {
+		logstore.Warnf(log, "The Tiltfile cannot be evaluated; using the records instead: %s", problem.Text(r.Err))
+	}
+	return model.Tiltfile{}, r.Err
 }
 
 // collectRecords joins the ledger's records with the objects that the Tiltfile declares, for the named resources, or for

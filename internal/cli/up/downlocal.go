@@ -5,9 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/cli/opened"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
-	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/pkg/model"
@@ -23,22 +22,9 @@ type locals struct {
 	deps deploy.Deps
 }
 
-// openDowns returns the down commands of a project, for a command without a session.
-func openDowns(ctx context.Context, kc *k8s.Kubeconfig, path string) (*buildanddeploy.DownCommands, error) {
-	env, err := command.Environment(kc, path)
-	if err != nil {
-		return nil, err
-	}
-	p, err := command.Projects().Find(ctx, path, kc.Cluster().Context)
-	if err != nil {
-		return nil, err
-	}
-	return buildanddeploy.NewDownCommands(buildanddeploy.DownsOptions{LedgerDir: command.LedgerDir(), Project: p, Env: env}), nil
-}
-
 // findLocals reads the recorded down commands.
-func findLocals(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.Tiltfile, names []string) (l locals, err error) {
-	if l.downCommands, err = openDowns(ctx, kc, path); err != nil {
+func findLocals(ctx context.Context, p *opened.Project, tf model.Tiltfile) (l locals, err error) {
+	if l.downCommands, err = p.DownCommands(ctx); err != nil {
 		return l, err
 	}
 	l.downCommands.Declare(tf.Manifests)
@@ -53,7 +39,7 @@ func findLocals(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.T
 			l.deps[name] = on
 		}
 	}
-	chosen := chosenOf(tf, state.EnabledNames(tf), names)
+	chosen := chosenOf(tf, state.EnabledNames(tf), p.Args)
 	for _, name := range slices.Sorted(maps.Keys(l.all)) {
 		if chosen(name) {
 			l.names = append(l.names, name)

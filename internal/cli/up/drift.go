@@ -10,7 +10,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
-	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/cli/opened"
 	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
@@ -52,17 +52,13 @@ func drift(ctx context.Context, g *command.Global, f driftFlags, args []string) 
 	if err != nil {
 		return err
 	}
-	path, err := f.project.Path()
-	if err != nil {
-		return err
-	}
 	log := g.Printer(g.Stderr, g.Stderr)
-	asked, err := ask(ctx, f.project, log)
+	p, err := opened.Open(g, opened.Choice{Flags: &f.project, Find: f.project.Path}, log)
 	if err != nil {
 		return err
 	}
-	defer asked.kube.Close()
-	cluster, err := openCluster(ctx, asked.kc, asked.kube, path)
+	defer p.Close()
+	cluster, err := p.Connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -70,13 +66,13 @@ func drift(ctx context.Context, g *command.Global, f driftFlags, args []string) 
 	for _, name := range args {
 		chosen = append(chosen, model.ManifestName(name))
 	}
-	defer log.Await(clusterTitle(asked.known) + " to say what has drifted")()
-	secrets, err := cluster.Secrets(k8s.Patiently(ctx, asked.tell))
+	defer log.Await(p.Title() + " to say what has drifted")()
+	secrets, err := cluster.Secrets(p.Patiently(ctx))
 	if err != nil {
 		return err
 	}
 	g.Secrets.Learn(secrets)
-	steps, unknown, err := cluster.Drift(k8s.Patiently(ctx, asked.tell), chosen)
+	steps, unknown, err := cluster.Drift(p.Patiently(ctx), chosen)
 	if err != nil {
 		return err
 	}
@@ -91,5 +87,5 @@ func drift(ctx context.Context, g *command.Global, f driftFlags, args []string) 
 		logstore.Infof(g.Printer(g.Stdout, g.Stderr), "Nothing to compare: hone has applied nothing for this Tiltfile.")
 		return nil
 	}
-	return printPlan(g, write, planOf(path, asked.known.Context, steps), f.exitCode)
+	return printPlan(g, write, planOf(p.Path, p.Known.Context, steps), f.exitCode)
 }

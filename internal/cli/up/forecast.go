@@ -18,7 +18,7 @@ func (l loaded) forecast(ctx context.Context) (of func(context.Context, model.Ma
 	if l.cluster == nil || !slices.ContainsFunc(l.manifests, builds) {
 		return nil, func() {}, nil
 	}
-	engine, err := docker.Open(ctx, l.asked.known)
+	engine, err := docker.Open(ctx, l.Known)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -26,7 +26,7 @@ func (l loaded) forecast(ctx context.Context) (of func(context.Context, model.Ma
 	injects := buildanddeploy.NewSynclets(engine, imagebuild.NewSyncletImage(engine, imagebuild.NewDeliverer(engine)), noExperience{}, here)
 	image := buildanddeploy.NewImage(here, provideImages(engine), nil, nil, injects)
 	of = func(ctx context.Context, m model.Manifest) (buildanddeploy.Forecast, error) {
-		return image.Forecast(ctx, buildanddeploy.Request{Manifest: m, Mode: model.UpdateAuto, Cluster: l.asked.known, Registry: l.registry, Namespace: l.namespace})
+		return image.Forecast(ctx, buildanddeploy.Request{Manifest: m, Mode: model.UpdateAuto, Cluster: l.Known, Registry: l.registry, Namespace: l.Namespace})
 	}
 	return of, func() { _ = engine.Close() }, nil
 }

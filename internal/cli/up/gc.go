@@ -1,6 +1,7 @@
 package up
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -12,8 +13,10 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/cli/opened"
 	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/internal/tiltfile"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
@@ -50,16 +53,16 @@ command would delete.`,
 }
 
 func gc(ctx context.Context, g *command.Global, f gcFlags, args []string) error {
-	path, err := f.project.Resolve()
-	if err != nil {
-		return err
-	}
 	log := g.Printer(g.Stdout, g.Stderr)
-	l, err := load(ctx, path, planRequest{project: f.project, args: args, secrets: &g.Secrets}, log)
+	p, err := opened.Open(g, opened.Choice{Flags: &f.project, Find: f.project.Resolve, Args: args, Subcommand: planned}, log)
 	if err != nil {
 		return err
 	}
-	defer l.asked.close()
+	defer p.Close()
+	l, err := load(ctx, p, tiltfile.Load(ctx, p.Evaluation()))
+	if err = cmp.Or(err, l.unanswered); err != nil {
+		return err
+	}
 	if len(args) == 0 { // the Tiltfile's own choice decides which resources run, not which objects gc may delete
 		l.chosen = func(model.ManifestName) bool { return true }
 	}
@@ -67,7 +70,7 @@ func gc(ctx context.Context, g *command.Global, f gcFlags, args []string) error 
 	if l.cluster != nil {
 		l.cluster.Declare(l.manifests)
 	}
-	found := log.Await(clusterTitle(l.asked.known) + " to say what there is to delete")
+	found := log.Await(l.Title() + " to say what there is to delete")
 	steps, err := l.preview(ctx, buildanddeploy.PreviewOptions{Prune: buildanddeploy.PruneAll, Removal: deploy.RemovalAsked})
 	found()
 	if err != nil {
@@ -77,7 +80,7 @@ func gc(ctx context.Context, g *command.Global, f gcFlags, args []string) error 
 		local := s.Object.Kind == api.PlanLocal && s.Action == api.ActionHandOver
 		return !local && !slices.Contains([]api.PlanAction{api.ActionDelete, api.ActionKeep, api.ActionOrphan}, s.Action)
 	})
-	plan := planOf(path, l.asked.known.Context, steps)
+	plan := planOf(p.Path, l.Known.Context, steps)
 	if len(steps) == 0 {
 		logstore.Infof(log, "Nothing to delete: the Tiltfile declares all that hone has applied.")
 		return nil
@@ -86,7 +89,7 @@ func gc(ctx context.Context, g *command.Global, f gcFlags, args []string) error 
 	if f.dryRun || !plan.Changes() {
 		return nil
 	}
-	if err := besideSessions(ctx, path, l, args); err != nil {
+	if err := besideSessions(ctx, l); err != nil {
 		return err
 	}
 	if !f.yes {
@@ -98,7 +101,7 @@ func gc(ctx context.Context, g *command.Global, f gcFlags, args []string) error 
 		}
 	}
 	if l.cluster != nil {
-		err = l.cluster.Prune(ctx, l.manifests, l.chosen, l.namespace, log)
+		err = l.cluster.Prune(ctx, l.manifests, l.chosen, l.Namespace, log)
 	}
 	if err != nil { // a down command may undo something that the remaining objects need
 		return err
@@ -112,8 +115,8 @@ func gc(ctx context.Context, g *command.Global, f gcFlags, args []string) error 
 
 // besideSessions returns a problem if a running session of the project evaluates the Tiltfile with other arguments, or for another
 // namespace: that session may declare objects that this command does not see.
-func besideSessions(ctx context.Context, path string, l loaded, args []string) error {
-	living, err := flags.Registry().Of(ctx, path, l.asked.known.Context)
+func besideSessions(ctx context.Context, l loaded) error {
+	living, err := flags.Registry().Of(ctx, l.Path, l.Known.Context)
 	if err != nil {
 		return err
 	}
@@ -126,15 +129,15 @@ func besideSessions(ctx context.Context, path string, l loaded, args []string) e
 		if err != nil {
 			return problem.Wrap(err, sessionTitle(s)+" works on this project and does not answer: nothing was deleted", mend)
 		}
-		if !slices.Equal(others, args) {
+		if !slices.Equal(others, l.Args) {
 			return problem.New(fmt.Sprintf("%s works on this project with other Tiltfile arguments%s: it may need what would be deleted", sessionTitle(s), shownArgs(others)), mend)
 		}
 		view, err := client.Over(s).View(ctx)
 		if err != nil {
 			return problem.Wrap(err, sessionTitle(s)+" works on this project and does not answer: nothing was deleted", mend)
 		}
-		if view.Namespace != l.namespace {
-			return problem.New(fmt.Sprintf("%s works on this project in namespace %s, not in %s: it may need what would be deleted", sessionTitle(s), view.Namespace, l.namespace), mend)
+		if view.Namespace != l.Namespace {
+			return problem.New(fmt.Sprintf("%s works on this project in namespace %s, not in %s: it may need what would be deleted", sessionTitle(s), view.Namespace, l.Namespace), mend)
 		}
 	}
 	return nil

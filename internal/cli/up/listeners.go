@@ -16,7 +16,6 @@ import (
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
 	"github.com/hone-dev/hone/internal/client/sessions"
-	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/cluster/portforward"
 	"github.com/hone-dev/hone/internal/loop/state"
 )
@@ -25,10 +24,9 @@ import (
 type stopFunc func()
 
 // provideClaim registers the session among those that run on this machine.
-func provideClaim(ctx context.Context, o options, kc *k8s.Kubeconfig, p project.Project) (*sessions.Claim, func(), error) {
-	known := kc.Cluster()
+func provideClaim(ctx context.Context, o options, p project.Project) (*sessions.Claim, func(), error) {
 	c, err := flags.Registry().Claim(ctx, sessions.Info{PID: os.Getpid(), StartedAt: time.Now(), Version: command.Version, Command: string(o.command),
-		Name: o.session, Tiltfile: o.tiltfile, Context: known.Context, Namespace: namespaceOf(o, known), Project: p.ID})
+		Name: o.session, Tiltfile: o.project.Path, Context: o.project.Known.Context, Namespace: o.project.Namespace, Project: p.ID})
 	var taken *sessions.TakenError
 	if errors.As(err, &taken) {
 		s := taken.Session

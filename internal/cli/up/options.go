@@ -12,6 +12,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/cli/opened"
 	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/internal/hud/settings"
 	"github.com/hone-dev/hone/internal/hud/stream"
@@ -25,11 +26,10 @@ import (
 type options struct {
 	command    state.Command
 	called     string // how people call the command: "hone deploy"
-	tiltfile   string // absolute
 	session    string // the name of the session; empty for a default
-	args       []string
-	context    string
-	namespace  string
+	tiltfile   string // absolute
+	choice     opened.Choice
+	project    *opened.Project // opened from choice, at the latest when the session begins
 	host       string
 	port       flags.Port
 	stream     bool
@@ -37,7 +37,7 @@ type options struct {
 	forward    bool
 	adopt      bool
 	confirm    bool
-	shown      bool // it does what a plan has shown, with images that are known to come of the same inputs
+	shown      bool // it carries out a plan that was shown, with images that are known to come of the same inputs
 	// evaluated is the evaluation that the plan was made from; nil where there was no plan.
 	evaluated *tiltfile.Evaluated
 	prune     buildanddeploy.Prune
@@ -98,8 +98,7 @@ func (f *sessionFlags) add(c *cobra.Command) {
 
 // options checks the flags.
 func (f *sessionFlags) options(g *command.Global, command state.Command, args []string) (options, error) {
-	o := options{command: command, called: "hone " + string(command), args: args, context: f.project.Context, namespace: f.project.Namespace,
-		host: f.server.Host, port: f.server.Port, stream: f.stream, forward: !f.noForwards, adopt: f.adopt, confirm: f.confirm, global: g}
+	o := options{command: command, called: "hone " + string(command), host: f.server.Host, port: f.server.Port, stream: f.stream, forward: !f.noForwards, adopt: f.adopt, confirm: f.confirm, global: g}
 	err := f.server.Port.Check()
 	if err != nil {
 		return o, err
@@ -114,6 +113,7 @@ func (f *sessionFlags) options(g *command.Global, command state.Command, args []
 	if command == state.CommandUp {
 		find = f.project.ResolveFolder // the session begins when there is a Tiltfile
 	}
+	o.choice = opened.Choice{Flags: &f.project, Find: find, Args: args, Subcommand: string(command), Server: &f.server}
 	if o.tiltfile, err = find(); err != nil {
 		return o, err
 	}

@@ -6,14 +6,13 @@ import (
 	"fmt"
 
 	"github.com/hone-dev/hone/internal/api/redact"
+	"github.com/hone-dev/hone/internal/cli/opened"
 	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
-	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/engine"
 	"github.com/hone-dev/hone/internal/hud"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/tiltfile"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
@@ -21,17 +20,15 @@ import (
 
 // providePlan returns the function that makes the plans of a session. A plan covers the waiting updates, as the session would carry
 // them out, and the deletion of objects that are no longer declared. The plan of a paused session shows the effect of resuming it.
-func providePlan(o options, kc *k8s.Kubeconfig, evaluation tiltfile.Options, cluster *buildanddeploy.Cluster, downCommands *buildanddeploy.DownCommands, image *buildanddeploy.Image, env commandEnv, c *sessions.Claim) hud.MakePlan {
+func providePlan(o options, p *opened.Project, cluster *buildanddeploy.Cluster, downCommands *buildanddeploy.DownCommands, image *buildanddeploy.Image, c *sessions.Claim) hud.MakePlan {
 	others := sessionsBeside(c)
-	known := kc.Cluster()
 	return func(ctx context.Context, now store.View) (api.Plan, error) {
-		v, err := engine.Resumed(ctx, now, evaluation)
+		v, err := engine.Resumed(ctx, now, p.Evaluation())
 		if err != nil {
 			return api.Plan{}, err
 		}
-		l := loaded{asked: askedCluster{kc: kc, known: known, tell: func(k8s.Wait) {}}, cluster: cluster, downCommands: downCommands, manifests: state.Declarations(v),
-			namespace: namespaceOf(o, known), chosen: state.Chosen(v), others: others(ctx)}
-		updates := engine.Updates(v, buildanddeploy.Request{Namespace: l.namespace, Adopt: o.adopt, Reuse: o.shown, Env: env})
+		l := loaded{Project: p, cluster: cluster, downCommands: downCommands, manifests: state.Declarations(v), chosen: state.Chosen(v), others: others(ctx)}
+		updates := engine.Updates(v, buildanddeploy.Request{Namespace: p.Namespace, Adopt: o.adopt, Reuse: o.shown, Env: p.Env})
 		of := map[model.ManifestName]buildanddeploy.Request{}
 		for _, u := range updates {
 			of[u.Manifest.Name] = u
@@ -47,7 +44,7 @@ func providePlan(o options, kc *k8s.Kubeconfig, evaluation tiltfile.Options, clu
 		if err != nil {
 			return api.Plan{}, err
 		}
-		plan := planOf(state.TheTiltfile(v).Path, known.Context, append(steps, inPlace(updates)...))
+		plan := planOf(state.TheTiltfile(v).Path, p.Known.Context, append(steps, inPlace(updates)...))
 		plan.Evaluation = state.TheTiltfile(now).Runs
 		return withoutSecrets(plan, v)
 	}

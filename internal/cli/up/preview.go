@@ -2,12 +2,10 @@ package up
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -15,11 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
-	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/cli/opened"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
-	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/tiltfile"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
@@ -62,7 +59,8 @@ expected to stay as it is; the names of all others are known after the build. Co
 (k8s_custom_deploy) and services of Docker Compose that run already are shown as what runs ($), not what comes of it. A command that has
 not run before, or differs from what ran last, is a change, as are other files and images that a deploying command depends on.
 
-Beside another session of the project, ci deletes nothing that the Tiltfile no longer declares: that session may need it.
+Beside another session of the project, ci deletes nothing that the Tiltfile no longer declares: that session may need it. If the
+Tiltfile declares nothing for a cluster, the cluster need not answer: the plan then leaves out what is no longer declared.
 
 It exits with %d, or with %d if something would be refused. With --exit-code, it exits with %d if something would change.`,
 			command.ExitOK, command.ExitFailure, exitChanges),
@@ -92,17 +90,17 @@ func preview(ctx context.Context, g *command.Global, f previewFlags, args []stri
 	if err != nil {
 		return err
 	}
-	path, err := f.project.Path()
+	// The output of the Tiltfile goes to standard error: standard output holds the plan and nothing else.
+	log := g.Printer(g.Stderr, g.Stderr)
+	p, err := opened.Open(g, opened.Choice{Flags: &f.project, Find: f.project.Resolve, Args: args, Subcommand: planned}, log)
 	if err != nil {
 		return err
 	}
-	// The output of the Tiltfile goes to standard error: standard output holds the plan and nothing else.
-	log := g.Printer(g.Stderr, g.Stderr)
-	made := makePlan(ctx, path, planRequest{project: f.project, args: args, adopt: f.adopt, prune: prune, secrets: &g.Secrets}, log)
-	if made.err != nil {
-		return made.err
+	defer p.Close()
+	plan, _, err := makePlan(ctx, p, tiltfile.Load(ctx, p.Evaluation()), buildanddeploy.PreviewOptions{Adopt: f.adopt, Prune: prune}, log)
+	if err != nil {
+		return err
 	}
-	plan := made.plan
 	if toFile {
 		if err := writePlanFile(file, planFile{Args: args, Namespace: f.project.Namespace, Adopt: f.adopt, Prune: f.prune.which, NoPrune: f.prune.nothing, Plan: plan}, &g.Secrets); err != nil {
 			return err
@@ -134,115 +132,69 @@ func printPlan(g *command.Global, write func(io.Writer, any) error, plan api.Pla
 	return nil
 }
 
-// planRequest holds the inputs of a plan, besides the Tiltfile and the cluster.
-type planRequest struct {
-	project flags.Project
-	args    []string
-	adopt   bool
-	prune   buildanddeploy.Prune
-	// secrets learns the values that the Tiltfile reads.
-	secrets *command.Secrets
-	// record keeps the output of the Tiltfile for the session that follows, instead of logging it.
-	record bool
-}
+// planned is the value of config.tilt_subcommand of commands that plan the next ci.
+const planned = string(state.CommandCI)
 
-// loaded is a Tiltfile that was evaluated, and its cluster. The caller closes it.
+// loaded is a project whose Tiltfile was evaluated, and its part of the cluster.
 type loaded struct {
-	asked askedCluster
-	// cluster is nil if there is none and the Tiltfile declares nothing for one.
+	*opened.Project
+	// cluster is nil if there is none, or none that answers, and the Tiltfile declares nothing for one.
 	cluster      *buildanddeploy.Cluster
 	downCommands *buildanddeploy.DownCommands
 	manifests    []model.Manifest
-	namespace    string
 	registry     model.Registry
-	evaluated    *tiltfile.Evaluated
 	chosen       func(model.ManifestName) bool
+	// unanswered is set if the cluster does not answer, and the Tiltfile declares nothing for it.
+	unanswered error
 	// others names the other running sessions of the project.
 	others []string
 }
 
-// load evaluates the Tiltfile and connects to the cluster.
-func load(ctx context.Context, path string, f planRequest, log *command.Printer) (l loaded, err error) {
-	if l.asked, err = askIfAny(ctx, f.project, log); err != nil {
+// load connects an evaluated Tiltfile to its cluster.
+func load(ctx context.Context, p *opened.Project, tf tiltfile.Result) (l loaded, err error) {
+	if tf.Err != nil {
+		return l, command.WithCode(tf.Err, command.ExitTiltfile)
+	}
+	l = loaded{Project: p, manifests: tf.Manifests, chosen: state.ChosenIn(tf.Tiltfile), registry: tf.DefaultRegistry}
+	if l.downCommands, err = p.DownCommands(ctx); err != nil {
 		return l, err
 	}
-	defer func() {
-		if err != nil {
-			l.asked.close()
-		}
-	}()
-	l.namespace = cmp.Or(f.project.Namespace, l.asked.known.Namespace)
-	env, err := command.Environment(l.asked.kc, path)
-	if err != nil {
+	needed := slices.ContainsFunc(l.manifests, model.Manifest.IsK8s)
+	if kube, err := p.Kube(); err != nil || kube == nil && !needed {
 		return l, err
 	}
-	evaluation := tiltfile.Options{Path: path, Args: f.args, Subcommand: "ci", Namespace: l.namespace, Env: append(os.Environ(), env...),
-		Cluster:      func() (model.Cluster, error) { return l.asked.known, nil },
-		Capabilities: l.asked.kc.Capabilities, Logger: log, Await: log.Await, OnSecrets: f.secrets.Learn}
-	var r tiltfile.Result
-	if f.record {
-		l.evaluated = tiltfile.Evaluate(ctx, evaluation)
-		r = l.evaluated.Result
-	} else {
-		r = tiltfile.Load(ctx, evaluation)
+	if l.cluster, err = p.Connect(ctx); err != nil && ctx.Err() == nil && !needed {
+		l.unanswered, err = err, nil
 	}
-	if r.Err != nil {
-		return l, command.WithCode(r.Err, command.ExitTiltfile)
-	}
-	l.manifests = r.Manifests
-	l.chosen, l.registry = state.ChosenIn(r.Tiltfile), r.DefaultRegistry
-	if l.downCommands, err = openDowns(ctx, l.asked.kc, path); err != nil {
-		return l, err
-	}
-	if l.asked.kube == nil && !slices.ContainsFunc(l.manifests, model.Manifest.IsK8s) {
-		return l, nil
-	}
-	if l.asked.kube == nil {
-		return l, noCluster()
-	}
-	l.cluster, err = openCluster(ctx, l.asked.kc, l.asked.kube, path)
 	return l, err
 }
 
-// madePlan is the result of makePlan.
-type madePlan struct {
-	plan api.Plan
-	// done is set if there are no changes: all objects are as they are declared, and ready.
-	done bool
-	// evaluated is the evaluation of the Tiltfile, if it was recorded; also if err is set.
-	evaluated *tiltfile.Evaluated
-	err       error
-}
-
-// makePlan evaluates the Tiltfile and asks the API server for the changes that a deploy would make.
-func makePlan(ctx context.Context, path string, f planRequest, log *command.Printer) madePlan {
-	l, err := load(ctx, path, f, log)
+// makePlan asks the API server for the changes that a deploy would make. It is done if there are none: all objects are as they are
+// declared, and ready.
+func makePlan(ctx context.Context, p *opened.Project, tf tiltfile.Result, o buildanddeploy.PreviewOptions, log *command.Printer) (plan api.Plan, done bool, err error) {
+	l, err := load(ctx, p, tf)
 	if err != nil {
-		return madePlan{evaluated: l.evaluated, err: err}
+		return plan, false, err
 	}
-	defer l.asked.close()
-	plan, done, err := l.plan(ctx, path, f, log)
-	return madePlan{plan, done, l.evaluated, err}
-}
-
-// plan returns the changes that a deploy would make, and whether there are none.
-func (l loaded) plan(ctx context.Context, path string, f planRequest, log *command.Printer) (plan api.Plan, done bool, err error) {
-	defer log.Await(clusterTitle(l.asked.known) + " to say what would change")()
-	forecast, closeEngine, err := l.forecast(ctx)
-	if err != nil {
+	if l.unanswered != nil {
+		logstore.Warnf(log, "The plan leaves out objects that are no longer declared: %v", l.unanswered)
+	}
+	defer log.Await(p.Title() + " to say what would change")()
+	var closeEngine func()
+	if o.Forecast, closeEngine, err = l.forecast(ctx); err != nil {
 		return plan, false, err
 	}
 	defer closeEngine()
-	if l.others, err = sessionsOf(ctx, path, l.asked.known.Context); err != nil {
+	if l.others, err = sessionsOf(ctx, p.Path, p.Known.Context); err != nil {
 		return plan, false, err
 	}
 	var unready atomic.Bool
-	steps, err := l.preview(ctx, buildanddeploy.PreviewOptions{Adopt: f.adopt, Prune: f.prune, Removal: deploy.RemovalBySession,
-		Forecast: forecast, Unready: func(model.ObjectID) { unready.Store(true) }})
+	o.Removal, o.Unready = deploy.RemovalBySession, func(model.ObjectID) { unready.Store(true) }
+	steps, err := l.preview(ctx, o)
 	if err != nil {
 		return plan, false, err
 	}
-	plan = planOf(path, l.asked.known.Context, steps)
+	plan = planOf(p.Path, p.Known.Context, steps)
 	return plan, !plan.Changes() && plan.Summary[api.ActionRun] == 0 && !unready.Load(), nil
 }
 
@@ -257,7 +209,7 @@ func sessionsOf(ctx context.Context, path, kubeContext string) (names []string, 
 
 // preview returns the steps of an operation on the chosen resources: objects, services of Compose, commands.
 func (l loaded) preview(ctx context.Context, o buildanddeploy.PreviewOptions) ([]api.PlanStep, error) {
-	o.Declared, o.Namespace, o.Chosen, o.Others = l.manifests, l.namespace, l.chosen, strings.Join(l.others, " and ")
+	o.Declared, o.Namespace, o.Chosen, o.Others = l.manifests, l.Namespace, l.chosen, strings.Join(l.others, " and ")
 	services, closeEngine, err := l.services(ctx, o)
 	if err != nil {
 		return nil, err
@@ -270,7 +222,7 @@ func (l loaded) preview(ctx context.Context, o buildanddeploy.PreviewOptions) ([
 	}
 	var steps []api.PlanStep
 	if l.cluster != nil {
-		steps, err = l.cluster.Preview(k8s.Patiently(ctx, l.asked.tell), o)
+		steps, err = l.cluster.Preview(l.Patiently(ctx), o)
 	} else {
 		steps, err = buildanddeploy.PreviewBeside(ctx, o)
 	}
@@ -283,63 +235,4 @@ func planOf(path, kubeContext string, steps []api.PlanStep) api.Plan {
 		plan.Summary[s.Action]++
 	}
 	return plan
-}
-
-// askedCluster is the cluster that a command without a session looks at. The caller closes it.
-type askedCluster struct {
-	kc    *k8s.Kubeconfig
-	kube  *k8s.Client
-	known model.Cluster
-	tell  func(k8s.Wait)
-}
-
-// close ends the connection, if there is one.
-func (a askedCluster) close() {
-	if a.kube != nil {
-		a.kube.Close()
-	}
-}
-
-// ask connects to the cluster of a project. Waits go to the log.
-func ask(ctx context.Context, p flags.Project, log *command.Printer) (askedCluster, error) {
-	a, err := askIfAny(ctx, p, log)
-	if err == nil && a.kube == nil {
-		err = noCluster()
-	}
-	return a, err
-}
-
-func clusterTitle(known model.Cluster) string { return strings.TrimSpace("cluster " + known.Context) }
-
-func noCluster() error {
-	return problem.New("there is no cluster to ask: no kubeconfig was found", "set KUBECONFIG, or choose a cluster with --context").See("clusters")
-}
-
-// askIfAny works like ask, for projects that may need no cluster: without a kubeconfig there is no connection.
-func askIfAny(ctx context.Context, p flags.Project, log *command.Printer) (askedCluster, error) {
-	kc, err := k8s.Load(k8s.Config{Context: p.Context, Namespace: p.Namespace})
-	if err != nil {
-		return askedCluster{}, err
-	}
-	p.Say(kc.Cluster(), log)
-	if kc.Cluster().Context == "" {
-		return askedCluster{kc: kc}, nil
-	}
-	kube, err := kc.Connect()
-	if err != nil {
-		return askedCluster{}, err
-	}
-	kube.HearPlugin(func(said string) { logstore.Warnf(log, "%s", said) })
-	tell := func(w k8s.Wait) {
-		if w.Why != "" {
-			logstore.Infof(log, "%s", w)
-		}
-	}
-	defer log.Await(clusterTitle(kc.Cluster()) + " to answer")()
-	known, err := kube.DetectPatiently(ctx, tell)
-	if err != nil {
-		kube.Close()
-		return askedCluster{}, err
-	}
-	return askedCluster{kc: kc, kube: kube, known: known, tell: tell}, nil
 }

@@ -6,8 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +20,7 @@ import (
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/crash"
 	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/cli/opened"
 	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/containers/compose"
@@ -31,7 +30,6 @@ import (
 	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/tiltfile"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/internal/update/imagebuild"
 	"github.com/hone-dev/hone/internal/update/liveupdate"
@@ -55,24 +53,8 @@ type sessionParts struct {
 	login     *server.PageLogin
 }
 
-func provideKubeconfig(o options) (*k8s.Kubeconfig, error) {
-	return k8s.Load(k8s.Config{Context: o.context, Namespace: o.namespace})
-}
-
-// provideKube returns nil if there is no kubeconfig: a session may run without a cluster.
-func provideKube(kc *k8s.Kubeconfig) (*k8s.Client, func(), error) {
-	if kc.Cluster().Context == "" {
-		return nil, func() {}, nil
-	}
-	c, err := kc.Connect()
-	if err != nil {
-		return nil, nil, err
-	}
-	return c, func() { _ = c.Close() }, nil
-}
-
-func provideDocker(ctx context.Context, kc *k8s.Kubeconfig) (docker.Client, func(), error) {
-	e, err := docker.Open(ctx, kc.Cluster())
+func provideDocker(ctx context.Context, o options) (docker.Client, func(), error) {
+	e, err := docker.Open(ctx, o.project.Known)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -89,41 +71,25 @@ func provideLogs() (*logstore.Store, func(), error) {
 	return logs, func() { _ = logs.Close() }, nil
 }
 
-// provideLog returns hone's own log: a file, since the terminal belongs to the user's resources.
-func provideLog(o options) (*slog.Logger, func(), error) {
-	if !o.global.Debug && !o.global.Verbose {
-		log := slog.New(slog.DiscardHandler)
-		k8s.RouteKlog(log)
-		return log, func() {}, nil
-	}
-	path := filepath.Join(command.StateDir(), "hone.log")
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, nil, fmt.Errorf("open hone's log: %w", err)
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, nil, fmt.Errorf("open hone's log: %w", err)
-	}
-	level := slog.LevelInfo
-	if o.global.Verbose {
-		level = slog.LevelDebug
-	}
-	log := slog.New(slog.NewTextHandler(io.Writer(f), &slog.HandlerOptions{Level: level}))
-	k8s.RouteKlog(log)
-	return log, func() { _ = f.Close() }, nil
-}
-
-// commandEnv is added to the environment of every command that the session starts. It names the session and its API, and
-// makes the commands use the session's cluster and namespace, whatever the user's current ones are.
-type commandEnv []string
-
-func provideCommandEnv(o options, kc *k8s.Kubeconfig, c *sessions.Claim, d listeners) (commandEnv, error) {
-	env := commandEnv{flags.SessionVariable + "=" + c.Info().Name, "TILT_HOST=" + o.host}
+// provideRunning returns the project for the session, whose commands find the session and its API.
+func provideRunning(o options, ses state.Session, c *sessions.Claim, d listeners) *opened.Project {
+	env := []string{flags.SessionVariable + "=" + c.Info().Name}
 	if d.tcp != nil {
 		env = append(env, "TILT_PORT="+strconv.Itoa(d.port))
 	}
-	more, err := command.Environment(kc, o.tiltfile)
-	return append(env, more...), err
+	others := sessionsBeside(c)
+	return o.project.During(opened.Run{ID: ses.RunID, Env: env, Prune: o.prune, Beside: func(ctx context.Context) bool { return len(others(ctx)) > 0 }})
+}
+
+// provideKube returns nil if there is no kubeconfig: a session may run without a cluster.
+func provideKube(o options) (*k8s.Client, error) { return o.project.Kube() }
+
+func provideCluster(ctx context.Context, p *opened.Project) (*buildanddeploy.Cluster, error) {
+	return p.Cluster(ctx)
+}
+
+func provideDownCommands(ctx context.Context, p *opened.Project) (*buildanddeploy.DownCommands, error) {
+	return p.DownCommands(ctx)
 }
 
 func provideTerminals(c *sessions.Claim, login *server.PageLogin, logs *logstore.Store, st *store.Store, object hud.ReadObject, previous hud.ReadPrevious, plan hud.MakePlan) *hud.Terminals {
@@ -171,9 +137,9 @@ func providePrevious(kube *k8s.Client) hud.ReadPrevious {
 	return kube.PreviousLog
 }
 
-func provideServer(o options, kc *k8s.Kubeconfig, env commandEnv, d listeners, login *server.PageLogin, stop stopFunc, terminals *hud.Terminals, logs *logstore.Store, log *slog.Logger, plan hud.MakePlan) *server.Subscriber {
-	return server.New(server.Options{Kubeconfig: kc.Files(), Env: env, Version: command.Version, Unix: d.unix, TCP: d.tcp, PageLogin: login, Page: web.Files(), Docs: docs.HTML, Kinds: projection.All(), Token: d.keys.Token, Certificate: d.certificate(),
-		Hosts: []string{o.host}, Logs: logs, Log: log, Plan: plan, Stop: stop, Attach: terminals.Attach, Graph: architecture})
+func provideServer(o options, p *opened.Project, d listeners, login *server.PageLogin, stop stopFunc, terminals *hud.Terminals, logs *logstore.Store, plan hud.MakePlan) *server.Subscriber {
+	return server.New(server.Options{Kubeconfig: p.Kubeconfig.Files(), Env: p.Env, Version: command.Version, Unix: d.unix, TCP: d.tcp, PageLogin: login, Page: web.Files(), Docs: docs.HTML, Kinds: projection.All(), Token: d.keys.Token, Certificate: d.certificate(),
+		Hosts: []string{o.host}, Logs: logs, Log: p.Debug, Plan: plan, Stop: stop, Attach: terminals.Attach, Graph: architecture})
 }
 
 // architecture returns hone's own parts.
@@ -182,28 +148,17 @@ func architecture() store.Graph {
 }
 
 func provideSession(o options, p project.Project, d listeners) state.Session {
-	return state.Session{Command: o.command, Tiltfile: o.tiltfile, Args: o.args, UpdateMode: o.updateMode, CITimeout: o.timeout,
+	return state.Session{Command: o.command, Tiltfile: o.project.Path, Args: o.project.Args, UpdateMode: o.updateMode, CITimeout: o.timeout,
 		Project: p.ID, RunID: uuid.NewString(), URL: d.url, Confirmation: state.Confirmation{Asked: o.confirm}, Shown: o.shown,
 		PID: os.Getpid(), Version: command.Version}
 }
 
-func provideProject(ctx context.Context, o options, kc *k8s.Kubeconfig) (project.Project, error) {
-	return command.Projects().Open(ctx, o.tiltfile, kc.Cluster().Context)
+func provideProject(ctx context.Context, o options) (project.Project, error) {
+	return command.Projects().Open(ctx, o.project.Path, o.project.Known.Context)
 }
 
-func provideStore(log *slog.Logger) *store.Store { return store.New(state.Schema, store.WithLog(log)) }
-
-func provideCluster(o options, kube *k8s.Client, p project.Project, s state.Session, c *sessions.Claim, env commandEnv) (*buildanddeploy.Cluster, error) {
-	if kube == nil {
-		return nil, nil
-	}
-	others := sessionsBeside(c)
-	return buildanddeploy.NewCluster(kube, buildanddeploy.ClusterOptions{LedgerDir: command.LedgerDir(),
-		Project: p, ProjectPath: command.Projects().Path, RunID: s.RunID, Env: env, Prune: o.prune, Beside: func(ctx context.Context) bool { return len(others(ctx)) > 0 }})
-}
-
-func provideDownCommands(o options, p project.Project, env commandEnv) *buildanddeploy.DownCommands {
-	return buildanddeploy.NewDownCommands(buildanddeploy.DownsOptions{LedgerDir: command.LedgerDir(), Project: p, Env: env, Prune: o.prune})
+func provideStore(o options) *store.Store {
+	return store.New(state.Schema, store.WithLog(o.project.Debug))
 }
 
 // sessionsBeside returns a function that names the other running sessions of a session's project. If these cannot be
@@ -309,40 +264,24 @@ func (e execer) Exec(ctx context.Context, req k8s.ExecRequest) error {
 	return e.kube.Exec(ctx, req)
 }
 
-// provideEvaluation returns the options of every evaluation of the Tiltfile.
-func provideEvaluation(o options, kc *k8s.Kubeconfig, kube *k8s.Client, env commandEnv) tiltfile.Options {
-	known := kc.Cluster()
-	evaluation := tiltfile.Options{Cluster: func() (model.Cluster, error) { return known, nil }, Namespace: namespaceOf(o, known),
-		Env: append(os.Environ(), env...), Debug: o.global.Debug}
-	if kube != nil {
-		evaluation.Capabilities = kube.Capabilities
-	}
-	return evaluation
-}
-
-func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers docker.Client, logs *logstore.Store, log *slog.Logger,
+func provideParts(o options, p *opened.Project, kube *k8s.Client, containers docker.Client, logs *logstore.Store,
 	srv *server.Subscriber, terminals *hud.Terminals, claim *sessions.Claim, ses state.Session, d listeners, st *store.Store, cluster *buildanddeploy.Cluster, downCommands *buildanddeploy.DownCommands,
-	builder buildanddeploy.BuildAndDeployer, synclets *synclet.Pool, env commandEnv, object hud.ReadObject, previous hud.ReadPrevious, plan hud.MakePlan, login *server.PageLogin, evaluation tiltfile.Options) sessionParts {
-	known := kc.Cluster()
-	namespace := namespaceOf(o, known)
+	builder buildanddeploy.BuildAndDeployer, synclets *synclet.Pool, object hud.ReadObject, previous hud.ReadPrevious, plan hud.MakePlan, login *server.PageLogin) sessionParts {
 	if kube != nil {
 		said := logs.Logger(model.TiltfileName, "", logstore.SourceBuild)
 		kube.HearPlugin(func(text string) { logstore.Warnf(said, "%s", text) })
 	}
-	p := engine.Parts{
-		Session: ses, Logs: logs, Known: known, Docker: containers, Builder: builder, Cluster: cluster, DownCommands: downCommands, Synclets: synclets,
-		Tiltfile: evaluation, Evaluated: o.evaluated,
-		Watch: o.command == state.CommandUp, Adopt: o.adopt, Reuse: o.shown, Beside: sessionsBeside(claim), Namespace: namespace, Host: o.host, Forward: o.forward, Env: env, SessionOf: sessionOf,
-		Server: srv, Terminals: terminals, Log: log,
+	parts := engine.Parts{
+		Session: ses, Logs: logs, Known: p.Kubeconfig.Cluster(), Docker: containers, Builder: builder, Cluster: cluster, DownCommands: downCommands, Synclets: synclets,
+		Tiltfile: p.Evaluation(), Evaluated: o.evaluated,
+		Watch: o.command == state.CommandUp, Adopt: o.adopt, Reuse: o.shown, Beside: sessionsBeside(claim), Namespace: p.Namespace, Host: o.host, Forward: o.forward, Env: p.Env, SessionOf: sessionOf,
+		Server: srv, Terminals: terminals, Log: p.Debug,
 	}
 	if kube != nil {
-		p.Kube = kube
+		parts.Kube = kube
 	}
-	if p.Watch {
-		p.Copies = filepath.Join(command.StateDir(), "copies", ses.Project+".json")
+	if parts.Watch {
+		parts.Copies = filepath.Join(command.StateDir(), "copies", ses.Project+".json")
 	}
-	return sessionParts{p, st, claim, d, object, previous, plan, terminals, login}
+	return sessionParts{parts, st, claim, d, object, previous, plan, terminals, login}
 }
-
-// namespaceOf returns the namespace of objects that are declared without one.
-func namespaceOf(o options, known model.Cluster) string { return cmp.Or(o.namespace, known.Namespace) }

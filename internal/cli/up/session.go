@@ -12,6 +12,7 @@ import (
 	"github.com/hone-dev/hone/internal/cli/cireport"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/cli/opened"
 	"github.com/hone-dev/hone/internal/cli/shell"
 	"github.com/hone-dev/hone/internal/engine"
 	"github.com/hone-dev/hone/internal/hud"
@@ -34,6 +35,14 @@ func runSession(ctx context.Context, o options) error {
 		if o.settings, err = hud.LoadSettings(); err != nil {
 			return o.notBegun(err)
 		}
+	}
+	if o.project == nil {
+		p, err := opened.Open(o.global, o.choice, o.global.Printer(o.human(), o.global.Stderr))
+		if err != nil {
+			return o.notBegun(err)
+		}
+		defer p.Close()
+		o.project = p
 	}
 	parts, cleanup, err := initParts(ctx, o, func() { cancel(errStopped) })
 	if err != nil {
@@ -94,11 +103,6 @@ func (o options) human() io.Writer {
 		return o.global.Stderr
 	}
 	return o.global.Stdout
-}
-
-// sayProject names the project of the session that is about to begin, if the name of an earlier one has led to it.
-func (o options) sayProject(p flags.Project) {
-	p.Say(model.Cluster{Context: o.context, Namespace: o.namespace}, o.global.Printer(o.human(), o.global.Stderr))
 }
 
 // hasScreen reports whether the session shows the screen.

@@ -45,7 +45,6 @@ In a terminal the screen shows every resource; otherwise, or with --stream, log 
 			} else if detached {
 				return detach(cmd.Context(), g)
 			}
-			o.sayProject(f.project)
 			err = runSession(cmd.Context(), o)
 			var busy *sessions.BusyError
 			if errors.As(err, &busy) {

@@ -10,8 +10,8 @@ import (
 
 // initParts wires all parts of a session, except its view. Wire generates its body.
 func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, func(), error) {
-	wire.Build(provideKubeconfig, provideKube, provideDocker, provideLogs, provideLog, provideProject, provideClaim, provideListeners, providePageLogin, provideTerminals, provideObject, providePrevious, provideEvaluation, providePlan,
-		provideServer, provideSession, provideStore, provideCommandEnv, provideCluster, provideDownCommands, provideSynclets,
+	wire.Build(provideKube, provideDocker, provideLogs, provideProject, provideClaim, provideListeners, providePageLogin, provideTerminals, provideObject, providePrevious, providePlan,
+		provideServer, provideSession, provideStore, provideRunning, provideCluster, provideDownCommands, provideSynclets,
 		provideEnvironment, provideInjection, provideImages, provideImage, provideBuilder, provideParts)
 	return sessionParts{}, nil, nil
 }

@@ -14,89 +14,63 @@ import (
 
 // initParts wires all parts of a session, except its view. Wire generates its body.
 func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, func(), error) {
-	kubeconfig, err := provideKubeconfig(o)
+	project, err := provideProject(ctx, o)
 	if err != nil {
 		return sessionParts{}, nil, err
 	}
-	client, cleanup, err := provideKube(kubeconfig)
+	claim, cleanup, err := provideClaim(ctx, o, project)
 	if err != nil {
 		return sessionParts{}, nil, err
 	}
-	dockerClient, cleanup2, err := provideDocker(ctx, kubeconfig)
+	upListeners, cleanup2, err := provideListeners(ctx, o, claim)
 	if err != nil {
 		cleanup()
 		return sessionParts{}, nil, err
 	}
-	store, cleanup3, err := provideLogs()
+	session := provideSession(o, project, upListeners)
+	openedProject := provideRunning(o, session, claim, upListeners)
+	client, err := provideKube(o)
 	if err != nil {
 		cleanup2()
 		cleanup()
 		return sessionParts{}, nil, err
 	}
-	logger, cleanup4, err := provideLog(o)
+	dockerClient, cleanup3, err := provideDocker(ctx, o)
 	if err != nil {
-		cleanup3()
 		cleanup2()
 		cleanup()
 		return sessionParts{}, nil, err
 	}
-	project, err := provideProject(ctx, o, kubeconfig)
+	store, cleanup4, err := provideLogs()
 	if err != nil {
-		cleanup4()
-		cleanup3()
-		cleanup2()
-		cleanup()
-		return sessionParts{}, nil, err
-	}
-	claim, cleanup5, err := provideClaim(ctx, o, kubeconfig, project)
-	if err != nil {
-		cleanup4()
-		cleanup3()
-		cleanup2()
-		cleanup()
-		return sessionParts{}, nil, err
-	}
-	upListeners, cleanup6, err := provideListeners(ctx, o, claim)
-	if err != nil {
-		cleanup5()
-		cleanup4()
-		cleanup3()
-		cleanup2()
-		cleanup()
-		return sessionParts{}, nil, err
-	}
-	upCommandEnv, err := provideCommandEnv(o, kubeconfig, claim, upListeners)
-	if err != nil {
-		cleanup6()
-		cleanup5()
-		cleanup4()
 		cleanup3()
 		cleanup2()
 		cleanup()
 		return sessionParts{}, nil, err
 	}
 	pageLogin := providePageLogin(upListeners)
-	storeStore := provideStore(logger)
+	storeStore := provideStore(o)
 	readObject := provideObject(client)
 	readPrevious := providePrevious(client)
-	tiltfileOptions := provideEvaluation(o, kubeconfig, client, upCommandEnv)
-	session := provideSession(o, project, upListeners)
-	cluster, err := provideCluster(o, client, project, session, claim, upCommandEnv)
+	cluster, err := provideCluster(ctx, openedProject)
 	if err != nil {
-		cleanup6()
-		cleanup5()
 		cleanup4()
 		cleanup3()
 		cleanup2()
 		cleanup()
 		return sessionParts{}, nil, err
 	}
-	downCommands := provideDownCommands(o, project, upCommandEnv)
-	builder := provideImages(dockerClient)
-	pool, cleanup7, err := provideSynclets(client, dockerClient)
+	downCommands, err := provideDownCommands(ctx, openedProject)
 	if err != nil {
-		cleanup6()
-		cleanup5()
+		cleanup4()
+		cleanup3()
+		cleanup2()
+		cleanup()
+		return sessionParts{}, nil, err
+	}
+	builder := provideImages(dockerClient)
+	pool, cleanup5, err := provideSynclets(client, dockerClient)
+	if err != nil {
 		cleanup4()
 		cleanup3()
 		cleanup2()
@@ -106,14 +80,12 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 	environment := provideEnvironment(dockerClient)
 	synclets := provideInjection(client, dockerClient, pool, environment)
 	image := provideImage(client, dockerClient, builder, cluster, synclets, environment)
-	hudMakePlan := providePlan(o, kubeconfig, tiltfileOptions, cluster, downCommands, image, upCommandEnv, claim)
+	hudMakePlan := providePlan(o, openedProject, cluster, downCommands, image, claim)
 	terminals := provideTerminals(claim, pageLogin, store, storeStore, readObject, readPrevious, hudMakePlan)
-	subscriber := provideServer(o, kubeconfig, upCommandEnv, upListeners, pageLogin, stop, terminals, store, logger, hudMakePlan)
+	subscriber := provideServer(o, openedProject, upListeners, pageLogin, stop, terminals, store, hudMakePlan)
 	buildAndDeployer := provideBuilder(client, dockerClient, builder, image, cluster, downCommands, pool)
-	upSessionParts := provideParts(o, kubeconfig, client, dockerClient, store, logger, subscriber, terminals, claim, session, upListeners, storeStore, cluster, downCommands, buildAndDeployer, pool, upCommandEnv, readObject, readPrevious, hudMakePlan, pageLogin, tiltfileOptions)
+	upSessionParts := provideParts(o, openedProject, client, dockerClient, store, subscriber, terminals, claim, session, upListeners, storeStore, cluster, downCommands, buildAndDeployer, pool, readObject, readPrevious, hudMakePlan, pageLogin)
 	return upSessionParts, func() {
-		cleanup7()
-		cleanup6()
 		cleanup5()
 		cleanup4()
 		cleanup3()

@@ -25,19 +25,6 @@ func (c *Client) Capabilities(ctx context.Context) (out model.Capabilities, err 
 	return out, nil
 }
 
-// Capabilities is Client.Capabilities with a connection of its own. Without a cluster, the answer is empty.
-func (k *Kubeconfig) Capabilities(ctx context.Context) (model.Capabilities, error) {
-	if k.Cluster().Context == "" {
-		return model.Capabilities{}, nil
-	}
-	c, err := k.Connect()
-	if err != nil {
-		return model.Capabilities{}, err
-	}
-	defer c.Close()
-	return c.Capabilities(ctx)
-}
-
 // apiVersions returns the versions of all groups, each followed by its kinds, as Helm writes them.
 func apiVersions(groups []discovery.Group) []string {
 	var out []string

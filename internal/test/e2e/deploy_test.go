@@ -102,21 +102,33 @@ func TestForeignContextIsRefused(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, nothing)
 	kubeconfig := foreignKubeconfig(t)
-	run := func() (string, int) {
-		c := p.command("ci", "--namespace", p.namespace, "--port", "0")
+	run := func(args ...string) (string, int) {
+		c := p.command(append(args, "--namespace", p.namespace)...)
 		c.Env = append(c.Env, "KUBECONFIG="+kubeconfig)
 		return p.finish(c)
 	}
-	out, code := run()
+	out, code := run("ci", "--port", "0")
 	if code != 5 || !strings.Contains(out, "production") || !strings.Contains(out, "allow_k8s_contexts") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 	if _, err := p.get("apps", "v1", "deployments", "app"); err == nil {
 		t.Error("something was applied nevertheless")
 	}
-	p.replace("Tiltfile", "k8s_yaml", "allow_k8s_contexts('production')\nk8s_yaml")
-	if out, code := run(); code != 0 {
+	allowed := "allow_k8s_contexts('production')\nk8s_yaml"
+	p.replace("Tiltfile", "k8s_yaml", allowed)
+	if out, code := run("ci", "--port", "0"); code != 0 {
 		t.Errorf("allowed: exit code %d\n%s", code, out)
+	}
+	p.replace("Tiltfile", allowed, "k8s_yaml")
+	if out, code := run("down"); code != 5 || !strings.Contains(out, "production") {
+		t.Errorf("down: exit code %d\n%s", code, out)
+	}
+	if _, err := p.get("apps", "v1", "deployments", "app"); err != nil {
+		t.Errorf("down has deleted something: %v", err)
+	}
+	p.replace("Tiltfile", "k8s_yaml", allowed)
+	if out, code := run("down"); code != 0 {
+		t.Errorf("down, allowed: exit code %d\n%s", code, out)
 	}
 }
 

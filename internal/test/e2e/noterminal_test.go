@@ -55,7 +55,7 @@ var noTerminal = map[string][]unattended{
 	"docs":                  {{says: "first-project"}, {args: "first-project", says: "hone up"}},
 	"doctor":                {{code: anyCode, says: "."}},
 	"down":                  {{args: "nope", code: 1, says: "nope"}},
-	"drift":                 {{code: 1, says: "no cluster to ask"}},
+	"drift":                 {{code: 1, says: "there is no cluster"}},
 	"dump api-docs":         {{says: "#"}},
 	"dump cli-docs":         {{says: "#"}},
 	"dump engine":           {{says: "."}},

@@ -62,10 +62,16 @@ func (g *Gate) Allowed(what string) error {
 	if cl.Context == "" || cl.Product.Dev() || g.contexts[cl.Context] {
 		return nil
 	}
-	return problem.New(
+	return Refused{problem.New(
 		fmt.Sprintf("refused to %s: kube context %q may be a production cluster", what, cl.Context),
-		fmt.Sprintf("if it is for development, put this at the top of the Tiltfile:\n  allow_k8s_contexts(%q)\nelse switch: kubectl config use-context NAME", cl.Context)).See("clusters")
+		fmt.Sprintf("if it is for development, put this at the top of the Tiltfile:\n  allow_k8s_contexts(%q)\nelse switch: kubectl config use-context NAME", cl.Context)).See("clusters")}
 }
+
+// Refused is the error for an act in a cluster that is not allowed.
+type Refused struct{ *problem.Problem }
+
+// Unwrap returns the problem.
+func (r Refused) Unwrap() error { return r.Problem }
 
 func (g *Gate) allowContexts(c *eval.Call) (starlark.Value, error) {
 	var contexts value.Texts
