@@ -1,0 +1,2 @@
+// Package sqltest runs a PostgreSQL server for tests and measurements, on Linux.
+package sqltest
