@@ -23,6 +23,9 @@ func Conformance(t *testing.T, open func(t *testing.T) storage.Storage) {
 	t.Run("sizes", func(t *testing.T) { sizes(t, open(t)) })
 	t.Run("names", func(t *testing.T) { someNames(t, open(t)) })
 	t.Run("two writers", func(t *testing.T) { writers(t, open(t), open(t)) })
+	t.Run("revisions", func(t *testing.T) { Revisions(t, open(t), 100, open(t), open(t)) })
+	t.Run("faults", func(t *testing.T) { faults(t, open(t), open(t)) })
+	t.Run("fit", func(t *testing.T) { fit(t, open(t)) })
 	t.Run("cancelled", func(t *testing.T) { cancelled(t, open(t)) })
 }
 
@@ -147,6 +150,22 @@ func someNames(t *testing.T, s storage.Storage) {
 		if _, err := s.Load(t.Context(), name); err == nil || errors.Is(err, storage.ErrMissing) {
 			t.Errorf("Load accepts the name %q: %v", name, err)
 		}
+	}
+}
+
+// faults lets two writers share a history while their operations fail and their answers get lost.
+func faults(t *testing.T, a, b storage.Storage) {
+	const seed = 40
+	Revisions(t, a, 30, NewFaulty(a, seed), NewFaulty(b, seed+1))
+}
+
+// fit holds that Check accepts the storage, and leaves nothing behind.
+func fit(t *testing.T, s storage.Storage) {
+	if err := storage.Check(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := s.List(t.Context(), "check-"); err != nil || len(left) > 0 {
+		t.Errorf("Check left %q, %v", left, err)
 	}
 }
 
