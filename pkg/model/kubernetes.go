@@ -49,34 +49,6 @@ func (o K8sObject) Group() string {
 // ID returns the object's identity. The version is not part of it.
 func (o K8sObject) ID() ObjectID { return ObjectID{o.Group(), o.Kind, o.Namespace, o.Name} }
 
-// ObjectID identifies an object over time: group, kind, namespace and name.
-type ObjectID struct {
-	Group     string
-	Kind      string
-	Namespace string
-	Name      string
-}
-
-// String returns "kind/namespace/name", or "kind/name" where there is no namespace, in lower-case kind.
-func (id ObjectID) String() string {
-	s := strings.ToLower(id.Kind) + "/"
-	if id.Namespace != "" {
-		s += id.Namespace + "/"
-	}
-	return s + id.Name
-}
-
-// RunsPods reports whether objects of this kind, which is built in, make pods or are pods.
-func (id ObjectID) RunsPods() bool {
-	switch id.Group {
-	case "apps", "batch":
-		return true
-	case "":
-		return id.Kind == "Pod" || id.Kind == "ReplicationController"
-	}
-	return false
-}
-
 // PodReadiness is the condition under which the resource's runtime is ready.
 type PodReadiness string
 
