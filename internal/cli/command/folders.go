@@ -1,12 +1,16 @@
 package command
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 
 	"github.com/adrg/xdg"
 
 	"github.com/hone-dev/hone/internal/base/project"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
+	"github.com/hone-dev/hone/internal/cluster/storage"
+	"github.com/hone-dev/hone/internal/cluster/storage/folder"
 )
 
 // StateDir returns the folder for files that outlive a session.
@@ -14,6 +18,12 @@ func StateDir() string { return filepath.Join(xdg.StateHome, "hone") }
 
 // LedgerDir returns the folder for the records of deployed objects.
 func LedgerDir() string { return filepath.Join(StateDir(), "ledger") }
+
+// Ledgers returns the ledgers of this machine.
+func Ledgers() *ledger.Ledgers {
+	dir := LedgerDir()
+	return ledger.In(func(context.Context) (storage.Storage, error) { return folder.New(dir), nil }, ledger.Options{Dir: dir, Getenv: os.Getenv})
+}
 
 // ImagesDir returns the folder that remembers which images were built from which inputs.
 func ImagesDir() string { return filepath.Join(StateDir(), "images") }

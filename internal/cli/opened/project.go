@@ -241,7 +241,7 @@ func (p *Project) Cluster(ctx context.Context) (*buildanddeploy.Cluster, error) 
 	if err != nil {
 		return nil, err
 	}
-	return buildanddeploy.NewCluster(kube, buildanddeploy.ClusterOptions{LedgerDir: command.LedgerDir(), Project: is, ProjectPath: command.Projects().Path,
+	return buildanddeploy.NewCluster(kube, buildanddeploy.ClusterOptions{Ledgers: command.Ledgers(), Project: is, ProjectPath: command.Projects().Path,
 		RunID: p.run.ID, Env: p.Env, Prune: p.run.Prune, Beside: p.run.Beside})
 }
 
@@ -251,5 +251,5 @@ func (p *Project) DownCommands(ctx context.Context) (*buildanddeploy.DownCommand
 	if err != nil {
 		return nil, err
 	}
-	return buildanddeploy.NewDownCommands(buildanddeploy.DownsOptions{LedgerDir: command.LedgerDir(), Project: is, Env: p.Env, Prune: p.run.Prune}), nil
+	return buildanddeploy.NewDownCommands(buildanddeploy.DownsOptions{Ledgers: command.Ledgers(), Project: is, Env: p.Env, Prune: p.run.Prune}), nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/hone-dev/hone/internal/cli/opened"
 	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/tiltfile"
 	"github.com/hone-dev/hone/internal/tiltfile/fault"
@@ -251,7 +252,7 @@ func misnamed(err error) bool { return errors.As(err, new(*fault.ArgsError)) }
 
 // unheard returns a problem if a name to delete is unknown to both the Tiltfile and the records of objects and of local resources, so
 // that a typo does not look like a success. A Tiltfile without an error has already checked the names.
-func unheard(names []string, records map[model.ManifestName][]deploy.ObjectRecord, locals []model.ManifestName, fault error) error {
+func unheard(names []string, records map[model.ManifestName][]ledger.Record, locals []model.ManifestName, fault error) error {
 	if fault == nil {
 		return nil
 	}
@@ -291,12 +292,12 @@ func declarations(r tiltfile.Result, log *command.Printer) (model.Tiltfile, erro
 
 // collectRecords joins the ledger's records with the objects that the Tiltfile declares, for the named resources, or for
 // all.
-func collectRecords(ctx context.Context, cluster *buildanddeploy.Cluster, tf model.Tiltfile, namespace string, names []string) (map[model.ManifestName][]deploy.ObjectRecord, error) {
-	ledger, err := cluster.Ledger(ctx)
+func collectRecords(ctx context.Context, cluster *buildanddeploy.Cluster, tf model.Tiltfile, namespace string, names []string) (map[model.ManifestName][]ledger.Record, error) {
+	memory, err := cluster.Ledger(ctx)
 	if err != nil {
 		return nil, err
 	}
-	records, err := ledger.Resources()
+	records, err := memory.Resources()
 	if err != nil {
 		return nil, err
 	}
@@ -309,7 +310,7 @@ func collectRecords(ctx context.Context, cluster *buildanddeploy.Cluster, tf mod
 			continue
 		}
 		for _, o := range cluster.Objects(ctx, m, namespace) {
-			if !slices.ContainsFunc(records[m.Name], func(r deploy.ObjectRecord) bool { return r.ObjectID == o.ObjectID }) {
+			if !slices.ContainsFunc(records[m.Name], func(r ledger.Record) bool { return r.ObjectID == o.ObjectID }) {
 				records[m.Name] = append(records[m.Name], o)
 			}
 		}
@@ -319,9 +320,9 @@ func collectRecords(ctx context.Context, cluster *buildanddeploy.Cluster, tf mod
 
 // restrict returns the records of the chosen resources: the ones that the Tiltfile enables or, if it declares none, the named ones.
 // Without a choice all records stay, including the records of resources that are no longer declared.
-func restrict(records map[model.ManifestName][]deploy.ObjectRecord, tf model.Tiltfile, enabled map[model.ManifestName]bool, names []string) map[model.ManifestName][]deploy.ObjectRecord {
+func restrict(records map[model.ManifestName][]ledger.Record, tf model.Tiltfile, enabled map[model.ManifestName]bool, names []string) map[model.ManifestName][]ledger.Record {
 	chosen := chosenOf(tf, enabled, names)
-	out := map[model.ManifestName][]deploy.ObjectRecord{}
+	out := map[model.ManifestName][]ledger.Record{}
 	for n, list := range records {
 		if chosen(n) {
 			out[n] = list

@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/internal/tiltfile/fault"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
 func TestUnheard(t *testing.T) {
-	records := map[model.ManifestName][]deploy.ObjectRecord{"web": {{}}, "gone": {}}
+	records := map[model.ManifestName][]ledger.Record{"web": {{}}, "gone": {}}
 	usage := &fault.ArgsError{Err: errors.New(`no resource is called "wbe"`)}
 	broken := errors.New("Tiltfile:1: boom")
 	for _, tc := range []struct {

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/hone-dev/hone/internal/cli/opened"
-	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/pkg/model"
@@ -19,7 +19,7 @@ type locals struct {
 	// all are the resources with a recorded down command, chosen or not.
 	all map[model.ManifestName]model.Cmd
 	// deps are the dependencies that the Tiltfile declares and, where a resource has recorded its own, those.
-	deps deploy.Deps
+	deps ledger.Deps
 }
 
 // findLocals reads the recorded down commands.
@@ -28,7 +28,7 @@ func findLocals(ctx context.Context, p *opened.Project, tf model.Tiltfile) (l lo
 		return l, err
 	}
 	l.downCommands.Declare(tf.Manifests)
-	var recorded deploy.Deps
+	var recorded ledger.Deps
 	if l.all, recorded, err = l.downCommands.Recorded(); err != nil {
 		return l, err
 	}
@@ -68,7 +68,7 @@ func (l locals) apart(tf model.Tiltfile) []model.ManifestName {
 }
 
 // reachable returns the resources on which a resource depends, directly or indirectly.
-func reachable(deps deploy.Deps, name model.ManifestName) map[model.ManifestName]bool {
+func reachable(deps ledger.Deps, name model.ManifestName) map[model.ManifestName]bool {
 	out := map[model.ManifestName]bool{}
 	for left := deps[name]; len(left) > 0; left = left[1:] {
 		if !out[left[0]] {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/cluster/ledger/ledgertest"
 	"github.com/hone-dev/hone/internal/containers/compose"
 	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
@@ -48,7 +49,7 @@ func TestEndOfDown(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var out bytes.Buffer
 				log := (&command.Global{}).Printer(&out, &out)
-				rest := outside{locals: locals{downCommands: buildanddeploy.NewDownCommands(buildanddeploy.DownsOptions{LedgerDir: t.TempDir()})}, failed: tc.failed}
+				rest := outside{locals: locals{downCommands: buildanddeploy.NewDownCommands(buildanddeploy.DownsOptions{Ledgers: ledgertest.In(t.TempDir())})}, failed: tc.failed}
 				if tc.compose != nil {
 					project := buildanddeploy.Project{ComposeProject: model.ComposeProject{Name: "shop"}}
 					rest.steps = buildanddeploy.ProjectSteps(dockertest.New(), *tc.compose, []buildanddeploy.Project{project}, log)

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -12,19 +11,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
 // A field that others have changed can be accepted: they own it from then on, as if its declaration ignored it, until the declared
-// value of the field changes, or the object is made again. The accepted fields are stored beside the last applied declaration,
-// encrypted in the same way, with a digest of each declared value.
+// value of the field changes, or the object is made again. The accepted fields are a note in the ledger, with a digest of each declared
+// value.
 
 // Acceptance are the fields of one object that are left to others. The zero value and nil are none. It is never changed.
 type Acceptance struct {
 	// UID is the UID of the object in the cluster.
 	UID    string          `json:"uid"`
 	Fields []acceptedField `json:"fields"`
-	key    []byte
+	memory Memory
 }
 
 // acceptedField is a field that is left to others, as long as its declared value has the digest.
@@ -33,19 +33,11 @@ type acceptedField struct {
 	Declared string `json:"declared"`
 }
 
-func (l *Ledger) acceptedFile(id model.ObjectID) string { return l.appliedFile(id) + ".accepted" }
-
-func acceptedPlace(id model.ObjectID) string { return "accepted\x00" + placeOf(id) }
-
 // Accepted returns the accepted fields of an object; nil if there are none, or if they cannot be read.
-func (l *Ledger) Accepted(id model.ObjectID) *Acceptance {
-	raw := l.unseal(l.acceptedFile(id), acceptedPlace(id))
-	if raw == nil {
-		return nil
-	}
-	key, err := vaultOf(filepath.Dir(l.path)).read()
-	a := &Acceptance{key: key}
-	if err != nil || json.Unmarshal(raw, a) != nil {
+func (m Memory) Accepted(id model.ObjectID) *Acceptance {
+	raw := m.Note(ledger.Accepted, id)
+	a := &Acceptance{memory: m}
+	if raw == nil || json.Unmarshal(raw, a) != nil {
 		return nil
 	}
 	return a
@@ -53,17 +45,13 @@ func (l *Ledger) Accepted(id model.ObjectID) *Acceptance {
 
 // Accept leaves fields of an object to others, by their paths as in a plan, in addition to the fields that were accepted before.
 // uid is the UID of the object in the cluster. It returns the paths that are declared, and so can be accepted.
-func (l *Ledger) Accept(id model.ObjectID, uid string, paths []string) (accepted []string, err error) {
-	applied := l.Remembered(id)
+func (m Memory) Accept(id model.ObjectID, uid string, paths []string) (accepted []string, err error) {
+	applied := m.Remembered(id)
 	if applied == nil {
 		return nil, nil
 	}
-	key, err := vaultOf(filepath.Dir(l.path)).make()
-	if err != nil {
-		return nil, fmt.Errorf("accept what others have changed in %s: %w", title(id), err)
-	}
 	next := Acceptance{UID: uid}
-	if was := l.Accepted(id); was != nil && was.UID == uid {
+	if was := m.Accepted(id); was != nil && was.UID == uid {
 		next.Fields = slices.Clone(was.Fields)
 	}
 	for _, path := range paths {
@@ -71,7 +59,11 @@ func (l *Ledger) Accept(id model.ObjectID, uid string, paths []string) (accepted
 		if !ok {
 			continue
 		}
-		field := acceptedField{path, declaredDigest(key, applied, at)}
+		digest, err := m.Digest([]byte(m.declaredText(applied, at)))
+		if err != nil {
+			return nil, fmt.Errorf("accept what others have changed in %s: %w", title(id), err)
+		}
+		field := acceptedField{path, digest}
 		next.Fields = append(slices.DeleteFunc(next.Fields, func(f acceptedField) bool { return f.Path == path }), field)
 		accepted = append(accepted, path)
 	}
@@ -80,7 +72,7 @@ func (l *Ledger) Accept(id model.ObjectID, uid string, paths []string) (accepted
 	}
 	raw, err := json.Marshal(next)
 	if err == nil {
-		err = l.seal(l.acceptedFile(id), acceptedPlace(id), raw)
+		err = m.SetNote(ledger.Accepted, id, raw)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("accept what others have changed in %s: %w", title(id), err)
@@ -88,26 +80,27 @@ func (l *Ledger) Accept(id model.ObjectID, uid string, paths []string) (accepted
 	return accepted, nil
 }
 
-// declaredDigest is the digest of a declared value. For a value of a Secret, it is the same whether the value or only its digest is
-// known.
-func declaredDigest(key []byte, u *unstructured.Unstructured, at spot) string {
+// declaredText is the text of a declared value. For a value of a Secret, it is the same whether the value or only its digest is known.
+func (m Memory) declaredText(u *unstructured.Unstructured, at spot) string {
 	raw, err := json.Marshal(at.value)
 	text := string(raw)
 	if err != nil {
 		text = fmt.Sprint(at.value)
 	}
 	if !isSecret(u) {
-		return digest(key, text)
+		return text
 	}
 	plain := fmt.Sprint(at.value)
 	decoded, err := base64.StdEncoding.DecodeString(plain)
 	switch {
 	case err == nil && strings.HasPrefix(string(decoded), digestMark):
-		text = string(decoded)
+		return string(decoded)
 	case secretAt(at.path, at.value):
-		text = digestMark + digest(key, plain)
+		if digest, err := m.Digest([]byte(plain)); err == nil {
+			return digestMark + digest
+		}
 	}
-	return digest(key, text)
+	return text
 }
 
 // leave returns the desired object without the fields that are left to others, as withoutIgnored does.
@@ -122,7 +115,7 @@ func (a *Acceptance) leave(desired, live *unstructured.Unstructured, mine string
 	owned := fieldDiff{owners: ownersOf(live, mine)}
 	for _, f := range a.Fields {
 		want, declared := find(u.Object, f.Path)
-		if !declared || declaredDigest(a.key, u, want) != f.Declared { // its declared value has changed, and counts
+		if !declared || !a.memory.knows(f.Declared, a.memory.declaredText(u, want)) { // its declared value has changed, and counts
 			continue
 		}
 		is, exists := find(live.Object, f.Path)

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -56,12 +57,12 @@ func TestRealAccepted(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			c := realCluster(t)
-			ledger := openLedger(t, t.TempDir())
-			done := c.applyRemembered(t, ledger, c.inject(t, tc.declared))
+			memory := openLedger(t, t.TempDir())
+			done := c.applyRemembered(t, memory, c.inject(t, tc.declared))
 			for _, h := range tc.hand {
 				c.changedBy(t, h)
 			}
-			if _, err := ledger.Accept(done[0].ObjectID, done[0].UID, tc.accept); err != nil {
+			if _, err := memory.Accept(done[0].ObjectID, done[0].UID, tc.accept); err != nil {
 				t.Fatal(err)
 			}
 			for _, h := range tc.then {
@@ -69,14 +70,14 @@ func TestRealAccepted(t *testing.T) {
 			}
 			preview := func(objects []*unstructured.Unstructured, drift bool) string {
 				t.Helper()
-				steps, err := NewApplier(c.dyn, c.mapper).Preview(t.Context(), PreviewRequest{Project: "project1", Namespace: c.namespace, Drift: drift, Prior: ledger.Remembered,
-					Accepted: ledger.Accepted, Declared: []Declared{{Resource: "web", Objects: objects}}, Records: map[model.ManifestName][]ObjectRecord{"web": recordsOf(done)}})
+				steps, err := NewApplier(c.dyn, c.mapper).Preview(t.Context(), PreviewRequest{Project: "project1", Namespace: c.namespace, Drift: drift, Prior: memory.Remembered,
+					Accepted: memory.Accepted, Declared: []Declared{{Resource: "web", Objects: objects}}, Records: map[model.ManifestName][]ledger.Record{"web": ledger.Of(done)}})
 				if err != nil {
 					t.Fatal(err)
 				}
 				return stepsText(steps)
 			}
-			if got := preview([]*unstructured.Unstructured{ledger.Remembered(done[0].ObjectID)}, true); got != tc.drift {
+			if got := preview([]*unstructured.Unstructured{memory.Remembered(done[0].ObjectID)}, true); got != tc.drift {
 				t.Errorf("drift:\n%s\nwant:\n%s", got, tc.drift)
 			}
 			next := c.inject(t, tc.declared)
@@ -86,7 +87,7 @@ func TestRealAccepted(t *testing.T) {
 			if got := preview(next, false); got != tc.applied {
 				t.Errorf("preview:\n%s\nwant:\n%s", got, tc.applied)
 			}
-			done = c.applyRemembered(t, ledger, next)
+			done = c.applyRemembered(t, memory, next)
 			if got := preview(next, false); !strings.HasPrefix(got, "unchanged ") {
 				t.Errorf("after the update:\n%s", got)
 			}

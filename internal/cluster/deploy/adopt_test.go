@@ -139,8 +139,8 @@ func TestRealAdoption(t *testing.T) {
 			mine := c.inject(t, strings.Replace(configYAML, `{a: "1", b: "2"}`, `{a: "mine", c: "3"}`, 1))
 			a := NewApplier(c.dyn, c.mapper, WithProjects(projectPath))
 			log := &recorder{}
-			ledger := openLedger(t, t.TempDir())
-			req := ApplyRequest{Resource: "web", Objects: mine, Namespace: c.namespace, Logger: log, Found: ledger}
+			memory := openLedger(t, t.TempDir())
+			req := ApplyRequest{Resource: "web", Objects: mine, Namespace: c.namespace, Logger: log, Found: memory}
 
 			_, err := a.Apply(t.Context(), req)
 			if p, ok := problem.Of(err); !ok || p.Summary != m.whose || !strings.Contains(p.Mend, "hone up --adopt") {
@@ -173,7 +173,7 @@ func TestRealAdoption(t *testing.T) {
 			}
 
 			var outcome DeleteOutcome
-			err = a.Delete(t.Context(), DeleteRequest{Objects: refsOf(mine), Project: "project1", Wait: true, Logger: log, Found: ledger,
+			err = a.Delete(t.Context(), DeleteRequest{Objects: refsOf(mine), Project: "project1", Wait: true, Logger: log, Found: memory,
 				Done: func(_ ObjectRef, o DeleteOutcome) { outcome = o }})
 			if err != nil || outcome != OutcomeGivenBack {
 				t.Errorf("deleted: %v, %s", err, outcome)
@@ -256,17 +256,17 @@ stringData: {password: mine}
 			before = append(before, got)
 		}
 		dir := t.TempDir()
-		ledger := openLedger(t, dir)
+		memory := openLedger(t, dir)
 		if !noted {
-			ledger = nil
+			memory = nil
 		}
 		objects, log := c.inject(t, mine), &recorder{}
 		a := NewApplier(c.dyn, c.mapper)
-		if _, err := a.Apply(t.Context(), ApplyRequest{Resource: "web", Objects: objects, Namespace: c.namespace, Logger: log, Adopt: true, Found: ledger}); err != nil {
+		if _, err := a.Apply(t.Context(), ApplyRequest{Resource: "web", Objects: objects, Namespace: c.namespace, Logger: log, Adopt: true, Found: memory}); err != nil {
 			t.Fatalf("%v\n%s", err, log)
 		}
 		c.merge(t, before[0], `{"metadata":{"labels":{"ops":"added"}},"spec":{"minReadySeconds":3}}`) // others
-		if err := a.Delete(t.Context(), DeleteRequest{Objects: refsOf(objects), Project: "project1", Wait: true, Logger: log, Found: ledger}); err != nil {
+		if err := a.Delete(t.Context(), DeleteRequest{Objects: refsOf(objects), Project: "project1", Wait: true, Logger: log, Found: memory}); err != nil {
 			t.Fatal(err)
 		}
 		web, keys := c.get(t, before[0]), c.get(t, before[1])

@@ -83,7 +83,7 @@ func Stays(u *unstructured.Unstructured) string {
 	case byRollout:
 		return noRollout(u)
 	case never:
-		if len(podTemplates(u)) > 0 && !builtinGroup(id.Group) {
+		if len(podTemplates(u)) > 0 && !model.BuiltinGroup(id.Group) {
 			return "hone cannot restart the rollout of a " + id.Kind
 		}
 	case byReplacement:

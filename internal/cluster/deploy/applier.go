@@ -194,7 +194,7 @@ type ApplyRequest struct {
 	// that took a write. Several goroutines call it.
 	Applied func(desired *unstructured.Unstructured, written bool)
 	// Found, unless nil, stores objects of others as they are before hone takes them over.
-	Found  *Ledger
+	Found  *Memory
 	Logger logstore.Logger
 }
 
@@ -240,13 +240,13 @@ func (a *Applier) Apply(ctx context.Context, req ApplyRequest) ([]model.AppliedO
 	return applied, joinNodeErrors("apply", g, order, errs)
 }
 
-// order returns the indexes of the objects as compareIDs sorts them.
+// order returns the indexes of the objects as model.ObjectID.Compare sorts them.
 func (g *graph) order() []int {
 	order := make([]int, len(g.ids))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(x, y int) int { return compareIDs(g.ids[x], g.ids[y]) })
+	slices.SortStableFunc(order, func(x, y int) int { return g.ids[x].Compare(g.ids[y]) })
 	return order
 }
 

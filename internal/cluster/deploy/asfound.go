@@ -3,12 +3,8 @@ package deploy
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,10 +16,11 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/hone-dev/hone/internal/base/yamltext"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// The state of an object before hone took it over is stored beside its last applied declaration, encrypted the same way, so that
+// The state of an object before hone took it over is a note in the ledger, so that
 // hone can give the object back as it was found. Where that state is missing, the object is given back as it was applied last. The
 // values of a Secret are not stored.
 
@@ -34,31 +31,23 @@ type asFound struct {
 	Written json.RawMessage `json:"written,omitempty"`
 }
 
-// foundFile returns the file of an object.
-func (l *Ledger) foundFile(id model.ObjectID) string {
-	sum := sha256.Sum256([]byte(foundPlace(id)))
-	return filepath.Join(appliedDir(l.path), hex.EncodeToString(sum[:16]))
-}
-
-func foundPlace(id model.ObjectID) string { return "found\x00" + placeOf(id) }
-
 // RememberFound stores an object of others as it is before hone takes it over.
-func (l *Ledger) RememberFound(live *unstructured.Unstructured) error {
+func (m Memory) RememberFound(live *unstructured.Unstructured) error {
 	if isSecret(live) {
 		live = live.DeepCopy()
 		for field := range secretValues(live) {
 			delete(live.Object, field)
 		}
 	}
-	if err := l.storeFound(IDOf(live), asFound{Object: live}); err != nil {
+	if err := m.storeFound(IDOf(live), asFound{Object: live}); err != nil {
 		return fmt.Errorf("store how %s was found: %w", title(IDOf(live)), err)
 	}
 	return nil
 }
 
 // RememberWritten adds the fields that hone owns in an adopted live object to the stored set of fields that it has written.
-func (l *Ledger) RememberWritten(live *unstructured.Unstructured) error {
-	f := l.found(live)
+func (m Memory) RememberWritten(live *unstructured.Unstructured) error {
+	f := m.found(live)
 	if f == nil {
 		return nil
 	}
@@ -69,7 +58,7 @@ func (l *Ledger) RememberWritten(live *unstructured.Unstructured) error {
 	raw, err := all.ToJSON()
 	if err == nil {
 		f.Written = raw
-		err = l.storeFound(IDOf(live), *f)
+		err = m.storeFound(IDOf(live), *f)
 	}
 	if err != nil {
 		return fmt.Errorf("store what was written to %s: %w", title(IDOf(live)), err)
@@ -77,19 +66,18 @@ func (l *Ledger) RememberWritten(live *unstructured.Unstructured) error {
 	return nil
 }
 
-func (l *Ledger) storeFound(id model.ObjectID, f asFound) error {
+func (m Memory) storeFound(id model.ObjectID, f asFound) error {
 	raw, err := json.Marshal(f)
 	if err != nil {
 		return err
 	}
-	return l.seal(l.foundFile(id), foundPlace(id), raw)
+	return m.SetNote(ledger.Found, id, raw)
 }
 
 // found returns the record of how the live object was found; nil if there is none, or if it describes another object of the same
 // name.
-func (l *Ledger) found(live *unstructured.Unstructured) *asFound {
-	id := IDOf(live)
-	raw := l.unseal(l.foundFile(id), foundPlace(id))
+func (m Memory) found(live *unstructured.Unstructured) *asFound {
+	raw := m.Note(ledger.Found, IDOf(live))
 	f := asFound{}
 	if raw == nil || json.Unmarshal(raw, &f) != nil {
 		return nil
@@ -98,43 +86,6 @@ func (l *Ledger) found(live *unstructured.Unstructured) *asFound {
 		return nil
 	}
 	return &f
-}
-
-// seal stores a text in a file, encrypted with the key of the ledgers and bound to its place.
-func (l *Ledger) seal(path, place string, raw []byte) error {
-	key, err := vaultOf(filepath.Dir(l.path)).make()
-	if err != nil {
-		return err
-	}
-	sealed, err := sealWith(key, raw, place)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	temp := path + ".new" // always the same: at most one is left behind, and the next one replaces it
-	if err := os.WriteFile(temp, sealed, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(temp, path)
-}
-
-// unseal returns the text in a file; nil if there is none, or it cannot be opened.
-func (l *Ledger) unseal(path, place string) []byte {
-	sealed, err := os.ReadFile(path)
-	if err != nil {
-		return nil
-	}
-	key, err := vaultOf(filepath.Dir(l.path)).read()
-	if key == nil || err != nil {
-		return nil
-	}
-	raw, ok := openWith(key, sealed, place)
-	if !ok {
-		return nil
-	}
-	return raw
 }
 
 // restore gives the fields that hone has written to an adopted object the values that they had when it was found, and removes the
@@ -227,7 +178,7 @@ func appliedBy(manager string, u *unstructured.Unstructured) *fieldpath.Set {
 	return out
 }
 
-// isApply reports whether an entry stands for what a manager has applied to the object itself.
+// isApply reports whether a manager owns the fields of an entry because it has applied the object itself.
 func isApply(m metav1.ManagedFieldsEntry) bool {
 	return m.Operation == metav1.ManagedFieldsOperationApply && m.Subresource == ""
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -104,7 +105,7 @@ func (c *claims) free(h *Held, ids []model.ObjectID) {
 //
 // Collect cannot deadlock with an operation that has claimed objects: such an operation records its objects before it
 // looks for leftovers, and a record has one owner.
-func (a *Applier) Claim(ctx context.Context, records []ObjectRecord) (*Held, error) {
+func (a *Applier) Claim(ctx context.Context, records []ledger.Record) (*Held, error) {
 	ids := make([]model.ObjectID, len(records))
 	for i, r := range records {
 		ids[i] = r.ObjectID

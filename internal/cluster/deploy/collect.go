@@ -9,22 +9,23 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
 // RecordsFor returns the ledger records for objects (the result of Inject) that are about to be applied.
-func RecordsFor(objects []*unstructured.Unstructured) []ObjectRecord {
-	records := make([]ObjectRecord, len(objects))
+func RecordsFor(objects []*unstructured.Unstructured) []ledger.Record {
+	records := make([]ledger.Record, len(objects))
 	for i, o := range objects {
-		records[i] = ObjectRecord{ObjectID: IDOf(o), APIVersion: o.GetAPIVersion(), Foreign: readOnly(o)}
+		records[i] = ledger.Record{ObjectID: IDOf(o), APIVersion: o.GetAPIVersion(), Foreign: readOnly(o)}
 	}
 	return records
 }
 
 // CollectRequest names the resource whose leftovers to collect.
 type CollectRequest struct {
-	Ledger   *Ledger
+	Memory   *Memory
 	Resource model.ManifestName
 	// Applied are all objects of the resource now: the result of a successful Apply.
 	Applied []model.AppliedObject
@@ -68,18 +69,18 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 	if req.Timeout <= 0 {
 		req.Timeout = model.DefaultUpdateSettings.UpsertTimeout
 	}
-	leftovers, err := req.Ledger.leftovers(req.Resource, req.Applied)
+	leftovers, err := req.Memory.Leftovers(req.Resource, req.Applied)
 	if err != nil {
 		return err
 	}
-	now := recordsOf(req.Applied)
+	now := ledger.Of(req.Applied)
 	for _, r := range leftovers {
 		if slices.Contains(req.Declined, r.ObjectID) {
 			now = append(now, r)
 		}
 	}
 	if leftovers = req.undeclared(leftovers); len(leftovers) == 0 {
-		return req.Ledger.set(req.Resource, now, req.Command)
+		return req.Memory.Replace(req.Resource, now, req.Command)
 	}
 	later, keep := false, ""
 	if req.Keep != nil {
@@ -123,7 +124,7 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 	}
 	if len(refs) > 0 {
 		logstore.Infof(req.Logger, "Collecting what %s no longer declares:", req.Resource)
-		err = a.Delete(ctx, DeleteRequest{Objects: refs, Project: req.Project, Found: req.Ledger, Wait: req.WaitLimit > 0, WaitLimit: req.WaitLimit, Look: req.WaitLimit <= 0,
+		err = a.Delete(ctx, DeleteRequest{Objects: refs, Project: req.Project, Found: req.Memory, Wait: req.WaitLimit > 0, WaitLimit: req.WaitLimit, Look: req.WaitLimit <= 0,
 			Timeout: req.Timeout, Logger: req.Logger, RunID: req.RunID, Done: func(ref ObjectRef, outcome DeleteOutcome) {
 				switch outcome {
 				case OutcomeElsewhere:
@@ -140,7 +141,7 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 			now = append(now, r)
 		}
 	}
-	if setErr := req.Ledger.set(req.Resource, now, req.Command); setErr != nil {
+	if setErr := req.Memory.Replace(req.Resource, now, req.Command); setErr != nil {
 		return setErr
 	}
 	if err != nil {
@@ -150,14 +151,14 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 }
 
 // undeclared returns the leftovers without the objects that were not applied on purpose, which the caller has claimed.
-func (req CollectRequest) undeclared(leftovers []ObjectRecord) []ObjectRecord {
-	return dropped(leftovers, func(r ObjectRecord) bool { return slices.Contains(req.Declined, r.ObjectID) })
+func (req CollectRequest) undeclared(leftovers []ledger.Record) []ledger.Record {
+	return ledger.Without(leftovers, func(r ledger.Record) bool { return slices.Contains(req.Declined, r.ObjectID) })
 }
 
 // unowned returns the leftovers that no resource declares. Other resources may have recorded some of them meanwhile.
 // Leftovers that other resources declare but have not deployed yet are passed to them. The leftovers must be claimed.
-func (req CollectRequest) unowned() ([]ObjectRecord, error) {
-	leftovers, err := req.Ledger.leftovers(req.Resource, req.Applied)
+func (req CollectRequest) unowned() ([]ledger.Record, error) {
+	leftovers, err := req.Memory.Leftovers(req.Resource, req.Applied)
 	leftovers = req.undeclared(leftovers)
 	if err != nil || req.Owner == nil {
 		return leftovers, err
@@ -171,45 +172,15 @@ func (req CollectRequest) unowned() ([]ObjectRecord, error) {
 	if len(to) == 0 {
 		return leftovers, nil
 	}
-	if err := req.Ledger.HandOver(req.Resource, to); err != nil {
+	if err := req.Memory.HandOver(req.Resource, to); err != nil {
 		return nil, err
 	}
-	return dropped(leftovers, func(r ObjectRecord) bool { return to[r.ObjectID] != "" }), nil
+	return ledger.Without(leftovers, func(r ledger.Record) bool { return to[r.ObjectID] != "" }), nil
 }
 
 // protected reports whether an object is deleted only on the user's request, because its deletion also removes other
 // data.
 func protected(id model.ObjectID) bool {
 	_, ok := irreplaceable[id.Kind]
-	return ok && builtinGroup(id.Group)
-}
-
-// leftoversOf returns the records of a resource that are neither among its applied objects nor recorded for another
-// resource. Objects that the user's command applied are never leftovers: the user's delete command deletes them.
-func leftoversOf(resource model.ManifestName, applied []model.AppliedObject, all records) []ObjectRecord {
-	owned := map[model.ObjectID]bool{}
-	anywhere := map[model.ObjectID]bool{} // cluster-scoped, whatever namespace was recorded before
-	for _, o := range applied {
-		owned[o.ObjectID] = true
-		if o.Namespace == "" {
-			anywhere[o.ObjectID] = true
-		}
-	}
-	left := dropped(all[resource], func(r ObjectRecord) bool {
-		root := r.ObjectID
-		root.Namespace = ""
-		return r.Foreign || owned[r.ObjectID] || anywhere[root]
-	})
-	if len(left) == 0 {
-		return nil
-	}
-	clear(owned)
-	for name, list := range all {
-		for _, r := range list {
-			if name != resource {
-				owned[r.ObjectID] = true
-			}
-		}
-	}
-	return dropped(left, func(r ObjectRecord) bool { return owned[r.ObjectID] })
+	return ok && model.BuiltinGroup(id.Group)
 }

@@ -99,7 +99,7 @@ type DeleteRequest struct {
 	// KeepAdopted leaves objects that hone took over unchanged, instead of giving them back.
 	KeepAdopted bool
 	// Found, unless nil, has stored how objects were before hone took them over, so that they can be given back in that state.
-	Found *Ledger
+	Found *Memory
 	// RunID, if set, restricts the deletion to objects that the session of this ID changed last.
 	RunID string
 	// Wait makes Delete wait until the objects are gone, for WaitLimit at most (zero means 5 minutes).
@@ -209,7 +209,7 @@ type found struct {
 // look reads the requested objects and filters out those that must not be deleted.
 func (r *deleteRun) look(ctx context.Context) error {
 	refs := slices.Clone(r.req.Objects)
-	slices.SortFunc(refs, func(x, y ObjectRef) int { return compareIDs(x.ObjectID, y.ObjectID) })
+	slices.SortFunc(refs, func(x, y ObjectRef) int { return x.ObjectID.Compare(y.ObjectID) })
 	refs = slices.CompactFunc(refs, func(x, y ObjectRef) bool { return x.ObjectID == y.ObjectID })
 	results := make([]found, len(refs))
 	nodes := make([]dag.Node, len(refs))

@@ -46,22 +46,22 @@ func TestDeleteSparesWhatItIsTold(t *testing.T) {
 
 func TestCollectKeepsTheRecordsOfWhatItSpares(t *testing.T) {
 	c := fakeCluster(t)
-	ledger := openLedger(t, t.TempDir())
+	memory := openLedger(t, t.TempDir())
 	objects := c.inject(t, "\napiVersion: v1\nkind: Namespace\nmetadata: {name: ns2}\n---\n"+
 		"apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data, namespace: ns2}\n---"+configYAML)
-	if err := ledger.Record("web", RecordsFor(objects)); err != nil {
+	if err := memory.Record("web", RecordsFor(objects)); err != nil {
 		t.Fatal(err)
 	}
 	c.mustApply(t, objects)
 	a := NewApplier(c.dyn, c.mapper)
-	if err := a.Collect(t.Context(), CollectRequest{Ledger: ledger, Resource: "web", Applied: nil}); err != nil {
+	if err := a.Collect(t.Context(), CollectRequest{Memory: memory, Resource: "web", Applied: nil}); err != nil {
 		t.Fatal(err)
 	}
 	if got := c.dyn.(*deploytest.Server).Deletions(); !slices.Equal(got, []string{"configmaps/conf"}) {
 		t.Errorf("deleted %v", got)
 	}
 	var kinds []string
-	for _, r := range contents(t, ledger)["web"] {
+	for _, r := range contents(t, memory)["web"] {
 		kinds = append(kinds, r.Kind)
 	}
 	if diff := cmp.Diff([]string{"Namespace", "PersistentVolumeClaim"}, kinds); diff != "" {

@@ -1,7 +1,6 @@
 package deploy
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -43,32 +42,4 @@ func newGraph(objects []*unstructured.Unstructured) (*graph, error) {
 			"remove one of them from the "+AnnotationDependsOn+" annotations, or a reference to a field: ref() in the Tiltfile")
 	}
 	return g, nil
-}
-
-// kindOrder is the order in which objects that are ready at the same time are started.
-var kindOrder = []string{"Namespace", "ResourceQuota", "LimitRange", "StorageClass", "CustomResourceDefinition",
-	"PriorityClass", "RuntimeClass", "IngressClass", "MutatingWebhookConfiguration", "ServiceAccount", "Role",
-	"ClusterRole", "RoleBinding", "ClusterRoleBinding", "PersistentVolume", "PersistentVolumeClaim", "ConfigMap",
-	"Secret", "Service", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "CronJob", "PodDisruptionBudget"}
-
-var kindRanks = func() map[string]int {
-	ranks := make(map[string]int, len(kindOrder))
-	for i, k := range kindOrder {
-		ranks[k] = i
-	}
-	return ranks
-}()
-
-// rank returns the place of a kind in kindOrder. Kinds that are not listed come last.
-func rank(kind string) int {
-	if r, ok := kindRanks[kind]; ok {
-		return r
-	}
-	return len(kindOrder)
-}
-
-// compareIDs orders identities by rank, then by name, namespace, kind and group.
-func compareIDs(a, b model.ObjectID) int {
-	return cmp.Or(cmp.Compare(rank(a.Kind), rank(b.Kind)), cmp.Compare(a.Name, b.Name),
-		cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Group, b.Group))
 }

@@ -308,7 +308,7 @@ func (s scopes) namespaced(gvk schema.GroupVersionKind) (bool, error) {
 		return ns, nil
 	}
 	if s.mapper == nil {
-		return !builtinGroup(gvk.Group) || !clusterKinds[gvk.Kind], nil
+		return !model.BuiltinGroup(gvk.Group) || !clusterKinds[gvk.Kind], nil
 	}
 	m, err := s.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	switch {

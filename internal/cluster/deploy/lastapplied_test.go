@@ -2,14 +2,16 @@ package deploy
 
 import (
 	"encoding/base64"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/hone-dev/hone/pkg/model"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 )
 
 func remembered(kind, name string, fields map[string]any) *unstructured.Unstructured {
@@ -22,23 +24,14 @@ func remembered(kind, name string, fields map[string]any) *unstructured.Unstruct
 }
 
 // remember stores an object, with its record.
-func remember(t *testing.T, l *Ledger, u *unstructured.Unstructured, written bool) {
+func remember(t *testing.T, l *Memory, u *unstructured.Unstructured, written bool) {
 	t.Helper()
-	if err := l.Record("web", []ObjectRecord{{ObjectID: IDOf(u), UID: "1"}}); err != nil {
+	if err := l.Record("web", []ledger.Record{{ObjectID: IDOf(u), UID: "1"}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Remember(u, written); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func filesBelow(t *testing.T, dir string) int {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if ignoreMissing(err) != nil {
-		t.Fatal(err)
-	}
-	return len(entries)
 }
 
 // TestRemember stores applied objects and reads them in a later session.
@@ -67,21 +60,6 @@ func TestRemember(t *testing.T) {
 	if got := l.Remembered(IDOf(first)); !cmp.Equal(got.Object, second.Object) {
 		t.Errorf("it is still %v", got)
 	}
-
-	other := remembered("ConfigMap", "other", map[string]any{})
-	remember(t, l, other, true)
-	if err := os.Rename(l.appliedFile(IDOf(other)), l.appliedFile(IDOf(first))); err != nil {
-		t.Fatal(err)
-	}
-	if got := l.Remembered(IDOf(first)); got != nil {
-		t.Errorf("the file of another object is read as %v", got)
-	}
-	if err := os.WriteFile(l.appliedFile(IDOf(first)), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if got := l.Remembered(IDOf(first)); got != nil {
-		t.Errorf("an empty file is read as %v", got)
-	}
 }
 
 // TestRememberSecret stores no value of a Secret, not even encrypted.
@@ -96,17 +74,9 @@ func TestRememberSecret(t *testing.T) {
 	if diff := cmp.Diff(before.Object, applied.Object); diff != "" {
 		t.Errorf("the object was changed:\n%s", diff)
 	}
-	key, err := vaultOf(filepath.Dir(l.path)).read()
-	if err != nil {
-		t.Fatal(err)
-	}
-	sealed, err := os.ReadFile(l.appliedFile(IDOf(applied)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, ok := openWith(key, sealed, placeOf(IDOf(applied)))
-	if !ok {
-		t.Fatal("it cannot be opened")
+	raw := l.Note(ledger.Applied, IDOf(applied))
+	if raw == nil {
+		t.Fatal("it is not stored")
 	}
 	if err := os.WriteFile(filepath.Join(state, "opened"), raw, 0o600); err != nil {
 		t.Fatal(err)
@@ -127,37 +97,24 @@ func TestRememberSecret(t *testing.T) {
 	}
 }
 
-// TestForget removes the stored object with its record, and keeps it when the record passes on.
-func TestForget(t *testing.T) {
-	dir := t.TempDir()
-	l := openLedger(t, dir)
-	a, b := remembered("ConfigMap", "a", map[string]any{}), remembered("ConfigMap", "b", map[string]any{})
-	remember(t, l, a, true)
-	remember(t, l, b, true)
-	if err := l.HandOver("web", map[model.ObjectID]model.ManifestName{IDOf(a): "api"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Remove("web"); err != nil {
-		t.Fatal(err)
-	}
-	if l.Remembered(IDOf(a)) == nil || l.Remembered(IDOf(b)) != nil || filesBelow(t, appliedDir(l.path)) != 1 {
-		t.Errorf("a: %v, b: %v", l.Remembered(IDOf(a)), l.Remembered(IDOf(b)))
-	}
+const secret = "hunter2-swordfish"
 
-	later, err := Open(dir, LedgerKey{Cluster: l.key.Cluster, Project: "moved"})
+// leaks returns the files below a folder that contain the secret.
+func leaks(t *testing.T, dir string) []string {
+	t.Helper()
+	var found []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if strings.Contains(string(b), secret) {
+			found = append(found, path)
+		}
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := later.TakeIn([]string{l.key.Project}); err != nil {
-		t.Fatal(err)
-	}
-	if later.Remembered(IDOf(a)) == nil || filesBelow(t, appliedDir(l.path)) != 0 {
-		t.Error("it did not move with the project")
-	}
-	if err := later.Remove("api"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(appliedDir(later.path)); err == nil {
-		t.Error("an empty folder stays")
-	}
+	return found
 }

@@ -7,12 +7,13 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
 // Secrets returns the values that the Secrets among recorded objects have in the cluster, for messages that must not show them although
 // nobody has evaluated the Tiltfile. Those that the user may not read are left out. Each request is bounded by timeout.
-func (a *Applier) Secrets(ctx context.Context, records []ObjectRecord, timeout time.Duration) (out []model.Secret, err error) {
+func (a *Applier) Secrets(ctx context.Context, records []ledger.Record, timeout time.Duration) (out []model.Secret, err error) {
 	for _, r := range records {
 		if r.Group != "" || r.Kind != "Secret" {
 			continue

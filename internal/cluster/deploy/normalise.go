@@ -38,7 +38,7 @@ func parse(o model.K8sObject) (*unstructured.Unstructured, error) {
 		delete(meta, key)
 	}
 	delete(content, "status")
-	if builtinGroup(u.GroupVersionKind().Group) {
+	if model.BuiltinGroup(u.GroupVersionKind().Group) {
 		dropNulls(content)
 	}
 	if isSecret(u) {

@@ -27,15 +27,6 @@ func groupKind(id model.ObjectID) schema.GroupKind {
 	return schema.GroupKind{Group: id.Group, Kind: id.Kind}
 }
 
-// builtinGroup reports whether Kubernetes itself defines the kinds of a group.
-func builtinGroup(group string) bool {
-	switch group {
-	case "", "apps", "batch", "autoscaling", "policy", "extensions":
-		return true
-	}
-	return strings.HasSuffix(group, ".k8s.io")
-}
-
 // field returns the map below the given keys, nil where there is none.
 func field(m map[string]any, keys ...string) map[string]any {
 	for _, k := range keys {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -47,14 +48,14 @@ func TestRealIgnoredFields(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			c := realCluster(t)
-			ledger := openLedger(t, t.TempDir())
+			memory := openLedger(t, t.TempDir())
 			objects := c.inject(t, declared)
-			done := c.applyRemembered(t, ledger, objects)
+			done := c.applyRemembered(t, memory, objects)
 			tc.by(t, c, objects[0])
 			steps := func(objects []*unstructured.Unstructured, drift bool) string {
 				t.Helper()
-				steps, err := NewApplier(c.dyn, c.mapper).Preview(t.Context(), PreviewRequest{Project: "project1", Namespace: c.namespace, Drift: drift, Prior: ledger.Remembered,
-					Declared: []Declared{{Resource: "web", Objects: objects}}, Records: map[model.ManifestName][]ObjectRecord{"web": recordsOf(done)}})
+				steps, err := NewApplier(c.dyn, c.mapper).Preview(t.Context(), PreviewRequest{Project: "project1", Namespace: c.namespace, Drift: drift, Prior: memory.Remembered,
+					Declared: []Declared{{Resource: "web", Objects: objects}}, Records: map[model.ManifestName][]ledger.Record{"web": ledger.Of(done)}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -66,7 +67,7 @@ func TestRealIgnoredFields(t *testing.T) {
 				}
 			}
 			version := c.get(t, objects[0]).GetGeneration()
-			c.applyRemembered(t, ledger, objects)
+			c.applyRemembered(t, memory, objects)
 			if now := c.get(t, objects[0]).GetGeneration(); now != version {
 				t.Error("it was written")
 			}
@@ -74,8 +75,8 @@ func TestRealIgnoredFields(t *testing.T) {
 			if got := steps(changed, false); strings.Contains(got, "replicas") || !strings.Contains(got, "containerPort: <nil> > 81") {
 				t.Errorf("changed:\n%s", got)
 			}
-			c.applyRemembered(t, ledger, changed)
-			c.applyRemembered(t, ledger, c.inject(t, declared)) // who owns the field now does not matter
+			c.applyRemembered(t, memory, changed)
+			c.applyRemembered(t, memory, c.inject(t, declared)) // who owns the field now does not matter
 			live := c.get(t, objects[0])
 			if n, _, _ := unstructured.NestedInt64(live.Object, "spec", "replicas"); n != tc.want {
 				t.Errorf("%d replicas, want %d", n, tc.want)
@@ -124,14 +125,14 @@ func TestRealReadOnly(t *testing.T) {
 	if got := preview(); got != "unchanged configmap/conf: declared read-only" {
 		t.Error(got)
 	}
-	ledger := openLedger(t, t.TempDir())
-	if err := ledger.Record("web", RecordsFor(objects)); err != nil {
+	memory := openLedger(t, t.TempDir())
+	if err := memory.Record("web", RecordsFor(objects)); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Collect(t.Context(), CollectRequest{Ledger: ledger, Resource: "web", Applied: done, Project: "project1"}); err != nil {
+	if err := a.Collect(t.Context(), CollectRequest{Memory: memory, Resource: "web", Applied: done, Project: "project1"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Collect(t.Context(), CollectRequest{Ledger: ledger, Resource: "web", Project: "project1"}); err != nil {
+	if err := a.Collect(t.Context(), CollectRequest{Memory: memory, Resource: "web", Project: "project1"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.Delete(t.Context(), DeleteRequest{Objects: []ObjectRef{{ObjectID: IDOf(objects[0])}}, Project: "project1", Removal: RemovalDown}); err != nil {
@@ -148,7 +149,7 @@ func TestRealAppliedOnce(t *testing.T) {
 	c := realCluster(t)
 	a := NewApplier(c.dyn, c.mapper)
 	objects := c.inject(t, annotated(configYAML, model.AnnotationApply, model.ApplyOnce))
-	records := map[model.ManifestName][]ObjectRecord{}
+	records := map[model.ManifestName][]ledger.Record{}
 	apply := func(objects []*unstructured.Unstructured) (int, string) {
 		t.Helper()
 		log := &recorder{}
@@ -163,7 +164,7 @@ func TestRealAppliedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(records) == 0 {
-			records["web"] = recordsOf(done)
+			records["web"] = ledger.Of(done)
 		}
 		return len(done), log.String()
 	}
@@ -231,7 +232,7 @@ func TestRealOnRemove(t *testing.T) {
 				objects := c.inject(t, declared)
 				done, _ := c.mustApply(t, objects)
 				if removal == RemovalBySession {
-					steps, err := a.Preview(t.Context(), PreviewRequest{Project: "project1", Records: map[model.ManifestName][]ObjectRecord{"web": recordsOf(done)}})
+					steps, err := a.Preview(t.Context(), PreviewRequest{Project: "project1", Records: map[model.ManifestName][]ledger.Record{"web": ledger.Of(done)}})
 					if err != nil || len(steps) != 1 || steps[0].Action != tc.step {
 						t.Errorf("preview: %s %v", stepsText(steps), err)
 					}

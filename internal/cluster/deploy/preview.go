@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/hone-dev/hone/internal/base/operation"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -40,7 +41,7 @@ type PreviewRequest struct {
 	Declared []Declared
 	// Records are the ledger's records, by resource: of the declared resources, and of resources that are no longer declared and
 	// whose objects would be deleted.
-	Records map[model.ManifestName][]ObjectRecord
+	Records map[model.ManifestName][]ledger.Record
 	// Elsewhere returns the other resource of the Tiltfile that declares an object, if there is one: the object is handed over to
 	// it.
 	Elsewhere func(model.ObjectID) (model.ManifestName, bool)

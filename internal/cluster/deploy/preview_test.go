@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -88,8 +89,8 @@ func TestRealPreview(t *testing.T) {
 				}
 			}
 			before := c.injectAs(t, owner, "project1", tc.before)
-			ledger := openLedger(t, t.TempDir())
-			done := c.applyRemembered(t, ledger, before)
+			memory := openLedger(t, t.TempDir())
+			done := c.applyRemembered(t, memory, before)
 			for _, h := range tc.hand {
 				c.changedBy(t, h)
 			}
@@ -97,8 +98,8 @@ func TestRealPreview(t *testing.T) {
 				done = nil
 			}
 			a := NewApplier(c.dyn, c.mapper)
-			steps, err := a.Preview(t.Context(), PreviewRequest{Project: "project1", Namespace: c.namespace, Adopt: tc.adopt, Prior: ledger.Remembered,
-				Declared: []Declared{{Resource: "web", Objects: c.inject(t, tc.after)}}, Records: map[model.ManifestName][]ObjectRecord{recorded: recordsOf(done)}})
+			steps, err := a.Preview(t.Context(), PreviewRequest{Project: "project1", Namespace: c.namespace, Adopt: tc.adopt, Prior: memory.Remembered,
+				Declared: []Declared{{Resource: "web", Objects: c.inject(t, tc.after)}}, Records: map[model.ManifestName][]ledger.Record{recorded: ledger.Of(done)}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -111,11 +112,11 @@ func TestRealPreview(t *testing.T) {
 }
 
 // applyRemembered applies objects of a resource with a ledger that remembers them.
-func (c cluster) applyRemembered(t *testing.T, ledger *Ledger, objects []*unstructured.Unstructured) []model.AppliedObject {
+func (c cluster) applyRemembered(t *testing.T, memory *Memory, objects []*unstructured.Unstructured) []model.AppliedObject {
 	t.Helper()
-	done, err := NewApplier(c.dyn, c.mapper).Apply(t.Context(), ApplyRequest{Resource: "web", Objects: objects, Namespace: c.namespace, Accepted: ledger.Accepted,
+	done, err := NewApplier(c.dyn, c.mapper).Apply(t.Context(), ApplyRequest{Resource: "web", Objects: objects, Namespace: c.namespace, Accepted: memory.Accepted,
 		Applied: func(u *unstructured.Unstructured, written bool) {
-			if err := ledger.Remember(u, written); err != nil {
+			if err := memory.Remember(u, written); err != nil {
 				t.Error(err)
 			}
 		}})
@@ -169,17 +170,17 @@ func TestRealDrift(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			c := realCluster(t)
-			ledger := openLedger(t, t.TempDir())
-			done := c.applyRemembered(t, ledger, c.inject(t, tc.before))
+			memory := openLedger(t, t.TempDir())
+			done := c.applyRemembered(t, memory, c.inject(t, tc.before))
 			for _, h := range tc.hand {
 				c.changedBy(t, h)
 			}
 			var objects []*unstructured.Unstructured
 			for _, o := range done {
-				objects = append(objects, ledger.Remembered(o.ObjectID))
+				objects = append(objects, memory.Remembered(o.ObjectID))
 			}
-			steps, err := NewApplier(c.dyn, c.mapper).Preview(t.Context(), PreviewRequest{Project: "project1", Drift: true, Prior: ledger.Remembered, Written: ledger.Written,
-				Declared: []Declared{{Resource: "web", Objects: objects}}, Records: map[model.ManifestName][]ObjectRecord{"web": recordsOf(done)}})
+			steps, err := NewApplier(c.dyn, c.mapper).Preview(t.Context(), PreviewRequest{Project: "project1", Drift: true, Prior: memory.Remembered, Written: memory.Written,
+				Declared: []Declared{{Resource: "web", Objects: objects}}, Records: map[model.ManifestName][]ledger.Record{"web": ledger.Of(done)}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -289,9 +290,9 @@ func TestRealPreviewOfRecordWithNamespace(t *testing.T) {
 	t.Parallel()
 	c := realCluster(t)
 	objects := c.inject(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: "+c.namespace+"}\n")
-	record := ObjectRecord{ObjectID: model.ObjectID{Kind: "Namespace", Namespace: "default", Name: c.namespace}, APIVersion: "v1"}
+	record := ledger.Record{ObjectID: model.ObjectID{Kind: "Namespace", Namespace: "default", Name: c.namespace}, APIVersion: "v1"}
 	steps, err := NewApplier(c.dyn, c.mapper).Preview(t.Context(), PreviewRequest{Project: "project1", Namespace: c.namespace,
-		Declared: []Declared{{Resource: "web", Objects: objects}}, Records: map[model.ManifestName][]ObjectRecord{"web": {record}}})
+		Declared: []Declared{{Resource: "web", Objects: objects}}, Records: map[model.ManifestName][]ledger.Record{"web": {record}}})
 	if err != nil || len(steps) != 1 || steps[0].Action == api.ActionDelete || steps[0].Action == api.ActionKeep {
 		t.Errorf("%s, %v", stepsText(steps), err)
 	}

@@ -30,7 +30,7 @@ func (p *preview) leftovers() []operation.Node {
 		}
 	}
 	slices.SortFunc(refs, func(x, y ObjectRef) int {
-		return cmp.Or(compareIDs(y.ObjectID, x.ObjectID), cmp.Compare(x.Resource, y.Resource))
+		return cmp.Or(y.ObjectID.Compare(x.ObjectID), cmp.Compare(x.Resource, y.Resource))
 	})
 	p.left = refs
 	p.del = &deleteRun{a: p.a, req: DeleteRequest{Project: p.req.Project, KeepNamespaces: true, KeepVolumes: true, KeepDefinitions: true, Removal: p.req.Removal, RunID: p.req.RunID, Timeout: p.req.Timeout}}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -188,7 +189,7 @@ func (r *applyRun) try(ctx context.Context, t target, d decision, live *unstruct
 // uid returns the UID of an object that was applied before; empty if none was.
 func (p *preview) uid(id model.ObjectID) string {
 	for _, list := range p.req.Records {
-		if i := slices.IndexFunc(list, func(r ObjectRecord) bool { return r.ObjectID == id && r.UID != "" }); i >= 0 {
+		if i := slices.IndexFunc(list, func(r ledger.Record) bool { return r.ObjectID == id && r.UID != "" }); i >= 0 {
 			return list[i].UID
 		}
 	}

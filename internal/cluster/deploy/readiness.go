@@ -15,17 +15,9 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/words"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/pkg/model"
 )
-
-// servingKinds are the built-in kinds whose pods stay: clients may depend on them.
-var servingKinds = []string{"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Pod"}
-
-// Serves reports whether the pods of an object serve for as long as it exists. Jobs end on their own, and custom kinds are
-// unknown to hone.
-func Serves(id model.ObjectID) bool {
-	return builtinGroup(id.Group) && slices.Contains(servingKinds, id.Kind)
-}
 
 // readiness is the state of a workload on its way to ready.
 type readiness struct {
@@ -142,7 +134,7 @@ func (a *Applier) Unready(ctx context.Context, workloads []model.ObjectID, timeo
 }
 
 // Standing reports whether one of the objects exists and is not being deleted. Each request is bounded by timeout.
-func (a *Applier) Standing(ctx context.Context, objects []ObjectRecord, timeout time.Duration) (bool, error) {
+func (a *Applier) Standing(ctx context.Context, objects []ledger.Record, timeout time.Duration) (bool, error) {
 	for _, o := range objects {
 		_, live, err := a.read(ctx, o.ObjectID, timeout)
 		if err != nil {
@@ -162,7 +154,7 @@ func (a *Applier) Standing(ctx context.Context, objects []ObjectRecord, timeout 
 func servingOf(applied []model.AppliedObject) []model.ObjectID {
 	var out []model.ObjectID
 	for _, o := range applied {
-		if !o.Foreign && Serves(o.ObjectID) {
+		if !o.Foreign && o.ObjectID.Serves() {
 			out = append(out, o.ObjectID)
 		}
 	}
@@ -192,8 +184,8 @@ func (a *Applier) awaitReady(ctx context.Context, workloads []model.ObjectID, li
 
 // keepUntilReady reports whether leftovers that serve have to stay for now, because their replacements are not ready. With a
 // WaitLimit, it first waits for the replacements.
-func (a *Applier) keepUntilReady(ctx context.Context, req CollectRequest, leftovers []ObjectRecord) (bool, error) {
-	if !slices.ContainsFunc(leftovers, func(r ObjectRecord) bool { return Serves(r.ObjectID) && r.UID != "" }) {
+func (a *Applier) keepUntilReady(ctx context.Context, req CollectRequest, leftovers []ledger.Record) (bool, error) {
+	if !slices.ContainsFunc(leftovers, func(r ledger.Record) bool { return r.ObjectID.Serves() && r.UID != "" }) {
 		return false, nil
 	}
 	replacements := servingOf(req.Applied)

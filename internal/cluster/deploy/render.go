@@ -29,6 +29,6 @@ func Render(requests []InjectRequest) ([]Rendered, error) {
 			out = append(out, Rendered{req.Resource, u})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Rendered) int { return compareIDs(IDOf(a.Object), IDOf(b.Object)) })
+	slices.SortStableFunc(out, func(a, b Rendered) int { return IDOf(a.Object).Compare(IDOf(b.Object)) })
 	return out, nil
 }

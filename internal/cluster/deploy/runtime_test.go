@@ -12,6 +12,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/operation"
 	"github.com/hone-dev/hone/internal/base/operation/operationtest"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -22,7 +23,7 @@ func TestRuntime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			operationtest.Run(t, operationtest.Traits{Items: 3}, func(t *testing.T) operationtest.Subject {
 				c := start(t)
-				ledger, err := Open(t.TempDir(), LedgerKey{Cluster: "c", Project: "project1"})
+				memory, err := openMemory(t.TempDir(), ledger.Key{Cluster: "c", Project: "project1"})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -30,7 +31,7 @@ func TestRuntime(t *testing.T) {
 				for i := range 3 {
 					yaml = append(yaml, strings.Replace(configYAML, "conf", fmt.Sprint("conf", i), 1))
 				}
-				return declared{c, ledger, c.inject(t, strings.Join(yaml, "---"))}
+				return declared{c, memory, c.inject(t, strings.Join(yaml, "---"))}
 			})
 		})
 	}
@@ -39,7 +40,7 @@ func TestRuntime(t *testing.T) {
 // declared are objects on a cluster, item i is objects[i].
 type declared struct {
 	cluster
-	ledger  *Ledger
+	memory  *Memory
 	objects []*unstructured.Unstructured
 }
 
@@ -72,8 +73,8 @@ func (d declared) Runtime(t *testing.T) operation.Runtime {
 	del.fates = make([]fate, len(del.live))
 	w := whole{objects{
 		apply: &applyRun{a: a, req: ApplyRequest{Resource: "web", Objects: d.objects, Timeout: timeout, Logger: logstore.Discard,
-			Record: func(context.Context) error { return d.ledger.Record("web", RecordsFor(d.objects)) }}, g: g, outcomes: make([]outcome, n), later: make([][]int, n)},
-		plan: &preview{a: a, req: PreviewRequest{Project: "project1", Timeout: timeout, Prior: d.ledger.Remembered}, g: g, of: of, steps: make([]api.PlanStep, n),
+			Record: func(context.Context) error { return d.memory.Record("web", RecordsFor(d.objects)) }}, g: g, outcomes: make([]outcome, n), later: make([][]int, n)},
+		plan: &preview{a: a, req: PreviewRequest{Project: "project1", Timeout: timeout, Prior: d.memory.Remembered}, g: g, of: of, steps: make([]api.PlanStep, n),
 			owners: map[model.ObjectID]model.ManifestName{}},
 		del: del,
 	}, map[int]int{}}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cluster/deploy/deploytest"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -171,7 +172,7 @@ func textArrives(t *testing.T, c cluster) {
 func secretsAreFound(t *testing.T, c cluster) {
 	objects := c.inject(t, "apiVersion: v1\nkind: Secret\nmetadata: {name: db}\ndata: {password: c3dvcmRmaXNoLTkwMDA=}\n---\n"+configYAML)
 	c.mustApply(t, objects)
-	records := []ObjectRecord{{ObjectID: IDOf(objects[0])}, {ObjectID: IDOf(objects[1])}, {ObjectID: model.ObjectID{Kind: "Secret", Namespace: c.namespace, Name: "gone"}}}
+	records := []ledger.Record{{ObjectID: IDOf(objects[0])}, {ObjectID: IDOf(objects[1])}, {ObjectID: model.ObjectID{Kind: "Secret", Namespace: c.namespace, Name: "gone"}}}
 	got, err := NewApplier(c.dyn, c.mapper).Secrets(t.Context(), records, time.Minute)
 	want := []model.Secret{{Name: "db", Key: "password", Value: "c3dvcmRmaXNoLTkwMDA="}, {Name: "db", Key: "password", Value: "swordfish-9000"}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -361,24 +362,24 @@ func refsOf(objects []*unstructured.Unstructured) []ObjectRef {
 }
 
 func leftoversAreCollected(t *testing.T, c cluster) {
-	ledger, err := Open(t.TempDir(), LedgerKey{Cluster: "c", Project: "project1"})
+	memory, err := openMemory(t.TempDir(), ledger.Key{Cluster: "c", Project: "project1"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	moved := strings.Replace(configYAML, "conf", "moved", 1)
 	all := c.inject(t, configYAML+"---"+moved+"---"+deploymentYAML("web", "web", "80"))
-	if err := ledger.Record("web", RecordsFor(all)); err != nil {
+	if err := memory.Record("web", RecordsFor(all)); err != nil {
 		t.Fatal(err)
 	}
 	a := NewApplier(c.dyn, c.mapper)
 	done, _ := c.mustApply(t, all)
 	log := &recorder{}
 	asked := 0
-	req := CollectRequest{Ledger: ledger, Resource: "web", Applied: done, Project: "project1", Logger: log, Keep: func() string { asked++; return "" }}
+	req := CollectRequest{Memory: memory, Resource: "web", Applied: done, Project: "project1", Logger: log, Keep: func() string { asked++; return "" }}
 	if err := a.Collect(t.Context(), req); err != nil || log.String() != "" || asked > 0 {
 		t.Fatalf("nothing to collect: %v %s; asked %d times", err, log, asked)
 	}
-	if err := ledger.Record("other", RecordsFor(all[1:2])); err != nil {
+	if err := memory.Record("other", RecordsFor(all[1:2])); err != nil {
 		t.Fatal(err)
 	}
 	done, _ = c.mustApply(t, all[2:])
@@ -392,7 +393,7 @@ func leftoversAreCollected(t *testing.T, c cluster) {
 	if want := "Collecting what web no longer declares:\n       → deleted conf:configmap\n"; log.String() != want {
 		t.Errorf("log %q", log)
 	}
-	records, err := ledger.Resources()
+	records, err := memory.Resources()
 	if err != nil || len(records["web"]) != 1 || records["web"][0].UID != done[0].UID || len(records["other"]) != 1 {
 		t.Errorf("ledger %+v, %v", records, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -135,7 +136,7 @@ func TestRealShared(t *testing.T) {
 	if got := one.data(t, c.get(t, object)); got != `{"a":"1","b":"2"} project1 project2` {
 		t.Errorf("one wins: %s", got)
 	}
-	steps, err := two.a.Preview(t.Context(), PreviewRequest{Project: two.id, Records: map[model.ManifestName][]ObjectRecord{"web": recordsOf([]model.AppliedObject{joined})}})
+	steps, err := two.a.Preview(t.Context(), PreviewRequest{Project: two.id, Records: map[model.ManifestName][]ledger.Record{"web": ledger.Of([]model.AppliedObject{joined})}})
 	if err != nil || len(steps) != 1 || steps[0].Action != api.ActionOrphan || !strings.Contains(steps[0].Reason, "it stays with another project (project1), which share it") {
 		t.Errorf("preview of leaving: %s %v", stepsText(steps), err)
 	}

@@ -26,7 +26,7 @@ func (r *applyRun) switches(desired, live *unstructured.Unstructured) []int {
 	}
 	var out []int
 	for i, u := range r.g.objects {
-		if Serves(r.g.ids[i]) && u.GetNamespace() == desired.GetNamespace() && Selects(then, u) {
+		if r.g.ids[i].Serves() && u.GetNamespace() == desired.GetNamespace() && Selects(then, u) {
 			out = append(out, i)
 		}
 	}

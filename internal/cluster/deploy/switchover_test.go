@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -98,19 +99,19 @@ func TestRealLeftoversThatServeStay(t *testing.T) {
 	t.Parallel()
 	c := realCluster(t)
 	a := NewApplier(c.dyn, c.mapper)
-	ledger := openLedger(t, t.TempDir())
+	memory := openLedger(t, t.TempDir())
 	deploy := func(text string) ([]*unstructured.Unstructured, string) {
 		t.Helper()
 		log := &recorder{}
 		objects := c.inject(t, text)
-		if err := ledger.Record("web", RecordsFor(objects)); err != nil {
+		if err := memory.Record("web", RecordsFor(objects)); err != nil {
 			t.Fatal(err)
 		}
 		done, err := a.Apply(t.Context(), ApplyRequest{Resource: "web", Objects: objects, Logger: log})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := a.Collect(t.Context(), CollectRequest{Ledger: ledger, Resource: "web", Applied: done, Project: "project1", Logger: log}); err != nil {
+		if err := a.Collect(t.Context(), CollectRequest{Memory: memory, Resource: "web", Applied: done, Project: "project1", Logger: log}); err != nil {
 			t.Fatal(err)
 		}
 		return objects, log.String()
@@ -119,7 +120,7 @@ func TestRealLeftoversThatServeStay(t *testing.T) {
 	old, _ := deploy(servingYAML("old", becomesReady) + conf)
 	recorded := func() (leaving []string) {
 		t.Helper()
-		all, err := ledger.Resources()
+		all, err := memory.Resources()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +136,7 @@ func TestRealLeftoversThatServeStay(t *testing.T) {
 		!strings.Contains(log, "What web no longer declares stays until its replacements are ready: deployment/new") {
 		t.Errorf("leaving: %v\n%s", recorded(), log)
 	}
-	if standing, err := a.Standing(t.Context(), []ObjectRecord{{ObjectID: IDOf(old[0])}}, time.Minute); !standing || err != nil {
+	if standing, err := a.Standing(t.Context(), []ledger.Record{{ObjectID: IDOf(old[0])}}, time.Minute); !standing || err != nil {
 		t.Errorf("standing: %v %v", standing, err)
 	}
 	ready, log := deploy(servingYAML("ready", becomesReady)) // the new one never got ready, and goes as well once this one is
@@ -151,7 +152,7 @@ func TestRealLeftoversThatServeStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Collect(t.Context(), CollectRequest{Ledger: ledger, Resource: "web", Applied: done, Project: "project1", AtOnce: true}); err != nil {
+	if err := a.Collect(t.Context(), CollectRequest{Memory: memory, Resource: "web", Applied: done, Project: "project1", AtOnce: true}); err != nil {
 		t.Fatal(err)
 	}
 	for _, u := range []*unstructured.Unstructured{old[0], old[1], failing[0], ready[0]} {
@@ -181,18 +182,6 @@ func TestSelects(t *testing.T) {
 		}
 		if got := Selects(tc.selector, pod); got != tc.byPod {
 			t.Errorf("%v selects the pod: %v", tc.selector, got)
-		}
-	}
-}
-
-// TestServes: which kinds have pods that stay.
-func TestServes(t *testing.T) {
-	for id, want := range map[model.ObjectID]bool{
-		{Group: "apps", Kind: "Deployment"}: true, {Group: "apps", Kind: "StatefulSet"}: true, {Kind: "Pod"}: true,
-		{Group: "batch", Kind: "Job"}: false, {Kind: "Service"}: false, {Group: "example.com", Kind: "Deployment"}: false,
-	} {
-		if got := Serves(id); got != want {
-			t.Errorf("%s: %v", id, got)
 		}
 	}
 }

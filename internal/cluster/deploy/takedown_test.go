@@ -18,6 +18,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/operation"
 	"github.com/hone-dev/hone/internal/cluster/deploy/deploytest"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -319,8 +320,8 @@ func TestDownAfterOneThatFailed(t *testing.T) {
 			t.Run(of.kind+" "+tc.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					d := newTakedown(t, nil, "web", of.yaml)
-					ledger := openLedger(t, t.TempDir())
-					if err := ledger.Remember(d.c.inject(t, of.yaml)[0], true); err != nil {
+					memory := openLedger(t, t.TempDir())
+					if err := memory.Remember(d.c.inject(t, of.yaml)[0], true); err != nil {
 						t.Fatal(err)
 					}
 					if of.served != nil {
@@ -331,7 +332,7 @@ func TestDownAfterOneThatFailed(t *testing.T) {
 					kind, owner, _ := strings.Cut(of.owner, "/")
 					d.podOf(kind, "web-77-x", owner, labels, 20*time.Second)
 					d.pod("alien", "alien-77", labels, time.Hour)
-					d.req.Pods, d.req.Found, d.req.WaitLimit = true, ledger, 5*time.Second
+					d.req.Pods, d.req.Found, d.req.WaitLimit = true, memory, 5*time.Second
 					if err := d.run(t.Context()); err == nil || !strings.Contains(err.Error(), "pod/web-77-x is still there") {
 						t.Fatalf("the first one: %v", err)
 					}
@@ -415,23 +416,23 @@ func TestCollectDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newTakedown(t, nil, "web", config("held")+"---"+config("free"))
 		d.hold("configmaps", "held")
-		ledger := openLedger(t, t.TempDir())
+		memory := openLedger(t, t.TempDir())
 		held := model.ObjectID{Kind: "ConfigMap", Namespace: "ns1", Name: "held"}
 		free := model.ObjectID{Kind: "ConfigMap", Namespace: "ns1", Name: "free"}
-		before := []ObjectRecord{{ObjectID: held, APIVersion: "v1"}, {ObjectID: free, APIVersion: "v1"}}
-		if err := ledger.Record("web", before); err != nil {
+		before := []ledger.Record{{ObjectID: held, APIVersion: "v1"}, {ObjectID: free, APIVersion: "v1"}}
+		if err := memory.Record("web", before); err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()
 		collect := func() {
 			t.Helper()
-			if err := NewApplier(d.c.dyn, d.c.mapper, WithParallelism(1)).Collect(t.Context(), CollectRequest{Ledger: ledger, Resource: "web", Logger: d.log}); err != nil {
+			if err := NewApplier(d.c.dyn, d.c.mapper, WithParallelism(1)).Collect(t.Context(), CollectRequest{Memory: memory, Resource: "web", Logger: d.log}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		leaving := func(what string, want bool) {
 			t.Helper()
-			list := contents(t, ledger)["web"]
+			list := contents(t, memory)["web"]
 			if len(list) != 1 || list[0].ObjectID != held || list[0].Leaving != want {
 				t.Errorf("%s: the ledger has %+v", what, list)
 			}
@@ -445,14 +446,14 @@ func TestCollectDoesNotWait(t *testing.T) {
 		if time.Since(began) != 0 || d.log.String() != want {
 			t.Errorf("after %s, log:\n%s", time.Since(began), d.log)
 		}
-		if err := ledger.Record("web", before[:1]); err != nil {
+		if err := memory.Record("web", before[:1]); err != nil {
 			t.Fatal(err)
 		}
 		leaving("declared again", false)
-		if err := ledger.Set("web", []model.AppliedObject{{ObjectID: held, APIVersion: "v1", UID: "new"}}); err != nil {
+		if err := memory.Set("web", []model.AppliedObject{{ObjectID: held, APIVersion: "v1", UID: "new"}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := ledger.Drop("web", []ObjectRef{{ObjectID: held, UID: "old"}}); err != nil {
+		if err := memory.Drop("web", []ledger.Record{{ObjectID: held, UID: "old"}}); err != nil {
 			t.Fatal(err)
 		}
 		leaving("made again meanwhile", false)

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // templatePaths holds the paths of the pod templates in the built-in kinds.
@@ -23,7 +25,7 @@ var templatePaths = map[string][]string{
 func podTemplate(u *unstructured.Unstructured) map[string]any {
 	gvk := u.GroupVersionKind()
 	path, ok := templatePaths[gvk.Kind]
-	if !ok || !builtinGroup(gvk.Group) {
+	if !ok || !model.BuiltinGroup(gvk.Group) {
 		return nil
 	}
 	return field(u.Object, path...)
@@ -32,7 +34,7 @@ func podTemplate(u *unstructured.Unstructured) map[string]any {
 // podTemplates returns every pod template of an object. In kinds that are not built in it returns all maps that look
 // like a pod template and declare labels: a schema without labels in its template would reject added ones.
 func podTemplates(u *unstructured.Unstructured) []map[string]any {
-	if builtinGroup(u.GroupVersionKind().Group) {
+	if model.BuiltinGroup(u.GroupVersionKind().Group) {
 		if t := podTemplate(u); t != nil {
 			return []map[string]any{t}
 		}
@@ -50,7 +52,7 @@ func podTemplates(u *unstructured.Unstructured) []map[string]any {
 // podSpecs returns every pod specification of an object.
 func podSpecs(u *unstructured.Unstructured) []map[string]any {
 	gvk := u.GroupVersionKind()
-	if builtinGroup(gvk.Group) {
+	if model.BuiltinGroup(gvk.Group) {
 		holder := podTemplate(u)
 		if gvk.Kind == "Pod" {
 			holder = u.Object

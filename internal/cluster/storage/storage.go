@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"time"
 )
 
 // Storage keeps documents by name. A write names the version that it replaces and fails if the document has another one by then
@@ -58,6 +59,10 @@ var (
 	// ErrStale says that a document does not have the version that a write replaces.
 	ErrStale = errors.New("another writer has changed the document")
 )
+
+// Patience bounds the wait for a storage, and for another writer in a folder. A write takes milliseconds to seconds: a process that holds
+// a lock for longer is suspended, or its disk is stuck.
+const Patience = 30 * time.Second
 
 // names are the names that every back end can keep: parts of letters, digits, ".", "_" and "-", divided by "/".
 var names = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$`)

@@ -10,13 +10,15 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
+	"github.com/hone-dev/hone/internal/cluster/ledger/ledgertest"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
 // cluster has a real ledger and records removals.
 type cluster struct {
-	ledger *deploy.Ledger
+	memory *deploy.Memory
 
 	mu      sync.Mutex
 	err     error
@@ -97,11 +99,11 @@ func (c *cluster) guard(why string) {
 	c.guarded = why
 }
 
-func (c *cluster) Ledger(context.Context) (*deploy.Ledger, error) {
+func (c *cluster) Ledger(context.Context) (*deploy.Memory, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.opened++
-	return c.ledger, c.err
+	return c.memory, c.err
 }
 
 func (c *cluster) Remove(ctx context.Context, req buildanddeploy.RemoveRequest) ([]model.ManifestName, error) {
@@ -135,7 +137,7 @@ func (c *cluster) remove(ctx context.Context, name model.ManifestName) error {
 	if err != nil {
 		return err
 	}
-	return c.ledger.Remove(name)
+	return c.memory.Remove(name)
 }
 
 func (c *cluster) fail(err error) {
@@ -151,15 +153,12 @@ func (c *cluster) log() string {
 	return strings.Join(c.removed, " ")
 }
 
-func ledgerWith(t *testing.T, recorded ...model.ManifestName) *deploy.Ledger {
-	ledger, err := deploy.Open(t.TempDir(), deploy.LedgerKey{Cluster: "c", Project: "p"})
-	if err != nil {
-		t.Fatal(err)
-	}
+func ledgerWith(t *testing.T, recorded ...model.ManifestName) *deploy.Memory {
+	memory := &deploy.Memory{Ledger: ledgertest.Open(t, t.TempDir(), ledger.Key{Cluster: "c", Project: "p"})}
 	for _, name := range recorded {
-		if err := ledger.Record(name, []deploy.ObjectRecord{{ObjectID: model.ObjectID{Kind: "ConfigMap", Name: string(name)}, APIVersion: "v1"}}); err != nil {
+		if err := memory.Record(name, []ledger.Record{{ObjectID: model.ObjectID{Kind: "ConfigMap", Name: string(name)}, APIVersion: "v1"}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return ledger
+	return memory
 }

@@ -42,6 +42,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/internal/containers/compose"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -57,7 +58,7 @@ const (
 
 // Cluster deletes objects that resources applied, directly or through the user's delete commands.
 type Cluster interface {
-	Ledger(ctx context.Context) (*deploy.Ledger, error)
+	Ledger(ctx context.Context) (*deploy.Memory, error)
 	Remove(ctx context.Context, req buildanddeploy.RemoveRequest) (bereft []model.ManifestName, err error)
 	// Leaving names the resources that have left objects behind that are still being deleted, and Finish completes their
 	// deletion.
@@ -71,7 +72,7 @@ type Cluster interface {
 // DownCommands run the down commands of local resources.
 type DownCommands interface {
 	// Recorded returns the resources that have to be taken down, and the recorded dependencies.
-	Recorded() (map[model.ManifestName]model.Cmd, deploy.Deps, error)
+	Recorded() (map[model.ManifestName]model.Cmd, ledger.Deps, error)
 	Remove(ctx context.Context, req buildanddeploy.RemoveRequest) error
 }
 

@@ -10,13 +10,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
 
 	"go.uber.org/goleak"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -36,8 +36,8 @@ type fixture struct {
 
 // start runs a Collector on a cluster whose ledger has the given resources.
 func start(t *testing.T, recorded ...model.ManifestName) *fixture {
-	ledger := ledgerWith(t, recorded...)
-	f := &fixture{t: t, cluster: &cluster{ledger: ledger}, engine: dockertest.New(), logs: statetest.Logs(t)}
+	memory := ledgerWith(t, recorded...)
+	f := &fixture{t: t, cluster: &cluster{memory: memory}, engine: dockertest.New(), logs: statetest.Logs(t)}
 	f.downCommands = &downCommands{cluster: f.cluster, commands: map[model.ManifestName]model.Cmd{}}
 	f.Alone = statetest.Start(t, New(f.cluster, f.engine, f.downCommands, f.logs, Options{}), "Other")
 	f.Then(statetest.Session)
@@ -167,7 +167,7 @@ func TestWaitsForRest(t *testing.T) {
 // A resource that comes and goes is collected each time, although each of its lives counts its changes from 1.
 func TestCollectsInEachLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &cluster{ledger: ledgerWith(t)}
+		c := &cluster{memory: ledgerWith(t)}
 		a := statetest.Start(t, New(c, nil, nil, statetest.Logs(t), Options{})).Then(statetest.Session, connected())
 		for life := range 3 {
 			a.Then(statetest.Loaded(statetest.K8s("a")), statetest.Loaded())
@@ -373,8 +373,8 @@ func TestRemovesContainers(t *testing.T) {
 // TestLeavesLeftoversToASessionBeside sweeps when the other session has ended, and lets ci end meanwhile.
 func TestLeavesLeftoversToASessionBeside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &fixture{t: t, cluster: &cluster{ledger: ledgerWith(t, "old")}, engine: dockertest.New(), logs: statetest.Logs(t)}
-		f.downCommands = &downCommands{cluster: f.cluster, commands: map[model.ManifestName]model.Cmd{"db": {Argv: []string{"undo"}}}, deps: deploy.Deps{"old": {"db"}}}
+		f := &fixture{t: t, cluster: &cluster{memory: ledgerWith(t, "old")}, engine: dockertest.New(), logs: statetest.Logs(t)}
+		f.downCommands = &downCommands{cluster: f.cluster, commands: map[model.ManifestName]model.Cmd{"db": {Argv: []string{"undo"}}}, deps: ledger.Deps{"old": {"db"}}}
 		var mu sync.Mutex
 		others := []string{"session shop (hone up, pid 1)"}
 		f.Alone = statetest.Start(t, New(f.cluster, f.engine, f.downCommands, f.logs, Options{Beside: func(context.Context) []string {

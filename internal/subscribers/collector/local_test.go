@@ -10,9 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
 
-	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
@@ -23,10 +23,10 @@ import (
 type downCommands struct {
 	*cluster
 	commands map[model.ManifestName]model.Cmd
-	deps     deploy.Deps
+	deps     ledger.Deps
 }
 
-func (d *downCommands) Recorded() (map[model.ManifestName]model.Cmd, deploy.Deps, error) {
+func (d *downCommands) Recorded() (map[model.ManifestName]model.Cmd, ledger.Deps, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return maps.Clone(d.commands), d.deps, nil
@@ -46,7 +46,7 @@ func (d *downCommands) Remove(_ context.Context, req buildanddeploy.RemoveReques
 }
 
 // record records down commands, as updates do.
-func (f *fixture) record(deps deploy.Deps, names ...model.ManifestName) {
+func (f *fixture) record(deps ledger.Deps, names ...model.ManifestName) {
 	f.downCommands.mu.Lock()
 	defer f.downCommands.mu.Unlock()
 	f.downCommands.deps = deps
@@ -80,7 +80,7 @@ func TestFailedDownCommandsAreRetriedSlowly(t *testing.T) {
 // The products of a resource that leaves beside another session stay until that session has ended.
 func TestDownCommandsWaitForASessionBeside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &fixture{t: t, cluster: &cluster{ledger: ledgerWith(t)}, engine: dockertest.New(), logs: statetest.Logs(t)}
+		f := &fixture{t: t, cluster: &cluster{memory: ledgerWith(t)}, engine: dockertest.New(), logs: statetest.Logs(t)}
 		f.downCommands = &downCommands{cluster: f.cluster, commands: map[model.ManifestName]model.Cmd{}}
 		var mu sync.Mutex
 		others := []string{"session shop (hone up, pid 1)"}
@@ -110,7 +110,7 @@ func TestTakesDownLocalResources(t *testing.T) {
 		app := statetest.K8s("app")
 		app.ResourceDeps = []model.ManifestName{"db"}
 		f.Then(connected(), statetest.Loaded(app, statetest.Local("db"), statetest.Local("off")))
-		f.record(deploy.Deps{"app": {"db"}}, "db", "off")
+		f.record(ledger.Deps{"app": {"db"}}, "db", "off")
 		f.Then(state.ResourcesSwitched{Off: []model.ManifestName{"off"}})
 		f.Release("off", "Other")
 		f.check("switched off", "", "app db")
@@ -131,7 +131,7 @@ func TestTakesDownLocalResources(t *testing.T) {
 func TestTakesDownWhatEarlierSessionsMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, "app")
-		f.record(deploy.Deps{"app": {"schema"}, "schema": {"db"}}, "db", "schema", "alone", "stays", "turned")
+		f.record(ledger.Deps{"app": {"schema"}, "schema": {"db"}}, "db", "schema", "alone", "stays", "turned")
 		f.Then()
 		f.check("the Tiltfile may declare anything", "", "")
 		f.Then(statetest.Loaded(statetest.Local("stays"), statetest.Local("turned")))

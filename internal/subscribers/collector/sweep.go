@@ -60,11 +60,11 @@ func (s *Subscriber) beside(ctx context.Context) []string {
 // choice of resources leaves all other resources alone. The sweep is not complete, and must be called again, if a deletion of such
 // a resource is running or has just failed.
 func (r *run) sweep(ctx context.Context, rt *store.Runtime) (complete bool, err error) {
-	ledger, err := r.cluster.Ledger(ctx)
+	memory, err := r.cluster.Ledger(ctx)
 	if err != nil {
 		return false, r.report("", err)
 	}
-	records, err := ledger.Resources()
+	records, err := memory.Resources()
 	if err != nil {
 		return false, r.report("", err)
 	}

@@ -23,17 +23,18 @@ import (
 	"github.com/hone-dev/hone/internal/base/retry"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
 // Cluster applies the objects of resources to one cluster and keeps the ledger of one project in it. It is safe for
 // concurrent use.
 type Cluster struct {
-	dyn       dynamic.Interface
-	mapper    meta.RESTMapper
-	applier   *deploy.Applier
-	ledgerDir string
-	project   string
+	dyn     dynamic.Interface
+	mapper  meta.RESTMapper
+	applier *deploy.Applier
+	ledgers *ledger.Ledgers
+	project string
 	// holder is the name under which this place holds the objects of the project.
 	holder string
 	// former are other IDs under which the project may have recorded objects.
@@ -48,15 +49,15 @@ type Cluster struct {
 	address string
 
 	mu     sync.Mutex
-	ledger *deploy.Ledger // opened at the first use, since that needs the cluster's identity
+	memory *deploy.Memory // opened at the first use, since that needs the cluster's identity
 	// declared holds the delete commands that the Tiltfile declares. Guarded by mu.
 	declared map[model.ManifestName]model.Cmd
 }
 
 // ClusterOptions configure a Cluster.
 type ClusterOptions struct {
-	// LedgerDir is the folder of the ledgers.
-	LedgerDir string
+	// Ledgers are the ledgers, one of which is the project's.
+	Ledgers *ledger.Ledgers
 	// Project is the owner of the objects.
 	Project project.Project
 	// RunID is the id of the session; empty for a Cluster that applies nothing.
@@ -88,7 +89,7 @@ func NewCluster(kube *k8s.Client, o ClusterOptions) (*Cluster, error) {
 	}
 	return &Cluster{dyn: dyn, mapper: mapper, removePod: kube.RemovePod, applier: deploy.NewApplier(dyn, mapper, deploy.WithRunID(o.RunID),
 		deploy.WithFormerProjects(o.Project.Former), deploy.WithHolders(o.Project.Holders), deploy.WithProjects(o.ProjectPath)),
-		ledgerDir: o.LedgerDir, project: o.Project.ID, holder: o.Project.Holder(), former: o.Project.Former, runID: o.RunID, prune: o.Prune, beside: o.Beside, env: o.Env,
+		ledgers: o.Ledgers, project: o.Project.ID, holder: o.Project.Holder(), former: o.Project.Former, runID: o.RunID, prune: o.Prune, beside: o.Beside, env: o.Env,
 		address: addressOf(config)}, nil
 }
 
@@ -113,30 +114,31 @@ func (c *Cluster) ownRun(ctx context.Context) string {
 }
 
 // Ledger opens the project's ledger in this cluster, including the records under the project's former IDs.
-func (c *Cluster) Ledger(ctx context.Context) (*deploy.Ledger, error) {
+func (c *Cluster) Ledger(ctx context.Context) (*deploy.Memory, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.ledger != nil {
-		return c.ledger, nil
+	if c.memory != nil {
+		return c.memory, nil
 	}
 	uid, err := c.uid(ctx)
 	if err != nil {
 		return nil, err
 	}
-	ledger, err := deploy.Open(c.ledgerDir, deploy.LedgerKey{Cluster: uid, Project: c.project})
+	opened, err := c.ledgers.Open(ctx, ledger.Key{Cluster: uid, Project: c.project})
 	if err != nil {
 		return nil, err
 	}
-	if err := ledger.TakeIn(c.former); err != nil {
+	memory := &deploy.Memory{Ledger: opened}
+	if err := memory.TakeIn(c.former); err != nil {
 		return nil, err
 	}
 	if c.address != "" { // the right to read a namespace may be new
-		if err := ledger.TakeInCluster(c.address); err != nil {
+		if err := memory.TakeInCluster(c.address); err != nil {
 			return nil, err
 		}
 	}
-	c.ledger = ledger
-	return ledger, nil
+	c.memory = memory
+	return memory, nil
 }
 
 // uid identifies the cluster by its oldest namespace; if that is forbidden, by the default one; if both are, by its
@@ -171,13 +173,13 @@ func (c *Cluster) firstNamespace(ctx context.Context) (uid string, err error) {
 }
 
 // recorded returns the ledger and the records of all resources.
-func (c *Cluster) recorded(ctx context.Context) (*deploy.Ledger, map[model.ManifestName][]deploy.ObjectRecord, error) {
-	ledger, err := c.Ledger(ctx)
+func (c *Cluster) recorded(ctx context.Context) (*deploy.Memory, map[model.ManifestName][]ledger.Record, error) {
+	memory, err := c.Ledger(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	all, err := ledger.Resources()
-	return ledger, all, err
+	all, err := memory.Resources()
+	return memory, all, err
 }
 
 // Prepare reads the cluster's objects of the given resources with few requests, so that deploying an unchanged resource
@@ -186,7 +188,7 @@ func (c *Cluster) recorded(ctx context.Context) (*deploy.Ledger, map[model.Manif
 func (c *Cluster) Prepare(ctx context.Context, manifests []model.Manifest, namespace string) error {
 	c.Declare(manifests)
 	var objects []*unstructured.Unstructured
-	records := map[model.ManifestName][]deploy.ObjectRecord{}
+	records := map[model.ManifestName][]ledger.Record{}
 	for _, m := range manifests {
 		if m.K8s == nil {
 			continue
@@ -203,9 +205,9 @@ func (c *Cluster) Prepare(ctx context.Context, manifests []model.Manifest, names
 			records[m.Name] = deploy.RecordsFor(known)
 		}
 	}
-	ledger, err := c.Ledger(ctx)
+	memory, err := c.Ledger(ctx)
 	if err == nil {
-		err = ledger.RecordAll(records)
+		err = memory.RecordAll(records)
 	}
 	return errors.Join(err, c.applier.Prefetch(ctx, objects))
 }
@@ -277,7 +279,7 @@ func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]mod
 	if err != nil {
 		return nil, err
 	}
-	ledger, err := c.Ledger(ctx)
+	memory, err := c.Ledger(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -290,18 +292,18 @@ func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]mod
 	defer held.Release()
 	var before func(model.ObjectID) string
 	applied, err := c.applier.Apply(ctx, deploy.ApplyRequest{Resource: name, Objects: objects, Namespace: req.Namespace,
-		Timeout: req.UpsertTimeout, Again: req.again(), Adopt: req.Adopt, Restoring: req.Restoring, Reclaim: req.Reclaim, Found: ledger, Logger: req.Log,
+		Timeout: req.UpsertTimeout, Again: req.again(), Adopt: req.Adopt, Restoring: req.Restoring, Reclaim: req.Reclaim, Found: memory, Logger: req.Log,
 		Record: func(context.Context) (err error) {
-			if err := ledger.Record(name, records); err != nil {
+			if err := memory.Record(name, records); err != nil {
 				return err
 			}
-			before, err = c.before(ledger, name)
+			before, err = c.before(memory, name)
 			return err
 		},
 		Before:   func(id model.ObjectID) string { return before(id) },
-		Accepted: ledger.Accepted,
+		Accepted: memory.Accepted,
 		Applied: func(u *unstructured.Unstructured, written bool) {
-			if err := ledger.Remember(u, written); err != nil { // it only explains
+			if err := memory.Remember(u, written); err != nil { // it only explains
 				logstore.Warnf(req.Log, "WARNING: %v", err)
 			}
 		}})
@@ -314,7 +316,7 @@ func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]mod
 			declined = append(declined, id)
 		}
 	}
-	if err := c.collect(ctx, ledger, req, applied, model.Cmd{}, declined...); err != nil {
+	if err := c.collect(ctx, memory, req, applied, model.Cmd{}, declined...); err != nil {
 		// The leftovers are still in the ledger, so the next deploy tries again; the resource itself is up to date.
 		logstore.Warnf(req.Log, "WARNING: %v", err)
 	}
@@ -322,8 +324,8 @@ func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]mod
 }
 
 // before returns a function that returns the UID of an object that the resource applied before; empty if it did not.
-func (c *Cluster) before(ledger *deploy.Ledger, name model.ManifestName) (func(model.ObjectID) string, error) {
-	all, err := ledger.Resources()
+func (c *Cluster) before(memory *deploy.Memory, name model.ManifestName) (func(model.ObjectID) string, error) {
+	all, err := memory.Resources()
 	if err != nil {
 		return nil, err
 	}
@@ -336,9 +338,9 @@ func (c *Cluster) before(ledger *deploy.Ledger, name model.ManifestName) (func(m
 
 // collect deletes the leftovers of a resource that was just deployed. declined are declared objects that were not applied on
 // purpose; they are no leftovers.
-func (c *Cluster) collect(ctx context.Context, ledger *deploy.Ledger, req Request, applied []model.AppliedObject, command model.Cmd, declined ...model.ObjectID) error {
-	keep := func() string { return c.prune.keeps(ctx, c, ledger, req.Declared, req.Chosen, req.Namespace) }
-	return c.applier.Collect(ctx, deploy.CollectRequest{Ledger: ledger, Resource: req.Manifest.Name, Applied: applied, Command: command, Declined: declined, Keep: keep, AtRest: req.AtRest, AtOnce: req.Manifest.K8s.PodReadiness == model.PodIgnore,
+func (c *Cluster) collect(ctx context.Context, memory *deploy.Memory, req Request, applied []model.AppliedObject, command model.Cmd, declined ...model.ObjectID) error {
+	keep := func() string { return c.prune.keeps(ctx, c, memory, req.Declared, req.Chosen, req.Namespace) }
+	return c.applier.Collect(ctx, deploy.CollectRequest{Memory: memory, Resource: req.Manifest.Name, Applied: applied, Command: command, Declined: declined, Keep: keep, AtRest: req.AtRest, AtOnce: req.Manifest.K8s.PodReadiness == model.PodIgnore,
 		Owner: c.owner(ctx, req.Declared, req.Manifest.Name, req.Namespace), RunID: c.ownRun(ctx), Project: c.project,
 		WaitLimit: req.CollectLimit, Timeout: req.UpsertTimeout, Logger: req.Log})
 }
@@ -363,21 +365,21 @@ type DeleteOptions struct {
 
 // Delete deletes the objects of the given records, dependents first, and drops the records of deleted objects from the
 // ledger. It does not touch foreign objects.
-func (c *Cluster) Delete(ctx context.Context, o DeleteOptions, records map[model.ManifestName][]deploy.ObjectRecord, log logstore.Logger) error {
+func (c *Cluster) Delete(ctx context.Context, o DeleteOptions, records map[model.ManifestName][]ledger.Record, log logstore.Logger) error {
 	ctx = patiently(ctx, log)
-	ledger, err := c.Ledger(ctx)
+	memory, err := c.Ledger(ctx)
 	if err != nil {
 		return err
 	}
-	return c.delete(ctx, ledger, o, deploy.DeleteRequest{Logger: log}, records)
+	return c.delete(ctx, memory, o, deploy.DeleteRequest{Logger: log}, records)
 }
 
 // delete completes a request, which may hold further steps, and carries it out.
-func (c *Cluster) delete(ctx context.Context, ledger *deploy.Ledger, o DeleteOptions, req deploy.DeleteRequest,
-	records map[model.ManifestName][]deploy.ObjectRecord) error {
+func (c *Cluster) delete(ctx context.Context, memory *deploy.Memory, o DeleteOptions, req deploy.DeleteRequest,
+	records map[model.ManifestName][]ledger.Record) error {
 	req.Project, req.RunID, req.Removal = c.project, o.RunID, o.Removal
 	req.KeepNamespaces, req.KeepVolumes, req.KeepDefinitions = !o.Namespaces, !o.Volumes, !o.Definitions
-	req.Wait, req.Look, req.WaitLimit, req.Pods, req.Found = o.Wait, !o.Wait, o.WaitLimit, o.Pods, ledger
+	req.Wait, req.Look, req.WaitLimit, req.Pods, req.Found = o.Wait, !o.Wait, o.WaitLimit, o.Pods, memory
 	for name, list := range records {
 		for _, r := range list {
 			if !r.Foreign {
@@ -396,7 +398,7 @@ func (c *Cluster) delete(ctx context.Context, ledger *deploy.Ledger, o DeleteOpt
 	}
 	err := c.applier.Delete(ctx, req)
 	for name, refs := range gone {
-		if e := c.drop(ctx, ledger, name, refs, req.Accepted != nil); e != nil && ctx.Err() == nil {
+		if e := c.drop(ctx, memory, name, refs, req.Accepted != nil); e != nil && ctx.Err() == nil {
 			err = errors.Join(err, e)
 		}
 	}
@@ -405,19 +407,19 @@ func (c *Cluster) delete(ctx context.Context, ledger *deploy.Ledger, o DeleteOpt
 
 // drop drops the records of objects that are gone. Objects that were given back meanwhile may be created again at this moment: then
 // the record of the deploy counts.
-func (c *Cluster) drop(ctx context.Context, ledger *deploy.Ledger, name model.ManifestName, refs []deploy.ObjectRef, givenBack bool) error {
+func (c *Cluster) drop(ctx context.Context, memory *deploy.Memory, name model.ManifestName, refs []deploy.ObjectRef, givenBack bool) error {
+	records := make([]ledger.Record, len(refs))
+	for i, ref := range refs {
+		records[i] = ledger.Record{ObjectID: ref.ObjectID, UID: ref.UID}
+	}
 	if givenBack {
-		records := make([]deploy.ObjectRecord, len(refs))
-		for i, ref := range refs {
-			records[i].ObjectID = ref.ObjectID
-		}
 		held, err := c.applier.Claim(ctx, records)
 		if err != nil { // the next deletion notices that they are gone
 			return err
 		}
 		defer held.Release()
 	}
-	return ledger.Drop(name, refs)
+	return memory.Drop(name, records)
 }
 
 // patiently returns a context in which requests are retried that fail only because the API server is busy or the
@@ -431,7 +433,7 @@ func patiently(ctx context.Context, log logstore.Logger) context.Context {
 }
 
 // Objects returns the records of a resource as the Tiltfile declares it, for deleting objects that are in no ledger.
-func (c *Cluster) Objects(ctx context.Context, m model.Manifest, namespace string) []deploy.ObjectRecord {
+func (c *Cluster) Objects(ctx context.Context, m model.Manifest, namespace string) []ledger.Record {
 	return c.objects(m, namespace, c.scopes(ctx))
 }
 
@@ -451,14 +453,14 @@ func (c *Cluster) scopes(ctx context.Context) func(apiVersion, kind string) bool
 	}
 }
 
-func (c *Cluster) objects(m model.Manifest, namespace string, namespaced func(apiVersion, kind string) bool) []deploy.ObjectRecord {
-	var out []deploy.ObjectRecord
+func (c *Cluster) objects(m model.Manifest, namespace string, namespaced func(apiVersion, kind string) bool) []ledger.Record {
+	var out []ledger.Record
 	for _, o := range m.K8s.Objects {
 		id := o.ID()
 		if id.Namespace == "" && namespaced(o.APIVersion, o.Kind) {
 			id.Namespace = firstOf(namespace, "default")
 		}
-		out = append(out, deploy.ObjectRecord{ObjectID: id, APIVersion: o.APIVersion})
+		out = append(out, ledger.Record{ObjectID: id, APIVersion: o.APIVersion})
 	}
 	return out
 }

@@ -47,11 +47,11 @@ func (c *commands) Plan(_ context.Context, item int) (*api.PlanStep, error) {
 	if c.downCommands == nil {
 		return &step, nil
 	}
-	ledger, err := c.downCommands.Ledger()
+	records, err := c.downCommands.Ledger()
 	if err != nil {
 		return nil, err
 	}
-	before, same, err := ledger.Ran(m.Name, m.Local.Update, m.Local.Serve)
+	before, same, err := records.Ran(m.Name, m.Local.Update, m.Local.Serve)
 	step.Changed, step.Reason = !same, runs(before, same)+step.Reason
 	return &step, err
 }
@@ -92,12 +92,12 @@ func (c *commands) Apply(ctx context.Context, item int) error {
 	if err := c.items[item].run(ctx); err != nil || c.downCommands == nil {
 		return err
 	}
-	ledger, err := c.downCommands.Ledger()
+	records, err := c.downCommands.Ledger()
 	if err != nil {
 		return err
 	}
 	m := c.items[item].manifest
-	return ledger.SetRan(m.Name, m.Local.Update, m.Local.Serve)
+	return records.SetRan(m.Name, m.Local.Update, m.Local.Serve)
 }
 
 // Delete implements operation.Runtime.

@@ -19,7 +19,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/process"
 	"github.com/hone-dev/hone/internal/base/words"
-	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/internal/update/imagebuild"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -31,7 +31,7 @@ const deleteLimit = 5 * time.Minute
 // resource can be taken down whatever happens to the command.
 func (c *Cluster) customDeploy(ctx context.Context, req Request, images map[string]model.ImageResult) ([]model.AppliedObject, error) {
 	name, d := req.Manifest.Name, req.Manifest.K8s.CustomDeploy
-	ledger, err := c.Ledger(ctx)
+	memory, err := c.Ledger(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (c *Cluster) customDeploy(ctx context.Context, req Request, images map[stri
 		}
 	}
 	del := inSameCluster(d.Delete, req.Env)
-	if err := ledger.RecordCommand(name, del); err != nil {
+	if err := memory.RecordCommand(name, del); err != nil {
 		return nil, err
 	}
 	run, unreadable := runOf(ctx, d, images) // before the command, which may write there
@@ -61,11 +61,11 @@ func (c *Cluster) customDeploy(ctx context.Context, req Request, images map[stri
 		applied[i].Foreign, applied[i].TemplateHash = true, ""
 	}
 	reportFound(req.Log, applied)
-	if err := c.collect(ctx, ledger, req, applied, del); err != nil {
+	if err := c.collect(ctx, memory, req, applied, del); err != nil {
 		logstore.Warnf(req.Log, "WARNING: %v", err) // the next deploy tries again
 	}
 	if unreadable == nil {
-		if err := ledger.SetRan(name, run); err != nil { // it only explains
+		if err := memory.SetRan(name, run); err != nil { // it only explains
 			logstore.Warnf(req.Log, "WARNING: %v", err)
 		}
 	}
@@ -225,14 +225,14 @@ func excerpt(out []byte) string {
 // runDelete runs the delete command that the ledger holds for a resource, if any. When it has succeeded, the ledger
 // forgets the command and the objects that it was for.
 func (c *Cluster) runDelete(ctx context.Context, name model.ManifestName, log logstore.Logger) error {
-	ledger, err := c.Ledger(ctx)
+	memory, err := c.Ledger(ctx)
 	if err != nil {
 		return err
 	}
 	c.mu.Lock()
 	declared := c.declared[name]
 	c.mu.Unlock()
-	return runRecorded(ctx, ledger, deleteCommand, name, declared, c.env, log)
+	return runRecorded(ctx, memory.Ledger, deleteCommand, name, declared, c.env, log)
 }
 
 // deleteCommand is the name in messages of the command that deletes the objects which a command of the user has deployed.
@@ -240,8 +240,8 @@ const deleteCommand = "delete command"
 
 // runRecorded runs the command that a ledger holds for a resource, if any. When it has succeeded, the ledger forgets it. kind is
 // the name of the command in messages, and declared the command that the Tiltfile declares now.
-func runRecorded(ctx context.Context, ledger *deploy.Ledger, kind string, name model.ManifestName, declared model.Cmd, env []string, log logstore.Logger) error {
-	commands, err := ledger.Commands()
+func runRecorded(ctx context.Context, records *ledger.Ledger, kind string, name model.ManifestName, declared model.Cmd, env []string, log logstore.Logger) error {
+	commands, err := records.Commands()
 	if err != nil {
 		return err
 	}
@@ -256,7 +256,7 @@ func runRecorded(ctx context.Context, ledger *deploy.Ledger, kind string, name m
 	if err := undo(ctx, kind, cmd, env, log); err != nil {
 		return err
 	}
-	return ledger.ForgetCommand(name)
+	return records.ForgetCommand(name)
 }
 
 // hiding removes the secrets of a command that may no longer be known: the Tiltfile may have changed since it was recorded.

@@ -19,6 +19,8 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
+	"github.com/hone-dev/hone/internal/cluster/ledger/ledgertest"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -33,10 +35,7 @@ func newTestCluster(t *testing.T, names ...string) *Cluster {
 	mapper.Add(gvk, meta.RESTScopeNamespace)
 	dyn := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{configMaps: "ConfigMapList"})
 	c := &Cluster{dyn: dyn, mapper: mapper, applier: deploy.NewApplier(dyn, mapper), project: "p", env: []string{"WHERE=here"}}
-	var err error
-	if c.ledger, err = deploy.Open(t.TempDir(), deploy.LedgerKey{Cluster: "c", Project: "p"}); err != nil {
-		t.Fatal(err)
-	}
+	c.memory = &deploy.Memory{Ledger: ledgertest.Open(t, t.TempDir(), ledger.Key{Cluster: "c", Project: "p"})}
 	for _, n := range names {
 		u := &unstructured.Unstructured{Object: map[string]any{}}
 		u.SetGroupVersionKind(gvk)
@@ -98,11 +97,11 @@ func TestCustomDeploy(t *testing.T) {
 	if !strings.Contains(d.text(), "image reg/api:c for api in here mine") || !strings.Contains(d.text(), "→ app:configmap") {
 		t.Errorf("log:\n%s", d.text())
 	}
-	records, err := c.ledger.Resources()
+	records, err := c.memory.Resources()
 	if err != nil {
 		t.Fatal(err)
 	}
-	commands, err := c.ledger.Commands()
+	commands, err := c.memory.Commands()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +114,7 @@ func TestCustomDeploy(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(dir, "gone")); err != nil || string(text) != "deleting in here\n" {
 		t.Errorf("delete command: %q, %v", text, err)
 	}
-	if records, _ = c.ledger.Resources(); len(records) != 0 {
+	if records, _ = c.memory.Resources(); len(records) != 0 {
 		t.Errorf("the ledger still has %v", records)
 	}
 	if got := c.names(t); got != "app" {
@@ -149,7 +148,7 @@ func TestCustomDeployProblems(t *testing.T) {
 			if !ok || !strings.Contains(err.Error(), tc.want) || !strings.Contains(p.Mend, tc.mend) {
 				t.Errorf("got %v (%+v), want %q with mend %q", err, p, tc.want, tc.mend)
 			}
-			if commands, _ := c.ledger.Commands(); len(commands) != 1 {
+			if commands, _ := c.memory.Commands(); len(commands) != 1 {
 				t.Error("the delete command is not recorded, though the apply command has run")
 			}
 		})
@@ -198,7 +197,7 @@ func TestExcerpt(t *testing.T) {
 func TestCustomDeployTakesOver(t *testing.T) {
 	c := newTestCluster(t, "app", "ours-old")
 	old := model.ObjectID{Kind: "ConfigMap", Namespace: "dev", Name: "ours-old"}
-	if err := c.ledger.Set("app", []model.AppliedObject{{ObjectID: old, APIVersion: "v1", UID: "uid-x"}}); err != nil {
+	if err := c.memory.Set("app", []model.AppliedObject{{ObjectID: old, APIVersion: "v1", UID: "uid-x"}}); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
@@ -218,7 +217,7 @@ func TestCustomDeployTakesOver(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "gone")); err != nil {
 		t.Errorf("what the command deployed was left behind: %v", err)
 	}
-	if records, _ := c.ledger.Resources(); len(records) != 0 {
+	if records, _ := c.memory.Resources(); len(records) != 0 {
 		t.Errorf("the ledger still has %v", records)
 	}
 }
@@ -245,16 +244,16 @@ func TestTakeDown(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	for name, script := range map[model.ManifestName]string{"operator": "echo operator >> " + log, "addon": "echo addon >> " + log, "broken": "exit 1",
 		"other": "echo other >> " + log} {
-		if err := c.ledger.RecordCommand(name, shell(script)); err != nil {
+		if err := c.memory.RecordCommand(name, shell(script)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	records := map[model.ManifestName][]deploy.ObjectRecord{"operator": nil, "addon": nil, "broken": nil}
+	records := map[model.ManifestName][]ledger.Record{"operator": nil, "addon": nil, "broken": nil}
 	for _, name := range []string{"base", "resource"} {
 		id := model.ObjectID{Kind: "ConfigMap", Namespace: "dev", Name: "ours-" + name}
-		r := deploy.ObjectRecord{ObjectID: id, APIVersion: "v1", UID: "uid-x"}
-		records[model.ManifestName(name)] = []deploy.ObjectRecord{r}
-		if err := c.ledger.Record(model.ManifestName(name), []deploy.ObjectRecord{r}); err != nil {
+		r := ledger.Record{ObjectID: id, APIVersion: "v1", UID: "uid-x"}
+		records[model.ManifestName(name)] = []ledger.Record{r}
+		if err := c.memory.Record(model.ManifestName(name), []ledger.Record{r}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -271,7 +270,7 @@ func TestTakeDown(t *testing.T) {
 	if strings.Index(text, "ours-resource") > strings.Index(text, "ours-base") || !strings.Contains(text, "deleted ours-base") {
 		t.Errorf("log:\n%s", text)
 	}
-	left, err := c.ledger.Resources()
+	left, err := c.memory.Resources()
 	if err != nil || len(left) != 2 {
 		t.Errorf("left in the ledger: %v, %v; want broken and other", left, err)
 	}

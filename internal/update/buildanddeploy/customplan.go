@@ -10,6 +10,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/operation"
 	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/internal/update/imagebuild"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
@@ -36,7 +37,7 @@ func runOf(ctx context.Context, d *model.CustomDeploy, images map[string]model.I
 // customPlans is the operation.Runtime of resources that commands deploy, in a plan.
 type customPlans struct {
 	deleteCommands
-	ledger    *deploy.Ledger
+	memory    *deploy.Memory
 	manifests []model.Manifest
 	o         PreviewOptions
 }
@@ -53,7 +54,7 @@ func (c *customPlans) Plan(ctx context.Context, item int) (*api.PlanStep, error)
 	if err != nil {
 		return nil, err
 	}
-	before, same, err := c.ledger.Ran(m.Name, run)
+	before, same, err := c.memory.Ran(m.Name, run)
 	step := customStep(m.Name, api.ActionRun, runs(before, same)+"runs "+run.Apply.String())
 	step.Changed = !same
 	return &step, err
@@ -71,8 +72,8 @@ func customStep(name model.ManifestName, action api.PlanAction, reason string) a
 }
 
 // goneCommands returns the steps of an operation for the recorded delete commands of resources that no command deploys now.
-func goneCommands(ledger *deploy.Ledger, records map[model.ManifestName][]deploy.ObjectRecord, o PreviewOptions, keep string) (steps []api.PlanStep, err error) {
-	commands, err := ledger.Commands()
+func goneCommands(memory *deploy.Memory, records map[model.ManifestName][]ledger.Record, o PreviewOptions, keep string) (steps []api.PlanStep, err error) {
+	commands, err := memory.Commands()
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +109,7 @@ func deletesBy(m model.Manifest, cmd model.Cmd) bool {
 }
 
 // madeByCommand says which objects a command has deployed, as the end of a sentence.
-func madeByCommand(records []deploy.ObjectRecord) string {
+func madeByCommand(records []ledger.Record) string {
 	var names []string
 	for _, r := range records {
 		if r.Foreign {

@@ -13,6 +13,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/project"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/cluster/deploy/deploytest"
+	"github.com/hone-dev/hone/internal/cluster/ledger/ledgertest"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -74,8 +75,8 @@ func TestPreviewOfCommands(t *testing.T) {
 			write("one")
 			server, mapper, dir := deploytest.New(), deploytest.Mapper(), t.TempDir()
 			server.Put("configmaps", configMap("app", "by a command"))
-			c := &Cluster{dyn: server, mapper: mapper, applier: deploy.NewApplier(server, mapper), ledgerDir: filepath.Join(dir, "ledger"), project: "p"}
-			downCommands := NewDownCommands(DownsOptions{LedgerDir: filepath.Join(dir, "ledger"), Project: project.Project{ID: "p"}})
+			c := &Cluster{dyn: server, mapper: mapper, applier: deploy.NewApplier(server, mapper), ledgers: ledgertest.In(filepath.Join(dir, "ledger")), project: "p"}
+			downCommands := NewDownCommands(DownsOptions{Ledgers: ledgertest.In(filepath.Join(dir, "ledger")), Project: project.Project{ID: "p"}})
 			if tc.before {
 				for _, m := range declared {
 					req := (&diary{}).request(m)

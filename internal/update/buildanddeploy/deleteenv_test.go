@@ -9,6 +9,8 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
+	"github.com/hone-dev/hone/internal/cluster/ledger/ledgertest"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -31,16 +33,12 @@ func TestDeleteEnvironment(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			state := t.TempDir()
-			ledger := filepath.Join(state, "ledger")
+			dir := filepath.Join(state, "ledger")
 			out := filepath.Join(t.TempDir(), "out")
 			cmd := shell(`printf %s "$HONE_TEST_RELEASE" > ` + out)
 			cmd.Env = []string{"HONE_TEST_RELEASE=shop"}
-			key := deploy.LedgerKey{Cluster: "c", Project: "p"}
-			l, err := deploy.Open(ledger, key)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := l.RecordCommand("app", cmd); err != nil {
+			key := ledger.Key{Cluster: "c", Project: "p"}
+			if err := ledgertest.Open(t, dir, key).RecordCommand("app", cmd); err != nil {
 				t.Fatal(err)
 			}
 			if tc.lost {
@@ -52,15 +50,13 @@ func TestDeleteEnvironment(t *testing.T) {
 				t.Setenv("HONE_TEST_RELEASE", tc.own)
 			}
 			later := newTestCluster(t)
-			if later.ledger, err = deploy.Open(ledger, key); err != nil {
-				t.Fatal(err)
-			}
+			later.memory = &deploy.Memory{Ledger: ledgertest.Open(t, dir, key)}
 			m := custom("app", "true", "true")
 			m.K8s.CustomDeploy.Delete = model.Cmd{Argv: cmd.Argv, Env: tc.declared}
 			if !tc.gone {
 				later.Declare([]model.Manifest{m})
 			}
-			_, err = later.Remove(t.Context(), RemoveRequest{Resource: "app", Log: logstore.Discard})
+			_, err := later.Remove(t.Context(), RemoveRequest{Resource: "app", Log: logstore.Discard})
 			got, _ := os.ReadFile(out)
 			if tc.fail == "" {
 				if err != nil || string(got) != tc.want {
@@ -72,7 +68,7 @@ func TestDeleteEnvironment(t *testing.T) {
 			if !ok || !strings.Contains(err.Error(), tc.fail) || !tc.gone && !strings.Contains(p.Mend, "HONE_TEST_RELEASE=… hone down") || len(got) > 0 {
 				t.Errorf("got %v (%+v), and the command printed %q", err, p, got)
 			}
-			if commands, _ := later.ledger.Commands(); len(commands) != 1 {
+			if commands, _ := later.memory.Commands(); len(commands) != 1 {
 				t.Error("the command was forgotten although it has not run")
 			}
 		})

@@ -11,6 +11,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/operation"
 	"github.com/hone-dev/hone/internal/base/project"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -24,22 +25,22 @@ const downCommand = "down command"
 // DownCommands are the down commands of a project's local resources. A ledger of its own records them. It is safe for use by several
 // goroutines.
 type DownCommands struct {
-	dir     string
+	ledgers *ledger.Ledgers
 	project project.Project
 	env     []string
 	prune   Prune
 
 	mu       sync.Mutex
-	ledger   *deploy.Ledger                     // guarded by mu
+	ledger   *ledger.Ledger                     // guarded by mu
 	declared map[model.ManifestName]model.Cmd   // guarded by mu
 	locks    map[model.ManifestName]*sync.Mutex // guarded by mu
 }
 
 // DownsOptions are the options of DownCommands.
 type DownsOptions struct {
-	// LedgerDir is the folder of the ledgers.
-	LedgerDir string
-	Project   project.Project
+	// Ledgers are the ledgers of this machine: down commands undo what was done on it.
+	Ledgers *ledger.Ledgers
+	Project project.Project
 	// Env is added to the environment of down commands.
 	Env []string
 	// Prune says whether the down commands of resources may run that the Tiltfile no longer declares.
@@ -48,25 +49,25 @@ type DownsOptions struct {
 
 // NewDownCommands returns the down commands of a project. The ledger is opened when it is first needed.
 func NewDownCommands(o DownsOptions) *DownCommands {
-	return &DownCommands{dir: o.LedgerDir, project: o.Project, env: o.Env, prune: o.Prune, locks: map[model.ManifestName]*sync.Mutex{}}
+	return &DownCommands{ledgers: o.Ledgers, project: o.Project, env: o.Env, prune: o.Prune, locks: map[model.ManifestName]*sync.Mutex{}}
 }
 
 // Ledger opens the ledger of the project's local resources, including the records under the project's former IDs.
-func (d *DownCommands) Ledger() (*deploy.Ledger, error) {
+func (d *DownCommands) Ledger() (*ledger.Ledger, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.ledger != nil {
 		return d.ledger, nil
 	}
-	ledger, err := deploy.Open(d.dir, deploy.LedgerKey{Cluster: localCluster, Project: d.project.ID})
+	opened, err := d.ledgers.Open(context.Background(), ledger.Key{Cluster: localCluster, Project: d.project.ID})
 	if err != nil {
 		return nil, err
 	}
-	if err := ledger.TakeIn(d.project.Former); err != nil {
+	if err := opened.TakeIn(d.project.Former); err != nil {
 		return nil, err
 	}
-	d.ledger = ledger
-	return ledger, nil
+	d.ledger = opened
+	return opened, nil
 }
 
 // Declare sets the down commands that the Tiltfile declares now, for recorded ones that have lost their arguments or the values of
@@ -85,26 +86,26 @@ func (d *DownCommands) Declare(manifests []model.Manifest) {
 
 // Record records the down command of a local resource before its cmd or serve_cmd runs. A resource without one loses its record.
 func (d *DownCommands) Record(m model.Manifest, declared []model.Manifest, env []string) error {
-	ledger, err := d.Ledger()
+	records, err := d.Ledger()
 	if err != nil {
 		return err
 	}
 	if m.Local.Down.Empty() {
-		commands, err := ledger.Commands()
+		commands, err := records.Commands()
 		if _, recorded := commands[m.Name]; err != nil || !recorded {
 			return err
 		}
-		return ledger.ForgetCommand(m.Name)
+		return records.ForgetCommand(m.Name)
 	}
-	if err := ledger.RecordDown(m.Name, inSameCluster(m.Local.Down, env), around(m, declared)); err != nil {
+	if err := records.RecordDown(m.Name, inSameCluster(m.Local.Down, env), around(m, declared)); err != nil {
 		return fmt.Errorf("record the down command of %s: %w", m.Name, err)
 	}
 	return nil
 }
 
 // around returns the dependencies of a resource, of the resources that it depends on, and of the resources that depend on it.
-func around(m model.Manifest, declared []model.Manifest) deploy.Deps {
-	all := deploy.Deps{}
+func around(m model.Manifest, declared []model.Manifest) ledger.Deps {
+	all := ledger.Deps{}
 	for _, o := range declared {
 		all[o.Name] = o.ResourceDeps
 	}
@@ -117,19 +118,19 @@ func around(m model.Manifest, declared []model.Manifest) deploy.Deps {
 }
 
 // Recorded returns the recorded down commands, by resource, and the dependencies that were recorded with them.
-func (d *DownCommands) Recorded() (commands map[model.ManifestName]model.Cmd, deps deploy.Deps, err error) {
-	ledger, err := d.Ledger()
+func (d *DownCommands) Recorded() (commands map[model.ManifestName]model.Cmd, deps ledger.Deps, err error) {
+	records, err := d.Ledger()
 	if err != nil {
 		return nil, nil, err
 	}
-	if commands, err = ledger.Commands(); err != nil {
+	if commands, err = records.Commands(); err != nil {
 		return nil, nil, err
 	}
-	recorded, err := ledger.CommandDeps()
+	recorded, err := records.CommandDeps()
 	if err != nil {
 		return nil, nil, err
 	}
-	deps = deploy.Deps{}
+	deps = ledger.Deps{}
 	for _, name := range slices.Sorted(maps.Keys(recorded)) {
 		for of, on := range recorded[name] {
 			if _, own := commands[of]; of == name || !own { // the record of a resource itself takes precedence
@@ -145,14 +146,14 @@ func (d *DownCommands) Run(ctx context.Context, name model.ManifestName, log log
 	lock := d.lock(name)
 	lock.Lock()
 	defer lock.Unlock()
-	ledger, err := d.Ledger()
+	records, err := d.Ledger()
 	if err != nil {
 		return err
 	}
 	d.mu.Lock()
 	declared := d.declared[name]
 	d.mu.Unlock()
-	return runRecorded(ctx, ledger, downCommand, name, declared, d.env, log)
+	return runRecorded(ctx, records, downCommand, name, declared, d.env, log)
 }
 
 // lock returns the lock that makes a down command run once at a time.
@@ -169,11 +170,11 @@ func (d *DownCommands) lock(name model.ManifestName) *sync.Mutex {
 // come back meanwhile. If another resource has the same down command now, the resource was renamed: the record passes to that one,
 // and nothing runs.
 func (d *DownCommands) Remove(ctx context.Context, req RemoveRequest) error {
-	ledger, err := d.Ledger()
+	records, err := d.Ledger()
 	if err != nil {
 		return err
 	}
-	commands, err := ledger.Commands()
+	commands, err := records.Commands()
 	if err != nil {
 		return err
 	}
@@ -185,7 +186,7 @@ func (d *DownCommands) Remove(ctx context.Context, req RemoveRequest) error {
 		for _, m := range req.Declared() {
 			if m.Name != req.Resource && m.IsLocal() && sameCommand(m.Local.Down, cmd) {
 				logstore.Infof(req.Log, "%s has the same down command now: it does not run", m.Name)
-				return ledger.HandOverCommand(req.Resource, m.Name)
+				return records.HandOverCommand(req.Resource, m.Name)
 			}
 		}
 	}
@@ -269,7 +270,7 @@ func (d *DownCommands) Undeclared(declared []model.Manifest) ([]model.ManifestNa
 	if err != nil {
 		return nil, err
 	}
-	order := deploy.Deps{}
+	order := ledger.Deps{}
 	for name := range commands {
 		order[name] = nil
 	}

@@ -14,13 +14,15 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/project"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
+	"github.com/hone-dev/hone/internal/cluster/ledger/ledgertest"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
 // downsIn returns the down commands of a project whose ledger is in a folder.
 func downsIn(state string, prune Prune) *DownCommands {
-	return NewDownCommands(DownsOptions{LedgerDir: filepath.Join(state, "ledger"), Project: project.Project{ID: "p"}, Prune: prune})
+	return NewDownCommands(DownsOptions{Ledgers: ledgertest.In(filepath.Join(state, "ledger")), Project: project.Project{ID: "p"}, Prune: prune})
 }
 
 func localWith(name, cmd, down string, deps ...model.ManifestName) model.Manifest {
@@ -83,7 +85,7 @@ func TestDownsInOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (deploy.Deps{"app": {"schema"}, "schema": {"db"}, "broken": {"below"}}); !cmp.Equal(deps, want) {
+	if want := (ledger.Deps{"app": {"schema"}, "schema": {"db"}, "broken": {"below"}}); !cmp.Equal(deps, want) {
 		t.Errorf("recorded dependencies: %v", cmp.Diff(want, deps))
 	}
 	var names []model.ManifestName

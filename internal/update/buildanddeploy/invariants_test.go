@@ -22,6 +22,8 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/cluster/deploy/deploytest"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
+	"github.com/hone-dev/hone/internal/cluster/ledger/ledgertest"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -127,7 +129,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 func (w *world) open() {
 	mapper := deploytest.Mapper()
 	w.cluster = &Cluster{dyn: w.server, mapper: mapper, applier: deploy.NewApplier(w.server, mapper),
-		ledgerDir: filepath.Join(w.state, "ledger"), project: "p", prune: PruneAll}
+		ledgers: ledgertest.In(filepath.Join(w.state, "ledger")), project: "p", prune: PruneAll}
 }
 
 func (w *world) failf(format string, args ...any) {
@@ -250,12 +252,8 @@ func (w *world) allowed(verb, name string) {
 }
 
 // records returns the records as another process would read them.
-func (w *world) records() map[model.ManifestName][]deploy.ObjectRecord {
-	l, err := deploy.Open(filepath.Join(w.state, "ledger"), deploy.LedgerKey{Cluster: w.uid(), Project: "p"})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	records, err := l.Resources()
+func (w *world) records() map[model.ManifestName][]ledger.Record {
+	records, err := ledgertest.Open(w.t, filepath.Join(w.state, "ledger"), ledger.Key{Cluster: w.uid(), Project: "p"}).Resources()
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -358,7 +356,7 @@ func (w *world) operate(f *fault) {
 }
 
 // recordsBetween returns the records while an operation runs.
-func (w *world) recordsBetween() map[model.ManifestName][]deploy.ObjectRecord {
+func (w *world) recordsBetween() map[model.ManifestName][]ledger.Record {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.records()

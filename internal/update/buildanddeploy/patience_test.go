@@ -22,6 +22,8 @@ import (
 
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
+	"github.com/hone-dev/hone/internal/cluster/ledger/ledgertest"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -51,7 +53,7 @@ func newBadDays(t *testing.T, s *badDays, objects map[string]map[string]any) *Cl
 	gvk := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{gvk.GroupVersion()})
 	mapper.Add(gvk, meta.RESTScopeNamespace)
-	return &Cluster{dyn: dyn, mapper: mapper, applier: deploy.NewApplier(dyn, mapper), project: "p", ledgerDir: t.TempDir()}
+	return &Cluster{dyn: dyn, mapper: mapper, applier: deploy.NewApplier(dyn, mapper), project: "p", ledgers: ledgertest.In(t.TempDir())}
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -124,10 +126,10 @@ func TestDeletesThroughBadDays(t *testing.T) {
 			return nil, syscall.ECONNRESET
 		},
 	}
-	record := func(name string) deploy.ObjectRecord {
-		return deploy.ObjectRecord{ObjectID: model.ObjectID{Kind: "ConfigMap", Namespace: "dev", Name: name}, APIVersion: "v1", UID: "uid-" + name}
+	record := func(name string) ledger.Record {
+		return ledger.Record{ObjectID: model.ObjectID{Kind: "ConfigMap", Namespace: "dev", Name: name}, APIVersion: "v1", UID: "uid-" + name}
 	}
-	records := map[model.ManifestName][]deploy.ObjectRecord{"a": {record("a"), record("adopted")}, "b": {record("b")}}
+	records := map[model.ManifestName][]ledger.Record{"a": {record("a"), record("adopted")}, "b": {record("b")}}
 	ways := map[string]func(context.Context, *Cluster, *diary) error{
 		"down": func(ctx context.Context, c *Cluster, d *diary) error {
 			return c.TakeDown(ctx, DeleteOptions{Wait: true}, records, map[model.ManifestName][]model.ManifestName{"a": {"b"}}, nil, d.request(model.Manifest{}).Log)
@@ -147,17 +149,17 @@ func TestDeletesThroughBadDays(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s, d := &badDays{faults: 2, fault: fault}, &diary{}
 					c := newBadDays(t, s, map[string]map[string]any{"a": nil, "b": nil, "adopted": {deploy.AnnotationAdopted: "{}"}})
-					ledger, err := c.Ledger(k8s.Patiently(t.Context(), nil))
+					memory, err := c.Ledger(k8s.Patiently(t.Context(), nil))
 					if err != nil {
 						t.Fatal(err)
 					}
-					if err := ledger.RecordAll(records); err != nil {
+					if err := memory.RecordAll(records); err != nil {
 						t.Fatal(err)
 					}
 					if err := way(t.Context(), c, d); err != nil {
 						t.Error(err)
 					}
-					if left, _ := ledger.Resources(); len(left) != 0 || len(s.objects) != 1 || s.objects["adopted"] == nil {
+					if left, _ := memory.Resources(); len(left) != 0 || len(s.objects) != 1 || s.objects["adopted"] == nil {
 						t.Errorf("left in the cluster: %v, in the ledger: %v", s.objects, left)
 					}
 					if faultName != "409" && !strings.Contains(d.text(), "trying again in") {
@@ -189,21 +191,21 @@ func TestAddressInPlaceOfIdentity(t *testing.T) {
 	}}
 	c := newBadDays(t, s, nil)
 	c.address = addressOf(&rest.Config{Host: "http://api"})
-	ledger, err := c.Ledger(t.Context())
+	memory, err := c.Ledger(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	record := deploy.ObjectRecord{ObjectID: model.ObjectID{Kind: "ConfigMap", Namespace: "dev", Name: "a"}, APIVersion: "v1", UID: "u"}
-	if err := ledger.Record("a", []deploy.ObjectRecord{record}); err != nil {
+	record := ledger.Record{ObjectID: model.ObjectID{Kind: "ConfigMap", Namespace: "dev", Name: "a"}, APIVersion: "v1", UID: "u"}
+	if err := memory.Record("a", []ledger.Record{record}); err != nil {
 		t.Fatal(err)
 	}
-	s.faults, c.ledger = 0, nil
+	s.faults, c.memory = 0, nil
 	again, err := c.Ledger(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all, err := again.Resources(); err != nil || len(all["a"]) != 1 || again.Path() == ledger.Path() {
-		t.Errorf("the records are %v (%v), in %s", all, err, again.Path())
+	if all, err := again.Resources(); err != nil || len(all["a"]) != 1 || again.Place() == memory.Place() {
+		t.Errorf("the records are %v (%v), in %s", all, err, again.Place())
 	}
 	other := rest.Config{Host: "http://api"}
 	other.CAData = []byte("another authority")

@@ -12,6 +12,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -44,13 +45,13 @@ type PreviewOptions struct {
 // known only after their build. It writes nothing, neither to the cluster nor to the ledger. For a resource that a command of the
 // user deploys, it only returns that the command runs: its effects are not known before.
 func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep, error) {
-	ledger, records, err := c.recorded(ctx)
+	memory, records, err := c.recorded(ctx)
 	if err != nil {
 		return nil, err
 	}
 	known := map[model.ManifestName]bool{}
-	custom := &customPlans{ledger: ledger, o: o}
-	req := deploy.PreviewRequest{Project: c.project, Namespace: o.Namespace, Adopt: o.Adopt, Removal: o.Removal, Unready: o.Unready, Prior: ledger.Remembered, Accepted: ledger.Accepted, Records: map[model.ManifestName][]deploy.ObjectRecord{}}
+	custom := &customPlans{memory: memory, o: o}
+	req := deploy.PreviewRequest{Project: c.project, Namespace: o.Namespace, Adopt: o.Adopt, Removal: o.Removal, Unready: o.Unready, Prior: memory.Remembered, Accepted: memory.Accepted, Records: map[model.ManifestName][]ledger.Record{}}
 	for _, m := range o.Declared {
 		known[m.Name] = m.IsK8s()
 		if !o.Affects(m) {
@@ -97,10 +98,10 @@ func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep
 	if err != nil {
 		return nil, err
 	}
-	if err := c.sayWaits(ctx, ledger, records, o, known, steps); err != nil {
+	if err := c.sayWaits(ctx, memory, records, o, known, steps); err != nil {
 		return nil, err
 	}
-	why := o.Prune.keeps(ctx, c, ledger, declared, o.Chosen, o.Namespace)
+	why := o.Prune.keeps(ctx, c, memory, declared, o.Chosen, o.Namespace)
 	if why != "" {
 		for i, s := range steps {
 			if s.Action == api.ActionDelete || s.Action == api.ActionOrphan {
@@ -114,7 +115,7 @@ func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep
 			steps[i].Reason += ", unless its command deploys it"
 		}
 	}
-	gone, err := goneCommands(ledger, records, o, cmp.Or(why, o.othersText()))
+	gone, err := goneCommands(memory, records, o, cmp.Or(why, o.othersText()))
 	return append(steps, gone...), err
 }
 
@@ -172,7 +173,7 @@ func PreviewBeside(ctx context.Context, o PreviewOptions) ([]api.PlanStep, error
 const plannedAtOnce = 10
 
 // sayWaits adds to the deletions of a plan the workloads that they wait for: those that take the place of the deleted ones.
-func (c *Cluster) sayWaits(ctx context.Context, ledger *deploy.Ledger, records map[model.ManifestName][]deploy.ObjectRecord, o PreviewOptions,
+func (c *Cluster) sayWaits(ctx context.Context, memory *deploy.Memory, records map[model.ManifestName][]ledger.Record, o PreviewOptions,
 	known map[model.ManifestName]bool, steps []api.PlanStep) error {
 	wait := map[string]string{}
 	for _, s := range steps {
@@ -181,7 +182,7 @@ func (c *Cluster) sayWaits(ctx context.Context, ledger *deploy.Ledger, records m
 			continue
 		}
 		if !known[name] {
-			next, err := c.replacements(ctx, ledger, RemoveRequest{Resource: name, Namespace: o.Namespace, Declared: func() []model.Manifest { return o.Declared }}, records)
+			next, err := c.replacements(ctx, memory, RemoveRequest{Resource: name, Namespace: o.Namespace, Declared: func() []model.Manifest { return o.Declared }}, records)
 			if err != nil {
 				return err
 			}
@@ -189,7 +190,7 @@ func (c *Cluster) sayWaits(ctx context.Context, ledger *deploy.Ledger, records m
 		}
 	}
 	for _, s := range steps { // within a resource, all deletions wait if one of the objects serves
-		if id := planID(s.Object); s.Action == api.ActionDelete && known[model.ManifestName(s.Resource)] && deploy.Serves(id) {
+		if id := planID(s.Object); s.Action == api.ActionDelete && known[model.ManifestName(s.Resource)] && id.Serves() {
 			wait[s.Resource] = c.workloadNames(ctx, o, s.Resource)
 		}
 	}
@@ -221,7 +222,7 @@ func (c *Cluster) workloadNames(ctx context.Context, o PreviewOptions, resource 
 			continue
 		}
 		for _, r := range c.Objects(ctx, m, o.Namespace) {
-			if deploy.Serves(r.ObjectID) {
+			if r.ObjectID.Serves() {
 				list = append(list, replacement{m.Name, r.ObjectID})
 			}
 		}
@@ -247,7 +248,7 @@ func (c *Cluster) Secrets(ctx context.Context) (out []model.Secret, err error) {
 }
 
 // recordedNames are the names of recorded resources and of their objects.
-func recordedNames(records map[model.ManifestName][]deploy.ObjectRecord) map[string]bool {
+func recordedNames(records map[model.ManifestName][]ledger.Record) map[string]bool {
 	names := map[string]bool{}
 	for resource, objects := range records {
 		names[string(resource)] = true
@@ -262,7 +263,7 @@ func recordedNames(records map[model.ManifestName][]deploy.ObjectRecord) map[str
 // chooses all. It needs no Tiltfile, and writes nothing. unknown are the objects whose last apply is not known: an earlier version
 // of hone made it, or its record is lost.
 func (c *Cluster) Drift(ctx context.Context, chosen []model.ManifestName) (steps []api.PlanStep, unknown []model.ObjectID, err error) {
-	ledger, records, err := c.recorded(ctx)
+	memory, records, err := c.recorded(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -271,18 +272,18 @@ func (c *Cluster) Drift(ctx context.Context, chosen []model.ManifestName) (steps
 			return nil, nil, problem.New(fmt.Sprintf("nothing is recorded for resource %q", name), "the records have: "+resourceNames(records))
 		}
 	}
-	return c.drift(ctx, ledger, records, func(name model.ManifestName, _ model.ObjectID) bool {
+	return c.drift(ctx, memory, records, func(name model.ManifestName, _ model.ObjectID) bool {
 		return chosen == nil || slices.Contains(chosen, name)
 	})
 }
 
 // Differences is Drift for some objects of one resource. Objects that are not recorded, or whose last apply is not known, are left out.
 func (c *Cluster) Differences(ctx context.Context, resource model.ManifestName, objects []model.ObjectID) ([]api.PlanStep, error) {
-	ledger, records, err := c.recorded(ctx)
+	memory, records, err := c.recorded(ctx)
 	if err != nil {
 		return nil, err
 	}
-	steps, _, err := c.drift(ctx, ledger, records, func(name model.ManifestName, id model.ObjectID) bool {
+	steps, _, err := c.drift(ctx, memory, records, func(name model.ManifestName, id model.ObjectID) bool {
 		return name == resource && slices.Contains(objects, id)
 	})
 	return steps, err
@@ -292,13 +293,13 @@ func (c *Cluster) Differences(ctx context.Context, resource model.ManifestName, 
 // values change or the objects are created again. It returns the objects and paths that are accepted now, which are only declared
 // ones.
 func (c *Cluster) Accept(ctx context.Context, resource model.ManifestName, fields map[model.ObjectID][]string) (map[model.ObjectID][]string, error) {
-	ledger, records, err := c.recorded(ctx)
+	memory, records, err := c.recorded(ctx)
 	if err != nil {
 		return nil, err
 	}
 	accepted := map[model.ObjectID][]string{}
 	for _, r := range records[resource] {
-		paths, err := ledger.Accept(r.ObjectID, r.UID, fields[r.ObjectID])
+		paths, err := memory.Accept(r.ObjectID, r.UID, fields[r.ObjectID])
 		if err != nil {
 			return accepted, err
 		}
@@ -310,16 +311,16 @@ func (c *Cluster) Accept(ctx context.Context, resource model.ManifestName, field
 }
 
 // drift compares the chosen recorded objects with their last apply.
-func (c *Cluster) drift(ctx context.Context, ledger *deploy.Ledger, records map[model.ManifestName][]deploy.ObjectRecord,
+func (c *Cluster) drift(ctx context.Context, memory *deploy.Memory, records map[model.ManifestName][]ledger.Record,
 	chosen func(model.ManifestName, model.ObjectID) bool) (steps []api.PlanStep, unknown []model.ObjectID, err error) {
-	req := deploy.PreviewRequest{Project: c.project, Records: records, Prior: ledger.Remembered, Written: ledger.Written, Accepted: ledger.Accepted, Drift: true}
+	req := deploy.PreviewRequest{Project: c.project, Records: records, Prior: memory.Remembered, Written: memory.Written, Accepted: memory.Accepted, Drift: true}
 	for _, name := range slices.Sorted(maps.Keys(records)) {
 		d := deploy.Declared{Resource: name}
 		for _, r := range records[name] {
 			if !r.Stays() || !chosen(name, r.ObjectID) {
 				continue
 			}
-			if u := ledger.Remembered(r.ObjectID); u != nil {
+			if u := memory.Remembered(r.ObjectID); u != nil {
 				d.Objects = append(d.Objects, u)
 			} else {
 				unknown = append(unknown, r.ObjectID)
@@ -334,7 +335,7 @@ func (c *Cluster) drift(ctx context.Context, ledger *deploy.Ledger, records map[
 }
 
 // resourceNames lists resources for a message.
-func resourceNames(records map[model.ManifestName][]deploy.ObjectRecord) string {
+func resourceNames(records map[model.ManifestName][]ledger.Record) string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(records)) {
 		out = append(out, string(name))

@@ -26,7 +26,7 @@ const guardFrom = 6
 
 // keeps returns the reason why the objects that are no longer declared are kept; empty if they may be deleted. Only the objects of
 // the chosen resources count; nil chooses all.
-func (p Prune) keeps(ctx context.Context, c *Cluster, ledger *deploy.Ledger, declared func() []model.Manifest, chosen func(model.ManifestName) bool, namespace string) string {
+func (p Prune) keeps(ctx context.Context, c *Cluster, memory *deploy.Memory, declared func() []model.Manifest, chosen func(model.ManifestName) bool, namespace string) string {
 	switch p {
 	case PruneAll:
 		return ""
@@ -34,7 +34,7 @@ func (p Prune) keeps(ctx context.Context, c *Cluster, ledger *deploy.Ledger, dec
 		return "--no-prune; hone gc deletes them"
 	case PruneCarefully:
 	}
-	records, err := ledger.Resources()
+	records, err := memory.Resources()
 	if err != nil || declared == nil {
 		return ""
 	}
@@ -74,11 +74,11 @@ type Kept struct {
 
 // Kept returns the objects of the chosen resources that stay although they are no longer declared.
 func (c *Cluster) Kept(ctx context.Context, declared func() []model.Manifest, chosen func(model.ManifestName) bool, namespace string) (Kept, error) {
-	ledger, records, err := c.recorded(ctx)
+	memory, records, err := c.recorded(ctx)
 	if err != nil {
 		return Kept{}, err
 	}
-	k := Kept{Why: c.prune.keeps(ctx, c, ledger, declared, chosen, namespace)}
+	k := Kept{Why: c.prune.keeps(ctx, c, memory, declared, chosen, namespace)}
 	if k.Why == "" {
 		return k, nil
 	}

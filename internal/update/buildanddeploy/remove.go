@@ -11,6 +11,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -65,17 +66,17 @@ func (req RemoveRequest) settle(ctx context.Context) error {
 // It returns the resources whose objects a delete command may also have deleted, and which have to be deployed again.
 func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model.ManifestName, err error) {
 	ctx = patiently(ctx, req.Log)
-	ledger, all, err := c.recorded(ctx)
+	memory, all, err := c.recorded(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.awaitReplacements(ctx, ledger, req, all); err != nil {
+	if err := c.awaitReplacements(ctx, memory, req, all); err != nil {
 		return nil, err
 	}
 	if err := req.settle(ctx); err != nil {
 		return nil, err
 	}
-	if all, err = ledger.Resources(); err != nil {
+	if all, err = memory.Resources(); err != nil {
 		return nil, err
 	}
 	held, err := c.applier.Claim(ctx, all[req.Resource])
@@ -87,10 +88,10 @@ func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model
 		return nil, nil // its next deploy deletes the objects that it no longer includes
 	}
 	owner := c.owner(ctx, req.Declared, req.Resource, req.Namespace)
-	if err := c.handOver(ledger, req, owner); err != nil {
+	if err := c.handOver(memory, req, owner); err != nil {
 		return nil, err
 	}
-	if all, err = ledger.Resources(); err != nil {
+	if all, err = memory.Resources(); err != nil {
 		return nil, err
 	}
 	mine, exists := all[req.Resource]
@@ -98,12 +99,12 @@ func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model
 		return nil, nil
 	}
 	if req.Undeclared {
-		if why := c.prune.keeps(ctx, c, ledger, req.Declared, req.Chosen, req.Namespace); why != "" {
+		if why := c.prune.keeps(ctx, c, memory, req.Declared, req.Chosen, req.Namespace); why != "" {
 			logstore.Warnf(req.Log, "The objects of %s, %s, are kept: %s", req.Resource, req.Why, why)
 			return nil, nil
 		}
 	}
-	commands, err := ledger.Commands()
+	commands, err := memory.Commands()
 	if err != nil {
 		return nil, err
 	}
@@ -112,21 +113,21 @@ func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model
 	if bereft, err = c.removeByCommand(ctx, byCommand, req, mine, owner); err != nil {
 		return nil, err
 	}
-	records := map[model.ManifestName][]deploy.ObjectRecord{req.Resource: mine}
+	records := map[model.ManifestName][]ledger.Record{req.Resource: mine}
 	if req.Enough != nil {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(req.Enough, cancel)()
 	}
-	return bereft, c.delete(ctx, ledger, DeleteOptions{Wait: true, RunID: c.ownRun(ctx), Removal: req.Removal},
+	return bereft, c.delete(ctx, memory, DeleteOptions{Wait: true, RunID: c.ownRun(ctx), Removal: req.Removal},
 		deploy.DeleteRequest{Accepted: held.Free, Logger: req.Log}, records)
 }
 
 // announce logs which objects of a resource are deleted, and which stay because neither hone nor a command of the user may delete
 // them: read-only ones, and objects of a command without a delete command.
-func announce(req RemoveRequest, records []deploy.ObjectRecord, byCommand bool) {
-	var going, staying []deploy.ObjectRecord
+func announce(req RemoveRequest, records []ledger.Record, byCommand bool) {
+	var going, staying []ledger.Record
 	for _, r := range records {
 		if r.Foreign && !byCommand {
 			staying = append(staying, r)
@@ -143,7 +144,7 @@ func announce(req RemoveRequest, records []deploy.ObjectRecord, byCommand bool) 
 }
 
 // listed names objects after a clause, as the last part of a sentence; empty for none.
-func listed(records []deploy.ObjectRecord) string {
+func listed(records []ledger.Record) string {
 	names := make([]string, len(records))
 	for i, r := range records {
 		names[i] = strings.ToLower(r.Kind) + "/" + r.Name
@@ -158,7 +159,7 @@ func listed(records []deploy.ObjectRecord) string {
 // that hold data or other objects stay, as do objects that a command of a declared resource deployed.
 func (c *Cluster) Prune(ctx context.Context, declared []model.Manifest, chosen func(model.ManifestName) bool, namespace string, log logstore.Logger) error {
 	ctx = patiently(ctx, log)
-	ledger, all, err := c.recorded(ctx)
+	memory, all, err := c.recorded(ctx)
 	if err != nil {
 		return err
 	}
@@ -166,7 +167,7 @@ func (c *Cluster) Prune(ctx context.Context, declared []model.Manifest, chosen f
 	for _, m := range declared {
 		known[m.Name] = m.IsK8s()
 	}
-	all = maps.Collect(func(yield func(model.ManifestName, []deploy.ObjectRecord) bool) {
+	all = maps.Collect(func(yield func(model.ManifestName, []ledger.Record) bool) {
 		for name, list := range all {
 			if chosen(name) && !yield(name, list) {
 				return
@@ -175,7 +176,7 @@ func (c *Cluster) Prune(ctx context.Context, declared []model.Manifest, chosen f
 	})
 	list := func() []model.Manifest { return declared }
 	owner := c.owner(ctx, list, "", namespace)
-	left := map[model.ManifestName][]deploy.ObjectRecord{}
+	left := map[model.ManifestName][]ledger.Record{}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if !known[name] {
@@ -183,11 +184,11 @@ func (c *Cluster) Prune(ctx context.Context, declared []model.Manifest, chosen f
 			errs = append(errs, err)
 			continue
 		}
-		left[name] = slices.DeleteFunc(slices.Clone(all[name]), func(r deploy.ObjectRecord) bool {
+		left[name] = slices.DeleteFunc(slices.Clone(all[name]), func(r ledger.Record) bool {
 			return r.Foreign || isDeclared(owner, r.ObjectID)
 		})
 	}
-	errs = append(errs, c.delete(ctx, ledger, DeleteOptions{Wait: true, Removal: deploy.RemovalAsked}, deploy.DeleteRequest{Logger: log}, left))
+	errs = append(errs, c.delete(ctx, memory, DeleteOptions{Wait: true, Removal: deploy.RemovalAsked}, deploy.DeleteRequest{Logger: log}, left))
 	return errors.Join(errs...)
 }
 
@@ -206,25 +207,25 @@ func (c *Cluster) Leaving(ctx context.Context) ([]model.ManifestName, error) {
 	return names, nil
 }
 
-func leaving(list []deploy.ObjectRecord) []deploy.ObjectRecord {
-	return slices.DeleteFunc(slices.Clone(list), func(r deploy.ObjectRecord) bool { return !r.Leaving })
+func leaving(list []ledger.Record) []ledger.Record {
+	return slices.DeleteFunc(slices.Clone(list), func(r ledger.Record) bool { return !r.Leaving })
 }
 
 // Finish deletes the objects that are no longer part of a resource, once its workloads are ready, waits until they are gone, and
 // then drops their records. Objects that are declared again stay.
 func (c *Cluster) Finish(ctx context.Context, req RemoveRequest) error {
 	ctx = patiently(ctx, req.Log)
-	ledger, err := c.Ledger(ctx)
+	memory, err := c.Ledger(ctx)
 	if err != nil {
 		return err
 	}
-	if err := c.awaitOwn(ctx, ledger, req.Resource); err != nil {
+	if err := c.awaitOwn(ctx, memory, req.Resource); err != nil {
 		return err
 	}
 	if err := req.settle(ctx); err != nil {
 		return err
 	}
-	all, err := ledger.Resources()
+	all, err := memory.Resources()
 	if err != nil {
 		return err
 	}
@@ -233,18 +234,18 @@ func (c *Cluster) Finish(ctx context.Context, req RemoveRequest) error {
 		return err
 	}
 	defer held.Release()
-	if all, err = ledger.Resources(); err != nil { // a deploy may have recorded something as its own meanwhile
+	if all, err = memory.Resources(); err != nil { // a deploy may have recorded something as its own meanwhile
 		return err
 	}
 	owner := c.owner(ctx, req.Declared, "", req.Namespace)
-	left := slices.DeleteFunc(leaving(all[req.Resource]), func(r deploy.ObjectRecord) bool { return isDeclared(owner, r.ObjectID) })
-	return c.delete(ctx, ledger, DeleteOptions{Wait: true, RunID: c.ownRun(ctx)}, deploy.DeleteRequest{Accepted: held.Free, Logger: req.Log},
-		map[model.ManifestName][]deploy.ObjectRecord{req.Resource: left})
+	left := slices.DeleteFunc(leaving(all[req.Resource]), func(r ledger.Record) bool { return isDeclared(owner, r.ObjectID) })
+	return c.delete(ctx, memory, DeleteOptions{Wait: true, RunID: c.ownRun(ctx)}, deploy.DeleteRequest{Accepted: held.Free, Logger: req.Log},
+		map[model.ManifestName][]ledger.Record{req.Resource: left})
 }
 
 // handOver passes the objects that other resources declare to these, and the delete command to a resource that has the same one.
-func (c *Cluster) handOver(ledger *deploy.Ledger, req RemoveRequest, owner func(model.ObjectID) (model.ManifestName, bool)) error {
-	commands, err := ledger.Commands()
+func (c *Cluster) handOver(memory *deploy.Memory, req RemoveRequest, owner func(model.ObjectID) (model.ManifestName, bool)) error {
+	commands, err := memory.Commands()
 	if err != nil {
 		return err
 	}
@@ -252,14 +253,14 @@ func (c *Cluster) handOver(ledger *deploy.Ledger, req RemoveRequest, owner func(
 		for _, m := range req.Declared() {
 			if m.Name != req.Resource && deletesBy(m, cmd) {
 				logstore.Infof(req.Log, "%s is deployed by the same commands now: nothing to delete", m.Name)
-				if err := ledger.HandOverCommand(req.Resource, m.Name); err != nil {
+				if err := memory.HandOverCommand(req.Resource, m.Name); err != nil {
 					return err
 				}
 				break
 			}
 		}
 	}
-	all, err := ledger.Resources()
+	all, err := memory.Resources()
 	if err != nil {
 		return err
 	}
@@ -275,7 +276,7 @@ func (c *Cluster) handOver(ledger *deploy.Ledger, req RemoveRequest, owner func(
 	for _, by := range slices.Compact(slices.Sorted(maps.Values(to))) {
 		logstore.Infof(req.Log, "%s declares some of its objects now: they stay", by)
 	}
-	return ledger.HandOver(req.Resource, to)
+	return memory.HandOver(req.Resource, to)
 }
 
 // sameCommand reports whether two commands have the same arguments and folder. Their environments may differ between
@@ -284,7 +285,7 @@ func sameCommand(a, b model.Cmd) bool { return slices.Equal(a.Argv, b.Argv) && a
 
 // removeByCommand runs the resource's delete command, if it has one, and returns the resources that declare objects which it has
 // deleted.
-func (c *Cluster) removeByCommand(ctx context.Context, byCommand bool, req RemoveRequest, records []deploy.ObjectRecord,
+func (c *Cluster) removeByCommand(ctx context.Context, byCommand bool, req RemoveRequest, records []ledger.Record,
 	owner func(model.ObjectID) (model.ManifestName, bool)) ([]model.ManifestName, error) {
 	if !byCommand {
 		return nil, nil

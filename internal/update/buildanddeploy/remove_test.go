@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
-	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/cluster/deploy/deploytest"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -117,18 +117,18 @@ func TestLeftoversWaitForRest(t *testing.T) {
 
 // TestAnnounce: nothing is said to be deleted that stays.
 func TestAnnounce(t *testing.T) {
-	own := deploy.ObjectRecord{ObjectID: model.ObjectID{Kind: "ConfigMap", Name: "own"}}
-	theirs := deploy.ObjectRecord{ObjectID: model.ObjectID{Kind: "ConfigMap", Name: "theirs"}, Foreign: true}
+	own := ledger.Record{ObjectID: model.ObjectID{Kind: "ConfigMap", Name: "own"}}
+	theirs := ledger.Record{ObjectID: model.ObjectID{Kind: "ConfigMap", Name: "theirs"}, Foreign: true}
 	for _, tt := range []struct {
 		name      string
-		records   []deploy.ObjectRecord
+		records   []ledger.Record
 		byCommand bool
 		want      []string
 	}{
-		{"its own", []deploy.ObjectRecord{own}, false, []string{"Deleting the objects of web, which is disabled: configmap/own"}},
-		{"of a command with a delete command", []deploy.ObjectRecord{theirs}, true, []string{"Deleting the objects of web, which is disabled: configmap/theirs"}},
-		{"read-only", []deploy.ObjectRecord{theirs}, false, []string{"Objects of web, which is disabled, stay, because hone did not make them: configmap/theirs"}},
-		{"both", []deploy.ObjectRecord{own, theirs}, false, []string{"Deleting the objects of web, which is disabled: configmap/own",
+		{"its own", []ledger.Record{own}, false, []string{"Deleting the objects of web, which is disabled: configmap/own"}},
+		{"of a command with a delete command", []ledger.Record{theirs}, true, []string{"Deleting the objects of web, which is disabled: configmap/theirs"}},
+		{"read-only", []ledger.Record{theirs}, false, []string{"Objects of web, which is disabled, stay, because hone did not make them: configmap/theirs"}},
+		{"both", []ledger.Record{own, theirs}, false, []string{"Deleting the objects of web, which is disabled: configmap/own",
 			"Objects of web, which is disabled, stay, because hone did not make them: configmap/theirs"}},
 		{"none", nil, false, []string{"Deleting the objects of web, which is disabled"}},
 	} {

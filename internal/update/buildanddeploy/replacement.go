@@ -14,6 +14,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/retry"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -24,16 +25,16 @@ const replacementPause = 200 * time.Millisecond
 // of its own are deployed and ready. A replacement is a workload of another resource that is new, in the same namespace, and runs the
 // same image, or is selected by a Service that selected the old one. A workload whose readiness does not matter
 // (pod_readiness='ignore') is none. The wait ends when no replacement is declared.
-func (c *Cluster) awaitReplacements(ctx context.Context, ledger *deploy.Ledger, req RemoveRequest, all map[model.ManifestName][]deploy.ObjectRecord) error {
+func (c *Cluster) awaitReplacements(ctx context.Context, memory *deploy.Memory, req RemoveRequest, all map[model.ManifestName][]ledger.Record) error {
 	if !req.Undeclared || req.Declared == nil {
 		return nil
 	}
-	next, err := c.replacements(ctx, ledger, req, all)
+	next, err := c.replacements(ctx, memory, req, all)
 	if err != nil {
 		return err
 	}
 	for said := ""; len(next) > 0; {
-		why, err := c.waitsFor(ctx, ledger, next)
+		why, err := c.waitsFor(ctx, memory, next)
 		switch {
 		case err != nil:
 			return err
@@ -61,10 +62,10 @@ type replacement struct {
 }
 
 // replacements returns the workloads that take the place of the workloads of a resource that is no longer declared.
-func (c *Cluster) replacements(ctx context.Context, ledger *deploy.Ledger, req RemoveRequest, all map[model.ManifestName][]deploy.ObjectRecord) ([]replacement, error) {
+func (c *Cluster) replacements(ctx context.Context, memory *deploy.Memory, req RemoveRequest, all map[model.ManifestName][]ledger.Record) ([]replacement, error) {
 	var old []*unstructured.Unstructured
 	for _, r := range all[req.Resource] {
-		if u := ledger.Remembered(r.ObjectID); u != nil && r.Stays() && deploy.Serves(r.ObjectID) {
+		if u := memory.Remembered(r.ObjectID); u != nil && r.Stays() && r.ObjectID.Serves() {
 			old = append(old, u)
 		}
 	}
@@ -78,7 +79,7 @@ func (c *Cluster) replacements(ctx context.Context, ledger *deploy.Ledger, req R
 		}
 	}
 	declared := req.Declared()
-	services := c.reselected(ctx, ledger, declared, req.Namespace)
+	services := c.reselected(ctx, memory, declared, req.Namespace)
 	var out []replacement
 	for _, m := range declared {
 		if m.K8s == nil || m.CustomDeploy() != nil || m.K8s.PodReadiness == model.PodIgnore {
@@ -88,7 +89,7 @@ func (c *Cluster) replacements(ctx context.Context, ledger *deploy.Ledger, req R
 			continue
 		}
 		for i, r := range c.Objects(ctx, m, req.Namespace) {
-			if !deploy.Serves(r.ObjectID) || deployed[r.ObjectID] && !fresh[r.ObjectID] {
+			if !r.ObjectID.Serves() || deployed[r.ObjectID] && !fresh[r.ObjectID] {
 				continue
 			}
 			u := decoded(m.K8s.Objects[i], r.ObjectID)
@@ -117,7 +118,7 @@ type reselection struct {
 }
 
 // reselected returns the declared Services that were applied before.
-func (c *Cluster) reselected(ctx context.Context, ledger *deploy.Ledger, declared []model.Manifest, namespace string) []reselection {
+func (c *Cluster) reselected(ctx context.Context, memory *deploy.Memory, declared []model.Manifest, namespace string) []reselection {
 	var out []reselection
 	for _, m := range declared {
 		if m.K8s == nil {
@@ -128,7 +129,7 @@ func (c *Cluster) reselected(ctx context.Context, ledger *deploy.Ledger, declare
 				continue
 			}
 			id := c.Objects(ctx, m, namespace)[i].ObjectID
-			was, is := ledger.Remembered(id), decoded(o, id)
+			was, is := memory.Remembered(id), decoded(o, id)
 			if was != nil && is != nil {
 				out = append(out, reselection{id.Namespace, deploy.Selector(was), deploy.Selector(is)})
 			}
@@ -162,15 +163,15 @@ func decoded(o model.K8sObject, id model.ObjectID) *unstructured.Unstructured {
 }
 
 // waitsFor returns why replacements are not ready. It is empty once the resources of all have been deployed and they are ready.
-func (c *Cluster) waitsFor(ctx context.Context, ledger *deploy.Ledger, next []replacement) (string, error) {
-	all, err := ledger.Resources()
+func (c *Cluster) waitsFor(ctx context.Context, memory *deploy.Memory, next []replacement) (string, error) {
+	all, err := memory.Resources()
 	if err != nil {
 		return "", err
 	}
 	var undeployed []string
 	var deployed []model.ObjectID
 	for _, s := range next {
-		if slices.ContainsFunc(all[s.resource], func(r deploy.ObjectRecord) bool { return r.ObjectID == s.id && r.UID != "" }) {
+		if slices.ContainsFunc(all[s.resource], func(r ledger.Record) bool { return r.ObjectID == s.id && r.UID != "" }) {
 			deployed = append(deployed, s.id)
 		} else {
 			undeployed = append(undeployed, string(s.resource)+" is not deployed yet")
@@ -188,7 +189,7 @@ func (c *Cluster) waitsFor(ctx context.Context, ledger *deploy.Ledger, next []re
 		ready[s.resource] = append(ready[s.resource], s.id)
 	}
 	for _, resource := range slices.Sorted(maps.Keys(ready)) {
-		if err := ledger.SeenReady(resource, ready[resource]); err != nil {
+		if err := memory.SeenReady(resource, ready[resource]); err != nil {
 			return "", err
 		}
 	}
@@ -202,20 +203,20 @@ func declares(declared []model.Manifest, s replacement) bool {
 
 // awaitOwn waits, before the objects are deleted that a resource has left behind, until the workloads that it has now are ready.
 // Objects that are being deleted already need no such wait.
-func (c *Cluster) awaitOwn(ctx context.Context, ledger *deploy.Ledger, resource model.ManifestName) error {
+func (c *Cluster) awaitOwn(ctx context.Context, memory *deploy.Memory, resource model.ManifestName) error {
 	for {
-		all, err := ledger.Resources()
+		all, err := memory.Resources()
 		if err != nil {
 			return err
 		}
-		left := slices.DeleteFunc(leaving(all[resource]), func(r deploy.ObjectRecord) bool { return !deploy.Serves(r.ObjectID) })
+		left := slices.DeleteFunc(leaving(all[resource]), func(r ledger.Record) bool { return !r.ObjectID.Serves() })
 		standing, err := c.applier.Standing(ctx, left, model.DefaultUpdateSettings.UpsertTimeout)
 		if err != nil || !standing {
 			return err
 		}
 		var now []model.ObjectID
 		for _, r := range all[resource] {
-			if !r.Leaving && !r.Foreign && deploy.Serves(r.ObjectID) {
+			if !r.Leaving && !r.Foreign && r.ObjectID.Serves() {
 				now = append(now, r.ObjectID)
 			}
 		}

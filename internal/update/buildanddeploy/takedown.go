@@ -10,6 +10,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/operation"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -19,13 +20,13 @@ import (
 // resources are deleted concurrently; one that is stuck or fails delays only its dependencies.
 // The steps in beside, of other runtimes, are part of the same operation. A step among them that is marked to go last loses this
 // mark if it depends on a resource in records. The error joins all errors.
-func (c *Cluster) TakeDown(ctx context.Context, o DeleteOptions, records map[model.ManifestName][]deploy.ObjectRecord, deps deploy.Deps, beside []deploy.DeleteStep, log logstore.Logger) error {
+func (c *Cluster) TakeDown(ctx context.Context, o DeleteOptions, records map[model.ManifestName][]ledger.Record, deps ledger.Deps, beside []deploy.DeleteStep, log logstore.Logger) error {
 	ctx = patiently(ctx, log)
-	ledger, err := c.Ledger(ctx)
+	memory, err := c.Ledger(ctx)
 	if err != nil {
 		return err
 	}
-	recorded, err := ledger.Commands()
+	recorded, err := memory.Commands()
 	if err != nil {
 		return err
 	}
@@ -56,11 +57,11 @@ func (c *Cluster) TakeDown(ctx context.Context, o DeleteOptions, records map[mod
 		}
 		req.Steps = append(req.Steps, step)
 	}
-	return c.delete(ctx, ledger, o, req, records)
+	return c.delete(ctx, memory, o, req, records)
 }
 
 // TakeDownBeside is TakeDown for resources outside of a cluster.
-func TakeDownBeside(ctx context.Context, steps []deploy.DeleteStep, deps deploy.Deps, log logstore.Logger) error {
+func TakeDownBeside(ctx context.Context, steps []deploy.DeleteStep, deps ledger.Deps, log logstore.Logger) error {
 	return deploy.NewApplier(nil, nil).Delete(ctx, deploy.DeleteRequest{Steps: steps, Deps: deps, Logger: log})
 }
 

@@ -1,6 +1,8 @@
-package deploy
+package ledger
 
 import (
+	"bytes"
+	"encoding/base64"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,27 +16,44 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/filelock"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/cluster/storage"
+	"github.com/hone-dev/hone/internal/cluster/storage/folder"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
 func openLedger(t testing.TB, dir string) *Ledger {
 	t.Helper()
-	l, err := Open(dir, LedgerKey{Cluster: "11111111-2222", Project: "abc"})
+	l, err := openKey(t, dir, Key{Cluster: "11111111-2222", Project: "abc"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return l
 }
 
-func record(name, uid string) ObjectRecord {
-	return ObjectRecord{ObjectID: model.ObjectID{Group: "apps", Kind: "Deployment", Namespace: "dev", Name: name}, APIVersion: "apps/v1", UID: uid}
+func openKey(t testing.TB, dir string, key Key) (*Ledger, error) {
+	return Open(openFolder(t, dir), key, Options{Dir: dir})
 }
 
-func appliedOf(r ObjectRecord) model.AppliedObject {
+func openFolder(t testing.TB, dir string) storage.Storage {
+	t.Helper()
+	return folder.New(dir)
+}
+
+func ownKey(dir string) string { return filepath.Join(filepath.Dir(dir), "keys", "ledger.key") }
+
+func keyText(n byte) string {
+	return base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{n}, keySize))
+}
+
+func record(name, uid string) Record {
+	return Record{ObjectID: model.ObjectID{Group: "apps", Kind: "Deployment", Namespace: "dev", Name: name}, APIVersion: "apps/v1", UID: uid}
+}
+
+func appliedOf(r Record) model.AppliedObject {
 	return model.AppliedObject{ObjectID: r.ObjectID, APIVersion: r.APIVersion, UID: r.UID}
 }
 
-func contents(t testing.TB, l *Ledger) map[model.ManifestName][]ObjectRecord {
+func contents(t testing.TB, l *Ledger) map[model.ManifestName][]Record {
 	t.Helper()
 	m, err := l.Resources()
 	if err != nil {
@@ -44,7 +63,7 @@ func contents(t testing.TB, l *Ledger) map[model.ManifestName][]ObjectRecord {
 }
 
 func TestLedgerLife(t *testing.T) {
-	type state = map[model.ManifestName][]ObjectRecord
+	type state = map[model.ManifestName][]Record
 	dir := filepath.Join(t.TempDir(), "state", "ledger")
 	l := openLedger(t, dir)
 	fresh, again := record("a", "1"), record("a", "2")
@@ -55,14 +74,14 @@ func TestLedgerLife(t *testing.T) {
 		want state
 	}{
 		{"empty", func() error { return nil }, state{}},
-		{"record", func() error { return l.Record("web", []ObjectRecord{record("b", ""), record("a", "")}) },
+		{"record", func() error { return l.Record("web", []Record{record("b", ""), record("a", "")}) },
 			state{"web": {record("a", ""), record("b", "")}}},
 		{"set", func() error { return l.Set("web", []model.AppliedObject{appliedOf(record("a", "1"))}) }, state{"web": {fresh}}},
-		{"record keeps the UID", func() error { return l.Record("web", []ObjectRecord{record("a", ""), record("c", "")}) },
+		{"record keeps the UID", func() error { return l.Record("web", []Record{record("a", ""), record("c", "")}) },
 			state{"web": {fresh, record("c", "")}}},
 		{"hand over", func() error { return l.Set("api", []model.AppliedObject{appliedOf(record("a", "1"))}) },
 			state{"web": {record("c", "")}, "api": {fresh}}},
-		{"the newest recorder has it", func() error { return l.Record("web", []ObjectRecord{record("a", "")}) },
+		{"the newest recorder has it", func() error { return l.Record("web", []Record{record("a", "")}) },
 			state{"web": {fresh, record("c", "")}}},
 		{"hand over again", func() error {
 			return l.HandOver("web", map[model.ObjectID]model.ManifestName{record("a", "").ObjectID: "api", record("z", "").ObjectID: "web"})
@@ -110,10 +129,10 @@ func TestLedgerCommands(t *testing.T) {
 		command bool
 	}{
 		{"before the first deploy", func() error { return l.RecordCommand("chart", del) }, 0, true},
-		{"deployed", func() error { return l.set("chart", recordsOf([]model.AppliedObject{foreign}), del) }, 1, true},
+		{"deployed", func() error { return l.Replace("chart", Of([]model.AppliedObject{foreign}), del) }, 1, true},
 		{"another resource takes the object", func() error { return l.Set("web", []model.AppliedObject{appliedOf(record("a", "2"))}) }, 0, true},
 		{"deployed again", func() error {
-			return l.set("chart", recordsOf([]model.AppliedObject{foreign, appliedOf(record("b", "1"))}), del)
+			return l.Replace("chart", Of([]model.AppliedObject{foreign, appliedOf(record("b", "1"))}), del)
 		}, 2, true},
 		{"deleted: what is hone's own stays", func() error { return l.ForgetCommand("chart") }, 1, false},
 		{"once more", func() error { return l.RecordCommand("chart", del) }, 1, true},
@@ -131,12 +150,12 @@ func TestLedgerWritesOnlyChanges(t *testing.T) {
 	if err := l.Set("web", []model.AppliedObject{appliedOf(record("a", "1"))}); err != nil {
 		t.Fatal(err)
 	}
-	before, err := os.Stat(l.Path())
+	before, err := os.Stat(l.Place())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, do := range []func() error{
-		func() error { return l.Record("web", []ObjectRecord{record("a", "")}) },
+		func() error { return l.Record("web", []Record{record("a", "")}) },
 		func() error { return l.Set("web", []model.AppliedObject{appliedOf(record("a", "1"))}) },
 		func() error { return l.Remove("none") },
 	} {
@@ -144,7 +163,7 @@ func TestLedgerWritesOnlyChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if after, _ := os.Stat(l.Path()); !os.SameFile(before, after) {
+	if after, _ := os.Stat(l.Place()); !os.SameFile(before, after) {
 		t.Error("the file was written without need")
 	}
 }
@@ -155,7 +174,7 @@ func TestLedgerWritersDoNotLoseEachOther(t *testing.T) {
 	for i := range 20 {
 		l := openLedger(t, dir) // like separate processes
 		wg.Go(func() {
-			if err := l.Record(model.ManifestName(fmt.Sprint(i)), []ObjectRecord{record(fmt.Sprint(i), "")}); err != nil {
+			if err := l.Record(model.ManifestName(fmt.Sprint(i)), []Record{record(fmt.Sprint(i), "")}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -164,7 +183,7 @@ func TestLedgerWritersDoNotLoseEachOther(t *testing.T) {
 	for i := range 20 {
 		name := fmt.Sprint("shared-", i)
 		wg.Go(func() {
-			if err := shared.Record(model.ManifestName(name), []ObjectRecord{record(name, "")}); err != nil {
+			if err := shared.Record(model.ManifestName(name), []Record{record(name, "")}); err != nil {
 				t.Error(err)
 			}
 			if got := contents(t, shared)[model.ManifestName(name)]; len(got) != 1 {
@@ -187,17 +206,17 @@ func TestLedgerWritersDoNotLoseEachOther(t *testing.T) {
 func TestLedgerWaitsForItsLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := openLedger(t, t.TempDir())
-		unlock, free, err := filelock.Try(l.Path() + ".lock")
+		unlock, free, err := filelock.Try(l.Place() + ".lock")
 		if err != nil || !free {
 			t.Fatal(free, err)
 		}
-		err = l.Record("web", []ObjectRecord{record("web", "")})
-		if want := "another process has held it for 30s"; err == nil || !strings.Contains(err.Error(), want) {
+		err = l.Record("web", []Record{record("web", "")})
+		if want := "another process has held it, for 30s"; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("under a lock that stays: %v, want %q", err, want)
 		}
 		time.AfterFunc(time.Second, unlock)
 		start := time.Now()
-		if err := l.Record("web", []ObjectRecord{record("web", "")}); err != nil {
+		if err := l.Record("web", []Record{record("web", "")}); err != nil {
 			t.Error(err)
 		}
 		if waited := time.Since(start); waited < time.Second {
@@ -215,7 +234,7 @@ func TestLedgerSeesOthersWrites(t *testing.T) {
 	mine, theirs := openLedger(t, dir), openLedger(t, dir)
 	for i, l := range []*Ledger{mine, theirs, mine, mine, theirs} {
 		name := fmt.Sprint(i)
-		if err := l.Record(model.ManifestName(name), []ObjectRecord{record(name, "")}); err != nil {
+		if err := l.Record(model.ManifestName(name), []Record{record(name, "")}); err != nil {
 			t.Fatal(err)
 		}
 		for _, reader := range []*Ledger{mine, theirs} {
@@ -234,34 +253,36 @@ func TestLedgerDamageIsAProblemAndStays(t *testing.T) {
 	for _, content := range []string{"{", `{"format": 99}`, ""} {
 		dir := t.TempDir()
 		l := openLedger(t, dir)
-		if err := os.WriteFile(l.Path(), []byte(content), 0o600); err != nil {
+		if err := os.WriteFile(l.Place(), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(dir, LedgerKey{Cluster: "11111111-2222", Project: "abc"}); mendOf(err) == "" {
+		if _, err := openKey(t, dir, Key{Cluster: "11111111-2222", Project: "abc"}); !isProblem(err) {
 			t.Errorf("%q: got %v", content, err)
 		}
 		if err := l.Set("web", nil); err == nil {
 			t.Errorf("%q was overwritten", content)
 		}
-		if raw, _ := os.ReadFile(l.Path()); string(raw) != content {
+		if raw, _ := os.ReadFile(l.Place()); string(raw) != content {
 			t.Errorf("%q became %q", content, raw)
 		}
 	}
-	if _, err := Open(t.TempDir(), LedgerKey{Cluster: "../x", Project: "y"}); err == nil {
+	if _, err := openKey(t, t.TempDir(), Key{Cluster: "../x", Project: "y"}); err == nil {
 		t.Error("a key with a slash was accepted")
-	}
-	if _, ok := problem.Of(nil); ok {
-		t.Error("no problem is one")
 	}
 }
 
 func TestLeftovers(t *testing.T) {
-	widget := ObjectRecord{ObjectID: model.ObjectID{Group: "shop.dev", Kind: "Widget", Namespace: "default", Name: "w"}}
+	widget := Record{ObjectID: model.ObjectID{Group: "shop.dev", Kind: "Widget", Namespace: "default", Name: "w"}}
 	rooted := widget.ObjectID
 	rooted.Namespace = ""
-	got := leftoversOf("web", []model.AppliedObject{appliedOf(record("a", "1")), {ObjectID: rooted}},
-		map[model.ManifestName][]ObjectRecord{"web": {record("a", "1"), record("b", "2"), record("c", "3"), widget}, "api": {record("c", "3")}})
-	if diff := cmp.Diff([]ObjectRecord{record("b", "2")}, got); diff != "" {
+	got := leftovers("web", []model.AppliedObject{appliedOf(record("a", "1")), {ObjectID: rooted}},
+		map[model.ManifestName][]Record{"web": {record("a", "1"), record("b", "2"), record("c", "3"), widget}, "api": {record("c", "3")}})
+	if diff := cmp.Diff([]Record{record("b", "2")}, got); diff != "" {
 		t.Error(diff)
 	}
+}
+
+func isProblem(err error) bool {
+	_, ok := problem.Of(err)
+	return ok
 }

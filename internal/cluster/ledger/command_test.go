@@ -1,4 +1,4 @@
-package deploy
+package ledger
 
 import (
 	"io/fs"
@@ -80,18 +80,18 @@ func TestEnvironmentsAreSealed(t *testing.T) {
 	if err := l.RecordCommand("other", model.Cmd{Argv: []string{"x"}, Env: []string{"TOKEN=other"}}); err != nil {
 		t.Fatal(err)
 	}
-	raw, err := os.ReadFile(l.Path())
+	raw, err := os.ReadFile(l.Place())
 	if err != nil {
 		t.Fatal(err)
 	}
 	swapped := strings.NewReplacer(`"chart"`, `"other"`, `"other"`, `"chart"`).Replace(string(raw))
-	if err := os.WriteFile(l.Path(), []byte(swapped), 0o600); err != nil {
+	if err := os.WriteFile(l.Place(), []byte(swapped), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"KUBECONFIG=/overlay", "KUBECONFIG=/own", "TOKEN", "EMPTY", "TWO"}, envOf(t, dir, "other")); diff != "" {
 		t.Errorf("swapped (-want +got):\n%s", diff)
 	}
-	if err := os.WriteFile(l.Path(), raw, 0o600); err != nil {
+	if err := os.WriteFile(l.Place(), raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
 
@@ -105,7 +105,7 @@ func TestEnvironmentsAreSealed(t *testing.T) {
 	if got := recordedCommand(t, dir, "chart").Argv; len(got) > 0 {
 		t.Errorf("without the key, the arguments are %q", got)
 	}
-	if err := openLedger(t, dir).Record("web", []ObjectRecord{record("a", "")}); err != nil {
+	if err := openLedger(t, dir).Record("web", []Record{record("a", "")}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(lost, envOf(t, dir, "chart")); diff != "" {
@@ -118,10 +118,10 @@ func TestDamagedKey(t *testing.T) {
 	if err := openLedger(t, dir).RecordCommand("chart", model.Cmd{Argv: []string{"rm"}, Env: []string{"A=b"}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(vaultOf(dir).path, []byte("short"), 0o600); err != nil {
+	if err := os.WriteFile(ownKey(dir), []byte("short"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(dir, LedgerKey{Cluster: "11111111-2222", Project: "abc"}); err == nil || !strings.Contains(err.Error(), "key of the ledgers is damaged") {
+	if _, err := openKey(t, dir, Key{Cluster: "11111111-2222", Project: "abc"}); err == nil || !strings.Contains(err.Error(), "key of the ledgers is damaged") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -145,9 +145,9 @@ func TestEarlierFormatsAreRewritten(t *testing.T) {
 			old := `{"format": ` + tc.format + `, "cluster": "CLUSTER", "project": "PROJECT",
   "resources": {"web": [{"apiVersion": "v1", "kind": "ConfigMap", "namespace": "dev", "name": "a", "uid": "1"}]},
   "commands": {"chart": {"argv": [` + tc.argv + `], "dir": "/src"` + tc.env + `}}}`
-			for _, key := range []LedgerKey{{"11111111-2222", "abc"}, {"11111111-2222", "other"}, {"gone", "abc"}} {
+			for _, key := range []Key{{"11111111-2222", "abc"}, {"11111111-2222", "other"}, {"gone", "abc"}} {
 				text := strings.NewReplacer("CLUSTER", key.Cluster, "PROJECT", key.Project).Replace(old)
-				if err := os.WriteFile(ledgerPath(dir, key), []byte(text), 0o600); err != nil {
+				if err := os.WriteFile(filepath.Join(dir, key.head()), []byte(text), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}

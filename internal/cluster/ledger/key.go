@@ -1,0 +1,38 @@
+package ledger
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hone-dev/hone/internal/cluster/storage"
+)
+
+// Key names the ledger of one project in one cluster.
+type Key struct {
+	// Cluster is the UID of the namespace kube-system, so that a cluster that was recreated under the same name does
+	// not inherit the records of its predecessor. If the user may not read that namespace, it is another name that
+	// stays the same for the cluster's lifetime.
+	Cluster string
+	// Project is the ID of a project.
+	Project string
+}
+
+func (k Key) check() error {
+	if k.Cluster == "" || k.Project == "" || strings.ContainsAny(k.Cluster+k.Project, `/\`) || storage.CheckName(k.head()) != nil {
+		return fmt.Errorf("ledger key %+v: cluster and project must be set and free of slashes", k)
+	}
+	return nil
+}
+
+func (k Key) name() string { return k.Cluster + "-" + k.Project }
+
+// head is the name of the document with the records.
+func (k Key) head() string { return k.name() + headSuffix }
+
+const headSuffix = ".json"
+
+// revision is the name of the document with the objects of a revision.
+func (k Key) revision(n int) string { return fmt.Sprintf("%s.revisions/%08d", k.name(), n) }
+
+// notes is the name of the document, or of the folder, with the notes.
+func (k Key) notes() string { return k.name() + ".applied" }

@@ -1,0 +1,247 @@
+package ledger
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/hone-dev/hone/internal/cluster/storage"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Ledger records which objects each resource of a project has applied, so that later sessions can collect
+// leftovers and delete objects that the Tiltfile no longer declares. Every change is written before the call returns, even if the
+// operation that makes it was cancelled: an applied object must have a record.
+// It is safe for use by several goroutines and by several processes, on one machine or on several ones.
+type Ledger struct {
+	storage storage.Storage
+	key     Key
+	vault   vault
+	origin  func() Origin
+	notes   notes
+
+	mu sync.Mutex // held while the head is read and written
+
+	waitMu  sync.Mutex
+	waiting []*edit // guarded by waitMu; edits that wait for mu
+
+	// known is the content of the head at a version. Guarded by mu; the content itself is never changed.
+	known   content
+	version storage.Version
+	loaded  bool // guarded by mu
+
+	// updates counts the updates of this process that are in flight, and failed has the resources whose last one failed.
+	updates int                         // guarded by mu
+	failed  map[model.ManifestName]bool // guarded by mu
+}
+
+// edit is a change of the ledger and the channel for its result.
+type edit struct {
+	apply func(*content)
+	done  chan error
+}
+
+// Options configure a Ledger.
+type Options struct {
+	// Dir is the folder of this machine's ledgers; the key of this machine lies beside it.
+	Dir string
+	// Getenv reads the environment, which may have keys of the user; nil means that there are none.
+	Getenv func(string) string
+	// Origin describes the operation that makes changes. It is called when a revision begins. Nil describes nothing.
+	Origin func() Origin
+}
+
+// Open reads the ledger of key. One that does not exist is empty. A damaged one is a problem, and stays unchanged.
+func Open(s storage.Storage, key Key, o Options) (*Ledger, error) {
+	if err := key.check(); err != nil {
+		return nil, err
+	}
+	if o.Getenv == nil {
+		o.Getenv = func(string) string { return "" }
+	}
+	if o.Origin == nil {
+		o.Origin = func() Origin { return Origin{} }
+	}
+	v, err := openVault(o.Dir, o.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	l := &Ledger{storage: s, key: key, vault: v, origin: o.Origin, failed: map[model.ManifestName]bool{}}
+	l.notes = newNotes(l)
+	if err := l.upgradeAll(); err != nil {
+		return nil, err
+	}
+	if err := l.Refresh(); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// title names the ledger in messages.
+func (l *Ledger) title() string { return "the ledger " + l.Place() }
+
+// Place returns where the ledger is: a path, or a URL without credentials.
+func (l *Ledger) Place() string {
+	if local, ok := l.storage.(storage.Local); ok {
+		return local.Path(l.key.head())
+	}
+	return l.storage.String() + "/" + l.key.head()
+}
+
+// patience bounds the wait for a storage: one that does not answer for so long is stuck or out of reach. It does not end with the
+// operation that writes.
+func patience() (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(context.Background(), storage.Patience, fmt.Errorf("no answer, or another process has held it, for %s", storage.Patience))
+}
+
+// Refresh reads the newest content. Without it, a ledger that is not in a folder of this machine shows the content of its last change.
+func (l *Ledger) Refresh() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ctx, cancel := patience()
+	defer cancel()
+	l.notes.forgetCached()
+	return l.load(ctx)
+}
+
+// content returns the newest content that is known. It must not be changed.
+func (l *Ledger) content() (content, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ctx, cancel := patience()
+	defer cancel()
+	return l.current(ctx)
+}
+
+// current returns the content, and reads it only if it may have changed. l.mu is held.
+func (l *Ledger) current(ctx context.Context) (content, error) {
+	local, ok := l.storage.(storage.Local)
+	if l.loaded && (!ok || local.Unchanged(l.key.head(), l.version)) {
+		return l.known, nil
+	}
+	return l.known, l.load(ctx)
+}
+
+// load reads the head. l.mu is held.
+func (l *Ledger) load(ctx context.Context) error {
+	l.known, l.version, l.loaded = emptyContent(), storage.None, false
+	doc, err := l.storage.Load(ctx, l.key.head())
+	switch {
+	case errors.Is(err, storage.ErrMissing):
+		l.loaded = true
+		return nil
+	case err != nil:
+		return fmt.Errorf("read %s: %w", l.title(), err)
+	}
+	c, err := l.parse(doc.Data)
+	if err != nil {
+		return err
+	}
+	l.known, l.version, l.loaded = c, doc.Version, true
+	return nil
+}
+
+// change edits the newest content and writes it back if it differs. Edits that arrive during a write share the next one, because a
+// write takes longer than everything else. An edit may be repeated, on newer content. It may replace the lists in the maps that it
+// gets, but must not change them.
+func (l *Ledger) change(apply func(*content)) error {
+	mine := l.later(apply)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.flush()
+	return <-mine.done
+}
+
+// later adds an edit that the next change carries out, too.
+func (l *Ledger) later(apply func(*content)) *edit {
+	e := &edit{apply: apply, done: make(chan error, 1)}
+	l.waitMu.Lock()
+	defer l.waitMu.Unlock()
+	l.waiting = append(l.waiting, e)
+	return e
+}
+
+// flush carries out the waiting edits with one write. l.mu is held.
+func (l *Ledger) flush() {
+	l.waitMu.Lock()
+	all := l.waiting
+	l.waiting = nil
+	l.waitMu.Unlock()
+	if len(all) == 0 { // another goroutine has written them with its own
+		return
+	}
+	err := l.changeAll(all)
+	for _, e := range all {
+		e.done <- err
+	}
+}
+
+// changeAll applies several edits with one write. l.mu is held.
+func (l *Ledger) changeAll(edits []*edit) error {
+	ctx, cancel := patience()
+	defer cancel()
+	for {
+		before, err := l.current(ctx)
+		if err != nil {
+			return err
+		}
+		after := before.clone()
+		for _, e := range edits {
+			e.apply(&after)
+		}
+		after.tidy()
+		if after.revised || !before.sameThings(after) {
+			after.revise(l.origin, len(before.objects) > 0)
+		}
+		if is := after.current(); is != nil {
+			is.Objects = after.count()
+		}
+		if before.equal(after) && !before.stale {
+			return nil
+		}
+		if err := l.freeze(ctx, before, &after); err != nil {
+			return err
+		}
+		written, err := l.write(ctx, after)
+		switch {
+		case err != nil:
+			return fmt.Errorf("write %s: %w", l.title(), err)
+		case written:
+			if err := l.notes.drop(ctx, before.gone(after)); err != nil || !before.rekeyed {
+				return err
+			}
+			return l.rekey(ctx, after)
+		}
+	}
+}
+
+// write replaces the content. It returns false if another writer was quicker: the content is then theirs. l.mu is held.
+func (l *Ledger) write(ctx context.Context, c content) (bool, error) {
+	c.write, c.revised, c.rekeyed, c.stale = rand.Text(), false, false, false
+	doc, err := l.encode(c)
+	if err != nil {
+		return false, err
+	}
+	was, pause := l.version, newPause()
+	for {
+		version, err := l.storage.Save(ctx, l.key.head(), doc, was)
+		if err == nil {
+			l.known, l.version = c, version
+			return true, nil
+		}
+		if failed := l.load(ctx); failed == nil {
+			switch {
+			case l.known.write == c.write: // only the answer was lost
+				return true, nil
+			case l.version != was:
+				return false, nil
+			}
+		}
+		_, local := l.storage.(storage.Local)
+		if local || !pause.Sleep(ctx) {
+			return false, err
+		}
+	}
+}
