@@ -10,10 +10,12 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
@@ -35,6 +37,8 @@ type Choice struct {
 	Args []string
 	// Subcommand is the value of config.tilt_subcommand.
 	Subcommand string
+	// Command is the command, as the revisions that it makes name it; empty for one that changes nothing.
+	Command string
 	// Server has the address of a session's API; nil takes it from the environment.
 	Server *flags.Server
 }
@@ -241,9 +245,23 @@ func (p *Project) Cluster(ctx context.Context) (*buildanddeploy.Cluster, error) 
 	if err != nil {
 		return nil, err
 	}
-	return buildanddeploy.NewCluster(kube, buildanddeploy.ClusterOptions{Ledgers: command.Ledgers(), Project: is, ProjectPath: command.Projects().Path,
+	return buildanddeploy.NewCluster(kube, buildanddeploy.ClusterOptions{Ledgers: command.Ledgers(), Project: is, ProjectPath: command.Projects().Path, Command: p.Command, Tiltfile: filepath.Base(p.Path), Commit: p.commit,
 		RunID: p.run.ID, Env: p.Env, Prune: p.run.Prune, Beside: p.run.Beside})
 }
+
+// commit returns the commit of the working tree with the Tiltfile; empty if it is under no version control, or if git is missing.
+func (p *Project) commit() string {
+	ctx, cancel := context.WithTimeout(context.Background(), gitLimit)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "git", "-C", filepath.Dir(p.Path), "rev-parse", "HEAD").Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// gitLimit bounds the wait for git: a revision is as good without its commit.
+const gitLimit = time.Second
 
 // DownCommands returns the recorded down commands of the project.
 func (p *Project) DownCommands(ctx context.Context) (*buildanddeploy.DownCommands, error) {

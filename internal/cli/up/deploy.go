@@ -68,7 +68,7 @@ func deployOnce(cmd *cobra.Command, g *command.Global, f deployFlags, args []str
 	if err != nil {
 		return err
 	}
-	o.called, o.shown = "hone deploy", true // it carries out the plan that it shows
+	o.called, o.choice.Command, o.shown = "hone deploy", "deploy", true // it carries out the plan that it shows
 	out := g.Printer(g.Stderr, g.Stderr)
 	if o.project, err = opened.Open(g, o.choice, out); err != nil {
 		return o.notBegun(err)

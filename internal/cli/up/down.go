@@ -74,7 +74,7 @@ Namespaces and volumes are kept, unless --delete-namespaces or --delete-volumes 
 
 func down(ctx context.Context, g *command.Global, f downFlags, args []string) error {
 	log := g.Printer(g.Stdout, g.Stderr)
-	p, err := opened.Open(g, opened.Choice{Flags: &f.project, Find: f.project.Path, Args: args, Subcommand: "down"}, log)
+	p, err := opened.Open(g, opened.Choice{Flags: &f.project, Find: f.project.Path, Args: args, Subcommand: "down", Command: "down"}, log)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ command would delete.`,
 
 func gc(ctx context.Context, g *command.Global, f gcFlags, args []string) error {
 	log := g.Printer(g.Stdout, g.Stderr)
-	p, err := opened.Open(g, opened.Choice{Flags: &f.project, Find: f.project.Resolve, Args: args, Subcommand: planned}, log)
+	p, err := opened.Open(g, opened.Choice{Flags: &f.project, Find: f.project.Resolve, Args: args, Subcommand: planned, Command: "gc"}, log)
 	if err != nil {
 		return err
 	}

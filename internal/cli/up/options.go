@@ -113,7 +113,7 @@ func (f *sessionFlags) options(g *command.Global, command state.Command, args []
 	if command == state.CommandUp {
 		find = f.project.ResolveFolder // the session begins when there is a Tiltfile
 	}
-	o.choice = opened.Choice{Flags: &f.project, Find: find, Args: args, Subcommand: string(command), Server: &f.server}
+	o.choice = opened.Choice{Flags: &f.project, Find: find, Args: args, Subcommand: string(command), Command: string(command), Server: &f.server}
 	if o.tiltfile, err = find(); err != nil {
 		return o, err
 	}

@@ -37,7 +37,7 @@ func (m Memory) remember(desired *unstructured.Unstructured, written bool) error
 		return nil
 	}
 	if written {
-		if err := m.Applies(); err != nil {
+		if err := m.Ledger.Written(id); err != nil {
 			return err
 		}
 	}
@@ -59,8 +59,8 @@ func (m Memory) remember(desired *unstructured.Unstructured, written bool) error
 	return m.SetNote(ledger.Applied, id, raw)
 }
 
-// Written returns when an object was last applied and written; the zero time if that is unknown.
-func (m Memory) Written(id model.ObjectID) time.Time { return m.Noted(ledger.Applied, id) }
+// WrittenAt returns when an object was last applied and written; the zero time if that is unknown.
+func (m Memory) WrittenAt(id model.ObjectID) time.Time { return m.Noted(ledger.Applied, id) }
 
 // Remembered returns a new copy of an object as it was applied last; nil if that is unknown. For a Secret, it knows only the values
 // that one of the others has, too. In place of each other value stands its digest, which equals no value.

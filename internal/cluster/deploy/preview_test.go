@@ -179,7 +179,7 @@ func TestRealDrift(t *testing.T) {
 			for _, o := range done {
 				objects = append(objects, memory.Remembered(o.ObjectID))
 			}
-			steps, err := NewApplier(c.dyn, c.mapper).Preview(t.Context(), PreviewRequest{Project: "project1", Drift: true, Prior: memory.Remembered, Written: memory.Written,
+			steps, err := NewApplier(c.dyn, c.mapper).Preview(t.Context(), PreviewRequest{Project: "project1", Drift: true, Prior: memory.Remembered, Written: memory.WrittenAt,
 				Declared: []Declared{{Resource: "web", Objects: objects}}, Records: map[model.ManifestName][]ledger.Record{"web": ledger.Of(done)}})
 			if err != nil {
 				t.Fatal(err)

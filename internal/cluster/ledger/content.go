@@ -91,8 +91,8 @@ func (c content) gone(after content) map[model.ObjectID]bool {
 	return left
 }
 
-// count returns the number of recorded objects.
-func (c content) count() (n int) {
+// size returns the number of recorded objects.
+func (c content) size() (n int) {
 	for _, list := range c.objects {
 		n += len(list)
 	}

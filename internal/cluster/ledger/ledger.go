@@ -35,6 +35,9 @@ type Ledger struct {
 	// updates counts the updates of this process that are in flight, and failed has the resources whose last one failed.
 	updates int                         // guarded by mu
 	failed  map[model.ManifestName]bool // guarded by mu
+	// changed are the objects that existed and were written in the revision of this process.
+	changed  map[model.ObjectID]bool // guarded by mu
+	changing int                     // guarded by mu; the number of that revision
 }
 
 // edit is a change of the ledger and the channel for its result.
@@ -68,7 +71,7 @@ func Open(s storage.Storage, key Key, o Options) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Ledger{storage: s, key: key, vault: v, origin: o.Origin, failed: map[model.ManifestName]bool{}}
+	l := &Ledger{storage: s, key: key, vault: v, origin: o.Origin, failed: map[model.ManifestName]bool{}, changed: map[model.ObjectID]bool{}}
 	l.notes = newNotes(l)
 	if err := l.upgradeAll(); err != nil {
 		return nil, err
@@ -195,8 +198,9 @@ func (l *Ledger) changeAll(edits []*edit) error {
 		if after.revised || !before.sameThings(after) {
 			after.revise(l.origin, len(before.objects) > 0)
 		}
-		if is := after.current(); is != nil {
-			is.Objects = after.count()
+		if is := after.current(); is != nil && is.same(l.origin()) {
+			after.count(before)
+			is.Objects = after.size()
 		}
 		if before.equal(after) && !before.stale {
 			return nil

@@ -21,13 +21,15 @@ func In(open func(context.Context) (storage.Storage, error), o Options) *Ledgers
 	return &Ledgers{open: open, options: o}
 }
 
-// Open opens the ledger of key.
-func (s *Ledgers) Open(ctx context.Context, key Key) (*Ledger, error) {
+// Open opens the ledger of key. origin, unless nil, describes the operation that makes changes.
+func (s *Ledgers) Open(ctx context.Context, key Key, origin func() Origin) (*Ledger, error) {
 	in, err := s.Storage(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return Open(in, key, s.options)
+	o := s.options
+	o.Origin = origin
+	return Open(in, key, o)
 }
 
 // Storage opens the storage, or returns the open one.

@@ -84,17 +84,40 @@ func (l *Ledger) SetNote(k NoteKind, id model.ObjectID, raw []byte) error {
 	return l.notes.put(k, id, raw)
 }
 
-// Applies notes the declaration of an object that is about to be written to the cluster. It begins a revision if none of this operation
-// has begun.
-func (l *Ledger) Applies() error {
+// Written notes that an object was written to the cluster, before the note about its declaration changes. It begins a revision if none
+// of this operation has begun.
+func (l *Ledger) Written(id model.ObjectID) error {
 	c, err := l.content()
 	if err != nil {
 		return err
 	}
-	if is := c.current(); is != nil && is.same(l.origin()) {
-		return nil
+	if is := c.current(); is == nil || !is.same(l.origin()) {
+		if err := l.change(func(c *content) { c.revised = true }); err != nil {
+			return err
+		}
 	}
-	return l.change(func(c *content) { c.revised = true })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if is := l.known.current(); is != nil && is.Number != l.changing {
+		clear(l.changed)
+		l.changing = is.Number
+	}
+	if uidOf(l.known.objects, id) != "" {
+		l.changed[id] = true
+	}
+	return nil
+}
+
+// uidOf returns the recorded UID of an object; empty if it has none yet.
+func uidOf(all Records, id model.ObjectID) string {
+	for _, list := range all {
+		for _, r := range list {
+			if r.ObjectID == id {
+				return r.UID
+			}
+		}
+	}
+	return ""
 }
 
 // KeepsSecrets reports whether notes may have the values of Secrets: they are encrypted with a key of the user.

@@ -303,9 +303,25 @@ func newPause() retry.Backoff {
 }
 
 // Outcome is the outcome of an update.
-type Outcome struct {
-	Counts
-	Failed, Cancelled bool
+type Outcome struct{ Failed, Cancelled bool }
+
+// count counts the objects that a change has made and deleted.
+func (c *content) count(before content) {
+	is := c.current()
+	uids := map[string]bool{}
+	for _, list := range before.objects {
+		for _, r := range list {
+			uids[r.UID] = true
+		}
+	}
+	for _, list := range c.objects {
+		for _, r := range list {
+			if r.UID != "" && !uids[r.UID] {
+				is.Created++
+			}
+		}
+	}
+	is.Deleted += len(before.gone(*c))
 }
 
 // Update notes that an update of a resource begins to apply. The result notes how it has ended. Both inform only: they are written
@@ -319,7 +335,7 @@ func (l *Ledger) Update(resource model.ManifestName) (end func(Outcome)) {
 		defer l.mu.Unlock()
 		l.updates--
 		l.failed[resource] = o.Failed
-		l.later(func(c *content) { l.count(c, o) })
+		l.later(func(c *content) { l.conclude(c, o) })
 		if l.updates == 0 {
 			l.flush()
 			ctx, cancel := patience()
@@ -329,13 +345,13 @@ func (l *Ledger) Update(resource model.ManifestName) (end func(Outcome)) {
 	}
 }
 
-// count adds the outcome of an update to the newest revision, if it is of this operation. l.mu is held.
-func (l *Ledger) count(c *content, o Outcome) {
+// conclude notes the outcome of an update in the newest revision, if it is of this operation. l.mu is held.
+func (l *Ledger) conclude(c *content, o Outcome) {
 	is := c.current()
 	if is == nil || !is.same(l.origin()) {
 		return
 	}
-	is.Created, is.Changed, is.Deleted = is.Created+o.Created, is.Changed+o.Changed, is.Deleted+o.Deleted
+	is.Changed = len(l.changed)
 	maps.DeleteFunc(l.failed, func(_ model.ManifestName, failed bool) bool { return !failed })
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(l.failed)) {

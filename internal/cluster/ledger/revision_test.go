@@ -53,13 +53,13 @@ func deploy(t *testing.T, l *Ledger, text string, names ...string) {
 	err := l.Record("web", list)
 	var applied []model.AppliedObject
 	for _, name := range names {
-		err = errors.Join(err, l.Applies(), l.SetNote(Applied, record(name, "").ObjectID, []byte(`"`+text+" "+name+`"`)))
+		err = errors.Join(err, l.Written(record(name, "").ObjectID), l.SetNote(Applied, record(name, "").ObjectID, []byte(`"`+text+" "+name+`"`)))
 		applied = append(applied, appliedOf(record(name, "uid-"+name)))
 	}
 	if err := errors.Join(err, l.Set("web", applied)); err != nil {
 		t.Fatal(err)
 	}
-	end(Outcome{Counts: Counts{Changed: len(names)}})
+	end(Outcome{})
 }
 
 func declaredTexts(t *testing.T, l *Ledger, number int) string {
@@ -99,18 +99,20 @@ func TestRevisions(t *testing.T) {
 				}
 				var got []string
 				for _, r := range history {
-					got = append(got, fmt.Sprintf("%d %s %s %d/%d", r.Number, r.Command, r.Phase, r.Changed, r.Objects))
+					got = append(got, fmt.Sprintf("%d %s %s +%d ~%d -%d of %d", r.Number, r.Command, r.Phase, r.Created, r.Changed, r.Deleted, r.Objects))
 				}
 				if diff := cmp.Diff(want, strings.Join(got, ", ")); diff != "" {
 					t.Fatalf("%s (-want +got):\n%s", what, diff)
 				}
 			}
+			const first = "1 deploy succeeded +1 ~1 -0 of 1"
+			const third = first + ", 2 ci succeeded +1 ~1 -0 of 2, 3 up succeeded +0 ~2 -0 of 2"
 			numbers("before anything", "")
 			m.origin = Origin{Run: "1", Command: "deploy"}
 			deploy(t, l, "one", "a")
-			numbers("the first deploy", "1 deploy succeeded 1/1")
+			numbers("the first deploy", "1 deploy succeeded +1 ~0 -0 of 1")
 			deploy(t, l, "one", "a")
-			numbers("more of the same run", "1 deploy succeeded 2/1")
+			numbers("more of the same run", "1 deploy succeeded +1 ~1 -0 of 1")
 			m.origin = Origin{Run: "2", Command: "ci"}
 			l = m.open(t)
 			end := l.Update("web")
@@ -118,9 +120,9 @@ func TestRevisions(t *testing.T) {
 				t.Fatal(err)
 			}
 			end(Outcome{})
-			numbers("a run that changes nothing", "1 deploy succeeded 2/1")
+			numbers("a run that changes nothing", first)
 			deploy(t, l, "two", "a", "b")
-			numbers("a run with a new object", "1 deploy succeeded 2/1, 2 ci succeeded 2/2")
+			numbers("a run with a new object", first+", 2 ci succeeded +1 ~1 -0 of 2")
 			m.origin = Origin{Run: "3", Command: "up", Evaluation: 1}
 			l = m.open(t)
 			deploy(t, l, "three", "a", "b")
@@ -128,11 +130,11 @@ func TestRevisions(t *testing.T) {
 			if err := l.SeenReady("web", []model.ObjectID{record("a", "").ObjectID}); err != nil {
 				t.Fatal(err)
 			}
-			numbers("the state of an object", "1 deploy succeeded 2/1, 2 ci succeeded 2/2, 3 up succeeded 2/2")
+			numbers("the state of an object", third)
 			deploy(t, l, "four", "b")
 			end = l.Update("web")
 			end(Outcome{Failed: true})
-			numbers("a failure", "1 deploy succeeded 2/1, 2 ci succeeded 2/2, 3 up succeeded 2/2, 4 up failed 1/1")
+			numbers("a failure", third+", 4 up failed +0 ~1 -1 of 1")
 			l = m.open(t)
 			for number, want := range map[int]string{1: `"one a"`, 2: `"two a" "two b"`, 3: `"three a" "three b"`, 4: `"four b"`} {
 				if got := declaredTexts(t, l, number); got != want {

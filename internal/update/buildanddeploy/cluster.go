@@ -1,13 +1,16 @@
 package buildanddeploy
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -47,11 +50,16 @@ type Cluster struct {
 	env []string
 	// address names the cluster if it does not reveal its identity.
 	address string
+	origin  ledger.Origin
+	commit  func() string
 
 	mu     sync.Mutex
 	memory *deploy.Memory // opened at the first use, since that needs the cluster's identity
 	// declared holds the delete commands that the Tiltfile declares. Guarded by mu.
 	declared map[model.ManifestName]model.Cmd
+
+	// evaluations counts the evaluations of the Tiltfile that were deployed.
+	evaluations atomic.Int64
 }
 
 // ClusterOptions configure a Cluster.
@@ -64,6 +72,10 @@ type ClusterOptions struct {
 	RunID string
 	// ProjectPath, unless nil, returns the path of the Tiltfile of another project, by its ID; empty if it is not known.
 	ProjectPath func(id string) string
+	// Command is the command that deploys, as revisions name it, and Tiltfile the Tiltfile.
+	Command, Tiltfile string
+	// Commit, unless nil, returns the commit of the working tree; empty if it has none. It is called at most once.
+	Commit func() string
 	// Env is added to the environment of the user's delete commands.
 	Env []string
 	// Prune says which objects may be deleted that the Tiltfile no longer declares.
@@ -87,10 +99,25 @@ func NewCluster(kube *k8s.Client, o ClusterOptions) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
-	return &Cluster{dyn: dyn, mapper: mapper, removePod: kube.RemovePod, applier: deploy.NewApplier(dyn, mapper, deploy.WithRunID(o.RunID),
+	c := &Cluster{dyn: dyn, mapper: mapper, removePod: kube.RemovePod, applier: deploy.NewApplier(dyn, mapper, deploy.WithRunID(o.RunID),
 		deploy.WithFormerProjects(o.Project.Former), deploy.WithHolders(o.Project.Holders), deploy.WithProjects(o.ProjectPath)),
 		ledgers: o.Ledgers, project: o.Project.ID, holder: o.Project.Holder(), former: o.Project.Former, runID: o.RunID, prune: o.Prune, beside: o.Beside, env: o.Env,
-		address: addressOf(config)}, nil
+		address: addressOf(config)}
+	c.origin = ledger.Origin{Run: cmp.Or(o.RunID, rand.Text()), Command: o.Command, By: c.holder, Tiltfile: o.Tiltfile}
+	if o.Commit != nil {
+		c.commit = sync.OnceValue(o.Commit)
+	}
+	return c, nil
+}
+
+// from describes the operation, for the revision that it makes.
+func (c *Cluster) from() ledger.Origin {
+	o := c.origin
+	o.Evaluation = int(c.evaluations.Load())
+	if c.commit != nil {
+		o.Commit = c.commit()
+	}
+	return o
 }
 
 // addressOf names a cluster by its address and its certificate authority. A cluster that is recreated at the same
@@ -124,7 +151,7 @@ func (c *Cluster) Ledger(ctx context.Context) (*deploy.Memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	opened, err := c.ledgers.Open(ctx, ledger.Key{Cluster: uid, Project: c.project})
+	opened, err := c.ledgers.Open(ctx, ledger.Key{Cluster: uid, Project: c.project}, c.from)
 	if err != nil {
 		return nil, err
 	}
@@ -243,7 +270,13 @@ func (c *Cluster) namespaced(ctx context.Context, u *unstructured.Unstructured) 
 //
 // An *Away error means that the connection to the cluster was lost meanwhile, which is not an error in the resource.
 func (c *Cluster) Deploy(ctx context.Context, req Request, images map[string]model.ImageResult) ([]model.AppliedObject, error) {
+	memory, err := c.Ledger(ctx)
+	if err != nil {
+		return nil, c.lost(ctx, err)
+	}
+	end := memory.Update(req.Manifest.Name)
 	applied, err := c.deploy(ctx, req, images)
+	end(ledger.Outcome{Failed: err != nil, Cancelled: ctx.Err() != nil})
 	return applied, c.lost(ctx, err)
 }
 

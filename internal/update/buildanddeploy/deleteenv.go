@@ -18,6 +18,7 @@ func (c *Cluster) Declare(manifests []model.Manifest) {
 			declared[m.Name] = d.Delete
 		}
 	}
+	c.evaluations.Add(1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.declared = declared

@@ -59,7 +59,7 @@ func (d *DownCommands) Ledger() (*ledger.Ledger, error) {
 	if d.ledger != nil {
 		return d.ledger, nil
 	}
-	opened, err := d.ledgers.Open(context.Background(), ledger.Key{Cluster: localCluster, Project: d.project.ID})
+	opened, err := d.ledgers.Open(context.Background(), ledger.Key{Cluster: localCluster, Project: d.project.ID}, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -313,7 +313,7 @@ func (c *Cluster) Accept(ctx context.Context, resource model.ManifestName, field
 // drift compares the chosen recorded objects with their last apply.
 func (c *Cluster) drift(ctx context.Context, memory *deploy.Memory, records map[model.ManifestName][]ledger.Record,
 	chosen func(model.ManifestName, model.ObjectID) bool) (steps []api.PlanStep, unknown []model.ObjectID, err error) {
-	req := deploy.PreviewRequest{Project: c.project, Records: records, Prior: memory.Remembered, Written: memory.Written, Accepted: memory.Accepted, Drift: true}
+	req := deploy.PreviewRequest{Project: c.project, Records: records, Prior: memory.Remembered, Written: memory.WrittenAt, Accepted: memory.Accepted, Drift: true}
 	for _, name := range slices.Sorted(maps.Keys(records)) {
 		d := deploy.Declared{Resource: name}
 		for _, r := range records[name] {

@@ -18,7 +18,7 @@ func In(dir string) *ledger.Ledgers {
 // Open opens a ledger in a folder.
 func Open(t testing.TB, dir string, key ledger.Key) *ledger.Ledger {
 	t.Helper()
-	l, err := In(dir).Open(t.Context(), key)
+	l, err := In(dir).Open(t.Context(), key, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
