@@ -210,10 +210,15 @@ func (r *resource) Create(ctx context.Context, u *unstructured.Unstructured, opt
 		return nil, err
 	}
 	defer leave(&err)
-	if err := r.check(nil, u); err != nil || len(opts.DryRun) > 0 {
-		return u, err
+	if r.s.objects[r.key(u.GetName())] != nil {
+		return nil, apierrors.NewAlreadyExists(r.gvr.GroupResource(), u.GetName())
 	}
-	r.s.store(r.gvr.Resource, u.DeepCopy(), nil)
+	made := u.DeepCopy()
+	made.SetNamespace(r.ns)
+	if err := r.check(nil, made); err != nil || len(opts.DryRun) > 0 {
+		return made, err
+	}
+	r.s.store(r.gvr.Resource, made, nil)
 	return r.s.objects[r.key(u.GetName())].live.DeepCopy(), nil
 }
 
@@ -315,8 +320,10 @@ func (r *resource) Delete(ctx context.Context, name string, opts metav1.DeleteOp
 	if !ok {
 		return r.notFound(name)
 	}
-	if p := opts.Preconditions; p != nil && p.UID != nil && *p.UID != o.live.GetUID() {
-		return apierrors.NewConflict(r.gvr.GroupResource(), name, fmt.Errorf("the UID in the precondition does not match"))
+	if p := opts.Preconditions; p != nil {
+		if p.UID != nil && *p.UID != o.live.GetUID() || p.ResourceVersion != nil && *p.ResourceVersion != o.live.GetResourceVersion() {
+			return apierrors.NewConflict(r.gvr.GroupResource(), name, fmt.Errorf("a precondition does not match"))
+		}
 	}
 	if len(o.live.GetFinalizers()) > 0 {
 		now := metav1.Now()
