@@ -40,6 +40,20 @@ type Local interface {
 	Unchanged(name string, was Version) bool
 }
 
+// ApplySets is a storage whose documents can be the parents of ApplySets (KEP-3659), so that other tools see which objects belong
+// together and leave them alone.
+type ApplySets interface {
+	Storage
+	// ApplySet returns the ID of the ApplySet with a document as its parent. Its members have it as the value of the label PartOf.
+	ApplySet(name string) string
+	// SetMembers makes a document the parent of an ApplySet, and records the kinds ("Deployment.apps", "ConfigMap") and the namespaces
+	// of its members. Before members are applied, it has to be called with the old and the new ones. The document keeps its version.
+	SetMembers(ctx context.Context, name string, groupKinds, namespaces []string) error
+}
+
+// PartOf is the label of the members of an ApplySet.
+const PartOf = "applyset.kubernetes.io/part-of"
+
 // Document is one version of a document.
 type Document struct {
 	Data    []byte
