@@ -28,7 +28,7 @@ func Open(address string) (*Storage, error) {
 	case "postgres", "postgresql":
 		return openPostgres(address, u)
 	case "sqlite":
-		return openSQLite(address, u)
+		return openSQLite(address)
 	}
 	return nil, problem.New(fmt.Sprintf("%s:// is no database", u.Scheme), "write postgres://HOST/DATABASE or sqlite:///PATH")
 }

@@ -48,16 +48,23 @@ type sqliteConn interface {
 	driver.QueryerContext
 }
 
-func openSQLite(address string, u *url.URL) (*Storage, error) {
-	path := u.Path
+func openSQLite(address string) (*Storage, error) {
+	rest := strings.TrimPrefix(address, "sqlite://")
+	path, err := url.PathUnescape(rest)
 	if runtime.GOOS == "windows" {
 		path = strings.TrimPrefix(path, "/") // of /C:/folder/file.db
 	}
-	if u.Host != "" || u.RawQuery != "" || strings.HasSuffix(path, "/") || !filepath.IsAbs(filepath.FromSlash(path)) {
+	path = filepath.FromSlash(path)
+	if err != nil || strings.ContainsAny(rest, "?#") || !isFile(path) {
 		return nil, problem.New("the URL of an SQLite database has to name a file by its absolute path", "write sqlite:///PATH, with three slashes")
 	}
-	f := &sqliteFile{path: filepath.FromSlash(path)}
+	f := &sqliteFile{path: path}
 	return newStorage(f, dialect{table: "documents_v1", param: "?"}, address), nil
+}
+
+// isFile reports whether a path is absolute and can be a file's.
+func isFile(path string) bool {
+	return filepath.IsAbs(path) && !os.IsPathSeparator(path[len(path)-1])
 }
 
 func (f *sqliteFile) run(ctx context.Context, statement string, args ...any) ([]row, error) {
