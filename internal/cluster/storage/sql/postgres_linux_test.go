@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -219,39 +220,35 @@ func restarted(t *testing.T, s *sqltest.Server) {
 
 // killed kills the server three times while two writers save.
 func killed(t *testing.T, s *sqltest.Server) {
-	const writers, lines = 2, 100
-	ended := make(chan error, writers)
-	progress := make(chan int, writers*lines)
-	for w := range writers {
-		a := open(t, overSocket(s, sqltest.Role))
-		go func() {
-			for i := range lines {
-				if err := storagetest.Append(t.Context(), a, "killed", fmt.Sprintf("%d %d\n", w, i)); err != nil {
-					ended <- err
-					return
-				}
-				progress <- i
+	const lines, kills = 100, 3
+	saves := make(chan struct{}, 10_000)
+	writers := []storage.Storage{counted{open(t, overSocket(s, sqltest.Role)), saves}, counted{open(t, overSocket(s, sqltest.Role)), saves}}
+	var killer sync.WaitGroup
+	killer.Go(func() {
+		for range kills {
+			for range len(writers) * lines / (kills + 1) {
+				<-saves
 			}
-			ended <- nil
-		}()
-	}
-	for range 3 {
-		for range writers * lines / 5 {
-			<-progress
+			s.Kill()
+			if err := s.Start(t.Context()); err != nil {
+				t.Error(err)
+			}
 		}
-		s.Kill()
-		if err := s.Start(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+	})
+	storagetest.Revisions(t, open(t, overSocket(s, sqltest.Role)), lines, writers...)
+	killer.Wait()
+}
+
+// counted tells about each document that was saved.
+type counted struct {
+	storage.Storage
+	saves chan<- struct{}
+}
+
+func (c counted) Save(ctx context.Context, name string, data []byte, was storage.Version) (storage.Version, error) {
+	is, err := c.Storage.Save(ctx, name, data, was)
+	if err == nil {
+		c.saves <- struct{}{}
 	}
-	for range writers {
-		if err := <-ended; err != nil {
-			t.Fatal(err)
-		}
-	}
-	doc, err := open(t, overSocket(s, sqltest.Role)).Load(t.Context(), "killed")
-	if err != nil {
-		t.Fatal(err)
-	}
-	storagetest.Complete(t, doc.Data, writers, lines)
+	return is, err
 }
