@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
 	"github.com/hone-dev/hone/internal/cluster/k8s"
@@ -73,7 +76,7 @@ func TestReal(t *testing.T) {
 		storagetest.Conformance(t, func(t *testing.T) storage.Storage { return r.open(t) })
 	})
 	for name, test := range map[string]func(*testing.T){
-		"400 objects": r.manyObjects, "lost answers": r.lostAnswers, "the role": r.role, "kubectl": r.applySet,
+		"400 objects": r.manyObjects, "lost answers": r.lostAnswers, "broken connections": r.brokenConnections, "the role": r.role, "kubectl": r.applySet,
 	} {
 		t.Run(name, test)
 	}
@@ -144,10 +147,11 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: hone-ledger}
 subjects: [{kind: ServiceAccount, name: default}]
 `
 
-// role uses the storage as a user who has no permissions, and then those of minimalRole.
-func (r real) role(t *testing.T) {
+// client returns the Secrets through a client of its own, whose configuration adapt changes.
+func (r real) client(t *testing.T, adapt func(*rest.Config)) k8s.Secrets {
+	t.Helper()
 	config := r.Client.RESTConfig()
-	config.Impersonate.UserName = "system:serviceaccount:" + r.namespace + ":default"
+	adapt(config)
 	objects, err := dynamic.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
@@ -157,9 +161,69 @@ func (r real) role(t *testing.T) {
 		t.Fatal(err)
 	}
 	kind := schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
+	return client{objects.Resource(kind).Namespace(r.namespace), metadatas.Resource(kind).Namespace(r.namespace)}
+}
+
+// client is k8s.Secrets.
+type client struct {
+	dynamic.ResourceInterface
+	metadata metadata.ResourceInterface
+}
+
+// ListMetadata implements k8s.Secrets.
+func (c client) ListMetadata(ctx context.Context, opts metav1.ListOptions) ([]metav1.PartialObjectMetadata, error) {
+	list, err := c.metadata.List(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
+
+// brokenConnections lets writers share a history while the server's answers to some writes are lost, or it cannot serve them.
+func (r real) brokenConnections(t *testing.T) {
+	writers := make([]storage.Storage, 2)
+	writes := new(atomic.Int64)
+	for i := range writers {
+		s := r.open(t)
+		s.secrets = r.client(t, func(config *rest.Config) {
+			config.WrapTransport = nil
+			config.Wrap(func(next http.RoundTripper) http.RoundTripper { return brokenTransport{next, writes} })
+			config.Wrap(k8s.PatientTransport)
+		})
+		writers[i] = s
+	}
+	storagetest.Revisions(t, r.open(t), 25, writers...)
+}
+
+// brokenTransport does every request, and loses every eighth answer to a write or replaces it with the answer of a busy server.
+type brokenTransport struct {
+	next   http.RoundTripper
+	writes *atomic.Int64
+}
+
+// RoundTrip implements http.RoundTripper.
+func (b brokenTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := b.next.RoundTrip(req)
+	if err != nil || req.Method == http.MethodGet {
+		return resp, err
+	}
+	switch b.writes.Add(1) % 16 {
+	case 5:
+		resp.Body.Close()
+		return nil, io.ErrUnexpectedEOF
+	case 13:
+		resp.StatusCode = http.StatusServiceUnavailable
+	}
+	return resp, nil
+}
+
+// role uses the storage as a user who has no permissions, and then those of minimalRole.
+func (r real) role(t *testing.T) {
 	s := r.open(t)
-	s.secrets = impersonated{objects.Resource(kind).Namespace(r.namespace), metadatas.Resource(kind).Namespace(r.namespace)}
-	_, err = s.Load(t.Context(), "role")
+	s.secrets = r.client(t, func(config *rest.Config) {
+		config.Impersonate.UserName = "system:serviceaccount:" + r.namespace + ":default"
+	})
+	_, err := s.Load(t.Context(), "role")
 	wantProblem(t, err, "does not let you keep documents", "--verb=get,list,create,update,delete")
 	if out, err := r.kubectl(t, minimalRole, "apply", "-f", "-"); err != nil {
 		t.Fatal(out, err)
@@ -180,22 +244,6 @@ func (r real) role(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-type impersonated struct {
-	dynamic.ResourceInterface
-	metadata metadata.ResourceInterface
-}
-
-// ListMetadata implements k8s.Secrets.
-func (i impersonated) ListMetadata(ctx context.Context, opts metav1.ListOptions) ([]metav1.PartialObjectMetadata, error) {
-	list, err := i.metadata.List(ctx, opts)
-	if err != nil {
-		return nil, err
-	}
-	return list.Items, nil
-}
-
-var _ k8s.Secrets = impersonated{}
 
 // applySet shows a parent to kubectl. It leaves the sets of other tools alone; a parent of its own with the same ID it accepts.
 func (r real) applySet(t *testing.T) {
