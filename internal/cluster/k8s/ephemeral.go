@@ -53,7 +53,7 @@ func (c *Client) Ephemeral(ctx context.Context, req EphemeralRequest) (string, e
 	if err != nil {
 		return "", err
 	}
-	if name := twin(pod, spec); name != "" {
+	if name := twin(pod, spec, req.User == nil); name != "" {
 		return name, c.awaitEphemeral(ctx, req, name)
 	}
 	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"ephemeralContainers": []corev1.EphemeralContainer{*spec}}})
@@ -133,13 +133,13 @@ func userOf(pod *corev1.Pod, name string, security *corev1.SecurityContext) (use
 	return new(int64), group
 }
 
-// twin returns the name of a container of the same kind that runs in the pod, or is about to.
-func twin(pod *corev1.Pod, want *corev1.EphemeralContainer) string {
+// twin returns the name of a container of the same kind that runs in the pod, or is about to. If the user is a guess, the newest one
+// counts, whatever its user: an earlier session has found out.
+func twin(pod *corev1.Pod, want *corev1.EphemeralContainer, guess bool) string {
 	prefix := want.Name[:strings.LastIndexByte(want.Name, '-')+1]
-	for i := range pod.Spec.EphemeralContainers {
-		have := &pod.Spec.EphemeralContainers[i]
+	for _, have := range slices.Backward(slices.SortedStableFunc(slices.Values(pod.Spec.EphemeralContainers), inOrder)) {
 		sameKind := strings.HasPrefix(have.Name, prefix) && have.Image == want.Image
-		sameTarget := have.TargetContainerName == want.TargetContainerName && sameUser(have.SecurityContext, want.SecurityContext)
+		sameTarget := have.TargetContainerName == want.TargetContainerName && (guess || sameUser(have.SecurityContext, want.SecurityContext))
 		if !sameKind || !sameTarget {
 			continue
 		}
@@ -148,6 +148,11 @@ func twin(pod *corev1.Pod, want *corev1.EphemeralContainer) string {
 		}
 	}
 	return ""
+}
+
+// inOrder orders ephemeral containers by their numbers; the server returns them in any order.
+func inOrder(a, b corev1.EphemeralContainer) int {
+	return cmp.Or(cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
 }
 
 func sameUser(a, b *corev1.SecurityContext) bool {

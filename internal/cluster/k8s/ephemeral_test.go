@@ -1,6 +1,7 @@
 package k8s
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -39,13 +40,21 @@ func TestEphemeralFor(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 		tt.pod.Spec.EphemeralContainers = []corev1.EphemeralContainer{*got}
-		if again, err := ephemeralFor(tt.pod, tt.req); err != nil || twin(tt.pod, again) != "hone-synclet-1" {
+		if again, err := ephemeralFor(tt.pod, tt.req); err != nil || twin(tt.pod, again, false) != "hone-synclet-1" {
 			t.Errorf("%s: the one that is there is not used: %+v, %v", tt.name, again, err)
 		}
 		tt.pod.Status.EphemeralContainerStatuses = []corev1.ContainerStatus{{Name: "hone-synclet-1", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}}
-		if again, err := ephemeralFor(tt.pod, tt.req); err != nil || twin(tt.pod, again) != "" || again.Name != "hone-synclet-2" {
+		if again, err := ephemeralFor(tt.pod, tt.req); err != nil || twin(tt.pod, again, false) != "" || again.Name != "hone-synclet-2" {
 			t.Errorf("%s: one that has ended is used: %+v, %v", tt.name, again, err)
 		}
+	}
+	found := pod(nil, nil, nil) // an earlier session has guessed the user, and then known it
+	for i, user := range []int64{0, 7} {
+		found.Spec.EphemeralContainers = append(found.Spec.EphemeralContainers, corev1.EphemeralContainer{TargetContainerName: "main",
+			EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: fmt.Sprintf("hone-synclet-%d", i+1), SecurityContext: &corev1.SecurityContext{RunAsUser: &user}}})
+	}
+	if want, err := ephemeralFor(found, EphemeralRequest{Target: "main", Name: "hone-synclet"}); err != nil || twin(found, want, true) != "hone-synclet-2" {
+		t.Errorf("the one of the right user is not used: %v", err)
 	}
 	sidecar := &corev1.Pod{Spec: corev1.PodSpec{InitContainers: []corev1.Container{{Name: "side"}}}, Status: corev1.PodStatus{
 		InitContainerStatuses: []corev1.ContainerStatus{{Name: "side", User: &corev1.ContainerUser{Linux: &corev1.LinuxContainerUser{UID: 7, GID: 8}}}}}}
