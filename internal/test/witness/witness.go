@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -128,32 +129,41 @@ func (w *Witness) read(path string) ([]byte, error) {
 }
 
 // Root returns the root folder of a running container, as this machine sees it: the root of its first process, which is found by
-// its control group.
+// its control group. Where the containers of a pod share their processes, that is not number 1.
 func Root(id string) (string, error) {
 	groups, err := filepath.Glob("/proc/[0-9]*/cgroup")
 	if err != nil {
 		return "", err
 	}
+	root, first := "", 0
 	for _, path := range groups {
 		dir := filepath.Dir(path)
-		if raw, err := os.ReadFile(path); err == nil && bytes.Contains(raw, []byte(id)) && isFirst(dir) {
-			return filepath.Join(dir, "root"), nil
+		if raw, err := os.ReadFile(path); err != nil || !bytes.Contains(raw, []byte(id)) {
+			continue
+		}
+		if n := number(dir); n > 0 && (first == 0 || n < first) {
+			root, first = filepath.Join(dir, "root"), n
 		}
 	}
-	return "", fmt.Errorf("no process of container %s runs on this machine", id)
+	if first == 0 {
+		return "", fmt.Errorf("no process of container %s runs on this machine", id)
+	}
+	return root, nil
 }
 
-// isFirst reports whether a process has the number 1 in its own namespace.
-func isFirst(dir string) bool {
+// number returns the number of a process in its own namespace; 0 if it has none.
+func number(dir string) int {
 	raw, err := os.ReadFile(filepath.Join(dir, "status"))
 	if err != nil {
-		return false
+		return 0
 	}
 	for line := range strings.Lines(string(raw)) {
 		if ids, ok := strings.CutPrefix(line, "NSpid:"); ok {
-			all := strings.Fields(ids)
-			return len(all) > 1 && all[len(all)-1] == "1"
+			if all := strings.Fields(ids); len(all) > 1 {
+				n, _ := strconv.Atoi(all[len(all)-1])
+				return n
+			}
 		}
 	}
-	return false
+	return 0
 }
