@@ -145,4 +145,7 @@ type ImageResult struct {
 	ImageID string
 	// StartedAt is the time at which the build of the image began. The image does not include later file changes.
 	StartedAt time.Time
+	// Lacks are the files that have changed since then, each with the time, if an earlier session has built the image. Containers get
+	// them in place.
+	Lacks map[string]time.Time `json:"-"`
 }

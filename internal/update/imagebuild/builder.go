@@ -31,6 +31,9 @@ type Request struct {
 	NoCache bool
 	// Reuse takes the known image of the same inputs, if there is one, instead of a new build.
 	Reuse bool
+	// MayLack, unless nil, makes Build take the last image of the target if no input has changed but files, and it returns true for
+	// these. The result has them as Lacks.
+	MayLack func(files []string) bool
 	// Platform ("linux/amd64") is for targets that name none, when DOCKER_DEFAULT_PLATFORM is not set.
 	Platform string
 	// Env ("K=V") is added to the environment of the user's build command.
@@ -69,6 +72,10 @@ func (b *Builder) Build(ctx context.Context, req Request) (model.ImageResult, er
 	if req.Logger == nil {
 		req.Logger = logstore.Discard
 	}
+	if last, ok := b.recalled(ctx, req); ok {
+		logstore.Infof(req.Logger, "%s was built by an earlier session: %s", last.Local, lackText(last))
+		return last, nil
+	}
 	if req.Reuse {
 		if known, ok := b.reuse(ctx, req); ok {
 			logstore.Infof(req.Logger, "Nothing has changed since %s was built: it is used again", known.Local)
@@ -77,6 +84,7 @@ func (b *Builder) Build(ctx context.Context, req Request) (model.ImageResult, er
 	}
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
+	b.unlist(req)
 	sum := b.summing(reading, req)
 	result, err := b.build(ctx, req)
 	if err != nil {

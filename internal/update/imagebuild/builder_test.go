@@ -78,7 +78,7 @@ func TestDockerBuild(t *testing.T) {
 	if diff := cmp.Diff(want, first); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if again, err := b.Build(t.Context(), req); err != nil || again != first {
+	if again, err := b.Build(t.Context(), req); err != nil || !cmp.Equal(again, first) {
 		t.Errorf("an unchanged image got another reference: %+v, %v", again, err)
 	}
 	sent := engine.Builds()[0]

@@ -37,25 +37,28 @@ var errTooLarge = errors.New("too much to read")
 // content of the files, the Dockerfile or the command, the arguments, and the images that it is based on. Other sources of a build
 // do not count, such as the packages that it installs.
 func (b *Builder) Known(ctx context.Context, req Request) (model.ImageResult, bool) {
+	if last, ok := b.recalled(ctx, req); ok {
+		return last, true
+	}
 	result, _, ok := b.known(ctx, req)
 	return result, ok
 }
 
-// known is Known, with the sum of the inputs.
-func (b *Builder) known(ctx context.Context, req Request) (result model.ImageResult, sum string, ok bool) {
+// known returns the image that an earlier build of the same inputs has made, and the sums of these inputs.
+func (b *Builder) known(ctx context.Context, req Request) (result model.ImageResult, is sums, ok bool) {
 	if b.memory == nil || req.NoCache {
-		return result, "", false
+		return result, is, false
 	}
-	sum, _, err := b.sumUp(ctx, req)
+	is, err := b.sumUp(ctx, req)
 	if err != nil {
-		return result, "", false
+		return result, is, false
 	}
-	result, ok = b.memory.get(sum)
+	result, ok = b.memory.get(is.all)
 	if !ok || !b.Reusable(ctx, result) {
-		return model.ImageResult{}, "", false
+		return model.ImageResult{}, is, false
 	}
 	result.StartedAt = b.now()
-	return result, sum, true
+	return result, is, true
 }
 
 // Last returns the image that was built last for a target, from whatever inputs.
@@ -68,37 +71,56 @@ func (b *Builder) Last(t model.ImageTarget) (model.ImageResult, bool) {
 
 // reuse returns the known image of the inputs, with the tags that a build gives it.
 func (b *Builder) reuse(ctx context.Context, req Request) (model.ImageResult, bool) {
-	result, sum, ok := b.known(ctx, req)
+	result, is, ok := b.known(ctx, req)
 	if !ok {
 		return result, false
 	}
-	if req.Target.Docker != nil && result.ImageID != "" {
-		for _, tag := range append([]string{result.Local}, req.Target.Docker.ExtraTags...) {
-			if b.docker.Tag(ctx, result.ImageID, tag) != nil {
-				return model.ImageResult{}, false
-			}
+	if !b.tagged(ctx, req, result) {
+		return model.ImageResult{}, false
+	}
+	b.memory.used(is.all)
+	files := newListing()
+	if now, err := look(ctx, req.Target, files); err == nil && now == is.look {
+		b.list(ctx, req, result, files)
+	}
+	return result, true
+}
+
+// tagged gives an image the tags that a build gives it, and reports whether it has them.
+func (b *Builder) tagged(ctx context.Context, req Request, result model.ImageResult) bool {
+	if req.Target.Docker == nil || result.ImageID == "" {
+		return true
+	}
+	for _, tag := range append([]string{result.Local}, req.Target.Docker.ExtraTags...) {
+		if b.docker.Tag(ctx, result.ImageID, tag) != nil {
+			return false
 		}
 	}
-	b.memory.used(sum)
-	return result, true
+	return true
+}
+
+// sums are the sums of a build's inputs: of everything, and of the metadata of its files.
+type sums struct {
+	all  string
+	look uint64
 }
 
 // summing is the sum of the inputs of a build that runs at the same time.
 type summing struct {
+	began  time.Time
 	before uint64 // the sum of the files' metadata before the build
 	done   chan struct{}
-	sum    string // valid when done, if err is nil; read is the sum of the files' metadata when they were read
-	read   uint64
+	read   sums // when the files were read; valid when done, if err is nil
 	err    error
 }
 
 // summing begins to sum up the inputs of a build. The sum is over soon after the context is.
 func (b *Builder) summing(ctx context.Context, req Request) *summing {
-	s := &summing{done: make(chan struct{})}
+	s := &summing{done: make(chan struct{}), began: b.now()}
 	if b.memory == nil {
 		s.err = errors.ErrUnsupported
 	} else {
-		s.before, s.err = look(ctx, req.Target)
+		s.before, s.err = look(ctx, req.Target, nil)
 	}
 	if s.err != nil {
 		close(s.done)
@@ -106,7 +128,7 @@ func (b *Builder) summing(ctx context.Context, req Request) *summing {
 	}
 	go func() {
 		defer close(s.done)
-		s.sum, s.read, s.err = b.sumUp(ctx, req)
+		s.read, s.err = b.sumUp(ctx, req)
 	}()
 	return s
 }
@@ -115,29 +137,40 @@ func (b *Builder) summing(ctx context.Context, req Request) *summing {
 // records nothing, because either content may be in the image.
 func (b *Builder) remember(ctx context.Context, s *summing, req Request, result model.ImageResult) {
 	<-s.done
-	if s.err != nil || s.read != s.before {
+	if s.err != nil || s.read.look != s.before {
 		return
 	}
-	if after, err := look(ctx, req.Target); err == nil && after == s.before {
-		b.memory.put(s.sum, req.Target, result)
+	files := newListing()
+	if after, err := look(ctx, req.Target, files); err == nil && after == s.before {
+		b.memory.put(s.read.all, req.Target, result)
+		result.StartedAt = s.began
+		b.list(ctx, req, result, files)
 	}
 }
 
-// look sums up the metadata of a target's files, without reading the files.
-func look(ctx context.Context, t model.ImageTarget) (uint64, error) {
-	in := inputs{look: xxh3.New()}
+// look sums up the metadata of a target's files, without reading the files, and lists them in list unless it is nil.
+func look(ctx context.Context, t model.ImageTarget, list *listing) (uint64, error) {
+	in := inputs{look: xxh3.New(), list: list}
 	err := in.target(ctx, t)
 	return in.look.Sum64(), err
 }
 
-// sumUp returns the sum of a build's inputs, and the sum of the metadata of its files.
-func (b *Builder) sumUp(ctx context.Context, req Request) (sum string, looked uint64, err error) {
+// sumUp returns the sums of a build's inputs.
+func (b *Builder) sumUp(ctx context.Context, req Request) (is sums, err error) {
 	in := inputs{to: sha256.New(), look: xxh3.New()}
+	if err = b.declared(ctx, &in, req); err == nil {
+		err = in.target(ctx, req.Target)
+	}
+	return sums{hex.EncodeToString(in.to.Sum(nil)), in.look.Sum64()}, err
+}
+
+// declared adds the inputs of a build that are not files: the declaration, the Dockerfile, and the images that it is based on.
+func (b *Builder) declared(ctx context.Context, in *inputs, req Request) (err error) {
 	t := req.Target
 	in.add(inputsFormat, t.Ref, req.Registry, platform("", req.Platform), t.DependsOn)
 	for _, dep := range t.DependsOn {
 		if req.Deps[dep].Local == "" {
-			return "", 0, fmt.Errorf("%s is not built", dep)
+			return fmt.Errorf("%s is not built", dep)
 		}
 		in.add(dep, req.Deps[dep].Local, req.Deps[dep].ImageID)
 	}
@@ -146,16 +179,13 @@ func (b *Builder) sumUp(ctx context.Context, req Request) (sum string, looked ui
 	}
 	switch {
 	case t.Docker != nil && t.Docker.Pull:
-		return "", 0, errors.New("the base image may be another one")
+		return errors.New("the base image may be another one")
 	case t.Docker != nil:
-		err = b.addDocker(ctx, &in, req, *t.Docker)
+		err = b.addDocker(ctx, in, req, *t.Docker)
 	case t.Custom != nil:
 		in.add("command", t.Custom.Command, t.Custom.Tag, t.Custom.SkipsLocalDocker, t.Custom.OutputsImageRefTo, t.Custom.ImageDeps)
 	}
-	if err == nil {
-		err = in.target(ctx, t)
-	}
-	return hex.EncodeToString(in.to.Sum(nil)), in.look.Sum64(), err
+	return err
 }
 
 // addDocker adds the content of a Dockerfile and its arguments.
@@ -185,6 +215,7 @@ func (b *Builder) addDocker(ctx context.Context, in *inputs, req Request, spec m
 type inputs struct {
 	to    hash.Hash    // nil if no file is read
 	look  *xxh3.Hasher // of the files' metadata
+	list  *listing     // nil lists no file
 	bytes int64
 }
 
@@ -248,6 +279,9 @@ func (in *inputs) watched(ctx context.Context, spec model.WatchSpec) error {
 func (in *inputs) file(path, name string, mode fs.FileMode, link string, size int64, modified time.Time) error {
 	in.add(name, mode, link)
 	fmt.Fprintln(in.look, name, mode, link)
+	if err := in.list.add(path, mode, link, size, modified); err != nil {
+		return err
+	}
 	if !mode.IsRegular() {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"math"
+	"path/filepath"
 	"syscall"
 	"time"
 )
@@ -80,6 +81,21 @@ func ChangedAt(path string) time.Time {
 		return time.Time{}
 	}
 	return time.Unix(0, max(st.mtime, st.ctime))
+}
+
+// ChangedOrGoneAt returns the time at which a file was changed. For one that does not exist, it is the time at which its folder was last
+// changed: it was deleted then, or before.
+func ChangedOrGoneAt(path string) time.Time {
+	for {
+		if at := ChangedAt(path); !at.IsZero() {
+			return at
+		}
+		parent := filepath.Dir(path)
+		if parent == path {
+			return time.Time{}
+		}
+		path = parent
+	}
 }
 
 // missing reports whether err means that a path does not exist.

@@ -1,0 +1,162 @@
+package imagebuild
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/hone-dev/hone/internal/base/atomicfile"
+	"github.com/hone-dev/hone/internal/base/words"
+	"github.com/hone-dev/hone/internal/update/watch"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// A session that begins knows the image that an earlier one has built last, and the files that it was built from. If only files have
+// changed since that can be copied into containers, the image is not built again: it is deployed as it is, and its containers get the
+// files in place, as they would have in the earlier session.
+
+// maxListed is the number of files of an image that are listed. A larger one is built again by each session.
+const maxListed = 20_000
+
+// listing are the files of a build. A nil listing takes none.
+type listing struct {
+	// Files are the sums of the files' metadata, by path. Others are the folders and the links.
+	Files  map[string]uint64 `json:"files"`
+	Others map[string]uint64 `json:"others"`
+}
+
+func newListing() *listing { return &listing{Files: map[string]uint64{}, Others: map[string]uint64{}} }
+
+func (l *listing) add(path string, mode fs.FileMode, link string, size int64, modified time.Time) error {
+	switch {
+	case l == nil:
+	case len(l.Files)+len(l.Others) >= maxListed:
+		return errTooLarge
+	case mode.IsRegular():
+		l.Files[path] = xxh3.HashString(fmt.Sprintln(mode, size, modified.UnixNano()))
+	default:
+		l.Others[path] = xxh3.HashString(fmt.Sprintln(mode, link))
+	}
+	return nil
+}
+
+// changed returns the files that differ between two listings, sorted. ok is false if more than files differs.
+func (l *listing) changed(now *listing) (files []string, ok bool) {
+	if !maps.Equal(l.Others, now.Others) {
+		return nil, false
+	}
+	for path, sum := range l.Files {
+		if is, there := now.Files[path]; !there || is != sum {
+			files = append(files, path)
+		}
+	}
+	for path := range now.Files {
+		if _, was := l.Files[path]; !was {
+			files = append(files, path)
+		}
+	}
+	slices.Sort(files)
+	return files, true
+}
+
+// listed is the last image of a target, and its inputs.
+type listed struct {
+	remembered
+	StartedAt time.Time `json:"startedAt"`
+	// Declared is the sum of the inputs that are not files.
+	Declared string  `json:"declared"`
+	Listing  listing `json:"listing"`
+}
+
+func (m *Memory) listPath(t model.ImageTarget) string {
+	sum := sha256.Sum256([]byte(t.Ref + "\x00" + place(t)))
+	return filepath.Join(m.dir, "last", hex.EncodeToString(sum[:16])+".json")
+}
+
+// list records the image of a target together with the files that it was made of.
+func (b *Builder) list(ctx context.Context, req Request, result model.ImageResult, files *listing) {
+	l := listed{remembered: remembered{Of: req.Target.Ref, In: place(req.Target), Local: result.Local, Cluster: result.Cluster, ImageID: result.ImageID},
+		StartedAt: result.StartedAt, Listing: *files}
+	var err error
+	l.Declared, err = b.sumDeclared(ctx, req)
+	raw, failed := json.Marshal(l)
+	path := b.memory.listPath(req.Target)
+	if errors.Join(err, failed) != nil || os.MkdirAll(filepath.Dir(path), 0o700) != nil || atomicfile.Write(path, raw, 0o600) != nil {
+		b.unlist(req)
+	}
+}
+
+// unlist forgets the last image of a target, because another one follows.
+func (b *Builder) unlist(req Request) {
+	if b.memory != nil {
+		_ = os.Remove(b.memory.listPath(req.Target))
+	}
+}
+
+// sumDeclared returns the sum of the inputs that are not files.
+func (b *Builder) sumDeclared(ctx context.Context, req Request) (string, error) {
+	in := inputs{to: sha256.New(), look: xxh3.New()}
+	err := b.declared(ctx, &in, req)
+	return hex.EncodeToString(in.to.Sum(nil)), err
+}
+
+// recalled returns the last image of a target if the request lets it lack the files that have changed since.
+func (b *Builder) recalled(ctx context.Context, req Request) (result model.ImageResult, ok bool) {
+	if b.memory == nil || req.NoCache || req.MayLack == nil {
+		return result, false
+	}
+	raw, err := os.ReadFile(b.memory.listPath(req.Target))
+	if err != nil {
+		return result, false
+	}
+	var last listed
+	if json.Unmarshal(raw, &last) != nil || last.Cluster == "" {
+		return result, false
+	}
+	now := newListing()
+	declared, err := b.sumDeclared(ctx, req)
+	if err != nil || declared != last.Declared {
+		return result, false
+	}
+	if _, err := look(ctx, req.Target, now); err != nil {
+		return result, false
+	}
+	files, onlyFiles := last.Listing.changed(now)
+	if !onlyFiles || !req.MayLack(files) {
+		return result, false
+	}
+	result = model.ImageResult{Local: last.Local, Cluster: last.Cluster, ImageID: last.ImageID, StartedAt: last.StartedAt}
+	if !b.Reusable(ctx, result) || !b.tagged(ctx, req, result) {
+		return model.ImageResult{}, false
+	}
+	for _, f := range files {
+		if result.Lacks == nil {
+			result.Lacks = map[string]time.Time{}
+		}
+		at := watch.ChangedOrGoneAt(f)
+		if !at.After(last.StartedAt) { // it has the times of another file
+			at = b.now()
+		}
+		result.Lacks[f] = at
+	}
+	return result, true
+}
+
+// lackText describes the files that an image of an earlier session lacks.
+func lackText(last model.ImageResult) string {
+	if len(last.Lacks) == 0 {
+		return "nothing has changed since"
+	}
+	return "containers get " + words.Count(len(last.Lacks), "file") + " in place that changed since"
+}
