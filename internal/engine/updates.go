@@ -10,7 +10,7 @@ import (
 // Updates returns the requests for all updates that a session wants, including the updates that wait. A plan of the session is made
 // from the same requests as the updates themselves.
 func Updates(v store.View, o buildanddeploy.Request) (out []buildanddeploy.Request) {
-	options := buildcontroller.Options{Namespace: o.Namespace, Adopt: o.Adopt, Reuse: o.Reuse, Env: o.Env}
+	options := buildcontroller.Options{Namespace: o.Namespace, Adopt: o.Adopt, Reuse: o.Reuse, Recall: o.Recall, Env: o.Env}
 	for _, c := range buildcontrol.Wanted(v) {
 		out = append(out, buildcontroller.Asked(v, c, options))
 	}

@@ -28,7 +28,7 @@ func providePlan(o options, p *opened.Project, cluster *buildanddeploy.Cluster, 
 			return api.Plan{}, err
 		}
 		l := loaded{Project: p, cluster: cluster, downCommands: downCommands, manifests: state.Declarations(v), chosen: state.Chosen(v), others: others(ctx)}
-		updates := engine.Updates(v, buildanddeploy.Request{Namespace: p.Namespace, Adopt: o.adopt, Reuse: o.shown, Env: p.Env})
+		updates := engine.Updates(v, buildanddeploy.Request{Namespace: p.Namespace, Adopt: o.adopt, Reuse: o.shown, Recall: o.command == state.CommandUp, Env: p.Env})
 		of := map[model.ManifestName]buildanddeploy.Request{}
 		for _, u := range updates {
 			of[u.Manifest.Name] = u

@@ -20,6 +20,7 @@ type Built struct {
 // built records images that were built from a declaration of their resource, nil if it is unknown.
 func (b *Built) built(images map[string]model.ImageResult, from *model.Manifest) {
 	for ref, result := range images {
+		result.Lacks = nil // they are changes now
 		b.Images = with(b.Images, ref, result)
 		if from == nil {
 			continue

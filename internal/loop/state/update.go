@@ -120,6 +120,7 @@ func (u Update) completed(a BuildCompleted) Update {
 		u.partEnded(a, b)
 		return u
 	}
+	u.recalled(a.Images, b.Until)
 	u.built(a.Images, b.from)
 	u.AttemptedAt = b.Until
 	u.answered(b.StartedAt)

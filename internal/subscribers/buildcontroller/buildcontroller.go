@@ -40,6 +40,8 @@ type Options struct {
 	Adopt bool
 	// Reuse takes images that are known to have been built from the same inputs, instead of building them.
 	Reuse bool
+	// Recall takes images that an earlier session has built; see buildanddeploy.Request.
+	Recall bool
 	// Cluster, unless nil, is prepared before the first deploys.
 	Cluster Preparer
 	// Settled, unless nil, waits for changes of files on their way to the store; see buildanddeploy.Request.

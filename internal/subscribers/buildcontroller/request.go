@@ -22,7 +22,7 @@ func Asked(v store.View, c buildcontrol.Candidate, o Options) buildanddeploy.Req
 	req := buildanddeploy.Request{
 		Manifest: m, Mode: session.UpdateMode, InPlace: c.InPlace, InPlaceOnly: c.InPlaceOnly,
 		Force:   c.Reason.Has(state.ReasonRebuild) || replaces && m.TriggerMode == model.TriggerAuto,
-		NoCache: c.Reason.Has(state.ReasonRebuild), Reuse: o.Reuse,
+		NoCache: c.Reason.Has(state.ReasonRebuild), Reuse: o.Reuse, Recall: o.Recall,
 		Results: u.Images, Dirty: map[string]bool{}, Overlaid: lanes.Overlaid(),
 		Cluster: state.TheCluster(v).Cluster, Registry: tiltfile.Result.DefaultRegistry,
 		Namespace: o.Namespace, UpsertTimeout: tiltfile.Result.Update.UpsertTimeout, Env: o.Env, Ignores: tiltfile.Ignores,

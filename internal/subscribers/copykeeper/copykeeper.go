@@ -43,10 +43,10 @@ func (*Subscriber) Contract() store.Contract {
 		Name:      "CopyKeeper",
 		Doc:       "Records which files were copied into containers, so that the next session compares them with those of this machine.",
 		Inputs:    store.Reads(state.Sessions, state.Tiltfiles, state.Resources, state.Updates, state.Pods),
-		Outputs:   store.Emits(state.ContainersRecognized{}),
+		Outputs:   store.Emits(state.ContainersRecognized{}, state.ContainersRecalled{}),
 		Externals: []string{"filesystem"},
 		Stage:     store.StageController,
-		Feedback:  "a container is recognized once",
+		Feedback:  "a container is recognized once, and a resource recalled once",
 	}
 }
 
@@ -56,7 +56,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		<-ctx.Done()
 		return nil
 	}
-	k := keeper{record: load(s.path), owed: map[string][]string{}, synced: map[string]time.Time{}}
+	k := newKeeper(s.path)
 	later := time.NewTimer(time.Hour)
 	later.Stop()
 	defer later.Stop()
@@ -107,11 +107,17 @@ const (
 type keeper struct {
 	record record
 	due    due
+	// recalled are the resources whose containers have been reported, before their first update, which decides about their files.
+	recalled map[model.ManifestName]bool
 	// owed has an entry for each container that this session has seen. Containers of earlier sessions have been reported, with the
 	// files that they get now.
 	owed map[string][]string
 	// synced is, by container, the time up to which its copies are in the record.
 	synced map[string]time.Time
+}
+
+func newKeeper(path string) keeper {
+	return keeper{record: load(path), recalled: map[model.ManifestName]bool{}, owed: map[string][]string{}, synced: map[string]time.Time{}}
 }
 
 // look records the files that have been copied since the last look, and returns news about containers of earlier sessions.
@@ -123,6 +129,10 @@ func (k *keeper) look(v store.View) (out []store.Action) {
 			continue
 		}
 		u := state.Updates.In(v).Value(e.ID)
+		if has := k.record.has(name); !k.recalled[name] && len(has) > 0 {
+			out = append(out, state.ContainersRecalled{Resource: name, Has: has})
+		}
+		k.recalled[name] = true
 		owed, copied := map[string][]string{}, []string(nil)
 		pods := state.PodsOf(v, name)
 		lanes := buildcontrol.LanesOf(&m, &u, pods)
@@ -130,8 +140,8 @@ func (k *keeper) look(v store.View) (out []store.Action) {
 			if _, seen := k.owed[c.ID]; !seen {
 				before, known := k.record.Containers[c.ID]
 				if !known {
-					k.note(c.ID, nil, cmp.Or(u.Running[c.Ref].StartedAt, u.AppliedAt)) // later changes are not in its image
-				} else if files := before.owed(m, c, ignores); len(files) > 0 {
+					k.note(name, c.ID, nil, cmp.Or(u.Running[c.Ref].StartedAt, u.AppliedAt)) // later changes are not in its image
+				} else if files := unknown(u, before.owed(m, c, ignores)); len(files) > 0 {
 					owed[c.ID] = files
 				}
 				if len(before.Files) > 0 {
@@ -147,7 +157,7 @@ func (k *keeper) look(v store.View) (out []store.Action) {
 			if steps, _, _ := m.LiveUpdateOf(c.Ref); steps.InitialSync && was.IsZero() {
 				files = append(files, synced(m, c, ignores)...)
 			}
-			k.note(c.ID, files, at)
+			k.note(name, c.ID, files, at)
 			k.synced[c.ID] = at
 		}
 		if len(owed)+len(copied) > 0 {
@@ -159,7 +169,7 @@ func (k *keeper) look(v store.View) (out []store.Action) {
 }
 
 // note records that a container has had files, and was up to date at a time.
-func (k *keeper) note(id string, files []string, at time.Time) {
+func (k *keeper) note(resource model.ManifestName, id string, files []string, at time.Time) {
 	c := k.record.Containers[id]
 	k.due = max(k.due, soon)
 	for _, f := range files {
@@ -168,7 +178,7 @@ func (k *keeper) note(id string, files []string, at time.Time) {
 			k.due = atOnce
 		}
 	}
-	c.At = at
+	c.Resource, c.At = resource, at
 	k.record.Containers[id] = c
 }
 
@@ -190,9 +200,26 @@ func (k *keeper) forget(v store.View) {
 	}
 }
 
-// owed returns the files of a container that may differ from the files of this machine: the copied ones, and newer ones.
-func (c container) owed(m model.Manifest, ref model.ContainerRef, ignores []model.Ignore) []string {
-	files := slices.Clone(c.Files)
+// unknown returns the files whose changes the session does not know: it compares the others with the time of each container.
+func unknown(u state.Update, files []string) []string {
+	return slices.DeleteFunc(files, func(f string) bool {
+		for _, changes := range u.Changes {
+			if _, known := changes.At(f); known {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// owed returns the files of a container that may differ from the files of this machine: those that have changed, or are gone, since it
+// was up to date.
+func (c container) owed(m model.Manifest, ref model.ContainerRef, ignores []model.Ignore) (files []string) {
+	for _, f := range c.Files {
+		if watch.ChangedOrGoneAt(f).After(c.At) {
+			files = append(files, f)
+		}
+	}
 	for _, f := range synced(m, ref, ignores) {
 		if watch.ChangedAt(f).After(c.At) {
 			files = append(files, f)

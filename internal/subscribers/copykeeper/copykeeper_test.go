@@ -27,6 +27,9 @@ type project struct {
 	dir string
 	// initial is set if all files are copied at first.
 	initial bool
+	// lacks are the files that an image of an earlier session lacks, which was built at a time; nil for an image of the session.
+	lacks map[string]time.Time
+	built time.Time
 }
 
 func (p project) path(name string) string { return filepath.Join(p.dir, "src", name) }
@@ -48,8 +51,18 @@ func (p project) session() *session {
 	im.LiveUpdate.StopPaths = []string{p.path("go.mod")}
 	im.LiveUpdate.InitialSync = p.initial
 	s := &session{t: p.t, now: statetest.New(statetest.Session, state.TiltfileStarted{}, statetest.Loaded(statetest.K8s("a", im))).Then(statetest.Connected()...)}
-	s.k = keeper{record: load(filepath.Join(p.dir, "copies.json")), owed: map[string][]string{}, synced: map[string]time.Time{}}
-	s.now.Deployed("a").Then(statetest.Pod("a", "p", "c1", "a:1"))
+	s.k = newKeeper(filepath.Join(p.dir, "copies.json"))
+	s.look()
+	if p.lacks == nil {
+		s.now.Deployed("a")
+	} else {
+		image := model.ImageResult{Local: "a:1", Cluster: "a:1", StartedAt: p.built, Lacks: p.lacks}
+		s.now.Now = time.Now()
+		s.now.Then(statetest.Connected()...).Begin("a").Finish("a", func(b *state.BuildCompleted) {
+			b.Mode, b.Deployed, b.Images = "image", true, map[string]model.ImageResult{"a": image}
+		})
+	}
+	s.now.Then(statetest.Pod("a", "p", "c1", "a:1"))
 	s.look()
 	return s
 }
@@ -100,7 +113,7 @@ func (s *session) ends(p project) {
 // endsAt ends a session whose container was up to date when a file was written: the clock of the session is another one.
 func (s *session) endsAt(p project, file string) {
 	s.t.Helper()
-	s.k.record.Containers["c1"] = container{At: watch.ChangedAt(p.path(file)), Files: s.k.record.Containers["c1"].Files}
+	s.k.record.Containers["c1"] = container{Resource: "a", At: watch.ChangedAt(p.path(file)), Files: s.k.record.Containers["c1"].Files}
 	s.now.Now = time.Now()
 	s.ends(p)
 }
@@ -143,17 +156,61 @@ func TestNextSession(t *testing.T) {
 	if got := second.owed(); got != nil {
 		t.Errorf("afterwards it updates %v", got)
 	}
-	second.endsAt(p, "later")
+	p.write("end", "three")
+	second.endsAt(p, "end")
 
-	// All three are in the record of the second session, and a pod that takes the container's place owes nothing.
+	// The container has all three, and a pod that takes its place owes nothing.
 	third := p.session()
-	if diff := cmp.Diff([]string{"edited", "later", "made"}, third.owed()); diff != "" {
-		t.Errorf("the third session updates (-want +got):\n%s", diff)
+	if got := third.owed(); got != nil {
+		t.Errorf("the third session updates %v", got)
 	}
 	third.now.Then(statetest.Pod("a", "p", "c2", "a:1"))
 	third.look()
 	if got := third.owed(); got != nil {
 		t.Errorf("a new container gets %v", got)
+	}
+}
+
+// TestRecalledImage begins a session with an image that an earlier one has built, beside a container that has had some of the files which
+// changed since: it gets only the others. A new container gets all of them.
+func TestRecalledImage(t *testing.T) {
+	p := project{t: t, dir: t.TempDir()}
+	p.write("same", "one")
+	built := watch.ChangedAt(p.path("same"))
+	first := p.session()
+	p.write("copied", "two")
+	first.copies(p.path("copied"))
+	for !watch.ChangedAt(p.path("later")).After(watch.ChangedAt(p.path("copied"))) {
+		p.write("later", "three")
+	}
+	first.endsAt(p, "copied")
+
+	p.built, p.lacks = built, map[string]time.Time{}
+	for _, f := range []string{"copied", "later"} {
+		p.lacks[p.path(f)] = watch.ChangedAt(p.path(f))
+	}
+	second := p.session()
+	if diff := cmp.Diff([]string{"later"}, second.owed()); diff != "" {
+		t.Errorf("the second session updates (-want +got):\n%s", diff)
+	}
+	second.copies()
+	if got := second.owed(); got != nil {
+		t.Errorf("afterwards it updates %v", got)
+	}
+	second.now.Then(statetest.Pod("a", "p", "c2", "a:1"))
+	second.look()
+	if diff := cmp.Diff([]string{"copied", "later"}, second.owed()); diff != "" {
+		t.Errorf("a new container gets (-want +got):\n%s", diff)
+	}
+	delete(p.lacks, p.path("later"))
+	if err := os.Remove(p.path("later")); err != nil {
+		t.Fatal(err)
+	}
+	delete(second.k.record.Containers, "c2")
+	second.k.record.Containers["c1"] = container{Resource: "a", At: time.Now(), Files: []string{p.path("copied")}}
+	second.ends(p)
+	if got := p.session().owed(); got != nil {
+		t.Errorf("a session that has nothing to do updates %v", got)
 	}
 }
 

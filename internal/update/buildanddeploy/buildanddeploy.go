@@ -4,6 +4,7 @@ package buildanddeploy
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
@@ -20,7 +21,7 @@ import (
 //	InPlace, Containers … Addition, Ignores,       InPlace: the containers, and the files that they lack
 //	  without Overlaid
 //	Force, Overlaid                                Cluster and Compose: which unchanged objects to apply (again.go)
-//	Force, Reuse, NoCache, Results, Dirty          Image and Compose: which images to build
+//	Force, Reuse, Recall, NoCache, Results, Dirty  Image and Compose: which images to build
 //	Cluster, Registry, Namespace … Reclaim,        Image and Cluster: where images and objects go,
 //	  Declared … CollectLimit, Synclet             and which leftovers a deploy deletes
 //	Env, Settled                                   the commands of the user
@@ -79,6 +80,8 @@ type Request struct {
 	Force bool
 	// Reuse takes images that are known to come from the same inputs, instead of building them.
 	Reuse bool
+	// Recall takes the image that an earlier session has built, for one without a result, if its containers can get in place the files that it lacks.
+	Recall bool
 	// NoCache builds images without a cache, even those that have not changed.
 	NoCache bool
 	// Results are the images in use, by reference; Dirty names the images whose files changed since.
@@ -123,6 +126,19 @@ type Request struct {
 
 // fromScratch reports whether all images are built, and without a cache.
 func (r Request) fromScratch() bool { return r.NoCache || r.Mode == model.UpdateNaive }
+
+// mayLack returns which changed files the last image of a target may lack: those that its containers can get in place. Nil means that it
+// is not taken.
+func (r Request) mayLack(t model.ImageTarget) func(files []string) bool {
+	_, have := r.Results[t.Ref]
+	asked := r.Force || r.fromScratch()
+	if asked || have || !r.Recall {
+		return nil
+	}
+	return func(files []string) bool {
+		return len(files) == 0 || r.Mode.InPlace() && t.LiveUpdate.MostEffort(slices.Values(files)) < model.EffortImage
+	}
+}
 
 // AbsorbedChanges are files that have changed since an update began, and that its containers can take by copies alone.
 type AbsorbedChanges struct {

@@ -121,7 +121,9 @@ func (b *Image) image(ctx context.Context, req Request, w job, images map[string
 	if err != nil {
 		return r, err
 	}
-	r.StartedAt = req.StartedAt
+	if len(r.Lacks) == 0 {
+		r.StartedAt = req.StartedAt
+	}
 	if w.deliver {
 		st.next(model.StepPush, ref, "Pushing "+r.Local)
 		if err := b.deliverer.Deliver(ctx, w.plan, r, log, st.sent); err != nil {
@@ -137,7 +139,7 @@ func (b *Image) request(req Request, w job, images map[string]model.ImageResult)
 	for _, dep := range w.target.DependsOn {
 		deps[dep] = images[dep]
 	}
-	return imagebuild.Request{Target: w.target, Deps: deps, Registry: w.plan.Registry, NoCache: req.fromScratch(), Reuse: req.Reuse,
+	return imagebuild.Request{Target: w.target, Deps: deps, Registry: w.plan.Registry, NoCache: req.fromScratch(), Reuse: req.Reuse, MayLack: req.mayLack(w.target),
 		Platform: b.platform(req.Cluster), Env: req.Env}
 }
 
