@@ -75,6 +75,7 @@ var limits = []limit{
 	{`.`, `^github\.com/(rivo/tview|gdamore/tcell)`, `^internal/hud(/screen)?$`, "the terminal library stops at the screen"},
 	{`.`, `^(github\.com/compose-spec|go\.yaml\.in/yaml/v4)`, `^internal/(containers/compose|hud/settings|cli/survey|tiltfile/yamlstream)$`, "the Compose library stops at its wrapper and at the survey, which turns its model into objects, and YAML with line numbers where files are read"},
 	{`^internal/cluster/storage/(kube|sql)$`, `^time$`, ``, "writers are told apart by versions: the clocks of their machines may be wrong"},
+	{`.`, `^github\.com/aws/`, `^internal/cluster/storage/s3$`, "the signer of requests to object stores stops at the storage in them"},
 	{`.`, `^(github\.com/jackc|modernc\.org)/`, `^internal/cluster/storage/sql$`, "the drivers of databases stop at the storage in them"},
 	{`.`, `^go\.starlark\.net`, `^internal/tiltfile(/|$)`, "Starlark stops at the wing that evaluates Tiltfiles"},
 	{`^internal/tiltfile/(language|extension|file|memo|profile|version|yamlstream|command|k8sobject)$`, `^go\.starlark\.net`, ``, "packages that need no Starlark do not import it"},
