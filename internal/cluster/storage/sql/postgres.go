@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/cluster/storage"
 )
 
 // The schema has a name, so that the search path of a role does not decide which table it uses.
@@ -33,6 +35,22 @@ type postgres struct {
 	config *pgconn.Config
 	conn   *pgconn.PgConn // nil until it is needed
 	ending sync.WaitGroup // of connections that broke
+	end    func()         // ends what the connections still do
+}
+
+// during returns a dialer whose connections end with a context, too. A broken connection takes seconds to tell a server to cancel its
+// statement; who closes the storage does not wait for a server that is silent.
+func during(life context.Context, dial pgconn.DialFunc) pgconn.DialFunc {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(life, cancel)()
+		conn, err := dial(ctx, network, address)
+		if err == nil {
+			context.AfterFunc(life, func() { _ = conn.Close() })
+		}
+		return conn, err
+	}
 }
 
 func openPostgres(address string, u *url.URL) (*Storage, error) {
@@ -54,7 +72,9 @@ func openPostgres(address string, u *url.URL) (*Storage, error) {
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "hone"
 	}
-	return newStorage(&postgres{config: config}, dialect{table: "hone.documents_v1", param: "$"}, address), nil
+	life, end := context.WithCancel(context.Background())
+	config.DialFunc = during(life, config.DialFunc)
+	return newStorage(&postgres{config: config, end: end}, dialect{table: "hone.documents_v1", param: "$"}, address), nil
 }
 
 // The types of arguments, and the format of binary data, as the protocol numbers them.
@@ -86,8 +106,14 @@ func (p *postgres) makeTable(ctx context.Context) error {
 	return table
 }
 
+// tryFor bounds one statement. A connection that has not answered by then is dead, as after the sleep of a laptop, and another one may
+// answer at once.
+var tryFor = storage.Patience / 3
+
 // try runs one statement on the connection.
 func (p *postgres) try(ctx context.Context, statement string, args ...any) ([]row, error) {
+	ctx, cancel := context.WithTimeout(ctx, tryFor)
+	defer cancel()
 	if err := p.connect(ctx); err != nil {
 		return nil, p.explain(err)
 	}
@@ -141,6 +167,7 @@ func (p *postgres) close() {
 		_ = p.conn.Close(context.Background())
 	}
 	p.forget()
+	p.end()
 	p.ending.Wait()
 }
 

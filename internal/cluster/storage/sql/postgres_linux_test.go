@@ -24,7 +24,7 @@ func TestPostgres(t *testing.T) {
 	})
 	for name, test := range map[string]func(*testing.T, *sqltest.Server){
 		"credentials": credentials, "permissions": permissions, "other clocks": otherClocks, "a cancelled write": cancelledWrite,
-		"a lost answer": lostAnswer, "restarted": restarted, "killed": killed,
+		"a lost answer": lostAnswer, "a dead connection": deadConnection, "restarted": restarted, "killed": killed,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, s) })
 	}
@@ -195,6 +195,27 @@ func lostAnswer(t *testing.T, s *sqltest.Server) {
 		t.Fatal(err)
 	}
 	storagetest.Complete(t, doc.Data, 1, lines)
+}
+
+// deadConnection does not answer, and does not break either.
+func deadConnection(t *testing.T, s *sqltest.Server) {
+	before := tryFor
+	t.Cleanup(func() { tryFor = before })
+	tryFor = storage.Patience / 100
+	proxy := newCutter(t, s)
+	a := open(t, proxy.url)
+	was, err := a.Save(t.Context(), "dead", []byte("one"), storage.None)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy.hold.Store(true)
+	if was, err = a.Save(t.Context(), "dead", []byte("two"), was); err != nil {
+		t.Fatal(err)
+	}
+	proxy.hold.Store(true)
+	if doc, err := a.Load(t.Context(), "dead"); err != nil || doc.Version != was || proxy.hold.Load() {
+		t.Errorf("version %q, %v; want %q", doc.Version, err, was)
+	}
 }
 
 // restarted shows that a connection that the server closed meanwhile is not noticed.

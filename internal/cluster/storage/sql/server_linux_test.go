@@ -79,8 +79,9 @@ func admin(t *testing.T, s *sqltest.Server, statements string) {
 
 // cutter passes connections on to a server's Unix socket.
 type cutter struct {
-	url string
-	cut atomic.Bool // the next answer does not arrive: its connection breaks instead
+	url  string
+	cut  atomic.Bool // the next answer does not arrive: its connection breaks instead
+	hold atomic.Bool // the next answer does not arrive, and its connection stays
 }
 
 func newCutter(t *testing.T, s *sqltest.Server) *cutter {
@@ -91,6 +92,13 @@ func newCutter(t *testing.T, s *sqltest.Server) *cutter {
 	}
 	c := &cutter{url: fmt.Sprintf("postgres://%s@%s/postgres?sslmode=disable", sqltest.Role, l.Addr())}
 	var conns sync.WaitGroup
+	ended := make(chan struct{})
+	lost := func() bool {
+		if c.hold.Swap(false) {
+			<-ended
+		}
+		return c.cut.Swap(false)
+	}
 	conns.Go(func() {
 		for {
 			client, err := l.Accept()
@@ -103,10 +111,11 @@ func newCutter(t *testing.T, s *sqltest.Server) *cutter {
 				continue
 			}
 			conns.Go(func() { pass(server, client, func() bool { return false }) })
-			conns.Go(func() { pass(client, server, func() bool { return c.cut.Swap(false) }) })
+			conns.Go(func() { pass(client, server, lost) })
 		}
 	})
 	t.Cleanup(func() {
+		close(ended)
 		l.Close()
 		conns.Wait()
 	})
