@@ -38,7 +38,7 @@ var wings = []wing{
 		"The connection to Kubernetes: the client, and deploying, logs and port forwards on top of it. It does not depend on the session's state."},
 	{"containers", "docker < compose", "base",
 		"The connection to a container engine: the client, and Compose on top of it. It does not depend on the session's state."},
-	{"tiltfile", "language extension dialect file memo profile version yamlstream < fault value lsp < hint command < eval k8sobject" +
+	{"tiltfile", "language extension dialect file memo profile version yamlstream < fault identity value lsp < hint command < eval k8sobject" +
 		" < config ignore interpreter kubecontext native renderer resource secret settings stdlib v1alpha1 < image local" +
 		" < kubernetes dockercompose < .", "base containers/compose",
 		"The Tiltfile language: its evaluation, its extensions, the description of every name, and the language server. It yields a model and does not depend on the session that runs it. Each topic of the language is a package, which holds the topic's declarations and names its builtins. A topic imports only packages below it; tiltfile on top connects the topics."},

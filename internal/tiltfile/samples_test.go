@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/tiltfile/identity"
 )
 
 // sampleArgs are valid arguments for each builtin that uses Unpack, after sampleSetup. Tests change one of them at a
@@ -31,6 +32,8 @@ var sampleArgs = map[string]string{
 	"docker_build":                   `ref='web', context='src'`,
 	"docker_compose":                 `configPaths='compose.yml'`,
 	"docker_prune_settings":          ``,
+	"project":                        `name='shop'`,
+	"ledger_settings":                `url='kube://tools'`,
 	"disable_feature":                `feature_name='snapshots'`,
 	"enable_feature":                 `feature_name='snapshots'`,
 	"encode_json":                    `obj={}`,
@@ -178,6 +181,9 @@ func sampleProgram(name string, more ...string) string {
 	setup := sampleSetup
 	if name == "dc_resource" {
 		setup += "docker_compose('compose.yml')\n"
+	}
+	if name == identity.ProjectCall || name == identity.LedgerCall { // they are read before the evaluation, as they stand
+		setup += name + "(" + sampleArgs[name] + ")\n"
 	}
 	return setup + "args = dict(" + sampleArgs[name] + ")\n" + "args.update(dict(" + strings.Join(more, ", ") + "))\n" +
 		"x = " + name + "(**args)\nprint(type(x), x)\n" + sampleUse[name]

@@ -65,7 +65,7 @@ func newState(ctx context.Context, path string, o Options) *state {
 	s := &state{Evaluation: e, opts: o,
 		interp:  interpreter.New(e, extension.Store{Dir: e.Copies, Env: e.Env.List(), Log: o.Logger}),
 		secrets: secret.NewFinder(o.Memo, o.OnSecrets), gate: kubecontext.NewGate(o.Cluster, o.Namespace), ignores: ignore.NewRules(),
-		config: config.New(e, o.Args), settings: settings.New(), defaults: &resource.Defaults{},
+		config: config.New(e, o.Args), settings: settings.New(o.Path), defaults: &resource.Defaults{},
 	}
 	e.OnText, e.OnSecrets = s.secrets.Look, s.secrets.Learn
 	s.images = image.New(e)

@@ -2,6 +2,7 @@ package project
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -20,10 +21,13 @@ import (
 // containers from one image, so part of the name is random.
 const holderFile = "holder"
 
-// holders returns the names under which this place holds the objects of its projects: the given name, and its own. The
-// caller holds the lock of the registry.
-func (r *Registry) holders() ([]string, error) {
+// holders returns the names under which this place holds the objects of a project: the given name, or the name of the ledger that it
+// shares with other places, and its own. The caller holds the lock of the registry.
+func (r *Registry) holders(ledger string) ([]string, error) {
 	own, err := r.ownHolder()
+	if err == nil && r.as == "" && ledger != "" {
+		return []string{sharedHolder(ledger), own}, nil
+	}
 	switch {
 	case err != nil || r.as == "" || r.as == own:
 		return []string{own}, err
@@ -33,6 +37,12 @@ func (r *Registry) holders() ([]string, error) {
 		return nil, problem.New("nothing can be held by the name true", "choose another one: HONE_HOLDER=shop-ci")
 	}
 	return []string{r.as, own}, nil
+}
+
+// sharedHolder returns the name of all places that keep their records in one storage.
+func sharedHolder(ledger string) string {
+	sum := sha256.Sum256([]byte(ledger))
+	return "ledger-" + hex.EncodeToString(sum[:4])
 }
 
 // ownHolder reads the name of this place, which is made up at its first use.

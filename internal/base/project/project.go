@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -24,6 +25,8 @@ type Project struct {
 	Former []string
 	// Tiltfile is its path without symbolic links.
 	Tiltfile string
+	// Ledger is the URL of the storage of its ledger; empty for the folder of this machine.
+	Ledger string
 	// Holders are the names under which this place holds the objects of its projects. New objects get the first one.
 	Holders []string
 }
@@ -37,7 +40,18 @@ func (p Project) Holder() string {
 }
 
 // Registry keeps the records of all projects of a user. It is safe for use by several processes.
-type Registry struct{ dir, ledgers, as string }
+type Registry struct {
+	dir, ledgers, as, at string
+	read                 func(tiltfile string) (d Declared, ok bool, err error)
+}
+
+// Declared is the part of a Tiltfile that says which project it belongs to.
+type Declared struct {
+	// Name is the name of the project; empty if its folder identifies it.
+	Name string `json:"name,omitempty"`
+	// Ledger is the URL of the storage of its ledger; empty for the folder of this machine.
+	Ledger string `json:"ledger,omitempty"`
+}
 
 // New returns the registry in a folder, which need not exist yet. ledgers is the folder of the ledgers,
 // CLUSTER-ID.json, whose names contain the IDs that earlier versions of hone used.
@@ -45,7 +59,26 @@ func New(dir, ledgers string) *Registry { return &Registry{dir: dir, ledgers: le
 
 // As makes the projects of a registry hold their objects under a name that several places share; empty means this place's own
 // name.
-func (r *Registry) As(holder string) *Registry { return &Registry{r.dir, r.ledgers, holder} }
+func (r *Registry) As(holder string) *Registry {
+	c := *r
+	c.as = holder
+	return &c
+}
+
+// At makes the ledgers of a registry's projects be in the storage at a URL, whatever their Tiltfiles say; empty means that those say it.
+func (r *Registry) At(ledger string) *Registry {
+	c := *r
+	c.at = ledger
+	return &c
+}
+
+// Reading makes a registry read the declarations of Tiltfiles. Where read returns that a Tiltfile cannot be read, the last declaration
+// counts that was.
+func (r *Registry) Reading(read func(tiltfile string) (d Declared, ok bool, err error)) *Registry {
+	c := *r
+	c.read = read
+	return &c
+}
 
 // Open returns the project of a Tiltfile (absolute path) in the cluster of a kubeconfig context, and records it.
 // Without a context it records nothing.
@@ -66,7 +99,7 @@ func (r *Registry) Path(id string) string {
 		return ""
 	}
 	for _, o := range all {
-		if o.ID == id || slices.Contains(o.Former, id) {
+		if o.ID == id || o.Declared.Name == id || slices.Contains(o.Former, id) {
 			return o.Tiltfile
 		}
 	}
@@ -117,13 +150,33 @@ func (r *Registry) resolveLocked(tiltfile, real, kubeContext string, create bool
 			rec.Former = append(rec.Former, id)
 		}
 	}
+	if err := r.declare(&rec, real); err != nil {
+		return Project{}, err
+	}
 	if (i >= 0 || create) && !reflect.DeepEqual(rec, was) {
 		if err := r.write(rec); err != nil {
 			return Project{}, err
 		}
 	}
-	holders, err := r.holders()
-	return Project{ID: rec.ID, Former: rec.Former, Tiltfile: real, Holders: holders}, err
+	ledger := cmp.Or(r.at, rec.Declared.Ledger)
+	holders, err := r.holders(ledger)
+	p := Project{ID: rec.ID, Former: rec.Former, Tiltfile: real, Holders: holders, Ledger: ledger}
+	if name := rec.Declared.Name; name != "" {
+		p.ID, p.Former = name, append(slices.Clone(rec.Former), rec.ID)
+	}
+	return p, err
+}
+
+// declare brings the declaration in a record up to date.
+func (r *Registry) declare(rec *record, tiltfile string) error {
+	if r.read == nil {
+		return nil
+	}
+	d, ok, err := r.read(tiltfile)
+	if ok {
+		rec.Declared = d
+	}
+	return err
 }
 
 // ids are the possible IDs of a path: of the real path, and of the path as given.

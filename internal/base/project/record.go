@@ -23,6 +23,8 @@ type record struct {
 	Tiltfile string   `json:"tiltfile"`
 	Context  string   `json:"context"`
 	Folder   folder   `json:"folder,omitzero"`
+	// Declared is the declaration in the Tiltfile when it could be read last.
+	Declared Declared `json:"declared,omitzero"`
 }
 
 // records reads all records, in the order of their IDs. It skips files that are not records.

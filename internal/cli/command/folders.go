@@ -11,6 +11,7 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/internal/cluster/storage"
 	"github.com/hone-dev/hone/internal/cluster/storage/folder"
+	"github.com/hone-dev/hone/internal/tiltfile/identity"
 )
 
 // StateDir returns the folder for files that outlive a session.
@@ -32,7 +33,16 @@ func ImagesDir() string { return filepath.Join(StateDir(), "images") }
 // objects together.
 const HolderVariable = "HONE_HOLDER"
 
+// LedgerVariable names the environment variable for the URL of the ledger.
+const LedgerVariable = "HONE_LEDGER"
+
 // Projects returns the registry of this user's projects.
 func Projects() *project.Registry {
-	return project.New(filepath.Join(StateDir(), "projects"), LedgerDir()).As(os.Getenv(HolderVariable))
+	return project.New(filepath.Join(StateDir(), "projects"), LedgerDir()).As(os.Getenv(HolderVariable)).At(os.Getenv(LedgerVariable)).Reading(declared)
+}
+
+// declared reads which project a Tiltfile belongs to.
+func declared(tiltfile string) (project.Declared, bool, error) {
+	is, ok, err := identity.Read(tiltfile)
+	return project.Declared{Name: is.Project, Ledger: is.Ledger}, ok, err
 }

@@ -14,6 +14,8 @@ import (
 // Project are the flags that choose the Tiltfile and the cluster.
 type Project struct {
 	file, Context, Namespace string
+	// Ledger is the URL of the storage of the ledger, instead of the one that the Tiltfile names.
+	Ledger string
 	// Session is a session name that selects a project; chosen reports whether --file was given, and followed is that project.
 	Session  string
 	chosen   func() bool
@@ -33,6 +35,7 @@ func (f *Project) Add(c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("session", completeSessions)
 	c.Flags().StringVar(&f.Context, "context", "", "kubeconfig context to use instead of the current one")
 	c.Flags().StringVar(&f.Namespace, "namespace", "", "namespace for objects that name none, instead of the context's")
+	c.Flags().StringVar(&f.Ledger, "ledger", "", "URL of the storage of the ledger, instead of the one that the Tiltfile names: see hone docs state")
 }
 
 // Fix sets the flags to the values that a command has found in another source. It returns a problem for a flag that is given as

@@ -23,6 +23,10 @@ import (
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
+	"github.com/hone-dev/hone/internal/cluster/storage"
+	"github.com/hone-dev/hone/internal/cluster/storage/kube"
+	"github.com/hone-dev/hone/internal/cluster/storage/storages"
 	"github.com/hone-dev/hone/internal/tiltfile"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/pkg/model"
@@ -96,6 +100,11 @@ func Open(g *command.Global, c Choice, log *command.Printer) (*Project, error) {
 	kc, err := k8s.Load(k8s.Config{Context: c.Flags.Context, Namespace: c.Flags.Namespace})
 	if err != nil {
 		return nil, err
+	}
+	if c.Flags.Ledger != "" { // the commands of the project find the same ledger
+		if err := os.Setenv(command.LedgerVariable, c.Flags.Ledger); err != nil {
+			return nil, err
+		}
 	}
 	p := &Project{Choice: c, Path: path, Kubeconfig: kc, Known: kc.Cluster(), global: g, log: log, held: &held{}}
 	p.Namespace = cmp.Or(c.Flags.Namespace, p.Known.Namespace)
@@ -245,8 +254,19 @@ func (p *Project) Cluster(ctx context.Context) (*buildanddeploy.Cluster, error) 
 	if err != nil {
 		return nil, err
 	}
-	return buildanddeploy.NewCluster(kube, buildanddeploy.ClusterOptions{Ledgers: command.Ledgers(), Project: is, ProjectPath: command.Projects().Path, Command: p.Command, Tiltfile: filepath.Base(p.Path), Commit: p.commit,
+	return buildanddeploy.NewCluster(kube, buildanddeploy.ClusterOptions{Ledgers: p.ledgers(is), Own: command.Ledgers(), Project: is, ProjectPath: command.Projects().Path, Command: p.Command, Tiltfile: filepath.Base(p.Path), Commit: p.commit,
 		RunID: p.run.ID, Env: p.Env, Prune: p.run.Prune, Beside: p.run.Beside})
+}
+
+// ledgers returns the ledgers in the storage of the project.
+func (p *Project) ledgers(is project.Project) *ledger.Ledgers {
+	if is.Ledger == "" {
+		return command.Ledgers()
+	}
+	open := func(context.Context) (storage.Storage, error) {
+		return storages.Open(is.Ledger, storages.Options{Namespace: p.Namespace, Cluster: func() (kube.Cluster, error) { return p.Kube() }})
+	}
+	return ledger.In(open, ledger.Options{Dir: command.LedgerDir(), Getenv: os.Getenv})
 }
 
 // commit returns the commit of the working tree with the Tiltfile; empty if it is under no version control, or if git is missing.

@@ -15,6 +15,7 @@ import (
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
 	"github.com/hone-dev/hone/internal/cli/reference"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/internal/hud/settings"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/web"
@@ -97,6 +98,10 @@ var environment = []reference.Entry{
 	{Name: flags.TokenVariable, Doc: "the token of a session at --host and --port that does not run on this machine"},
 	{Name: "TILT_EDITOR, KUBE_EDITOR, VISUAL, EDITOR", Doc: "the editor for hone edit and hone args; the first that is set counts"},
 	{Name: "XDG_RUNTIME_DIR, XDG_STATE_HOME", Doc: "folders for session sockets, logs and ledgers"},
+	{Name: command.HolderVariable, Doc: "the name under which this machine holds the objects that it deploys; machines with one name work on them together"},
+	{Name: command.LedgerVariable, Doc: "--ledger, if that is not given: the URL of the storage of ledgers"},
+	{Name: ledger.KeyVariable + ", " + ledger.KeyFileVariable, Doc: "the keys of ledgers, in base64, or a file with them: the first one encrypts, all of them decrypt"},
+	{Name: "HONE_LEDGER_TOKEN", Doc: "the token for a storage of ledgers on an HTTP server"},
 	{Name: "XDG_CONFIG_HOME", Doc: "folder for hone/screen.yaml, the settings of the screen"},
 	{Name: settings.ThemeVariable, Doc: "the colours of the screen, over the setting theme: auto, dark, light, high-contrast, color-blind or terminal"},
 	{Name: settings.NotifyVariable, Doc: "how the screen notifies while the terminal has no focus, over the setting notify: auto, off, bell, osc9 or osc777"},

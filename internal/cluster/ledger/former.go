@@ -8,14 +8,11 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/storage"
 )
 
-// TakeIn moves the records of the ledgers of the project's former IDs into this one. Existing records of this ledger
-// win. Former ledgers that do not exist are skipped.
-func (l *Ledger) TakeIn(former []string) error {
-	for _, id := range former {
-		if id == l.key.Project {
-			continue
-		}
-		if err := l.takeIn(Key{Cluster: l.key.Cluster, Project: id}); err != nil {
+// TakeIn moves the records of the ledgers of the project's IDs in a storage into this ledger. Existing records of this ledger
+// win. The ledger itself, and ledgers that do not exist, are skipped.
+func (l *Ledger) TakeIn(from storage.Storage, ids []string) error {
+	for _, id := range ids {
+		if err := l.takeIn(from, Key{Cluster: l.key.Cluster, Project: id}); err != nil {
 			return fmt.Errorf("take over the records of project %s: %w", id, err)
 		}
 	}
@@ -25,10 +22,7 @@ func (l *Ledger) TakeIn(former []string) error {
 // TakeInCluster moves the records of the project's ledger for another name of the same cluster into this one, as TakeIn
 // does.
 func (l *Ledger) TakeInCluster(cluster string) error {
-	if cluster == l.key.Cluster {
-		return nil
-	}
-	if err := l.takeIn(Key{Cluster: cluster, Project: l.key.Project}); err != nil {
+	if err := l.takeIn(l.storage, Key{Cluster: cluster, Project: l.key.Project}); err != nil {
 		return fmt.Errorf("take over the records of cluster %s: %w", cluster, err)
 	}
 	return nil
@@ -36,11 +30,14 @@ func (l *Ledger) TakeInCluster(cluster string) error {
 
 // takeIn moves the records and notes of another ledger into this one, and removes its documents. If another process writes to that ledger
 // meanwhile, it begins again.
-func (l *Ledger) takeIn(key Key) error {
+func (l *Ledger) takeIn(in storage.Storage, key Key) error {
+	if in.String() == l.storage.String() && key == l.key {
+		return nil
+	}
 	ctx, cancel := patience()
 	defer cancel()
 	for {
-		from := &Ledger{storage: l.storage, key: key, vault: l.vault}
+		from := &Ledger{storage: in, key: key, vault: l.vault}
 		from.notes = newNotes(from)
 		if err := from.load(ctx); err != nil || from.version == storage.None {
 			return err
@@ -54,17 +51,33 @@ func (l *Ledger) takeIn(key Key) error {
 	}
 }
 
+// takeFrom moves the notes of another ledger here, where they do not exist, and removes its documents.
 func (l *Ledger) takeFrom(ctx context.Context, from *Ledger) error {
-	if err := l.notes.takeFrom(ctx, from.notes); err != nil {
+	ids := from.known.gone(emptyContent()) // all
+	for id := range ids {
+		for _, k := range noteKinds {
+			raw, _ := from.notes.get(k, id)
+			if raw == nil || !l.notes.written(k, id).IsZero() {
+				continue
+			}
+			if err := l.notes.put(k, id, raw); err != nil {
+				return err
+			}
+		}
+	}
+	if err := l.notes.save(ctx); err != nil {
 		return err
 	}
-	if err := l.storage.Delete(ctx, from.key.head(), from.version); err != nil {
+	if err := from.storage.Delete(ctx, from.key.head(), from.version); err != nil {
 		return err
 	}
 	for _, r := range from.known.revisions { // they are about the same objects under another name
-		if err := remove(ctx, l.storage, from.key.revision(r.Number)); err != nil {
+		if err := remove(ctx, from.storage, from.key.revision(r.Number)); err != nil {
 			return err
 		}
 	}
-	return nil
+	if err := from.notes.drop(ctx, ids); err != nil {
+		return err
+	}
+	return from.notes.save(ctx)
 }

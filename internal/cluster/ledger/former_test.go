@@ -36,7 +36,7 @@ func TestLedgerTakesInFormerOnes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // the second call has nothing left to do
-		if err := now.TakeIn([]string{"old", "never", "abc"}); err != nil {
+		if err := now.TakeIn(now.storage, []string{"old", "never", "abc"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -62,7 +62,7 @@ func TestLedgerKeepsADamagedFormerOne(t *testing.T) {
 	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err := l.TakeIn([]string{"old"})
+	err := l.TakeIn(l.storage, []string{"old"})
 	if _, ok := problem.Of(err); !ok || !strings.Contains(err.Error(), "is damaged") {
 		t.Errorf("got %v", err)
 	}

@@ -223,6 +223,11 @@ func (l *Ledger) changeAll(edits []*edit) error {
 
 // write replaces the content. It returns false if another writer was quicker: the content is then theirs. l.mu is held.
 func (l *Ledger) write(ctx context.Context, c content) (bool, error) {
+	if _, local := l.storage.(storage.Local); !local && l.version == storage.None {
+		if err := storage.Check(ctx, l.storage); err != nil { // a storage that loses updates must not get the first record
+			return false, err
+		}
+	}
 	c.write, c.revised, c.rekeyed, c.stale = rand.Text(), false, false, false
 	doc, err := l.encode(c)
 	if err != nil {

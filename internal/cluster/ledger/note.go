@@ -55,8 +55,6 @@ type notes interface {
 	put(k NoteKind, id model.ObjectID, raw []byte) error
 	// drop removes all notes about some objects.
 	drop(ctx context.Context, ids map[model.ObjectID]bool) error
-	// takeFrom moves the notes of another ledger in the same storage here. Notes that exist here already stay.
-	takeFrom(ctx context.Context, o notes) error
 	// save stores the notes that are only in memory.
 	save(ctx context.Context) error
 	// forgetCached makes the next get read the storage.

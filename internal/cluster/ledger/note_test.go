@@ -76,7 +76,7 @@ func TestNotesGoWithRecords(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := later.TakeIn([]string{"p"}); err != nil {
+			if err := later.TakeIn(m.storage, []string{"p"}); err != nil {
 				t.Fatal(err)
 			}
 			for _, k := range noteKinds {

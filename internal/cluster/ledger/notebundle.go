@@ -76,32 +76,6 @@ func (n *noteBundle) drop(_ context.Context, ids map[model.ObjectID]bool) error 
 	return nil
 }
 
-func (n *noteBundle) takeFrom(ctx context.Context, o notes) error {
-	from, ok := o.(*noteBundle)
-	if !ok {
-		return nil
-	}
-	from.mu.Lock()
-	defer from.mu.Unlock()
-	if err := from.load(ctx); err != nil {
-		return err
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if err := n.load(ctx); err != nil {
-		return err
-	}
-	for name, is := range from.all {
-		if _, exists := n.all[name]; !exists {
-			n.all[name], n.changed[name] = is, &is
-		}
-	}
-	if err := n.store(ctx); err != nil {
-		return err
-	}
-	return remove(ctx, n.ledger.storage, from.name)
-}
-
 func (n *noteBundle) save(ctx context.Context) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -72,29 +72,6 @@ func (n noteFiles) drop(_ context.Context, ids map[model.ObjectID]bool) error {
 	return nil
 }
 
-func (n noteFiles) takeFrom(_ context.Context, o notes) error {
-	from, ok := o.(noteFiles)
-	if !ok {
-		return nil
-	}
-	entries, err := os.ReadDir(from.dir)
-	if len(entries) == 0 {
-		return ignoreMissing(err)
-	}
-	if err := os.MkdirAll(n.dir, 0o700); err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if _, err := os.Stat(filepath.Join(n.dir, e.Name())); err == nil {
-			continue
-		}
-		if err := os.Rename(filepath.Join(from.dir, e.Name()), filepath.Join(n.dir, e.Name())); err != nil {
-			return err
-		}
-	}
-	return os.RemoveAll(from.dir)
-}
-
 func (noteFiles) save(context.Context) error { return nil }
 
 func (noteFiles) forgetCached() {}

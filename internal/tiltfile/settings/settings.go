@@ -1,9 +1,10 @@
 // Package settings implements the settings of the whole session: update_settings(), ci_settings(),
-// docker_prune_settings(), version_settings().
+// docker_prune_settings(), version_settings(), project(), ledger_settings().
 package settings
 
 import (
 	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/identity"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -15,11 +16,13 @@ type Settings struct {
 	// Adopt is the value of model.AnnotationAdopt for objects for which neither the YAML nor a call sets one; empty for
 	// none.
 	Adopt string
+
+	tiltfile string
 }
 
-// New returns the defaults.
-func New() *Settings {
-	return &Settings{Update: model.DefaultUpdateSettings, CI: model.DefaultCISettings, Prune: model.DefaultDockerPruneSettings}
+// New returns the defaults, for the Tiltfile with a path.
+func New(tiltfile string) *Settings {
+	return &Settings{tiltfile: tiltfile, Update: model.DefaultUpdateSettings, CI: model.DefaultCISettings, Prune: model.DefaultDockerPruneSettings}
 }
 
 // Builtins are the functions that change settings.
@@ -29,5 +32,7 @@ func (s *Settings) Builtins() map[string]eval.Function {
 		"ci_settings":           s.ciSettings,
 		"docker_prune_settings": s.pruneSettings,
 		"version_settings":      versionSettings,
+		identity.ProjectCall:    s.project,
+		identity.LedgerCall:     s.ledgerSettings,
 	}
 }

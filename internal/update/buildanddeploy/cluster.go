@@ -37,6 +37,7 @@ type Cluster struct {
 	mapper  meta.RESTMapper
 	applier *deploy.Applier
 	ledgers *ledger.Ledgers
+	own     *ledger.Ledgers // of this machine
 	project string
 	// holder is the name under which this place holds the objects of the project.
 	holder string
@@ -66,6 +67,8 @@ type Cluster struct {
 type ClusterOptions struct {
 	// Ledgers are the ledgers, one of which is the project's.
 	Ledgers *ledger.Ledgers
+	// Own are the ledgers of this machine. Ledgers take over the records of the project that are still there.
+	Own *ledger.Ledgers
 	// Project is the owner of the objects.
 	Project project.Project
 	// RunID is the id of the session; empty for a Cluster that applies nothing.
@@ -101,7 +104,7 @@ func NewCluster(kube *k8s.Client, o ClusterOptions) (*Cluster, error) {
 	}
 	c := &Cluster{dyn: dyn, mapper: mapper, removePod: kube.RemovePod, applier: deploy.NewApplier(dyn, mapper, deploy.WithRunID(o.RunID),
 		deploy.WithFormerProjects(o.Project.Former), deploy.WithHolders(o.Project.Holders), deploy.WithProjects(o.ProjectPath)),
-		ledgers: o.Ledgers, project: o.Project.ID, holder: o.Project.Holder(), former: o.Project.Former, runID: o.RunID, prune: o.Prune, beside: o.Beside, env: o.Env,
+		ledgers: o.Ledgers, own: o.Own, project: o.Project.ID, holder: o.Project.Holder(), former: o.Project.Former, runID: o.RunID, prune: o.Prune, beside: o.Beside, env: o.Env,
 		address: addressOf(config)}
 	c.origin = ledger.Origin{Run: cmp.Or(o.RunID, rand.Text()), Command: o.Command, By: c.holder, Tiltfile: o.Tiltfile}
 	if o.Commit != nil {
@@ -156,8 +159,17 @@ func (c *Cluster) Ledger(ctx context.Context) (*deploy.Memory, error) {
 		return nil, err
 	}
 	memory := &deploy.Memory{Ledger: opened}
-	if err := memory.TakeIn(c.former); err != nil {
-		return nil, err
+	for _, from := range []*ledger.Ledgers{c.ledgers, c.own} {
+		if from == nil {
+			continue
+		}
+		in, err := from.Storage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := memory.TakeIn(in, append([]string{c.project}, c.former...)); err != nil {
+			return nil, err
+		}
 	}
 	if c.address != "" { // the right to read a namespace may be new
 		if err := memory.TakeInCluster(c.address); err != nil {

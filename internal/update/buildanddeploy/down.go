@@ -63,7 +63,11 @@ func (d *DownCommands) Ledger() (*ledger.Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := opened.TakeIn(d.project.Former); err != nil {
+	in, err := d.ledgers.Storage(context.Background())
+	if err == nil {
+		err = opened.TakeIn(in, d.project.Former)
+	}
+	if err != nil {
 		return nil, err
 	}
 	d.ledger = opened
