@@ -24,8 +24,8 @@ func Detail(v store.View, name string) (d api.PageDetail, ok bool) {
 		}
 		return d, true
 	}
-	e, ok := state.Resources.In(v).Get(name)
-	if !ok {
+	e := state.Resources.In(v).Ref(name)
+	if e == nil {
 		return d, false
 	}
 	m, u := e.Value.Manifest, state.Updates.In(v).Value(name)
@@ -65,7 +65,7 @@ func Detail(v store.View, name string) (d api.PageDetail, ok bool) {
 	if m.IsLocal() {
 		d.ServeCmd, d.UpdateCmd = m.Local.Serve.String(), m.Local.Update.String()
 	}
-	if p, ok := state.Processes.In(v).Get(name); ok {
+	if p := state.Processes.In(v).Ref(name); p != nil {
 		s := p.Value
 		d.Process = &api.Process{State: string(s.State), PID: s.PID, Ready: s.Ready, Detail: s.Detail, StartedAt: s.StartedAt}
 		if s.State == state.ProcessFailed {

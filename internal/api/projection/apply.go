@@ -79,8 +79,8 @@ func jobComplete(v store.View, m *model.Manifest, u *state.Update) (metav1.Condi
 		return metav1.Condition{}, false
 	}
 	for _, a := range u.Applied {
-		e, ok := state.Objects.In(v).Get(a.UID)
-		if ok && a.Kind == "Job" && e.Value.Health == model.HealthCurrent {
+		e := state.Objects.In(v).Ref(a.UID)
+		if e != nil && a.Kind == "Job" && e.Value.Health == model.HealthCurrent {
 			return metav1.Condition{Type: "JobComplete", Status: metav1.ConditionTrue, Reason: "Complete", LastTransitionTime: metav1.NewTime(e.Updated)}, true
 		}
 	}

@@ -25,12 +25,12 @@ func cluster() Kind {
 		Items: func(v store.View) iter.Seq[Item] {
 			s := sourceOf(v)
 			var items []Item
-			if e, ok := state.Clusters.In(v).Get(state.Only); ok {
+			if e := state.Clusters.In(v).Ref(state.Only); e != nil {
 				made := digest(0).entry(&e.Meta).word(registryWord(s.tiltfile.Value.Result.DefaultRegistry))
-				items = append(items, item(s, kindCluster, clusterName, made, func() *v1alpha1.Cluster { return makeCluster(s, &e) }))
+				items = append(items, item(s, kindCluster, clusterName, made, func() *v1alpha1.Cluster { return makeCluster(s, e) }))
 			}
-			if e, ok := state.Engines.In(v).Get(state.Only); ok {
-				items = append(items, item(s, kindCluster, engineName, digest(0).entry(&e.Meta), func() *v1alpha1.Cluster { return makeEngine(&e) }))
+			if e := state.Engines.In(v).Ref(state.Only); e != nil {
+				items = append(items, item(s, kindCluster, engineName, digest(0).entry(&e.Meta), func() *v1alpha1.Cluster { return makeEngine(e) }))
 			}
 			return inOrder(items)
 		},

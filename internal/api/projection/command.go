@@ -1,6 +1,7 @@
 package projection
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"time"
@@ -83,7 +84,7 @@ func cmdsOf(s *source, r *row, l *model.LocalTarget) []Item {
 		}))
 	}
 	if !l.Serve.Empty() {
-		p, _ := state.Processes.In(s.View).Get(r.ID)
+		p := cmp.Or(state.Processes.In(s.View).Ref(r.ID), &store.Entry[state.Process]{})
 		out = append(out, item(s, kindCmd, r.ID+":serve", digest(0).entry(&r.Meta).entry(&p.Meta), func() *v1alpha1.Cmd {
 			o := &v1alpha1.Cmd{ObjectMeta: metaOfResource(r.Entry), Spec: cmdSpec(l.Serve)}
 			o.Spec.ReadinessProbe = probe(l.Readiness)

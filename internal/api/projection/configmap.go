@@ -58,6 +58,6 @@ func resourceOfSwitch(v store.View, configMap string) (model.ManifestName, bool)
 	if !ok {
 		return "", false
 	}
-	e, ok := state.Resources.In(v).Get(resource)
-	return model.ManifestName(resource), ok && (e.Phase == store.Running || e.Value.Next != nil)
+	e := state.Resources.In(v).Ref(resource)
+	return model.ManifestName(resource), e != nil && (e.Phase == store.Running || e.Value.Next != nil)
 }

@@ -39,15 +39,15 @@ func session() Kind {
 // sessions lists the only session. The session depends on nearly everything, so the versions of the tables are its digest.
 func sessions(v store.View) iter.Seq[Item] {
 	s := sourceOf(v)
-	e, ok := state.Sessions.In(v).Get(state.Only)
-	if !ok {
+	e := state.Sessions.In(v).Ref(state.Only)
+	if e == nil {
 		return inOrder(nil)
 	}
 	made := digest(0).entry(&e.Meta)
 	for _, name := range decidingTables() {
 		made = made.number(v.Version(name))
 	}
-	return inOrder([]Item{item(s, "Session", sessionName, made, func() *v1alpha1.Session { return makeSession(s, &e) })})
+	return inOrder([]Item{item(s, "Session", sessionName, made, func() *v1alpha1.Session { return makeSession(s, e) })})
 }
 
 func makeSession(s *source, e *store.Entry[state.Session]) *v1alpha1.Session {

@@ -1,6 +1,7 @@
 package projection
 
 import (
+	"cmp"
 	"hash/maphash"
 	"iter"
 	"maps"
@@ -22,13 +23,13 @@ const resourceAnnotation = "tilt.dev/resource"
 // source is a view with the data that every object needs.
 type source struct {
 	store.View
-	tiltfile store.Entry[state.Tiltfile]
+	tiltfile *store.Entry[state.Tiltfile]
 	secrets  secretsID
 }
 
 func sourceOf(v store.View) *source {
 	s := &source{View: v}
-	s.tiltfile, _ = state.Tiltfiles.In(v).Get(state.Only)
+	s.tiltfile = cmp.Or(state.Tiltfiles.In(v).Ref(state.Only), &store.Entry[state.Tiltfile]{})
 	s.secrets = identify(s.tiltfile.Value.Result.Secrets)
 	return s
 }

@@ -27,10 +27,10 @@ func tiltfile() Kind {
 			if s.tiltfile.ID == "" {
 				return inOrder(nil)
 			}
-			e, _ := state.Sessions.In(v).Get(state.Only)
-			made := digest(0).entry(&s.tiltfile.Meta).word(strings.Join(e.Value.Args, "\x00")).number(uint64(len(e.Value.Args)))
+			e := state.Sessions.In(v).Value(state.Only)
+			made := digest(0).entry(&s.tiltfile.Meta).word(strings.Join(e.Args, "\x00")).number(uint64(len(e.Args)))
 			return inOrder([]Item{item(s, kindTiltfile, string(model.TiltfileName), made,
-				func() *v1alpha1.Tiltfile { return makeTiltfile(s, e.Value.Args) })})
+				func() *v1alpha1.Tiltfile { return makeTiltfile(s, e.Args) })})
 		},
 		New: func() Object { return &v1alpha1.Tiltfile{} },
 		Columns: []Column{

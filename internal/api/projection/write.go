@@ -213,13 +213,13 @@ func metaFrom(o Object) model.Meta {
 }
 
 func exists[T any](v store.View, table *store.Table[T], name string) bool {
-	_, ok := table.In(v).Get(name)
+	ok := table.In(v).Ref(name) != nil
 	return ok
 }
 
 func ownedByTiltfile[T any](v store.View, table *store.Table[T], name string) bool {
-	e, ok := table.In(v).Get(name)
-	return ok && e.Owner != state.APIOwner
+	e := table.In(v).Ref(name)
+	return e != nil && e.Owner != state.APIOwner
 }
 
 // withdrawn deletes an object that a client declared.

@@ -221,8 +221,8 @@ func absolute(v store.View, field, path string) (string, error) {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path), nil
 	}
-	e, _ := state.Tiltfiles.In(v).Get(state.Only)
-	return filepath.Join(filepath.Dir(e.Value.Path), path), nil
+	e := state.Tiltfiles.In(v).Value(state.Only)
+	return filepath.Join(filepath.Dir(e.Path), path), nil
 }
 
 func disableOfSource(d *v1alpha1.DisableSource) model.DisableSource {

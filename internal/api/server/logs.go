@@ -68,7 +68,7 @@ func (s *Subscriber) audible(v store.View, names []model.ManifestName) error {
 		return nil
 	}
 	for _, n := range names {
-		if _, ok := state.Resources.In(v).Get(string(n)); ok || n == model.TiltfileName {
+		if state.Resources.In(v).Ref(string(n)) != nil || n == model.TiltfileName {
 			continue
 		}
 		past := logstore.Filter{Resources: []model.ManifestName{n}}

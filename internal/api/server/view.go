@@ -72,10 +72,10 @@ func resource(v store.View, s *status.Resource) api.Resource {
 		return r
 	}
 	r.PendingFiles, r.PortForwards, r.Lag, r.Waiting = state.AllChanges(u.Pending()), page.Forwards(s), lag(s), s.Waiting()
-	if p, ok := state.Processes.In(v).Get(e.ID); ok {
+	if p := state.Processes.In(v).Ref(e.ID); p != nil {
 		r.Process = process(p.Value)
 	}
-	if e, ok := state.Restarts.In(v).Get(e.ID); ok {
+	if e := state.Restarts.In(v).Ref(e.ID); e != nil {
 		s := e.Value
 		r.Restart = &api.Restart{Pods: s.Pods, RequestedAt: s.RequestedAt, FinishedAt: s.EndedAt, Done: s.Done, Error: s.Err}
 	}

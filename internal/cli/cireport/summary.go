@@ -56,7 +56,7 @@ func Summarize(v store.View, t *Tally, o Outcome) api.Summary {
 	}
 	for _, is := range status.All(v) {
 		s := subject{Resource: is, counts: t.of(is.Entry.ID), outcome: o, ended: session.Ended, pods: state.PodsOf(v, is.Manifest.Name)}
-		if u, ok := state.Updates.In(v).Get(is.Entry.ID); ok {
+		if u := state.Updates.In(v).Ref(is.Entry.ID); u != nil {
 			s.declared = u.Created
 		}
 		out.Resources = append(out.Resources, s.summary())

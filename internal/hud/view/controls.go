@@ -34,8 +34,8 @@ type Forward struct {
 
 // ControlsOf returns the controls of a resource; ok is false if there is no such resource. (Tiltfile) is not a resource.
 func ControlsOf(v store.View, name model.ManifestName) (c Controls, ok bool) {
-	r, ok := state.Resources.In(v).Get(string(name))
-	if !ok {
+	r := state.Resources.In(v).Ref(string(name))
+	if r == nil {
 		return Controls{}, false
 	}
 	c = Controls{Disabled: !r.Value.Enabled, Mode: r.Value.Manifest.TriggerMode}

@@ -28,7 +28,7 @@ func (b *builder) objectsTab(m model.Manifest, u state.Update) Tab {
 	health := state.Objects.In(b.v)
 	for _, o := range all {
 		status, tone, message := "applied", Good, ""
-		if s, ok := health.Get(o.UID); ok {
+		if s := health.Ref(o.UID); s != nil {
 			status, tone, message = healthWords(s.Value.Health)
 			if s.Value.Message != "" {
 				message = s.Value.Message

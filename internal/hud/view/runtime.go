@@ -113,8 +113,8 @@ func (b *builder) failure(m model.Manifest, rs buildcontrol.RuntimeState) (full,
 
 // failing returns the pod that a state of the runtime is about.
 func (b *builder) failing(rs buildcontrol.RuntimeState) (state.Pod, bool) {
-	e, ok := state.Pods.In(b.v).Get(rs.Pod)
-	return e.Value, ok
+	pods := state.Pods.In(b.v)
+	return pods.Value(rs.Pod), pods.Ref(rs.Pod) != nil
 }
 
 // failedContainer returns the container that makes a pod fail, and whether the pod fails.
@@ -158,6 +158,6 @@ func (b *builder) process(m model.Manifest) (state.Process, bool) {
 	if !m.IsLocal() {
 		return state.Process{}, false
 	}
-	e, ok := state.Processes.In(b.v).Get(string(m.Name))
-	return e.Value, ok
+	rows := state.Processes.In(b.v)
+	return rows.Value(string(m.Name)), rows.Ref(string(m.Name)) != nil
 }

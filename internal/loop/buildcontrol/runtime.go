@@ -225,12 +225,12 @@ func localRuntime(v store.View, m model.Manifest, u state.Update) RuntimeState {
 	if m.Local.Serve.Empty() {
 		return RuntimeState{Status: RuntimeNotApplicable}
 	}
-	e, ok := state.Processes.In(v).Get(string(m.Name))
-	p := e.Value
+	rows := state.Processes.In(v)
+	p, known := rows.Value(string(m.Name)), rows.Ref(string(m.Name)) != nil
 	switch {
-	case !ok && !u.Succeeded:
+	case !known && !u.Succeeded:
 		return RuntimeState{Status: RuntimeNone}
-	case !ok || p.State == state.ProcessStarting:
+	case !known || p.State == state.ProcessStarting:
 		return RuntimeState{Status: RuntimePending, Text: "starting"}
 	case p.Build < u.SucceededSerial, p.Restart < state.Restarts.In(v).Value(string(m.Name)).Serial, p.State == state.ProcessStopping, p.State == state.ProcessStopped:
 		return RuntimeState{Status: RuntimePending, Text: "restarting"}
@@ -249,7 +249,7 @@ func objectsOf(v store.View, u state.Update) []model.ObjectStatus {
 	rows := state.Objects.In(v)
 	var out []model.ObjectStatus
 	for _, a := range u.Applied {
-		if e, ok := rows.Get(a.UID); ok && (e.Value.Generation == 0 || e.Value.Generation >= a.Generation) {
+		if e := rows.Ref(a.UID); e != nil && (e.Value.Generation == 0 || e.Value.Generation >= a.Generation) {
 			out = append(out, e.Value)
 		} else if HasStatus(a.ObjectID) {
 			out = append(out, model.ObjectStatus{ObjectID: a.ObjectID, UID: a.UID, Health: model.HealthUnknown})

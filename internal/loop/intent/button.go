@@ -11,9 +11,9 @@ import (
 
 // Click clicks a button. Inputs that are not given have their defaults; model.Button.Resolve documents the values that they take.
 func Click(v store.View, button string, inputs map[string]any) (state.ButtonClicked, error) {
-	b, ok := state.Buttons.In(v).Get(button)
+	b := state.Buttons.In(v).Ref(button)
 	switch {
-	case !ok:
+	case b == nil:
 		return state.ButtonClicked{}, unknownButton(v, button)
 	case b.Value.Disabled:
 		return state.ButtonClicked{}, &Refusal{Impossible, fmt.Errorf("button %q is disabled", words.Clip(button, quoted))}

@@ -71,11 +71,11 @@ func drifted(v store.View, names []string) ([]state.Drift, error) {
 		if err != nil {
 			return nil, err
 		}
-		e, ok := state.Drifts.In(v).Get(n)
+		e := state.Drifts.In(v).Ref(n)
 		switch {
 		case !r.Manifest.IsK8s():
 			return nil, &Refusal{Impossible, problem.New(n+" declares no objects in a cluster", "")}
-		case !ok:
+		case e == nil:
 			return nil, &Refusal{Impossible, problem.New("the objects of "+n+" in the cluster are as they were applied last", "")}
 		}
 		out = append(out, e.Value)

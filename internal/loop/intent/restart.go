@@ -49,7 +49,7 @@ func restartable(v store.View, m model.Manifest, pods bool) error {
 	case m.IsLocal() && m.Local.Serve.Empty():
 		return refuse("has no serve_cmd, so nothing of it keeps running", "run its command again: hone trigger")
 	case m.IsLocal():
-		if _, ok := state.Processes.In(v).Get(string(m.Name)); !ok {
+		if state.Processes.In(v).Ref(string(m.Name)) == nil {
 			return refuse("has not started its serve_cmd yet", "start it: hone trigger")
 		}
 		return nil

@@ -71,8 +71,8 @@ func Of(v store.View, resource string) (Place, error) {
 		}
 		resource = only
 	}
-	r, ok := state.Resources.In(v).Get(resource)
-	if !ok {
+	r := state.Resources.In(v).Ref(resource)
+	if r == nil {
 		return Place{}, intent.NoResource(v, resource, append([]string{string(model.TiltfileName)}, names(v)...))
 	}
 	m := r.Value.Manifest

@@ -235,8 +235,8 @@ type ResourcesReady struct{ Names []model.ManifestName }
 func init() {
 	store.On(Updates, func(d *store.Draft[Update], a ResourcesReady) {
 		for _, name := range a.Names {
-			if e, ok := d.Get(string(name)); ok && e.Value.ready(d.Now()) {
-				d.Put(e.ID, e.Value)
+			if u := d.Value(string(name)); u.ready(d.Now()) {
+				d.Update(string(name), func(Update) Update { return u })
 			}
 		}
 	})

@@ -79,7 +79,7 @@ func (t Tiltfile) causes(a BuildStarted) bool {
 
 func init() {
 	store.On(Tiltfiles, func(d *store.Draft[Tiltfile], a BuildStarted) {
-		if e, ok := d.Get(Only); ok && e.Value.causes(a) {
+		if e := d.Ref(Only); e != nil && e.Value.causes(a) {
 			d.Update(Only, func(t Tiltfile) Tiltfile {
 				t.Caused = t.Caused.began(a)
 				return t
@@ -87,7 +87,7 @@ func init() {
 		}
 	})
 	store.On(Tiltfiles, func(d *store.Draft[Tiltfile], a BuildCompleted) {
-		if e, ok := d.Get(Only); ok && len(e.Value.Caused) > 0 {
+		if e := d.Ref(Only); e != nil && len(e.Value.Caused) > 0 {
 			d.Update(Only, func(t Tiltfile) Tiltfile {
 				t.Caused = t.Caused.ended(a)
 				return t

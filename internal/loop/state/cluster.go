@@ -31,9 +31,9 @@ type ClusterReported struct {
 
 func init() {
 	store.On(Clusters, func(d *store.Draft[Cluster], a ClusterReported) {
-		was, ok := d.Get(Only)
-		next := Cluster{Cluster: a.Cluster, Contact: was.Value.reported(a.Connected, a.Err, a.Problem, a.Heard, d.Now()), Starting: a.Starting}
-		if !ok || was.Value != next {
+		was := d.Value(Only)
+		next := Cluster{Cluster: a.Cluster, Contact: was.reported(a.Connected, a.Err, a.Problem, a.Heard, d.Now()), Starting: a.Starting}
+		if d.Ref(Only) == nil || was != next {
 			d.Put(Only, next)
 		}
 	})

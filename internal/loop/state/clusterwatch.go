@@ -34,13 +34,13 @@ type ClusterWatchMended struct{ ID string }
 
 func init() {
 	store.On(ClusterWatches, func(d *store.Draft[ClusterWatch], a ClusterWatchFailed) {
-		was, ok := d.Get(a.ID)
+		was := d.Ref(a.ID)
 		next := a.Watch
 		next.Since = d.Now()
-		if ok {
+		if was != nil {
 			next.Since = was.Value.Since
 		}
-		if !ok || !reflect.DeepEqual(was.Value, next) {
+		if was == nil || !reflect.DeepEqual(was.Value, next) {
 			d.Put(a.ID, next)
 		}
 	})

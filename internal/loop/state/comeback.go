@@ -21,9 +21,10 @@ type StartOverdue struct {
 
 func init() {
 	store.On(Pods, func(d *store.Draft[Pod], a StartOverdue) {
-		if e, ok := d.Get(a.UID); ok && e.Value.DownSince.Equal(a.Since) {
-			e.Value.Overdue = true
-			d.PutOwned(a.UID, string(e.Value.Resource), nil, e.Value)
+		if e := d.Ref(a.UID); e != nil && e.Value.DownSince.Equal(a.Since) {
+			p := e.Value
+			p.Overdue = true
+			d.PutOwned(a.UID, string(p.Resource), nil, p)
 		}
 	})
 }

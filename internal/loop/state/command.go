@@ -132,10 +132,10 @@ func declareCommands(d *store.Draft[DeclaredCommand], list []model.Command) {
 		}
 	}
 	for i, m := range list {
-		if e, ok := d.Get(m.Name); ok && e.Phase == store.TearingDown {
-			next := newCommand(m, i, now)
-			e.Value.Next = &next
-			d.Put(m.Name, e.Value)
+		if e := d.Ref(m.Name); e != nil && e.Phase == store.TearingDown {
+			was, next := e.Value, newCommand(m, i, now)
+			was.Next = &next
+			d.Put(m.Name, was)
 		}
 	}
 	declareEach(d, list, func(m model.Command) (string, map[string]string) { return m.Name, m.Labels },

@@ -32,9 +32,9 @@ func TestButtons(t *testing.T) {
 	if len(all) != 2 || all[0].Name != "two" || all[0].Clicks != 0 || all[1].Clicks != 1 || all[1].Click.Inputs["A"] != "1" || all[1].Click.At.IsZero() {
 		t.Errorf("%+v", all)
 	}
-	before, _ := state.Buttons.In(s.View()).Get("one")
+	before := state.Buttons.In(s.View()).Ref("one")
 	s.Then(declared(model.APIObjects{Buttons: []model.Button{two, one}}))
-	if after, _ := state.Buttons.In(s.View()).Get("one"); after.Version != before.Version || after.Owner != "TiltfileLoader" {
+	if after := state.Buttons.In(s.View()).Ref("one"); after.Version != before.Version || after.Owner != "TiltfileLoader" {
 		t.Errorf("declared again without a change: %+v", after.Meta)
 	}
 	one.Text = "First"
@@ -106,7 +106,7 @@ func TestCommandsRedeclared(t *testing.T) {
 	labelled := command("a", "x")
 	labelled.Labels = map[string]string{"l": "v"}
 	s.Then(declared(model.APIObjects{Commands: []model.Command{labelled}}))
-	e, _ := state.Commands.In(s.View()).Get("a")
+	e := state.Commands.In(s.View()).Ref("a")
 	if !e.Value.DeclaredAt.Equal(at) || e.Value.State != state.CommandRunning || e.Labels["l"] != "v" {
 		t.Errorf("the same work: %+v", e)
 	}
@@ -142,15 +142,15 @@ func TestCommandComesBack(t *testing.T) {
 	none := declared(model.APIObjects{})
 	h := newHolding()
 	rows := h.then(with("x"), state.CommandStarted{Name: "a"}, none)
-	if e, _ := rows.Get("a"); e.Phase != store.TearingDown || len(state.CommandsInOrder(h.Snapshot().All())) != 0 {
+	if e := rows.Ref("a"); e.Phase != store.TearingDown || len(state.CommandsInOrder(h.Snapshot().All())) != 0 {
 		t.Errorf("removed: %+v", e)
 	}
 	rows = h.then(with("y"))
-	if e, _ := rows.Get("a"); e.Phase != store.TearingDown || e.Value.Next == nil {
+	if e := rows.Ref("a"); e.Phase != store.TearingDown || e.Value.Next == nil {
 		t.Errorf("declared again: %+v", e)
 	}
 	rows = h.then(release)
-	if e, _ := rows.Get("a"); e.Phase != store.Running || e.Value.Cmd.Argv[0] != "y" || e.Value.Runs != 0 || e.Value.State != state.CommandWaiting {
+	if e := rows.Ref("a"); e.Phase != store.Running || e.Value.Cmd.Argv[0] != "y" || e.Value.Runs != 0 || e.Value.State != state.CommandWaiting {
 		t.Errorf("let go: %+v", e)
 	}
 	if rows = h.then(none, with("z"), none, release); rows.Len() != 0 {

@@ -28,10 +28,11 @@ const (
 func init() {
 	store.On(Updates, func(d *store.Draft[Update], a KubeEventsSeen) {
 		for _, name := range sortedKeys(a.Events) {
-			if e, ok := d.Get(string(name)); ok {
-				if creations, news := e.Value.created(a.Events[name]); news {
-					e.Value.Creations = creations
-					d.Put(e.ID, e.Value)
+			if e := d.Ref(string(name)); e != nil {
+				u := e.Value
+				if creations, news := u.created(a.Events[name]); news {
+					u.Creations = creations
+					d.Put(e.ID, u)
 				}
 			}
 		}

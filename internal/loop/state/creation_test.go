@@ -80,9 +80,9 @@ func TestCreationsGoWithObjects(t *testing.T) {
 	deploys("first")
 	seen := state.KubeEventsSeen{Events: map[model.ManifestName][]state.KubeEvent{"web": {{UID: "e", Reason: "FailedCreate", Message: "no", Object: id, ObjectUID: "first", LastSeen: s.View().At}}}}
 	s.Then(seen)
-	before, _ := state.Updates.In(s.View()).Get("web")
+	before := state.Updates.In(s.View()).Ref("web")
 	s.Then(seen)
-	if after, _ := state.Updates.In(s.View()).Get("web"); known() != 1 || after.Version != before.Version {
+	if after := state.Updates.In(s.View()).Ref("web"); known() != 1 || after.Version != before.Version {
 		t.Errorf("%d known, version %d, then %d", known(), before.Version, after.Version)
 	}
 	if deploys("first"); known() != 1 {

@@ -191,21 +191,21 @@ func init() {
 		})
 	})
 	store.On(Drifts, func(d *store.Draft[Drift], a ResourceDrifted) {
-		was, known := d.Get(string(a.Resource))
+		was, known := d.Value(string(a.Resource)), d.Ref(string(a.Resource)) != nil
 		if len(a.Objects) == 0 {
 			if known {
 				d.Delete(string(a.Resource))
 			}
 			return
 		}
-		next := Drift{Objects: slices.Clone(a.Objects), Accept: was.Value.Accept}
+		next := Drift{Objects: slices.Clone(a.Objects), Accept: was.Accept}
 		for i, o := range next.Objects {
 			next.Objects[i].Since = d.Now()
-			if j := slices.IndexFunc(was.Value.Objects, o.same); j >= 0 {
-				next.Objects[i].Since = was.Value.Objects[j].Since
+			if j := slices.IndexFunc(was.Objects, o.same); j >= 0 {
+				next.Objects[i].Since = was.Objects[j].Since
 			}
 		}
-		if !known || !was.Value.Equal(next) {
+		if !known || !was.Equal(next) {
 			d.PutOwned(string(a.Resource), string(a.Resource), nil, next)
 		}
 	})

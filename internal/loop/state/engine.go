@@ -32,9 +32,9 @@ type EngineReported struct {
 
 func init() {
 	store.On(Engines, func(d *store.Draft[Engine], a EngineReported) {
-		was, ok := d.Get(Only)
-		next := Engine{Contact: was.Value.reported(a.Connected, a.Err, a.Problem, a.Heard, d.Now()), Version: a.Version, Host: a.Host, Platform: a.Platform}
-		if !ok || was.Value != next {
+		was := d.Value(Only)
+		next := Engine{Contact: was.reported(a.Connected, a.Err, a.Problem, a.Heard, d.Now()), Version: a.Version, Host: a.Host, Platform: a.Platform}
+		if d.Ref(Only) == nil || was != next {
 			d.Put(Only, next)
 		}
 	})

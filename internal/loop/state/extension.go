@@ -53,12 +53,12 @@ func extensionsSet(d *store.Draft[Tiltfile]) {
 // ForeignExtensions returns the extensions and extension repositories that were declared from outside.
 func ForeignExtensions(v store.View) (out model.APIObjects) {
 	for e := range ExtensionRepos.In(v).Refs() {
-		if foreign(*e) {
+		if foreign(e) {
 			out.ExtensionRepos = append(out.ExtensionRepos, e.Value)
 		}
 	}
 	for e := range Extensions.In(v).Refs() {
-		if foreign(*e) {
+		if foreign(e) {
 			out.Extensions = append(out.Extensions, e.Value)
 		}
 	}

@@ -42,8 +42,8 @@ type ForwardClosed struct{ ID string }
 
 func init() {
 	store.On(Forwards, func(d *store.Draft[Forward], a ForwardChanged) {
-		was, ok := d.Get(a.ID)
-		if !ok || was.Value != a.Forward {
+		was := d.Ref(a.ID)
+		if was == nil || was.Value != a.Forward {
 			d.PutOwned(a.ID, string(a.Forward.Resource), nil, a.Forward)
 		}
 	})

@@ -96,9 +96,10 @@ func init() {
 		if len(gone)+len(begun) == 0 {
 			return
 		}
-		if e, ok := d.Get(string(was.Value.Resource)); ok {
-			if forgotten, known := e.Value.forget(gone), e.Value.hasAll(begun); forgotten || known {
-				d.Put(e.ID, e.Value)
+		if e := d.Ref(string(was.Value.Resource)); e != nil {
+			u := e.Value
+			if forgotten, known := u.forget(gone), u.hasAll(begun); forgotten || known {
+				d.Put(e.ID, u)
 			}
 		}
 	})

@@ -38,7 +38,7 @@ func TestKubeEvents(t *testing.T) {
 	s.Then(seen("web", event("a", 1, 1), event("c", 1, 3), event("b", 1, 2)))
 	check("newest first", "c ×1", "b ×1", "a ×1")
 	version := func() uint64 {
-		e, _ := state.ClusterEvents.In(s.View()).Get("web")
+		e := state.ClusterEvents.In(s.View()).Ref("web")
 		return e.Version
 	}
 	before := version()

@@ -70,9 +70,10 @@ func init() {
 	})
 	store.On(ConfigMaps, func(d *store.Draft[model.ConfigMap], a ObjectsDeclared) {
 		for _, m := range a.ConfigMaps {
-			if e, ok := d.Get(m.Name); ok && e.Owner == tiltfileOwner {
-				e.Value.Data = m.Data
-				d.Put(m.Name, e.Value)
+			if e := d.Ref(m.Name); e != nil && e.Owner == tiltfileOwner {
+				was := e.Value
+				was.Data = m.Data
+				d.Put(m.Name, was)
 				continue
 			}
 			putForeign(d, m.Name, m.Labels, func(model.ConfigMap) model.ConfigMap { return m })
@@ -86,14 +87,14 @@ func init() {
 
 // putForeign puts an object that a client declares.
 func putForeign[T any](d *store.Draft[T], id string, labels map[string]string, next func(was T) T) {
-	if e, ok := d.Get(id); !ok || foreign(e) {
-		d.PutOwned(id, APIOwner, labels, next(e.Value))
+	if e := d.Ref(id); e == nil || foreign(e) {
+		d.PutOwned(id, APIOwner, labels, next(d.Value(id)))
 	}
 }
 
 func withdraw[T any](d *store.Draft[T], names []string) {
 	for _, name := range names {
-		if e, ok := d.Get(name); ok && e.Owner == APIOwner {
+		if e := d.Ref(name); e != nil && e.Owner == APIOwner {
 			d.Teardown(name)
 		}
 	}
@@ -106,11 +107,11 @@ func declareEach[T, M any](d *store.Draft[T], list []M, name func(M) (string, ma
 	for i, m := range list {
 		id, labels := name(m)
 		declared[id] = true
-		was, known := d.Get(id)
-		if known && was.Owner == APIOwner {
+		was := d.Ref(id)
+		if was != nil && was.Owner == APIOwner {
 			continue
 		}
-		if value := next(was.Value, i, m); !known || !reflect.DeepEqual(was.Value, value) {
+		if value := next(d.Value(id), i, m); was == nil || !reflect.DeepEqual(was.Value, value) {
 			d.PutOwned(id, tiltfileOwner, labels, value)
 		}
 	}
@@ -136,7 +137,7 @@ func Clash(v store.View, objects model.APIObjects) string {
 
 func clash[T, M any](rows store.Rows[T], kind string, declared []M, name func(M) string) string {
 	for _, m := range declared {
-		if e, ok := rows.Get(name(m)); ok && foreign(e) {
+		if e := rows.Ref(name(m)); e != nil && foreign(e) {
 			return fmt.Sprintf("%s %q", kind, e.ID)
 		}
 	}
@@ -144,4 +145,4 @@ func clash[T, M any](rows store.Rows[T], kind string, declared []M, name func(M)
 }
 
 // foreign reports whether a client has declared an entry, and has not withdrawn it.
-func foreign[T any](e store.Entry[T]) bool { return e.Owner == APIOwner && e.Phase == store.Running }
+func foreign[T any](e *store.Entry[T]) bool { return e.Owner == APIOwner && e.Phase == store.Running }

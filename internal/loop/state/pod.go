@@ -54,12 +54,12 @@ type ObjectGone struct{ UID string }
 func init() {
 	store.On(Pods, func(d *store.Draft[Pod], a PodChanged) {
 		next := a.Pod
-		was, ok := d.Get(next.UID)
-		next.FailingSince = failingSince(was.Value.FailingSince, next.Pod, d.Now())
-		next.LoopingSince = loopingSince(was.Value, next, d.Now())
-		next.DownSince, next.Overdue = down(was.Value, next.Pod, d.Now())
-		next.Unhealthy = stillUnhealthy(was.Value.Unhealthy, next.Pod)
-		if !ok || !reflect.DeepEqual(was.Value, next) {
+		was := d.Value(next.UID)
+		next.FailingSince = failingSince(was.FailingSince, next.Pod, d.Now())
+		next.LoopingSince = loopingSince(was, next, d.Now())
+		next.DownSince, next.Overdue = down(was, next.Pod, d.Now())
+		next.Unhealthy = stillUnhealthy(was.Unhealthy, next.Pod)
+		if d.Ref(next.UID) == nil || !reflect.DeepEqual(was, next) {
 			d.PutOwned(next.UID, string(next.Resource), nil, next)
 		}
 	})
@@ -70,14 +70,14 @@ func init() {
 	})
 	store.On(Pods, func(d *store.Draft[Pod], a PodGone) { d.Delete(a.Pod.UID) })
 	store.On(Services, func(d *store.Draft[model.Service], a ServiceChanged) {
-		if was, ok := d.Get(a.Service.UID); !ok || was.Value != a.Service {
+		if was := d.Ref(a.Service.UID); was == nil || was.Value != a.Service {
 			d.PutOwned(a.Service.UID, string(a.Service.Resource), nil, a.Service)
 		}
 	})
 	store.On(Services, func(d *store.Draft[model.Service], a ServiceGone) { d.Delete(a.UID) })
 	store.On(Objects, func(d *store.Draft[model.ObjectStatus], a ObjectsChanged) {
 		for _, o := range a.Objects {
-			if was, ok := d.Get(o.UID); !ok || was.Value != o {
+			if was := d.Ref(o.UID); was == nil || was.Value != o {
 				d.PutOwned(o.UID, string(o.Resource), nil, o)
 			}
 		}

@@ -25,9 +25,9 @@ func TestPods(t *testing.T) {
 		t.Errorf("failing since %s, want %s", got, since)
 	}
 	version := state.Pods.In(s.View())
-	before, _ := version.Get("uid-p")
+	before := version.Ref("uid-p")
 	s.Then(failing)
-	if after, _ := state.Pods.In(s.View()).Get("uid-p"); after.Version != before.Version {
+	if after := state.Pods.In(s.View()).Ref("uid-p"); after.Version != before.Version {
 		t.Error("the same fact again made a new version")
 	}
 	s.Then(statetest.Pod("a", "p", "c", "i"))

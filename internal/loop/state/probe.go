@@ -27,8 +27,8 @@ type ProbeFailed struct {
 
 func init() {
 	store.On(Pods, func(d *store.Draft[Pod], a ProbeFailed) {
-		e, ok := d.Get(a.Pod)
-		if !ok {
+		e := d.Ref(a.Pod)
+		if e == nil {
 			return
 		}
 		p, f := e.Value, a.Failure

@@ -55,7 +55,7 @@ func ServeSpan(resource model.ManifestName, build int) string {
 func init() {
 	store.On(Processes, func(d *store.Draft[Process], a ProcessChanged) {
 		id := string(a.Process.Resource)
-		if was, ok := d.Get(id); !ok || was.Value != a.Process {
+		if was := d.Ref(id); was == nil || was.Value != a.Process {
 			d.Put(id, a.Process)
 		}
 	})

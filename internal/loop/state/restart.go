@@ -51,8 +51,9 @@ func init() {
 		if is == nil || is.Value.State != ProcessRunning && is.Value.State != ProcessFailed {
 			return
 		}
-		e, ok := d.Get(is.ID)
-		if next := e.Value.ended(is.Value.Restart, []string{"serve_cmd"}, is.Value.Err, d.Now()); ok && !next.EndedAt.Equal(e.Value.EndedAt) {
+		was := d.Value(is.ID)
+		next := was.ended(is.Value.Restart, []string{"serve_cmd"}, is.Value.Err, d.Now())
+		if d.Ref(is.ID) != nil && !next.EndedAt.Equal(was.EndedAt) {
 			d.Put(is.ID, next)
 		}
 	})

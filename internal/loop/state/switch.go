@@ -62,11 +62,11 @@ func (a ResourcesSwitched) each(f func(id string, s Switch)) {
 
 // revise changes the intended state of a resource. A resource that has left the Tiltfile is ignored.
 func revise(d *store.Draft[Resource], id string, change func(*Resource)) {
-	e, ok := d.Get(id)
-	if !ok {
+	e := d.Ref(id)
+	if e == nil {
 		return
 	}
-	r, stays := Staying(&e)
+	r, stays := Staying(e)
 	if !stays {
 		return
 	}
@@ -91,18 +91,18 @@ func (r Resource) coming() Resource {
 // become brings the entry of a resource to its intended state. A resource that is switched off is torn down first, and a
 // resource that is being torn down comes back afterwards.
 func become(d *store.Draft[Resource], id string, r Resource) {
-	e, ok := d.Get(id)
+	e, was := d.Ref(id), d.Value(id)
 	switch {
-	case ok && e.Phase == store.TearingDown:
-		if e.Value.Next == nil || !reflect.DeepEqual(*e.Value.Next, r) {
-			e.Value.Next = &r
-			d.Put(id, e.Value)
+	case e != nil && e.Phase == store.TearingDown:
+		if was.Next == nil || !reflect.DeepEqual(*was.Next, r) {
+			was.Next = &r
+			d.Put(id, was)
 		}
-	case ok && e.Value.Enabled && !r.Enabled:
-		e.Value.Next = &r
-		d.Put(id, e.Value)
+	case was.Enabled && !r.Enabled:
+		was.Next = &r
+		d.Put(id, was)
 		d.Teardown(id)
-	case !ok || !reflect.DeepEqual(e.Value, r):
+	case e == nil || !reflect.DeepEqual(was, r):
 		d.PutOwned(id, tiltfileOwner, labelsOf(r.Manifest), r)
 	}
 }

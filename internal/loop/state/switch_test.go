@@ -32,9 +32,9 @@ func switches(v store.View) string {
 		if e.Value.Next != nil {
 			s += " to " + word[e.Value.Next.Enabled]
 		}
-		u, ok := state.Updates.In(v).Get(e.ID)
+		u := state.Updates.In(v).Ref(e.ID)
 		switch {
-		case !ok:
+		case u == nil:
 			s += ", no update"
 		case u.Value.Off == (len(u.Value.Targets) > 0):
 			s += ", contradicts itself"

@@ -65,13 +65,13 @@ type SyncletGone struct{ ID string }
 
 func init() {
 	store.On(Synclets, func(d *store.Draft[Synclet], a SyncletChanged) {
-		was, ok := d.Get(a.ID)
+		was := d.Value(a.ID)
 		next := a.Synclet
 		next.EndedAt = time.Time{}
 		if next.Supervised && !next.Running {
-			next.EndedAt = cmp.Or(was.Value.EndedAt, d.Now())
+			next.EndedAt = cmp.Or(was.EndedAt, d.Now())
 		}
-		if !ok || was.Value != next {
+		if d.Ref(a.ID) == nil || was != next {
 			d.PutOwned(a.ID, string(next.Resource), nil, next)
 		}
 	})

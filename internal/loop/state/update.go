@@ -49,11 +49,11 @@ func init() {
 			return // it left the Tiltfile before, or its next entry follows
 		}
 		now, stays := Staying(is)
-		e, known := d.Get(is.ID)
+		e := d.Ref(is.ID)
 		switch {
 		case !stays:
 			d.Delete(is.ID)
-		case !known:
+		case e == nil:
 			d.Put(is.ID, begun(now, 0))
 		case was == nil, was.Value.Next != nil && was.Value.Next == is.Value.Next:
 			// no news: the entry was announced while the one before was torn down

@@ -13,7 +13,7 @@ type WatchReported struct{ Problem string }
 
 func init() {
 	store.On(Watches, func(d *store.Draft[Watch], a WatchReported) {
-		if was, ok := d.Get(Only); !ok || was.Value.Problem != a.Problem {
+		if was := d.Ref(Only); was == nil || was.Value.Problem != a.Problem {
 			d.Put(Only, Watch(a))
 		}
 	})

@@ -45,7 +45,7 @@ func newFixture() fixture {
 		d.Put(a.ID, counter{d.Value(a.ID).N + 1})
 	})
 	On(f.jobs, func(d *Draft[job], a hired) {
-		if e, ok := d.Get(a.ID); ok && e.Phase == TearingDown {
+		if e := d.Ref(a.ID); e != nil && e.Phase == TearingDown {
 			e.Value.Again = true
 			d.Put(a.ID, e.Value)
 			return
@@ -120,7 +120,7 @@ func TestBatchPublishesOneSnapshot(t *testing.T) {
 		if got := rows.Value("a").N; got != 2 {
 			t.Errorf("a = %d, want 2", got)
 		}
-		if e, _ := rows.Get("a"); e.Version != 2 || e.Phase != Running || e.Created.IsZero() || e.Updated.Before(e.Created) {
+		if e := rows.Ref("a"); e.Version != 2 || e.Phase != Running || e.Created.IsZero() || e.Updated.Before(e.Created) {
 			t.Errorf("meta of a = %+v", e.Meta)
 		}
 		if f.counters.In(before.All()).Len() != 0 {
@@ -295,8 +295,8 @@ func TestFinalizersDelayDestruction(t *testing.T) {
 		stop := start(t, s, append(f.all(), holder("one"), holder("two"))...)
 		state := func() (out string) {
 			synctest.Wait()
-			e, ok := f.jobs.In(s.Snapshot().All()).Get("j")
-			if !ok {
+			e := f.jobs.In(s.Snapshot().All()).Ref("j")
+			if e == nil {
 				return "gone"
 			}
 			return fmt.Sprintf("%s %v v%d again=%v", e.Phase, e.Finalizers, e.Version, e.Value.Again)

@@ -100,14 +100,6 @@ type Rows[T any] struct{ of rows }
 // Len returns the number of entries.
 func (r Rows[T]) Len() int { return r.of.len() }
 
-// Get returns the entry with the given id.
-func (r Rows[T]) Get(id string) (Entry[T], bool) {
-	if e := r.Ref(id); e != nil {
-		return *e, true
-	}
-	return Entry[T]{}, false
-}
-
 // Ref returns the table's own entry with the given id, which must not be changed; nil when there is none.
 func (r Rows[T]) Ref(id string) *Entry[T] { return entryOf[T](r.of.get(id)) }
 
@@ -149,8 +141,8 @@ type Draft[T any] struct{ of *draft }
 // Now is the time at which the action that is being reduced was dispatched.
 func (d *Draft[T]) Now() time.Time { return d.of.now }
 
-// Get returns the entry with the given id.
-func (d *Draft[T]) Get(id string) (Entry[T], bool) { return Rows[T]{d.of.rows}.Get(id) }
+// Ref returns the entry with the given id, which must not be changed; nil when there is none.
+func (d *Draft[T]) Ref(id string) *Entry[T] { return Rows[T]{d.of.rows}.Ref(id) }
 
 // Value returns the value of the entry with the given id, or the zero value.
 func (d *Draft[T]) Value(id string) T { return Rows[T]{d.of.rows}.Value(id) }

@@ -193,10 +193,10 @@ func (b *builds) sweep(v store.View) {
 // cancelOvertaken cancels the builds that are no longer wanted.
 func (b *builds) cancelOvertaken(v store.View) {
 	for name, build := range b.running {
-		e, ok := state.Resources.In(v).Get(string(name))
+		e := state.Resources.In(v).Ref(string(name))
 		switch {
 		case build.overtaken:
-		case !ok || e.Phase == store.TearingDown:
+		case e == nil || e.Phase == store.TearingDown:
 			build.cancel()
 		case state.Updates.In(v).Value(string(name)).TakenDown != "":
 			build.overtaken = true

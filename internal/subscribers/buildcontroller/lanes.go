@@ -32,8 +32,8 @@ func (f followed) sweep(v store.View) {
 			delete(f, name)
 			continue
 		}
-		e, ok := state.Resources.In(v).Get(string(name))
-		if !ok || e.Phase == store.TearingDown {
+		e := state.Resources.In(v).Ref(string(name))
+		if e == nil || e.Phase == store.TearingDown {
 			for _, b := range left {
 				b.cancel()
 			}

@@ -12,8 +12,8 @@ import (
 )
 
 func leaving(f *fixture, name string) string {
-	e, ok := state.Resources.In(f.View()).Get(name)
-	if !ok {
+	e := state.Resources.In(f.View()).Ref(name)
+	if e == nil {
 		return "gone"
 	}
 	return fmt.Sprintf("%s %v", e.Phase, e.Finalizers)

@@ -289,7 +289,7 @@ func TestOneThatIsStuckHoldsUpNoOther(t *testing.T) {
 		if got := f.cluster.log(); strings.Contains(got, "below") || !strings.Contains(got, "last") || !strings.Contains(got, "stuck") {
 			t.Errorf("while some are stuck: removed %q, want all but the one that a stuck one depends on", got)
 		}
-		if _, there := state.Resources.In(f.View()).Get("last"); there {
+		if state.Resources.In(f.View()).Ref("last") != nil {
 			t.Error("a deleted resource has not been released")
 		}
 		close(released)
@@ -481,7 +481,7 @@ func TestComesBackWhileItIsStuck(t *testing.T) {
 		f.check("it is stuck", "a", "a")
 		f.Then(statetest.Loaded(statetest.K8s("a")))
 		f.check("it comes back", "a", "a")
-		if e, ok := state.Resources.In(f.View()).Get("a"); !ok || e.Phase != store.Running {
+		if e := state.Resources.In(f.View()).Ref("a"); e == nil || e.Phase != store.Running {
 			t.Errorf("it still goes: %+v", e)
 		}
 		if text := strings.Join(statetest.Texts(f.logs, "a"), "\n"); strings.Contains(text, "cancel") {

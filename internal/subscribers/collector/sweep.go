@@ -72,8 +72,8 @@ func (r *run) sweep(ctx context.Context, rt *store.Runtime) (complete bool, err 
 	chosen := state.Chosen(rt.View())
 	for _, resource := range slices.Sorted(maps.Keys(records)) {
 		// A resource that is now declared as another kind, under the same name, no longer has objects either.
-		e, known := state.Resources.In(rt.View()).Get(string(resource))
-		if known && e.Value.Manifest.IsK8s() || !chosen(resource) {
+		e := state.Resources.In(rt.View()).Ref(string(resource))
+		if e != nil && e.Value.Manifest.IsK8s() || !chosen(resource) {
 			continue
 		}
 		complete = complete && !r.deletions.open(resource)
@@ -97,10 +97,10 @@ func (r *run) sweepLocal(v store.View) {
 	going, leaving := map[model.ManifestName]bool{}, false // beside another session, a leaving one may go without its down command
 	chosen := state.Chosen(v)
 	for name := range commands {
-		e, known := state.Resources.In(v).Get(string(name))
-		leaves := known && e.Phase != store.Running
-		otherKind := known && !leaves && !e.Value.Manifest.IsLocal()
-		going[name] = chosen(name) && (!known || otherKind)
+		e := state.Resources.In(v).Ref(string(name))
+		leaves := e != nil && e.Phase != store.Running
+		otherKind := e != nil && !leaves && !e.Value.Manifest.IsLocal()
+		going[name] = chosen(name) && (e == nil || otherKind)
 		leaving = leaving || leaves
 	}
 	if !slices.Contains(slices.Collect(maps.Values(going)), true) {
@@ -190,7 +190,7 @@ func (r *run) finish(v store.View) (again bool) {
 		return true
 	}
 	for _, name := range names {
-		if e, ok := state.Resources.In(v).Get(string(name)); !ok || e.Phase != store.Running {
+		if e := state.Resources.In(v).Ref(string(name)); e == nil || e.Phase != store.Running {
 			continue // it is deleted as a whole
 		}
 		again = again || r.deletions.paused(leftOf+name)

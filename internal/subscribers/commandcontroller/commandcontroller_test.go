@@ -191,12 +191,12 @@ func TestStubbornCommandHoldsUpNoOther(t *testing.T) {
 	f.says("(Tiltfile)", "armed")
 	f.declare([]string{"go"}, quick)
 	f.Until("the stubborn one is asked to stop", func(v store.View) bool {
-		e, _ := state.Commands.In(v).Get("stubborn")
+		e := state.Commands.In(v).Ref("stubborn")
 		return e.Phase == store.TearingDown
 	})
 	f.Dispatch(state.ButtonClicked{Button: "go"})
 	f.ended("quick", 1, state.CommandSucceeded)
-	if e, ok := state.Commands.In(f.View()).Get("stubborn"); !ok || len(e.Finalizers) != 1 {
+	if e := state.Commands.In(f.View()).Ref("stubborn"); e == nil || len(e.Finalizers) != 1 {
 		t.Errorf("released before it has ended: %+v", e)
 	}
 	if err := os.WriteFile(gate, nil, 0o600); err != nil {

@@ -118,7 +118,7 @@ func (s *Subscriber) sayWatches(v store.View, said map[string]state.ClusterWatch
 		said[e.ID] = e.Value
 	}
 	for _, id := range slices.Sorted(maps.Keys(said)) {
-		if _, failing := rows.Get(id); failing {
+		if rows.Ref(id) != nil {
 			continue
 		}
 		what := strings.TrimPrefix(said[id].Problem.Summary, "cannot watch ")

@@ -144,7 +144,7 @@ func (f *tale) deployed() {
 func (f *tale) pod(change func(*state.Pod)) {
 	p := statetest.Pod("web", "p", "c", "i")
 	p.Pod.Ready, p.Pod.CreatedAt = false, time.Now()
-	if row, ok := state.Pods.In(f.View()).Get("uid-p"); ok {
+	if row := state.Pods.In(f.View()).Ref("uid-p"); row != nil {
 		p.Pod = row.Value
 	}
 	change(&p.Pod)

@@ -49,8 +49,8 @@ func TestRecords(t *testing.T) {
 		f.pod(func(p *state.Pod) { p.Current = false })
 		add("Killing", "p", "uid-p", 0)
 		check("a pod of an older deploy", "Killing Pod/p ×1", "Started Pod/p ×1", "Created Pod/p ×1")
-		e, _ := state.ClusterEvents.In(f.View()).Get("web")
-		if got := e.Value.List[0]; got.Container != "main" || got.Object.Group != "" || got.ObjectUID != "uid-p" || got.Warning {
+		e := state.ClusterEvents.In(f.View()).Value("web")
+		if got := e.List[0]; got.Container != "main" || got.Object.Group != "" || got.ObjectUID != "uid-p" || got.Warning {
 			t.Errorf("recorded as %+v", got)
 		}
 		time.Sleep(waitForOwner)
@@ -68,8 +68,10 @@ func TestFloodOfEvents(t *testing.T) {
 		f.deployed()
 		f.pod(func(*state.Pod) {})
 		synctest.Wait()
-		e, _ := state.ClusterEvents.In(f.View()).Get("web")
-		before := e.Version
+		before := uint64(0)
+		if e := state.ClusterEvents.In(f.View()).Ref("web"); e != nil {
+			before = e.Version
+		}
 		for i := range 1000 {
 			f.cluster.AddEvent(k8s.KubeEvent{UID: fmt.Sprint("e", i%100), Type: "Normal", Reason: "Flood", ObjectUID: "uid-p", Count: 1 + i/100, LastSeen: time.Now(),
 				Object: k8s.KubeEventObject{APIVersion: "v1", Kind: "Pod", Namespace: "default", Name: "p"}})
@@ -77,7 +79,7 @@ func TestFloodOfEvents(t *testing.T) {
 		}
 		time.Sleep(recordEvery)
 		synctest.Wait()
-		e, _ = state.ClusterEvents.In(f.View()).Get("web")
+		e := state.ClusterEvents.In(f.View()).Ref("web")
 		if writes := e.Version - before; writes == 0 || writes > 6 {
 			t.Errorf("1,000 events in a second were written in %d steps", writes)
 		}

@@ -132,7 +132,7 @@ const (
 // owner returns the resource that an event is about, and the pod if it is about one. A pod must belong to the newest
 // update.
 func owner(v store.View, owners map[string]model.ManifestName, e k8s.KubeEvent) (model.ManifestName, *state.Pod, verdict) {
-	if row, ok := state.Pods.In(v).Get(e.ObjectUID); ok {
+	if row := state.Pods.In(v).Ref(e.ObjectUID); row != nil {
 		p := row.Value
 		switch {
 		case p.Deleting:
@@ -258,12 +258,12 @@ func (t *reporter) tellPull(p *pull) {
 func (t *reporter) slowPulls(v store.View) (left time.Duration) {
 	pods := state.Pods.In(v)
 	for uid := range t.scheduled {
-		if p, ok := pods.Get(uid); !ok || p.Value.Ready {
+		if p := pods.Ref(uid); p == nil || p.Value.Ready {
 			delete(t.scheduled, uid)
 		}
 	}
 	for at, p := range t.pulls {
-		if _, ok := pods.Get(at.pod); !ok {
+		if pods.Ref(at.pod) == nil {
 			delete(t.pulls, at)
 		} else if wait := p.due.Sub(t.now()); wait > 0 {
 			left = soonest(left, wait)
@@ -284,10 +284,10 @@ func (t *reporter) wasUnready(name model.ManifestName, p state.Pod) {
 // readyAgain reports pods that have become ready since.
 func (t *reporter) readyAgain(v store.View) {
 	for uid, u := range t.unready {
-		row, ok := state.Pods.In(v).Get(uid)
-		p := row.Value
+		pods := state.Pods.In(v)
+		p := pods.Value(uid)
 		switch {
-		case !ok || p.Deleting || p.Phase == "Succeeded":
+		case pods.Ref(uid) == nil || p.Deleting || p.Phase == "Succeeded":
 			delete(t.unready, uid)
 		case !p.Ready:
 			u.seen = true

@@ -147,7 +147,7 @@ type follower struct {
 // update starts and stops streams.
 func (f *follower) update(v store.View) {
 	maps.DeleteFunc(f.places, func(at place, _ *spot) bool {
-		_, there := state.Pods.In(v).Get(at.podUID)
+		there := state.Pods.In(v).Ref(at.podUID) != nil
 		return !there
 	})
 	maps.DeleteFunc(f.begun, func(k key, _ bool) bool { return f.places[place{k.podUID, k.container}] == nil })
@@ -163,7 +163,7 @@ func (f *follower) update(v store.View) {
 	}
 	// The log of a pod that has just gone may still be on its way: its stream ends on its own, since the pod is gone.
 	for k, st := range f.streams.Running() {
-		if e, ok := state.Resources.In(v).Get(string(st.pod.Resource)); ok && e.Phase == store.Running && e.Value.Enabled {
+		if e := state.Resources.In(v).Ref(string(st.pod.Resource)); e != nil && e.Phase == store.Running && e.Value.Enabled {
 			want[k] = st
 		}
 	}
@@ -240,11 +240,11 @@ func since(c model.Container, began time.Time) time.Time {
 // now returns the newest run of a container in the newest snapshot, and whether it has ended; it has none when the pod is gone.
 // While Kubernetes waits before it starts the next run, the container is not terminated, but waiting.
 func now(rt *store.Runtime, uid, container string) (run string, ended bool) {
-	e, _ := state.Pods.In(rt.View()).Get(uid)
-	for _, c := range e.Value.AllContainers() {
+	e := state.Pods.In(rt.View()).Value(uid)
+	for _, c := range e.AllContainers() {
 		if c.Name == container {
 			waits := c.State == model.ContainerWaiting && c.ID != "" && c.ID == c.LastID
-			return state.RunOf(e.Value.Pod, c), waits || c.State == model.ContainerTerminated
+			return state.RunOf(e.Pod, c), waits || c.State == model.ContainerTerminated
 		}
 	}
 	return "", false

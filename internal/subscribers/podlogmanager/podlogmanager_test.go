@@ -226,8 +226,8 @@ func TestLastLinesOfADeletedPod(t *testing.T) {
 		f := start(t, statetest.K8s("web"))
 		f.pod("p", running("main", "c1"))
 		f.say("p", "main", "one")
-		e, _ := state.Pods.In(f.View()).Get("uid-p")
-		f.Then(state.PodGone{Pod: e.Value.Pod})
+		e := state.Pods.In(f.View()).Value("uid-p")
+		f.Then(state.PodGone{Pod: e.Pod})
 		f.want("the pod is gone; its log is still coming", "p/main", "one")
 		f.say("p", "main", "goodbye")
 		f.cluster.EndLog("default", "p", "main")
@@ -245,7 +245,7 @@ func TestALeavingResourceIsClosedAtOnce(t *testing.T) {
 		f.Then(statetest.Loaded(statetest.K8s("api")))
 		f.say("p", "main", "two")
 		f.want("the resource has left", "", "one")
-		e, _ := state.Resources.In(f.View()).Get("web")
+		e := state.Resources.In(f.View()).Ref("web")
 		if got := fmt.Sprint(e.Phase, e.Finalizers); got != fmt.Sprint(store.TearingDown, []string{"Other"}) {
 			t.Errorf("finalizers: %s", got)
 		}

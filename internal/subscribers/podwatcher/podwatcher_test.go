@@ -218,7 +218,7 @@ func TestLostLabel(t *testing.T) {
 				restarted.Pod.Phase = "Failed"
 				f.cluster.SetPod(restarted)
 				f.want("failed", tc.want...)
-				if p, ok := state.Pods.In(f.View()).Get("uid-p"); ok && p.Value.Phase != "Failed" {
+				if p := state.Pods.In(f.View()).Ref("uid-p"); p != nil && p.Value.Phase != "Failed" {
 					t.Errorf("is not followed: %+v", p.Value)
 				}
 				f.cluster.SetPod(tc.is)

@@ -87,8 +87,8 @@ func (f *fixture) gone(name string) {
 func (f *fixture) is(want state.ForwardState, pod string) {
 	f.t.Helper()
 	f.Until(fmt.Sprintf("the forward is %s to %q", want, pod), func(v store.View) bool {
-		e, ok := state.Forwards.In(v).Get(fmt.Sprintf("web/%d", f.port))
-		return ok && e.Value.State == want && e.Value.Pod == pod
+		e := state.Forwards.In(v).Ref(fmt.Sprintf("web/%d", f.port))
+		return e != nil && e.Value.State == want && e.Value.Pod == pod
 	})
 }
 
@@ -132,7 +132,7 @@ func TestTheListenerStaysWhilePodsChange(t *testing.T) {
 	f.pod("two", 81, nil)
 	f.is(state.ForwardReady, "default/two:81")
 	f.connects("two:81")
-	e, _ := state.Forwards.In(f.View()).Get(fmt.Sprintf("web/%d", f.port))
+	e := state.Forwards.In(f.View()).Ref(fmt.Sprintf("web/%d", f.port))
 	if want := fmt.Sprintf("http://%s:%d/", host, f.port); e.Value.URL != want || e.Created.IsZero() {
 		t.Errorf("URL %s, want %s", e.Value.URL, want)
 	}
@@ -157,15 +157,15 @@ func TestAPortInUseIsTriedAgain(t *testing.T) {
 	f.pod("one", 80, nil)
 	f.Dispatch(statetest.Loaded(f.web(nil)))
 	f.is(state.ForwardFailed, "")
-	e, _ := state.Forwards.In(f.View()).Get(fmt.Sprintf("web/%d", f.port))
-	if !strings.Contains(e.Value.Err, fmt.Sprint(f.port)) || len(statetest.Texts(f.logs, "web")) == 0 {
-		t.Errorf("says %q, and in the log %v", e.Value.Err, statetest.Texts(f.logs, "web"))
+	e := state.Forwards.In(f.View()).Value(fmt.Sprintf("web/%d", f.port))
+	if !strings.Contains(e.Err, fmt.Sprint(f.port)) || len(statetest.Texts(f.logs, "web")) == 0 {
+		t.Errorf("says %q, and in the log %v", e.Err, statetest.Texts(f.logs, "web"))
 	}
 	_ = holder.Close()
 	f.is(state.ForwardReady, "default/one:80")
 	f.connects("one:80")
-	if e, _ := state.Forwards.In(f.View()).Get(fmt.Sprintf("web/%d", f.port)); e.Value.Err != "" {
-		t.Errorf("still says %q", e.Value.Err)
+	if e := state.Forwards.In(f.View()).Value(fmt.Sprintf("web/%d", f.port)); e.Err != "" {
+		t.Errorf("still says %q", e.Err)
 	}
 	texts := statetest.Texts(f.logs, "web")
 	if n := len(slices.Compact(slices.Sorted(slices.Values(texts)))); n != len(texts) {
@@ -195,8 +195,8 @@ func TestThePortIsClosedBeforeTheResourceIsLetGo(t *testing.T) {
 	f.is(state.ForwardReady, "default/one:80")
 	f.Dispatch(statetest.Loaded())
 	f.Until("the resource is let go", func(v store.View) bool {
-		e, ok := state.Resources.In(v).Get("web")
-		return ok && e.Phase == store.TearingDown && !slices.Contains(e.Finalizers, name)
+		e := state.Resources.In(v).Ref("web")
+		return e != nil && e.Phase == store.TearingDown && !slices.Contains(e.Finalizers, name)
 	})
 	if c, err := f.dial(); err == nil {
 		_ = c.Close()

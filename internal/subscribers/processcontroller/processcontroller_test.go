@@ -333,8 +333,8 @@ func TestTheServerEndsBeforeTheResourceIsLetGo(t *testing.T) {
 	p := f.runs(1)
 	f.Dispatch(statetest.Loaded())
 	f.Until("the resource is let go", func(v store.View) bool {
-		e, ok := state.Resources.In(v).Get("srv")
-		return ok && !slices.Contains(e.Finalizers, name)
+		e := state.Resources.In(v).Ref("srv")
+		return e != nil && !slices.Contains(e.Finalizers, name)
 	})
 	if alive(p.PID) || state.Processes.In(f.View()).Len() != 0 {
 		t.Error("the server still runs")

@@ -193,9 +193,9 @@ func podsToEnd(v store.View, u state.Update, pods []state.Pod, now time.Time) (l
 			continue
 		}
 		for _, a := range u.Applied {
-			e, ok := state.Objects.In(v).Get(p.Owner)
+			e := state.Objects.In(v).Ref(p.Owner)
 			isJob := a.Kind == "Job" && a.Group == "batch"
-			if ok && isJob && a.UID == p.Owner {
+			if e != nil && isJob && a.UID == p.Owner {
 				left = max(left, e.Updated.Add(podGrace).Sub(now))
 			}
 		}

@@ -122,7 +122,7 @@ func TestKeepsWhatCanBeUpdated(t *testing.T) {
 	gone := statetest.Pod("a", "p1", "c1", "a:1").Pod.Pod
 	f.Dispatch(state.SyncletChanged{ID: "c1", Synclet: state.Synclet{Resource: "a"}}, state.PodGone{Pod: gone})
 	f.Until("the entry to go with the pod", func(v store.View) bool {
-		_, there := state.Synclets.In(v).Get("c1")
+		there := state.Synclets.In(v).Ref("c1") != nil
 		return !there
 	})
 	f.pool.await(t, "c2 p2/main a:1 /app")

@@ -109,9 +109,8 @@ func TestWrite(t *testing.T) {
 			if rec.Code >= 400 && !strings.Contains(rec.Body.String(), `"kind":"Status"`) {
 				t.Errorf("no Status: %.300s", rec.Body)
 			}
-			e, ok := w.notes.In(w.View()).Get("a")
-			text := e.Value.Text
-			if !ok {
+			text := w.notes.In(w.View()).Value("a").Text
+			if w.notes.In(w.View()).Ref("a") == nil {
 				text = "gone"
 			}
 			if text != tc.text {
