@@ -7,14 +7,19 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 
 	"github.com/hone-dev/hone/internal/cluster/storage"
 	"github.com/hone-dev/hone/internal/cluster/storage/folder"
 	"github.com/hone-dev/hone/internal/cluster/storage/kube"
+	"github.com/hone-dev/hone/internal/cluster/storage/s3"
+	"github.com/hone-dev/hone/internal/cluster/storage/s3/s3test"
 	"github.com/hone-dev/hone/internal/cluster/storage/sql"
 	"github.com/hone-dev/hone/internal/cluster/storage/sql/sqltest"
+	"github.com/hone-dev/hone/internal/cluster/storage/storagetest"
+	"github.com/hone-dev/hone/internal/cluster/storage/web"
 	"github.com/hone-dev/hone/internal/test/freeport"
 )
 
@@ -24,7 +29,8 @@ type storageKind struct {
 	open func(ctx context.Context, b *bench, dir string) (s storage.Storage, end func(), err error)
 }
 
-var storageKinds = []storageKind{{"folder", openFolder}, {"SQLite", openSQLite}, {"PostgreSQL", openPostgres}, {"kube", openKube}}
+var storageKinds = []storageKind{{"folder", openFolder}, {"SQLite", openSQLite}, {"PostgreSQL", openPostgres}, {"kube", openKube},
+	{"HTTP", openHTTP}, {"versitygw", openS3(s3test.Programs[0])}, {"gofakes3", openS3(s3test.Programs[1])}}
 
 // recordSizes are the sizes of the ledger of 300 and of 1,000 records.
 var recordSizes = []struct {
@@ -54,7 +60,7 @@ func (b *bench) storage(ctx context.Context, k storageKind) error {
 	}
 	defer os.RemoveAll(dir)
 	s, end, err := k.open(ctx, b, dir)
-	if errors.Is(err, sqltest.ErrNone) {
+	if errors.Is(err, sqltest.ErrNone) || errors.Is(err, s3test.ErrNone) {
 		b.table.print(row{k.name, "not measured", "", err.Error()})
 		return nil
 	}
@@ -138,4 +144,25 @@ func openKube(ctx context.Context, b *bench, _ string) (storage.Storage, func(),
 	}
 	s, err := kube.Open("kube://"+namespace, b.cluster.Client, "")
 	return s, remove, err
+}
+
+func openHTTP(context.Context, *bench, string) (storage.Storage, func(), error) {
+	server := httptest.NewServer(&storagetest.Server{})
+	s, err := web.New(server.URL)
+	return s, server.Close, err
+}
+
+// openS3 returns a function that opens a storage on a server of its own.
+func openS3(p s3test.Program) func(context.Context, *bench, string) (storage.Storage, func(), error) {
+	return func(ctx context.Context, _ *bench, dir string) (storage.Storage, func(), error) {
+		server, err := s3test.Start(ctx, p, dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := errors.Join(os.Setenv("AWS_ACCESS_KEY_ID", s3test.User), os.Setenv("AWS_SECRET_ACCESS_KEY", s3test.Password)); err != nil {
+			return nil, nil, err
+		}
+		s, err := s3.New(server.URL())
+		return s, server.Kill, err
+	}
 }
