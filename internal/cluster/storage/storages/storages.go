@@ -11,6 +11,7 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/storage"
 	"github.com/hone-dev/hone/internal/cluster/storage/folder"
 	"github.com/hone-dev/hone/internal/cluster/storage/kube"
+	"github.com/hone-dev/hone/internal/cluster/storage/s3"
 	"github.com/hone-dev/hone/internal/cluster/storage/sql"
 	"github.com/hone-dev/hone/internal/cluster/storage/web"
 )
@@ -40,6 +41,7 @@ var kinds = map[string]func(address string, o Options) (storage.Storage, error){
 	},
 	"http":       func(address string, _ Options) (storage.Storage, error) { return web.New(address) },
 	"https":      func(address string, _ Options) (storage.Storage, error) { return web.New(address) },
+	"s3":         func(address string, _ Options) (storage.Storage, error) { return s3.New(address) },
 	"postgres":   func(address string, _ Options) (storage.Storage, error) { return sql.Open(address) },
 	"postgresql": func(address string, _ Options) (storage.Storage, error) { return sql.Open(address) },
 	"sqlite":     func(address string, _ Options) (storage.Storage, error) { return sql.Open(address) },
@@ -59,7 +61,7 @@ func Check(address string) error {
 	scheme, _, ok := strings.Cut(address, "://")
 	if kinds[scheme] == nil || !ok {
 		return problem.New(fmt.Sprintf("%q is not the URL of a storage", hidden(address)),
-			"use file:///FOLDER, kube://NAMESPACE, https://HOST/PATH, postgres://HOST/DATABASE or sqlite:///FILE").See("state")
+			"use file:///FOLDER, kube://NAMESPACE, https://HOST/PATH, s3://BUCKET/PREFIX, postgres://HOST/DATABASE or sqlite:///FILE").See("state")
 	}
 	u, err := url.Parse(address)
 	if err != nil {

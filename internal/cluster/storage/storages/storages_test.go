@@ -9,16 +9,17 @@ import (
 
 func TestOpen(t *testing.T) {
 	for address, want := range map[string]string{
-		"file:///tmp/x":                   "",
-		"https://example.com/ledgers":     "",
-		"postgres:///hone":                "",
-		"sqlite:///tmp/x.db":              "",
-		"file://x":                        "names no folder",
-		"/tmp/x":                          "is not the URL of a storage",
-		"ftp://example.com/":              "is not the URL of a storage",
-		"ftp://me:hunter2@example.com/":   "is not the URL of a storage",
-		"postgres://me:hunter2@host/hone": "has a password",
-		"https://me:hunter2@example.com/": "has a password",
+		"file:///tmp/x":                      "",
+		"https://example.com/ledgers":        "",
+		"s3://bucket/team?region=eu-north-1": "",
+		"postgres:///hone":                   "",
+		"sqlite:///tmp/x.db":                 "",
+		"file://x":                           "names no folder",
+		"/tmp/x":                             "is not the URL of a storage",
+		"ftp://example.com/":                 "is not the URL of a storage",
+		"ftp://me:hunter2@example.com/":      "is not the URL of a storage",
+		"postgres://me:hunter2@host/hone":    "has a password",
+		"https://me:hunter2@example.com/":    "has a password",
 	} {
 		s, err := Open(address, Options{})
 		switch {
