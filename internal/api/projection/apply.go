@@ -28,7 +28,7 @@ func kubernetesApply() Kind {
 		Doc:    "KubernetesApply is what a resource applies to the cluster, and the result. The data of Secrets is not shown.",
 		Tables: tables(state.Resources, state.Updates, state.Objects),
 		Items: func(v store.View) iter.Seq[Item] {
-			return inOrder(slices.Concat(perResource(v, kindApply, withObjects, onKubernetes, func(r *row) digest { return r.objects.made() }, makeApply),
+			return inOrder(slices.Concat(perResource(v, kindApply, withObjects, onKubernetes, func(r *row) digest { return groupMade(r.objects) }, makeApply),
 				kept(v, kindApply, func() *v1alpha1.KubernetesApply { return &v1alpha1.KubernetesApply{} },
 					func(o *v1alpha1.KubernetesApply) any { return &o.Spec },
 					func(o *v1alpha1.KubernetesApply) { o.Spec.YAML = redactYAML(o.Spec.YAML) })))
@@ -221,7 +221,7 @@ func kubernetesDiscovery() Kind {
 		Doc:    "KubernetesDiscovery is the pods of a resource, with their containers.",
 		Tables: tables(state.Resources, state.Updates, state.Pods),
 		Items: func(v store.View) iter.Seq[Item] {
-			return inOrder(slices.Concat(perResource(v, kindDiscovery, withPods, onKubernetes, func(r *row) digest { return r.pods.made() }, makeDiscovery),
+			return inOrder(slices.Concat(perResource(v, kindDiscovery, withPods, onKubernetes, func(r *row) digest { return groupMade(r.pods) }, makeDiscovery),
 				kept(v, kindDiscovery, func() *v1alpha1.KubernetesDiscovery { return &v1alpha1.KubernetesDiscovery{} },
 					func(o *v1alpha1.KubernetesDiscovery) any { return &o.Spec }, nil)))
 		},
@@ -258,7 +258,7 @@ func makeDiscovery(_ *source, r *row) *v1alpha1.KubernetesDiscovery {
 		o.Spec.ExtraSelectors = append(o.Spec.ExtraSelectors, metav1.LabelSelector{MatchLabels: sel})
 	}
 	o.Status.MonitorStartTime = micro(r.update.Value.AppliedAt)
-	for _, p := range r.sortedPods() {
+	for _, p := range r.pods.Values() {
 		o.Status.Pods = append(o.Status.Pods, podOf(p))
 	}
 	return o

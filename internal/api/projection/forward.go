@@ -22,7 +22,7 @@ func portForward() Kind {
 		Items: func(v store.View) iter.Seq[Item] {
 			return inOrder(perResource(v, "PortForward", withForwards, func(r *row) bool {
 				return onKubernetes(r) && len(r.Value.Manifest.K8s.PortForwards) > 0 && r.Value.Enabled
-			}, func(r *row) digest { return r.forwards.made() }, makeForward))
+			}, func(r *row) digest { return groupMade(r.forwards) }, makeForward))
 		},
 		New: func() Object { return &v1alpha1.PortForward{} },
 		Columns: []Column{
@@ -68,10 +68,10 @@ func makeForward(_ *source, r *row) *v1alpha1.PortForward {
 // sortedForwards returns the forwards in the order of the Tiltfile.
 func sortedForwards(r *row) []*store.Entry[state.Forward] {
 	k := r.Value.Manifest.K8s
-	if k == nil || len(r.forwards.all()) < 2 {
-		return r.forwards.all()
+	if k == nil || len(r.forwards.Entries()) < 2 {
+		return r.forwards.Entries()
 	}
-	out := slices.Clone(r.forwards.all())
+	out := slices.Clone(r.forwards.Entries())
 	place := func(e *store.Entry[state.Forward]) int { return slices.Index(k.PortForwards, e.Value.Spec) }
 	slices.SortStableFunc(out, func(a, b *store.Entry[state.Forward]) int { return place(a) - place(b) })
 	return out

@@ -216,7 +216,7 @@ func dockerComposeService() Kind {
 		Tables: tables(state.Resources, state.Updates, state.Pods),
 		Items: func(v store.View) iter.Seq[Item] {
 			return inOrder(perResource(v, "DockerComposeService", withPods, func(r *row) bool { return r.Value.Manifest.IsCompose() },
-				func(r *row) digest { return r.pods.made() }, makeService))
+				func(r *row) digest { return groupMade(r.pods) }, makeService))
 		},
 		New: func() Object { return &v1alpha1.DockerComposeService{} },
 		Columns: []Column{
@@ -246,7 +246,7 @@ func makeService(_ *source, r *row) *v1alpha1.DockerComposeService {
 		}
 	}
 	ports := c.Ports
-	if pods := r.sortedPods(); len(pods) > 0 {
+	if pods := r.pods.Values(); len(pods) > 0 {
 		p := pods[0]
 		o.Status.ContainerID, o.Status.ContainerName, o.Status.ContainerState = p.UID, p.Name, containerStateOf(p.Pod)
 		if p.Phase == "Running" {

@@ -41,7 +41,7 @@ func liveUpdates(v store.View) iter.Seq[Item] {
 		if !r.Value.Manifest.HasLiveUpdate() {
 			continue
 		}
-		made := r.made.number(uint64(r.pods.made()))
+		made := r.made.number(uint64(groupMade(r.pods)))
 		for _, ref := range append(slices.Clone(refsOf(&r.Value.Manifest)), "") {
 			if _, _, ok := r.Value.Manifest.LiveUpdateOf(ref); ok {
 				items = append(items, item(s, kindLiveUpdate, liveUpdateName(r.ID, ref), made, func() *v1alpha1.LiveUpdate { return makeLiveUpdate(&r, ref) }))
@@ -86,7 +86,7 @@ func makeLiveUpdate(r *row, ref string) *v1alpha1.LiveUpdate {
 	if u.InPlaceBroken != "" {
 		o.Status.Failed = &v1alpha1.LiveUpdateStateFailed{Reason: "UpdateStopped", Message: u.InPlaceBroken}
 	}
-	o.Status.Containers = containersOf(m, u, r.sortedPods(), ref)
+	o.Status.Containers = containersOf(m, u, r.pods.Values(), ref)
 	return o
 }
 

@@ -17,56 +17,19 @@ type row struct {
 	update *store.Entry[state.Update]
 	hold   *buildcontrol.Hold
 
-	pods     *belongings[state.Pod]
-	services *belongings[model.Service]
-	forwards *belongings[state.Forward]
-	objects  *belongings[model.ObjectStatus]
+	pods     *state.Group[state.Pod]
+	services *state.Group[model.Service]
+	forwards *state.Group[state.Forward]
+	objects  *state.Group[model.ObjectStatus]
 }
 
-// belongings are the entries of a table that belong to one resource, sorted by id, with their digest. Nil means none.
-type belongings[T any] struct {
-	entries []*store.Entry[T]
-	digest  digest
-}
-
-func (b *belongings[T]) all() []*store.Entry[T] {
-	if b == nil {
-		return nil
+// groupMade returns the digest of the entries in a group.
+func groupMade[T any](g *state.Group[T]) (d digest) {
+	for _, e := range g.Entries() {
+		d = d.entry(&e.Meta)
 	}
-	return b.entries
+	return d
 }
-
-func (b *belongings[T]) made() digest {
-	if b == nil {
-		return 0
-	}
-	return b.digest
-}
-
-// byResource groups the entries of a table by resource.
-func byResource[T any](t *store.Table[T], of func(*T) model.ManifestName) *store.Derived[map[model.ManifestName]*belongings[T]] {
-	return store.Derive(state.Schema, t.Name()+" by resource, for objects", func(v store.View) map[model.ManifestName]*belongings[T] {
-		out := map[model.ManifestName]*belongings[T]{}
-		for e := range t.In(v).Refs() {
-			name := of(&e.Value)
-			b := out[name]
-			if b == nil {
-				b = &belongings[T]{}
-				out[name] = b
-			}
-			b.entries, b.digest = append(b.entries, e), b.digest.entry(&e.Meta)
-		}
-		return out
-	}, t)
-}
-
-var (
-	podsOf     = byResource(state.Pods, func(p *state.Pod) model.ManifestName { return p.Resource })
-	servicesOf = byResource(state.Services, func(s *model.Service) model.ManifestName { return s.Resource })
-	forwardsOf = byResource(state.Forwards, func(f *state.Forward) model.ManifestName { return f.Resource })
-	objectsOf  = byResource(state.Objects, func(o *model.ObjectStatus) model.ManifestName { return o.Resource })
-	syncletsOf = byResource(state.Synclets, func(s *state.Synclet) model.ManifestName { return s.Resource })
-)
 
 // part is something that belongs to resources.
 type part uint8
@@ -100,16 +63,16 @@ func rowsOf(v store.View, parts part) []row {
 		out[i] = row{head: &heads[i], Entry: all[i].Entry, update: all[i].Updates}
 	}
 	if parts&withPods != 0 {
-		attach(v, out, podsOf, func(r *row) **belongings[state.Pod] { return &r.pods })
+		attach(v, out, state.PodsByResource, func(r *row) **state.Group[state.Pod] { return &r.pods })
 	}
 	if parts&withServices != 0 {
-		attach(v, out, servicesOf, func(r *row) **belongings[model.Service] { return &r.services })
+		attach(v, out, state.ServicesByResource, func(r *row) **state.Group[model.Service] { return &r.services })
 	}
 	if parts&withForwards != 0 {
-		attach(v, out, forwardsOf, func(r *row) **belongings[state.Forward] { return &r.forwards })
+		attach(v, out, state.ForwardsByResource, func(r *row) **state.Group[state.Forward] { return &r.forwards })
 	}
 	if parts&withObjects != 0 {
-		attach(v, out, objectsOf, func(r *row) **belongings[model.ObjectStatus] { return &r.objects })
+		attach(v, out, state.ObjectsByResource, func(r *row) **state.Group[model.ObjectStatus] { return &r.objects })
 	}
 	if parts&withHolds != 0 {
 		attachHolds(v, out)
@@ -118,8 +81,8 @@ func rowsOf(v store.View, parts part) []row {
 }
 
 // attach adds the entries of a table to the resources that they belong to.
-func attach[T any](v store.View, rows []row, from *store.Derived[map[model.ManifestName]*belongings[T]], to func(*row) **belongings[T]) {
-	forEach(rows, from.In(v), func(r *row, b *belongings[T]) { *to(r) = b })
+func attach[T any](v store.View, rows []row, from *store.Derived[state.Groups[T]], to func(*row) **state.Group[T]) {
+	forEach(rows, from.In(v), func(r *row, b *state.Group[T]) { *to(r) = b })
 }
 
 func attachHolds(v store.View, rows []row) {
@@ -154,16 +117,6 @@ func (r *row) holdMade() digest {
 		}
 	}
 	return d
-}
-
-// sortedPods returns the pods, current ones first, newer before older.
-func (r *row) sortedPods() []state.Pod {
-	out := make([]state.Pod, len(r.pods.all()))
-	for i, e := range r.pods.all() {
-		out[i] = e.Value
-	}
-	state.SortPods(out)
-	return out
 }
 
 // perResource lists one object for each resource that has accepts; a nil has accepts all. The object depends on the resource,

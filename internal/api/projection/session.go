@@ -115,7 +115,7 @@ func updateTarget(r *row) v1alpha1.TargetState {
 
 // runtimeTarget returns the target for the runtime of a resource; ok is false for a resource that leaves nothing running.
 func runtimeTarget(s *source, r *row) (t v1alpha1.Target, ok bool) {
-	m, u, pods := &r.Value.Manifest, &r.update.Value, r.sortedPods()
+	m, u, pods := &r.Value.Manifest, &r.update.Value, r.pods.Values()
 	t = v1alpha1.Target{Name: r.ID + ":runtime", Type: v1alpha1.TargetTypeServer, Resources: []string{r.ID}}
 	if m.K8s != nil && m.K8s.PodReadiness == model.PodSucceeded {
 		t.Type = v1alpha1.TargetTypeJob

@@ -70,11 +70,11 @@ func uiResources(v store.View) iter.Seq[Item] {
 // resource and its update.
 func answerMade(v store.View) func(*row) digest {
 	plan, session := buildcontrol.Decide(v, nil), state.Sessions.In(v).Ref(state.Only)
-	synclets := syncletsOf.In(v)
+	synclets := state.SyncletsByResource.In(v)
 	return func(r *row) digest {
 		name := model.ManifestName(r.name)
-		d := r.pods.made()
-		for _, part := range []digest{r.services.made(), r.forwards.made(), r.objects.made(), r.holdMade(), synclets[name].made(),
+		d := groupMade(r.pods)
+		for _, part := range []digest{groupMade(r.services), groupMade(r.forwards), groupMade(r.objects), r.holdMade(), groupMade(synclets[name]),
 			made(state.Processes.In(v), r.name), made(state.Drifts.In(v), r.name), made(state.Restarts.In(v), r.name)} {
 			d = d.number(uint64(part))
 		}
@@ -106,7 +106,7 @@ func made[T any](rows store.Rows[T], id string) digest {
 }
 
 func makeUIResource(s *source, r *row) *v1alpha1.UIResource {
-	m, u, pods := &r.Value.Manifest, &r.update.Value, r.sortedPods()
+	m, u, pods := &r.Value.Manifest, &r.update.Value, r.pods.Values()
 	is := status.Of(s.View, state.UpdatingOf(s.View, r.Entry))
 	o := &v1alpha1.UIResource{ObjectMeta: metaOf(&r.Meta, nil)}
 	st := &o.Status

@@ -38,7 +38,7 @@ type builder struct {
 	session  state.Session
 	tiltfile state.Tiltfile
 	plan     buildcontrol.Plan
-	pods     map[model.ManifestName][]state.Pod
+	pods     state.Groups[state.Pod]
 	// known are the resources that the view has come across.
 	known map[model.ManifestName]*status.Resource
 	// soonest is the time after which the passage of time alone changes more than an age.
@@ -50,7 +50,7 @@ func (b *builder) changesIn(d time.Duration) { b.soonest = min(b.soonest, d) }
 
 func newBuilder(v store.View, now time.Time) *builder {
 	return &builder{v: v, now: now, session: state.TheSession(v), tiltfile: state.TheTiltfile(v), plan: buildcontrol.Decide(v, nil),
-		pods: state.PodsByResource(v), known: map[model.ManifestName]*status.Resource{}, soonest: time.Hour}
+		pods: state.PodsByResource.In(v), known: map[model.ManifestName]*status.Resource{}, soonest: time.Hour}
 }
 
 func (b *builder) header(loop time.Duration) Header {

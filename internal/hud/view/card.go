@@ -392,7 +392,7 @@ func (b *builder) stuckCard(s *status.Resource) (Card, bool) {
 		return b.serverCard(name, p)
 	}
 	events := state.ClusterEvents.In(b.v).Value(string(name)).List
-	for _, pod := range state.Present(b.pods[name]) {
+	for _, pod := range state.Present(b.pods[name].Values()) {
 		if cause, since, is := b.stuck(pod, events); is {
 			c := Card{Resource: name, Aspect: AspectStuck, Since: since, Where: where(pod, "")}
 			c.take(cause)

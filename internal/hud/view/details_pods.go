@@ -21,7 +21,7 @@ func (b *builder) podsTab(s *status.Resource) Tab {
 	m, u := *s.Manifest, *s.Updates
 	t := Tab{Kind: TabPods, Title: "pods", Empty: "it has no pods"}
 	p := page{now: b.now}
-	pods := b.pods[m.Name]
+	pods := b.pods[m.Name].Values()
 	switch {
 	case m.IsLocal():
 		t.Title, t.Empty = "process", "it has no serve_cmd, so nothing keeps running"

@@ -17,7 +17,7 @@ func Facts(v store.View, name model.ManifestName) []Fact {
 	if s, ok := b.of(name); ok {
 		row = b.resourceRow(s)
 	}
-	pod, _ := status.Shown(b.pods[name])
+	pod, _ := status.Shown(b.pods[name].Values())
 	container, url := "", ""
 	if list := pod.LastingContainers(); len(list) > 0 {
 		container = list[0].Name

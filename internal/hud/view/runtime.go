@@ -14,7 +14,7 @@ import (
 
 // runtimeCells returns the status of the runtime, in full and in one word.
 func (b *builder) runtimeCells(s *status.Resource) (full, short Cell) {
-	m, rs, pods := *s.Manifest, s.Reported, b.pods[s.Manifest.Name]
+	m, rs, pods := *s.Manifest, s.Reported, b.pods[s.Manifest.Name].Values()
 	if r := state.Restarts.In(b.v).Value(string(m.Name)); r.Running() {
 		b.changesIn(time.Second)
 		return Cell{{"restarting", Accent}, {"  " + Elapsed(b.now.Sub(r.RequestedAt)), Plain}}, Cell{{"restart", Accent}}

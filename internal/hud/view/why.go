@@ -82,7 +82,7 @@ func (b *builder) why(p *page, name model.ManifestName, depth int, seen map[mode
 
 // whyRuntime names the faults of the runtime of a resource, or says that there are none.
 func (b *builder) whyRuntime(say func(Tone, string) *Line, s *status.Resource) {
-	for _, pod := range state.Present(b.pods[s.Manifest.Name]) {
+	for _, pod := range state.Present(b.pods[s.Manifest.Name].Values()) {
 		if why := state.NotReady(pod); why != "" && s.RuntimeErr == "" {
 			say(Warn, "is not ready for "+Elapsed(b.now.Sub(pod.CreatedAt))+": "+pod.Name+": "+firstLine(why))
 		}
@@ -286,7 +286,7 @@ func (b *builder) took(p *page, m model.Manifest, u state.Update, w watched, bui
 		return
 	}
 	image := u.Running[w.target.Name].Cluster
-	for _, pod := range state.Present(b.pods[m.Name]) {
+	for _, pod := range state.Present(b.pods[m.Name].Values()) {
 		for _, c := range pod.AllContainers() {
 			if image != "" && c.Image == image && c.State == model.ContainerRunning {
 				add(pod.Name, c.Name, c.StartedAt)
@@ -300,7 +300,7 @@ func (b *builder) holders(p *page, m model.Manifest, u state.Update, w watched, 
 	if !known || w.live.Empty() {
 		return
 	}
-	live := buildcontrol.Live(m, u, b.pods[m.Name])
+	live := buildcontrol.Live(m, u, b.pods[m.Name].Values())
 	for _, c := range live {
 		if c.Ref != w.target.Name && w.target.Type == model.TargetImage {
 			continue

@@ -126,7 +126,7 @@ type decision struct {
 	session  state.Session
 	tiltfile state.Tiltfile
 	cluster  state.Cluster
-	pods     map[model.ManifestName][]state.Pod
+	pods     state.Groups[state.Pod]
 	// resources are the resources that want an update or have one running, in the order of the Tiltfile: usually few of all.
 	resources []*resource
 	// active are the resources whose builds run, those that this pass starts included.
@@ -137,7 +137,7 @@ type decision struct {
 
 func newDecision(v store.View) *decision {
 	return &decision{view: v, session: state.TheSession(v), tiltfile: state.TheTiltfile(v), cluster: state.TheCluster(v),
-		pods: state.PodsByResource(v), byName: map[model.ManifestName]*resource{}}
+		pods: state.PodsByResource.In(v), byName: map[model.ManifestName]*resource{}}
 }
 
 func gather(v store.View, running map[model.ManifestName]bool) *decision {
@@ -213,7 +213,7 @@ func (d *decision) resource(e state.Updating) resource {
 	name := model.ManifestName(e.ID)
 	m := &e.Value.Manifest
 	return resource{name: name, manifest: m, order: e.Value.Order, leaving: e.Phase == store.TearingDown,
-		waits: m.TriggerMode == model.TriggerManual || d.session.Paused() || d.session.Confirmation.Asked, update: e.Update, pods: d.pods[name]}
+		waits: m.TriggerMode == model.TriggerManual || d.session.Paused() || d.session.Confirmation.Asked, update: e.Update, pods: d.pods[name].Values()}
 }
 
 // named returns the resource with a name; ok is false if there is none, or if it is switched off.

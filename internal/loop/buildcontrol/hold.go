@@ -171,7 +171,7 @@ func NewlyReady(v store.View) []model.ManifestName {
 			continue
 		}
 		r := &resource{name: model.ManifestName(e.ID), order: e.Value.Order}
-		if readyNow(v, e.Value.Manifest, *e.Update, state.PodsByResource(v)[r.name]) {
+		if readyNow(v, e.Value.Manifest, *e.Update, state.PodsOf(v, r.name)) {
 			ready = append(ready, r)
 		}
 	}

@@ -49,29 +49,3 @@ func init() {
 	})
 	store.On(Forwards, func(d *store.Draft[Forward], a ForwardClosed) { d.Delete(a.ID) })
 }
-
-// ForwardsOf returns the forwards of a resource. The slice must not be changed.
-func ForwardsOf(v store.View, name model.ManifestName) []Forward {
-	return forwardsByResource.In(v)[name]
-}
-
-// ServicesOf returns the Services of a resource. The slice must not be changed.
-func ServicesOf(v store.View, name model.ManifestName) []model.Service {
-	return servicesByResource.In(v)[name]
-}
-
-var (
-	forwardsByResource = byResource(Forwards, func(f *Forward) model.ManifestName { return f.Resource })
-	servicesByResource = byResource(Services, func(s *model.Service) model.ManifestName { return s.Resource })
-)
-
-// byResource groups the values of a table by resource.
-func byResource[T any](t *store.Table[T], of func(*T) model.ManifestName) *store.Derived[map[model.ManifestName][]T] {
-	return store.Derive(Schema, t.Name()+" by resource", func(v store.View) map[model.ManifestName][]T {
-		out := map[model.ManifestName][]T{}
-		for e := range t.In(v).Refs() {
-			out[of(&e.Value)] = append(out[of(&e.Value)], e.Value)
-		}
-		return out
-	}, t)
-}

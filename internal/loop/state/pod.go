@@ -313,33 +313,14 @@ func describe(what, reason, message string) string {
 	return s
 }
 
-// PodsOf returns the pods of a resource, in the order of SortPods. The slice must not be changed.
-func PodsOf(v store.View, name model.ManifestName) []Pod { return PodsByResource(v)[name] }
-
-// PodsByResource returns the pods of every resource, each list as PodsOf has it. Nothing in it must be changed.
-func PodsByResource(v store.View) map[model.ManifestName][]Pod { return podsByResource.In(v) }
-
-var podsByResource = store.Derive(Schema, "pods by resource", func(v store.View) map[model.ManifestName][]Pod {
-	out := map[model.ManifestName][]Pod{}
-	for e := range Pods.In(v).Refs() {
-		out[e.Value.Resource] = append(out[e.Value.Resource], e.Value)
-	}
-	for _, pods := range out {
-		SortPods(pods)
-	}
-	return out
-}, Pods)
-
-// SortPods puts current pods before others, those that stay before those that are being deleted, newer before older.
-func SortPods(pods []Pod) {
+// comparePods puts current pods before others, those that stay before those that are being deleted, newer before older.
+func comparePods(a, b *Pod) int {
 	flag := func(b bool) int {
 		if b {
 			return 0
 		}
 		return 1
 	}
-	slices.SortFunc(pods, func(a, b Pod) int {
-		return cmp.Or(flag(a.Current)-flag(b.Current), flag(!a.Deleting)-flag(!b.Deleting),
-			b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.Name, b.Name))
-	})
+	return cmp.Or(flag(a.Current)-flag(b.Current), flag(!a.Deleting)-flag(!b.Deleting),
+		b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.Name, b.Name))
 }

@@ -17,18 +17,18 @@ type targets struct {
 }
 
 func (t *targets) set(v store.View, want map[port]port) {
-	pods := state.PodsByResource(v)
+	pods := state.PodsByResource.In(v)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	clear(t.current)
 	clear(t.staying)
 	for p := range want {
-		for _, pod := range pods[p.resource] {
+		for _, pod := range pods[p.resource].Values() {
 			if !pod.Deleting {
 				t.staying[pod.Namespace+"/"+pod.Name] = true
 			}
 		}
-		t.current[p] = target(p, pods[p.resource])
+		t.current[p] = target(p, pods[p.resource].Values())
 		if f := t.forwards[p]; f != nil {
 			f.SetTarget(t.current[p])
 		}

@@ -46,9 +46,9 @@ func judgeCI(v store.View, session state.Session, now time.Time, deployed map[mo
 	}
 	next = sooner(next, left)
 	waiting := false
-	pods := state.PodsByResource(v)
+	pods := state.PodsByResource.In(v)
 	for _, e := range state.OrderedUpdates(v) {
-		r := subject{name: e.Value.Manifest.Name, manifest: &e.Value.Manifest, update: e.Update, pods: pods[e.Value.Manifest.Name]}
+		r := subject{name: e.Value.Manifest.Name, manifest: &e.Value.Manifest, update: e.Update, pods: pods[e.Value.Manifest.Name].Values()}
 		done, why, left := r.judge(v, settings, now, deployed, tries)
 		if why.text != "" {
 			return &state.SessionEnded{Failure: why.text, Cause: state.EndResource, Resource: r.name, Span: why.span}, 0

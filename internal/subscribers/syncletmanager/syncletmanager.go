@@ -105,7 +105,7 @@ func desired(v store.View) []model.ContainerRef {
 	if !allowed || session.Command == state.CommandCI {
 		return nil
 	}
-	pods := state.PodsByResource(v)
+	pods := state.PodsByResource.In(v)
 	updates := state.Updates.In(v)
 	var out []model.ContainerRef
 	for e := range state.Enabled(v) {
@@ -113,7 +113,7 @@ func desired(v store.View) []model.ContainerRef {
 		if e.Phase == store.TearingDown || !m.HasLiveUpdate() {
 			continue
 		}
-		for _, c := range buildcontrol.Live(m, updates.Value(e.ID), pods[m.Name]) {
+		for _, c := range buildcontrol.Live(m, updates.Value(e.ID), pods[m.Name].Values()) {
 			c.Arch = state.ArchOf(v, m)
 			out = append(out, c)
 		}
