@@ -32,6 +32,7 @@ import (
 	"github.com/hone-dev/hone/internal/subscribers/driftwatcher"
 	"github.com/hone-dev/hone/internal/subscribers/enginemonitor"
 	"github.com/hone-dev/hone/internal/subscribers/eventwatcher"
+	"github.com/hone-dev/hone/internal/subscribers/historian"
 	"github.com/hone-dev/hone/internal/subscribers/podlogmanager"
 	"github.com/hone-dev/hone/internal/subscribers/podwatcher"
 	"github.com/hone-dev/hone/internal/subscribers/portforwardcontroller"
@@ -67,6 +68,8 @@ type Parts struct {
 	Evaluated *tiltfile.Evaluated
 	// Copies is the file that records which files were copied into containers; empty for a session that keeps no record.
 	Copies string
+	// Past is the file of the updates and the log lines for the project's next session; empty for a session that keeps none.
+	Past string
 	// Watch is false for a session that leaves files alone once it has read them (ci).
 	Watch bool
 	// Adopt lets the session take over objects that others made.
@@ -142,6 +145,7 @@ func Subscribers(p Parts) []store.Subscriber {
 		buildcontroller.New(p.Builder, p.Logs, buildcontroller.Options{Namespace: p.Namespace, Env: p.Env, Adopt: p.Adopt, Reuse: p.Reuse, Recall: p.Copies != "", Cluster: prepares, Settled: watches.Settled}),
 		syncletmanager.New(synclets, p.Logs),
 		copykeeper.New(p.Copies, p.Log),
+		historian.New(p.Past, p.Logs, p.Log),
 		restartcontroller.New(removesPods, restartsProcesses, restartsContainers, p.Logs),
 		collector.New(collects, removes, downCommands, p.Logs, collector.Options{Namespace: p.Namespace, Beside: p.Beside}),
 		pruner.New(imagebuild.New(p.Docker), p.Logs),

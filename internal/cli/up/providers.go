@@ -282,6 +282,7 @@ func provideParts(o options, p *opened.Project, kube *k8s.Client, containers doc
 	}
 	if parts.Watch {
 		parts.Copies = filepath.Join(command.StateDir(), "copies", ses.Project+".json")
+		parts.Past = filepath.Join(command.StateDir(), "past", ses.Project+".jsonl")
 	}
 	return sessionParts{parts, st, claim, d, object, previous, plan, terminals, login}
 }

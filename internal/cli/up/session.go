@@ -58,6 +58,7 @@ func runSession(ctx context.Context, o options) error {
 		defer takeDeployLocks(ctx, o, parts)()
 	}
 	var e *engine.Engine
+	engine.Replay(parts.Parts, parts.Logs)
 	parts.View = newView(ctx, o, parts, quit, func() store.View { v, _ := e.End(); return v })
 	var reporter *cireport.Reporter
 	if o.command == state.CommandCI {
@@ -112,7 +113,7 @@ func (o options) hasScreen() bool { return !o.stream && command.Interactive() }
 func newView(ctx context.Context, o options, p sessionParts, quit func(), end func() store.View) store.Subscriber {
 	if !o.hasScreen() {
 		lines := o.lines
-		lines.Logs, lines.Out = p.Logs, o.human()
+		lines.Logs, lines.Out, lines.After = p.Logs, o.human(), p.Logs.Newest()
 		return stream.New(lines)
 	}
 	o.global.Terminal.Begin()

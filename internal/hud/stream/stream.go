@@ -36,6 +36,8 @@ type Options struct {
 	Details bool
 	// Last limits the output at the start to this number of the newest lines; zero prints all.
 	Last int
+	// After is the number of the line after which the output begins; zero begins with the oldest line.
+	After uint64
 	// Color overrides the choice by the kind of Out and by the environment.
 	Color ColorMode
 }
@@ -84,6 +86,9 @@ func (o Options) minLevel() logstore.Level {
 // cursor returns the position where the output begins.
 func (o Options) cursor() *logstore.Cursor {
 	f := logstore.Filter{Resources: o.Resources}
+	if o.After > 0 {
+		return o.Logs.CursorAt(f, o.After)
+	}
 	if o.Last > 0 {
 		if newest := o.Logs.Tail(f, o.Last); len(newest) > 0 {
 			return o.Logs.CursorAt(f, newest[0].Seq-1)

@@ -59,6 +59,22 @@ func TestDetailsOfDrift(t *testing.T) {
 	}
 }
 
+// TestDetailsOfEarlierSessions: a resource that has done nothing yet shows its updates in earlier sessions.
+func TestDetailsOfEarlierSessions(t *testing.T) {
+	at := hudtest.ShopTime.Add(-time.Hour)
+	s := hudtest.Shop()
+	s.At(hudtest.ShopTime.Sub(hudtest.Start), state.HistoryRecalled{Resource: "worker", Builds: []state.Build{
+		{Serial: 2, Reason: state.ReasonFiles, Files: []string{"worker/main.go"}, Mode: "image", StartedAt: at, FinishedAt: at.Add(time.Second), Err: "no space"},
+		{Serial: 1, Reason: state.ReasonInitial, Mode: "image", StartedAt: at.Add(-time.Hour), FinishedAt: at.Add(-time.Hour + time.Minute)}}})
+	d, _ := DetailsOf(s.View(t.Context()), "worker", hudtest.ShopTime)
+	_, past, found := strings.Cut(d.Text(120), "in earlier sessions")
+	for _, want := range []string{"#2", "failed", "worker/main.go", "no space", "#1", "initial build"} {
+		if !found || !strings.Contains(past, want) {
+			t.Errorf("it lacks %q:\n%s", want, past)
+		}
+	}
+}
+
 // TestRunningWaterfall follows the steps of an update while it runs.
 func TestRunningWaterfall(t *testing.T) {
 	const minute = time.Minute

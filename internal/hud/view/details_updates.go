@@ -40,6 +40,13 @@ func (b *builder) updatesTab(m model.Manifest, u state.Update) Tab {
 		p.containers(build, newest)
 		newest = newest && len(build.Containers) == 0
 	}
+	if len(u.Past) > 0 {
+		p.add(0)
+		p.add(2, Span{"in earlier sessions", Dim})
+	}
+	for _, build := range u.Past {
+		b.update(&p, build, state.Update{})
+	}
 	t.Lines = p.lines
 	return t
 }

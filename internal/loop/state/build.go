@@ -20,6 +20,8 @@ type History struct {
 	// Current is the build that runs, nil between builds. Builds are the past ones, newest first.
 	Current *Build
 	Builds  []Build
+	// Past are the builds of earlier sessions, newest first. They only inform people: nothing is decided by them.
+	Past []Build
 	// AttemptedAt is the time up to which changes are part of the newest build: they no longer request one.
 	AttemptedAt time.Time
 	// Succeeded is set after the first successful build; SucceededSerial is the newest one.

@@ -1,6 +1,9 @@
 package e2e
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,7 +19,7 @@ func (s *session) kill() {
 	<-s.done
 }
 
-// TestPickedUp kills a session that has updated a container in place. The next one builds, applies and copies nothing (C13). What is saved
+// TestPickedUp kills a session that has updated a container in place. The next one builds, applies and copies nothing, and knows the log (C13). What is saved
 // meanwhile goes in place, a new pod gets all that its image lacks, and a change that needs an image gets one.
 func TestPickedUp(t *testing.T) {
 	t.Parallel()
@@ -26,6 +29,17 @@ func TestPickedUp(t *testing.T) {
 	s.serves(p.ports[0], "/", "one")
 	p.write("site/index.html", "two")
 	s.serves(p.ports[0], "/", "two")
+	s.await("the log to be kept", func() error { // within a second
+		files, err := filepath.Glob(filepath.Join(p.state, "hone", "past", "*.log"))
+		if err != nil || len(files) != 1 {
+			return fmt.Errorf("there are %d files", len(files))
+		}
+		text, err := os.ReadFile(files[0])
+		if err == nil && !strings.Contains(string(text), "1 File Changed") {
+			err = fmt.Errorf("it is\n%s", text)
+		}
+		return err
+	})
 	pod, generation := current(t, s, "web").Name, p.object("apps", "v1", "deployments", "web").GetGeneration()
 	s.kill()
 	keeps := func(s *session, updates int, want string) {
@@ -52,6 +66,12 @@ func TestPickedUp(t *testing.T) {
 
 	s = p.up()
 	keeps(s, 1, "two")
+	if out := s.hone("logs", "web", "--follow=false"); !strings.Contains(out, "earlier session, until") || !strings.Contains(out, "1 File Changed: [site/index.html]") {
+		t.Errorf("the log does not go on:\n%s", out)
+	}
+	if strings.Contains(s.out.String(), "earlier session, until") {
+		t.Errorf("the session prints the log of the one before:\n%s", s.out)
+	}
 	s.asDeclared()
 	s.kill()
 

@@ -1,0 +1,119 @@
+package historian
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/tailfile"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/state/statetest"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestNextSession: a session knows the updates and the lines of the one before, without the values of Secrets, although that one never
+// ended well.
+func TestNextSession(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "past", "p.jsonl")
+	synctest.Test(t, func(t *testing.T) { first(t, path) })
+	for _, file := range []string{path, linesOf(path)} {
+		content, err := os.ReadFile(file)
+		if err != nil || len(content) == 0 || strings.Contains(string(content), "swordfish") {
+			t.Errorf("%s has %q, %v", file, content, err)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) { second(t, path) })
+}
+
+func logs(t *testing.T) *logstore.Store {
+	s, err := logstore.New(logstore.Options{Secrets: []model.Secret{{Name: "db", Key: "pw", Value: "swordfish"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func first(t *testing.T, path string) {
+	store := logs(t)
+	a := statetest.Start(t, New(path, store, slog.New(slog.DiscardHandler)))
+	a.Then(statetest.Session, state.TiltfileStarted{}, statetest.Loaded(statetest.Local("a"), statetest.Local("b")))
+	for serial, err := range []string{"", "swordfish is wrong"} {
+		a.Then(state.BuildStarted{Resource: "a", Serial: serial + 1, At: a.View().At, Files: []string{"x"}})
+		a.Then(state.BuildCompleted{Resource: "a", Serial: serial + 1, At: time.Now(), Mode: "local", Err: err})
+	}
+	say := func(source logstore.Source, level logstore.Level, text string) {
+		store.Append(logstore.Entry{Resource: "a", Span: "build:a:2", Source: source, Level: level, Text: text})
+	}
+	say(logstore.SourceBuild, logstore.LevelError, "swordfish is wrong")
+	say(logstore.SourceRuntime, logstore.LevelInfo, "from a pod")
+	say(logstore.SourceBuild, logstore.LevelDebug, "details")
+	time.Sleep(2 * pause)
+	synctest.Wait()
+	content, err := os.ReadFile(linesOf(path)) // while the session runs
+	if err != nil || strings.Count(string(content), "\n") != 1 {
+		t.Errorf("the lines are\n%s%v", content, err)
+	}
+}
+
+func second(t *testing.T, path string) {
+	store := logs(t)
+	Replay(path, store)
+	var texts []string
+	for _, l := range store.Tail(logstore.Filter{}, 10) {
+		if l.Level != logstore.LevelInfo || l.Span != "" || l.Resource != "a" {
+			t.Errorf("line %+v", l)
+		}
+		texts = append(texts, l.Text)
+	}
+	if len(texts) != 2 || texts[0] != "[redacted secret db:pw] is wrong" || !strings.Contains(texts[1], "earlier session, until 2000-01-01") {
+		t.Errorf("lines %q", texts)
+	}
+	a := statetest.Start(t, New(path, store, slog.New(slog.DiscardHandler)))
+	a.Then(statetest.Session, state.TiltfileStarted{}, statetest.Loaded(statetest.Local("a"), statetest.Local("b")))
+	synctest.Wait()
+	var got []string
+	u := state.Updates.In(a.View()).Value("a")
+	for _, b := range u.Past {
+		got = append(got, b.Err)
+	}
+	if diff := cmp.Diff([]string{"[redacted secret db:pw] is wrong", ""}, got); diff != "" || len(u.Builds) > 0 || u.Succeeded {
+		t.Errorf("the past of %+v (-want +got):\n%s", u, diff)
+	}
+	if past := state.Updates.In(a.View()).Value("b").Past; past != nil {
+		t.Errorf("b has %+v", past)
+	}
+}
+
+// BenchmarkReplay measures the part of a session's start that is new with full files.
+func BenchmarkReplay(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "p.jsonl")
+	f, err := tailfile.Open(linesOf(path), limit)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for range 10_000 {
+		if err := f.Append([]byte(`{"time":"2026-01-01T00:00:00Z","resource":"a","source":"build","text":"` + strings.Repeat("x", 80) + `"}` + "\n")); err != nil {
+			b.Fatal(err)
+		}
+	}
+	_ = f.Close()
+	for b.Loop() {
+		store, err := logstore.New(logstore.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		Replay(path, store)
+		_ = store.Close()
+	}
+}
