@@ -69,24 +69,48 @@ func deployOnce(cmd *cobra.Command, g *command.Global, f deployFlags, args []str
 		return err
 	}
 	o.called, o.choice.Command, o.shown = "hone deploy", "deploy", true // it carries out the plan that it shows
+	p := planning{o: o, yes: f.yes, shown: shown, some: len(names) > 0, path: cmd.Flags().Arg(0), question: "Deploy this?"}
+	p.evaluate = func(ctx context.Context, p *opened.Project, _ *command.Printer) (*tiltfile.Evaluated, error) {
+		return tiltfile.Evaluate(ctx, p.Evaluation()), nil
+	}
+	return p.deploy(cmd.Context(), g)
+}
+
+// planning is a deploy that shows its plan, asks, and carries it out.
+type planning struct {
+	o   options
+	yes bool // it does not ask question
+	// evaluate returns the resources to deploy.
+	evaluate func(context.Context, *opened.Project, *command.Printer) (*tiltfile.Evaluated, error)
+	// shown is the plan that was shown earlier, in the file at path; nil if there is none. If some, only some of its resources are deployed.
+	shown    *planFile
+	some     bool
+	path     string
+	question string
+}
+
+func (d planning) deploy(ctx context.Context, g *command.Global) (err error) {
+	o, shown := d.o, d.shown
 	out := g.Printer(g.Stderr, g.Stderr)
 	if o.project, err = opened.Open(g, o.choice, out); err != nil {
 		return o.notBegun(err)
 	}
 	defer o.project.Close()
-	o.evaluated = tiltfile.Evaluate(cmd.Context(), o.project.Evaluation())
-	plan, done, err := makePlan(cmd.Context(), o.project, o.evaluated.Result, buildanddeploy.PreviewOptions{Adopt: o.adopt, Prune: o.prune}, out)
+	if o.evaluated, err = d.evaluate(ctx, o.project, out); err != nil {
+		return o.notBegun(err)
+	}
+	plan, done, err := makePlan(ctx, o.project, o.evaluated.Result, buildanddeploy.PreviewOptions{Adopt: o.adopt, Prune: o.prune}, out)
 	if err != nil {
 		return o.notBegun(err)
 	}
 	if shown != nil {
-		lines, err := stale(shown.Plan, plan, len(names) > 0, &g.Secrets)
+		lines, err := stale(shown.Plan, plan, d.some, &g.Secrets)
 		if err != nil {
 			return err
 		}
 		if len(lines) > 0 {
 			return o.notBegun(problem.New("the plan is stale: something else would happen now, and nothing was done\n"+strings.Join(lines, "\n"),
-				"look at it again: hone preview -o plan="+cmd.Flags().Arg(0)).See("preview"))
+				"look at it again: hone preview -o plan="+d.path).See("preview"))
 		}
 	}
 	out.Write(logstore.LevelInfo, command.PlanText(plan))
@@ -98,12 +122,12 @@ func deployOnce(cmd *cobra.Command, g *command.Global, f deployFlags, args []str
 		fmt.Fprintln(o.human(), "SUCCESS. Nothing to deploy: everything is as declared, and ready.")
 		return nil
 	}
-	if shown == nil && !f.yes && (plan.Changes() || plan.Summary[api.ActionRun] > 0) {
-		if yes, err := confirmed(cmd.Context(), g, "Deploy this?"); !yes || err != nil {
+	if shown == nil && !d.yes && (plan.Changes() || plan.Summary[api.ActionRun] > 0) {
+		if yes, err := confirmed(ctx, g, d.question); !yes || err != nil {
 			return err
 		}
 	}
-	return runSession(cmd.Context(), o)
+	return runSession(ctx, o)
 }
 
 // follow sets the flags to the values of a plan, and returns its arguments. Names choose resources of a plan that was made for all.
