@@ -16,6 +16,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/cluster/storage"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -99,7 +100,7 @@ type origin struct {
 
 // markLabels and markAnnotations are the names of the marks on an object.
 var (
-	markLabels      = []string{LabelManagedBy, LabelProject, LabelResource}
+	markLabels      = []string{LabelManagedBy, LabelProject, LabelResource, storage.PartOf}
 	markAnnotations = []string{AnnotationAppliedHash, AnnotationRunID, AnnotationResourceName, AnnotationAdopted, AnnotationHolder}
 )
 

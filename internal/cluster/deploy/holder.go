@@ -8,18 +8,19 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/cluster/storage"
 )
 
 // The same folder on two machines is one project: their checkouts have the same path, as in containers for development. Each object
 // therefore names its holder, the place that records it, and no other place overwrites or deletes it. Places that go by the same name
 // share their objects. Objects of versions that named no holder belong to whoever works on the project.
 
-// maker is the maker of an object: a project, in a place.
-type maker struct{ project, holder string }
+// maker is the maker of an object: a project, in a place, and the ApplySet of its objects, if there is one.
+type maker struct{ project, holder, set string }
 
 // makerOf returns the maker that a declared object is marked for.
 func makerOf(desired *unstructured.Unstructured) maker {
-	o := maker{project: project(desired), holder: annotation(desired, AnnotationHolder)}
+	o := maker{project: project(desired), holder: annotation(desired, AnnotationHolder), set: label(desired, storage.PartOf)}
 	if by := annotation(desired, sharerPrefix+o.project); by != unheld {
 		o.holder = cmp.Or(by, o.holder)
 	}

@@ -19,6 +19,8 @@ type InjectRequest struct {
 	Project string
 	// Holder names the place that deploys the objects. If it is empty, they name none.
 	Holder string
+	// ApplySet is the ID of the ApplySet that the objects belong to; empty for none.
+	ApplySet string
 	// Namespace is for namespaced objects whose YAML names none; empty means "default".
 	Namespace string
 	Target    model.K8sTarget
@@ -93,7 +95,7 @@ func (in *injector) object(u *unstructured.Unstructured, declared model.ObjectID
 			spec["podManagementPolicy"] = "Parallel"
 		}
 	}
-	return mark(u, in.req.Resource, maker{in.req.Project, in.req.Holder})
+	return mark(u, in.req.Resource, maker{in.req.Project, in.req.Holder, in.req.ApplySet})
 }
 
 // built injects the built images into one object, and reports whether a pod of it runs one.

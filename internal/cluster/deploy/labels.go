@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/hone-dev/hone/internal/cluster/storage"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -22,6 +23,9 @@ func mark(u *unstructured.Unstructured, resource model.ManifestName, by maker) e
 	after := map[string]string{} // the hash: it is the same whoever applies the object
 	if by.project != "" {
 		labels[LabelProject] = by.project
+	}
+	if by.set != "" {
+		labels[storage.PartOf] = by.set
 	}
 	if by.project != "" && by.holder != "" {
 		after[AnnotationHolder] = by.holder

@@ -36,8 +36,10 @@ type Ledger struct {
 	updates int                         // guarded by mu
 	failed  map[model.ManifestName]bool // guarded by mu
 	// changed are the objects that existed and were written in the revision of this process.
-	changed  map[model.ObjectID]bool // guarded by mu
-	changing int                     // guarded by mu; the number of that revision
+	changed map[model.ObjectID]bool // guarded by mu
+	// members are the kinds and namespaces of the ApplySet, as they were written last.
+	members  string // guarded by mu
+	changing int    // guarded by mu; the number of that revision
 }
 
 // edit is a change of the ledger and the channel for its result.
@@ -213,7 +215,8 @@ func (l *Ledger) changeAll(edits []*edit) error {
 		case err != nil:
 			return fmt.Errorf("write %s: %w", l.title(), err)
 		case written:
-			if err := l.notes.drop(ctx, before.gone(after)); err != nil || !before.rekeyed {
+			err := errors.Join(l.notes.drop(ctx, before.gone(after)), l.nameMembers(ctx, before, after))
+			if err != nil || !before.rekeyed {
 				return err
 			}
 			return l.rekey(ctx, after)

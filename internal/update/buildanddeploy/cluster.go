@@ -315,16 +315,16 @@ func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]mod
 	if err := c.runDelete(ctx, name, req.Log); err != nil {
 		return nil, err
 	}
-	var objects []*unstructured.Unstructured
-	err := k8s.Persist(ctx, func() (err error) {
-		objects, err = deploy.Inject(deploy.InjectRequest{Resource: name, Project: c.project, Holder: c.holder, Namespace: req.Namespace,
-			Target: *req.Manifest.K8s, Images: req.Manifest.Images, Results: images, Synclet: req.Synclet}, c.mapper)
-		return err
-	})
+	memory, err := c.Ledger(ctx)
 	if err != nil {
 		return nil, err
 	}
-	memory, err := c.Ledger(ctx)
+	var objects []*unstructured.Unstructured
+	err = k8s.Persist(ctx, func() (err error) {
+		objects, err = deploy.Inject(deploy.InjectRequest{Resource: name, Project: c.project, Holder: c.holder, ApplySet: memory.ApplySet(), Namespace: req.Namespace,
+			Target: *req.Manifest.K8s, Images: req.Manifest.Images, Results: images, Synclet: req.Synclet}, c.mapper)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

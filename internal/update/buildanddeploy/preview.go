@@ -75,7 +75,7 @@ func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep
 		}
 		d.Again = with.Again
 		err = k8s.Persist(ctx, func() (err error) {
-			d.Objects, err = deploy.Inject(deploy.InjectRequest{Resource: m.Name, Project: c.project, Holder: c.holder, Namespace: o.Namespace, Target: *m.K8s,
+			d.Objects, err = deploy.Inject(deploy.InjectRequest{Resource: m.Name, Project: c.project, Holder: c.holder, ApplySet: memory.ApplySet(), Namespace: o.Namespace, Target: *m.K8s,
 				Images: m.Images, Results: with.Images, Synclet: with.Synclet}, c.mapper)
 			return err
 		})

@@ -57,7 +57,7 @@ func (c *Cluster) TakeDown(ctx context.Context, o DeleteOptions, records map[mod
 		}
 		req.Steps = append(req.Steps, step)
 	}
-	return c.delete(ctx, memory, o, req, records)
+	return errors.Join(c.delete(ctx, memory, o, req, records), memory.Leave())
 }
 
 // TakeDownBeside is TakeDown for resources outside of a cluster.

@@ -1,0 +1,106 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/hone-dev/hone/internal/cluster/storage"
+	"github.com/hone-dev/hone/internal/cluster/storage/folder"
+)
+
+const revisionsTiltfile = `
+-- Tiltfile --
+project('$NS')
+k8s_yaml('all.yaml')
+local_resource('note', 'echo noted >> notes')
+-- all.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: conf}
+data: {key: one}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: token}
+stringData: {password: hunter22hunter}
+`
+
+// data returns a value of the ConfigMap conf.
+func (p *project) data(key string) any {
+	return p.object("", "v1", "configmaps", "conf").Object["data"].(map[string]any)[key]
+}
+
+// TestRollback restores the first of three revisions, although the Tiltfile is broken by then.
+func TestRollback(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, revisionsTiltfile)
+	p.says(0, []string{"ci", "--namespace", p.namespace, "--port", "0"})
+	p.replace("all.yaml", "key: one", "key: two")
+	p.says(0, []string{"ci", "--namespace", p.namespace, "--port", "0"})
+	p.write("all.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: conf}\ndata: {key: three}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\n"+
+		"---\napiVersion: v1\nkind: Secret\nmetadata: {name: token}\nstringData: {password: hunter33hunter}\n")
+	p.says(0, []string{"ci", "--namespace", p.namespace, "--port", "0"})
+	notes, err := os.ReadFile(filepath.Join(p.dir, "notes"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.write("Tiltfile", "project('$NS')\nk8s_yaml(\n")
+	p.says(1, []string{"rollback", "9", "--yes", "--namespace", p.namespace}, "there is no revision 9", "1, 2, 3")
+	p.says(1, []string{"rollback", "1", "--namespace", p.namespace}, "this is not a terminal")
+	p.says(0, []string{"rollback", "1", "--yes", "--namespace", p.namespace, "--port", "0"},
+		`- delete  configmap/more`, `~ data\.key: three → one`, `(?i)secret/\S*token keeps its present values`)
+	if got := p.data("key"); got != "one" {
+		t.Errorf("the rollback left the value %v", got)
+	}
+	p.gone("", "v1", "configmaps", "more")
+	if after, err := os.ReadFile(filepath.Join(p.dir, "notes")); err != nil || string(after) != string(notes) {
+		t.Errorf("the rollback ran a local resource: %q, %v", after, err)
+	}
+	p.says(0, []string{"rollback", "3", "--yes", "--namespace", p.namespace, "--port", "0"}, `\+ create  configmap/more`)
+	if got := p.data("key"); got != "three" {
+		t.Errorf("back again, the value is %v", got)
+	}
+	p.says(0, []string{"down", "--namespace", p.namespace}, `Deleted 3 objects`)
+}
+
+// TestSharedLedger keeps the ledger in the cluster. Another clone on another machine works on the same records, and its down leaves
+// nothing, not even the ledger.
+func TestSharedLedger(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, revisionsTiltfile)
+	p.replace("Tiltfile", "project('$NS')", "project('$NS')\nledger_settings(url='kube://$NS')")
+	p.says(0, []string{"ci", "--namespace", p.namespace, "--port", "0"})
+	if names, err := folder.New(filepath.Join(p.state, "hone", "ledger")).List(t.Context(), ""); err != nil || len(names) != 1 { // the down commands
+		t.Errorf("records on this machine: %q, %v", names, err)
+	}
+	list := func(resource, selector string) int {
+		t.Helper()
+		gvr := schema.GroupVersionResource{Version: "v1", Resource: resource}
+		l, err := p.dyn.Resource(gvr).Namespace(p.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: selector})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(l.Items)
+	}
+	if list("configmaps", storage.PartOf) != 1 || list("secrets", storage.PartOf) != 1 || list("secrets", "applyset.kubernetes.io/id") != 1 {
+		t.Error("the objects are no members of an ApplySet")
+	}
+	first := *p // the second clone has another folder and another home
+	p.dir, p.state = t.TempDir(), t.TempDir()
+	p.unpack(revisionsTiltfile)
+	p.replace("Tiltfile", "project('$NS')", "project('$NS')\nledger_settings(url='kube://$NS')")
+	p.says(0, []string{"preview", "--namespace", p.namespace, "note"}, `1 to run`)
+	p.says(0, []string{"preview", "--namespace", p.namespace, "uncategorized", "--exit-code"}, `: 2 unchanged`)
+	p.replace("all.yaml", "key: one", "key: two")
+	p.says(0, []string{"ci", "--namespace", p.namespace, "--port", "0"})
+	first.says(0, []string{"rollback", "1", "--yes", "--namespace", p.namespace, "--port", "0"}, `~ data\.key: two → one`)
+	p.says(0, []string{"down", "--namespace", p.namespace}, `Deleted 2 objects`)
+	if n := list("secrets", ""); n != 0 {
+		t.Errorf("%d Secrets are left", n)
+	}
+	p.gone("", "v1", "configmaps", "conf")
+}
