@@ -28,8 +28,6 @@ var beneath = map[string]string{
 	"cli/crash/watch.go":                        "makes way for the text of a crash",
 	"cli/self/docs.go":                          "a pager draws",
 	"cli/self/doctor.go":                        "the terminal's size",
-	"cli/session/attach.go":                     "a screen, which is clean, from a session",
-	"cli/session/localterminal.go":              "programs that take the terminal",
 	"cli/standby/standby.go":                    "reads from a pipe in its place",
 	"cli/shell/child.go":                        "programs that take the terminal",
 	"cli/shell/folder.go":                       "programs that take the terminal",

@@ -255,6 +255,26 @@ func (c *Client) Ticket(ctx context.Context, resource string) (t api.Ticket, err
 	return t, err
 }
 
+// Object returns an object that the session has applied, as the cluster has it, as YAML.
+func (c *Client) Object(ctx context.Context, uid string) (string, error) {
+	var o api.Object
+	err := c.askWithin(ctx, updateTimeout, http.MethodGet, "/api/object?"+url.Values{"uid": {uid}}.Encode(), nil, &o)
+	return o.YAML, err
+}
+
+// Previous returns the newest lines of the run of a container before its present one.
+func (c *Client) Previous(ctx context.Context, namespace, pod, container string) ([]string, error) {
+	var p api.PreviousRun
+	query := url.Values{"namespace": {namespace}, "pod": {pod}, "container": {container}}
+	err := c.askWithin(ctx, updateTimeout, http.MethodGet, "/api/previous?"+query.Encode(), nil, &p)
+	return p.Lines, err
+}
+
+// Send sends a request of the API that changes something, and returns once the session has accepted it.
+func (c *Client) Send(ctx context.Context, path string, body any) error {
+	return c.ask(ctx, http.MethodPost, path, body, nil)
+}
+
 // Stop requests the end of the session, and does not wait for it.
 func (c *Client) Stop(ctx context.Context) error {
 	return c.ask(ctx, http.MethodPost, "/api/stop", struct{}{}, nil)
@@ -286,6 +306,8 @@ const (
 	DumpLogstore = "/api/dump/logstore"
 	DumpView     = "/api/view"
 	DumpSnapshot = "/api/snapshot"
+	// DumpFollowed is an api.Snapshot and then, until the session ends, each api.SnapshotChange.
+	DumpFollowed = "/api/snapshot/follow"
 )
 
 // Dump returns a document while the session writes it, as fast as it is read. It ends when ctx is done, and must be closed.

@@ -19,7 +19,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/base/terminal"
 	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/pkg/api"
 )
@@ -146,7 +145,7 @@ func TestRefusals(t *testing.T) {
 		mends(t, err, tc.want...)
 		_, err = c.Logs(t.Context(), nil)
 		mends(t, err, tc.want...)
-		_, err = c.Attach(t.Context(), terminal.Description{Columns: 80, Rows: 24}, false)
+		_, err = c.Dump(t.Context(), DumpFollowed)
 		mends(t, err, tc.want...)
 	}
 }
@@ -206,7 +205,7 @@ func TestGone(t *testing.T) {
 	} {
 		_, err := c.View(t.Context())
 		mends(t, err, want...)
-		_, err = c.Attach(t.Context(), terminal.Description{}, false)
+		_, err = c.Dump(t.Context(), DumpFollowed)
 		mends(t, err, want...)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -214,54 +213,4 @@ func TestGone(t *testing.T) {
 			t.Errorf("a cancelled request returns %v", err)
 		}
 	}
-}
-
-// TestAttach upgrades a connection, and exchanges data over it.
-func TestAttach(t *testing.T) {
-	protocol := terminal.Protocol
-	c := answering(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodPost || r.URL.Path != "/api/attach" || r.Header.Get("Upgrade") != terminal.Protocol {
-			t.Errorf("%s %s %v", r.Method, r.URL, r.Header)
-		}
-		conn, b, err := http.NewResponseController(w).Hijack()
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer conn.Close()
-		// The session's first output arrives together with the response.
-		fmt.Fprintf(b, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", protocol)
-		_ = b.Flush()
-		far, err := terminal.Accept(conn)
-		if err != nil {
-			return // the client has left, because the response had another protocol
-		}
-		_, _ = far.Write([]byte("hello "))
-		buf := make([]byte, 5)
-		if _, err := io.ReadFull(far, buf); err == nil {
-			_, _ = far.Write(buf)
-		}
-	})
-	conn, err := c.Attach(t.Context(), terminal.Description{Term: "xterm", Columns: 80, Rows: 24}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if err := conn.Send(terminal.Text, []byte("world")); err != nil {
-		t.Fatal(err)
-	}
-	var said strings.Builder
-	for said.Len() < len("hello world") {
-		f, err := conn.Next()
-		if err != nil {
-			t.Fatalf("%v after %q", err, said.String())
-		}
-		said.Write(f.Content)
-	}
-	if said.String() != "hello world" {
-		t.Errorf("%q", said.String())
-	}
-	protocol = "telegraph"
-	_, err = c.Attach(t.Context(), terminal.Description{}, false)
-	mends(t, err, `session shop speaks "telegraph"`)
 }

@@ -37,7 +37,7 @@ const (
 // TestContracts makes the same check as every start of hone.
 func TestContracts(t *testing.T) {
 	for view, reporter := range map[store.Subscriber]store.Subscriber{hud.New(hud.Options{}): nil, &stream.Subscriber{}: cireport.New(io.Discard)} {
-		subs := Subscribers(Parts{Server: server.New(server.Options{}), View: view, Report: reporter, Terminals: hud.NewTerminals(hud.TerminalsOptions{})})
+		subs := Subscribers(Parts{Server: server.New(server.Options{}), View: view, Report: reporter})
 		contracts := make([]store.Contract, len(subs))
 		for i, s := range subs {
 			contracts[i] = s.Contract()
@@ -50,7 +50,7 @@ func TestContracts(t *testing.T) {
 
 // TestGraphPage keeps the page of subscribers and tables fresh.
 func TestGraphPage(t *testing.T) {
-	fresh(t, page, generated(Graph(hud.New(hud.Options{}), hud.NewTerminals(hud.TerminalsOptions{}))))
+	fresh(t, page, generated(Graph(hud.New(hud.Options{}))))
 }
 
 func generated(g store.Graph) []byte {
@@ -90,7 +90,7 @@ func generated(g store.Graph) []byte {
 
 // TestGraphFormatsAgree checks that the three formats draw the same edges.
 func TestGraphFormatsAgree(t *testing.T) {
-	g := Graph(hud.New(hud.Options{}), hud.NewTerminals(hud.TerminalsOptions{}))
+	g := Graph(hud.New(hud.Options{}))
 	var js, dot, mermaid bytes.Buffer
 	for _, err := range []error{g.JSON(&js), g.Dot(&dot), g.Mermaid(&mermaid)} {
 		if err != nil {

@@ -88,9 +88,9 @@ type Parts struct {
 	// Env is added to the environment of local commands.
 	Env    []string
 	Server *server.Subscriber
-	// View shows the session to the user, Terminals shows it in the terminals that attach to it. Report, if set, records the events.
-	View, Terminals, Report store.Subscriber
-	Log                     *slog.Logger
+	// View shows the session to the user, and Report, if set, records the events.
+	View, Report store.Subscriber
+	Log          *slog.Logger
 }
 
 // Subscribers returns all subscribers of a session. It starts none of them.
@@ -160,7 +160,6 @@ func Subscribers(p Parts) []store.Subscriber {
 		processcontroller.New(p.Logs, p.Env),
 		commandcontroller.New(p.Logs, p.Env),
 		p.Server.SettleBy(watches.Settle),
-		p.Terminals,
 		p.View,
 	}
 	if p.Report != nil {
@@ -170,9 +169,9 @@ func Subscribers(p Parts) []store.Subscriber {
 }
 
 // Graph returns the graph of all subscribers' contracts. It needs no cluster, no engine and no Tiltfile.
-func Graph(view, terminals store.Subscriber) store.Graph {
+func Graph(view store.Subscriber) store.Graph {
 	var contracts []store.Contract
-	for _, s := range Subscribers(Parts{Server: server.New(server.Options{}), View: view, Terminals: terminals}) {
+	for _, s := range Subscribers(Parts{Server: server.New(server.Options{}), View: view}) {
 		contracts = append(contracts, s.Contract())
 	}
 	return store.NewGraph(state.Schema, contracts)

@@ -30,8 +30,7 @@ func TestOutputsAreDispatched(t *testing.T) {
 	for _, pkg := range []string{"internal/loop/state", "internal/loop/buildcontrol", "internal/loop/intent"} {
 		helpersOf(pkg, sources[pkg], helpers)
 	}
-	subs := Subscribers(Parts{Server: server.New(server.Options{}), View: hud.New(hud.Options{}), Report: cireport.New(io.Discard),
-		Terminals: hud.NewTerminals(hud.TerminalsOptions{})})
+	subs := Subscribers(Parts{Server: server.New(server.Options{}), View: hud.New(hud.Options{}), Report: cireport.New(io.Discard)})
 	for _, sub := range append(subs, &stream.Subscriber{}) {
 		declared := map[string]bool{}
 		for _, o := range sub.Contract().Outputs {

@@ -20,6 +20,7 @@ import (
 	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // Options configure the HUD. Only Logs must be set.
@@ -38,8 +39,6 @@ type Options struct {
 	Previous ReadPrevious
 	// Ignores are the watcher's rules, for answers about files.
 	Ignores view.Ignores
-	// Attached are the other screens of the session, which are counted; nil for none.
-	Attached *Terminals
 	// Hangup delivers a value when the terminal is lost, even if it still can be read; with nil, only a failed read shows the loss.
 	Hangup <-chan struct{}
 	// Lost returns the output that shows the session after the terminal was lost; nil ends the session then.
@@ -78,6 +77,17 @@ type Options struct {
 	NoColor bool
 }
 
+// name is the name of the HUD, also as one of the session's screens.
+const name = "HUD"
+
+// loop returns the duration of the newest batch of the store; zero without statistics.
+func loop(s *store.Stats) time.Duration {
+	if s == nil {
+		return 0
+	}
+	return time.Duration(s.Last.Load())
+}
+
 // Subscriber is the HUD.
 type Subscriber struct {
 	options Options
@@ -109,15 +119,15 @@ var _ store.Subscriber = (*Subscriber)(nil)
 // Contract implements store.Subscriber.
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
-		Name:   "HUD",
+		Name:   name,
 		Doc:    "Shows resources and logs in the terminal and takes the user's keys.",
 		Inputs: view.Tables(),
 		Outputs: store.Shares(state.ResourcesTriggered{}, state.ResourcesSwitched{}, state.TriggerModeChosen{}, state.ButtonClicked{},
 			state.TiltfileArgsSet{}, state.ResourcesRestarted{}, state.SessionPaused{}, state.SessionResumed{}, state.ForwardsChosen{}, state.PruneAllowed{},
-			state.ResourcesRestored{}, state.DriftAccepted{}, state.ChangesConfirmed{}),
+			state.ResourcesRestored{}, state.DriftAccepted{}, state.ChangesConfirmed{}, state.ScreenOpened{}, state.ScreenMoved{}, state.ScreenClosed{}),
 		Externals: []string{"terminal"},
 		Stage:     store.StageView,
-		Feedback:  "it dispatches in response to keys only, never in response to what it shows",
+		Feedback:  "it dispatches in response to keys only: another screen that moves changes nothing of this one's selection",
 	}
 }
 
@@ -133,11 +143,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	layout := openLayout(s.options.LayoutFile)
 	defer layout.close()
 	current := func() view.View { return view.Build(rt.View(), s.options.Now(), loop(s.options.Stats)) }
-	var beside screen.Beside
-	leave := func() {}
-	if s.options.Attached != nil {
-		beside, leave = s.options.Attached.screens.enter()
-	}
+	rt.Dispatch(state.ScreenOpened{ID: name})
 	shown, hangUp := context.WithCancelCause(ctx)
 	var listener sync.WaitGroup
 	listener.Go(func() {
@@ -159,7 +165,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			defer rt.Idle()
 			return screen.FrameOf(rt.View(), now, loop(s.options.Stats), s.options.Ignores)
 		},
-		Ask: func(w screen.Request) error { return ask(rt, rt.View(), w) },
+		Ask: func(w screen.Request) (func(context.Context) error, error) { return nil, ask(rt, w) },
 		Quit: func() {
 			v := current()
 			atQuit.CompareAndSwap(nil, &v)
@@ -169,7 +175,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		Object: s.options.Object.reader(rt.Aside), Previous: s.options.Previous.reader(rt.Aside),
 		// The screen gives its terminal away while a program of the user has it.
 		Programs:   job.programs(ownPrograms(s.options.Shell)),
-		Beside:     beside,
+		Beside:     beside(name, rt.Aside, func(to model.ManifestName) { rt.Dispatch(state.ScreenMoved{ID: name, At: to}) }),
 		Suspend:    job.suspend(s.options.Suspend),
 		Job:        job.asks(),
 		Copy:       s.options.Copy,
@@ -186,7 +192,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	job.free()
 	hangUp(nil)
 	listener.Wait()
-	leave()
+	rt.Dispatch(state.ScreenClosed{ID: name})
 	if err != nil && !errors.Is(err, screen.ErrGone) {
 		return err
 	}
@@ -224,9 +230,9 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	return nil
 }
 
-// ask dispatches the actions that a request of the user needs in the view v, or returns why it is impossible.
-func ask(rt *store.Runtime, v store.View, w screen.Request) error {
-	a, err := w(v)
+// ask dispatches the action of a request of the user, or returns why it is impossible.
+func ask(rt *store.Runtime, w screen.Request) error {
+	a, err := w(rt.View())
 	if err == nil && a != nil {
 		rt.Dispatch(a)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/hone-dev/hone/internal/base/process"
-	"github.com/hone-dev/hone/internal/base/terminal"
 	"github.com/hone-dev/hone/internal/hud/screen"
 	"github.com/hone-dev/hone/internal/hud/settings"
 )
@@ -121,14 +120,4 @@ func (j *jobControl) programs(p screen.Programs) screen.Programs {
 		}
 	}
 	return p
-}
-
-// remoteJob passes requests of job control to a client on to its screen; nil if the client cannot be suspended.
-func remoteJob(remote *terminal.Remote) <-chan screen.JobControl {
-	if !remote.Description.Suspends {
-		return nil
-	}
-	asked := make(chan screen.JobControl, 1)
-	remote.OnJob(func(back bool) { offer(asked, map[bool]screen.JobControl{true: screen.Back}[back]) })
-	return asked
 }

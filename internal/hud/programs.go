@@ -10,7 +10,6 @@ import (
 	"github.com/hone-dev/hone/internal/base/editor"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/process"
-	"github.com/hone-dev/hone/internal/base/terminal"
 	"github.com/hone-dev/hone/internal/hud/screen"
 	"github.com/hone-dev/hone/internal/hud/settings"
 	"github.com/hone-dev/hone/pkg/model"
@@ -40,7 +39,7 @@ func ownPrograms(shell func(ctx context.Context, resource, pod, container string
 }
 
 // RunCommand runs a command of the user's own with facts in its environment. A command that needs the terminal gets the one of
-// the process, which must not show a screen then. Any other command returns its output, at most terminal.MaxOutput bytes. An
+// the process, which must not show a screen then. Any other command returns its output, at most maxOutput bytes. An
 // error says why the command failed. The end of ctx ends the command.
 func RunCommand(ctx context.Context, c settings.Command, env []string) (output string, err error) {
 	if c.Terminal {
@@ -63,12 +62,15 @@ func captured(ctx context.Context, line string, env []string) (string, error) {
 	return out.String(), err
 }
 
+// maxOutput bounds the output of a command that is kept, in bytes.
+const maxOutput = 1 << 20
+
 // limited keeps the beginning of the text that is written to it.
 type limited struct{ bytes.Buffer }
 
 // Write never fails: the command does not notice that the rest is dropped.
 func (l *limited) Write(p []byte) (int, error) {
-	if room := terminal.MaxOutput - l.Len(); room > 0 {
+	if room := maxOutput - l.Len(); room > 0 {
 		_, _ = l.Buffer.Write(p[:min(len(p), room)])
 	}
 	return len(p), nil

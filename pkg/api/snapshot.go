@@ -35,6 +35,23 @@ type Snapshot struct {
 	Events []Event `json:"events,omitempty"`
 }
 
+// SnapshotChange is a part of the response to GET /api/snapshot/follow: a Snapshot comes first, and then any number of changes, until the
+// session ends.
+type SnapshotChange struct {
+	// Snapshot is the number of the store's snapshot, and At its time.
+	Snapshot uint64    `json:"snapshot"`
+	At       time.Time `json:"at"`
+	// Tables are the entries that are new or have changed, and Gone the ids of those that are no longer there, by table name.
+	Tables map[string][]TableEntry `json:"tables,omitempty"`
+	Gone   map[string][]string     `json:"gone,omitempty"`
+	// Logs are new lines, in the order in which they were written.
+	Logs []LogLine `json:"logs,omitempty"`
+	// LoopMicros is the duration of the newest batch of the store, in microseconds.
+	LoopMicros int64 `json:"loopMicros,omitempty"`
+	// Over is set in the last change: the session has ended.
+	Over bool `json:"over,omitempty"`
+}
+
 // TableEntry is an entry of a table of the store, with its metadata.
 type TableEntry struct {
 	// ID is the entry's id in its table.

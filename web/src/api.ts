@@ -456,6 +456,12 @@ export interface ModeRequest {
   mode: string;
 }
 
+/** Object is the response to GET /api/object: an object that the session has applied, as the cluster has it now. */
+export interface Object {
+  /** YAML is for people: without the values of Secrets, and without fields that only programs read. */
+  yaml: string;
+}
+
 /** Page is an event of GET /api/page, a stream of server-sent events: the session as its web page shows it. The first event has everything, and Whole is true. Each further one has the changes since the one before it, at most one per 50 ms; a client that reads slowly gets fewer, with all changes in them. In a session where nothing changes, nothing is sent. A client continues after the last event that it has: with the ID of that event in the header Last-Event-ID, or in the parameter since, the stream begins with the changes since that event. It begins with everything if the ID is from another session, or too old. The parameters are: since; detail, the name of a resource whose details are sent too; log, which may be repeated: the names of resources, or * for all; and follow: false requests a single event with everything that the client lacks now. With log the stream also has events of type "log", each a LogNews, at most one per 100 ms. */
 export interface Page {
   /** Detail is sent at the beginning of each stream that has the parameter detail, and when it changes. It is absent for a resource that does not exist. */
@@ -828,6 +834,11 @@ export interface PodEvent {
   why?: string;
 }
 
+/** PreviousRun is the response to GET /api/previous: the newest lines of the run of a container before its present one. */
+export interface PreviousRun {
+  lines: string[];
+}
+
 /** ProblemEvent describes a problem, its cause and its fix. */
 export interface ProblemEvent {
   cause?: string;
@@ -973,6 +984,12 @@ export interface RestartRequest {
   pods?: boolean;
 }
 
+/** ScreenRequest is the body of POST /api/screen: the user of a screen, which reads GET /api/snapshot/follow with this id, has selected a resource. Selected is empty for none. */
+export interface ScreenRequest {
+  id: string;
+  selected: string;
+}
+
 /** ServerEvent describes the server of a local resource. */
 export interface ServerEvent {
   /** Detail is the reason why the server is not ready, as reported by its probe. */
@@ -1058,6 +1075,22 @@ export interface Snapshot {
   version: string;
   /** View is the response of GET /api/view at that moment. Scripts should read this field. */
   view: View;
+}
+
+/** SnapshotChange is a part of the response to GET /api/snapshot/follow: a Snapshot comes first, and then any number of changes, until the session ends. */
+export interface SnapshotChange {
+  at: string;
+  gone?: Record<string, string[]>;
+  /** Logs are new lines, in the order in which they were written. */
+  logs?: LogLine[];
+  /** LoopMicros is the duration of the newest batch of the store, in microseconds. */
+  loopMicros?: number;
+  /** Over is set in the last change: the session has ended. */
+  over?: boolean;
+  /** Snapshot is the number of the store's snapshot, and At its time. */
+  snapshot: number;
+  /** Tables are the entries that are new or have changed, and Gone the ids of those that are no longer there, by table name. */
+  tables?: Record<string, TableEntry[]>;
 }
 
 /** Stages are the durations of the stages of an in-place update. Each stage begins where the previous one ended: noticed lasts from the save until hone noticed it, waited until the update of the container began, sent until the last byte was sent, applied until the container acknowledged that the files are in place, ran until the commands had ended, restarted until the new process was running. A stage that did not take place is zero: where an update goes through exec or a container engine, sending and applying are one stage. */

@@ -16,7 +16,6 @@ import (
 
 	"github.com/hone-dev/hone/internal/api/projection"
 	"github.com/hone-dev/hone/internal/base/logstore"
-	"github.com/hone-dev/hone/internal/base/terminal"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -128,58 +127,6 @@ func TestStop(t *testing.T) {
 	case <-f.stopped:
 	case <-time.After(10 * time.Second):
 		t.Error("nothing is stopped")
-	}
-}
-
-// TestAttach upgrades a connection, talks over it, and ends the session while it is open.
-func TestAttach(t *testing.T) {
-	f := serveLive(t)
-	if code, _ := f.ask("unix", "POST", "/api/attach", ""); code != http.StatusUpgradeRequired {
-		t.Errorf("without an upgrade: %d", code)
-	}
-	c, err := f.dial()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	fmt.Fprintf(c, "POST /api/attach HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nConnection: Upgrade\r\nUpgrade: %s\r\nContent-Length: 2\r\n\r\n{}hello\n", token, terminal.Protocol)
-	b := bufio.NewReader(c)
-	resp, err := http.ReadResponse(b, nil)
-	if err != nil || resp.StatusCode != http.StatusSwitchingProtocols || resp.Header.Get("Upgrade") != terminal.Protocol {
-		t.Fatalf("%v %v", resp, err)
-	}
-	if line, err := b.ReadString('\n'); line != "HELLO\n" {
-		t.Errorf("%q %v", line, err)
-	}
-	for _, said := range []string{"pause\n", "again\n"} {
-		if _, err := io.WriteString(c, said); err != nil {
-			t.Fatal(err)
-		}
-		if line, err := b.ReadString('\n'); line != strings.ToUpper(said) {
-			t.Errorf("%q %v", line, err)
-		}
-	}
-	f.Stop()
-	if _, err := b.ReadString('\n'); err == nil {
-		t.Error("the connection outlives the session")
-	}
-}
-
-// TestAttachReadOnly upgrades a connection for a screen that is read-only.
-func TestAttachReadOnly(t *testing.T) {
-	f := serveLive(t)
-	c, err := f.dial()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	fmt.Fprintf(c, "POST /api/attach/read-only HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nConnection: Upgrade\r\nUpgrade: %s\r\nContent-Length: 2\r\n\r\n{}Hello\n", token, terminal.Protocol)
-	b := bufio.NewReader(c)
-	if resp, err := http.ReadResponse(b, nil); err != nil || resp.StatusCode != http.StatusSwitchingProtocols {
-		t.Fatalf("%v %v", resp, err)
-	}
-	if line, err := b.ReadString('\n'); line != "hello\n" {
-		t.Errorf("%q %v", line, err)
 	}
 }
 

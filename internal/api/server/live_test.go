@@ -7,13 +7,11 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"io"
 	"math/big"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -58,37 +56,12 @@ func serveLive(t testing.TB, change ...func(*Subscriber)) *live {
 	sub := New(Options{Version: "1.2.3", TCP: tcp, Unix: unix, Token: token, Certificate: &cert, Kinds: projection.All(), Logs: f.logs,
 		PageLogin: NewPageLogin(tcp), Page: fstest.MapFS{"index.html": {Data: []byte("<p>the page")}, "page.js": {Data: []byte("the script")}},
 		Kubeconfig: "/home/dev/.kube/config", Env: []string{"HONE_SESSION=shop"},
-		Stop: func() { close(f.stopped) }, Attach: echo})
+		Stop: func() { close(f.stopped) }})
 	for _, c := range change {
 		c(sub)
 	}
 	f.Alone = statetest.Start(t, sub)
 	return f
-}
-
-// echo is a screen that returns its input in upper case, or in lower case if it is read-only.
-func echo(ctx context.Context, c net.Conn, readOnly bool) error {
-	convert := strings.ToUpper
-	if readOnly {
-		convert = strings.ToLower
-	}
-	b := make([]byte, 100)
-	for {
-		n, err := c.Read(b)
-		if err != nil {
-			return err
-		}
-		if string(b[:n]) == "pause\n" { // as a screen that lends its terminal
-			_ = c.SetReadDeadline(time.Unix(1, 0))
-			if _, err := c.Read(b[50:]); !errors.Is(err, os.ErrDeadlineExceeded) || ctx.Err() != nil {
-				return fmt.Errorf("pause: %w, %w", err, ctx.Err())
-			}
-			_ = c.SetReadDeadline(time.Time{})
-		}
-		if _, err := c.Write([]byte(convert(string(b[:n])))); err != nil {
-			return err
-		}
-	}
 }
 
 func selfSigned(t testing.TB) tls.Certificate {
@@ -116,9 +89,6 @@ func (f *live) client(listener string) (*http.Client, string) {
 	return &http.Client{Transport: tr, Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 		listener + "://" + f.tcp
 }
-
-// dial opens a bare connection to the port.
-func (f *live) dial() (net.Conn, error) { return net.DialTimeout("tcp", f.tcp, 10*time.Second) }
 
 // declare fills the store with n resources, and returns once they are there.
 func (f *live) declare(n int) {

@@ -14,7 +14,7 @@ import (
 // selectors are the parameters that select lines of the log.
 var selectors = []string{"resource", "span", "after", "query", "level", "source", "pod", "container", "since", "text"}
 
-// readSelectors returns what the parameters select: the part that the log store knows, and the query that they make together.
+// readSelectors returns the selection of the parameters: the part that the log store knows, and the query that they make together.
 func readSelectors(v url.Values) (f logstore.Filter, q logquery.Query, err error) {
 	for _, list := range v["resource"] {
 		for name := range strings.SplitSeq(list, ",") {

@@ -26,7 +26,6 @@ const (
 	mediaJSON   = "application/json"
 	mediaLines  = "application/jsonl"
 	mediaEvents = "text/event-stream"
-	mediaStream = "application/octet-stream" // the connection leaves HTTP
 )
 
 // schemaPrefix precedes the names of types in references.

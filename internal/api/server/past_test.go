@@ -78,7 +78,7 @@ func TestServePast(t *testing.T) {
 		{"GET", "/api/shell?resource=gen", "", 409, "snapshot"},
 		{"POST", "/api/trigger", `{"manifest_names":["gen"]}`, 409, "snapshot"},
 		{"POST", "/api/stop", "{}", 409, "snapshot"},
-		{"POST", "/api/attach", "{}", 409, "snapshot"},
+		{"GET", "/api/snapshot/follow", "", 409, "snapshot"},
 		{"GET", "/apis", "", 404, "unknown path"},
 	} {
 		if code, text := ask(tc.method, tc.path, tc.body); code != tc.code || !strings.Contains(text, tc.want) {

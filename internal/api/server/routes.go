@@ -62,10 +62,12 @@ func (s *Subscriber) routes(src *source) []route {
 		}), about{gives: api.EngineDump{}}},
 		{"GET /api/dump/logstore", s.dump(src, func(ctx context.Context, of snapshot.Session, w io.Writer) error { return of.WriteLogs(ctx, w) }), about{gives: api.LogDump{}}},
 		{"GET /api/snapshot", s.dump(src, func(ctx context.Context, of snapshot.Session, w io.Writer) error { return of.Write(ctx, w) }), about{gives: api.Snapshot{}}},
+		{"GET /api/snapshot/follow", func(w http.ResponseWriter, r *http.Request) { s.followed(src, w, r) }, about{query: []string{"screen"}, gives: api.Snapshot{}, also: []any{api.SnapshotChange{}}, media: mediaLines}},
+		{"POST /api/screen", intentOf(src, screen), about{takes: api.ScreenRequest{}}},
+		{"GET /api/object", func(w http.ResponseWriter, r *http.Request) { s.object(src, w, r) }, about{query: []string{"uid"}, gives: api.Object{}}},
+		{"GET /api/previous", func(w http.ResponseWriter, r *http.Request) { s.previous(src, w, r) }, about{query: []string{"namespace", "pod", "container"}, gives: api.PreviousRun{}}},
 		{"POST /api/ticket", wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.ticket(src, w, r) }), about{takes: api.TicketRequest{}, gives: api.Ticket{}}},
 		{"POST /api/stop", wantsJSON(s.stop), about{takes: struct{}{}}},
-		{"POST /api/attach", s.attach(false), about{media: mediaStream}},
-		{"POST /api/attach/read-only", s.attach(true), about{media: mediaStream}},
 	}
 }
 

@@ -36,6 +36,7 @@ import (
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 const (
@@ -73,9 +74,10 @@ type Options struct {
 	Plan func(ctx context.Context, v store.View) (api.Plan, error)
 	// Stop ends the session.
 	Stop func()
-	// Attach shows the screen on a connection, and returns when the user closes the screen or ctx is done. The server closes
-	// the connection.
-	Attach func(ctx context.Context, c net.Conn, readOnly bool) error
+	// Object reads an object of the cluster as YAML for people, and Previous the newest lines of the run of a container before its
+	// present one; nil for a session without a cluster.
+	Object   func(ctx context.Context, o model.AppliedObject) (string, error)
+	Previous func(ctx context.Context, namespace, pod, container string) ([]string, error)
 	// Kubeconfig is the list of the session's kubeconfig files, and Env are the environment variables that its commands have in
 	// addition to its own. Shells use both.
 	Kubeconfig string
@@ -89,10 +91,8 @@ type Subscriber struct {
 	options Options
 	changes broadcast
 	working *semaphore.Weighted
-	// attached are the connections that have left HTTP.
-	attached sync.WaitGroup
-	feed     pageFeed
-	windows  logWindows
+	feed    pageFeed
+	windows logWindows
 	// deployLocks counts the locks, for their IDs.
 	deployLocks atomic.Uint64
 	// past is set while a snapshot is served.
@@ -131,9 +131,9 @@ func (s *Subscriber) Contract() store.Contract {
 		Doc:    "Serves the session's API: every table, objects for scripts, logs, triggers and clicks.",
 		Inputs: store.WithReleases(store.ReadsAll(state.Schema)),
 		Outputs: store.Shares(append(projection.Actions(), state.ResourcesTriggered{}, state.ResourcesRestarted{}, state.SessionPaused{}, state.SessionResumed{}, state.ChangesConfirmed{},
-			state.ResourcesRestored{}, state.DriftAccepted{}, state.PruneAllowed{}, state.ForwardsChosen{}, state.ObjectsTakenDown{}, state.DeployLockTaken{}, state.DeployLockReleased{})...),
+			state.ResourcesRestored{}, state.DriftAccepted{}, state.PruneAllowed{}, state.ForwardsChosen{}, state.ObjectsTakenDown{}, state.DeployLockTaken{}, state.DeployLockReleased{},
+			state.ScreenOpened{}, state.ScreenMoved{}, state.ScreenClosed{})...),
 		Calls: []store.Call{
-			{To: "Terminals", Doc: "It passes on the connection of a terminal that attaches."},
 			{To: "WatchManager", Doc: "For clients that wait, it asks that all changes of files made so far be known."},
 		},
 		Externals: []string{"sockets"},
@@ -181,7 +181,6 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		}
 	}
 	all.Wait()
-	s.attached.Wait()
 	return err
 }
 

@@ -54,12 +54,25 @@ func Read(r io.Reader, name string) (api.Snapshot, error) {
 // Restore returns the state of the session that a snapshot holds. Secrets stay redacted. Tables and fields that this version
 // of hone does not have are dropped, and so are events, whose values can be of any type.
 func Restore(s api.Snapshot) (store.View, error) {
+	kept, err := read(s.Tables, s.Version)
+	if err != nil {
+		return store.View{}, err
+	}
+	restored, err := store.Restore(state.Schema, s.Snapshot, s.CreatedAt, kept)
+	if err != nil {
+		return store.View{}, fmt.Errorf("restore the snapshot: %w", err)
+	}
+	return restored.All(), nil
+}
+
+// read returns the values of entries, by table, of a session that a version of hone runs.
+func read(of map[string][]api.TableEntry, version string) (map[string][]store.Kept, error) {
 	kept := map[string][]store.Kept{}
 	for _, t := range state.Schema.Tables() {
 		if t.Name == state.Events.Name() {
 			continue
 		}
-		for _, e := range s.Tables[t.Name] {
+		for _, e := range of[t.Name] {
 			value := reflect.New(t.Value)
 			d := json.NewDecoder(bytes.NewReader(e.Entry))
 			d.UseNumber()
@@ -69,23 +82,19 @@ func Restore(s api.Snapshot) (store.View, error) {
 				err = tables.Read(tree, value.Interface())
 			}
 			if err != nil {
-				return store.View{}, problem.Wrap(fmt.Errorf("%s %s: %w", t.Name, e.ID, err), "the snapshot has content that this version of hone does not understand",
-					fmt.Sprintf("view it with the version of hone that created it, v%s", s.Version))
+				return nil, problem.Wrap(fmt.Errorf("%s %s: %w", t.Name, e.ID, err), "the snapshot has content that this version of hone does not understand",
+					fmt.Sprintf("view it with the version of hone that created it, v%s", version))
 			}
 			kept[t.Name] = append(kept[t.Name], store.Kept{Value: value.Elem().Interface(), Meta: store.Meta{ID: e.ID, Version: e.Version, Owner: e.Owner,
 				Phase: store.Phase(e.Phase), Finalizers: e.Finalizers, Labels: e.Labels, Created: e.Created, Updated: e.Updated}})
 		}
 	}
-	restored, err := store.Restore(state.Schema, s.Snapshot, s.CreatedAt, kept)
-	if err != nil {
-		return store.View{}, fmt.Errorf("restore the snapshot: %w", err)
-	}
-	return restored.All(), nil
+	return kept, nil
 }
 
-// Replay writes the logs of a snapshot to a store, where they get new numbers.
-func Replay(s api.Snapshot, logs *logstore.Store) {
-	for _, l := range s.Logs {
+// Replay writes lines of a snapshot to a store, where they get new numbers.
+func Replay(lines []api.LogLine, logs *logstore.Store) {
+	for _, l := range lines {
 		logs.Append(logstore.Entry{Time: l.Time, Resource: model.ManifestName(l.Resource), Span: l.Span, Source: logstore.Source(l.Source), Level: logstore.ParseLevel(l.Level),
 			Continues: l.Continues, Prefix: l.Prefix, Pod: l.Pod, Container: l.Container, Text: l.Text, ProgressID: l.ProgressID, ProgressDone: l.ProgressDone})
 	}

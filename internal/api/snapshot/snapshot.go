@@ -36,8 +36,10 @@ type Session struct {
 	View store.View
 	// Shown is the API's form of View.
 	Shown api.View
-	// Logs may grow while the document is written. The last line written is the line that was newest at the beginning.
-	Logs *logstore.Store
+	// Logs may grow while the document is written. The last line written is the line before number Until or, if that is zero, the
+	// line that was newest at the beginning.
+	Logs  *logstore.Store
+	Until uint64
 	// Redactor knows the secrets of View.
 	Redactor *redact.Redactor
 	Version  string
@@ -184,7 +186,7 @@ func (s Session) newest(ctx context.Context, d *document) error {
 		if len(i.Segments) == 0 {
 			continue
 		}
-		p := part{to: i.Segments[len(i.Segments)-1].Last}
+		p := part{to: min(i.Segments[len(i.Segments)-1].Last, s.Until-1)}
 		var taken uint64
 		var err error
 		if p.from, taken, err = s.start(ctx, i.Resource, p.to); err != nil {

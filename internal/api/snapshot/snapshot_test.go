@@ -161,7 +161,7 @@ func TestRoundTrip(t *testing.T) {
 		}
 	}
 	logs := statetest.Logs(t)
-	Replay(got, logs)
+	Replay(got.Logs, logs)
 	lines := func(l *logstore.Store) []logstore.Line {
 		all := l.ReadAfter(logstore.Filter{}, 0, 1000)
 		for i := range all {

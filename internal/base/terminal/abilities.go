@@ -43,7 +43,7 @@ const (
 	GNUScreen     Multiplexer = "screen"
 )
 
-// FromEnvironment returns the description of a process's terminal that its environment yields, without the size.
+// FromEnvironment returns the description of a process's terminal that its environment yields.
 func FromEnvironment(getenv func(string) string) Description {
 	d := Description{Term: getenv("TERM"), ColorTerm: getenv("COLORTERM"), NoColor: getenv("NO_COLOR") != "",
 		Program: getenv("TERM_PROGRAM"), Version: getenv("TERM_PROGRAM_VERSION"), Background: getenv("COLORFGBG")}

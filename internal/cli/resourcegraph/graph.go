@@ -88,7 +88,7 @@ func (g *Graph) edge(images map[string]int, from string, to int, starts bool) {
 	}
 }
 
-// isBase reports whether an image is only what other images of a resource are built on.
+// isBase reports whether an image is only the base of other images of a resource.
 func isBase(m model.Manifest, ref string) bool {
 	return slices.ContainsFunc(m.Images, func(im model.ImageTarget) bool { return slices.Contains(im.DependsOn, ref) })
 }

@@ -23,7 +23,7 @@ hone graph resources draws the resources of your Tiltfile.`,
 		Example: "  hone graph -o dot | dot -Tsvg > hone.svg\n  hone graph resources -o svg > shop.svg",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			graph := engine.Graph(hud.New(hud.Options{}), hud.NewTerminals(hud.TerminalsOptions{}))
+			graph := engine.Graph(hud.New(hud.Options{}))
 			switch output {
 			case "dot":
 				return graph.Dot(g.Stdout)

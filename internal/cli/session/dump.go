@@ -49,6 +49,11 @@ func copyDump(ctx context.Context, f *flags.Session, document string, out io.Wri
 	if err != nil {
 		return err
 	}
+	return copyDocument(ctx, session, document, out)
+}
+
+// copyDocument writes a document of a session.
+func copyDocument(ctx context.Context, session *client.Client, document string, out io.Writer) error {
 	body, err := session.Dump(ctx, document)
 	if err != nil {
 		return err

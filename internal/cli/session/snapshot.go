@@ -123,7 +123,7 @@ func viewSnapshot(ctx context.Context, g *command.Global, in io.Reader, path str
 		return err
 	}
 	defer logs.Close()
-	snapshot.Replay(kept, logs)
+	snapshot.Replay(kept.Logs, logs)
 	if o.web {
 		return serveSnapshot(ctx, g, o, server.Past{View: v, At: kept.CreatedAt, By: kept.Version, Events: kept.Events}, logs)
 	}

@@ -1,10 +1,7 @@
 package up
 
 import (
-	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,14 +24,12 @@ import (
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/engine"
 	"github.com/hone-dev/hone/internal/hud"
-	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/internal/update/imagebuild"
 	"github.com/hone-dev/hone/internal/update/liveupdate"
 	"github.com/hone-dev/hone/internal/update/synclet"
-	"github.com/hone-dev/hone/internal/update/watch"
 	"github.com/hone-dev/hone/pkg/model"
 	"github.com/hone-dev/hone/web"
 	"github.com/hone-dev/hone/web/docs"
@@ -49,7 +44,6 @@ type sessionParts struct {
 	object    hud.ReadObject
 	previous  hud.ReadPrevious
 	plan      hud.MakePlan
-	screens   *hud.Terminals // Parts.Terminals
 	login     *server.PageLogin
 }
 
@@ -92,11 +86,6 @@ func provideDownCommands(ctx context.Context, p *opened.Project) (*buildanddeplo
 	return p.DownCommands(ctx)
 }
 
-func provideTerminals(c *sessions.Claim, login *server.PageLogin, logs *logstore.Store, st *store.Store, object hud.ReadObject, previous hud.ReadPrevious, plan hud.MakePlan) *hud.Terminals {
-	return hud.NewTerminals(hud.TerminalsOptions{Logs: logs, Session: c.Info().Name, Stats: st.Stats(), Object: object, Previous: previous, Plan: plan, Ignores: ignores(),
-		LayoutFile: layoutFile(c), Snapshot: saver(st, logs, c), Web: webOf(login), Page: login.Address(), BugReports: bugsFile(), Version: command.Version})
-}
-
 func providePageLogin(d listeners) *server.PageLogin { return server.NewPageLogin(d.tcp) }
 
 // webOf returns a function that opens the web page from a screen; nil if the session has none.
@@ -105,20 +94,6 @@ func webOf(login *server.PageLogin) func(resource string) (string, error) {
 		return nil
 	}
 	return login.Ticket
-}
-
-// layoutFile returns the file for the arrangement of the project's screen.
-func layoutFile(c *sessions.Claim) string {
-	hash := sha256.Sum256([]byte(cmp.Or(c.Info().Project, c.Info().Tiltfile)))
-	return filepath.Join(command.StateDir(), "screens", hex.EncodeToString(hash[:8])+".json")
-}
-
-// ignores returns the watcher's rules, for the screens' answers about files.
-func ignores() view.Ignores {
-	return view.Ignores{Ephemeral: watch.Ephemeral, Match: func(patterns model.Ignore, file string) bool {
-		m, err := watch.NewMatcher([]model.Ignore{patterns})
-		return err == nil && m.Matches(file)
-	}}
 }
 
 // provideObject returns nil for a session without a cluster.
@@ -137,14 +112,14 @@ func providePrevious(kube *k8s.Client) hud.ReadPrevious {
 	return kube.PreviousLog
 }
 
-func provideServer(o options, p *opened.Project, d listeners, login *server.PageLogin, stop stopFunc, terminals *hud.Terminals, logs *logstore.Store, plan hud.MakePlan) *server.Subscriber {
+func provideServer(o options, p *opened.Project, d listeners, login *server.PageLogin, stop stopFunc, object hud.ReadObject, previous hud.ReadPrevious, logs *logstore.Store, plan hud.MakePlan) *server.Subscriber {
 	return server.New(server.Options{Kubeconfig: p.Kubeconfig.Files(), Env: p.Env, Version: command.Version, Unix: d.unix, TCP: d.tcp, PageLogin: login, Page: web.Files(), Docs: docs.HTML, Kinds: projection.All(), Token: d.keys.Token, Certificate: d.certificate(),
-		Hosts: []string{o.host}, Logs: logs, Log: p.Debug, Plan: plan, Stop: stop, Attach: terminals.Attach, Graph: architecture})
+		Hosts: []string{o.host}, Logs: logs, Log: p.Debug, Plan: plan, Stop: stop, Object: object, Previous: previous, Graph: architecture})
 }
 
 // architecture returns hone's own parts.
 func architecture() store.Graph {
-	return engine.Graph(hud.New(hud.Options{}), hud.NewTerminals(hud.TerminalsOptions{}))
+	return engine.Graph(hud.New(hud.Options{}))
 }
 
 func provideSession(o options, p project.Project, d listeners) state.Session {
@@ -265,7 +240,7 @@ func (e execer) Exec(ctx context.Context, req k8s.ExecRequest) error {
 }
 
 func provideParts(o options, p *opened.Project, kube *k8s.Client, containers docker.Client, logs *logstore.Store,
-	srv *server.Subscriber, terminals *hud.Terminals, claim *sessions.Claim, ses state.Session, d listeners, st *store.Store, cluster *buildanddeploy.Cluster, downCommands *buildanddeploy.DownCommands,
+	srv *server.Subscriber, claim *sessions.Claim, ses state.Session, d listeners, st *store.Store, cluster *buildanddeploy.Cluster, downCommands *buildanddeploy.DownCommands,
 	builder buildanddeploy.BuildAndDeployer, synclets *synclet.Pool, object hud.ReadObject, previous hud.ReadPrevious, plan hud.MakePlan, login *server.PageLogin) sessionParts {
 	if kube != nil {
 		said := logs.Logger(model.TiltfileName, "", logstore.SourceBuild)
@@ -275,7 +250,7 @@ func provideParts(o options, p *opened.Project, kube *k8s.Client, containers doc
 		Session: ses, Logs: logs, Known: p.Kubeconfig.Cluster(), Docker: containers, Builder: builder, Cluster: cluster, DownCommands: downCommands, Synclets: synclets,
 		Tiltfile: p.Evaluation(), Evaluated: o.evaluated,
 		Watch: o.command == state.CommandUp, Adopt: o.adopt, Reuse: o.shown, Beside: sessionsBeside(claim), Namespace: p.Namespace, Host: o.host, Forward: o.forward, Env: p.Env, SessionOf: sessionOf,
-		Server: srv, Terminals: terminals, Log: p.Debug,
+		Server: srv, Log: p.Debug,
 	}
 	if kube != nil {
 		parts.Kube = kube
@@ -284,5 +259,5 @@ func provideParts(o options, p *opened.Project, kube *k8s.Client, containers doc
 		parts.Copies = filepath.Join(command.StateDir(), "copies", ses.Project+".json")
 		parts.Past = filepath.Join(command.StateDir(), "past", ses.Project+".jsonl")
 	}
-	return sessionParts{parts, st, claim, d, object, previous, plan, terminals, login}
+	return sessionParts{parts, st, claim, d, object, previous, plan, login}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
 	"github.com/hone-dev/hone/internal/cli/opened"
+	"github.com/hone-dev/hone/internal/cli/session"
 	"github.com/hone-dev/hone/internal/cli/shell"
 	"github.com/hone-dev/hone/internal/engine"
 	"github.com/hone-dev/hone/internal/hud"
@@ -119,10 +120,10 @@ func newView(ctx context.Context, o options, p sessionParts, quit func(), end fu
 	o.global.Terminal.Begin()
 	name := p.Claim.Info().Name
 	hangup, lost := outlive(ctx, o, p)
-	return hud.New(hud.Options{Logs: p.Logs, Quit: quit, Stats: p.Store.Stats(), Object: p.object, Previous: p.previous, Plan: p.plan, Ignores: ignores(),
-		Suspend:  o.global.Suspender(fmt.Sprintf("Session %s keeps running: fg shows it again, hone stop --session %s ends it.", name, name)),
-		Attached: p.screens, Web: webOf(p.login), Page: p.login.Address(), Hangup: hangup, Lost: lost, End: end, KeepLog: func() (string, error) { return keepLog(p.Logs, name) },
-		Settings: o.settings, LayoutFile: layoutFile(p.Claim), Snapshot: saver(p.Store, p.Logs, p.Claim), Version: command.Version,
+	return hud.New(hud.Options{Logs: p.Logs, Quit: quit, Stats: p.Store.Stats(), Object: p.object, Previous: p.previous, Plan: p.plan, Ignores: session.Ignores(),
+		Suspend: o.global.Suspender(fmt.Sprintf("Session %s keeps running: fg shows it again, hone stop --session %s ends it.", name, name)),
+		Web:     webOf(p.login), Page: p.login.Address(), Hangup: hangup, Lost: lost, End: end, KeepLog: func() (string, error) { return keepLog(p.Logs, name) },
+		Settings: o.settings, LayoutFile: session.LayoutFile(p.Claim.Info()), Snapshot: saver(p.Store, p.Logs, p.Claim), Version: command.Version,
 		Shell: func(ctx context.Context, resource, pod, container string) error {
 			return shell.Child(ctx, p.Claim.Info(), resource, pod, container)
 		}})

@@ -49,7 +49,6 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 		return sessionParts{}, nil, err
 	}
 	pageLogin := providePageLogin(upListeners)
-	storeStore := provideStore(o)
 	readObject := provideObject(client)
 	readPrevious := providePrevious(client)
 	cluster, err := provideCluster(ctx, openedProject)
@@ -81,10 +80,10 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 	synclets := provideInjection(client, dockerClient, pool, environment)
 	image := provideImage(client, dockerClient, builder, cluster, synclets, environment)
 	hudMakePlan := providePlan(o, openedProject, cluster, downCommands, image, claim)
-	terminals := provideTerminals(claim, pageLogin, store, storeStore, readObject, readPrevious, hudMakePlan)
-	subscriber := provideServer(o, openedProject, upListeners, pageLogin, stop, terminals, store, hudMakePlan)
+	subscriber := provideServer(o, openedProject, upListeners, pageLogin, stop, readObject, readPrevious, store, hudMakePlan)
+	storeStore := provideStore(o)
 	buildAndDeployer := provideBuilder(client, dockerClient, builder, image, cluster, downCommands, pool)
-	upSessionParts := provideParts(o, openedProject, client, dockerClient, store, subscriber, terminals, claim, session, upListeners, storeStore, cluster, downCommands, buildAndDeployer, pool, readObject, readPrevious, hudMakePlan, pageLogin)
+	upSessionParts := provideParts(o, openedProject, client, dockerClient, store, subscriber, claim, session, upListeners, storeStore, cluster, downCommands, buildAndDeployer, pool, readObject, readPrevious, hudMakePlan, pageLogin)
 	return upSessionParts, func() {
 		cleanup5()
 		cleanup4()

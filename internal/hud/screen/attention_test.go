@@ -134,7 +134,6 @@ func TestOtherScreens(t *testing.T) {
 			t.Errorf("moved to %s", got)
 		}
 	}, func(_ *driver, o *Options) {
-		beside.Changed = make(chan struct{}) // in the bubble
 		o.Beside = beside
 	})
 }

@@ -137,7 +137,7 @@ func showOn(b *testing.B, term Terminal, logs *logstore.Store, frame Frame, chan
 	done := make(chan error, 1)
 	go func() {
 		done <- Run(ctx, Options{Terminal: term, Logs: logs, Changed: changed, Frame: func(time.Time) Frame { return frame },
-			Ask: func(Request) error { return nil }, Quit: func() {}, Open: func(context.Context, string) error { return nil }})
+			Ask: nothing, Quit: func() {}, Open: func(context.Context, string) error { return nil }})
 	}()
 	return func() {
 		cancel()

@@ -35,7 +35,7 @@ const (
 // bringCard is called for each frame while wanted is set; a key, or the end of wantedTime, ends that.
 //
 // The lines of a log are read in three steps, because they may lie behind millions of others: prefetch starts a job for each new card,
-// excerpt returns what is known and starts the job again once it is too old, and the job's result replaces the lines with the frame after
+// excerpt returns the known lines and starts the job again once it is too old, and the job's result replaces the lines with the frame after
 // it. A card is therefore drawn at once, and its lines follow.
 
 // cardView shows one failure: its summary, its cause, the lines that matter, the fix, the resources that wait.

@@ -107,12 +107,12 @@ func start(t *testing.T, v store.View, term simulated, change ...func(*driver, *
 	ctx, d.cancel = context.WithCancel(t.Context())
 	o := Options{Terminal: term, Logs: logs, Changed: d.changed, Now: clock, Version: "v1.2.3",
 		Frame: func(now time.Time) Frame { return d.view(now) },
-		Ask: func(w Request) error {
+		Ask: func(w Request) (func(context.Context) error, error) {
 			a, err := w(v)
 			if err == nil && a != nil {
 				d.asked = append(d.asked, a)
 			}
-			return err
+			return nil, err
 		},
 		Quit: func() { d.quits++ },
 		Open: func(_ context.Context, url string) error {

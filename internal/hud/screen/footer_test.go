@@ -9,7 +9,7 @@ import (
 
 // TestFooterNamesVerbsThatWork: each verb that a place wants in its footer exists and works there.
 func TestFooterNamesVerbsThatWork(t *testing.T) {
-	all := verbs(Options{Ask: func(Request) error { return nil }, Suspend: func(context.Context) error { return nil }})
+	all := verbs(Options{Ask: nothing, Suspend: func(context.Context) error { return nil }})
 	for at, hints := range footers {
 		for _, h := range hints {
 			i := slices.IndexFunc(all, func(v verb) bool { return v.name == h.verb })

@@ -104,7 +104,7 @@ func remap(all []verb, s settings.Settings) (verbs []verb, wrong []error) {
 
 // Check returns the faults in the keys, commands and highlights of settings as a problem; nil if there are none.
 func Check(s settings.Settings) error {
-	_, wrong := remap(verbs(Options{Ask: func(Request) error { return nil }, Suspend: func(context.Context) error { return nil }}), s)
+	_, wrong := remap(verbs(Options{Ask: nothing, Suspend: func(context.Context) error { return nil }}), s)
 	for _, h := range s.Highlights {
 		if _, err := logquery.Pattern(h.Text); err != nil {
 			wrong = append(wrong, problem.Wrap(err, h.Place+": "+h.Text+" cannot be highlighted", "write a text or /expression/"))

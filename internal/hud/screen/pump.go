@@ -28,7 +28,7 @@ const (
 //	→ next: set the tick to the time at which this frame becomes wrong by itself
 //
 // Each reason says two things. rebuild: whether the state may have changed, or only what the screen does with it, such as a finding in a
-// log. last: the time from which the pause counts; it is zero for what the user waits for. Keys are no reason: tview handles and draws
+// log. last: the time from which the pause counts; it is zero for anything that the user waits for. Keys are no reason: tview handles and draws
 // them itself, on its goroutine.
 //
 // Log lines come by the thousand, so they do not ask for a frame each: after a pause, the pump looks whether the log on screen has changed
@@ -82,8 +82,6 @@ func (p *pump) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-p.options.Changed:
-		case <-p.options.Beside.Changed:
-			rebuild = false
 		case <-tick.C:
 		case <-logs:
 			// Lines of resources that are not shown change nothing. They may come thousands of times a second.

@@ -25,7 +25,7 @@ func TestReadmeNamesTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	folders := map[string]string{"": ".", "hud": "..", "e2e": "../../test/e2e", "logquery": "../../base/logquery"}
+	folders := map[string]string{"": ".", "hud": "..", "e2e": "../../test/e2e", "server": "../../api/server", "logquery": "../../base/logquery"}
 	beside := func(folder string) string { return filepath.Join("..", folder) }
 	var parts []int
 	mends := 0

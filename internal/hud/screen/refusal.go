@@ -57,10 +57,11 @@ func (u *ui) refusal(v *verb) error {
 
 // try asks the session whether it would accept a request, and returns why not.
 func (u *ui) try(w Request) error {
-	return u.options.Ask(func(v store.View) (store.Action, error) {
+	_, err := u.options.Ask(func(v store.View) (store.Action, error) {
 		_, err := w(v)
 		return nil, err
 	})
+	return err
 }
 
 func (u *ui) cannotPause() error {
@@ -463,10 +464,13 @@ func withheld(o Options, v verb) error {
 	return problem.New(v.name+" is not possible on this screen", "")
 }
 
+// nothing takes a request of a screen that is only asked for its verbs.
+func nothing(Request) (func(context.Context) error, error) { return nil, nil }
+
 // lacking returns the verbs that a screen lacks because it only shows, with the keys they would have.
 func lacking(o Options, has []verb) []verb {
 	full := o
-	full.ReadOnly, full.Past, full.Ask = false, false, func(Request) error { return nil }
+	full.ReadOnly, full.Past, full.Ask = false, false, nothing
 	full.Suspend = func(context.Context) error { return nil }
 	return slices.DeleteFunc(verbsFor(full), func(v verb) bool {
 		return slices.ContainsFunc(has, func(h verb) bool { return h.name == v.name })

@@ -74,7 +74,7 @@ func TestNoKeyIsSilent(t *testing.T) {
 			t.Parallel() // some hundred screens each, with -short a third of them
 			var silent []string
 			tried := map[key]bool{}
-			u := &ui{verbs: verbs(Options{Ask: func(Request) error { return nil }})}
+			u := &ui{verbs: verbs(Options{Ask: nothing})}
 			for i, v1 := range u.verbs {
 				k := v1.keys[0]
 				if testing.Short() && (i+n)%3 != 0 {
@@ -228,7 +228,7 @@ func TestSmallTerminalsRefuse(t *testing.T) {
 
 // TestAsksCanBeRefused: what a verb asks for each resource is a verb, and may be refused.
 func TestAsksCanBeRefused(t *testing.T) {
-	all := verbs(Options{Ask: func(Request) error { return nil }})
+	all := verbs(Options{Ask: nothing})
 	for name := range asks {
 		if !slices.ContainsFunc(all, func(v verb) bool { return v.name == name && v.cannot != nil }) {
 			t.Errorf("%s asks each resource, but is no verb, or is never refused", name)
@@ -254,7 +254,7 @@ func TestPaletteListsAllVerbs(t *testing.T) {
 		{"help", (*ui).openHelp},
 	} {
 		ended := make(chan struct{})
-		u := newUI(Options{Logs: logs, Now: time.Now, Ask: func(w Request) error { _, err := w(v); return err }}, theme{}, lists)
+		u := newUI(Options{Logs: logs, Now: time.Now, Ask: func(w Request) (func(context.Context) error, error) { _, err := w(v); return nil, err }}, theme{}, lists)
 		ctx, cancel := context.WithCancel(t.Context())
 		u.done, u.jobs = ended, newJobs(ctx)
 		u.apply(FrameOf(v, hudtest.ShopTime, 0, view.Ignores{}), hudtest.ShopTime)

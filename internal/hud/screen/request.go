@@ -21,7 +21,26 @@ type Request func(v store.View) (store.Action, error)
 
 // request asks something of the session, and says done once the session has accepted it.
 func (u *ui) request(done string, w Request) {
-	u.after(done, u.options.Ask(w))
+	if err := u.send(done, w); err != nil {
+		u.tell(err)
+	}
+}
+
+// send is request, but returns a refusal that is known at once.
+func (u *ui) send(done string, w Request) error {
+	accepted, err := u.options.Ask(w)
+	switch {
+	case err != nil:
+		return err
+	case accepted == nil:
+		u.say(done)
+	default:
+		u.job(func(ctx context.Context) func() {
+			err := accepted(ctx)
+			return func() { u.after(done, err) }
+		})
+	}
+	return nil
 }
 
 // changing is the answer to a request that may change nothing.
@@ -189,28 +208,22 @@ func (u *ui) buttonChoices(of model.ManifestName) []choice {
 
 // click clicks a button, after the user has filled in its inputs.
 func (u *ui) click(b model.Button) {
-	send := func(inputs map[string]any) error {
-		return u.options.Ask(func(v store.View) (store.Action, error) { return intent.Click(v, b.Name, inputs) })
-	}
 	title := cmp.Or(b.Text, b.Name)
 	done := "clicked " + title
 	if b.Log != "" {
 		done += ": its output is in the log of " + string(b.Log)
 	}
+	clicked := func(inputs map[string]any) Request {
+		return func(v store.View) (store.Action, error) { return intent.Click(v, b.Name, inputs) }
+	}
 	fields := fieldsOf(b.Inputs)
 	switch {
 	case len(fields) > 0:
-		u.fill(title, fields, b.RequiresConfirmation, func(inputs map[string]any) error {
-			err := send(inputs)
-			if err == nil {
-				u.say(done)
-			}
-			return err
-		})
+		u.fill(title, fields, b.RequiresConfirmation, func(inputs map[string]any) error { return u.send(done, clicked(inputs)) })
 	case b.RequiresConfirmation:
-		u.confirm(title+"?", func() { u.after(done, send(nil)) })
+		u.confirm(title+"?", func() { u.request(done, clicked(nil)) })
 	default:
-		u.after(done, send(nil))
+		u.request(done, clicked(nil))
 	}
 }
 

@@ -75,8 +75,9 @@ type Options struct {
 	Changed <-chan struct{}
 	Frame   func(now time.Time) Frame
 	// Ask asks something of the session, with its newest snapshot, or returns why the session refuses it; nil if the screen
-	// only shows. Quit requests the end of the session, which must end the context of Run. Both must return at once.
-	Ask  func(Request) error
+	// only shows. accepted waits for the answer of a session that another process runs; it is nil if the session has accepted the
+	// request. Quit requests the end of the session, which must end the context of Run. Both must return at once.
+	Ask  func(Request) (accepted func(ctx context.Context) error, err error)
 	Quit func()
 	// Object reads an object of the cluster as YAML for people. It is called away from the drawing.
 	Object func(ctx context.Context, o model.AppliedObject) (string, error)
@@ -145,8 +146,6 @@ type Beside struct {
 	// Others returns the resource that each of them has selected; empty for a screen without a selection. It may be called on any
 	// goroutine.
 	Others func() []model.ManifestName
-	// Changed delivers a value when a screen comes, leaves, or selects another resource.
-	Changed <-chan struct{}
 	// Moved tells the others the selection of this screen. It does not block.
 	Moved func(to model.ManifestName)
 }

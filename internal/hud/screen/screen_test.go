@@ -194,7 +194,7 @@ func TestDetailsAndHelp(t *testing.T) {
 }
 
 func TestHelpNamesEveryKey(t *testing.T) {
-	u := &ui{verbs: verbs(Options{Ask: func(Request) error { return nil }})}
+	u := &ui{verbs: verbs(Options{Ask: nothing})}
 	var all strings.Builder
 	for _, line := range u.help(inTable) {
 		all.WriteString(line.String() + "\n")
@@ -476,7 +476,7 @@ func TestPanicGivesTheTerminalBack(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				term := newTerminal("UTF-8", 120, 34)
 				d := start(t, v, term, func(_ *driver, o *Options) {
-					o.Ask = func(Request) error { panic("broken request") }
+					o.Ask = func(Request) (func(context.Context) error, error) { panic("broken request") }
 				})
 				tt.sabotage(d)
 				<-d.done

@@ -78,9 +78,14 @@ func (w *wire) take() string {
 // on runs a screen on a wire to a terminal with abilities.
 func on(t *testing.T, w *wire, term string, about terminal.Description, change ...func(*driver, *Options)) *driver {
 	t.Helper()
-	info, err := describe(terminal.Description{Term: term, ColorTerm: "truecolor"})
+	known, err := tcell.LookupTerminfo(term)
 	if err != nil {
 		t.Fatal(err)
+	}
+	info := unpadded(known)
+	if !info.TrueColor {
+		info.SetFgRGB, info.SetBgRGB = "\x1b[38;2;%p1%d;%p2%d;%p3%dm", "\x1b[48;2;%p1%d;%p2%d;%p3%dm"
+		info.SetFgBgRGB = "\x1b[38;2;%p1%d;%p2%d;%p3%d;48;2;%p4%d;%p5%d;%p6%dm"
 	}
 	about.Term = term
 	screen, err := tcell.NewTerminfoScreenFromTtyTerminfo(newOutlet(w, about.Abilities()), info)

@@ -13,42 +13,31 @@ import (
 // Binding gives a verb of the screen other keys.
 type Binding struct {
 	// Verb is the name of the verb, as the command palette shows it.
-	Verb string `json:"verb"`
+	Verb string
 	// Keys replace the keys of the verb; without any, it has none.
-	Keys []string `json:"keys"`
+	Keys []string
 	// Place is the line of the file, "path:line".
-	Place string `json:"place"`
+	Place string
 }
 
 // Command is a command of the user's own.
 type Command struct {
 	// Name is shown in the palette and in the help.
-	Name string `json:"name"`
+	Name string
 	// Key is the key; empty for none.
-	Key string `json:"key,omitempty"`
+	Key string
 	// Run is a command line for the shell, with facts about the selected resource in its environment.
-	Run string `json:"run"`
+	Run string
 	// Terminal gives the command the terminal; otherwise its output is shown on the screen.
-	Terminal bool `json:"terminal,omitempty"`
+	Terminal bool
 	// Confirm asks before it runs.
-	Confirm bool   `json:"confirm,omitempty"`
-	Place   string `json:"place"`
+	Confirm bool
+	Place   string
 }
 
 // Facts are the variables that describe the selection to a command. Facts that do not apply are empty or missing.
 var Facts = []string{"HONE_RESOURCE", "HONE_TILTFILE", "HONE_CONTEXT", "HONE_NAMESPACE", "HONE_POD", "HONE_CONTAINER", "HONE_URL",
 	"HONE_RESOURCES", "HONE_LINE", "HONE_FILE", "HONE_FILE_LINE"}
-
-// CheckFacts returns why an environment, "NAME=value", may not be given to a command: it has a variable that is no fact, and that
-// could change the programs that the command runs.
-func CheckFacts(env []string) error {
-	for _, e := range env {
-		if name, _, ok := strings.Cut(e, "="); !ok || !slices.Contains(Facts, name) {
-			return fmt.Errorf("%q is no fact about a resource", name)
-		}
-	}
-	return nil
-}
 
 // Command returns the command with a name.
 func (s Settings) Command(name string) (c Command, ok bool) {
@@ -62,8 +51,8 @@ func (s Settings) Command(name string) (c Command, ok bool) {
 // Highlight is a text that stands out in logs.
 type Highlight struct {
 	// Text is a text, or an expression between slashes, as in a find.
-	Text  string `json:"text"`
-	Place string `json:"place"`
+	Text  string
+	Place string
 }
 
 // parseHighlights takes in the setting highlight: a text or a list of texts.

@@ -2,7 +2,6 @@ package settings
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -53,17 +52,17 @@ var notifies = []Notify{NotifyAuto, NotifyOff, NotifyBell, NotifyOSC9, NotifyOSC
 // Settings are the user's choices. The zero value has all defaults.
 type Settings struct {
 	// Theme is empty for Auto, and Notify for NotifyAuto.
-	Theme  Theme  `json:"theme,omitempty"`
-	Notify Notify `json:"notify,omitempty"`
+	Theme  Theme
+	Notify Notify
 	// NoLinks leaves out links; NoTitle and NoProgress leave the title of the terminal and its progress alone.
-	NoLinks    bool `json:"noLinks,omitempty"`
-	NoTitle    bool `json:"noTitle,omitempty"`
-	NoProgress bool `json:"noProgress,omitempty"`
+	NoLinks    bool
+	NoTitle    bool
+	NoProgress bool
 	// Keys and Commands are as the file has them: the screen knows the names that they may use.
-	Keys []Binding `json:"keys,omitempty"`
+	Keys []Binding
 	// Highlights are texts, or expressions between slashes, that stand out in logs.
-	Highlights []Highlight `json:"highlights,omitempty"`
-	Commands   []Command   `json:"commands,omitempty"`
+	Highlights []Highlight
+	Commands   []Command
 }
 
 // The variables of the environment that win over the file.
@@ -105,27 +104,6 @@ func Load(path string, getenv func(string) string) (Settings, error) {
 func inCI(getenv func(string) string) bool {
 	ci := getenv("CI")
 	return ci != "" && ci != "false"
-}
-
-// Encode returns the settings for Decode.
-func (s Settings) Encode() string {
-	b, _ := json.Marshal(s) // nothing in it can fail
-	return string(b)
-}
-
-// Decode returns settings that Encode has returned, maybe in another version of hone. It leaves out settings that it does not know.
-func Decode(text string) Settings {
-	var s Settings
-	if json.Unmarshal([]byte(text), &s) != nil {
-		return Settings{}
-	}
-	if !slices.Contains(Themes, s.Theme) {
-		s.Theme = ""
-	}
-	if !slices.Contains(notifies, s.Notify) {
-		s.Notify = ""
-	}
-	return s
 }
 
 // setting is a line of the file.

@@ -81,9 +81,6 @@ func TestLoad(t *testing.T) {
 				if diff := cmp.Diff(tt.want, got); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
-				if diff := cmp.Diff(got, Decode(got.Encode())); diff != "" {
-					t.Errorf("decoded (-want +got):\n%s", diff)
-				}
 				return
 			}
 			p, ok := problem.Of(err)
@@ -100,55 +97,9 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestCheckFacts: a command gets facts, and nothing that could change the programs that it runs.
-func TestCheckFacts(t *testing.T) {
-	for _, tt := range []struct {
-		env []string
-		ok  bool
-	}{
-		{nil, true},
-		{[]string{"HONE_POD=api-1", "HONE_LINE=a=b", "HONE_URL="}, true},
-		{[]string{"PATH=/tmp"}, false},
-		{[]string{"HONE_POD=api-1", "LD_PRELOAD=/tmp/x.so"}, false},
-		{[]string{"HONE_SESSION=other"}, false},
-		{[]string{"HONE_POD"}, false},
-		{[]string{""}, false},
-		{[]string{"hone_pod=x"}, false},
-	} {
-		if err := CheckFacts(tt.env); (err == nil) != tt.ok {
-			t.Errorf("%q: %v", tt.env, err)
-		}
-	}
-}
-
 func TestUnreadable(t *testing.T) {
 	_, err := Load(t.TempDir(), func(string) string { return "" }) // a folder
 	if p, ok := problem.Of(err); !ok || !strings.Contains(p.Mend, "remove it") {
 		t.Errorf("%v", err)
 	}
-}
-
-// TestDecodeForeign: settings of another version, or of another program, change nothing.
-func TestDecodeForeign(t *testing.T) {
-	for text, want := range map[string]Settings{
-		"": {}, "{": {}, `{"theme":"plaid","noLinks":true}`: {NoLinks: true}, `{"theme":7}`: {}, `{"notify":"smoke","new":1}`: {},
-	} {
-		if diff := cmp.Diff(want, Decode(text)); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", text, diff)
-		}
-	}
-}
-
-func FuzzParse(f *testing.F) {
-	f.Add("theme: dark\n")
-	f.Add("theme: [a, {b: c}]\n")
-	f.Add("? a\n: &x {<<: *x}\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		var s Settings
-		if err := s.parse("screen.yaml", []byte(text)); err != nil {
-			if p, ok := problem.Of(err); !ok || p.Mend == "" {
-				t.Errorf("%v is no problem with a mend", err)
-			}
-		}
-	})
 }

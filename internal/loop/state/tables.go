@@ -62,6 +62,8 @@ var (
 		"Where extensions come from.")
 	Events = store.Define[Event](Schema, "events",
 		"What happened, the newest at the end: a bounded number of events, written as the other tables change.")
+	Screens = store.Define[Screen](Schema, "screens",
+		"The screens that show the session, in any terminal, and the resource that each has selected.")
 	Subscribers = store.Define[Subscriber](Schema, "subscribers",
 		"hone's own parts: running, or failing and about to be restarted.")
 )

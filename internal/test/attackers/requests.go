@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-
-	"github.com/hone-dev/hone/internal/base/terminal"
 )
 
 // refusal describes requests that must be refused, and the status code.
@@ -53,7 +51,7 @@ func (s Target) refusals() []refusal {
 // wanted are the requests of strangers: everything that shows or changes the session.
 var wanted = []struct{ method, path string }{
 	{"GET", "/api/view"}, {"GET", "/api/logs"}, {"GET", "/api/dump/engine"}, {"GET", "/api/dump/logstore"}, {"GET", "/api/snapshot"},
-	{"POST", "/api/trigger"}, {"POST", "/api/click"}, {"POST", "/api/stop"}, {"POST", "/api/attach"}, {"POST", "/api/attach/read-only"},
+	{"POST", "/api/trigger"}, {"POST", "/api/click"}, {"POST", "/api/stop"}, {"GET", "/api/snapshot/follow"}, {"POST", "/api/screen"}, {"GET", "/api/object"}, {"GET", "/api/previous"},
 	{"GET", "/apis"}, {"GET", "/apis/hone.dev/v1alpha1/sessions"}, {"GET", "/apis/hone.dev/v1alpha1/sessions?watch=true"},
 	{"GET", "/apis/tilt.dev/v1alpha1/uiresources"}, {"PATCH", "/apis/tilt.dev/v1alpha1/configmaps/x-disable"},
 	{"GET", "/openapi/v2"}, {"GET", "/openapi/v3"}, {"GET", "/version"}, {"GET", "/"}, {"GET", "/readyz"}, {"OPTIONS", "/api/view"},
@@ -95,10 +93,6 @@ func (s Target) stranger(ctx context.Context, c *http.Client, as refusal, method
 	}
 	for k, v := range as.header {
 		r.Header.Set(k, v)
-	}
-	if strings.HasPrefix(path, "/api/attach") {
-		r.Header.Set("Connection", "Upgrade")
-		r.Header.Set("Upgrade", terminal.Protocol)
 	}
 	r.Host = as.host
 	resp, err := c.Do(r)
