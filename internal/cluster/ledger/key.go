@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -36,3 +37,8 @@ func (k Key) revision(n int) string { return fmt.Sprintf("%s.revisions/%08d", k.
 
 // notes is the name of the document, or of the folder, with the notes.
 func (k Key) notes() string { return k.name() + ".applied" }
+
+// lease is the name of the document with the lease of a namespace.
+func (k Key) lease(namespace string) string {
+	return k.name() + ".leases/" + cmp.Or(namespace, "default")
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cluster/storage"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -224,12 +225,24 @@ func (l *Ledger) changeAll(edits []*edit) error {
 	}
 }
 
+// fit refuses a storage that loses updates, before it gets the first document. An error that says nothing about the storage's abilities
+// is tried again. l.mu is held.
+func (l *Ledger) fit(ctx context.Context) error {
+	if _, local := l.storage.(storage.Local); local || l.version != storage.None {
+		return nil
+	}
+	for pause := newPause(); ; {
+		err := storage.Check(ctx, l.storage)
+		if _, final := problem.Of(err); err == nil || final || !pause.Sleep(ctx) {
+			return err
+		}
+	}
+}
+
 // write replaces the content. It returns false if another writer was quicker: the content is then theirs. l.mu is held.
 func (l *Ledger) write(ctx context.Context, c content) (bool, error) {
-	if _, local := l.storage.(storage.Local); !local && l.version == storage.None {
-		if err := storage.Check(ctx, l.storage); err != nil { // a storage that loses updates must not get the first record
-			return false, err
-		}
+	if err := l.fit(ctx); err != nil {
+		return false, err
 	}
 	c.write, c.revised, c.rekeyed, c.stale = rand.Text(), false, false, false
 	doc, err := l.encode(c)
