@@ -137,10 +137,10 @@ func TestNextSession(t *testing.T) {
 	first.copies(p.path("edited"), p.path("made"))
 	first.endsAt(p, "made")
 
-	p.write("edited", "one")
 	for !watch.ChangedAt(p.path("later")).After(watch.ChangedAt(p.path("made"))) { // the file system's clock ticks in milliseconds
 		p.write("later", "three")
 	}
+	p.write("edited", "one")
 	p.write("go.mod", "three")
 	if err := os.Remove(p.path("made")); err != nil {
 		t.Fatal(err)
