@@ -35,6 +35,8 @@ type owner struct {
 	at     time.Time
 	mine   bool
 	fields *fieldpath.Set
+	// all means that it owns every field.
+	all bool
 }
 
 // changedFields returns the fields in which live and merged differ, by path. desired is the object to apply, as the field manager mine,
@@ -47,6 +49,11 @@ func changedFields(mine string, prior, desired, live, merged *unstructured.Unstr
 	if prior != nil {
 		was = prior.Object
 	}
+	return d.objects(was, desired, live, merged)
+}
+
+// objects compares all fields of an object.
+func (d *fieldDiff) objects(was map[string]any, desired, live, merged *unstructured.Unstructured) []api.FieldChange {
 	for _, key := range keysOf(live.Object, merged.Object) {
 		if key != "status" {
 			d.compare(nil, key, fieldpath.PathElement{FieldName: &key}, values{was[key], desired.Object[key], live.Object[key], merged.Object[key]})
@@ -249,7 +256,7 @@ func (d *fieldDiff) owner(path fieldpath.Path) (mine bool, other *owner) {
 }
 
 func (o *owner) has(path fieldpath.Path) bool {
-	if o.fields.Has(path) {
+	if o.all || o.fields.Has(path) {
 		return true
 	}
 	for n := len(path) - 1; n > 0; n-- {

@@ -64,6 +64,9 @@ func TestRollback(t *testing.T) {
 	if got := p.data("key"); got != "three" {
 		t.Errorf("back again, the value is %v", got)
 	}
+	p.says(0, []string{"history", "--namespace", p.namespace}, `(?s)5 .*rollback 3 .*\+1 .*4 .*rollback 1 .*-1 +succeeded.*3 .*ci .*2 .*ci .*1 .*ci .*\+2 ~0 -0 +succeeded`)
+	p.says(0, []string{"history", "2", "--namespace", p.namespace}, `~ data\.key: one → two`, `1 to update`)
+	p.says(0, []string{"history", "-o", "json", "--namespace", p.namespace}, `"number": 5`, `"command": "rollback 3"`)
 	p.says(0, []string{"down", "--namespace", p.namespace}, `Deleted 3 objects`)
 }
 

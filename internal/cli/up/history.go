@@ -1,0 +1,141 @@
+package up
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/cli/opened"
+	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
+	"github.com/hone-dev/hone/internal/hud/text"
+	"github.com/hone-dev/hone/internal/hud/view"
+)
+
+func newHistory(g *command.Global) *cobra.Command {
+	var f flags.Project
+	var output string
+	c := &cobra.Command{
+		Use:   "history [REVISION]",
+		Short: "List the revisions of the project, or show one of them",
+		Long: `Lists the revisions of the project in this cluster, the newest first: when, by which command, by whom and from which commit its
+objects were applied, and how many were created (+), changed (~) and deleted (-). A run of a command is a revision if it changes
+something; in a session of hone up, so is each evaluation of the Tiltfile. The last ten are kept.
+
+With REVISION, it shows how the objects of that revision differ from those of the one before. Values of Secrets are never shown.
+
+It does not evaluate the Tiltfile. hone rollback restores a revision.`,
+		Example: "  hone history\n  hone history 3",
+		Args:    cobra.MaximumNArgs(1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return history(cmd.Context(), g, &f, output, args) },
+	}
+	f.Add(c)
+	command.AddDocumentFlag(c, &output)
+	return c
+}
+
+func history(ctx context.Context, g *command.Global, f *flags.Project, output string, args []string) error {
+	write, err := command.DocumentWriter(output, "history")
+	if err != nil {
+		return err
+	}
+	log := g.Printer(g.Stderr, g.Stderr)
+	p, err := opened.Open(g, opened.Choice{Flags: f, Find: f.Path}, log)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	cluster, err := p.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	records, err := cluster.Ledger(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := records.History()
+	if err != nil {
+		return err
+	}
+	if len(args) == 1 {
+		return showRevision(g, p, records.Ledger, all, args[0], write)
+	}
+	slices.Reverse(all)
+	if write != nil {
+		return print(g, write, all)
+	}
+	if len(all) == 0 {
+		logstore.Infof(g.Printer(g.Stdout, g.Stderr), "No revisions yet: hone has applied nothing for this project in %s.", p.Title())
+		return nil
+	}
+	return printHistory(g.Stdout, all, time.Now())
+}
+
+// print prints a document, with the values of Secrets hidden.
+func print(g *command.Global, write func(io.Writer, any) error, what any) error {
+	var doc bytes.Buffer
+	if err := write(&doc, what); err != nil {
+		return err
+	}
+	_, err := io.WriteString(g.Stdout, g.Secrets.Text(doc.String()))
+	return err
+}
+
+func printHistory(w io.Writer, all []ledger.Revision, now time.Time) error {
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(t, "REVISION\tAGE\tCOMMAND\tBY\tCOMMIT\tOBJECTS\tCHANGES\tRESULT")
+	for _, r := range all {
+		age, result := "-", string(r.Phase)
+		if !r.Began.IsZero() {
+			age = view.Age(r.Began, now)
+		}
+		if r.Failures != "" {
+			result += ": " + r.Failures
+		}
+		cells := []string{strconv.Itoa(r.Number), age, dash(r.Command), dash(r.By), dash(r.Commit[:min(len(r.Commit), 10)]), strconv.Itoa(r.Objects),
+			fmt.Sprintf("+%d ~%d -%d", r.Created, r.Changed, r.Deleted), result}
+		for i := range cells {
+			cells[i] = text.Clean(cells[i])
+		}
+		fmt.Fprintln(t, strings.Join(cells, "\t"))
+	}
+	return t.Flush()
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// showRevision prints the differences of a revision to the one before, as a plan.
+func showRevision(g *command.Global, p *opened.Project, records *ledger.Ledger, all []ledger.Revision, revision string, write func(io.Writer, any) error) error {
+	number, err := strconv.Atoi(revision)
+	if err != nil {
+		return problem.New(fmt.Sprintf("%q is not the number of a revision", revision), "choose one that hone history shows")
+	}
+	is, err := records.Declared(number)
+	if err != nil {
+		return err
+	}
+	var was ledger.Objects
+	if i := slices.IndexFunc(all, func(r ledger.Revision) bool { return r.Number == number }); i > 0 {
+		if was, err = records.Declared(all[i-1].Number); err != nil {
+			return err
+		}
+	}
+	return printPlan(g, write, planOf(p.Path, p.Known.Context, deploy.Differences(was, is)), false)
+}
