@@ -50,9 +50,6 @@ func (f *Followed) View() store.View { return f.newest.Load().All() }
 // Loop returns the duration of the newest batch of the session's store.
 func (f *Followed) Loop() time.Duration { return time.Duration(f.loop.Load()) }
 
-// Version returns the version of hone that runs the session.
-func (f *Followed) Version() string { return f.version }
-
 // ErrLost reports that the stream has ended before the session.
 var ErrLost = errors.New("the session has not said that it ends")
 

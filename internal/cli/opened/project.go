@@ -169,7 +169,7 @@ func (p *Project) During(r Run) *Project {
 func (p *Project) Close() {
 	p.held.mu.Lock()
 	defer p.held.mu.Unlock()
-	for _, end := range p.held.closers {
+	for _, end := range slices.Backward(p.held.closers) {
 		_ = end()
 	}
 }
@@ -254,8 +254,17 @@ func (p *Project) Cluster(ctx context.Context) (*buildanddeploy.Cluster, error) 
 	if err != nil {
 		return nil, err
 	}
-	return buildanddeploy.NewCluster(kube, buildanddeploy.ClusterOptions{Ledgers: p.ledgers(is), Own: command.Ledgers(), Project: is, ProjectPath: command.Projects().Path, Command: p.Command, Tiltfile: filepath.Base(p.Path), Commit: p.commit,
+	return buildanddeploy.NewCluster(kube, buildanddeploy.ClusterOptions{Namespace: p.leased(), Ledgers: p.ledgers(is), Own: command.Ledgers(), Project: is, ProjectPath: command.Projects().Path, Command: p.Command, Tiltfile: filepath.Base(p.Path), Commit: p.commit,
 		RunID: p.run.ID, Env: p.Env, Prune: p.run.Prune, Beside: p.run.Beside})
+}
+
+// leased returns the namespace whose lease the command needs; empty for one that changes nothing. A command that a session has started works
+// on behalf of that session, which may hold the lease.
+func (p *Project) leased() string {
+	if p.Command == "" || os.Getenv(flags.SessionVariable) != "" {
+		return ""
+	}
+	return p.Namespace
 }
 
 // ledgers returns the ledgers in the storage of the project.

@@ -51,26 +51,18 @@ func history(ctx context.Context, g *command.Global, f *flags.Project, output st
 	if err != nil {
 		return err
 	}
-	log := g.Printer(g.Stderr, g.Stderr)
-	p, err := opened.Open(g, opened.Choice{Flags: f, Find: f.Path}, log)
-	if err != nil {
-		return err
-	}
-	defer p.Close()
-	cluster, err := p.Connect(ctx)
-	if err != nil {
-		return err
-	}
-	records, err := cluster.Ledger(ctx)
-	if err != nil {
-		return err
-	}
+	return withLedger(ctx, g, f, func(_ context.Context, p *opened.Project, records *ledger.Ledger) error {
+		return printRevisions(g, p, records, args, write)
+	})
+}
+
+func printRevisions(g *command.Global, p *opened.Project, records *ledger.Ledger, args []string, write func(io.Writer, any) error) error {
 	all, err := records.History()
 	if err != nil {
 		return err
 	}
 	if len(args) == 1 {
-		return showRevision(g, p, records.Ledger, all, args[0], write)
+		return showRevision(g, p, records, all, args[0], write)
 	}
 	slices.Reverse(all)
 	if write != nil {

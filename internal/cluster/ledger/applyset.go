@@ -80,7 +80,8 @@ func (l *Ledger) Leave() error {
 	}
 	names, err := l.storage.List(ctx, l.key.name())
 	for _, name := range names {
-		if err == nil {
+		held := strings.HasPrefix(name, l.key.leases()) // by the operation that leaves
+		if err == nil && !held {
 			err = remove(ctx, l.storage, name)
 		}
 	}

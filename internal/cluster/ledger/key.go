@@ -40,5 +40,8 @@ func (k Key) notes() string { return k.name() + ".applied" }
 
 // lease is the name of the document with the lease of a namespace.
 func (k Key) lease(namespace string) string {
-	return k.name() + ".leases/" + cmp.Or(namespace, "default")
+	return k.leases() + cmp.Or(namespace, "default")
 }
+
+// leases begins the names of all leases.
+func (k Key) leases() string { return k.name() + ".leases/" }

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"os/user"
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/retry"
@@ -35,6 +37,18 @@ type Holder struct {
 	Since time.Time `json:"since,omitzero"`
 
 	id string // of the lease
+}
+
+// Here returns the holder for a command of this process.
+func Here(command string) Holder {
+	h := Holder{Who: "someone", Host: "somewhere", PID: os.Getpid(), Command: "hone " + command}
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		h.Who = u.Username
+	}
+	if name, err := os.Hostname(); err == nil && name != "" {
+		h.Host = name
+	}
+	return h
 }
 
 // String names the holder: "hone ci of alice@laptop (pid 123), since 12:03:05".

@@ -85,6 +85,9 @@ func Open(s storage.Storage, key Key, o Options) (*Ledger, error) {
 	return l, nil
 }
 
+// Key returns the key of the ledger.
+func (l *Ledger) Key() Key { return l.key }
+
 // title names the ledger in messages.
 func (l *Ledger) title() string { return "the ledger " + l.Place() }
 

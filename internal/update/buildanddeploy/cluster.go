@@ -50,9 +50,11 @@ type Cluster struct {
 	// env is added to the environment of the user's delete commands.
 	env []string
 	// address names the cluster if it does not reveal its identity.
-	address string
-	origin  ledger.Origin
-	commit  func() string
+	address   string
+	origin    ledger.Origin
+	namespace string // of the lease
+	holding   *holding
+	commit    func() string
 
 	mu     sync.Mutex
 	memory *deploy.Memory // opened at the first use, since that needs the cluster's identity
@@ -75,6 +77,8 @@ type ClusterOptions struct {
 	RunID string
 	// ProjectPath, unless nil, returns the path of the Tiltfile of another project, by its ID; empty if it is not known.
 	ProjectPath func(id string) string
+	// Namespace is the namespace for whose lease it waits; empty for commands that do not wait for other machines.
+	Namespace string
 	// Command is the command that deploys, as revisions name it, and Tiltfile the Tiltfile.
 	Command, Tiltfile string
 	// Commit, unless nil, returns the commit of the working tree; empty if it has none. It is called at most once.
@@ -107,6 +111,9 @@ func NewCluster(kube *k8s.Client, o ClusterOptions) (*Cluster, error) {
 		ledgers: o.Ledgers, own: o.Own, project: o.Project.ID, holder: o.Project.Holder(), former: o.Project.Former, runID: o.RunID, prune: o.Prune, beside: o.Beside, env: o.Env,
 		address: addressOf(config)}
 	c.origin = ledger.Origin{Run: cmp.Or(o.RunID, rand.Text()), Command: o.Command, By: c.holder, Tiltfile: o.Tiltfile}
+	if c.namespace = o.Namespace; c.namespace != "" {
+		c.holding = newHolding()
+	}
 	if o.Commit != nil {
 		c.commit = sync.OnceValue(o.Commit)
 	}
@@ -282,6 +289,11 @@ func (c *Cluster) namespaced(ctx context.Context, u *unstructured.Unstructured) 
 //
 // An *Away error means that the connection to the cluster was lost meanwhile, which is not an error in the resource.
 func (c *Cluster) Deploy(ctx context.Context, req Request, images map[string]model.ImageResult) ([]model.AppliedObject, error) {
+	ctx, done, err := c.hold(ctx, req.Log)
+	if err != nil {
+		return nil, c.lost(ctx, err)
+	}
+	defer done()
 	memory, err := c.Ledger(ctx)
 	if err != nil {
 		return nil, c.lost(ctx, err)
@@ -411,7 +423,11 @@ type DeleteOptions struct {
 // Delete deletes the objects of the given records, dependents first, and drops the records of deleted objects from the
 // ledger. It does not touch foreign objects.
 func (c *Cluster) Delete(ctx context.Context, o DeleteOptions, records map[model.ManifestName][]ledger.Record, log logstore.Logger) error {
-	ctx = patiently(ctx, log)
+	ctx, done, err := c.hold(patiently(ctx, log), log)
+	if err != nil {
+		return err
+	}
+	defer done()
 	memory, err := c.Ledger(ctx)
 	if err != nil {
 		return err

@@ -65,7 +65,11 @@ func (req RemoveRequest) settle(ctx context.Context) error {
 //
 // It returns the resources whose objects a delete command may also have deleted, and which have to be deployed again.
 func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model.ManifestName, err error) {
-	ctx = patiently(ctx, req.Log)
+	ctx, done, err := c.hold(patiently(ctx, req.Log), req.Log)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	memory, all, err := c.recorded(ctx)
 	if err != nil {
 		return nil, err
@@ -158,7 +162,11 @@ func listed(records []ledger.Record) string {
 // Prune deletes the recorded objects of the chosen resources that no resource declares now, and waits until they are gone. Objects
 // that hold data or other objects stay, as do objects that a command of a declared resource deployed.
 func (c *Cluster) Prune(ctx context.Context, declared []model.Manifest, chosen func(model.ManifestName) bool, namespace string, log logstore.Logger) error {
-	ctx = patiently(ctx, log)
+	ctx, done, err := c.hold(patiently(ctx, log), log)
+	if err != nil {
+		return err
+	}
+	defer done()
 	memory, all, err := c.recorded(ctx)
 	if err != nil {
 		return err

@@ -21,7 +21,11 @@ import (
 // The steps in beside, of other runtimes, are part of the same operation. A step among them that is marked to go last loses this
 // mark if it depends on a resource in records. The error joins all errors.
 func (c *Cluster) TakeDown(ctx context.Context, o DeleteOptions, records map[model.ManifestName][]ledger.Record, deps ledger.Deps, beside []deploy.DeleteStep, log logstore.Logger) error {
-	ctx = patiently(ctx, log)
+	ctx, done, err := c.hold(patiently(ctx, log), log)
+	if err != nil {
+		return err
+	}
+	defer done()
 	memory, err := c.Ledger(ctx)
 	if err != nil {
 		return err

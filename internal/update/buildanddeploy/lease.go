@@ -1,0 +1,74 @@
+package buildanddeploy
+
+import (
+	"context"
+	"sync"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/cluster/ledger"
+	"github.com/hone-dev/hone/internal/cluster/storage"
+)
+
+// In a ledger that several machines share, a Cluster holds the lease of a namespace while its operations run: one machine at a time changes
+// the objects of the project there. It does not hold it while it waits for readiness, which can take long. On one machine, commands and
+// sessions talk to each other instead.
+
+// holding is the lease of a Cluster.
+type holding struct {
+	turn  chan struct{} // has a value while nobody changes the rest
+	lease *ledger.Lease
+	users int
+}
+
+func newHolding() *holding {
+	h := &holding{turn: make(chan struct{}, 1)}
+	h.turn <- struct{}{}
+	return h
+}
+
+// hold takes the lease, unless this Cluster holds it already or needs none. The context ends when the lease is lost. done must be called
+// at the end of the operation.
+func (c *Cluster) hold(ctx context.Context, log logstore.Logger) (held context.Context, done func(), err error) {
+	records, err := c.Ledger(ctx)
+	if err != nil {
+		return ctx, nil, err
+	}
+	if need, err := c.needsLease(ctx); err != nil || !need {
+		return ctx, func() {}, err
+	}
+	h := c.holding
+	select {
+	case <-h.turn:
+	case <-ctx.Done():
+		return ctx, nil, context.Cause(ctx)
+	}
+	defer func() { h.turn <- struct{}{} }()
+	if h.lease == nil {
+		h.lease, err = records.Lease(ctx, c.namespace, ledger.Here(c.origin.Command), func(by ledger.Holder) {
+			logstore.Infof(log, "Waiting for %s…", by)
+		})
+		if err != nil {
+			return ctx, nil, err
+		}
+	}
+	h.users++
+	held, cancel := h.lease.Guard(ctx)
+	return held, sync.OnceFunc(func() {
+		cancel()
+		<-h.turn
+		defer func() { h.turn <- struct{}{} }()
+		if h.users--; h.users == 0 {
+			h.lease.Release()
+			h.lease = nil
+		}
+	}), nil
+}
+
+func (c *Cluster) needsLease(ctx context.Context) (bool, error) {
+	if c.holding == nil {
+		return false, nil
+	}
+	in, err := c.ledgers.Storage(ctx)
+	_, local := in.(storage.Local)
+	return !local, err
+}
