@@ -267,6 +267,9 @@ var chosen = map[string][]projection.Column{
 		col("Done", "What was restarted.", func(r state.Restart) any { return some(r.Done) }),
 		col("Error", "Why it failed.", func(r state.Restart) any { return r.Err }),
 	},
+	state.Screens.Name(): {
+		col("At", "The resource that its user has selected.", func(s state.Screen) any { return string(s.At) }),
+	},
 	state.Synclets.Name(): {
 		col("Resource", "The resource that it belongs to.", func(s state.Synclet) any { return s.Resource }),
 		col("Pod", "The pod that it runs in.", func(s state.Synclet) any { return joined(s.Namespace, s.Pod) }),
