@@ -10,9 +10,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"slices"
 	"time"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/tailfile"
@@ -173,7 +177,22 @@ func (s *Subscriber) newLines(seen *uint64) []byte {
 		}
 	}
 	*seen = s.logs.Newest()
-	return out.Bytes()
+	return harmless(out.Bytes())
+}
+
+// harmless writes the characters of JSON texts that a terminal may obey as their numbers: people print such files.
+func harmless(lines []byte) []byte {
+	var out []byte
+	for _, r := range string(lines) {
+		if r != '\n' && !unicode.IsPrint(r) {
+			for _, unit := range utf16.AppendRune(nil, r) {
+				out = fmt.Appendf(out, `\u%04x`, unit)
+			}
+			continue
+		}
+		out = utf8.AppendRune(out, r)
+	}
+	return out
 }
 
 // line is the record of a log line.

@@ -1,6 +1,7 @@
 package historian
 
 import (
+	"encoding/json"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/tailfile"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
+	"github.com/hone-dev/hone/internal/test/hostile"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -115,5 +117,22 @@ func BenchmarkReplay(b *testing.B) {
 		}
 		Replay(path, store)
 		_ = store.Close()
+	}
+}
+
+// TestHarmless: a terminal that shows the file of the lines obeys nothing in it, and the lines stay as they were.
+func TestHarmless(t *testing.T) {
+	text := "a\x1b[2J \u009b2J \u202ehidden ü 𝄞 \U000E0041"
+	raw, err := json.Marshal(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := harmless(raw)
+	if found := hostile.Found(string(got)); found != "" {
+		t.Errorf("%q is obeyed", found)
+	}
+	var again string
+	if err := json.Unmarshal(got, &again); err != nil || again != text {
+		t.Errorf("%q is read as %q, %v", text, again, err)
 	}
 }
