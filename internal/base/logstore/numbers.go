@@ -112,8 +112,11 @@ func (s *Store) numbersAt(seg *segment, p *place) (numbers, error) {
 	return n, nil
 }
 
-// locatable reports whether locate may move the source: only once, if it reads through the cache, and if it reports no segments.
-func (it *source) locatable() bool { return !it.located && it.once == nil && it.passed == nil }
+// locatable reports whether locate may move the source: only once before it is opened.
+func (it *source) locatable() bool { return !it.located && it.paged() }
+
+// paged reports whether the source reads through the cache, and reports no segments.
+func (it *source) paged() bool { return it.once == nil && it.passed == nil }
 
 // locate moves to the earliest position at which the next line can be, without unpacking anything. The line itself may come later,
 // where the filter omits lines by their level or source.

@@ -31,7 +31,7 @@ type source struct {
 	i       int
 }
 
-// next moves to the next line and reports whether there is one; head returns it.
+// next moves to the next line, which head returns, or closes the source before the next segment. It reports whether there may be more.
 func (it *source) next() bool {
 	for {
 		for it.i+1 < len(it.recs) {
@@ -45,11 +45,38 @@ func (it *source) next() bool {
 				return true
 			}
 		}
+		if it.closes() {
+			return true
+		}
 		if !it.nextBlock() {
 			return false
 		}
 	}
 }
+
+// closes closes the source at the end of a segment, so that a merge unpacks the next one only if its line is due.
+func (it *source) closes() bool {
+	if it.final || !it.merged() || !it.ended() {
+		return false
+	}
+	it.v, it.block, it.recs, it.i = view{}, 0, it.recs[:0], -1
+	it.opened, it.located = false, false
+	return true
+}
+
+// ended reports whether the last block of a segment has been read.
+func (it *source) ended() bool {
+	if len(it.v.marks) == 0 { // none has been fetched
+		return false
+	}
+	if it.back {
+		return it.block <= 0
+	}
+	return it.block >= len(it.v.marks)-1
+}
+
+// merged reports whether a merge reads pages from the source.
+func (it *source) merged() bool { return it.opened && it.paged() }
 
 // at returns the index of the current record.
 func (it *source) at() int {
