@@ -37,7 +37,7 @@ func newTiltfile(g *command.Global) *cobra.Command {
 built or deployed, and the cluster is only asked for its version and its kinds, if a chart depends on them. Commands of the Tiltfile itself, such as local(), do run; config.tilt_subcommand is "` + opened.Examined + `".
 
 With -o yaml, it prints the objects of the resources instead, in a stream that kubectl apply -f - takes: for a review, or for a repository
-that another program deploys from. With names, it prints only those resources and what they depend on. The objects have none of hone's
+that another program deploys from. With names, it prints only those resources and what they depend on. The objects lack hone's
 labels. Their order is always the same, and each has its namespace from the YAML; --namespace fills it in where there is none. An image
 that hone builds has the reference of its last build on this machine, and its declared name before the first one. An object with values of
 Secrets is left out, and a comment takes its place; --show-secrets prints it.
