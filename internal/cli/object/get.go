@@ -16,7 +16,7 @@ func newGet(g *command.Global) *cobra.Command {
 		Use:   "get KIND [NAME…]",
 		Short: "Show objects of the running session",
 		Long: `Shows objects of the running session: those of Tilt's API, and every table of hone's store. hone api-resources
-lists the kinds.`,
+lists the kinds. One kind needs no session: hone get records shows what hone has applied for the project.`,
 		Example: `  hone get uiresources
   hone get uiresource/web -o yaml
   hone get uiresource web -o jsonpath='{.status.updateStatus}'
@@ -45,6 +45,7 @@ lists the kinds.`,
 	c.Flags().BoolVar(&look.Only, "watch-only", false, "show only changes from now on")
 	c.Flags().BoolVar(&look.IgnoreMissing, "ignore-not-found", false, "ignore missing objects, and exit with 0")
 	c.Flags().StringVar(&raw, "raw", "", "print the response at this API path: /apis/tilt.dev/v1alpha1")
+	c.AddCommand(newGetRecords(g))
 	command.IgnoredFlags(c, []string{"all-namespaces", "server-print"}, []string{"chunk-size", "kustomize"})
 	return c
 }

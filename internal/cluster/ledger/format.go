@@ -41,6 +41,7 @@ type storedRecord struct {
 	Foreign    bool   `json:"foreign,omitempty"`
 	Leaving    bool   `json:"leaving,omitempty"`
 	Fresh      bool   `json:"fresh,omitempty"`
+	Revision   int    `json:"revision,omitempty"`
 }
 
 // parse reads the head.
@@ -78,7 +79,8 @@ func (l *Ledger) parse(doc []byte) (content, error) {
 	for name, list := range f.Resources {
 		for _, r := range list {
 			id := model.ObjectID{Group: r.Group, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
-			out.objects[name] = append(out.objects[name], Record{ObjectID: id, APIVersion: r.APIVersion, UID: r.UID, Foreign: r.Foreign, Leaving: r.Leaving, Fresh: r.Fresh})
+			out.objects[name] = append(out.objects[name], Record{ObjectID: id, APIVersion: r.APIVersion, UID: r.UID, Foreign: r.Foreign, Leaving: r.Leaving,
+				Fresh: r.Fresh, Revision: r.Revision})
 		}
 	}
 	return out, nil
@@ -100,7 +102,7 @@ func (l *Ledger) encode(c content) ([]byte, error) {
 	for name, list := range c.objects {
 		for _, r := range list {
 			f.Resources[name] = append(f.Resources[name], storedRecord{APIVersion: r.APIVersion, Group: r.Group, Kind: r.Kind,
-				Namespace: r.Namespace, Name: r.Name, UID: r.UID, Foreign: r.Foreign, Leaving: r.Leaving, Fresh: r.Fresh})
+				Namespace: r.Namespace, Name: r.Name, UID: r.UID, Foreign: r.Foreign, Leaving: r.Leaving, Fresh: r.Fresh, Revision: r.Revision})
 		}
 	}
 	raw, err := json.MarshalIndent(f, "", "  ")

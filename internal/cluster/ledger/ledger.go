@@ -208,6 +208,7 @@ func (l *Ledger) changeAll(edits []*edit) error {
 			after.count(before)
 			is.Objects = after.size()
 		}
+		after.stamp(before, l.written())
 		if before.equal(after) && !before.stale {
 			return nil
 		}

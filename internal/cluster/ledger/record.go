@@ -21,6 +21,8 @@ type Record struct {
 	// Fresh is set for a workload that is new to the ledger and was not seen ready yet: the workload that it replaces may have to
 	// wait for it.
 	Fresh bool
+	// Revision is the number of the revision that wrote the object last; 0 if that is unknown.
+	Revision int
 }
 
 // Stays reports whether hone has applied the object, and it is not about to go.

@@ -107,3 +107,24 @@ func TestSharedLedger(t *testing.T) {
 	}
 	p.gone("", "v1", "configmaps", "conf")
 }
+
+// TestKeep looks at the records of a project, and moves objects and records to and fro: without a session, and beside one.
+func TestKeep(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, revisionsTiltfile)
+	p.says(0, []string{"get", "records"}, `No records: hone has applied nothing`)
+	p.says(0, []string{"ci", "--namespace", p.namespace, "--port", "0"})
+	p.replace("all.yaml", "key: one", "key: two")
+	p.says(0, []string{"ci", "--namespace", p.namespace, "--port", "0"})
+	p.says(0, []string{"get", "records"}, `configmap/conf +`+p.namespace+` +uncategorized +applied +2 `, `secret/token +`+p.namespace+` +uncategorized +applied +1 `)
+	p.says(0, []string{"get", "records", "-o", "name"}, `^configmap/conf\nsecret/token\n$`)
+	p.says(0, []string{"get", "records", "configmap/conf", "-o", "json"}, `"state": "applied"`, `"revision": 2`)
+	p.says(0, []string{"get", "records", "-o", "wide"}, `UID\n`)
+	p.says(1, []string{"get", "records", "configmap/cnof"}, `configmap/cnof is not recorded for this project`, `did you mean configmap/conf\?`)
+	s := p.up("--namespace", p.namespace)
+	s.settled()
+	p.says(0, []string{"get", "records"}, `configmap/conf +`+p.namespace+` +uncategorized +applied +2 `)
+	s.stop()
+	p.says(0, []string{"down", "--namespace", p.namespace}, `Deleted 2 objects`)
+	p.says(0, []string{"get", "records"}, `No records: hone has applied nothing`)
+}

@@ -1,0 +1,87 @@
+package opened
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/suggest"
+	"github.com/hone-dev/hone/internal/cluster/deploy"
+)
+
+// Recorded returns everything that the ledgers of the project record: in the cluster, if there is a kubeconfig, and on this machine.
+func (p *Project) Recorded(ctx context.Context) ([]deploy.Recorded, error) {
+	var out []deploy.Recorded
+	if p.Known.Context != "" {
+		cluster, err := p.Connect(ctx)
+		if err != nil {
+			return nil, err
+		}
+		memory, err := cluster.Ledger(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if out, err = memory.Recorded(); err != nil {
+			return nil, err
+		}
+	}
+	downs, err := p.DownCommands(ctx)
+	if err != nil {
+		return nil, err
+	}
+	here, err := downs.Ledger()
+	if err != nil {
+		return nil, err
+	}
+	more, err := deploy.Memory{Ledger: here}.Recorded()
+	return append(out, more...), err
+}
+
+// Choose returns the records that words name, as KIND/NAME, where the kind may have its API group: deployment.apps/web. namespace, unless
+// empty, is the namespace of those that are in one. It refuses a word that names none, and one that names several.
+func Choose(all []deploy.Recorded, words []string, namespace string) (out []deploy.Recorded, err error) {
+	for _, word := range words {
+		var found []deploy.Recorded
+		var names []string
+		for _, r := range all {
+			names = append(names, r.Title())
+			if isNamed(r, word) && isIn(r, namespace) {
+				found = append(found, r)
+			}
+		}
+		switch {
+		case len(found) == 1:
+			out = append(out, found[0])
+		case len(found) > 1:
+			var places []string
+			for _, r := range found {
+				places = append(places, r.Title()+" in "+r.Namespace)
+			}
+			return nil, problem.New(fmt.Sprintf("%s is recorded more than once: %s", word, strings.Join(places, ", ")), "choose one with --namespace")
+		case !strings.Contains(word, "/"):
+			return nil, problem.New(fmt.Sprintf("%q names no object", word), "name it as KIND/NAME, for example configmap/"+word)
+		default:
+			return nil, problem.New(unrecorded(word, namespace), suggest.Mend(word, names, "hone get records lists the recorded objects")).See("state")
+		}
+	}
+	return out, nil
+}
+
+// isNamed reports whether a word names an object: with the API group of its kind, or without it.
+func isNamed(r deploy.Recorded, word string) bool {
+	return strings.EqualFold(r.Title(), word) || strings.EqualFold(r.Kind+"/"+r.Name, word)
+}
+
+// isIn reports whether an object is in a namespace, in none, or anywhere if the namespace is empty.
+func isIn(r deploy.Recorded, namespace string) bool {
+	return slices.Contains([]string{"", r.Namespace}, namespace) || r.Namespace == ""
+}
+
+func unrecorded(word, namespace string) string {
+	if namespace != "" {
+		word += " in namespace " + namespace
+	}
+	return word + " is not recorded for this project"
+}
