@@ -71,7 +71,7 @@ func (p *printer) settings(r Result) {
 	if r.Err != nil {
 		return
 	}
-	if u := r.Update; u.MaxParallel != 3 || u.UpsertTimeout != model.DefaultUpdateSettings.UpsertTimeout || u.SuppressUnusedImageWarnings != nil {
+	if u := r.Update; u.MaxParallel != 0 || u.UpsertTimeout != model.DefaultUpdateSettings.UpsertTimeout || u.SuppressUnusedImageWarnings != nil {
 		p.line(0, "update: %+v", u)
 	}
 	if r.CI != model.DefaultCISettings {

@@ -66,7 +66,8 @@ func (r Registry) Empty() bool { return r.Host == "" }
 
 // UpdateSettings are the limits of the session.
 type UpdateSettings struct {
-	// MaxParallel is the number of updates that may run at the same time; 1 or more.
+	// MaxParallel is the number of updates that may run at the same time; zero means any number, of which DefaultMaxParallel may build
+	// or run commands.
 	MaxParallel int
 	// UpsertTimeout limits each request that applies an object.
 	UpsertTimeout time.Duration
@@ -84,8 +85,12 @@ type CISettings struct {
 	FailFast bool
 }
 
+// DefaultMaxParallel is the number of updates that may build images or run commands at the same time, unless the Tiltfile sets another one.
+// Tilt has the same number, for all updates.
+const DefaultMaxParallel = 3
+
 // The default settings, the same as in Tilt.
 var (
-	DefaultUpdateSettings = UpdateSettings{MaxParallel: 3, UpsertTimeout: 30 * time.Second}
+	DefaultUpdateSettings = UpdateSettings{UpsertTimeout: 30 * time.Second}
 	DefaultCISettings     = CISettings{Timeout: 30 * time.Minute, ReadinessTimeout: 5 * time.Minute}
 )

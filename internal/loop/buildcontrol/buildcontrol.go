@@ -28,11 +28,13 @@ type Candidate struct {
 	// Until is zero unless it is a part of an update, see part.go. Ahead are its files that arrive in a version which still waits.
 	Until time.Time
 	Ahead []string
+	// Slot is set if it takes a slot, as long as it builds.
+	Slot bool
 }
 
 // Plan is the decision.
 type Plan struct {
-	// Start are the resources to start now, in this order, no more than there are free slots.
+	// Start are the resources to start now, in this order, no more that need a slot than slots are free.
 	Start []Candidate
 	// Holds are the reasons why other resources that want an update do not get it now.
 	Holds map[model.ManifestName]Hold
@@ -54,8 +56,8 @@ type resource struct {
 	pods     []state.Pod
 	// waits is set if new updates wait for the user.
 	waits bool
-	// running is set while an update runs, and partly while a part of one does.
-	running, partly bool
+	// running is set while an update runs, slot if that began with a slot, and partly while a part of one runs.
+	running, slot, partly bool
 	want
 }
 
@@ -70,8 +72,8 @@ type want struct {
 }
 
 // Decide returns the updates to start now. running names the resources whose builds are under way, including builds that the view
-// does not show yet; the value is false for a part of an update. The plan is shared by all callers, and must not be changed.
-func Decide(v store.View, running map[model.ManifestName]bool) Plan {
+// does not show yet. The plan is shared by all callers, and must not be changed.
+func Decide(v store.View, running map[model.ManifestName]Underway) Plan {
 	for name := range running {
 		if e := state.Updates.In(v).Ref(string(name)); e == nil || e.Value.Current == nil {
 			return decide(v, running)
@@ -85,16 +87,17 @@ var Decided = store.Derive(state.Schema, "what to update", func(v store.View) Pl
 	state.Sessions, state.Tiltfiles, state.Resources, state.Updates, state.Clusters, state.Engines,
 	state.Pods, state.Objects, state.Processes, state.Restarts, state.Synclets, state.ClusterWatches, state.Drifts)
 
-func decide(v store.View, running map[model.ManifestName]bool) Plan {
+func decide(v store.View, running map[model.ManifestName]Underway) Plan {
 	d := gather(v, running)
 	plan := Plan{Holds: map[model.ManifestName]Hold{}}
 	slots := d.slots()
 	var busy []model.ManifestName // once no slot is free
 	for _, r := range d.ranked() {
 		hold, held := d.hold(r)
-		if !held && slots <= 0 && !r.inPlace { // copying files does not delay other updates, and needs no slot
+		needsSlot := d.needsSlot(r)
+		if !held && slots <= 0 && needsSlot {
 			if busy == nil {
-				busy = d.runningNames()
+				busy = d.inSlots()
 			}
 			hold, held = Hold{Reason: HoldSlot, On: busy}, true
 		}
@@ -104,8 +107,9 @@ func decide(v store.View, running map[model.ManifestName]bool) Plan {
 				continue
 			}
 		}
-		if !r.inPlace {
+		if needsSlot && !r.inPlace { // a part is in place
 			slots--
+			r.slot = true
 		}
 		plan.Start = append(plan.Start, d.candidate(r))
 		d.start(r)
@@ -117,7 +121,7 @@ func decide(v store.View, running map[model.ManifestName]bool) Plan {
 func (d *decision) candidate(r *resource) Candidate {
 	unconfirmed := d.session.Confirmation.Asked && r.inPlace && !r.update.Agreed()
 	return Candidate{Name: r.name, Reason: r.reason, Files: r.files, InPlace: r.inPlace, InPlaceOnly: unconfirmed || !r.until.IsZero(),
-		Absent: absent(r), Until: r.until, Ahead: r.ahead}
+		Absent: absent(r), Until: r.until, Ahead: r.ahead, Slot: r.slot}
 }
 
 // decision is one pass over the snapshot.
@@ -140,11 +144,11 @@ func newDecision(v store.View) *decision {
 		pods: state.PodsByResource.In(v), byName: map[model.ManifestName]*resource{}}
 }
 
-func gather(v store.View, running map[model.ManifestName]bool) *decision {
+func gather(v store.View, running map[model.ManifestName]Underway) *decision {
 	d := newDecision(v)
 	all, needs := needs.In(v)
 	for i, e := range all {
-		whole, known := running[model.ManifestName(e.ID)]
+		underway, known := running[model.ManifestName(e.ID)]
 		if !needs[i].deciding && !known {
 			continue
 		}
@@ -152,9 +156,10 @@ func gather(v store.View, running map[model.ManifestName]bool) *decision {
 			continue
 		}
 		r := d.resource(e)
-		r.running, r.partly = whole, known && !whole
+		r.running, r.partly, r.slot = known && !underway.Part, underway.Part, underway.Slot
 		if current := r.update.Current; current != nil {
 			r.running, r.partly = r.running || !current.Part, r.partly || current.Part
+			r.slot = r.slot || current.Slot
 		}
 		r.want = wants(&r)
 		if !r.updating() && r.reason == 0 {
@@ -337,17 +342,6 @@ func runs(r *resource, image string) bool {
 	})
 }
 
-// limit is the maximum number of builds that may run at a time.
-func limit(t state.Tiltfile) int {
-	if n := t.Result.Update.MaxParallel; n > 0 {
-		return n
-	}
-	return model.DefaultUpdateSettings.MaxParallel
-}
-
-// slots returns how many more builds may start. Parts of updates only copy files, and take none.
-func (d *decision) slots() int { return limit(d.tiltfile) - len(d.runningNames()) }
-
 // NextDue returns the action that becomes due next by the clock alone, and when: the retry of a failed build, the next round of
 // an endless loop, or the latest start of a crashed container. It returns nil if there is none.
 func NextDue(v store.View) (next store.Action, at time.Time) {
@@ -371,16 +365,6 @@ func NextDue(v store.View) (next store.Action, at time.Time) {
 		}
 	}
 	return next, at
-}
-
-// runningNames returns the resources that take a slot.
-func (d *decision) runningNames() (names []model.ManifestName) {
-	for _, r := range d.active {
-		if r.running {
-			names = append(names, r.name)
-		}
-	}
-	return names
 }
 
 // ranked returns the resources that want an update, most urgent first: those never built (local ones, then uncategorized,

@@ -130,14 +130,6 @@ func TestDecide(t *testing.T) {
 start uncategorized: initial build
 hold redis: waiting-for-uncategorized [uncategorized]
 hold web: waiting-for-uncategorized [uncategorized]`},
-		{"slots", up(same, k8s("a"), k8s("b"), k8s("c"), k8s("d")), `start a: initial build
-start b: initial build
-start c: initial build
-hold d: waiting-for-slot [a b c]`},
-		{"a running build takes a slot", up(same, k8s("a"), k8s("b"), k8s("c"), k8s("d")).Begin("a"), `start b: initial build
-start c: initial build
-hold a: building []
-hold d: waiting-for-slot [a b c]`},
 		{"exclusive locals run one at a time", up(same, local("a"), local("b")), `start a: initial build
 hold b: waiting-for-local [a]`},
 		{"an exclusive local waits for parallel ones", up(func(m map[string]*model.Manifest) { m["a"].Local.AllowParallel = true }, local("a"), local("b")),
@@ -471,7 +463,7 @@ func TestDecideCustomDeploy(t *testing.T) {
 
 func TestDecideCountsBuildsThatTheViewLacks(t *testing.T) {
 	s := up(same, statetest.K8s("a"))
-	if got := text(Decide(s.View(), map[model.ManifestName]bool{"a": true})); got != "hold a: building []" {
+	if got := text(Decide(s.View(), map[model.ManifestName]Underway{"a": {}})); got != "hold a: building []" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -55,6 +55,8 @@ type Build struct {
 	Files []string
 	// Part is set if it only copies files that need no other step into containers, while the rest of the update waits.
 	Part bool
+	// Slot is set if it takes one of the slots for builds, as long as it builds.
+	Slot bool
 	// ahead are the files that a part copies in a version that waits: see BuildStarted.
 	ahead []string
 	// from is the declaration that it began with.
@@ -168,6 +170,8 @@ type BuildStarted struct {
 	Until time.Time
 	Ahead []string
 	Span  string
+	// Slot is set if it takes one of the slots for builds: see Build.Slot.
+	Slot bool
 	// Manifest is the declaration that it begins with; nil means the newest one.
 	Manifest *model.Manifest `json:"-"`
 }
@@ -266,7 +270,7 @@ func init() {
 
 // begins returns the build that begins with an action.
 func (u Update) begins(a BuildStarted) *Build {
-	b := &Build{Serial: a.Serial, Reason: a.Reason, Files: a.Files, Part: !a.Until.IsZero(), ahead: a.Ahead, from: cmp.Or(a.Manifest, u.declared),
+	b := &Build{Serial: a.Serial, Reason: a.Reason, Files: a.Files, Part: !a.Until.IsZero(), Slot: a.Slot, ahead: a.Ahead, from: cmp.Or(a.Manifest, u.declared),
 		StartedAt: a.At, Until: a.At, Span: a.Span}
 	if b.Part {
 		b.Until = a.Until

@@ -30,9 +30,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestParallelUpToTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := start(t, Options{}, statetest.K8s("a"), statetest.K8s("b"), statetest.K8s("c"), statetest.K8s("d"), statetest.K8s("e"))
-		f.running("a b c")
-		f.deploy("b")
+		f := start(t, Options{}, building("a"), building("b"), building("c"), building("d"), building("e"), statetest.K8s("f"))
+		f.running("a b c f")
+		f.deploy("b", "f")
 		f.running("a c d")
 		f.deploy("a", "c")
 		f.running("d e")
@@ -352,7 +352,7 @@ func TestReadyOnceIsEnough(t *testing.T) {
 		srv, user := statetest.Local("srv"), statetest.Local("user")
 		srv.Local.Serve = model.Cmd{Argv: []string{"serve"}}
 		user.ResourceDeps = []model.ManifestName{"srv"}
-		f := start(t, Options{}, srv, user, statetest.K8s("a"), statetest.K8s("b"), statetest.K8s("c"))
+		f := start(t, Options{}, srv, user, building("a"), building("b"), building("c"))
 		f.running("a b srv")
 		f.deploy("srv")
 		f.running("a b c")
@@ -371,7 +371,7 @@ func TestHoldsAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		user := statetest.K8s("user")
 		user.ResourceDeps = []model.ManifestName{"a", "b"}
-		f := start(t, Options{}, statetest.K8s("a"), statetest.K8s("b"), statetest.K8s("c"), statetest.K8s("d"), user)
+		f := start(t, Options{}, building("a"), building("b"), building("c"), building("d"), user)
 		f.deploy("a", "b", "c", "d")
 		f.Then(statetest.Healthy("a"), state.ResourcesReady{Names: []model.ManifestName{"a"}},
 			statetest.Healthy("b"), state.ResourcesReady{Names: []model.ManifestName{"b"}})
@@ -384,9 +384,10 @@ func TestHoldsAreTold(t *testing.T) {
 			}
 		}
 		want := []string{`a waiting-for-cluster[], was ""`, `b waiting-for-cluster[], was ""`, `c waiting-for-cluster[], was ""`,
-			`d waiting-for-cluster[], was ""`, `user waiting-for-dep[a b], was ""`, `a [], was "waiting-for-cluster"`,
-			`b [], was "waiting-for-cluster"`, `c [], was "waiting-for-cluster"`, `d waiting-for-slot[a b c], was "waiting-for-cluster"`,
-			`d [], was "waiting-for-slot"`,
+			`d waiting-for-cluster[], was ""`, `user waiting-for-dep[a b], was ""`, `a waiting-for-engine[], was "waiting-for-cluster"`,
+			`b waiting-for-engine[], was "waiting-for-cluster"`, `c waiting-for-engine[], was "waiting-for-cluster"`,
+			`d waiting-for-engine[], was "waiting-for-cluster"`, `a [], was "waiting-for-engine"`, `b [], was "waiting-for-engine"`,
+			`c [], was "waiting-for-engine"`, `d waiting-for-slot[a b c], was "waiting-for-engine"`, `d [], was "waiting-for-slot"`,
 			`user waiting-for-dep[b], was "waiting-for-dep"`, `user [], was "waiting-for-dep"`}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)

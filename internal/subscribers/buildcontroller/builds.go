@@ -27,8 +27,7 @@ type build struct {
 	cancel    context.CancelFunc
 	pace      *pace
 	committed atomic.Bool
-	// part is set for a part of an update.
-	part      bool
+	underway  buildcontrol.Underway
 	overtaken bool
 	// changed tells it that files have changed which it may take in; offered is the time up to which it has been told.
 	changed chan struct{}
@@ -117,11 +116,11 @@ func (b *builds) round(ctx context.Context, v store.View) {
 	b.followed.sweep(v)
 	b.cancelOvertaken(v)
 	b.offer(v)
-	whole := make(map[model.ManifestName]bool, len(b.running))
+	underway := make(map[model.ManifestName]buildcontrol.Underway, len(b.running))
 	for resource, build := range b.running {
-		whole[resource] = !build.part
+		underway[resource] = build.underway
 	}
-	plan := buildcontrol.Decide(v, whole)
+	plan := buildcontrol.Decide(v, underway)
 	b.say(v, plan)
 	if !b.prepared {
 		b.prepared = b.prepare(ctx, v, plan)
@@ -262,14 +261,14 @@ func (b *builds) start(ctx context.Context, v store.View, c buildcontrol.Candida
 	files := state.Relative(tiltfile.Path, c.Files)
 	serial := u.Serial + 1
 	span := fmt.Sprintf("build:%s:%d", c.Name, serial)
-	started := &build{serial: serial, span: span, began: v.At, part: !c.Until.IsZero(), done: make(chan struct{}), gone: make(chan struct{}),
+	started := &build{serial: serial, span: span, began: v.At, underway: buildcontrol.Underway{Part: !c.Until.IsZero(), Slot: c.Slot}, done: make(chan struct{}), gone: make(chan struct{}),
 		changed: make(chan struct{}, 1), offered: v.At,
 		pace: &pace{send: func(p state.BuildProgressed) { rt.Dispatch(p) }}}
 	ctx, started.cancel = context.WithCancel(ctx)
 	log := newUpdateLog(s.logs.Logger(c.Name, span, logstore.SourceBuild), c.Reason, files)
 	req := s.request(rt, v, c, started, log)
 	session := state.TheSession(v)
-	rt.Dispatch(state.BuildStarted{Resource: c.Name, Serial: started.serial, Reason: c.Reason, Files: files, At: started.began, Made: u.SavedBefore(started.began), Until: c.Until, Ahead: c.Ahead, Span: span,
+	rt.Dispatch(state.BuildStarted{Resource: c.Name, Serial: started.serial, Reason: c.Reason, Files: files, At: started.began, Made: u.SavedBefore(started.began), Until: c.Until, Ahead: c.Ahead, Span: span, Slot: c.Slot,
 		Manifest: &req.Manifest})
 	go func() {
 		defer wake(b.ended)

@@ -45,7 +45,7 @@ func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, 
 		done.Cancelled, done.ClusterErr = true, problem.Text(err)
 		logstore.Infof(log, "%v. The update continues when it does", err)
 	case ctx.Err() == nil && errors.As(err, &gone) && !explained: // what replaces them gets the change
-		done.Cancelled, done.Stuck = len(r.Synced)+len(r.Behind) == 0, stuck(req, r, err, b.part)
+		done.Cancelled, done.Stuck = len(r.Synced)+len(r.Behind) == 0, stuck(req, r, err, b.underway.Part)
 		logstore.Infof(log, "Interrupted: %v", gone)
 	case ctx.Err() == nil && docker.IsUnreachable(err) && needsEngine:
 		done.Cancelled, done.EngineErr = true, problem.Text(err)
@@ -55,7 +55,7 @@ func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, 
 		logstore.Infof(log, "Build cancelled")
 	default:
 		why := state.ProblemOf(err)
-		done.Err, done.Problem, done.Stuck = problem.Text(err), &why, stuck(req, r, err, b.part)
+		done.Err, done.Problem, done.Stuck = problem.Text(err), &why, stuck(req, r, err, b.underway.Part)
 		logstore.Flush(log)
 		done.Output = s.output(req.Manifest.Name, b.span, log)
 		logstore.Errorf(log, "Build Failed: %s", done.Err)

@@ -160,3 +160,6 @@ func (f *fixture) last(name string) string {
 	b := u.Builds[0]
 	return fmt.Sprintf("%d %s err=%q cancelled=%v", b.Serial, b.Reason, b.Err, b.Cancelled)
 }
+
+// building is a resource with an image of its own.
+func building(name string) model.Manifest { return statetest.K8s(name, statetest.Image(name)) }

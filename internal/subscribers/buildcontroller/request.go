@@ -73,7 +73,7 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 	for i, l := range req.Containers {
 		ids[i] = l.ID
 	}
-	if c.InPlace && !b.part {
+	if c.InPlace && !b.underway.Part {
 		req.Changed, req.Absorb = b.changed, func(since time.Time) *buildanddeploy.AbsorbedChanges {
 			return absorbable(rt.View(), c.Name, ids, since, log)
 		}

@@ -28,11 +28,15 @@ func (q *quiet) note(v store.View, now time.Time) (again time.Duration) {
 	if newest := q.logs.Tail(logstore.Filter{MinLevel: logstore.LevelInfo}, 1); len(newest) > 0 {
 		last = newest[0].Time
 	}
-	waits, limit := enumerate(awaited(v)), logstore.SayAfter
-	if waits == q.said {
-		limit = logstore.SayAgain
+	left := last.Add(logstore.SayAfter).Sub(now)
+	if left > 0 {
+		return left
 	}
-	if left := last.Add(limit).Sub(now); left > 0 {
+	waits := enumerate(awaited(v)) // which asks for the status of every resource
+	if waits == q.said {
+		left += logstore.SayAgain - logstore.SayAfter
+	}
+	if left > 0 {
 		return left
 	}
 	log := q.logs.Logger("", "", logstore.SourceBuild)

@@ -54,7 +54,7 @@ func (c *cluster) list(ctx context.Context, namespace string, want int) (times, 
 func (c *cluster) applyAll(ctx context.Context, namespace string, n int) (time.Duration, error) {
 	start, outer := time.Now(), ctx
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(model.DefaultUpdateSettings.MaxParallel)
+	g.SetLimit(model.DefaultMaxParallel)
 	for i := range n {
 		u := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal(fmt.Appendf(nil, scaleYAML, i), &u.Object); err != nil {
@@ -69,8 +69,14 @@ func (c *cluster) applyAll(ctx context.Context, namespace string, n int) (time.D
 	if err := g.Wait(); err != nil {
 		return 0, err
 	}
-	err := harness.Await(outer, time.Minute, "the Deployments to be observed", func() error {
-		all, err := c.Client.Dynamic().Resource(deployments).Namespace(namespace).List(outer, metav1.ListOptions{})
+	err := c.observed(outer, namespace)
+	return time.Since(start), err
+}
+
+// observed waits until the cluster's controllers have seen the Deployments of a namespace.
+func (c *cluster) observed(ctx context.Context, namespace string) error {
+	return harness.Await(ctx, time.Minute, "the Deployments to be observed", func() error {
+		all, err := c.Client.Dynamic().Resource(deployments).Namespace(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return err
 		}
@@ -81,7 +87,6 @@ func (c *cluster) applyAll(ctx context.Context, namespace string, n int) (time.D
 		}
 		return nil
 	})
-	return time.Since(start), err
 }
 
 // runningPod returns the name of a running pod of the namespace.

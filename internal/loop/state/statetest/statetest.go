@@ -92,10 +92,11 @@ func Connected() []store.Action {
 	}
 }
 
-// Begin starts a build of a resource on the newest snapshot.
+// Begin starts a build of a resource on the newest snapshot. It takes a slot unless the resource has only objects.
 func (s *State) Begin(name string) *State {
-	u := state.Updates.In(s.View()).Value(name)
-	return s.Then(state.BuildStarted{Resource: model.ManifestName(name), Serial: u.Serial + 1, At: s.Snapshot().At})
+	u, m := state.Updates.In(s.View()).Value(name), state.Resources.In(s.View()).Value(name).Manifest
+	slot := !m.IsK8s() || len(m.Images) > 0 || m.K8s.CustomDeploy != nil
+	return s.Then(state.BuildStarted{Resource: model.ManifestName(name), Serial: u.Serial + 1, At: s.Snapshot().At, Slot: slot})
 }
 
 // Finish ends the running build of a resource; change, if not nil, fills in the result.
