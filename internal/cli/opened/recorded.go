@@ -36,6 +36,9 @@ func (p *Project) Recorded(ctx context.Context) ([]deploy.Recorded, error) {
 		return nil, err
 	}
 	more, err := deploy.Memory{Ledger: here}.Recorded()
+	for i := range more {
+		more[i].Local = true
+	}
 	return append(out, more...), err
 }
 

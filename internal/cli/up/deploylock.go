@@ -3,33 +3,43 @@ package up
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/hone-dev/hone/internal/cli/flags"
 	"github.com/hone-dev/hone/internal/client"
+	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/internal/loop/state"
 )
 
 // lockLimit bounds the wait for the updates of another session.
 const lockLimit = 5 * time.Minute
 
-// takeDeployLocks makes the sessions of hone up that deploy the same project to the same namespace wait until this session of hone ci has
-// ended, after the updates that they have begun. The result releases the locks. A session that does not answer does not keep this one from
-// its work.
-func takeDeployLocks(ctx context.Context, o options, p sessionParts) (end func()) {
+// turn is an operation that changes the objects of a project in a namespace.
+type turn struct {
+	tiltfile, context, namespace string
+	// by names the operation to the sessions that wait: "hone ci (pid 12)".
+	by string
+	// to gets what is said about the sessions.
+	to io.Writer
+}
+
+// take makes the sessions of hone up that deploy the same project to the same namespace wait until the operation has ended, after the
+// updates that they have begun. It returns the sessions that wait, and releases them by end. A session that does not answer does not keep
+// the operation from its work.
+func (t turn) take(ctx context.Context) (waiting []sessions.Info, end func()) {
 	var ends []func()
 	end = func() {
 		for _, e := range ends {
 			e()
 		}
 	}
-	is := p.Claim.Info()
-	living, err := flags.Registry().Of(ctx, is.Tiltfile, is.Context)
+	living, err := flags.Registry().Of(ctx, t.tiltfile, t.context)
 	if err != nil {
-		fmt.Fprintf(o.global.Stderr, "Cannot determine whether a session runs this project: %v\n", err)
-		return end
+		fmt.Fprintf(t.to, "Cannot determine whether a session runs this project: %v\n", err)
+		return nil, end
 	}
 	for _, s := range living {
 		if s.Command != string(state.CommandUp) || s.Socket == "" || os.Getenv(flags.SessionVariable) == s.Name {
@@ -37,24 +47,24 @@ func takeDeployLocks(ctx context.Context, o options, p sessionParts) (end func()
 		}
 		other := client.Over(s)
 		view, err := other.View(ctx)
-		if err == nil && view.Namespace != p.Namespace {
+		if err == nil && view.Namespace != t.namespace {
 			continue
 		}
 		if err == nil {
 			var ended func()
-			ended, err = other.DeployLock(ctx, fmt.Sprintf("hone %s (pid %d)", o.command, is.PID), lockLimit, func(on []string) {
-				fmt.Fprintf(o.global.Stderr, "Waiting for %s, which updates %s…\n", sessionTitle(s), strings.Join(on, ", "))
+			ended, err = other.DeployLock(ctx, t.by, lockLimit, func(on []string) {
+				fmt.Fprintf(t.to, "Waiting for %s, which updates %s…\n", sessionTitle(s), strings.Join(on, ", "))
 			})
 			if err == nil {
-				ends = append(ends, ended)
-				fmt.Fprintf(o.global.Stderr, "%s also deploys this project: its updates wait until this is done.\n", capitalized(sessionTitle(s)))
+				waiting, ends = append(waiting, s), append(ends, ended)
+				fmt.Fprintf(t.to, "%s also deploys this project: its updates wait until this is done.\n", capitalized(sessionTitle(s)))
 			}
 		}
 		if err != nil && ctx.Err() == nil {
-			fmt.Fprintf(o.global.Stderr, "%s also deploys this project, and does not wait: %v\n", capitalized(sessionTitle(s)), err)
+			fmt.Fprintf(t.to, "%s also deploys this project, and does not wait: %v\n", capitalized(sessionTitle(s)), err)
 		}
 	}
-	return end
+	return waiting, end
 }
 
 func capitalized(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

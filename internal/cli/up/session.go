@@ -56,7 +56,9 @@ func runSession(ctx context.Context, o options) error {
 	defer bugs.watchCrashes(parts.Claim)()
 	warnExposed(o, parts)
 	if o.command == state.CommandCI {
-		defer takeDeployLocks(ctx, o, parts)()
+		is := parts.Claim.Info()
+		_, end := turn{is.Tiltfile, is.Context, parts.Namespace, fmt.Sprintf("hone %s (pid %d)", o.command, is.PID), o.global.Stderr}.take(ctx)
+		defer end()
 	}
 	var e *engine.Engine
 	engine.Replay(parts.Parts, parts.Logs)

@@ -418,6 +418,7 @@ const adoptAttempts = 5
 func (r *deleteRun) giveBack(ctx context.Context, t target, live *unstructured.Unstructured) error {
 	uid := live.GetUID()
 	var was origin
+	forgets := r.req.Removal == RemovalForgotten
 	note := annotation(live, AnnotationAdopted) // before the restoration, which ends it
 	if note != "" {
 		if err := json.Unmarshal([]byte(note), &was); err != nil {
@@ -425,8 +426,11 @@ func (r *deleteRun) giveBack(ctx context.Context, t target, live *unstructured.U
 		}
 	}
 	how := "as it was applied last"
+	if forgets {
+		how = "as it is"
+	}
 	var found []metav1.ManagedFieldsEntry // the owners of the restored fields; nil if nothing was restored
-	if note != "" {
+	if note != "" && !forgets {
 		got, owners, err := r.restore(ctx, t, live)
 		switch {
 		case apierrors.IsNotFound(err), err == nil && got.GetUID() != uid:
@@ -443,23 +447,27 @@ func (r *deleteRun) giveBack(ctx context.Context, t target, live *unstructured.U
 		}
 	}
 	for attempt := 1; ; attempt++ {
-		entries, _, _ := renamed(formerManager, FieldManager)(slices.DeleteFunc(live.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool {
-			return m.Manager == FieldManager && m.Subresource == ""
+		m := r.marksOn(live)
+		if m.labels == nil { // those who share the object give it back
+			was = origin{}
+		}
+		entries, _, _ := renamed(formerManager, FieldManager)(slices.DeleteFunc(live.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
+			return slices.Contains(m.managers, e.Manager) && e.Subresource == ""
 		}))
 		entries = withOwners(entries, found)
 		if len(entries) == 0 {
 			entries = []metav1.ManagedFieldsEntry{{}}
 		}
 		_, err := jsonPatch(ctx, t, r.req.Timeout, live,
-			patchStep{"add", "/metadata/labels", restored(live.GetLabels(), markLabels, was.Labels)},
-			patchStep{"add", "/metadata/annotations", restored(live.GetAnnotations(), markAnnotations, was.Annotations)},
+			patchStep{"add", "/metadata/labels", restored(live.GetLabels(), m.labels, was.Labels)},
+			patchStep{"add", "/metadata/annotations", restored(live.GetAnnotations(), m.annotations, was.Annotations)},
 			patchStep{"replace", "/metadata/managedFields", entries})
 		switch {
 		case apierrors.IsNotFound(err):
 			return nil
 		case err == nil:
 			verb := "gave back"
-			if note == "" {
+			if note == "" || forgets {
 				verb = "leaves and forgets"
 			}
 			logstore.Infof(r.req.Logger, "       → %s %s, %s", verb, shown(t.id), how)
@@ -480,6 +488,22 @@ func (r *deleteRun) giveBack(ctx context.Context, t target, live *unstructured.U
 			return nil
 		}
 	}
+}
+
+// marks are the names of a project's marks on an object, and its field managers.
+type marks struct{ labels, annotations, managers []string }
+
+// marksOn returns the marks that go from an object that is given back. On an object that others share, only the mark of this project goes.
+func (r *deleteRun) marksOn(live *unstructured.Unstructured) marks {
+	id := r.a.sharer(r.req.Project, live)
+	if id == "" {
+		return marks{markLabels, markAnnotations, []string{FieldManager}}
+	}
+	own := marks{annotations: []string{sharerPrefix + id}, managers: []string{sharingManager(id)}}
+	if len(r.a.otherSharers(r.req.Project, live)) > 0 {
+		return own
+	}
+	return marks{markLabels, slices.Concat(markAnnotations, own.annotations), append(own.managers, FieldManager)}
 }
 
 // restored returns m with hone's marks replaced by the original values.

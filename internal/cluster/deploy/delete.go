@@ -77,6 +77,8 @@ const (
 	RemovalAsked
 	// RemovalDown: the user takes down the deployed objects.
 	RemovalDown
+	// RemovalForgotten: the user has asked hone to forget the objects. They stay as they are, without the project's marks.
+	RemovalForgotten
 )
 
 // DeleteRequest selects objects to delete, and the way to delete them.

@@ -56,6 +56,10 @@ func (p *preview) leftover(ctx context.Context, i int) *api.PlanStep {
 	case f.outcome == OutcomeAbsent:
 		return nil
 	}
+	if p.req.Removal == RemovalForgotten {
+		step.Action, step.Reason = f.plan, f.why
+		return step
+	}
 	d := leftover(ref.ObjectID, "", p.req.Elsewhere)
 	if d.plan == "" {
 		d = f.removal

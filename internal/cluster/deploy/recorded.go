@@ -19,8 +19,10 @@ type Recorded struct {
 	Namespace string             `json:"namespace,omitempty"`
 	Group     string             `json:"group,omitempty"`
 	Resource  model.ManifestName `json:"resource"`
-	UID       string             `json:"uid,omitempty"`
-	State     RecordedState      `json:"state"`
+	// Local is set for the down command of a local resource, which this machine records.
+	Local bool          `json:"local,omitempty"`
+	UID   string        `json:"uid,omitempty"`
+	State RecordedState `json:"state"`
 	// Revision is the number of the revision that wrote the object last; 0 if that is unknown.
 	Revision int `json:"revision,omitempty"`
 	// Since is the time of that write, if it is known.
@@ -36,8 +38,16 @@ func (r Recorded) Title() string {
 	return strings.ToLower(kind) + "/" + r.Name
 }
 
-// CommandKind is the kind of recorded commands.
-const CommandKind = "Command"
+// ID returns the identity of the object.
+func (r Recorded) ID() model.ObjectID {
+	return model.ObjectID{Group: r.Group, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
+}
+
+// CommandKind is the kind of recorded commands, and CommandWord its form in Title.
+const (
+	CommandKind = "Command"
+	CommandWord = "command"
+)
 
 // RecordedState is the state of a record.
 type RecordedState string

@@ -55,6 +55,7 @@ var removals = []struct {
 }{
 	{OutcomeForeign, api.ActionKeep, (*leaving).foreign},
 	{OutcomeForeign, api.ActionKeep, (*leaving).replaced},
+	{OutcomeGivenBack, api.ActionOrphan, func(s *leaving) string { return said(s.req.Removal == RemovalForgotten, forgotten) }},
 	{OutcomeElsewhere, api.ActionKeep, (*leaving).ofOtherSession},
 	{OutcomeKept, api.ActionKeep, (*leaving).notGivenBack},
 	{OutcomeGivenBack, api.ActionKeep, func(s *leaving) string { return said(s.adopted() && !s.shared, givenBack) }},
@@ -69,7 +70,10 @@ var removals = []struct {
 	{OutcomeDeleted, api.ActionOrphan, (*leaving).staysWithOthers},
 }
 
-const givenBack = "it existed before hone and is given back"
+const (
+	givenBack = "it existed before hone and is given back"
+	forgotten = "it stays as it is, and hone forgets it"
+)
 
 // said returns a text if it is true.
 func said(is bool, text string) string {

@@ -54,6 +54,12 @@ func TestRemovals(t *testing.T) {
 		{name: "namespace", live: []change{called("Namespace", "shop")}, req: DeleteRequest{KeepNamespaces: true}, want: OutcomeKept, plan: api.ActionKeep, why: "namespaces are deleted only on request"},
 		{name: "namespace, asked", live: []change{called("Namespace", "shop")}, want: OutcomeDeleted, plan: api.ActionDelete},
 		{name: "volume", live: []change{called("PersistentVolumeClaim", "data")}, req: DeleteRequest{KeepVolumes: true}, want: OutcomeKept, plan: api.ActionKeep, why: "volumes are deleted only on request"},
+
+		{name: "forgotten", uid: "uid", req: DeleteRequest{Removal: RemovalForgotten}, want: OutcomeGivenBack, plan: api.ActionOrphan, why: forgotten},
+		{name: "forgotten, adopted", live: []change{adopted}, req: DeleteRequest{Removal: RemovalForgotten}, want: OutcomeGivenBack, plan: api.ActionOrphan, why: forgotten},
+		{name: "forgotten, shared with none", live: []change{sharedBy("project1")}, req: DeleteRequest{Removal: RemovalForgotten}, want: OutcomeGivenBack, plan: api.ActionOrphan, why: forgotten},
+		{name: "forgotten, kept", live: []change{with(AnnotationDownPolicy, "keep")}, req: DeleteRequest{Removal: RemovalForgotten}, want: OutcomeGivenBack, plan: api.ActionOrphan, why: forgotten},
+		{name: "forgotten, of others", live: []change{byHelm}, req: DeleteRequest{Removal: RemovalForgotten}, want: OutcomeForeign, plan: api.ActionKeep, why: "not made by hone"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			live := decided(tc.live...)

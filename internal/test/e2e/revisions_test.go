@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -121,10 +123,29 @@ func TestKeep(t *testing.T) {
 	p.says(0, []string{"get", "records", "configmap/conf", "-o", "json"}, `"state": "applied"`, `"revision": 2`)
 	p.says(0, []string{"get", "records", "-o", "wide"}, `UID\n`)
 	p.says(1, []string{"get", "records", "configmap/cnof"}, `configmap/cnof is not recorded for this project`, `did you mean configmap/conf\?`)
-	s := p.up("--namespace", p.namespace)
+	p.says(1, []string{"forget", "configmap/cnof", "--yes"}, `configmap/cnof is not recorded for this project`, `did you mean configmap/conf\?`)
+	p.says(1, []string{"forget", "secret/token", "--namespace", p.namespace}, `this is not a terminal`)
+	p.says(0, []string{"forget", "secret/token", "--dry-run", "--namespace", p.namespace}, `(?s)orphan +secret/token in `+p.namespace+`.*it stays as it is, and hone forgets it`)
+	p.says(0, []string{"get", "records"}, `secret/token `)
+	p.says(0, []string{"forget", "secret/token", "--yes", "--namespace", p.namespace}, `leaves and forgets`, `Forgot secret/token`, `the next deploy refuses them`)
+	if token := p.object("", "v1", "secrets", "token"); len(token.GetLabels())+len(token.GetAnnotations()) > 0 || token.Object["data"].(map[string]any)["password"] == nil {
+		t.Errorf("forgotten, it is %v", token.Object["metadata"])
+	}
+	p.says(1, []string{"ci", "--namespace", p.namespace, "--port", "0"}, `secret/token exists already`)
+	s := p.up("--adopt")
 	s.settled()
-	p.says(0, []string{"get", "records"}, `configmap/conf +`+p.namespace+` +uncategorized +applied +2 `)
+	p.says(0, []string{"get", "records"}, `secret/token +`+p.namespace+` +uncategorized +adopted +`)
+	p.says(0, []string{"forget", "configmap/conf", "--yes", "--namespace", p.namespace}, `Forgot configmap/conf`, `works on this project. If its Tiltfile still declares them, its next update of uncategorized`)
+	p.says(0, []string{"get", "records", "-o", "name"}, `^secret/token\n$`)
+	s.hone("trigger", "uncategorized")
+	s.await("the object is adopted again", func() error {
+		if out, _ := p.run("get", "records", "configmap/conf"); !strings.Contains(out, "adopted") {
+			return errors.New(out)
+		}
+		return nil
+	})
+	p.says(0, []string{"get", "records"}, `configmap/conf +`+p.namespace+` +uncategorized +adopted +`)
 	s.stop()
-	p.says(0, []string{"down", "--namespace", p.namespace}, `Deleted 2 objects`)
+	p.says(0, []string{"down", "--namespace", p.namespace}, `Gave back 2 objects`)
 	p.says(0, []string{"get", "records"}, `No records: hone has applied nothing`)
 }
