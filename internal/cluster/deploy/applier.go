@@ -63,12 +63,15 @@ func (a *Applier) sameProject(labelled, project string) bool {
 	return labelled == project || slices.Contains(a.former, labelled)
 }
 
+// defaultParallelism is enough to keep a distant server busy: which of the requests are on their way is the client's decision.
+const defaultParallelism = 64
+
 // NewApplier returns an applier for the cluster behind dyn. The mapper should be a meta.ResettableRESTMapper, so that
-// the applier finds kinds that are defined while the session runs. The client should have no rate limit (QPS -1),
-// because the applier bounds its requests by parallelism. It should not use compression (DisableCompression), which
+// the applier finds kinds that are defined while the session runs. The client should bound the requests on their way by what the server
+// serves well, as k8s.Client.Apart does, and have no rate limit beside (QPS -1). It should not use compression (DisableCompression), which
 // takes more than half of the time of a Prefetch when the cluster is near.
 func NewApplier(dyn dynamic.Interface, mapper meta.RESTMapper, opts ...Option) *Applier {
-	a := &Applier{dyn: dyn, mapper: mapper, cache: newLiveCache(), parallelism: 10, goneLimit: 60 * time.Second}
+	a := &Applier{dyn: dyn, mapper: mapper, cache: newLiveCache(), parallelism: defaultParallelism, goneLimit: 60 * time.Second}
 	for _, o := range opts {
 		o(a)
 	}

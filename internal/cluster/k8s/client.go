@@ -109,11 +109,16 @@ func upgradable(config *rest.Config) (http.RoundTripper, error) {
 	return rest.TransportFor(config)
 }
 
-// Apart returns an HTTP client with connections of its own, which are not pinged. adapt changes its configuration.
+// Apart returns an HTTP client for very many requests, with connections of its own, which are not pinged. Only as many requests are on
+// their way as the API server serves well; the others wait. adapt changes its configuration.
 func (c *Client) Apart(adapt func(*rest.Config)) (*http.Client, error) {
 	return c.login.clientFor(func(config *rest.Config) (http.RoundTripper, error) {
 		adapt(config)
-		return rest.TransportFor(config)
+		t, err := rest.TransportFor(config)
+		if err != nil {
+			return nil, err
+		}
+		return newCrowd(t), nil
 	})
 }
 

@@ -24,10 +24,13 @@ import (
 )
 
 const (
-	// maxTries bounds the attempts to send one request, and patienceLimit the total time that it waits between the attempts.
+	// maxTries bounds the attempts to send one request, refusedTries those that the server has refused because others came first, and
+	// patienceLimit the total time that the request waits between the attempts.
 	maxTries      = 6
+	refusedTries  = int(patienceLimit / firstPause) // as many as fit
 	patienceLimit = 30 * time.Second
-	// firstPause is the wait after the first try; each further one is twice as long. A longer Retry-After wins.
+	// firstPause is the wait after the first try; each further one is twice as long, unless the server only refuses. A longer Retry-After
+	// wins.
 	firstPause = 500 * time.Millisecond
 	// maxMessage bounds the bytes of the server's explanation that are read.
 	maxMessage = 4 << 10
@@ -128,7 +131,7 @@ func (w Wait) String() string {
 }
 
 // Patiently returns a context whose requests are retried when the API server answers 429 or 5xx or the connection
-// breaks. There are at most maxTries tries and half a minute of waiting per request. A connection that breaks in the
+// breaks. There are at most maxTries tries, more for answers 429, and half a minute of waiting per request. A connection that breaks in the
 // middle of an answer also counts, except for a POST, whose object exists already. Retries honour Retry-After. A
 // request whose context would end during the wait does not wait. Once one request of the context has failed finally,
 // its other requests no longer wait. The final error is a *Busy or the connection's error.
@@ -168,11 +171,15 @@ type patience struct {
 // pause waits before the next try of a request. tried is the number of tries so far, waited the time that the request
 // has waited. pause immediately returns false if the request should not be retried.
 func (p *patience) pause(ctx context.Context, why error, tried int, waited *time.Duration) bool {
-	wait := firstPause << (tried - 1)
-	if busy := AsBusy(why); busy != nil {
+	wait, tries := firstPause<<(tried-1), p.tries
+	busy := AsBusy(why)
+	if busy != nil && busy.Status == http.StatusTooManyRequests && tries > 1 {
+		wait, tries = firstPause, refusedTries
+	}
+	if busy != nil {
 		wait = max(wait, busy.RetryAfter)
 	}
-	spent := tried >= p.tries || *waited+wait > patienceLimit
+	spent := tried >= tries || *waited+wait > patienceLimit
 	if deadline, bounded := ctx.Deadline(); bounded && time.Until(deadline) <= wait {
 		spent = true
 	}
@@ -188,7 +195,7 @@ func (p *patience) pause(ctx context.Context, why error, tried int, waited *time
 	}
 	p.mu.Unlock()
 	if tells {
-		p.tell(Wait{Why: why.Error(), For: wait, Try: tried + 1, Of: p.tries})
+		p.tell(Wait{Why: why.Error(), For: wait, Try: tried + 1, Of: tries})
 		defer p.tell(Wait{})
 	}
 	*waited += wait

@@ -104,10 +104,13 @@ func TestPatience(t *testing.T) {
 		err     string
 	}{
 		{name: "served", answers: "200"},
-		{name: "served after a while", answers: "503;429;500 boom;200", waits: "0.5 1 2",
-			told: "503 Service Unavailable: 0.5s 2/6; 429 Too Many Requests: 1s 3/6; 500 Internal Server Error (boom): 2s 4/6"},
+		{name: "served after a while", answers: "503;429;500 boom;200", waits: "0.5 0.5 2",
+			told: "503 Service Unavailable: 0.5s 2/6; 429 Too Many Requests: 0.5s 3/60; 500 Internal Server Error (boom): 2s 4/6"},
 		{name: "as long as the server asks", answers: "429/7;503/1;200", waits: "7 1",
-			told: "429 Too Many Requests: 7s 2/6; 503 Service Unavailable: 1s 3/6"},
+			told: "429 Too Many Requests: 7s 2/60; 503 Service Unavailable: 1s 3/6"},
+		{name: "refused more often than others are tried", answers: "429/1;429/1;429/1;429/1;429/1;429/1;429/1;200", waits: "1 1 1 1 1 1 1",
+			told: "429 Too Many Requests: 1s 2/60; 429 Too Many Requests: 1s 3/60; 429 Too Many Requests: 1s 4/60; 429 Too Many Requests: 1s 5/60; " +
+				"429 Too Many Requests: 1s 6/60; 429 Too Many Requests: 1s 7/60; 429 Too Many Requests: 1s 8/60"},
 		{name: "never", answers: `500 {"kind":"Status","message":"failed calling webhook"}`, waits: "0.5 1 2 4 8",
 			told: "500 Internal Server Error (failed calling webhook): 0.5s 2/6; 500 Internal Server Error (failed calling webhook): 1s 3/6; " +
 				"500 Internal Server Error (failed calling webhook): 2s 4/6; 500 Internal Server Error (failed calling webhook): 4s 5/6; " +
