@@ -74,7 +74,7 @@ func getRecords(ctx context.Context, g *command.Global, f *recordFlags, args []s
 	defer p.Close()
 	all, err := p.Recorded(ctx)
 	if err == nil && len(args) > 0 {
-		all, err = opened.Choose(all, args, f.project.Namespace)
+		all, err = opened.Records(all).Choose(args, f.project.Namespace)
 	}
 	if err != nil {
 		return err

@@ -42,13 +42,25 @@ func (p *Project) Recorded(ctx context.Context) ([]deploy.Recorded, error) {
 	return append(out, more...), err
 }
 
-// Choose returns the records that words name, as KIND/NAME, where the kind may have its API group: deployment.apps/web. namespace, unless
+// Objects are the objects that the words of a command line may name.
+type Objects struct {
+	All []deploy.Recorded
+	// Missing says why a word names none: "is not recorded for this project"; Mend says what to do.
+	Missing, Mend string
+}
+
+// Records are the records of a project, to choose from.
+func Records(all []deploy.Recorded) Objects {
+	return Objects{all, "is not recorded for this project", "hone get records lists the recorded objects"}
+}
+
+// Choose returns the objects that words name, as KIND/NAME, where the kind may have its API group: deployment.apps/web. namespace, unless
 // empty, is the namespace of those that are in one. It refuses a word that names none, and one that names several.
-func Choose(all []deploy.Recorded, words []string, namespace string) (out []deploy.Recorded, err error) {
+func (o Objects) Choose(words []string, namespace string) (out []deploy.Recorded, err error) {
 	for _, word := range words {
 		var found []deploy.Recorded
 		var names []string
-		for _, r := range all {
+		for _, r := range o.All {
 			names = append(names, r.Title())
 			if isNamed(r, word) && isIn(r, namespace) {
 				found = append(found, r)
@@ -62,11 +74,11 @@ func Choose(all []deploy.Recorded, words []string, namespace string) (out []depl
 			for _, r := range found {
 				places = append(places, r.Title()+" in "+r.Namespace)
 			}
-			return nil, problem.New(fmt.Sprintf("%s is recorded more than once: %s", word, strings.Join(places, ", ")), "choose one with --namespace")
+			return nil, problem.New(fmt.Sprintf("%s names more than one object: %s", word, strings.Join(places, ", ")), "choose one with --namespace")
 		case !strings.Contains(word, "/"):
 			return nil, problem.New(fmt.Sprintf("%q names no object", word), "name it as KIND/NAME, for example configmap/"+word)
 		default:
-			return nil, problem.New(unrecorded(word, namespace), suggest.Mend(word, names, "hone get records lists the recorded objects")).See("state")
+			return nil, problem.New(within(word, namespace)+" "+o.Missing, suggest.Mend(word, names, o.Mend)).See("state")
 		}
 	}
 	return out, nil
@@ -82,9 +94,9 @@ func isIn(r deploy.Recorded, namespace string) bool {
 	return slices.Contains([]string{"", r.Namespace}, namespace) || r.Namespace == ""
 }
 
-func unrecorded(word, namespace string) string {
-	if namespace != "" {
-		word += " in namespace " + namespace
+func within(word, namespace string) string {
+	if namespace == "" {
+		return word
 	}
-	return word + " is not recorded for this project"
+	return word + " in namespace " + namespace
 }

@@ -14,5 +14,5 @@ import (
 
 // Commands returns the commands of the package.
 func Commands(g *command.Global) []*cobra.Command {
-	return []*cobra.Command{newUp(g), newCI(g), newDown(g), newPreview(g), newDeploy(g), newDrift(g), newGC(g), newRollback(g), newHistory(g), newState(g), newForget(g)}
+	return []*cobra.Command{newUp(g), newCI(g), newDown(g), newPreview(g), newDeploy(g), newDrift(g), newGC(g), newRollback(g), newHistory(g), newState(g), newForget(g), newAdopt(g)}
 }

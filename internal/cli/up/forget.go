@@ -83,7 +83,7 @@ func forget(ctx context.Context, g *command.Global, f *keepFlags, args []string)
 	if err != nil {
 		return err
 	}
-	chosen, err := opened.Choose(all, args, f.project.Namespace)
+	chosen, err := opened.Records(all).Choose(args, f.project.Namespace)
 	if err != nil {
 		return err
 	}

@@ -244,7 +244,11 @@ func (r *applyRun) update(ctx context.Context, t target, d decision, live *unstr
 	if _, err = r.ownFields(ctx, t, live); err != nil {
 		return nil, err
 	}
-	return r.send(ctx, t, d.desired)
+	got, err := r.send(ctx, t, d.desired)
+	if err != nil || annotation(live, AnnotationAdopted) == "" {
+		return got, err
+	}
+	return r.rewriteFields(ctx, t, got, released) // those of fields that were declared later, or of an object that was adopted as it was
 }
 
 // noted notes which fields were written, if the object was taken over.

@@ -123,6 +123,22 @@ func TestKeep(t *testing.T) {
 	p.says(0, []string{"get", "records", "configmap/conf", "-o", "json"}, `"state": "applied"`, `"revision": 2`)
 	p.says(0, []string{"get", "records", "-o", "wide"}, `UID\n`)
 	p.says(1, []string{"get", "records", "configmap/cnof"}, `configmap/cnof is not recorded for this project`, `did you mean configmap/conf\?`)
+	const more = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\ndata: {a: '1', b: '2'}\n"
+	p.write("more.yaml", more)
+	p.kubectl("apply", "-f", filepath.Join(p.dir, "more.yaml"))
+	p.says(1, []string{"adopt", "configmap/more", "--yes", "--namespace", p.namespace}, `configmap/more in namespace \S+ is not declared by the Tiltfile`)
+	p.replace("Tiltfile", "'all.yaml'", "['all.yaml', 'more.yaml']")
+	p.says(1, []string{"ci", "--namespace", p.namespace, "--port", "0"}, `configmap/more exists already`)
+	p.says(0, []string{"adopt", "configmap/more", "--dry-run", "--namespace", p.namespace}, `(?s)adopt +configmap/more.*kubectl-client-side-apply.*it stays as it is until it is applied`)
+	p.says(0, []string{"adopt", "configmap/more", "--yes", "--namespace", p.namespace}, `Adopted configmap/more, unchanged`)
+	p.says(0, []string{"adopt", "configmap/more", "--yes", "--namespace", p.namespace}, `the project has configmap/more already`)
+	p.says(0, []string{"get", "records", "configmap/more"}, `uncategorized +adopted +`)
+	p.says(0, []string{"ci", "--namespace", p.namespace, "--port", "0"})
+	p.replace("more.yaml", "a: '1', b: '2'", "a: '1'")
+	p.says(0, []string{"ci", "--namespace", p.namespace, "--port", "0"})
+	if got := p.object("", "v1", "configmaps", "more").Object["data"].(map[string]any); len(got) != 1 {
+		t.Errorf("a field has left the declaration of an adopted object, and it has %v", got)
+	}
 	p.says(1, []string{"forget", "configmap/cnof", "--yes"}, `configmap/cnof is not recorded for this project`, `did you mean configmap/conf\?`)
 	p.says(1, []string{"forget", "secret/token", "--namespace", p.namespace}, `this is not a terminal`)
 	p.says(0, []string{"forget", "secret/token", "--dry-run", "--namespace", p.namespace}, `(?s)orphan +secret/token in `+p.namespace+`.*it stays as it is, and hone forgets it`)
@@ -136,7 +152,7 @@ func TestKeep(t *testing.T) {
 	s.settled()
 	p.says(0, []string{"get", "records"}, `secret/token +`+p.namespace+` +uncategorized +adopted +`)
 	p.says(0, []string{"forget", "configmap/conf", "--yes", "--namespace", p.namespace}, `Forgot configmap/conf`, `works on this project. If its Tiltfile still declares them, its next update of uncategorized`)
-	p.says(0, []string{"get", "records", "-o", "name"}, `^secret/token\n$`)
+	p.says(0, []string{"get", "records", "-o", "name"}, `^configmap/more\nsecret/token\n$`)
 	s.hone("trigger", "uncategorized")
 	s.await("the object is adopted again", func() error {
 		if out, _ := p.run("get", "records", "configmap/conf"); !strings.Contains(out, "adopted") {
@@ -146,6 +162,9 @@ func TestKeep(t *testing.T) {
 	})
 	p.says(0, []string{"get", "records"}, `configmap/conf +`+p.namespace+` +uncategorized +adopted +`)
 	s.stop()
-	p.says(0, []string{"down", "--namespace", p.namespace}, `Gave back 2 objects`)
+	p.says(0, []string{"down", "--namespace", p.namespace}, `Gave back 3 objects`)
+	if got := p.object("", "v1", "configmaps", "more").Object["data"].(map[string]any); got["b"] != "2" {
+		t.Errorf("given back, the adopted object has %v", got)
+	}
 	p.says(0, []string{"get", "records"}, `No records: hone has applied nothing`)
 }
