@@ -15,7 +15,7 @@ func TestReadmeNamesTests(t *testing.T) {
 		t.Fatal(err)
 	}
 	folders := map[string]string{"": ".", "e2e": "../../test/e2e", "up": "../../cli/up", "buildanddeploy": "../../update/buildanddeploy",
-		"collector": "../../subscribers/collector"}
+		"ledger": "../ledger", "collector": "../../subscribers/collector"}
 	seen := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^\| ([A-Z][0-9]+) \|.*$`).FindAllStringSubmatch(string(page), -1) {
 		if seen[m[1]] {

@@ -196,7 +196,11 @@ func (e *Lease) write(ctx context.Context, was storage.Version) error {
 	if err != nil {
 		return err
 	}
-	next.version, err = e.ledger.storage.Save(ctx, e.name, raw, was)
+	save := e.ledger.storage.Save
+	if local, ok := e.ledger.storage.(storage.Local); ok {
+		save = local.SaveBrief // its holder does not survive a crash of the machine either
+	}
+	next.version, err = save(ctx, e.name, raw, was)
 	if err != nil {
 		is, unread := e.ledger.readLease(ctx, e.name)
 		if unread != nil || !is.same(next) {

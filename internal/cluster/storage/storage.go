@@ -38,6 +38,8 @@ type Local interface {
 	// Unchanged reports, without reading the document, that it still has a version that Load or Save of this handle has returned. It
 	// may return false for no reason. Every write makes a new file, so its identity, size and time of change suffice.
 	Unchanged(name string, was Version) bool
+	// SaveBrief is Save for a document that need not survive a crash of the machine. It does not wait for the disk.
+	SaveBrief(ctx context.Context, name string, data []byte, was Version) (Version, error)
 }
 
 // ApplySets is a storage whose documents can be the parents of ApplySets (KEP-3659), so that other tools see which objects belong

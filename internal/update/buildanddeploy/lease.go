@@ -6,12 +6,10 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/cluster/ledger"
-	"github.com/hone-dev/hone/internal/cluster/storage"
 )
 
-// In a ledger that several machines share, a Cluster holds the lease of a namespace while its operations run: one machine at a time changes
-// the objects of the project there. It does not hold it while it waits for readiness, which can take long. On one machine, commands and
-// sessions talk to each other instead.
+// A Cluster holds the lease of a namespace while its operations run: one process at a time changes the objects of the project there, on
+// this machine and on others that share the ledger. It does not hold it while it waits for readiness, which can take long.
 
 // holding is the lease of a Cluster.
 type holding struct {
@@ -33,8 +31,8 @@ func (c *Cluster) hold(ctx context.Context, log logstore.Logger) (held context.C
 	if err != nil {
 		return ctx, nil, err
 	}
-	if need, err := c.needsLease(ctx); err != nil || !need {
-		return ctx, func() {}, err
+	if c.holding == nil {
+		return ctx, func() {}, nil
 	}
 	h := c.holding
 	select {
@@ -62,13 +60,4 @@ func (c *Cluster) hold(ctx context.Context, log logstore.Logger) (held context.C
 			h.lease = nil
 		}
 	}), nil
-}
-
-func (c *Cluster) needsLease(ctx context.Context) (bool, error) {
-	if c.holding == nil {
-		return false, nil
-	}
-	in, err := c.ledgers.Storage(ctx)
-	_, local := in.(storage.Local)
-	return !local, err
 }

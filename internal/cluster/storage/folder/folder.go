@@ -72,6 +72,22 @@ func (s *Storage) Load(ctx context.Context, name string) (storage.Document, erro
 
 // Save implements storage.Storage.
 func (s *Storage) Save(ctx context.Context, name string, data []byte, was storage.Version) (storage.Version, error) {
+	return s.save(ctx, name, data, was, func(path string) error { return atomicfile.Write(path, data, 0o600) })
+}
+
+// SaveBrief implements storage.Local.
+func (s *Storage) SaveBrief(ctx context.Context, name string, data []byte, was storage.Version) (storage.Version, error) {
+	return s.save(ctx, name, data, was, func(path string) error {
+		unfinished := path + ".new" + lockSuffix // no document has this name, and the lock is held
+		if err := os.WriteFile(unfinished, data, 0o600); err != nil {
+			return err
+		}
+		return os.Rename(unfinished, path)
+	})
+}
+
+// save writes a document with the given function if it has a version.
+func (s *Storage) save(ctx context.Context, name string, data []byte, was storage.Version, write func(path string) error) (storage.Version, error) {
 	if err := begin(ctx, name); err != nil {
 		return storage.None, err
 	}
@@ -91,7 +107,7 @@ func (s *Storage) Save(ctx context.Context, name string, data []byte, was storag
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return storage.None, err
 	}
-	if err := atomicfile.Write(path, data, 0o600); err != nil {
+	if err := write(path); err != nil {
 		return storage.None, err
 	}
 	is := versionOf(data)

@@ -1,6 +1,7 @@
 package folder
 
 import (
+	"context"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,6 +16,18 @@ import (
 func TestConformance(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made", "on", "write")
 	storagetest.Conformance(t, func(*testing.T) storage.Storage { return New(dir) })
+}
+
+// brief saves all documents with SaveBrief.
+type brief struct{ *Storage }
+
+func (b brief) Save(ctx context.Context, name string, data []byte, was storage.Version) (storage.Version, error) {
+	return b.SaveBrief(ctx, name, data, was)
+}
+
+func TestConformanceOfBriefDocuments(t *testing.T) {
+	dir := t.TempDir()
+	storagetest.Conformance(t, func(*testing.T) storage.Storage { return brief{New(dir)} })
 }
 
 // TestForeignFiles keeps files that are no documents.
