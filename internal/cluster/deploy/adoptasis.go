@@ -34,7 +34,7 @@ func (a *Applier) NewAdoption(ctx context.Context, resource model.ManifestName, 
 		return nil, err
 	}
 	r := &applyRun{a: a, req: ApplyRequest{Timeout: model.DefaultUpdateSettings.UpsertTimeout, Logger: logstore.Discard}}
-	live, err := r.live(ctx, t, desired)
+	live, err := r.read(ctx, t)
 	if err != nil {
 		return nil, err
 	}

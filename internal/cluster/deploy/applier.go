@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
 
 	"github.com/hone-dev/hone/internal/base/dag"
 	"github.com/hone-dev/hone/internal/base/logstore"
@@ -24,6 +25,7 @@ import (
 type Applier struct {
 	dyn    dynamic.Interface
 	mapper meta.RESTMapper
+	names  metadata.Interface // nil if only the objects themselves can be read
 	cache  *liveCache
 	claims claims
 
@@ -43,6 +45,10 @@ type Option func(*Applier)
 // WithRunID makes the applier set the annotation AnnotationRunID of the objects that it changes to id. By default it
 // sets none.
 func WithRunID(id string) Option { return func(a *Applier) { a.runID = id } }
+
+// WithMetadata makes Prefetch find out which objects are absent, so that Apply creates them without looking for them first. By default it
+// does not.
+func WithMetadata(m metadata.Interface) Option { return func(a *Applier) { a.names = m } }
 
 // WithProjects makes the applier name other projects by the path of their Tiltfile. find returns the path for a
 // project's ID, or an empty string if it is unknown. By default all are unknown.

@@ -48,11 +48,22 @@ func (r *applyRun) object(ctx context.Context, i int) error {
 	if declared, err = r.resolve(ctx, declared); err != nil {
 		return err
 	}
-	live, err := r.live(ctx, t, declared)
+	live, absent, err := r.live(ctx, t, declared)
 	if err != nil {
 		return err
 	}
 	d := r.decide(t, declared, live)
+	if absent && d.verb == verbCreate {
+		if got := r.createNew(ctx, t, d.desired); got != nil {
+			r.upToDate(declared, true)
+			r.stands(i, t, applied(got), got, false)
+			return nil
+		}
+		if live, err = r.read(ctx, t); err != nil {
+			return err
+		}
+		d = r.decide(t, declared, live)
+	}
 	if d.verb.writes() && !r.switching {
 		if r.later[i] = r.switches(d.desired, live); r.later[i] != nil {
 			return nil
@@ -163,22 +174,38 @@ func (r *applyRun) definesKindOf(u *unstructured.Unstructured) bool {
 	return false
 }
 
-// live returns the object as it is in the cluster, or nil if there is none. It waits for the end of an object that is
-// being deleted.
-func (r *applyRun) live(ctx context.Context, t target, desired *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	live, ok := r.a.cache.take(desired)
-	if !ok {
-		err := bounded(ctx, r.req.Timeout, func(ctx context.Context) (err error) {
-			live, err = t.ri.Get(ctx, t.id.Name, metav1.GetOptions{})
-			return err
-		})
-		switch {
-		case apierrors.IsNotFound(err):
-			return nil, nil
-		case err != nil:
-			return nil, err
-		}
+// live returns the object as it is in the cluster, or nil if there is none. absent is set if Prefetch has not found it, a moment ago. It
+// waits for the end of an object that is being deleted.
+func (r *applyRun) live(ctx context.Context, t target, desired *unstructured.Unstructured) (live *unstructured.Unstructured, absent bool, err error) {
+	live, known := r.a.cache.take(desired)
+	switch {
+	case !known:
+		live, err = r.read(ctx, t)
+	case live == nil:
+		return nil, true, nil
+	default:
+		live, err = r.ended(ctx, t, live)
 	}
+	return live, false, err
+}
+
+// read reads an object. It returns nil if there is none.
+func (r *applyRun) read(ctx context.Context, t target) (live *unstructured.Unstructured, err error) {
+	err = bounded(ctx, r.req.Timeout, func(ctx context.Context) (err error) {
+		live, err = t.ri.Get(ctx, t.id.Name, metav1.GetOptions{})
+		return err
+	})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return r.ended(ctx, t, live)
+}
+
+// ended waits for the end of an object that is being deleted, and returns any other one.
+func (r *applyRun) ended(ctx context.Context, t target, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if live.GetDeletionTimestamp() == nil {
 		return live, nil
 	}

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/clientcmd"
@@ -34,13 +35,15 @@ import (
 // cluster is the API server of a scenario: the fake, or a real one.
 type cluster struct {
 	dyn       dynamic.Interface
+	names     metadata.Interface
 	mapper    meta.RESTMapper
 	namespace string
 }
 
 // fakeCluster returns a cluster in memory that has one namespace.
 func fakeCluster(testing.TB) cluster {
-	return cluster{dyn: deploytest.New(), mapper: deploytest.Mapper(), namespace: deploytest.Namespace}
+	server := deploytest.New()
+	return cluster{dyn: server, names: server.Metadata(), mapper: deploytest.Mapper(), namespace: deploytest.Namespace}
 }
 
 // realConfig returns how to reach the test cluster.
@@ -73,7 +76,11 @@ func realCluster(t testing.TB) cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := cluster{dyn: dyn, namespace: "hone-test-" + randomText(),
+	names, err := metadata.NewForConfig(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := cluster{dyn: dyn, names: names, namespace: "hone-test-" + randomText(),
 		mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(cs.Discovery()))}
 	namespaces := dyn.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
 	ns := &unstructured.Unstructured{}

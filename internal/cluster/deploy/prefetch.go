@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
 
 	"github.com/hone-dev/hone/internal/base/dag"
 	"github.com/hone-dev/hone/pkg/model"
@@ -23,7 +24,7 @@ import (
 // prefetchTTL is the time for which the objects that Prefetch has read are valid.
 const prefetchTTL = 10 * time.Second
 
-// liveCache holds live objects until each is taken once.
+// liveCache holds live objects, and that others are absent, until each is taken once.
 type liveCache struct {
 	mu      sync.Mutex
 	entries map[cacheKey]cached // guarded by mu
@@ -35,7 +36,7 @@ type cacheKey struct {
 }
 
 type cached struct {
-	live *unstructured.Unstructured
+	live *unstructured.Unstructured // nil if there is none
 	read time.Time
 }
 
@@ -53,7 +54,16 @@ func (c *liveCache) put(list []*unstructured.Unstructured, read time.Time) {
 	}
 }
 
-// take removes and returns the live object for a desired one. ok is false if the object has to be read from the
+// absent notes that objects do not exist.
+func (c *liveCache) absent(list []cacheKey, read time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, key := range list {
+		c.entries[key] = cached{nil, read}
+	}
+}
+
+// take removes and returns the live object for a desired one, nil if there is none. ok is false if the object has to be read from the
 // cluster.
 func (c *liveCache) take(desired *unstructured.Unstructured) (live *unstructured.Unstructured, ok bool) {
 	key := keyFor(desired)
@@ -74,9 +84,13 @@ func (c *liveCache) forget(id model.ObjectID) {
 	maps.DeleteFunc(c.entries, func(k cacheKey, _ cached) bool { return k.id == id })
 }
 
+// namesLimit is the number of objects of a kind in a namespace up to which their names are read to see which of the desired ones are
+// missing.
+const namesLimit = 500
+
 // Prefetch reads the live state of the given desired objects, with one list per kind, so that the next Apply of each
-// need not read it. The result serves one Apply per object, within 10 s. It is an optimisation: after an error the
-// objects concerned are read one by one.
+// need not read it; where several are missing, with a list of all names. The result serves one Apply per object, within 10 s. It is an
+// optimisation: after an error the objects concerned are read one by one.
 func (a *Applier) Prefetch(ctx context.Context, objects []*unstructured.Unstructured) error {
 	groups := map[schema.GroupVersionKind][]*unstructured.Unstructured{}
 	for _, u := range objects {
@@ -120,8 +134,8 @@ func (a *Applier) prefetchKind(ctx context.Context, group []*unstructured.Unstru
 	}
 	res := a.dyn.Resource(m.Resource)
 	var errs []error
+	places := slices.Sorted(maps.Keys(namespaces))
 	for selector := range selectors {
-		places := slices.Sorted(maps.Keys(namespaces))
 		if len(places) > 1 {
 			if err := a.prefetchList(ctx, res, selector, wanted); !apierrors.IsForbidden(err) {
 				errs = append(errs, err)
@@ -132,9 +146,41 @@ func (a *Applier) prefetchKind(ctx context.Context, group []*unstructured.Unstru
 			errs = append(errs, a.prefetchList(ctx, res.Namespace(ns), selector, wanted))
 		}
 	}
+	if err := errors.Join(errs...); err != nil || a.names == nil {
+		return err
+	}
+	for _, ns := range places {
+		errs = append(errs, a.prefetchNames(ctx, a.names.Resource(m.Resource).Namespace(ns), ns, wanted))
+	}
 	return errors.Join(errs...)
 }
 
+// prefetchNames notes which of the wanted objects in a namespace do not exist. Those that are left in wanted have not been found among the
+// project's objects.
+func (a *Applier) prefetchNames(ctx context.Context, all metadata.ResourceInterface, namespace string, wanted map[cacheKey]bool) error {
+	var missing []cacheKey
+	for key := range wanted {
+		if key.id.Namespace == namespace {
+			missing = append(missing, key)
+		}
+	}
+	if len(missing) < 2 {
+		return nil
+	}
+	read := time.Now()
+	list, err := all.List(ctx, metav1.ListOptions{Limit: namesLimit})
+	if err != nil || list.GetContinue() != "" {
+		return err
+	}
+	there := map[string]bool{}
+	for _, o := range list.Items {
+		there[o.Name] = true
+	}
+	a.cache.absent(slices.DeleteFunc(missing, func(key cacheKey) bool { return there[key.id.Name] }), read)
+	return nil
+}
+
+// prefetchList reads the wanted objects in one list, and removes them from wanted.
 func (a *Applier) prefetchList(ctx context.Context, ri dynamic.ResourceInterface, selector string, wanted map[cacheKey]bool) error {
 	opts := metav1.ListOptions{LabelSelector: selector, Limit: 1000}
 	for {
@@ -147,6 +193,7 @@ func (a *Applier) prefetchList(ctx context.Context, ri dynamic.ResourceInterface
 		for i := range list.Items {
 			if u := &list.Items[i]; wanted[keyFor(u)] {
 				found = append(found, u)
+				delete(wanted, keyFor(u))
 			}
 		}
 		a.cache.put(found, read)

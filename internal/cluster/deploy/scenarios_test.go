@@ -59,6 +59,8 @@ var scenarios = []struct {
 	{"a stuck finalizer is named and keeps nothing else", stuckFinalizer},
 	{"leftovers are collected", leftoversAreCollected},
 	{"a prefetch saves the questions", prefetchSavesGets},
+	{"a new object costs one request", newObjectsCostOneRequest},
+	{"others create the object at the same moment", othersCreateAtTheSameMoment},
 }
 
 const configYAML = `
@@ -396,6 +398,54 @@ func leftoversAreCollected(t *testing.T, c cluster) {
 	records, err := memory.Resources()
 	if err != nil || len(records["web"]) != 1 || records["web"][0].UID != done[0].UID || len(records["other"]) != 1 {
 		t.Errorf("ledger %+v, %v", records, err)
+	}
+}
+
+// newObjectsCostOneRequest has an object of others among the names.
+func newObjectsCostOneRequest(t *testing.T, c cluster) {
+	c.create(t, strings.Replace(configYAML, "conf", "theirs", 1), nil, "other")
+	objects := c.inject(t, configYAML+"---"+strings.Replace(configYAML, "conf", "conf2", 1))
+	a := NewApplier(c.dyn, c.mapper, WithMetadata(c.names))
+	if err := a.Prefetch(t.Context(), objects); err != nil {
+		t.Fatal(err)
+	}
+	server, isFake := c.dyn.(*deploytest.Server)
+	gets, patches := 0, 0
+	if isFake {
+		gets, patches = server.Count("get"), server.Count("patch")
+	}
+	done, err := a.Apply(t.Context(), ApplyRequest{Resource: "web", Objects: objects})
+	if err != nil || len(done) != 2 || c.get(t, objects[0]) == nil {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if isFake && (server.Count("get") != gets+1 || server.Count("patch") != patches+2) { // the get is the test's own
+		t.Errorf("%d gets and %d patches", server.Count("get")-gets, server.Count("patch")-patches)
+	}
+}
+
+func othersCreateAtTheSameMoment(t *testing.T, c cluster) {
+	same, differs := configYAML, strings.Replace(configYAML, "conf", "conf2", 1)
+	objects := c.inject(t, same+"---"+differs)
+	a := NewApplier(c.dyn, c.mapper, WithMetadata(c.names))
+	if err := a.Prefetch(t.Context(), objects); err != nil {
+		t.Fatal(err)
+	}
+	c.create(t, same, nil, "other")
+	c.create(t, strings.Replace(differs, `a: "1"`, `a: "3"`, 1), nil, "other")
+	before := []*unstructured.Unstructured{c.get(t, objects[0]), c.get(t, objects[1])}
+	done, err := a.Apply(t.Context(), ApplyRequest{Resource: "web", Objects: objects})
+	if err == nil || len(done) != 0 || strings.Count(err.Error(), "exists already") < 2 {
+		t.Errorf("%+v, %v", done, err)
+	}
+	for i, was := range before {
+		is := c.get(t, objects[i])
+		for _, u := range []*unstructured.Unstructured{was, is} {
+			u.SetManagedFields(nil)
+			u.SetResourceVersion("")
+		}
+		if diff := cmp.Diff(was.Object, is.Object); diff != "" {
+			t.Errorf("%s was changed (-was +is):\n%s", is.GetName(), diff)
+		}
 	}
 }
 

@@ -31,11 +31,9 @@ func (r *applyRun) send(ctx context.Context, t target, desired *unstructured.Uns
 
 // sendAs is send. With force it takes fields from others without logging that.
 func (r *applyRun) sendAs(ctx context.Context, t target, desired *unstructured.Unstructured, force bool) (*unstructured.Unstructured, error) {
-	u := desired.DeepCopy()
-	if r.a.runID != "" && !isShared(u) { // several projects run
-		if err := setMeta(u.Object, "annotations", map[string]string{AnnotationRunID: r.a.runID}); err != nil {
-			return nil, err
-		}
+	u, err := r.marked(desired)
+	if err != nil {
+		return nil, err
 	}
 	retried := false
 	pauses := retry.Backoff{First: 50 * time.Millisecond, Most: time.Second}
@@ -73,6 +71,15 @@ func (r *applyRun) sendAs(ctx context.Context, t target, desired *unstructured.U
 			return nil, sendError(err, u)
 		}
 	}
+}
+
+// marked returns a copy of an object with the mark of the run.
+func (r *applyRun) marked(desired *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	u := desired.DeepCopy()
+	if r.a.runID == "" || isShared(u) { // several projects run
+		return u, nil
+	}
+	return u, setMeta(u.Object, "annotations", map[string]string{AnnotationRunID: r.a.runID})
 }
 
 // patch sends a single server-side apply request, as a field manager.

@@ -215,6 +215,7 @@ func (r *resource) Create(ctx context.Context, u *unstructured.Unstructured, opt
 	}
 	made := u.DeepCopy()
 	made.SetNamespace(r.ns)
+	made.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: opts.FieldManager, Operation: metav1.ManagedFieldsOperationUpdate}})
 	if err := r.check(nil, made); err != nil || len(opts.DryRun) > 0 {
 		return made, err
 	}
@@ -245,7 +246,13 @@ func (r *resource) Patch(ctx context.Context, name string, pt types.PatchType, d
 	case old == nil:
 		return nil, r.notFound(name)
 	case pt == types.ApplyPatchType:
+		if theirs := conflict(old, opts, patch); theirs != nil {
+			return nil, theirs
+		}
 		next, last = clonedMap(old.live.Object), clonedMap(patch)
+		if old.last == nil { // another program's: it goes on to own what it has set
+			dropKnown(last, old.live.Object)
+		}
 		dropGone(next, old.last, patch)
 		merge(next, patch, false)
 	case pt == types.MergePatchType:
@@ -269,6 +276,25 @@ func (r *resource) Patch(ctx context.Context, name string, pt types.PatchType, d
 		}
 	}
 	return u.DeepCopy(), nil
+}
+
+// conflict refuses an apply, without force, that would change a string in the data of a ConfigMap that another program has created. Of the
+// ownership of fields, the fake knows no more.
+func conflict(old *object, opts metav1.PatchOptions, patch map[string]any) error {
+	force := opts.Force != nil && *opts.Force
+	owners := old.live.GetManagedFields()
+	if force || len(owners) == 0 || owners[0].Manager == opts.FieldManager {
+		return nil
+	}
+	was, _, _ := unstructured.NestedStringMap(old.live.Object, "data")
+	next, _, _ := unstructured.NestedStringMap(patch, "data")
+	for key, value := range next {
+		if theirs, ok := was[key]; ok && theirs != value {
+			cause := metav1.StatusCause{Type: metav1.CauseTypeFieldManagerConflict, Field: ".data." + key, Message: fmt.Sprintf("conflict with %q", owners[0].Manager)}
+			return apierrors.NewApplyConflict([]metav1.StatusCause{cause}, "conflict")
+		}
+	}
+	return nil
 }
 
 // check is the fake's validation: namespaces exist, keys of ConfigMaps have no blanks, container ports are positive,
@@ -377,19 +403,32 @@ func merge(m, patch map[string]any, nulls bool) {
 	}
 }
 
-// dropGone removes from m the fields that last has and next lacks.
+// dropKnown removes from m the fields that known has, too.
+func dropKnown(m, known map[string]any) {
+	for k, v := range m {
+		inner, isMap := v.(map[string]any)
+		was, wasMap := known[k].(map[string]any)
+		if isMap && wasMap {
+			dropKnown(inner, was)
+		}
+		if _, ok := known[k]; ok && len(inner) == 0 {
+			delete(m, k)
+		}
+	}
+}
+
+// dropGone removes from m the fields that last has and next lacks, and maps that are empty then.
 func dropGone(m, last, next map[string]any) {
 	for k, v := range last {
-		nv, has := next[k]
-		if !has {
-			delete(m, k)
-			continue
+		before, wasMap := v.(map[string]any)
+		is, isMap := m[k].(map[string]any)
+		after, has := next[k]
+		if wasMap && isMap {
+			inner, _ := after.(map[string]any)
+			dropGone(is, before, inner)
 		}
-		lm, ok1 := v.(map[string]any)
-		nm, ok2 := nv.(map[string]any)
-		mm, ok3 := m[k].(map[string]any)
-		if ok1 && ok2 && ok3 {
-			dropGone(mm, lm, nm)
+		if !has && len(is) == 0 {
+			delete(m, k)
 		}
 	}
 }
