@@ -10,6 +10,26 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
+// Revised returns the steps from the revision before to a revision, as Differences does. For an unknown revision, it returns a problem that
+// names the known ones.
+func Revised(l *ledger.Ledger, number int) ([]api.PlanStep, error) {
+	is, err := l.Declared(number)
+	if err != nil {
+		return nil, err
+	}
+	all, err := l.History()
+	if err != nil {
+		return nil, err
+	}
+	var was ledger.Objects
+	if i := slices.IndexFunc(all, func(r ledger.Revision) bool { return r.Number == number }); i > 0 {
+		if was, err = l.Declared(all[i-1].Number); err != nil {
+			return nil, err
+		}
+	}
+	return Differences(was, is), nil
+}
+
 // Differences returns the steps from the objects of one revision to those of another: the objects that were created, updated and deleted,
 // with the fields that differ. Values of Secrets are not in it.
 func Differences(was, is ledger.Objects) []api.PlanStep {

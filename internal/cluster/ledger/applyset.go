@@ -88,6 +88,7 @@ func (l *Ledger) Leave() error {
 	if err != nil {
 		return fmt.Errorf("remove the history of the empty ledger: %w", err)
 	}
-	l.known, l.version, l.members = emptyContent(), storage.None, ""
+	l.know(emptyContent(), storage.None)
+	l.members = ""
 	return nil
 }

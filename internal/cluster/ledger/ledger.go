@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/hone-dev/hone/internal/base/problem"
@@ -33,14 +34,19 @@ type Ledger struct {
 	version storage.Version
 	loaded  bool // guarded by mu
 
-	// updates counts the updates of this process that are in flight, and failed has the resources whose last one failed.
-	updates int                         // guarded by mu
+	// updates counts the updates of this process that are in flight, by the evaluation that they began with, and failed has the resources
+	// whose last one failed.
+	updates map[int]int                 // guarded by mu
 	failed  map[model.ManifestName]bool // guarded by mu
 	// changed are the objects that existed and were written in the revision of this process.
 	changed map[model.ObjectID]bool // guarded by mu
 	// members are the kinds and namespaces of the ApplySet, as they were written last.
 	members  string // guarded by mu
 	changing int    // guarded by mu; the number of that revision
+
+	// follow, unless nil, takes the revisions that are known, and followed are those that it has taken.
+	follow   func([]Revision) // guarded by mu
+	followed []Revision       // guarded by mu
 }
 
 // edit is a change of the ledger and the channel for its result.
@@ -74,7 +80,7 @@ func Open(s storage.Storage, key Key, o Options) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Ledger{storage: s, key: key, vault: v, origin: o.Origin, failed: map[model.ManifestName]bool{}, changed: map[model.ObjectID]bool{}}
+	l := &Ledger{storage: s, key: key, vault: v, origin: o.Origin, updates: map[int]int{}, failed: map[model.ManifestName]bool{}, changed: map[model.ObjectID]bool{}}
 	l.notes = newNotes(l)
 	if err := l.upgradeAll(); err != nil {
 		return nil, err
@@ -139,7 +145,7 @@ func (l *Ledger) load(ctx context.Context) error {
 	doc, err := l.storage.Load(ctx, l.key.head())
 	switch {
 	case errors.Is(err, storage.ErrMissing):
-		l.loaded = true
+		l.know(emptyContent(), storage.None)
 		return nil
 	case err != nil:
 		return fmt.Errorf("read %s: %w", l.title(), err)
@@ -148,8 +154,27 @@ func (l *Ledger) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.known, l.version, l.loaded = c, doc.Version, true
+	l.know(c, doc.Version)
 	return nil
+}
+
+// know takes in the content at a version, and tells the follower if its revisions are news. l.mu is held.
+func (l *Ledger) know(c content, version storage.Version) {
+	l.known, l.version, l.loaded = c, version, true
+	if l.follow != nil && !slices.Equal(l.followed, c.revisions) {
+		l.followed = c.revisions
+		l.follow(c.revisions)
+	}
+}
+
+// Follow has a function take the known revisions, the newest one last: at once, and whenever this process has written others or found
+// others as it read the ledger. Nothing is read for it. The function must return at once, must not use the ledger, and must not change
+// the list.
+func (l *Ledger) Follow(take func([]Revision)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.follow, l.followed = take, l.known.revisions
+	take(l.known.revisions)
 }
 
 // change edits the newest content and writes it back if it differs. Edits that arrive during a write share the next one, because a
@@ -204,7 +229,7 @@ func (l *Ledger) changeAll(edits []*edit) error {
 		if after.revised || !before.sameThings(after) {
 			after.revise(l.origin, len(before.objects) > 0)
 		}
-		if is := after.current(); is != nil && is.same(l.origin()) {
+		if is := after.current(); is != nil && is.Same(l.origin()) {
 			after.count(before)
 			is.Objects = after.size()
 		}
@@ -257,7 +282,7 @@ func (l *Ledger) write(ctx context.Context, c content) (bool, error) {
 	for {
 		version, err := l.storage.Save(ctx, l.key.head(), doc, was)
 		if err == nil {
-			l.known, l.version = c, version
+			l.know(c, version)
 			return true, nil
 		}
 		if failed := l.load(ctx); failed == nil {

@@ -89,7 +89,7 @@ func (l *Ledger) Written(id model.ObjectID) error {
 	if err != nil {
 		return err
 	}
-	if is := c.current(); is == nil || !is.same(l.origin()) {
+	if is := c.current(); is == nil || !is.Same(l.origin()) {
 		if err := l.change(func(c *content) { c.revised = true }); err != nil {
 			return err
 		}

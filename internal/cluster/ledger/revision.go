@@ -13,6 +13,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/retry"
 	"github.com/hone-dev/hone/internal/cluster/storage"
+	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -24,56 +25,10 @@ import (
 const keptRevisions = 10
 
 // Origin says where a revision comes from.
-type Origin struct {
-	// Run and Evaluation identify the operation: the session, and the number of its evaluation of the Tiltfile.
-	Run        string `json:"run,omitempty"`
-	Evaluation int    `json:"evaluation,omitempty"`
-	// Command is the command that made the revision; empty for a project that was applied before there were revisions.
-	Command string `json:"command,omitempty"`
-	// By is the user and the machine.
-	By string `json:"by,omitempty"`
-	// Commit is the commit of the working tree, if it is under version control. Tiltfile is the path of the Tiltfile from the root of
-	// the working tree, and Digest the digest of the files that its evaluation has read.
-	Commit   string `json:"commit,omitempty"`
-	Tiltfile string `json:"tiltfile,omitempty"`
-	Digest   string `json:"digest,omitempty"`
-}
+type Origin = api.RevisionOrigin
 
-func (o Origin) same(p Origin) bool { return o.Run == p.Run && o.Evaluation == p.Evaluation }
-
-// Phase says how far a revision has come. It informs only: a process that was killed leaves the phase that it wrote last.
-type Phase string
-
-// The phases of a revision.
-const (
-	Applying  Phase = "applying"
-	Succeeded Phase = "succeeded"
-	Failed    Phase = "failed"
-	Cancelled Phase = "cancelled"
-)
-
-// Counts are numbers of objects.
-type Counts struct {
-	Created int `json:"created,omitempty"`
-	Changed int `json:"changed,omitempty"`
-	Deleted int `json:"deleted,omitempty"`
-}
-
-// Revision is one state of a project that was applied.
-type Revision struct {
-	// Number is 1 for the first revision of a project, and never given twice.
-	Number int `json:"number"`
-	Origin
-	Phase Phase `json:"phase"`
-	// Began and Ended are times by the clock of the machine that applied it.
-	Began time.Time `json:"began,omitzero"`
-	Ended time.Time `json:"ended,omitzero"`
-	Counts
-	// Objects is the number of recorded objects.
-	Objects int `json:"objects"`
-	// Failures are the resources whose last update has failed, divided by spaces.
-	Failures string `json:"failures,omitempty"`
-}
+// Revision is one state of a project that was applied. It is stored as the session's API shows it.
+type Revision = api.Revision
 
 // Declared is an object of a revision.
 type Declared struct {
@@ -101,15 +56,15 @@ func (c *content) revise(origin func() Origin, had bool) {
 	o := origin()
 	number := 1
 	switch is := c.current(); {
-	case is != nil && is.same(o):
+	case is != nil && is.Same(o):
 		return
 	case is != nil:
 		number = is.Number + 1
 	case had: // an earlier version of hone has applied them
-		c.revisions = append(c.revisions, Revision{Number: number, Phase: Succeeded})
+		c.revisions = append(c.revisions, Revision{Number: number, Phase: api.RevisionSucceeded})
 		number++
 	}
-	c.revisions = append(c.revisions, Revision{Number: number, Origin: o, Phase: Applying, Began: now()})
+	c.revisions = append(c.revisions, Revision{Number: number, RevisionOrigin: o, Phase: api.RevisionApplying, Began: now()})
 }
 
 // History returns the revisions, the newest one last. The caller owns the result.
@@ -327,16 +282,19 @@ func (c *content) count(before content) {
 // Update notes that an update of a resource begins to apply. The result notes how it has ended. Both inform only: they are written
 // together with the records, and when no update of this process is left.
 func (l *Ledger) Update(resource model.ManifestName) (end func(Outcome)) {
+	began := l.origin()
 	l.mu.Lock()
-	l.updates++
+	l.updates[began.Evaluation]++
 	l.mu.Unlock()
 	return func(o Outcome) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.updates--
+		if l.updates[began.Evaluation]--; l.updates[began.Evaluation] == 0 {
+			delete(l.updates, began.Evaluation)
+		}
 		l.failed[resource] = o.Failed
-		l.later(func(c *content) { l.conclude(c, o) })
-		if l.updates == 0 {
+		l.later(func(c *content) { l.conclude(c, began, o) })
+		if len(l.updates) == 0 {
 			l.flush()
 			ctx, cancel := patience()
 			defer cancel()
@@ -345,13 +303,22 @@ func (l *Ledger) Update(resource model.ManifestName) (end func(Outcome)) {
 	}
 }
 
-// conclude notes the outcome of an update in the newest revision, if it is of this operation. l.mu is held.
-func (l *Ledger) conclude(c *content, o Outcome) {
-	is := c.current()
-	if is == nil || !is.same(l.origin()) {
-		return
+// conclude notes the outcome of an update in the revision of the operation that it began with, and in all that nothing else would
+// conclude: an update that has written nothing before the next evaluation writes into the revision of that one. l.mu is held.
+func (l *Ledger) conclude(c *content, began Origin, o Outcome) {
+	for i := range c.revisions {
+		is := &c.revisions[i]
+		if is.Run == began.Run && (is.Same(began) || is.Phase == api.RevisionApplying) {
+			l.settle(is, o)
+		}
 	}
-	is.Changed = len(l.changed)
+}
+
+// settle notes how the updates of a revision have ended, the last one with an outcome. l.mu is held.
+func (l *Ledger) settle(is *Revision, o Outcome) {
+	if is.Number == l.changing {
+		is.Changed = len(l.changed)
+	}
 	maps.DeleteFunc(l.failed, func(_ model.ManifestName, failed bool) bool { return !failed })
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(l.failed)) {
@@ -359,15 +326,15 @@ func (l *Ledger) conclude(c *content, o Outcome) {
 	}
 	is.Failures = strings.Join(names, " ")
 	switch {
-	case l.updates > 0:
-		is.Phase = Applying
+	case l.updates[is.Evaluation] > 0:
+		is.Phase = api.RevisionApplying
 		return
 	case o.Cancelled:
-		is.Phase = Cancelled
+		is.Phase = api.RevisionCancelled
 	case is.Failures != "":
-		is.Phase = Failed
+		is.Phase = api.RevisionFailed
 	default:
-		is.Phase = Succeeded
+		is.Phase = api.RevisionSucceeded
 	}
 	is.Ended = now()
 }

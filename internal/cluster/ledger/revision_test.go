@@ -293,3 +293,110 @@ func TestUserKeys(t *testing.T) {
 		})
 	}
 }
+
+// TestOvertakenRevision: in a session, an update whose evaluation was overtaken has its result in the revision that it began with, and no
+// revision of the session stays without a result.
+func TestOvertakenRevision(t *testing.T) {
+	m := newMachine(t, memory.New())
+	l := m.open(t)
+	history := func(want string) {
+		t.Helper()
+		all, err := m.open(t).History()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, r := range all {
+			got = append(got, fmt.Sprintf("%d of evaluation %d ~%d %s%s", r.Number, r.Evaluation, r.Changed, r.Phase, r.Failures))
+		}
+		if diff := cmp.Diff(want, strings.Join(got, ", ")); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+	m.origin = Origin{Run: "1", Evaluation: 1}
+	deploy(t, l, "one", "a")
+	slow, late := l.Update("slow"), l.Update("late")
+	m.origin.Evaluation = 2
+	deploy(t, l, "two", "a")
+	slow(Outcome{Failed: true})
+	late(Outcome{})
+	history("1 of evaluation 1 ~0 failedslow, 2 of evaluation 2 ~1 failedslow")
+	deploy(t, l, "two", "a")
+	end := l.Update("slow")
+	end(Outcome{})
+	history("1 of evaluation 1 ~0 failedslow, 2 of evaluation 2 ~1 succeeded")
+	early := l.Update("early")
+	m.origin.Evaluation = 3
+	if err := l.Written(record("a", "").ObjectID); err != nil {
+		t.Fatal(err)
+	}
+	early(Outcome{})
+	m.origin.Evaluation = 4
+	none := l.Update("none")
+	m.origin.Evaluation = 5
+	if err := l.Written(record("a", "").ObjectID); err != nil {
+		t.Fatal(err)
+	}
+	none(Outcome{})
+	history("1 of evaluation 1 ~0 failedslow, 2 of evaluation 2 ~1 succeeded, 3 of evaluation 3 ~1 succeeded, 4 of evaluation 5 ~1 succeeded")
+}
+
+// TestFollow: a follower hears of the revisions that are known, of those that this process writes, and of those that others have written
+// as soon as this process reads the ledger again. It causes no reading.
+func TestFollow(t *testing.T) {
+	counted := &countedLoads{Storage: memory.New()}
+	m := newMachine(t, counted)
+	m.origin = Origin{Run: "1", Command: "up"}
+	l := m.open(t)
+	deploy(t, l, "one", "a")
+	var heard []string
+	loads := counted.n
+	l.Follow(func(list []Revision) {
+		var text string
+		for _, r := range list {
+			text += fmt.Sprintf("%d %s, ", r.Number, r.Phase)
+		}
+		heard = append(heard, text)
+	})
+	expect := func(when string, want ...string) {
+		t.Helper()
+		if diff := cmp.Diff(want, heard); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", when, diff)
+		}
+		heard = nil
+	}
+	expect("at once", "1 succeeded, ")
+	if counted.n != loads {
+		t.Error("following reads the storage")
+	}
+	m.origin = Origin{Run: "1", Evaluation: 2, Command: "up"}
+	end := l.Update("web")
+	if err := l.Written(record("a", "").ObjectID); err != nil {
+		t.Fatal(err)
+	}
+	expect("a revision begins", "1 succeeded, 2 applying, ")
+	end(Outcome{})
+	expect("it ends", "1 succeeded, 2 succeeded, ")
+	m.origin = Origin{Run: "2", Command: "ci"}
+	deploy(t, m.open(t), "other", "b")
+	expect("another process deploys")
+	if err := l.Refresh(); err != nil {
+		t.Fatal(err)
+	}
+	expect("the ledger is read", "1 succeeded, 2 succeeded, 3 succeeded, ")
+	if err := l.Refresh(); err != nil {
+		t.Fatal(err)
+	}
+	expect("nothing is new")
+}
+
+// countedLoads counts the documents that are read.
+type countedLoads struct {
+	storage.Storage
+	n int
+}
+
+func (c *countedLoads) Load(ctx context.Context, name string) (storage.Document, error) {
+	c.n++
+	return c.Storage.Load(ctx, name)
+}

@@ -42,14 +42,16 @@ type Options struct {
 	Reuse bool
 	// Recall takes images that an earlier session has built; see buildanddeploy.Request.
 	Recall bool
-	// Cluster, unless nil, is prepared before the first deploys.
+	// Cluster, unless nil, is prepared before the first deploys, and hears of each evaluation of the Tiltfile before the deploys of that.
 	Cluster Preparer
 	// Settled, unless nil, waits for changes of files on their way to the store; see buildanddeploy.Request.
 	Settled func(context.Context)
 }
 
-// Preparer reads the cluster's objects of many resources at once, so that deploying unchanged resources costs nothing.
+// Preparer knows what is deployed, and reads the cluster's objects of many resources at once, so that deploying unchanged resources costs nothing.
 type Preparer interface {
+	// Declare begins the deployment of an evaluation of the Tiltfile.
+	Declare(manifests []model.Manifest)
 	Prepare(ctx context.Context, manifests []model.Manifest, namespace string) error
 }
 

@@ -438,7 +438,12 @@ func TestFallingBackFromOneWayInPlaceToAnother(t *testing.T) {
 }
 
 // preparer records the resources that it is asked to prepare.
-type preparer struct{ asked [][]model.ManifestName }
+type preparer struct {
+	asked    [][]model.ManifestName
+	declared int
+}
+
+func (p *preparer) Declare([]model.Manifest) { p.declared++ }
 
 func (p *preparer) Prepare(_ context.Context, manifests []model.Manifest, _ string) error {
 	var names []model.ManifestName
@@ -456,6 +461,15 @@ func TestPreparesOnceBeforeTheFirstDeploy(t *testing.T) {
 		f.deploy("l", "a", "b")
 		if diff := cmp.Diff([][]model.ManifestName{{"l", "a", "b"}}, p.asked); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
+		}
+		again := statetest.K8s("a")
+		again.K8s.Objects = []model.K8sObject{{Kind: "ConfigMap", Name: "new"}}
+		f.Then(state.TiltfileStarted{}, statetest.Loaded(statetest.Local("l"), again, statetest.K8s("b")))
+		f.deploy("a")
+		f.Then(state.ResourcesTriggered{Names: []model.ManifestName{"b"}})
+		f.deploy("b")
+		if p.declared != 2 || len(p.asked) != 1 {
+			t.Errorf("two evaluations were declared %d times, and the cluster was read %d times", p.declared, len(p.asked))
 		}
 	})
 }

@@ -64,8 +64,10 @@ type builds struct {
 	// holding and unconfirmed are the waits that were reported last.
 	holding     holding
 	unconfirmed string
-	// prepared is set once the cluster has been read for the first deploys.
+	// prepared is set once the cluster has been read for the first deploys, and declared is the number of the evaluation of the Tiltfile that
+	// was declared last.
 	prepared bool
+	declared int
 	// ended wakes Run when the goroutine of a build has ended, which is a moment after the snapshot shows that.
 	ended chan struct{}
 }
@@ -122,9 +124,7 @@ func (b *builds) round(ctx context.Context, v store.View) {
 	}
 	plan := buildcontrol.Decide(v, underway)
 	b.say(v, plan)
-	if !b.prepared {
-		b.prepared = b.prepare(ctx, v, plan)
-	}
+	b.prepare(ctx, v, plan)
 	for _, c := range plan.Start {
 		b.running[c.Name] = b.start(ctx, v, c)
 	}
@@ -149,20 +149,27 @@ func (b *builds) say(v store.View, plan buildcontrol.Plan) {
 	b.unconfirmed = is
 }
 
-// prepare has the cluster read once before the first resource is deployed. A failure costs only time.
-func (s *Subscriber) prepare(ctx context.Context, v store.View, plan buildcontrol.Plan) bool {
+// prepare tells the cluster of an evaluation of the Tiltfile before the first resource of it is deployed, and has the cluster read once. A
+// failure costs only time.
+func (b *builds) prepare(ctx context.Context, v store.View, plan buildcontrol.Plan) {
 	starts := slices.ContainsFunc(plan.Start, func(c buildcontrol.Candidate) bool {
 		e := state.Resources.In(v).Ref(string(c.Name))
 		return e != nil && e.Value.Manifest.IsK8s()
 	})
-	if starts && s.options.Cluster != nil {
-		var manifests []model.Manifest
-		for _, e := range state.Ordered(v) {
-			manifests = append(manifests, e.Value.Manifest)
-		}
-		_ = s.options.Cluster.Prepare(ctx, manifests, s.options.Namespace)
+	runs := state.TheTiltfile(v).Runs
+	if !starts || b.declared == runs || b.options.Cluster == nil {
+		return
 	}
-	return starts
+	var manifests []model.Manifest
+	for _, e := range state.Ordered(v) {
+		manifests = append(manifests, e.Value.Manifest)
+	}
+	b.options.Cluster.Declare(manifests)
+	b.declared = runs
+	if !b.prepared {
+		_ = b.options.Cluster.Prepare(ctx, manifests, b.options.Namespace)
+		b.prepared = true
+	}
 }
 
 // sweep drops the builds whose end the snapshot shows.

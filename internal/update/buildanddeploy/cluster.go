@@ -55,15 +55,31 @@ type Cluster struct {
 	origin    ledger.Origin
 	namespace string // of the lease
 	holding   *holding
+	// commit returns the commit of the working tree; nil if that is unknown.
 	commit    func() string
+	revisions revisions
 
 	mu     sync.Mutex
 	memory *deploy.Memory // opened at the first use, since that needs the cluster's identity
 	// declared holds the delete commands that the Tiltfile declares. Guarded by mu.
 	declared map[model.ManifestName]model.Cmd
 
-	// evaluations counts the evaluations of the Tiltfile that were deployed.
-	evaluations atomic.Int64
+	// evaluation is the newest evaluation of the Tiltfile that was deployed, number 0 before the first.
+	evaluation atomic.Pointer[evaluation]
+}
+
+// evaluation is an evaluation of the Tiltfile.
+type evaluation struct {
+	number int
+	// commit returns the commit that the working tree was at when the first revision of the evaluation began.
+	commit func() string
+}
+
+func newEvaluation(number int, commit func() string) *evaluation {
+	if commit == nil {
+		commit = func() string { return "" }
+	}
+	return &evaluation{number, sync.OnceValue(commit)}
 }
 
 // ClusterOptions configure a Cluster.
@@ -82,7 +98,8 @@ type ClusterOptions struct {
 	Namespace string
 	// Command is the command that deploys, as revisions name it, and Tiltfile the Tiltfile.
 	Command, Tiltfile string
-	// Commit, unless nil, returns the commit of the working tree; empty if it has none. It is called at most once.
+	// Commit, unless nil, returns the commit of the working tree; empty if it has none. It is called at most once for each evaluation of the
+	// Tiltfile.
 	Commit func() string
 	// Env is added to the environment of the user's delete commands.
 	Env []string
@@ -114,23 +131,20 @@ func NewCluster(kube *k8s.Client, o ClusterOptions) (*Cluster, error) {
 	c := &Cluster{dyn: dyn, mapper: mapper, removePod: kube.RemovePod, applier: deploy.NewApplier(dyn, mapper, deploy.WithRunID(o.RunID), deploy.WithMetadata(names),
 		deploy.WithFormerProjects(o.Project.Former), deploy.WithHolders(o.Project.Holders), deploy.WithProjects(o.ProjectPath)),
 		ledgers: o.Ledgers, own: o.Own, project: o.Project.ID, holder: o.Project.Holder(), former: o.Project.Former, runID: o.RunID, prune: o.Prune, beside: o.Beside, env: o.Env,
-		address: addressOf(config)}
+		address: addressOf(config), revisions: revisions{changed: make(chan struct{}, 1)}, commit: o.Commit}
 	c.origin = ledger.Origin{Run: cmp.Or(o.RunID, rand.Text()), Command: o.Command, By: c.holder, Tiltfile: o.Tiltfile}
 	if c.namespace = o.Namespace; c.namespace != "" {
 		c.holding = newHolding()
 	}
-	if o.Commit != nil {
-		c.commit = sync.OnceValue(o.Commit)
-	}
+	c.evaluation.Store(newEvaluation(0, o.Commit))
 	return c, nil
 }
 
 // from describes the operation, for the revision that it makes.
 func (c *Cluster) from() ledger.Origin {
 	o := c.origin
-	o.Evaluation = int(c.evaluations.Load())
-	if c.commit != nil {
-		o.Commit = c.commit()
+	if e := c.evaluation.Load(); e != nil {
+		o.Evaluation, o.Commit = e.number, e.commit()
 	}
 	return o
 }
@@ -189,6 +203,7 @@ func (c *Cluster) Ledger(ctx context.Context) (*deploy.Memory, error) {
 		}
 	}
 	c.memory = memory
+	opened.Follow(c.revisions.take)
 	return memory, nil
 }
 
@@ -237,7 +252,6 @@ func (c *Cluster) recorded(ctx context.Context) (*deploy.Memory, map[model.Manif
 // needs none of its own, and records the objects of all resources that are deployed automatically with one write of the
 // ledger. An error means only that deploying will take longer.
 func (c *Cluster) Prepare(ctx context.Context, manifests []model.Manifest, namespace string) error {
-	c.Declare(manifests)
 	var objects []*unstructured.Unstructured
 	records := map[model.ManifestName][]ledger.Record{}
 	for _, m := range manifests {

@@ -9,8 +9,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Declare sets the delete commands that the Tiltfile declares now, for recorded ones that have lost their arguments or the values
-// of their variables.
+// Declare begins the deployment of an evaluation of the Tiltfile: changes belong to its revision from now on. It sets the delete commands that
+// the Tiltfile declares now, for recorded ones that have lost their arguments or the values of their variables.
 func (c *Cluster) Declare(manifests []model.Manifest) {
 	declared := map[model.ManifestName]model.Cmd{}
 	for _, m := range manifests {
@@ -18,10 +18,14 @@ func (c *Cluster) Declare(manifests []model.Manifest) {
 			declared[m.Name] = d.Delete
 		}
 	}
-	c.evaluations.Add(1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.declared = declared
+	number := 1
+	if e := c.evaluation.Load(); e != nil {
+		number += e.number
+	}
+	c.evaluation.Store(newEvaluation(number, c.commit))
 }
 
 // completed returns a recorded command with all its arguments and the values of all its variables. Missing arguments come from the

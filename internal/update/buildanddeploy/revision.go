@@ -5,10 +5,51 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
+
+// revisions are the revisions of the project that are known.
+type revisions struct {
+	mu      sync.Mutex
+	list    []api.Revision // guarded by mu
+	changed chan struct{}
+}
+
+// take replaces the list.
+func (r *revisions) take(list []api.Revision) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list = list
+	select {
+	case r.changed <- struct{}{}:
+	default: // the last news has not been heard yet
+	}
+}
+
+// Revised returns a channel that delivers a value when other revisions have become known. It has one reader.
+func (c *Cluster) Revised() <-chan struct{} { return c.revisions.changed }
+
+// Revisions returns the revisions of the project that are known so far, the newest one last. It reads no storage. The list must not be
+// changed.
+func (c *Cluster) Revisions() []api.Revision {
+	c.revisions.mu.Lock()
+	defer c.revisions.mu.Unlock()
+	return c.revisions.list
+}
+
+// RevisionSteps returns the differences of a revision to the one before.
+func (c *Cluster) RevisionSteps(ctx context.Context, number int) ([]api.PlanStep, error) {
+	memory, err := c.Ledger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return deploy.Revised(memory.Ledger, number)
+}
 
 // Revision returns the resources of an earlier revision, with the objects that were applied then. Objects that a command of the user
 // deployed are left out.

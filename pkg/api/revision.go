@@ -1,0 +1,58 @@
+package api
+
+import "time"
+
+// Revision is one state of a project that was applied, as the ledger records it.
+type Revision struct {
+	// Number is 1 for the first revision of a project, and never given twice.
+	Number int `json:"number"`
+	RevisionOrigin
+	Phase RevisionPhase `json:"phase"`
+	// Began and Ended are times by the clock of the machine that applied it.
+	Began time.Time `json:"began,omitzero"`
+	Ended time.Time `json:"ended,omitzero"`
+	RevisionCounts
+	// Objects is the number of recorded objects.
+	Objects int `json:"objects"`
+	// Failures are the resources whose last update has failed, divided by spaces.
+	Failures string `json:"failures,omitempty"`
+}
+
+// RevisionOrigin says where a revision comes from.
+type RevisionOrigin struct {
+	// Run and Evaluation identify the operation: the session, and the number of its evaluation of the Tiltfile.
+	Run        string `json:"run,omitempty"`
+	Evaluation int    `json:"evaluation,omitempty"`
+	// Command is the command that made the revision; empty for a project that was applied before there were revisions.
+	Command string `json:"command,omitempty"`
+	// By is the user and the machine.
+	By string `json:"by,omitempty"`
+	// Commit is the commit of the working tree, if it is under version control. Tiltfile is the path of the Tiltfile from the root of
+	// the working tree, and Digest the digest of the files that its evaluation has read.
+	Commit   string `json:"commit,omitempty"`
+	Tiltfile string `json:"tiltfile,omitempty"`
+	Digest   string `json:"digest,omitempty"`
+}
+
+// Same reports whether two revisions come from one operation.
+func (o RevisionOrigin) Same(p RevisionOrigin) bool {
+	return o.Run == p.Run && o.Evaluation == p.Evaluation
+}
+
+// RevisionPhase says how far a revision has come. It informs only: a process that was killed leaves the phase that it wrote last.
+type RevisionPhase string
+
+// The phases of a revision.
+const (
+	RevisionApplying  RevisionPhase = "applying"
+	RevisionSucceeded RevisionPhase = "succeeded"
+	RevisionFailed    RevisionPhase = "failed"
+	RevisionCancelled RevisionPhase = "cancelled"
+)
+
+// RevisionCounts are the numbers of objects that a revision has made, changed and deleted.
+type RevisionCounts struct {
+	Created int `json:"created,omitempty"`
+	Changed int `json:"changed,omitempty"`
+	Deleted int `json:"deleted,omitempty"`
+}
