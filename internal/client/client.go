@@ -150,6 +150,12 @@ func (c *Client) Plan(ctx context.Context) (plan api.Plan, err error) {
 	return plan, err
 }
 
+// Revision returns the differences of a revision to the one before.
+func (c *Client) Revision(ctx context.Context, number int) (plan api.Plan, err error) {
+	err = c.askWithin(ctx, planTimeout, http.MethodGet, fmt.Sprintf("/api/revision?number=%d", number), nil, &plan)
+	return plan, err
+}
+
 // Confirm starts the updates and deletions of a plan that the session has shown, and that wait for the user's confirmation.
 func (c *Client) Confirm(ctx context.Context, plan api.Plan) (result api.ConfirmResult, err error) {
 	err = c.ask(ctx, http.MethodPost, "/api/confirm", api.ConfirmRequest{Evaluation: plan.Evaluation}, &result)

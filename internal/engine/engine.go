@@ -39,6 +39,7 @@ import (
 	"github.com/hone-dev/hone/internal/subscribers/processcontroller"
 	"github.com/hone-dev/hone/internal/subscribers/pruner"
 	"github.com/hone-dev/hone/internal/subscribers/restartcontroller"
+	"github.com/hone-dev/hone/internal/subscribers/revisionwatcher"
 	"github.com/hone-dev/hone/internal/subscribers/servicewatcher"
 	"github.com/hone-dev/hone/internal/subscribers/sessioncontroller"
 	"github.com/hone-dev/hone/internal/subscribers/syncletmanager"
@@ -116,8 +117,9 @@ func Subscribers(p Parts) []store.Subscriber {
 	var collects collector.Cluster
 	var prepares buildcontroller.Preparer
 	var compares driftwatcher.Comparer
+	var revisions revisionwatcher.Ledger
 	if p.Cluster != nil {
-		collects, prepares, compares = p.Cluster, p.Cluster, p.Cluster
+		collects, prepares, compares, revisions = p.Cluster, p.Cluster, p.Cluster, p.Cluster
 	}
 	var downCommands collector.DownCommands
 	if p.DownCommands != nil {
@@ -155,6 +157,7 @@ func Subscribers(p Parts) []store.Subscriber {
 		deploydiscovery.New(objects),
 		driftwatcher.New(metadata, compares, p.Logs),
 		eventwatcher.New(events, p.Logs),
+		revisionwatcher.New(revisions),
 		podlogmanager.New(podLogs, containerLogs, p.Logs),
 		portforwardcontroller.New(dialer, p.Host, p.Logs).OpenWith(portforward.Opener{Session: p.SessionOf}),
 		processcontroller.New(p.Logs, p.Env),

@@ -30,10 +30,11 @@ type Attached struct {
 	// resource that is selected, and returns at once.
 	Send  func(ctx context.Context, v store.View, a store.Action) error
 	Moved func(to model.ManifestName)
-	// Object, Previous, Plan, Snapshot and Web are as in Options.
+	// Object, Previous, Plan, Revision, Snapshot and Web are as in Options.
 	Object   ReadObject
 	Previous ReadPrevious
 	Plan     MakePlan
+	Revision ReadRevision
 	Snapshot func(ctx context.Context) (path string, err error)
 	Web      func(resource string) (address string, err error)
 	Page     string
@@ -83,6 +84,7 @@ func (a Attached) Show(ctx context.Context) (left bool, err error) {
 		Beside:     beside(a.ID, a.View, a.Moved),
 		Ask:        a.ask,
 		Plan:       a.Plan.reader(a.View),
+		Revision:   a.Revision.reader(a.View),
 		Object:     a.Object.reader(a.View),
 		Previous:   a.Previous.reader(a.View),
 		Programs:   job.programs(programs),

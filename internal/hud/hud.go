@@ -35,6 +35,8 @@ type Options struct {
 	Object ReadObject
 	// Plan makes plans; nil for a session that makes none.
 	Plan MakePlan
+	// Revision compares a revision with the one before; nil for a session without a cluster.
+	Revision ReadRevision
 	// Previous reads the previous run of a container; nil for a session without a cluster.
 	Previous ReadPrevious
 	// Ignores are the watcher's rules, for answers about files.
@@ -171,7 +173,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			atQuit.CompareAndSwap(nil, &v)
 			s.options.Quit()
 		},
-		Plan:   s.options.Plan.reader(rt.Aside),
+		Plan: s.options.Plan.reader(rt.Aside), Revision: s.options.Revision.reader(rt.Aside),
 		Object: s.options.Object.reader(rt.Aside), Previous: s.options.Previous.reader(rt.Aside),
 		// The screen gives its terminal away while a program of the user has it.
 		Programs:   job.programs(ownPrograms(s.options.Shell)),

@@ -50,6 +50,21 @@ func (make MakePlan) reader(v func() store.View) func(ctx context.Context) (view
 	}
 }
 
+// ReadRevision returns the differences of a revision to the one before as a plan, without secrets. An error is a problem unless the context has
+// ended. It is called when the user asks for the revision, away from the drawing.
+type ReadRevision func(ctx context.Context, v store.View, number int) (api.Plan, error)
+
+// reader returns a function that reads a revision for a screen; nil if there is no ledger to read. v returns the current state.
+func (read ReadRevision) reader(v func() store.View) func(ctx context.Context, number int) ([]view.Line, error) {
+	if read == nil {
+		return nil
+	}
+	return func(ctx context.Context, number int) ([]view.Line, error) {
+		plan, err := read(ctx, v(), number)
+		return view.RevisionLines(plan), err
+	}
+}
+
 // ReadPrevious returns the newest lines of the run of a container before its present one. An error is a problem unless the context
 // has ended. It is called when the user asks for the run, away from the drawing.
 type ReadPrevious func(ctx context.Context, namespace, pod, container string) ([]string, error)

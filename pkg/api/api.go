@@ -71,10 +71,12 @@ type View struct {
 	// Paused is set while the user has paused the session.
 	Paused *Paused `json:"paused,omitempty"`
 	// WatchError is the reason why files cannot be watched properly; absent when they can.
-	WatchError  string       `json:"watchError,omitempty"`
-	Resources   []Resource   `json:"resources"`
-	Buttons     []Button     `json:"buttons"`
-	Commands    []Command    `json:"commands"`
+	WatchError string     `json:"watchError,omitempty"`
+	Resources  []Resource `json:"resources"`
+	Buttons    []Button   `json:"buttons"`
+	Commands   []Command  `json:"commands"`
+	// Revisions are the last revisions of the project in the cluster, newest first, as far as the session has read and written the ledger.
+	Revisions   []Revision   `json:"revisions"`
 	Subscribers []Subscriber `json:"subscribers"`
 }
 

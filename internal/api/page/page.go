@@ -26,7 +26,7 @@ func Session(v store.View, version string) api.PageSession {
 	if s.Tiltfile != "" {
 		out.Project = filepath.Base(filepath.Dir(s.Tiltfile))
 	}
-	out.Arguments, out.Buttons, out.Evaluation = s.Args, Buttons(v), state.TheTiltfile(v).Runs
+	out.Arguments, out.Buttons, out.Evaluation, out.Revisions = s.Args, Buttons(v), state.TheTiltfile(v).Runs, state.RevisionsOf(v)
 	return out
 }
 

@@ -70,7 +70,7 @@ func ServePast(ctx context.Context, o Options, p Past) error {
 }
 
 // presentOnly are the routes that read data which a snapshot does not have.
-var presentOnly = []string{"/api/plan", "/api/shell", "/api/architecture", "/api/object", "/api/previous", "/api/snapshot/follow"}
+var presentOnly = []string{"/api/plan", "/api/revision", "/api/shell", "/api/architecture", "/api/object", "/api/previous", "/api/snapshot/follow"}
 
 // pastEvents sends the events of a past session that a query wants.
 func (s *Subscriber) pastEvents(w http.ResponseWriter, q eventQuery) {

@@ -75,6 +75,7 @@ func TestServePast(t *testing.T) {
 		{"GET", "/api/events?type=update&follow=true", "", 200, `"seq":2`},
 		{"GET", "/api/snapshot", "", 200, `"version": "1.0.0"`},
 		{"GET", "/api/plan", "", 409, "snapshot"},
+		{"GET", "/api/revision?number=1", "", 409, "snapshot"},
 		{"GET", "/api/shell?resource=gen", "", 409, "snapshot"},
 		{"POST", "/api/trigger", `{"manifest_names":["gen"]}`, 409, "snapshot"},
 		{"POST", "/api/stop", "{}", 409, "snapshot"},

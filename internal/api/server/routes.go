@@ -9,6 +9,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/hone-dev/hone/internal/api/page"
@@ -16,6 +17,7 @@ import (
 	"github.com/hone-dev/hone/internal/api/snapshot"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/words"
+	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/api"
 )
 
@@ -34,6 +36,7 @@ func (s *Subscriber) routes(src *source) []route {
 		{"GET /api/view", func(w http.ResponseWriter, r *http.Request) { s.view(src, w, r) }, about{gives: api.View{}}},
 		{"GET /api/shell", func(w http.ResponseWriter, r *http.Request) { s.shell(src, w, r) }, about{query: []string{"resource", "pod", "container"}, gives: api.Shell{}}},
 		{"GET /api/plan", func(w http.ResponseWriter, r *http.Request) { s.plan(src, w, r) }, about{gives: api.Plan{}}},
+		{"GET /api/revision", func(w http.ResponseWriter, r *http.Request) { s.revision(src, w, r) }, about{query: []string{"number"}, gives: api.Plan{}}},
 		{"POST /api/confirm", wantsJSON(func(w http.ResponseWriter, r *http.Request) { confirm(src, w, r) }), about{takes: api.ConfirmRequest{}, gives: api.ConfirmResult{}}},
 		{"POST /api/trigger", intentOf(src, trigger), about{takes: api.TriggerRequest{}}},
 		{"POST /api/restart", intentOf(src, restart), about{takes: api.RestartRequest{}}},
@@ -131,8 +134,27 @@ func (s *Subscriber) plan(src *source, w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusConflict, "this session makes no plans")
 		return
 	}
+	respondPlan(src, w, func(v store.View) (api.Plan, error) { return s.options.Plan(r.Context(), v) })
+}
+
+// revision handles GET /api/revision. It reads the ledger, which may take a while.
+func (s *Subscriber) revision(src *source, w http.ResponseWriter, r *http.Request) {
+	if s.options.Revision == nil {
+		fail(w, http.StatusConflict, "this session has no cluster")
+		return
+	}
+	number, err := strconv.Atoi(r.URL.Query().Get("number"))
+	if err != nil {
+		fail(w, http.StatusBadRequest, "number is the number of a revision")
+		return
+	}
+	respondPlan(src, w, func(v store.View) (api.Plan, error) { return s.options.Revision(r.Context(), v, number) })
+}
+
+// respondPlan sends a plan, without the secrets of the session.
+func respondPlan(src *source, w http.ResponseWriter, make func(store.View) (api.Plan, error)) {
 	v := src.View()
-	plan, err := s.options.Plan(r.Context(), v)
+	plan, err := make(v)
 	if err != nil {
 		failBy(w, http.StatusConflict, err)
 		return

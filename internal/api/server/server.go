@@ -72,6 +72,8 @@ type Options struct {
 	// Plan returns the steps that the waiting updates would take now, as the cluster's API server says; nil for a session that
 	// makes no plans.
 	Plan func(ctx context.Context, v store.View) (api.Plan, error)
+	// Revision returns the differences of a revision to the one before; nil for a session without a cluster.
+	Revision func(ctx context.Context, v store.View, number int) (api.Plan, error)
 	// Stop ends the session.
 	Stop func()
 	// Object reads an object of the cluster as YAML for people, and Previous the newest lines of the run of a container before its

@@ -30,8 +30,12 @@ type fixture struct {
 }
 
 func newFixture(actions ...store.Action) fixture {
+	return fixtureWith(Options{Version: "1.2.3"}, actions...)
+}
+
+func fixtureWith(o Options, actions ...store.Action) fixture {
 	st := store.New(state.Schema, store.WithClock(func() time.Time { return statetest.Epoch }))
-	sub := New(Options{Version: "1.2.3"})
+	sub := New(o)
 	f := fixture{st, access.Guard(access.Rules{Token: token, Refuse: refuse}, sub.handler(store.NewRuntime(st, sub)))}
 	for _, a := range actions {
 		st.Dispatch(a)

@@ -19,7 +19,7 @@ func View(v store.View, version string) api.View {
 		TiltfileError: t.Err, EngineError: state.TheEngine(v).Err,
 		WatchError: state.Watches.In(v).Value(state.Only).Problem,
 		Buttons:    page.Buttons(v), Commands: commands(v),
-		Resources: []api.Resource{}, Subscribers: []api.Subscriber{}, // JSON lists even when they are empty
+		Resources: []api.Resource{}, Subscribers: []api.Subscriber{}, Revisions: state.RevisionsOf(v), // JSON lists even when they are empty
 	}
 	if state.NeedsCluster(v) {
 		out.ClusterError = c.Err

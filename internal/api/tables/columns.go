@@ -14,6 +14,7 @@ import (
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/status"
 	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -266,6 +267,18 @@ var chosen = map[string][]projection.Column{
 		}),
 		col("Done", "What was restarted.", func(r state.Restart) any { return some(r.Done) }),
 		col("Error", "Why it failed.", func(r state.Restart) any { return r.Err }),
+	},
+	state.Revisions.Name(): {
+		col("Began", "When it began, by the clock of the machine that applied it.", func(r api.Revision) any { return r.Began }),
+		col("Command", "The command that made it.", func(r api.Revision) any { return r.Command }),
+		col("By", "The user and the machine.", func(r api.Revision) any { return r.By }),
+		col("Commit", "The commit of the working tree.", func(r api.Revision) any { return r.Commit }),
+		col("Objects", "How many objects are recorded.", func(r api.Revision) any { return r.Objects }),
+		col("Created", "How many it has created.", func(r api.Revision) any { return r.Created }),
+		col("Changed", "How many it has changed.", func(r api.Revision) any { return r.Changed }),
+		col("Deleted", "How many it has deleted.", func(r api.Revision) any { return r.Deleted }),
+		col("Result", "applying, succeeded, failed or cancelled.", func(r api.Revision) any { return string(r.Phase) }),
+		wide(col("Failures", "The resources whose last update has failed.", func(r api.Revision) any { return r.Failures })),
 	},
 	state.Screens.Name(): {
 		col("At", "The resource that its user has selected.", func(s state.Screen) any { return string(s.At) }),

@@ -79,7 +79,10 @@ func Attach(ctx context.Context, g *command.Global, session *client.Client, read
 		Previous: func(ctx context.Context, namespace, pod, container string) ([]string, error) {
 			return session.Previous(ctx, namespace, pod, container)
 		},
-		Plan:     func(ctx context.Context, _ store.View) (api.Plan, error) { return session.Plan(ctx) },
+		Plan: func(ctx context.Context, _ store.View) (api.Plan, error) { return session.Plan(ctx) },
+		Revision: func(ctx context.Context, _ store.View, number int) (api.Plan, error) {
+			return session.Revision(ctx, number)
+		},
 		Snapshot: func(ctx context.Context) (string, error) { return saveSnapshot(ctx, session) },
 		Page:     session.Session.URL, Ignores: Ignores(), ReadOnly: readOnly, Elsewhere: session.Session.Socket == "",
 		Readable: readable,

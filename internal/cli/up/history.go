@@ -20,7 +20,6 @@ import (
 	"github.com/hone-dev/hone/internal/cli/opened"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/cluster/ledger"
-	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/hud/view"
 )
 
@@ -32,7 +31,7 @@ func newHistory(g *command.Global) *cobra.Command {
 		Short: "List the revisions of the project, or show one of them",
 		Long: `Lists the revisions of the project in this cluster, the newest first: when, by which command, by whom and from which commit its
 objects were applied, and how many were created (+), changed (~) and deleted (-). A run of a command is a revision if it changes
-something; in a session of hone up, so is each evaluation of the Tiltfile. The last ten are kept.
+something; in a session of hone up, so is each evaluation of the Tiltfile whose updates do. The last ten are kept.
 
 With REVISION, it shows how the objects of that revision differ from those of the one before. Values of Secrets are never shown.
 
@@ -57,12 +56,12 @@ func history(ctx context.Context, g *command.Global, f *flags.Project, output st
 }
 
 func printRevisions(g *command.Global, p *opened.Project, records *ledger.Ledger, args []string, write func(io.Writer, any) error) error {
+	if len(args) == 1 {
+		return showRevision(g, p, records, args[0], write)
+	}
 	all, err := records.History()
 	if err != nil {
 		return err
-	}
-	if len(args) == 1 {
-		return showRevision(g, p, records, all, args[0], write)
 	}
 	slices.Reverse(all)
 	if write != nil {
@@ -89,45 +88,24 @@ func printHistory(w io.Writer, all []ledger.Revision, now time.Time) error {
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(t, "REVISION\tAGE\tCOMMAND\tBY\tCOMMIT\tOBJECTS\tCHANGES\tRESULT")
 	for _, r := range all {
-		age, result := "-", string(r.Phase)
+		age := ""
 		if !r.Began.IsZero() {
 			age = view.Age(r.Began, now)
 		}
-		if r.Failures != "" {
-			result += ": " + r.Failures
-		}
-		cells := []string{strconv.Itoa(r.Number), age, dash(r.Command), dash(r.By), dash(r.Commit[:min(len(r.Commit), 10)]), strconv.Itoa(r.Objects),
-			fmt.Sprintf("+%d ~%d -%d", r.Created, r.Changed, r.Deleted), result}
-		for i := range cells {
-			cells[i] = text.Clean(cells[i])
-		}
-		fmt.Fprintln(t, strings.Join(cells, "\t"))
+		fmt.Fprintln(t, strings.Join(view.RevisionCells(r, age), "\t"))
 	}
 	return t.Flush()
 }
 
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
-
 // showRevision prints the differences of a revision to the one before, as a plan.
-func showRevision(g *command.Global, p *opened.Project, records *ledger.Ledger, all []ledger.Revision, revision string, write func(io.Writer, any) error) error {
+func showRevision(g *command.Global, p *opened.Project, records *ledger.Ledger, revision string, write func(io.Writer, any) error) error {
 	number, err := strconv.Atoi(revision)
 	if err != nil {
 		return problem.New(fmt.Sprintf("%q is not the number of a revision", revision), "choose one that hone history shows")
 	}
-	is, err := records.Declared(number)
+	steps, err := deploy.Revised(records, number)
 	if err != nil {
 		return err
 	}
-	var was ledger.Objects
-	if i := slices.IndexFunc(all, func(r ledger.Revision) bool { return r.Number == number }); i > 0 {
-		if was, err = records.Declared(all[i-1].Number); err != nil {
-			return err
-		}
-	}
-	return printPlan(g, write, planOf(p.Path, p.Known.Context, deploy.Differences(was, is)), false)
+	return printPlan(g, write, planOf(p.Path, p.Known.Context, steps), false)
 }

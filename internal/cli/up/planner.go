@@ -50,6 +50,20 @@ func providePlan(o options, p *opened.Project, cluster *buildanddeploy.Cluster, 
 	}
 }
 
+// provideRevision returns the function that compares the revisions of a session's project; nil for a session without a cluster.
+func provideRevision(p *opened.Project, cluster *buildanddeploy.Cluster) hud.ReadRevision {
+	if cluster == nil {
+		return nil
+	}
+	return func(ctx context.Context, v store.View, number int) (api.Plan, error) {
+		steps, err := cluster.RevisionSteps(ctx, number)
+		if err != nil {
+			return api.Plan{}, err
+		}
+		return withoutSecrets(planOf(p.Path, p.Known.Context, steps), v)
+	}
+}
+
 // withoutSecrets hides the secrets of a state in a plan. A session that is paused need not know them yet.
 func withoutSecrets(plan api.Plan, v store.View) (hidden api.Plan, err error) {
 	doc, err := json.Marshal(plan)

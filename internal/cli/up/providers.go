@@ -44,6 +44,7 @@ type sessionParts struct {
 	object    hud.ReadObject
 	previous  hud.ReadPrevious
 	plan      hud.MakePlan
+	revision  hud.ReadRevision
 	login     *server.PageLogin
 }
 
@@ -112,9 +113,9 @@ func providePrevious(kube *k8s.Client) hud.ReadPrevious {
 	return kube.PreviousLog
 }
 
-func provideServer(o options, p *opened.Project, d listeners, login *server.PageLogin, stop stopFunc, object hud.ReadObject, previous hud.ReadPrevious, logs *logstore.Store, plan hud.MakePlan) *server.Subscriber {
+func provideServer(o options, p *opened.Project, d listeners, login *server.PageLogin, stop stopFunc, object hud.ReadObject, previous hud.ReadPrevious, logs *logstore.Store, plan hud.MakePlan, revision hud.ReadRevision) *server.Subscriber {
 	return server.New(server.Options{Kubeconfig: p.Kubeconfig.Files(), Env: p.Env, Version: command.Version, Unix: d.unix, TCP: d.tcp, PageLogin: login, Page: web.Files(), Docs: docs.HTML, Kinds: projection.All(), Token: d.keys.Token, Certificate: d.certificate(),
-		Hosts: []string{o.host}, Logs: logs, Log: p.Debug, Plan: plan, Stop: stop, Object: object, Previous: previous, Graph: architecture})
+		Hosts: []string{o.host}, Logs: logs, Log: p.Debug, Plan: plan, Revision: revision, Stop: stop, Object: object, Previous: previous, Graph: architecture})
 }
 
 // architecture returns hone's own parts.
@@ -241,7 +242,7 @@ func (e execer) Exec(ctx context.Context, req k8s.ExecRequest) error {
 
 func provideParts(o options, p *opened.Project, kube *k8s.Client, containers docker.Client, logs *logstore.Store,
 	srv *server.Subscriber, claim *sessions.Claim, ses state.Session, d listeners, st *store.Store, cluster *buildanddeploy.Cluster, downCommands *buildanddeploy.DownCommands,
-	builder buildanddeploy.BuildAndDeployer, synclets *synclet.Pool, object hud.ReadObject, previous hud.ReadPrevious, plan hud.MakePlan, login *server.PageLogin) sessionParts {
+	builder buildanddeploy.BuildAndDeployer, synclets *synclet.Pool, object hud.ReadObject, previous hud.ReadPrevious, plan hud.MakePlan, revision hud.ReadRevision, login *server.PageLogin) sessionParts {
 	if kube != nil {
 		said := logs.Logger(model.TiltfileName, "", logstore.SourceBuild)
 		kube.HearPlugin(func(text string) { logstore.Warnf(said, "%s", text) })
@@ -259,5 +260,5 @@ func provideParts(o options, p *opened.Project, kube *k8s.Client, containers doc
 		parts.Copies = filepath.Join(command.StateDir(), "copies", ses.Project+".json")
 		parts.Past = filepath.Join(command.StateDir(), "past", ses.Project+".jsonl")
 	}
-	return sessionParts{parts, st, claim, d, object, previous, plan, login}
+	return sessionParts{parts, st, claim, d, object, previous, plan, revision, login}
 }

@@ -122,7 +122,7 @@ func newView(ctx context.Context, o options, p sessionParts, quit func(), end fu
 	o.global.Terminal.Begin()
 	name := p.Claim.Info().Name
 	hangup, lost := outlive(ctx, o, p)
-	return hud.New(hud.Options{Logs: p.Logs, Quit: quit, Stats: p.Store.Stats(), Object: p.object, Previous: p.previous, Plan: p.plan, Ignores: session.Ignores(),
+	return hud.New(hud.Options{Logs: p.Logs, Quit: quit, Stats: p.Store.Stats(), Object: p.object, Previous: p.previous, Plan: p.plan, Revision: p.revision, Ignores: session.Ignores(),
 		Suspend: o.global.Suspender(fmt.Sprintf("Session %s keeps running: fg shows it again, hone stop --session %s ends it.", name, name)),
 		Web:     webOf(p.login), Page: p.login.Address(), Hangup: hangup, Lost: lost, End: end, KeepLog: func() (string, error) { return keepLog(p.Logs, name) },
 		Settings: o.settings, LayoutFile: session.LayoutFile(p.Claim.Info()), Snapshot: saver(p.Store, p.Logs, p.Claim), Version: command.Version,

@@ -80,10 +80,11 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 	synclets := provideInjection(client, dockerClient, pool, environment)
 	image := provideImage(client, dockerClient, builder, cluster, synclets, environment)
 	hudMakePlan := providePlan(o, openedProject, cluster, downCommands, image, claim)
-	subscriber := provideServer(o, openedProject, upListeners, pageLogin, stop, readObject, readPrevious, store, hudMakePlan)
+	readRevision := provideRevision(openedProject, cluster)
+	subscriber := provideServer(o, openedProject, upListeners, pageLogin, stop, readObject, readPrevious, store, hudMakePlan, readRevision)
 	storeStore := provideStore(o)
 	buildAndDeployer := provideBuilder(client, dockerClient, builder, image, cluster, downCommands, pool)
-	upSessionParts := provideParts(o, openedProject, client, dockerClient, store, subscriber, claim, session, upListeners, storeStore, cluster, downCommands, buildAndDeployer, pool, readObject, readPrevious, hudMakePlan, pageLogin)
+	upSessionParts := provideParts(o, openedProject, client, dockerClient, store, subscriber, claim, session, upListeners, storeStore, cluster, downCommands, buildAndDeployer, pool, readObject, readPrevious, hudMakePlan, readRevision, pageLogin)
 	return upSessionParts, func() {
 		cleanup5()
 		cleanup4()

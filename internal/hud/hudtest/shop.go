@@ -5,6 +5,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -91,7 +92,20 @@ func shop(asks bool) *Scene {
 		Files: []string{"worker/main.go"}, At: Start.Add(40*time.Minute + sec(52)), Span: "build:worker:2"})
 	s.At(40*time.Minute+sec(53), state.BuildProgressed{Resource: "worker", Serial: 2, Mode: "image", Stage: "1/3 Building Dockerfile: [worker]",
 		Progress: model.BuildProgress{Kind: model.StepBuild, Image: "worker", Nth: 1, Images: 1, Step: 4, Steps: 7}})
+	s.At(40*time.Minute+sec(53), state.RevisionsKnown{Revisions: shopRevisions()})
 	return s
+}
+
+// shopRevisions are the revisions of the shop: one of a colleague, one that failed, and the one of the session.
+func shopRevisions() []api.Revision {
+	return []api.Revision{
+		{Number: 11, RevisionOrigin: api.RevisionOrigin{Command: "deploy", By: "kim@builder", Commit: "3f2a9c1d88e0b1", Tiltfile: "Tiltfile"}, Phase: api.RevisionSucceeded,
+			Began: Start.Add(-26 * time.Hour), Ended: Start.Add(-26*time.Hour + time.Minute), RevisionCounts: api.RevisionCounts{Created: 9}, Objects: 9},
+		{Number: 12, RevisionOrigin: api.RevisionOrigin{Command: "ci", By: "runner@ci", Commit: "8c11d07aa4f2e9", Tiltfile: "Tiltfile"}, Phase: api.RevisionFailed,
+			Began: Start.Add(-time.Hour), Ended: Start.Add(-58 * time.Minute), RevisionCounts: api.RevisionCounts{Changed: 2}, Objects: 9, Failures: "mailer worker"},
+		{Number: 13, RevisionOrigin: api.RevisionOrigin{Run: "1", Evaluation: 1, Command: "up", By: "dev@laptop", Commit: "8c11d07aa4f2e9", Tiltfile: "Tiltfile"}, Phase: api.RevisionApplying,
+			Began: Start.Add(2 * time.Second), RevisionCounts: api.RevisionCounts{Created: 2, Changed: 4, Deleted: 1}, Objects: 10},
+	}
 }
 
 func crashing(name model.ManifestName) state.Pod {

@@ -165,6 +165,8 @@ func (u *ui) lines() (*lineList, model.ManifestName) {
 		return &l.list, l.name
 	case *pendingView:
 		return &l.list, ""
+	case *revisionsView:
+		return &l.list, ""
 	}
 	return nil, ""
 }
@@ -185,6 +187,8 @@ func (u *ui) openDetail() {
 		u.open(t.URL)
 	case t.Object.Name != "":
 		u.openObject(t.Object)
+	case t.Revision != 0:
+		u.openRevision(t.Revision)
 	case t.Span != "":
 		u.showSpan(name, t.Span)
 	case t.File != "":

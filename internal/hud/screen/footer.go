@@ -21,8 +21,9 @@ var footers = map[place][]hint{
 		{"restart-pods", "new pods"}, {"trigger", "trigger"}, {"why", "why"}},
 	inDetails: {{"open-detail", "open"}, {"restore", "restore"}, {"accept", "accept"}, {"next-tab", "tabs"}, {"trigger", "trigger"}, {"why", "why"}, {"next-error", "next error"}, {"editor", "editor"}, {"restart", "restart"},
 		{"shell", "shell"}, {"browser", "browser"}},
-	inWhy:     {{"open-detail", "open"}, {"why", "a file"}, {"trigger", "trigger"}, {"next-error", "next error"}, {"editor", "editor"}},
-	inPending: {{"confirm", "confirm"}, {"open-detail", "open"}, {"trigger", "trigger"}, {"pause", "pause all"}, {"why", "why"}},
+	inWhy:       {{"open-detail", "open"}, {"why", "a file"}, {"trigger", "trigger"}, {"next-error", "next error"}, {"editor", "editor"}},
+	inRevisions: {{"open-detail", "compare"}},
+	inPending:   {{"confirm", "confirm"}, {"open-detail", "open"}, {"trigger", "trigger"}, {"pause", "pause all"}, {"why", "why"}},
 }
 
 // lasting reports whether a hint is always shown.

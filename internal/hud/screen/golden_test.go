@@ -2,6 +2,7 @@ package screen
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -93,6 +94,24 @@ func planned(o *Options) {
 	}, Summary: map[api.PlanAction]int{api.ActionUpdate: 1, api.ActionDelete: 1, api.ActionUnchanged: 1}}
 	o.Plan = func(context.Context) (view.Plan, error) {
 		return view.Plan{Lines: view.PlanLines(plan), Summary: view.PlanSummary(plan), Runs: plan.Evaluation}, nil
+	}
+}
+
+// compared lets the screen read revisions.
+func compared(o *Options) {
+	plan := api.Plan{Steps: []api.PlanStep{
+		{Object: api.PlanObject{Group: "apps", Kind: "Deployment", Namespace: "default", Name: "mailer"}, Resource: "mailer", Action: api.ActionUpdate, Fields: []api.FieldChange{
+			{Path: "spec.replicas", Class: api.ChangeWanted, From: 1, To: 2},
+		}},
+		{Object: api.PlanObject{Kind: "Secret", Namespace: "default", Name: "keys"}, Resource: "worker", Action: api.ActionUpdate, Fields: []api.FieldChange{
+			{Path: "data.token", Class: api.ChangeWanted, Masked: true},
+		}},
+	}}
+	o.Revision = func(_ context.Context, number int) ([]view.Line, error) {
+		if number != 12 {
+			return nil, errors.New("another revision was asked for")
+		}
+		return view.RevisionLines(plan), nil
 	}
 }
 
@@ -216,6 +235,8 @@ var drawings = []drawing{
 	{name: "pending", keys: "P"},
 	{name: "pending-paused", scene: paused, keys: "P"},
 	{name: "pending-plan", scene: asking, keys: "P", options: planned},
+	{name: "revisions", keys: "B"},
+	{name: "revision", keys: "Bj<Enter>", play: after, options: compared},
 	{name: "confirm", keys: "/api<Enter>d"},
 	{name: "notices", play: func(d *driver) {
 		d.notices(view.Notice{Text: "cluster does not answer", Summary: "the cluster kind-dev does not answer", Cause: "dial tcp 10.0.0.1:6443: i/o timeout", Mend: "check the network or start the cluster", Tone: view.Bad})

@@ -19,7 +19,7 @@ var helpParts = []struct {
 	title string
 }{
 	{inViews, "EVERYWHERE"}, {inTable | inDetails, "ON RESOURCES"}, {inMain, "IN THE TABLE AND IN THE LOG"}, {inTable, "IN THE TABLE"}, {inLog, "IN THE LOG"},
-	{inDetails, "IN DETAILS"}, {inCard, "ON AN ERROR CARD"}, {inWhy, "IN LISTS"}, {inPending, "IN PENDING CHANGES"}, {inText, "IN HELP, NOTICES, OBJECTS, PREVIOUS RUNS"},
+	{inDetails, "IN DETAILS"}, {inCard, "ON AN ERROR CARD"}, {inWhy, "IN LISTS"}, {inPending, "IN PENDING CHANGES"}, {inRevisions, "IN REVISIONS"}, {inText, "IN HELP, NOTICES, OBJECTS, PREVIOUS RUNS"},
 }
 
 // signs explains the signs of the table.

@@ -30,6 +30,7 @@ var (
 	_ page = (*detailsView)(nil)
 	_ page = (*whyView)(nil)
 	_ page = (*pendingView)(nil)
+	_ page = (*revisionsView)(nil)
 )
 
 // textFinder finds text in a page as finder does in the log: without hiding other lines, from the user's position.

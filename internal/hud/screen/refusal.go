@@ -406,7 +406,7 @@ var placeNames = []struct {
 	name, by string
 }{
 	{inTable, "in the table", "back"}, {inLog, "in the log", "switch"}, {inCard, "on an error card", "next-error"},
-	{inDetails, "in the details of a resource", "details"}, {inWhy, "where a state is explained", "why"}, {inPending, "in the pending changes", "pending"},
+	{inDetails, "in the details of a resource", "details"}, {inWhy, "where a state is explained", "why"}, {inPending, "in the pending changes", "pending"}, {inRevisions, "in the revisions", "revisions"},
 	{inText, "in a text that is read", "help"}, {inPrompt, "where text is typed", ""},
 }
 

@@ -41,6 +41,7 @@ var situations = []struct {
 	{"an error card", "e", inCard},
 	{"why", "/api<Enter>w", inWhy},
 	{"pending changes", "P", inPending},
+	{"revisions", "B", inRevisions},
 	{"help", "?", inText},
 }
 

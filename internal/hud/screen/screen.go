@@ -36,6 +36,8 @@ type Frame struct {
 	Facts func(name model.ManifestName) []view.Fact
 	// Pending lists the changes that no update has taken in yet.
 	Pending func() []view.Line
+	// Revisions lists the revisions of the project.
+	Revisions func() []view.Line
 	// Locate returns where a file that the output of a resource names may be, the most likely place first.
 	Locate func(name model.ManifestName, file string) []string
 	// Shell returns where a shell of a resource can run, or why there can be none.
@@ -54,16 +56,17 @@ func FrameOf(v store.View, now time.Time, loop time.Duration, ignored view.Ignor
 		WhyFile: func(name model.ManifestName, file string) []view.Line {
 			return view.WhyFile(v, name, file, now, ignored)
 		},
-		Controls: func(name model.ManifestName) (view.Controls, bool) { return view.ControlsOf(v, name) },
-		Facts:    func(name model.ManifestName) []view.Fact { return view.Facts(v, name) },
-		Pending:  func() []view.Line { return view.Pending(v, now) },
-		Session:  func() view.SessionControls { return view.ControlsOfSession(v) },
-		Locate:   func(name model.ManifestName, file string) []string { return view.Locate(v, name, file) },
-		Shell:    func(name model.ManifestName) (shell.Place, error) { return shell.Of(v, string(name)) },
+		Controls:  func(name model.ManifestName) (view.Controls, bool) { return view.ControlsOf(v, name) },
+		Facts:     func(name model.ManifestName) []view.Fact { return view.Facts(v, name) },
+		Pending:   func() []view.Line { return view.Pending(v, now) },
+		Revisions: func() []view.Line { return view.Revisions(v) },
+		Session:   func() view.SessionControls { return view.ControlsOfSession(v) },
+		Locate:    func(name model.ManifestName, file string) []string { return view.Locate(v, name, file) },
+		Shell:     func(name model.ManifestName) (shell.Place, error) { return shell.Of(v, string(name)) },
 	}
 }
 
-// Options configure a screen. All except Terminal, About, Settings, Ask, Plan, Web, Programs, Suspend, Job, Copy, Now, Version and NoColor must be set.
+// Options configure a screen. All except Terminal, About, Settings, Ask, Plan, Revision, Web, Programs, Suspend, Job, Copy, Now, Version and NoColor must be set.
 type Options struct {
 	// Terminal is the terminal to draw on; nil means the terminal of the process.
 	Terminal Terminal
@@ -83,6 +86,8 @@ type Options struct {
 	Object func(ctx context.Context, o model.AppliedObject) (string, error)
 	// Plan returns the effect of the updates that wait; nil if that cannot be known. It is called away from the drawing.
 	Plan func(ctx context.Context) (view.Plan, error)
+	// Revision returns the differences of a revision to the one before; nil if the ledger cannot be read. It is called away from the drawing.
+	Revision func(ctx context.Context, number int) ([]view.Line, error)
 	// Previous reads the newest lines of the run of a container before its present one; nil if it cannot. It is called away from
 	// the drawing.
 	Previous func(ctx context.Context, namespace, pod, container string) ([]string, error)

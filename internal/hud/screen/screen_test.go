@@ -209,7 +209,7 @@ func TestHelpNamesEveryKey(t *testing.T) {
 		}
 		names[v.name] = true
 		for _, k := range v.keys {
-			for _, in := range []place{inTable, inLog, inDetails, inText, inCard, inWhy, inPending} {
+			for _, in := range []place{inTable, inLog, inDetails, inText, inCard, inWhy, inPending, inRevisions} {
 				if v.in&in == 0 {
 					continue
 				}

@@ -20,13 +20,14 @@ const (
 	inCard
 	inWhy
 	inPending
+	inRevisions
 	inPrompt
 	inMain = inTable | inLog
 	// inPages is a text that is neither table nor log.
-	inPages = inDetails | inText | inCard | inWhy | inPending
+	inPages = inDetails | inText | inCard | inWhy | inPending | inRevisions
 	// inActing is every place in which keys act on a resource.
 	inActing = inMain | inDetails | inCard | inWhy | inPending
-	inViews  = inMain | inDetails | inText | inCard | inWhy | inPending
+	inViews  = inMain | inPages
 )
 
 // verb is something that the user can do. Whatever causes it (a key, the mouse) goes through ui.dispatch; help and footer are
@@ -123,7 +124,7 @@ func verbs(o Options) []verb {
 	}
 	all := slices.Concat(actions, []verb{
 		{"open-line", named(tcell.KeyEnter), inLog, "open the line: fields, repeats", "open", (*ui).openLine, (*ui).nothingMore},
-		{"open-detail", named(tcell.KeyEnter), inDetails | inWhy | inPending, "go where the line leads", "open", (*ui).openDetail, (*ui).leadsNowhere},
+		{"open-detail", named(tcell.KeyEnter), inDetails | inWhy | inPending | inRevisions, "go where the line leads", "open", (*ui).openDetail, (*ui).leadsNowhere},
 		{"card-log", letters("l"), inCard, "the whole log of the failure", "full log", (*ui).cardLog, (*ui).noCard},
 		{"card-previous", letters("p"), inCard, "the log of the run before", "previous run", (*ui).cardPrevious, (*ui).noRun},
 		{"card-details", named(tcell.KeyEnter), inCard, "details of the resource", "details", (*ui).cardDetails, (*ui).noCard},
@@ -152,6 +153,7 @@ func verbs(o Options) []verb {
 		{"palette", letters(":"), inViews, "all commands by name", paletteHint, (*ui).palette, nil},
 		{"jump", named(tcell.KeyCtrlP), inViews, "go to a resource", "", (*ui).jump, (*ui).noRows},
 		{"pending", letters("P"), inActing, "changes that wait for an update", "", (*ui).openPending, (*ui).alreadyPending},
+		{"revisions", letters("B"), inActing, "revisions of the project in the cluster: what was applied, and what has changed", "", (*ui).openRevisions, (*ui).noRevisions},
 		{"snapshot", named(tcell.KeyCtrlS), inViews, "save a snapshot of the session to a file, for a colleague", "", (*ui).saveSnapshot, (*ui).noSnapshot},
 		{"notices", letters("!"), inMain, "read the notices whole", "", (*ui).openNotices, (*ui).noNotices},
 		{"help", letters("?"), inViews, "this help", keysHint, (*ui).openHelp, (*ui).alreadyHelp},

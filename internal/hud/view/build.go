@@ -13,7 +13,7 @@ import (
 
 // Tables returns the tables that Build and DetailsOf read.
 func Tables() []store.Input {
-	return append(status.Tables(), store.Reads(state.ClusterEvents, state.Watches, state.Subscribers, state.Buttons, state.Screens)...)
+	return append(status.Tables(), store.Reads(state.ClusterEvents, state.Watches, state.Subscribers, state.Buttons, state.Screens, state.Revisions)...)
 }
 
 // Build returns the view of a snapshot at the given time. Loop is the duration of the store's last batch.

@@ -61,7 +61,7 @@ type Line struct {
 // Selectable reports whether the line leads somewhere, or can be opened.
 func (l Line) Selectable() bool { return len(l.Folded) > 0 || l.Target != Target{} }
 
-// Target is the place that a line leads to. At most one of File, Resource, Object and URL is set; Span may be set beside them,
+// Target is the place that a line leads to. At most one of File, Resource, Object, URL and Revision is set; Span may be set beside them,
 // for the key that shows the log.
 type Target struct {
 	// File is an absolute path for the editor, and Line the line in it, 0 if none in particular.
@@ -74,6 +74,8 @@ type Target struct {
 	Object model.AppliedObject
 	// URL is an address for the browser.
 	URL string
+	// Revision is the number of a revision, to compare it with the one before.
+	Revision int
 }
 
 // Rows wraps the line at words into rows of at most width columns.

@@ -2,11 +2,13 @@ package e2e
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -69,7 +71,36 @@ func TestRollback(t *testing.T) {
 	p.says(0, []string{"history", "--namespace", p.namespace}, `(?s)5 .*rollback 3 .*\+1 .*4 .*rollback 1 .*-1 +succeeded.*3 .*ci .*2 .*ci .*1 .*ci .*\+2 ~0 -0 +succeeded`)
 	p.says(0, []string{"history", "2", "--namespace", p.namespace}, `~ data\.key: one → two`, `1 to update`)
 	p.says(0, []string{"history", "-o", "json", "--namespace", p.namespace}, `"number": 5`, `"command": "rollback 3"`)
+	sessionShowsRevisions(p)
 	p.says(0, []string{"down", "--namespace", p.namespace}, `Deleted 3 objects`)
+}
+
+// sessionShowsRevisions runs a session that applies another revision, which it shows after those of the commands before it.
+func sessionShowsRevisions(p *project) {
+	p.t.Helper()
+	p.write("Tiltfile", "project('$NS')\nk8s_yaml('all.yaml')\nlocal_resource('note', 'echo noted >> notes')\n")
+	s := p.up()
+	s.ready("uncategorized")
+	p.replace("all.yaml", "key: three", "key: four")
+	s.hone("wait", "--for=jsonpath={.entry.phase}=succeeded", "revisions/000006", "--timeout=60s")
+	v, err := s.view()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	var got []string
+	for _, r := range v.Revisions {
+		got = append(got, fmt.Sprintf("%d %s", r.Number, r.Command))
+	}
+	if diff := cmp.Diff([]string{"6 up", "5 rollback 3", "4 rollback 1", "3 ci", "2 ci", "1 ci"}, got); diff != "" {
+		p.t.Errorf("the session's revisions (-want +got):\n%s", diff)
+	}
+	for number, want := range map[int]string{6: `"from":"three","to":"four"`, 5: `"action":"create"`} {
+		if doc := string(s.answers(fmt.Sprint("/api/revision?number=", number))); !strings.Contains(doc, want) || strings.Contains(doc, "hunter") {
+			p.t.Errorf("revision %d lacks %s, or shows a secret:\n%s", number, want, doc)
+		}
+	}
+	s.asDeclared()
+	s.stop()
 }
 
 // TestSharedLedger keeps the ledger in the cluster. Another clone on another machine works on the same records, and its down leaves

@@ -1,0 +1,88 @@
+package view
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/hone-dev/hone/internal/hud/text"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/api"
+)
+
+// phaseTones are the tones of the results of revisions.
+var phaseTones = map[api.RevisionPhase]Tone{
+	api.RevisionSucceeded: Good, api.RevisionFailed: Bad, api.RevisionApplying: Accent, api.RevisionCancelled: Warn,
+}
+
+// Revisions lists the revisions of the project, newest first, below a line of headings. It returns nothing if none is known.
+func Revisions(v store.View) []Line {
+	all := state.RevisionsOf(v)
+	if len(all) == 0 {
+		return nil
+	}
+	rows := [][]string{{"REVISION", "BEGAN", "COMMAND", "BY", "COMMIT", "OBJECTS", "CHANGES", "RESULT"}}
+	for _, r := range all {
+		rows = append(rows, RevisionCells(r, began(r)))
+	}
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], text.Width(cell))
+		}
+	}
+	var out page
+	for n, row := range rows {
+		rest, last := "", len(row)-1
+		for i, cell := range row[:last] {
+			rest += text.PadRight(cell, widths[i]) + "  "
+		}
+		if n == 0 {
+			out.add(4, Span{rest + row[last], Dim})
+			continue
+		}
+		line := out.add(4, Span{rest, Plain}, Span{row[last], phaseTones[all[n-1].Phase]})
+		line.Target.Revision = all[n-1].Number
+	}
+	out.add(0)
+	out.add(2, Span{"hone rollback REVISION restores one: it shows what would change, and asks first.", Dim})
+	return out.lines
+}
+
+// began returns the time at which a revision began; empty for a project that was applied before there were revisions.
+func began(r api.Revision) string {
+	if r.Began.IsZero() {
+		return ""
+	}
+	return r.Began.Local().Format(time.DateTime)
+}
+
+// longestCommit bounds the shown part of the name of a commit.
+const longestCommit = 10
+
+// RevisionCells returns a revision as a row of a table: its number, when it began, its command, who ran it, the commit, the number of objects,
+// the changes, and the result. Text of others is clean.
+func RevisionCells(r api.Revision, began string) []string {
+	result := string(r.Phase)
+	if r.Failures != "" {
+		result += ": " + r.Failures
+	}
+	cells := []string{strconv.Itoa(r.Number), began, r.Command, r.By, r.Commit[:min(len(r.Commit), longestCommit)], strconv.Itoa(r.Objects),
+		fmt.Sprintf("+%d ~%d -%d", r.Created, r.Changed, r.Deleted), result}
+	for i, c := range cells {
+		if cells[i] = text.Clean(c); c == "" {
+			cells[i] = "-"
+		}
+	}
+	return cells
+}
+
+// RevisionLines shows the differences of a revision to the one before.
+func RevisionLines(p api.Plan) []Line {
+	lines := PlanLines(p)
+	if len(lines) == 0 {
+		return []Line{{Cell: Cell{{"no declared object differs from the revision before", Dim}}}}
+	}
+	return lines
+}
