@@ -687,6 +687,8 @@ export interface PageSession {
   paused?: boolean;
   /** Project is the name of the Tiltfile's folder. */
   project: string;
+  /** Revisions are the last revisions of the project, newest first. */
+  revisions?: Revision[];
   /** Run identifies this run of the session. */
   run: string;
   startedAt: string;
@@ -984,6 +986,34 @@ export interface RestartRequest {
   pods?: boolean;
 }
 
+/** Revision is one state of a project that was applied, as the ledger records it. */
+export interface Revision {
+  /** Began and Ended are times by the clock of the machine that applied it. */
+  began?: string;
+  /** By is the user and the machine. */
+  by?: string;
+  changed?: number;
+  /** Command is the command that made the revision; empty for a project that was applied before there were revisions. */
+  command?: string;
+  /** Commit is the commit of the working tree, if it is under version control. Tiltfile is the path of the Tiltfile from the root of the working tree, and Digest the digest of the files that its evaluation has read. */
+  commit?: string;
+  created?: number;
+  deleted?: number;
+  digest?: string;
+  ended?: string;
+  evaluation?: number;
+  /** Failures are the resources whose last update has failed, divided by spaces. */
+  failures?: string;
+  /** Number is 1 for the first revision of a project, and never given twice. */
+  number: number;
+  /** Objects is the number of recorded objects. */
+  objects: number;
+  phase: string;
+  /** Run and Evaluation identify the operation: the session, and the number of its evaluation of the Tiltfile. */
+  run?: string;
+  tiltfile?: string;
+}
+
 /** ScreenRequest is the body of POST /api/screen: the user of a screen, which reads GET /api/snapshot/follow with this id, has selected a resource. Selected is empty for none. */
 export interface ScreenRequest {
   id: string;
@@ -1271,6 +1301,8 @@ export interface View {
   /** Paused is set while the user has paused the session. */
   paused?: Paused;
   resources: Resource[];
+  /** Revisions are the last revisions of the project in the cluster, newest first, as far as the session has read and written the ledger. */
+  revisions: Revision[];
   startedAt: string;
   subscribers: Subscriber[];
   tiltfile: string;

@@ -17,6 +17,7 @@ import { go, place } from "./place";
 import { Plan } from "./plan";
 import { renew } from "./renew";
 import { Resource } from "./resource";
+import { Revisions } from "./revisions";
 import { live, message, resources, session, stream } from "./state";
 import { connection } from "./stream";
 import { TimeLine } from "./timeline";
@@ -54,6 +55,7 @@ function App() {
     { keys: "D", does: "graph of the dependencies", run: () => go({ view: "graph" }) },
     { keys: "H", does: "time line: what happened, and how long you waited", run: () => go({ view: "time" }) },
     { keys: "P", does: "pending changes: what an update would do to the cluster", run: () => go({ view: "plan" }) },
+    { keys: "B", does: "revisions of the project: what was applied, and what has changed", run: () => go({ view: "revisions" }) },
     { keys: "Z", does: "pause all updates, or resume them", run: pause, changes: true },
     { keys: "A", does: "arguments of the Tiltfile", run: editArguments, changes: true },
     { keys: "", does: "buttons of the session", run: () => chooseButton(undefined), changes: true },
@@ -80,6 +82,8 @@ function App() {
         <TimeLine />
       ) : at.view === "plan" ? (
         <Plan />
+      ) : at.view === "revisions" ? (
+        <Revisions number={at.number} />
       ) : at.view === "hone" ? (
         <Architecture />
       ) : (
@@ -104,6 +108,7 @@ const views = [
   ["graph", "#/graph", "graph"],
   ["time", "#/time", "time line"],
   ["plan", "#/plan", "changes"],
+  ["revisions", "#/revisions", "revisions"],
   ["hone", "#/hone", "hone"],
 ] as const;
 

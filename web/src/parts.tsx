@@ -1,7 +1,8 @@
-// Parts that several views show: the stages of an update, and a field that changes.
-import type { FieldChange } from "./api";
+// Parts that several views show: the stages of an update, a step of a plan, a field that changes.
+import type { FieldChange, PlanStep } from "./api";
+import { resourceHash } from "./place";
 import { now } from "./state";
-import { age, duration } from "./words";
+import { age, count, duration } from "./words";
 
 /** The stages of an update, one below the other, each where it began and as wide as the time that it took. */
 export function Waterfall(p: { stages: { name: string; ms: number }[] }) {
@@ -51,5 +52,37 @@ export function Change(p: { f: FieldChange; before: [name: string, value: unknow
         </dl>
       )}
     </div>
+  );
+}
+
+const signs: Record<string, string> = { create: "+", update: "~", replace: "±", adopt: "⇤", "hand over": "⇄", delete: "−", keep: "·", orphan: "·", run: "▸", blocked: "✖", unchanged: "=" };
+
+/** A step of a plan, with its fields: their values under two names. */
+export function Step(p: { s: PlanStep; from: string; to: string }) {
+  const { s } = p;
+  const fields = s.fields ?? [];
+  return (
+    <li class={`step ${s.action.replace(" ", "-")}`}>
+      <div class="head">
+        <span class="sign" aria-hidden="true">
+          {signs[s.action] ?? "·"}
+        </span>
+        <strong>{s.action}</strong>
+        <span>
+          <span class="note">{s.object.kind}</span> {s.object.name} {s.object.namespace && <span class="note">in {s.object.namespace}</span>}
+        </span>
+        <span class="spring" />
+        {s.resource && <a href={resourceHash(s.resource)}>{s.resource}</a>}
+      </div>
+      {s.reason && <p class="note">{s.reason}</p>}
+      {fields.length > 0 && (
+        <details open={fields.length <= 6}>
+          <summary>{count(fields.length, "field")}</summary>
+          {fields.map((f) => (
+            <Change key={f.path} f={f} tag={f.class} before={[p.from, f.from]} after={[p.to, f.afterBuild || f.afterApply ? "known after the build" : f.to]} />
+          ))}
+        </details>
+      )}
+    </li>
   );
 }

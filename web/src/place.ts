@@ -9,6 +9,7 @@ export type Place =
   | { view: "graph" }
   | { view: "time" }
   | { view: "plan" }
+  | { view: "revisions"; number?: number }
   | { view: "hone" };
 
 const plain = ["graph", "time", "plan", "hone"] as const;
@@ -30,6 +31,7 @@ export function placeOf(hash: string): Place {
     }
   }
   if (path === "log") return { view: "log", ...(q.has("group") ? { group: q.get("group") ?? "" } : {}), ...number("line") };
+  if (path === "revisions") return { view: "revisions", ...number("number") };
   for (const view of plain) if (path === view) return { view };
   return { view: "overview" };
 }
@@ -44,6 +46,7 @@ export function hashOf(p: Place): string {
   }
   if (p.view === "log" && p.group !== undefined) q.set("group", p.group);
   if ((p.view === "log" || p.view === "resource") && p.line) q.set("line", String(p.line));
+  if (p.view === "revisions" && p.number) q.set("number", String(p.number));
   const path = p.view === "resource" ? `r/${encodeURIComponent(p.name)}` : p.view;
   return `#/${path}${q.size > 0 ? `?${q}` : ""}`;
 }

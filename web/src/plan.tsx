@@ -3,13 +3,12 @@ import { computed, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
 import { confirm } from "./actions";
-import type { Failure, Plan as PlanDoc, PlanStep } from "./api";
+import type { Failure, Plan as PlanDoc } from "./api";
 import { readBody } from "./foreign";
 import { keys } from "./keys";
-import { Change } from "./parts";
-import { go, resourceHash } from "./place";
+import { Step } from "./parts";
+import { go } from "./place";
 import { live, resources, session } from "./state";
-import { count } from "./words";
 
 const plan = signal<PlanDoc | undefined>(undefined);
 const failure = signal<Failure | undefined>(undefined);
@@ -40,8 +39,6 @@ async function load() {
     answer(() => (failure.value = { error: "the session does not answer" }));
   }
 }
-
-const signs: Record<string, string> = { create: "+", update: "~", replace: "±", adopt: "⇤", "hand over": "⇄", delete: "−", keep: "·", orphan: "·", run: "▸", blocked: "✖", unchanged: "=" };
 
 export function Plan() {
   const waits = (session.value?.notices ?? []).find((n) => n.act === "confirm");
@@ -87,7 +84,7 @@ export function Plan() {
       {!failure.value && (
         <ul class="steps">
           {changing.map((s) => (
-            <StepLine key={`${s.action} ${s.object.kind} ${s.object.namespace} ${s.object.name} ${s.resource}`} s={s} />
+            <Step key={`${s.action} ${s.object.kind} ${s.object.namespace} ${s.object.name} ${s.resource}`} s={s} from="now" to="then" />
           ))}
         </ul>
       )}
@@ -100,33 +97,4 @@ function summary(p: PlanDoc): string {
     .filter(([, n]) => n > 0)
     .map(([action, n]) => `${n.toLocaleString("en")} ${action}`)
     .join(", ");
-}
-
-function StepLine(p: { s: PlanStep }) {
-  const { s } = p;
-  const fields = s.fields ?? [];
-  return (
-    <li class={`step ${s.action.replace(" ", "-")}`}>
-      <div class="head">
-        <span class="sign" aria-hidden="true">
-          {signs[s.action] ?? "·"}
-        </span>
-        <strong>{s.action}</strong>
-        <span>
-          <span class="note">{s.object.kind}</span> {s.object.name} {s.object.namespace && <span class="note">in {s.object.namespace}</span>}
-        </span>
-        <span class="spring" />
-        {s.resource && <a href={resourceHash(s.resource)}>{s.resource}</a>}
-      </div>
-      {s.reason && <p class="note">{s.reason}</p>}
-      {fields.length > 0 && (
-        <details open={fields.length <= 6}>
-          <summary>{count(fields.length, "field")}</summary>
-          {fields.map((f) => (
-            <Change key={f.path} f={f} tag={f.class} before={["now", f.from]} after={["then", f.afterBuild || f.afterApply ? "known after the build" : f.to]} />
-          ))}
-        </details>
-      )}
-    </li>
-  );
 }

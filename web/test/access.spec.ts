@@ -51,6 +51,7 @@ for (const colorScheme of ["light", "dark"] as const) {
           ["#/time", ".item.update.bad"],
           ["#/hone", ".parts tbody tr"],
           ["#/plan", ".step, .card, .empty"],
+          ["#/revisions", ".empty"],
         ] as const) {
           await page.evaluate((h) => (location.hash = h), hash);
           await expect(page.locator(shown).first()).toBeVisible();

@@ -164,6 +164,17 @@ test("shows what an update would do, and lets it when it is confirmed", async ({
     await expect(update).toContainText("echo again");
     await page.getByRole("button", { name: "confirm" }).click();
     await expect(page.getByText("Nothing waits: no update would change anything now")).toBeVisible({ timeout: 30_000 });
+
+    await page.keyboard.press("B");
+    const revisions = page.getByRole("region", { name: "table of the revisions" }).locator("tbody tr");
+    await expect(revisions).toHaveCount(2, { timeout: 30_000 });
+    await expect(revisions.first()).toContainText(/2.*up.*\+0 ~1 −0.*succeeded/);
+    await revisions.first().getByRole("link").click();
+    const comparison = page.getByRole("region", { name: "comparison" });
+    await expect(comparison.locator(".step.update")).toContainText("echo again", { timeout: 30_000 });
+    await page.keyboard.press("j");
+    await expect(comparison.locator(".step.create")).toContainText(`Deployment ${name}-asks`, { timeout: 30_000 });
+    await expect(comparison).toContainText("hone rollback 1");
   } finally {
     await session.stop();
     session.hone("down");

@@ -102,3 +102,23 @@ test("shows a hostile plan, and a hostile refusal, as text", async ({ page, sess
   await expect(page.getByText("\\u202eevil").first()).toBeVisible();
   expect(await isText(page, "the plan")).toBeGreaterThan(0);
 });
+
+test("shows revisions of others as text", async ({ page, session }: { page: Page; session: Session }) => {
+  const step = { action: "update", object: { kind: bad, name: bad }, resource: bad, fields: [{ path: bad, class: "change", from: bad, to: bad }] };
+  await page.route("**/api/revision?number=2", (r) => r.fulfill({ json: { context: bad, tiltfile: bad, steps: [step], summary: { update: 1 } } }));
+  await page.route("**/api/page*", (r) =>
+    r.fulfill({
+      contentType: "text/event-stream",
+      body: `id: x.1\nevent: page\ndata: ${JSON.stringify({
+        whole: true,
+        now: "2026-11-20T12:00:00Z",
+        session: { run: "x", version: "1", project: "shop", tiltfile: "/Tiltfile", startedAt: "2026-11-20T12:00:00Z", revisions: [{ number: 2, command: bad, by: bad, commit: bad, phase: bad, failures: bad, objects: 1 }] },
+        order: [],
+      })}\n\n`,
+    }),
+  );
+  await page.goto(session.ticket());
+  await page.evaluate(() => (location.hash = "#/revisions?number=2"));
+  await expect(page.locator(".step")).toContainText("\\u202eevil");
+  expect(await isText(page, "the revisions")).toBeGreaterThan(0);
+});

@@ -31,6 +31,7 @@ const views: [name: string, hash: string, shown: string][] = [
   ["log", "#/log", ".line"],
   ["graph", "#/graph", "a.node"],
   ["time", "#/time", ".item.update"],
+  ["revisions", "#/revisions?number=12", ".parts tbody tr"],
 ];
 
 for (const colorScheme of ["light", "dark"] as const) {
