@@ -31,7 +31,7 @@ func (w *revisionsView) point(g gesture) *verb { return w.list.point(w.ui, g) }
 
 func (u *ui) openRevisions() { u.push(&revisionsView{ui: u}) }
 
-// noRevisions refuses to list what does not exist.
+// noRevisions refuses to show an empty list.
 func (u *ui) noRevisions() error {
 	if len(u.frame.Revisions()) == 0 {
 		return problem.New("no revision of the project is known", "the first objects that are applied make one")

@@ -48,7 +48,7 @@ type Options struct {
 	Settled func(context.Context)
 }
 
-// Preparer knows what is deployed, and reads the cluster's objects of many resources at once, so that deploying unchanged resources costs nothing.
+// Preparer knows the deployed objects, and reads the cluster's objects of many resources at once, so that deploying unchanged resources costs nothing.
 type Preparer interface {
 	// Declare begins the deployment of an evaluation of the Tiltfile.
 	Declare(manifests []model.Manifest)
