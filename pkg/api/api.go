@@ -109,6 +109,8 @@ type Resource struct {
 	Waiting       *Waiting `json:"waiting,omitempty"`
 	CurrentBuild  *Build   `json:"currentBuild,omitempty"`
 	BuildHistory  []Build  `json:"buildHistory,omitempty"`
+	// EarlierBuilds are the updates of earlier sessions, newest first; each session counts its own.
+	EarlierBuilds []Build  `json:"earlierBuilds,omitempty"`
 	Lag           *Lag     `json:"lag,omitempty"`
 	Process       *Process `json:"process,omitempty"`
 	// Restart is the newest restart that the user requested; absent if there was none.

@@ -282,8 +282,10 @@ type PageRuntime struct {
 // PageDetail is everything else about one resource. Updates are the newest first, the running one included. Files are the changed files
 // that wait for an update.
 type PageDetail struct {
-	Name        string            `json:"name"`
-	Updates     []PageBuild       `json:"updates,omitempty"`
+	Name    string      `json:"name"`
+	Updates []PageBuild `json:"updates,omitempty"`
+	// Earlier are the updates of earlier sessions, newest first; each session counts its own.
+	Earlier     []PageBuild       `json:"earlier,omitempty"`
 	Files       []string          `json:"files,omitempty"`
 	Process     *Process          `json:"process,omitempty"`
 	Pods        []PagePod         `json:"pods,omitempty"`

@@ -36,6 +36,9 @@ func Detail(v store.View, name string) (d api.PageDetail, ok bool) {
 	for _, b := range u.Builds {
 		d.Updates = append(d.Updates, build(b))
 	}
+	for _, b := range u.Past {
+		d.Earlier = append(d.Earlier, build(b))
+	}
 	d.Objects = objects(u, state.Drifts.In(v).Value(name))
 	for _, im := range m.Images {
 		d.Images = append(d.Images, api.PageImage{Name: im.Ref, BuiltOn: im.DependsOn, Deployed: u.Running[im.Ref].Cluster})

@@ -1,6 +1,8 @@
 package page
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,6 +99,24 @@ func TestDetail(t *testing.T) {
 				t.Errorf("%s: the stages take %v of %v ms", e.ID, sum, b.Milliseconds)
 			}
 		}
+	}
+}
+
+// TestEarlierUpdates: the details of a resource have the updates of earlier sessions apart from those of this one.
+func TestEarlierUpdates(t *testing.T) {
+	s := hudtest.Shop()
+	ended := hudtest.Start.Add(-time.Hour)
+	s.At(41*time.Minute, state.HistoryRecalled{Resource: "api", Builds: []state.Build{
+		{Serial: 2, Mode: "image", StartedAt: ended.Add(-time.Minute), FinishedAt: ended, Err: "no space left"},
+		{Serial: 1, Mode: "image", StartedAt: ended.Add(-time.Hour), FinishedAt: ended.Add(-time.Hour), Files: []string{"api/main.go"}},
+	}})
+	d, _ := Detail(s.View(t.Context()), "api")
+	var got []string
+	for _, b := range slices.Concat(d.Updates, d.Earlier) {
+		got = append(got, fmt.Sprintf("%d %s %d %s", b.Serial, b.Mode, b.FileCount, b.Error))
+	}
+	if diff := cmp.Diff([]string{"2 in place 1 ", "1 image 0 ", "2 image 0 no space left", "1 image 1 "}, got); diff != "" || len(d.Earlier) != 2 {
+		t.Errorf("%d earlier updates (-want +got):\n%s", len(d.Earlier), diff)
 	}
 }
 

@@ -85,6 +85,9 @@ func resource(v store.View, s *status.Resource) api.Resource {
 	for _, b := range u.Builds {
 		r.BuildHistory = append(r.BuildHistory, *build(b))
 	}
+	for _, b := range u.Past {
+		r.EarlierBuilds = append(r.EarlierBuilds, *build(b))
+	}
 	for _, p := range state.PodsOf(v, m.Name) {
 		r.Pods = append(r.Pods, api.Pod{Name: p.Name, Namespace: p.Namespace, Status: p.Status, Ready: p.Ready,
 			Current: p.Current, Restarts: p.Restarts(), CreatedAt: p.CreatedAt})

@@ -56,6 +56,9 @@ func TestPickedUp(t *testing.T) {
 		if len(r.BuildHistory) != updates {
 			t.Errorf("%d updates, want %d: %+v", len(r.BuildHistory), updates, r.BuildHistory)
 		}
+		if n := len(r.EarlierBuilds); n == 0 || r.EarlierBuilds[0].FinishedAt.IsZero() || r.EarlierBuilds[0].FinishedAt.After(r.BuildHistory[updates-1].StartedAt) {
+			t.Errorf("the updates of earlier sessions are %+v", r.EarlierBuilds)
+		}
 		if now := current(t, s, "web").Name; now != pod {
 			t.Errorf("pod %s took the place of %s", now, pod)
 		}
