@@ -535,6 +535,8 @@ export interface PageDetail {
   configFiles?: string[];
   definition?: PageDeclaration[];
   description?: string;
+  /** Earlier are the updates of earlier sessions, newest first; each session counts its own. */
+  earlier?: PageBuild[];
   events?: PageEvent[];
   files?: string[];
   images?: PageImage[];
@@ -902,6 +904,8 @@ export interface Resource {
   buildHistory?: Build[];
   currentBuild?: Build;
   disabled?: boolean;
+  /** EarlierBuilds are the updates of earlier sessions, newest first; each session counts its own. */
+  earlierBuilds?: Build[];
   error?: string;
   labels?: string[];
   lag?: Lag;

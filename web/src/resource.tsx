@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
 import { accept, actsOn, addForward, buttonsOf, editArguments, isManual, moveForward, press, removeForward, restart, restore, toggle, toggleMode, trigger } from "./actions";
-import type { Forward, PageContainer, PageDetail, PageObject, PagePod, PageResource } from "./api";
+import type { Forward, PageBuild, PageContainer, PageDetail, PageObject, PagePod, PageResource } from "./api";
 import { star, starred } from "./chosen";
 import { keys } from "./keys";
 import { LogView } from "./logview";
@@ -313,34 +313,58 @@ function ErrorCard(p: { r: PageResource; d: PageDetail | undefined }) {
 function Updates(p: { r: PageResource; d: PageDetail; show: (span: string) => void; chosen: number | undefined }) {
   const list = p.d.updates ?? [];
   useEffect(() => document.getElementById(`update-${p.chosen}`)?.scrollIntoView({ block: "nearest" }), [p.chosen]);
-  if (list.length === 0) return <p class="empty">{p.r.name === tiltfileName ? "It has not been evaluated yet." : "It has not been updated yet."}</p>;
+  const earlier = p.d.earlier ?? [];
+  if (list.length + earlier.length === 0) return <p class="empty">{p.r.name === tiltfileName ? "It has not been evaluated yet." : "It has not been updated yet."}</p>;
   return (
-    <ol class="updates">
-      {list.map((u) => (
-        <li key={u.serial} id={`update-${u.serial}`} class={`${u.error ? "failed" : ""}${p.chosen === u.serial ? " chosen" : ""}`}>
-          <div class="head">
-            <span class="note">#{u.serial}</span>
-            <Words said={!u.finishedAt ? running(u, now.value) : u.error && u.error === p.r.error ? { text: "failed", note: duration(u.ms ?? 0), tone: "bad" } : past(u)} />
-            <span class="spring" />
-            <span class="note">{u.finishedAt ? `${age(u.finishedAt, now.value)} ago` : "now"}</span>
-            {u.span && (
-              <button class="chip" onClick={() => p.show(u.span ?? "")}>
-                log
-              </button>
-            )}
-          </div>
-          <div class="note">
-            {u.reason}
-            {(u.resources ?? 0) > 0 && `, ${count(u.resources ?? 0, "resource")}`}
-            {(u.containers ?? 0) > 1 && `, in ${count(u.containers ?? 0, "container")}`}
-            {(u.allFiles?.length ?? 0) > 0 && ": "}
-            {(u.allFiles?.length ?? 0) > 0 && <Files list={u.allFiles ?? []} />}
-          </div>
-          <Waterfall stages={u.stages ?? []} />
-          {u.error && u.error !== p.r.error && <pre class="past-error">{u.error}</pre>}
-        </li>
-      ))}
-    </ol>
+    <>
+      <ol class="updates">
+        {list.map((u) => (
+          <li key={u.serial} id={`update-${u.serial}`} class={`${u.error ? "failed" : ""}${p.chosen === u.serial ? " chosen" : ""}`}>
+            <Update u={u} r={p.r} show={p.show} />
+          </li>
+        ))}
+      </ol>
+      {earlier.length > 0 && (
+        <section aria-label="updates of earlier sessions">
+          <h2 class="section">in earlier sessions</h2>
+          <ol class="updates">
+            {earlier.map((u) => (
+              <li key={`${u.serial} ${u.startedAt}`} class={u.error ? "failed" : ""}>
+                <Update u={u} r={p.r} show={p.show} />
+              </li>
+            ))}
+          </ol>
+        </section>
+      )}
+    </>
+  );
+}
+
+function Update(p: { u: PageBuild; r: PageResource; show: (span: string) => void }) {
+  const { u } = p;
+  return (
+    <>
+      <div class="head">
+        <span class="note">#{u.serial}</span>
+        <Words said={!u.finishedAt ? running(u, now.value) : u.error && u.error === p.r.error ? { text: "failed", note: duration(u.ms ?? 0), tone: "bad" } : past(u)} />
+        <span class="spring" />
+        <span class="note">{u.finishedAt ? `${age(u.finishedAt, now.value)} ago` : "now"}</span>
+        {u.span && (
+          <button class="chip" onClick={() => p.show(u.span ?? "")}>
+            log
+          </button>
+        )}
+      </div>
+      <div class="note">
+        {u.reason}
+        {(u.resources ?? 0) > 0 && `, ${count(u.resources ?? 0, "resource")}`}
+        {(u.containers ?? 0) > 1 && `, in ${count(u.containers ?? 0, "container")}`}
+        {(u.allFiles?.length ?? 0) > 0 && ": "}
+        {(u.allFiles?.length ?? 0) > 0 && <Files list={u.allFiles ?? []} />}
+      </div>
+      <Waterfall stages={u.stages ?? []} />
+      {u.error && u.error !== p.r.error && <pre class="past-error">{u.error}</pre>}
+    </>
   );
 }
 

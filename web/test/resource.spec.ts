@@ -48,6 +48,25 @@ test("has tabs for what runs and for its definition", async ({ page, session }) 
   await expect(page.getByRole("link", { name: "localhost:3999/api" })).toHaveAttribute("rel", "noreferrer noopener");
 });
 
+test("lists the updates of earlier sessions below its own", async ({ page }) => {
+  const session = new Session("local_resource('saved', cmd='cat saved.txt', deps=['saved.txt'])", { "saved.txt": "one" });
+  try {
+    await session.start();
+    await session.until(() => session.hone("get", "updates", "saved", "-o", "jsonpath={.entry.succeeded}") === "true");
+    session.write("saved.txt", "two");
+    await session.until(() => session.hone("get", "updates", "saved", "-o", "jsonpath={.entry.serial}") === "2" && session.hone("get", "uiresource", "saved", "-o", "jsonpath={.status.updateStatus}") === "ok");
+    await session.stop();
+    await session.start();
+    await page.goto(session.ticket("saved"));
+    const earlier = page.getByRole("region", { name: "updates of earlier sessions" }).locator(".updates > li");
+    await expect(earlier).toHaveCount(2);
+    await expect(earlier.first()).toContainText(/#2.*saved\.txt/);
+    await expect(page.locator(".updates").first().locator("> li")).toHaveCount(1);
+  } finally {
+    await session.close();
+  }
+});
+
 test("says when there is no such resource", async ({ page, session }) => {
   await page.goto(session.ticket());
   await page.evaluate(() => (location.hash = "#/r/nothing"));
