@@ -17,6 +17,9 @@ const (
 	// in steps, because the memory in use fluctuates by some MB.
 	usual, seldom, step    = 100, 300, 50
 	littleInUse, muchInUse = 10 << 20, 20 << 20
+	// mostGarbage is the number of bytes of garbage that the limit lets pass with more memory in use, as at the start of 1,000 resources;
+	// it is never below least percent.
+	mostGarbage, least = 60 << 20, 50
 	// enough is the amount of garbage, in the same unit, at which the collector runs as soon as hone is idle.
 	enough = 50
 	// quiet is the time without a change after which hone counts as idle.
@@ -70,7 +73,8 @@ func limitNow() int {
 func limitFor(inUse uint64) int {
 	above := min(max(inUse, littleInUse), muchInUse) - littleInUse
 	steps := above * (seldom - usual) / step / (muchInUse - littleInUse)
-	return usual + int(steps)*step
+	most := max(mostGarbage*100/max(inUse, 1)/step*step, least)
+	return int(min(usual+steps*step, most))
 }
 
 // heap returns the number of allocated bytes, and the number of bytes that the last collection found in use, at least 1.

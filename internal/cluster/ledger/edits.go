@@ -168,6 +168,12 @@ func (l *Ledger) Resources() (Records, error) {
 	return out, nil
 }
 
+// Of returns the records of one resource. The caller must not change them.
+func (l *Ledger) Of(resource model.ManifestName) ([]Record, error) {
+	c, err := l.content()
+	return c.objects[resource], err
+}
+
 // Leftovers returns the records of a resource that are neither among its applied objects nor recorded for another
 // resource. Objects that the user's command applied are never leftovers.
 func (l *Ledger) Leftovers(resource model.ManifestName, applied []model.AppliedObject) ([]Record, error) {

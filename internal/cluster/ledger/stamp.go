@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -9,12 +10,7 @@ import (
 // stamp notes in the records which revision wrote their objects last: the newest one, for objects that are new or made again, and for
 // those in written. Other objects keep the revision that they had before.
 func (c *content) stamp(before content, written map[model.ObjectID]bool) {
-	was := map[model.ObjectID]Record{}
-	for _, list := range before.objects {
-		for _, r := range list {
-			was[r.ObjectID] = r
-		}
-	}
+	moved := sync.OnceValue(func() map[model.ObjectID]Record { return before.byObject() })
 	number := 0
 	if is := c.current(); is != nil {
 		number = is.Number
@@ -22,8 +18,12 @@ func (c *content) stamp(before content, written map[model.ObjectID]bool) {
 	for name, list := range c.objects {
 		var fresh []Record // the list belongs to others, too
 		for i, r := range list {
+			old, known := recordOf(before.objects[name], r.ObjectID)
+			if !known {
+				old, known = moved()[r.ObjectID] // from another resource
+			}
 			by := number
-			if old, known := was[r.ObjectID]; known && old.UID == r.UID && !written[r.ObjectID] {
+			if same := known && old.UID == r.UID; same && !written[r.ObjectID] {
 				by = old.Revision
 			}
 			if by == r.Revision {
@@ -38,6 +38,26 @@ func (c *content) stamp(before content, written map[model.ObjectID]bool) {
 			c.objects[name] = fresh
 		}
 	}
+}
+
+// recordOf returns the record of an object in a list that byID has sorted.
+func recordOf(list []Record, id model.ObjectID) (Record, bool) {
+	i, _ := slices.BinarySearchFunc(list, id, func(r Record, id model.ObjectID) int { return r.ObjectID.Compare(id) })
+	if i == len(list) || list[i].ObjectID != id {
+		return Record{}, false
+	}
+	return list[i], true
+}
+
+// byObject returns the records by their objects, which have one each.
+func (c content) byObject() map[model.ObjectID]Record {
+	out := map[model.ObjectID]Record{}
+	for _, list := range c.objects {
+		for _, r := range list {
+			out[r.ObjectID] = r
+		}
+	}
+	return out
 }
 
 // written returns the objects that existed and were written in the newest revision, if that is one of this process. l.mu is held.

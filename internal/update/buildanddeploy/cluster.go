@@ -401,12 +401,12 @@ func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]mod
 
 // before returns a function that returns the UID of an object that the resource applied before; empty if it did not.
 func (c *Cluster) before(memory *deploy.Memory, name model.ManifestName) (func(model.ObjectID) string, error) {
-	all, err := memory.Resources()
+	records, err := memory.Of(name)
 	if err != nil {
 		return nil, err
 	}
 	was := map[model.ObjectID]string{}
-	for _, r := range all[name] {
+	for _, r := range records {
 		was[r.ObjectID] = r.UID
 	}
 	return func(id model.ObjectID) string { return was[id] }, nil
