@@ -16,6 +16,9 @@ func (l *Ledger) Record(resource model.ManifestName, objects []Record) error {
 
 // RecordAll is Record for several resources at once, which writes only once.
 func (l *Ledger) RecordAll(objects Records) error {
+	if c, err := l.content(); err != nil || c.hasAll(objects) { // a session records all objects before it deploys the first ones
+		return err
+	}
 	return l.change(func(c *content) {
 		for _, resource := range slices.Sorted(maps.Keys(objects)) {
 			list := objects[resource]

@@ -81,6 +81,23 @@ func passed(m Records, to model.ManifestName, objects []Record) []Record {
 	return taken
 }
 
+// hasAll reports whether RecordAll would change nothing: its objects are recorded for their resources, and stay.
+func (c content) hasAll(objects Records) bool {
+	for resource, list := range objects {
+		for _, o := range list {
+			r, _ := recordOf(c.objects[resource], o.ObjectID)
+			if o.UID == "" {
+				o = r
+			}
+			o.Leaving = false
+			if r != o || r.ObjectID == (model.ObjectID{}) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // markFresh returns the records of a resource after a deploy, with the workloads that are new to the ledger marked.
 func markFresh(before Records, list []Record) []Record {
 	serving := map[model.ObjectID]int{}

@@ -10,7 +10,7 @@ import (
 // stamp notes in the records which revision wrote their objects last: the newest one, for objects that are new or made again, and for
 // those in written. Other objects keep the revision that they had before.
 func (c *content) stamp(before content, written map[model.ObjectID]bool) {
-	moved := sync.OnceValue(func() map[model.ObjectID]Record { return before.byObject() })
+	moved := sync.OnceValue(before.byObject)
 	number := 0
 	if is := c.current(); is != nil {
 		number = is.Number
