@@ -118,6 +118,12 @@ func (s *Store) ReadBefore(f Filter, seq uint64, n int) []Line {
 	return lines
 }
 
+// ReadBetween returns the last n lines after number from and before number to, oldest first. It looks at no others.
+func (s *Store) ReadBetween(f Filter, from, to uint64, n int) []Line {
+	lines, _ := s.collect(nil, f, from, to, n, true)
+	return lines
+}
+
 // ReadAfter returns the first n lines after number seq, oldest first.
 func (s *Store) ReadAfter(f Filter, seq uint64, n int) []Line {
 	lines, _ := s.collect(nil, f, seq, math.MaxUint64, n, false)

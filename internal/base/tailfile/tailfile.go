@@ -10,6 +10,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -66,19 +67,36 @@ func (f *File) Append(lines []byte) error {
 func (f *File) Close() error { return f.out.Close() }
 
 // Read returns the records in the last lines at path, oldest first. Lines that are no such record, such as the last one of a killed
-// program, are left out.
+// program, are left out. It reads the older half only if it needs it.
 func Read[T any](path string, last int) (out []T) {
-	var lines [][]byte
-	for _, p := range []string{path + ".1", path} {
+	var lines [][]byte // newest first
+	for _, p := range []string{path, path + ".1"} {
+		if len(lines) >= last {
+			break
+		}
 		if content, err := os.ReadFile(p); err == nil {
-			lines = slices.AppendSeq(lines, bytes.Lines(content))
+			lines = slices.AppendSeq(lines, backward(content, last-len(lines)))
 		}
 	}
-	for _, line := range lines[max(0, len(lines)-last):] {
+	for _, line := range slices.Backward(lines) {
 		var record T
 		if json.Unmarshal(line, &record) == nil {
 			out = append(out, record)
 		}
 	}
 	return out
+}
+
+// backward yields the last n lines of a file, the last one first.
+func backward(content []byte, n int) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		content = bytes.TrimSuffix(content, []byte("\n"))
+		for ; n > 0 && len(content) > 0; n-- {
+			i := bytes.LastIndexByte(content, '\n')
+			if !yield(content[i+1:]) {
+				return
+			}
+			content = content[:max(i, 0)]
+		}
+	}
 }
