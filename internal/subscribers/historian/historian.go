@@ -1,5 +1,6 @@
 // Package historian records the updates of resources and the newest log lines for the project's next session, while the session runs: a
-// session may be killed. Secrets are hidden in both.
+// session may be killed. Secrets are hidden in both. Nothing waits for it: what ends an update is one snapshot, and its record is written
+// after that, on the goroutine of the subscriber.
 //
 // # Concurrency
 //
@@ -7,16 +8,11 @@
 package historian
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"slices"
 	"time"
-	"unicode"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/tailfile"
@@ -26,7 +22,7 @@ import (
 )
 
 const (
-	// limit bounds the file of the updates, and that of the lines: each takes twice as much on the disk.
+	// limit bounds the file of the updates, and each file of lines: it takes twice as much on the disk.
 	limit = 512 << 10
 	// pause is the time between two writes of lines.
 	pause = time.Second
@@ -58,7 +54,7 @@ func (*Subscriber) Contract() store.Contract {
 		Inputs:    store.Reads(state.Updates),
 		Outputs:   store.Emits(state.HistoryRecalled{}),
 		Externals: []string{"filesystem"},
-		Stage:     store.StageController,
+		Stage:     store.StageWatch, // after the servers, whose last lines it keeps
 		Feedback:  "a resource is recalled once",
 	}
 }
@@ -75,22 +71,26 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		<-ctx.Done()
 		return nil
 	}
-	k := keeper{past: recalled(s.path), told: map[string]bool{}, written: map[string]int{}}
+	k := keeper{past: recalled(s.path), written: map[string]int{}}
 	updates, err := tailfile.Open(s.path, limit)
 	if err != nil {
 		return err
 	}
 	defer updates.Close()
-	lines, err := tailfile.Open(linesOf(s.path), limit)
-	if err != nil {
-		return err
+	var lines []*recorder
+	for _, k := range kinds {
+		file, err := tailfile.Open(s.path+k.suffix, limit)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		lines = append(lines, &recorder{file: file, filter: k.filter, seen: s.logs.Newest()})
 	}
-	defer lines.Close()
 	changed, stop := s.logs.Subscribe()
 	defer stop()
 	later := time.NewTimer(pause)
 	defer later.Stop()
-	seen, waiting := s.logs.Newest(), true
+	waiting := true
 	write := func(to *tailfile.File, text []byte) {
 		if len(text) == 0 {
 			return
@@ -99,12 +99,17 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			s.log.Warn("the next session will know less of this one", "err", err)
 		}
 	}
+	writeLines := func() {
+		for _, r := range lines {
+			write(r.file, r.newLines(s.logs))
+		}
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			_, text := k.look(rt.View())
 			write(updates, text)
-			write(lines, s.newLines(&seen))
+			writeLines()
 			return nil
 		case <-rt.Wake():
 			actions, text := k.look(rt.View())
@@ -119,7 +124,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			}
 		case <-later.C:
 			waiting = false
-			write(lines, s.newLines(&seen))
+			writeLines()
 		}
 		rt.Succeeded()
 	}
@@ -127,20 +132,24 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 
 // keeper compares snapshots with the records.
 type keeper struct {
-	past map[string][]state.Build
-	// told are the resources whose past has been reported, and written the number of the newest recorded build of each.
-	told    map[string]bool
+	// past are the builds of earlier sessions that have not been reported yet, and written is the number of the newest recorded build of each
+	// resource.
+	past    map[string][]state.Build
 	written map[string]int
 }
 
 // look returns the past of resources that are new, and the records of the builds that have ended since the last look.
 func (k *keeper) look(v store.View) (out []store.Action, records []byte) {
 	for e := range state.Updates.In(v).Refs() {
-		if past := k.past[e.ID]; !k.told[e.ID] && len(past) > 0 {
+		if past := k.past[e.ID]; past != nil {
 			out = append(out, state.HistoryRecalled{Resource: model.ManifestName(e.ID), Builds: past})
+			delete(k.past, e.ID)
 		}
-		k.told[e.ID] = true
-		for _, b := range slices.Backward(e.Value.Builds) {
+		builds := e.Value.Builds
+		if len(builds) == 0 || builds[0].Serial <= k.written[e.ID] {
+			continue
+		}
+		for _, b := range slices.Backward(builds) {
 			if b.Serial <= k.written[e.ID] {
 				continue
 			}
@@ -161,67 +170,4 @@ func recalled(path string) map[string][]state.Build {
 		past[string(u.Resource)] = append(past[string(u.Resource)], u.Build)
 	}
 	return past
-}
-
-// linesOf returns the file of the lines that belong to a file of updates.
-func linesOf(path string) string { return path + ".log" }
-
-// newLines returns the records of the newest lines after a number, and sets it to the newest one. The logs of pods are left out: the
-// cluster keeps them.
-func (s *Subscriber) newLines(seen *uint64) []byte {
-	var out bytes.Buffer
-	encode := json.NewEncoder(&out)
-	for _, l := range s.logs.Tail(logstore.Filter{MinLevel: logstore.LevelInfo, Sources: []logstore.Source{logstore.SourceGlobal, logstore.SourceBuild}}, most) {
-		if l.Seq > *seen && l.ProgressID == "" {
-			_ = encode.Encode(line{l.Time, l.Resource, l.Source, l.Continues, l.Text}) // plain values
-		}
-	}
-	*seen = s.logs.Newest()
-	return harmless(out.Bytes())
-}
-
-// harmless writes the characters of JSON texts that a terminal may obey as their numbers: people print such files.
-func harmless(lines []byte) []byte {
-	var out []byte
-	for _, r := range string(lines) {
-		if r != '\n' && !unicode.IsPrint(r) {
-			for _, unit := range utf16.AppendRune(nil, r) {
-				out = fmt.Appendf(out, `\u%04x`, unit)
-			}
-			continue
-		}
-		out = utf8.AppendRune(out, r)
-	}
-	return out
-}
-
-// line is the record of a log line.
-type line struct {
-	Time      time.Time          `json:"time"`
-	Resource  model.ManifestName `json:"resource,omitempty"`
-	Source    logstore.Source    `json:"source,omitempty"`
-	Continues bool               `json:"continues,omitempty"`
-	Text      string             `json:"text"`
-}
-
-// Replay writes the newest recorded lines to the logs of a session that begins, and marks their end. They have no levels: old errors are
-// no news.
-func Replay(path string, logs *logstore.Store) {
-	if path == "" {
-		return
-	}
-	lines := tailfile.Read[line](linesOf(path), most)
-	end := map[model.ManifestName]time.Time{}
-	var order []model.ManifestName
-	for _, l := range lines {
-		if _, known := end[l.Resource]; !known {
-			order = append(order, l.Resource)
-		}
-		end[l.Resource] = l.Time
-		logs.Append(logstore.Entry{Time: l.Time, Resource: l.Resource, Source: l.Source, Level: logstore.LevelInfo, Continues: l.Continues, Text: l.Text})
-	}
-	for _, name := range order {
-		logs.Append(logstore.Entry{Time: end[name], Resource: name, Source: logstore.SourceBuild, Level: logstore.LevelInfo,
-			Text: "── earlier session, until " + end[name].Local().Format(time.DateTime) + " ──"})
-	}
 }

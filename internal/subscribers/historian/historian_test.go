@@ -14,7 +14,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
-	"github.com/hone-dev/hone/internal/base/tailfile"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 	"github.com/hone-dev/hone/internal/test/hostile"
@@ -28,7 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestNextSession(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "past", "p.jsonl")
 	synctest.Test(t, func(t *testing.T) { first(t, path) })
-	for _, file := range []string{path, linesOf(path)} {
+	for _, file := range []string{path, path + ".log", path + ".out"} {
 		content, err := os.ReadFile(file)
 		if err != nil || len(content) == 0 || strings.Contains(string(content), "swordfish") {
 			t.Errorf("%s has %q, %v", file, content, err)
@@ -58,13 +57,17 @@ func first(t *testing.T, path string) {
 		store.Append(logstore.Entry{Resource: "a", Span: "build:a:2", Source: source, Level: level, Text: text})
 	}
 	say(logstore.SourceBuild, logstore.LevelError, "swordfish is wrong")
-	say(logstore.SourceRuntime, logstore.LevelInfo, "from a pod")
+	say(logstore.SourceRuntime, logstore.LevelError, "the server says swordfish")
+	store.Append(logstore.Entry{Resource: "a", Source: logstore.SourceRuntime, Level: logstore.LevelInfo, Pod: "a-1", Text: "from a pod"})
+	store.Append(logstore.Entry{Resource: "a", Source: logstore.SourceRuntime, Level: logstore.LevelInfo, Container: "a", Text: "from a container of Compose"})
 	say(logstore.SourceBuild, logstore.LevelDebug, "details")
 	time.Sleep(2 * pause)
 	synctest.Wait()
-	content, err := os.ReadFile(linesOf(path)) // while the session runs
-	if err != nil || strings.Count(string(content), "\n") != 1 {
-		t.Errorf("the lines are\n%s%v", content, err)
+	for _, k := range kinds {
+		content, err := os.ReadFile(path + k.suffix) // while the session runs
+		if err != nil || strings.Count(string(content), "\n") != 1 {
+			t.Errorf("the lines in %s are\n%s%v", k.suffix, content, err)
+		}
 	}
 }
 
@@ -76,10 +79,12 @@ func second(t *testing.T, path string) {
 		if l.Level != logstore.LevelInfo || l.Span != "" || l.Resource != "a" {
 			t.Errorf("line %+v", l)
 		}
-		texts = append(texts, l.Text)
+		texts = append(texts, string(l.Source)+": "+l.Text)
 	}
-	if len(texts) != 2 || texts[0] != "[redacted secret db:pw] is wrong" || !strings.Contains(texts[1], "earlier session, until 2000-01-01") {
-		t.Errorf("lines %q", texts)
+	until := "── earlier session, until " + time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Local().Format(time.DateTime) + " ──"
+	want := []string{"build: [redacted secret db:pw] is wrong", "runtime: the server says [redacted secret db:pw]", "build: " + until, "runtime: " + until}
+	if diff := cmp.Diff(want, texts); diff != "" {
+		t.Errorf("lines (-want +got):\n%s", diff)
 	}
 	a := statetest.Start(t, New(path, store, slog.New(slog.DiscardHandler)))
 	a.Then(statetest.Session, state.TiltfileStarted{}, statetest.Loaded(statetest.Local("a"), statetest.Local("b")))
@@ -94,29 +99,6 @@ func second(t *testing.T, path string) {
 	}
 	if past := state.Updates.In(a.View()).Value("b").Past; past != nil {
 		t.Errorf("b has %+v", past)
-	}
-}
-
-// BenchmarkReplay measures the part of a session's start that is new with full files.
-func BenchmarkReplay(b *testing.B) {
-	path := filepath.Join(b.TempDir(), "p.jsonl")
-	f, err := tailfile.Open(linesOf(path), limit)
-	if err != nil {
-		b.Fatal(err)
-	}
-	for range 10_000 {
-		if err := f.Append([]byte(`{"time":"2026-01-01T00:00:00Z","resource":"a","source":"build","text":"` + strings.Repeat("x", 80) + `"}` + "\n")); err != nil {
-			b.Fatal(err)
-		}
-	}
-	_ = f.Close()
-	for b.Loop() {
-		store, err := logstore.New(logstore.Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		Replay(path, store)
-		_ = store.Close()
 	}
 }
 

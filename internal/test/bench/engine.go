@@ -44,6 +44,11 @@ var benchmarks = []benchmark{
 	}, "promised: 100,000 lines/s", nil},
 	{"loop/buildcontrol", "Decide", map[string]string{"Decide300": "buildcontrol.Decide, 300 resources"}, "", nil},
 	{"hud/view", "Build", map[string]string{"Build300": "hud/view.Build, 300 resources"}, "", nil},
+	{"subscribers/historian", ".", map[string]string{
+		"Replay": "start: log of earlier sessions, full files",
+		"Recall": "beside the start: updates of earlier sessions, full files",
+		"Save":   "after a save: its record for the next session, 300 resources",
+	}, "", nil},
 	{"hud/loglist", "Filter|Memory", nil, "", []metric{
 		{"Filter/word", "first-ms", "log filter, 2 million lines: first screen", "promised: 100 ms"},
 		{"Filter/word", "whole-ms", "log filter, 2 million lines: complete", "promised: 2 s"},
