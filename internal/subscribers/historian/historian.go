@@ -1,6 +1,6 @@
 // Package historian records the updates of resources and the newest log lines for the project's next session, while the session runs: a
-// session may be killed. Secrets are hidden in both. Nothing waits for it: what ends an update is one snapshot, and its record is written
-// after that, on the goroutine of the subscriber.
+// session may be killed. Secrets are hidden in both. Nothing waits for it: it writes the record of an update after the update has ended, on a
+// goroutine of its own.
 //
 // # Concurrency
 //
