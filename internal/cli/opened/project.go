@@ -24,9 +24,6 @@ import (
 	"github.com/hone-dev/hone/internal/cli/flags"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/cluster/ledger"
-	"github.com/hone-dev/hone/internal/cluster/storage"
-	"github.com/hone-dev/hone/internal/cluster/storage/kube"
-	"github.com/hone-dev/hone/internal/cluster/storage/storages"
 	"github.com/hone-dev/hone/internal/tiltfile"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/pkg/model"
@@ -272,10 +269,7 @@ func (p *Project) ledgers(is project.Project) *ledger.Ledgers {
 	if is.Ledger == "" {
 		return command.Ledgers()
 	}
-	open := func(context.Context) (storage.Storage, error) {
-		return storages.Open(is.Ledger, storages.Options{Namespace: p.Namespace, Cluster: func() (kube.Cluster, error) { return p.Kube() }})
-	}
-	return ledger.In(open, ledger.Options{Dir: command.LedgerDir(), Getenv: os.Getenv})
+	return p.ledgersAt(is.Ledger)
 }
 
 // commit returns the commit of the working tree with the Tiltfile; empty if it is under no version control, or if git is missing.

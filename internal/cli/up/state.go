@@ -18,10 +18,10 @@ import (
 func newState(g *command.Global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "state",
-		Short: "Show the ledger of the project, or unlock it",
+		Short: "Show, unlock, move or copy the ledger of the project",
 		Long:  `The ledger records the objects that hone has applied for the project in this cluster. See hone docs state.`,
 	}
-	c.AddCommand(newStateShow(g), newStateUnlock(g))
+	c.AddCommand(newStateShow(g), newStateUnlock(g), newStateMove(g), newStateExport(g), newStateImport(g))
 	return c
 }
 

@@ -78,13 +78,7 @@ func (l *Ledger) Leave() error {
 	if err := l.storage.Delete(ctx, l.key.head(), l.version); err != nil {
 		return fmt.Errorf("remove the empty %s: %w", strings.TrimPrefix(l.title(), "the "), err)
 	}
-	names, err := l.storage.List(ctx, l.key.name())
-	for _, name := range names {
-		held := strings.HasPrefix(name, l.key.leases()) // by the operation that leaves
-		if err == nil && !held {
-			err = remove(ctx, l.storage, name)
-		}
-	}
+	err := l.sweep(ctx)
 	if err != nil {
 		return fmt.Errorf("remove the history of the empty ledger: %w", err)
 	}

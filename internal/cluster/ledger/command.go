@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"encoding/base64"
 	"slices"
 	"strings"
 
@@ -39,6 +40,27 @@ type storedCommand struct {
 
 // clear reports whether a command is stored in clear text, as in earlier formats.
 func (c storedCommand) clear() bool { return len(c.Argv)+len(c.Env) > 0 }
+
+// sealed reports whether a stored command has encrypted parts.
+func (c storedCommand) sealed() bool { return c.Command+c.Secrets+c.Named+c.Sealed != "" }
+
+// opens reports whether all encrypted parts of a stored command can be read.
+func (l *Ledger) opens(name model.ManifestName, c storedCommand) bool {
+	at := l.places(name)
+	for sealed, place := range map[string]string{c.Command: at.argv, c.Secrets: at.secrets, c.Named: at.named, c.Sealed: at.env} {
+		raw, err := base64.StdEncoding.DecodeString(sealed)
+		if sealed == "" {
+			continue
+		}
+		if err == nil {
+			raw, err = l.vault.open(raw, place)
+		}
+		if err != nil || raw == nil {
+			return false
+		}
+	}
+	return true
+}
 
 // commandPlaces are the places that bind the encrypted parts of a command to its resource and cluster.
 type commandPlaces struct{ env, argv, secrets, named string }

@@ -24,6 +24,8 @@ type content struct {
 	revised bool
 	// rekeyed is set if the document is not encrypted with the key that encrypts now.
 	rekeyed bool
+	// lost are the resources whose command has values that were encrypted with another key.
+	lost []model.ManifestName
 	// stale is set if the document has to be rewritten although nothing has changed.
 	stale bool
 }

@@ -62,13 +62,22 @@ func (l *Ledger) parse(doc []byte) (content, error) {
 		return content{}, problem.New(fmt.Sprintf("%s has format %d, but this version of hone supports only formats up to %d", l.title(), f.Format, format),
 			"use the version of hone that wrote it")
 	}
-	out := emptyContent()
-	out.write, out.revisions = f.Write, f.Revisions
+	out, err := l.contentOf(f)
 	out.rekeyed = locked != l.vault.shared()
-	out.stale = out.rekeyed
+	out.stale = out.stale || out.rekeyed
+	return out, err
+}
+
+// contentOf returns the content that a stored head has.
+func (l *Ledger) contentOf(f stored) (out content, err error) {
+	out = emptyContent()
+	out.write, out.revisions = f.Write, f.Revisions
 	for name, c := range f.Commands {
 		if out.commands[name], err = l.loadCommand(name, c); err != nil {
 			return content{}, err
+		}
+		if c.sealed() && !l.opens(name, c) {
+			out.lost = append(out.lost, name)
 		}
 		out.stale = out.stale || c.clear()
 		if len(c.Deps) > 0 {
@@ -88,13 +97,26 @@ func (l *Ledger) parse(doc []byte) (content, error) {
 
 // encode returns the document of a content.
 func (l *Ledger) encode(c content) ([]byte, error) {
+	f, err := l.storedOf(c)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return l.pack(append(raw, '\n'), l.key.head())
+}
+
+// storedOf returns the stored form of a content.
+func (l *Ledger) storedOf(c content) (stored, error) {
 	f := stored{Format: format, Cluster: l.key.Cluster, Project: l.key.Project, Write: c.write, Revisions: c.revisions,
 		Resources: make(map[model.ManifestName][]storedRecord, len(c.objects)),
 		Commands:  make(map[model.ManifestName]storedCommand, len(c.commands)), Ran: c.ran}
 	for name, cmd := range c.commands {
 		sealed, err := l.storeCommand(name, cmd)
 		if err != nil {
-			return nil, err
+			return stored{}, err
 		}
 		sealed.Deps = c.deps[name]
 		f.Commands[name] = sealed
@@ -105,11 +127,7 @@ func (l *Ledger) encode(c content) ([]byte, error) {
 				Namespace: r.Namespace, Name: r.Name, UID: r.UID, Foreign: r.Foreign, Leaving: r.Leaving, Fresh: r.Fresh, Revision: r.Revision})
 		}
 	}
-	raw, err := json.MarshalIndent(f, "", "  ")
-	if err != nil {
-		return nil, err
-	}
-	return l.pack(append(raw, '\n'), l.key.head())
+	return f, nil
 }
 
 // pack returns a document, encrypted if the user has given a key.

@@ -56,11 +56,11 @@ func (l *Ledger) takeFrom(ctx context.Context, from *Ledger) error {
 	ids := from.known.gone(emptyContent()) // all
 	for id := range ids {
 		for _, k := range noteKinds {
-			raw, _ := from.notes.get(k, id)
+			raw, at := from.notes.get(k, id)
 			if raw == nil || !l.notes.written(k, id).IsZero() {
 				continue
 			}
-			if err := l.notes.put(k, id, raw); err != nil {
+			if err := l.notes.put(k, id, raw, at); err != nil {
 				return err
 			}
 		}

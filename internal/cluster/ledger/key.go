@@ -33,7 +33,10 @@ func (k Key) head() string { return k.name() + headSuffix }
 const headSuffix = ".json"
 
 // revision is the name of the document with the objects of a revision.
-func (k Key) revision(n int) string { return fmt.Sprintf("%s.revisions/%08d", k.name(), n) }
+func (k Key) revision(n int) string { return fmt.Sprintf("%s%08d", k.revisions(), n) }
+
+// revisions begins the names of the documents of all revisions.
+func (k Key) revisions() string { return k.name() + ".revisions/" }
 
 // notes is the name of the document, or of the folder, with the notes.
 func (k Key) notes() string { return k.name() + ".applied" }

@@ -47,16 +47,20 @@ func (k NoteKind) name(id model.ObjectID) string {
 
 // notes keep the notes of a ledger. The ledger's mu is not needed.
 type notes interface {
+	// ready reads the notes, or returns why that fails: get only finds nothing then.
+	ready(ctx context.Context) error
 	// get returns a note, and the time when it was written; nil if there is none, or it cannot be read.
 	get(k NoteKind, id model.ObjectID) ([]byte, time.Time)
 	// written returns the time when a note was written; the zero time if there is none.
 	written(k NoteKind, id model.ObjectID) time.Time
-	// put replaces a note. A crash of the machine may lose it.
-	put(k NoteKind, id model.ObjectID, raw []byte) error
+	// put replaces a note, which was written at a time. A crash of the machine may lose it.
+	put(k NoteKind, id model.ObjectID, raw []byte, at time.Time) error
 	// drop removes all notes about some objects.
 	drop(ctx context.Context, ids map[model.ObjectID]bool) error
 	// save stores the notes that are only in memory.
 	save(ctx context.Context) error
+	// clear removes all notes.
+	clear(ctx context.Context) error
 	// forgetCached makes the next get read the storage.
 	forgetCached()
 }
@@ -79,7 +83,7 @@ func (l *Ledger) Noted(k NoteKind, id model.ObjectID) time.Time { return l.notes
 
 // SetNote replaces a note about an object.
 func (l *Ledger) SetNote(k NoteKind, id model.ObjectID, raw []byte) error {
-	return l.notes.put(k, id, raw)
+	return l.notes.put(k, id, raw, now())
 }
 
 // Written notes that an object was written to the cluster, before the note about its declaration changes. It begins a revision if none

@@ -31,6 +31,12 @@ type note struct {
 	Text []byte    `json:"text"`
 }
 
+func (n *noteBundle) ready(ctx context.Context) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.load(ctx)
+}
+
 func (n *noteBundle) get(k NoteKind, id model.ObjectID) ([]byte, time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -48,7 +54,7 @@ func (n *noteBundle) written(k NoteKind, id model.ObjectID) time.Time {
 	return at
 }
 
-func (n *noteBundle) put(k NoteKind, id model.ObjectID, raw []byte) error {
+func (n *noteBundle) put(k NoteKind, id model.ObjectID, raw []byte, at time.Time) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	ctx, cancel := patience()
@@ -56,7 +62,7 @@ func (n *noteBundle) put(k NoteKind, id model.ObjectID, raw []byte) error {
 	if err := n.load(ctx); err != nil {
 		return err
 	}
-	is := note{At: now(), Text: bytes.Clone(raw)}
+	is := note{At: at, Text: bytes.Clone(raw)}
 	n.all[k.name(id)], n.changed[k.name(id)] = is, &is
 	return nil
 }
@@ -74,6 +80,13 @@ func (n *noteBundle) drop(_ context.Context, ids map[model.ObjectID]bool) error 
 		}
 	}
 	return nil
+}
+
+func (n *noteBundle) clear(ctx context.Context) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.read, n.changed = false, nil
+	return remove(ctx, n.ledger.storage, n.name)
 }
 
 func (n *noteBundle) save(ctx context.Context) error {

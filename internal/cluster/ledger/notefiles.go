@@ -42,7 +42,7 @@ func (n noteFiles) written(k NoteKind, id model.ObjectID) time.Time {
 	return info.ModTime()
 }
 
-func (n noteFiles) put(k NoteKind, id model.ObjectID, raw []byte) error {
+func (n noteFiles) put(k NoteKind, id model.ObjectID, raw []byte, at time.Time) error {
 	sealed, err := n.vault.seal(raw, k.place(id))
 	if err != nil {
 		return err
@@ -53,6 +53,9 @@ func (n noteFiles) put(k NoteKind, id model.ObjectID, raw []byte) error {
 	path := n.path(k, id)
 	temp := path + ".new" // always the same: at most one is left behind, and the next one replaces it
 	if err := os.WriteFile(temp, sealed, 0o600); err != nil {
+		return err
+	}
+	if err := os.Chtimes(temp, at, at); err != nil {
 		return err
 	}
 	return os.Rename(temp, path)
@@ -71,6 +74,10 @@ func (n noteFiles) drop(_ context.Context, ids map[model.ObjectID]bool) error {
 	}
 	return nil
 }
+
+func (n noteFiles) clear(context.Context) error { return os.RemoveAll(n.dir) }
+
+func (noteFiles) ready(context.Context) error { return nil }
 
 func (noteFiles) save(context.Context) error { return nil }
 

@@ -188,8 +188,8 @@ func (l *Ledger) rekey(ctx context.Context, c content) error {
 	for _, list := range c.objects {
 		for _, r := range list {
 			for _, k := range noteKinds {
-				if raw, _ := l.notes.get(k, r.ObjectID); raw != nil {
-					if err := l.notes.put(k, r.ObjectID, raw); err != nil {
+				if raw, at := l.notes.get(k, r.ObjectID); raw != nil {
+					if err := l.notes.put(k, r.ObjectID, raw, at); err != nil {
 						return fmt.Errorf("encrypt what was applied to %s: %w", r.ObjectID, err)
 					}
 				}

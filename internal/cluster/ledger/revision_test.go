@@ -25,11 +25,11 @@ type machine struct {
 	origin  Origin
 }
 
-func newMachine(t *testing.T, s storage.Storage) *machine {
+func newMachine(t testing.TB, s storage.Storage) *machine {
 	return &machine{storage: s, dir: t.TempDir() + "/ledger", env: map[string]string{}}
 }
 
-func (m *machine) open(t *testing.T) *Ledger {
+func (m *machine) open(t testing.TB) *Ledger {
 	t.Helper()
 	l, err := m.tryOpen()
 	if err != nil {
@@ -43,7 +43,7 @@ func (m *machine) tryOpen() (*Ledger, error) {
 }
 
 // deploy records an object of resource web and notes its declaration, as a deploy does.
-func deploy(t *testing.T, l *Ledger, text string, names ...string) {
+func deploy(t testing.TB, l *Ledger, text string, names ...string) {
 	t.Helper()
 	var list []Record
 	for _, name := range names {

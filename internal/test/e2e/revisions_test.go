@@ -179,8 +179,22 @@ func TestKeep(t *testing.T) {
 		t.Errorf("forgotten, it is %v", token.Object["metadata"])
 	}
 	p.says(1, []string{"ci", "--namespace", p.namespace, "--port", "0"}, `secret/token exists already`)
+	place := "kube://" + p.namespace
+	shared := []string{"--namespace", p.namespace, "--ledger", place}
+	p.says(0, []string{"state", "export", filepath.Join(p.dir, "saved"), "--namespace", p.namespace}, `Exported the ledger`)
+	p.says(1, []string{"state", "export", filepath.Join(p.dir, "saved"), "--namespace", p.namespace}, `exists already`)
+	p.says(1, []string{"state", "import", filepath.Join(p.dir, "Tiltfile"), "--namespace", p.namespace}, `not an exported ledger`)
+	p.says(0, []string{"state", "move", place, "--namespace", p.namespace}, `Moved the ledger to kube://`, `ledger_settings\(url='kube://`)
+	p.says(0, append([]string{"get", "records", "-o", "name"}, shared...), `^configmap/conf\nconfigmap/more\nsecret/token\n$`)
+	p.says(0, append([]string{"history"}, shared...), `(?s)forget .*-1 +succeeded.*adopt .*~1 -0 +succeeded.*ci `)
+	p.says(0, append([]string{"state", "import", filepath.Join(p.dir, "saved")}, shared...), `Imported 3 records of 1 resource into kube://`) // it is there already
+	p.says(0, append([]string{"state", "move", "default"}, shared...), `Moved the ledger to /`)
+	if list, err := p.dyn.Resource(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}).Namespace(p.namespace).List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) != 1 {
+		t.Errorf("moved away, and the namespace has %d Secrets, %v", len(list.Items), err)
+	}
 	s := p.up("--adopt")
 	s.settled()
+	p.says(1, []string{"state", "move", place, "--namespace", p.namespace}, `works on this project`, `hone stop`)
 	p.says(0, []string{"get", "records"}, `secret/token +`+p.namespace+` +uncategorized +adopted +`)
 	p.says(0, []string{"forget", "configmap/conf", "--yes", "--namespace", p.namespace}, `Forgot configmap/conf`, `works on this project. If its Tiltfile still declares them, its next update of uncategorized`)
 	p.says(0, []string{"get", "records", "-o", "name"}, `^configmap/more\nsecret/token\n$`)

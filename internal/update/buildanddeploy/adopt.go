@@ -108,10 +108,15 @@ func (c *Cluster) Adopt(ctx context.Context, all Adoptions, log logstore.Logger)
 		return err
 	}
 	var failed []error
-	for _, list := range all {
+	for name, list := range all {
+		end := memory.Update(name)
+		var own []error
 		for _, d := range list {
-			failed = append(failed, c.applier.Adopt(ctx, memory, d, log))
+			own = append(own, memory.Written(d.Object.ObjectID), c.applier.Adopt(ctx, memory, d, log))
 		}
+		err := errors.Join(own...)
+		end(ledger.Outcome{Failed: err != nil, Cancelled: ctx.Err() != nil})
+		failed = append(failed, err)
 	}
 	return errors.Join(failed...)
 }

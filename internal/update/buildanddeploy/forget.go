@@ -70,7 +70,7 @@ func forgettable(memory *deploy.Memory, chosen []deploy.Recorded) (ledger.Record
 
 // Forget drops objects and commands from the ledger. The objects stay as they are and lose the project's marks; those that are not the
 // project's in the cluster are not touched.
-func (c *Cluster) Forget(ctx context.Context, chosen []deploy.Recorded, log logstore.Logger) error {
+func (c *Cluster) Forget(ctx context.Context, chosen []deploy.Recorded, log logstore.Logger) (err error) {
 	ctx, done, err := c.hold(patiently(ctx, log), log)
 	if err != nil {
 		return err
@@ -83,6 +83,10 @@ func (c *Cluster) Forget(ctx context.Context, chosen []deploy.Recorded, log logs
 	own, err := forgettable(memory, chosen)
 	if err != nil {
 		return err
+	}
+	for _, r := range chosen {
+		end := memory.Update(r.Resource)
+		defer func() { end(ledger.Outcome{Failed: err != nil, Cancelled: ctx.Err() != nil}) }()
 	}
 	for _, r := range chosen {
 		if r.State == deploy.RecordRuns {
