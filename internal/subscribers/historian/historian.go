@@ -37,11 +37,13 @@ type Subscriber struct {
 	path string
 	logs *logstore.Store
 	log  *slog.Logger
+	// keeper is made by the first Run: another one, after a failure, neither reports nor writes anything again.
+	keeper *keeper
 }
 
 // New returns the subscriber, which keeps the updates in the file at path, and the lines beside it; it does nothing if path is empty.
 func New(path string, logs *logstore.Store, log *slog.Logger) *Subscriber {
-	return &Subscriber{path, logs, log}
+	return &Subscriber{path: path, logs: logs, log: log}
 }
 
 var _ store.Subscriber = (*Subscriber)(nil)
@@ -71,7 +73,10 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		<-ctx.Done()
 		return nil
 	}
-	k := keeper{past: recalled(s.path), written: map[string]int{}}
+	if s.keeper == nil {
+		s.keeper = &keeper{past: recalled(s.path), written: map[string]int{}}
+	}
+	k := s.keeper
 	updates, err := tailfile.Open(s.path, limit)
 	if err != nil {
 		return err

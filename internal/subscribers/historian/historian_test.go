@@ -102,6 +102,31 @@ func second(t *testing.T, path string) {
 	}
 }
 
+// TestRunAgain: after a failure, the subscriber takes no update of its own session for one of an earlier session, and records none twice.
+func TestRunAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "p.jsonl")
+	synctest.Test(t, func(t *testing.T) {
+		store := logs(t)
+		s := New(path, store, slog.New(slog.DiscardHandler))
+		build := func(a *statetest.Alone) {
+			a.Then(statetest.Session, state.TiltfileStarted{}, statetest.Loaded(statetest.Local("a")), state.BuildStarted{Resource: "a", Serial: 1, At: time.Now()},
+				state.BuildCompleted{Resource: "a", Serial: 1, At: time.Now(), Mode: "local"})
+			synctest.Wait()
+		}
+		first := statetest.Start(t, s)
+		build(first)
+		first.Stop()
+		again := statetest.Start(t, s)
+		build(again)
+		if past := state.Updates.In(again.View()).Value("a").Past; past != nil {
+			t.Errorf("it takes its own updates for earlier ones: %+v", past)
+		}
+		if content, err := os.ReadFile(path); err != nil || strings.Count(string(content), "\n") != 1 {
+			t.Errorf("recorded are\n%s%v", content, err)
+		}
+	})
+}
+
 // TestHarmless: a terminal that shows the file of the lines obeys nothing in it, and the lines stay as they were.
 func TestHarmless(t *testing.T) {
 	text := "a\x1b[2J \u009b2J \u202ehidden ü 𝄞 \U000E0041"
