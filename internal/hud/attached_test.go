@@ -20,6 +20,7 @@ import (
 	"github.com/hone-dev/hone/internal/hud/hudtest"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -128,6 +129,28 @@ func TestAttached(t *testing.T) {
 		}
 		if want := []model.ManifestName{"(Tiltfile)", "", "api"}; !slices.Equal(s.moved, want) {
 			t.Errorf("moved to %q", s.moved)
+		}
+	})
+}
+
+// TestAttachedRevisions: an attached screen lists the revisions of the session, follows them, and has the session compare one.
+func TestAttachedRevisions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := attach(t, func(a *Attached) {
+			a.ReadOnly = true
+			a.Revision = func(_ context.Context, _ store.View, number int) (api.Plan, error) {
+				return api.Plan{Steps: []api.PlanStep{{Object: api.PlanObject{Kind: "ConfigMap", Name: fmt.Sprint("of-", number)}, Action: api.ActionDelete}}}, nil
+			}
+		})
+		s.press(tcell.KeyRune, 'B')
+		s.shows("kim@builder")
+		s.becomes(state.RevisionsKnown{Revisions: []api.Revision{{Number: 14, RevisionOrigin: api.RevisionOrigin{By: "ann@desk"}, Phase: api.RevisionCancelled}}})
+		s.shows("ann@desk")
+		s.press(tcell.KeyEnter, 0)
+		s.shows("- delete  configmap/of-14")
+		s.stop()
+		if _, err := s.ends(); err != nil {
+			t.Error(err)
 		}
 	})
 }
