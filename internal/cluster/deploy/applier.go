@@ -23,11 +23,12 @@ import (
 
 // Applier applies and deletes objects in one cluster. It is safe for use by several goroutines.
 type Applier struct {
-	dyn    dynamic.Interface
-	mapper meta.RESTMapper
-	names  metadata.Interface // nil if only the objects themselves can be read
-	cache  *liveCache
-	claims claims
+	dyn     dynamic.Interface
+	mapper  meta.RESTMapper
+	names   metadata.Interface // nil if only the objects themselves can be read
+	deleter Deleter
+	cache   *liveCache
+	claims  claims
 
 	runID       string
 	parallelism int // the most objects that one call works on at a time
@@ -77,7 +78,7 @@ const defaultParallelism = 64
 // serves well, as k8s.Client.Apart does, and have no rate limit beside (QPS -1). It should not use compression (DisableCompression), which
 // takes more than half of the time of a Prefetch when the cluster is near.
 func NewApplier(dyn dynamic.Interface, mapper meta.RESTMapper, opts ...Option) *Applier {
-	a := &Applier{dyn: dyn, mapper: mapper, cache: newLiveCache(), parallelism: defaultParallelism, goneLimit: 60 * time.Second}
+	a := &Applier{dyn: dyn, mapper: mapper, cache: newLiveCache(), parallelism: defaultParallelism, goneLimit: 60 * time.Second, deleter: deafTo(dyn)}
 	for _, o := range opts {
 		o(a)
 	}
@@ -88,6 +89,16 @@ func NewApplier(dyn dynamic.Interface, mapper meta.RESTMapper, opts ...Option) *
 type target struct {
 	id model.ObjectID
 	ri dynamic.ResourceInterface
+	// read, unless nil, reads the object while it is awaited. The result may lack all but the metadata.
+	read func(context.Context) (*unstructured.Unstructured, error)
+}
+
+// look reads the object while it is awaited.
+func (t target) look(ctx context.Context) (*unstructured.Unstructured, error) {
+	if t.read != nil {
+		return t.read(ctx)
+	}
+	return t.ri.Get(ctx, t.id.Name, metav1.GetOptions{})
 }
 
 // mapping looks up the kind of u. If the mapper does not know the kind, mapping resets it and tries once more.

@@ -149,6 +149,7 @@ func (a *Applier) Delete(ctx context.Context, req DeleteRequest) error {
 			g.ids = append(g.ids, IDOf(u))
 		}
 	}
+	run.reads.count(run.found)
 	run.g, run.fates, run.stepsOver = g, make([]fate, len(run.live)), make([]bool, len(req.Steps))
 	for i, f := range run.found {
 		run.fates[i] = fate{gone: f.gone, pods: f.pods}
@@ -181,6 +182,9 @@ type deleteRun struct {
 	fates     []fate
 	stepsOver []bool
 	waits     waits
+	// read are the objects that were read at once before anything is deleted, reads the later reads.
+	read  *liveCache
+	reads deleteReads
 }
 
 // fate is the state of the deletion of one object. The nodes of the object run one after the other.
@@ -202,6 +206,7 @@ type fate struct {
 type found struct {
 	removal
 	t    target
+	at   locus
 	live *unstructured.Unstructured
 	// gone is set if the object no longer exists but pods of it do: live is then the object as it was applied last.
 	gone bool
@@ -214,6 +219,7 @@ func (r *deleteRun) look(ctx context.Context) error {
 	slices.SortFunc(refs, func(x, y ObjectRef) int { return x.ObjectID.Compare(y.ObjectID) })
 	refs = slices.CompactFunc(refs, func(x, y ObjectRef) bool { return x.ObjectID == y.ObjectID })
 	results := make([]found, len(refs))
+	r.read = r.readAll(ctx, refs)
 	nodes := make([]dag.Node, len(refs))
 	for i, ref := range refs {
 		nodes[i] = dag.Node{Name: title(ref.ObjectID), Run: func(ctx context.Context) (err error) {
@@ -244,10 +250,9 @@ func (r *deleteRun) look(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// find reads one object and decides whether it may be deleted.
+// find looks at one object, which may have been read already, and decides whether it may be deleted.
 func (r *deleteRun) find(ctx context.Context, ref ObjectRef) (found, error) {
-	stub := &unstructured.Unstructured{Object: map[string]any{}}
-	stub.SetGroupVersionKind(groupKind(ref.ObjectID).WithVersion(""))
+	stub := stubOf(ref)
 	m, err := r.a.mapping(ctx, stub)
 	switch {
 	case meta.IsNoMatchError(err):
@@ -255,22 +260,23 @@ func (r *deleteRun) find(ctx context.Context, ref ObjectRef) (found, error) {
 	case err != nil:
 		return found{}, fmt.Errorf("look up kind %s: %w", ref.Kind, err)
 	}
-	t := target{id: ref.ObjectID, ri: r.a.dyn.Resource(m.Resource)}
-	if m.Scope.Name() == meta.RESTScopeNameNamespace {
-		t.ri = r.a.dyn.Resource(m.Resource).Namespace(defaultNamespace(ref.Namespace))
+	at := locusOf(m, ref)
+	t := target{id: ref.ObjectID, ri: r.a.dyn.Resource(at.resource).Namespace(at.namespace)}
+	live, ok := r.read.take(at.outline(stub, m))
+	if !ok {
+		err = bounded(ctx, r.req.Timeout, func(ctx context.Context) (err error) {
+			live, err = t.ri.Get(ctx, ref.Name, metav1.GetOptions{})
+			return err
+		})
 	}
-	var live *unstructured.Unstructured
-	err = bounded(ctx, r.req.Timeout, func(ctx context.Context) (err error) {
-		live, err = t.ri.Get(ctx, ref.Name, metav1.GetOptions{})
-		return err
-	})
 	switch {
-	case apierrors.IsNotFound(err):
+	case apierrors.IsNotFound(err), err == nil && live == nil:
 		return r.absent(ctx, t), nil
 	case err != nil:
 		return found{}, err
 	}
-	return found{t: t, live: live, removal: r.remove(ref, live)}, nil
+	t.read = func(ctx context.Context) (*unstructured.Unstructured, error) { return r.awaited(ctx, t, at, live) }
+	return found{t: t, at: at, live: live, removal: r.remove(ref, live)}, nil
 }
 
 // absent returns the result for an object that does not exist. Its pods may still exist, if an earlier deletion did not wait for
@@ -339,7 +345,7 @@ func (r *deleteRun) deleteOne(ctx context.Context, i int) error {
 		}
 		return nil
 	}
-	err := r.request(ctx, t, live)
+	gone, err := r.request(ctx, t, r.found[i].at, live)
 	switch {
 	case apierrors.IsNotFound(err):
 		f.gone = true
@@ -349,19 +355,25 @@ func (r *deleteRun) deleteOne(ctx context.Context, i int) error {
 		return nil
 	case err != nil:
 		return err
+	case gone:
+		f.asked, f.gone = true, true
+		r.sayDeleted(t)
+		return r.lookAtPods(ctx, t, f)
 	}
 	return r.accepted(ctx, t, live, f)
 }
 
-// request asks the API server to delete an object. It repeats the request while others write to the object at the same time.
-func (r *deleteRun) request(ctx context.Context, t target, live *unstructured.Unstructured) error {
+// request asks the API server to delete an object, and reports whether the answer says that it is gone. It repeats the request while
+// others write to the object at the same time.
+func (r *deleteRun) request(ctx context.Context, t target, at locus, live *unstructured.Unstructured) (gone bool, err error) {
 	pauses := retry.Backoff{First: 50 * time.Millisecond, Most: time.Second}
 	for attempt := 1; ; attempt++ {
-		err := bounded(ctx, r.req.Timeout, func(ctx context.Context) error {
-			return t.ri.Delete(ctx, t.id.Name, deleteOptions(live))
+		err = bounded(ctx, r.req.Timeout, func(ctx context.Context) (err error) {
+			gone, err = r.a.deleter(ctx, at.resource, at.namespace, t.id.Name, deleteOptions(live))
+			return err
 		})
 		if !IsContended(err) || attempt == sendAttempts || !pauses.Sleep(ctx) {
-			return err
+			return gone, err
 		}
 	}
 }
@@ -402,7 +414,7 @@ func (r *deleteRun) sayDeleted(t target) {
 func (r *deleteRun) gone(ctx context.Context, t target, uid types.UID, f *fate) bool {
 	var live *unstructured.Unstructured
 	err := bounded(ctx, r.req.Timeout, func(ctx context.Context) (err error) {
-		live, err = t.ri.Get(ctx, t.id.Name, metav1.GetOptions{})
+		live, err = t.look(ctx)
 		return err
 	})
 	f.gone = apierrors.IsNotFound(err)

@@ -92,6 +92,11 @@ const namesLimit = 500
 // need not read it; where several are missing, with a list of all names. The result serves one Apply per object, within 10 s. It is an
 // optimisation: after an error the objects concerned are read one by one.
 func (a *Applier) Prefetch(ctx context.Context, objects []*unstructured.Unstructured) error {
+	return a.prefetch(ctx, a.cache, objects)
+}
+
+// prefetch is Prefetch into any cache.
+func (a *Applier) prefetch(ctx context.Context, into *liveCache, objects []*unstructured.Unstructured) error {
 	groups := map[schema.GroupVersionKind][]*unstructured.Unstructured{}
 	for _, u := range objects {
 		if label(u, LabelProject) != "" {
@@ -105,7 +110,7 @@ func (a *Applier) Prefetch(ctx context.Context, objects []*unstructured.Unstruct
 	for _, gvk := range kinds {
 		if group := groups[gvk]; len(group) > 1 {
 			nodes = append(nodes, dag.Node{Name: gvk.Kind, Run: func(ctx context.Context) error {
-				return a.prefetchKind(ctx, group)
+				return a.prefetchKind(ctx, into, group)
 			}})
 		}
 	}
@@ -120,7 +125,7 @@ func (a *Applier) Prefetch(ctx context.Context, objects []*unstructured.Unstruct
 
 // prefetchKind lists the objects of one kind, in their namespace if there is only one, else in all namespaces. If
 // listing the whole cluster is forbidden, it lists one namespace after the other.
-func (a *Applier) prefetchKind(ctx context.Context, group []*unstructured.Unstructured) error {
+func (a *Applier) prefetchKind(ctx context.Context, into *liveCache, group []*unstructured.Unstructured) error {
 	m, err := a.mapping(ctx, group[0])
 	if err != nil {
 		return err
@@ -137,27 +142,27 @@ func (a *Applier) prefetchKind(ctx context.Context, group []*unstructured.Unstru
 	places := slices.Sorted(maps.Keys(namespaces))
 	for selector := range selectors {
 		if len(places) > 1 {
-			if err := a.prefetchList(ctx, res, selector, wanted); !apierrors.IsForbidden(err) {
+			if err := into.list(ctx, res, selector, wanted); !apierrors.IsForbidden(err) {
 				errs = append(errs, err)
 				continue
 			}
 		}
 		for _, ns := range places {
-			errs = append(errs, a.prefetchList(ctx, res.Namespace(ns), selector, wanted))
+			errs = append(errs, into.list(ctx, res.Namespace(ns), selector, wanted))
 		}
 	}
 	if err := errors.Join(errs...); err != nil || a.names == nil {
 		return err
 	}
 	for _, ns := range places {
-		errs = append(errs, a.prefetchNames(ctx, a.names.Resource(m.Resource).Namespace(ns), ns, wanted))
+		errs = append(errs, into.listNames(ctx, a.names.Resource(m.Resource).Namespace(ns), ns, wanted))
 	}
 	return errors.Join(errs...)
 }
 
-// prefetchNames notes which of the wanted objects in a namespace do not exist. Those that are left in wanted have not been found among the
+// listNames notes which of the wanted objects in a namespace do not exist. Those that are left in wanted have not been found among the
 // project's objects.
-func (a *Applier) prefetchNames(ctx context.Context, all metadata.ResourceInterface, namespace string, wanted map[cacheKey]bool) error {
+func (c *liveCache) listNames(ctx context.Context, all metadata.ResourceInterface, namespace string, wanted map[cacheKey]bool) error {
 	var missing []cacheKey
 	for key := range wanted {
 		if key.id.Namespace == namespace {
@@ -176,12 +181,12 @@ func (a *Applier) prefetchNames(ctx context.Context, all metadata.ResourceInterf
 	for _, o := range list.Items {
 		there[o.Name] = true
 	}
-	a.cache.absent(slices.DeleteFunc(missing, func(key cacheKey) bool { return there[key.id.Name] }), read)
+	c.absent(slices.DeleteFunc(missing, func(key cacheKey) bool { return there[key.id.Name] }), read)
 	return nil
 }
 
-// prefetchList reads the wanted objects in one list, and removes them from wanted.
-func (a *Applier) prefetchList(ctx context.Context, ri dynamic.ResourceInterface, selector string, wanted map[cacheKey]bool) error {
+// list reads the wanted objects in one list, and removes them from wanted.
+func (c *liveCache) list(ctx context.Context, ri dynamic.ResourceInterface, selector string, wanted map[cacheKey]bool) error {
 	opts := metav1.ListOptions{LabelSelector: selector, Limit: 1000}
 	for {
 		read := time.Now()
@@ -196,7 +201,7 @@ func (a *Applier) prefetchList(ctx context.Context, ri dynamic.ResourceInterface
 				delete(wanted, keyFor(u))
 			}
 		}
-		a.cache.put(found, read)
+		c.put(found, read)
 		if opts.Continue = list.GetContinue(); opts.Continue == "" {
 			return nil
 		}

@@ -102,7 +102,7 @@ func (a *Applier) Preview(ctx context.Context, req PreviewRequest) ([]api.PlanSt
 	if req.Drift {
 		return steps, nil
 	}
-	gone, err := p.run(ctx, p.leftovers())
+	gone, err := p.run(ctx, p.leftovers(ctx))
 	return append(steps, gone...), err
 }
 

@@ -12,7 +12,7 @@ import (
 
 // leftovers returns the nodes of the recorded objects that are no longer declared. It is called once the declared objects are
 // planned.
-func (p *preview) leftovers() []operation.Node {
+func (p *preview) leftovers(ctx context.Context) []operation.Node {
 	declared := map[model.ObjectID]bool{}
 	for i, id := range p.g.ids {
 		declared[id] = true
@@ -34,6 +34,7 @@ func (p *preview) leftovers() []operation.Node {
 	})
 	p.left = refs
 	p.del = &deleteRun{a: p.a, req: DeleteRequest{Project: p.req.Project, KeepNamespaces: true, KeepVolumes: true, KeepDefinitions: true, Removal: p.req.Removal, RunID: p.req.RunID, Timeout: p.req.Timeout}}
+	p.del.read = p.del.readAll(ctx, refs)
 	nodes := make([]operation.Node, len(refs))
 	for i, ref := range refs {
 		nodes[i] = operation.Node{Name: title(ref.ObjectID), Item: len(p.g.objects) + i, Runtime: objects{plan: p}, Resource: ref.Resource}

@@ -93,12 +93,18 @@ func (d *takedown) pod(name, owner string, labels map[string]string, gone time.D
 	d.podOf("ReplicaSet", name, owner, labels, gone)
 }
 
+func withLabel(labels map[string]string, name, value string) map[string]string {
+	labels = maps.Clone(labels)
+	labels[name] = value
+	return labels
+}
+
 func (d *takedown) podOf(kind, name, owner string, labels map[string]string, gone time.Duration) {
 	s := d.c.dyn.(*deploytest.Server)
 	p := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod", "spec": map[string]any{"nodeName": "n1"}}}
 	p.SetName(name)
 	p.SetNamespace("ns1")
-	p.SetLabels(labels)
+	p.SetLabels(withLabel(labels, LabelManagedBy, ManagedByHone))
 	controller := true
 	p.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: owner, UID: types.UID(owner), Controller: &controller}})
 	at, grace := metav1.NewTime(time.Now().Add(gone)), int64(gone.Seconds())
@@ -453,7 +459,7 @@ func TestCollectDoesNotWait(t *testing.T) {
 		if err := memory.Set("web", []model.AppliedObject{{ObjectID: held, APIVersion: "v1", UID: "new"}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := memory.Drop("web", []ledger.Record{{ObjectID: held, UID: "old"}}); err != nil {
+		if err := memory.Drop(ledger.Records{"web": {{ObjectID: held, UID: "old"}}}); err != nil {
 			t.Fatal(err)
 		}
 		leaving("made again meanwhile", false)

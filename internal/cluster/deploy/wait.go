@@ -7,7 +7,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -48,7 +47,7 @@ func poll(ctx context.Context, limit time.Duration, check func(context.Context) 
 func waitGone(ctx context.Context, t target, uid types.UID, limit time.Duration, enough func(live *unstructured.Unstructured) bool) error {
 	var last *unstructured.Unstructured
 	err := poll(ctx, limit, func(ctx context.Context) (bool, error) {
-		live, err := t.ri.Get(ctx, t.id.Name, metav1.GetOptions{})
+		live, err := t.look(ctx)
 		switch {
 		case apierrors.IsNotFound(err):
 			return true, nil

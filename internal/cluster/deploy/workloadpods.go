@@ -58,7 +58,10 @@ func (r *deleteRun) podsOf(ctx context.Context, live *unstructured.Unstructured)
 	if pods.selector == "" {
 		return workloadPods{}
 	}
-	list, err := r.list(ctx, podResource, pods.namespace, pods.selector)
+	if marksPods(live) { // so that all workloads of the namespace share a list
+		pods.selector = LabelManagedBy + "=" + ManagedByHone
+	}
+	list, err := r.readPods(ctx, pods.namespace, pods.selector, podsAge)
 	if err != nil {
 		return workloadPods{}
 	}
@@ -73,6 +76,12 @@ func (r *deleteRun) podsOf(ctx context.Context, live *unstructured.Unstructured)
 		}
 	}
 	return pods
+}
+
+// marksPods reports whether all pods of a workload carry hone's label. Those that an adopted one had before do not.
+func marksPods(live *unstructured.Unstructured) bool {
+	labels := field(podTemplate(live), "metadata", "labels")
+	return text(labels, LabelManagedBy) == ManagedByHone && annotation(live, AnnotationAdopted) == ""
 }
 
 // podSelector returns the label selector of a workload's pods, empty if it has none.
@@ -162,11 +171,11 @@ func ownsThrough(workload *unstructured.Unstructured, owner *metav1.OwnerReferen
 
 // podsLeft returns the pods of a workload that still exist, and notes their blockers.
 func (r *deleteRun) podsLeft(ctx context.Context, f *fate) ([]*unstructured.Unstructured, error) {
-	list, err := r.list(ctx, podResource, f.pods.namespace, f.pods.selector)
+	list, err := r.readPods(ctx, f.pods.namespace, f.pods.selector, awaitedAge)
 	if err != nil {
 		return nil, err
 	}
-	left := slices.DeleteFunc(list, func(p *unstructured.Unstructured) bool { return !f.pods.uids[p.GetUID()] })
+	left := slices.DeleteFunc(slices.Clone(list), func(p *unstructured.Unstructured) bool { return !f.pods.uids[p.GetUID()] })
 	f.podsLeft = nil
 	for _, p := range left {
 		f.podsLeft = append(f.podsLeft, heldName(podTarget(p), holding(p, time.Now())))

@@ -145,13 +145,22 @@ func (l *Ledger) Remove(resource model.ManifestName, objects ...model.ObjectID) 
 	})
 }
 
-// Drop drops the records of objects that are gone. A record with another UID belongs to a new object, and stays.
-func (l *Ledger) Drop(resource model.ManifestName, gone []Record) error {
+// Drop drops the records of objects that are gone, with one write. A record with another UID belongs to a new object, and stays.
+func (l *Ledger) Drop(gone Records) error {
 	return l.change(func(c *content) {
-		c.objects[resource] = Without(c.objects[resource], func(r Record) bool {
-			return slices.ContainsFunc(gone, func(g Record) bool { return g.ObjectID == r.ObjectID && g.UID == r.UID })
-		})
+		for resource, list := range gone {
+			dropped := make(map[droppedKey]bool, len(list))
+			for _, g := range list {
+				dropped[droppedKey{g.ObjectID, g.UID}] = true
+			}
+			c.objects[resource] = Without(c.objects[resource], func(r Record) bool { return dropped[droppedKey{r.ObjectID, r.UID}] })
+		}
 	})
+}
+
+type droppedKey struct {
+	id  model.ObjectID
+	uid string
 }
 
 // Resources returns all records, by resource, including the records of other processes. A resource that a command

@@ -8,7 +8,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -128,7 +130,11 @@ func NewCluster(kube *k8s.Client, o ClusterOptions) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
-	c := &Cluster{dyn: dyn, mapper: mapper, removePod: kube.RemovePod, applier: deploy.NewApplier(dyn, mapper, deploy.WithRunID(o.RunID), deploy.WithMetadata(names),
+	deleter, err := deploy.NewDeleter(config, client)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	c := &Cluster{dyn: dyn, mapper: mapper, removePod: kube.RemovePod, applier: deploy.NewApplier(dyn, mapper, deploy.WithRunID(o.RunID), deploy.WithMetadata(names), deploy.WithDeleter(deleter),
 		deploy.WithFormerProjects(o.Project.Former), deploy.WithHolders(o.Project.Holders), deploy.WithProjects(o.ProjectPath)),
 		ledgers: o.Ledgers, own: o.Own, project: o.Project.ID, holder: o.Project.Holder(), former: o.Project.Former, runID: o.RunID, prune: o.Prune, beside: o.Beside, env: o.Env,
 		address: addressOf(config), revisions: revisions{changed: make(chan struct{}, 1)}, commit: o.Commit}
@@ -467,39 +473,36 @@ func (c *Cluster) delete(ctx context.Context, memory *deploy.Memory, o DeleteOpt
 			}
 		}
 	}
-	gone := map[model.ManifestName][]deploy.ObjectRef{}
+	gone := ledger.Records{}
 	req.Done = func(ref deploy.ObjectRef, outcome deploy.DeleteOutcome) {
 		if o.Outcome != nil {
 			o.Outcome(ref, outcome)
 		}
 		if !outcome.Stays() {
-			gone[ref.Resource] = append(gone[ref.Resource], ref)
+			gone[ref.Resource] = append(gone[ref.Resource], ledger.Record{ObjectID: ref.ObjectID, UID: ref.UID})
 		}
 	}
 	err := c.applier.Delete(ctx, req)
-	for name, refs := range gone {
-		if e := c.drop(ctx, memory, name, refs, req.Accepted != nil); e != nil && ctx.Err() == nil {
-			err = errors.Join(err, e)
-		}
+	if e := c.drop(ctx, memory, gone, req.Accepted != nil); e != nil && ctx.Err() == nil {
+		err = errors.Join(err, e)
 	}
 	return err
 }
 
 // drop drops the records of objects that are gone. Objects that were given back meanwhile may be created again at this moment: then
 // the record of the deploy counts.
-func (c *Cluster) drop(ctx context.Context, memory *deploy.Memory, name model.ManifestName, refs []deploy.ObjectRef, givenBack bool) error {
-	records := make([]ledger.Record, len(refs))
-	for i, ref := range refs {
-		records[i] = ledger.Record{ObjectID: ref.ObjectID, UID: ref.UID}
+func (c *Cluster) drop(ctx context.Context, memory *deploy.Memory, gone ledger.Records, givenBack bool) error {
+	if len(gone) == 0 {
+		return nil
 	}
 	if givenBack {
-		held, err := c.applier.Claim(ctx, records)
+		held, err := c.applier.Claim(ctx, slices.Concat(slices.Collect(maps.Values(gone))...))
 		if err != nil { // the next deletion notices that they are gone
 			return err
 		}
 		defer held.Release()
 	}
-	return memory.Drop(name, records)
+	return memory.Drop(gone)
 }
 
 // patiently returns a context in which requests are retried that fail only because the API server is busy or the

@@ -91,31 +91,9 @@ func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model
 	if req.returned(model.Manifest.IsK8s) {
 		return nil, nil // its next deploy deletes the objects that it no longer includes
 	}
-	owner := c.owner(ctx, req.Declared, req.Resource, req.Namespace)
-	if err := c.handOver(memory, req, owner); err != nil {
-		return nil, err
-	}
-	if all, err = memory.Resources(); err != nil {
-		return nil, err
-	}
-	mine, exists := all[req.Resource]
-	if !exists {
-		return nil, nil
-	}
-	if req.Undeclared {
-		if why := c.prune.keeps(ctx, c, memory, req.Declared, req.Chosen, req.Namespace); why != "" {
-			logstore.Warnf(req.Log, "The objects of %s, %s, are kept: %s", req.Resource, req.Why, why)
-			return nil, nil
-		}
-	}
-	commands, err := memory.Commands()
-	if err != nil {
-		return nil, err
-	}
-	_, byCommand := commands[req.Resource]
-	announce(req, mine, byCommand)
-	if bereft, err = c.removeByCommand(ctx, byCommand, req, mine, owner); err != nil {
-		return nil, err
+	mine, bereft, err := c.clear(ctx, memory, req)
+	if err != nil || len(mine) == 0 {
+		return bereft, err
 	}
 	records := map[model.ManifestName][]ledger.Record{req.Resource: mine}
 	if req.Enough != nil {
@@ -126,6 +104,37 @@ func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model
 	}
 	return bereft, c.delete(ctx, memory, DeleteOptions{Wait: true, RunID: c.ownRun(ctx), Removal: req.Removal},
 		deploy.DeleteRequest{Accepted: held.Free, Logger: req.Log}, records)
+}
+
+// clear hands over the objects and the commands that other resources have now, and runs the delete command of the resource if it still has one. It returns
+// the records of the objects that hone itself has to delete then.
+func (c *Cluster) clear(ctx context.Context, memory *deploy.Memory, req RemoveRequest) (mine []ledger.Record, bereft []model.ManifestName, err error) {
+	owner := c.owner(ctx, req.Declared, req.Resource, req.Namespace)
+	if err := c.handOver(memory, req, owner); err != nil {
+		return nil, nil, err
+	}
+	all, err := memory.Resources()
+	if err != nil {
+		return nil, nil, err
+	}
+	mine, exists := all[req.Resource]
+	if !exists {
+		return nil, nil, nil
+	}
+	if req.Undeclared {
+		if why := c.prune.keeps(ctx, c, memory, req.Declared, req.Chosen, req.Namespace); why != "" {
+			logstore.Warnf(req.Log, "The objects of %s, %s, are kept: %s", req.Resource, req.Why, why)
+			return nil, nil, nil
+		}
+	}
+	commands, err := memory.Commands()
+	if err != nil {
+		return nil, nil, err
+	}
+	_, byCommand := commands[req.Resource]
+	announce(req, mine, byCommand)
+	bereft, err = c.removeByCommand(ctx, byCommand, req, mine, owner)
+	return mine, bereft, err
 }
 
 // announce logs which objects of a resource are deleted, and which stay because neither hone nor a command of the user may delete
@@ -184,11 +193,19 @@ func (c *Cluster) Prune(ctx context.Context, declared []model.Manifest, chosen f
 	})
 	list := func() []model.Manifest { return declared }
 	owner := c.owner(ctx, list, "", namespace)
-	left := map[model.ManifestName][]ledger.Record{}
+	held, err := c.applier.Claim(ctx, slices.Concat(slices.Collect(maps.Values(all))...))
+	if err != nil {
+		return err
+	}
+	defer held.Release()
+	left := map[model.ManifestName][]ledger.Record{} // is deleted at once
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if !known[name] {
-			_, err := c.Remove(ctx, RemoveRequest{Resource: name, Why: "which the Tiltfile no longer declares", Declared: list, Namespace: namespace, Removal: deploy.RemovalAsked, Log: log})
+			mine, _, err := c.clear(ctx, memory, RemoveRequest{Resource: name, Why: "which the Tiltfile no longer declares", Declared: list, Namespace: namespace, Log: log})
+			if err == nil {
+				left[name] = mine
+			}
 			errs = append(errs, err)
 			continue
 		}
@@ -196,7 +213,7 @@ func (c *Cluster) Prune(ctx context.Context, declared []model.Manifest, chosen f
 			return r.Foreign || isDeclared(owner, r.ObjectID)
 		})
 	}
-	errs = append(errs, c.delete(ctx, memory, DeleteOptions{Wait: true, Removal: deploy.RemovalAsked}, deploy.DeleteRequest{Logger: log}, left))
+	errs = append(errs, c.delete(ctx, memory, DeleteOptions{Wait: true, Removal: deploy.RemovalAsked}, deploy.DeleteRequest{Accepted: held.Free, Logger: log}, left))
 	return errors.Join(errs...)
 }
 

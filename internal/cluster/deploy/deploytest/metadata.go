@@ -38,7 +38,7 @@ func (l list) List(ctx context.Context, opts metav1.ListOptions) (*metav1.Partia
 	out := &metav1.PartialObjectMetadataList{}
 	for _, u := range found.Items {
 		out.Items = append(out.Items, metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-			Name: u.GetName(), Namespace: u.GetNamespace(), UID: u.GetUID(), Labels: u.GetLabels(), Annotations: u.GetAnnotations()}})
+			Name: u.GetName(), Namespace: u.GetNamespace(), UID: u.GetUID(), DeletionTimestamp: u.GetDeletionTimestamp(), Finalizers: u.GetFinalizers(), Labels: u.GetLabels(), Annotations: u.GetAnnotations()}})
 	}
 	return out, nil
 }

@@ -360,6 +360,17 @@ func (r *resource) Delete(ctx context.Context, name string, opts metav1.DeleteOp
 	return nil
 }
 
+// Delete is a deploy.Deleter.
+func (s *Server) Delete(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string, opts metav1.DeleteOptions) (gone bool, err error) {
+	r := &resource{s: s, gvr: gvr, ns: namespace}
+	if err := r.Delete(ctx, name, opts); err != nil {
+		return false, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.objects[r.key(name)] == nil, nil
+}
+
 // Deletions returns the names that were deleted, in order.
 func (s *Server) Deletions() []string {
 	s.mu.Lock()
