@@ -8,8 +8,8 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/storage"
 )
 
-// TakeIn moves the records of the ledgers of the project's IDs in a storage into this ledger. Existing records of this ledger
-// win. The ledger itself, and ledgers that do not exist, are skipped.
+// TakeIn moves the ledgers of the project's IDs in a storage into this ledger: whole, with the history, if this one does not exist yet.
+// Otherwise the history of this one goes on, and its records win. The ledger itself, and ledgers that do not exist, are skipped.
 func (l *Ledger) TakeIn(from storage.Storage, ids []string) error {
 	for _, id := range ids {
 		if err := l.takeIn(from, Key{Cluster: l.key.Cluster, Project: id}); err != nil {
@@ -28,8 +28,7 @@ func (l *Ledger) TakeInCluster(cluster string) error {
 	return nil
 }
 
-// takeIn moves the records and notes of another ledger into this one, and removes its documents. If another process writes to that ledger
-// meanwhile, it begins again.
+// takeIn moves another ledger into this one, and removes its documents. If another process writes to that ledger meanwhile, it begins again.
 func (l *Ledger) takeIn(in storage.Storage, key Key) error {
 	if in.String() == l.storage.String() && key == l.key {
 		return nil
@@ -42,17 +41,51 @@ func (l *Ledger) takeIn(in storage.Storage, key Key) error {
 		if err := from.load(ctx); err != nil || from.version == storage.None {
 			return err
 		}
-		if err := l.change(func(c *content) { c.add(from.known) }); err != nil {
-			return err
+		err := l.takeWhole(ctx, from)
+		if errors.Is(err, errNotWhole) {
+			err = l.merge(ctx, from)
 		}
-		if err := l.takeFrom(ctx, from); !errors.Is(err, storage.ErrStale) {
+		if !errors.Is(err, storage.ErrStale) {
 			return err
 		}
 	}
 }
 
+// errNotWhole says that a ledger cannot become this one as it is.
+var errNotWhole = errors.New("there is a ledger already, or a part of the other one cannot be read")
+
+// takeWhole makes another ledger, with its history, the content of this one, if this one does not exist yet. Otherwise it returns
+// errNotWhole.
+func (l *Ledger) takeWhole(ctx context.Context, from *Ledger) error {
+	l.mu.Lock()
+	_, err := l.current(ctx)
+	exists := l.version != storage.None
+	l.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if exists {
+		return errNotWhole
+	}
+	if _, err := from.archive(ctx); err != nil {
+		return errNotWhole // the records count more than the history
+	}
+	return from.MoveTo(ctx, l, true)
+}
+
+// merge moves the records and notes of another ledger into this one, which has a history of its own.
+func (l *Ledger) merge(ctx context.Context, from *Ledger) error {
+	if err := l.change(func(c *content) { c.add(from.known) }); err != nil {
+		return err
+	}
+	return l.takeFrom(ctx, from)
+}
+
 // takeFrom moves the notes of another ledger here, where they do not exist, and removes its documents.
 func (l *Ledger) takeFrom(ctx context.Context, from *Ledger) error {
+	if err := from.notes.ready(ctx); err != nil {
+		return err
+	}
 	ids := from.known.gone(emptyContent()) // all
 	for id := range ids {
 		for _, k := range noteKinds {

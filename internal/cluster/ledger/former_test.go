@@ -70,3 +70,54 @@ func TestLedgerKeepsADamagedFormerOne(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestTakeInKeepsTheHistory: a ledger that does not exist yet gets the other one whole, and its history goes on. One that exists has a
+// history of its own.
+func TestTakeInKeepsTheHistory(t *testing.T) {
+	for fromKind, openFrom := range places {
+		for toKind, openTo := range places {
+			t.Run(fromKind+" to "+toKind, func(t *testing.T) {
+				m := newMoving(t, openFrom(t), openTo(t))
+				open := func() *Ledger {
+					t.Helper()
+					l, err := Open(m.to.storage, Key{Cluster: "c", Project: "named"}, Options{Dir: m.to.dir, Origin: func() Origin { return m.to.origin }})
+					if err != nil {
+						t.Fatal(err)
+					}
+					return l
+				}
+				l := open()
+				for range 2 { // the second call has nothing left to do
+					if err := l.TakeIn(m.from.storage, []string{"p"}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if is, err := open().archive(t.Context()); err != nil || !is.equal(m.all) {
+					t.Errorf("it lacks something, %v", err)
+				}
+				if left, err := m.from.storage.List(t.Context(), "c-p."); err != nil || len(left) > 0 {
+					t.Errorf("the former ledger has %q, %v", left, err)
+				}
+				if got := declaredTexts(t, open(), 1); got != `"0 a" "0 b0"` {
+					t.Errorf("revision 1 has %s", got)
+				}
+				m.to.origin = Origin{Run: "next", Command: "ci"}
+				deploy(t, l, "next", "n")
+				if history, err := l.History(); err != nil || len(history) != 4 || history[3].Number != 4 {
+					t.Errorf("%+v, %v", history, err)
+				}
+
+				more := newMachine(t, openFrom(t))
+				more.dir = m.to.dir
+				other := newMovingFrom(t, more, newMachine(t, openTo(t)))
+				if err := l.TakeIn(other.from.storage, []string{"p"}); err != nil {
+					t.Fatal(err)
+				}
+				history, err := l.History()
+				if err != nil || len(history) != 4 || l.Note(Applied, record("b2", "").ObjectID) == nil {
+					t.Errorf("into an existing one: %+v, %v", history, err)
+				}
+			})
+		}
+	}
+}

@@ -297,7 +297,11 @@ func (l *Ledger) Holder(ctx context.Context, namespace string) (*Holder, error) 
 
 // Unlock removes the lease of a holder that Holder has returned. If another operation holds it by then, it stays.
 func (l *Ledger) Unlock(ctx context.Context, namespace string, h Holder) error {
-	return insist(ctx, l.storage, func() error { return l.dropLease(ctx, l.key.lease(namespace), h.id) })
+	err := insist(ctx, l.storage, func() error { return l.dropLease(ctx, l.key.lease(namespace), h.id) })
+	if err == nil {
+		l.unmark(h.id)
+	}
+	return err
 }
 
 // LostError says that a lease was lost while its holder worked.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -262,5 +264,32 @@ func TestLeaseExcludes(t *testing.T) {
 				t.Errorf("seed %d: %d turns", seed, turns.Load())
 			}
 		})
+	}
+}
+
+// TestMarksOfTheDead: the file of a holder that is gone goes with its lease, or later. Files of holders that live stay.
+func TestMarksOfTheDead(t *testing.T) {
+	l := newMachine(t, memory.New()).open(t)
+	long := time.Now().Add(-2 * orphanAge)
+	dead, fresh, living, unlocked := l.marked("dead"), l.marked("fresh"), l.mark("living"), l.marked("unlocked")
+	defer living.remove()
+	for _, path := range []string{dead, fresh, unlocked} {
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{dead, living.path} {
+		if err := os.Chtimes(path, long, long); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Unlock(t.Context(), "shop", Holder{id: "unlocked"}); err != nil {
+		t.Fatal(err)
+	}
+	defer l.mark("next").remove()
+	for path, want := range map[string]bool{dead: false, unlocked: false, fresh: true, living.path: true} {
+		if _, err := os.Stat(path); (err == nil) != want {
+			t.Errorf("%s: %v", filepath.Base(path), err)
+		}
 	}
 }

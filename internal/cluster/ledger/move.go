@@ -51,7 +51,7 @@ func (l *Ledger) MoveTo(ctx context.Context, to *Ledger, withoutSecrets bool) er
 	}
 	if err := l.withdraw(ctx, a.version); err != nil {
 		if errors.Is(err, storage.ErrStale) {
-			return errors.Join(problem.New("another process has changed the ledger during the move: it stays in "+l.Place(), "try again when nothing else works on the project"),
+			return errors.Join(problem.Wrap(err, "another process has changed the ledger during the move: it stays in "+l.Place(), "try again when nothing else works on the project"),
 				to.withdraw(ctx, copied))
 		}
 		return fmt.Errorf("remove %s, which is complete in %s: %w", l.title(), to.Place(), err)
