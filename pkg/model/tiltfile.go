@@ -69,6 +69,8 @@ type UpdateSettings struct {
 	// MaxParallel is the number of updates that may run at the same time; zero means any number, of which DefaultMaxParallel may build
 	// or run commands.
 	MaxParallel int
+	// NoBuildAhead keeps the images of a resource from being built while it waits for others.
+	NoBuildAhead bool
 	// UpsertTimeout limits each request that applies an object.
 	UpsertTimeout time.Duration
 	// SuppressUnusedImageWarnings are the images that are intentionally not used by any resource.

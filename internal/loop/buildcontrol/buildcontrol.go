@@ -30,7 +30,12 @@ type Candidate struct {
 	Ahead []string
 	// Slot is set if it takes a slot, as long as it builds.
 	Slot bool
+	// While is not zero if it builds images and deploys nothing: the resource goes on waiting for this reason.
+	While Hold
 }
+
+// BuildOnly reports whether it only builds images.
+func (c Candidate) BuildOnly() bool { return c.While.Reason != "" }
 
 // Plan is the decision.
 type Plan struct {
@@ -114,6 +119,7 @@ func decide(v store.View, running map[model.ManifestName]Underway) Plan {
 		plan.Start = append(plan.Start, d.candidate(r))
 		d.start(r)
 	}
+	plan.Start = append(plan.Start, d.buildAhead(plan, slots)...)
 	return plan
 }
 

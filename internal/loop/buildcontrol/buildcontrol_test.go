@@ -26,11 +26,18 @@ func text(p Plan) string {
 		if c.InPlace {
 			s += " (in place)"
 		}
+		if c.BuildOnly() {
+			s += " (images only)"
+		}
 		lines = append(lines, s)
 	}
 	for _, n := range slices.Sorted(maps.Keys(p.Holds)) {
 		h := p.Holds[n]
-		lines = append(lines, fmt.Sprintf("hold %s: %s %v", n, h.Reason, h.On))
+		s := fmt.Sprintf("hold %s: %s %v", n, h.Reason, h.On)
+		if h.Built {
+			s += " (built)"
+		}
+		lines = append(lines, s)
 	}
 	return strings.Join(lines, "\n")
 }

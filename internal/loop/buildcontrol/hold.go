@@ -8,8 +8,11 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
+// holdTest returns one reason why a resource has to wait.
+type holdTest func(*decision, *resource) (hold Hold, held bool)
+
 // tests are in the order in which their answers help the user most.
-var tests = []func(*decision, *resource) (Hold, bool){
+var tests = []holdTest{
 	(*decision).holdLeaving, (*decision).holdRunning, (*decision).holdTiltfile, (*decision).holdManual, (*decision).holdPaused,
 	(*decision).holdDeployLock, (*decision).holdConfirm, (*decision).holdPartly, (*decision).holdCircle, (*decision).holdLocal, (*decision).holdUncategorized, (*decision).holdComponent, (*decision).holdDeps,
 	(*decision).holdCluster, (*decision).holdEngine, (*decision).holdDeploy,
@@ -17,7 +20,10 @@ var tests = []func(*decision, *resource) (Hold, bool){
 }
 
 // hold returns why a resource that wants an update must wait.
-func (d *decision) hold(r *resource) (Hold, bool) {
+func (d *decision) hold(r *resource) (Hold, bool) { return d.holdOf(tests, r) }
+
+// holdOf returns the answer of the first of some tests that holds a resource.
+func (d *decision) holdOf(tests []holdTest, r *resource) (Hold, bool) {
 	for _, test := range tests {
 		if h, held := test(d, r); held {
 			return h, true
@@ -149,7 +155,7 @@ func (d *decision) holdDeps(r *resource) (Hold, bool) {
 			on = append(on, dep)
 		}
 	}
-	return Hold{Reason: HoldDep, On: on}, len(on) > 0
+	return Hold{Reason: HoldDep, On: on, Built: r.builtAhead()}, len(on) > 0
 }
 
 func (d *decision) readyOnce(r *resource) bool {

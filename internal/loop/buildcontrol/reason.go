@@ -32,11 +32,13 @@ const (
 	HoldCircle        HoldReason = "pausing-in-loop"
 )
 
-// Hold describes why a resource waits, and for which resources. Detail, unless empty, gives the reason more precisely.
+// Hold describes why a resource waits, and for which resources. Detail, unless empty, gives the reason more precisely. Built is set if its
+// images are built already.
 type Hold struct {
 	Reason HoldReason
 	On     []model.ManifestName
 	Detail string
+	Built  bool
 }
 
 // reasons has a row for each HoldReason. ON in its words stands for the resources that are waited for.
@@ -78,5 +80,9 @@ func (h Hold) String() string {
 	if h.Reason == HoldDeploy {
 		on = cmp.Or(h.Detail, "its containers to start")
 	}
-	return strings.ReplaceAll(reasons[h.Reason].words, "ON", on)
+	words := reasons[h.Reason].words
+	if h.Built {
+		words = "built, " + words
+	}
+	return strings.ReplaceAll(words, "ON", on)
 }

@@ -22,6 +22,8 @@ type History struct {
 	Builds  []Build
 	// Past are the builds of earlier sessions, newest first. They only inform people: nothing is decided by them.
 	Past []Build
+	// BuiltAhead is the time up to which changes are part of the newest build that only builds images, whatever its result; zero without one.
+	BuiltAhead time.Time
 	// AttemptedAt is the time up to which changes are part of the newest build: they no longer request one.
 	AttemptedAt time.Time
 	// Succeeded is set after the first successful build; SucceededSerial is the newest one.
@@ -57,6 +59,8 @@ type Build struct {
 	Part bool
 	// Slot is set if it takes one of the slots for builds, as long as it builds.
 	Slot bool
+	// BuildOnly is set if it builds images, and deploys nothing, while the resource waits for others.
+	BuildOnly bool
 	// ahead are the files that a part copies in a version that waits: see BuildStarted.
 	ahead []string
 	// from is the declaration that it began with.
@@ -172,6 +176,8 @@ type BuildStarted struct {
 	Span  string
 	// Slot is set if it takes one of the slots for builds: see Build.Slot.
 	Slot bool
+	// BuildOnly is set if it builds images and deploys nothing.
+	BuildOnly bool
 	// Manifest is the declaration that it begins with; nil means the newest one.
 	Manifest *model.Manifest `json:"-"`
 }
@@ -270,7 +276,7 @@ func init() {
 
 // begins returns the build that begins with an action.
 func (u Update) begins(a BuildStarted) *Build {
-	b := &Build{Serial: a.Serial, Reason: a.Reason, Files: a.Files, Part: !a.Until.IsZero(), Slot: a.Slot, ahead: a.Ahead, from: cmp.Or(a.Manifest, u.declared),
+	b := &Build{Serial: a.Serial, Reason: a.Reason, Files: a.Files, Part: !a.Until.IsZero(), Slot: a.Slot, BuildOnly: a.BuildOnly, ahead: a.Ahead, from: cmp.Or(a.Manifest, u.declared),
 		StartedAt: a.At, Until: a.At, Span: a.Span}
 	if b.Part {
 		b.Until = a.Until
@@ -370,6 +376,7 @@ func (h History) Last() (last Build, ok bool) {
 	for _, b := range h.Builds {
 		switch {
 		case b.Cancelled:
+		case b.BuildOnly && b.Err == "": // the resource is not deployed by it
 		case b.Part && ok: // a newer part has been seen
 		case b.Part:
 			last, ok = b, true

@@ -85,7 +85,7 @@ func (u *Update) declare(m model.Manifest) {
 // redeclared applies a new declaration: a relevant difference requests a build, unless the resource is deployed as it is declared now.
 func (u Update) redeclared(before, m model.Manifest, now time.Time) Update {
 	if NeedsBuild(before, m) {
-		u.Declared = now
+		u.Declared, u.BuiltAhead = now, time.Time{}
 	}
 	u.declare(m)
 	u.undeclared()
@@ -118,6 +118,11 @@ func (u Update) completed(a BuildCompleted) Update {
 	}
 	if b.Part {
 		u.partEnded(a, b)
+		return u
+	}
+	if b.BuildOnly {
+		u.built(a.Images, b.from)
+		u.BuiltAhead = b.Until
 		return u
 	}
 	u.recalled(a.Images, b.Until)

@@ -54,10 +54,10 @@ func (u Update) runsFrom(at time.Time) time.Time {
 	return cmp.Or(let, saved)
 }
 
-// waited records the wait for a build that has succeeded. The slice is replaced, never written to.
+// waited records the wait for a build that has succeeded and made its files run. The slice is replaced, never written to.
 func (h *History) waited(b Build) {
-	failed := b.Cancelled || b.Err != ""
-	if failed || b.Saved.IsZero() || len(b.Files) == 0 {
+	without := b.Cancelled || b.BuildOnly || b.Err != ""
+	if without || b.Saved.IsZero() || len(b.Files) == 0 {
 		return
 	}
 	w := Wait{Serial: b.Serial, Saved: b.Saved, Took: b.FinishedAt.Sub(b.Saved), InPlace: b.InPlace()}

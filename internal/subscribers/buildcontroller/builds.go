@@ -275,13 +275,16 @@ func (b *builds) start(ctx context.Context, v store.View, c buildcontrol.Candida
 	log := newUpdateLog(s.logs.Logger(c.Name, span, logstore.SourceBuild), c.Reason, files)
 	req := s.request(rt, v, c, started, log)
 	session := state.TheSession(v)
-	rt.Dispatch(state.BuildStarted{Resource: c.Name, Serial: started.serial, Reason: c.Reason, Files: files, At: started.began, Made: u.SavedBefore(started.began), Until: c.Until, Ahead: c.Ahead, Span: span, Slot: c.Slot,
+	rt.Dispatch(state.BuildStarted{Resource: c.Name, Serial: started.serial, Reason: c.Reason, Files: files, At: started.began, Made: u.SavedBefore(started.began), Until: c.Until, Ahead: c.Ahead, Span: span, Slot: c.Slot, BuildOnly: c.BuildOnly(),
 		Manifest: &req.Manifest})
 	go func() {
 		defer wake(b.ended)
 		defer close(started.gone)
 		defer started.cancel()
 		log.start(c.InPlace)
+		if c.BuildOnly() {
+			logstore.Infof(log, "Only its images are built for now: %s %s", c.Name, c.While)
+		}
 		if len(c.Ahead) > 0 {
 			logstore.Infof(log, "The newest version of %s is copied, although it waits: the one that the containers had is not on this machine any more",
 				strings.Join(state.Relative(tiltfile.Path, c.Ahead), ", "))

@@ -1,6 +1,7 @@
 package buildcontroller
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
@@ -22,7 +23,7 @@ func Asked(v store.View, c buildcontrol.Candidate, o Options) buildanddeploy.Req
 	req := buildanddeploy.Request{
 		Manifest: m, Mode: session.UpdateMode, InPlace: c.InPlace, InPlaceOnly: c.InPlaceOnly,
 		Force:   c.Reason.Has(state.ReasonRebuild) || replaces && m.TriggerMode == model.TriggerAuto,
-		NoCache: c.Reason.Has(state.ReasonRebuild), Reuse: o.Reuse, Recall: o.Recall && recalls(m, u),
+		NoCache: c.Reason.Has(state.ReasonRebuild), BuildOnly: c.BuildOnly(), Reuse: o.Reuse, Recall: o.Recall && recalls(m, u),
 		Results: u.Images, Dirty: map[string]bool{}, Overlaid: lanes.Overlaid(),
 		Cluster: state.TheCluster(v).Cluster, Registry: tiltfile.Result.DefaultRegistry,
 		Namespace: o.Namespace, UpsertTimeout: tiltfile.Result.Update.UpsertTimeout, Env: o.Env, Ignores: tiltfile.Ignores,
@@ -49,7 +50,10 @@ func Asked(v store.View, c buildcontrol.Candidate, o Options) buildanddeploy.Req
 
 // recalls reports whether an image of an earlier session may do for an update: the first one of the session, since a resource that was
 // switched off and on begins afresh. A container of Compose that is made from it would start with its old files.
-func recalls(m model.Manifest, u state.Update) bool { return len(u.Builds) == 0 && !m.IsCompose() }
+func recalls(m model.Manifest, u state.Update) bool {
+	begun := slices.ContainsFunc(u.Builds, func(b state.Build) bool { return !b.BuildOnly })
+	return !begun && !m.IsCompose()
+}
 
 // request returns the request for a build that begins now: the result of Asked, with the parts that only a running update has.
 func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Candidate, b *build, log *updateLog) buildanddeploy.Request {

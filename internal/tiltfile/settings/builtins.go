@@ -17,10 +17,11 @@ import (
 
 func (s *Settings) updateSettings(c *eval.Call) (starlark.Value, error) {
 	var parallel, timeout value.Int
+	ahead := !s.Update.NoBuildAhead
 	var suppress value.Texts
 	var serverSide, adopt string
 	if err := c.Unpack("max_parallel_updates??", &parallel, "k8s_upsert_timeout_secs??", &timeout,
-		"suppress_unused_image_warnings??", &suppress, "k8s_server_side_apply??", &serverSide, "adopt??", &adopt); err != nil {
+		"suppress_unused_image_warnings??", &suppress, "k8s_server_side_apply??", &serverSide, "adopt??", &adopt, "build_ahead??", &ahead); err != nil {
 		return nil, err
 	}
 	switch {
@@ -40,6 +41,7 @@ func (s *Settings) updateSettings(c *eval.Call) (starlark.Value, error) {
 		}
 		s.Adopt = adopt
 	}
+	s.Update.NoBuildAhead = !ahead
 	if parallel.IsSet {
 		s.Update.MaxParallel = parallel.Value
 	}

@@ -22,6 +22,7 @@ import (
 //	  without Overlaid
 //	Force, Overlaid                                Cluster and Compose: which unchanged objects to apply (again.go)
 //	Force, Reuse, Recall, NoCache, Results, Dirty  Image and Compose: which images to build
+//	BuildOnly                                      Image: whether that is all
 //	Cluster, Registry, Namespace … Reclaim,        Image and Cluster: where images and objects go,
 //	  Declared … CollectLimit, Synclet             and which leftovers a deploy deletes
 //	Env, Settled                                   the commands of the user
@@ -87,7 +88,9 @@ type Request struct {
 	// Results are the images in use, by reference; Dirty names the images whose files changed since.
 	Results map[string]model.ImageResult
 	Dirty   map[string]bool
-	Cluster model.Cluster
+	// BuildOnly ends the update when its images are built and delivered. An image of an earlier session that lacks files stays where it is.
+	BuildOnly bool
+	Cluster   model.Cluster
 	// Registry is the Tiltfile's default_registry.
 	Registry      model.Registry
 	Namespace     string

@@ -425,6 +425,9 @@ func TestImage(t *testing.T) {
 			req.Manifest.K8s = &k
 		}, "build base on [] platform=linux/arm64 cache=true\ndeliver base:new\nbuild web on [base:new] platform=linux/arm64 cache=true\ndeliver web:new\ncommit\ndeploy shop base=base:new web=web:new",
 			"base:new web:new", "", ""},
+		{"the images only", func(req *Request, _ *images) { req.Results, req.BuildOnly = nil, true },
+			"build base on [] platform=linux/arm64 cache=true\nbuild web on [base:new] platform=linux/arm64 cache=true\ndeliver web:new",
+			"base:new web:new", "", ""},
 		{"the second image fails: the first one counts", func(req *Request, i *images) {
 			req.Results, i.fail = nil, map[string]error{"build web": errors.New("COPY: no such file")}
 		}, "build base on [] platform=linux/arm64 cache=true\nbuild web on [base:new] platform=linux/arm64 cache=true", "base:new", "", "COPY: no such file"},
@@ -470,7 +473,8 @@ func TestImage(t *testing.T) {
 					}
 				}
 			}
-			if got := strings.Join(built, " "); got != tc.images || r.Mode != tc.mode || r.Deployed != (tc.fails == "") {
+			deploys := tc.fails == "" && !req.BuildOnly
+			if got := strings.Join(built, " "); got != tc.images || r.Mode != tc.mode || r.Deployed != deploys {
 				t.Errorf("images %q, mode %q, deployed %v; want %q, %q", got, r.Mode, r.Deployed, tc.images, tc.mode)
 			}
 			if tc.fails == "" && err != nil || tc.fails != "" && (err == nil || err.Error() != tc.fails) {

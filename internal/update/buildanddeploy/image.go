@@ -63,14 +63,20 @@ func (b *Image) BuildAndDeploy(ctx context.Context, req Request) (result Result,
 	if err != nil {
 		return Result{}, err
 	}
-	st := &steps{log: req.Log, progress: req.Progress, mode: b.Name(), total: work.steps() + 1, images: work.images(), began: time.Now()}
+	st := &steps{log: req.Log, progress: req.Progress, mode: b.Name(), total: work.steps(), images: work.images(), began: time.Now()}
 	result.Images = map[string]model.ImageResult{}
+	if !req.BuildOnly {
+		st.total++ // its deploy
+	}
 	if work.steps() == 0 {
 		result.Mode = "deploy" // nothing was built: only the objects are new
 	}
 	defer func() { result.Steps = st.ended() }()
 	images, err := b.images(ctx, req, work, st, &result)
-	if err != nil {
+	if req.BuildOnly {
+		maps.DeleteFunc(result.Images, func(_ string, r model.ImageResult) bool { return len(r.Lacks) > 0 })
+	}
+	if err != nil || req.BuildOnly {
 		return result, err
 	}
 	if b.synclets != nil {
