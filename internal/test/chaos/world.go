@@ -4,14 +4,10 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,7 +15,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"sigs.k8s.io/yaml"
 
 	"github.com/hone-dev/hone/internal/test/freeport"
 	"github.com/hone-dev/hone/internal/test/harness"
@@ -176,76 +171,10 @@ func (w *world) between(low, high time.Duration) time.Duration {
 }
 
 // throughGateway makes hone talk to the API server through a gateway from its next start on.
-func (w *world) throughGateway() error {
-	up, raw, err := upstream(w.cluster)
-	if err != nil {
-		return err
-	}
-	if w.gateway, err = proxy.NewGateway(up, rand.New(rand.NewPCG(w.random.Uint64(), 0))); err != nil {
-		return err
-	}
-	config, err := redirected(raw, w.gateway.Wire.Address(), w.gateway.CA)
-	if err != nil {
-		return err
-	}
+func (w *world) throughGateway() (err error) {
 	w.project.Kubeconfig = filepath.Join(w.dir, "kubeconfig")
-	return os.WriteFile(w.project.Kubeconfig, config, 0o600)
-}
-
-// upstream returns the API server of a cluster, and the kubeconfig that names it.
-func upstream(c *harness.Cluster) (up proxy.Upstream, kubeconfig []byte, err error) {
-	rc := c.Client.RESTConfig()
-	if up.URL, err = url.Parse(rc.Host); err != nil {
-		return up, nil, fmt.Errorf("the API server's address: %w", err)
-	}
-	read := func(data []byte, file string) []byte {
-		if len(data) == 0 && file != "" {
-			var e error
-			data, e = os.ReadFile(file)
-			err = errors.Join(err, e)
-		}
-		return data
-	}
-	up.Token = rc.BearerToken
-	up.TLS = &tls.Config{ServerName: rc.ServerName, InsecureSkipVerify: rc.Insecure, RootCAs: x509.NewCertPool()}
-	up.TLS.RootCAs.AppendCertsFromPEM(read(rc.CAData, rc.CAFile))
-	cert, key := read(rc.CertData, rc.CertFile), read(rc.KeyData, rc.KeyFile)
-	if len(cert) > 0 {
-		pair, e := tls.X509KeyPair(cert, key)
-		err = errors.Join(err, e)
-		up.TLS.Certificates = []tls.Certificate{pair}
-	}
-	if err != nil {
-		return up, nil, fmt.Errorf("read what the kubeconfig names: %w", err)
-	}
-	if kubeconfig, err = os.ReadFile(os.Getenv("KUBECONFIG")); err != nil {
-		return up, nil, fmt.Errorf("chaos needs KUBECONFIG, which scripts/chaos sets: %w", err)
-	}
-	return up, kubeconfig, nil
-}
-
-// redirected returns a kubeconfig whose clusters have another address, without credentials.
-func redirected(raw []byte, address string, ca []byte) ([]byte, error) {
-	var config map[string]any
-	if err := yaml.Unmarshal(raw, &config); err != nil {
-		return nil, fmt.Errorf("read the kubeconfig: %w", err)
-	}
-	each := func(list, field string, change func(map[string]any)) {
-		all, _ := config[list].([]any)
-		for _, one := range all {
-			entry, _ := one.(map[string]any)
-			if inner, ok := entry[field].(map[string]any); ok {
-				change(inner)
-			}
-		}
-	}
-	each("clusters", "cluster", func(c map[string]any) {
-		clear(c)
-		c["server"] = "https://" + address
-		c["certificate-authority-data"] = base64.StdEncoding.EncodeToString(ca)
-	})
-	each("users", "user", func(u map[string]any) { clear(u) })
-	return yaml.Marshal(config)
+	w.gateway, err = w.cluster.Gateway(w.project.Kubeconfig, rand.New(rand.NewPCG(w.random.Uint64(), 0)))
+	return err
 }
 
 // start begins a session.
