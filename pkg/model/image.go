@@ -148,4 +148,6 @@ type ImageResult struct {
 	// Lacks are the files that have changed since then, each with the time, if an earlier session has built the image. Containers get
 	// them in place.
 	Lacks map[string]time.Time `json:"-"`
+	// Key is the reference by which others find the image in a registry: its tag is the sum of the build's inputs. Empty if they cannot.
+	Key string `json:"-"`
 }

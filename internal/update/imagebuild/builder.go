@@ -31,6 +31,9 @@ type Request struct {
 	NoCache bool
 	// Reuse takes the known image of the same inputs, if there is one, instead of a new build.
 	Reuse bool
+	// Share looks for the image of the same inputs in the registry, where another machine may have pushed it, and gives the result a Key,
+	// so that Deliver can make it known there.
+	Share bool
 	// MayLack, unless nil, makes Build take the last image of the target if no input has changed but files, and it returns true for
 	// these. The result has them as Lacks.
 	MayLack func(files []string) bool
@@ -51,13 +54,14 @@ type Request struct {
 type Builder struct {
 	docker   docker.Client
 	registry *registryClient
+	unshared *once
 	memory   *Memory // nil remembers nothing
 	now      func() time.Time
 }
 
 // New returns a builder that uses the engine.
 func New(engine docker.Client) *Builder {
-	return &Builder{docker: engine, registry: newRegistryClient(), now: time.Now}
+	return &Builder{docker: engine, registry: newRegistryClient(), unshared: &once{}, now: time.Now}
 }
 
 // Remember makes the builder record in a memory which image a build made of its inputs.
@@ -82,17 +86,25 @@ func (b *Builder) Build(ctx context.Context, req Request) (model.ImageResult, er
 			return known, nil
 		}
 	}
+	key, found, ok := b.others(ctx, req)
+	if ok {
+		b.take(ctx, req, key, found)
+		logstore.Infof(req.Logger, "The registry has the image of these inputs: %s is not built", found.Local)
+		return found, nil
+	}
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
 	b.unlist(req)
-	sum := b.summing(reading, req)
+	sum := b.summing(reading, req, key)
 	result, err := b.build(ctx, req)
 	if err != nil {
 		stop()
 		<-sum.done
 		return result, err
 	}
-	b.remember(ctx, sum, req, result)
+	if b.remember(ctx, sum, req, result) {
+		result.Key = key.key
+	}
 	return result, nil
 }
 

@@ -21,13 +21,14 @@ import (
 type Deliverer struct {
 	docker   docker.Client
 	registry *registryClient
+	unshared *once
 	// lookPath finds the tools of kind and k3d.
 	lookPath func(name string) (string, error)
 }
 
 // NewDeliverer returns a deliverer for the engine's images.
 func NewDeliverer(engine docker.Client) *Deliverer {
-	return &Deliverer{docker: engine, registry: newRegistryClient(), lookPath: exec.LookPath}
+	return &Deliverer{docker: engine, registry: newRegistryClient(), unshared: &once{}, lookPath: exec.LookPath}
 }
 
 // Deliver delivers the image to the cluster as planned and logs the delivery in one line. An image that is already there is not
@@ -65,14 +66,19 @@ func (d *Deliverer) Deliver(ctx context.Context, plan Plan, result model.ImageRe
 	return nil
 }
 
-// push sends the image to the registry in its name. An image that the registry already has is not sent.
+// push sends the image to the registry in its name, and lets others find it there. An image that the registry already has is not sent.
 func (d *Deliverer) push(ctx context.Context, where string, result model.ImageResult, log logstore.Logger, sent func(percent int)) error {
-	if hasContentTag(result.Local, result.ImageID) && d.registry.has(ctx, result.Local) {
+	stays := result.ImageID == "" || hasContentTag(result.Local, result.ImageID)
+	if stays && d.registry.has(ctx, result.Local) {
 		logstore.Infof(log, "Already in %s: %s", where, result.Local)
-		return nil
+	} else {
+		logstore.Infof(log, "Pushing to %s: %s", where, result.Local)
+		if err := d.docker.Push(ctx, result.Local, log, sent); err != nil {
+			return err
+		}
 	}
-	logstore.Infof(log, "Pushing to %s: %s", where, result.Local)
-	return d.docker.Push(ctx, result.Local, log, sent)
+	d.share(ctx, result, log)
+	return nil
 }
 
 // pushAnywhere pushes to default_registry, or to the registry in the image's name. Docker Hub's library is refused.

@@ -16,6 +16,8 @@ type Plan struct {
 	Method model.DeliveryMethod
 	// Registry determines the names of images; empty if they keep theirs.
 	Registry model.Registry
+	// Share is true for an image that other machines can find in the registry by the inputs of its build: the Tiltfile names the registry.
+	Share bool
 	// Why is one sentence for the user.
 	Why string
 	// Cluster is the cluster's name in its own tool (kind, k3d).
@@ -39,6 +41,7 @@ type Delivery struct {
 // takes precedence over the Tiltfile's default_registry.
 func (d Delivery) Choose(cluster model.Cluster, engine docker.Info, defaultRegistry model.Registry, target model.ImageTarget) Plan {
 	plan := d.choose(cluster, engine, defaultRegistry, target)
+	plan.Share = !plan.Registry.Empty() && plan.Registry.Host == defaultRegistry.Host && sharable(target)
 	if c := target.Custom; c != nil && (c.DisablePush || c.SkipsLocalDocker) {
 		plan.Method = model.DeliverNone
 		plan.Why = "the build command of " + target.Ref + " delivers the image itself"

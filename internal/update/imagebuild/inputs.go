@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -26,7 +27,7 @@ import (
 
 const (
 	// inputsFormat changes when the same inputs give another image, because hone builds in another way.
-	inputsFormat = "1"
+	inputsFormat = "2"
 	// maxInputs bounds the number of bytes that are read to sum up the inputs of a build; the sum of larger inputs stays unknown.
 	maxInputs = 2 << 30
 )
@@ -40,7 +41,10 @@ func (b *Builder) Known(ctx context.Context, req Request) (model.ImageResult, bo
 	if last, ok := b.recalled(ctx, req); ok {
 		return last, true
 	}
-	result, _, ok := b.known(ctx, req)
+	if result, _, ok := b.known(ctx, req); ok {
+		return result, true
+	}
+	_, result, ok := b.others(ctx, req)
 	return result, ok
 }
 
@@ -58,7 +62,10 @@ func (b *Builder) known(ctx context.Context, req Request) (result model.ImageRes
 		return model.ImageResult{}, is, false
 	}
 	result.StartedAt = b.now()
-	return result, is, true
+	if req.Share && is.unresolved == nil {
+		result.Key, err = keyRef(req, is)
+	}
+	return result, is, err == nil
 }
 
 // Last returns the image that was built last for a target, from whatever inputs.
@@ -79,11 +86,22 @@ func (b *Builder) reuse(ctx context.Context, req Request) (model.ImageResult, bo
 		return model.ImageResult{}, false
 	}
 	b.memory.used(is.all)
+	b.listUnchanged(ctx, req, is, result)
+	return result, true
+}
+
+// take records an image that another machine has built from the same inputs.
+func (b *Builder) take(ctx context.Context, req Request, is sums, result model.ImageResult) {
+	b.memory.put(is.all, req.Target, result)
+	b.listUnchanged(ctx, req, is, result)
+}
+
+// listUnchanged records an image together with its files, unless they have changed since they were summed up.
+func (b *Builder) listUnchanged(ctx context.Context, req Request, is sums, result model.ImageResult) {
 	files := newListing()
 	if now, err := look(ctx, req.Target, files); err == nil && now == is.look {
 		b.list(ctx, req, result, files)
 	}
-	return result, true
 }
 
 // tagged gives an image the tags that a build gives it, and reports whether it has them.
@@ -103,6 +121,9 @@ func (b *Builder) tagged(ctx context.Context, req Request, result model.ImageRes
 type sums struct {
 	all  string
 	look uint64
+	// key is the reference by which others find the image of the inputs in a registry. unresolved is the reason why there is none.
+	key        string
+	unresolved error
 }
 
 // summing is the sum of the inputs of a build that runs at the same time.
@@ -114,12 +135,16 @@ type summing struct {
 	err    error
 }
 
-// summing begins to sum up the inputs of a build. The sum is over soon after the context is.
-func (b *Builder) summing(ctx context.Context, req Request) *summing {
-	s := &summing{done: make(chan struct{}), began: b.now()}
-	if b.memory == nil {
+// summing begins to sum up the inputs of a build, unless their sums are known. The sum is over soon after the context is.
+func (b *Builder) summing(ctx context.Context, req Request, known sums) *summing {
+	s := &summing{done: make(chan struct{}), began: b.now(), before: known.look, read: known}
+	switch {
+	case known.all != "":
+		close(s.done)
+		return s
+	case b.memory == nil:
 		s.err = errors.ErrUnsupported
-	} else {
+	default:
 		s.before, s.err = look(ctx, req.Target, nil)
 	}
 	if s.err != nil {
@@ -134,18 +159,21 @@ func (b *Builder) summing(ctx context.Context, req Request) *summing {
 }
 
 // remember waits for the sum of the inputs and records the image that was built from them. If files have changed meanwhile, it
-// records nothing, because either content may be in the image.
-func (b *Builder) remember(ctx context.Context, s *summing, req Request, result model.ImageResult) {
+// records nothing and returns false, because either content may be in the image.
+func (b *Builder) remember(ctx context.Context, s *summing, req Request, result model.ImageResult) bool {
 	<-s.done
 	if s.err != nil || s.read.look != s.before {
-		return
+		return false
 	}
 	files := newListing()
-	if after, err := look(ctx, req.Target, files); err == nil && after == s.before {
-		b.memory.put(s.read.all, req.Target, result)
-		result.StartedAt = s.began
-		b.list(ctx, req, result, files)
+	after, err := look(ctx, req.Target, files)
+	if err != nil || after != s.before {
+		return false
 	}
+	b.memory.put(s.read.all, req.Target, result)
+	result.StartedAt = s.began
+	b.list(ctx, req, result, files)
+	return true
 }
 
 // look sums up the metadata of a target's files, without reading the files, and lists them in list unless it is nil.
@@ -161,7 +189,7 @@ func (b *Builder) sumUp(ctx context.Context, req Request) (is sums, err error) {
 	if err = b.declared(ctx, &in, req); err == nil {
 		err = in.target(ctx, req.Target)
 	}
-	return sums{hex.EncodeToString(in.to.Sum(nil)), in.look.Sum64()}, err
+	return sums{all: hex.EncodeToString(in.to.Sum(nil)), look: in.look.Sum64(), unresolved: in.unresolved}, err
 }
 
 // declared adds the inputs of a build that are not files: the declaration, the Dockerfile, and the images that it is based on.
@@ -172,7 +200,7 @@ func (b *Builder) declared(ctx context.Context, in *inputs, req Request) (err er
 		if req.Deps[dep].Local == "" {
 			return fmt.Errorf("%s is not built", dep)
 		}
-		in.add(dep, req.Deps[dep].Local, req.Deps[dep].ImageID)
+		in.add(dep, madeOf(req.Deps[dep]))
 	}
 	if t.Supervised {
 		in.add("supervised", program.Build(), t.Entrypoint, t.ContainerArgs, t.LiveUpdate.RestartProcess)
@@ -190,8 +218,7 @@ func (b *Builder) declared(ctx context.Context, in *inputs, req Request) (err er
 
 // addDocker adds the content of a Dockerfile and its arguments.
 func (b *Builder) addDocker(ctx context.Context, in *inputs, req Request, spec model.DockerBuild) error {
-	contents := rewriteBases(spec, req.Deps)
-	in.add("docker", contents, spec.Target, platform(spec.Platform, req.Platform), spec.Network, spec.ExtraHosts, spec.Secrets, spec.SSH)
+	in.add("docker", spec.Contents, spec.Target, platform(spec.Platform, req.Platform), spec.Network, spec.ExtraHosts, ids(spec.Secrets), ids(spec.SSH))
 	for _, name := range slices.Sorted(maps.Keys(spec.BuildArgs)) {
 		value, given := os.LookupEnv(name)
 		if v := spec.BuildArgs[name]; v != nil {
@@ -199,16 +226,51 @@ func (b *Builder) addDocker(ctx context.Context, in *inputs, req Request, spec m
 		}
 		in.add(name, value, given)
 	}
-	for _, ref := range BaseImages(contents, spec.BuildArgs) { // an image of this name in the engine may have been replaced
-		im, found, err := b.docker.Inspect(ctx, ref)
-		if err != nil {
-			return err
+	for _, ref := range BaseImages(rewriteBases(spec, req.Deps), spec.BuildArgs) { // an image of this name may have been replaced
+		if hasKey(req.Deps, ref) {
+			continue
 		}
-		if found {
+		im, found, err := b.docker.Inspect(ctx, ref)
+		switch {
+		case err != nil:
+			return err
+		case found: // builds prefer it
 			in.add(ref, im.ID)
+		case req.Share:
+			digest, err := b.registry.digest(ctx, ref)
+			in.add(ref, digest)
+			if err != nil {
+				in.unresolved = fmt.Errorf("base image %s: %w", ref, err)
+			}
 		}
 	}
 	return nil
+}
+
+// hasKey reports whether ref is one of the built images, which its key identifies.
+func hasKey(built map[string]model.ImageResult, ref string) bool {
+	for _, r := range built {
+		if r.Local == ref && r.Key != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// ids returns the ids in specifications of secrets and of SSH agents ("id=token,src=token.txt", "default=/run/agent"). Where
+// their values come from does not matter.
+func ids(specs []string) (out []string) {
+	for _, spec := range specs {
+		id, _, _ := strings.Cut(spec, "=")
+		for _, field := range strings.Split(spec, ",") {
+			if name, ok := strings.CutPrefix(field, "id="); ok {
+				id = name
+			}
+		}
+		out = append(out, id)
+	}
+	slices.Sort(out)
+	return out
 }
 
 // inputs sums up the inputs of a build.
@@ -217,6 +279,8 @@ type inputs struct {
 	look  *xxh3.Hasher // of the files' metadata
 	list  *listing     // nil lists no file
 	bytes int64
+	// unresolved is the reason why the content of a base image is not known.
+	unresolved error
 }
 
 // add adds values.

@@ -2,21 +2,31 @@ package imagebuild
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
 // headTime bounds the request whether a registry has an image; without an answer the image is pushed.
 const headTime = 3 * time.Second
 
+// errNoImage means that a registry has answered that it does not have an image.
+var errNoImage = errors.New("the registry does not have the image")
+
 // registryClient queries registries about images without an engine. Registries on this machine may use plain HTTP.
 type registryClient struct {
 	keychain  authn.Keychain
 	transport http.RoundTripper
+
+	mu     sync.Mutex
+	failed map[string]error // by host; guarded by mu
 }
 
 // newRegistryClient returns a client that keeps no connections open: requests are rare, and most registries are local.
@@ -24,7 +34,13 @@ func newRegistryClient() *registryClient {
 	return &registryClient{
 		keychain:  authn.DefaultKeychain,
 		transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, TLSHandshakeTimeout: headTime},
+		failed:    map[string]error{},
 	}
+}
+
+func (r *registryClient) options(ctx context.Context) []remote.Option {
+	return []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(r.keychain), remote.WithTransport(r.transport),
+		remote.WithRetryBackoff(remote.Backoff{Duration: 50 * time.Millisecond, Factor: 1, Steps: 1})}
 }
 
 // has reports whether the registry in ref certainly has the image. Any error counts as no.
@@ -35,8 +51,106 @@ func (r *registryClient) has(ctx context.Context, ref string) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, headTime)
 	defer cancel()
-	_, err = remote.Head(parsed, remote.WithContext(ctx), remote.WithAuthFromKeychain(r.keychain),
-		remote.WithTransport(r.transport),
-		remote.WithRetryBackoff(remote.Backoff{Duration: 50 * time.Millisecond, Factor: 1, Steps: 1}))
+	_, err = remote.Head(parsed, r.options(ctx)...)
 	return err == nil
+}
+
+// digest returns the digest of an image in the registry in its name.
+func (r *registryClient) digest(ctx context.Context, ref string) (digest string, err error) {
+	err = r.ask(ctx, ref, func(ctx context.Context, parsed name.Reference) error {
+		head, err := remote.Head(parsed, r.options(ctx)...)
+		if err == nil {
+			digest = head.Digest.String()
+		}
+		return err
+	})
+	return digest, err
+}
+
+// contentTag returns the content tag of the image that has the reference. at returns the reference of the same repository with another
+// tag.
+func (r *registryClient) contentTag(ctx context.Context, ref string, at func(tag string) (string, error)) (tag string, err error) {
+	err = r.ask(ctx, ref, func(ctx context.Context, parsed name.Reference) error {
+		found, err := remote.Get(parsed, r.options(ctx)...)
+		if err != nil {
+			return err
+		}
+		ids := []string{found.Digest.String()} // the id in an engine that keeps images as containerd does
+		if im, err := found.Image(); err == nil {
+			if config, err := im.ConfigName(); err == nil {
+				ids = append(ids, config.String())
+			}
+		}
+		for _, id := range ids {
+			candidate, err := ContentTag(id)
+			if err != nil {
+				return err
+			}
+			full, err := at(candidate)
+			if err != nil {
+				return err
+			}
+			other, err := name.ParseReference(full)
+			if err != nil {
+				return err
+			}
+			if head, err := remote.Head(other, r.options(ctx)...); err == nil && head.Digest == found.Digest {
+				tag = candidate
+				return nil
+			}
+		}
+		return errNoImage
+	})
+	return tag, err
+}
+
+// alias gives the image that a registry has as from the tag of to, unless another image has it.
+func (r *registryClient) alias(ctx context.Context, from, to string) error {
+	if r.has(ctx, to) {
+		return nil
+	}
+	tag, err := name.NewTag(to)
+	if err != nil {
+		return err
+	}
+	return r.ask(ctx, from, func(ctx context.Context, parsed name.Reference) error {
+		found, err := remote.Get(parsed, r.options(ctx)...)
+		if err != nil {
+			return err
+		}
+		return remote.Tag(tag, found, r.options(ctx)...)
+	})
+}
+
+// ask sends requests about an image to its registry. A registry that has not answered is not asked again, so that it is waited for only
+// once.
+func (r *registryClient) ask(ctx context.Context, ref string, request func(context.Context, name.Reference) error) error {
+	parsed, err := name.ParseReference(ref)
+	if err != nil {
+		return err
+	}
+	host := parsed.Context().RegistryStr()
+	r.mu.Lock()
+	err = r.failed[host]
+	r.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	limited, cancel := context.WithTimeout(ctx, headTime)
+	defer cancel()
+	err = request(limited, parsed)
+	var answer *transport.Error
+	switch {
+	case err == nil, errors.Is(err, errNoImage):
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound:
+		return errNoImage
+	}
+	err = fmt.Errorf("ask registry %s: %w", host, err)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failed[host] = err
+	return err
 }

@@ -1,0 +1,104 @@
+package imagebuild
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Machines find each other's images in a registry that the Tiltfile names. There, an image has two tags: one for its content, and one
+// for the inputs of its build.
+
+// keyPrefix begins every tag that is derived from the inputs of a build.
+const keyPrefix = "in-"
+
+// sharable reports whether an image can be used by machines that have not built it. A command may depend on more than it declares, and
+// extra tags belong into this machine's engine.
+func sharable(t model.ImageTarget) bool {
+	return t.Docker != nil && !t.Supervised && len(t.Docker.ExtraTags) == 0
+}
+
+// inspected reports whether an update looks into the image in the engine, so that an image in a registry is not enough.
+func inspected(t model.ImageTarget) bool { return !t.LiveUpdate.Empty() }
+
+// others returns the image that another machine has built from the inputs of a request, if the registry has one. Without one, it
+// returns the sums of the inputs, if the image of the build can be shared.
+func (b *Builder) others(ctx context.Context, req Request) (is sums, found model.ImageResult, ok bool) {
+	if b.memory == nil || !req.Share || req.NoCache {
+		return sums{}, found, false
+	}
+	is, err := b.sumUp(ctx, req)
+	if err != nil {
+		return sums{}, found, false
+	}
+	ref, err := keyRef(req, is)
+	if err != nil || is.unresolved != nil {
+		b.unshared.say(req.Logger, is.unresolved)
+		return sums{}, found, false
+	}
+	is.key = ref
+	if inspected(req.Target) {
+		return is, found, false
+	}
+	tag, err := b.registry.contentTag(ctx, ref, func(tag string) (string, error) { return LocalRef(req.Target.Ref, req.Registry, tag) })
+	if err != nil {
+		if !errors.Is(err, errNoImage) {
+			b.unshared.say(req.Logger, err)
+			is.key = ""
+		}
+		return is, found, false
+	}
+	found = model.ImageResult{Key: ref, StartedAt: b.now()}
+	found.Local, err = LocalRef(req.Target.Ref, req.Registry, tag)
+	if err == nil {
+		found.Cluster, err = ClusterRef(req.Target.Ref, req.Registry, tag)
+	}
+	return is, found, err == nil
+}
+
+// keyRef returns the reference by which others find the image of the inputs.
+func keyRef(req Request, is sums) (string, error) {
+	return LocalRef(req.Target.Ref, req.Registry, keyPrefix+is.all)
+}
+
+// madeOf identifies an image as an input of another one.
+func madeOf(r model.ImageResult) string {
+	if r.Key != "" {
+		return r.Key
+	}
+	return r.Local + " " + r.ImageID
+}
+
+// once says each reason only once.
+type once struct {
+	mu   sync.Mutex
+	said map[string]bool // guarded by mu
+}
+
+func (o *once) say(log logstore.Logger, why error) {
+	if log == nil || why == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.said == nil {
+		o.said = map[string]bool{}
+	}
+	if text := why.Error(); !o.said[text] {
+		o.said[text] = true
+		logstore.Infof(log, "Images are not shared: %s", text)
+	}
+}
+
+// share gives an image in a registry the tag of its inputs. Without it, other machines build the image themselves.
+func (d *Deliverer) share(ctx context.Context, result model.ImageResult, log logstore.Logger) {
+	if result.Key == "" {
+		return
+	}
+	if err := d.registry.alias(ctx, result.Local, result.Key); err != nil && ctx.Err() == nil {
+		d.unshared.say(log, err)
+	}
+}
