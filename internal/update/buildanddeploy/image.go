@@ -145,7 +145,7 @@ func (b *Image) request(req Request, w job, images map[string]model.ImageResult)
 	for _, dep := range w.target.DependsOn {
 		deps[dep] = images[dep]
 	}
-	return imagebuild.Request{Target: w.target, Deps: deps, Registry: w.plan.Registry, NoCache: req.fromScratch(), Reuse: req.Reuse, MayLack: req.mayLack(w.target),
+	return imagebuild.Request{Target: w.target, Deps: deps, Registry: w.plan.Registry, NoCache: req.fromScratch(), Reuse: req.Reuse, Share: w.plan.Share && !req.Force, MayLack: req.mayLack(w.target),
 		Platform: b.platform(req.Cluster), Env: req.Env}
 }
 
@@ -163,7 +163,7 @@ type job struct {
 	plan   imagebuild.Plan
 	// build is false for an image whose result is still good.
 	build bool
-	// deliver is false for an image that is only the base of others.
+	// deliver is false for an image that is only the base of others, unless it is shared.
 	deliver bool
 }
 
@@ -214,7 +214,7 @@ func (b *Image) plan(ctx context.Context, req Request) (jobs, error) {
 			if err != nil {
 				return nil, err
 			}
-			j.plan, j.deliver = plan, deployed(req.Manifest, im.Ref)
+			j.plan, j.deliver = plan, plan.Share || deployed(req.Manifest, im.Ref)
 		}
 		out = append(out, j)
 	}
