@@ -191,7 +191,11 @@ func TestSharedWithoutRegistry(t *testing.T) {
 			host := strings.TrimPrefix(server.URL, "http://")
 			m := newMachine(t, strings.TrimPrefix(deaf.URL, "http://"))
 			m.update(t, host, func(*model.DockerBuild) {})
+			before := asked.Load()
 			m.update(t, host, func(spec *model.DockerBuild) { spec.BuildArgs["A"] = ptr("2") })
+			if answers := status == http.StatusNotFound; before == 0 || (asked.Load() > before) != answers {
+				t.Errorf("%d requests, then %d", before, asked.Load()-before)
+			}
 			if n := len(m.engine.Builds()); n == 0 {
 				t.Error("nothing was built")
 			}
