@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/hone-dev/hone/internal/api/redact"
@@ -29,12 +30,24 @@ type Reporter struct {
 	// redactor belongs to the given version of the table that it is made from.
 	redactor *redact.Redactor
 	version  uint64
+	// course holds the events up to now, unless it is nil.
+	course []api.Event
 	// pending is output that could not be written yet.
 	pending bytes.Buffer
 }
 
 // New returns a reporter that begins with the first event. It writes each event to lines as a line of JSON, if lines is not nil.
 func New(lines io.Writer) *Reporter { return &Reporter{lines: lines} }
+
+// KeepCourse makes the reporter keep all events, for Course. It is called before Run.
+func (r *Reporter) KeepCourse() { r.course = []api.Event{} }
+
+// Course returns the events that were kept, which may contain secrets.
+func (r *Reporter) Course() []api.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.course)
+}
 
 var _ store.Subscriber = (*Reporter)(nil)
 
@@ -80,6 +93,9 @@ func (r *Reporter) Drain(v store.View) error {
 		next, more = r.cursor.Next(v, batch)
 		for _, e := range next {
 			r.tally.Take(e)
+			if r.course != nil {
+				r.course = append(r.course, e)
+			}
 			r.print(e, r.redactorOf(v))
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/hone-dev/hone/internal/cli/flags"
 	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/loop/events"
+	"github.com/hone-dev/hone/internal/loop/waterfall"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -47,12 +48,15 @@ their stages, pods, servers, port forwards, what resources wait for, and problem
 events of these resources.
 
 With -o json every line is an object; hone docs events describes them. A line of type gap reports that events are missing, because
-the reader could not keep up, or because --since is too long ago.`,
-		Example: "  hone events\n  hone events api --type update,problem\n  hone events -o json --since 5m --follow=false",
+the reader could not keep up, or because --since is too long ago.
+
+With -o waterfall it shows where the time of the start went: a bar for each resource until it was ready first, and the critical path,
+which decided the end.`,
+		Example: "  hone events\n  hone events -o waterfall\n  hone events api --type update,problem\n  hone events -o json --since 5m --follow=false",
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), g, args) },
 	}
 	f.target.Add(c)
-	c.Flags().StringVarP(&f.output, "output", "o", "text", "text, json for one object per line, or yaml for one document after the other")
+	c.Flags().StringVarP(&f.output, "output", "o", "text", "text, json for one object per line, yaml for one document after the other, or waterfall")
 	c.Flags().StringVar(&f.since, "since", "", "start after this event number, at this time, or this long ago, such as 5m (default: the oldest event kept)")
 	c.Flags().StringSliceVar(&f.types, "type", nil, "print only events of this type or family, such as pod-ready or pod; may be given more than once")
 	c.Flags().BoolVarP(&f.follow, "follow", "f", true, "keep printing until the session ends")
@@ -60,13 +64,16 @@ the reader could not keep up, or because --since is too long ago.`,
 }
 
 func (f *eventFlags) run(ctx context.Context, g *command.Global, names []string) error {
-	print := printText
+	print, over := printText, func() error { return nil }
 	switch f.output {
 	case "text":
 	case command.OutputJSON:
 		print = printJSON
 	case command.OutputYAML:
 		print = func(out io.Writer, line []byte) error { return printJSON(&command.YAMLLines{Out: out}, line) }
+	case "waterfall":
+		print, over = gathered(g.Stdout)
+		f.follow = false
 	default:
 		return command.UnknownStreamFormat(f.output)
 	}
@@ -104,7 +111,21 @@ func (f *eventFlags) run(ctx context.Context, g *command.Global, names []string)
 	case err != nil:
 		return ended(ctx, session, "events", brokenOff{fmt.Errorf("read events: %w", err)})
 	}
-	return nil
+	return over()
+}
+
+// gathered returns functions that take in events, and print the waterfall at their end.
+func gathered(out io.Writer) (take func(io.Writer, []byte) error, over func() error) {
+	var all []api.Event
+	take = func(_ io.Writer, line []byte) error {
+		var e api.Event
+		if err := json.Unmarshal(line, &e); err != nil {
+			return fmt.Errorf("read an event of the session: %w", err)
+		}
+		all = append(all, e)
+		return nil
+	}
+	return take, func() error { return waterfall.Of(all, time.Now()).Text(out) }
 }
 
 // heardOf refuses names that neither a resource nor a kept event of the session has: nothing would ever be printed. While

@@ -13,10 +13,11 @@ import (
 
 // ciFlags are the flags of hone ci.
 type ciFlags struct {
-	session sessionFlags
-	timeout time.Duration
-	output  string
-	junit   string
+	session   sessionFlags
+	timeout   time.Duration
+	output    string
+	junit     string
+	waterfall bool
 }
 
 func newCI(g *command.Global) *cobra.Command {
@@ -60,6 +61,7 @@ func (f *ciFlags) add(c *cobra.Command) {
 	c.Flags().DurationVar(&f.timeout, "timeout", 0, "fail after this time (default: from ci_settings, else 30m)")
 	c.Flags().StringVarP(&f.output, "output", "o", "text", "text, json for one object per line, or yaml for one document after the other")
 	c.Flags().StringVar(&f.junit, "junit", "", "write the results to this file in JUnit format")
+	c.Flags().BoolVar(&f.waterfall, "waterfall", false, "show at the end where the time went, and the critical path")
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", command.OutputJSON, command.OutputYAML}, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -69,7 +71,7 @@ func (f *ciFlags) options(g *command.Global, args []string) (options, error) {
 	if err != nil {
 		return o, err
 	}
-	o.stream, o.timeout = true, f.timeout
+	o.stream, o.timeout, o.report.waterfall = true, f.timeout, f.waterfall
 	switch f.output {
 	case "text":
 	case command.OutputJSON:

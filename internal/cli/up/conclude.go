@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-dev/hone/internal/api/redact"
 	"github.com/hone-dev/hone/internal/base/bug"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/outputfile"
@@ -18,6 +19,7 @@ import (
 	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/internal/loop/waterfall"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -36,7 +38,12 @@ type reportOptions struct {
 	lines io.Writer
 	// junit receives a report in JUnit's format; nil for none.
 	junit *outputfile.File
+	// waterfall is set if the report shows where the time went.
+	waterfall bool
 }
+
+// wanted reports whether there is any such output.
+func (r reportOptions) wanted() bool { return r.lines != nil || r.junit != nil || r.waterfall }
 
 // conclusion is the data that ci's report is made from.
 type conclusion struct {
@@ -66,7 +73,7 @@ func (o options) conclude(c conclusion, err, cause error) error {
 	if o.report.junit != nil {
 		failed = errors.Join(failed, o.writeJUnit(s, c.logs))
 	}
-	failed = errors.Join(failed, cireport.Text(o.human(), o.called, s))
+	failed = errors.Join(failed, cireport.Text(o.human(), o.called, s), o.writeWaterfall(c))
 	if err == nil {
 		fmt.Fprintln(o.human(), "SUCCESS. All workloads are healthy.")
 	}
@@ -97,6 +104,19 @@ func withLastLines(err error, c conclusion) {
 	for _, l := range lines {
 		f.Text += "\n  │ " + text.Cut(text.CleanTabs(l), lastWidth)
 	}
+}
+
+// writeWaterfall shows where the time went, if the user wants to know.
+func (o options) writeWaterfall(c conclusion) error {
+	if !o.report.waterfall {
+		return nil
+	}
+	var b strings.Builder
+	if err := waterfall.Of(c.reporter.Course(), c.at).Text(&b); err != nil {
+		return err
+	}
+	_, err := io.WriteString(o.human(), redact.Of(c.end).Text(b.String()))
+	return err
 }
 
 // writeJUnit writes the file for tools that show test results.

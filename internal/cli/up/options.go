@@ -53,7 +53,7 @@ type options struct {
 
 // reports reports whether the session writes more than lines for people, which needs a session.
 func (o options) reports() bool {
-	return o.report.lines != nil || o.report.junit != nil || o.snapshot != nil
+	return o.report.wanted() || o.snapshot != nil
 }
 
 // sessionFlags are the flags of up and ci.

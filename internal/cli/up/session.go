@@ -66,6 +66,9 @@ func runSession(ctx context.Context, o options) error {
 	var reporter *cireport.Reporter
 	if o.command == state.CommandCI {
 		reporter = cireport.New(o.report.lines)
+		if o.report.waterfall {
+			reporter.KeepCourse()
+		}
 		parts.Report = reporter
 	}
 	e, err = engine.New(parts.Store, parts.Parts)
