@@ -171,6 +171,8 @@ type UpdateEvent struct {
 	Total int      `json:"total,omitempty"`
 	// StartedAt is the time of the snapshot that the update is based on: it includes every change up to then.
 	StartedAt time.Time `json:"startedAt"`
+	// BuildOnly is set if it builds images and deploys nothing, while the resource waits for others.
+	BuildOnly bool `json:"buildOnly,omitempty"`
 	// Mode is the way in which the update was done: synclet, container, exec, image, deploy, local or compose. Mode and all fields
 	// after it are present only at the end of the update.
 	Mode   string       `json:"mode,omitempty"`

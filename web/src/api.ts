@@ -1261,6 +1261,8 @@ export interface TriggerRequest {
 
 /** UpdateEvent describes an update of a resource. */
 export interface UpdateEvent {
+  /** BuildOnly is set if it builds images and deploys nothing, while the resource waits for others. */
+  buildOnly?: boolean;
   cancelled?: boolean;
   /** Containers holds the result for each container of an in-place update, with the time of each stage. */
   containers?: ContainerUpdate[];

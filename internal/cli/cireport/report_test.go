@@ -329,6 +329,23 @@ func TestTally(t *testing.T) {
 	}
 }
 
+// TestTallyOfImagesBuiltAhead counts the time to get ready from the deploy on.
+func TestTallyOfImagesBuiltAhead(t *testing.T) {
+	at := func(seconds int) time.Time { return statetest.Epoch.Add(time.Duration(seconds) * time.Second) }
+	var tally Tally
+	for _, e := range []api.Event{
+		{Time: at(5), Resource: "a", Type: "update-finished", Update: &api.UpdateEvent{BuildOnly: true, TookMs: 5000}},
+		{Time: at(20), Resource: "a", Type: "update-finished", Update: &api.UpdateEvent{TookMs: 100}},
+		{Time: at(23), Resource: "a", Ready: &api.ReadyEvent{AfterMs: 23000}},
+	} {
+		tally.Take(e)
+	}
+	want := []api.Wait{{Reason: notReady, Text: "waits to get ready", Ms: 3000}}
+	if diff := cmp.Diff(want, tally.of("a").until(at(30), true, "")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestOpen refuses files that cannot be written, and makes written files readable by all users.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()

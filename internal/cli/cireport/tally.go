@@ -73,8 +73,8 @@ func (c *counts) take(e api.Event) {
 		c.problem = nil
 	case e.Type == "update-finished":
 		c.building += e.Update.TookMs
-		failed := e.Update.Cancelled || e.Update.Error != ""
-		if !failed && !c.wasReady && c.deployed.IsZero() {
+		deployed := !e.Update.Cancelled && !e.Update.BuildOnly && e.Update.Error == ""
+		if first := !c.wasReady && c.deployed.IsZero(); deployed && first {
 			c.deployed = e.Time
 		}
 	case e.Ready != nil:

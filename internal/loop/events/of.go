@@ -79,7 +79,7 @@ func session(s state.Session) *api.SessionEvent {
 
 func update(b state.Build) *api.UpdateEvent {
 	out := &api.UpdateEvent{Serial: b.Serial, Reason: b.Reason.String(), Files: b.Files[:min(len(b.Files), keptFiles)], Total: len(b.Files),
-		StartedAt: b.StartedAt}
+		StartedAt: b.StartedAt, BuildOnly: b.BuildOnly}
 	if !b.FinishedAt.IsZero() {
 		out.Mode, out.TookMs, out.Error, out.Cancelled = b.Mode, Ms(b.Duration(b.FinishedAt)), b.Err, b.Cancelled
 		out.Warnings, out.FellBack, out.Containers = b.Warnings, b.FellBack, Containers(b.Containers)
