@@ -15,6 +15,7 @@ import (
 	"github.com/hone-dev/hone/internal/cli/flags"
 	"github.com/hone-dev/hone/internal/cli/opened"
 	"github.com/hone-dev/hone/internal/client"
+	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/tiltfile"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
@@ -41,8 +42,8 @@ commands of local resources that the Tiltfile no longer declares.
 Objects that the Tiltfile declares are not touched, whether they are enabled or not. Namespaces, volumes and definitions of kinds
 stay until hone down deletes them, and so does what was there before hone.
 
-A session of the project may run meanwhile if it has the same Tiltfile arguments: with others, its Tiltfile may declare what this
-command would delete.`,
+The Tiltfile is evaluated as for hone ci, or, beside a session of the project, as for that session. The session must have the same
+Tiltfile arguments: with others, its Tiltfile may declare what this command would delete.`,
 		Example: "  hone gc --dry-run\n  hone gc --yes",
 		RunE:    func(cmd *cobra.Command, args []string) error { return gc(cmd.Context(), g, f, args) },
 	}
@@ -59,6 +60,13 @@ func gc(ctx context.Context, g *command.Global, f gcFlags, args []string) error 
 		return err
 	}
 	defer p.Close()
+	living, err := flags.Registry().Of(ctx, p.Path, p.Known.Context)
+	if err != nil {
+		return err
+	}
+	if len(living) > 0 { // its Tiltfile may declare more for that command
+		p.Subcommand = living[0].Command
+	}
 	l, err := load(ctx, p, tiltfile.Load(ctx, p.Evaluation()))
 	if err = cmp.Or(err, l.unanswered); err != nil {
 		return err
@@ -113,8 +121,8 @@ func gc(ctx context.Context, g *command.Global, f gcFlags, args []string) error 
 	return nil
 }
 
-// besideSessions returns a problem if a running session of the project evaluates the Tiltfile with other arguments, or for another
-// namespace: that session may declare objects that this command does not see.
+// besideSessions returns a problem if a running session of the project evaluates the Tiltfile for another command or with other
+// arguments, or works in another namespace: that session may declare objects that this command does not see.
 func besideSessions(ctx context.Context, l loaded) error {
 	living, err := flags.Registry().Of(ctx, l.Path, l.Known.Context)
 	if err != nil {
@@ -125,22 +133,35 @@ func besideSessions(ctx context.Context, l loaded) error {
 		if s.Socket == "" {
 			return problem.New(sessionTitle(s)+" is just starting on this project: nothing was deleted", "try again in a moment")
 		}
-		others, err := client.Over(s).Args(ctx)
+		differs, err := difference(ctx, s, l)
 		if err != nil {
 			return problem.Wrap(err, sessionTitle(s)+" works on this project and does not answer: nothing was deleted", mend)
 		}
-		if !slices.Equal(others, l.Args) {
-			return problem.New(fmt.Sprintf("%s works on this project with other Tiltfile arguments%s: it may need what would be deleted", sessionTitle(s), shownArgs(others)), mend)
-		}
-		view, err := client.Over(s).View(ctx)
-		if err != nil {
-			return problem.Wrap(err, sessionTitle(s)+" works on this project and does not answer: nothing was deleted", mend)
-		}
-		if view.Namespace != l.Namespace {
-			return problem.New(fmt.Sprintf("%s works on this project in namespace %s, not in %s: it may need what would be deleted", sessionTitle(s), view.Namespace, l.Namespace), mend)
+		if differs != "" {
+			return problem.New(fmt.Sprintf("%s works on this project %s: it may need what would be deleted", sessionTitle(s), differs), mend)
 		}
 	}
 	return nil
+}
+
+// difference says how the evaluation of a session differs from this one; empty for not at all.
+func difference(ctx context.Context, s sessions.Info, l loaded) (string, error) {
+	others, err := client.Over(s).Args(ctx)
+	if err != nil {
+		return "", err
+	}
+	view, err := client.Over(s).View(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case !slices.Equal(others, l.Args):
+		return "with other Tiltfile arguments" + shownArgs(others), nil
+	case view.Namespace != l.Namespace:
+		return fmt.Sprintf("in namespace %s, not in %s", view.Namespace, l.Namespace), nil
+	case s.Command != l.Subcommand:
+		return fmt.Sprintf("as hone %s, and the Tiltfile was evaluated as for hone %s", s.Command, l.Subcommand), nil
+	}
+	return "", nil
 }
 
 // shownArgs returns Tiltfile arguments as part of a message.

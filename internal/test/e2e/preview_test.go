@@ -86,7 +86,7 @@ func TestPreview(t *testing.T) {
 }
 
 // TestDeployPlan writes plans and carries them out: one that holds, one for which the cluster has changed, one for which the Tiltfile
-// has, and one that was carried out already. Whatever is refused ends with an error.
+// has, and one that was carried out already (K19). Whatever is refused ends with an error.
 func TestDeployPlan(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, configTiltfile+"---\napiVersion: v1\nkind: Secret\nmetadata: {name: token}\nstringData: {password: hunter22hunter}\n")
@@ -198,11 +198,12 @@ func TestGC(t *testing.T) {
 	exists(map[string]bool{"configmap/conf2": false})
 }
 
-// TestGCBesideSession calls gc beside a session that declares more because of its arguments: the additional objects stay.
+// TestGCBesideSession calls gc beside a session that declares more because of its arguments, and because it is hone up: the additional
+// objects stay (V6).
 func TestGCBesideSession(t *testing.T) {
 	t.Parallel()
-	p := newProject(t, strings.Replace(configTiltfile, "k8s_yaml('conf.yaml')", "config.define_bool('more')\nk8s_yaml('conf.yaml')\nif config.parse().get('more'):\n  k8s_yaml('more.yaml')", 1)+
-		"-- more.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\n")
+	p := newProject(t, strings.Replace(configTiltfile, "k8s_yaml('conf.yaml')", "config.define_bool('more')\nk8s_yaml('conf.yaml')\nif config.parse().get('more'):\n  k8s_yaml('more.yaml')\n"+
+		"if config.tilt_subcommand == 'up':\n  k8s_yaml('only-up.yaml')", 1)+configs("more", "only-up"))
 	s := p.startAs(p.command("up", "--stream", "--port", fmt.Sprint(p.ports[3]), "--namespace", p.namespace, "--", "--more"))
 	s.says(`more:configmap`)
 	s.settled()
@@ -212,9 +213,13 @@ func TestGCBesideSession(t *testing.T) {
 	p.says(1, in(), `- delete  configmap/more`, `works on this project with other Tiltfile arguments \(--more\)`, `hone stop --session`)
 	p.says(1, []string{"gc", "--yes", "--", "--more"}, `works on this project in namespace `)
 	p.says(0, in("--", "--more"), `Nothing to delete`)
-	if p.live("configmap/more") == nil {
-		t.Error("gc deleted what the session has deployed")
+	for _, title := range []string{"configmap/more", "configmap/only-up"} {
+		if p.live(title) == nil {
+			t.Errorf("gc deleted %s, which the session has deployed", title)
+		}
 	}
+	s.stop()
+	p.says(0, in("--", "--more"), `- delete  configmap/only-up in `, `: 1 to delete`) // no session declares it now
 }
 
 // TestPruneGuard makes a pattern match no file: more than half of the objects would be deleted, within a resource and of resources that
