@@ -16,6 +16,9 @@ func TestReadmeNamesTests(t *testing.T) {
 	}
 	folders := map[string]string{"": ".", "e2e": "../../test/e2e", "up": "../../cli/up", "buildanddeploy": "../../update/buildanddeploy",
 		"ledger": "../ledger", "collector": "../../subscribers/collector"}
+	for _, storage := range []string{"folder", "memory", "kube", "s3", "web", "sql"} {
+		folders[storage] = "../storage/" + storage
+	}
 	seen := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^\| ([A-Z][0-9]+) \|.*$`).FindAllStringSubmatch(string(page), -1) {
 		if seen[m[1]] {

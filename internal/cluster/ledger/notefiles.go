@@ -12,7 +12,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// noteFiles keep each note in a file of a folder, encrypted. They need no fsync, and no other process waits for them.
+// noteFiles keep each note in a file of a folder, compressed if it is large, and encrypted. They need no fsync, and no other process waits
+// for them.
 type noteFiles struct {
 	dir   string
 	vault vault
@@ -28,6 +29,9 @@ func (n noteFiles) get(k NoteKind, id model.ObjectID) ([]byte, time.Time) {
 		return nil, time.Time{}
 	}
 	raw, err := n.vault.open(sealed, k.place(id))
+	if err == nil {
+		raw, _, err = n.vault.unpack(raw, k.place(id), "a note")
+	}
 	if err != nil {
 		return nil, time.Time{}
 	}
@@ -43,7 +47,11 @@ func (n noteFiles) written(k NoteKind, id model.ObjectID) time.Time {
 }
 
 func (n noteFiles) put(k NoteKind, id model.ObjectID, raw []byte, at time.Time) error {
-	sealed, err := n.vault.seal(raw, k.place(id))
+	small, err := pack(raw, nil, k.place(id))
+	if err != nil {
+		return err
+	}
+	sealed, err := n.vault.seal(small, k.place(id))
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ var core = []string{
 	"TestLabelsTieObjectsToTheResource", "TestDriftIsRestored", "TestDriftIsNoticed", "TestLostLabelComesBack", "TestDeletedObjects", "TestImmutableField", "TestForeignContextIsRefused",
 	"TestNamespaceAndCRD", "TestObjectLeaves", "TestEverythingLeaves", "TestAdmissionRejects", "TestForeignObject", "TestObjectOfAnotherProject",
 	"TestSharedObject", "TestReplacementIsReadyFirst", "TestKilledHandOver", "TestKilledDeploys", "TestPreview", "TestPlanOfNames", "TestPlanOfImages", "TestPlanOfCommands", "TestPlanEqualsDeploy", "TestConfirm", "TestDown",
-	"TestDownSaysWhatItWaitsFor", "TestHelmRemote", "TestRollback", "TestSharedLedger", "TestTwoDeploysAtOnce",
+	"TestDownSaysWhatItWaitsFor", "TestHelmRemote", "TestRollback", "TestSharedLedger", "TestTwoDeploysAtOnce", "TestColdStartUnderFaults", "TestSharedImages",
 	// The runtime: pods, logs, forwards, the connection to the cluster.
 	"TestLogsAreComplete", "TestCrashLoop", "TestImagePullError", "TestPortForwardOutlivesPods", "TestLostConnections", "TestEditsDuringOutage",
 	"TestCutInFrame", "TestCutInStep", "TestSavesTravelBehindEachOther",

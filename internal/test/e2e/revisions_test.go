@@ -3,10 +3,13 @@ package e2e
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -213,4 +216,43 @@ func TestKeep(t *testing.T) {
 		t.Errorf("given back, the adopted object has %v", got)
 	}
 	p.says(0, []string{"get", "records"}, `No records: hone has applied nothing`)
+}
+
+// TestLargeLedgerInCluster keeps the records of 400 objects with 3 MB of manifests in the cluster (V20): each document of the ledger is
+// below the limit of 1 MiB, and another clone sees that nothing differs.
+func TestLargeLedgerInCluster(t *testing.T) {
+	t.Parallel()
+	const n = 400
+	random := rand.New(rand.NewPCG(1, 1))
+	var all strings.Builder
+	for i := range n {
+		value := make([]byte, 0, 7500)
+		for len(value) < cap(value) {
+			value = strconv.AppendUint(value, random.Uint64(), 36) // which hardly compresses
+		}
+		fmt.Fprintf(&all, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: conf-%d}\ndata: {key: %s}\n---\n", i, value)
+	}
+	files := "-- Tiltfile --\nproject('$NS')\nledger_settings(url='kube://$NS')\nk8s_yaml('all.yaml')\n-- all.yaml --\n" + all.String()
+	p := newProject(t, files)
+	p.says(0, []string{"ci", "--namespace", p.namespace, "--port", "0"}, `SUCCESS`)
+	list, err := p.dyn.Resource(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}).Namespace(p.namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := 0
+	for _, u := range list.Items {
+		size := len(fmt.Sprint(u.Object["data"]))
+		if total += size; size >= 1<<20 {
+			t.Errorf("Secret %s has %d bytes", u.GetName(), size)
+		}
+	}
+	if total < 1<<20 {
+		t.Errorf("the ledger has only %d bytes", total)
+	}
+	p.dir, p.state = t.TempDir(), t.TempDir()
+	p.unpack(files)
+	began := time.Now()
+	p.says(0, []string{"preview", "--namespace", p.namespace, "--exit-code"}, fmt.Sprintf(`: %d unchanged`, n))
+	t.Logf("a preview took %s", time.Since(began).Round(time.Millisecond))
+	p.says(0, []string{"down", "--namespace", p.namespace}, fmt.Sprintf(`Deleted %d objects`, n))
 }
