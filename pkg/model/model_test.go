@@ -144,7 +144,7 @@ func TestDefaults(t *testing.T) {
 	if !(Registry{SingleName: "x"}).Empty() || (Registry{Host: "localhost:5000"}).Empty() {
 		t.Error("registries")
 	}
-	if DefaultUpdateSettings.MaxParallel != 3 || DefaultCISettings.Timeout != 30*time.Minute {
+	if DefaultMaxParallel != 3 || DefaultCISettings.Timeout != 30*time.Minute {
 		t.Error("settings")
 	}
 }

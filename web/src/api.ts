@@ -1345,3 +1345,39 @@ export interface Waits {
   saves: number;
   worstMs: number;
 }
+
+/** Waterfall shows where the time of the start of a session went: GET /api/waterfall. */
+export interface Waterfall {
+  /** Critical are the pieces that decided the end, one after the other: together they last for the whole time. */
+  critical: WaterfallSpan[];
+  /** Missed is the number of events that are missing: the beginning may be, too. */
+  missed?: number;
+  /** Rows are the resources in the order in which they began. */
+  rows: WaterfallRow[];
+  start: string;
+  /** TookMs is the time from Start until the last resource was ready first, or until now. */
+  tookMs: number;
+}
+
+/** WaterfallRow holds the spans of a resource. */
+export interface WaterfallRow {
+  critical?: boolean;
+  resource: string;
+  spans: WaterfallSpan[];
+}
+
+/** WaterfallSpan is a part of the time of a resource. */
+export interface WaterfallSpan {
+  failed?: boolean;
+  /** FromMs and ToMs count from Start. */
+  fromMs: number;
+  /** Kind is evaluate, wait, update, ready, other, or the kind of a step of an update. */
+  kind: string;
+  /** On lists the resources that a wait waits for. */
+  on?: string[];
+  /** Resource is present for pieces of the critical path. */
+  resource?: string;
+  /** Text describes it in words. */
+  text: string;
+  toMs: number;
+}

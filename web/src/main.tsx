@@ -18,6 +18,7 @@ import { Plan } from "./plan";
 import { renew } from "./renew";
 import { Resource } from "./resource";
 import { Revisions } from "./revisions";
+import { Start } from "./start";
 import { live, message, resources, session, stream } from "./state";
 import { connection } from "./stream";
 import { TimeLine } from "./timeline";
@@ -80,6 +81,8 @@ function App() {
         <Graph />
       ) : at.view === "time" ? (
         <TimeLine />
+      ) : at.view === "start" ? (
+        <Start />
       ) : at.view === "plan" ? (
         <Plan />
       ) : at.view === "revisions" ? (

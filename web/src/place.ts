@@ -8,11 +8,12 @@ export type Place =
   | { view: "resource"; name: string; tab?: string; line?: number; update?: number }
   | { view: "graph" }
   | { view: "time" }
+  | { view: "start" }
   | { view: "plan" }
   | { view: "revisions"; number?: number }
   | { view: "hone" };
 
-const plain = ["graph", "time", "plan", "hone"] as const;
+const plain = ["graph", "time", "start", "plan", "hone"] as const;
 
 /** The place that an address names; the overview for anything else. */
 export function placeOf(hash: string): Place {

@@ -100,6 +100,7 @@ export function TimeLine() {
     { keys: "h ArrowLeft", does: "earlier", run: () => pan(-0.25) },
     { keys: "l ArrowRight", does: "later", run: () => pan(0.25) },
     { keys: "0", does: "the whole session", run: all },
+    { keys: "s", does: "where the time of the start went", run: () => go({ view: "start" }), moves: true },
     { keys: "G", does: "follow the time", run: () => (until.value = undefined) },
     {
       keys: "Escape q",
@@ -148,6 +149,9 @@ export function TimeLine() {
             follow
           </button>
         )}
+        <a class="chip" href={hashOf({ view: "start" })} title="where the time of the start went (s)">
+          start
+        </a>
         <span class="note" role="status">
           {duration(span)} shown
         </span>

@@ -49,6 +49,7 @@ for (const colorScheme of ["light", "dark"] as const) {
         for (const [hash, shown] of [
           ["#/graph", "a.node"],
           ["#/time", ".item.update.bad"],
+          ["#/start", ".span.work"],
           ["#/hone", ".parts tbody tr"],
           ["#/plan", ".step, .card, .empty"],
           ["#/revisions", ".empty"],

@@ -72,6 +72,19 @@ test("follows what happens on the time line, also after a cut", async ({ page, s
   expect(before).toBeLessThan(3);
 });
 
+test("shows where the time of the start went", async ({ page }) => {
+  await page.evaluate(() => (location.hash = "#/time"));
+  await page.getByRole("link", { name: "start" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("The start");
+  await expect(page.getByRole("status")).toContainText("had been ready");
+  const bars = page.getByRole("region", { name: "bars of the resources" });
+  await expect(bars.getByRole("link", { name: "seed", exact: true })).toBeVisible();
+  await expect(bars.getByRole("img", { name: /^run/ }).first()).toBeVisible();
+  await expect(page.getByRole("region", { name: "critical path" }).getByRole("listitem").first()).toContainText("(Tiltfile)");
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Time line");
+});
+
 test("shows hone's own parts with their wake-ups and batch times", async ({ page }) => {
   await page.evaluate(() => (location.hash = "#/hone"));
   const builder = page.getByRole("row", { name: /^BuildController running/ });

@@ -72,6 +72,7 @@ func TestServePast(t *testing.T) {
 		{"GET", "/api/view", "", 200, `"gen"`},
 		{"GET", "/api/logs/window?resource=gen", "", 200, `"text":"two"`},
 		{"GET", "/api/waits", "", 200, `"saves":0`},
+		{"GET", "/api/waterfall", "", 200, `"rows":[`},
 		{"GET", "/api/events?type=update&follow=true", "", 200, `"seq":2`},
 		{"GET", "/api/snapshot", "", 200, `"version": "1.0.0"`},
 		{"GET", "/api/plan", "", 409, "snapshot"},

@@ -58,6 +58,7 @@ func (s *Subscriber) routes(src *source) []route {
 		{"GET /api/logs/find", func(w http.ResponseWriter, r *http.Request) { s.logFind(src, w, r) }, about{query: []string{"find", "back", "from", "seq"}, filters: true, gives: api.LogFound{}}},
 		{"GET /api/page", func(w http.ResponseWriter, r *http.Request) { s.page(src, w, r) }, about{query: []string{"since", "detail", "log", "follow"}, gives: api.Page{}, also: []any{api.LogNews{}}, media: mediaEvents}},
 		{"GET /api/waits", func(w http.ResponseWriter, r *http.Request) { s.waits(src, w, r) }, about{gives: api.Waits{}}},
+		{"GET /api/waterfall", func(w http.ResponseWriter, r *http.Request) { s.waterfall(src, w, r) }, about{gives: api.Waterfall{}}},
 		{"GET /api/architecture", func(w http.ResponseWriter, r *http.Request) { s.architecture(src, w, r) }, about{gives: api.Architecture{}}},
 		{"GET /api/events", func(w http.ResponseWriter, r *http.Request) { s.events(src, w, r) }, about{query: []string{"since", "resource", "type", "follow"}, gives: api.Event{}, media: mediaLines}},
 		{"GET /api/dump/engine", s.dump(src, func(ctx context.Context, of snapshot.Session, w io.Writer) error {

@@ -134,9 +134,34 @@ func TestCriticalPathAddsUp(t *testing.T) {
 			}
 			list = append(list, e)
 		}
-		addsUp(t, Of(list, after(at+1)))
+		w := Of(list, after(at+1))
+		addsUp(t, w)
+		toTheEnd(t, w.API())
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+// toTheEnd checks that the critical path of a waterfall for programs has no gap, and that no bar is longer than the whole.
+func toTheEnd(t *testing.T, w api.Waterfall) {
+	t.Helper()
+	at := api.Milliseconds(0)
+	for _, s := range w.Critical {
+		named := s.Kind == Other || s.Resource != ""
+		if s.FromMs != at || !named || s.Text == "" {
+			t.Errorf("%+v does not begin at %g", s, at)
+		}
+		at = s.ToMs
+	}
+	if at != w.TookMs {
+		t.Errorf("the critical path ends at %g, and the start at %g", at, w.TookMs)
+	}
+	for _, r := range w.Rows {
+		for _, s := range r.Spans {
+			if s.FromMs < 0 || s.ToMs > w.TookMs || s.ToMs < s.FromMs {
+				t.Errorf("%s: %+v", r.Resource, s)
+			}
 		}
 	}
 }
