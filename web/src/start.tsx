@@ -41,7 +41,7 @@ export function Start() {
       <div class="bar">
         <h1>The start</h1>
         <span class="note" role="status">
-          {w && w.rows.length > 0 ? `${duration(w.tookMs)} until ${count(w.rows.length, "resource")} had been ready` : ""}
+          {w && w.rows.length > 0 ? `${duration(w.tookMs)} for ${count(w.rows.length, "resource")}` : ""}
           {w?.missed ? `, and ${count(w.missed, "event")} missing` : ""}
         </span>
       </div>

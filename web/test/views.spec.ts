@@ -76,11 +76,11 @@ test("shows where the time of the start went", async ({ page }) => {
   await page.evaluate(() => (location.hash = "#/time"));
   await page.getByRole("link", { name: "start" }).click();
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("The start");
-  await expect(page.getByRole("status")).toContainText("had been ready");
+  await expect(page.getByRole("main").getByRole("status")).toHaveText(/ for [0-9]+ resources$/);
   const bars = page.getByRole("region", { name: "bars of the resources" });
-  await expect(bars.getByRole("link", { name: "seed", exact: true })).toBeVisible();
+  await expect(bars.getByRole("link", { name: "api", exact: true })).toBeVisible();
   await expect(bars.getByRole("img", { name: /^run/ }).first()).toBeVisible();
-  await expect(page.getByRole("region", { name: "critical path" }).getByRole("listitem").first()).toContainText("(Tiltfile)");
+  await expect(page.getByRole("region", { name: "critical path" }).getByRole("listitem")).not.toHaveCount(0);
   await page.keyboard.press("Escape");
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Time line");
 });
