@@ -2,10 +2,13 @@ package buildanddeploy
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"syscall"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/cluster/ledger"
+	"github.com/hone-dev/hone/internal/cluster/storage"
 )
 
 // A Cluster holds the lease of a namespace while its operations run: one process at a time changes the objects of the project there, on
@@ -22,6 +25,19 @@ func newHolding() *holding {
 	h := &holding{turn: make(chan struct{}, 1)}
 	h.turn <- struct{}{}
 	return h
+}
+
+// isFull reports whether a write failed for lack of space.
+func isFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+// alone reports whether the ledger is in a folder of this machine: then a lease that was free and could not be written for lack of space
+// cannot be written by others, either.
+func (c *Cluster) alone(ctx context.Context) bool {
+	in, err := c.ledgers.Storage(ctx)
+	_, local := in.(storage.Local)
+	return err == nil && local
 }
 
 // hold takes the lease, unless this Cluster holds it already or needs none. The context ends when the lease is lost. done must be called
@@ -45,6 +61,10 @@ func (c *Cluster) hold(ctx context.Context, log logstore.Logger) (held context.C
 		h.lease, err = records.Lease(ctx, c.namespace, ledger.Here(c.origin.Command), func(by ledger.Holder) {
 			logstore.Infof(log, "Waiting for %s…", by)
 		})
+		if isFull(err) && c.alone(ctx) {
+			logstore.Warnf(log, "WARNING: %v. The deploy goes on: on a full disk, no other process can take the lease", err)
+			return ctx, func() {}, nil
+		}
 		if err != nil {
 			return ctx, nil, err
 		}

@@ -2,7 +2,9 @@ package buildanddeploy
 
 import (
 	"context"
+	"io/fs"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/internal/cluster/storage"
+	"github.com/hone-dev/hone/internal/cluster/storage/folder"
 	"github.com/hone-dev/hone/internal/cluster/storage/memory"
 )
 
@@ -67,4 +70,26 @@ func TestLease(t *testing.T) {
 			t.Errorf("afterwards the lease is held by %v, %v", by, err)
 		}
 	})
+}
+
+// fullFolder is a folder on a disk without space for a lease.
+type fullFolder struct{ *folder.Storage }
+
+// SaveBrief implements storage.Local.
+func (fullFolder) SaveBrief(context.Context, string, []byte, storage.Version) (storage.Version, error) {
+	return storage.None, &fs.PathError{Op: "write", Path: "lease", Err: syscall.ENOSPC}
+}
+
+// TestLeaseOnAFullDisk: the loop goes on while the disk of this machine is full.
+func TestLeaseOnAFullDisk(t *testing.T) {
+	c := sharing(t, fullFolder{folder.New(t.TempDir())}, "up")
+	var said strings.Builder
+	_, done, err := c.hold(t.Context(), logstore.Func(func(_ logstore.Level, text string) { said.WriteString(text) }))
+	if err != nil || !strings.Contains(said.String(), "no space left on device") {
+		t.Fatalf("%v, said %q", err, said.String())
+	}
+	done()
+	if c.holding.lease != nil || c.holding.users != 0 {
+		t.Error("it counts as held")
+	}
 }
