@@ -80,10 +80,16 @@ func (c content) tidy() {
 // gone returns the objects of c that have no record in after.
 func (c content) gone(after content) map[model.ObjectID]bool {
 	left := map[model.ObjectID]bool{}
-	for _, list := range c.objects {
+	for name, list := range c.objects {
+		if sameList(list, after.objects[name]) {
+			continue // most are
+		}
 		for _, r := range list {
 			left[r.ObjectID] = true
 		}
+	}
+	if len(left) == 0 {
+		return left
 	}
 	for _, list := range after.objects {
 		for _, r := range list {
@@ -91,6 +97,11 @@ func (c content) gone(after content) map[model.ObjectID]bool {
 		}
 	}
 	return left
+}
+
+// sameList reports whether two lists are one, which nothing has replaced.
+func sameList(a, b []Record) bool {
+	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
 }
 
 // size returns the number of recorded objects.

@@ -17,7 +17,8 @@ const (
 	mark           = "hone\x1a"
 	compressed     = 1
 	encrypted      = 2
-	compressFrom   = 32 << 10  // a smaller document stays legible and costs no time
+	compressFrom   = 32 << 10  // a smaller document stays legible, and costs no time
+	compressHere   = 256 << 10 // the same for the head in a folder of this machine: to compress it takes longer than to write it
 	largestContent = 256 << 20 // bounds what a damaged or hostile document makes of itself
 )
 
@@ -29,15 +30,15 @@ var coders = sync.OnceValue(func() (c struct {
 	from *zstd.Decoder
 },
 ) {
-	c.to, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault)) // the options are valid
+	c.to, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest)) // the options are valid
 	c.from, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(largestContent))
 	return c
 })
 
-// pack returns the document for a text, compressed if it is large, and encrypted with key unless that is nil.
-func pack(text, key []byte, place string) ([]byte, error) {
+// pack returns the document for a text, compressed from a size on, and encrypted with key unless that is nil.
+func pack(text, key []byte, place string, from int) ([]byte, error) {
 	var flags byte
-	if len(text) >= compressFrom {
+	if len(text) >= from {
 		flags |= compressed
 		text = coders().to.EncodeAll(text, nil)
 	}

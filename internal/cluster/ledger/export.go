@@ -54,7 +54,7 @@ func (l *Ledger) Export(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.pack(append(raw, '\n'), exportPlace)
+	return l.pack(append(raw, '\n'), exportPlace, compressFrom)
 }
 
 // Import makes an export the content of this ledger, which must not exist. It checks all of the export before it writes anything, and can

@@ -1,11 +1,13 @@
 package ledger
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/cluster/storage"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -101,11 +103,22 @@ func (l *Ledger) encode(c content) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, err := json.MarshalIndent(f, "", "  ")
+	raw, err := json.Marshal(f)
 	if err != nil {
 		return nil, err
 	}
-	return l.pack(append(raw, '\n'), l.key.head())
+	if len(raw) < compressFrom { // people may read it
+		var legible bytes.Buffer
+		if err := json.Indent(&legible, raw, "", "  "); err != nil {
+			return nil, err
+		}
+		raw = legible.Bytes()
+	}
+	from := compressFrom
+	if _, local := l.storage.(storage.Local); local {
+		from = compressHere
+	}
+	return l.pack(append(raw, '\n'), l.key.head(), from)
 }
 
 // storedOf returns the stored form of a content.
@@ -130,11 +143,11 @@ func (l *Ledger) storedOf(c content) (stored, error) {
 	return f, nil
 }
 
-// pack returns a document, encrypted if the user has given a key.
-func (l *Ledger) pack(raw []byte, name string) ([]byte, error) {
+// pack returns a document, compressed from a size on, and encrypted if the user has given a key.
+func (l *Ledger) pack(raw []byte, name string, from int) ([]byte, error) {
 	var key []byte
 	if l.vault.shared() {
 		key = l.vault.keys[0]
 	}
-	return pack(raw, key, name)
+	return pack(raw, key, name, from)
 }

@@ -154,7 +154,7 @@ func (n *noteBundle) store(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		doc, err := n.ledger.pack(raw, n.name)
+		doc, err := n.ledger.pack(raw, n.name, compressFrom)
 		if err != nil {
 			return err
 		}

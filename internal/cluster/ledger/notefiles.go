@@ -47,7 +47,7 @@ func (n noteFiles) written(k NoteKind, id model.ObjectID) time.Time {
 }
 
 func (n noteFiles) put(k NoteKind, id model.ObjectID, raw []byte, at time.Time) error {
-	small, err := pack(raw, nil, k.place(id))
+	small, err := pack(raw, nil, k.place(id), compressFrom)
 	if err != nil {
 		return err
 	}

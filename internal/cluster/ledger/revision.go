@@ -203,13 +203,13 @@ func (l *Ledger) rekey(ctx context.Context, c content) error {
 // a backup of the folder may be readable for others.
 func (l *Ledger) packAlways(raw []byte, name string) ([]byte, error) {
 	if _, local := l.storage.(storage.Local); !local || l.vault.shared() {
-		return l.pack(raw, name)
+		return l.pack(raw, name, compressFrom)
 	}
 	key, err := l.vault.key()
 	if err != nil {
 		return nil, err
 	}
-	return pack(raw, key, name)
+	return pack(raw, key, name, compressFrom)
 }
 
 // replace saves a document, whatever version it has.
