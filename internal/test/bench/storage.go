@@ -4,13 +4,16 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 
+	"github.com/google/uuid"
+
+	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/internal/cluster/storage"
 	"github.com/hone-dev/hone/internal/cluster/storage/folder"
 	"github.com/hone-dev/hone/internal/cluster/storage/kube"
@@ -21,6 +24,7 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/storage/storagetest"
 	"github.com/hone-dev/hone/internal/cluster/storage/web"
 	"github.com/hone-dev/hone/internal/test/freeport"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // storageKind is a kind of storage: it opens one below a folder, and closes what it started for it.
@@ -32,18 +36,15 @@ type storageKind struct {
 var storageKinds = []storageKind{{"folder", openFolder}, {"SQLite", openSQLite}, {"PostgreSQL", openPostgres}, {"kube", openKube},
 	{"HTTP", openHTTP}, {"versitygw", openS3(s3test.Programs[0])}, {"gofakes3", openS3(s3test.Programs[1])}}
 
-// recordSizes are the sizes of the ledger of 300 and of 1,000 records.
-var recordSizes = []struct {
-	what  string
-	bytes int
-}{{"60 KB (300 records)", 60_000}, {"200 KB (1,000 records)", 200_000}}
+// ledgerSizes are the numbers of records of the measured ledgers.
+var ledgerSizes = []int{300, 1000}
 
-// storageRounds is how often a document is saved and loaded.
+// storageRounds is the number of times that a ledger is saved and loaded.
 const storageRounds = 40
 
-// measureStorages saves and loads documents in each kind of storage.
+// measureStorages changes and reads ledgers in each kind of storage.
 func measureStorages(ctx context.Context, b *bench) error {
-	b.table.section("storages of the ledger", "baseline: a file of the same size is written and synced to the disk")
+	b.table.section("ledgers: one record changes and is saved; all are loaded", "baseline: a file with the same records, as plain JSON, is written and synced to the disk")
 	var errs []error
 	for _, k := range storageKinds {
 		if err := b.storage(ctx, k); err != nil {
@@ -69,35 +70,63 @@ func (b *bench) storage(ctx context.Context, k storageKind) error {
 	}
 	defer end()
 	defer s.Close()
-	for _, size := range recordSizes {
-		data := make([]byte, size.bytes)
-		_, _ = rand.Read(data) // as the ledger's are: compressed
-		synced, err := repeat(storageRounds, func() error { return writeSynced(filepath.Join(dir, "baseline"), data) })
-		if err != nil {
-			return err
-		}
-		var v storage.Version
-		name := fmt.Sprint(size.bytes)
-		saves, err := repeat(storageRounds, func() (err error) {
-			data[0]++ // other data
-			v, err = s.Save(ctx, name, data, v)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		loads, err := repeat(storageRounds, func() error { _, err := s.Load(ctx, name); return err })
-		if err != nil {
-			return err
-		}
-		for _, f := range []struct {
-			what string
-			times
-		}{{"save", saves}, {"load", loads}} {
-			b.table.print(row{k.name + ": " + f.what + " " + size.what, f.String(), ratio(f.median(), synced.median(), "file"), ""})
+	for _, n := range ledgerSizes {
+		if err := b.ledger(k.name, s, dir, n); err != nil {
+			return fmt.Errorf("%d records: %w", n, err)
 		}
 	}
 	return nil
+}
+
+// ledger measures a ledger of n records, each of a resource of its own.
+func (b *bench) ledger(kind string, s storage.Storage, dir string, n int) error {
+	records := ledger.Records{}
+	for i := range n {
+		records[resourceOf(i)] = []ledger.Record{recordOf(i, 0)}
+	}
+	plain, err := json.Marshal(records)
+	if err != nil {
+		return err
+	}
+	synced, err := repeat(storageRounds, func() error { return writeSynced(filepath.Join(dir, "baseline"), plain) })
+	if err != nil {
+		return err
+	}
+	l, err := ledger.Open(s, ledger.Key{Cluster: "bench", Project: fmt.Sprint(n)}, ledger.Options{Dir: dir})
+	if err != nil {
+		return err
+	}
+	if err := l.RecordAll(records); err != nil {
+		return err
+	}
+	round := 0
+	saves, err := repeat(storageRounds, func() error {
+		round++
+		return l.Replace(resourceOf(round), []ledger.Record{recordOf(round, round)}, model.Cmd{})
+	})
+	if err != nil {
+		return err
+	}
+	loads, err := repeat(storageRounds, l.Refresh)
+	if err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		what string
+		times
+	}{{"save", saves}, {"load", loads}} {
+		b.table.print(row{fmt.Sprintf("%s: %s, %d records", kind, f.what, n), f.String(), ratio(f.median(), synced.median(), "file"), ""})
+	}
+	return nil
+}
+
+func resourceOf(i int) model.ManifestName { return model.ManifestName(fmt.Sprintf("service-%d", i)) }
+
+// recordOf returns the record of the Deployment of a service, which was applied in a round.
+func recordOf(i, round int) ledger.Record {
+	id := model.ObjectID{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: string(resourceOf(i))}
+	uid := uuid.NewSHA1(uuid.NameSpaceOID, fmt.Append(nil, i, round))
+	return ledger.Record{ObjectID: id, APIVersion: "apps/v1", UID: uid.String()}
 }
 
 // writeSynced writes a file and waits until it is on the disk.
