@@ -59,6 +59,7 @@ func realConfig(t testing.TB) *rest.Config {
 	}
 	cfg.QPS = -1
 	cfg.DisableCompression = true
+	cfg.Wrap(k8s.CountingTransport)
 	cfg.Wrap(k8s.PatientTransport)
 	cfg.WarningHandlerWithContext = Warnings{}
 	return cfg

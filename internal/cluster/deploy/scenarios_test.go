@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/cluster/deploy/deploytest"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -409,17 +409,13 @@ func newObjectsCostOneRequest(t *testing.T, c cluster) {
 	if err := a.Prefetch(t.Context(), objects); err != nil {
 		t.Fatal(err)
 	}
-	server, isFake := c.dyn.(*deploytest.Server)
-	gets, patches := 0, 0
-	if isFake {
-		gets, patches = server.Count("get"), server.Count("patch")
-	}
-	done, err := a.Apply(t.Context(), ApplyRequest{Resource: "web", Objects: objects})
+	var counted k8s.Requests
+	done, err := a.Apply(k8s.CountRequests(t.Context(), &counted), ApplyRequest{Resource: "web", Objects: objects})
 	if err != nil || len(done) != 2 || c.get(t, objects[0]) == nil {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	if isFake && (server.Count("get") != gets+1 || server.Count("patch") != patches+2) { // the get is the test's own
-		t.Errorf("%d gets and %d patches", server.Count("get")-gets, server.Count("patch")-patches)
+	if got := counted.String(); got != "2 requests: apply 2" {
+		t.Error(got)
 	}
 }
 
@@ -459,19 +455,14 @@ func prefetchSavesGets(t *testing.T, c cluster) {
 	if len(a.cache.entries) != 2 {
 		t.Errorf("%d entries", len(a.cache.entries))
 	}
-	server, isFake := c.dyn.(*deploytest.Server)
-	gets := 0
-	if isFake {
-		gets = server.Count("get")
-	}
-	log := &recorder{}
-	if _, err := a.Apply(t.Context(), ApplyRequest{Resource: "web", Objects: objects, Logger: log}); err != nil {
+	log, counted := &recorder{}, &k8s.Requests{}
+	if _, err := a.Apply(k8s.CountRequests(t.Context(), counted), ApplyRequest{Resource: "web", Objects: objects, Logger: log}); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Count(log.String(), "(unchanged)") != 2 || len(a.cache.entries) != 0 {
 		t.Errorf("log %q, %d entries left", log, len(a.cache.entries))
 	}
-	if isFake && server.Count("get") != gets {
-		t.Error("it asked all the same")
+	if got := counted.String(); got != "no requests" {
+		t.Errorf("it asked all the same: %s", got)
 	}
 }

@@ -24,6 +24,8 @@ import (
 	validate "k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
+
+	"github.com/hone-dev/hone/internal/cluster/k8s"
 )
 
 // Server is an API server without schemas. It supports apply, delete and list as far as the scenarios of package deploy need them. It is
@@ -161,12 +163,21 @@ func (r *resource) enter(ctx context.Context, verb, name string) (leave func(*er
 	}
 	r.s.mu.Lock()
 	r.s.calls = append(r.s.calls, verb+" "+r.gvr.Resource+"/"+name)
+	k8s.NoteRequest(ctx, k8s.Request{Verb: noted(verb), Object: r.gvr.Resource + "/" + name, Namespace: r.ns})
 	return func(failed *error) {
 		r.s.mu.Unlock()
 		if r.s.After != nil && *failed == nil {
 			*failed = r.s.After(verb, r.gvr.Resource, name)
 		}
 	}, nil
+}
+
+// noted returns the verb as a client notes it. Only apply patches are sent while deploys are counted.
+func noted(verb string) string {
+	if verb == "patch" {
+		return "apply"
+	}
+	return verb
 }
 
 func (r *resource) Get(ctx context.Context, name string, _ metav1.GetOptions, _ ...string) (got *unstructured.Unstructured, err error) {
