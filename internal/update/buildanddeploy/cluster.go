@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"slices"
@@ -57,6 +58,8 @@ type Cluster struct {
 	origin    ledger.Origin
 	namespace string // of the lease
 	holding   *holding
+	// debug is hone's own log.
+	debug *slog.Logger
 	// commit returns the commit of the working tree; nil if that is unknown.
 	commit    func() string
 	revisions revisions
@@ -105,6 +108,8 @@ type ClusterOptions struct {
 	Commit func() string
 	// Env is added to the environment of the user's delete commands.
 	Env []string
+	// Debug is hone's own log, which gets each request to the API server. Nil means none.
+	Debug *slog.Logger
 	// Prune says which objects may be deleted that the Tiltfile no longer declares.
 	Prune Prune
 	// Beside, unless nil, reports whether another session of the project runs. Objects that it may need are not
@@ -137,7 +142,7 @@ func NewCluster(kube *k8s.Client, o ClusterOptions) (*Cluster, error) {
 	c := &Cluster{dyn: dyn, mapper: mapper, removePod: kube.RemovePod, applier: deploy.NewApplier(dyn, mapper, deploy.WithRunID(o.RunID), deploy.WithMetadata(names), deploy.WithDeleter(deleter),
 		deploy.WithFormerProjects(o.Project.Former), deploy.WithHolders(o.Project.Holders), deploy.WithProjects(o.ProjectPath)),
 		ledgers: o.Ledgers, own: o.Own, project: o.Project.ID, holder: o.Project.Holder(), former: o.Project.Former, runID: o.RunID, prune: o.Prune, beside: o.Beside, env: o.Env,
-		address: addressOf(config), revisions: revisions{changed: make(chan struct{}, 1)}, commit: o.Commit}
+		address: addressOf(config), revisions: revisions{changed: make(chan struct{}, 1)}, commit: o.Commit, debug: o.Debug}
 	c.origin = ledger.Origin{Run: cmp.Or(o.RunID, rand.Text()), Command: o.Command, By: c.holder, Tiltfile: o.Tiltfile}
 	if c.namespace = o.Namespace; c.namespace != "" {
 		c.holding = newHolding()
@@ -258,6 +263,8 @@ func (c *Cluster) recorded(ctx context.Context) (*deploy.Memory, map[model.Manif
 // needs none of its own, and records the objects of all resources that are deployed automatically with one write of the
 // ledger. An error means only that deploying will take longer.
 func (c *Cluster) Prepare(ctx context.Context, manifests []model.Manifest, namespace string) error {
+	ctx, counted := c.counting(ctx, "prepare")
+	defer counted()
 	var objects []*unstructured.Unstructured
 	records := map[model.ManifestName][]ledger.Record{}
 	for _, m := range manifests {
@@ -314,6 +321,8 @@ func (c *Cluster) namespaced(ctx context.Context, u *unstructured.Unstructured) 
 //
 // An *Away error means that the connection to the cluster was lost meanwhile, which is not an error in the resource.
 func (c *Cluster) Deploy(ctx context.Context, req Request, images map[string]model.ImageResult) ([]model.AppliedObject, error) {
+	ctx, counted := c.counting(ctx, "deploy", req.Manifest.Name)
+	defer counted()
 	ctx, done, err := c.hold(ctx, req.Log)
 	if err != nil {
 		return nil, c.lost(ctx, err)
@@ -448,6 +457,8 @@ type DeleteOptions struct {
 // Delete deletes the objects of the given records, dependents first, and drops the records of deleted objects from the
 // ledger. It does not touch foreign objects.
 func (c *Cluster) Delete(ctx context.Context, o DeleteOptions, records map[model.ManifestName][]ledger.Record, log logstore.Logger) error {
+	ctx, counted := c.counting(ctx, "delete", slices.Sorted(maps.Keys(records))...)
+	defer counted()
 	ctx, done, err := c.hold(patiently(ctx, log), log)
 	if err != nil {
 		return err
