@@ -252,7 +252,7 @@ func (p *Project) Cluster(ctx context.Context) (*buildanddeploy.Cluster, error) 
 		return nil, err
 	}
 	return buildanddeploy.NewCluster(kube, buildanddeploy.ClusterOptions{Namespace: p.leased(), Ledgers: p.ledgers(is), Own: command.Ledgers(), Project: is, ProjectPath: command.Projects().Path, Command: p.Command, Tiltfile: filepath.Base(p.Path), Commit: p.commit,
-		RunID: p.run.ID, Env: p.Env, Prune: p.run.Prune, Beside: p.run.Beside})
+		Debug: p.Debug, RunID: p.run.ID, Env: p.Env, Prune: p.run.Prune, Beside: p.run.Beside})
 }
 
 // leased returns the namespace whose lease the command needs; empty for one that changes nothing. A command that a session has started works
