@@ -23,7 +23,7 @@ func (l loaded) forecast(ctx context.Context) (of func(context.Context, model.Ma
 		return nil, nil, err
 	}
 	here := provideEnvironment(engine)
-	injects := buildanddeploy.NewSynclets(engine, imagebuild.NewSyncletImage(engine, imagebuild.NewDeliverer(engine)), noExperience{}, here)
+	injects := buildanddeploy.NewSynclets(imagebuild.NewReader(engine), imagebuild.NewSyncletImage(engine, imagebuild.NewDeliverer(engine)), noExperience{}, here)
 	image := buildanddeploy.NewImage(here, provideImages(engine), nil, nil, injects)
 	of = func(ctx context.Context, m model.Manifest) (buildanddeploy.Forecast, error) {
 		return image.Forecast(ctx, buildanddeploy.Request{Manifest: m, Mode: model.UpdateAuto, Cluster: l.Known, Registry: l.registry, Namespace: l.Namespace})

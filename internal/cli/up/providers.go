@@ -169,7 +169,7 @@ func provideInjection(kube *k8s.Client, containers docker.Client, pool *synclet.
 		return nil
 	}
 	image := imagebuild.NewSyncletImage(containers, imagebuild.NewDeliverer(containers))
-	s := buildanddeploy.NewSynclets(containers, image, pool, here)
+	s := buildanddeploy.NewSynclets(imagebuild.NewReader(containers), image, pool, here)
 	pool.Beside(beside{kube, s})
 	return s
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// ImageReader inspects images of the engine.
+// ImageReader inspects images, wherever they are; see imagebuild.Reader.
 type ImageReader interface {
 	Inspect(ctx context.Context, ref string) (docker.Image, bool, error)
 	Programs(ctx context.Context, ref string, paths []string) ([]string, error)
@@ -162,20 +162,17 @@ func (s *Synclets) use(ctx context.Context, mode model.UpdateMode, im model.Imag
 }
 
 // look returns the content of an image, and with programs also whether it has a shell or tar. known is false if the
-// engine does not have the image.
+// image cannot be inspected.
 func (s *Synclets) look(ctx context.Context, r model.ImageResult, programs bool) (in inside, known bool, err error) {
-	if r.ImageID == "" {
-		return inside{}, false, nil
-	}
-	s.mu.Lock()
-	in, known = s.seen[r.ImageID]
-	s.mu.Unlock()
-	if known && (in.looked || !programs) {
+	if in, known = s.looked(r.ImageID, programs); known {
 		return in, true, nil
 	}
 	im, found, err := s.images.Inspect(ctx, r.Local)
 	if err != nil || !found {
 		return inside{}, false, err
+	}
+	if in, known = s.looked(im.ID, programs); known {
+		return in, true, nil
 	}
 	in = inside{command: deploy.ImageCommand{Entrypoint: im.Entrypoint, Cmd: im.Cmd}, path: searchPath(im.Env)}
 	if programs {
@@ -190,9 +187,17 @@ func (s *Synclets) look(ctx context.Context, r model.ImageResult, programs bool)
 		in.open, in.looked = len(got) > 0, true
 	}
 	s.mu.Lock()
-	s.seen[r.ImageID] = in
+	s.seen[im.ID] = in
 	s.mu.Unlock()
 	return in, true, nil
+}
+
+// looked returns the content of an image if it was inspected before.
+func (s *Synclets) looked(id string, programs bool) (in inside, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	in, known = s.seen[id]
+	return in, known && (in.looked || !programs)
 }
 
 // usualPath is the list of folders in which container runtimes look for programs if an image does not set PATH.

@@ -19,6 +19,7 @@ import (
 type shelf struct {
 	programs map[string][]string // by reference
 	path     string
+	empty    bool  // no image can be inspected
 	lost     error // why hone's image cannot be delivered
 	locked   bool
 	looks    int
@@ -27,7 +28,10 @@ type shelf struct {
 func (s *shelf) Ping(context.Context) (docker.Info, error) { return docker.Info{}, nil }
 
 func (s *shelf) Inspect(_ context.Context, ref string) (docker.Image, bool, error) {
-	im := docker.Image{Entrypoint: []string{"/" + ref}, Cmd: []string{"serve"}}
+	if s.empty {
+		return docker.Image{}, false, nil
+	}
+	im := docker.Image{ID: "sha256:1", Entrypoint: []string{"/" + ref}, Cmd: []string{"serve"}}
 	if s.path != "" {
 		im.Env = []string{"PATH=" + s.path}
 	}
@@ -81,13 +85,15 @@ func TestInjection(t *testing.T) {
 			shelf: shelf{programs: map[string][]string{"web:1": {"/bin/sh"}}, path: "/opt/bin:relative"}},
 		{name: "a shell at an unusual place", steps: syncs, result: known,
 			shelf: shelf{programs: map[string][]string{"web:1": {"/opt/bin/sh"}}, path: "/opt/bin:relative"}},
-		{name: "the image cannot be inspected", steps: syncs, result: elsewhere},
-		{name: "and its containers were closed", steps: syncs, result: elsewhere, shelf: shelf{locked: true}, want: &deploy.SyncletUse{}, says: "no other way"},
+		{name: "the image cannot be inspected", steps: syncs, result: elsewhere, shelf: shelf{empty: true}},
+		{name: "nothing in an image of another machine", steps: syncs, result: elsewhere, want: &deploy.SyncletUse{}, says: "neither sh nor tar"},
+		{name: "restart with an image of another machine", steps: restart, result: elsewhere, want: &deploy.SyncletUse{Run: true, Command: command}},
+		{name: "and its containers were closed", steps: syncs, result: elsewhere, shelf: shelf{empty: true, locked: true}, want: &deploy.SyncletUse{}, says: "no other way"},
 		{name: "a shell that was of no use", steps: syncs, result: known, want: &deploy.SyncletUse{},
 			shelf: shelf{programs: map[string][]string{"web:1": {"/bin/sh"}}, locked: true}},
 		{name: "another mode", steps: syncs, result: known, change: func(r *Request) { r.Mode = model.UpdateExec }},
 		{name: "restart", steps: restart, result: known, want: &deploy.SyncletUse{Run: true, Command: command}, says: "restarted in place"},
-		{name: "restart with an image that is not here", steps: restart, result: elsewhere, want: &deploy.SyncletUse{Run: true}},
+		{name: "restart with an image that is not here", steps: restart, result: elsewhere, shelf: shelf{empty: true}, want: &deploy.SyncletUse{Run: true}},
 		{name: "restart in another mode", steps: restart, result: known, change: func(r *Request) { r.Mode = model.UpdateImage },
 			want: &deploy.SyncletUse{Run: true, Command: command}},
 		{name: "a command of the user deploys it", steps: restart, result: known, change: func(r *Request) {

@@ -14,8 +14,12 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
-// headTime bounds the request whether a registry has an image; without an answer the image is pushed.
-const headTime = 3 * time.Second
+const (
+	// headTime bounds the request whether a registry has an image; without an answer the image is pushed.
+	headTime = 3 * time.Second
+	// layersTime bounds the reading of an image's layers: a deploy waits for it.
+	layersTime = 10 * time.Second
+)
 
 // errNoImage means that a registry has answered that it does not have an image.
 var errNoImage = errors.New("the registry does not have the image")

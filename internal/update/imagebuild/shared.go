@@ -21,9 +21,6 @@ func sharable(t model.ImageTarget) bool {
 	return t.Docker != nil && !t.Supervised && len(t.Docker.ExtraTags) == 0
 }
 
-// inspected reports whether an update looks into the image in the engine, so that an image in a registry is not enough.
-func inspected(t model.ImageTarget) bool { return !t.LiveUpdate.Empty() }
-
 // others returns the image that another machine has built from the inputs of a request, if the registry has one. Without one, it
 // returns the sums of the inputs, if the image of the build can be shared.
 func (b *Builder) others(ctx context.Context, req Request) (is sums, found model.ImageResult, ok bool) {
@@ -40,9 +37,6 @@ func (b *Builder) others(ctx context.Context, req Request) (is sums, found model
 		return sums{}, found, false
 	}
 	is.key = ref
-	if inspected(req.Target) {
-		return is, found, false
-	}
 	tag, err := b.registry.contentTag(ctx, ref, func(tag string) (string, error) { return LocalRef(req.Target.Ref, req.Registry, tag) })
 	if err != nil {
 		if !errors.Is(err, errNoImage) {
