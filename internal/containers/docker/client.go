@@ -110,8 +110,10 @@ type Image struct {
 	ID string
 	// Tags are all references of the image, in the familiar short form ("api:hone-0123456789abcdef").
 	Tags []string
-	OS   string
-	Arch string
+	// Digests are the references by which registries have the image, as far as the engine knows: "host/name@sha256:…".
+	Digests []string
+	OS      string
+	Arch    string
 	// Size is in bytes.
 	Size int64
 	// TaggedAt is the time at which the image last got a reference, or its creation time if it never got one.

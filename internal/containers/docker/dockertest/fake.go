@@ -86,6 +86,17 @@ func (f *Fake) RemoveImage(ref string) {
 	maps.DeleteFunc(f.tags, func(_, v string) bool { return v == id })
 }
 
+// SetDigests makes registries have an image by the references.
+func (f *Fake) SetDigests(ref string, digests ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if id, ok := f.lookup(ref); ok {
+		im := f.images[id]
+		im.Digests = digests
+		f.images[id] = im
+	}
+}
+
 // SetTaggedAt changes the time at which the image last got a reference.
 func (f *Fake) SetTaggedAt(ref string, at time.Time) {
 	f.mu.Lock()
