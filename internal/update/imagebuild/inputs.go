@@ -235,7 +235,7 @@ func (b *Builder) addDocker(ctx context.Context, in *inputs, req Request, spec m
 		case err != nil:
 			return err
 		case found: // builds prefer it
-			in.add(ref, im.ID)
+			in.add(ref, idOf(ref, im))
 		case req.Share:
 			digest, err := b.registry.digest(ctx, ref)
 			in.add(ref, digest)
@@ -245,6 +245,19 @@ func (b *Builder) addDocker(ctx context.Context, in *inputs, req Request, spec m
 		}
 	}
 	return nil
+}
+
+// idOf identifies the content of an image that the engine has as ref: by the digest in its registry, by which machines without it know
+// it, or else by its id.
+func idOf(ref string, im docker.Image) string {
+	want, err := repository(ref)
+	for _, known := range im.Digests {
+		place, digest, _ := strings.Cut(known, "@")
+		if has, failed := repository(place); err == nil && failed == nil && has == want {
+			return digest
+		}
+	}
+	return im.ID
 }
 
 // hasKey reports whether ref is one of the built images, which its key identifies.
