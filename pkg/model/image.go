@@ -150,4 +150,6 @@ type ImageResult struct {
 	Lacks map[string]time.Time `json:"-"`
 	// Key is the reference by which others find the image in a registry: its tag is the sum of the build's inputs. Empty if they cannot.
 	Key string `json:"-"`
+	// Renews means that the image replaces another one that has the key: the user has asked for a new build.
+	Renews bool `json:"-"`
 }

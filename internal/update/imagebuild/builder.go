@@ -29,6 +29,8 @@ type Request struct {
 	Registry model.Registry
 	// NoCache runs every step again.
 	NoCache bool
+	// Anew builds the image even if a registry has the image of the same inputs, which the new one replaces there. NoCache implies it.
+	Anew bool
 	// Reuse takes the known image of the same inputs, if there is one, instead of a new build.
 	Reuse bool
 	// Share looks for the image of the same inputs in the registry, where another machine may have pushed it, and gives the result a Key,
@@ -49,6 +51,8 @@ type Request struct {
 	// Build calls it on the caller's goroutine. A build command has no steps.
 	OnStep func(begun, all int)
 }
+
+func (r Request) anew() bool { return r.Anew || r.NoCache }
 
 // Builder builds images. Construct it with New.
 type Builder struct {
@@ -103,7 +107,7 @@ func (b *Builder) Build(ctx context.Context, req Request) (model.ImageResult, er
 		return result, err
 	}
 	if b.remember(ctx, sum, req, result) {
-		result.Key = key.key
+		result.Key, result.Renews = key.key, req.anew()
 	}
 	return result, nil
 }

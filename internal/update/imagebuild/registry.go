@@ -108,9 +108,9 @@ func (r *registryClient) contentTag(ctx context.Context, ref string, at func(tag
 	return tag, err
 }
 
-// alias gives the image that a registry has as from the tag of to, unless another image has it.
-func (r *registryClient) alias(ctx context.Context, from, to string) error {
-	if r.has(ctx, to) {
+// alias gives the image that a registry has as from the tag of to. An image that has this tag keeps it, unless it is replaced.
+func (r *registryClient) alias(ctx context.Context, from, to string, replace bool) error {
+	if !replace && r.has(ctx, to) {
 		return nil
 	}
 	tag, err := name.NewTag(to)

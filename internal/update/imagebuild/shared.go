@@ -24,7 +24,7 @@ func sharable(t model.ImageTarget) bool {
 // others returns the image that another machine has built from the inputs of a request, if the registry has one. Without one, it
 // returns the sums of the inputs, if the image of the build can be shared.
 func (b *Builder) others(ctx context.Context, req Request) (is sums, found model.ImageResult, ok bool) {
-	if b.memory == nil || !req.Share || req.NoCache {
+	if b.memory == nil || !req.Share {
 		return sums{}, found, false
 	}
 	is, err := b.sumUp(ctx, req)
@@ -37,6 +37,9 @@ func (b *Builder) others(ctx context.Context, req Request) (is sums, found model
 		return sums{}, found, false
 	}
 	is.key = ref
+	if req.anew() {
+		return is, found, false
+	}
 	tag, err := b.registry.contentTag(ctx, ref, func(tag string) (string, error) { return LocalRef(req.Target.Ref, req.Registry, tag) })
 	if err != nil {
 		if !errors.Is(err, errNoImage) {
@@ -92,7 +95,7 @@ func (d *Deliverer) share(ctx context.Context, result model.ImageResult, log log
 	if result.Key == "" {
 		return
 	}
-	if err := d.registry.alias(ctx, result.Local, result.Key); err != nil && ctx.Err() == nil {
+	if err := d.registry.alias(ctx, result.Local, result.Key, result.Renews); err != nil && ctx.Err() == nil {
 		d.unshared.say(log, err)
 	}
 }

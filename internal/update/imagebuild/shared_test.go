@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -34,6 +35,8 @@ type machine struct {
 	images map[string]v1.Image // by id
 	share  bool
 	from   string // the base image of the Dockerfile
+	// request changes each request; nil changes none.
+	request func(*Request)
 }
 
 // newMachine returns a machine whose builds all give other images, as builds that note the time do.
@@ -91,7 +94,11 @@ func (m *machine) update(t *testing.T, host string, change func(*model.DockerBui
 		{Ref: "runtime", Docker: &model.DockerBuild{Contents: "FROM " + m.from + "\nRUN true\n"}},
 		{Ref: "api", DependsOn: []string{"runtime"}, Docker: &spec},
 	} {
-		result, err := m.build.Build(ctx, Request{Target: target, Deps: deps, Registry: plan.Registry, Platform: "linux/amd64", Share: plan.Share, Logger: log})
+		req := Request{Target: target, Deps: deps, Registry: plan.Registry, Platform: "linux/amd64", Share: plan.Share, Logger: log}
+		if m.request != nil {
+			m.request(&req)
+		}
+		result, err := m.build.Build(ctx, req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,6 +157,9 @@ func TestShared(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, 2},
+		{"whether the engine has pulled the base", func(t *testing.T, m *machine, _ *model.DockerBuild) {
+			m.pulled(t)
+		}, 0},
 		{"nothing, without sharing", func(_ *testing.T, m *machine, _ *model.DockerBuild) { m.share = false }, 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -173,6 +183,79 @@ func TestShared(t *testing.T) {
 			}
 		})
 	}
+}
+
+// pulled gives the engine the base image from its registry.
+func (m *machine) pulled(t *testing.T) {
+	t.Helper()
+	digest, err := newRegistryClient().digest(t.Context(), m.from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	place, _, _ := strings.Cut(m.from, "/base:1")
+	m.engine.AddImage(m.from)
+	m.engine.SetDigests(m.from, "other@sha256:1", place+"/base@"+digest)
+}
+
+// TestSharedAnew builds on one machine, and again without a cache on another one, whose image replaces the first one: a third machine
+// takes that.
+func TestSharedAnew(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		anew func(*Request)
+	}{
+		{"forced", func(r *Request) { r.Anew = true }},
+		{"without a cache", func(r *Request) { r.NoCache = true }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			server := httptest.NewServer(registry.New(registry.Logger(nopLog)))
+			t.Cleanup(server.Close)
+			host := strings.TrimPrefix(server.URL, "http://")
+			if err := put(host+"/base:1", labelled(t, "base")); err != nil {
+				t.Fatal(err)
+			}
+			one, two, three := newMachine(t, host), newMachine(t, host), newMachine(t, host)
+			two.request = tc.anew
+			same := func(*model.DockerBuild) {}
+			first, second, third := one.update(t, host, same), two.update(t, host, same), three.update(t, host, same)
+			if second.Cluster == first.Cluster || third.Cluster != second.Cluster {
+				t.Errorf("the images are %s, %s and %s", first.Cluster, second.Cluster, third.Cluster)
+			}
+			if n := len(three.engine.Builds()); n != 0 {
+				t.Errorf("the third machine has built %d images", n)
+			}
+		})
+	}
+}
+
+// silent is a registry that never answers.
+type silent struct{}
+
+func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, context.Cause(r.Context())
+}
+
+// TestSharedWithSilentRegistry begins a session while the registry does not answer: each of the images is built, after one wait.
+func TestSharedWithSilentRegistry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine(t, "registry.example.com")
+		m.build.registry.transport = silent{}
+		began := time.Now()
+		for _, ref := range []string{"web", "api"} {
+			target := model.ImageTarget{Ref: ref, Docker: &model.DockerBuild{Context: m.dir, Contents: "FROM scratch\nCOPY . .\n"}}
+			result, err := m.build.Build(t.Context(), Request{Target: target, Registry: model.Registry{Host: "registry.example.com"}, Share: true, Logger: m.log})
+			if err != nil || result.Key != "" {
+				t.Errorf("%+v, %v", result, err)
+			}
+		}
+		if took := time.Since(began); took != headTime {
+			t.Errorf("it took %v", took)
+		}
+		if n := len(m.engine.Builds()); n != 2 {
+			t.Errorf("%d builds", n)
+		}
+	})
 }
 
 // TestSharedWithoutRegistry updates a project while the registry of its base image answers no question: it builds, and says why it
