@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"reflect"
 	"runtime"
 	"strings"
 	"sync"
@@ -19,7 +20,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	appsv1client "k8s.io/client-go/kubernetes/typed/apps/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
@@ -99,6 +102,49 @@ func TestRealRollout(t *testing.T) {
 	awaitPods(ctx, t, pods, "two", 2)
 	awaitHealth(ctx, t, objects, model.HealthInProgress)
 	awaitHealth(ctx, t, objects, model.HealthCurrent)
+}
+
+// TestRealListedObject compares the event of an object that a watch lists with the event of the object as it is read alone.
+func TestRealListedObject(t *testing.T) {
+	t.Parallel()
+	r := newReal(t)
+	manifest := `{apiVersion: apps/v1, kind: Deployment, metadata: {name: idle, labels: {app: idle}}, spec: {replicas: 0,
+		selector: {matchLabels: {app: idle}}, template: {metadata: {labels: {app: idle}}, spec: {containers: [{name: c, image: busybox}]}}}}`
+	u := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(manifest), &u.Object); err != nil {
+		t.Fatal(err)
+	}
+	all := r.Client.Dynamic().Resource(appsv1.SchemeGroupVersion.WithResource("deployments")).Namespace(r.Namespace)
+	if _, err := all.Create(t.Context(), u, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	// first returns the first event that a new watch has of the object, once it is current.
+	first := func() (event k8s.ObjectEvent) {
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		seen := false
+		err := r.Client.WatchObjects(ctx, "apps/v1", "Deployment", k8s.WatchRequest{Namespaces: []string{r.Namespace}}, func(e k8s.ObjectEvent) {
+			if !seen && !e.Synced {
+				seen, event = true, e
+			}
+			if e.Status.Health == model.HealthCurrent {
+				stop()
+			}
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		return event
+	}
+	first()
+	listed := first()
+	u, err := all.Get(t.Context(), "idle", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := k8s.ObjectEventFrom(u); !reflect.DeepEqual(listed, want) || len(u.GetManagedFields()) == 0 {
+		t.Errorf("listed as %+v, read as %+v", listed, want)
+	}
 }
 
 // awaitPods waits until exactly n pods are there, all ready and of the given template.

@@ -43,7 +43,7 @@ func (c *Client) WatchObjects(ctx context.Context, apiVersion, kind string, req 
 		deleted: func(old ObjectEvent) ObjectEvent { old.Deleted = true; return old },
 		synced:  func() ObjectEvent { return ObjectEvent{Synced: true} },
 	}
-	return w.run(ctx, func(ns string) *cache.ListWatch { return listWatch(c.dynamic.Resource(mapping.Resource).Namespace(ns)) }, fn)
+	return w.run(ctx, func(ns string) *cache.ListWatch { return listWatch(c.lightObjects(mapping, ns)) }, fn)
 }
 
 // awaitKind returns the mapping of a kind as soon as the cluster serves it.
