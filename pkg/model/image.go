@@ -61,6 +61,8 @@ type CustomBuild struct {
 	SkipsLocalDocker  bool
 	OutputsImageRefTo string
 	ImageDeps         []string
+	// DepsComplete means that the image depends only on the command, its declared environment, the watched files and ImageDeps.
+	DepsComplete bool
 }
 
 // BuildsNothing reports whether the command is ":". Tiltfiles use it for an image that is not built, but deployed as it is

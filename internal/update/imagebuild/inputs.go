@@ -210,6 +210,8 @@ func (b *Builder) declared(ctx context.Context, in *inputs, req Request) (err er
 		return errors.New("the base image may be another one")
 	case t.Docker != nil:
 		err = b.addDocker(ctx, in, req, *t.Docker)
+	case complete(t):
+		in.add("complete command", t.Custom.Command.Argv, t.Custom.Command.Env, t.Custom.ImageDeps)
 	case t.Custom != nil:
 		in.add("command", t.Custom.Command, t.Custom.Tag, t.Custom.SkipsLocalDocker, t.Custom.OutputsImageRefTo, t.Custom.ImageDeps)
 	}
@@ -305,16 +307,19 @@ func (in *inputs) add(values ...any) {
 
 // target adds the files of a target.
 func (in *inputs) target(ctx context.Context, t model.ImageTarget) error {
-	if t.Docker == nil {
-		return in.watched(ctx, t.Watch)
+	switch {
+	case complete(t): // in the folder of another clone, the files have the same names
+		return in.watched(ctx, t.Watch, t.Custom.Command.Dir)
+	case t.Docker == nil:
+		return in.watched(ctx, t.Watch, "")
 	}
 	return docker.EachContextFile(ctx, t.Docker.Context, t.Docker.ContextIgnores, func(f docker.ContextFile) error {
 		return in.file(filepath.Join(t.Docker.Context, filepath.FromSlash(f.Name)), f.Name, f.Mode, f.Link, f.Size, f.Modified)
 	})
 }
 
-// watched adds the files that a target depends on.
-func (in *inputs) watched(ctx context.Context, spec model.WatchSpec) error {
+// watched adds the files that a target depends on, with names relative to a folder, or absolute ones without it.
+func (in *inputs) watched(ctx context.Context, spec model.WatchSpec, base string) error {
 	ignored, err := watch.NewMatcher(spec.Ignores)
 	if err != nil {
 		return err
@@ -343,7 +348,13 @@ func (in *inputs) watched(ctx context.Context, spec model.WatchSpec) error {
 					return err
 				}
 			}
-			return in.file(path, path, info.Mode(), link, info.Size(), info.ModTime())
+			name := path
+			if base != "" {
+				if name, err = filepath.Rel(base, path); err != nil {
+					return err
+				}
+			}
+			return in.file(path, filepath.ToSlash(name), info.Mode(), link, info.Size(), info.ModTime())
 		})
 		if err != nil {
 			return err

@@ -15,10 +15,21 @@ import (
 // keyPrefix begins every tag that is derived from the inputs of a build.
 const keyPrefix = "in-"
 
-// sharable reports whether an image can be used by machines that have not built it. A command may depend on more than it declares, and
-// extra tags belong into this machine's engine.
+// sharable reports whether an image can be used by machines that have not built it. A command may depend on more than it declares,
+// unless it says otherwise, and extra tags belong into this machine's engine.
 func sharable(t model.ImageTarget) bool {
-	return t.Docker != nil && !t.Supervised && len(t.Docker.ExtraTags) == 0
+	switch {
+	case t.Supervised:
+		return false
+	case t.Docker != nil:
+		return len(t.Docker.ExtraTags) == 0
+	}
+	return complete(t)
+}
+
+// complete reports whether a command builds an image and declares all of its inputs.
+func complete(t model.ImageTarget) bool {
+	return t.Custom != nil && t.Custom.DepsComplete && !t.Custom.BuildsNothing()
 }
 
 // others returns the image that another machine has built from the inputs of a request, if the registry has one. Without one, it

@@ -258,6 +258,63 @@ func TestSharedWithSilentRegistry(t *testing.T) {
 	})
 }
 
+// command updates an image that a command builds, and returns it and whether the command has run.
+func (m *machine) command(t *testing.T, host string, change func(*model.ImageTarget)) (result model.ImageResult, ran bool) {
+	t.Helper()
+	m.build.now = func() time.Time { return time.Unix(1, 0) }
+	_, err := m.engine.Build(t.Context(), docker.BuildRequest{Contents: "FROM scratch", Tags: []string{host + "/api:hone-build-1"}}) // in place of the command
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := model.ImageTarget{Ref: "api", Watch: model.WatchSpec{Paths: []string{m.dir + "/main.go", m.dir + "/ignored"},
+		Ignores: []model.Ignore{{Base: m.dir, Patterns: []string{"ignored/x"}}}},
+		Custom: &model.CustomBuild{DepsComplete: true, Command: model.Cmd{Argv: []string{"sh", "-c", "echo run > token"}, Dir: m.dir, Env: []string{"A=1"}}}}
+	change(&target)
+	plan := Delivery{}.Choose(model.Cluster{}, docker.Info{}, model.Registry{Host: host}, target)
+	result, err = m.build.Build(t.Context(), Request{Target: target, Registry: plan.Registry, Share: plan.Share, Logger: m.log})
+	if err == nil {
+		err = m.to.Deliver(t.Context(), plan, result, m.log, nil)
+	}
+	token, failed := os.ReadFile(filepath.Join(m.dir, "token"))
+	if err != nil || failed != nil {
+		t.Fatal(err, failed)
+	}
+	return result, string(token) == "run\n"
+}
+
+// TestSharedCommand runs a command on one machine whose image depends only on declared inputs, and updates a clone on another machine.
+func TestSharedCommand(t *testing.T) {
+	none := func(*testing.T, *machine, *model.ImageTarget) {}
+	for _, tc := range []struct {
+		name   string
+		change func(t *testing.T, m *machine, target *model.ImageTarget)
+		builds bool
+	}{
+		{"nothing", none, false},
+		{"an ignored file", func(t *testing.T, m *machine, _ *model.ImageTarget) { write(t, m.dir+"/ignored/x", "other") }, false},
+		{"another file", func(t *testing.T, m *machine, _ *model.ImageTarget) { write(t, m.dir+"/README", "other") }, false},
+		{"a file", func(t *testing.T, m *machine, _ *model.ImageTarget) { write(t, m.dir+"/main.go", "other") }, true},
+		{"the command", func(_ *testing.T, _ *machine, target *model.ImageTarget) { target.Custom.Command.Argv[2] += "; true" }, true},
+		{"the environment", func(_ *testing.T, _ *machine, target *model.ImageTarget) { target.Custom.Command.Env[0] = "A=2" }, true},
+		{"nothing, and more inputs than it declares", func(_ *testing.T, _ *machine, target *model.ImageTarget) { target.Custom.DepsComplete = false }, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			server := httptest.NewServer(registry.New(registry.Logger(nopLog)))
+			t.Cleanup(server.Close)
+			host := strings.TrimPrefix(server.URL, "http://")
+			one, two := newMachine(t, host), newMachine(t, host)
+			first, ran := one.command(t, host, func(*model.ImageTarget) {})
+			if !ran {
+				t.Error("the first machine has built nothing")
+			}
+			second, ran := two.command(t, host, func(target *model.ImageTarget) { tc.change(t, two, target) })
+			if ran != tc.builds || (first.Cluster == second.Cluster) == tc.builds {
+				t.Errorf("it builds: %v; the images are %s and %s\n%s", ran, first.Cluster, second.Cluster, two.log.String())
+			}
+		})
+	}
+}
+
 // TestSharedWithoutRegistry updates a project while the registry of its base image answers no question: it builds, and says why it
 // cannot share, once.
 func TestSharedWithoutRegistry(t *testing.T) {
