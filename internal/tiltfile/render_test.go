@@ -240,6 +240,9 @@ func (p *printer) image(im model.ImageTarget) {
 		p.cmd(2, "command", c.Command)
 		p.line(2, "%s", strings.TrimSpace(fmt.Sprintf("custom tag=%q disable_push=%v skips_local_docker=%v outputs=%q image_deps=%v",
 			c.Tag, c.DisablePush, c.SkipsLocalDocker, c.OutputsImageRefTo, c.ImageDeps)))
+		if c.DepsComplete {
+			p.line(3, "deps are complete")
+		}
 	}
 	if im.MatchInEnvVars {
 		p.line(2, "matches in env vars")

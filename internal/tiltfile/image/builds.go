@@ -212,13 +212,13 @@ func (d *Declarations) customBuild(c *eval.Call) (starlark.Value, error) {
 	var command, bat, batVal value.Argv
 	var deps, imageDeps value.Texts
 	var tag, outputs, dir string
-	var disablePush, skipsDocker bool
+	var disablePush, skipsDocker, depsComplete bool
 	var env value.TextMap
 	if err := c.Unpack("ref", &a.ref, "command", &command, "deps", &deps, "tag??", &tag, "disable_push??", &disablePush,
 		"skips_local_docker??", &skipsDocker, "live_update??", &a.liveUpdate, "match_in_env_vars??", &a.matchInEnvVars,
 		"ignore??", &a.ignore, "entrypoint??", &a.entrypoint, "container_args??", &a.containerArgs,
 		"command_bat_val??", &batVal, "outputs_image_ref_to??", &outputs, "command_bat??", &bat,
-		"image_deps??", &imageDeps, "env??", &env, "dir??", &dir); err != nil {
+		"image_deps??", &imageDeps, "env??", &env, "dir??", &dir, "deps_complete??", &depsComplete); err != nil {
 		return nil, err
 	}
 	switch {
@@ -228,6 +228,9 @@ func (d *Declarations) customBuild(c *eval.Call) (starlark.Value, error) {
 		return nil, errors.New("give either tag= or outputs_image_ref_to=, not both")
 	case len(bat.Words) > 0 && len(batVal.Words) > 0:
 		return nil, errors.New("command_bat_val= is the old name of command_bat=: give one of them")
+	case depsComplete && (tag != "" || outputs != "" || disablePush || skipsDocker):
+		return nil, errors.New("deps_complete=True needs a command that builds $EXPECTED_REF in the engine, " +
+			"so it cannot be combined with tag=, outputs_image_ref_to=, disable_push= and skips_local_docker=")
 	}
 	for _, ref := range imageDeps.Values {
 		if _, err := ParseRef(ref); err != nil {
@@ -239,7 +242,7 @@ func (d *Declarations) customBuild(c *eval.Call) (starlark.Value, error) {
 		return nil, err
 	}
 	im.Custom = &model.CustomBuild{Command: c.Cmd(command, dir, env, false), Tag: tag, DisablePush: disablePush,
-		SkipsLocalDocker: skipsDocker, ImageDeps: imageDeps.Values}
+		SkipsLocalDocker: skipsDocker, ImageDeps: imageDeps.Values, DepsComplete: depsComplete}
 	if outputs != "" {
 		im.Custom.OutputsImageRefTo = c.Abs(outputs)
 	}
