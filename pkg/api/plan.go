@@ -12,6 +12,8 @@ type Plan struct {
 	// Tiltfile is the path of the Tiltfile, and Context the context of the kubeconfig.
 	Tiltfile string `json:"tiltfile"`
 	Context  string `json:"context"`
+	// Revision is the revision whose differences from the one before the steps are; nil for a plan of changes to come.
+	Revision *Revision `json:"revision,omitempty"`
 	// Steps are in the order in which the operation would begin them.
 	Steps []PlanStep `json:"steps"`
 	// Summary counts the steps by action.

@@ -27,9 +27,11 @@ type RevisionOrigin struct {
 	Command string `json:"command,omitempty"`
 	// By is the user and the machine.
 	By string `json:"by,omitempty"`
-	// Commit is the commit of the working tree, if it is under version control. Tiltfile is the path of the Tiltfile from the root of
-	// the working tree, and Digest the digest of the files that its evaluation has read.
-	Commit   string `json:"commit,omitempty"`
+	// Commit is the commit of the working tree, if it is under version control. Uncommitted is set if tracked files differed from it.
+	Commit      string `json:"commit,omitempty"`
+	Uncommitted bool   `json:"uncommitted,omitempty"`
+	// Tiltfile is the path of the Tiltfile from the root of the working tree; without version control, its name. Digest is the digest of
+	// the files that its evaluation has read: equal files have equal digests on every machine.
 	Tiltfile string `json:"tiltfile,omitempty"`
 	Digest   string `json:"digest,omitempty"`
 }

@@ -778,6 +778,8 @@ export interface Plan {
   context: string;
   /** Evaluation counts the evaluations of the Tiltfile in the session that made the plan; 0 without a session. ConfirmRequest takes it. */
   evaluation?: number;
+  /** Revision is the revision whose differences from the one before the steps are; nil for a plan of changes to come. */
+  revision?: Revision;
   /** Steps are in the order in which the operation would begin them. */
   steps: PlanStep[];
   /** Summary counts the steps by action. */
@@ -999,7 +1001,7 @@ export interface Revision {
   changed?: number;
   /** Command is the command that made the revision; empty for a project that was applied before there were revisions. */
   command?: string;
-  /** Commit is the commit of the working tree, if it is under version control. Tiltfile is the path of the Tiltfile from the root of the working tree, and Digest the digest of the files that its evaluation has read. */
+  /** Commit is the commit of the working tree, if it is under version control. Uncommitted is set if tracked files differed from it. */
   commit?: string;
   created?: number;
   deleted?: number;
@@ -1015,7 +1017,9 @@ export interface Revision {
   phase: string;
   /** Run and Evaluation identify the operation: the session, and the number of its evaluation of the Tiltfile. */
   run?: string;
+  /** Tiltfile is the path of the Tiltfile from the root of the working tree; without version control, its name. Digest is the digest of the files that its evaluation has read: equal files have equal digests on every machine. */
   tiltfile?: string;
+  uncommitted?: boolean;
 }
 
 /** ScreenRequest is the body of POST /api/screen: the user of a screen, which reads GET /api/snapshot/follow with this id, has selected a resource. Selected is empty for none. */
