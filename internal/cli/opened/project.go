@@ -251,7 +251,7 @@ func (p *Project) Cluster(ctx context.Context) (*buildanddeploy.Cluster, error) 
 	if err != nil {
 		return nil, err
 	}
-	return buildanddeploy.NewCluster(kube, buildanddeploy.ClusterOptions{Namespace: p.leased(), Ledgers: p.ledgers(is), Own: command.Ledgers(), Project: is, ProjectPath: command.Projects().Path, Command: p.Command, Tiltfile: filepath.Base(p.Path), Commit: p.commit,
+	return buildanddeploy.NewCluster(kube, buildanddeploy.ClusterOptions{Namespace: p.leased(), Ledgers: p.ledgers(is), Own: command.Ledgers(), Project: is, ProjectPath: command.Projects().Path, Command: p.Command, Tiltfile: p.Path, Tree: p.tree,
 		Debug: p.Debug, RunID: p.run.ID, Env: p.Env, Prune: p.run.Prune, Beside: p.run.Beside})
 }
 
@@ -272,18 +272,26 @@ func (p *Project) ledgers(is project.Project) *ledger.Ledgers {
 	return p.ledgersAt(is.Ledger)
 }
 
-// commit returns the commit of the working tree with the Tiltfile; empty if it is under no version control, or if git is missing.
-func (p *Project) commit() string {
-	ctx, cancel := context.WithTimeout(context.Background(), gitLimit)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, "git", "-C", filepath.Dir(p.Path), "rev-parse", "HEAD").Output()
-	if err != nil {
-		return ""
+// tree returns the working tree with the Tiltfile, as far as git says.
+func (p *Project) tree() buildanddeploy.Tree {
+	out, err := p.git("rev-parse", "--show-prefix", "HEAD")
+	lines := strings.Split(out, "\n")
+	if err != nil || len(lines) < 2 {
+		return buildanddeploy.Tree{}
 	}
-	return strings.TrimSpace(string(out))
+	changes, _ := p.git("status", "--porcelain", "--untracked-files=no")
+	return buildanddeploy.Tree{Prefix: lines[0], Commit: lines[1], Uncommitted: changes != ""}
 }
 
-// gitLimit bounds the wait for git: a revision is as good without its commit.
+// git runs git in the folder of the Tiltfile.
+func (p *Project) git(args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), gitLimit)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "git", append([]string{"--no-optional-locks", "-C", filepath.Dir(p.Path)}, args...)...).Output()
+	return string(out), err
+}
+
+// gitLimit bounds each wait for git: a revision is as good without its commit.
 const gitLimit = time.Second
 
 // DownCommands returns the recorded down commands of the project.

@@ -66,6 +66,7 @@ func adopt(ctx context.Context, g *command.Global, f *keepFlags, names, args []s
 	if err != nil {
 		return err
 	}
+	l.cluster.Declare(l.manifests, l.read)
 	all, err := l.cluster.Adopting(p.Patiently(ctx), l.manifests, chosen, l.Namespace)
 	if err != nil {
 		return err

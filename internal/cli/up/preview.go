@@ -142,6 +142,7 @@ type loaded struct {
 	cluster      *buildanddeploy.Cluster
 	downCommands *buildanddeploy.DownCommands
 	manifests    []model.Manifest
+	read         map[string]uint64 // as in model.Tiltfile
 	registry     model.Registry
 	chosen       func(model.ManifestName) bool
 	// unanswered is set if the cluster does not answer, and the Tiltfile declares nothing for it.
@@ -155,7 +156,7 @@ func load(ctx context.Context, p *opened.Project, tf tiltfile.Result) (l loaded,
 	if tf.Err != nil {
 		return l, command.WithCode(tf.Err, command.ExitTiltfile)
 	}
-	l = loaded{Project: p, manifests: tf.Manifests, chosen: state.ChosenIn(tf.Tiltfile), registry: tf.DefaultRegistry}
+	l = loaded{Project: p, manifests: tf.Manifests, read: tf.Read, chosen: state.ChosenIn(tf.Tiltfile), registry: tf.DefaultRegistry}
 	if l.downCommands, err = p.DownCommands(ctx); err != nil {
 		return l, err
 	}

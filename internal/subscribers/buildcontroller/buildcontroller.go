@@ -50,8 +50,8 @@ type Options struct {
 
 // Preparer knows the deployed objects, and reads the cluster's objects of many resources at once, so that deploying unchanged resources costs nothing.
 type Preparer interface {
-	// Declare begins the deployment of an evaluation of the Tiltfile.
-	Declare(manifests []model.Manifest)
+	// Declare begins the deployment of an evaluation of the Tiltfile, which has read some files.
+	Declare(manifests []model.Manifest, read map[string]uint64)
 	Prepare(ctx context.Context, manifests []model.Manifest, namespace string) error
 }
 

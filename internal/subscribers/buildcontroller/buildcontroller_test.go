@@ -443,7 +443,7 @@ type preparer struct {
 	declared int
 }
 
-func (p *preparer) Declare([]model.Manifest) { p.declared++ }
+func (p *preparer) Declare([]model.Manifest, map[string]uint64) { p.declared++ }
 
 func (p *preparer) Prepare(_ context.Context, manifests []model.Manifest, _ string) error {
 	var names []model.ManifestName

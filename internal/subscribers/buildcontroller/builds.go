@@ -156,16 +156,16 @@ func (b *builds) prepare(ctx context.Context, v store.View, plan buildcontrol.Pl
 		e := state.Resources.In(v).Ref(string(c.Name))
 		return e != nil && e.Value.Manifest.IsK8s()
 	})
-	runs := state.TheTiltfile(v).Runs
-	if !starts || b.declared == runs || b.options.Cluster == nil {
+	tf := state.TheTiltfile(v)
+	if !starts || b.declared == tf.Runs || b.options.Cluster == nil {
 		return
 	}
 	var manifests []model.Manifest
 	for _, e := range state.Ordered(v) {
 		manifests = append(manifests, e.Value.Manifest)
 	}
-	b.options.Cluster.Declare(manifests)
-	b.declared = runs
+	b.options.Cluster.Declare(manifests, tf.Result.Read)
+	b.declared = tf.Runs
 	if !b.prepared {
 		_ = b.options.Cluster.Prepare(ctx, manifests, b.options.Namespace)
 		b.prepared = true

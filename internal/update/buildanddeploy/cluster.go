@@ -60,8 +60,9 @@ type Cluster struct {
 	holding   *holding
 	// debug is hone's own log.
 	debug *slog.Logger
-	// commit returns the commit of the working tree; nil if that is unknown.
-	commit    func() string
+	// tiltfile is the path of the Tiltfile, and tree returns its working tree; nil if that is unknown.
+	tiltfile  string
+	tree      func() Tree
 	revisions revisions
 
 	mu     sync.Mutex
@@ -71,20 +72,6 @@ type Cluster struct {
 
 	// evaluation is the newest evaluation of the Tiltfile that was deployed, number 0 before the first.
 	evaluation atomic.Pointer[evaluation]
-}
-
-// evaluation is an evaluation of the Tiltfile.
-type evaluation struct {
-	number int
-	// commit returns the commit that the working tree was at when the first revision of the evaluation began.
-	commit func() string
-}
-
-func newEvaluation(number int, commit func() string) *evaluation {
-	if commit == nil {
-		commit = func() string { return "" }
-	}
-	return &evaluation{number, sync.OnceValue(commit)}
 }
 
 // ClusterOptions configure a Cluster.
@@ -101,11 +88,10 @@ type ClusterOptions struct {
 	ProjectPath func(id string) string
 	// Namespace is the namespace for whose lease it waits; empty for commands that do not wait for other machines.
 	Namespace string
-	// Command is the command that deploys, as revisions name it, and Tiltfile the Tiltfile.
+	// Command is the command that deploys, as revisions name it, and Tiltfile the absolute path of the Tiltfile.
 	Command, Tiltfile string
-	// Commit, unless nil, returns the commit of the working tree; empty if it has none. It is called at most once for each evaluation of the
-	// Tiltfile.
-	Commit func() string
+	// Tree, unless nil, returns the working tree of the Tiltfile. It is called at most once for each evaluation of the Tiltfile.
+	Tree func() Tree
 	// Env is added to the environment of the user's delete commands.
 	Env []string
 	// Debug is hone's own log, which gets each request to the API server. Nil means none.
@@ -142,22 +128,13 @@ func NewCluster(kube *k8s.Client, o ClusterOptions) (*Cluster, error) {
 	c := &Cluster{dyn: dyn, mapper: mapper, removePod: kube.RemovePod, applier: deploy.NewApplier(dyn, mapper, deploy.WithRunID(o.RunID), deploy.WithMetadata(names), deploy.WithDeleter(deleter),
 		deploy.WithFormerProjects(o.Project.Former), deploy.WithHolders(o.Project.Holders), deploy.WithProjects(o.ProjectPath)),
 		ledgers: o.Ledgers, own: o.Own, project: o.Project.ID, holder: o.Project.Holder(), former: o.Project.Former, runID: o.RunID, prune: o.Prune, beside: o.Beside, env: o.Env,
-		address: addressOf(config), revisions: revisions{changed: make(chan struct{}, 1)}, commit: o.Commit, debug: o.Debug}
-	c.origin = ledger.Origin{Run: cmp.Or(o.RunID, rand.Text()), Command: o.Command, By: c.holder, Tiltfile: o.Tiltfile}
+		address: addressOf(config), revisions: revisions{changed: make(chan struct{}, 1)}, tiltfile: o.Tiltfile, tree: o.Tree, debug: o.Debug}
+	c.origin = ledger.Origin{Run: cmp.Or(o.RunID, rand.Text()), Command: o.Command, By: c.holder}
 	if c.namespace = o.Namespace; c.namespace != "" {
 		c.holding = newHolding()
 	}
-	c.evaluation.Store(newEvaluation(0, o.Commit))
+	c.evaluation.Store(c.newEvaluation(0, nil))
 	return c, nil
-}
-
-// from describes the operation, for the revision that it makes.
-func (c *Cluster) from() ledger.Origin {
-	o := c.origin
-	if e := c.evaluation.Load(); e != nil {
-		o.Evaluation, o.Commit = e.number, e.commit()
-	}
-	return o
 }
 
 // addressOf names a cluster by its address and its certificate authority. A cluster that is recreated at the same

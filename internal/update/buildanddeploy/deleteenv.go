@@ -10,8 +10,9 @@ import (
 )
 
 // Declare begins the deployment of an evaluation of the Tiltfile: changes belong to its revision from now on. It sets the delete commands that
-// the Tiltfile declares now, for recorded ones that have lost their arguments or the values of their variables.
-func (c *Cluster) Declare(manifests []model.Manifest) {
+// the Tiltfile declares now, for recorded ones that have lost their arguments or the values of their variables. read are the files that the
+// evaluation has read, as model.Tiltfile.Read has them.
+func (c *Cluster) Declare(manifests []model.Manifest, read map[string]uint64) {
 	declared := map[model.ManifestName]model.Cmd{}
 	for _, m := range manifests {
 		if d := m.CustomDeploy(); d != nil {
@@ -25,7 +26,7 @@ func (c *Cluster) Declare(manifests []model.Manifest) {
 	if e := c.evaluation.Load(); e != nil {
 		number += e.number
 	}
-	c.evaluation.Store(newEvaluation(number, c.commit))
+	c.evaluation.Store(c.newEvaluation(number, read))
 }
 
 // completed returns a recorded command with all its arguments and the values of all its variables. Missing arguments come from the

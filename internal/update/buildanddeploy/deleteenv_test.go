@@ -54,7 +54,7 @@ func TestDeleteEnvironment(t *testing.T) {
 			m := custom("app", "true", "true")
 			m.K8s.CustomDeploy.Delete = model.Cmd{Argv: cmd.Argv, Env: tc.declared}
 			if !tc.gone {
-				later.Declare([]model.Manifest{m})
+				later.Declare([]model.Manifest{m}, nil)
 			}
 			_, err := later.Remove(t.Context(), RemoveRequest{Resource: "app", Log: logstore.Discard})
 			got, _ := os.ReadFile(out)
