@@ -59,6 +59,11 @@ export function Revisions(p: { number: number | undefined }) {
   );
 }
 
+/** Says from which files a revision comes. */
+function origin(r: Revision): string {
+  return [r.tiltfile, r.digest && `digest ${r.digest}`, r.commit && `commit ${r.commit}`, r.uncommitted && "with uncommitted changes"].filter(Boolean).join(", ");
+}
+
 function List(p: { all: Revision[]; chosen: Revision | undefined }) {
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="table of the revisions">
@@ -81,7 +86,10 @@ function List(p: { all: Revision[]; chosen: Revision | undefined }) {
               <td title={r.began && new Date(r.began).toLocaleString("sv")}>{r.began ? age(r.began, now.value) : "–"}</td>
               <td>{r.command ?? "–"}</td>
               <td>{r.by ?? "–"}</td>
-              <td class="code">{r.commit?.slice(0, 10) ?? "–"}</td>
+              <td class="code" title={origin(r)}>
+                {r.commit?.slice(0, 10) ?? "–"}
+                {r.uncommitted && "-dirty"}
+              </td>
               <td>{r.objects}</td>
               <td>
                 +{r.created ?? 0} ~{r.changed ?? 0} −{r.deleted ?? 0}
@@ -115,6 +123,7 @@ function Comparison(p: { r: Revision; newest: boolean }) {
           {answer.failure.mend && <p>{answer.failure.mend}</p>}
         </div>
       )}
+      {origin(p.r) && <p class="note">It comes from {origin(p.r)}.</p>}
       <ul class="steps">
         {steps.map((s) => (
           <Step key={`${s.action} ${s.object.kind} ${s.object.namespace} ${s.object.name}`} s={s} from="before" to="after" />

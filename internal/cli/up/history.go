@@ -21,6 +21,7 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/internal/hud/view"
+	"github.com/hone-dev/hone/pkg/api"
 )
 
 func newHistory(g *command.Global) *cobra.Command {
@@ -33,7 +34,10 @@ func newHistory(g *command.Global) *cobra.Command {
 objects were applied, and how many were created (+), changed (~) and deleted (-). A run of a command is a revision if it changes
 something; in a session of hone up, so is each evaluation of the Tiltfile whose updates do. The last ten are kept.
 
-With REVISION, it shows how the objects of that revision differ from those of the one before. Values of Secrets are never shown.
+-dirty marks a commit whose working tree had uncommitted changes of tracked files.
+
+With REVISION, it shows how the objects of that revision differ from those of the one before, and from which Tiltfile it comes: its path in
+the working tree, and a digest of the files that its evaluation has read. Values of Secrets are never shown.
 
 It does not evaluate the Tiltfile. hone rollback restores a revision.`,
 		Example: "  hone history\n  hone history 3",
@@ -107,5 +111,22 @@ func showRevision(g *command.Global, p *opened.Project, records *ledger.Ledger, 
 	if err != nil {
 		return err
 	}
-	return printPlan(g, write, planOf(p.Path, p.Known.Context, steps), false)
+	all, err := records.History()
+	if err != nil {
+		return err
+	}
+	plan := revisionPlan(p, all, number, steps)
+	if write == nil && plan.Revision != nil {
+		fmt.Fprintln(g.Stdout, g.Secrets.Text(view.RevisionTitle(*plan.Revision)))
+	}
+	return printPlan(g, write, plan, false)
+}
+
+// revisionPlan returns the differences of a revision to the one before as a plan.
+func revisionPlan(p *opened.Project, all []ledger.Revision, number int, steps []api.PlanStep) api.Plan {
+	plan := planOf(p.Path, p.Known.Context, steps)
+	if i := slices.IndexFunc(all, func(r ledger.Revision) bool { return r.Number == number }); i >= 0 {
+		plan.Revision = &all[i]
+	}
+	return plan
 }

@@ -60,7 +60,7 @@ func provideRevision(p *opened.Project, cluster *buildanddeploy.Cluster) hud.Rea
 		if err != nil {
 			return api.Plan{}, err
 		}
-		return withoutSecrets(planOf(p.Path, p.Known.Context, steps), v)
+		return withoutSecrets(revisionPlan(p, cluster.Revisions(), number, steps), v)
 	}
 }
 

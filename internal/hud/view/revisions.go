@@ -68,7 +68,7 @@ func RevisionCells(r api.Revision, began string) []string {
 	if r.Failures != "" {
 		result += ": " + r.Failures
 	}
-	cells := []string{strconv.Itoa(r.Number), began, r.Command, r.By, r.Commit[:min(len(r.Commit), longestCommit)], strconv.Itoa(r.Objects),
+	cells := []string{strconv.Itoa(r.Number), began, r.Command, r.By, commitText(r), strconv.Itoa(r.Objects),
 		fmt.Sprintf("+%d ~%d -%d", r.Created, r.Changed, r.Deleted), result}
 	for i, c := range cells {
 		if cells[i] = text.Clean(c); c == "" {
@@ -78,11 +78,48 @@ func RevisionCells(r api.Revision, began string) []string {
 	return cells
 }
 
-// RevisionLines shows the differences of a revision to the one before.
+// commitText returns the commit of a revision, as git describe --dirty marks it.
+func commitText(r api.Revision) string {
+	short := r.Commit[:min(len(r.Commit), longestCommit)]
+	if r.Uncommitted {
+		short += "-dirty"
+	}
+	return short
+}
+
+// RevisionTitle says where a revision comes from: "Revision 3: hone ci of kim@builder, from shop/Tiltfile (digest 3f2a9c1d88e0b1aa) at commit
+// 8c11d07aa4f2e9, with uncommitted changes". Text of others is clean.
+func RevisionTitle(r api.Revision) string {
+	title := fmt.Sprintf("Revision %d", r.Number)
+	if r.Command != "" {
+		title += ": hone " + r.Command
+	}
+	if r.By != "" {
+		title += " of " + r.By
+	}
+	if r.Tiltfile != "" {
+		title += ", from " + r.Tiltfile
+	}
+	if r.Digest != "" {
+		title += " (digest " + r.Digest + ")"
+	}
+	if r.Commit != "" {
+		title += " at commit " + r.Commit
+	}
+	if r.Uncommitted {
+		title += ", with uncommitted changes"
+	}
+	return text.Clean(title)
+}
+
+// RevisionLines shows where a revision comes from, and its differences to the one before.
 func RevisionLines(p api.Plan) []Line {
 	lines := PlanLines(p)
 	if len(lines) == 0 {
-		return []Line{{Cell: Cell{{"no declared object differs from the revision before", Dim}}}}
+		lines = []Line{{Cell: Cell{{"no declared object differs from the revision before", Dim}}}}
+	}
+	if p.Revision != nil {
+		lines = append([]Line{{Cell: Cell{{RevisionTitle(*p.Revision), Dim}}}, {}}, lines...)
 	}
 	return lines
 }

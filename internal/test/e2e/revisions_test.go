@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -36,6 +37,19 @@ metadata: {name: token}
 stringData: {password: hunter22hunter}
 `
 
+// commitAll puts the files of the project under version control, and returns the commit.
+func (p *project) commitAll() string {
+	p.t.Helper()
+	var out []byte
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-qm", "all"}, {"rev-parse", "HEAD"}} {
+		var err error
+		if out, err = exec.Command("git", append([]string{"-C", p.dir}, args...)...).CombinedOutput(); err != nil {
+			p.t.Fatalf("git %s: %v\n%s", args, err, out)
+		}
+	}
+	return strings.TrimSpace(string(out))
+}
+
 // data returns a value of the ConfigMap conf.
 func (p *project) data(key string) any {
 	return p.object("", "v1", "configmaps", "conf").Object["data"].(map[string]any)[key]
@@ -45,9 +59,13 @@ func (p *project) data(key string) any {
 func TestRollback(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, revisionsTiltfile)
+	commit := p.commitAll()
 	p.says(0, []string{"ci", "--namespace", p.namespace, "--port", "0"})
 	p.replace("all.yaml", "key: one", "key: two")
 	p.says(0, []string{"ci", "--namespace", p.namespace, "--port", "0"})
+	p.says(0, []string{"history", "--namespace", p.namespace}, `(?m)^2 .* `+commit[:10]+`-dirty `, `(?m)^1 .* `+commit[:10]+` `)
+	p.says(0, []string{"history", "1", "--namespace", p.namespace}, `Revision 1: hone ci of .*, from Tiltfile \(digest [0-9a-f]{16}\) at commit `+commit+`\n`)
+	p.says(0, []string{"history", "2", "-o", "json", "--namespace", p.namespace}, `"commit": "`+commit+`",\s+"uncommitted": true,\s+"tiltfile": "Tiltfile",\s+"digest": "[0-9a-f]{16}"`)
 	p.write("all.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: conf}\ndata: {key: three}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\n"+
 		"---\napiVersion: v1\nkind: Secret\nmetadata: {name: token}\nstringData: {password: hunter33hunter}\n")
 	p.says(0, []string{"ci", "--namespace", p.namespace, "--port", "0"})
