@@ -111,8 +111,28 @@ func injectScenario(t *testing.T, file string) {
 	if diff := cmp.Diff(objects, again); diff != "" {
 		t.Errorf("the same request gives another result:\n%s", diff)
 	}
+	if err == nil {
+		injectRecorded(t, req, objects)
+	}
 	if req.Synclet != nil && err == nil {
 		injectTwice(t, req, objects)
+	}
+}
+
+// injectRecorded injects into objects as the ledger has recorded them, as a rollback does. They are the same as before, so that the next
+// deploy of the unchanged Tiltfile has nothing to write.
+func injectRecorded(t *testing.T, req InjectRequest, objects []*unstructured.Unstructured) {
+	req.Images, req.Results, req.Synclet, req.Target = nil, nil, nil, model.K8sTarget{}
+	for _, u := range objects {
+		raw, err := u.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Target.Objects = append(req.Target.Objects, model.K8sObject{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName(), JSON: string(raw)})
+	}
+	restored, err := Inject(req, nil)
+	if diff := cmp.Diff(toYAML(t, objects), toYAML(t, restored)); err != nil || diff != "" {
+		t.Errorf("a rollback to the same objects changes them: %v\n%s", err, diff)
 	}
 }
 

@@ -47,6 +47,9 @@ func mark(u *unstructured.Unstructured, resource model.ManifestName, by maker) e
 		delete(m, AnnotationAppliedHash)
 		delete(m, AnnotationRunID)
 		delete(m, AnnotationHolder)
+		if len(m) == 0 { // a recorded object had only these
+			delete(field(u.Object, "metadata"), "annotations")
+		}
 	}
 	hash, err := canonicalHash(u.Object)
 	if err != nil {
