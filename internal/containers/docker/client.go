@@ -29,6 +29,9 @@ type Client interface {
 	// layer. If sent is not nil, it receives the percentage of the image's bytes that have been sent, 1 to 100, whenever that grows,
 	// if the engine reports it; Push calls it on the caller's goroutine, starting over if it pushes again.
 	Push(ctx context.Context, ref string, progress logstore.Logger, sent func(percent int)) error
+	// Pull fetches the image from the registry that its reference names, with the user's stored credentials. platform is "os/arch", or
+	// empty for the engine's own.
+	Pull(ctx context.Context, ref, platform string, progress logstore.Logger) error
 	// Save returns a "docker save" archive of the images. The caller closes it.
 	Save(ctx context.Context, refs []string) (io.ReadCloser, error)
 	// Load loads the images of a "docker save" archive into the engine, with their references.

@@ -234,6 +234,18 @@ func TestEnginePush(t *testing.T) {
 	if !strings.Contains(log.String(), "layer ") {
 		t.Errorf("no progress:\n%s", log)
 	}
+	if err := e.Remove(t.Context(), ref); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Pull(t.Context(), ref, "linux/amd64", logstore.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if _, found, err := e.Inspect(t.Context(), ref); err != nil || !found {
+		t.Errorf("after a pull: %v, %v", found, err)
+	}
+	if err := e.Pull(t.Context(), "localhost:5000/hone-test-no-such-image:1", "", logstore.Discard); err == nil {
+		t.Error("pulled what no registry has")
+	}
 	dead := "localhost:1/hone-test/push:" + dockertest.Run
 	if err := e.Tag(t.Context(), "busybox", dead); err != nil {
 		t.Fatal(err)

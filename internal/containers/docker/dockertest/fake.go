@@ -32,6 +32,8 @@ type Fake struct {
 	OnBuild func(ctx context.Context, req docker.BuildRequest) (string, error)
 	// OnPush, if set before use, is called for each push of an existing image.
 	OnPush func(ctx context.Context, ref string) error
+	// OnPull, if set before use, returns the id of an image that a registry has; without it, registries have none.
+	OnPull func(ctx context.Context, ref string) (id string, err error)
 
 	mu         sync.Mutex
 	info       docker.Info
@@ -282,6 +284,22 @@ func (f *Fake) Push(ctx context.Context, ref string, _ logstore.Logger, sent fun
 	if sent != nil {
 		sent(100)
 	}
+	return nil
+}
+
+// Pull implements Client.
+func (f *Fake) Pull(ctx context.Context, ref, platform string, _ logstore.Logger) error {
+	if err := f.begin(ctx, "Pull"); err != nil {
+		return err
+	}
+	if f.OnPull == nil {
+		return fmt.Errorf("pull %s: the registry does not have it", ref)
+	}
+	id, err := f.OnPull(ctx, ref)
+	if err != nil {
+		return err
+	}
+	f.keep(id, docker.BuildRequest{Platform: platform, Tags: []string{ref}})
 	return nil
 }
 
