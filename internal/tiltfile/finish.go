@@ -17,6 +17,9 @@ func (s *state) finish() (model.Tiltfile, error) {
 	if s.images.Registry != nil {
 		tf.DefaultRegistry = *s.images.Registry
 	}
+	if s.images.Cache != nil {
+		tf.ImageCache = *s.images.Cache
+	}
 	var all fault.List
 	all.Add(s.images.Connect())
 	s.images.Finish()

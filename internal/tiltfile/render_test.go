@@ -42,6 +42,9 @@ func render(r Result, root string) string {
 	if r.Enabled != nil {
 		p.line(0, "enabled: %v", r.Enabled)
 	}
+	if !r.ImageCache.Registry.Empty() {
+		p.line(0, "image cache: %s push=%v", r.ImageCache.Registry.Host, r.ImageCache.Push)
+	}
 	if !r.DefaultRegistry.Empty() {
 		p.line(0, "registry: %+v", r.DefaultRegistry)
 	}

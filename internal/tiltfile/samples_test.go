@@ -29,6 +29,7 @@ var sampleArgs = map[string]string{
 	"decode_yaml":                    `yaml='{}'`,
 	"decode_yaml_stream":             `yaml='{}'`,
 	"default_registry":               `host='localhost:5000'`,
+	"image_cache":                    `registry='localhost:5000'`,
 	"docker_build":                   `ref='web', context='src'`,
 	"docker_compose":                 `configPaths='compose.yml'`,
 	"docker_prune_settings":          ``,

@@ -26,6 +26,7 @@ type Tiltfile struct {
 	// Enabled limits the session to these resources and their dependencies; nil enables all.
 	Enabled         []ManifestName
 	DefaultRegistry Registry
+	ImageCache      ImageCache
 	Update          UpdateSettings
 	CI              CISettings
 	DockerPrune     DockerPruneSettings
@@ -63,6 +64,13 @@ type Registry struct {
 
 // Empty reports whether no registry is set.
 func (r Registry) Empty() bool { return r.Host == "" }
+
+// ImageCache is a registry that holds images by the inputs of their builds, beside the way in which they get to the cluster.
+type ImageCache struct {
+	Registry Registry
+	// Push also puts images there that hone builds.
+	Push bool
+}
 
 // UpdateSettings are the limits of the session.
 type UpdateSettings struct {

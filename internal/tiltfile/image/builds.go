@@ -274,10 +274,32 @@ func (d *Declarations) defaultRegistry(c *eval.Call) (starlark.Value, error) {
 		if host == "" {
 			continue
 		}
-		if _, err := reference.ParseNamed(host + "/image"); err != nil {
-			return nil, fmt.Errorf("%q is not the name of a registry, such as \"localhost:5000\" or \"gcr.io/project\"", host)
+		if err := checkRegistry(host); err != nil {
+			return nil, err
 		}
 	}
 	d.Registry = &r
+	return nil, nil
+}
+
+func checkRegistry(host string) error {
+	if _, err := reference.ParseNamed(host + "/image"); err != nil {
+		return fmt.Errorf("%q is not the name of a registry, such as \"localhost:5000\" or \"gcr.io/project\"", host)
+	}
+	return nil
+}
+
+func (d *Declarations) imageCache(c *eval.Call) (starlark.Value, error) {
+	cache := model.ImageCache{Push: true}
+	if err := c.Unpack("registry", &cache.Registry.Host, "push??", &cache.Push); err != nil {
+		return nil, err
+	}
+	if d.Cache != nil {
+		return nil, fmt.Errorf("the image cache is already %s", d.Cache.Registry.Host)
+	}
+	if err := checkRegistry(cache.Registry.Host); err != nil {
+		return nil, err
+	}
+	d.Cache = &cache
 	return nil, nil
 }

@@ -1,4 +1,4 @@
-// Package image implements the builtins for images: docker_build(), custom_build(), default_registry() and the steps of
+// Package image implements the builtins for images: docker_build(), custom_build(), default_registry(), image_cache() and the steps of
 // live updates. It also finds the images that each image is built on.
 package image
 
@@ -15,6 +15,8 @@ type Declarations struct {
 	steps []*Step
 	// Registry is set by default_registry; nil where it is not called.
 	Registry *model.Registry
+	// Cache is set by image_cache; nil where it is not called.
+	Cache *model.ImageCache
 }
 
 // New returns the empty declarations of an evaluation.
@@ -28,6 +30,7 @@ func (d *Declarations) Builtins() map[string]eval.Function {
 		"docker_build":      d.dockerBuild,
 		"custom_build":      d.customBuild,
 		"default_registry":  d.defaultRegistry,
+		"image_cache":       d.imageCache,
 		"sync":              d.sync,
 		"run":               d.run,
 		"fall_back_on":      d.fallBackOn,
