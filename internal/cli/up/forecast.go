@@ -24,16 +24,18 @@ func (l loaded) forecast(ctx context.Context) (of func(context.Context, model.Ma
 	}
 	here := provideEnvironment(engine)
 	injects := buildanddeploy.NewSynclets(imagebuild.NewReader(engine), imagebuild.NewSyncletImage(engine, imagebuild.NewDeliverer(engine)), noExperience{}, here)
-	image := buildanddeploy.NewImage(here, provideImages(engine), nil, nil, injects)
+	images, closeImages := provideImages(engine)
+	image := buildanddeploy.NewImage(here, images, nil, nil, injects)
 	of = func(ctx context.Context, m model.Manifest) (buildanddeploy.Forecast, error) {
 		return image.Forecast(ctx, buildanddeploy.Request{Manifest: m, Mode: model.UpdateAuto, Cluster: l.Known, Registry: l.registry, Namespace: l.Namespace})
 	}
-	return of, func() { _ = engine.Close() }, nil
+	return of, func() { closeImages(); _ = engine.Close() }, nil
 }
 
-// provideImages returns the builder of images, which remembers the images that earlier sessions have built.
-func provideImages(engine docker.Client) *imagebuild.Builder {
-	return imagebuild.New(engine).Remember(imagebuild.NewMemory(command.ImagesDir()))
+// provideImages provides the builder of images, which remembers the images that earlier sessions have built.
+func provideImages(engine docker.Client) (*imagebuild.Builder, func()) {
+	b := imagebuild.New(engine).Remember(imagebuild.NewMemory(command.ImagesDir()))
+	return b, b.Close
 }
 
 // noExperience is the experience of a process that has not updated any container.

@@ -67,9 +67,10 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 		cleanup()
 		return sessionParts{}, nil, err
 	}
-	builder := provideImages(dockerClient)
-	pool, cleanup5, err := provideSynclets(client, dockerClient)
+	builder, cleanup5 := provideImages(dockerClient)
+	pool, cleanup6, err := provideSynclets(client, dockerClient)
 	if err != nil {
+		cleanup5()
 		cleanup4()
 		cleanup3()
 		cleanup2()
@@ -86,6 +87,7 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 	buildAndDeployer := provideBuilder(client, dockerClient, builder, image, cluster, downCommands, pool)
 	upSessionParts := provideParts(o, openedProject, client, dockerClient, store, subscriber, claim, session, upListeners, storeStore, cluster, downCommands, buildAndDeployer, pool, readObject, readPrevious, hudMakePlan, readRevision, pageLogin)
 	return upSessionParts, func() {
+		cleanup6()
 		cleanup5()
 		cleanup4()
 		cleanup3()

@@ -91,8 +91,9 @@ type Request struct {
 	// BuildOnly ends the update when its images are built and delivered. An image of an earlier session that lacks files stays where it is.
 	BuildOnly bool
 	Cluster   model.Cluster
-	// Registry is the Tiltfile's default_registry.
+	// Registry is the Tiltfile's default_registry, Cache its image_cache.
 	Registry      model.Registry
+	Cache         model.ImageCache
 	Namespace     string
 	UpsertTimeout time.Duration
 	// Adopt lets the deploy take over objects that hone did not create.

@@ -36,6 +36,8 @@ type Request struct {
 	// Share looks for the image of the same inputs in the registry, where another machine may have pushed it, and gives the result a Key,
 	// so that Deliver can make it known there.
 	Share bool
+	// Cache is the image cache, for an image that is not shared where it is delivered.
+	Cache model.ImageCache
 	// MayLack, unless nil, makes Build take the last image of the target if no input has changed but files, and it returns true for
 	// these. The result has them as Lacks.
 	MayLack func(files []string) bool
@@ -60,12 +62,13 @@ type Builder struct {
 	registry *registryClient
 	unshared *once
 	memory   *Memory // nil remembers nothing
+	pushes   *pushes
 	now      func() time.Time
 }
 
 // New returns a builder that uses the engine.
 func New(engine docker.Client) *Builder {
-	return &Builder{docker: engine, registry: newRegistryClient(), unshared: &once{}, now: time.Now}
+	return &Builder{docker: engine, registry: newRegistryClient(), unshared: &once{}, pushes: newPushes(), now: time.Now}
 }
 
 // Remember makes the builder record in a memory which image a build made of its inputs.
@@ -87,6 +90,7 @@ func (b *Builder) Build(ctx context.Context, req Request) (model.ImageResult, er
 	if req.Reuse {
 		if known, ok := b.reuse(ctx, req); ok {
 			logstore.Infof(req.Logger, "Nothing has changed since %s was built: it is used again", known.Local)
+			b.offer(req, known)
 			return known, nil
 		}
 	}
@@ -108,6 +112,7 @@ func (b *Builder) Build(ctx context.Context, req Request) (model.ImageResult, er
 	}
 	if b.remember(ctx, sum, req, result) {
 		result.Key, result.Renews = key.key, req.anew()
+		b.offer(req, result)
 	}
 	return result, nil
 }

@@ -63,10 +63,13 @@ func (d *Deliverer) Deliver(ctx context.Context, plan Plan, result model.ImageRe
 		}
 		return fmt.Errorf("deliver %s: %w", result.Local, err)
 	}
+	if plan.Share {
+		d.share(ctx, result, log)
+	}
 	return nil
 }
 
-// push sends the image to the registry in its name, and lets others find it there. An image that the registry already has is not sent.
+// push sends the image to the registry in its name. An image that the registry already has is not sent.
 func (d *Deliverer) push(ctx context.Context, where string, result model.ImageResult, log logstore.Logger, sent func(percent int)) error {
 	stays := result.ImageID == "" || hasContentTag(result.Local, result.ImageID)
 	if stays && d.registry.has(ctx, result.Local) {
@@ -77,7 +80,6 @@ func (d *Deliverer) push(ctx context.Context, where string, result model.ImageRe
 			return err
 		}
 	}
-	d.share(ctx, result, log)
 	return nil
 }
 

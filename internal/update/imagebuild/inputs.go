@@ -44,6 +44,9 @@ func (b *Builder) Known(ctx context.Context, req Request) (model.ImageResult, bo
 	if result, _, ok := b.known(ctx, req); ok {
 		return result, true
 	}
+	if !req.Share { // the name of an image in the image cache is known once it is pulled
+		return model.ImageResult{}, false
+	}
 	_, result, ok := b.others(ctx, req)
 	return result, ok
 }
@@ -62,7 +65,7 @@ func (b *Builder) known(ctx context.Context, req Request) (result model.ImageRes
 		return model.ImageResult{}, is, false
 	}
 	result.StartedAt = b.now()
-	if req.Share && is.unresolved == nil {
+	if _, shared := req.holder(); shared && is.unresolved == nil {
 		result.Key, err = keyRef(req, is)
 	}
 	return result, is, err == nil
@@ -233,12 +236,13 @@ func (b *Builder) addDocker(ctx context.Context, in *inputs, req Request, spec m
 			continue
 		}
 		im, found, err := b.docker.Inspect(ctx, ref)
+		_, shared := req.holder()
 		switch {
 		case err != nil:
 			return err
 		case found: // builds prefer it
 			in.add(ref, idOf(ref, im))
-		case req.Share:
+		case shared:
 			digest, err := b.registry.digest(ctx, ref)
 			in.add(ref, digest)
 			if err != nil {

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -35,7 +36,7 @@ func complete(t model.ImageTarget) bool {
 // others returns the image that another machine has built from the inputs of a request, if the registry has one. Without one, it
 // returns the sums of the inputs, if the image of the build can be shared.
 func (b *Builder) others(ctx context.Context, req Request) (is sums, found model.ImageResult, ok bool) {
-	if b.memory == nil || !req.Share {
+	if _, shared := req.holder(); b.memory == nil || !shared {
 		return sums{}, found, false
 	}
 	is, err := b.sumUp(ctx, req)
@@ -50,6 +51,12 @@ func (b *Builder) others(ctx context.Context, req Request) (is sums, found model
 	is.key = ref
 	if req.anew() {
 		return is, found, false
+	}
+	if !req.Share {
+		if found, err = b.pull(ctx, req, ref); err != nil && !errors.Is(err, errNoImage) {
+			b.unshared.warn(req.Logger, err)
+		}
+		return is, found, err == nil
 	}
 	tag, err := b.registry.contentTag(ctx, ref, func(tag string) (string, error) { return LocalRef(req.Target.Ref, req.Registry, tag) })
 	if err != nil {
@@ -69,7 +76,8 @@ func (b *Builder) others(ctx context.Context, req Request) (is sums, found model
 
 // keyRef returns the reference by which others find the image of the inputs.
 func keyRef(req Request, is sums) (string, error) {
-	return LocalRef(req.Target.Ref, req.Registry, keyPrefix+is.all)
+	registry, _ := req.holder()
+	return LocalRef(req.Target.Ref, registry, keyPrefix+is.all)
 }
 
 // madeOf identifies an image as an input of another one.
@@ -87,18 +95,30 @@ type once struct {
 }
 
 func (o *once) say(log logstore.Logger, why error) {
-	if log == nil || why == nil {
-		return
+	if o.first(why) {
+		logstore.Infof(log, "Images are not shared: %v", why)
+	}
+}
+
+func (o *once) warn(log logstore.Logger, why error) {
+	if o.first(why) {
+		logstore.Warnf(log, "WARNING: the image cache is not used: %s", problem.Text(why))
+	}
+}
+
+// first reports whether a reason is a new one.
+func (o *once) first(why error) bool {
+	if why == nil {
+		return false
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.said == nil {
 		o.said = map[string]bool{}
 	}
-	if text := why.Error(); !o.said[text] {
-		o.said[text] = true
-		logstore.Infof(log, "Images are not shared: %s", text)
-	}
+	said := o.said[why.Error()]
+	o.said[why.Error()] = true
+	return !said
 }
 
 // share gives an image in a registry the tag of its inputs. Without it, other machines build the image themselves.
