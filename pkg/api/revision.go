@@ -52,9 +52,14 @@ const (
 	RevisionCancelled RevisionPhase = "cancelled"
 )
 
-// RevisionCounts are the numbers of objects that a revision has made, changed and deleted.
+// RevisionCounts are the numbers of objects that a revision has made, changed and deleted. Forgotten ones stay in the cluster and are no
+// longer the project's.
 type RevisionCounts struct {
-	Created int `json:"created,omitempty"`
-	Changed int `json:"changed,omitempty"`
-	Deleted int `json:"deleted,omitempty"`
+	Created   int `json:"created,omitempty"`
+	Changed   int `json:"changed,omitempty"`
+	Deleted   int `json:"deleted,omitempty"`
+	Forgotten int `json:"forgotten,omitempty"`
 }
+
+// OnlyForgot reports whether all objects that the revision no longer has stay in the cluster.
+func (c RevisionCounts) OnlyForgot() bool { return c.Forgotten > 0 && c.Deleted == 0 }

@@ -1010,6 +1010,7 @@ export interface Revision {
   evaluation?: number;
   /** Failures are the resources whose last update has failed, divided by spaces. */
   failures?: string;
+  forgotten?: number;
   /** Number is 1 for the first revision of a project, and never given twice. */
   number: number;
   /** Objects is the number of recorded objects. */

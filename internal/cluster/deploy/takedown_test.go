@@ -459,7 +459,7 @@ func TestCollectDoesNotWait(t *testing.T) {
 		if err := memory.Set("web", []model.AppliedObject{{ObjectID: held, APIVersion: "v1", UID: "new"}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := memory.Drop(ledger.Records{"web": {{ObjectID: held, UID: "old"}}}); err != nil {
+		if err := memory.Drop(ledger.Records{"web": {{ObjectID: held, UID: "old"}}}, nil); err != nil {
 			t.Fatal(err)
 		}
 		leaving("made again meanwhile", false)

@@ -22,6 +22,8 @@ type content struct {
 	write string
 	// revised is set by an edit that changes objects in the cluster, but no record.
 	revised bool
+	// left are the objects whose records this edit drops although they stay in the cluster.
+	left map[model.ObjectID]bool
 	// rekeyed is set if the document is not encrypted with the key that encrypts now.
 	rekeyed bool
 	// lost are the resources whose command has values that were encrypted with another key.
@@ -39,7 +41,7 @@ func emptyContent() content {
 
 func (c content) clone() content {
 	return content{objects: maps.Clone(c.objects), commands: maps.Clone(c.commands), deps: maps.Clone(c.deps), ran: maps.Clone(c.ran),
-		revisions: slices.Clone(c.revisions)}
+		revisions: slices.Clone(c.revisions), left: map[model.ObjectID]bool{}}
 }
 
 // equal reports whether two contents say the same.
@@ -102,6 +104,16 @@ func (c content) gone(after content) map[model.ObjectID]bool {
 // sameList reports whether two lists are one, which nothing has replaced.
 func sameList(a, b []Record) bool {
 	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
+}
+
+// drop drops records of a resource. left says that their objects stay in the cluster.
+func (c *content) drop(resource model.ManifestName, left bool, is func(Record) bool) {
+	for _, r := range c.objects[resource] {
+		if left && is(r) {
+			c.left[r.ObjectID] = true
+		}
+	}
+	c.objects[resource] = Without(c.objects[resource], is)
 }
 
 // size returns the number of recorded objects.

@@ -145,16 +145,33 @@ func (l *Ledger) Remove(resource model.ManifestName, objects ...model.ObjectID) 
 	})
 }
 
-// Drop drops the records of objects that are gone, with one write. A record with another UID belongs to a new object, and stays.
-func (l *Ledger) Drop(gone Records) error {
+// Drop drops the records of objects that are gone, and of objects that are left to others, with one write. A record with another UID
+// belongs to a new object, and stays.
+func (l *Ledger) Drop(gone, left Records) error {
 	return l.change(func(c *content) {
-		for resource, list := range gone {
-			dropped := make(map[droppedKey]bool, len(list))
-			for _, g := range list {
-				dropped[droppedKey{g.ObjectID, g.UID}] = true
+		for i, all := range []Records{gone, left} {
+			for resource, list := range all {
+				dropped := make(map[droppedKey]bool, len(list))
+				for _, g := range list {
+					dropped[droppedKey{g.ObjectID, g.UID}] = true
+				}
+				c.drop(resource, i == 1, func(r Record) bool { return dropped[droppedKey{r.ObjectID, r.UID}] })
 			}
-			c.objects[resource] = Without(c.objects[resource], func(r Record) bool { return dropped[droppedKey{r.ObjectID, r.UID}] })
 		}
+	})
+}
+
+// LeaveToOthers drops the records of objects that stay in the cluster: of the given ones, or, if none is given, of those that the command
+// of the resource has applied, with the command.
+func (l *Ledger) LeaveToOthers(resource model.ManifestName, objects ...model.ObjectID) error {
+	return l.change(func(c *content) {
+		if len(objects) == 0 {
+			delete(c.commands, resource)
+			delete(c.ran, resource)
+			c.drop(resource, true, isForeign)
+			return
+		}
+		c.drop(resource, true, func(r Record) bool { return slices.Contains(objects, r.ObjectID) })
 	})
 }
 

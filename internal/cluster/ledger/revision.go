@@ -260,7 +260,7 @@ func newPause() retry.Backoff {
 // Outcome is the outcome of an update.
 type Outcome struct{ Failed, Cancelled bool }
 
-// count counts the objects that a change has made and deleted.
+// count counts the objects that a change has made, deleted and forgotten.
 func (c *content) count(before content) {
 	is := c.current()
 	uids := map[string]bool{}
@@ -276,7 +276,13 @@ func (c *content) count(before content) {
 			}
 		}
 	}
-	is.Deleted += len(before.gone(*c))
+	for id := range before.gone(*c) {
+		if c.left[id] {
+			is.Forgotten++
+		} else {
+			is.Deleted++
+		}
+	}
 }
 
 // Update notes that an update of a resource begins to apply. The result notes how it has ended. Both inform only: they are written

@@ -14,6 +14,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cluster/storage"
 	"github.com/hone-dev/hone/internal/cluster/storage/memory"
+	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -399,4 +400,33 @@ type countedLoads struct {
 func (c *countedLoads) Load(ctx context.Context, name string) (storage.Document, error) {
 	c.n++
 	return c.Storage.Load(ctx, name)
+}
+
+// TestForgotten: objects that stay in the cluster do not count as deleted.
+func TestForgotten(t *testing.T) {
+	m := newMachine(t, memory.New())
+	m.origin = Origin{Run: "1", Command: "deploy"}
+	deploy(t, m.open(t), "one", "a", "b", "c", "d")
+	m.origin = Origin{Run: "2", Command: "forget"}
+	l := m.open(t)
+	all, err := l.Of("web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := l.Update("web")
+	if err := l.Drop(Records{"web": all[:1]}, Records{"web": all[1:2]}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.LeaveToOthers("web", all[2].ObjectID); err != nil {
+		t.Fatal(err)
+	}
+	end(Outcome{})
+	history, err := m.open(t).History()
+	if err != nil {
+		t.Fatal(err)
+	}
+	is := history[len(history)-1]
+	if want := (api.RevisionCounts{Deleted: 1, Forgotten: 2}); is.RevisionCounts != want || is.Objects != 1 || is.OnlyForgot() {
+		t.Errorf("the revision counts %+v of %d objects, want %+v of 1", is.RevisionCounts, is.Objects, want)
+	}
 }
