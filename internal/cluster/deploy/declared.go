@@ -27,7 +27,15 @@ func Revised(l *ledger.Ledger, number int) ([]api.PlanStep, error) {
 			return nil, err
 		}
 	}
-	return Differences(was, is), nil
+	steps := Differences(was, is)
+	if i := slices.IndexFunc(all, func(r ledger.Revision) bool { return r.Number == number }); i >= 0 && all[i].OnlyForgot() {
+		for i := range steps {
+			if steps[i].Action == api.ActionDelete {
+				steps[i].Action, steps[i].Reason = api.ActionOrphan, "it stayed in the cluster, and hone forgot it"
+			}
+		}
+	}
+	return steps, nil
 }
 
 // Differences returns the steps from the objects of one revision to those of another: the objects that were created, updated and deleted,

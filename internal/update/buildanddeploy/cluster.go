@@ -450,7 +450,7 @@ func (c *Cluster) Delete(ctx context.Context, o DeleteOptions, records map[model
 
 // delete completes a request, which may hold further steps, and carries it out.
 func (c *Cluster) delete(ctx context.Context, memory *deploy.Memory, o DeleteOptions, req deploy.DeleteRequest,
-	records map[model.ManifestName][]ledger.Record) error {
+	records map[model.ManifestName][]ledger.Record) (err error) {
 	req.Project, req.RunID, req.Removal = c.project, o.RunID, o.Removal
 	req.KeepNamespaces, req.KeepVolumes, req.KeepDefinitions = !o.Namespaces, !o.Volumes, !o.Definitions
 	req.Wait, req.Look, req.WaitLimit, req.Pods, req.Found = o.Wait, !o.Wait, o.WaitLimit, o.Pods, memory
@@ -461,36 +461,68 @@ func (c *Cluster) delete(ctx context.Context, memory *deploy.Memory, o DeleteOpt
 			}
 		}
 	}
-	gone := ledger.Records{}
+	conclude := concluding(ctx, memory, req, records)
+	defer func() { conclude(err) }()
+	gone, left := ledger.Records{}, ledger.Records{}
 	req.Done = func(ref deploy.ObjectRef, outcome deploy.DeleteOutcome) {
 		if o.Outcome != nil {
 			o.Outcome(ref, outcome)
 		}
-		if !outcome.Stays() {
-			gone[ref.Resource] = append(gone[ref.Resource], ledger.Record{ObjectID: ref.ObjectID, UID: ref.UID})
+		switch is := (ledger.Record{ObjectID: ref.ObjectID, UID: ref.UID}); {
+		case outcome.Stays():
+		case outcome == deploy.OutcomeGivenBack || outcome == deploy.OutcomeForeign:
+			left[ref.Resource] = append(left[ref.Resource], is)
+		default:
+			gone[ref.Resource] = append(gone[ref.Resource], is)
 		}
 	}
-	err := c.applier.Delete(ctx, req)
-	if e := c.drop(ctx, memory, gone, req.Accepted != nil); e != nil && ctx.Err() == nil {
+	err = c.applier.Delete(ctx, req)
+	if e := c.drop(ctx, memory, gone, left, req.Accepted != nil); e != nil && ctx.Err() == nil {
 		err = errors.Join(err, e)
 	}
 	return err
 }
 
-// drop drops the records of objects that are gone. Objects that were given back meanwhile may be created again at this moment: then
-// the record of the deploy counts.
-func (c *Cluster) drop(ctx context.Context, memory *deploy.Memory, gone ledger.Records, givenBack bool) error {
-	if len(gone) == 0 {
+// concluding notes that the resources of a deletion are about to change. The result notes how it has ended: those have failed of which
+// something is still recorded after an error.
+func concluding(ctx context.Context, memory *deploy.Memory, req deploy.DeleteRequest, records ledger.Records) func(error) {
+	ends := map[model.ManifestName]func(ledger.Outcome){}
+	for name, list := range records {
+		if len(list) > 0 || slices.ContainsFunc(req.Steps, func(s deploy.DeleteStep) bool { return s.Resource == name }) {
+			ends[name] = memory.Update(name)
+		}
+	}
+	return func(failed error) {
+		var now ledger.Records
+		if failed != nil {
+			now, _ = memory.Resources() // an unreadable ledger takes no outcome, either
+		}
+		for name, end := range ends {
+			still, stays := now[name]
+			if list := records[name]; len(list) > 0 {
+				stays = slices.ContainsFunc(list, func(r ledger.Record) bool {
+					return slices.ContainsFunc(still, func(s ledger.Record) bool { return s.ObjectID == r.ObjectID })
+				})
+			}
+			end(ledger.Outcome{Failed: stays, Cancelled: ctx.Err() != nil})
+		}
+	}
+}
+
+// drop drops the records of objects that are gone, and of those that are left to others. Objects that were given back meanwhile may be
+// created again at this moment: then the record of the deploy counts.
+func (c *Cluster) drop(ctx context.Context, memory *deploy.Memory, gone, left ledger.Records, givenBack bool) error {
+	if len(gone)+len(left) == 0 {
 		return nil
 	}
 	if givenBack {
-		held, err := c.applier.Claim(ctx, slices.Concat(slices.Collect(maps.Values(gone))...))
+		held, err := c.applier.Claim(ctx, slices.Concat(slices.Concat(slices.Collect(maps.Values(gone))...), slices.Concat(slices.Collect(maps.Values(left))...)))
 		if err != nil { // the next deletion notices that they are gone
 			return err
 		}
 		defer held.Release()
 	}
-	return memory.Drop(gone)
+	return memory.Drop(gone, left)
 }
 
 // patiently returns a context in which requests are retried that fail only because the API server is busy or the

@@ -90,10 +90,10 @@ func (c *Cluster) Forget(ctx context.Context, chosen []deploy.Recorded, log logs
 	}
 	for _, r := range chosen {
 		if r.State == deploy.RecordRuns {
-			err = memory.ForgetCommand(r.Resource)
+			err = memory.LeaveToOthers(r.Resource)
 		}
 		if r.State == deploy.RecordUsed {
-			err = memory.Remove(r.Resource, r.ID())
+			err = memory.LeaveToOthers(r.Resource, r.ID())
 		}
 		if err != nil {
 			return err
