@@ -93,6 +93,7 @@ function List(p: { all: Revision[]; chosen: Revision | undefined }) {
               <td>{r.objects}</td>
               <td>
                 +{r.created ?? 0} ~{r.changed ?? 0} −{r.deleted ?? 0}
+                {r.forgotten ? ` (${r.forgotten} forgotten)` : ""}
               </td>
               <td class={tones[r.phase]}>
                 {r.phase}

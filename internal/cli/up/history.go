@@ -31,7 +31,7 @@ func newHistory(g *command.Global) *cobra.Command {
 		Use:   "history [REVISION]",
 		Short: "List the revisions of the project, or show one of them",
 		Long: `Lists the revisions of the project in this cluster, the newest first: when, by which command, by whom and from which commit its
-objects were applied, and how many were created (+), changed (~) and deleted (-). A run of a command is a revision if it changes
+objects were applied, and how many were created (+), changed (~) and deleted (-), or forgotten: they stay in the cluster. A run of a command is a revision if it changes
 something; in a session of hone up, so is each evaluation of the Tiltfile whose updates do. The last ten are kept.
 
 -dirty marks a commit whose working tree had uncommitted changes of tracked files.

@@ -69,13 +69,22 @@ func RevisionCells(r api.Revision, began string) []string {
 		result += ": " + r.Failures
 	}
 	cells := []string{strconv.Itoa(r.Number), began, r.Command, r.By, commitText(r), strconv.Itoa(r.Objects),
-		fmt.Sprintf("+%d ~%d -%d", r.Created, r.Changed, r.Deleted), result}
+		changesText(r), result}
 	for i, c := range cells {
 		if cells[i] = text.Clean(c); c == "" {
 			cells[i] = "-"
 		}
 	}
 	return cells
+}
+
+// changesText returns the counts of a revision.
+func changesText(r api.Revision) string {
+	changes := fmt.Sprintf("+%d ~%d -%d", r.Created, r.Changed, r.Deleted)
+	if r.Forgotten > 0 {
+		changes += fmt.Sprintf(" (%d forgotten)", r.Forgotten)
+	}
+	return changes
 }
 
 // commitText returns the commit of a revision, as git describe --dirty marks it.

@@ -94,6 +94,7 @@ func TestRollback(t *testing.T) {
 	p.says(0, []string{"history", "-o", "json", "--namespace", p.namespace}, `"number": 5`, `"command": "rollback 3"`)
 	sessionShowsRevisions(p)
 	p.says(0, []string{"down", "--namespace", p.namespace}, `Deleted 3 objects`)
+	p.says(0, []string{"history", "--namespace", p.namespace}, `7 .* down .* 0 +\+0 ~0 -3 +succeeded`)
 }
 
 // sessionShowsRevisions runs a session that applies two evaluations of the Tiltfile. The first one declares what the rollback has restored, and
@@ -208,7 +209,7 @@ func TestKeep(t *testing.T) {
 	p.says(1, []string{"state", "import", filepath.Join(p.dir, "Tiltfile"), "--namespace", p.namespace}, `not an exported ledger`)
 	p.says(0, []string{"state", "move", place, "--namespace", p.namespace}, `Moved the ledger to kube://`, `ledger_settings\(url='kube://`)
 	p.says(0, append([]string{"get", "records", "-o", "name"}, shared...), `^configmap/conf\nconfigmap/more\nsecret/token\n$`)
-	p.says(0, append([]string{"history"}, shared...), `(?s)forget .*-1 +succeeded.*adopt .*~1 -0 +succeeded.*ci `)
+	p.says(0, append([]string{"history"}, shared...), `(?s)forget .*-0 \(1 forgotten\) +succeeded.*adopt .*~1 -0 +succeeded.*ci `)
 	p.says(0, append([]string{"state", "import", filepath.Join(p.dir, "saved")}, shared...), `Imported 3 records of 1 resource into kube://`) // it is there already
 	p.says(0, append([]string{"state", "move", "default"}, shared...), `Moved the ledger to /`)
 	if list, err := p.dyn.Resource(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}).Namespace(p.namespace).List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) != 1 {
