@@ -19,7 +19,9 @@ type Key struct {
 }
 
 func (k Key) check() error {
-	if k.Cluster == "" || k.Project == "" || strings.ContainsAny(k.Cluster+k.Project, `/\`) || storage.CheckName(k.head()) != nil {
+	complete := k.Cluster != "" && k.Project != ""
+	isName := !strings.ContainsAny(k.name(), `/\`) && storage.CheckName(k.head()) == nil
+	if !complete || !isName {
 		return fmt.Errorf("ledger key %+v: cluster and project must be set and free of slashes", k)
 	}
 	return nil

@@ -114,12 +114,11 @@ func (l *Ledger) declared(c content) Objects {
 // freeze stores the objects of the revision that was current until now, if another one follows, and drops revisions beyond the history.
 // l.mu is held.
 func (l *Ledger) freeze(ctx context.Context, before content, after *content) error {
-	was, is := before.current(), after.current()
-	if len(before.objects) == 0 && was == nil || is == nil || was != nil && was.Number == is.Number {
+	if !before.endsWith(*after) {
 		return nil
 	}
 	number := 1
-	if was != nil {
+	if was := before.current(); was != nil {
 		number = was.Number
 	}
 	l.notes.forgetCached() // others may have changed them
@@ -142,6 +141,18 @@ func (l *Ledger) freeze(ctx context.Context, before content, after *content) err
 		after.revisions = slices.Delete(after.revisions, 0, 1)
 	}
 	return nil
+}
+
+// endsWith reports whether another revision follows the one of c in after. Objects that an earlier version of hone has applied are one.
+func (c *content) endsWith(after content) bool {
+	was, is := c.current(), after.current()
+	switch {
+	case is == nil:
+		return false
+	case was == nil:
+		return len(c.objects) > 0
+	}
+	return was.Number != is.Number
 }
 
 // thaw reads the objects of an earlier revision.
