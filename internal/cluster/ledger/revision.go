@@ -257,7 +257,8 @@ func insist(ctx context.Context, s storage.Storage, write func() error) error {
 	_, local := s.(storage.Local)
 	for pause := newPause(); ; {
 		err := write()
-		if err == nil || local && !errors.Is(err, storage.ErrStale) || !pause.Sleep(ctx) {
+		final := err == nil || local && !errors.Is(err, storage.ErrStale)
+		if final || !pause.Sleep(ctx) {
 			return err
 		}
 	}

@@ -47,7 +47,7 @@ func openVault(dir string, getenv func(string) string) (vault, error) {
 		}
 		text, from = string(raw), path
 	}
-	for n, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == '\n' || r == '\r' || r == ' ' }) {
+	for n, word := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(", \r\n", r) }) {
 		key, err := base64.StdEncoding.DecodeString(word)
 		if err != nil || len(key) != keySize {
 			return v, problem.New(fmt.Sprintf("key %d in %s is not %d bytes in base64", n+1, from, keySize), "make a key: openssl rand -base64 32")
