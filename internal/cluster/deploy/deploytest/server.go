@@ -358,7 +358,7 @@ func (r *resource) Delete(ctx context.Context, name string, opts metav1.DeleteOp
 		return r.notFound(name)
 	}
 	if p := opts.Preconditions; p != nil {
-		if p.UID != nil && *p.UID != o.live.GetUID() || p.ResourceVersion != nil && *p.ResourceVersion != o.live.GetResourceVersion() {
+		if otherThan(p.UID, o.live.GetUID()) || otherThan(p.ResourceVersion, o.live.GetResourceVersion()) {
 			return apierrors.NewConflict(r.gvr.GroupResource(), name, fmt.Errorf("a precondition does not match"))
 		}
 	}
@@ -454,3 +454,6 @@ func dropGone(m, last, next map[string]any) {
 		}
 	}
 }
+
+// otherThan reports whether a precondition asks for another value.
+func otherThan[T comparable](want *T, is T) bool { return want != nil && *want != is }
