@@ -32,6 +32,8 @@ type Client interface {
 	// Pull fetches the image from the registry that its reference names, with the user's stored credentials. platform is "os/arch", or
 	// empty for the engine's own.
 	Pull(ctx context.Context, ref, platform string, progress logstore.Logger) error
+	// PushHere is Push to a registry of this process, which has a password and needs no progress.
+	PushHere(ctx context.Context, ref, password string) error
 	// Save returns a "docker save" archive of the images. The caller closes it.
 	Save(ctx context.Context, refs []string) (io.ReadCloser, error)
 	// Load loads the images of a "docker save" archive into the engine, with their references.
@@ -119,6 +121,8 @@ type Image struct {
 	Arch    string
 	// Size is in bytes.
 	Size int64
+	// Layers are the digests of the layers' uncompressed content, from the bottom.
+	Layers []string
 	// TaggedAt is the time at which the image last got a reference, or its creation time if it never got one.
 	TaggedAt time.Time
 	Labels   map[string]string

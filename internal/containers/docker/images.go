@@ -26,7 +26,7 @@ func (e *Engine) Inspect(ctx context.Context, ref string) (Image, bool, error) {
 	if err != nil {
 		return Image{}, false, e.wrap("inspect image "+ref, err)
 	}
-	im := Image{ID: got.ID, Tags: got.RepoTags, Digests: got.RepoDigests, OS: got.Os, Arch: got.Architecture, Size: got.Size,
+	im := Image{ID: got.ID, Tags: got.RepoTags, Digests: got.RepoDigests, OS: got.Os, Arch: got.Architecture, Size: got.Size, Layers: got.RootFS.Layers,
 		TaggedAt: got.Metadata.LastTagTime}
 	if im.TaggedAt.IsZero() {
 		im.TaggedAt, _ = time.Parse(time.RFC3339Nano, got.Created) // the zero time if the engine does not know it

@@ -303,6 +303,11 @@ func (f *Fake) Pull(ctx context.Context, ref, platform string, _ logstore.Logger
 	return nil
 }
 
+// PushHere implements Client.
+func (f *Fake) PushHere(ctx context.Context, ref, _ string) error {
+	return f.Push(ctx, ref, logstore.Discard, nil)
+}
+
 // Save implements Client. The archive holds a manifest and no layers.
 func (f *Fake) Save(ctx context.Context, refs []string) (io.ReadCloser, error) {
 	if err := f.begin(ctx, "Save"); err != nil {
