@@ -6,6 +6,7 @@ import (
 	"io"
 	"os/exec"
 	"strings"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -17,18 +18,21 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Deliverer delivers built images to the cluster. Construct it with NewDeliverer.
+// Deliverer delivers built images to the cluster. Construct it with NewDeliverer. Close it after use of Ahead.
 type Deliverer struct {
 	docker   docker.Client
 	registry *registryClient
 	unshared *once
 	// lookPath finds the tools of kind and k3d.
 	lookPath func(name string) (string, error)
+
+	mu    sync.Mutex
+	nodes map[string]*nodeLayers // guarded by mu; by the socket of the node's containerd
 }
 
 // NewDeliverer returns a deliverer for the engine's images.
 func NewDeliverer(engine docker.Client) *Deliverer {
-	return &Deliverer{docker: engine, registry: newRegistryClient(), unshared: &once{}, lookPath: exec.LookPath}
+	return &Deliverer{docker: engine, registry: newRegistryClient(), unshared: &once{}, lookPath: exec.LookPath, nodes: map[string]*nodeLayers{}}
 }
 
 // Deliver delivers the image to the cluster as planned and logs the delivery in one line. An image that is already there is not
@@ -118,6 +122,9 @@ func (d *Deliverer) importHere(ctx context.Context, plan Plan, result model.Imag
 		}
 	}
 	logstore.Infof(log, "Importing into the node's containerd: %s", result.Cluster)
+	if d.layers(plan.Socket).deliver(ctx, result.ImageID, full) {
+		return nil
+	}
 	archive, err := d.docker.Save(ctx, []string{result.Local})
 	if err != nil {
 		return err

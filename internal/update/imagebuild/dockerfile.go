@@ -23,6 +23,25 @@ func BaseImages(contents string, args map[string]*string) []string {
 	return refs
 }
 
+// FinalBase returns the reference of the image that the target stage is built on, through the stages between them; empty for the last
+// stage. It is empty if there is none.
+func FinalBase(contents string, args map[string]*string, target string) string {
+	s := scanned(contents, args)
+	at := len(s.stages) - 1
+	if target != "" {
+		at = slices.Index(s.stages, strings.ToLower(target))
+	}
+	for at >= 0 {
+		base := s.bases[at]
+		earlier := slices.Index(s.stages[:at], strings.ToLower(base))
+		if earlier < 0 {
+			return base
+		}
+		at = earlier
+	}
+	return ""
+}
+
 // Rewrite returns the Dockerfile with every reference that replace knows replaced, and nothing else changed.
 func Rewrite(contents string, args map[string]*string, replace func(ref string) (string, bool)) string {
 	lines := strings.SplitAfter(contents, "\n")
@@ -77,16 +96,19 @@ func findWord(line, word string) int {
 }
 
 // uses finds all places that name images, in order.
-func uses(contents string, args map[string]*string) []use {
+func uses(contents string, args map[string]*string) []use { return scanned(contents, args).uses }
+
+// scanned walks over a Dockerfile; one that cannot be parsed is empty.
+func scanned(contents string, args map[string]*string) scan {
 	parsed, err := parser.Parse(strings.NewReader(contents))
 	if err != nil {
-		return nil
+		return scan{}
 	}
 	s := scan{lex: shell.NewLex(parsed.EscapeToken), args: args, env: map[string]string{}, local: map[string]string{}}
 	for _, n := range parsed.AST.Children {
 		s.node(n)
 	}
-	return s.uses
+	return s
 }
 
 // scan walks over a Dockerfile.
@@ -98,7 +120,9 @@ type scan struct {
 	env    map[string]string
 	local  map[string]string
 	stages []string
-	uses   []use
+	// bases are the images or stages that the stages are built on; empty for scratch.
+	bases []string
+	uses  []use
 }
 
 func (s *scan) node(n *parser.Node) {
@@ -170,14 +194,16 @@ func (s *scan) from(n *parser.Node) {
 		return
 	}
 	word := n.Next.Value
-	if ref := s.expand(word); ref != "scratch" {
-		s.add(n, ref, use{word: word})
+	ref := s.expand(word)
+	if ref == "scratch" {
+		ref = ""
 	}
+	s.add(n, ref, use{word: word})
 	name := ""
 	if as := n.Next.Next; as != nil && strings.EqualFold(as.Value, "as") && as.Next != nil {
 		name = strings.ToLower(as.Next.Value)
 	}
-	s.stages = append(s.stages, name)
+	s.stages, s.bases = append(s.stages, name), append(s.bases, ref)
 }
 
 // mount parses a flag such as --mount=type=bind,from=tools,target=/tools.

@@ -97,3 +97,19 @@ func FuzzRewrite(f *testing.F) {
 		}
 	})
 }
+
+func TestFinalBase(t *testing.T) {
+	t.Parallel()
+	const stages = "ARG V=1\nFROM golang:$V AS Build\nRUN make\nFROM alpine AS run\nFROM build AS test\nFROM run\n"
+	for _, tc := range []struct{ contents, target, want string }{
+		{stages, "", "alpine"},
+		{stages, "test", "golang:1"},
+		{stages, "none", ""},
+		{"FROM scratch\nCOPY a /a\n", "", ""},
+		{"no Dockerfile", "", ""},
+	} {
+		if got := FinalBase(tc.contents, nil, tc.target); got != tc.want {
+			t.Errorf("%q of %q: got %q, want %q", tc.target, tc.contents, got, tc.want)
+		}
+	}
+}

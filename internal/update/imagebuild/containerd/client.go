@@ -67,20 +67,25 @@ func inPods(ctx context.Context) context.Context {
 }
 
 // lease protects content written under the returned context from garbage collection until release is called.
-func (c *Client) lease(ctx context.Context) (held context.Context, release func(), err error) {
+func (c *Client) lease(ctx context.Context) (id string, held context.Context, release func(), err error) {
 	service := leases.NewLeasesClient(c.conn)
 	created, err := service.Create(inPods(ctx), &leases.CreateRequest{
 		Labels: map[string]string{"containerd.io/gc.expire": leaseEnd()},
 	})
 	if err != nil {
-		return nil, nil, fmt.Errorf("create a lease: %w", err)
+		return "", nil, nil, fmt.Errorf("create a lease: %w", err)
 	}
-	id := created.Lease.ID
+	id = created.Lease.ID
 	release = func() {
 		// Also after a cancelled import; if it fails, the lease expires on its own.
 		ctx, cancel := context.WithTimeout(inPods(context.WithoutCancel(ctx)), releaseTime)
 		defer cancel()
 		_, _ = service.Delete(ctx, &leases.DeleteRequest{ID: id})
 	}
-	return metadata.AppendToOutgoingContext(inPods(ctx), leaseHeader, id), release, nil
+	return id, inLease(ctx, id), release, nil
+}
+
+// inLease returns a context whose new content the lease protects.
+func inLease(ctx context.Context, id string) context.Context {
+	return metadata.AppendToOutgoingContext(inPods(ctx), leaseHeader, id)
 }

@@ -36,7 +36,7 @@ const maxManifest = 4 << 20
 // ("docker.io/library/api:tag") where pods find it. Layers that containerd has are reused. An image of that name is
 // replaced.
 func (c *Client) Import(ctx context.Context, archive io.Reader, name string) error {
-	held, release, err := c.lease(ctx)
+	_, held, release, err := c.lease(ctx)
 	if err != nil {
 		return fmt.Errorf("import %s: %w", name, err)
 	}
@@ -162,19 +162,26 @@ func (c *contents) writeManifest(ctx context.Context) (ocispec.Descriptor, error
 		return ocispec.Descriptor{}, err
 	}
 	m.Config.MediaType = ocispec.MediaTypeImageConfig
-	labels := map[string]string{"containerd.io/gc.ref.content.config": m.Config.Digest.String()}
 	m.Layers = make([]ocispec.Descriptor, len(c.manifest[0].Layers))
 	for i, layer := range c.manifest[0].Layers {
 		if m.Layers[i], err = c.find(layer); err != nil {
 			return ocispec.Descriptor{}, err
 		}
-		labels[fmt.Sprintf("containerd.io/gc.ref.content.l.%d", i)] = m.Layers[i].Digest.String()
+	}
+	return c.client.storeManifest(ctx, m)
+}
+
+// storeManifest stores a manifest, whose blobs live as long as it, and returns its descriptor.
+func (c *Client) storeManifest(ctx context.Context, m ocispec.Manifest) (ocispec.Descriptor, error) {
+	labels := map[string]string{"containerd.io/gc.ref.content.config": m.Config.Digest.String()}
+	for i, layer := range m.Layers {
+		labels[fmt.Sprintf("containerd.io/gc.ref.content.l.%d", i)] = layer.Digest.String()
 	}
 	data, err := json.Marshal(m)
 	if err != nil {
 		return ocispec.Descriptor{}, err
 	}
-	digest, err := c.client.store(ctx, bytes.NewReader(data), int64(len(data)), "", labels)
+	digest, err := c.store(ctx, bytes.NewReader(data), int64(len(data)), "", labels)
 	if err != nil {
 		return ocispec.Descriptor{}, fmt.Errorf("store the manifest: %w", err)
 	}

@@ -33,13 +33,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // server is a containerd that keeps content, images and leases in memory.
 type server struct {
-	mu     sync.Mutex
-	blobs  map[string][]byte
-	labels map[string]map[string]string
-	names  map[string]*images.Image
-	leases int // held now
-	wrote  int // bytes received
-	pods   bool
+	mu        sync.Mutex
+	blobs     map[string][]byte
+	labels    map[string]map[string]string
+	names     map[string]*images.Image
+	leases    int // held now
+	wrote     int // bytes received
+	pods      bool
+	protected []string // the blobs that were put under a lease
 }
 
 // Each service of the server has its own type, because their methods have the same names.
@@ -150,15 +151,54 @@ func (s namespacesServer) List(context.Context, *namespaces.ListNamespacesReques
 	return out, nil
 }
 
+func (s contentServer) Info(_ context.Context, req *content.InfoRequest) (*content.InfoResponse, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	blob, ok := s.blobs[req.Digest]
+	if !ok {
+		return nil, status.Error(codes.NotFound, "no such blob")
+	}
+	return &content.InfoResponse{Info: &content.Info{Digest: req.Digest, Size: int64(len(blob))}}, nil
+}
+
+func (s contentServer) Read(req *content.ReadContentRequest, stream content.Content_ReadServer) error {
+	s.mu.Lock()
+	blob, ok := s.blobs[req.Digest]
+	s.mu.Unlock()
+	if !ok {
+		return status.Error(codes.NotFound, "no such blob")
+	}
+	return stream.Send(&content.ReadContentResponse{Data: blob})
+}
+
+func (s leasesServer) AddResource(_ context.Context, req *leases.AddResourceRequest) (*emptypb.Empty, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.protected = append(s.protected, req.Resource.ID)
+	return &emptypb.Empty{}, nil
+}
+
 // start runs the server on a socket and returns it with a client.
 func start(t *testing.T) (*server, *Client) {
 	t.Helper()
-	socket := filepath.Join(t.TempDir(), "c.sock")
+	s, socket := listen(t)
+	c, err := Dial(socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return s, c
+}
+
+// listen runs the server on a socket.
+func listen(t *testing.T) (s *server, socket string) {
+	t.Helper()
+	socket = filepath.Join(t.TempDir(), "c.sock")
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{blobs: map[string][]byte{}, labels: map[string]map[string]string{}, names: map[string]*images.Image{}}
+	s = &server{blobs: map[string][]byte{}, labels: map[string]map[string]string{}, names: map[string]*images.Image{}}
 	g := grpc.NewServer()
 	content.RegisterContentServer(g, contentServer{server: s})
 	images.RegisterImagesServer(g, imagesServer{server: s})
@@ -167,12 +207,7 @@ func start(t *testing.T) (*server, *Client) {
 	done := make(chan struct{})
 	go func() { defer close(done); _ = g.Serve(listener) }()
 	t.Cleanup(func() { g.Stop(); <-done })
-	c, err := Dial(socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	return s, c
+	return s, socket
 }
 
 type file struct{ name, text, link string }
