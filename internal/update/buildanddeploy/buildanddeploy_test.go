@@ -368,6 +368,8 @@ func (i *images) Reusable(_ context.Context, prior model.ImageResult) bool {
 	return !i.gone[prior.Local]
 }
 
+func (*images) Ahead(context.Context, imagebuild.Plan, imagebuild.Request, model.ImageResult) {}
+
 func (i *images) Deliver(_ context.Context, _ imagebuild.Plan, r model.ImageResult, _ logstore.Logger, _ func(int)) error {
 	i.d.add("deliver %s", r.Local)
 	return i.fail["deliver "+r.Local]

@@ -28,6 +28,8 @@ type ImageBuilder interface {
 // Deliverer delivers images to a cluster.
 type Deliverer interface {
 	Deliver(ctx context.Context, plan imagebuild.Plan, result model.ImageResult, log logstore.Logger, sent func(percent int)) error
+	// Ahead begins to send what the image of a build will share with the last one or with its base, without waiting.
+	Ahead(ctx context.Context, plan imagebuild.Plan, build imagebuild.Request, last model.ImageResult)
 }
 
 // Deployer applies the objects of a resource.
@@ -123,6 +125,10 @@ func (b *Image) image(ctx context.Context, req Request, w job, images map[string
 	log := logstore.Indent(req.Log, "  ")
 	build := b.request(req, w, images)
 	build.Logger, build.OnContext, build.OnStep = log, st.context, st.build
+	if w.deliver {
+		last, _ := b.builder.Last(w.target)
+		b.deliverer.Ahead(ctx, w.plan, build, last)
+	}
 	r, err := b.builder.Build(ctx, build)
 	if err != nil {
 		return r, err
