@@ -164,14 +164,19 @@ func provideSynclets(kube *k8s.Client, containers docker.Client) (*synclet.Pool,
 }
 
 // provideInjection provides the injection of synclets into new pods, and lets the pool add the same image to running pods.
-func provideInjection(kube *k8s.Client, containers docker.Client, pool *synclet.Pool, here *buildanddeploy.Environment) *buildanddeploy.Synclets {
+func provideInjection(kube *k8s.Client, containers docker.Client, deliverer *imagebuild.Deliverer, pool *synclet.Pool, here *buildanddeploy.Environment) *buildanddeploy.Synclets {
 	if kube == nil {
 		return nil
 	}
-	image := imagebuild.NewSyncletImage(containers, imagebuild.NewDeliverer(containers))
+	image := imagebuild.NewSyncletImage(containers, deliverer)
 	s := buildanddeploy.NewSynclets(imagebuild.NewReader(containers), image, pool, here)
 	pool.Beside(beside{kube, s})
 	return s
+}
+
+func provideDeliverer(containers docker.Client) (*imagebuild.Deliverer, func()) {
+	d := imagebuild.NewDeliverer(containers)
+	return d, d.Close
 }
 
 func provideEnvironment(containers docker.Client) *buildanddeploy.Environment {
@@ -192,12 +197,12 @@ func (b beside) Image(ctx context.Context, home synclet.Home) (string, error) {
 }
 
 // provideImage returns nil for a session without a cluster.
-func provideImage(kube *k8s.Client, containers docker.Client, images *imagebuild.Builder, cluster *buildanddeploy.Cluster,
+func provideImage(kube *k8s.Client, deliverer *imagebuild.Deliverer, images *imagebuild.Builder, cluster *buildanddeploy.Cluster,
 	injection *buildanddeploy.Synclets, here *buildanddeploy.Environment) *buildanddeploy.Image {
 	if kube == nil {
 		return nil
 	}
-	return buildanddeploy.NewImage(here, images, imagebuild.NewDeliverer(containers), cluster, injection)
+	return buildanddeploy.NewImage(here, images, deliverer, cluster, injection)
 }
 
 func provideBuilder(kube *k8s.Client, containers docker.Client, images *imagebuild.Builder, image *buildanddeploy.Image, cluster *buildanddeploy.Cluster, downCommands *buildanddeploy.DownCommands,

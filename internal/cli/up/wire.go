@@ -12,6 +12,6 @@ import (
 func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, func(), error) {
 	wire.Build(provideKube, provideDocker, provideLogs, provideProject, provideClaim, provideListeners, providePageLogin, provideObject, providePrevious, providePlan, provideRevision,
 		provideServer, provideSession, provideStore, provideRunning, provideCluster, provideDownCommands, provideSynclets,
-		provideEnvironment, provideInjection, provideImages, provideImage, provideBuilder, provideParts)
+		provideEnvironment, provideDeliverer, provideInjection, provideImages, provideImage, provideBuilder, provideParts)
 	return sessionParts{}, nil, nil
 }

@@ -67,9 +67,11 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 		cleanup()
 		return sessionParts{}, nil, err
 	}
-	builder, cleanup5 := provideImages(dockerClient)
-	pool, cleanup6, err := provideSynclets(client, dockerClient)
+	deliverer, cleanup5 := provideDeliverer(dockerClient)
+	builder, cleanup6 := provideImages(dockerClient)
+	pool, cleanup7, err := provideSynclets(client, dockerClient)
 	if err != nil {
+		cleanup6()
 		cleanup5()
 		cleanup4()
 		cleanup3()
@@ -78,8 +80,8 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 		return sessionParts{}, nil, err
 	}
 	environment := provideEnvironment(dockerClient)
-	synclets := provideInjection(client, dockerClient, pool, environment)
-	image := provideImage(client, dockerClient, builder, cluster, synclets, environment)
+	synclets := provideInjection(client, dockerClient, deliverer, pool, environment)
+	image := provideImage(client, deliverer, builder, cluster, synclets, environment)
 	hudMakePlan := providePlan(o, openedProject, cluster, downCommands, image, claim)
 	readRevision := provideRevision(openedProject, cluster)
 	subscriber := provideServer(o, openedProject, upListeners, pageLogin, stop, readObject, readPrevious, store, hudMakePlan, readRevision)
@@ -87,6 +89,7 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 	buildAndDeployer := provideBuilder(client, dockerClient, builder, image, cluster, downCommands, pool)
 	upSessionParts := provideParts(o, openedProject, client, dockerClient, store, subscriber, claim, session, upListeners, storeStore, cluster, downCommands, buildAndDeployer, pool, readObject, readPrevious, hudMakePlan, readRevision, pageLogin)
 	return upSessionParts, func() {
+		cleanup7()
 		cleanup6()
 		cleanup5()
 		cleanup4()
