@@ -290,9 +290,12 @@ func (r *Registry) manifest(w http.ResponseWriter, req *http.Request, tag string
 	im.manifest.MediaType, im.manifest.Config.MediaType = ocispec.MediaTypeImageManifest, ocispec.MediaTypeImageConfig
 	for i, diff := range config.RootFS.DiffIDs {
 		im.diffs = append(im.diffs, diff.String())
-		im.manifest.Layers[i].MediaType = ocispec.MediaTypeImageLayerGzip
-		if diff == m.Layers[i].Digest {
-			im.manifest.Layers[i].MediaType = ocispec.MediaTypeImageLayer
+		layer := &im.manifest.Layers[i]
+		switch {
+		case diff == layer.Digest:
+			layer.MediaType = ocispec.MediaTypeImageLayer
+		case layer.MediaType != ocispec.MediaTypeImageLayerZstd: // Docker's name for gzip, also of others
+			layer.MediaType = ocispec.MediaTypeImageLayerGzip
 		}
 	}
 	r.mu.Lock()
