@@ -329,18 +329,25 @@ func TestTally(t *testing.T) {
 	}
 }
 
-// TestTallyOfImagesBuiltAhead counts the time to get ready from the deploy on.
+// TestTallyOfImagesBuiltAhead counts the time to get ready from the deploy on, and the wait before it once, whatever was built meanwhile.
 func TestTallyOfImagesBuiltAhead(t *testing.T) {
 	at := func(seconds int) time.Time { return statetest.Epoch.Add(time.Duration(seconds) * time.Second) }
 	var tally Tally
+	wait := func(text string, ms api.Milliseconds) *api.HoldEvent {
+		return &api.HoldEvent{Reason: "waiting-for-dep", Text: text, On: []string{"db"}, WasMs: ms}
+	}
 	for _, e := range []api.Event{
+		{Time: at(1), Resource: "a", Hold: wait("waits for db to be ready", 0)},
 		{Time: at(5), Resource: "a", Type: "update-finished", Update: &api.UpdateEvent{BuildOnly: true, TookMs: 5000}},
+		{Time: at(5), Resource: "a", Hold: wait("built, waits for db to be ready", 4000)},
+		{Time: at(20), Resource: "a", Hold: &api.HoldEvent{WasMs: 15000}},
 		{Time: at(20), Resource: "a", Type: "update-finished", Update: &api.UpdateEvent{TookMs: 100}},
 		{Time: at(23), Resource: "a", Ready: &api.ReadyEvent{AfterMs: 23000}},
 	} {
 		tally.Take(e)
 	}
-	want := []api.Wait{{Reason: notReady, Text: "waits to get ready", Ms: 3000}}
+	want := []api.Wait{{Reason: "waiting-for-dep", Text: "waits for db to be ready", On: []string{"db"}, Ms: 19000},
+		{Reason: notReady, Text: "waits to get ready", Ms: 3000}}
 	if diff := cmp.Diff(want, tally.of("a").until(at(30), true, "")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

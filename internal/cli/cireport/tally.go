@@ -102,18 +102,25 @@ func (c *counts) hold(h api.HoldEvent, at time.Time) {
 	}
 }
 
-// waited adds a wait that is long enough to report. Another wait for the same reason extends it.
+// waited adds a wait that is long enough to report. Another wait for the same extends it, although its words may
+// differ: meanwhile, the images may have been built.
 func (c *counts) waited(w api.Wait) {
 	if w.Ms < 1 && !w.Open {
 		return
 	}
-	i := slices.IndexFunc(c.waits, func(o api.Wait) bool { return o.Text == w.Text })
+	i := slices.IndexFunc(c.waits, func(o api.Wait) bool { return same(o, w) })
 	if i < 0 {
 		c.waits = append(c.waits, w)
 		return
 	}
 	c.waits[i].Ms += w.Ms
 	c.waits[i].Open = w.Open
+}
+
+// same reports whether two waits are for the same resources, or are described by the same words.
+func same(a, b api.Wait) bool {
+	onSame := a.Reason == b.Reason && len(a.On) > 0 && slices.Equal(a.On, b.On)
+	return onSame || a.Text == b.Text
 }
 
 // lasted returns how long a wait lasted. It may have begun after its end, since the cause of a session's end is older than
