@@ -44,6 +44,8 @@ type Options struct {
 	Recall bool
 	// Cluster, unless nil, is prepared before the first deploys, and hears of each evaluation of the Tiltfile before the deploys of that.
 	Cluster Preparer
+	// Bases, unless nil, fetches the bases of the images of updates that wait.
+	Bases Bases
 	// Settled, unless nil, waits for changes of files on their way to the store; see buildanddeploy.Request.
 	Settled func(context.Context)
 }
@@ -53,6 +55,11 @@ type Preparer interface {
 	// Declare begins the deployment of an evaluation of the Tiltfile, which has read some files.
 	Declare(manifests []model.Manifest, read map[string]uint64)
 	Prepare(ctx context.Context, manifests []model.Manifest, namespace string) error
+}
+
+// Bases fetches the bases that an image needs and the engine lacks. It bounds the number of fetches at a time, and fetches none twice.
+type Bases interface {
+	Fetch(ctx context.Context, target model.ImageTarget, platform string)
 }
 
 // Subscriber is the BuildController.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -68,6 +69,9 @@ type builds struct {
 	// was declared last.
 	prepared bool
 	declared int
+	// fetched is the number of the evaluation of the Tiltfile whose bases were fetched, by resource; fetching are the goroutines that do it.
+	fetched  map[model.ManifestName]int
+	fetching sync.WaitGroup
 	// ended wakes Run when the goroutine of a build has ended, which is a moment after the snapshot shows that.
 	ended chan struct{}
 }
@@ -75,7 +79,7 @@ type builds struct {
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	b := &builds{Subscriber: s, rt: rt, running: map[model.ManifestName]*build{}, followed: followed{}, replaced: map[model.ManifestName]int{},
-		holding: holding{}, ended: make(chan struct{}, 1)}
+		holding: holding{}, fetched: map[model.ManifestName]int{}, ended: make(chan struct{}, 1)}
 	defer b.stop()
 	retry := time.NewTimer(time.Hour) // set in each round
 	defer retry.Stop()
@@ -110,6 +114,7 @@ func (b *builds) stop() {
 	for _, build := range all {
 		<-build.gone
 	}
+	b.fetching.Wait()
 }
 
 // round brings the builds in line with a snapshot.
@@ -124,6 +129,7 @@ func (b *builds) round(ctx context.Context, v store.View) {
 	}
 	plan := buildcontrol.Decide(v, underway)
 	b.say(v, plan)
+	b.fetchBases(ctx, v, plan)
 	b.prepare(ctx, v, plan)
 	for _, c := range plan.Start {
 		b.running[c.Name] = b.start(ctx, v, c)
@@ -147,6 +153,32 @@ func (b *builds) say(v store.View, plan buildcontrol.Plan) {
 		logstore.Infof(b.logs.Logger(model.TiltfileName, "", logstore.SourceBuild), "%s: hone confirm shows what would be done", is)
 	}
 	b.unconfirmed = is
+}
+
+// fetchBases fetches the bases for updates that wait for others or for a slot, but are due otherwise.
+func (b *builds) fetchBases(ctx context.Context, v store.View, plan buildcontrol.Plan) {
+	if b.options.Bases == nil {
+		return
+	}
+	runs, platform := state.TheTiltfile(v).Runs, ""
+	if arch := state.TheCluster(v).Cluster.Arch; arch != "" {
+		platform = "linux/" + arch
+	}
+	for name, hold := range plan.Holds {
+		waits := hold.Reason == buildcontrol.HoldSlot || hold.Reason == buildcontrol.HoldDep
+		begins := slices.ContainsFunc(plan.Start, func(c buildcontrol.Candidate) bool { return c.Name == name }) // it builds ahead
+		if !waits || begins || b.fetched[name] == runs {
+			continue
+		}
+		b.fetched[name] = runs
+		m, u := state.Resources.In(v).Value(string(name)).Manifest, state.Updates.In(v).Value(string(name))
+		images := slices.DeleteFunc(slices.Clone(m.Images), func(im model.ImageTarget) bool { return !u.Dirty(im) })
+		b.fetching.Go(func() {
+			for _, im := range images {
+				b.options.Bases.Fetch(ctx, im, platform)
+			}
+		})
+	}
 }
 
 // prepare tells the cluster of an evaluation of the Tiltfile before the first resource of it is deployed, and has the cluster read once. A
