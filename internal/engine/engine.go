@@ -144,7 +144,7 @@ func Subscribers(p Parts) []store.Subscriber {
 		watches,
 		clustermonitor.New(monitor, p.Known),
 		enginemonitor.New(p.Docker),
-		buildcontroller.New(p.Builder, p.Logs, buildcontroller.Options{Namespace: p.Namespace, Env: p.Env, Adopt: p.Adopt, Reuse: p.Reuse, Recall: p.Copies != "", Cluster: prepares, Settled: watches.Settled}),
+		buildcontroller.New(p.Builder, p.Logs, buildcontroller.Options{Namespace: p.Namespace, Env: p.Env, Adopt: p.Adopt, Reuse: p.Reuse, Recall: p.Copies != "", Cluster: prepares, Bases: imagebuild.NewBases(p.Docker), Settled: watches.Settled}),
 		syncletmanager.New(synclets, p.Logs),
 		copykeeper.New(p.Copies, p.Log),
 		historian.New(p.Past, p.Logs, p.Log),
