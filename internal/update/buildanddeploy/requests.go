@@ -3,7 +3,6 @@ package buildanddeploy
 import (
 	"context"
 	"log/slog"
-	"time"
 
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/pkg/model"
@@ -22,7 +21,7 @@ func (c *Cluster) counting(ctx context.Context, work string, resources ...model.
 	all := &k8s.Requests{Tell: func(r k8s.Request) {
 		log.LogAttrs(ctx, slog.LevelInfo, "request", slog.String("verb", r.Verb), slog.String("object", r.Object),
 			slog.String("namespace", r.Namespace), slog.Int("status", r.Status), slog.Int64("sent", r.Sent),
-			slog.Int64("received", r.Received), slog.Duration("took", r.Took.Round(100*time.Microsecond)))
+			slog.Int64("received", r.Received), slog.Duration("took", r.Took))
 	}}
 	return k8s.CountRequests(ctx, all), func() { log.Info(all.String()) }
 }

@@ -17,7 +17,7 @@ import (
 // are few, and is saved and imported otherwise. While an image is built, the layers of its last version, or of its base, are pushed ahead.
 // From then on, the engine knows the names that they have on the node, in later sessions, too.
 
-// untagTime is the time that removing a name from an image may take.
+// untagTime is the time that removing an image, or a name of it, may take.
 const untagTime = 5 * time.Second
 
 // savedPerPushed is the number of bytes that are saved and imported in the time in which one is compressed.

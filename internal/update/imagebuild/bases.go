@@ -3,7 +3,6 @@ package imagebuild
 import (
 	"context"
 	"sync"
-	"time"
 
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/pkg/model"
@@ -14,9 +13,6 @@ const fetchedLabel = "dev.hone.fetched"
 
 // fetches is the number of bases that are fetched at a time: the builds that run have the first claim to the network.
 const fetches = 2
-
-// unfetchTime is the time that removing such an image may take.
-const unfetchTime = 5 * time.Second
 
 // Bases fetches the bases of images before their builds have a slot. It is safe for concurrent use. Construct it with NewBases.
 type Bases struct {
@@ -77,7 +73,7 @@ func (b *Bases) fetch(ctx context.Context, ref, on string) {
 	if err != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unfetchTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), untagTime)
 	defer cancel()
 	_ = b.docker.Remove(ctx, id)
 }
