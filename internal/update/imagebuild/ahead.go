@@ -180,8 +180,8 @@ func (n *nodeLayers) worth(registry *containerd.Registry, image docker.Image) bo
 	})
 }
 
-// Ahead begins to send layers that the image of a build will share: the ones of its last version, or of its base. It returns at once; what
-// fails is silent, since Deliver does without. Only layers that are in the engine are sent.
+// Ahead begins to send layers that the image of a build will share: the ones of its last version, or of its base. It returns at once.
+// Failures are silent, since Deliver does without. Only layers that are in the engine are sent.
 func (d *Deliverer) Ahead(ctx context.Context, plan Plan, build Request, last model.ImageResult) {
 	if plan.Method != model.DeliverContainerd {
 		return
@@ -204,7 +204,7 @@ func (d *Deliverer) Ahead(ctx context.Context, plan Plan, build Request, last mo
 	}
 }
 
-// layers returns what pushes layers to the containerd at the socket.
+// layers returns the sender of layers to the containerd at the socket.
 func (d *Deliverer) layers(socket string) *nodeLayers {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -216,7 +216,7 @@ func (d *Deliverer) layers(socket string) *nodeLayers {
 	return n
 }
 
-// Close ends what Ahead has begun. What was sent and is not part of a delivered image is garbage on the node from then on.
+// Close ends the pushes that Ahead has begun. Layers that are part of no delivered image are garbage on the node from then on.
 func (d *Deliverer) Close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -30,7 +30,7 @@ const repository = "hone/node"
 // headTime is the time that a client may take to send the head of a request.
 const headTime = 10 * time.Second
 
-// Registry is an image registry of this process that keeps what is pushed in the content store of a containerd. An engine that pushes
+// Registry is an image registry of this process that keeps pushed images in the content store of a containerd. An engine that pushes
 // to it asks for each layer whether it is there, and sends only the others, which "docker save" cannot do. It accepts only clients that know
 // its password. It is safe for concurrent use. Close it after use.
 type Registry struct {
