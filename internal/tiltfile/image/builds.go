@@ -221,6 +221,7 @@ func (d *Declarations) customBuild(c *eval.Call) (starlark.Value, error) {
 		"image_deps??", &imageDeps, "env??", &env, "dir??", &dir, "deps_complete??", &depsComplete); err != nil {
 		return nil, err
 	}
+	elsewhere := disablePush || skipsDocker || tag+outputs != ""
 	switch {
 	case len(command.Words) == 0:
 		return nil, errors.New("the command is empty")
@@ -228,7 +229,7 @@ func (d *Declarations) customBuild(c *eval.Call) (starlark.Value, error) {
 		return nil, errors.New("give either tag= or outputs_image_ref_to=, not both")
 	case len(bat.Words) > 0 && len(batVal.Words) > 0:
 		return nil, errors.New("command_bat_val= is the old name of command_bat=: give one of them")
-	case depsComplete && (tag != "" || outputs != "" || disablePush || skipsDocker):
+	case depsComplete && elsewhere:
 		return nil, errors.New("deps_complete=True needs a command that builds $EXPECTED_REF in the engine, " +
 			"so it cannot be combined with tag=, outputs_image_ref_to=, disable_push= and skips_local_docker=")
 	}
