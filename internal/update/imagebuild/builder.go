@@ -110,8 +110,10 @@ func (b *Builder) Build(ctx context.Context, req Request) (model.ImageResult, er
 		<-sum.done
 		return result, err
 	}
-	if b.remember(ctx, sum, req, result) {
-		result.Key, result.Renews = key.key, req.anew()
+	keyed := result
+	keyed.Key, keyed.Renews = key.key, req.anew()
+	if b.remember(ctx, sum, req, keyed) {
+		result = keyed
 		b.offer(req, result)
 	}
 	return result, nil

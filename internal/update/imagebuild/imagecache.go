@@ -14,7 +14,7 @@ import (
 // their inputs: the image cache. An image from there is pulled into the engine, and one that it lacks is pushed beside the deploy.
 
 // cacheWait bounds the time for which Close waits for images that are being pushed: the user waits, too.
-const cacheWait = 30 * time.Second
+const cacheWait = 10 * headTime
 
 // pushes are the images that are being pushed into the image cache.
 type pushes struct {

@@ -181,9 +181,14 @@ func programIn(layer v1.Layer, paths []string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		name := path.Join("/", header.Name)
-		link := header.Typeflag == tar.TypeSymlink || header.Typeflag == tar.TypeLink
-		if slices.Contains(paths, name) && (link || header.Typeflag == tar.TypeReg && header.Mode&0o111 != 0) {
+		name, runs := path.Join("/", header.Name), false
+		switch header.Typeflag {
+		case tar.TypeSymlink, tar.TypeLink:
+			runs = true
+		case tar.TypeReg:
+			runs = header.Mode&0o111 != 0
+		}
+		if runs && slices.Contains(paths, name) {
 			return name, nil
 		}
 	}

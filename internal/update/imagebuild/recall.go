@@ -74,6 +74,8 @@ func (l *listing) changed(now *listing) (files []string, ok bool) {
 type listed struct {
 	remembered
 	StartedAt time.Time `json:"startedAt"`
+	// Key is the image's Key.
+	Key string `json:"key,omitempty"`
 	// Declared is the sum of the inputs that are not files.
 	Declared string  `json:"declared"`
 	Listing  listing `json:"listing"`
@@ -87,7 +89,7 @@ func (m *Memory) listPath(t model.ImageTarget) string {
 // list records the image of a target together with the files that it was made of.
 func (b *Builder) list(ctx context.Context, req Request, result model.ImageResult, files *listing) {
 	l := listed{remembered: remembered{Of: req.Target.Ref, In: place(req.Target), Local: result.Local, Cluster: result.Cluster, ImageID: result.ImageID},
-		StartedAt: result.StartedAt, Listing: *files}
+		StartedAt: result.StartedAt, Key: result.Key, Listing: *files}
 	var err error
 	l.Declared, err = b.sumDeclared(ctx, req)
 	raw, failed := json.Marshal(l)
@@ -139,6 +141,9 @@ func (b *Builder) recalled(ctx context.Context, req Request) (result model.Image
 	result = model.ImageResult{Local: last.Local, Cluster: last.Cluster, ImageID: last.ImageID, StartedAt: last.StartedAt}
 	if !b.Reusable(ctx, result) || !b.tagged(ctx, req, result) {
 		return model.ImageResult{}, false
+	}
+	if len(files) == 0 && b.holds(req, last.Key) {
+		result.Key = last.Key
 	}
 	for _, f := range files {
 		if result.Lacks == nil {

@@ -18,7 +18,7 @@ const (
 	// headTime bounds the request whether a registry has an image; without an answer the image is pushed.
 	headTime = 3 * time.Second
 	// layersTime bounds the reading of an image's layers: a deploy waits for it.
-	layersTime = 10 * time.Second
+	layersTime = 3 * headTime
 )
 
 // errNoImage means that a registry has answered that it does not have an image.

@@ -3,6 +3,7 @@ package imagebuild
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
@@ -78,6 +79,15 @@ func (b *Builder) others(ctx context.Context, req Request) (is sums, found model
 func keyRef(req Request, is sums) (string, error) {
 	registry, _ := req.holder()
 	return LocalRef(req.Target.Ref, registry, keyPrefix+is.all)
+}
+
+// holds reports whether a key is that of an image where the request's image would be shared.
+func (b *Builder) holds(req Request, key string) bool {
+	if _, shared := req.holder(); !shared {
+		return false
+	}
+	place, err := keyRef(req, sums{})
+	return err == nil && strings.HasPrefix(key, place)
 }
 
 // madeOf identifies an image as an input of another one.

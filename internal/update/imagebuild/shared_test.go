@@ -228,6 +228,28 @@ func TestSharedAnew(t *testing.T) {
 	}
 }
 
+// TestSharedRecalled builds an image on one machine whose base image an earlier session there has built and knows: another machine finds
+// both, as if one session had built them.
+func TestSharedRecalled(t *testing.T) {
+	server := httptest.NewServer(registry.New(registry.Logger(nopLog)))
+	t.Cleanup(server.Close)
+	host := strings.TrimPrefix(server.URL, "http://")
+	if err := put(host+"/base:1", labelled(t, "base")); err != nil {
+		t.Fatal(err)
+	}
+	one, two := newMachine(t, host), newMachine(t, host)
+	one.update(t, host, func(*model.DockerBuild) {})
+	one.request = func(r *Request) { r.MayLack = func(files []string) bool { return len(files) == 0 } }
+	change := func(spec *model.DockerBuild) { spec.BuildArgs["A"] = ptr("2") }
+	first, second := one.update(t, host, change), two.update(t, host, change)
+	if n := len(one.engine.Builds()); n != 3 {
+		t.Errorf("the first machine has built %d images", n)
+	}
+	if n := len(two.engine.Builds()); n != 0 || first.Cluster != second.Cluster {
+		t.Errorf("the second machine has built %d images; the images are %s and %s", n, first.Cluster, second.Cluster)
+	}
+}
+
 // silent is a registry that never answers.
 type silent struct{}
 
