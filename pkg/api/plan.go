@@ -14,6 +14,8 @@ type Plan struct {
 	Context  string `json:"context"`
 	// Revision is the revision whose differences from the one before the steps are; nil for a plan of changes to come.
 	Revision *Revision `json:"revision,omitempty"`
+	// Images are the images that the operation would build, or take from a registry.
+	Images []PlanImage `json:"images,omitempty"`
 	// Steps are in the order in which the operation would begin them.
 	Steps []PlanStep `json:"steps"`
 	// Summary counts the steps by action.
@@ -85,6 +87,84 @@ type PlanStep struct {
 	// Keep is set if a session applies the object again by itself when others change it (keep=True).
 	Keep bool `json:"keep,omitempty"`
 }
+
+// PlanImage is an image of the Tiltfile that has no build of the same inputs on this machine, or that hone preview --build has built.
+type PlanImage struct {
+	// Image is its reference in the Tiltfile, and Resources are the resources that use it.
+	Image     string          `json:"image"`
+	Resources []string        `json:"resources"`
+	Source    PlanImageSource `json:"source"`
+	// Reference is its name in the cluster; empty if that is known only after the build.
+	Reference string `json:"reference,omitempty"`
+	// ID is its content id in the engine; empty if the engine does not have it.
+	ID string `json:"id,omitempty"`
+	// Reason is the reason for the build in a few words, and Inputs are the inputs that differ from the last build, the most telling ones
+	// first. At most 100 of them are listed.
+	Reason string       `json:"reason,omitempty"`
+	Inputs []ImageInput `json:"inputs,omitempty"`
+}
+
+// PlanImageSource says where the image of a plan comes from.
+type PlanImageSource string
+
+// The sources.
+const (
+	// ImageToBuild: the operation builds it. Its name is known after that.
+	ImageToBuild PlanImageSource = "build"
+	// ImageBuilt: hone preview --build has built it, or found that it is built already.
+	ImageBuilt PlanImageSource = "built"
+	// ImageInRegistry: another machine has built it of the same inputs, and a registry has it.
+	ImageInRegistry PlanImageSource = "registry"
+)
+
+// ImageInput is an input of an image's build that differs from the last build on this machine.
+type ImageInput struct {
+	Kind InputKind `json:"kind"`
+	// Name is the name of a file, an argument, an image, a secret or an SSH agent; empty for other inputs. Files are relative to the build
+	// context or to the folder of the build command.
+	Name   string      `json:"name,omitempty"`
+	Change InputChange `json:"change"`
+}
+
+// InputKind is the kind of an input.
+type InputKind string
+
+// The kinds.
+const (
+	InputDockerfile InputKind = "dockerfile"
+	InputCommand    InputKind = "command"
+	InputArgument   InputKind = "argument"
+	// InputImage is an image that hone builds, and InputBase another image, that this one is based on.
+	InputImage    InputKind = "image"
+	InputBase     InputKind = "base"
+	InputTarget   InputKind = "target"
+	InputPlatform InputKind = "platform"
+	InputNetwork  InputKind = "network"
+	InputSecret   InputKind = "secret"
+	InputSSH      InputKind = "ssh"
+	// InputEntrypoint is the command of the image's containers, if hone restarts it.
+	InputEntrypoint InputKind = "entrypoint"
+	// InputOptions are the other arguments of custom_build.
+	InputOptions InputKind = "options"
+	InputFile    InputKind = "file"
+	InputFolder  InputKind = "folder"
+	InputLink    InputKind = "link"
+	// InputRegistry is the registry in the image's name.
+	InputRegistry InputKind = "registry"
+	// InputSynclet and InputRules: this version of hone brings another synclet, or builds in another way.
+	InputSynclet InputKind = "synclet"
+	InputRules   InputKind = "rules"
+)
+
+// InputChange says how an input differs.
+type InputChange string
+
+// The changes.
+const (
+	InputChanged InputChange = "changed"
+	InputNew     InputChange = "new"
+	InputGone    InputChange = "gone"
+)
 
 // PlanLocal is the kind that stands for a local resource, whose commands make no objects. To delete it is to run its down command.
 const PlanLocal = "local"

@@ -298,6 +298,14 @@ export interface HoldEvent {
   wasMs?: number;
 }
 
+/** ImageInput is an input of an image's build that differs from the last build on this machine. */
+export interface ImageInput {
+  change: string;
+  kind: string;
+  /** Name is the name of a file, an argument, an image, a secret or an SSH agent; empty for other inputs. Files are relative to the build context or to the folder of the build command. */
+  name?: string;
+}
+
 /** Input is a value that is sent with a click. Type is text, bool, choice or hidden. The value of a hidden input is not shown. Default is "true" or "false" for a bool. */
 export interface Input {
   choices?: string[];
@@ -778,6 +786,8 @@ export interface Plan {
   context: string;
   /** Evaluation counts the evaluations of the Tiltfile in the session that made the plan; 0 without a session. ConfirmRequest takes it. */
   evaluation?: number;
+  /** Images are the images that the operation would build, or take from a registry. */
+  images?: PlanImage[];
   /** Revision is the revision whose differences from the one before the steps are; nil for a plan of changes to come. */
   revision?: Revision;
   /** Steps are in the order in which the operation would begin them. */
@@ -786,6 +796,21 @@ export interface Plan {
   summary: Record<string, number>;
   /** Tiltfile is the path of the Tiltfile, and Context the context of the kubeconfig. */
   tiltfile: string;
+}
+
+/** PlanImage is an image of the Tiltfile that has no build of the same inputs on this machine, or that hone preview --build has built. */
+export interface PlanImage {
+  /** ID is its content id in the engine; empty if the engine does not have it. */
+  id?: string;
+  /** Image is its reference in the Tiltfile, and Resources are the resources that use it. */
+  image: string;
+  inputs?: ImageInput[];
+  /** Reason is the reason for the build in a few words, and Inputs are the inputs that differ from the last build, the most telling ones first. At most 100 of them are listed. */
+  reason?: string;
+  /** Reference is its name in the cluster; empty if that is known only after the build. */
+  reference?: string;
+  resources: string[];
+  source: string;
 }
 
 /** PlanObject identifies an object. */

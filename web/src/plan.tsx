@@ -3,7 +3,7 @@ import { computed, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
 import { confirm } from "./actions";
-import type { Failure, Plan as PlanDoc } from "./api";
+import type { Failure, Plan as PlanDoc, PlanImage } from "./api";
 import { readBody } from "./foreign";
 import { keys } from "./keys";
 import { Step } from "./parts";
@@ -38,6 +38,13 @@ async function load() {
   } catch {
     answer(() => (failure.value = { error: "the session does not answer" }));
   }
+}
+
+/** Says where an image of a plan comes from, and why. */
+function imageText(im: PlanImage): string {
+  if (im.source === "registry") return `image ${im.image}: built elsewhere, taken from the registry: ${im.reference}`;
+  if (!im.reason || im.reason.startsWith("never ")) return `image ${im.image}: ${im.reason || "unchanged"}`;
+  return `image ${im.image}: built, because ${im.reason}`;
 }
 
 export function Plan() {
@@ -81,6 +88,12 @@ export function Plan() {
         </section>
       )}
       {!failure.value && plan.value && changing.length === 0 && <p class="empty">Nothing waits: no update would change anything now.</p>}
+      {!failure.value &&
+        (plan.value?.images ?? []).map((im) => (
+          <p class="note" key={im.image}>
+            {imageText(im)}
+          </p>
+        ))}
       {!failure.value && (
         <ul class="steps">
           {changing.map((s) => (
