@@ -22,33 +22,39 @@ import (
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/update/agent/program"
 	"github.com/hone-dev/hone/internal/update/watch"
+	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
 const (
 	// inputsFormat changes when the same inputs give another image, because hone builds in another way.
-	inputsFormat = "2"
+	inputsFormat = "3"
 	// maxInputs bounds the number of bytes that are read to sum up the inputs of a build; the sum of larger inputs stays unknown.
 	maxInputs = 2 << 30
 )
 
-var errTooLarge = errors.New("too much to read")
+var (
+	errTooLarge = errors.New("its files are too large to be compared")
+	errPulls    = errors.New("pull=True, so its base may be another one")
+)
 
-// Known returns the image that an earlier build of the same inputs has made, if it is known and still exists. The inputs are the
-// content of the files, the Dockerfile or the command, the arguments, and the images that it is based on. Other sources of a build
-// do not count, such as the packages that it installs.
-func (b *Builder) Known(ctx context.Context, req Request) (model.ImageResult, bool) {
+// Foresee returns the image that Build would return for a request, if an earlier build of the same inputs has made it, and it still
+// exists. The inputs are the content of the files, the Dockerfile or the command, the arguments, and the images that it is based on.
+// Other sources of a build do not count, such as the packages that it installs.
+func (b *Builder) Foresee(ctx context.Context, req Request) Prospect {
 	if last, ok := b.recalled(ctx, req); ok {
-		return last, true
+		return Prospect{Image: last, Known: true}
 	}
 	if result, _, ok := b.known(ctx, req); ok {
-		return result, true
+		return Prospect{Image: result, Known: true}
 	}
-	if !req.Share { // the name of an image in the image cache is known once it is pulled
-		return model.ImageResult{}, false
+	if req.Share { // the name of an image in the image cache is known once it is pulled
+		if _, result, ok := b.others(ctx, req); ok {
+			return Prospect{Image: result, Known: true, Elsewhere: true}
+		}
 	}
-	_, result, ok := b.others(ctx, req)
-	return result, ok
+	why, inputs := b.why(ctx, req)
+	return Prospect{Why: why, Inputs: inputs}
 }
 
 // known returns the image that an earlier build of the same inputs has made, and the sums of these inputs.
@@ -101,9 +107,8 @@ func (b *Builder) take(ctx context.Context, req Request, is sums, result model.I
 
 // listUnchanged records an image together with its files, unless they have changed since they were summed up.
 func (b *Builder) listUnchanged(ctx context.Context, req Request, is sums, result model.ImageResult) {
-	files := newListing()
-	if now, err := look(ctx, req.Target, files); err == nil && now == is.look {
-		b.list(ctx, req, result, files)
+	if now, err := look(ctx, req.Target, nil); err == nil && now == is.look {
+		b.list(ctx, req, result, is.files)
 	}
 }
 
@@ -124,6 +129,9 @@ func (b *Builder) tagged(ctx context.Context, req Request, result model.ImageRes
 type sums struct {
 	all  string
 	look uint64
+	// inputs are the sums of the inputs that are not files, and files the files with theirs.
+	inputs inputSums
+	files  *listing
 	// key is the reference by which others find the image of the inputs in a registry. unresolved is the reason why there is none.
 	key        string
 	unresolved error
@@ -168,14 +176,13 @@ func (b *Builder) remember(ctx context.Context, s *summing, req Request, result 
 	if s.err != nil || s.read.look != s.before {
 		return false
 	}
-	files := newListing()
-	after, err := look(ctx, req.Target, files)
+	after, err := look(ctx, req.Target, nil)
 	if err != nil || after != s.before {
 		return false
 	}
 	b.memory.put(s.read.all, req.Target, result)
 	result.StartedAt = s.began
-	b.list(ctx, req, result, files)
+	b.list(ctx, req, result, s.read.files)
 	return true
 }
 
@@ -188,48 +195,64 @@ func look(ctx context.Context, t model.ImageTarget, list *listing) (uint64, erro
 
 // sumUp returns the sums of a build's inputs.
 func (b *Builder) sumUp(ctx context.Context, req Request) (is sums, err error) {
-	in := inputs{to: sha256.New(), look: xxh3.New()}
-	if err = b.declared(ctx, &in, req); err == nil {
+	in := newInputs()
+	in.list = newListing()
+	if err = b.declared(ctx, in, req); err == nil {
 		err = in.target(ctx, req.Target)
 	}
-	return sums{all: hex.EncodeToString(in.to.Sum(nil)), look: in.look.Sum64(), unresolved: in.unresolved}, err
+	return sums{all: hex.EncodeToString(in.to.Sum(nil)), look: in.look.Sum64(), inputs: in.named, files: in.list, unresolved: in.unresolved}, err
 }
 
 // declared adds the inputs of a build that are not files: the declaration, the Dockerfile, and the images that it is based on.
 func (b *Builder) declared(ctx context.Context, in *inputs, req Request) (err error) {
 	t := req.Target
-	in.add(inputsFormat, t.Ref, req.Registry, platform("", req.Platform), t.DependsOn)
+	in.name(api.InputRules, "", inputsFormat, t.Ref)
+	in.name(api.InputRegistry, "", req.Registry)
 	for _, dep := range t.DependsOn {
 		if req.Deps[dep].Local == "" {
 			return fmt.Errorf("%s is not built", dep)
 		}
-		in.add(dep, madeOf(req.Deps[dep]))
+		in.name(api.InputImage, dep, madeOf(req.Deps[dep]))
 	}
 	if t.Supervised {
-		in.add("supervised", program.Build(), t.Entrypoint, t.ContainerArgs, t.LiveUpdate.RestartProcess)
+		in.name(api.InputSynclet, "", program.Build())
+		in.name(api.InputEntrypoint, "", t.Entrypoint, t.ContainerArgs, t.LiveUpdate.RestartProcess)
 	}
 	switch {
 	case t.Docker != nil && t.Docker.Pull:
-		return errors.New("the base image may be another one")
+		return errPulls
 	case t.Docker != nil:
 		err = b.addDocker(ctx, in, req, *t.Docker)
 	case complete(t):
-		in.add("complete command", t.Custom.Command.Argv, t.Custom.Command.Env, t.Custom.ImageDeps)
+		in.name(api.InputPlatform, "", platform("", req.Platform))
+		in.name(api.InputCommand, "", t.Custom.Command.Argv, t.Custom.Command.Env)
+		in.name(api.InputOptions, "", t.Custom.ImageDeps)
 	case t.Custom != nil:
-		in.add("command", t.Custom.Command, t.Custom.Tag, t.Custom.SkipsLocalDocker, t.Custom.OutputsImageRefTo, t.Custom.ImageDeps)
+		in.name(api.InputPlatform, "", platform("", req.Platform))
+		in.name(api.InputCommand, "", t.Custom.Command)
+		in.name(api.InputOptions, "", t.Custom.Tag, t.Custom.SkipsLocalDocker, t.Custom.OutputsImageRefTo, t.Custom.ImageDeps)
 	}
 	return err
 }
 
 // addDocker adds the content of a Dockerfile and its arguments.
 func (b *Builder) addDocker(ctx context.Context, in *inputs, req Request, spec model.DockerBuild) error {
-	in.add("docker", spec.Contents, spec.Target, platform(spec.Platform, req.Platform), spec.Network, spec.ExtraHosts, ids(spec.Secrets), ids(spec.SSH))
+	in.name(api.InputDockerfile, "", spec.Contents)
+	in.name(api.InputTarget, "", spec.Target)
+	in.name(api.InputPlatform, "", platform(spec.Platform, req.Platform))
+	in.name(api.InputNetwork, "", spec.Network, spec.ExtraHosts)
+	for _, id := range ids(spec.Secrets) {
+		in.name(api.InputSecret, id)
+	}
+	for _, id := range ids(spec.SSH) {
+		in.name(api.InputSSH, id)
+	}
 	for _, name := range slices.Sorted(maps.Keys(spec.BuildArgs)) {
 		value, given := os.LookupEnv(name)
 		if v := spec.BuildArgs[name]; v != nil {
 			value, given = *v, true
 		}
-		in.add(name, value, given)
+		in.name(api.InputArgument, name, value, given)
 	}
 	for _, ref := range BaseImages(rewriteBases(spec, req.Deps), spec.BuildArgs) { // an image of this name may have been replaced
 		if hasKey(req.Deps, ref) {
@@ -241,10 +264,10 @@ func (b *Builder) addDocker(ctx context.Context, in *inputs, req Request, spec m
 		case err != nil:
 			return err
 		case found: // builds prefer it
-			in.add(ref, idOf(ref, im))
+			in.name(api.InputBase, ref, idOf(ref, im))
 		case shared:
 			digest, err := b.registry.digest(ctx, ref)
-			in.add(ref, digest)
+			in.name(api.InputBase, ref, digest)
 			if err != nil {
 				in.unresolved = fmt.Errorf("base image %s: %w", ref, err)
 			}
@@ -297,9 +320,21 @@ type inputs struct {
 	to    hash.Hash    // nil if no file is read
 	look  *xxh3.Hasher // of the files' metadata
 	list  *listing     // nil lists no file
+	named inputSums    // nil if they are not needed
 	bytes int64
 	// unresolved is the reason why the content of a base image is not known.
 	unresolved error
+}
+
+// newInputs returns the sums of inputs whose files are read.
+func newInputs() *inputs { return &inputs{to: sha256.New(), look: xxh3.New(), named: inputSums{}} }
+
+// name adds the values of an input that is not a file.
+func (in *inputs) name(kind api.InputKind, name string, values ...any) {
+	in.add(kind, name, values)
+	if in.named != nil {
+		in.named.add(kind, name, values)
+	}
 }
 
 // add adds values.
@@ -371,9 +406,7 @@ func (in *inputs) watched(ctx context.Context, spec model.WatchSpec, base string
 func (in *inputs) file(path, name string, mode fs.FileMode, link string, size int64, modified time.Time) error {
 	in.add(name, mode, link)
 	fmt.Fprintln(in.look, name, mode, link)
-	if err := in.list.add(path, mode, link, size, modified); err != nil {
-		return err
-	}
+	in.list.add(path, mode, link, size, modified)
 	if !mode.IsRegular() {
 		return nil
 	}
@@ -394,5 +427,6 @@ func (in *inputs) file(path, name string, mode fs.FileMode, link string, size in
 		return err
 	}
 	in.add(h.Sum64())
+	in.list.read(path, h.Sum64())
 	return nil
 }

@@ -99,7 +99,7 @@ func TestInputs(t *testing.T) {
 					engine.AddImage(ref)
 				}
 				req := Request{Target: target(dir), Deps: map[string]model.ImageResult{"base": {Local: "base:hone-1"}}}
-				if _, known := b.Known(t.Context(), req); known {
+				if b.Foresee(t.Context(), req).Known {
 					t.Error("without a memory it is known")
 				}
 				b.Remember(memory)
@@ -109,8 +109,8 @@ func TestInputs(t *testing.T) {
 				}
 				tc.change(t, dir, &req, engine, first)
 				again := New(engine).Remember(memory) // another process
-				if r, known := again.Known(t.Context(), req); known != tc.known || known && (r.Cluster != first.Cluster || r.ImageID != first.ImageID) {
-					t.Errorf("known: %v, %+v, want %v of %+v", known, r, tc.known, first)
+				if p := again.Foresee(t.Context(), req); p.Known != tc.known || p.Known && (p.Image.Cluster != first.Cluster || p.Image.ImageID != first.ImageID) {
+					t.Errorf("%+v, want %v of %+v", p, tc.known, first)
 				}
 				if last, ok := again.Last(target(dir)); !ok || last.Cluster != first.Cluster {
 					t.Errorf("the last one is %+v", last)
@@ -152,8 +152,8 @@ func TestInputsThatChangeMeanwhile(t *testing.T) {
 	if _, err := b.Build(t.Context(), req); err != nil {
 		t.Fatal(err)
 	}
-	if r, known := b.Known(t.Context(), req); known {
-		t.Errorf("it is known as %+v", r)
+	if p := b.Foresee(t.Context(), req); p.Known {
+		t.Errorf("it is known as %+v", p.Image)
 	}
 }
 

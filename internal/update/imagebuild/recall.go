@@ -29,35 +29,61 @@ import (
 // maxListed is the number of files of an image that are listed. A larger one is built again by each session.
 const maxListed = 20_000
 
-// listing are the files of a build. A nil listing takes none.
+// listing are the files of a build by path. A nil listing takes none.
 type listing struct {
-	// Files are the sums of the files' metadata, by path. Others are the folders and the links.
-	Files  map[string]uint64 `json:"files"`
-	Others map[string]uint64 `json:"others"`
+	Files map[string]fileSums `json:"files"`
+	// Folders are the sums of the modes of folders, and Links of those of links and where they point.
+	Folders map[string]uint64 `json:"folders"`
+	Links   map[string]uint64 `json:"links"`
+	// Cut is set if there are too many files: then none is listed.
+	Cut bool `json:"cut,omitempty"`
 }
 
-func newListing() *listing { return &listing{Files: map[string]uint64{}, Others: map[string]uint64{}} }
+// fileSums are the sums of one file.
+type fileSums struct {
+	// Look is the sum of its metadata, and Mode of the part of that which an image keeps.
+	Look uint64 `json:"look"`
+	Mode uint32 `json:"mode"`
+	// Content is 0 if the file was not read.
+	Content uint64 `json:"content,omitempty"`
+}
 
-func (l *listing) add(path string, mode fs.FileMode, link string, size int64, modified time.Time) error {
+func newListing() *listing {
+	return &listing{Files: map[string]fileSums{}, Folders: map[string]uint64{}, Links: map[string]uint64{}}
+}
+
+func (l *listing) add(path string, mode fs.FileMode, link string, size int64, modified time.Time) {
 	switch {
-	case l == nil:
-	case len(l.Files)+len(l.Others) >= maxListed:
-		return errTooLarge
+	case l == nil || l.Cut:
+	case len(l.Files)+len(l.Folders)+len(l.Links) >= maxListed:
+		*l = *newListing()
+		l.Cut = true
 	case mode.IsRegular():
-		l.Files[path] = xxh3.HashString(fmt.Sprintln(mode, size, modified.UnixNano()))
+		l.Files[path] = fileSums{Look: xxh3.HashString(fmt.Sprintln(mode, size, modified.UnixNano())), Mode: uint32(mode)}
+	case mode.IsDir():
+		l.Folders[path] = uint64(mode)
 	default:
-		l.Others[path] = xxh3.HashString(fmt.Sprintln(mode, link))
+		l.Links[path] = xxh3.HashString(fmt.Sprintln(mode, link))
 	}
-	return nil
+}
+
+// read notes the sum of the content of a file.
+func (l *listing) read(path string, content uint64) {
+	if l == nil || l.Cut {
+		return
+	}
+	f := l.Files[path]
+	f.Content = content
+	l.Files[path] = f
 }
 
 // changed returns the files that differ between two listings, sorted. ok is false if more than files differs.
 func (l *listing) changed(now *listing) (files []string, ok bool) {
-	if !maps.Equal(l.Others, now.Others) {
+	if l.Cut || now.Cut || !maps.Equal(l.Folders, now.Folders) || !maps.Equal(l.Links, now.Links) {
 		return nil, false
 	}
-	for path, sum := range l.Files {
-		if is, there := now.Files[path]; !there || is != sum {
+	for path, was := range l.Files {
+		if is, there := now.Files[path]; !there || is.Look != was.Look {
 			files = append(files, path)
 		}
 	}
@@ -76,9 +102,10 @@ type listed struct {
 	StartedAt time.Time `json:"startedAt"`
 	// Key is the image's Key.
 	Key string `json:"key,omitempty"`
-	// Declared is the sum of the inputs that are not files.
-	Declared string  `json:"declared"`
-	Listing  listing `json:"listing"`
+	// Declared is the sum of the inputs that are not files, and Inputs the sums of each.
+	Declared string    `json:"declared"`
+	Inputs   inputSums `json:"inputs"`
+	Listing  listing   `json:"listing"`
 }
 
 func (m *Memory) listPath(t model.ImageTarget) string {
@@ -86,31 +113,52 @@ func (m *Memory) listPath(t model.ImageTarget) string {
 	return filepath.Join(m.dir, "last", hex.EncodeToString(sum[:16])+".json")
 }
 
-// list records the image of a target together with the files that it was made of.
+// superseded is added to the name of a list when another build follows. The list is then only good for comparisons.
+const superseded = ".superseded"
+
+// readList reads a list.
+func readList(path string) (last listed, ok bool) {
+	raw, err := os.ReadFile(path)
+	return last, err == nil && json.Unmarshal(raw, &last) == nil && last.Cluster != ""
+}
+
+// lastList returns the inputs of the last build of a target that has succeeded.
+func (m *Memory) lastList(t model.ImageTarget) (last listed, ok bool) {
+	path := m.listPath(t)
+	if last, ok = readList(path); ok {
+		return last, true
+	}
+	return readList(path + superseded)
+}
+
+// list records the image of a target together with the inputs that it was made of.
 func (b *Builder) list(ctx context.Context, req Request, result model.ImageResult, files *listing) {
 	l := listed{remembered: remembered{Of: req.Target.Ref, In: place(req.Target), Local: result.Local, Cluster: result.Cluster, ImageID: result.ImageID},
 		StartedAt: result.StartedAt, Key: result.Key, Listing: *files}
 	var err error
-	l.Declared, err = b.sumDeclared(ctx, req)
+	l.Declared, l.Inputs, err = b.sumDeclared(ctx, req)
 	raw, failed := json.Marshal(l)
 	path := b.memory.listPath(req.Target)
 	if errors.Join(err, failed) != nil || os.MkdirAll(filepath.Dir(path), 0o700) != nil || atomicfile.Write(path, raw, 0o600) != nil {
 		b.unlist(req)
+		return
 	}
+	_ = os.Remove(path + superseded)
 }
 
-// unlist forgets the last image of a target, because another one follows.
+// unlist makes the last image of a target no longer count, because another one follows.
 func (b *Builder) unlist(req Request) {
 	if b.memory != nil {
-		_ = os.Remove(b.memory.listPath(req.Target))
+		path := b.memory.listPath(req.Target)
+		_ = os.Rename(path, path+superseded)
 	}
 }
 
-// sumDeclared returns the sum of the inputs that are not files.
-func (b *Builder) sumDeclared(ctx context.Context, req Request) (string, error) {
-	in := inputs{to: sha256.New(), look: xxh3.New()}
-	err := b.declared(ctx, &in, req)
-	return hex.EncodeToString(in.to.Sum(nil)), err
+// sumDeclared returns the sum of the inputs that are not files, and the sum of each.
+func (b *Builder) sumDeclared(ctx context.Context, req Request) (string, inputSums, error) {
+	in := newInputs()
+	err := b.declared(ctx, in, req)
+	return hex.EncodeToString(in.to.Sum(nil)), in.named, err
 }
 
 // recalled returns the last image of a target if the request lets it lack the files that have changed since.
@@ -118,16 +166,12 @@ func (b *Builder) recalled(ctx context.Context, req Request) (result model.Image
 	if b.memory == nil || req.NoCache || req.MayLack == nil {
 		return result, false
 	}
-	raw, err := os.ReadFile(b.memory.listPath(req.Target))
-	if err != nil {
-		return result, false
-	}
-	var last listed
-	if json.Unmarshal(raw, &last) != nil || last.Cluster == "" {
+	last, found := readList(b.memory.listPath(req.Target))
+	if !found {
 		return result, false
 	}
 	now := newListing()
-	declared, err := b.sumDeclared(ctx, req)
+	declared, _, err := b.sumDeclared(ctx, req)
 	if err != nil || declared != last.Declared {
 		return result, false
 	}

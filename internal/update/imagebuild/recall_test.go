@@ -110,8 +110,8 @@ func TestRecall(t *testing.T) {
 			if built, err := again.Build(t.Context(), req); err != nil || built.Cluster != first.Cluster || len(engine.Builds()) != 1 {
 				t.Errorf("%+v, %v after %d builds", built, err, len(engine.Builds()))
 			}
-			if known, ok := again.Known(t.Context(), req); !ok || known.Cluster != first.Cluster {
-				t.Errorf("a preview expects %+v", known)
+			if p := again.Foresee(t.Context(), req); !p.Known || p.Image.Cluster != first.Cluster {
+				t.Errorf("a preview expects %+v", p)
 			}
 		})
 	}
