@@ -358,8 +358,8 @@ func (i *images) Build(_ context.Context, req imagebuild.Request) (model.ImageRe
 	return model.ImageResult{Local: req.Target.Ref + ":new", Cluster: req.Target.Ref + ":new"}, i.fail["build "+req.Target.Ref]
 }
 
-func (*images) Known(context.Context, imagebuild.Request) (model.ImageResult, bool) {
-	return model.ImageResult{}, false
+func (*images) Foresee(context.Context, imagebuild.Request) imagebuild.Prospect {
+	return imagebuild.Prospect{}
 }
 
 func (*images) Last(model.ImageTarget) (model.ImageResult, bool) { return model.ImageResult{}, false }

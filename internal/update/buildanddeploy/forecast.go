@@ -6,7 +6,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/internal/update/imagebuild"
+	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -14,6 +17,8 @@ import (
 type Forecast struct {
 	// Images are the images by reference; those that are not known before their build have the name of deploy.Unbuilt.
 	Images map[string]model.ImageResult
+	// Plan are the images that have no build of the same inputs on this machine. If the forecast builds, it has all.
+	Plan []api.PlanImage
 	// Synclet is the injection into the pods; nil is none.
 	Synclet *deploy.SyncletInjection
 	// Again returns the reason for which an unchanged object is applied, as in deploy.Declared.
@@ -32,10 +37,25 @@ func unbuilt(m model.Manifest) Forecast {
 // Forecast returns the images and the synclet that BuildAndDeploy would deploy with, and builds nothing. If the engine does not
 // answer, no image is known.
 func (b *Image) Forecast(ctx context.Context, req Request) (Forecast, error) {
-	work, err := b.plan(ctx, req)
+	f, err := b.forecast(ctx, req, false)
 	if err != nil {
 		return unbuilt(req.Manifest), ctx.Err()
 	}
+	return f, nil
+}
+
+// Build returns a Forecast for which it builds the images that are not known. It delivers none.
+func (b *Image) Build(ctx context.Context, req Request) (Forecast, error) {
+	return b.forecast(ctx, req, true)
+}
+
+func (b *Image) forecast(ctx context.Context, req Request, build bool) (Forecast, error) {
+	work, err := b.plan(ctx, req)
+	if err != nil {
+		return Forecast{}, err
+	}
+	out := unbuilt(req.Manifest)
+	out.Again = req.again()
 	images, judged := maps.Clone(req.Results), map[string]model.ImageResult{}
 	if images == nil {
 		images = map[string]model.ImageResult{}
@@ -44,14 +64,22 @@ func (b *Image) Forecast(ctx context.Context, req Request) (Forecast, error) {
 		ref := w.target.Ref
 		if w.build {
 			delete(images, ref)
-			if known, ok := b.builder.Known(ctx, b.request(req, w, images)); ok {
-				images[ref] = known
+			asked := b.request(req, w, images)
+			p := b.builder.Foresee(ctx, asked)
+			if build && !p.Known {
+				if p.Image, err = b.now(ctx, req, asked); err != nil {
+					return Forecast{}, err
+				}
+			}
+			if p.Known || build {
+				images[ref] = p.Image
+			}
+			if !p.Known || p.Elsewhere || build {
+				out.Plan = append(out.Plan, planned(req.Manifest.Name, ref, p))
 			}
 		}
 		judged[ref] = images[ref]
 	}
-	out := unbuilt(req.Manifest)
-	out.Again = req.again()
 	for _, w := range work {
 		ref := w.target.Ref
 		if known, ok := images[ref]; ok {
@@ -62,8 +90,33 @@ func (b *Image) Forecast(ctx context.Context, req Request) (Forecast, error) {
 	}
 	if b.synclets != nil {
 		if out.Synclet, err = b.synclets.Foreseen(ctx, req, judged); err != nil {
-			return unbuilt(req.Manifest), ctx.Err()
+			return Forecast{}, err
 		}
 	}
 	return out, nil
 }
+
+// now builds an image for a forecast.
+func (b *Image) now(ctx context.Context, req Request, build imagebuild.Request) (model.ImageResult, error) {
+	logstore.Infof(req.Log, "Building image %s", build.Target.Ref)
+	build.Logger, build.Reuse = logstore.Indent(req.Log, "  "), true
+	return b.builder.Build(ctx, build)
+}
+
+// planned is an image as a plan shows it.
+func planned(resource model.ManifestName, ref string, p imagebuild.Prospect) api.PlanImage {
+	im := api.PlanImage{Image: ref, Resources: []string{string(resource)}, Source: api.ImageToBuild, Reference: p.Image.Cluster, ID: p.Image.ImageID}
+	if !p.Known {
+		im.Reason, im.Inputs = p.Reason(), p.Inputs[:min(len(p.Inputs), mostInputs)]
+	}
+	switch {
+	case p.Elsewhere:
+		im.Source = api.ImageInRegistry
+	case im.Reference != "":
+		im.Source = api.ImageBuilt
+	}
+	return im
+}
+
+// mostInputs is the number of inputs that a plan lists for an image.
+const mostInputs = 100

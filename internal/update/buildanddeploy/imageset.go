@@ -54,7 +54,7 @@ func (r *imageSet) nodes() []operation.Node {
 	return nodes
 }
 
-// Plan implements operation.Runtime. It plans nothing: an image is known only after its build. The objects that use it show that.
+// Plan implements operation.Runtime. It plans nothing: a Forecast says which images are built.
 func (*imageSet) Plan(context.Context, int) (*api.PlanStep, error) { return nil, nil }
 
 // Record implements operation.Runtime: the engine has the images, and hone's labels on them.
