@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -43,7 +44,7 @@ type Plan struct {
 	Runs int
 }
 
-// PlanLines shows a plan: each step with its reason and fields, without those that change nothing.
+// PlanLines shows a plan: the images, then each step with its reason and fields, without those that change nothing.
 func PlanLines(p api.Plan) []Line {
 	width, verb := 0, 0
 	for _, s := range p.Steps {
@@ -52,6 +53,10 @@ func PlanLines(p api.Plan) []Line {
 		}
 	}
 	var out page
+	for _, im := range p.Images {
+		line := out.add(4, imageCell(im)...)
+		line.Target.Resource = model.ManifestName(im.Resources[0])
+	}
 	for _, s := range p.Steps {
 		if s.Action == api.ActionUnchanged {
 			continue
@@ -74,6 +79,28 @@ func PlanLines(p api.Plan) []Line {
 		}
 	}
 	return out.lines
+}
+
+// imageCell says where an image of a plan comes from, and why.
+func imageCell(im api.PlanImage) Cell {
+	text, why := "built", ""
+	switch {
+	case im.Source == api.ImageInRegistry:
+		text = "built elsewhere, taken from the registry: " + im.Reference
+	case im.Source == api.ImageBuilt && im.Reason == "":
+		text = "unchanged"
+	}
+	switch {
+	case strings.HasPrefix(im.Reason, "never "):
+		text = im.Reason
+	case im.Reason != "":
+		why = ", because " + im.Reason
+	}
+	c := Cell{{"# image  ", Accent}, {im.Image, Plain}, {": " + text + why, Plain}}
+	if im.Source == api.ImageBuilt {
+		c = append(c, Span{"  " + cmp.Or(im.ID, im.Reference), Dim})
+	}
+	return c
 }
 
 // PlanSummary counts the steps of a plan: "kind-dev: 2 to create, 1 unchanged".

@@ -1,0 +1,43 @@
+package view
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hone-dev/hone/pkg/api"
+)
+
+// TestPlanImages shows the images of a plan.
+func TestPlanImages(t *testing.T) {
+	used := []string{"api", "web"}
+	plan := api.Plan{Images: []api.PlanImage{
+		{Image: "shop/api", Resources: used, Source: api.ImageToBuild, Reason: "handler.go changed"},
+		{Image: "shop/new", Resources: used, Source: api.ImageToBuild, Reason: "never built on this machine"},
+		{Image: "shop/web", Resources: used, Source: api.ImageInRegistry, Reference: "r:5000/shop/web:hone-1"},
+		{Image: "shop/db", Resources: used, Source: api.ImageBuilt, Reference: "r:5000/shop/db:hone-2", ID: "sha256:2", Reason: "argument A changed"},
+		{Image: "shop/job", Resources: used, Source: api.ImageBuilt, Reference: "r:5000/shop/job:hone-3"},
+	}}
+	want := []string{
+		"# image  shop/api: built, because handler.go changed",
+		"# image  shop/new: never built on this machine",
+		"# image  shop/web: built elsewhere, taken from the registry: r:5000/shop/web:hone-1",
+		"# image  shop/db: built, because argument A changed  sha256:2",
+		"# image  shop/job: unchanged  r:5000/shop/job:hone-3",
+	}
+	var got []string
+	for _, l := range PlanLines(plan) {
+		var text strings.Builder
+		for _, s := range l.Cell {
+			text.WriteString(s.Text)
+		}
+		got = append(got, text.String())
+		if l.Target.Resource != "api" {
+			t.Errorf("%q belongs to %q", text.String(), l.Target.Resource)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
