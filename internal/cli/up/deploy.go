@@ -99,7 +99,7 @@ func (d planning) deploy(ctx context.Context, g *command.Global) (err error) {
 	if o.evaluated, err = d.evaluate(ctx, o.project, out); err != nil {
 		return o.notBegun(err)
 	}
-	plan, done, err := makePlan(ctx, o.project, o.evaluated.Result, buildanddeploy.PreviewOptions{Adopt: o.adopt, Prune: o.prune}, out)
+	plan, done, err := makePlan(ctx, o.project, o.evaluated.Result, buildanddeploy.PreviewOptions{Adopt: o.adopt, Prune: o.prune}, nil, out)
 	if err != nil {
 		return o.notBegun(err)
 	}

@@ -3,33 +3,99 @@ package up
 import (
 	"context"
 	"slices"
+	"strings"
+	"sync"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/internal/update/imagebuild"
+	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
 // forecast returns a function that predicts the images with which a resource would be deployed, and a function that closes the
-// connection to the engine.
-func (l loaded) forecast(ctx context.Context) (of func(context.Context, model.Manifest) (buildanddeploy.Forecast, error), closeEngine func(), err error) {
-	builds := func(m model.Manifest) bool { return m.IsK8s() && len(m.Images) > 0 && l.chosen(m.Name) }
-	if l.cluster == nil || !slices.ContainsFunc(l.manifests, builds) {
+// connection to the engine. Unless build is nil, the images that are not known are built, and build receives the output.
+func (l loaded) forecast(ctx context.Context, build logstore.Logger) (of func(context.Context, model.Manifest) (buildanddeploy.Forecast, error), closeEngine func(), err error) {
+	builds := func(m model.Manifest) bool {
+		used := m.Compose != nil || l.cluster != nil && m.IsK8s()
+		return used && len(m.Images) > 0 && l.chosen(m.Name)
+	}
+	if !slices.ContainsFunc(l.manifests, builds) {
 		return nil, func() {}, nil
 	}
 	engine, err := docker.Open(ctx, l.Known)
 	if err != nil {
 		return nil, nil, err
 	}
+	images, closeImages := provideImages(engine)
+	forCompose := buildanddeploy.NewImage(nil, images, nil, nil, nil)
 	here := provideEnvironment(engine)
 	injects := buildanddeploy.NewSynclets(imagebuild.NewReader(engine), imagebuild.NewSyncletImage(engine, imagebuild.NewDeliverer(engine)), noExperience{}, here)
-	images, closeImages := provideImages(engine)
-	image := buildanddeploy.NewImage(here, images, nil, nil, injects)
+	forCluster := buildanddeploy.NewImage(here, images, nil, nil, injects)
+	var building sync.Mutex // held while images are built: several resources may use the same ones
 	of = func(ctx context.Context, m model.Manifest) (buildanddeploy.Forecast, error) {
-		return image.Forecast(ctx, buildanddeploy.Request{Manifest: m, Mode: model.UpdateAuto, Cluster: l.Known, Registry: l.registry, Namespace: l.Namespace})
+		image, req := forCluster, buildanddeploy.Request{Manifest: m, Mode: model.UpdateAuto, Cluster: l.Known, Registry: l.registry, Namespace: l.Namespace, Env: l.Env, Log: build}
+		if m.Compose != nil {
+			image = forCompose
+		}
+		if build == nil {
+			return image.Forecast(ctx, req)
+		}
+		building.Lock()
+		defer building.Unlock()
+		return image.Build(ctx, req)
 	}
 	return of, func() { closeImages(); _ = engine.Close() }, nil
+}
+
+// plannedImages collects the images of forecasts.
+type plannedImages struct {
+	mu  sync.Mutex
+	all []api.PlanImage // guarded by mu
+}
+
+// collect adds the images of each forecast.
+func (p *plannedImages) collect(of func(context.Context, model.Manifest) (buildanddeploy.Forecast, error)) func(context.Context, model.Manifest) (buildanddeploy.Forecast, error) {
+	return func(ctx context.Context, m model.Manifest) (buildanddeploy.Forecast, error) {
+		f, err := of(ctx, m)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for _, im := range f.Plan {
+			p.add(im)
+		}
+		return f, err
+	}
+}
+
+// add adds an image, or the resources that use it.
+func (p *plannedImages) add(im api.PlanImage) {
+	at := slices.IndexFunc(p.all, func(other api.PlanImage) bool { return other.Image == im.Image })
+	if at < 0 {
+		p.all = append(p.all, im)
+		return
+	}
+	all := append(p.all[at].Resources, im.Resources...)
+	slices.Sort(all)
+	p.all[at].Resources = slices.Compact(all)
+}
+
+// sorted returns the images by name.
+func (p *plannedImages) sorted() []api.PlanImage {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.SortedFunc(slices.Values(p.all), func(a, b api.PlanImage) int { return strings.Compare(a.Image, b.Image) })
+}
+
+// markServices marks the services of Compose that get another image as changed.
+func markServices(steps []api.PlanStep, images []api.PlanImage) {
+	for i, s := range steps {
+		differs := func(im api.PlanImage) bool { return im.Reason != "" && slices.Contains(im.Resources, s.Resource) }
+		if s.Object.Kind == api.PlanCompose && slices.ContainsFunc(images, differs) {
+			steps[i].Changed = true
+		}
+	}
 }
 
 // provideImages provides the builder of images, which remembers the images that earlier sessions have built.

@@ -79,7 +79,7 @@ func gc(ctx context.Context, g *command.Global, f gcFlags, args []string) error 
 		l.cluster.Declare(l.manifests, l.read)
 	}
 	found := log.Await(l.Title() + " to say what there is to delete")
-	steps, err := l.preview(ctx, buildanddeploy.PreviewOptions{Prune: buildanddeploy.PruneAll, Removal: deploy.RemovalAsked})
+	steps, _, err := l.preview(ctx, buildanddeploy.PreviewOptions{Prune: buildanddeploy.PruneAll, Removal: deploy.RemovalAsked})
 	found()
 	if err != nil {
 		return err

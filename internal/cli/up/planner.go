@@ -14,14 +14,15 @@ import (
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
+	"github.com/hone-dev/hone/internal/update/imagebuild"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
 // providePlan returns the function that makes the plans of a session. A plan covers the waiting updates, as the session would carry
 // them out, and the deletion of objects that are no longer declared. The plan of a paused session shows the effect of resuming it.
-func providePlan(o options, p *opened.Project, cluster *buildanddeploy.Cluster, downCommands *buildanddeploy.DownCommands, image *buildanddeploy.Image, c *sessions.Claim) hud.MakePlan {
-	others := sessionsBeside(c)
+func providePlan(o options, p *opened.Project, cluster *buildanddeploy.Cluster, downCommands *buildanddeploy.DownCommands, images *imagebuild.Builder, image *buildanddeploy.Image, c *sessions.Claim) hud.MakePlan {
+	others, forCompose := sessionsBeside(c), buildanddeploy.NewImage(nil, images, nil, nil, nil)
 	return func(ctx context.Context, now store.View) (api.Plan, error) {
 		v, err := engine.Resumed(ctx, now, p.Evaluation())
 		if err != nil {
@@ -35,17 +36,18 @@ func providePlan(o options, p *opened.Project, cluster *buildanddeploy.Cluster, 
 		}
 		preview := buildanddeploy.PreviewOptions{Adopt: o.adopt, Prune: o.prune, Removal: deploy.RemovalBySession,
 			Updates: func(m model.Manifest) bool { u, wanted := of[m.Name]; return wanted && !staysInPlace(u) }}
-		if image != nil {
-			preview.Forecast = func(ctx context.Context, m model.Manifest) (buildanddeploy.Forecast, error) {
-				return image.Forecast(ctx, of[m.Name])
+		preview.Forecast = func(ctx context.Context, m model.Manifest) (buildanddeploy.Forecast, error) {
+			if m.Compose != nil {
+				return forCompose.Forecast(ctx, of[m.Name])
 			}
+			return image.Forecast(ctx, of[m.Name]) // in a session without a cluster, there is no such resource
 		}
-		steps, err := l.preview(ctx, preview)
+		steps, planned, err := l.preview(ctx, preview)
 		if err != nil {
 			return api.Plan{}, err
 		}
 		plan := planOf(state.TheTiltfile(v).Path, p.Known.Context, append(steps, inPlace(updates)...))
-		plan.Evaluation = state.TheTiltfile(now).Runs
+		plan.Images, plan.Evaluation = planned, state.TheTiltfile(now).Runs
 		return withoutSecrets(plan, v)
 	}
 }

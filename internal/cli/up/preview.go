@@ -33,6 +33,7 @@ type previewFlags struct {
 	output   string
 	exitCode bool
 	adopt    bool
+	build    bool
 	prune    pruneFlags
 }
 
@@ -55,7 +56,11 @@ also if the Tiltfile no longer declares it.
 With -o plan=FILE, the plan is also written to a file, and hone deploy FILE does what it says.
 
 Images are not built. One whose inputs are as they were when it was built, such as the files, the Dockerfile and the arguments, is
-expected to stay as it is; the names of all others are known after the build. Commands of local resources, commands that deploy
+expected to stay as it is; the names of all others are known after the build, and the plan says why each would be built: which files,
+arguments or base differ from its last build on this machine. With --build, they are built, but neither delivered nor deployed, and the
+plan has their names.
+
+Commands of local resources, commands that deploy
 (k8s_custom_deploy) and services of Docker Compose that run already are shown as what runs ($), not what comes of it. A command that has
 not run before, or differs from what ran last, is a change, as are other files and images that a deploying command depends on.
 
@@ -73,6 +78,7 @@ It exits with %d, or with %d if something would be refused. With --exit-code, it
 	c.Flags().Lookup("output").Usage = "format for programs: json, yaml; or plan=FILE, for hone deploy"
 	c.Flags().BoolVar(&f.exitCode, "exit-code", false, fmt.Sprintf("exit with %d if something would change", exitChanges))
 	f.prune.add(c)
+	c.Flags().BoolVar(&f.build, "build", false, "build the images, without delivering them, so that the plan shows their names")
 	c.Flags().BoolVar(&f.adopt, "adopt", false, "preview the take-over of objects that hone did not create")
 	return c
 }
@@ -97,7 +103,11 @@ func preview(ctx context.Context, g *command.Global, f previewFlags, args []stri
 		return err
 	}
 	defer p.Close()
-	plan, _, err := makePlan(ctx, p, tiltfile.Load(ctx, p.Evaluation()), buildanddeploy.PreviewOptions{Adopt: f.adopt, Prune: prune}, log)
+	var build logstore.Logger
+	if f.build {
+		build = log
+	}
+	plan, _, err := makePlan(ctx, p, tiltfile.Load(ctx, p.Evaluation()), buildanddeploy.PreviewOptions{Adopt: f.adopt, Prune: prune}, build, log)
 	if err != nil {
 		return err
 	}
@@ -171,8 +181,8 @@ func load(ctx context.Context, p *opened.Project, tf tiltfile.Result) (l loaded,
 }
 
 // makePlan asks the API server for the changes that a deploy would make. It is done if there are none: all objects are as they are
-// declared, and ready.
-func makePlan(ctx context.Context, p *opened.Project, tf tiltfile.Result, o buildanddeploy.PreviewOptions, log *command.Printer) (plan api.Plan, done bool, err error) {
+// declared, and ready. Unless build is nil, it builds the images, and build receives the output.
+func makePlan(ctx context.Context, p *opened.Project, tf tiltfile.Result, o buildanddeploy.PreviewOptions, build logstore.Logger, log *command.Printer) (plan api.Plan, done bool, err error) {
 	l, err := load(ctx, p, tf)
 	if err != nil {
 		return plan, false, err
@@ -182,7 +192,7 @@ func makePlan(ctx context.Context, p *opened.Project, tf tiltfile.Result, o buil
 	}
 	defer log.Await(p.Title() + " to say what would change")()
 	var closeEngine func()
-	if o.Forecast, closeEngine, err = l.forecast(ctx); err != nil {
+	if o.Forecast, closeEngine, err = l.forecast(ctx, build); err != nil {
 		return plan, false, err
 	}
 	defer closeEngine()
@@ -191,11 +201,12 @@ func makePlan(ctx context.Context, p *opened.Project, tf tiltfile.Result, o buil
 	}
 	var unready atomic.Bool
 	o.Removal, o.Unready = deploy.RemovalBySession, func(model.ObjectID) { unready.Store(true) }
-	steps, err := l.preview(ctx, o)
+	steps, images, err := l.preview(ctx, o)
 	if err != nil {
 		return plan, false, err
 	}
 	plan = planOf(p.Path, p.Known.Context, steps)
+	plan.Images = images
 	return plan, !plan.Changes() && plan.Summary[api.ActionRun] == 0 && !unready.Load(), nil
 }
 
@@ -208,18 +219,23 @@ func sessionsOf(ctx context.Context, path, kubeContext string) (names []string, 
 	return names, err
 }
 
-// preview returns the steps of an operation on the chosen resources: objects, services of Compose, commands.
-func (l loaded) preview(ctx context.Context, o buildanddeploy.PreviewOptions) ([]api.PlanStep, error) {
+// preview returns the steps of an operation on the chosen resources: objects, services of Compose, commands. It also returns the images
+// for which there is something to say.
+func (l loaded) preview(ctx context.Context, o buildanddeploy.PreviewOptions) ([]api.PlanStep, []api.PlanImage, error) {
 	o.Declared, o.Namespace, o.Chosen, o.Others = l.manifests, l.Namespace, l.chosen, strings.Join(l.others, " and ")
 	services, closeEngine, err := l.services(ctx, o)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer closeEngine()
 	o.Beside = append(o.Beside, append(l.downCommands.Nodes(o), services...)...)
 	gone, err := l.downCommands.Gone(o)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	var images plannedImages
+	if o.Forecast != nil {
+		o.Forecast = images.collect(o.Forecast)
 	}
 	var steps []api.PlanStep
 	if l.cluster != nil {
@@ -227,7 +243,24 @@ func (l loaded) preview(ctx context.Context, o buildanddeploy.PreviewOptions) ([
 	} else {
 		steps, err = buildanddeploy.PreviewBeside(ctx, o)
 	}
-	return append(steps, gone...), err
+	if err == nil {
+		err = l.previewServices(ctx, o)
+	}
+	markServices(steps, images.sorted())
+	return append(steps, gone...), images.sorted(), err
+}
+
+// previewServices makes the forecasts of the services of Compose, whose steps do without.
+func (l loaded) previewServices(ctx context.Context, o buildanddeploy.PreviewOptions) error {
+	for _, m := range l.manifests {
+		if o.Forecast == nil || m.Compose == nil || !o.Affects(m) || len(m.Images) == 0 {
+			continue
+		}
+		if _, err := o.Forecast(ctx, m); err != nil {
+			return fmt.Errorf("%s: %w", m.Name, err)
+		}
+	}
+	return nil
 }
 
 func planOf(path, kubeContext string, steps []api.PlanStep) api.Plan {

@@ -82,7 +82,7 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 	environment := provideEnvironment(dockerClient)
 	synclets := provideInjection(client, dockerClient, deliverer, pool, environment)
 	image := provideImage(client, deliverer, builder, cluster, synclets, environment)
-	hudMakePlan := providePlan(o, openedProject, cluster, downCommands, image, claim)
+	hudMakePlan := providePlan(o, openedProject, cluster, downCommands, builder, image, claim)
 	readRevision := provideRevision(openedProject, cluster)
 	subscriber := provideServer(o, openedProject, upListeners, pageLogin, stop, readObject, readPrevious, store, hudMakePlan, readRevision)
 	storeStore := provideStore(o)
