@@ -145,13 +145,7 @@ func (b *Builder) Reusable(ctx context.Context, prior model.ImageResult) bool {
 // dockerBuild builds the image of a Dockerfile.
 func (b *Builder) dockerBuild(ctx context.Context, req Request, spec model.DockerBuild) (model.ImageResult, error) {
 	started := b.now()
-	id, err := b.docker.Build(ctx, docker.BuildRequest{
-		Context: spec.Context, Ignores: spec.ContextIgnores, Dockerfile: spec.Dockerfile,
-		Contents:  rewriteBases(spec, req.Deps),
-		BuildArgs: spec.BuildArgs, Target: spec.Target, Secrets: spec.Secrets, SSH: spec.SSH, Network: spec.Network,
-		CacheFrom: spec.CacheFrom, ExtraHosts: spec.ExtraHosts, Platform: platform(spec.Platform, req.Platform),
-		Pull: spec.Pull, NoCache: req.NoCache, Labels: map[string]string{Label: req.Target.Ref}, Log: req.Logger, OnContext: req.OnContext, OnStep: req.OnStep,
-	})
+	id, err := b.docker.Build(ctx, buildRequest(req, spec))
 	if err != nil {
 		return model.ImageResult{}, fmt.Errorf("build %s: %w", req.Target.Ref, err)
 	}
@@ -169,6 +163,17 @@ func (b *Builder) dockerBuild(ctx context.Context, req Request, spec model.Docke
 	}
 	result.StartedAt = started
 	return result, nil
+}
+
+// buildRequest is the build of a Dockerfile as the engine gets it.
+func buildRequest(req Request, spec model.DockerBuild) docker.BuildRequest {
+	return docker.BuildRequest{
+		Context: spec.Context, Ignores: spec.ContextIgnores, Dockerfile: spec.Dockerfile,
+		Contents:  rewriteBases(spec, req.Deps),
+		BuildArgs: spec.BuildArgs, Target: spec.Target, Secrets: spec.Secrets, SSH: spec.SSH, Network: spec.Network,
+		CacheFrom: spec.CacheFrom, ExtraHosts: spec.ExtraHosts, Platform: platform(spec.Platform, req.Platform),
+		Pull: spec.Pull, NoCache: req.NoCache, Labels: map[string]string{Label: req.Target.Ref}, Log: req.Logger, OnContext: req.OnContext, OnStep: req.OnStep,
+	}
 }
 
 // tagByContent names the image after its content.
