@@ -32,11 +32,16 @@ func newDoctor(g *command.Global) *cobra.Command {
 	var f flags.Project
 	var output string
 	var terminal bool
+	var sample int
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check this machine and the cluster, and report problems",
 		Long: `Checks this machine and the cluster. Each problem is marked and shown with its fix; the exit code is 0 even if there are
 problems. Nothing is changed.
+
+With --check-cache, it also builds images of the project again, from scratch, and compares them with the remembered ones of the same
+inputs, which hone would use again. What differs is listed with its cause, as far as that can be known. Times do not count, and no
+new image stays. --check-cache=N chooses N % of the remembered images, at least one.
 
 With --terminal it only makes this terminal usable again after a screen was killed in it. Any other command of hone does that
 too if the screen was hone's.`,
@@ -49,15 +54,24 @@ too if the screen was hone's.`,
 			if err != nil {
 				return err
 			}
-			e := examine(cmd.Context(), g, f)
+			var more []*doctor.Section
+			if cmd.Flags().Changed("check-cache") {
+				cache, err := checkCache(cmd.Context(), g, &f, sample)
+				if err != nil {
+					return err
+				}
+				more = append(more, cache)
+			}
+			e := examine(cmd.Context(), g, f, more...)
 			if write != nil {
 				return write(g.Stdout, e)
 			}
 			return printExamination(g.Stdout, e)
 		},
 	}
-	c.Flags().StringVar(&f.Context, "context", "", "kubeconfig context to use instead of the current one")
-	c.Flags().StringVar(&f.Namespace, "namespace", "", "namespace to use instead of the context's")
+	f.Add(c)
+	c.Flags().IntVar(&sample, "check-cache", 0, "build this percentage of the remembered images again, and compare them")
+	c.Flags().Lookup("check-cache").NoOptDefVal = usualSample
 	c.Flags().BoolVar(&terminal, "terminal", false, "restore this terminal, and check nothing")
 	command.AddDocumentFlag(c, &output)
 	return c
@@ -75,8 +89,8 @@ func restoreTerminal(g *command.Global) error {
 	return nil
 }
 
-// examine makes all checks.
-func examine(ctx context.Context, g *command.Global, f flags.Project) api.Examination {
+// examine makes all checks, and adds more.
+func examine(ctx context.Context, g *command.Global, f flags.Project, more ...*doctor.Section) api.Examination {
 	answered := g.Waiting("the cluster")
 	cluster, found := examineCluster(ctx, f)
 	answered()
@@ -94,13 +108,15 @@ func examine(ctx context.Context, g *command.Global, f flags.Project) api.Examin
 	answered = g.Waiting("the running sessions")
 	running, err := flags.RunningSessions(ctx, flags.Registry())
 	answered()
-	return doctor.Report(command.Version,
+	sections := []*doctor.Section{
 		doctor.Program(command.VersionText(), runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH, path),
 		cluster, engine,
 		doctor.Watching(func() error { _, err := watch.New(watch.Options{}); return err }, "/proc/sys/fs/inotify"),
 		doctor.Terminal(terminalHere()),
 		doctor.Sessions(running, err),
-		doctor.Folders(folders()))
+		doctor.Folders(folders()),
+	}
+	return doctor.Report(command.Version, append(sections, more...)...)
 }
 
 func examineCluster(ctx context.Context, f flags.Project) (*doctor.Section, model.Cluster) {

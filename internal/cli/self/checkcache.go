@@ -1,0 +1,94 @@
+package self
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/cli/doctor"
+	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/cli/opened"
+	"github.com/hone-dev/hone/internal/containers/docker"
+	"github.com/hone-dev/hone/internal/tiltfile"
+	"github.com/hone-dev/hone/internal/update/buildanddeploy"
+	"github.com/hone-dev/hone/internal/update/imagebuild"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// usualSample is the part of the remembered images that is built again, in percent, if no other is given.
+const usualSample = "5"
+
+// checkCache builds a sample of the remembered images of the project again, and returns the section with what differs.
+func checkCache(ctx context.Context, g *command.Global, f *flags.Project, percent int) (*doctor.Section, error) {
+	log := g.Printer(g.Stderr, g.Stderr)
+	p, err := opened.Open(g, opened.Choice{Flags: f, Find: f.Resolve, Subcommand: opened.Examined}, log)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	tf := tiltfile.Load(ctx, p.Evaluation())
+	if tf.Err != nil {
+		return nil, command.WithCode(tf.Err, command.ExitTiltfile)
+	}
+	if slices.ContainsFunc(tf.Manifests, model.Manifest.IsK8s) { // its registry is in the names of images
+		if _, err := p.Connect(ctx); err != nil {
+			return nil, err
+		}
+	}
+	engine, err := docker.Open(ctx, p.Known)
+	if err != nil {
+		return nil, err
+	}
+	defer engine.Close()
+	builder := imagebuild.New(engine).Remember(imagebuild.NewMemory(command.ImagesDir()))
+	hits, err := remembered(ctx, p, tf, engine, builder)
+	if err != nil {
+		return nil, err
+	}
+	sample := sampleOf(hits, percent)
+	var checked []doctor.CheckedImage
+	for _, hit := range sample {
+		c := doctor.CheckedImage{Ref: hit.Request.Target.Ref, Skipped: imagebuild.Recheckable(hit.Request.Target)}
+		if c.Skipped == "" {
+			logstore.Infof(log, "Building %s again, to compare it", c.Ref)
+			hit.Request.Logger = logstore.Indent(log, "  ")
+			c.Found, c.Err = builder.Recheck(ctx, hit.Request, hit.Image)
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		checked = append(checked, c)
+	}
+	return doctor.Cache(len(hits), checked), nil
+}
+
+// remembered returns the images of a project that a deploy could use again.
+func remembered(ctx context.Context, p *opened.Project, tf tiltfile.Result, engine docker.Client, builder *imagebuild.Builder) (hits []buildanddeploy.Remembered, err error) {
+	here, seen := buildanddeploy.NewEnvironment(engine), map[string]bool{}
+	for _, m := range tf.Manifests {
+		image := buildanddeploy.NewImage(here, builder, nil, nil, nil)
+		if m.Compose != nil {
+			image = buildanddeploy.NewImage(nil, builder, nil, nil, nil) // it stays in the engine
+		}
+		found, err := image.Remembered(ctx, buildanddeploy.Request{Manifest: m, Mode: model.UpdateAuto, Cluster: p.Known, Registry: tf.DefaultRegistry, Namespace: p.Namespace, Env: p.Env})
+		if err != nil {
+			return nil, err
+		}
+		for _, hit := range found {
+			if ref := hit.Request.Target.Ref; !seen[ref] {
+				seen[ref] = true
+				hits = append(hits, hit)
+			}
+		}
+	}
+	return hits, nil
+}
+
+// sampleOf chooses a part of the images, at least one.
+func sampleOf(hits []buildanddeploy.Remembered, percent int) []buildanddeploy.Remembered {
+	n := min(len(hits), max(1, (len(hits)*percent+99)/100))
+	rand.Shuffle(len(hits), func(i, j int) { hits[i], hits[j] = hits[j], hits[i] })
+	return hits[:n]
+}
