@@ -1,0 +1,62 @@
+package e2e
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestCheckCache builds images, and then checks what hone remembers of them: one gives the same content again, the other does not. No
+// image is left behind.
+func TestCheckCache(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, `
+-- Tiltfile --
+docker_build('steady', 'steady')
+docker_build('moving', 'moving')
+custom_build('commanded', 'DOCKER_BUILDKIT=0 docker build -q -t $EXPECTED_REF steady', deps=['steady'])
+k8s_yaml('apps.yaml')
+-- steady/Dockerfile --
+FROM busybox
+COPY . /src
+RUN mkdir /made && echo text > /made/file
+-- moving/Dockerfile --
+FROM busybox
+RUN cat /proc/uptime > /stamp; tr -dc a-z < /dev/urandom | head -c 12 > /name
+-- apps.yaml --
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: apps}
+spec:
+  replicas: 0
+  selector: {matchLabels: {app: apps}}
+  template:
+    metadata: {labels: {app: apps}}
+    spec: {containers: [{name: a, image: steady}, {name: b, image: moving}, {name: c, image: commanded}]}
+`)
+	engine := newEngine(t)
+	ids := func() (out []string) {
+		t.Helper()
+		images, err := engine.Images(t.Context(), "dev.hone.image")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, im := range images {
+			if slices.Contains([]string{"steady", "moving", "commanded"}, im.Labels["dev.hone.image"]) {
+				out = append(out, im.ID)
+			}
+		}
+		slices.Sort(out)
+		return out
+	}
+	check := []string{"doctor", "--check-cache=100", "--namespace", p.namespace}
+	p.says(0, check, `could be used again +0 images, 0 of them checked`)
+	p.deploys(0)
+	before := ids()
+	p.says(0, check, `could be used again +3 images, 3 of them checked`, `\n  steady +a new build has the same content\n`, `\n  commanded +a new build has the same content\n`,
+		`\n  moving +✖ a new build of the same inputs differs: 2 files\n`, `/name +\(a generated file: RUN cat `, `/stamp +\(a time stamp or another number: RUN cat `)
+	if after := ids(); !slices.Equal(before, after) {
+		t.Errorf("the engine had the images %q, now %q", before, after)
+	}
+	p.says(0, []string{"doctor", "--check-cache", "--namespace", p.namespace}, `3 images, 1 of them checked`)
+	p.says(0, []string{"preview", "--exit-code", "--namespace", p.namespace}, `: 1 unchanged\n`)
+}
