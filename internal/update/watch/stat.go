@@ -2,11 +2,14 @@ package watch
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/zeebo/xxh3"
 )
 
 // kind is the kind of a directory entry.
@@ -81,6 +84,17 @@ func ChangedAt(path string) time.Time {
 		return time.Time{}
 	}
 	return time.Unix(0, max(st.mtime, st.ctime))
+}
+
+// StatSum returns a sum of a file's metadata which differs after each write to the file. It is 0 if a write may leave the metadata as it
+// is: the file has been changed shortly before now, or the system does not record when files are changed.
+func StatSum(path string, now time.Time) uint64 {
+	st, err := lstat(path)
+	old := now.Add(-youngPolledFile * time.Millisecond).UnixNano()
+	if err != nil || st.kind != kindFile || st.ctime == 0 || max(st.mtime, st.ctime) > old {
+		return 0
+	}
+	return max(1, xxh3.HashString(fmt.Sprintln(st.ino, st.size, st.mtime, st.ctime, st.perm)))
 }
 
 // ChangedOrGoneAt returns the time at which a file was changed. For one that does not exist, it is the time at which its folder was last
