@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/distribution/reference"
@@ -64,11 +65,16 @@ type Builder struct {
 	memory   *Memory // nil remembers nothing
 	pushes   *pushes
 	now      func() time.Time
+	read     func(path string) (sum uint64, err error) // reads a file
+
+	mu    sync.Mutex
+	files map[string]*listing // of requests that are being worked on, by the path of their list; guarded by mu
 }
 
 // New returns a builder that uses the engine.
 func New(engine docker.Client) *Builder {
-	return &Builder{docker: engine, registry: newRegistryClient(), unshared: &once{}, pushes: newPushes(), now: time.Now}
+	return &Builder{docker: engine, registry: newRegistryClient(), unshared: &once{}, pushes: newPushes(), now: time.Now, read: sumContent,
+		files: map[string]*listing{}}
 }
 
 // Remember makes the builder record in a memory which image a build made of its inputs.
@@ -83,6 +89,7 @@ func (b *Builder) Build(ctx context.Context, req Request) (model.ImageResult, er
 	if req.Logger == nil {
 		req.Logger = logstore.Discard
 	}
+	defer b.forgetFiles(req.Target)
 	if last, ok := b.recalled(ctx, req); ok {
 		logstore.Infof(req.Logger, "%s was built by an earlier session: %s", last.Local, lackText(last))
 		return last, nil

@@ -90,7 +90,7 @@ func changes[K comparable](kind api.InputKind, was, now map[string]K) (out []api
 func contents(l *listing) map[string]fileSums {
 	out := make(map[string]fileSums, len(l.Files))
 	for path, sums := range l.Files {
-		sums.Look = 0
+		sums.Look, sums.Stat = 0, 0
 		out[path] = sums
 	}
 	return out

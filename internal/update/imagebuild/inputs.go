@@ -42,6 +42,7 @@ var (
 // exists. The inputs are the content of the files, the Dockerfile or the command, the arguments, and the images that it is based on.
 // Other sources of a build do not count, such as the packages that it installs.
 func (b *Builder) Foresee(ctx context.Context, req Request) Prospect {
+	defer b.forgetFiles(req.Target)
 	if last, ok := b.recalled(ctx, req); ok {
 		return Prospect{Image: last, Known: true}
 	}
@@ -196,11 +197,38 @@ func look(ctx context.Context, t model.ImageTarget, list *listing) (uint64, erro
 // sumUp returns the sums of a build's inputs.
 func (b *Builder) sumUp(ctx context.Context, req Request) (is sums, err error) {
 	in := newInputs()
-	in.list = newListing()
+	in.list, in.before, in.now, in.read = newListing(), b.filesBefore(req.Target), b.now(), b.read
 	if err = b.declared(ctx, in, req); err == nil {
 		err = in.target(ctx, req.Target)
 	}
+	if err == nil {
+		b.mu.Lock()
+		b.files[b.memory.listPath(req.Target)] = in.list
+		b.mu.Unlock()
+	}
 	return sums{all: hex.EncodeToString(in.to.Sum(nil)), look: in.look.Sum64(), inputs: in.named, files: in.list, unresolved: in.unresolved}, err
+}
+
+// filesBefore returns the files of a target as they were last summed up: for the present request, or else for the last build.
+func (b *Builder) filesBefore(t model.ImageTarget) *listing {
+	b.mu.Lock()
+	files := b.files[b.memory.listPath(t)]
+	b.mu.Unlock()
+	if files == nil {
+		if last, ok := b.memory.lastList(t); ok {
+			files = &last.Listing
+		}
+	}
+	return files
+}
+
+// forgetFiles forgets the files of a target at the end of a request: there may be many.
+func (b *Builder) forgetFiles(t model.ImageTarget) {
+	if b.memory != nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.files, b.memory.listPath(t))
+	}
 }
 
 // declared adds the inputs of a build that are not files: the declaration, the Dockerfile, and the images that it is based on.
@@ -321,13 +349,19 @@ type inputs struct {
 	look  *xxh3.Hasher // of the files' metadata
 	list  *listing     // nil lists no file
 	named inputSums    // nil if they are not needed
-	bytes int64
+	// before has the sums of files that need not be read again if they are as they were. now is the present time, and read reads a file.
+	before *listing
+	now    time.Time
+	read   func(path string) (sum uint64, err error)
+	bytes  int64
 	// unresolved is the reason why the content of a base image is not known.
 	unresolved error
 }
 
 // newInputs returns the sums of inputs whose files are read.
-func newInputs() *inputs { return &inputs{to: sha256.New(), look: xxh3.New(), named: inputSums{}} }
+func newInputs() *inputs {
+	return &inputs{to: sha256.New(), look: xxh3.New(), named: inputSums{}, read: sumContent}
+}
 
 // name adds the values of an input that is not a file.
 func (in *inputs) name(kind api.InputKind, name string, values ...any) {
@@ -414,19 +448,30 @@ func (in *inputs) file(path, name string, mode fs.FileMode, link string, size in
 	if in.to == nil {
 		return nil
 	}
-	if in.bytes += size; in.bytes > maxInputs {
-		return errTooLarge
+	stat := watch.StatSum(path, in.now)
+	sum, known := in.before.content(path, stat)
+	if !known {
+		if in.bytes += size; in.bytes > maxInputs {
+			return errTooLarge
+		}
+		var err error
+		if sum, err = in.read(path); err != nil {
+			return err
+		}
 	}
+	in.add(sum)
+	in.list.read(path, sum, stat)
+	return nil
+}
+
+// sumContent reads a file, and returns the sum of its content.
+func sumContent(path string) (uint64, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer f.Close()
 	h := xxh3.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return err
-	}
-	in.add(h.Sum64())
-	in.list.read(path, h.Sum64())
-	return nil
+	_, err = io.Copy(h, f)
+	return h.Sum64(), err
 }

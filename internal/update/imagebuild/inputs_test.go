@@ -5,8 +5,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
 
@@ -192,4 +195,54 @@ func TestReuse(t *testing.T) {
 	if last, ok := b.Last(req.Target); !ok || last.Cluster != again.Cluster {
 		t.Errorf("the last one is %+v, want %+v", last, again)
 	}
+}
+
+// TestReadsOnce builds an image again and again, each time as another process. A file is read only if it may have been written to since
+// the last build, and once for each build.
+func TestReadsOnce(t *testing.T) {
+	dir, memory, reads := t.TempDir(), NewMemory(t.TempDir()), map[string]int{}
+	write(t, filepath.Join(dir, "main.go"), "package main")
+	write(t, filepath.Join(dir, "doc.go"), "package main")
+	engine := dockertest.New()
+	req := Request{Reuse: true, Share: true, Registry: model.Registry{Host: "127.0.0.1:1"}, // where no registry answers
+		Target: model.ImageTarget{Ref: "api", Docker: &model.DockerBuild{Context: dir, Contents: "FROM scratch\nCOPY . .\n"}}}
+	later := time.Hour // all files are old
+	build := func(builds int, want map[string]int) {
+		t.Helper()
+		clear(reads)
+		b := New(engine).Remember(memory)
+		b.now = func() time.Time { return time.Now().Add(later) }
+		var mu sync.Mutex
+		b.read = func(path string) (uint64, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			reads[filepath.Base(path)]++
+			return sumContent(path)
+		}
+		if _, err := b.Build(t.Context(), req); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, reads); diff != "" || len(engine.Builds()) != builds {
+			t.Errorf("%d builds, want %d; the files were read (-want +got):\n%s", len(engine.Builds()), builds, diff)
+		}
+		if len(b.files) > 0 {
+			t.Errorf("it still has the files of %v", b.files)
+		}
+	}
+	build(1, map[string]int{"main.go": 1, "doc.go": 1})
+	build(1, map[string]int{})
+	edited := filepath.Join(dir, "main.go")
+	before, err := os.Stat(edited)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, edited, "package next") // as long as before, and with the same time
+	if err := os.Chtimes(edited, before.ModTime(), before.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	build(2, map[string]int{"main.go": 1})
+	build(2, map[string]int{})
+	later = -time.Hour // the files are so young that the next write may leave their times as they are
+	req.Share = false
+	build(2, map[string]int{"main.go": 1, "doc.go": 1})
 }

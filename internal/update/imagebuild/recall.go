@@ -46,6 +46,8 @@ type fileSums struct {
 	Mode uint32 `json:"mode"`
 	// Content is 0 if the file was not read.
 	Content uint64 `json:"content,omitempty"`
+	// Stat is the watch.StatSum before the file was read. A file that still has it need not be read again; 0 says nothing.
+	Stat uint64 `json:"stat,omitempty"`
 }
 
 func newListing() *listing {
@@ -68,13 +70,22 @@ func (l *listing) add(path string, mode fs.FileMode, link string, size int64, mo
 }
 
 // read notes the sum of the content of a file.
-func (l *listing) read(path string, content uint64) {
+func (l *listing) read(path string, content, stat uint64) {
 	if l == nil || l.Cut {
 		return
 	}
 	f := l.Files[path]
-	f.Content = content
+	f.Content, f.Stat = content, stat
 	l.Files[path] = f
+}
+
+// content returns the sum of the content of a file that has not been written to since it was listed.
+func (l *listing) content(path string, stat uint64) (sum uint64, ok bool) {
+	if l == nil || stat == 0 {
+		return 0, false
+	}
+	f, ok := l.Files[path]
+	return f.Content, ok && f.Stat == stat
 }
 
 // changed returns the files that differ between two listings, sorted. ok is false if more than files differs.
