@@ -26,6 +26,7 @@ type Applier struct {
 	dyn     dynamic.Interface
 	mapper  meta.RESTMapper
 	names   metadata.Interface // nil if only the objects themselves can be read
+	lists   *k8s.Lists         // nil if lists are decoded at once
 	deleter Deleter
 	cache   *liveCache
 	claims  claims
@@ -50,6 +51,9 @@ func WithRunID(id string) Option { return func(a *Applier) { a.runID = id } }
 // WithMetadata makes Prefetch find out which objects are absent, so that Apply creates them without looking for them first. By default it
 // does not.
 func WithMetadata(m metadata.Interface) Option { return func(a *Applier) { a.names = m } }
+
+// WithLists makes Prefetch keep the objects that it has read encoded until each is needed. By default it decodes them at once.
+func WithLists(l k8s.Lists) Option { return func(a *Applier) { a.lists = &l } }
 
 // WithProjects makes the applier name other projects by the path of their Tiltfile. find returns the path for a
 // project's ID, or an empty string if it is unknown. By default all are unknown.

@@ -36,6 +36,7 @@ import (
 type cluster struct {
 	dyn       dynamic.Interface
 	names     metadata.Interface
+	lists     *k8s.Lists // of a real one
 	mapper    meta.RESTMapper
 	namespace string
 }
@@ -81,7 +82,15 @@ func realCluster(t testing.TB) cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := cluster{dyn: dyn, names: names, namespace: "hone-test-" + randomText(),
+	hc, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists, err := k8s.NewLists(cfg, hc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := cluster{dyn: dyn, names: names, lists: &lists, namespace: "hone-test-" + randomText(),
 		mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(cs.Discovery()))}
 	namespaces := dyn.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
 	ns := &unstructured.Unstructured{}
@@ -206,6 +215,15 @@ func (c cluster) client(t testing.TB, u *unstructured.Unstructured) dynamic.Reso
 }
 
 // apply applies objects and returns the result and the log.
+// asSession returns an applier that reads the cluster as a session's does.
+func (c cluster) asSession() *Applier {
+	opts := []Option{WithMetadata(c.names)}
+	if c.lists != nil {
+		opts = append(opts, WithLists(*c.lists))
+	}
+	return NewApplier(c.dyn, c.mapper, opts...)
+}
+
 func (c cluster) apply(t testing.TB, objects []*unstructured.Unstructured, opts ...Option) ([]model.AppliedObject, string, error) {
 	t.Helper()
 	log := &recorder{}

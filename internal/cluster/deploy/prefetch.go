@@ -11,13 +11,14 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 
 	"github.com/hone-dev/hone/internal/base/dag"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -36,8 +37,23 @@ type cacheKey struct {
 }
 
 type cached struct {
-	live *unstructured.Unstructured // nil if there is none
+	live foundLive
 	read time.Time
+}
+
+// foundLive is an object that was found in the cluster: encoded, because most wait for long, or decoded. Neither is set if there is none.
+type foundLive struct {
+	encoded k8s.Encoded
+	kind    schema.GroupVersionKind // of an encoded one
+	decoded *unstructured.Unstructured
+}
+
+// object returns the object, nil if there is none.
+func (f foundLive) object() (*unstructured.Unstructured, error) {
+	if f.encoded == nil {
+		return f.decoded, nil
+	}
+	return f.encoded.Decode(f.kind)
 }
 
 func newLiveCache() *liveCache { return &liveCache{entries: map[cacheKey]cached{}} }
@@ -46,11 +62,11 @@ func keyFor(u *unstructured.Unstructured) cacheKey {
 	return cacheKey{IDOf(u), u.GroupVersionKind().Version}
 }
 
-func (c *liveCache) put(list []*unstructured.Unstructured, read time.Time) {
+func (c *liveCache) put(list map[cacheKey]foundLive, read time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, u := range list {
-		c.entries[keyFor(u)] = cached{u, read}
+	for key, f := range list {
+		c.entries[key] = cached{f, read}
 	}
 }
 
@@ -59,22 +75,28 @@ func (c *liveCache) absent(list []cacheKey, read time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, key := range list {
-		c.entries[key] = cached{nil, read}
+		c.entries[key] = cached{read: read}
 	}
 }
 
 // take removes and returns the live object for a desired one, nil if there is none. ok is false if the object has to be read from the
 // cluster.
 func (c *liveCache) take(desired *unstructured.Unstructured) (live *unstructured.Unstructured, ok bool) {
-	key := keyFor(desired)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e, ok := c.entries[key]
-	delete(c.entries, key)
+	e, ok := c.remove(keyFor(desired))
 	if !ok || time.Since(e.read) > prefetchTTL {
 		return nil, false
 	}
-	return e.live, true
+	live, err := e.live.object()
+	return live, err == nil
+}
+
+// remove removes and returns an entry.
+func (c *liveCache) remove(key cacheKey) (e cached, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok = c.entries[key]
+	delete(c.entries, key)
+	return e, ok
 }
 
 // forget drops the cached state of an object that is about to change.
@@ -137,18 +159,18 @@ func (a *Applier) prefetchKind(ctx context.Context, into *liveCache, group []*un
 		namespaces[u.GetNamespace()] = true
 		wanted[keyFor(u)] = true
 	}
-	res := a.dyn.Resource(m.Resource)
+	read := a.pages(m)
 	var errs []error
 	places := slices.Sorted(maps.Keys(namespaces))
 	for selector := range selectors {
 		if len(places) > 1 {
-			if err := into.list(ctx, res, selector, wanted); !apierrors.IsForbidden(err) {
+			if err := into.list(ctx, read, "", selector, wanted); !apierrors.IsForbidden(err) {
 				errs = append(errs, err)
 				continue
 			}
 		}
 		for _, ns := range places {
-			errs = append(errs, into.list(ctx, res.Namespace(ns), selector, wanted))
+			errs = append(errs, into.list(ctx, read, ns, selector, wanted))
 		}
 	}
 	if err := errors.Join(errs...); err != nil || a.names == nil {
@@ -186,24 +208,58 @@ func (c *liveCache) listNames(ctx context.Context, all metadata.ResourceInterfac
 }
 
 // list reads the wanted objects in one list, and removes them from wanted.
-func (c *liveCache) list(ctx context.Context, ri dynamic.ResourceInterface, selector string, wanted map[cacheKey]bool) error {
+func (c *liveCache) list(ctx context.Context, page pages, namespace, selector string, wanted map[cacheKey]bool) error {
 	opts := metav1.ListOptions{LabelSelector: selector, Limit: 1000}
 	for {
 		read := time.Now()
-		list, err := ri.List(ctx, opts)
+		found, more, err := page(ctx, namespace, opts)
 		if err != nil {
 			return err
 		}
-		var found []*unstructured.Unstructured
-		for i := range list.Items {
-			if u := &list.Items[i]; wanted[keyFor(u)] {
-				found = append(found, u)
-				delete(wanted, keyFor(u))
-			}
+		maps.DeleteFunc(found, func(key cacheKey, _ foundLive) bool { return !wanted[key] })
+		for key := range found {
+			delete(wanted, key)
 		}
 		c.put(found, read)
-		if opts.Continue = list.GetContinue(); opts.Continue == "" {
+		if opts.Continue = more; more == "" {
 			return nil
 		}
+	}
+}
+
+// pages reads a part of the objects of a kind in a namespace, in all if it is empty. more, unless empty, continues the list.
+type pages func(ctx context.Context, namespace string, o metav1.ListOptions) (found map[cacheKey]foundLive, more string, err error)
+
+// pages returns how the objects of a kind are read.
+func (a *Applier) pages(m *meta.RESTMapping) pages {
+	kind := m.GroupVersionKind
+	if a.lists != nil {
+		return func(ctx context.Context, namespace string, o metav1.ListOptions) (map[cacheKey]foundLive, string, error) {
+			list, err := a.lists.List(ctx, m.Resource, namespace, o)
+			if err != nil {
+				return nil, "", err
+			}
+			found := make(map[cacheKey]foundLive, len(list.Items))
+			for _, item := range list.Items {
+				namespace, name, err := item.Name()
+				if err != nil {
+					return nil, "", err
+				}
+				id := model.ObjectID{Group: kind.Group, Kind: kind.Kind, Namespace: namespace, Name: name}
+				found[cacheKey{id, kind.Version}] = foundLive{encoded: item, kind: kind}
+			}
+			return found, list.Metadata.Continue, nil
+		}
+	}
+	return func(ctx context.Context, namespace string, o metav1.ListOptions) (map[cacheKey]foundLive, string, error) {
+		list, err := a.dyn.Resource(m.Resource).Namespace(namespace).List(ctx, o)
+		if err != nil {
+			return nil, "", err
+		}
+		found := make(map[cacheKey]foundLive, len(list.Items))
+		for i := range list.Items {
+			found[keyFor(&list.Items[i])] = foundLive{decoded: &list.Items[i]}
+		}
+		return found, list.GetContinue(), nil
 	}
 }

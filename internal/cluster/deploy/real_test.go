@@ -278,7 +278,7 @@ func TestRealManyUnchangedAreQuick(t *testing.T) {
 	c := realCluster(t)
 	const n = 40
 	all := c.manyDeployments(t, n)
-	a := NewApplier(c.dyn, c.mapper)
+	a := c.asSession()
 	if _, err := a.Apply(t.Context(), ApplyRequest{Objects: all}); err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +302,7 @@ func TestRealManyUnchangedAreQuick(t *testing.T) {
 func BenchmarkRealUnchanged300(b *testing.B) {
 	c := realCluster(b)
 	all := c.manyDeployments(b, 300)
-	a := NewApplier(c.dyn, c.mapper)
+	a := c.asSession()
 	if _, err := a.Apply(b.Context(), ApplyRequest{Objects: all}); err != nil {
 		b.Fatal(err)
 	}

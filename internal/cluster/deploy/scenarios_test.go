@@ -405,7 +405,7 @@ func leftoversAreCollected(t *testing.T, c cluster) {
 func newObjectsCostOneRequest(t *testing.T, c cluster) {
 	c.create(t, strings.Replace(configYAML, "conf", "theirs", 1), nil, "other")
 	objects := c.inject(t, configYAML+"---"+strings.Replace(configYAML, "conf", "conf2", 1))
-	a := NewApplier(c.dyn, c.mapper, WithMetadata(c.names))
+	a := c.asSession()
 	if err := a.Prefetch(t.Context(), objects); err != nil {
 		t.Fatal(err)
 	}
@@ -422,7 +422,7 @@ func newObjectsCostOneRequest(t *testing.T, c cluster) {
 func othersCreateAtTheSameMoment(t *testing.T, c cluster) {
 	same, differs := configYAML, strings.Replace(configYAML, "conf", "conf2", 1)
 	objects := c.inject(t, same+"---"+differs)
-	a := NewApplier(c.dyn, c.mapper, WithMetadata(c.names))
+	a := c.asSession()
 	if err := a.Prefetch(t.Context(), objects); err != nil {
 		t.Fatal(err)
 	}
@@ -448,7 +448,7 @@ func othersCreateAtTheSameMoment(t *testing.T, c cluster) {
 func prefetchSavesGets(t *testing.T, c cluster) {
 	objects := c.inject(t, configYAML+"---"+strings.Replace(configYAML, "conf", "conf2", 1))
 	c.mustApply(t, objects)
-	a := NewApplier(c.dyn, c.mapper)
+	a := c.asSession()
 	if err := a.Prefetch(t.Context(), objects); err != nil {
 		t.Fatal(err)
 	}
