@@ -17,13 +17,15 @@ const (
 	// in steps, because the memory in use fluctuates by some MB.
 	usual, seldom, step    = 100, 300, 50
 	littleInUse, muchInUse = 10 << 20, 20 << 20
-	// mostGarbage is the number of bytes of garbage that the limit lets pass with more memory in use, as at the start of 1,000 resources;
-	// it is never below least percent.
-	mostGarbage, least = 60 << 20, 50
+	// most is the number of bytes in use and of garbage together that the limit lets pass, as at the start of 1,000 resources; it is never
+	// below least percent.
+	most, least = 80 << 20, 50
 	// enough is the amount of garbage, in the same unit, at which the collector runs as soon as hone is idle.
 	enough = 50
 	// quiet is the time without a change after which hone counts as idle.
 	quiet = 5 * time.Millisecond
+	// adapted is the time after which the limit is adapted even while hone is busy: the memory in use grows most at the start.
+	adapted = 50 * time.Millisecond
 )
 
 // collectInPauses runs the garbage collector of a session while the session is idle, until ctx is done: a change that
@@ -35,6 +37,13 @@ func collectInPauses(ctx context.Context, st *store.Store) {
 	}
 	limit := usual
 	defer debug.SetGCPercent(debug.SetGCPercent(limit))
+	adapt := func() {
+		if l := limitNow(); l != limit {
+			limit = l
+			debug.SetGCPercent(limit)
+		}
+	}
+	last := time.Now()
 	changed, stop := st.Watch()
 	defer stop()
 	timer := time.NewTimer(quiet)
@@ -45,14 +54,15 @@ func collectInPauses(ctx context.Context, st *store.Store) {
 			return
 		case <-changed:
 			timer.Reset(quiet)
+			if time.Since(last) >= adapted {
+				last = time.Now()
+				adapt()
+			}
 		case <-timer.C:
 			if garbage() >= enough {
 				runtime.GC()
 			}
-			if l := limitNow(); l != limit {
-				limit = l
-				debug.SetGCPercent(limit)
-			}
+			adapt()
 		}
 	}
 }
@@ -73,8 +83,8 @@ func limitNow() int {
 func limitFor(inUse uint64) int {
 	above := min(max(inUse, littleInUse), muchInUse) - littleInUse
 	steps := above * (seldom - usual) / step / (muchInUse - littleInUse)
-	most := max(mostGarbage*100/max(inUse, 1)/step*step, least)
-	return int(min(usual+steps*step, most))
+	left := most - min(inUse, most)
+	return int(min(usual+steps*step, max(left*100/max(inUse, 1)/step*step, least)))
 }
 
 // heap returns the number of allocated bytes, and the number of bytes that the last collection found in use, at least 1.
