@@ -10,5 +10,5 @@
 //	since:5m         lines of the last five minutes, or since a time such as 2026-01-02T15:04:05Z
 //	status>=500      a field of a JSON or logfmt line
 //
-// An exclamation mark before a word excludes what it matches.
+// An exclamation mark before a word excludes its matches.
 package logquery

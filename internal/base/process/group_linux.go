@@ -50,7 +50,7 @@ func (g *group) founded() []int {
 	})
 }
 
-// traces are what a process shows of who has started it.
+// traces are the signs of a process that tell who has started it.
 type traces struct {
 	dir            string
 	group, session int

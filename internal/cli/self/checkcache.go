@@ -20,7 +20,7 @@ import (
 // usualSample is the part of the remembered images that is built again, in percent, if no other is given.
 const usualSample = "5"
 
-// checkCache builds a sample of the remembered images of the project again, and returns the section with what differs.
+// checkCache builds a sample of the remembered images of the project again, and returns the section about their differences.
 func checkCache(ctx context.Context, g *command.Global, f *flags.Project, percent int) (*doctor.Section, error) {
 	log := g.Printer(g.Stderr, g.Stderr)
 	p, err := opened.Open(g, opened.Choice{Flags: f, Find: f.Resolve, Subcommand: opened.Examined}, log)

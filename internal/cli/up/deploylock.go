@@ -22,7 +22,7 @@ type turn struct {
 	tiltfile, context, namespace string
 	// by names the operation to the sessions that wait: "hone ci (pid 12)".
 	by string
-	// to gets what is said about the sessions.
+	// to gets the messages about the sessions.
 	to io.Writer
 }
 

@@ -25,7 +25,7 @@ const (
 	// quiet is the time without a change after which hone counts as idle.
 	quiet = 5 * time.Millisecond
 	// adapted is the time after which the limit is adapted even while hone is busy: the memory in use grows most at the start.
-	adapted = 50 * time.Millisecond
+	adapted = 10 * quiet
 )
 
 // collectInPauses runs the garbage collector of a session while the session is idle, until ctx is done: a change that

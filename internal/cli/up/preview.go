@@ -252,8 +252,12 @@ func (l loaded) preview(ctx context.Context, o buildanddeploy.PreviewOptions) ([
 
 // previewServices makes the forecasts of the services of Compose, whose steps do without.
 func (l loaded) previewServices(ctx context.Context, o buildanddeploy.PreviewOptions) error {
+	if o.Forecast == nil {
+		return nil
+	}
 	for _, m := range l.manifests {
-		if o.Forecast == nil || m.Compose == nil || !o.Affects(m) || len(m.Images) == 0 {
+		builds := m.Compose != nil && len(m.Images) > 0
+		if !builds || !o.Affects(m) {
 			continue
 		}
 		if _, err := o.Forecast(ctx, m); err != nil {

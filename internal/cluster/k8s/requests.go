@@ -138,7 +138,7 @@ func (b *countedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// describe returns what a request asks for, by its method and path:
+// describe describes a request by its method and path:
 //
 //	/api/v1/namespaces/NAMESPACE/RESOURCE/NAME/SUBRESOURCE
 //	/apis/GROUP/VERSION/RESOURCE/NAME

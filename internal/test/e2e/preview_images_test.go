@@ -112,7 +112,7 @@ func TestPreviewSaysWhy(t *testing.T) {
 	preview(0, `: 3 unchanged\n`)
 
 	p.write("made/new", "")
-	preview(2, `image +made: built, because new is new\n`, `: 1 to update, 2 unchanged\n`)
+	preview(2, `image +made: built, because made/new is new\n`, `: 1 to update, 2 unchanged\n`)
 	only("made", api.ImageInput{Kind: api.InputFile, Name: "made/new", Change: api.InputNew})
 	p.write("charted/file", "two\n")
 	p.deploys(0)

@@ -9,7 +9,7 @@ import (
 type tokenKind int
 
 const (
-	// tokenNone is the kind of what is beyond the text.
+	// tokenNone is the kind beyond the text.
 	tokenNone tokenKind = iota
 	tokenName
 	// tokenKeyword is a word of Starlark, which cannot be a name.

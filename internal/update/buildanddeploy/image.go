@@ -28,7 +28,7 @@ type ImageBuilder interface {
 // Deliverer delivers images to a cluster.
 type Deliverer interface {
 	Deliver(ctx context.Context, plan imagebuild.Plan, result model.ImageResult, log logstore.Logger, sent func(percent int)) error
-	// Ahead begins to send what the image of a build will share with the last one or with its base, without waiting.
+	// Ahead begins to send the layers that the image of a build will share with the last one or with its base, without waiting.
 	Ahead(ctx context.Context, plan imagebuild.Plan, build imagebuild.Request, last model.ImageResult)
 }
 

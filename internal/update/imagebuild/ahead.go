@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/update/imagebuild/containerd"
@@ -18,7 +17,7 @@ import (
 // From then on, the engine knows the names that they have on the node, in later sessions, too.
 
 // untagTime is the time that removing an image, or a name of it, may take.
-const untagTime = 5 * time.Second
+const untagTime = 2 * headTime
 
 // savedPerPushed is the number of bytes that are saved and imported in the time in which one is compressed.
 const savedPerPushed = 3

@@ -29,7 +29,7 @@ func NewBases(engine docker.Client) *Bases {
 }
 
 // Fetch fetches the bases of an image that the engine lacks, each only once. Platform is as in Request. It is silent about failures: the
-// build reports them. BuildKit keeps what it has fetched, and shares a fetch that runs with a build that begins meanwhile.
+// build reports them. BuildKit keeps a fetched base, and a build that begins meanwhile joins the fetch.
 func (b *Bases) Fetch(ctx context.Context, target model.ImageTarget, cluster string) {
 	spec := target.Docker
 	if spec == nil {

@@ -172,7 +172,8 @@ func merge(layers [][]layerEntry) map[string]entry {
 	files := map[string]entry{}
 	remove := func(below string, layer int, itself bool) {
 		for p, e := range files {
-			if e.layer < layer && (itself && p == below || strings.HasPrefix(p, below+"/")) {
+			gone := strings.HasPrefix(p, below+"/") || itself && p == below
+			if gone && e.layer < layer {
 				delete(files, p)
 			}
 		}

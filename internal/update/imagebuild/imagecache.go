@@ -28,7 +28,7 @@ func newPushes() *pushes {
 	return &pushes{ctx: ctx, stop: stop}
 }
 
-// Close waits for the images that are being pushed into the image cache, for a limited time, and ends what remains.
+// Close waits for the images that are being pushed into the image cache, for a limited time, and ends the rest.
 func (b *Builder) Close() {
 	late := time.AfterFunc(cacheWait, b.pushes.stop)
 	b.pushes.all.Wait()
@@ -75,7 +75,8 @@ func (b *Builder) pull(ctx context.Context, req Request, key string) (result mod
 
 // offer pushes an image into the image cache, beside the deploy.
 func (b *Builder) offer(req Request, result model.ImageResult) {
-	if req.Share || !req.Cache.Push || result.Key == "" || result.ImageID == "" {
+	known := result.Key != "" && result.ImageID != ""
+	if req.Share || !req.Cache.Push || !known {
 		return
 	}
 	b.pushes.all.Go(func() {

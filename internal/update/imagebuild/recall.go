@@ -90,7 +90,10 @@ func (l *listing) content(path string, stat uint64) (sum uint64, ok bool) {
 
 // changed returns the files that differ between two listings, sorted. ok is false if more than files differs.
 func (l *listing) changed(now *listing) (files []string, ok bool) {
-	if l.Cut || now.Cut || !maps.Equal(l.Folders, now.Folders) || !maps.Equal(l.Links, now.Links) {
+	if l.Cut || now.Cut {
+		return nil, false
+	}
+	if !maps.Equal(l.Folders, now.Folders) || !maps.Equal(l.Links, now.Links) {
 		return nil, false
 	}
 	for path, was := range l.Files {

@@ -123,7 +123,8 @@ func cause(p string, before, after imageContents) string {
 	if layer < len(made) {
 		by = made[layer]
 	}
-	runs := strings.HasPrefix(by, "RUN ") || by != "" && !strings.HasPrefix(by, "COPY ") && !strings.HasPrefix(by, "ADD ") && !strings.HasPrefix(by, "WORKDIR ")
+	verb, _, _ := strings.Cut(by, " ")
+	runs := verb != "" && !slices.Contains([]string{"COPY", "ADD", "WORKDIR"}, verb)
 	said := func(reason string) string {
 		if by == "" {
 			return reason

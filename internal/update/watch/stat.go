@@ -90,8 +90,10 @@ func ChangedAt(path string) time.Time {
 // is: the file has been changed shortly before now, or the system does not record when files are changed.
 func StatSum(path string, now time.Time) uint64 {
 	st, err := lstat(path)
-	old := now.Add(-youngPolledFile * time.Millisecond).UnixNano()
-	if err != nil || st.kind != kindFile || st.ctime == 0 || max(st.mtime, st.ctime) > old {
+	if err != nil || st.kind != kindFile || st.ctime == 0 {
+		return 0
+	}
+	if now.UnixMilli()-max(st.mtime, st.ctime)/int64(time.Millisecond) < youngPolledFile {
 		return 0
 	}
 	return max(1, xxh3.HashString(fmt.Sprintln(st.ino, st.size, st.mtime, st.ctime, st.perm)))

@@ -28,7 +28,7 @@ const registryAddress = "127.0.0.1:10368"
 const repository = "hone/node"
 
 // headTime is the time that a client may take to send the head of a request.
-const headTime = 10 * time.Second
+const headTime = 2 * releaseTime
 
 // Registry is an image registry of this process that keeps pushed images in the content store of a containerd. An engine that pushes
 // to it asks for each layer whether it is there, and sends only the others, which "docker save" cannot do. It accepts only clients that know
@@ -143,7 +143,7 @@ func (r *Registry) Name(ctx context.Context, tag, name string) error {
 	return nil
 }
 
-// lease returns the lease for new content. Leases expire, so an old one is replaced; it protects what it has until it expires.
+// lease returns the lease for new content. Leases expire, so an old one is replaced; until then it protects its content.
 func (r *Registry) lease() (lease, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
