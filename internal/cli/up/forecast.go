@@ -76,7 +76,7 @@ func (p *plannedImages) add(im api.PlanImage) {
 		p.all = append(p.all, im)
 		return
 	}
-	all := append(p.all[at].Resources, im.Resources...)
+	all := slices.Concat(p.all[at].Resources, im.Resources)
 	slices.Sort(all)
 	p.all[at].Resources = slices.Compact(all)
 }

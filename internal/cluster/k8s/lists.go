@@ -21,7 +21,7 @@ type Lists struct{ rest rest.Interface }
 // NewLists returns lists that are requested with hc.
 func NewLists(to *rest.Config, hc *http.Client) (Lists, error) {
 	core, err := newCoreClient(to, hc)
-	return Lists{core.rest}, err
+	return Lists(core), err
 }
 
 // EncodedList is a list, or a part of one.

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"os/exec"
 	"slices"
@@ -102,10 +103,10 @@ func TestSharedImages(t *testing.T) {
 	s.await("the changed file", func() error {
 		pods, err := two.pods("app")
 		if err != nil || len(pods) != 1 {
-			return fmt.Errorf("%d pods, %v", len(pods), err)
+			return errors.Join(err, fmt.Errorf("%d pods", len(pods)))
 		}
 		if got, err := ask(pods[0].Name, "cat /src/kept"); got != "live" {
-			return fmt.Errorf("%q, %v", got, err)
+			return errors.Join(err, fmt.Errorf("got %q", got))
 		}
 		return nil
 	})

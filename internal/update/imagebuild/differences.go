@@ -147,21 +147,19 @@ func told(t model.ImageTarget, inputs []api.ImageInput) []api.ImageInput {
 		return slices.ContainsFunc(inputs, func(in api.ImageInput) bool { return in.Kind == kind })
 	}
 	dockerfileDiffers, filesDiffer := has(api.InputDockerfile), has(api.InputFile)
+	// implied reports whether another input says the same: the Dockerfile names other bases, or is a file; the files of a folder differ.
+	implied := func(in api.ImageInput) bool {
+		if in.Kind == api.InputFolder {
+			return filesDiffer
+		}
+		other := in.Kind == api.InputBase && in.Change != api.InputChanged
+		itself := in.Kind == api.InputFile && in.Name == dockerfile
+		return dockerfileDiffers && (other || itself)
+	}
 	var out []api.ImageInput
 	for _, in := range inputs {
-		switch in.Kind {
-		case api.InputBase:
-			if dockerfileDiffers && in.Change != api.InputChanged {
-				continue // the Dockerfile names other bases
-			}
-		case api.InputFolder:
-			if filesDiffer {
-				continue // its files say so
-			}
-		case api.InputFile:
-			if dockerfileDiffers && in.Name == dockerfile {
-				continue
-			}
+		if implied(in) {
+			continue
 		}
 		if rel, err := filepath.Rel(base, in.Name); filepath.IsAbs(in.Name) && err == nil && filepath.IsLocal(rel) {
 			in.Name = filepath.ToSlash(rel)
