@@ -100,7 +100,7 @@ func (c *Client) pinged(config *rest.Config) (http.RoundTripper, error) {
 	if err != nil {
 		return nil, err
 	}
-	return counting{listen(t, c.conns.heard)}, nil
+	return CountingTransport(listen(t, c.conns.heard)), nil
 }
 
 // upgradable makes the transport for requests that turn into a stream.
@@ -118,7 +118,7 @@ func (c *Client) Apart(adapt func(*rest.Config)) (*http.Client, error) {
 		if err != nil {
 			return nil, err
 		}
-		return newCrowd(counting{t}), nil
+		return newCrowd(CountingTransport(t)), nil
 	})
 }
 

@@ -81,7 +81,7 @@ func (r *Requests) String() string {
 	return fmt.Sprintf("%d requests: %s", all, strings.Join(list, ", "))
 }
 
-// CountingTransport returns a transport that counts the requests of such contexts. The clients of this package already use it.
+// CountingTransport returns a transport that counts the requests of such contexts. The clients of this package use it.
 func CountingTransport(next http.RoundTripper) http.RoundTripper { return counting{next} }
 
 // counting is the transport of CountingTransport.
