@@ -67,8 +67,8 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 		cleanup()
 		return sessionParts{}, nil, err
 	}
-	deliverer, cleanup5 := provideDeliverer(dockerClient)
-	builder, cleanup6 := provideImages(dockerClient)
+	builder, cleanup5 := provideImages(dockerClient)
+	deliverer, cleanup6 := provideDeliverer(dockerClient)
 	pool, cleanup7, err := provideSynclets(client, dockerClient)
 	if err != nil {
 		cleanup6()
