@@ -61,6 +61,8 @@ type course struct {
 	row *Row
 	// open is the span that has begun last; its End is zero.
 	open *Span
+	// held is the newest wait; nil if the resource waits for nothing.
+	held *api.HoldEvent
 	// ready is set once the resource was ready.
 	ready bool
 }
@@ -153,17 +155,25 @@ func (c *course) begin(s Span) {
 
 // hold takes in a change of the wait. A wait may begin during an update, and then is a wait for the next one.
 func (c *course) hold(h api.HoldEvent, at time.Time) {
+	c.held = &h
+	if h.Reason == "" || chosen[h.Reason] {
+		c.held = nil
+	}
 	switch waiting := c.open != nil && c.open.Kind == Wait; {
-	case h.Reason == "" || chosen[h.Reason]:
-		if waiting {
-			c.close(at)
-		}
-	case c.open == nil || waiting:
-		c.begin(Span{Kind: Wait, Text: h.Text, On: h.On, Start: at})
+	case c.held != nil && (c.open == nil || waiting):
+		c.wait(at)
+	case waiting:
+		c.close(at)
 	}
 }
 
-// updated divides the update that has ended into its steps, and waits for the resource to be ready.
+// wait begins the newest wait.
+func (c *course) wait(at time.Time) {
+	c.begin(Span{Kind: Wait, Text: c.held.Text, On: c.held.On, Start: at})
+}
+
+// updated divides the update that has ended into its steps. Then the resource gets ready or, if the update has only built images, goes on
+// waiting.
 func (c *course) updated(u api.UpdateEvent, at time.Time) {
 	start := at
 	if c.open != nil && c.open.Kind == Update {
@@ -182,7 +192,10 @@ func (c *course) updated(u api.UpdateEvent, at time.Time) {
 	if n := len(c.row.Spans); u.Error != "" && n > 0 {
 		c.row.Spans[n-1].Failed = true
 	}
-	if !u.Cancelled && u.Error == "" {
+	switch {
+	case c.held != nil && u.BuildOnly:
+		c.wait(at)
+	case !u.BuildOnly && !u.Cancelled && u.Error == "":
 		c.open = &Span{Kind: Ready, Start: at}
 	}
 }

@@ -47,6 +47,13 @@ func updated(name string, from, built, to, ready float64) []api.Event {
 	return append(out, api.Event{Time: after(ready), Type: "resource-ready", Resource: name, Ready: &api.ReadyEvent{}})
 }
 
+// ahead are the events of an update that only builds images.
+func ahead(name string, from, to float64) []api.Event {
+	u := &api.UpdateEvent{BuildOnly: true, Steps: []api.UpdateStep{{Kind: "build", Image: "img", TookMs: api.Milliseconds((to - from) * 1000)}}}
+	return []api.Event{{Time: after(from), Type: "update-started", Resource: name, Update: &api.UpdateEvent{BuildOnly: true}},
+		{Time: after(to), Type: "update-finished", Resource: name, Update: u}}
+}
+
 func all(parts ...[]api.Event) (out []api.Event) {
 	for _, p := range parts {
 		out = append(out, p...)
@@ -60,6 +67,8 @@ func TestText(t *testing.T) {
 	for name, list := range map[string][]api.Event{
 		"chain": all(evaluated(0, 1), one(hold(1, "api", "waiting-for-dep", "db")), one(hold(1, "web", "waiting-for-dep", "api")), updated("db", 1, 3, 3.5, 5),
 			one(hold(5, "api", "")), updated("api", 5, 9, 9.5, 10), one(hold(10, "web", "")), updated("web", 10, 11, 11.5, 12)),
+		"built ahead": all(evaluated(0, 1), one(hold(1, "api", "waiting-for-dep", "db")), updated("db", 1, 3, 3.5, 8), ahead("api", 1, 5), one(hold(5, "api", "waiting-for-dep", "db")),
+			one(hold(8, "api", "")), updated("api", 8, 8, 9, 10)),
 		"side by side": all(evaluated(0, 1), updated("db", 1, 3, 3.5, 5), updated("api", 1, 6, 6.5, 8)),
 		"failed":       all(evaluated(0, 1), updated("db", 1, 3, 3.5, 4), updated("api", 1, 6, 6.5, 0)),
 		"slot": all(evaluated(0, 1), one(hold(1, "web", "waiting-for-slot", "db", "api")), updated("db", 1, 7, 7.5, 20), updated("api", 1, 4, 4.5, 6),
@@ -124,7 +133,7 @@ func TestCriticalPathAddsUp(t *testing.T) {
 			case 0:
 				e.Type, e.Update = "update-started", &api.UpdateEvent{}
 			case 1:
-				e.Type, e.Update = "update-finished", &api.UpdateEvent{Cancelled: r.IntN(4) == 0, Steps: []api.UpdateStep{{Kind: "build", TookMs: api.Milliseconds(r.IntN(3000))}}}
+				e.Type, e.Update = "update-finished", &api.UpdateEvent{Cancelled: r.IntN(4) == 0, BuildOnly: r.IntN(4) == 0, Steps: []api.UpdateStep{{Kind: "build", TookMs: api.Milliseconds(r.IntN(3000))}}}
 			case 2:
 				e.Type, e.Ready = "resource-ready", &api.ReadyEvent{}
 			case 3:
