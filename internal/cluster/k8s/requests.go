@@ -21,7 +21,7 @@ type Request struct {
 	Verb string
 	// Object is the resource with the object's name, such as "deployments/web".
 	Object, Namespace string
-	// Status is that of HTTP, 0 where no answer came.
+	// Status is the HTTP status; 0 if no answer came.
 	Status int
 	// Sent and Received are the bytes of the two bodies. The answer may be compressed.
 	Sent, Received int64

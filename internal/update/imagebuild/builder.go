@@ -30,8 +30,8 @@ type Request struct {
 	Registry model.Registry
 	// NoCache runs every step again.
 	NoCache bool
-	// Anew builds the image even if a registry has the image of the same inputs, which the new one replaces there. NoCache implies it.
-	Anew bool
+	// Renew builds the image even if a registry has one of the same inputs, and replaces that one. NoCache implies it.
+	Renew bool
 	// Reuse takes the known image of the same inputs, if there is one, instead of a new build.
 	Reuse bool
 	// Share looks for the image of the same inputs in the registry, where another machine may have pushed it, and gives the result a Key,
@@ -55,7 +55,8 @@ type Request struct {
 	OnStep func(begun, all int)
 }
 
-func (r Request) anew() bool { return r.Anew || r.NoCache }
+// renews reports whether a new image takes the place of the one in the registry.
+func (r Request) renews() bool { return r.Renew || r.NoCache }
 
 // Builder builds images. Construct it with New.
 type Builder struct {
@@ -118,7 +119,7 @@ func (b *Builder) Build(ctx context.Context, req Request) (model.ImageResult, er
 		return result, err
 	}
 	keyed := result
-	keyed.Key, keyed.Renews = key.key, req.anew()
+	keyed.Key, keyed.Renews = key.key, req.renews()
 	if b.remember(ctx, sum, req, keyed) {
 		result = keyed
 		b.offer(req, result)

@@ -67,7 +67,7 @@ func TestImageCache(t *testing.T) {
 		{"the same", true, none, 0, false},
 		{"the first machine does not push", false, none, 1, false},
 		{"another argument", true, func(r *Request) { r.Target.Docker.Target = "x" }, 1, false},
-		{"anew", true, func(r *Request) { r.Anew = true }, 1, false},
+		{"renewed", true, func(r *Request) { r.Renew = true }, 1, false},
 		{"no cache", true, func(r *Request) { r.Cache = model.ImageCache{} }, 1, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestImageCache(t *testing.T) {
 			if err != nil || !found || !slices.Equal(im.Tags, []string{second.Local}) {
 				t.Errorf("the engine has %v, %v: %v", im.Tags, found, err)
 			}
-			third := three.cached(t, func(r *Request) { tc.change(r); r.Anew = false })
+			third := three.cached(t, func(r *Request) { tc.change(r); r.Renew = false })
 			if same := third.Cluster == second.Cluster; same != !tc.alone {
 				t.Errorf("the third machine has %s, the second one %s", third.Cluster, second.Cluster)
 			}
@@ -105,7 +105,7 @@ func TestImageCacheFails(t *testing.T) {
 	m.from = "scratch"
 	m.engine.OnPush = func(context.Context, string) error { return errors.New("denied") }
 	m.cached(t, func(*Request) {})
-	m.cached(t, func(r *Request) { r.Anew = true })
+	m.cached(t, func(r *Request) { r.Renew = true })
 	if n := strings.Count(m.log.String(), "the image cache is not used"); n != 1 {
 		t.Errorf("it warns %d times:\n%s", n, m.log.String())
 	}

@@ -72,7 +72,7 @@ func (r *Reader) Programs(ctx context.Context, ref string, paths []string) ([]st
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
-		return paths[:1], nil //nolint:nilerr // as the comment says
+		return paths[:1], nil //nolint:nilerr // containers tell later
 	case one == "":
 		return nil, nil
 	}

@@ -32,7 +32,7 @@ const maxListed = 20_000
 // listing are the files of a build by path. A nil listing takes none.
 type listing struct {
 	Files map[string]fileSums `json:"files"`
-	// Folders are the sums of the modes of folders, and Links of those of links and where they point.
+	// Folders has a sum of each folder's mode, Links a sum of each link's mode and target.
 	Folders map[string]uint64 `json:"folders"`
 	Links   map[string]uint64 `json:"links"`
 	// Cut is set if there are too many files: then none is listed.

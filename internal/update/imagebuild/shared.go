@@ -50,7 +50,7 @@ func (b *Builder) others(ctx context.Context, req Request) (is sums, found model
 		return sums{}, found, false
 	}
 	is.key = ref
-	if req.anew() {
+	if req.renews() {
 		return is, found, false
 	}
 	if !req.Share {
@@ -81,7 +81,7 @@ func keyRef(req Request, is sums) (string, error) {
 	return LocalRef(req.Target.Ref, registry, keyPrefix+is.all)
 }
 
-// holds reports whether a key is that of an image where the request's image would be shared.
+// holds reports whether a key names an image in the repository where the image of the request would be shared.
 func (b *Builder) holds(req Request, key string) bool {
 	if _, shared := req.holder(); !shared {
 		return false

@@ -197,14 +197,14 @@ func (m *machine) pulled(t *testing.T) {
 	m.engine.SetDigests(m.from, "other@sha256:1", place+"/base@"+digest)
 }
 
-// TestSharedAnew builds on one machine, and again without a cache on another one, whose image replaces the first one: a third machine
+// TestSharedRenewed builds on one machine, and again without a cache on another one, whose image replaces the first one: a third machine
 // takes that.
-func TestSharedAnew(t *testing.T) {
+func TestSharedRenewed(t *testing.T) {
 	for _, tc := range []struct {
 		name string
-		anew func(*Request)
+		renew func(*Request)
 	}{
-		{"forced", func(r *Request) { r.Anew = true }},
+		{"forced", func(r *Request) { r.Renew = true }},
 		{"without a cache", func(r *Request) { r.NoCache = true }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -215,7 +215,7 @@ func TestSharedAnew(t *testing.T) {
 				t.Fatal(err)
 			}
 			one, two, three := newMachine(t, host), newMachine(t, host), newMachine(t, host)
-			two.request = tc.anew
+			two.request = tc.renew
 			same := func(*model.DockerBuild) {}
 			first, second, third := one.update(t, host, same), two.update(t, host, same), three.update(t, host, same)
 			if second.Cluster == first.Cluster || third.Cluster != second.Cluster {
