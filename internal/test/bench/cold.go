@@ -101,23 +101,18 @@ func (b *bench) cold(ctx context.Context, w coldWay, n int) error {
 
 // coldRound measures each command and each floor once. It returns the cost of the start.
 func (b *bench) coldRound(ctx context.Context, c *cluster, kubeconfig string, n int, all *coldTimes) (use harness.Use, err error) {
-	dir, err := os.MkdirTemp("", "hone-bench")
+	objects, text, err := coldObjects(n)
 	if err != nil {
 		return use, err
 	}
-	defer os.RemoveAll(dir)
-	ns, remove, err := b.cluster.namespace(ctx)
+	p, remove, err := b.project(ctx, map[string]string{"Tiltfile": "k8s_yaml('all.yaml')\n", "all.yaml": text})
 	if err != nil {
 		return use, err
 	}
 	defer remove()
-	objects, text, err := coldObjects(n, ns)
-	if err != nil {
-		return use, err
-	}
-	p, err := harness.NewProject(b.hone, dir, ns, map[string]string{"Tiltfile": "k8s_yaml('all.yaml')\n", "all.yaml": text})
-	if err != nil {
-		return use, err
+	ns := p.Namespace
+	for _, u := range objects {
+		u.SetNamespace(ns)
 	}
 	p.Kubeconfig = kubeconfig
 	timed := func(into *times, run func() error) {
@@ -163,7 +158,7 @@ func (b *bench) coldRound(ctx context.Context, c *cluster, kubeconfig string, n 
 }
 
 // coldObjects returns Deployments without pods, and their YAML.
-func coldObjects(n int, namespace string) (objects []*unstructured.Unstructured, text string, err error) {
+func coldObjects(n int) (objects []*unstructured.Unstructured, text string, err error) {
 	var all strings.Builder
 	for i := range n {
 		u := &unstructured.Unstructured{}
@@ -171,7 +166,6 @@ func coldObjects(n int, namespace string) (objects []*unstructured.Unstructured,
 		if err := yaml.Unmarshal(one, &u.Object); err != nil {
 			return nil, "", err
 		}
-		u.SetNamespace(namespace)
 		objects = append(objects, u)
 		all.Write(one)
 	}

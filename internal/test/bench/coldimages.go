@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -64,16 +63,6 @@ func measureColdImages(ctx context.Context, b *bench) error {
 }
 
 func (b *bench) coldImages(ctx context.Context, engine docker.Client, linked bool) error {
-	dir, err := os.MkdirTemp("", "hone-bench")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	ns, remove, err := b.cluster.namespace(ctx)
-	if err != nil {
-		return err
-	}
-	defer remove()
 	files := map[string]string{}
 	var tiltfile, all strings.Builder
 	tiltfile.WriteString("k8s_yaml('all.yaml')\n")
@@ -86,10 +75,12 @@ func (b *bench) coldImages(ctx context.Context, engine docker.Client, linked boo
 		files[fmt.Sprintf("s%d/Dockerfile", i)], files[fmt.Sprintf("s%d/seed", i)] = chainedDockerfile, rand.Text()
 	}
 	files["Tiltfile"], files["all.yaml"] = tiltfile.String(), all.String()
-	p, err := harness.NewProject(b.hone, dir, ns, files)
+	p, remove, err := b.project(ctx, files)
 	if err != nil {
 		return err
 	}
+	defer remove()
+	ns := p.Namespace
 	use, err := p.Run(ctx, "ci", "--namespace", ns)
 	if err != nil {
 		return err

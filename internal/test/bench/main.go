@@ -18,6 +18,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/hone-dev/hone/internal/test/harness"
 )
 
 // part is a group of figures that can be measured alone.
@@ -87,6 +89,27 @@ func run(ctx context.Context, args []string) error {
 	}
 	fmt.Printf("\nmeasured in %s, load %s\n", time.Since(started).Round(time.Second), load())
 	return errors.Join(errs...)
+}
+
+// project makes a project in a folder and a namespace of its own. remove deletes both.
+func (b *bench) project(ctx context.Context, files map[string]string) (p *harness.Project, remove func(), err error) {
+	dir, err := os.MkdirTemp("", "hone-bench")
+	if err != nil {
+		return nil, nil, err
+	}
+	ns, end, err := b.cluster.namespace(ctx)
+	if err != nil {
+		return nil, nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	remove = func() {
+		end()
+		_ = os.RemoveAll(dir)
+	}
+	if p, err = harness.NewProject(b.hone, dir, ns, files); err != nil {
+		remove()
+		return nil, nil, err
+	}
+	return p, remove, nil
 }
 
 func choose(only string) ([]part, error) {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -64,24 +63,15 @@ func measureScale(ctx context.Context, b *bench) error {
 }
 
 func (b *bench) scale(ctx context.Context, s size, floor harness.Use) error {
-	dir, err := os.MkdirTemp("", "hone-bench")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	ns, remove, err := b.cluster.namespace(ctx)
-	if err != nil {
-		return err
-	}
-	defer remove()
 	var yaml strings.Builder
 	for i := range s.resources {
 		fmt.Fprintf(&yaml, scaleYAML, i)
 	}
-	p, err := harness.NewProject(b.hone, dir, ns, map[string]string{"Tiltfile": "k8s_yaml('all.yaml')\n", "all.yaml": yaml.String()})
+	p, remove, err := b.project(ctx, map[string]string{"Tiltfile": "k8s_yaml('all.yaml')\n", "all.yaml": yaml.String()})
 	if err != nil {
 		return err
 	}
+	defer remove()
 	if err := b.ci(ctx, p, s); err != nil {
 		return err
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/hone-dev/hone/internal/update/imagebuild"
 )
 
-// sharedImages is a project with two images, one of which is based on the other and is updated in place. Its names are those of the
-// first clone, $ONE.
+// sharedImages is a project with two images, one of which is based on the other and is updated in place. $ONE stands for the name of the
+// first clone.
 const sharedImages = `
 -- Tiltfile --
 default_registry('localhost:5000')

@@ -201,7 +201,7 @@ func (m *machine) pulled(t *testing.T) {
 // takes that.
 func TestSharedRenewed(t *testing.T) {
 	for _, tc := range []struct {
-		name string
+		name  string
 		renew func(*Request)
 	}{
 		{"forced", func(r *Request) { r.Renew = true }},
