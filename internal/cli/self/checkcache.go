@@ -2,8 +2,10 @@ package self
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/cli/command"
@@ -20,8 +22,27 @@ import (
 // usualSample is the part of the remembered images that is built again, in percent, if no other is given.
 const usualSample = "5"
 
+// percent is a share of the remembered images: 1 to 100. It is a pflag.Value.
+type percent int
+
+// Set implements pflag.Value.
+func (p *percent) Set(text string) error {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > 100 {
+		return errors.New("give a percentage, from 1 to 100")
+	}
+	*p = percent(n)
+	return nil
+}
+
+// String implements pflag.Value.
+func (p *percent) String() string { return strconv.Itoa(int(*p)) }
+
+// Type implements pflag.Value.
+func (p *percent) Type() string { return "percent" }
+
 // checkCache builds a sample of the remembered images of the project again, and returns the section about their differences.
-func checkCache(ctx context.Context, g *command.Global, f *flags.Project, percent int) (*doctor.Section, error) {
+func checkCache(ctx context.Context, g *command.Global, f *flags.Project, share percent) (*doctor.Section, error) {
 	log := g.Printer(g.Stderr, g.Stderr)
 	p, err := opened.Open(g, opened.Choice{Flags: f, Find: f.Resolve, Subcommand: opened.Examined}, log)
 	if err != nil {
@@ -47,7 +68,7 @@ func checkCache(ctx context.Context, g *command.Global, f *flags.Project, percen
 	if err != nil {
 		return nil, err
 	}
-	sample := sampleOf(hits, percent)
+	sample := sampleOf(hits, share)
 	var checked []doctor.CheckedImage
 	for _, hit := range sample {
 		c := doctor.CheckedImage{Ref: hit.Request.Target.Ref, Skipped: imagebuild.Recheckable(hit.Request.Target)}
@@ -87,8 +108,8 @@ func remembered(ctx context.Context, p *opened.Project, tf tiltfile.Result, engi
 }
 
 // sampleOf chooses a part of the images, at least one.
-func sampleOf(hits []buildanddeploy.Remembered, percent int) []buildanddeploy.Remembered {
-	n := min(len(hits), max(1, (len(hits)*percent+99)/100))
+func sampleOf(hits []buildanddeploy.Remembered, share percent) []buildanddeploy.Remembered {
+	n := min(len(hits), max(1, (len(hits)*int(share)+99)/100))
 	rand.Shuffle(len(hits), func(i, j int) { hits[i], hits[j] = hits[j], hits[i] })
 	return hits[:n]
 }

@@ -32,7 +32,7 @@ func newDoctor(g *command.Global) *cobra.Command {
 	var f flags.Project
 	var output string
 	var terminal bool
-	var sample int
+	var sample percent
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check this machine and the cluster, and report problems",
@@ -70,7 +70,7 @@ too if the screen was hone's.`,
 		},
 	}
 	f.Add(c)
-	c.Flags().IntVar(&sample, "check-cache", 0, "build this percentage of the remembered images again, and compare them")
+	c.Flags().Var(&sample, "check-cache", "build this percentage of the remembered images again, and compare them")
 	c.Flags().Lookup("check-cache").NoOptDefVal = usualSample
 	c.Flags().BoolVar(&terminal, "terminal", false, "restore this terminal, and check nothing")
 	command.AddDocumentFlag(c, &output)
