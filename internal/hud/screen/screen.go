@@ -16,6 +16,7 @@ import (
 	"github.com/hone-dev/hone/internal/hud/settings"
 	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/internal/loop/shell"
+	"github.com/hone-dev/hone/internal/loop/status"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -61,7 +62,7 @@ func FrameOf(v store.View, now time.Time, loop time.Duration, ignored view.Ignor
 		Pending:   func() []view.Line { return view.Pending(v, now) },
 		Revisions: func() []view.Line { return view.Revisions(v) },
 		Session:   func() view.SessionControls { return view.ControlsOfSession(v) },
-		Locate:    func(name model.ManifestName, file string) []string { return view.Locate(v, name, file) },
+		Locate:    func(name model.ManifestName, file string) []string { return status.Locate(v, name, file) },
 		Shell:     func(name model.ManifestName) (shell.Place, error) { return shell.Of(v, string(name)) },
 	}
 }

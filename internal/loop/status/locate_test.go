@@ -1,4 +1,4 @@
-package view
+package status_test
 
 import (
 	"testing"
@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hone-dev/hone/internal/hud/hudtest"
+	"github.com/hone-dev/hone/internal/loop/status"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -21,11 +22,11 @@ func TestLocate(t *testing.T) {
 		"./a/b.py": {"/home/dev/shop/api/a/b.py", "/home/dev/shop/api/src/a/b.py", "/home/dev/shop/a/b.py",
 			"/home/dev/shop/api/b.py", "/home/dev/shop/api/src/b.py", "/home/dev/shop/b.py"},
 	} {
-		if diff := cmp.Diff(want, Locate(v, "api", file)); diff != "" {
+		if diff := cmp.Diff(want, status.Locate(v, "api", file)); diff != "" {
 			t.Errorf("%s: %s", file, diff)
 		}
 	}
-	if diff := cmp.Diff([]string{"/home/dev/shop/k8s.yaml"}, Locate(v, model.TiltfileName, "k8s.yaml")); diff != "" {
+	if diff := cmp.Diff([]string{"/home/dev/shop/k8s.yaml"}, status.Locate(v, model.TiltfileName, "k8s.yaml")); diff != "" {
 		t.Error(diff)
 	}
 }
