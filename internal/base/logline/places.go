@@ -20,7 +20,7 @@ type Place struct {
 const maxPath = 512
 
 // Places returns the references to lines of source files in a line, in their order: "main.go:41:2", `File "x.py", line 3`,
-// "x.ts(4,7)", "/src/x.cs:line 12", "/app/x.php on line 3". Only names with the ending of a source, configuration or text
+// "x.ts(4,7)", "/src/x.cs:line 12", "x.sh: line 3", "/app/x.php on line 3". Only names with the ending of a source, configuration or text
 // file count, and names such as Dockerfile, so that addresses and times are no places.
 func Places(text string) (places []Place) {
 	t := plain(text, maxPlaces)
@@ -34,6 +34,8 @@ func Places(text string) (places []Place) {
 				p = colon(t, i, i+1)
 			case strings.HasPrefix(t[i:], ":line ") && digit(at(t, i+6)):
 				p = colon(t, i, i+6)
+			case strings.HasPrefix(t[i:], ": line ") && digit(at(t, i+7)): // a shell
+				p = colon(t, i, i+7)
 			}
 		case '(':
 			if digit(at(t, i+1)) {

@@ -38,6 +38,7 @@ func TestPlaces(t *testing.T) {
 		{`x.ts(4,7): error TS2304: Cannot find name`, []place{{"x.ts(4,7)", "x.ts", 4, 7}}},
 		{`Program.cs(12,5): error CS1002: ; expected [/src/app.csproj]`, []place{{"Program.cs(12,5)", "Program.cs", 12, 5}}},
 		{`   at App.Foo.Bar() in /src/Foo.cs:line 12`, []place{{"/src/Foo.cs:line 12", "/src/Foo.cs", 12, 0}}},
+		{`/app/main.sh: line 1: syntax error: unexpected "("`, []place{{"/app/main.sh: line 1", "/app/main.sh", 1, 0}}},
 		{`Uncaught Exception in /app/x.php on line 3`, []place{{"/app/x.php on line 3", "/app/x.php", 3, 0}}},
 		{`#0 /app/x.php(7): f()`, []place{{"/app/x.php(7)", "/app/x.php", 7, 0}}},
 		{`C:\src\x.cs:12 and a/b.c:3:4`, []place{{`C:\src\x.cs:12`, `C:\src\x.cs`, 12, 0}, {"a/b.c:3:4", "a/b.c", 3, 4}}},
