@@ -189,13 +189,6 @@ func (c *Client) TakenDown(ctx context.Context, r api.TakenDownRequest) error {
 	return c.askWithin(ctx, updateTimeout, http.MethodPost, "/api/taken_down", r, nil)
 }
 
-// Settle returns once the session knows every change that was made so far to the files that it watches, and reports whether it does.
-func (c *Client) Settle(ctx context.Context) (known bool, err error) {
-	var answer api.Settled
-	err = c.askWithin(ctx, settleTimeout, http.MethodPost, "/api/settle", struct{}{}, &answer)
-	return answer.Known, err
-}
-
 // DeployLock makes the session begin no update from now on, and returns once those that it has begun have ended, after limit at the latest.
 // waits is called with the resources that it waits for, each time that they change. The lock lasts until end is called, or ctx is done.
 func (c *Client) DeployLock(ctx context.Context, by string, limit time.Duration, waits func(on []string)) (end func(), err error) {

@@ -7,7 +7,7 @@ import "time"
 // The parameters of GET /api/logs are: resource (may be repeated, or be a comma-separated list; once the Tiltfile was
 // evaluated, the name of a resource that never existed is an error), query (as typed into the filter of the screen),
 // level (debug, info, warn or error: the minimum level; by default info, unless the query says; the details of updates are at debug),
-// source (all, build or runtime), span, since (a duration or a time), tail (the
+// source (all, build or runtime), span, since (a duration, a time, or save: the newest save of the resources), tail (the
 // number of newest lines), after (the number of the line after which to continue), pod and container (a part of the name), text (a text
 // that a line must contain, or match if it is written as /regex/), follow (true keeps sending until the session ends) and format (text or
 // json). Letter case does not matter.

@@ -385,7 +385,7 @@ export interface LogInventory {
   spans: LogSpan[];
 }
 
-/** LogLine is a line of GET /api/logs?format=json. The response has one such object per line. The parameters of GET /api/logs are: resource (may be repeated, or be a comma-separated list; once the Tiltfile was evaluated, the name of a resource that never existed is an error), query (as typed into the filter of the screen), level (debug, info, warn or error: the minimum level; by default info, unless the query says; the details of updates are at debug), source (all, build or runtime), span, since (a duration or a time), tail (the number of newest lines), after (the number of the line after which to continue), pod and container (a part of the name), text (a text that a line must contain, or match if it is written as /regex/), follow (true keeps sending until the session ends) and format (text or json). Letter case does not matter. A query is words that must all match. A word is a part of the text, "some words" a part with blanks, /…/ a regular expression. level:warn, source:build, container:main, pod:x2v1 and since:5m select as the parameters do, and status>=500 compares a field of a JSON or logfmt line. An exclamation mark before a word excludes what it matches. */
+/** LogLine is a line of GET /api/logs?format=json. The response has one such object per line. The parameters of GET /api/logs are: resource (may be repeated, or be a comma-separated list; once the Tiltfile was evaluated, the name of a resource that never existed is an error), query (as typed into the filter of the screen), level (debug, info, warn or error: the minimum level; by default info, unless the query says; the details of updates are at debug), source (all, build or runtime), span, since (a duration, a time, or save: the newest save of the resources), tail (the number of newest lines), after (the number of the line after which to continue), pod and container (a part of the name), text (a text that a line must contain, or match if it is written as /regex/), follow (true keeps sending until the session ends) and format (text or json). Letter case does not matter. A query is words that must all match. A word is a part of the text, "some words" a part with blanks, /…/ a regular expression. level:warn, source:build, container:main, pod:x2v1 and since:5m select as the parameters do, and status>=500 compares a field of a JSON or logfmt line. An exclamation mark before a word excludes what it matches. */
 export interface LogLine {
   container?: string;
   /** Continues is set for a line that belongs to the same entry as the line before it in its stream, such as a line of a stack trace. */
@@ -1076,10 +1076,72 @@ export interface SessionEvent {
   url?: string;
 }
 
+/** SettleReport is the response to POST /api/settle/report, and the output of "hone settle -o json". */
+export interface SettleReport {
+  /** ExitCode is the exit code of hone settle: 0 for live, 1 for failing, 3 for unknown, 124 for waiting when the time was up. */
+  exitCode: number;
+  /** Line is the line that was asked for, once there is one. */
+  line?: LogLine;
+  place?: SourcePlace;
+  /** Problem is the failure of the Tiltfile. */
+  problem?: ProblemEvent;
+  /** Resources are in the order of the Tiltfile. */
+  resources: SettledResource[];
+  result: string;
+  /** SavedAt is the time of the newest save of these resources; absent if nothing was saved since the session began. "hone logs --since-save" begins there. */
+  savedAt?: string;
+  /** Text is the reason for a result that is not about one of the resources. */
+  text?: string;
+}
+
+/** SettleRequest is the body of POST /api/settle/report: is everything that was saved before the request live, and does it work? */
+export interface SettleRequest {
+  /** Line is a text, or a regular expression written as /regex/, that a line must contain which one of the resources has logged since the save. */
+  line?: string;
+  /** Resources are the resources to judge; none means all that are enabled. */
+  resources?: string[];
+  /** WindowMs is the time for which a resource that has just gone live must run without a crash or a new error in its log; by default 1,000. With 0, the log is not read. */
+  windowMs?: number;
+  /** WithinMs is the time that the session may take to find out: it responds as soon as it knows, or else then, with the things that are still awaited. At most ten minutes. */
+  withinMs?: number;
+}
+
 /** Settled is the body of the response to POST /api/settle. The session responds once it knows every change that was made before the request to the files that it watches, so that what a client reads afterwards takes them into account. */
 export interface Settled {
   /** Known is false if the session cannot say so: files keep changing, or the system does not order their events. */
   known: boolean;
+}
+
+/** SettledProcess is a process that runs a resource. */
+export interface SettledProcess {
+  container?: string;
+  /** Pod and Container are empty for a server on this machine. */
+  pod?: string;
+  /** Start says how the process has got the newest files: started after it had them (new), restarted after an update in place (restarted), or still the process from before, which has to load them by itself (kept). */
+  start: string;
+  startedAt?: string;
+}
+
+/** SettledResource is the answer about one resource. */
+export interface SettledResource {
+  /** Files are the changed files of that update, relative to the Tiltfile where they lie below it. */
+  files?: string[];
+  /** How is the way of the newest update: in place, image, local, deploy or command; absent before the first. */
+  how?: string;
+  lines?: string[];
+  liveAt?: string;
+  name: string;
+  place?: SourcePlace;
+  /** Problem is the failure, Place the place in the source tree that its output names, and Lines the lines of the log that explain it. Programs have written them: they are data. */
+  problem?: ProblemEvent;
+  /** Processes are the processes that run it, one for each container or server. */
+  processes?: SettledProcess[];
+  result: string;
+  /** SavedAt is the time of the newest save, LiveAt the time since which it has been live, and TookMs the time from the save of the newest update until it ran. */
+  savedAt?: string;
+  /** Text is the thing that is awaited, or the reason why the answer is unknown. */
+  text?: string;
+  tookMs?: number;
 }
 
 /** Shell is the body of GET /api/shell: the places in which a shell of a resource can run. The query parameters are resource, pod and container; the last two are optional. Without a resource, the project must have only one. */
@@ -1155,6 +1217,14 @@ export interface SnapshotChange {
   snapshot: number;
   /** Tables are the entries that are new or have changed, and Gone the ids of those that are no longer there, by table name. */
   tables?: Record<string, TableEntry[]>;
+}
+
+/** SourcePlace is a place in a source file. */
+export interface SourcePlace {
+  column?: number;
+  /** File is an absolute path. Line and Column count from 1; Column is absent if it is not known. */
+  file: string;
+  line: number;
 }
 
 /** Stages are the durations of the stages of an in-place update. Each stage begins where the previous one ended: noticed lasts from the save until hone noticed it, waited until the update of the container began, sent until the last byte was sent, applied until the container acknowledged that the files are in place, ran until the commands had ended, restarted until the new process was running. A stage that did not take place is zero: where an update goes through exec or a container engine, sending and applying are one stage. */

@@ -26,6 +26,20 @@ import (
 // logChunk is the most lines of a log that a request holds at a time.
 const logChunk = 512
 
+// sinceSave is the value of since that stands for the newest save.
+const sinceSave = "save"
+
+// savedIn returns the time of the newest save of resources, or of all if there are no names; zero if there was none.
+func savedIn(v store.View, names []model.ManifestName) (newest time.Time) {
+	for e := range state.Updates.In(v).Refs() {
+		asked := len(names) == 0 || slices.Contains(names, model.ManifestName(e.ID))
+		if at := e.Value.SavedAt(); asked && at.After(newest) {
+			newest = at
+		}
+	}
+	return newest
+}
+
 // logQuery is the query of a request for logs.
 type logQuery struct {
 	filter logstore.Filter
@@ -36,6 +50,8 @@ type logQuery struct {
 	follow bool
 	// lines requests JSON lines instead of text.
 	lines bool
+	// saved requests the lines since the newest save of the resources.
+	saved bool
 }
 
 // logs handles GET /api/logs.
@@ -52,6 +68,9 @@ func (s *Subscriber) logs(src *source, w http.ResponseWriter, r *http.Request) {
 	if err := s.audible(src.View(), q.filter.Resources); err != nil {
 		failBy(w, http.StatusNotFound, err)
 		return
+	}
+	if q.saved {
+		q.filter.Since = savedIn(src.View(), q.filter.Resources)
 	}
 	w.Header().Set("Content-Type", map[bool]string{true: "application/jsonl", false: "text/plain; charset=utf-8"}[q.lines])
 	w.WriteHeader(http.StatusOK)
@@ -103,6 +122,10 @@ func readLogQuery(v url.Values, accept string, now time.Time) (q logQuery, err e
 	}
 	if q.after, err = lineNumber(v, "after"); err != nil {
 		return q, err
+	}
+	if v.Get("since") == sinceSave {
+		v.Del("since")
+		q.saved = true
 	}
 	var typed logquery.Query
 	if q.filter, typed, err = readSelectors(v); err != nil {

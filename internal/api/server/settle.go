@@ -1,11 +1,39 @@
 package server
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
+	"github.com/hone-dev/hone/internal/api/snapshot"
+	"github.com/hone-dev/hone/internal/base/logline"
+	"github.com/hone-dev/hone/internal/base/logquery"
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/loop/intent"
+	"github.com/hone-dev/hone/internal/loop/settle"
+	"github.com/hone-dev/hone/internal/loop/status"
+	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+const (
+	// mostWithin is the longest time for which a request may wait for files to be live.
+	mostWithin = 60 * takeTimeout
+	// settleShare is the least number of times that the session rests for as long as a judgement took, so that a judgement of many
+	// resources leaves the processor to the updates that it waits for.
+	settleShare = 4
+	// explaining is the number of lines of a failure that are sent, and explained the number among which they are chosen.
+	explaining, explained = 12, 200
+	// knownErrors is the number of earlier error lines of a resource that tell whether one is new.
+	knownErrors = 500
 )
 
 // SettleBy sets what waits until changes of files that were made before the call have been dispatched, and returns when the last
@@ -23,17 +51,244 @@ func (s *Subscriber) settle(src *source, w http.ResponseWriter, r *http.Request)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), takeTimeout)
 	defer cancel()
-	respond(w, api.Settled{Known: s.known(ctx, src)})
+	respond(w, api.Settled{Known: s.known(ctx, src) == nil})
 }
 
-// known waits until the state has the changes of files that were made before the call, and reports whether it does.
-func (s *Subscriber) known(ctx context.Context, src *source) bool {
+// known waits until the state has the changes of files that were made before the call.
+func (s *Subscriber) known(ctx context.Context, src *source) error {
 	if s.settled == nil {
-		return true
+		return nil
 	}
 	at, err := s.settled(ctx)
 	if err == nil {
 		_, err = src.writer.Reduced(ctx, at)
 	}
-	return err == nil
+	return err
+}
+
+// settleReport handles POST /api/settle/report.
+func (s *Subscriber) settleReport(src *source, w http.ResponseWriter, r *http.Request) {
+	var req api.SettleRequest
+	if !decode(w, r, &req) {
+		return
+	}
+	q, err := s.settleQuestion(src.View(), req)
+	if err != nil {
+		failBy(w, codeOf(err), err)
+		return
+	}
+	within := min(time.Duration(float64(req.WithinMs)*float64(time.Millisecond)), mostWithin)
+	ctx, cancel := context.WithTimeout(r.Context(), max(within, 0))
+	defer cancel()
+	a, err := s.judged(ctx, src, q)
+	if r.Context().Err() != nil {
+		return
+	}
+	if err != nil {
+		failBy(w, http.StatusInternalServerError, err)
+		return
+	}
+	doc, err := json.Marshal(a.Report)
+	if err != nil {
+		failBy(w, http.StatusInternalServerError, err)
+		return
+	}
+	var out bytes.Buffer
+	_ = json.Compact(&out, src.Redactor(src.View()).JSON(doc))
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = out.WriteTo(w)
+}
+
+// settling is a question with the line of a log that it waits for.
+type settling struct {
+	settle.Question
+	line *logquery.Query
+}
+
+// settleQuestion checks a request.
+func (s *Subscriber) settleQuestion(v store.View, req api.SettleRequest) (q settling, err error) {
+	q.Window = settle.Window
+	if w := req.WindowMs; w != nil {
+		q.Window = time.Duration(float64(*w) * float64(time.Millisecond))
+	}
+	if q.Window < 0 || req.WithinMs < 0 {
+		return q, &intent.Refusal{Reason: intent.Invalid, Err: errors.New("windowMs and withinMs are not negative")}
+	}
+	var all []string
+	for _, t := range intent.Switchable(v) {
+		all = append(all, t.Name)
+	}
+	for _, n := range req.Resources {
+		if !slices.Contains(all, n) {
+			return q, intent.NoResource(v, n, all)
+		}
+		q.Names = append(q.Names, model.ManifestName(n))
+	}
+	if req.Line != "" {
+		line, err := logquery.Pattern(req.Line)
+		if err != nil {
+			return q, &intent.Refusal{Reason: intent.Invalid, Err: fmt.Errorf("line: %w", err)}
+		}
+		q.line = &line
+	}
+	if s.options.Logs != nil {
+		q.Errors = s.newErrors
+	}
+	q.Unseen = unseen
+	return q, nil
+}
+
+// judged waits until the answer is certain, or ctx is done, and returns it.
+func (s *Subscriber) judged(ctx context.Context, src *source, q settling) (a settle.Answer, err error) {
+	logged := (<-chan struct{})(nil)
+	if q.line != nil && s.options.Logs != nil {
+		changed, cancel := s.options.Logs.Subscribe()
+		defer cancel()
+		logged = changed
+	}
+	fence := s.known(ctx, src)
+	for {
+		changed, began := src.Changed(), time.Now()
+		if !s.work(context.WithoutCancel(ctx), func() { a = s.answer(src.View(), q, fence) }) {
+			return a, ctx.Err()
+		}
+		if a.Report.Result != api.SettleWaiting || ctx.Err() != nil {
+			return a, nil
+		}
+		rest := time.After(settleShare * time.Since(began))
+		var again <-chan time.Time
+		if !a.Again.IsZero() {
+			again = time.After(time.Until(a.Again))
+		}
+		select {
+		case <-changed:
+		case <-logged:
+		case <-again:
+		case <-ctx.Done():
+			continue
+		}
+		select {
+		case <-rest:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// answer judges a snapshot, and adds the parts that the log knows.
+func (s *Subscriber) answer(v store.View, q settling, fence error) settle.Answer {
+	a := settle.Judge(v, q.Question, s.now())
+	rep := &a.Report
+	switch {
+	case errors.Is(fence, errors.ErrUnsupported) && rep.Result == api.SettleLive:
+		rep.Result, rep.Text = api.SettleUnknown, "this system does not tell in which order files change: hone cannot know whether it has seen the last save"
+	case fence != nil && rep.Result == api.SettleLive:
+		rep.Result, rep.Text = api.SettleWaiting, "files keep changing"
+	case rep.Result == api.SettleLive && q.line != nil:
+		if rep.Line = s.lineSince(q, rep.SavedAt); rep.Line == nil {
+			rep.Result, rep.Text = api.SettleWaiting, "no resource has logged the line since the save"
+		}
+	}
+	rep.ExitCode = rep.Result.ExitCode()
+	if s.options.Logs == nil {
+		return a
+	}
+	if rep.Problem != nil {
+		rep.Place = locate(v, model.TiltfileName, append([]string{rep.Problem.Summary}, s.lastLines(a.Spans[model.TiltfileName], model.TiltfileName, time.Time{})...))
+	}
+	for i := range rep.Resources {
+		if r := &rep.Resources[i]; r.Problem != nil {
+			s.explain(v, r, a.Spans[model.ManifestName(r.Name)])
+		}
+	}
+	return a
+}
+
+// explain adds the lines that tell best why a resource fails, and the place that they name.
+func (s *Subscriber) explain(v store.View, r *api.SettledResource, span string) {
+	name := model.ManifestName(r.Name)
+	all := append(slices.Clone(r.Lines), s.lastLines(span, name, r.SavedAt)...)
+	lines := make([]string, 0, explaining)
+	for _, i := range logline.Essential(all, explaining) {
+		if l := logline.Plain(all[i]); !slices.Contains(lines, l) {
+			lines = append(lines, l)
+		}
+	}
+	r.Lines = lines
+	r.Place = locate(v, name, append(lines, r.Problem.Summary, r.Problem.Cause, r.Problem.Detail))
+}
+
+// lastLines returns the newest lines of a log span: those since a time, if there are any.
+func (s *Subscriber) lastLines(span string, name model.ManifestName, since time.Time) []string {
+	if span == "" {
+		return nil
+	}
+	f := logstore.Filter{Resources: []model.ManifestName{name}, Span: span, MinLevel: logstore.LevelInfo, Since: since}
+	found := s.options.Logs.Tail(f, explained)
+	if len(found) == 0 {
+		f.Since = time.Time{}
+		found = s.options.Logs.Tail(f, explained)
+	}
+	lines := make([]string, len(found))
+	for i, l := range found {
+		lines[i] = l.Text
+	}
+	return lines
+}
+
+// locate returns the first place that some text names, and that is in the source tree; nil if there is none.
+func locate(v store.View, name model.ManifestName, texts []string) *api.SourcePlace {
+	for _, text := range texts {
+		for _, p := range logline.Places(text) {
+			for _, file := range status.Locate(v, name, p.File) {
+				if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+					return &api.SourcePlace{File: filepath.ToSlash(file), Line: p.Line, Column: p.Column}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// lineSince returns the first line that a question asks for; nil if there is none.
+func (s *Subscriber) lineSince(q settling, since time.Time) *api.LogLine {
+	if s.options.Logs == nil {
+		return nil
+	}
+	f := logstore.Filter{Resources: q.Names, Sources: []logstore.Source{logstore.SourceRuntime}, Since: since}
+	q.line.Narrow(&f, s.now())
+	if found := s.options.Logs.ReadAfter(f, 0, 1); len(found) > 0 {
+		l := snapshot.Line(found[0])
+		return &l
+	}
+	return nil
+}
+
+// newErrors returns the lines at error level that a resource has logged between two times, and that no earlier line of it is like.
+func (s *Subscriber) newErrors(name model.ManifestName, from, to time.Time) []logstore.Line {
+	f := logstore.Filter{Resources: []model.ManifestName{name}, Sources: []logstore.Source{logstore.SourceRuntime}, MinLevel: logstore.LevelError}
+	since := f
+	since.Since = from
+	found := slices.DeleteFunc(s.options.Logs.ReadAfter(since, 0, explained), func(l logstore.Line) bool { return l.Time.After(to) })
+	if len(found) == 0 {
+		return nil
+	}
+	known := map[uint64]bool{}
+	for _, l := range s.options.Logs.ReadBefore(f, found[0].Seq, knownErrors) {
+		known[logline.Pattern(l.Text)] = true
+	}
+	return slices.DeleteFunc(found, func(l logstore.Line) bool { return known[logline.Pattern(l.Text)] })
+}
+
+// unseen returns the files of secrets that a resource's images were built with before they changed. Nothing watches them.
+func unseen(m *model.Manifest, since time.Time) (changed []string) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil
+	}
+	for _, file := range settle.UnwatchedOf(m, dir) {
+		if info, err := os.Stat(file); err == nil && info.ModTime().After(since) {
+			changed = append(changed, file)
+		}
+	}
+	return changed
 }

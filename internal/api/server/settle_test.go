@@ -2,13 +2,22 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
+	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // TestSettle checks that a response comes only once the state has the changes of files on their way, and that it says if no watcher can tell.
@@ -30,5 +39,134 @@ func TestSettle(t *testing.T) {
 	fails = errors.ErrUnsupported
 	if code, body := f.ask("http", "POST", "/api/settle", "{}"); code != http.StatusOK || body != `{"known":false}`+"\n" {
 		t.Errorf("%d %s", code, body)
+	}
+}
+
+// settled is a server over a session whose resource a, a local command, has run. fence is the error of the fence.
+func settled(t *testing.T, dir string, fence *error) *live {
+	f := serveLive(t, func(s *Subscriber) {
+		s.SettleBy(func(context.Context) (time.Time, error) { return time.Time{}, *fence })
+	})
+	session := statetest.Session
+	session.Session.Tiltfile = filepath.Join(dir, "Tiltfile")
+	loaded := statetest.Loaded(statetest.Local("a"))
+	loaded.At = statetest.Epoch
+	f.Dispatch(session, state.TiltfileStarted{At: statetest.Epoch}, loaded)
+	f.runs("")
+	return f
+}
+
+// runs is an update of the resource a that ends with an error, or without one.
+func (f *live) runs(err string, output ...string) {
+	serial := state.Updates.In(f.View()).Value("a").Serial + 1
+	f.Dispatch(state.BuildStarted{Resource: "a", Serial: serial, At: time.Now(), Span: "build:1"})
+	f.Dispatch(state.BuildCompleted{Resource: "a", Serial: serial, At: time.Now(), Mode: "local", Err: err, Output: output, Deployed: err == ""})
+}
+
+// report asks for a report.
+func (f *live) report(body string) (rep api.SettleReport) {
+	f.t.Helper()
+	code, text := f.ask("http", "POST", "/api/settle/report", body)
+	if code != http.StatusOK {
+		f.t.Fatalf("%d %s", code, text)
+	}
+	if err := json.Unmarshal([]byte(text), &rep); err != nil {
+		f.t.Fatal(err)
+	}
+	return rep
+}
+
+// TestSettleReport checks the parts of a report that the snapshot alone does not have.
+func TestSettleReport(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var fence error
+	f := settled(t, dir, &fence)
+	if rep := f.report(`{"windowMs":0}`); rep.Result != api.SettleLive || rep.ExitCode != 0 {
+		t.Errorf("it runs: %+v", rep)
+	}
+	fence = errors.ErrUnsupported
+	if rep := f.report(`{"windowMs":0}`); rep.Result != api.SettleUnknown || rep.ExitCode != 3 {
+		t.Errorf("no fence: %+v", rep)
+	}
+	fence = context.DeadlineExceeded
+	if rep := f.report(`{"windowMs":0}`); rep.Result != api.SettleWaiting || rep.ExitCode != 124 || rep.Text != "files keep changing" {
+		t.Errorf("no end of changes: %+v", rep)
+	}
+	fence = nil
+	f.runs("exit code 2", "compiling", "gone.go:4: y", "main.go:3:7: undefined: x")
+	rep := f.report(`{"resources":["a"]}`)
+	want := []string{"main.go:3:7: undefined: x"}
+	if rep.Result != api.SettleFailing || rep.ExitCode != 1 || !cmp.Equal(want, rep.Resources[0].Lines) {
+		t.Errorf("it fails: %+v", rep)
+	}
+	if diff := cmp.Diff(&api.SourcePlace{File: filepath.ToSlash(filepath.Join(dir, "main.go")), Line: 3, Column: 7}, rep.Resources[0].Place); diff != "" {
+		t.Error(diff)
+	}
+	for body, code := range map[string]int{`{"resources":["b"]}`: http.StatusNotFound, `{"windowMs":-1}`: http.StatusBadRequest, `{"line":"/(/"}`: http.StatusBadRequest, `{"resources":3}`: http.StatusBadRequest} {
+		if got, text := f.ask("http", "POST", "/api/settle/report", body); got != code {
+			t.Errorf("%s: %d %s, want %d", body, got, text, code)
+		}
+	}
+}
+
+// TestSettleReportWaits checks that a request is answered as soon as the answer is certain.
+func TestSettleReportWaits(t *testing.T) {
+	var fence error
+	f := settled(t, t.TempDir(), &fence)
+	f.Dispatch(state.ResourcesTriggered{Names: []model.ManifestName{"a"}})
+	if rep := f.report(`{}`); rep.Result != api.SettleWaiting {
+		t.Errorf("it is due: %+v", rep)
+	}
+	ended := make(chan api.SettleReport, 1)
+	go func() { ended <- f.report(`{"withinMs":60000,"windowMs":0,"line":"listening"}`) }()
+	f.runs("")
+	f.logs.Append(logstore.Entry{Time: time.Now(), Resource: "a", Source: logstore.SourceRuntime, Level: logstore.LevelInfo, Text: "listening on 80"})
+	rep := <-ended
+	if rep.Result != api.SettleLive || rep.Line == nil || rep.Line.Text != "listening on 80" {
+		t.Errorf("after the update: %+v", rep)
+	}
+}
+
+// TestNewErrors checks which error lines count as new: those within the window that no earlier line is like.
+func TestNewErrors(t *testing.T) {
+	logs := statetest.Logs(t)
+	s := New(Options{Logs: logs})
+	at := func(sec int) time.Time { return statetest.Epoch.Add(time.Duration(sec) * time.Second) }
+	for _, l := range []struct {
+		sec   int
+		level logstore.Level
+		text  string
+	}{
+		{1, logstore.LevelError, "cannot reach cache 10.0.0.7, try 1"}, {5, logstore.LevelError, "cannot reach cache 10.0.0.9, try 2"}, {6, logstore.LevelInfo, "started"},
+		{7, logstore.LevelError, "no such table: users"}, {12, logstore.LevelError, "after the window"},
+	} {
+		logs.Append(logstore.Entry{Time: at(l.sec), Resource: "a", Source: logstore.SourceRuntime, Level: l.level, Text: l.text})
+		logs.Append(logstore.Entry{Time: at(l.sec), Resource: "b", Source: logstore.SourceRuntime, Level: logstore.LevelError, Text: "of another one"})
+	}
+	var got []string
+	for _, l := range s.newErrors("a", at(5), at(10)) {
+		got = append(got, l.Text)
+	}
+	if want := "no such table: users"; strings.Join(got, "\n") != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestLogsSinceSave checks that the log can be read from the newest save of its resources on.
+func TestLogsSinceSave(t *testing.T) {
+	f := serveLive(t)
+	f.Dispatch(statetest.Session, statetest.Loaded(statetest.Local("a"), statetest.Local("b")))
+	saved := time.Now()
+	f.Dispatch(state.FilesChanged{At: saved, Made: saved, Changes: []state.FileChange{{Target: statetest.Local("a").DeployID(), Paths: []string{"/src/a"}}}})
+	for at, text := range map[time.Time]string{saved.Add(-time.Second): "before", saved.Add(time.Second): "after"} {
+		f.logs.Append(logstore.Entry{Time: at, Resource: "a", Source: logstore.SourceRuntime, Level: logstore.LevelInfo, Text: text})
+	}
+	for query, want := range map[string]string{"since=save": "a │ after\n", "since=save&resource=a": "a │ after\n", "since=save&resource=b": ""} {
+		if code, text := f.ask("http", "GET", "/api/logs?"+query, ""); code != http.StatusOK || text != want {
+			t.Errorf("%s: %d %q, want %q", query, code, text, want)
+		}
 	}
 }

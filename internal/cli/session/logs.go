@@ -27,6 +27,7 @@ type logFlags struct {
 	since  string
 	tail   int
 	json   bool
+	saved  bool
 	level  string
 	source string
 	typed  string
@@ -51,6 +52,8 @@ missing, because the log is bounded or the reader was too slow, a line reports h
 	f.target.Add(c)
 	c.Flags().BoolVarP(&f.follow, "follow", "f", false, "keep printing until the session ends")
 	c.Flags().StringVar(&f.since, "since", "", "print only lines since this time, such as 2026-01-31T12:00:00Z, or this long ago, such as 5m")
+	c.Flags().BoolVar(&f.saved, "since-save", false, "print only lines since the newest save of these resources")
+	c.MarkFlagsMutuallyExclusive("since", "since-save")
 	c.Flags().IntVar(&f.tail, "tail", -1, "start with this many of the newest lines; -1 starts with the oldest line kept")
 	c.Flags().BoolVar(&f.json, "json", false, "print each line as an object")
 	c.Flags().StringVar(&f.level, "level", "info", "print only lines of this level and above: debug (with the details of updates), info, warn, error")
@@ -102,7 +105,11 @@ func (f *logFlags) query(names []string) (url.Values, error) {
 	if len(names) > 0 {
 		q["resource"] = names
 	}
-	for key, value := range map[string]string{"since": f.since, "query": f.typed} {
+	since := f.since
+	if f.saved {
+		since = "save"
+	}
+	for key, value := range map[string]string{"since": since, "query": f.typed} {
 		if value != "" {
 			q.Set(key, value)
 		}

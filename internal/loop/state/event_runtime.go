@@ -50,7 +50,7 @@ func init() {
 		case was.Value.Running() && !is.Value.Running():
 			happened(d, EventRestartFinished, is.Value.Resource, is.Value)
 			if is.Value.Err != "" {
-				happened(d, EventProblem, is.Value.Resource, problemText(is.Value.Err))
+				happened(d, EventProblem, is.Value.Resource, ProblemText(is.Value.Err))
 			}
 		}
 	})
@@ -117,6 +117,6 @@ func serverChanged(d *store.Draft[Event], before, now Process) {
 		happened(d, EventServerStopped, now.Resource, now)
 	case now.State == ProcessFailed:
 		happened(d, EventServerFailed, now.Resource, now)
-		happened(d, EventProblem, now.Resource, problemText("the server of "+string(now.Resource)+" has ended: "+now.Err))
+		happened(d, EventProblem, now.Resource, ProblemText("the server of "+string(now.Resource)+" has ended: "+now.Err))
 	}
 }

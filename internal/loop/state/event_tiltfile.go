@@ -57,7 +57,7 @@ func tiltfileEnded(d *store.Draft[Event], t Tiltfile) {
 	run := TiltfileRun{Took: t.FinishedAt.Sub(t.StartedAt), Warnings: len(t.Warnings), Err: t.Err}
 	if t.Err != "" {
 		happened(d, EventTiltfileFailed, model.TiltfileName, run)
-		happened(d, EventProblem, model.TiltfileName, problemText(t.Err))
+		happened(d, EventProblem, model.TiltfileName, ProblemText(t.Err))
 		return
 	}
 	run.Resources = len(t.Result.Manifests)

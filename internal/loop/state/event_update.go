@@ -93,7 +93,7 @@ func updateFinished(d *store.Draft[Event], name model.ManifestName, b Build) {
 	case b.Problem != nil:
 		happened(d, EventProblem, name, *b.Problem)
 	default:
-		happened(d, EventProblem, name, problemText(b.Err))
+		happened(d, EventProblem, name, ProblemText(b.Err))
 	}
 }
 

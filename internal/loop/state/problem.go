@@ -26,7 +26,7 @@ func (p Problem) Text() string {
 func ProblemOf(err error) Problem {
 	p, ok := problem.Of(err)
 	if !ok {
-		return problemText(err.Error())
+		return ProblemText(err.Error())
 	}
 	detail := p.Detail
 	if p.Output != "" {
@@ -39,8 +39,8 @@ func ProblemOf(err error) Problem {
 	return out
 }
 
-// problemText makes a Problem from plain text.
-func problemText(text string) Problem {
+// ProblemText makes a Problem from plain text.
+func ProblemText(text string) Problem {
 	summary, detail, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return Problem{Summary: summary, Detail: strings.TrimSpace(detail)}
 }

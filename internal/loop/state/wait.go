@@ -31,6 +31,14 @@ func (f Files) SavedBefore(at time.Time) time.Time {
 	return time.Time{}
 }
 
+// SavedAt returns when the newest save was made; zero if there was none.
+func (f Files) SavedAt() time.Time {
+	if n := len(f.Saves); n > 0 {
+		return f.Saves[n-1].Made
+	}
+	return time.Time{}
+}
+
 // LetAt returns the time at which the user let a save from the given time run: the newest request or consent since then; zero if
 // it needed none. The time that a person waits before that is not part of the update's duration.
 func (a Asked) LetAt(saved time.Time) time.Time {

@@ -1,0 +1,201 @@
+package settle_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/loop/settle"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/state/statetest"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// up is a connected session with some resources.
+func up(manifests ...model.Manifest) *statetest.State {
+	loaded := statetest.Loaded(manifests...)
+	loaded.At = statetest.Epoch
+	return statetest.New(statetest.Session, state.TiltfileStarted{At: statetest.Epoch}, loaded).Then(statetest.Connected()...)
+}
+
+// live is a session with a resource api that runs in the containers c1 and c2, and can be updated in place.
+func live(change ...func(*model.Manifest)) *statetest.State {
+	m := statetest.K8s("api", statetest.Image("img"))
+	for _, c := range change {
+		c(&m)
+	}
+	return up(m).Deployed("api").Then(statetest.Pod("api", "p1", "c1", "img:1"), statetest.Pod("api", "p2", "c2", "img:1"), statetest.Healthy("api"))
+}
+
+// save is a change of a file that only has to be copied.
+func save(s *statetest.State) state.FilesChanged {
+	c := statetest.Change("img", "/src/img/main.go")
+	c.At, c.Made = s.Now, s.Now
+	return c
+}
+
+// inPlace ends an update in place of containers; others lag.
+func inPlace(synced ...string) func(*state.BuildCompleted) {
+	return func(b *state.BuildCompleted) {
+		b.Mode, b.Synced, b.Touched = "synclet", synced, synced
+		for _, id := range synced {
+			b.Containers = append(b.Containers, model.ContainerUpdate{ID: id, Mode: "synclet", Files: 1, Stages: model.Stages{Applied: time.Millisecond, Restarted: time.Millisecond}})
+		}
+	}
+}
+
+func broken(err string) func(*state.BuildCompleted) {
+	return func(b *state.BuildCompleted) { b.Mode, b.Err = "image", err }
+}
+
+// crashed is a pod whose container has ended, and is started again by the kubelet after the given number of restarts.
+func crashed(pod, id string, restarts int) state.PodChanged {
+	p := statetest.Pod("api", pod, id, "img:1")
+	c := &p.Pod.Containers[0]
+	p.Pod.Ready, p.Pod.Status, c.Ready, c.Restarts, c.ExitCode = false, "Error", false, restarts, 1
+	c.State, c.Reason = model.ContainerTerminated, "Error"
+	if restarts > 0 {
+		p.Pod.Status, c.State, c.Reason = "CrashLoopBackOff", model.ContainerWaiting, "CrashLoopBackOff"
+	}
+	return p
+}
+
+// TestJudge has a row for each reason for a result.
+func TestJudge(t *testing.T) {
+	then := func(s *statetest.State, actions ...store.Action) *statetest.State { return s.Then(actions...) }
+	saved := func(s *statetest.State) *statetest.State { return s.Then(save(s)) }
+	manual := func(m *model.Manifest) { m.TriggerMode = model.TriggerManual }
+	dep := statetest.Local("web")
+	dep.ResourceDeps = []model.ManifestName{"db"}
+	secret := func(m *model.Manifest) { m.Images[0].Docker.Secrets = []string{"id=npm,src=/home/dev/.npmrc"} }
+	for _, tc := range []struct {
+		name   string
+		state  *statetest.State
+		names  []model.ManifestName
+		want   api.SettleResult
+		text   string // a part of the text, or of the summary of the problem
+		unseen []string
+	}{
+		{name: "nothing is declared", state: up(), want: api.SettleLive},
+		{name: "it runs", state: live(), want: api.SettleLive},
+		{name: "a save has not reached any container", state: saved(live()), want: api.SettleWaiting, text: "starting"},
+		{name: "it is being updated", state: saved(live()).Begin("api"), want: api.SettleWaiting, text: "is being updated"},
+		{name: "each replica has it", state: saved(live()).Begin("api").Finish("api", inPlace("c1", "c2")), want: api.SettleLive},
+		{name: "a replica lags", state: saved(live()).Begin("api").Finish("api", inPlace("c1")), want: api.SettleWaiting, text: "starting"},
+		{name: "another save follows", state: saved(saved(live()).Begin("api").Finish("api", inPlace("c1", "c2"))), want: api.SettleWaiting},
+		{name: "a replica was replaced by one without the files", want: api.SettleWaiting, text: "starting",
+			state: then(saved(live()).Begin("api").Finish("api", inPlace("c1", "c2")), statetest.Pod("api", "p2", "c3", "img:1"))},
+		{name: "the way into a container is broken", want: api.SettleWaiting, text: "lacks the newest files in p1/main",
+			state: then(saved(live()).Begin("api").Finish("api", inPlace("c1", "c2")),
+				state.SyncletChanged{ID: "c1", Synclet: state.Synclet{Resource: "api", Pod: "p1", Container: "main", State: "broken"}})},
+		{name: "the image cannot be built", state: up(statetest.K8s("api", statetest.Image("img"))).Begin("api").Finish("api", broken("exit code 2\nmain.go:3: x")), want: api.SettleFailing, text: "exit code 2"},
+		{name: "a save may mend it", want: api.SettleWaiting,
+			state: saved(up(statetest.K8s("api", statetest.Image("img"))).Begin("api").Finish("api", broken("exit code 2")))},
+		{name: "it has crashed once", state: then(live(), crashed("p1", "c1", 0)), want: api.SettleWaiting, text: "has crashed"},
+		{name: "it crashes again and again", state: then(live(), crashed("p1", "c1", 3)), want: api.SettleFailing, text: "p1"},
+		{name: "its process has ended", want: api.SettleFailing, text: "ended with exit code 2",
+			state: then(saved(live()).Begin("api").Finish("api", inPlace("c1", "c2")), state.SyncletChanged{ID: "c1", Synclet: state.Synclet{Resource: "api", Pod: "p1", Container: "main", State: "ready",
+				Supervised: true, ExitCode: 2, Crashes: 1, Again: 10 * time.Second}})},
+		{name: "it is paused", state: saved(then(live(), state.SessionPaused{})), want: api.SettleUnknown, text: "hone resume"},
+		{name: "it waits for a trigger", state: saved(live(manual)), want: api.SettleUnknown, text: "hone trigger api"},
+		{name: "the cluster is away, and a save waits", want: api.SettleUnknown, text: "waits for the cluster",
+			state: then(saved(then(live(), state.ClusterReported{Cluster: model.Cluster{Context: "hone-dev"}, Err: "refused"}))), names: []model.ManifestName{"api"}},
+		{name: "the cluster is away", want: api.SettleUnknown, text: "unknown since",
+			state: then(live(), state.ClusterReported{Cluster: model.Cluster{Context: "hone-dev"}, Err: "refused"})},
+		{name: "a dependency has failed", want: api.SettleFailing, text: "exit code 3", names: []model.ManifestName{"web"},
+			state: up(statetest.Local("db"), dep).Begin("db").Finish("db", broken("exit code 3"))},
+		{name: "it is disabled, and asked for", want: api.SettleUnknown, text: "hone enable api", names: []model.ManifestName{"api"},
+			state: then(live(), state.ResourcesSwitched{Off: []model.ManifestName{"api"}})},
+		{name: "the Tiltfile has failed", state: then(live(), state.TiltfileLoaded{At: statetest.Epoch, Err: "Tiltfile:3:1: no"}), want: api.SettleFailing, text: "the Tiltfile has failed"},
+		{name: "the Tiltfile is being evaluated", state: then(live(), state.TiltfileStarted{At: statetest.Epoch.Add(time.Hour)}), want: api.SettleWaiting, text: "the Tiltfile is being evaluated"},
+		{name: "files cannot be watched", state: then(live(), state.WatchReported{Problem: "too many files"}), want: api.SettleUnknown, text: "too many files"},
+		{name: "a secret has changed since the build", state: live(secret), want: api.SettleUnknown, text: "/home/dev/.npmrc", unseen: []string{"/home/dev/.npmrc"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			q := settle.Question{Names: tc.names, Unseen: func(*model.Manifest, time.Time) []string { return tc.unseen }}
+			a := settle.Judge(tc.state.View(), q, tc.state.Now.Add(time.Minute))
+			if a.Report.Result != tc.want || a.Report.ExitCode != tc.want.ExitCode() {
+				t.Errorf("%s (%d), want %s: %+v", a.Report.Result, a.Report.ExitCode, tc.want, a.Report)
+			}
+			said := a.Report.Text
+			for _, r := range a.Report.Resources {
+				said += " | " + r.Text
+				if r.Problem != nil {
+					said += r.Problem.Summary
+				}
+			}
+			if !strings.Contains(said, tc.text) {
+				t.Errorf("it says %q, want %q", said, tc.text)
+			}
+		})
+	}
+}
+
+// TestWindow checks that a resource counts as live once it has run for the window, unless its log has a new error.
+func TestWindow(t *testing.T) {
+	s := live()
+	s.Then(save(s)).Begin("api").Finish("api", inPlace("c1", "c2"))
+	ended := state.Updates.In(s.View()).Value("api").Builds[0].FinishedAt
+	var logged []logstore.Line
+	var asked [2]time.Time
+	q := settle.Question{Window: time.Second, Errors: func(name model.ManifestName, from, to time.Time) []logstore.Line {
+		asked = [2]time.Time{from, to}
+		return logged
+	}}
+	at := func(after time.Duration) settle.Answer { return settle.Judge(s.View(), q, ended.Add(after)) }
+	if a := at(time.Second / 2); a.Report.Result != api.SettleWaiting || !a.Again.Equal(ended.Add(time.Second)) {
+		t.Errorf("within the window: %+v", a)
+	}
+	if a := at(time.Second); a.Report.Result != api.SettleLive || !a.Again.IsZero() {
+		t.Errorf("after the window: %+v", a)
+	}
+	began := state.Updates.In(s.View()).Value("api").Builds[0].StartedAt
+	if want := [2]time.Time{began, ended.Add(time.Second)}; asked != want {
+		t.Errorf("errors are looked for in %v, want %v", asked, want)
+	}
+	logged = []logstore.Line{{Text: "ERROR no database"}}
+	for _, after := range []time.Duration{0, time.Hour} {
+		r := at(after).Report
+		if r.Result != api.SettleFailing || r.Resources[0].Problem.Cause != "ERROR no database" {
+			t.Errorf("with an error in the log: %+v", r)
+		}
+	}
+	q.Window = 0
+	if a := at(0); a.Report.Result != api.SettleLive {
+		t.Errorf("without a window: %+v", a)
+	}
+}
+
+// TestReport checks what a report says about how the newest files have got where they run.
+func TestReport(t *testing.T) {
+	s := live()
+	change := save(s)
+	s.Then(change).Begin("api").Finish("api", func(b *state.BuildCompleted) {
+		inPlace("c1", "c2")(b)
+		b.Containers[1].Stages.Restarted = 0
+	})
+	got := settle.Judge(s.View(), settle.Question{}, s.Now).Report
+	for i := range got.Resources {
+		got.Resources[i].LiveAt, got.Resources[i].TookMs = time.Time{}, 0
+	}
+	want := api.SettleReport{Result: api.SettleLive, SavedAt: change.Made, Resources: []api.SettledResource{{
+		Name: "api", Result: api.SettleLive, How: "in place", SavedAt: change.Made, Processes: []api.SettledProcess{
+			{Pod: "p1", Container: "main", Start: api.ProcessRestarted}, {Pod: "p2", Container: "main", Start: api.ProcessKept}}}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestUnwatchedOf checks which secrets nothing watches.
+func TestUnwatchedOf(t *testing.T) {
+	m := statetest.K8s("api", statetest.Image("img"))
+	m.Images[0].Docker.Secrets = []string{"id=a,src=/home/dev/.npmrc", "id=b,env=TOKEN", "type=file,id=c,source=key", "id=d,src=/src/img/secret", "id=e"}
+	if diff := cmp.Diff([]string{"/home/dev/.npmrc", "/run/key"}, settle.UnwatchedOf(&m, "/run")); diff != "" {
+		t.Error(diff)
+	}
+}
