@@ -184,7 +184,7 @@ func (s *server) hello(m *protocol.Hello) {
 	}
 	s.places, s.greeted = newPlaces(m.Places, s.files), true
 	l, found := s.dial()
-	s.out.send(&protocol.Hello{Program: Program, UID: uint64(os.Getuid()), Supervised: l != nil, Sequence: s.journal.current()})
+	s.out.send(&protocol.Hello{Program: Program, UID: uint64(os.Getuid()), Supervised: l != nil, Sequence: s.journal.current(), Run: containerRun()})
 	switch {
 	case found:
 		s.all.Go(func() { s.relay(l) }) // after hello, which comes first

@@ -139,6 +139,7 @@ type entry struct {
 	last         Status             // the last status reported
 	conversation *Conversation      // nil while there is none
 	err          error              // why there is no conversation, or will be none; nil while one is being opened
+	run          uint64             // the run of the container that the first conversation was with; 0 before
 	passing      bool               // err is temporary: opening is retried, at once when an update waits for it
 	hurry        chan struct{}
 	changed      chan struct{} // closed at the next change
@@ -232,6 +233,10 @@ func (p *Pool) keep(ctx context.Context, e *entry) {
 		p.tell(e, func(st *Status) { st.State = Starting })
 		began := time.Now()
 		s, way, passed, err := p.open(ctx, e.container(), last)
+		if err == nil && !e.isSame(s) {
+			_ = s.Close()
+			s, err = nil, errRestarted
+		}
 		switch {
 		case ctx.Err() != nil:
 			if s != nil {
@@ -299,6 +304,18 @@ func (p *Pool) tell(e *entry, change func(*Status)) {
 	}
 }
 
+// isSame reports whether a conversation is with the run of the container that the first one was with. A container is reached by its
+// name: until the cluster reports that a container has been restarted, the name already leads to the next run, which lacks the files.
+func (e *entry) isSame(s *Conversation) bool {
+	run := s.Hello().Run
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.run == 0 {
+		e.run = run
+	}
+	return e.run == run
+}
+
 // drop ends the reports about an entry that the pool no longer keeps.
 func (e *entry) drop() {
 	e.mu.Lock()
@@ -354,8 +371,12 @@ func (p *Pool) after(ctx context.Context, c model.ContainerRef, ended *Conversat
 	}
 }
 
-// errBroken means that a conversation has broken off, and that nothing has been tried since.
-var errBroken = errors.New("the conversation has broken off")
+var (
+	// errBroken means that a conversation has broken off, and that nothing has been tried since.
+	errBroken = errors.New("the conversation has broken off")
+	// errRestarted means that the name of a container leads to its next run already.
+	errRestarted = errors.New("the container has been restarted")
+)
 
 // errReplaced means that Keep removed an entry.
 var errReplaced = errors.New("the conversation was started over")

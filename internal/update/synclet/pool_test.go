@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -193,6 +194,31 @@ func TestPoolComesBack(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestPoolSilent asks containers to answer: one that runs, one whose connection has just ended, and one that nobody keeps.
+func TestPoolSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakePods{}
+		p, _ := newPool(t, f)
+		one, two := aContainer("c1", "p1"), aContainer("c2", "p2")
+		p.Keep([]model.ContainerRef{one, two})
+		for _, c := range []model.ContainerRef{one, two} { // the second one is the newest that f can cut
+			_, err := p.Conversation(t.Context(), c)
+			check(t, err)
+		}
+		ids := []string{"c3", "c2", "c1"}
+		if got := p.Silent(t.Context(), ids); !slices.Equal(got, []string{"c3"}) {
+			t.Errorf("silent: %v", got)
+		}
+		f.mu.Lock()
+		f.cut()
+		f.mu.Unlock()
+		synctest.Wait()
+		if got := p.Silent(t.Context(), ids); !slices.Contains(got, "c3") || len(got) != 2 {
+			t.Errorf("silent after a cut: %v", got)
+		}
+	})
 }
 
 func TestPoolKeeps(t *testing.T) {

@@ -63,6 +63,8 @@ type Hello struct {
 	// Sequence is the client's newest sequence of which a step was begun, so that its files are in place, and for which Done was not
 	// received; zero if there is none.
 	Sequence uint64
+	// Run identifies the run of the container that the synclet is in; zero if that is unknown.
+	Run uint64
 }
 
 // Failed is the reason why the synclet ends the conversation.

@@ -13,7 +13,7 @@ import (
 
 // samples holds every type of message, with every field set.
 var samples = []Message{
-	&Hello{Program: "abc", Places: []Place{{Dir: "/app"}, {Dir: "/etc", Name: "conf"}}, UID: 1000, Supervised: true, Client: "0123456789", Sequence: 7},
+	&Hello{Program: "abc", Places: []Place{{Dir: "/app"}, {Dir: "/etc", Name: "conf"}}, UID: 1000, Supervised: true, Client: "0123456789", Sequence: 7, Run: 8},
 	&Hello{},
 	&Failed{Text: "another version"},
 	&Begin{ID: 1, Files: 2, Bytes: 1 << 40},

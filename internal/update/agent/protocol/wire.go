@@ -34,7 +34,7 @@ func (m *Hello) encode(e *encoder) {
 	e.number(m.UID)
 	e.flag(m.Supervised)
 	e.text(m.Client)
-	e.number(m.Sequence)
+	e.numbers(m.Sequence, m.Run)
 }
 
 func (m *Failed) encode(e *encoder) { e.text(m.Text) }
@@ -141,7 +141,7 @@ func decode(k kind, payload []byte) (Message, error) {
 func (d *decoder) message(k kind) Message {
 	switch k {
 	case kindHello:
-		return &Hello{Program: d.text(), Places: d.places(), UID: d.number(), Supervised: d.flag(), Client: d.text(), Sequence: d.number()}
+		return &Hello{Program: d.text(), Places: d.places(), UID: d.number(), Supervised: d.flag(), Client: d.text(), Sequence: d.number(), Run: d.number()}
 	case kindFailed:
 		return &Failed{d.text()}
 	case kindBegin:
