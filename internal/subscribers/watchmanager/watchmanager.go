@@ -103,14 +103,20 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 // Settled waits until file changes made before the call are known to the store, or ctx is done. If it cannot determine
 // that, it waits until ctx is done. It may be called by any goroutine.
 func (s *Subscriber) Settled(ctx context.Context) {
-	if _, err := s.Settle(ctx); err != nil {
+	if _, err := s.settle(ctx, func(*watch.Settler) {}); err != nil {
 		<-ctx.Done()
 	}
 }
 
 // Settle waits until file changes made before the call have been dispatched, and returns when the last ones were; zero if none were
-// yet. It fails when ctx ends, and at once where the system does not order its events. It may be called by any goroutine.
+// yet. Whoever calls it has made all changes that belong together, so that these do not have to come to rest. It fails when ctx ends,
+// and at once where the system does not order its events. It may be called by any goroutine.
 func (s *Subscriber) Settle(ctx context.Context) (told time.Time, err error) {
+	return s.settle(ctx, (*watch.Settler).Complete)
+}
+
+// settle waits as Settled and Settle do. noticed is called once the settler has all changes.
+func (s *Subscriber) settle(ctx context.Context, noticed func(*watch.Settler)) (told time.Time, err error) {
 	p := s.working.Load()
 	if p == nil {
 		return told, nil // nothing is watched, so no change is pending
@@ -118,6 +124,7 @@ func (s *Subscriber) Settle(ctx context.Context) (told time.Time, err error) {
 	if err := p.watcher.Sync(ctx); err != nil {
 		return told, err
 	}
+	noticed(p.settler)
 	if err := p.settler.Sync(ctx); err != nil {
 		return told, err
 	}

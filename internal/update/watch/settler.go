@@ -80,6 +80,7 @@ type settling struct {
 	quiet      time.Duration    // the quiet time that was learned from earlier bursts
 	singleSave bool             // this burst, or the one before it, is one change of one file of this target alone
 	retry      time.Time        // when to look at the lock again
+	complete   time.Time        // up to when whoever makes the changes is known to have finished
 }
 
 // NewSettler returns an empty settler.
@@ -284,9 +285,7 @@ func (s *Settler) release() (Batch, time.Duration) {
 func (s *Settler) dueAt(t *settling) time.Time {
 	due := s.restsAt(t)
 	if c := s.configs; c != nil && c != t && t.shares(c) {
-		if later := s.restsAt(c); later.After(due) {
-			return later
-		}
+		due = later(due, s.restsAt(c))
 	}
 	return due
 }
@@ -305,8 +304,23 @@ func (t *settling) shares(other *settling) bool {
 	return false
 }
 
+// Complete says that whoever has made the changes that wait has finished: they are released at once, unless Git holds its lock. It
+// may be called by any goroutine.
+func (s *Settler) Complete() {
+	now := time.Now()
+	s.mu.Lock()
+	for _, t := range s.targets {
+		t.complete = now
+	}
+	s.mu.Unlock()
+	poke(s.wake)
+}
+
 // restsAt returns the time at which a target will have settled if no more changes come. s.mu is held.
 func (s *Settler) restsAt(t *settling) time.Time {
+	if !t.last.After(t.complete) {
+		return later(t.last, t.retry)
+	}
 	quiet := min(max(t.quiet, 2*t.gap), s.opts.MaxQuiet)
 	if !t.singleSave {
 		quiet = max(quiet, s.quiet(t.id))
@@ -315,10 +329,14 @@ func (s *Settler) restsAt(t *settling) time.Time {
 	if end := t.first.Add(s.opts.Cap); end.Before(due) {
 		due = end
 	}
-	if t.retry.After(due) {
-		due = t.retry
+	return later(due, t.retry)
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
 	}
-	return due
+	return a
 }
 
 // release moves the waiting changes into b, except those that were undone.

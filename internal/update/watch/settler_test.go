@@ -189,6 +189,17 @@ func TestSettler(t *testing.T) {
 			},
 			want: []string{"30ms a /app.go /app.yaml", "30ms Tiltfile /app.yaml", "30ms b /x", "1.005s a /app.go", "1.03s Tiltfile /Tiltfile"},
 		}, {
+			name: "complete changes are released at once, later ones when they have settled",
+			script: func(s *Settler) {
+				s.Add(change("a", "/x"))
+				s.Add(change("b", "/z"))
+				ms(10)
+				s.Complete()
+				ms(90)
+				s.Add(change("a", "/y"))
+			},
+			want: []string{"10ms a /x", "10ms b /z", "250ms a /y"},
+		}, {
 			name: "endless changes are cut",
 			script: func(s *Settler) {
 				for range 250 {
