@@ -334,6 +334,8 @@ type ObjectStatus struct {
 	Message string
 	// Ended is set for an object that has run to its end, successfully or not, such as a Job. Removing it changes nothing.
 	Ended bool
+	// Pods is the number of pods that the spec of a Deployment, a ReplicaSet or a StatefulSet wants; zero for other kinds.
+	Pods int
 	// PodsMissingSince is set for a StatefulSet, a DaemonSet or a Job whose status shows fewer pods than Kubernetes should have made
 	// by now. It is the time at which the spec that wants the pods was written, by the cluster's clock, in whole seconds. Unlike other
 	// workloads, these have no condition for pods that are refused.

@@ -1,6 +1,7 @@
 package k8s
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -29,6 +30,17 @@ func lacksPods(u *unstructured.Unstructured) bool {
 		return !suspended && count(1, "spec", "parallelism") > 0 && count(0, "status", "active") == 0
 	}
 	return false
+}
+
+// wantsPods returns the number of pods that the spec of a Deployment, a ReplicaSet or a StatefulSet wants; zero for other kinds.
+func wantsPods(u *unstructured.Unstructured) int {
+	if u.GroupVersionKind().Group != "apps" || !slices.Contains([]string{"Deployment", "ReplicaSet", "StatefulSet"}, u.GetKind()) {
+		return 0
+	}
+	if n, found, _ := unstructured.NestedInt64(u.Object, "spec", "replicas"); found {
+		return int(n)
+	}
+	return 1
 }
 
 // changedAt returns when the object was last written, except for its status. All times are the API server's.

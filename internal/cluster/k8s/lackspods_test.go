@@ -57,3 +57,23 @@ func TestPodsMissingSince(t *testing.T) {
 		})
 	}
 }
+
+// TestWantedPods checks how many pods a workload wants.
+func TestWantedPods(t *testing.T) {
+	for object, want := range map[string]int{
+		`{"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 3}}`:           3,
+		`{"apiVersion": "apps/v1", "kind": "StatefulSet", "spec": {}}`:                       1,
+		`{"apiVersion": "apps/v1", "kind": "ReplicaSet", "spec": {"replicas": 0}}`:           0,
+		`{"apiVersion": "apps/v1", "kind": "DaemonSet", "spec": {}}`:                         0,
+		`{"apiVersion": "example.com/v1", "kind": "Deployment", "spec": {"replicas": 3}}`:    0,
+		`{"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {"name": "x"}}`: 0,
+	} {
+		u := &unstructured.Unstructured{}
+		if err := u.UnmarshalJSON([]byte(object)); err != nil {
+			t.Fatal(err)
+		}
+		if got := ObjectEventFrom(u).Status.Pods; got != want {
+			t.Errorf("%s wants %d pods, not %d", object, got, want)
+		}
+	}
+}

@@ -87,6 +87,7 @@ func ObjectEventFrom(u *unstructured.Unstructured) ObjectEvent {
 		Owners: ownersOf(u),
 	}
 	e.Status.Health, e.Status.Message = health(u)
+	e.Status.Pods = wantsPods(u)
 	if e.Status.Health == model.HealthInProgress && lacksPods(u) {
 		e.Status.PodsMissingSince = changedAt(u)
 	}
