@@ -137,6 +137,7 @@ func Subscribers(p Parts) []store.Subscriber {
 	var restartsProcesses restartcontroller.Processes
 	if p.Synclets != nil {
 		synclets, restartsProcesses = p.Synclets, p.Synclets
+		p.Server.AnswerBy(p.Synclets.Silent)
 	}
 	all := []store.Subscriber{
 		sessioncontroller.New(p.Session, p.Logs),

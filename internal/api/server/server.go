@@ -101,6 +101,8 @@ type Subscriber struct {
 	past *Past
 	// settled waits for changes of files; nil if there is nothing to wait for.
 	settled func(context.Context) (time.Time, error)
+	// silent asks containers to answer, and returns those that do not; nil if none can be asked.
+	silent func(ctx context.Context, ids []string) []string
 }
 
 // work runs a part of a request's work within the limit. It returns false if ctx is done before that.
@@ -137,6 +139,7 @@ func (s *Subscriber) Contract() store.Contract {
 			state.ScreenOpened{}, state.ScreenMoved{}, state.ScreenClosed{})...),
 		Calls: []store.Call{
 			{To: "WatchManager", Doc: "For clients that wait, it asks that all changes of files made so far be known."},
+			{To: "SyncletManager", Doc: "Before it says that files are live, it asks the containers that have them to answer."},
 		},
 		Externals: []string{"sockets"},
 		Stage:     store.StageInput,

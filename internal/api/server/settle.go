@@ -30,6 +30,8 @@ const (
 	// settleShare is the least number of times that the session rests for as long as a judgement took, so that a judgement of many
 	// resources leaves the processor to the updates that it waits for.
 	settleShare = 4
+	// answerTimeout limits the wait for the answers of containers, and answerPause is the time until they are asked again.
+	answerTimeout, answerPause = takeTimeout / 10, takeTimeout / 200
 	// explaining is the number of lines of a failure that are sent, and explained the number among which they are chosen.
 	explaining, explained = 12, 200
 	// knownErrors is the number of earlier error lines of a resource that tell whether one is new.
@@ -40,6 +42,12 @@ const (
 // ones were. Call it before Run.
 func (s *Subscriber) SettleBy(settled func(context.Context) (time.Time, error)) *Subscriber {
 	s.settled = settled
+	return s
+}
+
+// AnswerBy sets what asks containers to answer, by their ids, and returns those that do not. Call it before Run.
+func (s *Subscriber) AnswerBy(silent func(ctx context.Context, ids []string) []string) *Subscriber {
+	s.silent = silent
 	return s
 }
 
@@ -152,7 +160,15 @@ func (s *Subscriber) judged(ctx context.Context, src *source, q settling) (a set
 		if !s.work(context.WithoutCancel(ctx), func() { a = s.answer(src.View(), q, fence) }) {
 			return a, ctx.Err()
 		}
+		if a.Report.Result == api.SettleLive {
+			if s.allAnswer(ctx, a.Overlaid) {
+				return a, nil
+			}
+			a.Again = time.Now().Add(answerPause)
+			a.Report.Result, a.Report.Text = api.SettleWaiting, "a container does not answer"
+		}
 		if a.Report.Result != api.SettleWaiting || ctx.Err() != nil {
+			a.Report.ExitCode = a.Report.Result.ExitCode()
 			return a, nil
 		}
 		rest := time.After(settleShare * time.Since(began))
@@ -172,6 +188,16 @@ func (s *Subscriber) judged(ctx context.Context, src *source, q settling) (a set
 		case <-ctx.Done():
 		}
 	}
+}
+
+// allAnswer reports whether each of some containers answers. A request that does not wait asks, too.
+func (s *Subscriber) allAnswer(ctx context.Context, ids []string) bool {
+	if s.silent == nil || len(ids) == 0 {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTimeout)
+	defer cancel()
+	return len(s.silent(ctx, ids)) == 0
 }
 
 // answer judges a snapshot, and adds the parts that the log knows.

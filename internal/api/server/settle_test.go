@@ -16,6 +16,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
+	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -60,7 +61,13 @@ func settled(t *testing.T, dir string, fence *error) *live {
 func (f *live) runs(err string, output ...string) {
 	serial := state.Updates.In(f.View()).Value("a").Serial + 1
 	f.Dispatch(state.BuildStarted{Resource: "a", Serial: serial, At: time.Now(), Span: "build:1"})
-	f.Dispatch(state.BuildCompleted{Resource: "a", Serial: serial, At: time.Now(), Mode: "local", Err: err, Output: output, Deployed: err == ""})
+	f.reduced(state.BuildCompleted{Resource: "a", Serial: serial, At: time.Now(), Mode: "local", Err: err, Output: output, Deployed: err == ""})
+}
+
+// reduced dispatches actions, and waits until the state has them.
+func (f *live) reduced(actions ...store.Action) {
+	at := f.Store.Dispatch(actions...)
+	f.Until("the actions are reduced", func(v store.View) bool { return !v.At.Before(at) })
 }
 
 // report asks for a report.
@@ -116,7 +123,7 @@ func TestSettleReport(t *testing.T) {
 func TestSettleReportWaits(t *testing.T) {
 	var fence error
 	f := settled(t, t.TempDir(), &fence)
-	f.Dispatch(state.ResourcesTriggered{Names: []model.ManifestName{"a"}})
+	f.reduced(state.ResourcesTriggered{Names: []model.ManifestName{"a"}})
 	if rep := f.report(`{}`); rep.Result != api.SettleWaiting {
 		t.Errorf("it is due: %+v", rep)
 	}
@@ -168,5 +175,34 @@ func TestLogsSinceSave(t *testing.T) {
 		if code, text := f.ask("http", "GET", "/api/logs?"+query, ""); code != http.StatusOK || text != want {
 			t.Errorf("%s: %d %q, want %q", query, code, text, want)
 		}
+	}
+}
+
+// TestSettleAsksContainers checks that containers with files of updates in place must answer before they count as live.
+func TestSettleAsksContainers(t *testing.T) {
+	var asked, silent []string
+	f := serveLive(t, func(s *Subscriber) {
+		s.AnswerBy(func(_ context.Context, ids []string) []string { asked = ids; return silent })
+	})
+	loaded := statetest.Loaded(statetest.K8s("api", statetest.Image("img")))
+	loaded.At = statetest.Epoch
+	f.Dispatch(statetest.Session, state.TiltfileStarted{At: statetest.Epoch}, loaded)
+	f.Dispatch(statetest.Connected()...)
+	done := state.BuildCompleted{Resource: "api", Serial: 1, At: time.Now(), Mode: "image", Deployed: true, Images: map[string]model.ImageResult{"img": {Local: "img:1", Cluster: "img:1"}}}
+	f.reduced(state.BuildStarted{Resource: "api", Serial: 1, At: time.Now()}, done, statetest.Pod("api", "p1", "c1", "img:1"),
+		state.SyncletChanged{ID: "c1", Synclet: state.Synclet{Resource: "api", Pod: "p1", Container: "main", State: "ready"}})
+	silent = []string{"c1"}
+	if rep := f.report(`{"windowMs":0}`); rep.Result != api.SettleLive || asked != nil {
+		t.Errorf("without files of its own: %+v, asked %v", rep, asked)
+	}
+	f.reduced(statetest.Change("img", "/src/img/main.go"))
+	f.reduced(state.BuildStarted{Resource: "api", Serial: 2, At: time.Now()},
+		state.BuildCompleted{Resource: "api", Serial: 2, At: time.Now(), Mode: "synclet", Synced: []string{"c1"}, Touched: []string{"c1"}})
+	if rep := f.report(`{"windowMs":0}`); rep.Result != api.SettleWaiting || rep.ExitCode != 124 || rep.Text != "a container does not answer" {
+		t.Errorf("it does not answer: %+v", rep)
+	}
+	silent = nil
+	if rep := f.report(`{"windowMs":0}`); rep.Result != api.SettleLive || !cmp.Equal(asked, []string{"c1"}) {
+		t.Errorf("it answers: %+v, asked %v", rep, asked)
 	}
 }

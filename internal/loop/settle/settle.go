@@ -43,6 +43,9 @@ type Question struct {
 type Answer struct {
 	Report api.SettleReport
 	Again  time.Time
+	// Overlaid are the ids of the containers that are live with files of updates in place. A container that has ended meanwhile has
+	// lost them: only an answer of each makes the result certain.
+	Overlaid []string
 	// Spans are the log spans of the failures, by resource.
 	Spans map[model.ManifestName]string
 }
@@ -165,7 +168,7 @@ func failing(p *api.ProblemEvent, span string) finding {
 
 // find returns the first answer that applies. What is still on its way comes before what is wrong, since a change may mend it.
 func (j *judge) find(r *status.Resource) finding {
-	for _, ask := range []func(*status.Resource) (finding, bool){j.off, j.held, j.underWay, j.never, j.away, j.updateError, j.runtimeError, j.port, j.notReady, j.unwatched, j.young} {
+	for _, ask := range []func(*status.Resource) (finding, bool){j.off, j.held, j.underWay, j.never, j.away, j.updateError, j.runtimeError, j.port, j.notReady, j.replicas, j.unwatched, j.young} {
 		if f, ok := ask(r); ok {
 			return f
 		}
@@ -217,8 +220,15 @@ func (j *judge) underWay(r *status.Resource) (finding, bool) {
 		lag[c.Pod+"/"+c.Name] = true
 	}
 	for _, c := range buildcontrol.Live(*r.Manifest, *u, pods) {
-		if s := state.Synclets.In(j.view).Ref(c.ID); u.Lanes[c.ID].Overlaid && s != nil && s.Value.State == "broken" {
+		s := state.Synclets.In(j.view).Ref(c.ID)
+		if !u.Lanes[c.ID].Overlaid || s == nil {
+			continue
+		}
+		switch s.Value.State {
+		case "starting", "broken":
 			lag[c.Pod+"/"+c.Name] = true // the container may be gone, with its files
+		case "ready":
+			j.answer.Overlaid = append(j.answer.Overlaid, c.ID)
 		}
 	}
 	if len(lag) == 0 {
@@ -236,7 +246,7 @@ func (j *judge) away(r *status.Resource) (finding, bool) {
 }
 
 func (j *judge) updateError(r *status.Resource) (finding, bool) {
-	if r.UpdateErr == "" {
+	if r.UpdateErr == "" || j.failedInEnded(r) {
 		return finding{}, false
 	}
 	if !r.Updates.RetryAt.IsZero() {
@@ -250,6 +260,17 @@ func (j *judge) updateError(r *status.Resource) (finding, bool) {
 		f.lines = append(f.lines, logstore.Line{Text: l})
 	}
 	return f, true
+}
+
+// failedInEnded reports whether the newest update has only failed in containers that have ended. Those that follow them get the files
+// by another update.
+func (j *judge) failedInEnded(r *status.Resource) bool {
+	live := map[string]bool{}
+	for _, c := range buildcontrol.Live(*r.Manifest, *r.Updates, state.PodsOf(j.view, r.Manifest.Name)) {
+		live[c.ID] = true
+	}
+	failed := slices.DeleteFunc(slices.Clone(r.Last.Containers), func(c model.ContainerUpdate) bool { return c.Err == "" })
+	return len(failed) > 0 && !slices.ContainsFunc(failed, func(c model.ContainerUpdate) bool { return live[c.ID] })
 }
 
 func (j *judge) runtimeError(r *status.Resource) (finding, bool) {
@@ -285,6 +306,18 @@ func (j *judge) notReady(r *status.Resource) (finding, bool) {
 		return waiting(fmt.Sprintf("has crashed %d times, and runs again: it must last", c.Container.Restarts)), true
 	}
 	return waiting(r.Missing()), !r.Settled()
+}
+
+// replicas judges a workload that has fewer pods than it wants, as while one is replaced: the next one begins without the files.
+func (j *judge) replicas(r *status.Resource) (finding, bool) {
+	if !r.Manifest.IsK8s() || r.Manifest.K8s.PodReadiness == model.PodIgnore {
+		return finding{}, false
+	}
+	want := 0
+	for _, a := range r.Updates.Applied {
+		want += state.Objects.In(j.view).Value(a.UID).Pods
+	}
+	return waiting(fmt.Sprintf("has %d of %d pods", r.Pods.Count, want)), r.Pods.Count < want
 }
 
 // unwatched judges inputs whose changes nobody reports.

@@ -90,6 +90,11 @@ func TestJudge(t *testing.T) {
 		{name: "another save follows", state: saved(saved(live()).Begin("api").Finish("api", inPlace("c1", "c2"))), want: api.SettleWaiting},
 		{name: "a replica was replaced by one without the files", want: api.SettleWaiting, text: "starting",
 			state: then(saved(live()).Begin("api").Finish("api", inPlace("c1", "c2")), statetest.Pod("api", "p2", "c3", "img:1"))},
+		{name: "a replica is missing", want: api.SettleWaiting, text: "has 2 of 3 pods", state: func() *statetest.State {
+			o := statetest.Healthy("api")
+			o.Objects[0].Pods = 3
+			return live().Then(o)
+		}()},
 		{name: "the way into a container is broken", want: api.SettleWaiting, text: "lacks the newest files in p1/main",
 			state: then(saved(live()).Begin("api").Finish("api", inPlace("c1", "c2")),
 				state.SyncletChanged{ID: "c1", Synclet: state.Synclet{Resource: "api", Pod: "p1", Container: "main", State: "broken"}})},
