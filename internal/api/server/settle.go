@@ -232,7 +232,10 @@ func (s *Subscriber) answer(v store.View, q settling, fence error) settle.Answer
 // explain adds the lines that tell best why a resource fails, and the place that they name.
 func (s *Subscriber) explain(v store.View, r *api.SettledResource, span string) {
 	name := model.ManifestName(r.Name)
-	all := append(slices.Clone(r.Lines), s.lastLines(span, name, r.SavedAt)...)
+	all := r.Lines
+	if len(all) == 0 {
+		all = s.lastLines(span, name, r.SavedAt)
+	}
 	lines := make([]string, 0, explaining)
 	for _, i := range logline.Essential(all, explaining) {
 		if l := logline.Plain(all[i]); !slices.Contains(lines, l) {
