@@ -197,6 +197,10 @@ func (p *printer) local(l *model.LocalTarget) {
 	if l.AllowParallel {
 		p.line(1, "parallel")
 	}
+	if t := l.Test; t != nil {
+		p.line(1, "test timeout=%s", t.Timeout)
+		p.list(2, "results", t.Results)
+	}
 	p.watch(1, l.Watch)
 	if l.Readiness != nil {
 		p.probe(1, l.Readiness)

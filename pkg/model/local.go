@@ -15,6 +15,16 @@ type LocalTarget struct {
 	Watch         WatchSpec
 	Readiness     *Probe
 	Links         []Link
+	// Test is set if Update is a test: its result is a verdict on what the resource depends on.
+	Test *Test
+}
+
+// Test describes a test.
+type Test struct {
+	// Timeout ends a run that takes longer; zero means that it may take any time.
+	Timeout time.Duration
+	// Results are the absolute paths and patterns of the files in which the command describes single tests, as JUnit's XML.
+	Results []string
 }
 
 // Probe checks periodically whether a server is ready. Exactly one of Exec, HTTP and TCP is set.

@@ -146,6 +146,9 @@ func (m Manifest) NeedsEngine() bool {
 	return m.IsCompose() || slices.ContainsFunc(m.Images, func(im ImageTarget) bool { return im.Docker != nil })
 }
 
+// IsTest reports whether the resource is a test.
+func (m Manifest) IsTest() bool { return m.Local != nil && m.Local.Test != nil }
+
 // IsLocal reports whether the resource runs on this machine.
 func (m Manifest) IsLocal() bool { return m.Local != nil }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"go.starlark.net/starlark"
 
@@ -28,16 +29,16 @@ func (d *Declarations) localResource(c *eval.Call) (starlark.Value, error) {
 	return d.declare(c, false)
 }
 
-// test is the old name of a local_resource that runs in parallel with others.
+// test declares a test. Tilt has it as an old name of a local_resource that runs in parallel with others, so one with a server is that.
 func (d *Declarations) test(c *eval.Call) (starlark.Value, error) {
-	c.Warn(c.Site(), "test() is an old name: use local_resource(…, allow_parallel=True)")
 	return d.declare(c, true)
 }
 
-func (d *Declarations) declare(c *eval.Call, parallel bool) (starlark.Value, error) {
+func (d *Declarations) declare(c *eval.Call, test bool) (starlark.Value, error) {
 	l := &localResource{builtin: c.Name, site: c.Site()}
 	var cmd, serve, down, bat, serveBat, downBat value.Argv
-	var deps, ignore value.Texts
+	var deps, ignore, results value.Texts
+	kind, timeout, parallel := "", 0, test
 	var env, serveEnv value.TextMap
 	var dir, serveDir string
 	var ready probe
@@ -45,7 +46,8 @@ func (d *Declarations) declare(c *eval.Call, parallel bool) (starlark.Value, err
 		"resource_deps??", &l.Deps, "ignore??", &ignore, "auto_init??", &l.AutoInit, "serve_cmd??", &serve,
 		"cmd_bat??", &bat, "serve_cmd_bat??", &serveBat, "allow_parallel??", &parallel, "links??", &l.Links,
 		"labels??", &l.Labels, "env??", &env, "serve_env??", &serveEnv, "readiness_probe??", &ready,
-		"dir??", &dir, "serve_dir??", &serveDir, "down_cmd??", &down, "down_cmd_bat??", &downBat); err != nil {
+		"dir??", &dir, "serve_dir??", &serveDir, "down_cmd??", &down, "down_cmd_bat??", &downBat, "kind??", &kind, "timeout_secs??", &timeout,
+		"results??", &results); err != nil {
 		return nil, err
 	}
 	if err := resource.CheckName(l.name); err != nil {
@@ -60,6 +62,13 @@ func (d *Declarations) declare(c *eval.Call, parallel bool) (starlark.Value, err
 		}
 		return nil, errors.New("give cmd=, to run something on each update, or serve_cmd=, to keep something running, or both")
 	}
+	if kind != "" && kind != "test" {
+		return nil, fmt.Errorf("kind: %q is not a kind of local resource; the only one is %q", kind, "test")
+	}
+	if test && len(serve.Words) > 0 {
+		c.Warn(c.Site(), "a test() with serve_cmd= is no test: use local_resource(…, allow_parallel=True)")
+		test = false
+	}
 	l.target = model.LocalTarget{
 		Update: c.Cmd(cmd, dir, env, false), Serve: c.Cmd(serve, serveDir, serveEnv, false), Down: c.Cmd(down, dir, env, false),
 		AllowParallel: parallel || len(cmd.Words) == 0, Readiness: ready.probe,
@@ -68,11 +77,32 @@ func (d *Declarations) declare(c *eval.Call, parallel bool) (starlark.Value, err
 	if len(ignore.Values) > 0 {
 		l.target.Watch.Ignores = []model.Ignore{{Base: c.Dir(), Patterns: ignore.Values, Source: "ignore="}}
 	}
+	var err error
+	if l.target.Test, err = asTest(test || kind == "test", &l.target, timeout, c.AbsAll(results.Values)); err != nil {
+		return nil, err
+	}
 	if slices.ContainsFunc(d.locals, func(o *localResource) bool { return o.name == l.name }) {
 		return nil, errors.New("there is already a local resource of that name")
 	}
 	d.locals = append(d.locals, l)
 	return nil, nil
+}
+
+// asTest returns the part of a local resource that only a test has; nil if it is none.
+func asTest(is bool, l *model.LocalTarget, timeout int, results []string) (*model.Test, error) {
+	switch {
+	case !is && timeout != 0:
+		return nil, errors.New("timeout_secs: only a test has one; give kind='test', too")
+	case !is && len(results) > 0:
+		return nil, errors.New("results: only a test has them; give kind='test', too")
+	case !is:
+		return nil, nil
+	case !l.Serve.Empty():
+		return nil, errors.New("a test has no server: declare serve_cmd= in a resource of its own, and name it in resource_deps=")
+	case timeout < 0:
+		return nil, errors.New("timeout_secs must not be negative")
+	}
+	return &model.Test{Timeout: time.Duration(timeout) * time.Second, Results: results}, nil
 }
 
 func (d *Declarations) manifest(l *localResource) model.Manifest {
