@@ -146,7 +146,7 @@ type FilesEvent struct {
 // HoldEvent describes why an update of a resource waits.
 type HoldEvent struct {
 	// Reason is one of tiltfile-reload, waiting-for-local, is-unparallelizable-local, waiting-for-uncategorized,
-	// building-component, waiting-for-dep, waiting-for-cluster, waiting-for-engine, waiting-for-deploy,
+	// building-component, waiting-for-dep, waiting-for-newest, waiting-for-cluster, waiting-for-engine, waiting-for-deploy,
 	// waiting-for-container, waiting-for-slot, manual, paused, waiting-for-turn, waiting-for-confirmation and
 	// pausing-in-loop; absent when the update no longer waits.
 	Reason string `json:"reason,omitempty"`

@@ -289,7 +289,7 @@ export interface GapEvent {
 export interface HoldEvent {
   /** On lists the resources that it waits for. */
   on?: string[];
-  /** Reason is one of tiltfile-reload, waiting-for-local, is-unparallelizable-local, waiting-for-uncategorized, building-component, waiting-for-dep, waiting-for-cluster, waiting-for-engine, waiting-for-deploy, waiting-for-container, waiting-for-slot, manual, paused, waiting-for-turn, waiting-for-confirmation and pausing-in-loop; absent when the update no longer waits. */
+  /** Reason is one of tiltfile-reload, waiting-for-local, is-unparallelizable-local, waiting-for-uncategorized, building-component, waiting-for-dep, waiting-for-newest, waiting-for-cluster, waiting-for-engine, waiting-for-deploy, waiting-for-container, waiting-for-slot, manual, paused, waiting-for-turn, waiting-for-confirmation and pausing-in-loop; absent when the update no longer waits. */
   reason?: string;
   /** Text is the reason in words. */
   text?: string;

@@ -16,6 +16,8 @@ type row struct {
 	*store.Entry[state.Resource]
 	update *store.Entry[state.Update]
 	hold   *buildcontrol.Hold
+	// outdated is set for a test whose verdict is about older files.
+	outdated bool
 
 	pods     *state.Group[state.Pod]
 	services *state.Group[model.Service]
@@ -62,6 +64,10 @@ func rowsOf(v store.View, parts part) []row {
 	for i := range all {
 		out[i] = row{head: &heads[i], Entry: all[i].Entry, update: all[i].Updates}
 	}
+	forEach(out, buildcontrol.Decide(v, nil).Outdated, func(r *row, outdated bool) {
+		r.outdated = outdated
+		r.head = &head{r.name, r.local, r.made.word("outdated")}
+	})
 	if parts&withPods != 0 {
 		attach(v, out, state.PodsByResource, func(r *row) **state.Group[state.Pod] { return &r.pods })
 	}
@@ -105,6 +111,14 @@ func forEach[T any](rows []row, belongings map[model.ManifestName]T, do func(*ro
 			do(&rows[i], b)
 		}
 	}
+}
+
+// last returns the past build that determines the state of the resource.
+func (r *row) last() (state.Build, bool) {
+	if r.outdated {
+		return state.Build{}, false
+	}
+	return r.update.Value.Last()
 }
 
 // holdMade returns a digest of the reason why the resource waits.

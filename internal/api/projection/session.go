@@ -97,7 +97,7 @@ func tiltfileTarget(t *state.Tiltfile) v1alpha1.TargetState {
 
 func updateTarget(r *row) v1alpha1.TargetState {
 	u := &r.update.Value
-	last, built := u.Last()
+	last, built := r.last()
 	switch {
 	case !r.Value.Enabled:
 		return v1alpha1.TargetState{Disabled: &v1alpha1.TargetStateDisabled{}}
@@ -105,6 +105,8 @@ func updateTarget(r *row) v1alpha1.TargetState {
 		return active(u.Current.StartedAt, false)
 	case r.hold != nil:
 		return waits(string(r.hold.Reason))
+	case r.outdated:
+		return waits("tested-resources")
 	case !built && !r.Value.Manifest.AutoInit:
 		return waits("trigger")
 	case !built:

@@ -94,7 +94,7 @@ func object(v store.View, row store.Row) *Row {
 	r.CreationTimestamp = metav1.NewTime(m.Created)
 	if u, is := r.value.(state.Update); is {
 		manifest := state.Resources.In(v).Value(m.ID).Manifest
-		r.status = string(status.UpdateOf(&manifest, &u))
+		r.status = string(status.UpdateOf(v, &manifest, &u))
 	}
 	return r
 }

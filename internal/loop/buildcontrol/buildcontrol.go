@@ -43,6 +43,8 @@ type Plan struct {
 	Start []Candidate
 	// Holds are the reasons why other resources that want an update do not get it now.
 	Holds map[model.ManifestName]Hold
+	// Outdated are the tests whose newest verdict is not about the newest saved files of all that they depend on.
+	Outdated map[model.ManifestName]bool
 }
 
 // Starts reports whether a resource is started now.
@@ -58,11 +60,14 @@ type resource struct {
 	order    int
 	leaving  bool
 	update   *state.Update
+	revision state.Revision
 	pods     []state.Pod
 	// waits is set if new updates wait for the user.
 	waits bool
 	// running is set while an update runs, slot if that began with a slot, and partly while a part of one runs.
 	running, slot, partly bool
+	// outdated is set for a test whose newest verdict is about other revisions than the newest ones.
+	outdated bool
 	want
 }
 
@@ -94,7 +99,7 @@ var Decided = store.Derive(state.Schema, "what to update", func(v store.View) Pl
 
 func decide(v store.View, running map[model.ManifestName]Underway) Plan {
 	d := gather(v, running)
-	plan := Plan{Holds: map[model.ManifestName]Hold{}}
+	plan := Plan{Holds: map[model.ManifestName]Hold{}, Outdated: d.outdated}
 	slots := d.slots()
 	var busy []model.ManifestName // once no slot is free
 	for _, r := range d.ranked() {
@@ -143,16 +148,21 @@ type decision struct {
 	active []*resource
 	// byName are the resources that the pass has come across.
 	byName map[model.ManifestName]*resource
+	// judgments are the answers about the tests that the pass has come across, and outdated those of them whose newest verdict is old.
+	judgments map[model.ManifestName]judged
+	outdated  map[model.ManifestName]bool
 }
 
 func newDecision(v store.View) *decision {
 	return &decision{view: v, session: state.TheSession(v), tiltfile: state.TheTiltfile(v), cluster: state.TheCluster(v),
-		pods: state.PodsByResource.In(v), byName: map[model.ManifestName]*resource{}}
+		pods: state.PodsByResource.In(v), byName: map[model.ManifestName]*resource{},
+		judgments: map[model.ManifestName]judged{}, outdated: map[model.ManifestName]bool{}}
 }
 
 func gather(v store.View, running map[model.ManifestName]Underway) *decision {
 	d := newDecision(v)
 	all, needs := needs.In(v)
+	var tests []*resource
 	for i, e := range all {
 		underway, known := running[model.ManifestName(e.ID)]
 		if !needs[i].deciding && !known {
@@ -167,19 +177,35 @@ func gather(v store.View, running map[model.ManifestName]Underway) *decision {
 			r.running, r.partly = r.running || !current.Part, r.partly || current.Part
 			r.slot = r.slot || current.Slot
 		}
-		r.want = wants(&r)
-		if !r.updating() && r.reason == 0 {
+		if r.manifest.IsTest() {
+			d.byName[r.name] = &r
+			tests = append(tests, &r)
 			continue
 		}
-		if r.updating() {
-			d.active = append(d.active, &r)
+		d.consider(&r)
+	}
+	for _, r := range tests { // once all that they depend on is known
+		if r.outdated = d.isOutdated(r); r.outdated {
+			d.outdated[r.name] = true
 		}
-		d.resources = append(d.resources, &r)
-		d.byName[r.name] = &r
+		d.consider(r)
 	}
 	slices.SortFunc(d.active, inOrder)
 	slices.SortFunc(d.resources, inOrder)
 	return d
+}
+
+// consider takes a resource into account if it wants an update, or has one running.
+func (d *decision) consider(r *resource) {
+	r.want = wants(r)
+	if !r.updating() && r.reason == 0 {
+		return
+	}
+	if r.updating() {
+		d.active = append(d.active, r)
+	}
+	d.resources = append(d.resources, r)
+	d.byName[r.name] = r
 }
 
 // inOrder compares resources by the order of state.OrderedUpdates.
@@ -209,12 +235,12 @@ var needs = state.EachUpdating("which resources need deciding", func(e state.Upd
 	changed := len(u.Changes)+len(u.Noticed) > 0 || u.AnyOwed()
 	awaited := e.Phase == store.Running && (!u.WasReady || u.AwaitsReady())
 	return need{
-		deciding: changed || u.Current != nil || syncsFirst(e.Value.Manifest) || Due(&e.Value.Manifest, u),
+		deciding: changed || u.Current != nil || e.Value.Manifest.IsTest() || syncsFirst(e.Value.Manifest) || Due(&e.Value.Manifest, u),
 		ready:    awaited && u.Succeeded && u.Current == nil,
 	}
 })
 
-// Due reports whether a resource wants an update, whatever its pods and the rest of the state are.
+// Due reports whether a resource wants an update, whatever its pods and the rest of the state are, and what a test depends on.
 func Due(m *model.Manifest, u *state.Update) bool {
 	return wants(&resource{name: m.Name, manifest: m, update: u}).reason != 0
 }
@@ -223,7 +249,7 @@ func Due(m *model.Manifest, u *state.Update) bool {
 func (d *decision) resource(e state.Updating) resource {
 	name := model.ManifestName(e.ID)
 	m := &e.Value.Manifest
-	return resource{name: name, manifest: m, order: e.Value.Order, leaving: e.Phase == store.TearingDown,
+	return resource{name: name, manifest: m, order: e.Value.Order, leaving: e.Phase == store.TearingDown, revision: state.RevisionOf(e),
 		waits: m.TriggerMode == model.TriggerManual || d.session.Paused() || d.session.Confirmation.Asked, update: e.Update, pods: d.pods[name].Values()}
 }
 
@@ -265,6 +291,9 @@ func asked(r *resource) (reason state.BuildReason) {
 	}
 	if len(u.Lost) > 0 && attempted {
 		reason |= state.ReasonLost
+	}
+	if r.outdated && u.TakenDown == "" {
+		reason |= state.ReasonTested
 	}
 	return reason
 }

@@ -14,7 +14,7 @@ type holdTest func(*decision, *resource) (hold Hold, held bool)
 // tests are in the order in which their answers help the user most.
 var tests = []holdTest{
 	(*decision).holdLeaving, (*decision).holdRunning, (*decision).holdTiltfile, (*decision).holdManual, (*decision).holdPaused,
-	(*decision).holdDeployLock, (*decision).holdConfirm, (*decision).holdPartly, (*decision).holdCircle, (*decision).holdLocal, (*decision).holdUncategorized, (*decision).holdComponent, (*decision).holdDeps,
+	(*decision).holdDeployLock, (*decision).holdConfirm, (*decision).holdPartly, (*decision).holdCircle, (*decision).holdLocal, (*decision).holdUncategorized, (*decision).holdComponent, (*decision).holdNewest, (*decision).holdDeps,
 	(*decision).holdCluster, (*decision).holdEngine, (*decision).holdDeploy,
 	(*decision).holdSending,
 }

@@ -18,6 +18,7 @@ const (
 	HoldUncategorized HoldReason = "waiting-for-uncategorized"
 	HoldComponent     HoldReason = "building-component"
 	HoldDep           HoldReason = "waiting-for-dep"
+	HoldNewest        HoldReason = "waiting-for-newest"
 	HoldCluster       HoldReason = "waiting-for-cluster"
 	HoldEngine        HoldReason = "waiting-for-engine"
 	HoldDeploy        HoldReason = "waiting-for-deploy"
@@ -53,6 +54,7 @@ var reasons = map[HoldReason]struct {
 	HoldUncategorized: {words: "waits for uncategorized to be applied"},
 	HoldComponent:     {words: "waits for ON, which builds the same image"},
 	HoldDep:           {words: "waits for ON to be ready"},
+	HoldNewest:        {words: "waits for ON to run the newest files"},
 	HoldCluster:       {words: "waits for the cluster to answer"},
 	HoldEngine:        {words: "waits for the container engine to answer"},
 	HoldDeploy:        {words: "waits for ON"},

@@ -63,6 +63,8 @@ type Build struct {
 	BuildOnly bool
 	// ahead are the files that a part copies in a version that waits: see BuildStarted.
 	ahead []string
+	// Basis is what a test judges; nil for other builds.
+	Basis Basis
 	// from is the declaration that it began with.
 	from *model.Manifest
 	// Mode is the way of the update: "image", "container", "exec", "local", "deploy"; empty until that is known.
@@ -142,6 +144,7 @@ const (
 	ReasonRebuild   // the user wants everything from scratch, always with ReasonTrigger
 	ReasonRestore   // the user wants its objects as they are declared
 	ReasonKeep      // others have changed objects that are kept as they are declared
+	ReasonTested    // the resources that a test is about have changed
 )
 
 // Has reports whether r holds all of other.
@@ -151,7 +154,7 @@ func (r BuildReason) Has(other BuildReason) bool { return r&other == other }
 func (r BuildReason) String() string {
 	var words []string
 	for i, w := range []string{"initial build", "files changed", "config changed", "triggered", "container started", "container was behind",
-		"update in place failed", "objects went missing", "trying again", "from scratch", "restoring", "changed by others"} {
+		"update in place failed", "objects went missing", "trying again", "from scratch", "restoring", "changed by others", "tested resources changed"} {
 		if r&(1<<i) != 0 {
 			words = append(words, w)
 		}
@@ -178,6 +181,8 @@ type BuildStarted struct {
 	Slot bool
 	// BuildOnly is set if it builds images and deploys nothing.
 	BuildOnly bool
+	// Basis is what a test judges; nil for other builds.
+	Basis Basis
 	// Manifest is the declaration that it begins with; nil means the newest one.
 	Manifest *model.Manifest `json:"-"`
 }
@@ -276,7 +281,7 @@ func init() {
 
 // begins returns the build that begins with an action.
 func (u Update) begins(a BuildStarted) *Build {
-	b := &Build{Serial: a.Serial, Reason: a.Reason, Files: a.Files, Part: !a.Until.IsZero(), Slot: a.Slot, BuildOnly: a.BuildOnly, ahead: a.Ahead, from: cmp.Or(a.Manifest, u.declared),
+	b := &Build{Serial: a.Serial, Reason: a.Reason, Files: a.Files, Part: !a.Until.IsZero(), Slot: a.Slot, BuildOnly: a.BuildOnly, Basis: a.Basis, ahead: a.Ahead, from: cmp.Or(a.Manifest, u.declared),
 		StartedAt: a.At, Until: a.At, Span: a.Span}
 	if b.Part {
 		b.Until = a.Until

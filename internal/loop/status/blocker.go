@@ -48,7 +48,7 @@ type blockerSearch struct {
 // there is none.
 func (s blockerSearch) of(name model.ManifestName) *Blocker {
 	hold := s.holds[name]
-	if found, known := s.found[name]; known || hold.Reason != buildcontrol.HoldDep {
+	if found, known := s.found[name]; known || hold.Reason != buildcontrol.HoldDep && hold.Reason != buildcontrol.HoldNewest {
 		return found
 	}
 	s.found[name] = nil

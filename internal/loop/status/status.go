@@ -40,7 +40,8 @@ type Resource struct {
 	// Runtime is the status of the runtime as it is known now, in words for people, and Reported as it was last reported. They
 	// differ while the cluster, or the engine, does not answer.
 	Runtime, Reported buildcontrol.RuntimeState
-	// Last is the newest completed update; nil before the first one, and once its objects were taken down.
+	// Last is the newest completed update; nil before the first one, and once its objects were taken down. For a test, it is also nil
+	// unless its verdict is about the newest saved files.
 	Last *state.Build
 	// Hold is why an update that is due does not begin, or why the resource is still there; nil if neither. Starting is set when an
 	// update is about to begin.
@@ -92,7 +93,7 @@ func Of(v store.View, u state.Updating) Resource {
 // of returns the state of a resource, regardless of the states of the resources that it waits for.
 func of(v store.View, u state.Updating) Resource {
 	m := &u.Value.Manifest
-	r := Resource{Entry: u.Entry, Manifest: m, Updates: u.Update, Update: UpdateOf(m, u.Update), Runtime: buildcontrol.RuntimeState{Status: buildcontrol.RuntimeNone}}
+	r := Resource{Entry: u.Entry, Manifest: m, Updates: u.Update, Update: UpdateOf(v, m, u.Update), Runtime: buildcontrol.RuntimeState{Status: buildcontrol.RuntimeNone}}
 	if !u.Value.Enabled {
 		r.State, r.Text, r.Reported = Idle, "disabled", r.Runtime
 		return r
@@ -155,7 +156,7 @@ func relapse(pods []state.Pod, runtime buildcontrol.RuntimeState) *Relapse {
 }
 
 func (r *Resource) lastUpdate() {
-	if last, built := r.Updates.Last(); built && r.Updates.TakenDown == "" {
+	if last, built := lastOf(r.Update, r.Manifest, r.Updates); built && r.Updates.TakenDown == "" {
 		r.Last = &last
 	}
 }

@@ -3,6 +3,7 @@ package status
 import (
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -23,14 +24,14 @@ const (
 func (u Update) Done() bool { return u == UpdateOK || u == UpdateNotApplicable }
 
 // UpdateOf returns the status of the updates of a resource.
-func UpdateOf(m *model.Manifest, u *state.Update) Update {
+func UpdateOf(v store.View, m *model.Manifest, u *state.Update) Update {
 	last, built := u.Last()
 	switch {
 	case u.Off:
 		return UpdateNone
 	case u.Current != nil:
 		return UpdateInProgress
-	case buildcontrol.Due(m, u):
+	case buildcontrol.Due(m, u), buildcontrol.Outdated(v, m.Name):
 		return UpdatePending
 	case !built, u.TakenDown != "":
 		return UpdateNone
@@ -40,4 +41,19 @@ func UpdateOf(m *model.Manifest, u *state.Update) Update {
 		return UpdateNotApplicable
 	}
 	return UpdateOK
+}
+
+// LastOf returns the past build that determines the state of a resource. A test has none while its verdict is not about the newest files.
+func LastOf(v store.View, m *model.Manifest, u *state.Update) (last state.Build, ok bool) {
+	if !m.IsTest() {
+		return u.Last()
+	}
+	return lastOf(UpdateOf(v, m, u), m, u)
+}
+
+func lastOf(is Update, m *model.Manifest, u *state.Update) (last state.Build, ok bool) {
+	if m.IsTest() && !is.Done() && is != UpdateError {
+		return state.Build{}, false
+	}
+	return u.Last()
 }

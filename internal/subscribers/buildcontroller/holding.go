@@ -47,7 +47,7 @@ func (h holding) changes(v store.View, plan buildcontrol.Plan) []state.HoldChang
 
 // same reports whether a resource still waits for the same.
 func (was held) same(now buildcontrol.Hold) bool {
-	if now.Reason == buildcontrol.HoldDep && !slices.Equal(was.On, now.On) {
+	if (now.Reason == buildcontrol.HoldDep || now.Reason == buildcontrol.HoldNewest) && !slices.Equal(was.On, now.On) {
 		return false
 	}
 	return was.Reason == now.Reason && was.Detail == now.Detail

@@ -135,6 +135,8 @@ func banner(reason state.BuildReason, files []string) string {
 		return "Trying Again"
 	case reason.Has(state.ReasonConfig):
 		return "Config Changed"
+	case reason.Has(state.ReasonTested):
+		return "Tested Resources Changed"
 	case reason.Has(state.ReasonKeep):
 		return "Changed By Others"
 	case reason.Has(state.ReasonLost):

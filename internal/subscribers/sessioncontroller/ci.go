@@ -139,7 +139,7 @@ func (s subject) judge(v store.View, settings model.CISettings, now time.Time, d
 	if !m.AutoInit && u.Serial == 0 && u.Triggered.IsZero() {
 		return true, failure{}, 0
 	}
-	if last, ok := u.Last(); ok && last.Err != "" {
+	if last, ok := status.LastOf(v, s.manifest, s.update); ok && last.Err != "" {
 		return false, failure{text: fmt.Sprintf("%s: %s", m.Name, last.Err)}, 0
 	}
 	r := buildcontrol.Runtime(v, m, u, s.pods)
@@ -162,7 +162,7 @@ func (s subject) judge(v store.View, settings model.CISettings, now time.Time, d
 	if left := serverToStay(v, m, now); left > 0 {
 		return false, failure{}, left
 	}
-	idle := u.Current == nil && u.Triggered.IsZero() && u.Declared.IsZero()
+	idle := u.Current == nil && u.Triggered.IsZero() && u.Declared.IsZero() && !buildcontrol.Outdated(v, m.Name)
 	if idle && u.Succeeded && r.Status.Settled() {
 		delete(deployed, m.Name)
 		return true, failure{}, 0

@@ -166,7 +166,7 @@ type DisableResourceStatus struct {
 // UIResourceStateWaiting is the reason why an update that is due does not begin.
 type UIResourceStateWaiting struct {
 	// Reason is one of tiltfile-reload, waiting-for-local, is-unparallelizable-local, waiting-for-uncategorized,
-	// building-component, waiting-for-dep, waiting-for-cluster, waiting-for-engine, waiting-for-deploy,
+	// building-component, waiting-for-dep, waiting-for-newest, waiting-for-cluster, waiting-for-engine, waiting-for-deploy,
 	// waiting-for-container, waiting-for-slot, manual, paused, waiting-for-turn, waiting-for-confirmation, pausing-in-loop
 	// and tearing-down, for a resource that is being removed.
 	Reason string `json:"reason"`
