@@ -119,7 +119,9 @@ type Request struct {
 	Ignores []model.Ignore
 	// Settled, unless nil, waits until all file changes made so far are known, but not longer than its context lasts.
 	Settled func(context.Context)
-	Log     logstore.Logger
+	// Test is set for the run of a test.
+	Test *TestRun
+	Log  logstore.Logger
 	// Commit is called right before the update changes something that another update would have to change back: from
 	// then on the update should run until it ends. It does not block.
 	Commit func()

@@ -16,7 +16,7 @@ import (
 const (
 	// localGrace is the time that a local command has to end after the request to end.
 	localGrace = 5 * time.Second
-	// outputSettle bounds how long a command that has succeeded still counts as running, until the changes of the files
+	// outputSettle bounds how long a command that has ended still counts as running, until the changes of the files
 	// that it wrote are known, before dependent resources begin.
 	outputSettle = 250 * time.Millisecond
 )
@@ -38,7 +38,13 @@ func (l Local) BuildAndDeploy(ctx context.Context, req Request) (result Result, 
 		return Result{}, &Declined{}
 	}
 	r := &commands{downCommands: l.DownCommands, declared: req.Declared, env: req.Env, items: []command{{manifest: req.Manifest, log: req.Log, run: func(ctx context.Context) error {
-		result, err = l.run(ctx, req)
+		if req.Manifest.IsTest() {
+			result, err = l.test(ctx, req)
+			return err
+		}
+		if result, err = l.run(ctx, req); err == nil && !req.Manifest.Local.Update.Empty() {
+			settled(ctx, req)
+		}
 		return err
 	}}}}
 	op, err := operation.New([]operation.Node{{Name: "command of " + string(req.Manifest.Name), Runtime: r, Resource: req.Manifest.Name}})
@@ -70,9 +76,6 @@ func (Local) run(ctx context.Context, req Request) (Result, error) {
 	var exit *process.ExitError
 	switch {
 	case err == nil:
-		if req.Settled != nil {
-			settle(ctx, req.Settled)
-		}
 		result.Deployed = true
 		return result, nil
 	case ctx.Err() != nil:
@@ -83,8 +86,12 @@ func (Local) run(ctx context.Context, req Request) (Result, error) {
 	return result, err
 }
 
-func settle(ctx context.Context, settled func(context.Context)) {
+// settled waits until the changes of files made so far are known, but not for long.
+func settled(ctx context.Context, req Request) {
+	if req.Settled == nil {
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, outputSettle)
 	defer cancel()
-	settled(ctx)
+	req.Settled(ctx)
 }
