@@ -30,6 +30,8 @@ type build struct {
 	committed atomic.Bool
 	underway  buildcontrol.Underway
 	overtaken bool
+	// basis is what a test judges; nil for other builds.
+	basis state.Basis
 	// changed tells it that files have changed which it may take in; offered is the time up to which it has been told.
 	changed chan struct{}
 	offered time.Time
@@ -239,6 +241,9 @@ func (b *builds) cancelOvertaken(v store.View) {
 		case state.Updates.In(v).Value(string(name)).TakenDown != "":
 			build.overtaken = true
 			build.cancel()
+		case isVoid(v, name, build):
+			build.overtaken = true
+			build.cancel()
 		case b.isOvertaken(v, e.Value.Manifest, build):
 			build.overtaken = true
 			b.replaced[name]++
@@ -247,12 +252,21 @@ func (b *builds) cancelOvertaken(v store.View) {
 	}
 }
 
-// isOvertaken reports whether a build is to give way to newer changes: it has not touched the cluster yet.
+// isVoid reports whether a build is the run of a test whose verdict would be about older revisions than the newest ones.
+func isVoid(v store.View, name model.ManifestName, build *build) bool {
+	return build.basis != nil && !buildcontrol.Holds(v, name, build.basis)
+}
+
+// isOvertaken reports whether a build is to give way to newer changes: it has not touched the cluster yet, or is a test.
 func (b *builds) isOvertaken(v store.View, m model.Manifest, build *build) bool {
-	if build.committed.Load() || b.replaced[m.Name] >= maxReplaced || !replaceable(v, m) {
+	if b.replaced[m.Name] >= maxReplaced || !replaceable(v, m) {
 		return false
 	}
-	return buildcontrol.Stale(state.Updates.In(v).Value(string(m.Name)), build.began)
+	u := state.Updates.In(v).Value(string(m.Name))
+	if build.basis != nil {
+		return buildcontrol.Overtaken(u, build.began)
+	}
+	return !build.committed.Load() && buildcontrol.Stale(u, build.began)
 }
 
 // replaceable reports whether a build that is cancelled for newer changes is replaced at once, rather than once the user says so.
@@ -302,12 +316,13 @@ func (b *builds) start(ctx context.Context, v store.View, c buildcontrol.Candida
 	span := fmt.Sprintf("build:%s:%d", c.Name, serial)
 	started := &build{serial: serial, span: span, began: v.At, underway: buildcontrol.Underway{Part: !c.Until.IsZero(), Slot: c.Slot}, done: make(chan struct{}), gone: make(chan struct{}),
 		changed: make(chan struct{}, 1), offered: v.At,
-		pace: &pace{send: func(p state.BuildProgressed) { rt.Dispatch(p) }}}
+		basis: buildcontrol.BasisOf(v, c.Name),
+		pace:  &pace{send: func(p state.BuildProgressed) { rt.Dispatch(p) }}}
 	ctx, started.cancel = context.WithCancel(ctx)
 	log := newUpdateLog(s.logs.Logger(c.Name, span, logstore.SourceBuild), c.Reason, files)
 	req := s.request(rt, v, c, started, log)
 	session := state.TheSession(v)
-	rt.Dispatch(state.BuildStarted{Resource: c.Name, Serial: started.serial, Reason: c.Reason, Files: files, At: started.began, Made: u.SavedBefore(started.began), Until: c.Until, Ahead: c.Ahead, Span: span, Slot: c.Slot, BuildOnly: c.BuildOnly(),
+	rt.Dispatch(state.BuildStarted{Resource: c.Name, Serial: started.serial, Reason: c.Reason, Files: files, At: started.began, Made: u.SavedBefore(started.began), Until: c.Until, Ahead: c.Ahead, Span: span, Slot: c.Slot, BuildOnly: c.BuildOnly(), Basis: started.basis,
 		Manifest: &req.Manifest})
 	go func() {
 		defer wake(b.ended)
@@ -322,6 +337,9 @@ func (b *builds) start(ctx context.Context, v store.View, c buildcontrol.Candida
 				strings.Join(state.Relative(tiltfile.Path, c.Ahead), ", "))
 		}
 		r, err := s.build(ctx, req)
+		if isVoid(rt.View(), c.Name, started) {
+			started.cancel() // which drops the verdict
+		}
 		started.pace.end()
 		done := s.completed(ctx, req, started, r, err, log)
 		log.end()

@@ -40,7 +40,7 @@ func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, 
 	_, explained := problem.Of(err)
 	needsEngine := !req.InPlace && req.Manifest.NeedsEngine()
 	switch {
-	case err == nil:
+	case err == nil && (b.basis == nil || ctx.Err() == nil):
 	case ctx.Err() == nil && errors.As(err, &away):
 		done.Cancelled, done.ClusterErr = true, problem.Text(err)
 		logstore.Infof(log, "%v. The update continues when it does", err)
@@ -50,6 +50,9 @@ func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, 
 	case ctx.Err() == nil && docker.IsUnreachable(err) && needsEngine:
 		done.Cancelled, done.EngineErr = true, problem.Text(err)
 		logstore.Infof(log, "%s\nThe update continues when it answers", done.EngineErr)
+	case b.basis != nil && ctx.Err() != nil:
+		done.Cancelled = true
+		logstore.Infof(log, "No verdict: something that it depends on has changed, or the test has")
 	case ctx.Err() != nil: // an error that only reports the cancellation would be retried without end
 		done.Cancelled = true
 		logstore.Infof(log, "Build cancelled")

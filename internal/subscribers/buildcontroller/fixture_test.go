@@ -36,6 +36,8 @@ type builder struct {
 	running  map[string]*call
 	begun    []string
 	stubborn bool // builds do not end when they are cancelled
+	// begins, unless nil, is called as each build begins, by one goroutine at a time.
+	begins func(name string)
 }
 
 func (b *builder) Name() string { return "fake" }
@@ -49,6 +51,9 @@ func (b *builder) BuildAndDeploy(ctx context.Context, req buildanddeploy.Request
 		panic(name + " is built twice at once")
 	}
 	b.running[name] = c
+	if b.begins != nil {
+		b.begins(name)
+	}
 	stubborn := b.stubborn
 	b.mu.Unlock()
 	defer func() {

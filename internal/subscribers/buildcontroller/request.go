@@ -66,6 +66,9 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 	req.Progress = func(mode, stage string, at model.BuildProgress) {
 		b.pace.report(state.BuildProgressed{Resource: c.Name, Serial: b.serial, Mode: mode, Stage: stage, Progress: at})
 	}
+	if b.basis != nil {
+		req.Test = &buildanddeploy.TestRun{Holds: func() bool { return !isVoid(rt.View(), c.Name, b) }}
+	}
 	if session.Command == state.CommandCI {
 		req.CollectLimit = ciCollectLimit // the session ends with the build, and nothing waits for the build meanwhile
 	}
