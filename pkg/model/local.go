@@ -27,6 +27,17 @@ type Test struct {
 	Results []string
 }
 
+// Verdict is the result of a test.
+type Verdict struct {
+	// Key is the sum of all that the run was about; empty if that is not known.
+	Key string
+	// Cached is set if it is the verdict of an earlier run with the same key.
+	Cached bool
+	// At is the time at which the run ended, and Took its duration.
+	At   time.Time
+	Took time.Duration
+}
+
 // Probe checks periodically whether a server is ready. Exactly one of Exec, HTTP and TCP is set.
 type Probe struct {
 	InitialDelay     time.Duration

@@ -240,7 +240,7 @@ var needs = state.EachUpdating("which resources need deciding", func(e state.Upd
 	}
 })
 
-// Due reports whether a resource wants an update, whatever its pods and the rest of the state are, and what a test depends on.
+// Due reports whether a resource wants an update, whatever its pods and the rest of the state are, and the resources that a test depends on.
 func Due(m *model.Manifest, u *state.Update) bool {
 	return wants(&resource{name: m.Name, manifest: m, update: u}).reason != 0
 }

@@ -88,7 +88,7 @@ func (d *decision) holdNewest(r *resource) (Hold, bool) {
 	return Hold{Reason: HoldNewest, On: on}, len(on) > 0
 }
 
-// BasisOf returns what a test that begins now would judge; nil for a resource that is none.
+// BasisOf returns the revisions that a test which begins now would judge; nil for a resource that is none.
 func BasisOf(v store.View, name model.ManifestName) state.Basis {
 	d := newDecision(v)
 	if r, ok := d.named(name); ok && r.manifest.IsTest() {

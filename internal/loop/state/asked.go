@@ -23,6 +23,8 @@ type Asked struct {
 	Confirmed time.Time
 	// Adopt is the time at which the user let a build take over objects of others, always with Triggered or Restore.
 	Adopt time.Time
+	// Known is the time at which the user asked for the verdict of a test, which an earlier run may have given, always with Triggered.
+	Known time.Time
 	// Broken is the time at which an update in place that had fallen behind failed, so that only a new image helps.
 	Broken time.Time
 	// Retry is the time at which the retry of a build that failed for an external cause became due.
@@ -48,7 +50,7 @@ func init() {
 
 // answered clears the requests that are covered by a build that began at the given time.
 func (a *Asked) answered(began time.Time) {
-	for _, at := range []*time.Time{&a.Declared, &a.Triggered, &a.Rebuild, &a.Restore, &a.Keep, &a.Confirmed, &a.Adopt, &a.Broken, &a.Retry} {
+	for _, at := range []*time.Time{&a.Declared, &a.Triggered, &a.Rebuild, &a.Restore, &a.Keep, &a.Confirmed, &a.Adopt, &a.Known, &a.Broken, &a.Retry} {
 		if !at.After(began) {
 			*at = time.Time{}
 		}

@@ -63,8 +63,10 @@ type Build struct {
 	BuildOnly bool
 	// ahead are the files that a part copies in a version that waits: see BuildStarted.
 	ahead []string
-	// Basis is what a test judges; nil for other builds.
+	// Basis are the revisions that a test judges; nil for other builds.
 	Basis Basis
+	// Verdict is the result of a test; nil without one.
+	Verdict *model.Verdict
 	// from is the declaration that it began with.
 	from *model.Manifest
 	// Mode is the way of the update: "image", "container", "exec", "local", "deploy"; empty until that is known.
@@ -181,7 +183,7 @@ type BuildStarted struct {
 	Slot bool
 	// BuildOnly is set if it builds images and deploys nothing.
 	BuildOnly bool
-	// Basis is what a test judges; nil for other builds.
+	// Basis are the revisions that a test judges; nil for other builds.
 	Basis Basis
 	// Manifest is the declaration that it begins with; nil means the newest one.
 	Manifest *model.Manifest `json:"-"`
@@ -216,6 +218,8 @@ type BuildCompleted struct {
 	// Deployed is set when the objects were applied, as Applied, or the local command has run.
 	Deployed bool
 	Applied  []model.AppliedObject
+	// Verdict is the result of a test; nil without one.
+	Verdict *model.Verdict
 	// Copies is set when files that can be copied stay due for each new container: nothing says whether the user's command has brought
 	// them.
 	Copies bool
@@ -349,6 +353,7 @@ func (h *History) ended(a BuildCompleted) (b Build, ok bool) {
 	b.FinishedAt, b.Err, b.Cancelled, b.Mode, b.Warnings, b.FellBack = a.At, a.Err, a.Cancelled, a.Mode, a.Warnings, a.FellBack
 	b.Stage, b.Progress, b.StepAt = "", model.BuildProgress{}, time.Time{}
 	b.Steps, b.Containers, b.Problem, b.Output, b.Deployed = a.Steps, a.Containers, a.Problem, a.Output, a.Deployed
+	b.Verdict = a.Verdict
 	h.Current = nil
 	h.Builds = append([]Build{b}, h.Builds[:min(len(h.Builds), keptBuilds-1)]...)
 	h.waited(b)

@@ -11,10 +11,11 @@ import (
 // forwards, dependencies, watched files, readiness, pod selectors and live update steps do not, except for the step that restarts
 // the process, or the container of a service of Compose: it needs different containers.
 func NeedsBuild(was, is model.Manifest) bool {
-	return !reflect.DeepEqual(buildPart(was), buildPart(is))
+	return !reflect.DeepEqual(BuildPart(was), BuildPart(is))
 }
 
-func buildPart(m model.Manifest) model.Manifest {
+// BuildPart returns the part of a declaration that only a build brings into effect.
+func BuildPart(m model.Manifest) model.Manifest {
 	m.Labels, m.Links, m.ResourceDeps, m.TriggerMode, m.AutoInit = nil, nil, nil, 0, false
 	images := slices.Clone(m.Images)
 	for i := range images {

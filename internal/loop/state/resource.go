@@ -54,6 +54,8 @@ type ResourcesTriggered struct {
 	Rebuild bool
 	// Adopt lets the update take over objects of others.
 	Adopt bool
+	// Known lets the verdict of an earlier run of a test count.
+	Known bool
 }
 
 func init() {

@@ -36,6 +36,10 @@ func init() {
 					if a.Adopt {
 						u.Adopt = d.Now()
 					}
+					u.Known = time.Time{}
+					if a.Known {
+						u.Known = d.Now()
+					}
 				}
 				return u
 			})
