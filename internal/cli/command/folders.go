@@ -29,6 +29,9 @@ func Ledgers() *ledger.Ledgers {
 // ImagesDir returns the folder that remembers which images were built from which inputs.
 func ImagesDir() string { return filepath.Join(StateDir(), "images") }
 
+// VerdictsDir returns the folder for the verdicts of tests.
+func VerdictsDir() string { return filepath.Join(StateDir(), "verdicts") }
+
 // HolderVariable names the environment variable for the holder's name. Machines with the same holder manage the same deployed
 // objects together.
 const HolderVariable = "HONE_HOLDER"

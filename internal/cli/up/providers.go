@@ -30,6 +30,7 @@ import (
 	"github.com/hone-dev/hone/internal/update/imagebuild"
 	"github.com/hone-dev/hone/internal/update/liveupdate"
 	"github.com/hone-dev/hone/internal/update/synclet"
+	"github.com/hone-dev/hone/internal/update/verdict"
 	"github.com/hone-dev/hone/pkg/model"
 	"github.com/hone-dev/hone/web"
 	"github.com/hone-dev/hone/web/docs"
@@ -212,7 +213,7 @@ func provideBuilder(kube *k8s.Client, containers docker.Client, images *imagebui
 		return err == nil && slices.ContainsFunc(running, func(c docker.Container) bool { return c.ID == id })
 	}
 	chain := []buildanddeploy.BuildAndDeployer{
-		buildanddeploy.Local{DownCommands: downCommands},
+		buildanddeploy.Local{DownCommands: downCommands, Verdicts: verdict.NewMemory(command.VerdictsDir())},
 		buildanddeploy.NewSynclet(synclets),
 		buildanddeploy.NewContainer(containers, has),
 		buildanddeploy.NewExec(execer{kube, containers}),

@@ -171,6 +171,8 @@ type Result struct {
 	// Deployed means that objects were applied, or that a local command has succeeded.
 	Deployed bool
 	Applied  []model.AppliedObject
+	// Verdict is the result of a test that has ended; nil without one.
+	Verdict *model.Verdict
 	// Copies means that containers get changed files in place, even if the deploy has brought them, and Left that a command has left a
 	// workload as it was, so that it has not.
 	Copies, Left bool

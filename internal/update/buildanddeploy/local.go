@@ -10,6 +10,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/operation"
 	"github.com/hone-dev/hone/internal/base/process"
+	"github.com/hone-dev/hone/internal/update/verdict"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -25,6 +26,8 @@ const (
 type Local struct {
 	// DownCommands record the down commands.
 	DownCommands *DownCommands
+	// Verdicts keeps the verdicts of tests; nil for none.
+	Verdicts *verdict.Memory
 }
 
 var _ BuildAndDeployer = Local{}
@@ -38,7 +41,7 @@ func (l Local) BuildAndDeploy(ctx context.Context, req Request) (result Result, 
 		return Result{}, &Declined{}
 	}
 	r := &commands{downCommands: l.DownCommands, declared: req.Declared, env: req.Env, items: []command{{manifest: req.Manifest, log: req.Log, run: func(ctx context.Context) error {
-		if req.Manifest.IsTest() {
+		if req.Test != nil {
 			result, err = l.test(ctx, req)
 			return err
 		}

@@ -4,34 +4,72 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/update/verdict"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // TestRun is the part of a request that only a test has.
 type TestRun struct {
+	// Inputs are all that the test is about.
+	Inputs verdict.Inputs
+	// Known lets the verdict of an earlier run count, if that has passed with the same inputs.
+	Known bool
 	// Holds reports whether a verdict that the test gives now is about the newest saved files, as far as they are known.
 	Holds func() bool
 }
 
 // errVoid ends a run whose verdict would be about older files.
-var errVoid = errors.New("what the test depends on has changed meanwhile")
+var errVoid = errors.New("files that it is about have changed meanwhile")
 
-// test runs the command of a test. It begins and ends with all earlier changes of files known, so that no run is wasted on older files, and
-// its verdict is dropped if a file was saved before it ended. A change that becomes known later makes the verdict old.
+// test runs the command of a test, unless it is known to pass. It begins and ends with all earlier changes of files known, so that no run is
+// wasted on older files, and its verdict is dropped if a file was saved before it ended. A change that becomes known later makes the verdict
+// old.
 func (l Local) test(ctx context.Context, req Request) (Result, error) {
 	settled(ctx, req)
-	if req.Test != nil && !req.Test.Holds() {
+	if !req.Test.Holds() {
 		return Result{}, errVoid
 	}
-	limited := ctx
-	if limit := req.Manifest.Local.Test.Timeout; limit > 0 {
-		var cancel context.CancelFunc
-		limited, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("it has not ended after %s, the timeout_secs of the test", limit))
-		defer cancel()
+	key, err := req.Test.key(ctx)
+	if err != nil {
+		return Result{}, err
 	}
-	result, err := l.run(limited, req)
-	if cause := context.Cause(limited); err != nil && cause != nil && ctx.Err() == nil {
-		err = fmt.Errorf("command %s was ended: %w", req.Manifest.Local.Update.Quoted(), cause)
+	if v, passed := l.Verdicts.Passed(key); passed && req.Test.Known {
+		logstore.Infof(req.Log, "Passed with the same inputs before, at %s: it is not run again", v.At.Format(time.DateTime))
+		return Result{Deployed: true, Verdict: &v}, nil
 	}
+	began := time.Now()
+	result, err := l.runFor(ctx, req, req.Manifest.Local.Test.Timeout)
+	result.Verdict = &model.Verdict{Key: key, At: time.Now(), Took: time.Since(began)}
 	settled(ctx, req)
+	if err == nil && key != "" && req.Test.Holds() && ctx.Err() == nil {
+		if after, failed := req.Test.key(ctx); failed == nil && after == key {
+			l.Verdicts.Keep(*result.Verdict)
+		}
+	}
+	return result, err
+}
+
+// key returns the sum of the inputs, empty if no verdict about them can be kept.
+func (t *TestRun) key(ctx context.Context) (string, error) {
+	if !t.Inputs.Known() {
+		return "", nil
+	}
+	return t.Inputs.Key(ctx)
+}
+
+// runFor runs the command, but not longer than a limit; zero means any time.
+func (l Local) runFor(ctx context.Context, req Request, limit time.Duration) (Result, error) {
+	if limit <= 0 {
+		return l.run(ctx, req)
+	}
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	result, err := l.run(limited, req)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("command %s was ended: it has not ended after %s, the timeout_secs of the test", req.Manifest.Local.Update.Quoted(), limit)
+	}
 	return result, err
 }
