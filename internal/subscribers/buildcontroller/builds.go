@@ -30,7 +30,7 @@ type build struct {
 	committed atomic.Bool
 	underway  buildcontrol.Underway
 	overtaken bool
-	// basis is what a test judges; nil for other builds.
+	// basis are the revisions that a test judges; nil for other builds.
 	basis state.Basis
 	// changed tells it that files have changed which it may take in; offered is the time up to which it has been told.
 	changed chan struct{}
@@ -250,11 +250,6 @@ func (b *builds) cancelOvertaken(v store.View) {
 			build.cancel()
 		}
 	}
-}
-
-// isVoid reports whether a build is the run of a test whose verdict would be about older revisions than the newest ones.
-func isVoid(v store.View, name model.ManifestName, build *build) bool {
-	return build.basis != nil && !buildcontrol.Holds(v, name, build.basis)
 }
 
 // isOvertaken reports whether a build is to give way to newer changes: it has not touched the cluster yet, or is a test.

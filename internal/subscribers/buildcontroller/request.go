@@ -67,7 +67,8 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 		b.pace.report(state.BuildProgressed{Resource: c.Name, Serial: b.serial, Mode: mode, Stage: stage, Progress: at})
 	}
 	if b.basis != nil {
-		req.Test = &buildanddeploy.TestRun{Holds: func() bool { return !isVoid(rt.View(), c.Name, b) }}
+		req.Test = &buildanddeploy.TestRun{Inputs: inputsOf(v, req.Manifest, b.basis), Holds: func() bool { return !isVoid(rt.View(), c.Name, b) },
+			Known: u.Triggered.IsZero() || !u.Known.IsZero()}
 	}
 	if session.Command == state.CommandCI {
 		req.CollectLimit = ciCollectLimit // the session ends with the build, and nothing waits for the build meanwhile
