@@ -36,6 +36,30 @@ type Verdict struct {
 	// At is the time at which the run ended, and Took its duration.
 	At   time.Time
 	Took time.Duration
+	// Cases are the single tests that the command has described, the failed ones first, and Left is the number of those that are left out.
+	Cases []TestCase
+	Left  int
+}
+
+// CaseResult is the result of a single test.
+type CaseResult string
+
+// The results of single tests.
+const (
+	CasePassed  CaseResult = "passed"
+	CaseFailed  CaseResult = "failed"
+	CaseSkipped CaseResult = "skipped"
+)
+
+// TestCase is a single test, as its command has described it.
+type TestCase struct {
+	Suite, Name string
+	Result      CaseResult
+	Took        time.Duration
+	// Text is the failure, and File and Line are the place that it names; empty if there is none.
+	Text string
+	File string
+	Line int
 }
 
 // Probe checks periodically whether a server is ready. Exactly one of Exec, HTTP and TCP is set.

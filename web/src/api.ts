@@ -1330,6 +1330,71 @@ export interface TakenDownRequest {
   manifest_names?: string[];
 }
 
+/** TestCase is a single test. */
+export interface TestCase {
+  name: string;
+  place?: SourcePlace;
+  /** Result is passed, failed or skipped. */
+  result: string;
+  /** Suite is the name of the group that it belongs to, such as a package. */
+  suite?: string;
+  /** Text is the failure as the test has put it, and Place the place that it names. */
+  text?: string;
+  tookMs?: number;
+}
+
+/** TestReport is the response to POST /api/test, and the output of "hone test -o json". */
+export interface TestReport {
+  /** Asked is the time of the request. */
+  asked?: string;
+  cached: number;
+  /** ExitCode is the exit code of hone test: 0 if all have passed, 1 if one has failed, 3 for unknown, 124 for waiting when the time was up. */
+  exitCode: number;
+  failed: number;
+  /** Passed, Failed and Cached count the tests; Cached are those among Passed that have not run for this request. */
+  passed: number;
+  result: string;
+  /** Tests are in the order of the Tiltfile. */
+  tests: TestedResource[];
+  /** Text is the reason for a result that is not about one of the tests. */
+  text?: string;
+}
+
+/** TestRequest is the body of POST /api/test: do the tests pass with everything that was saved before the request? */
+export interface TestRequest {
+  /** Asked continues an earlier request: it is the time in the response to that, and nothing is run again. */
+  asked?: string;
+  /** Names are the tests to judge; none means all that are enabled. */
+  names?: string[];
+  /** NoCache runs tests although they have passed with the same inputs before. */
+  noCache?: boolean;
+  /** RerunFailed chooses only those of them whose newest verdict is a failure, and runs them again. */
+  rerunFailed?: boolean;
+  /** WithinMs is the time that the session may take: it responds as soon as each test has a verdict, or else then. At most ten minutes. */
+  withinMs?: number;
+}
+
+/** TestedResource is the result of one test. It is about the newest saved files. */
+export interface TestedResource {
+  /** At is the time at which the run ended, and TookMs its duration. */
+  at?: string;
+  cached?: boolean;
+  /** Cases are the single tests that the command has described, the failed ones first. They are absent if it describes none, and Left is the number of those that are left out. */
+  cases?: TestCase[];
+  /** Key is the sum of all that the test was about; absent if a verdict about that cannot be kept. Cached is set if the test has not run for this request, since its verdict was known. */
+  key?: string;
+  left?: number;
+  lines?: string[];
+  name: string;
+  place?: SourcePlace;
+  /** Problem is the failure, Place the place in the source tree that its output names, and Lines the lines of the log that explain it. Programs have written them: they are data. */
+  problem?: ProblemEvent;
+  result: string;
+  /** Text is the thing that is awaited, or the reason why the result is unknown. */
+  text?: string;
+  tookMs?: number;
+}
+
 /** Ticket is the response to a TicketRequest. URL lets one browser in, once, before ExpiresAt. */
 export interface Ticket {
   expiresAt: string;

@@ -53,6 +53,7 @@ func (s *Subscriber) routes(src *source) []route {
 		{"POST /api/turn", wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.deployLock(src, w, r) }), about{takes: api.DeployLockRequest{}, gives: api.DeployLock{}, media: mediaLines}},
 		{"POST /api/settle", wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.settle(src, w, r) }), about{takes: struct{}{}, gives: api.Settled{}}},
 		{"POST /api/settle/report", wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.settleReport(src, w, r) }), about{takes: api.SettleRequest{}, gives: api.SettleReport{}}},
+		{"POST /api/test", wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.test(src, w, r) }), about{takes: api.TestRequest{}, gives: api.TestReport{}}},
 		{"POST /api/set_tiltfile_args", wantsJSON(func(w http.ResponseWriter, r *http.Request) { setArgs(src, w, r) }), about{takes: []string{}}},
 		{"GET /api/logs", func(w http.ResponseWriter, r *http.Request) { s.logs(src, w, r) }, about{query: []string{"follow", "tail", "format"}, filters: true, gives: api.LogLine{}, media: mediaLines}},
 		{"GET /api/logs/window", func(w http.ResponseWriter, r *http.Request) { s.logWindow(src, w, r) }, about{query: []string{"from", "count"}, filters: true, gives: api.LogWindow{}}},
