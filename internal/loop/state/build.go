@@ -354,10 +354,23 @@ func (h *History) ended(a BuildCompleted) (b Build, ok bool) {
 	b.Stage, b.Progress, b.StepAt = "", model.BuildProgress{}, time.Time{}
 	b.Steps, b.Containers, b.Problem, b.Output, b.Deployed = a.Steps, a.Containers, a.Problem, a.Output, a.Deployed
 	b.Verdict = a.Verdict
+	h.forgetCases()
 	h.Current = nil
 	h.Builds = append([]Build{b}, h.Builds[:min(len(h.Builds), keptBuilds-1)]...)
 	h.waited(b)
 	return b, true
+}
+
+// forgetCases drops the single tests of past runs: there may be many, and only those of the newest verdict are shown.
+func (h *History) forgetCases() {
+	for i, b := range h.Builds {
+		if v := b.Verdict; v != nil && len(v.Cases) > 0 {
+			without := *v
+			without.Cases, without.Left = nil, 0
+			h.Builds = slices.Clone(h.Builds)
+			h.Builds[i].Verdict = &without
+		}
+	}
 }
 
 // containerEnded records the end of an update that was still running in a container when its build ended. The build gets

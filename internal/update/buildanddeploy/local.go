@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
@@ -70,9 +71,13 @@ func (Local) run(ctx context.Context, req Request) (Result, error) {
 	req.Commit()
 	req.Progress("local", "running "+cmd.String(), model.BuildProgress{Kind: model.StepRun})
 	began := time.Now()
+	stdout := io.Writer(logstore.WriterAt(req.Log, logstore.LevelInfo))
+	if req.Test != nil {
+		stdout = io.MultiWriter(stdout, &req.Test.output)
+	}
 	err := process.Run(ctx, process.Command{
 		Cmd: cmd, ExtraEnv: req.Env, Grace: localGrace,
-		Stdout: logstore.WriterAt(req.Log, logstore.LevelInfo), Stderr: logstore.WriterAt(req.Log, logstore.LevelInfo),
+		Stdout: stdout, Stderr: logstore.WriterAt(req.Log, logstore.LevelInfo),
 	})
 	logstore.Flush(req.Log) // a last line without a line feed precedes the messages about the command
 	result := Result{Steps: []model.BuildStep{{Kind: model.StepRun, Took: time.Since(began)}}}

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/testresults"
 	"github.com/hone-dev/hone/internal/update/verdict"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -19,6 +22,8 @@ type TestRun struct {
 	Known bool
 	// Holds reports whether a verdict that the test gives now is about the newest saved files, as far as they are known.
 	Holds func() bool
+	// output reads the standard output of the command.
+	output testresults.Lines
 }
 
 // errVoid ends a run whose verdict would be about older files.
@@ -43,13 +48,54 @@ func (l Local) test(ctx context.Context, req Request) (Result, error) {
 	began := time.Now()
 	result, err := l.runFor(ctx, req, req.Manifest.Local.Test.Timeout)
 	result.Verdict = &model.Verdict{Key: key, At: time.Now(), Took: time.Since(began)}
+	result.Verdict.Cases, result.Verdict.Left = req.Test.cases(req.Manifest.Local.Test.Results, began, req.Log)
 	settled(ctx, req)
-	if err == nil && key != "" && req.Test.Holds() && ctx.Err() == nil {
-		if after, failed := req.Test.key(ctx); failed == nil && after == key {
-			l.Verdicts.Keep(*result.Verdict)
+	if err != nil || key == "" || !req.Test.Holds() {
+		return result, err
+	}
+	if after, err := req.Test.key(ctx); err == nil && after == key && ctx.Err() == nil {
+		l.Verdicts.Keep(*result.Verdict)
+	}
+	return result, nil
+}
+
+// fileClock bounds how far the change times of files may lag behind the clock.
+const fileClock = outputSettle
+
+// cases returns the single tests that the command has described in its output, and in files that it has written since it began.
+func (t *TestRun) cases(patterns []string, began time.Time, log logstore.Logger) (cases []model.TestCase, left int) {
+	_ = t.output.Close()
+	for _, pattern := range patterns {
+		paths, err := filepath.Glob(pattern)
+		if err != nil {
+			logstore.Warnf(log, "results=: %s: %v", pattern, err)
+			continue
+		}
+		read := 0
+		for _, path := range paths {
+			info, err := os.Stat(path)
+			if err != nil || !info.Mode().IsRegular() || info.ModTime().Before(began.Add(-fileClock)) {
+				continue // of an earlier run
+			}
+			read++
+			if err := t.read(path); err != nil {
+				logstore.Warnf(log, "results=: %s: %v", path, err)
+			}
+		}
+		if read == 0 {
+			logstore.Warnf(log, "results=: the command has written no file %s", pattern)
 		}
 	}
-	return result, err
+	return t.output.Cases()
+}
+
+func (t *TestRun) read(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return t.output.JUnit(f)
 }
 
 // key returns the sum of the inputs, empty if no verdict about them can be kept.

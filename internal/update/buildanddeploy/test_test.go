@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/update/verdict"
 	"github.com/hone-dev/hone/pkg/model"
@@ -100,5 +102,30 @@ func TestPassedTestsAreKnown(t *testing.T) {
 		if ran := runs() > before; ran != tc.ran || r.Verdict == nil || r.Verdict.Cached == tc.ran {
 			t.Errorf("%s: ran %v, want %v; %+v, %v", tc.name, ran, tc.ran, r.Verdict, err)
 		}
+	}
+}
+
+// TestSingleTests reads the single tests in the output of a command, and in the files that it has written itself.
+func TestSingleTests(t *testing.T) {
+	dir := t.TempDir()
+	old := filepath.Join(dir, "old.xml")
+	if err := os.WriteFile(old, []byte(`<testsuite name="s"><testcase name="old"/></testsuite>`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	hourAgo := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(old, hourAgo, hourAgo); err != nil {
+		t.Fatal(err)
+	}
+	script := `echo 1..1; echo ok 1 - said; echo '<testsuite name="s"><testcase name="written"/></testsuite>' >new.xml`
+	m := model.Manifest{Name: "t", Local: &model.LocalTarget{Update: model.Cmd{Argv: []string{"sh", "-c", script}, Dir: dir},
+		Test: &model.Test{Results: []string{filepath.Join(dir, "*.xml")}}}}
+	r, err := Local{}.BuildAndDeploy(t.Context(), Request{Manifest: m, Log: logstore.Discard, Commit: func() {}, Progress: func(string, string, model.BuildProgress) {},
+		Test: &TestRun{Inputs: verdict.Inputs{Test: m}, Holds: func() bool { return true }}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []model.TestCase{{Name: "said", Result: model.CasePassed}, {Suite: "s", Name: "written", Result: model.CasePassed}}
+	if diff := cmp.Diff(want, r.Verdict.Cases); diff != "" {
+		t.Errorf("single tests (-want +got):\n%s", diff)
 	}
 }
