@@ -48,7 +48,7 @@ func (l Local) test(ctx context.Context, req Request) (Result, error) {
 	began := time.Now()
 	result, err := l.runFor(ctx, req, req.Manifest.Local.Test.Timeout)
 	result.Verdict = &model.Verdict{Key: key, At: time.Now(), Took: time.Since(began)}
-	result.Verdict.Cases, result.Verdict.Left = req.Test.cases(req.Manifest.Local.Test.Results, began, req.Log)
+	result.Verdict.Cases, result.Verdict.Left = req.Test.cases(req.Manifest.Local.Update, req.Manifest.Local.Test.Results, began, req.Log)
 	settled(ctx, req)
 	if err != nil || key == "" || !req.Test.Holds() {
 		return result, err
@@ -63,7 +63,7 @@ func (l Local) test(ctx context.Context, req Request) (Result, error) {
 const fileClock = outputSettle
 
 // cases returns the single tests that the command has described in its output, and in files that it has written since it began.
-func (t *TestRun) cases(patterns []string, began time.Time, log logstore.Logger) (cases []model.TestCase, left int) {
+func (t *TestRun) cases(cmd model.Cmd, patterns []string, began time.Time, log logstore.Logger) (cases []model.TestCase, left int) {
 	_ = t.output.Close()
 	for _, pattern := range patterns {
 		paths, err := filepath.Glob(pattern)
@@ -86,7 +86,13 @@ func (t *TestRun) cases(patterns []string, began time.Time, log logstore.Logger)
 			logstore.Warnf(log, "results=: the command has written no file %s", pattern)
 		}
 	}
-	return t.output.Cases()
+	cases, left = t.output.Cases()
+	for i := range cases {
+		if c := &cases[i]; c.File != "" && !filepath.IsAbs(c.File) {
+			c.File = filepath.Join(cmd.Dir, c.File)
+		}
+	}
+	return cases, left
 }
 
 func (t *TestRun) read(path string) error {
