@@ -13,12 +13,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
 	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/internal/loop/settle"
 	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // testFlags are the flags of hone test.
@@ -60,6 +62,9 @@ Exit code 124: the time is up. The output names the things that are still awaite
 }
 
 const outputJUnit = "junit"
+
+// caseFailed is the result of a single test that has failed.
+const caseFailed = string(model.CaseFailed)
 
 func (f *testFlags) run(ctx context.Context, g *command.Global, names []string) (err error) {
 	write := writeJUnit
@@ -113,7 +118,7 @@ func printTestsAwaited(w io.Writer, rep api.TestReport) error {
 	return err
 }
 
-// printTests prints a report: a line for each test, below the line of one that fails its single tests and its card, and the counts.
+// printTests prints a report: a line for each test, below the line of one that fails the single tests that failed, or its card, and the counts.
 func printTests(w io.Writer, rep api.TestReport) error {
 	var b strings.Builder
 	width := 0
@@ -123,12 +128,14 @@ func printTests(w io.Writer, rep api.TestReport) error {
 	for _, t := range rep.Tests {
 		pad := strings.Repeat(" ", width-text.Width(t.Name))
 		fmt.Fprintf(&b, "%s %s%s  %s\n", testGlyphs[t.Result], t.Name, pad, testText(t))
+		explained := false
 		for _, c := range t.Cases {
-			if c.Result == "failed" {
+			if c.Result == caseFailed {
 				printCase(&b, c)
+				explained = true
 			}
 		}
-		if t.Problem != nil {
+		if t.Problem != nil && !explained {
 			card(&b, t.Problem, t.Place, t.Lines)
 		}
 	}
@@ -155,11 +162,11 @@ func testText(t api.TestedResource) string {
 		parts = append(parts, view.Duration(time.Duration(float64(t.TookMs)*float64(time.Millisecond))))
 	}
 	if n := len(t.Cases) + t.Left; n > 0 {
-		failed := len(slices.DeleteFunc(slices.Clone(t.Cases), func(c api.TestCase) bool { return c.Result != "failed" }))
+		failed := len(slices.DeleteFunc(slices.Clone(t.Cases), func(c api.TestCase) bool { return c.Result != caseFailed }))
 		if failed > 0 {
 			parts = append(parts, fmt.Sprintf("%d of %d failed", failed, n))
 		} else {
-			parts = append(parts, fmt.Sprintf("%d tests", n))
+			parts = append(parts, words.Count(n, "single test"))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -264,11 +271,11 @@ func junitOf(t api.TestedResource) junitSuite {
 			is.File, is.Line = c.Place.File, c.Place.Line
 		}
 		switch c.Result {
-		case "failed":
+		case caseFailed:
 			first, _, _ := strings.Cut(c.Text, "\n")
 			is.Failure = &junitFault{first, c.Text}
 			s.Failures++
-		case "skipped":
+		case string(model.CaseSkipped):
 			is.Skipped = &struct{}{}
 			s.Skipped++
 		}
