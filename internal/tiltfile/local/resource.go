@@ -16,6 +16,9 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
+// testLabel is the group of tests that have none of their own.
+const testLabel = "tests"
+
 // localResource is one call of local_resource.
 type localResource struct {
 	resource.Options
@@ -107,9 +110,13 @@ func asTest(is bool, l *model.LocalTarget, timeout int, results []string) (*mode
 
 func (d *Declarations) manifest(l *localResource) model.Manifest {
 	target := l.target
+	labels := l.Labels.Values
+	if target.Test != nil && len(labels) == 0 {
+		labels = []string{testLabel}
+	}
 	target.Update, target.Serve, target.Down = d.WithEnv(target.Update), d.WithEnv(target.Serve), d.WithEnv(target.Down)
 	return model.Manifest{
-		Name: model.ManifestName(l.name), Labels: resource.SortedLabels(value.AppendNew(nil, l.Labels.Values)),
+		Name: model.ManifestName(l.name), Labels: resource.SortedLabels(value.AppendNew(nil, labels)),
 		ResourceDeps: resource.Names(value.AppendNew(nil, l.Options.Deps.Values)), TriggerMode: d.defaults.Mode(l.TriggerMode),
 		AutoInit: l.AutoInit.Value || !l.AutoInit.IsSet, Links: l.Links.List, Local: &target,
 	}
