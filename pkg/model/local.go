@@ -1,6 +1,9 @@
 package model
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // LocalTarget is the part of a resource that runs on this machine.
 type LocalTarget struct {
@@ -40,6 +43,18 @@ type Verdict struct {
 	Cases []TestCase
 	Left  int
 }
+
+// Failed returns the single tests that have failed.
+func (v *Verdict) Failed() []TestCase {
+	n := slices.IndexFunc(v.Cases, func(c TestCase) bool { return c.Result != CaseFailed })
+	if n < 0 {
+		return v.Cases
+	}
+	return v.Cases[:n]
+}
+
+// Of is the number of single tests.
+func (v *Verdict) Of() int { return len(v.Cases) + v.Left }
 
 // CaseResult is the result of a single test.
 type CaseResult string

@@ -283,12 +283,18 @@ func (b *builder) updateCard(r Row) Card {
 			if c.Part != WholeLog {
 				c.Title = "the deploy failed"
 			}
+			if last.Verdict != nil {
+				c.Title = "the test failed"
+			}
 			if files := Files(last.Files); files != "" {
 				c.Title += " after a change of " + files
 			}
 		}
 	}
 	c.Cause = linesOf(p.Summary)
+	if last, ok := state.Updates.In(b.v).Value(string(r.Name)).Last(); ok && last.Verdict != nil {
+		c.Cause = append(c.Cause, causesOf(last.Verdict)...)
+	}
 	if p.Cause != "" && !strings.Contains(p.Summary, p.Cause) {
 		c.Cause = append(c.Cause, linesOf(p.Cause)...)
 	}

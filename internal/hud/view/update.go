@@ -97,6 +97,9 @@ func (b *builder) past(s *status.Resource) Cell {
 	if last == nil {
 		return none
 	}
+	if failed := failedCases(last.Verdict); failed != "" && last.Err != "" {
+		return Cell{{failed, Bad}}
+	}
 	if last.Err != "" {
 		return Cell{{b.below(firstLine(why(*last))), Bad}}
 	}
@@ -130,6 +133,8 @@ func outcome(m model.Manifest, u state.Update, b state.Build) string {
 		return "in place " + took
 	case m.IsLocal() && m.Local.Update.Empty() && !m.Local.Serve.Empty():
 		return "ok  serve_cmd"
+	case b.Verdict != nil:
+		return passed(b.Verdict, took)
 	case m.IsLocal():
 		return "ok  local " + took
 	case m.IsCompose() && len(m.Images) == 0:
