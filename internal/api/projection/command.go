@@ -101,7 +101,7 @@ func cmdSpec(c model.Cmd) v1alpha1.CmdSpec {
 
 func updateCmdStatus(r *row) v1alpha1.CmdStatus {
 	st := v1alpha1.CmdStatus{DisableStatus: disableStatusOf(r.Entry)}
-	last, built := r.last()
+	last, built := r.update.Value.Last()
 	switch c := r.update.Value.Current; {
 	case c != nil:
 		st.Running = &v1alpha1.CmdStateRunning{StartedAt: micro(c.StartedAt)}

@@ -16,7 +16,7 @@ type row struct {
 	*store.Entry[state.Resource]
 	update *store.Entry[state.Update]
 	hold   *buildcontrol.Hold
-	// outdated is set for a test whose verdict is about older files.
+	// outdated is set for a test whose verdict is about older files, if the row has holds.
 	outdated bool
 
 	pods     *state.Group[state.Pod]
@@ -64,10 +64,6 @@ func rowsOf(v store.View, parts part) []row {
 	for i := range all {
 		out[i] = row{head: &heads[i], Entry: all[i].Entry, update: all[i].Updates}
 	}
-	forEach(out, buildcontrol.Decide(v, nil).Outdated, func(r *row, outdated bool) {
-		r.outdated = outdated
-		r.head = &head{r.name, r.local, r.made.word("outdated")}
-	})
 	if parts&withPods != 0 {
 		attach(v, out, state.PodsByResource, func(r *row) **state.Group[state.Pod] { return &r.pods })
 	}
@@ -92,7 +88,12 @@ func attach[T any](v store.View, rows []row, from *store.Derived[state.Groups[T]
 }
 
 func attachHolds(v store.View, rows []row) {
-	forEach(rows, buildcontrol.Decide(v, nil).Holds, func(r *row, h buildcontrol.Hold) { r.hold = &h })
+	plan := buildcontrol.Decide(v, nil)
+	forEach(rows, plan.Holds, func(r *row, h buildcontrol.Hold) { r.hold = &h })
+	forEach(rows, plan.Outdated, func(r *row, outdated bool) {
+		r.outdated = outdated
+		r.head = &head{r.name, r.local, r.made.word("outdated")}
+	})
 }
 
 // forEach calls do for each row whose resource has belongings.
