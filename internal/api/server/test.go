@@ -5,12 +5,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/intent"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/status"
@@ -108,18 +108,32 @@ func (s *Subscriber) tested(ctx context.Context, src *source, names []string, as
 	if len(names) == 0 {
 		return rep, nil
 	}
+	q, err := s.settleQuestion(src.View(), api.SettleRequest{Resources: names, WindowMs: new(api.Milliseconds)})
+	if err != nil {
+		return rep, err
+	}
+	fence := s.known(ctx, src)
 	for {
-		q, err := s.settleQuestion(src.View(), api.SettleRequest{Resources: names, WindowMs: new(api.Milliseconds)})
-		if err != nil {
-			return rep, err
+		changed, began := src.Changed(), time.Now()
+		judge := func() {
+			v := src.View()
+			rep = testReport(v, s.answer(v, q, fence).Report, asked)
 		}
-		q.Errors = nil
-		a, err := s.judged(ctx, src, q)
-		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-			return rep, err
+		if !s.work(context.WithoutCancel(ctx), judge) {
+			return rep, ctx.Err()
 		}
-		if rep = testReport(src.View(), a.Report, asked); rep.Result != api.TestWaiting || ctx.Err() != nil {
+		if rep.Result != api.TestWaiting || ctx.Err() != nil {
 			return rep, nil
+		}
+		rest := time.After(settleShare * time.Since(began))
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			continue
+		}
+		select {
+		case <-rest:
+		case <-ctx.Done():
 		}
 	}
 }
@@ -168,7 +182,11 @@ func testedResource(v store.View, r api.SettledResource, asked time.Time) api.Te
 	last, judged := status.LastOf(v, &u.Value.Manifest, u.Update)
 	switch {
 	case r.Result == api.SettleWaiting:
-		t.Result = api.TestWaiting
+		if t.Result, t.Text = api.TestWaiting, r.Text; u.Update.Current == nil {
+			if on, hold, stuck := stuckOn(v, u.Value.Manifest.Name, map[model.ManifestName]bool{}); stuck {
+				t.Result, t.Text = api.TestUnknown, string(on)+" "+hold.String()
+			}
+		}
 		return t
 	case !judged:
 		if p := r.Problem; p != nil {
@@ -188,6 +206,28 @@ func testedResource(v store.View, r api.SettledResource, asked time.Time) api.Te
 		describeVerdict(&t, verdict, asked)
 	}
 	return t
+}
+
+// stuckOn returns the resource that a test waits for, directly or through others, and that waits for a person, or for a cluster or an engine
+// that does not answer.
+func stuckOn(v store.View, name model.ManifestName, seen map[model.ManifestName]bool) (on model.ManifestName, hold buildcontrol.Hold, stuck bool) {
+	hold, held := buildcontrol.Decide(v, nil).Holds[name]
+	if !held || seen[name] {
+		return "", hold, false
+	}
+	seen[name] = true
+	switch hold.Reason {
+	case buildcontrol.HoldManual, buildcontrol.HoldPaused, buildcontrol.HoldConfirm, buildcontrol.HoldCluster, buildcontrol.HoldEngine:
+		return name, hold, true
+	case buildcontrol.HoldNewest, buildcontrol.HoldDep:
+		for _, o := range hold.On {
+			if on, hold, stuck := stuckOn(v, o, seen); stuck {
+				return on, hold, true
+			}
+		}
+	default:
+	}
+	return "", hold, false
 }
 
 // describeVerdict fills in when and how a test has run, and its single tests.
