@@ -3,7 +3,6 @@ package screen
 import (
 	"context"
 	"fmt"
-	"math"
 	"path"
 	"path/filepath"
 	"slices"
@@ -11,20 +10,14 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/logline"
-	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-const (
-	// readLines bounds the lines that are read of a failure's log, cardLines those that a card shows.
-	readLines, cardLines = 300, 10
-)
-
 // How a failure is shown. The cards themselves are a part of the frame (package view decides which failures there are, and what follows
 // from what). This file selects one, reads the lines of its log, and lays it out. All functions run on tview's goroutine, except
-// readExcerpt, which a job runs.
+// the reading of an excerpt, which a job runs.
 //
 // A cardView holds no card. It keeps the resource and the aspect, and finds its card again in each frame (index): the failure may have
 // changed, have become the consequence of another one, or be gone. The key "e" goes through these states:
@@ -317,7 +310,7 @@ func (u *ui) excerpt(c *view.Card) []string {
 	if !e.reading && u.options.Now().After(e.until) {
 		card, logs, now := *c, u.options.Logs, u.options.Now
 		e.reading = u.jobs.start(u, func(context.Context) func() {
-			lines := readExcerpt(&card, logs)
+			lines := card.Excerpt(logs)
 			return func() { e.reading, e.lines, e.until = false, lines, now().Add(excerptTime) }
 		})
 	}
@@ -331,58 +324,6 @@ func (u *ui) prefetch() {
 			u.excerpt(c)
 		}
 	}
-}
-
-func readExcerpt(c *view.Card, logs Logs) []string {
-	var all []string
-	if c.Output != "" {
-		for _, l := range splitLines(c.Output) {
-			all = append(all, text.Clean(l))
-		}
-	}
-	if c.Span != "" && (c.Output == "" || c.Part != view.WholeLog) {
-		f := logstore.Filter{Resources: []model.ManifestName{c.Resource}, Span: c.Span}
-		lines := logs.ReadBefore(f, math.MaxUint64, readLines)
-		if r := c.Run; len(lines) == 0 && r != nil && !r.Began.IsZero() {
-			// A container that ends at once may be in its second run before the first one's log is opened: the API server has one
-			// log for both, and the lines have the span of the first run.
-			f = logstore.Filter{Resources: f.Resources, Sources: []logstore.Source{logstore.SourceRuntime}, Since: r.Began,
-				Match: func(l logstore.LineRef) bool { return l.Pod == r.Pod && l.Container == r.Container }}
-			lines = logs.ReadBefore(f, math.MaxUint64, readLines)
-		}
-		for _, l := range partOf(lines, c.Part) {
-			all = append(all, text.Clean(l.Text))
-		}
-	}
-	var out []string
-	for _, i := range logline.Essential(all, cardLines) {
-		if !c.Says(all[i]) {
-			out = append(out, all[i])
-		}
-	}
-	return out
-}
-
-// partOf returns the part of an update's log that can tell why it failed, without the session's own final message, which the card
-// shows anyway.
-func partOf(lines []logstore.Line, part view.LogPart) []logstore.Line {
-	if part == view.WholeLog {
-		return lines
-	}
-	isStep := func(l logstore.Line) bool { return strings.HasPrefix(l.Text, "STEP ") }
-	for i := len(lines) - 1; i >= 0; i-- {
-		if isStep(lines[i]) {
-			lines = lines[i+1:]
-			break
-		}
-	}
-	if i := slices.IndexFunc(lines, func(l logstore.Line) bool { return strings.HasPrefix(l.Text, "Build Failed: ") }); i >= 0 {
-		lines = lines[:i]
-	}
-	if part == view.ErrorsOfLastStep {
-		lines = slices.DeleteFunc(slices.Clone(lines), func(l logstore.Line) bool { return l.Level < logstore.LevelError })
-	}
-	return lines
 }
 
 // content returns the lines of a card.
