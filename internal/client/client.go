@@ -305,6 +305,8 @@ const (
 	DumpLogstore = "/api/dump/logstore"
 	DumpView     = "/api/view"
 	DumpSnapshot = "/api/snapshot"
+	// DumpState is an api.Snapshot without logs and events.
+	DumpState = "/api/snapshot?logs=false"
 	// DumpFollowed is an api.Snapshot and then, until the session ends, each api.SnapshotChange.
 	DumpFollowed = "/api/snapshot/follow"
 )

@@ -2,13 +2,16 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 
 	"golang.org/x/sync/semaphore"
 
 	"github.com/hone-dev/hone/internal/api/server/access"
 	"github.com/hone-dev/hone/internal/api/snapshot"
+	"github.com/hone-dev/hone/internal/base/words"
 )
 
 // dump responds with a document that may be long. It is written from one snapshot as fast as the client reads it, taking turns
@@ -38,6 +41,24 @@ func (s *Subscriber) dump(src *source, write func(context.Context, snapshot.Sess
 			s.options.Log.Info("a dump was aborted", "path", r.URL.Path, "error", err)
 			panic(http.ErrAbortHandler) // so that the answer does not look complete; not a bug
 		}
+	}
+}
+
+// writeSnapshot responds to GET /api/snapshot.
+func (s *Subscriber) writeSnapshot(src *source) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		logs := true
+		if text := r.URL.Query().Get("logs"); text != "" {
+			var err error
+			if logs, err = strconv.ParseBool(text); err != nil {
+				fail(w, http.StatusBadRequest, fmt.Sprintf("logs: %q is neither true nor false", words.Clip(text, access.MostEchoed)))
+				return
+			}
+		}
+		s.dump(src, func(ctx context.Context, of snapshot.Session, w io.Writer) error {
+			of.StateOnly = !logs
+			return of.Write(ctx, w)
+		})(w, r)
 	}
 }
 

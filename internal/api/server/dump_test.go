@@ -78,6 +78,13 @@ func TestDumps(t *testing.T) {
 	if v, err := snapshot.Restore(kept); err != nil || state.Resources.In(v).Len() != 2 {
 		t.Error(err)
 	}
+	_, body = f.fetch("unix", "/api/snapshot?logs=false")
+	if kept, err = snapshot.Read(bytes.NewReader(body), "the answer"); err != nil || len(kept.Tables["resources"]) != 2 || len(kept.Logs)+len(kept.Events) > 0 {
+		t.Errorf("%v: %d log lines and %d events without logs", err, len(kept.Logs), len(kept.Events))
+	}
+	if status, body := f.fetch("unix", "/api/snapshot?logs=maybe"); status != 400 {
+		t.Errorf("%d: %s", status, body)
+	}
 	f.alive()
 }
 

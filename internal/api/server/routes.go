@@ -67,7 +67,7 @@ func (s *Subscriber) routes(src *source) []route {
 			return of.WriteEngine(ctx, w, src)
 		}), about{gives: api.EngineDump{}}},
 		{"GET /api/dump/logstore", s.dump(src, func(ctx context.Context, of snapshot.Session, w io.Writer) error { return of.WriteLogs(ctx, w) }), about{gives: api.LogDump{}}},
-		{"GET /api/snapshot", s.dump(src, func(ctx context.Context, of snapshot.Session, w io.Writer) error { return of.Write(ctx, w) }), about{gives: api.Snapshot{}}},
+		{"GET /api/snapshot", s.writeSnapshot(src), about{query: []string{"logs"}, gives: api.Snapshot{}}},
 		{"GET /api/snapshot/follow", func(w http.ResponseWriter, r *http.Request) { s.followed(src, w, r) }, about{query: []string{"screen"}, gives: api.Snapshot{}, also: []any{api.SnapshotChange{}}, media: mediaLines}},
 		{"POST /api/screen", intentOf(src, screen), about{takes: api.ScreenRequest{}}},
 		{"GET /api/object", func(w http.ResponseWriter, r *http.Request) { s.object(src, w, r) }, about{query: []string{"uid"}, gives: api.Object{}}},

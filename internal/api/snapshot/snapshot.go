@@ -46,6 +46,8 @@ type Session struct {
 	At       time.Time
 	// Events are the events of a past session, whose view has none.
 	Events []api.Event
+	// StateOnly leaves out the logs and the events.
+	StateOnly bool
 }
 
 // Line converts a line of a log to its API form.
@@ -63,6 +65,13 @@ func (s Session) Write(ctx context.Context, w io.Writer) error {
 	d.value("view", s.Shown)
 	d.value("snapshot", s.View.Seq)
 	s.tables(ctx, d)
+	if s.StateOnly {
+		d.value("logs", []api.LogLine{})
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return d.end()
+	}
 	if err := s.newest(ctx, d); err != nil {
 		return err
 	}
