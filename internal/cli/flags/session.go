@@ -40,6 +40,9 @@ func (f *Session) Settle(c *cobra.Command) {
 	}
 }
 
+// Chosen reports whether the command line or the environment chooses a session.
+func (f *Session) Chosen() bool { return f.session != "" || f.Port.Asked }
+
 // Find returns a client of the chosen session.
 func (f *Session) Find(ctx context.Context) (*client.Client, error) {
 	if err := f.Port.Check(); err != nil && f.session == "" {
