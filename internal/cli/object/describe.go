@@ -1,12 +1,15 @@
 package object
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/client/objects"
 	"github.com/hone-dev/hone/internal/client/objects/description"
 )
@@ -25,12 +28,7 @@ exist is taken as a prefix.`,
 			if err != nil {
 				return err
 			}
-			d := &description.Describer{Client: s, Out: g.Stdout, Events: events, Now: time.Now()}
-			err = each(cmd.Context(), targets, func(t objects.Target) error { return d.Describe(cmd.Context(), t) })
-			if err == nil && !d.Any() {
-				fmt.Fprintln(g.Stderr, "No resources found")
-			}
-			return err
+			return describe(cmd.Context(), s, targets, g.Stdout, g.Stderr, events)
 		},
 	}
 	f.add(c)
@@ -39,4 +37,27 @@ exist is taken as a prefix.`,
 	c.Flags().BoolVar(&events, "show-events", true, "show the events of the resource that an object belongs to")
 	command.IgnoredFlags(c, []string{"all-namespaces"}, []string{"chunk-size", "kustomize"})
 	return c
+}
+
+// Describe prints the details of objects of a session, which args name as on the command line, with the events of the resource that an
+// object belongs to.
+func Describe(ctx context.Context, session *client.Client, out io.Writer, args []string) error {
+	s, err := objects.Open(ctx, session.RESTConfig(), io.Discard)
+	if err != nil {
+		return err
+	}
+	targets, err := s.Targets(objects.Request{Verb: "describe", Args: args})
+	if err != nil {
+		return err
+	}
+	return describe(ctx, s, targets, out, out, true)
+}
+
+func describe(ctx context.Context, s *objects.Client, targets []objects.Target, out, notes io.Writer, events bool) error {
+	d := &description.Describer{Client: s, Out: out, Events: events, Now: time.Now()}
+	err := each(ctx, targets, func(t objects.Target) error { return d.Describe(ctx, t) })
+	if err == nil && !d.Any() {
+		fmt.Fprintln(notes, "No resources found")
+	}
+	return err
 }
