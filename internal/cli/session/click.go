@@ -11,6 +11,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/pkg/api"
 )
 
@@ -55,6 +56,11 @@ func (f *clickFlags) run(ctx context.Context, out io.Writer, button string) erro
 	if err != nil {
 		return err
 	}
+	return Click(ctx, session, out, button, inputs)
+}
+
+// Click clicks a button, and prints that.
+func Click(ctx context.Context, session *client.Client, out io.Writer, button string, inputs map[string]any) error {
 	if err := session.Click(ctx, api.ClickRequest{Button: button, Inputs: inputs}); err != nil {
 		return err
 	}

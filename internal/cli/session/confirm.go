@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -11,6 +12,8 @@ import (
 	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/client"
+	"github.com/hone-dev/hone/pkg/api"
 )
 
 func newConfirm(g *command.Global) *cobra.Command {
@@ -47,6 +50,11 @@ func confirm(ctx context.Context, g *command.Global, f flags.Session, yes bool) 
 			return err
 		}
 	}
+	return GoOn(ctx, session, g.Stdout, plan)
+}
+
+// GoOn lets a session do what a plan says, and prints with what it goes on.
+func GoOn(ctx context.Context, session *client.Client, out io.Writer, plan api.Plan) error {
 	r, err := session.Confirm(ctx, plan)
 	if err != nil {
 		return err
@@ -55,6 +63,6 @@ func confirm(ctx context.Context, g *command.Global, f flags.Session, yes bool) 
 	if len(r.Resources) > 0 {
 		what = words.List(r.Resources, "resource")
 	}
-	fmt.Fprintf(g.Stdout, "%s goes on with %s\n", session.Where(), what)
+	fmt.Fprintf(out, "%s goes on with %s\n", session.Where(), what)
 	return nil
 }

@@ -51,7 +51,12 @@ func (f *restartFlags) run(ctx context.Context, out io.Writer, names []string) e
 	if err != nil {
 		return err
 	}
-	if err := session.Restart(ctx, names, f.pod); err != nil {
+	return Restart(ctx, session, out, names, f.pod)
+}
+
+// Restart restarts the processes of resources, or their pods, waits until that is done, and prints the result.
+func Restart(ctx context.Context, session *client.Client, out io.Writer, names []string, pods bool) error {
+	if err := session.Restart(ctx, names, pods); err != nil {
 		return err
 	}
 	var failed error

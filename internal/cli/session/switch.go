@@ -10,6 +10,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/pkg/api"
 )
 
@@ -37,17 +38,22 @@ func (f *switchFlags) run(ctx context.Context, out io.Writer, names []string) er
 	if err != nil {
 		return err
 	}
-	result, err := session.Switch(ctx, f.request)
+	return Switch(ctx, session, out, f.request)
+}
+
+// Switch enables or disables resources, and prints the result.
+func Switch(ctx context.Context, session *client.Client, out io.Writer, request api.SwitchRequest) error {
+	result, err := session.Switch(ctx, request)
 	if err != nil {
 		return err
 	}
-	if f.request.All && len(result.Enabled)+len(result.Disabled)+len(result.Unchanged) == 0 {
+	if request.All && len(result.Enabled)+len(result.Disabled)+len(result.Unchanged) == 0 {
 		fmt.Fprintf(out, "%s has no resources\n", session.Where())
 	}
 	for _, list := range []struct {
 		names []string
 		text  string
-	}{{result.Enabled, "enabled"}, {result.Disabled, "disabled"}, {result.Unchanged, "is " + f.request.State + " already"}} {
+	}{{result.Enabled, "enabled"}, {result.Disabled, "disabled"}, {result.Unchanged, "is " + request.State + " already"}} {
 		for _, name := range list.names {
 			fmt.Fprintf(out, "%s %s\n", name, list.text)
 		}

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -35,17 +36,7 @@ again. What custom_build runs decides for itself what it caches.`,
 			if err != nil {
 				return err
 			}
-			trigger := session.Trigger
-			if noCache {
-				trigger = session.Rebuild
-			}
-			if err := trigger(cmd.Context(), args); err != nil {
-				return err
-			}
-			for _, name := range args {
-				fmt.Fprintf(g.Stdout, "Successfully triggered update for resource: %q\n", name)
-			}
-			return sayUnconfirmed(cmd.Context(), session, g, args)
+			return Trigger(cmd.Context(), session, g.Stdout, args, noCache)
 		},
 	}
 	f.Add(c)
@@ -54,15 +45,30 @@ again. What custom_build runs decides for itself what it caches.`,
 	return c
 }
 
+// Trigger requests updates of resources, and prints that.
+func Trigger(ctx context.Context, session *client.Client, out io.Writer, names []string, noCache bool) error {
+	trigger := session.Trigger
+	if noCache {
+		trigger = session.Rebuild
+	}
+	if err := trigger(ctx, names); err != nil {
+		return err
+	}
+	for _, name := range names {
+		fmt.Fprintf(out, "Successfully triggered update for resource: %q\n", name)
+	}
+	return sayUnconfirmed(ctx, session, out, names)
+}
+
 // sayUnconfirmed lists the named resources whose updates wait until the user confirms the plan.
-func sayUnconfirmed(ctx context.Context, session *client.Client, g *command.Global, names []string) error {
+func sayUnconfirmed(ctx context.Context, session *client.Client, out io.Writer, names []string) error {
 	v, err := session.View(ctx)
 	if err != nil {
 		return err
 	}
 	for _, r := range v.Resources {
 		if slices.Contains(names, r.Name) && r.Waiting != nil && r.Waiting.Reason == string(buildcontrol.HoldConfirm) {
-			fmt.Fprintf(g.Stdout, "%s waits for you to confirm it: hone confirm\n", r.Name)
+			fmt.Fprintf(out, "%s waits for you to confirm it: hone confirm\n", r.Name)
 		}
 	}
 	return nil
