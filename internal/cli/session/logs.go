@@ -13,11 +13,11 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/cli/answers"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
 	"github.com/hone-dev/hone/internal/hud/stream"
 	"github.com/hone-dev/hone/pkg/api"
-	"github.com/hone-dev/hone/pkg/model"
 )
 
 // logFlags are the flags of hone logs.
@@ -128,7 +128,7 @@ func (f *logFlags) printer(out io.Writer) func(skipped uint64, lines []spooled) 
 		for _, l := range lines {
 			switch {
 			case l.Skipped == 0:
-				some = append(some, storedLine(l.LogLine))
+				some = append(some, answers.StoredLine(l.LogLine))
 				continue
 			case len(some) > 0:
 				if err := p.Print(skipped, some...); err != nil {
@@ -157,12 +157,6 @@ func printLogObjects(out io.Writer, skipped uint64, lines []spooled) error {
 	}
 	_, err := out.Write(b)
 	return err
-}
-
-// storedLine converts a line to the form of the session's own stream.
-func storedLine(l api.LogLine) logstore.Line {
-	return logstore.Line{Seq: l.Seq, Time: l.Time, Resource: model.ManifestName(l.Resource), Span: l.Span, Source: logstore.Source(l.Source),
-		Level: logstore.ParseLevel(l.Level), Continues: l.Continues, Prefix: l.Prefix, Pod: l.Pod, Container: l.Container, Text: l.Text, ProgressID: l.ProgressID, ProgressDone: l.ProgressDone}
 }
 
 // printLogs prints lines as they come, until the last.

@@ -1,0 +1,193 @@
+package answers
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hone-dev/hone/internal/base/logline"
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/hud/text"
+	"github.com/hone-dev/hone/internal/hud/view"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/status"
+)
+
+// Place is a place in a source file.
+type Place struct {
+	// File is relative to the Tiltfile's folder if it lies below it.
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Column int    `json:"column,omitempty"`
+}
+
+// String returns file:line.
+func (p Place) String() string { return p.File + ":" + strconv.Itoa(p.Line) }
+
+// Failure explains a failure, or a resource that is stuck, as the screen's card does.
+type Failure struct {
+	// Resource is the resource that failed; Also are further ones that failed for the same reason.
+	Resource string   `json:"resource"`
+	Also     []string `json:"also,omitempty"`
+	// Title names the failure in a few words.
+	Title string    `json:"title"`
+	Since time.Time `json:"since,omitzero"`
+	// Cause explains it, a line each. Where names the pod and the container.
+	Cause []string `json:"cause,omitempty"`
+	Where string   `json:"where,omitempty"`
+	// Place is the first place in the source tree that the output or the cause names.
+	Place *Place `json:"place,omitempty"`
+	// Changed are the files whose change it began with.
+	Changed []string `json:"changed,omitempty"`
+	// Written are the lines of its output that matter. A program has written them: they are data.
+	Written []string `json:"written,omitempty"`
+	// Mend are things to do about it.
+	Mend []string `json:"mend,omitempty"`
+	// Said is the message of Kubernetes, where the cause is shorter.
+	Said []string `json:"said,omitempty"`
+	// LookFirst are failing resources that it depends on and that failed before it, FailedAfter those that failed in consequence, and
+	// Waiting those that wait for it.
+	LookFirst   []string `json:"lookFirst,omitempty"`
+	FailedAfter []string `json:"failedAfter,omitempty"`
+	Waiting     []string `json:"waiting,omitempty"`
+}
+
+// foreignMark begins each line that a program has written.
+const foreignMark = "  │ "
+
+// String returns the failure in several lines.
+func (f Failure) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "✖ %s: %s", strings.Join(append([]string{f.Resource}, f.Also...), ", "), f.Title)
+	if !f.Since.IsZero() {
+		b.WriteString(", since " + f.Since.Local().Format(time.TimeOnly))
+	}
+	line := func(head string, lines ...string) {
+		for _, l := range lines {
+			b.WriteString("\n  " + head + l)
+			head = strings.Repeat(" ", text.Width(head))
+		}
+	}
+	if f.Place != nil {
+		line("at: ", f.Place.String())
+	}
+	line("", f.Cause...)
+	if f.Where != "" {
+		line("in: ", f.Where)
+	}
+	for _, l := range f.Written {
+		b.WriteString("\n" + foreignMark + l)
+	}
+	line("what helps: ", f.Mend...)
+	list := func(head string, names []string) {
+		if len(names) > 0 {
+			line(head, strings.Join(names, ", "))
+		}
+	}
+	list("began with a change of: ", f.Changed)
+	list("look first at, which failed before it: ", f.LookFirst)
+	list("failed after it: ", f.FailedAfter)
+	list("waiting for it: ", f.Waiting)
+	line("Kubernetes says: ", f.Said...)
+	return b.String()
+}
+
+// brief leaves out all but the parts that tell whose fault it is.
+func (f Failure) brief() Failure {
+	const mostCauses, mostWaiting = 2, 5
+	f.Cause = f.Cause[:min(len(f.Cause), mostCauses)]
+	f.Mend = f.Mend[:min(len(f.Mend), 1)]
+	if n := len(f.Waiting) - mostWaiting; n > 0 {
+		f.Waiting = append(slices.Clone(f.Waiting[:mostWaiting]), fmt.Sprintf("%d more", n))
+	}
+	f.Written, f.Said, f.Changed = nil, nil, nil
+	return f
+}
+
+// failure reads the lines that explain a card.
+func (s *Session) failure(ctx context.Context, c view.Card) Failure {
+	f := Failure{Resource: string(c.Resource), Also: names(c.Also), Title: c.Title, Since: c.Since, Cause: c.Cause, Where: c.Where,
+		Written: c.Excerpt(reader{ctx, s}), Mend: c.Helps, Said: c.Said, LookFirst: names(c.After), Changed: s.relative(c.Saved)}
+	for _, x := range c.Consequences {
+		f.FailedAfter = append(f.FailedAfter, string(x.Resource)+", "+x.String())
+	}
+	for _, ring := range c.Waiting {
+		f.Waiting = append(f.Waiting, names(ring)...)
+	}
+	f.Place = s.place(c, f.Written)
+	return f
+}
+
+// place returns the first place in the source tree that the lines of a failure name, or its causes. Files are only looked for if the session
+// runs on this machine.
+func (s *Session) place(c view.Card, lines []string) *Place {
+	if s.Client.Session.Socket == "" {
+		return nil
+	}
+	for _, l := range slices.Concat(lines, c.Cause) {
+		for _, p := range logline.Places(l) {
+			for _, path := range status.Locate(s.view, c.Resource, p.File) {
+				if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+					return &Place{File: s.relative([]string{path})[0], Line: p.Line, Column: p.Column}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// relative returns paths as the user writes them: relative to the Tiltfile's folder if they lie below it.
+func (s *Session) relative(paths []string) []string {
+	var out []string
+	folder := filepath.Dir(state.TheTiltfile(s.view).Path)
+	for _, p := range paths {
+		if rel, err := filepath.Rel(folder, p); filepath.IsAbs(p) && err == nil && filepath.IsLocal(rel) {
+			p = rel
+		}
+		out = append(out, text.Clean(p))
+	}
+	return out
+}
+
+// reader reads the log of a session for the lines that explain a failure.
+type reader struct {
+	ctx context.Context
+	of  *Session
+}
+
+var _ view.LogReader = reader{}
+
+// ReadBefore implements view.LogReader. Lines that cannot be read are missing: the failure itself is known without them. The newest lines are
+// the only ones that anything asks for.
+func (r reader) ReadBefore(f logstore.Filter, _ uint64, n int) []logstore.Line {
+	q := url.Values{"level": {"all"}, "tail": {strconv.Itoa(n)}, "resource": names(f.Resources)}
+	if f.Span != "" {
+		q.Set("span", f.Span)
+	}
+	if !f.Since.IsZero() {
+		q.Set("since", f.Since.Format(time.RFC3339Nano))
+	}
+	for _, source := range f.Sources {
+		q.Set("source", string(source))
+	}
+	read, err := readLines(r.ctx, r.of.Client, q)
+	if err != nil {
+		return nil
+	}
+	var out []logstore.Line
+	for _, l := range read {
+		stored := StoredLine(l)
+		ref := logstore.LineRef{Seq: l.Seq, Time: l.Time, Resource: stored.Resource, Span: l.Span, Source: stored.Source, Level: stored.Level,
+			Continues: l.Continues, Prefix: l.Prefix, Pod: l.Pod, Container: l.Container, Text: []byte(l.Text)}
+		if f.Match == nil || f.Match(ref) {
+			out = append(out, stored)
+		}
+	}
+	return out
+}
