@@ -24,6 +24,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/process"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/crash"
+	"github.com/hone-dev/hone/internal/cli/mcp"
 	"github.com/hone-dev/hone/internal/cli/object"
 	"github.com/hone-dev/hone/internal/cli/self"
 	"github.com/hone-dev/hone/internal/cli/session"
@@ -132,7 +133,7 @@ func newRoot(g *command.Global) *cobra.Command {
 	root.PersistentFlags().BoolVarP(&g.Verbose, "verbose", "v", false, "like --debug, with more detail")
 	root.PersistentFlags().Int("klog", 0, "") // a flag of Tilt, which shows the messages of its Kubernetes client; hone's debug log has them
 	_ = root.PersistentFlags().MarkHidden("klog")
-	for _, commands := range []func(*command.Global) []*cobra.Command{up.Commands, session.Commands, object.Commands, tiltfiles.Commands, self.Commands} {
+	for _, commands := range []func(*command.Global) []*cobra.Command{up.Commands, session.Commands, object.Commands, mcp.Commands, tiltfiles.Commands, self.Commands} {
 		root.AddCommand(commands(g)...)
 	}
 	root.InitDefaultCompletionCmd()

@@ -26,6 +26,7 @@ var beneath = map[string]string{
 	"cli/crash/stderr_unix.go":                  "a copy of it",
 	"cli/crash/stderr_windows.go":               "a copy of it",
 	"cli/crash/watch.go":                        "makes way for the text of a crash",
+	"cli/mcp/mcp.go":                            "a protocol",
 	"cli/self/docs.go":                          "a pager draws",
 	"cli/self/doctor.go":                        "the terminal's size",
 	"cli/standby/standby.go":                    "reads from a pipe in its place",

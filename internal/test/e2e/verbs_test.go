@@ -32,6 +32,7 @@ func TestVerbs(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"hone": honeCommand,
 			"mask": mask,
+			"mcp":  mcpCommand,
 		},
 	})
 }
