@@ -15,6 +15,7 @@ import (
 	"github.com/hone-dev/hone/internal/cli/answers"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/object"
+	"github.com/hone-dev/hone/internal/cli/session"
 	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/pkg/api"
@@ -26,6 +27,7 @@ func asks(title string) *mcp.ToolAnnotations { return hints(title, hint{reads: t
 // addQuestions adds the tools that change nothing in the session.
 func (s *Server) addQuestions() {
 	add(s, &mcp.Tool{Name: "status", Annotations: asks("What is wrong, why, and what waits"), Description: "How the session is: counts of resources, then problems of the session itself, failures with cause, place and mend, and resources that wait, are being updated or warn. Resources that are well are only counted. Ask this first."}, status)
+	add(s, &mcp.Tool{Name: "settle", Annotations: asks("Whether everything that was saved is live, and works"), Description: "Waits until everything that was saved before the call is live, and says how it went: live, failing, waiting or unknown, and why. Call it after each edit: a live result means that each replica runs the newest files, is ready, and has logged no new error. If the time is up, call it again."}, settle)
 	add(s, &mcp.Tool{Name: "why", Annotations: asks("Why a resource fails or waits"), Description: "Why one resource is as it is: what it waits for, down to the root of the wait, and each failure that concerns it, with the place in the source, the cause, the lines of output that matter, and what helps."}, why)
 	add(s, &mcp.Tool{Name: "logs", Annotations: asks("Lines of the logs"), Description: "The newest lines of the logs, breadth first over resources, pods and containers, so that none hides another. Choose by resource, level, text or regular expression, container, and since the newest save."}, logs)
 	add(s, &mcp.Tool{Name: "diff", Annotations: asks("What the newest save changed, and where it is"), Description: "The files of the newest save by resource: live or not, and why; how the change got there; which containers have it and which lack it."}, diff)
@@ -63,6 +65,44 @@ func firstFailed(st answers.Status) string {
 		}
 	}
 	return "a resource that fails"
+}
+
+// settleIn is the input of settle.
+type settleIn struct {
+	Resources []string `json:"resources,omitempty" jsonschema:"names of resources; none means all that are enabled"`
+	Seconds   int      `json:"seconds,omitempty" jsonschema:"how long to wait, at most 30, which is also meant if it is absent"`
+	Line      string   `json:"line,omitempty" jsonschema:"also wait for a line of the log after the save that contains this text, or matches a regular expression written as /regex/"`
+}
+
+// settleSeconds is the longest time that settle waits, and what it waits if the caller leaves that open. It leaves time for the last request of
+// the client within callLimit.
+const settleSeconds = 30
+
+func settle(ctx context.Context, c call, in settleIn) (a answer[Line], err error) {
+	seconds := settleSeconds
+	if in.Seconds > 0 {
+		seconds = min(in.Seconds, settleSeconds)
+	}
+	rep, err := c.session.SettleReport(ctx, client.Settling{Request: api.SettleRequest{Resources: in.Resources, Line: in.Line}, Timeout: time.Duration(seconds) * time.Second})
+	if err != nil {
+		return a, err
+	}
+	var out strings.Builder
+	if err := session.PrintSettled(&out, rep); err != nil {
+		return a, err
+	}
+	a.items, a.foreign, a.quoted = linesOf(out.String()), true, true
+	a.summary, a.next = "settled: "+string(rep.Result), settledNext[rep.Result]
+	return a, nil
+}
+
+// settledNext are the questions to ask after a result of settle.
+var settledNext = map[api.SettleResult]string{
+	api.SettleLive:    "nothing: what was saved runs",
+	api.SettleIdle:    "trigger, for resources that were never started",
+	api.SettleFailing: "why about the resource that fails, then mend it and settle again",
+	api.SettleWaiting: "settle again, or why about a resource that waits",
+	api.SettleUnknown: "status, for the reason",
 }
 
 // whyIn is the input of why.

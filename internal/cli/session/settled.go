@@ -1,0 +1,10 @@
+package session
+
+import (
+	"io"
+
+	"github.com/hone-dev/hone/pkg/api"
+)
+
+// PrintSettled prints a report as hone settle does: a line for each resource, and below the line of one that fails its card.
+func PrintSettled(w io.Writer, rep api.SettleReport) error { return printSettled(w, rep) }
