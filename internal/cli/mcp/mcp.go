@@ -66,6 +66,7 @@ commands in containers.`,
 		},
 	}
 	f.Add(c)
+	c.AddCommand(newInstall(g), newUninstall(g))
 	c.Flags().BoolVar(&start, "start", false, "start a session for this folder if there is none: hone up --detach")
 	c.Flags().BoolVar(&allowExec, "allow-exec", false, "add a tool that runs commands in containers")
 	return c
