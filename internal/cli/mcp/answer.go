@@ -86,40 +86,49 @@ type call struct {
 	until uint64
 }
 
-// add adds a tool to a server. It is the one place that bounds calls and answers.
+// add adds a tool to a server.
 func add[In any, T item[T]](s *Server, t *mcp.Tool, do func(context.Context, call, In) (answer[T], error)) {
-	mcp.AddTool(s.mcp, t, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (_ *mcp.CallToolResult, _ Output[T], err error) {
-		ctx, cancel := context.WithTimeout(ctx, callLimit)
-		defer cancel()
-		defer func() {
-			if p := recover(); p != nil {
-				err = bug.Caught("answer a call of "+t.Name, p)
-			}
-			if err != nil {
-				err = failure(ctx, err)
-			}
-		}()
-		c := call{Server: s}
-		if c.session, err = s.session(ctx); err != nil {
-			return nil, Output[T]{}, err
-		}
-		offset, more := 0, false
-		if p, ok := any(in).(interface{ cursor() string }); ok {
-			more = true
-			if offset, c.until, err = s.readCursor(t.Name, c.session, p.cursor()); err != nil {
-				return nil, Output[T]{}, err
-			}
-		}
-		a, err := do(ctx, c, in)
+	mcp.AddTool(s.mcp, t, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Output[T], error) {
+		said, out, err := perform(ctx, s, t.Name, do, in)
 		if err != nil {
 			return nil, Output[T]{}, err
 		}
-		out, said := a.bound(offset)
-		if out.Left > 0 && more {
-			out.Cursor = cursorOf(t.Name, c.session, offset+len(out.Items), a.until)
-		}
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: said + out.tail(more)}}}, out, nil
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: said}}}, out, nil
 	})
+}
+
+// perform performs a call. It is the one place that bounds calls and answers.
+func perform[In any, T item[T]](ctx context.Context, s *Server, tool string, do func(context.Context, call, In) (answer[T], error), in In) (said string, out Output[T], err error) {
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	defer func() {
+		if p := recover(); p != nil {
+			err = bug.Caught("answer a call of "+tool, p)
+		}
+		if err != nil {
+			err = failure(ctx, err)
+		}
+	}()
+	c := call{Server: s}
+	if c.session, err = s.session(ctx); err != nil {
+		return "", out, err
+	}
+	offset, more := 0, false
+	if p, ok := any(in).(interface{ cursor() string }); ok {
+		more = true
+		if offset, c.until, err = s.readCursor(tool, c.session, p.cursor()); err != nil {
+			return "", out, err
+		}
+	}
+	a, err := do(ctx, c, in)
+	if err != nil {
+		return "", out, err
+	}
+	out, said = a.bound(offset)
+	if out.Left > 0 && more {
+		out.Cursor = cursorOf(tool, c.session, offset+len(out.Items), a.until)
+	}
+	return said + out.tail(more), out, nil
 }
 
 // failure is the error that a client is told: with its mend, without escape sequences, and bounded.

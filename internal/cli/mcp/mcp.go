@@ -1,7 +1,7 @@
 // Package mcp serves the Model Context Protocol, so that a coding agent can ask a running session how it is, and let it act. Each tool asks
 // the session's API through the same function as the command for people, and never the session's loop.
 //
-// Every call ends in time and its answer has a bound: add is the one place that sees to both, and to the marks of foreign text.
+// Every call ends in time and its answer has a bound: perform is the one place that sees to both, and to the marks of foreign text.
 //
 // # Concurrency
 //

@@ -302,3 +302,45 @@ func TestServe(t *testing.T) {
 		t.Error("a line without end is no error")
 	}
 }
+
+// TestResourcesAndPrompts reads what clients show beside the tools: the same texts as the tools' answers.
+func TestResourcesAndPrompts(t *testing.T) {
+	c := connect(t, found(past(t, hudtest.Shop().View(t.Context()), hudtest.ShopTime, hudtest.ShopLogs)))
+	for uri, tc := range map[string]struct {
+		tool string
+		args map[string]any
+	}{
+		"hone://status":          {"status", nil},
+		"hone://resource/mailer": {"why", map[string]any{"resource": "mailer"}},
+		"hone://logs/mailer":     {"logs", map[string]any{"resources": []string{"mailer"}}},
+	} {
+		want, _ := said(t, c, tc.tool, tc.args)
+		r, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
+		if err != nil || len(r.Contents) != 1 || r.Contents[0].Text != want {
+			t.Errorf("%s: %v, %v, want %s", uri, err, r, want)
+		}
+	}
+	for _, uri := range []string{"hone://resource/%2e%2e%2fetc", "hone://logs/nobody", "file:///etc/passwd", "hone://secrets"} {
+		if r, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri}); err == nil {
+			t.Errorf("%s: %v", uri, r)
+		}
+	}
+	tools, err := c.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := c.ListPrompts(t.Context(), nil)
+	if err != nil || len(list.Prompts) != 2 {
+		t.Fatalf("%v %v", err, list)
+	}
+	for _, p := range list.Prompts {
+		r, err := c.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: p.Name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := r.Messages[0].Content.(*mcp.TextContent).Text
+		if !slices.ContainsFunc(tools.Tools, func(tool *mcp.Tool) bool { return strings.Contains(text, "Call the tool "+tool.Name+" ") }) {
+			t.Errorf("%s begins with no tool: %s", p.Name, text)
+		}
+	}
+}

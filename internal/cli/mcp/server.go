@@ -56,6 +56,8 @@ func NewServer(o Options) *Server {
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "hone", Title: "hone", Version: o.Version}, &mcp.ServerOptions{Instructions: instructions, Capabilities: &mcp.ServerCapabilities{}})
 	s.addQuestions()
 	s.addRequests()
+	s.addResources()
+	s.addPrompts()
 	return s
 }
 
