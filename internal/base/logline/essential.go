@@ -155,12 +155,12 @@ func deadlyHead(l string) bool {
 	return hasAny(t[:min(len(t), 120)], fatalWords)
 }
 
-// traced reports whether an entry has frames.
+// traced reports whether an entry has frames. A SyntaxError of Python begins with its only one.
 func traced(entry []string) bool {
-	for _, l := range entry[1:] {
+	for i, l := range entry {
 		t := plain(l, maxHead)
-		body := strings.TrimLeft(t, " \t")
-		if frame(t, body) != none {
+		kind := frame(t, strings.TrimLeft(t, " \t"))
+		if kind == python || kind != none && i > 0 {
 			return true
 		}
 	}

@@ -45,6 +45,12 @@ func TestEssential(t *testing.T) {
       json.loads("x")
     File "/usr/lib/python3.12/json/decoder.py", line 355, in raw_decode
 > json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)`},
+		{"a Python program that cannot be read", 10, `
+  starting
+>   File "/app/main.py", line 2
+      return sum(prices
+                ^
+> SyntaxError: '(' was never closed`},
 		{"Java causes", 4, `
   12:41:03.123 [main] INFO  c.x.Foo - before
 > Exception in thread "main" java.lang.RuntimeException: wrapped
