@@ -64,6 +64,8 @@ type Options struct {
 	Page      fs.FS
 	// Docs returns a file of the documentation as a web site, by its name, or fs.ErrNotExist; nil means that there is none.
 	Docs func(name string) ([]byte, error)
+	// Agents serves the Model Context Protocol at /mcp; nil means that it is not served.
+	Agents http.Handler
 	// Graph returns hone's own parts; nil for a server that does not know them.
 	Graph func() store.Graph
 	// Kinds are served by the conventions of Kubernetes, in addition to the store's tables.
@@ -258,6 +260,12 @@ func (s *Subscriber) handler(rt *store.Runtime) http.Handler {
 	}
 	if s.options.Docs != nil {
 		serveDocs(mux, s.options.Docs)
+	}
+	if s.options.Agents != nil {
+		mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
+			access.Endless(w) // a tool may wait, for less than a minute
+			s.options.Agents.ServeHTTP(w, r)
+		})
 	}
 	mux.HandleFunc("/", missed(routes))
 	return s.recovered(mux)
