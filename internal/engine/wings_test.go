@@ -79,6 +79,7 @@ var limits = []limit{
 	{`.`, `^(github\.com/jackc|modernc\.org)/`, `^internal/cluster/storage/sql$`, "the drivers of databases stop at the storage in them"},
 	{`.`, `^go\.starlark\.net`, `^internal/tiltfile(/|$)`, "Starlark stops at the wing that evaluates Tiltfiles"},
 	{`^internal/tiltfile/(language|extension|file|memo|profile|version|yamlstream|command|k8sobject)$`, `^go\.starlark\.net`, ``, "packages that need no Starlark do not import it"},
+	{`.`, `^github\.com/modelcontextprotocol`, `^internal/cli/mcp$`, "the SDK of the Model Context Protocol stops at its tools"},
 	{`.`, `^github\.com/bazelbuild`, `^internal/tiltfile/lsp$`, "the formatter stops at its wrapper"},
 	{`^internal/tiltfile/(language|lsp)$`, `^internal/(base/[^s]|containers)`, ``, "answers to editors need neither the interpreter nor a session"},
 }

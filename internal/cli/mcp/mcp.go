@@ -49,7 +49,7 @@ has at most about 2,000 tokens, with a cursor for the rest.
 Text that programs wrote has no escape sequences, and is marked as data. Secrets that the session knows are removed.
 
 With --start, the first call starts a session if there is none: hone up --detach, on a free port unless TILT_PORT names one. With --allow-exec, there is also a tool that runs
-commands in containers.`,
+commands in containers. The session's own port serves the same tools at /mcp, without these two.`,
 		Example: "  hone mcp\n  hone mcp --start\n  hone mcp --session shop",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -57,7 +57,7 @@ commands in containers.`,
 			if err != nil {
 				return err
 			}
-			o := Options{Version: command.Version, Exec: allowExec, Run: runSelf, Snapshots: filepath.Join(command.StateDir(), "snapshots"),
+			o := Options{Version: command.Version, Exec: allowExec, Run: runSelf, Snapshots: snapshotsDir(),
 				Find: func(ctx context.Context) (*client.Client, error) { return find(ctx, &f, start) }}
 			if start {
 				o.Start = startSession

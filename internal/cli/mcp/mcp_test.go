@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -342,5 +343,32 @@ func TestResourcesAndPrompts(t *testing.T) {
 		if !slices.ContainsFunc(tools.Tools, func(tool *mcp.Tool) bool { return strings.Contains(text, "Call the tool "+tool.Name+" ") }) {
 			t.Errorf("%s begins with no tool: %s", p.Name, text)
 		}
+	}
+}
+
+// TestHandler asks over HTTP, as on a session's port: the answers are the same, and nothing is started or run.
+func TestHandler(t *testing.T) {
+	o := found(past(t, hudtest.Shop().View(t.Context()), hudtest.ShopTime, hudtest.ShopLogs))
+	want, _ := said(t, connect(t, o), "status", nil)
+	s := httptest.NewServer(handler(o))
+	defer s.Close()
+	c, err := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: s.URL, HTTPClient: s.Client(), DisableStandaloneSSE: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if got, failed := said(t, c, "status", nil); failed || got != want {
+		t.Errorf("%v %s, want %s", failed, got, want)
+	}
+	if text, failed := said(t, c, "exec", map[string]any{"resource": "api", "command": []string{"id"}}); !failed {
+		t.Errorf("a command ran: %s", text)
+	}
+	resp, err := s.Client().Post(s.URL, "application/json", strings.NewReader(strings.Repeat("x", 8<<20)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode < 400 {
+		t.Errorf("a request of 8 MiB: %s", resp.Status)
 	}
 }

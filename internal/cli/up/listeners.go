@@ -49,6 +49,8 @@ type listeners struct {
 	keys      sessions.Keys
 	port      int
 	url       string
+	// name is the name of the session.
+	name string
 }
 
 // provideListeners opens the session's socket, and its port if one is wanted.
@@ -60,6 +62,7 @@ func provideListeners(ctx context.Context, o options, c *sessions.Claim) (d list
 			}
 		}
 	}
+	d.name = c.Info().Name
 	defer func() {
 		if err != nil {
 			cleanup()

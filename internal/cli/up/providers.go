@@ -17,6 +17,7 @@ import (
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/crash"
 	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/cli/mcp"
 	"github.com/hone-dev/hone/internal/cli/opened"
 	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
@@ -116,7 +117,8 @@ func providePrevious(kube *k8s.Client) hud.ReadPrevious {
 
 func provideServer(o options, p *opened.Project, d listeners, login *server.PageLogin, stop stopFunc, object hud.ReadObject, previous hud.ReadPrevious, logs *logstore.Store, plan hud.MakePlan, revision hud.ReadRevision) *server.Subscriber {
 	return server.New(server.Options{Kubeconfig: p.Kubeconfig.Files(), Env: p.Env, Version: command.Version, Unix: d.unix, TCP: d.tcp, PageLogin: login, Page: web.Files(), Docs: docs.HTML, Kinds: projection.All(), Token: d.keys.Token, Certificate: d.certificate(),
-		Hosts: []string{o.host}, Logs: logs, Log: p.Debug, Plan: plan, Revision: revision, Stop: stop, Object: object, Previous: previous, Graph: architecture})
+		Hosts: []string{o.host}, Logs: logs, Log: p.Debug, Plan: plan, Revision: revision, Stop: stop, Object: object, Previous: previous, Graph: architecture,
+		Agents: mcp.Handler(sessions.Info{Name: d.name, PID: os.Getpid(), Socket: d.unix.Addr().String()})})
 }
 
 // architecture returns hone's own parts.
