@@ -282,10 +282,21 @@ func (j *judge) runtimeError(r *status.Resource) (finding, bool) {
 	if old && j.before(ended.Add(errorGrace)) {
 		return waiting("is starting its new process"), true
 	}
+	if j.containerEnds(r) {
+		return waiting("is being restarted: its process and its container have ended"), true
+	}
 	if r.Runtime.Again && j.startsAtOnce(r) {
 		return waiting("has crashed, and is started again: " + firstLine(r.RuntimeErr)), true
 	}
 	return failing(problemOf(r.RuntimeErr), r.Runtime.Span), true
+}
+
+// containerEnds reports whether a process has ended and its container ends with it: Kubernetes starts the next one.
+func (j *judge) containerEnds(r *status.Resource) bool {
+	return slices.ContainsFunc(buildcontrol.Live(*r.Manifest, *r.Updates, state.PodsOf(j.view, r.Manifest.Name)), func(c model.ContainerRef) bool {
+		s := state.Synclets.In(j.view).Value(c.ID)
+		return s.Supervised && s.Ending && !s.Running
+	})
 }
 
 // startsAtOnce reports whether the kubelet starts a crashed container again without a pause. The supervisor of a process pauses.

@@ -106,6 +106,8 @@ func TestJudge(t *testing.T) {
 		{name: "its process has ended", want: api.SettleFailing, text: "ended with exit code 2",
 			state: then(saved(live()).Begin("api").Finish("api", inPlace("c1", "c2")), state.SyncletChanged{ID: "c1", Synclet: state.Synclet{Resource: "api", Pod: "p1", Container: "main", State: "ready",
 				Supervised: true, ExitCode: 2, Crashes: 1, Again: 10 * time.Second}})},
+		{name: "its container ends with its process", want: api.SettleWaiting, text: "is being restarted",
+			state: then(live(), state.SyncletChanged{ID: "c1", Synclet: state.Synclet{Resource: "api", Pod: "p1", Container: "main", State: "ready", Supervised: true, ExitCode: 143, Ending: true}})},
 		{name: "it is paused", state: saved(then(live(), state.SessionPaused{})), want: api.SettleUnknown, text: "hone resume"},
 		{name: "it waits for a trigger", state: saved(live(manual)), want: api.SettleUnknown, text: "hone trigger api"},
 		{name: "the cluster is away, and a save waits", want: api.SettleUnknown, text: "waits for the cluster",
