@@ -5,6 +5,11 @@ import "time"
 // Milliseconds is a duration in milliseconds.
 type Milliseconds float64
 
+// Duration returns the duration.
+func (m Milliseconds) Duration() time.Duration {
+	return time.Duration(float64(m) * float64(time.Millisecond))
+}
+
 // ContainerUpdate is the result of an in-place update of one container. Mode is synclet, container or exec. Behind means that
 // the update of this container is still running and that its result is not known yet.
 type ContainerUpdate struct {

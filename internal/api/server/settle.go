@@ -45,7 +45,7 @@ func (s *Subscriber) SettleBy(settled func(context.Context) (time.Time, error)) 
 	return s
 }
 
-// AnswerBy sets what asks containers to answer, by their ids, and returns those that do not. Call it before Run.
+// AnswerBy sets the function that asks containers, by their ids, to answer, and returns those that do not. Call it before Run.
 func (s *Subscriber) AnswerBy(silent func(ctx context.Context, ids []string) []string) *Subscriber {
 	s.silent = silent
 	return s
@@ -85,7 +85,7 @@ func (s *Subscriber) settleReport(src *source, w http.ResponseWriter, r *http.Re
 		failBy(w, codeOf(err), err)
 		return
 	}
-	within := min(time.Duration(float64(req.WithinMs)*float64(time.Millisecond)), mostWithin)
+	within := min(req.WithinMs.Duration(), mostWithin)
 	ctx, cancel := context.WithTimeout(r.Context(), max(within, 0))
 	defer cancel()
 	a, err := s.judged(ctx, src, q)
@@ -117,7 +117,7 @@ type settling struct {
 func (s *Subscriber) settleQuestion(v store.View, req api.SettleRequest) (q settling, err error) {
 	q.Window = settle.Window
 	if w := req.WindowMs; w != nil {
-		q.Window = time.Duration(float64(*w) * float64(time.Millisecond))
+		q.Window = w.Duration()
 	}
 	if q.Window < 0 || req.WithinMs < 0 {
 		return q, &intent.Refusal{Reason: intent.Invalid, Err: errors.New("windowMs and withinMs are not negative")}

@@ -25,7 +25,7 @@ func (s *Subscriber) test(src *source, w http.ResponseWriter, r *http.Request) {
 	if !decode(w, r, &req) {
 		return
 	}
-	within := min(time.Duration(float64(req.WithinMs)*float64(time.Millisecond)), mostWithin)
+	within := min(req.WithinMs.Duration(), mostWithin)
 	ctx, cancel := context.WithTimeout(r.Context(), max(within, 0))
 	defer cancel()
 	names, asked := req.Names, req.Asked

@@ -1,5 +1,5 @@
-// Package answers answers questions about a running session, in the words of its screen: how it is, why a resource is as it is, what the
-// newest save has changed, and which lines of the logs tell more. Commands print the answers, and the tools of hone mcp send them.
+// Package answers answers questions about a running session, in the words of its screen: how it is, why a resource is as it is, where the
+// newest save runs, and which lines of the logs tell more. Commands print the answers, and the tools of hone mcp send them.
 //
 // It asks the session's API for the state and for lines of the log, and applies the same functions to them as the screen does.
 //

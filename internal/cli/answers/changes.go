@@ -10,6 +10,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/hud/text"
+	"github.com/hone-dev/hone/internal/loop/settle"
 	"github.com/hone-dev/hone/pkg/api"
 )
 
@@ -56,9 +57,9 @@ func (c Change) String() string {
 }
 
 // oneSave is the time within which files that were saved count as one save: an editor, a formatter or a checkout writes several.
-const oneSave = 2 * time.Second
+const oneSave = 2 * settle.Window
 
-// Changes answers what the newest save has changed, and where it is. Files that wait for an update belong to it, and so do the updates that
+// Changes tells which files the newest save has changed, and where they run. Files that wait for an update belong to it, and so do the updates that
 // began with it.
 func (s *Session) Changes(only []string) ([]Change, error) {
 	for _, name := range only {
@@ -82,7 +83,8 @@ func (s *Session) Changes(only []string) ([]Change, error) {
 		}
 	}
 	all = slices.DeleteFunc(all, func(c Change) bool {
-		return !c.StartedAt.IsZero() && c.FinishedAt.Before(newest) && newest.Sub(c.StartedAt) > oneSave && c.State == "live"
+		begun, earlier := !c.StartedAt.IsZero() && c.State == "live", c.FinishedAt.Before(newest) && newest.Sub(c.StartedAt) > oneSave
+		return begun && earlier
 	})
 	if len(all) == 0 {
 		return nil, problem.New("no file was saved since "+s.Client.Where()+" began", "hone status shows how it is")

@@ -166,7 +166,8 @@ func shown(lines []api.LogLine, until uint64) (out []LogLine) {
 	p := stream.NewPrinter(&printed, stream.ColorNever)
 	for _, l := range lines {
 		passing := l.ProgressID != "" && !l.ProgressDone
-		if passing || l.Skipped > 0 || until > 0 && l.Seq > until {
+		later := until > 0 && l.Seq > until
+		if passing || later || l.Skipped > 0 {
 			continue
 		}
 		printed.Reset()

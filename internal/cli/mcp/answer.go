@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -16,11 +17,12 @@ import (
 	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/hud/text"
+	"github.com/hone-dev/hone/internal/loop/settle"
 )
 
 const (
 	// callLimit is the longest time that a call may take. Some clients give up after a minute, and then tell their model nothing.
-	callLimit = 40 * time.Second
+	callLimit = 40 * settle.Window
 	// answerBytes bounds an answer, once as text and once as JSON: clients show their model one of the two. It is 2,000 tokens if a token has
 	// four bytes.
 	answerBytes = 8000
@@ -174,7 +176,7 @@ func (a answer[T]) bound(offset int) (out Output[T], said string) {
 	return out, b.String()
 }
 
-// tail returns the end of the text of an answer: where to read on, and what to ask next.
+// tail returns the end of the text of an answer: where to read on, and the next question.
 func (o Output[T]) tail(more bool) string {
 	var b strings.Builder
 	switch {
@@ -260,7 +262,7 @@ func (s *Server) readCursor(tool string, c *client.Client, text string) (offset 
 	untilText, _, _ := strings.Cut(rest, "-")
 	offset, err1 := strconv.Atoi(offsetText)
 	until, err2 := strconv.ParseUint(untilText, 10, 64)
-	if err1 != nil || err2 != nil || offset < 0 || cursorOf(tool, c, offset, until) != text {
+	if errors.Join(err1, err2) != nil || offset < 0 || cursorOf(tool, c, offset, until) != text {
 		return 0, 0, problem.New("the cursor is not from an answer of this tool in this session", "call "+tool+" without a cursor")
 	}
 	return offset, until, nil

@@ -19,7 +19,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
@@ -142,7 +141,7 @@ const (
 	// maxOutput bounds the output of a command that is kept; the rest is dropped.
 	maxOutput = 64 << 10
 	// endLimit is the time that a command has to end after it was asked to.
-	endLimit = 2 * time.Second
+	endLimit = callLimit / 20
 )
 
 // runSelf runs another hone, with empty input. Its output and its errors come together.

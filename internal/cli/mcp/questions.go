@@ -27,7 +27,7 @@ func asks(title string) *mcp.ToolAnnotations { return hints(title, hint{reads: t
 // addQuestions adds the tools that change nothing in the session.
 func (s *Server) addQuestions() {
 	add(s, &mcp.Tool{Name: "status", Annotations: asks("What is wrong, why, and what waits"), Description: "How the session is: counts of resources, then problems of the session itself, failures with cause, place and mend, and resources that wait, are being updated or warn. Resources that are well are only counted. Ask this first."}, status)
-	add(s, &mcp.Tool{Name: "settle", Annotations: asks("Whether everything that was saved is live, and works"), Description: "Waits until everything that was saved before the call is live, and says how it went: live, failing, waiting or unknown, and why. Call it after each edit: a live result means that each replica runs the newest files, is ready, and has logged no new error. If the time is up, call it again."}, settle)
+	add(s, &mcp.Tool{Name: "settle", Annotations: asks("Whether everything that was saved is live, and works"), Description: "Waits until everything that was saved before the call is live, and says how it went: live, failing, waiting or unknown, and why. Call it after each edit: a live result means that each replica runs the newest files, is ready, and has logged no new error. If the time is up, call it again."}, settleSaves)
 	add(s, &mcp.Tool{Name: "why", Annotations: asks("Why a resource fails or waits"), Description: "Why one resource is as it is: what it waits for, down to the root of the wait, and each failure that concerns it, with the place in the source, the cause, the lines of output that matter, and what helps."}, why)
 	add(s, &mcp.Tool{Name: "logs", Annotations: asks("Lines of the logs"), Description: "The newest lines of the logs, breadth first over resources, pods and containers, so that none hides another. Choose by resource, level, text or regular expression, container, and since the newest save."}, logs)
 	add(s, &mcp.Tool{Name: "diff", Annotations: asks("What the newest save changed, and where it is"), Description: "The files of the newest save by resource: live or not, and why; how the change got there; which containers have it and which lack it."}, diff)
@@ -74,16 +74,16 @@ type settleIn struct {
 	Line      string   `json:"line,omitempty" jsonschema:"also wait for a line of the log after the save that contains this text, or matches a regular expression written as /regex/"`
 }
 
-// settleSeconds is the longest time that settle waits, and what it waits if the caller leaves that open. It leaves time for the last request of
+// settleSeconds is the longest time that settle waits, and the default. It leaves time for the last request of
 // the client within callLimit.
 const settleSeconds = 30
 
-func settle(ctx context.Context, c call, in settleIn) (a answer[Line], err error) {
+func settleSaves(ctx context.Context, c call, in settleIn) (a answer[Line], err error) {
 	seconds := settleSeconds
 	if in.Seconds > 0 {
 		seconds = min(in.Seconds, settleSeconds)
 	}
-	rep, err := c.session.SettleReport(ctx, client.Settling{Request: api.SettleRequest{Resources: in.Resources, Line: in.Line}, Timeout: time.Duration(seconds) * time.Second})
+	rep, err := c.session.SettleReport(ctx, client.Settling{Request: api.SettleRequest{Resources: in.Resources, Line: in.Line}, Timeout: api.Milliseconds(1000 * seconds).Duration()})
 	if err != nil {
 		return a, err
 	}

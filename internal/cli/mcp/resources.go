@@ -18,7 +18,7 @@ const (
 	logsURI     = "hone://logs/"
 )
 
-// addResources adds what clients let their users attach to a conversation.
+// addResources adds the texts that users may attach to a conversation.
 func (s *Server) addResources() {
 	const plain = "text/plain"
 	s.mcp.AddResource(&mcp.Resource{URI: statusURI, Name: "status", Title: "How the session is", MIMEType: plain}, func(ctx context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
@@ -59,7 +59,7 @@ func contents(r *mcp.ReadResourceRequest, said string, err error) (*mcp.ReadReso
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: r.Params.URI, MIMEType: "text/plain", Text: said}}}, nil
 }
 
-// addPrompts adds what clients offer their users as commands.
+// addPrompts adds the requests that clients offer their users as commands.
 func (s *Server) addPrompts() {
 	for _, p := range []struct{ name, title, text string }{
 		{"what-is-broken", "What is broken?", "Call the tool status of hone. For each failure, call why, and look at the place in the source that it names. Tell me for each one what fails, why, and how to mend it. Change nothing yet."},

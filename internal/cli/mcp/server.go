@@ -110,7 +110,7 @@ func hints(title string, h hint) *mcp.ToolAnnotations {
 	return &mcp.ToolAnnotations{Title: title, ReadOnlyHint: h.reads, DestructiveHint: &destroys, IdempotentHint: h.again, OpenWorldHint: &world}
 }
 
-// hint says what a tool does to its environment.
+// hint describes the effect of a tool on its environment.
 type hint struct {
 	// reads: nothing changes.
 	reads bool

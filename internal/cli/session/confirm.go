@@ -53,7 +53,7 @@ func confirm(ctx context.Context, g *command.Global, f flags.Session, yes bool) 
 	return GoOn(ctx, session, g.Stdout, plan)
 }
 
-// GoOn lets a session do what a plan says, and prints with what it goes on.
+// GoOn lets a session carry out a plan, and prints the work that begins.
 func GoOn(ctx context.Context, session *client.Client, out io.Writer, plan api.Plan) error {
 	r, err := session.Confirm(ctx, plan)
 	if err != nil {

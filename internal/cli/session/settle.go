@@ -164,7 +164,7 @@ func settledText(r api.SettledResource) string {
 	}
 	parts := []string{r.How}
 	if r.TookMs > 0 {
-		parts = append(parts, view.Duration(time.Duration(float64(r.TookMs)*float64(time.Millisecond))))
+		parts = append(parts, view.Duration(r.TookMs.Duration()))
 	}
 	for _, s := range starts {
 		if n := len(slices.DeleteFunc(slices.Clone(r.Processes), func(p api.SettledProcess) bool { return p.Start != s.start })); n > 0 {

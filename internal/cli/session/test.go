@@ -159,7 +159,7 @@ func testText(t api.TestedResource) string {
 	case t.Cached:
 		parts = append(parts, "cached")
 	case !t.At.IsZero():
-		parts = append(parts, view.Duration(time.Duration(float64(t.TookMs)*float64(time.Millisecond))))
+		parts = append(parts, view.Duration(t.TookMs.Duration()))
 	}
 	if n := len(t.Cases) + t.Left; n > 0 {
 		failed := len(slices.DeleteFunc(slices.Clone(t.Cases), func(c api.TestCase) bool { return c.Result != caseFailed }))

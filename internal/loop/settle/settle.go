@@ -166,7 +166,7 @@ func failing(p *api.ProblemEvent, span string) finding {
 	return finding{result: api.SettleFailing, problem: p, span: span}
 }
 
-// find returns the first answer that applies. What is still on its way comes before what is wrong, since a change may mend it.
+// find returns the first answer that applies. Changes on their way come before faults: a change may mend one.
 func (j *judge) find(r *status.Resource) finding {
 	for _, ask := range []func(*status.Resource) (finding, bool){j.off, j.held, j.underWay, j.never, j.away, j.updateError, j.runtimeError, j.port, j.notReady, j.replicas, j.unwatched, j.young} {
 		if f, ok := ask(r); ok {
@@ -207,7 +207,8 @@ func (j *judge) held(r *status.Resource) (finding, bool) {
 // underWay judges an update that runs, is about to, or goes on in some containers.
 func (j *judge) underWay(r *status.Resource) (finding, bool) {
 	u := r.Updates
-	if r.Leaving() || u.Current != nil || r.Starting || buildcontrol.Due(r.Manifest, u) {
+	due := r.Starting || buildcontrol.Due(r.Manifest, u)
+	if due || u.Current != nil || r.Leaving() {
 		return waiting(cmp.Or(r.Text, r.Missing())), true
 	}
 	pods := state.PodsOf(j.view, r.Manifest.Name)

@@ -9,7 +9,7 @@ import (
 )
 
 // UnwatchedOf returns the files that the builds of a resource's images read and that nothing watches: the sources of secrets outside
-// of what the image watches. A relative one belongs to dir.
+// of the paths that the image watches. A relative one belongs to dir.
 func UnwatchedOf(m *model.Manifest, dir string) (files []string) {
 	for i := range m.Images {
 		im := &m.Images[i]

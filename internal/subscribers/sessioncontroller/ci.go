@@ -162,7 +162,8 @@ func (s subject) judge(v store.View, settings model.CISettings, now time.Time, d
 	if left := serverToStay(v, m, now); left > 0 {
 		return false, failure{}, left
 	}
-	idle := u.Current == nil && u.Triggered.IsZero() && u.Declared.IsZero() && !buildcontrol.Outdated(v, m.Name)
+	asked := !u.Triggered.IsZero() || !u.Declared.IsZero()
+	idle := u.Current == nil && !asked && !buildcontrol.Outdated(v, m.Name)
 	if idle && u.Succeeded && r.Status.Settled() {
 		delete(deployed, m.Name)
 		return true, failure{}, 0

@@ -10,7 +10,7 @@ import (
 // A file of JSON that people edit has comments, trailing commas and its own layout. It is edited as text, so that all of that stays: the scanner
 // finds the members of objects, set inserts or replaces one, and remove takes one out again.
 
-// errObject says that a file does not hold what it takes to edit it.
+// errObject says that a file cannot be edited.
 var errObject = errors.New("it is not an object of JSON")
 
 // member is a member of an object, by its positions in the text. comma is the position of the comma after it, -1 without one.
