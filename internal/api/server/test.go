@@ -122,7 +122,8 @@ func (s *Subscriber) tested(ctx context.Context, src *source, names []string, as
 		if !s.work(context.WithoutCancel(ctx), judge) {
 			return rep, ctx.Err()
 		}
-		if rep.Result != api.TestWaiting || ctx.Err() != nil {
+		late := ctx.Err() != nil
+		if late || rep.Result != api.TestWaiting {
 			return rep, nil
 		}
 		rest := time.After(settleShare * time.Since(began))

@@ -2,8 +2,10 @@ package testresults
 
 import (
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,7 +41,7 @@ func (r *Results) JUnit(from io.Reader) error {
 	var suites []string
 	for {
 		t, err := d.Token()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
@@ -77,7 +79,7 @@ func (c junitCase) result(suites []string) model.TestCase {
 	} else {
 		out.File = "" // of the declaration: the text of a failure names a better place
 	}
-	faults := append(c.Failures, c.Errors...)
+	faults := slices.Concat(c.Failures, c.Errors)
 	switch {
 	case len(faults) > 0:
 		out.Result = model.CaseFailed

@@ -71,7 +71,7 @@ func (Local) run(ctx context.Context, req Request) (Result, error) {
 	req.Commit()
 	req.Progress("local", "running "+cmd.String(), model.BuildProgress{Kind: model.StepRun})
 	began := time.Now()
-	stdout := io.Writer(logstore.WriterAt(req.Log, logstore.LevelInfo))
+	var stdout io.Writer = logstore.WriterAt(req.Log, logstore.LevelInfo)
 	if req.Test != nil {
 		stdout = io.MultiWriter(stdout, &req.Test.output)
 	}
