@@ -122,15 +122,14 @@ func (s *Subscriber) tested(ctx context.Context, src *source, names []string, as
 		if !s.work(context.WithoutCancel(ctx), judge) {
 			return rep, ctx.Err()
 		}
-		late := ctx.Err() != nil
-		if late || rep.Result != api.TestWaiting {
+		if rep.Result != api.TestWaiting {
 			return rep, nil
 		}
 		rest := time.After(settleShare * time.Since(began))
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			continue
+			return rep, nil
 		}
 		select {
 		case <-rest:
