@@ -43,7 +43,7 @@ const (
 // settleExits are the exit codes of hone settle.
 var settleExits = map[SettleResult]int{SettleLive: 0, SettleIdle: 0, SettleFailing: 1, SettleUnknown: 3, SettleWaiting: 124}
 
-// ExitCode returns the exit code of hone settle for a result: that of a wait whose time is up, for SettleWaiting.
+// ExitCode returns the exit code of hone settle for a result. SettleWaiting has the code of a wait whose time is up.
 func (r SettleResult) ExitCode() int { return settleExits[r] }
 
 // SettleReport is the response to POST /api/settle/report, and the output of "hone settle -o json".

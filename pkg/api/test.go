@@ -6,7 +6,7 @@ import "time"
 type TestRequest struct {
 	// Names are the tests to judge; none means all that are enabled.
 	Names []string `json:"names,omitempty"`
-	// RerunFailed chooses only those of them whose newest verdict is a failure, and runs them again.
+	// RerunFailed chooses only the tests whose newest verdict is a failure, and runs them again.
 	RerunFailed bool `json:"rerunFailed,omitempty"`
 	// NoCache runs tests although they have passed with the same inputs before.
 	NoCache bool `json:"noCache,omitempty"`
@@ -35,7 +35,7 @@ var TestResults = []TestResult{TestFailed, TestWaiting, TestUnknown, TestPassed}
 // testExits are the exit codes of hone test.
 var testExits = map[TestResult]int{TestPassed: 0, TestFailed: 1, TestUnknown: 3, TestWaiting: 124}
 
-// ExitCode returns the exit code of hone test for a result: that of a wait whose time is up, for TestWaiting.
+// ExitCode returns the exit code of hone test for a result. TestWaiting has the code of a wait whose time is up.
 func (r TestResult) ExitCode() int { return testExits[r] }
 
 // TestReport is the response to POST /api/test, and the output of "hone test -o json".

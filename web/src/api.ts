@@ -1368,7 +1368,7 @@ export interface TestRequest {
   names?: string[];
   /** NoCache runs tests although they have passed with the same inputs before. */
   noCache?: boolean;
-  /** RerunFailed chooses only those of them whose newest verdict is a failure, and runs them again. */
+  /** RerunFailed chooses only the tests whose newest verdict is a failure, and runs them again. */
   rerunFailed?: boolean;
   /** WithinMs is the time that the session may take: it responds as soon as each test has a verdict, or else then. At most ten minutes. */
   withinMs?: number;

@@ -162,13 +162,7 @@ func respondPlan(src *source, w http.ResponseWriter, make func(store.View) (api.
 		failBy(w, http.StatusConflict, err)
 		return
 	}
-	doc, err := json.Marshal(plan)
-	if err != nil {
-		fail(w, http.StatusInternalServerError, err.Error())
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(src.Redactor(v).JSON(doc))
+	respondRedacted(src, w, plan)
 }
 
 // waits handles GET /api/waits.

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,8 +15,10 @@ import (
 	"github.com/hone-dev/hone/internal/base/logline"
 	"github.com/hone-dev/hone/internal/base/logquery"
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/rawfile"
 	"github.com/hone-dev/hone/internal/loop/intent"
 	"github.com/hone-dev/hone/internal/loop/settle"
+	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/status"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/api"
@@ -62,6 +63,17 @@ func (s *Subscriber) settle(src *source, w http.ResponseWriter, r *http.Request)
 	respond(w, api.Settled{Known: s.known(ctx, src) == nil})
 }
 
+// fence waits until the state has the changes of files that were made before the call. A request that does not wait for more gets the time for
+// that, too.
+func (s *Subscriber) fence(ctx context.Context, src *source) error {
+	if deadline, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), max(time.Until(deadline), takeTimeout))
+		defer cancel()
+	}
+	return s.known(ctx, src)
+}
+
 // known waits until the state has the changes of files that were made before the call.
 func (s *Subscriber) known(ctx context.Context, src *source) error {
 	if s.settled == nil {
@@ -85,26 +97,28 @@ func (s *Subscriber) settleReport(src *source, w http.ResponseWriter, r *http.Re
 		failBy(w, codeOf(err), err)
 		return
 	}
-	within := min(req.WithinMs.Duration(), mostWithin)
-	ctx, cancel := context.WithTimeout(r.Context(), max(within, 0))
+	q.Names = settle.WithCommands(src.View(), q.Names)
+	ctx, cancel := context.WithTimeout(r.Context(), min(req.WithinMs.Duration(), mostWithin))
 	defer cancel()
-	a, err := s.judged(ctx, src, q)
-	if r.Context().Err() != nil {
-		return
+	rep, err := s.judged(ctx, src, q)
+	switch {
+	case r.Context().Err() != nil:
+	case err != nil:
+		failBy(w, http.StatusInternalServerError, err)
+	default:
+		respondRedacted(src, w, rep)
 	}
+}
+
+// respondRedacted sends a document without the secrets of the session.
+func respondRedacted(src *source, w http.ResponseWriter, doc any) {
+	text, err := json.Marshal(doc)
 	if err != nil {
 		failBy(w, http.StatusInternalServerError, err)
 		return
 	}
-	doc, err := json.Marshal(a.Report)
-	if err != nil {
-		failBy(w, http.StatusInternalServerError, err)
-		return
-	}
-	var out bytes.Buffer
-	_ = json.Compact(&out, src.Redactor(src.View()).JSON(doc))
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = out.WriteTo(w)
+	_, _ = w.Write(src.Redactor(src.View()).JSON(text))
 }
 
 // settling is a question with the line of a log that it waits for.
@@ -146,30 +160,41 @@ func (s *Subscriber) settleQuestion(v store.View, req api.SettleRequest) (q sett
 	return q, nil
 }
 
-// judged waits until the answer is certain, or ctx is done, and returns it.
-func (s *Subscriber) judged(ctx context.Context, src *source, q settling) (a settle.Answer, err error) {
+// worked is the work of a session that may write files, by the versions of its tables.
+type worked struct{ updates, tiltfiles uint64 }
+
+func workedIn(v store.View) worked {
+	return worked{v.Version(state.Updates.Name()), v.Version(state.Tiltfiles.Name())}
+}
+
+// judged waits until the answer is certain, or ctx is done, and returns it. A command that has ended may have written files whose changes are
+// still on their way: after any work, saves count as live only if the changes of files are asked for once more.
+func (s *Subscriber) judged(ctx context.Context, src *source, q settling) (rep api.SettleReport, err error) {
 	logged := (<-chan struct{})(nil)
 	if q.line != nil && s.options.Logs != nil {
 		changed, cancel := s.options.Logs.Subscribe()
 		defer cancel()
 		logged = changed
 	}
-	fence := s.known(ctx, src)
+	asked := workedIn(src.View())
+	fence := s.fence(ctx, src)
 	for {
 		changed, began := src.Changed(), time.Now()
-		if !s.work(context.WithoutCancel(ctx), func() { a = s.answer(src.View(), q, fence) }) {
-			return a, ctx.Err()
+		v, a := src.View(), settle.Answer{}
+		if !s.work(context.WithoutCancel(ctx), func() { a = s.answer(v, q, fence) }) {
+			return rep, ctx.Err()
 		}
-		if a.Report.Result == api.SettleLive {
-			if s.allAnswer(ctx, a.Overlaid) {
-				return a, nil
-			}
+		if now := workedIn(v); a.Report.Result == api.SettleLive && now != asked {
+			asked, fence = now, s.fence(ctx, src)
+			continue
+		}
+		if a.Report.Result == api.SettleLive && !s.allAnswer(ctx, a.Overlaid) {
 			a.Again = time.Now().Add(answerPause)
 			a.Report.Result, a.Report.Text = api.SettleWaiting, "a container does not answer"
 		}
+		a.Report.ExitCode = a.Report.Result.ExitCode()
 		if a.Report.Result != api.SettleWaiting || ctx.Err() != nil {
-			a.Report.ExitCode = a.Report.Result.ExitCode()
-			return a, nil
+			return a.Report, nil
 		}
 		rest := time.After(settleShare * time.Since(began))
 		var again <-chan time.Time
@@ -214,7 +239,6 @@ func (s *Subscriber) answer(v store.View, q settling, fence error) settle.Answer
 			rep.Result, rep.Text = api.SettleWaiting, "no resource has logged the line since the save"
 		}
 	}
-	rep.ExitCode = rep.Result.ExitCode()
 	if s.options.Logs == nil {
 		return a
 	}
@@ -266,16 +290,11 @@ func (s *Subscriber) lastLines(span string, name model.ManifestName, since time.
 
 // locate returns the first place that some text names, and that is in the source tree; nil if there is none.
 func locate(v store.View, name model.ManifestName, texts []string) *api.SourcePlace {
-	for _, text := range texts {
-		for _, p := range logline.Places(text) {
-			for _, file := range status.Locate(v, name, p.File) {
-				if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
-					return &api.SourcePlace{File: filepath.ToSlash(file), Line: p.Line, Column: p.Column}
-				}
-			}
-		}
+	file, at, ok := status.FirstPlace(v, name, texts, rawfile.IsRegular)
+	if !ok {
+		return nil
 	}
-	return nil
+	return &api.SourcePlace{File: filepath.ToSlash(file), Line: at.Line, Column: at.Column}
 }
 
 // lineSince returns the first line that a question asks for; nil if there is none.

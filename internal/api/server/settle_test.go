@@ -137,6 +137,39 @@ func TestSettleReportWaits(t *testing.T) {
 	}
 }
 
+// TestSettleAsksForFilesAgain checks that files count that a command has written while it was waited for: their changes may come only after
+// the end of the command.
+func TestSettleAsksForFilesAgain(t *testing.T) {
+	var f *live
+	asked := 0
+	f = serveLive(t, func(s *Subscriber) {
+		s.SettleBy(func(context.Context) (at time.Time, err error) {
+			if asked++; asked == 2 {
+				at = f.Store.Dispatch(state.FilesChanged{At: time.Now(), Made: time.Now(), Changes: []state.FileChange{{Target: statetest.Local("b").DeployID(), Paths: []string{"/src/b"}}}})
+			}
+			return at, nil
+		})
+	})
+	loaded := statetest.Loaded(statetest.Local("a"), statetest.Local("b"))
+	loaded.At = statetest.Epoch
+	f.Dispatch(statetest.Session, state.TiltfileStarted{At: statetest.Epoch}, loaded)
+	f.Dispatch(state.BuildStarted{Resource: "b", Serial: 1, At: time.Now()}, state.BuildCompleted{Resource: "b", Serial: 1, At: time.Now(), Deployed: true})
+	f.reduced(state.BuildStarted{Resource: "a", Serial: 1, At: time.Now()})
+	ended := make(chan api.SettleReport, 1)
+	go func() { ended <- f.report(`{"resources":["b"],"withinMs":60000,"windowMs":0}`) }()
+	rep := <-ended
+	if rep.Result != api.SettleLive || asked != 1 {
+		t.Errorf("nothing has worked since the question: %+v, asked %d times", rep, asked)
+	}
+	go func() { ended <- f.report(`{"withinMs":60000,"windowMs":0}`) }()
+	f.reduced(state.BuildCompleted{Resource: "a", Serial: 1, At: time.Now(), Deployed: true})
+	f.Until("the file of the command is known", func(v store.View) bool { return !state.Updates.In(v).Value("b").PendingSince().IsZero() })
+	f.Dispatch(state.BuildStarted{Resource: "b", Serial: 2, At: time.Now()}, state.BuildCompleted{Resource: "b", Serial: 2, At: time.Now(), Deployed: true})
+	if rep := <-ended; rep.Result != api.SettleLive || state.Updates.In(f.View()).Value("b").SucceededSerial != 2 {
+		t.Errorf("before the file of the command was used: %+v", rep)
+	}
+}
+
 // TestNewErrors checks which error lines count as new: those within the window that no earlier line is like.
 func TestNewErrors(t *testing.T) {
 	logs := statetest.Logs(t)

@@ -1,10 +1,8 @@
 package server
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"net/http"
 	"slices"
 	"time"
@@ -25,13 +23,12 @@ func (s *Subscriber) test(src *source, w http.ResponseWriter, r *http.Request) {
 	if !decode(w, r, &req) {
 		return
 	}
-	within := min(req.WithinMs.Duration(), mostWithin)
-	ctx, cancel := context.WithTimeout(r.Context(), max(within, 0))
+	ctx, cancel := context.WithTimeout(r.Context(), min(req.WithinMs.Duration(), mostWithin))
 	defer cancel()
 	names, asked := req.Names, req.Asked
 	if asked.IsZero() {
 		asked = s.now()
-		_ = s.known(ctx, src) // judged says so if that fails
+		_ = s.fence(ctx, src) // tested says so if that fails
 		if !src.take(w, r, func(v store.View) (actions []store.Action, err error) {
 			var a state.ResourcesTriggered
 			names, a, err = testsToRun(v, req)
@@ -51,15 +48,7 @@ func (s *Subscriber) test(src *source, w http.ResponseWriter, r *http.Request) {
 		failBy(w, codeOf(err), err)
 		return
 	}
-	doc, err := json.Marshal(rep)
-	if err != nil {
-		failBy(w, http.StatusInternalServerError, err)
-		return
-	}
-	var out bytes.Buffer
-	_ = json.Compact(&out, src.Redactor(src.View()).JSON(doc))
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = out.WriteTo(w)
+	respondRedacted(src, w, rep)
 }
 
 // testsToRun returns the tests that a request chooses, and the request to run those that have to.
@@ -112,7 +101,7 @@ func (s *Subscriber) tested(ctx context.Context, src *source, names []string, as
 	if err != nil {
 		return rep, err
 	}
-	fence := s.known(ctx, src)
+	fence := s.fence(ctx, src)
 	for {
 		changed, began := src.Changed(), time.Now()
 		judge := func() {

@@ -6,8 +6,15 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"slices"
 )
+
+// IsRegular reports whether there is a regular file with a path, or a link to one.
+func IsRegular(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
 
 // Info describes an open file.
 type Info struct {

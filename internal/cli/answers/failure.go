@@ -4,15 +4,14 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/hone-dev/hone/internal/base/logline"
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/rawfile"
 	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/internal/loop/state"
@@ -130,16 +129,11 @@ func (s *Session) place(c view.Card, lines []string) *Place {
 	if s.Client.Session.Socket == "" {
 		return nil
 	}
-	for _, l := range slices.Concat(lines, c.Cause) {
-		for _, p := range logline.Places(l) {
-			for _, path := range status.Locate(s.view, c.Resource, p.File) {
-				if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-					return &Place{File: s.relative([]string{path})[0], Line: p.Line, Column: p.Column}
-				}
-			}
-		}
+	file, at, ok := status.FirstPlace(s.view, c.Resource, slices.Concat(lines, c.Cause), rawfile.IsRegular)
+	if !ok {
+		return nil
 	}
-	return nil
+	return &Place{File: s.relative([]string{file})[0], Line: at.Line, Column: at.Column}
 }
 
 // relative returns paths as the user writes them: relative to the Tiltfile's folder if they lie below it.

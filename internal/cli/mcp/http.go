@@ -13,8 +13,8 @@ import (
 	"github.com/hone-dev/hone/internal/client/sessions"
 )
 
-// Handler serves the tools on the port of a session, which they ask over its socket. It can neither start a session nor run commands. Whoever
-// gets to it may do what the tools do: the session's server asks for its token first.
+// Handler serves the tools on the port of a session, which they ask over its socket. It can neither start a session nor run commands. It
+// lets each client use its tools: the session's server has checked the token before.
 func Handler(of sessions.Info) http.Handler {
 	c := client.Over(of)
 	return handler(Options{Version: command.Version, Snapshots: snapshotsDir(), Find: func(context.Context) (*client.Client, error) { return c, nil }})

@@ -111,7 +111,7 @@ func (f *installFlags) run(cmd *cobra.Command, g *command.Global, names []string
 		}
 	}
 	if len(changes) == 0 {
-		fmt.Fprintln(g.Stdout, "Nothing is to be changed.")
+		fmt.Fprintln(g.Stdout, "Nothing has to change.")
 		return nil
 	}
 	for _, c := range changes {
@@ -119,7 +119,7 @@ func (f *installFlags) run(cmd *cobra.Command, g *command.Global, names []string
 	}
 	if !f.yes {
 		if !command.Interactive() {
-			return problem.New("cannot ask whether to write this: this is not a terminal", "add --yes")
+			return problem.New("cannot ask before it writes: this is not a terminal", "add --yes")
 		}
 		if yes, err := command.Confirm(cmd.Context(), g.Stdout, "Write this?"); err != nil || !yes {
 			return err

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -36,8 +35,8 @@ func newSettle(g *command.Global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "settle [NAME…]",
 		Short: "Wait until everything that was saved is live, and say whether it works",
-		Long: `Waits until everything that was saved before the command is live, and says how it went: for the named resources, or for all that
-are enabled. Files that were saved before the command count, even if the session has not noticed them yet.
+		Long: `Waits until everything that was saved before the command is live, and says how it went: for the named resources with the commands that
+they depend on, which may write their files, or for all that are enabled. Files that were saved before the command count, even if the session has not noticed them yet.
 
 Exit code 0: each replica runs everything that was saved. Its process started after that, or loads files by itself (the output says
 which); it is ready; and since it went live, it has run for a while (--window) without a crash and without an error in its log that it
@@ -74,7 +73,7 @@ func (f *settleFlags) run(ctx context.Context, g *command.Global, names []string
 		return err
 	}
 	if write == nil {
-		question.Awaits = func(rep api.SettleReport) { _ = printAwaited(g.Stderr, rep) }
+		question.Awaits = func(rep api.SettleReport) { sayAwaited(g.Stderr, rep.Text, awaitedBy(rep)) }
 	}
 	session, err := f.target.Find(ctx)
 	if err != nil {
@@ -87,15 +86,8 @@ func (f *settleFlags) run(ctx context.Context, g *command.Global, names []string
 		}
 		return command.WithCode(ended(ctx, session, "settle", err), api.SettleUnknown.ExitCode())
 	}
-	if write != nil {
-		err = write(g.Stdout, rep)
-	} else {
-		err = printSettled(g.Stdout, rep)
-	}
-	if err == nil && rep.ExitCode != 0 {
-		err = command.AlreadyPrinted(errors.New(string(rep.Result)), rep.ExitCode)
-	}
-	return err
+	page := func(w io.Writer) error { return printSettled(w, rep) }
+	return conclude(g.Stdout, rep, write, page, outcome{string(rep.Result), rep.ExitCode})
 }
 
 func (f *settleFlags) question(names []string) (q client.Settling, err error) {
@@ -114,19 +106,14 @@ func (f *settleFlags) question(names []string) (q client.Settling, err error) {
 // settleGlyphs stand before the names.
 var settleGlyphs = map[api.SettleResult]string{api.SettleLive: "✔", api.SettleFailing: "✖", api.SettleWaiting: "◌", api.SettleUnknown: "?", api.SettleIdle: "–"}
 
-// printAwaited prints the things that are awaited, in one line.
-func printAwaited(w io.Writer, rep api.SettleReport) error {
-	var all []string
-	if rep.Text != "" {
-		all = append(all, rep.Text)
-	}
+// awaitedBy returns the things that a report waits for, a text for each resource.
+func awaitedBy(rep api.SettleReport) (texts []string) {
 	for _, r := range rep.Resources {
 		if r.Result == api.SettleWaiting {
-			all = append(all, r.Name+" "+r.Text)
+			texts = append(texts, r.Name+" "+r.Text)
 		}
 	}
-	_, err := fmt.Fprintf(w, "Waiting: %s\n", strings.Join(all, "; "))
-	return err
+	return texts
 }
 
 // printSettled prints a report: a line for each resource, and below the line of one that fails its card.

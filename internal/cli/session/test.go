@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"encoding/xml"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -75,7 +74,7 @@ func (f *testFlags) run(ctx context.Context, g *command.Global, names []string) 
 	}
 	awaits := func(api.TestReport) {}
 	if write == nil {
-		awaits = func(rep api.TestReport) { _ = printTestsAwaited(g.Stderr, rep) }
+		awaits = func(rep api.TestReport) { sayAwaited(g.Stderr, rep.Text, testsAwaited(rep)) }
 	}
 	session, err := f.target.Find(ctx)
 	if err != nil {
@@ -89,33 +88,21 @@ func (f *testFlags) run(ctx context.Context, g *command.Global, names []string) 
 		}
 		return command.WithCode(ended(ctx, session, "test", err), api.TestUnknown.ExitCode())
 	}
-	if write != nil {
-		err = write(g.Stdout, rep)
-	} else {
-		err = printTests(g.Stdout, rep)
-	}
-	if err == nil && rep.ExitCode != 0 {
-		err = command.AlreadyPrinted(errors.New(string(rep.Result)), rep.ExitCode)
-	}
-	return err
+	page := func(w io.Writer) error { return printTests(w, rep) }
+	return conclude(g.Stdout, rep, write, page, outcome{string(rep.Result), rep.ExitCode})
 }
 
 // testGlyphs stand before the names.
 var testGlyphs = map[api.TestResult]string{api.TestPassed: "✔", api.TestFailed: "✖", api.TestWaiting: "◌", api.TestUnknown: "?"}
 
-// printTestsAwaited prints the things that are awaited, in one line.
-func printTestsAwaited(w io.Writer, rep api.TestReport) error {
-	var all []string
-	if rep.Text != "" {
-		all = append(all, rep.Text)
-	}
+// testsAwaited returns the things that a report waits for, a text for each test.
+func testsAwaited(rep api.TestReport) (texts []string) {
 	for _, t := range rep.Tests {
 		if t.Result == api.TestWaiting {
-			all = append(all, t.Name+" "+t.Text)
+			texts = append(texts, t.Name+" "+t.Text)
 		}
 	}
-	_, err := fmt.Fprintf(w, "Waiting: %s\n", strings.Join(all, "; "))
-	return err
+	return texts
 }
 
 // printTests prints a report: a line for each test, below the line of one that fails the single tests that failed, or its card, and the counts.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logline"
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/rawfile"
 	"github.com/hone-dev/hone/internal/hud/loglist"
 	"github.com/hone-dev/hone/internal/hud/settings"
 	"github.com/hone-dev/hone/internal/hud/text"
@@ -245,7 +246,7 @@ func (u *ui) locate(r *view.Row, file string) (string, bool) {
 		name = r.Name
 	}
 	for _, path := range u.frame.Locate(name, file) {
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		if rawfile.IsRegular(path) {
 			return path, true
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"github.com/gdamore/tcell/v2"
 
 	"github.com/hone-dev/hone/internal/base/logline"
+	"github.com/hone-dev/hone/internal/base/rawfile"
 	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/pkg/model"
@@ -152,7 +152,7 @@ func (u *ui) findPlaces() {
 				return nil
 			}
 			for _, path := range locate(name.resource, name.file) {
-				if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+				if rawfile.IsRegular(path) {
 					found[name] = path
 					break
 				}

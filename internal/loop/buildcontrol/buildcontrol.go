@@ -148,7 +148,7 @@ type decision struct {
 	active []*resource
 	// byName are the resources that the pass has come across.
 	byName map[model.ManifestName]*resource
-	// judgments are the answers about the tests that the pass has come across, and outdated those of them whose newest verdict is old.
+	// judgments are the answers about the tests of this pass, and outdated says which of their newest verdicts are old.
 	judgments map[model.ManifestName]judged
 	outdated  map[model.ManifestName]bool
 }
@@ -233,9 +233,10 @@ var needs = state.EachUpdating("which resources need deciding", func(e state.Upd
 	}
 	u := e.Update
 	changed := len(u.Changes)+len(u.Noticed) > 0 || u.AnyOwed()
+	always := e.Value.Manifest.IsTest() || syncsFirst(e.Value.Manifest) // they depend on more than their own changes
 	awaited := e.Phase == store.Running && (!u.WasReady || u.AwaitsReady())
 	return need{
-		deciding: changed || u.Current != nil || e.Value.Manifest.IsTest() || syncsFirst(e.Value.Manifest) || Due(&e.Value.Manifest, u),
+		deciding: changed || always || u.Current != nil || Due(&e.Value.Manifest, u),
 		ready:    awaited && u.Succeeded && u.Current == nil,
 	}
 })

@@ -10,7 +10,7 @@ import (
 )
 
 // A test judges its basis: the revisions of all enabled resources that it depends on, directly or through others. It begins once all
-// of them have settled, and its verdict is only about that basis. Nothing marks a verdict as old. Whoever asks compares the basis of the
+// of them have settled, and its verdict is only about that basis. Nothing marks a verdict as old. Readers compare the basis of the
 // newest run with the revisions of the moment:
 //
 //	verdict holds ──a file is saved, an update begins or is due──> old ──the same revisions, all applied──> verdict holds
@@ -60,7 +60,8 @@ func (d *decision) eachNeed(m *model.Manifest, seen map[model.ManifestName]bool,
 // isBehind reports whether a resource does not run its newest saved files, as far as hone brings them.
 func (d *decision) isBehind(r *resource) bool {
 	last, built := r.update.Last()
-	if !built || last.Err != "" || r.leaving || r.updating() {
+	failed, moving := !built || last.Err != "", r.leaving || r.updating()
+	if failed || moving {
 		return true
 	}
 	return r.update.AnySending() || wants(r).reason != 0 || d.isOutdated(r)
@@ -75,7 +76,7 @@ func (d *decision) isOutdated(r *resource) bool {
 	return !d.judge(r).applies(last.Basis)
 }
 
-// applies reports whether a basis is the one of the newest saved files.
+// applies reports whether a basis is about the newest saved files.
 func (j judged) applies(b state.Basis) bool { return len(j.behind) == 0 && j.basis.Equal(b) }
 
 // holdNewest holds a test until all that it depends on runs the newest saved files, and is ready.

@@ -332,7 +332,7 @@ func (j *judge) replicas(r *status.Resource) (finding, bool) {
 	return waiting(fmt.Sprintf("has %d of %d pods", r.Pods.Count, want)), r.Pods.Count < want
 }
 
-// unwatched judges inputs whose changes nobody reports.
+// unwatched judges inputs that are not watched.
 func (j *judge) unwatched(r *status.Resource) (finding, bool) {
 	if j.question.Unseen == nil {
 		return finding{}, false

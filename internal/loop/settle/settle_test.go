@@ -178,7 +178,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestReport checks what a report says about how the newest files have got where they run.
+// TestReport checks how a report describes the way of the newest files to the processes that run them.
 func TestReport(t *testing.T) {
 	s := live()
 	change := save(s)
@@ -195,6 +195,28 @@ func TestReport(t *testing.T) {
 			{Pod: "p1", Container: "main", Start: api.ProcessRestarted}, {Pod: "p2", Container: "main", Start: api.ProcessKept}}}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestWithCommands checks which commands belong to the resources that are asked for.
+func TestWithCommands(t *testing.T) {
+	needs := func(m model.Manifest, deps ...model.ManifestName) model.Manifest {
+		m.ResourceDeps = deps
+		return m
+	}
+	server := statetest.Local("server")
+	server.Local.Update, server.Local.Serve = model.Cmd{}, model.Cmd{Argv: []string{"true"}}
+	v := up(needs(statetest.K8s("web"), "api", "server"), needs(statetest.K8s("api"), "compile"), needs(statetest.Local("compile"), "generate", "web"),
+		statetest.Local("generate"), server, statetest.Local("other")).View()
+	for _, tc := range []struct{ names, want []model.ManifestName }{
+		{nil, nil},
+		{[]model.ManifestName{"generate"}, []model.ManifestName{"generate"}},
+		{[]model.ManifestName{"web"}, []model.ManifestName{"web", "compile", "generate"}},
+		{[]model.ManifestName{"api", "compile"}, []model.ManifestName{"api", "compile", "generate"}},
+	} {
+		if diff := cmp.Diff(tc.want, settle.WithCommands(v, tc.names)); diff != "" {
+			t.Errorf("%v: %s", tc.names, diff)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-dev/hone/internal/base/logline"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
@@ -54,6 +55,20 @@ func Locate(v store.View, name model.ManifestName, file string) []string {
 		}
 	}
 	return out
+}
+
+// FirstPlace returns the first place in the source tree that one of some texts names: its file, and the reference to it. exists reports whether
+// there is a regular file with a path.
+func FirstPlace(v store.View, name model.ManifestName, texts []string, exists func(path string) bool) (file string, at logline.Place, ok bool) {
+	for _, text := range texts {
+		for _, at := range logline.Places(text) {
+			files := Locate(v, name, at.File)
+			if i := slices.IndexFunc(files, exists); i >= 0 {
+				return files[i], at, true
+			}
+		}
+	}
+	return "", at, false
 }
 
 // below returns the part of a path below a folder.

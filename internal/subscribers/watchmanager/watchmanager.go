@@ -109,7 +109,7 @@ func (s *Subscriber) Settled(ctx context.Context) {
 }
 
 // Settle waits until file changes made before the call have been dispatched, and returns when the last ones were; zero if none were
-// yet. Whoever calls it has made all changes that belong together, so that these do not have to come to rest. It fails when ctx ends,
+// yet. The caller has made all changes that belong together, so that these do not have to come to rest. It fails when ctx ends,
 // and at once where the system does not order its events. It may be called by any goroutine.
 func (s *Subscriber) Settle(ctx context.Context) (told time.Time, err error) {
 	return s.settle(ctx, (*watch.Settler).Complete)

@@ -80,7 +80,7 @@ type settling struct {
 	quiet      time.Duration    // the quiet time that was learned from earlier bursts
 	singleSave bool             // this burst, or the one before it, is one change of one file of this target alone
 	retry      time.Time        // when to look at the lock again
-	complete   time.Time        // up to when whoever makes the changes is known to have finished
+	complete   time.Time        // the changes up to this time are known to be complete
 }
 
 // NewSettler returns an empty settler.
@@ -304,8 +304,8 @@ func (t *settling) shares(other *settling) bool {
 	return false
 }
 
-// Complete says that whoever has made the changes that wait has finished: they are released at once, unless Git holds its lock. It
-// may be called by any goroutine.
+// Complete says that the changes that wait belong together, and that no more follow: they are released at once, unless Git holds its lock.
+// It may be called by any goroutine.
 func (s *Settler) Complete() {
 	now := time.Now()
 	s.mu.Lock()

@@ -195,7 +195,7 @@ func TestAdvise(t *testing.T) {
 	}
 }
 
-// FuzzSet edits any text. What is edited keeps all members, and is as before once the entry is removed, apart from objects that were empty.
+// FuzzSet edits any text. The text keeps all members, and is as before once the entry is removed, apart from objects that were empty.
 func FuzzSet(f *testing.F) {
 	for _, tc := range files {
 		f.Add(tc.before)

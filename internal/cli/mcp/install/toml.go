@@ -30,8 +30,8 @@ func table(text, name string) (before, in, after []string, err error) {
 				part = &after
 			}
 		}
-		elsewhere := above == "" || above == "mcp_servers"
-		if elsewhere && inline.MatchString(l) && (above != "" || strings.Contains(l, "mcp_servers")) {
+		declares := above == "mcp_servers" || above == "" && strings.Contains(l, "mcp_servers")
+		if declares && inline.MatchString(l) {
 			return nil, nil, nil, errors.New("it declares the server in one line")
 		}
 		*part = append(*part, l)
