@@ -2,6 +2,7 @@ package podlogs_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -25,15 +26,20 @@ const step = k8stest.Patience
 // real is a separate namespace on the cluster.
 type real struct{ *k8stest.Real }
 
-// run starts a pod whose container runs a script.
+// run starts a pod whose container runs a script. What the script writes to /kept outlives a restart of the container.
 func (n real) run(t *testing.T, name, script string, restart corev1.RestartPolicy) {
 	t.Helper()
 	grace := int64(0)
 	_, err := n.Core.Pods(n.Namespace).Create(t.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: corev1.PodSpec{TerminationGracePeriodSeconds: &grace, RestartPolicy: restart, Containers: []corev1.Container{{
-			Name: "app", Image: "busybox", ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{"sh", "-c", script},
-		}}},
+		Spec: corev1.PodSpec{
+			TerminationGracePeriodSeconds: &grace, RestartPolicy: restart,
+			Containers: []corev1.Container{{
+				Name: "app", Image: "busybox", ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{"sh", "-c", script},
+				VolumeMounts: []corev1.VolumeMount{{Name: "kept", MountPath: "/kept"}},
+			}},
+			Volumes: []corev1.Volume{{Name: "kept", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
+		},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +134,9 @@ func TestRealLogOverAShakyNetwork(t *testing.T) {
 
 func TestRealLogsAcrossARestart(t *testing.T) {
 	n := real{k8stest.NewReal(t)}
-	n.run(t, "crashing", `i=0; while [ $i -lt 200 ]; do i=$((i+1)); echo line $i; done; sleep 1; echo `+strings.Repeat("x", 30_000)+`; exit 1`, corev1.RestartPolicyAlways)
+	// The second run does not end: however long a broken connection takes to come back, the logs of both runs are still there.
+	n.run(t, "crashing", `i=0; while [ $i -lt 200 ]; do i=$((i+1)); echo line $i; done; sleep 1; echo `+strings.Repeat("x", 30_000)+
+		`; [ -e /kept/ran ] && sleep 1000000; touch /kept/ran; exit 1`, corev1.RestartPolicyAlways)
 	n.status(t, "crashing", "a start", func(s corev1.ContainerStatus) bool { return s.State.Waiting == nil })
 	var got lines
 	var restarts atomic.Int32
@@ -136,30 +144,36 @@ func TestRealLogsAcrossARestart(t *testing.T) {
 	done := make(chan error, 1)
 	ctx, cancel := context.WithTimeout(t.Context(), step)
 	defer cancel()
+	once := append(numbered("line ", 200), strings.Repeat("x", 30_000))
+	both := errors.New("both runs are here")
+	all, here := context.WithCancelCause(ctx)
+	take := func(at time.Time, text string) {
+		got.take(at, text)
+		if got.count() == 2*len(once) {
+			here(both)
+		}
+	}
 	go func() {
 		s := podlogs.NewStream(shaky{n.Client})
-		for id := range int32(2) {
-			if id == 1 {
-				<-restarted
-			}
-			err := s.Run(ctx, podlogs.Config{
-				Namespace: n.Namespace, Pod: "crashing", Container: "app", Sink: got.take,
-				Ended:    func() bool { return restarts.Load() > id || id == 1 && got.count() == 402 },
+		follow := func(id int32) error {
+			return s.Run(all, podlogs.Config{
+				Namespace: n.Namespace, Pod: "crashing", Container: "app", Sink: take,
+				Ended:    func() bool { return restarts.Load() > id },
 				Replaced: func() bool { return restarts.Load() > id },
 			})
-			if err != nil {
-				done <- err
-				return
-			}
 		}
-		done <- nil
+		if err := follow(0); err != nil {
+			done <- err
+			return
+		}
+		<-restarted
+		done <- follow(1)
 	}()
 	n.status(t, "crashing", "a restart", func(s corev1.ContainerStatus) bool { return s.RestartCount == 1 && s.State.Waiting == nil })
 	restarts.Store(1)
 	close(restarted)
-	if err := <-done; err != nil {
+	if err := <-done; !errors.Is(context.Cause(all), both) {
 		t.Errorf("Run: %v", err)
 	}
-	once := append(numbered("line ", 200), strings.Repeat("x", 30_000))
 	got.want(t, append(once[:len(once):len(once)], once...))
 }
