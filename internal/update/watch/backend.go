@@ -24,7 +24,7 @@ type backend interface {
 	// SeesClose reports whether the back end notices when a written file is closed.
 	SeesClose() bool
 	// Mark makes Run pass on a notice with the mark after the notices of everything that has happened so far. It fails
-	// where the system does not order its events.
+	// with errors.ErrUnsupported where the system does not order the events of different folders.
 	Mark(m *mark) error
 }
 

@@ -8,6 +8,10 @@
 // was touched, rewritten with the same content, or restored before the next look has not changed; and events that the
 // system dropped cost a comparison of the trees, not a missed change. A Spec may request touched files, too.
 //
+// Watcher.Sync is a fence: when it returns, the sink has every change that was made before the call. On Linux, macOS and the BSDs, one queue of
+// the system holds the events of all folders in their order, and Sync puts a mark behind them. Windows has a buffer for each folder;
+// there, Sync compares all files. Folders without events, such as those of remote file systems, are compared everywhere.
+//
 // # Concurrency
 //
 // New starts nothing. Watcher.Run owns the goroutine that reads the back end and the one that hashes files; it waits for both
@@ -16,7 +20,8 @@
 //
 // # Testing
 //
-// The behaviour table runs over both back ends on Linux: the raw inotify one and the portable one over fsnotify. The
+// The behaviour table runs over both back ends on Linux: the raw inotify one and the portable one over fsnotify. So does a test of
+// Sync that makes random changes, also with a back end that has no order of events, and with one that has none. The
 // matcher is fuzzed against the library whose semantics it promises. A Settler keeps time with package time alone, so it
 // runs under testing/synctest.
 package watch

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"runtime"
 	"sync"
 	"syscall"
 
@@ -19,6 +21,7 @@ type portable struct {
 	closed  bool
 	dirs    map[string]dirState // guarded by mu
 	stale   []string            // guarded by mu; the names that the watcher must forget
+	marks   map[string]*mark    // guarded by mu; by the folder whose removal stands for the mark
 	opened  chan struct{}       // closed when watcher is set
 }
 
@@ -32,13 +35,73 @@ const (
 )
 
 func newPortable() *portable {
-	return &portable{dirs: map[string]dirState{}, opened: make(chan struct{})}
+	return &portable{dirs: map[string]dirState{}, marks: map[string]*mark{}, opened: make(chan struct{})}
 }
 
 func (p *portable) SeesClose() bool { return false }
 
-// Mark fails: some of the systems behind fsnotify delay events arbitrarily.
-func (p *portable) Mark(*mark) error { return errors.ErrUnsupported }
+// orderly reports whether this system has one queue for the events of all folders, first in, first out: inotify and kqueue. Windows
+// has a buffer for each folder.
+func orderly() bool {
+	switch runtime.GOOS {
+	case "linux", "darwin", "freebsd", "netbsd", "openbsd", "dragonfly":
+		return true
+	}
+	return false
+}
+
+// Mark watches an empty temporary folder and removes it at once: its removal is reported after all earlier events. The folder is not in
+// any source tree, where other programs would notice it. If no folder is watched, the mark counts as passed at once.
+func (p *portable) Mark(m *mark) error {
+	if !orderly() {
+		return errors.ErrUnsupported
+	}
+	dir, w, err := p.cookie(m)
+	if err != nil {
+		return fmt.Errorf("mark file events: %w", err)
+	}
+	if w == nil {
+		close(m.passed)
+		return nil
+	}
+	err = w.Add(dir)
+	if err := errors.Join(err, os.Remove(dir)); err != nil {
+		p.mu.Lock()
+		delete(p.marks, dir)
+		p.mu.Unlock()
+		return fmt.Errorf("mark file events: %w", err)
+	}
+	return nil
+}
+
+// cookie makes the folder of a mark. It returns no watcher if no folder is watched. The lock is held until the folder is known as that
+// of a mark, so that its creation is not reported where temporary folders are watched.
+func (p *portable) cookie(m *mark) (dir string, w *fsnotify.Watcher, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.watcher == nil {
+		return "", nil, nil
+	}
+	dir, err = os.MkdirTemp("", "hone-cookie-*")
+	if err != nil {
+		return "", nil, err
+	}
+	p.marks[dir] = m
+	return dir, p.watcher, nil
+}
+
+// missed returns the notices that stand for events that were lost. Those of marks may be among them; the comparison of all files covers
+// them.
+func (p *portable) missed() []notice {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := []notice{{op: opOverflow}}
+	for dir, m := range p.marks {
+		out = append(out, notice{op: opMark, mark: m})
+		delete(p.marks, dir)
+	}
+	return out
+}
 
 // open gets a watcher from the system if there is none yet. p.mu is held.
 func (p *portable) open() error {
@@ -135,7 +198,7 @@ func (p *portable) Run(ctx context.Context, put func([]notice)) error {
 				return fmt.Errorf("read file events: %w", fsnotify.ErrClosed)
 			}
 			// Whatever went wrong, something may have been missed.
-			ns = []notice{{op: opOverflow}}
+			ns = p.missed()
 		}
 		put(ns)
 	}
@@ -155,6 +218,13 @@ func (p *portable) translate(ev fsnotify.Event) []notice {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var out []notice
+	if m := p.marks[ev.Name]; m != nil {
+		if ev.Has(fsnotify.Remove) {
+			delete(p.marks, ev.Name)
+			out = append(out, notice{op: opMark, mark: m})
+		}
+		return out
+	}
 	if ev.Has(fsnotify.Remove) || ev.Has(fsnotify.Rename) {
 		if p.dirs[ev.Name] == dirWatched {
 			p.outdate(ev.Name)

@@ -33,13 +33,14 @@ import (
 func (w *Watcher) handle(ns []notice, told time.Time) {
 	now := time.Now()
 	w.told = told
+	var marks []*mark
 	for _, n := range ns {
 		switch n.op {
 		case opOverflow:
 			w.log.Info("the system dropped file events; comparing all watched files")
 			w.rescan()
 		case opMark:
-			w.marks = append(w.marks, n.mark)
+			marks = append(marks, n.mark)
 		case opSelf:
 			if w.folders[n.path] == nil {
 				w.backend.Remove(n.path) // it was watched only for this, under a name that may be outdated
@@ -51,6 +52,7 @@ func (w *Watcher) handle(ns []notice, told time.Time) {
 			}
 		}
 	}
+	w.reach(marks)
 }
 
 // concerns reports whether an event may matter to a consumer.

@@ -55,6 +55,16 @@ func (p *poller) anyUnwatched() bool {
 	return false
 }
 
+// pollAll compares all polled folders at once.
+func (w *Watcher) pollAll() {
+	w.polling.refused = true // the next pass tries to watch them again
+	for _, dir := range slices.Sorted(maps.Keys(w.polling.folders)) {
+		if f := w.polling.folders[dir]; f != nil {
+			w.pollFolder(f)
+		}
+	}
+}
+
 // poll compares some of the polled folders, if it is time.
 func (w *Watcher) poll(now time.Time) {
 	p := &w.polling

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -9,7 +10,11 @@ import (
 const syncPause = 2 * time.Millisecond
 
 // mark is the place of a call of Sync in the order of events.
-type mark struct{ passed chan struct{} }
+type mark struct {
+	passed chan struct{}
+	// compare is set if the order of events is unknown, so that all files have to be compared.
+	compare bool
+}
 
 // marksOf returns the marks among notices.
 func marksOf(ns []notice) []notice {
@@ -22,13 +27,15 @@ func marksOf(ns []notice) []notice {
 	return out
 }
 
-// Sync waits until every change that was made before the call, to files that are watched by events, has been handed to
-// the sink; writes to existing files that are still open may come later. While files keep changing, that may take long.
-// It fails when ctx ends, and at once where the system does not order its events. It may be called by any goroutine.
+// Sync waits until every change that was made before the call has been handed to the sink; writes to existing files that are still open
+// may come later. While files keep changing, that may take long. Where the system does not order its events, Sync has all files
+// compared; where it sends none, as for remote file systems, the files there. It fails when ctx ends. It may be called by any goroutine.
 func (w *Watcher) Sync(ctx context.Context) error {
 	m := &mark{passed: make(chan struct{})}
 	if err := w.backend.Mark(m); err != nil {
-		return err
+		w.log.Debug("comparing all watched files", "reason", err)
+		m.compare = true
+		w.inbox.put([]notice{{op: opMark, mark: m}})
 	}
 	select {
 	case <-m.passed:
@@ -36,6 +43,19 @@ func (w *Watcher) Sync(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// reach takes marks whose turn has come. What no event tells is looked at now: once for all of them.
+func (w *Watcher) reach(marks []*mark) {
+	if len(marks) == 0 {
+		return
+	}
+	w.marks = append(w.marks, marks...)
+	if slices.ContainsFunc(marks, func(m *mark) bool { return m.compare }) {
+		w.rescan()
+		return
+	}
+	w.pollAll()
 }
 
 // waited releases the callers of Sync whose marks are passed, as soon as no look is pending, and reports whether some must keep

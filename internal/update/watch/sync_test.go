@@ -2,7 +2,6 @@ package watch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,7 +15,14 @@ import (
 
 // TestSync changes files in every way and checks that all changes are reported when Sync returns.
 func TestSync(t *testing.T) {
-	r := newRig(t, newBackend())
+	for name, backend := range fences() {
+		t.Run(name, func(t *testing.T) { testSync(t, backend()) })
+	}
+}
+
+func testSync(t *testing.T, b backend) {
+	t.Helper()
+	r := newRig(t, b)
 	for _, f := range []string{"old/changed", "old/gone", "old/moved"} {
 		write(t, r.path(f), "before")
 	}
@@ -40,11 +46,7 @@ func TestSync(t *testing.T) {
 			}
 			want = append(want, "old/gone")
 		}
-		err := r.w.Sync(t.Context())
-		if errors.Is(err, errors.ErrUnsupported) {
-			t.Skip("this system does not tell in which order things happen")
-		}
-		if err != nil {
+		if err := r.w.Sync(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		r.mu.Lock()
@@ -65,7 +67,7 @@ func TestSyncWithoutRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	if err := w.Sync(ctx); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+	if err := w.Sync(ctx); err != nil {
 		t.Errorf("nothing is watched: %v", err)
 	}
 	if err := w.Set([]Spec{{ID: target("a")}}, nil); err != nil {
@@ -78,13 +80,6 @@ func TestSyncWithoutRun(t *testing.T) {
 		t.Error("no error though Run does not read events")
 	}
 	r.run() // releases the system's resources
-}
-
-func TestPortableCannotSync(t *testing.T) {
-	r := newRig(t, newPortable())
-	if err := r.w.Sync(t.Context()); !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("got %v", err)
-	}
 }
 
 // TestMarksOutliveOverflow drops notices on their way to the watcher and checks that the marks among them arrive.

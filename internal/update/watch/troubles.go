@@ -18,6 +18,11 @@ type troubles struct {
 
 func newTroubles() troubles { return troubles{paths: map[string]*problem.Problem{}} }
 
+// IsLimit reports whether a problem of the system's limits is one that only delays: the files are compared instead.
+func IsLimit(p *problem.Problem) bool {
+	return errors.Is(p, errNoWatches) || errors.Is(p, errNoInstance)
+}
+
 // list returns the problems, the most important first.
 func (t *troubles) list() []*problem.Problem {
 	var out []*problem.Problem
