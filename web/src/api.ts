@@ -1108,7 +1108,7 @@ export interface SettleRequest {
 
 /** Settled is the body of the response to POST /api/settle. The session responds once it knows every change that was made before the request to the files that it watches, so that what a client reads afterwards takes them into account. */
 export interface Settled {
-  /** Known is false if the session cannot say so: files keep changing, or the system does not order their events. */
+  /** Known is false if the session cannot say so: files keep changing. */
   known: boolean;
 }
 

@@ -230,8 +230,6 @@ func (s *Subscriber) answer(v store.View, q settling, fence error) settle.Answer
 	a := settle.Judge(v, q.Question, s.now())
 	rep := &a.Report
 	switch {
-	case errors.Is(fence, errors.ErrUnsupported) && rep.Result == api.SettleLive:
-		rep.Result, rep.Text = api.SettleUnknown, "this system does not tell in which order files change: hone cannot know whether it has seen the last save"
 	case fence != nil && rep.Result == api.SettleLive:
 		rep.Result, rep.Text = api.SettleWaiting, "files keep changing"
 	case rep.Result == api.SettleLive && q.line != nil:

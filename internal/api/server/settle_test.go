@@ -94,10 +94,6 @@ func TestSettleReport(t *testing.T) {
 	if rep := f.report(`{"windowMs":0}`); rep.Result != api.SettleLive || rep.ExitCode != 0 {
 		t.Errorf("it runs: %+v", rep)
 	}
-	fence = errors.ErrUnsupported
-	if rep := f.report(`{"windowMs":0}`); rep.Result != api.SettleUnknown || rep.ExitCode != 3 {
-		t.Errorf("no fence: %+v", rep)
-	}
 	fence = context.DeadlineExceeded
 	if rep := f.report(`{"windowMs":0}`); rep.Result != api.SettleWaiting || rep.ExitCode != 124 || rep.Text != "files keep changing" {
 		t.Errorf("no end of changes: %+v", rep)

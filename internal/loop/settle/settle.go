@@ -113,7 +113,7 @@ func (j *judge) tiltfile() {
 		j.answer.Report.Problem = problemOf(t.Err)
 		j.answer.Spans[model.TiltfileName] = t.Span
 	}
-	if w := state.Watches.In(j.view).Value(state.Only).Problem; w != "" {
+	if w := state.Watches.In(j.view).Value(state.Only).Unseen; w != "" {
 		j.decides(api.SettleUnknown, "some files are not watched: "+w)
 	}
 }

@@ -120,7 +120,8 @@ func TestJudge(t *testing.T) {
 			state: then(live(), state.ResourcesSwitched{Off: []model.ManifestName{"api"}})},
 		{name: "the Tiltfile has failed", state: then(live(), state.TiltfileLoaded{At: statetest.Epoch, Err: "Tiltfile:3:1: no"}), want: api.SettleFailing, text: "the Tiltfile has failed"},
 		{name: "the Tiltfile is being evaluated", state: then(live(), state.TiltfileStarted{At: statetest.Epoch.Add(time.Hour)}), want: api.SettleWaiting, text: "the Tiltfile is being evaluated"},
-		{name: "files cannot be watched", state: then(live(), state.WatchReported{Problem: "too many files"}), want: api.SettleUnknown, text: "too many files"},
+		{name: "files cannot be watched", state: then(live(), state.WatchReported{Problem: "cannot watch /src", Unseen: "cannot watch /src"}), want: api.SettleUnknown, text: "cannot watch /src"},
+		{name: "files are compared instead of watched", state: then(live(), state.WatchReported{Problem: "no more watches"}), want: api.SettleLive},
 		{name: "a secret has changed since the build", state: live(secret), want: api.SettleUnknown, text: "/home/dev/.npmrc", unseen: []string{"/home/dev/.npmrc"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

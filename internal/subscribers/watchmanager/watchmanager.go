@@ -69,13 +69,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		return nil
 	}
 	o := s.options
-	o.OnProblems = func(all []*problem.Problem) {
-		texts := make([]string, len(all))
-		for i, p := range all {
-			texts[i] = problem.Text(p)
-		}
-		rt.Dispatch(state.WatchReported{Problem: strings.Join(texts, "\n")})
-	}
+	o.OnProblems = func(all []*problem.Problem) { rt.Dispatch(reported(all)) }
 	w, err := watch.New(o)
 	if err != nil {
 		return fmt.Errorf("start watching files: %w", err)
@@ -100,8 +94,19 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	return g.Wait()
 }
 
-// Settled waits until file changes made before the call are known to the store, or ctx is done. If it cannot determine
-// that, it waits until ctx is done. It may be called by any goroutine.
+// reported describes the problems of the watcher.
+func reported(all []*problem.Problem) state.WatchReported {
+	var texts, unseen []string
+	for _, p := range all {
+		texts = append(texts, problem.Text(p))
+		if !watch.IsLimit(p) {
+			unseen = append(unseen, problem.Text(p))
+		}
+	}
+	return state.WatchReported{Problem: strings.Join(texts, "\n"), Unseen: strings.Join(unseen, "\n")}
+}
+
+// Settled waits until file changes made before the call are known to the store, or ctx is done. It may be called by any goroutine.
 func (s *Subscriber) Settled(ctx context.Context) {
 	if _, err := s.settle(ctx, func(*watch.Settler) {}); err != nil {
 		<-ctx.Done()
@@ -109,8 +114,8 @@ func (s *Subscriber) Settled(ctx context.Context) {
 }
 
 // Settle waits until file changes made before the call have been dispatched, and returns when the last ones were; zero if none were
-// yet. The caller has made all changes that belong together, so that these do not have to come to rest. It fails when ctx ends,
-// and at once where the system does not order its events. It may be called by any goroutine.
+// yet. The caller has made all changes that belong together, so that these do not have to come to rest. It fails when ctx ends.
+// It may be called by any goroutine.
 func (s *Subscriber) Settle(ctx context.Context) (told time.Time, err error) {
 	return s.settle(ctx, (*watch.Settler).Complete)
 }
@@ -148,7 +153,7 @@ func (s *Subscriber) follow(ctx context.Context, rt *store.Runtime, w *watch.Wat
 		specs, ignores := desired(v)
 		if err := w.Set(specs, ignores); err != nil {
 			if ctx.Err() == nil {
-				rt.Dispatch(state.WatchReported{Problem: problem.Text(err)})
+				rt.Dispatch(state.WatchReported{Problem: problem.Text(err), Unseen: problem.Text(err)})
 			}
 			continue
 		}
