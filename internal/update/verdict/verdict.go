@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/atomicfile"
+	"github.com/hone-dev/hone/internal/base/process"
 	"github.com/hone-dev/hone/internal/update/imagebuild"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -77,20 +78,12 @@ func (in Inputs) Key(ctx context.Context) (string, error) {
 	return hex.EncodeToString(hash[:]), nil
 }
 
-// scripts returns the files below its folder that the words of a command name: they are part of the test whether or not it says so.
-func scripts(cmd model.Cmd) (paths []string) {
-	for _, arg := range cmd.Argv {
-		for _, word := range strings.Fields(arg) {
-			if !filepath.IsLocal(word) {
-				continue
-			}
-			path := filepath.Join(cmd.Dir, word)
-			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() <= readable {
-				paths = append(paths, path)
-			}
-		}
-	}
-	return paths
+// scripts returns the files of a sensible size that the words of a command name: they are part of the test whether or not it says so.
+func scripts(cmd model.Cmd) []string {
+	return slices.DeleteFunc(process.NamedFiles(cmd), func(path string) bool {
+		info, err := os.Stat(path)
+		return err != nil || info.Size() > readable
+	})
 }
 
 // kept is the number of verdicts that a Memory keeps.
