@@ -3,6 +3,7 @@ package tiltfile
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -264,5 +265,24 @@ func TestFailingChartIsNotRemembered(t *testing.T) {
 	p.write("a/x", "good")
 	if n := p.runs(); n != 1 {
 		t.Errorf("mended: %d runs", n)
+	}
+}
+
+// TestUnwatched checks which files are known as those that only the commands of a Tiltfile read.
+func TestUnwatched(t *testing.T) {
+	p := newToolProject(t, map[string]string{"version": "1", "seen": "1", "conf/a": "1", "gen.sh": "cat version", "Tiltfile": `
+local('sh gen.sh && cat version seen conf/a none', quiet=True, dir='.')
+local(['cat', 'version'], quiet=True)
+watch_file('seen')
+watch_file('conf')
+`})
+	p.write("none", "")
+	res := Load(t.Context(), p.o)
+	if res.Err != nil {
+		t.Fatal(res.Err)
+	}
+	want := []string{filepath.Join(p.root, "gen.sh"), filepath.Join(p.root, "none"), filepath.Join(p.root, "version")}
+	if !slices.Equal(res.Tiltfile.Unwatched, want) {
+		t.Errorf("got %v, want %v", res.Tiltfile.Unwatched, want)
 	}
 }

@@ -89,6 +89,7 @@ func Load(ctx context.Context, o Options) Result {
 	defer s.Awaiting("the Tiltfile to be evaluated")()
 	tf, err := s.load()
 	tf.ConfigFiles, tf.Read = s.ConfigFiles(), s.Read
+	tf.Unwatched = s.Unwatched()
 	tf.Served = s.Cluster.Told()
 	tf.Ignores = s.ignores.List
 	tf.Warnings = s.Warnings

@@ -18,6 +18,8 @@ type Tiltfile struct {
 	// Read maps the absolute path of each file to the hash (xxh3) of its content as last read by the evaluation; 0 for a file
 	// that did not exist. Like ConfigFiles, it is set even if the evaluation failed.
 	Read map[string]uint64 `json:"-"`
+	// Unwatched are the files that its commands name, and whose change does not re-evaluate it.
+	Unwatched []string `json:"-"`
 	// Served is what the evaluation was told of what the cluster serves; nil if it did not depend on that. Like ConfigFiles, it
 	// is set even if the evaluation failed.
 	Served *Capabilities `json:"-"`

@@ -58,6 +58,7 @@ type Evaluation struct {
 	files     map[string]bool
 	pathBytes int
 	Read      map[string]uint64 // as model.Tiltfile.Read
+	named     map[string]bool   // files that commands name
 	Warnings  []string
 	// WarnLater keeps warnings out of the log.
 	WarnLater bool
@@ -67,7 +68,7 @@ type Evaluation struct {
 
 // New returns a new evaluation. env is its environment as "K=V".
 func New(ctx context.Context, files *fault.Sources, log logstore.Logger, env []string) *Evaluation {
-	return &Evaluation{Sources: files, Context: ctx, Log: log, Env: value.NewEnviron(env), files: map[string]bool{}, Read: map[string]uint64{},
+	return &Evaluation{Sources: files, Context: ctx, Log: log, Env: value.NewEnviron(env), files: map[string]bool{}, Read: map[string]uint64{}, named: map[string]bool{},
 		Thread: &starlark.Thread{Name: files.Main, Print: func(_ *starlark.Thread, msg string) { log.Write(logstore.LevelInfo, msg+"\n") }}}
 }
 
@@ -143,6 +144,27 @@ func (e *Evaluation) DependOn(paths ...string) {
 
 // ConfigFiles are the files and folders that the evaluation depends on, sorted.
 func (e *Evaluation) ConfigFiles() []string { return slices.Sorted(maps.Keys(e.files)) }
+
+// Named notes files that a command of the program names.
+func (e *Evaluation) Named(paths []string) {
+	for _, p := range paths {
+		e.named[p] = true
+	}
+}
+
+// Unwatched are the files that commands name and on which the evaluation does not depend, sorted.
+func (e *Evaluation) Unwatched() (paths []string) {
+	for _, p := range slices.Sorted(maps.Keys(e.named)) {
+		above := p
+		for !e.files[above] && above != filepath.Dir(above) {
+			above = filepath.Dir(above)
+		}
+		if !e.files[above] {
+			paths = append(paths, p)
+		}
+	}
+	return paths
+}
 
 // Exec runs a command to its end and returns its standard output. It looks for the program in the PATH of the
 // evaluation, which may differ from the process's own.

@@ -6,6 +6,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/process"
 	"github.com/hone-dev/hone/internal/tiltfile/command"
 	"github.com/hone-dev/hone/internal/tiltfile/eval"
 	"github.com/hone-dev/hone/internal/tiltfile/value"
@@ -28,6 +29,7 @@ func (d *Declarations) local(c *eval.Call) (starlark.Value, error) {
 		return nil, err
 	}
 	cmd := c.Cmd(words, dir, env, echoOff)
+	c.Named(process.NamedFiles(cmd))
 	if !quiet && !echoOff {
 		logstore.Infof(c.Log, "local: %s", cmd)
 	}
