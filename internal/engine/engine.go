@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -49,6 +50,7 @@ import (
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/internal/update/imagebuild"
 	"github.com/hone-dev/hone/internal/update/synclet"
+	"github.com/hone-dev/hone/internal/update/unwatched"
 	"github.com/hone-dev/hone/internal/update/watch"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -139,6 +141,7 @@ func Subscribers(p Parts) []store.Subscriber {
 		synclets, restartsProcesses = p.Synclets, p.Synclets
 		p.Server.AnswerBy(p.Synclets.Silent)
 	}
+	p.Server.FindUnwatchedBy(findUnwatched())
 	all := []store.Subscriber{
 		sessioncontroller.New(p.Session, p.Logs),
 		tiltfileloader.New(p.Evaluated.Load, p.Tiltfile, p.Logs),
@@ -170,6 +173,14 @@ func Subscribers(p Parts) []store.Subscriber {
 		all = append(all, p.Report)
 	}
 	return all
+}
+
+// findUnwatched returns what finds the inputs that nothing watches. Relative sources of secrets belong to the working directory.
+func findUnwatched() (u server.Unwatched) {
+	if dir, err := os.Getwd(); err == nil {
+		u.Changed, u.Since = unwatched.New(dir).Changed, unwatched.Since
+	}
+	return u
 }
 
 // Graph returns the graph of all subscribers' contracts. It needs no cluster, no engine and no Tiltfile.

@@ -42,7 +42,7 @@ var wings = []wing{
 		" < config ignore interpreter kubecontext native renderer resource secret settings stdlib v1alpha1 < image local" +
 		" < kubernetes dockercompose < .", "base containers/compose",
 		"The Tiltfile language: its evaluation, its extensions, the description of every name, and the language server. It yields a model and does not depend on the session that runs it. Each topic of the language is a package, which holds the topic's declarations and names its builtins. A topic imports only packages below it; tiltfile on top connects the topics."},
-	{"update", "agent watch < liveupdate imagebuild < synclet verdict < buildanddeploy", "base cluster containers",
+	{"update", "agent watch < liveupdate imagebuild unwatched < synclet verdict < buildanddeploy", "base cluster containers",
 		"How a saved file gets into the cluster: watching, planning, live updates, image builds, and the chain that tries them in turn. It does not depend on the session's state."},
 	{"subscribers", "clusterwatch runner < *", "base loop cluster containers tiltfile update",
 		"The owners of side effects, one package each: a subscriber reads snapshots, makes the world match them, and dispatches the results. It is the only wing that depends on both the loop and the packages that act, and its rooms never import each other."},

@@ -103,6 +103,8 @@ type Subscriber struct {
 	past *Past
 	// settled waits for changes of files; nil if there is nothing to wait for.
 	settled func(context.Context) (time.Time, error)
+	// unwatched finds inputs that nothing watches; its functions are nil if they cannot be found.
+	unwatched Unwatched
 	// silent asks containers to answer, and returns those that do not; nil if none can be asked.
 	silent func(ctx context.Context, ids []string) []string
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -49,6 +48,18 @@ func (s *Subscriber) SettleBy(settled func(context.Context) (time.Time, error)) 
 // AnswerBy sets the function that asks containers, by their ids, to answer, and returns those that do not. Call it before Run.
 func (s *Subscriber) AnswerBy(silent func(ctx context.Context, ids []string) []string) *Subscriber {
 	s.silent = silent
+	return s
+}
+
+// Unwatched finds inputs that nothing watches, as settle.Question has them.
+type Unwatched struct {
+	Changed func(m *model.Manifest, ignores []model.Ignore, built func(model.TargetID) time.Time) []string
+	Since   func(files []string, since time.Time) []string
+}
+
+// FindUnwatchedBy sets what finds inputs that nothing watches. Call it before Run.
+func (s *Subscriber) FindUnwatchedBy(u Unwatched) *Subscriber {
+	s.unwatched = u
 	return s
 }
 
@@ -156,7 +167,7 @@ func (s *Subscriber) settleQuestion(v store.View, req api.SettleRequest) (q sett
 	if s.options.Logs != nil {
 		q.Errors = s.newErrors
 	}
-	q.Unseen = unseen
+	q.Unseen, q.Changed = s.unwatched.Changed, s.unwatched.Since
 	return q, nil
 }
 
@@ -323,18 +334,4 @@ func (s *Subscriber) newErrors(name model.ManifestName, from, to time.Time) []lo
 		known[logline.Pattern(l.Text)] = true
 	}
 	return slices.DeleteFunc(found, func(l logstore.Line) bool { return known[logline.Pattern(l.Text)] })
-}
-
-// unseen returns the files of secrets that a resource's images were built with before they changed. Nothing watches them.
-func unseen(m *model.Manifest, since time.Time) (changed []string) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return nil
-	}
-	for _, file := range settle.UnwatchedOf(m, dir) {
-		if info, err := os.Stat(file); err == nil && info.ModTime().After(since) {
-			changed = append(changed, file)
-		}
-	}
-	return changed
 }

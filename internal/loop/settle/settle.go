@@ -35,8 +35,11 @@ type Question struct {
 	Window time.Duration
 	// Errors returns the lines at error level that a resource has logged between two times, and that are unlike its earlier ones; nil for none.
 	Errors func(name model.ManifestName, from, to time.Time) []logstore.Line
-	// Unseen returns the inputs of a resource's images that are not watched and have changed since a time; nil for none.
-	Unseen func(m *model.Manifest, since time.Time) []string
+	// Unseen returns the inputs of a resource that are not watched and have changed since its targets were built; nil for none. The
+	// ignores apply to all watches.
+	Unseen func(m *model.Manifest, ignores []model.Ignore, built func(model.TargetID) time.Time) []string
+	// Changed returns those of some files that have changed since a time; nil for none.
+	Changed func(files []string, since time.Time) []string
 }
 
 // Answer is a judgement, and Again the time at which it may differ although the state has not changed; zero if there is none.
@@ -112,6 +115,11 @@ func (j *judge) tiltfile() {
 		j.decides(api.SettleFailing, "the Tiltfile has failed")
 		j.answer.Report.Problem = problemOf(t.Err)
 		j.answer.Spans[model.TiltfileName] = t.Span
+	}
+	if j.question.Changed != nil && t.Result.Unwatched != nil {
+		if changed := j.question.Changed(t.Result.Unwatched, t.StartedAt); len(changed) > 0 {
+			j.decides(api.SettleUnknown, "the Tiltfile runs commands on files that nothing watches, and that have changed since: "+named(changed)+"; name them in watch_file(), or hone trigger "+string(model.TiltfileName))
+		}
 	}
 	if w := state.Watches.In(j.view).Value(state.Only).Unseen; w != "" {
 		j.decides(api.SettleUnknown, "some files are not watched: "+w)
@@ -332,13 +340,34 @@ func (j *judge) replicas(r *status.Resource) (finding, bool) {
 	return waiting(fmt.Sprintf("has %d of %d pods", r.Pods.Count, want)), r.Pods.Count < want
 }
 
+// builtAt returns the time at which the newest build of a target of a resource began.
+func builtAt(r *status.Resource) func(model.TargetID) time.Time {
+	return func(id model.TargetID) time.Time {
+		if id.Type == model.TargetImage {
+			return r.Updates.Images[id.Name].StartedAt
+		}
+		return r.Last.StartedAt
+	}
+}
+
 // unwatched judges inputs that are not watched.
 func (j *judge) unwatched(r *status.Resource) (finding, bool) {
 	if j.question.Unseen == nil {
 		return finding{}, false
 	}
-	changed := j.question.Unseen(r.Manifest, r.Last.StartedAt)
-	return unknown("was built before files changed that nothing watches: " + strings.Join(changed, ", ") + "; hone trigger " + string(r.Manifest.Name)), len(changed) > 0
+	changed := j.question.Unseen(r.Manifest, state.TheTiltfile(j.view).Ignores, builtAt(r))
+	return unknown("is built from files that nothing watches, so that it may lack changes of " + named(changed) + ": hone trigger " + string(r.Manifest.Name)), len(changed) > 0
+}
+
+// mostNamed is the number of files that a text names.
+const mostNamed = 3
+
+// named lists files, the first of many.
+func named(files []string) string {
+	if more := len(files) - mostNamed; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(files[:mostNamed], ", "), more)
+	}
+	return strings.Join(files, ", ")
 }
 
 // young judges a resource that went live a moment ago: it must run on, without a new error in its log.

@@ -65,6 +65,35 @@ func crashed(pod, id string, restarts int) state.PodChanged {
 	return p
 }
 
+// named is a session whose Tiltfile runs a command on a file that nothing watches.
+func named() *statetest.State {
+	loaded := statetest.Loaded()
+	loaded.At, loaded.Result.Unwatched = statetest.Epoch, []string{"/src/version"}
+	return up().Then(loaded)
+}
+
+// TestBuiltAt checks since when the inputs of each target are compared: an update in place builds no image.
+func TestBuiltAt(t *testing.T) {
+	s := live()
+	image := state.Updates.In(s.View()).Value("api").Images["img"].StartedAt
+	s.Then(save(s)).Begin("api").Finish("api", inPlace("c1", "c2"))
+	last := state.Updates.In(s.View()).Value("api").Builds[0].StartedAt
+	asked := false
+	settle.Judge(s.View(), settle.Question{Unseen: func(m *model.Manifest, _ []model.Ignore, built func(model.TargetID) time.Time) []string {
+		asked = true
+		if got := built(model.ImageID("img")); !got.Equal(image) || !got.Before(last) {
+			t.Errorf("the image was built at %s, want %s, before %s", got, image, last)
+		}
+		if got := built(m.DeployID()); !got.Equal(last) {
+			t.Errorf("the resource was updated at %s, want %s", got, last)
+		}
+		return nil
+	}}, s.Now.Add(time.Minute))
+	if !asked {
+		t.Error("nothing was asked")
+	}
+}
+
 // TestJudge has a row for each reason for a result.
 func TestJudge(t *testing.T) {
 	then := func(s *statetest.State, actions ...store.Action) *statetest.State { return s.Then(actions...) }
@@ -72,7 +101,6 @@ func TestJudge(t *testing.T) {
 	manual := func(m *model.Manifest) { m.TriggerMode = model.TriggerManual }
 	dep := statetest.Local("web")
 	dep.ResourceDeps = []model.ManifestName{"db"}
-	secret := func(m *model.Manifest) { m.Images[0].Docker.Secrets = []string{"id=npm,src=/home/dev/.npmrc"} }
 	for _, tc := range []struct {
 		name   string
 		state  *statetest.State
@@ -80,6 +108,7 @@ func TestJudge(t *testing.T) {
 		want   api.SettleResult
 		text   string // a part of the text, or of the summary of the problem
 		unseen []string
+		late   bool // files that only the Tiltfile's commands read have changed
 	}{
 		{name: "nothing is declared", state: up(), want: api.SettleLive},
 		{name: "it runs", state: live(), want: api.SettleLive},
@@ -122,10 +151,19 @@ func TestJudge(t *testing.T) {
 		{name: "the Tiltfile is being evaluated", state: then(live(), state.TiltfileStarted{At: statetest.Epoch.Add(time.Hour)}), want: api.SettleWaiting, text: "the Tiltfile is being evaluated"},
 		{name: "files cannot be watched", state: then(live(), state.WatchReported{Problem: "cannot watch /src", Unseen: "cannot watch /src"}), want: api.SettleUnknown, text: "cannot watch /src"},
 		{name: "files are compared instead of watched", state: then(live(), state.WatchReported{Problem: "no more watches"}), want: api.SettleLive},
-		{name: "a secret has changed since the build", state: live(secret), want: api.SettleUnknown, text: "/home/dev/.npmrc", unseen: []string{"/home/dev/.npmrc"}},
+		{name: "a secret has changed since the build", state: live(), want: api.SettleUnknown, text: "/home/dev/.npmrc", unseen: []string{"/home/dev/.npmrc"}},
+		{name: "many unwatched inputs have changed", state: live(), want: api.SettleUnknown, text: "a, b, c and 2 more: hone trigger api", unseen: []string{"a", "b", "c", "d", "e"}},
+		{name: "an unwatched input of the Tiltfile has changed", state: named(), want: api.SettleUnknown, text: "/src/version; name them in watch_file()", late: true},
+		{name: "an unwatched input of the Tiltfile is as it was", state: named(), want: api.SettleLive},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			q := settle.Question{Names: tc.names, Unseen: func(*model.Manifest, time.Time) []string { return tc.unseen }}
+			q := settle.Question{Names: tc.names, Unseen: func(*model.Manifest, []model.Ignore, func(model.TargetID) time.Time) []string { return tc.unseen }}
+			q.Changed = func(files []string, _ time.Time) []string {
+				if tc.late {
+					return files
+				}
+				return nil
+			}
 			a := settle.Judge(tc.state.View(), q, tc.state.Now.Add(time.Minute))
 			if a.Report.Result != tc.want || a.Report.ExitCode != tc.want.ExitCode() {
 				t.Errorf("%s (%d), want %s: %+v", a.Report.Result, a.Report.ExitCode, tc.want, a.Report)
@@ -218,14 +256,5 @@ func TestWithCommands(t *testing.T) {
 		if diff := cmp.Diff(tc.want, settle.WithCommands(v, tc.names)); diff != "" {
 			t.Errorf("%v: %s", tc.names, diff)
 		}
-	}
-}
-
-// TestUnwatchedOf checks which secrets nothing watches.
-func TestUnwatchedOf(t *testing.T) {
-	m := statetest.K8s("api", statetest.Image("img"))
-	m.Images[0].Docker.Secrets = []string{"id=a,src=/home/dev/.npmrc", "id=b,env=TOKEN", "type=file,id=c,source=key", "id=d,src=/src/img/secret", "id=e"}
-	if diff := cmp.Diff([]string{"/home/dev/.npmrc", "/run/key"}, settle.UnwatchedOf(&m, "/run")); diff != "" {
-		t.Error(diff)
 	}
 }
