@@ -32,7 +32,7 @@ var core = []string{
 	"TestDownSaysWhatItWaitsFor", "TestHelmRemote", "TestRollback", "TestSharedLedger", "TestTwoDeploysAtOnce", "TestColdStartUnderFaults", "TestSharedImages",
 	// The runtime: pods, logs, forwards, the connection to the cluster.
 	"TestLogsAreComplete", "TestCrashLoop", "TestImagePullError", "TestPortForwardOutlivesPods", "TestLostConnections", "TestEditsDuringOutage",
-	"TestCutInFrame", "TestCutInStep", "TestSavesTravelBehindEachOther",
+	"TestCutInFrame", "TestCutInStep", "TestSavesTravelBehindEachOther", "TestSettle", "TestSettleTellsBrokenFromMended",
 	// Commands, sessions, terminals.
 	"TestCIWell", "TestCIFails", "TestCIJobFails", "TestCISecrets", "TestCIInterrupted", "TestHUD", "TestHUDShowsFailures", "TestHUDActs",
 	"TestHUDLog", "TestSessions", "TestKilledSession", "TestSuspend", "TestButton", "TestPrintedSecretsAreHidden", "TestSecretsShowNowhere", "TestCrashesInTheBackground", "TestVersionAndDoctor",
