@@ -198,18 +198,42 @@ func (j *judge) held(r *status.Resource) (finding, bool) {
 		p.Cause = cmp.Or(p.Cause, r.Text)
 		return failing(p, ""), true
 	}
+	if text, ok := j.stuck(r, map[model.ManifestName]bool{}); ok {
+		return unknown(text), true
+	}
+	return waiting(r.Text), true
+}
+
+// stuck describes a wait that does not end by itself, also if that is one of a resource that this one waits for, directly or through others.
+// seen are the resources that were asked already.
+func (j *judge) stuck(r *status.Resource, seen map[model.ManifestName]bool) (text string, ok bool) {
+	seen[r.Manifest.Name] = true
+	if r.Hold == nil {
+		resting := r.Last == nil && r.Updates.Current == nil && !r.Starting
+		return "was never started: hone trigger " + string(r.Manifest.Name), resting && !buildcontrol.Due(r.Manifest, r.Updates)
+	}
 	switch r.Hold.Reason {
 	case buildcontrol.HoldManual:
-		return unknown(r.Text + ": hone trigger " + string(r.Manifest.Name)), true
+		return r.Text + ": hone trigger " + string(r.Manifest.Name), true
 	case buildcontrol.HoldPaused:
-		return unknown(r.Text + ": hone resume"), true
+		return r.Text + ": hone resume", true
 	case buildcontrol.HoldConfirm:
-		return unknown(r.Text + ": hone confirm"), true
+		return r.Text + ": hone confirm", true
 	case buildcontrol.HoldCluster, buildcontrol.HoldEngine:
-		return unknown(r.Text), true
-	default:
-		return waiting(r.Text), true
+		return r.Text, true
+	default: // waits for others, or for work under way
+		for _, name := range r.Hold.On {
+			e := state.Resources.In(j.view).Ref(string(name))
+			if e == nil || seen[name] {
+				continue
+			}
+			on := status.Of(j.view, state.UpdatingOf(j.view, e))
+			if why, ok := j.stuck(&on, seen); ok {
+				return fmt.Sprintf("%s, but %s %s", r.Hold, name, why), true
+			}
+		}
 	}
+	return "", false
 }
 
 // underWay judges an update that runs, is about to, or goes on in some containers.

@@ -99,6 +99,14 @@ func TestJudge(t *testing.T) {
 	then := func(s *statetest.State, actions ...store.Action) *statetest.State { return s.Then(actions...) }
 	saved := func(s *statetest.State) *statetest.State { return s.Then(save(s)) }
 	manual := func(m *model.Manifest) { m.TriggerMode = model.TriggerManual }
+	test, command, manualAPI := statetest.Local("t"), statetest.Local("api"), statetest.Local("api")
+	test.Local.AllowParallel, command.Local.AllowParallel = true, true
+	test.Local.Test, test.ResourceDeps = &model.Test{}, []model.ManifestName{"api"}
+	manualAPI.TriggerMode, manualAPI.AutoInit = model.TriggerManual, false
+	waits := func(actions ...store.Action) *statetest.State {
+		return up(command, test).Begin("api").Finish("api", nil).Begin("t").Finish("t", nil).Then(actions...)
+	}
+	change := state.FilesChanged{Changes: []state.FileChange{{Target: statetest.Local("api").DeployID(), Paths: []string{"/src/api/x"}}}}
 	dep := statetest.Local("web")
 	dep.ResourceDeps = []model.ManifestName{"db"}
 	for _, tc := range []struct {
@@ -145,6 +153,17 @@ func TestJudge(t *testing.T) {
 			state: then(live(), state.ClusterReported{Cluster: model.Cluster{Context: "hone-dev"}, Err: "refused"})},
 		{name: "a dependency has failed", want: api.SettleFailing, text: "exit code 3", names: []model.ManifestName{"web"},
 			state: up(statetest.Local("db"), dep).Begin("db").Finish("db", broken("exit code 3"))},
+		{name: "a test waits for a dependency that waits for a trigger", want: api.SettleUnknown, names: []model.ManifestName{"t"},
+			state: waits(state.TriggerModeChosen{Names: []model.ManifestName{"api"}, Mode: model.TriggerManual}, change),
+			text:  "waits for api to run the newest files, but api has changes, waits for a trigger: hone trigger api"},
+		{name: "a test waits for a dependency of a paused session", want: api.SettleUnknown, names: []model.ManifestName{"t"},
+			state: waits(state.SessionPaused{}, change), text: "hone resume"},
+		{name: "a test waits for a dependency that was never started", want: api.SettleUnknown, names: []model.ManifestName{"t"},
+			state: up(manualAPI, test), text: "waits for api to run the newest files, but api was never started: hone trigger api"},
+		{name: "a test waits for a dependency that is being updated", want: api.SettleWaiting, names: []model.ManifestName{"t"},
+			state: waits(change).Begin("api"), text: "waits for api to run the newest files"},
+		{name: "a test of a dependency that is switched off is not about it", want: api.SettleWaiting, names: []model.ManifestName{"t"},
+			state: waits(state.ResourcesSwitched{Off: []model.ManifestName{"api"}}).Begin("t")},
 		{name: "it is disabled, and asked for", want: api.SettleUnknown, text: "hone enable api", names: []model.ManifestName{"api"},
 			state: then(live(), state.ResourcesSwitched{Off: []model.ManifestName{"api"}})},
 		{name: "the Tiltfile has failed", state: then(live(), state.TiltfileLoaded{At: statetest.Epoch, Err: "Tiltfile:3:1: no"}), want: api.SettleFailing, text: "the Tiltfile has failed"},
