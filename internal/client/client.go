@@ -409,8 +409,12 @@ func (c *Client) refused(resp *http.Response) error {
 		}
 	}
 	if resp.StatusCode == http.StatusUnauthorized {
-		return problem.New(fmt.Sprintf("%s requires its token", c.Where()),
-			"for your own session on this machine, use --session NAME; for another, set HONE_TOKEN to the content of its file NAME.token")
+		if c.token != "" {
+			return problem.New(fmt.Sprintf("%s does not know the token: it has ended, or is one of another session", c.Where()),
+				"set HONE_TOKEN to another one, which hone token create prints; for your own session on this machine, unset it")
+		}
+		return problem.New(fmt.Sprintf("%s requires a token", c.Where()),
+			"for your own session on this machine, use --session NAME; for another, set HONE_TOKEN to one that hone token create prints there, or to the content of its file NAME.token")
 	}
 	if failure.Mend != "" {
 		return problem.New(c.Where()+": "+failure.Error, failure.Mend)

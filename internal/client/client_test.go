@@ -135,7 +135,7 @@ func TestRefusals(t *testing.T) {
 		{"with a mend", 404, `{"error":"no resource is called \"x\"","mend":"did you mean y?"}`, []string{`session shop: no resource is called "x"`, "\n  did you mean y?"}},
 		{"without a reason", 500, "", []string{"session shop: 500 Internal Server Error"}},
 		{"in text", 502, "a proxy has failed\n", []string{"502 Bad Gateway: a proxy has failed"}},
-		{"without the token", 401, `{"error":"show the token"}`, []string{"session shop requires its token", "--session NAME", "set HONE_TOKEN"}},
+		{"without the token", 401, `{"error":"show the token"}`, []string{"session shop requires a token", "--session NAME", "set HONE_TOKEN"}},
 	} {
 		c := answering(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(tc.code)
@@ -165,15 +165,18 @@ func TestToken(t *testing.T) {
 	if v, err := At(info, "right").View(t.Context()); err != nil || v.Version != "1" {
 		t.Errorf("%+v %v", v, err)
 	}
-	for _, token := range []string{"", "wrong"} {
+	for token, want := range map[string]string{"": "requires a token", "wrong": "does not know the token"} {
 		_, err := At(info, token).View(t.Context())
-		mends(t, err, "the session at "+at.String()+" requires its token", "HONE_TOKEN")
+		mends(t, err, "the session at "+at.String()+" "+want, "HONE_TOKEN")
+	}
+	if v, err := At(info, "").As("right").View(t.Context()); err != nil || v.Version != "1" {
+		t.Errorf("%+v %v", v, err)
 	}
 	config := At(info, "right").RESTConfig()
 	if config.Host != "http://"+at.String() || config.BearerToken != "right" {
 		t.Errorf("%+v", config)
 	}
-	for token, want := range map[string]string{"right": "", "wrong": "requires its token"} {
+	for token, want := range map[string]string{"right": "", "wrong": "does not know the token"} {
 		config := At(info, token).RESTConfig()
 		r, _ := http.NewRequest(http.MethodGet, config.Host, nil)
 		r.Header.Set("Authorization", "Bearer "+config.BearerToken)

@@ -16,10 +16,10 @@ type Selector struct {
 	// Name is the session's name. Last returns the project of the last session with a name that none has now; it may be nil.
 	Name string
 	Last func(name string) (p sessions.Project, known bool, err error)
-	// Host and Port are the TCP address of the session; a Port of 0 means that they are not set. Token is its token, if it is
-	// not in the registry.
-	Host  string
-	Port  int
+	// Host and Port are the TCP address of the session; a Port of 0 means that they are not set.
+	Host string
+	Port int
+	// Token is the token that requests have. Without one, a session on this machine gives them all rights, and another refuses them.
 	Token string
 	// Dir is the user's working folder. It selects the session of the Tiltfile in that folder, or in the closest parent
 	// folder that has one.
@@ -42,7 +42,7 @@ func Find(ctx context.Context, r *sessions.Registry, w Selector) (*Client, error
 	if s.Socket == "" {
 		return nil, problem.New(fmt.Sprintf("session %s is still starting", s.Name), "wait a moment; hone sessions shows its state")
 	}
-	return Over(s), nil
+	return Over(s).As(w.Token), nil
 }
 
 // byPort returns a client for the session at a port: over the socket if the session is in the registry, otherwise at its
@@ -51,7 +51,7 @@ func byPort(all []sessions.Info, w Selector) *Client {
 	for _, s := range all {
 		sameHost := s.Host == w.Host || loopback(s.Host) && loopback(w.Host)
 		if sameHost && s.Port == w.Port && s.Socket != "" {
-			return Over(s)
+			return Over(s).As(w.Token)
 		}
 	}
 	return At(sessions.Info{Host: w.Host, Port: w.Port}, w.Token)

@@ -43,6 +43,7 @@ type Event struct {
 	Button     *ButtonEvent     `json:"button,omitempty"`
 	Command    *CommandEvent    `json:"command,omitempty"`
 	Controller *ControllerEvent `json:"controller,omitempty"`
+	Request    *RequestEvent    `json:"request,omitempty"`
 	Problem    *ProblemEvent    `json:"problem,omitempty"`
 	Gap        *GapEvent        `json:"gap,omitempty"`
 	Summary    *Summary         `json:"summary,omitempty"`
@@ -104,6 +105,7 @@ var EventTypes = []EventType{
 	{"command-started", "command", "A command that the Tiltfile declares outside of any resource has started."},
 	{"command-finished", "command", "A command that the Tiltfile declares outside of any resource has ended."},
 	{"controller-failed", "controller", "An internal component of hone has failed and is being restarted."},
+	{"request-made", "request", "A client of the session's API requested a change. The events that follow are its consequences."},
 	{"problem", "problem", "A problem that the user may want to fix. It follows the event that revealed it."},
 	{"gap", "gap", "Events are missing: they were dropped before the client read them."},
 	{"summary", "summary", "The result of the session: the last line of \"hone ci -o json\". It is sent nowhere else."},
@@ -291,6 +293,15 @@ type ControllerEvent struct {
 	Name    string `json:"name"`
 	Crashes int    `json:"crashes"`
 	Error   string `json:"error"`
+}
+
+// RequestEvent describes a request of a client of the session's API.
+type RequestEvent struct {
+	// By is the name of the client's token, "page" for the web page, or "owner" for the user's other programs.
+	By string `json:"by"`
+	// Request is the last part of the request's path, such as trigger, or the method and the path of an object.
+	Request   string   `json:"request"`
+	Resources []string `json:"resources,omitempty"`
 }
 
 // ProblemEvent describes a problem, its cause and its fix.

@@ -194,6 +194,7 @@ export interface Event {
   problem?: ProblemEvent;
   program?: ProgramEvent;
   ready?: ReadyEvent;
+  request?: RequestEvent;
   /** Resource is the resource that the event is about: "(Tiltfile)" for the Tiltfile, absent for the session as a whole. */
   resource?: string;
   restart?: RestartEvent;
@@ -926,6 +927,15 @@ export interface ReadyEvent {
   afterMs: number;
 }
 
+/** RequestEvent describes a request of a client of the session's API. */
+export interface RequestEvent {
+  /** By is the name of the client's token, "page" for the web page, or "owner" for the user's other programs. */
+  by: string;
+  /** Request is the last part of the request's path, such as trigger, or the method and the path of an object. */
+  request: string;
+  resources?: string[];
+}
+
 /** Resource is one resource. Type is k8s, local or compose. Status is idle, ok, warning, waiting, updating, failed or unknown: the same as the glyph on the screen; Error is the whole text of the error of the update, else of the runtime, else of a port. UpdateStatus is none, pending, in_progress, ok, error or not_applicable; RuntimeStatus is unknown, ok, pending, error, not_applicable or none. Disabled resources come last in a View; they have neither an update nor a runtime. */
 export interface Resource {
   buildHistory?: Build[];
@@ -1415,6 +1425,36 @@ export interface TiltfileEvent {
   /** TookMs, Resources, Warnings and Error are present at the end of the evaluation: its duration, the number of declared resources, the number of warnings, and the reason for a failure. */
   tookMs?: number;
   warnings?: number;
+}
+
+/** Token is a token with a part of the owner's rights. */
+export interface Token {
+  allow: string[];
+  createdAt: string;
+  expiresAt: string;
+  name: string;
+  /** Token is the secret. Only the response to its creation has it. */
+  token?: string;
+}
+
+/** TokenList are the tokens that are valid, the oldest first. */
+export interface TokenList {
+  tokens: Token[];
+}
+
+/** TokenRequest creates a token with a part of the owner's rights. */
+export interface TokenRequest {
+  /** Allow are its permissions. It also has status. */
+  allow: string[];
+  /** ForMs is its life, up to LongestToken. It ends with the session at the latest. */
+  forMs: number;
+  /** Name says in events, updates and logs who made a request: up to 63 letters, digits, dots, hyphens and underscores. No two tokens of a session have the same name. */
+  name: string;
+}
+
+/** TokenRevocation ends a token. */
+export interface TokenRevocation {
+  name: string;
 }
 
 /** TriggerRequest is the body of POST /api/trigger. The field name is the one that scripts for Tilt use. */

@@ -117,7 +117,7 @@ func endpoints(s *status.Resource) []api.PageLink {
 
 // update returns an update as a row shows it.
 func update(b state.Build) *api.PageUpdate {
-	u := &api.PageUpdate{Serial: b.Serial, Mode: mode(b), Reason: b.Reason.String(), Stage: b.Stage, Files: b.Files[:min(len(b.Files), namedFiles)],
+	u := &api.PageUpdate{Serial: b.Serial, Mode: mode(b), Reason: b.Because(), Stage: b.Stage, Files: b.Files[:min(len(b.Files), namedFiles)],
 		FileCount: len(b.Files), StartedAt: b.StartedAt, FinishedAt: b.FinishedAt, Error: b.Err, Cancelled: b.Cancelled, Warnings: b.Warnings, FellBack: b.FellBack}
 	if p := b.Progress; p.Kind != "" {
 		u.Progress = &api.Progress{Kind: string(p.Kind), Image: p.Image, Nth: p.Nth, Images: p.Images, Step: p.Step, Steps: p.Steps, Percent: p.Percent, Waits: p.Waits}

@@ -12,6 +12,7 @@ import (
 	"github.com/hone-dev/hone/internal/api/server/access"
 	"github.com/hone-dev/hone/internal/api/snapshot"
 	"github.com/hone-dev/hone/internal/base/words"
+	"github.com/hone-dev/hone/pkg/api"
 )
 
 // dump responds with a document that may be long. It is written from one snapshot as fast as the client reads it, taking turns
@@ -44,7 +45,7 @@ func (s *Subscriber) dump(src *source, write func(context.Context, snapshot.Sess
 	}
 }
 
-// writeSnapshot responds to GET /api/snapshot.
+// writeSnapshot responds to GET /api/snapshot. With logs, it takes PermissionSnapshot.
 func (s *Subscriber) writeSnapshot(src *source) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		logs := true
@@ -54,6 +55,10 @@ func (s *Subscriber) writeSnapshot(src *source) http.HandlerFunc {
 				fail(w, http.StatusBadRequest, fmt.Sprintf("logs: %q is neither true nor false", words.Clip(text, access.MostEchoed)))
 				return
 			}
+		}
+		if a := access.ActorOf(r.Context()); logs && !a.May(api.PermissionSnapshot) {
+			forbid(w, r, a, api.PermissionSnapshot)
+			return
 		}
 		s.dump(src, func(ctx context.Context, of snapshot.Session, w io.Writer) error {
 			of.StateOnly = !logs

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hone-dev/hone/internal/api/projection"
+	"github.com/hone-dev/hone/internal/api/server/access"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
@@ -255,7 +256,7 @@ func TestLogsOfThePast(t *testing.T) {
 	}
 	sub := New(Options{Logs: logs})
 	st := store.New(state.Schema)
-	f := fixture{st, sub.handler(store.NewRuntime(st, sub))}
+	f := fixture{st, access.Guard(access.Rules{Token: token, Refuse: refuse}, sub.handler(store.NewRuntime(st, sub)))}
 	for query, first := range map[string]int{"": 0, "?tail=15000": 5000, "?after=19000": 19000} {
 		code, body := f.do(request("GET", "/api/logs"+query, ""))
 		if want := fmt.Sprintf("web │ line %d\n", first); code != 200 || !strings.HasPrefix(body, want) || strings.Count(body, "\n") != lines-first {

@@ -25,7 +25,9 @@ import (
 type route struct {
 	// pattern is a pattern of http.ServeMux: "GET /api/view".
 	pattern string
-	serve   http.HandlerFunc
+	// needs is the permission that its actor must have.
+	needs api.Permission
+	serve http.HandlerFunc
 	// about describes it in the OpenAPI document.
 	about about
 }
@@ -33,47 +35,50 @@ type route struct {
 // routes returns hone's own routes. Those that change something take JSON, which no form of a web page can send.
 func (s *Subscriber) routes(src *source) []route {
 	return []route{
-		{"GET /api/view", func(w http.ResponseWriter, r *http.Request) { s.view(src, w, r) }, about{gives: api.View{}}},
-		{"GET /api/shell", func(w http.ResponseWriter, r *http.Request) { s.shell(src, w, r) }, about{query: []string{"resource", "pod", "container"}, gives: api.Shell{}}},
-		{"GET /api/plan", func(w http.ResponseWriter, r *http.Request) { s.plan(src, w, r) }, about{gives: api.Plan{}}},
-		{"GET /api/revision", func(w http.ResponseWriter, r *http.Request) { s.revision(src, w, r) }, about{query: []string{"number"}, gives: api.Plan{}}},
-		{"POST /api/confirm", wantsJSON(func(w http.ResponseWriter, r *http.Request) { confirm(src, w, r) }), about{takes: api.ConfirmRequest{}, gives: api.ConfirmResult{}}},
-		{"POST /api/trigger", intentOf(src, trigger), about{takes: api.TriggerRequest{}}},
-		{"POST /api/restart", intentOf(src, restart), about{takes: api.RestartRequest{}}},
-		{"POST /api/mode", intentOf(src, mode), about{takes: api.ModeRequest{}}},
-		{"POST /api/restore", intentOf(src, restore), about{takes: api.DriftRequest{}}},
-		{"POST /api/accept", intentOf(src, accept), about{takes: api.DriftRequest{}}},
-		{"POST /api/adopt", intentOf(src, adopt), about{takes: api.AdoptRequest{}}},
-		{"POST /api/prune", intentOf(src, prune), about{takes: api.PruneRequest{}}},
-		{"POST /api/pause", wantsJSON(func(w http.ResponseWriter, r *http.Request) { pause(src, w, r) }), about{takes: api.PauseRequest{}, gives: api.PauseResult{}}},
-		{"POST /api/forwards", intentOf(src, forward), about{takes: api.ForwardRequest{}}},
-		{"POST /api/click", intentOf(src, click), about{takes: api.ClickRequest{}}},
-		{"POST /api/switch", wantsJSON(func(w http.ResponseWriter, r *http.Request) { switchResources(src, w, r) }), about{takes: api.SwitchRequest{}, gives: api.SwitchResult{}}},
-		{"POST /api/taken_down", wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.takenDown(src, w, r) }), about{takes: api.TakenDownRequest{}}},
-		{"POST /api/turn", wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.deployLock(src, w, r) }), about{takes: api.DeployLockRequest{}, gives: api.DeployLock{}, media: mediaLines}},
-		{"POST /api/settle", wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.settle(src, w, r) }), about{takes: struct{}{}, gives: api.Settled{}}},
-		{"POST /api/settle/report", wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.settleReport(src, w, r) }), about{takes: api.SettleRequest{}, gives: api.SettleReport{}}},
-		{"POST /api/test", wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.test(src, w, r) }), about{takes: api.TestRequest{}, gives: api.TestReport{}}},
-		{"POST /api/set_tiltfile_args", wantsJSON(func(w http.ResponseWriter, r *http.Request) { setArgs(src, w, r) }), about{takes: []string{}}},
-		{"GET /api/logs", func(w http.ResponseWriter, r *http.Request) { s.logs(src, w, r) }, about{query: []string{"follow", "tail", "format"}, filters: true, gives: api.LogLine{}, media: mediaLines}},
-		{"GET /api/logs/window", func(w http.ResponseWriter, r *http.Request) { s.logWindow(src, w, r) }, about{query: []string{"from", "count"}, filters: true, gives: api.LogWindow{}}},
-		{"GET /api/logs/find", func(w http.ResponseWriter, r *http.Request) { s.logFind(src, w, r) }, about{query: []string{"find", "back", "from", "seq"}, filters: true, gives: api.LogFound{}}},
-		{"GET /api/page", func(w http.ResponseWriter, r *http.Request) { s.page(src, w, r) }, about{query: []string{"since", "detail", "log", "follow"}, gives: api.Page{}, also: []any{api.LogNews{}}, media: mediaEvents}},
-		{"GET /api/waits", func(w http.ResponseWriter, r *http.Request) { s.waits(src, w, r) }, about{gives: api.Waits{}}},
-		{"GET /api/waterfall", func(w http.ResponseWriter, r *http.Request) { s.waterfall(src, w, r) }, about{gives: api.Waterfall{}}},
-		{"GET /api/architecture", func(w http.ResponseWriter, r *http.Request) { s.architecture(src, w, r) }, about{gives: api.Architecture{}}},
-		{"GET /api/events", func(w http.ResponseWriter, r *http.Request) { s.events(src, w, r) }, about{query: []string{"since", "resource", "type", "follow"}, gives: api.Event{}, media: mediaLines}},
-		{"GET /api/dump/engine", s.dump(src, func(ctx context.Context, of snapshot.Session, w io.Writer) error {
+		{"GET /api/view", api.PermissionStatus, func(w http.ResponseWriter, r *http.Request) { s.view(src, w, r) }, about{gives: api.View{}}},
+		{"GET /api/shell", api.PermissionExec, func(w http.ResponseWriter, r *http.Request) { s.shell(src, w, r) }, about{query: []string{"resource", "pod", "container"}, gives: api.Shell{}}},
+		{"GET /api/plan", api.PermissionPreview, func(w http.ResponseWriter, r *http.Request) { s.plan(src, w, r) }, about{gives: api.Plan{}}},
+		{"GET /api/revision", api.PermissionPreview, func(w http.ResponseWriter, r *http.Request) { s.revision(src, w, r) }, about{query: []string{"number"}, gives: api.Plan{}}},
+		{"POST /api/confirm", api.PermissionDeploy, wantsJSON(func(w http.ResponseWriter, r *http.Request) { confirm(src, w, r) }), about{takes: api.ConfirmRequest{}, gives: api.ConfirmResult{}}},
+		{"POST /api/trigger", api.PermissionTrigger, intentOf(src, trigger), about{takes: api.TriggerRequest{}}},
+		{"POST /api/restart", api.PermissionRestart, intentOf(src, restart), about{takes: api.RestartRequest{}}},
+		{"POST /api/mode", api.PermissionEnable, intentOf(src, mode), about{takes: api.ModeRequest{}}},
+		{"POST /api/restore", api.PermissionDeploy, intentOf(src, restore), about{takes: api.DriftRequest{}}},
+		{"POST /api/accept", api.PermissionDeploy, intentOf(src, accept), about{takes: api.DriftRequest{}}},
+		{"POST /api/adopt", api.PermissionDeploy, intentOf(src, adopt), about{takes: api.AdoptRequest{}}},
+		{"POST /api/prune", api.PermissionDeploy, intentOf(src, prune), about{takes: api.PruneRequest{}}},
+		{"POST /api/pause", api.PermissionPause, wantsJSON(func(w http.ResponseWriter, r *http.Request) { pause(src, w, r) }), about{takes: api.PauseRequest{}, gives: api.PauseResult{}}},
+		{"POST /api/forwards", api.PermissionForward, intentOf(src, forward), about{takes: api.ForwardRequest{}}},
+		{"POST /api/click", api.PermissionButton, intentOf(src, click), about{takes: api.ClickRequest{}}},
+		{"POST /api/switch", api.PermissionEnable, wantsJSON(func(w http.ResponseWriter, r *http.Request) { switchResources(src, w, r) }), about{takes: api.SwitchRequest{}, gives: api.SwitchResult{}}},
+		{"POST /api/taken_down", api.PermissionDeploy, wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.takenDown(src, w, r) }), about{takes: api.TakenDownRequest{}}},
+		{"POST /api/turn", api.PermissionDeploy, wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.deployLock(src, w, r) }), about{takes: api.DeployLockRequest{}, gives: api.DeployLock{}, media: mediaLines}},
+		{"POST /api/settle", api.PermissionSettle, wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.settle(src, w, r) }), about{takes: struct{}{}, gives: api.Settled{}}},
+		{"POST /api/settle/report", api.PermissionSettle, wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.settleReport(src, w, r) }), about{takes: api.SettleRequest{}, gives: api.SettleReport{}}},
+		{"POST /api/test", api.PermissionTest, wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.test(src, w, r) }), about{takes: api.TestRequest{}, gives: api.TestReport{}}},
+		{"POST /api/set_tiltfile_args", api.PermissionArgs, wantsJSON(func(w http.ResponseWriter, r *http.Request) { setArgs(src, w, r) }), about{takes: []string{}}},
+		{"GET /api/logs", api.PermissionLogs, func(w http.ResponseWriter, r *http.Request) { s.logs(src, w, r) }, about{query: []string{"follow", "tail", "format"}, filters: true, gives: api.LogLine{}, media: mediaLines}},
+		{"GET /api/logs/window", api.PermissionLogs, func(w http.ResponseWriter, r *http.Request) { s.logWindow(src, w, r) }, about{query: []string{"from", "count"}, filters: true, gives: api.LogWindow{}}},
+		{"GET /api/logs/find", api.PermissionLogs, func(w http.ResponseWriter, r *http.Request) { s.logFind(src, w, r) }, about{query: []string{"find", "back", "from", "seq"}, filters: true, gives: api.LogFound{}}},
+		{"GET /api/page", api.PermissionLogs, func(w http.ResponseWriter, r *http.Request) { s.page(src, w, r) }, about{query: []string{"since", "detail", "log", "follow"}, gives: api.Page{}, also: []any{api.LogNews{}}, media: mediaEvents}},
+		{"GET /api/waits", api.PermissionStatus, func(w http.ResponseWriter, r *http.Request) { s.waits(src, w, r) }, about{gives: api.Waits{}}},
+		{"GET /api/waterfall", api.PermissionStatus, func(w http.ResponseWriter, r *http.Request) { s.waterfall(src, w, r) }, about{gives: api.Waterfall{}}},
+		{"GET /api/architecture", api.PermissionStatus, func(w http.ResponseWriter, r *http.Request) { s.architecture(src, w, r) }, about{gives: api.Architecture{}}},
+		{"GET /api/events", api.PermissionStatus, func(w http.ResponseWriter, r *http.Request) { s.events(src, w, r) }, about{query: []string{"since", "resource", "type", "follow"}, gives: api.Event{}, media: mediaLines}},
+		{"GET /api/dump/engine", api.PermissionSnapshot, s.dump(src, func(ctx context.Context, of snapshot.Session, w io.Writer) error {
 			return of.WriteEngine(ctx, w, src)
 		}), about{gives: api.EngineDump{}}},
-		{"GET /api/dump/logstore", s.dump(src, func(ctx context.Context, of snapshot.Session, w io.Writer) error { return of.WriteLogs(ctx, w) }), about{gives: api.LogDump{}}},
-		{"GET /api/snapshot", s.writeSnapshot(src), about{query: []string{"logs"}, gives: api.Snapshot{}}},
-		{"GET /api/snapshot/follow", func(w http.ResponseWriter, r *http.Request) { s.followed(src, w, r) }, about{query: []string{"screen"}, gives: api.Snapshot{}, also: []any{api.SnapshotChange{}}, media: mediaLines}},
-		{"POST /api/screen", intentOf(src, screen), about{takes: api.ScreenRequest{}}},
-		{"GET /api/object", func(w http.ResponseWriter, r *http.Request) { s.object(src, w, r) }, about{query: []string{"uid"}, gives: api.Object{}}},
-		{"GET /api/previous", func(w http.ResponseWriter, r *http.Request) { s.previous(src, w, r) }, about{query: []string{"namespace", "pod", "container"}, gives: api.PreviousRun{}}},
-		{"POST /api/ticket", wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.ticket(src, w, r) }), about{takes: api.TicketRequest{}, gives: api.Ticket{}}},
-		{"POST /api/stop", wantsJSON(s.stop), about{takes: struct{}{}}},
+		{"GET /api/dump/logstore", api.PermissionSnapshot, s.dump(src, func(ctx context.Context, of snapshot.Session, w io.Writer) error { return of.WriteLogs(ctx, w) }), about{gives: api.LogDump{}}},
+		{"GET /api/snapshot", api.PermissionStatus, s.writeSnapshot(src), about{query: []string{"logs"}, gives: api.Snapshot{}}},
+		{"GET /api/snapshot/follow", api.PermissionStatus, func(w http.ResponseWriter, r *http.Request) { s.followed(src, w, r) }, about{query: []string{"screen"}, gives: api.Snapshot{}, also: []any{api.SnapshotChange{}}, media: mediaLines}},
+		{"POST /api/screen", api.PermissionOwner, intentOf(src, screen), about{takes: api.ScreenRequest{}}},
+		{"GET /api/object", api.PermissionStatus, func(w http.ResponseWriter, r *http.Request) { s.object(src, w, r) }, about{query: []string{"uid"}, gives: api.Object{}}},
+		{"GET /api/previous", api.PermissionLogs, func(w http.ResponseWriter, r *http.Request) { s.previous(src, w, r) }, about{query: []string{"namespace", "pod", "container"}, gives: api.PreviousRun{}}},
+		{"POST /api/ticket", api.PermissionOwner, wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.ticket(src, w, r) }), about{takes: api.TicketRequest{}, gives: api.Ticket{}}},
+		{"GET /api/tokens", api.PermissionOwner, s.tokens, about{gives: api.TokenList{}}},
+		{"POST /api/token", api.PermissionOwner, wantsJSON(s.createToken), about{takes: api.TokenRequest{}, gives: api.Token{}}},
+		{"POST /api/token/revoke", api.PermissionOwner, wantsJSON(s.revokeToken), about{takes: api.TokenRevocation{}}},
+		{"POST /api/stop", api.PermissionStop, wantsJSON(s.stop), about{takes: struct{}{}}},
 	}
 }
 

@@ -55,6 +55,8 @@ type Options struct {
 	Unix, TCP net.Listener
 	// Token is the token that requests over TCP must have. If it is empty, all these requests are refused.
 	Token string
+	// Grants are the tokens with a part of the owner's rights; nil means a new set. They end with Run.
+	Grants *access.Grants
 	// Certificate lets connections over TCP use TLS; without a certificate they are plain.
 	Certificate *tls.Certificate
 	// Hosts are names of this machine that requests to the port may use, in addition to localhost and addresses.
@@ -124,6 +126,9 @@ func New(o Options) *Subscriber {
 	if o.PageLogin == nil {
 		o.PageLogin = NewPageLogin(nil)
 	}
+	if o.Grants == nil {
+		o.Grants = new(access.Grants)
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -140,7 +145,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Inputs: store.WithReleases(store.ReadsAll(state.Schema)),
 		Outputs: store.Shares(append(projection.Actions(), state.ResourcesTriggered{}, state.ResourcesRestarted{}, state.SessionPaused{}, state.SessionResumed{}, state.ChangesConfirmed{},
 			state.ResourcesRestored{}, state.DriftAccepted{}, state.PruneAllowed{}, state.ForwardsChosen{}, state.ObjectsTakenDown{}, state.DeployLockTaken{}, state.DeployLockReleased{},
-			state.ScreenOpened{}, state.ScreenMoved{}, state.ScreenClosed{})...),
+			state.ScreenOpened{}, state.ScreenMoved{}, state.ScreenClosed{}, state.RequestMade{})...),
 		Calls: []store.Call{
 			{To: "WatchManager", Doc: "For clients that wait, it asks that all changes of files made so far be known."},
 			{To: "SyncletManager", Doc: "Before it says that files are live, it asks the containers that have them to answer."},
@@ -156,6 +161,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	for _, t := range state.TheSession(rt.View()).DeployLocks {
 		rt.Dispatch(state.DeployLockReleased{ID: t.ID}) // its connection ended with the last Run
 	}
+	defer s.options.Grants.End()
 	handler := s.handler(rt)
 	var servers []*http.Server
 	failed := make(chan error, 2)
@@ -179,8 +185,8 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			}
 		})
 	}
-	serve(s.options.Unix, nil, access.Rules{Local: true})
-	serve(s.options.TCP, s.options.Certificate, access.Rules{Token: s.options.Token, Hosts: s.options.Hosts, Cookie: cookie(s.options.TCP), Tickets: s.options.PageLogin.tickets})
+	serve(s.options.Unix, nil, access.Rules{Local: true, Token: s.options.Token, Grants: s.options.Grants})
+	serve(s.options.TCP, s.options.Certificate, access.Rules{Token: s.options.Token, Grants: s.options.Grants, Hosts: s.options.Hosts, Cookie: cookie(s.options.TCP), Tickets: s.options.PageLogin.tickets})
 	err := s.announce(ctx, rt, failed)
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
@@ -249,13 +255,14 @@ func (s *Subscriber) handler(rt *store.Runtime) http.Handler {
 	src.writer = rest.NewWriter(src)
 	objects := rest.New(src.writer, s.options.Version, s.working, append(all, tables.Machine(rt)...))
 	mux := http.NewServeMux()
+	src.writer.Sign = sign
 	for _, path := range rest.Paths {
-		mux.Handle(path, objects)
+		mux.HandleFunc(path, permitted(objects))
 	}
 	routes := s.routes(src)
 	objects.Describe(openAPIName, func() map[string]any { return describe(routes) })
 	for _, r := range routes {
-		mux.HandleFunc(r.pattern, r.serve)
+		mux.HandleFunc(r.pattern, r.permitted())
 	}
 	if s.options.Page != nil {
 		servePage(mux, s.options.Page)
@@ -266,6 +273,7 @@ func (s *Subscriber) handler(rt *store.Runtime) http.Handler {
 	if s.options.Agents != nil {
 		mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
 			access.Endless(w) // a tool may wait, for less than a minute
+			access.ActorOf(r.Context()).Delegate(r)
 			s.options.Agents.ServeHTTP(w, r)
 		})
 	}

@@ -36,7 +36,7 @@ func newFixture(actions ...store.Action) fixture {
 func fixtureWith(o Options, actions ...store.Action) fixture {
 	st := store.New(state.Schema, store.WithClock(func() time.Time { return statetest.Epoch }))
 	sub := New(o)
-	f := fixture{st, access.Guard(access.Rules{Token: token, Refuse: refuse}, sub.handler(store.NewRuntime(st, sub)))}
+	f := fixture{st, access.Guard(access.Rules{Token: token, Grants: sub.options.Grants, Refuse: refuse}, sub.handler(store.NewRuntime(st, sub)))}
 	for _, a := range actions {
 		st.Dispatch(a)
 		st.Step()

@@ -112,7 +112,7 @@ func progress(p model.BuildProgress) *api.Progress {
 }
 
 func build(b state.Build) *api.Build {
-	return &api.Build{Serial: b.Serial, Mode: b.Mode, Reason: b.Reason.String(), Files: b.Files, Stage: b.Stage, Progress: progress(b.Progress),
+	return &api.Build{Serial: b.Serial, Mode: b.Mode, Reason: b.Because(), Files: b.Files, Stage: b.Stage, Progress: progress(b.Progress),
 		StartedAt: b.StartedAt, FinishedAt: b.FinishedAt, Error: b.Err, Cancelled: b.Cancelled, FellBack: b.FellBack,
 		Containers: events.Containers(b.Containers)}
 }

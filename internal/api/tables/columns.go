@@ -139,7 +139,7 @@ var chosen = map[string][]projection.Column{
 			}
 			return u.Current.Activity()
 		})),
-		col("Reason", "The reason for the update.", newest(func(b state.Build) any { return b.Reason.String() })),
+		col("Reason", "The reason for the update.", newest(func(b state.Build) any { return b.Because() })),
 		col("Mode", "The mode of the update.", newest(func(b state.Build) any { return b.Mode })),
 		col("Took", "How long the update took.", newest(func(b state.Build) any { return took(b.StartedAt, b.FinishedAt) })),
 		col("Updates", "The number of updates so far.", func(u state.Update) any { return u.Serial }),

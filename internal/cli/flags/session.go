@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/internal/client"
 )
 
-// TokenVariable holds the token of a session that the registry does not know.
+// TokenVariable holds the token that the requests of commands have.
 const TokenVariable = "HONE_TOKEN"
 
 // Session are the flags that choose a running session.

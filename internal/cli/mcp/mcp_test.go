@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -348,9 +349,16 @@ func TestResourcesAndPrompts(t *testing.T) {
 
 // TestHandler asks over HTTP, as on a session's port: the answers are the same, and nothing is started or run.
 func TestHandler(t *testing.T) {
-	o := found(past(t, hudtest.Shop().View(t.Context()), hudtest.ShopTime, hudtest.ShopLogs))
-	want, _ := said(t, connect(t, o), "status", nil)
-	s := httptest.NewServer(handler(o))
+	session := past(t, hudtest.Shop().View(t.Context()), hudtest.ShopTime, hudtest.ShopLogs)
+	want, _ := said(t, connect(t, found(session)), "status", nil)
+	o := found(session)
+	o.Find = asTheRequest(session)
+	serve := handler(o)
+	limited := ""
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Set("Authorization", limited)
+		serve.ServeHTTP(w, r)
+	}))
 	defer s.Close()
 	c, err := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: s.URL, HTTPClient: s.Client(), DisableStandaloneSSE: true}, nil)
 	if err != nil {
@@ -360,6 +368,11 @@ func TestHandler(t *testing.T) {
 	if got, failed := said(t, c, "status", nil); failed || got != want {
 		t.Errorf("%v %s, want %s", failed, got, want)
 	}
+	limited = "Bearer another"
+	if text, failed := said(t, c, "status", nil); !failed || !strings.Contains(text, "does not know the token") {
+		t.Errorf("with another token: %v %s", failed, text)
+	}
+	limited = ""
 	if text, failed := said(t, c, "exec", map[string]any{"resource": "api", "command": []string{"id"}}); !failed {
 		t.Errorf("a command ran: %s", text)
 	}

@@ -95,7 +95,7 @@ var environment = []reference.Entry{
 	{Name: "TILT_HOST", Doc: "--host, if that is not given"},
 	{Name: "TILT_PORT", Doc: "--port, if that is not given"},
 	{Name: flags.SessionVariable, Doc: "--session, if neither that nor --port is given"},
-	{Name: flags.TokenVariable, Doc: "the token of a session at --host and --port that does not run on this machine"},
+	{Name: flags.TokenVariable, Doc: "the token that requests to a session have, as hone token create prints it; a session on another machine requires one"},
 	{Name: "TILT_EDITOR, KUBE_EDITOR, VISUAL, EDITOR", Doc: "the editor for hone edit and hone args; the first that is set counts"},
 	{Name: "XDG_RUNTIME_DIR, XDG_STATE_HOME", Doc: "folders for session sockets, logs and ledgers"},
 	{Name: command.HolderVariable, Doc: "the name under which this machine holds the objects that it deploys; machines with one name work on them together"},

@@ -87,7 +87,7 @@ func forwardOf(a state.ForwardsChosen) api.ForwardRequest {
 	return r
 }
 
-func texts(names []model.ManifestName) []string {
+func texts[T ~string](names []T) []string {
 	out := make([]string, len(names))
 	for i, n := range names {
 		out[i] = string(n)

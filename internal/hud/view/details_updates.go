@@ -119,7 +119,7 @@ func (b *builder) update(p *page, build state.Build, u state.Update) {
 	if len(build.Files) > 0 {
 		line.Cell = append(line.Cell, Span{"  " + fileList(build.Files), Plain})
 	} else {
-		line.Cell = append(line.Cell, Span{"  " + build.Reason.String(), Dim})
+		line.Cell = append(line.Cell, Span{"  " + build.Because(), Dim})
 	}
 	if w := waterfall(build, b.now); w != "" {
 		line.Cell = append(line.Cell, Span{"  " + w, Dim})
@@ -141,7 +141,7 @@ func (b *builder) because(p *page, build state.Build, u state.Update) {
 		p.add(updateIndent+2, Span{strings.Repeat(" ", updateIndent) + "fell back: " + firstLine(build.FellBack), Warn})
 	}
 	if others := build.Reason &^ state.ReasonFiles; len(build.Files) > 0 && others != 0 {
-		p.add(updateIndent+2, Span{strings.Repeat(" ", updateIndent) + "because: " + build.Reason.String(), Dim})
+		p.add(updateIndent+2, Span{strings.Repeat(" ", updateIndent) + "because: " + build.Because(), Dim})
 	}
 	newest := len(u.Builds) > 0 && build.Serial == u.Builds[0].Serial
 	if newest && build.Err != "" && !u.RetryAt.IsZero() {

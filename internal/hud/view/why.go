@@ -52,7 +52,7 @@ func (b *builder) why(p *page, name model.ManifestName, depth int, seen map[mode
 	case u.Current != nil:
 		build := *u.Current
 		line := say(Accent, fmt.Sprintf("is being updated for %s: %s", Elapsed(build.Duration(b.now)), cmp.Or(build.Activity(), "it has just begun")))
-		line.Cell = append(line.Cell, Span{"  " + cmp.Or(fileList(build.Files), build.Reason.String()), Dim})
+		line.Cell = append(line.Cell, Span{"  " + cmp.Or(fileList(build.Files), build.Because()), Dim})
 		line.Target.Span = build.Span
 	case s.Hold != nil:
 		line := say(Warn, s.Text+b.heldSince(*s.Manifest, *u))

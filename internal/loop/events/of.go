@@ -36,6 +36,8 @@ func Of(e *store.Entry[state.Event], tiltfile string) api.Event {
 		out.Command = command(what)
 	case state.Breakdown:
 		out.Controller = &api.ControllerEvent{Name: what.Name, Crashes: what.Crashes, Error: what.Err}
+	case state.RequestMade:
+		out.Request = &api.RequestEvent{By: what.By, Request: what.Request, Resources: texts(what.Resources)}
 	case state.Problem:
 		out.Problem = &api.ProblemEvent{Summary: what.Summary, Cause: what.Cause, Detail: what.Detail, Mend: what.Mend, Link: what.Link}
 	default:
@@ -78,7 +80,7 @@ func session(s state.Session) *api.SessionEvent {
 }
 
 func update(b state.Build) *api.UpdateEvent {
-	out := &api.UpdateEvent{Serial: b.Serial, Reason: b.Reason.String(), Files: b.Files[:min(len(b.Files), keptFiles)], Total: len(b.Files),
+	out := &api.UpdateEvent{Serial: b.Serial, Reason: b.Because(), Files: b.Files[:min(len(b.Files), keptFiles)], Total: len(b.Files),
 		StartedAt: b.StartedAt, BuildOnly: b.BuildOnly}
 	if !b.FinishedAt.IsZero() {
 		out.Mode, out.TookMs, out.Error, out.Cancelled = b.Mode, Ms(b.Duration(b.FinishedAt)), b.Err, b.Cancelled

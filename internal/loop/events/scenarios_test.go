@@ -155,6 +155,12 @@ var scenarios = []scenario{
 			{Resource: "web", Reason: "waiting-for-dep", Text: "waits for gen to be ready", On: []model.ManifestName{"gen"}},
 			{Resource: "gen", Was: "waiting-for-slot", For: 1500 * time.Millisecond}}})
 	}},
+	{"clients request changes", func(s *statetest.State) {
+		s.Then(statetest.Loaded(statetest.Local("gen"), statetest.Local("web")))
+		s.Then(state.RequestMade{By: "bot", Request: "trigger", Resources: []model.ManifestName{"gen"}}, state.ResourcesTriggered{Names: []model.ManifestName{"gen"}, By: "bot"})
+		s.Then(state.RequestMade{By: "page", Request: "restart", Resources: []model.ManifestName{"gen", "web"}})
+		s.Then(state.RequestMade{By: "owner", Request: "delete /apis/tilt.dev/v1alpha1/configmaps/x"})
+	}},
 	{"what the Tiltfile declares beside resources", func(s *statetest.State) {
 		l := statetest.Loaded(statetest.Local("web"))
 		l.Result.Buttons = []model.Button{{Name: "seed", Text: "Seed", Place: model.ButtonPlace{Type: model.ComponentResource, Component: "web"},

@@ -56,6 +56,8 @@ func Words(e api.Event) string {
 		return fmt.Sprintf("%d events are missing", e.Gap.Missed)
 	case e.Problem != nil:
 		return problemWords(*e.Problem)
+	case e.Request != nil:
+		return join(fmt.Sprintf("%s requested %s", e.Request.By, e.Request.Request), strings.Join(e.Request.Resources, ", "))
 	}
 	return cmp.Or(runningWords(what, e), map[string]string{"resource triggered": "triggered", "resource enabled": "enabled",
 		"resource disabled": "disabled"}[what], what)

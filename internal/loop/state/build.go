@@ -53,6 +53,8 @@ func Updated(v store.View) bool {
 type Build struct {
 	Serial int
 	Reason BuildReason
+	// By is the name of the token with which it was requested; empty for the owner, and for a build that nobody has requested.
+	By string
 	// Files are the changed files that it includes, relative to the Tiltfile where they lie below it.
 	Files []string
 	// Part is set if it only copies files that need no other step into containers, while the rest of the update waits.
@@ -124,6 +126,15 @@ func (b Build) Activity() string {
 	return b.Stage
 }
 
+// Because names the reasons for the build: "files changed, triggered by ci".
+func (b Build) Because() string {
+	text := b.Reason.String()
+	if b.By == "" {
+		return text
+	}
+	return strings.Replace(text, triggered, triggered+" by "+b.By, 1)
+}
+
 // InPlace reports whether the build only updated running containers.
 func (b Build) InPlace() bool {
 	return b.Mode == "synclet" || b.Mode == "container" || b.Mode == "exec"
@@ -152,10 +163,13 @@ const (
 // Has reports whether r holds all of other.
 func (r BuildReason) Has(other BuildReason) bool { return r&other == other }
 
+// triggered names ReasonTrigger.
+const triggered = "triggered"
+
 // String names the reasons: "files changed, triggered".
 func (r BuildReason) String() string {
 	var words []string
-	for i, w := range []string{"initial build", "files changed", "config changed", "triggered", "container started", "container was behind",
+	for i, w := range []string{"initial build", "files changed", "config changed", triggered, "container started", "container was behind",
 		"update in place failed", "objects went missing", "trying again", "from scratch", "restoring", "changed by others", "tested resources changed"} {
 		if r&(1<<i) != 0 {
 			words = append(words, w)
@@ -289,6 +303,9 @@ func (u Update) begins(a BuildStarted) *Build {
 		StartedAt: a.At, Until: a.At, Span: a.Span}
 	if b.Part {
 		b.Until = a.Until
+	}
+	if a.Reason.Has(ReasonTrigger) {
+		b.By = u.By
 	}
 	if len(a.Files) > 0 {
 		b.Saved = u.runsFrom(b.Until)

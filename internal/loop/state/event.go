@@ -23,7 +23,7 @@ type Event struct {
 	// Resource is the resource concerned; empty for the session as a whole.
 	Resource model.ManifestName
 	// What holds the details: a Session, TiltfileRun, SettledFiles, Build, model.ContainerUpdate, Readiness, HoldChange,
-	// Restart, PodEvent, Process, Synclet, Forward, Connection, ButtonEvent, DeclaredCommand, Breakdown or Problem, depending on the
+	// Restart, PodEvent, Process, Synclet, Forward, Connection, ButtonEvent, DeclaredCommand, Breakdown, RequestMade or Problem, depending on the
 	// type; nil for a type without details.
 	What any
 }
@@ -76,6 +76,7 @@ const (
 	EventCommandStarted    EventType = "command-started"     // DeclaredCommand
 	EventCommandFinished   EventType = "command-finished"    // DeclaredCommand
 	EventBreakdown         EventType = "controller-failed"   // Breakdown
+	EventRequestMade       EventType = "request-made"        // RequestMade
 	EventProblem           EventType = "problem"             // Problem
 )
 
@@ -130,7 +131,23 @@ type Breakdown struct {
 	Err     string
 }
 
+// RequestMade reports a request over the session's API that changes something. It is dispatched with the request's other actions.
+type RequestMade struct {
+	// By is the name of a token, "page" for the web page, or "owner".
+	By string
+	// Request is the last part of the request's path, such as trigger, or the method and the path of an object.
+	Request   string
+	Resources []model.ManifestName
+}
+
 func init() {
+	store.On(Events, func(d *store.Draft[Event], a RequestMade) {
+		var resource model.ManifestName
+		if len(a.Resources) == 1 {
+			resource = a.Resources[0]
+		}
+		happened(d, EventRequestMade, resource, a)
+	})
 	store.On(Events, func(d *store.Draft[Event], a HoldsChanged) {
 		for _, c := range a.Changes {
 			happened(d, EventHoldChanged, c.Resource, c)

@@ -56,6 +56,8 @@ type ResourcesTriggered struct {
 	Adopt bool
 	// Known lets the verdict of an earlier run of a test count.
 	Known bool
+	// By is the name of the token with which the request was made; empty for the owner.
+	By string
 }
 
 func init() {

@@ -29,7 +29,7 @@ func init() {
 		for _, name := range a.Names {
 			d.Update(string(name), func(u Update) Update {
 				if !u.Off {
-					u.Triggered = d.Now()
+					u.Triggered, u.By = d.Now(), a.By
 					if a.Rebuild {
 						u.Rebuild = d.Now()
 					}

@@ -21,7 +21,9 @@ const headlinePause = time.Second
 // It also counts warnings.
 type updateLog struct {
 	logstore.Logger
-	reason   state.BuildReason
+	reason state.BuildReason
+	// by is the name of the token with which the update was requested; empty for the owner.
+	by       string
 	warnings atomic.Int64
 
 	mu     sync.Mutex
@@ -30,8 +32,8 @@ type updateLog struct {
 	waited *time.Timer
 }
 
-func newUpdateLog(log logstore.Logger, reason state.BuildReason, files []string) *updateLog {
-	return &updateLog{Logger: log, reason: reason, files: files}
+func newUpdateLog(log logstore.Logger, reason state.BuildReason, by string, files []string) *updateLog {
+	return &updateLog{Logger: log, reason: reason, by: by, files: files}
 }
 
 // start writes the headline, or begins to wait for the result of an update in place.
@@ -54,7 +56,7 @@ func (l *updateLog) end() {
 func (l *updateLog) headline() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return banner(l.reason, l.files)
+	return l.bannerLocked()
 }
 
 // begin writes the headline, once.
@@ -63,7 +65,7 @@ func (l *updateLog) begin() {
 	defer l.mu.Unlock()
 	if !l.begun {
 		l.begun = true
-		logstore.Infof(l.Logger, "%s", banner(l.reason, l.files))
+		logstore.Infof(l.Logger, "%s", l.bannerLocked())
 	}
 }
 
@@ -93,7 +95,7 @@ func (l *updateLog) updated(containers []model.ContainerUpdate) {
 	defer l.mu.Unlock()
 	line := "→ " + text
 	if !l.begun {
-		l.begun, line = true, banner(l.reason, l.files)+" "+line
+		l.begun, line = true, l.bannerLocked()+" "+line
 	}
 	logstore.Infof(l.Logger, "%s", line)
 }
@@ -117,6 +119,15 @@ func (l *updateLog) Progress(id, text string, done bool) {
 
 // Flush completes open lines.
 func (l *updateLog) Flush() { logstore.Flush(l.Logger) }
+
+// bannerLocked says why the update takes place, and who has requested it if that was not the owner.
+func (l *updateLog) bannerLocked() string {
+	text := banner(l.reason, l.files)
+	if l.by != "" && l.reason.Has(state.ReasonTrigger) {
+		text += ", requested by " + l.by
+	}
+	return text
+}
 
 // banner says why an update takes place.
 func banner(reason state.BuildReason, files []string) string {

@@ -36,7 +36,7 @@ func mcpCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	cmd := exec.Command(binary, command...)
 	cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"PATH", "HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "KUBECONFIG", "GORACE"} {
+	for _, name := range []string{"PATH", "HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "KUBECONFIG", "GORACE", "HONE_TOKEN"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), mcpLimit)

@@ -30,9 +30,10 @@ func TestVerbs(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup:               setUpVerbs,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"hone": honeCommand,
-			"mask": mask,
-			"mcp":  mcpCommand,
+			"hone":   honeCommand,
+			"mask":   mask,
+			"mcp":    mcpCommand,
+			"setenv": setEnv,
 		},
 	})
 }
@@ -100,6 +101,14 @@ func honeCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if (err != nil) != neg {
 		ts.Fatalf("hone %s: %v", strings.Join(args, " "), err)
 	}
+}
+
+// setEnv sets an environment variable to the content of a file: "setenv NAME FILE".
+func setEnv(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: setenv NAME FILE")
+	}
+	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile(args[1])))
 }
 
 // masks match texts that differ between two runs, with their replacements.

@@ -21,8 +21,11 @@ type Rules struct {
 	// Token is the token that a request must have. Without a token, every listener that is not Local refuses all requests, so
 	// that a missing token never gives access.
 	Token string
-	// Local is set for a listener that only the owner's programs can reach, under any host name: a unix socket.
+	// Local is set for a listener that only the owner's programs can reach, under any host name: a unix socket. A request to it needs
+	// no token. With one, it has the rights of the token.
 	Local bool
+	// Grants are further tokens, with a part of the owner's rights; nil for none.
+	Grants *Grants
 	// Hosts are names of this machine in addition to localhost and its addresses, such as the value of --host.
 	Hosts []string
 	// Cookie is the name of the cookie that lets a browser in. Ports share cookies, so sessions need different ones. A browser
@@ -43,20 +46,21 @@ func Guard(rules Rules, next http.Handler) http.Handler {
 			refuse(w, r, rules, code, text)
 			return
 		}
-		if rules.Token != "" {
-			if welcome(w, r, rules, want) {
-				return
-			}
-			byCookie, ok := rules.shown(r, want)
-			if !ok {
-				w.Header().Set("WWW-Authenticate", `Bearer realm="hone"`)
-				refuse(w, r, rules, http.StatusUnauthorized, "show the session's token: Authorization: Bearer TOKEN")
-				return
-			}
-			if byCookie {
-				r = r.WithContext(context.WithValue(r.Context(), byCookieKey{}, true))
-			}
+		if welcome(w, r, rules, want) {
+			return
 		}
+		actor, valid, ok := rules.actor(r, want)
+		if !ok {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="hone"`)
+			refuse(w, r, rules, http.StatusUnauthorized, "show a token of this session: Authorization: Bearer TOKEN")
+			return
+		}
+		ctx, cancel := context.WithCancel(context.WithValue(r.Context(), actorKey{}, actor))
+		defer cancel()
+		if valid != nil { // a request does not outlive its token
+			defer context.AfterFunc(valid, cancel)()
+		}
+		r = r.WithContext(ctx)
 		know(r.Context())
 		// The handlers do not need the token. Without it, they cannot leak it by accident.
 		r.Header.Del("Authorization")
@@ -64,11 +68,6 @@ func Guard(rules Rules, next http.Handler) http.Handler {
 		next.ServeHTTP(w, r)
 	})
 }
-
-type byCookieKey struct{}
-
-// ByCookie reports whether a browser's cookie has let a request in.
-func ByCookie(ctx context.Context) bool { return ctx.Value(byCookieKey{}) != nil }
 
 // refuse ends the connection too: a client that is not let in need not be kept.
 func refuse(w http.ResponseWriter, r *http.Request, rules Rules, code int, text string) {
@@ -155,17 +154,25 @@ func clean(u *url.URL) bool {
 	return !strings.Contains(escaped, "%2f") && !strings.Contains(escaped, "%2e") && !strings.Contains(escaped, "%25")
 }
 
-// shown reports whether a request has the token, or the cookie. It takes constant time, so the duration reveals nothing about
-// them.
-func (rules Rules) shown(r *http.Request, want [sha256.Size]byte) (byCookie, ok bool) {
+// actor returns the actor of a request: by its token, by the cookie, or by the listener. valid is done once a token that is not the
+// session's own has ended. Comparisons take constant time, so the duration reveals nothing about the tokens.
+func (rules Rules) actor(r *http.Request, want [sha256.Size]byte) (a Actor, valid context.Context, ok bool) {
+	owner := Actor{Name: Owner}
 	if scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
-		return false, same(strings.TrimSpace(token), want)
+		token = strings.TrimSpace(token)
+		if rules.Token != "" && same(token, want) {
+			return owner, nil, true
+		}
+		return rules.Grants.of(token)
+	}
+	if rules.Local {
+		return owner, nil, true
 	}
 	if rules.Cookie == "" || rules.Tickets == nil {
-		return false, false
+		return a, nil, false
 	}
 	c, err := r.Cookie(rules.Cookie)
-	return true, err == nil && same(c.Value, sha256.Sum256([]byte(rules.Tickets.cookie)))
+	return Actor{Name: Page}, nil, err == nil && same(c.Value, sha256.Sum256([]byte(rules.Tickets.cookie)))
 }
 
 func same(token string, want [sha256.Size]byte) bool {

@@ -13,6 +13,8 @@ import (
 // two changes are based on the same version of an object, the second is refused.
 type Writer struct {
 	Store
+	// Sign returns the actions of a request with their origin; nil leaves them as they are.
+	Sign func(ctx context.Context, actions []store.Action) []store.Action
 	lock chan struct{} // holds a value during a change
 }
 
@@ -20,7 +22,7 @@ type Writer struct {
 const lookEvery = 5 * time.Millisecond
 
 // NewWriter returns the writer of a store. All clients must use the same writer.
-func NewWriter(s Store) *Writer { return &Writer{s, make(chan struct{}, 1)} }
+func NewWriter(s Store) *Writer { return &Writer{Store: s, lock: make(chan struct{}, 1)} }
 
 // The errors of Write, in addition to the errors of its argument.
 var (
@@ -46,6 +48,9 @@ func (w *Writer) Write(ctx context.Context, decide func(store.View) ([]store.Act
 	actions, err := decide(v)
 	if err != nil || len(actions) == 0 {
 		return v, err
+	}
+	if w.Sign != nil {
+		actions = w.Sign(ctx, actions)
 	}
 	at := w.Dispatch(actions...)
 	if at.IsZero() {
