@@ -1,9 +1,12 @@
 package server
 
 import (
+	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/state"
@@ -49,7 +52,7 @@ func TestTests(t *testing.T) {
 		{"the user wants a run", `{"noCache":true}`, func() {}, http.StatusOK, `"result":"waiting"`, true},
 		{"it has failed", `{}`, run("t", fails), http.StatusOK, `"result":"failed","exitCode":1`, false},
 		{"again", `{"rerunFailed":true}`, func() {}, http.StatusOK, `"result":"waiting"`, true},
-		{"a save that waits", `{}`, func() { f.Dispatch(state.SessionPaused{}, save) }, http.StatusOK, `"result":"unknown","text":"api waits while the session is paused"`, true},
+		{"a save that waits", `{}`, func() { f.Dispatch(state.SessionPaused{}, save) }, http.StatusOK, `"result":"unknown","text":"waits for api to run the newest files, but api waits while the session is paused: hone resume"`, true},
 	} {
 		tc.before()
 		code, body := f.ask("http", "POST", "/api/test", tc.ask)
@@ -59,5 +62,47 @@ func TestTests(t *testing.T) {
 		if u := state.Updates.In(view()).Value("t"); u.Triggered.IsZero() == tc.triggered {
 			t.Errorf("%s: triggered %v, want %v", tc.name, !u.Triggered.IsZero(), tc.triggered)
 		}
+	}
+}
+
+// TestTestsAskForFilesAgain checks that a verdict is not about files that a command has written while it was waited for, and that were noticed
+// only after its end.
+func TestTestsAskForFilesAgain(t *testing.T) {
+	test := statetest.Local("t")
+	test.Local.Test = &model.Test{}
+	var f *live
+	asked, begun := 0, make(chan struct{})
+	f = serveLive(t, func(s *Subscriber) {
+		s.SettleBy(func(context.Context) (at time.Time, err error) {
+			switch asked++; asked {
+			case 1:
+				close(begun)
+			case 2:
+				at = f.Store.Dispatch(state.FilesChanged{At: time.Now(), Made: time.Now(), Changes: []state.FileChange{{Target: test.DeployID(), Paths: []string{"/src/t"}}}})
+			}
+			return at, nil
+		})
+	})
+	loaded := statetest.Loaded(test)
+	loaded.At = statetest.Epoch
+	f.Dispatch(statetest.Session, state.TiltfileStarted{At: statetest.Epoch}, loaded)
+	runs := func(serial int) store.Action {
+		return state.BuildStarted{Resource: "t", Serial: serial, At: time.Now()}
+	}
+	passes := func(serial int) store.Action {
+		return state.BuildCompleted{Resource: "t", Serial: serial, At: time.Now(), Deployed: true, Verdict: &model.Verdict{Key: fmt.Sprint(serial)}}
+	}
+	f.reduced(runs(1))
+	ended := make(chan string, 1)
+	go func() {
+		_, body := f.ask("http", "POST", "/api/test", `{"names":["t"],"asked":"2000-01-01T00:00:00Z","withinMs":60000}`)
+		ended <- body
+	}()
+	<-begun
+	f.reduced(passes(1))
+	f.Until("the file is known", func(v store.View) bool { return !state.Updates.In(v).Value("t").PendingSince().IsZero() })
+	f.Dispatch(runs(2), passes(2))
+	if body := <-ended; !strings.Contains(body, `"result":"passed"`) || !strings.Contains(body, `"key":"2"`) {
+		t.Errorf("before the file was judged: %s", body)
 	}
 }

@@ -137,10 +137,13 @@ func TestSettleReportWaits(t *testing.T) {
 // the end of the command.
 func TestSettleAsksForFilesAgain(t *testing.T) {
 	var f *live
-	asked := 0
+	asked, begun := 0, make(chan struct{})
 	f = serveLive(t, func(s *Subscriber) {
 		s.SettleBy(func(context.Context) (at time.Time, err error) {
-			if asked++; asked == 2 {
+			switch asked++; asked {
+			case 2:
+				close(begun)
+			case 3:
 				at = f.Store.Dispatch(state.FilesChanged{At: time.Now(), Made: time.Now(), Changes: []state.FileChange{{Target: statetest.Local("b").DeployID(), Paths: []string{"/src/b"}}}})
 			}
 			return at, nil
@@ -158,6 +161,7 @@ func TestSettleAsksForFilesAgain(t *testing.T) {
 		t.Errorf("nothing has worked since the question: %+v, asked %d times", rep, asked)
 	}
 	go func() { ended <- f.report(`{"withinMs":60000,"windowMs":0}`) }()
+	<-begun
 	f.reduced(state.BuildCompleted{Resource: "a", Serial: 1, At: time.Now(), Deployed: true})
 	f.Until("the file of the command is known", func(v store.View) bool { return !state.Updates.In(v).Value("b").PendingSince().IsZero() })
 	f.Dispatch(state.BuildStarted{Resource: "b", Serial: 2, At: time.Now()}, state.BuildCompleted{Resource: "b", Serial: 2, At: time.Now(), Deployed: true})

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/intent"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/status"
@@ -91,7 +90,8 @@ func testsOf(v store.View, names []string) (tests []status.Resource, err error) 
 	return tests, nil
 }
 
-// tested waits for the verdicts of tests about the newest saved files, or until ctx is done.
+// tested waits for the verdicts of tests about the newest saved files, or until ctx is done. As in judged, a command that has ended may have
+// written files that a verdict was not about.
 func (s *Subscriber) tested(ctx context.Context, src *source, names []string, asked time.Time) (rep api.TestReport, err error) {
 	rep = api.TestReport{Result: api.TestPassed, Asked: asked, Tests: []api.TestedResource{}}
 	if len(names) == 0 {
@@ -101,15 +101,18 @@ func (s *Subscriber) tested(ctx context.Context, src *source, names []string, as
 	if err != nil {
 		return rep, err
 	}
+	before := workedIn(src.View())
 	fence := s.fence(ctx, src)
 	for {
 		changed, began := src.Changed(), time.Now()
-		judge := func() {
-			v := src.View()
-			rep = testReport(v, s.answer(v, q, fence).Report, asked)
-		}
-		if !s.work(context.WithoutCancel(ctx), judge) {
+		v := src.View()
+		if !s.work(context.WithoutCancel(ctx), func() { rep = testReport(v, s.answer(v, q, fence).Report, asked) }) {
 			return rep, ctx.Err()
+		}
+		judged := rep.Result == api.TestPassed || rep.Result == api.TestFailed
+		if now := workedIn(v); judged && now != before {
+			before, fence = now, s.fence(ctx, src)
+			continue
 		}
 		if rep.Result != api.TestWaiting {
 			return rep, nil
@@ -171,11 +174,7 @@ func testedResource(v store.View, r api.SettledResource, asked time.Time) api.Te
 	last, judged := status.LastOf(v, &u.Value.Manifest, u.Update)
 	switch {
 	case r.Result == api.SettleWaiting:
-		if t.Result, t.Text = api.TestWaiting, r.Text; u.Update.Current == nil {
-			if on, hold, stuck := stuckOn(v, u.Value.Manifest.Name, map[model.ManifestName]bool{}); stuck {
-				t.Result, t.Text = api.TestUnknown, string(on)+" "+hold.String()
-			}
-		}
+		t.Result = api.TestWaiting
 		return t
 	case !judged:
 		if p := r.Problem; p != nil {
@@ -195,28 +194,6 @@ func testedResource(v store.View, r api.SettledResource, asked time.Time) api.Te
 		describeVerdict(&t, verdict, asked)
 	}
 	return t
-}
-
-// stuckOn returns the resource that a test waits for, directly or through others, and that waits for a person, or for a cluster or an engine
-// that does not answer.
-func stuckOn(v store.View, name model.ManifestName, seen map[model.ManifestName]bool) (on model.ManifestName, hold buildcontrol.Hold, stuck bool) {
-	hold, held := buildcontrol.Decide(v, nil).Holds[name]
-	if !held || seen[name] {
-		return "", hold, false
-	}
-	seen[name] = true
-	switch hold.Reason {
-	case buildcontrol.HoldManual, buildcontrol.HoldPaused, buildcontrol.HoldConfirm, buildcontrol.HoldCluster, buildcontrol.HoldEngine:
-		return name, hold, true
-	case buildcontrol.HoldNewest, buildcontrol.HoldDep:
-		for _, o := range hold.On {
-			if on, hold, stuck := stuckOn(v, o, seen); stuck {
-				return on, hold, true
-			}
-		}
-	default:
-	}
-	return "", hold, false
 }
 
 // describeVerdict fills in when and how a test has run, and its single tests.
