@@ -22,6 +22,7 @@ func TestTests(t *testing.T) {
 	api.Local.AllowParallel, test.Local.AllowParallel = true, true
 	test.Local.Test, test.ResourceDeps = &model.Test{}, []model.ManifestName{"api"}
 	f.Dispatch(statetest.Session, state.TiltfileStarted{}, statetest.Loaded(api, test))
+	f.Until("the Tiltfile is evaluated", func(v store.View) bool { return state.TheTiltfile(v).Good })
 	view := func() store.View { return f.Store.Snapshot().All() }
 	run := func(name model.ManifestName, change func(*state.BuildCompleted)) func() {
 		return func() {
