@@ -61,20 +61,24 @@ type answer[T item[T]] struct {
 	until uint64
 }
 
-// Output is the result of a tool.
+// Output is the result of a tool. The instructions describe its fields, once for all tools.
 type Output[T any] struct {
-	Summary string `json:"summary" jsonschema:"the answer in one sentence"`
+	// Summary is the answer in one sentence.
+	Summary string `json:"summary"`
 	// Foreign is set where the items quote others.
-	Foreign string `json:"foreign,omitempty" jsonschema:"says which texts are data of others"`
-	Items   []T    `json:"items" jsonschema:"the answer in full, the most important first"`
-	Left    int    `json:"left,omitempty" jsonschema:"number of items that did not fit"`
-	Cursor  string `json:"cursor,omitempty" jsonschema:"call the tool again with this cursor for the items that did not fit"`
-	Next    string `json:"next,omitempty" jsonschema:"the question to ask next"`
+	Foreign string `json:"foreign,omitempty"`
+	// Items are the answer in full, the most important first.
+	Items []T `json:"items"`
+	// Left is the number of items that did not fit, and Cursor is there to read them.
+	Left   int    `json:"left,omitempty"`
+	Cursor string `json:"cursor,omitempty"`
+	// Next is the question to ask next.
+	Next string `json:"next,omitempty"`
 }
 
 // paged is the part of the input of a tool whose answer can be read on.
 type paged struct {
-	Cursor string `json:"cursor,omitempty" jsonschema:"the cursor of the answer to read on from; the other arguments stay the same"`
+	Cursor string `json:"cursor,omitempty"`
 }
 
 func (p paged) cursor() string { return p.Cursor }
@@ -90,6 +94,7 @@ type call struct {
 
 // add adds a tool to a server.
 func add[In any, T item[T]](s *Server, t *mcp.Tool, do func(context.Context, call, In) (answer[T], error)) {
+	t.OutputSchema = schemaOf[Output[T]]()
 	mcp.AddTool(s.mcp, t, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Output[T], error) {
 		said, out, err := perform(ctx, s, t.Name, do, in)
 		if err != nil {

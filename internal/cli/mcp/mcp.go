@@ -42,7 +42,7 @@ func newMCP(g *command.Global) *cobra.Command {
 		Short: "Serve the running session to coding agents, by the Model Context Protocol",
 		Long: `Speaks the Model Context Protocol on standard input and output; a coding agent starts it. Its tools ask the session that works on
 this folder, or on the closest folder above it with one: status, settle, why, logs, diff, describe and preview change nothing; trigger,
-restart, enable, button and deploy let it act; snapshot saves its state to a file. Each call ends within a minute, and its answer
+test, restart, enable, button and deploy let it act; snapshot saves its state to a file. Each call ends within a minute, and its answer
 has at most about 2,000 tokens, with a cursor for the rest.
 
 Text that programs wrote has no escape sequences, and is marked as data. Secrets that the session knows are removed.

@@ -94,7 +94,17 @@ func TestSchemas(t *testing.T) {
 		}
 	}
 	golden(t, "schemas.txt", b.String())
+	wire, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(wire) > mostListBytes {
+		t.Errorf("the list of the tools has %d bytes, and may have %d", len(wire), mostListBytes)
+	}
 }
+
+// mostListBytes bounds the list of the tools, which each client reads before its first question.
+const mostListBytes = 15_750
 
 // chatty has one resource that writes much, and one that writes little.
 func chatty(t *testing.T, lines int) *client.Client {

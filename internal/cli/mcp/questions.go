@@ -26,14 +26,14 @@ func asks(title string) *mcp.ToolAnnotations { return hints(title, hint{reads: t
 
 // addQuestions adds the tools that change nothing in the session.
 func (s *Server) addQuestions() {
-	add(s, &mcp.Tool{Name: "status", Annotations: asks("What is wrong, why, and what waits"), Description: "How the session is: counts of resources, then problems of the session itself, failures with cause, place and mend, and resources that wait, are being updated or warn. Resources that are well are only counted. Ask this first."}, status)
-	add(s, &mcp.Tool{Name: "settle", Annotations: asks("Whether everything that was saved is live, and works"), Description: "Waits until everything that was saved before the call is live, and says how it went: live, failing, waiting or unknown, and why. Call it after each edit: a live result means that each replica runs the newest files, is ready, and has logged no new error. If the time is up, call it again."}, settleSaves)
-	add(s, &mcp.Tool{Name: "why", Annotations: asks("Why a resource fails or waits"), Description: "Why one resource is as it is: what it waits for, down to the root of the wait, and each failure that concerns it, with the place in the source, the cause, the lines of output that matter, and what helps."}, why)
-	add(s, &mcp.Tool{Name: "logs", Annotations: asks("Lines of the logs"), Description: "The newest lines of the logs, breadth first over resources, pods and containers, so that none hides another. Choose by resource, level, text or regular expression, container, and since the newest save."}, logs)
-	add(s, &mcp.Tool{Name: "diff", Annotations: asks("What the newest save changed, and where it is"), Description: "The files of the newest save by resource: live or not, and why; how the change got there; which containers have it and which lack it."}, diff)
-	add(s, &mcp.Tool{Name: "describe", Annotations: asks("Details of an object of the session"), Description: "All fields of an object of the session, its conditions, and the events of its resource, as hone describe prints them. Kind is uiresource unless given; a name that does not exist is taken as a prefix."}, describe)
-	add(s, &mcp.Tool{Name: "preview", Annotations: asks("What waiting updates would change in the cluster"), Description: "The plan of the updates that wait, as the API server predicts it in a dry run: objects to create, change or delete, field by field. Nothing is written."}, preview)
-	add(s, &mcp.Tool{Name: "snapshot", Annotations: hints("Save the state and the logs of the session to a file", hint{}), Description: "Writes the state and the newest logs of the session, without secrets, to a new file in hone's own folder, and returns its path. hone snapshot view shows it."}, snapshotFile)
+	add(s, &mcp.Tool{Name: "status", Annotations: asks("What is wrong, why, and what waits"), Description: "Problems of the session, failures with cause, place and mend, and resources that wait, are being updated or warn; others are only counted. Ask this first."}, status)
+	add(s, &mcp.Tool{Name: "settle", Annotations: asks("Whether everything that was saved is live, and works"), Description: "Waits until everything that was saved before the call is live, and says how it went: live, failing, waiting or unknown, and why. Call it after each edit. Live: each replica runs the newest files, is ready, and has logged no new error. Waiting: the time was up; call it again."}, settleSaves)
+	add(s, &mcp.Tool{Name: "why", Annotations: asks("Why a resource fails or waits"), Description: "The things that a resource waits for, down to the root, and each failure that concerns it: place in the source, cause, the lines of output that matter, mend."}, why)
+	add(s, &mcp.Tool{Name: "logs", Annotations: asks("Lines of the logs"), Description: "The newest lines, breadth first over resources, pods and containers, so that none hides another."}, logs)
+	add(s, &mcp.Tool{Name: "diff", Annotations: asks("What the newest save changed, and where it is"), Description: "The files of the newest save by resource: live or not, why, how, and which containers have or lack them."}, diff)
+	add(s, &mcp.Tool{Name: "describe", Annotations: asks("Details of an object of the session"), Description: "All fields of an object of the session, its conditions, and the events of its resource."}, describe)
+	add(s, &mcp.Tool{Name: "preview", Annotations: asks("What waiting updates would change in the cluster"), Description: "The plan of the updates that wait, by a dry run: objects to create, change or delete, field by field."}, preview)
+	add(s, &mcp.Tool{Name: "snapshot", Annotations: hints("Save the state and the logs of the session to a file", hint{}), Description: "Writes state and newest logs, without secrets, to a new file in hone's own folder, and returns its path."}, snapshotFile)
 }
 
 // statusIn is the input of status.
@@ -69,21 +69,29 @@ func firstFailed(st answers.Status) string {
 
 // settleIn is the input of settle.
 type settleIn struct {
-	Resources []string `json:"resources,omitempty" jsonschema:"names of resources; none means all that are enabled"`
-	Seconds   int      `json:"seconds,omitempty" jsonschema:"how long to wait, at most 30, which is also meant if it is absent"`
-	Line      string   `json:"line,omitempty" jsonschema:"also wait for a line of the log after the save that contains this text, or matches a regular expression written as /regex/"`
+	Resources []string `json:"resources,omitempty" jsonschema:"none means all that are enabled"`
+	Line      string   `json:"line,omitempty" jsonschema:"also wait for a line of the log after the save with this text, or one that matches /regex/"`
+	waitIn
 }
 
-// settleSeconds is the longest time that settle waits, and the default. It leaves time for the last request of
-// the client within callLimit.
-const settleSeconds = 30
+// waitIn is the part of the input of a tool that waits.
+type waitIn struct {
+	Seconds int `json:"seconds,omitempty" jsonschema:"how long to wait; at most 30, the default"`
+}
+
+// mostSeconds is the longest time that a tool waits, and the default. It leaves time for the last request of the client within callLimit.
+const mostSeconds = 30
+
+func (w waitIn) limit() time.Duration {
+	seconds := mostSeconds
+	if w.Seconds > 0 {
+		seconds = min(w.Seconds, mostSeconds)
+	}
+	return api.Milliseconds(1000 * seconds).Duration()
+}
 
 func settleSaves(ctx context.Context, c call, in settleIn) (a answer[Line], err error) {
-	seconds := settleSeconds
-	if in.Seconds > 0 {
-		seconds = min(in.Seconds, settleSeconds)
-	}
-	rep, err := c.session.SettleReport(ctx, client.Settling{Request: api.SettleRequest{Resources: in.Resources, Line: in.Line}, Timeout: api.Milliseconds(1000 * seconds).Duration()})
+	rep, err := c.session.SettleReport(ctx, client.Settling{Request: api.SettleRequest{Resources: in.Resources, Line: in.Line}, Timeout: in.limit()})
 	if err != nil {
 		return a, err
 	}
@@ -108,7 +116,7 @@ var settledNext = map[api.SettleResult]string{
 // whyIn is the input of why.
 type whyIn struct {
 	paged
-	Resource string `json:"resource" jsonschema:"the name of a resource; (Tiltfile) is the Tiltfile"`
+	Resource string `json:"resource" jsonschema:"a name; (Tiltfile) is the Tiltfile"`
 }
 
 func why(ctx context.Context, c call, in whyIn) (a answer[answers.Reason], err error) {
@@ -137,14 +145,14 @@ func why(ctx context.Context, c call, in whyIn) (a answer[answers.Reason], err e
 // logsIn is the input of logs.
 type logsIn struct {
 	paged
-	Resources []string `json:"resources,omitempty" jsonschema:"names of resources; none means all"`
-	Level     string   `json:"level,omitempty" jsonschema:"the lowest level: debug, info, warn or error; info if absent"`
-	Source    string   `json:"source,omitempty" jsonschema:"build for the output of updates, runtime for the output of programs; all if absent"`
-	Pod       string   `json:"pod,omitempty" jsonschema:"a part of the name of a pod"`
-	Container string   `json:"container,omitempty" jsonschema:"a part of the name of a container"`
-	Text      string   `json:"text,omitempty" jsonschema:"a text that a line contains, or a regular expression written as /regex/"`
-	Since     string   `json:"since,omitempty" jsonschema:"only lines since a time such as 2026-01-31T12:00:00Z, or since a while ago such as 5m"`
-	SinceSave bool     `json:"sinceSave,omitempty" jsonschema:"only lines since the newest save"`
+	Resources []string `json:"resources,omitempty" jsonschema:"none means all"`
+	Level     string   `json:"level,omitempty" jsonschema:"the lowest level: debug, info (default), warn or error"`
+	Source    string   `json:"source,omitempty" jsonschema:"build for the output of updates, runtime for programs; both if absent"`
+	Pod       string   `json:"pod,omitempty" jsonschema:"a part of its name"`
+	Container string   `json:"container,omitempty" jsonschema:"a part of its name"`
+	Text      string   `json:"text,omitempty" jsonschema:"a text in the line, or /regex/"`
+	Since     string   `json:"since,omitempty" jsonschema:"a time such as 2026-01-31T12:00:00Z, or a while ago such as 5m"`
+	SinceSave bool     `json:"sinceSave,omitempty" jsonschema:"since the newest save"`
 }
 
 func logs(ctx context.Context, c call, in logsIn) (a answer[answers.LogLine], err error) {
@@ -176,7 +184,7 @@ func logs(ctx context.Context, c call, in logsIn) (a answer[answers.LogLine], er
 // diffIn is the input of diff.
 type diffIn struct {
 	paged
-	Resources []string `json:"resources,omitempty" jsonschema:"names of resources; none means all"`
+	Resources []string `json:"resources,omitempty" jsonschema:"none means all"`
 }
 
 func diff(ctx context.Context, c call, in diffIn) (a answer[answers.Change], err error) {
@@ -205,8 +213,8 @@ func diff(ctx context.Context, c call, in diffIn) (a answer[answers.Change], err
 // describeIn is the input of describe.
 type describeIn struct {
 	paged
-	Kind string `json:"kind,omitempty" jsonschema:"the kind of the object: uiresource if absent; hone api-resources lists the kinds"`
-	Name string `json:"name" jsonschema:"the name of the object"`
+	Kind string `json:"kind,omitempty" jsonschema:"uiresource if absent; hone api-resources lists the kinds"`
+	Name string `json:"name" jsonschema:"its name, or the beginning of its name"`
 }
 
 func describe(ctx context.Context, c call, in describeIn) (a answer[Line], err error) {

@@ -20,19 +20,20 @@ import (
 
 // addRequests adds the tools that change something.
 func (s *Server) addRequests() {
-	add(s, &mcp.Tool{Name: "trigger", Annotations: hints("Update resources now", hint{destroys: true, world: true}), Description: "Updates resources now, although no file has changed: commands run again, pods are replaced. A saved file needs no trigger. noCache builds from scratch."}, trigger)
-	add(s, &mcp.Tool{Name: "restart", Annotations: hints("Restart programs", hint{destroys: true, world: true}), Description: "Restarts the programs of resources where they run, or with pods replaces their pods, without building anything, and waits until that is done."}, restart)
-	add(s, &mcp.Tool{Name: "enable", Annotations: hints("Enable or disable resources", hint{destroys: true, again: true, world: true}), Description: "Enables resources, or with disable takes them down: what a disabled resource runs is stopped and deleted."}, enable)
-	add(s, &mcp.Tool{Name: "button", Annotations: hints("Click a button of the Tiltfile", hint{destroys: true, world: true}), Description: "Clicks a button that the Tiltfile declares: its command runs. Without a button, lists the buttons and their inputs."}, button)
-	add(s, &mcp.Tool{Name: "deploy", Annotations: hints("Update resources, with confirmation", hint{destroys: true, world: true}), Description: "Lets updates that wait for confirmation go on. The first call, without an id, does nothing: it returns the plan and its id. The second call, with this id, does what the plan says. With resources, these are triggered first, where nothing has to be confirmed."}, deploy)
+	add(s, &mcp.Tool{Name: "test", Annotations: hints("Run the project's tests", hint{destroys: true, world: true}), Description: "Runs the tests of the Tiltfile that have no verdict about everything that was saved, each once all that it depends on runs it, and waits for the verdicts: ok, cached, or failed with place and output."}, runTests)
+	add(s, &mcp.Tool{Name: "trigger", Annotations: hints("Update resources now", hint{destroys: true, world: true}), Description: "Updates resources now, although no file has changed: commands run again, pods are replaced. A saved file needs no trigger."}, trigger)
+	add(s, &mcp.Tool{Name: "restart", Annotations: hints("Restart programs", hint{destroys: true, world: true}), Description: "Restarts programs where they run, or with pods replaces their pods, without building anything, and waits for it."}, restart)
+	add(s, &mcp.Tool{Name: "enable", Annotations: hints("Enable or disable resources", hint{destroys: true, again: true, world: true}), Description: "Enables resources, or with disable takes them down: everything that they run is stopped and deleted."}, enable)
+	add(s, &mcp.Tool{Name: "button", Annotations: hints("Click a button of the Tiltfile", hint{destroys: true, world: true}), Description: "Runs the command of a button of the Tiltfile. Without a button, lists the buttons and their inputs."}, button)
+	add(s, &mcp.Tool{Name: "deploy", Annotations: hints("Update resources, with confirmation", hint{destroys: true, world: true}), Description: "Lets updates that wait for confirmation go on. A call without an id triggers resources, if any are named, and returns the plan and its id; a second call with this id does what the plan says."}, deploy)
 	if s.options.Exec {
-		add(s, &mcp.Tool{Name: "exec", Annotations: hints("Run a command in a container", hint{destroys: true, world: true}), Description: "Runs a command where a resource runs: in a container, or on this machine for a local resource. There is no shell in between: for one, run sh -c. Input is empty."}, execute)
+		add(s, &mcp.Tool{Name: "exec", Annotations: hints("Run a command in a container", hint{destroys: true, world: true}), Description: "Runs a command where a resource runs: in a container, or on this machine for a local resource. There is no shell: for one, run sh -c. Input is empty."}, execute)
 	}
 }
 
 // namesIn is the part of an input that names resources.
 type namesIn struct {
-	Resources []string `json:"resources" jsonschema:"names of resources"`
+	Resources []string `json:"resources"`
 }
 
 // check refuses an empty list.
@@ -43,10 +44,41 @@ func (n namesIn) check() error {
 	return nil
 }
 
+// testIn is the input of test.
+type testIn struct {
+	Tests       []string `json:"tests,omitempty" jsonschema:"none means all that are enabled"`
+	RerunFailed bool     `json:"rerunFailed,omitempty" jsonschema:"only run the failed tests again"`
+	NoCache     bool     `json:"noCache,omitempty" jsonschema:"also run those that have passed with the same inputs"`
+	waitIn
+}
+
+func runTests(ctx context.Context, c call, in testIn) (a answer[Line], err error) {
+	req := api.TestRequest{Names: in.Tests, RerunFailed: in.RerunFailed, NoCache: in.NoCache}
+	rep, err := c.session.Test(ctx, req, in.limit(), func(api.TestReport) {})
+	if err != nil {
+		return a, err
+	}
+	var out strings.Builder
+	if err := session.PrintTests(&out, rep); err != nil {
+		return a, err
+	}
+	a = done(out.String(), "tests: "+string(rep.Result), testedNext[rep.Result])
+	a.foreign, a.quoted = true, true
+	return a, nil
+}
+
+// testedNext are the questions to ask after a result of test.
+var testedNext = map[api.TestResult]string{
+	api.TestPassed:  "nothing: the tests pass with everything that was saved",
+	api.TestFailed:  "why about the test that fails, then mend it and test again",
+	api.TestWaiting: "test again, without rerunFailed and noCache: the tests go on",
+	api.TestUnknown: "status, for the reason",
+}
+
 // triggerIn is the input of trigger.
 type triggerIn struct {
 	namesIn
-	NoCache bool `json:"noCache,omitempty" jsonschema:"build images without a cache and replace all pods"`
+	NoCache bool `json:"noCache,omitempty" jsonschema:"build from scratch and replace all pods"`
 }
 
 func trigger(ctx context.Context, c call, in triggerIn) (a answer[Line], err error) {
@@ -61,7 +93,7 @@ func trigger(ctx context.Context, c call, in triggerIn) (a answer[Line], err err
 // restartIn is the input of restart.
 type restartIn struct {
 	namesIn
-	Pods bool `json:"pods,omitempty" jsonschema:"replace the pods instead of restarting the programs in them"`
+	Pods bool `json:"pods,omitempty" jsonschema:"replace the pods instead"`
 }
 
 func restart(ctx context.Context, c call, in restartIn) (a answer[Line], err error) {
@@ -76,7 +108,7 @@ func restart(ctx context.Context, c call, in restartIn) (a answer[Line], err err
 // enableIn is the input of enable.
 type enableIn struct {
 	namesIn
-	Disable bool `json:"disable,omitempty" jsonschema:"disable the resources instead"`
+	Disable bool `json:"disable,omitempty" jsonschema:"disable them instead"`
 }
 
 func enable(ctx context.Context, c call, in enableIn) (a answer[Line], err error) {
@@ -94,8 +126,8 @@ func enable(ctx context.Context, c call, in enableIn) (a answer[Line], err error
 
 // buttonIn is the input of button.
 type buttonIn struct {
-	Button string            `json:"button,omitempty" jsonschema:"the name of the button; absent to list the buttons"`
-	Inputs map[string]string `json:"inputs,omitempty" jsonschema:"values of the button's inputs by name; true or false for switches"`
+	Button string            `json:"button,omitempty" jsonschema:"its name; absent to list them"`
+	Inputs map[string]string `json:"inputs,omitempty" jsonschema:"values by name; true or false for switches"`
 }
 
 func button(ctx context.Context, c call, in buttonIn) (a answer[Line], err error) {
@@ -132,8 +164,8 @@ func buttons(ctx context.Context, c call) (a answer[Line], err error) {
 
 // deployIn is the input of deploy.
 type deployIn struct {
-	Resources []string `json:"resources,omitempty" jsonschema:"resources to trigger first; none if only those that wait are meant"`
-	ID        string   `json:"id,omitempty" jsonschema:"the id of the plan that an earlier call has returned: do what it says"`
+	Resources []string `json:"resources,omitempty" jsonschema:"to trigger first; none if only those that wait are meant"`
+	ID        string   `json:"id,omitempty" jsonschema:"of the plan that an earlier call has returned"`
 }
 
 func deploy(ctx context.Context, c call, in deployIn) (a answer[Line], err error) {
@@ -190,10 +222,10 @@ func (c call) planned(id string) (api.Plan, error) {
 
 // execIn is the input of exec.
 type execIn struct {
-	Resource  string   `json:"resource" jsonschema:"the resource to run it in"`
-	Command   []string `json:"command" jsonschema:"the program and its arguments"`
-	Pod       string   `json:"pod,omitempty" jsonschema:"the pod; the newest that is ready if absent"`
-	Container string   `json:"container,omitempty" jsonschema:"the container; that of live updates if absent"`
+	Resource  string   `json:"resource" jsonschema:"where to run it"`
+	Command   []string `json:"command" jsonschema:"program and arguments"`
+	Pod       string   `json:"pod,omitempty" jsonschema:"the newest that is ready if absent"`
+	Container string   `json:"container,omitempty" jsonschema:"the one of live updates if absent"`
 }
 
 func execute(ctx context.Context, c call, in execIn) (a answer[Line], err error) {

@@ -48,7 +48,8 @@ type starting struct {
 // instructions tell a model how to begin.
 const instructions = `hone runs the services of this project while their code is edited, and brings each saved file into the running containers.
 Ask status first: it says what is wrong and what waits. Ask why about a resource for the cause, the place in the source and the lines of output that matter; logs for more lines; diff for where the newest save runs.
-Files need no deploying: save them, then call settle, which waits until they run and says whether they work. ` + foreignNotice
+Files need no deploying: save them, then call settle, which waits until they run and says whether they work.
+Each answer has a summary, its items, the most important first, and the next question to ask. For the items that did not fit, call the tool again with the cursor of the answer and the same arguments. ` + foreignNotice
 
 // NewServer returns a server with all tools, resources and prompts.
 func NewServer(o Options) *Server {
