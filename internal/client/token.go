@@ -33,3 +33,9 @@ func (c *Client) Tokens(ctx context.Context) (all api.TokenList, err error) {
 func (c *Client) RevokeToken(ctx context.Context, name string) error {
 	return c.ask(ctx, http.MethodPost, "/api/token/revoke", api.TokenRevocation{Name: name}, nil)
 }
+
+// Kubeconfig returns a kubeconfig that reads the namespaces of the session.
+func (c *Client) Kubeconfig(ctx context.Context, r api.KubeconfigRequest) (k api.Kubeconfig, err error) {
+	err = c.askWithin(ctx, updateTimeout, http.MethodPost, "/api/kubeconfig", r, &k)
+	return k, err
+}

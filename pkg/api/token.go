@@ -107,3 +107,16 @@ type TokenList struct {
 type TokenRevocation struct {
 	Name string `json:"name"`
 }
+
+// KubeconfigRequest requests a kubeconfig that reads the namespaces of the session.
+type KubeconfigRequest struct {
+	// ForMs is the life of its token, from 10 minutes to LongestToken. The cluster may shorten it.
+	ForMs Milliseconds `json:"forMs"`
+}
+
+// Kubeconfig is a kubeconfig that reads some namespaces, without their Secrets. Its account ends with the session.
+type Kubeconfig struct {
+	Kubeconfig string    `json:"kubeconfig"`
+	Namespaces []string  `json:"namespaces"`
+	ExpiresAt  time.Time `json:"expiresAt"`
+}

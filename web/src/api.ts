@@ -317,6 +317,19 @@ export interface Input {
   type: string;
 }
 
+/** Kubeconfig is a kubeconfig that reads some namespaces, without their Secrets. Its account ends with the session. */
+export interface Kubeconfig {
+  expiresAt: string;
+  kubeconfig: string;
+  namespaces: string[];
+}
+
+/** KubeconfigRequest requests a kubeconfig that reads the namespaces of the session. */
+export interface KubeconfigRequest {
+  /** ForMs is the life of its token, from 10 minutes to LongestToken. The cluster may shorten it. */
+  forMs: number;
+}
+
 /** Lag lists the containers of a resource that are behind: their update is still running, while the other containers are up to date. Of is the number of containers that can be updated in place. */
 export interface Lag {
   behind: Behind[];

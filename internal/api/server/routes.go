@@ -78,6 +78,7 @@ func (s *Subscriber) routes(src *source) []route {
 		{"GET /api/tokens", api.PermissionOwner, s.tokens, about{gives: api.TokenList{}}},
 		{"POST /api/token", api.PermissionOwner, wantsJSON(s.createToken), about{takes: api.TokenRequest{}, gives: api.Token{}}},
 		{"POST /api/token/revoke", api.PermissionOwner, wantsJSON(s.revokeToken), about{takes: api.TokenRevocation{}}},
+		{"POST /api/kubeconfig", api.PermissionOwner, wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.kubeconfig(src, w, r) }), about{takes: api.KubeconfigRequest{}, gives: api.Kubeconfig{}}},
 		{"POST /api/stop", api.PermissionStop, wantsJSON(s.stop), about{takes: struct{}{}}},
 	}
 }

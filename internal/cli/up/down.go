@@ -157,6 +157,7 @@ func clusterDown(ctx context.Context, p *opened.Project, tf model.Tiltfile, faul
 		}
 		return errors.Join(err, rest.takeDown(ctx, locals.apart(tf), log))
 	}
+	sweepReadOnly(ctx, p, log)
 	cluster.Declare(tf.Manifests, tf.Read)
 	found := log.Await(p.Title() + " to say what there is to delete")
 	records, err := collectRecords(p.Patiently(ctx), cluster, tf, p.Namespace, p.Args)

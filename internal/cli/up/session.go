@@ -82,6 +82,7 @@ func runSession(ctx context.Context, o options) error {
 	publishing.Go(func() { rememberProject(ctx, parts.Store, is) })
 	publishing.Go(func() { bugs.reportCrashes(ctx, parts.Store, flags.Registry()) })
 	publishing.Go(func() { collectInPauses(ctx, parts.Store) })
+	publishing.Go(func() { sweepReadOnly(ctx, o.project, parts.Logs.Logger(model.TiltfileName, "", logstore.SourceBuild)) })
 	err = e.Run(ctx)
 	if o.hasScreen() && !errors.As(err, new(*bug.Report)) {
 		fmt.Fprint(o.global.Stdout, bugs.summary())

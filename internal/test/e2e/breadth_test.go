@@ -35,8 +35,8 @@ var core = []string{
 	"TestCutInFrame", "TestCutInStep", "TestSavesTravelBehindEachOther", "TestSettle", "TestSettleTellsBrokenFromMended",
 	// Commands, sessions, terminals.
 	"TestCIWell", "TestCIFails", "TestCIJobFails", "TestCISecrets", "TestCIInterrupted", "TestHUD", "TestHUDShowsFailures", "TestHUDActs",
-	"TestHUDLog", "TestSessions", "TestKilledSession", "TestSuspend", "TestButton", "TestPrintedSecretsAreHidden", "TestSecretsShowNowhere", "TestCrashesInTheBackground", "TestVersionAndDoctor",
-	"TestVerbs/^(apply|get|logs|wait)$",
+	"TestHUDLog", "TestSessions", "TestKilledSession", "TestSuspend", "TestButton", "TestReadOnlyKubeconfig", "TestPrintedSecretsAreHidden", "TestSecretsShowNowhere", "TestCrashesInTheBackground", "TestVersionAndDoctor",
+	"TestVerbs/^(apply|get|logs|token|wait)$",
 	// Other projects, and the documentation.
 	"TestCompose", "TestComposeMendAfterCrash", "TestInit/^(python_with_requirements_and_overlays|compose_as_kubernetes)$", "TestDocs/^(first-project|buttons)$", "TestDocsTellWhy",
 }

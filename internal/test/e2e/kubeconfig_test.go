@@ -1,119 +1,102 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
-	"os"
-	"regexp"
+	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
+	"github.com/hone-dev/hone/pkg/api"
 )
 
-// applied is a project whose objects are applied by commands and by hone, and which prints the cluster that its commands see.
-const applied = `
--- Tiltfile --
-print('evaluated for', str(local('kubectl config current-context', quiet=True)).strip(), '1')
-k8s_custom_deploy('chart', apply_cmd='kubectl apply -o yaml -f chart.yaml', delete_cmd='kubectl delete --ignore-not-found -f chart.yaml', deps=['chart.yaml'])
-k8s_yaml('own.yaml')
-local_resource('shows', 'echo runs for $(kubectl config current-context) $(cat stamp)', deps=['stamp'])
--- stamp --
-1
--- chart.yaml --
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: chart}
-data: {key: "1"}
--- own.yaml --
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: own}
-data: {key: "1"}
-`
-
-// TestUsersKubeconfig changes the user's kubeconfig under a session: the choice of another context changes nothing for hone and its
-// commands, and hone finds a cluster that starts again at another port. Commands that name the session work on its cluster from another
-// folder, too.
-func TestUsersKubeconfig(t *testing.T) {
+// TestReadOnlyKubeconfig reads the cluster with a kubeconfig of a session. Its account goes with the session, and after a kill with the next
+// session, or with hone down.
+func TestReadOnlyKubeconfig(t *testing.T) {
 	t.Parallel()
-	p := newProject(t, applied)
-	w, file := newWire(t)
-	p.env = []string{"KUBECONFIG=" + file}
-	edit := func(change func(*clientcmdapi.Config)) {
+	p := newProject(t, `
+-- Tiltfile --
+k8s_yaml('all.yaml')
+k8s_resource(new_name='config', objects=['app:configmap', 'app:secret'])
+-- all.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: app}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: app}
+`)
+	accounts := p.dyn.Resource(schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}).Namespace(p.namespace)
+	reads := func(s *session) {
 		t.Helper()
-		config, err := clientcmd.LoadFromFile(file)
+		s.ready("config")
+		var k api.Kubeconfig
+		if err := json.Unmarshal([]byte(s.hone("kubeconfig", "--read-only", "-o", "json")), &k); err != nil {
+			t.Fatal(err)
+		}
+		rc, err := clientcmd.RESTConfigFromKubeConfig([]byte(k.Kubeconfig))
 		if err != nil {
 			t.Fatal(err)
 		}
-		change(config)
-		if err := clientcmd.WriteToFile(*config, file); err != nil {
+		hc, err := rest.HTTPClientFor(rc)
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	edit(func(c *clientcmdapi.Config) {
-		c.Clusters["elsewhere"] = &clientcmdapi.Cluster{Server: fmt.Sprintf("http://127.0.0.1:%d", p.ports[2])}
-		c.Contexts["elsewhere"] = &clientcmdapi.Context{Cluster: "elsewhere", AuthInfo: "nobody"}
-	})
-	has := func(name, value string) {
-		t.Helper()
-		k8stest.Eventually(t, name+" with "+value, func() error {
-			m, err := p.get("", "v1", "configmaps", name)
-			if err == nil && fmt.Sprint(m.Object["data"]) != fmt.Sprintf("map[key:%s]", value) {
-				err = fmt.Errorf("%s has %v", name, m.Object["data"])
-			}
+		defer hc.CloseIdleConnections()
+		core, err := corev1client.NewForConfigAndClient(rc, hc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.await("the right to read", func() error {
+			_, err := core.ConfigMaps(p.namespace).Get(t.Context(), "app", metav1.GetOptions{})
 			return err
 		})
+		if _, err := core.Secrets(p.namespace).Get(t.Context(), "app", metav1.GetOptions{}); !apierrors.IsForbidden(err) {
+			t.Errorf("a Secret: %v", err)
+		}
+		if err := core.ConfigMaps(p.namespace).Delete(t.Context(), "app", metav1.DeleteOptions{}); !apierrors.IsForbidden(err) {
+			t.Errorf("a deletion: %v", err)
+		}
+	}
+	left := func() error {
+		list, err := accounts.List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for _, is := range list.Items {
+			if strings.HasPrefix(is.GetName(), "hone-read-only-") {
+				return fmt.Errorf("%s is left", is.GetName())
+			}
+		}
+		return nil
 	}
 	s := p.up()
-	s.ready("chart", "uncategorized", "shows")
-	s.says(`evaluated for hone-dev 1`)
-	has("chart", "1")
-
-	edit(func(c *clientcmdapi.Config) { c.CurrentContext = "elsewhere" })
-	p.replace("chart.yaml", `"1"`, `"2"`)
-	p.replace("Tiltfile", `strip(), '1'`, `strip(), '2'`)
-	p.write("stamp", "2\n")
-	has("chart", "2")
-	s.says(`evaluated for hone-dev 2`)
-	s.says(`runs for hone-dev 2`)
-
-	w.cut()
-	s.await("the outage to be noticed", func() error {
-		v, err := s.view()
-		if err == nil && v.ClusterError == "" {
-			err = fmt.Errorf("no error yet")
-		}
-		return err
-	})
-	p.replace("own.yaml", `"1"`, `"3"`)
-	p.replace("chart.yaml", `"2"`, `"3"`)
-	other, moved := newWire(t)
-	text, err := os.ReadFile(moved)
-	if err != nil {
-		t.Fatal(err)
+	reads(s)
+	s.kill()
+	s = p.up()
+	s.await("the next session to delete the account", left)
+	reads(s)
+	s.stop()
+	if err := left(); err != nil {
+		t.Errorf("after the end: %v", err)
 	}
-	edit(func(c *clientcmdapi.Config) {
-		n, err := clientcmd.Load(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for name, cluster := range n.Clusters {
-			c.Clusters[name] = cluster
-		}
-	})
-	has("own", "3")
-	has("chart", "3")
-	s.ready("chart", "uncategorized", "shows")
-	p.says(0, []string{"get", "clusters.hone.dev", "-o", "yaml"}, regexp.QuoteMeta(other.Address()))
-	elsewhere, name := newLocalProject(t, tool), p.sessions()[0].Name
-	elsewhere.state, elsewhere.env = p.state, p.env
-	where := regexp.QuoteMeta("in cluster hone-dev, namespace " + p.namespace + ".")
-	elsewhere.says(0, []string{"preview", "--session", name}, where)
-	elsewhere.says(0, []string{"drift", "--session", name}, where)
-	elsewhere.says(0, []string{"gc", "--dry-run", "--session", name}, where)
-	elsewhere.says(0, []string{"down", "--session", name}, where)
-	p.absent("configmap/own")
-	p.absent("configmap/chart")
+	s = p.up()
+	reads(s)
+	s.kill()
+	if out, code := p.run("down", "--namespace", p.namespace); code != 0 {
+		t.Errorf("down: %d\n%s", code, out)
+	}
+	if err := left(); err != nil {
+		t.Errorf("after down: %v", err)
+	}
+	if out, code := p.run("kubeconfig"); code == 0 || !strings.Contains(out, "hone kubeconfig --read-only") {
+		t.Errorf("%d %s", code, out)
+	}
 }
