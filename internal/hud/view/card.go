@@ -357,7 +357,7 @@ func (b *builder) runtimeCard(s *status.Resource) Card {
 		c.Title = long
 	}
 	if p, ok := b.process(*s.Manifest); ok && p.State == state.ProcessFailed {
-		c.Title = "serve_cmd ended"
+		c.Title, c.Span = "serve_cmd ended", state.ServeSpan(c.Resource, p.Build)
 		c.meaning(p.ExitCode)
 		return c
 	}
@@ -443,6 +443,7 @@ func (b *builder) explain(c *Card, pod state.Pod, failed model.Container) {
 		return
 	}
 	c.take(containerCause(pod, failed, state.ClusterEvents.In(b.v).Value(string(c.Resource)).List))
+	c.Cause = append(c.Cause, b.misspelt(failed.Image)...)
 	if job != "" {
 		c.Cause = append(c.Cause, linesOf(job)...)
 	}
@@ -454,6 +455,16 @@ func (b *builder) explain(c *Card, pod state.Pod, failed model.Container) {
 	if failed.State == model.ContainerWaiting {
 		c.Run.Began = failed.LastStartedAt
 	}
+}
+
+// misspelt returns the warning of the Tiltfile that an image is built under another name than the one that a container asks for.
+func (b *builder) misspelt(image string) []string {
+	for _, w := range b.tiltfile.Warnings {
+		if image != "" && strings.Contains(w, "(did you mean "+image+"?)") {
+			return linesOf(w)
+		}
+	}
+	return nil
 }
 
 // take fills in a card from a cause.

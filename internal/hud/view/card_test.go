@@ -226,6 +226,18 @@ func TestCards(t *testing.T) {
 			s.At(3*time.Second, state.ProcessChanged{Process: state.Process{Resource: "docs", State: state.ProcessRunning, PID: 7, Build: 1, StartedAt: hudtest.Start,
 				WasReady: true, FailingSince: hudtest.Start.Add(54 * time.Second), Detail: "status code 503"}})
 		}, "docs: its readiness probe fails since 6 s\n  serve_cmd was ready, but its readiness probe fails: status code 503\n  log: serve:docs:1\n"},
+		{"a server that ended", []model.Manifest{serves("docs")}, func(s *hudtest.Scene) {
+			s.Build("docs", 1, time.Second, 2*time.Second, state.BuildCompleted{Mode: "local"})
+			s.At(3*time.Second, state.ProcessChanged{Process: state.Process{Resource: "docs", State: state.ProcessFailed, ExitCode: 1, Err: "serve_cmd ended: exit code 1", Build: 1, StartedAt: hudtest.Start}})
+		}, "docs: serve_cmd ended\n  serve_cmd ended: exit code 1\n  log: serve:docs:1\n"},
+		{"an image that is built under another name", []model.Manifest{service("api")}, func(s *hudtest.Scene) {
+			s.At(0, state.TiltfileLoaded{Result: model.Tiltfile{Manifests: []model.Manifest{service("api")},
+				Warnings: []string{`Tiltfile:2: image "api" is built, but no resource uses it (did you mean ap?)`, `Tiltfile:3: image "apiserver" is built, but no resource uses it (did you mean apis?)`}}})
+			run(s, "api", func(c *model.Container, _ *state.Pod) {
+				c.State, c.Reason, c.Image, c.ID, c.Message = model.ContainerWaiting, "ErrImagePull", "ap", "", "ap: not found"
+			})
+		}, "api: image cannot be pulled\n  the image ap does not exist in its registry\n  Tiltfile:2: image \"api\" is built, but no resource uses it (did you mean ap?)\n" +
+			"  where: pod\u00a0api-7c9d-x2v1\n  said: ap: not found\n  helps: check the image's name and tag, or push it\n"},
 		{"a server that has not had the time to start", []model.Manifest{serves("docs")}, func(s *hudtest.Scene) {
 			s.Build("docs", 1, time.Second, 2*time.Second, state.BuildCompleted{Mode: "local"})
 			s.At(3*time.Second, state.ProcessChanged{Process: state.Process{Resource: "docs", State: state.ProcessRunning, PID: 7, Build: 1, StartedAt: hudtest.Start.Add(50 * time.Second),

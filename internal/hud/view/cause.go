@@ -250,7 +250,7 @@ func (b *builder) stuck(pod state.Pod, events []state.KubeEvent) (c cause, since
 		return cause{}, time.Time{}, false
 	}
 	if state.WaitsForNode(pod) && pod.Message != "" && pod.Status == "Pending" {
-		return placeCause(pod), pod.CreatedAt, true
+		return placeCause(pod, events), pod.CreatedAt, true
 	}
 	if pod.Phase == "Pending" {
 		c, is := mountCause(pod, events)
@@ -334,8 +334,18 @@ var (
 	tainted      = regexp.MustCompile(`^(\d+) node\(s\) had untolerated taint\(?s?\)? ?\{([^}]*)\}$`)
 )
 
+// unbound says which PersistentVolumeClaim of a resource has no volume, and why, as far as its events tell.
+func unbound(events []state.KubeEvent) string {
+	for _, e := range events { // the newest first
+		if e.Warning && e.Object.Kind == "PersistentVolumeClaim" {
+			return "the PersistentVolumeClaim " + e.Object.Name + " has no volume: " + e.Message
+		}
+	}
+	return "a PersistentVolumeClaim of the pod has no volume yet"
+}
+
 // placeCause is the cause for a pod that no node takes, from the words of the scheduler.
-func placeCause(pod state.Pod) cause {
+func placeCause(pod state.Pod, events []state.KubeEvent) cause {
 	out := cause{title: "no node takes its pod", said: pod.Message}
 	head, _, _ := strings.Cut(pod.Message, " preemption: ")
 	head, _, _ = strings.Cut(head, " no new claims to deallocate")
@@ -361,7 +371,7 @@ func placeCause(pod state.Pod) cause {
 			why = append(why, nodes(n)+" not the labels that nodeSelector or affinity ask for")
 			out.help = cmp.Or(out.help, "correct nodeSelector or affinity, or label a node")
 		case strings.Contains(part, "unbound immediate PersistentVolumeClaims"):
-			why = append(why, "a PersistentVolumeClaim of the pod has no volume yet")
+			why = append(why, unbound(events))
 			out.help = cmp.Or(out.help, "check the claim's StorageClass")
 		default:
 			why = append(why, part)

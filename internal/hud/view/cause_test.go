@@ -72,14 +72,20 @@ func TestContainerCauses(t *testing.T) {
 
 // TestPlaceCauses explains in the words of a person why no node takes a pod.
 func TestPlaceCauses(t *testing.T) {
-	for _, tt := range []struct{ message, want string }{
-		{"0/1 nodes are available: 1 Insufficient memory. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.", "1 node has not enough memory left"},
-		{"0/3 nodes are available: 2 Insufficient cpu, 1 node(s) didn't match Pod's node affinity/selector.", "2 nodes have not enough cpu left; 1 node has not the labels that nodeSelector or affinity ask for"},
-		{"0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. preemption: no", "a PersistentVolumeClaim of the pod has no volume yet"},
-		{"0/1 nodes are available: 1 node(s) were unschedulable.", "1 node(s) were unschedulable"},
-		{"another scheduler says no", "another scheduler says no"},
+	claims := []state.KubeEvent{{Warning: true, Object: model.ObjectID{Kind: "Pod", Name: "api-1"}, Message: "no"},
+		{Warning: true, Object: model.ObjectID{Kind: "PersistentVolumeClaim", Name: "data"}, Message: `storageclass "fast" not found`}}
+	for _, tt := range []struct {
+		message, want string
+		events        []state.KubeEvent
+	}{
+		{"0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims.", `the PersistentVolumeClaim data has no volume: storageclass "fast" not found`, claims},
+		{"0/1 nodes are available: 1 Insufficient memory. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.", "1 node has not enough memory left", claims},
+		{"0/3 nodes are available: 2 Insufficient cpu, 1 node(s) didn't match Pod's node affinity/selector.", "2 nodes have not enough cpu left; 1 node has not the labels that nodeSelector or affinity ask for", nil},
+		{"0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. preemption: no", "a PersistentVolumeClaim of the pod has no volume yet", claims[:1]},
+		{"0/1 nodes are available: 1 node(s) were unschedulable.", "1 node(s) were unschedulable", nil},
+		{"another scheduler says no", "another scheduler says no", nil},
 	} {
-		if got := placeCause(state.Pod{Pod: model.Pod{Message: tt.message}}); got.text != "no node takes the pod: "+tt.want {
+		if got := placeCause(state.Pod{Pod: model.Pod{Message: tt.message}}, tt.events); got.text != "no node takes the pod: "+tt.want {
 			t.Errorf("%s\n got %s", tt.message, got.text)
 		}
 	}

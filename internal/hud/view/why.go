@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/words"
+	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/status"
@@ -39,8 +40,8 @@ func (b *builder) why(p *page, name model.ManifestName, depth int, seen map[mode
 	}
 	seen[name] = true
 	u := s.Updates
-	say := func(tone Tone, text string) *Line {
-		line := p.add(depth+2, Span{strings.Repeat(" ", depth), Plain}, Span{string(name) + " ", Strong}, Span{text, tone})
+	say := func(tone Tone, says string) *Line {
+		line := p.add(depth+2, Span{strings.Repeat(" ", depth), Plain}, Span{string(name) + " ", Strong}, Span{says, tone})
 		line.Target.Resource = name
 		return line
 	}
@@ -78,6 +79,11 @@ func (b *builder) why(p *page, name model.ManifestName, depth int, seen map[mode
 		say(Accent, "is about to be updated")
 	}
 	b.whyRuntime(say, s)
+	for _, d := range state.Drifts.In(b.v).Value(string(name)).Objects {
+		differs, noticed := b.driftWords(d)
+		say(Warn, differs+": "+text.Clean(strings.ToLower(d.Object.Kind)+"/"+d.Object.Name)+", "+text.Clean(noticed))
+		b.driftLines(p, d)
+	}
 }
 
 // whyRuntime names the faults of the runtime of a resource, or says that there are none.

@@ -53,6 +53,39 @@ func TestWhy(t *testing.T) {
 	}
 }
 
+// TestWhyDrift names the objects that others have changed, with their fields.
+func TestWhyDrift(t *testing.T) {
+	v := hudtest.Drifted().View(t.Context())
+	want := `api waits for nothing: it is up to date since 12:40:50
+api ≠ changed by others: configmap/api-settings, noticed 12:40:53
+    data.flags  kubectl-edit  12:40:51
+      - applied  shy
+      + cluster  bold
+    data["log.level"]
+      - applied  info
+      + cluster  (not there)
+api ≠ changed by others: deployment/api, noticed 12:40:53
+    spec.replicas  kube-controller-manager  12:40:50
+      - applied  1
+      + cluster  3
+    spec.template.spec.containers[name=main].image  kubectl-set  12:40:51
+      - applied  registry.example.com/platform/team/api:tilt-1f2e3d4c5b6a7988
+      + cluster  registry.example.com/platform/team/api:v2-debug
+api ≠ changed by others: secret/api-token, noticed 12:40:53
+    data.password  kubectl-patch  12:40:51
+      the values of a Secret are not shown
+web does not run for 6 s: serviceaccount/default/web was deleted (again and again); a trigger deploys the resource again
+web ≠ deleted: serviceaccount/web, noticed 12:40:53: again and again
+`
+	var b strings.Builder
+	for _, name := range []model.ManifestName{"api", "web"} {
+		b.WriteString(answerOf(Why(v, name, hudtest.ShopTime)))
+	}
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestWhyFile checks which rule matches a file, and which containers have its last change.
 func TestWhyFile(t *testing.T) {
 	const minute = time.Minute
