@@ -255,7 +255,7 @@ func (s *Subscriber) handler(rt *store.Runtime) http.Handler {
 	src := &source{host: rt, changes: &s.changes}
 	all := append(append([]projection.Kind(nil), s.options.Kinds...), tables.All(state.Schema)...)
 	src.writer = rest.NewWriter(src)
-	objects := rest.New(src.writer, s.options.Version, s.working, append(all, tables.Machine(rt)...))
+	objects := rest.New(src.writer, s.options.Version, s.working, append(append(all, tables.Tests()), tables.Machine(rt)...))
 	mux := http.NewServeMux()
 	src.writer.Sign = sign
 	for _, path := range rest.Paths {

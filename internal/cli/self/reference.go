@@ -66,7 +66,7 @@ func newDumpAPIDocs(g *command.Global) *cobra.Command {
 }
 
 func apiPage() reference.API {
-	return reference.API{Kinds: projection.All(), Listed: append(tables.All(state.Schema), tables.Machine(nil)...)}
+	return reference.API{Kinds: projection.All(), Listed: append(append(tables.All(state.Schema), tables.Tests()), tables.Machine(nil)...)}
 }
 
 func pageText(write func(io.Writer) error) string {
