@@ -133,6 +133,7 @@ func (b *builder) update(p *page, build state.Build, u state.Update) {
 	}
 	b.because(p, build, u)
 	p.failure(build, files)
+	p.cases(build.Verdict)
 }
 
 // because adds the reasons of an update that its first line does not have.

@@ -3,6 +3,7 @@ package view
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -42,5 +43,26 @@ func TestVerdicts(t *testing.T) {
 		if diff := cmp.Diff(tc.card, card); diff != "" {
 			t.Errorf("%s: the card (-want +got):\n%s", tc.name, diff)
 		}
+	}
+}
+
+// TestSingleTests shows the single tests below the update of a test, the failed ones first.
+func TestSingleTests(t *testing.T) {
+	m := statetest.Local("t")
+	m.Local.Test = &model.Test{}
+	v := model.Verdict{Left: 2, Cases: []model.TestCase{{Suite: "sum", Name: "adds", Result: model.CaseFailed, Took: 3 * time.Millisecond, Text: "got 3\nwant 4", File: "/src/sum_test.go", Line: 7},
+		{Suite: "sum", Name: "takes\x1b]0;x\x07 away", Result: model.CasePassed}, {Name: "divides", Result: model.CaseSkipped}}}
+	s := statetest.New(statetest.Session, state.TiltfileStarted{}, statetest.Loaded(m)).Begin("t").
+		Finish("t", func(b *state.BuildCompleted) { b.Verdict, b.Err = &v, "exit code 1" })
+	d, _ := DetailsOf(s.View(), "t", s.Now)
+	var got []string
+	for line := range strings.Lines(d.Text(120)) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "failed ") || strings.HasPrefix(line, "and ") || strings.HasPrefix(line, "| ") {
+			got = append(got, line)
+		}
+	}
+	want := []string{"failed  sum adds  3.0 ms  /src/sum_test.go:7", "| got 3", "| want 4", "and 4 others, 1 of them skipped", "| passed  sum takes away", "| skipped divides", "| and 2 others"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
