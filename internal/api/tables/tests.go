@@ -3,7 +3,6 @@ package tables
 import (
 	"fmt"
 	"iter"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -136,7 +135,10 @@ func cases(r *status.Resource, yield func(projection.Item) bool) bool {
 	}
 	seen := map[string]int{}
 	for _, c := range r.Last.Verdict.Cases {
-		id := strings.TrimSuffix(strings.Join([]string{string(r.Manifest.Name), c.Suite, c.Name}, "/"), "/")
+		id := string(r.Manifest.Name) + "/" + c.Name
+		if c.Suite != "" {
+			id = string(r.Manifest.Name) + "/" + c.Suite + "/" + c.Name
+		}
 		if seen[id]++; seen[id] > 1 {
 			id += fmt.Sprintf("/%d", seen[id])
 		}

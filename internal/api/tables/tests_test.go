@@ -39,7 +39,7 @@ func TestTests(t *testing.T) {
 		{"it has passed", ran("", &model.Verdict{Took: 20 * time.Millisecond}), "unit|passed|20ms|||"},
 		{"before", ran("", &model.Verdict{Cached: true, Cases: one[1:2], Left: 4}), "unit|passed, cached||5||\nunit:sum:adds|passed||||"},
 		{"it has failed", ran("exit code 1", &model.Verdict{Took: time.Second, Cases: one}),
-			"unit|failed|1s|1 of 3 failed||exit code 1\nunit:sum:adds|failed|3ms||/src/sum_test.go:7|got 3 …\nunit:sum:adds:2|passed||||\nunit::50~p of a:b|skipped||||"},
+			"unit|failed|1s|1 of 3 failed||exit code 1\nunit:sum:adds|failed|3ms||/src/sum_test.go:7|got 3 …\nunit:sum:adds:2|passed||||\nunit:50~p of a:b|skipped||||"},
 		{"files have changed", ran("", &model.Verdict{Cases: one}).Then(change), "unit|waiting||||"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
