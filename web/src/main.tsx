@@ -21,6 +21,7 @@ import { Revisions } from "./revisions";
 import { Start } from "./start";
 import { live, message, resources, session, stream } from "./state";
 import { connection } from "./stream";
+import { Tests } from "./tests";
 import { TimeLine } from "./timeline";
 import { glyphs } from "./words";
 
@@ -55,6 +56,7 @@ function App() {
     { keys: "a", does: "log of all resources", run: () => go({ view: "log" }) },
     { keys: "D", does: "graph of the dependencies", run: () => go({ view: "graph" }) },
     { keys: "H", does: "time line: what happened, and how long you waited", run: () => go({ view: "time" }) },
+    { keys: "V", does: "verdicts of the tests, and of their single tests", run: () => go({ view: "tests" }) },
     { keys: "P", does: "pending changes: what an update would do to the cluster", run: () => go({ view: "plan" }) },
     { keys: "B", does: "revisions of the project: what was applied, and what has changed", run: () => go({ view: "revisions" }) },
     { keys: "Z", does: "pause all updates, or resume them", run: pause, changes: true },
@@ -83,6 +85,8 @@ function App() {
         <TimeLine />
       ) : at.view === "start" ? (
         <Start />
+      ) : at.view === "tests" ? (
+        <Tests />
       ) : at.view === "plan" ? (
         <Plan />
       ) : at.view === "revisions" ? (

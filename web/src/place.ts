@@ -9,11 +9,12 @@ export type Place =
   | { view: "graph" }
   | { view: "time" }
   | { view: "start" }
+  | { view: "tests" }
   | { view: "plan" }
   | { view: "revisions"; number?: number }
   | { view: "hone" };
 
-const plain = ["graph", "time", "start", "plan", "hone"] as const;
+const plain = ["graph", "time", "start", "tests", "plan", "hone"] as const;
 
 /** The place that an address names; the overview for anything else. */
 export function placeOf(hash: string): Place {

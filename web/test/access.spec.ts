@@ -50,6 +50,7 @@ for (const colorScheme of ["light", "dark"] as const) {
           ["#/graph", "a.node"],
           ["#/time", ".item.update.bad"],
           ["#/start", ".span.work"],
+          ["#/tests", ".empty"],
           ["#/hone", ".parts tbody tr"],
           ["#/plan", ".step, .card, .empty"],
           ["#/revisions", ".empty"],

@@ -64,7 +64,7 @@ for (const scene of scenes) {
       await expect(page.locator("tr.row").first()).toBeVisible();
       const names = await page.locator("a.resource").evaluateAll((all) => all.map((a) => (a as HTMLElement).dataset.name ?? ""));
       let said = await isText(page, "overview");
-      for (const hash of ["#/log", "#/graph", "#/time", "#/start"]) {
+      for (const hash of ["#/log", "#/graph", "#/time", "#/start", "#/tests"]) {
         await page.evaluate((h) => (location.hash = h), hash);
         await expect(page.locator("tr.row")).toHaveCount(0);
         await expect(page.locator(".line.missing")).toHaveCount(0);
