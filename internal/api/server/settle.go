@@ -53,7 +53,7 @@ func (s *Subscriber) AnswerBy(silent func(ctx context.Context, ids []string) []s
 
 // Unwatched finds inputs that nothing watches, as settle.Question has them.
 type Unwatched struct {
-	Changed func(m *model.Manifest, ignores []model.Ignore, built func(model.TargetID) time.Time) []string
+	Changed func(m *model.Manifest, ignores []model.Ignore, built func(model.TargetID) (began, ended time.Time)) []string
 	Since   func(files []string, since time.Time) []string
 }
 

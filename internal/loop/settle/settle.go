@@ -37,7 +37,7 @@ type Question struct {
 	Errors func(name model.ManifestName, from, to time.Time) []logstore.Line
 	// Unseen returns the inputs of a resource that are not watched and have changed since its targets were built; nil for none. The
 	// ignores apply to all watches.
-	Unseen func(m *model.Manifest, ignores []model.Ignore, built func(model.TargetID) time.Time) []string
+	Unseen func(m *model.Manifest, ignores []model.Ignore, built func(model.TargetID) (began, ended time.Time)) []string
 	// Changed returns those of some files that have changed since a time; nil for none.
 	Changed func(files []string, since time.Time) []string
 }
@@ -117,7 +117,7 @@ func (j *judge) tiltfile() {
 		j.answer.Spans[model.TiltfileName] = t.Span
 	}
 	if j.question.Changed != nil && t.Result.Unwatched != nil {
-		if changed := j.question.Changed(t.Result.Unwatched, t.StartedAt); len(changed) > 0 {
+		if changed := j.question.Changed(t.Result.Unwatched, t.FinishedAt); len(changed) > 0 {
 			j.decides(api.SettleUnknown, "the Tiltfile runs commands on files that nothing watches, and that have changed since: "+named(changed)+"; name them in watch_file(), or hone trigger "+string(model.TiltfileName))
 		}
 	}
@@ -364,13 +364,21 @@ func (j *judge) replicas(r *status.Resource) (finding, bool) {
 	return waiting(fmt.Sprintf("has %d of %d pods", r.Pods.Count, want)), r.Pods.Count < want
 }
 
-// builtAt returns the time at which the newest build of a target of a resource began.
-func builtAt(r *status.Resource) func(model.TargetID) time.Time {
-	return func(id model.TargetID) time.Time {
-		if id.Type == model.TargetImage {
-			return r.Updates.Images[id.Name].StartedAt
+// builtAt returns the times at which the newest build of a target of a resource began and ended. An image may be older than all builds that
+// are kept: it has ended before the oldest of them has.
+func builtAt(r *status.Resource) func(model.TargetID) (began, ended time.Time) {
+	return func(id model.TargetID) (began, ended time.Time) {
+		if id.Type != model.TargetImage {
+			return r.Last.StartedAt, r.Last.FinishedAt
 		}
-		return r.Last.StartedAt
+		began = r.Updates.Images[id.Name].StartedAt
+		for _, b := range r.Updates.Builds {
+			if b.FinishedAt.Before(began) {
+				break
+			}
+			ended = b.FinishedAt
+		}
+		return began, ended
 	}
 }
 

@@ -77,15 +77,15 @@ func TestBuiltAt(t *testing.T) {
 	s := live()
 	image := state.Updates.In(s.View()).Value("api").Images["img"].StartedAt
 	s.Then(save(s)).Begin("api").Finish("api", inPlace("c1", "c2"))
-	last := state.Updates.In(s.View()).Value("api").Builds[0].StartedAt
+	builds := state.Updates.In(s.View()).Value("api").Builds
 	asked := false
-	settle.Judge(s.View(), settle.Question{Unseen: func(m *model.Manifest, _ []model.Ignore, built func(model.TargetID) time.Time) []string {
+	settle.Judge(s.View(), settle.Question{Unseen: func(m *model.Manifest, _ []model.Ignore, built func(model.TargetID) (began, ended time.Time)) []string {
 		asked = true
-		if got := built(model.ImageID("img")); !got.Equal(image) || !got.Before(last) {
-			t.Errorf("the image was built at %s, want %s, before %s", got, image, last)
+		if began, ended := built(model.ImageID("img")); !began.Equal(image) || !ended.Equal(builds[1].FinishedAt) || !ended.Before(builds[0].FinishedAt) {
+			t.Errorf("the image was built from %s to %s, want %s to %s", began, ended, image, builds[1].FinishedAt)
 		}
-		if got := built(m.DeployID()); !got.Equal(last) {
-			t.Errorf("the resource was updated at %s, want %s", got, last)
+		if began, ended := built(m.DeployID()); !began.Equal(builds[0].StartedAt) || !ended.Equal(builds[0].FinishedAt) {
+			t.Errorf("the resource was updated from %s to %s, want %s to %s", began, ended, builds[0].StartedAt, builds[0].FinishedAt)
 		}
 		return nil
 	}}, s.Now.Add(time.Minute))
@@ -176,7 +176,9 @@ func TestJudge(t *testing.T) {
 		{name: "an unwatched input of the Tiltfile is as it was", state: named(), want: api.SettleLive},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			q := settle.Question{Names: tc.names, Unseen: func(*model.Manifest, []model.Ignore, func(model.TargetID) time.Time) []string { return tc.unseen }}
+			q := settle.Question{Names: tc.names, Unseen: func(*model.Manifest, []model.Ignore, func(model.TargetID) (began, ended time.Time)) []string {
+				return tc.unseen
+			}}
 			q.Changed = func(files []string, _ time.Time) []string {
 				if tc.late {
 					return files

@@ -32,7 +32,7 @@ type Finder struct {
 // linked are the files outside of the paths that a target watches to which links in them lead. They stay the same until a link changes, which
 // starts an update.
 type linked struct {
-	at    time.Time // when the update began
+	at    time.Time // when the update ended
 	files []string
 }
 
@@ -40,11 +40,12 @@ type linked struct {
 func New(dir string) *Finder { return &Finder{dir: dir, links: map[model.TargetID]linked{}} }
 
 // Changed returns the unwatched inputs of a resource that have changed since its targets were built, sorted. The ignores leave files out of all
-// watches, but not out of the contexts of images. built returns the time at which the build of a target began, zero for none.
-func (f *Finder) Changed(m *model.Manifest, ignores []model.Ignore, built func(model.TargetID) time.Time) (changed []string) {
+// watches, but not out of the contexts of images. built returns the times at which the build of a
+// target began and ended, zero for none: a file that has changed while a command ran counts as written by it.
+func (f *Finder) Changed(m *model.Manifest, ignores []model.Ignore, built func(model.TargetID) (began, ended time.Time)) (changed []string) {
 	for i := range m.Images {
 		im := &m.Images[i]
-		at := built(im.ID())
+		at, ended := built(im.ID())
 		switch {
 		case at.IsZero():
 		case im.Docker != nil:
@@ -54,18 +55,18 @@ func (f *Finder) Changed(m *model.Manifest, ignores []model.Ignore, built func(m
 			if len(im.Watch.Paths) == 0 && !im.Custom.DepsComplete {
 				changed = append(changed, Undeclared)
 			}
-			changed = append(changed, f.ofCommand(im.ID(), im.Custom.Command, im.Watch, at)...)
+			changed = append(changed, f.ofCommand(im.ID(), im.Custom.Command, im.Watch, ended)...)
 		}
 	}
-	at := built(m.DeployID())
-	if at.IsZero() {
+	_, ended := built(m.DeployID())
+	if ended.IsZero() {
 		return distinct(changed)
 	}
 	if m.IsLocal() && !m.Local.Update.Empty() {
-		changed = append(changed, f.ofCommand(m.DeployID(), m.Local.Update, m.Local.Watch, at)...)
+		changed = append(changed, f.ofCommand(m.DeployID(), m.Local.Update, m.Local.Watch, ended)...)
 	}
 	if d := m.CustomDeploy(); d != nil {
-		changed = append(changed, f.ofCommand(m.DeployID(), d.Apply, d.Watch, at)...)
+		changed = append(changed, f.ofCommand(m.DeployID(), d.Apply, d.Watch, ended)...)
 	}
 	return distinct(changed)
 }

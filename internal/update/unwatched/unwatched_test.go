@@ -13,7 +13,11 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestChanged has a row for each kind of input. All files were there when the targets were built; those that end in ! have changed since.
+// runs is the time that each build takes.
+const runs = time.Minute
+
+// TestChanged has a row for each kind of input. All files were there when the targets were built; those that end in ! have changed since, and those
+// that end in ~ while the command ran.
 func TestChanged(t *testing.T) {
 	command := func(words string) model.Cmd { return model.Cmd{Argv: []string{"sh", "-c", words}} }
 	docker := func(change func(*model.ImageTarget)) func(dir string) model.Manifest {
@@ -69,6 +73,8 @@ func TestChanged(t *testing.T) {
 		{name: "one that depends on nothing else", manifest: custom(model.CustomBuild{Command: command("make image"), DepsComplete: true})},
 		{name: "one that builds nothing", manifest: custom(model.CustomBuild{Command: model.Cmd{Argv: []string{"sh", "-c", ":"}}})},
 		{name: "the script of a command", files: []string{"gen.py!", "conf"}, want: []string{"gen.py!"}, manifest: local("python3 gen.py! conf", "src")},
+		{name: "a file that the command writes", files: []string{"out~", "gen.py!"}, want: []string{"gen.py!"}, manifest: local("gen.py! > out~", "src")},
+		{name: "a file that a custom_build writes", files: []string{"out~"}, manifest: custom(model.CustomBuild{Command: command("build > out~")}, "src")},
 		{name: "a script that is watched", files: []string{"gen.py!"}, manifest: local("python3 gen.py!", "gen.py!")},
 		{name: "a command without files", manifest: local("true")},
 		{name: "the target of a link", files: []string{"far/a!", "far/b", "src/a -> ../far/a!", "src/b -> ../far/b"}, want: []string{"far/a!"}, manifest: local("make", "src")},
@@ -87,11 +93,11 @@ func TestChanged(t *testing.T) {
 				place(t, dir, f, built)
 			}
 			m := tc.manifest(dir)
-			at := func(model.TargetID) time.Time {
-				if tc.unbuilt {
-					return time.Time{}
+			at := func(model.TargetID) (began, ended time.Time) {
+				if !tc.unbuilt {
+					began, ended = built, built.Add(runs)
 				}
-				return built
+				return began, ended
 			}
 			got := New(dir).Changed(&m, []model.Ignore{{Base: dir, Patterns: tc.ignore}}, at)
 			for i := range got {
@@ -118,9 +124,12 @@ func place(t *testing.T, dir, name string, built time.Time) {
 		}
 		return
 	}
-	at := built.Add(-time.Minute)
-	if strings.HasSuffix(name, "!") {
-		at = built.Add(time.Minute)
+	at := built.Add(-runs)
+	switch name[len(name)-1] {
+	case '!':
+		at = built.Add(2 * runs)
+	case '~':
+		at = built.Add(runs / 2)
 	}
 	if err := os.WriteFile(path, []byte(name), 0o600); err != nil {
 		t.Fatal(err)
@@ -142,7 +151,7 @@ func TestLinksAreFoundOnce(t *testing.T) {
 	m := model.Manifest{Name: "api", Local: &model.LocalTarget{Update: model.Cmd{Argv: []string{"make"}}, Watch: model.WatchSpec{Paths: []string{filepath.Join(dir, "src")}}}}
 	f := New(dir)
 	changed := func() int {
-		return len(f.Changed(&m, nil, func(model.TargetID) time.Time { return at }))
+		return len(f.Changed(&m, nil, func(model.TargetID) (began, ended time.Time) { return at, at }))
 	}
 	first := changed()
 	place(t, dir, "src/b -> ../far/a!", at)
