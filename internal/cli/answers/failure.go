@@ -58,7 +58,7 @@ type Failure struct {
 }
 
 // foreignMark begins each line that a program has written.
-const foreignMark = "  │ "
+const foreignMark = "│ "
 
 // String returns the failure in several lines.
 func (f Failure) String() string {
@@ -67,9 +67,17 @@ func (f Failure) String() string {
 	if !f.Since.IsZero() {
 		b.WriteString(", since " + f.Since.Local().Format(time.TimeOnly))
 	}
+	for _, l := range f.Body() {
+		b.WriteString("\n  " + l)
+	}
+	return b.String()
+}
+
+// Body returns the lines that explain the failure, below its title.
+func (f Failure) Body() (out []string) {
 	line := func(head string, lines ...string) {
 		for _, l := range lines {
-			b.WriteString("\n  " + head + l)
+			out = append(out, head+l)
 			head = strings.Repeat(" ", text.Width(head))
 		}
 	}
@@ -81,7 +89,7 @@ func (f Failure) String() string {
 		line("in: ", f.Where)
 	}
 	for _, l := range f.Written {
-		b.WriteString("\n" + foreignMark + l)
+		out = append(out, foreignMark+l)
 	}
 	line("what helps: ", f.Mend...)
 	list := func(head string, names []string) {
@@ -94,7 +102,7 @@ func (f Failure) String() string {
 	list("failed after it: ", f.FailedAfter)
 	list("waiting for it: ", f.Waiting)
 	line("Kubernetes says: ", f.Said...)
-	return b.String()
+	return out
 }
 
 // brief leaves out all but the parts that tell whose fault it is.

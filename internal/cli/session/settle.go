@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-dev/hone/internal/base/words"
+	"github.com/hone-dev/hone/internal/cli/answers"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
 	"github.com/hone-dev/hone/internal/client"
@@ -194,21 +195,18 @@ func settledSum(rep api.SettleReport, counts map[api.SettleResult]int) string {
 
 // card prints a problem with its place and the lines that explain it, indented.
 func card(b *strings.Builder, p *api.ProblemEvent, place *api.SourcePlace, lines []string) {
-	add := func(label, s string) {
-		for l := range strings.Lines(s) {
-			fmt.Fprintf(b, "    %-6s %s\n", label, strings.TrimRight(l, "\n"))
-			label = ""
-		}
-	}
+	f := answers.Failure{Cause: append(linesOf(p.Cause), linesOf(p.Detail)...), Mend: linesOf(p.Mend), Written: lines}
 	if place != nil {
-		at := fmt.Sprintf("%s:%d", place.File, place.Line)
-		if place.Column > 0 {
-			at += fmt.Sprintf(":%d", place.Column)
-		}
-		add("at", at)
+		f.Place = &answers.Place{File: place.File, Line: place.Line, Column: place.Column}
 	}
-	add("why", p.Cause)
-	add("", p.Detail)
-	add("mend", p.Mend)
-	add("log", strings.Join(lines, "\n"))
+	for _, l := range f.Body() {
+		fmt.Fprintf(b, "    %s\n", l)
+	}
+}
+
+func linesOf(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimRight(s, "\n"), "\n")
 }

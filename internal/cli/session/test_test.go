@@ -36,9 +36,9 @@ func TestPrintTests(t *testing.T) {
       want hello
       got bye
 ✖ e2e    failed, not run again (--rerun-failed runs it)
-    at     /src/e2e.sh:3
-    mend   mend it
-    log    no
+    at: /src/e2e.sh:3
+    │ no
+    what helps: mend it
 ◌ slow   waiting: waits for api to run the newest files
 ? never  unknown: is paused
 2 ok, 1 of them cached; 2 failed; 1 waiting; 1 unknown
