@@ -22,6 +22,7 @@ func TestPages(t *testing.T) {
 	}{
 		{"cli-docs", "cli.md"},
 		{"api-docs", "objects.md"},
+		{"json-docs", "json.md"},
 	} {
 		var out bytes.Buffer
 		if code := Main([]string{"dump", tc.command}, &out, io.Discard); code != command.ExitOK {

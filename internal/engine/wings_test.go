@@ -54,7 +54,7 @@ var wings = []wing{
 		"The other side of the API: finding a running session, and reading, awaiting and changing its objects. It shares no code with the server."},
 	{"engine", ".", "base loop cluster containers tiltfile update subscribers api",
 		"The subscribers that a session runs, and their contracts with each other."},
-	{"cli", "standby < crash < doctor cireport reference resourcegraph survey command < flags < shell opened answers < object session tiltfiles < mcp < up self < .", "base loop cluster containers tiltfile update hud api client engine",
+	{"cli", "standby < crash < doctor cireport resourcegraph survey command < flags reference < shell opened answers < object session tiltfiles < mcp < up self < .", "base loop cluster containers tiltfile update hud api client engine",
 		"The command line: its commands, the wiring of a session, and the one place where errors are printed. Only cmd/hone imports it."},
 	{"test", "freeport hostile < attackers proxy testnames witness < harness < declared < bench chaos e2e readability screens scripts systems", "base loop cluster containers tiltfile update hud/text api client",
 		"Tests and measurements of the whole: the binary driven end to end, benchmarks, and fault injection. No other wing imports it, except in tests."},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,10 +13,34 @@ import (
 	"github.com/hone-dev/hone/internal/base/yamltext"
 )
 
-// AddDocumentFlag adds -o to a command that prints one document for programs, or a page for people.
-func AddDocumentFlag(c *cobra.Command, output *string) {
-	c.Flags().StringVarP(output, "output", "o", "", "format for programs: json, yaml")
-	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{OutputJSON, OutputYAML}, cobra.ShellCompDirectiveNoFileComp))
+// documentFlag is the value of -o of a command that prints a document.
+type documentFlag struct {
+	output    *string
+	documents []any
+}
+
+// String, Set and Type implement pflag.Value.
+func (f *documentFlag) String() string {
+	if f.output == nil {
+		return ""
+	}
+	return *f.output
+}
+
+func (f *documentFlag) Set(text string) error { *f.output = text; return nil }
+func (f *documentFlag) Type() string          { return "string" }
+
+// AddDocumentFlag adds -o to a command that prints one document for programs, or a page for people. documents are values of the types that
+// it may print: one, or one for each kind of arguments.
+func AddDocumentFlag(c *cobra.Command, output *string, documents ...any) {
+	AddFormatFlag(c, output, nil, documents...)
+}
+
+// AddFormatFlag is AddDocumentFlag for a command that has further formats.
+func AddFormatFlag(c *cobra.Command, output *string, further []string, documents ...any) {
+	formats := append([]string{OutputJSON, OutputYAML}, further...)
+	c.Flags().VarP(&documentFlag{output, documents}, "output", "o", "format for programs: "+strings.Join(formats, ", "))
+	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // DocumentWriter returns a function that writes a document in the requested format; nil if none was requested.
@@ -29,6 +54,19 @@ func DocumentWriter(output, command string) (func(io.Writer, any) error, error) 
 		return WriteYAML, nil
 	}
 	return nil, problem.New(fmt.Sprintf("unknown output %q", output), "choose json or yaml, or leave it out: hone "+command+" -o json")
+}
+
+// Documents returns values of the types of the documents that a command prints; none for a command without AddDocumentFlag.
+func Documents(c *cobra.Command) []any {
+	f := c.Flags().Lookup("output")
+	if f == nil {
+		return nil
+	}
+	d, ok := f.Value.(*documentFlag)
+	if !ok {
+		return nil
+	}
+	return d.documents
 }
 
 // WriteJSON writes a document as indented JSON.

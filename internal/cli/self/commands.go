@@ -15,5 +15,5 @@ func Commands(g *command.Global) []*cobra.Command {
 
 // ReferenceCommands returns the subcommands of hone dump that print hone's reference.
 func ReferenceCommands(g *command.Global) []*cobra.Command {
-	return []*cobra.Command{newDumpCLIDocs(g), newDumpAPIDocs(g)}
+	return []*cobra.Command{newDumpCLIDocs(g), newDumpAPIDocs(g), newDumpJSONDocs(g), newDumpJSONSchema(g)}
 }

@@ -73,7 +73,7 @@ too if the screen was hone's.`,
 	c.Flags().Var(&sample, "check-cache", "build this percentage of the remembered images again, and compare them")
 	c.Flags().Lookup("check-cache").NoOptDefVal = usualSample
 	c.Flags().BoolVar(&terminal, "terminal", false, "restore this terminal, and check nothing")
-	command.AddDocumentFlag(c, &output)
+	command.AddDocumentFlag(c, &output, api.Examination{})
 	return c
 }
 

@@ -65,6 +65,28 @@ func newDumpAPIDocs(g *command.Global) *cobra.Command {
 	return c
 }
 
+func newDumpJSONDocs(g *command.Global) *cobra.Command {
+	return &cobra.Command{
+		Use:     "json-docs",
+		Short:   "Print the reference of the documents that commands print for programs, in Markdown",
+		Example: "  hone dump json-docs > json.md",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return reference.JSON{Root: cmd.Root()}.Write(g.Stdout) },
+	}
+}
+
+func newDumpJSONSchema(g *command.Global) *cobra.Command {
+	return &cobra.Command{
+		Use:   "json-schema",
+		Short: "Print the JSON Schema of the documents that commands print for programs",
+		Long: `Prints a JSON Schema. Its definitions are all types, and for each command with -o json one for its document: #/$defs/hone status. Fields
+are added in new versions, so a program must not mind a field that it does not know.`,
+		Example: "  hone dump json-schema > hone.schema.json",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return reference.JSON{Root: cmd.Root()}.Schema(g.Stdout) },
+	}
+}
+
 func apiPage() reference.API {
 	return reference.API{Kinds: projection.All(), Listed: append(append(tables.All(state.Schema), tables.Tests()), tables.Machine(nil)...)}
 }

@@ -54,6 +54,6 @@ starts. The token in the kubeconfig ends after the time of --for, which the clus
 	f.Add(c)
 	c.Flags().BoolVar(&readOnly, "read-only", false, "print a kubeconfig that can only read")
 	c.Flags().DurationVar(&lasts, "for", tokenLife.Duration(), "life of its token, from 10m to 720h")
-	c.Flags().StringVarP(&output, "output", "o", "", "print a document: json or yaml")
+	command.AddDocumentFlag(c, &output, api.Kubeconfig{})
 	return c
 }

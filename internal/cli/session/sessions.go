@@ -39,7 +39,7 @@ func newSessions(g *command.Global) *cobra.Command {
 			return printSessions(g.Stdout, all, time.Now())
 		},
 	}
-	command.AddDocumentFlag(c, &output)
+	command.AddDocumentFlag(c, &output, []api.RunningSession{})
 	return c
 }
 

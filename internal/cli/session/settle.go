@@ -59,7 +59,7 @@ Exit code 124: the time is up. The output names the things that are still awaite
 	c.Flags().DurationVar(&f.window, "window", settle.Window, "how long a resource that has just gone live must run without a crash or a new error; 0 does not look at the log")
 	c.Flags().StringVar(&f.line, "for-log", "", "also wait for a line with this text after the save, or for one that matches: /regex/")
 	c.Flags().StringArrayVar(&f.answers, "http", nil, "also wait for an answer of an address: URL, or URL=STATUS; may be given more than once")
-	command.AddDocumentFlag(c, &f.output)
+	command.AddDocumentFlag(c, &f.output, api.SettleReport{})
 	c.ValidArgsFunction = f.target.CompleteResources
 	return c
 }

@@ -39,7 +39,7 @@ It exits with %d, or with %d if something fails.`, command.ExitOK, command.ExitF
 			return err
 		},
 	}
-	q.add(c)
+	q.add(c, answers.Status{})
 	return c
 }
 
@@ -64,7 +64,7 @@ concern it, each with its cause, its place in the source, the lines of its outpu
 			})
 		},
 	}
-	q.add(c)
+	q.add(c, []answers.Reason{})
 	c.ValidArgsFunction = q.target.CompleteResources
 	return c
 }
@@ -89,7 +89,7 @@ is not, and the containers that have it or lack it. With names, only of these re
 			})
 		},
 	}
-	q.add(c)
+	q.add(c, []answers.Change{})
 	c.ValidArgsFunction = q.target.CompleteResources
 	return c
 }
@@ -102,10 +102,11 @@ type question struct {
 	of string
 }
 
-func (q *question) add(c *cobra.Command) {
+// add adds the flags. document is a value of the type of the answer.
+func (q *question) add(c *cobra.Command, document any) {
 	q.of = c.Name()
 	q.target.Add(c)
-	command.AddDocumentFlag(c, &q.output)
+	command.AddDocumentFlag(c, &q.output, document)
 }
 
 // ask asks the chosen session, and prints the answer: as a document if the user has chosen a format, else with text.

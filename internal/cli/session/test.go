@@ -54,8 +54,7 @@ Exit code 124: the time is up. The output names the things that are still awaite
 	c.Flags().BoolVar(&f.request.RerunFailed, "rerun-failed", false, "run the tests again that have failed, and only those")
 	c.Flags().BoolVar(&f.request.NoCache, "no-cache", false, "run tests although they have passed with the same inputs before")
 	c.Flags().DurationVar(&f.timeout, "timeout", 600*settle.Window, "how long to wait")
-	c.Flags().StringVarP(&f.output, "output", "o", "", "format for programs: json, yaml, junit")
-	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{command.OutputJSON, command.OutputYAML, outputJUnit}, cobra.ShellCompDirectiveNoFileComp))
+	command.AddFormatFlag(c, &f.output, []string{outputJUnit}, api.TestReport{})
 	c.ValidArgsFunction = f.target.CompleteResources
 	return c
 }

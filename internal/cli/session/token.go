@@ -78,7 +78,7 @@ Permissions for --allow:
 	c.Flags().StringVar(&name, "name", "", "who uses it: shown in events, updates and logs")
 	c.Flags().StringSliceVar(&allow, "allow", nil, "permissions, divided by commas; status is always one of them")
 	c.Flags().DurationVar(&lasts, "for", tokenLife.Duration(), "life of the token, up to 720h")
-	c.Flags().StringVarP(&output, "output", "o", "", "print a document: json or yaml")
+	command.AddDocumentFlag(c, &output, api.Token{})
 	_ = c.MarkFlagRequired("name")
 	_ = c.RegisterFlagCompletionFunc("allow", completePermissions)
 	return c
@@ -130,7 +130,7 @@ func newTokenList(g *command.Global) *cobra.Command {
 		},
 	}
 	f.Add(c)
-	c.Flags().StringVarP(&output, "output", "o", "", "print a document: json or yaml")
+	command.AddDocumentFlag(c, &output, api.TokenList{})
 	return c
 }
 

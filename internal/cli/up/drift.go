@@ -42,7 +42,7 @@ It exits with %d, or with %d if something could not be looked at. With --exit-co
 	}
 	f.project.Add(c)
 	c.ValidArgsFunction = f.project.CompleteDeclared
-	command.AddDocumentFlag(c, &f.output)
+	command.AddDocumentFlag(c, &f.output, api.Plan{})
 	c.Flags().BoolVar(&f.exitCode, "exit-code", false, fmt.Sprintf("exit with %d if there is drift", exitChanges))
 	return c
 }

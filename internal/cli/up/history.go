@@ -45,7 +45,7 @@ It does not evaluate the Tiltfile. hone rollback restores a revision.`,
 		RunE:    func(cmd *cobra.Command, args []string) error { return history(cmd.Context(), g, &f, output, args) },
 	}
 	f.Add(c)
-	command.AddDocumentFlag(c, &output)
+	command.AddDocumentFlag(c, &output, []api.Revision{}, api.Plan{})
 	return c
 }
 

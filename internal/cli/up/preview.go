@@ -74,7 +74,7 @@ It exits with %d, or with %d if something would be refused. With --exit-code, it
 	}
 	f.project.Add(c)
 	c.ValidArgsFunction = f.project.CompleteDeclared
-	command.AddDocumentFlag(c, &f.output)
+	command.AddDocumentFlag(c, &f.output, api.Plan{})
 	c.Flags().Lookup("output").Usage = "format for programs: json, yaml; or plan=FILE, for hone deploy"
 	c.Flags().BoolVar(&f.exitCode, "exit-code", false, fmt.Sprintf("exit with %d if something would change", exitChanges))
 	f.prune.add(c)

@@ -65,7 +65,7 @@ func newStateShow(g *command.Global) *cobra.Command {
 		},
 	}
 	f.Add(c)
-	command.AddDocumentFlag(c, &output)
+	command.AddDocumentFlag(c, &output, records{})
 	return c
 }
 

@@ -38,7 +38,7 @@ var core = []string{
 	"TestHUDLog", "TestSessions", "TestKilledSession", "TestSuspend", "TestButton", "TestReadOnlyKubeconfig", "TestPrintedSecretsAreHidden", "TestSecretsShowNowhere", "TestCrashesInTheBackground", "TestVersionAndDoctor",
 	"TestVerbs/^(apply|get|logs|token|wait)$",
 	// Other projects, and the documentation.
-	"TestCompose", "TestComposeMendAfterCrash", "TestInit/^(python_with_requirements_and_overlays|compose_as_kubernetes)$", "TestDocs/^(first-project|buttons)$", "TestDocsTellWhy",
+	"TestCompose", "TestComposeMendAfterCrash", "TestInit/^(python_with_requirements_and_overlays|compose_as_kubernetes)$", "TestDocs/^(first-project|buttons)$", "TestDocsTellWhy", "TestDocuments",
 }
 
 // chooseCore chooses the core with -short, if -run does not choose tests. It is called after flag.Parse and before m.Run.
