@@ -57,7 +57,10 @@ func read(doc any, v reflect.Value, depth int) error {
 		v.Set(reflect.New(v.Type().Elem()))
 		return read(doc, v.Elem(), depth+1)
 	case reflect.Interface:
-		return nil // its original type is not known
+		if v.NumMethod() == 0 { // a value of JSON, such as a field of an object
+			v.Set(reflect.ValueOf(plain(doc)))
+		}
+		return nil // else its original type is not known
 	case reflect.Bool:
 		b, ok := doc.(bool)
 		v.SetBool(b)
@@ -77,6 +80,31 @@ func read(doc any, v reflect.Value, depth int) error {
 		return readStruct(doc, v, depth)
 	}
 	return nil
+}
+
+// plain returns a document whose numbers are numbers.
+func plain(doc any) any {
+	switch x := doc.(type) {
+	case json.Number:
+		if n, err := x.Int64(); err == nil {
+			return n
+		}
+		f, _ := x.Float64()
+		return f
+	case []any:
+		out := make([]any, len(x))
+		for i := range x {
+			out[i] = plain(x[i])
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(x))
+		for k := range x {
+			out[k] = plain(x[k])
+		}
+		return out
+	}
+	return doc
 }
 
 // wants returns an error that names the expected value, unless ok.

@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -58,6 +60,29 @@ func TestReadWords(t *testing.T) {
 		if err := Read(decoded(t, m), &got); err != nil || got != m {
 			t.Errorf("%q is read as %q (%v)", m, got, err)
 		}
+	}
+}
+
+// TestReadValues reads values of any type, which are the ones of fields of objects.
+func TestReadValues(t *testing.T) {
+	at := []any{int64(3), 1.5, "x", true, map[string]any{"a": []any{int64(1)}}}
+	want := state.ObjectDrift{Fields: []api.FieldChange{{Path: "data", From: at, To: "mine"}}}
+	doc, err := json.Marshal(Value(want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := json.NewDecoder(bytes.NewReader(doc))
+	d.UseNumber()
+	var tree any
+	if err := d.Decode(&tree); err != nil {
+		t.Fatal(err)
+	}
+	var got state.ObjectDrift
+	if err := Read(tree, &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want.Fields, got.Fields); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
