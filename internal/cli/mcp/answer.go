@@ -144,11 +144,31 @@ func failure(ctx context.Context, err error) error {
 	if ctx.Err() == context.DeadlineExceeded {
 		said += fmt.Sprintf("\n  this was not done within %s, the most that a call may take; the session goes on: ask for the status", callLimit)
 	}
-	lines := strings.Split(said, "\n")
+	return errors.New(boundedError(said))
+}
+
+// boundedError returns the text of an error without escape sequences, and bounded.
+func boundedError(said string) string {
+	lines := strings.Split(words.Clip(said, answerBytes/2), "\n")
 	for i, l := range lines {
 		lines[i] = text.Clean(l)
 	}
-	return fmt.Errorf("%s", words.Clip(strings.Join(lines, "\n"), answerBytes/2))
+	return words.Clip(strings.Join(lines, "\n"), answerBytes/2)
+}
+
+// boundErrors bounds the errors of the library, too: it repeats arguments that do not fit the schema of a tool.
+func boundErrors(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+		result, err := next(ctx, method, r)
+		if called, ok := result.(*mcp.CallToolResult); ok && called != nil && called.IsError {
+			for _, c := range called.Content {
+				if t, ok := c.(*mcp.TextContent); ok {
+					t.Text = boundedError(t.Text)
+				}
+			}
+		}
+		return result, err
+	}
 }
 
 // bound returns the items from an offset that fit, and the text of the answer without its tail.

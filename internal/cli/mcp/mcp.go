@@ -36,7 +36,7 @@ func Commands(g *command.Global) []*cobra.Command { return []*cobra.Command{newM
 
 func newMCP(g *command.Global) *cobra.Command {
 	var f flags.Session
-	var start, allowExec bool
+	var start, allowExec, readOnly bool
 	c := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve the running session to coding agents, by the Model Context Protocol",
@@ -48,16 +48,28 @@ has at most about 2,000 tokens, with a cursor for the rest.
 Text that programs wrote has no escape sequences, and is marked as data. Secrets that the session knows are removed.
 
 With --start, the first call starts a session if there is none: hone up --detach, on a free port unless TILT_PORT names one. With --allow-exec, there is also a tool that runs
-commands in containers. The session's own port serves the same tools at /mcp, without these two.`,
-		Example: "  hone mcp\n  hone mcp --start\n  hone mcp --session shop",
+commands in containers. With --read-only, there are only the tools that change nothing. The session's own port serves the same tools at
+/mcp, without starting sessions or running commands.
+
+The tools have a token of their own, with no more rights than they need; in events and logs, it is called mcp-… If HONE_TOKEN is set, they
+have the rights of that token.`,
+		Example: "  hone mcp\n  hone mcp --start\n  hone mcp --session shop\n  hone mcp --read-only",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			in, err := command.OpenInput(cmd.InOrStdin())
 			if err != nil {
 				return err
 			}
-			o := Options{Version: command.Version, Exec: allowExec, Run: runSelf, Snapshots: snapshotsDir(),
-				Find: func(ctx context.Context) (*client.Client, error) { return find(ctx, &f, start) }}
+			rights := newGrant(readOnly)
+			defer rights.end()
+			o := Options{Version: command.Version, ReadOnly: readOnly, Exec: allowExec, Run: runSelf, Snapshots: snapshotsDir(),
+				Find: func(ctx context.Context) (*client.Client, error) {
+					c, err := find(ctx, &f, start)
+					if err != nil || os.Getenv(flags.TokenVariable) != "" {
+						return c, err
+					}
+					return rights.limit(ctx, c)
+				}}
 			if start {
 				o.Start = startSession
 			}
@@ -67,7 +79,9 @@ commands in containers. The session's own port serves the same tools at /mcp, wi
 	f.Add(c)
 	c.AddCommand(newInstall(g), newUninstall(g))
 	c.Flags().BoolVar(&start, "start", false, "start a session for this folder if there is none: hone up --detach")
+	c.Flags().BoolVar(&readOnly, "read-only", false, "have only tools that change nothing, and a token that cannot")
 	c.Flags().BoolVar(&allowExec, "allow-exec", false, "add a tool that runs commands in containers")
+	c.MarkFlagsMutuallyExclusive("read-only", "allow-exec")
 	return c
 }
 

@@ -176,6 +176,7 @@ func TestHostileCalls(t *testing.T) {
 		"a missing argument":               {"why", args{}, "required"},
 		"an unknown argument":              {"status", args{"token": "x"}, "additional properties"},
 		"a wrong type":                     {"why", args{"resource": 7}, "validating"},
+		"a huge value of a wrong type":     {"why", args{"resource": []string{big, "\x1b]0;x\x07api"}}, "validating"},
 		"a list as arguments":              {"why", []string{"api"}, "unmarshaling"},
 		"a resource with escape sequences": {"why", args{"resource": "\x1b]0;x\x07api"}, "no resource is called"},
 		"a huge name":                      {"why", args{"resource": big}, "no resource is called"},

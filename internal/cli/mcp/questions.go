@@ -33,7 +33,6 @@ func (s *Server) addQuestions() {
 	add(s, &mcp.Tool{Name: "diff", Annotations: asks("What the newest save changed, and where it is"), Description: "The files of the newest save by resource: live or not, why, how, and which containers have or lack them."}, diff)
 	add(s, &mcp.Tool{Name: "describe", Annotations: asks("Details of an object of the session"), Description: "All fields of an object of the session, its conditions, and the events of its resource."}, describe)
 	add(s, &mcp.Tool{Name: "preview", Annotations: asks("What waiting updates would change in the cluster"), Description: "The plan of the updates that wait, by a dry run: objects to create, change or delete, field by field."}, preview)
-	add(s, &mcp.Tool{Name: "snapshot", Annotations: hints("Save the state and the logs of the session to a file", hint{}), Description: "Writes state and newest logs, without secrets, to a new file in hone's own folder, and returns its path."}, snapshotFile)
 }
 
 // statusIn is the input of status.

@@ -21,6 +21,7 @@ import (
 // addRequests adds the tools that change something.
 func (s *Server) addRequests() {
 	add(s, &mcp.Tool{Name: "test", Annotations: hints("Run the project's tests", hint{destroys: true, world: true}), Description: "Runs the tests of the Tiltfile that have no verdict about everything that was saved, each once all that it depends on runs it, and waits for the verdicts: ok, cached, or failed with place and output."}, runTests)
+	add(s, &mcp.Tool{Name: "snapshot", Annotations: hints("Save the state and the logs of the session to a file", hint{}), Description: "Writes state and newest logs, without secrets, to a new file in hone's own folder, and returns its path."}, snapshotFile)
 	add(s, &mcp.Tool{Name: "trigger", Annotations: hints("Update resources now", hint{destroys: true, world: true}), Description: "Updates resources now, although no file has changed: commands run again, pods are replaced. A saved file needs no trigger."}, trigger)
 	add(s, &mcp.Tool{Name: "restart", Annotations: hints("Restart programs", hint{destroys: true, world: true}), Description: "Restarts programs where they run, or with pods replaces their pods, without building anything, and waits for it."}, restart)
 	add(s, &mcp.Tool{Name: "enable", Annotations: hints("Enable or disable resources", hint{destroys: true, again: true, world: true}), Description: "Enables resources, or with disable takes them down: everything that they run is stopped and deleted."}, enable)

@@ -18,6 +18,8 @@ type Options struct {
 	Find func(context.Context) (*client.Client, error)
 	// Start starts a session; nil for a server that must not.
 	Start func(context.Context) error
+	// ReadOnly leaves out all tools that change something.
+	ReadOnly bool
 	// Exec allows the tool that runs commands in containers.
 	Exec bool
 	// Run runs another hone, and returns its output and its errors, together, and its exit code.
@@ -55,8 +57,11 @@ Each answer has a summary, its items, the most important first, and the next que
 func NewServer(o Options) *Server {
 	s := &Server{options: o}
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "hone", Title: "hone", Version: o.Version}, &mcp.ServerOptions{Instructions: instructions, Capabilities: &mcp.ServerCapabilities{}})
+	s.mcp.AddReceivingMiddleware(boundErrors)
 	s.addQuestions()
-	s.addRequests()
+	if !o.ReadOnly {
+		s.addRequests()
+	}
 	s.addResources()
 	s.addPrompts()
 	return s
