@@ -3,13 +3,19 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/hone-dev/hone/internal/loop/buildcontrol"
+	"github.com/hone-dev/hone/pkg/api"
 )
 
 // mcpLimit is the time after which a client of the Model Context Protocol gives up, and mcpBytes is the most that an answer may have: 2,000
@@ -75,4 +81,64 @@ func itemsOf(text string) string {
 		}
 	}
 	return strings.Join(out, "\n") + "\n"
+}
+
+// TestToolsConfirm compares the tools preview and deploy with hone confirm, in a session that asks: the plans are the same, and so are the
+// words once it goes on. A plan is carried out with its id alone, and once.
+func TestToolsConfirm(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, nothing)
+	s := p.up("--confirm")
+	a := p.agent()
+	call := func(tool string, args map[string]any) (text string, failed bool) {
+		t.Helper()
+		r, err := a.session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Content[0].(*mcp.TextContent).Text, r.IsError
+	}
+	waits := func() {
+		t.Helper()
+		s.becomes("app", "waiting for confirmation", func(r api.Resource) bool {
+			return r.Waiting != nil && r.Waiting.Reason == string(buildcontrol.HoldConfirm)
+		})
+	}
+	planned := func() (plan, id string) {
+		t.Helper()
+		plan, _ = call("preview", nil)
+		asked, failed := call("deploy", nil)
+		m := regexp.MustCompile(`call deploy with id (\S+)`).FindStringSubmatch(asked)
+		if failed || m == nil || itemsOf(asked) != itemsOf(plan) {
+			t.Fatalf("deploy asks:\n%s\npreview says:\n%s", asked, plan)
+		}
+		return itemsOf(plan), m[1]
+	}
+	refused := func(id string) {
+		t.Helper()
+		if text, failed := call("deploy", map[string]any{"id": id}); !failed {
+			t.Errorf("deploy with id %s: %s", id, text)
+		}
+	}
+
+	waits()
+	_, id := planned()
+	refused(id + "0")
+	refused("plan-1-00000000")
+	p.absent("deployment/app")
+	goes, failed := call("deploy", map[string]any{"id": id})
+	if failed {
+		t.Fatal(goes)
+	}
+	s.ready("app")
+
+	p.replace("app.yaml", "replicas: 0", "replicas: 0\n  minReadySeconds: 1")
+	waits()
+	refused(id)
+	plan, _ := planned()
+	out, code := p.run("confirm", "--yes", "--port", fmt.Sprint(s.port))
+	if want := plan + itemsOf(goes); code != 0 || out != want {
+		t.Errorf("exit code %d, hone confirm says:\n%s\nthe tools say:\n%s", code, out, want)
+	}
+	s.ready("app")
 }
