@@ -61,7 +61,7 @@ package a
 		{"hone state show", nil, project},
 		{"hone doctor", nil, project},
 	} {
-		args := append(strings.Fields(tc.command)[1:], tc.args...)
+		args := slices.Concat(strings.Fields(tc.command)[1:], tc.args)
 		if len(tc.more) > 0 {
 			args = append(args, tc.more...)
 			if tc.more[0] == "--port" {

@@ -18,7 +18,10 @@ import (
 const (
 	// mostGrants bounds the tokens that are valid at a time.
 	mostGrants = 256
-	// Owner is the name of an actor with all rights, and Page the name of the owner's web page. No token can have these names.
+)
+
+// The names of the actors who have all rights: the owner's programs, and the owner's web page. No token can have these names.
+const (
 	Owner = "owner"
 	Page  = "page"
 )

@@ -120,7 +120,7 @@ func TestRealReader(t *testing.T) {
 		if apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) {
 			return nil
 		}
-		return fmt.Errorf("not refused: %v", err)
+		return fmt.Errorf("not refused: %w", err)
 	})
 	reader(t, a, one.Namespace)
 	if err := a.Remove(ctx); err != nil {
