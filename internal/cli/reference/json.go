@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -109,39 +107,4 @@ Commands that print one object per line, as things happen, are described with th
 	types(&b, d)
 	_, err := b.WriteTo(w)
 	return err
-}
-
-// Fields lists the fields of all documents, a line each: type, field, its type, and whether it may be absent.
-func (p JSON) Fields() (lines []string) {
-	d := schema.NewDefinitions(prefix)
-	d.Strict = true
-	for _, is := range p.documents(d) {
-		lines = append(lines, is.command+": "+plainType(is.schema))
-	}
-	for name, s := range d.All {
-		o, _ := s.(map[string]any)
-		properties, _ := o["properties"].(map[string]any)
-		required, _ := o["required"].([]string)
-		for _, f := range slices.Sorted(maps.Keys(properties)) {
-			of, _ := properties[f].(map[string]any)
-			line := short(name) + "." + f + ": " + plainType(of)
-			if !slices.Contains(required, f) {
-				line += ", may be absent"
-			}
-			lines = append(lines, line)
-		}
-	}
-	slices.Sort(lines)
-	return lines
-}
-
-// plainType is typeOf without links.
-func plainType(s map[string]any) string {
-	name := typeOf(s)
-	if at := strings.Index(name, "["); at >= 0 {
-		before, rest, _ := strings.Cut(name, "[")
-		link, _, _ := strings.Cut(rest, "]")
-		return before + link
-	}
-	return name
 }
