@@ -77,6 +77,9 @@ func PermissionList(all []Permission) string {
 // LongestToken is the longest life of a token: 30 days. A session that runs longer needs another one.
 const LongestToken Milliseconds = 30 * 24 * 60 * 60 * 1000
 
+// LeastKubeconfig is the shortest life of the token in a kubeconfig: 10 minutes, the least that Kubernetes grants.
+const LeastKubeconfig = LongestToken / (30 * 24 * 6)
+
 // TokenRequest creates a token with a part of the owner's rights.
 type TokenRequest struct {
 	// Name says in events, updates and logs who made a request: up to 63 letters, digits, dots, hyphens and underscores. No two tokens
@@ -110,7 +113,7 @@ type TokenRevocation struct {
 
 // KubeconfigRequest requests a kubeconfig that reads the namespaces of the session.
 type KubeconfigRequest struct {
-	// ForMs is the life of its token, from 10 minutes to LongestToken. The cluster may shorten it.
+	// ForMs is the life of its token, from LeastKubeconfig to LongestToken. The cluster may shorten it.
 	ForMs Milliseconds `json:"forMs"`
 }
 

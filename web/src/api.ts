@@ -326,7 +326,7 @@ export interface Kubeconfig {
 
 /** KubeconfigRequest requests a kubeconfig that reads the namespaces of the session. */
 export interface KubeconfigRequest {
-  /** ForMs is the life of its token, from 10 minutes to LongestToken. The cluster may shorten it. */
+  /** ForMs is the life of its token, from LeastKubeconfig to LongestToken. The cluster may shorten it. */
   forMs: number;
 }
 

@@ -20,8 +20,8 @@ func (s *Subscriber) kubeconfig(src *source, w http.ResponseWriter, r *http.Requ
 	case s.options.ReadOnly == nil:
 		failBy(w, http.StatusConflict, problem.New("this session has no cluster", "start it with a kubeconfig"))
 		return
-	case req.ForMs <= 0 || req.ForMs > api.LongestToken:
-		fail(w, http.StatusBadRequest, "for: a kubeconfig is valid for up to 720 hours")
+	case req.ForMs < api.LeastKubeconfig || req.ForMs > api.LongestToken:
+		fail(w, http.StatusBadRequest, "for: a kubeconfig is valid for 10 minutes up to 720 hours")
 		return
 	}
 	out, err := s.options.ReadOnly(r.Context(), namespacesOf(src.View()), req.ForMs.Duration())

@@ -169,6 +169,9 @@ func TestTokenRequests(t *testing.T) {
 			t.Errorf("%s %s: %d %s", tc.path, tc.body, code, body)
 		}
 	}
+	if code, body = f.do(request("POST", "/api/kubeconfig", `{"forMs":60000}`)); code != http.StatusConflict || !strings.Contains(body, "no cluster") {
+		t.Errorf("a kubeconfig without a cluster: %d %s", code, body)
+	}
 	if code, _ = f.do(as(is.Token, "GET", "/api/view", "")); code != http.StatusUnauthorized {
 		t.Errorf("revoked: %d", code)
 	}

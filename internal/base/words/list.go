@@ -12,9 +12,15 @@ func List(names []string, thing string) string {
 		return "no " + thing
 	case n > listed:
 		return Count(n, thing)
-	case n == 1:
-		return names[0]
-	default:
-		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
 	}
+	return All(names)
+}
+
+// All names all of some things in a sentence: "api", "api and web", "api, web, db and cache"; empty for none.
+func All(names []string) string {
+	n := len(names)
+	if n < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
 }

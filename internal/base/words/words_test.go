@@ -14,7 +14,8 @@ func TestWords(t *testing.T) {
 		{OneLine(" RUN make\\\n\t&& make\tinstall\n"), `RUN make\ && make install`}, {OneLine("\n"), ""},
 		{Clip("short", 5), "short"}, {Clip("longer", 5), "longe…"}, {Clip("añejo", 2), "a…"}, {Clip("añejo", 3), "añ…"},
 		{List(nil, "row"), "no row"}, {List([]string{"a"}, "row"), "a"}, {List([]string{"a", "b"}, "row"), "a and b"},
-		{List([]string{"a", "b", "c"}, "row"), "a, b and c"}, {List([]string{"a", "b", "c", "d"}, "row"), "4 rows"},
+		{List([]string{"a", "b", "c"}, "row"), "a, b and c"}, {List([]string{"a", "b", "c", "d"}, "row"), "4 rows"}, {All(nil), ""}, {All([]string{"a"}), "a"},
+		{All([]string{"a", "b", "c", "d"}), "a, b, c and d"},
 		{ClipChars("añejo", 5), "añejo"}, {ClipChars("añejos", 5), "añej…"},
 	} {
 		if tc.got != tc.want {

@@ -47,7 +47,7 @@ starts. The token in the kubeconfig ends after the time of --for, which the clus
 				return write(g.Stdout, k)
 			}
 			fmt.Fprint(g.Stdout, k.Kubeconfig)
-			fmt.Fprintf(g.Stderr, "It reads %s, until %s.\n", words.List(k.Namespaces, "namespace"), k.ExpiresAt.Local().Format(time.DateTime))
+			fmt.Fprintf(g.Stderr, "It reads %s, until %s.\n", words.All(k.Namespaces), k.ExpiresAt.Local().Format(time.DateTime))
 			return nil
 		},
 	}

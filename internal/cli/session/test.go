@@ -162,7 +162,7 @@ func testText(t api.TestedResource) string {
 func printCase(b *strings.Builder, c api.TestCase) {
 	fmt.Fprintf(b, "    ✖ %s\n", caseName(c))
 	if c.Place != nil {
-		fmt.Fprintf(b, "      at %s:%d\n", c.Place.File, c.Place.Line)
+		fmt.Fprintf(b, "      at %s:%d\n", near(c.Place.File), c.Place.Line)
 	}
 	for l := range strings.Lines(c.Text) {
 		fmt.Fprintf(b, "      %s\n", strings.TrimRight(l, "\n"))

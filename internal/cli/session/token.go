@@ -70,7 +70,7 @@ Permissions for --allow:
 				return write(g.Stdout, t)
 			}
 			fmt.Fprintln(g.Stdout, t.Token)
-			fmt.Fprintf(g.Stderr, "Token %s allows %s, until %s.\n", t.Name, words.List(texts(t.Allow), "permission"), t.ExpiresAt.Local().Format(time.DateTime))
+			fmt.Fprintf(g.Stderr, "Token %s allows %s, until %s.\n", t.Name, words.All(texts(t.Allow)), t.ExpiresAt.Local().Format(time.DateTime))
 			return nil
 		},
 	}
