@@ -296,7 +296,7 @@ func TestSettleTellsBrokenFromMended(t *testing.T) {
 	}
 	for i := range rounds {
 		p.write("app/text", fmt.Sprintln("broken", i))
-		settle(1, filepath.Join(p.dir, "app/main.sh")+":3", "cannot go on")
+		settle(1, "at: app/main.sh:3", "cannot go on")
 		p.write("app/text", fmt.Sprintln("mended", i))
 		settle(0, "process restarted in 2 containers")
 	}
