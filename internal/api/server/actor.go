@@ -75,16 +75,28 @@ func sign(ctx context.Context, actions []store.Action) []store.Action {
 		names, wants := concerns(a)
 		made.Resources = append(made.Resources, names...)
 		wanted = wanted || wants
-		if t, ok := a.(state.ResourcesTriggered); ok && !actor.Owns() {
-			t.By = actor.Name
-			a = t
-		}
-		signed = append(signed, a)
+		signed = append(signed, by(actor, a))
 	}
 	if !wanted || actor.Name == "" {
 		return signed
 	}
 	return append([]store.Action{made}, signed...)
+}
+
+// by notes the name of a token in an action whose updates bear it.
+func by(actor access.Actor, action store.Action) store.Action {
+	if actor.Owns() {
+		return action
+	}
+	switch a := action.(type) {
+	case state.ResourcesTriggered:
+		a.By = actor.Name
+		return a
+	case state.ChangesConfirmed:
+		a.By = actor.Name
+		return a
+	}
+	return action
 }
 
 // concerns returns the resources that an action of a request is about. wants is false if the action is only the client's own business, as

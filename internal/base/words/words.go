@@ -14,6 +14,14 @@ func Count(n int, thing string) string {
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
+// Passed is a number of tests that are ok, and how many of these have an earlier verdict: "14 ok, 11 of them cached".
+func Passed(ok, cached int) string {
+	if cached == 0 {
+		return fmt.Sprintf("%d ok", ok)
+	}
+	return fmt.Sprintf("%d ok, %d of them cached", ok, cached)
+}
+
 // Size is a number of bytes: "512 B", "3.4 MB".
 func Size(n int64) string {
 	const unit = 1000

@@ -181,10 +181,7 @@ func testSum(rep api.TestReport) string {
 	if len(rep.Tests) == 0 {
 		return "no tests to run"
 	}
-	parts := []string{fmt.Sprintf("%d ok", rep.Passed)}
-	if rep.Cached > 0 {
-		parts[0] += fmt.Sprintf(", %d of them cached", rep.Cached)
-	}
+	parts := []string{words.Passed(rep.Passed, rep.Cached)}
 	if rep.Failed > 0 {
 		parts = append(parts, fmt.Sprintf("%d failed", rep.Failed))
 	}

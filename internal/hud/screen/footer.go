@@ -116,7 +116,11 @@ func (r *root) hints(width int) []shownHint {
 		}
 	}
 	if u.table.query != "" && u.top() == u.main {
-		note("showing "+text.Cut(u.table.query, 20), ", Esc shows all   ")
+		said := "showing " + text.Cut(u.table.query, 20)
+		if sum := view.Sum(u.table.rows).Verdicts(); sum != "" {
+			said += ": " + sum
+		}
+		note(said, ", Esc shows all   ")
 	}
 	if n := len(u.table.marked); n > 0 && u.top() == u.main {
 		note(fmt.Sprintf("%d marked", n), ", Esc unmarks   ")

@@ -171,6 +171,13 @@ func (u *ui) noShown() error {
 	return nil
 }
 
+func (u *ui) noTests() error {
+	if !slices.ContainsFunc(u.table.all, func(r view.Row) bool { return r.Test }) {
+		return problem.New("the Tiltfile declares no tests", "declare one with test(), or with local_resource(…, kind='test')")
+	}
+	return nil
+}
+
 func (u *ui) noForwards() error {
 	r := u.target()
 	if r == nil {

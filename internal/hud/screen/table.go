@@ -487,6 +487,9 @@ func (t *table) drawHeading(c canvas, x, y, width int, l tableLine) {
 	dim := t.theme.style(view.Dim)
 	name := t.theme.style(view.Plain)
 	tail := view.Cell{{Text: fmt.Sprintf(" %d", l.counts.Members), Tone: view.Dim}}
+	if said := l.counts.Verdicts(); said != "" && text.Width(said) < width/3 {
+		tail = append(tail, view.Span{Text: " · " + said, Tone: view.Dim})
+	}
 	for _, part := range []struct {
 		n      int
 		status view.Status

@@ -493,6 +493,18 @@ func (u *ui) askFilter() {
 	})
 }
 
+// testsQuery is the query that matches the tests.
+const testsQuery = "is:test"
+
+// showTests limits the table to the tests, or shows all resources again.
+func (u *ui) showTests() {
+	if u.table.query == testsQuery {
+		u.table.setQuery("")
+		return
+	}
+	u.table.setQuery(testsQuery)
+}
+
 func (u *ui) askLogFilter() {
 	before := u.log.terms
 	apply := func(s string) error {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -113,6 +114,24 @@ type Group struct {
 	// Members is the number of rows. Failing are those with an error, whatever their status; a row counts once in the other
 	// numbers.
 	Members, Failing, Unknown, Waiting, Updating, Warnings int
+	// Passed is the number of tests that are ok, and Cached the number of those that did not have to run for it.
+	Passed, Cached int
+}
+
+// Verdicts sums up the tests that are ok: "14 ok, 11 of them cached"; empty for a group without such tests.
+func (g Group) Verdicts() string {
+	if g.Passed == 0 {
+		return ""
+	}
+	return words.Passed(g.Passed, g.Cached)
+}
+
+// Sum sums up rows as one group without a name.
+func Sum(rows []Row) (g Group) {
+	for _, r := range rows {
+		g.add(r)
+	}
+	return g
 }
 
 // Groups returns the groups of rows in the order of the table by group, without (Tiltfile), which belongs to none.
@@ -137,6 +156,12 @@ func Groups(rows []Row) []Group {
 
 func (g *Group) add(r Row) {
 	g.Members++
+	if r.Test && r.Status == Well {
+		g.Passed++
+		if r.Cached {
+			g.Cached++
+		}
+	}
 	switch {
 	case r.Err() != "" || r.Status == Failed:
 		g.Failing++

@@ -12,7 +12,7 @@ import (
 func number(n int) string { return strconv.Itoa(n) }
 
 // Matches reports whether a row matches the user's query: all of its words must match. A word matches part of the name,
-// possibly with letters left out; "!word" excludes; "label:word" and "is:failing" match the group and the status.
+// possibly with letters left out; "!word" excludes; "label:word" and "is:failing" match the group and the status, "is:test" tests.
 func (r Row) Matches(query string) bool {
 	for _, word := range strings.Fields(strings.ToLower(query)) {
 		word, exclude := strings.CutPrefix(word, "!")
@@ -55,7 +55,7 @@ func (r Row) matchesWord(word string, exclude bool) bool {
 		return strings.Contains(strings.ToLower(r.Group), label)
 	}
 	if is, ok := strings.CutPrefix(word, "is:"); ok {
-		return is != "" && strings.HasPrefix(statusName(r), is)
+		return is != "" && (strings.HasPrefix(statusName(r), is) || r.Test && is == "test")
 	}
 	name := strings.ToLower(string(r.Name))
 	if exclude {

@@ -44,9 +44,10 @@ func (b *builder) resourceRow(s *status.Resource) Row {
 	m := s.Manifest
 	b.known[m.Name] = s
 	r := Row{Name: m.Name, Group: group(*m), Status: s.State, Ports: s.Ports, Endpoints: s.Endpoints, UpdateErr: s.UpdateErr, RuntimeErr: s.RuntimeErr, PortErr: s.PortErr,
-		Pod: s.Pods.Name, Pods: s.Pods.Count, Restarts: s.Pods.Restarts, Behind: len(s.Behind), Drift: driftBadge(s.Drift)}
+		Pod: s.Pods.Name, Pods: s.Pods.Count, Restarts: s.Pods.Restarts, Behind: len(s.Behind), Drift: driftBadge(s.Drift), Test: m.IsTest()}
 	if last, ok := s.Updates.Last(); ok {
 		r.Changed = last.FinishedAt
+		r.Cached = last.Verdict != nil && last.Verdict.Cached
 	}
 	r.Runtime, r.RuntimeShort = b.runtimeCells(s)
 	if since, away := buildcontrol.Away(b.v, *m); away && s.Unknown() {

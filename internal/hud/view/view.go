@@ -81,6 +81,8 @@ type Row struct {
 	// Silent is the time, in whole minutes, for which a program that used to write has been silent; 0 if it is not. The view knows
 	// no logs: the code that shows it fills it in.
 	Silent time.Duration
+	// Test marks a test, and Cached a verdict of an earlier run with the same inputs.
+	Test, Cached bool
 }
 
 // Unseen is the part of a resource's log that the user has not seen.

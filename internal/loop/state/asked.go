@@ -21,8 +21,8 @@ type Asked struct {
 	Keep time.Time
 	// Confirmed is the time at which the user agreed to the next update, in a session that asks. It is no request by itself.
 	Confirmed time.Time
-	// By is the name of the token with which Triggered was requested; empty for the owner.
-	By string
+	// By is the name of the token with which Triggered was requested, and ConfirmedBy of the one for Confirmed; empty for the owner.
+	By, ConfirmedBy string
 	// Adopt is the time at which the user let a build take over objects of others, always with Triggered or Restore.
 	Adopt time.Time
 	// Known is the time at which the user asked for the verdict of a test, which an earlier run may have given, always with Triggered.
@@ -59,6 +59,9 @@ func (a *Asked) answered(began time.Time) {
 	}
 	if a.Triggered.IsZero() {
 		a.By = ""
+	}
+	if a.Confirmed.IsZero() {
+		a.ConfirmedBy = ""
 	}
 }
 

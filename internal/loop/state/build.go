@@ -53,8 +53,9 @@ func Updated(v store.View) bool {
 type Build struct {
 	Serial int
 	Reason BuildReason
-	// By is the name of the token with which it was requested; empty for the owner, and for a build that nobody has requested.
-	By string
+	// By is the name of the token with which it was requested; empty for the owner, and for a build that nobody has requested. ConfirmedBy
+	// is the name of the one with which it was confirmed.
+	By, ConfirmedBy string
 	// Files are the changed files that it includes, relative to the Tiltfile where they lie below it.
 	Files []string
 	// Part is set if it only copies files that need no other step into containers, while the rest of the update waits.
@@ -126,13 +127,16 @@ func (b Build) Activity() string {
 	return b.Stage
 }
 
-// Because names the reasons for the build: "files changed, triggered by ci".
+// Because names the reasons for the build: "files changed, triggered by ci", "files changed, confirmed by ci".
 func (b Build) Because() string {
 	text := b.Reason.String()
-	if b.By == "" {
-		return text
+	if b.By != "" {
+		text = strings.Replace(text, triggered, triggered+" by "+b.By, 1)
 	}
-	return strings.Replace(text, triggered, triggered+" by "+b.By, 1)
+	if b.ConfirmedBy != "" {
+		text += ", confirmed by " + b.ConfirmedBy
+	}
+	return text
 }
 
 // InPlace reports whether the build only updated running containers.
@@ -307,6 +311,7 @@ func (u Update) begins(a BuildStarted) *Build {
 	if a.Reason.Has(ReasonTrigger) {
 		b.By = u.By
 	}
+	b.ConfirmedBy = u.ConfirmedBy
 	if len(a.Files) > 0 {
 		b.Saved = u.runsFrom(b.Until)
 	}

@@ -19,8 +19,11 @@ type Confirmation struct {
 }
 
 // ChangesConfirmed is the user's agreement to the updates of the named resources, with all changes until now, and to the deletion
-// of everything that is no longer declared.
-type ChangesConfirmed struct{ Names []model.ManifestName }
+// of everything that is no longer declared. By is the name of the token with which it was given; empty for the owner.
+type ChangesConfirmed struct {
+	Names []model.ManifestName
+	By    string
+}
 
 // LeavingHeld reports which resources that are no longer declared wait for the user's agreement to their deletion.
 type LeavingHeld struct{ Names []model.ManifestName }
@@ -42,7 +45,7 @@ func init() {
 		for _, name := range a.Names {
 			d.Update(string(name), func(u Update) Update {
 				if !u.Off {
-					u.Confirmed = d.Now()
+					u.Confirmed, u.ConfirmedBy = d.Now(), a.By
 				}
 				return u
 			})

@@ -314,7 +314,7 @@ func (b *builds) start(ctx context.Context, v store.View, c buildcontrol.Candida
 		basis: buildcontrol.BasisOf(v, c.Name),
 		pace:  &pace{send: func(p state.BuildProgressed) { rt.Dispatch(p) }}}
 	ctx, started.cancel = context.WithCancel(ctx)
-	log := newUpdateLog(s.logs.Logger(c.Name, span, logstore.SourceBuild), c.Reason, u.By, files)
+	log := newUpdateLog(s.logs.Logger(c.Name, span, logstore.SourceBuild), c.Reason, u.Asked, files)
 	req := s.request(rt, v, c, started, log)
 	session := state.TheSession(v)
 	rt.Dispatch(state.BuildStarted{Resource: c.Name, Serial: started.serial, Reason: c.Reason, Files: files, At: started.began, Made: u.SavedBefore(started.began), Until: c.Until, Ahead: c.Ahead, Span: span, Slot: c.Slot, BuildOnly: c.BuildOnly(), Basis: started.basis,

@@ -22,8 +22,8 @@ const headlinePause = time.Second
 type updateLog struct {
 	logstore.Logger
 	reason state.BuildReason
-	// by is the name of the token with which the update was requested; empty for the owner.
-	by       string
+	// asked has the names of the tokens with which the update was requested and confirmed.
+	asked    state.Asked
 	warnings atomic.Int64
 
 	mu     sync.Mutex
@@ -32,8 +32,8 @@ type updateLog struct {
 	waited *time.Timer
 }
 
-func newUpdateLog(log logstore.Logger, reason state.BuildReason, by string, files []string) *updateLog {
-	return &updateLog{Logger: log, reason: reason, by: by, files: files}
+func newUpdateLog(log logstore.Logger, reason state.BuildReason, asked state.Asked, files []string) *updateLog {
+	return &updateLog{Logger: log, reason: reason, asked: asked, files: files}
 }
 
 // start writes the headline, or begins to wait for the result of an update in place.
@@ -120,11 +120,14 @@ func (l *updateLog) Progress(id, text string, done bool) {
 // Flush completes open lines.
 func (l *updateLog) Flush() { logstore.Flush(l.Logger) }
 
-// bannerLocked says why the update takes place, and who has requested it if that was not the owner.
+// bannerLocked says why the update takes place, and who has requested and confirmed it if that was not the owner.
 func (l *updateLog) bannerLocked() string {
 	text := banner(l.reason, l.files)
-	if l.by != "" && l.reason.Has(state.ReasonTrigger) {
-		text += ", requested by " + l.by
+	if l.asked.By != "" && l.reason.Has(state.ReasonTrigger) {
+		text += ", requested by " + l.asked.By
+	}
+	if l.asked.ConfirmedBy != "" {
+		text += ", confirmed by " + l.asked.ConfirmedBy
 	}
 	return text
 }

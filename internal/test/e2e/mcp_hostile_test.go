@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/test/hostile"
 	"github.com/hone-dev/hone/pkg/api"
 )
@@ -58,6 +60,35 @@ func hostileCalls(tools []*mcp.Tool) (calls []hostileCall) {
 		asksForAll := c.tool == "test" && a["seconds"] != nil
 		return waits || asksForAll // are no harm, but take their time
 	})
+}
+
+// redeemed returns the query of a ticket to the page that was used: a second request with it is refused.
+func redeemed(t *testing.T, c *client.Client) string {
+	t.Helper()
+	ticket, err := c.Ticket(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := url.Parse(ticket.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	for _, want := range []int{http.StatusSeeOther, http.StatusUnauthorized} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, ticket.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := browser.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("a ticket is answered with %s, want %d", resp.Status, want)
+		}
+	}
+	return at.RawQuery
 }
 
 // TestHostileToolCalls makes hostile calls of the tools of hone mcp, and hostile requests to /mcp: each is refused or answered with a bounded
@@ -109,16 +140,17 @@ func TestHostileToolCalls(t *testing.T) {
 		}
 	}
 
-	client, err := s.client()
+	owner, err := s.client()
 	if err != nil {
 		t.Fatal(err)
 	}
-	least, err := client.CreateToken(t.Context(), api.TokenRequest{Name: "least", Allow: []api.Permission{api.PermissionStatus}, ForMs: api.LongestToken})
+	least, err := owner.CreateToken(t.Context(), api.TokenRequest{Name: "least", Allow: []api.Permission{api.PermissionStatus}, ForMs: api.LongestToken})
 	if err != nil {
 		t.Fatal(err)
 	}
+	replayed := redeemed(t, owner)
 	const trigger = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"trigger","arguments":{"resources":["conf"]}}}`
-	url := fmt.Sprintf("http://127.0.0.1:%d/mcp", s.port)
+	endpoint := fmt.Sprintf("http://127.0.0.1:%d/mcp", s.port)
 	for name, tc := range map[string]struct {
 		body   string
 		header map[string]string
@@ -128,6 +160,7 @@ func TestHostileToolCalls(t *testing.T) {
 		"a wrong token":         {trigger, map[string]string{"Authorization": "Bearer " + strings.Repeat("a", 26)}, ""},
 		"a token of less right": {trigger, map[string]string{"Authorization": "Bearer " + least.Token}, ""},
 		"a made up ticket":      {trigger, nil, "?ticket=" + strings.Repeat("a", 26)},
+		"a replayed ticket":     {trigger, nil, "?" + replayed},
 		"a foreign origin":      {trigger, map[string]string{"Authorization": "Bearer " + s.token(), "Origin": "https://evil.example"}, ""},
 		"a foreign host":        {trigger, map[string]string{"Authorization": "Bearer " + s.token(), "Host": "evil.example"}, ""},
 		"a foreign site":        {trigger, map[string]string{"Authorization": "Bearer " + s.token(), "Sec-Fetch-Site": "cross-site"}, ""},
@@ -135,7 +168,7 @@ func TestHostileToolCalls(t *testing.T) {
 		"garbage":               {"\x00{]", map[string]string{"Authorization": "Bearer " + s.token()}, ""},
 		"too much":              {strings.Repeat("[", 8<<20), map[string]string{"Authorization": "Bearer " + s.token()}, ""},
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+tc.path, bytes.NewBufferString(tc.body))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, endpoint+tc.path, bytes.NewBufferString(tc.body))
 		if err != nil {
 			t.Fatal(err)
 		}

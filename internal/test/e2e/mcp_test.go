@@ -131,6 +131,14 @@ func TestToolsConfirm(t *testing.T) {
 		t.Fatal(goes)
 	}
 	s.ready("app")
+	confirmedByTool := func(want bool) {
+		t.Helper()
+		out, _ := p.run("get", "updates.hone.dev", "app", "-o", "wide", "--port", fmt.Sprint(s.port))
+		if found := strings.Contains(out, ", confirmed by mcp-"); found != want {
+			t.Errorf("the history names the token of the tools: %t\n%s", found, out)
+		}
+	}
+	confirmedByTool(true)
 
 	p.replace("app.yaml", "replicas: 0", "replicas: 0\n  minReadySeconds: 1")
 	waits()
@@ -141,4 +149,5 @@ func TestToolsConfirm(t *testing.T) {
 		t.Errorf("exit code %d, hone confirm says:\n%s\nthe tools say:\n%s", code, out, want)
 	}
 	s.ready("app")
+	confirmedByTool(false)
 }

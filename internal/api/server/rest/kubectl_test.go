@@ -129,7 +129,7 @@ func TestKubectl(t *testing.T) {
 	k.says(`(?m)^notes +nt +test.dev/v1alpha1 +false +Note$`, "", "api-resources")
 	k.says(`(?m)^test.dev/v1alpha1$`, "", "api-versions")
 	k.says(`(?m)^NAME +TEXT +SIZE\na +one +3\nb +two +3$`, "", "get", "notes")
-	k.says(`(?m)^NAME +TEXT +SIZE +AGE\na +one +3 +\d+s`, "", "get", "nt", "a", "-o", "wide")
+	k.says(`(?m)^NAME +TEXT +SIZE +AGE\na +one +3 +\d\S*s`, "", "get", "nt", "a", "-o", "wide")
 	k.says(`(?m)^note.test.dev/a\nnote.test.dev/b$`, "", "get", "note", "-o", "name")
 	k.says(`(?ms)^apiVersion: test.dev/v1alpha1.*^kind: Note.*^  text: one`, "", "get", "notes.test.dev", "a", "-o", "yaml")
 	k.says(`(?s)"text": "two".*"kind": "List"`, "", "get", "notes", "-o", "json")
