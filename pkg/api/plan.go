@@ -98,6 +98,9 @@ type PlanImage struct {
 	Reference string `json:"reference,omitempty"`
 	// ID is its content id in the engine; empty if the engine does not have it.
 	ID string `json:"id,omitempty"`
+	// Registry is the registry that has it, and Digest its digest there; both are empty for other sources.
+	Registry string `json:"registry,omitempty"`
+	Digest   string `json:"digest,omitempty"`
 	// Reason is the reason for the build in a few words, and Inputs are the inputs that differ from the last build, the most telling ones
 	// first. At most 100 of them are listed.
 	Reason string       `json:"reason,omitempty"`

@@ -814,6 +814,7 @@ export interface Plan {
 
 /** PlanImage is an image of the Tiltfile that has no build of the same inputs on this machine, or that hone preview --build has built. */
 export interface PlanImage {
+  digest?: string;
   /** ID is its content id in the engine; empty if the engine does not have it. */
   id?: string;
   /** Image is its reference in the Tiltfile, and Resources are the resources that use it. */
@@ -823,6 +824,8 @@ export interface PlanImage {
   reason?: string;
   /** Reference is its name in the cluster; empty if that is known only after the build. */
   reference?: string;
+  /** Registry is the registry that has it, and Digest its digest there; both are empty for other sources. */
+  registry?: string;
   resources: string[];
   source: string;
 }

@@ -42,7 +42,7 @@ async function load() {
 
 /** Says where an image of a plan comes from, and why. */
 function imageText(im: PlanImage): string {
-  if (im.source === "registry") return `image ${im.image}: built elsewhere, taken from the registry: ${im.reference}`;
+  if (im.source === "registry") return `image ${im.image}: is in ${im.registry} already, ${im.digest}`;
   if (!im.reason || im.reason.startsWith("never ")) return `image ${im.image}: ${im.reason || "unchanged"}`;
   return `image ${im.image}: built, because ${im.reason}`;
 }

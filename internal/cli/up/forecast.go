@@ -36,7 +36,8 @@ func (l loaded) forecast(ctx context.Context, build logstore.Logger) (of func(co
 	forCluster := buildanddeploy.NewImage(here, images, nil, nil, injects)
 	var building sync.Mutex // held while images are built: several resources may use the same ones
 	of = func(ctx context.Context, m model.Manifest) (buildanddeploy.Forecast, error) {
-		image, req := forCluster, buildanddeploy.Request{Manifest: m, Mode: model.UpdateAuto, Cluster: l.Known, Registry: l.registry, Namespace: l.Namespace, Env: l.Env, Log: build}
+		image, req := forCluster, buildanddeploy.Request{Manifest: m, Mode: model.UpdateAuto, Cluster: l.Known, Registry: l.registry, Cache: l.cache, Namespace: l.Namespace, Env: l.Env, Log: build}
+		req.Cache.Push = false // a plan delivers nothing
 		if m.Compose != nil {
 			image = forCompose
 		}

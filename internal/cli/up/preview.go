@@ -154,6 +154,7 @@ type loaded struct {
 	manifests    []model.Manifest
 	read         map[string]uint64 // as in model.Tiltfile
 	registry     model.Registry
+	cache        model.ImageCache
 	chosen       func(model.ManifestName) bool
 	// unanswered is set if the cluster does not answer, and the Tiltfile declares nothing for it.
 	unanswered error
@@ -166,7 +167,7 @@ func load(ctx context.Context, p *opened.Project, tf tiltfile.Result) (l loaded,
 	if tf.Err != nil {
 		return l, command.WithCode(tf.Err, command.ExitTiltfile)
 	}
-	l = loaded{Project: p, manifests: tf.Manifests, read: tf.Read, chosen: state.ChosenIn(tf.Tiltfile), registry: tf.DefaultRegistry}
+	l = loaded{Project: p, manifests: tf.Manifests, read: tf.Read, chosen: state.ChosenIn(tf.Tiltfile), registry: tf.DefaultRegistry, cache: tf.ImageCache}
 	if l.downCommands, err = p.DownCommands(ctx); err != nil {
 		return l, err
 	}

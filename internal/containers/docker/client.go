@@ -101,6 +101,9 @@ type Info struct {
 	Arch string
 	// BuildKit is set if images are built with BuildKit, not with the classic builder.
 	BuildKit bool
+	// ManifestIDs is set if the ID of an image is the digest by which registries know it, as in engines that keep images as containerd
+	// does, rather than the digest of its configuration.
+	ManifestIDs bool
 	// Host is the address of the engine, e.g. "unix:///var/run/docker.sock".
 	Host string
 	// Name is the host name of the machine that the engine runs on ("minikube", "colima").

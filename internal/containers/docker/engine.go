@@ -106,8 +106,13 @@ func (e *Engine) Ping(ctx context.Context) (Info, error) {
 	return Info{
 		Version: version.Version, APIVersion: e.api.ClientVersion(), OS: version.Os, Arch: version.Arch,
 		BuildKit: e.hasBuildKit(string(ping.BuilderVersion), ping.OSType), Host: e.endpoint.Host,
-		Name: info.Name, Product: info.OperatingSystem,
+		Name: info.Name, Product: info.OperatingSystem, ManifestIDs: manifestIDs(info),
 	}, nil
+}
+
+// manifestIDs reports whether an engine keeps images as containerd does.
+func manifestIDs(info system.Info) bool {
+	return slices.Contains(info.DriverStatus, [2]string{"driver-type", "io.containerd.snapshotter.v1"})
 }
 
 // Alive implements Client.

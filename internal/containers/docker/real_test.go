@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -240,8 +241,17 @@ func TestEnginePush(t *testing.T) {
 	if err := e.Pull(t.Context(), ref, "linux/amd64", logstore.Discard); err != nil {
 		t.Fatal(err)
 	}
-	if _, found, err := e.Inspect(t.Context(), ref); err != nil || !found {
+	im, found, err := e.Inspect(t.Context(), ref)
+	if err != nil || !found {
 		t.Errorf("after a pull: %v, %v", found, err)
+	}
+	info, err := e.Ping(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	repository, _, _ := strings.Cut(ref, ":"+dockertest.Run)
+	if slices.Contains(im.Digests, repository+"@"+im.ID) != info.ManifestIDs {
+		t.Errorf("ManifestIDs is %v, and the image %s has the digests %q", info.ManifestIDs, im.ID, im.Digests)
 	}
 	if err := e.Pull(t.Context(), "localhost:5000/hone-test-no-such-image:1", "", logstore.Discard); err == nil {
 		t.Error("pulled what no registry has")
@@ -251,7 +261,7 @@ func TestEnginePush(t *testing.T) {
 		t.Fatal(err)
 	}
 	removeImage(t, e, dead)
-	err := e.Push(t.Context(), dead, nil, nil)
+	err = e.Push(t.Context(), dead, nil, nil)
 	if p, ok := problem.Of(err); !ok || !strings.Contains(p.Mend, "localhost:1") {
 		t.Errorf("dead registry: %v", err)
 	}

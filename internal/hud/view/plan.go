@@ -86,7 +86,7 @@ func imageCell(im api.PlanImage) Cell {
 	text, why := "built", ""
 	switch {
 	case im.Source == api.ImageInRegistry:
-		text = "built elsewhere, taken from the registry: " + im.Reference
+		text = "is in " + im.Registry + " already"
 	case im.Source == api.ImageBuilt && im.Reason == "":
 		text = "unchanged"
 	}
@@ -97,8 +97,12 @@ func imageCell(im api.PlanImage) Cell {
 		why = ", because " + im.Reason
 	}
 	c := Cell{{"# image  ", Accent}, {im.Image, Plain}, {": " + text + why, Plain}}
-	if im.Source == api.ImageBuilt {
+	switch im.Source {
+	case api.ImageBuilt:
 		c = append(c, Span{"  " + cmp.Or(im.ID, im.Reference), Dim})
+	case api.ImageInRegistry:
+		c = append(c, Span{"  " + im.Digest, Dim})
+	case api.ImageToBuild:
 	}
 	return c
 }

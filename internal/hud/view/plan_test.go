@@ -15,14 +15,14 @@ func TestPlanImages(t *testing.T) {
 	plan := api.Plan{Images: []api.PlanImage{
 		{Image: "shop/api", Resources: used, Source: api.ImageToBuild, Reason: "handler.go changed"},
 		{Image: "shop/new", Resources: used, Source: api.ImageToBuild, Reason: "never built on this machine"},
-		{Image: "shop/web", Resources: used, Source: api.ImageInRegistry, Reference: "r:5000/shop/web:hone-1"},
+		{Image: "shop/web", Resources: used, Source: api.ImageInRegistry, Reference: "r:5000/shop/web:hone-1", Registry: "r:5000", Digest: "sha256:1"},
 		{Image: "shop/db", Resources: used, Source: api.ImageBuilt, Reference: "r:5000/shop/db:hone-2", ID: "sha256:2", Reason: "argument A changed"},
 		{Image: "shop/job", Resources: used, Source: api.ImageBuilt, Reference: "r:5000/shop/job:hone-3"},
 	}}
 	want := []string{
 		"# image  shop/api: built, because handler.go changed",
 		"# image  shop/new: never built on this machine",
-		"# image  shop/web: built elsewhere, taken from the registry: r:5000/shop/web:hone-1",
+		"# image  shop/web: is in r:5000 already  sha256:1",
 		"# image  shop/db: built, because argument A changed  sha256:2",
 		"# image  shop/job: unchanged  r:5000/shop/job:hone-3",
 	}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -13,13 +14,14 @@ import (
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
 	"github.com/hone-dev/hone/internal/update/imagebuild"
+	"github.com/hone-dev/hone/pkg/api"
 )
 
 // sharedImages is a project with two images, one of which is based on the other and is updated in place. $ONE stands for the name of the
-// first clone.
+// first clone, $SHARED for the call that says how they share images.
 const sharedImages = `
 -- Tiltfile --
-default_registry('localhost:5000')
+$SHARED
 docker_build('app-$ONE', 'app', build_args={'WHO': 'hone'}, live_update=[sync('app', '/src')])
 docker_build('base-$ONE', 'base')
 k8s_yaml('app.yaml')
@@ -48,58 +50,165 @@ spec:
     spec: {terminationGracePeriodSeconds: 0, containers: [{name: web, image: app-$ONE}]}
 `
 
+// clones are two clones of a project on one engine, each with a state and a namespace of its own.
+type clones struct {
+	t          *testing.T
+	one, two   *project
+	engine     docker.Client
+	happened   func() []imageEvent
+	twoCluster *k8stest.Real
+}
+
+// newClones unpacks the project, whose Tiltfile begins with how its images are shared, twice.
+func newClones(t *testing.T, shared string) *clones {
+	t.Helper()
+	first, other := k8stest.NewReal(t), k8stest.NewReal(t)
+	archive := strings.NewReplacer("$ONE", first.Namespace, "$SHARED", shared).Replace(sharedImages)
+	c := &clones{t: t, one: newProjectOn(t, first, archive), two: newProjectOn(t, other, archive), engine: dockertest.Real(t), twoCluster: other}
+	c.base("old")
+	c.happened = watchImages(t, first.Namespace)
+	return c
+}
+
+// base replaces the base image in the registry.
+func (c *clones) base(content string) {
+	c.t.Helper()
+	ref := "localhost:5000/from-" + c.one.namespace + ":1"
+	if _, err := c.engine.Build(c.t.Context(), docker.BuildRequest{Contents: "FROM busybox\nLABEL content=" + content, Tags: []string{ref}}); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := c.engine.Push(c.t.Context(), ref, nil, nil); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := c.engine.Remove(c.t.Context(), ref); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// forget removes the project's images from the engine, which then has what another machine has.
+func (c *clones) forget(names ...string) {
+	c.t.Helper()
+	for _, name := range names {
+		images, err := c.engine.Images(c.t.Context(), imagebuild.Label+"="+name+"-"+c.one.namespace)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		for _, im := range images {
+			for _, tag := range im.Tags {
+				if err := c.engine.Remove(c.t.Context(), tag); err != nil {
+					c.t.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
+// built returns the images that were built since the last call. The name that an image gets after it was pulled tells of no build.
+func (c *clones) built() (names []string) {
+	c.t.Helper()
+	pulled := map[string]bool{}
+	for _, e := range c.happened() {
+		repository, _, _ := strings.Cut(strings.TrimPrefix(e.ref, "localhost:5000/"), ":")
+		name, cached := strings.CutPrefix(repository, "cache/")
+		name, _, _ = strings.Cut(name, "-")
+		switch {
+		case name == "from":
+		case e.action == "pull":
+			pulled[name] = true
+		case pulled[name]:
+			pulled[name] = false
+		case !cached:
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// deploy deploys a clone on an engine without the project's images, checks which are built, and returns the image of the Deployment.
+func (c *clones) deploy(p *project, builds ...string) string {
+	c.t.Helper()
+	c.forget("app", "base")
+	c.built()
+	out, code := p.run("ci", "--namespace", p.namespace, "--port", "0")
+	if code != 0 {
+		c.t.Fatalf("exit code %d\n%s", code, out)
+	}
+	if built := c.built(); !slices.Equal(built, builds) {
+		c.t.Errorf("it builds %q, want %q:\n%s", built, builds, out)
+	}
+	return imageOf(p.object("apps", "v1", "deployments", "app"))
+}
+
+// changes changes the second clone, whose Deployment has the image last. It is built again where an input has changed, and only there.
+func (c *clones) changes(last string) {
+	c.t.Helper()
+	two := c.two
+	for _, change := range []struct {
+		name   string
+		make   func()
+		builds []string
+	}{
+		{"nothing", func() {}, nil},
+		{"a file that is left out", func() { two.write("app/left-out", "changed") }, nil},
+		{"a file", func() { two.replace("app/kept", "1", "2") }, []string{"app"}},
+		{"an argument", func() { two.replace("Tiltfile", "'WHO': 'hone'", "'WHO': 'you'") }, []string{"app"}},
+		{"the ignored files", func() { two.replace("app/.dockerignore", "left-out", "other") }, []string{"app"}},
+		{"the base in its registry", func() { c.base("new") }, []string{"base", "app"}},
+	} {
+		change.make()
+		image := c.deploy(two, change.builds...)
+		if same := image == last; same != (len(change.builds) == 0) {
+			c.t.Errorf("after a change of %s, it deploys %s, before %s", change.name, image, last)
+		}
+		last = image
+	}
+}
+
+// TestImageCache is TestSharedImages for images that get to the cluster in another way than through the registry that machines share.
+// What one clone has built and pushed beside its deploy, the other one pulls.
+func TestImageCache(t *testing.T) {
+	t.Parallel()
+	c := newClones(t, "image_cache('localhost:5000/cache')")
+	for _, p := range []*project{c.one, c.two} {
+		p.replace("app.yaml", "spec:", "spec:\n  replicas: 0")
+	}
+	first := c.deploy(c.one, "base", "app")
+	c.forget("app", "base")
+	c.two.says(2, []string{"preview", "--exit-code", "--namespace", c.two.namespace}, `image +app-\S+: is in localhost:5000/cache already  sha256:[0-9a-f]{64}\n`,
+		`image +base-\S+: is in localhost:5000/cache already`)
+	out, err := c.two.command("preview", "-o", "json", "--namespace", c.two.namespace).Output()
+	var plan api.Plan
+	if err := errors.Join(err, json.Unmarshal(out, &plan)); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if n := len(c.happened()); n != 0 {
+		t.Errorf("the preview has given names to %d images", n)
+	}
+	second := c.deploy(c.two)
+	if at := slices.IndexFunc(plan.Images, func(im api.PlanImage) bool { return im.Reference == second }); at < 0 {
+		t.Errorf("it deploys %s, and the preview has said %+v", second, plan.Images)
+	}
+	if second != first {
+		t.Errorf("the second clone deploys %s, the first one %s", second, first)
+	}
+	c.changes(second)
+}
+
 // TestSharedImages deploys a project to a registry that its Tiltfile names, and then a second clone of it with a state of its own, whose
 // engine lacks the images. It builds only images whose inputs differ, and is updated in place. The engine's events tell what was built.
 func TestSharedImages(t *testing.T) {
 	t.Parallel()
-	first, other := k8stest.NewReal(t), k8stest.NewReal(t)
-	archive := strings.ReplaceAll(sharedImages, "$ONE", first.Namespace)
-	one, two := newProjectOn(t, first, archive), newProjectOn(t, other, archive)
-	engine := dockertest.Real(t)
-	base := func(content string) {
-		t.Helper()
-		ref := "localhost:5000/from-" + one.namespace + ":1"
-		if _, err := engine.Build(t.Context(), docker.BuildRequest{Contents: "FROM busybox\nLABEL content=" + content, Tags: []string{ref}}); err != nil {
-			t.Fatal(err)
-		}
-		if err := engine.Push(t.Context(), ref, nil, nil); err != nil {
-			t.Fatal(err)
-		}
-		if err := engine.Remove(t.Context(), ref); err != nil {
-			t.Fatal(err)
-		}
-	}
-	base("old")
-	tagged := watchTags(t, one.namespace)
-	deploy := func(p *project, builds ...string) string {
-		t.Helper()
-		for _, name := range []string{"app", "base"} {
-			forget(t, engine, name+"-"+one.namespace)
-		}
-		tagged()
-		out, code := p.run("ci", "--namespace", p.namespace, "--port", "0")
-		if code != 0 {
-			t.Fatalf("exit code %d\n%s", code, out)
-		}
-		var built []string
-		for _, ref := range tagged() {
-			name, _, _ := strings.Cut(strings.TrimPrefix(ref, "localhost:5000/"), "-")
-			built = append(built, name)
-		}
-		if !slices.Equal(built, builds) {
-			t.Errorf("it builds %q, want %q:\n%s", built, builds, out)
-		}
-		return imageOf(p.object("apps", "v1", "deployments", "app"))
-	}
-	last := deploy(one, "base", "app")
-	if second := deploy(two); second != last {
+	c := newClones(t, "default_registry('localhost:5000')")
+	one, two := c.one, c.two
+	last := c.deploy(one, "base", "app")
+	if second := c.deploy(two); second != last {
 		t.Errorf("the second clone deploys %s, the first one %s", second, last)
 	}
-	forget(t, engine, "app-"+one.namespace)
+	c.forget("app")
 	s := two.up()
 	s.ready("app")
 	two.write("app/kept", "live")
-	ask := two.shells(other)
+	ask := two.shells(c.twoCluster)
 	s.await("the changed file", func() error {
 		pods, err := two.pods("app")
 		if err != nil || len(pods) != 1 {
@@ -113,56 +222,24 @@ func TestSharedImages(t *testing.T) {
 	if b := s.builds("app", 2); b.Mode != "synclet" {
 		t.Errorf("updated by %s", b.Mode)
 	}
-	if refs := tagged(); len(refs) > 0 {
-		t.Errorf("to be updated in place, it builds %q", refs)
+	if names := c.built(); len(names) > 0 {
+		t.Errorf("to be updated in place, it builds %q", names)
 	}
 	s.stop()
 	two.write("app/kept", "1\n")
-	for _, change := range []struct {
-		name   string
-		make   func()
-		builds []string
-	}{
-		{"a file and back", func() {}, nil},
-		{"a file that is left out", func() { two.write("app/left-out", "changed") }, nil},
-		{"a file", func() { two.replace("app/kept", "1", "2") }, []string{"app"}},
-		{"an argument", func() { two.replace("Tiltfile", "'WHO': 'hone'", "'WHO': 'you'") }, []string{"app"}},
-		{"the ignored files", func() { two.replace("app/.dockerignore", "left-out", "other") }, []string{"app"}},
-		{"the base in its registry", func() { base("new") }, []string{"base", "app"}},
-	} {
-		change.make()
-		image := deploy(two, change.builds...)
-		if same := image == last; same != (len(change.builds) == 0) {
-			t.Errorf("after a change of %s, it deploys %s, before %s", change.name, image, last)
-		}
-		last = image
-	}
-
+	c.changes(last)
 }
 
-// forget removes the images of a reference in a Tiltfile from the engine, which then has what another machine has.
-func forget(t *testing.T, engine docker.Client, ref string) {
-	t.Helper()
-	images, err := engine.Images(t.Context(), imagebuild.Label+"="+ref)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, im := range images {
-		for _, tag := range im.Tags {
-			if err := engine.Remove(t.Context(), tag); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-}
+// imageEvent is an event of the engine about an image. The reference of one that is given a name is that name.
+type imageEvent struct{ action, ref string }
 
-// watchTags follows the engine's events. The returned function returns the references of repositories with a word in their name that
-// images were given since the last call.
-func watchTags(t *testing.T, word string) func() []string {
+// watchImages follows the engine's events. The returned function returns the pulls of images and the names that images were given, of
+// repositories with a word in their name, since the last call.
+func watchImages(t *testing.T, word string) func() []imageEvent {
 	t.Helper()
 	events := &output{}
 	c := exec.CommandContext(t.Context(), "docker", "events", "--since", time.Now().Format(time.RFC3339Nano),
-		"--filter", "type=image", "--filter", "event=tag", "--format", "{{.Actor.Attributes.name}}")
+		"--filter", "type=image", "--filter", "event=tag", "--filter", "event=pull", "--format", "{{.Action}} {{.Actor.ID}} {{.Actor.Attributes.name}}")
 	c.Stdout, c.Stderr = events, events
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
@@ -172,7 +249,7 @@ func watchTags(t *testing.T, word string) func() []string {
 		_ = c.Wait()
 	})
 	calls, before := 0, 0
-	return func() (refs []string) {
+	return func() (out []imageEvent) {
 		t.Helper()
 		calls++
 		mark := fmt.Sprintf("mark:%s-%d", word, calls)
@@ -190,11 +267,19 @@ func watchTags(t *testing.T, word string) func() []string {
 			text, before = events.String()[before:before+until], before+until+len(mark)+1
 			return nil
 		})
-		for ref := range strings.FieldsSeq(text) {
-			if repository, _, _ := strings.Cut(strings.TrimPrefix(ref, "localhost:5000/"), ":"); strings.Contains(repository, word) && !strings.HasPrefix(repository, "from-") {
-				refs = append(refs, ref)
+		for line := range strings.Lines(text) {
+			about := strings.Fields(line)
+			if len(about) != 3 {
+				continue // the beginning of the mark's own
+			}
+			e := imageEvent{about[0], about[2]}
+			if e.action == "pull" {
+				e.ref = about[1] // its name has no tag
+			}
+			if strings.Contains(e.ref, word) {
+				out = append(out, e)
 			}
 		}
-		return refs
+		return out
 	}
 }

@@ -74,7 +74,7 @@ func (b *Image) forecast(ctx context.Context, req Request, build bool) (Forecast
 			if p.Known || build {
 				images[ref] = p.Image
 			}
-			if !p.Known || p.Elsewhere || build {
+			if !p.Known || p.Registry != "" || build {
 				out.Plan = append(out.Plan, planned(req.Manifest.Name, ref, p))
 			}
 		}
@@ -105,12 +105,13 @@ func (b *Image) now(ctx context.Context, req Request, build imagebuild.Request) 
 
 // planned is an image as a plan shows it.
 func planned(resource model.ManifestName, ref string, p imagebuild.Prospect) api.PlanImage {
-	im := api.PlanImage{Image: ref, Resources: []string{string(resource)}, Source: api.ImageToBuild, Reference: p.Image.Cluster, ID: p.Image.ImageID}
+	im := api.PlanImage{Image: ref, Resources: []string{string(resource)}, Source: api.ImageToBuild, Reference: p.Image.Cluster, ID: p.Image.ImageID,
+		Registry: p.Registry, Digest: p.Digest}
 	if !p.Known {
 		im.Reason, im.Inputs = p.Reason(), p.Inputs[:min(len(p.Inputs), mostInputs)]
 	}
 	switch {
-	case p.Elsewhere:
+	case p.Registry != "":
 		im.Source = api.ImageInRegistry
 	case im.Reference != "":
 		im.Source = api.ImageBuilt

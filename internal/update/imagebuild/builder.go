@@ -102,11 +102,11 @@ func (b *Builder) Build(ctx context.Context, req Request) (model.ImageResult, er
 			return known, nil
 		}
 	}
-	key, found, ok := b.others(ctx, req)
+	key, found, ok := b.others(ctx, req, b.pull)
 	if ok {
-		b.take(ctx, req, key, found)
-		logstore.Infof(req.Logger, "The registry has the image of these inputs: %s is not built", found.Local)
-		return found, nil
+		b.taken(ctx, req, key, found.result)
+		logstore.Infof(req.Logger, "The registry has the image of these inputs: %s is not built", found.result.Local)
+		return found.result, nil
 	}
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
@@ -184,8 +184,17 @@ func buildRequest(req Request, spec model.DockerBuild) docker.BuildRequest {
 	}
 }
 
-// tagByContent names the image after its content.
+// tagByContent names the image in the engine after its content.
 func (b *Builder) tagByContent(ctx context.Context, req Request, id string) (model.ImageResult, error) {
+	result, err := named(req, id)
+	if err != nil {
+		return result, err
+	}
+	return result, b.docker.Tag(ctx, id, result.Local)
+}
+
+// named returns the names of an image, which come from its content.
+func named(req Request, id string) (model.ImageResult, error) {
 	tag, err := ContentTag(id)
 	if err != nil {
 		return model.ImageResult{}, err
@@ -197,7 +206,15 @@ func (b *Builder) tagByContent(ctx context.Context, req Request, id string) (mod
 	if result.Cluster, err = ClusterRef(req.Target.Ref, req.Registry, tag); err != nil {
 		return model.ImageResult{}, err
 	}
-	return result, b.docker.Tag(ctx, id, result.Local)
+	return result, nil
+}
+
+// platform returns the platform that the image is built for.
+func (r Request) platform() string {
+	if r.Target.Docker != nil {
+		return platform(r.Target.Docker.Platform, r.Platform)
+	}
+	return platform("", r.Platform)
 }
 
 // platform returns the platform to build for: the one in the Tiltfile, else the one in the user's environment, else the cluster's.

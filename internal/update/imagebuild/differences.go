@@ -19,10 +19,11 @@ import (
 
 // Prospect is the image that a build would give, as far as that is known before it.
 type Prospect struct {
-	// Image is the image that exists already, if it is Known. If Elsewhere, another machine has built it, and a registry has it.
-	Image     model.ImageResult
-	Known     bool
-	Elsewhere bool
+	// Image is the image that exists already, if it is Known.
+	Image model.ImageResult
+	Known bool
+	// Registry has the image, which another machine has built, and Digest is its digest there; both are empty if this machine has built it.
+	Registry, Digest string
 	// Why is the reason for the build of an image that is not known, where it is not that Inputs differ from the last build.
 	Why    string
 	Inputs []api.ImageInput

@@ -47,16 +47,32 @@ func (r Request) holder() (model.Registry, bool) {
 	return r.Cache.Registry, true
 }
 
+// find returns the image that pull would take into the engine, without its ID, and its digest in the registry. It takes nothing.
+func (b *Builder) find(ctx context.Context, req Request, key string) (result model.ImageResult, digest string, err error) {
+	engine, err := b.docker.Ping(ctx)
+	if err != nil {
+		return result, "", err
+	}
+	id, digest, err := b.registry.id(ctx, key, req.platform(), engine)
+	if err != nil {
+		return result, "", err
+	}
+	result, err = named(req, id)
+	result.ImageID, result.StartedAt, result.Key = "", b.now(), key
+	return result, digest, err
+}
+
 // pull takes an image of the image cache into the engine, with the tag of its content.
-func (b *Builder) pull(ctx context.Context, req Request, key string) (result model.ImageResult, err error) {
-	if _, err = b.registry.digest(ctx, key); err != nil {
-		return result, err
+func (b *Builder) pull(ctx context.Context, req Request, key string) (result model.ImageResult, digest string, err error) {
+	if digest, err = b.registry.digest(ctx, key); err != nil {
+		return result, "", err
 	}
-	wanted := ""
-	if req.Target.Docker != nil {
-		wanted = req.Target.Docker.Platform
-	}
-	if err = b.docker.Pull(ctx, key, platform(wanted, req.Platform), req.Logger); err != nil {
+	result, err = b.take(ctx, req, key)
+	return result, digest, err
+}
+
+func (b *Builder) take(ctx context.Context, req Request, key string) (result model.ImageResult, err error) {
+	if err = b.docker.Pull(ctx, key, req.platform(), req.Logger); err != nil {
 		return result, err
 	}
 	im, found, err := b.docker.Inspect(ctx, key)

@@ -40,13 +40,31 @@ func newCachingMachine(t *testing.T, host string, push bool) *machine {
 	return m
 }
 
-// cached builds an image without delivering it.
-func (m *machine) cached(t *testing.T, change func(*Request)) model.ImageResult {
-	t.Helper()
+func (m *machine) asked(change func(*Request)) Request {
 	req := Request{Target: model.ImageTarget{Ref: "api", Docker: &model.DockerBuild{Context: m.dir, Contents: "FROM " + m.from + "\nCOPY . .\n"}}, Logger: m.log}
 	m.request(&req)
 	change(&req)
-	result, err := m.build.Build(t.Context(), req)
+	return req
+}
+
+// foresee returns the name of the image that the image cache has, without pulling it.
+func (m *machine) foresee(t *testing.T, change func(*Request)) (cluster string, known bool) {
+	t.Helper()
+	pulls := len(m.images)
+	p := m.build.Foresee(t.Context(), m.asked(change))
+	if there := strings.HasPrefix(p.Digest, "sha256:") && strings.HasSuffix(p.Registry, "/cache"); there != p.Known {
+		t.Errorf("the prospect is %+v", p)
+	}
+	if len(m.images) != pulls {
+		t.Error("a forecast has pulled an image")
+	}
+	return p.Image.Cluster, p.Known
+}
+
+// cached builds an image without delivering it.
+func (m *machine) cached(t *testing.T, change func(*Request)) model.ImageResult {
+	t.Helper()
+	result, err := m.build.Build(t.Context(), m.asked(change))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +96,12 @@ func TestImageCache(t *testing.T) {
 				t.Fatal(err)
 			}
 			one, two, three := newCachingMachine(t, host, tc.pushes), newCachingMachine(t, host, true), newCachingMachine(t, host, true)
-			first, second := one.cached(t, none), two.cached(t, tc.change)
+			first := one.cached(t, none)
+			foreseen, known := two.foresee(t, tc.change)
+			second := two.cached(t, tc.change)
+			if known != (tc.builds == 0) || known && foreseen != second.Cluster {
+				t.Errorf("foreseen was %v, %s, built is %s", known, foreseen, second.Cluster)
+			}
 			if n := len(two.engine.Builds()); n != tc.builds {
 				t.Errorf("%d builds, want %d:\n%s", n, tc.builds, two.log.String())
 			}

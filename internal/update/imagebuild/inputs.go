@@ -49,10 +49,8 @@ func (b *Builder) Foresee(ctx context.Context, req Request) Prospect {
 	if result, _, ok := b.known(ctx, req); ok {
 		return Prospect{Image: result, Known: true}
 	}
-	if req.Share { // the name of an image in the image cache is known once it is pulled
-		if _, result, ok := b.others(ctx, req); ok {
-			return Prospect{Image: result, Known: true, Elsewhere: true}
-		}
+	if _, there, ok := b.others(ctx, req, b.find); ok {
+		return Prospect{Image: there.result, Known: true, Registry: there.registry, Digest: there.digest}
 	}
 	why, inputs := b.why(ctx, req)
 	return Prospect{Why: why, Inputs: inputs}
@@ -100,8 +98,8 @@ func (b *Builder) reuse(ctx context.Context, req Request) (model.ImageResult, bo
 	return result, true
 }
 
-// take records an image that another machine has built from the same inputs.
-func (b *Builder) take(ctx context.Context, req Request, is sums, result model.ImageResult) {
+// taken records an image that another machine has built from the same inputs.
+func (b *Builder) taken(ctx context.Context, req Request, is sums, result model.ImageResult) {
 	b.memory.put(is.all, req.Target, result)
 	b.listUnchanged(ctx, req, is, result)
 }

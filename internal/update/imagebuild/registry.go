@@ -10,8 +10,11 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+
+	"github.com/hone-dev/hone/internal/containers/docker"
 )
 
 const (
@@ -71,9 +74,41 @@ func (r *registryClient) digest(ctx context.Context, ref string) (digest string,
 	return digest, err
 }
 
-// contentTag returns the content tag of the image that has the reference. at returns the reference of the same repository with another
-// tag.
-func (r *registryClient) contentTag(ctx context.Context, ref string, at func(tag string) (string, error)) (tag string, err error) {
+// id returns the ID that an engine gives to the image when it pulls it for a platform ("os/arch", or empty for its own), and its digest
+// in the registry.
+func (r *registryClient) id(ctx context.Context, ref, platform string, engine docker.Info) (id, digest string, err error) {
+	err = r.ask(ctx, ref, func(ctx context.Context, parsed name.Reference) error {
+		found, err := remote.Get(parsed, append(r.options(ctx), remote.WithPlatform(registryPlatform(platform, engine)))...)
+		if err != nil {
+			return err
+		}
+		digest = found.Digest.String()
+		if engine.ManifestIDs {
+			id = digest
+			return nil
+		}
+		im, err := found.Image()
+		if err != nil {
+			return errNoImage // for this platform
+		}
+		config, err := im.ConfigName()
+		id = config.String()
+		return err
+	})
+	return id, digest, err
+}
+
+// registryPlatform returns the platform for which an engine pulls images.
+func registryPlatform(platform string, engine docker.Info) v1.Platform {
+	if asked, err := v1.ParsePlatform(platform); err == nil && platform != "" {
+		return *asked
+	}
+	return v1.Platform{OS: engine.OS, Architecture: engine.Arch}
+}
+
+// contentTag returns the content tag of the image that has the reference, and its digest. at returns the reference of the same repository
+// with another tag.
+func (r *registryClient) contentTag(ctx context.Context, ref string, at func(tag string) (string, error)) (tag, digest string, err error) {
 	err = r.ask(ctx, ref, func(ctx context.Context, parsed name.Reference) error {
 		found, err := remote.Get(parsed, r.options(ctx)...)
 		if err != nil {
@@ -99,13 +134,13 @@ func (r *registryClient) contentTag(ctx context.Context, ref string, at func(tag
 				return err
 			}
 			if head, err := remote.Head(other, r.options(ctx)...); err == nil && head.Digest == found.Digest {
-				tag = candidate
+				tag, digest = candidate, found.Digest.String()
 				return nil
 			}
 		}
 		return errNoImage
 	})
-	return tag, err
+	return tag, digest, err
 }
 
 // alias gives the image that a registry has as from the tag of to. An image that has this tag keeps it, unless it is replaced.

@@ -34,12 +34,24 @@ func complete(t model.ImageTarget) bool {
 	return t.Custom != nil && t.Custom.DepsComplete && !t.Custom.BuildsNothing()
 }
 
+// shared is an image that another machine has built.
+type shared struct {
+	result model.ImageResult
+	// registry has the image, and digest is its digest there.
+	registry, digest string
+}
+
+// cached gets the image with a key from the image cache. The error is errNoImage if there is none.
+type cached func(ctx context.Context, req Request, key string) (result model.ImageResult, digest string, err error)
+
 // others returns the image that another machine has built from the inputs of a request, if the registry has one. Without one, it
-// returns the sums of the inputs, if the image of the build can be shared.
-func (b *Builder) others(ctx context.Context, req Request) (is sums, found model.ImageResult, ok bool) {
-	if _, shared := req.holder(); b.memory == nil || !shared {
+// returns the sums of the inputs, if the image of the build can be shared. get gets images from the image cache.
+func (b *Builder) others(ctx context.Context, req Request, get cached) (is sums, found shared, ok bool) {
+	registry, ok := req.holder()
+	if b.memory == nil || !ok {
 		return sums{}, found, false
 	}
+	found.registry = registry.Host
 	is, err := b.sumUp(ctx, req)
 	if err != nil {
 		return sums{}, found, false
@@ -54,12 +66,12 @@ func (b *Builder) others(ctx context.Context, req Request) (is sums, found model
 		return is, found, false
 	}
 	if !req.Share {
-		if found, err = b.pull(ctx, req, ref); err != nil && !errors.Is(err, errNoImage) {
+		if found.result, found.digest, err = get(ctx, req, ref); err != nil && !errors.Is(err, errNoImage) {
 			b.unshared.warn(req.Logger, err)
 		}
 		return is, found, err == nil
 	}
-	tag, err := b.registry.contentTag(ctx, ref, func(tag string) (string, error) { return LocalRef(req.Target.Ref, req.Registry, tag) })
+	tag, digest, err := b.registry.contentTag(ctx, ref, func(tag string) (string, error) { return LocalRef(req.Target.Ref, req.Registry, tag) })
 	if err != nil {
 		if !errors.Is(err, errNoImage) {
 			b.unshared.say(req.Logger, err)
@@ -67,10 +79,10 @@ func (b *Builder) others(ctx context.Context, req Request) (is sums, found model
 		}
 		return is, found, false
 	}
-	found = model.ImageResult{Key: ref, StartedAt: b.now()}
-	found.Local, err = LocalRef(req.Target.Ref, req.Registry, tag)
+	found.digest, found.result = digest, model.ImageResult{Key: ref, StartedAt: b.now()}
+	found.result.Local, err = LocalRef(req.Target.Ref, req.Registry, tag)
 	if err == nil {
-		found.Cluster, err = ClusterRef(req.Target.Ref, req.Registry, tag)
+		found.result.Cluster, err = ClusterRef(req.Target.Ref, req.Registry, tag)
 	}
 	return is, found, err == nil
 }
@@ -105,20 +117,20 @@ type once struct {
 }
 
 func (o *once) say(log logstore.Logger, why error) {
-	if o.first(why) {
+	if o.first(log, why) {
 		logstore.Infof(log, "Images are not shared: %v", why)
 	}
 }
 
 func (o *once) warn(log logstore.Logger, why error) {
-	if o.first(why) {
+	if o.first(log, why) {
 		logstore.Warnf(log, "WARNING: the image cache is not used: %s", problem.Text(why))
 	}
 }
 
-// first reports whether a reason is a new one.
-func (o *once) first(why error) bool {
-	if why == nil {
+// first reports whether a reason is a new one, and someone reads it.
+func (o *once) first(log logstore.Logger, why error) bool {
+	if why == nil || log == nil {
 		return false
 	}
 	o.mu.Lock()
