@@ -10,24 +10,24 @@ import (
 
 // CheckedImage is a remembered image that was built again.
 type CheckedImage struct {
-	Ref string
-	// Skipped is the reason why it was not built; empty if it was.
-	Skipped string
-	Found   imagebuild.Recheck
-	Err     error
+	Ref   string
+	Found imagebuild.Recheck
+	Err   error
 }
+
+// SkippedImage is an image that cannot be checked.
+type SkippedImage struct{ Ref, Why string }
 
 // mostUnlike is the number of files that are listed for an image.
 const mostUnlike = 20
 
-// Cache returns the section about the images that a deploy would use again: whether a new build gives the same content.
-func Cache(remembered int, checked []CheckedImage) *Section {
+// Cache returns the section about the images that a deploy would use again: whether a new build gives the same content. The skipped ones
+// are those of the project that no sample can have.
+func Cache(remembered int, checked []CheckedImage, skipped []SkippedImage) *Section {
 	s := section("Remembered images")
 	s.found("could be used again", "%s, %d of them checked", words.Count(remembered, "image"), len(checked))
 	for _, c := range checked {
 		switch {
-		case c.Skipped != "":
-			s.found(c.Ref, "not built again: %s", c.Skipped)
 		case c.Err != nil:
 			s.fault(c.Ref, fmt.Errorf("it cannot be built again: %w", c.Err), "")
 		case len(c.Found.Files) == 0 && !c.Found.Config:
@@ -35,6 +35,9 @@ func Cache(remembered int, checked []CheckedImage) *Section {
 		default:
 			s.fault(c.Ref, unlike(c.Found), "hone takes two builds of the same inputs as equal. Pin versions, and leave time stamps and random names out of the image")
 		}
+	}
+	for _, im := range skipped {
+		s.found(im.Ref, "skipped: %s", im.Why)
 	}
 	return s
 }

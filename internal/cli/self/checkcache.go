@@ -64,29 +64,54 @@ func checkCache(ctx context.Context, g *command.Global, f *flags.Project, share 
 	}
 	defer engine.Close()
 	builder := imagebuild.New(engine).Remember(imagebuild.NewMemory(command.ImagesDir()))
-	hits, err := remembered(ctx, p, tf, engine, builder)
+	all, err := remembered(ctx, p, tf, engine, builder)
 	if err != nil {
 		return nil, err
 	}
-	sample := sampleOf(hits, share)
+	known, candidates, skipped := sortOut(all)
 	var checked []doctor.CheckedImage
-	for _, hit := range sample {
-		c := doctor.CheckedImage{Ref: hit.Request.Target.Ref, Skipped: imagebuild.Recheckable(hit.Request.Target)}
-		if c.Skipped == "" {
-			logstore.Infof(log, "Building %s again, to compare it", c.Ref)
-			hit.Request.Logger = logstore.Indent(log, "  ")
-			c.Found, c.Err = builder.Recheck(ctx, hit.Request, hit.Image)
-		}
+	for _, hit := range sampleOf(candidates, share) {
+		c := doctor.CheckedImage{Ref: hit.Request.Target.Ref}
+		logstore.Infof(log, "Building %s again, to compare it", c.Ref)
+		hit.Request.Logger = logstore.Indent(log, "  ")
+		c.Found, c.Err = builder.Recheck(ctx, hit.Request, hit.Image)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		checked = append(checked, c)
 	}
-	return doctor.Cache(len(hits), checked), nil
+	return doctor.Cache(known, checked, append(skipped, byCompose(tf.Manifests)...)), nil
 }
 
-// remembered returns the images of a project that a deploy could use again.
-func remembered(ctx context.Context, p *opened.Project, tf tiltfile.Result, engine docker.Client, builder *imagebuild.Builder) (hits []buildanddeploy.Remembered, err error) {
+// sortOut separates the images that can be compared from those that are skipped, and counts those that a deploy could use again.
+func sortOut(all []buildanddeploy.Remembered) (known int, candidates []buildanddeploy.Remembered, skipped []doctor.SkippedImage) {
+	for _, r := range all {
+		why := r.Why
+		if why == "" {
+			known++
+			why = imagebuild.Recheckable(r.Request.Target)
+		}
+		if why == "" {
+			candidates = append(candidates, r)
+		} else {
+			skipped = append(skipped, doctor.SkippedImage{Ref: r.Request.Target.Ref, Why: why})
+		}
+	}
+	return known, candidates, skipped
+}
+
+// byCompose returns the images that Compose builds: hone remembers none of them.
+func byCompose(manifests []model.Manifest) (skipped []doctor.SkippedImage) {
+	for _, m := range manifests {
+		if m.Compose != nil && m.Compose.Build != nil {
+			skipped = append(skipped, doctor.SkippedImage{Ref: string(m.Name), Why: "Compose builds its image each time"})
+		}
+	}
+	return skipped
+}
+
+// remembered returns the images of a project, with those that a deploy could use again.
+func remembered(ctx context.Context, p *opened.Project, tf tiltfile.Result, engine docker.Client, builder *imagebuild.Builder) (all []buildanddeploy.Remembered, err error) {
 	here, seen := buildanddeploy.NewEnvironment(engine), map[string]bool{}
 	for _, m := range tf.Manifests {
 		image := buildanddeploy.NewImage(here, builder, nil, nil, nil)
@@ -100,11 +125,11 @@ func remembered(ctx context.Context, p *opened.Project, tf tiltfile.Result, engi
 		for _, hit := range found {
 			if ref := hit.Request.Target.Ref; !seen[ref] {
 				seen[ref] = true
-				hits = append(hits, hit)
+				all = append(all, hit)
 			}
 		}
 	}
-	return hits, nil
+	return all, nil
 }
 
 // sampleOf chooses a part of the images, at least one.

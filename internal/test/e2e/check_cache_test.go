@@ -14,6 +14,8 @@ func TestCheckCache(t *testing.T) {
 docker_build('steady', 'steady')
 docker_build('moving', 'moving')
 custom_build('commanded', 'DOCKER_BUILDKIT=0 docker build -q -t $EXPECTED_REF steady', deps=['steady'])
+custom_build('whole', 'DOCKER_BUILDKIT=0 docker build -q -t $EXPECTED_REF steady', deps=['steady'], deps_complete=True)
+custom_build('tagged', 'DOCKER_BUILDKIT=0 docker build -q -t $EXPECTED_REF steady', deps=['steady'], tag='$NS')
 k8s_yaml('apps.yaml')
 -- steady/Dockerfile --
 FROM busybox
@@ -31,7 +33,7 @@ spec:
   selector: {matchLabels: {app: apps}}
   template:
     metadata: {labels: {app: apps}}
-    spec: {containers: [{name: a, image: steady}, {name: b, image: moving}, {name: c, image: commanded}]}
+    spec: {containers: [{name: a, image: steady}, {name: b, image: moving}, {name: c, image: commanded}, {name: d, image: whole}, {name: e, image: tagged}]}
 `)
 	engine := newEngine(t)
 	ids := func() (out []string) {
@@ -41,7 +43,7 @@ spec:
 			t.Fatal(err)
 		}
 		for _, im := range images {
-			if slices.Contains([]string{"steady", "moving", "commanded"}, im.Labels["dev.hone.image"]) {
+			if slices.Contains([]string{"steady", "moving", "commanded", "whole", "tagged"}, im.Labels["dev.hone.image"]) {
 				out = append(out, im.ID)
 			}
 		}
@@ -49,14 +51,17 @@ spec:
 		return out
 	}
 	check := []string{"doctor", "--check-cache=100", "--namespace", p.namespace}
-	p.says(0, check, `could be used again +0 images, 0 of them checked`)
+	p.says(0, check, `could be used again +0 images, 0 of them checked`, `\n  steady +skipped: never built on this machine\n`, `\n  whole +skipped: never`)
 	p.deploys(0)
 	before := ids()
-	p.says(0, check, `could be used again +3 images, 3 of them checked`, `\n  steady +a new build has the same content\n`, `\n  commanded +a new build has the same content\n`,
+	p.says(0, check, `could be used again +5 images, 4 of them checked`, `\n  whole +a new build has the same content\n`,
+		`\n  tagged +skipped: its command names the image\n`, `\n  steady +a new build has the same content\n`, `\n  commanded +a new build has the same content\n`,
 		`\n  moving +✖ a new build of the same inputs differs: 2 files\n`, `/name +\(a generated file: RUN cat `, `/stamp +\(a time stamp or another number: RUN cat `)
 	if after := ids(); !slices.Equal(before, after) {
 		t.Errorf("the engine had the images %q, now %q", before, after)
 	}
-	p.says(0, []string{"doctor", "--check-cache", "--namespace", p.namespace}, `3 images, 1 of them checked`)
+	p.says(0, []string{"doctor", "--check-cache", "--namespace", p.namespace}, `5 images, 1 of them checked`)
 	p.says(0, []string{"preview", "--exit-code", "--namespace", p.namespace}, `: 1 unchanged\n`)
+	p.write("steady/new", "")
+	p.says(0, check, `could be used again +1 image, 1 of them checked`, `\n  steady +skipped: new is new\n`)
 }

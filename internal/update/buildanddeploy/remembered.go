@@ -7,13 +7,15 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Remembered is an image that an earlier build of the same inputs has made.
+// Remembered is an image of a resource, and the one that an earlier build of the same inputs has made.
 type Remembered struct {
 	Request imagebuild.Request
 	Image   model.ImageResult
+	// Why is the reason why there is no such image in the engine; empty if there is.
+	Why string
 }
 
-// Remembered returns the images of a resource that BuildAndDeploy could use again, as the engine has them.
+// Remembered returns the images of a resource, with those that BuildAndDeploy could use again, as the engine has them.
 func (b *Image) Remembered(ctx context.Context, req Request) (out []Remembered, err error) {
 	work, err := b.plan(ctx, req)
 	if err != nil {
@@ -23,13 +25,19 @@ func (b *Image) Remembered(ctx context.Context, req Request) (out []Remembered, 
 	for _, w := range work {
 		asked := b.request(req, w, images)
 		p := b.builder.Foresee(ctx, asked)
-		if !p.Known {
-			continue
+		r := Remembered{Request: asked, Image: p.Image}
+		switch {
+		case !p.Known:
+			r.Why = p.Reason()
+		case p.Registry != "":
+			r.Why = "this engine does not have it, " + p.Registry + " does"
+		case p.Image.ImageID == "":
+			r.Why = "its command keeps it out of this engine"
 		}
-		images[w.target.Ref] = p.Image
-		if p.Image.ImageID != "" {
-			out = append(out, Remembered{asked, p.Image})
+		if p.Known {
+			images[w.target.Ref] = p.Image
 		}
+		out = append(out, r)
 	}
 	return out, nil
 }
