@@ -15,6 +15,11 @@ import (
 // has. A push leaves these out, but it compresses the others. So an image goes to the containerd of a node as a push only if its new layers
 // are few, and is saved and imported otherwise. While an image is built, the layers of its last version, or of its base, are pushed ahead.
 // From then on, the engine knows the names that they have on the node, in later sessions, too.
+//
+// The layers of a build that still runs do not go ahead, neither to a node nor to a registry. BuildKit gives layers away only by exporting the
+// result of a build: until its end, a finished step is a snapshot of BuildKit's own, without a digest, and neither the engine's API nor
+// BuildKit's names it. An engine that has BuildKit inside cannot export to a registry at all: it pushes the images in its store, which has
+// an image when the build is over.
 
 // untagTime is the time that removing an image, or a name of it, may take.
 const untagTime = 2 * headTime

@@ -114,7 +114,9 @@ func (l *listing) changed(now *listing) (files []string, ok bool) {
 type listed struct {
 	remembered
 	StartedAt time.Time `json:"startedAt"`
-	// Key is the image's Key.
+	// Key is the image's Key. It stands here, and in a registry as a tag of the image, but not in the image as a label or an annotation:
+	// an image would then depend on its key, and not only on its content. Inputs that differ without an effect, such as a comment in the
+	// Dockerfile or another inputsFormat, would give an image with another ID, and restart its pods.
 	Key string `json:"key,omitempty"`
 	// Declared is the sum of the inputs that are not files, and Inputs the sums of each.
 	Declared string    `json:"declared"`
