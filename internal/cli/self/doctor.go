@@ -41,7 +41,8 @@ problems. Nothing is changed.
 
 With --check-cache, it also builds images of the project again, from scratch, and compares them with the remembered ones of the same
 inputs, which hone would use again. What differs is listed with its cause, as far as that can be known. Times do not count, and no
-new image stays. --check-cache=N chooses N % of the remembered images, at least one.
+new image stays. --check-cache=N chooses N % of the remembered images, at least one. Images that cannot be compared are listed, each with
+the reason.
 
 With --terminal it only makes this terminal usable again after a screen was killed in it. Any other command of hone does that
 too if the screen was hone's.`,
