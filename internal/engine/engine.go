@@ -49,6 +49,7 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/internal/update/imagebuild"
+	"github.com/hone-dev/hone/internal/update/liveupdate"
 	"github.com/hone-dev/hone/internal/update/synclet"
 	"github.com/hone-dev/hone/internal/update/unwatched"
 	"github.com/hone-dev/hone/internal/update/watch"
@@ -66,6 +67,7 @@ type Parts struct {
 	Cluster      *buildanddeploy.Cluster
 	DownCommands *buildanddeploy.DownCommands
 	Synclets     *synclet.Pool
+	Runs         *liveupdate.Runs
 	Tiltfile     tiltfile.Options
 	// Evaluated is the first evaluation of the Tiltfile; nil if the session has to make it.
 	Evaluated *tiltfile.Evaluated
@@ -139,7 +141,7 @@ func Subscribers(p Parts) []store.Subscriber {
 	var restartsProcesses restartcontroller.Processes
 	if p.Synclets != nil {
 		synclets, restartsProcesses = p.Synclets, p.Synclets
-		p.Server.AnswerBy(p.Synclets.Silent)
+		p.Server.AnswerBy(p.silent)
 	}
 	p.Server.FindUnwatchedBy(findUnwatched())
 	all := []store.Subscriber{
@@ -251,6 +253,15 @@ func (e *Engine) End() (store.View, time.Time) {
 		return end.view, end.at
 	}
 	return e.store.Snapshot().All(), time.Now()
+}
+
+// silent asks containers, by their ids, to answer, and returns those that do not: each whose run is known, and each in synced, which has a
+// synclet.
+func (p Parts) silent(ctx context.Context, ids, synced []string) []string {
+	asked := make(chan []string, 1)
+	go func() { asked <- p.Synclets.Silent(ctx, synced) }()
+	silent := p.Runs.Silent(ctx, ids)
+	return append(silent, <-asked...)
 }
 
 // ending is the state at the end of a session.

@@ -110,7 +110,7 @@ type Subscriber struct {
 	// unwatched finds inputs that nothing watches; its functions are nil if they cannot be found.
 	unwatched Unwatched
 	// silent asks containers to answer, and returns those that do not; nil if none can be asked.
-	silent func(ctx context.Context, ids []string) []string
+	silent func(ctx context.Context, ids, synced []string) []string
 }
 
 // work runs a part of a request's work within the limit. It returns false if ctx is done before that.

@@ -45,8 +45,9 @@ func (s *Subscriber) SettleBy(settled func(context.Context) (time.Time, error)) 
 	return s
 }
 
-// AnswerBy sets the function that asks containers, by their ids, to answer, and returns those that do not. Call it before Run.
-func (s *Subscriber) AnswerBy(silent func(ctx context.Context, ids []string) []string) *Subscriber {
+// AnswerBy sets the function that asks containers, by their ids, to answer, and returns those that do not; those in synced have a
+// synclet, which has to. Call it before Run.
+func (s *Subscriber) AnswerBy(silent func(ctx context.Context, ids, synced []string) []string) *Subscriber {
 	s.silent = silent
 	return s
 }
@@ -199,7 +200,7 @@ func (s *Subscriber) judged(ctx context.Context, src *source, q settling) (rep a
 			asked, fence = now, s.fence(ctx, src)
 			continue
 		}
-		if a.Report.Result == api.SettleLive && !s.allAnswer(ctx, a.Overlaid) {
+		if a.Report.Result == api.SettleLive && !s.allAnswer(ctx, a) {
 			a.Again = time.Now().Add(answerPause)
 			a.Report.Result, a.Report.Text = api.SettleWaiting, "a container does not answer"
 		}
@@ -226,14 +227,14 @@ func (s *Subscriber) judged(ctx context.Context, src *source, q settling) (rep a
 	}
 }
 
-// allAnswer reports whether each of some containers answers. A request that does not wait asks, too.
-func (s *Subscriber) allAnswer(ctx context.Context, ids []string) bool {
-	if s.silent == nil || len(ids) == 0 {
+// allAnswer reports whether each container that an answer is about answers. A request that does not wait asks, too.
+func (s *Subscriber) allAnswer(ctx context.Context, a settle.Answer) bool {
+	if s.silent == nil || len(a.Overlaid) == 0 {
 		return true
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTimeout)
 	defer cancel()
-	return len(s.silent(ctx, ids)) == 0
+	return len(s.silent(ctx, a.Overlaid, a.Synced)) == 0
 }
 
 // answer judges a snapshot, and adds the parts that the log knows.

@@ -213,9 +213,9 @@ func TestLogsSinceSave(t *testing.T) {
 
 // TestSettleAsksContainers checks that containers with files of updates in place must answer before they count as live.
 func TestSettleAsksContainers(t *testing.T) {
-	var asked, silent []string
+	var asked, synclets, silent []string
 	f := serveLive(t, func(s *Subscriber) {
-		s.AnswerBy(func(_ context.Context, ids []string) []string { asked = ids; return silent })
+		s.AnswerBy(func(_ context.Context, ids, synced []string) []string { asked, synclets = ids, synced; return silent })
 	})
 	loaded := statetest.Loaded(statetest.K8s("api", statetest.Image("img")))
 	loaded.At = statetest.Epoch
@@ -235,7 +235,11 @@ func TestSettleAsksContainers(t *testing.T) {
 		t.Errorf("it does not answer: %+v", rep)
 	}
 	silent = nil
-	if rep := f.report(`{"windowMs":0}`); rep.Result != api.SettleLive || !cmp.Equal(asked, []string{"c1"}) {
-		t.Errorf("it answers: %+v, asked %v", rep, asked)
+	if rep := f.report(`{"windowMs":0}`); rep.Result != api.SettleLive || !cmp.Equal(asked, []string{"c1"}) || !cmp.Equal(synclets, asked) {
+		t.Errorf("it answers: %+v, asked %v, synclets %v", rep, asked, synclets)
+	}
+	f.reduced(state.SyncletGone{ID: "c1"})
+	if rep := f.report(`{"windowMs":0}`); rep.Result != api.SettleLive || !cmp.Equal(asked, []string{"c1"}) || synclets != nil {
+		t.Errorf("without a synclet: %+v, asked %v, synclets %v", rep, asked, synclets)
 	}
 }

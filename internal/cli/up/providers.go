@@ -177,6 +177,8 @@ func provideInjection(kube *k8s.Client, containers docker.Client, deliverer *ima
 	return s
 }
 
+func provideRuns() *liveupdate.Runs { return &liveupdate.Runs{} }
+
 func provideDeliverer(containers docker.Client) (*imagebuild.Deliverer, func()) {
 	d := imagebuild.NewDeliverer(containers)
 	return d, d.Close
@@ -209,7 +211,7 @@ func provideImage(kube *k8s.Client, deliverer *imagebuild.Deliverer, images *ima
 }
 
 func provideBuilder(kube *k8s.Client, containers docker.Client, images *imagebuild.Builder, image *buildanddeploy.Image, cluster *buildanddeploy.Cluster, downCommands *buildanddeploy.DownCommands,
-	synclets *synclet.Pool) buildanddeploy.BuildAndDeployer {
+	synclets *synclet.Pool, runs *liveupdate.Runs) buildanddeploy.BuildAndDeployer {
 	has := func(ctx context.Context, id string) bool {
 		running, err := containers.Containers(ctx, nil)
 		return err == nil && slices.ContainsFunc(running, func(c docker.Container) bool { return c.ID == id })
@@ -217,8 +219,8 @@ func provideBuilder(kube *k8s.Client, containers docker.Client, images *imagebui
 	chain := []buildanddeploy.BuildAndDeployer{
 		buildanddeploy.Local{DownCommands: downCommands, Verdicts: verdict.NewMemory(command.VerdictsDir())},
 		buildanddeploy.NewSynclet(synclets),
-		buildanddeploy.NewContainer(containers, has),
-		buildanddeploy.NewExec(execer{kube, containers}),
+		buildanddeploy.NewContainer(containers, has, runs),
+		buildanddeploy.NewExec(execer{kube, containers}, runs),
 		buildanddeploy.NewCompose(compose.NewTool(containers.Env()), images, containers),
 	}
 	if image != nil {
@@ -250,13 +252,13 @@ func (e execer) Exec(ctx context.Context, req k8s.ExecRequest) error {
 
 func provideParts(o options, p *opened.Project, kube *k8s.Client, containers docker.Client, logs *logstore.Store,
 	srv *server.Subscriber, claim *sessions.Claim, ses state.Session, d listeners, st *store.Store, cluster *buildanddeploy.Cluster, downCommands *buildanddeploy.DownCommands,
-	builder buildanddeploy.BuildAndDeployer, synclets *synclet.Pool, object hud.ReadObject, previous hud.ReadPrevious, plan hud.MakePlan, revision hud.ReadRevision, login *server.PageLogin) sessionParts {
+	builder buildanddeploy.BuildAndDeployer, synclets *synclet.Pool, runs *liveupdate.Runs, object hud.ReadObject, previous hud.ReadPrevious, plan hud.MakePlan, revision hud.ReadRevision, login *server.PageLogin) sessionParts {
 	if kube != nil {
 		said := logs.Logger(model.TiltfileName, "", logstore.SourceBuild)
 		kube.HearPlugin(func(text string) { logstore.Warnf(said, "%s", text) })
 	}
 	parts := engine.Parts{
-		Session: ses, Logs: logs, Known: p.Kubeconfig.Cluster(), Docker: containers, Builder: builder, Cluster: cluster, DownCommands: downCommands, Synclets: synclets,
+		Session: ses, Logs: logs, Known: p.Kubeconfig.Cluster(), Docker: containers, Builder: builder, Cluster: cluster, DownCommands: downCommands, Synclets: synclets, Runs: runs,
 		Tiltfile: p.Evaluation(), Evaluated: o.evaluated,
 		Watch: o.command == state.CommandUp, Adopt: o.adopt, Reuse: o.shown, Beside: sessionsBeside(claim), Namespace: p.Namespace, Host: o.host, Forward: o.forward, Env: p.Env, SessionOf: sessionOf,
 		Server: srv, Log: p.Debug,

@@ -87,8 +87,9 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 	upMakeKubeconfig, cleanup8 := provideReadOnly(ctx, client, openedProject)
 	subscriber := provideServer(o, openedProject, upListeners, pageLogin, stop, readObject, readPrevious, store, hudMakePlan, readRevision, upMakeKubeconfig)
 	storeStore := provideStore(o)
-	buildAndDeployer := provideBuilder(client, dockerClient, builder, image, cluster, downCommands, pool)
-	upSessionParts := provideParts(o, openedProject, client, dockerClient, store, subscriber, claim, session, upListeners, storeStore, cluster, downCommands, buildAndDeployer, pool, readObject, readPrevious, hudMakePlan, readRevision, pageLogin)
+	runs := provideRuns()
+	buildAndDeployer := provideBuilder(client, dockerClient, builder, image, cluster, downCommands, pool, runs)
+	upSessionParts := provideParts(o, openedProject, client, dockerClient, store, subscriber, claim, session, upListeners, storeStore, cluster, downCommands, buildAndDeployer, pool, runs, readObject, readPrevious, hudMakePlan, readRevision, pageLogin)
 	return upSessionParts, func() {
 		cleanup8()
 		cleanup7()

@@ -46,9 +46,9 @@ type Question struct {
 type Answer struct {
 	Report api.SettleReport
 	Again  time.Time
-	// Overlaid are the ids of the containers that are live with files of updates in place. A container that has ended meanwhile has
-	// lost them: only an answer of each makes the result certain.
-	Overlaid []string
+	// Overlaid are the ids of the containers that are live with files of updates in place, and Synced of those of them that have a
+	// synclet. A container that has ended meanwhile has lost the files: only an answer of each makes the result certain.
+	Overlaid, Synced []string
 	// Spans are the log spans of the failures, by resource.
 	Spans map[model.ManifestName]string
 }
@@ -253,15 +253,15 @@ func (j *judge) underWay(r *status.Resource) (finding, bool) {
 		lag[c.Pod+"/"+c.Name] = true
 	}
 	for _, c := range buildcontrol.Live(*r.Manifest, *u, pods) {
-		s := state.Synclets.In(j.view).Ref(c.ID)
-		if !u.Lanes[c.ID].Overlaid || s == nil {
+		if !u.Lanes[c.ID].Overlaid {
 			continue
 		}
-		switch s.Value.State {
+		j.answer.Overlaid = append(j.answer.Overlaid, c.ID)
+		switch state.Synclets.In(j.view).Value(c.ID).State {
 		case "starting", "broken":
 			lag[c.Pod+"/"+c.Name] = true // the container may be gone, with its files
 		case "ready":
-			j.answer.Overlaid = append(j.answer.Overlaid, c.ID)
+			j.answer.Synced = append(j.answer.Synced, c.ID)
 		}
 	}
 	if len(lag) == 0 {

@@ -124,17 +124,21 @@ type saver struct {
 	observer
 	wire   *wire
 	random *rand.Rand
+	ways   []way
 	n      int
 }
 
 func (s *saver) text() string { s.n++; return fmt.Sprintln(s.n) }
 
-// saves are the ways to save, with their weights.
-var saves = []struct {
+// way is a way to save, with its weight.
+type way struct {
 	name   string
 	weight int
 	do     func(*saver)
-}{
+}
+
+// saves are the ways to save.
+var saves = []way{
 	{"a file", 30, func(s *saver) { s.write("app/files/first", s.text()) }},
 	{"the text", 20, func(s *saver) { s.write("app/text", s.text()) }},
 	{"many files", 10, func(s *saver) {
@@ -217,10 +221,10 @@ func (s *saver) kill(id string) error {
 // save saves at random, and returns the way.
 func (s *saver) save() string {
 	all := []int{}
-	for i, way := range saves {
+	for i, way := range s.ways {
 		all = append(all, slices.Repeat([]int{i}, way.weight)...)
 	}
-	way := saves[all[s.random.IntN(len(all))]]
+	way := s.ways[all[s.random.IntN(len(all))]]
 	way.do(s)
 	return way.name
 }
@@ -233,14 +237,35 @@ func TestSettle(t *testing.T) {
 	if testing.Short() {
 		rounds = 60
 	}
+	settles(t, rounds, saves)
+}
+
+// TestSettleByExec does so where no program of hone is in the containers, which end while hone asks.
+func TestSettleByExec(t *testing.T) {
+	t.Parallel()
+	rounds := 200
+	if testing.Short() {
+		rounds = 20
+	}
+	ways := slices.DeleteFunc(slices.Clone(saves), func(w way) bool {
+		return !slices.Contains([]string{"a file", "a deletion", "while a pod is replaced", "while a container is restarted"}, w.name)
+	})
+	for i := range ways {
+		ways[i].weight = 1
+	}
+	settles(t, rounds, ways, "--update-mode", "exec")
+}
+
+// settles saves in some ways, in a session with some flags, and asks after each.
+func settles(t *testing.T, rounds int, ways []way, flags ...string) {
 	p := newProject(t, settling)
 	w, kubeconfig := newWire(t)
 	p.env = append(p.env, "KUBECONFIG="+kubeconfig)
-	up := p.up()
+	up := p.up(flags...)
 	up.ready("settling")
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	s := &saver{observer: observer{p, "settling"}, wire: w, random: rand.New(rand.NewPCG(seed, 1))}
+	s := &saver{observer: observer{p, "settling"}, wire: w, random: rand.New(rand.NewPCG(seed, 1)), ways: ways}
 	hone, err := up.client()
 	check(t, err)
 	var none api.Milliseconds

@@ -99,7 +99,7 @@ func TestOrder(t *testing.T) {
 func TestCancelledWhileAsked(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	d := &diary{}
-	asking := NewContainer(nil, func(context.Context, string) bool { cancel(); return false })
+	asking := NewContainer(nil, func(context.Context, string) bool { cancel(); return false }, nil)
 	c := NewComposite(asking, way{"image", d, Result{}, nil})
 	req := (&diary{}).request(model.Manifest{})
 	req.InPlace, req.Containers = true, []model.LackingContainer{{ContainerRef: model.ContainerRef{ID: "c1", Runtime: "docker"}}}
@@ -288,7 +288,7 @@ func TestInPlace(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			d := &diary{}
-			b := NewContainer(nil, func(context.Context, string) bool { return !tc.elsewhere })
+			b := NewContainer(nil, func(context.Context, string) bool { return !tc.elsewhere }, nil)
 			b.updater = updater{d, tc.fail}
 			req := d.request(m)
 			req.InPlace, req.Containers = !tc.notInPlace, tc.containers
@@ -322,7 +322,7 @@ func TestInitialSyncCopiesEverythingThatIsNotIgnored(t *testing.T) {
 	m := model.Manifest{Name: "web", K8s: &model.K8sTarget{}, Images: []model.ImageTarget{{Ref: "web",
 		LiveUpdate: model.LiveUpdate{InitialSync: true, Syncs: []model.Sync{{LocalPath: dir, RemotePath: "/app"}}}}}}
 	d := &diary{}
-	b := NewExec(nil)
+	b := NewExec(nil, nil)
 	b.updater = updater{d, nil}
 	req := d.request(m)
 	req.InPlace, req.Ignores = true, []model.Ignore{{Base: dir, Patterns: []string{"*.tmp"}}}

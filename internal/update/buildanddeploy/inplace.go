@@ -27,9 +27,9 @@ func NewSynclet(synclets liveupdate.Updater) *InPlace {
 	return &InPlace{name: "synclet", updater: synclets, accepts: running, absorbs: true}
 }
 
-// NewExec returns the builder that updates containers through Kubernetes exec.
-func NewExec(pods liveupdate.PodExecer) *InPlace {
-	return &InPlace{name: "exec", updater: liveupdate.ExecUpdater{Pods: pods}, accepts: running}
+// NewExec returns the builder that updates containers through Kubernetes exec. runs, unless nil, learns of the runs that it updates.
+func NewExec(pods liveupdate.PodExecer, runs *liveupdate.Runs) *InPlace {
+	return &InPlace{name: "exec", updater: liveupdate.ExecUpdater{Pods: pods, Runs: runs}, accepts: running}
 }
 
 // running declines a container that stands: nothing starts in it.
@@ -41,9 +41,9 @@ func running(_ context.Context, c model.ContainerRef) string {
 }
 
 // NewContainer returns the builder that updates containers through the engine's API. It accepts only containers that run
-// in that engine, which has reports, and those of Compose that have crashed in it.
-func NewContainer(engine liveupdate.Engine, has func(ctx context.Context, id string) bool) *InPlace {
-	return &InPlace{name: "container", updater: liveupdate.ContainerUpdater{Engine: engine},
+// in that engine, which has reports, and those of Compose that have crashed in it. runs, unless nil, learns of the runs that it updates.
+func NewContainer(engine liveupdate.Engine, has func(ctx context.Context, id string) bool, runs *liveupdate.Runs) *InPlace {
+	return &InPlace{name: "container", updater: liveupdate.ContainerUpdater{Engine: engine, Runs: runs, Running: has},
 		accepts: func(ctx context.Context, c model.ContainerRef) string {
 			if here := c.Stopped || has(ctx, c.ID); c.Runtime != "docker" || !here {
 				return fmt.Sprintf("container %s runs in %s, not in the container engine that hone reaches", c.Name, c.Runtime)

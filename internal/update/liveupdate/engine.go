@@ -25,13 +25,22 @@ type Engine interface {
 
 // ContainerUpdater applies plans through a container engine's API. Files need no program in the image; deletions need
 // sh and rm.
-type ContainerUpdater struct{ Engine Engine }
+type ContainerUpdater struct {
+	Engine Engine
+	// Runs, unless nil, learns of each container of a pod that is updated, and Running reports whether one still runs. Each run of such a
+	// container has an id of its own.
+	Runs    *Runs
+	Running func(ctx context.Context, id string) bool
+}
 
 var _ Updater = ContainerUpdater{}
 
 // Update implements Updater.
 func (u ContainerUpdater) Update(ctx context.Context, c model.ContainerRef, plan Plan, log logstore.Logger) (Report, error) {
 	Announce(log, c, plan)
+	if u.Runs != nil && c.Namespace != "" {
+		u.Runs.note(c.ID, func(ctx context.Context) bool { return u.Running(ctx, c.ID) })
+	}
 	if c.Stopped {
 		return u.intoStopped(ctx, c, plan, log)
 	}

@@ -20,7 +20,11 @@ type PodExecer interface {
 
 // ExecUpdater applies plans through Kubernetes exec, with the tar of the image. With sh it needs fewer execs, and learns
 // how each ended even over an unreliable connection. It cannot restart containers.
-type ExecUpdater struct{ Pods PodExecer }
+type ExecUpdater struct {
+	Pods PodExecer
+	// Runs, unless nil, learns of each run that is updated.
+	Runs *Runs
+}
 
 var _ Updater = ExecUpdater{}
 
@@ -31,6 +35,9 @@ func (u ExecUpdater) Update(ctx context.Context, c model.ContainerRef, plan Plan
 		return Report{}, &FallBackError{Reason: "restart_container() is not possible in Kubernetes"}
 	}
 	Announce(log, c, plan)
+	if err := u.noteRun(ctx, c); err != nil {
+		return Report{}, err
+	}
 	bytes := contents(plan.Copies)
 	cmds := &commander{pods: u.Pods, c: c}
 	err := attended(copying(c), log, func(h *hearing) error {

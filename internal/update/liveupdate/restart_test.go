@@ -38,8 +38,8 @@ func TestRestartProcess(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				for _, by := range []func(*script) Updater{
-					func(s *script) Updater { return ExecUpdater{s} },
-					func(s *script) Updater { return ContainerUpdater{s} },
+					func(s *script) Updater { return ExecUpdater{Pods: s} },
+					func(s *script) Updater { return ContainerUpdater{Engine: s} },
 				} {
 					s := &script{answers: []answer{tt.run, tt.answer}}
 					calls := tt.calls
@@ -77,13 +77,13 @@ func TestRestartIsCertain(t *testing.T) {
 		{answer{silent: true}, Infra},
 	} {
 		s := &script{answers: []answer{tt.answer}}
-		r, err := (ExecUpdater{s}).Update(t.Context(), web, Plan{RestartProcess: true}, logstore.Discard)
+		r, err := (ExecUpdater{Pods: s}).Update(t.Context(), web, Plan{RestartProcess: true}, logstore.Discard)
 		if got := Classify(err); got != tt.outcome || r.Restarted.IsZero() == (tt.outcome == Updated) || len(s.calls) != 1 {
 			t.Errorf("%+v: got %v (%v), %+v after %q", tt.answer, got, err, r, s.calls)
 		}
 	}
 	s := &script{}
-	if _, err := (ExecUpdater{s}).Update(t.Context(), web, Plan{Copies: one(t), RestartProcess: true}, logstore.Discard); err != nil {
+	if _, err := (ExecUpdater{Pods: s}).Update(t.Context(), web, Plan{Copies: one(t), RestartProcess: true}, logstore.Discard); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{execCopy, "ns/web-1/web: /.hone/synclet|restart|--grace|10s"}, s.calls); diff != "" {

@@ -46,7 +46,7 @@ func TestIntoStopped(t *testing.T) {
 			s := &script{entries: tt.there}
 			c := web
 			c.Stopped = true
-			r, err := (ContainerUpdater{s}).Update(t.Context(), c, tt.plan, logstore.Discard)
+			r, err := (ContainerUpdater{Engine: s}).Update(t.Context(), c, tt.plan, logstore.Discard)
 			if diff := cmp.Diff(tt.calls, s.calls); diff != "" {
 				t.Errorf("calls (-want +got):\n%s", diff)
 			}

@@ -217,7 +217,7 @@ func TestExecUpdater(t *testing.T) {
 			}
 			synctest.Test(t, func(t *testing.T) {
 				s := &script{answers: tt.answers}
-				_, err := ExecUpdater{s}.Update(t.Context(), web, plan, logstore.Discard)
+				_, err := ExecUpdater{Pods: s}.Update(t.Context(), web, plan, logstore.Discard)
 				if got := Classify(err); got != tt.outcome {
 					t.Errorf("got %v (%v), want %v", got, err, tt.outcome)
 				}
@@ -243,7 +243,7 @@ func TestLinksThatNobodySees(t *testing.T) {
 	copies := []Copy{{Local: put(t, t.TempDir(), "a", []byte("a"), 0o644), Remote: "/app/sub/a"}}
 	exec := &script{answers: []answer{{err: exited(127), silent: true}}}
 	engine := &script{}
-	for name, u := range map[string]Updater{"exec": ExecUpdater{exec}, "container": ContainerUpdater{engine}} {
+	for name, u := range map[string]Updater{"exec": ExecUpdater{Pods: exec}, "container": ContainerUpdater{Engine: engine}} {
 		if _, err := u.Update(t.Context(), web, Plan{Copies: copies}, logstore.Discard); Classify(err) != FallBack || !strings.Contains(problem.Text(err), "/app/sub/a may lie behind a symbolic link") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -261,13 +261,13 @@ func TestExecUpdaterStreams(t *testing.T) {
 		{Local: put(t, dir, "b", make([]byte, smallFile-1), 0o644), Remote: "/b"},
 	}
 	s := &script{answers: []answer{{err: io.ErrUnexpectedEOF, unread: true}, {}, {err: exited(2), unread: true}}}
-	if _, err := (ExecUpdater{s}).Update(t.Context(), web, Plan{Copies: copies}, logstore.Discard); err != nil {
+	if _, err := (ExecUpdater{Pods: s}).Update(t.Context(), web, Plan{Copies: copies}, logstore.Discard); err != nil {
 		t.Fatal(err)
 	}
 	if len(s.inputs) != 1 || s.inputs[0] < 2*smallFile {
 		t.Errorf("inputs: %v", s.inputs)
 	}
-	_, err := ExecUpdater{s}.Update(t.Context(), web, Plan{Copies: copies}, logstore.Discard)
+	_, err := ExecUpdater{Pods: s}.Update(t.Context(), web, Plan{Copies: copies}, logstore.Discard)
 	if !strings.Contains(problem.Text(err), "writable") {
 		t.Errorf("a receiver that fails without reading: %v", err)
 	}
@@ -277,7 +277,7 @@ func TestExecUpdaterStreams(t *testing.T) {
 	if err := os.Chmod(filepath.Join(dir, "b"), 0); err != nil {
 		t.Fatal(err)
 	}
-	_, err = ExecUpdater{s}.Update(t.Context(), web, Plan{Copies: copies}, logstore.Discard)
+	_, err = ExecUpdater{Pods: s}.Update(t.Context(), web, Plan{Copies: copies}, logstore.Discard)
 	if Classify(err) != Infra || !errors.Is(err, os.ErrPermission) {
 		t.Errorf("a file that cannot be read: %v", err)
 	}
@@ -304,7 +304,7 @@ func TestUnreadIsNotDone(t *testing.T) {
 		{"always without a shell", []answer{{err: exited(127), unread: true}, unread, unread, unread}, one(t), 4, Infra},
 	} {
 		s := &script{answers: tc.answers}
-		_, err := ExecUpdater{s}.Update(t.Context(), web, Plan{Copies: tc.copies}, logstore.Discard)
+		_, err := ExecUpdater{Pods: s}.Update(t.Context(), web, Plan{Copies: tc.copies}, logstore.Discard)
 		if got := Classify(err); got != tc.outcome || len(s.calls) != tc.calls {
 			t.Errorf("%s: %v, %v after %d calls, want %v after %d", tc.what, got, err, len(s.calls), tc.outcome, tc.calls)
 		}
@@ -318,11 +318,11 @@ func TestUpdateCancelled(t *testing.T) {
 		"copy": {Copies: one(t)}, "delete": {Deletes: []string{"/a"}}, "run": {Runs: []model.Run{run("a")}}, "both": {Copies: one(t), Deletes: []string{"/a"}},
 	} {
 		s := &script{answers: []answer{{err: errors.New("stream closed")}}}
-		if _, err := (ExecUpdater{s}).Update(ctx, web, plan, logstore.Discard); Classify(err) != Cancelled || len(s.calls) != 1 {
+		if _, err := (ExecUpdater{Pods: s}).Update(ctx, web, plan, logstore.Discard); Classify(err) != Cancelled || len(s.calls) != 1 {
 			t.Errorf("%s: got %v after %q", name, err, s.calls)
 		}
 		s = &script{answers: []answer{{err: errors.New("stream closed")}}}
-		if _, err := (ContainerUpdater{s}).Update(ctx, web, plan, logstore.Discard); Classify(err) != Cancelled || len(s.calls) != 1 {
+		if _, err := (ContainerUpdater{Engine: s}).Update(ctx, web, plan, logstore.Discard); Classify(err) != Cancelled || len(s.calls) != 1 {
 			t.Errorf("%s: got %v after %q", name, err, s.calls)
 		}
 	}
@@ -351,7 +351,7 @@ func TestContainerUpdater(t *testing.T) {
 			plan := all(t)
 			synctest.Test(t, func(t *testing.T) {
 				s := &script{answers: tt.answers}
-				_, err := ContainerUpdater{s}.Update(t.Context(), web, plan, logstore.Discard)
+				_, err := ContainerUpdater{Engine: s}.Update(t.Context(), web, plan, logstore.Discard)
 				if got := Classify(err); got != tt.outcome || !strings.Contains(fmt.Sprint(textOf(err)), tt.text) {
 					t.Errorf("got %v (%v), want %v", got, err, tt.outcome)
 				}
@@ -381,7 +381,7 @@ func TestUpdateLog(t *testing.T) {
 		Runs: []model.Run{run("npm install"), quiet},
 	}
 	s := &script{answers: []answer{{}, {output: "added 1 package\n"}}}
-	if _, err := (ExecUpdater{s}).Update(t.Context(), web, plan, log); err != nil {
+	if _, err := (ExecUpdater{Pods: s}).Update(t.Context(), web, plan, log); err != nil {
 		t.Fatal(err)
 	}
 	want := "Will copy 1 file(s) to container: [web]\n- '" + filepath.Join(dir, "a") + "' --> '/app/a'\n" +
