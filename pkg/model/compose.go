@@ -77,6 +77,12 @@ type ComposeBuild struct {
 	Contexts []string
 	// Target is the stage to build; empty for the last one.
 	Target string
+	// Inline is the text of the Dockerfile where the Compose file holds it.
+	Inline string
+	// Args are the build arguments, as in DockerBuild.
+	Args map[string]*string
+	// Options is a digest of the other settings.
+	Options string
 }
 
 // ComposePort is a port of a container that is published on this machine.
@@ -131,6 +137,11 @@ func (m Manifest) Supervised() bool {
 	}
 	im, ok := m.Image(m.Compose.ImageTarget)
 	return ok && im.LiveUpdate.RestartContainer
+}
+
+// Builds reports whether the resource has images that hone or Compose builds.
+func (m Manifest) Builds() bool {
+	return len(m.Images) > 0 || m.Compose != nil && m.Compose.Build != nil
 }
 
 // IsCompose reports whether Docker Compose runs the resource.

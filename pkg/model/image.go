@@ -48,6 +48,8 @@ type DockerBuild struct {
 	Pull       bool
 	Platform   string
 	ExtraHosts []string
+	// Options is a digest of settings that only a build by Compose has; empty for one by hone.
+	Options string
 	// ContextIgnores exclude files from the context: .dockerignore, ignore= and only=.
 	ContextIgnores []Ignore
 }

@@ -20,7 +20,7 @@ import (
 func (l loaded) forecast(ctx context.Context, build logstore.Logger) (of func(context.Context, model.Manifest) (buildanddeploy.Forecast, error), closeEngine func(), err error) {
 	builds := func(m model.Manifest) bool {
 		used := m.Compose != nil || l.cluster != nil && m.IsK8s()
-		return used && len(m.Images) > 0 && l.chosen(m.Name)
+		return used && m.Builds() && l.chosen(m.Name)
 	}
 	if !slices.ContainsFunc(l.manifests, builds) {
 		return nil, func() {}, nil

@@ -257,7 +257,7 @@ func (l loaded) previewServices(ctx context.Context, o buildanddeploy.PreviewOpt
 		return nil
 	}
 	for _, m := range l.manifests {
-		builds := m.Compose != nil && len(m.Images) > 0
+		builds := m.Compose != nil && m.Builds()
 		if !builds || !o.Affects(m) {
 			continue
 		}

@@ -46,8 +46,11 @@ func (s *Source) service(p *types.Project, c types.ServiceConfig) (Service, erro
 	if c.Image != "" {
 		out.Names = []string{c.Image}
 	}
+	var err error
 	if c.Build != nil {
-		out.Build = buildOf(c.Build)
+		if out.Build, err = buildOf(c.Build); err != nil {
+			return out, err
+		}
 		if c.Image == "" {
 			out.Names = s.imageNames(c.Name)
 			out.Image = out.Names[0]
@@ -63,7 +66,6 @@ func (s *Source) service(p *types.Project, c types.ServiceConfig) (Service, erro
 			out.Binds = append(out.Binds, filepath.Clean(v.Source))
 		}
 	}
-	var err error
 	if out.BuildHash, err = digest(c.Build); err != nil {
 		return out, err
 	}
@@ -81,8 +83,14 @@ func (s *Source) imageNames(service string) []string {
 	return names
 }
 
-func buildOf(b *types.BuildConfig) *model.ComposeBuild {
-	out := &model.ComposeBuild{Context: b.Context, Target: b.Target}
+func buildOf(b *types.BuildConfig) (*model.ComposeBuild, error) {
+	out := &model.ComposeBuild{Context: b.Context, Target: b.Target, Inline: b.DockerfileInline, Args: b.Args}
+	rest := *b
+	rest.Context, rest.Target, rest.Dockerfile, rest.DockerfileInline, rest.Args = "", "", "", "", nil
+	var err error
+	if out.Options, err = digest(rest); err != nil {
+		return nil, err
+	}
 	out.Remote = !filepath.IsAbs(b.Context)
 	if !out.Remote {
 		out.Context = filepath.Clean(b.Context)
@@ -96,7 +104,7 @@ func buildOf(b *types.BuildConfig) *model.ComposeBuild {
 		}
 	}
 	slices.Sort(out.Contexts)
-	return out
+	return out, nil
 }
 
 func ports(in []types.ServicePortConfig) []model.ComposePort {

@@ -362,6 +362,8 @@ func (*images) Foresee(context.Context, imagebuild.Request) imagebuild.Prospect 
 	return imagebuild.Prospect{}
 }
 
+func (*images) Note(context.Context, imagebuild.Request) func(string) { return func(string) {} }
+
 func (*images) Last(model.ImageTarget) (model.ImageResult, bool) { return model.ImageResult{}, false }
 
 func (i *images) Reusable(_ context.Context, prior model.ImageResult) bool {

@@ -72,7 +72,7 @@ func (b *Compose) BuildAndDeploy(ctx context.Context, req Request) (result Resul
 	log := logstore.Indent(req.Log, "  ")
 	if t.Build != nil {
 		st.next(model.StepBuild, t.Service, "Building with Compose: ["+t.Service+"]")
-		if err := b.runner.Build(ctx, t.Project, compose.Build{Service: t.Service, NoCache: req.fromScratch()}, log); err != nil {
+		if err := b.build(ctx, req, log); err != nil {
 			return result, err
 		}
 	}

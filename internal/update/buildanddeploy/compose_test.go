@@ -96,6 +96,42 @@ func TestComposeStartsServices(t *testing.T) {
 	}
 }
 
+// TestForecastOfComposeBuild builds the image of a service with Compose, and foresees the next build.
+func TestForecastOfComposeBuild(t *testing.T) {
+	s := newShop(t)
+	images := imagebuild.New(s.engine).Remember(imagebuild.NewMemory(t.TempDir()))
+	s.builder = NewCompose(s.runner, images, s.engine)
+	m := s.service("made")
+	m.Compose.Build = &model.ComposeBuild{Context: s.project.Dir, Inline: "FROM scratch\nCOPY . .\n"}
+	reasons := func() (out []string) {
+		t.Helper()
+		f, err := NewImage(nil, images, nil, nil, nil).Forecast(t.Context(), s.request(m))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, im := range f.Plan {
+			out = append(out, im.Image+": "+im.Reason)
+		}
+		return out
+	}
+	if got := reasons(); !slices.Equal(got, []string{"made: never built on this machine"}) {
+		t.Errorf("before the first build: %q", got)
+	}
+	s.engine.AddImage("made")
+	s.update(m, nil)
+	if got := reasons(); len(got) > 0 {
+		t.Errorf("after it: %q", got)
+	}
+	m.Compose.Build.Target = "other"
+	if got := reasons(); !slices.Equal(got, []string{"made: its target changed"}) {
+		t.Errorf("with another target: %q", got)
+	}
+	m.Compose.Build.Contexts = []string{t.TempDir()}
+	if got := reasons(); len(got) > 0 {
+		t.Errorf("with a context that is not compared: %q", got)
+	}
+}
+
 func TestComposeBuildsImages(t *testing.T) {
 	s := newShop(t)
 	m := s.web(model.LiveUpdate{})

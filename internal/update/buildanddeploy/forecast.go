@@ -80,6 +80,9 @@ func (b *Image) forecast(ctx context.Context, req Request, build bool) (Forecast
 		}
 		judged[ref] = images[ref]
 	}
+	if im := b.foreseeComposed(ctx, req.Manifest); im != nil {
+		out.Plan = append(out.Plan, *im)
+	}
 	for _, w := range work {
 		ref := w.target.Ref
 		if known, ok := images[ref]; ok {

@@ -20,6 +20,8 @@ import (
 type ImageBuilder interface {
 	Build(ctx context.Context, req imagebuild.Request) (model.ImageResult, error)
 	Reusable(ctx context.Context, prior model.ImageResult) bool
+	// Note notes the inputs of an image that another program builds.
+	Note(ctx context.Context, req imagebuild.Request) (end func(ref string))
 	// Foresee returns the image that a build of the same inputs has made, and Last the last one of a target.
 	Foresee(ctx context.Context, req imagebuild.Request) imagebuild.Prospect
 	Last(t model.ImageTarget) (model.ImageResult, bool)

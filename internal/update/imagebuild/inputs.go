@@ -267,6 +267,9 @@ func (b *Builder) addDocker(ctx context.Context, in *inputs, req Request, spec m
 	in.name(api.InputTarget, "", spec.Target)
 	in.name(api.InputPlatform, "", platform(spec.Platform, req.Platform))
 	in.name(api.InputNetwork, "", spec.Network, spec.ExtraHosts)
+	if spec.Options != "" {
+		in.name(api.InputOptions, "", spec.Options)
+	}
 	for _, id := range ids(spec.Secrets) {
 		in.name(api.InputSecret, id)
 	}
