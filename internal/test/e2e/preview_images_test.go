@@ -1,9 +1,12 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/hone-dev/hone/pkg/api"
@@ -163,4 +166,50 @@ one
 	p.says(2, append(preview, "--build"), `image +hone-e2e/\S+: built, because handler\.go changed  sha256:[0-9a-f]{64}\n`)
 	p.says(0, []string{"ci", "--port", "0"})
 	p.says(0, preview)
+}
+
+// TestPreviewOfComposeBuilds previews a service whose image Compose itself builds: an edit of one of its inputs is told as for docker_build.
+func TestPreviewOfComposeBuilds(t *testing.T) {
+	t.Parallel()
+	p := newComposeProject(t, `
+-- Tiltfile --
+docker_compose('compose.yml', project_name='$PROJECT')
+-- compose.yml --
+services:
+  web:
+    image: hone-e2e/$PROJECT
+    build: {context: web, args: {VERSION: "1"}}
+    command: ["sleep", "100000"]
+    stop_grace_period: 0s
+-- web/Dockerfile --
+FROM busybox
+ARG VERSION
+COPY . /src
+-- web/.dockerignore --
+left-out
+-- web/left-out --
+-- web/handler.go --
+one
+`)
+	image := "hone-e2e/" + p.name
+	t.Cleanup(func() { _ = p.engine.Remove(context.WithoutCancel(t.Context()), image) })
+	preview := []string{"preview", "--exit-code"}
+	p.says(2, preview, `image +`+image+`: never built on this machine\n`, `\+ create  compose/web`)
+	for _, change := range []struct {
+		why  string
+		make func()
+	}{
+		{"handler.go changed", func() { p.write("web/handler.go", "two\n") }},
+		{"argument VERSION changed", func() { p.replace("compose.yml", `VERSION: "1"`, `VERSION: "2"`) }},
+		{"its Dockerfile changed", func() { p.replace("web/Dockerfile", "COPY", "ENV A=b\nCOPY") }},
+		{"its options changed", func() { p.replace("compose.yml", "{context: web,", "{context: web, labels: [a=b],") }},
+	} {
+		p.says(0, []string{"ci", "--port", "0"})
+		p.write("web/left-out", change.why)
+		if out, code := p.run(preview...); code != 0 || strings.Contains(out, "image ") {
+			t.Errorf("after a start, exit code %d\n%s", code, out)
+		}
+		change.make()
+		p.says(2, preview, `image +`+image+`: built, because `+regexp.QuoteMeta(change.why)+`\n`, `\$ run  compose/web`)
+	}
 }
