@@ -58,11 +58,13 @@ import (
 
 // Parts are the parts of a session. Kube and Cluster are nil in a session without any cluster.
 type Parts struct {
-	Session      state.Session
-	Logs         *logstore.Store
-	Kube         k8s.Interface
-	Known        model.Cluster
-	Docker       docker.Client
+	Session state.Session
+	Logs    *logstore.Store
+	Kube    k8s.Interface
+	Known   model.Cluster
+	Docker  docker.Client
+	// Elsewhere builds images in place of the engine; nil for the engine's own builder.
+	Elsewhere    enginemonitor.Pinger
 	Builder      buildanddeploy.BuildAndDeployer
 	Cluster      *buildanddeploy.Cluster
 	DownCommands *buildanddeploy.DownCommands
@@ -136,6 +138,10 @@ func Subscribers(p Parts) []store.Subscriber {
 	if p.Docker != nil {
 		containers, removes, containerLogs, restartsContainers = p.Docker, p.Docker, p.Docker, p.Docker
 	}
+	var bases buildcontroller.Bases
+	if p.Elsewhere == nil {
+		bases = imagebuild.NewBases(p.Docker)
+	}
 	watches := watchmanager.New(watch.Options{Logger: p.Log}, p.Watch)
 	var synclets syncletmanager.Pool
 	var restartsProcesses restartcontroller.Processes
@@ -149,8 +155,8 @@ func Subscribers(p Parts) []store.Subscriber {
 		tiltfileloader.New(p.Evaluated.Load, p.Tiltfile, p.Logs),
 		watches,
 		clustermonitor.New(monitor, p.Known),
-		enginemonitor.New(p.Docker),
-		buildcontroller.New(p.Builder, p.Logs, buildcontroller.Options{Namespace: p.Namespace, Env: p.Env, Adopt: p.Adopt, Reuse: p.Reuse, Recall: p.Copies != "", Cluster: prepares, Bases: imagebuild.NewBases(p.Docker), Settled: watches.Settled}),
+		enginemonitor.New(p.Docker).With(p.Elsewhere),
+		buildcontroller.New(p.Builder, p.Logs, buildcontroller.Options{Namespace: p.Namespace, Env: p.Env, Adopt: p.Adopt, Reuse: p.Reuse, Recall: p.Copies != "", Cluster: prepares, Bases: bases, Settled: watches.Settled}),
 		syncletmanager.New(synclets, p.Logs),
 		copykeeper.New(p.Copies, p.Log),
 		historian.New(p.Past, p.Logs, p.Log),

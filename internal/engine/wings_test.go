@@ -36,8 +36,8 @@ var wings = []wing{
 		"The session's state: the one loop, the tables with their actions and reducers, and pure functions of a snapshot. It talks to nothing outside the process and starts no goroutine except the loop's."},
 	{"cluster", "k8s < storage < ledger < deploy podlogs portforward", "base",
 		"The connection to Kubernetes: the client, and deploying, logs and port forwards on top of it. It does not depend on the session's state."},
-	{"containers", "docker < compose", "base",
-		"The connection to a container engine: the client, and Compose on top of it. It does not depend on the session's state."},
+	{"containers", "docker < buildkit compose", "base",
+		"The connection to container engines and to builders of images: the clients, and Compose on top of one. It does not depend on the session's state."},
 	{"tiltfile", "language extension dialect file memo profile version yamlstream < fault identity value lsp < hint command < eval k8sobject" +
 		" < config ignore interpreter kubecontext native renderer resource secret settings stdlib v1alpha1 < image local" +
 		" < kubernetes dockercompose < .", "base containers/compose",

@@ -39,6 +39,9 @@ const HolderVariable = "HONE_HOLDER"
 // LedgerVariable names the environment variable for the URL of the ledger.
 const LedgerVariable = "HONE_LEDGER"
 
+// BuilderVariable is the environment variable for the name or the address of the builder of images.
+const BuilderVariable = "HONE_BUILDER"
+
 // Projects returns the registry of this user's projects.
 func Projects() *project.Registry {
 	return project.New(filepath.Join(StateDir(), "projects"), LedgerDir()).As(os.Getenv(HolderVariable)).At(os.Getenv(LedgerVariable)).Reading(declared)

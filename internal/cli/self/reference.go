@@ -121,6 +121,7 @@ var environment = []reference.Entry{
 	{Name: "TILT_EDITOR, KUBE_EDITOR, VISUAL, EDITOR", Doc: "the editor for hone edit and hone args; the first that is set counts"},
 	{Name: "XDG_RUNTIME_DIR, XDG_STATE_HOME", Doc: "folders for session sockets, logs and ledgers"},
 	{Name: command.HolderVariable, Doc: "the name under which this machine holds the objects that it deploys; machines with one name work on them together"},
+	{Name: command.BuilderVariable, Doc: "--builder, if that is not given: the name or the address of the builder of images"},
 	{Name: command.LedgerVariable, Doc: "--ledger, if that is not given: the URL of the storage of ledgers"},
 	{Name: ledger.KeyVariable + ", " + ledger.KeyFileVariable, Doc: "the keys of ledgers, in base64, or a file with them: the first one encrypts, all of them decrypt"},
 	{Name: "HONE_LEDGER_TOKEN", Doc: "the token for a storage of ledgers on an HTTP server"},

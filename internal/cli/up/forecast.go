@@ -8,6 +8,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/containers/buildkit"
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/internal/update/imagebuild"
@@ -25,11 +26,16 @@ func (l loaded) forecast(ctx context.Context, build logstore.Logger) (of func(co
 	if !slices.ContainsFunc(l.manifests, builds) {
 		return nil, func() {}, nil
 	}
-	engine, err := docker.Open(ctx, l.Known)
+	away, closeAway, err := openElsewhere(l.Choice)
 	if err != nil {
 		return nil, nil, err
 	}
-	images, closeImages := provideImages(engine)
+	engine, closeDocker, err := openEngine(ctx, l.Project, away)
+	if err != nil {
+		closeAway()
+		return nil, nil, err
+	}
+	images, closeImages := provideImages(engine, away)
 	forCompose := buildanddeploy.NewImage(nil, images, nil, nil, nil)
 	here := provideEnvironment(engine)
 	injects := buildanddeploy.NewSynclets(imagebuild.NewReader(engine), imagebuild.NewSyncletImage(engine, imagebuild.NewDeliverer(engine)), noExperience{}, here)
@@ -48,7 +54,7 @@ func (l loaded) forecast(ctx context.Context, build logstore.Logger) (of func(co
 		defer building.Unlock()
 		return image.Build(ctx, req)
 	}
-	return of, func() { closeImages(); _ = engine.Close() }, nil
+	return of, func() { closeImages(); closeDocker(); closeAway() }, nil
 }
 
 // plannedImages collects the images of forecasts.
@@ -100,8 +106,11 @@ func markServices(steps []api.PlanStep, images []api.PlanImage) {
 }
 
 // provideImages provides the builder of images, which remembers the images that earlier sessions have built.
-func provideImages(engine docker.Client) (*imagebuild.Builder, func()) {
+func provideImages(engine docker.Client, away *buildkit.Builder) (*imagebuild.Builder, func()) {
 	b := imagebuild.New(engine).Remember(imagebuild.NewMemory(command.ImagesDir()))
+	if away != nil {
+		b.With(away)
+	}
 	return b, b.Close
 }
 

@@ -68,6 +68,7 @@ type sessionFlags struct {
 	logResource []string
 	snapshot    string
 	adopt       bool
+	builder     string
 	confirm     bool
 	prune       pruneFlags
 }
@@ -81,6 +82,7 @@ func (f *sessionFlags) add(c *cobra.Command) {
 	c.Flags().BoolVar(&f.noForwards, "disable-port-forwards", false, "open no ports for resources")
 	c.Flags().StringVar(&f.updateMode, "update-mode", string(model.UpdateAuto), "how resources are updated: auto, image, naive, container, exec")
 	c.Flags().BoolVar(&f.adopt, "adopt", false, "take over objects that exist already and that hone did not create; hone down restores them")
+	c.Flags().StringVar(&f.builder, "builder", "", "name or address of the builder of images: default for the engine's own, a name that docker buildx knows, unix://…, tcp://… or ssh://… (default: "+command.BuilderVariable+", else the engine's own)")
 	f.prune.add(c)
 	c.Flags().StringVar(&f.logLevel, "log-level", "info", "print only lines of this level and above: debug (with the details of updates), info, warn, error")
 	c.Flags().StringVar(&f.logSource, "log-source", "all", "print only lines of this source: all, build, runtime")
@@ -113,7 +115,7 @@ func (f *sessionFlags) options(g *command.Global, command state.Command, args []
 	if command == state.CommandUp {
 		find = f.project.ResolveFolder // the session begins when there is a Tiltfile
 	}
-	o.choice = opened.Choice{Flags: &f.project, Find: find, Args: args, Subcommand: string(command), Command: string(command), Server: &f.server}
+	o.choice = opened.Choice{Flags: &f.project, Find: find, Args: args, Subcommand: string(command), Command: string(command), Builder: f.builder, Server: &f.server}
 	if o.tiltfile, err = find(); err != nil {
 		return o, err
 	}

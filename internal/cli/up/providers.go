@@ -21,6 +21,7 @@ import (
 	"github.com/hone-dev/hone/internal/cli/opened"
 	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/containers/buildkit"
 	"github.com/hone-dev/hone/internal/containers/compose"
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/engine"
@@ -50,12 +51,32 @@ type sessionParts struct {
 	login     *server.PageLogin
 }
 
-func provideDocker(ctx context.Context, o options) (docker.Client, func(), error) {
-	e, err := docker.Open(ctx, o.project.Known)
+func provideDocker(ctx context.Context, o options, away *buildkit.Builder) (docker.Client, func(), error) {
+	return openEngine(ctx, o.project, away)
+}
+
+// openEngine returns the container engine, which need not be there if images are built elsewhere.
+func openEngine(ctx context.Context, p *opened.Project, away *buildkit.Builder) (docker.Client, func(), error) {
+	e, err := docker.Open(ctx, p.Known)
 	if err != nil {
 		return nil, nil, err
 	}
-	return e, func() { _ = e.Close() }, nil
+	var client docker.Client = e
+	if away != nil {
+		client = docker.Optional(e)
+	}
+	return client, func() { _ = e.Close() }, nil
+}
+
+func provideElsewhere(o options) (*buildkit.Builder, func(), error) { return openElsewhere(o.choice) }
+
+// openElsewhere returns the builder that the user has chosen; nil for the engine's own.
+func openElsewhere(c opened.Choice) (*buildkit.Builder, func(), error) {
+	b, err := c.Elsewhere()
+	if err != nil || b == nil {
+		return nil, func() {}, err
+	}
+	return b, func() { _ = b.Close() }, nil
 }
 
 // provideLogs spills to a folder of this process below the user's state folder, which no other user can prepare or read. The next
@@ -250,7 +271,7 @@ func (e execer) Exec(ctx context.Context, req k8s.ExecRequest) error {
 	return e.kube.Exec(ctx, req)
 }
 
-func provideParts(o options, p *opened.Project, kube *k8s.Client, containers docker.Client, logs *logstore.Store,
+func provideParts(o options, p *opened.Project, kube *k8s.Client, containers docker.Client, away *buildkit.Builder, logs *logstore.Store,
 	srv *server.Subscriber, claim *sessions.Claim, ses state.Session, d listeners, st *store.Store, cluster *buildanddeploy.Cluster, downCommands *buildanddeploy.DownCommands,
 	builder buildanddeploy.BuildAndDeployer, synclets *synclet.Pool, runs *liveupdate.Runs, object hud.ReadObject, previous hud.ReadPrevious, plan hud.MakePlan, revision hud.ReadRevision, login *server.PageLogin) sessionParts {
 	if kube != nil {
@@ -265,6 +286,9 @@ func provideParts(o options, p *opened.Project, kube *k8s.Client, containers doc
 	}
 	if kube != nil {
 		parts.Kube = kube
+	}
+	if away != nil {
+		parts.Elsewhere = away
 	}
 	if parts.Watch {
 		parts.Copies = filepath.Join(command.StateDir(), "copies", ses.Project+".json")

@@ -35,14 +35,22 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 		cleanup()
 		return sessionParts{}, nil, err
 	}
-	dockerClient, cleanup3, err := provideDocker(ctx, o)
+	builder, cleanup3, err := provideElsewhere(o)
 	if err != nil {
 		cleanup2()
 		cleanup()
 		return sessionParts{}, nil, err
 	}
-	store, cleanup4, err := provideLogs()
+	dockerClient, cleanup4, err := provideDocker(ctx, o, builder)
 	if err != nil {
+		cleanup3()
+		cleanup2()
+		cleanup()
+		return sessionParts{}, nil, err
+	}
+	store, cleanup5, err := provideLogs()
+	if err != nil {
+		cleanup4()
 		cleanup3()
 		cleanup2()
 		cleanup()
@@ -53,6 +61,7 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 	readPrevious := providePrevious(client)
 	cluster, err := provideCluster(ctx, openedProject)
 	if err != nil {
+		cleanup5()
 		cleanup4()
 		cleanup3()
 		cleanup2()
@@ -61,16 +70,18 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 	}
 	downCommands, err := provideDownCommands(ctx, openedProject)
 	if err != nil {
+		cleanup5()
 		cleanup4()
 		cleanup3()
 		cleanup2()
 		cleanup()
 		return sessionParts{}, nil, err
 	}
-	builder, cleanup5 := provideImages(dockerClient)
-	deliverer, cleanup6 := provideDeliverer(dockerClient)
-	pool, cleanup7, err := provideSynclets(client, dockerClient)
+	imagebuildBuilder, cleanup6 := provideImages(dockerClient, builder)
+	deliverer, cleanup7 := provideDeliverer(dockerClient)
+	pool, cleanup8, err := provideSynclets(client, dockerClient)
 	if err != nil {
+		cleanup7()
 		cleanup6()
 		cleanup5()
 		cleanup4()
@@ -81,16 +92,17 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 	}
 	environment := provideEnvironment(dockerClient)
 	synclets := provideInjection(client, dockerClient, deliverer, pool, environment)
-	image := provideImage(client, deliverer, builder, cluster, synclets, environment)
-	hudMakePlan := providePlan(o, openedProject, cluster, downCommands, builder, image, claim)
+	image := provideImage(client, deliverer, imagebuildBuilder, cluster, synclets, environment)
+	hudMakePlan := providePlan(o, openedProject, cluster, downCommands, imagebuildBuilder, image, claim)
 	readRevision := provideRevision(openedProject, cluster)
-	upMakeKubeconfig, cleanup8 := provideReadOnly(ctx, client, openedProject)
+	upMakeKubeconfig, cleanup9 := provideReadOnly(ctx, client, openedProject)
 	subscriber := provideServer(o, openedProject, upListeners, pageLogin, stop, readObject, readPrevious, store, hudMakePlan, readRevision, upMakeKubeconfig)
 	storeStore := provideStore(o)
 	runs := provideRuns()
-	buildAndDeployer := provideBuilder(client, dockerClient, builder, image, cluster, downCommands, pool, runs)
-	upSessionParts := provideParts(o, openedProject, client, dockerClient, store, subscriber, claim, session, upListeners, storeStore, cluster, downCommands, buildAndDeployer, pool, runs, readObject, readPrevious, hudMakePlan, readRevision, pageLogin)
+	buildAndDeployer := provideBuilder(client, dockerClient, imagebuildBuilder, image, cluster, downCommands, pool, runs)
+	upSessionParts := provideParts(o, openedProject, client, dockerClient, builder, store, subscriber, claim, session, upListeners, storeStore, cluster, downCommands, buildAndDeployer, pool, runs, readObject, readPrevious, hudMakePlan, readRevision, pageLogin)
 	return upSessionParts, func() {
+		cleanup9()
 		cleanup8()
 		cleanup7()
 		cleanup6()

@@ -3,6 +3,7 @@ package docker
 import (
 	"context"
 	"io"
+	"os"
 	"sync"
 
 	"github.com/distribution/reference"
@@ -119,7 +120,19 @@ func (c *credentials) Credentials(_ context.Context, req *auth.CredentialsReques
 	return out, nil
 }
 
-// withProxies adds the proxies that the user configured for builds on the engine at host.
-func (c *userConfig) withProxies(host string, args map[string]*string) map[string]*string {
+// buildArgs returns the arguments of a build on the builder at host: those without a value have the value of the environment, and the
+// proxies that the user configured are added.
+func (c *userConfig) buildArgs(host string, asked map[string]*string) map[string]*string {
+	args := make(map[string]*string, len(asked))
+	for name, value := range asked {
+		if value == nil {
+			v, ok := os.LookupEnv(name)
+			if !ok {
+				continue
+			}
+			value = &v
+		}
+		args[name] = value
+	}
 	return c.load().ParseProxyConfig(host, args)
 }

@@ -6,9 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/docker/docker/api/types/build"
@@ -31,18 +29,19 @@ func (e *Engine) Build(ctx context.Context, req BuildRequest) (string, error) {
 		return "", ctxOr(ctx, e.wrap("ping the docker engine", err))
 	}
 	e.api.NegotiateAPIVersionPing(ping)
-	id, err := e.buildWhole(ctx, req, e.hasBuildKit(string(ping.BuilderVersion), ping.OSType))
+	buildKit := e.hasBuildKit(string(ping.BuilderVersion), ping.OSType)
+	id, err := wholly(req, func(away *gone) (string, error) { return e.buildWith(ctx, req, buildKit, away) })
 	return id, e.orAway(ctx, err)
 }
 
 // contextTries is the largest number of attempts to build an image while files are temporarily missing.
 const contextTries = 3
 
-// buildWhole builds, and builds again if files were missing while the engine fetched the context.
-func (e *Engine) buildWhole(ctx context.Context, req BuildRequest, buildKit bool) (string, error) {
+// wholly builds, and builds again if files were missing while the builder fetched the context.
+func wholly(req BuildRequest, build func(away *gone) (string, error)) (string, error) {
 	for tries := 1; ; tries++ {
 		away := &gone{}
-		id, err := e.buildWith(ctx, req, buildKit, away)
+		id, err := build(away)
 		back := away.back()
 		if err != nil || len(back) == 0 || tries == contextTries {
 			return id, err
@@ -55,7 +54,7 @@ func (e *Engine) buildWith(ctx context.Context, req BuildRequest, buildKit bool,
 	if !buildKit {
 		return e.buildClassic(ctx, req, away)
 	}
-	id, err := e.buildKit(ctx, req, away)
+	id, err := buildThrough(ctx, req, engineKit{e}, e.config, away)
 	var noSession *sessionError
 	if ctx.Err() == nil && errors.As(err, &noSession) {
 		logstore.Infof(req.Log, "The engine has no BuildKit (%v): building with its classic builder.", noSession.err)
@@ -80,57 +79,11 @@ func (r BuildRequest) Check() error {
 	return &UserError{problem.New("the Dockerfile "+name+" is empty", "begin it with FROM")}
 }
 
-// buildKit builds with the BuildKit inside the engine.
-func (e *Engine) buildKit(ctx context.Context, req BuildRequest, away *gone) (string, error) {
-	s, err := e.newSession(ctx, req, away)
-	if err != nil {
-		return "", err
-	}
-	buildCtx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	serving := s.serve(buildCtx, e.dialSession, cancel)
-	defer serving.stop()
-
-	opts := e.buildOptions(req)
-	opts.Version = build.BuilderBuildKit
-	opts.SessionID = s.ID()
-	opts.RemoteContext = "client-session"
-	printer := newTracePrinter(req.Log)
-	printer.step = req.step
-	id, err := e.runBuild(buildCtx, nil, opts, printer.message)
-	printer.finish()
-	req.sent(printer.context)
-	if err == nil {
-		return id, nil
-	}
-	if ctx.Err() != nil {
-		return "", ctx.Err()
-	}
-	if wrong := s.names.wrong.Load(); wrong != nil {
-		return "", &UserError{wrong}
-	}
-	if cause := context.Cause(buildCtx); cause != nil {
-		return "", e.wrap("build", cause)
-	}
-	return "", e.buildFailure(req, err, printer.failed())
-}
-
 // buildOptions returns the options that both builders support.
 func (e *Engine) buildOptions(req BuildRequest) build.ImageBuildOptions {
-	args := make(map[string]*string, len(req.BuildArgs))
-	for name, value := range req.BuildArgs {
-		if value == nil {
-			v, ok := os.LookupEnv(name)
-			if !ok {
-				continue
-			}
-			value = &v
-		}
-		args[name] = value
-	}
 	return build.ImageBuildOptions{
 		Tags: req.Tags, NoCache: req.NoCache, PullParent: req.Pull, Remove: true, ForceRemove: true, NetworkMode: req.Network,
-		Dockerfile: dockerfileName, BuildArgs: e.config.withProxies(e.endpoint.Host, args), Labels: req.Labels,
+		Dockerfile: dockerfileName, BuildArgs: e.config.buildArgs(e.endpoint.Host, req.BuildArgs), Labels: req.Labels,
 		CacheFrom: req.CacheFrom, ExtraHosts: req.ExtraHosts, Target: req.Target, Platform: req.Platform,
 		BuildID: uuid.NewString(),
 	}
@@ -196,16 +149,4 @@ func imageID(m message) string {
 		return ""
 	}
 	return result.ID
-}
-
-// buildFailure distinguishes the user's errors from failures of the engine.
-func (e *Engine) buildFailure(req BuildRequest, err error, at *Step) error {
-	var refused *streamError
-	if !errors.As(err, &refused) && !isRequestError(err) {
-		return e.wrap("build", err)
-	}
-	if p := Explain(req, err, at); p != nil {
-		return p
-	}
-	return fmt.Errorf("build: %w", err)
 }

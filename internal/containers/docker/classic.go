@@ -58,7 +58,7 @@ func (e *Engine) buildClassic(ctx context.Context, req BuildRequest, away *gone)
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}
-	return "", e.buildFailure(req, err, printer.failed())
+	return "", buildFailure(req, engineKit{e}, err, printer.failed())
 }
 
 // writeContext packs the files and the Dockerfile. It omits .dockerignore, because its rules have been applied already:

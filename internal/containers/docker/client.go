@@ -212,6 +212,8 @@ type BuildRequest struct {
 	// Labels are added to the image. Tags are its references.
 	Labels map[string]string
 	Tags   []string
+	// Output says where a builder without a store of its own puts the image; nil leaves it there. An engine keeps its images, and ignores it.
+	Output *Output
 	// Log receives the steps and their output; nil discards them.
 	Log logstore.Logger
 	// OnContext, if set, receives the duration of the context's transfer, if there was one, before Build returns.
@@ -220,6 +222,17 @@ type BuildRequest struct {
 	// steps, whenever one of them changes. Steps are the numbered steps of the Dockerfile in all stages that the image needs. Build
 	// calls it on the caller's goroutine, starting over if it has to build again.
 	OnStep func(begun, all int)
+}
+
+// Output is a place for an image.
+type Output struct {
+	// Repository is the name to push the image to, without a tag: the registry gets it by its digest, which is the id that the build
+	// returns.
+	Repository string
+	// Archive, if Repository is empty, opens a receiver of the image in the form of "docker save", under the reference Name. It is called for
+	// each attempt to build, and the receiver is closed at the end of the attempt.
+	Archive func() io.WriteCloser
+	Name    string
 }
 
 // step reports how many of the build's steps have begun.

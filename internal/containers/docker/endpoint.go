@@ -35,10 +35,11 @@ type Endpoint struct {
 // Find returns the engine that a docker CLI would use: DOCKER_HOST, then DOCKER_CONTEXT, then the current context of the
 // user's configuration, then the default socket.
 func Find() (Endpoint, error) {
-	return findEndpoint(os.Getenv, configDir())
+	return findEndpoint(os.Getenv, ConfigDir())
 }
 
-func configDir() string {
+// ConfigDir returns the folder of the docker CLI's configuration.
+func ConfigDir() string {
 	if dir := os.Getenv("DOCKER_CONFIG"); dir != "" {
 		return dir
 	}

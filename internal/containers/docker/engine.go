@@ -64,16 +64,16 @@ func New(ep Endpoint) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("docker host %q: %w", ep.Host, err)
 	}
-	return &Engine{api: api, endpoint: ep, config: newUserConfig(configDir())}, nil
+	return &Engine{api: api, endpoint: ep, config: newUserConfig(ConfigDir())}, nil
 }
 
-// answerTimeout is the time that an engine may take to answer a question about itself. Some programs in the place of an engine
+// AnswerTimeout is the time that an engine may take to answer a question about itself. Some programs in the place of an engine
 // accept connections and never answer.
-const answerTimeout = 5 * time.Second
+const AnswerTimeout = 5 * time.Second
 
 // ask asks the engine about itself.
 func (e *Engine) ask(ctx context.Context, op string, question func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	ctx, cancel := context.WithTimeout(ctx, AnswerTimeout)
 	defer cancel()
 	err := question(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -59,6 +59,11 @@ func (e *unreachableError) Unwrap() error { return e.err }
 
 var _ error = (*unreachableError)(nil)
 
+// BuilderAway returns the problem of a builder other than an engine that does not answer. It satisfies IsUnreachable.
+func BuilderAway(err error, summary, mend string) error {
+	return problem.Wrap(&unreachableError{err}, summary, mend).See("builders")
+}
+
 // IsPassing reports whether err may go away without a change of any file: a registry did not accept a push, or the
 // connection to the engine broke during its work.
 func IsPassing(err error) bool {

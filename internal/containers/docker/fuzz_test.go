@@ -75,6 +75,6 @@ func FuzzUserConfig(f *testing.F) {
 			t.Errorf("credentials %q of %q: %v", encoded, text, err)
 		}
 		c.all()
-		c.withProxies("unix:///var/run/docker.sock", map[string]*string{})
+		c.buildArgs("unix:///var/run/docker.sock", map[string]*string{})
 	})
 }

@@ -80,7 +80,7 @@ func minikubeRuntime(home, profile string) string {
 }
 
 // minikubeTimeout is the time that minikube may take to answer: it logs in to its machine.
-const minikubeTimeout = 2 * answerTimeout
+const minikubeTimeout = 2 * AnswerTimeout
 
 // minikubeEndpoint asks the minikube command for the address of its engine.
 func minikubeEndpoint(ctx context.Context, profile string, limit time.Duration) (Endpoint, error) {

@@ -78,7 +78,7 @@ func TestEngineConformance(t *testing.T) {
 func TestClassicBuilder(t *testing.T) {
 	e := dockertest.Real(t)
 	t.Setenv("DOCKER_BUILDKIT", "0")
-	dockertest.Builds(t, dockertest.Subject{Client: e})
+	dockertest.Builds(t, e)
 }
 
 func TestEngineBuild(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -32,7 +32,7 @@ type buildSession struct {
 }
 
 // newSession prepares a session; it serves once it is run.
-func (e *Engine) newSession(ctx context.Context, req BuildRequest, away *gone) (*buildSession, error) {
+func newSession(ctx context.Context, req BuildRequest, config *userConfig, away *gone) (*buildSession, error) {
 	s, err := session.NewSession(ctx, shareKey(req))
 	if err != nil {
 		return nil, fmt.Errorf("open a build session: %w", err)
@@ -50,7 +50,11 @@ func (e *Engine) newSession(ctx context.Context, req BuildRequest, away *gone) (
 			{name: dockerfileName + ".dockerignore", data: []byte("# applied by the client\n")},
 		},
 	}))
-	s.Allow(e.config.sessionAuth())
+	s.Allow(config.sessionAuth())
+	if req.Output != nil && req.Output.Archive != nil {
+		open := func(map[string]string) (io.WriteCloser, error) { return req.Output.Archive(), nil }
+		s.Allow(filesync.NewFSSyncTarget(filesync.WithFSSync(0, open)))
+	}
 	if len(req.Secrets) > 0 {
 		secrets, err := secretStore(req.Secrets)
 		if err != nil {
@@ -194,8 +198,3 @@ func (e *sessionError) Error() string { return "open a build session: " + e.err.
 func (e *sessionError) Unwrap() error { return e.err }
 
 var _ error = (*sessionError)(nil)
-
-// dialSession opens the engine's end of a session.
-func (e *Engine) dialSession(ctx context.Context, proto string, meta map[string][]string) (net.Conn, error) {
-	return e.api.DialHijack(ctx, "/session", proto, meta)
-}

@@ -2,7 +2,6 @@ package docker
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -48,20 +47,7 @@ func newTracePrinter(log logstore.Logger) *tracePrinter {
 	return &tracePrinter{log: log, vertices: map[string]*vertex{}}
 }
 
-// message prints m if it is a trace.
-func (p *tracePrinter) message(m message) {
-	if m.ID != "moby.buildkit.trace" {
-		return
-	}
-	var data []byte
-	var status control.StatusResponse
-	if json.Unmarshal(m.Aux, &data) != nil || status.UnmarshalVT(data) != nil {
-		logstore.Debugf(p.log, "unreadable progress message of the engine")
-		return
-	}
-	p.status(&status)
-}
-
+// status prints a report of BuildKit's.
 func (p *tracePrinter) status(s *control.StatusResponse) {
 	for _, v := range s.Vertexes {
 		p.vertex(v)

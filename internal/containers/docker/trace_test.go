@@ -38,6 +38,21 @@ func traceMessage(t *testing.T, s *control.StatusResponse) message {
 	return message{ID: "moby.buildkit.trace", Aux: aux}
 }
 
+// message prints a message of the engine as a build does.
+func (p *tracePrinter) message(m message) {
+	if s, err := traceOf(m); err == nil && s != nil {
+		p.status(s)
+	}
+}
+
+func TestTraceOfNonsense(t *testing.T) {
+	for id, want := range map[string]bool{"moby.buildkit.trace": true, "moby.image.id": false} {
+		if s, err := traceOf(message{ID: id, Aux: []byte(`"!"`)}); (err != nil) != want || !want && s != nil {
+			t.Errorf("%s: %v, %v", id, s, err)
+		}
+	}
+}
+
 func TestTracePrinter(t *testing.T) {
 	at := func(ms int) *timestamppb.Timestamp {
 		return timestamppb.New(time.Unix(1700000000, 0).Add(time.Duration(ms) * time.Millisecond))
@@ -48,8 +63,6 @@ func TestTracePrinter(t *testing.T) {
 	copied := &control.Vertex{Digest: "c", Name: "[1/3] COPY . /src", Started: at(0), Completed: at(0), Cached: true}
 	make1 := &control.Vertex{Digest: "m", Name: "[2/3] RUN make  \n all", Started: at(1)}
 	test1 := &control.Vertex{Digest: "t", Name: "[3/3] RUN test", Started: at(2)}
-	p.message(message{ID: "moby.image.id", Aux: []byte(`{"ID":"sha256:1"}`)})
-	p.message(message{ID: "moby.buildkit.trace", Aux: []byte(`"!"`)})
 	p.message(traceMessage(t, &control.StatusResponse{
 		Vertexes: []*control.Vertex{internal, copied, make1, {Digest: "later", Name: "[4/3] RUN never"}},
 		Statuses: []*control.VertexStatus{{ID: "transferring context:", Vertex: "i", Current: 3_400_000},
@@ -69,7 +82,6 @@ func TestTracePrinter(t *testing.T) {
 	p.message(traceMessage(t, &control.StatusResponse{Vertexes: []*control.Vertex{test1}}))
 	p.finish()
 	want := []string{
-		"unreadable progress message of the engine",
 		"<m false> [2/3] RUN make all",
 		"<i transferring context: false>   transferring context: 3.4 MB",
 		"  one",

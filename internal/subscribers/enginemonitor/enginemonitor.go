@@ -29,10 +29,20 @@ type Pinger interface {
 }
 
 // Subscriber is the EngineMonitor. It leaves the engine alone until a resource needs an image from it.
-type Subscriber struct{ engine Pinger }
+type Subscriber struct {
+	engine Pinger
+	away   Pinger // builds images in place of the engine; nil for the engine's own builder
+}
 
 // New returns the subscriber.
 func New(engine Pinger) *Subscriber { return &Subscriber{engine: engine} }
+
+// With makes the subscriber check a builder of images in place of the engine; nil means the engine. The engine is then needed only for
+// services of Compose.
+func (s *Subscriber) With(away Pinger) *Subscriber {
+	s.away = away
+	return s
+}
 
 var _ store.Subscriber = (*Subscriber)(nil)
 
@@ -55,7 +65,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		return nil
 	}
 	for {
-		report := s.ask(ctx)
+		report := s.ask(ctx, state.RunsCompose(rt.View()))
 		if report.Connected {
 			rt.Dispatch(report)
 			rt.Succeeded()
@@ -113,10 +123,18 @@ func (s *Subscriber) alive(ctx context.Context) error {
 	return s.engine.Alive(ctx)
 }
 
-func (s *Subscriber) ask(ctx context.Context) state.EngineReported {
+// ask asks the builder of images, and the engine if it runs services.
+func (s *Subscriber) ask(ctx context.Context, runs bool) state.EngineReported {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
-	info, err := s.engine.Ping(ctx)
+	builds := s.engine
+	if s.away != nil {
+		builds = s.away
+	}
+	info, err := builds.Ping(ctx)
+	if s.away != nil && err == nil && runs {
+		err = s.engine.Alive(ctx)
+	}
 	if err != nil {
 		return state.EngineReported{Err: problem.Text(err), Problem: state.ProblemOf(err)}
 	}

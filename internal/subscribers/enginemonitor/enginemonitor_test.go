@@ -139,3 +139,28 @@ func TestEngine(t *testing.T) {
 		}
 	})
 }
+
+// TestElsewhere: the builder of images in place of the engine is asked, and the engine itself only if it runs services.
+func TestElsewhere(t *testing.T) {
+	for _, tt := range []struct {
+		manifest             model.Manifest
+		engineDown, awayDown bool
+		connected            bool
+	}{
+		{model.Manifest{Name: "api", Images: []model.ImageTarget{{Ref: "api", Docker: &model.DockerBuild{}}}}, true, false, true},
+		{model.Manifest{Name: "api", Images: []model.ImageTarget{{Ref: "api", Docker: &model.DockerBuild{}}}}, false, true, false},
+		{model.Manifest{Name: "db", Compose: &model.ComposeTarget{Service: "db"}}, true, false, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			e, away := &engine{}, &engine{}
+			e.down.Store(tt.engineDown)
+			away.down.Store(tt.awayDown)
+			tt.manifest.AutoInit = true
+			a := statetest.Start(t, New(e).With(away)).Then(statetest.Session, statetest.Loaded(tt.manifest))
+			synctest.Wait()
+			if got := state.TheEngine(a.View()); got.Connected != tt.connected || got.Err == "" != tt.connected {
+				t.Errorf("%s: %+v", tt.manifest.Name, got)
+			}
+		})
+	}
+}

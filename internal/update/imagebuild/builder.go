@@ -28,6 +28,8 @@ type Request struct {
 	Deps map[string]model.ImageResult
 	// Registry is the registry of the delivery plan; it determines the image's name.
 	Registry model.Registry
+	// To is the way of the image into the cluster, which a builder elsewhere takes at once; the zero value leaves the image in the engine.
+	To Plan
 	// NoCache runs every step again.
 	NoCache bool
 	// Renew builds the image even if a registry has one of the same inputs, and replaces that one. NoCache implies it.
@@ -61,6 +63,7 @@ func (r Request) renews() bool { return r.Renew || r.NoCache }
 // Builder builds images. Construct it with New.
 type Builder struct {
 	docker   docker.Client
+	away     Elsewhere // nil for the engine's own builder
 	registry *registryClient
 	unshared *once
 	memory   *Memory // nil remembers nothing
@@ -153,23 +156,42 @@ func (b *Builder) Reusable(ctx context.Context, prior model.ImageResult) bool {
 // dockerBuild builds the image of a Dockerfile.
 func (b *Builder) dockerBuild(ctx context.Context, req Request, spec model.DockerBuild) (model.ImageResult, error) {
 	started := b.now()
-	id, err := b.docker.Build(ctx, buildRequest(req, spec))
+	build, made := buildRequest(req, spec), b.made
+	if b.away != nil {
+		made = b.madeElsewhere
+	}
+	result, err := made(ctx, req, build)
 	if err != nil {
 		return model.ImageResult{}, fmt.Errorf("build %s: %w", req.Target.Ref, err)
 	}
-	if id, err = b.supervised(ctx, req, id); err != nil {
+	result.StartedAt = started
+	return result, nil
+}
+
+// made has the engine build an image.
+func (b *Builder) made(ctx context.Context, req Request, build docker.BuildRequest) (model.ImageResult, error) {
+	id, err := b.docker.Build(ctx, build)
+	if err != nil {
+		return model.ImageResult{}, err
+	}
+	return b.inEngine(ctx, req, id)
+}
+
+// inEngine names an image that the engine has, and puts the synclet into it where that is needed.
+func (b *Builder) inEngine(ctx context.Context, req Request, id string) (model.ImageResult, error) {
+	id, err := b.supervised(ctx, req, id)
+	if err != nil {
 		return model.ImageResult{}, err
 	}
 	result, err := b.tagByContent(ctx, req, id)
 	if err != nil {
 		return model.ImageResult{}, err
 	}
-	for _, extra := range spec.ExtraTags {
+	for _, extra := range req.Target.Docker.ExtraTags {
 		if err := b.docker.Tag(ctx, id, extra); err != nil {
 			return model.ImageResult{}, err
 		}
 	}
-	result.StartedAt = started
 	return result, nil
 }
 

@@ -96,12 +96,20 @@ func (d *Deliverer) pushAnywhere(ctx context.Context, plan Plan, result model.Im
 	if err != nil {
 		return err
 	}
-	if strings.HasPrefix(full, "docker.io/library/") {
-		return problem.New(fmt.Sprintf("the image %s cannot be delivered to the cluster: %s", result.Local, plan.Why),
-			"name a registry that the cluster can pull from: default_registry(\"registry.example.com/you\") in the Tiltfile").See("clusters")
+	if err := noPlace(full, result.Local, plan); err != nil {
+		return err
 	}
 	host, _, _ := strings.Cut(full, "/")
 	return d.push(ctx, "registry "+host, result, log, sent)
+}
+
+// noPlace returns a problem if the registry in an image's full name is Docker Hub's library, to which nobody may push.
+func noPlace(full, ref string, plan Plan) error {
+	if !strings.HasPrefix(full, "docker.io/library/") {
+		return nil
+	}
+	return problem.New(fmt.Sprintf("the image %s cannot be delivered to the cluster: %s", ref, plan.Why),
+		"name a registry that the cluster can pull from: default_registry(\"registry.example.com/you\") in the Tiltfile").See("clusters")
 }
 
 // importHere imports the image into the containerd of this machine, which is the node.
@@ -115,7 +123,7 @@ func (d *Deliverer) importHere(ctx context.Context, plan Plan, result model.Imag
 		return err
 	}
 	defer node.Close()
-	if hasContentTag(result.Cluster, result.ImageID) {
+	if result.ImageID == "" || hasContentTag(result.Cluster, result.ImageID) {
 		if there, err := node.Has(ctx, full); err == nil && there {
 			logstore.Infof(log, "Already in the node's containerd: %s", result.Cluster)
 			return nil

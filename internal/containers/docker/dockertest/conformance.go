@@ -1,6 +1,7 @@
 package dockertest
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -28,8 +29,8 @@ var Run = uuid.NewString()[:8]
 // Conformance checks the contract of docker.Client.
 func Conformance(t *testing.T, s Subject) {
 	for name, test := range map[string]func(*testing.T, Subject){
-		"ping": testPing, "build": testBuild, "build errors": testBuildErrors, "build cancelled": testBuildCancelled,
-		"ignores": testIgnores, "images": testImages, "remove": testRemove, "save": testSave, "load": testLoad, "programs": testPrograms, "push": testPushUnknown,
+		"ping": testPing, "build": onClient(testBuild), "build errors": onClient(testBuildErrors), "build cancelled": onClient(testBuildCancelled),
+		"ignores": onClient(testIgnores), "images": testImages, "remove": testRemove, "save": testSave, "load": testLoad, "programs": testPrograms, "push": testPushUnknown,
 		"containers": testContainers, "exec": testExec, "exec errors": testExecErrors, "terminal": testTerminal, "copy": testCopy, "restart": testRestart,
 		"container states": testContainerStates, "watch containers": testWatchContainers, "logs": testLogs,
 	} {
@@ -40,11 +41,20 @@ func Conformance(t *testing.T, s Subject) {
 	}
 }
 
-// Builds checks the parts of the contract that every builder of an engine fulfils. It runs them one after the other.
-func Builds(t *testing.T, s Subject) {
-	t.Run("build", func(t *testing.T) { testBuild(t, s) })
-	t.Run("build errors", func(t *testing.T) { testBuildErrors(t, s) })
-	t.Run("ignores", func(t *testing.T) { testIgnores(t, s) })
+// Builder builds images: an engine, or a BuildKit daemon.
+type Builder interface {
+	Build(ctx context.Context, req docker.BuildRequest) (imageID string, err error)
+}
+
+// Builds checks the parts of the contract that every builder fulfils. It runs them one after the other.
+func Builds(t *testing.T, b Builder) {
+	t.Run("build", func(t *testing.T) { testBuild(t, b) })
+	t.Run("build errors", func(t *testing.T) { testBuildErrors(t, b) })
+	t.Run("ignores", func(t *testing.T) { testIgnores(t, b) })
+}
+
+func onClient(test func(*testing.T, Builder)) func(*testing.T, Subject) {
+	return func(t *testing.T, s Subject) { test(t, s.Client) }
 }
 
 // WriteTree writes files below a new folder and returns it.

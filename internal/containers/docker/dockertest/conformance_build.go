@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-func testBuild(t *testing.T, s Subject) {
+func testBuild(t *testing.T, b Builder) {
 	req := docker.BuildRequest{
 		Context:  WriteTree(t, map[string]string{"a.txt": "one"}),
 		Contents: "FROM busybox\nLABEL run=" + Run + "\nCOPY a.txt /a.txt\n",
@@ -20,13 +20,13 @@ func testBuild(t *testing.T, s Subject) {
 	log := &Recorder{}
 	req.Log = log
 	var begun, all int
-	req.OnStep = func(b, a int) {
-		if b < begun || b > a || a < all {
-			t.Errorf("steps: %d of %d, then %d of %d", begun, all, b, a)
+	req.OnStep = func(now, of int) {
+		if now < begun || now > of || of < all {
+			t.Errorf("steps: %d of %d, then %d of %d", begun, all, now, of)
 		}
-		begun, all = b, a
+		begun, all = now, of
 	}
-	first := MustBuild(t, s.Client, req)
+	first := MustBuild(t, b, req)
 	if all < 2 || begun != all {
 		t.Errorf("%d of %d steps of the Dockerfile had begun in the end", begun, all)
 	}
@@ -37,34 +37,38 @@ func testBuild(t *testing.T, s Subject) {
 	if !strings.Contains(log.String(), "COPY a.txt /a.txt") {
 		t.Errorf("the log does not tell the step:\n%s", log)
 	}
-	if again := MustBuild(t, s.Client, req); again != first {
+	if again := MustBuild(t, b, req); again != first {
 		t.Errorf("an unchanged image got another id: %s, %s", first, again)
 	}
 	req.Context = WriteTree(t, map[string]string{"a.txt": "two"})
-	if changed := MustBuild(t, s.Client, req); changed == first {
+	if changed := MustBuild(t, b, req); changed == first {
 		t.Error("a changed image kept its id")
 	}
 	changed := docker.BuildRequest{Contents: "FROM busybox\nARG X\nLABEL x=1 run=" + Run + "\n", BuildArgs: map[string]*string{"X": new("1")}}
-	if MustBuild(t, s.Client, changed) == first {
+	if MustBuild(t, b, changed) == first {
 		t.Error("another Dockerfile gave the same image")
 	}
 }
 
-// MustBuild builds an image, and removes it at the end of the test.
-func MustBuild(t *testing.T, c docker.Client, req docker.BuildRequest) string {
+// MustBuild builds an image. An engine has it until the end of the test.
+func MustBuild(t *testing.T, b Builder, req docker.BuildRequest) string {
 	t.Helper()
-	id, err := c.Build(t.Context(), req)
+	id, err := b.Build(t.Context(), req)
 	if err != nil {
 		t.Fatalf("build: %s", problem.Text(err))
 	}
-	t.Cleanup(func() { _ = c.Remove(context.WithoutCancel(t.Context()), id) }) // another test may have built the same
-	if _, found, err := c.Inspect(t.Context(), id); err != nil || !found {
+	engine, keeps := b.(docker.Client)
+	if !keeps {
+		return id
+	}
+	t.Cleanup(func() { _ = engine.Remove(context.WithoutCancel(t.Context()), id) }) // another test may have built the same
+	if _, found, err := engine.Inspect(t.Context(), id); err != nil || !found {
 		t.Fatalf("the built image is not in the engine: %v", err)
 	}
 	return id
 }
 
-func testBuildErrors(t *testing.T, s Subject) {
+func testBuildErrors(t *testing.T, b Builder) {
 	dir := WriteTree(t, map[string]string{"there.txt": "x", "secret.txt": "x"})
 	ignore := []model.Ignore{{Base: dir, Patterns: []string{"secret.txt"}, Source: ".dockerignore"}}
 	tests := []struct {
@@ -86,7 +90,7 @@ func testBuildErrors(t *testing.T, s Subject) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := s.Client.Build(t.Context(), tt.req)
+			_, err := b.Build(t.Context(), tt.req)
 			if _, user := errors.AsType[*docker.UserError](err); !user {
 				t.Fatalf("want a user error, got %v", err)
 			}
@@ -102,18 +106,18 @@ func testBuildErrors(t *testing.T, s Subject) {
 	}
 }
 
-func testBuildCancelled(t *testing.T, s Subject) {
+func testBuildCancelled(t *testing.T, b Builder) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := s.Client.Build(ctx, docker.BuildRequest{Contents: "FROM busybox"}); !errors.Is(err, context.Canceled) {
+	if _, err := b.Build(ctx, docker.BuildRequest{Contents: "FROM busybox"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
 
-func testIgnores(t *testing.T, s Subject) {
+func testIgnores(t *testing.T, b Builder) {
 	build := func(files map[string]string) string {
 		dir := WriteTree(t, files)
-		return MustBuild(t, s.Client, docker.BuildRequest{Context: dir, Contents: "FROM scratch\nLABEL run=" + Run + "\nCOPY . /\n",
+		return MustBuild(t, b, docker.BuildRequest{Context: dir, Contents: "FROM scratch\nLABEL run=" + Run + "\nCOPY . /\n",
 			Ignores: []model.Ignore{
 				{Base: dir, Patterns: []string{"**", "!src", "!lib"}, Source: "only="},
 				{Base: dir, Patterns: []string{"**/*.md", "lib/tmp"}, Source: "ignore="},
@@ -126,7 +130,7 @@ func testIgnores(t *testing.T, s Subject) {
 		"src/gen/z.txt": "x", "src/skip.txt": "x"})
 	other := build(map[string]string{"src/a.txt": "a", "src/c.txt": "c"})
 	// Folders with only ignored files stay as empty folders, so plain and noisy are compared only on the fake.
-	if _, fake := s.Client.(*Fake); fake && plain != noisy {
+	if _, fake := b.(*Fake); fake && plain != noisy {
 		t.Error("ignored files made a difference")
 	}
 	if plain == other {

@@ -36,21 +36,30 @@ const maxManifest = 4 << 20
 // ("docker.io/library/api:tag") where pods find it. Layers that containerd has are reused. An image of that name is
 // replaced.
 func (c *Client) Import(ctx context.Context, archive io.Reader, name string) error {
+	return c.ImportAs(ctx, archive, func(string) (string, error) { return name, nil })
+}
+
+// ImportAs is Import for an image whose name follows from its content: name returns it for the content id ("sha256:…").
+func (c *Client) ImportAs(ctx context.Context, archive io.Reader, name func(id string) (string, error)) error {
 	_, held, release, err := c.lease(ctx)
 	if err != nil {
-		return fmt.Errorf("import %s: %w", name, err)
+		return fmt.Errorf("import an image: %w", err)
 	}
 	defer release()
 	contents := contents{client: c, blobs: map[string]ocispec.Descriptor{}, links: map[string]string{}}
 	if err := contents.read(held, archive); err != nil {
-		return fmt.Errorf("import %s: %w", name, err)
+		return fmt.Errorf("import an image: %w", err)
 	}
-	target, err := contents.writeManifest(held)
+	config, target, err := contents.writeManifest(held)
 	if err != nil {
-		return fmt.Errorf("import %s: %w", name, err)
+		return fmt.Errorf("import an image: %w", err)
 	}
-	if err := c.setImage(held, name, target); err != nil {
-		return fmt.Errorf("import %s: %w", name, err)
+	full, err := name(config)
+	if err != nil {
+		return err
+	}
+	if err := c.setImage(held, full, target); err != nil {
+		return fmt.Errorf("import %s: %w", full, err)
 	}
 	return nil
 }
@@ -150,25 +159,25 @@ func (c *contents) find(name string) (ocispec.Descriptor, error) {
 	return ocispec.Descriptor{}, errors.New("the archive lacks a part of the image")
 }
 
-// writeManifest stores a manifest that ties the blobs together and returns its descriptor.
-func (c *contents) writeManifest(ctx context.Context) (ocispec.Descriptor, error) {
+// writeManifest stores a manifest that ties the blobs together. It returns the content id of the image, and the manifest's descriptor.
+func (c *contents) writeManifest(ctx context.Context) (id string, target ocispec.Descriptor, err error) {
 	if len(c.manifest) != 1 {
-		return ocispec.Descriptor{}, fmt.Errorf("the archive holds %d images, not one", len(c.manifest))
+		return "", target, fmt.Errorf("the archive holds %d images, not one", len(c.manifest))
 	}
 	m := ocispec.Manifest{MediaType: ocispec.MediaTypeImageManifest}
 	m.SchemaVersion = 2
-	var err error
 	if m.Config, err = c.find(c.manifest[0].Config); err != nil {
-		return ocispec.Descriptor{}, err
+		return "", target, err
 	}
 	m.Config.MediaType = ocispec.MediaTypeImageConfig
 	m.Layers = make([]ocispec.Descriptor, len(c.manifest[0].Layers))
 	for i, layer := range c.manifest[0].Layers {
 		if m.Layers[i], err = c.find(layer); err != nil {
-			return ocispec.Descriptor{}, err
+			return "", target, err
 		}
 	}
-	return c.client.storeManifest(ctx, m)
+	target, err = c.client.storeManifest(ctx, m)
+	return m.Config.Digest.String(), target, err
 }
 
 // storeManifest stores a manifest, whose blobs live as long as it, and returns its descriptor.

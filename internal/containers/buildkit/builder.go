@@ -1,0 +1,169 @@
+package buildkit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"sync/atomic"
+
+	control "github.com/moby/buildkit/api/services/control"
+	"github.com/moby/buildkit/session/grpchijack"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
+	"github.com/hone-dev/hone/internal/containers/docker"
+)
+
+const (
+	// redialTime is the longest pause between two attempts to connect.
+	redialTime = docker.AnswerTimeout / 5
+	// maxMessage is the size in bytes of the largest message that a daemon may send: one with progress.
+	maxMessage = 16 << 20
+)
+
+// Builder is a BuildKit daemon. Construct it with New, and Close it.
+type Builder struct {
+	at      Address
+	conn    *grpc.ClientConn
+	control control.ControlClient
+	refused atomic.Pointer[error] // the reason why the last connection could not be opened; nil if it was opened
+}
+
+var _ docker.BuildKit = (*Builder)(nil)
+
+// New returns the builder at an address. It connects with the first call, and again whenever the connection has ended. An error means
+// that certificates cannot be read.
+func New(at Address) (*Builder, error) {
+	u, err := url.Parse(at.URL)
+	if err != nil {
+		return nil, fmt.Errorf("builder address: %w", err)
+	}
+	secured, err := at.tls(u.Hostname())
+	if err != nil {
+		return nil, err
+	}
+	b := &Builder{at: at}
+	trust := insecure.NewCredentials()
+	if secured != nil {
+		trust = credentials.NewTLS(secured)
+	}
+	pace := backoff.DefaultConfig
+	pace.BaseDelay, pace.MaxDelay = redialTime/10, redialTime
+	b.conn, err = grpc.NewClient("passthrough:///buildkitd", grpc.WithTransportCredentials(trust), grpc.WithContextDialer(b.dial),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: pace, MinConnectTimeout: docker.AnswerTimeout}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)))
+	if err != nil {
+		return nil, fmt.Errorf("builder %s: %w", at, err)
+	}
+	b.control = control.NewControlClient(b.conn)
+	return b, nil
+}
+
+func (b *Builder) dial(ctx context.Context, _ string) (net.Conn, error) {
+	b.refused.Store(nil)
+	conn, err := b.at.dial(ctx, b.refuse)
+	b.refuse(err)
+	return conn, err
+}
+
+// refuse keeps the reason why there is no connection.
+func (b *Builder) refuse(err error) {
+	if err != nil {
+		b.refused.Store(&err)
+	}
+}
+
+// Close closes the connection.
+func (b *Builder) Close() error { return b.conn.Close() }
+
+// Address implements docker.BuildKit.
+func (b *Builder) Address() string { return b.at.URL }
+
+// String names the builder for people.
+func (b *Builder) String() string { return b.at.String() }
+
+// Alive returns nil when the daemon answers, or a problem that satisfies docker.IsUnreachable.
+func (b *Builder) Alive(ctx context.Context) error {
+	_, err := b.Ping(ctx)
+	return err
+}
+
+// Ping asks the daemon for its version and its platform. The error satisfies docker.IsUnreachable if it does not answer in time.
+func (b *Builder) Ping(ctx context.Context) (docker.Info, error) {
+	limited, cancel := context.WithTimeout(ctx, docker.AnswerTimeout)
+	defer cancel()
+	workers, err := b.control.ListWorkers(limited, &control.ListWorkersRequest{})
+	if err != nil {
+		return docker.Info{}, b.wrapIn(ctx, "ask the builder for its platforms", err)
+	}
+	out := docker.Info{BuildKit: true, Host: b.at.URL, Name: b.at.Name}
+	for _, w := range workers.GetRecord() {
+		if len(w.GetPlatforms()) > 0 {
+			out.OS, out.Arch = w.GetPlatforms()[0].GetOS(), w.GetPlatforms()[0].GetArchitecture()
+			break
+		}
+	}
+	if info, err := b.control.Info(limited, &control.InfoRequest{}); err == nil { // daemons before 0.12 do not tell
+		out.Version = info.GetBuildkitVersion().GetVersion()
+	}
+	return out, nil
+}
+
+// Build builds an image as docker.Client does. Without an Output, the image stays in the daemon's cache. The id is the digest of the image's
+// manifest.
+func (b *Builder) Build(ctx context.Context, req docker.BuildRequest) (id string, err error) {
+	return docker.BuildThrough(ctx, req, b)
+}
+
+// DialSession implements docker.BuildKit.
+func (b *Builder) DialSession(ctx context.Context, proto string, meta map[string][]string) (net.Conn, error) {
+	return grpchijack.Dialer(b.control)(ctx, proto, meta)
+}
+
+// refusal is the answer of the daemon to a build that it cannot do.
+type refusal struct{ text string }
+
+func (r *refusal) Error() string { return r.text }
+
+var _ error = (*refusal)(nil)
+
+// Refused implements docker.BuildKit.
+func (b *Builder) Refused(err error) bool { return errors.As(err, new(*refusal)) }
+
+// Wrap implements docker.BuildKit.
+func (b *Builder) Wrap(op string, err error) error {
+	code := status.Code(err)
+	if code != codes.Unavailable && code != codes.DeadlineExceeded {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	cause := error(&refusal{brief(status.Convert(err).Message())})
+	if last := b.refused.Load(); last != nil {
+		cause = *last
+	}
+	if code == codes.DeadlineExceeded {
+		cause = errors.New("it accepts connections and answers nothing")
+	}
+	return docker.BuilderAway(cause, "cannot reach the builder "+b.at.String(), b.at.mend(cause.Error()))
+}
+
+// wrapIn is Wrap, except that it leaves an error of ctx alone.
+func (b *Builder) wrapIn(ctx context.Context, op string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return b.Wrap(op, err)
+}
+
+// brief drops the words of gRPC around the reason of a broken connection.
+func brief(text string) string {
+	text = strings.TrimPrefix(text, "connection error: desc = ")
+	text = strings.Trim(text, `"`)
+	return strings.TrimPrefix(text, "transport: ")
+}

@@ -1,0 +1,134 @@
+package docker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/docker/docker/api/types/build"
+	control "github.com/moby/buildkit/api/services/control"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+)
+
+// BuildKit is a builder that fetches files of this machine through a session: the one inside an engine, or a daemon.
+type BuildKit interface {
+	// DialSession opens the builder's end of a session.
+	DialSession(ctx context.Context, proto string, meta map[string][]string) (net.Conn, error)
+	// Solve builds with the session and returns the id of the image. It passes BuildKit's reports to each, on the caller's goroutine.
+	// args are the arguments of the request with the values of the environment. When ctx ends, the build is cancelled.
+	Solve(ctx context.Context, req BuildRequest, args map[string]*string, session string, each func(*control.StatusResponse)) (string, error)
+	// Address is the address of the builder, for the user's configuration of proxies.
+	Address() string
+	// Refused reports whether err is an answer about the build, rather than a failure to talk to the builder.
+	Refused(err error) bool
+	// Wrap adds the operation that failed, or returns an unreachable error if the builder does not answer.
+	Wrap(op string, err error) error
+}
+
+// BuildThrough builds an image as Client.Build does, with another BuildKit than an engine's.
+func BuildThrough(ctx context.Context, req BuildRequest, kit BuildKit) (string, error) {
+	if req.Log == nil {
+		req.Log = logstore.Discard
+	}
+	if err := req.Check(); err != nil {
+		return "", err
+	}
+	config := newUserConfig(ConfigDir())
+	return wholly(req, func(away *gone) (string, error) { return buildThrough(ctx, req, kit, config, away) })
+}
+
+func buildThrough(ctx context.Context, req BuildRequest, kit BuildKit, config *userConfig, away *gone) (string, error) {
+	s, err := newSession(ctx, req, config, away)
+	if err != nil {
+		return "", err
+	}
+	buildCtx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	serving := s.serve(buildCtx, kit.DialSession, cancel)
+	defer serving.stop()
+
+	printer := newTracePrinter(req.Log)
+	printer.step = req.step
+	id, err := kit.Solve(buildCtx, req, config.buildArgs(kit.Address(), req.BuildArgs), s.ID(), printer.status)
+	printer.finish()
+	req.sent(printer.context)
+	if err == nil {
+		return id, nil
+	}
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	if wrong := s.names.wrong.Load(); wrong != nil {
+		return "", &UserError{wrong}
+	}
+	if cause := context.Cause(buildCtx); cause != nil {
+		return "", kit.Wrap("build", cause)
+	}
+	return "", buildFailure(req, kit, err, printer.failed())
+}
+
+// buildFailure distinguishes the user's errors from failures of the builder. at is the step that failed, if any.
+func buildFailure(req BuildRequest, kit BuildKit, err error, at *Step) error {
+	if !kit.Refused(err) {
+		return kit.Wrap("build", err)
+	}
+	if p := Explain(req, err, at); p != nil {
+		return p
+	}
+	return fmt.Errorf("build: %w", err)
+}
+
+// engineKit is the BuildKit inside an engine.
+type engineKit struct{ *Engine }
+
+var _ BuildKit = engineKit{}
+
+// DialSession implements BuildKit.
+func (k engineKit) DialSession(ctx context.Context, proto string, meta map[string][]string) (net.Conn, error) {
+	return k.api.DialHijack(ctx, "/session", proto, meta)
+}
+
+// Solve implements BuildKit.
+func (k engineKit) Solve(ctx context.Context, req BuildRequest, _ map[string]*string, session string, each func(*control.StatusResponse)) (string, error) {
+	opts := k.buildOptions(req)
+	opts.Version = build.BuilderBuildKit
+	opts.SessionID = session
+	opts.RemoteContext = "client-session"
+	return k.runBuild(ctx, nil, opts, func(m message) {
+		status, err := traceOf(m)
+		switch {
+		case err != nil:
+			logstore.Debugf(req.Log, "unreadable progress message of the engine")
+		case status != nil:
+			each(status)
+		}
+	})
+}
+
+// traceOf returns the report in a message of the engine, nil if it has none.
+func traceOf(m message) (*control.StatusResponse, error) {
+	if m.ID != "moby.buildkit.trace" {
+		return nil, nil //nolint:nilnil // most messages have none
+	}
+	var data []byte
+	var status control.StatusResponse
+	if err := json.Unmarshal(m.Aux, &data); err != nil {
+		return nil, err
+	}
+	return &status, status.UnmarshalVT(data)
+}
+
+// Address implements BuildKit.
+func (k engineKit) Address() string { return k.endpoint.Host }
+
+// Refused implements BuildKit.
+func (k engineKit) Refused(err error) bool {
+	var refused *streamError
+	return errors.As(err, &refused) || isRequestError(err)
+}
+
+// Wrap implements BuildKit.
+func (k engineKit) Wrap(op string, err error) error { return k.wrap(op, err) }

@@ -1,0 +1,224 @@
+package imagebuild
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/uuid"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/containers/docker"
+	"github.com/hone-dev/hone/internal/update/imagebuild/containerd"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Elsewhere is a builder that keeps no images: it puts each where the Output of the request says.
+type Elsewhere interface {
+	// Build builds an image and returns the digest of its manifest. Its errors are like those of docker.Client.
+	Build(ctx context.Context, req docker.BuildRequest) (digest string, err error)
+	// String names the builder for people.
+	String() string
+}
+
+// With makes the builder build Dockerfiles elsewhere. Their images go straight to the registry or to the node that the plan of a request
+// names. Only some are loaded into the engine, which needs them itself: the images of services, those with extra tags, and those for a cluster
+// whose nodes are containers. nil builds with the engine.
+func (b *Builder) With(away Elsewhere) *Builder {
+	b.away = away
+	return b
+}
+
+// madeElsewhere has the other builder build an image.
+func (b *Builder) madeElsewhere(ctx context.Context, req Request, build docker.BuildRequest) (model.ImageResult, error) {
+	if err := b.basesThere(ctx, req); err != nil {
+		return model.ImageResult{}, err
+	}
+	logstore.Infof(build.Log, "Builder: %s", b.away)
+	alone := !req.Target.Supervised && len(req.Target.Docker.ExtraTags) == 0
+	switch req.To.Method {
+	case model.DeliverRegistry, model.DeliverPush:
+		if alone {
+			return b.pushed(ctx, req, build)
+		}
+	case model.DeliverContainerd:
+		if alone {
+			return b.imported(ctx, req, build)
+		}
+	default: // the engine delivers it, or runs it
+	}
+	return b.loaded(ctx, req, build)
+}
+
+// basesThere returns a problem if the image is based on one that the other builder cannot get.
+func (b *Builder) basesThere(ctx context.Context, req Request) error {
+	for ref, dep := range req.Deps {
+		if dep.Local == "" || b.registry.has(ctx, dep.Local) {
+			continue
+		}
+		return &docker.UserError{Problem: problem.New(fmt.Sprintf("%s is based on %s, which the builder %s cannot get: no registry has %s", req.Target.Ref, ref, b.away, dep.Local),
+			"name a registry that the builder and the cluster reach: default_registry(\"registry.example.com/you\") in the Tiltfile\n"+
+				"or build with the engine: --builder default").See("builders")}
+	}
+	return nil
+}
+
+// pushed has the other builder push the image, and names it after its content in the registry.
+func (b *Builder) pushed(ctx context.Context, req Request, build docker.BuildRequest) (result model.ImageResult, err error) {
+	place, err := LocalName(req.Target.Ref, req.Registry)
+	if err != nil {
+		return result, err
+	}
+	full, err := fullRef(place)
+	if err != nil {
+		return result, err
+	}
+	if err := noPlace(full, place, req.To); err != nil {
+		return result, err
+	}
+	build.Output = &docker.Output{Repository: place}
+	digest, err := b.away.Build(ctx, build)
+	if err != nil {
+		return result, err
+	}
+	if result, err = strange(req, digest); err != nil {
+		return result, err
+	}
+	if err := b.registry.tag(ctx, place+"@"+digest, result.Local); err != nil {
+		return result, problem.Wrap(err, fmt.Sprintf("the builder has pushed %s, but hone cannot name it there", result.Local),
+			"make the registry reachable from this machine, and log in: docker login").See("builders")
+	}
+	return result, nil
+}
+
+// strange returns the names of an image that the engine does not have, after its content.
+func strange(req Request, id string) (model.ImageResult, error) {
+	result, err := named(req, id)
+	result.ImageID = ""
+	return result, err
+}
+
+// imported lets the node's containerd read the image from the other builder.
+func (b *Builder) imported(ctx context.Context, req Request, build docker.BuildRequest) (result model.ImageResult, err error) {
+	node, err := containerd.Dial(req.To.Socket)
+	if err != nil {
+		return result, err
+	}
+	defer node.Close()
+	err = b.streamed(ctx, build, "", func(archive io.Reader) error {
+		return node.ImportAs(ctx, archive, func(id string) (string, error) {
+			if result, err = strange(req, id); err != nil {
+				return "", err
+			}
+			return fullRef(result.Cluster)
+		})
+	})
+	return result, err
+}
+
+// loaded loads the image from the other builder into the engine.
+func (b *Builder) loaded(ctx context.Context, req Request, build docker.BuildRequest) (result model.ImageResult, err error) {
+	if err := b.docker.Alive(ctx); err != nil {
+		if ctx.Err() != nil {
+			return result, ctx.Err()
+		}
+		// The engine does not build: the update fails, and does not wait for it.
+		return result, problem.Wrap(errors.New(problem.Text(err)), fmt.Sprintf("the image %s has to be loaded into the container engine", req.Target.Ref),
+			"start the engine, or deliver images through a registry: default_registry(\"registry.example.com/you\") in the Tiltfile").See("builders")
+	}
+	place, err := LocalName(req.Target.Ref, req.Registry)
+	if err != nil {
+		return result, err
+	}
+	ref := place + ":loading-" + uuid.NewString()
+	err = b.streamed(ctx, build, ref, func(archive io.Reader) error { return b.docker.Load(ctx, archive) })
+	if err != nil {
+		return result, err
+	}
+	im, found, err := b.docker.Inspect(ctx, ref)
+	if err != nil || !found {
+		return result, errors.Join(err, fmt.Errorf("the engine has not loaded %s", ref))
+	}
+	if result, err = b.inEngine(ctx, req, im.ID); err != nil {
+		return result, err
+	}
+	return result, b.docker.Remove(ctx, ref) // that name only
+}
+
+// streamed builds an image whose archive take reads. take may be called again, for another attempt.
+func (b *Builder) streamed(ctx context.Context, build docker.BuildRequest, ref string, take func(archive io.Reader) error) error {
+	var last *reading
+	build.Output = &docker.Output{Name: ref, Archive: func() io.WriteCloser {
+		last = read(take)
+		return last
+	}}
+	_, err := b.away.Build(ctx, build)
+	switch {
+	case last == nil:
+		return err
+	case err == nil:
+		return last.Close()
+	case last.broke():
+		return last.err
+	}
+	return err
+}
+
+// reading is an archive that somebody reads while it is written.
+type reading struct {
+	*io.PipeWriter
+	done chan struct{}
+	err  error // valid once done is closed
+}
+
+var _ io.WriteCloser = (*reading)(nil)
+
+// read starts to read an archive. Close ends it.
+func read(take func(archive io.Reader) error) *reading {
+	r, w := io.Pipe()
+	out := &reading{PipeWriter: w, done: make(chan struct{})}
+	go func() {
+		defer close(out.done)
+		if out.err = take(r); out.err == nil {
+			_, out.err = io.Copy(io.Discard, r) // the end of an archive is followed by filling
+		}
+		r.CloseWithError(out.err)
+	}()
+	return out
+}
+
+// Close waits until the archive has been read, and returns the error of its reader.
+func (r *reading) Close() error {
+	_ = r.PipeWriter.Close() // never an error
+	<-r.done
+	return r.err
+}
+
+// broke reports whether the reader has failed, other than by the end of the archive.
+func (r *reading) broke() bool {
+	err := r.Close()
+	return err != nil && !errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// tag gives an image that a registry has another tag.
+func (r *registryClient) tag(ctx context.Context, from, to string) error {
+	tag, err := name.NewTag(to)
+	if err != nil {
+		return err
+	}
+	parsed, err := name.NewDigest(from)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, layersTime)
+	defer cancel()
+	found, err := remote.Get(parsed, r.options(ctx)...)
+	if err != nil {
+		return err
+	}
+	return remote.Tag(tag, found, r.options(ctx)...)
+}
