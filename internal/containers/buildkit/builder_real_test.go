@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -61,6 +62,55 @@ func TestDaemon(t *testing.T) {
 	t.Run("refused", func(t *testing.T) { testRefused(t, d) })
 	t.Run("cancelled", func(t *testing.T) { testCancelled(t, connect(t, buildkit.Address{URL: "unix://" + d.Socket})) })
 	t.Run("cut off", func(t *testing.T) { testCutOff(t, d) })
+	t.Run("through ssh", func(t *testing.T) { testSSH(t, d) })
+	t.Run("in a container", func(t *testing.T) { testContainer(t, d) })
+}
+
+// testSSH builds through a program that stands for ssh: it leaves its options and the host out, and runs the command.
+func testSSH(t *testing.T, d *buildkittest.Daemon) {
+	dir := t.TempDir()
+	said := filepath.Join(dir, "said")
+	script := "#!/bin/sh\necho \"$*\" >>" + said + "\nwhile [ \"$1\" != -- ]; do shift; done\nshift 2\nexec \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(dir, "ssh"), []byte(script), 0o700); err != nil { //nolint:gosec // it is run
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv(buildkittest.Variable)+":"+os.Getenv("PATH"))
+	at, err := buildkit.ParseAddress("ssh://me@box:2222" + d.Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dockertest.Builds(t, connect(t, at))
+	got, err := os.ReadFile(said)
+	if want := "-T -o BatchMode=yes -l me -p 2222 -- box buildctl --addr unix://" + d.Socket + " dial-stdio\n"; err != nil || !strings.HasPrefix(string(got), want) {
+		t.Errorf("ssh ran with %s, want %s", got, want)
+	}
+	away := connect(t, buildkit.Address{URL: "ssh://box/none"})
+	if err := away.Alive(t.Context()); !docker.IsUnreachable(err) {
+		t.Errorf("without a daemon: %v", err)
+	}
+}
+
+// testContainer builds with the daemon of a container, as docker buildx has it: the container has buildctl, and the daemon's socket in its
+// usual place.
+func testContainer(t *testing.T, d *buildkittest.Daemon) {
+	const name = "hone-test-buildkit"
+	run := func(ctx context.Context, args ...string) {
+		if out, err := exec.CommandContext(ctx, "docker", args...).CombinedOutput(); err != nil {
+			t.Fatalf("docker %v: %v\n%s", args, err, out)
+		}
+	}
+	run(t.Context(), "run", "-d", "--rm", "--network", "none", "--name", name+dockertest.Run, "-v", d.Socket+":/run/buildkit/buildkitd.sock",
+		"-v", filepath.Join(os.Getenv(buildkittest.Variable), "buildctl")+":/bin/buildctl", "busybox", "sleep", "1000")
+	t.Cleanup(func() { run(context.WithoutCancel(t.Context()), "rm", "-f", name+dockertest.Run) })
+	at, err := buildkit.ParseAddress("docker-container://" + name + dockertest.Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dockertest.Builds(t, connect(t, at))
+	gone := connect(t, buildkit.Address{Name: "gone", URL: "docker-container://" + name + "-gone"})
+	if p, ok := problem.Of(gone.Alive(t.Context())); !ok || !strings.Contains(p.Mend, "docker buildx inspect --bootstrap gone") {
+		t.Errorf("without a container: %+v", p)
+	}
 }
 
 // testFeatures: arguments, secrets, stages, labels, hosts and the network get to the daemon.
