@@ -64,7 +64,7 @@ type Parts struct {
 	Known   model.Cluster
 	Docker  docker.Client
 	// Elsewhere builds images in place of the engine; nil for the engine's own builder.
-	Elsewhere    enginemonitor.Pinger
+	Elsewhere    enginemonitor.Builder
 	Builder      buildanddeploy.BuildAndDeployer
 	Cluster      *buildanddeploy.Cluster
 	DownCommands *buildanddeploy.DownCommands

@@ -195,7 +195,7 @@ func (d *decision) holdCluster(r *resource) (Hold, bool) {
 
 // holdEngine waits for the container engine if it builds an image or runs the service.
 func (d *decision) holdEngine(r *resource) (Hold, bool) {
-	return Hold{Reason: HoldEngine}, r.manifest.NeedsEngine() && !r.inPlace && !state.TheEngine(d.view).Connected
+	return Hold{Reason: HoldEngine, Detail: "the " + state.TheEngine(d.view).Title()}, r.manifest.NeedsEngine() && !r.inPlace && !state.TheEngine(d.view).Connected
 }
 
 // holdDeploy waits for containers that are still starting if the pending changes can be copied into them.

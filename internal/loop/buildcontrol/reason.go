@@ -56,7 +56,7 @@ var reasons = map[HoldReason]struct {
 	HoldDep:           {words: "waits for ON to be ready"},
 	HoldNewest:        {words: "waits for ON to run the newest files"},
 	HoldCluster:       {words: "waits for the cluster to answer"},
-	HoldEngine:        {words: "waits for the container engine to answer"},
+	HoldEngine:        {words: "waits for ON to answer"},
 	HoldDeploy:        {words: "waits for ON"},
 	HoldBehind:        {words: "waits for its containers to take the last change"},
 	HoldSlot:          {words: "waits for a free slot: ON updating"},
@@ -79,8 +79,11 @@ func (h Hold) String() string {
 		names[i] = string(n)
 	}
 	on := strings.Join(names, ", ")
-	if h.Reason == HoldDeploy {
+	switch h.Reason {
+	case HoldDeploy:
 		on = cmp.Or(h.Detail, "its containers to start")
+	case HoldEngine:
+		on = cmp.Or(h.Detail, "the container engine")
 	}
 	words := reasons[h.Reason].words
 	if h.Built {

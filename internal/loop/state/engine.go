@@ -15,6 +15,16 @@ type Engine struct {
 	Host    string
 	// Platform is the platform that it builds for, "linux/amd64".
 	Platform string
+	// Builder is the name of the builder that builds images in its place; empty for its own.
+	Builder string
+}
+
+// Title names for people that which has to answer: "container engine", "builder tcp://build:1234".
+func (e Engine) Title() string {
+	if e.Builder == "" {
+		return "container engine"
+	}
+	return "builder " + e.Builder
 }
 
 // EngineReported reports whether the container engine answers.
@@ -23,6 +33,7 @@ type EngineReported struct {
 	Version   string
 	Host      string
 	Platform  string
+	Builder   string
 	Err       string
 	// Problem is Err in structured form; empty if unknown.
 	Problem Problem
@@ -33,7 +44,7 @@ type EngineReported struct {
 func init() {
 	store.On(Engines, func(d *store.Draft[Engine], a EngineReported) {
 		was := d.Value(Only)
-		next := Engine{Contact: was.reported(a.Connected, a.Err, a.Problem, a.Heard, d.Now()), Version: a.Version, Host: a.Host, Platform: a.Platform}
+		next := Engine{Contact: was.reported(a.Connected, a.Err, a.Problem, a.Heard, d.Now()), Version: a.Version, Host: a.Host, Platform: a.Platform, Builder: a.Builder}
 		if d.Ref(Only) == nil || was != next {
 			d.Put(Only, next)
 		}

@@ -56,7 +56,7 @@ func Notices(v store.View) []Notice {
 		out = append(out, away(AboutCluster, "cluster "+c.Context, c.Err, c.Problem, c.Lost))
 	}
 	if e := state.TheEngine(v); e.Err != "" && !e.Connected && state.NeedsEngine(v) {
-		out = append(out, away(AboutEngine, "container engine", e.Err, e.Problem, e.Lost))
+		out = append(out, away(AboutEngine, e.Title(), e.Err, e.Problem, e.Lost))
 	}
 	for e := range state.Subscribers.In(v).Refs() {
 		if e.Value.State == store.SubscriberBackingOff {

@@ -3,6 +3,7 @@ package enginemonitor
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/problem"
@@ -28,10 +29,16 @@ type Pinger interface {
 	Alive(ctx context.Context) error
 }
 
+// Builder builds images in place of an engine. Its text is its name for people.
+type Builder interface {
+	Pinger
+	fmt.Stringer
+}
+
 // Subscriber is the EngineMonitor. It leaves the engine alone until a resource needs an image from it.
 type Subscriber struct {
 	engine Pinger
-	away   Pinger // builds images in place of the engine; nil for the engine's own builder
+	away   Builder // builds images in place of the engine; nil for the engine's own builder
 }
 
 // New returns the subscriber.
@@ -39,7 +46,7 @@ func New(engine Pinger) *Subscriber { return &Subscriber{engine: engine} }
 
 // With makes the subscriber check a builder of images in place of the engine; nil means the engine. The engine is then needed only for
 // services of Compose.
-func (s *Subscriber) With(away Pinger) *Subscriber {
+func (s *Subscriber) With(away Builder) *Subscriber {
 	s.away = away
 	return s
 }
@@ -127,16 +134,18 @@ func (s *Subscriber) alive(ctx context.Context) error {
 func (s *Subscriber) ask(ctx context.Context, runs bool) state.EngineReported {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
-	builds := s.engine
+	builds, builder := s.engine, ""
 	if s.away != nil {
-		builds = s.away
+		builds, builder = s.away, s.away.String()
 	}
 	info, err := builds.Ping(ctx)
 	if s.away != nil && err == nil && runs {
-		err = s.engine.Alive(ctx)
+		if err = s.engine.Alive(ctx); err != nil {
+			builder = ""
+		}
 	}
 	if err != nil {
-		return state.EngineReported{Err: problem.Text(err), Problem: state.ProblemOf(err)}
+		return state.EngineReported{Builder: builder, Err: problem.Text(err), Problem: state.ProblemOf(err)}
 	}
-	return state.EngineReported{Connected: true, Version: info.Version, Host: info.Host, Platform: info.OS + "/" + info.Arch}
+	return state.EngineReported{Connected: true, Builder: builder, Version: info.Version, Host: info.Host, Platform: info.OS + "/" + info.Arch}
 }

@@ -140,6 +140,9 @@ func TestEngine(t *testing.T) {
 	})
 }
 
+// String names the engine as a builder.
+func (e *engine) String() string { return "far" }
+
 // TestElsewhere: the builder of images in place of the engine is asked, and the engine itself only if it runs services.
 func TestElsewhere(t *testing.T) {
 	for _, tt := range []struct {
@@ -158,8 +161,13 @@ func TestElsewhere(t *testing.T) {
 			tt.manifest.AutoInit = true
 			a := statetest.Start(t, New(e).With(away)).Then(statetest.Session, statetest.Loaded(tt.manifest))
 			synctest.Wait()
-			if got := state.TheEngine(a.View()); got.Connected != tt.connected || got.Err == "" != tt.connected {
+			got := state.TheEngine(a.View())
+			if got.Connected != tt.connected || got.Err == "" != tt.connected {
 				t.Errorf("%s: %+v", tt.manifest.Name, got)
+			}
+			ofEngine := tt.engineDown && !tt.connected && !tt.awayDown
+			if want := map[bool]string{true: "container engine", false: "builder far"}[ofEngine]; got.Title() != want {
+				t.Errorf("%s: %s, want %s", tt.manifest.Name, got.Title(), want)
 			}
 		})
 	}
