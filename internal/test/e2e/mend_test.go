@@ -128,6 +128,7 @@ func TestComposeMendAfterCrash(t *testing.T) {
 	}
 	p.write("site/index.html", "three")
 	s.serves(p.ports[0], "/", "three")
-	s.says("Falling back to a new image: container .* has crashed, and no command deletes /www/old/leaf in it")
+	// If hone has noticed the deletion only after it had started the container with the mend, the synclet deletes the file there.
+	s.says("Falling back to a new image: container .* has crashed, and no command deletes /www/old/leaf in it|1 delete by synclet")
 	s.ready("web")
 }
