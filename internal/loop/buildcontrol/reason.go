@@ -47,6 +47,8 @@ var reasons = map[HoldReason]struct {
 	words string
 	// asks is set if the wait concerns only the changed files, and lasts until a person or another process acts.
 	asks bool
+	// other stands for ON where the Detail says what is waited for, and is empty.
+	other string
 }{
 	HoldTiltfile:      {words: "waits for the Tiltfile"},
 	HoldLocal:         {words: "waits for ON to finish: local commands run one at a time"},
@@ -56,8 +58,8 @@ var reasons = map[HoldReason]struct {
 	HoldDep:           {words: "waits for ON to be ready"},
 	HoldNewest:        {words: "waits for ON to run the newest files"},
 	HoldCluster:       {words: "waits for the cluster to answer"},
-	HoldEngine:        {words: "waits for ON to answer"},
-	HoldDeploy:        {words: "waits for ON"},
+	HoldEngine:        {words: "waits for ON to answer", other: "the container engine"},
+	HoldDeploy:        {words: "waits for ON", other: "its containers to start"},
 	HoldBehind:        {words: "waits for its containers to take the last change"},
 	HoldSlot:          {words: "waits for a free slot: ON updating"},
 	HoldManual:        {words: "has changes, waits for a trigger", asks: true},
@@ -79,11 +81,8 @@ func (h Hold) String() string {
 		names[i] = string(n)
 	}
 	on := strings.Join(names, ", ")
-	switch h.Reason {
-	case HoldDeploy:
-		on = cmp.Or(h.Detail, "its containers to start")
-	case HoldEngine:
-		on = cmp.Or(h.Detail, "the container engine")
+	if other := reasons[h.Reason].other; other != "" {
+		on = cmp.Or(h.Detail, other)
 	}
 	words := reasons[h.Reason].words
 	if h.Built {
