@@ -153,6 +153,8 @@ func (a *agent) finds(t *testing.T, f fault, b bound) {
 			return fmt.Errorf("no answer says %s:\n%s", f.cause, said)
 		case !strings.Contains(said, f.place):
 			return fmt.Errorf("no answer names %s:\n%s", f.place, said)
+		case len(a.asked) > mostCalls:
+			t.Fatalf("%d calls: %s", len(a.asked), strings.Join(a.asked, ", "))
 		case len(a.asked) > b.calls || a.most > b.bytes:
 			return fmt.Errorf("%d calls (%s), and an answer of %d bytes: more than %+v", len(a.asked), strings.Join(a.asked, ", "), a.most, b)
 		}

@@ -122,14 +122,14 @@ func (k *kubectl) says(want, stdin string, args ...string) string {
 // TestKubectl is a test by an independent client: kubectl must work with a session as it does with a cluster.
 func TestKubectl(t *testing.T) {
 	w := newWorld(t)
+	k := w.kubectl(t) // compiled first: the ages below are those of new objects
 	w.then(put("a", "one", "tier=web"), put("b", "two", "tier=db"))
-	k := w.kubectl(t)
 	manifest := "apiVersion: test.dev/v1alpha1\nkind: Note\nmetadata: {name: c, labels: {tier: web}}\nspec: {text: three}\n"
 
 	k.says(`(?m)^notes +nt +test.dev/v1alpha1 +false +Note$`, "", "api-resources")
 	k.says(`(?m)^test.dev/v1alpha1$`, "", "api-versions")
 	k.says(`(?m)^NAME +TEXT +SIZE\na +one +3\nb +two +3$`, "", "get", "notes")
-	k.says(`(?m)^NAME +TEXT +SIZE +AGE\na +one +3 +\d\S*s`, "", "get", "nt", "a", "-o", "wide")
+	k.says(`(?m)^NAME +TEXT +SIZE +AGE\na +one +3 +\d+s`, "", "get", "nt", "a", "-o", "wide")
 	k.says(`(?m)^note.test.dev/a\nnote.test.dev/b$`, "", "get", "note", "-o", "name")
 	k.says(`(?ms)^apiVersion: test.dev/v1alpha1.*^kind: Note.*^  text: one`, "", "get", "notes.test.dev", "a", "-o", "yaml")
 	k.says(`(?s)"text": "two".*"kind": "List"`, "", "get", "notes", "-o", "json")
