@@ -55,7 +55,10 @@ func (r Row) matchesWord(word string, exclude bool) bool {
 		return strings.Contains(strings.ToLower(r.Group), label)
 	}
 	if is, ok := strings.CutPrefix(word, "is:"); ok {
-		return is != "" && (strings.HasPrefix(statusName(r), is) || r.Test && is == "test")
+		if is == "test" {
+			return r.Test
+		}
+		return is != "" && strings.HasPrefix(statusName(r), is)
 	}
 	name := strings.ToLower(string(r.Name))
 	if exclude {
