@@ -46,7 +46,7 @@ func TestContainerMode(t *testing.T) {
 
 	p.write("site/index.html", "two")
 	s.serves(p.ports[0], "/", "two")
-	s.says(`→ web of \S+: 1 file, .* by container in .* ms$`)
+	s.says(`→ web of \S+: 1 file, .* by container in [\d.]+ m?s$`)
 	p.write("site/new/page.html", "new")
 	s.serves(p.ports[0], "/new/page.html", "new")
 	if err := os.RemoveAll(filepath.Join(p.dir, "site/new")); err != nil {

@@ -77,7 +77,7 @@ func TestCustomDeploy(t *testing.T) {
 
 	p.write("chart/site/index.html", "v2")
 	s.serves(p.ports[0], "/", "v2")
-	s.says(`→ web of \S+: 1 file, .* by synclet in .* ms$`)
+	s.says(`→ web of \S+: 1 file, .* by synclet in [\d.]+ m?s$`)
 	if b := s.builds("chart", 2); b.Mode != "synclet" || b.Error != "" || b.FellBack != "" {
 		t.Errorf("newest build: %+v", b)
 	}

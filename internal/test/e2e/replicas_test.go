@@ -96,7 +96,7 @@ func TestASlowReplicaHoldsNobodyUp(t *testing.T) {
 			t.Errorf("a pod was replaced: %+v, then %+v", r.Pods[i], pod)
 		}
 	}
-	s.says(`→ web in \d+ pods: \d+ files?, .* each by synclet in .* ms$`)
+	s.says(`→ web in \d+ pods: \d+ files?, .* each by synclet in [\d.]+ m?s$`)
 }
 
 // ascending checks that no older page came after a newer one.

@@ -28,7 +28,7 @@ func TestLiveUpdate(t *testing.T) {
 
 	p.write("site/index.html", "two")
 	s.serves(p.ports[0], "/", "two")
-	s.says(`→ web of \S+: 1 file, .* by synclet in .* ms$`)
+	s.says(`→ web of \S+: 1 file, .* by synclet in [\d.]+ m?s$`)
 	p.write("site/new/page.html", "new")
 	s.serves(p.ports[0], "/new/page.html", "new")
 	if err := os.RemoveAll(filepath.Join(p.dir, "site/new")); err != nil {
