@@ -147,7 +147,7 @@ func Subscribers(p Parts) []store.Subscriber {
 	var restartsProcesses restartcontroller.Processes
 	if p.Synclets != nil {
 		synclets, restartsProcesses = p.Synclets, p.Synclets
-		p.Server.AnswerBy(p.silent)
+		p.Server.AnswerBy(p.goesOn)
 	}
 	p.Server.FindUnwatchedBy(findUnwatched())
 	all := []store.Subscriber{
@@ -261,13 +261,14 @@ func (e *Engine) End() (store.View, time.Time) {
 	return e.store.Snapshot().All(), time.Now()
 }
 
-// silent asks containers, by their ids, to answer, and returns those that do not: each whose run is known, and each in synced, which has a
-// synclet.
-func (p Parts) silent(ctx context.Context, ids, synced []string) []string {
-	asked := make(chan []string, 1)
-	go func() { asked <- p.Synclets.Silent(ctx, synced) }()
-	silent := p.Runs.Silent(ctx, ids)
-	return append(silent, <-asked...)
+// goesOn asks a container that was updated in place whether its run still goes on: the run, if it is known, and its synclet, if it has one.
+func (p Parts) goesOn(ctx context.Context, id string, synced bool) (goesOn, known bool) {
+	goesOn, known = p.Runs.GoesOn(ctx, id)
+	if !synced {
+		return goesOn, known
+	}
+	ended := known && !goesOn
+	return !ended && p.Synclets.Answers(ctx, id), true
 }
 
 // ending is the state at the end of a session.

@@ -109,8 +109,8 @@ type Subscriber struct {
 	settled func(context.Context) (time.Time, error)
 	// unwatched finds inputs that nothing watches; its functions are nil if they cannot be found.
 	unwatched Unwatched
-	// silent asks containers to answer, and returns those that do not; nil if none can be asked.
-	silent func(ctx context.Context, ids, synced []string) []string
+	// goesOn asks a container whether the run that was updated in place goes on; nil if none can be asked. See AnswerBy.
+	goesOn func(ctx context.Context, id string, synced bool) (goesOn, known bool)
 }
 
 // work runs a part of a request's work within the limit. It returns false if ctx is done before that.

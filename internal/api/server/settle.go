@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hone-dev/hone/internal/api/snapshot"
@@ -45,10 +47,11 @@ func (s *Subscriber) SettleBy(settled func(context.Context) (time.Time, error)) 
 	return s
 }
 
-// AnswerBy sets the function that asks containers, by their ids, to answer, and returns those that do not; those in synced have a
-// synclet, which has to. Call it before Run.
-func (s *Subscriber) AnswerBy(silent func(ctx context.Context, ids, synced []string) []string) *Subscriber {
-	s.silent = silent
+// AnswerBy sets the function that asks a container, by its id, whether the run that was updated in place goes on, before ctx is done; known
+// is false if nothing in it can tell. One that is synced has a synclet, which has to answer. The function is called by several goroutines.
+// Call it before Run.
+func (s *Subscriber) AnswerBy(goesOn func(ctx context.Context, id string, synced bool) (goesOn, known bool)) *Subscriber {
+	s.goesOn = goesOn
 	return s
 }
 
@@ -200,9 +203,8 @@ func (s *Subscriber) judged(ctx context.Context, src *source, q settling) (rep a
 			asked, fence = now, s.fence(ctx, src)
 			continue
 		}
-		if a.Report.Result == api.SettleLive && !s.allAnswer(ctx, a) {
-			a.Again = time.Now().Add(answerPause)
-			a.Report.Result, a.Report.Text = api.SettleWaiting, "a container does not answer"
+		if a.Report.Result == api.SettleLive {
+			s.askContainers(ctx, &a)
 		}
 		a.Report.ExitCode = a.Report.Result.ExitCode()
 		if a.Report.Result != api.SettleWaiting || ctx.Err() != nil {
@@ -227,14 +229,35 @@ func (s *Subscriber) judged(ctx context.Context, src *source, q settling) (rep a
 	}
 }
 
-// allAnswer reports whether each container that an answer is about answers. A request that does not wait asks, too.
-func (s *Subscriber) allAnswer(ctx context.Context, a settle.Answer) bool {
-	if s.silent == nil || len(a.Overlaid) == 0 {
-		return true
+// askContainers makes an answer certain: each container that has files of updates in place is asked whether its run goes on, all at once. A
+// request that does not wait asks, too.
+func (s *Subscriber) askContainers(ctx context.Context, a *settle.Answer) {
+	if s.goesOn == nil {
+		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTimeout)
 	defer cancel()
-	return len(s.silent(ctx, a.Overlaid, a.Synced)) == 0
+	var ended, mute atomic.Int32
+	var asked sync.WaitGroup
+	for _, id := range a.Overlaid {
+		asked.Go(func() {
+			switch goesOn, known := s.goesOn(ctx, id, slices.Contains(a.Synced, id)); {
+			case !known:
+				mute.Add(1)
+			case !goesOn:
+				ended.Add(1)
+			}
+		})
+	}
+	asked.Wait()
+	rep := &a.Report
+	switch {
+	case ended.Load() > 0:
+		a.Again = time.Now().Add(answerPause)
+		rep.Result, rep.Text = api.SettleWaiting, "a container does not answer"
+	case mute.Load() > 0:
+		rep.Result, rep.Text = api.SettleUnknown, "a container was updated in place, and has neither a synclet nor cat: it cannot tell whether it was started again since, without the files"
+	}
 }
 
 // answer judges a snapshot, and adds the parts that the log knows.

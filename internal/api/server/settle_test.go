@@ -213,9 +213,14 @@ func TestLogsSinceSave(t *testing.T) {
 
 // TestSettleAsksContainers checks that containers with files of updates in place must answer before they count as live.
 func TestSettleAsksContainers(t *testing.T) {
-	var asked, synclets, silent []string
+	var asked []string
+	var synclet bool
+	goesOn, known := false, true
 	f := serveLive(t, func(s *Subscriber) {
-		s.AnswerBy(func(_ context.Context, ids, synced []string) []string { asked, synclets = ids, synced; return silent })
+		s.AnswerBy(func(_ context.Context, id string, synced bool) (bool, bool) {
+			asked, synclet = append(asked, id), synced
+			return goesOn, known
+		})
 	})
 	loaded := statetest.Loaded(statetest.K8s("api", statetest.Image("img")))
 	loaded.At = statetest.Epoch
@@ -224,7 +229,6 @@ func TestSettleAsksContainers(t *testing.T) {
 	done := state.BuildCompleted{Resource: "api", Serial: 1, At: time.Now(), Mode: "image", Deployed: true, Images: map[string]model.ImageResult{"img": {Local: "img:1", Cluster: "img:1"}}}
 	f.reduced(state.BuildStarted{Resource: "api", Serial: 1, At: time.Now()}, done, statetest.Pod("api", "p1", "c1", "img:1"),
 		state.SyncletChanged{ID: "c1", Synclet: state.Synclet{Resource: "api", Pod: "p1", Container: "main", State: "ready"}})
-	silent = []string{"c1"}
 	if rep := f.report(`{"windowMs":0}`); rep.Result != api.SettleLive || asked != nil {
 		t.Errorf("without files of its own: %+v, asked %v", rep, asked)
 	}
@@ -234,12 +238,17 @@ func TestSettleAsksContainers(t *testing.T) {
 	if rep := f.report(`{"windowMs":0}`); rep.Result != api.SettleWaiting || rep.ExitCode != 124 || rep.Text != "a container does not answer" {
 		t.Errorf("it does not answer: %+v", rep)
 	}
-	silent = nil
-	if rep := f.report(`{"windowMs":0}`); rep.Result != api.SettleLive || !cmp.Equal(asked, []string{"c1"}) || !cmp.Equal(synclets, asked) {
-		t.Errorf("it answers: %+v, asked %v, synclets %v", rep, asked, synclets)
+	goesOn, asked = true, nil
+	if rep := f.report(`{"windowMs":0}`); rep.Result != api.SettleLive || !cmp.Equal(asked, []string{"c1"}) || !synclet {
+		t.Errorf("it answers: %+v, asked %v, a synclet: %t", rep, asked, synclet)
 	}
 	f.reduced(state.SyncletGone{ID: "c1"})
-	if rep := f.report(`{"windowMs":0}`); rep.Result != api.SettleLive || !cmp.Equal(asked, []string{"c1"}) || synclets != nil {
-		t.Errorf("without a synclet: %+v, asked %v, synclets %v", rep, asked, synclets)
+	asked = nil
+	if rep := f.report(`{"windowMs":0}`); rep.Result != api.SettleLive || !cmp.Equal(asked, []string{"c1"}) || synclet {
+		t.Errorf("without a synclet: %+v, asked %v, a synclet: %t", rep, asked, synclet)
+	}
+	goesOn, known = false, false
+	if rep := f.report(`{"windowMs":0}`); rep.Result != api.SettleUnknown || rep.ExitCode != 3 || !strings.Contains(rep.Text, "neither a synclet nor cat") {
+		t.Errorf("nothing can tell: %+v", rep)
 	}
 }

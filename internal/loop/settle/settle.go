@@ -47,7 +47,8 @@ type Answer struct {
 	Report api.SettleReport
 	Again  time.Time
 	// Overlaid are the ids of the containers that are live with files of updates in place, and Synced of those of them that have a
-	// synclet. A container that has ended meanwhile has lost the files: only an answer of each makes the result certain.
+	// synclet. A container that has ended meanwhile has lost the files: only an answer of each makes the result certain. Those of an
+	// engine keep the files, and are not among them.
 	Overlaid, Synced []string
 	// Spans are the log spans of the failures, by resource.
 	Spans map[model.ManifestName]string
@@ -253,7 +254,7 @@ func (j *judge) underWay(r *status.Resource) (finding, bool) {
 		lag[c.Pod+"/"+c.Name] = true
 	}
 	for _, c := range buildcontrol.Live(*r.Manifest, *u, pods) {
-		if !u.Lanes[c.ID].Overlaid {
+		if !u.Lanes[c.ID].Overlaid || c.Namespace == "" {
 			continue
 		}
 		j.answer.Overlaid = append(j.answer.Overlaid, c.ID)

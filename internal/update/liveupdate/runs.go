@@ -3,7 +3,6 @@ package liveupdate
 import (
 	"bytes"
 	"context"
-	"slices"
 	"strings"
 	"sync"
 
@@ -16,11 +15,11 @@ import (
 // The zero value is ready for use, by several goroutines. It keeps about a hundred bytes for each container that was ever updated.
 type Runs struct {
 	mu sync.Mutex
-	// goesOn has, by the id of a container, the question whether its run still goes on. Guarded by mu.
+	// goesOn has, by the id of a container, the question whether its run still goes on; nil where nothing can tell. Guarded by mu.
 	goesOn map[string]func(context.Context) bool
 }
 
-// note remembers how to ask whether the run of a container goes on.
+// note remembers how to ask whether the run of a container goes on; nil means that nothing can tell.
 func (r *Runs) note(id string, goesOn func(context.Context) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -30,40 +29,30 @@ func (r *Runs) note(id string, goesOn func(context.Context) bool) {
 	r.goesOn[id] = goesOn
 }
 
-// of returns the question about a container; nil if none is known.
-func (r *Runs) of(id string) func(context.Context) bool {
+// of returns the question about a container, and whether the container was updated here.
+func (r *Runs) of(id string) (goesOn func(context.Context) bool, noted bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.goesOn[id]
+	goesOn, noted = r.goesOn[id]
+	return goesOn, noted
 }
 
-// Silent asks the containers with some ids all at once, and returns those whose run has ended, and those that do not answer before ctx is
-// done. A container in which nothing can answer counts as answering.
-func (r *Runs) Silent(ctx context.Context, ids []string) (silent []string) {
-	var mu sync.Mutex
-	var asked sync.WaitGroup
-	for _, id := range ids {
-		goesOn := r.of(id)
-		if goesOn == nil {
-			continue
-		}
-		asked.Go(func() {
-			if goesOn(ctx) {
-				return
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			silent = append(silent, id)
-		})
+// GoesOn asks the container with an id whether the run that was updated still goes on. One that does not answer before ctx is done does
+// not. Known is false if nothing in the container can tell, or it was never updated here.
+func (r *Runs) GoesOn(ctx context.Context, id string) (goesOn, known bool) {
+	ask, _ := r.of(id)
+	if ask == nil {
+		return false, false
 	}
-	asked.Wait()
-	slices.Sort(silent)
-	return silent
+	return ask(ctx), true
 }
 
 // noteRun remembers the present run of a container, before its first update. Without cat in the image, nothing can tell runs apart.
 func (u ExecUpdater) noteRun(ctx context.Context, c model.ContainerRef) error {
-	if u.Runs == nil || u.Runs.of(c.ID) != nil {
+	if u.Runs == nil {
+		return nil
+	}
+	if _, noted := u.Runs.of(c.ID); noted {
 		return nil
 	}
 	var mark string
@@ -72,6 +61,7 @@ func (u ExecUpdater) noteRun(ctx context.Context, c model.ContainerRef) error {
 		return err
 	})
 	if _, exited := exitOf(err); exited {
+		u.Runs.note(c.ID, nil)
 		return nil
 	}
 	if err != nil {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -38,17 +36,17 @@ func TestRunsTellRestartsApart(t *testing.T) {
 	c := model.ContainerRef{Namespace: "n", Pod: "p", Name: "main", ID: "c1"}
 	same := procOf(100, "/u/1")
 	for _, tc := range []struct {
-		name   string
-		first  proc
-		then   proc
-		silent []string
+		name          string
+		first         proc
+		then          proc
+		goesOn, known bool
 	}{
-		{"the same run", proc{says: same}, proc{says: same}, nil},
-		{"the same run, with other mounts", proc{says: same}, proc{says: same + "900 812 0:70 / /mnt rw - tmpfs tmpfs rw\n"}, nil},
-		{"another run", proc{says: same}, proc{says: procOf(200, "/u/2")}, []string{"c1"}},
-		{"another run in a pod that shares its processes", proc{says: same}, proc{says: procOf(100, "/u/2")}, []string{"c1"}},
-		{"it does not answer", proc{says: same}, proc{err: errors.New("container not found")}, []string{"c1"}},
-		{"an image without cat", proc{err: &k8s.ExitError{Code: codeNotFound}}, proc{says: same}, nil},
+		{"the same run", proc{says: same}, proc{says: same}, true, true},
+		{"the same run, with other mounts", proc{says: same}, proc{says: same + "900 812 0:70 / /mnt rw - tmpfs tmpfs rw\n"}, true, true},
+		{"another run", proc{says: same}, proc{says: procOf(200, "/u/2")}, false, true},
+		{"another run in a pod that shares its processes", proc{says: same}, proc{says: procOf(100, "/u/2")}, false, true},
+		{"it does not answer", proc{says: same}, proc{err: errors.New("container not found")}, false, true},
+		{"an image without cat", proc{err: &k8s.ExitError{Code: codeNotFound}}, proc{says: same}, false, false},
 	} {
 		runs, pod := &Runs{}, tc.first
 		u := ExecUpdater{Pods: &pod, Runs: runs}
@@ -56,8 +54,11 @@ func TestRunsTellRestartsApart(t *testing.T) {
 			t.Errorf("%s: %v", tc.name, err)
 		}
 		pod = tc.then
-		if diff := cmp.Diff(tc.silent, runs.Silent(t.Context(), []string{"c0", c.ID})); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
+		if goesOn, known := runs.GoesOn(t.Context(), c.ID); goesOn != tc.goesOn || known != tc.known {
+			t.Errorf("%s: goes on %t, known %t", tc.name, goesOn, known)
+		}
+		if goesOn, known := runs.GoesOn(t.Context(), "c0"); goesOn || known {
+			t.Errorf("%s: another container goes on %t, known %t", tc.name, goesOn, known)
 		}
 	}
 	err := ExecUpdater{Pods: &proc{err: errors.New("no route")}, Runs: &Runs{}}.noteRun(t.Context(), c)
