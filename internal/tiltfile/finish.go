@@ -22,7 +22,7 @@ func (s *state) finish() (model.Tiltfile, error) {
 	}
 	var all fault.List
 	all.Add(s.images.Connect())
-	s.images.Finish()
+	s.ignores.List = append(s.ignores.List, s.images.Finish()...)
 	a, err := s.k8s.Assemble(s.settings.Adopt)
 	all.Add(err)
 	all.Add(s.images.CheckSteps())

@@ -279,7 +279,7 @@ func (p *printer) docker(d *model.DockerBuild) {
 	for _, f := range []struct {
 		name  string
 		value []string
-	}{{"secrets", d.Secrets}, {"ssh", d.SSH}, {"extra tags", d.ExtraTags}, {"cache from", d.CacheFrom}, {"extra hosts", d.ExtraHosts}} {
+	}{{"secrets", d.Secrets}, {"ssh", d.SSH}, {"extra tags", d.ExtraTags}, {"cache from", model.CacheTexts(d.CacheFrom)}, {"cache to", model.CacheTexts(d.CacheTo)}, {"extra hosts", d.ExtraHosts}} {
 		p.list(3, f.name, f.value)
 	}
 	if d.Target+d.Network+d.Platform != "" || d.Pull {

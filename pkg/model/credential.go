@@ -43,6 +43,9 @@ func (m Manifest) Credentials() []Secret {
 					variables = append(variables, name+"="+*value)
 				}
 			}
+			for _, c := range image.Docker.Caches() {
+				variables = append(variables, c.variables()...)
+			}
 		case image.Custom != nil:
 			variables = append(variables, image.Custom.Command.Env...)
 		}

@@ -40,11 +40,13 @@ type DockerBuild struct {
 	BuildArgs map[string]*string
 	Target    string
 	// Secrets and SSH are specifications as in "docker build --secret" and "--ssh".
-	Secrets    []string
-	SSH        []string
-	Network    string
-	ExtraTags  []string
-	CacheFrom  []string
+	Secrets   []string
+	SSH       []string
+	Network   string
+	ExtraTags []string
+	// CacheFrom are the caches that the build may use, and CacheTo those that it writes.
+	CacheFrom  []BuildCache
+	CacheTo    []BuildCache
 	Pull       bool
 	Platform   string
 	ExtraHosts []string

@@ -134,7 +134,7 @@ func makeDockerImage(im *image) *v1alpha1.DockerImage {
 	o := &v1alpha1.DockerImage{Status: imageStatus(im)}
 	o.Spec = v1alpha1.DockerImageSpec{Ref: im.target.Ref, DockerfileContents: d.Contents, Context: d.Context, Target: d.Target,
 		SSHAgentConfig: slices.Clone(d.SSH), Secrets: slices.Clone(d.Secrets), Network: d.Network, Pull: d.Pull,
-		CacheFrom: slices.Clone(d.CacheFrom), Platform: d.Platform, ExtraTags: slices.Clone(d.ExtraTags), ExtraHosts: slices.Clone(d.ExtraHosts),
+		CacheFrom: model.CacheTexts(d.CacheFrom), CacheTo: model.CacheTexts(d.CacheTo), Platform: d.Platform, ExtraTags: slices.Clone(d.ExtraTags), ExtraHosts: slices.Clone(d.ExtraHosts),
 		ContextIgnores: ignores(d.ContextIgnores), ImageMaps: safeNames(im.target.DependsOn), Cluster: engineName}
 	for _, k := range slices.Sorted(maps.Keys(d.BuildArgs)) {
 		arg := k

@@ -21,12 +21,8 @@ import (
 	"github.com/hone-dev/hone/internal/containers/docker"
 )
 
-const (
-	// redialTime is the longest pause between two attempts to connect.
-	redialTime = docker.AnswerTimeout / 5
-	// maxMessage is the size in bytes of the largest message that a daemon may send: one with progress.
-	maxMessage = 16 << 20
-)
+// redialTime is the longest pause between two attempts to connect.
+const redialTime = docker.AnswerTimeout / 5
 
 // Builder is a BuildKit daemon. Construct it with New, and Close it.
 type Builder struct {
@@ -58,7 +54,7 @@ func New(at Address) (*Builder, error) {
 	pace.BaseDelay, pace.MaxDelay = redialTime/10, redialTime
 	b.conn, err = grpc.NewClient("passthrough:///buildkitd", grpc.WithTransportCredentials(trust), grpc.WithContextDialer(b.dial),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: pace, MinConnectTimeout: docker.AnswerTimeout}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)))
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(docker.MaxMessage)))
 	if err != nil {
 		return nil, fmt.Errorf("builder %s: %w", at, err)
 	}

@@ -30,6 +30,9 @@ func (e *Engine) Build(ctx context.Context, req BuildRequest) (string, error) {
 	}
 	e.api.NegotiateAPIVersionPing(ping)
 	buildKit := e.hasBuildKit(string(ping.BuilderVersion), ping.OSType)
+	if req, err = e.supported(ctx, req, buildKit); err != nil {
+		return "", ctxOr(ctx, e.wrap("ask the docker engine for its properties", err))
+	}
 	id, err := wholly(req, func(away *gone) (string, error) { return e.buildWith(ctx, req, buildKit, away) })
 	return id, e.orAway(ctx, err)
 }
@@ -54,7 +57,7 @@ func (e *Engine) buildWith(ctx context.Context, req BuildRequest, buildKit bool,
 	if !buildKit {
 		return e.buildClassic(ctx, req, away)
 	}
-	id, err := buildThrough(ctx, req, engineKit{e}, e.config, away)
+	id, err := e.buildInKit(ctx, req, away)
 	var noSession *sessionError
 	if ctx.Err() == nil && errors.As(err, &noSession) {
 		logstore.Infof(req.Log, "The engine has no BuildKit (%v): building with its classic builder.", noSession.err)
@@ -84,7 +87,7 @@ func (e *Engine) buildOptions(req BuildRequest) build.ImageBuildOptions {
 	return build.ImageBuildOptions{
 		Tags: req.Tags, NoCache: req.NoCache, PullParent: req.Pull, Remove: true, ForceRemove: true, NetworkMode: req.Network,
 		Dockerfile: dockerfileName, BuildArgs: e.config.buildArgs(e.endpoint.Host, req.BuildArgs), Labels: req.Labels,
-		CacheFrom: req.CacheFrom, ExtraHosts: req.ExtraHosts, Target: req.Target, Platform: req.Platform,
+		CacheFrom: references(req.CacheFrom), ExtraHosts: req.ExtraHosts, Target: req.Target, Platform: req.Platform,
 		BuildID: uuid.NewString(),
 	}
 }

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 
 	"github.com/docker/docker/api/types/build"
 	control "github.com/moby/buildkit/api/services/control"
+	"github.com/moby/buildkit/session/content"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 )
@@ -17,9 +19,8 @@ import (
 type BuildKit interface {
 	// DialSession opens the builder's end of a session.
 	DialSession(ctx context.Context, proto string, meta map[string][]string) (net.Conn, error)
-	// Solve builds with the session and returns the id of the image. It passes BuildKit's reports to each, on the caller's goroutine.
-	// args are the arguments of the request with the values of the environment. When ctx ends, the build is cancelled.
-	Solve(ctx context.Context, req BuildRequest, args map[string]*string, session string, each func(*control.StatusResponse)) (string, error)
+	// Solve builds with the session. It passes BuildKit's reports to each, on the caller's goroutine. When ctx ends, the build is cancelled.
+	Solve(ctx context.Context, ask Solve, each func(*control.StatusResponse)) (Solved, error)
 	// Address is the address of the builder, for the user's configuration of proxies.
 	Address() string
 	// Refused reports whether err is an answer about the build, rather than a failure to talk to the builder.
@@ -41,9 +42,16 @@ func BuildThrough(ctx context.Context, req BuildRequest, kit BuildKit) (string, 
 }
 
 func buildThrough(ctx context.Context, req BuildRequest, kit BuildKit, config *userConfig, away *gone) (string, error) {
+	cached, err := openCaches(ctx, req)
+	if err != nil {
+		return "", err
+	}
 	s, err := newSession(ctx, req, config, away)
 	if err != nil {
 		return "", err
+	}
+	if len(cached.stores) > 0 {
+		s.Allow(content.NewAttachable(cached.stores))
 	}
 	buildCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -52,11 +60,16 @@ func buildThrough(ctx context.Context, req BuildRequest, kit BuildKit, config *u
 
 	printer := newTracePrinter(req.Log)
 	printer.step = req.step
-	id, err := kit.Solve(buildCtx, req, config.buildArgs(kit.Address(), req.BuildArgs), s.ID(), printer.status)
+	ask := Solve{BuildRequest: req, Args: config.buildArgs(kit.Address(), req.BuildArgs), Session: s.ID(), Imports: cached.imports, Exports: cached.exports}
+	got, err := kit.Solve(buildCtx, ask, printer.status)
 	printer.finish()
 	req.sent(printer.context)
+	if err == nil && got.ID == "" {
+		return "", errors.New("build: the builder did not report the image that it built")
+	}
 	if err == nil {
-		return id, nil
+		cached.publish(got.Cache)
+		return got.ID, nil
 	}
 	if ctx.Err() != nil {
 		return "", ctx.Err()
@@ -92,20 +105,25 @@ func (k engineKit) DialSession(ctx context.Context, proto string, meta map[strin
 }
 
 // Solve implements BuildKit.
-func (k engineKit) Solve(ctx context.Context, req BuildRequest, _ map[string]*string, session string, each func(*control.StatusResponse)) (string, error) {
-	opts := k.buildOptions(req)
+func (k engineKit) Solve(ctx context.Context, ask Solve, each func(*control.StatusResponse)) (Solved, error) {
+	opts := k.buildOptions(ask.BuildRequest)
 	opts.Version = build.BuilderBuildKit
-	opts.SessionID = session
+	opts.SessionID = ask.Session
 	opts.RemoteContext = "client-session"
-	return k.runBuild(ctx, nil, opts, func(m message) {
+	if len(ask.Exports) > 0 { // an inline cache, as it takes no other
+		opts.BuildArgs = maps.Clone(opts.BuildArgs)
+		opts.BuildArgs["BUILDKIT_INLINE_CACHE"] = new("1")
+	}
+	id, err := k.runBuild(ctx, nil, opts, func(m message) {
 		status, err := traceOf(m)
 		switch {
 		case err != nil:
-			logstore.Debugf(req.Log, "unreadable progress message of the engine")
+			logstore.Debugf(ask.Log, "unreadable progress message of the engine")
 		case status != nil:
 			each(status)
 		}
 	})
+	return Solved{ID: id}, err
 }
 
 // traceOf returns the report in a message of the engine, nil if it has none.

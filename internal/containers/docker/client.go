@@ -202,8 +202,9 @@ type BuildRequest struct {
 	SSH     []string
 	// Network is the network mode of RUN; empty for the engine's default.
 	Network    string
-	CacheFrom  []string
 	ExtraHosts []string
+	// CacheFrom are the caches that the build may use, and CacheTo those that it writes.
+	CacheFrom, CacheTo []model.BuildCache
 	// Platform is "os/arch"; empty for the engine's own.
 	Platform string
 	// Pull checks the registry for a newer base image. NoCache runs every step again.

@@ -30,6 +30,9 @@ type tracePrinter struct {
 // loadsContext is BuildKit's name for the step that transfers the build context.
 const loadsContext = "[internal] load build context"
 
+// importsCache begins BuildKit's name for a step that reads a cache. Where there is none, the build goes on.
+const importsCache = "importing cache manifest from "
+
 // vertex is a step of a build.
 type vertex struct {
 	Step
@@ -107,7 +110,8 @@ func (p *tracePrinter) complete(v *control.Vertex) {
 	}
 	if v.Error != "" {
 		known.Err = v.Error
-		if p.first == nil && !strings.Contains(v.Error, "context canceled") {
+		blamed := !strings.Contains(v.Error, "context canceled") && !strings.HasPrefix(known.Name, importsCache)
+		if p.first == nil && blamed {
 			p.first = known
 		}
 	}

@@ -17,14 +17,20 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// sharedImages is a project with two images, one of which is based on the other and is updated in place. $ONE stands for the name of the
-// first clone, $SHARED for the call that says how they share images.
+// sharedImages is a project with three images: one is based on another and is updated in place, and a command builds the third. $ONE stands
+// for the name of the first clone, $SHARED for the call that says how they share images.
 const sharedImages = `
 -- Tiltfile --
 $SHARED
 docker_build('app-$ONE', 'app', build_args={'WHO': 'hone'}, live_update=[sync('app', '/src')])
 docker_build('base-$ONE', 'base')
+custom_build('tool-$ONE', 'DOCKER_BUILDKIT=0 docker build -t "$EXPECTED_REF" --label dev.hone.image=tool-$ONE tool', ['tool'], deps_complete=True)
 k8s_yaml('app.yaml')
+-- tool/Dockerfile --
+FROM busybox
+COPY data /data
+-- tool/data --
+1
 -- base/Dockerfile --
 FROM localhost:5000/from-$ONE:1
 RUN echo $ONE > /base.txt
@@ -47,7 +53,7 @@ spec:
   selector: {matchLabels: {app: app}}
   template:
     metadata: {labels: {app: app}}
-    spec: {terminationGracePeriodSeconds: 0, containers: [{name: web, image: app-$ONE}]}
+    spec: {terminationGracePeriodSeconds: 0, containers: [{name: web, image: app-$ONE}, {name: tool, image: tool-$ONE, args: [sleep, "1000"]}]}
 `
 
 // clones are two clones of a project on one engine, each with a state and a namespace of its own.
@@ -103,7 +109,8 @@ func (c *clones) forget(names ...string) {
 	}
 }
 
-// built returns the images that were built since the last call. The name that an image gets after it was pulled tells of no build.
+// built returns the images that were built since the last call, by name. The name that an image gets after it was pulled tells of no build,
+// and an image that a command builds gets two.
 func (c *clones) built() (names []string) {
 	c.t.Helper()
 	pulled := map[string]bool{}
@@ -117,17 +124,19 @@ func (c *clones) built() (names []string) {
 			pulled[name] = true
 		case pulled[name]:
 			pulled[name] = false
+		case name == "tool" && slices.Contains(names, name):
 		case !cached:
 			names = append(names, name)
 		}
 	}
+	slices.Sort(names)
 	return names
 }
 
-// deploy deploys a clone on an engine without the project's images, checks which are built, and returns the image of the Deployment.
+// deploy deploys a clone on an engine without the project's images, checks which are built, and returns the images of the Deployment.
 func (c *clones) deploy(p *project, builds ...string) string {
 	c.t.Helper()
-	c.forget("app", "base")
+	c.forget("app", "base", "tool")
 	c.built()
 	out, code := p.run("ci", "--namespace", p.namespace, "--port", "0")
 	if code != 0 {
@@ -136,10 +145,10 @@ func (c *clones) deploy(p *project, builds ...string) string {
 	if built := c.built(); !slices.Equal(built, builds) {
 		c.t.Errorf("it builds %q, want %q:\n%s", built, builds, out)
 	}
-	return imageOf(p.object("apps", "v1", "deployments", "app"))
+	return strings.Join(imagesOf(p.object("apps", "v1", "deployments", "app")), " ")
 }
 
-// changes changes the second clone, whose Deployment has the image last. It is built again where an input has changed, and only there.
+// changes changes the second clone, whose Deployment has the images last. It is built again where an input has changed, and only there.
 func (c *clones) changes(last string) {
 	c.t.Helper()
 	two := c.two
@@ -153,14 +162,15 @@ func (c *clones) changes(last string) {
 		{"a file", func() { two.replace("app/kept", "1", "2") }, []string{"app"}},
 		{"an argument", func() { two.replace("Tiltfile", "'WHO': 'hone'", "'WHO': 'you'") }, []string{"app"}},
 		{"the ignored files", func() { two.replace("app/.dockerignore", "left-out", "other") }, []string{"app"}},
-		{"the base in its registry", func() { c.base("new") }, []string{"base", "app"}},
+		{"a file of the command", func() { two.write("tool/data", "2\n") }, []string{"tool"}},
+		{"the base in its registry", func() { c.base("new") }, []string{"app", "base"}},
 	} {
 		change.make()
-		image := c.deploy(two, change.builds...)
-		if same := image == last; same != (len(change.builds) == 0) {
-			c.t.Errorf("after a change of %s, it deploys %s, before %s", change.name, image, last)
+		images := c.deploy(two, change.builds...)
+		if same := images == last; same != (len(change.builds) == 0) {
+			c.t.Errorf("after a change of %s, it deploys %s, before %s", change.name, images, last)
 		}
-		last = image
+		last = images
 	}
 }
 
@@ -172,10 +182,10 @@ func TestImageCache(t *testing.T) {
 	for _, p := range []*project{c.one, c.two} {
 		p.replace("app.yaml", "spec:", "spec:\n  replicas: 0")
 	}
-	first := c.deploy(c.one, "base", "app")
-	c.forget("app", "base")
+	first := c.deploy(c.one, "app", "base", "tool")
+	c.forget("app", "base", "tool")
 	c.two.says(2, []string{"preview", "--exit-code", "--namespace", c.two.namespace}, `image +app-\S+: is in localhost:5000/cache already  sha256:[0-9a-f]{64}\n`,
-		`image +base-\S+: is in localhost:5000/cache already`)
+		`image +base-\S+: is in localhost:5000/cache already`, `image +tool-\S+: is in localhost:5000/cache already`)
 	out, err := c.two.command("preview", "-o", "json", "--namespace", c.two.namespace).Output()
 	var plan api.Plan
 	if err := errors.Join(err, json.Unmarshal(out, &plan)); err != nil {
@@ -185,8 +195,10 @@ func TestImageCache(t *testing.T) {
 		t.Errorf("the preview has given names to %d images", n)
 	}
 	second := c.deploy(c.two)
-	if at := slices.IndexFunc(plan.Images, func(im api.PlanImage) bool { return im.Reference == second }); at < 0 {
-		t.Errorf("it deploys %s, and the preview has said %+v", second, plan.Images)
+	for image := range strings.FieldsSeq(second) {
+		if !slices.ContainsFunc(plan.Images, func(im api.PlanImage) bool { return im.Reference == image }) {
+			t.Errorf("it deploys %s, and the preview has said %+v", image, plan.Images)
+		}
 	}
 	if second != first {
 		t.Errorf("the second clone deploys %s, the first one %s", second, first)
@@ -200,7 +212,7 @@ func TestSharedImages(t *testing.T) {
 	t.Parallel()
 	c := newClones(t, "default_registry('localhost:5000')")
 	one, two := c.one, c.two
-	last := c.deploy(one, "base", "app")
+	last := c.deploy(one, "app", "base", "tool")
 	if second := c.deploy(two); second != last {
 		t.Errorf("the second clone deploys %s, the first one %s", second, last)
 	}

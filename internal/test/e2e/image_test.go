@@ -7,9 +7,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-func imageOf(u *unstructured.Unstructured) string {
+func imageOf(u *unstructured.Unstructured) string { return imagesOf(u)[0] }
+
+// imagesOf returns the images of all containers.
+func imagesOf(u *unstructured.Unstructured) (out []string) {
 	containers, _, _ := unstructured.NestedSlice(u.Object, "spec", "template", "spec", "containers")
-	return containers[0].(map[string]any)["image"].(string)
+	for _, c := range containers {
+		out = append(out, c.(map[string]any)["image"].(string))
+	}
+	return out
 }
 
 // TestImageFeatures builds an image on a base that is also built, with a build arg, a target, a secret and ignore rules,

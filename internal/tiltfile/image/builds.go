@@ -60,14 +60,14 @@ func (d *Declarations) dockerBuild(c *eval.Call) (starlark.Value, error) {
 	var buildArgs value.TextMap
 	var contents value.Text
 	var cache starlark.Value
-	var only, ssh, secret, extraTag, cacheFrom, extraHosts value.Texts
+	var only, ssh, secret, extraTag, cacheFrom, cacheTo, extraHosts value.Texts
 	var pull bool
 	if err := c.Unpack("ref", &a.ref, "context", &context, "build_args??", &buildArgs, "dockerfile??", &dockerfile,
 		"dockerfile_contents??", &contents, "cache??", &cache, "live_update??", &a.liveUpdate,
 		"match_in_env_vars??", &a.matchInEnvVars, "ignore??", &a.ignore, "only??", &only, "entrypoint??", &a.entrypoint,
 		"container_args??", &a.containerArgs, "target??", &target, "ssh??", &ssh, "secret??", &secret,
 		"network??", &network, "extra_tag??", &extraTag, "cache_from??", &cacheFrom, "pull??", &pull,
-		"platform??", &platform, "extra_hosts??", &extraHosts); err != nil {
+		"platform??", &platform, "extra_hosts??", &extraHosts, "cache_to??", &cacheTo); err != nil {
 		return nil, err
 	}
 	if cache != nil {
@@ -83,13 +83,22 @@ func (d *Declarations) dockerBuild(c *eval.Call) (starlark.Value, error) {
 		return nil, err
 	}
 	build := &model.DockerBuild{Target: target, Secrets: given(secret), SSH: given(ssh), Network: network,
-		ExtraTags: given(extraTag), CacheFrom: given(cacheFrom), Pull: pull, Platform: platform,
+		ExtraTags: given(extraTag), Pull: pull, Platform: platform,
 		ExtraHosts: given(extraHosts), BuildArgs: nilWhenEmpty(buildArgs.Values)}
 	if build.Platform == "" {
 		build.Platform = c.Env.Getenv("DOCKER_DEFAULT_PLATFORM")
 	}
 	im.Docker = build
+	if build.CacheFrom, err = cacheFromArgument.parse(c, cacheFrom); err != nil {
+		return nil, err
+	}
+	if build.CacheTo, err = cacheToArgument.parse(c, cacheTo); err != nil {
+		return nil, err
+	}
 	if err := findDockerfile(c, build, context, dockerfile, contents); err != nil {
+		return nil, err
+	}
+	if err := cachesOutside(build); err != nil {
 		return nil, err
 	}
 	im.bases = knownBaseImages(c.Evaluation, build.Contents, build.BuildArgs)

@@ -71,14 +71,15 @@ func imageCycle(im *Image, path []*Image) []string {
 }
 
 // Finish completes the images once the program has ended: they ignore the Tiltfiles, whose change causes a new evaluation
-// anyway, and their commands get the environment that the Tiltfile set.
-func (d *Declarations) Finish() {
+// anyway, and their commands get the environment that the Tiltfile set. It returns what nothing should watch.
+func (d *Declarations) Finish() []model.Ignore {
 	for _, im := range d.List {
 		ignore.LeaveOutTiltfiles(d.Evaluation, &im.Watch)
 		if im.Custom != nil {
 			im.Custom.Command = d.WithEnv(im.Custom.Command)
 		}
 	}
+	return d.leaveOutCaches()
 }
 
 // Calls returns the calls that declare the images of a manifest.

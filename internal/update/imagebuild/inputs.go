@@ -270,6 +270,9 @@ func (b *Builder) addDocker(ctx context.Context, in *inputs, req Request, spec m
 	if spec.Options != "" {
 		in.name(api.InputOptions, "", spec.Options)
 	}
+	if spec.CachesInline() { // other caches do not change the image
+		in.name(api.InputOptions, "", model.CacheInline)
+	}
 	for _, id := range ids(spec.Secrets) {
 		in.name(api.InputSecret, id)
 	}

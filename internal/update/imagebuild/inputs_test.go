@@ -64,6 +64,16 @@ func TestInputs(t *testing.T) {
 		{"where a word ends", func(_ *testing.T, _ string, req *Request, _ *dockertest.Fake, _ model.ImageResult) {
 			forEach(req, func(d *model.DockerBuild) { d.Contents += "#\n" }, func(c *model.CustomBuild) { c.Command.Argv = []string{"build a"} })
 		}, false},
+		{"where its caches are", func(_ *testing.T, _ string, req *Request, _ *dockertest.Fake, _ model.ImageResult) {
+			forEach(req, func(d *model.DockerBuild) {
+				d.CacheFrom = []model.BuildCache{{Type: model.CacheGHA}}
+				d.CacheTo = []model.BuildCache{{Type: model.CacheLocal, Attrs: map[string]string{"dest": "/tmp/cache"}}}
+			}, func(*model.CustomBuild) {})
+		}, true},
+		{"a cache in the image", func(_ *testing.T, _ string, req *Request, _ *dockertest.Fake, _ model.ImageResult) {
+			forEach(req, func(d *model.DockerBuild) { d.CacheTo = []model.BuildCache{{Type: model.CacheInline}} },
+				func(c *model.CustomBuild) { c.Tag = "other" })
+		}, false},
 		{"the registry", func(_ *testing.T, _ string, req *Request, _ *dockertest.Fake, _ model.ImageResult) {
 			req.Registry = localRegistry
 		}, false},

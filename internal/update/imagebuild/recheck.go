@@ -69,7 +69,10 @@ func (b *Builder) Recheck(ctx context.Context, req Request, remembered model.Ima
 func (b *Builder) throwaway(ctx context.Context, req Request, keep string) (id string, remove func(), err error) {
 	gone := context.WithoutCancel(ctx)
 	if req.Target.Docker != nil {
-		id, err = b.docker.Build(ctx, buildRequest(req, *req.Target.Docker))
+		build := buildRequest(req, *req.Target.Docker)
+		// Others are to find the cache of the image that is kept.
+		build.CacheTo = slices.DeleteFunc(slices.Clone(build.CacheTo), func(c model.BuildCache) bool { return c.Type != model.CacheInline })
+		id, err = b.docker.Build(ctx, build)
 		return id, func() {
 			if id != keep {
 				_ = b.docker.Remove(gone, id)

@@ -87,8 +87,10 @@ type DockerImageSpec struct {
 	Network string `json:"network,omitempty"`
 	// Pull pulls the newest base images even if they exist locally.
 	Pull bool `json:"pull,omitempty"`
-	// CacheFrom are images whose layers the build may reuse.
+	// CacheFrom are caches whose results the build may reuse: references of images, or as for docker buildx build --cache-from.
 	CacheFrom []string `json:"cacheFrom,omitempty"`
+	// CacheTo are caches that the build writes its results to, as for docker buildx build --cache-to.
+	CacheTo []string `json:"cacheTo,omitempty"`
 	// Platform is the platform that the image is built for, such as linux/amd64; empty for the platform of the cluster.
 	Platform string `json:"platform,omitempty"`
 	// ExtraTags are additional references for the image.
