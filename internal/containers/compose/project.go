@@ -4,17 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/compose-spec/compose-go/v2/loader"
 	"github.com/compose-spec/compose-go/v2/template"
 	"github.com/compose-spec/compose-go/v2/types"
-	"github.com/sirupsen/logrus"
 
+	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -28,13 +26,9 @@ type Project struct {
 	Secrets []model.Secret
 }
 
-// hushed keeps the library from writing to standard error, because the terminal may be in use. It would only report
-// deprecated syntax and variables that are not set, which Source.Unset returns.
-var hushed = sync.OnceFunc(func() { logrus.SetOutput(io.Discard) })
-
 // Load evaluates the files. The error is an *Error if a place in a file is known.
 func (s *Source) Load(ctx context.Context) (p *Project, err error) {
-	hushed()
+	docker.Hush() // the library would report deprecated syntax and variables that are not set, which Source.Unset returns
 	// The library panics on some wrong types that it has not checked yet.
 	defer func() {
 		if r := recover(); r != nil {

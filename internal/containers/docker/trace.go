@@ -39,6 +39,8 @@ type vertex struct {
 	digest  string
 	started bool
 	done    bool
+	// cached is set once the step's result was found in a cache, from where it may have to be fetched.
+	cached bool
 	// partial is output after the last line break. Tail has the last lines before it.
 	partial []byte
 }
@@ -86,7 +88,7 @@ func (p *tracePrinter) vertex(v *control.Vertex) {
 		known = &vertex{digest: v.Digest}
 		p.vertices[v.Digest] = known
 	}
-	known.Name = words.OneLine(v.Name)
+	known.Name, known.cached = words.OneLine(v.Name), known.cached || v.Cached
 	if v.Started == nil || known.started {
 		return
 	}
@@ -110,10 +112,7 @@ func (p *tracePrinter) complete(v *control.Vertex) {
 	}
 	if v.Error != "" {
 		known.Err = v.Error
-		blamed := !strings.Contains(v.Error, "context canceled") && !strings.HasPrefix(known.Name, importsCache)
-		if p.first == nil && blamed {
-			p.first = known
-		}
+		p.fail(known)
 	}
 	if known.internal() {
 		return
@@ -122,7 +121,7 @@ func (p *tracePrinter) complete(v *control.Vertex) {
 	switch {
 	case v.Error != "":
 		outcome = " [failed]"
-	case v.Cached:
+	case known.cached:
 		outcome = " [cached]"
 	case v.Started != nil:
 		outcome = " [done]"
@@ -131,6 +130,23 @@ func (p *tracePrinter) complete(v *control.Vertex) {
 		}
 	}
 	p.log.Progress(known.digest, known.Name+outcome, true)
+}
+
+// fail notes the first step that failed. A cache that cannot be read fails no build.
+func (p *tracePrinter) fail(known *vertex) {
+	if strings.Contains(known.Err, "context canceled") {
+		return
+	}
+	if place, isCache := strings.CutPrefix(known.Name, importsCache); isCache {
+		if kind, _, numbered := strings.Cut(place, ":"); numbered && !strings.Contains(place, "/") {
+			place = "cache_from type=" + kind // it has a number instead of a name
+		}
+		logstore.Infof(p.log, "The cache in %s is not used: %s", place, words.OneLine(known.Err))
+		return
+	}
+	if p.first == nil {
+		p.first = known
+	}
 }
 
 // smallTransfer is the size in bytes up to which a transfer is not shown.
