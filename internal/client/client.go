@@ -52,6 +52,7 @@ type Client struct {
 	OnSlow func()
 
 	token string
+	far   bool // the session runs on another machine, and the socket is there
 	dial  func(ctx context.Context, network, address string) (net.Conn, error)
 	http  *http.Client
 
@@ -72,6 +73,17 @@ func At(s sessions.Info, token string) *Client {
 	var d net.Dialer
 	return newClient(s, token, d.DialContext)
 }
+
+// Through returns a client of a session on another machine, whose connections dial makes. The requests have the rights of a token, or all
+// rights if it is empty.
+func Through(s sessions.Info, token string, dial func(context.Context) (net.Conn, error)) *Client {
+	c := newClient(s, token, func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) })
+	c.far = true
+	return c
+}
+
+// Far reports whether the session runs on another machine, to which the connection can be lost alone.
+func (c *Client) Far() bool { return c.far }
 
 func newClient(s sessions.Info, token string, dial func(context.Context, string, string) (net.Conn, error)) *Client {
 	return &Client{Session: s, token: token, dial: dial,
@@ -390,9 +402,15 @@ func (c *Client) silent(ctx context.Context, err error) error {
 	if ctx.Err() == context.Canceled {
 		return ctx.Err()
 	}
+	if _, said := problem.Of(err); said && c.far {
+		return err
+	}
 	if c.Session.Name == "" {
 		return problem.Wrap(err, "no session answers at "+c.base().Host,
 			"start one with hone up, or select one with --session, --port and --host, or TILT_PORT and TILT_HOST; hone sessions lists the running ones")
+	}
+	if c.far {
+		return problem.Wrap(err, c.Where()+" does not answer", "on its machine, hone sessions shows its state")
 	}
 	return problem.Wrap(err, fmt.Sprintf("session %s does not answer", c.Session.Name),
 		fmt.Sprintf("end it: kill %d, and if that does not help: kill -9 %d; the next hone cleans up after it", c.Session.PID, c.Session.PID))

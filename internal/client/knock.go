@@ -25,7 +25,7 @@ func (c *Client) knock(ctx context.Context) error {
 	switch pid := c.Session.PID; {
 	case c.answered:
 		return nil
-	case stands(ctx, pid):
+	case !c.far && stands(ctx, pid):
 		if ctx.Err() == context.Canceled {
 			return ctx.Err()
 		}

@@ -50,7 +50,7 @@ var wings = []wing{
 		"What the terminal shows. It only reads snapshots and dispatches the user's requests."},
 	{"api", "schema redact < projection page < tables < snapshot < server", "base loop tiltfile/extension",
 		"What the session shows to other programs: its objects, its tables, snapshots as files, and the server for all of it. It only reads snapshots and dispatches clients' requests."},
-	{"client", "sessions objects < .", "base",
+	{"client", "sessions objects < tunnel < .", "base",
 		"The other side of the API: finding a running session, and reading, awaiting and changing its objects. It shares no code with the server."},
 	{"engine", ".", "base loop cluster containers tiltfile update subscribers api",
 		"The subscribers that a session runs, and their contracts with each other."},

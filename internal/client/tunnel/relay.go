@@ -1,0 +1,119 @@
+package tunnel
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"golang.org/x/net/http2"
+
+	"github.com/hone-dev/hone/internal/client/sessions"
+)
+
+// The requests to a relay.
+const (
+	pathSessions = "/sessions"
+	pathSession  = "/session"
+	pathPort     = "/port"
+)
+
+// mostStreams bounds the connections of a tunnel at a time.
+const mostStreams = 10_000
+
+// relay serves the other end of a tunnel on the machine of the sessions.
+type relay struct{ registry *sessions.Registry }
+
+// Relay serves the sessions of a registry, and the ports of this machine, to the tunnel at the other end of two streams. It returns when in
+// ends or ctx is done. version is the version of this hone.
+func Relay(ctx context.Context, in io.ReadCloser, out io.WriteCloser, registry *sessions.Registry, version string) error {
+	conn := &streams{in: in, out: out}
+	if _, err := fmt.Fprintf(out, "%s%s %s\n", greeting, protocol, version); err != nil {
+		return fmt.Errorf("greet the other side: %w", err)
+	}
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	r := relay{registry}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+pathSessions, r.sessions)
+	mux.HandleFunc("POST "+pathSession, r.session)
+	mux.HandleFunc("POST "+pathPort, r.port)
+	server := http2.Server{MaxConcurrentStreams: mostStreams, ReadIdleTimeout: idle, PingTimeout: idle}
+	server.ServeConn(conn, &http2.ServeConnOpts{Context: ctx, Handler: mux})
+	return ctx.Err()
+}
+
+// sessions answers with the running sessions.
+func (r relay) sessions(w http.ResponseWriter, req *http.Request) {
+	all, err := r.registry.List(req.Context())
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	_ = json.NewEncoder(w).Encode(all)
+}
+
+// session connects to the socket of a session, unless it has ended. Another one that has got its name since then is not the same.
+func (r relay) session(w http.ResponseWriter, req *http.Request) {
+	all, err := r.registry.List(req.Context())
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	pid, _ := strconv.Atoi(req.URL.Query().Get("pid"))
+	for _, s := range all {
+		if s.Name == req.URL.Query().Get("name") && s.PID == pid {
+			carry(w, req, "unix", s.Socket)
+			return
+		}
+	}
+	http.Error(w, "the session has ended", http.StatusGone)
+}
+
+// port connects to a port that this machine reaches.
+func (r relay) port(w http.ResponseWriter, req *http.Request) {
+	carry(w, req, "tcp", req.URL.Query().Get("address"))
+}
+
+// carry carries the bytes of a request to an address, and its answer back, until either side ends.
+func carry(w http.ResponseWriter, req *http.Request, network, address string) {
+	conn, err := new(net.Dialer).DialContext(req.Context(), network, address)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	defer conn.Close()
+	defer context.AfterFunc(req.Context(), func() { _ = conn.Close() })()
+	c := http.NewResponseController(w)
+	if c.Flush() != nil {
+		return
+	}
+	var work sync.WaitGroup
+	defer work.Wait()
+	work.Go(func() {
+		_, _ = io.Copy(conn, req.Body)
+		if half, ok := conn.(interface{ CloseWrite() error }); ok {
+			_ = half.CloseWrite()
+		}
+	})
+	_, _ = io.Copy(prompt{w, c}, conn)
+	_ = req.Body.Close()
+}
+
+// prompt writes without waiting for more.
+type prompt struct {
+	w io.Writer
+	c *http.ResponseController
+}
+
+// Write implements io.Writer.
+func (p prompt) Write(b []byte) (int, error) {
+	n, err := p.w.Write(b)
+	if err != nil {
+		return n, err
+	}
+	return n, p.c.Flush()
+}
