@@ -30,6 +30,7 @@ var beneath = map[string]string{
 	"cli/self/docs.go":                          "a pager draws",
 	"cli/self/doctor.go":                        "the terminal's size",
 	"cli/standby/standby.go":                    "reads from a pipe in its place",
+	"cli/session/far.go":                        "a protocol",
 	"cli/shell/child.go":                        "programs that take the terminal",
 	"cli/shell/folder.go":                       "programs that take the terminal",
 	"cli/shell/streams.go":                      "programs that take the terminal",

@@ -1,6 +1,7 @@
 package hud
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"time"
@@ -41,8 +42,16 @@ type Attached struct {
 	Ignores  view.Ignores
 	// ReadOnly is set for a screen that does not change the session.
 	ReadOnly bool
+	// Lost returns the loss of the connection to the session; nil while it is there. Box names the machine of the session, to which the
+	// connection can be lost alone.
+	Lost func() *Loss
+	Box  string
+	// Notices are problems of this machine; nil if there are none.
+	Notices func() []view.Notice
 	// Elsewhere is set if the session may run on another machine, whose files this one does not have.
 	Elsewhere bool
+	// Local returns the path here of a file of the session's machine; empty if it is not here. It is nil if the paths are the same.
+	Local func(path string) string
 	// Readable returns why the user cannot open a file of the session in an editor here, and Shell is as in screen.Programs.
 	Readable func(path string) error
 	Shell    func(ctx context.Context, resource, pod, container string) error
@@ -60,27 +69,29 @@ func (a Attached) Show(ctx context.Context) (left bool, err error) {
 	layout := openLayout(a.LayoutFile)
 	defer layout.close()
 	about := terminal.FromEnvironment(os.Getenv)
-	if a.Elsewhere {
+	if a.Elsewhere && a.Local == nil {
 		about.Host = "" // links to files would lead nowhere
 	}
 	job := newJobControl(a.Screen, a.Suspend)
 	programs := ownPrograms(a.Shell)
 	edit := programs.Edit
 	programs.Edit = func(ctx context.Context, path string, line int) error {
+		if a.Local != nil {
+			path = cmp.Or(a.Local(path), path)
+		}
 		if err := a.Readable(path); err != nil {
 			return err
 		}
 		return edit(ctx, path, line)
 	}
 	o := screen.Options{
-		Terminal: a.Screen,
-		About:    about,
-		Settings: a.Settings,
-		Logs:     a.Logs,
-		Changed:  a.Changed,
-		Frame: func(now time.Time) screen.Frame {
-			return screen.FrameOf(a.View(), now, a.Loop(), a.Ignores)
-		},
+		Terminal:   a.Screen,
+		About:      about,
+		Settings:   a.Settings,
+		Logs:       a.Logs,
+		Changed:    a.Changed,
+		Frame:      a.frame,
+		Local:      a.Local,
 		Beside:     beside(a.ID, a.View, a.Moved),
 		Ask:        a.ask,
 		Plan:       a.Plan.reader(a.View),
@@ -110,6 +121,18 @@ func (a Attached) Show(ctx context.Context) (left bool, err error) {
 	defer job.free()
 	err = screen.Run(ctx, o)
 	return left, err
+}
+
+// frame returns the newest known state of the session, and says when it may be old.
+func (a Attached) frame(now time.Time) screen.Frame {
+	f := screen.FrameOf(a.View(), now, a.Loop(), a.Ignores)
+	if a.Notices != nil {
+		f.View.Notices = append(f.View.Notices, a.Notices()...)
+	}
+	if lost := a.Lost(); lost != nil {
+		f.View.Notices = append([]view.Notice{lost.notice(a.Box)}, f.View.Notices...)
+	}
+	return f
 }
 
 // ask decides a request on the newest state that has arrived, as the session would. The session, which may have changed meanwhile,

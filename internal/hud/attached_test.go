@@ -17,6 +17,7 @@ import (
 	"github.com/gdamore/tcell/v2"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/hud/hudtest"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -30,6 +31,7 @@ type attached struct {
 	layout string
 	newest atomic.Pointer[store.Snapshot]
 	news   chan struct{}
+	lost   atomic.Pointer[Loss]
 	refuse error
 
 	mu    sync.Mutex
@@ -51,7 +53,7 @@ func attach(t *testing.T, change ...func(*Attached)) *attached {
 	s := &attached{session: &session{t: t, scene: hudtest.Shop(), term: tcell.NewSimulationScreen("UTF-8")}, layout: filepath.Join(t.TempDir(), "screen.json"), news: make(chan struct{}, 1)}
 	s.becomes()
 	a := Attached{Session: "shop", ID: "mine", View: func() store.View { return s.newest.Load().All() }, Loop: func() time.Duration { return 0 }, Changed: s.news, Logs: logs,
-		Screen: s.term, LayoutFile: s.layout, Version: "1.2.3", Readable: func(string) error { return nil },
+		Screen: s.term, LayoutFile: s.layout, Version: "1.2.3", Readable: func(string) error { return nil }, Lost: func() *Loss { return s.lost.Load() }, Box: "dev@box",
 		Send: func(_ context.Context, _ store.View, a store.Action) error {
 			time.Sleep(time.Second) // a session that takes its time
 			s.mu.Lock()
@@ -129,6 +131,33 @@ func TestAttached(t *testing.T) {
 		}
 		if want := []model.ManifestName{"(Tiltfile)", "", "api"}; !slices.Equal(s.moved, want) {
 			t.Errorf("moved to %q", s.moved)
+		}
+	})
+}
+
+// TestAttachedLost: while the connection to a session on another machine is lost, the screen says so, and why it does not come back.
+func TestAttachedLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := attach(t)
+		s.lost.Store(&Loss{Since: hudtest.ShopTime})
+		s.becomes()
+		s.shows("no connection to dev@box")
+		s.lost.Store(&Loss{Since: hudtest.ShopTime, Err: problem.Wrap(errors.New("Connection \x1b[31mrefused\nand more"), "ssh does not reach box", "try ssh box")})
+		s.becomes()
+		s.press(tcell.KeyRune, '!')
+		for _, want := range []string{"Connection refused", "ssh does not reach box", "from before " + hudtest.ShopTime.Format(time.TimeOnly), "try ssh box"} {
+			s.shows(want)
+		}
+		s.press(tcell.KeyEscape, 0)
+		s.lost.Store(nil)
+		s.becomes()
+		s.shows("waits for worker to be ready")
+		if strings.Contains(s.text(), "no connection") {
+			t.Errorf("the screen shows\n%s", s.text())
+		}
+		s.stop()
+		if _, err := s.ends(); err != nil {
+			t.Error(err)
 		}
 	})
 }

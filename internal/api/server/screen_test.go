@@ -30,7 +30,7 @@ func (f *live) follow(id string, logs *logstore.Store) (*snapshot.Followed, cont
 		f.t.Fatal(err)
 	}
 	f.t.Cleanup(func() { cancel(); _ = resp.Body.Close() })
-	of, err := snapshot.Follow(resp.Body, logs)
+	of, err := snapshot.Follow(resp.Body, logs, nil)
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -15,33 +16,52 @@ import (
 )
 
 // Followed is the state of a session that another process runs, as far as its documents have arrived: a Snapshot, and then changes. Its
-// logs go to a store of this process. Next is called by one goroutine; the others may be called by any.
+// logs go to a store of this process. Next and Resume are called by one goroutine; the others may be called by any.
 type Followed struct {
 	in      *json.Decoder
 	logs    *logstore.Store
 	version string
+	amend   func(value any) any
+	line    uint64 // the number of the newest line that has arrived
 	newest  atomic.Pointer[store.Snapshot]
 	loop    atomic.Int64 // nanoseconds
 }
 
-// Follow reads the snapshot at the beginning of a stream.
-func Follow(stream io.Reader, logs *logstore.Store) (*Followed, error) {
-	f := &Followed{in: json.NewDecoder(stream), logs: logs}
+// Follow reads the snapshot at the beginning of a stream. amend returns the value of an entry as it is here, for instance another
+// address; nil leaves all as they are. It is called by the goroutine that calls Next.
+func Follow(stream io.Reader, logs *logstore.Store, amend func(value any) any) (*Followed, error) {
+	f := &Followed{logs: logs, amend: amend}
+	return f, f.Resume(stream)
+}
+
+// Resume goes on with another stream of the same session, after the one before was lost. Lines that have arrived do not arrive again.
+// After an error, the state is as before.
+func (f *Followed) Resume(stream io.Reader) error {
+	in := json.NewDecoder(stream)
 	var first api.Snapshot
-	if err := f.in.Decode(&first); err != nil {
-		return nil, fmt.Errorf("read the state of the session: %w", err)
+	if err := in.Decode(&first); err != nil {
+		return fmt.Errorf("read the state of the session: %w", err)
 	}
 	if first.SnapshotVersion > api.SnapshotVersion {
-		return nil, problem.New(fmt.Sprintf("the session runs hone v%s, which is newer than this one", first.Version), "use that version of hone")
+		return problem.New(fmt.Sprintf("the session runs hone v%s, which is newer than this one", first.Version), "use that version of hone")
 	}
-	v, err := Restore(first)
+	v, err := restore(first, f.amend)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	f.version = first.Version
-	Replay(first.Logs, logs)
+	f.in, f.version = in, first.Version
+	f.replay(first.Logs)
 	f.newest.Store(v.Snapshot)
-	return f, nil
+	return nil
+}
+
+// replay takes in the lines that have not arrived yet.
+func (f *Followed) replay(lines []api.LogLine) {
+	lines = slices.DeleteFunc(lines, func(l api.LogLine) bool { return l.Seq != 0 && l.Seq <= f.line })
+	Replay(lines, f.logs)
+	for _, l := range lines {
+		f.line = max(f.line, l.Seq)
+	}
 }
 
 // View returns the newest state.
@@ -62,7 +82,7 @@ func (f *Followed) Next() (over bool, err error) {
 	if c.Over {
 		return true, nil
 	}
-	kept, err := read(c.Tables, f.version)
+	kept, err := read(c.Tables, f.version, f.amend)
 	if err != nil {
 		return false, err
 	}
@@ -82,6 +102,6 @@ func (f *Followed) Next() (over bool, err error) {
 		f.loop.Store(c.LoopMicros * int64(time.Microsecond))
 		f.newest.Store(next)
 	}
-	Replay(c.Logs, f.logs)
+	f.replay(c.Logs)
 	return false, nil
 }

@@ -32,7 +32,7 @@ func TestFollow(t *testing.T) {
 		t.Fatal(err)
 	}
 	here := statetest.Logs(t)
-	f, err := Follow(&stream, here)
+	f, err := Follow(&stream, here, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,5 +90,26 @@ func TestFollow(t *testing.T) {
 	}
 	if _, err := f.Next(); !errors.Is(err, ErrLost) {
 		t.Errorf("%v at the end of the stream", err)
+	}
+	for _, text := range []string{"while the connection was lost", "after it"} {
+		logs.Append(logstore.Entry{Time: hudtest.ShopTime, Resource: "api", Source: logstore.SourceRuntime, Text: text})
+		if stream.Len() > 0 {
+			t.Fatalf("unread: %s", stream.Bytes())
+		}
+		if text == "after it" {
+			next()
+			break
+		}
+		s.Until = logs.Newest() + 1
+		changes = s.Changes()
+		if err := s.Write(t.Context(), &stream); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Resume(&stream); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(texts(logs), texts(here)); diff != "" {
+		t.Errorf("lines after another stream (-want +got):\n%s", diff)
 	}
 }

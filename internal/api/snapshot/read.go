@@ -53,8 +53,10 @@ func Read(r io.Reader, name string) (api.Snapshot, error) {
 
 // Restore returns the state of the session that a snapshot holds. Secrets stay redacted. Tables and fields that this version
 // of hone does not have are dropped, and so are events, whose values can be of any type.
-func Restore(s api.Snapshot) (store.View, error) {
-	kept, err := read(s.Tables, s.Version)
+func Restore(s api.Snapshot) (store.View, error) { return restore(s, nil) }
+
+func restore(s api.Snapshot, amend func(value any) any) (store.View, error) {
+	kept, err := read(s.Tables, s.Version, amend)
 	if err != nil {
 		return store.View{}, err
 	}
@@ -65,8 +67,8 @@ func Restore(s api.Snapshot) (store.View, error) {
 	return restored.All(), nil
 }
 
-// read returns the values of entries, by table, of a session that a version of hone runs.
-func read(of map[string][]api.TableEntry, version string) (map[string][]store.Kept, error) {
+// read returns the values of entries, by table, of a session that a version of hone runs. amend changes them, unless it is nil.
+func read(of map[string][]api.TableEntry, version string, amend func(value any) any) (map[string][]store.Kept, error) {
 	kept := map[string][]store.Kept{}
 	for _, t := range state.Schema.Tables() {
 		if t.Name == state.Events.Name() {
@@ -85,7 +87,11 @@ func read(of map[string][]api.TableEntry, version string) (map[string][]store.Ke
 				return nil, problem.Wrap(fmt.Errorf("%s %s: %w", t.Name, e.ID, err), "the snapshot has content that this version of hone does not understand",
 					fmt.Sprintf("view it with the version of hone that created it, v%s", version))
 			}
-			kept[t.Name] = append(kept[t.Name], store.Kept{Value: value.Elem().Interface(), Meta: store.Meta{ID: e.ID, Version: e.Version, Owner: e.Owner,
+			is := value.Elem().Interface()
+			if amend != nil {
+				is = amend(is)
+			}
+			kept[t.Name] = append(kept[t.Name], store.Kept{Value: is, Meta: store.Meta{ID: e.ID, Version: e.Version, Owner: e.Owner,
 				Phase: store.Phase(e.Phase), Finalizers: e.Finalizers, Labels: e.Labels, Created: e.Created, Updated: e.Updated}})
 		}
 	}

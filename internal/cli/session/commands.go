@@ -16,5 +16,5 @@ import (
 
 // Commands returns the commands of the package.
 func Commands(g *command.Global) []*cobra.Command {
-	return []*cobra.Command{newStatus(g), newWhy(g), newDiff(g), newTrigger(g), newRestart(g), newClick(g), newLogs(g), newOpen(g), newArgs(g), newEnable(g), newDisable(g), newPause(g), newResume(g), newConfirm(g), newForwards(g), newSessions(g), newAttach(g), newSettle(g), newTest(g), newStop(g), newToken(g), newKubeconfig(g), shell.New(g), newEvents(g), newDump(g), newSnapshot(g)}
+	return []*cobra.Command{newStatus(g), newWhy(g), newDiff(g), newTrigger(g), newRestart(g), newClick(g), newLogs(g), newOpen(g), newArgs(g), newEnable(g), newDisable(g), newPause(g), newResume(g), newConfirm(g), newForwards(g), newSessions(g), newAttach(g), newRelay(), newSettle(g), newTest(g), newStop(g), newToken(g), newKubeconfig(g), shell.New(g), newEvents(g), newDump(g), newSnapshot(g)}
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/client"
+	"github.com/hone-dev/hone/internal/hud"
+	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -26,30 +28,41 @@ type followed struct {
 	// ctx ends with the stream.
 	ctx     context.Context
 	cancel  context.CancelFunc
+	near    nearSide
 	changed chan struct{}
-	stream  io.Closer
 	end     atomic.Pointer[error]
+	lost    atomic.Pointer[hud.Loss] // nil while the session is connected
 	// at is the newest selection that the session has not been told.
 	at   chan model.ManifestName
 	work sync.WaitGroup
 }
 
+// nearSide leads from here to a session on another machine.
+type nearSide interface {
+	// amend returns a value of the session's state as it is here.
+	amend(value any) any
+	// keep takes in the newest state.
+	keep(v store.View)
+}
+
 // follow begins to follow a session, as its screen with an id.
-func follow(ctx context.Context, session *client.Client, id string, logs *logstore.Store) (*followed, error) {
+func follow(ctx context.Context, session *client.Client, id string, logs *logstore.Store, near nearSide) (*followed, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	stream, err := session.Dump(ctx, client.DumpFollowed+"?screen="+id)
+	document := client.DumpFollowed + "?screen=" + id
+	stream, err := session.Dump(ctx, document)
 	if err != nil {
 		cancel()
 		return nil, foreign(session, err)
 	}
-	of, err := snapshot.Follow(stream, logs)
+	of, err := snapshot.Follow(stream, logs, near.amend)
 	if err != nil {
 		cancel()
 		_ = stream.Close()
 		return nil, foreign(session, err)
 	}
-	f := &followed{of: of, ctx: ctx, cancel: cancel, changed: make(chan struct{}, 1), stream: stream, at: make(chan model.ManifestName, 1)}
-	f.work.Go(f.run)
+	near.keep(of.View())
+	f := &followed{of: of, ctx: ctx, cancel: cancel, near: near, changed: make(chan struct{}, 1), at: make(chan model.ManifestName, 1)}
+	f.work.Go(func() { f.run(session, document, stream) })
 	f.work.Go(func() { f.move(session, id) })
 	return f, nil
 }
@@ -63,9 +76,10 @@ func foreign(session *client.Client, err error) error {
 	return problem.Wrap(err, fmt.Sprintf("%s runs hone v%s, and this hone cannot show it", session.Where(), is), "attach with that version, or start the session again")
 }
 
-// run takes in changes until the stream ends.
-func (f *followed) run() {
+// run takes in changes until the session ends, or the stream is lost for good.
+func (f *followed) run(session *client.Client, document string, stream io.Closer) {
 	defer f.cancel()
+	defer func() { _ = stream.Close() }()
 	for {
 		over, err := f.of.Next()
 		switch {
@@ -74,16 +88,23 @@ func (f *followed) run() {
 		case f.ctx.Err() != nil:
 			return
 		case errors.Is(err, snapshot.ErrLost):
-			err = problem.New("the session is gone without having ended: it was killed, or it crashed", "hone sessions shows what still runs")
+			_ = stream.Close()
+			stream, err = f.resume(session, document)
 		}
 		if err != nil {
 			f.end.Store(&err)
 			return
 		}
-		select {
-		case f.changed <- struct{}{}:
-		default:
-		}
+		f.near.keep(f.of.View())
+		f.tell()
+	}
+}
+
+// tell says that something has changed.
+func (f *followed) tell() {
+	select {
+	case f.changed <- struct{}{}:
+	default:
 	}
 }
 
@@ -98,7 +119,6 @@ func (f *followed) outcome() error {
 // stop ends the stream.
 func (f *followed) stop() {
 	f.cancel()
-	_ = f.stream.Close()
 	f.work.Wait()
 }
 

@@ -9,10 +9,13 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/kballard/go-shellquote"
+
 	"github.com/hone-dev/hone/internal/base/editor"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/client/sessions"
+	"github.com/hone-dev/hone/internal/client/tunnel"
 )
 
 // maxSaid is the number of bytes that are kept of the message of a failed hone shell.
@@ -25,7 +28,17 @@ func Child(ctx context.Context, session sessions.Info, resource, pod, container 
 	if err != nil {
 		return fmt.Errorf("find hone's own program: %w", err)
 	}
-	c := exec.CommandContext(ctx, self, childArgs(session, resource, pod, container)...)
+	return child(ctx, append([]string{self}, childArgs(session, resource, pod, container)...))
+}
+
+// Far runs hone shell on the machine of a session, as Child does on this one.
+func Far(ctx context.Context, to tunnel.Address, session sessions.Info, resource, pod, container string) error {
+	there := shellquote.Join(append([]string{"hone"}, childArgs(session, resource, pod, container)...)...)
+	return child(ctx, to.Command([]string{"-t", "-o", "LogLevel=ERROR"}, there))
+}
+
+func child(ctx context.Context, argv []string) error {
+	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	var said head
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, &said
 	return failure(editor.Run(c), string(said.text))

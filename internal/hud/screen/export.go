@@ -246,7 +246,7 @@ func (u *ui) locate(r *view.Row, file string) (string, bool) {
 		name = r.Name
 	}
 	for _, path := range u.frame.Locate(name, file) {
-		if rawfile.IsRegular(path) {
+		if rawfile.IsRegular(u.options.local(path)) {
 			return path, true
 		}
 	}

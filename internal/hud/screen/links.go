@@ -31,7 +31,9 @@ type links struct {
 	on bool
 	// host is the name of the machine with the files; empty if the user's machine is another one.
 	host string
-	now  time.Time
+	// local returns the path here of a file of the session's machine.
+	local func(path string) string
+	now   time.Time
 	// places are the files that output has named, and wanted those that must be looked for.
 	places  map[placeName]placeFound
 	wanted  map[placeName]bool
@@ -51,7 +53,7 @@ type placeFound struct {
 }
 
 func newLinks(o Options) *links {
-	return &links{on: o.About.Abilities().Links && !o.Settings.NoLinks, host: o.About.Host, places: map[placeName]placeFound{}, wanted: map[placeName]bool{}}
+	return &links{on: o.About.Abilities().Links && !o.Settings.NoLinks, host: o.About.Host, local: o.local, places: map[placeName]placeFound{}, wanted: map[placeName]bool{}}
 }
 
 // linkSchemes are the schemes of the addresses that become links.
@@ -122,9 +124,12 @@ func (l *links) known(resource model.ManifestName, p logline.Place) bool {
 	return l.path(placeName{resource, p.File}) != ""
 }
 
-// file returns the address of a file of this machine, at a line unless that is 0.
+// file returns the address of a file that is on this machine, at a line unless that is 0.
 func (l *links) file(path string, line int) string {
 	if l == nil || l.host == "" || path == "" {
+		return ""
+	}
+	if path = l.local(path); path == "" {
 		return ""
 	}
 	path = filepath.ToSlash(path)
@@ -152,7 +157,7 @@ func (u *ui) findPlaces() {
 				return nil
 			}
 			for _, path := range locate(name.resource, name.file) {
-				if rawfile.IsRegular(path) {
+				if rawfile.IsRegular(l.local(path)) {
 					found[name] = path
 					break
 				}

@@ -67,7 +67,7 @@ func FrameOf(v store.View, now time.Time, loop time.Duration, ignored view.Ignor
 	}
 }
 
-// Options configure a screen. All except Terminal, About, Settings, Ask, Plan, Revision, Web, Programs, Suspend, Job, Copy, Now, Version and NoColor must be set.
+// Options configure a screen. All except Terminal, About, Settings, Ask, Local, Plan, Revision, Web, Programs, Suspend, Job, Copy, Now, Version and NoColor must be set.
 type Options struct {
 	// Terminal is the terminal to draw on; nil means the terminal of the process.
 	Terminal Terminal
@@ -85,6 +85,8 @@ type Options struct {
 	Quit func()
 	// Object reads an object of the cluster as YAML for people. It is called away from the drawing.
 	Object func(ctx context.Context, o model.AppliedObject) (string, error)
+	// Local returns the path here of a file of the session's machine; empty if it is not here. It is nil for a session of this machine.
+	Local func(path string) string
 	// Plan returns the effect of the updates that wait; nil if that cannot be known. It is called away from the drawing.
 	Plan func(ctx context.Context) (view.Plan, error)
 	// Revision returns the differences of a revision to the one before; nil if the ledger cannot be read. It is called away from the drawing.
@@ -154,6 +156,14 @@ type Beside struct {
 	Others func() []model.ManifestName
 	// Moved tells the others the selection of this screen. It does not block.
 	Moved func(to model.ManifestName)
+}
+
+// local returns the path here of a file of the session's machine; empty if it is not here.
+func (o Options) local(path string) string {
+	if o.Local == nil {
+		return path
+	}
+	return o.Local(path)
 }
 
 // leaves reports whether leaving the screen ends only the screen, not the session.

@@ -81,6 +81,7 @@ var noTerminal = map[string][]unattended{
 	"pause":                 {{says: "."}},
 	"resume":                {{says: "."}},
 	"preview":               {{says: "run"}},
+	"relay":                 {{reads: true, says: "hone relay 1 "}},
 	"restart":               {{args: "srv", code: anyCode, says: "."}},
 	"sessions":              {{says: "gen|Tiltfile"}},
 	"shell":                 {{args: "gen", code: anyCode, reads: true}, {args: "nope", code: 1, says: "Error:"}},
