@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -93,7 +95,7 @@ func restoreTerminal(g *command.Global) error {
 // examine makes all checks, and adds more.
 func examine(ctx context.Context, g *command.Global, f flags.Project, more ...*doctor.Section) api.Examination {
 	answered := g.Waiting("the cluster")
-	cluster, found := examineCluster(ctx, f)
+	cluster, known, found := examineCluster(ctx, f)
 	answered()
 	answered = g.Waiting("the container engine")
 	engine, info := examineEngine(ctx, found)
@@ -117,13 +119,30 @@ func examine(ctx context.Context, g *command.Global, f flags.Project, more ...*d
 		doctor.Sessions(running, err),
 		doctor.Folders(folders()),
 	}
+	if outside := doctor.Outside(surroundings(ctx), known, info != nil, found.Context != ""); outside != nil {
+		sections = slices.Insert(sections, 3, outside)
+	}
 	return doctor.Report(command.Version, append(sections, more...)...)
 }
 
-func examineCluster(ctx context.Context, f flags.Project) (*doctor.Section, model.Cluster) {
+// surroundings returns the surroundings of this process.
+func surroundings(ctx context.Context) doctor.Surroundings {
+	return doctor.Surroundings{Env: os.Getenv,
+		Exists: func(path string) bool { _, err := os.Lstat(path); return err == nil },
+		Resolves: func(host string) bool {
+			ctx, cancel := context.WithTimeout(ctx, flags.AskLimit)
+			defer cancel()
+			_, err := net.DefaultResolver.LookupHost(ctx, host)
+			return err == nil
+		}}
+}
+
+// examineCluster returns the cluster that the kubeconfig knows, and the one that answers.
+func examineCluster(ctx context.Context, f flags.Project) (s *doctor.Section, known, found model.Cluster) {
 	kc, err := k8s.Load(k8s.Config{Context: f.Context, Namespace: f.Namespace})
 	if err != nil {
-		return doctor.Cluster(ctx, model.Cluster{}, err, nil)
+		s, found = doctor.Cluster(ctx, model.Cluster{}, err, nil)
+		return s, known, found
 	}
 	var client *k8s.Client
 	defer func() {
@@ -131,11 +150,12 @@ func examineCluster(ctx context.Context, f flags.Project) (*doctor.Section, mode
 			_ = client.Close()
 		}
 	}()
-	return doctor.Cluster(ctx, kc.Cluster(), nil, func() (doctor.Kube, error) {
+	s, found = doctor.Cluster(ctx, kc.Cluster(), nil, func() (doctor.Kube, error) {
 		var err error
 		client, err = kc.Connect()
 		return client, err
 	})
+	return s, kc.Cluster(), found
 }
 
 func examineEngine(ctx context.Context, cluster model.Cluster) (*doctor.Section, *docker.Info) {
