@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
 	"os"
 	"strings"
 	"time"
-
-	"golang.org/x/net/http2"
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/process"
@@ -38,7 +38,7 @@ type link struct {
 	to     Address
 	conn   *streams
 	said   *tail
-	http   *http2.ClientConn // set by greet
+	http   *http.ClientConn // set by greet
 	cancel context.CancelFunc
 	// ended is closed when ssh has ended; end is its error then.
 	ended chan struct{}
@@ -99,12 +99,20 @@ func (l *link) greet(ctx context.Context, version string) error {
 		break
 	}
 	l.conn.in = &buffered{in, l.conn.in}
-	t := &http2.Transport{AllowHTTP: true, StrictMaxConcurrentStreams: true, ReadIdleTimeout: idle, PingTimeout: idle}
+	t := &http.Transport{Protocols: onlyHTTP2(), HTTP2: &http.HTTP2Config{StrictMaxConcurrentRequests: true, SendPingTimeout: idle, PingTimeout: idle},
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return l.conn, nil }}
 	var err error
-	if l.http, err = t.NewClientConn(l.conn); err != nil {
+	if l.http, err = t.NewClientConn(ctx, "http", net.JoinHostPort(relayHost, "http")); err != nil {
 		return l.lost(err)
 	}
 	return nil
+}
+
+// onlyHTTP2 returns the one protocol of a tunnel.
+func onlyHTTP2() *http.Protocols {
+	p := &http.Protocols{}
+	p.SetUnencryptedHTTP2(true)
+	return p
 }
 
 // usable reports whether the link takes requests.
@@ -113,7 +121,7 @@ func (l *link) usable() bool {
 	case <-l.ended:
 		return false
 	default:
-		return l.http != nil && l.http.CanTakeNewRequest()
+		return l.http != nil && l.http.Err() == nil
 	}
 }
 

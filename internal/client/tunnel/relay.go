@@ -3,14 +3,13 @@ package tunnel
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strconv"
 	"sync"
-
-	"golang.org/x/net/http2"
 
 	"github.com/hone-dev/hone/internal/client/sessions"
 )
@@ -31,7 +30,7 @@ type relay struct{ registry *sessions.Registry }
 // Relay serves the sessions of a registry, and the ports of this machine, to the tunnel at the other end of two streams. It returns when in
 // ends or ctx is done. version is the version of this hone.
 func Relay(ctx context.Context, in io.ReadCloser, out io.WriteCloser, registry *sessions.Registry, version string) error {
-	conn := &streams{in: in, out: out}
+	conn := &only{streams: &streams{in: in, out: out}, closed: make(chan struct{})}
 	if _, err := fmt.Fprintf(out, "%s%s %s\n", greeting, protocol, version); err != nil {
 		return fmt.Errorf("greet the other side: %w", err)
 	}
@@ -41,10 +40,45 @@ func Relay(ctx context.Context, in io.ReadCloser, out io.WriteCloser, registry *
 	mux.HandleFunc("GET "+pathSessions, r.sessions)
 	mux.HandleFunc("POST "+pathSession, r.session)
 	mux.HandleFunc("POST "+pathPort, r.port)
-	server := http2.Server{MaxConcurrentStreams: mostStreams, ReadIdleTimeout: idle, PingTimeout: idle}
-	server.ServeConn(conn, &http2.ServeConnOpts{Context: ctx, Handler: mux})
+	server := http.Server{Handler: mux, Protocols: onlyHTTP2(), BaseContext: func(net.Listener) context.Context { return ctx },
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: mostStreams, SendPingTimeout: idle, PingTimeout: idle}}
+	if err := server.Serve(conn); !errors.Is(err, net.ErrClosed) {
+		return fmt.Errorf("serve the other side: %w", err)
+	}
 	return ctx.Err()
 }
+
+// only is the connection of a relay, and the listener that accepts it, once. The listener is closed with the connection.
+type only struct {
+	*streams
+	accepted bool // for the goroutine that calls Accept
+	once     sync.Once
+	closed   chan struct{}
+}
+
+var _ net.Listener = (*only)(nil)
+
+// Accept implements net.Listener.
+func (o *only) Accept() (net.Conn, error) {
+	if !o.accepted {
+		o.accepted = true
+		return o, nil
+	}
+	<-o.closed
+	return nil, net.ErrClosed
+}
+
+// Close implements net.Conn and net.Listener.
+func (o *only) Close() (err error) {
+	o.once.Do(func() {
+		err = o.streams.Close()
+		close(o.closed)
+	})
+	return err
+}
+
+// Addr implements net.Listener.
+func (o *only) Addr() net.Addr { return o.place }
 
 // sessions answers with the running sessions.
 func (r relay) sessions(w http.ResponseWriter, req *http.Request) {

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -162,12 +163,15 @@ func (b *box) running(text string) (pids []int) {
 		b.t.Fatal(err)
 	}
 	for _, file := range lines {
-		var pid int
 		line, err := os.ReadFile(file)
-		if err == nil && bytes.Contains(line, []byte(text)) {
-			fmt.Sscanf(file, "/proc/%d/", &pid)
-			pids = append(pids, pid)
+		if err != nil || !bytes.Contains(line, []byte(text)) {
+			continue
 		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		pids = append(pids, pid)
 	}
 	return pids
 }
