@@ -64,6 +64,14 @@ func TestEngineCaches(t *testing.T) {
 		})
 	}
 	t.Run("missing", func(t *testing.T) { testEngineLacks(t, e) })
+	t.Run("host-gateway", func(t *testing.T) {
+		log := &dockertest.Recorder{}
+		dockertest.MustBuild(t, withCaches{e, none, inline}, docker.BuildRequest{Contents: "FROM busybox\nRUN grep outside /etc/hosts && echo " + dockertest.Run + "\n",
+			ExtraHosts: []string{"outside:host-gateway"}, Log: warnings{log}})
+		if got := log.String(); !strings.HasPrefix(got, "Building without cache_from type=local, which the engine in a build with host-gateway does not have") {
+			t.Errorf("warned of %q", got)
+		}
+	})
 }
 
 // testEngineLacks: without containerd's image store, the engine writes no caches but inline ones.

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -9,12 +11,12 @@ import (
 	"github.com/hone-dev/hone/internal/containers/buildkit/buildkittest"
 )
 
-// elsewhere is a project whose images are built without a container engine: one is based on the other. Updates in place need a shell, which
-// the image has.
+// elsewhere is a project whose images are built without a container engine: one is based on the other, and writes its cache into its own
+// context. Updates in place need a shell, which the image has.
 const elsewhere = `
 -- Tiltfile --
 docker_build('base-$NS', 'base')
-docker_build('app-$NS', 'app', live_update=[sync('app', '/src')])
+docker_build('app-$NS', 'app', live_update=[sync('app', '/src')], cache_from='type=local,src=app/.cache', cache_to='type=local,dest=app/.cache,mode=max')
 k8s_yaml('app.yaml')
 -- base/Dockerfile --
 FROM busybox
@@ -53,6 +55,12 @@ func TestBuilderElsewhere(t *testing.T) {
 	}
 	if strings.Contains(r.stderr, "dead.sock") {
 		t.Errorf("the engine was asked for:\n%s", r.stderr)
+	}
+	if !strings.Contains(r.stderr, "There is no cache in "+filepath.Join(p.dir, "app/.cache")+" yet") {
+		t.Errorf("the first build has a cache:\n%s", r.stderr)
+	}
+	if _, err := os.Stat(filepath.Join(p.dir, "app/.cache/index.json")); err != nil {
+		t.Error(err)
 	}
 	image := p.imageOfApp()
 	if out, code := p.run("preview", "--exit-code"); code != 0 {
