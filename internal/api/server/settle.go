@@ -303,7 +303,7 @@ func (s *Subscriber) explain(v store.View, r *api.SettledResource, span string) 
 	r.Place = locate(v, name, append(lines, r.Problem.Summary, r.Problem.Cause, r.Problem.Detail))
 }
 
-// lastLines returns the newest lines of a log span: those since a time, if there are any.
+// lastLines returns the newest lines of a log span: those since a time, if there are any; of an update only the output of its last step.
 func (s *Subscriber) lastLines(span string, name model.ManifestName, since time.Time) []string {
 	if span == "" {
 		return nil
@@ -313,6 +313,10 @@ func (s *Subscriber) lastLines(span string, name model.ManifestName, since time.
 	if len(found) == 0 {
 		f.Since = time.Time{}
 		found = s.options.Logs.Tail(f, explained)
+	}
+	if len(found) > 0 && found[0].Source == logstore.SourceBuild {
+		from, to := logline.OutputIn(len(found), func(i int) string { return found[i].Text })
+		found = found[from:to]
 	}
 	lines := make([]string, len(found))
 	for i, l := range found {

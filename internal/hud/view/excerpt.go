@@ -58,16 +58,8 @@ func linesOfPart(lines []logstore.Line, part LogPart) []logstore.Line {
 	if part == WholeLog {
 		return lines
 	}
-	isStep := func(l logstore.Line) bool { return strings.HasPrefix(l.Text, "STEP ") }
-	for i := len(lines) - 1; i >= 0; i-- {
-		if isStep(lines[i]) {
-			lines = lines[i+1:]
-			break
-		}
-	}
-	if i := slices.IndexFunc(lines, func(l logstore.Line) bool { return strings.HasPrefix(l.Text, "Build Failed: ") }); i >= 0 {
-		lines = lines[:i]
-	}
+	from, to := logline.OutputIn(len(lines), func(i int) string { return lines[i].Text })
+	lines = lines[from:to]
 	if part == ErrorsOfLastStep {
 		lines = slices.DeleteFunc(slices.Clone(lines), func(l logstore.Line) bool { return l.Level < logstore.LevelError })
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-dev/hone/internal/base/logline"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/words"
@@ -81,7 +82,7 @@ func (s *Subscriber) output(name model.ManifestName, span string, log *updateLog
 	var out []string
 	for _, l := range s.logs.Tail(logstore.Filter{Resources: []model.ManifestName{name}, Span: span, MinLevel: logstore.LevelInfo}, shownOutput) {
 		text := strings.TrimRight(l.Text, " \r\n")
-		if announced := strings.TrimSpace(text); announced == headline || strings.HasPrefix(announced, "Running cmd: ") || strings.HasPrefix(announced, "STEP ") {
+		if logline.Announces(text) || strings.TrimSpace(text) == headline {
 			out = nil
 			continue
 		}
