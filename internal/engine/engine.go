@@ -19,6 +19,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/cluster/portforward"
+	"github.com/hone-dev/hone/internal/containers/buildkit"
 	"github.com/hone-dev/hone/internal/containers/compose"
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/loop/state"
@@ -63,8 +64,8 @@ type Parts struct {
 	Kube    k8s.Interface
 	Known   model.Cluster
 	Docker  docker.Client
-	// Elsewhere builds images in place of the engine; nil for the engine's own builder.
-	Elsewhere    enginemonitor.Builder
+	// Elsewhere is the builder that takes the place of the engine; nil for none.
+	Elsewhere    *buildkit.Choice
 	Builder      buildanddeploy.BuildAndDeployer
 	Cluster      *buildanddeploy.Cluster
 	DownCommands *buildanddeploy.DownCommands
@@ -138,10 +139,6 @@ func Subscribers(p Parts) []store.Subscriber {
 	if p.Docker != nil {
 		containers, removes, containerLogs, restartsContainers = p.Docker, p.Docker, p.Docker, p.Docker
 	}
-	var bases buildcontroller.Bases
-	if p.Elsewhere == nil {
-		bases = imagebuild.NewBases(p.Docker)
-	}
 	watches := watchmanager.New(watch.Options{Logger: p.Log}, p.Watch)
 	var synclets syncletmanager.Pool
 	var restartsProcesses restartcontroller.Processes
@@ -155,8 +152,8 @@ func Subscribers(p Parts) []store.Subscriber {
 		tiltfileloader.New(p.Evaluated.Load, p.Tiltfile, p.Logs),
 		watches,
 		clustermonitor.New(monitor, p.Known),
-		enginemonitor.New(p.Docker).With(p.Elsewhere),
-		buildcontroller.New(p.Builder, p.Logs, buildcontroller.Options{Namespace: p.Namespace, Env: p.Env, Adopt: p.Adopt, Reuse: p.Reuse, Recall: p.Copies != "", Cluster: prepares, Bases: bases, Settled: watches.Settled}),
+		enginemonitor.New(p.Docker).With(p.builder),
+		buildcontroller.New(p.Builder, p.Logs, buildcontroller.Options{Namespace: p.Namespace, Env: p.Env, Adopt: p.Adopt, Reuse: p.Reuse, Recall: p.Copies != "", Cluster: prepares, Bases: imagebuild.NewBases(p.Docker).Unless(p.Elsewhere.Away), Settled: watches.Settled}),
 		syncletmanager.New(synclets, p.Logs),
 		copykeeper.New(p.Copies, p.Log),
 		historian.New(p.Past, p.Logs, p.Log),
@@ -269,6 +266,14 @@ func (p Parts) goesOn(ctx context.Context, id string, synced bool) (goesOn, know
 	}
 	ended := known && !goesOn
 	return !ended && p.Synclets.Answers(ctx, id), true
+}
+
+// builder returns the builder that takes the place of the engine; nil for the engine's own.
+func (p Parts) builder(declared model.Builder) enginemonitor.Builder {
+	if is := p.Elsewhere.For(declared); is != nil {
+		return is
+	}
+	return nil
 }
 
 // ending is the state at the end of a session.

@@ -20,6 +20,9 @@ func (s *state) finish() (model.Tiltfile, error) {
 	if s.images.Cache != nil {
 		tf.ImageCache = *s.images.Cache
 	}
+	if s.images.Builder != nil {
+		tf.Builder = *s.images.Builder
+	}
 	var all fault.List
 	all.Add(s.images.Connect())
 	s.ignores.List = append(s.ignores.List, s.images.Finish()...)

@@ -29,6 +29,7 @@ type Tiltfile struct {
 	Enabled         []ManifestName
 	DefaultRegistry Registry
 	ImageCache      ImageCache
+	Builder         Builder
 	Update          UpdateSettings
 	CI              CISettings
 	DockerPrune     DockerPruneSettings

@@ -24,7 +24,6 @@ import (
 	"github.com/hone-dev/hone/internal/cli/flags"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/cluster/ledger"
-	"github.com/hone-dev/hone/internal/containers/buildkit"
 	"github.com/hone-dev/hone/internal/tiltfile"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/pkg/model"
@@ -116,15 +115,6 @@ func Open(g *command.Global, c Choice, log *command.Printer) (*Project, error) {
 	}
 	c.Flags.Say(p.Known, log)
 	return p, nil
-}
-
-// Elsewhere returns the builder of images that the user has chosen, which the caller closes; nil for the container engine's own.
-func (c Choice) Elsewhere() (*buildkit.Builder, error) {
-	at, err := buildkit.Choose(cmp.Or(c.Builder, os.Getenv(command.BuilderVariable)))
-	if err != nil || at == nil {
-		return nil, err
-	}
-	return buildkit.New(*at)
 }
 
 // setEnv sets the variables that all commands of the project have.

@@ -104,6 +104,9 @@ func examine(ctx context.Context, g *command.Global, f flags.Project, more ...*d
 		plan := imagebuild.Probe(ctx).Choose(found, *info, model.Registry{}, model.ImageTarget{Ref: "IMAGE"})
 		engine.Delivered(plan.Method, plan.Why)
 	}
+	answered = g.Waiting("the builders of images")
+	builders := examineBuilder(ctx, f, found)
+	answered()
 	path, err := os.Executable()
 	if err != nil {
 		path = os.Args[0]
@@ -113,7 +116,7 @@ func examine(ctx context.Context, g *command.Global, f flags.Project, more ...*d
 	answered()
 	sections := []*doctor.Section{
 		doctor.Program(command.VersionText(), runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH, path),
-		cluster, engine,
+		cluster, engine, builders,
 		doctor.Watching(func() error { _, err := watch.New(watch.Options{}); return err }, "/proc/sys/fs/inotify"),
 		doctor.Terminal(terminalHere()),
 		doctor.Sessions(running, err),

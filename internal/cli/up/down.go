@@ -34,6 +34,7 @@ type downFlags struct {
 	project    flags.Project
 	namespaces bool
 	volumes    bool
+	builders   bool
 	timeout    time.Duration
 	wait       bool
 }
@@ -60,12 +61,14 @@ before their own dependencies. This needs neither a Tiltfile nor a cluster.
 Projects of Docker Compose that the Tiltfile declares are taken down by "docker compose down"; if only some services of a
 project are chosen, only their containers are removed.
 
-Namespaces and volumes are kept, unless --delete-namespaces or --delete-volumes is given.`,
+Namespaces and volumes are kept, unless --delete-namespaces or --delete-volumes is given. So is a builder of images that hone runs in the
+cluster, which other projects may use, unless --builders is given: it is deleted with its cache.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return down(cmd.Context(), g, f, args) },
 	}
 	f.project.Add(c)
 	c.ValidArgsFunction = f.project.CompleteDeclared
 	c.Flags().BoolVar(&f.namespaces, "delete-namespaces", false, "also delete namespaces that hone created")
+	c.Flags().BoolVar(&f.builders, "builders", false, "also delete the builder of images that hone runs in the namespace, with its cache")
 	c.Flags().DurationVar(&f.timeout, "timeout", 5*time.Minute, "how long to wait for an object to be gone")
 	c.Flags().BoolVar(&f.wait, "wait", true, "wait until everything is gone")
 	c.Flags().BoolVar(&f.volumes, "delete-volumes", false, "also delete volume claims that hone created, and the volumes of Compose projects")
@@ -104,7 +107,7 @@ func down(ctx context.Context, g *command.Global, f downFlags, args []string) er
 		}
 		return errors.Join(err, rest.finish(ctx, log))
 	}
-	err = errors.Join(err, clusterDown(ctx, p, tf, fault, f, rest, log))
+	err = errors.Join(err, clusterDown(ctx, p, tf, fault, f, rest, log), buildersDown(ctx, p, tf, f, log))
 	var left *deploy.Unfinished
 	if ctx.Err() != nil && errors.As(err, &left) {
 		logstore.Warnf(log, "Interrupted; %s. Run hone down again to finish.", left)

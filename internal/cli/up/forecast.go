@@ -26,23 +26,24 @@ func (l loaded) forecast(ctx context.Context, build logstore.Logger) (of func(co
 	if !slices.ContainsFunc(l.manifests, builds) {
 		return nil, func() {}, nil
 	}
-	away, closeAway, err := openElsewhere(l.Choice)
+	elsewhere, closeElsewhere, err := openElsewhere(l.Project)
 	if err != nil {
 		return nil, nil, err
 	}
-	engine, closeDocker, err := openEngine(ctx, l.Project, away)
+	elsewhere.For(l.builder) // so that it is known whether the engine is needed
+	engine, closeDocker, err := openEngine(ctx, l.Project, elsewhere)
 	if err != nil {
-		closeAway()
+		closeElsewhere()
 		return nil, nil, err
 	}
-	images, closeImages := provideImages(engine, away)
+	images, closeImages := provideImages(engine, elsewhere)
 	forCompose := buildanddeploy.NewImage(nil, images, nil, nil, nil)
 	here := provideEnvironment(engine)
 	injects := buildanddeploy.NewSynclets(imagebuild.NewReader(engine), imagebuild.NewSyncletImage(engine, imagebuild.NewDeliverer(engine)), noExperience{}, here)
 	forCluster := buildanddeploy.NewImage(here, images, nil, nil, injects)
 	var building sync.Mutex // held while images are built: several resources may use the same ones
 	of = func(ctx context.Context, m model.Manifest) (buildanddeploy.Forecast, error) {
-		image, req := forCluster, buildanddeploy.Request{Manifest: m, Mode: model.UpdateAuto, Cluster: l.Known, Registry: l.registry, Cache: l.cache, Namespace: l.Namespace, Env: l.Env, Log: build}
+		image, req := forCluster, buildanddeploy.Request{Manifest: m, Mode: model.UpdateAuto, Cluster: l.Known, Registry: l.registry, Cache: l.cache, Builder: l.builder, Namespace: l.Namespace, Env: l.Env, Log: build}
 		req.Cache.Push = false // a plan delivers nothing
 		if m.Compose != nil {
 			image = forCompose
@@ -54,7 +55,7 @@ func (l loaded) forecast(ctx context.Context, build logstore.Logger) (of func(co
 		defer building.Unlock()
 		return image.Build(ctx, req)
 	}
-	return of, func() { closeImages(); closeDocker(); closeAway() }, nil
+	return of, func() { closeImages(); closeDocker(); closeElsewhere() }, nil
 }
 
 // plannedImages collects the images of forecasts.
@@ -106,11 +107,13 @@ func markServices(steps []api.PlanStep, images []api.PlanImage) {
 }
 
 // provideImages provides the builder of images, which remembers the images that earlier sessions have built.
-func provideImages(engine docker.Client, away *buildkit.Builder) (*imagebuild.Builder, func()) {
-	b := imagebuild.New(engine).Remember(imagebuild.NewMemory(command.ImagesDir()))
-	if away != nil {
-		b.With(away)
-	}
+func provideImages(engine docker.Client, elsewhere *buildkit.Choice) (*imagebuild.Builder, func()) {
+	b := imagebuild.New(engine).Remember(imagebuild.NewMemory(command.ImagesDir())).With(func(declared model.Builder) imagebuild.Elsewhere {
+		if is := elsewhere.For(declared); is != nil {
+			return is
+		}
+		return nil
+	})
 	return b, b.Close
 }
 

@@ -155,6 +155,7 @@ type loaded struct {
 	read         map[string]uint64 // as in model.Tiltfile
 	registry     model.Registry
 	cache        model.ImageCache
+	builder      model.Builder
 	chosen       func(model.ManifestName) bool
 	// unanswered is set if the cluster does not answer, and the Tiltfile declares nothing for it.
 	unanswered error
@@ -167,7 +168,7 @@ func load(ctx context.Context, p *opened.Project, tf tiltfile.Result) (l loaded,
 	if tf.Err != nil {
 		return l, command.WithCode(tf.Err, command.ExitTiltfile)
 	}
-	l = loaded{Project: p, manifests: tf.Manifests, read: tf.Read, chosen: state.ChosenIn(tf.Tiltfile), registry: tf.DefaultRegistry, cache: tf.ImageCache}
+	l = loaded{Project: p, manifests: tf.Manifests, read: tf.Read, chosen: state.ChosenIn(tf.Tiltfile), registry: tf.DefaultRegistry, cache: tf.ImageCache, builder: tf.Builder}
 	if l.downCommands, err = p.DownCommands(ctx); err != nil {
 		return l, err
 	}

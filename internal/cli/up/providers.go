@@ -51,32 +51,28 @@ type sessionParts struct {
 	login     *server.PageLogin
 }
 
-func provideDocker(ctx context.Context, o options, away *buildkit.Builder) (docker.Client, func(), error) {
-	return openEngine(ctx, o.project, away)
+func provideDocker(ctx context.Context, o options, elsewhere *buildkit.Choice) (docker.Client, func(), error) {
+	return openEngine(ctx, o.project, elsewhere)
 }
 
-// openEngine returns the container engine, which need not be there if images are built elsewhere.
-func openEngine(ctx context.Context, p *opened.Project, away *buildkit.Builder) (docker.Client, func(), error) {
+// openEngine returns the container engine, which need not be there while images are built elsewhere.
+func openEngine(ctx context.Context, p *opened.Project, elsewhere *buildkit.Choice) (docker.Client, func(), error) {
 	e, err := docker.Open(ctx, p.Known)
 	if err != nil {
 		return nil, nil, err
 	}
-	var client docker.Client = e
-	if away != nil {
-		client = docker.Optional(e)
-	}
-	return client, func() { _ = e.Close() }, nil
+	return docker.Optional(e, elsewhere.Away), func() { _ = e.Close() }, nil
 }
 
-func provideElsewhere(o options) (*buildkit.Builder, func(), error) { return openElsewhere(o.choice) }
+func provideElsewhere(o options) (*buildkit.Choice, func(), error) { return openElsewhere(o.project) }
 
-// openElsewhere returns the builder that the user has chosen; nil for the engine's own.
-func openElsewhere(c opened.Choice) (*buildkit.Builder, func(), error) {
-	b, err := c.Elsewhere()
-	if err != nil || b == nil {
-		return nil, func() {}, err
+// openElsewhere returns the builder that takes the place of the engine.
+func openElsewhere(p *opened.Project) (*buildkit.Choice, func(), error) {
+	c, err := p.Elsewhere()
+	if err != nil {
+		return nil, nil, err
 	}
-	return b, func() { _ = b.Close() }, nil
+	return c, func() { _ = c.Close() }, nil
 }
 
 // provideLogs spills to a folder of this process below the user's state folder, which no other user can prepare or read. The next
@@ -271,7 +267,7 @@ func (e execer) Exec(ctx context.Context, req k8s.ExecRequest) error {
 	return e.kube.Exec(ctx, req)
 }
 
-func provideParts(o options, p *opened.Project, kube *k8s.Client, containers docker.Client, away *buildkit.Builder, logs *logstore.Store,
+func provideParts(o options, p *opened.Project, kube *k8s.Client, containers docker.Client, elsewhere *buildkit.Choice, logs *logstore.Store,
 	srv *server.Subscriber, claim *sessions.Claim, ses state.Session, d listeners, st *store.Store, cluster *buildanddeploy.Cluster, downCommands *buildanddeploy.DownCommands,
 	builder buildanddeploy.BuildAndDeployer, synclets *synclet.Pool, runs *liveupdate.Runs, object hud.ReadObject, previous hud.ReadPrevious, plan hud.MakePlan, revision hud.ReadRevision, login *server.PageLogin) sessionParts {
 	if kube != nil {
@@ -282,13 +278,10 @@ func provideParts(o options, p *opened.Project, kube *k8s.Client, containers doc
 		Session: ses, Logs: logs, Known: p.Kubeconfig.Cluster(), Docker: containers, Builder: builder, Cluster: cluster, DownCommands: downCommands, Synclets: synclets, Runs: runs,
 		Tiltfile: p.Evaluation(), Evaluated: o.evaluated,
 		Watch: o.command == state.CommandUp, Adopt: o.adopt, Reuse: o.shown, Beside: sessionsBeside(claim), Namespace: p.Namespace, Host: o.host, Forward: o.forward, Env: p.Env, SessionOf: sessionOf,
-		Server: srv, Log: p.Debug,
+		Server: srv, Log: p.Debug, Elsewhere: elsewhere,
 	}
 	if kube != nil {
 		parts.Kube = kube
-	}
-	if away != nil {
-		parts.Elsewhere = away
 	}
 	if parts.Watch {
 		parts.Copies = filepath.Join(command.StateDir(), "copies", ses.Project+".json")

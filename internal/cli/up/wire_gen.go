@@ -35,13 +35,13 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 		cleanup()
 		return sessionParts{}, nil, err
 	}
-	builder, cleanup3, err := provideElsewhere(o)
+	choice, cleanup3, err := provideElsewhere(o)
 	if err != nil {
 		cleanup2()
 		cleanup()
 		return sessionParts{}, nil, err
 	}
-	dockerClient, cleanup4, err := provideDocker(ctx, o, builder)
+	dockerClient, cleanup4, err := provideDocker(ctx, o, choice)
 	if err != nil {
 		cleanup3()
 		cleanup2()
@@ -77,7 +77,7 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 		cleanup()
 		return sessionParts{}, nil, err
 	}
-	imagebuildBuilder, cleanup6 := provideImages(dockerClient, builder)
+	builder, cleanup6 := provideImages(dockerClient, choice)
 	deliverer, cleanup7 := provideDeliverer(dockerClient)
 	pool, cleanup8, err := provideSynclets(client, dockerClient)
 	if err != nil {
@@ -92,15 +92,15 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 	}
 	environment := provideEnvironment(dockerClient)
 	synclets := provideInjection(client, dockerClient, deliverer, pool, environment)
-	image := provideImage(client, deliverer, imagebuildBuilder, cluster, synclets, environment)
-	hudMakePlan := providePlan(o, openedProject, cluster, downCommands, imagebuildBuilder, image, claim)
+	image := provideImage(client, deliverer, builder, cluster, synclets, environment)
+	hudMakePlan := providePlan(o, openedProject, cluster, downCommands, builder, image, claim)
 	readRevision := provideRevision(openedProject, cluster)
 	upMakeKubeconfig, cleanup9 := provideReadOnly(ctx, client, openedProject)
 	subscriber := provideServer(o, openedProject, upListeners, pageLogin, stop, readObject, readPrevious, store, hudMakePlan, readRevision, upMakeKubeconfig)
 	storeStore := provideStore(o)
 	runs := provideRuns()
-	buildAndDeployer := provideBuilder(client, dockerClient, imagebuildBuilder, image, cluster, downCommands, pool, runs)
-	upSessionParts := provideParts(o, openedProject, client, dockerClient, builder, store, subscriber, claim, session, upListeners, storeStore, cluster, downCommands, buildAndDeployer, pool, runs, readObject, readPrevious, hudMakePlan, readRevision, pageLogin)
+	buildAndDeployer := provideBuilder(client, dockerClient, builder, image, cluster, downCommands, pool, runs)
+	upSessionParts := provideParts(o, openedProject, client, dockerClient, choice, store, subscriber, claim, session, upListeners, storeStore, cluster, downCommands, buildAndDeployer, pool, runs, readObject, readPrevious, hudMakePlan, readRevision, pageLogin)
 	return upSessionParts, func() {
 		cleanup9()
 		cleanup8()

@@ -10,6 +10,7 @@ import (
 	"github.com/docker/go-connections/tlsconfig"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // Address is where a daemon listens, and how to reach it.
@@ -34,8 +35,11 @@ func (a Address) String() string {
 	return a.Name + " (" + a.URL + ")"
 }
 
-// container is the kind of the address of a daemon in a container.
-const container = "docker-container"
+// container is the kind of the address of a daemon in a container, and inCluster of one in a cluster: kubernetes://NAMESPACE.
+const (
+	container = "docker-container"
+	inCluster = model.BuilderInCluster
+)
 
 // schemes are the kinds of addresses.
 var schemes = []string{"unix", "tcp", "ssh", container}
@@ -103,6 +107,8 @@ func (a Address) tls(host string) (*tls.Config, error) {
 func (a Address) mend(why string) string {
 	mend := "start buildkitd there, or choose another builder: --builder NAME"
 	switch {
+	case strings.HasPrefix(a.URL, inCluster+"://"):
+		mend = "look at its pod: kubectl describe pods -n " + strings.TrimPrefix(a.URL, inCluster+"://") + " -l app.kubernetes.io/name=hone-builder; or choose another builder: --builder NAME"
 	case strings.Contains(why, "tls:") || strings.Contains(why, "x509:"):
 		mend = "check ca, cert, key and servername in the builder's address"
 	case a.secured():

@@ -37,8 +37,8 @@ func TestParseAddress(t *testing.T) {
 	}
 }
 
-// TestChoose chooses among the builders that docker buildx has been told of.
-func TestChoose(t *testing.T) {
+// TestFind chooses among the builders that docker buildx has been told of.
+func TestFind(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("BUILDX_CONFIG", dir)
 	all := filepath.Join(dir, "instances")
@@ -63,15 +63,15 @@ func TestChoose(t *testing.T) {
 		"far":            {Name: "far", URL: "tcp://far:1234", CA: "/ca", Cert: "/c", Key: "/k", ServerName: "s"},
 		"unix:///b.sock": {URL: "unix:///b.sock"},
 	} {
-		got, err := buildkit.Choose(text)
+		got, err := buildkit.Find(text)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%q: %v (-want +got):\n%s", text, err, diff)
 		}
 	}
 	for text, why := range map[string]string{
-		"pods": "the driver kubernetes", "empty": "has no node", "none": "choose one of default, big, empty, far, own, pods", "ftp://x": "begins with none of",
+		"pods": "the driver kubernetes", "empty": "has no node", "none": "choose one of default, kubernetes, big, empty, far, own, pods", "ftp://x": "begins with none of",
 	} {
-		if _, err := buildkit.Choose(text); err == nil || !strings.Contains(problem.Text(err), why) {
+		if _, err := buildkit.Find(text); err == nil || !strings.Contains(problem.Text(err), why) {
 			t.Errorf("%q: %v, want %q", text, err, why)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	control "github.com/moby/buildkit/api/services/control"
@@ -18,6 +19,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/containers/docker"
 )
 
@@ -26,17 +28,24 @@ const redialTime = docker.AnswerTimeout / 5
 
 // Builder is a BuildKit daemon. Construct it with New, and Close it.
 type Builder struct {
-	at      Address
-	conn    *grpc.ClientConn
-	control control.ControlClient
-	refused atomic.Pointer[error] // the reason why the last connection could not be opened; nil if it was opened
+	at     Address
+	dialer Dialer
+	// starting says what the start of the daemon waits for; empty while it does not start.
+	starting func() string
+	conn     *grpc.ClientConn
+	control  control.ControlClient
+	refused  atomic.Pointer[error] // the reason why the last connection could not be opened; nil if it was opened
+	ended    atomic.Int64          // the number of connections that have ended
 }
 
 var _ docker.BuildKit = (*Builder)(nil)
 
 // New returns the builder at an address. It connects with the first call, and again whenever the connection has ended. An error means
 // that certificates cannot be read.
-func New(at Address) (*Builder, error) {
+func New(at Address) (*Builder, error) { return through(at, at.dial) }
+
+// through is New with connections of any kind.
+func through(at Address, dial Dialer) (*Builder, error) {
 	u, err := url.Parse(at.URL)
 	if err != nil {
 		return nil, fmt.Errorf("builder address: %w", err)
@@ -45,7 +54,7 @@ func New(at Address) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Builder{at: at}
+	b := &Builder{at: at, dialer: dial, starting: func() string { return "" }}
 	trust := insecure.NewCredentials()
 	if secured != nil {
 		trust = credentials.NewTLS(secured)
@@ -64,9 +73,25 @@ func New(at Address) (*Builder, error) {
 
 func (b *Builder) dial(ctx context.Context, _ string) (net.Conn, error) {
 	b.refused.Store(nil)
-	conn, err := b.at.dial(ctx, b.refuse)
+	conn, err := b.dialer(ctx, b.refuse)
 	b.refuse(err)
-	return conn, err
+	if err != nil {
+		return nil, err
+	}
+	return &counted{Conn: conn, ended: &b.ended}, nil
+}
+
+// counted is a connection whose end is counted, once.
+type counted struct {
+	net.Conn
+	once  sync.Once
+	ended *atomic.Int64
+}
+
+// Close implements net.Conn.
+func (c *counted) Close() error {
+	c.once.Do(func() { c.ended.Add(1) })
+	return c.Conn.Close()
 }
 
 // refuse keeps the reason why there is no connection.
@@ -75,6 +100,12 @@ func (b *Builder) refuse(err error) {
 		b.refused.Store(&err)
 	}
 }
+
+// OnThisMachine reports whether the daemon shares the network of this machine. One in a container or a pod has a network of its own.
+func (b *Builder) OnThisMachine() bool { return strings.HasPrefix(b.at.URL, "unix://") }
+
+// Starting says what the start of the daemon waits for: "rootless, ContainerCreating". It is empty while nothing starts it.
+func (b *Builder) Starting() string { return b.starting() }
 
 // Close closes the connection.
 func (b *Builder) Close() error { return b.conn.Close() }
@@ -143,15 +174,21 @@ func (b *Builder) Wrap(op string, err error) error {
 	if last := b.refused.Load(); last != nil {
 		cause = *last
 	}
+	if starts := b.Starting(); starts != "" {
+		return docker.BuilderAway(errors.New(starts), "the builder "+b.at.String()+" is starting", "if it waits for long, "+b.at.mend(""))
+	}
 	if code == codes.DeadlineExceeded {
 		cause = errors.New("it accepts connections and answers nothing")
+	}
+	if p, ok := problem.Of(cause); ok { // it knows better
+		return docker.BuilderAway(p, "cannot use the builder "+b.at.String(), p.Mend)
 	}
 	return docker.BuilderAway(cause, "cannot reach the builder "+b.at.String(), b.at.mend(cause.Error()))
 }
 
-// wrapIn is Wrap, except that it leaves an error of ctx alone.
+// wrapIn is Wrap, except that it leaves the end of ctx alone, unless its time is up.
 func (b *Builder) wrapIn(ctx context.Context, op string, err error) error {
-	if ctx.Err() != nil {
+	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
 	}
 	return b.Wrap(op, err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/containers/docker"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // Default is the name of the builder inside the container engine.
@@ -35,8 +36,8 @@ type Node struct {
 	DriverOpts map[string]string
 }
 
-// Choose returns the builder that a name or an address chooses: nil for the engine's own. An error is a problem.
-func Choose(text string) (*Address, error) {
+// Find returns the builder that a name or an address chooses: nil for the engine's own. An error is a problem.
+func Find(text string) (*Address, error) {
 	switch {
 	case text == "" || text == Default:
 		return nil, nil //nolint:nilnil // the engine's own
@@ -50,7 +51,7 @@ func Choose(text string) (*Address, error) {
 	}
 	at := slices.IndexFunc(all, func(k Known) bool { return k.Name == text })
 	if at < 0 {
-		names := []string{Default}
+		names := []string{Default, model.BuilderInCluster}
 		for _, k := range all {
 			names = append(names, k.Name)
 		}

@@ -13,21 +13,22 @@ import (
 
 // Solve implements docker.BuildKit.
 func (b *Builder) Solve(ctx context.Context, ask docker.Solve, each func(*control.StatusResponse)) (docker.Solved, error) {
+	ended := b.ended.Load()
 	got, err := ask.Through(ctx, b.control, exporter(ask.Output), each)
 	if err != nil {
-		return docker.Solved{}, b.explained(ctx, err)
+		return docker.Solved{}, b.explained(ctx, err, b.ended.Load() > ended)
 	}
 	return got, nil
 }
 
 // explained distinguishes an answer of the daemon from the loss of the connection, which looks alike where a registry does not answer the
-// daemon.
-func (b *Builder) explained(ctx context.Context, err error) error {
+// daemon. cut is set if a connection has ended meanwhile: a daemon that has been replaced may answer again, and knows nothing of the build.
+func (b *Builder) explained(ctx context.Context, err error, cut bool) error {
 	code := status.Code(err)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case code == codes.Unavailable && b.Alive(ctx) != nil:
+	case code == codes.Unavailable && (cut || b.Alive(ctx) != nil):
 		return err
 	case code == codes.Canceled || code == codes.Unimplemented:
 		return err

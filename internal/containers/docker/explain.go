@@ -178,7 +178,7 @@ func pullProblem(req BuildRequest, name, text string, network bool) error {
 		Mend: "check the name after FROM; if the image is private: docker login"}
 	p.Detail = excerpt(req, findImage(req.Contents, image))
 	if network {
-		p.Mend = "check the engine's network (docker pull " + image + " tells more), then try again"
+		p.Mend = "check that the engine, or the builder in its place, reaches the registry; then try again"
 		p.Cause = &Passing{p.Cause}
 		return p
 	}

@@ -17,6 +17,8 @@ type Engine struct {
 	Platform string
 	// Builder is the name of the builder that builds images in its place; empty for its own.
 	Builder string
+	// Starting is set while the builder does not answer because it starts.
+	Starting bool
 }
 
 // Title names for people that which has to answer: "container engine", "builder tcp://build:1234".
@@ -34,6 +36,7 @@ type EngineReported struct {
 	Host      string
 	Platform  string
 	Builder   string
+	Starting  bool
 	Err       string
 	// Problem is Err in structured form; empty if unknown.
 	Problem Problem
@@ -44,7 +47,7 @@ type EngineReported struct {
 func init() {
 	store.On(Engines, func(d *store.Draft[Engine], a EngineReported) {
 		was := d.Value(Only)
-		next := Engine{Contact: was.reported(a.Connected, a.Err, a.Problem, a.Heard, d.Now()), Version: a.Version, Host: a.Host, Platform: a.Platform, Builder: a.Builder}
+		next := Engine{Contact: was.reported(a.Connected, a.Err, a.Problem, a.Heard, d.Now()), Version: a.Version, Host: a.Host, Platform: a.Platform, Builder: a.Builder, Starting: a.Starting}
 		if d.Ref(Only) == nil || was != next {
 			d.Put(Only, next)
 		}

@@ -4,12 +4,14 @@ package enginemonitor
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 const (
@@ -33,20 +35,24 @@ type Pinger interface {
 type Builder interface {
 	Pinger
 	fmt.Stringer
+	// Starting says what the start of the builder waits for; empty while it does not start.
+	Starting() string
 }
 
 // Subscriber is the EngineMonitor. It leaves the engine alone until a resource needs an image from it.
 type Subscriber struct {
 	engine Pinger
-	away   Builder // builds images in place of the engine; nil for the engine's own builder
+	away   func(declared model.Builder) Builder // builds images in place of the engine; it returns nil for the engine's own builder
 }
 
 // New returns the subscriber.
-func New(engine Pinger) *Subscriber { return &Subscriber{engine: engine} }
+func New(engine Pinger) *Subscriber {
+	return &Subscriber{engine: engine, away: func(model.Builder) Builder { return nil }}
+}
 
-// With makes the subscriber check a builder of images in place of the engine; nil means the engine. The engine is then needed only for
-// services of Compose.
-func (s *Subscriber) With(away Builder) *Subscriber {
+// With makes the subscriber check a builder of images in place of the engine, where the function returns one for the builder that the
+// Tiltfile declares. The engine is then needed only for services of Compose.
+func (s *Subscriber) With(away func(declared model.Builder) Builder) *Subscriber {
 	s.away = away
 	return s
 }
@@ -58,7 +64,7 @@ func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      "EngineMonitor",
 		Doc:       "Checks whether the container engine answers, once a resource needs it.",
-		Inputs:    store.Reads(state.Resources, state.Engines),
+		Inputs:    store.Reads(state.Resources, state.Engines, state.Tiltfiles),
 		Outputs:   store.Emits(state.EngineReported{}),
 		Externals: []string{"docker"},
 		Stage:     store.StageWatch,
@@ -72,12 +78,16 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		return nil
 	}
 	for {
-		report := s.ask(ctx, state.RunsCompose(rt.View()))
+		asked := declared(rt.View())
+		if away := s.away(asked); away != nil && state.TheEngine(rt.View()).Builder != away.String() {
+			rt.Dispatch(state.EngineReported{Builder: away.String()}) // what is waited for has another name; it is not known yet whether it answers
+		}
+		report := s.ask(ctx, s.away(asked), state.RunsCompose(rt.View()))
 		if report.Connected {
 			rt.Dispatch(report)
 			rt.Succeeded()
 			var ok bool
-			if report, ok = s.listen(ctx, rt); !ok {
+			if report, ok = s.listen(ctx, rt, asked); !ok {
 				return nil
 			}
 		}
@@ -93,11 +103,15 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 }
 
-// listen waits until the next poll is due: a while, and less when a build finds that the engine no longer answers. An engine
+// declared returns the builder that the Tiltfile declares.
+func declared(v store.View) model.Builder { return state.TheTiltfile(v).Result.Builder }
+
+// listen waits until the next poll is due: a while, and less when a build finds that the engine no longer answers, or the Tiltfile declares
+// another builder. An engine
 // that runs services is pinged meanwhile, and listen returns a report once it does not answer. It returns ok false if ctx is
 // done.
-func (s *Subscriber) listen(ctx context.Context, rt *store.Runtime) (report state.EngineReported, ok bool) {
-	lost := func(v store.View) bool { return state.TheEngine(v).Broken() }
+func (s *Subscriber) listen(ctx context.Context, rt *store.Runtime, asked model.Builder) (report state.EngineReported, ok bool) {
+	lost := func(v store.View) bool { return state.TheEngine(v).Broken() || !reflect.DeepEqual(declared(v), asked) }
 	heard := time.Now()
 	for until := heard.Add(pollHealthy); ; {
 		left, runs := time.Until(until), state.RunsCompose(rt.View())
@@ -131,21 +145,36 @@ func (s *Subscriber) alive(ctx context.Context) error {
 }
 
 // ask asks the builder of images, and the engine if it runs services.
-func (s *Subscriber) ask(ctx context.Context, runs bool) state.EngineReported {
+func (s *Subscriber) ask(ctx context.Context, away Builder, runs bool) state.EngineReported {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
 	builds, builder := s.engine, ""
-	if s.away != nil {
-		builds, builder = s.away, s.away.String()
+	if away != nil {
+		builds, builder = away, away.String()
 	}
 	info, err := builds.Ping(ctx)
-	if s.away != nil && err == nil && runs {
+	if away != nil && err == nil && runs {
 		if err = s.engine.Alive(ctx); err != nil {
 			builder = ""
 		}
 	}
+	if err != nil && away == nil && !runs {
+		err = inClusterInstead(err)
+	}
 	if err != nil {
-		return state.EngineReported{Builder: builder, Err: problem.Text(err), Problem: state.ProblemOf(err)}
+		starts := away != nil && away.Starting() != ""
+		return state.EngineReported{Builder: builder, Starting: starts, Err: problem.Text(err), Problem: state.ProblemOf(err)}
 	}
 	return state.EngineReported{Connected: true, Builder: builder, Version: info.Version, Host: info.Host, Platform: info.OS + "/" + info.Arch}
+}
+
+// inClusterInstead adds to the problem of an engine that does not answer that images can be built without one.
+func inClusterInstead(err error) error {
+	p, ok := problem.Of(err)
+	if !ok {
+		return err
+	}
+	more := *p
+	more.Mend += "\nor build in the cluster, without an engine: --builder " + model.BuilderInCluster
+	return &more
 }

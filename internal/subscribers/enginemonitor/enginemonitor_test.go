@@ -2,6 +2,7 @@ package enginemonitor
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,6 +30,7 @@ type engine struct {
 	silent atomic.Bool
 	slow   atomic.Int64
 	pulses atomic.Int64
+	starts atomic.Bool
 }
 
 func (e *engine) Ping(context.Context) (docker.Info, error) {
@@ -116,7 +118,7 @@ func TestEngine(t *testing.T) {
 		e.down.Store(true)
 		time.Sleep(pollHealthy)
 		synctest.Wait()
-		if got := state.TheEngine(a.View()); got.Connected || !got.Ever || got.Err != "no container engine\n  start one" || !got.Since.After(since) {
+		if got := state.TheEngine(a.View()); got.Connected || !got.Ever || got.Err != "no container engine\n  start one\n  or build in the cluster, without an engine: --builder kubernetes" || !got.Since.After(since) {
 			t.Errorf("down: %+v", got)
 		}
 		e.down.Store(false)
@@ -143,6 +145,14 @@ func TestEngine(t *testing.T) {
 // String names the engine as a builder.
 func (e *engine) String() string { return "far" }
 
+// Starting says that the engine is a builder that starts.
+func (e *engine) Starting() string {
+	if e.starts.Load() {
+		return "Pending"
+	}
+	return ""
+}
+
 // TestElsewhere: the builder of images in place of the engine is asked, and the engine itself only if it runs services.
 func TestElsewhere(t *testing.T) {
 	for _, tt := range []struct {
@@ -159,7 +169,7 @@ func TestElsewhere(t *testing.T) {
 			e.down.Store(tt.engineDown)
 			away.down.Store(tt.awayDown)
 			tt.manifest.AutoInit = true
-			a := statetest.Start(t, New(e).With(away)).Then(statetest.Session, statetest.Loaded(tt.manifest))
+			a := statetest.Start(t, New(e).With(func(model.Builder) Builder { return away })).Then(statetest.Session, statetest.Loaded(tt.manifest))
 			synctest.Wait()
 			got := state.TheEngine(a.View())
 			if got.Connected != tt.connected || got.Err == "" != tt.connected {
@@ -168,6 +178,57 @@ func TestElsewhere(t *testing.T) {
 			ofEngine := tt.engineDown && !tt.connected && !tt.awayDown
 			if want := map[bool]string{true: "container engine", false: "builder far"}[ofEngine]; got.Title() != want {
 				t.Errorf("%s: %s, want %s", tt.manifest.Name, got.Title(), want)
+			}
+		})
+	}
+}
+
+// TestAnotherBuilder: the Tiltfile declares another builder, which is asked at once. Its name is known before it has answered.
+func TestAnotherBuilder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, far := &engine{}, &engine{}
+		manifest := model.Manifest{Name: "api", AutoInit: true, Images: []model.ImageTarget{{Ref: "api", Docker: &model.DockerBuild{}}}}
+		a := statetest.Start(t, New(e).With(func(declared model.Builder) Builder {
+			if declared.At == "" {
+				return nil
+			}
+			return far
+		})).Then(statetest.Session, statetest.Loaded(manifest))
+		synctest.Wait()
+		if got := state.TheEngine(a.View()); !got.Connected || got.Title() != "container engine" {
+			t.Errorf("the engine: %+v", got)
+		}
+		far.down.Store(true)
+		far.starts.Store(true)
+		began := time.Now()
+		other := statetest.Loaded(manifest)
+		other.Result.Builder = model.Builder{At: "far"}
+		a.Then(other)
+		synctest.Wait()
+		if got := state.TheEngine(a.View()); got.Connected || got.Title() != "builder far" || !got.Starting || time.Since(began) > 0 {
+			t.Errorf("another builder, after %s: %+v", time.Since(began), got)
+		}
+	})
+}
+
+// TestOffersCluster: the problem of an engine that does not answer names the way to build without one, except where the engine runs services.
+func TestOffersCluster(t *testing.T) {
+	for _, tt := range []struct {
+		manifest model.Manifest
+		offers   bool
+	}{
+		{model.Manifest{Name: "api", Images: []model.ImageTarget{{Ref: "api", Docker: &model.DockerBuild{}}}}, true},
+		{model.Manifest{Name: "db", Compose: &model.ComposeTarget{Service: "db"}}, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			e := &engine{}
+			e.down.Store(true)
+			tt.manifest.AutoInit = true
+			a := statetest.Start(t, New(e)).Then(statetest.Session, statetest.Loaded(tt.manifest))
+			synctest.Wait()
+			got := state.TheEngine(a.View())
+			if offers := strings.Contains(got.Err, "--builder kubernetes") && strings.Contains(got.Problem.Mend, "--builder kubernetes"); offers != tt.offers {
+				t.Errorf("%s: %+v", tt.manifest.Name, got)
 			}
 		})
 	}

@@ -105,7 +105,7 @@ func cutOff(v store.View, now time.Time) (why string, left time.Duration) {
 		lost         time.Time
 	}{
 		{state.NeedsCluster(v), cluster.Ever || cluster.Starting, cluster.Err, cluster.Lost},
-		{state.NeedsEngine(v), engine.Ever, engine.Err, engine.Lost},
+		{state.NeedsEngine(v) && !engine.Starting, engine.Ever, engine.Err, engine.Lost},
 	} {
 		if !on.needed || on.lost.IsZero() {
 			continue

@@ -107,7 +107,7 @@ func cannotBegin(v store.View) string {
 		return ""
 	case !cluster.Ever && !cluster.Starting && state.NeedsCluster(v) && cluster.Err != "":
 		return cluster.Err
-	case !engine.Ever && state.NeedsEngine(v):
+	case !engine.Ever && !engine.Starting && state.NeedsEngine(v):
 		return engine.Err
 	}
 	return ""

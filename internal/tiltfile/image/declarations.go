@@ -1,5 +1,5 @@
-// Package image implements the builtins for images: docker_build(), custom_build(), default_registry(), image_cache() and the steps of
-// live updates. It also finds the images that each image is built on.
+// Package image implements the builtins for images: docker_build(), custom_build(), default_registry(), image_cache(), builder() and the steps
+// of live updates. It also finds the images that each image is built on.
 package image
 
 import (
@@ -17,6 +17,8 @@ type Declarations struct {
 	Registry *model.Registry
 	// Cache is set by image_cache; nil where it is not called.
 	Cache *model.ImageCache
+	// Builder is set by builder; nil where it is not called.
+	Builder *model.Builder
 }
 
 // New returns the empty declarations of an evaluation.
@@ -31,6 +33,7 @@ func (d *Declarations) Builtins() map[string]eval.Function {
 		"custom_build":      d.customBuild,
 		"default_registry":  d.defaultRegistry,
 		"image_cache":       d.imageCache,
+		"builder":           d.builder,
 		"sync":              d.sync,
 		"run":               d.run,
 		"fall_back_on":      d.fallBackOn,

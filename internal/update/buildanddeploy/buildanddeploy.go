@@ -91,9 +91,10 @@ type Request struct {
 	// BuildOnly ends the update when its images are built and delivered. An image of an earlier session that lacks files stays where it is.
 	BuildOnly bool
 	Cluster   model.Cluster
-	// Registry is the Tiltfile's default_registry, Cache its image_cache.
+	// Registry is the Tiltfile's default_registry, Cache its image_cache, Builder its builder.
 	Registry      model.Registry
 	Cache         model.ImageCache
+	Builder       model.Builder
 	Namespace     string
 	UpsertTimeout time.Duration
 	// Adopt lets the deploy take over objects that hone did not create.

@@ -153,7 +153,7 @@ func (b *Image) request(req Request, w job, images map[string]model.ImageResult)
 	for _, dep := range w.target.DependsOn {
 		deps[dep] = images[dep]
 	}
-	return imagebuild.Request{Target: w.target, Deps: deps, Registry: w.plan.Registry, To: w.plan, NoCache: req.fromScratch(), Reuse: req.Reuse, Renew: req.Force, Share: w.plan.Share, Cache: req.Cache, MayLack: req.mayLack(w.target),
+	return imagebuild.Request{Target: w.target, Deps: deps, Registry: w.plan.Registry, To: w.plan, NoCache: req.fromScratch(), Reuse: req.Reuse, Renew: req.Force, Share: w.plan.Share, Cache: req.Cache, Builder: req.Builder, MayLack: req.mayLack(w.target),
 		Platform: b.platform(req.Cluster), Env: req.Env}
 }
 

@@ -17,6 +17,7 @@ const fetches = 2
 // Bases fetches the bases of images before their builds have a slot. It is safe for concurrent use. Construct it with NewBases.
 type Bases struct {
 	docker docker.Client
+	away   func() bool
 	slots  chan struct{}
 
 	mu   sync.Mutex
@@ -25,14 +26,20 @@ type Bases struct {
 
 // NewBases returns a Bases for the engine that builds.
 func NewBases(engine docker.Client) *Bases {
-	return &Bases{docker: engine, slots: make(chan struct{}, fetches), seen: map[string]bool{}}
+	return &Bases{docker: engine, away: func() bool { return false }, slots: make(chan struct{}, fetches), seen: map[string]bool{}}
+}
+
+// Unless makes Fetch do nothing while another builder takes the place of the engine, as away reports.
+func (b *Bases) Unless(away func() bool) *Bases {
+	b.away = away
+	return b
 }
 
 // Fetch fetches the bases of an image that the engine lacks, each only once. Platform is as in Request. It is silent about failures: the
 // build reports them. BuildKit keeps a fetched base, and a build that begins meanwhile joins the fetch.
 func (b *Bases) Fetch(ctx context.Context, target model.ImageTarget, cluster string) {
 	spec := target.Docker
-	if spec == nil {
+	if spec == nil || b.away() {
 		return
 	}
 	own := map[string]model.ImageResult{}

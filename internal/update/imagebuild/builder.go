@@ -39,6 +39,8 @@ type Request struct {
 	// Share looks for the image of the same inputs in the registry, where another machine may have pushed it, and gives the result a Key,
 	// so that Deliver can make it known there.
 	Share bool
+	// Builder is the builder that the Tiltfile declares.
+	Builder model.Builder
 	// Cache is the image cache, for an image that is not shared where it is delivered.
 	Cache model.ImageCache
 	// MayLack, unless nil, makes Build take the last image of the target if no input has changed but files, and it returns true for
@@ -63,7 +65,7 @@ func (r Request) renews() bool { return r.Renew || r.NoCache }
 // Builder builds images. Construct it with New.
 type Builder struct {
 	docker   docker.Client
-	away     Elsewhere // nil for the engine's own builder
+	away     func(declared model.Builder) Elsewhere // it returns nil for the engine's own builder
 	registry *registryClient
 	unshared *once
 	memory   *Memory // nil remembers nothing
@@ -77,7 +79,7 @@ type Builder struct {
 
 // New returns a builder that uses the engine.
 func New(engine docker.Client) *Builder {
-	return &Builder{docker: engine, registry: newRegistryClient(), unshared: &once{}, pushes: newPushes(), now: time.Now, read: sumContent,
+	return &Builder{docker: engine, away: func(model.Builder) Elsewhere { return nil }, registry: newRegistryClient(), unshared: &once{}, pushes: newPushes(), now: time.Now, read: sumContent,
 		files: map[string]*listing{}}
 }
 
@@ -157,7 +159,7 @@ func (b *Builder) Reusable(ctx context.Context, prior model.ImageResult) bool {
 func (b *Builder) dockerBuild(ctx context.Context, req Request, spec model.DockerBuild) (model.ImageResult, error) {
 	started := b.now()
 	build, made := buildRequest(req, spec), b.made
-	if b.away != nil {
+	if b.away(req.Builder) != nil {
 		made = b.madeElsewhere
 	}
 	result, err := made(ctx, req, build)

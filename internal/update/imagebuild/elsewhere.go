@@ -21,14 +21,16 @@ import (
 type Elsewhere interface {
 	// Build builds an image and returns the digest of its manifest. Its errors are like those of docker.Client.
 	Build(ctx context.Context, req docker.BuildRequest) (digest string, err error)
+	// OnThisMachine reports whether the builder reaches what listens on the loopback addresses of this machine.
+	OnThisMachine() bool
 	// String names the builder for people.
 	String() string
 }
 
-// With makes the builder build Dockerfiles elsewhere. Their images go straight to the registry or to the node that the plan of a request
-// names. Only some are loaded into the engine, which needs them itself: the images of services, those with extra tags, and those for a cluster
-// whose nodes are containers. nil builds with the engine.
-func (b *Builder) With(away Elsewhere) *Builder {
+// With makes the builder build Dockerfiles elsewhere, where the function returns a builder for the one that the Tiltfile declares. Their
+// images go straight to the registry or to the node that the plan of a request names. Only some are loaded into the engine, which needs them
+// itself: the images of services, those with extra tags, and those for a cluster whose nodes are containers.
+func (b *Builder) With(away func(declared model.Builder) Elsewhere) *Builder {
 	b.away = away
 	return b
 }
@@ -38,11 +40,15 @@ func (b *Builder) madeElsewhere(ctx context.Context, req Request, build docker.B
 	if err := b.basesThere(ctx, req); err != nil {
 		return model.ImageResult{}, err
 	}
-	logstore.Infof(build.Log, "Builder: %s", b.away)
+	logstore.Infof(build.Log, "Builder: %s", b.away(req.Builder))
 	alone := !req.Target.Supervised && len(req.Target.Docker.ExtraTags) == 0
 	switch req.To.Method {
 	case model.DeliverRegistry, model.DeliverPush:
-		if alone {
+		away := !b.away(req.Builder).OnThisMachine()
+		switch {
+		case alone && away && onlyHere(req.Registry.Host):
+			return b.relayed(ctx, req, build)
+		case alone:
 			return b.pushed(ctx, req, build)
 		}
 	case model.DeliverContainerd:
@@ -56,11 +62,12 @@ func (b *Builder) madeElsewhere(ctx context.Context, req Request, build docker.B
 
 // basesThere returns a problem if the image is based on one that the other builder cannot get.
 func (b *Builder) basesThere(ctx context.Context, req Request) error {
+	cutOff := !b.away(req.Builder).OnThisMachine() && onlyHere(req.Registry.Host)
 	for ref, dep := range req.Deps {
-		if dep.Local == "" || b.registry.has(ctx, dep.Local) {
+		if dep.Local == "" || !cutOff && b.registry.has(ctx, dep.Local) {
 			continue
 		}
-		return &docker.UserError{Problem: problem.New(fmt.Sprintf("%s is based on %s, which the builder %s cannot get: no registry has %s", req.Target.Ref, ref, b.away, dep.Local),
+		return &docker.UserError{Problem: problem.New(fmt.Sprintf("%s is based on %s, which the builder %s cannot get: no registry that it reaches has %s", req.Target.Ref, ref, b.away(req.Builder), dep.Local),
 			"name a registry that the builder and the cluster reach: default_registry(\"registry.example.com/you\") in the Tiltfile\n"+
 				"or build with the engine: --builder default").See("builders")}
 	}
@@ -81,7 +88,7 @@ func (b *Builder) pushed(ctx context.Context, req Request, build docker.BuildReq
 		return result, err
 	}
 	build.Output = &docker.Output{Repository: place}
-	digest, err := b.away.Build(ctx, build)
+	digest, err := b.away(req.Builder).Build(ctx, build)
 	if err != nil {
 		return result, err
 	}
@@ -109,7 +116,7 @@ func (b *Builder) imported(ctx context.Context, req Request, build docker.BuildR
 		return result, err
 	}
 	defer node.Close()
-	err = b.streamed(ctx, build, "", func(archive io.Reader) error {
+	err = b.streamed(ctx, req, build, "", func(archive io.Reader) error {
 		return node.ImportAs(ctx, archive, func(id string) (string, error) {
 			if result, err = strange(req, id); err != nil {
 				return "", err
@@ -135,7 +142,7 @@ func (b *Builder) loaded(ctx context.Context, req Request, build docker.BuildReq
 		return result, err
 	}
 	ref := place + ":loading-" + uuid.NewString()
-	err = b.streamed(ctx, build, ref, func(archive io.Reader) error { return b.docker.Load(ctx, archive) })
+	err = b.streamed(ctx, req, build, ref, func(archive io.Reader) error { return b.docker.Load(ctx, archive) })
 	if err != nil {
 		return result, err
 	}
@@ -150,13 +157,13 @@ func (b *Builder) loaded(ctx context.Context, req Request, build docker.BuildReq
 }
 
 // streamed builds an image whose archive take reads. take may be called again, for another attempt.
-func (b *Builder) streamed(ctx context.Context, build docker.BuildRequest, ref string, take func(archive io.Reader) error) error {
+func (b *Builder) streamed(ctx context.Context, req Request, build docker.BuildRequest, ref string, take func(archive io.Reader) error) error {
 	var last *reading
 	build.Output = &docker.Output{Name: ref, Archive: func() io.WriteCloser {
 		last = read(take)
 		return last
 	}}
-	_, err := b.away.Build(ctx, build)
+	_, err := b.away(req.Builder).Build(ctx, build)
 	switch {
 	case last == nil:
 		return err

@@ -16,6 +16,9 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
+// always is for an engine that is never needed.
+func always() bool { return true }
+
 // TestElsewhere has a real daemon build images for each way into a cluster.
 func TestElsewhere(t *testing.T) {
 	d := buildkittest.Start(t)
@@ -40,7 +43,7 @@ func TestElsewhere(t *testing.T) {
 		reg := model.Registry{Host: "localhost:5000"}
 		plan := Plan{Method: model.DeliverRegistry, Registry: reg}
 		req := request("hone-test/elsewhere", plan)
-		b := New(docker.Optional(dead)).With(away)
+		b := New(docker.Optional(dead, always)).With(func(model.Builder) Elsewhere { return away })
 		result, err := b.Build(t.Context(), req)
 		if err != nil {
 			t.Fatal(problem.Text(err))
@@ -53,7 +56,7 @@ func TestElsewhere(t *testing.T) {
 			t.Error("the image is not reusable")
 		}
 		log := &recorder{}
-		if err := NewDeliverer(docker.Optional(dead)).Deliver(t.Context(), plan, result, log, nil); err != nil {
+		if err := NewDeliverer(docker.Optional(dead, always)).Deliver(t.Context(), plan, result, log, nil); err != nil {
 			t.Fatal(problem.Text(err))
 		}
 		if got := runPod(t, result.Cluster); strings.TrimSpace(got) != text {
@@ -68,14 +71,14 @@ func TestElsewhere(t *testing.T) {
 	})
 	t.Run("node", func(t *testing.T) {
 		plan := Plan{Method: model.DeliverContainerd, Socket: socket}
-		b := New(docker.Optional(dead)).With(away)
+		b := New(docker.Optional(dead, always)).With(func(model.Builder) Elsewhere { return away })
 		result, err := b.Build(t.Context(), request("hone-test-elsewhere", plan))
 		if err != nil {
 			t.Fatal(problem.Text(err))
 		}
 		t.Cleanup(func() { forget(t, socket, "docker.io/library/"+result.Cluster) })
 		log := &recorder{}
-		if err := NewDeliverer(docker.Optional(dead)).Deliver(t.Context(), plan, result, log, nil); err != nil {
+		if err := NewDeliverer(docker.Optional(dead, always)).Deliver(t.Context(), plan, result, log, nil); err != nil {
 			t.Fatal(problem.Text(err))
 		}
 		if !strings.Contains(log.String(), "Already in the node's containerd") {
@@ -92,7 +95,7 @@ func TestElsewhere(t *testing.T) {
 	})
 	t.Run("engine", func(t *testing.T) {
 		req := request("hone-test-loaded", Plan{Method: model.DeliverKIND})
-		result, err := New(engine).With(away).Build(t.Context(), req)
+		result, err := New(engine).With(func(model.Builder) Elsewhere { return away }).Build(t.Context(), req)
 		if err != nil {
 			t.Fatal(problem.Text(err))
 		}
@@ -101,7 +104,7 @@ func TestElsewhere(t *testing.T) {
 		if err != nil || !found || im.ID != result.ImageID || len(im.Tags) != 1 {
 			t.Errorf("%+v, %v, %v", im, found, err)
 		}
-		_, err = New(docker.Optional(dead)).With(away).Build(t.Context(), req)
+		_, err = New(docker.Optional(dead, always)).With(func(model.Builder) Elsewhere { return away }).Build(t.Context(), req)
 		if p, ok := problem.Of(err); !ok || docker.IsUnreachable(err) || !strings.Contains(p.Mend, "start the engine") {
 			t.Errorf("without the engine: %v", err)
 		}
@@ -109,12 +112,12 @@ func TestElsewhere(t *testing.T) {
 	t.Run("failure", func(t *testing.T) {
 		req := request("hone-test-broken", Plan{Method: model.DeliverContainerd, Socket: socket})
 		req.Target.Docker.Contents = "FROM busybox\nRUN exit 4 # " + text + "\n"
-		if _, err := New(engine).With(away).Build(t.Context(), req); err == nil || !strings.Contains(err.Error(), "exit code 4") {
+		if _, err := New(engine).With(func(model.Builder) Elsewhere { return away }).Build(t.Context(), req); err == nil || !strings.Contains(err.Error(), "exit code 4") {
 			t.Errorf("got %v", err)
 		}
 		req.To.Socket += ".none"
 		req.Target.Docker.Contents = "FROM busybox\nRUN true # " + text + "\n"
-		if _, err := New(engine).With(away).Build(t.Context(), req); err == nil || !strings.Contains(err.Error(), "import") {
+		if _, err := New(engine).With(func(model.Builder) Elsewhere { return away }).Build(t.Context(), req); err == nil || !strings.Contains(err.Error(), "import") {
 			t.Errorf("got %v", err)
 		}
 	})

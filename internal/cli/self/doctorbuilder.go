@@ -1,0 +1,56 @@
+package self
+
+import (
+	"context"
+	"os"
+
+	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/cli/doctor"
+	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/cluster/builderpod"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/containers/buildkit"
+	"github.com/hone-dev/hone/internal/containers/docker"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// examineBuilder asks the builder that the environment names, and how one would run in the cluster. It starts none.
+func examineBuilder(ctx context.Context, f flags.Project, cluster model.Cluster) *doctor.Section {
+	b := doctor.Builders{Named: os.Getenv(command.BuilderVariable)}
+	if b.Named != "" && b.Named != model.BuilderInCluster {
+		b.Ping = func(ctx context.Context) (docker.Info, error) { return pingBuilder(ctx, b.Named) }
+	}
+	if cluster.Context != "" {
+		b.InCluster = func(ctx context.Context) (string, error) { return planBuilder(ctx, f) }
+	}
+	return doctor.Builder(ctx, b)
+}
+
+func pingBuilder(ctx context.Context, named string) (docker.Info, error) {
+	c, err := buildkit.Choose(named, nil)
+	if err != nil {
+		return docker.Info{}, err
+	}
+	defer c.Close()
+	if is := c.For(model.Builder{}); is != nil {
+		return is.Ping(ctx)
+	}
+	return docker.Info{}, nil
+}
+
+// planBuilder asks the cluster how a builder would run in it.
+func planBuilder(ctx context.Context, f flags.Project) (string, error) {
+	kc, err := k8s.Load(k8s.Config{Context: f.Context, Namespace: f.Namespace})
+	if err != nil {
+		return "", err
+	}
+	kube, err := kc.Connect()
+	if err != nil {
+		return "", err
+	}
+	defer kube.Close()
+	d := builderpod.New(builderpod.Options{Kube: kube, Namespace: kc.Cluster().Namespace})
+	defer d.Close()
+	plan, err := d.Plan(ctx)
+	return plan.String(), err
+}

@@ -1,0 +1,147 @@
+package builderpod
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+
+	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Options configure a Daemon.
+type Options struct {
+	Kube *k8s.Client
+	// Deploy applies the objects of a resource, and returns what it has applied.
+	Deploy func(ctx context.Context, m model.Manifest, namespace string) ([]model.AppliedObject, error)
+	Pod    model.BuilderPod
+	// Namespace is the one of the session, for a pod without one of its own.
+	Namespace string
+}
+
+// Daemon is the builder of a namespace. Construct it with New, and Close it.
+type Daemon struct {
+	kube      *k8s.Client
+	deploy    func(ctx context.Context, m model.Manifest, namespace string) ([]model.AppliedObject, error)
+	pod       model.BuilderPod
+	namespace string
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	all    sync.WaitGroup
+
+	mu sync.Mutex
+	// start is what brings the pod up now; nil if nothing does. Guarded by mu, as everything below.
+	start  *start
+	status string // what the start waits for
+	plan   Plan   // of the newest start that has succeeded
+}
+
+// start is an attempt to bring the pod up. pod and err are valid once done is closed.
+type start struct {
+	done chan struct{}
+	pod  string
+	err  error
+}
+
+// New returns the builder of a namespace. It touches nothing before the first Dial.
+func New(o Options) *Daemon {
+	d := &Daemon{kube: o.Kube, deploy: o.Deploy, pod: o.Pod, namespace: cmp.Or(o.Pod.Namespace, o.Namespace, "default")}
+	d.ctx, d.cancel = context.WithCancel(context.Background())
+	return d
+}
+
+// Namespace is where the builder is.
+func (d *Daemon) Namespace() string { return d.namespace }
+
+// String says how the builder runs: "rootless (user namespace: no node supports it)". It is empty before the first connection.
+func (d *Daemon) String() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.plan.String()
+}
+
+// Close ends what brings the pod up. The pod stays.
+func (d *Daemon) Close() error {
+	d.cancel()
+	d.all.Wait()
+	return nil
+}
+
+// Dial brings the pod up if it is not there, and connects to its daemon. Where ctx is done first, the error says what the pod waits for, and
+// the start goes on. ended receives the error of the end of the connection, if there is one.
+func (d *Daemon) Dial(ctx context.Context, ended func(error)) (net.Conn, error) {
+	pod, err := d.ready(ctx)
+	if err != nil {
+		return nil, err
+	}
+	near, far := net.Pipe()
+	live, cancel := context.WithCancel(d.ctx)
+	d.all.Go(func() {
+		err := d.kube.Exec(live, k8s.ExecRequest{Namespace: d.namespace, Pod: pod, Container: container, Argv: buildctl("dial-stdio"), Stdin: far, Stdout: far, Quick: true})
+		if live.Err() == nil {
+			ended(cmp.Or(err, errEnded))
+		}
+		_ = far.Close()
+	})
+	return connection{near, cancel}, nil
+}
+
+// errEnded is the error of a connection that the daemon has ended.
+var errEnded = errors.New("the builder has ended the connection")
+
+// connection is the near end of a connection.
+type connection struct {
+	net.Conn
+	cancel context.CancelFunc
+}
+
+// Close implements net.Conn.
+func (c connection) Close() error {
+	c.cancel()
+	return c.Conn.Close()
+}
+
+// ready returns the name of a pod whose daemon answers.
+func (d *Daemon) ready(ctx context.Context) (pod string, err error) {
+	d.mu.Lock()
+	s := d.start
+	if s == nil {
+		s = &start{done: make(chan struct{})}
+		d.start, d.status = s, "the cluster is asked which mode it admits"
+		d.all.Go(func() {
+			s.pod, s.err = d.bring(d.ctx)
+			d.mu.Lock()
+			d.start = nil
+			d.mu.Unlock()
+			close(s.done)
+		})
+	}
+	d.mu.Unlock()
+	select {
+	case <-s.done:
+		return s.pod, s.err
+	case <-ctx.Done():
+		return "", errors.New(cmp.Or(d.Starting(), "it has just started"))
+	}
+}
+
+// Starting says what the start of the daemon waits for: "rootless, ContainerCreating". It is empty while nothing starts it.
+func (d *Daemon) Starting() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.start == nil {
+		return ""
+	}
+	return d.status
+}
+
+// says notes what the start waits for.
+func (d *Daemon) says(format string, args ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.status = fmt.Sprintf(format, args...)
+}

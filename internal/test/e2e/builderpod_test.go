@@ -1,0 +1,206 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/hone-dev/hone/internal/containers/buildkit/buildkittest"
+)
+
+// builderImage is the environment variable for the image of BuildKit that scripts/buildkit/image prints.
+const builderImage = "HONE_TEST_BUILDKIT_IMAGE"
+
+// inCluster is a project that is built in the cluster. Its image has two stages, which take their base from the test's registry.
+const inCluster = `
+-- Tiltfile --
+builder('kubernetes', image='$IMAGE', requests={'cpu': '10m'}, config='buildkitd.toml')
+docker_build('app-$NS', 'app', live_update=[sync('app/text', '/src/text')])
+k8s_yaml('app.yaml')
+-- buildkitd.toml --
+[registry."docker.io"]
+  mirrors = ["$REGISTRY"]
+[registry."$REGISTRY"]
+  http = true
+-- app/Dockerfile --
+FROM busybox AS made
+RUN --mount=type=cache,target=/c echo made > /made.txt; echo 0; sleep 0
+FROM busybox
+COPY --from=made /made.txt /
+COPY text /src/
+CMD ["sh", "-c", "cat /made.txt /src/text; exec sleep 1000"]
+-- app/text --
+one
+-- app.yaml --
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: app, namespace: $NS}
+spec:
+  selector: {matchLabels: {app: app}}
+  template:
+    metadata: {labels: {app: app}}
+    spec: {terminationGracePeriodSeconds: 0, containers: [{name: web, image: app-$NS}]}
+`
+
+// newInCluster returns such a project. No container engine answers it.
+func newInCluster(t *testing.T) *project {
+	t.Helper()
+	image := os.Getenv(builderImage)
+	if image == "" {
+		t.Skip("BuildKit's image is not there: scripts/buildkit/image makes it, and " + builderImage + " names it")
+	}
+	buildkittest.Busybox(t)
+	p := newProject(t, strings.NewReplacer("$IMAGE", image, "$REGISTRY", registryForPods(t)).Replace(inCluster))
+	p.env = append(p.env, "DOCKER_HOST=unix://"+t.TempDir()+"/dead.sock")
+	t.Cleanup(func() { p.run("down", "--builders", "--namespace", p.namespace) })
+	return p
+}
+
+// podsReach is an address of the test cluster's machine that only the machine and its pods reach: that of the cluster's DNS.
+const podsReach = "169.254.20.10"
+
+// registryForPods makes the registry of the test cluster answer pods, and returns its address for them.
+func registryForPods(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", podsReach+":0")
+	if err != nil {
+		t.Skipf("no address for pods: %v", err)
+	}
+	var all sync.WaitGroup
+	t.Cleanup(func() { _ = l.Close(); all.Wait() })
+	all.Go(func() {
+		for {
+			from, err := l.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() { relay(from) })
+		}
+	})
+	return l.Addr().String()
+}
+
+// relay connects a connection to the registry until one side ends.
+func relay(from net.Conn) {
+	defer from.Close()
+	to, err := net.Dial("tcp", buildkittest.Registry)
+	if err != nil {
+		return
+	}
+	var back sync.WaitGroup
+	back.Go(func() { _, _ = io.Copy(from, to); _ = from.Close() })
+	_, _ = io.Copy(to, from)
+	_ = to.Close()
+	back.Wait()
+}
+
+// builderPods returns the names of the pods of the project's builder.
+func (p *project) builderPods() (names []string) {
+	p.t.Helper()
+	list, err := p.dyn.Resource(schema.GroupVersionResource{Version: "v1", Resource: "pods"}).Namespace(p.namespace).List(p.t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=hone-builder"})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, pod := range list.Items {
+		names = append(names, pod.GetName())
+	}
+	return names
+}
+
+// TestBuilderInCluster builds with no container engine: the cluster runs the builder without rights on its node. The next run finds it. It
+// stays until it is asked for.
+func TestBuilderInCluster(t *testing.T) {
+	t.Parallel()
+	p := newInCluster(t)
+	if out, code := p.run("preview"); code != 0 || len(p.builderPods()) > 0 {
+		t.Errorf("preview: %d, pods of a builder: %v\n%s", code, p.builderPods(), out)
+	}
+	r := p.ci("--timeout", "2m")
+	r.ended(0, "ok", "(Tiltfile): ok", "app: ok")
+	if !strings.Contains(r.stderr, "Builder: kubernetes (kubernetes://"+p.namespace+")") || strings.Contains(r.stderr, "dead.sock") {
+		t.Errorf("standard error:\n%s", r.stderr)
+	}
+	image, first := p.imageOfApp(), p.builderPods()
+	if out, code := p.run("preview", "--exit-code"); code != 0 {
+		t.Errorf("preview of what is deployed: %d\n%s", code, out)
+	}
+	p.write("app/text", "two\n")
+	r = p.ci("--timeout", "2m")
+	r.ended(0, "ok", "(Tiltfile): ok", "app: ok")
+	if now := p.imageOfApp(); now == image || !regexp.MustCompile(`RUN .*\[cached\]`).MatchString(r.stderr) {
+		t.Errorf("after an edit the image is %s, and was %s:\n%s", now, image, r.stderr)
+	}
+	if now := p.builderPods(); len(now) != 1 || now[0] != first[0] {
+		t.Errorf("pods of the builder: %v, then %v", first, now)
+	}
+	spec, _, err := unstructured.NestedMap(p.object("apps", "v1", "deployments", "hone-builder").Object, "spec", "template", "spec")
+	if text := fmt.Sprint(spec); err != nil || strings.Contains(text, "privileged:true") || !strings.Contains(text, "runAsUser:1000") {
+		t.Errorf("the builder's pod: %v, %v", spec, err)
+	}
+	if out, code := p.run("down", "--namespace", p.namespace); code != 0 || !strings.Contains(out, "hone down --builders deletes it") || len(p.builderPods()) != 1 {
+		t.Errorf("down: %d\n%s", code, out)
+	}
+	if out, code := p.run("down", "--builders", "--namespace", p.namespace); code != 0 || !strings.Contains(out, "Builders: Deleted 2 objects.") || len(p.builderPods()) != 0 {
+		t.Errorf("down --builders: %d\n%s", code, out)
+	}
+	p.gone("apps", "v1", "deployments", "hone-builder")
+	p.gone("", "v1", "configmaps", "hone-builder")
+}
+
+// TestBuilderPodGoes deletes the pod of the builder while it builds, again and again: the build is made at the next pod.
+func TestBuilderPodGoes(t *testing.T) {
+	t.Parallel()
+	p := newInCluster(t)
+	s := p.up()
+	s.ready("app")
+	rounds := 5
+	if testing.Short() {
+		rounds = 1
+	}
+	step := "echo 0; sleep 0"
+	for i := range rounds {
+		before := p.builderPods()
+		next := fmt.Sprintf("echo %d; sleep 3", i+1)
+		p.replace("app/Dockerfile", step, next)
+		step = next
+		s.says("RUN .*" + step)
+		for _, pod := range before {
+			p.kubectl("delete", "pod", pod, "--wait=false", "--grace-period=0", "--force")
+		}
+		s.says("RUN .*" + step + `.*\[done`)
+		s.ready("app")
+		if now := p.builderPods(); slices.ContainsFunc(before, func(pod string) bool { return slices.Contains(now, pod) }) {
+			t.Errorf("round %d: the pods of the builder are %v, and were %v", i, now, before)
+		}
+	}
+	if b := s.builds("app", 1); b.Error != "" {
+		t.Errorf("newest build: %+v", b)
+	}
+}
+
+// TestBuilderRefused names each way that the cluster does not admit, and leaves nothing.
+func TestBuilderRefused(t *testing.T) {
+	t.Parallel()
+	p := newInCluster(t)
+	p.kubectl("label", "namespace", p.namespace, "pod-security.kubernetes.io/enforce=restricted")
+	r := p.ci("--timeout", "20s")
+	for _, want := range []string{"the cluster does not let BuildKit run in namespace " + p.namespace, "user namespace: node ", `rootless: violates PodSecurity "restricted:latest"`, `builder("kubernetes", privileged=True)`} {
+		if !strings.Contains(r.stderr, want) {
+			t.Errorf("standard error lacks %q:\n%s", want, r.stderr)
+		}
+	}
+	if r.code == 0 {
+		t.Error("it succeeds")
+	}
+	p.gone("apps", "v1", "deployments", "hone-builder")
+}

@@ -1,0 +1,62 @@
+package image
+
+import (
+	"fmt"
+	"reflect"
+
+	"go.starlark.net/starlark"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// builder declares the builder that takes the place of the container engine.
+func (d *Declarations) builder(c *eval.Call) (starlark.Value, error) {
+	var b model.Builder
+	var config string
+	var requests, limits, nodeSelector value.TextMap
+	if err := c.Unpack("at", &b.At, "namespace??", &b.Pod.Namespace, "image??", &b.Pod.Image, "requests??", &requests, "limits??", &limits,
+		"storage??", &b.Pod.Storage, "storage_class??", &b.Pod.StorageClass, "node_selector??", &nodeSelector, "config??", &config,
+		"privileged??", &b.Pod.Privileged); err != nil {
+		return nil, err
+	}
+	if b.At == "" {
+		return nil, fmt.Errorf("at is empty: name a builder, give an address, or say %q", model.BuilderInCluster)
+	}
+	if d.Builder != nil {
+		return nil, fmt.Errorf("the builder is already %s", d.Builder.At)
+	}
+	b.Pod.Requests, b.Pod.Limits, b.Pod.NodeSelector = requests.Values, limits.Values, nodeSelector.Values
+	if described := config != "" || !reflect.ValueOf(b.Pod).IsZero(); described && b.At != model.BuilderInCluster {
+		return nil, fmt.Errorf("only builder(%q) has a pod to describe: %s has none", model.BuilderInCluster, b.At)
+	}
+	if err := checkPod(b.Pod); err != nil {
+		return nil, err
+	}
+	if config != "" {
+		text, err := c.ReadFile(c.Abs(config))
+		if err != nil {
+			return nil, fmt.Errorf("config: %w", err)
+		}
+		b.Pod.Config = string(text)
+	}
+	d.Builder = &b
+	return nil, nil
+}
+
+// checkPod checks the quantities of a pod.
+func checkPod(p model.BuilderPod) error {
+	for argument, all := range map[string]map[string]string{"requests": p.Requests, "limits": p.Limits, "storage": {"": p.Storage}} {
+		for name, text := range all {
+			if text == "" && argument == "storage" {
+				continue
+			}
+			if _, err := resource.ParseQuantity(text); err != nil {
+				return fmt.Errorf("%s: %s %q is not a quantity, such as \"500m\" or \"20Gi\"", argument, name, text)
+			}
+		}
+	}
+	return nil
+}
