@@ -177,7 +177,7 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// TestImpossible says why no mode works, and what would help.
+// TestImpossible says why no mode works, and how one would.
 func TestImpossible(t *testing.T) {
 	against := []Refusal{{UserNamespace, "node a does not support it"}, {Rootless, "violates PodSecurity"}}
 	for privileged, more := range map[bool]bool{false: true, true: false} {

@@ -15,7 +15,7 @@ import (
 // Options configure a Daemon.
 type Options struct {
 	Kube *k8s.Client
-	// Deploy applies the objects of a resource, and returns what it has applied.
+	// Deploy applies the objects of a resource, and returns those that it has applied.
 	Deploy func(ctx context.Context, m model.Manifest, namespace string) ([]model.AppliedObject, error)
 	Pod    model.BuilderPod
 	// Namespace is the one of the session, for a pod without one of its own.
@@ -34,9 +34,9 @@ type Daemon struct {
 	all    sync.WaitGroup
 
 	mu sync.Mutex
-	// start is what brings the pod up now; nil if nothing does. Guarded by mu, as everything below.
+	// start is the attempt that brings the pod up now; nil for none. Guarded by mu, as everything below.
 	start  *start
-	status string // what the start waits for
+	status string // the thing that the start waits for
 	plan   Plan   // of the newest start that has succeeded
 }
 
@@ -64,15 +64,15 @@ func (d *Daemon) String() string {
 	return d.plan.String()
 }
 
-// Close ends what brings the pod up. The pod stays.
+// Close ends the attempt to bring the pod up. The pod stays.
 func (d *Daemon) Close() error {
 	d.cancel()
 	d.all.Wait()
 	return nil
 }
 
-// Dial brings the pod up if it is not there, and connects to its daemon. Where ctx is done first, the error says what the pod waits for, and
-// the start goes on. ended receives the error of the end of the connection, if there is one.
+// Dial brings the pod up if it is not there, and connects to its daemon. Where ctx is done first, the error names the thing that the pod waits
+// for, and the start goes on. ended receives the error of the end of the connection, if there is one.
 func (d *Daemon) Dial(ctx context.Context, ended func(error)) (net.Conn, error) {
 	pod, err := d.ready(ctx)
 	if err != nil {
@@ -129,7 +129,7 @@ func (d *Daemon) ready(ctx context.Context) (pod string, err error) {
 	}
 }
 
-// Starting says what the start of the daemon waits for: "rootless, ContainerCreating". It is empty while nothing starts it.
+// Starting names the thing that the start of the daemon waits for: "rootless, ContainerCreating". It is empty while nothing starts it.
 func (d *Daemon) Starting() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -139,7 +139,7 @@ func (d *Daemon) Starting() string {
 	return d.status
 }
 
-// says notes what the start waits for.
+// says notes the thing that the start waits for.
 func (d *Daemon) says(format string, args ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -68,11 +68,12 @@ func (d *Daemon) begin(ctx context.Context, p Plan) (pod, why string, err error)
 	return d.await(ctx, p, hash)
 }
 
-// startTime is the time within which a daemon ends that cannot run. One that has run for longer has other reasons, such as its memory.
-const startTime = 10 * time.Second
-
-// startLimit is the time after which a start has failed, as it is for other pods of a session.
-const startLimit = 5 * time.Minute
+// startLimit is the time after which a start has failed, as it is for other pods of a session. startTime is the time within which a daemon ends
+// that cannot run: one that has run for longer has other reasons, such as its memory.
+var (
+	startLimit = model.DefaultCISettings.ReadinessTimeout
+	startTime  = startLimit / 30
+)
 
 // outcome is the end of a wait.
 type outcome struct {
@@ -161,7 +162,7 @@ type pending struct {
 	pods map[string]bool // the UIDs of the pods of the template; guarded by mu
 }
 
-// podChanged looks at a pod. over is set if the wait is, and status says what the pod waits for.
+// podChanged looks at a pod. over is set if the wait is, and status names the thing that the pod waits for.
 func (w *pending) podChanged(e k8s.PodEvent) (o outcome, status string, over bool) {
 	if e.Synced || e.Deleted || e.Pod.Deleting || e.Pod.TemplateHash != w.hash {
 		return o, "", false

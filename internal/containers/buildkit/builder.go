@@ -30,7 +30,7 @@ const redialTime = docker.AnswerTimeout / 5
 type Builder struct {
 	at     Address
 	dialer Dialer
-	// starting says what the start of the daemon waits for; empty while it does not start.
+	// starting is Starting.
 	starting func() string
 	conn     *grpc.ClientConn
 	control  control.ControlClient
@@ -104,7 +104,7 @@ func (b *Builder) refuse(err error) {
 // OnThisMachine reports whether the daemon shares the network of this machine. One in a container or a pod has a network of its own.
 func (b *Builder) OnThisMachine() bool { return strings.HasPrefix(b.at.URL, "unix://") }
 
-// Starting says what the start of the daemon waits for: "rootless, ContainerCreating". It is empty while nothing starts it.
+// Starting names the thing that the start of the daemon waits for: "rootless, ContainerCreating". It is empty while nothing starts it.
 func (b *Builder) Starting() string { return b.starting() }
 
 // Close closes the connection.

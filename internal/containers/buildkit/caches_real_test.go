@@ -100,7 +100,7 @@ func TestCaches(t *testing.T) {
 }
 
 // testEngineReads: the engine reads a cache in a folder of this machine, too. An engine of another version than the daemon's has other names
-// for the same steps, so they may run again; but what is in the folder is noticed.
+// for the same steps, so they may run again; but the content of the folder is noticed.
 func testEngineReads(t *testing.T, folder string) {
 	engine := dockertest.Real(t)
 	req := cachedSteps

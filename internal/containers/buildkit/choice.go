@@ -20,7 +20,7 @@ type Pod interface {
 	Namespace() string
 	// Dial is a Dialer. It starts the daemon if that is not there, and nothing touches the cluster before.
 	Dial(ctx context.Context, ended func(error)) (net.Conn, error)
-	// Starting says what its start waits for; empty while it does not start.
+	// Starting names the thing that its start waits for; empty while it does not start.
 	Starting() string
 }
 

@@ -58,7 +58,7 @@ func openCaches(ctx context.Context, req BuildRequest) (*caches, error) {
 	return c, nil
 }
 
-// completed adds what the environment tells of a cache, and reports whether the cache exists there.
+// completed adds the attributes of a cache that the environment has, and reports whether the cache exists there.
 func (c *caches) completed(kind string, attrs map[string]string) bool {
 	if kind != model.CacheGHA {
 		return true

@@ -16,7 +16,7 @@ type optional struct {
 	away func() bool
 }
 
-// absent reports whether an error is that of an engine that need not be there.
+// absent reports whether an error comes from an engine that need not be there.
 func (o optional) absent(err error) bool { return IsUnreachable(err) && o.away() }
 
 var _ Client = optional{}

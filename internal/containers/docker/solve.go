@@ -37,7 +37,7 @@ const (
 )
 
 // Through has a daemon build, which exports the image as to says. It passes the daemon's reports to each, on the caller's goroutine. Errors
-// are those of gRPC.
+// come from gRPC.
 func (s Solve) Through(ctx context.Context, c control.ControlClient, to *control.Exporter, each func(*control.StatusResponse)) (Solved, error) {
 	ask, err := s.request(to)
 	if err != nil {

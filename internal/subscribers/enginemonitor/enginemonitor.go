@@ -35,7 +35,7 @@ type Pinger interface {
 type Builder interface {
 	Pinger
 	fmt.Stringer
-	// Starting says what the start of the builder waits for; empty while it does not start.
+	// Starting names the thing that the start of the builder waits for; empty while it does not start.
 	Starting() string
 }
 
@@ -80,7 +80,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	for {
 		asked := declared(rt.View())
 		if away := s.away(asked); away != nil && state.TheEngine(rt.View()).Builder != away.String() {
-			rt.Dispatch(state.EngineReported{Builder: away.String()}) // what is waited for has another name; it is not known yet whether it answers
+			rt.Dispatch(state.EngineReported{Builder: away.String()}) // it has another name than the engine; whether it answers is not known yet
 		}
 		report := s.ask(ctx, s.away(asked), state.RunsCompose(rt.View()))
 		if report.Connected {

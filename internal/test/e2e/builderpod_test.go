@@ -66,7 +66,7 @@ func newInCluster(t *testing.T) *project {
 	return p
 }
 
-// podsReach is an address of the test cluster's machine that only the machine and its pods reach: that of the cluster's DNS.
+// podsReach is an address of the test cluster's machine that only the machine and its pods reach. The cluster's DNS has it.
 const podsReach = "169.254.20.10"
 
 // registryForPods makes the registry of the test cluster answer pods, and returns its address for them.

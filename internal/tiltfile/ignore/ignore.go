@@ -111,7 +111,7 @@ func File(path, source string) model.Ignore {
 	return model.Ignore{Base: filepath.Dir(path), Patterns: []string{escapePattern(filepath.Base(path))}, Source: source}
 }
 
-// Below excludes what is at a path below base.
+// Below excludes a path below base.
 func Below(base, path, source string) model.Ignore {
 	rel := strings.TrimPrefix(strings.TrimPrefix(path, base), string(filepath.Separator))
 	return model.Ignore{Base: base, Patterns: []string{escapePattern(filepath.ToSlash(rel))}, Source: source}

@@ -154,7 +154,7 @@ func cachesOutside(b *model.DockerBuild) error {
 	return nil
 }
 
-// leaveOutCaches keeps the folders of caches out of the contexts, and returns what keeps them from being watched: builds write to them.
+// leaveOutCaches keeps the folders of caches out of the contexts, and returns the ignores that keep them from being watched: builds write to them.
 func (d *Declarations) leaveOutCaches() []model.Ignore {
 	var rules []model.Ignore
 	for _, folder := range d.cacheFolders() {

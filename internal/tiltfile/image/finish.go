@@ -71,7 +71,7 @@ func imageCycle(im *Image, path []*Image) []string {
 }
 
 // Finish completes the images once the program has ended: they ignore the Tiltfiles, whose change causes a new evaluation
-// anyway, and their commands get the environment that the Tiltfile set. It returns what nothing should watch.
+// anyway, and their commands get the environment that the Tiltfile set. It returns the paths that nothing should watch.
 func (d *Declarations) Finish() []model.Ignore {
 	for _, im := range d.List {
 		ignore.LeaveOutTiltfiles(d.Evaluation, &im.Watch)

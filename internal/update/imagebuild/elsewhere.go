@@ -21,7 +21,7 @@ import (
 type Elsewhere interface {
 	// Build builds an image and returns the digest of its manifest. Its errors are like those of docker.Client.
 	Build(ctx context.Context, req docker.BuildRequest) (digest string, err error)
-	// OnThisMachine reports whether the builder reaches what listens on the loopback addresses of this machine.
+	// OnThisMachine reports whether the builder reaches the loopback addresses of this machine.
 	OnThisMachine() bool
 	// String names the builder for people.
 	String() string
