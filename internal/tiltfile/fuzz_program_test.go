@@ -48,7 +48,7 @@ func FuzzSyntaxError(f *testing.F) {
 
 // inert are builtins that neither run commands, nor read files, nor change anything outside of the evaluation.
 var inert = []string{
-	"docker_build", "custom_build", "default_registry", "image_cache", "sync", "run", "fall_back_on", "restart_container", "initial_sync",
+	"docker_build", "custom_build", "default_registry", "image_cache", "builder", "sync", "run", "fall_back_on", "restart_container", "initial_sync",
 	"k8s_yaml", "filter_yaml", "ref", "workload_to_resource_function", "k8s_resource", "port_forward", "link", "trigger_mode",
 	"local_resource", "test", "probe", "exec_action", "http_get_action", "tcp_socket_action", "blob", "decode_json",
 	"decode_yaml", "decode_yaml_stream", "encode_json", "encode_yaml", "encode_yaml_stream", "fail", "warn", "exit",

@@ -45,6 +45,9 @@ func render(r Result, root string) string {
 	if !r.ImageCache.Registry.Empty() {
 		p.line(0, "image cache: %s push=%v", r.ImageCache.Registry.Host, r.ImageCache.Push)
 	}
+	if r.Builder.At != "" {
+		p.line(0, "builder: %+v", r.Builder)
+	}
 	if !r.DefaultRegistry.Empty() {
 		p.line(0, "registry: %+v", r.DefaultRegistry)
 	}

@@ -30,6 +30,7 @@ var sampleArgs = map[string]string{
 	"decode_yaml_stream":             `yaml='{}'`,
 	"default_registry":               `host='localhost:5000'`,
 	"image_cache":                    `registry='localhost:5000'`,
+	"builder":                        `at='tcp://build:1234'`,
 	"docker_build":                   `ref='web', context='src'`,
 	"docker_compose":                 `configPaths='compose.yml'`,
 	"docker_prune_settings":          ``,
