@@ -84,7 +84,11 @@ func getRecords(ctx context.Context, g *command.Global, f *recordFlags, args []s
 		return err
 	}
 	if len(all) == 0 && doc.Len() == 0 {
-		logstore.Infof(g.Printer(g.Stderr, g.Stderr), "No records: hone has applied nothing for this project in %s.", p.Title())
+		where := ""
+		if p.Known.Context != "" {
+			where = " in " + p.Title()
+		}
+		logstore.Infof(g.Printer(g.Stderr, g.Stderr), "No records: hone has applied nothing for this project%s.", where)
 	}
 	_, err = io.WriteString(g.Stdout, g.Secrets.Text(doc.String()))
 	return err

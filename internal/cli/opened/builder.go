@@ -28,8 +28,16 @@ func (p *Project) Elsewhere() (*buildkit.Choice, error) {
 	if kube != nil {
 		in = builderPods{p, kube}
 	}
-	return buildkit.Choose(cmp.Or(p.Choice.Builder, os.Getenv(command.BuilderVariable)), in)
+	return buildkit.Choose(p.named(), in)
 }
+
+// BuildsInCluster reports whether images are built in the cluster, where the Tiltfile declares a builder.
+func (p *Project) BuildsInCluster(declared model.Builder) bool {
+	return cmp.Or(p.named(), declared.At) == model.BuilderInCluster
+}
+
+// named returns the builder that the user names; empty for none.
+func (p *Project) named() string { return cmp.Or(p.Choice.Builder, os.Getenv(command.BuilderVariable)) }
 
 // Builders returns the part of the cluster that holds its builders; nil without a kubeconfig.
 func (p *Project) Builders(ctx context.Context) (*buildanddeploy.Cluster, error) {
@@ -37,6 +45,10 @@ func (p *Project) Builders(ctx context.Context) (*buildanddeploy.Cluster, error)
 	if kube == nil {
 		return nil, err
 	}
+	return p.builders(ctx, kube)
+}
+
+func (p *Project) builders(ctx context.Context, kube *k8s.Client) (*buildanddeploy.Cluster, error) {
 	is, err := p.is(ctx)
 	if err != nil {
 		return nil, err
@@ -48,7 +60,7 @@ func (p *Project) Builders(ctx context.Context) (*buildanddeploy.Cluster, error)
 // BuilderPod returns the builder of the cluster that has the given settings, which the caller closes.
 func (p *Project) BuilderPod(kube *k8s.Client, pod model.BuilderPod) *builderpod.Daemon {
 	return builderpod.New(builderpod.Options{Kube: kube, Pod: pod, Namespace: p.Namespace, Deploy: func(ctx context.Context, m model.Manifest, namespace string) ([]model.AppliedObject, error) {
-		in, err := p.Builders(ctx)
+		in, err := p.builders(ctx, kube) // Close waits for this with the lock that Kube takes
 		if err != nil {
 			return nil, err
 		}

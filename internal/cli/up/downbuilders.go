@@ -3,7 +3,6 @@ package up
 import (
 	"context"
 	"maps"
-	"os"
 	"slices"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
@@ -17,8 +16,7 @@ import (
 
 // buildersDown deletes the builder in the project's namespace, with its cache; or says that it stays, where the project uses it.
 func buildersDown(ctx context.Context, p *opened.Project, tf model.Tiltfile, f downFlags, log *command.Printer) error {
-	uses := tf.Builder.At == model.BuilderInCluster || os.Getenv(command.BuilderVariable) == model.BuilderInCluster
-	if !f.builders && (!uses || len(p.Args) > 0) {
+	if uses := p.BuildsInCluster(tf.Builder) && len(p.Args) == 0; !f.builders && !uses {
 		return nil
 	}
 	builders, err := p.Builders(ctx)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
 	"github.com/hone-dev/hone/internal/cli/opened"
@@ -207,9 +208,28 @@ func makePlan(ctx context.Context, p *opened.Project, tf tiltfile.Result, o buil
 	if err != nil {
 		return plan, false, err
 	}
+	if slices.ContainsFunc(images, func(im api.PlanImage) bool { return im.Source == api.ImageToBuild }) {
+		l.sayBuilder(ctx, log)
+	}
 	plan = planOf(p.Path, p.Known.Context, steps)
 	plan.Images = images
 	return plan, !plan.Changes() && plan.Summary[api.ActionRun] == 0 && !unready.Load(), nil
+}
+
+// sayBuilder says that the operation would also start a builder of images in the cluster, which is no resource of the project.
+func (l loaded) sayBuilder(ctx context.Context, log logstore.Logger) {
+	kube, err := l.Kube()
+	if err != nil || kube == nil || !l.BuildsInCluster(l.builder) {
+		return
+	}
+	d := l.BuilderPod(kube, l.builder.Pod)
+	defer d.Close()
+	switch plan, err := d.Plan(ctx); {
+	case err != nil:
+		logstore.Warnf(log, "The images cannot be built: %s", problem.Text(err))
+	case !plan.There:
+		logstore.Infof(log, "For the images, a builder would be started in namespace %s: %s", d.Namespace(), plan)
+	}
 }
 
 // sessionsOf names the running sessions of a project, as a session that begins now sees them.

@@ -37,7 +37,9 @@ type Daemon struct {
 	// start is the attempt that brings the pod up now; nil for none. Guarded by mu, as everything below.
 	start  *start
 	status string // the thing that the start waits for
-	plan   Plan   // of the newest start that has succeeded
+	// known is the pod that has the daemon: the newest start has found it, and no connection to it has ended by itself. Empty for none.
+	known string
+	plan  Plan // of the newest start that has succeeded
 }
 
 // start is an attempt to bring the pod up. pod and err are valid once done is closed.
@@ -74,15 +76,19 @@ func (d *Daemon) Close() error {
 // Dial brings the pod up if it is not there, and connects to its daemon. Where ctx is done first, the error names the thing that the pod waits
 // for, and the start goes on. ended receives the error of the end of the connection, if there is one.
 func (d *Daemon) Dial(ctx context.Context, ended func(error)) (net.Conn, error) {
-	pod, err := d.ready(ctx)
-	if err != nil {
+	pod, starting, err := d.ready(ctx)
+	switch {
+	case err != nil:
 		return nil, err
+	case starting != "":
+		return nil, errors.New(starting)
 	}
 	near, far := net.Pipe()
 	live, cancel := context.WithCancel(d.ctx)
 	d.all.Go(func() {
 		err := d.kube.Exec(live, k8s.ExecRequest{Namespace: d.namespace, Pod: pod, Container: container, Argv: buildctl("dial-stdio"), Stdin: far, Stdout: far, Quick: true})
 		if live.Err() == nil {
+			d.lost(pod)
 			ended(cmp.Or(err, errEnded))
 		}
 		_ = far.Close()
@@ -105,9 +111,28 @@ func (c connection) Close() error {
 	return c.Conn.Close()
 }
 
-// ready returns the name of a pod whose daemon answers.
-func (d *Daemon) ready(ctx context.Context) (pod string, err error) {
+// lost notes that the connection to a pod has ended by itself: the next one asks for the pod again.
+func (d *Daemon) lost(pod string) {
 	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.known == pod {
+		d.known = ""
+	}
+}
+
+// Ready brings the pod up if it is not there. Where ctx is done first, starting names the thing that the pod waits for, and the start goes on.
+func (d *Daemon) Ready(ctx context.Context) (starting string, err error) {
+	_, starting, err = d.ready(ctx)
+	return starting, err
+}
+
+// ready is Ready with the name of the pod.
+func (d *Daemon) ready(ctx context.Context) (pod, starting string, err error) {
+	d.mu.Lock()
+	if pod := d.known; pod != "" {
+		d.mu.Unlock()
+		return pod, "", nil
+	}
 	s := d.start
 	if s == nil {
 		s = &start{done: make(chan struct{})}
@@ -115,7 +140,7 @@ func (d *Daemon) ready(ctx context.Context) (pod string, err error) {
 		d.all.Go(func() {
 			s.pod, s.err = d.bring(d.ctx)
 			d.mu.Lock()
-			d.start = nil
+			d.start, d.known = nil, s.pod
 			d.mu.Unlock()
 			close(s.done)
 		})
@@ -123,20 +148,12 @@ func (d *Daemon) ready(ctx context.Context) (pod string, err error) {
 	d.mu.Unlock()
 	select {
 	case <-s.done:
-		return s.pod, s.err
+		return s.pod, "", s.err
 	case <-ctx.Done():
-		return "", errors.New(cmp.Or(d.Starting(), "it has just started"))
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return "", d.status, nil
 	}
-}
-
-// Starting names the thing that the start of the daemon waits for: "rootless, ContainerCreating". It is empty while nothing starts it.
-func (d *Daemon) Starting() string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.start == nil {
-		return ""
-	}
-	return d.status
 }
 
 // says notes the thing that the start waits for.

@@ -38,11 +38,11 @@ func (p Plan) reasons(between string) string {
 // Plan asks the cluster which mode it admits, and changes nothing. Only a start shows whether the daemon runs in it. The error is a problem if
 // the cluster admits none.
 func (d *Daemon) Plan(ctx context.Context) (Plan, error) {
-	_, last, err := d.found(ctx)
+	there, last, err := d.found(ctx)
 	if err != nil {
 		return Plan{}, err
 	}
-	plan := Plan{Volume: d.volume(ctx)}
+	plan := Plan{Volume: d.volume(ctx), There: there}
 	for _, m := range modes(d.pod, last) {
 		plan.Mode = m
 		why, err := d.refused(ctx, plan)

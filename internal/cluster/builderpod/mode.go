@@ -65,4 +65,6 @@ type Plan struct {
 	Against []Refusal
 	// Volume is set if the cache has a volume, and outlives the pod.
 	Volume bool
+	// There is set if the builder is there already.
+	There bool
 }

@@ -102,13 +102,20 @@ func (p Plan) podSpec(pod model.BuilderPod) object {
 	spec["volumes"] = volumes
 	spec["containers"] = []any{object{
 		"name": container, "image": p.Mode.image(pod), "imagePullPolicy": "IfNotPresent", "args": args, "securityContext": security, "volumeMounts": mounts,
-		"resources":      object{"requests": pod.Requests, "limits": pod.Limits},
-		"readinessProbe": object{"exec": object{"command": buildctl("debug", "workers")}, "periodSeconds": 1, "timeoutSeconds": 5},
+		"resources": object{"requests": pod.Requests, "limits": pod.Limits},
+		// A probe that succeeds once makes the pod ready. Afterwards it is rare: it starts a program of 50 MB.
+		"startupProbe":  probe(1, 300),
+		"livenessProbe": probe(30, 3),
 	}}
 	if len(pod.NodeSelector) > 0 {
 		spec["nodeSelector"] = pod.NodeSelector
 	}
 	return spec
+}
+
+// probe asks whether the daemon answers. Period is in seconds, and failures is the number that ends the container.
+func probe(period, failures int) object {
+	return object{"exec": object{"command": buildctl("debug", "workers")}, "periodSeconds": period, "timeoutSeconds": 10, "failureThreshold": failures}
 }
 
 // buildctl returns the command that speaks to the daemon in its container.

@@ -75,6 +75,13 @@ var (
 	startTime  = startLimit / 30
 )
 
+// waiting returns the thing that the start waits for.
+func (d *Daemon) waiting() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.status
+}
+
 // outcome is the end of a wait.
 type outcome struct {
 	pod, why string
@@ -114,7 +121,7 @@ func (d *Daemon) await(ctx context.Context, p Plan, hash string) (pod, why strin
 	case <-ctx.Done():
 		return "", "", context.Cause(ctx)
 	case <-time.After(startLimit):
-		return "", "", fmt.Errorf("it has not started within %s: %s", startLimit, d.Starting())
+		return "", "", fmt.Errorf("it has not started within %s: %s", startLimit, d.waiting())
 	case o := <-ends:
 		cancel()
 		if o.why != "" && o.pod != "" {

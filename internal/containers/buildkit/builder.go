@@ -30,12 +30,14 @@ const redialTime = docker.AnswerTimeout / 5
 type Builder struct {
 	at     Address
 	dialer Dialer
-	// starting is Starting.
-	starting func() string
-	conn     *grpc.ClientConn
-	control  control.ControlClient
-	refused  atomic.Pointer[error] // the reason why the last connection could not be opened; nil if it was opened
-	ended    atomic.Int64          // the number of connections that have ended
+	// ready is Pod.Ready.
+	ready func(ctx context.Context) (starting string, err error)
+	// how is Pod.String.
+	how     func() string
+	conn    *grpc.ClientConn
+	control control.ControlClient
+	refused atomic.Pointer[error] // the reason why the last connection could not be opened; nil if it was opened
+	ended   atomic.Int64          // the number of connections that have ended
 }
 
 var _ docker.BuildKit = (*Builder)(nil)
@@ -54,7 +56,7 @@ func through(at Address, dial Dialer) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Builder{at: at, dialer: dial, starting: func() string { return "" }}
+	b := &Builder{at: at, dialer: dial, ready: func(context.Context) (string, error) { return "", nil }, how: func() string { return "" }}
 	trust := insecure.NewCredentials()
 	if secured != nil {
 		trust = credentials.NewTLS(secured)
@@ -104,9 +106,6 @@ func (b *Builder) refuse(err error) {
 // OnThisMachine reports whether the daemon shares the network of this machine. One in a container or a pod has a network of its own.
 func (b *Builder) OnThisMachine() bool { return strings.HasPrefix(b.at.URL, "unix://") }
 
-// Starting names the thing that the start of the daemon waits for: "rootless, ContainerCreating". It is empty while nothing starts it.
-func (b *Builder) Starting() string { return b.starting() }
-
 // Close closes the connection.
 func (b *Builder) Close() error { return b.conn.Close() }
 
@@ -116,6 +115,14 @@ func (b *Builder) Address() string { return b.at.URL }
 // String names the builder for people.
 func (b *Builder) String() string { return b.at.String() }
 
+// Describe is String with the way in which the daemon runs, where hone runs it.
+func (b *Builder) Describe() string {
+	if how := b.how(); how != "" {
+		return b.String() + ", " + how
+	}
+	return b.String()
+}
+
 // Alive returns nil when the daemon answers, or a problem that satisfies docker.IsUnreachable.
 func (b *Builder) Alive(ctx context.Context) error {
 	_, err := b.Ping(ctx)
@@ -124,6 +131,9 @@ func (b *Builder) Alive(ctx context.Context) error {
 
 // Ping asks the daemon for its version and its platform. The error satisfies docker.IsUnreachable if it does not answer in time.
 func (b *Builder) Ping(ctx context.Context) (docker.Info, error) {
+	if err := b.started(ctx); err != nil {
+		return docker.Info{}, err
+	}
 	limited, cancel := context.WithTimeout(ctx, docker.AnswerTimeout)
 	defer cancel()
 	workers, err := b.control.ListWorkers(limited, &control.ListWorkersRequest{})
@@ -141,6 +151,30 @@ func (b *Builder) Ping(ctx context.Context) (docker.Info, error) {
 		out.Version = info.GetBuildkitVersion().GetVersion()
 	}
 	return out, nil
+}
+
+// started returns nil once the daemon has started, and docker.IsStarting holds for the error if it needs more time than for an answer.
+func (b *Builder) started(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, docker.AnswerTimeout)
+	defer cancel()
+	starting, err := b.ready(limited)
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return ctx.Err()
+	case err != nil:
+		return b.away(err)
+	case starting != "":
+		return docker.BuilderStarting(errors.New(starting), "the builder "+b.at.String()+" is starting", "if it waits for long, "+b.at.mend(""))
+	}
+	return nil
+}
+
+// away returns the problem of a daemon that cannot be used for a reason.
+func (b *Builder) away(cause error) error {
+	if p, ok := problem.Of(cause); ok { // it knows better
+		return docker.BuilderAway(p, "cannot use the builder "+b.at.String(), p.Mend)
+	}
+	return docker.BuilderAway(cause, "cannot reach the builder "+b.at.String(), b.at.mend(cause.Error()))
 }
 
 // Build builds an image as docker.Client does. Without an Output, the image stays in the daemon's cache. The id is the digest of the image's
@@ -174,16 +208,10 @@ func (b *Builder) Wrap(op string, err error) error {
 	if last := b.refused.Load(); last != nil {
 		cause = *last
 	}
-	if starts := b.Starting(); starts != "" {
-		return docker.BuilderAway(errors.New(starts), "the builder "+b.at.String()+" is starting", "if it waits for long, "+b.at.mend(""))
-	}
 	if code == codes.DeadlineExceeded {
 		cause = errors.New("it accepts connections and answers nothing")
 	}
-	if p, ok := problem.Of(cause); ok { // it knows better
-		return docker.BuilderAway(p, "cannot use the builder "+b.at.String(), p.Mend)
-	}
-	return docker.BuilderAway(cause, "cannot reach the builder "+b.at.String(), b.at.mend(cause.Error()))
+	return b.away(cause)
 }
 
 // wrapIn is Wrap, except that it leaves the end of ctx alone, unless its time is up.

@@ -18,10 +18,12 @@ type Dialer func(ctx context.Context, ended func(error)) (net.Conn, error)
 type Pod interface {
 	// Namespace is where it runs.
 	Namespace() string
+	// String says how it runs: "rootless"; empty before the first connection.
+	String() string
 	// Dial is a Dialer. It starts the daemon if that is not there, and nothing touches the cluster before.
 	Dial(ctx context.Context, ended func(error)) (net.Conn, error)
-	// Starting names the thing that its start waits for; empty while it does not start.
-	Starting() string
+	// Ready starts the daemon if that is not there. Where ctx is done first, starting names the thing that the start waits for.
+	Ready(ctx context.Context) (starting string, err error)
 }
 
 // Pods runs daemons in a cluster.
@@ -114,7 +116,7 @@ func (c *Choice) open(is model.Builder) (*Builder, error) {
 		pod := c.pods.Builder(is.Pod)
 		b, err := through(Address{Name: is.At, URL: inCluster + "://" + pod.Namespace()}, pod.Dial)
 		if err == nil {
-			b.starting = pod.Starting
+			b.ready, b.how = pod.Ready, pod.String
 		}
 		return b, err
 	}

@@ -64,6 +64,17 @@ func BuilderAway(err error, summary, mend string) error {
 	return problem.Wrap(&unreachableError{err}, summary, mend).See("builders")
 }
 
+// BuilderStarting is BuilderAway for a builder that does not answer because it starts.
+func BuilderStarting(err error, summary, mend string) error {
+	return problem.Wrap(&unreachableError{&startingError{err}}, summary, mend).See("builders")
+}
+
+// IsStarting reports whether err is a problem of BuilderStarting.
+func IsStarting(err error) bool { return errors.As(err, new(*startingError)) }
+
+// startingError is the thing that the start of a builder waits for.
+type startingError struct{ error }
+
 // IsPassing reports whether err may go away without a change of any file: a registry did not accept a push, or the
 // connection to the engine broke during its work.
 func IsPassing(err error) bool {

@@ -35,8 +35,6 @@ type Pinger interface {
 type Builder interface {
 	Pinger
 	fmt.Stringer
-	// Starting names the thing that the start of the builder waits for; empty while it does not start.
-	Starting() string
 }
 
 // Subscriber is the EngineMonitor. It leaves the engine alone until a resource needs an image from it.
@@ -146,12 +144,12 @@ func (s *Subscriber) alive(ctx context.Context) error {
 
 // ask asks the builder of images, and the engine if it runs services.
 func (s *Subscriber) ask(ctx context.Context, away Builder, runs bool) state.EngineReported {
-	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
-	defer cancel()
-	builds, builder := s.engine, ""
+	builds, builder, limit := s.engine, "", pollTimeout
 	if away != nil {
-		builds, builder = away, away.String()
+		builds, builder, limit = away, away.String(), 2*pollTimeout // a builder starts, and then answers
 	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	info, err := builds.Ping(ctx)
 	if away != nil && err == nil && runs {
 		if err = s.engine.Alive(ctx); err != nil {
@@ -162,8 +160,7 @@ func (s *Subscriber) ask(ctx context.Context, away Builder, runs bool) state.Eng
 		err = inClusterInstead(err)
 	}
 	if err != nil {
-		starts := away != nil && away.Starting() != ""
-		return state.EngineReported{Builder: builder, Starting: starts, Err: problem.Text(err), Problem: state.ProblemOf(err)}
+		return state.EngineReported{Builder: builder, Starting: docker.IsStarting(err), Err: problem.Text(err), Problem: state.ProblemOf(err)}
 	}
 	return state.EngineReported{Connected: true, Builder: builder, Version: info.Version, Host: info.Host, Platform: info.OS + "/" + info.Arch}
 }

@@ -2,6 +2,7 @@ package enginemonitor
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -35,6 +36,9 @@ type engine struct {
 
 func (e *engine) Ping(context.Context) (docker.Info, error) {
 	e.pings.Add(1)
+	if e.starts.Load() {
+		return docker.Info{}, docker.BuilderStarting(errors.New("Pending"), "it is starting", "wait")
+	}
 	if e.down.Load() {
 		return docker.Info{}, problem.New("no container engine", "start one")
 	}
@@ -144,14 +148,6 @@ func TestEngine(t *testing.T) {
 
 // String names the engine as a builder.
 func (e *engine) String() string { return "far" }
-
-// Starting says that the engine is a builder that starts.
-func (e *engine) Starting() string {
-	if e.starts.Load() {
-		return "Pending"
-	}
-	return ""
-}
 
 // TestElsewhere: the builder of images in place of the engine is asked, and the engine itself only if it runs services.
 func TestElsewhere(t *testing.T) {

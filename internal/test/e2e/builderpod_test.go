@@ -122,12 +122,12 @@ func (p *project) builderPods() (names []string) {
 func TestBuilderInCluster(t *testing.T) {
 	t.Parallel()
 	p := newInCluster(t)
-	if out, code := p.run("preview"); code != 0 || len(p.builderPods()) > 0 {
+	if out, code := p.run("preview"); code != 0 || !strings.Contains(out, "a builder would be started in namespace "+p.namespace+": rootless") || len(p.builderPods()) > 0 {
 		t.Errorf("preview: %d, pods of a builder: %v\n%s", code, p.builderPods(), out)
 	}
 	r := p.ci("--timeout", "2m")
 	r.ended(0, "ok", "(Tiltfile): ok", "app: ok")
-	if !strings.Contains(r.stderr, "Builder: kubernetes (kubernetes://"+p.namespace+")") || strings.Contains(r.stderr, "dead.sock") {
+	if !strings.Contains(r.stderr, "Builder: kubernetes (kubernetes://"+p.namespace+"), rootless (user namespace: node ") || strings.Contains(r.stderr, "dead.sock") {
 		t.Errorf("standard error:\n%s", r.stderr)
 	}
 	image, first := p.imageOfApp(), p.builderPods()
@@ -203,4 +203,18 @@ func TestBuilderRefused(t *testing.T) {
 		t.Error("it succeeds")
 	}
 	p.gone("apps", "v1", "deployments", "hone-builder")
+}
+
+// TestBuilderNeverStarts: no node takes the pod. The session says what it waits for, gives up when its time is up, and ends.
+func TestBuilderNeverStarts(t *testing.T) {
+	t.Parallel()
+	p := newInCluster(t)
+	p.replace("Tiltfile", "requests=", "node_selector={'hone.dev/none': 'yes'}, requests=")
+	r := p.ci("--timeout", "15s")
+	if r.code == 0 || r.took > patience || strings.Contains(r.stderr, "answers nothing") {
+		t.Errorf("code %d after %s:\n%s", r.code, r.took, r.stderr)
+	}
+	if want := "waits for the builder kubernetes (kubernetes://" + p.namespace + ") to answer"; !strings.Contains(r.stderr, want) {
+		t.Errorf("standard error lacks %q:\n%s", want, r.stderr)
+	}
 }

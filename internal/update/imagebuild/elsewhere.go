@@ -23,8 +23,9 @@ type Elsewhere interface {
 	Build(ctx context.Context, req docker.BuildRequest) (digest string, err error)
 	// OnThisMachine reports whether the builder reaches the loopback addresses of this machine.
 	OnThisMachine() bool
-	// String names the builder for people.
+	// String names the builder for people, and Describe says how it runs, too.
 	String() string
+	Describe() string
 }
 
 // With makes the builder build Dockerfiles elsewhere, where the function returns a builder for the one that the Tiltfile declares. Their
@@ -40,7 +41,7 @@ func (b *Builder) madeElsewhere(ctx context.Context, req Request, build docker.B
 	if err := b.basesThere(ctx, req); err != nil {
 		return model.ImageResult{}, err
 	}
-	logstore.Infof(build.Log, "Builder: %s", b.away(req.Builder))
+	logstore.Infof(build.Log, "Builder: %s", b.away(req.Builder).Describe())
 	alone := !req.Target.Supervised && len(req.Target.Docker.ExtraTags) == 0
 	switch req.To.Method {
 	case model.DeliverRegistry, model.DeliverPush:
