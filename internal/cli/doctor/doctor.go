@@ -21,10 +21,12 @@ const patience = 10 * time.Second
 // Section holds the findings about one subject.
 type Section struct {
 	api.FindingSection
+	// explains is set for a section that gives the causes of faults in others: they do not count twice.
+	explains bool
 }
 
 func section(name string) *Section {
-	return &Section{api.FindingSection{Name: name, Findings: []api.Finding{}}}
+	return &Section{FindingSection: api.FindingSection{Name: name, Findings: []api.Finding{}}}
 }
 
 // found adds a finding without a problem.
@@ -46,7 +48,7 @@ func Report(version string, sections ...*Section) api.Examination {
 	e := api.Examination{Version: version, Sections: []api.FindingSection{}}
 	for _, s := range sections {
 		for _, f := range s.Findings {
-			if f.Fault != "" {
+			if f.Fault != "" && !s.explains {
 				e.Faults++
 			}
 		}

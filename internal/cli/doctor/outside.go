@@ -43,6 +43,7 @@ func Outside(around Surroundings, known model.Cluster, engine, cluster bool) *Se
 		return nil
 	}
 	s := section("Container")
+	s.explains = true
 	s.found("hone runs in", "%s", kind)
 	s.engineOutside(around, engine)
 	if known.Context != "" {

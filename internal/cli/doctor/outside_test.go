@@ -46,7 +46,11 @@ func TestOutside(t *testing.T) {
 			continue
 		}
 		var text strings.Builder
+		faults := 0
 		for _, f := range s.Findings {
+			if f.Fault != "" {
+				faults++
+			}
 			text.WriteString(f.Name + ": " + f.Value + f.Fault + "\n" + f.Mend + "\n")
 		}
 		for _, want := range tt.says {
@@ -54,8 +58,11 @@ func TestOutside(t *testing.T) {
 				t.Errorf("%s does not say %q:\n%s", name, want, text.String())
 			}
 		}
-		if n := Report("1.0", s).Faults; n != tt.faults {
-			t.Errorf("%s: %d faults, want %d:\n%s", name, n, tt.faults, text.String())
+		if faults != tt.faults {
+			t.Errorf("%s: %d faults, want %d:\n%s", name, faults, tt.faults, text.String())
+		}
+		if n := Report("1.0", s).Faults; n != 0 {
+			t.Errorf("%s: the causes of faults count as %d faults of their own", name, n)
 		}
 	}
 }

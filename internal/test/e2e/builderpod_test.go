@@ -122,7 +122,7 @@ func (p *project) builderPods() (names []string) {
 func TestBuilderInCluster(t *testing.T) {
 	t.Parallel()
 	p := newInCluster(t)
-	if out, code := p.run("preview"); code != 0 || !strings.Contains(out, "a builder would be started in namespace "+p.namespace+": rootless") || len(p.builderPods()) > 0 {
+	if out, code := p.run("preview", "--namespace", p.namespace); code != 0 || !strings.Contains(out, "a builder would be started in namespace "+p.namespace+": rootless") || len(p.builderPods()) > 0 {
 		t.Errorf("preview: %d, pods of a builder: %v\n%s", code, p.builderPods(), out)
 	}
 	r := p.ci("--timeout", "2m")

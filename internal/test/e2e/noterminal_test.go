@@ -94,7 +94,7 @@ var noTerminal = map[string][]unattended{
 	"relay":                 {{reads: true, says: "hone relay 1 "}},
 	"restart":               {{args: "srv", code: anyCode, says: "."}},
 	"resume":                {{says: "."}},
-	"rollback":              {{args: "1", code: 1, says: "there is no cluster"}},
+	"rollback":              {{args: "1", code: 1, says: "this is not a terminal"}},
 	"sessions":              {{says: "gen|Tiltfile"}},
 	"settle":                {{args: "gen --timeout 30s", code: anyCode, says: "gen"}},
 	"shell":                 {{args: "gen", code: anyCode, reads: true}, {args: "nope", code: 1, says: "Error:"}},
