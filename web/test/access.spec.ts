@@ -27,6 +27,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       });
 
       test("every view is accessible", async ({ page }) => {
+        test.setTimeout(120_000); // it examines every view: 37 to 52 seconds on two cores
         await check(page, "overview");
         for (const [hash, shown] of [
           ["#/r/mailer", "log of mailer"],
