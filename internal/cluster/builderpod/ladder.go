@@ -22,22 +22,27 @@ func (p Plan) String() string {
 	}
 	text := string(p.Mode)
 	if len(p.Against) > 0 {
-		text += " (" + p.reasons("; ") + ")"
+		text += " (" + p.reasons() + ")"
 	}
 	return text
 }
 
-func (p Plan) reasons(between string) string {
+func (p Plan) reasons() string {
 	texts := make([]string, len(p.Against))
 	for i, r := range p.Against {
 		texts[i] = r.String()
 	}
-	return strings.Join(texts, between)
+	return strings.Join(texts, "; ")
 }
 
 // Plan asks the cluster which mode it admits, and changes nothing. Only a start shows whether the daemon runs in it. The error is a problem if
 // the cluster admits none.
 func (d *Daemon) Plan(ctx context.Context) (Plan, error) {
+	return d.climb(ctx, func(Plan) (string, error) { return "", nil })
+}
+
+// climb returns the first mode that the cluster admits, and that try has no reason against.
+func (d *Daemon) climb(ctx context.Context, try func(Plan) (why string, err error)) (Plan, error) {
 	there, last, err := d.found(ctx)
 	if err != nil {
 		return Plan{}, err
@@ -46,6 +51,9 @@ func (d *Daemon) Plan(ctx context.Context) (Plan, error) {
 	for _, m := range modes(d.pod, last) {
 		plan.Mode = m
 		why, err := d.refused(ctx, plan)
+		if err == nil && why == "" {
+			why, err = try(plan)
+		}
 		if err != nil || why == "" {
 			return plan, err
 		}
@@ -61,7 +69,7 @@ func (d *Daemon) impossible(p Plan) error {
 	if !d.pod.Privileged {
 		mend += "\nor let the builder have the rights of its node's root user: builder(\"kubernetes\", privileged=True)"
 	}
-	return problem.Wrap(fmt.Errorf("%s", p.reasons("; ")), "the cluster does not let BuildKit run in namespace "+d.namespace, mend).See("builders")
+	return problem.Wrap(fmt.Errorf("%s", p.reasons()), "the cluster does not let BuildKit run in namespace "+d.namespace, mend).See("builders")
 }
 
 var (

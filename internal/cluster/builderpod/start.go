@@ -16,34 +16,22 @@ import (
 
 // bring makes the cluster run the builder, and returns the name of its pod once the daemon answers.
 func (d *Daemon) bring(ctx context.Context) (pod string, err error) {
-	_, last, err := d.found(ctx)
+	plan, err := d.climb(ctx, func(p Plan) (why string, err error) {
+		pod, why, err = d.begin(ctx, p)
+		return why, err
+	})
 	if err != nil {
 		return "", err
 	}
-	plan := Plan{Volume: d.volume(ctx)}
-	for _, m := range modes(d.pod, last) {
-		plan.Mode = m
-		why, err := d.refused(ctx, plan)
-		if err != nil {
-			return "", err
-		}
-		if why == "" {
-			pod, why, err = d.begin(ctx, plan)
-		}
-		if err != nil || why == "" {
-			d.taken(plan, err)
-			return pod, err
-		}
-		plan.Against = append(plan.Against, Refusal{m, why})
-	}
-	return "", d.impossible(plan)
+	d.taken(plan)
+	return pod, nil
 }
 
 // taken notes the mode in which the daemon runs. The reasons against others are kept where this start has not asked again.
-func (d *Daemon) taken(p Plan, err error) {
+func (d *Daemon) taken(p Plan) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err == nil && (d.plan.Mode != p.Mode || len(p.Against) > 0) {
+	if d.plan.Mode != p.Mode || len(p.Against) > 0 {
 		d.plan = p
 	}
 }
@@ -92,7 +80,7 @@ type outcome struct {
 func (d *Daemon) await(ctx context.Context, p Plan, hash string) (pod, why string, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ends, seen := make(chan outcome, 1), &pending{plan: p, hash: hash, pods: map[string]bool{}}
+	ends, seen := make(chan outcome, 1), &pending{hash: hash, pods: map[string]bool{}}
 	end := func(o outcome, over bool) {
 		if over {
 			select {
@@ -162,7 +150,6 @@ func (d *Daemon) lastLine(ctx context.Context, req k8s.LogRequest) (last string)
 
 // pending is a wait for a pod. The watches of pods and of events share it.
 type pending struct {
-	plan Plan
 	hash string
 
 	mu   sync.Mutex
@@ -171,7 +158,7 @@ type pending struct {
 
 // podChanged looks at a pod. over is set if the wait is, and status names the thing that the pod waits for.
 func (w *pending) podChanged(e k8s.PodEvent) (o outcome, status string, over bool) {
-	if e.Synced || e.Deleted || e.Pod.Deleting || e.Pod.TemplateHash != w.hash {
+	if gone := e.Deleted || e.Pod.Deleting; gone || e.Pod.TemplateHash != w.hash {
 		return o, "", false
 	}
 	w.mu.Lock()

@@ -205,7 +205,7 @@ func TestBuilderRefused(t *testing.T) {
 	p.gone("apps", "v1", "deployments", "hone-builder")
 }
 
-// TestBuilderNeverStarts: no node takes the pod. The session says what it waits for, gives up when its time is up, and ends.
+// TestBuilderNeverStarts runs a builder that no node takes. The session names the builder that it waits for, and ends when its time is up.
 func TestBuilderNeverStarts(t *testing.T) {
 	t.Parallel()
 	p := newInCluster(t)
